@@ -1,0 +1,59 @@
+# What every target of the project shares: the language, the warnings, the include root and where programs go.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+
+find_program(TUNE_CCACHE ccache)
+if(TUNE_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${TUNE_CCACHE})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${TUNE_CCACHE})
+endif()
+
+add_library(tune_options INTERFACE)
+target_compile_options(tune_options INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Werror -Werror=unused-result>)
+target_include_directories(tune_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_link_libraries(tune_options INTERFACE Threads::Threads)
+if(TUNE_SANITIZE)
+  target_compile_options(tune_options INTERFACE -fsanitize=${TUNE_SANITIZE} -fno-omit-frame-pointer
+    -fno-sanitize-recover=all)
+  target_link_options(tune_options INTERFACE -fsanitize=${TUNE_SANITIZE})
+endif()
+
+# tune_library(NAME SOURCES ... DEPS ...): a static library of one room.
+function(tune_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC tune_options ${ARG_DEPS})
+endfunction()
+
+# tune_program(NAME SOURCES ... DEPS ...): an executable in <build>/bin.
+function(tune_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE tune_options ${ARG_DEPS})
+endfunction()
+
+# tune_test(NAME SOURCES ... DEPS ... [LABELS ...]): one googletest program, one ctest entry.
+# TUNE_SOURCE_DIR and TUNE_BIN_DIR (where the programs are) are in its environment.
+function(tune_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LABELS" ${ARGN})
+  find_package(GTest REQUIRED)
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE tune_options ${ARG_DEPS} GTest::gmock GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES
+    LABELS "${ARG_LABELS}" TIMEOUT 600
+    ENVIRONMENT "TUNE_SOURCE_DIR=${PROJECT_SOURCE_DIR};TUNE_BIN_DIR=${CMAKE_BINARY_DIR}/bin;TUNE_BUILD_DIR=${CMAKE_BINARY_DIR}")
+endfunction()
+
+# A room that is there; while the house grows, one that is not yet has nothing to build.
+function(tune_room name)
+  if(EXISTS ${PROJECT_SOURCE_DIR}/${name}/CMakeLists.txt)
+    add_subdirectory(${name})
+  endif()
+endfunction()

@@ -1,0 +1,35 @@
+// Every limit of the system, in one place, so that nothing grows without bound and each bound can be tested.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tune::limits {
+
+// Texts and files.
+inline constexpr int kJsonDepthMax = 64;
+inline constexpr size_t kSpecBytesMax = 4u << 20;
+inline constexpr size_t kNameBytesMax = 200;
+inline constexpr size_t kErrorBytesMax = 4096;  // An error text kept with an attempt; longer ones are cut.
+
+// A sweep.
+inline constexpr int64_t kSamplesMax = 10'000'000;
+inline constexpr int64_t kGridPointsMax = 10'000'000;
+inline constexpr int64_t kParametersMax = 1'000;
+inline constexpr int64_t kMetricsPerReportMax = 1'000;
+inline constexpr int64_t kConcurrencyMax = 10'000;
+
+// The control plane.
+inline constexpr size_t kEventsPerCommit = 1'024;
+inline constexpr size_t kEventQueueMax = 65'536;
+inline constexpr size_t kMessageBytesMax = 16u << 20;
+inline constexpr int kAheadPerSlotMax = 8;            // Leases granted ahead of need, for each running one.
+inline constexpr int64_t kAheadHorizonUs = 20'000;    // Trials shorter than this get leases ahead.
+static_assert(kEventsPerCommit <= kEventQueueMax);
+
+// Leases.
+inline constexpr int64_t kHeartbeatMs = 1'000;
+inline constexpr int64_t kLeaseMs = 60'000;
+static_assert(kHeartbeatMs * 3 < kLeaseMs);
+
+}  // namespace tune::limits

@@ -1,0 +1,261 @@
+#include "models/data/augment.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include "core/check.h"
+#include "core/random.h"
+
+// The passes work on planes (one array a channel) and without branches, so that the compiler turns them into vector
+// code; interleaved pixels would not allow it.
+
+namespace tune::models {
+namespace {
+
+constexpr double kRotationDegreesMax = 15;
+constexpr double kJitterFactor = 0.2;
+constexpr double kJitterHue = 0.1;
+
+// Each channel as x * kScale + kShift.
+constexpr std::array<float, 3> kMean = {0.485F, 0.456F, 0.406F};
+constexpr std::array<float, 3> kDeviation = {0.229F, 0.224F, 0.225F};
+constexpr std::array<float, 3> kScale = {1 / (255 * kDeviation[0]), 1 / (255 * kDeviation[1]),
+                                         1 / (255 * kDeviation[2])};
+constexpr std::array<float, 3> kShift = {-kMean[0] / kDeviation[0], -kMean[1] / kDeviation[1],
+                                         -kMean[2] / kDeviation[2]};
+
+uint8_t ToByte(float x) { return static_cast<uint8_t>(std::clamp(static_cast<int>(x), 0, 255)); }
+
+// PIL's Image.blend on bytes: from + factor * (to - from), truncated and clipped.
+uint8_t Blend(int from, int to, float factor) {
+  return ToByte(static_cast<float>(from) + factor * static_cast<float>(to - from));
+}
+
+// PIL's conversion to grey (ITU-R 601-2 in 16-bit fixed point).
+int Grey(int r, int g, int b) { return (r * 19595 + g * 38470 + b * 7471 + 0x8000) >> 16; }
+
+struct Planes {
+  uint8_t* __restrict r;
+  uint8_t* __restrict g;
+  uint8_t* __restrict b;
+  int count;
+};
+
+void AdjustBrightness(Planes p, float factor) {
+  for (uint8_t* plane : {p.r, p.g, p.b}) {
+    for (int i = 0; i < p.count; ++i) plane[i] = Blend(0, plane[i], factor);
+  }
+}
+
+// Blends with the mean grey of the whole image.
+void AdjustContrast(Planes p, float factor) {
+  int64_t sum = 0;
+  for (int i = 0; i < p.count; ++i) sum += Grey(p.r[i], p.g[i], p.b[i]);
+  const int mean = static_cast<int>(static_cast<double>(sum) / p.count + 0.5);
+  for (uint8_t* plane : {p.r, p.g, p.b}) {
+    for (int i = 0; i < p.count; ++i) plane[i] = Blend(mean, plane[i], factor);
+  }
+}
+
+// Blends with the image's own grey.
+void AdjustSaturation(Planes p, float factor) {
+  for (int i = 0; i < p.count; ++i) {
+    const int grey = Grey(p.r[i], p.g[i], p.b[i]);
+    p.r[i] = Blend(grey, p.r[i], factor);
+    p.g[i] = Blend(grey, p.g[i], factor);
+    p.b[i] = Blend(grey, p.b[i], factor);
+  }
+}
+
+// Through 8-bit HSV and back with PIL's rounding (hue and saturation are truncated to 255 levels, which moves a
+// colour by up to six levels: to follow torchvision it has to be followed).
+void AdjustHue(Planes p, int shift) {
+  for (int i = 0; i < p.count; ++i) {
+    const int r = p.r[i];
+    const int g = p.g[i];
+    const int b = p.b[i];
+    const int high = std::max(r, std::max(g, b));
+    const int low = std::min(r, std::min(g, b));
+    const float range = static_cast<float>(high - low);
+    const float per_range = range > 0 ? 1 / range : 0;
+    const float sector_r = static_cast<float>(g - b) * per_range;
+    const float sector_g = 2 + static_cast<float>(b - r) * per_range;
+    const float sector_b = 4 + static_cast<float>(r - g) * per_range;
+    float sector = r == high ? sector_r : (g == high ? sector_g : sector_b);
+    sector = sector < 0 ? sector + 6 : sector;
+    // The small addition undoes the rounding of the reciprocal where the quotient is a whole number.
+    const int hue = static_cast<int>(sector * (255.0F / 6) + 1e-4F);
+    const int saturation =
+        static_cast<int>(255 * range / static_cast<float>(std::max(high, 1)) + 1e-4F);
+
+    const float turned = static_cast<float>((hue + shift) & 255) * (6.0F / 255);
+    const int whole = static_cast<int>(turned);
+    const float part = turned - static_cast<float>(whole);
+    const float value = static_cast<float>(high);
+    const float strength = static_cast<float>(saturation) * (1.0F / 255);
+    const int none = static_cast<int>(value * (1 - strength) + 0.5F);
+    const int falling = static_cast<int>(value * (1 - strength * part) + 0.5F);
+    const int rising = static_cast<int>(value * (1 - strength * (1 - part)) + 0.5F);
+    const int turn = whole == 6 ? 0 : whole;
+    const int new_r = turn == 0 || turn == 5 ? high
+                      : turn == 1            ? falling
+                      : turn == 4            ? rising
+                                             : none;
+    const int new_g = turn == 1 || turn == 2 ? high
+                      : turn == 3            ? falling
+                      : turn == 0            ? rising
+                                             : none;
+    const int new_b = turn == 3 || turn == 4 ? high
+                      : turn == 5            ? falling
+                      : turn == 2            ? rising
+                                             : none;
+    p.r[i] = static_cast<uint8_t>(new_r);
+    p.g[i] = static_cast<uint8_t>(new_g);
+    p.b[i] = static_cast<uint8_t>(new_b);
+  }
+}
+
+// Splits into planes, flipped if asked.
+void Split(const uint8_t* image, int size, bool flip, Planes p) {
+  for (int y = 0; y < size; ++y) {
+    const uint8_t* row = image + static_cast<int64_t>(y) * size * 3;
+    const int start = y * size;
+    if (flip) {
+      for (int x = 0; x < size; ++x) {
+        p.r[start + x] = row[3 * (size - 1 - x)];
+        p.g[start + x] = row[3 * (size - 1 - x) + 1];
+        p.b[start + x] = row[3 * (size - 1 - x) + 2];
+      }
+    } else {
+      for (int x = 0; x < size; ++x) {
+        p.r[start + x] = row[3 * x];
+        p.g[start + x] = row[3 * x + 1];
+        p.b[start + x] = row[3 * x + 2];
+      }
+    }
+  }
+}
+
+// As Split, but out(x, y) = in(rotation of (x, y) about the centre), nearest neighbour in 16-bit fixed point, black
+// where that lies outside. The numbers follow PIL's rotate so that the same pixels are picked.
+void SplitRotated(const uint8_t* image, int size, bool flip, double degrees, Planes p) {
+  const double angle = -degrees * std::numbers::pi / 180;
+  const double centre = size / 2.0;
+  const double cosine = std::cos(angle);
+  const double sine = std::sin(angle);
+  const double offset_x = centre - cosine * centre - sine * centre;
+  const double offset_y = centre + sine * centre - cosine * centre;
+  const auto fixed = [](double v) { return static_cast<int>(std::floor(v * 65536 + 0.5)); };
+  const int x_per_x = fixed(cosine);
+  const int x_per_y = fixed(sine);
+  const int y_per_x = fixed(-sine);
+  const int y_per_y = fixed(cosine);
+  int row_x = fixed(offset_x + 0.5 * cosine + 0.5 * sine);
+  int row_y = fixed(offset_y - 0.5 * sine + 0.5 * cosine);
+  int i = 0;
+  for (int y = 0; y < size; ++y, row_x += x_per_y, row_y += y_per_y) {
+    int from_x = row_x;
+    int from_y = row_y;
+    for (int x = 0; x < size; ++x, ++i, from_x += x_per_x, from_y += y_per_x) {
+      const unsigned column = static_cast<unsigned>(from_x >> 16);
+      const unsigned row = static_cast<unsigned>(from_y >> 16);
+      const unsigned bound = static_cast<unsigned>(size);
+      const bool inside = column < bound && row < bound;
+      const unsigned source = inside ? row * bound + (flip ? bound - 1 - column : column) : 0;
+      const int mask = inside ? 255 : 0;
+      p.r[i] = static_cast<uint8_t>(image[3 * source] & mask);
+      p.g[i] = static_cast<uint8_t>(image[3 * source + 1] & mask);
+      p.b[i] = static_cast<uint8_t>(image[3 * source + 2] & mask);
+    }
+  }
+}
+
+}  // namespace
+
+Augmentation DrawAugmentation(uint64_t seed, int epoch, int64_t image) {
+  KeyedRandom random(seed, "augment", static_cast<uint64_t>(epoch), static_cast<uint64_t>(image));
+  Augmentation a;
+  a.flip = random.NextDouble() < 0.5;
+  a.rotation_degrees = random.NextUniform(-kRotationDegreesMax, kRotationDegreesMax);
+  for (size_t i = a.order.size(); i > 1; --i) {
+    std::swap(a.order[i - 1], a.order[random.NextBelow(i)]);
+  }
+  a.brightness = random.NextUniform(1 - kJitterFactor, 1 + kJitterFactor);
+  a.contrast = random.NextUniform(1 - kJitterFactor, 1 + kJitterFactor);
+  a.saturation = random.NextUniform(1 - kJitterFactor, 1 + kJitterFactor);
+  a.hue = random.NextUniform(-kJitterHue, kJitterHue);
+  return a;
+}
+
+Augmenter::Augmenter(int image_size)
+    : image_size_(image_size), planes_(static_cast<size_t>(image_size) * image_size * 3) {
+  TUNE_CHECK(image_size > 0 && image_size < 32768);
+}
+
+void Augmenter::Run(std::span<const uint8_t> image, const Augmentation& a) {
+  const int count = image_size_ * image_size_;
+  TUNE_CHECK(image.size() == planes_.size());
+  const Planes p = {planes_.data(), planes_.data() + count, planes_.data() + 2 * count, count};
+  if (a.rotation_degrees == 0) {
+    Split(image.data(), image_size_, a.flip, p);
+  } else {
+    SplitRotated(image.data(), image_size_, a.flip, a.rotation_degrees, p);
+  }
+  for (const JitterStep step : a.order) {
+    switch (step) {
+      case JitterStep::kBrightness:
+        if (a.brightness != 1) AdjustBrightness(p, static_cast<float>(a.brightness));
+        break;
+      case JitterStep::kContrast:
+        if (a.contrast != 1) AdjustContrast(p, static_cast<float>(a.contrast));
+        break;
+      case JitterStep::kSaturation:
+        if (a.saturation != 1) AdjustSaturation(p, static_cast<float>(a.saturation));
+        break;
+      case JitterStep::kHue:
+        if (a.hue != 0) AdjustHue(p, static_cast<int>(a.hue * 255) & 255);
+        break;
+    }
+  }
+}
+
+void Augmenter::Apply(std::span<const uint8_t> image, const Augmentation& augmentation,
+                      std::span<uint8_t> out) {
+  TUNE_CHECK(out.size() == planes_.size());
+  Run(image, augmentation);
+  const size_t count = planes_.size() / 3;
+  for (size_t i = 0; i < count; ++i) {
+    for (size_t c = 0; c < 3; ++c) out[3 * i + c] = planes_[c * count + i];
+  }
+}
+
+void Augmenter::ApplyAndNormalize(std::span<const uint8_t> image, const Augmentation& augmentation,
+                                  std::span<float> out) {
+  TUNE_CHECK(out.size() == planes_.size());
+  Run(image, augmentation);
+  const size_t count = planes_.size() / 3;
+  const uint8_t* r = planes_.data();
+  const uint8_t* g = r + count;
+  const uint8_t* b = g + count;
+  float* __restrict to = out.data();
+  for (size_t i = 0; i < count; ++i) {
+    to[3 * i] = static_cast<float>(r[i]) * kScale[0] + kShift[0];
+    to[3 * i + 1] = static_cast<float>(g[i]) * kScale[1] + kShift[1];
+    to[3 * i + 2] = static_cast<float>(b[i]) * kScale[2] + kShift[2];
+  }
+}
+
+void Normalize(std::span<const uint8_t> pixels, std::span<float> out) {
+  TUNE_CHECK(pixels.size() == out.size() && pixels.size() % 3 == 0);
+  const uint8_t* from = pixels.data();
+  float* __restrict to = out.data();
+  for (size_t i = 0; i < pixels.size(); i += 3) {
+    to[i] = static_cast<float>(from[i]) * kScale[0] + kShift[0];
+    to[i + 1] = static_cast<float>(from[i + 1]) * kScale[1] + kShift[1];
+    to[i + 2] = static_cast<float>(from[i + 2]) * kScale[2] + kShift[2];
+  }
+}
+
+}  // namespace tune::models

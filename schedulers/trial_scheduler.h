@@ -1,0 +1,65 @@
+// How far a trial may go. A scheduler is pure: it answers each report from what it was told before.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/metric.h"
+#include "core/status.h"
+#include "core/value.h"
+
+namespace tune {
+
+enum class Verdict { kContinue, kStop, kPause };
+enum class StopCause { kNone, kMaxT, kScheduler };
+
+// The answer to a report, with what explains it. The last four are there when the report filled a rung.
+struct Decision {
+  Verdict verdict = Verdict::kContinue;
+  StopCause cause = StopCause::kNone;  // kNone unless verdict is kStop.
+  std::optional<int64_t> rung;         // The milestone, in iterations.
+  std::optional<double> cutoff;        // Nothing for the first arrival and for a report without a value.
+  std::optional<int64_t> rank;         // 1 = best, among `count`; ties share the better rank.
+  std::optional<int64_t> count;        // Values in the rung, this one included.
+  friend bool operator==(const Decision&, const Decision&) = default;
+};
+
+// For the live table: how many reached a rung and what it takes to pass.
+struct RungView {
+  int64_t bracket = 0;
+  int64_t milestone = 0;
+  int64_t count = 0;
+  std::optional<double> cutoff;
+};
+
+class TrialScheduler {
+ public:
+  virtual ~TrialScheduler() = default;
+
+  virtual void OnTrialAdded(TrialNumber trial) = 0;
+  // Iterations of a trial rise strictly; the caller sees to it. A missing or NaN value is nullopt.
+  virtual Decision OnReport(TrialNumber trial, int64_t iteration, Metric value) = 0;
+  // The trial is over: it ended by itself, was stopped, or failed for good. A failed one stays in no open rung.
+  virtual void OnTrialEnded(TrialNumber trial, bool failed) = 0;
+  // Paused trials that may go on now, each named once (none for stopping schedulers).
+  virtual std::vector<TrialNumber> TakeResumed() = 0;
+
+  virtual std::vector<RungView> Rungs() const = 0;
+  virtual std::string name() const = 0;  // "asha"; stands in the decisions view.
+  virtual std::string DebugString() const = 0;
+};
+
+// `scheduler`: the spec's value: null or "fifo", "asha", or {asha: {max_t: ...}}. Checks names and options; errors carry
+// "line:column: ". The seed keys bracket choice.
+Result<std::unique_ptr<TrialScheduler>> MakeScheduler(const Value& scheduler, Mode mode, uint64_t seed);
+
+// The scheduler's max_t, where it has one: a trial never trains beyond it.
+std::optional<int64_t> SchedulerMaxT(const Value& scheduler);
+
+}  // namespace tune

@@ -1,0 +1,142 @@
+// What a tuner and a worker say to each other, as plain structs. The wire form is proto/tune/v1; wire/codec translates.
+//
+// A worker connects, says Hello, and gets a Welcome. Then the tuner sends attempts to run and answers to reports; the
+// worker sends reports and ends. Both directions are ordered. Every message about an attempt carries its lease epoch:
+// one with an epoch that is not the trial's present one is from the dead and has no effect.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/metric.h"
+#include "core/resources.h"
+#include "core/value.h"
+
+namespace tune {
+
+struct AttemptRef {
+  TrialNumber trial;
+  AttemptNumber attempt;
+  LeaseEpoch epoch;
+  friend auto operator<=>(const AttemptRef&, const AttemptRef&) = default;
+};
+
+// A checkpoint that is durable on disk when it is told of.
+struct CheckpointRef {
+  std::string path;       // Absolute folder.
+  int64_t bytes = 0;
+  std::string checksum;   // Hexadecimal, over its manifest.
+  friend bool operator==(const CheckpointRef&, const CheckpointRef&) = default;
+};
+
+struct Report {
+  int64_t iteration = 0;  // training_iteration, from 1, rising within an attempt.
+  Metrics metrics;
+  bool final = false;     // The trainable's last one: the trial completes with it.
+  bool has_checkpoint = false;
+  CheckpointRef checkpoint;  // Of this iteration; meaningful if has_checkpoint.
+};
+
+// How an attempt ended (product.md section 4, `attempts.outcome`).
+enum class Outcome {
+  kRunning,
+  kCompleted,
+  kStopped,
+  kCrashed,
+  kKilled,
+  kOutOfMemory,
+  kDeviceOutOfMemory,
+  kHung,
+  kLost,
+  kPreempted,
+  kBadConfig,
+};
+const char* OutcomeName(Outcome outcome);  // "running", "completed", ... in outcome_names.cc.
+bool ParseOutcome(std::string_view name, Outcome& outcome);
+
+// ---- worker -> tuner
+
+struct Hello {
+  std::string version;  // The program's; the tuner refuses another one.
+  std::string name;     // For people: "local" or a host name.
+  std::string host;
+  int64_t pid = 0;
+  WorkerCapacity capacity;
+};
+
+struct AttemptReport {
+  AttemptRef ref;
+  int64_t sequence = 0;  // From 1 within the attempt; a message that comes twice carries the same one.
+  Report report;
+};
+
+struct AttemptEnded {
+  AttemptRef ref;
+  Outcome outcome = Outcome::kCompleted;
+  std::string error;  // One line for a person; empty when all is well.
+};
+
+struct Heartbeat {};
+
+// The worker ends by its own wish (SIGTERM); its attempts have been reported as preempted.
+struct Goodbye {};
+
+using FromWorker = std::variant<Hello, AttemptReport, AttemptEnded, Heartbeat, Goodbye>;
+
+// ---- tuner -> worker
+
+struct Welcome {
+  WorkerId worker;
+  std::string experiment;    // Its name.
+  std::string metric;        // The sweep's metric: a curve reports it.
+  std::string trainable;     // JSON of the spec's `trainable`.
+  std::string base_dir;      // The space file's folder.
+  uint64_t seed = 0;
+  int64_t heartbeat_ms = 0;
+  int64_t lease_ms = 0;
+};
+
+struct Refused {
+  std::string reason;  // One line; the worker prints it and ends with status 2.
+};
+
+// Run an attempt. With `ahead` false it begins at once on `slices`. With `ahead` true it waits in the worker's queue: when
+// any attempt on this worker ends, the queue's head takes over that attempt's CPUs and slices at once (the tuner, which
+// sees the same ends in the same order, keeps the same books).
+struct StartAttempt {
+  AttemptRef ref;
+  bool ahead = false;
+  int64_t cpu_milli = 0;
+  std::vector<DeviceSlice> slices;
+  std::string config;           // JSON, nested, constants too.
+  int64_t from_iteration = 0;   // Iterations that the checkpoint has behind it; 0: from the start.
+  std::string checkpoint_path;  // Empty: from the start.
+  std::string artifact_dir;     // Absolute; <db stem>.artifacts/<experiment>/<trial number>, made when needed.
+  int64_t checkpoint_every = 1; // Reports.
+};
+
+enum class ReportAnswer { kContinue, kStop, kRefused };
+
+// The answer to one report, sent after it was committed.
+struct AnswerReport {
+  AttemptRef ref;
+  int64_t sequence = 0;
+  ReportAnswer answer = ReportAnswer::kContinue;
+};
+
+// End an attempt without waiting for a report: SIGTERM, then SIGKILL to its process group after the grace time. One that
+// waits in the queue is dropped. The worker answers with AttemptEnded{kPreempted}.
+struct KillAttempt {
+  AttemptRef ref;
+};
+
+// The sweep is over: end every trial process, then the worker.
+struct Shutdown {};
+
+using ToWorker = std::variant<Welcome, Refused, StartAttempt, AnswerReport, KillAttempt, Shutdown>;
+
+}  // namespace tune

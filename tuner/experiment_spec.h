@@ -1,0 +1,62 @@
+// What a space file says, checked and with its defaults (product.md section 2).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/limits.h"
+#include "core/metric.h"
+#include "core/resources.h"
+#include "core/status.h"
+#include "core/time.h"
+#include "core/value.h"
+
+namespace tune {
+
+// A trial ends when a metric reaches a value. `is_max`: at or above `value` ends it, else at or below.
+struct StopCondition {
+  std::string metric;
+  double value = 0;
+  bool at_or_above = true;
+  friend bool operator==(const StopCondition&, const StopCondition&) = default;
+};
+
+struct SweepLimits {
+  int64_t max_concurrent = limits::kConcurrencyMax;
+  std::optional<Duration> sweep_time;
+  std::optional<Duration> trial_time;
+  std::optional<Duration> no_progress;
+  std::optional<int64_t> failed_trials;
+  Duration unplaceable = Seconds(600);
+};
+
+struct CheckpointPolicy {
+  int64_t every = 1;      // Reports.
+  int64_t keep = 1;       // Latest, per trial.
+  int64_t keep_best = 1;  // Best, over the sweep.
+  std::optional<int64_t> disk_budget_bytes;
+};
+
+struct ExperimentSpec {
+  std::string name;
+  std::string metric;
+  Mode mode = Mode::kMax;
+  int64_t samples = 1;           // -1: no limit.
+  std::optional<uint64_t> seed;  // Nothing: the program draws one.
+  Value trainable;               // "food11", {command: ...} or {curve: ...}.
+  Value space;                   // Checked by SearchSpace::Parse.
+  Value search;                  // Checked by MakeSearcher; null: random.
+  Value scheduler;               // Checked by MakeScheduler; null: fifo.
+  ResourceRequest resources;
+  std::vector<StopCondition> stop;  // Over metrics; training_iteration and time_total (seconds) among them.
+  SweepLimits limits;
+  int64_t max_failures = 0;  // Per trial; -1: no limit.
+  CheckpointPolicy checkpoint;
+  std::string base_dir;  // Relative paths are relative to it: the space file's folder.
+  Value document;        // The whole file after --set, as it is stored in `experiments.spec`.
+};
+
+}  // namespace tune

@@ -1,0 +1,78 @@
+// The truth of all experiments. The tuner's only way to make something durable; the seam behind which SQLite sits.
+//
+// Thread rule: one thread, the tuner's.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/configuration.h"
+#include "core/ids.h"
+#include "core/status.h"
+#include "core/time.h"
+#include "tuner/event.h"
+#include "tuner/transition.h"
+
+namespace tune {
+
+// Of this build: experiments decided by another version are not resumed.
+inline constexpr int64_t kDecisionVersion = 1;
+
+struct NewExperiment {
+  std::string name;  // Wanted; "-2", "-3", ... is appended when it is taken.
+  std::string metric;
+  std::string mode;  // "max" or "min".
+  uint64_t seed = 0;
+  int64_t samples = 0;
+  std::string spec;        // JSON of the document.
+  std::string base_dir;
+  std::string provenance;  // JSON: version, command line, host, git state, data hash.
+  Instant created_at;
+};
+
+struct StoredExperiment {
+  ExperimentId id;
+  std::string name;
+  std::string metric;
+  std::string mode;
+  uint64_t seed = 0;
+  int64_t samples = 0;
+  std::string spec;
+  std::string base_dir;
+  std::string provenance;
+  int64_t decision_version = 0;
+  ExperimentStatus status = ExperimentStatus::kRunning;
+  Instant created_at;
+};
+
+struct JournalStep {
+  int64_t step = 0;  // From 1, without gaps.
+  Instant at;
+  std::string events;  // EncodeEvents.
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // Returns the id and the name that it got.
+  virtual Result<StoredExperiment> CreateExperiment(const NewExperiment& experiment) = 0;
+
+  // Journal row and all rows of the transition in one transaction; durable (synced) when it returns ok. On failure
+  // nothing of it is there. `events` is EncodeEvents of what led to the transition.
+  virtual Status Commit(ExperimentId experiment, const JournalStep& step,
+                        const Transition& transition) = 0;
+
+  virtual Result<std::vector<StoredExperiment>> ListExperiments() = 0;  // By id.
+  // Recovery: suggestions in order of trial number, and the journal in order of step.
+  virtual Result<std::vector<std::pair<TrialNumber, Configuration>>> ReadSuggestions(
+      ExperimentId experiment) = 0;
+  virtual Result<std::vector<JournalStep>> ReadJournal(ExperimentId experiment) = 0;
+  // The highest worker id ever given, 0 if none.
+  virtual Result<WorkerId> LastWorker(ExperimentId experiment) = 0;
+};
+
+}  // namespace tune

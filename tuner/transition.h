@@ -1,0 +1,132 @@
+// What one step of the controller leads to: rows for the database, then actions for the world. Rows of trials, attempts
+// and workers are whole (insert or replace by their key); reports are only ever added.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/configuration.h"
+#include "core/ids.h"
+#include "core/metric.h"
+#include "core/time.h"
+#include "schedulers/trial_scheduler.h"
+#include "trial_runner/messages.h"
+
+namespace tune {
+
+enum class TrialStatus { kPending, kRunning, kPaused, kTerminated, kError };
+enum class StopReason {
+  kNone,
+  kCompleted,
+  kStopCondition,
+  kMaxT,
+  kScheduler,
+  kSweepLimit,
+  kUser,
+};
+enum class ExperimentStatus { kRunning, kInterrupted, kFinished, kStopped };
+enum class WorkerState { kAlive, kDraining, kLost, kLeft };
+enum class CheckpointState { kDurable, kCorrupt, kRemoved };
+
+// The names of product.md section 4: "PENDING", "stop_condition", "RUNNING", "alive", "durable".
+const char* TrialStatusName(TrialStatus status);
+const char* StopReasonName(StopReason reason);
+const char* ExperimentStatusName(ExperimentStatus status);
+const char* WorkerStateName(WorkerState state);
+const char* CheckpointStateName(CheckpointState state);
+
+struct TrialRow {
+  TrialNumber number;
+  TrialStatus status = TrialStatus::kPending;
+  StopReason stop_reason = StopReason::kNone;
+  int64_t iterations = 0;
+  Metric last_value;
+  Metric best_value;
+  std::optional<int64_t> best_iteration;
+  int64_t attempts = 0;
+  Instant created_at;
+  std::optional<Instant> started_at;
+  std::optional<Instant> finished_at;
+  double run_seconds = 0;  // Sum over its attempts' running times.
+};
+
+// A suggestion, written once: what recovery restores into the searcher.
+struct NewTrialRow {
+  TrialRow trial;
+  Configuration configuration;
+};
+
+struct AttemptRow {
+  TrialNumber trial;
+  AttemptNumber number;
+  std::optional<WorkerId> worker;
+  Outcome outcome = Outcome::kRunning;
+  std::string error;
+  int64_t from_iteration = 0;
+  Instant started_at;
+  std::optional<Instant> finished_at;
+};
+
+struct ReportRow {
+  TrialNumber trial;
+  AttemptNumber attempt;
+  int64_t iteration = 0;
+  Metric value;     // The sweep's metric.
+  Metrics metrics;  // All of them.
+  Instant reported_at;
+  std::optional<Decision> decision;  // Nothing for an iteration reported again after a retry.
+};
+
+struct CheckpointRow {
+  TrialNumber trial;
+  int64_t iteration = 0;
+  CheckpointRef ref;
+  CheckpointState state = CheckpointState::kDurable;
+};
+
+struct WorkerRow {
+  WorkerId worker;
+  std::string name;
+  std::string address;
+  WorkerCapacity capacity;
+  WorkerState state = WorkerState::kAlive;
+  Instant joined_at;
+  Instant last_seen_at;
+};
+
+struct ExperimentRow {
+  ExperimentStatus status = ExperimentStatus::kRunning;
+  int64_t samples = 0;
+  std::optional<Instant> finished_at;
+};
+
+// ---- actions: effects, performed after the commit, each idempotent by its lease epoch or path
+
+struct SendToWorker {
+  WorkerId worker;
+  ToWorker message;
+};
+struct RemoveCheckpoint {
+  std::string path;
+};
+// Nothing is left to do in this life: the loop ends after performing the actions before it.
+struct EndOfExperiment {
+  ExperimentStatus status = ExperimentStatus::kFinished;
+};
+using Action = std::variant<SendToWorker, RemoveCheckpoint, EndOfExperiment>;
+
+struct Transition {
+  std::vector<NewTrialRow> new_trials;
+  std::vector<TrialRow> trials;
+  std::vector<AttemptRow> attempts;
+  std::vector<ReportRow> reports;
+  std::vector<CheckpointRow> checkpoints;
+  std::vector<WorkerRow> workers;
+  std::optional<ExperimentRow> experiment;
+  std::vector<Action> actions;
+};
+
+}  // namespace tune
