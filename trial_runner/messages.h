@@ -105,11 +105,15 @@ struct Refused {
 };
 
 // Run an attempt. With `ahead` false it begins at once on `slices`. With `ahead` true it waits in the worker's queue: when
-// any attempt on this worker ends, the queue's head takes over that attempt's CPUs and slices at once (the tuner, which
-// sees the same ends in the same order, keeps the same books).
+// any attempt on this worker ends, the queue's head takes over that attempt's CPUs and slices at once. The tuner, which
+// sees the same ends in the same order, keeps the same books. The two can cross on the way: an attempt may have ended,
+// with an empty queue, while a lease ahead was under way to the worker. `ends_seen` settles it: it is the number of
+// AttemptEnded messages of this connection that the tuner had seen when it sent this. What was left idle by an end
+// beyond that number is still the queue's to take, oldest first; what an earlier end left idle is the tuner's again.
 struct StartAttempt {
   AttemptRef ref;
   bool ahead = false;
+  int64_t ends_seen = 0;
   int64_t cpu_milli = 0;
   std::vector<DeviceSlice> slices;
   std::string config;           // JSON, nested, constants too.
