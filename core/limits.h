@@ -10,6 +10,9 @@ namespace tune::limits {
 inline constexpr int kJsonDepthMax = 64;
 inline constexpr size_t kSpecBytesMax = 4u << 20;
 inline constexpr size_t kNameBytesMax = 200;
+inline constexpr size_t kExpressionBytesMax = 4096;
+inline constexpr int kExpressionDepthMax = 64;   // Parentheses, signs and powers within each other.
+inline constexpr int kExpressionStackMax = 256;  // Values that wait for an operator.
 inline constexpr size_t kErrorBytesMax = 4096;  // An error text kept with an attempt; longer ones are cut.
 
 // A sweep.
