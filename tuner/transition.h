@@ -116,7 +116,11 @@ struct RemoveCheckpoint {
 struct EndOfExperiment {
   ExperimentStatus status = ExperimentStatus::kFinished;
 };
-using Action = std::variant<SendToWorker, RemoveCheckpoint, EndOfExperiment>;
+// A line for the person who watches.
+struct Say {
+  std::string text;
+};
+using Action = std::variant<SendToWorker, RemoveCheckpoint, EndOfExperiment, Say>;
 
 struct Transition {
   std::vector<NewTrialRow> new_trials;

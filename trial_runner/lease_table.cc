@@ -1,0 +1,145 @@
+#include "trial_runner/lease_table.h"
+
+#include <algorithm>
+
+#include "core/check.h"
+
+namespace tune {
+
+void LeaseTable::AddWorker(WorkerId worker, const WorkerCapacity& capacity) {
+  TUNE_CHECK(!workers_.contains(worker));
+  WorkerBooks& books = workers_[worker];
+  books.view.worker = worker;
+  books.view.capacity = capacity;
+  books.view.free_cpu_milli = capacity.cpu_milli;
+  books.view.free_gpu_milli.assign(capacity.devices.size(), kWholeMilli);
+}
+
+LeaseTable::Lost LeaseTable::RemoveWorker(WorkerId worker) {
+  Lost lost;
+  const auto found = workers_.find(worker);
+  if (found == workers_.end()) return lost;
+  for (const auto& [epoch, lease] : found->second.running) lost.running.push_back(lease.ref);
+  lost.ahead.assign(found->second.ahead.begin(), found->second.ahead.end());
+  running_count_ -= static_cast<int64_t>(lost.running.size());
+  ahead_count_ -= static_cast<int64_t>(lost.ahead.size());
+  workers_.erase(found);
+  return lost;
+}
+
+AttemptRef LeaseTable::NewRef(TrialNumber trial, AttemptNumber attempt) {
+  ++last_epoch_.value;
+  return AttemptRef{trial, attempt, last_epoch_};
+}
+
+// Books resources out (sign -1) or back (sign +1). Shares of a device never add up to more than one.
+void LeaseTable::Take(WorkerBooks& books, const Placement& placement, int64_t sign) {
+  books.view.free_cpu_milli += sign * placement.cpu_milli;
+  TUNE_CHECK(books.view.free_cpu_milli >= 0);
+  for (const DeviceSlice& slice : placement.slices) {
+    for (size_t i = 0; i < books.view.capacity.devices.size(); ++i) {
+      if (books.view.capacity.devices[i].index != slice.device) continue;
+      int64_t& free = books.view.free_gpu_milli[i];
+      free += sign * slice.milli;
+      TUNE_CHECK(free >= 0 && free <= kWholeMilli);
+    }
+  }
+}
+
+std::optional<LeaseTable::Lease> LeaseTable::Grant(const ResourceRequest& request,
+                                                   TrialNumber trial, AttemptNumber attempt) {
+  const std::optional<Placement> placement = Place(request, Views());
+  if (!placement) return std::nullopt;
+  WorkerBooks& books = workers_.at(placement->worker);
+  Take(books, *placement, -1);
+  const Lease lease{NewRef(trial, attempt), *placement};
+  books.running.emplace(lease.ref.epoch, lease);
+  ++running_count_;
+  return lease;
+}
+
+std::optional<WorkerId> LeaseTable::RoomAhead(int64_t ahead_per_running) const {
+  std::optional<WorkerId> best;
+  int64_t best_ahead = 0;
+  int64_t best_running = 1;
+  for (const auto& [id, books] : workers_) {
+    const auto running = static_cast<int64_t>(books.running.size());
+    const auto ahead = static_cast<int64_t>(books.ahead.size());
+    if (ahead >= running * ahead_per_running) continue;
+    // ahead / running < best_ahead / best_running, without fractions.
+    if (best && ahead * best_running >= best_ahead * running) continue;
+    best = id;
+    best_ahead = ahead;
+    best_running = running;
+  }
+  return best;
+}
+
+AttemptRef LeaseTable::GrantAhead(WorkerId worker, TrialNumber trial, AttemptNumber attempt) {
+  const AttemptRef ref = NewRef(trial, attempt);
+  workers_.at(worker).ahead.push_back(ref);
+  ++ahead_count_;
+  return ref;
+}
+
+bool LeaseTable::IsRunning(WorkerId worker, const AttemptRef& ref) const {
+  const auto books = workers_.find(worker);
+  if (books == workers_.end()) return false;
+  const auto lease = books->second.running.find(ref.epoch);
+  return lease != books->second.running.end() && lease->second.ref == ref;
+}
+
+LeaseTable::Ended LeaseTable::End(WorkerId worker, const AttemptRef& ref) {
+  Ended ended;
+  const auto found = workers_.find(worker);
+  if (found == workers_.end()) return ended;
+  WorkerBooks& books = found->second;
+  ++books.ends_seen;
+
+  const auto waiting = std::find(books.ahead.begin(), books.ahead.end(), ref);
+  if (waiting != books.ahead.end()) {
+    books.ahead.erase(waiting);
+    --ahead_count_;
+    ended.known = true;
+    return ended;
+  }
+  const auto running = books.running.find(ref.epoch);
+  if (running == books.running.end() || running->second.ref != ref) return ended;
+  ended.known = true;
+  ended.was_running = true;
+  const Placement placement = running->second.placement;
+  books.running.erase(running);
+  if (books.ahead.empty()) {
+    Take(books, placement, +1);
+    --running_count_;
+    return ended;
+  }
+  const Lease begun{books.ahead.front(), placement};
+  books.ahead.pop_front();
+  --ahead_count_;
+  books.running.emplace(begun.ref.epoch, begun);
+  ended.begun = begun;
+  return ended;
+}
+
+int64_t LeaseTable::EndsSeen(WorkerId worker) const { return workers_.at(worker).ends_seen; }
+
+std::vector<std::pair<WorkerId, AttemptRef>> LeaseTable::All() const {
+  std::vector<std::pair<WorkerId, AttemptRef>> all;
+  for (const auto& [id, books] : workers_) {
+    for (const auto& [epoch, lease] : books.running) all.emplace_back(id, lease.ref);
+  }
+  for (const auto& [id, books] : workers_) {
+    for (const AttemptRef& ref : books.ahead) all.emplace_back(id, ref);
+  }
+  return all;
+}
+
+std::vector<WorkerView> LeaseTable::Views() const {
+  std::vector<WorkerView> views;
+  views.reserve(workers_.size());
+  for (const auto& [id, books] : workers_) views.push_back(books.view);
+  return views;
+}
+
+}  // namespace tune

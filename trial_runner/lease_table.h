@@ -1,0 +1,84 @@
+// Who holds what: the workers, the attempts that run on them, and those granted ahead. An attempt holds a lease; a lease
+// has an epoch that no other ever has, and whatever arrives under another one is refused (fencing).
+//
+// A worker takes the head of its queue the moment an attempt there ends, without asking (messages.h). This table sees the
+// same ends in the same order and keeps the same books: End says which lease began.
+//
+// Thread rule: one thread. Pure: no time, no randomness.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/resources.h"
+#include "trial_runner/messages.h"
+#include "trial_runner/placement.h"
+
+namespace tune {
+
+class LeaseTable {
+ public:
+  struct Lease {
+    AttemptRef ref;
+    Placement placement;  // Of a running lease; empty but for the worker while it waits in the queue.
+  };
+
+  void AddWorker(WorkerId worker, const WorkerCapacity& capacity);
+  // Its leases are gone: those that ran, then those that waited, each in order of epoch.
+  struct Lost {
+    std::vector<AttemptRef> running;
+    std::vector<AttemptRef> ahead;
+  };
+  Lost RemoveWorker(WorkerId worker);
+  bool HasWorker(WorkerId worker) const { return workers_.contains(worker); }
+
+  // A lease that begins now, where Place() finds room for `request`; nothing when there is none.
+  std::optional<Lease> Grant(const ResourceRequest& request, TrialNumber trial, AttemptNumber attempt);
+
+  // The worker with the fewest leases ahead for each running one, if it has room for one more within `ahead_per_running`;
+  // nothing else. GrantAhead queues a lease there.
+  std::optional<WorkerId> RoomAhead(int64_t ahead_per_running) const;
+  AttemptRef GrantAhead(WorkerId worker, TrialNumber trial, AttemptNumber attempt);
+
+  // Whether the worker holds this very lease, running.
+  bool IsRunning(WorkerId worker, const AttemptRef& ref) const;
+
+  // An end arrived. `known` is false for a lease that the worker does not hold (late, or from the dead): nothing
+  // changed but the count of ends.
+  struct Ended {
+    bool known = false;
+    bool was_running = false;
+    std::optional<Lease> begun;  // The queue's head took over.
+  };
+  Ended End(WorkerId worker, const AttemptRef& ref);
+  // AttemptEnded messages seen on this connection.
+  int64_t EndsSeen(WorkerId worker) const;
+
+  int64_t running_count() const { return running_count_; }
+  int64_t ahead_count() const { return ahead_count_; }
+  // All leases, running ones first, with their workers: for an interrupt.
+  std::vector<std::pair<WorkerId, AttemptRef>> All() const;
+
+  std::vector<WorkerView> Views() const;
+
+ private:
+  struct WorkerBooks {
+    WorkerView view;
+    std::map<LeaseEpoch, Lease> running;
+    std::deque<AttemptRef> ahead;
+    int64_t ends_seen = 0;
+  };
+
+  AttemptRef NewRef(TrialNumber trial, AttemptNumber attempt);
+  static void Take(WorkerBooks& books, const Placement& placement, int64_t sign);
+
+  std::map<WorkerId, WorkerBooks> workers_;
+  LeaseEpoch last_epoch_;
+  int64_t running_count_ = 0;
+  int64_t ahead_count_ = 0;
+};
+
+}  // namespace tune

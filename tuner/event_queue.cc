@@ -1,0 +1,82 @@
+#include "tuner/event_queue.h"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+
+#include "core/limits.h"
+
+namespace tune {
+namespace {
+
+std::optional<Event> ToEvent(Incoming incoming) {
+  const WorkerId worker = incoming.worker;
+  if (std::holds_alternative<WorkerDisconnected>(incoming.message)) return WorkerGone{worker, false};
+  FromWorker& message = std::get<FromWorker>(incoming.message);
+  if (auto* hello = std::get_if<Hello>(&message)) {
+    return WorkerJoined{worker, std::move(hello->name), std::move(incoming.address), hello->pid,
+                        std::move(hello->capacity)};
+  }
+  if (auto* report = std::get_if<AttemptReport>(&message)) {
+    return ReportArrived{worker, std::move(*report)};
+  }
+  if (auto* ended = std::get_if<AttemptEnded>(&message)) {
+    return AttemptFinished{worker, std::move(*ended)};
+  }
+  if (std::holds_alternative<Goodbye>(message)) return WorkerGone{worker, true};
+  return std::nullopt;
+}
+
+}  // namespace
+
+void EventQueue::Push(std::vector<Incoming> messages) {
+  std::vector<Event> events;
+  events.reserve(messages.size());
+  for (Incoming& message : messages) {
+    if (auto event = ToEvent(std::move(message))) events.push_back(*std::move(event));
+  }
+  if (!events.empty()) Append(std::move(events));
+}
+
+void EventQueue::PushEvent(Event event) {
+  std::vector<Event> events;
+  events.push_back(std::move(event));
+  Append(std::move(events));
+}
+
+void EventQueue::Append(std::vector<Event> events) {
+  {
+    std::unique_lock<std::mutex> lock(mutex_);
+    has_room_.wait(lock, [this] { return events_.size() < limits::kEventQueueMax; });
+    for (Event& event : events) events_.push_back(std::move(event));
+  }
+  has_events_.notify_one();
+}
+
+void EventQueue::Wait(const Clock& clock, std::optional<Instant> deadline) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  const auto ready = [this] { return !events_.empty(); };
+  if (!deadline) {
+    has_events_.wait(lock, ready);
+    return;
+  }
+  const int64_t wait_us = (*deadline - clock.Now()).us;
+  if (wait_us > 0) has_events_.wait_for(lock, std::chrono::microseconds(wait_us), ready);
+}
+
+std::vector<Event> EventQueue::Drain(size_t count_max) {
+  std::vector<Event> drained;
+  {
+    const std::unique_lock<std::mutex> lock(mutex_);
+    const size_t count = std::min(count_max, events_.size());
+    drained.reserve(count);
+    for (size_t i = 0; i < count; ++i) {
+      drained.push_back(std::move(events_.front()));
+      events_.pop_front();
+    }
+  }
+  has_room_.notify_all();
+  return drained;
+}
+
+}  // namespace tune

@@ -1,0 +1,40 @@
+// Where everything from outside enters: adapter threads push, the tuner's thread drains. Bounded: a pusher waits while
+// the queue is full, so that a flood slows its source instead of eating memory.
+//
+// Thread rule: Push and PushEvent from any thread; the rest from the tuner's thread.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/time.h"
+#include "trial_runner/incoming_sink.h"
+#include "tuner/event.h"
+
+namespace tune {
+
+class EventQueue final : public IncomingSink {
+ public:
+  // From the gateway. Heartbeats end here: nothing is decided by them.
+  void Push(std::vector<Incoming> messages) override;
+  void PushEvent(Event event);
+
+  // Waits until there is an event or `clock` reaches `deadline`.
+  void Wait(const Clock& clock, std::optional<Instant> deadline);
+  // At most `count_max`, in order of arrival.
+  std::vector<Event> Drain(size_t count_max);
+
+ private:
+  void Append(std::vector<Event> events);
+
+  std::mutex mutex_;
+  std::condition_variable has_events_;
+  std::condition_variable has_room_;
+  std::deque<Event> events_;
+};
+
+}  // namespace tune

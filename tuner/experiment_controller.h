@@ -1,0 +1,161 @@
+// The sweep as a state machine: Apply(events, now) -> rows and actions. It is pure: same spec, seed and events, same
+// answers; recovery is the same calls again (docs/ARCHITECTURE.md, the life of a report).
+//
+// Thread rule: one thread, the tuner's.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/configuration.h"
+#include "schedulers/trial_scheduler.h"
+#include "search/searcher.h"
+#include "trial_runner/lease_table.h"
+#include "tuner/checkpoint_retention.h"
+#include "tuner/event.h"
+#include "tuner/experiment_spec.h"
+#include "tuner/transition.h"
+
+namespace tune {
+
+struct ControllerOptions {
+  ExperimentSpec spec;
+  uint64_t seed = 0;
+  SearchSpace space;
+  std::string name;           // As stored: with its "-2".
+  std::string artifact_root;  // <db stem>.artifacts/<name>, absolute.
+};
+
+// One trial as the controller knows it.
+struct TrialRecord {
+  TrialRow row;
+  Configuration configuration;
+  int64_t failure_count = 0;
+
+  // The present attempt; meaningful while `lease` is there.
+  std::optional<AttemptRef> lease;
+  bool is_running = false;  // false: granted ahead, waiting in a worker's queue.
+  AttemptRow attempt;
+  int64_t attempt_iteration = 0;  // Last one reported by it.
+  int64_t last_sequence = 0;
+  ReportAnswer last_answer = ReportAnswer::kContinue;
+  Instant progress_at;                 // Its start or last report.
+  std::optional<AttemptEnded> verdict; // Why we killed it, in place of what the worker will say.
+
+  // Where the next attempt goes on.
+  int64_t resume_iteration = 0;
+  std::string resume_path;
+
+  bool is_over() const {
+    return row.status == TrialStatus::kTerminated || row.status == TrialStatus::kError;
+  }
+};
+
+class ExperimentController {
+ public:
+  ExperimentController(ControllerOptions options, std::unique_ptr<Searcher> searcher,
+                       std::unique_ptr<TrialScheduler> scheduler);
+
+  // Recovery: suggestions made in earlier lives, by number; used in place of asking the searcher again.
+  void RestoreSuggestions(std::vector<std::pair<TrialNumber, Configuration>> suggestions);
+
+  // Takes the events in order, then gives out what became free. An event that makes no sense (an unknown worker, a dead
+  // lease) is answered with a refusal and changes nothing.
+  Transition Apply(const std::vector<Event>& events, Instant now);
+
+  // When Apply({DeadlinePassed}) must be called at the latest; nothing when only events can change something.
+  std::optional<Instant> NextDeadline() const;
+
+  // What a watcher is shown.
+  const std::vector<TrialRecord>& trials() const { return trials_; }
+  const TrialScheduler& scheduler() const { return *scheduler_; }
+  const LeaseTable& leases() const { return leases_; }
+  const ControllerOptions& options() const { return options_; }
+  ExperimentStatus status() const { return status_; }
+  int64_t trial_count_max() const { return trial_count_max_; }  // -1: no end.
+  int64_t samples() const { return samples_; }
+  std::optional<Instant> sweep_deadline() const;
+
+ private:
+  void On(const WorkerJoined& event);
+  void On(const WorkerGone& event);
+  void On(const ReportArrived& event);
+  void On(const AttemptFinished& event);
+  void On(const InterruptRequested& event);
+  void On(const TunerRestarted& event);
+  void On(const SamplesExtended& event);
+  void On(const DeadlinePassed& event);
+
+  // A report's way: stored, decided, answered.
+  std::optional<std::string> Objection(const TrialRecord& trial, const Report& report) const;
+  std::optional<Decision> Decide(TrialRecord& trial, const Report& report, Metric value);
+  StopReason ReasonToStop(const TrialRecord& trial, const Report& report,
+                          const std::optional<Decision>& decision) const;
+  void KeepCheckpoint(TrialRecord& trial, const Report& report, Metric value);
+  void Answer(WorkerId worker, TrialRecord& trial, const AttemptReport& message, ReportAnswer answer);
+
+  // The ends of attempts and trials.
+  void EndAttempt(TrialRecord& trial, Outcome outcome, const std::string& error);
+  void AfterAttempt(TrialRecord& trial, Outcome outcome, const std::string& error);
+  void EndTrial(TrialRecord& trial, TrialStatus status, StopReason reason);
+  void Fail(TrialRecord& trial, const std::string& error);
+  void Kill(TrialRecord& trial, Outcome outcome, const std::string& error);
+
+  // Giving out work.
+  void CheckTimeLimits();
+  void Fill();
+  TrialRecord* NextCandidate();
+  TrialRecord* CreateTrial();
+  int64_t AheadPerRunning() const;
+  void BeginAttempt(TrialRecord& trial, WorkerId worker);
+  StartAttempt StartMessage(const TrialRecord& trial, WorkerId worker) const;
+  void WatchForUnplaceable();
+  void FinishIfDone();
+  void StopGiving(ExperimentStatus end_status);
+
+  void Send(WorkerId worker, ToWorker message);
+  void MarkChanged(const TrialRecord& trial);
+  TrialRecord& At(TrialNumber number) { return trials_[static_cast<size_t>(number.value)]; }
+  bool HasMoreToCreate() const;
+  bool GivesOut() const { return !end_status_.has_value() && !sweep_over_; }
+  Transition TakeTransition();
+
+  ControllerOptions options_;
+  std::unique_ptr<Searcher> searcher_;
+  std::unique_ptr<TrialScheduler> scheduler_;
+  LeaseTable leases_;
+  CheckpointRetention retention_;
+  std::map<TrialNumber, Configuration> suggestions_;
+
+  std::vector<TrialRecord> trials_;    // By number.
+  std::set<TrialNumber> waiting_;      // Created, without a lease, not over: interrupted, to be retried, resumed.
+  std::map<WorkerId, WorkerRow> workers_;
+  int64_t samples_ = 0;
+  int64_t trial_count_max_ = 0;
+  bool space_exhausted_ = false;
+  int64_t error_count_ = 0;
+  std::optional<Duration> mean_attempt_;  // Exponential mean of the attempts' durations.
+
+  ExperimentStatus status_ = ExperimentStatus::kRunning;
+  bool has_ended_ = false;                         // EndOfExperiment was said in this life.
+  bool sweep_over_ = false;                        // sweep_time is used up.
+  std::optional<ExperimentStatus> end_status_;     // Nothing is given out any more; what to end as.
+  Duration active_before_;                         // Of earlier lives.
+  std::optional<Instant> life_start_;
+  Instant last_active_;                            // Of the latest Apply.
+  std::optional<Instant> unplaceable_since_;
+
+  // During Apply.
+  Instant now_;
+  Transition out_;
+  std::set<TrialNumber> created_;
+  std::set<TrialNumber> changed_;
+};
+
+}  // namespace tune

@@ -1,0 +1,67 @@
+#include "tuner/tuner.h"
+
+#include <map>
+
+#include "core/limits.h"
+
+namespace tune {
+
+Tuner::Tuner(Parts parts, ExperimentId experiment, int64_t last_step)
+    : parts_(parts), experiment_(experiment), step_(last_step) {}
+
+Status Tuner::Step(std::optional<Instant> wake_at) {
+  std::optional<Instant> deadline = parts_.controller.NextDeadline();
+  std::optional<Instant> until = deadline;
+  if (wake_at && (!until || *wake_at < *until)) until = wake_at;
+  parts_.queue.Wait(parts_.clock, until);
+
+  std::vector<Event> events = parts_.queue.Drain(limits::kEventsPerCommit);
+  const Instant now = parts_.clock.Now();
+  if (events.empty()) {
+    if (!deadline || now < *deadline) return OkStatus();
+    events.push_back(DeadlinePassed{});
+  }
+  Transition transition = parts_.controller.Apply(events, now);  // Pure.
+  const JournalStep step{step_ + 1, now, EncodeEvents(events)};
+  TUNE_RETURN_IF_ERROR(parts_.store.Commit(experiment_, step, transition));  // Durable before visible.
+  ++step_;
+  Perform(std::move(transition.actions));
+  return OkStatus();
+}
+
+void Tuner::Perform(std::vector<Action> actions) {
+  std::map<WorkerId, std::vector<ToWorker>> outgoing;
+  for (Action& action : actions) {
+    if (auto* send = std::get_if<SendToWorker>(&action)) {
+      outgoing[send->worker].push_back(std::move(send->message));
+    } else if (auto* remove = std::get_if<RemoveCheckpoint>(&action)) {
+      if (const Status s = parts_.artifacts.Remove(remove->path); !s.ok()) {
+        lines_.push_back("warning: " + s.message());
+      }
+    } else if (auto* say = std::get_if<Say>(&action)) {
+      lines_.push_back(std::move(say->text));
+    } else {
+      is_done_ = true;
+    }
+  }
+  for (auto& [worker, messages] : outgoing) parts_.link.Send(worker, std::move(messages));
+}
+
+std::vector<std::string> Tuner::TakeLines() { return std::exchange(lines_, {}); }
+
+Result<int64_t> Replay(const std::vector<JournalStep>& journal, ExperimentController& controller) {
+  int64_t last_step = 0;
+  for (const JournalStep& step : journal) {
+    if (step.step != last_step + 1) {
+      return DataLoss("the journal has step " + std::to_string(step.step) + " after step " +
+                      std::to_string(last_step));
+    }
+    Result<std::vector<Event>> events = DecodeEvents(step.events);
+    if (!events.ok()) return events.status().At("journal step " + std::to_string(step.step));
+    controller.Apply(*events, step.at);
+    last_step = step.step;
+  }
+  return last_step;
+}
+
+}  // namespace tune

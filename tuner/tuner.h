@@ -1,0 +1,61 @@
+// The loop that makes decisions true: drain events, decide, commit, act. The only place where an action leaves the
+// process, and it does so only after the commit that holds it.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/ids.h"
+#include "core/status.h"
+#include "trial_runner/worker_link.h"
+#include "tuner/artifact_store.h"
+#include "tuner/event_queue.h"
+#include "tuner/experiment_controller.h"
+#include "tuner/store.h"
+
+namespace tune {
+
+class Tuner {
+ public:
+  struct Parts {
+    ExperimentController& controller;
+    Store& store;
+    WorkerLink& link;
+    ArtifactStore& artifacts;
+    const Clock& clock;
+    EventQueue& queue;
+  };
+
+  // `last_step`: of the journal, 0 for a new experiment.
+  Tuner(Parts parts, ExperimentId experiment, int64_t last_step);
+
+  // Waits for an event, a deadline or `wake_at`, whichever is first, and takes what is there. An error means that nothing
+  // of this step is durable and nothing of it left the process: the sweep can only be resumed.
+  Status Step(std::optional<Instant> wake_at);
+
+  // The experiment has ended (for this life).
+  bool is_done() const { return is_done_; }
+  // Lines for the person who watches, since the last call.
+  std::vector<std::string> TakeLines();
+
+ private:
+  void Perform(std::vector<Action> actions);
+
+  Parts parts_;
+  ExperimentId experiment_;
+  int64_t step_ = 0;
+  bool is_done_ = false;
+  std::vector<std::string> lines_;
+};
+
+// Recovery: applies the journal to a fresh controller (whose suggestions have been restored). Returns the last step. The
+// actions of the past are not performed again.
+Result<int64_t> Replay(const std::vector<JournalStep>& journal, ExperimentController& controller);
+
+}  // namespace tune
