@@ -8,8 +8,8 @@
 #include "core/check.h"
 #include "core/random.h"
 
-// The passes work on planes (one array a channel) and without branches, so that the compiler turns them into vector
-// code; interleaved pixels would not allow it.
+// The passes work on planes (one array a channel) and without branches, so that the compiler turns
+// them into vector code; interleaved pixels would not allow it.
 
 namespace tune::models {
 namespace {
@@ -69,8 +69,17 @@ void AdjustSaturation(Planes p, float factor) {
   }
 }
 
-// Through 8-bit HSV and back with PIL's rounding (hue and saturation are truncated to 255 levels, which moves a
-// colour by up to six levels: to follow torchvision it has to be followed).
+// One channel of HSV to RGB: `turned` is the hue in sixths of the circle, `phase` 5, 3, 1 for red,
+// green, blue.
+inline uint8_t HueChannel(float turned, float phase, float value, float strength) {
+  const float around = turned + phase;
+  const float k = around >= 6 ? around - 6 : around;
+  const float taken = std::max(0.0F, std::min(std::min(k, 4 - k), 1.0F));
+  return static_cast<uint8_t>(static_cast<int>(value * (1 - strength * taken) + 0.5F));
+}
+
+// Through 8-bit HSV and back with PIL's rounding (hue and saturation are truncated to 255 levels,
+// which moves a colour by up to six levels: to follow torchvision it has to be followed).
 void AdjustHue(Planes p, int shift) {
   for (int i = 0; i < p.count; ++i) {
     const int r = p.r[i];
@@ -85,35 +94,19 @@ void AdjustHue(Planes p, int shift) {
     const float sector_b = 4 + static_cast<float>(r - g) * per_range;
     float sector = r == high ? sector_r : (g == high ? sector_g : sector_b);
     sector = sector < 0 ? sector + 6 : sector;
-    // The small addition undoes the rounding of the reciprocal where the quotient is a whole number.
+    // The small addition undoes the rounding of the reciprocal where the quotient is a whole
+    // number.
     const int hue = static_cast<int>(sector * (255.0F / 6) + 1e-4F);
     const int saturation =
         static_cast<int>(255 * range / static_cast<float>(std::max(high, 1)) + 1e-4F);
 
+    // Each channel is the value less what the colour circle takes from it at this distance.
     const float turned = static_cast<float>((hue + shift) & 255) * (6.0F / 255);
-    const int whole = static_cast<int>(turned);
-    const float part = turned - static_cast<float>(whole);
     const float value = static_cast<float>(high);
     const float strength = static_cast<float>(saturation) * (1.0F / 255);
-    const int none = static_cast<int>(value * (1 - strength) + 0.5F);
-    const int falling = static_cast<int>(value * (1 - strength * part) + 0.5F);
-    const int rising = static_cast<int>(value * (1 - strength * (1 - part)) + 0.5F);
-    const int turn = whole == 6 ? 0 : whole;
-    const int new_r = turn == 0 || turn == 5 ? high
-                      : turn == 1            ? falling
-                      : turn == 4            ? rising
-                                             : none;
-    const int new_g = turn == 1 || turn == 2 ? high
-                      : turn == 3            ? falling
-                      : turn == 0            ? rising
-                                             : none;
-    const int new_b = turn == 3 || turn == 4 ? high
-                      : turn == 5            ? falling
-                      : turn == 2            ? rising
-                                             : none;
-    p.r[i] = static_cast<uint8_t>(new_r);
-    p.g[i] = static_cast<uint8_t>(new_g);
-    p.b[i] = static_cast<uint8_t>(new_b);
+    p.r[i] = HueChannel(turned, 5, value, strength);
+    p.g[i] = HueChannel(turned, 3, value, strength);
+    p.b[i] = HueChannel(turned, 1, value, strength);
   }
 }
 
@@ -138,8 +131,9 @@ void Split(const uint8_t* image, int size, bool flip, Planes p) {
   }
 }
 
-// As Split, but out(x, y) = in(rotation of (x, y) about the centre), nearest neighbour in 16-bit fixed point, black
-// where that lies outside. The numbers follow PIL's rotate so that the same pixels are picked.
+// As Split, but out(x, y) = in(rotation of (x, y) about the centre), nearest neighbour in 16-bit
+// fixed point, black where that lies outside. The numbers follow PIL's rotate so that the same
+// pixels are picked.
 void SplitRotated(const uint8_t* image, int size, bool flip, double degrees, Planes p) {
   const double angle = -degrees * std::numbers::pi / 180;
   const double centre = size / 2.0;

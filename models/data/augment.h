@@ -1,7 +1,8 @@
-// The random part of the training transform, on an 8-bit image that is already resized and cropped, and the
-// normalisation. The rules are those of torchvision 0.14 on PIL images, in this order: horizontal flip (p 0.5),
-// rotation by -15 to 15 degrees (nearest neighbour, black fill), colour jitter (brightness, contrast, saturation,
-// hue, in random order), ImageNet mean and deviation. PIL's 8-bit rounding after each step is kept.
+// The random part of the training transform, on an 8-bit image that is already resized and cropped,
+// and the normalisation. The rules are those of torchvision 0.14 on PIL images, in this order:
+// horizontal flip (p 0.5), rotation by -15 to 15 degrees (nearest neighbour, black fill), colour
+// jitter (brightness, contrast, saturation, hue, in random order), ImageNet mean and deviation.
+// PIL's 8-bit rounding after each step is kept.
 //
 // A draw is a function of (seed, epoch, image), so neither order nor threads change it.
 // Thread rule: an Augmenter belongs to one thread; the functions are pure.

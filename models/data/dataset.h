@@ -1,0 +1,58 @@
+// Images ready for training: 8-bit RGB squares of one size with labels, in three splits. Where the
+// bytes lie (a shared read-only map of a cache file, or memory) is the owner's business; a Dataset
+// keeps them alive.
+//
+// Thread rule: immutable; shared by any number of threads.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tune::models {
+
+enum class Split { kTraining, kValidation, kEvaluation };
+inline constexpr std::array<Split, 3> kSplits = {Split::kTraining, Split::kValidation,
+                                                 Split::kEvaluation};
+// "training", "validation", "evaluation": the folder names.
+std::string_view SplitName(Split split);
+
+struct ImageSet {
+  std::span<const uint8_t> pixels;  // (count, image_size, image_size, 3), RGB.
+  std::span<const int32_t> labels;  // (count), 0 .. class_count-1.
+
+  int64_t count() const { return static_cast<int64_t>(labels.size()); }
+};
+
+struct SkippedImage {
+  std::string path;    // Relative to the data folder.
+  std::string reason;  // "truncated JPEG", "not an image that can be read".
+};
+
+struct Dataset {
+  std::vector<std::string> class_names;
+  int image_size = 0;
+  std::array<ImageSet, 3> splits;
+  std::vector<SkippedImage> skipped;
+  uint64_t hash = 0;  // Of labels, pixels and class names: the provenance of what was trained on.
+  std::shared_ptr<const void> storage;
+
+  int class_count() const { return static_cast<int>(class_names.size()); }
+  const ImageSet& split(Split which) const { return splits[static_cast<size_t>(which)]; }
+  std::span<const uint8_t> image(Split which, int64_t index) const {
+    const size_t bytes = static_cast<size_t>(image_size) * image_size * 3;
+    return split(which).pixels.subspan(static_cast<size_t>(index) * bytes, bytes);
+  }
+};
+
+// Sets `hash` and returns the dataset.
+Dataset WithHash(Dataset dataset);
+
+// The eleven classes of Food-11 in its own order.
+std::span<const std::string_view> Food11ClassNames();
+
+}  // namespace tune::models

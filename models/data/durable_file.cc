@@ -1,0 +1,106 @@
+#include "models/data/durable_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace tune::models {
+
+Status ErrnoStatus(std::string_view doing, const std::string& path) {
+  const int error = errno;
+  std::string message = "cannot " + std::string(doing) + " " + path + ": " + std::strerror(error);
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return NotFound(std::move(message));
+    case ENOSPC:
+    case EDQUOT:
+    case ENOMEM:
+    case EMFILE:
+    case ENFILE:
+      return ResourceExhausted(std::move(message));
+    case EACCES:
+    case EPERM:
+    case EROFS:
+    case EISDIR:
+      return InvalidArgument(std::move(message));
+    default:
+      return Unavailable(std::move(message));
+  }
+}
+
+FileDescriptor::~FileDescriptor() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Status WriteAll(int fd, std::span<const std::byte> bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), std::min<size_t>(bytes.size(), 1U << 30));
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return ErrnoStatus("write", path);
+    }
+    bytes = bytes.subspan(static_cast<size_t>(written));
+  }
+  return OkStatus();
+}
+
+Result<std::string> ReadFile(const std::string& path, uint64_t bytes_max) {
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) return ErrnoStatus("open", path);
+  struct stat info = {};
+  if (::fstat(file.get(), &info) != 0) return ErrnoStatus("look at", path);
+  if (!S_ISREG(info.st_mode)) return InvalidArgument(path + " is not a file");
+  if (static_cast<uint64_t>(info.st_size) > bytes_max) {
+    return InvalidArgument(path + " has " + std::to_string(info.st_size) + " bytes, at most " +
+                           std::to_string(bytes_max) + " are expected");
+  }
+  std::string contents(static_cast<size_t>(info.st_size), '\0');
+  size_t at = 0;
+  while (at < contents.size()) {
+    const ssize_t got = ::read(file.get(), contents.data() + at, contents.size() - at);
+    if (got < 0) {
+      if (errno == EINTR) continue;
+      return ErrnoStatus("read", path);
+    }
+    if (got == 0) break;
+    at += static_cast<size_t>(got);
+  }
+  contents.resize(at);
+  return contents;
+}
+
+Status WriteFileSynced(const std::string& path,
+                       std::initializer_list<std::span<const std::byte>> parts) {
+  const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!file.valid()) return ErrnoStatus("create", path);
+  for (const std::span<const std::byte> part : parts) {
+    TUNE_RETURN_IF_ERROR(WriteAll(file.get(), part, path));
+  }
+  if (::fsync(file.get()) != 0) return ErrnoStatus("sync", path);
+  return OkStatus();
+}
+
+Status WriteFileSynced(const std::string& path, std::string_view text) {
+  return WriteFileSynced(path, {std::as_bytes(std::span(text.data(), text.size()))});
+}
+
+Status SyncFolder(const std::string& folder) {
+  const FileDescriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid()) return ErrnoStatus("open", folder);
+  if (::fsync(fd.get()) != 0) return ErrnoStatus("sync", folder);
+  return OkStatus();
+}
+
+Status RenameSynced(const std::string& from, const std::string& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) return ErrnoStatus("rename to", to);
+  const std::string parent = std::filesystem::path(to).parent_path().string();
+  return SyncFolder(parent.empty() ? "." : parent);
+}
+
+}  // namespace tune::models

@@ -1,0 +1,58 @@
+// Files whose contents survive a loss of power once the call has returned: written, synced, and
+// only then named.
+//
+// Thread rule: stateless; two threads must not write one path at once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/status.h"
+
+namespace tune::models {
+
+// kNotFound when there is none, kInvalidArgument beyond `bytes_max`, kUnavailable for what the disk
+// says.
+Result<std::string> ReadFile(const std::string& path, uint64_t bytes_max);
+
+// Creates or replaces the file's contents, the parts one after another, and syncs it.
+// kResourceExhausted when the disk is full.
+Status WriteFileSynced(const std::string& path,
+                       std::initializer_list<std::span<const std::byte>> parts);
+Status WriteFileSynced(const std::string& path, std::string_view text);
+
+// Makes the renames and creations inside the folder durable.
+Status SyncFolder(const std::string& folder);
+
+// Renames within one file system and syncs the target's folder.
+Status RenameSynced(const std::string& from, const std::string& to);
+
+// The last error of a system call on `path` as a Status.
+Status ErrnoStatus(std::string_view doing, const std::string& path);
+
+// Closes on destruction.
+class FileDescriptor {
+ public:
+  FileDescriptor() = default;
+  explicit FileDescriptor(int fd) : fd_(fd) {}
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  FileDescriptor(FileDescriptor&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
+  FileDescriptor& operator=(FileDescriptor&&) = delete;
+  ~FileDescriptor();
+
+  bool valid() const { return fd_ >= 0; }
+  int get() const { return fd_; }
+
+ private:
+  int fd_ = -1;
+};
+
+// All of it, in spite of short writes and signals.
+Status WriteAll(int fd, std::span<const std::byte> bytes, const std::string& path);
+
+}  // namespace tune::models

@@ -1,0 +1,391 @@
+#include "models/data/image_cache.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "core/hash.h"
+#include "core/json.h"
+#include "models/data/durable_file.h"
+#include "models/data/image_folder.h"
+
+// The file: a Header, then a JSON text (class names, counts, skipped images), then the labels of
+// all splits (int32), then, from a page boundary, their pixels. Integers are little-endian.
+
+namespace tune::models {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kMagic = 0x31474D49454E5554ULL;  // "TUNEIMG1"
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kTextBytesMax = 256u << 20;
+constexpr uint64_t kImageBytesMax = 1u << 30;  // Of one file to decode.
+constexpr uint64_t kBatchBytes = 8u << 20;     // Files decoded together: bounds the memory.
+
+struct Header {
+  uint64_t magic = kMagic;
+  uint64_t key = 0;
+  uint64_t text_bytes = 0;
+  uint64_t image_count = 0;
+  uint64_t pixel_bytes = 0;
+  uint64_t content_hash = 0;  // Of text and labels.
+  uint64_t pixel_hash = 0;
+  uint64_t header_hash = 0;  // Of the fields before.
+
+  uint64_t OwnHash() const {
+    return Xxh64(std::as_bytes(std::span(this, 1)).first(sizeof(Header) - sizeof(uint64_t)));
+  }
+  uint64_t PixelOffset() const {
+    const uint64_t end = sizeof(Header) + text_bytes + image_count * sizeof(int32_t);
+    return (end + kPage - 1) / kPage * kPage;
+  }
+};
+static_assert(sizeof(Header) == 64);
+
+// A whole file, mapped for reading.
+class FileMap {
+ public:
+  static Result<std::shared_ptr<const FileMap>> Open(const std::string& path) {
+    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file.valid()) return ErrnoStatus("open", path);
+    struct stat info = {};
+    if (::fstat(file.get(), &info) != 0) return ErrnoStatus("look at", path);
+    auto map = std::make_shared<FileMap>();
+    if (info.st_size == 0) return DataLoss(path + " is empty");
+    map->size_ = static_cast<size_t>(info.st_size);
+    void* const data = ::mmap(nullptr, map->size_, PROT_READ, MAP_SHARED, file.get(), 0);
+    if (data == MAP_FAILED) return ErrnoStatus("map", path);
+    map->data_ = data;
+    return std::shared_ptr<const FileMap>(std::move(map));
+  }
+  FileMap() = default;
+  FileMap(const FileMap&) = delete;
+  FileMap& operator=(const FileMap&) = delete;
+  ~FileMap() {
+    if (data_ != nullptr) ::munmap(data_, size_);
+  }
+  std::span<const std::byte> bytes() const { return {static_cast<const std::byte*>(data_), size_}; }
+
+ private:
+  void* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+// What the JSON text says.
+struct Contents {
+  std::vector<std::string> class_names;
+  std::array<int64_t, 3> counts = {0, 0, 0};
+  std::vector<SkippedImage> skipped;
+};
+
+std::string ToText(const Contents& contents, int image_size) {
+  Value text = Value::MakeMap();
+  text.Set("image_size", image_size);
+  Value::List names(contents.class_names.begin(), contents.class_names.end());
+  text.Set("class_names", std::move(names));
+  text.Set("counts", Value::List(contents.counts.begin(), contents.counts.end()));
+  Value::List skipped;
+  for (const SkippedImage& image : contents.skipped) {
+    skipped.push_back(Value::List{image.path, image.reason});
+  }
+  text.Set("skipped", std::move(skipped));
+  return ToJson(text);
+}
+
+Result<Contents> FromText(std::string_view text, int image_size) {
+  const Status bad = DataLoss("an unknown form");
+  TUNE_ASSIGN_OR_RETURN(const Value value, ParseJson(text));
+  if (!value.is_map()) return bad;
+  const Value* const size = value.Find("image_size");
+  const Value* const names = value.Find("class_names");
+  const Value* const counts = value.Find("counts");
+  const Value* const skipped = value.Find("skipped");
+  if (size == nullptr || !size->is_int() || size->AsInt() != image_size) return bad;
+  if (names == nullptr || !names->is_list() || counts == nullptr || !counts->is_list() ||
+      counts->AsList().size() != 3 || skipped == nullptr || !skipped->is_list()) {
+    return bad;
+  }
+  Contents contents;
+  for (const Value& name : names->AsList()) {
+    if (!name.is_string()) return bad;
+    contents.class_names.push_back(name.AsString());
+  }
+  for (size_t s = 0; s < 3; ++s) {
+    const Value& count = counts->AsList()[s];
+    if (!count.is_int() || count.AsInt() < 0 || count.AsInt() > (int64_t{1} << 40)) return bad;
+    contents.counts[s] = count.AsInt();
+  }
+  for (const Value& entry : skipped->AsList()) {
+    if (!entry.is_list() || entry.AsList().size() != 2 || !entry.AsList()[0].is_string() ||
+        !entry.AsList()[1].is_string()) {
+      return bad;
+    }
+    contents.skipped.push_back({entry.AsList()[0].AsString(), entry.AsList()[1].AsString()});
+  }
+  return contents;
+}
+
+// The cache at `path` if it is whole and made for `key`.
+Result<Dataset> OpenCache(const std::string& path, uint64_t key, int image_size) {
+  TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<const FileMap> map, FileMap::Open(path));
+  const std::span<const std::byte> bytes = map->bytes();
+  const Status damaged = DataLoss(path + " is damaged");
+  Header header;
+  if (bytes.size() < sizeof header) return damaged;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  const uint64_t image_bytes = static_cast<uint64_t>(image_size) * image_size * 3;
+  if (header.magic != kMagic || header.header_hash != header.OwnHash() || header.key != key ||
+      header.text_bytes > kTextBytesMax || header.image_count > bytes.size() ||
+      header.pixel_bytes != header.image_count * image_bytes ||
+      bytes.size() != header.PixelOffset() + header.pixel_bytes) {
+    return damaged;
+  }
+  const auto content =
+      bytes.subspan(sizeof header, header.text_bytes + header.image_count * sizeof(int32_t));
+  const auto pixels = bytes.subspan(header.PixelOffset());
+  if (Xxh64(content) != header.content_hash || Xxh64(pixels) != header.pixel_hash) return damaged;
+
+  const std::string_view text(reinterpret_cast<const char*>(content.data()), header.text_bytes);
+  const Result<Contents> contents = FromText(text, image_size);
+  if (!contents.ok()) return damaged;
+  auto labels = std::make_shared<std::pair<std::shared_ptr<const FileMap>, std::vector<int32_t>>>();
+  labels->first = map;
+  labels->second.resize(header.image_count);
+  std::memcpy(labels->second.data(), content.data() + header.text_bytes,
+              header.image_count * sizeof(int32_t));
+
+  Dataset dataset;
+  dataset.image_size = image_size;
+  dataset.class_names = contents->class_names;
+  dataset.skipped = contents->skipped;
+  size_t at = 0;
+  for (size_t s = 0; s < 3; ++s) {
+    const size_t count = static_cast<size_t>(contents->counts[s]);
+    if (count > header.image_count - at) return damaged;
+    dataset.splits[s].labels = std::span(labels->second).subspan(at, count);
+    dataset.splits[s].pixels = {reinterpret_cast<const uint8_t*>(pixels.data()) + at * image_bytes,
+                                count * image_bytes};
+    at += count;
+  }
+  if (at != header.image_count) return damaged;
+  for (const int32_t label : labels->second) {
+    if (label < 0 || label >= dataset.class_count()) return damaged;
+  }
+  dataset.hash = Xxh64("tune image cache", header.content_hash ^ header.pixel_hash);
+  dataset.storage = std::move(labels);
+  return dataset;
+}
+
+struct DecodedFile {
+  std::vector<uint8_t> pixels;  // (images, size, size, 3)
+  std::string error;
+};
+
+DecodedFile DecodeFile(const std::string& path, const LoadOptions& options) {
+  DecodedFile decoded;
+  const Result<std::string> bytes = ReadFile(path, kImageBytesMax);
+  if (!bytes.ok()) {
+    decoded.error = bytes.status().message();
+    return decoded;
+  }
+  const Result<std::vector<RgbImage>> images =
+      options.decoder(std::span(reinterpret_cast<const uint8_t*>(bytes->data()), bytes->size()));
+  if (!images.ok()) {
+    decoded.error = images.status().message();
+    return decoded;
+  }
+  const size_t image_bytes = static_cast<size_t>(options.image_size) * options.image_size * 3;
+  decoded.pixels.resize(image_bytes * images->size());
+  for (size_t i = 0; i < images->size(); ++i) {
+    ResizeAndCrop((*images)[i], options.image_size,
+                  std::span(decoded.pixels).subspan(i * image_bytes, image_bytes));
+  }
+  return decoded;
+}
+
+std::vector<DecodedFile> DecodeBatch(std::span<const ImageFile> files, const LoadOptions& options) {
+  std::vector<DecodedFile> decoded(files.size());
+  std::atomic<size_t> next = 0;
+  const auto work = [&] {
+    for (size_t i = next++; i < files.size(); i = next++) {
+      decoded[i] = DecodeFile((fs::path(options.folder) / files[i].path).string(), options);
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (int t = 1; t < options.threads; ++t) threads.emplace_back(work);
+  work();
+  threads.clear();  // Joins.
+  return decoded;
+}
+
+// Writes the pixels of a split behind what `fd` already has.
+Status AppendSplit(int fd, const std::string& path, const ImageFolder& found, Split split,
+                   const LoadOptions& options, Contents& contents, std::vector<int32_t>& labels) {
+  const std::vector<ImageFile>& files = found.splits[static_cast<size_t>(split)];
+  const size_t image_bytes = static_cast<size_t>(options.image_size) * options.image_size * 3;
+  std::vector<int64_t> class_counts(found.class_names.size(), 0);
+  std::vector<SkippedImage> class_skipped(found.class_names.size());  // The last one of each.
+  for (size_t begin = 0; begin < files.size();) {
+    size_t end = begin;
+    for (uint64_t bytes = 0; end < files.size() && bytes < kBatchBytes; ++end) {
+      bytes += files[end].bytes;
+    }
+    const auto batch = std::span(files).subspan(begin, end - begin);
+    const std::vector<DecodedFile> decoded = DecodeBatch(batch, options);
+    for (size_t i = 0; i < batch.size(); ++i) {
+      if (!decoded[i].error.empty()) {
+        contents.skipped.push_back({batch[i].path, decoded[i].error});
+        class_skipped[static_cast<size_t>(batch[i].label)] = contents.skipped.back();
+        continue;
+      }
+      const size_t count = decoded[i].pixels.size() / image_bytes;
+      labels.insert(labels.end(), count, batch[i].label);
+      class_counts[static_cast<size_t>(batch[i].label)] += static_cast<int64_t>(count);
+      contents.counts[static_cast<size_t>(split)] += static_cast<int64_t>(count);
+      TUNE_RETURN_IF_ERROR(WriteAll(fd, std::as_bytes(std::span(decoded[i].pixels)), path));
+    }
+    begin = end;
+  }
+  for (size_t label = 0; label < class_counts.size(); ++label) {
+    if (class_counts[label] > 0) continue;
+    const SkippedImage& last = class_skipped[label];
+    return InvalidArgument("data: no image of class '" + found.class_names[label] + "' in " +
+                           options.folder + "/" + std::string(SplitName(split)) +
+                           "/ can be read; the last one tried was " + last.path + ": " +
+                           last.reason);
+  }
+  return OkStatus();
+}
+
+// Decodes everything into `path`, synced. The pixels go to a scratch file first, since the text
+// before them, with the skipped images, is known only at the end.
+Status BuildCache(const ImageFolder& found, const LoadOptions& options, uint64_t key,
+                  const std::string& path) {
+  const std::string scratch = path + ".pixels";
+  const FileDescriptor pixels_file(
+      ::open(scratch.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!pixels_file.valid()) return ErrnoStatus("create", scratch);
+  ::unlink(scratch.c_str());  // Goes with the descriptor, whatever happens.
+
+  Contents contents;
+  contents.class_names = found.class_names;
+  std::vector<int32_t> labels;
+  for (const Split split : kSplits) {
+    TUNE_RETURN_IF_ERROR(
+        AppendSplit(pixels_file.get(), scratch, found, split, options, contents, labels));
+  }
+
+  const std::string text = ToText(contents, options.image_size);
+  std::string content = text;
+  content.append(reinterpret_cast<const char*>(labels.data()), labels.size() * sizeof(int32_t));
+  Header header;
+  header.key = key;
+  header.text_bytes = text.size();
+  header.image_count = labels.size();
+  header.pixel_bytes = labels.size() * static_cast<uint64_t>(options.image_size) *
+                       static_cast<uint64_t>(options.image_size) * 3;
+  header.content_hash = Xxh64(content);
+  void* const map =
+      ::mmap(nullptr, header.pixel_bytes, PROT_READ, MAP_SHARED, pixels_file.get(), 0);
+  if (map == MAP_FAILED) return ErrnoStatus("map", scratch);
+  const std::span<const std::byte> pixels(static_cast<const std::byte*>(map), header.pixel_bytes);
+  header.pixel_hash = Xxh64(pixels);
+  header.header_hash = header.OwnHash();
+  content.resize(header.PixelOffset() - sizeof header, '\0');
+  const Status written =
+      WriteFileSynced(path, {std::as_bytes(std::span(&header, 1)),
+                             std::as_bytes(std::span(content.data(), content.size())), pixels});
+  ::munmap(map, header.pixel_bytes);
+  return written;
+}
+
+// Removes earlier caches of the same folder and size.
+void RemoveOutdated(const fs::path& folder, const std::string& prefix, const std::string& keep) {
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error); !error && it != fs::directory_iterator();
+       it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (name.starts_with(prefix) && name.ends_with(".images") && name != keep) {
+      std::error_code ignored;
+      fs::remove(it->path(), ignored);
+    }
+  }
+}
+
+// Creates the folder if need be and waits for its lock, which ends with the descriptor.
+Result<FileDescriptor> LockFolder(const std::string& folder, const std::string& prefix) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) {
+    return InvalidArgument("cannot create the cache folder " + folder + ": " + error.message());
+  }
+  const std::string path = (fs::path(folder) / (prefix + ".lock")).string();
+  FileDescriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (!lock.valid()) return ErrnoStatus("create", path);
+  while (::flock(lock.get(), LOCK_EX) != 0) {
+    if (errno != EINTR) return ErrnoStatus("lock", path);
+  }
+  return lock;
+}
+
+}  // namespace
+
+std::vector<std::string> CacheFolders(const std::string& folder, const std::string& fallback) {
+  std::vector<std::string> folders = {(fs::path(folder) / ".tune-cache").string()};
+  if (!fallback.empty()) folders.push_back(fallback);
+  return folders;
+}
+
+Result<Dataset> LoadImages(const LoadOptions& options) {
+  TUNE_CHECK(options.image_size > 0 && options.threads > 0 && !options.cache_folders.empty());
+  TUNE_ASSIGN_OR_RETURN(const ImageFolder found, FindImages(options.folder));
+  const uint64_t key = Xxh64(std::to_string(options.image_size), found.ListHash());
+  std::error_code error;
+  const fs::path absolute = fs::canonical(options.folder, error);
+  const std::string prefix =
+      HashToHex(Xxh64(absolute.string())).substr(0, 8) + "-" + std::to_string(options.image_size);
+  const std::string name = prefix + "-" + HashToHex(key) + ".images";
+  for (const std::string& folder : options.cache_folders) {
+    Result<Dataset> cached = OpenCache((fs::path(folder) / name).string(), key, options.image_size);
+    if (cached.ok()) return cached;
+  }
+  if (!options.decoder) {
+    return FailedPrecondition("data: the images of " + options.folder + " are not decoded yet at " +
+                              std::to_string(options.image_size) + " pixels");
+  }
+  Status cannot_lock;
+  for (const std::string& folder : options.cache_folders) {
+    const Result<FileDescriptor> lock = LockFolder(folder, prefix);
+    if (!lock.ok()) {
+      cannot_lock = lock.status();
+      continue;
+    }
+    const std::string path = (fs::path(folder) / name).string();
+    Result<Dataset> made_meanwhile = OpenCache(path, key, options.image_size);
+    if (made_meanwhile.ok()) return made_meanwhile;
+    const std::string temporary = path + ".tmp";
+    if (Status built = BuildCache(found, options, key, temporary); !built.ok()) {
+      ::unlink(temporary.c_str());
+      return built;
+    }
+    TUNE_RETURN_IF_ERROR(RenameSynced(temporary, path));
+    RemoveOutdated(folder, prefix, name);
+    return OpenCache(path, key, options.image_size);
+  }
+  return cannot_lock;
+}
+
+}  // namespace tune::models

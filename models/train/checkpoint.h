@@ -1,0 +1,58 @@
+// A training run at the end of an epoch, as a folder:
+//
+//   <parent>/checkpoint_000004/
+//     model.safetensors   weights and batch-norm statistics, torchvision's names
+//     state.safetensors   Adam ("adam.*"), and the best epoch's weights ("best/<name>") unless this
+//     epoch is the best manifest.json       epoch, options, history, and size and XXH64 of the two
+//     files; written last
+//
+// It is written under another name, synced and renamed: a folder of this name is a whole checkpoint
+// or a damaged one, never a half-written one. Shuffle, dropout and augmentation are functions of
+// (seed, epoch), so no generator state is kept.
+//
+// Thread rule: one writer for a parent folder.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "models/mobilenet_v2.h"
+#include "models/train/epoch_report.h"
+#include "models/train/food11_options.h"
+
+namespace tune::models {
+
+struct CheckpointState {
+  Food11Options options;
+  std::vector<std::string> class_names;
+  uint64_t data_hash = 0;
+  std::vector<EpochReport> history;  // One entry an epoch; not empty.
+  int best_epoch = 0;  // The lowest val_loss, the earliest on a tie; 0: none was finite.
+  std::vector<NamedTensor> weights;
+  std::vector<NamedTensor> optimizer;
+  std::vector<NamedTensor> best_weights;  // Empty if best_epoch is this epoch, or 0.
+
+  int epoch() const { return static_cast<int>(history.size()); }
+};
+
+// "checkpoint_000004".
+std::string CheckpointName(int epoch);
+
+// Durable when it returns; replaces a checkpoint of the same epoch. Returns the folder's path.
+Result<std::string> WriteCheckpoint(const std::string& parent, const CheckpointState& state);
+
+// kNotFound when there is no such folder; kDataLoss, naming the file and what is wrong, when sizes,
+// checksums or contents are not what was written.
+Result<CheckpointState> ReadCheckpoint(const std::string& folder);
+
+// Bytes and a checksum of a checkpoint's manifest, which itself covers the other files: for a
+// catalogue.
+struct CheckpointIdentity {
+  uint64_t bytes = 0;  // Of the three files.
+  uint64_t checksum = 0;
+};
+Result<CheckpointIdentity> IdentifyCheckpoint(const std::string& folder);
+
+}  // namespace tune::models

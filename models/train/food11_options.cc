@@ -1,0 +1,179 @@
+#include "models/train/food11_options.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "core/check.h"
+#include "core/json.h"
+
+namespace tune::models {
+namespace {
+
+constexpr int kPretrainedInitialEpochs = 5;  // The lab's.
+
+constexpr std::array<Food11Parameter, 12> kParameters = {{
+    {"batch_size", ParameterKind::kInteger, 2, 4096, false, false, "images a step"},
+    {"dropout_probability", ParameterKind::kNumber, 0, 1, false, true, "of the head"},
+    {"lr", ParameterKind::kNumber, 0, 10, true, false, "Adam's step size"},
+    {"fine_tune_lr", ParameterKind::kNumber, 0, 10, true, false,
+     "the backbone's first step size, doubled each epoch up to lr (default: lr)"},
+    {"initial_epochs", ParameterKind::kInteger, 0, 100000, false, false,
+     "epochs with the head alone (default: 5 with weights, else 0)"},
+    {"total_epochs", ParameterKind::kInteger, 1, 100000, false, false, "epochs"},
+    {"patience", ParameterKind::kInteger, 1, 100000, false, false,
+     "epochs without a lower val_loss before the end"},
+    {"width_mult", ParameterKind::kNumber, 0.1, 4, false, false, "MobileNetV2's width"},
+    {"image_size", ParameterKind::kInteger, 32, 1024, false, false, "pixels"},
+    {"weights", ParameterKind::kText, 0, 0, false, false, "a .safetensors file to start from"},
+    {"data", ParameterKind::kText, 0, 0, false, false, "a folder, or synthetic"},
+    {"seed", ParameterKind::kInteger, 0, 9007199254740992.0, false, false, "of all draws"},
+}};
+
+constexpr std::array<std::string_view, 8> kMetricNames = {
+    "train_loss",    "train_accuracy",    "val_loss",  "val_accuracy",
+    "epoch_seconds", "images_per_second", "test_loss", "test_accuracy"};
+
+const Food11Parameter* FindParameter(std::string_view name) {
+  for (const Food11Parameter& parameter : kParameters) {
+    if (parameter.name == name) return &parameter;
+  }
+  return nullptr;
+}
+
+std::string NumberText(double number, ParameterKind kind) {
+  if (kind == ParameterKind::kInteger) return std::to_string(static_cast<int64_t>(number));
+  std::string text;
+  AppendJsonNumber(number, text);
+  if (text.ends_with(".0")) text.resize(text.size() - 2);
+  return text;
+}
+
+std::string RangeText(const Food11Parameter& p) {
+  return std::string(p.kind == ParameterKind::kInteger ? "an integer" : "a number") +
+         (p.lo_open ? " above " : " from ") + NumberText(p.lo, p.kind) +
+         (p.hi_open ? " to below " : " to ") + NumberText(p.hi, p.kind);
+}
+
+bool IsInRange(const Food11Parameter& p, double number) {
+  return (p.lo_open ? number > p.lo : number >= p.lo) &&
+         (p.hi_open ? number < p.hi : number <= p.hi);
+}
+
+size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replace = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replace, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::span<const Food11Parameter> Food11Parameters() { return kParameters; }
+
+std::span<const std::string_view> Food11MetricNames() { return kMetricNames; }
+
+std::string_view NearestName(std::string_view name, std::span<const std::string_view> known) {
+  std::string_view nearest;
+  size_t best = std::max<size_t>(2, name.size() / 2) + 1;
+  for (const std::string_view candidate : known) {
+    const size_t distance = EditDistance(name, candidate);
+    if (distance < best) {
+      best = distance;
+      nearest = candidate;
+    }
+  }
+  return nearest;
+}
+
+Value Food11OptionsToValue(const Food11Options& options) {
+  Value map = Value::MakeMap();
+  map.Set("batch_size", options.batch_size);
+  map.Set("dropout_probability", options.dropout_probability);
+  map.Set("lr", options.lr);
+  map.Set("fine_tune_lr", options.fine_tune_lr);
+  map.Set("initial_epochs", options.initial_epochs);
+  map.Set("total_epochs", options.total_epochs);
+  map.Set("patience", options.patience);
+  map.Set("width_mult", options.width_mult);
+  map.Set("image_size", options.image_size);
+  map.Set("weights", options.weights);
+  map.Set("data", options.data);
+  return map;
+}
+
+Status CheckFood11Parameter(std::string_view name, const Value& value) {
+  const Food11Parameter* const parameter = FindParameter(name);
+  if (parameter == nullptr) {
+    std::array<std::string_view, kParameters.size()> names;
+    std::transform(kParameters.begin(), kParameters.end(), names.begin(),
+                   [](const Food11Parameter& p) { return p.name; });
+    const std::string_view nearest = NearestName(name, names);
+    std::string message = "food11 has no parameter '" + std::string(name) + "'";
+    if (!nearest.empty()) message += "; did you mean '" + std::string(nearest) + "'?";
+    if (nearest.empty()) {
+      message += "; it has";
+      for (const std::string_view known : names) message += " " + std::string(known);
+    }
+    return InvalidArgument(std::move(message));
+  }
+  const std::string read = std::string(name) + ": read " + ToJson(value) + ", expected ";
+  if (parameter->kind == ParameterKind::kText) {
+    if (!value.is_string()) return InvalidArgument(read + "a string");
+    return OkStatus();
+  }
+  if (!value.is_number()) return InvalidArgument(read + RangeText(*parameter));
+  const double number = value.AsDouble();
+  const bool whole = number == std::floor(number);
+  if (!IsInRange(*parameter, number) || (parameter->kind == ParameterKind::kInteger && !whole)) {
+    return InvalidArgument(read + RangeText(*parameter));
+  }
+  return OkStatus();
+}
+
+Result<Food11Options> ParseFood11Options(const Configuration& configuration, uint64_t default_seed,
+                                         const std::string& default_data) {
+  for (const auto& [name, value] : configuration.parameters()) {
+    TUNE_RETURN_IF_ERROR(CheckFood11Parameter(name, value));
+  }
+  const auto number = [&](std::string_view name, auto& target) {
+    const Value* const value = configuration.Find(name);
+    if (value == nullptr) return false;
+    using Target = std::remove_reference_t<decltype(target)>;
+    target = value->is_int() ? static_cast<Target>(value->AsInt())
+                             : static_cast<Target>(value->AsDouble());
+    return true;
+  };
+  const auto text = [&](std::string_view name, std::string& target) {
+    if (const Value* const value = configuration.Find(name)) target = value->AsString();
+  };
+  Food11Options options;
+  options.seed = default_seed;
+  options.data = default_data;
+  text("weights", options.weights);
+  text("data", options.data);
+  number("batch_size", options.batch_size);
+  number("dropout_probability", options.dropout_probability);
+  number("lr", options.lr);
+  if (!number("fine_tune_lr", options.fine_tune_lr)) options.fine_tune_lr = options.lr;
+  if (!number("initial_epochs", options.initial_epochs)) {
+    options.initial_epochs = options.weights.empty() ? 0 : kPretrainedInitialEpochs;
+  }
+  number("total_epochs", options.total_epochs);
+  number("patience", options.patience);
+  number("width_mult", options.width_mult);
+  number("image_size", options.image_size);
+  number("seed", options.seed);
+  return options;
+}
+
+}  // namespace tune::models

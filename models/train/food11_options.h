@@ -1,0 +1,72 @@
+// What a person may set of the built-in trainable `food11`: names, types, ranges, defaults. This
+// library links neither the network nor OpenCV, so that a search space can be checked anywhere,
+// before anything starts.
+//
+// Thread rule: values and pure functions.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/configuration.h"
+#include "core/status.h"
+#include "core/value.h"
+
+namespace tune::models {
+
+struct Food11Options {
+  int batch_size = 32;
+  double dropout_probability = 0.5;
+  double lr = 1e-4;            // The head's, and the backbone's once it has caught up.
+  double fine_tune_lr = 1e-4;  // The backbone's in its first epoch. Default: lr.
+  int initial_epochs =
+      0;  // Epochs with the head alone. Default: 5 with pretrained weights, else 0.
+  int total_epochs = 20;
+  int patience = 5;  // Epochs without a lower val_loss.
+  double width_mult = 1.0;
+  int image_size = 224;
+  std::string weights;  // A safetensors file with torchvision's names; empty: random weights.
+  std::string data;     // A folder, or "synthetic"; empty: the caller decides (FOOD11_DATA_DIR).
+  uint64_t seed =
+      0;  // Of weights, shuffle, dropout and augmentation. The caller's default if not given.
+};
+
+enum class ParameterKind { kInteger, kNumber, kText };
+
+// One line of the table of options. A number's range is [lo, hi], or (lo, hi] if `lo_open`, and so
+// on.
+struct Food11Parameter {
+  std::string_view name;
+  ParameterKind kind;
+  double lo = 0;
+  double hi = 0;
+  bool lo_open = false;
+  bool hi_open = false;
+  std::string_view meaning;
+};
+
+// Every option, in the order of Food11Options.
+std::span<const Food11Parameter> Food11Parameters();
+
+// kInvalidArgument with one line if `name` is none of them (the nearest one is named) or `value`
+// cannot be its value. An integral double is an integer too: a quantised domain draws 32.0.
+Status CheckFood11Parameter(std::string_view name, const Value& value);
+
+// All parameters checked and defaults filled in. `default_seed` and `default_data` hold where the
+// configuration has none.
+Result<Food11Options> ParseFood11Options(const Configuration& configuration, uint64_t default_seed,
+                                         const std::string& default_data);
+
+// The options as a map that ParseFood11Options reads back, but for the seed, which may be beyond
+// JSON's integers.
+Value Food11OptionsToValue(const Food11Options& options);
+
+// What a trial can report, so that a metric that it never reports is known before the start.
+std::span<const std::string_view> Food11MetricNames();
+
+// The name out of `known` that is the fewest edits away; empty if none is near.
+std::string_view NearestName(std::string_view name, std::span<const std::string_view> known);
+
+}  // namespace tune::models

@@ -1,0 +1,291 @@
+#include "models/train/trainer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <future>
+#include <numeric>
+#include <utility>
+
+#include "core/check.h"
+#include "core/json.h"
+#include "core/random.h"
+#include "models/train/safetensors.h"
+
+namespace tune::models {
+namespace {
+
+// The first option that differs and matters for going on, or "".
+std::string FirstDifference(const Food11Options& a, const Food11Options& b) {
+  if (a.seed != b.seed) {
+    return "seed (" + std::to_string(a.seed) + ", now " + std::to_string(b.seed) + ")";
+  }
+  const Value before = Food11OptionsToValue(a);
+  const Value now = Food11OptionsToValue(b);
+  for (const MapEntry& entry : before.AsMap()) {
+    // Where weights and data lie matters to nobody; the data itself is compared by its hash.
+    if (entry.key == "total_epochs" || entry.key == "patience" || entry.key == "weights" ||
+        entry.key == "data") {
+      continue;
+    }
+    const Value* const other = now.Find(entry.key);
+    if (*other == entry.value) continue;
+    return entry.key + " (" + ToJson(entry.value) + ", now " + ToJson(*other) + ")";
+  }
+  return "";
+}
+
+// Sums over the batches of a pass.
+struct Pass {
+  double loss_sum = 0;
+  int64_t correct_count = 0;
+  int64_t image_count = 0;
+
+  void Add(const BatchResult& result, size_t count) {
+    loss_sum += result.loss_sum;
+    correct_count += result.correct_count;
+    image_count += static_cast<int64_t>(count);
+  }
+  Score ToScore() const {
+    const double count = static_cast<double>(image_count);
+    return {loss_sum / count, static_cast<double>(correct_count) / count, image_count};
+  }
+};
+
+}  // namespace
+
+Trainer::Trainer(const Food11Options& options, std::shared_ptr<const Dataset> dataset,
+                 std::unique_ptr<MobileNetV2> network, SecondsClock seconds)
+    : options_(options),
+      dataset_(std::move(dataset)),
+      network_(std::move(network)),
+      seconds_(std::move(seconds)),
+      augmenter_(options.image_size) {
+  TUNE_CHECK(dataset_->image_size == options_.image_size);
+  TUNE_CHECK(network_->options().image_size == options_.image_size);
+  TUNE_CHECK(network_->options().class_count == dataset_->class_count());
+  TUNE_CHECK(network_->options().batch_max >= options_.batch_size);
+  TUNE_CHECK(dataset_->split(Split::kTraining).count() >= 2);
+}
+
+Result<EpochReport> Trainer::RunEpoch() {
+  TUNE_CHECK(!finished());
+  EpochReport report;
+  report.epoch = static_cast<int>(history_.size()) + 1;
+
+  if (best_epoch_ != 0 && best_epoch_ == static_cast<int>(history_.size())) {
+    best_weights_ = network_->ExportWeights();  // Before this epoch moves them.
+  }
+
+  const double start = seconds_();
+  const Score training = TrainPass(report.epoch);
+  const double trained = seconds_();
+  report.train_loss = training.loss;
+  report.train_accuracy = training.accuracy;
+  report.images_per_second =
+      trained > start ? static_cast<double>(training.image_count) / (trained - start) : 0;
+
+  const Score validation =
+      EvaluateSplit(*network_, *dataset_, Split::kValidation, options_.batch_size);
+  report.val_loss = validation.loss;
+  report.val_accuracy = validation.accuracy;
+  report.epoch_seconds = seconds_() - start;
+
+  NoteBest(report);
+  report.end = ReasonToEnd(report);
+  if (report.end == EndReason::kAllEpochs || report.end == EndReason::kPatience) {
+    TUNE_ASSIGN_OR_RETURN(const Score test, EvaluateBest());
+    report.test_loss = test.loss;
+    report.test_accuracy = test.accuracy;
+  }
+  history_.push_back(report);
+  return report;
+}
+
+Score Trainer::TrainPass(int epoch) {
+  const std::vector<int64_t> order = Shuffled(epoch);
+  TrainStepOptions step = StepOptions(epoch);
+  const size_t batch_size = static_cast<size_t>(options_.batch_size);
+  const size_t count = order.size() % batch_size == 1 ? order.size() - 1 : order.size();
+  const auto images_at = [&](size_t begin) {
+    return std::span(order).subspan(begin, std::min(batch_size, count - begin));
+  };
+  // With a core to spare the next batch is prepared while the network works on this one.
+  const auto policy = network_->options().threads > 1 ? std::launch::async : std::launch::deferred;
+
+  Pass pass;
+  FillTrainingBatch(epoch, images_at(0), batches_[0]);
+  for (size_t begin = 0, index = 0; begin < count; begin += batch_size, ++index) {
+    const Batch& batch = batches_[index % 2];
+    std::future<void> next;
+    if (begin + batch_size < count) {
+      next = std::async(policy, [&, begin, index] {
+        FillTrainingBatch(epoch, images_at(begin + batch_size), batches_[(index + 1) % 2]);
+      });
+    }
+    step.dropout_seed =
+        KeyedRandom(options_.seed, "dropout", static_cast<uint64_t>(epoch), index).NextU64();
+    const BatchResult result = network_->TrainStep(batch.images, batch.labels, step);
+    pass.Add(result, batch.labels.size());
+    if (next.valid()) next.get();
+    if (!std::isfinite(result.loss_sum)) break;  // Nothing good comes after this.
+  }
+  return pass.ToScore();
+}
+
+TrainStepOptions Trainer::StepOptions(int epoch) const {
+  TrainStepOptions step;
+  step.head_lr = options_.lr;
+  step.dropout_probability = options_.dropout_probability;
+  const int joined = epoch - 1 - options_.initial_epochs;  // Epochs since the backbone joined.
+  step.train_backbone = joined >= 0;
+  if (step.train_backbone) {
+    step.backbone_lr = std::min(std::ldexp(options_.fine_tune_lr, joined), options_.lr);
+  }
+  return step;
+}
+
+// Fisher and Yates, keyed by the epoch.
+std::vector<int64_t> Trainer::Shuffled(int epoch) const {
+  std::vector<int64_t> order(static_cast<size_t>(dataset_->split(Split::kTraining).count()));
+  std::iota(order.begin(), order.end(), 0);
+  KeyedRandom random(options_.seed, "shuffle", static_cast<uint64_t>(epoch));
+  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.NextBelow(i)]);
+  return order;
+}
+
+void Trainer::FillTrainingBatch(int epoch, std::span<const int64_t> images, Batch& batch) {
+  const size_t image_floats = static_cast<size_t>(options_.image_size) * options_.image_size * 3;
+  batch.images.resize(images.size() * image_floats);
+  batch.labels.resize(images.size());
+  for (size_t i = 0; i < images.size(); ++i) {
+    augmenter_.ApplyAndNormalize(dataset_->image(Split::kTraining, images[i]),
+                                 DrawAugmentation(options_.seed, epoch, images[i]),
+                                 std::span(batch.images).subspan(i * image_floats, image_floats));
+    batch.labels[i] = dataset_->split(Split::kTraining).labels[static_cast<size_t>(images[i])];
+  }
+}
+
+Result<Score> Trainer::EvaluateBest() {
+  const auto evaluate = [this] {
+    return EvaluateSplit(*network_, *dataset_, Split::kEvaluation, options_.batch_size);
+  };
+  if (best_weights_.empty()) return evaluate();
+  const std::vector<NamedTensor> current = network_->ExportWeights();
+  TUNE_RETURN_IF_ERROR(network_->ImportWeights(best_weights_, /*head_optional=*/false));
+  const Score score = evaluate();
+  TUNE_RETURN_IF_ERROR(network_->ImportWeights(current, /*head_optional=*/false));
+  return score;
+}
+
+// Called after each epoch, before it enters the history.
+void Trainer::NoteBest(const EpochReport& report) {
+  if (!std::isfinite(report.train_loss) || !std::isfinite(report.val_loss)) return;
+  if (best_epoch_ != 0 &&
+      report.val_loss >= history_[static_cast<size_t>(best_epoch_ - 1)].val_loss) {
+    return;
+  }
+  best_epoch_ = report.epoch;
+  best_weights_.clear();
+}
+
+EndReason Trainer::ReasonToEnd(const EpochReport& report) const {
+  if (!std::isfinite(report.train_loss) || !std::isfinite(report.val_loss)) {
+    return EndReason::kDiverged;
+  }
+  if (report.epoch >= options_.total_epochs) return EndReason::kAllEpochs;
+  if (report.epoch - best_epoch_ >= options_.patience) return EndReason::kPatience;
+  return EndReason::kNone;
+}
+
+Result<std::string> Trainer::SaveCheckpoint(const std::string& parent) const {
+  CheckpointState state;
+  state.options = options_;
+  state.class_names = dataset_->class_names;
+  state.data_hash = dataset_->hash;
+  state.history = history_;
+  state.best_epoch = best_epoch_;
+  state.weights = network_->ExportWeights();
+  state.optimizer = network_->ExportOptimizer();
+  state.best_weights = best_weights_;
+  return WriteCheckpoint(parent, state);
+}
+
+Status Trainer::RestoreCheckpoint(const std::string& folder) {
+  TUNE_ASSIGN_OR_RETURN(CheckpointState state, ReadCheckpoint(folder));
+  if (const std::string differs = FirstDifference(state.options, options_); !differs.empty()) {
+    return FailedPrecondition(folder + " was made with another " + differs);
+  }
+  if (state.class_names != dataset_->class_names || state.data_hash != dataset_->hash) {
+    return FailedPrecondition(folder + " was made on other data");
+  }
+  const std::vector<NamedTensor> before = network_->ExportWeights();
+  Status imported = network_->ImportWeights(state.weights, /*head_optional=*/false);
+  if (imported.ok()) {
+    imported = network_->ImportOptimizer(state.optimizer);
+    if (!imported.ok()) TUNE_CHECK(network_->ImportWeights(before, false).ok());
+  }
+  if (!imported.ok()) return imported.At(folder);
+  history_ = std::move(state.history);
+  best_epoch_ = state.best_epoch;
+  best_weights_ = std::move(state.best_weights);
+  // A run that ended by a limit that has been raised since goes on.
+  EpochReport& last = history_.back();
+  last.end = ReasonToEnd(last);
+  return OkStatus();
+}
+
+Score EvaluateSplit(MobileNetV2& network, const Dataset& dataset, Split split, int batch_size) {
+  const ImageSet& set = dataset.split(split);
+  const size_t image_floats = static_cast<size_t>(dataset.image_size) * dataset.image_size * 3;
+  const size_t count = static_cast<size_t>(set.count());
+  std::vector<float> images;
+  Pass pass;
+  for (size_t begin = 0; begin < count; begin += static_cast<size_t>(batch_size)) {
+    const size_t size = std::min(static_cast<size_t>(batch_size), count - begin);
+    images.resize(size * image_floats);
+    Normalize(set.pixels.subspan(begin * image_floats, size * image_floats), images);
+    pass.Add(network.Evaluate(images, set.labels.subspan(begin, size), {}), size);
+  }
+  return pass.ToScore();
+}
+
+Result<std::unique_ptr<MobileNetV2>> MakeNetwork(const Food11Options& options, int class_count,
+                                                 int threads) {
+  NetworkOptions network_options;
+  network_options.width_mult = options.width_mult;
+  network_options.image_size = options.image_size;
+  network_options.class_count = class_count;
+  network_options.batch_max = options.batch_size;
+  network_options.threads = threads;
+  TUNE_ASSIGN_OR_RETURN(std::unique_ptr<MobileNetV2> network,
+                        MobileNetV2::Create(network_options, options.seed));
+  if (!options.weights.empty()) {
+    TUNE_ASSIGN_OR_RETURN(const std::vector<NamedTensor> tensors, ReadSafetensors(options.weights));
+    const Status imported = network->ImportWeights(tensors, /*head_optional=*/true);
+    if (!imported.ok()) return imported.At(options.weights);
+  }
+  return network;
+}
+
+Result<std::unique_ptr<Trainer>> MakeTrainer(const Food11Options& options,
+                                             std::shared_ptr<const Dataset> dataset, int threads,
+                                             SecondsClock seconds) {
+  if (dataset->image_size != options.image_size) {
+    return InvalidArgument("the data has images of " + std::to_string(dataset->image_size) +
+                           " pixels, image_size is " + std::to_string(options.image_size));
+  }
+  if (dataset->split(Split::kTraining).count() < 2) {
+    return InvalidArgument("data: training needs at least two images");
+  }
+  for (const Split split : kSplits) {
+    if (dataset->split(split).count() == 0) {
+      return InvalidArgument("data: " + std::string(SplitName(split)) + " has no images");
+    }
+  }
+  TUNE_ASSIGN_OR_RETURN(std::unique_ptr<MobileNetV2> network,
+                        MakeNetwork(options, dataset->class_count(), threads));
+  return std::make_unique<Trainer>(options, std::move(dataset), std::move(network),
+                                   std::move(seconds));
+}
+
+}  // namespace tune::models
