@@ -1,11 +1,14 @@
-// MobileNetV2 (Sandler et al., CVPR 2018, arXiv 1801.04381) as torchvision builds it, with the lab's head
-// Dropout(p) + Linear(1280, classes), and one Adam optimizer (Kingma, Ba 2015) for all of it.
+// MobileNetV2 (Sandler et al., CVPR 2018, arXiv 1801.04381) as torchvision builds it, with the
+// lab's head Dropout(p) + Linear(1280, classes), and one Adam optimizer (Kingma, Ba 2015) for all
+// of it.
 //
-// The network owns its weights, gradients, Adam moments and scratch memory in whatever layout its backend likes; the
-// outside sees torchvision's names, shapes and layouts (OIHW) through ExportState and ImportState.
+// The network owns its weights, gradients, Adam moments and scratch memory in whatever layout its
+// backend likes; the outside sees torchvision's names, shapes and layouts (OIHW) through
+// ExportState and ImportState.
 //
-// Thread rule: one thread drives a network; the kernels inside use `threads` threads. Two networks are independent.
-// Determinism: the same calls with the same arguments and thread count give the same bits.
+// Thread rule: one thread drives a network; the kernels inside use `threads` threads. Two networks
+// are independent. Determinism: the same calls with the same arguments and thread count give the
+// same bits.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +25,13 @@ struct NetworkOptions {
   double width_mult = 1.0;
   int image_size = 224;  // Height and width of an input image, in pixels. At least 32.
   int class_count = 11;
-  int batch_max = 32;    // The largest batch of TrainStep and Evaluate.
+  int batch_max = 32;  // The largest batch of TrainStep and Evaluate.
   int threads = 1;
 };
 
-// A tensor by its torchvision name ("features.0.0.weight", "features.0.1.running_mean", "classifier.1.bias"), or, for
-// an Adam moment, "adam.m/<parameter>" and "adam.v/<parameter>". Row-major, torchvision's shape.
+// A tensor by its torchvision name ("features.0.0.weight", "features.0.1.running_mean",
+// "classifier.1.bias"), or, for an Adam moment, "adam.m/<parameter>" and "adam.v/<parameter>".
+// Row-major, torchvision's shape.
 struct NamedTensor {
   std::string name;
   std::vector<int64_t> shape;  // Empty: a scalar.
@@ -35,11 +39,13 @@ struct NamedTensor {
 };
 
 struct TrainStepOptions {
-  bool train_backbone = true;   // false: only the head's weights move; batch-norm running statistics still do.
+  bool train_backbone =
+      true;  // false: only the head's weights move; batch-norm running statistics still do.
   double head_lr = 1e-4;
-  double backbone_lr = 1e-4;    // Unused while train_backbone is false.
+  double backbone_lr = 1e-4;  // Unused while train_backbone is false.
   double dropout_probability = 0.2;
-  uint64_t dropout_seed = 0;    // Keyed by the caller (seed, trial, epoch, step): the mask is a function of it.
+  uint64_t dropout_seed =
+      0;  // Keyed by the caller (seed, trial, epoch, step): the mask is a function of it.
 };
 
 struct BatchResult {
@@ -49,33 +55,40 @@ struct BatchResult {
 
 class MobileNetV2 {
  public:
-  // Weights as torchvision's random initialisation would draw them (Kaiming normal fan-out for convolutions, ones and
-  // zeros for batch norm, normal(0, 0.01) for the linear layer), each tensor keyed by (seed, its name).
+  // Weights as torchvision's random initialisation would draw them (Kaiming normal fan-out for
+  // convolutions, ones and zeros for batch norm, normal(0, 0.01) for the linear layer), each tensor
+  // keyed by (seed, its name).
   static Result<std::unique_ptr<MobileNetV2>> Create(const NetworkOptions& options, uint64_t seed);
   virtual ~MobileNetV2() = default;
 
   virtual const NetworkOptions& options() const = 0;
+  // What the network holds in memory, all of it from its creation on.
+  virtual int64_t memory_bytes() const = 0;
 
-  // One optimizer step in training mode (batch statistics, running statistics updated with momentum 0.1 and the
-  // unbiased variance). images: normalised RGB, (batch, image_size, image_size, 3), i.e. NHWC; labels: (batch),
-  // 0 .. class_count-1. batch = labels.size(), 2 .. batch_max. Returns loss and hits before the update.
-  // Adam has betas 0.9 and 0.999, epsilon 1e-8, no weight decay, PyTorch's bias correction. A backbone parameter that
-  // has never been trained has step count 0 of its own, as in PyTorch when its gradients are None.
+  // One optimizer step in training mode (batch statistics, running statistics updated with momentum
+  // 0.1 and the unbiased variance). images: normalised RGB, (batch, image_size, image_size, 3),
+  // i.e. NHWC; labels: (batch), 0 .. class_count-1. batch = labels.size(), 2 .. batch_max. Returns
+  // loss and hits before the update. Adam has betas 0.9 and 0.999, epsilon 1e-8, no weight decay,
+  // PyTorch's bias correction. A backbone parameter that has never been trained has step count 0 of
+  // its own, as in PyTorch when its gradients are None.
   virtual BatchResult TrainStep(std::span<const float> images, std::span<const int32_t> labels,
                                 const TrainStepOptions& options) = 0;
 
-  // Evaluation mode (running statistics, no dropout). Same shapes; batch 1 .. batch_max. If `logits` is not empty it
-  // has room for (batch, class_count) and is filled.
+  // Evaluation mode (running statistics, no dropout). Same shapes; batch 1 .. batch_max. If
+  // `logits` is not empty it has room for (batch, class_count) and is filled.
   virtual BatchResult Evaluate(std::span<const float> images, std::span<const int32_t> labels,
                                std::span<float> logits) = 0;
 
-  // Gradients of the mean loss over the last TrainStep's batch, torchvision's names, trained parameters only.
+  // Gradients of the mean loss over the last TrainStep's batch, torchvision's names, trained
+  // parameters only.
   virtual std::vector<NamedTensor> ExportGradients() const = 0;
 
-  // Parameters and batch-norm statistics (num_batches_tracked included as a scalar), torchvision's order.
+  // Parameters and batch-norm statistics (num_batches_tracked included as a scalar), torchvision's
+  // order.
   virtual std::vector<NamedTensor> ExportWeights() const = 0;
-  // The same names and shapes, any order. Unless `head_optional`, all must be there; with it, tensors of the classifier
-  // that are missing or of another class count keep their values. Fails without having changed anything.
+  // The same names and shapes, any order. Unless `head_optional`, all must be there; with it,
+  // tensors of the classifier that are missing or of another class count keep their values. Fails
+  // without having changed anything.
   virtual Status ImportWeights(std::span<const NamedTensor> tensors, bool head_optional) = 0;
 
   // Adam's moments and step counts ("adam.step/head", "adam.step/backbone" as scalars).

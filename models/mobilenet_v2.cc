@@ -1,0 +1,47 @@
+#include "models/mobilenet_v2.h"
+
+#include <cmath>
+#include <new>
+#include <string>
+
+#include "models/cpu/network.h"
+
+namespace tune::models {
+namespace {
+
+constexpr int kImageSizeMin = 32;
+constexpr int kImageSizeMax = 4096;
+constexpr int kBatchMax = 65536;
+constexpr int kClassMax = 1'000'000;
+constexpr int kThreadsMax = 1024;
+constexpr double kWidthMin = 0.05;
+constexpr double kWidthMax = 16;
+
+Status CheckRange(const char* name, int value, int lo, int hi) {
+  if (value >= lo && value <= hi) return OkStatus();
+  return InvalidArgument(std::string(name) + " is " + std::to_string(value) + ", expected " +
+                         std::to_string(lo) + " to " + std::to_string(hi));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<MobileNetV2>> MobileNetV2::Create(const NetworkOptions& options,
+                                                         uint64_t seed) {
+  if (!(options.width_mult >= kWidthMin && options.width_mult <= kWidthMax)) {
+    return InvalidArgument("width_mult is " + std::to_string(options.width_mult) +
+                           ", expected 0.05 to 16");
+  }
+  TUNE_RETURN_IF_ERROR(CheckRange("image_size", options.image_size, kImageSizeMin, kImageSizeMax));
+  TUNE_RETURN_IF_ERROR(CheckRange("class_count", options.class_count, 1, kClassMax));
+  TUNE_RETURN_IF_ERROR(CheckRange("batch_max", options.batch_max, 1, kBatchMax));
+  TUNE_RETURN_IF_ERROR(CheckRange("threads", options.threads, 1, kThreadsMax));
+  try {
+    return cpu::CreateNetwork(options, seed);
+  } catch (const std::bad_alloc&) {
+    return ResourceExhausted(
+        "no memory for a network of batch " + std::to_string(options.batch_max) + " at " +
+        std::to_string(options.image_size) + " pixels; use a smaller batch or image_size");
+  }
+}
+
+}  // namespace tune::models
