@@ -1,0 +1,31 @@
+#include "core/input_error.h"
+
+#include "core/json.h"
+
+namespace tune {
+
+std::string PlacePrefix(const Place& place) {
+  if (place.line < 0) return "--set " + std::to_string(-place.line) + ": ";
+  if (place.line == 0) return "";
+  return std::to_string(place.line) + ":" + std::to_string(place.column) + ": ";
+}
+
+Status InvalidAt(const Place& place, std::string_view message) {
+  return InvalidArgument(PlacePrefix(place) + std::string(message));
+}
+
+std::string Shown(const Value& value) {
+  constexpr size_t kShownMax = 60;
+  if (value.is_string()) {
+    const std::string& text = value.AsString();
+    return "'" + (text.size() <= kShownMax ? text : text.substr(0, kShownMax) + "...") + "'";
+  }
+  if (value.is_double()) {
+    const std::string text = ToJson(value);
+    // NaN and the infinities come in quotes; for a person they are numbers.
+    return text.front() == '"' ? text.substr(1, text.size() - 2) : text;
+  }
+  return value.is_scalar() ? ToJson(value) : value.KindName();
+}
+
+}  // namespace tune

@@ -1,0 +1,302 @@
+#include "search/domain.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <string>
+
+#include "core/check.h"
+#include "core/input_error.h"
+
+namespace tune {
+namespace {
+
+constexpr std::array<std::string_view, 13> kNames = {
+    "uniform",     "quniform", "loguniform", "qloguniform", "randint", "qrandint",   "lograndint",
+    "qlograndint", "randn",    "qrandn",     "choice",      "ordinal", "grid_search"};
+
+// What a domain's list must hold, for messages.
+std::string_view Form(Domain::Kind kind) {
+  switch (kind) {
+    case Domain::Kind::kUniform:
+    case Domain::Kind::kLogUniform:
+    case Domain::Kind::kRandInt:
+    case Domain::Kind::kLogRandInt:
+      return "[lo, hi]";
+    case Domain::Kind::kRandN:
+      return "[mean, sd]";
+    case Domain::Kind::kQRandN:
+      return "[mean, sd, q]";
+    default:
+      return "[lo, hi, q]";
+  }
+}
+
+constexpr double kWholeMax = 0x1p53;  // Up to here every integer is a double.
+
+// A whole number, also when written with a point or an exponent (1e3).
+std::optional<int64_t> WholeNumber(const Value& value) {
+  if (value.is_int()) return value.AsInt();
+  if (!value.is_double()) return std::nullopt;
+  const double number = value.AsDouble();
+  if (std::floor(number) != number || std::fabs(number) > kWholeMax) return std::nullopt;
+  return static_cast<int64_t>(number);
+}
+
+// The k with x = k * q, within one part in 10^9.
+std::optional<int64_t> MultipleOf(double x, double q) {
+  const double ratio = x / q;
+  const double k = std::round(ratio);
+  if (std::fabs(k) > kWholeMax || std::fabs(ratio - k) > 1e-9 * std::max(1.0, std::fabs(k))) {
+    return std::nullopt;
+  }
+  return static_cast<int64_t>(k);
+}
+
+// q as digits / 10^n exactly as it would be written, if it has few digits: then k * digits / 10^n
+// is the double nearest to the decimal multiple.
+bool SplitDecimal(double q, int64_t& digits, double& divisor) {
+  char text[64];
+  const auto [end, error] = std::to_chars(text, text + sizeof text, q, std::chars_format::fixed);
+  const std::string_view written(text, static_cast<size_t>(end - text));
+  if (error != std::errc() || written.size() > 12) return false;
+  const size_t point = written.find('.');
+  if (point == std::string_view::npos) return false;
+  std::string all(written.substr(0, point));
+  all += written.substr(point + 1);
+  digits = 0;
+  std::from_chars(all.data(), all.data() + all.size(), digits);
+  divisor = 1;
+  for (size_t i = point + 1; i < written.size(); ++i) divisor *= 10;
+  return true;
+}
+
+}  // namespace
+
+std::span<const std::string_view> Domain::Names() { return kNames; }
+
+std::string_view Domain::name() const { return kNames[static_cast<size_t>(kind_)]; }
+
+bool Domain::is_log() const {
+  return kind_ == Kind::kLogUniform || kind_ == Kind::kQLogUniform || kind_ == Kind::kLogRandInt ||
+         kind_ == Kind::kQLogRandInt;
+}
+
+bool Domain::is_quantised() const {
+  return kind_ == Kind::kQUniform || kind_ == Kind::kQLogUniform || kind_ == Kind::kQRandInt ||
+         kind_ == Kind::kQLogRandInt || kind_ == Kind::kQRandN;
+}
+
+Result<Domain> Domain::Parse(const Value& map) {
+  const MapEntry* named = nullptr;
+  for (const MapEntry& entry : map.AsMap()) {
+    const auto* const found = std::find(kNames.begin(), kNames.end(), entry.key);
+    if (found == kNames.end()) continue;
+    if (named != nullptr) {
+      return InvalidAt(entry.key_place, "'" + entry.key + "' beside '" + named->key +
+                                            "'; a parameter has one domain");
+    }
+    named = &entry;
+  }
+  TUNE_CHECK(named != nullptr);
+  Domain domain;
+  domain.kind_ =
+      static_cast<Kind>(std::find(kNames.begin(), kNames.end(), named->key) - kNames.begin());
+  for (const MapEntry& entry : map.AsMap()) {
+    if (&entry == named || (entry.key == "weights" && domain.kind_ == Kind::kChoice)) continue;
+    if (entry.key == "when") return InvalidAt(entry.key_place, "'when' is not supported yet");
+    return InvalidAt(entry.key_place,
+                     "'" + entry.key + "' cannot stand beside '" + named->key + "'" +
+                         (entry.key == "weights" ? "; only choice has weights" : ""));
+  }
+  if (!named->value.is_list()) {
+    return InvalidAt(named->value.place,
+                     named->key + ": read " + Shown(named->value) + ", expected a list" +
+                         (domain.is_list() ? "" : ", " + std::string(Form(domain.kind_))));
+  }
+  const Status status = domain.is_list() ? domain.ReadList(map) : domain.ReadNumbers(named->value);
+  if (!status.ok()) return status;
+  return domain;
+}
+
+Status Domain::ReadList(const Value& map) {
+  const Value& list = *map.Find(name());
+  values_ = list.AsList();
+  if (values_.empty()) {
+    return InvalidAt(list.place,
+                     std::string(name()) + ": the list is empty; name at least one value");
+  }
+  const Value* const weights = map.Find("weights");
+  return weights == nullptr ? OkStatus() : ReadWeights(*weights);
+}
+
+Status Domain::ReadWeights(const Value& weights) {
+  if (!weights.is_list() || weights.AsList().size() != values_.size()) {
+    return InvalidAt(weights.place,
+                     "weights: read " +
+                         (weights.is_list() ? std::to_string(weights.AsList().size()) + " of them"
+                                            : Shown(weights)) +
+                         ", expected a list of " + std::to_string(values_.size()) +
+                         " numbers, one for each choice");
+  }
+  double sum = 0;
+  for (const Value& weight : weights.AsList()) {
+    if (!weight.is_number() || !std::isfinite(weight.AsDouble()) || weight.AsDouble() < 0) {
+      return InvalidAt(weight.place,
+                       "weights: read " + Shown(weight) + ", expected a number of 0 or more");
+    }
+    sum += weight.AsDouble();
+    cumulative_.push_back(sum);
+  }
+  if (!(sum > 0) || !std::isfinite(sum)) {
+    return InvalidAt(weights.place, "weights: they add up to " + Shown(Value(sum)) +
+                                        ", expected a finite sum above 0");
+  }
+  return OkStatus();
+}
+
+Status Domain::ReadNumbers(const Value& arguments) {
+  const std::string label = std::string(name()) + ": ";
+  const Value::List& list = arguments.AsList();
+  const size_t wanted = is_quantised() ? 3 : 2;
+  if (list.size() != wanted) {
+    return InvalidAt(arguments.place, label + "read " + std::to_string(list.size()) +
+                                          (list.size() == 1 ? " number" : " numbers") +
+                                          ", expected " + std::string(Form(kind_)));
+  }
+  for (const Value& item : list) {
+    if (is_integer() ? !WholeNumber(item) : !item.is_number() || !std::isfinite(item.AsDouble())) {
+      return InvalidAt(item.place, label + "read " + Shown(item) + ", expected " +
+                                       (is_integer() ? "an integer" : "a finite number"));
+    }
+  }
+  lo_ = list[0].AsDouble();
+  hi_ = list[1].AsDouble();
+  if (is_quantised()) q_ = list[2].AsDouble();
+  if (is_quantised() && !(q_ > 0)) {
+    return InvalidAt(list[2].place, label + "q is " + Shown(list[2]) + "; it must be above 0");
+  }
+  if (is_normal() && !(hi_ > 0)) {
+    return InvalidAt(list[1].place, label + "sd is " + Shown(list[1]) + "; it must be above 0");
+  }
+  const bool in_order = is_integer() ? *WholeNumber(list[0]) < *WholeNumber(list[1]) : lo_ < hi_;
+  if (!is_normal() && !in_order) {
+    return InvalidAt(list[1].place, label + "lo is " + Shown(list[0]) + " and hi is " +
+                                        Shown(list[1]) + "; lo must be below hi");
+  }
+  if (!is_normal() && !std::isfinite(hi_ - lo_)) {
+    return InvalidAt(list[1].place, label + "the range is wider than a double can hold");
+  }
+  if (is_log() && !(lo_ > 0)) {
+    return InvalidAt(list[0].place,
+                     label + "lo is " + Shown(list[0]) + "; on a log scale it must be above 0");
+  }
+  return SetGrid(arguments);
+}
+
+Status Domain::SetGrid(const Value& arguments) {
+  if (is_integer()) return SetIntegerGrid(arguments);
+  if (is_quantised()) return SetQuantisedGrid(arguments);
+  return OkStatus();
+}
+
+Status Domain::SetIntegerGrid(const Value& arguments) {
+  const Value::List& list = arguments.AsList();
+  const int64_t lo = *WholeNumber(list[0]);
+  const int64_t hi = *WholeNumber(list[1]);
+  if (static_cast<uint64_t>(hi) - static_cast<uint64_t>(lo) > (uint64_t{1} << 62)) {
+    return InvalidAt(list[1].place, std::string(name()) + ": the range is wider than 62 bits");
+  }
+  if (!is_quantised()) {
+    first_ = lo;
+    last_ = hi - 1;
+    return OkStatus();
+  }
+  step_digits_ = *WholeNumber(list[2]);
+  for (const Value& end : {list[0], list[1]}) {
+    if (*WholeNumber(end) % step_digits_ != 0) {
+      return InvalidAt(end.place, std::string(name()) + ": " + Shown(end) +
+                                      " is not a multiple of q = " + Shown(list[2]));
+    }
+  }
+  first_ = lo / step_digits_;
+  last_ = hi / step_digits_;
+  return OkStatus();
+}
+
+Status Domain::SetQuantisedGrid(const Value& arguments) {
+  const Value::List& list = arguments.AsList();
+  const std::string label = std::string(name()) + ": ";
+  if (!SplitDecimal(q_, step_digits_, step_divisor_)) step_divisor_ = 0;
+  if (is_normal()) {
+    // 40 deviations are never left by a draw of 53 bits.
+    if ((std::fabs(lo_) + 40 * hi_) / q_ > kWholeMax) {
+      return InvalidAt(list[2].place, label + "q is too small beside mean and sd");
+    }
+    return OkStatus();
+  }
+  for (const Value& end : {list[0], list[1]}) {
+    if (!MultipleOf(end.AsDouble(), q_)) {
+      return InvalidAt(end.place,
+                       label + Shown(end) + " is not a multiple of q = " + Shown(list[2]));
+    }
+  }
+  first_ = *MultipleOf(lo_, q_);
+  last_ = *MultipleOf(hi_, q_);
+  return OkStatus();
+}
+
+Value Domain::GridValue(int64_t multiple) const {
+  if (is_integer()) return Value(multiple * step_digits_);
+  const double scaled = static_cast<double>(multiple) * static_cast<double>(step_digits_);
+  if (step_divisor_ == 0 || std::fabs(scaled) > kWholeMax) {
+    return Value(static_cast<double>(multiple) * q_);
+  }
+  return Value(scaled / step_divisor_);
+}
+
+int64_t Domain::DrawMultiple(KeyedRandom& random) const {
+  if (kind_ == Kind::kQRandN) return std::llround((lo_ + hi_ * random.NextNormal()) / q_);
+  if (!is_log()) {
+    const uint64_t count = static_cast<uint64_t>(last_) - static_cast<uint64_t>(first_) + 1;
+    return static_cast<int64_t>(static_cast<uint64_t>(first_) + random.NextBelow(count));
+  }
+  // The cell of multiple k reaches from k - below to k - below + 1.
+  const double below = is_quantised() ? 0.5 : 0.0;
+  const double u = random.NextUniform(std::log(static_cast<double>(first_) - below),
+                                      std::log(static_cast<double>(last_) - below + 1));
+  const double k = std::floor(std::exp(u) + below);
+  if (k <= static_cast<double>(first_)) return first_;
+  if (k >= static_cast<double>(last_)) return last_;
+  return static_cast<int64_t>(k);
+}
+
+Value Domain::Draw(KeyedRandom& random) const {
+  if (is_list()) {
+    if (cumulative_.empty()) return values_[random.NextBelow(values_.size())];
+    const double u = random.NextUniform(0, cumulative_.back());
+    const auto above = std::upper_bound(cumulative_.begin(), cumulative_.end(), u);
+    return values_[static_cast<size_t>(above - cumulative_.begin())];
+  }
+  if (is_integer() || is_quantised()) return GridValue(DrawMultiple(random));
+  if (is_normal()) return Value(lo_ + hi_ * random.NextNormal());
+  if (!is_log()) return Value(random.NextUniform(lo_, hi_));
+  // Rounding of the exponential may leave the interval.
+  const double x = std::exp(random.NextUniform(std::log(lo_), std::log(hi_)));
+  return Value(std::clamp(x, lo_, std::nextafter(hi_, lo_)));
+}
+
+std::optional<uint64_t> Domain::Count() const {
+  if (is_list()) return values_.size();
+  if (is_normal() || !(is_integer() || is_quantised())) return std::nullopt;
+  return static_cast<uint64_t>(last_) - static_cast<uint64_t>(first_) + 1;
+}
+
+Value Domain::At(uint64_t index) const {
+  TUNE_CHECK(Count() && index < *Count());
+  if (is_list()) return values_[index];
+  return GridValue(static_cast<int64_t>(static_cast<uint64_t>(first_) + index));
+}
+
+}  // namespace tune

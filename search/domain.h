@@ -1,0 +1,97 @@
+// Where a parameter's value is drawn from (product.md section 2). The names are Ray's; where Ray's
+// draws are uneven at the ends, these are exact:
+//
+//   uniform [lo, hi)          randint    integers of [lo, hi)       equal mass
+//   loguniform [lo, hi)       lograndint integers of [lo, hi)       uniform logarithm; n has the
+//   mass of [n, n + 1) quniform, qrandint        multiples of q in [lo, hi]            equal mass,
+//   both ends too qloguniform, qlograndint  multiples of q in [lo, hi]            x has the mass of
+//   [x - q/2, x + q/2) on the log scale randn                     normal qrandn: x has the mass of
+//   [x - q/2, x + q/2) choice (weights), ordinal, grid_search: one of a list; equal mass, or in
+//   proportion to the weights
+//
+// lo and hi of a quantised domain must be multiples of q: lo / q may be off an integer by one part
+// in 10^9, so that 0.3 is a multiple of 0.1. Grid points are the doubles nearest to the decimal
+// multiples: 3 * 0.1 is 0.3. The int forms give integers, uniform, loguniform, randn and their q
+// forms give doubles, lists give their items as they are.
+//
+// Thread rule: immutable.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/random.h"
+#include "core/status.h"
+#include "core/value.h"
+
+namespace tune {
+
+class Domain {
+ public:
+  enum class Kind {
+    kUniform,
+    kQUniform,
+    kLogUniform,
+    kQLogUniform,
+    kRandInt,
+    kQRandInt,
+    kLogRandInt,
+    kQLogRandInt,
+    kRandN,
+    kQRandN,
+    kChoice,
+    kOrdinal,
+    kGridSearch,
+  };
+
+  // "uniform", "quniform", ...
+  static std::span<const std::string_view> Names();
+
+  // `map`: {uniform: [0, 1]}, {choice: [a, b], weights: [1, 2]}. Errors carry "line:column: ".
+  static Result<Domain> Parse(const Value& map);
+
+  Kind kind() const { return kind_; }
+  std::string_view name() const;
+
+  Value Draw(KeyedRandom& random) const;
+
+  // How many values there are and each of them, in rising order or the list's; nothing for a
+  // continuous domain and for qrandn, which has no ends.
+  std::optional<uint64_t> Count() const;
+  Value At(uint64_t index) const;
+
+ private:
+  Status ReadList(const Value& map);
+  Status ReadWeights(const Value& weights);
+  Status ReadNumbers(const Value& arguments);
+  Status SetGrid(const Value& arguments);
+  Status SetIntegerGrid(const Value& arguments);
+  Status SetQuantisedGrid(const Value& arguments);
+
+  bool is_list() const { return kind_ >= Kind::kChoice; }
+  bool is_integer() const { return kind_ >= Kind::kRandInt && kind_ <= Kind::kQLogRandInt; }
+  bool is_normal() const { return kind_ == Kind::kRandN || kind_ == Kind::kQRandN; }
+  bool is_log() const;
+  bool is_quantised() const;
+  Value GridValue(int64_t multiple) const;
+  int64_t DrawMultiple(KeyedRandom& random) const;
+
+  Kind kind_ = Kind::kUniform;
+  double lo_ = 0;  // Or the mean.
+  double hi_ = 0;  // Or the deviation.
+  double q_ = 1;
+  // Grids are the multiples first_ .. last_ of a step: q, or 1 for plain integers. A decimal step
+  // is step_digits_ / step_divisor_; the divisor is 0 where q has too many digits for that, and q_
+  // itself is multiplied.
+  int64_t first_ = 0;
+  int64_t last_ = 0;
+  int64_t step_digits_ = 1;
+  double step_divisor_ = 1;
+  std::vector<Value> values_;
+  std::vector<double> cumulative_;  // Of the weights; empty: all alike.
+};
+
+}  // namespace tune

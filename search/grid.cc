@@ -1,0 +1,47 @@
+#include "search/grid.h"
+
+#include "core/check.h"
+#include "core/input_error.h"
+#include "core/limits.h"
+
+namespace tune {
+
+Result<Grid> Grid::OfAll(const SearchSpace& space) { return Of(space, false); }
+Result<Grid> Grid::OfGridSearch(const SearchSpace& space) { return Of(space, true); }
+
+Result<Grid> Grid::Of(const SearchSpace& space, bool grid_search_only) {
+  const auto& parameters = space.parameters();
+  Grid grid;
+  grid.strides_.assign(parameters.size(), 0);
+  for (size_t i = parameters.size(); i-- > 0;) {
+    const auto* const domain = std::get_if<Domain>(&parameters[i].content);
+    if (domain == nullptr) continue;
+    if (grid_search_only && domain->kind() != Domain::Kind::kGridSearch) continue;
+    const std::optional<uint64_t> count = domain->Count();
+    if (!count) {
+      return InvalidAt(parameters[i].place,
+                       "'" + parameters[i].name + "' is " + std::string(domain->name()) +
+                           ", which has no end of values; a grid needs choice, "
+                           "ordinal, integers or a quantised domain");
+    }
+    if (*count > static_cast<uint64_t>(limits::kGridPointsMax / grid.size_)) {
+      return InvalidAt(parameters[i].place, "the grid has more than " +
+                                                std::to_string(limits::kGridPointsMax) +
+                                                " combinations; narrow '" + parameters[i].name +
+                                                "' or use another search");
+    }
+    grid.strides_[i] = grid.size_;
+    grid.size_ *= static_cast<int64_t>(*count);
+  }
+  return grid;
+}
+
+std::optional<Value> Grid::At(int64_t point, const SearchSpace& space, size_t parameter) const {
+  TUNE_CHECK(point >= 0 && point < size_);
+  const int64_t stride = strides_[parameter];
+  if (stride == 0) return std::nullopt;
+  const Domain& domain = std::get<Domain>(space.parameters()[parameter].content);
+  return domain.At(static_cast<uint64_t>(point / stride) % *domain.Count());
+}
+
+}  // namespace tune
