@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <vector>
 
-#include "core/check.h"
 #include "core/json.h"
+#include "core/nearest_name.h"
 
 namespace tune::models {
 namespace {
@@ -61,39 +60,11 @@ bool IsInRange(const Food11Parameter& p, double number) {
          (p.hi_open ? number < p.hi : number <= p.hi);
 }
 
-size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replace = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replace, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row.back();
-}
-
 }  // namespace
 
 std::span<const Food11Parameter> Food11Parameters() { return kParameters; }
 
 std::span<const std::string_view> Food11MetricNames() { return kMetricNames; }
-
-std::string_view NearestName(std::string_view name, std::span<const std::string_view> known) {
-  std::string_view nearest;
-  size_t best = std::max<size_t>(2, name.size() / 2) + 1;
-  for (const std::string_view candidate : known) {
-    const size_t distance = EditDistance(name, candidate);
-    if (distance < best) {
-      best = distance;
-      nearest = candidate;
-    }
-  }
-  return nearest;
-}
 
 Value Food11OptionsToValue(const Food11Options& options) {
   Value map = Value::MakeMap();
@@ -117,14 +88,8 @@ Status CheckFood11Parameter(std::string_view name, const Value& value) {
     std::array<std::string_view, kParameters.size()> names;
     std::transform(kParameters.begin(), kParameters.end(), names.begin(),
                    [](const Food11Parameter& p) { return p.name; });
-    const std::string_view nearest = NearestName(name, names);
-    std::string message = "food11 has no parameter '" + std::string(name) + "'";
-    if (!nearest.empty()) message += "; did you mean '" + std::string(nearest) + "'?";
-    if (nearest.empty()) {
-      message += "; it has";
-      for (const std::string_view known : names) message += " " + std::string(known);
-    }
-    return InvalidArgument(std::move(message));
+    return InvalidArgument("food11 has no parameter '" + std::string(name) + "'" +
+                           DidYouMean(name, names));
   }
   const std::string read = std::string(name) + ": read " + ToJson(value) + ", expected ";
   if (parameter->kind == ParameterKind::kText) {

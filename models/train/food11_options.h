@@ -66,7 +66,4 @@ Value Food11OptionsToValue(const Food11Options& options);
 // What a trial can report, so that a metric that it never reports is known before the start.
 std::span<const std::string_view> Food11MetricNames();
 
-// The name out of `known` that is the fewest edits away; empty if none is near.
-std::string_view NearestName(std::string_view name, std::span<const std::string_view> known);
-
 }  // namespace tune::models

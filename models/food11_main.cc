@@ -1,0 +1,363 @@
+// food11: the classifier as a program of its own. It trains one configuration, evaluates and uses
+// what was trained.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/json.h"
+#include "models/data/decode.h"
+#include "models/data/durable_file.h"
+#include "models/data/idx.h"
+#include "models/data/load_data.h"
+#include "models/train/model_folder.h"
+#include "models/train/trainer.h"
+
+namespace tune::models {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kImageBytesMax = 1u << 30;
+constexpr uint64_t kDefaultSeed = 7;
+
+std::string EnvironmentText(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// $XDG_CACHE_HOME/tune, ~/.cache/tune, or nothing.
+std::string UserCacheFolder() {
+  const std::string cache = EnvironmentText("XDG_CACHE_HOME");
+  if (!cache.empty()) return cache + "/tune";
+  const std::string home = EnvironmentText("HOME");
+  return home.empty() ? "" : home + "/.cache/tune";
+}
+
+double Seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+int DefaultThreads() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+
+int ExitStatus(const Status& status) {
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "food11: %s\n", status.message().c_str());
+  return status.code() == StatusCode::kInvalidArgument || status.code() == StatusCode::kNotFound
+             ? 2
+             : 1;
+}
+
+Result<std::shared_ptr<const Dataset>> Load(const std::string& data, int image_size, int threads) {
+  TUNE_ASSIGN_OR_RETURN(Dataset dataset,
+                        LoadData(data, image_size, UserCacheFolder(), threads, DecodeImage));
+  if (!dataset.skipped.empty()) {
+    std::fprintf(stderr, "food11: %zu images that cannot be read are left out:\n",
+                 dataset.skipped.size());
+    constexpr size_t kShown = 20;
+    for (size_t i = 0; i < std::min(dataset.skipped.size(), kShown); ++i) {
+      std::fprintf(stderr, "  %s: %s\n", dataset.skipped[i].path.c_str(),
+                   dataset.skipped[i].reason.c_str());
+    }
+    if (dataset.skipped.size() > kShown) {
+      std::fprintf(stderr, "  and %zu more\n", dataset.skipped.size() - kShown);
+    }
+  }
+  return std::make_shared<const Dataset>(std::move(dataset));
+}
+
+struct TrainCommand {
+  std::string data = EnvironmentText("FOOD11_DATA_DIR");
+  std::string out;
+  int threads = DefaultThreads();
+  bool resume = false;
+  std::map<std::string, std::string> parameters;
+};
+
+Configuration ToConfiguration(const std::map<std::string, std::string>& parameters) {
+  Configuration configuration;
+  for (const Food11Parameter& parameter : Food11Parameters()) {
+    const auto it = parameters.find(std::string(parameter.name));
+    if (it == parameters.end() || it->second.empty()) continue;
+    const Result<Value> number = ParseJson(it->second);
+    const bool use_number = parameter.kind != ParameterKind::kText && number.ok();
+    configuration.Set(parameter.name, use_number ? *number : Value(it->second));
+  }
+  return configuration;
+}
+
+// The checkpoint of the highest epoch in the folder, or "".
+std::string LatestCheckpoint(const std::string& folder) {
+  std::string latest;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error); !error && it != fs::directory_iterator();
+       it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (name.starts_with("checkpoint_") && !name.ends_with(".tmp")) latest = std::max(latest, name);
+  }
+  return latest.empty() ? "" : (fs::path(folder) / latest).string();
+}
+
+void PrintReport(const EpochReport& report) {
+  std::printf("%5d  %10.4f  %14.4f  %8.4f  %12.4f  %7.2f  %8.0f\n", report.epoch, report.train_loss,
+              report.train_accuracy, report.val_loss, report.val_accuracy, report.epoch_seconds,
+              report.images_per_second);
+  std::fflush(stdout);
+}
+
+Status RunTrain(const TrainCommand& command) {
+  TUNE_ASSIGN_OR_RETURN(
+      const Food11Options options,
+      ParseFood11Options(ToConfiguration(command.parameters), kDefaultSeed, command.data));
+  TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<const Dataset> dataset,
+                        Load(options.data, options.image_size, command.threads));
+  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Trainer> trainer,
+                        MakeTrainer(options, dataset, command.threads, Seconds));
+  std::string checkpoint = command.out.empty() ? "" : LatestCheckpoint(command.out);
+  if (!checkpoint.empty() && !command.resume) {
+    return InvalidArgument(checkpoint + " exists; add --resume to go on from it, or name another " +
+                           "--out");
+  }
+  if (!checkpoint.empty()) TUNE_RETURN_IF_ERROR(trainer->RestoreCheckpoint(checkpoint));
+  std::printf("epoch  train_loss  train_accuracy  val_loss  val_accuracy  seconds  images/s\n");
+  for (const EpochReport& report : trainer->history()) PrintReport(report);
+  while (!trainer->finished()) {
+    TUNE_ASSIGN_OR_RETURN(const EpochReport report, trainer->RunEpoch());
+    PrintReport(report);
+    if (command.out.empty()) continue;
+    TUNE_ASSIGN_OR_RETURN(const std::string saved, trainer->SaveCheckpoint(command.out));
+    std::error_code ignored;
+    if (!checkpoint.empty()) fs::remove_all(checkpoint, ignored);
+    checkpoint = saved;
+  }
+  const EpochReport& last = trainer->history().back();
+  if (last.end == EndReason::kDiverged) {
+    return Internal("diverged: the loss of epoch " + std::to_string(last.epoch) +
+                    " is not a number; a lower lr may help");
+  }
+  const int best = trainer->best_epoch();
+  std::printf("best epoch %d: val_accuracy %.4f, test_accuracy %.4f (%s)\n", best,
+              trainer->history()[static_cast<size_t>(best - 1)].val_accuracy, *last.test_accuracy,
+              std::string(EndReasonName(last.end)).c_str());
+  if (command.out.empty()) return OkStatus();
+  TUNE_RETURN_IF_ERROR(ExportModel(checkpoint, command.out));
+  std::printf("model in %s\n", command.out.c_str());
+  return OkStatus();
+}
+
+struct EvaluateCommand {
+  std::string data = EnvironmentText("FOOD11_DATA_DIR");
+  std::string weights;
+  int batch_size = 32;
+  int threads = DefaultThreads();
+};
+
+Status RunEvaluate(const EvaluateCommand& command) {
+  TUNE_ASSIGN_OR_RETURN(const Model model, ReadModel(command.weights));
+  TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<const Dataset> dataset,
+                        Load(command.data, model.image_size, command.threads));
+  if (dataset->class_names != model.class_names) {
+    return InvalidArgument("the model in " + command.weights + " knows " +
+                           std::to_string(model.class_names.size()) + " classes from '" +
+                           model.class_names.front() + "', the data has " +
+                           std::to_string(dataset->class_names.size()) + " from '" +
+                           dataset->class_names.front() + "': they must be the same");
+  }
+  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<MobileNetV2> network,
+                        MakeModelNetwork(model, command.batch_size, command.threads));
+  std::printf("split       images    loss  accuracy\n");
+  for (const Split split : {Split::kValidation, Split::kEvaluation}) {
+    const Score score = EvaluateSplit(*network, *dataset, split, command.batch_size);
+    std::printf("%-10s  %6lld  %6.4f  %8.4f\n", std::string(SplitName(split)).c_str(),
+                static_cast<long long>(score.image_count), score.loss, score.accuracy);
+  }
+  return OkStatus();
+}
+
+struct PredictCommand {
+  std::string weights;
+  std::vector<std::string> images;
+  int top = 3;
+  int threads = DefaultThreads();
+};
+
+// The probabilities of one image's classes.
+Result<std::vector<double>> Predict(MobileNetV2& network, const std::string& path) {
+  TUNE_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kImageBytesMax));
+  const Result<std::vector<RgbImage>> decoded =
+      DecodeImage(std::span(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()));
+  if (!decoded.ok()) return InvalidArgument(path + ": " + decoded.status().message());
+  const int size = network.options().image_size;
+  std::vector<uint8_t> square(static_cast<size_t>(size) * size * 3);
+  std::vector<float> input(square.size());
+  ResizeAndCrop(decoded->front(), size, square);
+  Normalize(square, input);
+  std::vector<float> logits(static_cast<size_t>(network.options().class_count));
+  const int32_t any_label = 0;
+  network.Evaluate(input, std::span(&any_label, 1), logits);
+  const double largest = *std::max_element(logits.begin(), logits.end());
+  std::vector<double> probabilities;
+  double sum = 0;
+  for (const float logit : logits) {
+    probabilities.push_back(std::exp(logit - largest));
+    sum += probabilities.back();
+  }
+  for (double& p : probabilities) p /= sum;
+  return probabilities;
+}
+
+Status RunPredict(const PredictCommand& command) {
+  TUNE_ASSIGN_OR_RETURN(const Model model, ReadModel(command.weights));
+  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<MobileNetV2> network,
+                        MakeModelNetwork(model, /*batch_max=*/1, command.threads));
+  Status outcome;
+  for (const std::string& path : command.images) {
+    const Result<std::vector<double>> probabilities = Predict(*network, path);
+    if (!probabilities.ok()) {  // Named; the others are still answered.
+      if (!outcome.ok()) std::fprintf(stderr, "food11: %s\n", outcome.message().c_str());
+      outcome = probabilities.status();
+      continue;
+    }
+    std::vector<size_t> order(probabilities->size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return (*probabilities)[a] > (*probabilities)[b]; });
+    std::printf("%s:", path.c_str());
+    for (size_t i = 0; i < std::min(order.size(), static_cast<size_t>(command.top)); ++i) {
+      std::printf("%s %s %.3f", i == 0 ? "" : ",", model.class_names[order[i]].c_str(),
+                  (*probabilities)[order[i]]);
+    }
+    std::printf("\n");
+  }
+  return outcome;
+}
+
+struct PrepareCommand {
+  std::string data = EnvironmentText("FOOD11_DATA_DIR");
+  int image_size = 224;
+  int threads = DefaultThreads();
+};
+
+Status RunPrepare(const PrepareCommand& command) {
+  TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<const Dataset> dataset,
+                        Load(command.data, command.image_size, command.threads));
+  for (const Split split : kSplits) {
+    std::printf("%-10s  %lld images\n", std::string(SplitName(split)).c_str(),
+                static_cast<long long>(dataset->split(split).count()));
+  }
+  std::printf("%d classes:", dataset->class_count());
+  for (const std::string& name : dataset->class_names) std::printf(" %s;", name.c_str());
+  std::printf("\n");
+  return OkStatus();
+}
+
+void AddThreads(CLI::App& command, int& threads) {
+  command.add_option("--threads", threads, "Threads to compute with")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+}
+
+void AddTrain(CLI::App& app, TrainCommand& command) {
+  CLI::App& train = *app.add_subcommand("train", "Train one configuration");
+  train.footer(
+      "Example:\n  food11 train --data data/food-photos --width_mult 0.35 --image_size 96 --lr "
+      "3e-3 "
+      "--out model");
+  train.add_option("--out", command.out, "Folder for the checkpoint and the trained model");
+  train.add_flag("--resume", command.resume, "Go on from the checkpoint in --out");
+  AddThreads(train, command.threads);
+  for (const Food11Parameter& parameter : Food11Parameters()) {
+    const std::string name(parameter.name);
+    train.add_option("--" + name, command.parameters[name], std::string(parameter.meaning));
+  }
+}
+
+void AddEvaluate(CLI::App& app, EvaluateCommand& command) {
+  CLI::App& evaluate = *app.add_subcommand("evaluate", "Loss and accuracy of a trained model");
+  evaluate.footer("Example:\n  food11 evaluate --data data/food-photos --weights model");
+  evaluate.add_option("--data", command.data, "Data folder, or synthetic (FOOD11_DATA_DIR)");
+  evaluate.add_option("--weights", command.weights, "Folder of the model")->required();
+  evaluate.add_option("--batch-size", command.batch_size, "Images at once")
+      ->check(CLI::Range(1, 4096));
+  AddThreads(evaluate, command.threads);
+}
+
+void AddPredict(CLI::App& app, PredictCommand& command) {
+  CLI::App& predict = *app.add_subcommand("predict", "What is on these photographs?");
+  predict.footer("Example:\n  food11 predict --weights model lunch.jpg dinner.jpg");
+  predict.add_option("--weights", command.weights, "Folder of the model")->required();
+  predict.add_option("images", command.images, "Image files")->required();
+  predict.add_option("--top", command.top, "Classes to show")->check(CLI::Range(1, 10000));
+  AddThreads(predict, command.threads);
+}
+
+void AddPrepare(CLI::App& app, PrepareCommand& command) {
+  CLI::App& prepare =
+      *app.add_subcommand("prepare", "Check a data folder and decode it into its cache");
+  prepare.footer("Example:\n  food11 prepare --data data/food-photos --image-size 96");
+  prepare.add_option("--data", command.data, "Data folder (FOOD11_DATA_DIR)");
+  prepare.add_option("--image-size", command.image_size, "Pixels")->check(CLI::Range(32, 1024));
+  AddThreads(prepare, command.threads);
+}
+
+void AddImportIdx(CLI::App& app, IdxImport& import) {
+  CLI::App& command =
+      *app.add_subcommand("import-idx", "Make a data folder of MNIST-like idx files");
+  command.footer("Example: examples/fashion-mnist/fetch");
+  command.add_option("--training-images", import.training_images)->required();
+  command.add_option("--training-labels", import.training_labels)->required();
+  command.add_option("--evaluation-images", import.evaluation_images)->required();
+  command.add_option("--evaluation-labels", import.evaluation_labels)->required();
+  command.add_option("--names", import.class_names, "Class names in the order of the labels")
+      ->required()
+      ->delimiter(',');
+  command
+      .add_option("--validation-every", import.validation_every,
+                  "Each n-th training image is for validation")
+      ->check(CLI::Range(2, 1000))
+      ->capture_default_str();
+  command.add_option("--out", import.out, "The new data folder")->required();
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("The Food-11 classifier: MobileNetV2, trained, evaluated, used.", "food11");
+  app.footer("Example:\n  food11 train --data synthetic --width_mult 0.35 --image_size 64 --out m");
+  app.require_subcommand(1);
+  TrainCommand train;
+  EvaluateCommand evaluate;
+  PredictCommand predict;
+  PrepareCommand prepare;
+  IdxImport import;
+  AddTrain(app, train);
+  AddEvaluate(app, evaluate);
+  AddPredict(app, predict);
+  AddPrepare(app, prepare);
+  AddImportIdx(app, import);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help
+    std::fprintf(stderr, "food11: %s (food11 --help shows the use)\n", error.what());
+    return 2;
+  }
+  if (app.got_subcommand("train")) return ExitStatus(RunTrain(train));
+  if (app.got_subcommand("evaluate")) return ExitStatus(RunEvaluate(evaluate));
+  if (app.got_subcommand("predict")) return ExitStatus(RunPredict(predict));
+  if (app.got_subcommand("prepare")) return ExitStatus(RunPrepare(prepare));
+  return ExitStatus(ImportIdx(import));
+}
+
+}  // namespace
+}  // namespace tune::models
+
+int main(int argc, char** argv) { return tune::models::Main(argc, argv); }

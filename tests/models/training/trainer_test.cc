@@ -1,0 +1,353 @@
+#include "models/train/trainer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "models/data/synthetic.h"
+#include "models/train/model_folder.h"
+#include "tests/models/training/fake_network.h"
+#include "tests/models/training/temp_folder.h"
+
+namespace tune::models {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::shared_ptr<const Dataset> SmallData(int training_per_class = 8) {
+  SyntheticOptions options;
+  options.image_size = 32;
+  options.class_count = 3;
+  options.training_per_class = training_per_class;
+  options.validation_per_class = 4;
+  options.evaluation_per_class = 4;
+  return std::make_shared<const Dataset>(MakeSynthetic(options));
+}
+
+Food11Options SmallOptions() {
+  Food11Options options;
+  options.batch_size = 8;
+  options.image_size = 32;
+  options.lr = 0.01;
+  options.fine_tune_lr = 0.001;
+  options.initial_epochs = 2;
+  options.total_epochs = 6;
+  options.patience = 100;
+  options.seed = 5;
+  return options;
+}
+
+struct TrialRun {
+  std::unique_ptr<Trainer> trainer;
+  FakeNetwork* network = nullptr;
+
+  TrialRun(const Food11Options& options, std::shared_ptr<const Dataset> data, int threads = 1) {
+    NetworkOptions network_options;
+    network_options.image_size = options.image_size;
+    network_options.class_count = data->class_count();
+    network_options.batch_max = options.batch_size;
+    network_options.threads = threads;
+    auto made = std::make_unique<FakeNetwork>(network_options, options.seed);
+    network = made.get();
+    trainer = std::make_unique<Trainer>(options, std::move(data), std::move(made),
+                                        [this] { return seconds += 0.5; });
+  }
+
+  EpochReport Epoch() {
+    Result<EpochReport> report = trainer->RunEpoch();
+    EXPECT_TRUE(report.ok());
+    return *report;
+  }
+  void Epochs(int count) {
+    for (int i = 0; i < count; ++i) Epoch();
+  }
+
+  double seconds = 0;
+};
+
+TEST(Trainer, TrainsTheHeadAloneThenTheBackboneAtDoublingStepsUntilItMeetsTheHead) {
+  TrialRun run(SmallOptions(), SmallData());
+  run.Epochs(6);
+  // 24 training images in batches of 8: three steps an epoch.
+  ASSERT_EQ(run.network->steps.size(), 18U);
+  std::vector<double> backbone;
+  for (size_t epoch = 0; epoch < 6; ++epoch) {
+    const TrainStepOptions& step = run.network->steps[3 * epoch].options;
+    EXPECT_EQ(step.head_lr, 0.01);
+    backbone.push_back(step.train_backbone ? step.backbone_lr : 0);
+  }
+  EXPECT_THAT(backbone, ::testing::ElementsAre(0, 0, 0.001, 0.002, 0.004, 0.008));
+}
+
+TEST(Trainer, NeverTrainsTheBackboneFasterThanTheHead) {
+  Food11Options options = SmallOptions();
+  options.initial_epochs = 0;
+  options.fine_tune_lr = 0.5;
+  TrialRun run(options, SmallData());
+  run.Epoch();
+  EXPECT_EQ(run.network->steps[0].options.backbone_lr, options.lr);
+}
+
+TEST(Trainer, KeepsTheLastShortBatchButDropsASingleImage) {
+  Food11Options options = SmallOptions();
+  options.batch_size = 10;  // 24 = 10 + 10 + 4.
+  TrialRun short_batch(options, SmallData());
+  short_batch.Epoch();
+  ASSERT_EQ(short_batch.network->steps.size(), 3U);
+  EXPECT_EQ(short_batch.network->steps[2].batch, 4);
+
+  options.batch_size = 23;  // 24 = 23 + 1.
+  TrialRun single(options, SmallData());
+  single.Epoch();
+  ASSERT_EQ(single.network->steps.size(), 1U);
+  EXPECT_EQ(single.network->steps[0].batch, 23);
+}
+
+TEST(Trainer, ShufflesEachEpochByItsSeedAlone) {
+  TrialRun a(SmallOptions(), SmallData());
+  TrialRun b(SmallOptions(), SmallData());
+  Food11Options other_seed = SmallOptions();
+  other_seed.seed = 6;
+  TrialRun c(other_seed, SmallData());
+  a.Epochs(2);
+  b.Epochs(2);
+  c.Epochs(2);
+  EXPECT_TRUE(SameTensors(a.network->ExportWeights(), b.network->ExportWeights()));
+  EXPECT_FALSE(SameTensors(a.network->ExportWeights(), c.network->ExportWeights()));
+  EXPECT_NE(a.network->steps[0].middle_pixel, a.network->steps[3].middle_pixel);
+  EXPECT_NE(a.network->steps[0].options.dropout_seed, a.network->steps[1].options.dropout_seed);
+}
+
+TEST(Trainer, PreparesTheSameBatchesWithAThreadToSpare) {
+  TrialRun one(SmallOptions(), SmallData(), /*threads=*/1);
+  TrialRun two(SmallOptions(), SmallData(), /*threads=*/2);
+  one.Epochs(3);
+  two.Epochs(3);
+  EXPECT_TRUE(SameTensors(one.network->ExportWeights(), two.network->ExportWeights()));
+}
+
+TEST(Trainer, LearnsTheSyntheticData) {
+  Food11Options options = SmallOptions();
+  options.total_epochs = 15;
+  TrialRun run(options, SmallData(32));
+  const EpochReport first = run.Epoch();
+  while (!run.trainer->finished()) run.Epoch();
+  const EpochReport& last = run.trainer->history().back();
+  EXPECT_LT(last.train_loss, first.train_loss);
+  EXPECT_GT(last.val_accuracy, 0.5);  // A third is chance.
+}
+
+TEST(Trainer, ReportsTimesByTheClockItWasGiven) {
+  TrialRun run(SmallOptions(), SmallData());
+  const EpochReport report = run.Epoch();
+  // The clock moves by half a second at each look: at the start, after training, at the end.
+  EXPECT_EQ(report.epoch_seconds, 1.0);
+  EXPECT_EQ(report.images_per_second, 24 / 0.5);
+}
+
+TEST(Trainer, EndsAfterAllEpochsWithTheTestScoreOfTheBestEpoch) {
+  TrialRun run(SmallOptions(), SmallData());
+  while (!run.trainer->finished()) run.Epoch();
+  const std::vector<EpochReport>& history = run.trainer->history();
+  ASSERT_EQ(history.size(), 6U);
+  for (size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(history[i].end, EndReason::kNone);
+    EXPECT_FALSE(history[i].test_accuracy.has_value());
+  }
+  EXPECT_EQ(history[5].end, EndReason::kAllEpochs);
+  ASSERT_TRUE(history[5].test_accuracy.has_value());
+
+  // The same run stopped at its best epoch has the same test score.
+  const int best = run.trainer->best_epoch();
+  for (const EpochReport& report : history) {
+    EXPECT_GE(report.val_loss, history[static_cast<size_t>(best - 1)].val_loss);
+  }
+  Food11Options until_best = SmallOptions();
+  until_best.total_epochs = best;
+  TrialRun again(until_best, SmallData());
+  while (!again.trainer->finished()) again.Epoch();
+  EXPECT_EQ(again.trainer->history().back().test_loss, history[5].test_loss);
+}
+
+TEST(Trainer, LosesPatienceWhenTheValidationLossDoesNotFall) {
+  Food11Options options = SmallOptions();
+  options.lr = 3;  // Far too large: the loss climbs after some epoch.
+  options.fine_tune_lr = 3;
+  options.initial_epochs = 0;
+  options.total_epochs = 1000;
+  options.patience = 3;
+  TrialRun run(options, SmallData());
+  while (!run.trainer->finished()) run.Epoch();
+  const std::vector<EpochReport>& history = run.trainer->history();
+  EXPECT_EQ(history.back().end, EndReason::kPatience);
+  EXPECT_EQ(history.back().epoch, run.trainer->best_epoch() + 3);
+  EXPECT_TRUE(history.back().test_loss.has_value());
+}
+
+TEST(Trainer, EndsWithTheReasonDivergedWhenALossIsNoNumber) {
+  TrialRun run(SmallOptions(), SmallData());
+  run.network->diverge_after = 5;  // In the second epoch's second step.
+  run.Epoch();
+  const EpochReport report = run.Epoch();
+  EXPECT_TRUE(std::isnan(report.train_loss));
+  EXPECT_EQ(report.end, EndReason::kDiverged);
+  EXPECT_FALSE(report.test_loss.has_value());
+  EXPECT_TRUE(run.trainer->finished());
+  EXPECT_EQ(run.network->steps.size(), 5U);
+  EXPECT_EQ(run.trainer->best_epoch(), 1);
+}
+
+// Train k epochs, save, go on in another trainer: the same as never having stopped. For every k, so
+// also across the border of the phases (after the second epoch).
+TEST(Trainer, ResumesBitForBitFromAnyEpoch) {
+  TrialRun whole(SmallOptions(), SmallData());
+  while (!whole.trainer->finished()) whole.Epoch();
+  for (int k = 1; k < 6; ++k) {
+    const TempFolder folder;
+    std::string checkpoint;
+    {
+      TrialRun first(SmallOptions(), SmallData());
+      first.Epochs(k);
+      Result<std::string> saved = first.trainer->SaveCheckpoint(folder.path());
+      ASSERT_TRUE(saved.ok()) << saved.status().message();
+      checkpoint = *saved;
+    }
+    TrialRun second(SmallOptions(), SmallData());
+    const Status restored = second.trainer->RestoreCheckpoint(checkpoint);
+    ASSERT_TRUE(restored.ok()) << restored.message();
+    EXPECT_EQ(second.trainer->history().size(), static_cast<size_t>(k));
+    while (!second.trainer->finished()) second.Epoch();
+    EXPECT_TRUE(SameTensors(second.network->ExportWeights(), whole.network->ExportWeights()));
+    EXPECT_TRUE(SameTensors(second.network->ExportOptimizer(), whole.network->ExportOptimizer()));
+    EXPECT_EQ(second.trainer->best_epoch(), whole.trainer->best_epoch());
+    for (size_t i = 0; i < 6; ++i) {
+      EXPECT_EQ(second.trainer->history()[i].train_loss, whole.trainer->history()[i].train_loss);
+      EXPECT_EQ(second.trainer->history()[i].val_loss, whole.trainer->history()[i].val_loss);
+    }
+    EXPECT_EQ(second.trainer->history().back().test_loss,
+              whole.trainer->history().back().test_loss);
+  }
+}
+
+TEST(Trainer, ResumesInTheMidstOfItsPatience) {
+  Food11Options options = SmallOptions();
+  options.lr = 3;
+  options.fine_tune_lr = 3;
+  options.initial_epochs = 0;
+  options.total_epochs = 1000;
+  options.patience = 4;
+  TrialRun whole(options, SmallData());
+  while (!whole.trainer->finished()) whole.Epoch();
+  const int ended = static_cast<int>(whole.trainer->history().size());
+
+  const TempFolder folder;
+  TrialRun first(options, SmallData());
+  first.Epochs(ended - 2);  // Two epochs of patience are used up.
+  ASSERT_TRUE(first.trainer->SaveCheckpoint(folder.path()).ok());
+  TrialRun second(options, SmallData());
+  ASSERT_TRUE(second.trainer->RestoreCheckpoint(folder / CheckpointName(ended - 2)).ok());
+  while (!second.trainer->finished()) second.Epoch();
+  EXPECT_EQ(second.trainer->history().size(), static_cast<size_t>(ended));
+  EXPECT_EQ(second.trainer->history().back().end, EndReason::kPatience);
+  // The best epoch's weights came through the checkpoint.
+  EXPECT_EQ(second.trainer->history().back().test_loss, whole.trainer->history().back().test_loss);
+}
+
+TEST(Trainer, KnowsAfterResumingThatItHadFinished) {
+  const TempFolder folder;
+  Food11Options options = SmallOptions();
+  options.total_epochs = 2;
+  TrialRun first(options, SmallData());
+  first.Epochs(2);
+  ASSERT_TRUE(first.trainer->SaveCheckpoint(folder.path()).ok());
+  TrialRun second(options, SmallData());
+  ASSERT_TRUE(second.trainer->RestoreCheckpoint(folder / "checkpoint_000002").ok());
+  EXPECT_TRUE(second.trainer->finished());
+  EXPECT_EQ(second.trainer->history().back().test_loss, first.trainer->history().back().test_loss);
+
+  options.total_epochs = 3;  // The limit was raised: it goes on.
+  TrialRun third(options, SmallData());
+  ASSERT_TRUE(third.trainer->RestoreCheckpoint(folder / "checkpoint_000002").ok());
+  EXPECT_FALSE(third.trainer->finished());
+}
+
+TEST(Trainer, RefusesACheckpointOfOtherOptionsOrDataAndSaysWhich) {
+  const TempFolder folder;
+  TrialRun first(SmallOptions(), SmallData());
+  first.Epoch();
+  Result<std::string> checkpoint = first.trainer->SaveCheckpoint(folder.path());
+  ASSERT_TRUE(checkpoint.ok());
+
+  Food11Options other = SmallOptions();
+  other.lr = 0.02;
+  TrialRun other_lr(other, SmallData());
+  const Status lr = other_lr.trainer->RestoreCheckpoint(*checkpoint);
+  EXPECT_EQ(lr.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(lr.message(), HasSubstr("another lr (0.01, now 0.02)"));
+
+  TrialRun other_data(SmallOptions(), SmallData(9));
+  const Status data = other_data.trainer->RestoreCheckpoint(*checkpoint);
+  EXPECT_EQ(data.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(data.message(), HasSubstr("other data"));
+}
+
+TEST(Trainer, ReplacesACheckpointOfTheSameEpoch) {
+  const TempFolder folder;
+  Food11Options options = SmallOptions();
+  TrialRun first(options, SmallData());
+  first.Epoch();
+  ASSERT_TRUE(first.trainer->SaveCheckpoint(folder.path()).ok());
+  options.seed = 9;
+  TrialRun second(options, SmallData());
+  second.Epoch();
+  ASSERT_TRUE(second.trainer->SaveCheckpoint(folder.path()).ok());
+  const Result<CheckpointState> read = ReadCheckpoint(folder / "checkpoint_000001");
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(read->options.seed, 9U);
+  EXPECT_FALSE(std::filesystem::exists(folder / "checkpoint_000001.tmp"));
+}
+
+TEST(ModelFolder, HoldsTheBestEpochsWeightsOfACheckpoint) {
+  const TempFolder folder;
+  Food11Options options = SmallOptions();
+  options.lr = 3;  // The best epoch is not the last one.
+  options.fine_tune_lr = 3;
+  options.initial_epochs = 0;
+  options.patience = 3;
+  options.total_epochs = 100;
+  TrialRun run(options, SmallData());
+  while (!run.trainer->finished()) run.Epoch();
+  Result<std::string> checkpoint = run.trainer->SaveCheckpoint(folder.path());
+  ASSERT_TRUE(checkpoint.ok());
+  ASSERT_LT(run.trainer->best_epoch(), static_cast<int>(run.trainer->history().size()));
+
+  const Status exported = ExportModel(*checkpoint, folder / "best");
+  ASSERT_TRUE(exported.ok()) << exported.message();
+  Result<Model> model = ReadModel(folder / "best");
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  EXPECT_EQ(model->class_names, SmallData()->class_names);
+  EXPECT_EQ(model->image_size, 32);
+
+  options.total_epochs = run.trainer->best_epoch();
+  TrialRun until_best(options, SmallData());
+  while (!until_best.trainer->finished()) until_best.Epoch();
+  EXPECT_TRUE(SameTensors(model->weights, until_best.network->ExportWeights()));
+
+  // A checkpoint is a model too.
+  Result<Model> direct = ReadModel(*checkpoint);
+  ASSERT_TRUE(direct.ok());
+  EXPECT_TRUE(SameTensors(model->weights, direct->weights));
+}
+
+TEST(ModelFolder, SaysWhatIsExpectedWhereThereIsNoModel) {
+  const TempFolder folder;
+  const Result<Model> model = ReadModel(folder.path());
+  ASSERT_FALSE(model.ok());
+  EXPECT_EQ(model.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(model.status().message(), HasSubstr("config.json"));
+}
+
+}  // namespace
+}  // namespace tune::models
