@@ -1,4 +1,5 @@
-// Every limit of the system, in one place, so that nothing grows without bound and each bound can be tested.
+// Every limit of the system, in one place, so that nothing grows without bound and each bound can
+// be tested.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,8 @@ inline constexpr size_t kNameBytesMax = 200;
 inline constexpr size_t kExpressionBytesMax = 4096;
 inline constexpr int kExpressionDepthMax = 64;   // Parentheses, signs and powers within each other.
 inline constexpr int kExpressionStackMax = 256;  // Values that wait for an operator.
-inline constexpr size_t kErrorBytesMax = 4096;  // An error text kept with an attempt; longer ones are cut.
+inline constexpr size_t kErrorBytesMax =
+    4096;  // An error text kept with an attempt; longer ones are cut.
 
 // A sweep.
 inline constexpr int64_t kSamplesMax = 10'000'000;
@@ -25,10 +27,23 @@ inline constexpr int64_t kConcurrencyMax = 10'000;
 // The control plane.
 inline constexpr size_t kEventsPerCommit = 1'024;
 inline constexpr size_t kEventQueueMax = 65'536;
-inline constexpr size_t kMessageBytesMax = 16u << 20;
-inline constexpr int kAheadPerSlotMax = 8;            // Leases granted ahead of need, for each running one.
-inline constexpr int64_t kAheadHorizonUs = 20'000;    // Trials shorter than this get leases ahead.
+inline constexpr size_t kMessageBytesMax = 16u << 20;  // On the wire: one batch.
+inline constexpr size_t kBatchBytes = 1u << 20;  // A batch is sent when it is about this large ...
+inline constexpr size_t kBatchMessagesMax = 4'096;     // ... or holds so many messages.
+inline constexpr size_t kJsonTextBytesMax = 4u << 20;  // A configuration or trainable, as JSON.
+inline constexpr size_t kPathBytesMax = 4'096;
+inline constexpr size_t kDevicesPerWorkerMax = 1'024;
+inline constexpr int kAheadPerSlotMax = 8;  // Leases granted ahead of need, for each running one.
+inline constexpr int64_t kAheadHorizonUs = 20'000;  // Trials shorter than this get leases ahead.
 static_assert(kEventsPerCommit <= kEventQueueMax);
+static_assert(kBatchBytes + 2 * kJsonTextBytesMax < kMessageBytesMax);
+
+// Trial processes.
+inline constexpr size_t kTrialLineBytesMax = 4u << 20;  // One message of a trial process.
+inline constexpr int64_t kAttemptLogBytesMax =
+    16 << 20;                                    // What an attempt prints; the rest is dropped.
+inline constexpr int64_t kKillGraceMs = 5'000;   // From SIGTERM to SIGKILL.
+inline constexpr int64_t kStopGraceMs = 30'000;  // From the answer "stop" to SIGTERM.
 
 // Leases.
 inline constexpr int64_t kHeartbeatMs = 1'000;

@@ -1,0 +1,40 @@
+// Bytes to and from gRPC's buffers, the settings that both ends share, and silence from gRPC's own
+// log.
+//
+// Thread rule: pure functions; QuietGrpcLog once, before any other use of gRPC.
+#pragma once
+
+#include <grpc/support/log.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/support/byte_buffer.h>
+
+#include <string>
+#include <string_view>
+
+#include "core/limits.h"
+
+namespace tune {
+
+inline constexpr char kAttachMethod[] = "/tune.v1.Tuner/Attach";
+
+// Our programs say in one line what went wrong; gRPC's log would say it again, at length.
+inline void QuietGrpcLog() {
+  gpr_set_log_function([](gpr_log_func_args*) {});
+}
+
+inline grpc::ByteBuffer ToBuffer(const std::string& bytes) {
+  const grpc::Slice slice(bytes);
+  return grpc::ByteBuffer(&slice, 1);
+}
+
+// Calls `use` with the buffer's bytes, copied only if they lie in several pieces.
+template <typename Use>
+auto WithBytes(const grpc::ByteBuffer& buffer, Use use) {
+  grpc::Slice slice;
+  if (!buffer.TrySingleSlice(&slice).ok() && !buffer.DumpToSingleSlice(&slice).ok()) {
+    return use(std::string_view());
+  }
+  return use(std::string_view(reinterpret_cast<const char*>(slice.begin()), slice.size()));
+}
+
+}  // namespace tune

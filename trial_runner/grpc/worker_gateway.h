@@ -1,0 +1,50 @@
+// The tuner's end of its workers' connections: a gRPC server on this machine's loopback. Each
+// connection that says Hello is a worker and gets the next WorkerId; bytes become messages, or the
+// connection is refused. One write is in flight per connection; what gathers meanwhile goes into
+// the next batch.
+//
+// Thread rule: as WorkerLink says; the destructor from the tuner's thread. The sink must outlive
+// the gateway, and somebody must empty it until the destructor has returned if its Push can block.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "core/time.h"
+#include "trial_runner/incoming_sink.h"
+#include "trial_runner/worker_link.h"
+
+namespace tune {
+
+class WorkerGateway final : public WorkerLink {
+ public:
+  struct Options {
+    std::string listen = "127.0.0.1:0";  // Loopback only; port 0: the operating system's choice.
+    WorkerId first_worker{1};
+  };
+  static Result<std::unique_ptr<WorkerGateway>> Start(const Options& options, IncomingSink& sink);
+  // Breaks what is still connected; WorkerDisconnected of each has been pushed when it returns.
+  ~WorkerGateway() override;
+
+  // "127.0.0.1:34567", for `tune_worker --connect`.
+  const std::string& address() const;
+
+  void Send(WorkerId worker, std::vector<ToWorker> messages) override;
+  // Sends what is queued, then closes.
+  void Close(WorkerId worker) override;
+
+  // Waits until every connection has ended, at most this long: after Shutdown has been sent.
+  bool WaitUntilAllGone(Duration patience);
+
+ private:
+  class Connection;
+  class Service;
+
+  explicit WorkerGateway(std::unique_ptr<Service> service);
+
+  std::unique_ptr<Service> service_;
+};
+
+}  // namespace tune

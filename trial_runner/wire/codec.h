@@ -1,0 +1,32 @@
+// The messages of trial_runner/messages.h to and from the wire form of proto/tune/v1/tune.proto.
+// Decoding refuses what is out of range, so that behind it every id, count and enum can be trusted;
+// any bytes at all are safe to decode.
+//
+// Thread rule: pure functions.
+#pragma once
+
+#include <deque>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/status.h"
+#include "trial_runner/messages.h"
+
+namespace tune {
+
+std::string EncodeBatch(std::span<const FromWorker> messages);
+std::string EncodeBatch(std::span<const ToWorker> messages);
+
+// Errors name the message's place in the batch, the field, what was read and what was expected:
+// "message 2: report.iteration: read 0, expected at least 1".
+Result<std::vector<FromWorker>> DecodeFromWorkerBatch(std::string_view bytes);
+Result<std::vector<ToWorker>> DecodeToWorkerBatch(std::string_view bytes);
+
+// Takes from the front of `queue` what fits into one batch (limits::kBatchBytes,
+// limits::kBatchMessagesMax): at least one message if there is one.
+std::vector<FromWorker> TakeBatch(std::deque<FromWorker>& queue);
+std::vector<ToWorker> TakeBatch(std::deque<ToWorker>& queue);
+
+}  // namespace tune
