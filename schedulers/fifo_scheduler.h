@@ -1,0 +1,22 @@
+// Every trial runs to its own end.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "schedulers/trial_scheduler.h"
+
+namespace tune {
+
+class FifoScheduler final : public TrialScheduler {
+ public:
+  void OnTrialAdded(TrialNumber) override {}
+  Decision OnReport(TrialNumber, int64_t, Metric) override { return Decision{}; }
+  void OnTrialEnded(TrialNumber, bool) override {}
+  std::vector<TrialNumber> TakeResumed() override { return {}; }
+  std::vector<RungView> Rungs() const override { return {}; }
+  std::string name() const override { return "fifo"; }
+  std::string DebugString() const override { return "fifo"; }
+};
+
+}  // namespace tune

@@ -1,0 +1,14 @@
+// The milestones of successive halving, by integer multiplication: a logarithm of doubles loses
+// rungs (peers.md 3.1).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace tune {
+
+// grace_period, grace_period * reduction_factor, ... up to max_t. (1, 243, 3) has six: 1 3 9 27 81
+// 243. Requires 1 <= grace_period <= max_t and reduction_factor >= 2.
+std::vector<int64_t> RungLevels(int64_t grace_period, int64_t max_t, int64_t reduction_factor);
+
+}  // namespace tune
