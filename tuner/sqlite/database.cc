@@ -1,0 +1,450 @@
+#include "tuner/sqlite/database.h"
+
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace tune {
+namespace {
+
+constexpr int kBusyTimeoutMs = 10'000;
+
+std::string FolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string WalOf(const std::string& path) { return path + "-wal"; }
+
+bool Exists(const std::string& path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0;
+}
+
+const char* NetworkFileSystemAt(const std::string& folder) {
+  struct statfs info;
+  if (statfs(folder.c_str(), &info) != 0) return nullptr;
+  return NetworkFileSystemName(info.f_type);
+}
+
+// What can be told of the path before SQLite touches anything. kNotFound: missing or empty.
+Status CheckFile(const std::string& path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0) {
+    if (errno == ENOENT) return NotFound(path + ": there is no such database");
+    return FailedPrecondition(path + ": cannot be looked at: " + std::strerror(errno));
+  }
+  if (S_ISDIR(info.st_mode)) {
+    return FailedPrecondition(path + ": is a folder; name a file, as in --db " + path + "/tune.db");
+  }
+  if (!S_ISREG(info.st_mode)) return FailedPrecondition(path + ": is not a regular file");
+  if (info.st_size == 0) return NotFound(path + ": the file is empty");
+  return OkStatus();
+}
+
+Status CheckFolderForCreation(const std::string& path) {
+  const std::string folder = FolderOf(path);
+  struct stat info;
+  if (stat(folder.c_str(), &info) != 0) {
+    return FailedPrecondition(path + ": the folder " + folder +
+                              " does not exist; make it with mkdir -p, or choose another --db");
+  }
+  if (!S_ISDIR(info.st_mode)) return FailedPrecondition(path + ": " + folder + " is not a folder");
+  if (access(folder.c_str(), W_OK | X_OK) != 0) {
+    return FailedPrecondition(path + ": the folder " + folder +
+                              " is not writable; choose another place with --db");
+  }
+  return OkStatus();
+}
+
+Status RefusedNetwork(const std::string& path, const char* name) {
+  return FailedPrecondition(path + ": lies on a network file system (" + name +
+                            "), where SQLite's WAL cannot work; choose a local disk with --db");
+}
+
+// A URI, so that '?' and '#' in a path mean themselves.
+std::string FileUri(const std::string& path, std::string_view query) {
+  static constexpr char kHex[] = "0123456789ABCDEF";
+  std::string uri = "file:";
+  for (const char c : path) {
+    if (c == '?' || c == '#' || c == '%') {
+      uri.push_back('%');
+      uri.push_back(kHex[(c >> 4) & 0xf]);
+      uri.push_back(kHex[c & 0xf]);
+    } else {
+      uri.push_back(c);
+    }
+  }
+  uri += query;
+  return uri;
+}
+
+// Reads the header through SQLite, so that no lock of this process is dropped (see database.h), as
+// an immutable file, so that nothing is made beside it.
+Status CheckIsOurs(const std::string& path) {
+  sqlite3* raw = nullptr;
+  const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
+  int code = sqlite3_open_v2(FileUri(path, "?mode=ro&immutable=1").c_str(), &raw, flags, nullptr);
+  int64_t id = 0;
+  sqlite3_stmt* statement = nullptr;
+  if (code == SQLITE_OK) {
+    code = sqlite3_prepare_v2(raw, "PRAGMA application_id", -1, &statement, nullptr);
+  }
+  if (code == SQLITE_OK) code = sqlite3_step(statement);
+  if (code == SQLITE_ROW) id = sqlite3_column_int64(statement, 0);
+  sqlite3_finalize(statement);
+  sqlite3_close(raw);
+  if (code == SQLITE_CANTOPEN) {
+    return FailedPrecondition(path + ": cannot be opened; look at the permissions of the file");
+  }
+  if (code != SQLITE_ROW) {
+    return FailedPrecondition(
+        path + ": is not a tune database (it is no SQLite file); name another with --db");
+  }
+  if (id != kApplicationId) {
+    return FailedPrecondition(
+        path +
+        ": is not a tune database but another program's SQLite file; name another with --db");
+  }
+  return OkStatus();
+}
+
+int Authorize(void* /*context*/, int action, const char* first, const char* second,
+              const char* /*database*/, const char* /*trigger*/) {
+  switch (action) {
+    case SQLITE_SELECT:
+    case SQLITE_READ:
+    case SQLITE_RECURSIVE:
+      return SQLITE_OK;
+    case SQLITE_FUNCTION:
+      return second != nullptr && std::strcmp(second, "load_extension") == 0 ? SQLITE_DENY
+                                                                             : SQLITE_OK;
+    case SQLITE_PRAGMA:
+      for (const char* name :
+           {"table_info", "table_xinfo", "table_list", "index_list", "index_info"}) {
+        if (first != nullptr && std::strcmp(first, name) == 0) return SQLITE_OK;
+      }
+      return SQLITE_DENY;
+    default:
+      return SQLITE_DENY;
+  }
+}
+
+}  // namespace
+
+const char* NetworkFileSystemName(int64_t statfs_type) {
+  // linux/magic.h; the values are part of the kernel's interface.
+  switch (static_cast<uint32_t>(statfs_type)) {
+    case 0x6969:
+      return "NFS";
+    case 0x517b:
+    case 0xff534d42:
+    case 0xfe534d42:
+      return "SMB";
+    case 0x5346414f:
+      return "AFS";
+    case 0x73757245:
+      return "Coda";
+    default:
+      return nullptr;
+  }
+}
+
+Status CheckDatabaseFile(const std::string& path, Access access) {
+  if (access != Access::kRead) {
+    if (const char* name = NetworkFileSystemAt(FolderOf(path))) return RefusedNetwork(path, name);
+  }
+  const Status file = CheckFile(path);
+  if (file.code() == StatusCode::kNotFound && access == Access::kCreate)
+    return CheckFolderForCreation(path);
+  TUNE_RETURN_IF_ERROR(file);
+  return CheckIsOurs(path);
+}
+
+// ---- Statement
+
+void Statement::Finalizer::operator()(sqlite3_stmt* statement) const {
+  sqlite3_finalize(statement);
+}
+
+// A wrong index or a statement that is running is a bug; a text too long is not.
+#define TUNE_BIND(call)                                            \
+  do {                                                             \
+    const int code = (call);                                       \
+    TUNE_CHECK(code != SQLITE_RANGE && code != SQLITE_MISUSE);     \
+    if (code != SQLITE_OK && bind_error_ == 0) bind_error_ = code; \
+  } while (false)
+
+void Statement::Bind(int index, std::nullptr_t) {
+  TUNE_BIND(sqlite3_bind_null(statement_.get(), index));
+}
+void Statement::Bind(int index, int64_t value) {
+  TUNE_BIND(sqlite3_bind_int64(statement_.get(), index, value));
+}
+void Statement::Bind(int index, double value) {
+  TUNE_BIND(sqlite3_bind_double(statement_.get(), index, value));
+}
+void Statement::Bind(int index, std::string_view value) {
+  // A null pointer would bind NULL in place of the empty text.
+  const char* const data = value.data() == nullptr ? "" : value.data();
+  TUNE_BIND(
+      sqlite3_bind_text64(statement_.get(), index, data, value.size(), SQLITE_STATIC, SQLITE_UTF8));
+}
+#undef TUNE_BIND
+
+Result<bool> Statement::Step() {
+  const int bind_error = bind_error_;
+  bind_error_ = 0;
+  const int code = bind_error != 0 ? bind_error : sqlite3_step(statement_.get());
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  const Status error = database_->Error(code);
+  Reset();
+  return error;
+}
+
+Status Statement::Run() {
+  for (;;) {
+    const Result<bool> row = Step();
+    if (!row.ok()) return row.status();
+    if (!*row) break;
+  }
+  Reset();
+  return OkStatus();
+}
+
+void Statement::Reset() {
+  // Its result is the error of the last step, which has been told already.
+  (void)sqlite3_reset(statement_.get());
+}
+
+int Statement::column_count() const { return sqlite3_column_count(statement_.get()); }
+std::string_view Statement::Name(int column) const {
+  const char* const name = sqlite3_column_name(statement_.get(), column);
+  return name == nullptr ? std::string_view() : std::string_view(name);
+}
+ColumnKind Statement::Kind(int column) const {
+  switch (sqlite3_column_type(statement_.get(), column)) {
+    case SQLITE_INTEGER:
+      return ColumnKind::kInteger;
+    case SQLITE_FLOAT:
+      return ColumnKind::kReal;
+    case SQLITE_TEXT:
+      return ColumnKind::kText;
+    case SQLITE_BLOB:
+      return ColumnKind::kBlob;
+    default:
+      return ColumnKind::kNull;
+  }
+}
+int64_t Statement::Int(int column) const { return sqlite3_column_int64(statement_.get(), column); }
+double Statement::Real(int column) const { return sqlite3_column_double(statement_.get(), column); }
+std::string_view Statement::Text(int column) const {
+  const void* const data = sqlite3_column_blob(statement_.get(), column);
+  const int size = sqlite3_column_bytes(statement_.get(), column);
+  return data == nullptr
+             ? std::string_view()
+             : std::string_view(static_cast<const char*>(data), static_cast<size_t>(size));
+}
+std::optional<int64_t> Statement::OptionalInt(int column) const {
+  return IsNull(column) ? std::nullopt : std::optional<int64_t>(Int(column));
+}
+std::optional<double> Statement::OptionalReal(int column) const {
+  return IsNull(column) ? std::nullopt : std::optional<double>(Real(column));
+}
+
+// ---- Database
+
+void Database::Closer::operator()(sqlite3* connection) const {
+  // Statements that a caller still holds keep the connection half alive until they end.
+  (void)sqlite3_close_v2(connection);
+}
+
+Database::~Database() = default;
+
+Status Database::Error(int code) const {
+  const int system_error = connection_ ? sqlite3_system_errno(connection_.get()) : 0;
+  const std::string words =
+      path_ + ": " + (connection_ ? sqlite3_errmsg(connection_.get()) : sqlite3_errstr(code));
+  switch (code & 0xff) {
+    case SQLITE_FULL:
+      return ResourceExhausted(words + "; free some space and go on with tune resume");
+    case SQLITE_IOERR:
+      if (system_error == ENOSPC || system_error == EDQUOT || system_error == EFBIG) {
+        return ResourceExhausted(words + " (" + std::strerror(system_error) +
+                                 "); free some space and go on with tune resume");
+      }
+      return Internal(
+          words + (system_error != 0 ? std::string(" (") + std::strerror(system_error) + ")" : ""));
+    case SQLITE_NOMEM:
+      return ResourceExhausted(words);
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return Unavailable(words + ": another program writes to it; end that one and try again");
+    case SQLITE_CORRUPT:
+      return DataLoss(words + "; take a backup, or read what is left with sqlite3's .recover");
+    case SQLITE_NOTADB:
+      return FailedPrecondition(path_ + ": is not a tune database; name another with --db");
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+      return FailedPrecondition(words +
+                                "; make the file and its folder writable, or choose another --db");
+    case SQLITE_CANTOPEN:
+      return FailedPrecondition(
+          words + (system_error != 0 ? std::string(" (") + std::strerror(system_error) + ")" : "") +
+          "; look at the permissions of the file and its folder");
+    default:
+      return Internal(words);
+  }
+}
+
+Status Database::OpenConnection(const std::string& uri, int flags, const std::string& vfs) {
+  sqlite3* raw = nullptr;
+  const int code = sqlite3_open_v2(uri.c_str(), &raw, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX,
+                                   vfs.empty() ? nullptr : vfs.c_str());
+  kept_.clear();
+  connection_.reset(raw);
+  if (code != SQLITE_OK) return Error(code);
+  (void)sqlite3_extended_result_codes(raw, 1);
+  (void)sqlite3_busy_timeout(raw, kBusyTimeoutMs);
+  return OkStatus();
+}
+
+Status Database::OpenForReading(const std::string& vfs) {
+  static constexpr char kPragmas[] =
+      "PRAGMA query_only = ON; PRAGMA cache_size = -16000; PRAGMA temp_store = MEMORY;";
+  // With a WAL beside it a writer lives, or died: its files are there, so mode=ro makes none.
+  // Without one, a connection that may write removes its own -wal and -shm at the end, which a
+  // read-only one would leave behind.
+  const bool has_wal = vfs.empty() && Exists(WalOf(path_));
+  const bool is_remote = vfs.empty() && NetworkFileSystemAt(FolderOf(path_)) != nullptr;
+  if (is_remote && has_wal) return RefusedNetwork(path_, NetworkFileSystemAt(FolderOf(path_)));
+  if (!is_remote) {
+    TUNE_RETURN_IF_ERROR(OpenConnection(FileUri(path_, has_wal ? "?mode=ro" : "?mode=rw"),
+                                        has_wal ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE,
+                                        vfs));
+    const Status first = Execute(kPragmas);
+    const Status second = first.ok() ? Execute("SELECT name FROM sqlite_schema LIMIT 1;") : first;
+    if (second.ok() || has_wal || second.code() != StatusCode::kFailedPrecondition) return second;
+  }
+  // A folder that nothing may be made in, and no WAL: nobody writes, the file is all there is.
+  TUNE_RETURN_IF_ERROR(
+      OpenConnection(FileUri(path_, "?mode=ro&immutable=1"), SQLITE_OPEN_READONLY, vfs));
+  return Execute(kPragmas);
+}
+
+Status Database::OpenForWriting(Access access, const std::string& vfs) {
+  const int create = access == Access::kCreate ? SQLITE_OPEN_CREATE : 0;
+  TUNE_RETURN_IF_ERROR(OpenConnection(FileUri(path_, create ? "?mode=rwc" : "?mode=rw"),
+                                      SQLITE_OPEN_READWRITE | create, vfs));
+  // A WAL of 2,000 pages (8 MB) is folded back by the commit that fills it: some milliseconds once
+  // in several hundred commits, and little to replay after a crash. A reader that stays long only
+  // lets the WAL grow.
+  return Execute(
+      "PRAGMA foreign_keys = ON;"
+      "PRAGMA synchronous = FULL;"
+      "PRAGMA cache_size = -32000;"
+      "PRAGMA temp_store = MEMORY;"
+      "PRAGMA wal_autocheckpoint = 2000;"
+      "PRAGMA journal_size_limit = 67108864;");
+}
+
+Result<std::unique_ptr<Database>> Database::Open(const std::string& path, Access access,
+                                                 const std::string& vfs) {
+  if (vfs.empty()) TUNE_RETURN_IF_ERROR(CheckDatabaseFile(path, access));
+  std::unique_ptr<Database> database(new Database(path));
+  TUNE_RETURN_IF_ERROR(access == Access::kRead ? database->OpenForReading(vfs)
+                                               : database->OpenForWriting(access, vfs));
+  return database;
+}
+
+Result<Statement> Database::Prepare(std::string_view sql) {
+  sqlite3_stmt* raw = nullptr;
+  const int code = sqlite3_prepare_v3(connection_.get(), sql.data(), static_cast<int>(sql.size()),
+                                      SQLITE_PREPARE_PERSISTENT, &raw, nullptr);
+  if (code != SQLITE_OK) return Error(code);
+  return Statement(this, raw);
+}
+
+Result<Statement*> Database::Kept(const char* sql) {
+  if (const auto found = kept_.find(sql); found != kept_.end()) {
+    found->second.Reset();
+    return &found->second;
+  }
+  TUNE_ASSIGN_OR_RETURN(Statement statement, Prepare(sql));
+  return &kept_.emplace(sql, std::move(statement)).first->second;
+}
+
+Result<Statement> Database::PrepareQuery(std::string_view sql) {
+  const std::string text(sql);
+  sqlite3_stmt* raw = nullptr;
+  const char* tail = nullptr;
+  const int code = sqlite3_prepare_v2(connection_.get(), text.c_str(), -1, &raw, &tail);
+  Statement statement(this, raw);
+  if (code == SQLITE_AUTH) return InvalidArgument("only queries that read are allowed");
+  if (code != SQLITE_OK) {
+    if ((code & 0xff) != SQLITE_ERROR) return Error(code);
+    return InvalidArgument(sqlite3_errmsg(connection_.get()));
+  }
+  if (raw == nullptr) return InvalidArgument("the query is empty");
+  if (sqlite3_stmt_readonly(raw) == 0) return InvalidArgument("only queries that read are allowed");
+  // What follows may only be space and comments: SQLite makes no statement of them.
+  while (*tail != '\0') {
+    sqlite3_stmt* next = nullptr;
+    const char* const rest = tail;
+    const int next_code = sqlite3_prepare_v2(connection_.get(), rest, -1, &next, &tail);
+    const bool is_statement = next != nullptr || next_code != SQLITE_OK;
+    sqlite3_finalize(next);
+    if (is_statement) return InvalidArgument("one statement at a time");
+    if (tail == rest) break;
+  }
+  return statement;
+}
+
+void Database::ForbidAllButReading() {
+  kept_.clear();
+  (void)sqlite3_set_authorizer(connection_.get(), &Authorize, nullptr);
+}
+
+Status Database::Execute(const char* sql) {
+  const int code = sqlite3_exec(connection_.get(), sql, nullptr, nullptr, nullptr);
+  return code == SQLITE_OK ? OkStatus() : Error(code);
+}
+
+Result<int64_t> Database::QueryInt(const char* sql) {
+  TUNE_ASSIGN_OR_RETURN(Statement statement, Prepare(sql));
+  TUNE_ASSIGN_OR_RETURN(const bool has_row, statement.Step());
+  return has_row ? statement.Int(0) : 0;
+}
+
+int64_t Database::last_insert_id() const { return sqlite3_last_insert_rowid(connection_.get()); }
+int64_t Database::change_count() const { return sqlite3_changes64(connection_.get()); }
+bool Database::in_transaction() const { return sqlite3_get_autocommit(connection_.get()) == 0; }
+
+// ---- Transaction
+
+Result<Transaction> Transaction::Begin(Database& database) {
+  static constexpr char kBeginSql[] = "BEGIN IMMEDIATE";
+  TUNE_RETURN_IF_ERROR(database.Run(kBeginSql));
+  return Transaction(&database);
+}
+
+Transaction::~Transaction() {
+  static constexpr char kRollbackSql[] = "ROLLBACK";
+  // After a full disk SQLite may have rolled back by itself.
+  if (database_ != nullptr && database_->in_transaction()) (void)database_->Run(kRollbackSql);
+}
+
+Status Transaction::Commit() {
+  static constexpr char kCommitSql[] = "COMMIT";
+  TUNE_RETURN_IF_ERROR(database_->Run(kCommitSql));
+  database_ = nullptr;
+  return OkStatus();
+}
+
+}  // namespace tune

@@ -1,0 +1,228 @@
+#include "tuner/sqlite/schema.h"
+
+#include <iterator>
+#include <string>
+
+namespace tune {
+namespace {
+
+// Times are microseconds since 1970 UTC in the tables; the views give ISO 8601 with milliseconds,
+// rounded down.
+#define TUNE_ISO_TIME(column) \
+  "strftime('%Y-%m-%dT%H:%M:%fZ', " column " / 1000 / 1000.0, 'unixepoch')"
+
+// Notes on the tables.
+// - trial_rows changes at each report, so it is narrow; what a trial was given stands in
+// configuration_rows, once.
+//   `flat` is Configuration::ToFlat (recovery, params), `nested` is ToNested (trials.config).
+// - report_rows carries its decision: 0 continue, 1 stop, 2 pause; NULL for an iteration reported
+// again after a retry.
+// - Reports and the journal lie in order of arrival, so a commit touches their last pages alone;
+// that is also why the
+//   journal's key is one integer.
+// - seed is unsigned; the sign bit of the stored integer is its highest bit.
+// - Deleting a row of experiment_rows deletes all that hangs on it.
+constexpr char kVersion1[] =
+    "PRAGMA application_id = 1953853029;"  // kApplicationId.
+
+    "CREATE TABLE experiment_rows ("
+    "  id INTEGER PRIMARY KEY,"
+    "  name TEXT NOT NULL UNIQUE,"
+    "  metric TEXT NOT NULL,"
+    "  mode TEXT NOT NULL,"
+    "  status TEXT NOT NULL,"
+    "  seed INTEGER NOT NULL,"
+    "  samples INTEGER NOT NULL,"
+    "  scheduler TEXT NOT NULL,"
+    "  spec TEXT NOT NULL,"
+    "  base_dir TEXT NOT NULL,"
+    "  provenance TEXT NOT NULL,"
+    "  decision_version INTEGER NOT NULL,"
+    "  created_us INTEGER NOT NULL,"
+    "  finished_us INTEGER"
+    ");"
+
+    "CREATE TABLE trial_rows ("
+    "  id INTEGER PRIMARY KEY,"
+    "  experiment INTEGER NOT NULL REFERENCES experiment_rows (id) ON DELETE CASCADE,"
+    "  number INTEGER NOT NULL,"
+    "  status TEXT NOT NULL,"
+    "  stop_reason TEXT,"
+    "  iterations INTEGER NOT NULL,"
+    "  last_value REAL,"
+    "  best_value REAL,"
+    "  best_iteration INTEGER,"
+    "  attempts INTEGER NOT NULL,"
+    "  created_us INTEGER NOT NULL,"
+    "  started_us INTEGER,"
+    "  finished_us INTEGER,"
+    "  run_seconds REAL NOT NULL,"
+    "  UNIQUE (experiment, number)"
+    ");"
+
+    "CREATE TABLE configuration_rows ("
+    "  trial INTEGER PRIMARY KEY REFERENCES trial_rows (id) ON DELETE CASCADE,"
+    "  flat TEXT NOT NULL,"
+    "  nested TEXT NOT NULL"
+    ");"
+
+    "CREATE TABLE report_rows ("
+    "  trial INTEGER NOT NULL REFERENCES trial_rows (id) ON DELETE CASCADE,"
+    "  attempt INTEGER NOT NULL,"
+    "  iteration INTEGER NOT NULL,"
+    "  value REAL,"
+    "  metrics TEXT NOT NULL,"
+    "  reported_us INTEGER NOT NULL,"
+    "  decision INTEGER,"
+    "  rung INTEGER,"
+    "  cutoff REAL,"
+    "  rank INTEGER,"
+    "  count INTEGER,"
+    "  UNIQUE (trial, attempt, iteration)"
+    ");"
+
+    "CREATE TABLE worker_rows ("
+    "  id INTEGER PRIMARY KEY,"
+    "  experiment INTEGER NOT NULL REFERENCES experiment_rows (id) ON DELETE CASCADE,"
+    "  number INTEGER NOT NULL,"
+    "  name TEXT NOT NULL,"
+    "  address TEXT NOT NULL,"
+    "  cpu_milli INTEGER NOT NULL,"
+    "  devices TEXT NOT NULL,"  // JSON: [{"index": 0, "name": "NVIDIA H200", "memory_bytes": 150754820096}].
+    "  device_count INTEGER NOT NULL,"
+    "  state TEXT NOT NULL,"
+    "  joined_us INTEGER NOT NULL,"
+    "  last_seen_us INTEGER NOT NULL,"
+    "  UNIQUE (experiment, number)"
+    ");"
+
+    "CREATE TABLE attempt_rows ("
+    "  trial INTEGER NOT NULL REFERENCES trial_rows (id) ON DELETE CASCADE,"
+    "  number INTEGER NOT NULL,"
+    "  worker INTEGER,"  // worker_rows.id.
+    "  outcome TEXT NOT NULL,"
+    "  error TEXT,"
+    "  from_iteration INTEGER NOT NULL,"
+    "  started_us INTEGER NOT NULL,"
+    "  finished_us INTEGER,"
+    "  PRIMARY KEY (trial, number)"
+    ") WITHOUT ROWID;"
+
+    "CREATE TABLE checkpoint_rows ("
+    "  trial INTEGER NOT NULL REFERENCES trial_rows (id) ON DELETE CASCADE,"
+    "  iteration INTEGER NOT NULL,"
+    "  path TEXT NOT NULL,"
+    "  bytes INTEGER NOT NULL,"
+    "  checksum TEXT NOT NULL,"
+    "  state TEXT NOT NULL,"
+    "  PRIMARY KEY (trial, iteration, path)"
+    ") WITHOUT ROWID;"
+
+    "CREATE TABLE journal_rows ("
+    "  id INTEGER PRIMARY KEY,"  // experiment << 40 | step.
+    "  at_us INTEGER NOT NULL,"
+    "  events TEXT NOT NULL"
+    ");"
+
+    "CREATE TRIGGER delete_journal AFTER DELETE ON experiment_rows BEGIN"
+    "  DELETE FROM journal_rows WHERE id BETWEEN old.id << 40 AND (old.id + 1 << 40) - 1;"
+    " END;"
+
+    "CREATE VIEW experiments AS SELECT"
+    "  id, name, metric, mode, status,"
+    "  CASE WHEN seed >= 0 THEN seed ELSE printf('%u', seed) END AS seed,"
+    "  samples, spec,"
+    "  " TUNE_ISO_TIME("created_us") " AS created_at,"
+    "  " TUNE_ISO_TIME("finished_us") " AS finished_at,"
+    "  scheduler, base_dir, provenance, decision_version"
+    "  FROM experiment_rows;"
+
+    "CREATE VIEW trials AS SELECT"
+    "  t.id AS id, t.experiment AS experiment, t.number AS number, t.status AS status,"
+    "  t.stop_reason AS stop_reason, c.nested AS config, t.iterations AS iterations,"
+    "  t.last_value AS last_value, t.best_value AS best_value, t.best_iteration AS best_iteration,"
+    "  t.attempts AS attempts,"
+    "  " TUNE_ISO_TIME("t.created_us") " AS created_at,"
+    "  " TUNE_ISO_TIME("t.started_us") " AS started_at,"
+    "  " TUNE_ISO_TIME("t.finished_us") " AS finished_at,"
+    "  t.run_seconds AS run_seconds"
+    "  FROM trial_rows AS t LEFT JOIN configuration_rows AS c ON c.trial = t.id;"
+
+    "CREATE VIEW params AS SELECT"
+    "  c.trial AS trial, json_extract(p.value, '$[0]') AS name, json_extract(p.value, '$[1]') AS value"
+    "  FROM configuration_rows AS c, json_each(c.flat) AS p;"
+
+    "CREATE VIEW reports AS SELECT"
+    "  trial, attempt, iteration, value, metrics,"
+    "  " TUNE_ISO_TIME("reported_us") " AS reported_at"
+    "  FROM report_rows;"
+
+    "CREATE VIEW decisions AS SELECT"
+    "  r.trial AS trial, r.iteration AS iteration,"
+    "  CASE r.decision WHEN 0 THEN 'continue' WHEN 1 THEN 'stop' ELSE 'pause' END AS decision,"
+    "  e.scheduler AS scheduler, r.rung AS rung, r.cutoff AS cutoff, r.rank AS rank, r.count AS count"
+    "  FROM report_rows AS r"
+    "  JOIN trial_rows AS t ON t.id = r.trial"
+    "  JOIN experiment_rows AS e ON e.id = t.experiment"
+    "  WHERE r.decision IS NOT NULL;"
+
+    "CREATE VIEW attempts AS SELECT"
+    "  trial, number, worker, outcome, error, from_iteration,"
+    "  " TUNE_ISO_TIME("started_us") " AS started_at,"
+    "  " TUNE_ISO_TIME("finished_us") " AS finished_at"
+    "  FROM attempt_rows;"
+
+    "CREATE VIEW checkpoints AS SELECT"
+    "  trial, iteration, path, bytes, checksum, state"
+    "  FROM checkpoint_rows;"
+
+    "CREATE VIEW workers AS SELECT"
+    "  id, address, cpu_milli / 1000.0 AS cpus, device_count AS gpus, state,"
+    "  " TUNE_ISO_TIME("joined_us") " AS joined_at,"
+    "  " TUNE_ISO_TIME("last_seen_us") " AS last_seen_at,"
+    "  experiment, number, name, devices"
+    "  FROM worker_rows;"
+
+    "PRAGMA user_version = 1;";
+
+constexpr const char* kMigrations[] = {kVersion1};
+
+Status WrittenByNewer(const Database& database, int64_t version) {
+  return FailedPrecondition(database.path() + ": was written by a newer tune (schema " +
+                            std::to_string(version) + "; this one knows " +
+                            std::to_string(SchemaVersion()) + "); use that one");
+}
+
+}  // namespace
+
+int64_t SchemaVersion() { return static_cast<int64_t>(std::size(kMigrations)); }
+
+Status Migrate(Database& database) {
+  TUNE_ASSIGN_OR_RETURN(int64_t version, database.QueryInt("PRAGMA user_version"));
+  if (version > SchemaVersion()) return WrittenByNewer(database, version);
+  while (version < SchemaVersion()) {
+    TUNE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(database));
+    // Another program may have been here since.
+    TUNE_ASSIGN_OR_RETURN(version, database.QueryInt("PRAGMA user_version"));
+    if (version < SchemaVersion()) TUNE_RETURN_IF_ERROR(database.Execute(kMigrations[version]));
+    TUNE_RETURN_IF_ERROR(transaction.Commit());
+    TUNE_ASSIGN_OR_RETURN(version, database.QueryInt("PRAGMA user_version"));
+  }
+  // After the tables, so that a file that is not empty always names itself as ours in its header.
+  TUNE_ASSIGN_OR_RETURN(Statement to_wal, database.Prepare("PRAGMA journal_mode = WAL"));
+  TUNE_ASSIGN_OR_RETURN(const bool has_answer, to_wal.Step());
+  if (!has_answer || to_wal.Text(0) != "wal") {
+    return FailedPrecondition(database.path() +
+                              ": SQLite's WAL cannot work here; choose a local disk with --db");
+  }
+  return OkStatus();
+}
+
+Status CheckSchema(Database& database) {
+  TUNE_ASSIGN_OR_RETURN(const int64_t version, database.QueryInt("PRAGMA user_version"));
+  if (version == 0) return NotFound(database.path() + ": nothing is in it yet");
+  if (version > SchemaVersion()) return WrittenByNewer(database, version);
+  return OkStatus();
+}
+
+}  // namespace tune

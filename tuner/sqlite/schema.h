@@ -1,0 +1,28 @@
+// The tables and the views of the database. Tables are ours to change, by a migration; the views
+// are a contract with people's scripts (product.md section 4): columns may be added, never renamed.
+//
+// Migrations are numbered from 1, embedded, one transaction each; the database's user_version is
+// the last one applied.
+//
+// Thread rule: as Database.
+#pragma once
+
+#include <cstdint>
+
+#include "core/status.h"
+#include "tuner/sqlite/database.h"
+
+namespace tune {
+
+// The user_version that this program writes.
+int64_t SchemaVersion();
+
+// Brings a database opened for writing up to date, and into WAL mode. kFailedPrecondition when a
+// newer program wrote it.
+Status Migrate(Database& database);
+
+// For one opened for reading: kNotFound when nothing is in it yet, kFailedPrecondition when a newer
+// program wrote it.
+Status CheckSchema(Database& database);
+
+}  // namespace tune

@@ -1,0 +1,427 @@
+#include "tuner/sqlite/sqlite_store.h"
+
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "core/json.h"
+#include "core/limits.h"
+#include "tuner/sqlite/schema.h"
+
+namespace tune {
+namespace {
+
+std::optional<int64_t> Us(const std::optional<Instant>& instant) {
+  return instant.has_value() ? std::optional<int64_t>(instant->us) : std::nullopt;
+}
+
+// NULL where there is nothing to say.
+std::optional<std::string_view> TextOrNull(std::string_view text) {
+  return text.empty() ? std::nullopt : std::optional<std::string_view>(text);
+}
+
+Metric FiniteOrNothing(const Metric& metric) {
+  return metric.has_value() && std::isfinite(*metric) ? metric : std::nullopt;
+}
+
+std::optional<std::string_view> StopReasonOrNull(StopReason reason) {
+  if (reason == StopReason::kNone) return std::nullopt;
+  return StopReasonName(reason);
+}
+
+void AppendMetrics(const Metrics& metrics, std::string& out) {
+  out.push_back('{');
+  for (const auto& [name, value] : metrics) {
+    if (out.back() != '{') out.push_back(',');
+    AppendJsonString(name, out);
+    out.push_back(':');
+    AppendJsonNumber(value, out);
+  }
+  out.push_back('}');
+}
+
+void AppendDevices(const std::vector<Device>& devices, std::string& out) {
+  out.push_back('[');
+  for (const Device& device : devices) {
+    if (out.back() != '[') out.push_back(',');
+    out += "{\"index\":" + std::to_string(device.index) + ",\"name\":";
+    AppendJsonString(device.name, out);
+    out += ",\"memory_bytes\":" + std::to_string(device.memory_bytes) + "}";
+  }
+  out.push_back(']');
+}
+
+// What stands in the decisions view: "fifo", or the one key of {asha: {...}}.
+std::string SchedulerName(const std::string& spec) {
+  const Result<Value> document = ParseJson(spec);
+  if (!document.ok() || !document->is_map()) return "fifo";
+  const Value* const scheduler = document->Find("scheduler");
+  if (scheduler == nullptr) return "fifo";
+  if (scheduler->is_string()) return scheduler->AsString();
+  if (scheduler->is_map() && scheduler->AsMap().size() == 1) return scheduler->AsMap().front().key;
+  return "fifo";
+}
+
+Result<ExperimentStatus> ParseStatus(std::string_view name) {
+  for (const ExperimentStatus status : {ExperimentStatus::kRunning, ExperimentStatus::kInterrupted,
+                                        ExperimentStatus::kFinished, ExperimentStatus::kStopped}) {
+    if (name == ExperimentStatusName(status)) return status;
+  }
+  return DataLoss("experiment_rows holds the unknown status '" + std::string(name) + "'");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path, Access access,
+                                                       Instant now, const std::string& vfs) {
+  TUNE_CHECK(access != Access::kRead);
+  std::optional<WriterLock> lock;
+  if (vfs.empty()) {
+    // Before the lock's file is made.
+    TUNE_RETURN_IF_ERROR(CheckDatabaseFile(path, access));
+    TUNE_ASSIGN_OR_RETURN(WriterLock acquired, AcquireWriterLock(path, now));
+    lock.emplace(std::move(acquired));
+  }
+  TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Database> database, Database::Open(path, access, vfs));
+  if (access == Access::kWrite) TUNE_RETURN_IF_ERROR(CheckSchema(*database));
+  TUNE_RETURN_IF_ERROR(Migrate(*database));
+  return std::unique_ptr<SqliteStore>(new SqliteStore(std::move(lock), std::move(database)));
+}
+
+Status SqliteStore::AnnounceExperiment(const std::string& name) {
+  return lock_.has_value() ? lock_->Announce(name) : OkStatus();
+}
+
+Result<StoredExperiment> SqliteStore::CreateExperiment(const NewExperiment& experiment) {
+  static constexpr char kNameIsTakenSql[] = "SELECT id FROM experiment_rows WHERE name = ?1";
+  static constexpr char kInsertExperimentSql[] =
+      "INSERT INTO experiment_rows (name, metric, mode, status, seed, samples, scheduler, spec,"
+      " base_dir, provenance, decision_version, created_us)"
+      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+  TUNE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(*database_));
+  std::string name = experiment.name;
+  for (int64_t suffix = 2;; ++suffix) {
+    TUNE_ASSIGN_OR_RETURN(Statement * is_taken, database_->Kept(kNameIsTakenSql));
+    is_taken->BindAll(name);
+    TUNE_ASSIGN_OR_RETURN(const bool found, is_taken->Step());
+    is_taken->Reset();
+    if (!found) break;
+    name = experiment.name + "-" + std::to_string(suffix);
+  }
+  TUNE_RETURN_IF_ERROR(database_->Run(
+      kInsertExperimentSql, name, experiment.metric, experiment.mode,
+      ExperimentStatusName(ExperimentStatus::kRunning), std::bit_cast<int64_t>(experiment.seed),
+      experiment.samples, SchedulerName(experiment.spec), experiment.spec, experiment.base_dir,
+      experiment.provenance, kDecisionVersion, experiment.created_at.us));
+  const ExperimentId id{database_->last_insert_id()};
+  TUNE_RETURN_IF_ERROR(transaction.Commit());
+  return StoredExperiment{.id = id,
+                          .name = name,
+                          .metric = experiment.metric,
+                          .mode = experiment.mode,
+                          .seed = experiment.seed,
+                          .samples = experiment.samples,
+                          .spec = experiment.spec,
+                          .base_dir = experiment.base_dir,
+                          .provenance = experiment.provenance,
+                          .decision_version = kDecisionVersion,
+                          .status = ExperimentStatus::kRunning,
+                          .created_at = experiment.created_at};
+}
+
+// ---- commit
+
+Status SqliteStore::Commit(ExperimentId experiment, const JournalStep& step,
+                           const Transition& transition) {
+  if (!ids_.has_value() || ids_->experiment != experiment)
+    TUNE_RETURN_IF_ERROR(LoadRowIds(experiment));
+  const Status status = WriteAll(experiment, step, transition);
+  // Ids that were given out in what is rolled back are nobody's.
+  if (!status.ok()) ids_.reset();
+  return status;
+}
+
+Status SqliteStore::WriteAll(ExperimentId experiment, const JournalStep& step,
+                             const Transition& transition) {
+  TUNE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(*database_));
+  TUNE_RETURN_IF_ERROR(WriteStep(experiment, step));
+  for (const WorkerRow& row : transition.workers)
+    TUNE_RETURN_IF_ERROR(WriteWorker(experiment, row));
+  for (const NewTrialRow& row : transition.new_trials)
+    TUNE_RETURN_IF_ERROR(WriteNewTrial(experiment, row));
+  for (const TrialRow& row : transition.trials) TUNE_RETURN_IF_ERROR(WriteTrial(row));
+  for (const AttemptRow& row : transition.attempts) TUNE_RETURN_IF_ERROR(WriteAttempt(row));
+  for (const ReportRow& row : transition.reports) TUNE_RETURN_IF_ERROR(WriteReport(row));
+  for (const CheckpointRow& row : transition.checkpoints)
+    TUNE_RETURN_IF_ERROR(WriteCheckpoint(row));
+  if (transition.experiment.has_value()) {
+    TUNE_RETURN_IF_ERROR(WriteExperiment(experiment, *transition.experiment));
+  }
+  return transaction.Commit();
+}
+
+Status SqliteStore::WriteStep(ExperimentId experiment, const JournalStep& step) {
+  // Only the step after the last one: two writers cannot both continue the same journal.
+  static constexpr char kInsertStepSql[] =
+      "INSERT INTO journal_rows (id, at_us, events) SELECT (?1 << 40) + ?2, ?3, ?4"
+      " WHERE (?1 << 40) + ?2 = 1 + coalesce((SELECT max(id) FROM journal_rows"
+      "   WHERE id BETWEEN ?1 << 40 AND (?1 + 1 << 40) - 1), ?1 << 40)";
+  TUNE_RETURN_IF_ERROR(
+      database_->Run(kInsertStepSql, experiment.value, step.step, step.at.us, step.events));
+  if (database_->change_count() == 1) return OkStatus();
+  return FailedPrecondition(
+      database_->path() + ": step " + std::to_string(step.step) +
+      " does not follow the last one of the journal; another tuner wrote to it");
+}
+
+Status SqliteStore::WriteNewTrial(ExperimentId experiment, const NewTrialRow& row) {
+  static constexpr char kInsertTrialSql[] =
+      "INSERT INTO trial_rows (experiment, number, status, stop_reason, iterations, last_value,"
+      " best_value, best_iteration, attempts, created_us, started_us, finished_us, run_seconds)"
+      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+  static constexpr char kInsertConfigurationSql[] =
+      "INSERT INTO configuration_rows (trial, flat, nested) VALUES (?1, ?2, ?3)";
+  const TrialRow& trial = row.trial;
+  TUNE_CHECK(trial.number.value >= 0 && trial.number.value < limits::kGridPointsMax * 2);
+  TUNE_RETURN_IF_ERROR(database_->Run(
+      kInsertTrialSql, experiment.value, trial.number.value, TrialStatusName(trial.status),
+      StopReasonOrNull(trial.stop_reason), trial.iterations, trial.last_value, trial.best_value,
+      trial.best_iteration, trial.attempts, trial.created_at.us, Us(trial.started_at),
+      Us(trial.finished_at), trial.run_seconds));
+  const int64_t id = database_->last_insert_id();
+  const auto index = static_cast<size_t>(trial.number.value);
+  if (ids_->trials.size() <= index) ids_->trials.resize(index + 1);
+  ids_->trials[index] = id;
+  return database_->Run(kInsertConfigurationSql, id, ToJson(row.configuration.ToFlat()),
+                        ToJson(row.configuration.ToNested()));
+}
+
+Status SqliteStore::WriteTrial(const TrialRow& row) {
+  static constexpr char kUpdateTrialSql[] =
+      "UPDATE trial_rows SET status = ?2, stop_reason = ?3, iterations = ?4, last_value = ?5,"
+      " best_value = ?6, best_iteration = ?7, attempts = ?8, started_us = ?9, finished_us = ?10,"
+      " run_seconds = ?11 WHERE id = ?1";
+  TUNE_ASSIGN_OR_RETURN(const int64_t id, TrialId(row.number));
+  return database_->Run(kUpdateTrialSql, id, TrialStatusName(row.status),
+                        StopReasonOrNull(row.stop_reason), row.iterations, row.last_value,
+                        row.best_value, row.best_iteration, row.attempts, Us(row.started_at),
+                        Us(row.finished_at), row.run_seconds);
+}
+
+Status SqliteStore::WriteAttempt(const AttemptRow& row) {
+  static constexpr char kUpsertAttemptSql[] =
+      "INSERT INTO attempt_rows (trial, number, worker, outcome, error, from_iteration, started_us,"
+      " finished_us) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
+      " ON CONFLICT (trial, number) DO UPDATE SET worker = excluded.worker,"
+      " outcome = excluded.outcome, error = excluded.error,"
+      " from_iteration = excluded.from_iteration, started_us = excluded.started_us,"
+      " finished_us = excluded.finished_us";
+  TUNE_ASSIGN_OR_RETURN(const int64_t trial, TrialId(row.trial));
+  std::optional<int64_t> worker;
+  if (row.worker.has_value()) {
+    TUNE_ASSIGN_OR_RETURN(worker, WorkerRowId(*row.worker));
+  }
+  const std::string_view error = std::string_view(row.error).substr(0, limits::kErrorBytesMax);
+  return database_->Run(kUpsertAttemptSql, trial, row.number.value, worker,
+                        OutcomeName(row.outcome), TextOrNull(error), row.from_iteration,
+                        row.started_at.us, Us(row.finished_at));
+}
+
+Status SqliteStore::WriteReport(const ReportRow& row) {
+  static constexpr char kInsertReportSql[] =
+      "INSERT INTO report_rows (trial, attempt, iteration, value, metrics, reported_us, decision,"
+      " rung, cutoff, rank, count) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+  TUNE_ASSIGN_OR_RETURN(const int64_t trial, TrialId(row.trial));
+  text_.clear();
+  AppendMetrics(row.metrics, text_);
+  const Decision decision = row.decision.value_or(Decision());
+  std::optional<int64_t> verdict;
+  if (row.decision.has_value()) verdict.emplace(static_cast<int64_t>(decision.verdict));
+  return database_->Run(kInsertReportSql, trial, row.attempt.value, row.iteration,
+                        FiniteOrNothing(row.value), text_, row.reported_at.us, verdict,
+                        decision.rung, decision.cutoff, decision.rank, decision.count);
+}
+static_assert(static_cast<int>(Verdict::kContinue) == 0 && static_cast<int>(Verdict::kStop) == 1 &&
+              static_cast<int>(Verdict::kPause) == 2);  // The decisions view names these numbers.
+
+Status SqliteStore::WriteCheckpoint(const CheckpointRow& row) {
+  static constexpr char kUpsertCheckpointSql[] =
+      "INSERT INTO checkpoint_rows (trial, iteration, path, bytes, checksum, state)"
+      " VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (trial, iteration, path)"
+      " DO UPDATE SET bytes = excluded.bytes, checksum = excluded.checksum, state = excluded.state";
+  TUNE_ASSIGN_OR_RETURN(const int64_t trial, TrialId(row.trial));
+  return database_->Run(kUpsertCheckpointSql, trial, row.iteration, row.ref.path, row.ref.bytes,
+                        row.ref.checksum, CheckpointStateName(row.state));
+}
+
+Status SqliteStore::WriteWorker(ExperimentId experiment, const WorkerRow& row) {
+  static constexpr char kInsertWorkerSql[] =
+      "INSERT INTO worker_rows (experiment, number, name, address, cpu_milli, devices, "
+      "device_count,"
+      " state, joined_us, last_seen_us) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+  static constexpr char kUpdateWorkerSql[] =
+      "UPDATE worker_rows SET name = ?2, address = ?3, cpu_milli = ?4, devices = ?5,"
+      " device_count = ?6, state = ?7, joined_us = ?8, last_seen_us = ?9 WHERE id = ?1";
+  const auto index = static_cast<size_t>(row.worker.value);
+  TUNE_CHECK(row.worker.value >= 1 && row.worker.value <= limits::kSamplesMax);
+  if (ids_->workers.size() <= index) ids_->workers.resize(index + 1);
+  text_.clear();
+  AppendDevices(row.capacity.devices, text_);
+  int64_t& id = ids_->workers[index];
+  const char* const state = WorkerStateName(row.state);
+  if (id != 0) {
+    return database_->Run(kUpdateWorkerSql, id, row.name, row.address, row.capacity.cpu_milli,
+                          text_, row.capacity.devices.size(), state, row.joined_at.us,
+                          row.last_seen_at.us);
+  }
+  TUNE_RETURN_IF_ERROR(database_->Run(kInsertWorkerSql, experiment.value, row.worker.value,
+                                      row.name, row.address, row.capacity.cpu_milli, text_,
+                                      row.capacity.devices.size(), state, row.joined_at.us,
+                                      row.last_seen_at.us));
+  id = database_->last_insert_id();
+  return OkStatus();
+}
+
+Status SqliteStore::WriteExperiment(ExperimentId experiment, const ExperimentRow& row) {
+  static constexpr char kUpdateExperimentSql[] =
+      "UPDATE experiment_rows SET status = ?2, samples = ?3, finished_us = ?4 WHERE id = ?1";
+  return database_->Run(kUpdateExperimentSql, experiment.value, ExperimentStatusName(row.status),
+                        row.samples, Us(row.finished_at));
+}
+
+// ---- ids
+
+Status SqliteStore::LoadRowIds(ExperimentId experiment) {
+  static constexpr char kExperimentSql[] = "SELECT id FROM experiment_rows WHERE id = ?1";
+  static constexpr char kTrialIdsSql[] =
+      "SELECT number, id FROM trial_rows WHERE experiment = ?1 ORDER BY number";
+  static constexpr char kWorkerIdsSql[] =
+      "SELECT number, id FROM worker_rows WHERE experiment = ?1 ORDER BY number";
+  ids_.reset();
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database_->Kept(kExperimentSql));
+  row->BindAll(experiment.value);
+  TUNE_ASSIGN_OR_RETURN(const bool is_there, row->Step());
+  row->Reset();
+  if (!is_there) {
+    return NotFound(database_->path() + ": there is no experiment " +
+                    std::to_string(experiment.value));
+  }
+  RowIds ids;
+  ids.experiment = experiment;
+  const auto load = [&](const char* sql, std::vector<int64_t>& by_number) -> Status {
+    TUNE_ASSIGN_OR_RETURN(Statement * statement, database_->Kept(sql));
+    statement->BindAll(experiment.value);
+    for (;;) {
+      TUNE_ASSIGN_OR_RETURN(const bool has_row, statement->Step());
+      if (!has_row) break;
+      by_number.resize(static_cast<size_t>(statement->Int(0)) + 1);
+      by_number.back() = statement->Int(1);
+    }
+    statement->Reset();
+    return OkStatus();
+  };
+  TUNE_RETURN_IF_ERROR(load(kTrialIdsSql, ids.trials));
+  TUNE_RETURN_IF_ERROR(load(kWorkerIdsSql, ids.workers));
+  ids_ = std::move(ids);
+  return OkStatus();
+}
+
+Result<int64_t> SqliteStore::TrialId(TrialNumber number) const {
+  const auto index = static_cast<size_t>(number.value);
+  if (index < ids_->trials.size() && ids_->trials[index] != 0) return ids_->trials[index];
+  return Internal(database_->path() + ": a row of trial " + std::to_string(number.value) +
+                  " came before the trial");
+}
+
+Result<int64_t> SqliteStore::WorkerRowId(WorkerId worker) const {
+  const auto index = static_cast<size_t>(worker.value);
+  if (index < ids_->workers.size() && ids_->workers[index] != 0) return ids_->workers[index];
+  return Internal(database_->path() + ": a row of worker " + std::to_string(worker.value) +
+                  " came before the worker");
+}
+
+// ---- recovery
+
+Result<std::vector<StoredExperiment>> SqliteStore::ListExperiments() {
+  static constexpr char kListSql[] =
+      "SELECT id, name, metric, mode, seed, samples, spec, base_dir, provenance, decision_version,"
+      " status, created_us FROM experiment_rows ORDER BY id";
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database_->Kept(kListSql));
+  std::vector<StoredExperiment> experiments;
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    StoredExperiment& experiment = experiments.emplace_back();
+    experiment.id = ExperimentId{row->Int(0)};
+    experiment.name = row->Text(1);
+    experiment.metric = row->Text(2);
+    experiment.mode = row->Text(3);
+    experiment.seed = std::bit_cast<uint64_t>(row->Int(4));
+    experiment.samples = row->Int(5);
+    experiment.spec = row->Text(6);
+    experiment.base_dir = row->Text(7);
+    experiment.provenance = row->Text(8);
+    experiment.decision_version = row->Int(9);
+    TUNE_ASSIGN_OR_RETURN(experiment.status, ParseStatus(row->Text(10)));
+    experiment.created_at = Instant{row->Int(11)};
+  }
+  row->Reset();
+  return experiments;
+}
+
+Result<std::vector<std::pair<TrialNumber, Configuration>>> SqliteStore::ReadSuggestions(
+    ExperimentId experiment) {
+  static constexpr char kSuggestionsSql[] =
+      "SELECT t.number, c.flat FROM trial_rows AS t JOIN configuration_rows AS c ON c.trial = t.id"
+      " WHERE t.experiment = ?1 ORDER BY t.number";
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database_->Kept(kSuggestionsSql));
+  row->BindAll(experiment.value);
+  std::vector<std::pair<TrialNumber, Configuration>> suggestions;
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    const TrialNumber number{row->Int(0)};
+    const std::string place =
+        database_->path() + ": the configuration of trial " + std::to_string(number.value);
+    const Result<Value> flat = ParseJson(row->Text(1));
+    if (!flat.ok()) return DataLoss(flat.status().At(place).message());
+    Result<Configuration> configuration = Configuration::FromFlat(*flat);
+    if (!configuration.ok()) return DataLoss(configuration.status().At(place).message());
+    suggestions.emplace_back(number, *std::move(configuration));
+  }
+  row->Reset();
+  return suggestions;
+}
+
+Result<std::vector<JournalStep>> SqliteStore::ReadJournal(ExperimentId experiment) {
+  static constexpr char kJournalSql[] =
+      "SELECT id - (?1 << 40), at_us, events FROM journal_rows"
+      " WHERE id BETWEEN ?1 << 40 AND (?1 + 1 << 40) - 1 ORDER BY id";
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database_->Kept(kJournalSql));
+  row->BindAll(experiment.value);
+  std::vector<JournalStep> steps;
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    if (row->Int(0) != static_cast<int64_t>(steps.size()) + 1) {
+      return DataLoss(database_->path() + ": the journal lacks step " +
+                      std::to_string(steps.size() + 1));
+    }
+    steps.push_back(JournalStep{row->Int(0), Instant{row->Int(1)}, std::string(row->Text(2))});
+  }
+  row->Reset();
+  return steps;
+}
+
+Result<WorkerId> SqliteStore::LastWorker(ExperimentId experiment) {
+  static constexpr char kLastWorkerSql[] =
+      "SELECT coalesce(max(number), 0) FROM worker_rows WHERE experiment = ?1";
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database_->Kept(kLastWorkerSql));
+  row->BindAll(experiment.value);
+  TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+  const WorkerId worker{has_row ? row->Int(0) : 0};
+  row->Reset();
+  return worker;
+}
+
+}  // namespace tune

@@ -1,0 +1,71 @@
+// The Store over a SQLite file: one transaction a commit, synced before it is acknowledged (WAL,
+// synchronous = FULL).
+//
+// Thread rule: one thread, the tuner's. Readers open a Database of their own with Access::kRead.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/time.h"
+#include "tuner/sqlite/database.h"
+#include "tuner/sqlite/writer_lock.h"
+#include "tuner/store.h"
+
+namespace tune {
+
+class SqliteStore final : public Store {
+ public:
+  // Takes the writer's lock, opens and migrates. `access` is kWrite (resume: the file must be a
+  // tune database) or kCreate (run: a missing or empty file becomes one). Errors are those of
+  // Database::Open, AcquireWriterLock and Migrate; an error leaves nothing new behind. With a `vfs`
+  // no lock is taken.
+  static Result<std::unique_ptr<SqliteStore>> Open(const std::string& path, Access access,
+                                                   Instant now, const std::string& vfs = "");
+
+  Result<StoredExperiment> CreateExperiment(const NewExperiment& experiment) override;
+  Status Commit(ExperimentId experiment, const JournalStep& step,
+                const Transition& transition) override;
+  Result<std::vector<StoredExperiment>> ListExperiments() override;
+  Result<std::vector<std::pair<TrialNumber, Configuration>>> ReadSuggestions(
+      ExperimentId experiment) override;
+  Result<std::vector<JournalStep>> ReadJournal(ExperimentId experiment) override;
+  Result<WorkerId> LastWorker(ExperimentId experiment) override;
+
+  // Which sweep this process works on, told to those who ask for the lock's holder.
+  Status AnnounceExperiment(const std::string& name);
+
+ private:
+  // The rows' ids by number, of the experiment that is being written.
+  struct RowIds {
+    ExperimentId experiment;
+    std::vector<int64_t> trials;  // 0: no such row.
+    std::vector<int64_t> workers;
+  };
+
+  SqliteStore(std::optional<WriterLock> lock, std::unique_ptr<Database> database)
+      : lock_(std::move(lock)), database_(std::move(database)) {}
+
+  Status WriteAll(ExperimentId experiment, const JournalStep& step, const Transition& transition);
+  Status WriteStep(ExperimentId experiment, const JournalStep& step);
+  Status WriteNewTrial(ExperimentId experiment, const NewTrialRow& row);
+  Status WriteTrial(const TrialRow& row);
+  Status WriteAttempt(const AttemptRow& row);
+  Status WriteReport(const ReportRow& row);
+  Status WriteCheckpoint(const CheckpointRow& row);
+  Status WriteWorker(ExperimentId experiment, const WorkerRow& row);
+  Status WriteExperiment(ExperimentId experiment, const ExperimentRow& row);
+
+  Status LoadRowIds(ExperimentId experiment);
+  Result<int64_t> TrialId(TrialNumber number) const;
+  Result<int64_t> WorkerRowId(WorkerId worker) const;
+
+  std::optional<WriterLock> lock_;  // Given back after the database is closed.
+  std::unique_ptr<Database> database_;
+  std::optional<RowIds> ids_;
+  std::string text_;  // JSON of the row being written.
+};
+
+}  // namespace tune

@@ -1,0 +1,140 @@
+#include "tuner/sqlite/writer_lock.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/json.h"
+#include "core/value.h"
+
+namespace tune {
+namespace {
+
+std::string LockPath(const std::string& database_path) { return database_path + ".lock"; }
+
+struct flock WholeFile() {
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
+std::string HostName() {
+  char name[256] = {};
+  if (gethostname(name, sizeof name - 1) != 0) return "unknown";
+  return name;
+}
+
+// The file is written in one piece under the lock; what cannot be read is left at its defaults.
+LockHolder ReadHolder(int fd) {
+  LockHolder holder;
+  char text[2048];
+  const ssize_t size = pread(fd, text, sizeof text, 0);
+  if (size <= 0) return holder;
+  const Result<Value> value = ParseJson(std::string_view(text, static_cast<size_t>(size)));
+  if (!value.ok() || !value->is_map()) return holder;
+  const Value* const pid = value->Find("pid");
+  const Value* const host = value->Find("host");
+  const Value* const since = value->Find("since_us");
+  const Value* const experiment = value->Find("experiment");
+  if (pid != nullptr && pid->is_int()) holder.pid = pid->AsInt();
+  if (host != nullptr && host->is_string()) holder.host = host->AsString();
+  if (since != nullptr && since->is_int()) holder.since = Instant{since->AsInt()};
+  if (experiment != nullptr && experiment->is_string()) holder.experiment = experiment->AsString();
+  return holder;
+}
+
+bool IsStillTheFile(int fd, const std::string& path) {
+  struct stat ours, theirs;
+  return fstat(fd, &ours) == 0 && stat(path.c_str(), &theirs) == 0 &&
+         ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+}
+
+Status Held(const std::string& database_path, const LockHolder& holder) {
+  std::string who = "another tuner";
+  if (holder.pid != 0) {
+    who = "the tuner with pid " + std::to_string(holder.pid) + " on " + holder.host + ", since " +
+          FormatInstant(holder.since);
+  }
+  return FailedPrecondition(database_path + ": is held by " + who +
+                            "; end that one first, or choose another --db");
+}
+
+Status CannotLock(const std::string& path, int error) {
+  return FailedPrecondition(path + ": cannot be locked: " + std::strerror(error) +
+                            "; the database's folder must exist and be writable");
+}
+
+}  // namespace
+
+WriterLock::~WriterLock() {
+  if (fd_ < 0) return;
+  // Removed under the lock: whoever opened it before finds another file at its path and tries
+  // again.
+  (void)unlink(path_.c_str());
+  (void)close(fd_);
+}
+
+Status WriterLock::Write() {
+  Value value = Value::MakeMap();
+  value.Set("pid", holder_.pid);
+  value.Set("host", holder_.host);
+  value.Set("since_us", holder_.since.us);
+  value.Set("experiment", holder_.experiment);
+  // Padded, so that a shorter text leaves nothing of a longer one and a reader never sees a cut
+  // one.
+  std::string text = ToJson(value);
+  text.resize(std::max<size_t>(text.size(), 512), ' ');
+  text.back() = '\n';
+  if (pwrite(fd_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()) ||
+      ftruncate(fd_, static_cast<off_t>(text.size())) != 0) {
+    const int error = errno;
+    const std::string message = path_ + ": cannot be written: " + std::strerror(error);
+    return error == ENOSPC || error == EDQUOT ? ResourceExhausted(message) : Internal(message);
+  }
+  return OkStatus();
+}
+
+Status WriterLock::Announce(std::string_view experiment) {
+  holder_.experiment = std::string(experiment);
+  return Write();
+}
+
+Result<WriterLock> AcquireWriterLock(const std::string& database_path, Instant now) {
+  const std::string path = LockPath(database_path);
+  for (;;) {
+    const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+    if (fd < 0) return CannotLock(path, errno);
+    struct flock request = WholeFile();
+    if (fcntl(fd, F_OFD_SETLK, &request) != 0) {
+      const int error = errno;
+      const LockHolder holder = ReadHolder(fd);
+      (void)close(fd);
+      if (error == EAGAIN || error == EACCES) return Held(database_path, holder);
+      return CannotLock(path, error);
+    }
+    if (!IsStillTheFile(fd, path)) {  // Its holder removed it between open and lock.
+      (void)close(fd);
+      continue;
+    }
+    WriterLock lock(fd, path);
+    lock.holder_ = LockHolder{getpid(), HostName(), now, ""};
+    TUNE_RETURN_IF_ERROR(lock.Write());
+    return lock;
+  }
+}
+
+std::optional<LockHolder> FindLockHolder(const std::string& database_path) {
+  const int fd = open(LockPath(database_path).c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return std::nullopt;
+  struct flock question = WholeFile();
+  std::optional<LockHolder> holder;
+  if (fcntl(fd, F_OFD_GETLK, &question) == 0 && question.l_type != F_UNLCK) holder = ReadHolder(fd);
+  (void)close(fd);
+  return holder;
+}
+
+}  // namespace tune
