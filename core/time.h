@@ -25,6 +25,7 @@ struct Instant {
   friend auto operator<=>(const Instant&, const Instant&) = default;
 };
 
+inline constexpr Duration operator+(Duration a, Duration b) { return Duration{a.us + b.us}; }
 inline constexpr Instant operator+(Instant t, Duration d) { return Instant{t.us + d.us}; }
 inline constexpr Duration operator-(Instant a, Instant b) { return Duration{a.us - b.us}; }
 

@@ -32,7 +32,8 @@ AttemptRef LeaseTable::NewRef(TrialNumber trial, AttemptNumber attempt) {
   return AttemptRef{trial, attempt, last_epoch_};
 }
 
-// Books resources out (sign -1) or back (sign +1). Shares of a device never add up to more than one.
+// Books resources out (sign -1) or back (sign +1). Shares of a device never add up to more than
+// one.
 void LeaseTable::Take(WorkerBooks& books, const Placement& placement, int64_t sign) {
   books.view.free_cpu_milli += sign * placement.cpu_milli;
   TUNE_CHECK(books.view.free_cpu_milli >= 0);

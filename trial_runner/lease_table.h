@@ -1,8 +1,10 @@
-// Who holds what: the workers, the attempts that run on them, and those granted ahead. An attempt holds a lease; a lease
-// has an epoch that no other ever has, and whatever arrives under another one is refused (fencing).
+// Who holds what: the workers, the attempts that run on them, and those granted ahead. An attempt
+// holds a lease; a lease has an epoch that no other ever has, and whatever arrives under another
+// one is refused (fencing).
 //
-// A worker takes the head of its queue the moment an attempt there ends, without asking (messages.h). This table sees the
-// same ends in the same order and keeps the same books: End says which lease began.
+// A worker takes the head of its queue the moment an attempt there ends, without asking
+// (messages.h). This table sees the same ends in the same order and keeps the same books: End says
+// which lease began.
 //
 // Thread rule: one thread. Pure: no time, no randomness.
 #pragma once
@@ -23,7 +25,8 @@ class LeaseTable {
  public:
   struct Lease {
     AttemptRef ref;
-    Placement placement;  // Of a running lease; empty but for the worker while it waits in the queue.
+    Placement
+        placement;  // Of a running lease; empty but for the worker while it waits in the queue.
   };
 
   void AddWorker(WorkerId worker, const WorkerCapacity& capacity);
@@ -36,18 +39,19 @@ class LeaseTable {
   bool HasWorker(WorkerId worker) const { return workers_.contains(worker); }
 
   // A lease that begins now, where Place() finds room for `request`; nothing when there is none.
-  std::optional<Lease> Grant(const ResourceRequest& request, TrialNumber trial, AttemptNumber attempt);
+  std::optional<Lease> Grant(const ResourceRequest& request, TrialNumber trial,
+                             AttemptNumber attempt);
 
-  // The worker with the fewest leases ahead for each running one, if it has room for one more within `ahead_per_running`;
-  // nothing else. GrantAhead queues a lease there.
+  // The worker with the fewest leases ahead for each running one, if it has room for one more
+  // within `ahead_per_running`; nothing else. GrantAhead queues a lease there.
   std::optional<WorkerId> RoomAhead(int64_t ahead_per_running) const;
   AttemptRef GrantAhead(WorkerId worker, TrialNumber trial, AttemptNumber attempt);
 
   // Whether the worker holds this very lease, running.
   bool IsRunning(WorkerId worker, const AttemptRef& ref) const;
 
-  // An end arrived. `known` is false for a lease that the worker does not hold (late, or from the dead): nothing
-  // changed but the count of ends.
+  // An end arrived. `known` is false for a lease that the worker does not hold (late, or from the
+  // dead): nothing changed but the count of ends.
   struct Ended {
     bool known = false;
     bool was_running = false;

@@ -69,10 +69,10 @@ std::optional<Placement> Place(const ResourceRequest& request,
     auto slices = FitDevices(request, view.capacity, view.free_gpu_milli);
     if (!slices) continue;
     const int64_t free_gpu = Sum(view.free_gpu_milli);
-    const Score score = request.gpu_milli > 0
-                            ? Score{free_gpu, -view.free_cpu_milli, view.worker.value}
-                            : Score{view.capacity.devices.empty() ? 0 : 1, -view.free_cpu_milli,
-                                    view.worker.value};
+    const Score score =
+        request.gpu_milli > 0
+            ? Score{free_gpu, -view.free_cpu_milli, view.worker.value}
+            : Score{view.capacity.devices.empty() ? 0 : 1, -view.free_cpu_milli, view.worker.value};
     if (best && best->first <= score) continue;
     best.emplace(score, Placement{view.worker, request.cpu_milli, *std::move(slices)});
   }

@@ -1,6 +1,6 @@
-// Which worker and which devices a trial gets. Pure: a plan is a value, computed from a picture of the workers and
-// applied as decided. Filter (could it ever run here? could it now?), score, then total order by worker id, so that the
-// order in which workers are listed changes nothing.
+// Which worker and which devices a trial gets. Pure: a plan is a value, computed from a picture of
+// the workers and applied as decided. Filter (could it ever run here? could it now?), score, then
+// total order by worker id, so that the order in which workers are listed changes nothing.
 //
 // Thread rule: pure functions.
 #pragma once
@@ -25,14 +25,17 @@ struct WorkerView {
 struct Placement {
   WorkerId worker;
   int64_t cpu_milli = 0;
-  std::vector<DeviceSlice> slices;  // By device index; a share lies on one device, whole ones on free devices.
+  std::vector<DeviceSlice>
+      slices;  // By device index; a share lies on one device, whole ones on free devices.
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
-// A share goes to the fullest device on which it fits, whole devices to the lowest free ones. Among workers: for a GPU
-// request the one that is left with the least free GPU (pack), for a CPU request first those without GPUs, then the one
-// with the most free CPU (spread); ties to the lower id. Nothing when no worker has room now.
-std::optional<Placement> Place(const ResourceRequest& request, const std::vector<WorkerView>& workers);
+// A share goes to the fullest device on which it fits, whole devices to the lowest free ones. Among
+// workers: for a GPU request the one that is left with the least free GPU (pack), for a CPU request
+// first those without GPUs, then the one with the most free CPU (spread); ties to the lower id.
+// Nothing when no worker has room now.
+std::optional<Placement> Place(const ResourceRequest& request,
+                               const std::vector<WorkerView>& workers);
 
 // Whether a worker with this capacity, empty, could run it.
 bool CouldEverFit(const ResourceRequest& request, const WorkerCapacity& capacity);

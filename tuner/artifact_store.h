@@ -10,7 +10,8 @@ namespace tune {
 class ArtifactStore {
  public:
   virtual ~ArtifactStore() = default;
-  // Removes a folder that a trial made; one that is gone already is no error. Paths outside of the store are refused.
+  // Removes a folder that a trial made; one that is gone already is no error. Paths outside of the
+  // store are refused.
   virtual Status Remove(const std::string& path) = 0;
 };
 

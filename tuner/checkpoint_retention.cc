@@ -39,7 +39,8 @@ std::vector<CheckpointRetention::Entry> CheckpointRetention::Add(const Entry& en
     }
   }
 
-  // What fell off the best list may go if it is not among its trial's latest, and so may the trial's own older ones.
+  // What fell off the best list may go if it is not among its trial's latest, and so may the
+  // trial's own older ones.
   std::vector<Entry> removed;
   const auto prune = [&](TrialNumber trial) {
     std::vector<Entry>& entries = kept_[trial];

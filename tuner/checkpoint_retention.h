@@ -1,5 +1,5 @@
-// Which checkpoints stay: of each trial the latest `keep`, and over the sweep the `keep_best` with the best values. What
-// a trial would be resumed from is always among its latest. Pure.
+// Which checkpoints stay: of each trial the latest `keep`, and over the sweep the `keep_best` with
+// the best values. What a trial would be resumed from is always among its latest. Pure.
 //
 // Thread rule: one thread.
 #pragma once
@@ -27,8 +27,8 @@ class CheckpointRetention {
 
   CheckpointRetention(const CheckpointPolicy& policy, Mode mode);
 
-  // Adds one; returns those that need not stay any longer, in order of iteration. An iteration that was saved before (a
-  // retry) replaces the earlier entry, whose folder is the same.
+  // Adds one; returns those that need not stay any longer, in order of iteration. An iteration that
+  // was saved before (a retry) replaces the earlier entry, whose folder is the same.
   std::vector<Entry> Add(const Entry& entry);
 
   // The one that the trial goes on from, null if there is none.

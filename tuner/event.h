@@ -1,5 +1,5 @@
-// What happens to an experiment from outside, as values. The controller's state is a function of its spec and its events
-// in order; the journal is that list.
+// What happens to an experiment from outside, as values. The controller's state is a function of
+// its spec and its events in order; the journal is that list.
 #pragma once
 
 #include <string>
@@ -40,7 +40,8 @@ struct AttemptFinished {
 // Ctrl-C, SIGTERM, SIGHUP: stop starting, end what runs, be resumable.
 struct InterruptRequested {};
 
-// A new tuner process took over: every lease of the old one is fenced, its attempts end as lost, free of charge.
+// A new tuner process took over: every lease of the old one is fenced, its attempts end as lost,
+// free of charge.
 struct TunerRestarted {};
 
 // `tune resume --samples`: the new total.
@@ -51,10 +52,11 @@ struct SamplesExtended {
 // Time passed a deadline.
 struct DeadlinePassed {};
 
-using Event = std::variant<WorkerJoined, WorkerGone, ReportArrived, AttemptFinished, InterruptRequested,
-                           TunerRestarted, SamplesExtended, DeadlinePassed>;
+using Event = std::variant<WorkerJoined, WorkerGone, ReportArrived, AttemptFinished,
+                           InterruptRequested, TunerRestarted, SamplesExtended, DeadlinePassed>;
 
-// One line of JSON a batch for the journal, and back. Numbers keep their bits, NaN and the infinities too.
+// One line of JSON a batch for the journal, and back. Numbers keep their bits, NaN and the
+// infinities too.
 std::string EncodeEvents(const std::vector<Event>& events);
 Result<std::vector<Event>> DecodeEvents(std::string_view text);
 

@@ -11,7 +11,8 @@ namespace {
 
 std::optional<Event> ToEvent(Incoming incoming) {
   const WorkerId worker = incoming.worker;
-  if (std::holds_alternative<WorkerDisconnected>(incoming.message)) return WorkerGone{worker, false};
+  if (std::holds_alternative<WorkerDisconnected>(incoming.message))
+    return WorkerGone{worker, false};
   FromWorker& message = std::get<FromWorker>(incoming.message);
   if (auto* hello = std::get_if<Hello>(&message)) {
     return WorkerJoined{worker, std::move(hello->name), std::move(incoming.address), hello->pid,

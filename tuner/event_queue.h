@@ -1,5 +1,5 @@
-// Where everything from outside enters: adapter threads push, the tuner's thread drains. Bounded: a pusher waits while
-// the queue is full, so that a flood slows its source instead of eating memory.
+// Where everything from outside enters: adapter threads push, the tuner's thread drains. Bounded: a
+// pusher waits while the queue is full, so that a flood slows its source instead of eating memory.
 //
 // Thread rule: Push and PushEvent from any thread; the rest from the tuner's thread.
 #pragma once

@@ -45,8 +45,8 @@ void ExperimentController::RestoreSuggestions(
 }
 
 bool ExperimentController::HasMoreToCreate() const {
-  return !space_exhausted_ && (trial_count_max_ < 0 ||
-                               static_cast<int64_t>(trials_.size()) < trial_count_max_);
+  return !space_exhausted_ &&
+         (trial_count_max_ < 0 || static_cast<int64_t>(trials_.size()) < trial_count_max_);
 }
 
 Transition ExperimentController::Apply(const std::vector<Event>& events, Instant now) {
@@ -137,8 +137,8 @@ void ExperimentController::On(const ReportArrived& event) {
   const std::optional<Decision> decision = Decide(trial, report, value);
   trial.attempt_iteration = report.iteration;
   trial.progress_at = now_;
-  out_.reports.push_back(ReportRow{ref.trial, ref.attempt, report.iteration, value, report.metrics,
-                                   now_, decision});
+  out_.reports.push_back(
+      ReportRow{ref.trial, ref.attempt, report.iteration, value, report.metrics, now_, decision});
   KeepCheckpoint(trial, report, value);
   const StopReason reason = ReasonToStop(trial, report, decision);
   if (reason != StopReason::kNone) EndTrial(trial, TrialStatus::kTerminated, reason);
@@ -207,7 +207,8 @@ void ExperimentController::KeepCheckpoint(TrialRecord& trial, const Report& repo
   if (report.checkpoint.path.empty()) return;  // All there is to it is its iteration.
   out_.checkpoints.push_back(CheckpointRow{trial.row.number, report.iteration, report.checkpoint,
                                            CheckpointState::kDurable});
-  const auto removed = retention_.Add({trial.row.number, report.iteration, report.checkpoint, value});
+  const auto removed =
+      retention_.Add({trial.row.number, report.iteration, report.checkpoint, value});
   for (const CheckpointRetention::Entry& entry : removed) {
     out_.checkpoints.push_back(
         CheckpointRow{entry.trial, entry.iteration, entry.ref, CheckpointState::kRemoved});
@@ -249,7 +250,8 @@ void ExperimentController::EndAttempt(TrialRecord& trial, Outcome outcome,
   out_.attempts.push_back(trial.attempt);
   trial.row.run_seconds += ran.seconds();
   // An exponential mean with weight 1/8 follows the sweep's pace and is exact in integers.
-  mean_attempt_ = mean_attempt_ ? Duration{mean_attempt_->us + (ran.us - mean_attempt_->us) / 8} : ran;
+  mean_attempt_ =
+      mean_attempt_ ? Duration{mean_attempt_->us + (ran.us - mean_attempt_->us) / 8} : ran;
   trial.lease.reset();
   trial.is_running = false;
   AfterAttempt(trial, outcome, trial.attempt.error);
@@ -369,7 +371,8 @@ void ExperimentController::CheckTimeLimits() {
   const auto sweep_end = sweep_deadline();
   if (sweep_end && !sweep_over_ && now_ >= *sweep_end) {
     sweep_over_ = true;
-    out_.actions.push_back(Say{"limits.sweep_time is used up: running trials end at their next report"});
+    out_.actions.push_back(
+        Say{"limits.sweep_time is used up: running trials end at their next report"});
     const std::set<TrialNumber> waiting = std::exchange(waiting_, {});
     for (const TrialNumber number : waiting) {
       EndTrial(At(number), TrialStatus::kTerminated, StopReason::kSweepLimit);
@@ -484,7 +487,8 @@ TrialRecord* ExperimentController::CreateTrial() {
   return &trials_.back();
 }
 
-// Leases ahead serve trials shorter than the wait for a commit. A searcher that learns is asked as late as possible.
+// Leases ahead serve trials shorter than the wait for a commit. A searcher that learns is asked as
+// late as possible.
 int64_t ExperimentController::AheadPerRunning() const {
   if (searcher_->LearnsFromResults() || !mean_attempt_) return 0;
   const int64_t mean_us = std::max<int64_t>(mean_attempt_->us, 1);
@@ -517,8 +521,7 @@ StartAttempt ExperimentController::StartMessage(const TrialRecord& trial, Worker
   message.config = ToJson(trial.configuration.ToNested());
   message.from_iteration = trial.resume_iteration;
   message.checkpoint_path = trial.resume_path;
-  message.artifact_dir =
-      options_.artifact_root + "/" + std::to_string(trial.row.number.value);
+  message.artifact_dir = options_.artifact_root + "/" + std::to_string(trial.row.number.value);
   message.checkpoint_every = options_.spec.checkpoint.every;
   return message;
 }
@@ -548,8 +551,8 @@ void ExperimentController::WatchForUnplaceable() {
     return;
   }
   if (now_ < *unplaceable_since_ + patience) return;
-  out_.actions.push_back(Say{shortfall + "; limits.unplaceable (" + FormatDuration(patience) +
-                             ") is over"});
+  out_.actions.push_back(
+      Say{shortfall + "; limits.unplaceable (" + FormatDuration(patience) + ") is over"});
   StopGiving(ExperimentStatus::kInterrupted);
 }
 

@@ -1,5 +1,6 @@
-// The sweep as a state machine: Apply(events, now) -> rows and actions. It is pure: same spec, seed and events, same
-// answers; recovery is the same calls again (docs/ARCHITECTURE.md, the life of a report).
+// The sweep as a state machine: Apply(events, now) -> rows and actions. It is pure: same spec, seed
+// and events, same answers; recovery is the same calls again (docs/ARCHITECTURE.md, the life of a
+// report).
 //
 // Thread rule: one thread, the tuner's.
 #pragma once
@@ -45,8 +46,8 @@ struct TrialRecord {
   int64_t attempt_iteration = 0;  // Last one reported by it.
   int64_t last_sequence = 0;
   ReportAnswer last_answer = ReportAnswer::kContinue;
-  Instant progress_at;                 // Its start or last report.
-  std::optional<AttemptEnded> verdict; // Why we killed it, in place of what the worker will say.
+  Instant progress_at;                  // Its start or last report.
+  std::optional<AttemptEnded> verdict;  // Why we killed it, in place of what the worker will say.
 
   // Where the next attempt goes on.
   int64_t resume_iteration = 0;
@@ -62,14 +63,16 @@ class ExperimentController {
   ExperimentController(ControllerOptions options, std::unique_ptr<Searcher> searcher,
                        std::unique_ptr<TrialScheduler> scheduler);
 
-  // Recovery: suggestions made in earlier lives, by number; used in place of asking the searcher again.
+  // Recovery: suggestions made in earlier lives, by number; used in place of asking the searcher
+  // again.
   void RestoreSuggestions(std::vector<std::pair<TrialNumber, Configuration>> suggestions);
 
-  // Takes the events in order, then gives out what became free. An event that makes no sense (an unknown worker, a dead
-  // lease) is answered with a refusal and changes nothing.
+  // Takes the events in order, then gives out what became free. An event that makes no sense (an
+  // unknown worker, a dead lease) is answered with a refusal and changes nothing.
   Transition Apply(const std::vector<Event>& events, Instant now);
 
-  // When Apply({DeadlinePassed}) must be called at the latest; nothing when only events can change something.
+  // When Apply({DeadlinePassed}) must be called at the latest; nothing when only events can change
+  // something.
   std::optional<Instant> NextDeadline() const;
 
   // What a watcher is shown.
@@ -98,7 +101,8 @@ class ExperimentController {
   StopReason ReasonToStop(const TrialRecord& trial, const Report& report,
                           const std::optional<Decision>& decision) const;
   void KeepCheckpoint(TrialRecord& trial, const Report& report, Metric value);
-  void Answer(WorkerId worker, TrialRecord& trial, const AttemptReport& message, ReportAnswer answer);
+  void Answer(WorkerId worker, TrialRecord& trial, const AttemptReport& message,
+              ReportAnswer answer);
 
   // The ends of attempts and trials.
   void EndAttempt(TrialRecord& trial, Outcome outcome, const std::string& error);
@@ -133,8 +137,9 @@ class ExperimentController {
   CheckpointRetention retention_;
   std::map<TrialNumber, Configuration> suggestions_;
 
-  std::vector<TrialRecord> trials_;    // By number.
-  std::set<TrialNumber> waiting_;      // Created, without a lease, not over: interrupted, to be retried, resumed.
+  std::vector<TrialRecord> trials_;  // By number.
+  std::set<TrialNumber>
+      waiting_;  // Created, without a lease, not over: interrupted, to be retried, resumed.
   std::map<WorkerId, WorkerRow> workers_;
   int64_t samples_ = 0;
   int64_t trial_count_max_ = 0;
@@ -143,12 +148,12 @@ class ExperimentController {
   std::optional<Duration> mean_attempt_;  // Exponential mean of the attempts' durations.
 
   ExperimentStatus status_ = ExperimentStatus::kRunning;
-  bool has_ended_ = false;                         // EndOfExperiment was said in this life.
-  bool sweep_over_ = false;                        // sweep_time is used up.
-  std::optional<ExperimentStatus> end_status_;     // Nothing is given out any more; what to end as.
-  Duration active_before_;                         // Of earlier lives.
+  bool has_ended_ = false;                      // EndOfExperiment was said in this life.
+  bool sweep_over_ = false;                     // sweep_time is used up.
+  std::optional<ExperimentStatus> end_status_;  // Nothing is given out any more; what to end as.
+  Duration active_before_;                      // Of earlier lives.
   std::optional<Instant> life_start_;
-  Instant last_active_;                            // Of the latest Apply.
+  Instant last_active_;  // Of the latest Apply.
   std::optional<Instant> unplaceable_since_;
 
   // During Apply.

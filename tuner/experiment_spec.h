@@ -16,7 +16,8 @@
 
 namespace tune {
 
-// A trial ends when a metric reaches a value. `is_max`: at or above `value` ends it, else at or below.
+// A trial ends when a metric reaches a value. `is_max`: at or above `value` ends it, else at or
+// below.
 struct StopCondition {
   std::string metric;
   double value = 0;
@@ -51,7 +52,8 @@ struct ExperimentSpec {
   Value search;                  // Checked by MakeSearcher; null: random.
   Value scheduler;               // Checked by MakeScheduler; null: fifo.
   ResourceRequest resources;
-  std::vector<StopCondition> stop;  // Over metrics; training_iteration and time_total (seconds) among them.
+  std::vector<StopCondition>
+      stop;  // Over metrics; training_iteration and time_total (seconds) among them.
   SweepLimits limits;
   int64_t max_failures = 0;  // Per trial; -1: no limit.
   CheckpointPolicy checkpoint;

@@ -11,20 +11,23 @@
 
 namespace tune {
 
-// YAML 1.2 core schema to a Value with places: 1e-6 is a number, `yes` is a string, duplicate keys, anchors beyond
-// limits and several documents are errors. Errors: "line:column: what".
+// YAML 1.2 core schema to a Value with places: 1e-6 is a number, `yes` is a string, duplicate keys,
+// anchors beyond limits and several documents are errors. Errors: "line:column: what".
 Result<Value> ParseYaml(std::string_view text);
 
-// Applies `--set scheduler.asha.max_t=10`: a dotted path, a YAML value. Missing maps on the way are made.
+// Applies `--set scheduler.asha.max_t=10`: a dotted path, a YAML value. Missing maps on the way are
+// made.
 Status ApplyOverride(std::string_view assignment, Value& document);
 
-// Checks everything that the document alone can tell: keys (nearest valid one named), types, ranges, the space, the
-// search and scheduler options, and the trainable's own options and metric (a metric that a built-in never reports is an
-// error). `file` prefixes each error: "file:line:column: ...". `require_trainable` is false for plan and ask-tell.
+// Checks everything that the document alone can tell: keys (nearest valid one named), types,
+// ranges, the space, the search and scheduler options, and the trainable's own options and metric
+// (a metric that a built-in never reports is an error). `file` prefixes each error:
+// "file:line:column: ...". `require_trainable` is false for plan and ask-tell.
 Result<ExperimentSpec> InterpretSpec(const Value& document, std::string_view file,
                                      std::string_view base_dir, bool require_trainable);
 
 // ParseYaml, the overrides, InterpretSpec; the name defaults to the file's stem.
-Result<ExperimentSpec> ReadSpecFile(const std::string& path, const std::vector<std::string>& overrides);
+Result<ExperimentSpec> ReadSpecFile(const std::string& path,
+                                    const std::vector<std::string>& overrides);
 
 }  // namespace tune

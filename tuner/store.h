@@ -1,4 +1,5 @@
-// The truth of all experiments. The tuner's only way to make something durable; the seam behind which SQLite sits.
+// The truth of all experiments. The tuner's only way to make something durable; the seam behind
+// which SQLite sits.
 //
 // Thread rule: one thread, the tuner's.
 #pragma once
@@ -27,7 +28,7 @@ struct NewExperiment {
   std::string mode;  // "max" or "min".
   uint64_t seed = 0;
   int64_t samples = 0;
-  std::string spec;        // JSON of the document.
+  std::string spec;  // JSON of the document.
   std::string base_dir;
   std::string provenance;  // JSON: version, command line, host, git state, data hash.
   Instant created_at;
@@ -61,8 +62,8 @@ class Store {
   // Returns the id and the name that it got.
   virtual Result<StoredExperiment> CreateExperiment(const NewExperiment& experiment) = 0;
 
-  // Journal row and all rows of the transition in one transaction; durable (synced) when it returns ok. On failure
-  // nothing of it is there. `events` is EncodeEvents of what led to the transition.
+  // Journal row and all rows of the transition in one transaction; durable (synced) when it returns
+  // ok. On failure nothing of it is there. `events` is EncodeEvents of what led to the transition.
   virtual Status Commit(ExperimentId experiment, const JournalStep& step,
                         const Transition& transition) = 0;
 

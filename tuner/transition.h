@@ -1,5 +1,6 @@
-// What one step of the controller leads to: rows for the database, then actions for the world. Rows of trials, attempts
-// and workers are whole (insert or replace by their key); reports are only ever added.
+// What one step of the controller leads to: rows for the database, then actions for the world. Rows
+// of trials, attempts and workers are whole (insert or replace by their key); reports are only ever
+// added.
 #pragma once
 
 #include <cstdint>

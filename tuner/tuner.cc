@@ -23,7 +23,8 @@ Status Tuner::Step(std::optional<Instant> wake_at) {
   }
   Transition transition = parts_.controller.Apply(events, now);  // Pure.
   const JournalStep step{step_ + 1, now, EncodeEvents(events)};
-  TUNE_RETURN_IF_ERROR(parts_.store.Commit(experiment_, step, transition));  // Durable before visible.
+  TUNE_RETURN_IF_ERROR(
+      parts_.store.Commit(experiment_, step, transition));  // Durable before visible.
   ++step_;
   Perform(std::move(transition.actions));
   return OkStatus();
@@ -48,20 +49,5 @@ void Tuner::Perform(std::vector<Action> actions) {
 }
 
 std::vector<std::string> Tuner::TakeLines() { return std::exchange(lines_, {}); }
-
-Result<int64_t> Replay(const std::vector<JournalStep>& journal, ExperimentController& controller) {
-  int64_t last_step = 0;
-  for (const JournalStep& step : journal) {
-    if (step.step != last_step + 1) {
-      return DataLoss("the journal has step " + std::to_string(step.step) + " after step " +
-                      std::to_string(last_step));
-    }
-    Result<std::vector<Event>> events = DecodeEvents(step.events);
-    if (!events.ok()) return events.status().At("journal step " + std::to_string(step.step));
-    controller.Apply(*events, step.at);
-    last_step = step.step;
-  }
-  return last_step;
-}
 
 }  // namespace tune

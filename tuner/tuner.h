@@ -1,5 +1,5 @@
-// The loop that makes decisions true: drain events, decide, commit, act. The only place where an action leaves the
-// process, and it does so only after the commit that holds it.
+// The loop that makes decisions true: drain events, decide, commit, act. The only place where an
+// action leaves the process, and it does so only after the commit that holds it.
 //
 // Thread rule: one thread.
 #pragma once
@@ -35,8 +35,9 @@ class Tuner {
   // `last_step`: of the journal, 0 for a new experiment.
   Tuner(Parts parts, ExperimentId experiment, int64_t last_step);
 
-  // Waits for an event, a deadline or `wake_at`, whichever is first, and takes what is there. An error means that nothing
-  // of this step is durable and nothing of it left the process: the sweep can only be resumed.
+  // Waits for an event, a deadline or `wake_at`, whichever is first, and takes what is there. An
+  // error means that nothing of this step is durable and nothing of it left the process: the sweep
+  // can only be resumed.
   Status Step(std::optional<Instant> wake_at);
 
   // The experiment has ended (for this life).
@@ -53,9 +54,5 @@ class Tuner {
   bool is_done_ = false;
   std::vector<std::string> lines_;
 };
-
-// Recovery: applies the journal to a fresh controller (whose suggestions have been restored). Returns the last step. The
-// actions of the past are not performed again.
-Result<int64_t> Replay(const std::vector<JournalStep>& journal, ExperimentController& controller);
 
 }  // namespace tune

@@ -1,0 +1,212 @@
+// The house's rules, as a test: which room may include which, and what nobody may use where
+// (docs/ARCHITECTURE.md).
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct SourceFile {
+  std::string path;  // Relative to the root: "tuner/sqlite/database.cc".
+  std::vector<std::string> lines;
+};
+
+std::string Root() {
+  const char* const root = std::getenv("TUNE_SOURCE_DIR");
+  return root != nullptr ? root : ".";
+}
+
+std::vector<SourceFile> ReadSources() {
+  std::vector<SourceFile> sources;
+  for (const char* room :
+       {"core", "search", "schedulers", "trial_runner", "tuner", "models", "tests", "bench"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(fs::path(Root()) / room)) {
+      const std::string extension = entry.path().extension().string();
+      if (extension != ".h" && extension != ".cc" && extension != ".cu" && extension != ".cuh")
+        continue;
+      SourceFile source;
+      source.path = fs::relative(entry.path(), Root()).generic_string();
+      std::ifstream in(entry.path());
+      for (std::string line; std::getline(in, line);) source.lines.push_back(line);
+      sources.push_back(std::move(source));
+    }
+  }
+  return sources;
+}
+
+// The longest prefix of `path` that the table knows.
+std::string RoomOf(const std::string& path,
+                   const std::map<std::string, std::set<std::string>>& table) {
+  std::string best;
+  for (const auto& [room, allowed] : table) {
+    if (path.starts_with(room) && room.size() > best.size()) best = room;
+  }
+  return best;
+}
+
+// Which of our own folders a room may include besides itself. A folder below another one is a room
+// of its own when it is named here.
+const std::map<std::string, std::set<std::string>> kArrows = {
+    {"core/", {}},
+    {"core/posix/", {"core/"}},
+    {"search/", {"core/"}},
+    {"schedulers/", {"core/"}},
+    {"models/", {"core/", "core/posix/"}},
+    {"trial_runner/", {"core/", "models/"}},
+    {"trial_runner/wire/", {"core/", "trial_runner/", "proto/"}},
+    {"trial_runner/grpc/", {"core/", "trial_runner/", "trial_runner/wire/", "proto/"}},
+    {"trial_runner/worker/",
+     {"core/", "core/posix/", "trial_runner/", "trial_runner/grpc/", "models/"}},
+    {"tuner/", {"core/", "search/", "schedulers/", "trial_runner/"}},
+    {"tuner/sqlite/", {"core/", "tuner/", "schedulers/", "trial_runner/"}},
+    {"tuner/cli/",
+     {"core/", "core/posix/", "search/", "schedulers/", "trial_runner/", "trial_runner/grpc/",
+      "trial_runner/worker/", "tuner/", "tuner/sqlite/", "models/"}},
+};
+
+// `models` is bridged to in these files alone.
+const std::set<std::string> kModelBridges = {
+    "trial_runner/trainable_catalog.cc", "trial_runner/worker/food11_trainable.cc",
+    "trial_runner/worker/food11_trial_main.cc", "tuner/cli/best_export.cc"};
+
+TEST(Tidy, ArrowsPointInward) {
+  const std::regex include("^\\s*#include \"([^\"]+)\"");
+  for (const SourceFile& source : ReadSources()) {
+    const std::string room = RoomOf(source.path, kArrows);
+    if (room.empty()) continue;
+    for (size_t i = 0; i < source.lines.size(); ++i) {
+      std::smatch match;
+      if (!std::regex_search(source.lines[i], match, include)) continue;
+      const std::string target = RoomOf(match[1].str(), kArrows);
+      const std::string there =
+          target.empty() ? match[1].str().substr(0, match[1].str().find('/') + 1) : target;
+      if (there == room) continue;
+      EXPECT_TRUE(kArrows.at(room).contains(there))
+          << source.path << ":" << i + 1 << ": " << room << " may not include " << match[1];
+      if (there == "models/" && !room.starts_with("models/")) {
+        EXPECT_TRUE(kModelBridges.contains(source.path))
+            << source.path << ":" << i + 1 << ": only the bridging files may include models/";
+      }
+    }
+  }
+}
+
+struct LibraryRule {
+  const char* header;   // Regular expression over what stands in <> or "".
+  const char* folders;  // Regular expression over the paths that may include it.
+};
+
+TEST(Tidy, LibrariesStayInTheirFolders) {
+  const LibraryRule rules[] = {
+      {"^(grpc|grpcpp)/", "^(trial_runner/grpc/|tests/trial_runner/)"},
+      {"^google/protobuf|\\.pb\\.h$", "^(trial_runner/(grpc|wire)/|tests/(trial_runner|fuzz)/)"},
+      {"^sqlite3\\.h$", "^(tuner/sqlite/|tests/|bench/)"},
+      {"^yaml-cpp/", "^tuner/(spec_reader|yaml_reader)"},
+      {"^opencv2/", "^(models/data/|tests/models/)"},
+      {"^(dnnl|oneapi)", "^(models/cpu/|tests/models/|bench/models/)"},
+      {"^CLI/",
+       "^(tuner/cli/|trial_runner/worker/worker_main\\.cc|models/food11_main\\.cc|bench/)"},
+      {"^Eigen/", "^search/"},
+      {"^absl/", "^trial_runner/grpc/"},
+  };
+  const std::regex include("^\\s*#include [<\"]([^>\"]+)[>\"]");
+  for (const SourceFile& source : ReadSources()) {
+    for (size_t i = 0; i < source.lines.size(); ++i) {
+      std::smatch match;
+      if (!std::regex_search(source.lines[i], match, include)) continue;
+      const std::string header = match[1].str();
+      for (const LibraryRule& rule : rules) {
+        if (!std::regex_search(header, std::regex(rule.header))) continue;
+        EXPECT_TRUE(std::regex_search(source.path, std::regex(rule.folders)))
+            << source.path << ":" << i + 1 << ": <" << header << "> belongs to " << rule.folders;
+      }
+    }
+  }
+}
+
+struct Ban {
+  const char* pattern;
+  const char* instead;
+  const char* where;   // Regular expression over paths; the ban holds there ...
+  const char* except;  // ... but for these.
+};
+
+TEST(Tidy, BannedWordsAreNotUsed) {
+  // The folders that decide: nothing there may depend on when, in which order of memory, or on
+  // which machine it runs.
+  constexpr char kDeciding[] =
+      "^(core/|search/|schedulers/|trial_runner/[^/]*$|tuner/[^/]*$|models/train/|trial_runner/"
+      "worker/worker_core)";
+  const Ban bans[] = {
+      {"system_clock|steady_clock|high_resolution_clock", "an Instant argument or the Clock seam",
+       kDeciding, "^core/posix/"},
+      {"random_device|\\brand\\(|mt19937", "KeyedRandom (core/random.h)", kDeciding,
+       "^core/posix/"},
+      {"sleep_for|sleep_until|usleep|nanosleep", "a deadline as data", kDeciding, "^$"},
+      {"std::hash\\b|this_thread", "StableHash (core/random.h)", kDeciding, "^$"},
+      {"unordered_map|unordered_set|flat_hash", "std::map or a sorted vector", kDeciding, "^$"},
+      {"\\bgetenv\\(", "an argument from the program", kDeciding, "^$"},
+      {"std::function<", "returning a value (decisions return, they do not call out)",
+       "^(search/|schedulers/|trial_runner/(placement|lease_table)|tuner/experiment_controller)",
+       "^$"},
+      {"SELECT \\*", "the columns by name", "^(tuner/|tests/tuner/)", "^$"},
+      {"sleep_for|usleep|[^_]sleep\\(", "waiting for an event", "^tests/",
+       "^tests/tidy_test\\.cc$"},
+      {"\\bclass \\w*(Manager|Helper|Util)\\b", "the thing's own name (house words)", "",
+       "^tests/tidy_test\\.cc$"},
+  };
+  for (const SourceFile& source : ReadSources()) {
+    for (const Ban& ban : bans) {
+      if (!std::regex_search(source.path, std::regex(ban.where))) continue;
+      if (std::regex_search(source.path, std::regex(ban.except))) continue;
+      const std::regex pattern(ban.pattern);
+      for (size_t i = 0; i < source.lines.size(); ++i) {
+        const std::string code = source.lines[i].substr(0, source.lines[i].find("//"));
+        EXPECT_FALSE(std::regex_search(code, pattern))
+            << source.path << ":" << i + 1 << ": use " << ban.instead << "\n  " << source.lines[i];
+      }
+    }
+  }
+}
+
+TEST(Tidy, HeadersStayShort) {
+  for (const SourceFile& source : ReadSources()) {
+    if (!source.path.ends_with(".h")) continue;
+    EXPECT_LE(source.lines.size(), 300u) << source.path << ": split it; a header is a contract";
+    EXPECT_FALSE(source.lines.empty() || !source.lines[0].starts_with("//"))
+        << source.path << ": a header says first what it is";
+  }
+}
+
+TEST(Tidy, PathsNamedInDocumentsExist) {
+  const std::regex path(
+      "`((?:core|search|schedulers|trial_runner|tuner|models|proto|tests|bench|examples|docs|cmake|"
+      "scripts)/"
+      "[A-Za-z0-9_./-]+\\.(?:h|cc|md|proto|yaml|sh|py))`");
+  std::vector<fs::path> documents = {fs::path(Root()) / "README.md"};
+  for (const auto& entry : fs::recursive_directory_iterator(fs::path(Root()) / "docs")) {
+    if (entry.path().extension() == ".md") documents.push_back(entry.path());
+  }
+  for (const fs::path& document : documents) {
+    std::ifstream in(document);
+    std::stringstream text;
+    text << in.rdbuf();
+    const std::string content = text.str();
+    for (std::sregex_iterator it(content.begin(), content.end(), path), end; it != end; ++it) {
+      EXPECT_TRUE(fs::exists(fs::path(Root()) / (*it)[1].str()))
+          << document.filename() << " names " << (*it)[1];
+    }
+  }
+}
+
+}  // namespace

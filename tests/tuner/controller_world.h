@@ -1,0 +1,231 @@
+// A small world around the controller: workers that keep the books of messages.h (queue, idle
+// places), trials that follow a closed form, and a log of everything that was committed. One
+// thread, no time but the test's.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/check.h"
+#include "tuner/experiment_controller.h"
+
+namespace tune::testing {
+
+struct LoggedStep {
+  std::vector<Event> events;
+  Instant now;
+};
+
+class ControllerWorld {
+ public:
+  static ExperimentSpec MakeSpec() {
+    ExperimentSpec spec;
+    spec.name = "sweep";
+    spec.metric = "value";
+    spec.mode = Mode::kMax;
+    spec.samples = 4;
+    spec.trainable = Value("curve");
+    Value space = Value::MakeMap();
+    Value domain = Value::MakeMap();
+    domain.Set("uniform", Value(Value::List{Value(0.0), Value(1.0)}));
+    space.Set("x", domain);
+    spec.space = space;
+    return spec;
+  }
+
+  explicit ControllerWorld(const ExperimentSpec& spec)
+      : spec_(spec), controller_(MakeController(spec)) {}
+
+  static std::unique_ptr<ExperimentController> MakeController(const ExperimentSpec& spec) {
+    ControllerOptions options;
+    options.spec = spec;
+    options.seed = 7;
+    options.name = spec.name;
+    options.artifact_root = "/artifacts/sweep";
+    auto space = SearchSpace::Parse(spec.space);
+    TUNE_CHECK(space.ok());
+    options.space = *space;
+    auto searcher = MakeSearcher(spec.search, *space, spec.samples, 7);
+    TUNE_CHECK(searcher.ok());
+    auto scheduler = MakeScheduler(spec.scheduler, spec.mode, 7);
+    TUNE_CHECK(scheduler.ok());
+    return std::make_unique<ExperimentController>(options, *std::move(searcher),
+                                                  *std::move(scheduler));
+  }
+
+  ExperimentController& controller() { return *controller_; }
+  const std::vector<LoggedStep>& log() const { return log_; }
+  Instant now{1'000'000'000};
+
+  // Applies, remembers the rows, and delivers the messages to the workers.
+  Transition Apply(std::vector<Event> events) {
+    log_.push_back({events, now});
+    Transition t = controller_->Apply(events, now);
+    for (const NewTrialRow& row : t.new_trials) {
+      trials[row.trial.number] = row.trial;
+      configurations[row.trial.number] = row.configuration;
+    }
+    for (const TrialRow& row : t.trials) trials[row.number] = row;
+    for (const AttemptRow& row : t.attempts) attempts[{row.trial, row.number}] = row;
+    for (const ReportRow& row : t.reports) reports.push_back(row);
+    for (const CheckpointRow& row : t.checkpoints) checkpoints[{row.trial, row.iteration}] = row;
+    if (t.experiment) experiment = *t.experiment;
+    for (const Action& action : t.actions) {
+      if (const auto* send = std::get_if<SendToWorker>(&action))
+        Deliver(send->worker, send->message);
+      if (std::get_if<EndOfExperiment>(&action) != nullptr) has_ended = true;
+      if (const auto* say = std::get_if<Say>(&action)) said.push_back(say->text);
+    }
+    return t;
+  }
+
+  WorkerId Join(int64_t cpus, int64_t gpus = 0) {
+    const WorkerId id{++last_worker_};
+    WorkerCapacity capacity;
+    capacity.cpu_milli = cpus * kWholeMilli;
+    for (int64_t i = 0; i < gpus; ++i) capacity.devices.push_back(Device{i, "logical", 0});
+    workers_[id] = {};
+    Apply({WorkerJoined{id, "w" + std::to_string(id.value), "local", 1, capacity}});
+    return id;
+  }
+
+  // The attempts that a worker runs now, by trial.
+  struct RunningAttempt {
+    StartAttempt start;
+    int64_t iteration = 0;
+    int64_t sequence = 0;
+    int64_t cpu_milli = 0;
+    std::vector<DeviceSlice> slices;
+    bool told_to_stop = false;
+    bool told_to_die = false;
+  };
+  std::map<TrialNumber, RunningAttempt>& Running(WorkerId worker) {
+    return workers_.at(worker).running;
+  }
+  const std::deque<StartAttempt>& Queue(WorkerId worker) { return workers_.at(worker).ahead; }
+
+  // The next report of a running attempt, as an event.
+  Event NextReport(WorkerId worker, TrialNumber trial, double value, bool final = false,
+                   bool with_checkpoint = true) {
+    RunningAttempt& attempt = workers_.at(worker).running.at(trial);
+    ++attempt.iteration;
+    ++attempt.sequence;
+    Report report;
+    report.iteration = attempt.iteration;
+    report.metrics = {{"value", value}};
+    report.final = final;
+    report.has_checkpoint = with_checkpoint;
+    if (with_checkpoint) {
+      report.checkpoint.path =
+          attempt.start.artifact_dir + "/checkpoint_" + std::to_string(attempt.iteration);
+    }
+    return ReportArrived{worker, {attempt.start.ref, attempt.sequence, report}};
+  }
+
+  // The end of a running attempt as the worker would say it; the queue's head takes its place.
+  Event End(WorkerId worker, TrialNumber trial, Outcome outcome, const std::string& error = "") {
+    WorkerState& state = workers_.at(worker);
+    const RunningAttempt ended = state.running.at(trial);
+    state.running.erase(trial);
+    ++state.ends;
+    if (state.ahead.empty()) {
+      state.idle.push_back({state.ends, ended.cpu_milli, ended.slices});
+    } else {
+      const StartAttempt next = state.ahead.front();
+      state.ahead.pop_front();
+      Begin(state, next, ended.cpu_milli, ended.slices);
+    }
+    return AttemptFinished{worker, {ended.start.ref, outcome, error}};
+  }
+
+  void Lose(WorkerId worker) { workers_.erase(worker); }
+
+  std::map<TrialNumber, TrialRow> trials;
+  std::map<TrialNumber, Configuration> configurations;
+  std::map<std::pair<TrialNumber, AttemptNumber>, AttemptRow> attempts;
+  std::vector<ReportRow> reports;
+  std::map<std::pair<TrialNumber, int64_t>, CheckpointRow> checkpoints;
+  std::map<std::pair<AttemptRef, int64_t>, ReportAnswer> answers;
+  ExperimentRow experiment;
+  std::vector<std::string> said;
+  // Queued leases that were told to die: their ends are still to be reported.
+  std::vector<Event> pending_ends;
+  bool has_ended = false;
+
+ private:
+  struct IdlePlace {
+    int64_t end = 0;
+    int64_t cpu_milli = 0;
+    std::vector<DeviceSlice> slices;
+  };
+  struct WorkerState {
+    std::map<TrialNumber, RunningAttempt> running;
+    std::deque<StartAttempt> ahead;
+    std::deque<IdlePlace> idle;
+    int64_t ends = 0;
+  };
+
+  static void Begin(WorkerState& state, const StartAttempt& start, int64_t cpu_milli,
+                    const std::vector<DeviceSlice>& slices) {
+    TUNE_CHECK(!state.running.contains(start.ref.trial));  // A trial never runs twice.
+    state.running[start.ref.trial] = {start, start.from_iteration, 0, cpu_milli, slices, false,
+                                      false};
+    std::map<int64_t, int64_t> used;
+    for (const auto& [trial, attempt] : state.running) {
+      for (const DeviceSlice& slice : attempt.slices) used[slice.device] += slice.milli;
+    }
+    for (const auto& [device, milli] : used) TUNE_CHECK(milli <= kWholeMilli);
+  }
+
+  void Deliver(WorkerId worker, const ToWorker& message) {
+    const auto found = workers_.find(worker);
+    if (found == workers_.end()) return;
+    WorkerState& state = found->second;
+    if (const auto* start = std::get_if<StartAttempt>(&message)) {
+      while (!state.idle.empty() && state.idle.front().end <= start->ends_seen)
+        state.idle.pop_front();
+      if (!start->ahead) {
+        Begin(state, *start, start->cpu_milli, start->slices);
+      } else if (!state.idle.empty()) {
+        const IdlePlace place = state.idle.front();
+        state.idle.pop_front();
+        Begin(state, *start, place.cpu_milli, place.slices);
+      } else {
+        state.ahead.push_back(*start);
+      }
+    } else if (const auto* answer = std::get_if<AnswerReport>(&message)) {
+      answers[{answer->ref, answer->sequence}] = answer->answer;
+      const auto running = state.running.find(answer->ref.trial);
+      if (running != state.running.end() && answer->answer != ReportAnswer::kContinue) {
+        running->second.told_to_stop = true;
+      }
+    } else if (const auto* kill = std::get_if<KillAttempt>(&message)) {
+      const auto running = state.running.find(kill->ref.trial);
+      if (running != state.running.end() && running->second.start.ref == kill->ref) {
+        running->second.told_to_die = true;
+        return;
+      }
+      const auto queued = std::find_if(state.ahead.begin(), state.ahead.end(),
+                                       [&](const StartAttempt& s) { return s.ref == kill->ref; });
+      if (queued == state.ahead.end()) return;
+      state.ahead.erase(queued);
+      ++state.ends;
+      pending_ends.push_back(AttemptFinished{worker, {kill->ref, Outcome::kPreempted, ""}});
+    }
+  }
+
+  ExperimentSpec spec_;
+  std::unique_ptr<ExperimentController> controller_;
+  std::map<WorkerId, WorkerState> workers_;
+  int64_t last_worker_ = 0;
+  std::vector<LoggedStep> log_;
+};
+
+}  // namespace tune::testing

@@ -1,0 +1,372 @@
+#include "tuner/experiment_controller.h"
+
+#include <gtest/gtest.h>
+
+#include "core/random.h"
+#include "tests/tuner/controller_world.h"
+
+namespace tune {
+namespace {
+
+using testing::ControllerWorld;
+
+Value AshaScheduler(int64_t max_t) {
+  Value options = Value::MakeMap();
+  options.Set("max_t", Value(max_t));
+  options.Set("grace_period", Value(int64_t{1}));
+  options.Set("reduction_factor", Value(int64_t{2}));
+  Value scheduler = Value::MakeMap();
+  scheduler.Set("asha", options);
+  return scheduler;
+}
+
+const TrialNumber kFirst{0};
+const TrialNumber kSecond{1};
+
+TEST(ExperimentController, GivesOutNoMoreThanTheWorkerHasRoomFor) {
+  ControllerWorld world(ControllerWorld::MakeSpec());
+  const WorkerId worker = world.Join(2);
+  EXPECT_EQ(world.Running(worker).size(), 2u);
+  EXPECT_EQ(world.trials.size(), 2u);
+  EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kRunning);
+}
+
+TEST(ExperimentController, MaxConcurrentBoundsWhatRuns) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.limits.max_concurrent = 1;
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(8);
+  EXPECT_EQ(world.Running(worker).size(), 1u);
+}
+
+TEST(ExperimentController, HalvesOfADeviceNeverAddUpToMoreThanOne) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.resources.gpu_milli = 500;
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(16, 1);
+  EXPECT_EQ(world.Running(worker).size(), 2u);  // The world checks the shares themselves.
+}
+
+TEST(ExperimentController, AFinalReportCompletesTheTrial) {
+  ControllerWorld world(ControllerWorld::MakeSpec());
+  const WorkerId worker = world.Join(1);
+  world.Apply({world.NextReport(worker, kFirst, 0.5, true)});
+  EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kTerminated);
+  EXPECT_EQ(world.trials.at(kFirst).stop_reason, StopReason::kCompleted);
+  world.Apply({world.End(worker, kFirst, Outcome::kCompleted)});
+  EXPECT_EQ(world.attempts.at({kFirst, AttemptNumber{1}}).outcome, Outcome::kCompleted);
+  EXPECT_TRUE(world.Running(worker).contains(kSecond));
+}
+
+TEST(ExperimentController, TheBestValueIsTheEarliestOfEquals) {
+  ControllerWorld world(ControllerWorld::MakeSpec());
+  const WorkerId worker = world.Join(1);
+  world.Apply({world.NextReport(worker, kFirst, 0.5)});
+  world.Apply({world.NextReport(worker, kFirst, 0.5)});
+  world.Apply({world.NextReport(worker, kFirst, 0.4)});
+  EXPECT_EQ(world.trials.at(kFirst).best_iteration, 1);
+  EXPECT_EQ(world.trials.at(kFirst).best_value, 0.5);
+  EXPECT_EQ(world.trials.at(kFirst).last_value, 0.4);
+}
+
+TEST(ExperimentController, AStopConditionComesBeforeTheScheduler) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.scheduler = AshaScheduler(1);
+  spec.stop.push_back(StopCondition{"value", 0.9, true});
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(2);
+  world.Apply({world.NextReport(worker, kFirst, 0.95), world.NextReport(worker, kSecond, 0.1)});
+  EXPECT_EQ(world.trials.at(kFirst).stop_reason, StopReason::kStopCondition);
+  EXPECT_EQ(world.trials.at(kSecond).stop_reason, StopReason::kMaxT);
+}
+
+TEST(ExperimentController, TheSchedulerStopsThePoorOneAndItsDecisionIsARow) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.scheduler = AshaScheduler(16);
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(2);
+  world.Apply({world.NextReport(worker, kFirst, 0.9)});
+  world.Apply({world.NextReport(worker, kSecond, 0.2)});
+  EXPECT_EQ(world.trials.at(kSecond).stop_reason, StopReason::kScheduler);
+  ASSERT_TRUE(world.reports.back().decision.has_value());
+  EXPECT_EQ(world.reports.back().decision->verdict, Verdict::kStop);
+  EXPECT_EQ(world.reports.back().decision->rung, 1);
+  EXPECT_TRUE(world.Running(worker).at(kSecond).told_to_stop);
+}
+
+TEST(ExperimentController, ACrashedTrialGoesOnFromItsCheckpointUpToMaxFailures) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.max_failures = 1;
+  spec.samples = 1;
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(1);
+  world.Apply({world.NextReport(worker, kFirst, 0.3)});
+  world.Apply({world.NextReport(worker, kFirst, 0.4)});
+  world.Apply({world.End(worker, kFirst, Outcome::kCrashed, "exit status 1")});
+  const StartAttempt& retry = world.Running(worker).at(kFirst).start;
+  EXPECT_EQ(retry.ref.attempt, AttemptNumber{2});
+  EXPECT_EQ(retry.from_iteration, 2);
+  EXPECT_EQ(retry.checkpoint_path, "/artifacts/sweep/0/checkpoint_2");
+  world.Apply({world.End(worker, kFirst, Outcome::kKilled, "signal 9")});
+  EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kError);
+  EXPECT_EQ(world.trials.at(kFirst).attempts, 2);
+  EXPECT_TRUE(world.has_ended);
+  EXPECT_EQ(world.experiment.status, ExperimentStatus::kFinished);
+}
+
+TEST(ExperimentController, AnIterationReportedAgainIsStoredAndDecidesNothing) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.max_failures = 3;
+  spec.samples = 1;
+  spec.scheduler = AshaScheduler(16);
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(1);
+  world.Apply({world.NextReport(worker, kFirst, 0.3, false, false)});
+  world.Apply({world.End(worker, kFirst, Outcome::kCrashed)});
+  world.Apply({world.NextReport(worker, kFirst, 0.8)});
+  ASSERT_EQ(world.reports.size(), 2u);
+  EXPECT_EQ(world.reports[1].attempt, AttemptNumber{2});
+  EXPECT_FALSE(world.reports[1].decision.has_value());
+  EXPECT_EQ(world.trials.at(kFirst).best_value, 0.3);
+}
+
+TEST(ExperimentController, ABadConfigurationIsNotRetried) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.max_failures = 5;
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(1);
+  world.Apply({world.End(worker, kFirst, Outcome::kBadConfig, "batch_size must be positive")});
+  EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kError);
+  ASSERT_EQ(world.said.size(), 1u);
+  EXPECT_NE(world.said[0].find("batch_size"), std::string::npos);
+}
+
+TEST(ExperimentController, AReportUnderADeadLeaseIsRefusedAndChangesNothing) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.max_failures = 3;
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(1);
+  const Event late = world.NextReport(worker, kFirst, 0.99);
+  world.Apply({world.End(worker, kFirst, Outcome::kCrashed)});
+  world.Apply({late});
+  EXPECT_TRUE(world.reports.empty());
+  const AttemptRef dead = std::get<ReportArrived>(late).message.ref;
+  EXPECT_EQ(world.answers.at({dead, 1}), ReportAnswer::kRefused);
+}
+
+TEST(ExperimentController, AMessageThatComesTwiceIsAnsweredAlikeAndCountedOnce) {
+  ControllerWorld world(ControllerWorld::MakeSpec());
+  const WorkerId worker = world.Join(1);
+  const Event report = world.NextReport(worker, kFirst, 0.5);
+  world.Apply({report});
+  world.Apply({report});
+  EXPECT_EQ(world.reports.size(), 1u);
+}
+
+TEST(ExperimentController, AFallingIterationEndsTheAttempt) {
+  ControllerWorld world(ControllerWorld::MakeSpec());
+  const WorkerId worker = world.Join(1);
+  world.Apply({world.NextReport(worker, kFirst, 0.5)});
+  world.Running(worker).at(kFirst).iteration = 0;
+  world.Apply({world.NextReport(worker, kFirst, 0.6)});
+  EXPECT_TRUE(world.Running(worker).at(kFirst).told_to_die);
+  world.Apply({world.End(worker, kFirst, Outcome::kPreempted)});
+  const AttemptRow& attempt = world.attempts.at({kFirst, AttemptNumber{1}});
+  EXPECT_EQ(attempt.outcome, Outcome::kCrashed);
+  EXPECT_NE(attempt.error.find("iterations must rise"), std::string::npos);
+}
+
+TEST(ExperimentController, AnInterruptEndsWhatRunsAndLeavesTheSweepResumable) {
+  ControllerWorld world(ControllerWorld::MakeSpec());
+  const WorkerId worker = world.Join(2);
+  world.Apply({world.NextReport(worker, kFirst, 0.5)});
+  world.Apply({InterruptRequested{}});
+  EXPECT_TRUE(world.Running(worker).at(kFirst).told_to_die);
+  EXPECT_FALSE(world.has_ended);
+  world.Apply({world.End(worker, kFirst, Outcome::kPreempted),
+               world.End(worker, kSecond, Outcome::kPreempted)});
+  EXPECT_TRUE(world.has_ended);
+  EXPECT_EQ(world.experiment.status, ExperimentStatus::kInterrupted);
+  EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kPending);
+
+  world.Apply({TunerRestarted{}});
+  const WorkerId next = world.Join(1);
+  // The interrupted one with the lowest number goes first, from its checkpoint.
+  ASSERT_TRUE(world.Running(next).contains(kFirst));
+  EXPECT_EQ(world.Running(next).at(kFirst).start.from_iteration, 1);
+  EXPECT_EQ(world.experiment.status, ExperimentStatus::kRunning);
+}
+
+TEST(ExperimentController, ALostWorkersTrialsGoOnElsewhereFreeOfCharge) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.samples = 1;
+  ControllerWorld world(spec);
+  const WorkerId first = world.Join(1);
+  const WorkerId second = world.Join(1);
+  world.Apply({world.NextReport(first, kFirst, 0.5)});
+  world.Lose(first);
+  world.Apply({WorkerGone{first, false}});
+  EXPECT_EQ(world.attempts.at({kFirst, AttemptNumber{1}}).outcome, Outcome::kLost);
+  EXPECT_EQ(world.Running(second).at(kFirst).start.from_iteration, 1);
+}
+
+TEST(ExperimentController, SweepTimeEndsTrialsAtTheirNextReport) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.limits.sweep_time = Seconds(10);
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(1);
+  ASSERT_TRUE(world.controller().NextDeadline().has_value());
+  world.now = *world.controller().NextDeadline();
+  world.Apply({DeadlinePassed{}});
+  EXPECT_FALSE(world.has_ended);
+  world.Apply({world.NextReport(worker, kFirst, 0.5)});
+  EXPECT_EQ(world.trials.at(kFirst).stop_reason, StopReason::kSweepLimit);
+  world.Apply({world.End(worker, kFirst, Outcome::kStopped)});
+  EXPECT_TRUE(world.has_ended);
+  EXPECT_EQ(world.trials.size(), 1u);
+}
+
+TEST(ExperimentController, ASilentTrialIsKilledAndRetried) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.limits.no_progress = Seconds(5);
+  spec.max_failures = 1;
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(1);
+  world.now = world.now + Seconds(5);
+  world.Apply({DeadlinePassed{}});
+  ASSERT_TRUE(world.Running(worker).at(kFirst).told_to_die);
+  world.Apply({world.End(worker, kFirst, Outcome::kPreempted)});
+  EXPECT_EQ(world.attempts.at({kFirst, AttemptNumber{1}}).outcome, Outcome::kHung);
+  EXPECT_EQ(world.Running(worker).at(kFirst).start.ref.attempt, AttemptNumber{2});
+}
+
+TEST(ExperimentController, WhatNoWorkerCanTakeIsSaidAndEndsTheSweepInTime) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.resources.gpu_milli = 2000;
+  spec.limits.unplaceable = Seconds(60);
+  ControllerWorld world(spec);
+  world.Join(4, 1);
+  ASSERT_EQ(world.said.size(), 1u);
+  EXPECT_NE(world.said[0].find("gpu: 2"), std::string::npos);
+  EXPECT_NE(world.said[0].find("4 CPUs, 1 GPU"), std::string::npos);
+  world.now = *world.controller().NextDeadline();
+  world.Apply({DeadlinePassed{}});
+  EXPECT_TRUE(world.has_ended);
+  EXPECT_EQ(world.experiment.status, ExperimentStatus::kInterrupted);
+}
+
+TEST(ExperimentController, ShortTrialsGetLeasesAheadAndTheQueueTakesOverAtOnce) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.samples = 40;
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(1);
+  world.Apply({world.NextReport(worker, kFirst, 0.1, true),
+               world.End(worker, kFirst, Outcome::kCompleted)});
+  // The first one took no time at all: as many as the limit are ahead.
+  EXPECT_EQ(world.Queue(worker).size(), static_cast<size_t>(limits::kAheadPerSlotMax));
+  EXPECT_EQ(world.trials.at(TrialNumber{2}).status, TrialStatus::kPending);
+  world.Apply({world.NextReport(worker, kSecond, 0.1, true),
+               world.End(worker, kSecond, Outcome::kCompleted)});
+  EXPECT_EQ(world.trials.at(TrialNumber{2}).status, TrialStatus::kRunning);
+}
+
+TEST(ExperimentController, OnlyTheLatestAndTheBestCheckpointStay) {
+  ControllerWorld world(ControllerWorld::MakeSpec());
+  const WorkerId worker = world.Join(1);
+  for (const double value : {0.2, 0.9, 0.3, 0.4}) {
+    world.Apply({world.NextReport(worker, kFirst, value)});
+  }
+  EXPECT_EQ(world.checkpoints.at({kFirst, 1}).state, CheckpointState::kRemoved);
+  EXPECT_EQ(world.checkpoints.at({kFirst, 2}).state, CheckpointState::kDurable);  // The best.
+  EXPECT_EQ(world.checkpoints.at({kFirst, 3}).state, CheckpointState::kRemoved);
+  EXPECT_EQ(world.checkpoints.at({kFirst, 4}).state, CheckpointState::kDurable);  // The latest.
+}
+
+// One random life: reports, crashes, lost and joining workers, restarts. At the end every trial is
+// over, and replaying the log into a fresh controller, with the suggestions restored, gives the
+// same rows.
+void LiveAndReplay(uint64_t seed) {
+  KeyedRandom random(seed, "controller_test");
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.samples = 5 + static_cast<int64_t>(random.NextBelow(40));
+  spec.max_failures = static_cast<int64_t>(random.NextBelow(3));
+  spec.resources.gpu_milli = random.NextBelow(2) == 0 ? 0 : 300;
+  if (random.NextBelow(2) == 0) spec.scheduler = AshaScheduler(8);
+  if (random.NextBelow(3) == 0)
+    spec.limits.max_concurrent = 1 + static_cast<int64_t>(random.NextBelow(3));
+  ControllerWorld world(spec);
+  std::vector<WorkerId> workers = {world.Join(2, 1)};
+  for (int step = 0; step < 20'000 && !world.has_ended; ++step) {
+    world.now = world.now + Duration{static_cast<int64_t>(random.NextBelow(3000))};
+    const uint64_t dice = random.NextBelow(1000);
+    std::vector<Event> events = std::exchange(world.pending_ends, {});
+    if (dice < 3 && workers.size() < 4) {
+      workers.push_back(world.Join(1 + static_cast<int64_t>(random.NextBelow(4)), 1));
+    } else if (dice < 5 && workers.size() > 1) {
+      world.Lose(workers.back());
+      events.push_back(WorkerGone{workers.back(), random.NextBelow(2) == 0});
+      workers.pop_back();
+    } else if (dice < 7) {
+      for (const WorkerId worker : workers) world.Lose(worker);
+      workers.clear();
+      world.pending_ends.clear();
+      world.Apply({TunerRestarted{}});
+      workers.push_back(world.Join(2, 1));
+      continue;
+    }
+    for (const WorkerId worker : workers) {
+      std::vector<TrialNumber> running;
+      for (const auto& [trial, attempt] : world.Running(worker)) running.push_back(trial);
+      for (const TrialNumber trial : running) {
+        auto& attempt = world.Running(worker).at(trial);
+        if (attempt.told_to_stop || attempt.told_to_die) {
+          events.push_back(world.End(
+              worker, trial, attempt.told_to_stop ? Outcome::kStopped : Outcome::kPreempted));
+        } else if (random.NextBelow(60) == 0) {
+          events.push_back(world.End(worker, trial, Outcome::kCrashed, "exit status 1"));
+        } else if (random.NextBelow(2) == 0) {
+          const double value = random.NextBelow(30) == 0 ? std::nan("") : random.NextDouble();
+          events.push_back(world.NextReport(worker, trial, value, attempt.iteration >= 9,
+                                            random.NextBelow(2) == 0));
+          // A report is answered before the attempt goes on.
+          break;
+        }
+      }
+    }
+    if (!events.empty()) world.Apply(std::move(events));
+  }
+  ASSERT_TRUE(world.has_ended) << "seed " << seed;
+  EXPECT_EQ(world.experiment.status, ExperimentStatus::kFinished);
+  EXPECT_EQ(static_cast<int64_t>(world.trials.size()), spec.samples);
+
+  auto fresh = ControllerWorld::MakeController(spec);
+  std::vector<std::pair<TrialNumber, Configuration>> suggestions(world.configurations.begin(),
+                                                                 world.configurations.end());
+  fresh->RestoreSuggestions(suggestions);
+  std::vector<ReportRow> reports;
+  for (const auto& step : world.log()) {
+    Transition t = fresh->Apply(step.events, step.now);
+    reports.insert(reports.end(), t.reports.begin(), t.reports.end());
+  }
+  ASSERT_EQ(reports.size(), world.reports.size());
+  for (size_t i = 0; i < reports.size(); ++i) {
+    ASSERT_EQ(reports[i].trial, world.reports[i].trial);
+    ASSERT_EQ(reports[i].decision, world.reports[i].decision);
+  }
+  for (const TrialRecord& record : fresh->trials()) {
+    const TrialRow& live = world.trials.at(record.row.number);
+    EXPECT_TRUE(record.is_over());
+    EXPECT_EQ(record.row.status, live.status);
+    EXPECT_EQ(record.row.stop_reason, live.stop_reason);
+    EXPECT_EQ(record.row.iterations, live.iterations);
+    EXPECT_EQ(record.row.attempts, live.attempts);
+    EXPECT_EQ(record.row.best_value, live.best_value);
+  }
+}
+
+TEST(ExperimentController, ReplayEqualsLiveOverRandomLives) {
+  for (uint64_t seed = 1; seed <= 300; ++seed) LiveAndReplay(seed);
+}
+
+}  // namespace
+}  // namespace tune

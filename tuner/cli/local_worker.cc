@@ -1,0 +1,82 @@
+#include "tuner/cli/local_worker.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace tune {
+namespace {
+
+constexpr int kGraceMs = 2'000;
+
+std::string DescribeEnding(int wait_status) {
+  if (WIFSIGNALED(wait_status)) {
+    const int signal = WTERMSIG(wait_status);
+    return "signal " + std::to_string(signal) + " (" + strsignal(signal) + ")";
+  }
+  return "exit status " + std::to_string(WEXITSTATUS(wait_status));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LocalWorker>> LocalWorker::Start(const std::string& program,
+                                                        const std::vector<std::string>& arguments) {
+  std::vector<char*> argv;
+  argv.push_back(const_cast<char*>(program.c_str()));
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+
+  const pid_t parent = getpid();
+  const pid_t pid = fork();
+  if (pid < 0)
+    return Unavailable(std::string("cannot start a local worker: fork: ") + strerror(errno));
+  if (pid == 0) {
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(127);  // The tuner died before prctl.
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    execv(program.c_str(), argv.data());
+    dprintf(STDERR_FILENO, "tune: cannot start %s: %s; is it beside tune?\n", program.c_str(),
+            strerror(errno));
+    _exit(127);
+  }
+  setpgid(pid, pid);  // In the parent too: whichever runs first.
+  return std::unique_ptr<LocalWorker>(new LocalWorker(pid));
+}
+
+bool LocalWorker::HasEnded() {
+  if (has_ended_) return true;
+  int wait_status = 0;
+  if (waitpid(pid_, &wait_status, WNOHANG) != pid_) return false;
+  has_ended_ = true;
+  ending_ = DescribeEnding(wait_status);
+  return true;
+}
+
+LocalWorker::~LocalWorker() {
+  if (HasEnded()) return;
+  const int pidfd = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
+  kill(pid_, SIGTERM);
+  if (pidfd >= 0) {
+    pollfd ended{pidfd, POLLIN, 0};
+    while (poll(&ended, 1, kGraceMs) < 0 && errno == EINTR) {
+    }
+    close(pidfd);
+  }
+  if (!HasEnded()) {
+    kill(-pid_, SIGKILL);
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+}
+
+}  // namespace tune

@@ -1,0 +1,209 @@
+#include "tuner/cli/run_command.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+#include "core/json.h"
+#include "core/posix/real_clock.h"
+#include "search/searcher.h"
+#include "trial_runner/trainable_catalog.h"
+#include "tuner/cli/sweep.h"
+#include "tuner/recovery.h"
+#include "tuner/spec_reader.h"
+#include "tuner/sqlite/sqlite_store.h"
+
+namespace tune {
+namespace {
+
+constexpr int kExitFailed = 1;
+constexpr int kExitUsage = 2;
+constexpr int64_t kCheckedConfigurationsMax = 256;
+
+int Complain(const Status& status) {
+  std::cerr << "tune: " << status.message() << "\n";
+  return status.code() == StatusCode::kInvalidArgument || status.code() == StatusCode::kNotFound
+             ? kExitUsage
+             : kExitFailed;
+}
+
+// What the trainable will be given, looked at before the start: types and ranges of the first
+// configurations, data and weights of the first one.
+Status CheckConfigurations(const ExperimentSpec& spec, uint64_t seed, const std::string& data_dir) {
+  TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SearchSpace::Parse(spec.space));
+  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Searcher> searcher,
+                        MakeSearcher(spec.search, space, spec.samples, seed));
+  const int64_t count_max = TrialCount(spec.search, space, spec.samples);
+  const int64_t count =
+      count_max < 0 ? kCheckedConfigurationsMax : std::min(count_max, kCheckedConfigurationsMax);
+  for (int64_t i = 0; i < count; ++i) {
+    const std::optional<Configuration> configuration = searcher->Suggest(TrialNumber{i});
+    if (!configuration) break;
+    TUNE_RETURN_IF_ERROR(CheckConfiguration(spec.trainable, *configuration)
+                             .At("the configuration of trial " + std::to_string(i)));
+    if (i == 0) {
+      TUNE_RETURN_IF_ERROR(CheckInputs(spec.trainable, *configuration, spec.base_dir, data_dir));
+    }
+  }
+  return OkStatus();
+}
+
+std::string HostName() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+std::string Provenance(const std::string& command_line) {
+  Value provenance = Value::MakeMap();
+  provenance.Set("version", Value(TUNE_VERSION));
+  provenance.Set("command", Value(command_line));
+  provenance.Set("host", Value(HostName()));
+  return ToJson(provenance);
+}
+
+std::vector<std::string> WithShortcuts(const RunOptions& options) {
+  std::vector<std::string> overrides = options.overrides;
+  if (options.samples) overrides.push_back("samples=" + std::to_string(*options.samples));
+  if (options.max_concurrent) {
+    overrides.push_back("limits.max_concurrent=" + std::to_string(*options.max_concurrent));
+  }
+  return overrides;
+}
+
+void PrintPlan(const ExperimentSpec& spec, uint64_t seed, const SweepSurroundings& surroundings) {
+  std::cout << "dry run: " << spec.name << " would start with seed " << seed << "\n"
+            << "  trials     "
+            << (spec.samples < 0 ? "until a limit ends it" : std::to_string(spec.samples))
+            << "\n  metric     " << spec.metric << " (" << (spec.mode == Mode::kMax ? "max" : "min")
+            << ")\n  scheduler  " << (spec.scheduler.is_null() ? "fifo" : ToJson(spec.scheduler))
+            << "\n  each needs " << DescribeRequest(spec.resources) << "\n  worker     "
+            << surroundings.cpus << " CPUs, " << surroundings.gpus << " GPUs\n  database   "
+            << surroundings.db_path << "\nnothing was started or written\n";
+}
+
+}  // namespace
+
+int RunCommand(const RunOptions& options) {
+  Result<ExperimentSpec> read = ReadSpecFile(options.space_path, WithShortcuts(options));
+  if (!read.ok()) return Complain(read.status());
+  ExperimentSpec& spec = *read;
+  if (!options.name.empty()) spec.name = options.name;
+  const bool seed_is_drawn = !options.seed && !spec.seed;
+  const uint64_t seed = options.seed ? *options.seed : spec.seed ? *spec.seed : DrawEntropy() >> 11;
+
+  SweepSurroundings surroundings;
+  surroundings.db_path = options.db_path;
+  surroundings.program_dir = options.program_dir;
+  surroundings.cpus = options.cpus.value_or(AvailableCpus());
+  surroundings.gpus = options.gpus;
+  surroundings.listen = options.listen;
+  if (const Status s = CheckFeasible(spec.resources, surroundings); !s.ok()) return Complain(s);
+  if (const Status s = CheckConfigurations(spec, seed, options.data_dir); !s.ok())
+    return Complain(s);
+  const Result<TrainableInfo> trainable = DescribeTrainable(spec.trainable, spec.metric, {});
+  if (trainable.ok()) surroundings.trainable_kind = trainable->kind;
+  if (options.dry_run) {
+    PrintPlan(spec, seed, surroundings);
+    return 0;
+  }
+
+  const RealClock clock;
+  Result<std::unique_ptr<SqliteStore>> store =
+      SqliteStore::Open(options.db_path, Access::kCreate, clock.Now());
+  if (!store.ok()) return Complain(store.status());
+
+  NewExperiment wanted;
+  wanted.name = spec.name;
+  wanted.metric = spec.metric;
+  wanted.mode = spec.mode == Mode::kMax ? "max" : "min";
+  wanted.seed = seed;
+  wanted.samples = spec.samples;
+  wanted.spec = ToJson(spec.document);
+  wanted.base_dir = spec.base_dir;
+  wanted.provenance = Provenance(options.command_line);
+  wanted.created_at = clock.Now();
+  const Result<StoredExperiment> experiment = (*store)->CreateExperiment(wanted);
+  if (!experiment.ok()) return Complain(experiment.status());
+  if (const Status s = (*store)->AnnounceExperiment(experiment->name); !s.ok()) return Complain(s);
+  Result<std::unique_ptr<ExperimentController>> controller =
+      MakeController(spec, seed, experiment->name, ArtifactsDirOf(options.db_path));
+  if (!controller.ok()) return Complain(controller.status());
+
+  std::cerr << "sweep " << experiment->name << ": seed " << seed
+            << (seed_is_drawn ? " (drawn)" : "") << ", database " << options.db_path << "\n";
+  return ConductSweep(surroundings, *experiment, **controller, 0, {}, **store, clock);
+}
+
+namespace {
+
+// The named experiment, or the latest one that is not finished.
+Result<StoredExperiment> FindToResume(const ResumeOptions& options, Store& store) {
+  TUNE_ASSIGN_OR_RETURN(const std::vector<StoredExperiment> experiments, store.ListExperiments());
+  for (auto it = experiments.rbegin(); it != experiments.rend(); ++it) {
+    const bool is_open =
+        it->status == ExperimentStatus::kRunning || it->status == ExperimentStatus::kInterrupted;
+    if (options.name.empty() ? is_open : it->name == options.name) return *it;
+  }
+  if (experiments.empty()) {
+    return InvalidArgument("nothing to resume: " + options.db_path + " holds no sweep");
+  }
+  if (options.name.empty()) return experiments.back();  // Finished; the caller says so.
+  std::string names;
+  for (const StoredExperiment& e : experiments) names += (names.empty() ? "" : ", ") + e.name;
+  return InvalidArgument("nothing to resume: there is no sweep '" + options.name + "' in " +
+                         options.db_path + "; it holds " + names);
+}
+
+}  // namespace
+
+int ResumeCommand(const ResumeOptions& options) {
+  if (access(options.db_path.c_str(), F_OK) != 0) {
+    return Complain(InvalidArgument("nothing to resume: there is no database " + options.db_path));
+  }
+  const RealClock clock;
+  Result<std::unique_ptr<SqliteStore>> store =
+      SqliteStore::Open(options.db_path, Access::kWrite, clock.Now());
+  if (!store.ok()) return Complain(store.status());
+  const Result<StoredExperiment> experiment = FindToResume(options, **store);
+  if (!experiment.ok()) return Complain(experiment.status());
+  const bool is_over = experiment->status == ExperimentStatus::kFinished ||
+                       experiment->status == ExperimentStatus::kStopped;
+  const bool extends = options.samples && *options.samples > experiment->samples;
+  if (is_over && !extends) {
+    std::cerr << "sweep " << experiment->name << " is finished; nothing to resume (tune resume "
+              << experiment->name << " --samples N extends it)\n";
+    return 0;
+  }
+  if (options.samples && *options.samples < experiment->samples) {
+    return Complain(InvalidArgument(
+        "--samples " + std::to_string(*options.samples) + ": " + experiment->name + " has " +
+        std::to_string(experiment->samples) + " already; the new total cannot be less"));
+  }
+
+  Result<RecoveredExperiment> recovered =
+      Recover(*experiment, ArtifactsDirOf(options.db_path), **store);
+  if (!recovered.ok()) return Complain(recovered.status());
+  SweepSurroundings surroundings;
+  surroundings.db_path = options.db_path;
+  surroundings.program_dir = options.program_dir;
+  surroundings.cpus = options.cpus.value_or(AvailableCpus());
+  surroundings.gpus = options.gpus;
+  surroundings.listen = options.listen;
+  const ExperimentSpec& spec = recovered->controller->options().spec;
+  if (const Status s = CheckFeasible(spec.resources, surroundings); !s.ok()) return Complain(s);
+  const Result<TrainableInfo> trainable = DescribeTrainable(spec.trainable, spec.metric, {});
+  if (trainable.ok()) surroundings.trainable_kind = trainable->kind;
+
+  if (const Status s = (*store)->AnnounceExperiment(experiment->name); !s.ok()) return Complain(s);
+  std::vector<Event> first_events = {TunerRestarted{}};
+  if (extends) first_events.push_back(SamplesExtended{*options.samples});
+  std::cerr << "sweep " << experiment->name << ": going on from "
+            << recovered->controller->trials().size() << " trials\n";
+  return ConductSweep(surroundings, *experiment, *recovered->controller, recovered->last_step,
+                      first_events, **store, clock);
+}
+
+}  // namespace tune

@@ -1,0 +1,46 @@
+// `tune run SPACE`: everything that can be checked is checked; then the sweep is stored, and
+// conducted.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tune {
+
+struct RunOptions {
+  std::string space_path;
+  std::string db_path;
+  std::string program_dir;
+  std::string command_line;  // For the provenance.
+  std::optional<int64_t> samples;
+  std::string name;
+  std::optional<uint64_t> seed;
+  std::optional<int64_t> max_concurrent;
+  std::vector<std::string> overrides;  // --set.
+  std::optional<int64_t> cpus;
+  int64_t gpus = 0;
+  std::string listen;
+  bool dry_run = false;
+  std::string data_dir;  // FOOD11_DATA_DIR, or empty.
+};
+
+// Returns the exit status.
+int RunCommand(const RunOptions& options);
+
+struct ResumeOptions {
+  std::string name;  // Empty: the latest unfinished one.
+  std::string db_path;
+  std::string program_dir;
+  std::string command_line;
+  std::optional<int64_t> samples;  // The new total.
+  std::optional<int64_t> cpus;
+  int64_t gpus = 0;
+  std::string listen;
+};
+
+// `tune resume [NAME]`.
+int ResumeCommand(const ResumeOptions& options);
+
+}  // namespace tune

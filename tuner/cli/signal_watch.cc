@@ -1,0 +1,50 @@
+#include "tuner/cli/signal_watch.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+namespace tune {
+namespace {
+
+// SIGUSR1 is ours, to wake the thread at the end.
+sigset_t WatchedSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) sigaddset(&set, signal);
+  return set;
+}
+
+}  // namespace
+
+SignalWatch::SignalWatch(EventQueue& queue) : queue_(queue) {
+  const sigset_t set = WatchedSignals();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  thread_ = std::thread([this] { Run(); });
+}
+
+SignalWatch::~SignalWatch() {
+  is_ending_ = true;
+  pthread_kill(thread_.native_handle(), SIGUSR1);
+  thread_.join();
+}
+
+void SignalWatch::Run() {
+  const sigset_t set = WatchedSignals();
+  for (;;) {
+    int signal = 0;
+    if (sigwait(&set, &signal) != 0) continue;
+    if (is_ending_) return;
+    if (signal == SIGUSR1) continue;
+    int none = 0;
+    first_signal_.compare_exchange_strong(none, signal);
+    ++count_;
+    queue_.PushEvent(InterruptRequested{});
+  }
+}
+
+int SignalWatch::exit_status() const {
+  const int signal = first_signal_.load();
+  return signal == 0 ? 0 : 128 + signal;
+}
+
+}  // namespace tune

@@ -1,0 +1,47 @@
+// A sweep from its first event to its end: the composition of the real parts (gateway, local
+// worker, signals, store) around the loop. `tune run` and `tune resume` prepare one and conduct it
+// here.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/resources.h"
+#include "core/status.h"
+#include "tuner/experiment_controller.h"
+#include "tuner/store.h"
+
+namespace tune {
+
+// What the command line says about a sweep's surroundings.
+struct SweepSurroundings {
+  std::string db_path;
+  std::string program_dir;  // Where tune, tune_worker and the others are.
+  int64_t cpus = 0;         // Of the local worker; with gpus 0 too: none is started.
+  int64_t gpus = 0;
+  std::string listen;          // "127.0.0.1:0" by default.
+  std::string trainable_kind;  // What the local worker warms up for.
+};
+
+// <db stem>.artifacts, absolute.
+std::string ArtifactsDirOf(const std::string& db_path);
+
+// The machine's cores that this process may use.
+int64_t AvailableCpus();
+
+// Says which resources no worker could ever have, when no other worker than the local one can be
+// there at the start.
+Status CheckFeasible(const ResourceRequest& request, const SweepSurroundings& surroundings);
+
+// Runs until the sweep ends or is interrupted, with a live table on standard error and the summary
+// on standard output. `first_events` are applied first (a resume's). Returns the exit status of
+// product.md section 3.
+int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& experiment,
+                 ExperimentController& controller, int64_t last_step,
+                 const std::vector<Event>& first_events, Store& store, const Clock& clock);
+
+}  // namespace tune

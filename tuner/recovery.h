@@ -1,0 +1,38 @@
+// From a space file or from the database to a controller: the parts are made in one place, so that
+// a resumed sweep is made of the same ones.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "tuner/experiment_controller.h"
+#include "tuner/experiment_spec.h"
+#include "tuner/store.h"
+
+namespace tune {
+
+// `name`: as stored. `artifacts_dir`: absolute, <db stem>.artifacts.
+Result<std::unique_ptr<ExperimentController>> MakeController(const ExperimentSpec& spec,
+                                                             uint64_t seed, const std::string& name,
+                                                             const std::string& artifacts_dir);
+
+// Applies the journal to a fresh controller whose suggestions have been restored. Returns the last
+// step. What it would have done then is not done again.
+Result<int64_t> Replay(const std::vector<JournalStep>& journal, ExperimentController& controller);
+
+struct RecoveredExperiment {
+  std::unique_ptr<ExperimentController> controller;
+  int64_t last_step = 0;
+};
+
+// The stored experiment as it was after its last commit. Refuses one that was decided by another
+// version.
+Result<RecoveredExperiment> Recover(const StoredExperiment& experiment,
+                                    const std::string& artifacts_dir, Store& store);
+
+}  // namespace tune
