@@ -1,0 +1,20 @@
+// libFuzzer: any bytes at all may be decoded, and what is understood encodes to bytes that are
+// understood again.
+//   clang++ -fsanitize=fuzzer,address: target codec_fuzz of a build with clang and -DTUNE_FUZZ=ON.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/check.h"
+#include "trial_runner/wire/codec.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  if (const auto from = tune::DecodeFromWorkerBatch(bytes); from.ok()) {
+    TUNE_CHECK(tune::DecodeFromWorkerBatch(tune::EncodeBatch(*from)).ok());
+  }
+  if (const auto to = tune::DecodeToWorkerBatch(bytes); to.ok()) {
+    TUNE_CHECK(tune::DecodeToWorkerBatch(tune::EncodeBatch(*to)).ok());
+  }
+  return 0;
+}

@@ -1,0 +1,275 @@
+// Both ends of the connection, over real gRPC on ports from the operating system.
+#include <gmock/gmock.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#include "core/limits.h"
+#include "tests/trial_runner/message_samples.h"
+#include "tests/trial_runner/scripted_tuner.h"
+#include "trial_runner/grpc/tuner_channel.h"
+#include "trial_runner/grpc/worker_gateway.h"
+#include "trial_runner/wire/codec.h"
+
+namespace tune {
+namespace {
+
+class GatheringTunerSink final : public TunerSink {
+ public:
+  void OnMessages(std::vector<ToWorker> messages) override {
+    const std::lock_guard lock(mutex_);
+    for (ToWorker& message : messages) messages_.push_back(std::move(message));
+    changed_.notify_all();
+  }
+  void OnClosed(Status reason) override {
+    const std::lock_guard lock(mutex_);
+    closed_ = std::move(reason);
+    changed_.notify_all();
+  }
+
+  std::vector<ToWorker> WaitForMessages(size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::seconds(20),
+                      [&] { return messages_.size() >= count || closed_; });
+    return messages_;
+  }
+  std::optional<Status> WaitForClose() {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::seconds(20), [&] { return closed_.has_value(); });
+    return closed_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<ToWorker> messages_;
+  std::optional<Status> closed_;
+};
+
+class GatewayTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto gateway = WorkerGateway::Start({"127.0.0.1:0", WorkerId{7}}, sink_);
+    ASSERT_TRUE(gateway.ok()) << gateway.status().message();
+    gateway_ = *std::move(gateway);
+  }
+  LoopbackAddress Address() { return *ParseLoopbackAddress(gateway_->address()); }
+
+  GatheringSink sink_;
+  std::unique_ptr<WorkerGateway> gateway_;
+};
+
+TEST_F(GatewayTest, NumbersWorkersByTheirHelloAndCarriesMessagesBothWays) {
+  GatheringTunerSink first_sink;
+  GatheringTunerSink second_sink;
+  TunerChannel first(Address(), first_sink);
+  first.Send(SampleFromWorker());
+  const auto hello = sink_.WaitForMessage<Hello>();
+  ASSERT_TRUE(hello);
+  EXPECT_EQ(hello->first, WorkerId{7});
+  EXPECT_EQ(hello->second.pid, 4711);
+  const auto report = sink_.WaitForMessage<AttemptReport>();
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->second.report.iteration, 9);
+
+  TunerChannel second(Address(), second_sink);
+  second.Send({Hello{}});
+  const auto second_hello = sink_.WaitForMessage<Hello>();
+  ASSERT_TRUE(second_hello);
+  EXPECT_EQ(second_hello->first, WorkerId{8});
+
+  gateway_->Send(WorkerId{8}, {Shutdown{}});
+  gateway_->Send(WorkerId{7}, SampleToWorker());
+  EXPECT_EQ(first_sink.WaitForMessages(6).size(), 6u);
+  EXPECT_EQ(second_sink.WaitForMessages(1).size(), 1u);
+}
+
+TEST_F(GatewayTest, KeepsTheOrderOfManyMessages) {
+  GatheringTunerSink worker;
+  TunerChannel channel(Address(), worker);
+  channel.Send({Hello{}});
+  ASSERT_TRUE(sink_.WaitForMessage<Hello>());
+  for (int64_t i = 1; i <= 5'000; ++i) {
+    gateway_->Send(WorkerId{7}, {AnswerReport{Ref(0, 1, 1), i, ReportAnswer::kContinue}});
+  }
+  const auto answers = worker.WaitForMessages(5'000);
+  ASSERT_EQ(answers.size(), 5'000u);
+  for (int64_t i = 1; i <= 5'000; ++i) {
+    ASSERT_EQ(std::get<AnswerReport>(answers[static_cast<size_t>(i - 1)]).sequence, i);
+  }
+}
+
+TEST_F(GatewayTest, ACloseComesAfterWhatWasSent) {
+  GatheringTunerSink worker;
+  TunerChannel channel(Address(), worker);
+  channel.Send({Hello{}});
+  ASSERT_TRUE(sink_.WaitForMessage<Hello>());
+  gateway_->Send(WorkerId{7}, {Refused{"another version"}});
+  gateway_->Close(WorkerId{7});
+  const auto closed = worker.WaitForClose();
+  ASSERT_TRUE(closed);
+  EXPECT_TRUE(closed->ok()) << closed->message();
+  EXPECT_EQ(std::get<Refused>(worker.WaitForMessages(1).at(0)).reason, "another version");
+  EXPECT_EQ(sink_.WaitForDisconnect(), WorkerId{7});
+}
+
+TEST_F(GatewayTest, WhatAWorkerSentBeforeItClosedArrivesBeforeItsEnd) {
+  GatheringTunerSink worker;
+  TunerChannel channel(Address(), worker);
+  channel.Send({Hello{}, Goodbye{}});
+  channel.CloseAfterSending();
+  EXPECT_TRUE(sink_.WaitForMessage<Goodbye>());
+  EXPECT_EQ(sink_.WaitForDisconnect(), WorkerId{7});
+  const auto closed = worker.WaitForClose();
+  ASSERT_TRUE(closed);
+  EXPECT_TRUE(closed->ok()) << closed->message();
+}
+
+TEST_F(GatewayTest, TheSinkHearsOfAWorkerThatVanished) {
+  GatheringTunerSink worker;
+  {
+    TunerChannel channel(Address(), worker);
+    channel.Send({Hello{}});
+    ASSERT_TRUE(sink_.WaitForMessage<Hello>());
+  }
+  EXPECT_EQ(sink_.WaitForDisconnect(), WorkerId{7});
+  gateway_->Send(WorkerId{7}, {Shutdown{}});  // Nobody is there: nothing happens.
+  EXPECT_TRUE(gateway_->WaitUntilAllGone(Seconds(20)));
+}
+
+TEST_F(GatewayTest, TheWorkerHearsOfATunerThatVanished) {
+  GatheringTunerSink worker;
+  TunerChannel channel(Address(), worker);
+  channel.Send({Hello{}});
+  ASSERT_TRUE(sink_.WaitForMessage<Hello>());
+  gateway_->Send(WorkerId{7}, {Shutdown{}});
+  ASSERT_EQ(worker.WaitForMessages(1).size(), 1u);
+  gateway_.reset();
+  const auto closed = worker.WaitForClose();
+  ASSERT_TRUE(closed);
+  EXPECT_EQ(closed->code(), StatusCode::kUnavailable);
+  EXPECT_EQ(sink_.WaitForDisconnect(), WorkerId{7});
+}
+
+TEST_F(GatewayTest, RefusesAWorkerThatDoesNotSayHelloFirst) {
+  GatheringTunerSink worker;
+  TunerChannel channel(Address(), worker);
+  channel.Send({Heartbeat{}});
+  const auto closed = worker.WaitForClose();
+  ASSERT_TRUE(closed);
+  EXPECT_THAT(closed->message(), testing::HasSubstr("hello: expected first"));
+}
+
+TEST_F(GatewayTest, RefusesASecondHello) {
+  GatheringTunerSink worker;
+  TunerChannel channel(Address(), worker);
+  channel.Send({Hello{}});
+  ASSERT_TRUE(sink_.WaitForMessage<Hello>());
+  channel.Send({Hello{}});
+  const auto closed = worker.WaitForClose();
+  ASSERT_TRUE(closed);
+  EXPECT_THAT(closed->message(), testing::HasSubstr("hello: said twice"));
+  EXPECT_EQ(sink_.WaitForDisconnect(), WorkerId{7});
+}
+
+// A client that speaks gRPC and no tune.v1.
+class RawClient final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+ public:
+  RawClient(const std::string& address, const std::string& method, const std::string& bytes)
+      : stub_(grpc::CreateChannel("ipv4:" + address, grpc::InsecureChannelCredentials())) {
+    const grpc::Slice slice(bytes);
+    message_ = grpc::ByteBuffer(&slice, 1);
+    stub_.PrepareBidiStreamingCall(&context_, method, grpc::StubOptions(), this);
+    StartWrite(&message_);
+    StartRead(&answer_);
+    StartCall();
+  }
+  grpc::Status Wait() {
+    std::unique_lock lock(mutex_);
+    done_.wait(lock, [this] { return status_.has_value(); });
+    return *status_;
+  }
+  void OnDone(const grpc::Status& status) override {
+    const std::lock_guard lock(mutex_);
+    status_ = status;
+    done_.notify_all();
+  }
+
+ private:
+  grpc::GenericStub stub_;
+  grpc::ClientContext context_;
+  grpc::ByteBuffer message_;
+  grpc::ByteBuffer answer_;
+  std::mutex mutex_;
+  std::condition_variable done_;
+  std::optional<grpc::Status> status_;
+};
+
+TEST_F(GatewayTest, GarbageOnTheWireEndsThatConnectionAlone) {
+  GatheringTunerSink worker;
+  TunerChannel channel(Address(), worker);
+  channel.Send({Hello{}});
+  ASSERT_TRUE(sink_.WaitForMessage<Hello>());
+
+  RawClient garbage(gateway_->address(), "/tune.v1.Tuner/Attach", "\xff\xff\xff\xff");
+  EXPECT_EQ(garbage.Wait().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  RawClient stranger(gateway_->address(), "/other.Service/Method", "");
+  EXPECT_EQ(stranger.Wait().error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  RawClient flood(gateway_->address(), "/tune.v1.Tuner/Attach",
+                  std::string(limits::kMessageBytesMax + 1, 'x'));
+  EXPECT_FALSE(flood.Wait().ok());
+
+  channel.Send({SampleReport()});
+  EXPECT_TRUE(sink_.WaitForMessage<AttemptReport>());
+}
+
+TEST(Gateway, ListensOnLoopbackOnly) {
+  GatheringSink sink;
+  const auto gateway = WorkerGateway::Start({"0.0.0.0:0", WorkerId{1}}, sink);
+  ASSERT_FALSE(gateway.ok());
+  EXPECT_EQ(gateway.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(gateway.status().message(), testing::HasSubstr("loopback"));
+}
+
+TEST(Gateway, SaysThatAPortIsTaken) {
+  GatheringSink sink;
+  const auto first = WorkerGateway::Start({"127.0.0.1:0", WorkerId{1}}, sink);
+  ASSERT_TRUE(first.ok());
+  const auto second = WorkerGateway::Start({(*first)->address(), WorkerId{1}}, sink);
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.status().code(), StatusCode::kUnavailable);
+}
+
+TEST(Channel, SaysThatNobodyListens) {
+  GatheringSink sink;
+  std::string address;
+  {
+    const auto gateway = WorkerGateway::Start({"127.0.0.1:0", WorkerId{1}}, sink);
+    ASSERT_TRUE(gateway.ok());
+    address = (*gateway)->address();
+  }
+  GatheringTunerSink worker;
+  TunerChannel channel(*ParseLoopbackAddress(address), worker);
+  const auto closed = worker.WaitForClose();
+  ASSERT_TRUE(closed);
+  EXPECT_THAT(closed->message(), testing::HasSubstr("cannot connect to the tuner at " + address));
+}
+
+TEST(LoopbackAddress, ReadsWhatIsLocalAndRefusesTheRest) {
+  EXPECT_EQ(ParseLoopbackAddress("127.0.0.1:7000")->ToText(), "127.0.0.1:7000");
+  EXPECT_EQ(ParseLoopbackAddress("127.1.2.3:0")->ToText(), "127.1.2.3:0");
+  EXPECT_EQ(ParseLoopbackAddress("localhost:1")->ToText(), "127.0.0.1:1");
+  EXPECT_EQ(ParseLoopbackAddress("[::1]:65535")->ToText(), "[::1]:65535");
+  for (const char* bad : {"", "127.0.0.1", ":1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1",
+                          "127.0.0.1:1x", "127.0.0.256:1", "127.0.0:1", "128.0.0.1:1",
+                          "127.0.0.1.evil.example:1", "example.org:1", "[::]:1", "10.0.0.1:1"}) {
+    EXPECT_FALSE(ParseLoopbackAddress(bad).ok()) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace tune

@@ -1,0 +1,60 @@
+// One message of every kind with every field set, for tests of what carries messages.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "trial_runner/messages.h"
+
+namespace tune {
+
+inline AttemptRef Ref(int64_t trial, int64_t attempt, int64_t epoch) {
+  return AttemptRef{TrialNumber{trial}, AttemptNumber{attempt}, LeaseEpoch{epoch}};
+}
+
+inline AttemptReport SampleReport() {
+  AttemptReport message{Ref(3, 2, 17), 5, {}};
+  message.report.iteration = 9;
+  message.report.metrics = {
+      {"loss", 0.25}, {"nothing", std::nan("")}, {"far", -std::numeric_limits<double>::infinity()}};
+  message.report.final = true;
+  message.report.has_checkpoint = true;
+  message.report.checkpoint = {"/a/3/checkpoint_000009", 4096, "00ff00ff00ff00ff"};
+  return message;
+}
+
+inline std::vector<FromWorker> SampleFromWorker() {
+  const Hello hello{"0.1.0", "local", "host", 4711,
+                    WorkerCapacity{4000, {{0, "first", 0}, {1, "second", 1 << 30}}}};
+  return {hello, SampleReport(), AttemptEnded{Ref(0, 1, 1), Outcome::kOutOfMemory, "no room"},
+          Heartbeat{}, Goodbye{}};
+}
+
+inline StartAttempt SampleStart() {
+  StartAttempt start;
+  start.ref = Ref(0, 1, 1);
+  start.ahead = true;
+  start.ends_seen = 4;
+  start.cpu_milli = 1500;
+  start.slices = {{0, 500}, {1, 1000}};
+  start.config = R"({"lr":0.1})";
+  start.from_iteration = 8;
+  start.checkpoint_path = "/a/0/checkpoint_000008";
+  start.artifact_dir = "/a/0";
+  start.checkpoint_every = 2;
+  return start;
+}
+
+inline std::vector<ToWorker> SampleToWorker() {
+  const Welcome welcome{WorkerId{2}, "sweep", "loss", R"({"curve":{"value":"x"}})",
+                        "/spaces",   ~0ull,   1000,   60'000};
+  return {welcome,
+          Refused{"another version"},
+          SampleStart(),
+          AnswerReport{Ref(3, 2, 17), 5, ReportAnswer::kStop},
+          KillAttempt{Ref(3, 2, 17)},
+          Shutdown{}};
+}
+
+}  // namespace tune

@@ -1,0 +1,63 @@
+// A tuner for tests: a gateway whose messages gather here, waited for with a deadline instead of
+// slept for.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "trial_runner/incoming_sink.h"
+
+namespace tune {
+
+class GatheringSink final : public IncomingSink {
+ public:
+  void Push(std::vector<Incoming> messages) override {
+    const std::lock_guard lock(mutex_);
+    for (Incoming& message : messages) messages_.push_back(std::move(message));
+    arrived_.notify_all();
+  }
+
+  // The next message for which `wanted` holds, in order of arrival; those before it are dropped.
+  // Nothing after 20 s.
+  std::optional<Incoming> WaitFor(const std::function<bool(const Incoming&)>& wanted) {
+    std::unique_lock lock(mutex_);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (true) {
+      for (; next_ < messages_.size(); ++next_) {
+        if (wanted(messages_[next_])) return messages_[next_++];
+      }
+      if (arrived_.wait_until(lock, deadline) == std::cv_status::timeout) return std::nullopt;
+    }
+  }
+
+  // The next message from a worker that is a T.
+  template <typename T>
+  std::optional<std::pair<WorkerId, T>> WaitForMessage() {
+    const auto found = WaitFor([](const Incoming& incoming) {
+      const auto* const message = std::get_if<FromWorker>(&incoming.message);
+      return message != nullptr && std::holds_alternative<T>(*message);
+    });
+    if (!found) return std::nullopt;
+    return std::pair(found->worker, std::get<T>(std::get<FromWorker>(found->message)));
+  }
+
+  std::optional<WorkerId> WaitForDisconnect() {
+    const auto found = WaitFor([](const Incoming& incoming) {
+      return std::holds_alternative<WorkerDisconnected>(incoming.message);
+    });
+    if (!found) return std::nullopt;
+    return found->worker;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::vector<Incoming> messages_;
+  size_t next_ = 0;
+};
+
+}  // namespace tune
