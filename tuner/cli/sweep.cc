@@ -1,0 +1,161 @@
+#include "tuner/cli/sweep.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <utility>
+
+#include "trial_runner/grpc/worker_gateway.h"
+#include "trial_runner/placement.h"
+#include "tuner/artifact_store.h"
+#include "tuner/cli/local_worker.h"
+#include "tuner/cli/signal_watch.h"
+#include "tuner/cli/sweep_display.h"
+#include "tuner/event_queue.h"
+#include "tuner/tuner.h"
+
+namespace tune {
+namespace {
+
+constexpr int kLocalWorkerRestartsMax = 3;
+constexpr Duration kLookEvery = Milliseconds(200);  // At the local worker and the display.
+constexpr Duration kShutdownPatience = Milliseconds(2000);
+
+bool HasLocalWorker(const SweepSurroundings& surroundings) {
+  return surroundings.cpus > 0 || surroundings.gpus > 0;
+}
+
+Result<std::unique_ptr<LocalWorker>> StartLocalWorker(const SweepSurroundings& surroundings,
+                                                      const std::string& address) {
+  return LocalWorker::Start(
+      surroundings.program_dir + "/tune_worker",
+      {"--connect", address, "--local", "--name", "local", "--cpus",
+       std::to_string(surroundings.cpus), "--gpus", std::to_string(surroundings.gpus), "--prewarm",
+       surroundings.trainable_kind});
+}
+
+// Keeps a local worker alive: one that dies (out of memory, killed by somebody) is replaced a few
+// times; its trials go on from their checkpoints.
+class LocalWorkerKeeper {
+ public:
+  LocalWorkerKeeper(const SweepSurroundings& surroundings, std::string address)
+      : surroundings_(surroundings), address_(std::move(address)) {}
+
+  Status Start() {
+    if (!HasLocalWorker(surroundings_)) return OkStatus();
+    TUNE_ASSIGN_OR_RETURN(worker_, StartLocalWorker(surroundings_, address_));
+    return OkStatus();
+  }
+
+  // A line to say when something happened; an error when the worker cannot be kept.
+  Result<std::string> Look() {
+    if (worker_ == nullptr || !worker_->HasEnded()) return std::string();
+    const std::string ending = worker_->ending();
+    worker_.reset();
+    if (++restart_count_ > kLocalWorkerRestartsMax) {
+      return Internal("the local worker ended with " + ending + " for the " +
+                      std::to_string(restart_count_) + "th time");
+    }
+    TUNE_RETURN_IF_ERROR(Start());
+    return "the local worker ended with " + ending + "; started another one";
+  }
+
+  void End() { worker_.reset(); }
+
+ private:
+  const SweepSurroundings& surroundings_;
+  std::string address_;
+  std::unique_ptr<LocalWorker> worker_;
+  int restart_count_ = 0;
+};
+
+int ExitStatusOf(const ExperimentController& controller, const SignalWatch& signals) {
+  if (controller.status() == ExperimentStatus::kInterrupted) {
+    return signals.count() > 0 ? signals.exit_status() : 1;
+  }
+  const bool any_failed =
+      std::any_of(controller.trials().begin(), controller.trials().end(),
+                  [](const TrialRecord& t) { return t.row.status == TrialStatus::kError; });
+  return any_failed ? 3 : 0;
+}
+
+}  // namespace
+
+std::string ArtifactsDirOf(const std::string& db_path) {
+  std::filesystem::path path = std::filesystem::absolute(db_path).lexically_normal();
+  path.replace_extension();
+  return path.string() + ".artifacts";
+}
+
+int64_t AvailableCpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return std::max(1, CPU_COUNT(&set));
+}
+
+Status CheckFeasible(const ResourceRequest& request, const SweepSurroundings& surroundings) {
+  if (!HasLocalWorker(surroundings))
+    return OkStatus();  // Others will come; what they have is not known yet.
+  WorkerCapacity local;
+  local.cpu_milli = surroundings.cpus * kWholeMilli;
+  for (int64_t i = 0; i < surroundings.gpus; ++i) local.devices.push_back(Device{i, "", 0});
+  if (CouldEverFit(request, local)) return OkStatus();
+  return InvalidArgument("resources: a trial needs " + DescribeRequest(request) +
+                         ", but the only worker (local) has " + DescribeCapacity(local) +
+                         "; ask for less in the space file, or say what this machine has with "
+                         "--cpus N --gpus N");
+}
+
+int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& experiment,
+                 ExperimentController& controller, int64_t last_step,
+                 const std::vector<Event>& first_events, Store& store, const Clock& clock) {
+  SweepDisplay display(controller, experiment, surroundings.db_path, clock.Now());
+  const auto fail = [&](const Status& status) {
+    display.Close();
+    std::cerr << "tune: " << status.message() << "\n"
+              << "the sweep is interrupted, nothing that was reported is lost; go on with: "
+              << display.ResumeLine() << "\n";
+    return 1;
+  };
+  EventQueue queue;
+  SignalWatch signals(queue);
+  const Result<WorkerId> last_worker = store.LastWorker(experiment.id);
+  if (!last_worker.ok()) return fail(last_worker.status());
+  WorkerGateway::Options gateway_options;
+  if (!surroundings.listen.empty()) gateway_options.listen = surroundings.listen;
+  gateway_options.first_worker = WorkerId{last_worker->value + 1};
+  const auto gateway = WorkerGateway::Start(gateway_options, queue);
+  if (!gateway.ok()) return fail(gateway.status());
+  LocalWorkerKeeper local_worker(surroundings, (*gateway)->address());
+  if (const Status s = local_worker.Start(); !s.ok()) return fail(s);
+  if (!HasLocalWorker(surroundings) || !surroundings.listen.empty()) {
+    display.Say("workers join with: tune worker --connect " + (*gateway)->address());
+  }
+
+  LocalArtifactStore artifacts(controller.options().artifact_root);
+  Tuner tuner({controller, store, **gateway, artifacts, clock, queue}, experiment.id, last_step);
+  for (const Event& event : first_events) queue.PushEvent(event);
+  while (!tuner.is_done() && signals.count() < 2) {
+    if (const Status s = tuner.Step(clock.Now() + kLookEvery); !s.ok()) {
+      local_worker.End();
+      return fail(s);
+    }
+    for (const std::string& line : tuner.TakeLines()) display.Say(line);
+    display.Update(clock.Now());
+    const Result<std::string> news =
+        tuner.is_done() ? Result<std::string>(std::string()) : local_worker.Look();
+    if (!news.ok()) return fail(news.status());
+    if (!news->empty()) display.Say(*news);
+  }
+  if (tuner.is_done()) (*gateway)->WaitUntilAllGone(kShutdownPatience);
+  local_worker.End();
+  display.Close();
+  display.PrintSummary(clock.Now());
+  if (!tuner.is_done()) return signals.exit_status();
+  return ExitStatusOf(controller, signals);
+}
+
+}  // namespace tune
