@@ -275,12 +275,10 @@ Status Database::Error(int code) const {
     case SQLITE_FULL:
       return ResourceExhausted(words + "; free some space and go on with tune resume");
     case SQLITE_IOERR:
-      if (system_error == ENOSPC || system_error == EDQUOT || system_error == EFBIG) {
-        return ResourceExhausted(words + " (" + std::strerror(system_error) +
-                                 "); free some space and go on with tune resume");
-      }
+      // A quota or a file size limit comes as this, too; SQLite does not keep the errno.
       return Internal(
-          words + (system_error != 0 ? std::string(" (") + std::strerror(system_error) + ")" : ""));
+          words +
+          " (a quota, a limit or a failing disk); see dmesg and df, and go on with tune resume");
     case SQLITE_NOMEM:
       return ResourceExhausted(words);
     case SQLITE_BUSY:

@@ -1,0 +1,171 @@
+// The journal's text: what is written comes back the same, and damaged text is refused.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "core/random.h"
+#include "tuner/event.h"
+
+namespace tune {
+namespace {
+
+std::vector<Event> OneOfEach() {
+  ReportArrived report;
+  report.worker = WorkerId{3};
+  report.message.ref = {TrialNumber{12}, AttemptNumber{2}, LeaseEpoch{77}};
+  report.message.sequence = 5;
+  report.message.report.iteration = 9;
+  report.message.report.metrics = {{"val_accuracy", 0.1}, {"a \"quoted\"\nname", -0.0}};
+  ReportArrived last = report;
+  last.message.report.final = true;
+  last.message.report.has_checkpoint = true;
+  last.message.report.checkpoint = {"/tmp/it's, a [path]", 1 << 20, "00ff00ff00ff00ff"};
+  AttemptFinished ended;
+  ended.worker = WorkerId{3};
+  ended.message = {report.message.ref, Outcome::kDeviceOutOfMemory, "no room: \t\\ \x01 end"};
+  return {WorkerJoined{
+              WorkerId{1}, "local", "[::1]:5", 99, {16'000, {{0, "H200", 1 << 30}, {1, "", 0}}}},
+          WorkerJoined{WorkerId{2}, "", "", 0, {}},
+          WorkerGone{WorkerId{2}, true},
+          WorkerGone{WorkerId{2}, false},
+          report,
+          last,
+          ended,
+          InterruptRequested{},
+          TunerRestarted{},
+          SamplesExtended{-1},
+          DeadlinePassed{}};
+}
+
+TEST(EventCodec, WritesEachEventAsAShortList) {
+  EXPECT_EQ(EncodeEvents(OneOfEach()),
+            R"([["j",1,"local","[::1]:5",99,16000,[[0,"H200",1073741824],[1,"",0]]],)"
+            R"(["j",2,"","",0,0,[]],["g",2,1],["g",2,0],)"
+            R"(["r",3,12,2,77,5,9,0,["val_accuracy",0.1,"a \"quoted\"\nname",-0.0]],)"
+            R"(["r",3,12,2,77,5,9,1,["val_accuracy",0.1,"a \"quoted\"\nname",-0.0],)"
+            R"("/tmp/it's, a [path]",1048576,"00ff00ff00ff00ff"],)"
+            R"(["e",3,12,2,77,"device_out_of_memory","no room: \t\\ \u0001 end"],)"
+            R"(["i"],["t"],["s",-1],["d"]])");
+}
+
+TEST(EventCodec, ReadsBackWhatItWrote) {
+  const std::string text = EncodeEvents(OneOfEach());
+  const Result<std::vector<Event>> events = DecodeEvents(text);
+  ASSERT_TRUE(events.ok()) << events.status().message();
+  ASSERT_EQ(events->size(), OneOfEach().size());
+  EXPECT_EQ(EncodeEvents(*events), text);
+
+  const auto& joined = std::get<WorkerJoined>(events->at(0));
+  EXPECT_EQ(joined.capacity.devices[0], (Device{0, "H200", 1 << 30}));
+  const auto& report = std::get<ReportArrived>(events->at(5)).message.report;
+  EXPECT_TRUE(report.final);
+  EXPECT_EQ(report.checkpoint.path, "/tmp/it's, a [path]");
+  EXPECT_EQ(std::get<AttemptFinished>(events->at(6)).message.error, "no room: \t\\ \x01 end");
+}
+
+TEST(EventCodec, AnEmptyBatchIsAnEmptyList) {
+  EXPECT_EQ(EncodeEvents({}), "[]");
+  const Result<std::vector<Event>> events = DecodeEvents("[]");
+  ASSERT_TRUE(events.ok());
+  EXPECT_TRUE(events->empty());
+}
+
+TEST(EventCodec, KeepsTheBitsOfEveryNumber) {
+  using Limits = std::numeric_limits<double>;
+  std::vector<double> numbers = {0.0,           -0.0,          0.1,
+                                 1.0,           1e300,         Limits::denorm_min(),
+                                 Limits::max(), Limits::min(), -Limits::infinity(),
+                                 3e-310,        123456789.0,   Limits::infinity()};
+  KeyedRandom random(1, "codec");
+  while (numbers.size() < 2000) {
+    const double number = std::bit_cast<double>(random.NextU64());
+    if (!std::isnan(number)) numbers.push_back(number);
+  }
+  std::vector<Event> events(1, ReportArrived());
+  Metrics& written = std::get<ReportArrived>(events[0]).message.report.metrics;
+  for (const double number : numbers) written.emplace_back("m", number);
+  const Result<std::vector<Event>> back = DecodeEvents(EncodeEvents(events));
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  const Metrics& read = std::get<ReportArrived>(back->at(0)).message.report.metrics;
+  ASSERT_EQ(read.size(), numbers.size());
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    EXPECT_EQ(std::bit_cast<uint64_t>(read[i].second), std::bit_cast<uint64_t>(numbers[i]))
+        << numbers[i];
+  }
+}
+
+TEST(EventCodec, KeepsNaN) {
+  std::vector<Event> events(1, ReportArrived());
+  std::get<ReportArrived>(events[0]).message.report.metrics = {{"m", std::nan("")}};
+  const Result<std::vector<Event>> back = DecodeEvents(EncodeEvents(events));
+  ASSERT_TRUE(back.ok());
+  EXPECT_TRUE(std::isnan(std::get<ReportArrived>(back->at(0)).message.report.metrics[0].second));
+}
+
+TEST(EventCodec, RefusesWhatIsNotAJournalStep) {
+  for (const char* text : {"",
+                           "{}",
+                           "[",
+                           "[1]",
+                           "[[]]",
+                           "[[1]]",
+                           R"([["x"]])",
+                           R"([["d",1]])",
+                           R"([["s"]])",
+                           R"([["s","1"]])",
+                           R"([["s",1.0]])",
+                           R"([["g",1,2]])",
+                           R"([["g",1,true]])",
+                           R"([["e",1,2,3,4,"exploded",""]])",
+                           R"([["e",1,2,3,4,"lost"]])",
+                           R"([["r",1,2,3,4,5,6,0,["a"]]])",
+                           R"([["r",1,2,3,4,5,6,0,[1,2.0]]])",
+                           R"([["r",1,2,3,4,5,6,0,["a","b"]]])",
+                           R"([["r",1,2,3,4,5,6,0,[],"/p",1]])",
+                           R"([["r",1,2,3,4,5,6,0,[],"/p",1,"c",1]])",
+                           R"([["j",1,"n","a",1,1,[1]]])",
+                           R"([["j",1,"n","a",1,1,[[1,"x"]]]])",
+                           R"([["d"]] )"
+                           "x"}) {
+    const Result<std::vector<Event>> events = DecodeEvents(text);
+    ASSERT_FALSE(events.ok()) << text;
+    EXPECT_EQ(events.status().code(), StatusCode::kDataLoss) << text;
+  }
+}
+
+TEST(EventCodec, DamagedTextIsRefusedOrReadAsOtherEventsButNeverHarms) {
+  const std::string good = EncodeEvents(OneOfEach());
+  KeyedRandom random(2, "mutation");
+  int refused_count = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    std::string text = good;
+    const uint64_t change_count = 1 + random.NextBelow(3);
+    for (uint64_t i = 0; i < change_count; ++i) {
+      const size_t at = random.NextBelow(text.size());
+      switch (random.NextBelow(3)) {
+        case 0:
+          text[at] = static_cast<char>(random.NextBelow(256));
+          break;
+        case 1:
+          text.erase(at, 1 + random.NextBelow(8));
+          break;
+        default:
+          text.insert(at, 1, "[]\",0-9.e\\u"[random.NextBelow(11)]);
+      }
+    }
+    const Result<std::vector<Event>> events = DecodeEvents(text);
+    if (!events.ok()) {
+      ++refused_count;
+    } else {  // What was understood can be written and read again.
+      ASSERT_TRUE(DecodeEvents(EncodeEvents(*events)).ok()) << text;
+    }
+  }
+  EXPECT_GT(refused_count, 10'000);
+}
+
+}  // namespace
+}  // namespace tune

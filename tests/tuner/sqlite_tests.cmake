@@ -1,0 +1,5 @@
+# The store over SQLite and what looks at its databases.
+tune_test(event_codec_test
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/event_codec_test.cc DEPS tune_events tune_core)
+tune_test(sqlite_store_test
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/sqlite_store_test.cc DEPS tune_sqlite)
