@@ -1,0 +1,190 @@
+// What a person gets wrong: one clear line with place and remedy, exit status 2, nothing half-made.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/e2e/program.h"
+
+namespace tune {
+namespace {
+
+using testing::ProgramResult;
+using testing::RunTune;
+using testing::TestFolder;
+
+constexpr char kGood[] =
+    "trainable: {curve: {value: \"x + t\"}}\nmetric: loss\nmode: min\nsamples: 2\nspace: {x: "
+    "{uniform: [0, 1]}}\n";
+
+struct BadSpec {
+  const char* name;
+  std::string text;
+  std::vector<std::string> says;  // All of these stand in the one line.
+};
+
+void PrintTo(const BadSpec& spec, std::ostream* out) { *out << spec.name; }
+
+std::string Curve(const std::string& rest) {
+  return "trainable: {curve: {value: \"1 + t\"}}\nmetric: loss\nmode: min\n" + rest;
+}
+std::string Food(const std::string& space, const std::string& metric = "val_accuracy") {
+  return "trainable: food11\nmetric: " + metric + "\nmode: max\nspace: {" + space + "}\n";
+}
+
+class BadSpecs : public ::testing::TestWithParam<BadSpec> {};
+
+TEST_P(BadSpecs, IsOneLineWithItsPlaceAndNothingIsMade) {
+  TestFolder folder;
+  const std::string space = folder.Write("space.yaml", GetParam().text);
+  const ProgramResult result = RunTune(folder, {"run", space});
+  EXPECT_EQ(result.exit_status, 2) << result.err;
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+  for (const std::string& words : GetParam().says) {
+    EXPECT_NE(result.err.find(words), std::string::npos)
+        << "expected '" << words << "' in: " << result.err;
+  }
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(folder.Names(), std::vector<std::string>{"space.yaml"});
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, BadSpecs,
+    ::testing::Values(
+        BadSpec{"yaml_syntax", "metric: [loss\nmode: min\n", {"space.yaml:"}},
+        BadSpec{"unknown_key", Curve("sampels: 4\n"), {"space.yaml:4:1", "sampels", "samples"}},
+        BadSpec{"unknown_nested_key",
+                Curve("scheduler: {asha: {max_tt: 4}}\n"),
+                {":4:", "max_tt", "max_t"}},
+        BadSpec{"unknown_scheduler", Curve("scheduler: {ashaa: {max_t: 4}}\n"), {"ashaa", "asha"}},
+        BadSpec{"unknown_domain", Curve("space: {x: {unifrom: [0, 1]}}\n"), {"unifrom", "uniform"}},
+        BadSpec{"duplicate_key", Curve("samples: 4\nsamples: 5\n"), {":5:", "samples"}},
+        BadSpec{"wrong_type", Curve("samples: many\n"), {":4:10", "samples", "many"}},
+        BadSpec{"missing_metric", "trainable: {curve: {value: \"1\"}}\nmode: min\n", {"metric"}},
+        BadSpec{"wrong_mode",
+                "trainable: {curve: {value: \"1\"}}\nmetric: loss\nmode: maximise\n",
+                {"max", "min"}},
+        BadSpec{"lo_not_below_hi", Curve("space: {x: {uniform: [1, 1]}}\n"), {":4:", "x", "1"}},
+        BadSpec{"empty_choice", Curve("space: {x: {choice: []}}\n"), {":4:", "choice"}},
+        BadSpec{"log_at_zero", Curve("space: {x: {loguniform: [0, 1]}}\n"), {":4:", "loguniform"}},
+        BadSpec{"not_a_multiple_of_q",
+                Curve("space: {x: {quniform: [0, 1, 0.3]}}\n"),
+                {":4:", "quniform"}},
+        BadSpec{"grace_above_max",
+                Curve("scheduler: {asha: {max_t: 4, grace_period: 5}}\n"),
+                {"grace_period", "max_t"}},
+        BadSpec{"reduction_below_two",
+                Curve("scheduler: {asha: {reduction_factor: 1}}\n"),
+                {"reduction_factor"}},
+        BadSpec{"no_samples", Curve("samples: 0\n"), {"samples"}},
+        BadSpec{"not_there_yet",
+                Curve("constraints: [\"x < 1\"]\n"),
+                {"constraints", "not supported yet"}},
+        BadSpec{"grid_of_a_continuous_domain",
+                Curve("search: {algorithm: grid}\nspace: {x: {uniform: [0, 1]}}\n"),
+                {"grid", "x"}},
+        BadSpec{"more_gpu_than_there_is",
+                Curve("resources: {gpu: 3}\n"),
+                {"gpu: 3", "0 GPUs", "--gpus"}},
+        BadSpec{"bad_fraction", Curve("resources: {gpu: 1.5}\n"), {"gpu", "1.5"}},
+        BadSpec{"curve_uses_an_unknown_name",
+                "trainable: {curve: {value: \"xx + t\"}}\nmetric: loss\nmode: min\nspace: {x: "
+                "{uniform: [0, 1]}}\n",
+                {"xx"}},
+        BadSpec{"metric_never_reported",
+                Food("data: synthetic", "val_acuracy"),
+                {"val_acuracy", "val_accuracy"}},
+        BadSpec{"unknown_parameter", Food("data: synthetic, lrr: 0.1"), {"lrr", "lr"}},
+        BadSpec{"parameter_out_of_range",
+                Food("data: synthetic, batch_size: {choice: [0]}"),
+                {"batch_size"}},
+        BadSpec{"data_folder_missing", Food("data: no/such/folder"), {"no/such/folder"}}),
+    [](const ::testing::TestParamInfo<BadSpec>& info) { return std::string(info.param.name); });
+
+TEST(BadInput, AMissingFileIsNamed) {
+  TestFolder folder;
+  const ProgramResult result = RunTune(folder, {"run", "nothing.yaml"});
+  EXPECT_EQ(result.exit_status, 2);
+  EXPECT_NE(result.err.find("nothing.yaml"), std::string::npos) << result.err;
+  EXPECT_TRUE(folder.Names().empty());
+}
+
+TEST(BadInput, AnUnknownOptionOrCommandIsTwo) {
+  TestFolder folder;
+  EXPECT_EQ(RunTune(folder, {"run"}).exit_status, 2);
+  EXPECT_EQ(RunTune(folder, {"rnu", "space.yaml"}).exit_status, 2);
+  EXPECT_EQ(RunTune(folder, {"run", "space.yaml", "--sample", "4"}).exit_status, 2);
+  EXPECT_EQ(RunTune(folder, {}).exit_status, 2);
+}
+
+TEST(BadInput, ADatabaseThatIsNotOursIsLeftAsItIs) {
+  TestFolder folder;
+  const std::string space = folder.Write("space.yaml", kGood);
+  const std::string text =
+      "this is a letter, not a database; it is longer than a header of a hundred bytes, as "
+      "letters usually are, and nobody wants to lose it\n";
+  folder.Write("tune.db", text);
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"run", space}, {"resume"}, {"results"}, {"status"}, {"list"}}) {
+    const ProgramResult result = RunTune(folder, arguments);
+    EXPECT_NE(result.exit_status, 0) << arguments[0];
+    EXPECT_NE(result.err.find("tune.db"), std::string::npos) << arguments[0] << ": " << result.err;
+  }
+  std::ifstream in(folder / "tune.db");
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), text);
+  EXPECT_EQ(folder.Names(), (std::vector<std::string>{"space.yaml", "tune.db"}));
+}
+
+TEST(BadInput, AFolderThatIsMissingForTheDatabaseIsNamed) {
+  TestFolder folder;
+  const std::string space = folder.Write("space.yaml", kGood);
+  const ProgramResult result = RunTune(folder, {"run", space, "--db", "no/such/tune.db"});
+  EXPECT_EQ(result.exit_status, 2) << result.err;
+  EXPECT_NE(result.err.find("no/such"), std::string::npos) << result.err;
+}
+
+TEST(BadInput, ResumeWithNothingToResumeIsTwoAndTouchesNothing) {
+  TestFolder folder;
+  const ProgramResult result = RunTune(folder, {"resume"});
+  EXPECT_EQ(result.exit_status, 2);
+  EXPECT_NE(result.err.find("nothing to resume"), std::string::npos) << result.err;
+  EXPECT_TRUE(folder.Names().empty());
+}
+
+TEST(BadInput, AnAddressBeyondLoopbackIsRefused) {
+  TestFolder folder;
+  const std::string space = folder.Write("space.yaml", kGood);
+  EXPECT_EQ(RunTune(folder, {"run", space, "--listen", "0.0.0.0:0"}).exit_status, 2);
+  EXPECT_EQ(folder.Names(), std::vector<std::string>{"space.yaml"});
+  EXPECT_EQ(RunTune(folder, {"worker", "--connect", "192.0.2.1:7000"}).exit_status, 2);
+}
+
+TEST(BadInput, ADryRunStartsAndWritesNothing) {
+  TestFolder folder;
+  const ProgramResult result =
+      RunTune(folder, {"run", folder.Write("space.yaml", kGood), "--dry-run"});
+  EXPECT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_EQ(folder.Names(), std::vector<std::string>{"space.yaml"});
+}
+
+TEST(BadInput, AQueryThatWritesIsRefused) {
+  TestFolder folder;
+  ASSERT_EQ(RunTune(folder, {"run", folder.Write("space.yaml", kGood)}).exit_status, 0);
+  const ProgramResult result = RunTune(folder, {"results", "--sql", "delete from reports"});
+  EXPECT_EQ(result.exit_status, 2) << result.err;
+  EXPECT_NE(RunTune(folder, {"results", "--sql", "select nonsense from trials"}).exit_status, 0);
+}
+
+TEST(BadInput, AnEmptyOrBrokenDataFolderIsNamedBeforeTheStart) {
+  TestFolder folder;
+  std::filesystem::create_directory(folder / "photos");
+  const std::string space = folder.Write("space.yaml",
+                                         "trainable: food11\nmetric: val_accuracy\nmode: "
+                                         "max\nspace: {data: photos, image_size: 32}\n");
+  const ProgramResult result = RunTune(folder, {"run", space});
+  EXPECT_EQ(result.exit_status, 2) << result.err;
+  EXPECT_NE(result.err.find("photos"), std::string::npos) << result.err;
+  EXPECT_EQ(folder.Names(), (std::vector<std::string>{"photos", "space.yaml"}));
+}
+
+}  // namespace
+}  // namespace tune

@@ -1,0 +1,184 @@
+// Runs our programs as a user would: real processes, real files in a folder of the test's own.
+// Waiting is for something: a line of output, or the end.
+#pragma once
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/check.h"
+
+namespace tune::testing {
+
+// A fresh folder, removed at the end.
+class TestFolder {
+ public:
+  TestFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "tune_e2e_XXXXXX").string();
+    TUNE_CHECK(mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  ~TestFolder() {
+    std::error_code error;
+    std::filesystem::permissions(path_, std::filesystem::perms::owner_all, error);
+    std::filesystem::remove_all(path_, error);
+  }
+  const std::string& path() const { return path_; }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+  // Writes a file and returns its path.
+  std::string Write(const std::string& name, const std::string& text) const {
+    std::ofstream(path_ + "/" + name) << text;
+    return path_ + "/" + name;
+  }
+  // Names in the folder, sorted.
+  std::vector<std::string> Names() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+      names.push_back(entry.path().filename().string());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+ private:
+  std::string path_;
+};
+
+inline std::string BinDir() {
+  const char* const dir = std::getenv("TUNE_BIN_DIR");
+  return dir != nullptr ? dir : "build/release/bin";
+}
+
+struct ProgramResult {
+  int exit_status = 0;  // 128 + signal when killed.
+  std::string out;
+  std::string err;
+};
+
+// A running program. Standard error is read line by line while it runs; standard output goes to a
+// file.
+class Program {
+ public:
+  Program(const TestFolder& folder, const std::string& name,
+          const std::vector<std::string>& arguments) {
+    static int count = 0;
+    out_path_ = folder / (".out" + std::to_string(++count));
+    int err_pipe[2];
+    TUNE_CHECK(pipe(err_pipe) == 0);
+    pid_ = fork();
+    TUNE_CHECK(pid_ >= 0);
+    if (pid_ == 0) {
+      setpgid(0, 0);
+      TUNE_CHECK(chdir(folder.path().c_str()) == 0);
+      dup2(err_pipe[1], STDERR_FILENO);
+      TUNE_CHECK(freopen(out_path_.c_str(), "w", stdout) != nullptr);
+      TUNE_CHECK(freopen("/dev/null", "r", stdin) != nullptr);
+      close(err_pipe[0]);
+      close(err_pipe[1]);
+      const std::string program = BinDir() + "/" + name;
+      std::vector<char*> argv = {const_cast<char*>(program.c_str())};
+      for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
+      argv.push_back(nullptr);
+      execv(program.c_str(), argv.data());
+      _exit(126);
+    }
+    close(err_pipe[1]);
+    err_ = fdopen(err_pipe[0], "r");
+  }
+  ~Program() {
+    if (!has_ended_) {
+      kill(-pid_, SIGKILL);
+      waitpid(pid_, nullptr, 0);
+    }
+    if (err_ != nullptr) fclose(err_);
+  }
+
+  pid_t pid() const { return pid_; }
+
+  // Reads standard error until a line for which `wanted` holds; false when it ends first.
+  bool WaitForLine(const std::function<bool(const std::string&)>& wanted) {
+    for (std::string line; ReadLine(line);) {
+      if (wanted(line)) return true;
+    }
+    return false;
+  }
+  bool WaitForText(const std::string& text) {
+    return WaitForLine(
+        [&](const std::string& line) { return line.find(text) != std::string::npos; });
+  }
+
+  void Signal(int signal) { kill(pid_, signal); }
+
+  // Reads to the end and waits. Standard error's end also means that no descendant holds it any
+  // more.
+  ProgramResult Wait() {
+    for (std::string line; ReadLine(line);) {
+    }
+    int status = 0;
+    TUNE_CHECK(waitpid(pid_, &status, 0) == pid_);
+    has_ended_ = true;
+    ProgramResult result;
+    result.exit_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    result.err = err_text_;
+    std::ifstream out(out_path_);
+    result.out.assign(std::istreambuf_iterator<char>(out), std::istreambuf_iterator<char>());
+    std::filesystem::remove(out_path_);
+    return result;
+  }
+
+ private:
+  bool ReadLine(std::string& line) {
+    char* buffer = nullptr;
+    size_t capacity = 0;
+    const ssize_t length = getline(&buffer, &capacity, err_);
+    if (length >= 0) {
+      line.assign(buffer, static_cast<size_t>(length));
+      err_text_ += line;
+    }
+    free(buffer);
+    return length >= 0;
+  }
+
+  pid_t pid_;
+  FILE* err_ = nullptr;
+  std::string err_text_;
+  std::string out_path_;
+  bool has_ended_ = false;
+};
+
+inline ProgramResult RunProgram(const TestFolder& folder, const std::string& name,
+                                const std::vector<std::string>& arguments) {
+  return Program(folder, name, arguments).Wait();
+}
+inline ProgramResult RunTune(const TestFolder& folder, const std::vector<std::string>& arguments) {
+  return RunProgram(folder, "tune", arguments);
+}
+
+// Answers of a query, one string a row, columns joined by '|', through Debian's sqlite3.
+inline std::vector<std::string> Query(const TestFolder& folder, const std::string& sql,
+                                      const std::string& db = "tune.db") {
+  const std::string command = "sqlite3 -readonly '" + (folder / db) + "' \"" + sql + "\"";
+  FILE* const pipe = popen(command.c_str(), "r");
+  TUNE_CHECK(pipe != nullptr);
+  std::vector<std::string> rows;
+  char line[65536];
+  while (fgets(line, sizeof line, pipe) != nullptr) {
+    std::string row = line;
+    if (!row.empty() && row.back() == '\n') row.pop_back();
+    rows.push_back(row);
+  }
+  TUNE_CHECK(pclose(pipe) == 0);
+  return rows;
+}
+
+}  // namespace tune::testing

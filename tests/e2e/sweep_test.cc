@@ -1,0 +1,269 @@
+// Whole sweeps with the real programs: tune, its local worker, trial processes, gRPC, SQLite.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/e2e/program.h"
+
+namespace tune {
+namespace {
+
+using testing::Program;
+using testing::ProgramResult;
+using testing::Query;
+using testing::RunTune;
+using testing::TestFolder;
+
+// A curve that falls with t and is best near x = 0.3; `more` goes into the trainable, `rest` to the
+// end.
+std::string CurveSpace(const std::string& more = "", const std::string& rest = "") {
+  return "trainable:\n  curve:\n    value: \"(x - 0.3)^2 + exp(-0.2 * t)\"\n    iterations: 9\n" +
+         more + "metric: loss\nmode: min\nsamples: 16\nseed: 11\nspace: {x: {uniform: [0, 1]}}\n" +
+         rest;
+}
+constexpr char kAsha[] = "scheduler: {asha: {max_t: 9, grace_period: 1, reduction_factor: 3}}\n";
+
+// What a sweep's answer consists of.
+std::vector<std::string> FinalTable(const TestFolder& folder) {
+  return Query(folder,
+               "select number, status, stop_reason, config, iterations, best_value, "
+               "best_iteration, last_value "
+               "from trials order by number");
+}
+
+TEST(Sweep, RunsToItsEndAndEverythingIsInTheDatabase) {
+  TestFolder folder;
+  const std::string space = folder.Write("space.yaml", CurveSpace("", kAsha));
+  const ProgramResult result = RunTune(folder, {"run", space, "--cpus", "4"});
+  ASSERT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_NE(result.out.find("best"), std::string::npos) << result.out;
+  EXPECT_EQ(Query(folder, "select count(*) from trials where status = 'TERMINATED'"),
+            std::vector<std::string>{"16"});
+  EXPECT_EQ(Query(folder, "select name, metric, mode, status, seed, samples from experiments"),
+            std::vector<std::string>{"space|loss|min|FINISHED|11|16"});
+  EXPECT_EQ(
+      Query(folder, "select count(*) from params where name = 'x' and typeof(value) = 'real'"),
+      std::vector<std::string>{"16"});
+  // Each report was decided once, and someone was stopped early.
+  EXPECT_EQ(
+      Query(folder, "select (select count(*) from reports) = (select count(*) from decisions)"),
+      std::vector<std::string>{"1"});
+  EXPECT_NE(Query(folder, "select count(*) from trials where stop_reason = 'scheduler'"),
+            std::vector<std::string>{"0"});
+  EXPECT_EQ(
+      Query(folder, "select count(*) from attempts where outcome not in ('completed', 'stopped')"),
+      std::vector<std::string>{"0"});
+  // The lock is gone with the tuner.
+  EXPECT_FALSE(std::filesystem::exists(folder / "tune.db.lock"));
+}
+
+TEST(Sweep, ASeedIsARunWhateverTheNumberOfWorkers) {
+  TestFolder one;
+  TestFolder many;
+  ASSERT_EQ(RunTune(one, {"run", one.Write("space.yaml", CurveSpace()), "--cpus", "1"}).exit_status,
+            0);
+  ASSERT_EQ(
+      RunTune(many, {"run", many.Write("space.yaml", CurveSpace()), "--cpus", "8"}).exit_status, 0);
+  EXPECT_EQ(FinalTable(one), FinalTable(many));
+}
+
+TEST(Sweep, ATrialProcessThatDiesIsRetriedFromItsLastIteration) {
+  TestFolder folder;
+  const std::string space =
+      folder.Write("space.yaml", CurveSpace("    crash: 0.1\n", "failure: {max_failures: 50}\n"));
+  const ProgramResult result = RunTune(folder, {"run", space, "--cpus", "4"});
+  ASSERT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_EQ(
+      Query(folder, "select count(*) from trials where status = 'TERMINATED' and iterations = 9"),
+      std::vector<std::string>{"16"});
+  EXPECT_NE(Query(folder, "select count(*) from attempts where outcome = 'crashed'"),
+            std::vector<std::string>{"0"});
+  EXPECT_NE(Query(folder, "select count(*) from attempts where from_iteration > 0"),
+            std::vector<std::string>{"0"});
+  EXPECT_EQ(Query(folder,
+                  "select count(*) from (select 1 from reports group by trial, iteration having "
+                  "count(*) > 1)"),
+            std::vector<std::string>{"0"});
+}
+
+TEST(Sweep, ATrialThatKeepsDyingIsAnErrorAndTheOthersGoOn) {
+  TestFolder folder;
+  const std::string space =
+      folder.Write("space.yaml", CurveSpace("    crash: 0.5\n", "failure: {max_failures: 1}\n"));
+  const ProgramResult result = RunTune(folder, {"run", space, "--cpus", "4"});
+  EXPECT_EQ(result.exit_status, 3) << result.err;
+  EXPECT_EQ(Query(folder, "select status from experiments"), std::vector<std::string>{"FINISHED"});
+  EXPECT_EQ(Query(folder, "select count(*) from trials where status = 'ERROR' and attempts <> 2"),
+            std::vector<std::string>{"0"});
+}
+
+TEST(Sweep, TheDatabaseAnswersWhileTheSweepRuns) {
+  TestFolder folder;
+  const std::string space = folder.Write("space.yaml", CurveSpace("    seconds: 0.02\n"));
+  Program tune(folder, "tune", {"run", space, "--cpus", "2"});
+  ASSERT_TRUE(tune.WaitForText("trial 1"));
+  EXPECT_EQ(Query(folder, "select status from experiments"), std::vector<std::string>{"RUNNING"});
+  EXPECT_FALSE(Query(folder,
+                     "select number, status, stop_reason, iterations, best_value from trials order "
+                     "by best_value desc")
+                   .empty());
+  const ProgramResult status = RunTune(folder, {"status"});
+  EXPECT_EQ(status.exit_status, 0) << status.err;
+  EXPECT_NE(status.out.find("RUNNING"), std::string::npos) << status.out;
+  EXPECT_EQ(tune.Wait().exit_status, 0);
+}
+
+TEST(Sweep, CtrlCStopsCleanlyAndResumeEndsWithTheSameAnswer) {
+  TestFolder undisturbed;
+  const std::string text =
+      CurveSpace("    seconds: 0.01\n", std::string(kAsha) + "limits: {max_concurrent: 1}\n");
+  ASSERT_EQ(RunTune(undisturbed, {"run", undisturbed.Write("space.yaml", text)}).exit_status, 0);
+
+  TestFolder folder;
+  Program tune(folder, "tune", {"run", folder.Write("space.yaml", text)});
+  ASSERT_TRUE(tune.WaitForText("trial 2"));
+  tune.Signal(SIGINT);
+  const ProgramResult interrupted = tune.Wait();
+  EXPECT_EQ(interrupted.exit_status, 130) << interrupted.err;
+  EXPECT_NE((interrupted.err + interrupted.out).find("tune resume"), std::string::npos)
+      << interrupted.err;
+  EXPECT_EQ(Query(folder, "select status from experiments"),
+            std::vector<std::string>{"INTERRUPTED"});
+  EXPECT_EQ(Query(folder, "select count(*) from trials where status = 'RUNNING'"),
+            std::vector<std::string>{"0"});
+
+  const ProgramResult resumed = RunTune(folder, {"resume"});
+  EXPECT_EQ(resumed.exit_status, 0) << resumed.err;
+  EXPECT_EQ(FinalTable(folder), FinalTable(undisturbed));
+}
+
+TEST(Sweep, AfterKillMinusNineNothingIsLeftAndResumeEndsWithTheSameAnswer) {
+  TestFolder undisturbed;
+  const std::string text =
+      CurveSpace("    seconds: 0.01\n", std::string(kAsha) + "limits: {max_concurrent: 1}\n");
+  ASSERT_EQ(RunTune(undisturbed, {"run", undisturbed.Write("space.yaml", text)}).exit_status, 0);
+
+  TestFolder folder;
+  const std::string space = folder.Write("space.yaml", text);
+  for (int life = 0; life < 4; ++life) {
+    Program tune(
+        folder, "tune",
+        life == 0 ? std::vector<std::string>{"run", space} : std::vector<std::string>{"resume"});
+    tune.WaitForText("trial " + std::to_string(3 * life + 1));
+    tune.Signal(SIGKILL);
+    // Standard error is inherited by the worker: its end is theirs too.
+    EXPECT_EQ(tune.Wait().exit_status, 128 + SIGKILL);
+  }
+  EXPECT_EQ(RunTune(folder, {"resume"}).exit_status, 0);
+  EXPECT_EQ(FinalTable(folder), FinalTable(undisturbed));
+  EXPECT_EQ(Query(folder, "select count(*) from attempts where outcome = 'running'"),
+            std::vector<std::string>{"0"});
+}
+
+TEST(Sweep, ResumeOfAFinishedSweepDoesNothingAndMoreSamplesExtendIt) {
+  TestFolder folder;
+  const std::string space = folder.Write("space.yaml", CurveSpace("", kAsha));
+  ASSERT_EQ(RunTune(folder, {"run", space, "--samples", "4"}).exit_status, 0);
+  EXPECT_EQ(RunTune(folder, {"resume"}).exit_status, 0);
+  EXPECT_EQ(Query(folder, "select count(*) from trials"), std::vector<std::string>{"4"});
+  const ProgramResult extended = RunTune(folder, {"resume", "--samples", "9"});
+  EXPECT_EQ(extended.exit_status, 0) << extended.err;
+  EXPECT_EQ(Query(folder, "select count(*), samples from trials, experiments"),
+            std::vector<std::string>{"9|9"});
+}
+
+TEST(Sweep, AWorkerJoinsOnLoopback) {
+  TestFolder folder;
+  const std::string space = folder.Write("space.yaml", CurveSpace());
+  Program tune(folder, "tune", {"run", space, "--cpus", "0", "--listen", "127.0.0.1:0"});
+  std::string address;
+  ASSERT_TRUE(tune.WaitForLine([&](const std::string& line) {
+    const size_t at = line.find("--connect ");
+    if (at == std::string::npos) return false;
+    address = line.substr(at + 10, line.find_first_of(" \n", at + 10) - at - 10);
+    return true;
+  }));
+  Program worker(folder, "tune",
+                 {"worker", "--connect", address, "--cpus", "2", "--name", "other"});
+  EXPECT_EQ(tune.Wait().exit_status, 0);
+  EXPECT_EQ(worker.Wait().exit_status, 0);
+  EXPECT_EQ(
+      Query(folder, "select count(distinct worker) from attempts where outcome = 'completed'"),
+      std::vector<std::string>{"1"});
+}
+
+TEST(Sweep, FractionsOfALogicalGpuBoundWhatRunsAtATime) {
+  TestFolder folder;
+  const std::string space = folder.Write(
+      "space.yaml", CurveSpace("    seconds: 0.005\n", "resources: {cpu: 1, gpu: 0.5}\n"));
+  const ProgramResult result = RunTune(folder, {"run", space, "--cpus", "8", "--gpus", "1"});
+  ASSERT_EQ(result.exit_status, 0) << result.err;
+  // At no attempt's start were more than two running, itself included.
+  EXPECT_EQ(
+      Query(folder,
+            "select count(*) from attempts a where 2 < (select count(*) from attempts b where "
+            "b.started_at <= a.started_at and b.finished_at > a.started_at)"),
+      std::vector<std::string>{"0"});
+}
+
+TEST(Sweep, ASecondTunerOnTheSameDatabaseIsRefusedByName) {
+  TestFolder folder;
+  const std::string space = folder.Write("space.yaml", CurveSpace("    seconds: 0.02\n"));
+  Program tune(folder, "tune", {"run", space, "--cpus", "1"});
+  ASSERT_TRUE(tune.WaitForText("trial 0"));
+  const ProgramResult second = RunTune(folder, {"resume"});
+  EXPECT_EQ(second.exit_status, 1);
+  EXPECT_NE(second.err.find(std::to_string(tune.pid())), std::string::npos) << second.err;
+  tune.Signal(SIGTERM);
+  EXPECT_EQ(tune.Wait().exit_status, 143);
+}
+
+TEST(Sweep, GridTriesEachPointOnce) {
+  TestFolder folder;
+  const std::string space =
+      folder.Write("grid.yaml",
+                   "trainable: {curve: {value: \"x + y\"}}\nmetric: loss\nmode: min\nsamples: "
+                   "100\nsearch: {algorithm: grid}\n"
+                   "space: {x: {choice: [1, 2, 3]}, y: {randint: [0, 2]}}\n");
+  const ProgramResult result = RunTune(folder, {"run", space});
+  ASSERT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_EQ(Query(folder, "select count(*), count(distinct config) from trials"),
+            std::vector<std::string>{"6|6"});
+}
+
+TEST(Sweep, TheClassifierTrainsItsTrialsAndTheBestOneCanBeExported) {
+  TestFolder folder;
+  const std::string space =
+      folder.Write("food.yaml",
+                   "trainable: food11\nmetric: val_accuracy\nmode: max\nsamples: 4\nseed: 3\n"
+                   "space:\n  data: synthetic\n  width_mult: 0.35\n  image_size: 32\n"
+                   "  lr: {loguniform: [0.0003, 0.01]}\n  batch_size: {choice: [16, 32]}\n"
+                   "  total_epochs: 4\n"
+                   "scheduler: {asha: {max_t: 4, reduction_factor: 2}}\n");
+  const ProgramResult result = RunTune(folder, {"run", space});
+  ASSERT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_EQ(Query(folder, "select count(*) from trials where status = 'TERMINATED'"),
+            std::vector<std::string>{"4"});
+  EXPECT_EQ(
+      Query(folder,
+            "select count(*) from reports where json_extract(metrics, '$.train_loss') is null or "
+            "json_extract(metrics, '$.val_loss') is null or json_extract(metrics, "
+            "'$.images_per_second') is null"),
+      std::vector<std::string>{"0"});
+  for (const std::string& path :
+       Query(folder, "select path from checkpoints where state = 'durable'")) {
+    EXPECT_TRUE(std::filesystem::exists(path)) << path;
+  }
+  for (const std::string& path :
+       Query(folder, "select path from checkpoints where state = 'removed'")) {
+    EXPECT_FALSE(std::filesystem::exists(path)) << path;
+  }
+  const ProgramResult exported = RunTune(folder, {"best", "--export", "model"});
+  ASSERT_EQ(exported.exit_status, 0) << exported.err;
+  const ProgramResult evaluated = testing::RunProgram(
+      folder, "food11", {"evaluate", "--data", "synthetic", "--weights", "model"});
+  EXPECT_EQ(evaluated.exit_status, 0) << evaluated.err;
+}
+
+}  // namespace
+}  // namespace tune
