@@ -9,6 +9,7 @@
 #include "core/json.h"
 #include "core/posix/real_clock.h"
 #include "search/searcher.h"
+#include "trial_runner/loopback_address.h"
 #include "trial_runner/trainable_catalog.h"
 #include "tuner/cli/sweep.h"
 #include "tuner/recovery.h"
@@ -48,6 +49,11 @@ Status CheckConfigurations(const ExperimentSpec& spec, uint64_t seed, const std:
     }
   }
   return OkStatus();
+}
+
+Status CheckListen(const std::string& listen) {
+  if (listen.empty()) return OkStatus();
+  return ParseLoopbackAddress(listen).status().At("--listen");
 }
 
 std::string HostName() {
@@ -100,6 +106,7 @@ int RunCommand(const RunOptions& options) {
   surroundings.cpus = options.cpus.value_or(AvailableCpus());
   surroundings.gpus = options.gpus;
   surroundings.listen = options.listen;
+  if (const Status s = CheckListen(options.listen); !s.ok()) return Complain(s);
   if (const Status s = CheckFeasible(spec.resources, surroundings); !s.ok()) return Complain(s);
   if (const Status s = CheckConfigurations(spec, seed, options.data_dir); !s.ok())
     return Complain(s);
@@ -160,6 +167,7 @@ Result<StoredExperiment> FindToResume(const ResumeOptions& options, Store& store
 }  // namespace
 
 int ResumeCommand(const ResumeOptions& options) {
+  if (const Status s = CheckListen(options.listen); !s.ok()) return Complain(s);
   if (access(options.db_path.c_str(), F_OK) != 0) {
     return Complain(InvalidArgument("nothing to resume: there is no database " + options.db_path));
   }
