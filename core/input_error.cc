@@ -14,6 +14,14 @@ Status InvalidAt(const Place& place, std::string_view message) {
   return InvalidArgument(PlacePrefix(place) + std::string(message));
 }
 
+Status InFile(std::string_view file, const Status& status) {
+  const std::string& message = status.message();
+  if (status.ok() || message.starts_with("--set ")) return status;
+  const bool has_place = !message.empty() && message[0] >= '0' && message[0] <= '9' &&
+                         message.find(':') == message.find_first_not_of("0123456789");
+  return Status(status.code(), std::string(file) + (has_place ? ":" : ": ") + message);
+}
+
 std::string Shown(const Value& value) {
   constexpr size_t kShownMax = 60;
   if (value.is_string()) {

@@ -21,6 +21,10 @@ std::string PlacePrefix(const Place& place);
 // InvalidArgument with the place's prefix.
 Status InvalidAt(const Place& place, std::string_view message);
 
+// The same failure with the file before its place: "space.yaml:3:12: ...", "space.yaml: ..." where
+// it has none. One that came from a `--set` stays as it is: no file is to blame.
+Status InFile(std::string_view file, const Status& status);
+
 // What was read, for a message: "'abc'", "0.5", "true", "null", "a list", "a map". Long strings are
 // cut.
 std::string Shown(const Value& value);

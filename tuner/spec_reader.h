@@ -1,4 +1,4 @@
-// space.yaml to ExperimentSpec. The only file of the project that knows YAML.
+// space.yaml to ExperimentSpec; the project's only door to YAML (yaml_reader.cc).
 #pragma once
 
 #include <string>
@@ -12,7 +12,8 @@
 namespace tune {
 
 // YAML 1.2 core schema to a Value with places: 1e-6 is a number, `yes` is a string, duplicate keys,
-// anchors beyond limits and several documents are errors. Errors: "line:column: what".
+// anchors beyond limits and several documents are errors. Errors: "line:column: what", the column in
+// bytes.
 Result<Value> ParseYaml(std::string_view text);
 
 // Applies `--set scheduler.asha.max_t=10`: a dotted path, a YAML value. Missing maps on the way are
@@ -28,6 +29,7 @@ Result<ExperimentSpec> InterpretSpec(const Value& document, std::string_view fil
 
 // ParseYaml, the overrides, InterpretSpec; the name defaults to the file's stem.
 Result<ExperimentSpec> ReadSpecFile(const std::string& path,
-                                    const std::vector<std::string>& overrides);
+                                    const std::vector<std::string>& overrides,
+                                    bool require_trainable = true);
 
 }  // namespace tune

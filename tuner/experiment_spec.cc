@@ -1,0 +1,432 @@
+// What each key of a space file means (product.md section 2), and what it may be.
+#include "tuner/experiment_spec.h"
+
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <span>
+
+#include "core/expression.h"
+#include "core/input_error.h"
+#include "core/nearest_name.h"
+#include "schedulers/trial_scheduler.h"
+#include "search/searcher.h"
+#include "search/space.h"
+#include "trial_runner/trainable_catalog.h"
+#include "tuner/spec_reader.h"
+
+namespace tune {
+namespace {
+
+using Names = std::span<const std::string_view>;
+
+constexpr std::array<std::string_view, 14> kKeys = {
+    "name",   "trainable", "metric",    "mode", "samples", "seed",    "space",
+    "search", "scheduler", "resources", "stop", "limits",  "failure", "checkpoint"};
+constexpr std::array<std::string_view, 5> kResourceKeys = {"cpu", "gpu", "gpu_memory", "memory",
+                                                           "workers"};
+constexpr std::array<std::string_view, 6> kLimitKeys = {
+    "max_concurrent", "sweep_time", "trial_time", "no_progress", "failed_trials", "unplaceable"};
+
+// A map of the file with what its keys are called in messages.
+class Section {
+ public:
+  // `value` is null for a section that is not there.
+  static Result<Section> Open(const Value* value, std::string_view name) {
+    if (value == nullptr || value->is_null()) return Section(nullptr, name);
+    if (!value->is_map()) {
+      return InvalidAt(value->place,
+                       std::string(name) + ": read " + Shown(*value) + ", expected a map");
+    }
+    return Section(value, name);
+  }
+
+  // `later`: keys that are promised and not there yet.
+  Status CheckKeys(Names known, Names later) const {
+    if (map_ == nullptr) return OkStatus();
+    for (const MapEntry& entry : map_->AsMap()) {
+      bool is_known = false;
+      for (const std::string_view name : known) is_known = is_known || entry.key == name;
+      for (const std::string_view name : later) {
+        if (entry.key == name) {
+          return InvalidAt(entry.key_place, "'" + Path(entry.key) + "' is not supported yet");
+        }
+      }
+      if (!is_known) {
+        return InvalidAt(entry.key_place,
+                         "unknown key '" + Path(entry.key) + "'" + DidYouMean(entry.key, known));
+      }
+    }
+    return OkStatus();
+  }
+
+  // The value of a key; null where it is absent or says null.
+  const Value* Find(std::string_view key) const {
+    const Value* const value = map_ == nullptr ? nullptr : map_->Find(key);
+    return value == nullptr || value->is_null() ? nullptr : value;
+  }
+
+  Status Expected(const Value& value, std::string_view key, std::string_view what) const {
+    return InvalidAt(value.place,
+                     Path(key) + ": read " + Shown(value) + ", expected " + std::string(what));
+  }
+
+  // Each leaves `out` as it is where the key is absent.
+  Status ReadInt(std::string_view key, int64_t min, int64_t max, std::string_view what,
+                 int64_t& out) const {
+    const Value* const value = Find(key);
+    if (value == nullptr) return OkStatus();
+    if (!value->is_int() || value->AsInt() < min || value->AsInt() > max) {
+      return Expected(*value, key, what);
+    }
+    out = value->AsInt();
+    return OkStatus();
+  }
+
+  template <typename T>  // Duration or std::optional<Duration>.
+  Status ReadDuration(std::string_view key, T& out) const {
+    const Value* const value = Find(key);
+    if (value == nullptr) return OkStatus();
+    Duration duration;
+    TUNE_RETURN_IF_ERROR(ToDuration(*value, key, duration));
+    out = duration;
+    return OkStatus();
+  }
+
+  Status ToDuration(const Value& value, std::string_view key, Duration& out) const {
+    constexpr std::string_view kWhat = "a duration above 0 such as 90s, 10m, 2h or 1d";
+    if (!value.is_string() && !value.is_number()) return Expected(value, key, kWhat);
+    const Result<Duration> duration =
+        ParseDuration(value.is_string() ? value.AsString() : Shown(value));
+    if (!duration.ok() || duration->us <= 0) return Expected(value, key, kWhat);
+    out = *duration;
+    return OkStatus();
+  }
+
+  Status ReadBytes(std::string_view key, int64_t& out) const {
+    const Value* const value = Find(key);
+    if (value == nullptr) return OkStatus();
+    const bool is_text = value->is_string() || value->is_int();
+    const Result<int64_t> bytes =
+        is_text ? ParseBytes(value->is_string() ? value->AsString() : Shown(*value))
+                : Result<int64_t>(InvalidArgument(""));
+    if (!bytes.ok() || *bytes <= 0) {
+      return Expected(*value, key, "a size such as 512MiB, 4GiB or 20GB");
+    }
+    out = *bytes;
+    return OkStatus();
+  }
+
+  // A number with at most three decimals as thousandths, not negative.
+  Status ReadMilli(std::string_view key, std::string_view what, int64_t& out) const {
+    constexpr double kWholeMax = 1e6;
+    const Value* const value = Find(key);
+    if (value == nullptr) return OkStatus();
+    const double number = value->is_number() ? value->AsDouble() : -1;
+    const double milli = std::round(number * kWholeMilli);
+    if (!(number >= 0 && number <= kWholeMax) || std::fabs(number * kWholeMilli - milli) > 1e-6) {
+      return Expected(*value, key, what);
+    }
+    out = static_cast<int64_t>(milli);
+    return OkStatus();
+  }
+
+ private:
+  Section(const Value* map, std::string_view name) : map_(map), name_(name) {}
+
+  std::string Path(std::string_view key) const {
+    return name_.empty() ? std::string(key) : name_ + "." + std::string(key);
+  }
+
+  const Value* map_;
+  std::string name_;
+};
+
+Status CheckTree(const Value& value, int depth) {
+  if (depth > limits::kJsonDepthMax) {
+    return InvalidAt(value.place,
+                     "nested deeper than " + std::to_string(limits::kJsonDepthMax) + " levels");
+  }
+  if (value.is_double() && !std::isfinite(value.AsDouble())) {
+    return InvalidAt(value.place, "read " + Shown(value) + ", expected a finite number");
+  }
+  if (value.is_list()) {
+    for (const Value& item : value.AsList()) TUNE_RETURN_IF_ERROR(CheckTree(item, depth + 1));
+  } else if (value.is_map()) {
+    for (const MapEntry& entry : value.AsMap()) {
+      TUNE_RETURN_IF_ERROR(CheckTree(entry.value, depth + 1));
+    }
+  }
+  return OkStatus();
+}
+
+Status MissingKey(const Value& document, std::string_view key, std::string_view example) {
+  return InvalidAt(document.place, "'" + std::string(key) + "' is missing; write for example " +
+                                       std::string(example));
+}
+
+Status ReadName(const Section& root, std::string_view file, ExperimentSpec& spec) {
+  const Value* const name = root.Find("name");
+  if (name == nullptr) {
+    spec.name = std::filesystem::path(file).stem().string().substr(0, limits::kNameBytesMax);
+    if (spec.name.empty()) spec.name = "sweep";
+    spec.document.Set("name", spec.name);
+    return OkStatus();
+  }
+  if (!name->is_string()) return root.Expected(*name, "name", "a string (a number needs quotes)");
+  spec.name = name->AsString();
+  bool is_plain = !spec.name.empty() && spec.name.size() <= limits::kNameBytesMax;
+  for (const char c : spec.name) {
+    is_plain = is_plain && static_cast<unsigned char>(c) >= 0x20 && c != '/' && c != 0x7f;
+  }
+  if (is_plain) return OkStatus();
+  return root.Expected(
+      *name, "name",
+      "1 to " + std::to_string(limits::kNameBytesMax) + " characters on one line, without '/'");
+}
+
+Status ReadMetric(const Section& root, ExperimentSpec& spec) {
+  const Value* const metric = root.Find("metric");
+  if (metric == nullptr) return MissingKey(spec.document, "metric", "metric: val_accuracy");
+  if (metric->is_list()) {
+    return InvalidAt(metric->place, "'metric' as a list (several objectives) is not supported yet");
+  }
+  if (!metric->is_string() || metric->AsString().empty() ||
+      metric->AsString().size() > limits::kNameBytesMax) {
+    return root.Expected(*metric, "metric", "the name of a reported value");
+  }
+  spec.metric = metric->AsString();
+  const Result<Expression> expression = Expression::Parse(spec.metric);
+  if (expression.ok() && !(expression->variables().size() == 1 &&
+                           spec.metric.find_first_of(" \t\n+-*/^<>=()") == std::string::npos)) {
+    return InvalidAt(metric->place, "'metric' as an expression (read " + Shown(*metric) +
+                                        ") is not supported yet; name one reported value");
+  }
+  return OkStatus();
+}
+
+Status ReadMode(const Section& root, ExperimentSpec& spec) {
+  const Value* const mode = root.Find("mode");
+  if (mode == nullptr) return MissingKey(spec.document, "mode", "mode: max, or mode: min");
+  if (mode->is_list()) {
+    return InvalidAt(mode->place, "'mode' as a list (several objectives) is not supported yet");
+  }
+  if (*mode != Value("max") && *mode != Value("min")) {
+    return root.Expected(*mode, "mode", "max or min");
+  }
+  spec.mode = *mode == Value("max") ? Mode::kMax : Mode::kMin;
+  return OkStatus();
+}
+
+bool IsGrid(const Value& search) {
+  const Value* const algorithm = search.is_map() ? search.Find("algorithm") : nullptr;
+  return algorithm != nullptr && *algorithm == Value("grid");
+}
+
+Status ReadSamplesAndSeed(const Section& root, ExperimentSpec& spec) {
+  // A grid ends by itself, so that one without `samples` is meant whole.
+  if (IsGrid(spec.search)) spec.samples = -1;
+  const std::string what =
+      "an integer from 1 to " + std::to_string(limits::kSamplesMax) + ", or -1 for no limit";
+  TUNE_RETURN_IF_ERROR(root.ReadInt("samples", -1, limits::kSamplesMax, what, spec.samples));
+  if (spec.samples == 0) return root.Expected(*root.Find("samples"), "samples", what);
+  int64_t seed = -1;
+  TUNE_RETURN_IF_ERROR(
+      root.ReadInt("seed", 0, INT64_MAX, "an integer of 0 or more, below 2^63", seed));
+  if (seed >= 0) spec.seed = static_cast<uint64_t>(seed);
+  return OkStatus();
+}
+
+Status ReadResources(const Section& root, ResourceRequest& out) {
+  TUNE_ASSIGN_OR_RETURN(const Section section, Section::Open(root.Find("resources"), "resources"));
+  TUNE_RETURN_IF_ERROR(section.CheckKeys(kResourceKeys, {}));
+  constexpr std::string_view kGpu =
+      "a share of one GPU in thousandths such as 0.5, or a whole number of them";
+  TUNE_RETURN_IF_ERROR(
+      section.ReadMilli("cpu", "a number of 0 or more with at most three decimals", out.cpu_milli));
+  TUNE_RETURN_IF_ERROR(section.ReadMilli("gpu", kGpu, out.gpu_milli));
+  if (out.gpu_milli > kWholeMilli && out.gpu_milli % kWholeMilli != 0) {
+    return section.Expected(*section.Find("gpu"), "gpu", kGpu);
+  }
+  if (out.cpu_milli == 0 && out.gpu_milli == 0) {
+    return InvalidAt(root.Find("resources")->place,
+                     "resources: cpu and gpu are both 0; a trial needs a share of something");
+  }
+  TUNE_RETURN_IF_ERROR(section.ReadBytes("gpu_memory", out.gpu_memory_bytes));
+  TUNE_RETURN_IF_ERROR(section.ReadBytes("memory", out.memory_bytes));
+  if (out.memory_bytes != 0) {
+    return InvalidAt(section.Find("memory")->place, "'resources.memory' is not supported yet");
+  }
+  TUNE_RETURN_IF_ERROR(section.ReadInt("workers", 1, limits::kConcurrencyMax,
+                                       "an integer of 1 or more", out.workers));
+  if (out.workers != 1) {
+    return InvalidAt(section.Find("workers")->place,
+                     "'resources.workers' above 1 is not supported yet");
+  }
+  return OkStatus();
+}
+
+// {max: v} ends at or above v, {min: v} at or below; a plain number is for the sweep's own metric.
+Status ReadStopCondition(const MapEntry& entry, const ExperimentSpec& spec,
+                         std::vector<StopCondition>& out) {
+  const std::string label = "stop." + entry.key + ": read " + Shown(entry.value);
+  if (entry.value.is_number()) {
+    if (entry.key != spec.metric) {
+      return InvalidAt(entry.value.place, label + ", expected {max: " + Shown(entry.value) +
+                                              "} or {min: " + Shown(entry.value) +
+                                              "}; a plain number is for the sweep's metric, '" +
+                                              spec.metric + "'");
+    }
+    out.push_back({entry.key, entry.value.AsDouble(), spec.mode == Mode::kMax});
+    return OkStatus();
+  }
+  if (!entry.value.is_map() || entry.value.AsMap().empty()) {
+    return InvalidAt(entry.value.place, label + ", expected a number, {max: v} or {min: v}");
+  }
+  for (const MapEntry& bound : entry.value.AsMap()) {
+    if (bound.key != "max" && bound.key != "min") {
+      return InvalidAt(bound.key_place, "unknown key 'stop." + entry.key + "." + bound.key +
+                                            "'; expected max or min");
+    }
+    if (!bound.value.is_number()) {
+      return InvalidAt(bound.value.place, "stop." + entry.key + "." + bound.key + ": read " +
+                                              Shown(bound.value) + ", expected a number");
+    }
+    out.push_back({entry.key, bound.value.AsDouble(), bound.key == "max"});
+  }
+  return OkStatus();
+}
+
+Status ReadStop(const Section& root, const std::vector<std::string>& reported,
+                ExperimentSpec& spec) {
+  const Value* const stop = root.Find("stop");
+  TUNE_ASSIGN_OR_RETURN(const Section section, Section::Open(stop, "stop"));
+  if (stop == nullptr) return OkStatus();
+  for (const MapEntry& entry : stop->AsMap()) {
+    if (entry.key == "training_iteration") {
+      int64_t iterations = 0;
+      TUNE_RETURN_IF_ERROR(
+          section.ReadInt(entry.key, 1, INT64_MAX, "an integer of 1 or more", iterations));
+      if (iterations == 0) return section.Expected(entry.value, entry.key, "an integer");
+      spec.stop.push_back({entry.key, static_cast<double>(iterations), true});
+    } else if (entry.key == "time_total") {
+      Duration duration;
+      TUNE_RETURN_IF_ERROR(section.ToDuration(entry.value, entry.key, duration));
+      spec.stop.push_back({entry.key, duration.seconds(), true});
+    } else {
+      std::vector<std::string_view> known(reported.begin(), reported.end());
+      bool is_known = known.empty();
+      for (const std::string_view name : known) is_known = is_known || name == entry.key;
+      known.insert(known.end(), {"training_iteration", "time_total"});
+      if (!is_known) {
+        return InvalidAt(entry.key_place, "stop: '" + entry.key + "' is never reported" +
+                                              DidYouMean(entry.key, known));
+      }
+      TUNE_RETURN_IF_ERROR(ReadStopCondition(entry, spec, spec.stop));
+    }
+  }
+  return OkStatus();
+}
+
+Status ReadLimits(const Section& root, SweepLimits& out) {
+  TUNE_ASSIGN_OR_RETURN(const Section section, Section::Open(root.Find("limits"), "limits"));
+  TUNE_RETURN_IF_ERROR(section.CheckKeys(kLimitKeys, {}));
+  TUNE_RETURN_IF_ERROR(section.ReadInt(
+      "max_concurrent", 1, limits::kConcurrencyMax,
+      "an integer from 1 to " + std::to_string(limits::kConcurrencyMax), out.max_concurrent));
+  TUNE_RETURN_IF_ERROR(section.ReadDuration("sweep_time", out.sweep_time));
+  TUNE_RETURN_IF_ERROR(section.ReadDuration("trial_time", out.trial_time));
+  TUNE_RETURN_IF_ERROR(section.ReadDuration("no_progress", out.no_progress));
+  TUNE_RETURN_IF_ERROR(section.ReadDuration("unplaceable", out.unplaceable));
+  int64_t failed_trials = 0;
+  TUNE_RETURN_IF_ERROR(section.ReadInt("failed_trials", 1, limits::kSamplesMax,
+                                       "an integer of 1 or more", failed_trials));
+  if (failed_trials > 0) out.failed_trials = failed_trials;
+  return OkStatus();
+}
+
+Status ReadFailure(const Section& root, int64_t& max_failures) {
+  constexpr std::array<std::string_view, 1> kFailureKeys = {"max_failures"};
+  constexpr std::array<std::string_view, 9> kLater = {
+      "backoff", "crashed", "killed",    "out_of_memory", "device_out_of_memory",
+      "hung",    "lost",    "preempted", "bad_config"};
+  TUNE_ASSIGN_OR_RETURN(const Section section, Section::Open(root.Find("failure"), "failure"));
+  TUNE_RETURN_IF_ERROR(section.CheckKeys(kFailureKeys, kLater));
+  return section.ReadInt("max_failures", -1, 1'000'000,
+                         "an integer of 0 or more, or -1 for no limit", max_failures);
+}
+
+Status ReadCheckpoint(const Section& root, CheckpointPolicy& out) {
+  constexpr std::array<std::string_view, 3> kCheckpointKeys = {"every", "keep", "keep_best"};
+  constexpr std::array<std::string_view, 2> kLater = {"disk_budget", "storage"};
+  TUNE_ASSIGN_OR_RETURN(const Section section,
+                        Section::Open(root.Find("checkpoint"), "checkpoint"));
+  TUNE_RETURN_IF_ERROR(section.CheckKeys(kCheckpointKeys, kLater));
+  constexpr int64_t kMax = 1'000'000;
+  TUNE_RETURN_IF_ERROR(section.ReadInt("every", 1, kMax, "an integer of 1 or more", out.every));
+  TUNE_RETURN_IF_ERROR(section.ReadInt("keep", 1, kMax, "an integer of 1 or more", out.keep));
+  return section.ReadInt("keep_best", 0, kMax, "an integer of 0 or more", out.keep_best);
+}
+
+// What other rooms check: the space, the search, the scheduler and the trainable. `reported` gets
+// the metrics that the trainable can report, none where there is no trainable.
+Status CheckParts(const ExperimentSpec& spec, bool require_trainable,
+                  std::vector<std::string>& reported) {
+  TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SearchSpace::Parse(spec.space));
+  TUNE_RETURN_IF_ERROR(MakeSearcher(spec.search, space, spec.samples, 0).status());
+  TUNE_RETURN_IF_ERROR(MakeScheduler(spec.scheduler, spec.mode, 0).status());
+  if (spec.trainable.is_null()) {
+    return require_trainable ? MissingKey(spec.document, "trainable", "trainable: food11")
+                             : OkStatus();
+  }
+  std::vector<std::string> names;
+  for (const SpaceParameter& parameter : space.parameters()) names.push_back(parameter.name);
+  TUNE_ASSIGN_OR_RETURN(const TrainableInfo info,
+                        DescribeTrainable(spec.trainable, spec.metric, names));
+  reported = info.metrics;
+  return OkStatus();
+}
+
+Status Interpret(std::string_view file, bool require_trainable, ExperimentSpec& spec) {
+  constexpr std::array<std::string_view, 3> kLater = {"points", "from", "constraints"};
+  if (spec.document.is_null()) return InvalidArgument("no keys are there; expected a space file");
+  if (!spec.document.is_map()) {
+    return InvalidAt(spec.document.place, "read " + Shown(spec.document) +
+                                              ", expected a map with the keys of a space file");
+  }
+  TUNE_RETURN_IF_ERROR(CheckTree(spec.document, 0));
+  TUNE_ASSIGN_OR_RETURN(const Section root, Section::Open(&spec.document, ""));
+  TUNE_RETURN_IF_ERROR(root.CheckKeys(kKeys, kLater));
+  const auto copy = [&](std::string_view key, Value& out) {
+    if (const Value* const value = root.Find(key)) out = *value;
+  };
+  copy("trainable", spec.trainable);
+  copy("space", spec.space);
+  copy("search", spec.search);
+  copy("scheduler", spec.scheduler);
+  TUNE_RETURN_IF_ERROR(ReadMetric(root, spec));
+  TUNE_RETURN_IF_ERROR(ReadMode(root, spec));
+  TUNE_RETURN_IF_ERROR(ReadSamplesAndSeed(root, spec));
+  std::vector<std::string> reported;
+  TUNE_RETURN_IF_ERROR(CheckParts(spec, require_trainable, reported));
+  TUNE_RETURN_IF_ERROR(ReadResources(root, spec.resources));
+  TUNE_RETURN_IF_ERROR(ReadStop(root, reported, spec));
+  TUNE_RETURN_IF_ERROR(ReadLimits(root, spec.limits));
+  TUNE_RETURN_IF_ERROR(ReadFailure(root, spec.max_failures));
+  TUNE_RETURN_IF_ERROR(ReadCheckpoint(root, spec.checkpoint));
+  return ReadName(root, file, spec);
+}
+
+}  // namespace
+
+Result<ExperimentSpec> InterpretSpec(const Value& document, std::string_view file,
+                                     std::string_view base_dir, bool require_trainable) {
+  ExperimentSpec spec;
+  spec.document = document;
+  spec.base_dir = std::string(base_dir);
+  const Status status = Interpret(file, require_trainable, spec);
+  if (!status.ok()) return InFile(file, status);
+  return spec;
+}
+
+}  // namespace tune

@@ -1,0 +1,9 @@
+# What a space file says.
+find_package(yaml-cpp REQUIRED)
+tune_library(tune_spec
+  SOURCES
+    experiment_spec.cc
+    spec_reader.cc
+    yaml_reader.cc
+  DEPS tune_core tune_search tune_schedulers tune_trainables)
+target_link_libraries(tune_spec PRIVATE yaml-cpp)

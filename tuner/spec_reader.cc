@@ -1,0 +1,131 @@
+#include "tuner/spec_reader.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "core/input_error.h"
+
+namespace tune {
+namespace {
+
+namespace fs = std::filesystem;
+
+void SetPlaces(const Place& place, Value& value) {
+  value.place = place;
+  if (value.is_list()) {
+    for (Value& item : value.AsList()) SetPlaces(place, item);
+  } else if (value.is_map()) {
+    for (MapEntry& entry : value.AsMap()) {
+      entry.key_place = place;
+      SetPlaces(place, entry.value);
+    }
+  }
+}
+
+std::string_view PathOf(std::string_view assignment) {
+  return assignment.substr(0, assignment.find('='));
+}
+
+Status Apply(std::string_view assignment, const Place& place, Value& document) {
+  const size_t equals = assignment.find('=');
+  const std::string label = "--set " + std::string(assignment.substr(0, equals)) + ": ";
+  if (equals == std::string_view::npos || equals == 0) {
+    return InvalidArgument("--set: read '" + std::string(assignment) +
+                           "', expected PATH=VALUE such as scheduler.asha.max_t=10");
+  }
+  Result<Value> value = ParseYaml(assignment.substr(equals + 1));
+  if (!value.ok()) return InvalidArgument(label + value.status().message());
+  SetPlaces(place, *value);
+
+  Value* map = &document;
+  std::string_view rest = assignment.substr(0, equals);
+  for (;;) {
+    const size_t dot = rest.find('.');
+    const std::string_view key = rest.substr(0, dot);
+    if (key.empty()) return InvalidArgument(label + "a name in the path is empty");
+    if (map->is_null()) {
+      *map = Value::MakeMap();
+      map->place = place;
+    }
+    if (!map->is_map()) {
+      return InvalidArgument(label + "what stands before '" + std::string(key) + "' is " +
+                             Shown(*map) + ", not a map");
+    }
+    const bool is_last = dot == std::string_view::npos;
+    if (is_last || map->Find(key) == nullptr) {
+      map->Set(key, is_last ? *std::move(value) : Value());
+      for (MapEntry& entry : map->AsMap()) {
+        if (entry.key == key) entry.key_place = place;
+      }
+    }
+    if (is_last) return OkStatus();
+    map = map->Find(key);
+    rest.remove_prefix(dot + 1);
+  }
+}
+
+Result<std::string> ReadText(const std::string& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found) {
+    return InvalidArgument(path + ": there is no such file");
+  }
+  if (status.type() == fs::file_type::directory) {
+    return InvalidArgument(path + ": is a folder; expected a file such as space.yaml");
+  }
+  errno = 0;
+  std::ifstream in(path, std::ios::binary);
+  if (!in) {
+    return InvalidArgument(path + ": cannot be read: " + std::strerror(errno != 0 ? errno : EIO));
+  }
+  std::string text(limits::kSpecBytesMax + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (in.bad()) return InvalidArgument(path + ": cannot be read");
+  text.resize(static_cast<size_t>(in.gcount()));
+  if (text.empty()) return InvalidArgument(path + ": is empty; expected a space file");
+  return text;
+}
+
+// "--set 2: ..." to "--set space.lr: ...": a person knows the second override by its path.
+Status NameOverride(const Status& status, const std::vector<std::string>& overrides) {
+  constexpr std::string_view kMark = "--set ";
+  const std::string& message = status.message();
+  const size_t colon = message.find(": ");
+  if (!message.starts_with(kMark) || colon == std::string::npos) return status;
+  const std::string number = message.substr(kMark.size(), colon - kMark.size());
+  for (size_t i = 0; i < overrides.size(); ++i) {
+    if (number == std::to_string(i + 1)) {
+      return Status(status.code(),
+                    std::string(kMark) + std::string(PathOf(overrides[i])) + message.substr(colon));
+    }
+  }
+  return status;
+}
+
+}  // namespace
+
+Status ApplyOverride(std::string_view assignment, Value& document) {
+  return Apply(assignment, OverridePlace(1), document);
+}
+
+Result<ExperimentSpec> ReadSpecFile(const std::string& path,
+                                    const std::vector<std::string>& overrides,
+                                    bool require_trainable) {
+  TUNE_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
+  Result<Value> document = ParseYaml(text);
+  if (!document.ok()) return InFile(path, document.status());
+  for (size_t i = 0; i < overrides.size(); ++i) {
+    TUNE_RETURN_IF_ERROR(Apply(overrides[i], OverridePlace(static_cast<int>(i) + 1), *document));
+  }
+  std::error_code error;
+  const fs::path absolute = fs::absolute(path, error);
+  if (error) return InvalidArgument(path + ": " + error.message());
+  Result<ExperimentSpec> spec = InterpretSpec(
+      *document, path, absolute.parent_path().lexically_normal().string(), require_trainable);
+  if (!spec.ok()) return NameOverride(spec.status(), overrides);
+  return spec;
+}
+
+}  // namespace tune
