@@ -1,8 +1,10 @@
-// What a tuner and a worker say to each other, as plain structs. The wire form is proto/tune/v1; wire/codec translates.
+// What a tuner and a worker say to each other, as plain structs. The wire form is proto/tune/v1;
+// wire/codec translates.
 //
-// A worker connects, says Hello, and gets a Welcome. Then the tuner sends attempts to run and answers to reports; the
-// worker sends reports and ends. Both directions are ordered. Every message about an attempt carries its lease epoch:
-// one with an epoch that is not the trial's present one is from the dead and has no effect.
+// A worker connects, says Hello, and gets a Welcome. Then the tuner sends attempts to run and
+// answers to reports; the worker sends reports and ends. Both directions are ordered. Every message
+// about an attempt carries its lease epoch: one with an epoch that is not the trial's present one
+// is from the dead and has no effect.
 #pragma once
 
 #include <cstdint>
@@ -27,16 +29,16 @@ struct AttemptRef {
 
 // A checkpoint that is durable on disk when it is told of.
 struct CheckpointRef {
-  std::string path;       // Absolute folder.
+  std::string path;  // Absolute folder.
   int64_t bytes = 0;
-  std::string checksum;   // Hexadecimal, over its manifest.
+  std::string checksum;  // Hexadecimal, over its manifest.
   friend bool operator==(const CheckpointRef&, const CheckpointRef&) = default;
 };
 
 struct Report {
   int64_t iteration = 0;  // training_iteration, from 1, rising within an attempt.
   Metrics metrics;
-  bool final = false;     // The trainable's last one: the trial completes with it.
+  bool final = false;  // The trainable's last one: the trial completes with it.
   bool has_checkpoint = false;
   CheckpointRef checkpoint;  // Of this iteration; meaningful if has_checkpoint.
 };
@@ -70,7 +72,8 @@ struct Hello {
 
 struct AttemptReport {
   AttemptRef ref;
-  int64_t sequence = 0;  // From 1 within the attempt; a message that comes twice carries the same one.
+  int64_t sequence =
+      0;  // From 1 within the attempt; a message that comes twice carries the same one.
   Report report;
 };
 
@@ -91,10 +94,10 @@ using FromWorker = std::variant<Hello, AttemptReport, AttemptEnded, Heartbeat, G
 
 struct Welcome {
   WorkerId worker;
-  std::string experiment;    // Its name.
-  std::string metric;        // The sweep's metric: a curve reports it.
-  std::string trainable;     // JSON of the spec's `trainable`.
-  std::string base_dir;      // The space file's folder.
+  std::string experiment;  // Its name.
+  std::string metric;      // The sweep's metric: a curve reports it.
+  std::string trainable;   // JSON of the spec's `trainable`.
+  std::string base_dir;    // The space file's folder.
   uint64_t seed = 0;
   int64_t heartbeat_ms = 0;
   int64_t lease_ms = 0;
@@ -104,12 +107,14 @@ struct Refused {
   std::string reason;  // One line; the worker prints it and ends with status 2.
 };
 
-// Run an attempt. With `ahead` false it begins at once on `slices`. With `ahead` true it waits in the worker's queue: when
-// any attempt on this worker ends, the queue's head takes over that attempt's CPUs and slices at once. The tuner, which
-// sees the same ends in the same order, keeps the same books. The two can cross on the way: an attempt may have ended,
-// with an empty queue, while a lease ahead was under way to the worker. `ends_seen` settles it: it is the number of
-// AttemptEnded messages of this connection that the tuner had seen when it sent this. What was left idle by an end
-// beyond that number is still the queue's to take, oldest first; what an earlier end left idle is the tuner's again.
+// Run an attempt. With `ahead` false it begins at once on `slices`. With `ahead` true it waits in
+// the worker's queue: when any attempt on this worker ends, the queue's head takes over that
+// attempt's CPUs and slices at once. The tuner, which sees the same ends in the same order, keeps
+// the same books. The two can cross on the way: an attempt may have ended, with an empty queue,
+// while a lease ahead was under way to the worker. `ends_seen` settles it: it is the number of
+// AttemptEnded messages of this connection that the tuner had seen when it sent this. What was left
+// idle by an end beyond that number is still the queue's to take, oldest first; what an earlier end
+// left idle is the tuner's again.
 struct StartAttempt {
   AttemptRef ref;
   bool ahead = false;
@@ -119,8 +124,9 @@ struct StartAttempt {
   std::string config;           // JSON, nested, constants too.
   int64_t from_iteration = 0;   // Iterations that the checkpoint has behind it; 0: from the start.
   std::string checkpoint_path;  // Empty: from the start.
-  std::string artifact_dir;     // Absolute; <db stem>.artifacts/<experiment>/<trial number>, made when needed.
-  int64_t checkpoint_every = 1; // Reports.
+  std::string
+      artifact_dir;  // Absolute; <db stem>.artifacts/<experiment>/<trial number>, made when needed.
+  int64_t checkpoint_every = 1;  // Reports.
 };
 
 enum class ReportAnswer { kContinue, kStop, kRefused };
@@ -132,8 +138,9 @@ struct AnswerReport {
   ReportAnswer answer = ReportAnswer::kContinue;
 };
 
-// End an attempt without waiting for a report: SIGTERM, then SIGKILL to its process group after the grace time. One that
-// waits in the queue is dropped. The worker answers with AttemptEnded{kPreempted}.
+// End an attempt without waiting for a report: SIGTERM, then SIGKILL to its process group after the
+// grace time. One that waits in the queue is dropped. The worker answers with
+// AttemptEnded{kPreempted}.
 struct KillAttempt {
   AttemptRef ref;
 };

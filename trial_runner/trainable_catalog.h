@@ -1,5 +1,6 @@
-// What each trainable is: which metrics it can report, which parameters it takes, and which program runs it. The tuner
-// checks a sweep against it before anything starts; the worker looks up the program.
+// What each trainable is: which metrics it can report, which parameters it takes, and which program
+// runs it. The tuner checks a sweep against it before anything starts; the worker looks up the
+// program.
 //
 // Thread rule: pure functions.
 #pragma once
@@ -15,21 +16,25 @@ namespace tune {
 
 struct TrainableInfo {
   std::string kind;     // "food11" or "curve".
-  std::string program;  // Of the trial process, in the folder of our programs: "tune_trial_food11", "tune_trial".
+  std::string program;  // Of the trial process, in the folder of our programs: "tune_trial_food11",
+                        // "tune_trial".
   std::vector<std::string> metrics;  // All that it can report.
 };
 
-// Checks the spec's `trainable` value ("food11", {curve: {...}}; {command: ...} is refused by name until it is there) and
-// that it reports `metric`. `parameters`: the space's flat names; one the trainable does not know is an error (nearest
-// named), as is a name missing that a curve's expression uses. Errors carry the "line:column: " of the trainable's value.
+// Checks the spec's `trainable` value ("food11", {curve: {...}}; {command: ...} is refused by name
+// until it is there) and that it reports `metric`. `parameters`: the space's flat names; one the
+// trainable does not know is an error (nearest named), as is a name missing that a curve's
+// expression uses. Errors carry the "line:column: " of the trainable's value.
 Result<TrainableInfo> DescribeTrainable(const Value& trainable, const std::string& metric,
                                         const std::vector<std::string>& parameters);
 
-// Whether a concrete configuration can run: types and ranges of each parameter, one clear line naming it.
+// Whether a concrete configuration can run: types and ranges of each parameter, one clear line
+// naming it.
 Status CheckConfiguration(const Value& trainable, const Configuration& configuration);
 
-// Data and files that the trainable needs, looked at before the start: the data folder's layout, weights files.
-// `base_dir`: relative paths are relative to it. `environment_data_dir`: FOOD11_DATA_DIR or empty.
+// Data and files that the trainable needs, looked at before the start: the data folder's layout,
+// weights files. `base_dir`: relative paths are relative to it. `environment_data_dir`:
+// FOOD11_DATA_DIR or empty.
 Status CheckInputs(const Value& trainable, const Configuration& configuration,
                    const std::string& base_dir, const std::string& environment_data_dir);
 

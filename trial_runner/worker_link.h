@@ -1,5 +1,5 @@
-// The seam between the tuner and its workers, as the tuner sees it. The real one is grpc/worker_gateway; the simulator's
-// is a queue through the real codec.
+// The seam between the tuner and its workers, as the tuner sees it. The real one is
+// grpc/worker_gateway; the simulator's is a queue through the real codec.
 #pragma once
 
 #include <span>
@@ -12,7 +12,8 @@
 
 namespace tune {
 
-// What arrived, stamped with the worker (a connection) it came from. A connection that breaks is the last thing heard of it.
+// What arrived, stamped with the worker (a connection) it came from. A connection that breaks is
+// the last thing heard of it.
 struct WorkerDisconnected {};
 struct Incoming {
   WorkerId worker;
@@ -20,13 +21,13 @@ struct Incoming {
   std::variant<FromWorker, WorkerDisconnected> message;
 };
 
-// Thread rule: Send and Close may be called from the tuner's thread only; incoming messages are pushed by the adapter's
-// threads into the queue that it was made with.
+// Thread rule: Send and Close may be called from the tuner's thread only; incoming messages are
+// pushed by the adapter's threads into the queue that it was made with.
 class WorkerLink {
  public:
   virtual ~WorkerLink() = default;
-  // Queues for sending, in order; coalesced into as few wire messages as possible. Unknown workers are ignored: a
-  // disconnect is on its way.
+  // Queues for sending, in order; coalesced into as few wire messages as possible. Unknown workers
+  // are ignored: a disconnect is on its way.
   virtual void Send(WorkerId worker, std::vector<ToWorker> messages) = 0;
   virtual void Close(WorkerId worker) = 0;
 };

@@ -107,7 +107,10 @@ class TunerChannel::Stream final
       return InvalidArgument(tuner + " refused a message: " + status.error_message());
     }
     if (!has_heard_) {
-      return Unavailable("cannot connect to " + tuner + ": " + status.error_message());
+      const bool is_refused =
+          status.error_message().find("Connection refused") != std::string::npos;
+      return Unavailable("cannot connect to " + tuner + ": " +
+                         (is_refused ? "nobody listens there" : status.error_message()));
     }
     return Unavailable("the connection to " + tuner + " broke: " + status.error_message());
   }

@@ -1,0 +1,188 @@
+#include "trial_runner/curve.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include "core/check.h"
+#include "core/input_error.h"
+#include "core/json.h"
+#include "core/nearest_name.h"
+#include "core/random.h"
+
+namespace tune {
+namespace {
+
+constexpr std::string_view kIteration = "t";
+constexpr std::array<std::string_view, 6> kOptions = {"value", "iterations", "seconds",
+                                                      "noise", "crash",      "hang"};
+constexpr int64_t kIterationsMax = 1'000'000'000;
+
+// A number or an expression.
+Result<Expression> ReadExpression(std::string_view name, const Value& value) {
+  if (!value.is_string() && !value.is_number()) {
+    return InvalidAt(value.place, "curve." + std::string(name) + ": read " + Shown(value) +
+                                      ", expected an expression over the parameters and t");
+  }
+  const Result<Expression> parsed =
+      Expression::Parse(value.is_string() ? value.AsString() : ToJson(value));
+  if (!parsed.ok()) {
+    return InvalidAt(value.place, "curve." + std::string(name) + ": " + parsed.status().message());
+  }
+  return parsed;
+}
+
+Status ReadNumberIn(const Value& options, std::string_view name, double hi, const char* expected,
+                    double& out) {
+  const Value* const value = options.Find(name);
+  if (value == nullptr) return OkStatus();
+  if (!value->is_number() || !(value->AsDouble() >= 0 && value->AsDouble() <= hi)) {
+    return InvalidAt(value->place, "curve." + std::string(name) + ": read " + Shown(*value) +
+                                       ", expected " + expected);
+  }
+  out = value->AsDouble();
+  return OkStatus();
+}
+
+// "optimizer/lr" in a nested map.
+const Value* FindNested(const Value& config, std::string_view flat_name) {
+  const Value* at = &config;
+  while (true) {
+    if (!at->is_map()) return nullptr;
+    const size_t slash = flat_name.find('/');
+    at = at->Find(flat_name.substr(0, slash));
+    if (at == nullptr || slash == std::string_view::npos) return at;
+    flat_name.remove_prefix(slash + 1);
+  }
+}
+
+// Deterministic for the life of the attempt: the same attempt, run again, does the same.
+bool Happens(double probability, uint64_t seed, std::string_view what, int64_t trial,
+             int64_t attempt, int64_t iteration) {
+  if (probability <= 0) return false;
+  KeyedRandom random(seed, "curve/" + std::string(what) + "/" + std::to_string(attempt),
+                     static_cast<uint64_t>(trial), static_cast<uint64_t>(iteration));
+  return random.NextDouble() < probability;
+}
+
+}  // namespace
+
+Result<Curve> Curve::Parse(const Value& options) {
+  if (!options.is_map()) {
+    return InvalidAt(options.place,
+                     "curve: read " + Shown(options) + ", expected a map with at least `value`");
+  }
+  for (const MapEntry& entry : options.AsMap()) {
+    if (std::find(kOptions.begin(), kOptions.end(), entry.key) == kOptions.end()) {
+      return InvalidAt(entry.key_place, "curve: unknown option '" + entry.key + "'" +
+                                            DidYouMean(entry.key, kOptions));
+    }
+  }
+  const Value* const value = options.Find("value");
+  if (value == nullptr) {
+    return InvalidAt(options.place,
+                     "curve: `value` is missing: an expression over the parameters and t");
+  }
+  const Value zero(0);
+  const Value* const seconds = options.Find("seconds");
+  TUNE_ASSIGN_OR_RETURN(Expression value_expression, ReadExpression("value", *value));
+  TUNE_ASSIGN_OR_RETURN(Expression seconds_expression,
+                        ReadExpression("seconds", seconds == nullptr ? zero : *seconds));
+  Curve curve(std::move(value_expression), std::move(seconds_expression));
+  if (const Value* const count = options.Find("iterations")) {
+    if (!count->is_int() || count->AsInt() < 1 || count->AsInt() > kIterationsMax) {
+      return InvalidAt(count->place, "curve.iterations: read " + Shown(*count) +
+                                         ", expected an integer from 1 to " +
+                                         std::to_string(kIterationsMax));
+    }
+    curve.iterations_ = count->AsInt();
+  }
+  TUNE_RETURN_IF_ERROR(ReadNumberIn(options, "noise", HUGE_VAL, "a number from 0", curve.noise_));
+  TUNE_RETURN_IF_ERROR(
+      ReadNumberIn(options, "crash", 1, "a probability from 0 to 1", curve.crash_));
+  TUNE_RETURN_IF_ERROR(ReadNumberIn(options, "hang", 1, "a probability from 0 to 1", curve.hang_));
+  return curve;
+}
+
+std::vector<std::string> Curve::ParameterNames() const {
+  std::vector<std::string> names;
+  for (const Expression* const expression : {&value_, &seconds_}) {
+    for (const ExpressionVariable& variable : expression->variables()) {
+      if (variable.name == kIteration) continue;
+      if (std::find(names.begin(), names.end(), variable.name) == names.end()) {
+        names.push_back(variable.name);
+      }
+    }
+  }
+  return names;
+}
+
+struct BoundCurve::Parts {
+  // An expression's inputs in the order of its variables; the slot of t is filled at each step.
+  struct Inputs {
+    std::vector<ExpressionInput> values;
+    std::vector<size_t> iteration_slots;
+
+    std::vector<ExpressionInput> At(int64_t iteration) const {
+      std::vector<ExpressionInput> filled = values;
+      for (const size_t slot : iteration_slots)
+        filled[slot].number = static_cast<double>(iteration);
+      return filled;
+    }
+  };
+
+  Curve curve;
+  Value config;  // The inputs refer to its texts.
+  Inputs value;
+  Inputs seconds;
+
+  Status Fill(const Expression& expression, Inputs& out) {
+    for (const ExpressionVariable& variable : expression.variables()) {
+      if (variable.name == kIteration) {
+        out.iteration_slots.push_back(out.values.size());
+        out.values.emplace_back();
+        continue;
+      }
+      const Value* const parameter = FindNested(config, variable.name);
+      if (parameter == nullptr) {
+        return InvalidArgument("curve: the parameter " + variable.name +
+                               " is not in the configuration");
+      }
+      const Result<ExpressionInput> input = Expression::InputFor(variable, *parameter);
+      if (!input.ok()) return input.status().At("curve");
+      out.values.push_back(*input);
+    }
+    return OkStatus();
+  }
+};
+
+Result<BoundCurve> Curve::Bind(const Value& config) const {
+  const auto parts = std::make_shared<BoundCurve::Parts>(
+      BoundCurve::Parts{*this, config, BoundCurve::Parts::Inputs(), BoundCurve::Parts::Inputs()});
+  TUNE_RETURN_IF_ERROR(parts->Fill(value_, parts->value));
+  TUNE_RETURN_IF_ERROR(parts->Fill(seconds_, parts->seconds));
+  BoundCurve bound;
+  bound.parts_ = parts;
+  return bound;
+}
+
+int64_t BoundCurve::iterations() const { return parts_->curve.iterations_; }
+
+CurveStep BoundCurve::Step(uint64_t seed, int64_t trial, int64_t attempt, int64_t iteration) const {
+  const Curve& curve = parts_->curve;
+  CurveStep step;
+  step.seconds = curve.seconds_.Evaluate(parts_->seconds.At(iteration));
+  step.crashes = Happens(curve.crash_, seed, "crash", trial, attempt, iteration);
+  step.hangs = Happens(curve.hang_, seed, "hang", trial, attempt, iteration);
+  step.value = curve.value_.Evaluate(parts_->value.At(iteration));
+  if (curve.noise_ > 0) {
+    KeyedRandom random(seed, "curve/noise", static_cast<uint64_t>(trial),
+                       static_cast<uint64_t>(iteration));
+    step.value += curve.noise_ * random.NextNormal();
+  }
+  return step;
+}
+
+}  // namespace tune

@@ -1,0 +1,123 @@
+#include "trial_runner/trainable_catalog.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+
+#include "core/input_error.h"
+#include "core/nearest_name.h"
+#include "models/train/food11_options.h"
+#include "trial_runner/curve.h"
+#include "trial_runner/trial_programs.h"
+
+namespace tune {
+namespace {
+
+constexpr char kSynthetic[] = "synthetic";
+
+// What is checked of a trainable, one implementation a kind.
+Result<Curve> ParseCurve(const Value& trainable) { return Curve::Parse(*trainable.Find("curve")); }
+
+Result<std::vector<std::string>> DescribeFood11(const Value& trainable,
+                                                const std::vector<std::string>& parameters) {
+  std::vector<std::string_view> known;
+  for (const models::Food11Parameter& parameter : models::Food11Parameters()) {
+    known.push_back(parameter.name);
+  }
+  for (const std::string& parameter : parameters) {
+    if (std::find(known.begin(), known.end(), parameter) != known.end()) continue;
+    return InvalidAt(trainable.place, "trainable: food11 has no parameter '" + parameter + "'" +
+                                          DidYouMean(parameter, known));
+  }
+  const auto metrics = models::Food11MetricNames();
+  return std::vector<std::string>(metrics.begin(), metrics.end());
+}
+
+Result<std::vector<std::string>> DescribeCurve(const Value& trainable, const std::string& metric,
+                                               const std::vector<std::string>& parameters) {
+  TUNE_ASSIGN_OR_RETURN(const Curve curve, ParseCurve(trainable));
+  const std::vector<std::string_view> known(parameters.begin(), parameters.end());
+  for (const std::string& name : curve.ParameterNames()) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    return InvalidAt(trainable.place, "trainable: the curve uses '" + name +
+                                          "', which is no parameter of the space" +
+                                          DidYouMean(name, known));
+  }
+  return std::vector<std::string>{metric};
+}
+
+Result<models::Food11Options> ParseFood11(const Configuration& configuration,
+                                          const std::string& default_data) {
+  return models::ParseFood11Options(configuration, 0, default_data);
+}
+
+Status CheckFolder(const std::string& path, const std::string& what) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return OkStatus();
+  return InvalidArgument(what + ": read '" + path + "', expected a folder that exists");
+}
+
+std::string Resolve(const std::string& base_dir, const std::string& path) {
+  return (std::filesystem::path(base_dir) / path).lexically_normal().string();
+}
+
+Status CheckFood11Inputs(const Configuration& configuration, const std::string& base_dir,
+                         const std::string& environment_data_dir) {
+  TUNE_ASSIGN_OR_RETURN(const models::Food11Options options,
+                        ParseFood11(configuration, environment_data_dir));
+  if (!options.weights.empty()) {
+    const std::string path = Resolve(base_dir, options.weights);
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(path, ignored)) {
+      return InvalidArgument("weights: read '" + path + "', expected a file that exists");
+    }
+  }
+  if (options.data == kSynthetic) return OkStatus();
+  if (options.data.empty()) {
+    return InvalidArgument(
+        "data: is missing; name the folder that holds training/, validation/ and evaluation/, "
+        "with `data` in the space or in FOOD11_DATA_DIR, or write `data: synthetic`");
+  }
+  const std::string folder = Resolve(base_dir, options.data);
+  TUNE_RETURN_IF_ERROR(CheckFolder(folder, "data"));
+  for (const char* split : {"training", "validation", "evaluation"}) {
+    TUNE_RETURN_IF_ERROR(CheckFolder(folder + "/" + split, "data"));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<TrainableInfo> DescribeTrainable(const Value& trainable, const std::string& metric,
+                                        const std::vector<std::string>& parameters) {
+  TrainableInfo info;
+  const Result<std::string> kind = TrainableKind(trainable);
+  if (!kind.ok()) return InvalidAt(trainable.place, kind.status().message());
+  info.kind = *kind;
+  TUNE_ASSIGN_OR_RETURN(info.program, TrialProgram(info.kind));
+  TUNE_ASSIGN_OR_RETURN(info.metrics, info.kind == "food11"
+                                          ? DescribeFood11(trainable, parameters)
+                                          : DescribeCurve(trainable, metric, parameters));
+  if (std::find(info.metrics.begin(), info.metrics.end(), metric) == info.metrics.end()) {
+    const std::vector<std::string_view> known(info.metrics.begin(), info.metrics.end());
+    return InvalidAt(trainable.place, "trainable: " + info.kind + " never reports the metric '" +
+                                          metric + "'" + DidYouMean(metric, known));
+  }
+  return info;
+}
+
+Status CheckConfiguration(const Value& trainable, const Configuration& configuration) {
+  TUNE_ASSIGN_OR_RETURN(const std::string kind, TrainableKind(trainable));
+  if (kind == "food11") return ParseFood11(configuration, kSynthetic).status();
+  TUNE_ASSIGN_OR_RETURN(const Curve curve, ParseCurve(trainable));
+  return curve.Bind(configuration.ToNested()).status();
+}
+
+Status CheckInputs(const Value& trainable, const Configuration& configuration,
+                   const std::string& base_dir, const std::string& environment_data_dir) {
+  TUNE_ASSIGN_OR_RETURN(const std::string kind, TrainableKind(trainable));
+  if (kind != "food11") return OkStatus();
+  return CheckFood11Inputs(configuration, base_dir, environment_data_dir);
+}
+
+}  // namespace tune

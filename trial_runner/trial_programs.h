@@ -1,0 +1,21 @@
+// Which of our programs runs the trials of a trainable. Apart from trainable_catalog.h, so that a
+// worker needs to link nothing that trains.
+//
+// Thread rule: pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/status.h"
+#include "core/value.h"
+
+namespace tune {
+
+// "food11" or "curve"; an error that names the nearest known kind otherwise.
+Result<std::string> TrainableKind(const Value& trainable);
+
+// "food11" to "tune_trial_food11", "curve" to "tune_trial"; the same errors.
+Result<std::string> TrialProgram(std::string_view kind);
+
+}  // namespace tune

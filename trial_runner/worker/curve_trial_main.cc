@@ -1,0 +1,81 @@
+// tune_trial: runs trials of the built-in trainable `curve`. It links little and starts in a
+// millisecond: the system's own speed is measured with it.
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <new>
+
+#include "trial_runner/curve.h"
+#include "trial_runner/worker/trial_session.h"
+
+namespace tune {
+namespace {
+
+void Wait(double seconds) {
+  if (!(seconds > 0)) return;
+  constexpr double kLongest = 1e9;
+  const double whole = std::floor(std::min(seconds, kLongest));
+  timespec left = {static_cast<time_t>(whole),
+                   static_cast<long>((std::min(seconds, kLongest) - whole) * 1e9)};
+  // SIGTERM ends the process, so nothing else interrupts.
+  while (clock_nanosleep(CLOCK_MONOTONIC, 0, &left, &left) != 0) {
+  }
+}
+
+[[noreturn]] void Crash() {
+  const rlimit no_core = {0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  std::abort();
+}
+
+[[noreturn]] void Hang() {
+  while (true) pause();
+}
+
+Result<BoundCurve> BindCurve(const TrialStart& start) {
+  const Value* const options = start.trainable.is_map() ? start.trainable.Find("curve") : nullptr;
+  if (options == nullptr) return InvalidArgument("this program runs the trainable curve alone");
+  TUNE_ASSIGN_OR_RETURN(const Curve curve, Curve::Parse(*options));
+  return curve.Bind(start.config);
+}
+
+TrialEnd RunCurve(const TrialStart& start, TrialSession& session) {
+  const Result<BoundCurve> curve = BindCurve(start);
+  if (!curve.ok()) return {Outcome::kBadConfig, curve.status().message()};
+  for (int64_t t = start.from_iteration + 1; t <= curve->iterations(); ++t) {
+    const CurveStep step = curve->Step(start.seed, start.trial.value, start.attempt.value, t);
+    Wait(step.seconds);
+    if (step.crashes) Crash();
+    if (step.hangs) Hang();
+    Report report;
+    report.iteration = t;
+    report.metrics = {{start.metric, step.value}};
+    report.final = t == curve->iterations();
+    report.has_checkpoint = t % start.checkpoint_every == 0 || report.final;
+    if (session.Report(report) != ReportAnswer::kContinue && !report.final) {
+      return {Outcome::kStopped, ""};
+    }
+  }
+  return {Outcome::kCompleted, ""};
+}
+
+int Main() {
+  TrialSession session;
+  while (const std::optional<TrialStart> start = session.Next()) {
+    try {
+      session.End(RunCurve(*start, session));
+    } catch (const std::bad_alloc&) {
+      session.End({Outcome::kOutOfMemory, "no memory is left"});
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace tune
+
+int main() { return tune::Main(); }

@@ -1,0 +1,114 @@
+#include "trial_runner/worker/run_worker.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "core/limits.h"
+#include "core/posix/real_clock.h"
+#include "trial_runner/grpc/tuner_channel.h"
+#include "trial_runner/loopback_address.h"
+#include "trial_runner/trial_programs.h"
+#include "trial_runner/version.h"
+#include "trial_runner/worker/worker_loop.h"
+
+namespace tune {
+namespace {
+
+std::string HostName() {
+  char name[256] = {};
+  if (gethostname(name, sizeof name - 1) != 0) return "unknown";
+  return std::string(name).substr(0, limits::kNameBytesMax);
+}
+
+// The cores that this process may use.
+int64_t CoreCount() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+  return std::max<int64_t>(1, sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+Hello MakeHello(const WorkerOptions& options) {
+  Hello hello;
+  hello.version = kProgramVersion;
+  hello.host = HostName();
+  hello.name = !options.name.empty() ? options.name : options.is_local ? "local" : hello.host;
+  hello.pid = getpid();
+  hello.capacity.cpu_milli = options.cpu_milli >= 0 ? options.cpu_milli : CoreCount() * kWholeMilli;
+  for (int64_t i = 0; i < options.gpu_count; ++i) {
+    hello.capacity.devices.push_back(Device{i, "logical device " + std::to_string(i), 0});
+  }
+  return hello;
+}
+
+struct Prepared {
+  LoopbackAddress tuner;
+  WorkerCore::Options core;
+  std::string program_folder;
+};
+
+Result<Prepared> Prepare(const WorkerOptions& options) {
+  Prepared prepared;
+  TUNE_ASSIGN_OR_RETURN(prepared.tuner, ParseLoopbackAddress(options.connect));
+  if (prepared.tuner.port == 0) {
+    return InvalidArgument("address '" + options.connect + "': expected a port above 0");
+  }
+  if (options.gpu_count < 0 ||
+      options.gpu_count > static_cast<int64_t>(limits::kDevicesPerWorkerMax)) {
+    return InvalidArgument("--gpus: read " + std::to_string(options.gpu_count) +
+                           ", expected 0 to " + std::to_string(limits::kDevicesPerWorkerMax));
+  }
+  if (options.name.size() > limits::kNameBytesMax) {
+    return InvalidArgument("--name: expected at most " + std::to_string(limits::kNameBytesMax) +
+                           " bytes");
+  }
+  if (!options.prewarm.empty()) {
+    TUNE_ASSIGN_OR_RETURN(prepared.core.prewarm_program, TrialProgram(options.prewarm));
+  }
+  prepared.program_folder = options.program_folder;
+  if (prepared.program_folder.empty()) {
+    TUNE_ASSIGN_OR_RETURN(prepared.program_folder, ProgramFolder());
+  }
+  prepared.core.is_local = options.is_local;
+  prepared.core.hello = MakeHello(options);
+  return prepared;
+}
+
+// Signals that end a worker are read in its loop. A Ctrl-C at the tuner's terminal reaches a local
+// worker too: what happens then is for the tuner to say.
+void BlockSignals(bool is_local) {
+  sigset_t watched;
+  sigemptyset(&watched);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&watched, signal);
+  pthread_sigmask(SIG_BLOCK, &watched, nullptr);
+  if (!is_local) return;
+  ::signal(SIGINT, SIG_IGN);
+  ::signal(SIGHUP, SIG_IGN);
+}
+
+}  // namespace
+
+int RunWorker(const WorkerOptions& options) {
+  if (options.is_local) prctl(PR_SET_PDEATHSIG, SIGKILL);
+  BlockSignals(options.is_local);
+  Result<Prepared> prepared = Prepare(options);
+  if (!prepared.ok()) {
+    std::fprintf(stderr, "tune worker: %s\n", prepared.status().message().c_str());
+    return 2;
+  }
+  const RealClock clock;
+  WorkerCore core(std::move(prepared->core));
+  TunerInbox inbox;
+  WorkerLoop loop(core, inbox, clock, prepared->program_folder);
+  // A trial process gets ready while the connection is made.
+  loop.Begin();
+  TunerChannel channel(prepared->tuner, inbox);
+  return loop.Run(channel);
+}
+
+}  // namespace tune

@@ -1,0 +1,57 @@
+// Starting a trial process and what the worker holds of it: its pid, a socket to it and a pipe from
+// its output.
+//
+// The process is in a group of its own, gets SIGKILL when the thread that started it ends, has no
+// standard input, and finds its end of the socket as file descriptor 3; nothing else is open in it.
+//
+// Thread rule: one thread, which must live as long as the process shall.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+
+namespace tune {
+
+// A file descriptor that is closed with its owner.
+class OwnedFd {
+ public:
+  OwnedFd() = default;
+  explicit OwnedFd(int fd) : fd_(fd) {}
+  OwnedFd(OwnedFd&& other) noexcept : fd_(other.Release()) {}
+  OwnedFd& operator=(OwnedFd&& other) noexcept;
+  ~OwnedFd() { Close(); }
+
+  int get() const { return fd_; }
+  bool is_open() const { return fd_ >= 0; }
+  int Release();
+  void Close();
+
+ private:
+  int fd_ = -1;
+};
+
+inline constexpr int kTrialSocketFd = 3;
+
+struct TrialProcess {
+  int pid = 0;
+  OwnedFd pid_fd;  // Readable when the process has ended.
+  OwnedFd socket;  // Ours, non-blocking.
+  OwnedFd output;  // Of its standard output and error, non-blocking.
+};
+
+struct TrialProcessOptions {
+  std::string program;           // Path.
+  int64_t threads = 0;           // OMP_NUM_THREADS; 0: as in our own environment.
+  std::vector<int64_t> devices;  // CUDA_VISIBLE_DEVICES; empty: as in our own environment.
+};
+
+// Errors name the program and the cause: "cannot start /opt/tune_trial: No such file or directory".
+Result<TrialProcess> StartTrialProcess(const TrialProcessOptions& options);
+
+// The folder of the running program, where its companions are.
+Result<std::string> ProgramFolder();
+
+}  // namespace tune

@@ -1,0 +1,289 @@
+#include "trial_runner/worker/trial_protocol.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "core/json.h"
+#include "core/limits.h"
+#include "core/utf8.h"
+
+namespace tune {
+namespace {
+
+constexpr std::array<std::pair<ReportAnswer, std::string_view>, 3> kAnswers = {{
+    {ReportAnswer::kContinue, "continue"},
+    {ReportAnswer::kStop, "stop"},
+    {ReportAnswer::kRefused, "refused"},
+}};
+
+// ---- writing
+
+void Key(std::string_view key, std::string& out) {
+  if (out.back() != '{' && out.back() != '[') out += ',';
+  AppendJsonString(key, out);
+  out += ':';
+}
+void Text(std::string_view key, std::string_view text, std::string& out) {
+  Key(key, out);
+  AppendJsonString(text, out);
+}
+void Int(std::string_view key, int64_t number, std::string& out) {
+  Key(key, out);
+  out += std::to_string(number);
+}
+
+// ---- reading; each takes the map's entry if it is there and leaves `out` alone otherwise
+
+Status Wrong(std::string_view key, const Value& read, std::string_view expected) {
+  return InvalidArgument(std::string(key) + ": read " + read.KindName() + ", expected " +
+                         std::string(expected));
+}
+
+Status TakeText(const Value& map, std::string_view key, size_t bytes_max, std::string& out) {
+  const Value* const value = map.Find(key);
+  if (value == nullptr) return OkStatus();
+  if (!value->is_string()) return Wrong(key, *value, "a string");
+  if (value->AsString().size() > bytes_max) {
+    return InvalidArgument(std::string(key) + ": longer than " + std::to_string(bytes_max) +
+                           " bytes");
+  }
+  out = value->AsString();
+  return OkStatus();
+}
+
+Status TakeInt(const Value& map, std::string_view key, int64_t min, int64_t& out) {
+  const Value* const value = map.Find(key);
+  if (value == nullptr) return OkStatus();
+  if (!value->is_int() || value->AsInt() < min) {
+    return InvalidArgument(std::string(key) + ": read " + ToJson(*value).substr(0, 40) +
+                           ", expected an integer from " + std::to_string(min));
+  }
+  out = value->AsInt();
+  return OkStatus();
+}
+
+Status TakeBool(const Value& map, std::string_view key, bool& out) {
+  const Value* const value = map.Find(key);
+  if (value == nullptr) return OkStatus();
+  if (!value->is_bool()) return Wrong(key, *value, "true or false");
+  out = value->AsBool();
+  return OkStatus();
+}
+
+Status ReadMetrics(const Value& map, Metrics& out) {
+  const Value* const metrics = map.Find("metrics");
+  if (metrics == nullptr || !metrics->is_map()) {
+    return InvalidArgument("metrics: expected a map of names to numbers");
+  }
+  if (metrics->AsMap().size() > static_cast<size_t>(limits::kMetricsPerReportMax)) {
+    return InvalidArgument("metrics: " + std::to_string(metrics->AsMap().size()) +
+                           ", expected at most " + std::to_string(limits::kMetricsPerReportMax));
+  }
+  out.reserve(metrics->AsMap().size());
+  for (const MapEntry& entry : metrics->AsMap()) {
+    if (entry.key.size() > limits::kNameBytesMax) {
+      return InvalidArgument("metrics: a name longer than " +
+                             std::to_string(limits::kNameBytesMax) + " bytes");
+    }
+    const std::optional<double> number = ReadNumber(entry.value);
+    if (!number) return Wrong(entry.key, entry.value, "a number");
+    out.emplace_back(entry.key, *number);
+  }
+  return OkStatus();
+}
+
+Result<FromTrial> ReadReport(const Value& map) {
+  Report report;
+  TUNE_RETURN_IF_ERROR(TakeInt(map, "iteration", 1, report.iteration));
+  if (report.iteration == 0) return InvalidArgument("iteration: is missing");
+  TUNE_RETURN_IF_ERROR(ReadMetrics(map, report.metrics));
+  TUNE_RETURN_IF_ERROR(TakeBool(map, "final", report.final));
+  const Value* const checkpoint = map.Find("checkpoint");
+  if (checkpoint == nullptr || checkpoint->is_null()) return FromTrial(std::move(report));
+  if (!checkpoint->is_map()) return Wrong("checkpoint", *checkpoint, "a map");
+  report.has_checkpoint = true;
+  CheckpointRef& ref = report.checkpoint;
+  TUNE_RETURN_IF_ERROR(TakeText(*checkpoint, "path", limits::kPathBytesMax, ref.path));
+  TUNE_RETURN_IF_ERROR(TakeInt(*checkpoint, "bytes", 0, ref.bytes));
+  TUNE_RETURN_IF_ERROR(TakeText(*checkpoint, "checksum", limits::kNameBytesMax, ref.checksum));
+  if (!ref.path.empty() && ref.path.front() != '/') {
+    return InvalidArgument("checkpoint.path: read '" + ref.path + "', expected an absolute path");
+  }
+  return FromTrial(std::move(report));
+}
+
+bool MayEndSo(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kCompleted:
+    case Outcome::kStopped:
+    case Outcome::kCrashed:
+    case Outcome::kOutOfMemory:
+    case Outcome::kDeviceOutOfMemory:
+    case Outcome::kBadConfig:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Result<FromTrial> ReadEnd(const Value& map) {
+  TrialEnd end;
+  std::string outcome;
+  TUNE_RETURN_IF_ERROR(TakeText(map, "outcome", limits::kNameBytesMax, outcome));
+  if (!ParseOutcome(outcome, end.outcome) || !MayEndSo(end.outcome)) {
+    return InvalidArgument("outcome: read '" + outcome +
+                           "', expected completed, stopped, crashed, out_of_memory, "
+                           "device_out_of_memory or bad_config");
+  }
+  TUNE_RETURN_IF_ERROR(TakeText(map, "error", limits::kTrialLineBytesMax, end.error));
+  if (end.error.size() > limits::kErrorBytesMax) {
+    end.error.resize(limits::kErrorBytesMax);
+    end.error = ToUtf8(end.error);
+  }
+  return FromTrial(std::move(end));
+}
+
+Status ReadSlices(const Value& map, std::vector<DeviceSlice>& out) {
+  const Value* const devices = map.Find("devices");
+  if (devices == nullptr) return OkStatus();
+  if (!devices->is_list()) return Wrong("devices", *devices, "a list");
+  for (const Value& device : devices->AsList()) {
+    DeviceSlice slice;
+    if (!device.is_map()) return Wrong("devices", device, "a map");
+    TUNE_RETURN_IF_ERROR(TakeInt(device, "device", 0, slice.device));
+    TUNE_RETURN_IF_ERROR(TakeInt(device, "milli", 1, slice.milli));
+    out.push_back(slice);
+  }
+  return OkStatus();
+}
+
+Result<ToTrial> ReadStart(Value& map) {
+  TrialStart start;
+  TUNE_RETURN_IF_ERROR(TakeText(map, "experiment", limits::kTrialLineBytesMax, start.experiment));
+  TUNE_RETURN_IF_ERROR(TakeText(map, "metric", limits::kTrialLineBytesMax, start.metric));
+  TUNE_RETURN_IF_ERROR(TakeText(map, "base_dir", limits::kPathBytesMax, start.base_dir));
+  std::string seed;
+  TUNE_RETURN_IF_ERROR(TakeText(map, "seed", limits::kNameBytesMax, seed));
+  const auto [end, error] = std::from_chars(seed.data(), seed.data() + seed.size(), start.seed);
+  if (error != std::errc() || end != seed.data() + seed.size()) {
+    return InvalidArgument("seed: read '" + seed + "', expected an integer in a string");
+  }
+  if (Value* const trainable = map.Find("trainable")) start.trainable = std::move(*trainable);
+  if (Value* const config = map.Find("config")) start.config = std::move(*config);
+  TUNE_RETURN_IF_ERROR(TakeInt(map, "trial", 0, start.trial.value));
+  TUNE_RETURN_IF_ERROR(TakeInt(map, "attempt", 1, start.attempt.value));
+  TUNE_RETURN_IF_ERROR(TakeInt(map, "from_iteration", 0, start.from_iteration));
+  TUNE_RETURN_IF_ERROR(TakeText(map, "checkpoint", limits::kPathBytesMax, start.checkpoint_path));
+  TUNE_RETURN_IF_ERROR(TakeText(map, "artifact_dir", limits::kPathBytesMax, start.artifact_dir));
+  TUNE_RETURN_IF_ERROR(TakeInt(map, "checkpoint_every", 1, start.checkpoint_every));
+  TUNE_RETURN_IF_ERROR(TakeInt(map, "threads", 1, start.threads));
+  TUNE_RETURN_IF_ERROR(ReadSlices(map, start.slices));
+  return ToTrial(std::move(start));
+}
+
+// A map with one entry: the kind of message and what it says.
+Result<MapEntry> ReadEnvelope(std::string_view line) {
+  if (!IsUtf8(line)) return InvalidArgument("not UTF-8");
+  TUNE_ASSIGN_OR_RETURN(Value value, ParseJson(line));
+  if (!value.is_map() || value.AsMap().size() != 1) {
+    return InvalidArgument("expected a map with one key");
+  }
+  return std::move(value.AsMap().front());
+}
+
+}  // namespace
+
+int64_t ThreadsOf(int64_t cpu_milli) { return std::max<int64_t>(1, cpu_milli / kWholeMilli); }
+
+std::string EncodeStart(const Welcome& welcome, const StartAttempt& start) {
+  std::string out;
+  out.reserve(512 + welcome.trainable.size() + start.config.size());
+  out += R"({"start":{)";
+  Text("experiment", welcome.experiment, out);
+  Text("metric", welcome.metric, out);
+  Text("seed", std::to_string(welcome.seed), out);
+  Text("base_dir", welcome.base_dir, out);
+  Key("trainable", out);
+  out += welcome.trainable;
+  Int("trial", start.ref.trial.value, out);
+  Int("attempt", start.ref.attempt.value, out);
+  Key("config", out);
+  out += start.config;
+  Int("from_iteration", start.from_iteration, out);
+  Text("checkpoint", start.checkpoint_path, out);
+  Text("artifact_dir", start.artifact_dir, out);
+  Int("checkpoint_every", start.checkpoint_every, out);
+  Int("threads", ThreadsOf(start.cpu_milli), out);
+  Key("devices", out);
+  out += '[';
+  for (const DeviceSlice& slice : start.slices) {
+    if (out.back() != '[') out += ',';
+    out += '{';
+    Int("device", slice.device, out);
+    Int("milli", slice.milli, out);
+    out += '}';
+  }
+  out += "]}}\n";
+  return out;
+}
+
+std::string EncodeAnswer(ReportAnswer answer) {
+  std::string out = R"({"answer":")";
+  for (const auto& [value, name] : kAnswers) {
+    if (value == answer) out += name;
+  }
+  return out + "\"}\n";
+}
+
+std::string EncodeReport(const Report& report) {
+  std::string out = R"({"report":{)";
+  Int("iteration", report.iteration, out);
+  Key("metrics", out);
+  out += '{';
+  for (const auto& [name, value] : report.metrics) {
+    Key(name, out);
+    AppendJsonNumber(value, out);
+  }
+  out += '}';
+  if (report.final) out += R"(,"final":true)";
+  if (report.has_checkpoint) {
+    Key("checkpoint", out);
+    out += '{';
+    Text("path", report.checkpoint.path, out);
+    Int("bytes", report.checkpoint.bytes, out);
+    Text("checksum", report.checkpoint.checksum, out);
+    out += '}';
+  }
+  out += "}}\n";
+  return out;
+}
+
+std::string EncodeEnd(const TrialEnd& end) {
+  std::string out = R"({"end":{)";
+  Text("outcome", OutcomeName(end.outcome), out);
+  Text("error", end.error, out);
+  out += "}}\n";
+  return out;
+}
+
+Result<FromTrial> ParseFromTrial(std::string_view line) {
+  TUNE_ASSIGN_OR_RETURN(const MapEntry entry, ReadEnvelope(line));
+  if (entry.value.is_map() && entry.key == "report") return ReadReport(entry.value);
+  if (entry.value.is_map() && entry.key == "end") return ReadEnd(entry.value);
+  return InvalidArgument("expected \"report\" or \"end\"");
+}
+
+Result<ToTrial> ParseToTrial(std::string_view line) {
+  TUNE_ASSIGN_OR_RETURN(MapEntry entry, ReadEnvelope(line));
+  if (entry.value.is_map() && entry.key == "start") return ReadStart(entry.value);
+  if (entry.value.is_string() && entry.key == "answer") {
+    for (const auto& [answer, name] : kAnswers) {
+      if (entry.value.AsString() == name) return ToTrial(answer);
+    }
+  }
+  return InvalidArgument("expected \"start\" or \"answer\"");
+}
+
+}  // namespace tune

@@ -1,0 +1,80 @@
+// What a worker and a trial process say to each other: lines of JSON over a stream socket, which
+// the process finds as file descriptor 3. A process runs one attempt after another; end of file
+// there means that no more will come.
+//
+// Worker to process, one line each:
+//   {"start": {"experiment": "lr-sweep", "metric": "val_loss", "seed": "7", "base_dir": "/home/me",
+//              "trainable": {"curve": {...}}, "trial": 0, "attempt": 1, "config": {"lr": 0.1},
+//              "from_iteration": 0, "checkpoint": "", "artifact_dir":
+//              "/home/me/tune.artifacts/lr-sweep/0", "checkpoint_every": 1, "threads": 2,
+//              "devices": [{"device": 0, "milli": 500}]}}
+//   {"answer": "continue"}      to the last report: go on; "stop" or "refused": end the attempt.
+// Process to worker:
+//   {"report": {"iteration": 1, "metrics": {"val_loss": 0.5}, "final": false,
+//               "checkpoint": {"path": "/...", "bytes": 4096, "checksum": "00ff"}}}
+//       `final` and `checkpoint` may be absent. A report waits for its answer before anything else
+//       is sent. A metric that is no number is written "NaN", "Infinity" or "-Infinity". A
+//       checkpoint with an empty path says that the iteration is all there is to it.
+//   {"end": {"outcome": "completed", "error": ""}}
+//       completed, stopped (told to), crashed, out_of_memory, device_out_of_memory or bad_config.
+//       The process then waits for the next start.
+// The seed is a text, since it may be beyond the integers of JSON readers. An exit in the middle of
+// an attempt is a crash.
+//
+// Thread rule: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/resources.h"
+#include "core/status.h"
+#include "core/value.h"
+#include "trial_runner/messages.h"
+
+namespace tune {
+
+// As the trial process sees it.
+struct TrialStart {
+  std::string experiment;
+  std::string metric;
+  uint64_t seed = 0;
+  std::string base_dir;
+  Value trainable;
+  TrialNumber trial;
+  AttemptNumber attempt;
+  Value config;  // Nested.
+  int64_t from_iteration = 0;
+  std::string checkpoint_path;  // Empty: from the start.
+  std::string artifact_dir;
+  int64_t checkpoint_every = 1;
+  int64_t threads = 1;
+  std::vector<DeviceSlice> slices;
+};
+
+struct TrialEnd {
+  Outcome outcome = Outcome::kCompleted;
+  std::string error;
+};
+
+using FromTrial = std::variant<Report, TrialEnd>;
+using ToTrial = std::variant<TrialStart, ReportAnswer>;
+
+// How many threads an attempt with these CPUs uses: at least one.
+int64_t ThreadsOf(int64_t cpu_milli);
+
+// Lines end with '\n'.
+std::string EncodeStart(const Welcome& welcome, const StartAttempt& start);
+std::string EncodeAnswer(ReportAnswer answer);
+std::string EncodeReport(const Report& report);
+std::string EncodeEnd(const TrialEnd& end);
+
+// Lines without their '\n'. Errors say what was read and what was expected; an error text is cut at
+// limits::kErrorBytesMax.
+Result<FromTrial> ParseFromTrial(std::string_view line);
+Result<ToTrial> ParseToTrial(std::string_view line);
+
+}  // namespace tune

@@ -1,0 +1,98 @@
+#include "trial_runner/worker/trial_session.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+namespace tune {
+namespace {
+
+constexpr int kSocket = 3;
+
+[[noreturn]] void EndProcess(const char* why) {
+  std::fprintf(stderr, "trial process: %s\n", why);
+  std::fflush(nullptr);
+  _exit(1);
+}
+
+// A process that was started before its devices were known has none chosen for it.
+void ChooseDevices(const std::vector<DeviceSlice>& slices) {
+  if (slices.empty()) return;
+  std::string list;
+  for (const DeviceSlice& slice : slices) {
+    list += (list.empty() ? "" : ",") + std::to_string(slice.device);
+  }
+  setenv("CUDA_VISIBLE_DEVICES", list.c_str(), 1);
+}
+
+}  // namespace
+
+TrialSession::TrialSession() {
+  if (fcntl(kSocket, F_SETFD, FD_CLOEXEC) == 0) return;
+  std::fprintf(stderr, "this program runs trials for tune_worker and is started by it alone\n");
+  std::exit(2);
+}
+
+std::optional<TrialStart> TrialSession::Next() {
+  const std::optional<std::string> line = ReadLine();
+  if (!line) return std::nullopt;
+  Result<ToTrial> message = ParseToTrial(*line);
+  if (!message.ok()) EndProcess(message.status().message().c_str());
+  auto* const start = std::get_if<TrialStart>(&*message);
+  if (start == nullptr) EndProcess("expected a start, read an answer");
+  ChooseDevices(start->slices);
+  return std::move(*start);
+}
+
+ReportAnswer TrialSession::Report(const tune::Report& report) {
+  Send(EncodeReport(report));
+  const std::optional<std::string> line = ReadLine();
+  if (!line) EndProcess("the worker is gone");
+  const Result<ToTrial> message = ParseToTrial(*line);
+  if (!message.ok()) EndProcess(message.status().message().c_str());
+  const auto* const answer = std::get_if<ReportAnswer>(&*message);
+  if (answer == nullptr) EndProcess("expected an answer, read a start");
+  return *answer;
+}
+
+void TrialSession::End(const TrialEnd& end) {
+  // What the trial printed belongs to its log, not to the next one's.
+  std::fflush(nullptr);
+  Send(EncodeEnd(end));
+}
+
+void TrialSession::Send(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t count = send(kSocket, text.data(), text.size(), MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) EndProcess("the worker is gone");
+    text.remove_prefix(static_cast<size_t>(count));
+  }
+}
+
+std::optional<std::string> TrialSession::ReadLine() {
+  while (true) {
+    const size_t end = inbox_.find('\n', line_start_);
+    if (end != std::string::npos) {
+      std::string line = inbox_.substr(line_start_, end - line_start_);
+      line_start_ = end + 1;
+      if (line_start_ == inbox_.size()) {
+        inbox_.clear();
+        line_start_ = 0;
+      }
+      return line;
+    }
+    char buffer[16 << 10];
+    const ssize_t count = recv(kSocket, buffer, sizeof buffer, 0);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return std::nullopt;
+    inbox_.append(buffer, static_cast<size_t>(count));
+  }
+}
+
+}  // namespace tune

@@ -1,0 +1,46 @@
+// What a program that runs trials links: takes attempts from its worker and reports back, over the
+// socket that the worker left as file descriptor 3 (trial_protocol.h).
+//
+//   int main() {
+//     TrialSession session;
+//     while (std::optional<TrialStart> start = session.Next()) session.End(Run(*start, session));
+//   }
+//
+// When the worker is gone, or says what cannot be understood, there is nobody left to tell: each
+// call then ends the process at once, with status 1. SIGTERM and SIGKILL end it as they do any
+// program; what it has to say of an attempt, it has said in its reports.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "trial_runner/messages.h"
+#include "trial_runner/worker/trial_protocol.h"
+
+namespace tune {
+
+class TrialSession {
+ public:
+  // Takes the socket, closed again when this program starts others. A program that was not started
+  // by a worker has none: it says so on standard error and exits with status 2.
+  TrialSession();
+
+  // Waits for the next attempt; nothing: there will be none, end with status 0. The first attempt's
+  // devices become CUDA_VISIBLE_DEVICES.
+  std::optional<TrialStart> Next();
+  // Waits until the report is durable and decided. After kStop or kRefused the attempt shall end.
+  ReportAnswer Report(const tune::Report& report);
+  void End(const TrialEnd& end);
+
+ private:
+  void Send(std::string_view text);
+  std::optional<std::string> ReadLine();
+
+  std::string inbox_;
+  size_t line_start_ = 0;
+};
+
+}  // namespace tune

@@ -1,0 +1,175 @@
+// What a worker decides: which trial process runs which attempt, what it is told, when it is ended,
+// and what the tuner hears. A pure state machine: what happens comes in with the time, what shall
+// be done comes out as effects, performed in order by worker_loop.
+//
+// Trial processes are kept: after an attempt that ended in order its process takes the next one at
+// once. There are never more of them than attempts have run at the same time, but for one that may
+// be started before the first. Leases ahead (messages.h) are taken over here, without asking the
+// tuner.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/status.h"
+#include "core/time.h"
+#include "trial_runner/messages.h"
+
+namespace tune {
+
+using ProcessId = Id<struct ProcessTag>;  // Within the worker, from 1; never used twice.
+
+// ---- effects
+
+struct SendToTuner {
+  FromWorker message;
+};
+// A process in a group of its own. If it cannot be started, OnProcessEnded says why.
+struct SpawnProcess {
+  ProcessId process;
+  std::string program;  // In the folder of our programs.
+  int64_t threads = 0;  // 0: not known yet.
+  std::vector<int64_t> devices;
+};
+struct WriteToProcess {
+  ProcessId process;
+  std::string line;
+};
+// What the process prints goes to the end of this file from now on; empty: nowhere.
+struct KeepOutput {
+  ProcessId process;
+  std::string path;
+};
+// To its whole group.
+struct SignalProcess {
+  ProcessId process;
+  bool kill = false;  // SIGKILL, else SIGTERM.
+};
+// To standard error.
+struct PrintLine {
+  std::string text;
+};
+// Sends what is left to send and ends the program.
+struct ExitWorker {
+  int status = 0;
+};
+using Effect = std::variant<SendToTuner, SpawnProcess, WriteToProcess, KeepOutput, SignalProcess,
+                            PrintLine, ExitWorker>;
+
+// How a process ended.
+struct ProcessEnd {
+  int exit_status = 0;
+  std::string signal;       // "SIGSEGV"; empty: it exited by itself.
+  std::string spawn_error;  // Not empty: it could not be started.
+};
+
+class WorkerCore {
+ public:
+  struct Options {
+    Hello hello;
+    bool is_local = false;        // Ends without a word when its tuner is gone.
+    std::string prewarm_program;  // Started before the tuner says what to run; may be empty.
+  };
+  explicit WorkerCore(Options options);
+
+  // Once, first: says Hello and starts the process ahead of need.
+  void Begin();
+
+  void OnMessage(const ToWorker& message, Instant now);
+  void OnTunerGone(const Status& reason);
+  // SIGTERM to the worker.
+  void OnTerminate(Instant now);
+
+  void OnProcessLine(ProcessId process, std::string_view line, Instant now);
+  // It sent more than a line may hold.
+  void OnProcessLineTooLong(ProcessId process, Instant now);
+  // It closed its connection: it is about to exit, or will be made to.
+  void OnProcessClosed(ProcessId process, Instant now);
+  void OnProcessEnded(ProcessId process, const ProcessEnd& end, Instant now);
+
+  void OnTime(Instant now);
+  std::optional<Instant> NextDeadline() const;
+
+  std::vector<Effect> TakeEffects();
+
+  int64_t running_count() const { return running_count_; }
+  int64_t process_count() const { return static_cast<int64_t>(processes_.size()); }
+
+ private:
+  // An attempt that runs.
+  struct Running {
+    StartAttempt start;
+    int64_t sequence = 0;
+    bool awaits_answer = false;
+    bool is_told_to_stop = false;
+    std::optional<Instant> stop_by;  // Told to stop, it shall have ended by then.
+    // What the attempt's end will be said to be once the process is gone; nothing: see how it ends.
+    std::optional<Outcome> verdict;
+    std::string verdict_error;
+  };
+  struct Process {
+    std::string program;
+    std::optional<std::vector<int64_t>> devices;  // Bound to these since its first attempt.
+    std::optional<Running> running;
+    bool is_doomed = false;          // On its way out; what it still says does not count.
+    std::optional<Instant> kill_at;  // SIGKILL is due.
+  };
+  // CPUs and slices that an end left idle with an empty queue.
+  struct IdleRoom {
+    int64_t end_number = 0;
+    int64_t cpu_milli = 0;
+    std::vector<DeviceSlice> slices;
+  };
+
+  void On(const Welcome& message, Instant now);
+  void On(const Refused& message, Instant now);
+  void On(const StartAttempt& message, Instant now);
+  void On(const AnswerReport& message, Instant now);
+  void On(const KillAttempt& message, Instant now);
+  void On(const Shutdown& message, Instant now);
+
+  bool Knows(const AttemptRef& ref) const;
+  void StartNow(StartAttempt start);
+  ProcessId ProcessFor(const StartAttempt& start);
+  ProcessId Spawn(const std::string& program, int64_t threads, std::vector<int64_t> devices);
+  void Forward(ProcessId id, Process& process, const Report& report, Instant now);
+  void EndAttempt(const AttemptRef& ref, Outcome outcome, std::string error);
+  void EndRunning(Process& process, Outcome outcome, std::string error);
+  void Vacate(int64_t cpu_milli, std::vector<DeviceSlice> slices);
+  void Doom(ProcessId id, Process& process, bool at_once, Instant now);
+  void Condemn(ProcessId id, Process& process, Outcome outcome, std::string error, bool at_once,
+               Instant now);
+  void Wind(Instant now);
+  void ExitIfDone();
+  void AbandonAll();
+
+  const Options options_;
+  std::optional<Welcome> welcome_;
+  Result<std::string> program_;  // Of the sweep's trainable.
+
+  std::map<ProcessId, Process> processes_;
+  std::map<LeaseEpoch, ProcessId> running_;
+  int64_t running_count_ = 0;
+  ProcessId last_process_;
+
+  std::deque<StartAttempt> queue_;   // Leases ahead.
+  std::deque<IdleRoom> idle_rooms_;  // Oldest first.
+  int64_t ends_sent_ = 0;
+
+  std::optional<Instant> next_heartbeat_;
+  bool is_winding_down_ = false;
+  bool says_goodbye_ = false;
+  bool has_exited_ = false;
+  std::vector<Effect> effects_;
+};
+
+}  // namespace tune

@@ -1,0 +1,373 @@
+#include "trial_runner/worker/worker_loop.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "core/check.h"
+#include "core/limits.h"
+
+namespace tune {
+namespace {
+
+// What an epoll entry is about: the low bits say which, the rest is the process.
+enum Source : uint64_t { kInbox, kSignals, kSocket, kOutput, kExit, kSourceCount };
+
+uint64_t Tag(Source source, ProcessId id = {}) {
+  return static_cast<uint64_t>(id.value) * kSourceCount + source;
+}
+
+constexpr Duration kClosePatience = Seconds(1);
+
+// "SIGSEGV".
+std::string SignalName(int signal) {
+  const char* const name = sigabbrev_np(signal);
+  return name == nullptr ? "signal " + std::to_string(signal) : std::string("SIG") + name;
+}
+
+}  // namespace
+
+// ---- inbox
+
+TunerInbox::TunerInbox() : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  TUNE_CHECK(event_.is_open());
+}
+
+void TunerInbox::OnMessages(std::vector<ToWorker> messages) {
+  const std::lock_guard lock(mutex_);
+  const bool was_empty = content_.messages.empty() && !content_.closed;
+  for (ToWorker& message : messages) content_.messages.push_back(std::move(message));
+  if (was_empty) Announce();
+}
+
+void TunerInbox::OnClosed(Status reason) {
+  const std::lock_guard lock(mutex_);
+  content_.closed = std::move(reason);
+  Announce();
+}
+
+void TunerInbox::Announce() {
+  const uint64_t one = 1;
+  TUNE_CHECK(write(event_.get(), &one, sizeof one) == sizeof one);
+}
+
+TunerInbox::Content TunerInbox::Take() {
+  uint64_t count = 0;
+  const std::lock_guard lock(mutex_);
+  if (read(event_.get(), &count, sizeof count) < 0) return {};  // Nothing since the last time.
+  return std::exchange(content_, {});
+}
+
+// ---- output
+
+void OutputLog::SwitchTo(const std::string& path) {
+  if (path == path_) return;
+  path_ = path;
+  file_.Close();
+  bytes_ = 0;
+}
+
+void OutputLog::Append(std::string_view text) {
+  constexpr std::string_view kCut = "\n[what follows is not kept: the log has reached its limit]\n";
+  if (path_.empty() || text.empty() || bytes_ > limits::kAttemptLogBytesMax) return;
+  if (!file_.is_open()) {
+    std::error_code ignored;
+    std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
+    file_ = OwnedFd(open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+    struct stat status = {};
+    if (!file_.is_open() || fstat(file_.get(), &status) != 0) return;
+    bytes_ = status.st_size;
+  }
+  const auto room = static_cast<size_t>(std::max<int64_t>(0, limits::kAttemptLogBytesMax - bytes_));
+  const bool is_cut = text.size() > room;
+  const std::string_view kept = text.substr(0, room);
+  bytes_ += static_cast<int64_t>(text.size());
+  // A log is no result: a full disk shows where results are written.
+  if (write(file_.get(), kept.data(), kept.size()) < 0) return;
+  if (is_cut && write(file_.get(), kCut.data(), kCut.size()) < 0) return;
+}
+
+// ---- the loop
+
+WorkerLoop::WorkerLoop(WorkerCore& core, TunerInbox& inbox, const Clock& clock,
+                       std::string program_folder)
+    : core_(core),
+      inbox_(inbox),
+      clock_(clock),
+      program_folder_(std::move(program_folder)),
+      epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+  sigset_t watched;
+  sigemptyset(&watched);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&watched, signal);
+  signals_ = OwnedFd(signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
+  TUNE_CHECK(epoll_.is_open() && signals_.is_open());
+  Watch(inbox_.event_fd(), Tag(kInbox), EPOLLIN);
+  Watch(signals_.get(), Tag(kSignals), EPOLLIN);
+}
+
+// Nothing of ours stays behind.
+WorkerLoop::~WorkerLoop() {
+  for (auto& [id, trial] : trials_) {
+    kill(-trial.process.pid, SIGKILL);
+    waitpid(trial.process.pid, nullptr, 0);
+  }
+}
+
+void WorkerLoop::Watch(int fd, uint64_t tag, uint32_t events) {
+  epoll_event event = {};
+  event.events = events;
+  event.data.u64 = tag;
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event) == 0) return;
+  TUNE_CHECK(epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0);
+}
+
+void WorkerLoop::Begin() {
+  core_.Begin();
+  Perform();
+}
+
+int WorkerLoop::Run(TunerLink& link) {
+  constexpr int kEventsPerWait = 64;
+  epoll_event events[kEventsPerWait];
+  if (!to_send_.empty()) link.Send(std::exchange(to_send_, {}));
+  while (!exit_status_) {
+    int timeout_ms = -1;
+    if (const std::optional<Instant> deadline = core_.NextDeadline()) {
+      const int64_t wait_us = std::max<int64_t>(0, (*deadline - clock_.Now()).us);
+      timeout_ms = static_cast<int>(std::min<int64_t>((wait_us + 999) / 1000, 60'000));
+    }
+    const int count = epoll_wait(epoll_.get(), events, kEventsPerWait, timeout_ms);
+    TUNE_CHECK(count >= 0 || errno == EINTR);
+    for (int i = 0; i < count; ++i) {
+      Handle(events[i].data.u64, events[i].events);
+      Perform();
+    }
+    core_.OnTime(clock_.Now());
+    Perform();
+    if (!to_send_.empty()) link.Send(std::exchange(to_send_, {}));
+  }
+  CloseLink(link);
+  return *exit_status_;
+}
+
+// Waits until what was sent is under way and the other side has closed, but not for long.
+void WorkerLoop::CloseLink(TunerLink& link) {
+  link.CloseAfterSending();
+  const Instant give_up = clock_.Now() + kClosePatience;
+  while (true) {
+    pollfd ready = {inbox_.event_fd(), POLLIN, 0};
+    const int64_t wait_us = (give_up - clock_.Now()).us;
+    if (wait_us <= 0 || poll(&ready, 1, static_cast<int>(wait_us / 1000 + 1)) <= 0) return;
+    if (inbox_.Take().closed) return;
+  }
+}
+
+void WorkerLoop::Handle(uint64_t tag, uint32_t events) {
+  const ProcessId id{static_cast<int64_t>(tag / kSourceCount)};
+  switch (static_cast<Source>(tag % kSourceCount)) {
+    case kInbox: {
+      TunerInbox::Content content = inbox_.Take();
+      for (const ToWorker& message : content.messages) core_.OnMessage(message, clock_.Now());
+      if (content.closed) core_.OnTunerGone(*content.closed);
+      return;
+    }
+    case kSignals:
+      return HandleSignals();
+    case kSocket: {
+      const auto found = trials_.find(id);
+      if (found == trials_.end()) return;
+      if ((events & EPOLLOUT) != 0) FlushSocket(id, found->second);
+      if ((events & ~static_cast<uint32_t>(EPOLLOUT)) != 0) ReadSocket(id);
+      return;
+    }
+    case kOutput:
+      return ReadOutput(id);
+    case kExit:
+      return Reap(id);
+    case kSourceCount:
+      break;
+  }
+  TUNE_CHECK(false);
+}
+
+void WorkerLoop::HandleSignals() {
+  signalfd_siginfo info;
+  while (read(signals_.get(), &info, sizeof info) == sizeof info) core_.OnTerminate(clock_.Now());
+}
+
+void WorkerLoop::ReadSocket(ProcessId id) {
+  while (ReadLines(id)) {
+  }
+}
+
+// One read; whether there may be more.
+bool WorkerLoop::ReadLines(ProcessId id) {
+  constexpr size_t kReadBytes = 64 << 10;
+  char buffer[kReadBytes];
+  const auto found = trials_.find(id);
+  if (found == trials_.end() || found->second.is_closed) return false;
+  Trial& trial = found->second;
+  const ssize_t count = recv(trial.process.socket.get(), buffer, sizeof buffer, 0);
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return errno == EINTR;
+  if (count <= 0) {
+    trial.is_closed = true;
+    trial.process.socket.Close();
+    core_.OnProcessClosed(id, clock_.Now());
+    return false;
+  }
+  std::string_view rest(buffer, static_cast<size_t>(count));
+  const Instant now = clock_.Now();
+  for (size_t end; (end = rest.find('\n')) != std::string_view::npos; rest.remove_prefix(end + 1)) {
+    // What was printed before this line belongs to the attempt that the line may end.
+    ReadOutput(id);
+    if (trial.inbox.empty()) {
+      core_.OnProcessLine(id, rest.substr(0, end), now);
+    } else {
+      trial.inbox += rest.substr(0, end);
+      core_.OnProcessLine(id, std::exchange(trial.inbox, {}), now);
+    }
+    Perform();
+  }
+  trial.inbox += rest;
+  if (trial.inbox.size() > limits::kTrialLineBytesMax) {
+    trial.inbox.clear();
+    core_.OnProcessLineTooLong(id, now);
+  }
+  return static_cast<size_t>(count) == sizeof buffer;
+}
+
+void WorkerLoop::ReadOutput(ProcessId id) {
+  constexpr size_t kReadBytes = 64 << 10;
+  char buffer[kReadBytes];
+  const auto found = trials_.find(id);
+  if (found == trials_.end()) return;
+  Trial& trial = found->second;
+  // A few reads at a time: one who prints without end shall not keep the others waiting.
+  for (int i = 0; i < 16 && trial.process.output.is_open(); ++i) {
+    const ssize_t count = read(trial.process.output.get(), buffer, sizeof buffer);
+    if (count == 0) trial.process.output.Close();
+    if (count <= 0) return;
+    trial.log.Append(std::string_view(buffer, static_cast<size_t>(count)));
+  }
+}
+
+void WorkerLoop::FlushSocket(ProcessId id, Trial& trial) {
+  if (trial.is_closed) return;
+  const bool was_waiting = !trial.outbox.empty();
+  while (!trial.outbox.empty()) {
+    const ssize_t count = send(trial.process.socket.get(), trial.outbox.data(), trial.outbox.size(),
+                               MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) {
+      Watch(trial.process.socket.get(), Tag(kSocket, id), EPOLLIN | EPOLLOUT);
+      return;
+    }
+    if (count < 0) {
+      trial.outbox.clear();  // It is gone; its end is on the way.
+      break;
+    }
+    trial.outbox.erase(0, static_cast<size_t>(count));
+  }
+  if (was_waiting) Watch(trial.process.socket.get(), Tag(kSocket, id), EPOLLIN);
+}
+
+// The process has ended: what it said before comes first, then its end; its group goes with it.
+void WorkerLoop::Reap(ProcessId id) {
+  ReadSocket(id);
+  ReadOutput(id);
+  const auto found = trials_.find(id);
+  if (found == trials_.end()) return;
+  const int pid = found->second.process.pid;
+  kill(-pid, SIGKILL);
+  int status = 0;
+  TUNE_CHECK(waitpid(pid, &status, 0) == pid);
+  trials_.erase(found);
+  ProcessEnd end;
+  if (WIFSIGNALED(status)) {
+    end.signal = SignalName(WTERMSIG(status));
+  } else {
+    end.exit_status = WEXITSTATUS(status);
+  }
+  core_.OnProcessEnded(id, end, clock_.Now());
+}
+
+// ---- effects
+
+void WorkerLoop::Perform() {
+  for (std::vector<Effect> effects = core_.TakeEffects(); !effects.empty();
+       effects = core_.TakeEffects()) {
+    for (Effect& effect : effects) {
+      std::visit([this](auto& e) { Do(e); }, effect);
+    }
+    for (const auto& [id, error] : std::exchange(failed_spawns_, {})) {
+      core_.OnProcessEnded(id, ProcessEnd{0, "", error}, clock_.Now());
+    }
+  }
+}
+
+void WorkerLoop::Do(SendToTuner& effect) { to_send_.push_back(std::move(effect.message)); }
+
+void WorkerLoop::Do(const SpawnProcess& effect) {
+  Result<TrialProcess> process =
+      StartTrialProcess({program_folder_ + "/" + effect.program, effect.threads, effect.devices});
+  if (!process.ok()) {
+    failed_spawns_.emplace_back(effect.process, process.status().message());
+    return;
+  }
+  Trial& trial = trials_[effect.process];
+  trial.process = *std::move(process);
+  Watch(trial.process.socket.get(), Tag(kSocket, effect.process), EPOLLIN);
+  Watch(trial.process.output.get(), Tag(kOutput, effect.process), EPOLLIN);
+  Watch(trial.process.pid_fd.get(), Tag(kExit, effect.process), EPOLLIN);
+}
+
+void WorkerLoop::Do(const WriteToProcess& effect) {
+  const auto found = trials_.find(effect.process);
+  if (found == trials_.end() || found->second.is_closed) return;
+  Trial& trial = found->second;
+  size_t sent = 0;
+  if (trial.outbox.empty()) {
+    const ssize_t count = send(trial.process.socket.get(), effect.line.data(), effect.line.size(),
+                               MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (count > 0) sent = static_cast<size_t>(count);
+  }
+  if (sent == effect.line.size()) return;
+  trial.outbox += effect.line.substr(sent);
+  FlushSocket(effect.process, trial);
+}
+
+void WorkerLoop::Do(const KeepOutput& effect) {
+  const auto found = trials_.find(effect.process);
+  if (found == trials_.end()) return;
+  ReadOutput(effect.process);
+  found->second.log.SwitchTo(effect.path);
+}
+
+void WorkerLoop::Do(const SignalProcess& effect) {
+  const auto found = trials_.find(effect.process);
+  if (found == trials_.end()) return;
+  kill(-found->second.process.pid, effect.kill ? SIGKILL : SIGTERM);
+}
+
+void WorkerLoop::Do(const PrintLine& effect) {
+  std::fprintf(stderr, "tune worker: %s\n", effect.text.c_str());
+}
+
+void WorkerLoop::Do(const ExitWorker& effect) { exit_status_ = effect.status; }
+
+}  // namespace tune

@@ -1,0 +1,111 @@
+// The worker's loop: waits for the tuner, the trial processes, signals and time, lets worker_core
+// decide, and performs what it decided. The only place of a worker that touches the system.
+//
+// Thread rule: Run from one thread, which starts all trial processes; the inbox takes messages from
+// any thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/status.h"
+#include "trial_runner/tuner_link.h"
+#include "trial_runner/worker/trial_process.h"
+#include "trial_runner/worker/worker_core.h"
+
+namespace tune {
+
+// What came from the tuner and waits for the loop.
+class TunerInbox final : public TunerSink {
+ public:
+  TunerInbox();
+
+  void OnMessages(std::vector<ToWorker> messages) override;
+  void OnClosed(Status reason) override;
+
+  // Readable when there is something to take.
+  int event_fd() const { return event_.get(); }
+  struct Content {
+    std::vector<ToWorker> messages;
+    std::optional<Status> closed;
+  };
+  Content Take();
+
+ private:
+  void Announce();
+
+  OwnedFd event_;
+  std::mutex mutex_;
+  Content content_;
+};
+
+// The output of a trial process, kept in the log of its present attempt. A log that would exceed
+// limits::kAttemptLogBytesMax is cut there.
+class OutputLog {
+ public:
+  void SwitchTo(const std::string& path);
+  void Append(std::string_view text);
+
+ private:
+  std::string path_;
+  OwnedFd file_;  // Opened, and its folder made, by the first output.
+  int64_t bytes_ = 0;
+};
+
+class WorkerLoop {
+ public:
+  WorkerLoop(WorkerCore& core, TunerInbox& inbox, const Clock& clock, std::string program_folder);
+  ~WorkerLoop();
+
+  // Once, before Run: performs what the core wants before there is a connection; what it wants to
+  // send waits.
+  void Begin();
+  // Until the core wants to exit; returns the exit status.
+  int Run(TunerLink& link);
+
+ private:
+  struct Trial {
+    TrialProcess process;
+    std::string inbox;   // A line that is not whole yet.
+    std::string outbox;  // What the socket did not take yet.
+    OutputLog log;
+    bool is_closed = false;
+  };
+
+  void Watch(int fd, uint64_t tag, uint32_t events);
+  void Handle(uint64_t tag, uint32_t events);
+  void HandleSignals();
+  void ReadSocket(ProcessId id);
+  bool ReadLines(ProcessId id);
+  void ReadOutput(ProcessId id);
+  void FlushSocket(ProcessId id, Trial& trial);
+  void Reap(ProcessId id);
+
+  void Perform();
+  void Do(SendToTuner& effect);
+  void Do(const SpawnProcess& effect);
+  void Do(const WriteToProcess& effect);
+  void Do(const KeepOutput& effect);
+  void Do(const SignalProcess& effect);
+  void Do(const PrintLine& effect);
+  void Do(const ExitWorker& effect);
+  void CloseLink(TunerLink& link);
+
+  WorkerCore& core_;
+  TunerInbox& inbox_;
+  const Clock& clock_;
+  const std::string program_folder_;
+  OwnedFd epoll_;
+  OwnedFd signals_;
+  std::map<ProcessId, Trial> trials_;
+  std::vector<FromWorker> to_send_;
+  std::vector<std::pair<ProcessId, std::string>> failed_spawns_;
+  std::optional<int> exit_status_;
+};
+
+}  // namespace tune
