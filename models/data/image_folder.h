@@ -1,8 +1,8 @@
 // Finds the images of a data folder:
 //
-//   <folder>/training/  validation/  evaluation/      each either
-//     <class>_<id>.jpg                                the raw Food-11 form, class a number from 0,
-//     or <class name>/<anything>.jpg                     one folder a class.
+//   <folder>/training/  validation/  evaluation/      each with either
+//     <class>_<id>.jpg            the raw Food-11 form, the class a number from 0, or
+//     <class name>/<name>.jpg     one folder a class.
 //
 // Images are .jpg .jpeg .png .bmp .webp .ppm .pgm; other files and hidden ones are left alone.
 // Eleven classes that have numbers only (raw form, or folders class_00 .. class_10) get Food-11's

@@ -2,9 +2,8 @@
 //
 //   <parent>/checkpoint_000004/
 //     model.safetensors   weights and batch-norm statistics, torchvision's names
-//     state.safetensors   Adam ("adam.*"), and the best epoch's weights ("best/<name>") unless this
-//     epoch is the best manifest.json       epoch, options, history, and size and XXH64 of the two
-//     files; written last
+//     state.safetensors   Adam ("adam.*"); the best epoch's weights ("best/<name>") if not these
+//     manifest.json       epoch, options, history, sizes and XXH64 of the two files; written last
 //
 // It is written under another name, synced and renamed: a folder of this name is a whole checkpoint
 // or a damaged one, never a half-written one. Shuffle, dropout and augmentation are functions of

@@ -21,16 +21,15 @@ struct Food11Options {
   double dropout_probability = 0.5;
   double lr = 1e-4;            // The head's, and the backbone's once it has caught up.
   double fine_tune_lr = 1e-4;  // The backbone's in its first epoch. Default: lr.
-  int initial_epochs =
-      0;  // Epochs with the head alone. Default: 5 with pretrained weights, else 0.
+  int initial_epochs = 0;  // Epochs with the head alone. Default: 5 with `weights`, else 0.
   int total_epochs = 20;
   int patience = 5;  // Epochs without a lower val_loss.
   double width_mult = 1.0;
   int image_size = 224;
   std::string weights;  // A safetensors file with torchvision's names; empty: random weights.
   std::string data;     // A folder, or "synthetic"; empty: the caller decides (FOOD11_DATA_DIR).
-  uint64_t seed =
-      0;  // Of weights, shuffle, dropout and augmentation. The caller's default if not given.
+  // Of weights, shuffle, dropout and augmentation. The caller's default if not given.
+  uint64_t seed = 0;
 };
 
 enum class ParameterKind { kInteger, kNumber, kText };

@@ -1,8 +1,7 @@
 // A trained model to use, as a folder:
 //
 //   model.safetensors   the best epoch's weights, torchvision's names
-//   config.json         class names, width_mult, image_size, the options it was trained with, the
-//   best epoch's metrics
+//   config.json         class names, width_mult, image_size, training options, metrics
 //
 // Thread rule: stateless; one writer for a folder.
 #pragma once

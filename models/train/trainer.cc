@@ -1,8 +1,9 @@
 #include "models/train/trainer.h"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <cmath>
-#include <future>
 #include <numeric>
 #include <utility>
 
@@ -59,7 +60,7 @@ Trainer::Trainer(const Food11Options& options, std::shared_ptr<const Dataset> da
       dataset_(std::move(dataset)),
       network_(std::move(network)),
       seconds_(std::move(seconds)),
-      augmenter_(options.image_size) {
+      augmenters_(static_cast<size_t>(network_->options().threads), Augmenter(options.image_size)) {
   TUNE_CHECK(dataset_->image_size == options_.image_size);
   TUNE_CHECK(network_->options().image_size == options_.image_size);
   TUNE_CHECK(network_->options().class_count == dataset_->class_count());
@@ -106,27 +107,14 @@ Score Trainer::TrainPass(int epoch) {
   TrainStepOptions step = StepOptions(epoch);
   const size_t batch_size = static_cast<size_t>(options_.batch_size);
   const size_t count = order.size() % batch_size == 1 ? order.size() - 1 : order.size();
-  const auto images_at = [&](size_t begin) {
-    return std::span(order).subspan(begin, std::min(batch_size, count - begin));
-  };
-  // With a core to spare the next batch is prepared while the network works on this one.
-  const auto policy = network_->options().threads > 1 ? std::launch::async : std::launch::deferred;
 
   Pass pass;
-  FillTrainingBatch(epoch, images_at(0), batches_[0]);
   for (size_t begin = 0, index = 0; begin < count; begin += batch_size, ++index) {
-    const Batch& batch = batches_[index % 2];
-    std::future<void> next;
-    if (begin + batch_size < count) {
-      next = std::async(policy, [&, begin, index] {
-        FillTrainingBatch(epoch, images_at(begin + batch_size), batches_[(index + 1) % 2]);
-      });
-    }
+    FillTrainingBatch(epoch, std::span(order).subspan(begin, std::min(batch_size, count - begin)));
     step.dropout_seed =
         KeyedRandom(options_.seed, "dropout", static_cast<uint64_t>(epoch), index).NextU64();
-    const BatchResult result = network_->TrainStep(batch.images, batch.labels, step);
-    pass.Add(result, batch.labels.size());
-    if (next.valid()) next.get();
+    const BatchResult result = network_->TrainStep(batch_images_, batch_labels_, step);
+    pass.Add(result, batch_labels_.size());
     if (!std::isfinite(result.loss_sum)) break;  // Nothing good comes after this.
   }
   return pass.ToScore();
@@ -153,15 +141,19 @@ std::vector<int64_t> Trainer::Shuffled(int epoch) const {
   return order;
 }
 
-void Trainer::FillTrainingBatch(int epoch, std::span<const int64_t> images, Batch& batch) {
+void Trainer::FillTrainingBatch(int epoch, std::span<const int64_t> images) {
   const size_t image_floats = static_cast<size_t>(options_.image_size) * options_.image_size * 3;
-  batch.images.resize(images.size() * image_floats);
-  batch.labels.resize(images.size());
+  batch_images_.resize(images.size() * image_floats);
+  batch_labels_.resize(images.size());
+  const ImageSet& set = dataset_->split(Split::kTraining);
+  // The draws are keyed by the image, so it does not matter which thread makes which.
+#pragma omp parallel for num_threads(network_->options().threads)
   for (size_t i = 0; i < images.size(); ++i) {
-    augmenter_.ApplyAndNormalize(dataset_->image(Split::kTraining, images[i]),
-                                 DrawAugmentation(options_.seed, epoch, images[i]),
-                                 std::span(batch.images).subspan(i * image_floats, image_floats));
-    batch.labels[i] = dataset_->split(Split::kTraining).labels[static_cast<size_t>(images[i])];
+    Augmenter& augmenter = augmenters_[static_cast<size_t>(omp_get_thread_num())];
+    augmenter.ApplyAndNormalize(dataset_->image(Split::kTraining, images[i]),
+                                DrawAugmentation(options_.seed, epoch, images[i]),
+                                std::span(batch_images_).subspan(i * image_floats, image_floats));
+    batch_labels_[i] = set.labels[static_cast<size_t>(images[i])];
   }
 }
 

@@ -14,11 +14,10 @@
 // (the lab's early stopping and checkpoint watch it), the earliest on a tie.
 //
 // Determinism: the same options, data and thread count give the same weights bit for bit, also
-// across SaveCheckpoint, RestoreCheckpoint in another process, and on. Thread rule: one thread
-// drives a Trainer; while an epoch runs it prepares batches on one more if threads > 1.
+// across SaveCheckpoint, RestoreCheckpoint in another process, and on.
+// Thread rule: one thread drives a Trainer; inside, it uses the network's number of threads.
 #pragma once
 
-#include <array>
 #include <functional>
 #include <memory>
 #include <span>
@@ -74,16 +73,11 @@ class Trainer {
   Status RestoreCheckpoint(const std::string& folder);
 
  private:
-  struct Batch {
-    std::vector<float> images;  // (batch, image_size, image_size, 3)
-    std::vector<int32_t> labels;
-  };
-
   Score TrainPass(int epoch);
   Result<Score> EvaluateBest();
   TrainStepOptions StepOptions(int epoch) const;
   std::vector<int64_t> Shuffled(int epoch) const;
-  void FillTrainingBatch(int epoch, std::span<const int64_t> images, Batch& batch);
+  void FillTrainingBatch(int epoch, std::span<const int64_t> images);
   void NoteBest(const EpochReport& report);
   EndReason ReasonToEnd(const EpochReport& report) const;
 
@@ -91,8 +85,9 @@ class Trainer {
   const std::shared_ptr<const Dataset> dataset_;
   const std::unique_ptr<MobileNetV2> network_;
   const SecondsClock seconds_;
-  Augmenter augmenter_;
-  std::array<Batch, 2> batches_;
+  std::vector<Augmenter> augmenters_;  // One a thread.
+  std::vector<float> batch_images_;    // (batch, image_size, image_size, 3)
+  std::vector<int32_t> batch_labels_;
   std::vector<EpochReport> history_;
   int best_epoch_ = 0;
   std::vector<NamedTensor> best_weights_;  // Empty if best_epoch_ is the last epoch, or 0.
