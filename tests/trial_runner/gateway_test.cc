@@ -77,7 +77,7 @@ TEST_F(GatewayTest, NumbersWorkersByTheirHelloAndCarriesMessagesBothWays) {
   EXPECT_EQ(report->second.report.iteration, 9);
 
   TunerChannel second(Address(), second_sink);
-  second.Send({Hello{}});
+  second.Send({Greeting()});
   const auto second_hello = sink_.WaitForMessage<Hello>();
   ASSERT_TRUE(second_hello);
   EXPECT_EQ(second_hello->first, WorkerId{8});
@@ -91,7 +91,7 @@ TEST_F(GatewayTest, NumbersWorkersByTheirHelloAndCarriesMessagesBothWays) {
 TEST_F(GatewayTest, KeepsTheOrderOfManyMessages) {
   GatheringTunerSink worker;
   TunerChannel channel(Address(), worker);
-  channel.Send({Hello{}});
+  channel.Send({Greeting()});
   ASSERT_TRUE(sink_.WaitForMessage<Hello>());
   for (int64_t i = 1; i <= 5'000; ++i) {
     gateway_->Send(WorkerId{7}, {AnswerReport{Ref(0, 1, 1), i, ReportAnswer::kContinue}});
@@ -106,7 +106,7 @@ TEST_F(GatewayTest, KeepsTheOrderOfManyMessages) {
 TEST_F(GatewayTest, ACloseComesAfterWhatWasSent) {
   GatheringTunerSink worker;
   TunerChannel channel(Address(), worker);
-  channel.Send({Hello{}});
+  channel.Send({Greeting()});
   ASSERT_TRUE(sink_.WaitForMessage<Hello>());
   gateway_->Send(WorkerId{7}, {Refused{"another version"}});
   gateway_->Close(WorkerId{7});
@@ -120,7 +120,7 @@ TEST_F(GatewayTest, ACloseComesAfterWhatWasSent) {
 TEST_F(GatewayTest, WhatAWorkerSentBeforeItClosedArrivesBeforeItsEnd) {
   GatheringTunerSink worker;
   TunerChannel channel(Address(), worker);
-  channel.Send({Hello{}, Goodbye{}});
+  channel.Send({Greeting(), Goodbye{}});
   channel.CloseAfterSending();
   EXPECT_TRUE(sink_.WaitForMessage<Goodbye>());
   EXPECT_EQ(sink_.WaitForDisconnect(), WorkerId{7});
@@ -133,7 +133,7 @@ TEST_F(GatewayTest, TheSinkHearsOfAWorkerThatVanished) {
   GatheringTunerSink worker;
   {
     TunerChannel channel(Address(), worker);
-    channel.Send({Hello{}});
+    channel.Send({Greeting()});
     ASSERT_TRUE(sink_.WaitForMessage<Hello>());
   }
   EXPECT_EQ(sink_.WaitForDisconnect(), WorkerId{7});
@@ -144,7 +144,7 @@ TEST_F(GatewayTest, TheSinkHearsOfAWorkerThatVanished) {
 TEST_F(GatewayTest, TheWorkerHearsOfATunerThatVanished) {
   GatheringTunerSink worker;
   TunerChannel channel(Address(), worker);
-  channel.Send({Hello{}});
+  channel.Send({Greeting()});
   ASSERT_TRUE(sink_.WaitForMessage<Hello>());
   gateway_->Send(WorkerId{7}, {Shutdown{}});
   ASSERT_EQ(worker.WaitForMessages(1).size(), 1u);
@@ -167,13 +167,24 @@ TEST_F(GatewayTest, RefusesAWorkerThatDoesNotSayHelloFirst) {
 TEST_F(GatewayTest, RefusesASecondHello) {
   GatheringTunerSink worker;
   TunerChannel channel(Address(), worker);
-  channel.Send({Hello{}});
+  channel.Send({Greeting()});
   ASSERT_TRUE(sink_.WaitForMessage<Hello>());
-  channel.Send({Hello{}});
+  channel.Send({Greeting()});
   const auto closed = worker.WaitForClose();
   ASSERT_TRUE(closed);
   EXPECT_THAT(closed->message(), testing::HasSubstr("hello: said twice"));
   EXPECT_EQ(sink_.WaitForDisconnect(), WorkerId{7});
+}
+
+TEST_F(GatewayTest, RefusesAWorkerOfAnotherVersion) {
+  GatheringTunerSink worker;
+  TunerChannel channel(Address(), worker);
+  Hello hello = Greeting();
+  hello.version = "0.0.9";
+  channel.Send({hello});
+  ASSERT_TRUE(worker.WaitForClose());
+  EXPECT_THAT(std::get<Refused>(worker.WaitForMessages(1).at(0)).reason,
+              testing::HasSubstr("it is of version 0.0.9, this tuner of version"));
 }
 
 // A client that speaks gRPC and no tune.v1.
@@ -212,7 +223,7 @@ class RawClient final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::B
 TEST_F(GatewayTest, GarbageOnTheWireEndsThatConnectionAlone) {
   GatheringTunerSink worker;
   TunerChannel channel(Address(), worker);
-  channel.Send({Hello{}});
+  channel.Send({Greeting()});
   ASSERT_TRUE(sink_.WaitForMessage<Hello>());
 
   RawClient garbage(gateway_->address(), "/tune.v1.Tuner/Attach", "\xff\xff\xff\xff");

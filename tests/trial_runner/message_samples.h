@@ -6,11 +6,19 @@
 #include <vector>
 
 #include "trial_runner/messages.h"
+#include "trial_runner/version.h"
 
 namespace tune {
 
 inline AttemptRef Ref(int64_t trial, int64_t attempt, int64_t epoch) {
   return AttemptRef{TrialNumber{trial}, AttemptNumber{attempt}, LeaseEpoch{epoch}};
+}
+
+// What the gateway takes for a worker.
+inline Hello Greeting() {
+  Hello hello;
+  hello.version = kProgramVersion;
+  return hello;
 }
 
 inline AttemptReport SampleReport() {
@@ -25,7 +33,7 @@ inline AttemptReport SampleReport() {
 }
 
 inline std::vector<FromWorker> SampleFromWorker() {
-  const Hello hello{"0.1.0", "local", "host", 4711,
+  const Hello hello{kProgramVersion, "local", "host", 4711,
                     WorkerCapacity{4000, {{0, "first", 0}, {1, "second", 1 << 30}}}};
   return {hello, SampleReport(), AttemptEnded{Ref(0, 1, 1), Outcome::kOutOfMemory, "no room"},
           Heartbeat{}, Goodbye{}};

@@ -1,5 +1,5 @@
 // A tuner for tests: a gateway whose messages gather here, waited for with a deadline instead of
-// slept for.
+// slept for, and a real worker program.
 #pragma once
 
 #include <chrono>
@@ -7,6 +7,8 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "trial_runner/incoming_sink.h"
@@ -59,5 +61,31 @@ class GatheringSink final : public IncomingSink {
   std::vector<Incoming> messages_;
   size_t next_ = 0;
 };
+
+// A program of ours that runs until it is waited for; killed, with its output collected, when its
+// owner goes.
+class Program {
+ public:
+  Program(const std::string& name, const std::vector<std::string>& arguments);
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  int pid() const { return pid_; }
+  void Signal(int signal) const;
+  // The wait status, after at most 20 s; nothing: it still runs.
+  std::optional<int> Wait();
+  // What it wrote to standard error. Requires that Wait returned.
+  std::string ReadErrors();
+
+ private:
+  int pid_ = -1;
+  int errors_ = -1;
+};
+
+// The pids of a process's children.
+std::vector<int> ChildrenOf(int pid);
+// Whether the process has ended within 20 s. It need not be a child.
+bool WaitUntilGone(int pid);
 
 }  // namespace tune

@@ -13,6 +13,7 @@
 #include "core/limits.h"
 #include "trial_runner/grpc/wire_buffer.h"
 #include "trial_runner/loopback_address.h"
+#include "trial_runner/version.h"
 #include "trial_runner/wire/codec.h"
 
 namespace tune {
@@ -88,7 +89,11 @@ class WorkerGateway::Connection final : public grpc::ServerGenericBidiReactor {
     if (!ok) return FinishAfterSending(grpc::Status::OK);  // The worker closed, or is gone.
     Result<std::vector<FromWorker>> messages = WithBytes(
         read_buffer_, [](std::string_view bytes) { return DecodeFromWorkerBatch(bytes); });
-    Status status = messages.ok() ? CheckHello(*messages) : messages.status();
+    const Status status = messages.ok() ? CheckHello(*messages) : messages.status();
+    if (status.code() == StatusCode::kFailedPrecondition) {
+      Send({Refused{status.message()}});
+      return Close();
+    }
     if (!status.ok()) {
       return FinishAfterSending({grpc::StatusCode::INVALID_ARGUMENT, status.message()});
     }
@@ -123,14 +128,20 @@ class WorkerGateway::Connection final : public grpc::ServerGenericBidiReactor {
   Connection(Service& service, std::string address)
       : service_(service), address_(std::move(address)) {}
 
-  // Hello comes first, and once.
+  // Hello comes first, and once, from a worker of our own version (kFailedPrecondition otherwise).
   Status CheckHello(const std::vector<FromWorker>& messages) {
     for (const FromWorker& message : messages) {
-      const bool is_hello = std::holds_alternative<Hello>(message);
-      if (is_hello == worker_.has_value()) {
-        return InvalidArgument(is_hello ? "hello: said twice" : "hello: expected first");
+      const auto* const hello = std::get_if<Hello>(&message);
+      if ((hello != nullptr) == worker_.has_value()) {
+        return InvalidArgument(hello != nullptr ? "hello: said twice" : "hello: expected first");
       }
-      if (is_hello) worker_ = service_.Enter(self_);
+      if (hello == nullptr) continue;
+      if (hello->version != kProgramVersion) {
+        return FailedPrecondition("it is of version " + hello->version +
+                                  ", this tuner of version " + kProgramVersion +
+                                  "; install the same one on both sides");
+      }
+      worker_ = service_.Enter(self_);
     }
     return OkStatus();
   }

@@ -1,7 +1,7 @@
 // The tuner's end of its workers' connections: a gRPC server on this machine's loopback. Each
-// connection that says Hello is a worker and gets the next WorkerId; bytes become messages, or the
-// connection is refused. One write is in flight per connection; what gathers meanwhile goes into
-// the next batch.
+// connection that says Hello is a worker and gets the next WorkerId (one of another version is
+// refused, trial_runner/version.h); bytes become messages, or the connection is refused. One write
+// is in flight per connection; what gathers meanwhile goes into the next batch.
 //
 // Thread rule: as WorkerLink says; the destructor from the tuner's thread. The sink must outlive
 // the gateway, and somebody must empty it until the destructor has returned if its Push can block.

@@ -167,6 +167,7 @@ int WorkerLoop::Run(TunerLink& link) {
 
 // Waits until what was sent is under way and the other side has closed, but not for long.
 void WorkerLoop::CloseLink(TunerLink& link) {
+  if (is_link_closed_) return;
   link.CloseAfterSending();
   const Instant give_up = clock_.Now() + kClosePatience;
   while (true) {
@@ -183,7 +184,9 @@ void WorkerLoop::Handle(uint64_t tag, uint32_t events) {
     case kInbox: {
       TunerInbox::Content content = inbox_.Take();
       for (const ToWorker& message : content.messages) core_.OnMessage(message, clock_.Now());
-      if (content.closed) core_.OnTunerGone(*content.closed);
+      if (!content.closed) return;
+      is_link_closed_ = true;
+      core_.OnTunerGone(*content.closed);
       return;
     }
     case kSignals:

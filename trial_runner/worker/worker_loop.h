@@ -105,6 +105,7 @@ class WorkerLoop {
   std::map<ProcessId, Trial> trials_;
   std::vector<FromWorker> to_send_;
   std::vector<std::pair<ProcessId, std::string>> failed_spawns_;
+  bool is_link_closed_ = false;
   std::optional<int> exit_status_;
 };
 
