@@ -479,7 +479,7 @@ TEST(Store, ASecondTunerIsRefusedAndToldWhoHoldsTheDatabase) {
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(status.message(), AllOf(HasSubstr(path), HasSubstr("pid " + std::to_string(getpid())),
                                       HasSubstr("since 2026-11-21T09:30:00.125Z")));
-  ASSERT_TRUE(store->AnnounceExperiment("food11").ok());
+  WriteSampleSweep(*store, "food11");
   ASSERT_TRUE(FindLockHolder(path).has_value());
   EXPECT_EQ(FindLockHolder(path)->experiment, "food11");
   EXPECT_EQ(FindLockHolder(path)->pid, getpid());

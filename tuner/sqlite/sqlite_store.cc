@@ -88,10 +88,6 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path, 
   return std::unique_ptr<SqliteStore>(new SqliteStore(std::move(lock), std::move(database)));
 }
 
-Status SqliteStore::AnnounceExperiment(const std::string& name) {
-  return lock_.has_value() ? lock_->Announce(name) : OkStatus();
-}
-
 Result<StoredExperiment> SqliteStore::CreateExperiment(const NewExperiment& experiment) {
   static constexpr char kNameIsTakenSql[] = "SELECT id FROM experiment_rows WHERE name = ?1";
   static constexpr char kInsertExperimentSql[] =
@@ -292,7 +288,7 @@ Status SqliteStore::WriteExperiment(ExperimentId experiment, const ExperimentRow
 // ---- ids
 
 Status SqliteStore::LoadRowIds(ExperimentId experiment) {
-  static constexpr char kExperimentSql[] = "SELECT id FROM experiment_rows WHERE id = ?1";
+  static constexpr char kExperimentSql[] = "SELECT name FROM experiment_rows WHERE id = ?1";
   static constexpr char kTrialIdsSql[] =
       "SELECT number, id FROM trial_rows WHERE experiment = ?1 ORDER BY number";
   static constexpr char kWorkerIdsSql[] =
@@ -301,11 +297,13 @@ Status SqliteStore::LoadRowIds(ExperimentId experiment) {
   TUNE_ASSIGN_OR_RETURN(Statement * row, database_->Kept(kExperimentSql));
   row->BindAll(experiment.value);
   TUNE_ASSIGN_OR_RETURN(const bool is_there, row->Step());
+  const std::string name(is_there ? row->Text(0) : std::string_view());
   row->Reset();
   if (!is_there) {
     return NotFound(database_->path() + ": there is no experiment " +
                     std::to_string(experiment.value));
   }
+  if (lock_.has_value()) TUNE_RETURN_IF_ERROR(lock_->Announce(name));
   RowIds ids;
   ids.experiment = experiment;
   const auto load = [&](const char* sql, std::vector<int64_t>& by_number) -> Status {

@@ -34,9 +34,6 @@ class SqliteStore final : public Store {
   Result<std::vector<JournalStep>> ReadJournal(ExperimentId experiment) override;
   Result<WorkerId> LastWorker(ExperimentId experiment) override;
 
-  // Which sweep this process works on, told to those who ask for the lock's holder.
-  Status AnnounceExperiment(const std::string& name);
-
  private:
   // The rows' ids by number, of the experiment that is being written.
   struct RowIds {
@@ -58,6 +55,7 @@ class SqliteStore final : public Store {
   Status WriteWorker(ExperimentId experiment, const WorkerRow& row);
   Status WriteExperiment(ExperimentId experiment, const ExperimentRow& row);
 
+  // Also says in the lock's file which sweep is worked on.
   Status LoadRowIds(ExperimentId experiment);
   Result<int64_t> TrialId(TrialNumber number) const;
   Result<int64_t> WorkerRowId(WorkerId worker) const;

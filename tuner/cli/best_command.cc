@@ -1,0 +1,136 @@
+#include "tuner/cli/best_command.h"
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "core/json.h"
+#include "tuner/cli/sweep_lookup.h"
+
+namespace tune {
+namespace {
+
+namespace fs = std::filesystem;
+
+Value CheckpointCell(const BestTrial& best) {
+  return best.checkpoint_path.empty() ? Value() : Value(best.checkpoint_path);
+}
+
+void Print(const BestOptions& options, const FoundSweep& sweep, const BestTrial& best,
+           std::ostream& out) {
+  if (options.format != OutputFormat::kTable) {
+    RowPrinter printer(options.format, options.width, out);
+    printer.Begin({"experiment", "trial", "status", "metric", "value", "iteration", "config",
+                   "checkpoint", "checkpoint_iteration"});
+    printer.Row({sweep.name, best.number, best.status, sweep.metric, best.value, best.iteration,
+                 best.config, CheckpointCell(best),
+                 best.checkpoint_path.empty() ? Value() : Value(best.checkpoint_iteration)});
+    printer.End();
+    return;
+  }
+  out << "best trial     " << Printable(sweep.name) << "/" << best.number << " (" << best.status
+      << ")\n"
+      << "value          " << Printable(sweep.metric) << " = " << ShortNumber(best.value)
+      << " at iteration " << best.iteration << "\n"
+      << "configuration  " << DescribeConfig(best.config) << "\n"
+      << "checkpoint     ";
+  if (best.checkpoint_path.empty()) {
+    out << "none\n";
+  } else {
+    out << Printable(best.checkpoint_path);
+    if (best.checkpoint_iteration != best.iteration)
+      out << " (of iteration " << best.checkpoint_iteration << ")";
+    out << "\n";
+  }
+}
+
+Status WriteFile(const fs::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (file.fail())
+    return Internal(path.string() +
+                    ": cannot be written; is there room, and may this folder be written?");
+  return OkStatus();
+}
+
+Status PrepareExportDir(const std::string& dir) {
+  std::error_code error;
+  if (fs::exists(dir, error) && (!fs::is_directory(dir, error) || !fs::is_empty(dir, error))) {
+    return InvalidArgument("--export " + dir +
+                           ": is there already and is not an empty folder; name another one");
+  }
+  fs::create_directories(dir, error);
+  if (error) return InvalidArgument("--export " + dir + ": cannot be made: " + error.message());
+  return OkStatus();
+}
+
+Status Export(const BestOptions& options, const FoundSweep& sweep, const BestTrial& best,
+              const ModelExporter& export_food11) {
+  const std::string trial = sweep.name + "/" + std::to_string(best.number);
+  std::error_code error;
+  if (best.checkpoint_path.empty()) {
+    return FailedPrecondition("trial " + trial +
+                              " has no checkpoint to export; see `checkpoint` in the space file");
+  }
+  if (!fs::is_directory(best.checkpoint_path, error)) {
+    return FailedPrecondition("the checkpoint of trial " + trial +
+                              " is not where it was: " + best.checkpoint_path);
+  }
+  TUNE_RETURN_IF_ERROR(PrepareExportDir(options.export_dir));
+  if (sweep.trainable_kind == "food11" && export_food11) {
+    TUNE_RETURN_IF_ERROR(export_food11(best.checkpoint_path, options.export_dir));
+  } else {
+    fs::copy(best.checkpoint_path, options.export_dir, fs::copy_options::recursive, error);
+    if (error)
+      return Internal("--export " + options.export_dir + ": cannot be written: " + error.message());
+  }
+  Value origin = Value::MakeMap();
+  origin.Set("experiment", sweep.name);
+  origin.Set("trial", best.number);
+  origin.Set("metric", sweep.metric);
+  origin.Set("value", best.value);
+  origin.Set("iteration", best.iteration);
+  origin.Set("checkpoint_iteration", best.checkpoint_iteration);
+  origin.Set("config", best.config);
+  const fs::path dir(options.export_dir);
+  TUNE_RETURN_IF_ERROR(WriteFile(dir / "best.json", ToJson(origin) + "\n"));
+  if (fs::exists(dir / "config.json", error)) return OkStatus();
+  return WriteFile(dir / "config.json", ToJson(best.config) + "\n");
+}
+
+int Fail(const Status& status, std::ostream& err) {
+  err << "tune: " << status.message() << "\n";
+  return status.code() == StatusCode::kInternal ||
+                 status.code() == StatusCode::kResourceExhausted ||
+                 status.code() == StatusCode::kDataLoss
+             ? 1
+             : 2;
+}
+
+}  // namespace
+
+int BestCommand(const BestOptions& options, const ModelExporter& export_food11, std::ostream& out,
+                std::ostream& err) {
+  const Result<std::unique_ptr<Database>> database = OpenForQueries(options.db_path);
+  if (!database.ok()) return Fail(database.status(), err);
+  const Result<FoundSweep> sweep = FindSweep(**database, options.name);
+  if (!sweep.ok()) return Fail(sweep.status(), err);
+  const Result<std::optional<BestTrial>> best = FindBestTrial(**database, *sweep);
+  if (!best.ok()) return Fail(best.status(), err);
+  if (!best->has_value()) {
+    return Fail(NotFound(sweep->name + ": no trial has reported " + sweep->metric + " yet"), err);
+  }
+  if (!options.export_dir.empty()) {
+    if (const Status s = Export(options, *sweep, **best, export_food11); !s.ok())
+      return Fail(s, err);
+    err << "exported to " << options.export_dir << "\n";
+  }
+  Print(options, *sweep, **best, out);
+  return 0;
+}
+
+}  // namespace tune

@@ -1,0 +1,270 @@
+#include "tuner/cli/live_view.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "tuner/cli/sweep_lookup.h"
+#include "tuner/cli/text_table.h"
+
+namespace tune {
+namespace {
+
+constexpr Duration kRateWindow = Milliseconds(30'000);
+constexpr Duration kProgressEvery = Milliseconds(10'000);
+constexpr size_t kEndLinesMax = 10;  // More ends at once are told as one line.
+
+std::string OrDash(const Metric& value) { return value.has_value() ? ShortNumber(*value) : "-"; }
+
+std::string Count(int64_t count, const std::string& one, const std::string& many) {
+  return std::to_string(count) + " " + (count == 1 ? one : many);
+}
+
+std::string Trials(int64_t count) { return Count(count, "trial", "trials"); }
+
+// "4 of 8", thousandths as a person counts.
+std::string Share(int64_t used_milli, int64_t total_milli) {
+  return ShortNumber(static_cast<double>(used_milli) / 1000) + " of " +
+         ShortNumber(static_cast<double>(total_milli) / 1000);
+}
+
+std::string EndedOf(const SweepSnapshot& snapshot) {
+  const std::string ended = std::to_string(snapshot.ended_count());
+  return snapshot.samples >= 0 ? ended + "/" + std::to_string(snapshot.samples) : ended;
+}
+
+std::string Rate(double per_second) {
+  char digits[32];
+  std::snprintf(digits, sizeof digits, per_second < 10 ? "%.2g" : "%.0f", per_second);
+  return std::string(digits) + " iterations/s";
+}
+
+std::string HeadLine(const SweepSnapshot& snapshot) {
+  std::string line = Printable(snapshot.name) + "  " + EndedOf(snapshot) + " trials ended, " +
+                     std::to_string(snapshot.running.size()) + " running";
+  if (snapshot.pending_count > 0)
+    line += ", " + std::to_string(snapshot.pending_count) + " waiting";
+  if (snapshot.paused_count > 0) line += ", " + std::to_string(snapshot.paused_count) + " paused";
+  if (snapshot.failed_count > 0) line += ", " + std::to_string(snapshot.failed_count) + " failed";
+  line += "  " + FormatDuration(snapshot.elapsed);
+  if (snapshot.time_left.has_value())
+    line += ", about " + FormatDuration(*snapshot.time_left) + " left";
+  return line;
+}
+
+std::string RungLine(const SweepSnapshot& snapshot) {
+  const char* const sign = snapshot.mode == Mode::kMax ? "≥" : "≤";
+  const bool has_brackets = std::any_of(snapshot.rungs.begin(), snapshot.rungs.end(),
+                                        [](const RungView& rung) { return rung.bracket != 0; });
+  std::string line = "rungs ";
+  for (const RungView& rung : snapshot.rungs) {
+    line += "  ";
+    if (has_brackets) line += std::to_string(rung.bracket) + "/";
+    line += std::to_string(rung.milestone) + ": " + std::to_string(rung.count);
+    if (rung.cutoff.has_value())
+      line += " (" + std::string(sign) + " " + ShortNumber(*rung.cutoff) + ")";
+  }
+  return line;
+}
+
+std::string UseLine(const SweepSnapshot& snapshot) {
+  std::string line =
+      "using   " + Share(snapshot.cpu_milli_used, snapshot.cpu_milli_total) + " CPUs";
+  if (snapshot.gpu_milli_total > 0) {
+    line += ", " + Share(snapshot.gpu_milli_used, snapshot.gpu_milli_total) + " GPUs";
+  }
+  line += " of " + Count(snapshot.worker_count, "worker", "workers") + ", " +
+          std::to_string(snapshot.iteration_count) + " iterations";
+  if (snapshot.iterations_per_second.has_value())
+    line += ", " + Rate(*snapshot.iterations_per_second);
+  return line;
+}
+
+std::string RunningLine(const std::vector<std::string>& cells) {
+  constexpr size_t kWidths[] = {6, 10, 12, 12, 12};
+  std::string line;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    if (i >= std::size(kWidths)) {
+      line += "  " + cells[i];
+      continue;
+    }
+    line.append(kWidths[i] - std::min(kWidths[i], DisplayWidth(cells[i])), ' ');
+    line += cells[i];
+  }
+  return line;
+}
+
+void AppendRunning(const SweepSnapshot& snapshot, size_t room, std::vector<std::string>& lines) {
+  if (snapshot.running.empty() || room < 2) return;
+  lines.push_back(RunningLine({"trial", "iteration", "last", "best", "running", "worker"}));
+  --room;
+  const size_t shown = snapshot.running.size() <= room ? snapshot.running.size() : room - 1;
+  for (size_t i = 0; i < shown; ++i) {
+    const RunningTrial& trial = snapshot.running[i];
+    lines.push_back(RunningLine({std::to_string(trial.number),
+                                 trial.iteration > 0 ? std::to_string(trial.iteration) : "-",
+                                 OrDash(trial.last_value), OrDash(trial.best_value),
+                                 FormatDuration(trial.running_for), Printable(trial.worker)}));
+  }
+  if (shown < snapshot.running.size()) {
+    lines.push_back("  and " + std::to_string(snapshot.running.size() - shown) + " more");
+  }
+}
+
+std::string EndLine(const EndedTrial& trial, const std::string& metric) {
+  std::string line = "trial " + std::to_string(trial.number);
+  if (trial.failed) {
+    return line + " failed after " + Count(trial.iterations, "iteration", "iterations") +
+           (trial.reason.empty() ? "" : ": " + Printable(trial.reason));
+  }
+  line +=
+      " ended (" + trial.reason + ") after " + Count(trial.iterations, "iteration", "iterations");
+  if (trial.last_value.has_value())
+    line += ", " + Printable(metric) + " " + ShortNumber(*trial.last_value);
+  return line;
+}
+
+// As a shell takes it.
+std::string ShellQuoted(const std::string& text) {
+  const bool is_plain = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '/' ||
+           c == '.' || c == '_' || c == '-';
+  });
+  if (is_plain) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string SavedLine(const SweepSummary& summary) {
+  const int64_t full = *summary.iterations_full;
+  const int64_t saved = std::max<int64_t>(0, full - summary.iterations_trained);
+  const double percent =
+      full > 0 ? 100.0 * static_cast<double>(saved) / static_cast<double>(full) : 0;
+  return "early stopping  " + Count(summary.early_count, "trial", "trials") +
+         " stopped early: " + std::to_string(summary.iterations_trained) +
+         " iterations in place of " + std::to_string(full) + ", " +
+         std::to_string(std::llround(percent)) + " % saved\n";
+}
+
+}  // namespace
+
+std::optional<Duration> EstimateTimeLeft(const SweepSnapshot& snapshot) {
+  const int64_t ended = snapshot.ended_count();
+  if (ended == 0 || snapshot.samples < 0 || ended >= snapshot.samples) return std::nullopt;
+  const double per_trial = static_cast<double>(snapshot.elapsed.us) / static_cast<double>(ended);
+  return Duration{static_cast<int64_t>(per_trial * static_cast<double>(snapshot.samples - ended))};
+}
+
+std::vector<std::string> RenderTable(const SweepSnapshot& snapshot, size_t width, size_t height) {
+  std::vector<std::string> lines = {HeadLine(snapshot)};
+  if (snapshot.best.has_value()) {
+    const BestSoFar& best = *snapshot.best;
+    lines.push_back("best    " + Printable(snapshot.metric) + " " + ShortNumber(best.value) +
+                    ", trial " + std::to_string(best.number) + " at iteration " +
+                    std::to_string(best.iteration) + "  " + DescribeConfig(best.config));
+  } else {
+    lines.push_back("best    nothing reported yet");
+  }
+  if (!snapshot.rungs.empty()) lines.push_back(RungLine(snapshot));
+  lines.push_back(UseLine(snapshot));
+  const size_t line_max = height > 1 ? height - 1 : 1;  // The cursor stands on a line of its own.
+  if (lines.size() < line_max) AppendRunning(snapshot, line_max - lines.size(), lines);
+  if (lines.size() > line_max) lines.resize(line_max);
+  for (std::string& line : lines) line = CutToWidth(line, width);
+  return lines;
+}
+
+std::string RenderProgress(const SweepSnapshot& snapshot) {
+  std::string line =
+      EndedOf(snapshot) + " trials ended, " + std::to_string(snapshot.running.size()) + " running";
+  if (snapshot.paused_count > 0) line += ", " + std::to_string(snapshot.paused_count) + " paused";
+  if (snapshot.failed_count > 0) line += ", " + std::to_string(snapshot.failed_count) + " failed";
+  if (snapshot.best.has_value()) {
+    line += ", best " + ShortNumber(snapshot.best->value) + " (trial " +
+            std::to_string(snapshot.best->number) + ")";
+  }
+  if (snapshot.iterations_per_second.has_value())
+    line += ", " + Rate(*snapshot.iterations_per_second);
+  if (snapshot.time_left.has_value())
+    line += ", about " + FormatDuration(*snapshot.time_left) + " left";
+  return line;
+}
+
+std::string TerminalPainter::Draw(const std::vector<std::string>& lines) {
+  std::string bytes = drawn_count_ > 0 ? "\x1b[" + std::to_string(drawn_count_) + "A\r" : "";
+  for (const std::string& line : lines) bytes += line + "\x1b[K\n";
+  if (lines.size() < drawn_count_) bytes += "\x1b[J";
+  drawn_count_ = lines.size();
+  return bytes;
+}
+
+std::string TerminalPainter::Erase() {
+  if (drawn_count_ == 0) return std::string();
+  const std::string bytes = "\x1b[" + std::to_string(drawn_count_) + "A\r\x1b[J";
+  drawn_count_ = 0;
+  return bytes;
+}
+
+void RateMeter::Add(Instant now, int64_t count) {
+  samples_.emplace_back(now, count);
+  // The last one outside of the window stays: it is where the window begins.
+  while (samples_.size() > 2 && now - samples_[1].first >= kRateWindow) samples_.pop_front();
+}
+
+std::optional<double> RateMeter::PerSecond() const {
+  if (samples_.size() < 2) return std::nullopt;
+  const double seconds = (samples_.back().first - samples_.front().first).seconds();
+  if (seconds < 1) return std::nullopt;
+  return static_cast<double>(samples_.back().second - samples_.front().second) / seconds;
+}
+
+std::vector<std::string> ProgressLog::Update(const SweepSnapshot& snapshot,
+                                             const std::vector<EndedTrial>& ended, Instant now) {
+  std::vector<std::string> lines;
+  if (ended.size() <= kEndLinesMax) {
+    for (const EndedTrial& trial : ended) lines.push_back(EndLine(trial, snapshot.metric));
+  } else {
+    const auto failed =
+        std::count_if(ended.begin(), ended.end(), [](const EndedTrial& t) { return t.failed; });
+    lines.push_back(std::to_string(ended.size()) + " trials ended" +
+                    (failed > 0 ? ", " + std::to_string(failed) + " of them failed" : ""));
+  }
+  if (!said_at_.has_value()) said_at_ = now;  // The first line of progress after the first while.
+  if (now - *said_at_ < kProgressEvery || snapshot.iteration_count == said_iterations_)
+    return lines;
+  lines.push_back(RenderProgress(snapshot));
+  said_at_ = now;
+  said_iterations_ = snapshot.iteration_count;
+  return lines;
+}
+
+std::string RenderSummary(const SweepSummary& summary) {
+  std::string text =
+      Printable(summary.name) + " " + summary.status + ": " + Trials(summary.trial_count) +
+      (summary.failed_count > 0 ? ", " + std::to_string(summary.failed_count) + " failed" : "") +
+      ", " + FormatDuration(summary.elapsed) + "\n";
+  if (summary.best.has_value()) {
+    const BestSoFar& best = *summary.best;
+    text += "best trial      " + std::to_string(best.number) + ": " + Printable(summary.metric) +
+            " " + ShortNumber(best.value) + " at iteration " + std::to_string(best.iteration) +
+            "\n";
+    text += "configuration   " + DescribeConfig(best.config) + "\n";
+    text += "checkpoint      " +
+            (best.checkpoint_path.empty() ? "none" : Printable(best.checkpoint_path)) + "\n";
+  } else {
+    text += "best trial      none: nothing reported " + Printable(summary.metric) + "\n";
+  }
+  if (summary.iterations_full.has_value()) text += SavedLine(summary);
+  const char* const order = summary.mode == Mode::kMax ? "desc" : "asc nulls last";
+  text += "more            sqlite3 " + ShellQuoted(summary.db_path) +
+          " \"select number, status, stop_reason, iterations, best_value from trials where "
+          "experiment = " +
+          std::to_string(summary.experiment) + " order by best_value " + order + "\"\n";
+  const bool has_ended = summary.status == "FINISHED" || summary.status == "STOPPED";
+  if (!has_ended && !summary.resume_line.empty())
+    text += "go on with      " + summary.resume_line + "\n";
+  return text;
+}
+
+}  // namespace tune

@@ -1,0 +1,136 @@
+// What a person sees of a running sweep, as text made from a snapshot: a table for a terminal,
+// plain lines for a log, the summary at the end. Pure: nothing here reads a clock or writes to a
+// stream.
+//
+// Thread rule: values; a TerminalPainter, RateMeter or ProgressLog belongs to one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/metric.h"
+#include "core/time.h"
+#include "core/value.h"
+#include "schedulers/trial_scheduler.h"
+
+namespace tune {
+
+struct RunningTrial {
+  int64_t number = 0;
+  int64_t iteration = 0;  // The last one reported; 0: none yet.
+  Metric last_value;
+  Metric best_value;
+  std::string worker;
+  Duration running_for;
+};
+
+struct EndedTrial {
+  int64_t number = 0;
+  bool failed = false;
+  std::string reason;  // "max_t", "scheduler", ...; of a failed one its error.
+  int64_t iterations = 0;
+  Metric last_value;
+};
+
+struct BestSoFar {
+  int64_t number = 0;
+  double value = 0;
+  int64_t iteration = 0;
+  Value config;                 // Nested.
+  std::string checkpoint_path;  // Empty: none.
+};
+
+struct SweepSnapshot {
+  std::string name;
+  std::string metric;
+  Mode mode = Mode::kMax;
+  int64_t samples = 0;  // -1: no limit.
+  int64_t pending_count = 0;
+  int64_t paused_count = 0;
+  int64_t stopped_count = 0;  // TERMINATED.
+  int64_t failed_count = 0;   // ERROR.
+  std::vector<RunningTrial> running;
+  std::vector<RungView> rungs;
+  std::optional<BestSoFar> best;
+  int64_t worker_count = 0;
+  int64_t cpu_milli_used = 0, cpu_milli_total = 0;
+  int64_t gpu_milli_used = 0, gpu_milli_total = 0;
+  int64_t iteration_count = 0;  // Trained in the whole sweep.
+  std::optional<double> iterations_per_second;
+  Duration elapsed;
+  std::optional<Duration> time_left;
+
+  int64_t ended_count() const { return stopped_count + failed_count; }
+};
+
+// As if the trials to come take as long as those that ended; nothing before the first has, or
+// without a known end.
+std::optional<Duration> EstimateTimeLeft(const SweepSnapshot& snapshot);
+
+// Lines for a terminal: none wider than `width`, fewer than `height`.
+std::vector<std::string> RenderTable(const SweepSnapshot& snapshot, size_t width, size_t height);
+
+// "12/16 trials ended, 3 running, best 0.731 (trial 4), 1.2 iterations/s, about 4 min left".
+std::string RenderProgress(const SweepSnapshot& snapshot);
+
+// Keeps a block of lines at the bottom of a terminal: each Draw goes over the one before without
+// clearing it first.
+class TerminalPainter {
+ public:
+  // The bytes to write.
+  std::string Draw(const std::vector<std::string>& lines);
+  // Takes the block away, so that a line that stays can be written; the next Draw stands below it.
+  std::string Erase();
+
+ private:
+  size_t drawn_count_ = 0;
+};
+
+// Iterations a second over the last half minute.
+class RateMeter {
+ public:
+  void Add(Instant now, int64_t count);
+  std::optional<double> PerSecond() const;
+
+ private:
+  std::deque<std::pair<Instant, int64_t>> samples_;
+};
+
+// The lines where nobody watches a terminal: one for each trial that ends (one for all of them when
+// many end at once), and at most one of progress every ten seconds.
+class ProgressLog {
+ public:
+  std::vector<std::string> Update(const SweepSnapshot& snapshot,
+                                  const std::vector<EndedTrial>& ended, Instant now);
+
+ private:
+  std::optional<Instant> said_at_;
+  int64_t said_iterations_ = -1;
+};
+
+struct SweepSummary {
+  std::string name;
+  std::string metric;
+  std::string status;  // "FINISHED", "INTERRUPTED", "STOPPED".
+  int64_t experiment = 0;
+  int64_t trial_count = 0;
+  int64_t failed_count = 0;
+  int64_t early_count = 0;  // Stopped by the scheduler before their full length.
+  std::optional<BestSoFar> best;
+  Mode mode = Mode::kMax;
+  int64_t iterations_trained = 0;
+  std::optional<int64_t> iterations_full;  // Had nothing been stopped early; nothing: not known.
+  Duration elapsed;
+  std::string db_path;
+  std::string resume_line;  // Shown unless the sweep is FINISHED or STOPPED.
+};
+
+// Ends with a newline.
+std::string RenderSummary(const SweepSummary& summary);
+
+}  // namespace tune

@@ -1,0 +1,284 @@
+#include "tuner/cli/status_command.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "core/json.h"
+#include "tuner/cli/live_view.h"
+#include "tuner/cli/sweep_lookup.h"
+#include "tuner/sqlite/writer_lock.h"
+
+namespace tune {
+namespace {
+
+constexpr Duration kWatchEvery = Milliseconds(1000);
+
+struct Counted {
+  std::string what;
+  int64_t count = 0;
+};
+
+struct RungLine {
+  int64_t rung = 0;
+  int64_t report_count = 0;
+  int64_t stop_count = 0;
+  std::optional<double> cutoff;  // Of the latest arrival.
+};
+
+struct SweepStatus {
+  FoundSweep sweep;
+  std::optional<LockHolder> tuner;
+  std::optional<BestTrial> best;
+  std::vector<Counted> trials;        // By status; TERMINATED ones by stop_reason, too.
+  std::vector<Counted> stop_reasons;  // Of the TERMINATED ones.
+  std::vector<RungLine> rungs;
+  std::vector<Counted> outcomes;  // Of attempts.
+  std::vector<std::string> workers;
+  int64_t iteration_count = 0;
+
+  int64_t Count(const std::vector<Counted>& list, std::string_view what) const {
+    for (const Counted& counted : list) {
+      if (counted.what == what) return counted.count;
+    }
+    return 0;
+  }
+  int64_t Total(const std::vector<Counted>& list) const {
+    int64_t total = 0;
+    for (const Counted& counted : list) total += counted.count;
+    return total;
+  }
+  int64_t FailedAttempts() const {
+    return Total(outcomes) - Count(outcomes, "running") - Count(outcomes, "completed") -
+           Count(outcomes, "stopped") - Count(outcomes, "preempted");
+  }
+};
+
+Result<std::vector<Counted>> ReadCounts(Database& database, const char* sql, int64_t experiment) {
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(sql));
+  row->BindAll(experiment);
+  std::vector<Counted> counts;
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    counts.push_back({std::string(row->Text(0)), row->Int(1)});
+  }
+  row->Reset();
+  return counts;
+}
+
+Result<std::vector<RungLine>> ReadRungs(Database& database, int64_t experiment) {
+  // SQLite takes a bare column from the row that has the max().
+  static constexpr char kRungsSql[] =
+      "SELECT d.rung, count(), sum(d.decision = 'stop'), d.cutoff, max(d.count) FROM decisions AS d"
+      " JOIN trials AS t ON t.id = d.trial WHERE t.experiment = ?1 AND d.rung IS NOT NULL"
+      " GROUP BY d.rung ORDER BY d.rung";
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kRungsSql));
+  row->BindAll(experiment);
+  std::vector<RungLine> rungs;
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    rungs.push_back({row->Int(0), row->Int(1), row->Int(2), row->OptionalReal(3)});
+  }
+  row->Reset();
+  return rungs;
+}
+
+Result<std::vector<std::string>> ReadWorkers(Database& database, int64_t experiment) {
+  static constexpr char kWorkersSql[] =
+      "SELECT name, address, cpus, gpus, state FROM workers WHERE experiment = ?1 AND state <> "
+      "'left'"
+      " AND state <> 'lost' ORDER BY id";
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kWorkersSql));
+  row->BindAll(experiment);
+  std::vector<std::string> workers;
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    workers.push_back(Printable(row->Text(0)) + " (" + ShortNumber(row->Real(2)) + " CPU, " +
+                      std::to_string(row->Int(3)) + " GPU, " + std::string(row->Text(4)) + ")");
+  }
+  row->Reset();
+  return workers;
+}
+
+Result<SweepStatus> ReadStatus(Database& database, const std::string& name) {
+  static constexpr char kTrialsSql[] =
+      "SELECT status, count() FROM trials WHERE experiment = ?1 GROUP BY status ORDER BY status";
+  static constexpr char kReasonsSql[] =
+      "SELECT stop_reason, count() FROM trials WHERE experiment = ?1 AND stop_reason IS NOT NULL"
+      " GROUP BY stop_reason ORDER BY count() DESC, stop_reason";
+  static constexpr char kOutcomesSql[] =
+      "SELECT a.outcome, count() FROM attempts AS a JOIN trials AS t ON t.id = a.trial"
+      " WHERE t.experiment = ?1 GROUP BY a.outcome ORDER BY a.outcome";
+  static constexpr char kIterationsSql[] =
+      "SELECT 'iterations', coalesce(sum(iterations), 0) FROM trials WHERE experiment = ?1";
+  SweepStatus status;
+  TUNE_ASSIGN_OR_RETURN(status.sweep, FindSweep(database, name));
+  const int64_t id = status.sweep.id;
+  if (status.sweep.status == "RUNNING") status.tuner = FindLockHolder(database.path());
+  TUNE_ASSIGN_OR_RETURN(status.best, FindBestTrial(database, status.sweep));
+  TUNE_ASSIGN_OR_RETURN(status.trials, ReadCounts(database, kTrialsSql, id));
+  TUNE_ASSIGN_OR_RETURN(status.stop_reasons, ReadCounts(database, kReasonsSql, id));
+  TUNE_ASSIGN_OR_RETURN(status.outcomes, ReadCounts(database, kOutcomesSql, id));
+  TUNE_ASSIGN_OR_RETURN(status.rungs, ReadRungs(database, id));
+  TUNE_ASSIGN_OR_RETURN(status.workers, ReadWorkers(database, id));
+  TUNE_ASSIGN_OR_RETURN(const std::vector<Counted> iterations,
+                        ReadCounts(database, kIterationsSql, id));
+  status.iteration_count = status.Total(iterations);
+  return status;
+}
+
+// "8 scheduler, 2 max_t".
+std::string Enumerate(const std::vector<Counted>& list) {
+  std::string text;
+  for (const Counted& counted : list) {
+    text += (text.empty() ? "" : ", ") + std::to_string(counted.count) + " " + counted.what;
+  }
+  return text;
+}
+
+std::vector<std::string> DescribeTimes(const SweepStatus& status, Instant now) {
+  const FoundSweep& sweep = status.sweep;
+  const Instant created{sweep.created_us};
+  std::string line = "started    " + FormatInstant(created);
+  if (sweep.finished_us.has_value()) {
+    const Instant finished{*sweep.finished_us};
+    line += ", ended " + FormatInstant(finished) + " (" + FormatDuration(finished - created) + ")";
+  } else {
+    line += " (" + FormatDuration(Duration{std::max<int64_t>(0, (now - created).us)}) + " ago)";
+  }
+  return {line};
+}
+
+// Lines for a person.
+std::vector<std::string> Describe(const SweepStatus& status, Instant now) {
+  const FoundSweep& sweep = status.sweep;
+  std::vector<std::string> lines;
+  std::string head = Printable(sweep.name) + ": " + sweep.status;
+  if (status.tuner.has_value() && status.tuner->pid != 0) {
+    head += " (tuner: pid " + std::to_string(status.tuner->pid) + " on " + status.tuner->host + ")";
+  }
+  if (sweep.status == "INTERRUPTED") head += "; go on with: tune resume " + Printable(sweep.name);
+  lines.push_back(head);
+  lines.push_back("metric     " + Printable(sweep.metric) + " (" + sweep.mode + "), scheduler " +
+                  Printable(sweep.scheduler) + ", seed " + sweep.seed);
+  std::string trials = "trials     " + std::to_string(status.Total(status.trials)) +
+                       (sweep.samples >= 0 ? " of " + std::to_string(sweep.samples) : "");
+  if (!status.trials.empty()) trials += ": " + Enumerate(status.trials);
+  if (!status.stop_reasons.empty()) trials += " (" + Enumerate(status.stop_reasons) + ")";
+  lines.push_back(trials);
+  if (status.best.has_value()) {
+    lines.push_back("best       " + Printable(sweep.metric) + " = " +
+                    ShortNumber(status.best->value) + ", trial " +
+                    std::to_string(status.best->number) + " at iteration " +
+                    std::to_string(status.best->iteration));
+    lines.push_back("           " + DescribeConfig(status.best->config));
+  } else {
+    lines.push_back("best       nothing reported yet");
+  }
+  for (const RungLine& rung : status.rungs) {
+    lines.push_back((&rung == &status.rungs.front() ? "rungs      " : "           ") +
+                    std::to_string(rung.rung) + ": " + std::to_string(rung.report_count) +
+                    " reached, " + std::to_string(rung.stop_count) + " stopped" +
+                    (rung.cutoff.has_value() ? ", cutoff " + ShortNumber(*rung.cutoff) : ""));
+  }
+  const int64_t failed = status.FailedAttempts();
+  lines.push_back("iterations " + std::to_string(status.iteration_count));
+  lines.push_back("attempts   " + std::to_string(status.Total(status.outcomes)) + ", " +
+                  std::to_string(failed) + " failed" +
+                  (failed > 0 ? " (" + Enumerate(status.outcomes) + ")" : ""));
+  std::string workers;
+  for (const std::string& worker : status.workers)
+    workers += (workers.empty() ? "" : ", ") + worker;
+  if (sweep.status == "RUNNING")
+    lines.push_back("workers    " + (workers.empty() ? "none" : workers));
+  for (std::string& line : DescribeTimes(status, now)) lines.push_back(std::move(line));
+  return lines;
+}
+
+void PrintRow(const StatusOptions& options, const SweepStatus& status, std::ostream& out) {
+  const FoundSweep& sweep = status.sweep;
+  Value rungs = Value::MakeList();
+  for (const RungLine& line : status.rungs) {
+    Value rung = Value::MakeMap();
+    rung.Set("rung", line.rung);
+    rung.Set("reached", line.report_count);
+    rung.Set("stopped", line.stop_count);
+    rung.Set("cutoff", line.cutoff.has_value() ? Value(*line.cutoff) : Value());
+    rungs.AsList().push_back(std::move(rung));
+  }
+  const auto& best = status.best;
+  RowPrinter printer(options.format, options.width, out);
+  printer.Begin({"name",       "status",     "metric",          "mode",
+                 "samples",    "trials",     "pending",         "running",
+                 "paused",     "terminated", "error",           "iterations",
+                 "best_trial", "best_value", "best_iteration",  "best_config",
+                 "rungs",      "attempts",   "failed_attempts", "workers",
+                 "created_at", "finished_at"});
+  printer.Row({sweep.name,
+               sweep.status,
+               sweep.metric,
+               sweep.mode,
+               sweep.samples,
+               status.Total(status.trials),
+               status.Count(status.trials, "PENDING"),
+               status.Count(status.trials, "RUNNING"),
+               status.Count(status.trials, "PAUSED"),
+               status.Count(status.trials, "TERMINATED"),
+               status.Count(status.trials, "ERROR"),
+               status.iteration_count,
+               best ? Value(best->number) : Value(),
+               best ? Value(best->value) : Value(),
+               best ? Value(best->iteration) : Value(),
+               best ? best->config : Value(),
+               std::move(rungs),
+               status.Total(status.outcomes),
+               status.FailedAttempts(),
+               static_cast<int64_t>(status.workers.size()),
+               FormatInstant(Instant{sweep.created_us}),
+               sweep.finished_us ? Value(FormatInstant(Instant{*sweep.finished_us})) : Value()});
+  printer.End();
+}
+
+}  // namespace
+
+int StatusCommand(const StatusOptions& options, const Clock& clock, const WaitFunction& wait,
+                  std::ostream& out, std::ostream& err) {
+  TerminalPainter painter;
+  for (;;) {
+    // Opened anew each time: a watcher must not keep the WAL from being folded back.
+    const auto read = [&]() -> Result<SweepStatus> {
+      TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
+                            OpenForQueries(options.db_path));
+      return ReadStatus(*database, options.name);
+    };
+    const Result<SweepStatus> status = read();
+    if (!status.ok()) {
+      err << "tune: " << status.status().message() << "\n";
+      return 2;
+    }
+    if (options.format != OutputFormat::kTable) {
+      PrintRow(options, *status, out);
+    } else {
+      std::vector<std::string> lines = Describe(*status, clock.Now());
+      for (std::string& line : lines) {
+        if (options.width > 0) line = CutToWidth(line, options.width);
+      }
+      if (options.is_terminal && options.watch) {
+        out << painter.Draw(lines);
+      } else {
+        for (const std::string& line : lines) out << line << "\n";
+      }
+    }
+    out.flush();
+    if (!options.watch || status->sweep.status != "RUNNING" || !wait(kWatchEvery)) return 0;
+  }
+}
+
+}  // namespace tune

@@ -1,0 +1,33 @@
+// `tune status [NAME] [--watch]`: one sweep at a glance, from the database alone.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <ostream>
+#include <string>
+
+#include "core/clock.h"
+#include "core/time.h"
+#include "tuner/cli/text_table.h"
+
+namespace tune {
+
+struct StatusOptions {
+  std::string db_path;
+  std::string name;  // "": the latest sweep.
+  OutputFormat format = OutputFormat::kTable;
+  size_t width = 0;          // The terminal's; 0: none.
+  bool is_terminal = false;  // --watch redraws in place; else it prints again below.
+  bool watch = false;        // Until the sweep has ended, or `wait` says so.
+};
+
+// Waits; false when it was told to stop (Ctrl-C).
+using WaitFunction = std::function<bool(Duration)>;
+
+// Returns the exit status: 0, or 2 with one line on `err`.
+int StatusCommand(const StatusOptions& options, const Clock& clock, const WaitFunction& wait,
+                  std::ostream& out, std::ostream& err);
+
+}  // namespace tune

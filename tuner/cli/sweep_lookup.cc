@@ -1,0 +1,138 @@
+#include "tuner/cli/sweep_lookup.h"
+
+#include <algorithm>
+
+#include "core/json.h"
+#include "core/nearest_name.h"
+#include "tuner/cli/text_table.h"
+#include "tuner/sqlite/schema.h"
+#include "tuner/sqlite/writer_lock.h"
+
+namespace tune {
+namespace {
+
+std::string TrainableKind(const Value& spec) {
+  const Value* const trainable = spec.is_map() ? spec.Find("trainable") : nullptr;
+  if (trainable == nullptr) return std::string();
+  if (trainable->is_string()) return trainable->AsString();
+  if (trainable->is_map() && !trainable->AsMap().empty()) return trainable->AsMap().front().key;
+  return std::string();
+}
+
+void AppendConfig(const Value& value, const std::string& name, std::string& out) {
+  if (value.is_map() && !value.AsMap().empty()) {
+    for (const MapEntry& entry : value.AsMap()) {
+      AppendConfig(entry.value, name.empty() ? entry.key : name + "/" + entry.key, out);
+    }
+    return;
+  }
+  if (!out.empty()) out.push_back(' ');
+  out += Printable(name) + "=" + ShortText(value);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Database>> OpenForQueries(const std::string& path) {
+  Result<std::unique_ptr<Database>> database = Database::Open(path, Access::kRead);
+  Status status = database.status();
+  if (status.ok()) status = CheckSchema(**database);
+  if (status.code() == StatusCode::kNotFound) {
+    return NotFound(status.message() + "; make one with tune run, or name another with --db");
+  }
+  if (!status.ok()) return status;
+  return database;
+}
+
+Result<std::vector<FoundSweep>> ListSweeps(Database& database) {
+  static constexpr char kSweepsSql[] =
+      "SELECT id, name, metric, mode, status, samples, CAST(CASE WHEN seed >= 0 THEN seed"
+      " ELSE printf('%u', seed) END AS TEXT), scheduler, spec, created_us, finished_us"
+      " FROM experiment_rows ORDER BY id";
+  const std::optional<LockHolder> holder = FindLockHolder(database.path());
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kSweepsSql));
+  std::vector<FoundSweep> sweeps;
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    FoundSweep& sweep = sweeps.emplace_back();
+    sweep.id = row->Int(0);
+    sweep.name = row->Text(1);
+    sweep.metric = row->Text(2);
+    sweep.mode = row->Text(3);
+    sweep.status = row->Text(4);
+    sweep.samples = row->Int(5);
+    sweep.seed = row->Text(6);
+    sweep.scheduler = row->Text(7);
+    const Result<Value> spec = ParseJson(row->Text(8));
+    if (spec.ok()) sweep.trainable_kind = TrainableKind(*spec);
+    sweep.created_us = row->Int(9);
+    sweep.finished_us = row->OptionalInt(10);
+    // Whether a tuner lives is told by its lock, never by the row. One that has announced no sweep
+    // yet may be any's.
+    const bool has_tuner =
+        holder.has_value() && (holder->experiment.empty() || holder->experiment == sweep.name);
+    if (sweep.status == "RUNNING" && !has_tuner) sweep.status = "INTERRUPTED";
+  }
+  row->Reset();
+  return sweeps;
+}
+
+Result<FoundSweep> FindSweep(Database& database, const std::string& name) {
+  TUNE_ASSIGN_OR_RETURN(const std::vector<FoundSweep> sweeps, ListSweeps(database));
+  if (sweeps.empty())
+    return NotFound(database.path() + ": no sweep is in it yet; make one with tune run");
+  if (name.empty()) return sweeps.back();
+  std::vector<std::string_view> names;
+  for (const FoundSweep& sweep : sweeps) {
+    if (sweep.name == name) return sweep;
+    names.push_back(sweep.name);
+  }
+  constexpr size_t kNamesMax = 20;  // The latest ones.
+  if (names.size() > kNamesMax) names.erase(names.begin(), names.end() - kNamesMax);
+  std::string list;
+  for (const std::string_view known : names) list += (list.empty() ? "" : ", ") + Printable(known);
+  return NotFound(database.path() + ": no sweep is named '" + Printable(name) + "'; there are " +
+                  list);
+}
+
+Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSweep& sweep) {
+  static constexpr char kHighestSql[] =
+      "SELECT id, number, status, best_value, best_iteration, config FROM trials"
+      " WHERE experiment = ?1 AND best_value IS NOT NULL ORDER BY best_value DESC, number LIMIT 1";
+  static constexpr char kLowestSql[] =
+      "SELECT id, number, status, best_value, best_iteration, config FROM trials"
+      " WHERE experiment = ?1 AND best_value IS NOT NULL ORDER BY best_value ASC, number LIMIT 1";
+  static constexpr char kCheckpointSql[] =
+      "SELECT path, iteration FROM checkpoints WHERE trial = ?1 AND state = 'durable'"
+      " ORDER BY iteration = ?2 DESC, iteration DESC, path LIMIT 1";
+  TUNE_ASSIGN_OR_RETURN(Statement * row,
+                        database.Kept(sweep.direction() == Mode::kMax ? kHighestSql : kLowestSql));
+  row->BindAll(sweep.id);
+  TUNE_ASSIGN_OR_RETURN(const bool has_trial, row->Step());
+  if (!has_trial) return std::optional<BestTrial>();
+  BestTrial best;
+  best.id = row->Int(0);
+  best.number = row->Int(1);
+  best.status = row->Text(2);
+  best.value = row->Real(3);
+  best.iteration = row->Int(4);
+  TUNE_ASSIGN_OR_RETURN(best.config, ParseJson(row->Text(5)));
+  row->Reset();
+  TUNE_ASSIGN_OR_RETURN(Statement * checkpoint, database.Kept(kCheckpointSql));
+  checkpoint->BindAll(best.id, best.iteration);
+  TUNE_ASSIGN_OR_RETURN(const bool has_checkpoint, checkpoint->Step());
+  if (has_checkpoint) {
+    best.checkpoint_path = checkpoint->Text(0);
+    best.checkpoint_iteration = checkpoint->Int(1);
+  }
+  checkpoint->Reset();
+  return std::optional<BestTrial>(std::move(best));
+}
+
+std::string DescribeConfig(const Value& nested) {
+  std::string out;
+  AppendConfig(nested, "", out);
+  return out;
+}
+
+}  // namespace tune

@@ -1,0 +1,62 @@
+// Finding a sweep for the commands that only look: the database opened for reading, a NAME
+// resolved.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/metric.h"
+#include "core/status.h"
+#include "core/value.h"
+#include "tuner/sqlite/database.h"
+
+namespace tune {
+
+struct FoundSweep {
+  int64_t id = 0;
+  std::string name;
+  std::string metric;
+  std::string mode;
+  std::string status;  // As a person should read it: a RUNNING row whose tuner died is INTERRUPTED.
+  int64_t samples = 0;
+  std::string seed;
+  std::string scheduler;
+  std::string trainable_kind;  // "food11", "curve", "command".
+  int64_t created_us = 0;
+  std::optional<int64_t> finished_us;
+
+  Mode direction() const { return mode == "min" ? Mode::kMin : Mode::kMax; }
+};
+
+// The best trial of a sweep: by its best value, the earliest of equals.
+struct BestTrial {
+  int64_t id = 0;
+  int64_t number = 0;
+  std::string status;
+  double value = 0;
+  int64_t iteration = 0;
+  Value config;                 // Nested.
+  std::string checkpoint_path;  // Empty: none is there any more.
+  int64_t checkpoint_iteration = 0;
+};
+
+// Opens for reading; kNotFound and all others are one line for a person.
+Result<std::unique_ptr<Database>> OpenForQueries(const std::string& path);
+
+// All sweeps, by id.
+Result<std::vector<FoundSweep>> ListSweeps(Database& database);
+// By name; the latest of the database for "". kNotFound names those that are there.
+Result<FoundSweep> FindSweep(Database& database, const std::string& name);
+// Nothing while no trial has reported a value. Its checkpoint is that of the best iteration if it
+// is durable, else the trial's latest durable one.
+Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSweep& sweep);
+
+// "lr=0.1 optimizer/kind=adam": a nested configuration on one line.
+std::string DescribeConfig(const Value& nested);
+
+}  // namespace tune
