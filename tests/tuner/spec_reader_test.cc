@@ -1,0 +1,462 @@
+#include "tuner/spec_reader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "core/json.h"
+#include "core/random.h"
+
+namespace tune {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+constexpr char kCurve[] = R"yaml(name: demo
+trainable: {curve: {value: "(x - 0.3)^2 + exp(-0.2 * t)", iterations: 20}}
+metric: loss
+mode: min
+samples: 16
+seed: 7
+space:
+  x: {uniform: [0, 1]}
+search: {algorithm: random}
+scheduler: {asha: {max_t: 20, grace_period: 1, reduction_factor: 2}}
+resources: {cpu: 0.5, gpu: 0.57, gpu_memory: 2GiB}
+stop: {loss: 0.01, training_iteration: 15, time_total: 10m}
+limits: {max_concurrent: 4, sweep_time: 2h, trial_time: 90s, no_progress: 60, failed_trials: 3}
+failure: {max_failures: 2}
+checkpoint: {every: 2, keep: 3, keep_best: 4}
+)yaml";
+
+// The curve's file with one line in place of another; `line` may be empty.
+std::string With(std::string_view key, std::string_view line) {
+  std::string out;
+  std::string_view rest = kCurve;
+  bool found = false;
+  while (!rest.empty()) {
+    const size_t end = rest.find('\n') + 1;
+    const std::string_view old = rest.substr(0, end);
+    rest.remove_prefix(end);
+    if (old.starts_with(std::string(key) + ":")) {
+      found = true;
+      if (key == "space") {
+        rest.remove_prefix(rest.find('\n') + 1);
+      }
+      out += line.empty() ? "" : std::string(line) + "\n";
+    } else {
+      out += old;
+    }
+  }
+  EXPECT_TRUE(found) << key;
+  return out;
+}
+
+Result<ExperimentSpec> Interpret(std::string_view text, bool require_trainable = true) {
+  const Result<Value> document = ParseYaml(text);
+  if (!document.ok()) return document.status();
+  return InterpretSpec(*document, "f.yaml", "/base", require_trainable);
+}
+
+std::string ErrorOf(std::string_view text) {
+  const Result<ExperimentSpec> spec = Interpret(text);
+  EXPECT_FALSE(spec.ok()) << text;
+  EXPECT_EQ(spec.status().code(), StatusCode::kInvalidArgument);
+  return spec.status().message();
+}
+
+// A change of one line and what is said of it.
+std::string ErrorWith(std::string_view key, std::string_view line) {
+  return ErrorOf(With(key, line));
+}
+
+ExperimentSpec Good(std::string_view text) {
+  Result<ExperimentSpec> spec = Interpret(text);
+  EXPECT_TRUE(spec.ok()) << spec.status().message();
+  return spec.ok() ? *std::move(spec) : ExperimentSpec();
+}
+
+TEST(InterpretSpec, ReadsEveryKey) {
+  const ExperimentSpec spec = Good(kCurve);
+  EXPECT_EQ(spec.name, "demo");
+  EXPECT_EQ(spec.metric, "loss");
+  EXPECT_EQ(spec.mode, Mode::kMin);
+  EXPECT_EQ(spec.samples, 16);
+  EXPECT_EQ(spec.seed, 7u);
+  EXPECT_EQ(spec.base_dir, "/base");
+  EXPECT_EQ(spec.resources, (ResourceRequest{500, 570, int64_t{2} << 30, 0, 1}));
+  const std::vector<StopCondition> stop = {
+      {"loss", 0.01, false}, {"training_iteration", 15, true}, {"time_total", 600, true}};
+  EXPECT_EQ(spec.stop, stop);
+  EXPECT_EQ(spec.limits.max_concurrent, 4);
+  EXPECT_EQ(spec.limits.sweep_time, Seconds(7200));
+  EXPECT_EQ(spec.limits.trial_time, Seconds(90));
+  EXPECT_EQ(spec.limits.no_progress, Seconds(60));
+  EXPECT_EQ(spec.limits.failed_trials, 3);
+  EXPECT_EQ(spec.limits.unplaceable, Seconds(600));
+  EXPECT_EQ(spec.max_failures, 2);
+  EXPECT_EQ(spec.checkpoint.every, 2);
+  EXPECT_EQ(spec.checkpoint.keep, 3);
+  EXPECT_EQ(spec.checkpoint.keep_best, 4);
+}
+
+TEST(InterpretSpec, HasTheDefaultsOfTheContract) {
+  const ExperimentSpec spec = Good(
+      "trainable: {curve: {value: x}}\nmetric: loss\nmode: min\nspace: {x: {uniform: [0, 1]}}\n");
+  EXPECT_EQ(spec.name, "f");
+  EXPECT_EQ(spec.samples, 1);
+  EXPECT_EQ(spec.seed, std::nullopt);
+  EXPECT_EQ(spec.resources, ResourceRequest{});
+  EXPECT_TRUE(spec.search.is_null());
+  EXPECT_TRUE(spec.scheduler.is_null());
+  EXPECT_TRUE(spec.stop.empty());
+  EXPECT_EQ(spec.max_failures, 0);
+  EXPECT_EQ(spec.limits.unplaceable, Seconds(600));
+  EXPECT_EQ(spec.limits.sweep_time, std::nullopt);
+}
+
+TEST(InterpretSpec, TheStoredDocumentGivesTheSameSpec) {
+  for (const std::string& text : {std::string(kCurve), With("name", ""), With("samples", "")}) {
+    const ExperimentSpec first = Good(text);
+    const Result<Value> stored = ParseJson(ToJson(first.document));
+    ASSERT_TRUE(stored.ok());
+    const Result<ExperimentSpec> second = InterpretSpec(*stored, "database", "/base", true);
+    ASSERT_TRUE(second.ok()) << second.status().message();
+    EXPECT_EQ(second->document, first.document);
+    EXPECT_EQ(second->name, first.name);
+    EXPECT_EQ(second->samples, first.samples);
+    EXPECT_EQ(second->seed, first.seed);
+    EXPECT_EQ(second->stop, first.stop);
+    EXPECT_EQ(second->resources, first.resources);
+    EXPECT_EQ(second->space, first.space);
+    EXPECT_EQ(second->limits.sweep_time, first.limits.sweep_time);
+  }
+}
+
+TEST(InterpretSpec, UnknownKeysNameTheNearestOne) {
+  EXPECT_EQ(ErrorWith("samples", "sample: 3"),
+            "f.yaml:5:1: unknown key 'sample'; did you mean 'samples'?");
+  EXPECT_THAT(
+      ErrorWith("limits", "limits: {max_concurent: 3}"),
+      HasSubstr(
+          "f.yaml:13:10: unknown key 'limits.max_concurent'; did you mean 'max_concurrent'?"));
+  EXPECT_THAT(ErrorWith("failure", "failure: {retries: 3}"),
+              HasSubstr("unknown key 'failure.retries'; known are max_failures"));
+  EXPECT_THAT(ErrorWith("resources", "resources: {gpus: 1}"), HasSubstr("did you mean 'gpu'?"));
+  EXPECT_THAT(ErrorWith("checkpoint", "checkpoint: {keep_bst: 1}"),
+              HasSubstr("did you mean 'keep_best'?"));
+}
+
+TEST(InterpretSpec, WhatIsMissingIsToldAtThePlaceOfTheMap) {
+  EXPECT_EQ(ErrorWith("metric", ""),
+            "f.yaml:1:1: 'metric' is missing; write for example metric: val_accuracy");
+  EXPECT_THAT(ErrorWith("mode", ""), HasSubstr("f.yaml:1:1: 'mode' is missing"));
+  EXPECT_THAT(ErrorWith("trainable", ""), HasSubstr("f.yaml:1:1: 'trainable' is missing"));
+  EXPECT_TRUE(Interpret(With("trainable", ""), false).ok());
+  EXPECT_THAT(ErrorOf(""), HasSubstr("f.yaml: no keys are there"));
+  EXPECT_THAT(ErrorOf("- a\n"), HasSubstr("f.yaml:1:1: read a list, expected a map"));
+}
+
+TEST(InterpretSpec, WrongTypesSayWhatWasReadAndExpected) {
+  EXPECT_EQ(ErrorWith("mode", "mode: maximise"),
+            "f.yaml:4:7: mode: read 'maximise', expected max or min");
+  EXPECT_THAT(ErrorWith("metric", "metric: 3"), HasSubstr("metric: read 3, expected the name"));
+  EXPECT_THAT(ErrorWith("name", "name: 3"), HasSubstr("name: read 3, expected a string"));
+  EXPECT_THAT(ErrorWith("name", "name: a/b"), HasSubstr("without '/'"));
+  EXPECT_THAT(ErrorWith("name", "name: ''"), HasSubstr("read ''"));
+  EXPECT_THAT(ErrorWith("samples", "samples: many"),
+              HasSubstr("samples: read 'many', expected an integer"));
+  EXPECT_THAT(ErrorWith("samples", "samples: 1.5"), HasSubstr("samples: read 1.5"));
+  EXPECT_THAT(ErrorWith("seed", "seed: -1"),
+              HasSubstr("seed: read -1, expected an integer of 0 or more"));
+  EXPECT_THAT(ErrorWith("limits", "limits: 3"), HasSubstr("limits: read 3, expected a map"));
+  EXPECT_THAT(ErrorWith("limits", "limits: {sweep_time: fast}"),
+              HasSubstr("limits.sweep_time: read 'fast', expected a duration"));
+  EXPECT_THAT(ErrorWith("limits", "limits: {sweep_time: 0}"),
+              HasSubstr("expected a duration above 0"));
+  EXPECT_THAT(ErrorWith("limits", "limits: {max_concurrent: 0}"),
+              HasSubstr("read 0, expected an integer from 1"));
+  EXPECT_THAT(ErrorWith("failure", "failure: {max_failures: -2}"), HasSubstr("read -2"));
+  EXPECT_THAT(ErrorWith("checkpoint", "checkpoint: {keep: 0}"),
+              HasSubstr("checkpoint.keep: read 0"));
+  EXPECT_THAT(ErrorWith("resources", "resources: {gpu_memory: big}"),
+              HasSubstr("expected a size such as"));
+}
+
+TEST(InterpretSpec, SamplesAreAtLeastOneOrUnlimited) {
+  EXPECT_THAT(ErrorWith("samples", "samples: 0"), HasSubstr("f.yaml:5:10: samples: read 0"));
+  EXPECT_THAT(ErrorWith("samples", "samples: -2"), HasSubstr("samples: read -2"));
+  EXPECT_THAT(ErrorWith("samples", "samples: 10000001"), HasSubstr("from 1 to 10000000"));
+  EXPECT_EQ(Good(With("samples", "samples: -1")).samples, -1);
+  EXPECT_EQ(Good(With("samples", "samples: 10000000")).samples, 10000000);
+}
+
+TEST(InterpretSpec, AGridWithoutSamplesIsMeantWhole) {
+  const std::string grid = With("space", "space: {x: {choice: [0.1, 0.2, 0.3]}}");
+  const auto with_grid = [&](std::string_view samples) {
+    std::string text = grid;
+    text.replace(text.find("samples: 16"), 11, samples);
+    return text.replace(text.find("random"), 6, "grid");
+  };
+  EXPECT_EQ(Good(with_grid("")).samples, -1);
+  EXPECT_EQ(Good(with_grid("samples: 2")).samples, 2);
+}
+
+TEST(InterpretSpec, AShareOfAGpuIsExact) {
+  const auto gpu = [](std::string_view text) {
+    return Good(With("resources", "resources: {gpu: " + std::string(text) + "}"))
+        .resources.gpu_milli;
+  };
+  EXPECT_EQ(gpu("0.57"), 570);
+  EXPECT_EQ(gpu("0.001"), 1);
+  EXPECT_EQ(gpu("0.999"), 999);
+  EXPECT_EQ(gpu("1"), 1000);
+  EXPECT_EQ(gpu("3"), 3000);
+  EXPECT_EQ(gpu("2.0"), 2000);
+  EXPECT_EQ(gpu("0"), 0);
+  for (const char* bad : {"0.5555", "1.5", "-0.5", "half", ".nan", ".inf", "true", "1e9"}) {
+    EXPECT_FALSE(Interpret(With("resources", "resources: {gpu: " + std::string(bad) + "}")).ok())
+        << bad;
+  }
+  EXPECT_THAT(ErrorWith("resources", "resources: {gpu: 1.5}"),
+              HasSubstr("resources.gpu: read 1.5, expected a share of one GPU in thousandths"));
+  EXPECT_THAT(ErrorWith("resources", "resources: {cpu: 0}"), HasSubstr("cpu and gpu are both 0"));
+}
+
+TEST(InterpretSpec, StopConditionsFollowTheModeOrTheirOwnBound) {
+  const auto stop = [](std::string_view text) {
+    return Good(With("stop", "stop: " + std::string(text))).stop;
+  };
+  EXPECT_EQ(stop("{loss: 1}"), (std::vector<StopCondition>{{"loss", 1, false}}));
+  EXPECT_EQ(stop("{loss: {max: 9.5}}"), (std::vector<StopCondition>{{"loss", 9.5, true}}));
+  EXPECT_EQ(stop("{time_total: 1.5}"), (std::vector<StopCondition>{{"time_total", 1.5, true}}));
+  EXPECT_THAT(ErrorWith("stop", "stop: {training_iteration: 0}"),
+              HasSubstr("read 0, expected an integer of 1"));
+  EXPECT_THAT(ErrorWith("stop", "stop: {training_iteration: {max: 3}}"),
+              HasSubstr("read a map, expected an integer"));
+  EXPECT_THAT(ErrorWith("stop", "stop: {loss: low}"), HasSubstr("stop.loss: read 'low'"));
+  EXPECT_THAT(ErrorWith("stop", "stop: {loss: {above: 3}}"), HasSubstr("expected max or min"));
+  EXPECT_THAT(ErrorWith("stop", "stop: {loss: {max: x}}"), HasSubstr("stop.loss.max: read 'x'"));
+}
+
+TEST(InterpretSpec, AStopConditionOnAMetricThatIsNeverReportedIsRefused) {
+  EXPECT_THAT(ErrorWith("stop", "stop: {losss: {max: 1}}"),
+              HasSubstr("stop: 'losss' is never reported; did you mean 'loss'?"));
+}
+
+TEST(InterpretSpec, WhatOtherRoomsCheckIsCheckedToo) {
+  EXPECT_THAT(ErrorWith("space", "space: {x: {uniform: [1, 0]}}"),
+              HasSubstr("f.yaml:7:26: uniform: lo is 1 and hi is 0"));
+  EXPECT_THAT(ErrorWith("search", "search: {algorithm: grid}"),
+              HasSubstr("f.yaml:8:3: 'x' is uniform"));
+  EXPECT_THAT(ErrorWith("scheduler", "scheduler: {asha: {max_t: 5, grace_period: 6}}"),
+              HasSubstr("f.yaml:10:44: scheduler: grace_period is 6 and max_t is 5"));
+  EXPECT_THAT(ErrorWith("scheduler", "scheduler: asah"), HasSubstr("did you mean 'asha'?"));
+  EXPECT_THAT(ErrorWith("trainable", "trainable: food12"), HasSubstr("f.yaml:2:12: "));
+}
+
+TEST(InterpretSpec, WhatIsPromisedForLaterIsRefusedByName) {
+  const auto later = [](const std::string& line) {
+    return ErrorOf(std::string(kCurve) + line + "\n");
+  };
+  EXPECT_EQ(later("constraints: ['x < 1']"), "f.yaml:16:1: 'constraints' is not supported yet");
+  EXPECT_THAT(later("points: [{x: 1}]"), HasSubstr("'points' is not supported yet"));
+  EXPECT_THAT(later("from: other"), HasSubstr("'from' is not supported yet"));
+  EXPECT_THAT(ErrorWith("metric", "metric: [a, b]"),
+              HasSubstr("as a list (several objectives) is not supported"));
+  EXPECT_THAT(ErrorWith("metric", "metric: loss + 0.1 * size"), HasSubstr("as an expression"));
+  EXPECT_THAT(ErrorWith("failure", "failure: {backoff: 1s}"),
+              HasSubstr("'failure.backoff' is not supported yet"));
+  EXPECT_THAT(ErrorWith("checkpoint", "checkpoint: {storage: x}"),
+              HasSubstr("'checkpoint.storage' is not supported yet"));
+  EXPECT_THAT(ErrorWith("space", "space: {x: {uniform: [0, 1], when: {y: 1}}}"),
+              HasSubstr("'when' is not supported yet"));
+  EXPECT_THAT(ErrorWith("search", "search: {algorithm: tpe}"),
+              HasSubstr("'tpe' is not supported yet"));
+  EXPECT_THAT(ErrorWith("scheduler", "scheduler: {asha: {variant: promote}}"),
+              HasSubstr("'promote' is not supported yet"));
+}
+
+TEST(InterpretSpec, NumbersThatAreNotFiniteAreRefusedEverywhere) {
+  EXPECT_THAT(ErrorWith("space", "space: {x: {choice: [.inf, 1]}}"),
+              HasSubstr("f.yaml:7:22: read Infinity, expected a finite number"));
+  EXPECT_THAT(ErrorWith("stop", "stop: {loss: .nan}"),
+              HasSubstr("read NaN, expected a finite number"));
+}
+
+TEST(ApplyOverride, SetsAValueOfItsOwnKind) {
+  Value document = *ParseYaml(kCurve);
+  ASSERT_TRUE(ApplyOverride("scheduler.asha.max_t=10", document).ok());
+  ASSERT_TRUE(ApplyOverride("space.y={choice: [1, 2]}", document).ok());
+  ASSERT_TRUE(ApplyOverride("name=a=b", document).ok());
+  EXPECT_EQ(*document.Find("scheduler")->Find("asha")->Find("max_t"), Value(10));
+  EXPECT_EQ(ToJson(*document.Find("space")->Find("y")), R"({"choice":[1,2]})");
+  EXPECT_EQ(*document.Find("name"), Value("a=b"));
+}
+
+TEST(ApplyOverride, MakesTheMapsOnItsWay) {
+  Value document;
+  ASSERT_TRUE(ApplyOverride("a.b.c=1e-3", document).ok());
+  EXPECT_EQ(ToJson(document), R"({"a":{"b":{"c":0.001}}})");
+}
+
+TEST(ApplyOverride, RefusesWhatIsNoAssignmentOrNoMap) {
+  Value document = *ParseYaml(kCurve);
+  const auto error = [&](std::string_view text) { return ApplyOverride(text, document).message(); };
+  EXPECT_EQ(error("max_t"),
+            "--set: read 'max_t', expected PATH=VALUE such as scheduler.asha.max_t=10");
+  EXPECT_THAT(error("=3"), HasSubstr("expected PATH=VALUE"));
+  EXPECT_EQ(error("a..b=3"), "--set a..b: a name in the path is empty");
+  EXPECT_EQ(error("metric.x=3"), "--set metric.x: what stands before 'x' is 'loss', not a map");
+  EXPECT_THAT(error("space.x=[1"), HasSubstr("--set space.x: "));
+}
+
+class ReadSpecFileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "spec-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string Write(const std::string& name, std::string_view text) {
+    const fs::path path = folder_ / name;
+    std::ofstream(path, std::ios::binary) << text;
+    return path.string();
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(ReadSpecFileTest, ReadsAFileAndKnowsItsFolder) {
+  const auto spec = ReadSpecFile(Write("my-sweep.yaml", With("name", "")), {});
+  ASSERT_TRUE(spec.ok()) << spec.status().message();
+  EXPECT_EQ(spec->name, "my-sweep");
+  EXPECT_EQ(spec->base_dir, folder_.string());
+  EXPECT_EQ(*spec->document.Find("name"), Value("my-sweep"));
+}
+
+TEST_F(ReadSpecFileTest, OverridesAreAppliedInOrderAndStored) {
+  const auto spec = ReadSpecFile(Write("a.yaml", kCurve), {"samples=3", "samples=4", "mode=max"});
+  ASSERT_TRUE(spec.ok()) << spec.status().message();
+  EXPECT_EQ(spec->samples, 4);
+  EXPECT_EQ(spec->mode, Mode::kMax);
+  EXPECT_EQ(*spec->document.Find("samples"), Value(4));
+}
+
+TEST_F(ReadSpecFileTest, AnOverrideIsBlamedByItsPath) {
+  const std::string path = Write("a.yaml", kCurve);
+  EXPECT_EQ(
+      ReadSpecFile(path, {"seed=3", "limits.max_concurrent=0"}).status().message(),
+      "--set limits.max_concurrent: limits.max_concurrent: read 0, expected an integer from 1 to "
+      "10000");
+  EXPECT_THAT(ReadSpecFile(path, {"space.x.uniform=[1, 0]"}).status().message(),
+              testing::StartsWith("--set space.x.uniform: uniform: lo is 1"));
+}
+
+TEST_F(ReadSpecFileTest, ErrorsBeginWithTheFileAndThePlace) {
+  const std::string path = Write("a.yaml", With("mode", "mode: 3"));
+  EXPECT_EQ(ReadSpecFile(path, {}).status().message(),
+            path + ":4:7: mode: read 3, expected max or min");
+  const std::string broken = Write("b.yaml", "a: [\n");
+  EXPECT_THAT(ReadSpecFile(broken, {}).status().message(),
+              testing::StartsWith(broken + ":2:1: not valid"));
+}
+
+TEST_F(ReadSpecFileTest, FilesThatCannotBeReadAreToldAsSuch) {
+  const auto error = [](const std::string& path) {
+    const auto spec = ReadSpecFile(path, {});
+    EXPECT_EQ(spec.status().code(), StatusCode::kInvalidArgument);
+    return spec.status().message();
+  };
+  EXPECT_EQ(error((folder_ / "no.yaml").string()),
+            (folder_ / "no.yaml").string() + ": there is no such file");
+  EXPECT_THAT(error(folder_.string()), HasSubstr("is a folder"));
+  EXPECT_THAT(error(Write("empty.yaml", "")), HasSubstr("is empty"));
+  EXPECT_THAT(error(Write("large.yaml", "a: 1\n#" + std::string(limits::kSpecBytesMax, 'x'))),
+              HasSubstr("bytes; at most"));
+  const std::string closed = Write("closed.yaml", kCurve);
+  fs::permissions(closed, fs::perms::none);
+  if (geteuid() == 0) return;  // root may read it all the same.
+  EXPECT_THAT(error(closed), HasSubstr("cannot be read: Permission denied"));
+}
+
+// Thousands of broken files: each is read or refused with one line, never more.
+TEST(SpecMutations, AnyTextIsReadOrRefused) {
+  static constexpr std::string_view kPieces[] = {"{",
+                                                 "}",
+                                                 "[",
+                                                 "]",
+                                                 ":",
+                                                 ": ",
+                                                 ",",
+                                                 "\n",
+                                                 "  ",
+                                                 "- ",
+                                                 "'",
+                                                 "\"",
+                                                 "&a ",
+                                                 "*a",
+                                                 "!!int ",
+                                                 "#",
+                                                 "|",
+                                                 ">",
+                                                 "null",
+                                                 "-1",
+                                                 "1e999",
+                                                 ".nan",
+                                                 "0x",
+                                                 "{choice: []}",
+                                                 "{uniform: [0, 1]}",
+                                                 "\t",
+                                                 "\xff",
+                                                 "---\n",
+                                                 "..."};
+  KeyedRandom random(3, "spec mutations");
+  int good = 0, bad = 0;
+  for (int i = 0; i < 6000; ++i) {
+    std::string text = kCurve;
+    const uint64_t changes = 1 + random.NextBelow(4);
+    for (uint64_t j = 0; j < changes && !text.empty(); ++j) {
+      const size_t at = random.NextBelow(text.size());
+      const size_t length = random.NextBelow(std::min<uint64_t>(12, text.size() - at) + 1);
+      switch (random.NextBelow(4)) {
+        case 0:
+          text.erase(at, length);
+          break;
+        case 1:
+          text.insert(at, kPieces[random.NextBelow(std::size(kPieces))]);
+          break;
+        case 2:
+          text.insert(random.NextBelow(text.size() + 1), text.substr(at, length));
+          break;
+        default:
+          text[at] = static_cast<char>(random.NextBelow(256));
+      }
+    }
+    const Result<ExperimentSpec> spec = Interpret(text, false);
+    if (spec.ok()) {
+      ++good;
+      const Result<Value> stored = ParseJson(ToJson(spec->document));
+      ASSERT_TRUE(stored.ok()) << text;
+      EXPECT_EQ(*stored, spec->document) << text;
+      EXPECT_TRUE(InterpretSpec(*stored, "database", "", false).ok()) << text;
+    } else {
+      ++bad;
+      EXPECT_EQ(spec.status().code(), StatusCode::kInvalidArgument) << text;
+      EXPECT_EQ(spec.status().message().find('\n'), std::string::npos) << spec.status().message();
+    }
+  }
+  EXPECT_GT(good, 100);
+  EXPECT_GT(bad, 1000);
+}
+
+}  // namespace
+}  // namespace tune
