@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -12,10 +13,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "core/json.h"
+#include "core/nearest_name.h"
 #include "models/data/decode.h"
 #include "models/data/durable_file.h"
 #include "models/data/idx.h"
@@ -329,10 +332,22 @@ void AddImportIdx(CLI::App& app, IdxImport& import) {
   command.add_option("--out", import.out, "The new data folder")->required();
 }
 
+// Said here because CLI11 would only ask for a subcommand.
+Status CheckCommand(int argc, char** argv) {
+  static constexpr std::array<std::string_view, 5> kCommands = {"train", "evaluate", "predict",
+                                                                "prepare", "import-idx"};
+  if (argc < 2 || argv[1][0] == '-') return OkStatus();
+  const std::string_view command = argv[1];
+  if (std::find(kCommands.begin(), kCommands.end(), command) != kCommands.end()) return OkStatus();
+  return InvalidArgument("no command '" + std::string(command) + "'" +
+                         DidYouMean(command, kCommands));
+}
+
 int Main(int argc, char** argv) {
   CLI::App app("The Food-11 classifier: MobileNetV2, trained, evaluated, used.", "food11");
   app.footer("Example:\n  food11 train --data synthetic --width_mult 0.35 --image_size 64 --out m");
   app.require_subcommand(1);
+  if (const Status known = CheckCommand(argc, argv); !known.ok()) return ExitStatus(known);
   TrainCommand train;
   EvaluateCommand evaluate;
   PredictCommand predict;

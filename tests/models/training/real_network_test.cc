@@ -1,0 +1,91 @@
+// The loop around the real network: it learns, and it resumes bit for bit.
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "models/data/synthetic.h"
+#include "models/train/trainer.h"
+#include "tests/models/training/fake_network.h"
+#include "tests/models/training/temp_folder.h"
+
+namespace tune::models {
+namespace {
+
+std::shared_ptr<const Dataset> SmallData() {
+  SyntheticOptions options;
+  options.image_size = 32;
+  options.class_count = 4;
+  options.training_per_class = 12;
+  options.validation_per_class = 5;
+  options.evaluation_per_class = 5;
+  return std::make_shared<const Dataset>(MakeSynthetic(options));
+}
+
+std::unique_ptr<Trainer> NewTrainer(int threads) {
+  Food11Options options;
+  options.batch_size = 8;
+  options.width_mult = 0.35;
+  options.image_size = 32;
+  options.lr = 3e-3;
+  options.fine_tune_lr = 2e-3;
+  options.initial_epochs = 1;
+  options.total_epochs = 4;
+  options.seed = 3;
+  Result<std::unique_ptr<Trainer>> trainer =
+      MakeTrainer(options, SmallData(), threads, [] { return 0.0; });
+  EXPECT_TRUE(trainer.ok()) << trainer.status().message();
+  return *std::move(trainer);
+}
+
+void RunToTheEnd(Trainer& trainer) {
+  while (!trainer.finished()) ASSERT_TRUE(trainer.RunEpoch().ok());
+}
+
+TEST(RealNetwork, ResumesBitForBitInBothPhases) {
+  for (const int threads : {1, 2}) {
+    const std::unique_ptr<Trainer> whole = NewTrainer(threads);
+    RunToTheEnd(*whole);
+    for (const int stop_after : {1, 2}) {  // At the border of the phases, and after it.
+      const TempFolder folder;
+      const std::unique_ptr<Trainer> first = NewTrainer(threads);
+      for (int i = 0; i < stop_after; ++i) ASSERT_TRUE(first->RunEpoch().ok());
+      const Result<std::string> saved = first->SaveCheckpoint(folder.path());
+      ASSERT_TRUE(saved.ok()) << saved.status().message();
+      const std::unique_ptr<Trainer> second = NewTrainer(threads);
+      const Status restored = second->RestoreCheckpoint(*saved);
+      ASSERT_TRUE(restored.ok()) << restored.message();
+      RunToTheEnd(*second);
+      EXPECT_TRUE(SameTensors(second->network().ExportWeights(), whole->network().ExportWeights()));
+      EXPECT_TRUE(
+          SameTensors(second->network().ExportOptimizer(), whole->network().ExportOptimizer()));
+      EXPECT_EQ(second->history().back().test_loss, whole->history().back().test_loss);
+    }
+  }
+}
+
+TEST(RealNetwork, StartsFromWeightsOfAFileWithAnotherHead) {
+  const TempFolder folder;
+  const std::unique_ptr<Trainer> trained = NewTrainer(1);
+  ASSERT_TRUE(trained->RunEpoch().ok());
+  const Result<std::string> saved = trained->SaveCheckpoint(folder.path());
+  ASSERT_TRUE(saved.ok());
+  Food11Options options = trained->options();
+  options.weights = *saved + "/model.safetensors";
+  const auto network = MakeNetwork(options, /*class_count=*/7, /*threads=*/1);
+  ASSERT_TRUE(network.ok()) << network.status().message();
+  const std::vector<NamedTensor> before = trained->network().ExportWeights();
+  const std::vector<NamedTensor> after = (*network)->ExportWeights();
+  ASSERT_EQ(before.size(), after.size());
+  for (size_t i = 0; i < before.size(); ++i) {
+    EXPECT_EQ(before[i].name, after[i].name);
+    if (!before[i].name.starts_with("classifier")) {
+      EXPECT_EQ(before[i].data, after[i].data);
+    }
+  }
+  options.weights = folder / "none.safetensors";
+  EXPECT_EQ(MakeNetwork(options, 7, 1).status().code(), StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace tune::models
