@@ -63,9 +63,13 @@ std::vector<CheckpointRetention::Entry> CheckpointRetention::Add(const Entry& en
   return removed;
 }
 
-const CheckpointRetention::Entry* CheckpointRetention::Latest(TrialNumber trial) const {
+const CheckpointRetention::Entry* CheckpointRetention::Nearest(TrialNumber trial,
+                                                               int64_t iteration) const {
   const auto found = kept_.find(trial);
   if (found == kept_.end() || found->second.empty()) return nullptr;
+  for (const Entry& entry : found->second) {
+    if (entry.iteration == iteration) return &entry;
+  }
   return &found->second.back();
 }
 

@@ -31,8 +31,8 @@ class CheckpointRetention {
   // was saved before (a retry) replaces the earlier entry, whose folder is the same.
   std::vector<Entry> Add(const Entry& entry);
 
-  // The one that the trial goes on from, null if there is none.
-  const Entry* Latest(TrialNumber trial) const;
+  // The trial's checkpoint of that iteration if it is kept, else its latest; null if it has none.
+  const Entry* Nearest(TrialNumber trial, int64_t iteration) const;
 
  private:
   bool IsBetterEntry(const Entry& a, const Entry& b) const;

@@ -102,6 +102,11 @@ void ExperimentController::On(const WorkerGone& event) {
   }
 }
 
+std::string ExperimentController::WorkerName(WorkerId worker) const {
+  const auto found = workers_.find(worker);
+  return found == workers_.end() ? std::string() : found->second.name;
+}
+
 // ---- reports
 
 void ExperimentController::On(const ReportArrived& event) {

@@ -79,6 +79,8 @@ class ExperimentController {
   const std::vector<TrialRecord>& trials() const { return trials_; }
   const TrialScheduler& scheduler() const { return *scheduler_; }
   const LeaseTable& leases() const { return leases_; }
+  const CheckpointRetention& checkpoints() const { return retention_; }
+  std::string WorkerName(WorkerId worker) const;  // Empty: it is not known.
   const ControllerOptions& options() const { return options_; }
   ExperimentStatus status() const { return status_; }
   int64_t trial_count_max() const { return trial_count_max_; }  // -1: no end.

@@ -12,8 +12,8 @@
 namespace tune {
 
 // YAML 1.2 core schema to a Value with places: 1e-6 is a number, `yes` is a string, duplicate keys,
-// anchors beyond limits and several documents are errors. Errors: "line:column: what", the column in
-// bytes.
+// anchors beyond limits and several documents are errors. Errors: "line:column: what", the column
+// in bytes.
 Result<Value> ParseYaml(std::string_view text);
 
 // Applies `--set scheduler.asha.max_t=10`: a dotted path, a YAML value. Missing maps on the way are

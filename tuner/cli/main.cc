@@ -1,5 +1,7 @@
 // tune: the command line. Each subcommand fills an options struct and calls one function; nothing
 // is decided here.
+#include <poll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -9,7 +11,13 @@
 #include <string>
 #include <vector>
 
+#include "core/posix/real_clock.h"
+#include "tuner/cli/best_command.h"
+#include "tuner/cli/best_export.h"
+#include "tuner/cli/list_command.h"
+#include "tuner/cli/results_command.h"
 #include "tuner/cli/run_command.h"
+#include "tuner/cli/status_command.h"
 
 namespace {
 
@@ -42,6 +50,31 @@ int BecomeWorker(const std::string& program_dir, int argc, char** argv) {
   execv(program.c_str(), arguments.data());
   std::cerr << "tune: cannot start " << program << "; it must be beside tune\n";
   return 1;
+}
+
+// The terminal's width if standard output is one, else 0.
+size_t OutputWidth() {
+  winsize window{};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 ? window.ws_col : 0;
+}
+
+// Ctrl-C ends the program in the midst of it, as it should.
+bool Wait(tune::Duration duration) {
+  poll(nullptr, 0, static_cast<int>(duration.us / 1000));
+  return true;
+}
+
+// --format of the commands that answer.
+void AddFormat(CLI::App* app, tune::OutputFormat& format) {
+  app->add_option_function<std::string>(
+         "--format",
+         [&format](const std::string& name) {
+           const auto parsed = tune::ParseOutputFormat(name);
+           if (!parsed.ok()) throw CLI::ValidationError("--format", parsed.status().message());
+           format = *parsed;
+         },
+         "table, csv or json")
+      ->default_str("table");
 }
 
 }  // namespace
@@ -86,6 +119,39 @@ int main(int argc, char** argv) {
   resume_app->add_option("--gpus", resume.gpus, "As for run");
   resume_app->add_option("--listen", resume.listen, "As for run");
 
+  tune::StatusOptions status;
+  CLI::App* const status_app =
+      app.add_subcommand("status", "One sweep at a glance.\nExample: tune status --watch");
+  status_app->add_option("name", status.name, "The sweep; default: the latest");
+  status_app->add_flag("--watch", status.watch, "Shows it again until the sweep has ended");
+  AddFormat(status_app, status.format);
+
+  tune::ListOptions list;
+  CLI::App* const list_app =
+      app.add_subcommand("list", "All sweeps of the database.\nExample: tune list --format json");
+  AddFormat(list_app, list.format);
+
+  tune::ResultsOptions results;
+  CLI::App* const results_app =
+      app.add_subcommand("results",
+                         "Trials, parameters and metrics.\nExample: tune results --where "
+                         "'iterations > 4' --sort val_loss\n"
+                         "Example: tune results --sql 'select number, best_value from trials'");
+  results_app->add_option("name", results.name, "The sweep; default: the latest");
+  results_app->add_flag("--best", results.best, "The best trial alone");
+  results_app->add_option("--sort", results.sort, "A column; -COL is descending");
+  results_app->add_option("--where", results.where, "An SQL expression over the columns");
+  results_app->add_option("--sql", results.sql,
+                          "A whole read-only query over the database's views");
+  AddFormat(results_app, results.format);
+
+  tune::BestOptions best;
+  CLI::App* const best_app = app.add_subcommand(
+      "best", "The best trial, to use it.\nExample: tune best food11 --export best-model");
+  best_app->add_option("name", best.name, "The sweep; default: the latest");
+  best_app->add_option("--export", best.export_dir, "A folder for its weights and configuration");
+  AddFormat(best_app, best.format);
+
   app.add_subcommand("worker",
                      "Joins a tuner.\nExample: tune worker --connect 127.0.0.1:7000 --cpus 4")
       ->allow_extras();
@@ -110,6 +176,28 @@ int main(int argc, char** argv) {
     resume.program_dir = program_dir;
     resume.command_line = CommandLine(argc, argv);
     return tune::ResumeCommand(resume);
+  }
+  const size_t width = OutputWidth();
+  if (status_app->parsed()) {
+    status.db_path = db_path;
+    status.width = width;
+    status.is_terminal = width > 0;
+    return tune::StatusCommand(status, tune::RealClock(), Wait, std::cout, std::cerr);
+  }
+  if (list_app->parsed()) {
+    list.db_path = db_path;
+    list.width = width;
+    return tune::ListCommand(list, std::cout, std::cerr);
+  }
+  if (results_app->parsed()) {
+    results.db_path = db_path;
+    results.width = width;
+    return tune::ResultsCommand(results, std::cout, std::cerr);
+  }
+  if (best_app->parsed()) {
+    best.db_path = db_path;
+    best.width = width;
+    return tune::BestCommand(best, tune::ExportFood11, std::cout, std::cerr);
   }
   return 2;
 }

@@ -134,7 +134,6 @@ int RunCommand(const RunOptions& options) {
   wanted.created_at = clock.Now();
   const Result<StoredExperiment> experiment = (*store)->CreateExperiment(wanted);
   if (!experiment.ok()) return Complain(experiment.status());
-  if (const Status s = (*store)->AnnounceExperiment(experiment->name); !s.ok()) return Complain(s);
   Result<std::unique_ptr<ExperimentController>> controller =
       MakeController(spec, seed, experiment->name, ArtifactsDirOf(options.db_path));
   if (!controller.ok()) return Complain(controller.status());
@@ -205,7 +204,6 @@ int ResumeCommand(const ResumeOptions& options) {
   const Result<TrainableInfo> trainable = DescribeTrainable(spec.trainable, spec.metric, {});
   if (trainable.ok()) surroundings.trainable_kind = trainable->kind;
 
-  if (const Status s = (*store)->AnnounceExperiment(experiment->name); !s.ok()) return Complain(s);
   std::vector<Event> first_events = {TunerRestarted{}};
   if (extends) first_events.push_back(SamplesExtended{*options.samples});
   std::cerr << "sweep " << experiment->name << ": going on from "

@@ -114,7 +114,7 @@ int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& 
                  const std::vector<Event>& first_events, Store& store, const Clock& clock) {
   SweepDisplay display(controller, experiment, surroundings.db_path, clock.Now());
   const auto fail = [&](const Status& status) {
-    display.Close();
+    display.Close(clock.Now());
     std::cerr << "tune: " << status.message() << "\n"
               << "the sweep is interrupted, nothing that was reported is lost; go on with: "
               << display.ResumeLine() << "\n";
@@ -152,7 +152,7 @@ int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& 
   }
   if (tuner.is_done()) (*gateway)->WaitUntilAllGone(kShutdownPatience);
   local_worker.End();
-  display.Close();
+  display.Close(clock.Now());
   display.PrintSummary(clock.Now());
   if (!tuner.is_done()) return signals.exit_status();
   return ExitStatusOf(controller, signals);

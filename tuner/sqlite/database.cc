@@ -121,6 +121,10 @@ int Authorize(void* /*context*/, int action, const char* first, const char* seco
     case SQLITE_READ:
     case SQLITE_RECURSIVE:
       return SQLITE_OK;
+    case SQLITE_UPDATE:
+      // How SQLite declares a table-valued function (json_each, pragma_table_info) at its first
+      // use; it lets nobody update this table itself.
+      return first != nullptr && std::strcmp(first, "sqlite_master") == 0 ? SQLITE_OK : SQLITE_DENY;
     case SQLITE_FUNCTION:
       return second != nullptr && std::strcmp(second, "load_extension") == 0 ? SQLITE_DENY
                                                                              : SQLITE_OK;

@@ -1,0 +1,218 @@
+#include "tuner/cli/sweep_display.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+#include <utility>
+#include <vector>
+
+#include "tuner/cli/live_view.h"
+
+namespace tune {
+namespace {
+
+constexpr Duration kLookEvery = Milliseconds(200);
+
+struct TerminalSize {
+  size_t width = 80;
+  size_t height = 24;
+};
+
+TerminalSize SizeOfTerminal() {
+  TerminalSize size;
+  winsize window{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 && window.ws_row > 0) {
+    size = {window.ws_col, window.ws_row};
+  }
+  return size;
+}
+
+}  // namespace
+
+class SweepDisplay::State {
+ public:
+  State(const ExperimentController& controller, const StoredExperiment& experiment,
+        std::string db_path, Instant now)
+      : controller_(controller),
+        experiment_(experiment),
+        db_path_(std::move(db_path)),
+        begun_at_(now),
+        is_terminal_(isatty(STDERR_FILENO) == 1) {
+    // What an earlier life told of is not told again, nor counted as this one's pace.
+    told_.resize(controller_.trials().size());
+    for (size_t i = 0; i < told_.size(); ++i) told_[i] = controller_.trials()[i].is_over();
+  }
+
+  void Update(Instant now, bool is_last) {
+    if (!is_last && shown_at_ && now < *shown_at_ + kLookEvery) return;
+    shown_at_ = now;
+    const SweepSnapshot snapshot = Snapshot(now);
+    const std::vector<EndedTrial> ended = TakeEnded();
+    if (!is_terminal_) {
+      for (const std::string& line : log_.Update(snapshot, ended, now)) std::cerr << line << "\n";
+      return;
+    }
+    const TerminalSize size = SizeOfTerminal();
+    std::cerr << painter_.Draw(RenderTable(snapshot, size.width, size.height)) << std::flush;
+  }
+
+  void Say(const std::string& line) {
+    if (is_terminal_) std::cerr << painter_.Erase();
+    std::cerr << line << "\n";
+  }
+
+  SweepSummary Summary(Instant now) const {
+    SweepSummary summary;
+    summary.name = experiment_.name;
+    summary.metric = experiment_.metric;
+    summary.status = ExperimentStatusName(controller_.status());
+    summary.experiment = experiment_.id.value;
+    summary.mode = controller_.options().spec.mode;
+    summary.best = Best();
+    summary.elapsed = now - begun_at_;
+    summary.db_path = db_path_;
+    summary.resume_line = ResumeLine();
+    int64_t longest = 0;
+    for (const TrialRecord& trial : controller_.trials()) {
+      const TrialRow& row = trial.row;
+      ++summary.trial_count;
+      summary.failed_count += row.status == TrialStatus::kError ? 1 : 0;
+      summary.early_count += row.stop_reason == StopReason::kScheduler ? 1 : 0;
+      summary.iterations_trained += row.iterations;
+      if (row.stop_reason == StopReason::kCompleted || row.stop_reason == StopReason::kMaxT) {
+        longest = std::max(longest, row.iterations);
+      }
+    }
+    if (longest > 0) summary.iterations_full = longest * summary.trial_count;
+    return summary;
+  }
+
+  std::string ResumeLine() const {
+    const std::string db = db_path_ == "tune.db" ? "" : " --db " + db_path_;
+    return "tune resume " + experiment_.name + db;
+  }
+
+ private:
+  SweepSnapshot Snapshot(Instant now) {
+    SweepSnapshot snapshot;
+    snapshot.name = experiment_.name;
+    snapshot.metric = experiment_.metric;
+    snapshot.mode = controller_.options().spec.mode;
+    snapshot.samples = controller_.trial_count_max();
+    for (const TrialRecord& trial : controller_.trials()) Count(trial, now, snapshot);
+    if (snapshot.samples >= 0) {
+      snapshot.pending_count +=
+          snapshot.samples - static_cast<int64_t>(controller_.trials().size());
+    }
+    snapshot.rungs = controller_.scheduler().Rungs();
+    snapshot.best = Best();
+    for (const WorkerView& worker : controller_.leases().Views()) {
+      ++snapshot.worker_count;
+      snapshot.cpu_milli_total += worker.capacity.cpu_milli;
+      snapshot.cpu_milli_used += worker.capacity.cpu_milli - worker.free_cpu_milli;
+      for (const int64_t free : worker.free_gpu_milli) {
+        snapshot.gpu_milli_total += kWholeMilli;
+        snapshot.gpu_milli_used += kWholeMilli - free;
+      }
+    }
+    rate_.Add(now, snapshot.iteration_count);
+    snapshot.iterations_per_second = rate_.PerSecond();
+    snapshot.elapsed = now - begun_at_;
+    snapshot.time_left = EstimateTimeLeft(snapshot);
+    return snapshot;
+  }
+
+  void Count(const TrialRecord& trial, Instant now, SweepSnapshot& snapshot) const {
+    const TrialRow& row = trial.row;
+    snapshot.iteration_count += row.iterations;
+    switch (row.status) {
+      case TrialStatus::kPending:
+        ++snapshot.pending_count;
+        return;
+      case TrialStatus::kPaused:
+        ++snapshot.paused_count;
+        return;
+      case TrialStatus::kTerminated:
+        ++snapshot.stopped_count;
+        return;
+      case TrialStatus::kError:
+        ++snapshot.failed_count;
+        return;
+      case TrialStatus::kRunning:
+        break;
+    }
+    RunningTrial running;
+    running.number = row.number.value;
+    running.iteration = row.iterations;
+    running.last_value = row.last_value;
+    running.best_value = row.best_value;
+    if (trial.attempt.worker) running.worker = controller_.WorkerName(*trial.attempt.worker);
+    running.running_for = now - trial.attempt.started_at;
+    snapshot.running.push_back(std::move(running));
+  }
+
+  std::optional<BestSoFar> Best() const {
+    const TrialRecord* best = nullptr;
+    for (const TrialRecord& trial : controller_.trials()) {
+      if (!trial.row.best_value) continue;
+      if (best == nullptr ||
+          IsBetter(*trial.row.best_value, *best->row.best_value, controller_.options().spec.mode)) {
+        best = &trial;
+      }
+    }
+    if (best == nullptr) return std::nullopt;
+    BestSoFar found;
+    found.number = best->row.number.value;
+    found.value = *best->row.best_value;
+    found.iteration = best->row.best_iteration.value_or(0);
+    found.config = best->configuration.ToNested();
+    const auto* checkpoint = controller_.checkpoints().Nearest(best->row.number, found.iteration);
+    if (checkpoint != nullptr) found.checkpoint_path = checkpoint->ref.path;
+    return found;
+  }
+
+  std::vector<EndedTrial> TakeEnded() {
+    std::vector<EndedTrial> ended;
+    const std::vector<TrialRecord>& trials = controller_.trials();
+    told_.resize(trials.size());
+    for (size_t i = 0; i < trials.size(); ++i) {
+      if (told_[i] || !trials[i].is_over()) continue;
+      told_[i] = true;
+      const TrialRow& row = trials[i].row;
+      const bool has_failed = row.status == TrialStatus::kError;
+      ended.push_back({row.number.value, has_failed,
+                       has_failed ? trials[i].attempt.error : StopReasonName(row.stop_reason),
+                       row.iterations, row.last_value});
+    }
+    return ended;
+  }
+
+  const ExperimentController& controller_;
+  const StoredExperiment experiment_;
+  const std::string db_path_;
+  const Instant begun_at_;
+  const bool is_terminal_;
+  std::optional<Instant> shown_at_;
+  std::vector<bool> told_;  // By trial: its end was shown.
+  RateMeter rate_;
+  ProgressLog log_;
+  TerminalPainter painter_;
+};
+
+SweepDisplay::SweepDisplay(const ExperimentController& controller,
+                           const StoredExperiment& experiment, std::string db_path, Instant now)
+    : state_(std::make_unique<State>(controller, experiment, std::move(db_path), now)) {}
+
+SweepDisplay::~SweepDisplay() = default;
+
+void SweepDisplay::Update(Instant now) { state_->Update(now, false); }
+void SweepDisplay::Say(const std::string& line) { state_->Say(line); }
+void SweepDisplay::Close(Instant now) { state_->Update(now, true); }
+void SweepDisplay::PrintSummary(Instant now) {
+  std::cout << RenderSummary(state_->Summary(now)) << std::flush;
+}
+std::string SweepDisplay::ResumeLine() const { return state_->ResumeLine(); }
+
+}  // namespace tune

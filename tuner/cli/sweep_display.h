@@ -1,0 +1,37 @@
+// What a person sees of a running sweep: on a terminal a table that redraws itself, otherwise plain
+// lines, both on standard error; at the end the summary on standard output.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/time.h"
+#include "tuner/experiment_controller.h"
+#include "tuner/store.h"
+
+namespace tune {
+
+class SweepDisplay {
+ public:
+  SweepDisplay(const ExperimentController& controller, const StoredExperiment& experiment,
+               std::string db_path, Instant now);
+  ~SweepDisplay();
+
+  // Shows what has changed, at most as often as is useful.
+  void Update(Instant now);
+  // A line that stays.
+  void Say(const std::string& line);
+  // Shows the end; nothing is redrawn after it.
+  void Close(Instant now);
+  void PrintSummary(Instant now);
+  // "tune resume food11 --db tune.db"
+  std::string ResumeLine() const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tune
