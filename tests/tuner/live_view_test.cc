@@ -1,0 +1,214 @@
+// The texts of a running sweep and of its end, to the letter.
+#include "tuner/cli/live_view.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tuner/cli/text_table.h"
+
+namespace tune {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+Value SampleConfig() {
+  Value optimizer = Value::MakeMap();
+  optimizer.Set("lr", 0.015625);
+  Value config = Value::MakeMap();
+  config.Set("optimizer", optimizer);
+  config.Set("batch_size", 32);
+  return config;
+}
+
+SweepSnapshot Sample() {
+  SweepSnapshot snapshot;
+  snapshot.name = "food11";
+  snapshot.metric = "val_accuracy";
+  snapshot.samples = 16;
+  snapshot.paused_count = 1;
+  snapshot.stopped_count = 8;
+  snapshot.failed_count = 1;
+  snapshot.running = {{9, 3, 0.5, 0.625, "local", Seconds(12)},
+                      {11, 0, {}, {}, "gpu-1", Seconds(0.5)}};
+  snapshot.rungs = {{0, 1, 9, 0.375}, {0, 2, 1, std::nullopt}};
+  snapshot.best = BestSoFar{4, 0.75, 12, SampleConfig(), "/a/4/checkpoint_12"};
+  snapshot.worker_count = 2;
+  snapshot.cpu_milli_used = 4000;
+  snapshot.cpu_milli_total = 8000;
+  snapshot.gpu_milli_used = 500;
+  snapshot.gpu_milli_total = 1000;
+  snapshot.iteration_count = 60;
+  snapshot.iterations_per_second = 1.25;
+  snapshot.elapsed = Seconds(125);
+  snapshot.time_left = Seconds(97);
+  return snapshot;
+}
+
+TEST(LiveView, ShowsTheSweepAsATable) {
+  EXPECT_THAT(
+      RenderTable(Sample(), 120, 40),
+      ElementsAre(
+          "food11  9/16 trials ended, 2 running, 1 paused, 1 failed  2 min 05 s, about 1 min 37 s "
+          "left",
+          "best    val_accuracy 0.75, trial 4 at iteration 12  optimizer/lr=0.015625 batch_size=32",
+          "rungs   1: 9 (≥ 0.375)  2: 1",
+          "using   4 of 8 CPUs, 0.5 of 1 GPUs of 2 workers, 60 iterations, 1.2 iterations/s",
+          " trial iteration        last        best     running  worker",
+          "     9         3         0.5       0.625      12.0 s  local",
+          "    11         -           -           -      500 ms  gpu-1"));
+}
+
+TEST(LiveView, BeforeTheFirstReportThereIsNoBest) {
+  SweepSnapshot snapshot;
+  snapshot.name = "s";
+  snapshot.samples = -1;
+  EXPECT_THAT(RenderTable(snapshot, 80, 24),
+              ElementsAre("s  0 trials ended, 0 running  0 ms", "best    nothing reported yet",
+                          "using   0 of 0 CPUs of 0 workers, 0 iterations"));
+}
+
+TEST(LiveView, CutoffsPointTheOtherWayWhereLessIsBetterAndBracketsAreNamed) {
+  SweepSnapshot snapshot = Sample();
+  snapshot.mode = Mode::kMin;
+  snapshot.rungs = {{0, 1, 9, 0.375}, {1, 4, 2, 0.25}};
+  EXPECT_EQ(RenderTable(snapshot, 120, 40)[2], "rungs   0/1: 9 (≤ 0.375)  1/4: 2 (≤ 0.25)");
+}
+
+TEST(LiveView, FitsEveryTerminal) {
+  SweepSnapshot snapshot = Sample();
+  for (int64_t number = 0; number < 200; ++number)
+    snapshot.running.push_back({number, 1, 0.5, 0.5, "w", Seconds(1)});
+  for (size_t height = 1; height < 40; ++height) {
+    for (const size_t width : {size_t{1}, size_t{20}, size_t{79}}) {
+      const std::vector<std::string> lines = RenderTable(snapshot, width, height);
+      EXPECT_LE(lines.size(), std::max<size_t>(1, height - 1));
+      for (const std::string& line : lines) EXPECT_LE(DisplayWidth(line), width) << line;
+    }
+  }
+  EXPECT_EQ(RenderTable(snapshot, 80, 10).back(), "  and 199 more");
+}
+
+TEST(LiveView, NamesFromAFileCannotMoveTheCursor) {
+  SweepSnapshot snapshot = Sample();
+  snapshot.name = "evil\x1b[2J\n";
+  for (const std::string& line : RenderTable(snapshot, 200, 40)) {
+    EXPECT_THAT(line, AllOf(Not(HasSubstr("\x1b")), Not(HasSubstr("\n"))));
+  }
+}
+
+TEST(TerminalPainter, DrawsOverWhatItDrewAndLeavesNoRest) {
+  TerminalPainter painter;
+  EXPECT_EQ(painter.Draw({"a", "b"}), "a\x1b[K\nb\x1b[K\n");
+  EXPECT_EQ(painter.Draw({"c"}), "\x1b[2A\rc\x1b[K\n\x1b[J");
+  EXPECT_EQ(painter.Erase(), "\x1b[1A\r\x1b[J");
+  EXPECT_EQ(painter.Erase(), "");
+  EXPECT_EQ(painter.Draw({"d"}), "d\x1b[K\n");
+}
+
+TEST(TimeLeft, GoesByTheTrialsThatEnded) {
+  SweepSnapshot snapshot = Sample();
+  snapshot.elapsed = Seconds(90);
+  EXPECT_EQ(EstimateTimeLeft(snapshot), Seconds(70));  // 10 s each, 7 to go.
+  snapshot.samples = -1;
+  EXPECT_EQ(EstimateTimeLeft(snapshot), std::nullopt);
+  snapshot = SweepSnapshot();
+  snapshot.samples = 4;
+  EXPECT_EQ(EstimateTimeLeft(snapshot), std::nullopt);
+}
+
+TEST(RateMeter, LooksAtTheLastHalfMinute) {
+  RateMeter meter;
+  EXPECT_EQ(meter.PerSecond(), std::nullopt);
+  meter.Add(Instant{0}, 0);
+  EXPECT_EQ(meter.PerSecond(), std::nullopt);
+  for (int second = 1; second <= 60; ++second) {
+    meter.Add(Instant{0} + Seconds(second), second < 30 ? 0 : (second - 30) * 2);
+  }
+  EXPECT_NEAR(*meter.PerSecond(), 2.0, 1e-9);
+}
+
+TEST(ProgressLog, TellsEachEndAtOnceAndProgressEveryTenSeconds) {
+  ProgressLog log;
+  SweepSnapshot snapshot = Sample();
+  const Instant start{1'000'000};
+  EXPECT_THAT(log.Update(snapshot, {}, start), IsEmpty());
+  EXPECT_THAT(
+      log.Update(snapshot, {{4, false, "scheduler", 8, 0.5}, {5, true, "it fell over", 1, {}}},
+                 start + Seconds(1)),
+      ElementsAre("trial 4 ended (scheduler) after 8 iterations, val_accuracy 0.5",
+                  "trial 5 failed after 1 iteration: it fell over"));
+  EXPECT_THAT(log.Update(snapshot, {}, start + Seconds(9)), IsEmpty());
+  const char* const progress =
+      "9/16 trials ended, 2 running, 1 paused, 1 failed, best 0.75 (trial 4), 1.2 iterations/s, "
+      "about 1 min 37 s left";
+  EXPECT_THAT(log.Update(snapshot, {}, start + Seconds(10)), ElementsAre(progress));
+  EXPECT_THAT(log.Update(snapshot, {}, start + Seconds(15)), IsEmpty());
+  EXPECT_THAT(log.Update(snapshot, {}, start + Seconds(30)), IsEmpty());  // Nothing has moved.
+  snapshot.iteration_count += 1;
+  EXPECT_THAT(log.Update(snapshot, {}, start + Seconds(31)), ElementsAre(progress));
+}
+
+TEST(ProgressLog, ManyEndsAtOnceAreOneLine) {
+  ProgressLog log;
+  std::vector<EndedTrial> ended(50, EndedTrial{1, false, "max_t", 1, 0.5});
+  EXPECT_THAT(log.Update(Sample(), ended, Instant{0}), ElementsAre("50 trials ended"));
+  ended[3].failed = true;
+  EXPECT_THAT(log.Update(Sample(), ended, Instant{0}),
+              ElementsAre("50 trials ended, 1 of them failed"));
+}
+
+SweepSummary SampleSummary() {
+  SweepSummary summary;
+  summary.name = "food11";
+  summary.metric = "val_accuracy";
+  summary.status = "FINISHED";
+  summary.experiment = 3;
+  summary.trial_count = 16;
+  summary.early_count = 12;
+  summary.best = Sample().best;
+  summary.iterations_trained = 80;
+  summary.iterations_full = 320;
+  summary.elapsed = Seconds(125);
+  summary.db_path = "my sweeps/tune's.db";
+  summary.resume_line = "tune resume food11";
+  return summary;
+}
+
+TEST(Summary, TellsTheBestAndWhatEarlyStoppingSaved) {
+  EXPECT_EQ(RenderSummary(SampleSummary()),
+            "food11 FINISHED: 16 trials, 2 min 05 s\n"
+            "best trial      4: val_accuracy 0.75 at iteration 12\n"
+            "configuration   optimizer/lr=0.015625 batch_size=32\n"
+            "checkpoint      /a/4/checkpoint_12\n"
+            "early stopping  12 trials stopped early: 80 iterations in place of 320, 75 % saved\n"
+            "more            sqlite3 'my sweeps/tune'\\''s.db' \"select number, status, "
+            "stop_reason, iterations,"
+            " best_value from trials where experiment = 3 order by best_value desc\"\n");
+}
+
+TEST(Summary, OfAnInterruptedSweepSaysHowToGoOn) {
+  SweepSummary summary = SampleSummary();
+  summary.status = "INTERRUPTED";
+  summary.mode = Mode::kMin;
+  summary.best.reset();
+  summary.iterations_full.reset();
+  summary.failed_count = 2;
+  summary.db_path = "tune.db";
+  EXPECT_EQ(RenderSummary(summary),
+            "food11 INTERRUPTED: 16 trials, 2 failed, 2 min 05 s\n"
+            "best trial      none: nothing reported val_accuracy\n"
+            "more            sqlite3 tune.db \"select number, status, stop_reason, iterations, "
+            "best_value from trials"
+            " where experiment = 3 order by best_value asc nulls last\"\n"
+            "go on with      tune resume food11\n");
+}
+
+}  // namespace
+}  // namespace tune
