@@ -388,6 +388,19 @@ TEST_F(ReadSpecFileTest, FilesThatCannotBeReadAreToldAsSuch) {
   EXPECT_THAT(error(closed), HasSubstr("cannot be read: Permission denied"));
 }
 
+TEST(Examples, EachSpaceFileIsRead) {
+  const char* const root = std::getenv("TUNE_SOURCE_DIR");
+  ASSERT_NE(root, nullptr) << "run by ctest, or set it to the project's folder";
+  int count = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(fs::path(root) / "examples")) {
+    if (entry.path().extension() != ".yaml") continue;
+    ++count;
+    const auto spec = ReadSpecFile(entry.path().string(), {});
+    EXPECT_TRUE(spec.ok()) << spec.status().message();
+  }
+  EXPECT_GE(count, 2);
+}
+
 // Thousands of broken files: each is read or refused with one line, never more.
 TEST(SpecMutations, AnyTextIsReadOrRefused) {
   static constexpr std::string_view kPieces[] = {"{",
