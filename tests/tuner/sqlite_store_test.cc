@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -745,6 +746,53 @@ TEST(Open, ACreationThatDiedHalfwayIsBegunAgain) {
   EXPECT_EQ(OpenError(path, Access::kWrite).code(), StatusCode::kNotFound);
   const auto store = OpenStore(path);
   EXPECT_TRUE(store->CreateExperiment(SampleExperiment("s")).ok());
+}
+
+// ---- databases of earlier programs
+
+// Made from tests/golden/db/v<version>.sql.
+std::string ThawDatabase(const TempFolder& folder, int version) {
+  const std::string path = folder / "frozen.db";
+  const char* const root = std::getenv("TUNE_SOURCE_DIR");
+  const std::string sql = ReadText(std::string(root == nullptr ? "." : root) +
+                                   "/tests/golden/db/v" + std::to_string(version) + ".sql");
+  EXPECT_FALSE(sql.empty());
+  sqlite3* database = nullptr;
+  EXPECT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+      << sqlite3_errmsg(database);
+  sqlite3_close(database);
+  return path;
+}
+
+constexpr char kSchemaSql[] = "SELECT type, name, sql FROM sqlite_schema ORDER BY name";
+
+TEST(FrozenDatabase, OfEachVersionIsBroughtUpToDateAndGoesOn) {
+  const TempFolder fresh;
+  WriteSampleSweep(*OpenStore(fresh / "tune.db"), "frozen");
+  for (int version = 1; version <= SchemaVersion(); ++version) {
+    const TempFolder folder;
+    const std::string path = ThawDatabase(folder, version);
+    {
+      const auto store = OpenStore(path, Access::kWrite);
+      ASSERT_NE(store, nullptr);
+      const auto journal = store->ReadJournal(ExperimentId{1});
+      ASSERT_TRUE(journal.ok()) << journal.status().message();
+      ASSERT_EQ(journal->size(), 2u);
+      const auto events = DecodeEvents(journal->at(0).events);
+      ASSERT_TRUE(events.ok()) << events.status().message();
+      EXPECT_EQ(EncodeEvents(*events), EncodeEvents(SampleEvents()));
+      EXPECT_EQ(store->ReadSuggestions(ExperimentId{1})->at(3).second,
+                SampleTrial(3).configuration);
+    }
+    EXPECT_EQ(Query(path, kSchemaSql), Query(fresh / "tune.db", kSchemaSql))
+        << "from version " << version;
+    EXPECT_EQ(Query(path, "SELECT number, status, config, best_value FROM trials ORDER BY id"),
+              Query(fresh / "tune.db",
+                    "SELECT number, status, config, best_value FROM trials ORDER BY id"));
+    const auto store = OpenStore(path, Access::kWrite);
+    EXPECT_TRUE(store->Commit(ExperimentId{1}, {3, kSampleStart, "[]"}, OneReport(3)).ok());
+  }
 }
 
 // ---- a full disk
