@@ -477,7 +477,7 @@ TEST(Store, ASecondTunerIsRefusedAndToldWhoHoldsTheDatabase) {
   const std::string path = folder / "tune.db";
   auto store = OpenStore(path);
   const Status status = OpenError(path, Access::kCreate);
-  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
   EXPECT_THAT(status.message(), AllOf(HasSubstr(path), HasSubstr("pid " + std::to_string(getpid())),
                                       HasSubstr("since 2026-11-21T09:30:00.125Z")));
   WriteSampleSweep(*store, "food11");

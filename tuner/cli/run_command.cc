@@ -23,11 +23,18 @@ constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
 constexpr int64_t kCheckedConfigurationsMax = 256;
 
+// Before anything is started: what is wrong with a file, a folder or the command line is the
+// caller's to mend.
 int Complain(const Status& status) {
   std::cerr << "tune: " << status.message() << "\n";
-  return status.code() == StatusCode::kInvalidArgument || status.code() == StatusCode::kNotFound
-             ? kExitUsage
-             : kExitFailed;
+  switch (status.code()) {
+    case StatusCode::kInvalidArgument:
+    case StatusCode::kNotFound:
+    case StatusCode::kFailedPrecondition:
+      return kExitUsage;
+    default:
+      return kExitFailed;
+  }
 }
 
 // What the trainable will be given, looked at before the start: types and ranges of the first

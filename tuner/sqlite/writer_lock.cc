@@ -59,7 +59,7 @@ Status Held(const std::string& database_path, const LockHolder& holder) {
     who = "the tuner with pid " + std::to_string(holder.pid) + " on " + holder.host + ", since " +
           FormatInstant(holder.since);
   }
-  return FailedPrecondition(database_path + ": is held by " + who +
+  return Unavailable(database_path + ": is held by " + who +
                             "; end that one first, or choose another --db");
 }
 

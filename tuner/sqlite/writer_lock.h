@@ -49,7 +49,7 @@ class WriterLock {
   LockHolder holder_;
 };
 
-// Does not wait. kFailedPrecondition names a living holder's pid, host and since when.
+// Does not wait. kUnavailable names a living holder's pid, host and since when.
 Result<WriterLock> AcquireWriterLock(const std::string& database_path, Instant now);
 
 // The living tuner of a database, if there is one. Takes no lock and changes nothing.
