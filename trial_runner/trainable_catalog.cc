@@ -6,6 +6,7 @@
 
 #include "core/input_error.h"
 #include "core/nearest_name.h"
+#include "models/data/image_folder.h"
 #include "models/train/food11_options.h"
 #include "trial_runner/curve.h"
 #include "trial_runner/trial_programs.h"
@@ -51,12 +52,6 @@ Result<models::Food11Options> ParseFood11(const Configuration& configuration,
   return models::ParseFood11Options(configuration, 0, default_data);
 }
 
-Status CheckFolder(const std::string& path, const std::string& what) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) return OkStatus();
-  return InvalidArgument(what + ": read '" + path + "', expected a folder that exists");
-}
-
 std::string Resolve(const std::string& base_dir, const std::string& path) {
   return (std::filesystem::path(base_dir) / path).lexically_normal().string();
 }
@@ -78,12 +73,7 @@ Status CheckFood11Inputs(const Configuration& configuration, const std::string& 
         "data: is missing; name the folder that holds training/, validation/ and evaluation/, "
         "with `data` in the space or in FOOD11_DATA_DIR, or write `data: synthetic`");
   }
-  const std::string folder = Resolve(base_dir, options.data);
-  TUNE_RETURN_IF_ERROR(CheckFolder(folder, "data"));
-  for (const char* split : {"training", "validation", "evaluation"}) {
-    TUNE_RETURN_IF_ERROR(CheckFolder(folder + "/" + split, "data"));
-  }
-  return OkStatus();
+  return models::FindImages(Resolve(base_dir, options.data)).status().At("data");
 }
 
 }  // namespace

@@ -1,0 +1,157 @@
+// The classifier as a trial: a worker, its food11 process, and a tuner that says what the test
+// wants.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include "tests/trial_runner/message_samples.h"
+#include "tests/trial_runner/scripted_tuner.h"
+#include "trial_runner/grpc/worker_gateway.h"
+
+namespace tune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kSmall[] =
+    R"({"data":"synthetic","image_size":32,"width_mult":0.25,"batch_size":32,"lr":0.01,)"
+    R"("total_epochs":3,"dropout_probability":0.2})";
+
+class Food11Trial : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "tune_food11_XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    auto gateway = WorkerGateway::Start({}, sink_);
+    ASSERT_TRUE(gateway.ok()) << gateway.status().message();
+    gateway_ = *std::move(gateway);
+    worker_ = std::make_unique<Program>(
+        "tune_worker", std::vector<std::string>{"--connect", gateway_->address(), "--cpus", "1",
+                                                "--local", "--prewarm", "food11"});
+    const auto hello = sink_.WaitForMessage<Hello>();
+    ASSERT_TRUE(hello);
+    id_ = hello->first;
+    Welcome welcome;
+    welcome.worker = id_;
+    welcome.metric = "val_accuracy";
+    welcome.trainable = R"("food11")";
+    welcome.base_dir = folder_;
+    welcome.seed = 7;
+    welcome.heartbeat_ms = 1000;
+    welcome.lease_ms = 60'000;
+    gateway_->Send(id_, {welcome});
+  }
+  void TearDown() override {
+    worker_.reset();
+    gateway_.reset();
+    fs::remove_all(folder_);
+  }
+
+  void Start(const AttemptRef& ref, const std::string& config,
+             const AttemptReport* from = nullptr) {
+    StartAttempt start;
+    start.ref = ref;
+    start.cpu_milli = 1000;
+    start.config = config;
+    start.artifact_dir = folder_ + "/" + std::to_string(ref.attempt.value);
+    if (from != nullptr) {
+      start.from_iteration = from->report.iteration;
+      start.checkpoint_path = from->report.checkpoint.path;
+    }
+    gateway_->Send(id_, {start});
+  }
+  AttemptReport Report() {
+    const auto message = sink_.WaitForMessage<AttemptReport>();
+    EXPECT_TRUE(message) << "no report came";
+    return message ? message->second : AttemptReport{};
+  }
+  AttemptEnded End() {
+    const auto message = sink_.WaitForMessage<AttemptEnded>();
+    EXPECT_TRUE(message) << "no end came";
+    return message ? message->second : AttemptEnded{};
+  }
+  void Answer(const AttemptReport& report, ReportAnswer answer) {
+    gateway_->Send(id_, {AnswerReport{report.ref, report.sequence, answer}});
+  }
+
+  // What does not depend on how fast the machine is.
+  static std::map<std::string, double> Learned(const AttemptReport& report) {
+    std::map<std::string, double> learned(report.report.metrics.begin(),
+                                          report.report.metrics.end());
+    learned.erase("epoch_seconds");
+    learned.erase("images_per_second");
+    return learned;
+  }
+
+  GatheringSink sink_;
+  std::string folder_;
+  std::unique_ptr<WorkerGateway> gateway_;
+  std::unique_ptr<Program> worker_;
+  WorkerId id_;
+};
+
+// Three epochs in one go; then two, a stop, and the third from the checkpoint: the same numbers,
+// bit for bit.
+TEST_F(Food11Trial, GoesOnFromItsCheckpointAsIfItHadNeverStopped) {
+  std::vector<AttemptReport> whole;
+  Start(Ref(0, 1, 1), kSmall);
+  for (int epoch = 1; epoch <= 3; ++epoch) {
+    whole.push_back(Report());
+    ASSERT_EQ(whole.back().report.iteration, epoch);
+    ASSERT_TRUE(whole.back().report.has_checkpoint);
+    EXPECT_TRUE(fs::is_directory(whole.back().report.checkpoint.path));
+    EXPECT_GT(whole.back().report.checkpoint.bytes, 0);
+    EXPECT_EQ(whole.back().report.checkpoint.checksum.size(), 16u);
+    Answer(whole.back(), epoch == 3 ? ReportAnswer::kStop : ReportAnswer::kContinue);
+  }
+  EXPECT_TRUE(whole[2].report.final);
+  EXPECT_TRUE(Learned(whole[2]).contains("test_accuracy"));
+  EXPECT_EQ(End().outcome, Outcome::kCompleted);
+
+  Start(Ref(0, 2, 2), kSmall);
+  Answer(Report(), ReportAnswer::kContinue);
+  const AttemptReport second = Report();
+  EXPECT_EQ(Learned(second), Learned(whole[1]));
+  Answer(second, ReportAnswer::kStop);
+  EXPECT_EQ(End().outcome, Outcome::kStopped);
+
+  Start(Ref(0, 3, 3), kSmall, &second);
+  const AttemptReport third = Report();
+  EXPECT_EQ(third.report.iteration, 3);
+  EXPECT_EQ(Learned(third), Learned(whole[2]));
+  Answer(third, ReportAnswer::kStop);
+  EXPECT_EQ(End().outcome, Outcome::kCompleted);
+  EXPECT_EQ(ChildrenOf(worker_->pid()).size(), 1u) << "one process ran all three";
+}
+
+TEST_F(Food11Trial, SaysWhatIsWrongWithAConfiguration) {
+  Start(Ref(0, 1, 1), R"({"data":"synthetic","lr":-1})");
+  const AttemptEnded end = End();
+  EXPECT_EQ(end.outcome, Outcome::kBadConfig);
+  EXPECT_THAT(end.error, testing::HasSubstr("lr"));
+}
+
+TEST_F(Food11Trial, EndsSoonWhenKilledInTheMiddleOfAnEpoch) {
+  Start(Ref(0, 1, 1), kSmall);
+  Answer(Report(), ReportAnswer::kContinue);
+  gateway_->Send(id_, {KillAttempt{Ref(0, 1, 1)}});
+  EXPECT_EQ(End().outcome, Outcome::kPreempted);
+}
+
+TEST_F(Food11Trial, ADamagedCheckpointIsToldAndIsNoFaultOfTheConfiguration) {
+  AttemptReport from;
+  from.report.iteration = 1;
+  from.report.checkpoint.path = folder_ + "/absent";
+  Start(Ref(0, 1, 1), kSmall, &from);
+  const AttemptEnded end = End();
+  EXPECT_EQ(end.outcome, Outcome::kCrashed);
+  EXPECT_THAT(end.error, testing::HasSubstr("absent"));
+}
+
+}  // namespace
+}  // namespace tune

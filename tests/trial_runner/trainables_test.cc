@@ -1,0 +1,150 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/json.h"
+#include "trial_runner/curve.h"
+#include "trial_runner/trainable_catalog.h"
+#include "trial_runner/trial_programs.h"
+
+namespace tune {
+namespace {
+
+using testing::HasSubstr;
+
+Value Json(std::string_view text) {
+  Result<Value> value = ParseJson(text);
+  EXPECT_TRUE(value.ok()) << value.status().message();
+  return *std::move(value);
+}
+
+BoundCurve Bind(std::string_view options, std::string_view config) {
+  const Result<Curve> curve = Curve::Parse(Json(options));
+  EXPECT_TRUE(curve.ok()) << curve.status().message();
+  Result<BoundCurve> bound = curve->Bind(Json(config));
+  EXPECT_TRUE(bound.ok()) << bound.status().message();
+  return *std::move(bound);
+}
+
+// (1 - 0.3)^2 + exp(-0.2 * 2) = 0.49 + 0.670320046...
+TEST(Curve, FollowsItsExpression) {
+  const BoundCurve curve =
+      Bind(R"j({"value":"(x - 0.3)^2 + exp(-0.2 * t)","iterations":20})j", R"({"x":1})");
+  EXPECT_EQ(curve.iterations(), 20);
+  const CurveStep step = curve.Step(7, 0, 1, 2);
+  EXPECT_DOUBLE_EQ(step.value, 0.49 + std::exp(-0.4));
+  EXPECT_EQ(step.seconds, 0);
+  EXPECT_FALSE(step.crashes);
+  EXPECT_FALSE(step.hangs);
+}
+
+TEST(Curve, KnowsNestedParametersAndTextsAndExpressionsForSeconds) {
+  const BoundCurve curve = Bind(R"j({"value":"a.b * (kind == 'big')","seconds":"a.b * t"})j",
+                                R"({"a":{"b":3},"kind":"big"})");
+  EXPECT_EQ(curve.Step(7, 0, 1, 2).value, 3);
+  EXPECT_EQ(curve.Step(7, 0, 1, 2).seconds, 6);
+}
+
+TEST(Curve, NoiseDependsOnTrialAndIterationNotOnTheAttempt) {
+  const BoundCurve curve = Bind(R"({"value":"0","noise":1})", "{}");
+  EXPECT_EQ(curve.Step(7, 3, 1, 5).value, curve.Step(7, 3, 2, 5).value);
+  EXPECT_NE(curve.Step(7, 3, 1, 5).value, curve.Step(7, 4, 1, 5).value);
+  EXPECT_NE(curve.Step(7, 3, 1, 5).value, curve.Step(7, 3, 1, 6).value);
+  EXPECT_NE(curve.Step(7, 3, 1, 5).value, curve.Step(8, 3, 1, 5).value);
+}
+
+TEST(Curve, CrashesAsOftenAsSaidAndAnotherAttemptDrawsAnew) {
+  const BoundCurve curve = Bind(R"({"value":"0","crash":0.25})", "{}");
+  int crashes = 0;
+  int differing = 0;
+  for (int64_t trial = 0; trial < 4000; ++trial) {
+    const bool first = curve.Step(7, trial, 1, 1).crashes;
+    crashes += first ? 1 : 0;
+    differing += first != curve.Step(7, trial, 2, 1).crashes ? 1 : 0;
+  }
+  // 1000 expected, deviation 27; 1500 expected (2 * 0.25 * 0.75 * 4000), deviation 31.
+  EXPECT_NEAR(crashes, 1000, 140);
+  EXPECT_NEAR(differing, 1500, 160);
+}
+
+TEST(Curve, RefusesWhatItCannotBe) {
+  const auto error = [](std::string_view text) {
+    return Curve::Parse(Json(text)).status().message();
+  };
+  EXPECT_THAT(error("{}"), HasSubstr("`value` is missing"));
+  EXPECT_THAT(error(R"({"value":"x +"})"), HasSubstr("curve.value: column"));
+  EXPECT_EQ(error(R"({"valu":"x"})"), "curve: unknown option 'valu'; did you mean 'value'?");
+  EXPECT_THAT(error(R"({"value":"x","iterations":0})"), HasSubstr("curve.iterations: read 0"));
+  EXPECT_THAT(error(R"({"value":"x","crash":1.5})"), HasSubstr("a probability from 0 to 1"));
+  EXPECT_THAT(error(R"({"value":"x","noise":-1})"), HasSubstr("curve.noise: read -1"));
+  EXPECT_FALSE(Curve::Parse(Json("3")).ok());
+  EXPECT_FALSE(Curve::Parse(Json(R"({"value":"x"})"))->Bind(Json("{}")).ok());
+  EXPECT_FALSE(Curve::Parse(Json(R"({"value":"x"})"))->Bind(Json(R"({"x":"text"})")).ok());
+}
+
+TEST(TrainableCatalog, DescribesACurveByTheSweepsMetric) {
+  const auto info = DescribeTrainable(Json(R"({"curve":{"value":"x * t"}})"), "loss", {"x", "y"});
+  ASSERT_TRUE(info.ok()) << info.status().message();
+  EXPECT_EQ(info->kind, "curve");
+  EXPECT_EQ(info->program, "tune_trial");
+  EXPECT_THAT(info->metrics, testing::ElementsAre("loss"));
+}
+
+TEST(TrainableCatalog, NamesWhatACurveMissesAndWhere) {
+  Value trainable = Json(R"({"curve":{"value":"rate"}})");
+  trainable.place = Place{3, 12};
+  EXPECT_EQ(DescribeTrainable(trainable, "loss", {"rates"}).status().message(),
+            "3:12: trainable: the curve uses 'rate', which is no parameter of the space; did you "
+            "mean 'rates'?");
+}
+
+TEST(TrainableCatalog, KnowsFood11sMetricsAndParameters) {
+  const Value food11("food11");
+  const auto info = DescribeTrainable(food11, "val_accuracy", {"lr", "batch_size"});
+  ASSERT_TRUE(info.ok()) << info.status().message();
+  EXPECT_EQ(info->program, "tune_trial_food11");
+  EXPECT_THAT(info->metrics, testing::Contains("test_accuracy"));
+  EXPECT_EQ(DescribeTrainable(food11, "val_acuracy", {"lr"}).status().message(),
+            "trainable: food11 never reports the metric 'val_acuracy'; did you mean "
+            "'val_accuracy'?");
+  EXPECT_EQ(DescribeTrainable(food11, "val_accuracy", {"batchsize"}).status().message(),
+            "trainable: food11 has no parameter 'batchsize'; did you mean 'batch_size'?");
+}
+
+TEST(TrainableCatalog, RefusesTrainablesThatAreNotThere) {
+  const auto error = [](std::string_view text) {
+    return DescribeTrainable(Json(text), "loss", {}).status().message();
+  };
+  EXPECT_THAT(error(R"({"command":["true"]})"), HasSubstr("command is not there yet"));
+  EXPECT_THAT(error(R"("food12")"), HasSubstr("did you mean 'food11'?"));
+  EXPECT_THAT(error("7"), HasSubstr("read an integer, expected food11 or {curve: {...}}"));
+}
+
+TEST(TrainableCatalog, ChecksConcreteConfigurations) {
+  Configuration configuration;
+  configuration.Set("lr", Value(-1.0));
+  EXPECT_THAT(CheckConfiguration(Value("food11"), configuration).message(), HasSubstr("lr"));
+  configuration.Set("lr", Value(1e-3));
+  EXPECT_TRUE(CheckConfiguration(Value("food11"), configuration).ok());
+  const Value curve = Json(R"({"curve":{"value":"a.b"}})");
+  EXPECT_FALSE(CheckConfiguration(curve, configuration).ok());
+  configuration.Set("a/b", Value(2));
+  EXPECT_TRUE(CheckConfiguration(curve, configuration).ok());
+}
+
+TEST(TrainableCatalog, LooksForDataAndWeightsBeforeTheStart) {
+  Configuration configuration;
+  EXPECT_THAT(CheckInputs(Value("food11"), configuration, "/", "").message(),
+              HasSubstr("FOOD11_DATA_DIR"));
+  EXPECT_THAT(CheckInputs(Value("food11"), configuration, "/nowhere", "data").message(),
+              HasSubstr("/nowhere/data"));
+  configuration.Set("data", Value("synthetic"));
+  EXPECT_TRUE(CheckInputs(Value("food11"), configuration, "/", "").ok());
+  configuration.Set("weights", Value("absent.safetensors"));
+  EXPECT_EQ(CheckInputs(Value("food11"), configuration, "/nowhere", "").message(),
+            "weights: read '/nowhere/absent.safetensors', expected a file that exists");
+}
+
+}  // namespace
+}  // namespace tune

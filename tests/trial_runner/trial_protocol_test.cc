@@ -1,0 +1,121 @@
+#include "trial_runner/worker/trial_protocol.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/json.h"
+#include "core/random.h"
+#include "core/utf8.h"
+#include "tests/trial_runner/message_samples.h"
+
+namespace tune {
+namespace {
+
+std::string WithoutNewline(std::string line) {
+  EXPECT_EQ(line.find('\n'), line.size() - 1);
+  line.pop_back();
+  return line;
+}
+
+TEST(TrialProtocol, BringsBackAStart) {
+  Welcome welcome = std::get<Welcome>(SampleToWorker()[0]);
+  welcome.experiment = "a \"quoted\"\nname";
+  const auto read = ParseToTrial(WithoutNewline(EncodeStart(welcome, SampleStart())));
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  const auto& start = std::get<TrialStart>(*read);
+  EXPECT_EQ(start.experiment, welcome.experiment);
+  EXPECT_EQ(start.metric, "loss");
+  EXPECT_EQ(start.seed, ~0ull);
+  EXPECT_EQ(start.base_dir, "/spaces");
+  EXPECT_EQ(ToJson(start.trainable), welcome.trainable);
+  EXPECT_EQ(start.trial, TrialNumber{0});
+  EXPECT_EQ(start.attempt, AttemptNumber{1});
+  EXPECT_EQ(ToJson(start.config), SampleStart().config);
+  EXPECT_EQ(start.from_iteration, 8);
+  EXPECT_EQ(start.checkpoint_path, SampleStart().checkpoint_path);
+  EXPECT_EQ(start.artifact_dir, "/a/0");
+  EXPECT_EQ(start.checkpoint_every, 2);
+  EXPECT_EQ(start.threads, 1);
+  EXPECT_EQ(start.slices, SampleStart().slices);
+}
+
+TEST(TrialProtocol, BringsBackAReportBitForBit) {
+  const Report sent = SampleReport().report;
+  const auto read = ParseFromTrial(WithoutNewline(EncodeReport(sent)));
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  const auto& report = std::get<Report>(*read);
+  EXPECT_EQ(report.iteration, sent.iteration);
+  EXPECT_TRUE(report.final);
+  EXPECT_TRUE(report.has_checkpoint);
+  EXPECT_EQ(report.checkpoint, sent.checkpoint);
+  ASSERT_EQ(report.metrics.size(), 3u);
+  EXPECT_EQ(report.metrics[0], sent.metrics[0]);
+  EXPECT_TRUE(std::isnan(report.metrics[1].second));
+  EXPECT_EQ(report.metrics[2], sent.metrics[2]);
+}
+
+TEST(TrialProtocol, BringsBackAnswersAndEnds) {
+  for (const ReportAnswer answer :
+       {ReportAnswer::kContinue, ReportAnswer::kStop, ReportAnswer::kRefused}) {
+    const auto read = ParseToTrial(WithoutNewline(EncodeAnswer(answer)));
+    ASSERT_TRUE(read.ok());
+    EXPECT_EQ(std::get<ReportAnswer>(*read), answer);
+  }
+  const auto end =
+      ParseFromTrial(WithoutNewline(EncodeEnd({Outcome::kDeviceOutOfMemory, "full\n"})));
+  ASSERT_TRUE(end.ok());
+  EXPECT_EQ(std::get<TrialEnd>(*end).outcome, Outcome::kDeviceOutOfMemory);
+  EXPECT_EQ(std::get<TrialEnd>(*end).error, "full\n");
+}
+
+TEST(TrialProtocol, ThreadsAreWholeAndAtLeastOne) {
+  EXPECT_EQ(ThreadsOf(0), 1);
+  EXPECT_EQ(ThreadsOf(500), 1);
+  EXPECT_EQ(ThreadsOf(1999), 1);
+  EXPECT_EQ(ThreadsOf(4000), 4);
+}
+
+// Any bytes: refused or understood, never a crash.
+TEST(TrialProtocol, SurvivesDamagedLines) {
+  const std::string originals[] = {
+      EncodeReport(SampleReport().report), EncodeEnd({Outcome::kBadConfig, "why"}),
+      EncodeStart(std::get<Welcome>(SampleToWorker()[0]), SampleStart())};
+  int refused = 0;
+  for (uint64_t seed = 0; seed < 20'000; ++seed) {
+    KeyedRandom random(seed, "trial protocol test");
+    std::string line = originals[random.NextBelow(3)];
+    const uint64_t changes = 1 + random.NextBelow(6);
+    for (uint64_t i = 0; i < changes; ++i) {
+      const size_t place = random.NextBelow(line.size());
+      if (random.NextBelow(3) == 0) {
+        line.erase(place, 1 + random.NextBelow(4));
+        if (line.empty()) line = "x";
+      } else {
+        line[place] = static_cast<char>(random.NextBelow(256));
+      }
+    }
+    refused += ParseFromTrial(line).ok() || ParseToTrial(line).ok() ? 0 : 1;
+  }
+  EXPECT_GT(refused, 10'000);
+}
+
+TEST(Utf8, KnowsWhatIsValid) {
+  for (const char* valid : {"", "plain", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"}) {
+    EXPECT_TRUE(IsUtf8(valid)) << valid;
+    EXPECT_EQ(ToUtf8(valid), valid);
+  }
+  // Lone, overlong, surrogate, beyond U+10FFFF, cut.
+  for (const char* invalid :
+       {"\x80", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82"}) {
+    EXPECT_FALSE(IsUtf8(invalid));
+    EXPECT_TRUE(IsUtf8(ToUtf8(invalid)));
+  }
+  EXPECT_EQ(ToUtf8("a\xff"
+                   "b"),
+            "a?b");
+}
+
+}  // namespace
+}  // namespace tune

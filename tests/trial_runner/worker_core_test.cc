@@ -1,0 +1,545 @@
+#include "trial_runner/worker/worker_core.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/limits.h"
+#include "tests/trial_runner/message_samples.h"
+#include "trial_runner/worker/trial_protocol.h"
+
+namespace tune {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr char kReport[] = R"({"report":{"iteration":1,"metrics":{"loss":0.5}}})";
+constexpr char kCompleted[] = R"({"end":{"outcome":"completed"}})";
+constexpr char kStopped[] = R"({"end":{"outcome":"stopped"}})";
+
+class WorkerCoreTest : public testing::Test {
+ protected:
+  // A worker that has been welcomed, its effects so far dropped. One process waits.
+  void Join(bool is_local = true) {
+    core_.emplace(WorkerCore::Options{Greeting(), is_local, "tune_trial"});
+    core_->Begin();
+    Welcome welcome;
+    welcome.worker = WorkerId{1};
+    welcome.metric = "loss";
+    welcome.trainable = R"({"curve":{"value":"x"}})";
+    welcome.heartbeat_ms = 1000;
+    welcome.lease_ms = 60'000;
+    Tell(welcome);
+    core_->TakeEffects();
+  }
+
+  void Tell(const ToWorker& message) { core_->OnMessage(message, now_); }
+  void Line(int64_t process, std::string_view line) {
+    core_->OnProcessLine(ProcessId{process}, line, now_);
+  }
+  void Ended(int64_t process, const ProcessEnd& end) {
+    core_->OnProcessEnded(ProcessId{process}, end, now_);
+  }
+  void Answer(const AttemptRef& ref, int64_t sequence, ReportAnswer answer) {
+    Tell(AnswerReport{ref, sequence, answer});
+  }
+  void Pass(Duration time) {
+    now_ = now_ + time;
+    core_->OnTime(now_);
+  }
+
+  static StartAttempt Start(const AttemptRef& ref, bool ahead = false, int64_t ends_seen = 0) {
+    StartAttempt start;
+    start.ref = ref;
+    start.ahead = ahead;
+    start.ends_seen = ends_seen;
+    start.cpu_milli = ahead ? 0 : 1000;
+    start.config = R"({"x":1})";
+    start.artifact_dir = "/a/" + std::to_string(ref.trial.value);
+    return start;
+  }
+
+  // The effects since the last call, one text each: what tests compare.
+  std::vector<std::string> Effects() {
+    std::vector<std::string> texts;
+    for (const Effect& effect : core_->TakeEffects()) texts.push_back(Text(effect));
+    return texts;
+  }
+
+  static std::string Text(const Effect& effect) {
+    const auto process = [](ProcessId id) { return " " + std::to_string(id.value); };
+    if (const auto* const e = std::get_if<SendToTuner>(&effect)) return Text(e->message);
+    if (const auto* const e = std::get_if<SpawnProcess>(&effect)) {
+      return "spawn" + process(e->process) + " " + e->program;
+    }
+    if (const auto* const e = std::get_if<WriteToProcess>(&effect)) {
+      const auto message = ParseToTrial(e->line.substr(0, e->line.size() - 1));
+      if (!message.ok()) return "bad line: " + message.status().message();
+      if (const auto* const start = std::get_if<TrialStart>(&*message)) {
+        return "start" + process(e->process) + " trial " + std::to_string(start->trial.value);
+      }
+      return "answer" + process(e->process) +
+             (std::get<ReportAnswer>(*message) == ReportAnswer::kContinue ? " continue" : " stop");
+    }
+    if (const auto* const e = std::get_if<KeepOutput>(&effect)) {
+      return "log" + process(e->process) + " " + e->path;
+    }
+    if (const auto* const e = std::get_if<SignalProcess>(&effect)) {
+      return (e->kill ? "kill" : "term") + process(e->process);
+    }
+    if (const auto* const e = std::get_if<PrintLine>(&effect)) return "print " + e->text;
+    return "exit " + std::to_string(std::get<ExitWorker>(effect).status);
+  }
+
+  static std::string Text(const FromWorker& message) {
+    if (const auto* const m = std::get_if<AttemptEnded>(&message)) {
+      return "ended " + std::to_string(m->ref.trial.value) + " " + OutcomeName(m->outcome) +
+             (m->error.empty() ? "" : ": " + m->error);
+    }
+    if (const auto* const m = std::get_if<AttemptReport>(&message)) {
+      return "report " + std::to_string(m->ref.trial.value) + " sequence " +
+             std::to_string(m->sequence);
+    }
+    if (std::holds_alternative<Hello>(message)) return "hello";
+    if (std::holds_alternative<Heartbeat>(message)) return "heartbeat";
+    return "goodbye";
+  }
+
+  Instant now_{1'000'000};
+  std::optional<WorkerCore> core_;
+};
+
+TEST_F(WorkerCoreTest, SaysHelloAndStartsAProcessAheadOfNeed) {
+  core_.emplace(WorkerCore::Options{Greeting(), true, "tune_trial"});
+  core_->Begin();
+  EXPECT_THAT(Effects(), ElementsAre("spawn 1 tune_trial", "hello"));
+}
+
+TEST_F(WorkerCoreTest, WithoutAHintStartsAProcessWhenTheTrainableIsKnown) {
+  core_.emplace(WorkerCore::Options{Greeting(), true, ""});
+  core_->Begin();
+  EXPECT_THAT(Effects(), ElementsAre("hello"));
+  Welcome welcome;
+  welcome.trainable = R"("food11")";
+  Tell(welcome);
+  EXPECT_THAT(Effects(), ElementsAre("spawn 1 tune_trial_food11"));
+}
+
+TEST_F(WorkerCoreTest, ReplacesAProcessThatWasStartedForAnotherTrainable) {
+  core_.emplace(WorkerCore::Options{Greeting(), true, "tune_trial"});
+  core_->Begin();
+  Effects();
+  Welcome welcome;
+  welcome.trainable = R"("food11")";
+  Tell(welcome);
+  Tell(Start(Ref(0, 1, 1)));
+  EXPECT_THAT(Effects(), ElementsAre("kill 1", "spawn 2 tune_trial_food11",
+                                     "log 2 /a/0/attempt_1.log", "start 2 trial 0"));
+}
+
+TEST_F(WorkerCoreTest, ForwardsReportsWithSequenceNumbersAndAnswersToTheProcess) {
+  Join();
+  Tell(Start(Ref(0, 1, 1)));
+  EXPECT_THAT(Effects(), ElementsAre("log 1 /a/0/attempt_1.log", "start 1 trial 0"));
+  Line(1, kReport);
+  EXPECT_THAT(Effects(), ElementsAre("report 0 sequence 1"));
+  Answer(Ref(0, 1, 1), 1, ReportAnswer::kContinue);
+  EXPECT_THAT(Effects(), ElementsAre("answer 1 continue"));
+  Line(1, kReport);
+  Answer(Ref(0, 1, 1), 2, ReportAnswer::kStop);
+  EXPECT_THAT(Effects(), ElementsAre("report 0 sequence 2", "answer 1 stop"));
+  Line(1, kStopped);
+  EXPECT_THAT(Effects(), ElementsAre("ended 0 stopped"));
+}
+
+TEST_F(WorkerCoreTest, AnAnswerThatComesTwiceOrForAnotherLeaseIsDropped) {
+  Join();
+  Tell(Start(Ref(0, 1, 1)));
+  Line(1, kReport);
+  Effects();
+  Answer(Ref(0, 1, 9), 1, ReportAnswer::kStop);
+  Answer(Ref(0, 2, 1), 1, ReportAnswer::kStop);
+  Answer(Ref(0, 1, 1), 2, ReportAnswer::kStop);
+  EXPECT_THAT(Effects(), ElementsAre());
+  Answer(Ref(0, 1, 1), 1, ReportAnswer::kContinue);
+  Answer(Ref(0, 1, 1), 1, ReportAnswer::kContinue);
+  EXPECT_THAT(Effects(), ElementsAre("answer 1 continue"));
+}
+
+TEST_F(WorkerCoreTest, AStartThatComesTwiceStartsOnce) {
+  Join();
+  Tell(Start(Ref(0, 1, 1)));
+  Tell(Start(Ref(0, 1, 1)));
+  EXPECT_THAT(Effects(), ElementsAre("log 1 /a/0/attempt_1.log", "start 1 trial 0"));
+}
+
+TEST_F(WorkerCoreTest, AProcessThatEndedItsAttemptTakesTheNextOne) {
+  Join();
+  Tell(Start(Ref(0, 1, 1)));
+  Line(1, kCompleted);
+  Effects();
+  Tell(Start(Ref(1, 1, 2)));
+  EXPECT_THAT(Effects(), ElementsAre("log 1 /a/1/attempt_1.log", "start 1 trial 1"));
+  Tell(Start(Ref(2, 1, 3)));
+  EXPECT_THAT(Effects(),
+              ElementsAre("spawn 2 tune_trial", "log 2 /a/2/attempt_1.log", "start 2 trial 2"));
+}
+
+TEST_F(WorkerCoreTest, TheQueuesHeadTakesOverCpusAndSlices) {
+  Join();
+  StartAttempt first = Start(Ref(0, 1, 1));
+  first.cpu_milli = 3000;
+  first.slices = {{1, 500}};
+  Tell(first);
+  Tell(Start(Ref(1, 1, 2), true));
+  Effects();
+  Line(1, kCompleted);
+  const std::vector<Effect> effects = core_->TakeEffects();
+  ASSERT_EQ(effects.size(), 3u);
+  EXPECT_EQ(Text(effects[0]), "ended 0 completed");
+  EXPECT_EQ(Text(effects[1]), "log 1 /a/1/attempt_1.log");
+  const auto start = ParseToTrial(std::get<WriteToProcess>(effects[2]).line);
+  ASSERT_TRUE(start.ok());
+  EXPECT_EQ(std::get<TrialStart>(*start).threads, 3);
+  EXPECT_EQ(std::get<TrialStart>(*start).slices, (std::vector<DeviceSlice>{{1, 500}}));
+}
+
+// The tuner sent the lease ahead before it heard of end 1, which had found the queue empty.
+TEST_F(WorkerCoreTest, ALeaseAheadThatCrossedWithAnEndTakesWhatTheEndLeftIdle) {
+  Join();
+  Tell(Start(Ref(0, 1, 1)));
+  Line(1, kCompleted);
+  Effects();
+  Tell(Start(Ref(1, 1, 2), true, 0));
+  EXPECT_THAT(Effects(), ElementsAre("log 1 /a/1/attempt_1.log", "start 1 trial 1"));
+}
+
+// The tuner knew of end 1 and has the room in its own books again.
+TEST_F(WorkerCoreTest, WhatAnEndKnownToTheTunerLeftIdleIsNotTheQueues) {
+  Join();
+  Tell(Start(Ref(0, 1, 1)));
+  Tell(Start(Ref(5, 1, 2)));
+  Line(1, kCompleted);
+  Effects();
+  Tell(Start(Ref(1, 1, 3), true, 1));
+  EXPECT_THAT(Effects(), ElementsAre());
+  Line(2, kCompleted);
+  EXPECT_THAT(Effects(),
+              ElementsAre("ended 5 completed", "log 1 /a/1/attempt_1.log", "start 1 trial 1"));
+}
+
+// Ends 1 and 2 both found the queue empty; the tuner had seen end 1 only. The room of end 2 is free
+// for the queue.
+TEST_F(WorkerCoreTest, CrossedLeasesTakeTheOldestRoomThatTheTunerDidNotKnowOf) {
+  Join();
+  StartAttempt first = Start(Ref(0, 1, 1));
+  first.cpu_milli = 1000;
+  StartAttempt second = Start(Ref(1, 1, 2));
+  second.cpu_milli = 2000;
+  Tell(first);
+  Tell(second);
+  Line(1, kCompleted);
+  Line(2, kCompleted);
+  core_->TakeEffects();
+  Tell(Start(Ref(2, 1, 3), true, 1));
+  const std::vector<Effect> effects = core_->TakeEffects();
+  ASSERT_EQ(effects.size(), 2u);
+  const auto start = ParseToTrial(std::get<WriteToProcess>(effects[1]).line);
+  ASSERT_TRUE(start.ok());
+  EXPECT_EQ(std::get<TrialStart>(*start).threads, 2);
+  Tell(Start(Ref(3, 1, 4), true, 1));
+  EXPECT_THAT(Effects(), ElementsAre());
+}
+
+TEST_F(WorkerCoreTest, KillingALeaseThatWaitsDropsIt) {
+  Join();
+  Tell(Start(Ref(0, 1, 1)));
+  Tell(Start(Ref(1, 1, 2), true));
+  Effects();
+  Tell(KillAttempt{Ref(1, 1, 2)});
+  EXPECT_THAT(Effects(), ElementsAre("ended 1 preempted"));
+  Line(1, kCompleted);
+  EXPECT_THAT(Effects(), ElementsAre("ended 0 completed"));
+}
+
+TEST_F(WorkerCoreTest, KillingIsSigtermThenAfterTheGraceTimeSigkill) {
+  Join();
+  Tell(Start(Ref(0, 1, 1)));
+  Effects();
+  Tell(KillAttempt{Ref(0, 1, 1)});
+  EXPECT_THAT(Effects(), ElementsAre("term 1"));
+  Pass(Milliseconds(limits::kKillGraceMs - 1));
+  EXPECT_THAT(Effects(), testing::Each("heartbeat"));
+  Pass(Milliseconds(1));
+  EXPECT_THAT(Effects(), testing::Contains("kill 1"));
+  Ended(1, {0, "SIGKILL", ""});
+  EXPECT_THAT(Effects(), ElementsAre("ended 0 preempted"));
+}
+
+TEST_F(WorkerCoreTest, WhatAKilledProcessStillSaysDoesNotCount) {
+  Join();
+  Tell(Start(Ref(0, 1, 1)));
+  Tell(KillAttempt{Ref(0, 1, 1)});
+  Effects();
+  Line(1, kReport);
+  Line(1, kCompleted);
+  EXPECT_THAT(Effects(), ElementsAre());
+  Ended(1, {0, "SIGTERM", ""});
+  EXPECT_THAT(Effects(), ElementsAre("ended 0 preempted"));
+}
+
+TEST_F(WorkerCoreTest, KillingTwiceOrWhatIsNotThereDoesNothing) {
+  Join();
+  Tell(Start(Ref(0, 1, 1)));
+  Tell(KillAttempt{Ref(0, 1, 1)});
+  Effects();
+  Tell(KillAttempt{Ref(0, 1, 1)});
+  Tell(KillAttempt{Ref(7, 1, 7)});
+  EXPECT_THAT(Effects(), ElementsAre());
+}
+
+TEST_F(WorkerCoreTest, EndsAreToldApart) {
+  struct Case {
+    ProcessEnd end;
+    const char* said;
+  };
+  const Case cases[] = {
+      {{3, "", ""}, "ended 0 crashed: the trial process exited with status 3"},
+      {{0, "", ""}, "ended 0 crashed: the trial process exited with status 0"},
+      {{0, "SIGSEGV", ""}, "ended 0 crashed: the trial process died of SIGSEGV"},
+      {{0, "SIGKILL", ""}, "ended 0 killed: "},
+      {{0, "", "cannot start x"}, "ended 0 crashed: cannot start x"},
+  };
+  for (const Case& c : cases) {
+    Join();
+    Tell(Start(Ref(0, 1, 1)));
+    Effects();
+    Ended(1, c.end);
+    EXPECT_THAT(Effects(), ElementsAre(testing::StartsWith(c.said)));
+  }
+}
+
+TEST_F(WorkerCoreTest, ABadConfigurationKeepsTheProcessAndLackOfMemoryReplacesIt) {
+  Join();
+  Tell(Start(Ref(0, 1, 1)));
+  Effects();
+  Line(1, R"({"end":{"outcome":"bad_config","error":"x is missing"}})");
+  EXPECT_THAT(Effects(), ElementsAre("ended 0 bad_config: x is missing"));
+  Tell(Start(Ref(1, 1, 2)));
+  Effects();
+  Line(1, R"({"end":{"outcome":"out_of_memory","error":"no room"}})");
+  EXPECT_THAT(Effects(), ElementsAre("kill 1"));
+  Ended(1, {0, "SIGKILL", ""});
+  EXPECT_THAT(Effects(), ElementsAre("ended 1 out_of_memory: no room"));
+  Tell(Start(Ref(2, 1, 3)));
+  EXPECT_THAT(Effects(), testing::Contains("spawn 2 tune_trial"));
+}
+
+TEST_F(WorkerCoreTest, GarbageFromATrialIsACrashOfThatTrialAlone) {
+  const std::string_view garbage[] = {
+      "",
+      "hello",
+      "{}",
+      "[1]",
+      R"({"report":{}})",
+      R"({"report":{"iteration":0,"metrics":{}}})",
+      R"({"report":{"iteration":1,"metrics":{"loss":"high"}}})",
+      R"({"report":{"iteration":1,"metrics":{},"checkpoint":{"path":"relative"}}})",
+      R"({"end":{"outcome":"running"}})",
+      R"({"end":{"outcome":"lost"}})",
+      R"({"end":{}})",
+      R"({"start":{}})",
+      R"({"report":{"iteration":1,"metrics":{}},"end":{}})",
+      "\xff\xfe",
+      std::string_view("\0\0", 2),
+  };
+  for (const std::string_view line : garbage) {
+    Join();
+    Tell(Start(Ref(0, 1, 1)));
+    Effects();
+    Line(1, line);
+    EXPECT_THAT(Effects(), ElementsAre("kill 1")) << line;
+    Ended(1, {0, "SIGKILL", ""});
+    EXPECT_THAT(Effects(), ElementsAre(HasSubstr("ended 0 crashed: the trial process sent what is "
+                                                 "no message")))
+        << line;
+  }
+}
+
+TEST_F(WorkerCoreTest, ALineWithoutEndIsACrash) {
+  Join();
+  Tell(Start(Ref(0, 1, 1)));
+  Effects();
+  core_->OnProcessLineTooLong(ProcessId{1}, now_);
+  Ended(1, {0, "SIGKILL", ""});
+  EXPECT_THAT(Effects(), ElementsAre("kill 1", HasSubstr("sent a line longer than")));
+}
+
+TEST_F(WorkerCoreTest, AReportThatDoesNotWaitForItsAnswerIsACrash) {
+  Join();
+  Tell(Start(Ref(0, 1, 1)));
+  Line(1, kReport);
+  Effects();
+  Line(1, kReport);
+  Ended(1, {0, "SIGKILL", ""});
+  EXPECT_THAT(Effects(), ElementsAre("kill 1", HasSubstr("before the one before it was answered")));
+}
+
+TEST_F(WorkerCoreTest, AProcessThatSpeaksWithoutAnAttemptIsReplaced) {
+  Join();
+  Line(1, kReport);
+  EXPECT_THAT(Effects(), ElementsAre("kill 1"));
+  Tell(Start(Ref(0, 1, 1)));
+  EXPECT_THAT(Effects(), testing::Contains("spawn 2 tune_trial"));
+}
+
+TEST_F(WorkerCoreTest, StoppedIsBelievedOfAnAttemptThatWasToldTo) {
+  Join();
+  Tell(Start(Ref(0, 1, 1)));
+  Effects();
+  Line(1, kStopped);
+  Ended(1, {0, "SIGKILL", ""});
+  EXPECT_THAT(Effects(), ElementsAre("kill 1", HasSubstr("without being told to")));
+}
+
+TEST_F(WorkerCoreTest, AProcessThatExitsAfterItWasToldToStopHasStopped) {
+  Join();
+  Tell(Start(Ref(0, 1, 1)));
+  Line(1, kReport);
+  Answer(Ref(0, 1, 1), 1, ReportAnswer::kRefused);
+  Effects();
+  Ended(1, {0, "", ""});
+  EXPECT_THAT(Effects(), ElementsAre("ended 0 stopped"));
+}
+
+TEST_F(WorkerCoreTest, AProcessThatDoesNotStopWhenToldIsMadeTo) {
+  Join();
+  Tell(Start(Ref(0, 1, 1)));
+  Line(1, kReport);
+  Answer(Ref(0, 1, 1), 1, ReportAnswer::kStop);
+  Effects();
+  Pass(Milliseconds(limits::kStopGraceMs));
+  EXPECT_THAT(Effects(), ElementsAre("heartbeat", "term 1"));
+  Pass(Milliseconds(limits::kKillGraceMs));
+  EXPECT_THAT(Effects(), ElementsAre("heartbeat", "kill 1"));
+  Ended(1, {0, "SIGKILL", ""});
+  EXPECT_THAT(Effects(), ElementsAre(testing::StartsWith("ended 0 stopped")));
+}
+
+TEST_F(WorkerCoreTest, AProcessThatClosesItsConnectionAndStaysIsKilled) {
+  Join();
+  Tell(Start(Ref(0, 1, 1)));
+  Effects();
+  core_->OnProcessClosed(ProcessId{1}, now_);
+  EXPECT_THAT(Effects(), ElementsAre());
+  Pass(Milliseconds(limits::kKillGraceMs));
+  EXPECT_THAT(Effects(), testing::Contains("kill 1"));
+  Ended(1, {0, "SIGKILL", ""});
+  EXPECT_THAT(Effects(),
+              ElementsAre(HasSubstr("crashed: the trial process closed its connection")));
+}
+
+TEST_F(WorkerCoreTest, AProcessKeepsToTheDevicesOfItsFirstAttempt) {
+  Join();
+  StartAttempt first = Start(Ref(0, 1, 1));
+  first.slices = {{0, 500}};
+  Tell(first);
+  Line(1, kCompleted);
+  Effects();
+  StartAttempt other = Start(Ref(1, 1, 2));
+  other.slices = {{1, 500}};
+  Tell(other);
+  EXPECT_THAT(Effects(), ElementsAre("kill 1", "spawn 2 tune_trial", "log 2 /a/1/attempt_1.log",
+                                     "start 2 trial 1"));
+}
+
+TEST_F(WorkerCoreTest, HeartbeatsComeAtTheirTime) {
+  Join();
+  EXPECT_EQ(core_->NextDeadline(), Instant{2'000'000});
+  Pass(Milliseconds(999));
+  EXPECT_THAT(Effects(), ElementsAre());
+  Pass(Milliseconds(1));
+  EXPECT_THAT(Effects(), ElementsAre("heartbeat"));
+  EXPECT_EQ(core_->NextDeadline(), Instant{3'000'000});
+}
+
+TEST_F(WorkerCoreTest, SigtermGivesEverythingBackThenSaysGoodbye) {
+  Join();
+  Tell(Start(Ref(0, 1, 1)));
+  Tell(Start(Ref(1, 1, 2), true));
+  Effects();
+  core_->OnTerminate(now_);
+  EXPECT_THAT(Effects(), ElementsAre("ended 1 preempted", "term 1"));
+  Tell(Start(Ref(2, 1, 3)));
+  EXPECT_THAT(Effects(), ElementsAre("ended 2 preempted: the worker is ending"));
+  Ended(1, {0, "SIGTERM", ""});
+  EXPECT_THAT(Effects(), ElementsAre("ended 0 preempted", "goodbye", "exit 0"));
+}
+
+TEST_F(WorkerCoreTest, ShutdownEndsAllProcessesThenTheWorker) {
+  Join();
+  Tell(Start(Ref(0, 1, 1)));
+  Line(1, kCompleted);
+  Effects();
+  Tell(Shutdown{});
+  EXPECT_THAT(Effects(), ElementsAre("kill 1"));
+  Ended(1, {0, "SIGKILL", ""});
+  EXPECT_THAT(Effects(), ElementsAre("exit 0"));
+  core_->OnTunerGone(OkStatus());
+  EXPECT_THAT(Effects(), ElementsAre());
+}
+
+TEST_F(WorkerCoreTest, ALocalWorkerEndsAtOnceWithItsTuner) {
+  Join(true);
+  Tell(Start(Ref(0, 1, 1)));
+  Effects();
+  core_->OnTunerGone(Unavailable("the connection to the tuner broke"));
+  EXPECT_THAT(Effects(), ElementsAre("kill 1", "exit 1"));
+}
+
+TEST_F(WorkerCoreTest, AConnectedWorkerSaysWhyItEnds) {
+  Join(false);
+  Tell(Start(Ref(0, 1, 1)));
+  Effects();
+  core_->OnTunerGone(Unavailable("the connection to the tuner broke"));
+  EXPECT_THAT(Effects(),
+              ElementsAre("print the connection to the tuner broke; the running trials are ended",
+                          "kill 1", "exit 1"));
+}
+
+TEST_F(WorkerCoreTest, ARefusedWorkerPrintsTheReason) {
+  core_.emplace(WorkerCore::Options{Greeting(), false, ""});
+  core_->Begin();
+  Effects();
+  Tell(Refused{"too old"});
+  EXPECT_THAT(Effects(), ElementsAre("print the tuner refused this worker: too old", "exit 2"));
+}
+
+TEST_F(WorkerCoreTest, ATrainableThatItCannotRunIsTheAttemptsBadConfiguration) {
+  core_.emplace(WorkerCore::Options{Greeting(), false, ""});
+  core_->Begin();
+  Effects();
+  Welcome welcome;
+  welcome.trainable = R"({"command":["true"]})";
+  Tell(welcome);
+  Tell(Start(Ref(0, 1, 1)));
+  Tell(Start(Ref(1, 1, 2), true));
+  EXPECT_THAT(Effects(), ElementsAre(testing::StartsWith("ended 0 bad_config: trainable: command"),
+                                     testing::StartsWith("ended 1 bad_config")));
+}
+
+TEST_F(WorkerCoreTest, LongErrorsAreCutAndMadeOneLineOfText) {
+  Join();
+  Tell(Start(Ref(0, 1, 1)));
+  Effects();
+  Line(1, R"({"end":{"outcome":"bad_config","error":"two\nlines)" +
+              std::string(2 * limits::kErrorBytesMax, 'x') + R"("}})");
+  const auto effects = core_->TakeEffects();
+  ASSERT_EQ(effects.size(), 1u);
+  const auto& ended = std::get<AttemptEnded>(std::get<SendToTuner>(effects[0]).message);
+  EXPECT_EQ(ended.error.size(), limits::kErrorBytesMax);
+  EXPECT_THAT(ended.error, testing::StartsWith("two lines"));
+}
+
+}  // namespace
+}  // namespace tune

@@ -1,0 +1,107 @@
+#include "trial_runner/worker/food11_trainable.h"
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <utility>
+
+#include "core/hash.h"
+#include "core/random.h"
+#include "models/data/decode.h"
+#include "models/data/load_data.h"
+#include "models/train/trainer.h"
+
+namespace tune {
+namespace {
+
+constexpr char kSynthetic[] = "synthetic";
+
+double MonotonicSeconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::string Resolve(const std::string& base_dir, const std::string& path) {
+  if (path.empty() || path == kSynthetic) return path;
+  return (std::filesystem::path(base_dir) / path).lexically_normal().string();
+}
+
+Result<models::Food11Options> ReadOptions(const TrialStart& start, const std::string& data_dir) {
+  if (!start.config.is_map()) return InvalidArgument("config: expected a map");
+  Configuration configuration;
+  for (const MapEntry& entry : start.config.AsMap()) configuration.Set(entry.key, entry.value);
+  KeyedRandom random(start.seed, "food11", static_cast<uint64_t>(start.trial.value));
+  TUNE_ASSIGN_OR_RETURN(models::Food11Options options,
+                        models::ParseFood11Options(configuration, random.NextU64(), data_dir));
+  options.data = Resolve(start.base_dir, options.data);
+  options.weights = Resolve(start.base_dir, options.weights);
+  return options;
+}
+
+// Saves the epoch, and says where.
+Status SaveInto(const models::Trainer& trainer, const std::string& folder, Report& report) {
+  TUNE_ASSIGN_OR_RETURN(const std::string path, trainer.SaveCheckpoint(folder));
+  TUNE_ASSIGN_OR_RETURN(const models::CheckpointIdentity identity,
+                        models::IdentifyCheckpoint(path));
+  report.has_checkpoint = true;
+  report.checkpoint = {path, static_cast<int64_t>(identity.bytes), HashToHex(identity.checksum)};
+  return OkStatus();
+}
+
+}  // namespace
+
+TrialEnd Food11Trainable::Run(const TrialStart& start, TrialSession& session) {
+  bool was_stopped = false;
+  const Status status = Train(start, session, was_stopped);
+  if (status.ok()) return {was_stopped ? Outcome::kStopped : Outcome::kCompleted, ""};
+  const bool is_users_fault =
+      status.code() == StatusCode::kInvalidArgument || status.code() == StatusCode::kNotFound;
+  return {is_users_fault ? Outcome::kBadConfig : Outcome::kCrashed, status.message()};
+}
+
+Status Food11Trainable::Train(const TrialStart& start, TrialSession& session, bool& was_stopped) {
+  TUNE_ASSIGN_OR_RETURN(const models::Food11Options options,
+                        ReadOptions(start, surroundings_.data_dir));
+  const int threads = static_cast<int>(start.threads);
+  TUNE_ASSIGN_OR_RETURN(const auto dataset, Load(options.data, options.image_size, threads));
+  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<models::Trainer> trainer,
+                        models::MakeTrainer(options, dataset, threads, MonotonicSeconds));
+  if (!start.checkpoint_path.empty()) {
+    const Status restored = trainer->RestoreCheckpoint(start.checkpoint_path);
+    // A checkpoint that is not there is no fault of the configuration.
+    if (!restored.ok()) return Internal(restored.message());
+  }
+  while (!trainer->finished()) {
+    TUNE_ASSIGN_OR_RETURN(const models::EpochReport epoch, trainer->RunEpoch());
+    Report report;
+    report.iteration = epoch.epoch;
+    report.metrics = models::ToMetrics(epoch);
+    report.final = trainer->finished();
+    if (report.final || epoch.epoch % start.checkpoint_every == 0) {
+      TUNE_RETURN_IF_ERROR(SaveInto(*trainer, start.artifact_dir, report));
+    }
+    if (session.Report(report) == ReportAnswer::kContinue || report.final) continue;
+    was_stopped = true;
+    return OkStatus();
+  }
+  return OkStatus();
+}
+
+Result<std::shared_ptr<const models::Dataset>> Food11Trainable::Load(const std::string& data,
+                                                                     int image_size, int threads) {
+  if (dataset_ != nullptr && dataset_data_ == data && dataset_image_size_ == image_size) {
+    return dataset_;
+  }
+  dataset_.reset();  // Never two at a time.
+  TUNE_ASSIGN_OR_RETURN(
+      models::Dataset dataset,
+      models::LoadData(data, image_size, surroundings_.cache_folder, threads, models::DecodeImage));
+  for (const auto& skipped : dataset.skipped) {
+    std::printf("left out: %s: %s\n", skipped.path.c_str(), skipped.reason.c_str());
+  }
+  dataset_ = std::make_shared<const models::Dataset>(std::move(dataset));
+  dataset_data_ = data;
+  dataset_image_size_ = image_size;
+  return dataset_;
+}
+
+}  // namespace tune
