@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/cpu/prefetch.h"
 #include "models/cpu/simd.h"
 
 namespace tune::models::cpu {
@@ -86,6 +87,11 @@ void ForVectors(int channels, F&& f) {
   if (c < channels) f(Vec8{}, c);
 }
 
+int VectorCount(int channels) { return (channels + kLanes - 1) / kLanes; }
+
+// Calls of Prefetch::Step() for each vector of a band: every fourth pixel of a row makes one.
+int64_t PixelSteps(int rows, int width) { return static_cast<int64_t>(rows) * ((width + 3) / 4); }
+
 template <class V>
 inline void StoreMaybeStreaming(float* p, V v, bool streaming) {
   if (streaming) {
@@ -98,7 +104,7 @@ inline void StoreMaybeStreaming(float* p, V v, bool streaming) {
 // One band of outputs for the vector of channels at c; y points at the band's first row.
 template <class V, int stride>
 void ForwardBand(const DepthwiseForward& pass, const RowRing& ring, int first, int last, int c,
-                 float* y, double* sums) {
+                 float* y, double* sums, Prefetch& prefetch) {
   const int channels = pass.shape.channels;
   const int width = pass.shape.out_size;
   V w[9];
@@ -126,6 +132,7 @@ void ForwardBand(const DepthwiseForward& pass, const RowRing& ring, int first, i
       x1 += stride * channels;
       x2 += stride * channels;
       out += channels;
+      if (column % 4 == 0) prefetch.Step();
     }
   }
   if (sums == nullptr) return;
@@ -177,7 +184,8 @@ template <class V, int row_taps, int column_taps>
 
 template <class V>
 void BackwardRowStride1(const DepthwiseBackward& pass, const RowRing& ring, int row, int c,
-                        const float* input_y, float* input_dz, BackwardState<V>& state) {
+                        const float* input_y, float* input_dz, BackwardState<V>& state,
+                        Prefetch& prefetch) {
   const int64_t channels = pass.shape.channels;
   const float* rows[3] = {ring.Row(row + 1) + c, ring.Row(row) + c, ring.Row(row - 1) + c};
   const int64_t columns[3] = {2 * channels, channels, 0};
@@ -186,12 +194,14 @@ void BackwardRowStride1(const DepthwiseBackward& pass, const RowRing& ring, int 
     for (const float*& r : rows) r += channels;
     input_y += channels;
     input_dz += channels;
+    if (column % 4 == 0) prefetch.Step();
   }
 }
 
 template <class V, int row_taps>
 void BackwardRowStride2(const DepthwiseBackward& pass, const RowRing& ring, int row, int c,
-                        const float* input_y, float* input_dz, BackwardState<V>& state) {
+                        const float* input_y, float* input_dz, BackwardState<V>& state,
+                        Prefetch& prefetch) {
   const int64_t channels = pass.shape.channels;
   const float* rows[2] = {ring.Row((row + 1) / 2) + c, ring.Row((row - 1) / 2) + c};
   const int64_t even[1] = {channels};
@@ -205,12 +215,13 @@ void BackwardRowStride2(const DepthwiseBackward& pass, const RowRing& ring, int 
     input_y += channels;
     input_dz += channels;
     for (const float*& r : rows) r += channels;
+    if (column % 4 == 0) prefetch.Step();
   }
 }
 
 template <class V>
 void BackwardBand(const DepthwiseBackward& pass, const RowRing& ring, int64_t pixel, int first,
-                  int last, int c, double* input_sums, float* weight_gradient) {
+                  int last, int c, double* input_sums, float* weight_gradient, Prefetch& prefetch) {
   const int channels = pass.shape.channels;
   BackwardState<V> state;
   for (int i = 0; i < 9; ++i) state.w[i] = Load<V>(pass.weights + i * channels + c);
@@ -220,11 +231,14 @@ void BackwardBand(const DepthwiseBackward& pass, const RowRing& ring, int64_t pi
     const int64_t at =
         (pixel + static_cast<int64_t>(row - first) * pass.shape.in_size) * channels + c;
     if (pass.shape.stride == 1) {
-      BackwardRowStride1(pass, ring, row, c, pass.input_y + at, pass.input_dz + at, state);
+      BackwardRowStride1(pass, ring, row, c, pass.input_y + at, pass.input_dz + at, state,
+                         prefetch);
     } else if (row % 2 == 0) {
-      BackwardRowStride2<V, 1>(pass, ring, row, c, pass.input_y + at, pass.input_dz + at, state);
+      BackwardRowStride2<V, 1>(pass, ring, row, c, pass.input_y + at, pass.input_dz + at, state,
+                               prefetch);
     } else {
-      BackwardRowStride2<V, 2>(pass, ring, row, c, pass.input_y + at, pass.input_dz + at, state);
+      BackwardRowStride2<V, 2>(pass, ring, row, c, pass.input_y + at, pass.input_dz + at, state,
+                               prefetch);
     }
   }
   AddTo(input_sums + c, state.sum);
@@ -247,6 +261,7 @@ void RunDepthwiseForward(const DepthwiseForward& pass, int64_t begin, int64_t en
                          double* sums) {
   const DepthwiseShape& s = pass.shape;
   RowRing ring(scratch, ForwardCapacity(s), s.in_size, s.channels, s.in_size);
+  Prefetch prefetch;
   int64_t current = -1;
   ForBands(begin, end, s.out_size, [&](int64_t image, int first, int last) {
     if (image != current) ring.BeginImage();
@@ -255,12 +270,20 @@ void RunDepthwiseForward(const DepthwiseForward& pass, int64_t begin, int64_t en
       const int64_t at = (image * s.in_size + row) * s.in_size * s.channels;
       ActivateRows(s.in_size, s.channels, pass.input_y + at, pass.fold, x);
     });
+    // The rows that the next band will fill in follow those that this one did, be it in the same
+    // image or the next.
+    const int64_t next = (image * s.in_size + last * s.stride) * s.in_size;
+    const int64_t next_end = std::min(next + (last - first) * s.stride * s.in_size,
+                                      (end - 1) / s.out_size * s.in_size * s.in_size);
+    prefetch.Clear();
+    prefetch.Add(pass.input_y + next * s.channels, (next_end - next) * s.channels);
+    prefetch.Spread(PixelSteps(last - first, s.out_size) * VectorCount(s.channels));
     float* y = pass.y + (image * s.out_size + first) * s.out_size * s.channels;
     ForVectors(s.channels, [&]<class V>(V, int c) {
       if (s.stride == 1) {
-        ForwardBand<V, 1>(pass, ring, first, last, c, y, sums);
+        ForwardBand<V, 1>(pass, ring, first, last, c, y, sums, prefetch);
       } else {
-        ForwardBand<V, 2>(pass, ring, first, last, c, y, sums);
+        ForwardBand<V, 2>(pass, ring, first, last, c, y, sums, prefetch);
       }
     });
   });
@@ -271,6 +294,7 @@ void RunDepthwiseBackward(const DepthwiseBackward& pass, int64_t begin, int64_t 
   const DepthwiseShape& s = pass.shape;
   RowRing ring(scratch, BackwardCapacity(s), s.out_size, s.channels, s.out_size);
   std::fill_n(weight_gradient, 9 * s.channels, 0.0f);
+  Prefetch prefetch;
   int64_t current = -1;
   ForBands(begin, end, s.in_size, [&](int64_t image, int first, int last) {
     if (image != current) ring.BeginImage();
@@ -282,8 +306,20 @@ void RunDepthwiseBackward(const DepthwiseBackward& pass, int64_t begin, int64_t 
       NormGradientRows(s.out_size, s.channels, pass.dz + at, pass.y + at, pass.gradient, dy);
     });
     const int64_t pixel = (image * s.in_size + first) * s.in_size;
+    const int64_t next = pixel + static_cast<int64_t>(last - first) * s.in_size;
+    const int64_t next_floats =
+        std::min<int64_t>(last - first, end - image * s.in_size - last) * s.in_size * s.channels;
+    const int64_t out_next = (image * s.out_size + out_last + 1) * s.out_size * s.channels;
+    const int64_t out_floats =
+        std::min(next_floats / (s.stride * s.stride),
+                 (end - 1) / s.in_size * s.out_size * s.out_size * s.channels - out_next);
+    prefetch.Clear();
+    prefetch.Add(pass.input_y + next * s.channels, next_floats);
+    prefetch.Add(pass.dz + out_next, out_floats);
+    prefetch.Add(pass.y + out_next, out_floats);
+    prefetch.Spread(PixelSteps(last - first, s.in_size) * VectorCount(s.channels));
     ForVectors(s.channels, [&]<class V>(V, int c) {
-      BackwardBand<V>(pass, ring, pixel, first, last, c, input_sums, weight_gradient);
+      BackwardBand<V>(pass, ring, pixel, first, last, c, input_sums, weight_gradient, prefetch);
     });
   });
 }

@@ -40,16 +40,18 @@ inline void MultiplyBlock(int k, const float* a, std::ptrdiff_t a_row, std::ptrd
 // One panel: all m rows, MR at a time, then the rest by halves.
 template <class V, int NV, int MR>
 void MultiplyPanel(int m, int k, const MatrixA& a, const float* b, std::ptrdiff_t b_row, float* c,
-                   std::ptrdiff_t c_row, Product product) {
+                   std::ptrdiff_t c_row, Product product, Prefetch* prefetch) {
   int r = 0;
   for (; r + MR <= m; r += MR) {
     MultiplyBlock<V, NV, MR>(k, a.data + r * a.row_stride, a.row_stride, a.column_stride, b, b_row,
                              c + r * c_row, c_row, product);
+    if (prefetch != nullptr) prefetch->Step();
   }
   if constexpr (MR > 1) {
     if (r < m) {
       const MatrixA rest = {a.data + r * a.row_stride, a.row_stride, a.column_stride};
-      MultiplyPanel<V, NV, MR / 2>(m - r, k, rest, b, b_row, c + r * c_row, c_row, product);
+      MultiplyPanel<V, NV, MR / 2>(m - r, k, rest, b, b_row, c + r * c_row, c_row, product,
+                                   prefetch);
     }
   }
 }
@@ -69,7 +71,7 @@ int PanelWidth(int left) {
 }  // namespace
 
 void MultiplyTile(int m, int n, int k, const MatrixA& a, const MatrixB& b, float* c,
-                  std::ptrdiff_t c_stride, Product product) {
+                  std::ptrdiff_t c_stride, Product product, Prefetch* prefetch) {
   for (int j = 0; j < n;) {
     const int width = PanelWidth(n - j);
     const bool packed = b.stride == 0;
@@ -77,23 +79,33 @@ void MultiplyTile(int m, int n, int k, const MatrixA& a, const MatrixB& b, float
     const std::ptrdiff_t row = packed ? width : b.stride;
     switch (width) {
       case 48:
-        MultiplyPanel<Vec, 3, 8>(m, k, a, panel, row, c + j, c_stride, product);
+        MultiplyPanel<Vec, 3, 8>(m, k, a, panel, row, c + j, c_stride, product, prefetch);
         break;
       case 32:
-        MultiplyPanel<Vec, 2, 8>(m, k, a, panel, row, c + j, c_stride, product);
+        MultiplyPanel<Vec, 2, 8>(m, k, a, panel, row, c + j, c_stride, product, prefetch);
         break;
       case 24:
-        MultiplyPanel<Vec8, 3, kLanes / 2>(m, k, a, panel, row, c + j, c_stride, product);
+        MultiplyPanel<Vec8, 3, kLanes / 2>(m, k, a, panel, row, c + j, c_stride, product, prefetch);
         break;
       case 16:
         MultiplyPanel<Vec, 16 / kLanes, kLanes == 16 ? 16 : 4>(m, k, a, panel, row, c + j, c_stride,
-                                                               product);
+                                                               product, prefetch);
         break;
       default:
-        MultiplyPanel<Vec8, 1, kLanes>(m, k, a, panel, row, c + j, c_stride, product);
+        MultiplyPanel<Vec8, 1, kLanes>(m, k, a, panel, row, c + j, c_stride, product, prefetch);
     }
     j += width;
   }
+}
+
+int64_t MultiplySteps(int m, int n) {
+  int64_t steps = 0;
+  for (int j = 0; j < n;) {
+    const int width = PanelWidth(n - j);
+    steps += m / (width == 16 || width == 8 ? 16 : 8);
+    j += width;
+  }
+  return steps;
 }
 
 void PackPanels(int k, int n, const float* source, std::ptrdiff_t row_stride,

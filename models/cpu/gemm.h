@@ -13,6 +13,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+
+#include "models/cpu/prefetch.h"
 
 namespace tune::models::cpu {
 
@@ -30,8 +33,11 @@ struct MatrixA {
 
 enum class Product { kStore, kAccumulate };
 
+// `prefetch`, unless null, makes a step per block of registers; there are about MultiplySteps(m, n)
+// of them.
 void MultiplyTile(int m, int n, int k, const MatrixA& a, const MatrixB& b, float* c,
-                  std::ptrdiff_t c_stride, Product product);
+                  std::ptrdiff_t c_stride, Product product, Prefetch* prefetch = nullptr);
+int64_t MultiplySteps(int m, int n);
 
 // Packs B (k, n), element (i, j) at source[i * row_stride + j * column_stride], panel after panel
 // into k * n floats.

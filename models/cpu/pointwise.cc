@@ -30,9 +30,17 @@ void RunPointwiseForward(const PointwiseForward& pass, int64_t begin, int64_t en
                          double* sums) {
   const int64_t tile_rows = ForwardTileRows(pass.in, pass.out);
   const PointwiseInput& input = pass.input;
+  Prefetch prefetch;
   for (int64_t row = begin; row < end; row += tile_rows) {
     const int64_t rows = std::min(tile_rows, end - row);
     const int64_t in_at = row * pass.in;
+    const int64_t next_rows = std::min(tile_rows, end - row - rows);
+    prefetch.Clear();
+    prefetch.Add(input.y + in_at + rows * pass.in, next_rows * pass.in);
+    if (input.skip != nullptr) {
+      prefetch.Add(input.skip + in_at + rows * pass.in, next_rows * pass.in);
+    }
+    prefetch.Spread(MultiplySteps(rows, pass.out));
     float* x = scratch;
     if (input.block == nullptr) {
       ActivateRows(rows, pass.in, input.y + in_at, input.fold, x);
@@ -44,7 +52,7 @@ void RunPointwiseForward(const PointwiseForward& pass, int64_t begin, int64_t en
     float* y = pass.y + row * pass.out;
     float* product = pass.streaming ? scratch + tile_rows * pass.in : y;
     MultiplyTile(rows, pass.out, pass.in, {x, pass.in, 1}, {pass.weights}, product, pass.out,
-                 Product::kStore);
+                 Product::kStore, &prefetch);
     if (pass.streaming) {
       StreamRows(rows, pass.out, product, y, sums);
     } else if (sums != nullptr) {
@@ -60,14 +68,24 @@ void RunPointwiseBackward(const PointwiseBackward& pass, int64_t begin, int64_t 
   float* dx = dy + tile_rows * pass.out;        // (tile_rows, in)
   float* activated = dx + tile_rows * pass.in;  // (tile_rows, in)
   const PointwiseInput& input = pass.input;
+  Prefetch prefetch;
   if (begin == end) std::fill_n(weight_gradient, static_cast<int64_t>(pass.in) * pass.out, 0.0f);
   for (int64_t row = begin; row < end; row += tile_rows) {
     const int64_t rows = std::min(tile_rows, end - row);
     const int64_t in_at = row * pass.in;
     const int64_t out_at = row * pass.out;
+    const int64_t next_rows = std::min(tile_rows, end - row - rows);
+    prefetch.Clear();
+    prefetch.Add(pass.dz + out_at + rows * pass.out, next_rows * pass.out);
+    prefetch.Add(pass.y + out_at + rows * pass.out, next_rows * pass.out);
+    prefetch.Add(input.y + in_at + rows * pass.in, next_rows * pass.in);
+    if (input.block != nullptr) {
+      prefetch.Add(input.block + in_at + rows * pass.in, next_rows * pass.in);
+    }
+    prefetch.Spread(MultiplySteps(rows, pass.in) + MultiplySteps(pass.out, pass.in));
     NormGradientRows(rows, pass.out, pass.dz + out_at, pass.y + out_at, pass.gradient, dy);
     MultiplyTile(rows, pass.in, pass.out, {dy, pass.out, 1}, {pass.weights}, dx, pass.in,
-                 Product::kStore);
+                 Product::kStore, &prefetch);
     const float* x = activated;
     if (input.block == nullptr) {
       Relu6GradientRows(rows, pass.in, dx, input.y + in_at, input.fold, pass.input_dz + in_at,
@@ -79,7 +97,7 @@ void RunPointwiseBackward(const PointwiseBackward& pass, int64_t begin, int64_t 
                        input.y + in_at, pass.input_dz + in_at, input_sums);
     }
     MultiplyTile(pass.out, pass.in, rows, {dy, 1, pass.out}, {x, pass.in}, weight_gradient, pass.in,
-                 row == begin ? Product::kStore : Product::kAccumulate);
+                 row == begin ? Product::kStore : Product::kAccumulate, &prefetch);
   }
 }
 
