@@ -1,5 +1,6 @@
-// A tree of plain values with the place each was read from: what a YAML or JSON text becomes before anyone gives it a
-// meaning, and what a configuration is made of. A number keeps its kind: 1 is an integer, 1.0 is not.
+// A tree of plain values with the place each was read from: what a YAML or JSON text becomes before
+// anyone gives it a meaning, and what a configuration is made of. A number keeps its kind: 1 is an
+// integer, 1.0 is not.
 //
 // Thread rule: values.
 #pragma once
@@ -28,16 +29,17 @@ class Value {
   using Map = std::vector<MapEntry>;  // In the order of the text; keys are unique.
 
   Value() = default;  // Null.
-  Value(bool v) : data_(v) {}                         // NOLINT(google-explicit-constructor)
-  Value(int v) : data_(static_cast<int64_t>(v)) {}    // NOLINT(google-explicit-constructor)
-  Value(int64_t v) : data_(v) {}                      // NOLINT(google-explicit-constructor)
-  Value(double v) : data_(v) {}                       // NOLINT(google-explicit-constructor)
-  Value(std::string v) : data_(std::move(v)) {}       // NOLINT(google-explicit-constructor)
-  Value(std::string_view v) : data_(std::string(v)) {}  // NOLINT(google-explicit-constructor)
-  Value(const char* v) : data_(std::string(v)) {}     // NOLINT(google-explicit-constructor)
-  Value(List v) : data_(std::move(v)) {}              // NOLINT(google-explicit-constructor)
-  Value(Map v) : data_(std::move(v)) {}               // NOLINT(google-explicit-constructor)
-  static Value MakeList() { return Value(List()); }
+  // Defined below, where MapEntry is complete.
+  Value(bool v);              // NOLINT(google-explicit-constructor)
+  Value(int v);               // NOLINT(google-explicit-constructor)
+  Value(int64_t v);           // NOLINT(google-explicit-constructor)
+  Value(double v);            // NOLINT(google-explicit-constructor)
+  Value(std::string v);       // NOLINT(google-explicit-constructor)
+  Value(std::string_view v);  // NOLINT(google-explicit-constructor)
+  Value(const char* v);       // NOLINT(google-explicit-constructor)
+  Value(List v);              // NOLINT(google-explicit-constructor)
+  Value(Map v);               // NOLINT(google-explicit-constructor)
+  static Value MakeList();
   static Value MakeMap();
 
   bool is_null() const { return std::holds_alternative<std::monostate>(data_); }
@@ -86,5 +88,16 @@ struct MapEntry {
     return a.key == b.key && a.value == b.value;
   }
 };
+
+inline Value::Value(bool v) : data_(v) {}
+inline Value::Value(int v) : data_(static_cast<int64_t>(v)) {}
+inline Value::Value(int64_t v) : data_(v) {}
+inline Value::Value(double v) : data_(v) {}
+inline Value::Value(std::string v) : data_(std::move(v)) {}
+inline Value::Value(std::string_view v) : data_(std::string(v)) {}
+inline Value::Value(const char* v) : data_(std::string(v)) {}
+inline Value::Value(List v) : data_(std::move(v)) {}
+inline Value::Value(Map v) : data_(std::move(v)) {}
+inline Value Value::MakeList() { return Value(List()); }
 
 }  // namespace tune
