@@ -12,7 +12,7 @@ namespace {
 // A recursive-descent reader over one text; each Read* leaves pos_ after what it read.
 class JsonReader {
  public:
-  explicit JsonReader(std::string_view text) : text_(text) {}
+  JsonReader(std::string_view text, JsonDialect dialect) : text_(text), dialect_(dialect) {}
 
   Result<Value> ReadDocument() {
     TUNE_ASSIGN_OR_RETURN(Value value, ReadValue(0));
@@ -78,6 +78,12 @@ class JsonReader {
     if (TakeWord("true")) return Value(true);
     if (TakeWord("false")) return Value(false);
     if (TakeWord("null")) return Value();
+    if (dialect_ == JsonDialect::kWithNaN) {
+      constexpr double kInfinity = std::numeric_limits<double>::infinity();
+      if (TakeWord("NaN")) return Value(std::numeric_limits<double>::quiet_NaN());
+      if (TakeWord("Infinity")) return Value(kInfinity);
+      if (TakeWord("-Infinity")) return Value(-kInfinity);
+    }
     return ReadNumberToken();
   }
 
@@ -254,6 +260,7 @@ class JsonReader {
   static bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
   std::string_view text_;
+  JsonDialect dialect_;
   size_t pos_ = 0;
 };
 
@@ -337,7 +344,9 @@ std::string ToJson(const Value& value) {
   return out;
 }
 
-Result<Value> ParseJson(std::string_view text) { return JsonReader(text).ReadDocument(); }
+Result<Value> ParseJson(std::string_view text, JsonDialect dialect) {
+  return JsonReader(text, dialect).ReadDocument();
+}
 
 std::optional<double> ReadNumber(const Value& value) {
   if (value.is_number()) return value.AsDouble();

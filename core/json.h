@@ -1,6 +1,7 @@
-// JSON (RFC 8259) to and from Value. A double that has no fraction is written with ".0", so that it comes back a double;
-// numbers are written with the fewest digits that read back to the same bits. What JSON cannot say, NaN and the
-// infinities, is written as the strings "NaN", "Infinity" and "-Infinity"; ReadNumber reads them back.
+// JSON (RFC 8259) to and from Value. A double that has no fraction is written with ".0", so that it
+// comes back a double; numbers are written with the fewest digits that read back to the same bits.
+// What JSON cannot say, NaN and the infinities, is written as the strings "NaN", "Infinity" and
+// "-Infinity"; ReadNumber reads them back.
 //
 // Thread rule: pure functions.
 #pragma once
@@ -20,9 +21,12 @@ void AppendJson(const Value& value, std::string& out);
 void AppendJsonString(std::string_view text, std::string& out);
 void AppendJsonNumber(double number, std::string& out);
 
-// The whole text must be one value. Errors say "line:column: ...": syntax, a duplicate key, nesting deeper than
-// limits::kJsonDepthMax, an integer beyond 64 bits, invalid UTF-16 escapes.
-Result<Value> ParseJson(std::string_view text);
+// kWithNaN also reads the words NaN, Infinity and -Infinity, which Python's json module writes.
+enum class JsonDialect { kStrict, kWithNaN };
+
+// The whole text must be one value. Errors say "line:column: ...": syntax, a duplicate key, nesting
+// deeper than limits::kJsonDepthMax, an integer beyond 64 bits, invalid UTF-16 escapes.
+Result<Value> ParseJson(std::string_view text, JsonDialect dialect = JsonDialect::kStrict);
 
 // A number, or one of the three strings above; nothing otherwise.
 std::optional<double> ReadNumber(const Value& value);

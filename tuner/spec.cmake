@@ -7,3 +7,11 @@ tune_library(tune_spec
     yaml_reader.cc
   DEPS tune_core tune_search tune_schedulers tune_trainables)
 target_link_libraries(tune_spec PRIVATE yaml-cpp)
+
+# The scheduler alone and the searcher alone, as JSON lines.
+tune_library(tune_json_lines
+  SOURCES
+    ask_tell.cc
+    decide.cc
+    json_lines.cc
+  DEPS tune_core tune_search tune_schedulers)

@@ -74,6 +74,16 @@ TEST(Json, WhatJsonCannotSayIsAStringThatReadNumberKnows) {
   EXPECT_EQ(ReadNumber(Value(true)), std::nullopt);
 }
 
+TEST(Json, TheWordsOfPythonAreReadWhereTheyAreAskedFor) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  const auto read = ParseJson("[NaN, Infinity, -Infinity, -1]", JsonDialect::kWithNaN);
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_TRUE(std::isnan(read->AsList()[0].AsDouble()));
+  EXPECT_EQ(read->AsList()[1], Value(kInf));
+  EXPECT_EQ(read->AsList()[2], Value(-kInf));
+  EXPECT_FALSE(ParseJson("[NaN]").ok());
+}
+
 TEST(Json, UnicodeEscapesBecomeUtf8) {
   EXPECT_EQ(ParseJson(R"("\u0041\u00e9\u20ac\ud83d\ude00")")->AsString(), "Aé€😀");
   EXPECT_EQ(ParseJson("\"é😀\"")->AsString(), "é😀");

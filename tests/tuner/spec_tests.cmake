@@ -2,3 +2,8 @@
 tune_test(spec_reader_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/spec_reader_test.cc ${CMAKE_CURRENT_LIST_DIR}/yaml_reader_test.cc
   DEPS tune_spec)
+
+# The decision parts alone.
+tune_test(json_lines_test
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/ask_tell_test.cc ${CMAKE_CURRENT_LIST_DIR}/decide_test.cc
+  DEPS tune_json_lines)

@@ -1,0 +1,51 @@
+// `tune decide`: the scheduler alone, spoken to in JSON lines (product.md section 6). Pure: a line
+// in, lines out.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/status.h"
+#include "core/value.h"
+#include "schedulers/trial_scheduler.h"
+#include "tuner/json_lines.h"
+
+namespace tune {
+
+class DecideSession {
+ public:
+  // `metric`: the sweep's; the reports' other metrics are not looked at.
+  DecideSession(std::unique_ptr<TrialScheduler> scheduler, std::string metric);
+
+  // The answers to the next line, without line ends: one for a report, then one for each trial that
+  // is resumed by it. A line that cannot be used is an error ("line 3: ..."), after which no more
+  // may be given: syntax, an unknown event, a report of a trial that is over or paused, an
+  // iteration not above the last.
+  Result<std::vector<std::string>> OnLine(std::string_view line);
+
+ private:
+  enum class State { kRunning, kPaused, kStopped, kOver };
+  struct Trial {
+    TrialNumber number;
+    State state = State::kRunning;
+    int64_t iteration = 0;
+  };
+
+  Result<Trial*> FindOrAdd(const Value& object, bool& is_new);
+  Status OnEvent(const Value& object, Trial& trial, bool is_new);
+  Result<std::string> OnReport(const Value& object, Trial& trial);
+
+  std::unique_ptr<TrialScheduler> scheduler_;
+  std::string metric_;
+  LineReader reader_;
+  std::map<std::string, Trial> trials_;  // By the JSON of the name that it was given.
+  std::vector<std::string> names_;       // Such JSON, by number.
+};
+
+}  // namespace tune
