@@ -14,6 +14,7 @@
 #include "core/posix/real_clock.h"
 #include "tuner/cli/best_command.h"
 #include "tuner/cli/best_export.h"
+#include "tuner/cli/lines_command.h"
 #include "tuner/cli/list_command.h"
 #include "tuner/cli/results_command.h"
 #include "tuner/cli/run_command.h"
@@ -152,6 +153,21 @@ int main(int argc, char** argv) {
   best_app->add_option("--export", best.export_dir, "A folder for its weights and configuration");
   AddFormat(best_app, best.format);
 
+  tune::LinesOptions lines;
+  CLI::App* const decide_app =
+      app.add_subcommand("decide",
+                         "The scheduler alone: reports in, decisions out, as JSON lines.\n"
+                         "Example: echo '{\"trial\": \"a\", \"training_iteration\": 1, \"loss\": "
+                         "0.5}' | tune decide space.yaml");
+  CLI::App* const ask_tell_app =
+      app.add_subcommand("ask-tell",
+                         "The searcher alone, as JSON lines.\nExample: echo '{\"ask\": 3}' | tune "
+                         "ask-tell space.yaml");
+  for (CLI::App* const lines_app : {decide_app, ask_tell_app}) {
+    lines_app->add_option("space", lines.space_path, "The space file")->required();
+    lines_app->add_option("--set", lines.overrides, "As for run")->allow_extra_args(false);
+  }
+
   app.add_subcommand("worker",
                      "Joins a tuner.\nExample: tune worker --connect 127.0.0.1:7000 --cpus 4")
       ->allow_extras();
@@ -177,6 +193,9 @@ int main(int argc, char** argv) {
     resume.command_line = CommandLine(argc, argv);
     return tune::ResumeCommand(resume);
   }
+  if (decide_app->parsed()) return tune::DecideCommand(lines);
+  if (ask_tell_app->parsed()) return tune::AskTellCommand(lines);
+
   const size_t width = OutputWidth();
   if (status_app->parsed()) {
     status.db_path = db_path;
