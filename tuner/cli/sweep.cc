@@ -138,12 +138,17 @@ int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& 
   LocalArtifactStore artifacts(controller.options().artifact_root);
   Tuner tuner({controller, store, **gateway, artifacts, clock, queue}, experiment.id, last_step);
   for (const Event& event : first_events) queue.PushEvent(event);
+  bool is_interrupt_told = false;
   while (!tuner.is_done() && signals.count() < 2) {
     if (const Status s = tuner.Step(clock.Now() + kLookEvery); !s.ok()) {
       local_worker.End();
       return fail(s);
     }
     for (const std::string& line : tuner.TakeLines()) display.Say(line);
+    if (signals.count() > 0 && !std::exchange(is_interrupt_told, true)) {
+      display.Say(
+          "stopping: running trials go on from their checkpoints later; again to stop at once");
+    }
     display.Update(clock.Now());
     const Result<std::string> news =
         tuner.is_done() ? Result<std::string>(std::string()) : local_worker.Look();
