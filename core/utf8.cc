@@ -1,13 +1,9 @@
 #include "core/utf8.h"
 
-#include <cstddef>
 #include <cstdint>
 
 namespace tune {
-namespace {
-
-// The length of the valid character at the front of `text`, which is not empty; 0 if there is none.
-size_t CharacterBytes(std::string_view text) {
+size_t Utf8CharacterBytes(std::string_view text) {
   const auto byte = [text](size_t i) -> uint8_t { return static_cast<uint8_t>(text[i]); };
   const uint8_t first = byte(0);
   if (first < 0x80) return 1;
@@ -24,11 +20,9 @@ size_t CharacterBytes(std::string_view text) {
   return length;
 }
 
-}  // namespace
-
 bool IsUtf8(std::string_view text) {
   while (!text.empty()) {
-    const size_t length = CharacterBytes(text);
+    const size_t length = Utf8CharacterBytes(text);
     if (length == 0) return false;
     text.remove_prefix(length);
   }
@@ -39,7 +33,7 @@ std::string ToUtf8(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
-    const size_t length = CharacterBytes(text);
+    const size_t length = Utf8CharacterBytes(text);
     if (length == 0) {
       out += '?';
     } else {

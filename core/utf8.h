@@ -3,10 +3,14 @@
 // Thread rule: pure functions.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace tune {
+
+// The length of the valid character at the front of `text`, which is not empty; 0 if there is none.
+size_t Utf8CharacterBytes(std::string_view text);
 
 bool IsUtf8(std::string_view text);
 

@@ -147,12 +147,22 @@ Status Domain::ReadWeights(const Value& weights) {
                        "weights: read " + Shown(weight) + ", expected a number of 0 or more");
     }
     sum += weight.AsDouble();
-    cumulative_.push_back(sum);
   }
   if (!(sum > 0) || !std::isfinite(sum)) {
     return InvalidAt(weights.place, "weights: they add up to " + Shown(Value(sum)) +
                                         ", expected a finite sum above 0");
   }
+  // What has the weight 0 is not part of the domain.
+  std::vector<Value> possible;
+  sum = 0;
+  for (size_t i = 0; i < values_.size(); ++i) {
+    const double weight = weights.AsList()[i].AsDouble();
+    if (weight == 0) continue;
+    sum += weight;
+    cumulative_.push_back(sum);
+    possible.push_back(std::move(values_[i]));
+  }
+  values_ = std::move(possible);
   return OkStatus();
 }
 

@@ -36,6 +36,16 @@ Result<Grid> Grid::Of(const SearchSpace& space, bool grid_search_only) {
   return grid;
 }
 
+Configuration Grid::ConfigurationAt(int64_t point, const SearchSpace& space) const {
+  Configuration configuration;
+  const auto& parameters = space.parameters();
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const auto* const constant = std::get_if<Value>(&parameters[i].content);
+    configuration.Set(parameters[i].name, constant != nullptr ? *constant : *At(point, space, i));
+  }
+  return configuration;
+}
+
 std::optional<Value> Grid::At(int64_t point, const SearchSpace& space, size_t parameter) const {
   TUNE_CHECK(point >= 0 && point < size_);
   const int64_t stride = strides_[parameter];

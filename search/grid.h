@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/configuration.h"
 #include "core/status.h"
 #include "search/space.h"
 
@@ -21,6 +22,8 @@ class Grid {
   static Result<Grid> OfGridSearch(const SearchSpace& space);
 
   int64_t size() const { return size_; }
+  // A combination with the space's constants. Requires a grid of every domain.
+  Configuration ConfigurationAt(int64_t point, const SearchSpace& space) const;
   // The value of the space's parameter `parameter` in combination `point`; nothing when it is not
   // part of the grid.
   std::optional<Value> At(int64_t point, const SearchSpace& space, size_t parameter) const;

@@ -9,16 +9,7 @@ GridSearcher::GridSearcher(SearchSpace space, Grid grid)
 
 std::optional<Configuration> GridSearcher::Suggest(TrialNumber number) {
   if (number.value >= grid_.size()) return std::nullopt;
-  Configuration configuration;
-  const auto& parameters = space_.parameters();
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    if (const auto* const constant = std::get_if<Value>(&parameters[i].content)) {
-      configuration.Set(parameters[i].name, *constant);
-    } else {
-      configuration.Set(parameters[i].name, *grid_.At(number.value, space_, i));
-    }
-  }
-  return configuration;
+  return grid_.ConfigurationAt(number.value, space_);
 }
 
 std::string GridSearcher::DebugString() const {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/json.h"
 #include "core/random.h"
 
 namespace tune {
@@ -9,7 +10,16 @@ namespace tune {
 RandomSearcher::RandomSearcher(SearchSpace space, Grid grid, uint64_t seed)
     : space_(std::move(space)), grid_(std::move(grid)), seed_(seed) {}
 
-std::optional<Configuration> RandomSearcher::Suggest(TrialNumber number) {
+std::unique_ptr<RandomSearcher> RandomSearcher::MakeUnique(SearchSpace space, Grid grid,
+                                                           uint64_t seed) {
+  Result<Grid> combinations = Grid::OfAll(space);
+  auto searcher = std::make_unique<RandomSearcher>(std::move(space), std::move(grid), seed);
+  searcher->is_unique_ = true;
+  if (combinations.ok()) searcher->combinations_ = *std::move(combinations);
+  return searcher;
+}
+
+Configuration RandomSearcher::Draw(TrialNumber number, uint64_t attempt) const {
   Configuration configuration;
   const auto& parameters = space_.parameters();
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -19,15 +29,42 @@ std::optional<Configuration> RandomSearcher::Suggest(TrialNumber number) {
     } else if (auto value = grid_.At(number.value % grid_.size(), space_, i)) {
       configuration.Set(name, *std::move(value));
     } else {
-      KeyedRandom random(seed_, "search", static_cast<uint64_t>(number.value), StableHash(name));
+      KeyedRandom random(seed_, "search", static_cast<uint64_t>(number.value),
+                         StableHash(name) + attempt);
       configuration.Set(name, std::get<Domain>(parameters[i].content).Draw(random));
     }
   }
   return configuration;
 }
 
+bool RandomSearcher::Remember(const Configuration& configuration) {
+  return seen_.insert(ToJson(configuration.ToFlat())).second;
+}
+
+void RandomSearcher::Restore(TrialNumber, const Configuration& configuration) {
+  if (is_unique_) Remember(configuration);
+}
+
+std::optional<Configuration> RandomSearcher::Suggest(TrialNumber number) {
+  if (!is_unique_) return Draw(number, 0);
+  if (combinations_ && next_combination_ == combinations_->size()) return std::nullopt;
+  constexpr uint64_t kAttempts = 1000;
+  for (uint64_t attempt = 0; attempt < kAttempts; ++attempt) {
+    Configuration configuration = Draw(number, attempt);
+    if (Remember(configuration)) return configuration;
+  }
+  // Hardly anything is left: take it in order.
+  if (!combinations_) return std::nullopt;
+  while (next_combination_ < combinations_->size()) {
+    Configuration configuration = combinations_->ConfigurationAt(next_combination_++, space_);
+    if (Remember(configuration)) return configuration;
+  }
+  return std::nullopt;
+}
+
 std::string RandomSearcher::DebugString() const {
-  return "random over " + std::to_string(space_.parameters().size()) + " parameters, grid of " +
+  return std::string(is_unique_ ? "unique " : "") + "random over " +
+         std::to_string(space_.parameters().size()) + " parameters, grid of " +
          std::to_string(grid_.size());
 }
 

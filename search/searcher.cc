@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "core/check.h"
 #include "core/input_error.h"
@@ -15,11 +16,39 @@
 namespace tune {
 namespace {
 
-enum class Algorithm { kRandom, kGrid };
+enum class Algorithm { kRandom, kUniqueRandom, kGrid };
 
 constexpr std::array<std::string_view, 6> kAlgorithms = {"random", "grid", "sobol",
                                                          "tpe",    "gp",   "cmaes"};
-constexpr std::array<std::string_view, 1> kOptions = {"algorithm"};
+constexpr std::array<std::string_view, 2> kRandomOptions = {"algorithm", "unique"};
+constexpr std::array<std::string_view, 1> kGridOptions = {"algorithm"};
+
+Status UnknownOption(const MapEntry& entry, std::string_view algorithm,
+                     std::span<const std::string_view> known) {
+  return InvalidAt(entry.key_place, "search: '" + entry.key + "' is not an option of " +
+                                        std::string(algorithm) + DidYouMean(entry.key, known));
+}
+
+Result<Algorithm> ReadGridOptions(const Value& search) {
+  for (const MapEntry& entry : search.AsMap()) {
+    if (entry.key != "algorithm") return UnknownOption(entry, "grid", kGridOptions);
+  }
+  return Algorithm::kGrid;
+}
+
+Result<Algorithm> ReadRandomOptions(const Value& search) {
+  Algorithm algorithm = Algorithm::kRandom;
+  for (const MapEntry& entry : search.AsMap()) {
+    if (entry.key == "algorithm") continue;
+    if (entry.key != "unique") return UnknownOption(entry, "random", kRandomOptions);
+    if (!entry.value.is_bool()) {
+      return InvalidAt(entry.value.place,
+                       "search: unique: read " + Shown(entry.value) + ", expected true or false");
+    }
+    if (entry.value.AsBool()) algorithm = Algorithm::kUniqueRandom;
+  }
+  return algorithm;
+}
 
 Result<Algorithm> ReadAlgorithm(const Value& search) {
   if (search.is_null()) return Algorithm::kRandom;
@@ -33,15 +62,8 @@ Result<Algorithm> ReadAlgorithm(const Value& search) {
                      "search: 'algorithm' is missing; expected for example {algorithm: random}");
   }
   const std::string read = name->is_string() ? name->AsString() : "";
-  if (read == "random" || read == "grid") {
-    for (const MapEntry& entry : search.AsMap()) {
-      if (entry.key == "algorithm") continue;
-      if (entry.key == "unique") return InvalidAt(entry.key_place, "'unique' is not supported yet");
-      return InvalidAt(entry.key_place, "search: '" + entry.key + "' is not an option of " + read +
-                                            DidYouMean(entry.key, kOptions));
-    }
-    return read == "random" ? Algorithm::kRandom : Algorithm::kGrid;
-  }
+  if (read == "random") return ReadRandomOptions(search);
+  if (read == "grid") return ReadGridOptions(search);
   for (const std::string_view known : kAlgorithms) {
     if (read == known) {
       return InvalidAt(name->place, "search: the algorithm '" + read +
@@ -66,6 +88,14 @@ Result<std::unique_ptr<Searcher>> MakeSearcher(const Value& search, const Search
     return InvalidArgument("samples: " + std::to_string(samples) + " times the grid of " +
                            std::to_string(grid.size()) + " makes more than " +
                            std::to_string(limits::kSamplesMax) + " trials");
+  }
+  if (algorithm == Algorithm::kUniqueRandom) {
+    if (grid.size() > 1) {
+      return InvalidAt(
+          search.Find("unique")->place,
+          "search: unique cannot be combined with grid_search, which repeats its grid");
+    }
+    return std::unique_ptr<Searcher>(RandomSearcher::MakeUnique(space, std::move(grid), seed));
   }
   return std::unique_ptr<Searcher>(std::make_unique<RandomSearcher>(space, std::move(grid), seed));
 }

@@ -15,6 +15,7 @@
 #include "core/input_error.h"
 #include "core/json.h"
 #include "core/limits.h"
+#include "core/utf8.h"
 #include "tuner/spec_reader.h"
 
 namespace tune {
@@ -350,29 +351,6 @@ Place PlaceOfOffset(std::string_view text, size_t offset) {
   return place;
 }
 
-// The length of the UTF-8 sequence at `pos`, 0 where there is none (RFC 3629: no overlong forms, no
-// surrogates).
-size_t Utf8Length(std::string_view text, size_t pos) {
-  const auto byte = [&](size_t i) {
-    return pos + i < text.size() ? static_cast<unsigned char>(text[pos + i]) : 0u;
-  };
-  const unsigned first = byte(0);
-  const size_t length = first < 0x80   ? 1
-                        : first < 0xc2 ? 0
-                        : first < 0xe0 ? 2
-                        : first < 0xf0 ? 3
-                        : first < 0xf5 ? 4
-                                       : 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  if ((first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) > 0x9f) ||
-      (first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) > 0x8f)) {
-    return 0;
-  }
-  return length;
-}
-
 // yaml-cpp ends the text at the control character 4 and mends broken UTF-8; neither may pass in
 // silence.
 Status CheckCharacters(std::string_view text) {
@@ -382,7 +360,7 @@ Status CheckCharacters(std::string_view text) {
       return InvalidAt(PlaceOfOffset(text, pos),
                        "the control character " + std::to_string(c) + "; is this a text file?");
     }
-    const size_t length = Utf8Length(text, pos);
+    const size_t length = Utf8CharacterBytes(text.substr(pos));
     if (length == 0) {
       return InvalidAt(PlaceOfOffset(text, pos), "not UTF-8; save the file in that encoding");
     }

@@ -27,6 +27,8 @@ INSTANTIATE_TEST_SUITE_P(
                     SearcherCase{"random", R"({"algorithm": "random"})", kMixed},
                     SearcherCase{"random_with_grid_search", R"({"algorithm": "random"})",
                                  R"({"lr": {"uniform": [0, 1]}, "g": {"grid_search": [1, 2, 3]}})"},
+                    SearcherCase{"unique", R"({"algorithm": "random", "unique": true})", kDiscrete,
+                                 true},
                     SearcherCase{"grid", R"({"algorithm": "grid"})", kDiscrete}),
     [](const auto& info) { return info.param.name; });
 
@@ -98,6 +100,39 @@ TEST(RandomSearcher, AnEmptySpaceHasOneConfigurationForEveryTrial) {
   const auto configuration = Make("null", "{}")->Suggest(TrialNumber{5});
   ASSERT_TRUE(configuration);
   EXPECT_TRUE(configuration->parameters().empty());
+}
+
+TEST(UniqueSearch, GivesEveryCombinationOnceAndThenEnds) {
+  // 2 * 3 * 3 combinations; one choice can never be drawn.
+  constexpr char kSpace[] =
+      R"({"a": {"choice": ["x", "y", "z"], "weights": [1, 1000000, 0]}, "b": {"randint": [1, 4]},
+          "d": {"quniform": [0, 1, 0.5]}})";
+  const auto searcher = Make(R"({"algorithm": "random", "unique": true})", kSpace);
+  std::set<std::string> seen;
+  for (int64_t n = 0; n < 18; ++n) {
+    const auto configuration = searcher->Suggest(TrialNumber{n});
+    ASSERT_TRUE(configuration) << n;
+    EXPECT_TRUE(seen.insert(ToJson(configuration->ToNested())).second);
+  }
+  EXPECT_EQ(searcher->Suggest(TrialNumber{18}), std::nullopt);
+}
+
+TEST(UniqueSearch, DrawsLikePlainRandomUntilSomethingRepeats) {
+  const auto plain = Make("null", kMixed);
+  const auto unique = Make(R"({"algorithm": "random", "unique": true})", kMixed);
+  for (int64_t n = 0; n < 100; ++n) {
+    EXPECT_EQ(plain->Suggest(TrialNumber{n}), unique->Suggest(TrialNumber{n}));
+  }
+}
+
+TEST(UniqueSearch, RefusesWhatMakesNoSense) {
+  EXPECT_THAT(ErrorOf(R"({"algorithm": "random", "unique": 1})", "{}"),
+              HasSubstr("unique: read 1, expected true or false"));
+  EXPECT_THAT(
+      ErrorOf(R"({"algorithm": "random", "unique": true})", R"({"a": {"grid_search": [1, 2]}})"),
+      HasSubstr("cannot be combined with grid_search"));
+  EXPECT_THAT(ErrorOf(R"({"algorithm": "grid", "unique": true})", "{}"),
+              HasSubstr("'unique' is not an option of grid"));
 }
 
 TEST(GridSearcher, GoesThroughTheProductWithTheLastParameterFastest) {
