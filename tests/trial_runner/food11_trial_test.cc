@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kSmall[] =
-    R"({"data":"synthetic","image_size":32,"width_mult":0.25,"batch_size":32,"lr":0.01,)"
+    R"({"data":"synthetic","image_size":32,"width_mult":0.35,"batch_size":32,"lr":0.01,)"
     R"("total_epochs":3,"dropout_probability":0.2})";
 
 class Food11Trial : public testing::Test {

@@ -75,6 +75,9 @@ TEST_F(GatewayTest, NumbersWorkersByTheirHelloAndCarriesMessagesBothWays) {
   const auto report = sink_.WaitForMessage<AttemptReport>();
   ASSERT_TRUE(report);
   EXPECT_EQ(report->second.report.iteration, 9);
+  EXPECT_TRUE(sink_.WaitForMessage<AttemptEnded>());
+  EXPECT_TRUE(sink_.WaitForMessage<Heartbeat>());
+  EXPECT_TRUE(sink_.WaitForMessage<Goodbye>());
 
   TunerChannel second(Address(), second_sink);
   second.Send({Greeting()});
@@ -122,6 +125,7 @@ TEST_F(GatewayTest, WhatAWorkerSentBeforeItClosedArrivesBeforeItsEnd) {
   TunerChannel channel(Address(), worker);
   channel.Send({Greeting(), Goodbye{}});
   channel.CloseAfterSending();
+  EXPECT_TRUE(sink_.WaitForMessage<Hello>());
   EXPECT_TRUE(sink_.WaitForMessage<Goodbye>());
   EXPECT_EQ(sink_.WaitForDisconnect(), WorkerId{7});
   const auto closed = worker.WaitForClose();

@@ -36,15 +36,19 @@ class GatheringSink final : public IncomingSink {
     }
   }
 
-  // The next message from a worker that is a T.
+  // The next message of a worker, heartbeats and disconnections aside, which must be a T; nothing
+  // if it is not.
   template <typename T>
   std::optional<std::pair<WorkerId, T>> WaitForMessage() {
     const auto found = WaitFor([](const Incoming& incoming) {
       const auto* const message = std::get_if<FromWorker>(&incoming.message);
-      return message != nullptr && std::holds_alternative<T>(*message);
+      return message != nullptr &&
+             (std::holds_alternative<T>(*message) || !std::holds_alternative<Heartbeat>(*message));
     });
     if (!found) return std::nullopt;
-    return std::pair(found->worker, std::get<T>(std::get<FromWorker>(found->message)));
+    const auto& message = std::get<FromWorker>(found->message);
+    if (!std::holds_alternative<T>(message)) return std::nullopt;
+    return std::pair(found->worker, std::get<T>(message));
   }
 
   std::optional<WorkerId> WaitForDisconnect() {
