@@ -21,7 +21,7 @@ struct Food11Options {
   double dropout_probability = 0.5;
   double lr = 1e-4;            // The head's, and the backbone's once it has caught up.
   double fine_tune_lr = 1e-4;  // The backbone's in its first epoch. Default: lr.
-  int initial_epochs = 0;  // Epochs with the head alone. Default: 5 with `weights`, else 0.
+  int initial_epochs = 0;      // Epochs with the head alone. Default: 5 with `weights`, else 0.
   int total_epochs = 20;
   int patience = 5;  // Epochs without a lower val_loss.
   double width_mult = 1.0;

@@ -97,8 +97,7 @@ TEST(ImageFolder, GivesElevenNumberedClassesTheNamesOfFood11InBothForms) {
   for (const char* split : {"training", "validation", "evaluation"}) {
     for (int label = 0; label < 11; ++label) {
       WriteText(raw / (std::string(split) + "/" + std::to_string(label) + "_0.jpg"), "x");
-      char name[16];
-      std::snprintf(name, sizeof name, "class_%02d", label);
+      const std::string name = (label < 10 ? "class_0" : "class_") + std::to_string(label);
       WriteText(folders / (std::string(split) + "/" + name + "/0.jpg"), "x");
     }
   }
@@ -376,6 +375,26 @@ std::string IdxImagesFile(int count, int side) {
 
 std::string IdxLabelsFile(const std::string& labels) {
   return std::string("\0\0\x08\x01\0\0\0", 7) + static_cast<char>(labels.size()) + labels;
+}
+
+TEST(ImportIdx, NeverCrashesOnDamagedFiles) {
+  const std::string file = IdxImagesFile(3, 4);
+  for (uint64_t round = 0; round < 2000; ++round) {
+    KeyedRandom random(round, "damage");
+    std::string damaged = file.substr(0, random.NextBelow(file.size() + 1));
+    for (uint64_t i = random.NextBelow(3); i > 0 && !damaged.empty(); --i) {
+      damaged[random.NextBelow(std::min<size_t>(damaged.size(), 16))] =
+          static_cast<char>(random.NextBelow(256));
+    }
+    const std::span bytes(reinterpret_cast<const uint8_t*>(damaged.data()), damaged.size());
+    const Result<IdxImages> images = ParseIdxImages(bytes);
+    if (images.ok()) {
+      for (const auto& image : images->images) {
+        EXPECT_EQ(image.size(), static_cast<size_t>(images->width) * images->height);
+      }
+    }
+    EXPECT_FALSE(ParseIdxLabels(bytes).ok() && images.ok());
+  }
 }
 
 TEST(ImportIdx, MakesAFolderThatLoads) {
