@@ -40,7 +40,7 @@ inline NewTrialRow SampleTrial(int64_t number) {
   row.trial.number = TrialNumber{number};
   row.trial.created_at = SampleTime(number);
   row.configuration.Set("lr", 0.1 * static_cast<double>(number + 1));
-  row.configuration.Set("batch_size", 32 << number);
+  row.configuration.Set("batch_size", 32 << (number % 4));
   row.configuration.Set("optimizer/kind", number % 2 == 0 ? "adam" : "sgd, \"plain\"");
   row.configuration.Set("augment", true);
   return row;
