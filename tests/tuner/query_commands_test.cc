@@ -609,6 +609,22 @@ TEST_F(BestExport, LeavesTheModelToTheExporterOfFood11) {
   EXPECT_THAT(ReadText(options_.export_dir + "/best.json"), HasSubstr(R"("config":{"lr":0.1)"));
 }
 
+TEST_F(BestExport, OfATrialWithoutACheckpointIsItsConfiguration) {
+  Write(R"({"curve":{"value":"x"}})");
+  {
+    const auto store = OpenStore(path_, Access::kWrite);
+    Transition rows;
+    rows.checkpoints = {SampleRows().checkpoints[1]};
+    rows.checkpoints[0].ref.path = checkpoint_;
+    rows.checkpoints[0].state = CheckpointState::kRemoved;
+    ASSERT_TRUE(store->Commit(ExperimentId{1}, {2, kSampleStart, "[]"}, rows).ok());
+  }
+  const Answer answer = Best(options_);
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_THAT(answer.err, HasSubstr("it has no checkpoint"));
+  EXPECT_THAT(ReadText(options_.export_dir + "/config.json"), HasSubstr(R"("lr":0.1)"));
+}
+
 TEST_F(BestExport, TellsWhatWentWrong) {
   Write(R"("food11")");
   const auto exporter = [](const std::string&, const std::string&) -> Status {

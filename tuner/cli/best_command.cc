@@ -72,18 +72,20 @@ Status Export(const BestOptions& options, const FoundSweep& sweep, const BestTri
               const ModelExporter& export_food11) {
   const std::string trial = sweep.name + "/" + std::to_string(best.number);
   std::error_code error;
-  if (best.checkpoint_path.empty()) {
+  const bool is_food11 = sweep.trainable_kind == "food11" && export_food11;
+  const bool has_checkpoint = !best.checkpoint_path.empty();
+  if (!has_checkpoint && is_food11) {
     return FailedPrecondition("trial " + trial +
                               " has no checkpoint to export; see `checkpoint` in the space file");
   }
-  if (!fs::is_directory(best.checkpoint_path, error)) {
+  if (has_checkpoint && !fs::is_directory(best.checkpoint_path, error)) {
     return FailedPrecondition("the checkpoint of trial " + trial +
                               " is not where it was: " + best.checkpoint_path);
   }
   TUNE_RETURN_IF_ERROR(PrepareExportDir(options.export_dir));
-  if (sweep.trainable_kind == "food11" && export_food11) {
+  if (is_food11) {
     TUNE_RETURN_IF_ERROR(export_food11(best.checkpoint_path, options.export_dir));
-  } else {
+  } else if (has_checkpoint) {
     fs::copy(best.checkpoint_path, options.export_dir, fs::copy_options::recursive, error);
     if (error)
       return Internal("--export " + options.export_dir + ": cannot be written: " + error.message());
@@ -127,7 +129,9 @@ int BestCommand(const BestOptions& options, const ModelExporter& export_food11, 
   if (!options.export_dir.empty()) {
     if (const Status s = Export(options, *sweep, **best, export_food11); !s.ok())
       return Fail(s, err);
-    err << "exported to " << options.export_dir << "\n";
+    err << "exported to " << options.export_dir
+        << ((*best)->checkpoint_path.empty() ? ": its configuration; it has no checkpoint\n"
+                                             : "\n");
   }
   Print(options, *sweep, **best, out);
   return 0;

@@ -27,10 +27,10 @@ struct BestOptions {
 using ModelExporter =
     std::function<Status(const std::string& checkpoint_dir, const std::string& export_dir)>;
 
-// `export_food11` serves the food11 trainable; the checkpoints of others are copied as they are.
-// Each export also has best.json, which trial it is and its nested configuration, and, where the
-// exporter wrote none, config.json, that configuration alone. Returns the exit status: 0; 1 when
-// the export failed; 2 with one line on `err`.
+// `export_food11` serves the food11 trainable; the checkpoints of others are copied as they are (a
+// curve has none). Each export also has best.json, which trial it is and its nested configuration,
+// and, where the exporter wrote none, config.json, that configuration alone. Returns the exit
+// status: 0; 1 when the export failed; 2 with one line on `err`.
 int BestCommand(const BestOptions& options, const ModelExporter& export_food11, std::ostream& out,
                 std::ostream& err);
 
