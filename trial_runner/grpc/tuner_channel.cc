@@ -3,13 +3,13 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
-#include <condition_variable>
 #include <deque>
 #include <mutex>
-#include <optional>
+#include <thread>
 #include <utility>
 
 #include "core/limits.h"
+#include "trial_runner/grpc/completions.h"
 #include "trial_runner/grpc/wire_buffer.h"
 #include "trial_runner/wire/codec.h"
 
@@ -33,22 +33,18 @@ std::shared_ptr<grpc::Channel> MakeChannel(const LoopbackAddress& tuner) {
 
 }  // namespace
 
-class TunerChannel::Stream final
-    : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+class TunerChannel::Stream final {
  public:
   Stream(const LoopbackAddress& tuner, TunerSink& sink)
       : address_(tuner.ToText()), sink_(sink), stub_(MakeChannel(tuner)) {
-    stub_.PrepareBidiStreamingCall(&context_, kAttachMethod, grpc::StubOptions(), this);
-    AddHold();  // For writes, which start outside of the reactions.
-    StartRead(&read_buffer_);
-    StartCall();
+    call_ = stub_.PrepareCall(&context_, kAttachMethod, &queue_);
+    call_->StartCall(&on_started_);
+    thread_ = RunCompletions(&queue_);
   }
 
-  ~Stream() override {
+  ~Stream() {
     context_.TryCancel();
-    std::unique_lock lock(mutex_);
-    CloseWriting();
-    done_.wait(lock, [this] { return is_done_; });
+    thread_.join();
   }
 
   void Send(std::vector<FromWorker> messages) {
@@ -65,38 +61,46 @@ class TunerChannel::Stream final
   }
 
  private:
-  void OnReadDone(bool ok) override {
-    if (!ok) {
-      const std::lock_guard lock(mutex_);
-      CloseWriting();
-      return;
-    }
+  void OnStarted(bool ok) {
+    if (!ok) return Finish();
+    call_->Read(&read_buffer_, &on_read_);
+    const std::lock_guard lock(mutex_);
+    is_started_ = true;
+    Advance();
+  }
+
+  void OnRead(bool ok) {
+    if (!ok) return Finish();
     has_heard_ = true;
     Result<std::vector<ToWorker>> messages =
         WithBytes(read_buffer_, [](std::string_view bytes) { return DecodeToWorkerBatch(bytes); });
     if (!messages.ok()) {
       wire_error_ = messages.status();
       context_.TryCancel();
-      const std::lock_guard lock(mutex_);
-      CloseWriting();
-      return;
+      return Finish();
     }
     if (!messages->empty()) sink_.OnMessages(*std::move(messages));
-    StartRead(&read_buffer_);
+    call_->Read(&read_buffer_, &on_read_);
   }
 
-  void OnWriteDone(bool ok) override {
+  void OnWritten(bool ok) {
     const std::lock_guard lock(mutex_);
     is_writing_ = false;
-    if (!ok) return CloseWriting();
+    if (!ok) CloseWriting();
     Advance();
   }
 
-  void OnDone(const grpc::Status& status) override {
-    sink_.OnClosed(Explain(status));
+  // Nothing more will be read: the end of the call says why.
+  void Finish() {
     const std::lock_guard lock(mutex_);
-    is_done_ = true;
-    done_.notify_all();
+    CloseWriting();
+    wants_to_finish_ = true;
+    Advance();
+  }
+
+  void OnFinished(bool) {
+    sink_.OnClosed(Explain(status_));
+    queue_.Shutdown();
   }
 
   Status Explain(const grpc::Status& status) const {
@@ -115,45 +119,55 @@ class TunerChannel::Stream final
     return Unavailable("the connection to " + tuner + " broke: " + status.error_message());
   }
 
-  // Requires mutex_. The next write, or the end of writing.
+  // Requires mutex_. The next write, the end of writing, or the end.
   void Advance() {
-    if (is_writing_ || is_writing_closed_) return;
-    if (!outbox_.empty()) {
+    if (is_writing_) return;
+    if (wants_to_finish_) {
+      is_writing_ = true;  // Nothing comes after it.
+      call_->Finish(&status_, &on_finished_);
+    } else if (!is_started_ || is_writing_closed_) {
+      return;
+    } else if (!outbox_.empty()) {
       is_writing_ = true;
-      write_buffer_ = ToBuffer(EncodeBatch(TakeBatch(outbox_)));
-      StartWrite(&write_buffer_);
+      call_->Write(ToBuffer(EncodeBatch(TakeBatch(outbox_))), &on_written_);
     } else if (wants_to_close_) {
-      StartWritesDone();
-      CloseWriting();
+      is_writing_ = true;
+      is_writing_closed_ = true;
+      call_->WritesDone(&on_written_);
     }
   }
 
   // Requires mutex_.
   void CloseWriting() {
-    if (is_writing_closed_) return;
     is_writing_closed_ = true;
     outbox_.clear();
-    RemoveHold();
   }
 
   const std::string address_;
   TunerSink& sink_;
+  grpc::CompletionQueue queue_;
   grpc::GenericStub stub_;
   grpc::ClientContext context_;
+  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> call_;
+  MethodCompletion<Stream> on_started_{this, &Stream::OnStarted};
+  MethodCompletion<Stream> on_read_{this, &Stream::OnRead};
+  MethodCompletion<Stream> on_written_{this, &Stream::OnWritten};
+  MethodCompletion<Stream> on_finished_{this, &Stream::OnFinished};
+  std::thread thread_;
 
-  // Of the reading side alone.
+  // Of the completion thread alone.
   grpc::ByteBuffer read_buffer_;
+  grpc::Status status_;
   Status wire_error_;
   bool has_heard_ = false;
 
   std::mutex mutex_;
-  std::condition_variable done_;
   std::deque<FromWorker> outbox_;
-  grpc::ByteBuffer write_buffer_;
+  bool is_started_ = false;
   bool is_writing_ = false;
   bool wants_to_close_ = false;
   bool is_writing_closed_ = false;
-  bool is_done_ = false;
+  bool wants_to_finish_ = false;
 };
 
 TunerChannel::TunerChannel(const LoopbackAddress& tuner, TunerSink& sink) {

@@ -8,9 +8,12 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <thread>
 #include <utility>
 
 #include "core/limits.h"
+#include "trial_runner/grpc/completions.h"
 #include "trial_runner/grpc/wire_buffer.h"
 #include "trial_runner/loopback_address.h"
 #include "trial_runner/version.h"
@@ -25,16 +28,9 @@ std::string PeerAddress(const std::string& peer) {
   return colon == std::string::npos ? peer : peer.substr(colon + 1);
 }
 
-// Ends a call that has no business here.
-class Refusal final : public grpc::ServerGenericBidiReactor {
- public:
-  explicit Refusal(const grpc::Status& status) { Finish(status); }
-  void OnDone() override { delete this; }
-};
-
 }  // namespace
 
-class WorkerGateway::Service final : public grpc::CallbackGenericService {
+class WorkerGateway::Service final {
  public:
   Service(WorkerId first_worker, IncomingSink& sink) : sink_(sink), next_worker_(first_worker) {}
 
@@ -47,33 +43,39 @@ class WorkerGateway::Service final : public grpc::CallbackGenericService {
   std::shared_ptr<Connection> Find(WorkerId worker);
   bool WaitUntilAllGone(Duration patience);
 
-  // From connections.
+  // From connections, on the completion thread.
+  void Request(grpc::GenericServerContext& context, grpc::GenericServerAsyncReaderWriter& stream,
+               Completion& completion) {
+    service_.RequestCall(&context, &stream, queue_.get(), queue_.get(), &completion);
+  }
+  void Await();
+  void Opened();
   WorkerId Enter(std::shared_ptr<Connection> connection);
   void Leave(std::optional<WorkerId> worker);
 
  private:
-  grpc::ServerGenericBidiReactor* CreateReactor(
-      grpc::GenericCallbackServerContext* context) override;
-
   IncomingSink& sink_;
+  grpc::AsyncGenericService service_;
+  std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   std::unique_ptr<grpc::Server> server_;
+  std::thread thread_;
   std::string address_;
 
   std::mutex mutex_;
   std::condition_variable connection_left_;
-  int64_t open_count_ = 0;  // Connections between CreateReactor and Leave.
+  int64_t open_count_ = 0;
   WorkerId next_worker_;
   std::map<WorkerId, std::shared_ptr<Connection>> workers_;
 };
 
-// One stream. It owns itself until OnDone; the service shares it while it is a worker.
-class WorkerGateway::Connection final : public grpc::ServerGenericBidiReactor {
+// One stream: awaited, open, finished. It owns itself until then; the service shares it while it is
+// a worker.
+class WorkerGateway::Connection final {
  public:
-  static Connection* Open(Service& service, grpc::GenericCallbackServerContext* context) {
-    std::shared_ptr<Connection> connection(new Connection(service, PeerAddress(context->peer())));
+  static void Await(Service& service) {
+    std::shared_ptr<Connection> connection(new Connection(service));
     connection->self_ = connection;
-    connection->StartRead(&connection->read_buffer_);
-    return connection.get();
+    service.Request(connection->context_, connection->stream_, connection->on_called_);
   }
 
   void Send(std::vector<ToWorker> messages) {
@@ -85,8 +87,32 @@ class WorkerGateway::Connection final : public grpc::ServerGenericBidiReactor {
 
   void Close() { FinishAfterSending(grpc::Status::OK); }
 
-  void OnReadDone(bool ok) override {
-    if (!ok) return FinishAfterSending(grpc::Status::OK);  // The worker closed, or is gone.
+ private:
+  explicit Connection(Service& service) : service_(service), stream_(&context_) {}
+
+  void OnCalled(bool ok) {
+    if (!ok) return self_.reset();  // The server ends.
+    service_.Opened();
+    service_.Await();  // The next one.
+    address_ = PeerAddress(context_.peer());
+    if (context_.method() != kAttachMethod) {
+      return FinishAfterSending(
+          {grpc::StatusCode::UNIMPLEMENTED, "unknown method " + context_.method()});
+    }
+    Read();
+  }
+
+  void Read() {
+    is_reading_ = true;
+    stream_.Read(&read_buffer_, &on_read_);
+  }
+
+  void OnRead(bool ok) {
+    is_reading_ = false;
+    if (!ok) {
+      FinishAfterSending(grpc::Status::OK);  // The worker closed, or is gone.
+      return LeaveIfDone();
+    }
     Result<std::vector<FromWorker>> messages = WithBytes(
         read_buffer_, [](std::string_view bytes) { return DecodeFromWorkerBatch(bytes); });
     const Status status = messages.ok() ? CheckHello(*messages) : messages.status();
@@ -98,23 +124,27 @@ class WorkerGateway::Connection final : public grpc::ServerGenericBidiReactor {
       return FinishAfterSending({grpc::StatusCode::INVALID_ARGUMENT, status.message()});
     }
     if (!messages->empty()) Deliver(*std::move(messages));
-    StartRead(&read_buffer_);
+    Read();
   }
 
-  void OnWriteDone(bool ok) override {
+  void OnWritten(bool ok) {
     const std::lock_guard lock(mutex_);
     is_writing_ = false;
-    if (!ok) Abandon();
+    if (!ok) {  // Nobody is there to read what is queued.
+      outbox_.clear();
+      wants_to_finish_ = true;
+    }
     Advance();
   }
 
-  void OnCancel() override {
-    const std::lock_guard lock(mutex_);
-    Abandon();
-    Advance();
+  void OnFinished(bool) {
+    is_finished_ = true;
+    LeaveIfDone();
   }
 
-  void OnDone() override {
+  // Both ways are at their end. The disconnection is the last that is heard of a worker.
+  void LeaveIfDone() {
+    if (!is_finished_ || is_reading_) return;
     const std::shared_ptr<Connection> keep = std::move(self_);
     if (worker_) {
       std::vector<Incoming> last;
@@ -123,10 +153,6 @@ class WorkerGateway::Connection final : public grpc::ServerGenericBidiReactor {
     }
     service_.Leave(worker_);
   }
-
- private:
-  Connection(Service& service, std::string address)
-      : service_(service), address_(std::move(address)) {}
 
   // Hello comes first, and once, from a worker of our own version (kFailedPrecondition otherwise).
   Status CheckHello(const std::vector<FromWorker>& messages) {
@@ -150,11 +176,7 @@ class WorkerGateway::Connection final : public grpc::ServerGenericBidiReactor {
     std::vector<Incoming> incoming;
     incoming.reserve(messages.size());
     for (FromWorker& message : messages) {
-      Incoming& last = incoming.emplace_back();
-      last.worker = *worker_;
-      last.address = address_;
-      std::visit([&last](auto&& m) { last.message = FromWorker(std::move(m)); },
-                 std::move(message));
+      incoming.push_back({*worker_, address_, std::move(message)});
     }
     service_.sink().Push(std::move(incoming));
   }
@@ -168,41 +190,39 @@ class WorkerGateway::Connection final : public grpc::ServerGenericBidiReactor {
     Advance();
   }
 
-  // Nobody is there to read what is queued.
-  void Abandon() {
-    outbox_.clear();
-    if (wants_to_finish_) return;
-    wants_to_finish_ = true;
-    status_ = grpc::Status(grpc::StatusCode::CANCELLED, "the connection broke");
-  }
-
   // Requires mutex_. The next write, or the end.
   void Advance() {
-    if (is_writing_ || has_finished_) return;
+    if (is_writing_ || is_finishing_) return;
     if (!outbox_.empty()) {
       is_writing_ = true;
-      write_buffer_ = ToBuffer(EncodeBatch(TakeBatch(outbox_)));
-      StartWrite(&write_buffer_);
+      stream_.Write(ToBuffer(EncodeBatch(TakeBatch(outbox_))), &on_written_);
     } else if (wants_to_finish_) {
-      has_finished_ = true;
-      Finish(status_);
+      is_finishing_ = true;
+      stream_.Finish(status_, &on_finished_);
     }
   }
 
   Service& service_;
-  const std::string address_;
+  grpc::GenericServerContext context_;
+  grpc::GenericServerAsyncReaderWriter stream_;
   std::shared_ptr<Connection> self_;
+  MethodCompletion<Connection> on_called_{this, &Connection::OnCalled};
+  MethodCompletion<Connection> on_read_{this, &Connection::OnRead};
+  MethodCompletion<Connection> on_written_{this, &Connection::OnWritten};
+  MethodCompletion<Connection> on_finished_{this, &Connection::OnFinished};
 
-  // Of the reading side alone.
+  // Of the completion thread alone.
+  std::string address_;
   grpc::ByteBuffer read_buffer_;
   std::optional<WorkerId> worker_;
+  bool is_reading_ = false;
+  bool is_finished_ = false;
 
   std::mutex mutex_;
   std::deque<ToWorker> outbox_;
-  grpc::ByteBuffer write_buffer_;
   bool is_writing_ = false;
   bool wants_to_finish_ = false;
-  bool has_finished_ = false;
+  bool is_finishing_ = false;
   grpc::Status status_;
 };
 
@@ -211,27 +231,42 @@ Status WorkerGateway::Service::Listen(const LoopbackAddress& listen) {
   grpc::ServerBuilder builder;
   int port = 0;
   builder.AddListeningPort(listen.ToText(), grpc::InsecureServerCredentials(), &port);
-  builder.RegisterCallbackGenericService(this);
+  builder.RegisterAsyncGenericService(&service_);
   builder.SetMaxReceiveMessageSize(static_cast<int>(limits::kMessageBytesMax));
   builder.SetMaxSendMessageSize(static_cast<int>(limits::kMessageBytesMax));
   // Two tuners on one port would share its workers in silence.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   builder.AddChannelArgument(GRPC_ARG_OPTIMIZATION_TARGET, "latency");
+  queue_ = builder.AddCompletionQueue();
   server_ = builder.BuildAndStart();
   if (server_ == nullptr || port == 0) {
     return Unavailable("cannot listen on " + listen.ToText() +
                        ": the port is in use or not permitted; choose another, or 0 for any");
   }
   address_ = LoopbackAddress{listen.host, port}.ToText();
+  Await();
+  thread_ = RunCompletions(queue_.get());
   return OkStatus();
 }
 
 void WorkerGateway::Service::Shutdown() {
-  if (server_ == nullptr) return;
-  server_->Shutdown(std::chrono::system_clock::now());
-  std::unique_lock lock(mutex_);
-  connection_left_.wait(lock, [this] { return open_count_ == 0; });
+  if (server_ != nullptr) {
+    server_->Shutdown(std::chrono::system_clock::now());
+    std::unique_lock lock(mutex_);
+    connection_left_.wait(lock, [this] { return open_count_ == 0; });
+  }
+  if (queue_ == nullptr) return;
+  queue_->Shutdown();
+  if (!thread_.joinable()) thread_ = RunCompletions(queue_.get());
+  thread_.join();
+}
+
+void WorkerGateway::Service::Await() { Connection::Await(*this); }
+
+void WorkerGateway::Service::Opened() {
+  const std::lock_guard lock(mutex_);
+  ++open_count_;
 }
 
 std::shared_ptr<WorkerGateway::Connection> WorkerGateway::Service::Find(WorkerId worker) {
@@ -261,26 +296,16 @@ void WorkerGateway::Service::Leave(std::optional<WorkerId> worker) {
   connection_left_.notify_all();
 }
 
-grpc::ServerGenericBidiReactor* WorkerGateway::Service::CreateReactor(
-    grpc::GenericCallbackServerContext* context) {
-  if (context->method() != kAttachMethod) {
-    return new Refusal({grpc::StatusCode::UNIMPLEMENTED, "unknown method " + context->method()});
-  }
-  {
-    const std::lock_guard lock(mutex_);
-    ++open_count_;
-  }
-  return Connection::Open(*this, context);
-}
-
 WorkerGateway::WorkerGateway(std::unique_ptr<Service> service) : service_(std::move(service)) {}
 
 Result<std::unique_ptr<WorkerGateway>> WorkerGateway::Start(const Options& options,
                                                             IncomingSink& sink) {
   TUNE_ASSIGN_OR_RETURN(const LoopbackAddress listen, ParseLoopbackAddress(options.listen));
-  auto service = std::make_unique<Service>(options.first_worker, sink);
-  TUNE_RETURN_IF_ERROR(service->Listen(listen));
-  return std::unique_ptr<WorkerGateway>(new WorkerGateway(std::move(service)));
+  // From here on the gateway's destructor ends what has begun.
+  std::unique_ptr<WorkerGateway> gateway(
+      new WorkerGateway(std::make_unique<Service>(options.first_worker, sink)));
+  TUNE_RETURN_IF_ERROR(gateway->service_->Listen(listen));
+  return gateway;
 }
 
 WorkerGateway::~WorkerGateway() { service_->Shutdown(); }
