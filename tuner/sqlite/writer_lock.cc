@@ -60,7 +60,7 @@ Status Held(const std::string& database_path, const LockHolder& holder) {
           FormatInstant(holder.since);
   }
   return Unavailable(database_path + ": is held by " + who +
-                            "; end that one first, or choose another --db");
+                     "; end that one first, or choose another --db");
 }
 
 Status CannotLock(const std::string& path, int error) {
