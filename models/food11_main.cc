@@ -1,6 +1,9 @@
 // food11: the classifier as a program of its own. It trains one configuration, evaluates and uses
 // what was trained.
 
+#include <stdlib.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -343,6 +346,15 @@ Status CheckCommand(int argc, char** argv) {
                          DidYouMean(command, kCommands));
 }
 
+// Threads that wait for each other have to sleep: on a shared machine, spinning ones keep the
+// others from the very cores they wait for, and training gets many times slower. libgomp reads this
+// before main, so the program starts once more.
+void SleepWhileWaiting(char** argv) {
+  if (std::getenv("OMP_WAIT_POLICY") != nullptr) return;
+  ::setenv("OMP_WAIT_POLICY", "passive", /*replace=*/0);
+  ::execv("/proc/self/exe", argv);  // Returns only if it fails; then it is merely slower.
+}
+
 int Main(int argc, char** argv) {
   CLI::App app("The Food-11 classifier: MobileNetV2, trained, evaluated, used.", "food11");
   app.footer("Example:\n  food11 train --data synthetic --width_mult 0.35 --image_size 64 --out m");
@@ -375,4 +387,7 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace tune::models
 
-int main(int argc, char** argv) { return tune::models::Main(argc, argv); }
+int main(int argc, char** argv) {
+  tune::models::SleepWhileWaiting(argv);
+  return tune::models::Main(argc, argv);
+}
