@@ -20,15 +20,17 @@ constexpr char kSynthetic[] = "synthetic";
 Result<Curve> ParseCurve(const Value& trainable) { return Curve::Parse(*trainable.Find("curve")); }
 
 Result<std::vector<std::string>> DescribeFood11(const Value& trainable,
-                                                const std::vector<std::string>& parameters) {
+                                                const std::vector<std::string>& parameters,
+                                                const TrainablePlaces& places) {
   std::vector<std::string_view> known;
   for (const models::Food11Parameter& parameter : models::Food11Parameters()) {
     known.push_back(parameter.name);
   }
-  for (const std::string& parameter : parameters) {
-    if (std::find(known.begin(), known.end(), parameter) != known.end()) continue;
-    return InvalidAt(trainable.place, "trainable: food11 has no parameter '" + parameter + "'" +
-                                          DidYouMean(parameter, known));
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (std::find(known.begin(), known.end(), parameters[i]) != known.end()) continue;
+    return InvalidAt(i < places.parameters.size() ? places.parameters[i] : trainable.place,
+                     "trainable: food11 has no parameter '" + parameters[i] + "'" +
+                         DidYouMean(parameters[i], known));
   }
   const auto metrics = models::Food11MetricNames();
   return std::vector<std::string>(metrics.begin(), metrics.end());
@@ -79,19 +81,22 @@ Status CheckFood11Inputs(const Configuration& configuration, const std::string& 
 }  // namespace
 
 Result<TrainableInfo> DescribeTrainable(const Value& trainable, const std::string& metric,
-                                        const std::vector<std::string>& parameters) {
+                                        const std::vector<std::string>& parameters,
+                                        const TrainablePlaces& places) {
   TrainableInfo info;
   const Result<std::string> kind = TrainableKind(trainable);
   if (!kind.ok()) return InvalidAt(trainable.place, kind.status().message());
   info.kind = *kind;
   TUNE_ASSIGN_OR_RETURN(info.program, TrialProgram(info.kind));
   TUNE_ASSIGN_OR_RETURN(info.metrics, info.kind == "food11"
-                                          ? DescribeFood11(trainable, parameters)
+                                          ? DescribeFood11(trainable, parameters, places)
                                           : DescribeCurve(trainable, metric, parameters));
   if (std::find(info.metrics.begin(), info.metrics.end(), metric) == info.metrics.end()) {
     const std::vector<std::string_view> known(info.metrics.begin(), info.metrics.end());
-    return InvalidAt(trainable.place, "trainable: " + info.kind + " never reports the metric '" +
-                                          metric + "'" + DidYouMean(metric, known));
+    const bool has_place = places.metric.line != 0;
+    return InvalidAt(has_place ? places.metric : trainable.place,
+                     "trainable: " + info.kind + " never reports the metric '" + metric + "'" +
+                         DidYouMean(metric, known));
   }
   return info;
 }

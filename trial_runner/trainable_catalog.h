@@ -21,12 +21,20 @@ struct TrainableInfo {
   std::vector<std::string> metrics;  // All that it can report.
 };
 
+// Where a space file says what a trainable is asked for; what has no place here is told at the
+// trainable's value.
+struct TrainablePlaces {
+  Place metric;
+  std::vector<Place> parameters;  // Of each parameter, or empty.
+};
+
 // Checks the spec's `trainable` value ("food11", {curve: {...}}; {command: ...} is refused by name
 // until it is there) and that it reports `metric`. `parameters`: the space's flat names; one the
 // trainable does not know is an error (nearest named), as is a name missing that a curve's
-// expression uses. Errors carry the "line:column: " of the trainable's value.
+// expression uses. Errors carry "line:column: ".
 Result<TrainableInfo> DescribeTrainable(const Value& trainable, const std::string& metric,
-                                        const std::vector<std::string>& parameters);
+                                        const std::vector<std::string>& parameters,
+                                        const TrainablePlaces& places = {});
 
 // Whether a concrete configuration can run: types and ranges of each parameter, one clear line
 // naming it.

@@ -380,9 +380,14 @@ Status CheckParts(const ExperimentSpec& spec, bool require_trainable,
                              : OkStatus();
   }
   std::vector<std::string> names;
-  for (const SpaceParameter& parameter : space.parameters()) names.push_back(parameter.name);
+  TrainablePlaces places;
+  places.metric = spec.document.Find("metric")->place;
+  for (const SpaceParameter& parameter : space.parameters()) {
+    names.push_back(parameter.name);
+    places.parameters.push_back(parameter.place);
+  }
   TUNE_ASSIGN_OR_RETURN(const TrainableInfo info,
-                        DescribeTrainable(spec.trainable, spec.metric, names));
+                        DescribeTrainable(spec.trainable, spec.metric, names, places));
   reported = info.metrics;
   return OkStatus();
 }

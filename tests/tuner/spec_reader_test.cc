@@ -261,6 +261,22 @@ TEST(InterpretSpec, WhatOtherRoomsCheckIsCheckedToo) {
   EXPECT_THAT(ErrorWith("trainable", "trainable: food12"), HasSubstr("f.yaml:2:12: "));
 }
 
+TEST(InterpretSpec, WhatATrainableDoesNotKnowIsToldWhereItStands) {
+  constexpr std::string_view kFood =
+      "trainable: food11\nmetric: val_accuracy\nmode: max\nspace:\n  data: synthetic\n  lr: 1e-3\n";
+  EXPECT_TRUE(Interpret(kFood).ok());
+  const auto with = [&](std::string_view from, std::string_view to) {
+    std::string text(kFood);
+    return ErrorOf(text.replace(text.find(from), from.size(), to));
+  };
+  EXPECT_THAT(with("lr:", "lrr:"),
+              HasSubstr("f.yaml:6:3: trainable: food11 has no parameter 'lrr'"));
+  EXPECT_THAT(with("val_accuracy", "val_acc"),
+              HasSubstr("f.yaml:2:9: trainable: food11 never reports the metric 'val_acc'"));
+  EXPECT_THAT(ErrorWith("space", "space: {y: 1}"),
+              HasSubstr("f.yaml:2:12: trainable: the curve uses 'x'"));
+}
+
 TEST(InterpretSpec, WhatIsPromisedForLaterIsRefusedByName) {
   const auto later = [](const std::string& line) {
     return ErrorOf(std::string(kCurve) + line + "\n");
