@@ -439,6 +439,18 @@ TEST_F(WorkerCoreTest, AProcessThatClosesItsConnectionAndStaysIsKilled) {
               ElementsAre(HasSubstr("crashed: the trial process closed its connection")));
 }
 
+TEST_F(WorkerCoreTest, AProcessThatExitsAfterItsEndTakesNoOther) {
+  Join();
+  Tell(Start(Ref(0, 1, 1)));
+  Tell(Start(Ref(1, 1, 2), true));
+  Effects();
+  core_->OnProcessLeaving(ProcessId{1});
+  Line(1, kCompleted);
+  Ended(1, {0, "", ""});
+  EXPECT_THAT(Effects(), ElementsAre("ended 0 completed", "spawn 2 tune_trial",
+                                     "log 2 /a/1/attempt_1.log", "start 2 trial 1"));
+}
+
 TEST_F(WorkerCoreTest, AProcessKeepsToTheDevicesOfItsFirstAttempt) {
   Join();
   StartAttempt first = Start(Ref(0, 1, 1));

@@ -6,10 +6,14 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "core/status.h"
-#include "models/data/dataset.h"
 #include "trial_runner/worker/trial_session.h"
+
+namespace tune::models {
+struct Dataset;
+}
 
 namespace tune {
 

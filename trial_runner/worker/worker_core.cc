@@ -187,12 +187,12 @@ void WorkerCore::StartNow(StartAttempt start) {
 ProcessId WorkerCore::ProcessFor(const StartAttempt& start) {
   const std::vector<int64_t> devices = DevicesOf(start.slices);
   for (auto& [id, process] : processes_) {
-    if (process.running || process.is_doomed) continue;
+    if (process.running || process.is_doomed || process.is_leaving) continue;
     if (!process.devices || *process.devices == devices) return id;
   }
   // An idle process that is bound to other devices makes room.
   for (auto& [id, process] : processes_) {
-    if (process.running || process.is_doomed) continue;
+    if (process.running || process.is_doomed || process.is_leaving) continue;
     process.is_doomed = true;
     effects_.push_back(SignalProcess{id, true});
     break;
@@ -264,6 +264,11 @@ void WorkerCore::OnProcessLineTooLong(ProcessId id, Instant now) {
           "the trial process sent a line longer than " +
               std::to_string(limits::kTrialLineBytesMax) + " bytes",
           true, now);
+}
+
+void WorkerCore::OnProcessLeaving(ProcessId id) {
+  const auto found = processes_.find(id);
+  if (found != processes_.end()) found->second.is_leaving = true;
 }
 
 void WorkerCore::OnProcessClosed(ProcessId id, Instant now) {

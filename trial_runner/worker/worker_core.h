@@ -92,6 +92,8 @@ class WorkerCore {
   void OnProcessLine(ProcessId process, std::string_view line, Instant now);
   // It sent more than a line may hold.
   void OnProcessLineTooLong(ProcessId process, Instant now);
+  // It has ended, and what it said last is still to come: it takes no other attempt.
+  void OnProcessLeaving(ProcessId process);
   // It closed its connection: it is about to exit, or will be made to.
   void OnProcessClosed(ProcessId process, Instant now);
   void OnProcessEnded(ProcessId process, const ProcessEnd& end, Instant now);
@@ -120,6 +122,7 @@ class WorkerCore {
     std::string program;
     std::optional<std::vector<int64_t>> devices;  // Bound to these since its first attempt.
     std::optional<Running> running;
+    bool is_leaving = false;         // Takes no other attempt.
     bool is_doomed = false;          // On its way out; what it still says does not count.
     std::optional<Instant> kill_at;  // SIGKILL is due.
   };

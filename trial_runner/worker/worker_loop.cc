@@ -291,6 +291,7 @@ void WorkerLoop::FlushSocket(ProcessId id, Trial& trial) {
 
 // The process has ended: what it said before comes first, then its end; its group goes with it.
 void WorkerLoop::Reap(ProcessId id) {
+  core_.OnProcessLeaving(id);
   ReadSocket(id);
   ReadOutput(id);
   const auto found = trials_.find(id);

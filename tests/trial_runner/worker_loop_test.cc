@@ -1,0 +1,226 @@
+// The worker's loop with real processes: shell scripts in the place of our trial programs, and a
+// tuner in the same process.
+#include "trial_runner/worker/worker_loop.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <thread>
+
+#include "core/limits.h"
+#include "core/posix/real_clock.h"
+#include "tests/trial_runner/message_samples.h"
+#include "tests/trial_runner/scripted_tuner.h"
+
+namespace tune {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+constexpr WorkerId kWorker{1};
+
+// What the worker sends goes to a sink, as from the gateway.
+class DirectLink final : public TunerLink {
+ public:
+  DirectLink(GatheringSink& sink, TunerInbox& inbox) : sink_(sink), inbox_(inbox) {}
+  void Send(std::vector<FromWorker> messages) override {
+    std::vector<Incoming> incoming;
+    for (FromWorker& message : messages) incoming.push_back({kWorker, "", std::move(message)});
+    sink_.Push(std::move(incoming));
+  }
+  void CloseAfterSending() override { inbox_.OnClosed(OkStatus()); }
+
+ private:
+  GatheringSink& sink_;
+  TunerInbox& inbox_;
+};
+
+class WorkerLoopTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    sigset_t watched;
+    sigemptyset(&watched);
+    sigaddset(&watched, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &watched, nullptr);
+    std::string name = (fs::temp_directory_path() / "tune_loop_XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override {
+    if (thread_.joinable()) {
+      Tell(Shutdown{});
+      thread_.join();
+      EXPECT_EQ(exit_status_, 0);
+    }
+    fs::remove_all(folder_);
+  }
+
+  // A worker whose curve program is this script. Nothing: there is no such program.
+  void Run(const std::string& script) {
+    if (!script.empty()) {
+      std::ofstream(folder_ + "/tune_trial") << "#!/bin/sh\n" << script;
+      chmod((folder_ + "/tune_trial").c_str(), 0755);
+    }
+    thread_ = std::thread([this] {
+      WorkerCore core(WorkerCore::Options{Greeting(), true, ""});
+      WorkerLoop loop(core, inbox_, clock_, folder_);
+      DirectLink link(sink_, inbox_);
+      loop.Begin();
+      exit_status_ = loop.Run(link);
+    });
+    ASSERT_TRUE(sink_.WaitForMessage<Hello>());
+    Welcome welcome;
+    welcome.worker = kWorker;
+    welcome.trainable = R"({"curve":{"value":"x"}})";
+    welcome.heartbeat_ms = 1000;
+    Tell(welcome);
+  }
+
+  void Tell(ToWorker message) {
+    std::vector<ToWorker> messages;
+    messages.push_back(std::move(message));
+    inbox_.OnMessages(std::move(messages));
+  }
+
+  void Start(const AttemptRef& ref, std::vector<DeviceSlice> slices = {}) {
+    StartAttempt start;
+    start.ref = ref;
+    start.cpu_milli = 3000;
+    start.slices = std::move(slices);
+    start.config = "{}";
+    start.artifact_dir = folder_ + "/artifacts/" + std::to_string(ref.trial.value);
+    Tell(start);
+  }
+
+  AttemptEnded End() {
+    const auto message = sink_.WaitForMessage<AttemptEnded>();
+    EXPECT_TRUE(message) << "no end came";
+    return message ? message->second : AttemptEnded{};
+  }
+
+  std::string LogOf(int64_t trial, int64_t attempt) {
+    std::ifstream in(folder_ + "/artifacts/" + std::to_string(trial) + "/attempt_" +
+                     std::to_string(attempt) + ".log");
+    std::stringstream text;
+    text << in.rdbuf();
+    return text.str();
+  }
+
+  const RealClock clock_;
+  std::string folder_;
+  GatheringSink sink_;
+  TunerInbox inbox_;
+  std::thread thread_;
+  int exit_status_ = -1;
+};
+
+TEST_F(WorkerLoopTest, KeepsWhatEachAttemptPrintsInItsOwnLog) {
+  Run(R"(while read -r line <&3; do
+           echo "out of $line"; echo "err" >&2
+           printf '{"end":{"outcome":"completed"}}\n' >&3
+         done)");
+  for (int64_t trial = 0; trial < 20; ++trial) {
+    Start(Ref(trial, 1, trial + 1));
+    ASSERT_EQ(End().outcome, Outcome::kCompleted);
+    EXPECT_THAT(LogOf(trial, 1), HasSubstr("\"trial\":" + std::to_string(trial) + ","));
+    EXPECT_THAT(LogOf(trial, 1), testing::EndsWith("err\n"));
+  }
+}
+
+TEST_F(WorkerLoopTest, AnAttemptsLogEndsAtItsLimit) {
+  Run(R"(read -r line <&3
+         head -c 20000000 /dev/zero | tr '\0' x
+         printf '{"end":{"outcome":"completed"}}\n' >&3
+         read -r line <&3)");
+  Start(Ref(0, 1, 1));
+  ASSERT_EQ(End().outcome, Outcome::kCompleted);
+  const std::string log = LogOf(0, 1);
+  EXPECT_GT(log.size(), static_cast<size_t>(limits::kAttemptLogBytesMax));
+  EXPECT_LT(log.size(), static_cast<size_t>(limits::kAttemptLogBytesMax) + 100);
+  EXPECT_THAT(log.substr(log.size() - 100), HasSubstr("the log has reached its limit"));
+}
+
+TEST_F(WorkerLoopTest, GivesTheProcessItsThreadsAndDevicesAndNothingElse) {
+  Run(R"(read -r line <&3
+         echo "threads $OMP_NUM_THREADS devices $CUDA_VISIBLE_DEVICES"
+         ls -l /proc/self/fd | wc -l; readlink /proc/self/fd/0
+         printf '{"end":{"outcome":"completed"}}\n' >&3
+         read -r line <&3)");
+  // The first process was started before anything was known of an attempt; the second one knows.
+  Start(Ref(0, 1, 1), {{0, 1000}});
+  ASSERT_EQ(End().outcome, Outcome::kCompleted);
+  Start(Ref(1, 1, 2), {{1, 500}});
+  ASSERT_EQ(End().outcome, Outcome::kCompleted);
+  EXPECT_THAT(LogOf(1, 1), HasSubstr("threads 3 devices 1\n"));
+  EXPECT_THAT(LogOf(1, 1), HasSubstr("/dev/null"));
+}
+
+TEST_F(WorkerLoopTest, GarbageIsACrashAndTheWholeGroupGoes) {
+  Run(R"(read -r line <&3
+         tail -f /dev/null &
+         echo $!
+         printf 'garbage\n' >&3
+         wait)");
+  Start(Ref(0, 1, 1));
+  const AttemptEnded end = End();
+  EXPECT_EQ(end.outcome, Outcome::kCrashed);
+  EXPECT_THAT(end.error, HasSubstr("'garbage'"));
+  EXPECT_TRUE(WaitUntilGone(std::stoi(LogOf(0, 1))));
+}
+
+TEST_F(WorkerLoopTest, ALineWithoutEndIsACrash) {
+  Run(R"(read -r line <&3
+         head -c 5000000 /dev/zero | tr '\0' x >&3
+         read -r line <&3)");
+  Start(Ref(0, 1, 1));
+  const AttemptEnded end = End();
+  EXPECT_EQ(end.outcome, Outcome::kCrashed);
+  EXPECT_THAT(end.error, HasSubstr("a line longer than"));
+}
+
+TEST_F(WorkerLoopTest, TellsExitStatusAndSignal) {
+  Run(R"(read -r line <&3
+         case "$line" in *'"trial":0,'*) exit 7;; *) kill -SEGV $$;; esac)");
+  Start(Ref(0, 1, 1));
+  EXPECT_THAT(End().error, HasSubstr("exited with status 7"));
+  Start(Ref(1, 1, 2));
+  EXPECT_THAT(End().error, HasSubstr("died of SIGSEGV"));
+}
+
+TEST_F(WorkerLoopTest, ReportsAndAnswersPassWholeHoweverLong) {
+  // 100,000 bytes of metric names are more than one read and one write hold.
+  Run(R"(read -r line <&3
+         { printf '{"report":{"iteration":1,"metrics":{"loss":1'
+           i=0; while [ $i -lt 900 ]; do printf ',"%0100d":1' $i; i=$((i + 1)); done
+           printf '}}}\n'; } >&3
+         read -r answer <&3; echo "$answer"
+         printf '{"end":{"outcome":"completed"}}\n' >&3
+         read -r line <&3)");
+  Start(Ref(0, 1, 1));
+  const auto report = sink_.WaitForMessage<AttemptReport>();
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->second.report.metrics.size(), 901u);
+  Tell(AnswerReport{Ref(0, 1, 1), 1, ReportAnswer::kContinue});
+  EXPECT_EQ(End().outcome, Outcome::kCompleted);
+  EXPECT_EQ(LogOf(0, 1), "{\"answer\":\"continue\"}\n");
+}
+
+TEST_F(WorkerLoopTest, AProgramThatIsNotThereIsTold) {
+  Run("");
+  Start(Ref(0, 1, 1));
+  const AttemptEnded end = End();
+  EXPECT_EQ(end.outcome, Outcome::kCrashed);
+  EXPECT_EQ(end.error, "cannot start " + folder_ + "/tune_trial: No such file or directory");
+}
+
+}  // namespace
+}  // namespace tune
