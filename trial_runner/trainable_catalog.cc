@@ -75,7 +75,7 @@ Status CheckFood11Inputs(const Configuration& configuration, const std::string& 
         "data: is missing; name the folder that holds training/, validation/ and evaluation/, "
         "with `data` in the space or in FOOD11_DATA_DIR, or write `data: synthetic`");
   }
-  return models::FindImages(Resolve(base_dir, options.data)).status().At("data");
+  return models::FindImages(Resolve(base_dir, options.data)).status();
 }
 
 }  // namespace

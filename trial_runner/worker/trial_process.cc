@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -62,6 +63,8 @@ std::vector<std::string> Environment(const TrialProcessOptions& options) {
   if (options.threads > 0) {
     replaced.push_back("OMP_NUM_THREADS=" + std::to_string(options.threads));
   }
+  // Trials share the machine's cores: a thread that spins while it waits takes its neighbour's time.
+  if (std::getenv("OMP_WAIT_POLICY") == nullptr) replaced.push_back("OMP_WAIT_POLICY=passive");
   if (!options.devices.empty()) {
     std::string list;
     for (const int64_t device : options.devices) {

@@ -11,6 +11,7 @@
 #include "search/searcher.h"
 #include "trial_runner/loopback_address.h"
 #include "trial_runner/trainable_catalog.h"
+#include "trial_runner/trial_programs.h"
 #include "tuner/cli/sweep.h"
 #include "tuner/recovery.h"
 #include "tuner/spec_reader.h"
@@ -117,8 +118,8 @@ int RunCommand(const RunOptions& options) {
   if (const Status s = CheckFeasible(spec.resources, surroundings); !s.ok()) return Complain(s);
   if (const Status s = CheckConfigurations(spec, seed, options.data_dir); !s.ok())
     return Complain(s);
-  const Result<TrainableInfo> trainable = DescribeTrainable(spec.trainable, spec.metric, {});
-  if (trainable.ok()) surroundings.trainable_kind = trainable->kind;
+  const Result<std::string> kind = TrainableKind(spec.trainable);
+  if (kind.ok()) surroundings.trainable_kind = *kind;
   if (options.dry_run) {
     PrintPlan(spec, seed, surroundings);
     return 0;
@@ -208,8 +209,8 @@ int ResumeCommand(const ResumeOptions& options) {
   surroundings.listen = options.listen;
   const ExperimentSpec& spec = recovered->controller->options().spec;
   if (const Status s = CheckFeasible(spec.resources, surroundings); !s.ok()) return Complain(s);
-  const Result<TrainableInfo> trainable = DescribeTrainable(spec.trainable, spec.metric, {});
-  if (trainable.ok()) surroundings.trainable_kind = trainable->kind;
+  const Result<std::string> kind = TrainableKind(spec.trainable);
+  if (kind.ok()) surroundings.trainable_kind = *kind;
 
   std::vector<Event> first_events = {TunerRestarted{}};
   if (extends) first_events.push_back(SamplesExtended{*options.samples});
