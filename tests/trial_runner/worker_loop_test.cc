@@ -150,18 +150,24 @@ TEST_F(WorkerLoopTest, AnAttemptsLogEndsAtItsLimit) {
 }
 
 TEST_F(WorkerLoopTest, GivesTheProcessItsThreadsAndDevicesAndNothingElse) {
-  Run(R"(read -r line <&3
+  Run(R"sh(read -r line <&3
          echo "threads $OMP_NUM_THREADS devices $CUDA_VISIBLE_DEVICES"
-         ls -l /proc/self/fd | wc -l; readlink /proc/self/fd/0
+         readlink /proc/self/fd/0
+         echo files $(ls /proc/$$/fd)
+         echo score $(cat /proc/self/oom_score_adj)
          printf '{"end":{"outcome":"completed"}}\n' >&3
-         read -r line <&3)");
+         read -r line <&3)sh");
   // The first process was started before anything was known of an attempt; the second one knows.
   Start(Ref(0, 1, 1), {{0, 1000}});
   ASSERT_EQ(End().outcome, Outcome::kCompleted);
   Start(Ref(1, 1, 2), {{1, 500}});
   ASSERT_EQ(End().outcome, Outcome::kCompleted);
   EXPECT_THAT(LogOf(1, 1), HasSubstr("threads 3 devices 1\n"));
-  EXPECT_THAT(LogOf(1, 1), HasSubstr("/dev/null"));
+  EXPECT_THAT(LogOf(1, 1), HasSubstr("/dev/null\n"));
+  EXPECT_THAT(LogOf(1, 1), HasSubstr("score 500\n"));
+  // Its input, output, errors and socket; 4 and 10 are the shell's own, for the list and the
+  // script.
+  EXPECT_THAT(LogOf(1, 1), testing::ContainsRegex("files 0 1 (10 )?2 3( 4)?\n"));
 }
 
 TEST_F(WorkerLoopTest, GarbageIsACrashAndTheWholeGroupGoes) {

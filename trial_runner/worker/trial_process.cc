@@ -33,6 +33,16 @@ struct ChildFiles {
   int socket = -1;
 };
 
+// When the system runs out of memory it shall end a trial, not the worker or the tuner. In the
+// child; where it may not be said, all stays as it is.
+void OfferToBeEndedFirst() {
+  constexpr char kScore[] = "500";
+  const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  [[maybe_unused]] const ssize_t written = write(fd, kScore, sizeof kScore - 1);
+  close(fd);
+}
+
 // In the child, which still shares the parent's memory: system calls alone. Returns the errno that
 // kept it from starting.
 int BecomeProgram(const ChildFiles& files, pid_t parent, const char* program, char* const* argv,
@@ -40,6 +50,7 @@ int BecomeProgram(const ChildFiles& files, pid_t parent, const char* program, ch
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) return ESRCH;  // It ended before the line above.
+  OfferToBeEndedFirst();
   if (dup2(files.input, STDIN_FILENO) < 0 || dup2(files.output, STDOUT_FILENO) < 0 ||
       dup2(files.output, STDERR_FILENO) < 0 || dup2(files.socket, kTrialSocketFd) < 0) {
     return errno;
@@ -63,7 +74,8 @@ std::vector<std::string> Environment(const TrialProcessOptions& options) {
   if (options.threads > 0) {
     replaced.push_back("OMP_NUM_THREADS=" + std::to_string(options.threads));
   }
-  // Trials share the machine's cores: a thread that spins while it waits takes its neighbour's time.
+  // Trials share the machine's cores: a thread that spins while it waits takes its neighbour's
+  // time.
   if (std::getenv("OMP_WAIT_POLICY") == nullptr) replaced.push_back("OMP_WAIT_POLICY=passive");
   if (!options.devices.empty()) {
     std::string list;
