@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <functional>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,18 @@ namespace {
 
 using reference::ImageShape;
 using reference::Values;
-using Floats = std::vector<float>;
+
+// Streaming stores want their target aligned, as a Buffer is.
+template <class T>
+struct LineAllocator {
+  using value_type = T;
+  T* allocate(size_t count) {
+    return static_cast<T*>(operator new (count * sizeof(T), std::align_val_t{64}));
+  }
+  void deallocate(T* data, size_t) { operator delete (data, std::align_val_t{64}); }
+  friend bool operator==(const LineAllocator&, const LineAllocator&) { return true; }
+};
+using Floats = std::vector<float, LineAllocator<float>>;
 
 constexpr double kTolerance = 2e-5;  // Of single precision, relative to the length of the tensor.
 
@@ -223,7 +235,7 @@ TEST_P(PointwiseKernel, AfterReluAgreesWithThePlainOne) {
   PackPanels(in, out, wf.data(), 1, in, packed.data());
   std::vector<double> sums(2 * out);
   const PointwiseInput input{before.y_floats.data(), before.fold(), nullptr, nullptr};
-  RunPointwiseForward({in, out, input, packed.data(), result.data(), false}, 0, rows,
+  RunPointwiseForward({in, out, input, packed.data(), result.data(), out % 16 == 0}, 0, rows,
                       scratch.data(), sums.data());
   EXPECT_LT(RelativeDistance(y, result), kTolerance);
   EXPECT_LT(RelativeDistance(ColumnSums(out, y), Row(sums, out, 0)), 10 * kTolerance);
@@ -243,6 +255,7 @@ TEST_P(PointwiseKernel, AfterReluAgreesWithThePlainOne) {
   pass.input = input;
   Floats input_dz(rows * in), dw(in * out, 1e9f);
   pass.input_dz = input_dz.data();
+  pass.streaming = in % 16 == 0;
   std::vector<double> input_sums(2 * in);
   RunPointwiseBackward(pass, 0, rows, scratch.data(), input_sums.data(), dw.data());
   EXPECT_LT(RelativeDistance(dz, input_dz), kTolerance);
@@ -317,7 +330,7 @@ TEST_P(DepthwiseKernel, AgreesWithThePlainOneInAnyCutOfRows) {
     Floats result(y.size()), scratch(DepthwiseScratch(shape), 1e9f);
     std::vector<double> sums(2 * channels);
     const DepthwiseForward pass{shape,       before.y_floats.data(), before.fold(),
-                                taps.data(), result.data(),          false};
+                                taps.data(), result.data(),          channels % 16 == 0};
     RunDepthwiseForward(pass, 0, cut, scratch.data(), sums.data());
     RunDepthwiseForward(pass, cut, out_rows, scratch.data(), sums.data());
     EXPECT_LT(RelativeDistance(y, result), kTolerance);
@@ -327,10 +340,15 @@ TEST_P(DepthwiseKernel, AgreesWithThePlainOneInAnyCutOfRows) {
     Floats input_dz(before.y.size()), first(9 * channels, 1e9f), second(9 * channels, 1e9f);
     Floats scratch(DepthwiseScratch(shape), 1e9f);
     std::vector<double> sums(2 * channels);
-    const DepthwiseBackward pass{
-        shape,       after.dz_floats.data(), after.y_floats.data(), after.gradient(),
-        taps.data(), before.y_floats.data(), before.fold(),         input_dz.data(),
-        false};
+    const DepthwiseBackward pass{shape,
+                                 after.dz_floats.data(),
+                                 after.y_floats.data(),
+                                 after.gradient(),
+                                 taps.data(),
+                                 before.y_floats.data(),
+                                 before.fold(),
+                                 input_dz.data(),
+                                 channels % 16 == 0};
     RunDepthwiseBackward(pass, 0, cut, scratch.data(), sums.data(), first.data());
     RunDepthwiseBackward(pass, cut, in_rows, scratch.data(), sums.data(), second.data());
     EXPECT_LT(RelativeDistance(dz, input_dz), kTolerance);
