@@ -14,6 +14,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr char kReport[] = R"({"report":{"iteration":1,"metrics":{"loss":0.5}}})";
+constexpr char kFinal[] = R"({"report":{"iteration":1,"metrics":{"loss":0.5},"final":true}})";
 constexpr char kCompleted[] = R"({"end":{"outcome":"completed"}})";
 constexpr char kStopped[] = R"({"end":{"outcome":"stopped"}})";
 
@@ -391,6 +392,51 @@ TEST_F(WorkerCoreTest, AProcessThatSpeaksWithoutAnAttemptIsReplaced) {
   EXPECT_THAT(Effects(), ElementsAre("kill 1"));
   Tell(Start(Ref(0, 1, 1)));
   EXPECT_THAT(Effects(), testing::Contains("spawn 2 tune_trial"));
+}
+
+TEST_F(WorkerCoreTest, AFinalReportWaitsForNoAnswer) {
+  Join();
+  Tell(Start(Ref(0, 1, 1)));
+  Tell(Start(Ref(1, 1, 2), true));
+  Effects();
+  Line(1, kFinal);
+  Line(1, kCompleted);
+  EXPECT_THAT(Effects(), ElementsAre("report 0 sequence 1", "ended 0 completed",
+                                     "log 1 /a/1/attempt_1.log", "start 1 trial 1"));
+  Answer(Ref(0, 1, 1), 1, ReportAnswer::kStop);  // Trial 1 must not take it for its own.
+  EXPECT_THAT(Effects(), ElementsAre());
+}
+
+TEST_F(WorkerCoreTest, TheAnswerToAFinalReportIsNotForTheProcess) {
+  Join();
+  Tell(Start(Ref(0, 1, 1)));
+  Line(1, kFinal);
+  Effects();
+  Answer(Ref(0, 1, 1), 1, ReportAnswer::kStop);
+  EXPECT_THAT(Effects(), ElementsAre());
+  Line(1, kReport);
+  Ended(1, {0, "SIGKILL", ""});
+  EXPECT_THAT(Effects(), ElementsAre("kill 1", HasSubstr("a report after its final one")));
+}
+
+TEST_F(WorkerCoreTest, AProcessThatExitsAfterItsFinalReportHasCompleted) {
+  Join();
+  Tell(Start(Ref(0, 1, 1)));
+  Line(1, kFinal);
+  Effects();
+  Ended(1, {0, "", ""});
+  EXPECT_THAT(Effects(), ElementsAre("ended 0 completed"));
+}
+
+TEST_F(WorkerCoreTest, AProcessThatStaysAfterItsFinalReportIsEnded) {
+  Join();
+  Tell(Start(Ref(0, 1, 1)));
+  Line(1, kFinal);
+  Effects();
+  Pass(Milliseconds(limits::kStopGraceMs));
+  EXPECT_THAT(Effects(), ElementsAre("heartbeat", "term 1"));
+  Ended(1, {0, "SIGTERM", ""});
+  EXPECT_THAT(Effects(), ElementsAre(testing::StartsWith("ended 0 completed")));
 }
 
 TEST_F(WorkerCoreTest, StoppedIsBelievedOfAnAttemptThatWasToldTo) {

@@ -13,8 +13,9 @@
 //   {"report": {"iteration": 1, "metrics": {"val_loss": 0.5}, "final": false,
 //               "checkpoint": {"path": "/...", "bytes": 4096, "checksum": "00ff"}}}
 //       `final` and `checkpoint` may be absent. A report waits for its answer before anything else
-//       is sent. A metric that is no number is written "NaN", "Infinity" or "-Infinity". A
-//       checkpoint with an empty path says that the iteration is all there is to it.
+//       is sent; a final one gets none, since nothing is left to decide, and the end follows. A
+//       metric that is no number is written "NaN", "Infinity" or "-Infinity". A checkpoint with an
+//       empty path says that the iteration is all there is to it.
 //   {"end": {"outcome": "completed", "error": ""}}
 //       completed, stopped (told to), crashed, out_of_memory, device_out_of_memory or bad_config.
 //       The process then waits for the next start.

@@ -51,6 +51,7 @@ std::optional<TrialStart> TrialSession::Next() {
 
 ReportAnswer TrialSession::Report(const tune::Report& report) {
   Send(EncodeReport(report));
+  if (report.final) return ReportAnswer::kStop;
   const std::optional<std::string> line = ReadLine();
   if (!line) EndProcess("the worker is gone");
   const Result<ToTrial> message = ParseToTrial(*line);

@@ -31,7 +31,8 @@ class TrialSession {
   // Waits for the next attempt; nothing: there will be none, end with status 0. The first attempt's
   // devices become CUDA_VISIBLE_DEVICES.
   std::optional<TrialStart> Next();
-  // Waits until the report is durable and decided. After kStop or kRefused the attempt shall end.
+  // Waits until the report is durable and decided. After kStop or kRefused the attempt shall end. A
+  // final report leaves nothing to decide: it is sent, not waited for, and answered kStop.
   ReportAnswer Report(const tune::Report& report);
   void End(const TrialEnd& end);
 

@@ -244,16 +244,23 @@ void WorkerCore::OnProcessLine(ProcessId id, std::string_view line, Instant now)
 
 void WorkerCore::Forward(ProcessId id, Process& process, const Report& report, Instant now) {
   Running& running = *process.running;
-  if (running.awaits_answer || running.is_told_to_stop) {
+  if (running.awaits_answer || running.is_told_to_stop || running.has_reported_final) {
     Condemn(id, process, Outcome::kCrashed,
             running.awaits_answer
                 ? "the trial process sent a report before the one before it was answered"
-                : "the trial process sent a report after it was told to stop",
+            : running.is_told_to_stop ? "the trial process sent a report after it was told to stop"
+                                      : "the trial process sent a report after its final one",
             true, now);
     return;
   }
-  running.awaits_answer = true;
   ++running.sequence;
+  if (report.final) {
+    // No decision can follow it: the process need not wait for the tuner's commit.
+    running.has_reported_final = true;
+    running.stop_by = now + Milliseconds(limits::kStopGraceMs);
+  } else {
+    running.awaits_answer = true;
+  }
   effects_.push_back(SendToTuner{AttemptReport{running.start.ref, running.sequence, report}});
 }
 
@@ -295,6 +302,8 @@ void WorkerCore::OnProcessEnded(ProcessId id, const ProcessEnd& end, Instant) {
                  "by hand");
     } else if (!end.signal.empty()) {
       EndRunning(process, Outcome::kCrashed, "the trial process died of " + end.signal);
+    } else if (end.exit_status == 0 && running.has_reported_final) {
+      EndRunning(process, Outcome::kCompleted, "");
     } else if (end.exit_status == 0 && running.is_told_to_stop) {
       EndRunning(process, Outcome::kStopped, "");
     } else {
@@ -400,7 +409,10 @@ void WorkerCore::OnTime(Instant now) {
       Condemn(id, process, Outcome::kCrashed,
               "the trial process closed its connection and did not exit", true, now);
     } else if (process.running && process.running->stop_by && now >= *process.running->stop_by) {
-      Condemn(id, process, Outcome::kStopped, "it was told to stop and did not end by itself",
+      const bool is_complete = process.running->has_reported_final;
+      Condemn(id, process, is_complete ? Outcome::kCompleted : Outcome::kStopped,
+              is_complete ? "it did not end after its final report"
+                          : "it was told to stop and did not end by itself",
               false, now);
     }
   }

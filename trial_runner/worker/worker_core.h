@@ -113,7 +113,8 @@ class WorkerCore {
     int64_t sequence = 0;
     bool awaits_answer = false;
     bool is_told_to_stop = false;
-    std::optional<Instant> stop_by;  // Told to stop, it shall have ended by then.
+    bool has_reported_final = false;
+    std::optional<Instant> stop_by;  // Told to stop or complete, it shall have ended by then.
     // What the attempt's end will be said to be once the process is gone; nothing: see how it ends.
     std::optional<Outcome> verdict;
     std::string verdict_error;
