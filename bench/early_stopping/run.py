@@ -14,7 +14,6 @@ import tempfile
 import time
 
 SAMPLES = 16
-EPOCHS = 20
 
 
 def sweep(arguments, folder, seed, scheduler):
@@ -42,7 +41,8 @@ def main():
     parser.add_argument("space")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--fifo-seeds", type=int, default=3)
-    parser.add_argument("--validation-images", type=int, required=True)
+    parser.add_argument("--epochs", type=int, default=40, help="of a full trial")
+    parser.add_argument("--validation-images", type=int, default=64)
     parser.add_argument("--set", action="append")
     arguments = parser.parse_args()
     shares, gaps = [], []
@@ -51,7 +51,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(1, arguments.seeds + 1):
             epochs, best, seconds = sweep(arguments, folder, seed, "asha")
-            share = epochs / (SAMPLES * EPOCHS)
+            share = epochs / (SAMPLES * arguments.epochs)
             shares.append(share)
             row = f"| {seed} | {epochs} | {share:.0%} | {best:.3f} |"
             if seed <= arguments.fifo_seeds:
