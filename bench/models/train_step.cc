@@ -13,11 +13,19 @@
 #include "core/random.h"
 #include "models/architecture.h"
 #include "models/cpu/parts.h"
-#include "models/cpu/simd.h"
 #include "models/mobilenet_v2.h"
 
 namespace tune::models {
 namespace {
+
+// The widest vector of one register that the compiler may use here.
+#if defined(__AVX512F__)
+typedef float Register __attribute__((vector_size(64)));
+#elif defined(__AVX__)
+typedef float Register __attribute__((vector_size(32)));
+#else
+typedef float Register __attribute__((vector_size(16)));
+#endif
 
 double Now() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
@@ -45,17 +53,17 @@ double PeakFlops(int threads) {
   for (int attempt = 0; attempt < 5; ++attempt) {
     const double begin = Now();
     cpu::ForParts(threads, [](int) {
-      cpu::Vec chains[kChains] = {};
-      const cpu::Vec a = cpu::Splat<cpu::Vec>(0.999f), b = cpu::Splat<cpu::Vec>(0.001f);
+      Register chains[kChains] = {};
+      const Register a = 0.999f - Register{}, b = 0.001f - Register{};
       for (int round = 0; round < kRounds; ++round) {
 #pragma GCC unroll 12
-        for (cpu::Vec& chain : chains) {
+        for (Register& chain : chains) {
           chain = chain * a + b;
           asm volatile("" : "+x"(chain));  // Each operation happens.
         }
       }
     });
-    const double flops = 2.0 * cpu::kLanes * kChains * kRounds * threads;
+    const double flops = 2.0 * (sizeof(Register) / sizeof(float)) * kChains * kRounds * threads;
     best = std::max(best, flops / (Now() - begin));
   }
   return best;
