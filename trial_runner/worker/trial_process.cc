@@ -31,6 +31,8 @@ struct ChildFiles {
   int input = -1;
   int output = -1;
   int socket = -1;
+  int failure =
+      -1;  // A pipe that closes when the program begins; an errno in it says why it did not.
 };
 
 // When the system runs out of memory it shall end a trial, not the worker or the tuner. In the
@@ -55,7 +57,7 @@ int BecomeProgram(const ChildFiles& files, pid_t parent, const char* program, ch
       dup2(files.output, STDERR_FILENO) < 0 || dup2(files.socket, kTrialSocketFd) < 0) {
     return errno;
   }
-  close_range(kTrialSocketFd + 1, ~0u, 0);
+  close_range(kTrialSocketFd + 1, ~0u, CLOSE_RANGE_CLOEXEC);
   struct sigaction default_action = {};
   default_action.sa_handler = SIG_DFL;
   sigaction(SIGPIPE, &default_action, nullptr);
@@ -106,25 +108,23 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
 
 // vfork: the child borrows our memory until it becomes the program, so that nothing is copied
 // however large we are. All signals wait meanwhile, so that none is handled in the child.
-[[gnu::noinline]] Result<pid_t> Launch(const ChildFiles& files, const char* program,
-                                       char* const* argv, char* const* environment) {
+[[gnu::noinline]] pid_t Launch(const ChildFiles& files, const char* program, char* const* argv,
+                               char* const* environment) {
   const pid_t parent = getpid();
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  volatile int child_errno = 0;
   const pid_t pid = vfork();
   if (pid == 0) {
-    child_errno = BecomeProgram(files, parent, program, argv, environment);
+    const int error = BecomeProgram(files, parent, program, argv, environment);
+    [[maybe_unused]] const ssize_t written = write(files.failure, &error, sizeof error);
     _exit(127);
   }
   const int fork_errno = errno;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (pid < 0) return Unavailable(ErrorText(fork_errno));
-  if (child_errno == 0) return pid;
-  waitpid(pid, nullptr, 0);
-  return NotFound(ErrorText(child_errno));
+  errno = fork_errno;
+  return pid;
 }
 
 Result<TrialProcess> Start(const TrialProcessOptions& options) {
@@ -144,12 +144,23 @@ Result<TrialProcess> Start(const TrialProcessOptions& options) {
   fcntl(process.socket.get(), F_SETFL, O_NONBLOCK);
   fcntl(process.output.get(), F_SETFL, O_NONBLOCK);
 
+  int failure_ends[2];
+  if (pipe2(failure_ends, O_CLOEXEC) != 0) return Unavailable("no pipe: " + ErrorText(errno));
+  const OwnedFd failure(failure_ends[0]);
+  TUNE_ASSIGN_OR_RETURN(OwnedFd child_failure, MovedUp(OwnedFd(failure_ends[1])));
+
   std::vector<std::string> arguments = {options.program};
   std::vector<std::string> variables = Environment(options);
-  TUNE_ASSIGN_OR_RETURN(
-      process.pid,
-      Launch({child_input.get(), child_output.get(), child_socket.get()}, options.program.c_str(),
-             Pointers(arguments).data(), Pointers(variables).data()));
+  process.pid =
+      Launch({child_input.get(), child_output.get(), child_socket.get(), child_failure.get()},
+             options.program.c_str(), Pointers(arguments).data(), Pointers(variables).data());
+  if (process.pid < 0) return Unavailable(ErrorText(errno));
+  child_failure.Close();
+  int error = 0;
+  if (read(failure.get(), &error, sizeof error) == sizeof error) {
+    waitpid(process.pid, nullptr, 0);
+    return NotFound(ErrorText(error));
+  }
   process.pid_fd = OwnedFd(static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0)));
   if (!process.pid_fd.is_open()) {
     const int error = errno;
