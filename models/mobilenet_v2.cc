@@ -14,7 +14,9 @@ constexpr int kImageSizeMax = 4096;
 constexpr int kBatchMax = 65536;
 constexpr int kClassMax = 1'000'000;
 constexpr int kThreadsMax = 1024;
-constexpr double kWidthMin = 0.05;
+// Below 0.278 the stem and the first block both have 8 channels: that block would be residual, with
+// the stem's activated output as its input, which the kernels do not keep.
+constexpr double kWidthMin = 0.3;
 constexpr double kWidthMax = 16;
 
 Status CheckRange(const char* name, int value, int lo, int hi) {
@@ -29,7 +31,7 @@ Result<std::unique_ptr<MobileNetV2>> MobileNetV2::Create(const NetworkOptions& o
                                                          uint64_t seed) {
   if (!(options.width_mult >= kWidthMin && options.width_mult <= kWidthMax)) {
     return InvalidArgument("width_mult is " + std::to_string(options.width_mult) +
-                           ", expected 0.05 to 16");
+                           ", expected 0.3 to 16");
   }
   TUNE_RETURN_IF_ERROR(CheckRange("image_size", options.image_size, kImageSizeMin, kImageSizeMax));
   TUNE_RETURN_IF_ERROR(CheckRange("class_count", options.class_count, 1, kClassMax));

@@ -310,14 +310,16 @@ TEST(MobileNetV2, RefusesOptionsOutOfRangeInOneLine) {
   };
   EXPECT_EQ(message([](auto& o) { o.image_size = 31; }), "image_size is 31, expected 32 to 4096");
   EXPECT_NE(message([](auto& o) { o.width_mult = 0; }).find("width_mult"), std::string::npos);
+  EXPECT_NE(message([](auto& o) { o.width_mult = 0.25; }).find("0.3 to 16"), std::string::npos);
   EXPECT_NE(message([](auto& o) { o.class_count = 0; }).find("class_count"), std::string::npos);
   EXPECT_NE(message([](auto& o) { o.threads = 0; }).find("threads"), std::string::npos);
   EXPECT_NE(message([](auto& o) { o.batch_max = 0; }).find("batch_max"), std::string::npos);
 }
 
-TEST(MobileNetV2, WorksAtTheSmallestImage) {
+TEST(MobileNetV2, WorksAtTheSmallestImageAndWidth) {
   NetworkOptions options = SmallOptions();
   options.image_size = 32;
+  options.width_mult = 0.3;
   const auto network = Make(options);
   const std::vector<float> images = Draw("images", 2 * 32 * 32 * 3);
   EXPECT_TRUE(std::isfinite(network->TrainStep(images, Labels(2), {}).loss_sum));
