@@ -159,11 +159,22 @@ std::optional<std::string> ExperimentController::Objection(const TrialRecord& tr
            std::to_string(trial.attempt_iteration) + "; iterations must rise";
   }
   const std::string& path = report.checkpoint.path;
-  if (report.has_checkpoint && !path.empty() &&
-      (!path.starts_with(options_.artifact_root + "/") || path.find("/..") != std::string::npos)) {
+  if (report.has_checkpoint && !path.empty() && !WithinArtifacts(trial, path)) {
     return "reported a checkpoint outside of its artifact folder: " + path;
   }
   return std::nullopt;
+}
+
+// Told by the end of the folder's path, .../<name>/<trial number>/: a replay must come to the same
+// answer where the database was moved since.
+std::optional<std::string> ExperimentController::WithinArtifacts(const TrialRecord& trial,
+                                                                 const std::string& path) const {
+  const std::string folder =
+      "/" + options_.name + "/" + std::to_string(trial.row.number.value) + "/";
+  const size_t begin = path.rfind(folder);
+  if (begin == std::string::npos || path.find("/..") != std::string::npos) return std::nullopt;
+  std::string rest = path.substr(begin + folder.size());
+  return rest.empty() ? std::nullopt : std::optional(std::move(rest));
 }
 
 // Nothing for an iteration that was reported before a retry: it is stored and reaches no one.
@@ -208,7 +219,7 @@ StopReason ExperimentController::ReasonToStop(const TrialRecord& trial, const Re
 void ExperimentController::KeepCheckpoint(TrialRecord& trial, const Report& report, Metric value) {
   if (!report.has_checkpoint) return;
   trial.resume_iteration = report.iteration;
-  trial.resume_path = report.checkpoint.path;
+  trial.resume_path = WithinArtifacts(trial, report.checkpoint.path).value_or("");
   if (report.checkpoint.path.empty()) return;  // All there is to it is its iteration.
   out_.checkpoints.push_back(CheckpointRow{trial.row.number, report.iteration, report.checkpoint,
                                            CheckpointState::kDurable});
@@ -525,8 +536,10 @@ StartAttempt ExperimentController::StartMessage(const TrialRecord& trial, Worker
   message.ends_seen = leases_.EndsSeen(worker);
   message.config = ToJson(trial.configuration.ToNested());
   message.from_iteration = trial.resume_iteration;
-  message.checkpoint_path = trial.resume_path;
   message.artifact_dir = options_.artifact_root + "/" + std::to_string(trial.row.number.value);
+  if (!trial.resume_path.empty()) {
+    message.checkpoint_path = message.artifact_dir + "/" + trial.resume_path;
+  }
   message.checkpoint_every = options_.spec.checkpoint.every;
   return message;
 }

@@ -51,7 +51,7 @@ struct TrialRecord {
 
   // Where the next attempt goes on.
   int64_t resume_iteration = 0;
-  std::string resume_path;
+  std::string resume_path;  // Within its artifact folder; empty: its iteration is all there is.
 
   bool is_over() const {
     return row.status == TrialStatus::kTerminated || row.status == TrialStatus::kError;
@@ -99,6 +99,9 @@ class ExperimentController {
 
   // A report's way: stored, decided, answered.
   std::optional<std::string> Objection(const TrialRecord& trial, const Report& report) const;
+  // The part of a path that lies below the trial's artifact folder; nothing when none does.
+  std::optional<std::string> WithinArtifacts(const TrialRecord& trial,
+                                             const std::string& path) const;
   std::optional<Decision> Decide(TrialRecord& trial, const Report& report, Metric value);
   StopReason ReasonToStop(const TrialRecord& trial, const Report& report,
                           const std::optional<Decision>& decision) const;

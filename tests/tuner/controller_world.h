@@ -43,12 +43,13 @@ class ControllerWorld {
   explicit ControllerWorld(const ExperimentSpec& spec)
       : spec_(spec), controller_(MakeController(spec)) {}
 
-  static std::unique_ptr<ExperimentController> MakeController(const ExperimentSpec& spec) {
+  static std::unique_ptr<ExperimentController> MakeController(
+      const ExperimentSpec& spec, const std::string& artifact_root = "/artifacts/sweep") {
     ControllerOptions options;
     options.spec = spec;
     options.seed = 7;
     options.name = spec.name;
-    options.artifact_root = "/artifacts/sweep";
+    options.artifact_root = artifact_root;
     auto space = SearchSpace::Parse(spec.space);
     TUNE_CHECK(space.ok());
     options.space = *space;

@@ -282,6 +282,47 @@ TEST(ExperimentController, OnlyTheLatestAndTheBestCheckpointStay) {
   EXPECT_EQ(world.checkpoints.at({kFirst, 4}).state, CheckpointState::kDurable);  // The latest.
 }
 
+TEST(ExperimentController, AReplayDecidesTheSameWhereTheDatabaseWasMoved) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.samples = 1;
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(1);
+  world.Apply({world.NextReport(worker, kFirst, 0.5)});
+  world.Apply({world.NextReport(worker, kFirst, 0.6)});
+  auto moved = ControllerWorld::MakeController(spec, "/elsewhere/sweep");
+  for (const auto& step : world.log()) moved->Apply(step.events, step.now);
+  ASSERT_EQ(moved->trials().size(), 1u);
+  EXPECT_EQ(moved->trials()[0].row.iterations, 2);
+  EXPECT_FALSE(moved->trials()[0].verdict.has_value());
+
+  // And the trial goes on from where its checkpoint is now.
+  moved->Apply({TunerRestarted{}}, world.now);
+  const Transition t =
+      moved->Apply({WorkerJoined{WorkerId{9}, "w9", "local", 1, {kWholeMilli, {}}}}, world.now);
+  std::string from;
+  for (const Action& action : t.actions) {
+    const auto* const send = std::get_if<SendToWorker>(&action);
+    if (send == nullptr) continue;
+    if (const auto* start = std::get_if<StartAttempt>(&send->message)) {
+      from = start->checkpoint_path;
+    }
+  }
+  EXPECT_EQ(from, "/elsewhere/sweep/0/checkpoint_2");
+}
+
+TEST(ExperimentController, ACheckpointOutsideOfTheTrialsFolderEndsTheAttempt) {
+  for (const std::string path : {"/etc/checkpoint_1", "/artifacts/sweep/1/checkpoint_1",
+                                 "/artifacts/sweep/0/../checkpoint_1", "/artifacts/sweep/0/"}) {
+    ControllerWorld world(ControllerWorld::MakeSpec());
+    const WorkerId worker = world.Join(1);
+    Event report = world.NextReport(worker, kFirst, 0.5);
+    std::get<ReportArrived>(report).message.report.checkpoint.path = path;
+    world.Apply({report});
+    EXPECT_TRUE(world.Running(worker).at(kFirst).told_to_die) << path;
+    EXPECT_TRUE(world.reports.empty()) << path;
+  }
+}
+
 // One random life: reports, crashes, lost and joining workers, restarts. At the end every trial is
 // over, and replaying the log into a fresh controller, with the suggestions restored, gives the
 // same rows.
