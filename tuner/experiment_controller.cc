@@ -51,7 +51,7 @@ bool ExperimentController::HasMoreToCreate() const {
 
 Transition ExperimentController::Apply(const std::vector<Event>& events, Instant now) {
   now_ = now;
-  if (!life_start_) life_start_ = now;
+  if (!life_start_) life_start_ = last_active_ = now;
   for (const Event& event : events) {
     std::visit([this](const auto& e) { On(e); }, event);
   }

@@ -226,6 +226,19 @@ TEST(ExperimentController, SweepTimeEndsTrialsAtTheirNextReport) {
   EXPECT_EQ(world.trials.size(), 1u);
 }
 
+TEST(ExperimentController, SweepTimeIsWhatAllLivesUsedTogether) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.limits.sweep_time = Seconds(10);
+  ControllerWorld world(spec);
+  world.Apply({TunerRestarted{}});  // The first life ended before its first commit.
+  EXPECT_EQ(world.controller().sweep_deadline(), world.now + Seconds(10));
+  world.now = world.now + Seconds(4);
+  world.Apply({DeadlinePassed{}});
+  world.now = world.now + Seconds(1000);  // Nobody was there.
+  world.Apply({TunerRestarted{}});
+  EXPECT_EQ(world.controller().sweep_deadline(), world.now + Seconds(6));
+}
+
 TEST(ExperimentController, ASilentTrialIsKilledAndRetried) {
   ExperimentSpec spec = ControllerWorld::MakeSpec();
   spec.limits.no_progress = Seconds(5);
