@@ -98,7 +98,7 @@ void ExperimentController::On(const WorkerGone& event) {
   }
   for (const AttemptRef& ref : lost.ahead) {
     At(ref.trial).lease.reset();
-    waiting_.insert(ref.trial);
+    WaitForLease(At(ref.trial));
   }
 }
 
@@ -248,7 +248,7 @@ void ExperimentController::On(const AttemptFinished& event) {
   if (!ended.was_running) {
     // Dropped from the queue before it began.
     trial.lease.reset();
-    waiting_.insert(trial.row.number);
+    WaitForLease(trial);
     return;
   }
   const AttemptEnded& said = trial.verdict ? *trial.verdict : event.message;
@@ -301,6 +301,10 @@ void ExperimentController::AfterAttempt(TrialRecord& trial, Outcome outcome,
       return;
     }
   }
+  WaitForLease(trial);
+}
+
+void ExperimentController::WaitForLease(TrialRecord& trial) {
   if (sweep_over_) {
     EndTrial(trial, TrialStatus::kTerminated, StopReason::kSweepLimit);
     return;

@@ -112,6 +112,7 @@ class ExperimentController {
   // The ends of attempts and trials.
   void EndAttempt(TrialRecord& trial, Outcome outcome, const std::string& error);
   void AfterAttempt(TrialRecord& trial, Outcome outcome, const std::string& error);
+  void WaitForLease(TrialRecord& trial);  // Or ends it: the sweep's time is used up.
   void EndTrial(TrialRecord& trial, TrialStatus status, StopReason reason);
   void Fail(TrialRecord& trial, const std::string& error);
   void Kill(TrialRecord& trial, Outcome outcome, const std::string& error);

@@ -226,6 +226,34 @@ TEST(ExperimentController, SweepTimeEndsTrialsAtTheirNextReport) {
   EXPECT_EQ(world.trials.size(), 1u);
 }
 
+TEST(ExperimentController, SweepTimeEndsWhatWaitsInAWorkersQueueToo) {
+  for (const bool is_worker_lost : {false, true}) {
+    ExperimentSpec spec = ControllerWorld::MakeSpec();
+    spec.samples = 40;
+    spec.limits.sweep_time = Seconds(10);
+    ControllerWorld world(spec);
+    const WorkerId worker = world.Join(1);
+    world.Apply({world.NextReport(worker, kFirst, 0.1, true),
+                 world.End(worker, kFirst, Outcome::kCompleted)});
+    ASSERT_FALSE(world.Queue(worker).empty());
+    world.now = world.now + Seconds(10);
+    world.Apply({DeadlinePassed{}});
+    if (is_worker_lost) {
+      world.Lose(worker);
+      world.Apply({WorkerGone{worker, false}});
+    } else {
+      world.Apply(std::exchange(world.pending_ends, {}));
+      world.Apply({world.NextReport(worker, kSecond, 0.5)});
+      world.Apply({world.End(worker, kSecond, Outcome::kStopped)});
+    }
+    ASSERT_TRUE(world.has_ended);
+    for (const auto& [number, row] : world.trials) {
+      EXPECT_EQ(row.status, TrialStatus::kTerminated) << number.value;
+    }
+    EXPECT_EQ(world.trials.at(TrialNumber{2}).stop_reason, StopReason::kSweepLimit);
+  }
+}
+
 TEST(ExperimentController, SweepTimeIsWhatAllLivesUsedTogether) {
   ExperimentSpec spec = ControllerWorld::MakeSpec();
   spec.limits.sweep_time = Seconds(10);
