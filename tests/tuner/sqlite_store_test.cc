@@ -660,6 +660,24 @@ TEST(Open, ADatabaseCutShortIsRefusedOrTellsItsLoss) {
   }
 }
 
+// As a full disk or a kill leaves it: the main file's first page says more pages than there are,
+// and only the WAL has them.
+TEST(Open, ACheckpointCutShortLosesNothing) {
+  const TempFolder folder;
+  const auto store = OpenStore(folder / "tune.db");
+  const StoredExperiment experiment = WriteSampleSweep(*store, "s");
+  Transition rows = OneReport(3);  // Large: the file must grow by it.
+  rows.reports[0].metrics.emplace_back(std::string(50'000, 'm'), 1.0);
+  ASSERT_TRUE(store->Commit(experiment.id, {3, kSampleStart, "[]"}, rows).ok());
+  std::string main_file = ReadText(folder / "tune.db");
+  main_file.replace(28, 4, std::string("\0\0\x03\xe8", 4));
+  WriteText(folder / "cut.db", main_file);
+  WriteText(folder / "cut.db-wal", ReadText(folder / "tune.db-wal"));
+  EXPECT_EQ(Query(folder / "cut.db", "SELECT count() FROM reports"),
+            Query(folder / "tune.db", "SELECT count() FROM reports"));
+  EXPECT_TRUE(SqliteStore::Open(folder / "cut.db", Access::kWrite, kSampleStart).ok());
+}
+
 TEST(Open, AMissingOrEmptyFileIsMadeOnlyByCreate) {
   const TempFolder folder;
   const std::string path = folder / "tune.db";

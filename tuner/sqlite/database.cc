@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 namespace tune {
 namespace {
@@ -84,28 +85,39 @@ std::string FileUri(const std::string& path, std::string_view query) {
   return uri;
 }
 
-// Reads the header through SQLite, so that no lock of this process is dropped (see database.h), as
-// an immutable file, so that nothing is made beside it.
-Status CheckIsOurs(const std::string& path) {
+// Where the file format has them (sqlite.org/fileformat.html).
+constexpr std::string_view kMagic("SQLite format 3", 16);  // With its final zero.
+constexpr int kHeaderBytes = 100;
+constexpr int kApplicationIdAt = 68;
+
+// Reads the header's bytes alone, since a checkpoint cut short leaves a main file that is whole
+// only together with its WAL; through SQLite's own file, so that no lock of this process is dropped
+// (see database.h); as an immutable file, so that nothing is made beside it.
+int ReadHeader(const std::string& path, unsigned char (&header)[kHeaderBytes]) {
   sqlite3* raw = nullptr;
   const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
   int code = sqlite3_open_v2(FileUri(path, "?mode=ro&immutable=1").c_str(), &raw, flags, nullptr);
-  int64_t id = 0;
-  sqlite3_stmt* statement = nullptr;
+  sqlite3_file* file = nullptr;
   if (code == SQLITE_OK) {
-    code = sqlite3_prepare_v2(raw, "PRAGMA application_id", -1, &statement, nullptr);
+    code = sqlite3_file_control(raw, "main", SQLITE_FCNTL_FILE_POINTER, &file);
   }
-  if (code == SQLITE_OK) code = sqlite3_step(statement);
-  if (code == SQLITE_ROW) id = sqlite3_column_int64(statement, 0);
-  sqlite3_finalize(statement);
+  if (code == SQLITE_OK) code = file->pMethods->xRead(file, header, kHeaderBytes, 0);
   sqlite3_close(raw);
+  return code;
+}
+
+Status CheckIsOurs(const std::string& path) {
+  unsigned char header[kHeaderBytes] = {};
+  const int code = ReadHeader(path, header);
   if (code == SQLITE_CANTOPEN) {
     return FailedPrecondition(path + ": cannot be opened; look at the permissions of the file");
   }
-  if (code != SQLITE_ROW) {
+  if (code != SQLITE_OK || std::memcmp(header, kMagic.data(), kMagic.size()) != 0) {
     return FailedPrecondition(
         path + ": is not a tune database (it is no SQLite file); name another with --db");
   }
+  int64_t id = 0;
+  for (int i = 0; i < 4; ++i) id = id << 8 | header[kApplicationIdAt + i];
   if (id != kApplicationId) {
     return FailedPrecondition(
         path +
