@@ -86,9 +86,8 @@ void ExperimentController::On(const WorkerJoined& event) {
 }
 
 void ExperimentController::On(const WorkerGone& event) {
-  const auto found = workers_.find(event.worker);
-  if (found == workers_.end()) return;
-  WorkerRow& row = found->second;
+  if (!leases_.HasWorker(event.worker)) return;  // It said goodbye before its connection ended.
+  WorkerRow& row = workers_.at(event.worker);
   row.state = event.said_goodbye ? WorkerState::kLeft : WorkerState::kLost;
   row.last_seen_at = now_;
   out_.workers.push_back(row);
@@ -585,7 +584,10 @@ void ExperimentController::FinishIfDone() {
   unplaceable_since_.reset();
   status_ = end_status_.value_or(ExperimentStatus::kFinished);
   out_.experiment = ExperimentRow{status_, samples_, now_};
-  for (const WorkerView& view : leases_.Views()) Send(view.worker, Shutdown{});
+  for (const WorkerView& view : leases_.Views()) {
+    Send(view.worker, Shutdown{});
+    On(WorkerGone{view.worker, true});
+  }
   out_.actions.push_back(EndOfExperiment{status_});
 }
 

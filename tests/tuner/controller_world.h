@@ -74,6 +74,7 @@ class ControllerWorld {
       configurations[row.trial.number] = row.configuration;
     }
     for (const TrialRow& row : t.trials) trials[row.number] = row;
+    for (const WorkerRow& row : t.workers) worker_rows[row.worker] = row;
     for (const AttemptRow& row : t.attempts) attempts[{row.trial, row.number}] = row;
     for (const ReportRow& row : t.reports) reports.push_back(row);
     for (const CheckpointRow& row : t.checkpoints) checkpoints[{row.trial, row.iteration}] = row;
@@ -150,6 +151,7 @@ class ControllerWorld {
 
   std::map<TrialNumber, TrialRow> trials;
   std::map<TrialNumber, Configuration> configurations;
+  std::map<WorkerId, WorkerRow> worker_rows;
   std::map<std::pair<TrialNumber, AttemptNumber>, AttemptRow> attempts;
   std::vector<ReportRow> reports;
   std::map<std::pair<TrialNumber, int64_t>, CheckpointRow> checkpoints;

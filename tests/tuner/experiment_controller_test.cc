@@ -210,6 +210,29 @@ TEST(ExperimentController, ALostWorkersTrialsGoOnElsewhereFreeOfCharge) {
   EXPECT_EQ(world.Running(second).at(kFirst).start.from_iteration, 1);
 }
 
+TEST(ExperimentController, AWorkerThatSaidGoodbyeHasLeftAndIsNotLost) {
+  ControllerWorld world(ControllerWorld::MakeSpec());
+  world.Join(1);
+  const WorkerId second = world.Join(1);
+  world.Apply({world.End(second, kSecond, Outcome::kPreempted), WorkerGone{second, true}});
+  world.Apply({WorkerGone{second, false}});  // Its connection ends.
+  EXPECT_EQ(world.worker_rows.at(second).state, WorkerState::kLeft);
+}
+
+TEST(ExperimentController, AtTheEndOfTheSweepItsWorkersHaveLeft) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.samples = 1;
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(1);
+  world.Apply({world.NextReport(worker, kFirst, 0.5, true)});
+  EXPECT_EQ(world.worker_rows.at(worker).state, WorkerState::kAlive);
+  world.Apply({world.End(worker, kFirst, Outcome::kCompleted)});
+  ASSERT_TRUE(world.has_ended);
+  EXPECT_EQ(world.worker_rows.at(worker).state, WorkerState::kLeft);
+  world.Apply({TunerRestarted{}});
+  EXPECT_EQ(world.worker_rows.at(worker).state, WorkerState::kLeft);
+}
+
 TEST(ExperimentController, SweepTimeEndsTrialsAtTheirNextReport) {
   ExperimentSpec spec = ControllerWorld::MakeSpec();
   spec.limits.sweep_time = Seconds(10);
