@@ -1,6 +1,7 @@
 #include "trial_runner/lease_table.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/check.h"
 
@@ -25,6 +26,10 @@ LeaseTable::Lost LeaseTable::RemoveWorker(WorkerId worker) {
   ahead_count_ -= static_cast<int64_t>(lost.ahead.size());
   workers_.erase(found);
   return lost;
+}
+
+bool LeaseTable::Drain(WorkerId worker) {
+  return !std::exchange(workers_.at(worker).view.is_draining, true);
 }
 
 AttemptRef LeaseTable::NewRef(TrialNumber trial, AttemptNumber attempt) {
@@ -66,7 +71,7 @@ std::optional<WorkerId> LeaseTable::RoomAhead(int64_t ahead_per_running) const {
   for (const auto& [id, books] : workers_) {
     const auto running = static_cast<int64_t>(books.running.size());
     const auto ahead = static_cast<int64_t>(books.ahead.size());
-    if (ahead >= running * ahead_per_running) continue;
+    if (books.view.is_draining || ahead >= running * ahead_per_running) continue;
     // ahead / running < best_ahead / best_running, without fractions.
     if (best && ahead * best_running >= best_ahead * running) continue;
     best = id;

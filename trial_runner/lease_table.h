@@ -38,6 +38,9 @@ class LeaseTable {
   Lost RemoveWorker(WorkerId worker);
   bool HasWorker(WorkerId worker) const { return workers_.contains(worker); }
 
+  // The worker is about to leave: it is granted nothing more. Whether it was not so before.
+  bool Drain(WorkerId worker);
+
   // A lease that begins now, where Place() finds room for `request`; nothing when there is none.
   std::optional<Lease> Grant(const ResourceRequest& request, TrialNumber trial,
                              AttemptNumber attempt);

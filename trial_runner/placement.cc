@@ -65,7 +65,7 @@ std::optional<Placement> Place(const ResourceRequest& request,
   using Score = std::tuple<int64_t, int64_t, int64_t>;
   std::optional<std::pair<Score, Placement>> best;
   for (const WorkerView& view : workers) {
-    if (view.free_cpu_milli < request.cpu_milli) continue;
+    if (view.is_draining || view.free_cpu_milli < request.cpu_milli) continue;
     auto slices = FitDevices(request, view.capacity, view.free_gpu_milli);
     if (!slices) continue;
     const int64_t free_gpu = Sum(view.free_gpu_milli);

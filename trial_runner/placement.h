@@ -20,6 +20,7 @@ struct WorkerView {
   WorkerCapacity capacity;
   int64_t free_cpu_milli = 0;
   std::vector<int64_t> free_gpu_milli;
+  bool is_draining = false;  // It is about to leave and takes nothing more.
 };
 
 struct Placement {

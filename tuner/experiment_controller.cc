@@ -101,6 +101,14 @@ void ExperimentController::On(const WorkerGone& event) {
   }
 }
 
+void ExperimentController::Drain(WorkerId worker) {
+  if (!leases_.Drain(worker)) return;
+  WorkerRow& row = workers_.at(worker);
+  row.state = WorkerState::kDraining;
+  row.last_seen_at = now_;
+  out_.workers.push_back(row);
+}
+
 std::string ExperimentController::WorkerName(WorkerId worker) const {
   const auto found = workers_.find(worker);
   return found == workers_.end() ? std::string() : found->second.name;
@@ -244,6 +252,10 @@ void ExperimentController::On(const AttemptFinished& event) {
   const LeaseTable::Ended ended = leases_.End(event.worker, event.message.ref);
   if (!ended.known) return;
   TrialRecord& trial = At(event.message.ref.trial);
+  if (event.message.outcome == Outcome::kPreempted && !trial.verdict && GivesOut()) {
+    // It was not we who ended it: the worker is about to leave.
+    Drain(event.worker);
+  }
   if (!ended.was_running) {
     // Dropped from the queue before it began.
     trial.lease.reset();
@@ -552,6 +564,7 @@ void ExperimentController::WatchForUnplaceable() {
   bool could_fit = false;
   std::string have;
   for (const WorkerView& view : leases_.Views()) {
+    if (view.is_draining) continue;
     could_fit = could_fit || CouldEverFit(options_.spec.resources, view.capacity);
     have += (have.empty() ? "" : "; ") + DescribeCapacity(view.capacity);
   }

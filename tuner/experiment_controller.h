@@ -97,6 +97,8 @@ class ExperimentController {
   void On(const SamplesExtended& event);
   void On(const DeadlinePassed& event);
 
+  void Drain(WorkerId worker);
+
   // A report's way: stored, decided, answered.
   std::optional<std::string> Objection(const TrialRecord& trial, const Report& report) const;
   // The part of a path that lies below the trial's artifact folder; nothing when none does.

@@ -219,6 +219,31 @@ TEST(ExperimentController, AWorkerThatSaidGoodbyeHasLeftAndIsNotLost) {
   EXPECT_EQ(world.worker_rows.at(second).state, WorkerState::kLeft);
 }
 
+TEST(ExperimentController, AWorkerThatGivesBackAnAttemptGetsNoOther) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.samples = 2;
+  ControllerWorld world(spec);
+  const WorkerId leaving = world.Join(2);
+  world.Apply({world.End(leaving, kSecond, Outcome::kPreempted)});  // The other one still ends.
+  EXPECT_FALSE(world.Running(leaving).contains(kSecond));
+  EXPECT_EQ(world.worker_rows.at(leaving).state, WorkerState::kDraining);
+  const WorkerId other = world.Join(1);
+  EXPECT_TRUE(world.Running(other).contains(kSecond));
+  EXPECT_EQ(world.trials.at(kSecond).attempts, 2);
+}
+
+TEST(ExperimentController, AWorkerWhoseAttemptTheTunerKilledGetsOthers) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.limits.no_progress = Seconds(5);
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(1);
+  world.now = world.now + Seconds(5);
+  world.Apply({DeadlinePassed{}});
+  world.Apply({world.End(worker, kFirst, Outcome::kPreempted)});
+  EXPECT_EQ(world.worker_rows.at(worker).state, WorkerState::kAlive);
+  EXPECT_TRUE(world.Running(worker).contains(kSecond));
+}
+
 TEST(ExperimentController, AtTheEndOfTheSweepItsWorkersHaveLeft) {
   ExperimentSpec spec = ControllerWorld::MakeSpec();
   spec.samples = 1;
