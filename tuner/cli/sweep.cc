@@ -121,6 +121,11 @@ int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& 
     return 1;
   };
   EventQueue queue;
+  // Before a worker or a signal can come: a restart would take them for the earlier life's. The
+  // last one starts the sweep's time, so that limits.unplaceable also ends one to which no worker
+  // comes.
+  for (const Event& event : first_events) queue.PushEvent(event);
+  queue.PushEvent(DeadlinePassed{});
   SignalWatch signals(queue);
   const Result<WorkerId> last_worker = store.LastWorker(experiment.id);
   if (!last_worker.ok()) return fail(last_worker.status());
@@ -137,7 +142,6 @@ int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& 
 
   LocalArtifactStore artifacts(controller.options().artifact_root);
   Tuner tuner({controller, store, **gateway, artifacts, clock, queue}, experiment.id, last_step);
-  for (const Event& event : first_events) queue.PushEvent(event);
   bool is_interrupt_told = false;
   while (!tuner.is_done() && signals.count() < 2) {
     if (const Status s = tuner.Step(clock.Now() + kLookEvery); !s.ok()) {
