@@ -172,6 +172,25 @@ TEST(Sweep, ResumeOfAFinishedSweepDoesNothingAndMoreSamplesExtendIt) {
             std::vector<std::string>{"9|9"});
 }
 
+TEST(Sweep, TheNewTotalOfAResumeIsHeldToTheRulesOfTheFile) {
+  TestFolder folder;
+  const std::string space =
+      folder.Write("space.yaml",
+                   "trainable: {curve: {value: \"x\"}}\nmetric: loss\nmode: min\nsamples: 2\n"
+                   "space: {x: {grid_search: [1, 2, 3]}}\n");
+  ASSERT_EQ(RunTune(folder, {"run", space}).exit_status, 0);
+  // The last of them has more trials in its grid than a sweep may have.
+  for (const std::string total : {"-2", "9000000000000000000", "4000000"}) {
+    const ProgramResult result = RunTune(folder, {"resume", "--samples", total});
+    EXPECT_EQ(result.exit_status, 2) << total << ": " << result.err;
+    EXPECT_NE(result.err.find("samples"), std::string::npos) << result.err;
+    EXPECT_EQ(Query(folder, "select status, samples from experiments"),
+              std::vector<std::string>{"FINISHED|2"});
+  }
+  ASSERT_EQ(RunTune(folder, {"resume", "--samples", "3"}).exit_status, 0);
+  EXPECT_EQ(Query(folder, "select count(*) from trials"), std::vector<std::string>{"9"});
+}
+
 TEST(Sweep, AWorkerJoinsOnLoopback) {
   TestFolder folder;
   const std::string space = folder.Write("space.yaml", CurveSpace());

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "core/json.h"
+#include "core/limits.h"
 #include "core/posix/real_clock.h"
 #include "search/searcher.h"
 #include "trial_runner/loopback_address.h"
@@ -171,6 +172,29 @@ Result<StoredExperiment> FindToResume(const ResumeOptions& options, Store& store
                          options.db_path + "; it holds " + names);
 }
 
+// Whether a sweep of `samples` trials is longer than one of `others`; -1 has no end.
+bool IsMore(int64_t samples, int64_t others) {
+  return samples != others && (samples < 0 || (others >= 0 && samples > others));
+}
+
+// The new total of `tune resume --samples`: by the rules of the file, and not below the present
+// one.
+Status CheckNewTotal(int64_t samples, const StoredExperiment& experiment,
+                     const ControllerOptions& sweep) {
+  const std::string read = "--samples: read " + std::to_string(samples);
+  if (samples == 0 || samples < -1 || samples > limits::kSamplesMax) {
+    return InvalidArgument(read + ", expected an integer from 1 to " +
+                           std::to_string(limits::kSamplesMax) + ", or -1 for no limit");
+  }
+  if (IsMore(experiment.samples, samples)) {
+    return InvalidArgument(
+        read + ", but " + experiment.name + " has " +
+        (experiment.samples < 0 ? "no limit" : std::to_string(experiment.samples)) +
+        " already; the new total cannot be less");
+  }
+  return MakeSearcher(sweep.spec.search, sweep.space, samples, sweep.seed).status();
+}
+
 }  // namespace
 
 int ResumeCommand(const ResumeOptions& options) {
@@ -186,21 +210,20 @@ int ResumeCommand(const ResumeOptions& options) {
   if (!experiment.ok()) return Complain(experiment.status());
   const bool is_over = experiment->status == ExperimentStatus::kFinished ||
                        experiment->status == ExperimentStatus::kStopped;
-  const bool extends = options.samples && *options.samples > experiment->samples;
+  const bool extends = options.samples && IsMore(*options.samples, experiment->samples);
   if (is_over && !extends) {
     std::cerr << "sweep " << experiment->name << " is finished; nothing to resume (tune resume "
               << experiment->name << " --samples N extends it)\n";
     return 0;
   }
-  if (options.samples && *options.samples < experiment->samples) {
-    return Complain(InvalidArgument(
-        "--samples " + std::to_string(*options.samples) + ": " + experiment->name + " has " +
-        std::to_string(experiment->samples) + " already; the new total cannot be less"));
-  }
 
   Result<RecoveredExperiment> recovered =
       Recover(*experiment, ArtifactsDirOf(options.db_path), **store);
   if (!recovered.ok()) return Complain(recovered.status());
+  if (options.samples) {
+    const Status s = CheckNewTotal(*options.samples, *experiment, recovered->controller->options());
+    if (!s.ok()) return Complain(s);
+  }
   SweepSurroundings surroundings;
   surroundings.db_path = options.db_path;
   surroundings.program_dir = options.program_dir;
