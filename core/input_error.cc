@@ -25,7 +25,11 @@ Status InFile(std::string_view file, const Status& status) {
 std::string Shown(const Value& value) {
   constexpr size_t kShownMax = 60;
   if (value.is_string()) {
-    const std::string& text = value.AsString();
+    std::string text = value.AsString();
+    // An error is one line, whatever was read.
+    for (char& c : text) {
+      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+    }
     return "'" + (text.size() <= kShownMax ? text : text.substr(0, kShownMax) + "...") + "'";
   }
   if (value.is_double()) {

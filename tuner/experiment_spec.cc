@@ -18,6 +18,8 @@
 namespace tune {
 namespace {
 
+constexpr size_t kSweepNameBytesMax = limits::kNameBytesMax - 10;  // Room for its "-2".
+
 using Names = std::span<const std::string_view>;
 
 constexpr std::array<std::string_view, 14> kKeys = {
@@ -168,21 +170,15 @@ Status MissingKey(const Value& document, std::string_view key, std::string_view 
 Status ReadName(const Section& root, std::string_view file, ExperimentSpec& spec) {
   const Value* const name = root.Find("name");
   if (name == nullptr) {
-    spec.name = std::filesystem::path(file).stem().string().substr(0, limits::kNameBytesMax);
-    if (spec.name.empty()) spec.name = "sweep";
+    spec.name = std::filesystem::path(file).stem().string().substr(0, kSweepNameBytesMax);
+    if (!CheckSweepName(spec.name).ok()) spec.name = "sweep";
     spec.document.Set("name", spec.name);
     return OkStatus();
   }
   if (!name->is_string()) return root.Expected(*name, "name", "a string (a number needs quotes)");
   spec.name = name->AsString();
-  bool is_plain = !spec.name.empty() && spec.name.size() <= limits::kNameBytesMax;
-  for (const char c : spec.name) {
-    is_plain = is_plain && static_cast<unsigned char>(c) >= 0x20 && c != '/' && c != 0x7f;
-  }
-  if (is_plain) return OkStatus();
-  return root.Expected(
-      *name, "name",
-      "1 to " + std::to_string(limits::kNameBytesMax) + " characters on one line, without '/'");
+  const Status status = CheckSweepName(spec.name);
+  return status.ok() ? status : InvalidAt(name->place, "name: " + status.message());
 }
 
 Status ReadMetric(const Section& root, ExperimentSpec& spec) {
@@ -423,6 +419,17 @@ Status Interpret(std::string_view file, bool require_trainable, ExperimentSpec& 
 }
 
 }  // namespace
+
+Status CheckSweepName(std::string_view name) {
+  bool is_plain = !name.empty() && name.size() <= kSweepNameBytesMax && name != "." && name != "..";
+  for (const char c : name) {
+    is_plain = is_plain && static_cast<unsigned char>(c) >= 0x20 && c != '/' && c != 0x7f;
+  }
+  if (is_plain) return OkStatus();
+  return InvalidArgument("read " + Shown(Value(std::string(name))) + ", expected 1 to " +
+                         std::to_string(kSweepNameBytesMax) +
+                         " bytes on one line, without '/', that are not '.' or '..'");
+}
 
 Result<ExperimentSpec> InterpretSpec(const Value& document, std::string_view file,
                                      std::string_view base_dir, bool require_trainable) {

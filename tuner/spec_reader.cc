@@ -96,10 +96,11 @@ Status NameOverride(const Status& status, const std::vector<std::string>& overri
   if (!message.starts_with(kMark) || colon == std::string::npos) return status;
   const std::string number = message.substr(kMark.size(), colon - kMark.size());
   for (size_t i = 0; i < overrides.size(); ++i) {
-    if (number == std::to_string(i + 1)) {
-      return Status(status.code(),
-                    std::string(kMark) + std::string(PathOf(overrides[i])) + message.substr(colon));
-    }
+    if (number != std::to_string(i + 1)) continue;
+    const std::string path(PathOf(overrides[i]));
+    std::string_view what = std::string_view(message).substr(colon + 2);
+    if (what.starts_with(path + ": ")) what.remove_prefix(path.size() + 2);
+    return Status(status.code(), std::string(kMark) + path + ": " + std::string(what));
   }
   return status;
 }

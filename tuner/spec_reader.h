@@ -20,6 +20,9 @@ Result<Value> ParseYaml(std::string_view text);
 // made.
 Status ApplyOverride(std::string_view assignment, Value& document);
 
+// A sweep's name is a folder's too: one line of at most 190 bytes, without '/'.
+Status CheckSweepName(std::string_view name);
+
 // Checks everything that the document alone can tell: keys (nearest valid one named), types,
 // ranges, the space, the search and scheduler options, and the trainable's own options and metric
 // (a metric that a built-in never reports is an error). `file` prefixes each error:

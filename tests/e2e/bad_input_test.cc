@@ -116,6 +116,23 @@ TEST(BadInput, AnUnknownOptionOrCommandIsTwo) {
   EXPECT_EQ(RunTune(folder, {"rnu", "space.yaml"}).exit_status, 2);
   EXPECT_EQ(RunTune(folder, {"run", "space.yaml", "--sample", "4"}).exit_status, 2);
   EXPECT_EQ(RunTune(folder, {}).exit_status, 2);
+  const std::string said = RunTune(folder, {"rnu", "space.yaml"}).err;
+  EXPECT_NE(said.find("no command 'rnu'; did you mean 'run'?"), std::string::npos) << said;
+}
+
+TEST(BadInput, OptionsAreHeldToTheRulesOfTheFile) {
+  TestFolder folder;
+  const std::string space = folder.Write("space.yaml", kGood);
+  const std::vector<std::pair<std::string, std::string>> options = {
+      {"--set", "samples=0"},   {"--name", "../elsewhere"}, {"--name", ".."}, {"--name", ""},
+      {"--name", "two\nlines"}, {"--seed", "-1"},           {"--db", ""}};
+  for (const auto& [option, value] : options) {
+    const ProgramResult result = RunTune(folder, {"run", space, option, value});
+    EXPECT_EQ(result.exit_status, 2) << option << " " << value << ": " << result.err;
+    EXPECT_NE(result.err.find(option), std::string::npos) << result.err;
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+    EXPECT_EQ(folder.Names(), std::vector<std::string>{"space.yaml"});
+  }
 }
 
 TEST(BadInput, ADatabaseThatIsNotOursIsLeftAsItIs) {

@@ -170,6 +170,8 @@ TEST(InterpretSpec, WrongTypesSayWhatWasReadAndExpected) {
   EXPECT_THAT(ErrorWith("name", "name: 3"), HasSubstr("name: read 3, expected a string"));
   EXPECT_THAT(ErrorWith("name", "name: a/b"), HasSubstr("without '/'"));
   EXPECT_THAT(ErrorWith("name", "name: ''"), HasSubstr("read ''"));
+  EXPECT_THAT(ErrorWith("name", "name: '..'"), HasSubstr("read '..'"));
+  EXPECT_THAT(ErrorWith("name", "name: " + std::string(191, 'n')), HasSubstr("1 to 190 bytes"));
   EXPECT_THAT(ErrorWith("samples", "samples: many"),
               HasSubstr("samples: read 'many', expected an integer"));
   EXPECT_THAT(ErrorWith("samples", "samples: 1.5"), HasSubstr("samples: read 1.5"));
@@ -369,10 +371,9 @@ TEST_F(ReadSpecFileTest, OverridesAreAppliedInOrderAndStored) {
 
 TEST_F(ReadSpecFileTest, AnOverrideIsBlamedByItsPath) {
   const std::string path = Write("a.yaml", kCurve);
-  EXPECT_EQ(
-      ReadSpecFile(path, {"seed=3", "limits.max_concurrent=0"}).status().message(),
-      "--set limits.max_concurrent: limits.max_concurrent: read 0, expected an integer from 1 to "
-      "10000");
+  EXPECT_EQ(ReadSpecFile(path, {"seed=3", "limits.max_concurrent=0"}).status().message(),
+            "--set limits.max_concurrent: read 0, expected an integer from 1 to "
+            "10000");
   EXPECT_THAT(ReadSpecFile(path, {"space.x.uniform=[1, 0]"}).status().message(),
               testing::StartsWith("--set space.x.uniform: uniform: lo is 1"));
 }

@@ -9,8 +9,10 @@
 #include <filesystem>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/nearest_name.h"
 #include "core/posix/real_clock.h"
 #include "tuner/cli/best_command.h"
 #include "tuner/cli/best_export.h"
@@ -78,6 +80,17 @@ void AddFormat(CLI::App* app, tune::OutputFormat& format) {
       ->default_str("table");
 }
 
+// CLI11 says of a mistyped command only that one is needed.
+std::string WhatIsWrong(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> rest = app.remaining();
+  if (!app.get_subcommands().empty() || rest.empty()) return error.what();
+  std::vector<std::string> names;
+  for (const CLI::App* const command : app.get_subcommands({}))
+    names.push_back(command->get_name());
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  return "there is no command '" + rest[0] + "'" + tune::DidYouMean(rest[0], known);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -99,7 +112,11 @@ int main(int argc, char** argv) {
   run_app->add_option("space", run.space_path, "The space file (YAML or JSON)")->required();
   run_app->add_option("--samples", run.samples, "How many trials; overrides the file");
   run_app->add_option("--name", run.name, "The sweep's name; default: the file's");
-  run_app->add_option("--seed", run.seed, "The seed; default: the file's, else drawn and printed");
+  // Without the check CLI11 would take a negative one for a very large one.
+  run_app->add_option("--seed", run.seed, "The seed; default: the file's, else drawn and printed")
+      ->check([](const std::string& text) {
+        return text.starts_with('-') ? "read " + text + ", expected an integer of 0 or more" : "";
+      });
   run_app->add_option("--max-concurrent", run.max_concurrent, "Trials at a time");
   run_app->add_option("--set", run.overrides, "key.path=value, as if written in the file")
       ->allow_extra_args(false);
@@ -176,10 +193,14 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    std::cerr << "tune: " << error.what() << " (tune --help shows the commands)\n";
+    std::cerr << "tune: " << WhatIsWrong(app, error) << " (tune --help shows the commands)\n";
     return 2;
   }
 
+  if (db_path.empty()) {
+    std::cerr << "tune: --db: read '', expected the path of a file such as tune.db\n";
+    return 2;
+  }
   if (run_app->parsed()) {
     run.db_path = db_path;
     run.program_dir = program_dir;

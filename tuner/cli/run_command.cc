@@ -105,7 +105,10 @@ int RunCommand(const RunOptions& options) {
   Result<ExperimentSpec> read = ReadSpecFile(options.space_path, WithShortcuts(options));
   if (!read.ok()) return Complain(read.status());
   ExperimentSpec& spec = *read;
-  if (!options.name.empty()) spec.name = options.name;
+  if (options.name) {
+    if (const Status s = CheckSweepName(*options.name).At("--name"); !s.ok()) return Complain(s);
+    spec.name = *options.name;
+  }
   const bool seed_is_drawn = !options.seed && !spec.seed;
   const uint64_t seed = options.seed ? *options.seed : spec.seed ? *spec.seed : DrawEntropy() >> 11;
 

@@ -15,7 +15,7 @@ struct RunOptions {
   std::string program_dir;
   std::string command_line;  // For the provenance.
   std::optional<int64_t> samples;
-  std::string name;
+  std::optional<std::string> name;
   std::optional<uint64_t> seed;
   std::optional<int64_t> max_concurrent;
   std::vector<std::string> overrides;  // --set.
