@@ -185,6 +185,15 @@ TEST(BadInput, ADryRunStartsAndWritesNothing) {
   EXPECT_EQ(folder.Names(), std::vector<std::string>{"space.yaml"});
 }
 
+TEST(BadInput, AnAnswerThatCannotBeWrittenIsAFailure) {
+  TestFolder folder;
+  const std::string space = folder.Write("space.yaml", kGood);
+  ASSERT_EQ(RunTune(folder, {"run", space}).exit_status, 0);
+  const std::string command = testing::BinDir() + "/tune --db '" + (folder / "tune.db") +
+                              "' results > /dev/full 2> '" + (folder / "err") + "'";
+  EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 1);
+}
+
 TEST(BadInput, AQueryThatWritesIsRefused) {
   TestFolder folder;
   ASSERT_EQ(RunTune(folder, {"run", folder.Write("space.yaml", kGood)}).exit_status, 0);

@@ -137,6 +137,29 @@ TEST(Sweep, CtrlCStopsCleanlyAndResumeEndsWithTheSameAnswer) {
   EXPECT_EQ(FinalTable(folder), FinalTable(undisturbed));
 }
 
+TEST(Sweep, UnderNohupAHangUpIsNoEnd) {
+  TestFolder folder;
+  const std::string space = folder.Write("space.yaml", CurveSpace());
+  const auto before = signal(SIGHUP, SIG_IGN);
+  Program tune(folder, "tune", {"run", space});
+  signal(SIGHUP, before);
+  ASSERT_TRUE(tune.WaitForText("sweep "));
+  tune.Signal(SIGHUP);
+  EXPECT_EQ(tune.Wait().exit_status, 0);
+}
+
+TEST(Sweep, GoesOnWhenNobodyReadsWhatItSays) {
+  TestFolder folder;
+  folder.Write("space.yaml", CurveSpace());
+  const std::string command = "cd '" + folder.path() + "' && (" + testing::BinDir() +
+                              "/tune run space.yaml 2>&1; echo $? > status) | true";
+  ASSERT_EQ(std::system(command.c_str()), 0);  // The shell waits for both ends.
+  int status = -1;
+  std::ifstream(folder / "status") >> status;
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(Query(folder, "select status from experiments"), std::vector<std::string>{"FINISHED"});
+}
+
 TEST(Sweep, AfterKillMinusNineNothingIsLeftAndResumeEndsWithTheSameAnswer) {
   TestFolder undisturbed;
   const std::string text =

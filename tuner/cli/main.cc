@@ -1,6 +1,7 @@
 // tune: the command line. Each subcommand fills an options struct and calls one function; nothing
 // is decided here.
 #include <poll.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -78,6 +79,14 @@ void AddFormat(CLI::App* app, tune::OutputFormat& format) {
          },
          "table, csv or json")
       ->default_str("table");
+}
+
+// An answer that could not be written is none.
+int Answered(int exit_status) {
+  std::cout.flush();
+  if (std::cout) return exit_status;
+  std::cerr << "tune: standard output cannot be written; is its disk full?\n";
+  return 1;
 }
 
 // CLI11 says of a mistyped command only that one is needed.
@@ -201,6 +210,8 @@ int main(int argc, char** argv) {
     std::cerr << "tune: --db: read '', expected the path of a file such as tune.db\n";
     return 2;
   }
+  // A sweep does not end because nobody reads what it says.
+  if (run_app->parsed() || resume_app->parsed()) signal(SIGPIPE, SIG_IGN);
   if (run_app->parsed()) {
     run.db_path = db_path;
     run.program_dir = program_dir;
@@ -222,22 +233,22 @@ int main(int argc, char** argv) {
     status.db_path = db_path;
     status.width = width;
     status.is_terminal = width > 0;
-    return tune::StatusCommand(status, tune::RealClock(), Wait, std::cout, std::cerr);
+    return Answered(tune::StatusCommand(status, tune::RealClock(), Wait, std::cout, std::cerr));
   }
   if (list_app->parsed()) {
     list.db_path = db_path;
     list.width = width;
-    return tune::ListCommand(list, std::cout, std::cerr);
+    return Answered(tune::ListCommand(list, std::cout, std::cerr));
   }
   if (results_app->parsed()) {
     results.db_path = db_path;
     results.width = width;
-    return tune::ResultsCommand(results, std::cout, std::cerr);
+    return Answered(tune::ResultsCommand(results, std::cout, std::cerr));
   }
   if (best_app->parsed()) {
     best.db_path = db_path;
     best.width = width;
-    return tune::BestCommand(best, tune::ExportFood11, std::cout, std::cerr);
+    return Answered(tune::BestCommand(best, tune::ExportFood11, std::cout, std::cerr));
   }
   return 2;
 }

@@ -6,11 +6,18 @@
 namespace tune {
 namespace {
 
-// SIGUSR1 is ours, to wake the thread at the end.
+bool IsIgnored(int signal) {
+  struct sigaction action = {};
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+// SIGUSR1 is ours, to wake the thread at the end. Under nohup SIGHUP is not watched: a blocked
+// signal would arrive although it is ignored.
 sigset_t WatchedSignals() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) sigaddset(&set, signal);
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) sigaddset(&set, signal);
+  if (!IsIgnored(SIGHUP)) sigaddset(&set, SIGHUP);
   return set;
 }
 
