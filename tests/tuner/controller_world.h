@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -82,10 +83,21 @@ class ControllerWorld {
     for (const Action& action : t.actions) {
       if (const auto* send = std::get_if<SendToWorker>(&action))
         Deliver(send->worker, send->message);
+      if (const auto* remove = std::get_if<RemoveCheckpoint>(&action)) {
+        removed.push_back(remove->path);
+      }
       if (std::get_if<EndOfExperiment>(&action) != nullptr) has_ended = true;
       if (const auto* say = std::get_if<Say>(&action)) said.push_back(say->text);
     }
     return t;
+  }
+
+  // As after the death of the tuner: a fresh controller is given the journal, where the database
+  // lies elsewhere now.
+  void Recover() {
+    controller_ = MakeController(spec_, "/moved/sweep");
+    controller_->RestoreSuggestions({configurations.begin(), configurations.end()});
+    for (const LoggedStep& step : log_) controller_->Apply(step.events, step.now);
   }
 
   WorkerId Join(int64_t cpus, int64_t gpus = 0) {
@@ -158,6 +170,9 @@ class ControllerWorld {
   std::map<std::pair<AttemptRef, int64_t>, ReportAnswer> answers;
   ExperimentRow experiment;
   std::vector<std::string> said;
+  std::vector<std::string> removed;
+  std::map<WorkerId, Welcome> welcomes;
+  std::set<WorkerId> shut_down;
   // Queued leases that were told to die: their ends are still to be reported.
   std::vector<Event> pending_ends;
   bool has_ended = false;
@@ -191,6 +206,8 @@ class ControllerWorld {
     const auto found = workers_.find(worker);
     if (found == workers_.end()) return;
     WorkerState& state = found->second;
+    if (const auto* welcome = std::get_if<Welcome>(&message)) welcomes[worker] = *welcome;
+    if (std::get_if<Shutdown>(&message) != nullptr) shut_down.insert(worker);
     if (const auto* start = std::get_if<StartAttempt>(&message)) {
       while (!state.idle.empty() && state.idle.front().end <= start->ends_seen)
         state.idle.pop_front();

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/json.h"
 #include "core/random.h"
 #include "tests/tuner/controller_world.h"
 
@@ -159,8 +160,129 @@ TEST(ExperimentController, AMessageThatComesTwiceIsAnsweredAlikeAndCountedOnce) 
   const WorkerId worker = world.Join(1);
   const Event report = world.NextReport(worker, kFirst, 0.5);
   world.Apply({report});
+  world.answers.clear();
   world.Apply({report});
   EXPECT_EQ(world.reports.size(), 1u);
+  const AttemptRef ref = std::get<ReportArrived>(report).message.ref;
+  EXPECT_EQ(world.answers.at({ref, 1}), ReportAnswer::kContinue);
+  EXPECT_FALSE(world.Running(worker).at(kFirst).told_to_die);
+}
+
+TEST(ExperimentController, AReportAfterAStopIsRefusedAndNotCounted) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.scheduler = AshaScheduler(1);
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(1);
+  world.Apply({world.NextReport(worker, kFirst, 0.5)});
+  const Event late = world.NextReport(worker, kFirst, 0.9);
+  world.Apply({late});
+  EXPECT_EQ(world.reports.size(), 1u);
+  EXPECT_EQ(world.trials.at(kFirst).iterations, 1);
+  const AttemptRef ref = std::get<ReportArrived>(late).message.ref;
+  EXPECT_EQ(world.answers.at({ref, 2}), ReportAnswer::kRefused);
+}
+
+TEST(ExperimentController, ATrialThatEndsWithoutAReportIsAnError) {
+  ControllerWorld world(ControllerWorld::MakeSpec());
+  const WorkerId worker = world.Join(1);
+  world.Apply({world.End(worker, kFirst, Outcome::kCompleted)});
+  EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kError);
+}
+
+TEST(ExperimentController, IterationsAndTimeAreStopConditionsToo) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.stop = {{"training_iteration", 3, true}, {"time_total", 5, true}};
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(1);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kRunning);
+    world.Apply({world.NextReport(worker, kFirst, 0.5)});
+  }
+  EXPECT_EQ(world.trials.at(kFirst).stop_reason, StopReason::kStopCondition);
+  world.Apply({world.End(worker, kFirst, Outcome::kStopped)});
+  // Four seconds in the first attempt and one in the second.
+  world.now = world.now + Seconds(4);
+  world.Apply({world.NextReport(worker, kSecond, 0.5)});
+  world.Lose(worker);
+  world.Apply({WorkerGone{worker, false}});
+  EXPECT_EQ(world.trials.at(kSecond).run_seconds, 4);
+  const WorkerId other = world.Join(1);
+  world.now = world.now + Seconds(1);
+  world.Apply({world.NextReport(other, kSecond, 0.5)});
+  EXPECT_EQ(world.trials.at(kSecond).stop_reason, StopReason::kStopCondition);
+}
+
+TEST(ExperimentController, TrialTimeEndsATrialThatSaysNothing) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.limits.trial_time = Seconds(5);
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(1);
+  ASSERT_EQ(world.controller().NextDeadline(), world.now + Seconds(5));
+  world.now = world.now + Seconds(5);
+  world.Apply({DeadlinePassed{}});
+  EXPECT_TRUE(world.Running(worker).at(kFirst).told_to_die);
+  world.Apply({world.End(worker, kFirst, Outcome::kPreempted)});
+  EXPECT_EQ(world.trials.at(kFirst).stop_reason, StopReason::kStopCondition);
+  EXPECT_EQ(world.attempts.at({kFirst, AttemptNumber{1}}).outcome, Outcome::kStopped);
+}
+
+TEST(ExperimentController, TooManyFailedTrialsStopTheSweep) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.limits.failed_trials = 2;
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(1);
+  world.now = world.now + Seconds(1);
+  world.Apply({world.End(worker, kFirst, Outcome::kCrashed)});
+  EXPECT_FALSE(world.has_ended);
+  world.Apply({world.End(worker, kSecond, Outcome::kCrashed)});
+  EXPECT_TRUE(world.has_ended);
+  EXPECT_EQ(world.experiment.status, ExperimentStatus::kStopped);
+  EXPECT_EQ(world.trials.size(), 2u);
+}
+
+TEST(ExperimentController, AFinishedSweepIsExtendedToTheNewTotal) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.samples = 1;
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(1);
+  world.Apply({world.NextReport(worker, kFirst, 0.5, true)});
+  world.Apply({world.End(worker, kFirst, Outcome::kCompleted)});
+  ASSERT_TRUE(std::exchange(world.has_ended, false));
+  world.Recover();
+  world.Apply({TunerRestarted{}, SamplesExtended{2}});
+  EXPECT_EQ(world.experiment.samples, 2);
+  EXPECT_FALSE(world.has_ended);
+  const WorkerId next = world.Join(1);
+  world.Apply({world.NextReport(next, kSecond, 0.5, true)});
+  world.Apply({world.End(next, kSecond, Outcome::kCompleted)});
+  EXPECT_TRUE(world.has_ended);
+  EXPECT_EQ(world.trials.size(), 2u);
+  EXPECT_TRUE(world.shut_down.contains(next));
+}
+
+TEST(ExperimentController, RestoredSuggestionsAreTakenInPlaceOfNewOnes) {
+  ControllerWorld world(ControllerWorld::MakeSpec());
+  Configuration remembered;
+  remembered.Set("x", Value(0.125));
+  world.controller().RestoreSuggestions({{kFirst, remembered}});
+  world.Join(1);
+  EXPECT_EQ(ToJson(world.configurations.at(kFirst).ToFlat()), R"([["x",0.125]])");
+}
+
+TEST(ExperimentController, AWorkerIsToldWhatItsTrialsNeed) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.checkpoint.every = 3;
+  spec.base_dir = "/home/me";
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(1);
+  const Welcome& welcome = world.welcomes.at(worker);
+  EXPECT_EQ(welcome.seed, 7u);
+  EXPECT_EQ(welcome.metric, "value");
+  EXPECT_EQ(welcome.trainable, "\"curve\"");
+  EXPECT_EQ(welcome.base_dir, "/home/me");
+  const StartAttempt& start = world.Running(worker).at(kFirst).start;
+  EXPECT_EQ(start.checkpoint_every, 3);
+  EXPECT_EQ(start.artifact_dir, "/artifacts/sweep/0");
 }
 
 TEST(ExperimentController, AFallingIterationEndsTheAttempt) {
@@ -189,6 +311,7 @@ TEST(ExperimentController, AnInterruptEndsWhatRunsAndLeavesTheSweepResumable) {
   EXPECT_EQ(world.experiment.status, ExperimentStatus::kInterrupted);
   EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kPending);
 
+  world.Recover();
   world.Apply({TunerRestarted{}});
   const WorkerId next = world.Join(1);
   // The interrupted one with the lowest number goes first, from its checkpoint.
@@ -321,12 +444,21 @@ TEST(ExperimentController, ASilentTrialIsKilledAndRetried) {
   spec.max_failures = 1;
   ControllerWorld world(spec);
   const WorkerId worker = world.Join(1);
-  world.now = world.now + Seconds(5);
+  world.now = world.now + Seconds(3);
+  world.Apply({world.NextReport(worker, kFirst, 0.5)});
+  world.now = world.now + Seconds(3);
+  world.Apply({DeadlinePassed{}});
+  ASSERT_FALSE(world.Running(worker).at(kFirst).told_to_die);
+  world.now = world.now + Seconds(2);
   world.Apply({DeadlinePassed{}});
   ASSERT_TRUE(world.Running(worker).at(kFirst).told_to_die);
   world.Apply({world.End(worker, kFirst, Outcome::kPreempted)});
   EXPECT_EQ(world.attempts.at({kFirst, AttemptNumber{1}}).outcome, Outcome::kHung);
   EXPECT_EQ(world.Running(worker).at(kFirst).start.ref.attempt, AttemptNumber{2});
+  // What the first attempt ended with is not the second one's.
+  world.Apply({world.NextReport(worker, kFirst, 0.5, true)});
+  world.Apply({world.End(worker, kFirst, Outcome::kCompleted)});
+  EXPECT_EQ(world.attempts.at({kFirst, AttemptNumber{2}}).outcome, Outcome::kCompleted);
 }
 
 TEST(ExperimentController, WhatNoWorkerCanTakeIsSaidAndEndsTheSweepInTime) {
@@ -344,6 +476,38 @@ TEST(ExperimentController, WhatNoWorkerCanTakeIsSaidAndEndsTheSweepInTime) {
   EXPECT_EQ(world.experiment.status, ExperimentStatus::kInterrupted);
 }
 
+TEST(ExperimentController, AWorkerTooSmallForATrialIsSaidHoweverLateItComes) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.resources.cpu_milli = 8000;
+  ControllerWorld world(spec);
+  world.Apply({DeadlinePassed{}});
+  EXPECT_TRUE(world.said.empty());  // Nobody could have come yet.
+  world.now = world.now + Seconds(5);
+  world.Join(4);
+  ASSERT_EQ(world.said.size(), 1u);
+  EXPECT_NE(world.said[0].find("cpu: 8; the workers have 4 CPUs"), std::string::npos);
+  world.Apply({DeadlinePassed{}});
+  EXPECT_EQ(world.said.size(), 1u);
+  world.Join(2);
+  EXPECT_EQ(world.said.size(), 2u);
+}
+
+TEST(ExperimentController, AWorkersEndIsSaidAndThatItWasTheLast) {
+  ControllerWorld world(ControllerWorld::MakeSpec());
+  const WorkerId first = world.Join(1);
+  const WorkerId second = world.Join(1);
+  world.Lose(first);
+  world.Apply({WorkerGone{first, false}});
+  ASSERT_EQ(world.said.size(), 1u);
+  EXPECT_EQ(world.said[0], "worker w1 is lost: its connection broke");
+  world.Lose(second);
+  world.Apply({WorkerGone{second, true}});
+  ASSERT_EQ(world.said.size(), 2u);
+  EXPECT_NE(world.said[1].find("worker w2 left; there is no other, waiting"), std::string::npos);
+  world.Apply({TunerRestarted{}});
+  EXPECT_EQ(world.said.size(), 2u);
+}
+
 TEST(ExperimentController, ShortTrialsGetLeasesAheadAndTheQueueTakesOverAtOnce) {
   ExperimentSpec spec = ControllerWorld::MakeSpec();
   spec.samples = 40;
@@ -359,6 +523,15 @@ TEST(ExperimentController, ShortTrialsGetLeasesAheadAndTheQueueTakesOverAtOnce) 
   EXPECT_EQ(world.trials.at(TrialNumber{2}).status, TrialStatus::kRunning);
 }
 
+TEST(ExperimentController, LongTrialsGetNoLeasesAhead) {
+  ControllerWorld world(ControllerWorld::MakeSpec());
+  const WorkerId worker = world.Join(1);
+  world.now = world.now + Seconds(1);
+  world.Apply({world.NextReport(worker, kFirst, 0.1, true),
+               world.End(worker, kFirst, Outcome::kCompleted)});
+  EXPECT_TRUE(world.Queue(worker).empty());
+}
+
 TEST(ExperimentController, OnlyTheLatestAndTheBestCheckpointStay) {
   ControllerWorld world(ControllerWorld::MakeSpec());
   const WorkerId worker = world.Join(1);
@@ -369,6 +542,12 @@ TEST(ExperimentController, OnlyTheLatestAndTheBestCheckpointStay) {
   EXPECT_EQ(world.checkpoints.at({kFirst, 2}).state, CheckpointState::kDurable);  // The best.
   EXPECT_EQ(world.checkpoints.at({kFirst, 3}).state, CheckpointState::kRemoved);
   EXPECT_EQ(world.checkpoints.at({kFirst, 4}).state, CheckpointState::kDurable);  // The latest.
+  EXPECT_EQ(world.removed, (std::vector<std::string>{"/artifacts/sweep/0/checkpoint_1",
+                                                     "/artifacts/sweep/0/checkpoint_3"}));
+  // Another trial's best takes the place of this one's.
+  world.Apply({world.End(worker, kFirst, Outcome::kCrashed)});
+  world.Apply({world.NextReport(worker, kSecond, 0.95)});
+  EXPECT_EQ(world.removed.back(), "/artifacts/sweep/0/checkpoint_2");
 }
 
 TEST(ExperimentController, AReplayDecidesTheSameWhereTheDatabaseWasMoved) {
@@ -440,6 +619,7 @@ void LiveAndReplay(uint64_t seed) {
       for (const WorkerId worker : workers) world.Lose(worker);
       workers.clear();
       world.pending_ends.clear();
+      world.Recover();
       world.Apply({TunerRestarted{}});
       workers.push_back(world.Join(2, 1));
       continue;
