@@ -1,5 +1,5 @@
-// TUNE_CHECK: what must hold unless the program itself is wrong. It stays on in release builds: a bug dies where it
-// is, before it can be committed to a database.
+// TUNE_CHECK: what must hold unless the program itself is wrong. It stays on in release builds: a
+// bug dies where it is, before it can be committed to a database.
 #pragma once
 
 namespace tune {
@@ -9,8 +9,8 @@ namespace tune {
 
 }  // namespace tune
 
-#define TUNE_CHECK(condition)                                                  \
-  do {                                                                         \
-    if (!(condition)) [[unlikely]]                                             \
-      ::tune::CheckFailed(__FILE__, __LINE__, #condition);                     \
+#define TUNE_CHECK(condition)                              \
+  do {                                                     \
+    if (!(condition)) [[unlikely]]                         \
+      ::tune::CheckFailed(__FILE__, __LINE__, #condition); \
   } while (false)

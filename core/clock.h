@@ -1,4 +1,5 @@
-// The seam to time. The real one is core/posix/real_clock.h; tests and the simulator bring their own.
+// The seam to time. The real one is core/posix/real_clock.h; tests and the simulator bring their
+// own.
 #pragma once
 
 #include "core/time.h"

@@ -1,5 +1,5 @@
-// The parameters of one trial: flat names ("optimizer/lr") in the space's order, constants too. A value may be any tree
-// that a choice can hold.
+// The parameters of one trial: flat names ("optimizer/lr") in the space's order, constants too. A
+// value may be any tree that a choice can hold.
 #pragma once
 
 #include <string>
@@ -23,7 +23,8 @@ class Configuration {
 
   // {"optimizer": {"lr": 0.1}, "depth": 3}: names split at '/'.
   Value ToNested() const;
-  // [["optimizer/lr", 0.1], ["depth", 3]]: keeps a choice's own map apart from nesting; FromFlat reads it back.
+  // [["optimizer/lr", 0.1], ["depth", 3]]: keeps a choice's own map apart from nesting; FromFlat
+  // reads it back.
   Value ToFlat() const;
   static Result<Configuration> FromFlat(const Value& flat);
 

@@ -10,7 +10,8 @@ namespace tune::limits {
 // Texts and files.
 inline constexpr int kJsonDepthMax = 64;
 inline constexpr size_t kSpecBytesMax = 4u << 20;
-inline constexpr int64_t kSpecNodesMax = 1'000'000;  // Values of a YAML text, its aliases written out.
+inline constexpr int64_t kSpecNodesMax =
+    1'000'000;  // Values of a YAML text, its aliases written out.
 inline constexpr size_t kNameBytesMax = 200;
 inline constexpr size_t kExpressionBytesMax = 4096;
 inline constexpr int kExpressionDepthMax = 64;   // Parentheses, signs and powers within each other.

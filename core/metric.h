@@ -1,4 +1,5 @@
-// A metric's value as a decision sees it: there, or not. NaN is "not there"; the infinities compare as numbers do.
+// A metric's value as a decision sees it: there, or not. NaN is "not there"; the infinities compare
+// as numbers do.
 #pragma once
 
 #include <cmath>

@@ -50,7 +50,8 @@ double KeyedRandom::NextUniform(double lo, double hi) {
 
 uint64_t KeyedRandom::NextBelow(uint64_t n) {
   TUNE_CHECK(n > 0);
-  // The lowest (2^64 mod n) products are refused, so that each result has the same number of preimages.
+  // The lowest (2^64 mod n) products are refused, so that each result has the same number of
+  // preimages.
   const uint64_t threshold = (0 - n) % n;
   for (;;) {
     const unsigned __int128 product = static_cast<unsigned __int128>(NextU64()) * n;

@@ -1,8 +1,10 @@
-// Keyed randomness: a draw is a function of (seed, purpose, a, b), never of how many draws came before it. Restart,
-// order and parallelism therefore change nothing, and a trial's configuration can be computed alone.
+// Keyed randomness: a draw is a function of (seed, purpose, a, b), never of how many draws came
+// before it. Restart, order and parallelism therefore change nothing, and a trial's configuration
+// can be computed alone.
 //
-// The generator is counter-based: the key is hashed to a 64-bit state, and draw i is SplitMix64's finaliser of
-// state + i * golden gamma (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
+// The generator is counter-based: the key is hashed to a 64-bit state, and draw i is SplitMix64's
+// finaliser of state + i * golden gamma (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number
+// Generators", OOPSLA 2014).
 //
 // Thread rule: values; a KeyedRandom belongs to one thread.
 #pragma once
@@ -14,8 +16,8 @@ namespace tune {
 
 class KeyedRandom {
  public:
-  // `purpose` names what the draws are for ("search", "shuffle", "dropout"); `a` and `b` are usually a trial number
-  // and an index (an epoch, an image).
+  // `purpose` names what the draws are for ("search", "shuffle", "dropout"); `a` and `b` are
+  // usually a trial number and an index (an epoch, an image).
   KeyedRandom(uint64_t seed, std::string_view purpose, uint64_t a = 0, uint64_t b = 0);
 
   uint64_t NextU64();
@@ -32,7 +34,8 @@ class KeyedRandom {
   uint64_t state_;
 };
 
-// A stable 64-bit hash of a text (FNV-1a with a SplitMix64 finaliser). Never std::hash: it may differ between builds.
+// A stable 64-bit hash of a text (FNV-1a with a SplitMix64 finaliser). Never std::hash: it may
+// differ between builds.
 uint64_t StableHash(std::string_view text);
 
 }  // namespace tune

@@ -1,5 +1,5 @@
-// The outcome of an operation that can fail for a reason outside the program: the network, a disk, a device, a person.
-// Bugs do not travel as a Status; they die in TUNE_CHECK (core/check.h).
+// The outcome of an operation that can fail for a reason outside the program: the network, a disk,
+// a device, a person. Bugs do not travel as a Status; they die in TUNE_CHECK (core/check.h).
 //
 // Thread rule: values; no shared state.
 #pragma once
@@ -17,7 +17,8 @@ enum class StatusCode {
   kOk,
   kInvalidArgument,     // The user's fault: a command line, a file, a value. Exit status 2.
   kNotFound,            // What was named does not exist.
-  kFailedPrecondition,  // Right in itself, impossible in the present state (another tuner holds the database).
+  kFailedPrecondition,  // Right in itself, impossible in the present state (another tuner holds the
+                        // database).
   kUnavailable,         // May work when tried again: a lost connection, a busy database.
   kResourceExhausted,   // Disk or memory is full; retryable once there is room.
   kDataLoss,            // Stored bytes are not what was written.
@@ -57,7 +58,7 @@ Status Internal(std::string message);
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}        // NOLINT(google-explicit-constructor)
+  Result(T value) : value_(std::move(value)) {}         // NOLINT(google-explicit-constructor)
   Result(Status status) : status_(std::move(status)) {  // NOLINT(google-explicit-constructor)
     TUNE_CHECK(!status_.ok());
   }
@@ -87,17 +88,16 @@ class [[nodiscard]] Result {
 
 }  // namespace tune
 
-#define TUNE_RETURN_IF_ERROR(expression)                            \
-  do {                                                              \
-    if (::tune::Status tune_status_ = (expression); !tune_status_.ok()) \
-      return tune_status_;                                          \
+#define TUNE_RETURN_IF_ERROR(expression)                                                     \
+  do {                                                                                       \
+    if (::tune::Status tune_status_ = (expression); !tune_status_.ok()) return tune_status_; \
   } while (false)
 
 #define TUNE_CONCAT_INNER(a, b) a##b
 #define TUNE_CONCAT(a, b) TUNE_CONCAT_INNER(a, b)
 #define TUNE_ASSIGN_OR_RETURN_IMPL(result, declaration, expression) \
-  auto result = (expression);                                      \
-  if (!result.ok()) return result.status();                        \
+  auto result = (expression);                                       \
+  if (!result.ok()) return result.status();                         \
   declaration = *std::move(result)
 
 // TUNE_ASSIGN_OR_RETURN(const Space space, ParseSpace(text));

@@ -34,7 +34,8 @@ constexpr double kRangeMax = 9.0e18;  // Below 2^63.
 }  // namespace
 
 std::string FormatInstant(Instant t) {
-  // Days to civil date: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", civil_from_days.
+  // Days to civil date: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms",
+  // civil_from_days.
   int64_t ms = t.us / 1000 - (t.us % 1000 < 0 ? 1 : 0);
   int64_t day = ms / 86'400'000;
   int64_t rest = ms % 86'400'000;
@@ -55,13 +56,13 @@ std::string FormatInstant(Instant t) {
   std::snprintf(buffer, sizeof buffer, "%04lld-%02lld-%02lldT%02lld:%02lld:%02lld.%03lldZ",
                 static_cast<long long>(y), static_cast<long long>(m), static_cast<long long>(d),
                 static_cast<long long>(rest / 3'600'000),
-                static_cast<long long>(rest / 60'000 % 60), static_cast<long long>(rest / 1000 % 60),
-                static_cast<long long>(rest % 1000));
+                static_cast<long long>(rest / 60'000 % 60),
+                static_cast<long long>(rest / 1000 % 60), static_cast<long long>(rest % 1000));
   return buffer;
 }
 
 Result<Duration> ParseDuration(std::string_view text) {
-  static constexpr Unit kUnits[] = {{"", 1e6},   {"ms", 1e3},    {"s", 1e6},
+  static constexpr Unit kUnits[] = {{"", 1e6},   {"ms", 1e3},   {"s", 1e6},
                                     {"m", 60e6}, {"h", 3600e6}, {"d", 86400e6}};
   double number = 0;
   std::string_view name;
@@ -75,9 +76,8 @@ Result<Duration> ParseDuration(std::string_view text) {
 
 Result<int64_t> ParseBytes(std::string_view text) {
   static constexpr Unit kUnits[] = {
-      {"", 1},         {"B", 1},          {"kB", 1e3},         {"KB", 1e3},
-      {"MB", 1e6},     {"GB", 1e9},       {"TB", 1e12},        {"KiB", 0x1p10},
-      {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}};
+      {"", 1},      {"B", 1},        {"kB", 1e3},     {"KB", 1e3},     {"MB", 1e6},    {"GB", 1e9},
+      {"TB", 1e12}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}};
   double number = 0;
   std::string_view name;
   const Unit* const unit = SplitNumber(text, number, name) ? FindUnit(kUnits, name) : nullptr;

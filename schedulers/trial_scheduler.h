@@ -19,14 +19,15 @@ namespace tune {
 enum class Verdict { kContinue, kStop, kPause };
 enum class StopCause { kNone, kMaxT, kScheduler };
 
-// The answer to a report, with what explains it. The last four are there when the report filled a rung.
+// The answer to a report, with what explains it. The last four are there when the report filled a
+// rung.
 struct Decision {
   Verdict verdict = Verdict::kContinue;
   StopCause cause = StopCause::kNone;  // kNone unless verdict is kStop.
   std::optional<int64_t> rung;         // The milestone, in iterations.
-  std::optional<double> cutoff;        // Nothing for the first arrival and for a report without a value.
-  std::optional<int64_t> rank;         // 1 = best, among `count`; ties share the better rank.
-  std::optional<int64_t> count;        // Values in the rung, this one included.
+  std::optional<double> cutoff;  // Nothing for the first arrival and for a report without a value.
+  std::optional<int64_t> rank;   // 1 = best, among `count`; ties share the better rank.
+  std::optional<int64_t> count;  // Values in the rung, this one included.
   friend bool operator==(const Decision&, const Decision&) = default;
 };
 
@@ -45,7 +46,8 @@ class TrialScheduler {
   virtual void OnTrialAdded(TrialNumber trial) = 0;
   // Iterations of a trial rise strictly; the caller sees to it. A missing or NaN value is nullopt.
   virtual Decision OnReport(TrialNumber trial, int64_t iteration, Metric value) = 0;
-  // The trial is over: it ended by itself, was stopped, or failed for good. A failed one stays in no open rung.
+  // The trial is over: it ended by itself, was stopped, or failed for good. A failed one stays in
+  // no open rung.
   virtual void OnTrialEnded(TrialNumber trial, bool failed) = 0;
   // Paused trials that may go on now, each named once (none for stopping schedulers).
   virtual std::vector<TrialNumber> TakeResumed() = 0;
@@ -55,9 +57,10 @@ class TrialScheduler {
   virtual std::string DebugString() const = 0;
 };
 
-// `scheduler`: the spec's value: null or "fifo", "asha", or {asha: {max_t: ...}}. Checks names and options; errors carry
-// "line:column: ". The seed keys bracket choice.
-Result<std::unique_ptr<TrialScheduler>> MakeScheduler(const Value& scheduler, Mode mode, uint64_t seed);
+// `scheduler`: the spec's value: null or "fifo", "asha", or {asha: {max_t: ...}}. Checks names and
+// options; errors carry "line:column: ". The seed keys bracket choice.
+Result<std::unique_ptr<TrialScheduler>> MakeScheduler(const Value& scheduler, Mode mode,
+                                                      uint64_t seed);
 
 // The scheduler's max_t, where it has one: a trial never trains beyond it.
 std::optional<int64_t> SchedulerMaxT(const Value& scheduler);

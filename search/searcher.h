@@ -1,5 +1,6 @@
-// Which configuration a trial gets. A searcher is pure: what it answers follows from its options, the seed, the trial's
-// number and, for those that learn, what was told to it; never from time or call order.
+// Which configuration a trial gets. A searcher is pure: what it answers follows from its options,
+// the seed, the trial's number and, for those that learn, what was told to it; never from time or
+// call order.
 //
 // Thread rule: one thread.
 #pragma once
@@ -21,7 +22,8 @@ class Searcher {
  public:
   virtual ~Searcher() = default;
 
-  // The configuration of trial `number`; nothing when the space is exhausted. Numbers come once each, rising.
+  // The configuration of trial `number`; nothing when the space is exhausted. Numbers come once
+  // each, rising.
   virtual std::optional<Configuration> Suggest(TrialNumber number) = 0;
   // Recovery: the answer that Suggest gave in an earlier life, in place of asking again.
   virtual void Restore(TrialNumber number, const Configuration& configuration) = 0;
@@ -35,13 +37,14 @@ class Searcher {
   virtual std::string DebugString() const = 0;
 };
 
-// `search`: the spec's `search` value ({algorithm: NAME, ...}), null for random. Checks names and options; errors carry
-// "line:column: ". `samples`: how many trials at most (-1: no limit), for grid_search repetition.
+// `search`: the spec's `search` value ({algorithm: NAME, ...}), null for random. Checks names and
+// options; errors carry "line:column: ". `samples`: how many trials at most (-1: no limit), for
+// grid_search repetition.
 Result<std::unique_ptr<Searcher>> MakeSearcher(const Value& search, const SearchSpace& space,
                                                int64_t samples, uint64_t seed);
 
-// How many trials the sweep has if nothing ends it sooner; -1: no end. With grid_search domains `samples` counts
-// repetitions of the whole product; under algorithm grid the product bounds it.
+// How many trials the sweep has if nothing ends it sooner; -1: no end. With grid_search domains
+// `samples` counts repetitions of the whole product; under algorithm grid the product bounds it.
 int64_t TrialCount(const Value& search, const SearchSpace& space, int64_t samples);
 
 }  // namespace tune

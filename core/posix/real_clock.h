@@ -1,5 +1,5 @@
-// The machine's time: the wall clock read once, then carried on by the monotonic one, so that a step of the wall clock
-// during a sweep moves nothing.
+// The machine's time: the wall clock read once, then carried on by the monotonic one, so that a
+// step of the wall clock during a sweep moves nothing.
 #pragma once
 
 #include <chrono>

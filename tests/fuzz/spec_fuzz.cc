@@ -1,5 +1,7 @@
-// libFuzzer target: any text as a space file is read or refused, and what is read survives the database.
-//   cmake -B build/fuzz -DTUNE_FUZZ=ON -DCMAKE_CXX_COMPILER=clang++ && build/fuzz/bin/spec_fuzz -max_total_time=60
+// libFuzzer target: any text as a space file is read or refused, and what is read survives the
+// database.
+//   cmake -B build/fuzz -DTUNE_FUZZ=ON -DCMAKE_CXX_COMPILER=clang++ && build/fuzz/bin/spec_fuzz
+//   -max_total_time=60
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
