@@ -87,11 +87,23 @@ void ExperimentController::On(const WorkerJoined& event) {
 
 void ExperimentController::On(const WorkerGone& event) {
   if (!leases_.HasWorker(event.worker)) return;  // It said goodbye before its connection ended.
-  WorkerRow& row = workers_.at(event.worker);
-  row.state = event.said_goodbye ? WorkerState::kLeft : WorkerState::kLost;
+  Remove(event.worker, event.said_goodbye ? WorkerState::kLeft : WorkerState::kLost);
+  if (!GivesOut()) return;
+  const bool is_last = leases_.Views().empty();
+  out_.actions.push_back(Say{"worker " + WorkerName(event.worker) +
+                             (event.said_goodbye ? " left" : " is lost: its connection broke") +
+                             (is_last ? "; there is no other, waiting " +
+                                            FormatDuration(options_.spec.limits.unplaceable) +
+                                            " for one (limits.unplaceable)"
+                                      : "")});
+}
+
+void ExperimentController::Remove(WorkerId worker, WorkerState state) {
+  WorkerRow& row = workers_.at(worker);
+  row.state = state;
   row.last_seen_at = now_;
   out_.workers.push_back(row);
-  const LeaseTable::Lost lost = leases_.RemoveWorker(event.worker);
+  const LeaseTable::Lost lost = leases_.RemoveWorker(worker);
   for (const AttemptRef& ref : lost.running) {
     EndAttempt(At(ref.trial), Outcome::kLost, "the connection to worker " + row.name + " broke");
   }
@@ -380,7 +392,7 @@ void ExperimentController::On(const TunerRestarted&) {
   life_start_ = now_;
   std::vector<WorkerId> workers;
   for (const WorkerView& view : leases_.Views()) workers.push_back(view.worker);
-  for (const WorkerId worker : workers) On(WorkerGone{worker, false});
+  for (const WorkerId worker : workers) Remove(worker, WorkerState::kLost);
   end_status_.reset();
   has_ended_ = false;
   unplaceable_since_.reset();
@@ -578,13 +590,17 @@ void ExperimentController::WatchForUnplaceable() {
   const Duration patience = options_.spec.limits.unplaceable;
   if (!unplaceable_since_) {
     unplaceable_since_ = now_;
-    if (!have.empty()) {
-      out_.actions.push_back(Say{shortfall + "; waiting " + FormatDuration(patience) +
+    unplaceable_with_.clear();
+  }
+  if (now_ < *unplaceable_since_ + patience) {
+    if (!have.empty() && have != unplaceable_with_) {
+      out_.actions.push_back(Say{shortfall + "; waiting " +
+                                 FormatDuration(*unplaceable_since_ + patience - now_) +
                                  " for a worker that can (limits.unplaceable)"});
     }
+    unplaceable_with_ = have;
     return;
   }
-  if (now_ < *unplaceable_since_ + patience) return;
   out_.actions.push_back(
       Say{shortfall + "; limits.unplaceable (" + FormatDuration(patience) + ") is over"});
   StopGiving(ExperimentStatus::kInterrupted);

@@ -98,6 +98,7 @@ class ExperimentController {
   void On(const DeadlinePassed& event);
 
   void Drain(WorkerId worker);
+  void Remove(WorkerId worker, WorkerState state);
 
   // A report's way: stored, decided, answered.
   std::optional<std::string> Objection(const TrialRecord& trial, const Report& report) const;
@@ -163,6 +164,7 @@ class ExperimentController {
   std::optional<Instant> life_start_;
   Instant last_active_;  // Of the latest Apply.
   std::optional<Instant> unplaceable_since_;
+  std::string unplaceable_with_;  // What the workers had when it was last looked at.
 
   // During Apply.
   Instant now_;
