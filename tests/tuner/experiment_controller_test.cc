@@ -508,38 +508,6 @@ TEST(ExperimentController, AWorkersEndIsSaidAndThatItWasTheLast) {
   EXPECT_EQ(world.said.size(), 2u);
 }
 
-TEST(ExperimentController, AWorkerTooSmallForATrialIsSaidHoweverLateItComes) {
-  ExperimentSpec spec = ControllerWorld::MakeSpec();
-  spec.resources.cpu_milli = 8000;
-  ControllerWorld world(spec);
-  world.Apply({DeadlinePassed{}});
-  EXPECT_TRUE(world.said.empty());  // Nobody could have come yet.
-  world.now = world.now + Seconds(5);
-  world.Join(4);
-  ASSERT_EQ(world.said.size(), 1u);
-  EXPECT_NE(world.said[0].find("cpu: 8; the workers have 4 CPUs"), std::string::npos);
-  world.Apply({DeadlinePassed{}});
-  EXPECT_EQ(world.said.size(), 1u);
-  world.Join(2);
-  EXPECT_EQ(world.said.size(), 2u);
-}
-
-TEST(ExperimentController, AWorkersEndIsSaidAndThatItWasTheLast) {
-  ControllerWorld world(ControllerWorld::MakeSpec());
-  const WorkerId first = world.Join(1);
-  const WorkerId second = world.Join(1);
-  world.Lose(first);
-  world.Apply({WorkerGone{first, false}});
-  ASSERT_EQ(world.said.size(), 1u);
-  EXPECT_EQ(world.said[0], "worker w1 is lost: its connection broke");
-  world.Lose(second);
-  world.Apply({WorkerGone{second, true}});
-  ASSERT_EQ(world.said.size(), 2u);
-  EXPECT_NE(world.said[1].find("worker w2 left; there is no other, waiting"), std::string::npos);
-  world.Apply({TunerRestarted{}});
-  EXPECT_EQ(world.said.size(), 2u);
-}
-
 TEST(ExperimentController, ShortTrialsGetLeasesAheadAndTheQueueTakesOverAtOnce) {
   ExperimentSpec spec = ControllerWorld::MakeSpec();
   spec.samples = 40;
