@@ -125,7 +125,8 @@ TEST(BadInput, OptionsAreHeldToTheRulesOfTheFile) {
   const std::string space = folder.Write("space.yaml", kGood);
   const std::vector<std::pair<std::string, std::string>> options = {
       {"--set", "samples=0"},   {"--name", "../elsewhere"}, {"--name", ".."}, {"--name", ""},
-      {"--name", "two\nlines"}, {"--seed", "-1"},           {"--db", ""}};
+      {"--name", "two\nlines"}, {"--seed", "-1"},           {"--db", ""},     {"--cpus", "-1"},
+      {"--gpus", "-1"},         {"--gpus", "99999"}};
   for (const auto& [option, value] : options) {
     const ProgramResult result = RunTune(folder, {"run", space, option, value});
     EXPECT_EQ(result.exit_status, 2) << option << " " << value << ": " << result.err;

@@ -129,10 +129,16 @@ int main(int argc, char** argv) {
   run_app->add_option("--max-concurrent", run.max_concurrent, "Trials at a time");
   run_app->add_option("--set", run.overrides, "key.path=value, as if written in the file")
       ->allow_extra_args(false);
-  run_app->add_option("--cpus", run.cpus,
-                      "CPUs that the local worker offers; default: this machine's");
-  run_app->add_option("--gpus", run.gpus,
-                      "GPUs that the local worker offers; logical ones where there is none");
+  // As tune_worker takes them.
+  const CLI::Range cpu_range(0, 1'000'000);
+  const CLI::Range gpu_range(0, 1'024);
+  run_app
+      ->add_option("--cpus", run.cpus, "CPUs that the local worker offers; default: this machine's")
+      ->check(cpu_range);
+  run_app
+      ->add_option("--gpus", run.gpus,
+                   "GPUs that the local worker offers; logical ones where there is none")
+      ->check(gpu_range);
   run_app->add_option("--listen", run.listen,
                       "HOST:PORT for other workers; loopback only in this version");
   run_app->add_flag("--dry-run", run.dry_run, "Checks everything, starts and writes nothing");
@@ -142,8 +148,8 @@ int main(int argc, char** argv) {
       "resume", "Goes on with an interrupted sweep.\nExample: tune resume food11");
   resume_app->add_option("name", resume.name, "The sweep; default: the latest unfinished one");
   resume_app->add_option("--samples", resume.samples, "The new total of trials");
-  resume_app->add_option("--cpus", resume.cpus, "As for run");
-  resume_app->add_option("--gpus", resume.gpus, "As for run");
+  resume_app->add_option("--cpus", resume.cpus, "As for run")->check(cpu_range);
+  resume_app->add_option("--gpus", resume.gpus, "As for run")->check(gpu_range);
   resume_app->add_option("--listen", resume.listen, "As for run");
 
   tune::StatusOptions status;
