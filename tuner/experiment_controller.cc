@@ -615,7 +615,7 @@ void ExperimentController::FinishIfDone() {
   out_.experiment = ExperimentRow{status_, samples_, now_};
   for (const WorkerView& view : leases_.Views()) {
     Send(view.worker, Shutdown{});
-    On(WorkerGone{view.worker, true});
+    Remove(view.worker, WorkerState::kLeft);
   }
   out_.actions.push_back(EndOfExperiment{status_});
 }

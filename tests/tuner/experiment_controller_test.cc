@@ -377,6 +377,7 @@ TEST(ExperimentController, AtTheEndOfTheSweepItsWorkersHaveLeft) {
   world.Apply({world.End(worker, kFirst, Outcome::kCompleted)});
   ASSERT_TRUE(world.has_ended);
   EXPECT_EQ(world.worker_rows.at(worker).state, WorkerState::kLeft);
+  EXPECT_TRUE(world.said.empty());  // That they leave is no news then.
   world.Apply({TunerRestarted{}});
   EXPECT_EQ(world.worker_rows.at(worker).state, WorkerState::kLeft);
 }
