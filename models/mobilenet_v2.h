@@ -23,7 +23,7 @@ namespace tune::models {
 
 struct NetworkOptions {
   double width_mult = 1.0;  // 0.3 to 16.
-  int image_size = 224;  // Height and width of an input image, in pixels. At least 32.
+  int image_size = 224;     // Height and width of an input image, in pixels. At least 32.
   int class_count = 11;
   int batch_max = 32;  // The largest batch of TrainStep and Evaluate.
   int threads = 1;
