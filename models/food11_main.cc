@@ -252,11 +252,13 @@ struct PrepareCommand {
   std::string data = EnvironmentText("FOOD11_DATA_DIR");
   int image_size = 224;
   int threads = DefaultThreads();
+  bool quiet = false;
 };
 
 Status RunPrepare(const PrepareCommand& command) {
   TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<const Dataset> dataset,
                         Load(command.data, command.image_size, command.threads));
+  if (command.quiet) return OkStatus();
   for (const Split split : kSplits) {
     std::printf("%-10s  %lld images\n", std::string(SplitName(split)).c_str(),
                 static_cast<long long>(dataset->split(split).count()));
@@ -313,6 +315,7 @@ void AddPrepare(CLI::App& app, PrepareCommand& command) {
   prepare.footer("Example:\n  food11 prepare --data data/food-photos --image-size 96");
   prepare.add_option("--data", command.data, "Data folder (FOOD11_DATA_DIR)");
   prepare.add_option("--image-size", command.image_size, "Pixels")->check(CLI::Range(32, 1024));
+  prepare.add_flag("--quiet", command.quiet, "Say only what is wrong");
   AddThreads(prepare, command.threads);
 }
 

@@ -49,23 +49,28 @@ Result<Model> ReadExported(const std::string& folder) {
 
 }  // namespace
 
-Status ExportModel(const std::string& checkpoint_folder, const std::string& out_folder) {
+Status ExportModel(const std::string& checkpoint_folder, const std::string& out_folder,
+                   ExportedWeights weights) {
   TUNE_ASSIGN_OR_RETURN(const CheckpointState state, ReadCheckpoint(checkpoint_folder));
-  const int best = state.best_epoch != 0 ? state.best_epoch : state.epoch();
+  const int epoch = weights == ExportedWeights::kOfItsEpoch || state.best_epoch == 0
+                        ? state.epoch()
+                        : state.best_epoch;
   Value config = Value::MakeMap();
   config.Set("architecture", "mobilenet_v2");
   config.Set("class_names", Value::List(state.class_names.begin(), state.class_names.end()));
   config.Set("width_mult", state.options.width_mult);
   config.Set("image_size", state.options.image_size);
   config.Set("options", Food11OptionsToValue(state.options));
-  config.Set("metrics", ToValue(state.history[static_cast<size_t>(best - 1)]));
+  config.Set("metrics", ToValue(state.history[static_cast<size_t>(epoch - 1)]));
 
   std::error_code error;
   fs::create_directories(out_folder, error);
   if (error) return InvalidArgument("cannot create " + out_folder + ": " + error.message());
   // Weights first: a config without its weights would be half a model.
   const std::pair<std::string_view, std::string> files[] = {
-      {"model.safetensors", SerializeSafetensors(BestWeights(state))},
+      {"model.safetensors",
+       SerializeSafetensors(weights == ExportedWeights::kOfItsEpoch ? state.weights
+                                                                    : BestWeights(state))},
       {"config.json", ToJson(config) + "\n"}};
   for (const auto& [name, contents] : files) {
     const std::string path = PathIn(out_folder, name);

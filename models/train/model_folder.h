@@ -22,9 +22,14 @@ struct Model {
   std::vector<NamedTensor> weights;
 };
 
-// Writes the best epoch of a checkpoint to `out_folder`, which is created; files of those names are
-// replaced. If no epoch was finite the checkpoint's own weights are taken.
-Status ExportModel(const std::string& checkpoint_folder, const std::string& out_folder);
+// Which of a checkpoint's weights: those of the epoch that it was saved after, or those of the
+// run's best epoch so far (the lowest val_loss; if no epoch was finite, its own).
+enum class ExportedWeights { kOfItsEpoch, kOfBestEpoch };
+
+// Writes a checkpoint's weights and their metrics to `out_folder`, which is created; files of those
+// names are replaced.
+Status ExportModel(const std::string& checkpoint_folder, const std::string& out_folder,
+                   ExportedWeights weights = ExportedWeights::kOfBestEpoch);
 
 // An exported folder, or a checkpoint folder (then its best epoch).
 Result<Model> ReadModel(const std::string& folder);

@@ -203,6 +203,59 @@ TEST(BadInput, AQueryThatWritesIsRefused) {
   EXPECT_NE(RunTune(folder, {"results", "--sql", "select nonsense from trials"}).exit_status, 0);
 }
 
+// A raw Food-11 folder of tiny JPEGs, made by the project's own idx reader from two classes of
+// noise.
+void MakePhotos(const TestFolder& folder, const std::string& name, int per_class) {
+  for (const char* split : {"training", "validation", "evaluation"}) {
+    for (int label = 0; label < 2; ++label) {
+      const std::string class_folder =
+          folder / (name + "/" + split + "/class_0" + std::to_string(label));
+      std::filesystem::create_directories(class_folder);
+      for (int i = 0; i < per_class; ++i) {
+        // A binary PNM is an image like others to the decoder.
+        std::ofstream out(class_folder + "/" + std::to_string(i) + ".ppm", std::ios::binary);
+        out << "P6 40 40 255\n";
+        for (int b = 0; b < 40 * 40 * 3; ++b)
+          out.put(static_cast<char>((b * 7 + i * 13) * (label + 1)));
+      }
+    }
+  }
+}
+
+constexpr char kPhotoSpace[] =
+    "trainable: food11\nmetric: val_accuracy\nmode: max\n"
+    "space: {data: photos, image_size: 32, width_mult: 0.35, batch_size: 4, total_epochs: 1}\n";
+
+TEST(BadInput, ABrokenImageIsNamedCountedAndLeftOut) {
+  TestFolder folder;
+  MakePhotos(folder, "photos", 4);
+  std::filesystem::resize_file(folder / "photos/training/class_01/2.ppm", 100);
+  const ProgramResult result = RunTune(folder, {"run", folder.Write("space.yaml", kPhotoSpace)});
+  EXPECT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_NE(result.err.find("1 images that cannot be read"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("training/class_01/2.ppm"), std::string::npos) << result.err;
+}
+
+TEST(BadInput, AClassThatLosesAllItsImagesIsAnErrorBeforeTheStart) {
+  TestFolder folder;
+  MakePhotos(folder, "photos", 2);
+  for (const char* name : {"0.ppm", "1.ppm"}) {
+    std::filesystem::resize_file(folder / (std::string("photos/validation/class_00/") + name), 100);
+  }
+  const ProgramResult result = RunTune(folder, {"run", folder.Write("space.yaml", kPhotoSpace)});
+  EXPECT_EQ(result.exit_status, 2) << result.err;
+  EXPECT_NE(result.err.find("class_00"), std::string::npos) << result.err;
+  EXPECT_FALSE(std::filesystem::exists(folder / "tune.db"));
+}
+
+TEST(BadInput, NoWorkerAndNobodyWhoCouldJoinIsRefused) {
+  TestFolder folder;
+  const ProgramResult result =
+      RunTune(folder, {"run", folder.Write("space.yaml", kGood), "--cpus", "0"});
+  EXPECT_EQ(result.exit_status, 2);
+  EXPECT_NE(result.err.find("--listen"), std::string::npos) << result.err;
+}
+
 TEST(BadInput, AnEmptyOrBrokenDataFolderIsNamedBeforeTheStart) {
   TestFolder folder;
   std::filesystem::create_directory(folder / "photos");

@@ -238,7 +238,8 @@ TEST(Sweep, ASweepToWhichNoWorkerComesEndsInTimeAndCanBeResumed) {
   TestFolder folder;
   const std::string space =
       folder.Write("space.yaml", CurveSpace("", "limits: {unplaceable: 50ms}\n"));
-  const ProgramResult result = RunTune(folder, {"run", space, "--cpus", "0"});
+  const ProgramResult result =
+      RunTune(folder, {"run", space, "--cpus", "0", "--listen", "127.0.0.1:0"});
   EXPECT_EQ(result.exit_status, 1);
   EXPECT_NE(result.err.find("there is none; limits.unplaceable"), std::string::npos) << result.err;
   EXPECT_EQ(Query(folder, "select status from experiments"),

@@ -5,7 +5,7 @@
 namespace tune {
 
 Status ExportFood11(const std::string& checkpoint_dir, const std::string& export_dir) {
-  return models::ExportModel(checkpoint_dir, export_dir);
+  return models::ExportModel(checkpoint_dir, export_dir, models::ExportedWeights::kOfItsEpoch);
 }
 
 }  // namespace tune

@@ -8,7 +8,8 @@
 
 namespace tune {
 
-// The best epoch's weights (safetensors) and the configuration, for the program food11 and others.
+// The weights of the checkpoint's epoch, whose value `tune best` shows, and the configuration, for
+// the program food11 and others.
 Status ExportFood11(const std::string& checkpoint_dir, const std::string& export_dir);
 
 }  // namespace tune

@@ -1,8 +1,14 @@
 #include "tuner/cli/run_command.h"
 
+#include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -41,13 +47,16 @@ int Complain(const Status& status) {
 
 // What the trainable will be given, looked at before the start: types and ranges of the first
 // configurations, data and weights of the first one.
-Status CheckConfigurations(const ExperimentSpec& spec, uint64_t seed, const std::string& data_dir) {
+// Returns the first one.
+Result<Configuration> CheckConfigurations(const ExperimentSpec& spec, uint64_t seed,
+                                          const std::string& data_dir) {
   TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SearchSpace::Parse(spec.space));
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Searcher> searcher,
                         MakeSearcher(spec.search, space, spec.samples, seed));
   const int64_t count_max = TrialCount(spec.search, space, spec.samples);
   const int64_t count =
       count_max < 0 ? kCheckedConfigurationsMax : std::min(count_max, kCheckedConfigurationsMax);
+  Configuration first;
   for (int64_t i = 0; i < count; ++i) {
     const std::optional<Configuration> configuration = searcher->Suggest(TrialNumber{i});
     if (!configuration) break;
@@ -55,9 +64,39 @@ Status CheckConfigurations(const ExperimentSpec& spec, uint64_t seed, const std:
                              .At("the configuration of trial " + std::to_string(i)));
     if (i == 0) {
       TUNE_RETURN_IF_ERROR(CheckInputs(spec.trainable, *configuration, spec.base_dir, data_dir));
+      first = *configuration;
     }
   }
-  return OkStatus();
+  return first;
+}
+
+// Decodes the classifier's images into their cache before the start, so that broken ones are named
+// and counted, and a class that loses all of them is known, while nothing has begun. What there is
+// to say, the program food11 says.
+bool PrepareData(const Configuration& configuration, const std::string& base_dir,
+                 const std::string& data_dir, const std::string& program_dir) {
+  const Value* const named = configuration.Find("data");
+  const std::string data = named != nullptr && named->is_string() ? named->AsString() : data_dir;
+  if (data.empty() || data == "synthetic") return true;
+  const std::string folder = (std::filesystem::path(base_dir) / data).lexically_normal().string();
+  const Value* const size = configuration.Find("image_size");
+  const std::string image_size =
+      size != nullptr && size->is_number() ? std::to_string(std::llround(size->AsDouble())) : "224";
+  const std::string program = program_dir + "/food11";
+  const char* const argv[] = {program.c_str(), "prepare",      "--quiet",          "--data",
+                              folder.c_str(),  "--image-size", image_size.c_str(), nullptr};
+  pid_t pid = 0;
+  const int error =
+      posix_spawn(&pid, program.c_str(), nullptr, nullptr, const_cast<char* const*>(argv), environ);
+  if (error != 0) {
+    std::cerr << "tune: cannot start " << program << ": " << strerror(error)
+              << "; it must be beside tune\n";
+    return false;
+  }
+  int wait_status = 0;
+  while (waitpid(pid, &wait_status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0;
 }
 
 Status CheckListen(const std::string& listen) {
@@ -120,13 +159,17 @@ int RunCommand(const RunOptions& options) {
   surroundings.listen = options.listen;
   if (const Status s = CheckListen(options.listen); !s.ok()) return Complain(s);
   if (const Status s = CheckFeasible(spec.resources, surroundings); !s.ok()) return Complain(s);
-  if (const Status s = CheckConfigurations(spec, seed, options.data_dir); !s.ok())
-    return Complain(s);
+  const Result<Configuration> first = CheckConfigurations(spec, seed, options.data_dir);
+  if (!first.ok()) return Complain(first.status());
   const Result<std::string> kind = TrainableKind(spec.trainable);
   if (kind.ok()) surroundings.trainable_kind = *kind;
   if (options.dry_run) {
     PrintPlan(spec, seed, surroundings);
     return 0;
+  }
+  if (surroundings.trainable_kind == "food11" &&
+      !PrepareData(*first, spec.base_dir, options.data_dir, options.program_dir)) {
+    return kExitUsage;
   }
 
   const RealClock clock;

@@ -97,8 +97,12 @@ int64_t AvailableCpus() {
 }
 
 Status CheckFeasible(const ResourceRequest& request, const SweepSurroundings& surroundings) {
-  if (!HasLocalWorker(surroundings))
-    return OkStatus();  // Others will come; what they have is not known yet.
+  if (!HasLocalWorker(surroundings)) {
+    if (!surroundings.listen.empty()) return OkStatus();  // What others have is not known yet.
+    return InvalidArgument(
+        "--cpus 0: there would be no worker; let others join with --listen 127.0.0.1:0, or offer "
+        "CPUs");
+  }
   WorkerCapacity local;
   local.cpu_milli = surroundings.cpus * kWholeMilli;
   for (int64_t i = 0; i < surroundings.gpus; ++i) local.devices.push_back(Device{i, "", 0});
