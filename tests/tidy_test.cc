@@ -114,7 +114,6 @@ TEST(Tidy, LibrariesStayInTheirFolders) {
       {"^sqlite3\\.h$", "^(tuner/sqlite/|tests/|bench/)"},
       {"^yaml-cpp/", "^tuner/(spec_reader|yaml_reader)"},
       {"^opencv2/", "^(models/data/|tests/models/)"},
-      {"^(dnnl|oneapi)", "^(models/cpu/|tests/models/|bench/models/)"},
       {"^CLI/",
        "^(tuner/cli/|trial_runner/worker/worker_main\\.cc|models/food11_main\\.cc|bench/)"},
       {"^Eigen/", "^search/"},
