@@ -22,6 +22,7 @@
 
 #include "core/json.h"
 #include "core/nearest_name.h"
+#include "core/posix/environment.h"
 #include "models/data/decode.h"
 #include "models/data/durable_file.h"
 #include "models/data/idx.h"
@@ -36,19 +37,6 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kImageBytesMax = 1u << 30;
 constexpr uint64_t kDefaultSeed = 7;
-
-std::string EnvironmentText(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-// $XDG_CACHE_HOME/tune, ~/.cache/tune, or nothing.
-std::string UserCacheFolder() {
-  const std::string cache = EnvironmentText("XDG_CACHE_HOME");
-  if (!cache.empty()) return cache + "/tune";
-  const std::string home = EnvironmentText("HOME");
-  return home.empty() ? "" : home + "/.cache/tune";
-}
 
 double Seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();

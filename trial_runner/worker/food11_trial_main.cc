@@ -4,24 +4,12 @@
 #include <cstdlib>
 #include <new>
 
+#include "core/posix/environment.h"
 #include "trial_runner/worker/food11_trainable.h"
 #include "trial_runner/worker/trial_session.h"
 
 namespace tune {
 namespace {
-
-std::string EnvironmentText(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-// $XDG_CACHE_HOME/tune, ~/.cache/tune, or nothing.
-std::string UserCacheFolder() {
-  const std::string cache = EnvironmentText("XDG_CACHE_HOME");
-  if (!cache.empty()) return cache + "/tune";
-  const std::string home = EnvironmentText("HOME");
-  return home.empty() ? "" : home + "/.cache/tune";
-}
 
 int Main() {
   TrialSession session;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/nearest_name.h"
+#include "core/posix/environment.h"
 #include "core/posix/real_clock.h"
 #include "tuner/cli/best_command.h"
 #include "tuner/cli/best_export.h"
@@ -26,11 +27,6 @@
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string EnvironmentOr(const char* name, const std::string& otherwise) {
-  const char* const value = std::getenv(name);
-  return value != nullptr && *value != '\0' ? value : otherwise;
-}
 
 // The folder of this program: the others are beside it.
 std::string ProgramDir() {
@@ -110,7 +106,8 @@ int main(int argc, char** argv) {
                "tune"};
   app.set_version_flag("--version", std::string("tune ") + TUNE_VERSION);
   app.require_subcommand(1);
-  std::string db_path = EnvironmentOr("TUNE_DB", "tune.db");
+  std::string db_path = tune::EnvironmentText("TUNE_DB");
+  if (db_path.empty()) db_path = "tune.db";
   app.add_option("--db", db_path, "The database (or TUNE_DB)")->capture_default_str();
   app.fallthrough();
 
@@ -222,7 +219,7 @@ int main(int argc, char** argv) {
     run.db_path = db_path;
     run.program_dir = program_dir;
     run.command_line = CommandLine(argc, argv);
-    run.data_dir = EnvironmentOr("FOOD11_DATA_DIR", "");
+    run.data_dir = tune::EnvironmentText("FOOD11_DATA_DIR");
     return tune::RunCommand(run);
   }
   if (resume_app->parsed()) {
