@@ -234,6 +234,26 @@ TEST(Sweep, AWorkerJoinsOnLoopback) {
       std::vector<std::string>{"1"});
 }
 
+TEST(Sweep, APortThatIsTakenIsNamedAndNothingIsMade) {
+  TestFolder holder;
+  Program tune(
+      holder, "tune",
+      {"run", holder.Write("space.yaml", CurveSpace()), "--cpus", "0", "--listen", "127.0.0.1:0"});
+  std::string address;
+  ASSERT_TRUE(tune.WaitForLine([&](const std::string& line) {
+    const size_t at = line.find("--connect ");
+    if (at == std::string::npos) return false;
+    address = line.substr(at + 10, line.find_first_of(" \n", at + 10) - at - 10);
+    return true;
+  }));
+  TestFolder folder;
+  const std::string space = folder.Write("space.yaml", CurveSpace());
+  const ProgramResult second = RunTune(folder, {"run", space, "--listen", address});
+  EXPECT_EQ(second.exit_status, 2) << second.err;
+  EXPECT_NE(second.err.find(address), std::string::npos) << second.err;
+  EXPECT_EQ(folder.Names(), std::vector<std::string>{"space.yaml"});
+}
+
 TEST(Sweep, ASweepToWhichNoWorkerComesEndsInTimeAndCanBeResumed) {
   TestFolder folder;
   const std::string space =

@@ -1,6 +1,8 @@
 #include "tuner/cli/run_command.h"
 
+#include <netinet/in.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -99,9 +101,42 @@ bool PrepareData(const Configuration& configuration, const std::string& base_dir
   return WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0;
 }
 
+// Known before a sweep is stored. The gateway binds it again a moment later; who comes between is
+// told then.
+Status CheckPortIsFree(const LoopbackAddress& address) {
+  if (address.port == 0) return OkStatus();
+  const bool is_v6 = address.host == "::1";
+  sockaddr_storage storage{};
+  socklen_t length = sizeof(sockaddr_in);
+  if (is_v6) {
+    auto* const v6 = reinterpret_cast<sockaddr_in6*>(&storage);
+    *v6 = {};
+    v6->sin6_family = AF_INET6;
+    v6->sin6_port = htons(static_cast<uint16_t>(address.port));
+    v6->sin6_addr = in6addr_loopback;
+    length = sizeof(sockaddr_in6);
+  } else {
+    auto* const v4 = reinterpret_cast<sockaddr_in*>(&storage);
+    v4->sin_family = AF_INET;
+    v4->sin_port = htons(static_cast<uint16_t>(address.port));
+    v4->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  }
+  const int fd = socket(is_v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return Unavailable(std::string("no socket: ") + strerror(errno));
+  const int on = 1;
+  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  const int error = bind(fd, reinterpret_cast<const sockaddr*>(&storage), length) == 0 ? 0 : errno;
+  close(fd);
+  if (error == 0) return OkStatus();
+  return InvalidArgument(std::string("cannot be listened on: ") + strerror(error) +
+                         "; choose another port, or 0 for any");
+}
+
 Status CheckListen(const std::string& listen) {
   if (listen.empty()) return OkStatus();
-  return ParseLoopbackAddress(listen).status().At("--listen");
+  const Result<LoopbackAddress> address = ParseLoopbackAddress(listen);
+  if (!address.ok()) return address.status().At("--listen");
+  return CheckPortIsFree(*address).At("--listen " + listen);
 }
 
 std::string HostName() {
