@@ -84,7 +84,6 @@ class ExperimentController {
   const ControllerOptions& options() const { return options_; }
   ExperimentStatus status() const { return status_; }
   int64_t trial_count_max() const { return trial_count_max_; }  // -1: no end.
-  int64_t samples() const { return samples_; }
   std::optional<Instant> sweep_deadline() const;
 
  private:
