@@ -36,6 +36,7 @@ inline constexpr size_t kBatchMessagesMax = 4'096;     // ... or holds so many m
 inline constexpr size_t kJsonTextBytesMax = 4u << 20;  // A configuration or trainable, as JSON.
 inline constexpr size_t kPathBytesMax = 4'096;
 inline constexpr size_t kDevicesPerWorkerMax = 1'024;
+inline constexpr size_t kHeldAttemptsMax = 65'536;  // In one Hello.
 inline constexpr int kAheadPerSlotMax = 8;  // Leases granted ahead of need, for each running one.
 inline constexpr int64_t kAheadHorizonUs = 20'000;  // Trials shorter than this get leases ahead.
 static_assert(kEventsPerCommit <= kEventQueueMax);

@@ -5,6 +5,9 @@
 // answers to reports; the worker sends reports and ends. Both directions are ordered. Every message
 // about an attempt carries its lease epoch: one with an epoch that is not the trial's present one
 // is from the dead and has no effect.
+//
+// A worker that is not local outlives its connection: it connects again, says Hello with what it
+// holds, and sends again what was not acknowledged (docs/PROTOCOL.md).
 #pragma once
 
 #include <cstdint>
@@ -60,7 +63,23 @@ enum class Outcome {
 const char* OutcomeName(Outcome outcome);  // "running", "completed", ... in outcome_names.cc.
 bool ParseOutcome(std::string_view name, Outcome& outcome);
 
+// What an end asks for beyond its outcome.
+enum class EndDetail {
+  kNone,
+  kBadCheckpoint,  // What it should go on from is torn, corrupt or gone: use the one before.
+  kDiskFull,       // There was no room for a checkpoint: the sweep shall wait for the person.
+};
+
 // ---- worker -> tuner
+
+// An attempt that a worker knows of when it connects again: it runs on this room, or it has ended,
+// holds nothing, and its last messages follow.
+struct HeldAttempt {
+  AttemptRef ref;
+  int64_t cpu_milli = 0;
+  std::vector<DeviceSlice> slices;
+  friend bool operator==(const HeldAttempt&, const HeldAttempt&) = default;
+};
 
 struct Hello {
   std::string version;  // The program's; the tuner refuses another one.
@@ -68,6 +87,9 @@ struct Hello {
   std::string host;
   int64_t pid = 0;
   WorkerCapacity capacity;
+  bool is_local = false;               // It ends with its connection.
+  std::string session = {};            // Drawn once by each worker that is not local.
+  std::vector<HeldAttempt> held = {};  // Empty at its first connection. The queue was dropped.
 };
 
 struct AttemptReport {
@@ -81,8 +103,10 @@ struct AttemptEnded {
   AttemptRef ref;
   Outcome outcome = Outcome::kCompleted;
   std::string error;  // One line for a person; empty when all is well.
+  EndDetail detail = EndDetail::kNone;
 };
 
+// Nothing but a sign of life, in both directions.
 struct Heartbeat {};
 
 // The worker ends by its own wish (SIGTERM); its attempts have been reported as preempted.
@@ -145,9 +169,16 @@ struct KillAttempt {
   AttemptRef ref;
 };
 
+// The first `ends_seen` AttemptEnded messages of this connection are durable: they need not be sent
+// again. To workers that are not local.
+struct EndsAcknowledged {
+  int64_t ends_seen = 0;
+};
+
 // The sweep is over: end every trial process, then the worker.
 struct Shutdown {};
 
-using ToWorker = std::variant<Welcome, Refused, StartAttempt, AnswerReport, KillAttempt, Shutdown>;
+using ToWorker = std::variant<Welcome, Refused, StartAttempt, AnswerReport, KillAttempt,
+                              EndsAcknowledged, Heartbeat, Shutdown>;
 
 }  // namespace tune

@@ -2,6 +2,7 @@
 // its spec and its events in order; the journal is that list.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -13,18 +14,27 @@
 
 namespace tune {
 
-// A worker has said Hello on connection `worker`.
+// A worker has said Hello on connection `worker`. One that is not local may have been here before,
+// under another id and the same session: what it still holds goes on.
 struct WorkerJoined {
   WorkerId worker;
   std::string name;
   std::string address;
   int64_t pid = 0;
   WorkerCapacity capacity;
+  bool is_local = true;
+  std::string session = {};
+  std::vector<HeldAttempt> held = {};
 };
 
+enum class Departure {
+  kBroken,   // Its connection ended; one that is not local may come back within its lease.
+  kGoodbye,  // By its own wish.
+  kSilent,   // Nothing was heard of it for a whole lease.
+};
 struct WorkerGone {
   WorkerId worker;
-  bool said_goodbye = false;
+  Departure how = Departure::kBroken;
 };
 
 struct ReportArrived {
@@ -40,9 +50,34 @@ struct AttemptFinished {
 // Ctrl-C, SIGTERM, SIGHUP: stop starting, end what runs, be resumable.
 struct InterruptRequested {};
 
-// A new tuner process took over: every lease of the old one is fenced, its attempts end as lost,
-// free of charge.
+// A new tuner process took over. Leases of local workers are fenced, their attempts end as lost,
+// free of charge; connected workers have their lease's time to come back with theirs.
 struct TunerRestarted {};
+
+// The tuner itself did not run for this long (a suspended machine): nobody else was silent.
+struct TunerSlept {
+  Duration duration;
+};
+
+// Commands from another terminal. Without a trial they are about the whole sweep. `now`: without
+// waiting for the next report.
+struct PauseRequested {
+  std::optional<TrialNumber> trial;
+  bool now = false;
+};
+struct UnpauseRequested {
+  std::optional<TrialNumber> trial;
+};
+struct StopRequested {
+  std::optional<TrialNumber> trial;
+  bool now = false;
+};
+struct MaxConcurrentChanged {
+  int64_t max_concurrent = 0;
+};
+
+// `tune resume --errored`: trials that failed get another chance, their failures forgotten.
+struct ErroredRetried {};
 
 // `tune resume --samples`: the new total.
 struct SamplesExtended {
@@ -52,8 +87,10 @@ struct SamplesExtended {
 // Time passed a deadline.
 struct DeadlinePassed {};
 
-using Event = std::variant<WorkerJoined, WorkerGone, ReportArrived, AttemptFinished,
-                           InterruptRequested, TunerRestarted, SamplesExtended, DeadlinePassed>;
+using Event =
+    std::variant<WorkerJoined, WorkerGone, ReportArrived, AttemptFinished, InterruptRequested,
+                 TunerRestarted, TunerSlept, SamplesExtended, DeadlinePassed, PauseRequested,
+                 UnpauseRequested, StopRequested, MaxConcurrentChanged, ErroredRetried>;
 
 // One line of JSON a batch for the journal, and back. Numbers keep their bits, NaN and the
 // infinities too.

@@ -2,12 +2,17 @@
 // letter:
 //
 //   ["j", worker, name, address, pid, cpu_milli, [[index, name, memory_bytes], ...]]   WorkerJoined
-//   ["g", worker, said_goodbye]                                                        WorkerGone
+//   ["j", ..., session, [[trial, attempt, epoch, cpu_milli, [device, milli, ...]], ...]] not local
+//   ["g", worker, how]          WorkerGone: 0 broken, 1 goodbye, 2 silent
 //   ["r", worker, trial, attempt, epoch, sequence, iteration, final, [name, value, ...]]
 //   ["r", ..., [name, value, ...], path, bytes, checksum] ReportArrived, with a checkpoint
 //   ["e", worker, trial, attempt, epoch, outcome, error] AttemptFinished
-//   ["i"] InterruptRequested   ["t"] TunerRestarted   ["s", samples] SamplesExtended   ["d"]
-//   DeadlinePassed
+//   ["e", ..., error, detail]   with a detail: 1 bad checkpoint, 2 disk full
+//   ["i"] InterruptRequested    ["t"] TunerRestarted         ["z", us] TunerSlept
+//   ["s", samples] SamplesExtended                           ["d"] DeadlinePassed
+//   ["p", trial, now] PauseRequested, trial -1 for the sweep ["u", trial] UnpauseRequested
+//   ["x", trial, now] StopRequested                          ["c", count] MaxConcurrentChanged
+//   ["a"] ErroredRetried
 //
 // Stored journals are read by later programs: letters and places are never given another meaning.
 #include <charconv>
@@ -20,6 +25,8 @@
 
 namespace tune {
 namespace {
+
+constexpr int64_t kWholeSweep = -1;
 
 // ---- to text
 
@@ -45,6 +52,11 @@ void AppendRef(const AttemptRef& ref, std::string& out) {
   AppendField(ref.epoch.value, out);
 }
 
+// A trial, or the whole sweep.
+void AppendTrial(const std::optional<TrialNumber>& trial, std::string& out) {
+  AppendField(trial ? trial->value : kWholeSweep, out);
+}
+
 struct Encoder {
   std::string& out;
 
@@ -65,12 +77,31 @@ struct Encoder {
       out.push_back(']');
     }
     out.push_back(']');
+    if (event.is_local) return;
+    AppendField(event.session, out);
+    out += ",[";
+    for (const HeldAttempt& held : event.held) {
+      if (out.back() != '[') out.push_back(',');
+      out.push_back('[');
+      AppendInt(held.ref.trial.value, out);
+      AppendField(held.ref.attempt.value, out);
+      AppendField(held.ref.epoch.value, out);
+      AppendField(held.cpu_milli, out);
+      out += ",[";
+      for (const DeviceSlice& slice : held.slices) {
+        if (out.back() != '[') out.push_back(',');
+        AppendInt(slice.device, out);
+        AppendField(slice.milli, out);
+      }
+      out += "]]";
+    }
+    out.push_back(']');
   }
 
   void operator()(const WorkerGone& event) const {
     out += "\"g\"";
     AppendField(event.worker.value, out);
-    AppendField(event.said_goodbye ? 1 : 0, out);
+    AppendField(static_cast<int64_t>(event.how), out);
   }
 
   void operator()(const ReportArrived& event) const {
@@ -103,6 +134,9 @@ struct Encoder {
     out += OutcomeName(event.message.outcome);
     out.push_back('"');
     AppendField(event.message.error, out);
+    if (event.message.detail != EndDetail::kNone) {
+      AppendField(static_cast<int64_t>(event.message.detail), out);
+    }
   }
 
   void operator()(const InterruptRequested&) const { out += "\"i\""; }
@@ -112,6 +146,29 @@ struct Encoder {
     AppendField(event.samples, out);
   }
   void operator()(const DeadlinePassed&) const { out += "\"d\""; }
+  void operator()(const TunerSlept& event) const {
+    out += "\"z\"";
+    AppendField(event.duration.us, out);
+  }
+  void operator()(const PauseRequested& event) const {
+    out += "\"p\"";
+    AppendTrial(event.trial, out);
+    AppendField(event.now ? 1 : 0, out);
+  }
+  void operator()(const UnpauseRequested& event) const {
+    out += "\"u\"";
+    AppendTrial(event.trial, out);
+  }
+  void operator()(const StopRequested& event) const {
+    out += "\"x\"";
+    AppendTrial(event.trial, out);
+    AppendField(event.now ? 1 : 0, out);
+  }
+  void operator()(const MaxConcurrentChanged& event) const {
+    out += "\"c\"";
+    AppendField(event.max_concurrent, out);
+  }
+  void operator()(const ErroredRetried&) const { out += "\"a\""; }
 };
 
 // ---- from text
@@ -159,6 +216,19 @@ class Fields {
     return ref;
   }
 
+  std::optional<TrialNumber> Trial() {
+    const int64_t trial = Int();
+    return trial == kWholeSweep ? std::nullopt : std::optional(TrialNumber{trial});
+  }
+  // An enumerator from 0 to `last`.
+  template <typename Enum>
+  Enum OneOf(Enum last) {
+    const int64_t value = Int();
+    if (value >= 0 && value <= static_cast<int64_t>(last)) return static_cast<Enum>(value);
+    failed_ = true;
+    return Enum{};
+  }
+
   void Fail() { failed_ = true; }
   bool AtEnd() const { return next_ == list_.size(); }
   // All taken, and each was right.
@@ -171,6 +241,20 @@ class Fields {
   size_t next_ = 0;
   bool failed_ = false;
 };
+
+HeldAttempt ReadHeldAttempt(Fields& fields) {
+  HeldAttempt held;
+  held.ref = fields.Ref();
+  held.cpu_milli = fields.Int();
+  Value::List slices = fields.List();
+  Fields inner(slices);
+  while (!inner.AtEnd()) {
+    const int64_t device = inner.Int();
+    held.slices.push_back(DeviceSlice{device, inner.Int()});
+  }
+  if (!inner.Good()) fields.Fail();
+  return held;
+}
 
 WorkerJoined ReadWorkerJoined(Fields& fields) {
   WorkerJoined event;
@@ -192,13 +276,26 @@ WorkerJoined ReadWorkerJoined(Fields& fields) {
     device.memory_bytes = inner.Int();
     if (!inner.Good()) fields.Fail();
   }
+  if (fields.AtEnd()) return event;
+  event.is_local = false;
+  event.session = fields.Text();
+  Value::List held = fields.List();
+  for (Value& entry : held) {
+    if (!entry.is_list()) {
+      fields.Fail();
+      break;
+    }
+    Fields inner(entry.AsList());
+    event.held.push_back(ReadHeldAttempt(inner));
+    if (!inner.Good()) fields.Fail();
+  }
   return event;
 }
 
 WorkerGone ReadWorkerGone(Fields& fields) {
   WorkerGone event;
   event.worker = WorkerId{fields.Int()};
-  event.said_goodbye = fields.Flag();
+  event.how = fields.OneOf(Departure::kSilent);
   return event;
 }
 
@@ -231,8 +328,13 @@ AttemptFinished ReadAttemptFinished(Fields& fields) {
   event.message.ref = fields.Ref();
   if (!ParseOutcome(fields.Text(), event.message.outcome)) fields.Fail();
   event.message.error = fields.Text();
+  if (!fields.AtEnd()) event.message.detail = fields.OneOf(EndDetail::kDiskFull);
   return event;
 }
+
+// The fields of an aggregate are evaluated in order.
+PauseRequested ReadPauseRequested(Fields& fields) { return {fields.Trial(), fields.Flag()}; }
+StopRequested ReadStopRequested(Fields& fields) { return {fields.Trial(), fields.Flag()}; }
 
 Event ReadEvent(Fields& fields) {
   const std::string letter = fields.Text();
@@ -244,6 +346,12 @@ Event ReadEvent(Fields& fields) {
   if (letter == "t") return TunerRestarted{};
   if (letter == "s") return SamplesExtended{fields.Int()};
   if (letter == "d") return DeadlinePassed{};
+  if (letter == "z") return TunerSlept{Duration{fields.Int()}};
+  if (letter == "p") return ReadPauseRequested(fields);
+  if (letter == "u") return UnpauseRequested{fields.Trial()};
+  if (letter == "x") return ReadStopRequested(fields);
+  if (letter == "c") return MaxConcurrentChanged{fields.Int()};
+  if (letter == "a") return ErroredRetried{};
   fields.Fail();
   return DeadlinePassed{};
 }

@@ -12,11 +12,17 @@ namespace {
 std::optional<Event> ToEvent(Incoming incoming) {
   const WorkerId worker = incoming.worker;
   if (std::holds_alternative<WorkerDisconnected>(incoming.message))
-    return WorkerGone{worker, false};
+    return WorkerGone{worker, Departure::kBroken};
   FromWorker& message = std::get<FromWorker>(incoming.message);
   if (auto* hello = std::get_if<Hello>(&message)) {
-    return WorkerJoined{worker, std::move(hello->name), std::move(incoming.address), hello->pid,
-                        std::move(hello->capacity)};
+    return WorkerJoined{worker,
+                        std::move(hello->name),
+                        std::move(incoming.address),
+                        hello->pid,
+                        std::move(hello->capacity),
+                        hello->is_local,
+                        std::move(hello->session),
+                        std::move(hello->held)};
   }
   if (auto* report = std::get_if<AttemptReport>(&message)) {
     return ReportArrived{worker, std::move(*report)};
@@ -24,7 +30,7 @@ std::optional<Event> ToEvent(Incoming incoming) {
   if (auto* ended = std::get_if<AttemptEnded>(&message)) {
     return AttemptFinished{worker, std::move(*ended)};
   }
-  if (std::holds_alternative<Goodbye>(message)) return WorkerGone{worker, true};
+  if (std::holds_alternative<Goodbye>(message)) return WorkerGone{worker, Departure::kGoodbye};
   return std::nullopt;
 }
 

@@ -87,11 +87,12 @@ void ExperimentController::On(const WorkerJoined& event) {
 
 void ExperimentController::On(const WorkerGone& event) {
   if (!leases_.HasWorker(event.worker)) return;  // It said goodbye before its connection ended.
-  Remove(event.worker, event.said_goodbye ? WorkerState::kLeft : WorkerState::kLost);
+  const bool said_goodbye = event.how == Departure::kGoodbye;
+  Remove(event.worker, said_goodbye ? WorkerState::kLeft : WorkerState::kLost);
   if (!GivesOut()) return;
   const bool is_last = leases_.Views().empty();
   out_.actions.push_back(Say{"worker " + WorkerName(event.worker) +
-                             (event.said_goodbye ? " left" : " is lost: its connection broke") +
+                             (said_goodbye ? " left" : " is lost: its connection broke") +
                              (is_last ? "; there is no other, waiting " +
                                             FormatDuration(options_.spec.limits.unplaceable) +
                                             " for one (limits.unplaceable)"
@@ -406,6 +407,12 @@ void ExperimentController::On(const SamplesExtended& event) {
   out_.experiment = ExperimentRow{status_, samples_, std::nullopt};
 }
 
+void ExperimentController::On(const TunerSlept&) {}
+void ExperimentController::On(const PauseRequested&) {}
+void ExperimentController::On(const UnpauseRequested&) {}
+void ExperimentController::On(const StopRequested&) {}
+void ExperimentController::On(const MaxConcurrentChanged&) {}
+void ExperimentController::On(const ErroredRetried&) {}
 void ExperimentController::On(const DeadlinePassed&) {}  // Apply looks at the time anyway.
 
 void ExperimentController::CheckTimeLimits() {

@@ -95,6 +95,12 @@ class ExperimentController {
   void On(const TunerRestarted& event);
   void On(const SamplesExtended& event);
   void On(const DeadlinePassed& event);
+  void On(const TunerSlept& event);
+  void On(const PauseRequested& event);
+  void On(const UnpauseRequested& event);
+  void On(const StopRequested& event);
+  void On(const MaxConcurrentChanged& event);
+  void On(const ErroredRetried& event);
 
   void Drain(WorkerId worker);
   void Remove(WorkerId worker, WorkerState state);

@@ -113,6 +113,10 @@ struct SendToWorker {
 struct RemoveCheckpoint {
   std::string path;
 };
+// Its lease is over, or it has another connection.
+struct DisconnectWorker {
+  WorkerId worker;
+};
 // Nothing is left to do in this life: the loop ends after performing the actions before it.
 struct EndOfExperiment {
   ExperimentStatus status = ExperimentStatus::kFinished;
@@ -121,7 +125,7 @@ struct EndOfExperiment {
 struct Say {
   std::string text;
 };
-using Action = std::variant<SendToWorker, RemoveCheckpoint, EndOfExperiment, Say>;
+using Action = std::variant<SendToWorker, DisconnectWorker, RemoveCheckpoint, EndOfExperiment, Say>;
 
 struct Transition {
   std::vector<NewTrialRow> new_trials;

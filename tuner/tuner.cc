@@ -39,6 +39,8 @@ void Tuner::Perform(std::vector<Action> actions) {
       if (const Status s = parts_.artifacts.Remove(remove->path); !s.ok()) {
         lines_.push_back("warning: " + s.message());
       }
+    } else if (auto* disconnect = std::get_if<DisconnectWorker>(&action)) {
+      parts_.link.Close(disconnect->worker);
     } else if (auto* say = std::get_if<Say>(&action)) {
       lines_.push_back(std::move(say->text));
     } else {

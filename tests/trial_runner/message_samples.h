@@ -33,9 +33,13 @@ inline AttemptReport SampleReport() {
 }
 
 inline std::vector<FromWorker> SampleFromWorker() {
-  const Hello hello{kProgramVersion, "local", "host", 4711,
-                    WorkerCapacity{4000, {{0, "first", 0}, {1, "second", 1 << 30}}}};
-  return {hello, SampleReport(), AttemptEnded{Ref(0, 1, 1), Outcome::kOutOfMemory, "no room"},
+  Hello hello{kProgramVersion, "local", "host", 4711,
+              WorkerCapacity{4000, {{0, "first", 0}, {1, "second", 1 << 30}}}};
+  hello.is_local = true;
+  hello.session = "9f3c";
+  hello.held = {{Ref(3, 2, 17), 1500, {{0, 500}, {1, 1000}}}, {Ref(4, 1, 18), 0, {}}};
+  return {hello, SampleReport(),
+          AttemptEnded{Ref(0, 1, 1), Outcome::kCrashed, "no room", EndDetail::kDiskFull},
           Heartbeat{}, Goodbye{}};
 }
 
@@ -62,6 +66,8 @@ inline std::vector<ToWorker> SampleToWorker() {
           SampleStart(),
           AnswerReport{Ref(3, 2, 17), 5, ReportAnswer::kStop},
           KillAttempt{Ref(3, 2, 17)},
+          EndsAcknowledged{7},
+          Heartbeat{},
           Shutdown{}};
 }
 

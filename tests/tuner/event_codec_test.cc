@@ -27,29 +27,55 @@ std::vector<Event> OneOfEach() {
   AttemptFinished ended;
   ended.worker = WorkerId{3};
   ended.message = {report.message.ref, Outcome::kDeviceOutOfMemory, "no room: \t\\ \x01 end"};
+  AttemptFinished full = ended;
+  full.message.detail = EndDetail::kDiskFull;
   return {WorkerJoined{
               WorkerId{1}, "local", "[::1]:5", 99, {16'000, {{0, "H200", 1 << 30}, {1, "", 0}}}},
           WorkerJoined{WorkerId{2}, "", "", 0, {}},
-          WorkerGone{WorkerId{2}, true},
-          WorkerGone{WorkerId{2}, false},
+          WorkerJoined{WorkerId{4},
+                       "far",
+                       "10.0.0.2:5",
+                       7,
+                       {2'000, {}},
+                       false,
+                       "9f3c",
+                       {{report.message.ref, 1'000, {{0, 500}}}, {last.message.ref, 0, {}}}},
+          WorkerGone{WorkerId{2}, Departure::kGoodbye},
+          WorkerGone{WorkerId{2}, Departure::kBroken},
+          WorkerGone{WorkerId{4}, Departure::kSilent},
           report,
           last,
           ended,
+          full,
           InterruptRequested{},
           TunerRestarted{},
+          TunerSlept{Seconds(90)},
           SamplesExtended{-1},
-          DeadlinePassed{}};
+          DeadlinePassed{},
+          PauseRequested{TrialNumber{3}, true},
+          PauseRequested{},
+          UnpauseRequested{TrialNumber{3}},
+          UnpauseRequested{},
+          StopRequested{TrialNumber{0}, false},
+          StopRequested{std::nullopt, true},
+          MaxConcurrentChanged{4},
+          ErroredRetried{}};
 }
 
 TEST(EventCodec, WritesEachEventAsAShortList) {
-  EXPECT_EQ(EncodeEvents(OneOfEach()),
-            R"([["j",1,"local","[::1]:5",99,16000,[[0,"H200",1073741824],[1,"",0]]],)"
-            R"(["j",2,"","",0,0,[]],["g",2,1],["g",2,0],)"
-            R"(["r",3,12,2,77,5,9,0,["val_accuracy",0.1,"a \"quoted\"\nname",-0.0]],)"
-            R"(["r",3,12,2,77,5,9,1,["val_accuracy",0.1,"a \"quoted\"\nname",-0.0],)"
-            R"("/tmp/it's, a [path]",1048576,"00ff00ff00ff00ff"],)"
-            R"(["e",3,12,2,77,"device_out_of_memory","no room: \t\\ \u0001 end"],)"
-            R"(["i"],["t"],["s",-1],["d"]])");
+  EXPECT_EQ(
+      EncodeEvents(OneOfEach()),
+      R"([["j",1,"local","[::1]:5",99,16000,[[0,"H200",1073741824],[1,"",0]]],)"
+      R"(["j",2,"","",0,0,[]],)"
+      R"(["j",4,"far","10.0.0.2:5",7,2000,[],"9f3c",[[12,2,77,1000,[0,500]],[12,2,77,0,[]]]],)"
+      R"(["g",2,1],["g",2,0],["g",4,2],)"
+      R"(["r",3,12,2,77,5,9,0,["val_accuracy",0.1,"a \"quoted\"\nname",-0.0]],)"
+      R"(["r",3,12,2,77,5,9,1,["val_accuracy",0.1,"a \"quoted\"\nname",-0.0],)"
+      R"("/tmp/it's, a [path]",1048576,"00ff00ff00ff00ff"],)"
+      R"(["e",3,12,2,77,"device_out_of_memory","no room: \t\\ \u0001 end"],)"
+      R"(["e",3,12,2,77,"device_out_of_memory","no room: \t\\ \u0001 end",2],)"
+      R"(["i"],["t"],["z",90000000],["s",-1],["d"],["p",3,1],["p",-1,0],["u",3],["u",-1],)"
+      R"(["x",0,0],["x",-1,1],["c",4],["a"]])");
 }
 
 TEST(EventCodec, ReadsBackWhatItWrote) {
@@ -61,10 +87,10 @@ TEST(EventCodec, ReadsBackWhatItWrote) {
 
   const auto& joined = std::get<WorkerJoined>(events->at(0));
   EXPECT_EQ(joined.capacity.devices[0], (Device{0, "H200", 1 << 30}));
-  const auto& report = std::get<ReportArrived>(events->at(5)).message.report;
+  const auto& report = std::get<ReportArrived>(events->at(7)).message.report;
   EXPECT_TRUE(report.final);
   EXPECT_EQ(report.checkpoint.path, "/tmp/it's, a [path]");
-  EXPECT_EQ(std::get<AttemptFinished>(events->at(6)).message.error, "no room: \t\\ \x01 end");
+  EXPECT_EQ(std::get<AttemptFinished>(events->at(8)).message.error, "no room: \t\\ \x01 end");
 }
 
 TEST(EventCodec, AnEmptyBatchIsAnEmptyList) {
@@ -118,7 +144,7 @@ TEST(EventCodec, RefusesWhatIsNotAJournalStep) {
                            R"([["s"]])",
                            R"([["s","1"]])",
                            R"([["s",1.0]])",
-                           R"([["g",1,2]])",
+                           R"([["g",1,3]])",
                            R"([["g",1,true]])",
                            R"([["e",1,2,3,4,"exploded",""]])",
                            R"([["e",1,2,3,4,"lost"]])",

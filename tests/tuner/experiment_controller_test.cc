@@ -204,7 +204,7 @@ TEST(ExperimentController, IterationsAndTimeAreStopConditionsToo) {
   world.now = world.now + Seconds(4);
   world.Apply({world.NextReport(worker, kSecond, 0.5)});
   world.Lose(worker);
-  world.Apply({WorkerGone{worker, false}});
+  world.Apply({WorkerGone{worker, Departure::kBroken}});
   EXPECT_EQ(world.trials.at(kSecond).run_seconds, 4);
   const WorkerId other = world.Join(1);
   world.now = world.now + Seconds(1);
@@ -328,7 +328,7 @@ TEST(ExperimentController, ALostWorkersTrialsGoOnElsewhereFreeOfCharge) {
   const WorkerId second = world.Join(1);
   world.Apply({world.NextReport(first, kFirst, 0.5)});
   world.Lose(first);
-  world.Apply({WorkerGone{first, false}});
+  world.Apply({WorkerGone{first, Departure::kBroken}});
   EXPECT_EQ(world.attempts.at({kFirst, AttemptNumber{1}}).outcome, Outcome::kLost);
   EXPECT_EQ(world.Running(second).at(kFirst).start.from_iteration, 1);
 }
@@ -337,8 +337,9 @@ TEST(ExperimentController, AWorkerThatSaidGoodbyeHasLeftAndIsNotLost) {
   ControllerWorld world(ControllerWorld::MakeSpec());
   world.Join(1);
   const WorkerId second = world.Join(1);
-  world.Apply({world.End(second, kSecond, Outcome::kPreempted), WorkerGone{second, true}});
-  world.Apply({WorkerGone{second, false}});  // Its connection ends.
+  world.Apply(
+      {world.End(second, kSecond, Outcome::kPreempted), WorkerGone{second, Departure::kGoodbye}});
+  world.Apply({WorkerGone{second, Departure::kBroken}});  // Its connection ends.
   EXPECT_EQ(world.worker_rows.at(second).state, WorkerState::kLeft);
 }
 
@@ -412,7 +413,7 @@ TEST(ExperimentController, SweepTimeEndsWhatWaitsInAWorkersQueueToo) {
     world.Apply({DeadlinePassed{}});
     if (is_worker_lost) {
       world.Lose(worker);
-      world.Apply({WorkerGone{worker, false}});
+      world.Apply({WorkerGone{worker, Departure::kBroken}});
     } else {
       world.Apply(std::exchange(world.pending_ends, {}));
       world.Apply({world.NextReport(worker, kSecond, 0.5)});
@@ -498,11 +499,11 @@ TEST(ExperimentController, AWorkersEndIsSaidAndThatItWasTheLast) {
   const WorkerId first = world.Join(1);
   const WorkerId second = world.Join(1);
   world.Lose(first);
-  world.Apply({WorkerGone{first, false}});
+  world.Apply({WorkerGone{first, Departure::kBroken}});
   ASSERT_EQ(world.said.size(), 1u);
   EXPECT_EQ(world.said[0], "worker w1 is lost: its connection broke");
   world.Lose(second);
-  world.Apply({WorkerGone{second, true}});
+  world.Apply({WorkerGone{second, Departure::kGoodbye}});
   ASSERT_EQ(world.said.size(), 2u);
   EXPECT_NE(world.said[1].find("worker w2 left; there is no other, waiting"), std::string::npos);
   world.Apply({TunerRestarted{}});
@@ -614,7 +615,8 @@ void LiveAndReplay(uint64_t seed) {
       workers.push_back(world.Join(1 + static_cast<int64_t>(random.NextBelow(4)), 1));
     } else if (dice < 5 && workers.size() > 1) {
       world.Lose(workers.back());
-      events.push_back(WorkerGone{workers.back(), random.NextBelow(2) == 0});
+      events.push_back(WorkerGone{
+          workers.back(), random.NextBelow(2) == 0 ? Departure::kGoodbye : Departure::kBroken});
       workers.pop_back();
     } else if (dice < 7) {
       for (const WorkerId worker : workers) world.Lose(worker);

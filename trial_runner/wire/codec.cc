@@ -34,12 +34,27 @@ constexpr std::pair<ReportAnswer, v1::ReportAnswer> kAnswers[] = {
     {ReportAnswer::kRefused, v1::REPORT_ANSWER_REFUSED},
 };
 
+constexpr std::pair<EndDetail, v1::EndDetail> kDetails[] = {
+    {EndDetail::kNone, v1::END_DETAIL_NONE},
+    {EndDetail::kBadCheckpoint, v1::END_DETAIL_BAD_CHECKPOINT},
+    {EndDetail::kDiskFull, v1::END_DETAIL_DISK_FULL},
+};
+
 // ---- encoding
 
 void Put(const AttemptRef& ref, v1::AttemptRef* out) {
   out->set_trial(ref.trial.value);
   out->set_attempt(ref.attempt.value);
   out->set_epoch(ref.epoch.value);
+}
+
+void Put(const std::vector<DeviceSlice>& slices,
+         google::protobuf::RepeatedPtrField<v1::DeviceSlice>* out) {
+  for (const DeviceSlice& slice : slices) {
+    v1::DeviceSlice* const s = out->Add();
+    s->set_device(slice.device);
+    s->set_milli(slice.milli);
+  }
 }
 
 void Put(const Hello& hello, v1::Hello* out) {
@@ -53,6 +68,14 @@ void Put(const Hello& hello, v1::Hello* out) {
     d->set_index(device.index);
     d->set_name(device.name);
     d->set_memory_bytes(device.memory_bytes);
+  }
+  out->set_local(hello.is_local);
+  out->set_session(hello.session);
+  for (const HeldAttempt& held : hello.held) {
+    v1::HeldAttempt* const h = out->add_held();
+    Put(held.ref, h->mutable_ref());
+    h->set_cpu_milli(held.cpu_milli);
+    Put(held.slices, h->mutable_slices());
   }
 }
 
@@ -81,6 +104,9 @@ void Put(const AttemptEnded& ended, v1::AttemptEnded* out) {
     if (outcome == ended.outcome) out->set_outcome(wire);
   }
   out->set_error(ended.error);
+  for (const auto& [detail, wire] : kDetails) {
+    if (detail == ended.detail) out->set_detail(wire);
+  }
 }
 
 void Put(const FromWorker& message, v1::FromWorker* out) {
@@ -110,11 +136,7 @@ void Put(const StartAttempt& start, v1::StartAttempt* out) {
   out->set_ahead(start.ahead);
   out->set_ends_seen(start.ends_seen);
   out->set_cpu_milli(start.cpu_milli);
-  for (const DeviceSlice& slice : start.slices) {
-    v1::DeviceSlice* const s = out->add_slices();
-    s->set_device(slice.device);
-    s->set_milli(slice.milli);
-  }
+  Put(start.slices, out->mutable_slices());
   out->set_config(start.config);
   out->set_from_iteration(start.from_iteration);
   out->set_checkpoint_path(start.checkpoint_path);
@@ -137,6 +159,10 @@ void Put(const ToWorker& message, v1::ToWorker* out) {
                  [out](const StartAttempt& m) { Put(m, out->mutable_start()); },
                  [out](const AnswerReport& m) { Put(m, out->mutable_answer()); },
                  [out](const KillAttempt& m) { Put(m.ref, out->mutable_kill()->mutable_ref()); },
+                 [out](const EndsAcknowledged& m) {
+                   out->mutable_ends_acknowledged()->set_ends_seen(m.ends_seen);
+                 },
+                 [out](const Heartbeat&) { out->mutable_heartbeat(); },
                  [out](const Shutdown&) { out->mutable_shutdown(); },
              },
              message);
@@ -180,6 +206,38 @@ Status Read(const v1::AttemptRef& in, AttemptRef& out) {
   return ReadInt(in.epoch(), 1, kAny, "ref.epoch", out.epoch.value);
 }
 
+Status Read(const google::protobuf::RepeatedPtrField<v1::DeviceSlice>& in, const std::string& field,
+            std::vector<DeviceSlice>& out) {
+  if (static_cast<size_t>(in.size()) > limits::kDevicesPerWorkerMax) {
+    return InvalidArgument(field + ": " + std::to_string(in.size()) + ", expected at most " +
+                           std::to_string(limits::kDevicesPerWorkerMax));
+  }
+  for (const v1::DeviceSlice& s : in) {
+    DeviceSlice slice;
+    TUNE_RETURN_IF_ERROR(ReadInt(s.device(), 0, kAny, (field + ".device").c_str(), slice.device));
+    TUNE_RETURN_IF_ERROR(
+        ReadInt(s.milli(), 1, kWholeMilli, (field + ".milli").c_str(), slice.milli));
+    out.push_back(slice);
+  }
+  return OkStatus();
+}
+
+Status ReadHeld(v1::Hello& in, std::vector<HeldAttempt>& out) {
+  if (static_cast<size_t>(in.held_size()) > limits::kHeldAttemptsMax) {
+    return InvalidArgument("hello.held: " + std::to_string(in.held_size()) + ", expected at most " +
+                           std::to_string(limits::kHeldAttemptsMax));
+  }
+  for (const v1::HeldAttempt& h : in.held()) {
+    HeldAttempt& held = out.emplace_back();
+    if (!h.has_ref()) return Absent("hello.held.ref");
+    TUNE_RETURN_IF_ERROR(Read(h.ref(), held.ref).At("hello.held"));
+    TUNE_RETURN_IF_ERROR(
+        ReadInt(h.cpu_milli(), 0, kMilliMax, "hello.held.cpu_milli", held.cpu_milli));
+    TUNE_RETURN_IF_ERROR(Read(h.slices(), "hello.held.slices", held.slices));
+  }
+  return OkStatus();
+}
+
 Status Read(v1::Hello& in, Hello& out) {
   TUNE_RETURN_IF_ERROR(
       ReadText(in.mutable_version(), limits::kNameBytesMax, "hello.version", out.version));
@@ -207,7 +265,10 @@ Status Read(v1::Hello& in, Hello& out) {
   if (std::adjacent_find(indices.begin(), indices.end()) != indices.end()) {
     return InvalidArgument("hello.devices.index: two devices have the same one");
   }
-  return OkStatus();
+  out.is_local = in.local();
+  TUNE_RETURN_IF_ERROR(
+      ReadText(in.mutable_session(), limits::kNameBytesMax, "hello.session", out.session));
+  return ReadHeld(in, out.held);
 }
 
 Status Read(v1::AttemptReport& in, AttemptReport& out) {
@@ -242,6 +303,16 @@ Status Read(v1::AttemptEnded& in, AttemptEnded& out) {
   TUNE_RETURN_IF_ERROR(Read(in.ref(), out.ref));
   TUNE_RETURN_IF_ERROR(
       ReadText(in.mutable_error(), limits::kErrorBytesMax, "ended.error", out.error));
+  bool is_known_detail = false;
+  for (const auto& [detail, wire] : kDetails) {
+    if (wire != in.detail()) continue;
+    out.detail = detail;
+    is_known_detail = true;
+  }
+  if (!is_known_detail) {
+    return InvalidArgument("ended.detail: read " + std::to_string(in.detail()) +
+                           ", expected a known detail");
+  }
   for (const auto& [outcome, wire] : kOutcomes) {
     if (wire != in.outcome()) continue;
     out.outcome = outcome;
@@ -271,16 +342,7 @@ Status Read(v1::StartAttempt& in, StartAttempt& out) {
   out.ahead = in.ahead();
   TUNE_RETURN_IF_ERROR(ReadInt(in.ends_seen(), 0, kAny, "start.ends_seen", out.ends_seen));
   TUNE_RETURN_IF_ERROR(ReadInt(in.cpu_milli(), 0, kMilliMax, "start.cpu_milli", out.cpu_milli));
-  if (static_cast<size_t>(in.slices_size()) > limits::kDevicesPerWorkerMax) {
-    return InvalidArgument("start.slices: " + std::to_string(in.slices_size()) +
-                           ", expected at most " + std::to_string(limits::kDevicesPerWorkerMax));
-  }
-  for (const v1::DeviceSlice& s : in.slices()) {
-    DeviceSlice slice;
-    TUNE_RETURN_IF_ERROR(ReadInt(s.device(), 0, kAny, "start.slices.device", slice.device));
-    TUNE_RETURN_IF_ERROR(ReadInt(s.milli(), 1, kWholeMilli, "start.slices.milli", slice.milli));
-    out.slices.push_back(slice);
-  }
+  TUNE_RETURN_IF_ERROR(Read(in.slices(), "start.slices", out.slices));
   TUNE_RETURN_IF_ERROR(
       ReadText(in.mutable_config(), limits::kJsonTextBytesMax, "start.config", out.config));
   TUNE_RETURN_IF_ERROR(
@@ -346,6 +408,12 @@ Status Read(v1::ToWorker& in, ToWorker& out) {
     case v1::ToWorker::kKill:
       if (!in.kill().has_ref()) return Absent("kill.ref");
       return Read(in.kill().ref(), out.emplace<KillAttempt>().ref);
+    case v1::ToWorker::kEndsAcknowledged:
+      return ReadInt(in.ends_acknowledged().ends_seen(), 0, kAny, "ends_acknowledged.ends_seen",
+                     out.emplace<EndsAcknowledged>().ends_seen);
+    case v1::ToWorker::kHeartbeat:
+      out = Heartbeat{};
+      return OkStatus();
     case v1::ToWorker::kShutdown:
       out = Shutdown{};
       return OkStatus();

@@ -18,6 +18,11 @@ constexpr std::array<std::pair<ReportAnswer, std::string_view>, 3> kAnswers = {{
     {ReportAnswer::kRefused, "refused"},
 }};
 
+constexpr std::array<std::pair<EndDetail, std::string_view>, 2> kDetails = {{
+    {EndDetail::kBadCheckpoint, "bad_checkpoint"},
+    {EndDetail::kDiskFull, "disk_full"},
+}};
+
 // ---- writing
 
 void Key(std::string_view key, std::string& out) {
@@ -142,6 +147,14 @@ Result<FromTrial> ReadEnd(const Value& map) {
     end.error.resize(limits::kErrorBytesMax);
     end.error = ToUtf8(end.error);
   }
+  std::string detail;
+  TUNE_RETURN_IF_ERROR(TakeText(map, "detail", limits::kNameBytesMax, detail));
+  for (const auto& [value, name] : kDetails) {
+    if (name == detail) end.detail = value;
+  }
+  if (!detail.empty() && end.detail == EndDetail::kNone) {
+    return InvalidArgument("detail: read '" + detail + "', expected bad_checkpoint or disk_full");
+  }
   return FromTrial(std::move(end));
 }
 
@@ -264,6 +277,9 @@ std::string EncodeEnd(const TrialEnd& end) {
   std::string out = R"({"end":{)";
   Text("outcome", OutcomeName(end.outcome), out);
   Text("error", end.error, out);
+  for (const auto& [value, name] : kDetails) {
+    if (value == end.detail) Text("detail", name, out);
+  }
   out += "}}\n";
   return out;
 }

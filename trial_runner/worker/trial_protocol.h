@@ -18,6 +18,8 @@
 //       empty path says that the iteration is all there is to it.
 //   {"end": {"outcome": "completed", "error": ""}}
 //       completed, stopped (told to), crashed, out_of_memory, device_out_of_memory or bad_config.
+//       `"detail": "bad_checkpoint"`: what it was to go on from is torn, corrupt or gone;
+//       `"detail": "disk_full"`: there was no room for a checkpoint; both with the outcome crashed.
 //       The process then waits for the next start.
 // The seed is a text, since it may be beyond the integers of JSON readers. An exit in the middle of
 // an attempt is a crash.
@@ -59,6 +61,7 @@ struct TrialStart {
 struct TrialEnd {
   Outcome outcome = Outcome::kCompleted;
   std::string error;
+  EndDetail detail = EndDetail::kNone;
 };
 
 using FromTrial = std::variant<Report, TrialEnd>;

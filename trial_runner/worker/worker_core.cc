@@ -142,6 +142,8 @@ void WorkerCore::On(const KillAttempt& message, Instant now) {
   Condemn(found->second, process, Outcome::kPreempted, "", false, now);
 }
 
+void WorkerCore::On(const EndsAcknowledged&, Instant) {}
+void WorkerCore::On(const Heartbeat&, Instant) {}
 void WorkerCore::On(const Shutdown&, Instant now) { Wind(now); }
 
 void WorkerCore::OnTunerGone(const Status& reason) {

@@ -139,6 +139,8 @@ class WorkerCore {
   void On(const StartAttempt& message, Instant now);
   void On(const AnswerReport& message, Instant now);
   void On(const KillAttempt& message, Instant now);
+  void On(const EndsAcknowledged& message, Instant now);
+  void On(const Heartbeat& message, Instant now);
   void On(const Shutdown& message, Instant now);
 
   bool Knows(const AttemptRef& ref) const;
