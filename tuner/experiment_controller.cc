@@ -5,6 +5,7 @@
 #include "core/check.h"
 #include "core/json.h"
 #include "core/limits.h"
+#include "tuner/artifact_path.h"
 
 namespace tune {
 namespace {
@@ -189,12 +190,7 @@ std::optional<std::string> ExperimentController::Objection(const TrialRecord& tr
 // answer where the database was moved since.
 std::optional<std::string> ExperimentController::WithinArtifacts(const TrialRecord& trial,
                                                                  const std::string& path) const {
-  const std::string folder =
-      "/" + options_.name + "/" + std::to_string(trial.row.number.value) + "/";
-  const size_t begin = path.rfind(folder);
-  if (begin == std::string::npos || path.find("/..") != std::string::npos) return std::nullopt;
-  std::string rest = path.substr(begin + folder.size());
-  return rest.empty() ? std::nullopt : std::optional(std::move(rest));
+  return WithinTrialFolder(path, options_.name, trial.row.number.value);
 }
 
 // Nothing for an iteration that was reported before a retry: it is stored and reaches no one.

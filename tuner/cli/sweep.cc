@@ -3,7 +3,6 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <iostream>
 #include <utility>
 
@@ -82,12 +81,6 @@ int ExitStatusOf(const ExperimentController& controller, const SignalWatch& sign
 }
 
 }  // namespace
-
-std::string ArtifactsDirOf(const std::string& db_path) {
-  std::filesystem::path path = std::filesystem::absolute(db_path).lexically_normal();
-  path.replace_extension();
-  return path.string() + ".artifacts";
-}
 
 int64_t AvailableCpus() {
   cpu_set_t set;

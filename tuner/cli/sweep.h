@@ -12,6 +12,7 @@
 #include "core/clock.h"
 #include "core/resources.h"
 #include "core/status.h"
+#include "tuner/artifact_path.h"
 #include "tuner/experiment_controller.h"
 #include "tuner/store.h"
 
@@ -26,9 +27,6 @@ struct SweepSurroundings {
   std::string listen;          // "127.0.0.1:0" by default.
   std::string trainable_kind;  // What the local worker warms up for.
 };
-
-// <db stem>.artifacts, absolute.
-std::string ArtifactsDirOf(const std::string& db_path);
 
 // The machine's cores that this process may use.
 int64_t AvailableCpus();

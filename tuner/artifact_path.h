@@ -1,0 +1,34 @@
+// Where what trials left on disk lies: <db stem>.artifacts/<experiment>/<trial number>/...
+//
+// Paths in the database are those of the machine and folder where they were made. A database may be
+// moved or copied with its artifacts, so a stored path means its end below
+// .../<experiment>/<trial>/ and everybody asks here where that is now.
+//
+// Thread rule: pure functions; ArtifactsDirOf also reads the current folder.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tune {
+
+// <db stem>.artifacts, absolute.
+std::string ArtifactsDirOf(const std::string& db_path);
+
+// The part of `path` that lies below .../<experiment>/<trial>/; nothing when none does, or when it
+// would lead out of there ("..").
+std::optional<std::string> WithinTrialFolder(std::string_view path, std::string_view experiment,
+                                             int64_t trial);
+
+// The folder of a trial.
+std::string TrialFolder(const std::string& artifacts_dir, const std::string& experiment,
+                        int64_t trial);
+
+// Where a stored path lies below the present artifacts folder; the path itself when it was never
+// below a trial's.
+std::string PresentPath(const std::string& path, const std::string& artifacts_dir,
+                        const std::string& experiment, int64_t trial);
+
+}  // namespace tune
