@@ -8,4 +8,7 @@ tune_library(tune_queries
     ${CMAKE_CURRENT_LIST_DIR}/cli/status_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/sweep_lookup.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/text_table.cc
-  DEPS tune_core tune_sqlite)
+    ${CMAKE_CURRENT_LIST_DIR}/cli/trial_history.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/trial_lookup.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/why_command.cc
+  DEPS tune_core tune_sqlite tune_artifacts tune_spec)

@@ -244,8 +244,7 @@ TEST_F(QueryCommands, ANameIsFoundAndAnUnknownOneIsAnsweredWithThoseThatAre) {
   options.name = "frist";
   const Answer answer = Results(options);
   EXPECT_EQ(answer.status, 2);
-  EXPECT_EQ(answer.err,
-            "tune: " + path_ + ": no sweep is named 'frist'; there are first, second\n");
+  EXPECT_EQ(answer.err, "tune: " + path_ + ": no sweep is named 'frist'; did you mean 'first'?\n");
 }
 
 TEST_F(QueryCommands, WithoutADatabaseEachCommandSaysSoInOneLine) {

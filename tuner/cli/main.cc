@@ -23,6 +23,7 @@
 #include "tuner/cli/results_command.h"
 #include "tuner/cli/run_command.h"
 #include "tuner/cli/status_command.h"
+#include "tuner/cli/why_command.h"
 
 namespace {
 
@@ -182,6 +183,15 @@ int main(int argc, char** argv) {
   best_app->add_option("--export", best.export_dir, "A folder for its weights and configuration");
   AddFormat(best_app, best.format);
 
+  tune::WhyOptions why;
+  CLI::App* const why_app =
+      app.add_subcommand("why",
+                         "Why a trial is where it is: its decisions and its attempts.\nExample: "
+                         "tune why 3\nExample: tune why food11/3 --format json");
+  why_app->add_option("trial", why.trial, "A number in the latest sweep, or NAME/NUMBER")
+      ->required();
+  AddFormat(why_app, why.format);
+
   tune::LinesOptions lines;
   CLI::App* const decide_app =
       app.add_subcommand("decide",
@@ -252,6 +262,11 @@ int main(int argc, char** argv) {
     best.db_path = db_path;
     best.width = width;
     return Answered(tune::BestCommand(best, tune::ExportFood11, std::cout, std::cerr));
+  }
+  if (why_app->parsed()) {
+    why.db_path = db_path;
+    why.width = width;
+    return Answered(tune::WhyCommand(why, std::cout, std::cerr));
   }
   return 2;
 }

@@ -87,12 +87,15 @@ Result<FoundSweep> FindSweep(Database& database, const std::string& name) {
     if (sweep.name == name) return sweep;
     names.push_back(sweep.name);
   }
+  const std::string unknown = database.path() + ": no sweep is named '" + Printable(name) + "'";
+  if (const auto nearest = NearestName(name, names)) {
+    return NotFound(unknown + "; did you mean '" + Printable(*nearest) + "'?");
+  }
   constexpr size_t kNamesMax = 20;  // The latest ones.
   if (names.size() > kNamesMax) names.erase(names.begin(), names.end() - kNamesMax);
   std::string list;
   for (const std::string_view known : names) list += (list.empty() ? "" : ", ") + Printable(known);
-  return NotFound(database.path() + ": no sweep is named '" + Printable(name) + "'; there are " +
-                  list);
+  return NotFound(unknown + "; there are " + list);
 }
 
 Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSweep& sweep) {

@@ -50,7 +50,8 @@ Result<std::unique_ptr<Database>> OpenForQueries(const std::string& path);
 
 // All sweeps, by id.
 Result<std::vector<FoundSweep>> ListSweeps(Database& database);
-// By name; the latest of the database for "". kNotFound names those that are there.
+// By name; the latest of the database for "". kNotFound names the nearest, or those that are
+// there.
 Result<FoundSweep> FindSweep(Database& database, const std::string& name);
 // Nothing while no trial has reported a value. Its checkpoint is that of the best iteration if it
 // is durable, else the trial's latest durable one.

@@ -1,0 +1,5 @@
+# Explaining and housekeeping: why, and where artifacts lie.
+tune_test(why_command_test
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/why_command_test.cc DEPS tune_queries)
+tune_test(artifact_path_test
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/artifact_path_test.cc DEPS tune_artifacts)

@@ -1,0 +1,309 @@
+#include "tuner/cli/trial_history.h"
+
+#include <algorithm>
+
+#include "core/json.h"
+#include "tuner/artifact_path.h"
+#include "tuner/cli/text_table.h"
+#include "tuner/spec_reader.h"
+
+namespace tune {
+namespace {
+
+constexpr const char* kDecisionNames[] = {"continue", "stop", "pause"};
+
+std::string Text(const Statement& row, int column) { return std::string(row.Text(column)); }
+
+Status ReadTrial(Database& database, TrialHistory& history) {
+  static constexpr char kTrialSql[] =
+      "SELECT status, coalesce(stop_reason, ''), config, iterations, best_value, best_iteration,"
+      " run_seconds FROM trials WHERE id = ?1";
+  static constexpr char kSpecSql[] = "SELECT spec, base_dir FROM experiments WHERE id = ?1";
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kTrialSql));
+  row->BindAll(history.trial.id);
+  TUNE_ASSIGN_OR_RETURN(const bool has_trial, row->Step());
+  if (!has_trial) return NotFound(database.path() + ": the trial is gone");
+  history.status = Text(*row, 0);
+  history.stop_reason = Text(*row, 1);
+  const Result<Value> config = ParseJson(row->Text(2));
+  if (config.ok()) history.config = *config;
+  history.iterations = row->Int(3);
+  history.best_value = row->OptionalReal(4);
+  history.best_iteration = row->OptionalInt(5);
+  history.run_seconds = row->Real(6);
+  row->Reset();
+
+  TUNE_ASSIGN_OR_RETURN(Statement * spec_row, database.Kept(kSpecSql));
+  spec_row->BindAll(history.trial.sweep.id);
+  TUNE_ASSIGN_OR_RETURN(const bool has_spec, spec_row->Step());
+  const Result<Value> document =
+      has_spec ? ParseJson(spec_row->Text(0)) : Result<Value>(NotFound(""));
+  if (document.ok()) {
+    const Result<ExperimentSpec> spec = InterpretSpec(*document, "", spec_row->Text(1), false);
+    if (spec.ok()) history.spec = *spec;
+  }
+  spec_row->Reset();
+  return OkStatus();
+}
+
+Status ReadReports(Database& database, TrialHistory& history) {
+  // The table, not the views: it says which attempt a decision belongs to.
+  static constexpr char kReportsSql[] =
+      "SELECT attempt, iteration, value, metrics, reported_us, decision, rung, cutoff, rank, count"
+      " FROM report_rows WHERE trial = ?1 ORDER BY attempt, iteration";
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kReportsSql));
+  row->BindAll(history.trial.id);
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    HistoryReport& report = history.reports.emplace_back();
+    report.attempt = row->Int(0);
+    report.iteration = row->Int(1);
+    report.value = row->OptionalReal(2);
+    const Result<Value> metrics = ParseJson(row->Text(3));
+    if (metrics.ok()) report.metrics = *metrics;
+    report.reported_us = row->Int(4);
+    const std::optional<int64_t> decision = row->OptionalInt(5);
+    if (decision && *decision >= 0 && *decision < 3) report.decision = kDecisionNames[*decision];
+    report.rung = row->OptionalInt(6);
+    report.cutoff = row->OptionalReal(7);
+    report.rank = row->OptionalInt(8);
+    report.count = row->OptionalInt(9);
+  }
+  row->Reset();
+  return OkStatus();
+}
+
+Status ReadAttempts(Database& database, TrialHistory& history) {
+  static constexpr char kAttemptsSql[] =
+      "SELECT a.number, coalesce(w.name, ''), a.outcome, coalesce(a.error, ''), a.from_iteration,"
+      " coalesce(c.path, ''), coalesce(c.state, ''), a.started_us, a.finished_us"
+      " FROM attempt_rows AS a LEFT JOIN worker_rows AS w ON w.id = a.worker"
+      " LEFT JOIN checkpoint_rows AS c ON c.trial = a.trial AND c.iteration = a.from_iteration"
+      "   AND c.path = (SELECT max(path) FROM checkpoint_rows"
+      "     WHERE trial = a.trial AND iteration = a.from_iteration)"
+      " WHERE a.trial = ?1 ORDER BY a.number";
+  const std::string artifacts_dir = ArtifactsDirOf(database.path());
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kAttemptsSql));
+  row->BindAll(history.trial.id);
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    HistoryAttempt& attempt = history.attempts.emplace_back();
+    attempt.number = row->Int(0);
+    attempt.worker = Text(*row, 1);
+    attempt.outcome = Text(*row, 2);
+    attempt.error = Text(*row, 3);
+    attempt.from_iteration = row->Int(4);
+    const std::string path = Text(*row, 5);
+    if (!path.empty()) {
+      attempt.checkpoint =
+          PresentPath(path, artifacts_dir, history.trial.sweep.name, history.trial.number);
+    }
+    attempt.checkpoint_state = Text(*row, 6);
+    attempt.started_us = row->Int(7);
+    attempt.finished_us = row->OptionalInt(8);
+  }
+  row->Reset();
+  return OkStatus();
+}
+
+// ---- sentences
+
+// "1st", "2nd", "11th".
+std::string Ordinal(int64_t n) {
+  const int64_t tens = n % 100;
+  const int64_t ones = n % 10;
+  const bool is_teen = tens >= 11 && tens <= 13;
+  const char* const ending = is_teen     ? "th"
+                             : ones == 1 ? "st"
+                             : ones == 2 ? "nd"
+                             : ones == 3 ? "rd"
+                                         : "th";
+  return std::to_string(n) + ending;
+}
+
+std::string PlaceInRung(const HistoryReport& report) {
+  if (!report.rank || !report.count) return "no value to rank";
+  if (*report.count == 1) return "the first to arrive";
+  return (*report.rank == 1 ? "the best" : Ordinal(*report.rank) + " best") + " of " +
+         std::to_string(*report.count);
+}
+
+std::string AtRung(const HistoryReport& report) {
+  std::string text = "rung " + std::to_string(*report.rung) + ": " + PlaceInRung(report);
+  if (report.cutoff) text += ", the cutoff was " + ShortNumber(*report.cutoff);
+  return text;
+}
+
+// "; the best 1 of 2 go on": what the cutoff of successive halving is.
+std::string WhoGoesOn(const TrialHistory& history) {
+  if (!history.spec || !history.spec->scheduler.is_map()) return std::string();
+  const Value* const asha = history.spec->scheduler.Find("asha");
+  if (asha == nullptr) return std::string();
+  const Value* const factor = asha->is_map() ? asha->Find("reduction_factor") : nullptr;
+  constexpr int64_t kDefaultFactor = 4;
+  const int64_t among = factor != nullptr && factor->is_int() ? factor->AsInt() : kDefaultFactor;
+  return " (the best 1 of " + std::to_string(among) + " go on)";
+}
+
+const HistoryReport* LastDecided(const TrialHistory& history, const std::string& decision) {
+  const auto found = std::find_if(
+      history.reports.rbegin(), history.reports.rend(), [&](const HistoryReport& report) {
+        return decision.empty() ? !report.decision.empty() : report.decision == decision;
+      });
+  return found == history.reports.rend() ? nullptr : &*found;
+}
+
+std::string ByTheScheduler(const TrialHistory& history, const std::string& decision) {
+  const std::string text = (decision == "stop" ? "stopped by " : "paused by ") +
+                           Printable(history.trial.sweep.scheduler);
+  const HistoryReport* const report = LastDecided(history, decision);
+  if (report == nullptr) return text;
+  if (!report->rung) return text + " at iteration " + std::to_string(report->iteration);
+  std::string why = text + " at rung " + std::to_string(*report->rung) + ": " +
+                    Printable(history.trial.sweep.metric) + " " + ReportedValue(history, *report) +
+                    " was " + PlaceInRung(*report);
+  if (report->cutoff) {
+    why += ", the cutoff was " + ShortNumber(*report->cutoff) + WhoGoesOn(history);
+  }
+  return why;
+}
+
+// Which of the conditions in the space file held at the last report.
+std::string ByACondition(const TrialHistory& history) {
+  const std::string error = history.attempts.empty() ? "" : history.attempts.back().error;
+  if (error.starts_with("limits.trial_time")) {
+    return "stopped: limits.trial_time is used up after " + ShortNumber(history.run_seconds) + " s";
+  }
+  const HistoryReport* const last = LastDecided(history, "");
+  if (!history.spec || last == nullptr) return "stopped: a condition of `stop` held";
+  for (const StopCondition& condition : history.spec->stop) {
+    std::optional<double> reached;
+    if (condition.metric == "training_iteration") {
+      reached = static_cast<double>(last->iteration);
+    } else if (condition.metric == "time_total") {
+      reached = history.run_seconds;
+    } else if (last->metrics.is_map()) {
+      const Value* const metric = last->metrics.Find(condition.metric);
+      if (metric != nullptr) reached = ReadNumber(*metric);
+    }
+    if (!reached) continue;
+    const bool holds =
+        condition.at_or_above ? *reached >= condition.value : *reached <= condition.value;
+    if (!holds) continue;
+    return "stopped at iteration " + std::to_string(last->iteration) + ": " +
+           Printable(condition.metric) + " = " + ShortNumber(*reached) + " reached " +
+           ShortNumber(condition.value) + " (`stop` in the space file: " +
+           (condition.at_or_above ? "at or above)" : "at or below)");
+  }
+  return "stopped: a condition of `stop` held";
+}
+
+std::string WhyTerminated(const TrialHistory& history) {
+  const std::string& reason = history.stop_reason;
+  const std::string iterations = std::to_string(history.iterations);
+  if (reason == "completed") return "completed by itself after iteration " + iterations;
+  if (reason == "stop_condition") return ByACondition(history);
+  if (reason == "max_t") {
+    return "reached max_t: iteration " + iterations + " is the last one that " +
+           Printable(history.trial.sweep.scheduler) + " allows";
+  }
+  if (reason == "scheduler") return ByTheScheduler(history, "stop");
+  if (reason == "sweep_limit") return "ended with its sweep: limits.sweep_time was used up";
+  if (reason == "user") return "stopped by a person (tune stop)";
+  return "ended: " + reason;
+}
+
+std::string LastAttempt(const TrialHistory& history) {
+  const HistoryAttempt& last = history.attempts.back();
+  return "attempt " + std::to_string(last.number) + " ended as " + last.outcome +
+         (last.error.empty() ? "" : ": " + Printable(last.error));
+}
+
+std::string WhyFailed(const TrialHistory& history) {
+  if (history.attempts.empty()) return "failed before its first attempt";
+  const HistoryAttempt& last = history.attempts.back();
+  if (last.outcome == "completed" || last.outcome == "no_metric") {
+    return "failed: it ended without reporting " + Printable(history.trial.sweep.metric);
+  }
+  if (last.outcome == "bad_config") return "failed: its configuration was refused: " + last.error;
+  return "failed: " + LastAttempt(history) + "; no retry is left (`failure` in the space file)";
+}
+
+std::string ResumeHint(const TrialHistory& history) {
+  if (history.trial.sweep.status != "INTERRUPTED") return std::string();
+  return "; the sweep is interrupted, go on with: tune resume " +
+         Printable(history.trial.sweep.name);
+}
+
+std::string WhyPending(const TrialHistory& history) {
+  if (history.attempts.empty()) return "waits for its first attempt" + ResumeHint(history);
+  return "waits for its next attempt: " + LastAttempt(history) + ResumeHint(history);
+}
+
+std::string WhyRunning(const TrialHistory& history) {
+  if (history.attempts.empty()) return "runs" + ResumeHint(history);
+  const HistoryAttempt& last = history.attempts.back();
+  const bool runs = history.trial.sweep.status == "RUNNING";
+  std::string text = (runs ? "runs: attempt " : "was running when its tuner ended: attempt ") +
+                     std::to_string(last.number);
+  if (!last.worker.empty()) text += " on worker " + Printable(last.worker);
+  text += " since " + FormatInstant(Instant{last.started_us});
+  if (history.iterations > 0) text += ", at iteration " + std::to_string(history.iterations);
+  return text + ResumeHint(history);
+}
+
+std::string WhyPaused(const TrialHistory& history) {
+  const HistoryReport* const last = LastDecided(history, "");
+  const bool by_scheduler = last != nullptr && last->decision == "pause";
+  return (by_scheduler ? ByTheScheduler(history, "pause")
+                       : "paused by a person (tune unpause goes on with it)") +
+         ResumeHint(history);
+}
+
+}  // namespace
+
+Result<TrialHistory> ReadTrialHistory(Database& database, const std::string& trial) {
+  // One state for all queries. A connection for reading writes nothing; it ends with the database.
+  TUNE_RETURN_IF_ERROR(database.Execute("BEGIN"));
+  TrialHistory history;
+  TUNE_ASSIGN_OR_RETURN(history.trial, FindTrial(database, trial));
+  TUNE_RETURN_IF_ERROR(ReadTrial(database, history));
+  TUNE_RETURN_IF_ERROR(ReadReports(database, history));
+  TUNE_RETURN_IF_ERROR(ReadAttempts(database, history));
+  TUNE_RETURN_IF_ERROR(database.Execute("COMMIT"));
+  return history;
+}
+
+std::string ReportedValue(const TrialHistory& history, const HistoryReport& report) {
+  if (report.value) return ShortNumber(*report.value);
+  const Value* const value =
+      report.metrics.is_map() ? report.metrics.Find(history.trial.sweep.metric) : nullptr;
+  return value == nullptr ? "missing" : ShortText(*value);
+}
+
+std::string ExplainReport(const TrialHistory& history, const HistoryReport& report) {
+  if (report.decision.empty()) return "reported again after a retry: stored, decides nothing";
+  const std::string& scheduler = history.trial.sweep.scheduler;
+  const bool is_worse = report.cutoff && report.value &&
+                        IsBetter(*report.cutoff, *report.value, history.trial.sweep.direction());
+  const std::string at_end = report.decision == "stop" && !is_worse
+                                 ? "the last iteration that " + scheduler + " allows"
+                                 : "";
+  if (report.rung) return AtRung(report) + (at_end.empty() ? "" : "; " + at_end);
+  if (!at_end.empty()) return at_end;
+  if (scheduler == "fifo") return "fifo lets every trial go on";
+  return "between rungs";
+}
+
+std::string ExplainStatus(const TrialHistory& history) {
+  if (history.status == "TERMINATED") return WhyTerminated(history);
+  if (history.status == "ERROR") return WhyFailed(history);
+  if (history.status == "PENDING") return WhyPending(history);
+  if (history.status == "RUNNING") return WhyRunning(history);
+  if (history.status == "PAUSED") return WhyPaused(history);
+  return history.status;
+}
+
+}  // namespace tune

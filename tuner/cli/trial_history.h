@@ -1,0 +1,71 @@
+// All that the database tells of one trial, and the sentences that explain it: each report with its
+// decision, each attempt with its end, and why the trial is where it is.
+//
+// Thread rule: one thread; the sentences are pure functions of what was read.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/value.h"
+#include "tuner/cli/trial_lookup.h"
+#include "tuner/experiment_spec.h"
+#include "tuner/sqlite/database.h"
+
+namespace tune {
+
+struct HistoryReport {
+  int64_t attempt = 0;
+  int64_t iteration = 0;
+  std::optional<double> value;  // The sweep's metric; nothing when it is not finite or missing.
+  Value metrics;                // All of them.
+  int64_t reported_us = 0;
+  std::string decision;  // "continue", "stop", "pause"; empty: reported again after a retry.
+  std::optional<int64_t> rung;
+  std::optional<double> cutoff;
+  std::optional<int64_t> rank;
+  std::optional<int64_t> count;
+};
+
+struct HistoryAttempt {
+  int64_t number = 0;
+  std::string worker;  // Its name; empty: not known.
+  std::string outcome;
+  std::string error;
+  int64_t from_iteration = 0;
+  std::string checkpoint;        // Where it began, at its present place; empty: there is none.
+  std::string checkpoint_state;  // "durable", "corrupt", "removed".
+  int64_t started_us = 0;
+  std::optional<int64_t> finished_us;
+};
+
+struct TrialHistory {
+  FoundTrial trial;
+  std::optional<ExperimentSpec> spec;  // Nothing when it is one of a newer program.
+  std::string status;
+  std::string stop_reason;
+  Value config;
+  int64_t iterations = 0;
+  std::optional<double> best_value;
+  std::optional<int64_t> best_iteration;
+  double run_seconds = 0;
+  std::vector<HistoryReport> reports;    // In order of arrival.
+  std::vector<HistoryAttempt> attempts;  // By number.
+};
+
+// From one state of the database, also while a tuner writes.
+Result<TrialHistory> ReadTrialHistory(Database& database, const std::string& trial);
+
+// "rung 4: 7th best of 9, the cutoff was 0.52", "between rungs", "reported again after a retry".
+std::string ExplainReport(const TrialHistory& history, const HistoryReport& report);
+
+// Why it ended, or what it waits for: "stopped by asha at rung 4: val_accuracy 0.41 was the 7th
+// best of 9, ...".
+std::string ExplainStatus(const TrialHistory& history);
+
+// The value for a person; what is not finite or not there in words.
+std::string ReportedValue(const TrialHistory& history, const HistoryReport& report);
+
+}  // namespace tune

@@ -1,0 +1,59 @@
+#include "tuner/cli/trial_lookup.h"
+
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+#include "tuner/cli/text_table.h"
+
+namespace tune {
+namespace {
+
+std::optional<int64_t> ParseNumber(std::string_view text) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
+  return number;
+}
+
+// "first has trials 0 to 15".
+Result<std::string> DescribeTrials(Database& database, const FoundSweep& sweep) {
+  static constexpr char kRangeSql[] =
+      "SELECT count(), coalesce(max(number), 0) FROM trials WHERE experiment = ?1";
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kRangeSql));
+  row->BindAll(sweep.id);
+  TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+  const int64_t count = has_row ? row->Int(0) : 0;
+  const int64_t last = has_row ? row->Int(1) : 0;
+  row->Reset();
+  const std::string name = Printable(sweep.name);
+  if (count == 0) return name + " has no trial yet";
+  return name + " has " + (last == 0 ? "trial 0 alone" : "trials 0 to " + std::to_string(last));
+}
+
+}  // namespace
+
+Result<FoundTrial> FindTrial(Database& database, const std::string& text) {
+  static constexpr char kTrialSql[] = "SELECT id FROM trials WHERE experiment = ?1 AND number = ?2";
+  const size_t slash = text.rfind('/');
+  const std::string name = slash == std::string::npos ? "" : text.substr(0, slash);
+  const std::optional<int64_t> number =
+      ParseNumber(slash == std::string::npos ? text : text.substr(slash + 1));
+  if (!number || slash == 0) {
+    return InvalidArgument("TRIAL: read '" + Printable(text) +
+                           "', expected a trial's number, as in 3, or NAME/NUMBER, as in food11/3");
+  }
+  FoundTrial trial;
+  TUNE_ASSIGN_OR_RETURN(trial.sweep, FindSweep(database, name));
+  trial.number = *number;
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kTrialSql));
+  row->BindAll(trial.sweep.id, trial.number);
+  TUNE_ASSIGN_OR_RETURN(const bool is_there, row->Step());
+  if (is_there) trial.id = row->Int(0);
+  row->Reset();
+  if (is_there) return trial;
+  TUNE_ASSIGN_OR_RETURN(const std::string have, DescribeTrials(database, trial.sweep));
+  return NotFound(database.path() + ": there is no trial " + Printable(text) + "; " + have);
+}
+
+}  // namespace tune

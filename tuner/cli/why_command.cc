@@ -1,0 +1,207 @@
+#include "tuner/cli/why_command.h"
+
+#include <memory>
+#include <optional>
+
+#include "core/json.h"
+#include "core/time.h"
+#include "core/utf8.h"
+#include "tuner/cli/trial_history.h"
+
+namespace tune {
+namespace {
+
+Value TextCell(const std::string& text) { return text.empty() ? Value() : Value(text); }
+Value TimeCell(std::optional<int64_t> us) {
+  return us ? Value(FormatInstant(Instant{*us})) : Value();
+}
+Value NumberCell(const std::optional<double>& number) { return number ? Value(*number) : Value(); }
+Value NumberCell(const std::optional<int64_t>& number) { return number ? Value(*number) : Value(); }
+
+// ---- for a person
+
+// Reports that follow each other and say the same: nothing was decided on any of them.
+bool IsSameRun(const HistoryReport& a, const HistoryReport& b) {
+  return a.attempt == b.attempt && a.decision == b.decision && a.decision != "stop" &&
+         a.decision != "pause" && !a.rung && !b.rung;
+}
+
+void PrintReports(const TrialHistory& history, const WhyOptions& options, std::ostream& out) {
+  if (history.reports.empty()) {
+    out << "nothing was reported yet\n";
+    return;
+  }
+  RowPrinter printer(options.format, options.width, out);
+  printer.Begin({"iteration", "attempt", Printable(history.trial.sweep.metric), "decision", "why"});
+  for (size_t first = 0; first < history.reports.size();) {
+    size_t last = first;
+    while (last + 1 < history.reports.size() &&
+           IsSameRun(history.reports[last], history.reports[last + 1])) {
+      ++last;
+    }
+    const HistoryReport& begin = history.reports[first];
+    const HistoryReport& end = history.reports[last];
+    const bool is_run = last > first;
+    printer.Row(
+        {is_run ? Value(std::to_string(begin.iteration) + " to " + std::to_string(end.iteration))
+                : Value(std::to_string(begin.iteration)),
+         begin.attempt,
+         is_run ? Value(ReportedValue(history, begin) + " to " + ReportedValue(history, end))
+                : Value(ReportedValue(history, begin)),
+         TextCell(begin.decision), ExplainReport(history, begin)});
+    first = last + 1;
+  }
+  printer.End();
+}
+
+void PrintAttempts(const TrialHistory& history, const WhyOptions& options, std::ostream& out) {
+  if (history.attempts.empty()) return;
+  out << "\n";
+  RowPrinter printer(options.format, options.width, out);
+  printer.Begin(
+      {"attempt", "worker", "started_at", "ran", "from", "checkpoint", "outcome", "error"});
+  for (const HistoryAttempt& attempt : history.attempts) {
+    const std::string from = attempt.from_iteration == 0
+                                 ? "the start"
+                                 : "iteration " + std::to_string(attempt.from_iteration);
+    std::string checkpoint = attempt.checkpoint.substr(attempt.checkpoint.rfind('/') + 1);
+    if (!checkpoint.empty() && attempt.checkpoint_state != "durable") {
+      checkpoint += " (now " + attempt.checkpoint_state + ")";
+    }
+    const Value ran =
+        attempt.finished_us
+            ? Value(FormatDuration(Duration{*attempt.finished_us - attempt.started_us}))
+            : Value();
+    printer.Row({attempt.number, TextCell(attempt.worker),
+                 FormatInstant(Instant{attempt.started_us}), ran, from, TextCell(checkpoint),
+                 attempt.outcome, TextCell(attempt.error)});
+  }
+  printer.End();
+}
+
+void PrintForPerson(const TrialHistory& history, const WhyOptions& options, std::ostream& out) {
+  const FoundSweep& sweep = history.trial.sweep;
+  out << "trial " << Printable(history.trial.Name()) << ": " << history.status << "\n"
+      << "why            " << ExplainStatus(history) << "\n"
+      << "scheduler      " << Printable(sweep.scheduler) << " on " << Printable(sweep.metric)
+      << " (" << sweep.mode << ")\n"
+      << "configuration  " << DescribeConfig(history.config) << "\n";
+  if (history.best_value && history.best_iteration) {
+    out << "best           " << Printable(sweep.metric) << " = " << ShortNumber(*history.best_value)
+        << " at iteration " << *history.best_iteration << "\n";
+  }
+  out << "\n";
+  PrintReports(history, options, out);
+  PrintAttempts(history, options, out);
+}
+
+// ---- for a program
+
+void PrintCsv(const TrialHistory& history, const WhyOptions& options, std::ostream& out) {
+  RowPrinter printer(options.format, options.width, out);
+  printer.Begin({"kind", "attempt", "iteration", "value", "decision", "scheduler", "rung", "cutoff",
+                 "rank", "count", "why", "worker", "outcome", "error", "checkpoint", "started_at",
+                 "finished_at", "reported_at"});
+  size_t next = 0;
+  const auto print_reports = [&](int64_t attempt) {
+    for (; next < history.reports.size() && history.reports[next].attempt <= attempt; ++next) {
+      const HistoryReport& report = history.reports[next];
+      printer.Row({"report", report.attempt, report.iteration, NumberCell(report.value),
+                   TextCell(report.decision), history.trial.sweep.scheduler,
+                   NumberCell(report.rung), NumberCell(report.cutoff), NumberCell(report.rank),
+                   NumberCell(report.count), ExplainReport(history, report), Value(), Value(),
+                   Value(), Value(), Value(), Value(), TimeCell(report.reported_us)});
+    }
+  };
+  for (const HistoryAttempt& attempt : history.attempts) {
+    print_reports(attempt.number - 1);
+    printer.Row({"attempt", attempt.number, attempt.from_iteration, Value(), Value(), Value(),
+                 Value(), Value(), Value(), Value(), Value(), TextCell(attempt.worker),
+                 attempt.outcome, TextCell(attempt.error), TextCell(attempt.checkpoint),
+                 TimeCell(attempt.started_us), TimeCell(attempt.finished_us), Value()});
+    print_reports(attempt.number);
+  }
+  printer.End();
+}
+
+Value ReportValue(const TrialHistory& history, const HistoryReport& report) {
+  Value value = Value::MakeMap();
+  value.Set("attempt", report.attempt);
+  value.Set("iteration", report.iteration);
+  value.Set("value", NumberCell(report.value));
+  value.Set("metrics", report.metrics);
+  value.Set("decision", TextCell(report.decision));
+  value.Set("rung", NumberCell(report.rung));
+  value.Set("cutoff", NumberCell(report.cutoff));
+  value.Set("rank", NumberCell(report.rank));
+  value.Set("count", NumberCell(report.count));
+  value.Set("why", ExplainReport(history, report));
+  value.Set("reported_at", TimeCell(report.reported_us));
+  return value;
+}
+
+Value AttemptValue(const HistoryAttempt& attempt) {
+  Value value = Value::MakeMap();
+  value.Set("number", attempt.number);
+  value.Set("worker", TextCell(attempt.worker));
+  value.Set("outcome", attempt.outcome);
+  value.Set("error", TextCell(attempt.error));
+  value.Set("from_iteration", attempt.from_iteration);
+  value.Set("checkpoint", TextCell(attempt.checkpoint));
+  value.Set("checkpoint_state", TextCell(attempt.checkpoint_state));
+  value.Set("started_at", TimeCell(attempt.started_us));
+  value.Set("finished_at", TimeCell(attempt.finished_us));
+  return value;
+}
+
+void PrintJson(const TrialHistory& history, std::ostream& out) {
+  const FoundSweep& sweep = history.trial.sweep;
+  Value value = Value::MakeMap();
+  value.Set("experiment", sweep.name);
+  value.Set("trial", history.trial.number);
+  value.Set("status", history.status);
+  value.Set("stop_reason", TextCell(history.stop_reason));
+  value.Set("why", ExplainStatus(history));
+  value.Set("scheduler", sweep.scheduler);
+  value.Set("metric", sweep.metric);
+  value.Set("mode", sweep.mode);
+  value.Set("config", history.config);
+  value.Set("iterations", history.iterations);
+  value.Set("best_value", NumberCell(history.best_value));
+  value.Set("best_iteration", NumberCell(history.best_iteration));
+  Value::List reports;
+  for (const HistoryReport& report : history.reports) {
+    reports.push_back(ReportValue(history, report));
+  }
+  value.Set("reports", std::move(reports));
+  Value::List attempts;
+  for (const HistoryAttempt& attempt : history.attempts) attempts.push_back(AttemptValue(attempt));
+  value.Set("attempts", std::move(attempts));
+  out << ToUtf8(ToJson(value)) << "\n";
+}
+
+}  // namespace
+
+int WhyCommand(const WhyOptions& options, std::ostream& out, std::ostream& err) {
+  const Result<std::unique_ptr<Database>> database = OpenForQueries(options.db_path);
+  const Result<TrialHistory> history = database.ok() ? ReadTrialHistory(**database, options.trial)
+                                                     : Result<TrialHistory>(database.status());
+  if (!history.ok()) {
+    err << "tune: " << history.status().message() << "\n";
+    return 2;
+  }
+  switch (options.format) {
+    case OutputFormat::kTable:
+      PrintForPerson(*history, options, out);
+      break;
+    case OutputFormat::kCsv:
+      PrintCsv(*history, options, out);
+      break;
+    case OutputFormat::kJson:
+      PrintJson(*history, out);
+      break;
+  }
+  return 0;
+}
+
+}  // namespace tune
