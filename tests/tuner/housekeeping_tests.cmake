@@ -3,3 +3,5 @@ tune_test(why_command_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/why_command_test.cc DEPS tune_queries)
 tune_test(artifact_path_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/artifact_path_test.cc DEPS tune_artifacts)
+tune_test(provenance_test
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/provenance_test.cc DEPS tune_housekeeping)

@@ -236,6 +236,7 @@ int main(int argc, char** argv) {
     resume.db_path = db_path;
     resume.program_dir = program_dir;
     resume.command_line = CommandLine(argc, argv);
+    resume.data_dir = tune::EnvironmentText("FOOD11_DATA_DIR");
     return tune::ResumeCommand(resume);
   }
   if (decide_app->parsed()) return tune::DecideCommand(lines);

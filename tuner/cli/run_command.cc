@@ -21,7 +21,9 @@
 #include "trial_runner/loopback_address.h"
 #include "trial_runner/trainable_catalog.h"
 #include "trial_runner/trial_programs.h"
+#include "tuner/cli/gather_provenance.h"
 #include "tuner/cli/sweep.h"
+#include "tuner/provenance.h"
 #include "tuner/recovery.h"
 #include "tuner/spec_reader.h"
 #include "tuner/sqlite/sqlite_store.h"
@@ -139,18 +141,13 @@ Status CheckListen(const std::string& listen) {
   return CheckPortIsFree(*address).At("--listen " + listen);
 }
 
-std::string HostName() {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
-  return name;
-}
-
-std::string Provenance(const std::string& command_line) {
-  Value provenance = Value::MakeMap();
-  provenance.Set("version", Value(TUNE_VERSION));
-  provenance.Set("command", Value(command_line));
-  provenance.Set("host", Value(HostName()));
-  return ToJson(provenance);
+// What is not as it was when the sweep began; it goes on all the same.
+void WarnOfDifferences(const StoredExperiment& experiment, const Provenance& now) {
+  const Result<Provenance> was = DecodeProvenance(experiment.provenance);
+  if (!was.ok()) return;
+  for (const std::string& line : DescribeDifferences(*was, now)) {
+    std::cerr << "warning: not as when " << experiment.name << " began: " << line << "\n";
+  }
 }
 
 std::vector<std::string> WithShortcuts(const RunOptions& options) {
@@ -220,7 +217,8 @@ int RunCommand(const RunOptions& options) {
   wanted.samples = spec.samples;
   wanted.spec = ToJson(spec.document);
   wanted.base_dir = spec.base_dir;
-  wanted.provenance = Provenance(options.command_line);
+  wanted.provenance = EncodeProvenance(
+      GatherProvenance(spec, {TUNE_VERSION, options.command_line, options.data_dir}));
   wanted.created_at = clock.Now();
   const Result<StoredExperiment> experiment = (*store)->CreateExperiment(wanted);
   if (!experiment.ok()) return Complain(experiment.status());
@@ -316,6 +314,8 @@ int ResumeCommand(const ResumeOptions& options) {
   const Result<std::string> kind = TrainableKind(spec.trainable);
   if (kind.ok()) surroundings.trainable_kind = *kind;
 
+  WarnOfDifferences(*experiment,
+                    GatherProvenance(spec, {TUNE_VERSION, options.command_line, options.data_dir}));
   std::vector<Event> first_events = {TunerRestarted{}};
   if (extends) first_events.push_back(SamplesExtended{*options.samples});
   std::cerr << "sweep " << experiment->name << ": going on from "

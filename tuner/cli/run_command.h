@@ -38,6 +38,7 @@ struct ResumeOptions {
   std::optional<int64_t> cpus;
   int64_t gpus = 0;
   std::string listen;
+  std::string data_dir;  // FOOD11_DATA_DIR, or empty.
 };
 
 // `tune resume [NAME]`.

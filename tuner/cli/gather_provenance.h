@@ -1,0 +1,27 @@
+// Looks at the machine, the code and the data that a sweep is about to use.
+//
+// Thread rule: any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "tuner/experiment_spec.h"
+#include "tuner/provenance.h"
+
+namespace tune {
+
+struct CommandOrigin {
+  std::string version;  // Of this program.
+  std::string command_line;
+  std::string data_dir;  // FOOD11_DATA_DIR, or empty.
+};
+
+// Never fails: what cannot be found out is left out.
+Provenance GatherProvenance(const ExperimentSpec& spec, const CommandOrigin& origin);
+
+// The names and sizes of a folder's files, three levels deep (<split>/<class>/<image>); hidden ones
+// are left out. Nothing: it cannot be read.
+std::optional<DataState> LookAtData(const std::string& folder);
+
+}  // namespace tune

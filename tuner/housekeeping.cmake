@@ -1,0 +1,8 @@
+# Where results come from, and keeping databases and artifacts in order.
+tune_library(tune_housekeeping
+  SOURCES
+    provenance.cc
+    cli/gather_provenance.cc
+    cli/git_state.cc
+    cli/program_output.cc
+  DEPS tune_queries tune_spec tune_core_posix)

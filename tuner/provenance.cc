@@ -1,0 +1,123 @@
+#include "tuner/provenance.h"
+
+#include <utility>
+
+#include "core/json.h"
+
+namespace tune {
+namespace {
+
+std::string TextAt(const Value& map, std::string_view key) {
+  const Value* const value = map.Find(key);
+  return value != nullptr && value->is_string() ? value->AsString() : std::string();
+}
+
+int64_t IntAt(const Value& map, std::string_view key) {
+  const Value* const value = map.Find(key);
+  return value != nullptr && value->is_int() ? value->AsInt() : 0;
+}
+
+const Value* MapAt(const Value& map, std::string_view key) {
+  const Value* const value = map.Find(key);
+  return value != nullptr && value->is_map() ? value : nullptr;
+}
+
+std::string Describe(const GitState& git) {
+  constexpr size_t kCommitDigits = 12;
+  const bool is_dirty = git.is_dirty.value_or(false);
+  return git.commit.substr(0, kCommitDigits) + (is_dirty ? " with uncommitted changes" : "");
+}
+
+std::string Describe(const DataState& data) {
+  return std::to_string(data.file_count) + " files of " + std::to_string(data.bytes) +
+         " bytes (hash " + data.hash + ")";
+}
+
+std::string Changed(const std::string& what, const std::string& was, const std::string& is) {
+  return what + ": was " + was + ", is " + is;
+}
+
+}  // namespace
+
+std::string EncodeProvenance(const Provenance& provenance) {
+  Value value = Value::MakeMap();
+  value.Set("version", provenance.version);
+  value.Set("command", provenance.command);
+  value.Set("host", provenance.host);
+  value.Set("folder", provenance.folder);
+  if (provenance.git) {
+    Value git = Value::MakeMap();
+    git.Set("commit", provenance.git->commit);
+    git.Set("dirty", provenance.git->is_dirty ? Value(*provenance.git->is_dirty) : Value());
+    value.Set("git", std::move(git));
+  }
+  if (provenance.data) {
+    Value data = Value::MakeMap();
+    data.Set("folder", provenance.data->folder);
+    data.Set("files", provenance.data->file_count);
+    data.Set("bytes", provenance.data->bytes);
+    data.Set("hash", provenance.data->hash);
+    value.Set("data", std::move(data));
+  }
+  if (!provenance.files.empty()) {
+    Value files = Value::MakeMap();
+    for (const auto& [path, hash] : provenance.files) files.Set(path, hash);
+    value.Set("files", std::move(files));
+  }
+  return ToJson(value);
+}
+
+Result<Provenance> DecodeProvenance(std::string_view text) {
+  TUNE_ASSIGN_OR_RETURN(const Value value, ParseJson(text));
+  if (!value.is_map()) return DataLoss(std::string("read ") + value.KindName() + ", not a map");
+  Provenance provenance;
+  provenance.version = TextAt(value, "version");
+  provenance.command = TextAt(value, "command");
+  provenance.host = TextAt(value, "host");
+  provenance.folder = TextAt(value, "folder");
+  if (const Value* const git = MapAt(value, "git")) {
+    const Value* const dirty = git->Find("dirty");
+    provenance.git = GitState{TextAt(*git, "commit"), std::nullopt};
+    if (dirty != nullptr && dirty->is_bool()) provenance.git->is_dirty = dirty->AsBool();
+  }
+  if (const Value* const data = MapAt(value, "data")) {
+    provenance.data = DataState{TextAt(*data, "folder"), IntAt(*data, "files"),
+                                IntAt(*data, "bytes"), TextAt(*data, "hash")};
+  }
+  if (const Value* const files = MapAt(value, "files")) {
+    for (const MapEntry& entry : files->AsMap()) {
+      if (entry.value.is_string()) provenance.files[entry.key] = entry.value.AsString();
+    }
+  }
+  return provenance;
+}
+
+std::vector<std::string> DescribeDifferences(const Provenance& was, const Provenance& is) {
+  std::vector<std::string> lines;
+  const auto compare = [&lines](const char* what, const std::string& a, const std::string& b) {
+    if (!a.empty() && !b.empty() && a != b) lines.push_back(Changed(what, a, b));
+  };
+  compare("version of tune", was.version, is.version);
+  compare("host", was.host, is.host);
+  if (was.git && is.git && Describe(*was.git) != Describe(*is.git)) {
+    lines.push_back(Changed("git", Describe(*was.git), Describe(*is.git)));
+  }
+  if (was.data && is.data && was.data->hash != is.data->hash) {
+    lines.push_back(Changed("data in " + is.data->folder, Describe(*was.data), Describe(*is.data)));
+  }
+  if (was.data && !is.data) {
+    lines.push_back("data in " + was.data->folder + ": was " + Describe(*was.data) +
+                    ", is not there");
+  }
+  for (const auto& [path, hash] : was.files) {
+    const auto now = is.files.find(path);
+    if (now == is.files.end()) {
+      lines.push_back(path + ": was there (hash " + hash + "), is not");
+    } else if (now->second != hash) {
+      lines.push_back(Changed(path, "of hash " + hash, "of hash " + now->second));
+    }
+  }
+  return lines;
+}
+
+}  // namespace tune

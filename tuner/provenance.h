@@ -1,0 +1,53 @@
+// Where a sweep's results come from: program, command, machine, code and data. Stored with the
+// sweep when it begins (`experiments.provenance`); a resume compares and says what differs.
+//
+// Thread rule: values and pure functions.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/status.h"
+
+namespace tune {
+
+struct GitState {
+  std::string commit;            // Hexadecimal.
+  std::optional<bool> is_dirty;  // Whether tracked files were changed; nothing: not known.
+  friend bool operator==(const GitState&, const GitState&) = default;
+};
+
+// A folder of data, by the names and sizes of its files: cheap for any size of data, and blind to a
+// file that was changed without changing its size.
+struct DataState {
+  std::string folder;
+  int64_t file_count = 0;
+  int64_t bytes = 0;
+  std::string hash;  // XXH64 over "<relative path>\0<size>\n" of each file, in order of path.
+  friend bool operator==(const DataState&, const DataState&) = default;
+};
+
+struct Provenance {
+  std::string version;
+  std::string command;
+  std::string host;
+  std::string folder;                        // The space file's: where the trainable runs.
+  std::optional<GitState> git;               // Of that folder; nothing: it is in no repository.
+  std::optional<DataState> data;             // Nothing: the trainable reads none.
+  std::map<std::string, std::string> files;  // The trainable's own: path to XXH64 of its contents.
+};
+
+// One line of JSON.
+std::string EncodeProvenance(const Provenance& provenance);
+// What is missing (an older program's) stays empty.
+Result<Provenance> DecodeProvenance(std::string_view text);
+
+// A line for each thing that is not as it was ("git: was 1a2b3c, is 4d5e6f with uncommitted
+// changes"). The command is not compared, nor is what is known of one side alone.
+std::vector<std::string> DescribeDifferences(const Provenance& was, const Provenance& is);
+
+}  // namespace tune
