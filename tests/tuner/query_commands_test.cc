@@ -595,6 +595,17 @@ TEST_F(BestExport, CopiesTheCheckpointAndAddsTheConfiguration) {
               HasSubstr(R"("trial":0,"metric":"val_accuracy","value":0.75)"));
 }
 
+TEST_F(BestExport, FindsTheCheckpointWhereTheDatabaseWasMovedTo) {
+  std::filesystem::create_directories(folder_ / "tune.artifacts/s/0");
+  std::filesystem::rename(checkpoint_, folder_ / "tune.artifacts/s/0/checkpoint_2");
+  checkpoint_ = "/no/such/place/old.artifacts/s/0/checkpoint_2";
+  Write(R"({"curve":{"value":"x"}})");
+  const Answer answer = Best(options_);
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_EQ(ReadText(options_.export_dir + "/weights.bin"), "bytes");
+  EXPECT_THAT(answer.out, HasSubstr(folder_ / "tune.artifacts/s/0/checkpoint_2"));
+}
+
 TEST_F(BestExport, LeavesTheModelToTheExporterOfFood11) {
   Write(R"("food11")");
   const Answer answer =

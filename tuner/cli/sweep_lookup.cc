@@ -1,9 +1,11 @@
 #include "tuner/cli/sweep_lookup.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "core/json.h"
 #include "core/nearest_name.h"
+#include "tuner/artifact_path.h"
 #include "tuner/cli/text_table.h"
 #include "tuner/sqlite/schema.h"
 #include "tuner/sqlite/writer_lock.h"
@@ -98,6 +100,15 @@ Result<FoundSweep> FindSweep(Database& database, const std::string& name) {
   return NotFound(unknown + "; there are " + list);
 }
 
+std::string FindArtifact(const std::string& path, const std::string& db_path,
+                         const std::string& experiment, int64_t trial) {
+  const std::string present = PresentPath(path, ArtifactsDirOf(db_path), experiment, trial);
+  std::error_code error;
+  const bool only_stayed =
+      !std::filesystem::exists(present, error) && std::filesystem::exists(path, error);
+  return only_stayed ? path : present;
+}
+
 Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSweep& sweep) {
   static constexpr char kHighestSql[] =
       "SELECT id, number, status, best_value, best_iteration, config FROM trials"
@@ -125,7 +136,8 @@ Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSw
   checkpoint->BindAll(best.id, best.iteration);
   TUNE_ASSIGN_OR_RETURN(const bool has_checkpoint, checkpoint->Step());
   if (has_checkpoint) {
-    best.checkpoint_path = checkpoint->Text(0);
+    best.checkpoint_path =
+        FindArtifact(std::string(checkpoint->Text(0)), database.path(), sweep.name, best.number);
     best.checkpoint_iteration = checkpoint->Int(1);
   }
   checkpoint->Reset();

@@ -57,6 +57,11 @@ Result<FoundSweep> FindSweep(Database& database, const std::string& name);
 // is durable, else the trial's latest durable one.
 Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSweep& sweep);
 
+// Where a stored path of a trial's lies now: below the database's artifacts folder, or, where the
+// database alone was moved, still at its old place.
+std::string FindArtifact(const std::string& path, const std::string& db_path,
+                         const std::string& experiment, int64_t trial);
+
 // "lr=0.1 optimizer/kind=adam": a nested configuration on one line.
 std::string DescribeConfig(const Value& nested);
 

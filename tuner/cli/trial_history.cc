@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/json.h"
-#include "tuner/artifact_path.h"
 #include "tuner/cli/text_table.h"
 #include "tuner/spec_reader.h"
 
@@ -83,7 +82,6 @@ Status ReadAttempts(Database& database, TrialHistory& history) {
       "   AND c.path = (SELECT max(path) FROM checkpoint_rows"
       "     WHERE trial = a.trial AND iteration = a.from_iteration)"
       " WHERE a.trial = ?1 ORDER BY a.number";
-  const std::string artifacts_dir = ArtifactsDirOf(database.path());
   TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kAttemptsSql));
   row->BindAll(history.trial.id);
   for (;;) {
@@ -98,7 +96,7 @@ Status ReadAttempts(Database& database, TrialHistory& history) {
     const std::string path = Text(*row, 5);
     if (!path.empty()) {
       attempt.checkpoint =
-          PresentPath(path, artifacts_dir, history.trial.sweep.name, history.trial.number);
+          FindArtifact(path, database.path(), history.trial.sweep.name, history.trial.number);
     }
     attempt.checkpoint_state = Text(*row, 6);
     attempt.started_us = row->Int(7);
