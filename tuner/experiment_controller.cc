@@ -534,8 +534,10 @@ TrialRecord* ExperimentController::CreateTrial() {
 }
 
 // Leases ahead serve trials shorter than the wait for a commit. A searcher that learns is asked as
-// late as possible.
+// late as possible. Where one trial runs at a time, the order of arrival is promised: one that dies
+// is retried before the next begins, which a worker's queue would not wait for.
 int64_t ExperimentController::AheadPerRunning() const {
+  if (options_.spec.limits.max_concurrent == 1) return 0;
   if (searcher_->LearnsFromResults() || !mean_attempt_) return 0;
   const int64_t mean_us = std::max<int64_t>(mean_attempt_->us, 1);
   return std::min<int64_t>(limits::kAheadHorizonUs / mean_us, limits::kAheadPerSlotMax);
