@@ -1,0 +1,64 @@
+// kill -9 of any process at any moment: the sweep is resumed and ends with the answer of one left
+// alone, nothing acknowledged is lost, nothing is left behind. bench/kill has the long runs.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "tests/e2e/kill_runs.h"
+#include "tests/e2e/program.h"
+
+namespace tune::testing {
+namespace {
+
+// Another seed is tried with TUNE_KILL_SEED.
+uint64_t Seed() {
+  const char* const seed = std::getenv("TUNE_KILL_SEED");
+  return seed == nullptr ? 1 : std::strtoull(seed, nullptr, 10);
+}
+
+std::string WitnessProgram() {
+  return std::string(std::getenv("TUNE_BUILD_DIR")) + "/tests/tune_witness_trial";
+}
+
+void KillAndLook(const KillSweep& sweep, const std::string& witness, int64_t run_count) {
+  TestFolder folder;
+  KillRuns runs(sweep, BinDir(), witness, folder.path(), Seed());
+  ASSERT_EQ(runs.findings(), std::vector<std::string>()) << sweep.name << ", left alone";
+  for (int64_t number = 1; number <= run_count; ++number) {
+    const KillRun run = runs.Run(number);
+    EXPECT_EQ(run.findings, std::vector<std::string>())
+        << sweep.name << ", seed " << Seed() << ", run " << number << ":\n"
+        << run.story;
+  }
+}
+
+TEST(Kill, WhereTheOrderIsFixedTheAnswerIsThatOfASweepLeftAlone) {
+  for (const KillSweep& sweep : FixedOrderSweeps()) KillAndLook(sweep, WitnessProgram(), 2);
+}
+
+TEST(Kill, WithAshaAtFourNoDecisionChangesAndTheJournalReplaysToTheRows) {
+  for (const KillSweep& sweep : AshaAtFourSweeps()) KillAndLook(sweep, WitnessProgram(), 2);
+}
+
+TEST(Kill, OneAtATimeTrialsThatDieChangeNoDecision) {
+  const auto decisions = [](const std::string& crash) {
+    TestFolder folder;
+    const std::string space = folder.Write(
+        "space.yaml",
+        "trainable:\n  curve:\n    value: \"(x - 0.3)^2 + exp(-0.2 * t)\"\n    iterations: 9\n" +
+            crash +
+            "metric: loss\nmode: min\nsamples: 60\nseed: 5\nspace: {x: {uniform: [0, 1]}}\n"
+            "scheduler: {asha: {max_t: 9, grace_period: 1, reduction_factor: 3}}\n"
+            "failure: {max_failures: -1}\nlimits: {max_concurrent: 1}\n");
+    EXPECT_EQ(RunTune(folder, {"run", space}).exit_status, 0);
+    return Query(folder,
+                 "select trial, iteration, decision, rung, cutoff, rank, count from decisions "
+                 "order by trial, iteration");
+  };
+  EXPECT_EQ(decisions("    crash: 0.1\n"), decisions(""));
+}
+
+TEST(Kill, TheClassifierEndsWithTheSameWeights) { KillAndLook(ClassifierSweeps().front(), "", 1); }
+
+}  // namespace
+}  // namespace tune::testing
