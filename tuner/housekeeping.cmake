@@ -2,7 +2,9 @@
 tune_library(tune_housekeeping
   SOURCES
     provenance.cc
+    cli/artifact_cleanup.cc
     cli/gather_provenance.cc
+    cli/gc_command.cc
     cli/git_state.cc
     cli/program_output.cc
   DEPS tune_queries tune_spec tune_core_posix)

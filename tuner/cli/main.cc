@@ -18,6 +18,7 @@
 #include "core/posix/real_clock.h"
 #include "tuner/cli/best_command.h"
 #include "tuner/cli/best_export.h"
+#include "tuner/cli/gc_command.h"
 #include "tuner/cli/lines_command.h"
 #include "tuner/cli/list_command.h"
 #include "tuner/cli/results_command.h"
@@ -192,6 +193,14 @@ int main(int argc, char** argv) {
       ->required();
   AddFormat(why_app, why.format);
 
+  tune::GcOptions gc;
+  CLI::App* const gc_app = app.add_subcommand(
+      "gc",
+      "Removes checkpoints and leftovers that nothing needs any more.\nExample: tune gc --dry-run");
+  gc_app->add_flag("--dry-run", gc.dry_run, "Only says what would be removed");
+  gc_app->add_flag("--vacuum", gc.vacuum, "Packs the database, too (needs room for a copy of it)");
+  AddFormat(gc_app, gc.format);
+
   tune::LinesOptions lines;
   CLI::App* const decide_app =
       app.add_subcommand("decide",
@@ -268,6 +277,11 @@ int main(int argc, char** argv) {
     why.db_path = db_path;
     why.width = width;
     return Answered(tune::WhyCommand(why, std::cout, std::cerr));
+  }
+  if (gc_app->parsed()) {
+    gc.db_path = db_path;
+    gc.width = width;
+    return Answered(tune::GcCommand(gc, tune::RealClock(), std::cout, std::cerr));
   }
   return 2;
 }

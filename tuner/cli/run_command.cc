@@ -21,6 +21,7 @@
 #include "trial_runner/loopback_address.h"
 #include "trial_runner/trainable_catalog.h"
 #include "trial_runner/trial_programs.h"
+#include "tuner/cli/artifact_cleanup.h"
 #include "tuner/cli/gather_provenance.h"
 #include "tuner/cli/sweep.h"
 #include "tuner/provenance.h"
@@ -316,6 +317,9 @@ int ResumeCommand(const ResumeOptions& options) {
 
   WarnOfDifferences(*experiment,
                     GatherProvenance(spec, {TUNE_VERSION, options.command_line, options.data_dir}));
+  if (const Status s = CleanUpAfterTuner(options.db_path, experiment->name, clock.Now()); !s.ok()) {
+    std::cerr << "warning: " << s.message() << " (tune gc tries again)\n";
+  }
   std::vector<Event> first_events = {TunerRestarted{}};
   if (extends) first_events.push_back(SamplesExtended{*options.samples});
   std::cerr << "sweep " << experiment->name << ": going on from "

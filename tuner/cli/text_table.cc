@@ -147,6 +147,20 @@ std::string ShortNumber(double number) {
   return digits;
 }
 
+std::string FormatBytes(int64_t bytes) {
+  if (bytes < 1000) return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
+  constexpr const char* kUnits[] = {"kB", "MB", "GB", "TB"};
+  double number = static_cast<double>(bytes) / 1000;
+  size_t unit = 0;
+  while (number >= 999.95 && unit + 1 < std::size(kUnits)) {
+    number /= 1000;
+    ++unit;
+  }
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f %s", number, kUnits[unit]);
+  return text;
+}
+
 std::string ShortText(const Value& value) {
   if (value.is_null()) return std::string();
   if (value.is_string()) return Printable(value.AsString());

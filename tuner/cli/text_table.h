@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -56,6 +57,8 @@ std::string CutToWidth(std::string_view text, size_t width);
 std::string Printable(std::string_view text);
 // Six significant digits: "0.123457", "1e-05", "3".
 std::string ShortNumber(double number);
+// "512 bytes", "3.2 kB", "1.7 GB".
+std::string FormatBytes(int64_t bytes);
 // One value for a person: ShortNumber, the text itself, or JSON.
 std::string ShortText(const Value& value);
 

@@ -1,0 +1,168 @@
+// The commands that keep databases and artifacts in order, on real files.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "tests/tuner/sample_sweep.h"
+#include "tests/tuner/temp_folder.h"
+#include "tuner/cli/gc_command.h"
+#include "tuner/cli/text_table.h"
+#include "tuner/sqlite/writer_lock.h"
+
+namespace tune {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+struct Answer {
+  int status = -1;
+  std::string out;
+  std::string err;
+};
+
+class FixedClock final : public Clock {
+ public:
+  Instant Now() const override { return SampleTime(86'400); }
+};
+
+class Housekeeping : public testing::Test {
+ protected:
+  Housekeeping() : path_(folder_ / "tune.db"), artifacts_(folder_ / "tune.artifacts") {}
+
+  // A sweep whose trial 0 (ended) gave checkpoint 1 up and has checkpoint 2; trial 3 runs.
+  void WriteSweep(const std::string& name) {
+    const auto store = OpenStore(path_);
+    const auto experiment = store->CreateExperiment(SampleExperiment(name));
+    Transition rows = SampleRows();
+    for (CheckpointRow& row : rows.checkpoints) {
+      row.ref.path =
+          "/moved/from.artifacts/" + name + "/0/checkpoint_00000" + std::to_string(row.iteration);
+    }
+    ASSERT_TRUE(store->Commit(experiment->id, {1, kSampleStart, "[]"}, rows).ok());
+    for (const std::string made : {"/0/checkpoint_000001", "/0/checkpoint_000002",
+                                   "/0/checkpoint_000003.tmp", "/3/checkpoint_000001"}) {
+      fs::create_directories(artifacts_ + "/" + name + made);
+      WriteText(artifacts_ + "/" + name + made + "/weights", "1234567890");
+    }
+    WriteText(artifacts_ + "/" + name + "/0/attempt_1.log", "said\n");
+  }
+
+  Answer Gc(GcOptions options = {}) const {
+    options.db_path = path_;
+    std::ostringstream out, err;
+    const int status = GcCommand(options, FixedClock(), out, err);
+    return {status, out.str(), err.str()};
+  }
+
+  // All that lies below the artifacts, with its folders.
+  std::vector<std::string> Artifacts() const {
+    std::vector<std::string> paths;
+    for (const auto& entry : fs::recursive_directory_iterator(artifacts_)) {
+      if (entry.is_regular_file()) {
+        paths.push_back(entry.path().lexically_relative(artifacts_).string());
+      }
+    }
+    std::sort(paths.begin(), paths.end());
+    return paths;
+  }
+
+  TempFolder folder_;
+  std::string path_;
+  std::string artifacts_;
+};
+
+// ---- gc
+
+TEST_F(Housekeeping, GcRemovesWhatNothingNeedsAndSaysWhatWasFreed) {
+  WriteSweep("s");
+  fs::create_directories(artifacts_ + "/gone/0");
+  WriteText(artifacts_ + "/gone/0/attempt_1.log", "12345");
+  const Answer answer = Gc();
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_EQ(answer.err, "freed 35 bytes in 4 places\n");
+  EXPECT_THAT(answer.out, AllOf(HasSubstr("5  its sweep was deleted"), HasSubstr("never finished"),
+                                HasSubstr("is removed")));
+  EXPECT_THAT(Artifacts(), ElementsAre("s/0/attempt_1.log", "s/0/checkpoint_000002/weights"));
+  EXPECT_EQ(Gc().err, "freed 0 bytes in 0 places\n");
+}
+
+TEST_F(Housekeeping, GcOnlySaysWhatItWouldRemoveWhenAskedForADryRun) {
+  WriteSweep("s");
+  const std::vector<std::string> before = Artifacts();
+  const std::vector<std::string> files = folder_.List();
+  GcOptions options;
+  options.dry_run = true;
+  options.format = OutputFormat::kCsv;
+  const Answer answer = Gc(options);
+  EXPECT_EQ(answer.status, 0);
+  EXPECT_EQ(answer.err, "would free 30 bytes in 3 places\n");
+  EXPECT_THAT(answer.out, HasSubstr(artifacts_ + "/s/0/checkpoint_000001,10,"));
+  EXPECT_EQ(Artifacts(), before);
+  EXPECT_EQ(folder_.List(), files);
+}
+
+TEST_F(Housekeeping, GcBesideALivingTunerTouchesOnlyEndedTrialsOfItsSweep) {
+  WriteSweep("s");
+  WriteSweep("other");
+  const auto lock = AcquireWriterLock(path_, kSampleStart);
+  ASSERT_TRUE(lock.ok());
+  ASSERT_TRUE(const_cast<WriterLock&>(*lock).Announce("s").ok());
+  const Answer answer = Gc();
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_THAT(answer.err, HasSubstr("of s only ended trials are looked at"));
+  EXPECT_THAT(Artifacts(), ElementsAre("other/0/attempt_1.log", "other/0/checkpoint_000002/weights",
+                                       "s/0/attempt_1.log", "s/0/checkpoint_000002/weights",
+                                       "s/3/checkpoint_000001/weights"));
+}
+
+TEST_F(Housekeeping, GcRemovesWhatAKilledTunerLeftBesideTheDatabase) {
+  WriteSweep("s");
+  WriteText(path_ + ".lock", "{\"pid\":1}\n");
+  GcOptions options;
+  options.vacuum = true;
+  const Answer answer = Gc(options);
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr(path_ + ".lock"));
+  EXPECT_THAT(answer.err, HasSubstr("packed " + path_));
+  EXPECT_THAT(folder_.List(), ElementsAre("tune.artifacts", "tune.db"));
+  EXPECT_THAT(Query(path_, "SELECT name FROM experiments"), ElementsAre("s"));
+}
+
+TEST_F(Housekeeping, GcDoesNotPackUnderALivingTuner) {
+  WriteSweep("s");
+  const auto lock = AcquireWriterLock(path_, kSampleStart);
+  GcOptions options;
+  options.vacuum = true;
+  const Answer answer = Gc(options);
+  EXPECT_EQ(answer.status, 1);
+  EXPECT_THAT(answer.err, HasSubstr("--vacuum needs it to have ended"));
+}
+
+TEST_F(Housekeeping, GcOfNoDatabaseMakesNone) {
+  const Answer answer = Gc();
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.err, HasSubstr("there is no such database"));
+  EXPECT_THAT(folder_.List(), IsEmpty());
+}
+
+TEST(Bytes, AreTellableToPeople) {
+  EXPECT_EQ(FormatBytes(0), "0 bytes");
+  EXPECT_EQ(FormatBytes(1), "1 byte");
+  EXPECT_EQ(FormatBytes(999), "999 bytes");
+  EXPECT_EQ(FormatBytes(1'500), "1.5 kB");
+  EXPECT_EQ(FormatBytes(999'999), "1.0 MB");
+  EXPECT_EQ(FormatBytes(2'340'000'000), "2.3 GB");
+}
+
+}  // namespace
+}  // namespace tune

@@ -1,0 +1,213 @@
+#include "tuner/artifact_garbage.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace tune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kListedDepthMax = 8;
+// Of models/train/checkpoint.h.
+constexpr std::string_view kCheckpointPrefix = "checkpoint_";
+// What lies beside the sweeps' folders: where a living tuner is asked for things, and its keys.
+constexpr std::string_view kControlSocket = "control.sock";
+constexpr std::string_view kKeys = "tls";
+
+// "food11/3/checkpoint_4" as its parts; `rest` is empty for the trial's folder itself.
+struct Parts {
+  std::string sweep;
+  std::string trial;
+  std::string rest;
+};
+
+Parts Split(const std::string& path) {
+  Parts parts;
+  const size_t first = path.find('/');
+  parts.sweep = path.substr(0, first);
+  if (first == std::string::npos) return parts;
+  const size_t second = path.find('/', first + 1);
+  parts.trial = path.substr(first + 1, second == std::string::npos ? second : second - first - 1);
+  if (second != std::string::npos) parts.rest = path.substr(second + 1);
+  return parts;
+}
+
+std::optional<int64_t> TrialNumberOf(std::string_view name) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  const bool is_number = !name.empty() && error == std::errc() &&
+                         end == name.data() + name.size() && number >= 0 &&
+                         (name.size() == 1 || name[0] != '0');
+  return is_number ? std::optional(number) : std::nullopt;
+}
+
+bool IsWithin(std::string_view path, std::string_view folder) {
+  return path.size() > folder.size() && path.starts_with(folder) && path[folder.size()] == '/';
+}
+
+bool IsBelowAny(const std::string& path, const std::set<std::string>& folders) {
+  for (size_t slash = path.rfind('/'); slash != std::string::npos && slash > 0;
+       slash = path.rfind('/', slash - 1)) {
+    if (folders.contains(path.substr(0, slash))) return true;
+  }
+  return false;
+}
+
+// Named by a durable row, or around or below what is.
+bool IsNeeded(const std::string& within, const KnownTrial& trial) {
+  return std::any_of(trial.checkpoints.begin(), trial.checkpoints.end(),
+                     [&within](const KnownCheckpoint& checkpoint) {
+                       return checkpoint.state == CheckpointState::kDurable &&
+                              (checkpoint.within == within || IsWithin(checkpoint.within, within) ||
+                               IsWithin(within, checkpoint.within));
+                     });
+}
+
+// "removed" or "corrupt" when a row names it and gives it up.
+const char* GivenUpAs(const std::string& within, const KnownTrial& trial) {
+  for (const KnownCheckpoint& checkpoint : trial.checkpoints) {
+    if (checkpoint.within == within && checkpoint.state != CheckpointState::kDurable) {
+      return CheckpointStateName(checkpoint.state);
+    }
+  }
+  return nullptr;
+}
+
+// A name that trainables of ours give a checkpoint, whole or on the way.
+bool IsCheckpointName(const std::string& within) {
+  return within.find('/') == std::string::npos && within.starts_with(kCheckpointPrefix);
+}
+
+bool IsOver(const KnownTrial& trial) {
+  return trial.status == TrialStatus::kTerminated || trial.status == TrialStatus::kError;
+}
+
+std::string WhyGarbageOfTrial(const FoundArtifact& found, const std::string& within,
+                              const KnownSweep& sweep, const KnownTrial& trial, Instant now) {
+  if (sweep.has_tuner && !IsOver(trial)) return std::string();
+  if (trial.may_run && now - found.modified < kUnclaimedPatience) return std::string();
+  if (IsNeeded(within, trial)) return std::string();
+  if (const char* const state = GivenUpAs(within, trial)) {
+    return std::string("its checkpoint is ") + state;
+  }
+  if (!found.is_folder || !IsCheckpointName(within)) return std::string();
+  return within.ends_with(".tmp") ? "a checkpoint that was never finished"
+                                  : "a checkpoint that no trial told of";
+}
+
+// The sweeps without a row whose folders hold nothing but trials' folders.
+std::set<std::string> FindDeletedSweeps(const std::vector<FoundArtifact>& found,
+                                        const KnownSweeps& sweeps) {
+  std::set<std::string> deleted;
+  std::set<std::string> foreign;
+  for (const FoundArtifact& artifact : found) {
+    const Parts parts = Split(artifact.path);
+    if (sweeps.contains(parts.sweep) || parts.sweep == kKeys) continue;
+    const bool is_trials = parts.trial.empty() ? artifact.is_folder
+                                               : TrialNumberOf(parts.trial).has_value() &&
+                                                     (!parts.rest.empty() || artifact.is_folder);
+    (is_trials ? deleted : foreign).insert(parts.sweep);
+  }
+  for (const std::string& name : foreign) deleted.erase(name);
+  return deleted;
+}
+
+bool AnyTuner(const KnownSweeps& sweeps) {
+  return std::any_of(sweeps.begin(), sweeps.end(),
+                     [](const auto& entry) { return entry.second.has_tuner; });
+}
+
+// What makes one thing garbage, or nothing.
+std::string WhyGarbage(const FoundArtifact& artifact, const KnownSweeps& sweeps,
+                       const std::set<std::string>& deleted, Instant now) {
+  const Parts parts = Split(artifact.path);
+  if (artifact.path == kControlSocket) {
+    return AnyTuner(sweeps) ? "" : "no tuner listens there any more";
+  }
+  if (deleted.contains(parts.sweep)) {
+    return parts.trial.empty() ? "its sweep was deleted" : "";
+  }
+  const auto sweep = sweeps.find(parts.sweep);
+  const std::optional<int64_t> number = TrialNumberOf(parts.trial);
+  if (sweep == sweeps.end() || !number) return std::string();
+  const auto trial = sweep->second.trials.find(*number);
+  if (trial == sweep->second.trials.end()) {
+    return parts.rest.empty() && artifact.is_folder ? "there is no such trial" : "";
+  }
+  if (parts.rest.empty()) return std::string();
+  return WhyGarbageOfTrial(artifact, parts.rest, sweep->second, trial->second, now);
+}
+
+Result<std::vector<FoundArtifact>> Cannot(const std::string& dir, const std::error_code& error) {
+  return FailedPrecondition(dir + ": cannot be read: " + error.message());
+}
+
+}  // namespace
+
+std::vector<Garbage> FindGarbage(const std::vector<FoundArtifact>& found, const KnownSweeps& sweeps,
+                                 Instant now) {
+  const std::set<std::string> deleted = FindDeletedSweeps(found, sweeps);
+  std::vector<Garbage> garbage;
+  for (const FoundArtifact& artifact : found) {
+    const std::string reason = WhyGarbage(artifact, sweeps, deleted, now);
+    if (!reason.empty()) garbage.push_back({artifact.path, reason});
+  }
+  std::sort(garbage.begin(), garbage.end(),
+            [](const Garbage& a, const Garbage& b) { return a.path < b.path; });
+  std::set<std::string> paths;
+  for (const Garbage& item : garbage) paths.insert(item.path);
+  std::erase_if(garbage, [&paths](const Garbage& item) { return IsBelowAny(item.path, paths); });
+  return garbage;
+}
+
+Result<std::vector<FoundArtifact>> ListArtifacts(const std::string& artifacts_dir,
+                                                 const std::string& sweep) {
+  std::vector<FoundArtifact> found;
+  std::error_code error;
+  const fs::path top = sweep.empty() ? fs::path(artifacts_dir) : fs::path(artifacts_dir) / sweep;
+  if (!fs::exists(top, error)) return found;
+  fs::recursive_directory_iterator it(top, error);
+  const int depth_of_trials = sweep.empty() ? 1 : 0;
+  for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
+    struct stat info;
+    if (lstat(it->path().c_str(), &info) != 0) continue;  // It went meanwhile.
+    FoundArtifact artifact;
+    artifact.path = it->path().lexically_relative(artifacts_dir).generic_string();
+    artifact.is_folder = S_ISDIR(info.st_mode);
+    artifact.modified = Instant{info.st_mtim.tv_sec * 1'000'000 + info.st_mtim.tv_nsec / 1'000};
+    const bool is_checkpoint =
+        it.depth() > depth_of_trials && IsCheckpointName(it->path().filename().string());
+    if (is_checkpoint || it.depth() >= kListedDepthMax) it.disable_recursion_pending();
+    found.push_back(std::move(artifact));
+  }
+  if (error) return Cannot(top.string(), error);
+  std::sort(found.begin(), found.end(),
+            [](const FoundArtifact& a, const FoundArtifact& b) { return a.path < b.path; });
+  return found;
+}
+
+int64_t MeasureBytes(const std::string& path) {
+  std::error_code error;
+  const auto status = fs::symlink_status(path, error);
+  if (fs::is_regular_file(status)) return static_cast<int64_t>(fs::file_size(path, error));
+  if (!fs::is_directory(status)) return 0;
+  int64_t bytes = 0;
+  fs::recursive_directory_iterator it(path, fs::directory_options::skip_permission_denied, error);
+  for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
+    std::error_code ignored;
+    if (!it->is_regular_file(ignored) || it->is_symlink(ignored)) continue;
+    const auto size = it->file_size(ignored);
+    if (!ignored) bytes += static_cast<int64_t>(size);
+  }
+  return bytes;
+}
+
+}  // namespace tune

@@ -1,0 +1,46 @@
+#include "tuner/cli/artifact_cleanup.h"
+
+#include <memory>
+
+#include "tuner/artifact_path.h"
+#include "tuner/artifact_store.h"
+#include "tuner/cli/sweep_lookup.h"
+#include "tuner/sqlite/artifact_rows.h"
+
+namespace tune {
+
+Result<std::vector<Garbage>> FindGarbageOf(const std::string& db_path, const std::string& sweep,
+                                           const std::optional<LockHolder>& tuner, Instant now) {
+  TUNE_ASSIGN_OR_RETURN(const std::vector<FoundArtifact> found,
+                        ListArtifacts(ArtifactsDirOf(db_path), sweep));
+  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database, OpenForQueries(db_path));
+  TUNE_ASSIGN_OR_RETURN(KnownSweeps sweeps, ReadKnownSweeps(*database, sweep));
+  for (auto& [name, known] : sweeps) {
+    known.has_tuner = tuner && (tuner->experiment.empty() || tuner->experiment == name);
+  }
+  return FindGarbage(found, sweeps, now);
+}
+
+std::vector<RemovedGarbage> RemoveGarbage(const std::string& db_path,
+                                          const std::vector<Garbage>& garbage, bool dry_run) {
+  const std::string artifacts_dir = ArtifactsDirOf(db_path);
+  LocalArtifactStore store(artifacts_dir);
+  std::vector<RemovedGarbage> removed;
+  for (const Garbage& item : garbage) {
+    const std::string path = artifacts_dir + "/" + item.path;
+    const int64_t bytes = MeasureBytes(path);
+    removed.push_back({item, bytes, dry_run ? OkStatus() : store.Remove(path)});
+  }
+  return removed;
+}
+
+Status CleanUpAfterTuner(const std::string& db_path, const std::string& sweep, Instant now) {
+  TUNE_ASSIGN_OR_RETURN(const std::vector<Garbage> garbage,
+                        FindGarbageOf(db_path, sweep, std::nullopt, now));
+  for (const RemovedGarbage& removed : RemoveGarbage(db_path, garbage, false)) {
+    TUNE_RETURN_IF_ERROR(removed.status);
+  }
+  return OkStatus();
+}
+
+}  // namespace tune

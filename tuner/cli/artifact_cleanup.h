@@ -1,0 +1,37 @@
+// Removing what artifact_garbage.h finds, of a database and its artifacts as they lie on this disk.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "core/time.h"
+#include "tuner/artifact_garbage.h"
+#include "tuner/sqlite/writer_lock.h"
+
+namespace tune {
+
+// The garbage of all sweeps, or of one. `tuner`: who holds the writer's lock, if it is not the
+// caller; one that has announced no sweep may run any.
+Result<std::vector<Garbage>> FindGarbageOf(const std::string& db_path, const std::string& sweep,
+                                           const std::optional<LockHolder>& tuner, Instant now);
+
+struct RemovedGarbage {
+  Garbage garbage;
+  int64_t bytes = 0;
+  Status status;  // Whether it could be removed.
+};
+
+// With `dry_run` it is only measured.
+std::vector<RemovedGarbage> RemoveGarbage(const std::string& db_path,
+                                          const std::vector<Garbage>& garbage, bool dry_run);
+
+// For a tuner that takes a sweep over, before it gives anything out: what the one before had given
+// up and did not come to remove. The caller holds the writer's lock.
+Status CleanUpAfterTuner(const std::string& db_path, const std::string& sweep, Instant now);
+
+}  // namespace tune

@@ -1,0 +1,144 @@
+#include "tuner/cli/gc_command.h"
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "tuner/artifact_path.h"
+#include "tuner/cli/artifact_cleanup.h"
+#include "tuner/cli/sweep_lookup.h"
+#include "tuner/sqlite/writer_lock.h"
+
+namespace tune {
+namespace {
+
+namespace fs = std::filesystem;
+
+int Fail(const Status& status, std::ostream& err) {
+  err << "tune: " << status.message() << "\n";
+  const bool is_usage = status.code() == StatusCode::kNotFound ||
+                        status.code() == StatusCode::kFailedPrecondition ||
+                        status.code() == StatusCode::kInvalidArgument;
+  return is_usage ? 2 : 1;
+}
+
+bool Exists(const std::string& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+// What a killed tuner leaves beside the database.
+std::vector<RemovedGarbage> FindLeftovers(const std::string& db_path) {
+  std::vector<RemovedGarbage> leftovers;
+  for (const char* const ending : {".lock", "-wal", "-shm"}) {
+    const std::string path = db_path + ending;
+    if (!Exists(path)) continue;
+    leftovers.push_back({{path, "left by a tuner that was killed"}, MeasureBytes(path), {}});
+  }
+  return leftovers;
+}
+
+class Collection {
+ public:
+  Collection(const GcOptions& options, const Clock& clock, std::ostream& out, std::ostream& err)
+      : options_(options), clock_(clock), out_(out), err_(err) {}
+
+  int Run() {
+    if (const auto database = OpenForQueries(options_.db_path); !database.ok()) {
+      return Fail(database.status(), err_);
+    }
+    tuner_ = FindLockHolder(options_.db_path);
+    std::vector<RemovedGarbage> leftovers;
+    if (!tuner_) leftovers = FindLeftovers(options_.db_path);
+    std::optional<WriterLock> lock;
+    if (!options_.dry_run && !tuner_) {
+      Result<WriterLock> acquired = AcquireWriterLock(options_.db_path, clock_.Now());
+      if (!acquired.ok()) return Fail(acquired.status(), err_);
+      lock.emplace(*std::move(acquired));
+    }
+    if (tuner_ && !Announce()) return 1;
+    if (lock) {
+      if (const Status s = FoldBack(); !s.ok()) return Fail(s, err_);
+      // A reader that has the database open keeps its files.
+      std::erase_if(leftovers, [](const RemovedGarbage& item) {
+        return Exists(item.garbage.path) && !item.garbage.path.ends_with(".lock");
+      });
+    }
+    const Result<std::vector<Garbage>> garbage =
+        FindGarbageOf(options_.db_path, "", tuner_, clock_.Now());
+    if (!garbage.ok()) return Fail(garbage.status(), err_);
+    std::vector<RemovedGarbage> removed =
+        RemoveGarbage(options_.db_path, *garbage, options_.dry_run);
+    for (RemovedGarbage& item : removed) {
+      item.garbage.path = ArtifactsDirOf(options_.db_path) + "/" + item.garbage.path;
+    }
+    removed.insert(removed.end(), leftovers.begin(), leftovers.end());
+    return Print(removed) ? 0 : 1;
+  }
+
+ private:
+  // The last connection folds the WAL back and removes it when it closes.
+  Status FoldBack() {
+    TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Database> database,
+                          Database::Open(options_.db_path, Access::kWrite));
+    if (!options_.vacuum) return database->QueryInt("PRAGMA user_version").status();
+    const int64_t before = MeasureBytes(options_.db_path);
+    TUNE_RETURN_IF_ERROR(database->Execute("VACUUM"));
+    database.reset();
+    err_ << "packed " << options_.db_path << ": " << FormatBytes(before) << " before, "
+         << FormatBytes(MeasureBytes(options_.db_path)) << " now\n";
+    return OkStatus();
+  }
+
+  // Who holds the database, and what that means; false: nothing can be done.
+  bool Announce() {
+    const std::string who = "the tuner with pid " + std::to_string(tuner_->pid) + " on " +
+                            tuner_->host + " holds " + options_.db_path;
+    if (options_.vacuum && !options_.dry_run) {
+      err_ << "tune: " << who << "; --vacuum needs it to have ended\n";
+      return false;
+    }
+    err_ << who << ": of " << (tuner_->experiment.empty() ? "its sweep" : tuner_->experiment)
+         << " only ended trials are looked at\n";
+    return true;
+  }
+
+  bool Print(const std::vector<RemovedGarbage>& removed) {
+    RowPrinter printer(options_.format, options_.width, out_);
+    int64_t bytes = 0;
+    int64_t count = 0;
+    const bool is_table = options_.format == OutputFormat::kTable;
+    if (!is_table || !removed.empty()) {
+      printer.Begin({"path", "bytes", "reason"});
+      for (const RemovedGarbage& item : removed) {
+        if (!item.status.ok()) continue;
+        printer.Row({item.garbage.path, item.bytes, item.garbage.reason});
+        bytes += item.bytes;
+        ++count;
+      }
+      printer.End();
+    }
+    for (const RemovedGarbage& item : removed) {
+      if (!item.status.ok()) err_ << "tune: " << item.status.message() << "\n";
+    }
+    err_ << (options_.dry_run ? "would free " : "freed ") << FormatBytes(bytes) << " in " << count
+         << (count == 1 ? " place\n" : " places\n");
+    return count == static_cast<int64_t>(removed.size());
+  }
+
+  const GcOptions& options_;
+  const Clock& clock_;
+  std::ostream& out_;
+  std::ostream& err_;
+  std::optional<LockHolder> tuner_;
+};
+
+}  // namespace
+
+int GcCommand(const GcOptions& options, const Clock& clock, std::ostream& out, std::ostream& err) {
+  return Collection(options, clock, out, err).Run();
+}
+
+}  // namespace tune

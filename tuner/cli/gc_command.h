@@ -1,0 +1,30 @@
+// `tune gc [--dry-run] [--vacuum]`: removes what nothing needs any more: checkpoints that were
+// given up or never told of, folders of deleted sweeps, what a killed tuner left beside the
+// database. What a trial could go on from is never touched; of a sweep that a tuner runs, only
+// ended trials.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <cstddef>
+#include <ostream>
+#include <string>
+
+#include "core/clock.h"
+#include "tuner/cli/text_table.h"
+
+namespace tune {
+
+struct GcOptions {
+  std::string db_path;
+  bool dry_run = false;  // Only says what would be removed; takes no lock.
+  bool vacuum = false;   // Also packs the database; refused while a tuner lives.
+  OutputFormat format = OutputFormat::kTable;
+  size_t width = 0;  // The terminal's; 0: none.
+};
+
+// A row a removed thing on `out`, what was freed on `err`. Returns the exit status: 0; 1 when
+// something could not be removed, or a tuner lives and `vacuum` is asked; 2 with one line on `err`.
+int GcCommand(const GcOptions& options, const Clock& clock, std::ostream& out, std::ostream& err);
+
+}  // namespace tune
