@@ -22,9 +22,9 @@
 
 #include "core/json.h"
 #include "core/nearest_name.h"
+#include "core/posix/durable_file.h"
 #include "core/posix/environment.h"
 #include "models/data/decode.h"
-#include "models/data/durable_file.h"
 #include "models/data/idx.h"
 #include "models/data/load_data.h"
 #include "models/train/model_folder.h"

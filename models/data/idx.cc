@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <string_view>
 
+#include "core/posix/durable_file.h"
 #include "models/data/dataset.h"
-#include "models/data/durable_file.h"
 
 namespace tune::models {
 namespace {

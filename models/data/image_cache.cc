@@ -18,7 +18,7 @@
 
 #include "core/hash.h"
 #include "core/json.h"
-#include "models/data/durable_file.h"
+#include "core/posix/durable_file.h"
 #include "models/data/image_folder.h"
 
 // The file: a Header, then a JSON text (class names, counts, skipped images), then the labels of

@@ -1,8 +1,5 @@
 #include "models/train/checkpoint.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -13,7 +10,8 @@
 #include "core/check.h"
 #include "core/hash.h"
 #include "core/json.h"
-#include "models/data/durable_file.h"
+#include "core/posix/durable_file.h"
+#include "core/posix/durable_folder.h"
 #include "models/train/safetensors.h"
 
 namespace tune::models {
@@ -23,7 +21,6 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kFormat = 1;
 constexpr uint64_t kManifestBytesMax = 64u << 20;
-constexpr uint64_t kFileBytesMax = 4ull << 30;
 constexpr std::string_view kModel = "model.safetensors";
 constexpr std::string_view kState = "state.safetensors";
 constexpr std::string_view kManifest = "manifest.json";
@@ -137,6 +134,31 @@ Result<CheckpointState> FromManifest(const Value& manifest) {
   return state;
 }
 
+// kDataLoss for what is missing or is no file. That it may not be read (another user's) is no
+// damage.
+Status CheckIsFile(const std::string& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found) return DataLoss(path + " is missing");
+  if (!error && !fs::is_regular_file(status)) return DataLoss(path + " is not a file");
+  return OkStatus();
+}
+
+Result<std::string> ReadPart(const std::string& path, uint64_t bytes) {
+  TUNE_RETURN_IF_ERROR(CheckIsFile(path));
+  const auto wrong_size = [&](uint64_t actual) {
+    return DataLoss(path + " has " + std::to_string(actual) + " bytes, " + std::to_string(bytes) +
+                    " were written");
+  };
+  // Before it is read: a size that makes no sense shall not fill the memory.
+  std::error_code error;
+  const uint64_t size = fs::file_size(path, error);
+  if (!error && size != bytes) return wrong_size(size);
+  TUNE_ASSIGN_OR_RETURN(std::string contents, ReadFile(path, bytes));
+  if (contents.size() != bytes) return wrong_size(contents.size());
+  return contents;
+}
+
 // The file's contents if they are those that the manifest speaks of.
 Result<std::string> ReadChecked(const std::string& folder, std::string_view name,
                                 const Value& manifest) {
@@ -148,19 +170,11 @@ Result<std::string> ReadChecked(const std::string& folder, std::string_view name
   }
   const std::optional<int64_t> bytes = ReadInt(*entry, "bytes");
   const std::optional<uint64_t> checksum = ReadHex(entry->Find("xxh64"));
-  if (!bytes || !checksum) {
+  if (!bytes || *bytes < 0 || !checksum) {
     return DataLoss(PathIn(folder, kManifest) + ": no usable entry for " + std::string(name));
   }
-  Result<std::string> contents = ReadFile(path, kFileBytesMax);
-  if (!contents.ok()) {
-    if (contents.status().code() == StatusCode::kNotFound) return DataLoss(path + " is missing");
-    return contents.status();
-  }
-  if (contents->size() != static_cast<uint64_t>(*bytes)) {
-    return DataLoss(path + " has " + std::to_string(contents->size()) + " bytes, " +
-                    std::to_string(*bytes) + " were written");
-  }
-  const uint64_t actual = Xxh64(*contents);
+  TUNE_ASSIGN_OR_RETURN(std::string contents, ReadPart(path, static_cast<uint64_t>(*bytes)));
+  const uint64_t actual = Xxh64(contents);
   if (actual != *checksum) {
     return DataLoss(path + " has the checksum " + HashToHex(actual) + ", written was " +
                     HashToHex(*checksum));
@@ -180,28 +194,11 @@ Result<Value> ReadManifest(const std::string& folder) {
   const std::string path = PathIn(folder, kManifest);
   std::error_code error;
   if (!fs::is_directory(folder, error)) return NotFound("no checkpoint folder " + folder);
-  const Result<std::string> text = ReadFile(path, kManifestBytesMax);
-  if (!text.ok()) {
-    if (text.status().code() == StatusCode::kNotFound) return DataLoss(path + " is missing");
-    return text.status();
-  }
-  Result<Value> manifest = ParseJson(*text);
+  TUNE_RETURN_IF_ERROR(CheckIsFile(path));
+  TUNE_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kManifestBytesMax));
+  Result<Value> manifest = ParseJson(text);
   if (!manifest.ok()) return DataLoss(path + ":" + manifest.status().message());
   return manifest;
-}
-
-// Gives `from` the name `to`, also if a folder of that name exists.
-Status MoveInPlace(const std::string& from, const std::string& to) {
-  std::error_code error;
-  if (!fs::exists(to, error)) return RenameSynced(from, to);
-  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) {
-    const Status synced = SyncFolder(fs::path(to).parent_path().string());
-    fs::remove_all(from, error);
-    return synced;
-  }
-  // The file system cannot exchange names: the old one has to go first.
-  fs::remove_all(to, error);
-  return RenameSynced(from, to);
 }
 
 }  // namespace
@@ -212,7 +209,8 @@ std::string CheckpointName(int epoch) {
   return name;
 }
 
-Result<std::string> WriteCheckpoint(const std::string& parent, const CheckpointState& state) {
+Result<std::string> WriteCheckpoint(const std::string& parent, const std::string& name,
+                                    const CheckpointState& state) {
   TUNE_CHECK(!state.history.empty());
   std::vector<NamedTensor> extra = state.optimizer;
   for (const NamedTensor& tensor : state.best_weights) {
@@ -221,26 +219,11 @@ Result<std::string> WriteCheckpoint(const std::string& parent, const CheckpointS
   }
   const std::string model_file = SerializeSafetensors(state.weights);
   const std::string state_file = SerializeSafetensors(extra);
-
-  const std::string folder = PathIn(parent, CheckpointName(state.epoch()));
-  const std::string temporary = folder + ".tmp";
-  std::error_code error;
-  fs::remove_all(temporary, error);
-  fs::create_directories(temporary, error);
-  if (error) return InvalidArgument("cannot create " + temporary + ": " + error.message());
-  Status written = WriteFileSynced(PathIn(temporary, kModel), model_file);
-  if (written.ok()) written = WriteFileSynced(PathIn(temporary, kState), state_file);
-  if (written.ok()) {
-    written =
-        WriteFileSynced(PathIn(temporary, kManifest), ManifestText(state, model_file, state_file));
-  }
-  if (written.ok()) written = SyncFolder(temporary);
-  if (written.ok()) written = MoveInPlace(temporary, folder);
-  if (!written.ok()) {
-    fs::remove_all(temporary, error);
-    return written;
-  }
-  return folder;
+  TUNE_ASSIGN_OR_RETURN(DurableFolder folder, DurableFolder::Begin(parent, name));
+  TUNE_RETURN_IF_ERROR(folder.Write(kModel, model_file));
+  TUNE_RETURN_IF_ERROR(folder.Write(kState, state_file));
+  TUNE_RETURN_IF_ERROR(folder.Write(kManifest, ManifestText(state, model_file, state_file)));
+  return folder.Commit();
 }
 
 Result<CheckpointState> ReadCheckpoint(const std::string& folder) {

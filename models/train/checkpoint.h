@@ -3,13 +3,13 @@
 //   <parent>/checkpoint_000004/
 //     model.safetensors   weights and batch-norm statistics, torchvision's names
 //     state.safetensors   Adam ("adam.*"); the best epoch's weights ("best/<name>") if not these
-//     manifest.json       epoch, options, history, sizes and XXH64 of the two files; written last
+//     manifest.json       epoch, options, history, sizes and XXH64 of the two files and of itself
 //
-// It is written under another name, synced and renamed: a folder of this name is a whole checkpoint
-// or a damaged one, never a half-written one. Shuffle, dropout and augmentation are functions of
-// (seed, epoch), so no generator state is kept.
+// A folder of this name is a whole checkpoint or a damaged one, never a half-written one, also
+// after a loss of power (core/posix/durable_folder.h). Shuffle, dropout and augmentation are
+// functions of (seed, epoch), so no generator state is kept.
 //
-// Thread rule: one writer for a parent folder.
+// Thread rule: any number of writers; each gets a folder of its own.
 #pragma once
 
 #include <cstdint>
@@ -39,11 +39,15 @@ struct CheckpointState {
 // "checkpoint_000004".
 std::string CheckpointName(int epoch);
 
-// Durable when it returns; replaces a checkpoint of the same epoch. Returns the folder's path.
-Result<std::string> WriteCheckpoint(const std::string& parent, const CheckpointState& state);
+// Durable when it returns. Returns the folder's path: `name` in `parent`, with a number behind it
+// where that is taken ("checkpoint_000004-2"). kResourceExhausted: the disk is full, and nothing is
+// left behind.
+Result<std::string> WriteCheckpoint(const std::string& parent, const std::string& name,
+                                    const CheckpointState& state);
 
-// kNotFound when there is no such folder; kDataLoss, naming the file and what is wrong, when sizes,
-// checksums or contents are not what was written.
+// Every checksum is verified before anything is used. kNotFound when there is no such folder;
+// kDataLoss, naming the file and what is wrong, when sizes, checksums or contents are not what was
+// written or the disk cannot read them.
 Result<CheckpointState> ReadCheckpoint(const std::string& folder);
 
 // Bytes and a checksum of a checkpoint's manifest, which itself covers the other files: for a

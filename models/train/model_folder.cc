@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/json.h"
-#include "models/data/durable_file.h"
+#include "core/posix/durable_file.h"
 #include "models/train/safetensors.h"
 
 namespace tune::models {

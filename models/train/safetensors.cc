@@ -8,7 +8,7 @@
 
 #include "core/check.h"
 #include "core/json.h"
-#include "models/data/durable_file.h"
+#include "core/posix/durable_file.h"
 
 namespace tune::models {
 namespace {

@@ -189,7 +189,9 @@ EndReason Trainer::ReasonToEnd(const EpochReport& report) const {
   return EndReason::kNone;
 }
 
-Result<std::string> Trainer::SaveCheckpoint(const std::string& parent) const {
+Result<std::string> Trainer::SaveCheckpoint(const std::string& parent,
+                                            const std::string& name) const {
+  TUNE_CHECK(!history_.empty());
   CheckpointState state;
   state.options = options_;
   state.class_names = dataset_->class_names;
@@ -199,7 +201,7 @@ Result<std::string> Trainer::SaveCheckpoint(const std::string& parent) const {
   state.weights = network_->ExportWeights();
   state.optimizer = network_->ExportOptimizer();
   state.best_weights = best_weights_;
-  return WriteCheckpoint(parent, state);
+  return WriteCheckpoint(parent, name.empty() ? CheckpointName(state.epoch()) : name, state);
 }
 
 Status Trainer::RestoreCheckpoint(const std::string& folder) {
@@ -216,7 +218,8 @@ Status Trainer::RestoreCheckpoint(const std::string& folder) {
     imported = network_->ImportOptimizer(state.optimizer);
     if (!imported.ok()) TUNE_CHECK(network_->ImportWeights(before, false).ok());
   }
-  if (!imported.ok()) return imported.At(folder);
+  // Options and data are the same, so the network's shape is too.
+  if (!imported.ok()) return DataLoss(folder + ": " + imported.message());
   history_ = std::move(state.history);
   best_epoch_ = state.best_epoch;
   best_weights_ = std::move(state.best_weights);

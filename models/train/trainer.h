@@ -64,12 +64,13 @@ class Trainer {
   const Food11Options& options() const { return options_; }
   MobileNetV2& network() { return *network_; }
 
-  // Durable when it returns; the folder's path. Requires at least one epoch.
-  Result<std::string> SaveCheckpoint(const std::string& parent) const;
+  // Durable when it returns; the folder's path. `name`: empty: CheckpointName of the last epoch.
+  // Errors are WriteCheckpoint's. Requires at least one epoch.
+  Result<std::string> SaveCheckpoint(const std::string& parent, const std::string& name = "") const;
 
-  // Goes on from there. Fails, with nothing changed, if the folder is damaged (kDataLoss) or was
-  // made with other options or data (kFailedPrecondition, naming the first that differs;
-  // total_epochs and patience may differ).
+  // Goes on from there. Fails, with nothing changed, if the folder cannot be used (ReadCheckpoint's
+  // errors; kDataLoss also for tensors of another network) or was made with other options or data
+  // (kFailedPrecondition, naming the first that differs; total_epochs and patience may differ).
   Status RestoreCheckpoint(const std::string& folder);
 
  private:

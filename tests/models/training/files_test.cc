@@ -141,7 +141,7 @@ CheckpointState SomeState() {
 TEST(Checkpoint, ReadsBackWhatItWrote) {
   const TempFolder folder;
   const CheckpointState state = SomeState();
-  const Result<std::string> path = WriteCheckpoint(folder.path(), state);
+  const Result<std::string> path = WriteCheckpoint(folder.path(), "checkpoint_000002", state);
   ASSERT_TRUE(path.ok()) << path.status().message();
   EXPECT_EQ(*path, folder / "checkpoint_000002");
   EXPECT_FALSE(std::filesystem::exists(*path + ".tmp"));
@@ -165,9 +165,9 @@ TEST(Checkpoint, HasAnIdentityThatChangesWithItsContents) {
   const TempFolder a;
   const TempFolder b;
   CheckpointState state = SomeState();
-  const Result<std::string> first = WriteCheckpoint(a.path(), state);
+  const Result<std::string> first = WriteCheckpoint(a.path(), "checkpoint_000002", state);
   state.weights[0].data[0] = 1.5F;
-  const Result<std::string> second = WriteCheckpoint(b.path(), state);
+  const Result<std::string> second = WriteCheckpoint(b.path(), "checkpoint_000002", state);
   ASSERT_TRUE(first.ok() && second.ok());
   const Result<CheckpointIdentity> one = IdentifyCheckpoint(*first);
   const Result<CheckpointIdentity> two = IdentifyCheckpoint(*second);
@@ -185,7 +185,7 @@ std::string ReadError(const std::string& folder) {
 
 TEST(Checkpoint, SaysWhichFileIsNotWhatWasWritten) {
   const TempFolder folder;
-  const Result<std::string> path = WriteCheckpoint(folder.path(), SomeState());
+  const Result<std::string> path = WriteCheckpoint(folder.path(), "checkpoint_000002", SomeState());
   ASSERT_TRUE(path.ok());
   const std::string model = *path + "/model.safetensors";
   const std::string whole = ReadText(model);
@@ -215,7 +215,7 @@ TEST(Checkpoint, SaysWhichFileIsNotWhatWasWritten) {
 
 TEST(Checkpoint, NoticesAnyDamageToTheManifest) {
   const TempFolder folder;
-  const Result<std::string> path = WriteCheckpoint(folder.path(), SomeState());
+  const Result<std::string> path = WriteCheckpoint(folder.path(), "checkpoint_000002", SomeState());
   ASSERT_TRUE(path.ok());
   const std::string manifest = *path + "/manifest.json";
   const std::string whole = ReadText(manifest);
@@ -235,7 +235,8 @@ TEST(Checkpoint, NoticesAnyDamageToTheManifest) {
 TEST(Checkpoint, LeavesNothingHalfMadeWhereItCannotBeWritten) {
   const TempFolder folder;
   WriteText(folder / "file", "in the way");
-  const Result<std::string> path = WriteCheckpoint(folder / "file", SomeState());
+  const Result<std::string> path =
+      WriteCheckpoint(folder / "file", "checkpoint_000002", SomeState());
   ASSERT_FALSE(path.ok());
   EXPECT_THAT(path.status().message(), HasSubstr("cannot create"));
 }

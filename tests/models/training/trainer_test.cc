@@ -293,7 +293,7 @@ TEST(Trainer, RefusesACheckpointOfOtherOptionsOrDataAndSaysWhich) {
   EXPECT_THAT(data.message(), HasSubstr("other data"));
 }
 
-TEST(Trainer, ReplacesACheckpointOfTheSameEpoch) {
+TEST(Trainer, LeavesACheckpointOfTheSameEpochAlone) {
   const TempFolder folder;
   Food11Options options = SmallOptions();
   TrialRun first(options, SmallData());
@@ -302,11 +302,15 @@ TEST(Trainer, ReplacesACheckpointOfTheSameEpoch) {
   options.seed = 9;
   TrialRun second(options, SmallData());
   second.Epoch();
-  ASSERT_TRUE(second.trainer->SaveCheckpoint(folder.path()).ok());
-  const Result<CheckpointState> read = ReadCheckpoint(folder / "checkpoint_000001");
-  ASSERT_TRUE(read.ok()) << read.status().message();
+  const Result<std::string> beside = second.trainer->SaveCheckpoint(folder.path());
+  const Result<std::string> named = second.trainer->SaveCheckpoint(folder.path(), "of_another");
+  ASSERT_TRUE(beside.ok() && named.ok());
+  EXPECT_EQ(*named, folder / "of_another");
+  const Result<CheckpointState> old = ReadCheckpoint(folder / "checkpoint_000001");
+  const Result<CheckpointState> read = ReadCheckpoint(*beside);
+  ASSERT_TRUE(old.ok() && read.ok());
+  EXPECT_EQ(old->options.seed, SmallOptions().seed);
   EXPECT_EQ(read->options.seed, 9U);
-  EXPECT_FALSE(std::filesystem::exists(folder / "checkpoint_000001.tmp"));
 }
 
 TEST(ModelFolder, HoldsTheBestEpochsWeightsOfACheckpoint) {

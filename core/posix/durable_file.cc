@@ -1,4 +1,4 @@
-#include "models/data/durable_file.h"
+#include "core/posix/durable_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <filesystem>
 
-namespace tune::models {
+namespace tune {
 
 Status ErrnoStatus(std::string_view doing, const std::string& path) {
   const int error = errno;
@@ -20,9 +20,6 @@ Status ErrnoStatus(std::string_view doing, const std::string& path) {
       return NotFound(std::move(message));
     case ENOSPC:
     case EDQUOT:
-    case ENOMEM:
-    case EMFILE:
-    case ENFILE:
       return ResourceExhausted(std::move(message));
     case EACCES:
     case EPERM:
@@ -43,6 +40,10 @@ Status WriteAll(int fd, std::span<const std::byte> bytes, const std::string& pat
     const ssize_t written = ::write(fd, bytes.data(), std::min<size_t>(bytes.size(), 1U << 30));
     if (written < 0) {
       if (errno == EINTR) continue;
+      return ErrnoStatus("write", path);
+    }
+    if (written == 0) {
+      errno = ENOSPC;
       return ErrnoStatus("write", path);
     }
     bytes = bytes.subspan(static_cast<size_t>(written));
@@ -66,7 +67,9 @@ Result<std::string> ReadFile(const std::string& path, uint64_t bytes_max) {
     const ssize_t got = ::read(file.get(), contents.data() + at, contents.size() - at);
     if (got < 0) {
       if (errno == EINTR) continue;
-      return ErrnoStatus("read", path);
+      const int error = errno;
+      Status status = ErrnoStatus("read", path);
+      return error == EIO ? DataLoss(status.message()) : status;
     }
     if (got == 0) break;
     at += static_cast<size_t>(got);
@@ -97,10 +100,24 @@ Status SyncFolder(const std::string& folder) {
   return OkStatus();
 }
 
+Status MakeFolderSynced(const std::string& path) {
+  struct stat info = {};
+  if (::stat(path.c_str(), &info) == 0) {
+    if (S_ISDIR(info.st_mode)) return OkStatus();
+    errno = ENOTDIR;
+    return ErrnoStatus("create", path);
+  }
+  const std::string parent = std::filesystem::path(path).parent_path().string();
+  if (!parent.empty()) TUNE_RETURN_IF_ERROR(MakeFolderSynced(parent));
+  // Where another made it just now, its name may not be durable yet: the sync is due all the same.
+  if (::mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) return ErrnoStatus("create", path);
+  return SyncFolder(parent.empty() ? "." : parent);
+}
+
 Status RenameSynced(const std::string& from, const std::string& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) return ErrnoStatus("rename to", to);
   const std::string parent = std::filesystem::path(to).parent_path().string();
   return SyncFolder(parent.empty() ? "." : parent);
 }
 
-}  // namespace tune::models
+}  // namespace tune

@@ -13,17 +13,19 @@
 
 #include "core/status.h"
 
-namespace tune::models {
+namespace tune {
 
-// kNotFound when there is none, kInvalidArgument beyond `bytes_max`, kUnavailable for what the disk
-// says.
+// kNotFound when there is none, kInvalidArgument beyond `bytes_max` and for what is no file or may
+// not be read, kDataLoss when the disk cannot give it back.
 Result<std::string> ReadFile(const std::string& path, uint64_t bytes_max);
 
 // Creates or replaces the file's contents, the parts one after another, and syncs it.
-// kResourceExhausted when the disk is full.
 Status WriteFileSynced(const std::string& path,
                        std::initializer_list<std::span<const std::byte>> parts);
 Status WriteFileSynced(const std::string& path, std::string_view text);
+
+// The folder and those above it that are missing; the names of those made here are durable.
+Status MakeFolderSynced(const std::string& path);
 
 // Makes the renames and creations inside the folder durable.
 Status SyncFolder(const std::string& folder);
@@ -31,7 +33,8 @@ Status SyncFolder(const std::string& folder);
 // Renames within one file system and syncs the target's folder.
 Status RenameSynced(const std::string& from, const std::string& to);
 
-// The last error of a system call on `path` as a Status.
+// The last error of a system call on `path` as a Status. kResourceExhausted: the disk or a quota is
+// full, and nothing else.
 Status ErrnoStatus(std::string_view doing, const std::string& path);
 
 // Closes on destruction.
@@ -55,4 +58,4 @@ class FileDescriptor {
 // All of it, in spite of short writes and signals.
 Status WriteAll(int fd, std::span<const std::byte> bytes, const std::string& path);
 
-}  // namespace tune::models
+}  // namespace tune

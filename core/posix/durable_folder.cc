@@ -1,0 +1,123 @@
+#include "core/posix/durable_folder.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+namespace tune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kTemporarySuffix = ".tmp";
+constexpr int kSameNameMax = 1000;
+
+// "name", "name-2", "name-3", ...
+std::string Numbered(const std::string& name, int number) {
+  return number == 1 ? name : name + "-" + std::to_string(number);
+}
+
+FileDescriptor OpenFolder(const std::string& path) {
+  return FileDescriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+}
+
+enum class LockState { kOurs, kTheirs, kUnknown };
+
+// kUnknown: the file system has no locks.
+LockState Lock(const FileDescriptor& folder) {
+  while (::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EINTR) continue;
+    return errno == EWOULDBLOCK ? LockState::kTheirs : LockState::kUnknown;
+  }
+  return LockState::kOurs;
+}
+
+bool IsAt(const FileDescriptor& folder, const std::string& path) {
+  struct stat open_one = {};
+  struct stat named_one = {};
+  return ::fstat(folder.get(), &open_one) == 0 && ::lstat(path.c_str(), &named_one) == 0 &&
+         open_one.st_ino == named_one.st_ino && open_one.st_dev == named_one.st_dev;
+}
+
+// Of a process that has ended: ours to remove.
+void RemoveIfAbandoned(const std::string& path) {
+  const FileDescriptor folder = OpenFolder(path);
+  if (!folder.valid() || Lock(folder) != LockState::kOurs || !IsAt(folder, path)) return;
+  std::error_code ignored;
+  fs::remove_all(path, ignored);
+}
+
+// Makes the folder and locks it; nothing where another has it.
+Result<std::optional<FileDescriptor>> MakeLocked(const std::string& path) {
+  RemoveIfAbandoned(path);
+  if (::mkdir(path.c_str(), 0755) != 0) {
+    if (errno == EEXIST) return std::optional<FileDescriptor>();
+    return ErrnoStatus("create", path);
+  }
+  FileDescriptor folder = OpenFolder(path);
+  // Between the two lines above another may have taken it for an abandoned one.
+  if (!folder.valid() && errno != ENOENT) return ErrnoStatus("open", path);
+  if (!folder.valid() || Lock(folder) == LockState::kTheirs || !IsAt(folder, path)) {
+    return std::optional<FileDescriptor>();
+  }
+  return std::optional<FileDescriptor>(std::move(folder));
+}
+
+}  // namespace
+
+Result<DurableFolder> DurableFolder::Begin(const std::string& parent, const std::string& name) {
+  TUNE_RETURN_IF_ERROR(MakeFolderSynced(parent));
+  for (int number = 1; number <= kSameNameMax; ++number) {
+    const std::string path =
+        (fs::path(parent) / (Numbered(name, number) + std::string(kTemporarySuffix))).string();
+    TUNE_ASSIGN_OR_RETURN(std::optional<FileDescriptor> lock, MakeLocked(path));
+    if (lock) return DurableFolder(parent, name, path, *std::move(lock));
+  }
+  return Unavailable("cannot create " + name + " in " + parent + ": the name is taken");
+}
+
+DurableFolder::~DurableFolder() {
+  if (temporary_.empty()) return;
+  std::error_code ignored;
+  fs::remove_all(temporary_, ignored);
+}
+
+Status DurableFolder::Write(std::string_view file, std::string_view contents) {
+  return WriteFileSynced((fs::path(temporary_) / file).string(), contents);
+}
+
+Result<std::string> DurableFolder::Commit() {
+  TUNE_RETURN_IF_ERROR(SyncFolder(temporary_));
+  for (int number = 1; number <= kSameNameMax; ++number) {
+    const std::string path = (fs::path(parent_) / Numbered(name_, number)).string();
+    // A folder's rename replaces nothing but an empty folder.
+    if (::rename(temporary_.c_str(), path.c_str()) != 0) {
+      if (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR) continue;
+      return ErrnoStatus("rename to", path);
+    }
+    temporary_ = path;  // To be removed should the last step fail.
+    TUNE_RETURN_IF_ERROR(SyncFolder(parent_));
+    temporary_.clear();
+    return path;
+  }
+  return Unavailable("cannot name " + temporary_ + ": the names " + name_ + " to " +
+                     Numbered(name_, kSameNameMax) + " are taken");
+}
+
+void RemoveAbandonedFolders(const std::string& parent) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (fs::directory_iterator it(parent, error), end; !error && it != end; it.increment(error)) {
+    const std::string path = it->path().string();
+    if (path.ends_with(kTemporarySuffix)) found.push_back(path);
+  }
+  for (const std::string& path : found) RemoveIfAbandoned(path);
+}
+
+}  // namespace tune
