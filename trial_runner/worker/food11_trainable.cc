@@ -10,6 +10,7 @@
 #include "models/data/decode.h"
 #include "models/data/load_data.h"
 #include "models/train/trainer.h"
+#include "trial_runner/worker/checkpoint_place.h"
 
 namespace tune {
 namespace {
@@ -37,53 +38,74 @@ Result<models::Food11Options> ReadOptions(const TrialStart& start, const std::st
   return options;
 }
 
+TrialEnd EndFor(const Status& status) {
+  switch (status.code()) {
+    case StatusCode::kInvalidArgument:
+    case StatusCode::kNotFound:
+      return {Outcome::kBadConfig, status.message()};
+    case StatusCode::kResourceExhausted:
+      return {Outcome::kOutOfMemory, status.message()};
+    default:
+      return {Outcome::kCrashed, status.message()};
+  }
+}
+
+// Decoded images are kept on disk.
+TrialEnd EndForUnloaded(const Status& status) {
+  if (status.code() != StatusCode::kResourceExhausted) return EndFor(status);
+  return {Outcome::kCrashed, "no room for the decoded images: " + status.message(),
+          EndDetail::kDiskFull};
+}
+
 // Saves the epoch, and says where.
-Status SaveInto(const models::Trainer& trainer, const std::string& folder, Report& report) {
-  TUNE_ASSIGN_OR_RETURN(const std::string path, trainer.SaveCheckpoint(folder));
+Status SaveInto(const models::Trainer& trainer, CheckpointPlace& place, Report& report) {
+  TUNE_RETURN_IF_ERROR(place.Prepare());
+  TUNE_ASSIGN_OR_RETURN(const std::string path,
+                        trainer.SaveCheckpoint(place.folder(), place.NameOf(report.iteration)));
   TUNE_ASSIGN_OR_RETURN(const models::CheckpointIdentity identity,
                         models::IdentifyCheckpoint(path));
+  place.RemoveEarlierOf(report.iteration);
   report.has_checkpoint = true;
   report.checkpoint = {path, static_cast<int64_t>(identity.bytes), HashToHex(identity.checksum)};
   return OkStatus();
 }
 
+TrialEnd Train(const TrialStart& start, models::Trainer& trainer, TrialSession& session) {
+  CheckpointPlace place(start);
+  while (!trainer.finished()) {
+    const Result<models::EpochReport> epoch = trainer.RunEpoch();
+    if (!epoch.ok()) return EndFor(epoch.status());
+    Report report;
+    report.iteration = epoch->epoch;
+    report.metrics = models::ToMetrics(*epoch);
+    report.final = trainer.finished();
+    if (report.final || epoch->epoch % start.checkpoint_every == 0) {
+      const Status saved = SaveInto(trainer, place, report);
+      if (!saved.ok()) return EndForUnsaved(place.folder(), saved);
+    }
+    if (session.Report(report) != ReportAnswer::kContinue && !report.final) {
+      return {Outcome::kStopped, ""};
+    }
+  }
+  return {Outcome::kCompleted, ""};
+}
+
 }  // namespace
 
 TrialEnd Food11Trainable::Run(const TrialStart& start, TrialSession& session) {
-  bool was_stopped = false;
-  const Status status = Train(start, session, was_stopped);
-  if (status.ok()) return {was_stopped ? Outcome::kStopped : Outcome::kCompleted, ""};
-  const bool is_users_fault =
-      status.code() == StatusCode::kInvalidArgument || status.code() == StatusCode::kNotFound;
-  return {is_users_fault ? Outcome::kBadConfig : Outcome::kCrashed, status.message()};
-}
-
-Status Food11Trainable::Train(const TrialStart& start, TrialSession& session, bool& was_stopped) {
-  TUNE_ASSIGN_OR_RETURN(const models::Food11Options options,
-                        ReadOptions(start, surroundings_.data_dir));
+  const Result<models::Food11Options> options = ReadOptions(start, surroundings_.data_dir);
+  if (!options.ok()) return EndFor(options.status());
   const int threads = static_cast<int>(start.threads);
-  TUNE_ASSIGN_OR_RETURN(const auto dataset, Load(options.data, options.image_size, threads));
-  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<models::Trainer> trainer,
-                        models::MakeTrainer(options, dataset, threads, MonotonicSeconds));
+  const auto dataset = Load(options->data, options->image_size, threads);
+  if (!dataset.ok()) return EndForUnloaded(dataset.status());
+  const Result<std::unique_ptr<models::Trainer>> trainer =
+      models::MakeTrainer(*options, *dataset, threads, MonotonicSeconds);
+  if (!trainer.ok()) return EndFor(trainer.status());
   if (!start.checkpoint_path.empty()) {
-    const Status restored = trainer->RestoreCheckpoint(start.checkpoint_path);
-    // A checkpoint that is not there is no fault of the configuration.
-    if (!restored.ok()) return Internal(restored.message());
+    const Status restored = (*trainer)->RestoreCheckpoint(start.checkpoint_path);
+    if (!restored.ok()) return EndForUnrestored(restored);
   }
-  while (!trainer->finished()) {
-    TUNE_ASSIGN_OR_RETURN(const models::EpochReport epoch, trainer->RunEpoch());
-    Report report;
-    report.iteration = epoch.epoch;
-    report.metrics = models::ToMetrics(epoch);
-    report.final = trainer->finished();
-    if (report.final || epoch.epoch % start.checkpoint_every == 0) {
-      TUNE_RETURN_IF_ERROR(SaveInto(*trainer, start.artifact_dir, report));
-    }
-    if (session.Report(report) == ReportAnswer::kContinue || report.final) continue;
-    was_stopped = true;
-    return OkStatus();
-  }
-  return OkStatus();
+  return Train(start, **trainer, session);
 }
 
 Result<std::shared_ptr<const models::Dataset>> Food11Trainable::Load(const std::string& data,

@@ -31,7 +31,6 @@ class Food11Trainable {
   TrialEnd Run(const TrialStart& start, TrialSession& session);
 
  private:
-  Status Train(const TrialStart& start, TrialSession& session, bool& was_stopped);
   Result<std::shared_ptr<const models::Dataset>> Load(const std::string& data, int image_size,
                                                       int threads);
 

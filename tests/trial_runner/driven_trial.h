@@ -1,0 +1,87 @@
+// A trial process without a worker: the test itself speaks the protocol of trial_protocol.h to it.
+#pragma once
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "core/check.h"
+#include "trial_runner/worker/trial_process.h"
+#include "trial_runner/worker/trial_protocol.h"
+
+namespace tune {
+
+class DrivenTrial {
+ public:
+  // `program`: "tune_trial".
+  explicit DrivenTrial(const std::string& program) {
+    const char* const folder = std::getenv("TUNE_BIN_DIR");
+    TUNE_CHECK(folder != nullptr);
+    Result<TrialProcess> process = StartTrialProcess({std::string(folder) + "/" + program, 1, {}});
+    TUNE_CHECK(process.ok());
+    process_ = *std::move(process);
+  }
+  ~DrivenTrial() {
+    kill(process_.pid, SIGKILL);
+    waitpid(process_.pid, nullptr, 0);
+  }
+  DrivenTrial(const DrivenTrial&) = delete;
+  DrivenTrial& operator=(const DrivenTrial&) = delete;
+
+  int pid() const { return process_.pid; }
+
+  void Start(const Welcome& welcome, const StartAttempt& start) {
+    Say(EncodeStart(welcome, start));
+  }
+  void Answer(ReportAnswer answer) { Say(EncodeAnswer(answer)); }
+
+  // What it says next; nothing when it closes its end, or says nothing for a minute.
+  std::optional<FromTrial> Listen() {
+    while (true) {
+      const size_t end = inbox_.find('\n');
+      if (end != std::string::npos) {
+        Result<FromTrial> message = ParseFromTrial(std::string_view(inbox_).substr(0, end));
+        TUNE_CHECK(message.ok());
+        inbox_.erase(0, end + 1);
+        return *std::move(message);
+      }
+      pollfd ready = {process_.socket.get(), POLLIN, 0};
+      if (poll(&ready, 1, 60'000) <= 0) return std::nullopt;
+      char buffer[65536];
+      const ssize_t count = recv(process_.socket.get(), buffer, sizeof buffer, 0);
+      if (count <= 0) return std::nullopt;
+      inbox_.append(buffer, static_cast<size_t>(count));
+    }
+  }
+  // The next message, which must be one of this kind.
+  template <typename T>
+  T Expect() {
+    std::optional<FromTrial> message = Listen();
+    if (message && !std::holds_alternative<T>(*message)) {
+      const auto* const end = std::get_if<TrialEnd>(&*message);
+      std::fprintf(stderr, "%s\n", end != nullptr ? end->error.c_str() : "a report came");
+    }
+    TUNE_CHECK(message && std::holds_alternative<T>(*message));
+    return std::get<T>(*std::move(message));
+  }
+
+ private:
+  void Say(const std::string& line) {
+    TUNE_CHECK(send(process_.socket.get(), line.data(), line.size(), MSG_NOSIGNAL) ==
+               static_cast<ssize_t>(line.size()));
+  }
+
+  TrialProcess process_;
+  std::string inbox_;
+};
+
+}  // namespace tune

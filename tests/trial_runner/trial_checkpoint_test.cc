@@ -1,0 +1,240 @@
+// What the trial programs do with checkpoints: what they go on from is whole, what they save is
+// durable and their own, and what went wrong is told apart.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/small_disk.h"
+#include "tests/trial_runner/driven_trial.h"
+#include "tests/trial_runner/message_samples.h"
+
+namespace tune {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::string ReadText(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+void WriteText(const fs::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
+}
+
+// One way to harm a file.
+struct Damage {
+  const char* name;
+  void (*apply)(const fs::path& file);
+};
+constexpr Damage kDamages[] = {
+    {"a flipped bit in the middle",
+     [](const fs::path& file) {
+       std::string text = ReadText(file);
+       text[text.size() / 2] ^= 1;
+       WriteText(file, text);
+     }},
+    {"the last byte changed",
+     [](const fs::path& file) {
+       std::string text = ReadText(file);
+       text[text.size() - 1] ^= 4;
+       WriteText(file, text);
+     }},
+    {"cut short", [](const fs::path& file) { fs::resize_file(file, fs::file_size(file) / 2); }},
+    {"empty", [](const fs::path& file) { fs::resize_file(file, 0); }},
+    {"longer", [](const fs::path& file) { WriteText(file, ReadText(file) + "more"); }},
+    {"zeros of the same length",
+     [](const fs::path& file) { WriteText(file, std::string(fs::file_size(file), '\0')); }},
+    {"gone", [](const fs::path& file) { fs::remove(file); }},
+    {"a folder",
+     [](const fs::path& file) {
+       fs::remove(file);
+       fs::create_directory(file);
+     }},
+};
+
+class TrialCheckpoint : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "tune_checkpoint_XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    root_ = name;
+    welcome_.experiment = "sweep";
+    welcome_.base_dir = root_;
+    welcome_.seed = 7;
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  void UseFood11() {
+    program_ = "tune_trial_food11";
+    welcome_.trainable = R"("food11")";
+    welcome_.metric = "val_accuracy";
+    config_ = R"({"data":"synthetic","image_size":32,"width_mult":0.35,"batch_size":32,)"
+              R"("lr":0.01,"total_epochs":9,"patience":9})";
+  }
+
+  std::string TrialFolder() const { return root_ + "/sweep/0"; }
+  StartAttempt AttemptOf(int64_t number, const Report* from = nullptr) const {
+    StartAttempt start;
+    start.ref = Ref(0, number, number);
+    start.cpu_milli = 1000;
+    start.config = config_;
+    start.artifact_dir = TrialFolder();
+    if (from == nullptr) return start;
+    start.from_iteration = from->iteration;
+    start.checkpoint_path = from->checkpoint.path;
+    return start;
+  }
+
+  // An attempt that is stopped after `count` reports; these are returned.
+  std::vector<Report> RunAttempt(int64_t number, int count, const Report* from = nullptr) {
+    if (!trial_) trial_ = std::make_unique<DrivenTrial>(program_);
+    trial_->Start(welcome_, AttemptOf(number, from));
+    std::vector<Report> reports;
+    for (int i = 1; i <= count; ++i) {
+      reports.push_back(trial_->Expect<Report>());
+      trial_->Answer(i == count ? ReportAnswer::kStop : ReportAnswer::kContinue);
+    }
+    EXPECT_EQ(trial_->Expect<TrialEnd>().outcome, Outcome::kStopped);
+    return reports;
+  }
+  // The end of an attempt that reports nothing.
+  TrialEnd EndOfAttempt(int64_t number, const Report* from = nullptr) {
+    if (!trial_) trial_ = std::make_unique<DrivenTrial>(program_);
+    trial_->Start(welcome_, AttemptOf(number, from));
+    return trial_->Expect<TrialEnd>();
+  }
+
+  std::vector<std::string> Names(const std::string& folder) const {
+    std::set<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder)) names.insert(entry.path().filename());
+    return {names.begin(), names.end()};
+  }
+
+  // Every file of a checkpoint, harmed in every way, is told as a bad checkpoint; whole again, it
+  // is used.
+  void ExpectEveryDamageToBeTold(const std::vector<std::string>& files) {
+    const std::vector<Report> reports = RunAttempt(1, 2);
+    const fs::path folder = reports[1].checkpoint.path;
+    const fs::path spare = root_ + "/spare";
+    fs::copy(folder, spare, fs::copy_options::recursive);
+    EXPECT_EQ(Names(folder), files);
+    for (const std::string& file : files) {
+      for (const Damage& damage : kDamages) {
+        damage.apply(folder / file);
+        const TrialEnd end = EndOfAttempt(2, &reports[1]);
+        EXPECT_EQ(end.outcome, Outcome::kCrashed) << file << ": " << damage.name;
+        EXPECT_EQ(end.detail, EndDetail::kBadCheckpoint) << file << ": " << damage.name;
+        EXPECT_THAT(end.error,
+                    AllOf(HasSubstr("cannot go on from a checkpoint: " + folder.string()),
+                          HasSubstr(file)));
+        EXPECT_EQ(end.error.find('\n'), std::string::npos);
+        fs::remove_all(folder / file);
+        fs::copy(spare / file, folder / file);
+      }
+    }
+    fs::rename(folder, root_ + "/away");
+    const TrialEnd gone = EndOfAttempt(2, &reports[1]);
+    EXPECT_EQ(gone.detail, EndDetail::kBadCheckpoint);
+    EXPECT_THAT(gone.error, HasSubstr(folder.string()));
+    fs::rename(root_ + "/away", folder);
+    const std::vector<Report> after = RunAttempt(2, 1, &reports[1]);
+    EXPECT_EQ(after[0].iteration, 3);
+  }
+
+  // The disk is full at the second checkpoint, and has room again.
+  void ExpectAFullDiskToBeTold() {
+    fs::create_directories(root_ + "/sweep");
+    const SmallDisk disk(root_ + "/sweep", 32 << 20);
+    if (!disk.is_mounted()) GTEST_SKIP() << disk.why_not();
+    DrivenTrial trial(program_);
+    trial.Start(welcome_, AttemptOf(1));
+    const Report first = trial.Expect<Report>();
+    disk.Fill("ballast");
+    trial.Answer(ReportAnswer::kContinue);
+    const TrialEnd end = trial.Expect<TrialEnd>();
+    EXPECT_EQ(end.outcome, Outcome::kCrashed);
+    EXPECT_EQ(end.detail, EndDetail::kDiskFull);
+    EXPECT_THAT(end.error, AllOf(HasSubstr("no room for a checkpoint in " + TrialFolder() + ": "),
+                                 HasSubstr("No space left on device")));
+    EXPECT_THAT(Names(TrialFolder()), ElementsAre("checkpoint_000001")) << "nothing half-written";
+
+    fs::remove(root_ + "/sweep/ballast");
+    trial.Start(welcome_, AttemptOf(2, &first));
+    const Report second = trial.Expect<Report>();
+    EXPECT_EQ(second.iteration, 2);
+    EXPECT_EQ(second.checkpoint.path, TrialFolder() + "/checkpoint_000002.2");
+  }
+
+  std::string root_;
+  std::string program_;
+  std::string config_ = "{}";
+  Welcome welcome_;
+  std::unique_ptr<DrivenTrial> trial_;
+};
+
+TEST_F(TrialCheckpoint, Food11TellsEveryDamage) {
+  UseFood11();
+  ExpectEveryDamageToBeTold({"manifest.json", "model.safetensors", "state.safetensors"});
+}
+
+TEST_F(TrialCheckpoint, Food11TellsAFullDiskAndLeavesNothingHalfWritten) {
+  UseFood11();
+  ExpectAFullDiskToBeTold();
+}
+
+TEST_F(TrialCheckpoint, Food11DoesNotCallACheckpointOfAnotherConfigurationDamaged) {
+  UseFood11();
+  const std::vector<Report> reports = RunAttempt(1, 1);
+  config_ = R"({"data":"synthetic","image_size":64,"width_mult":0.35,"batch_size":32,"lr":0.01})";
+  const TrialEnd end = EndOfAttempt(2, &reports[0]);
+  EXPECT_EQ(end.outcome, Outcome::kBadConfig);
+  EXPECT_EQ(end.detail, EndDetail::kNone);
+  EXPECT_THAT(end.error, HasSubstr("was made with another"));
+}
+
+// Attempt 1 is frozen, attempt 2 does its work, attempt 1 wakes up and saves once more.
+TEST_F(TrialCheckpoint, Food11AttemptsThatOverlapDoNotTouchEachOther) {
+  UseFood11();
+  DrivenTrial frozen(program_);
+  frozen.Start(welcome_, AttemptOf(1));
+  const Report first = frozen.Expect<Report>();
+  const std::vector<Report> second = RunAttempt(2, 2, &first);
+  EXPECT_EQ(second[0].checkpoint.path, TrialFolder() + "/checkpoint_000002.2");
+  const std::string manifest = ReadText(second[0].checkpoint.path + "/manifest.json");
+
+  frozen.Answer(ReportAnswer::kContinue);
+  const Report late = frozen.Expect<Report>();
+  EXPECT_EQ(late.checkpoint.path, TrialFolder() + "/checkpoint_000002");
+  EXPECT_EQ(ReadText(second[0].checkpoint.path + "/manifest.json"), manifest);
+  EXPECT_EQ(RunAttempt(3, 1, &second[1])[0].iteration, 4);
+
+  // A later attempt that makes an iteration again keeps its own in place of all earlier ones.
+  RunAttempt(4, 1, &first);
+  EXPECT_THAT(Names(TrialFolder()), ElementsAre("checkpoint_000001", "checkpoint_000002.4",
+                                                "checkpoint_000003.2", "checkpoint_000004.3"));
+}
+
+TEST_F(TrialCheckpoint, WhatAKilledAttemptLeftHalfWrittenIsRemovedByTheNext) {
+  UseFood11();
+  fs::create_directories(TrialFolder() + "/checkpoint_000001.tmp");
+  WriteText(TrialFolder() + "/checkpoint_000001.tmp/model.safetensors", "half");
+  RunAttempt(2, 1);
+  EXPECT_THAT(Names(TrialFolder()), ElementsAre("checkpoint_000001.2"));
+}
+
+}  // namespace
+}  // namespace tune

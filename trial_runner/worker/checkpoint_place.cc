@@ -1,0 +1,94 @@
+#include "trial_runner/worker/checkpoint_place.h"
+
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include "core/posix/durable_folder.h"
+
+namespace tune {
+namespace {
+
+namespace fs = std::filesystem;
+
+// <artifacts>/<experiment>/<trial>: each of the three may have been made a moment ago by somebody
+// who did not sync it, for a log.
+constexpr int kFoldersOfOurs = 3;
+
+std::string FirstName(int64_t iteration) {
+  char name[48];
+  std::snprintf(name, sizeof name, "checkpoint_%06lld", static_cast<long long>(iteration));
+  return name;
+}
+
+// The attempt that made a checkpoint of this name, 0 for what is none of that iteration.
+int64_t AttemptOf(std::string_view name, std::string_view first_name) {
+  if (!name.starts_with(first_name)) return 0;
+  name.remove_prefix(first_name.size());
+  int64_t attempt = 1;
+  if (name.starts_with(".")) {
+    const auto [end, error] = std::from_chars(name.data() + 1, name.data() + name.size(), attempt);
+    if (error != std::errc() || attempt < 2) return 0;
+    name.remove_prefix(static_cast<size_t>(end - name.data()));
+  }
+  // "-2": its name was taken.
+  return name.empty() || name.starts_with("-") ? attempt : 0;
+}
+
+}  // namespace
+
+std::string CheckpointPlace::NameOf(int64_t iteration) const {
+  return FirstName(iteration) + (attempt_ > 1 ? "." + std::to_string(attempt_) : "");
+}
+
+Status CheckpointPlace::Prepare() {
+  if (is_prepared_) return OkStatus();
+  TUNE_RETURN_IF_ERROR(MakeFolderSynced(folder_));
+  fs::path folder = folder_;
+  for (int i = 0; i < kFoldersOfOurs && folder.has_relative_path(); ++i) {
+    folder = folder.parent_path();
+    const Status synced = SyncFolder(folder.string());
+    // One that may not be read was not made by us.
+    if (!synced.ok() && synced.code() != StatusCode::kInvalidArgument) return synced;
+  }
+  RemoveAbandonedFolders(folder_);
+  is_prepared_ = true;
+  return OkStatus();
+}
+
+void CheckpointPlace::RemoveEarlierOf(int64_t iteration) const {
+  if (attempt_ == 1) return;
+  const std::string first_name = FirstName(iteration);
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
+    const int64_t attempt = AttemptOf(it->path().filename().string(), first_name);
+    if (attempt > 0 && attempt < attempt_) found.push_back(it->path());
+  }
+  for (const fs::path& path : found) fs::remove_all(path, error);
+}
+
+TrialEnd EndForUnsaved(const std::string& folder, const Status& status) {
+  if (status.code() != StatusCode::kResourceExhausted) {
+    return {Outcome::kCrashed, "cannot save a checkpoint in " + folder + ": " + status.message()};
+  }
+  return {Outcome::kCrashed, "no room for a checkpoint in " + folder + ": " + status.message(),
+          EndDetail::kDiskFull};
+}
+
+TrialEnd EndForUnrestored(const Status& status) {
+  switch (status.code()) {
+    case StatusCode::kNotFound:
+    case StatusCode::kDataLoss:
+      return {Outcome::kCrashed, "cannot go on from a checkpoint: " + status.message(),
+              EndDetail::kBadCheckpoint};
+    case StatusCode::kFailedPrecondition:
+      return {Outcome::kBadConfig, "cannot go on from a checkpoint: " + status.message()};
+    default:
+      return {Outcome::kCrashed, "cannot go on from a checkpoint: " + status.message()};
+  }
+}
+
+}  // namespace tune
