@@ -244,7 +244,11 @@ void ExperimentController::KeepCheckpoint(TrialRecord& trial, const Report& repo
   for (const CheckpointRetention::Entry& entry : removed) {
     out_.checkpoints.push_back(
         CheckpointRow{entry.trial, entry.iteration, entry.ref, CheckpointState::kRemoved});
-    out_.actions.push_back(RemoveCheckpoint{entry.ref.path});
+    // Where it lies now: the database may have been moved since.
+    const auto within = WithinTrialFolder(entry.ref.path, options_.name, entry.trial.value);
+    out_.actions.push_back(RemoveCheckpoint{
+        within ? options_.artifact_root + "/" + std::to_string(entry.trial.value) + "/" + *within
+               : entry.ref.path});
   }
 }
 
