@@ -1,7 +1,9 @@
 // The commands that keep databases and artifacts in order, on real files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 #include <string>
@@ -10,6 +12,7 @@
 #include "core/clock.h"
 #include "tests/tuner/sample_sweep.h"
 #include "tests/tuner/temp_folder.h"
+#include "tuner/cli/delete_command.h"
 #include "tuner/cli/gc_command.h"
 #include "tuner/cli/text_table.h"
 #include "tuner/sqlite/writer_lock.h"
@@ -61,6 +64,15 @@ class Housekeeping : public testing::Test {
     options.db_path = path_;
     std::ostringstream out, err;
     const int status = GcCommand(options, FixedClock(), out, err);
+    return {status, out.str(), err.str()};
+  }
+
+  Answer Delete(const std::string& name, bool yes, const std::string& typed = "",
+                bool is_terminal = false) const {
+    DeleteOptions options{path_, name, yes, is_terminal};
+    std::istringstream in(typed);
+    std::ostringstream out, err;
+    const int status = DeleteCommand(options, FixedClock(), in, out, err);
     return {status, out.str(), err.str()};
   }
 
@@ -153,6 +165,83 @@ TEST_F(Housekeeping, GcOfNoDatabaseMakesNone) {
   EXPECT_EQ(answer.status, 2);
   EXPECT_THAT(answer.err, HasSubstr("there is no such database"));
   EXPECT_THAT(folder_.List(), IsEmpty());
+}
+
+// ---- delete
+
+TEST_F(Housekeeping, DeleteRemovesRowsJournalAndArtifactsOfThatSweepAlone) {
+  WriteSweep("other");
+  const std::string only = folder_ / "only";
+  fs::copy_file(path_, only);
+  WriteSweep("s");
+  const Answer answer = Delete("s", true);
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_EQ(answer.out, "deleted s: 4 trials, 45 bytes of artifacts\n");
+  EXPECT_THAT(Query(path_, "SELECT name FROM experiments"), ElementsAre("other"));
+  for (const std::string table : {"trial_rows", "attempt_rows", "report_rows", "journal_rows",
+                                  "worker_rows", "configuration_rows", "checkpoint_rows"}) {
+    // Those of the other one alone.
+    EXPECT_EQ(Query(path_, "SELECT count() FROM " + table),
+              Query(only, "SELECT count() FROM " + table))
+        << table;
+  }
+  EXPECT_THAT(Query(path_, "SELECT count() FROM trials"), ElementsAre("4"));
+  EXPECT_THAT(Query(path_, "SELECT count() FROM journal_rows"), ElementsAre("1"));
+  EXPECT_FALSE(fs::exists(artifacts_ + "/s"));
+  EXPECT_TRUE(fs::exists(artifacts_ + "/other/0/checkpoint_000002"));
+  EXPECT_THAT(folder_.List(), ElementsAre("only", "tune.artifacts", "tune.db"));
+}
+
+TEST_F(Housekeeping, DeleteAsksOnATerminalAndTakesNothingElseForAYes) {
+  WriteSweep("s");
+  for (const std::string typed : {"n\n", "\n", "", "yess\n"}) {
+    const Answer answer = Delete("s", false, typed, true);
+    EXPECT_EQ(answer.status, 0);
+    EXPECT_EQ(answer.out, "");
+    EXPECT_EQ(answer.err, "delete s: 4 trials, 45 bytes of artifacts? [y/N] nothing was deleted\n");
+  }
+  EXPECT_EQ(Delete("s", false, "y\n", true).out, "deleted s: 4 trials, 45 bytes of artifacts\n");
+  EXPECT_THAT(Query(path_, "SELECT name FROM experiments"), IsEmpty());
+}
+
+TEST_F(Housekeeping, DeleteWithoutATerminalNeedsToBeSure) {
+  WriteSweep("s");
+  const Answer answer = Delete("s", false, "y\n");
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.err, HasSubstr("say --yes to delete s: 4 trials"));
+  EXPECT_THAT(Query(path_, "SELECT name FROM experiments"), ElementsAre("s"));
+}
+
+TEST_F(Housekeeping, DeleteOfALivingSweepIsRefusedWithItsTuner) {
+  WriteSweep("s");
+  WriteSweep("other");
+  auto lock = AcquireWriterLock(path_, kSampleStart);
+  ASSERT_TRUE(lock.ok() && lock->Announce("s").ok());
+  const Answer answer = Delete("s", true);
+  EXPECT_EQ(answer.status, 1);
+  EXPECT_THAT(answer.err, HasSubstr("s is being run by the tuner with pid " +
+                                    std::to_string(getpid()) + " on "));
+  const Answer other = Delete("other", true);
+  EXPECT_EQ(other.status, 1);
+  EXPECT_THAT(other.err, HasSubstr("which runs s; wait for its end"));
+  EXPECT_THAT(Query(path_, "SELECT count() FROM experiments"), ElementsAre("2"));
+}
+
+TEST_F(Housekeeping, DeleteOfAMistypedNameDeletesNothing) {
+  WriteSweep("first");
+  const Answer answer = Delete("frist", true);
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.err, HasSubstr("did you mean 'first'?"));
+  EXPECT_THAT(Query(path_, "SELECT name FROM experiments"), ElementsAre("first"));
+}
+
+TEST_F(Housekeeping, WhatADeleteThatWasKilledLeavesGcFinds) {
+  WriteSweep("s");
+  fs::rename(artifacts_, folder_ / "kept");
+  ASSERT_EQ(Delete("s", true).status, 0);
+  fs::rename(folder_ / "kept", artifacts_);
+  EXPECT_EQ(Gc().err, "freed 45 bytes in 1 place\n");
+  EXPECT_THAT(Artifacts(), IsEmpty());
 }
 
 TEST(Bytes, AreTellableToPeople) {

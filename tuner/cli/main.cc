@@ -18,6 +18,7 @@
 #include "core/posix/real_clock.h"
 #include "tuner/cli/best_command.h"
 #include "tuner/cli/best_export.h"
+#include "tuner/cli/delete_command.h"
 #include "tuner/cli/gc_command.h"
 #include "tuner/cli/lines_command.h"
 #include "tuner/cli/list_command.h"
@@ -193,6 +194,12 @@ int main(int argc, char** argv) {
       ->required();
   AddFormat(why_app, why.format);
 
+  tune::DeleteOptions doomed;
+  CLI::App* const delete_app = app.add_subcommand(
+      "delete", "A sweep with all its rows and artifacts.\nExample: tune delete food11 --yes");
+  delete_app->add_option("name", doomed.name, "The sweep")->required();
+  delete_app->add_flag("--yes", doomed.yes, "Does not ask");
+
   tune::GcOptions gc;
   CLI::App* const gc_app = app.add_subcommand(
       "gc",
@@ -277,6 +284,11 @@ int main(int argc, char** argv) {
     why.db_path = db_path;
     why.width = width;
     return Answered(tune::WhyCommand(why, std::cout, std::cerr));
+  }
+  if (delete_app->parsed()) {
+    doomed.db_path = db_path;
+    doomed.is_terminal = isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0;
+    return Answered(tune::DeleteCommand(doomed, tune::RealClock(), std::cin, std::cout, std::cerr));
   }
   if (gc_app->parsed()) {
     gc.db_path = db_path;

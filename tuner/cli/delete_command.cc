@@ -1,0 +1,116 @@
+#include "tuner/cli/delete_command.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "tuner/artifact_garbage.h"
+#include "tuner/artifact_path.h"
+#include "tuner/artifact_store.h"
+#include "tuner/cli/sweep_lookup.h"
+#include "tuner/cli/text_table.h"
+#include "tuner/sqlite/writer_lock.h"
+
+namespace tune {
+namespace {
+
+// A sweep and what goes with it.
+struct Doomed {
+  FoundSweep sweep;
+  int64_t trial_count = 0;
+  std::string folder;
+  int64_t folder_bytes = 0;
+
+  std::string Describe() const {
+    return Printable(sweep.name) + ": " + std::to_string(trial_count) +
+           (trial_count == 1 ? " trial, " : " trials, ") + FormatBytes(folder_bytes) +
+           " of artifacts";
+  }
+};
+
+Result<Doomed> FindDoomed(const DeleteOptions& options) {
+  static constexpr char kCountSql[] = "SELECT count() FROM trials WHERE experiment = ?1";
+  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database, OpenForQueries(options.db_path));
+  if (options.name.empty()) return InvalidArgument("NAME: read '', expected the name of a sweep");
+  Doomed doomed;
+  TUNE_ASSIGN_OR_RETURN(doomed.sweep, FindSweep(*database, options.name));
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database->Kept(kCountSql));
+  row->BindAll(doomed.sweep.id);
+  TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+  if (has_row) doomed.trial_count = row->Int(0);
+  row->Reset();
+  doomed.folder = ArtifactsDirOf(options.db_path) + "/" + doomed.sweep.name;
+  doomed.folder_bytes = MeasureBytes(doomed.folder);
+  return doomed;
+}
+
+std::string DescribeHolder(const LockHolder& holder, const std::string& name) {
+  const std::string who = "the tuner with pid " + std::to_string(holder.pid) + " on " +
+                          holder.host + ", since " + FormatInstant(holder.since);
+  if (holder.experiment == name) {
+    return name + " is being run by " + who + "; end it first (tune stop " + name + ", or Ctrl-C)";
+  }
+  return "the database is held by " + who +
+         (holder.experiment.empty() ? "" : ", which runs " + holder.experiment) +
+         "; wait for its end, or end it first";
+}
+
+Status DeleteRows(const std::string& db_path, const FoundSweep& sweep) {
+  static constexpr char kDeleteSql[] = "DELETE FROM experiment_rows WHERE id = ?1 AND name = ?2";
+  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
+                        Database::Open(db_path, Access::kWrite));
+  TUNE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(*database));
+  TUNE_RETURN_IF_ERROR(database->Run(kDeleteSql, sweep.id, sweep.name));
+  if (database->change_count() != 1) return NotFound(sweep.name + " is gone already");
+  return transaction.Commit();
+}
+
+bool IsYes(std::istream& in) {
+  std::string answer;
+  std::getline(in, answer);
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+int Fail(const Status& status, std::ostream& err) {
+  err << "tune: " << status.message() << "\n";
+  const bool is_usage = status.code() == StatusCode::kNotFound ||
+                        status.code() == StatusCode::kFailedPrecondition ||
+                        status.code() == StatusCode::kInvalidArgument;
+  return is_usage ? 2 : 1;
+}
+
+}  // namespace
+
+int DeleteCommand(const DeleteOptions& options, const Clock& clock, std::istream& in,
+                  std::ostream& out, std::ostream& err) {
+  const Result<Doomed> doomed = FindDoomed(options);
+  if (!doomed.ok()) return Fail(doomed.status(), err);
+  if (const auto holder = FindLockHolder(options.db_path)) {
+    return Fail(Unavailable(DescribeHolder(*holder, doomed->sweep.name)), err);
+  }
+  if (!options.yes) {
+    if (!options.is_terminal) {
+      return Fail(InvalidArgument("nothing was deleted: nobody can be asked; say --yes to delete " +
+                                  doomed->Describe()),
+                  err);
+    }
+    err << "delete " << doomed->Describe() << "? [y/N] " << std::flush;
+    if (!IsYes(in)) {
+      err << "nothing was deleted\n";
+      return 0;
+    }
+  }
+  const Result<WriterLock> lock = AcquireWriterLock(options.db_path, clock.Now());
+  if (!lock.ok()) return Fail(lock.status(), err);
+  if (const Status s = DeleteRows(options.db_path, doomed->sweep); !s.ok()) return Fail(s, err);
+  LocalArtifactStore artifacts(ArtifactsDirOf(options.db_path));
+  if (const Status s = artifacts.Remove(doomed->folder); !s.ok()) {
+    err << "tune: the rows of " << Printable(doomed->sweep.name) << " are deleted, but "
+        << s.message() << "; tune gc tries again\n";
+    return 1;
+  }
+  out << "deleted " << doomed->Describe() << "\n";
+  return 0;
+}
+
+}  // namespace tune
