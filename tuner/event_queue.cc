@@ -51,6 +51,14 @@ void EventQueue::PushEvent(Event event) {
   Append(std::move(events));
 }
 
+void EventQueue::Wake() {
+  {
+    const std::unique_lock<std::mutex> lock(mutex_);
+    is_woken_ = true;
+  }
+  has_events_.notify_one();
+}
+
 void EventQueue::Append(std::vector<Event> events) {
   {
     std::unique_lock<std::mutex> lock(mutex_);
@@ -62,13 +70,13 @@ void EventQueue::Append(std::vector<Event> events) {
 
 void EventQueue::Wait(const Clock& clock, std::optional<Instant> deadline) {
   std::unique_lock<std::mutex> lock(mutex_);
-  const auto ready = [this] { return !events_.empty(); };
+  const auto ready = [this] { return is_woken_ || !events_.empty(); };
   if (!deadline) {
     has_events_.wait(lock, ready);
-    return;
+  } else if (const int64_t wait_us = (*deadline - clock.Now()).us; wait_us > 0) {
+    has_events_.wait_for(lock, std::chrono::microseconds(wait_us), ready);
   }
-  const int64_t wait_us = (*deadline - clock.Now()).us;
-  if (wait_us > 0) has_events_.wait_for(lock, std::chrono::microseconds(wait_us), ready);
+  is_woken_ = false;
 }
 
 std::vector<Event> EventQueue::Drain(size_t count_max) {

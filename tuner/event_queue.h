@@ -1,7 +1,7 @@
 // Where everything from outside enters: adapter threads push, the tuner's thread drains. Bounded: a
 // pusher waits while the queue is full, so that a flood slows its source instead of eating memory.
 //
-// Thread rule: Push and PushEvent from any thread; the rest from the tuner's thread.
+// Thread rule: Push, PushEvent and Wake from any thread; the rest from the tuner's thread.
 #pragma once
 
 #include <condition_variable>
@@ -23,7 +23,10 @@ class EventQueue final : public IncomingSink {
   void Push(std::vector<Incoming> messages) override;
   void PushEvent(Event event);
 
-  // Waits until there is an event or `clock` reaches `deadline`.
+  // Ends the present Wait, or the next one, without an event.
+  void Wake();
+
+  // Waits until there is an event, a Wake, or `clock` reaches `deadline`.
   void Wait(const Clock& clock, std::optional<Instant> deadline);
   // At most `count_max`, in order of arrival.
   std::vector<Event> Drain(size_t count_max);
@@ -35,6 +38,7 @@ class EventQueue final : public IncomingSink {
   std::condition_variable has_events_;
   std::condition_variable has_room_;
   std::deque<Event> events_;
+  bool is_woken_ = false;
 };
 
 }  // namespace tune

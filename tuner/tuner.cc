@@ -16,11 +16,15 @@ Status Tuner::Step(std::optional<Instant> wake_at) {
   parts_.queue.Wait(parts_.clock, until);
 
   std::vector<Event> events = parts_.queue.Drain(limits::kEventsPerCommit);
-  const Instant now = parts_.clock.Now();
   if (events.empty()) {
-    if (!deadline || now < *deadline) return OkStatus();
+    if (!deadline || parts_.clock.Now() < *deadline) return OkStatus();
     events.push_back(DeadlinePassed{});
   }
+  return Take(events);
+}
+
+Status Tuner::Take(const std::vector<Event>& events) {
+  const Instant now = parts_.clock.Now();
   Transition transition = parts_.controller.Apply(events, now);  // Pure.
   const JournalStep step{step_ + 1, now, EncodeEvents(events)};
   TUNE_RETURN_IF_ERROR(

@@ -40,6 +40,10 @@ class Tuner {
   // can only be resumed.
   Status Step(std::optional<Instant> wake_at);
 
+  // Takes these events, and none from the queue, as a step of their own. Durable when it returns
+  // ok.
+  Status Take(const std::vector<Event>& events);
+
   // The experiment has ended (for this life).
   bool is_done() const { return is_done_; }
   // Lines for the person who watches, since the last call.

@@ -1,0 +1,8 @@
+# Commands to a living sweep: what is asked and answered, and the socket between.
+tune_library(tune_control
+  SOURCES
+    ${CMAKE_CURRENT_LIST_DIR}/control/control_client.cc
+    ${CMAKE_CURRENT_LIST_DIR}/control/control_request.cc
+    ${CMAKE_CURRENT_LIST_DIR}/control/control_server.cc
+    ${CMAKE_CURRENT_LIST_DIR}/control/control_socket.cc
+  DEPS tune_core)

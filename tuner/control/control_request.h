@@ -1,0 +1,58 @@
+// What another process may ask of a living tuner, and what it is answered: one line of JSON each,
+// over <db stem>.artifacts/control.sock.
+//
+//   {"tuner": 4711, "sweep": "food11", "pause": {"trial": 3, "now": false}}
+//   {"ok": ["trial 3 pauses at its next report"]}       or
+//   {"error": "food11 has no trial 99", "code": "not_found"}
+//
+// The verbs are pause {trial, now}, unpause {trial}, stop {trial, now}, set {max_concurrent}.
+// Without a trial they are about the whole sweep.
+//
+// Thread rule: pure functions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/status.h"
+
+namespace tune {
+
+inline constexpr size_t kControlLineBytesMax = 8'192;  // Without its end.
+
+enum class ControlVerb { kPause, kUnpause, kStop, kSet };
+const char* ControlVerbName(ControlVerb verb);
+
+struct ControlRequest {
+  int64_t tuner = 0;  // The process that it is meant for, as the writer's lock names it.
+  std::string sweep;  // As stored.
+  ControlVerb verb = ControlVerb::kPause;
+  std::optional<TrialNumber> trial;  // Not with kSet.
+  bool now = false;                  // kPause, kStop: without waiting for the next report.
+  int64_t max_concurrent = 0;        // kSet.
+
+  friend bool operator==(const ControlRequest&, const ControlRequest&) = default;
+};
+
+struct ControlAnswer {
+  Status status;
+  std::vector<std::string> lines;  // What will happen, for a person.
+
+  friend bool operator==(const ControlAnswer&, const ControlAnswer&) = default;
+};
+
+// A line without its end.
+std::string EncodeRequest(const ControlRequest& request);
+std::string EncodeAnswer(const ControlAnswer& answer);
+
+// kInvalidArgument says what is wrong: syntax, an unknown or missing key, a wrong type, a number
+// out of range, more or less than one verb.
+Result<ControlRequest> DecodeRequest(std::string_view line);
+Result<ControlAnswer> DecodeAnswer(std::string_view line);
+
+}  // namespace tune
