@@ -1,0 +1,411 @@
+#include "tests/sim/commit_log.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "core/json.h"
+
+namespace tune::sim {
+namespace {
+
+// Appends fields to a text, each with its end marked.
+class Writer {
+ public:
+  explicit Writer(std::string& out) : out_(out) {}
+
+  Writer& operator<<(int64_t number) {
+    char bytes[sizeof number];
+    std::copy_n(reinterpret_cast<const char*>(&number), sizeof number, bytes);
+    out_.append(bytes, sizeof number);
+    return *this;
+  }
+  Writer& operator<<(int number) { return *this << static_cast<int64_t>(number); }
+  Writer& operator<<(double number) { return *this << std::bit_cast<int64_t>(number); }
+  Writer& operator<<(std::string_view text) {
+    *this << static_cast<int64_t>(text.size());
+    out_ += text;
+    return *this;
+  }
+  Writer& operator<<(const std::string& text) { return *this << std::string_view(text); }
+  Writer& operator<<(Instant t) { return *this << t.us; }
+  template <typename Tag>
+  Writer& operator<<(Id<Tag> id) {
+    return *this << id.value;
+  }
+  template <typename T>
+  Writer& operator<<(const std::optional<T>& value) {
+    if (!value) return *this << static_cast<int64_t>(-1);
+    return *this << static_cast<int64_t>(1) << *value;
+  }
+  Writer& operator<<(const AttemptRef& ref) {
+    return *this << ref.trial << ref.attempt << ref.epoch;
+  }
+  Writer& operator<<(const TrialRow& row) {
+    return *this << row.number << static_cast<int>(row.status) << static_cast<int>(row.stop_reason)
+                 << row.iterations << row.last_value << row.best_value << row.best_iteration
+                 << row.attempts << row.created_at << row.started_at << row.finished_at
+                 << row.run_seconds;
+  }
+  Writer& operator<<(const AttemptRow& row) {
+    return *this << row.trial << row.number << row.worker << static_cast<int>(row.outcome)
+                 << row.error << row.from_iteration << row.started_at << row.finished_at;
+  }
+  Writer& operator<<(const Decision& decision) {
+    return *this << static_cast<int>(decision.verdict) << static_cast<int>(decision.cause)
+                 << decision.rung << decision.cutoff << decision.rank << decision.count;
+  }
+
+ private:
+  std::string& out_;
+};
+
+struct MessageWriter {
+  Writer& out;
+
+  void operator()(const Welcome& m) { out << m.worker << m.experiment << m.trainable; }
+  void operator()(const Refused& m) { out << m.reason; }
+  void operator()(const StartAttempt& m) {
+    out << m.ref << static_cast<int>(m.ahead) << m.ends_seen << m.cpu_milli << m.config
+        << m.from_iteration << m.checkpoint_path << m.artifact_dir << m.checkpoint_every;
+    for (const DeviceSlice& slice : m.slices) out << slice.device << slice.milli;
+  }
+  void operator()(const AnswerReport& m) {
+    out << m.ref << m.sequence << static_cast<int>(m.answer);
+  }
+  void operator()(const KillAttempt& m) { out << m.ref; }
+  void operator()(const EndsAcknowledged& m) { out << m.ends_seen; }
+  void operator()(const Heartbeat&) {}
+  void operator()(const Shutdown&) {}
+};
+
+void WriteRows(const Transition& transition, Writer& out) {
+  for (const NewTrialRow& row : transition.new_trials) {
+    out << row.trial << ToJson(row.configuration.ToFlat());
+  }
+  for (const TrialRow& row : transition.trials) out << row;
+  for (const AttemptRow& row : transition.attempts) out << row;
+  for (const ReportRow& row : transition.reports) {
+    out << row.trial << row.attempt << row.iteration << row.value << row.reported_at
+        << row.decision;
+    for (const auto& [name, value] : row.metrics) out << name << value;
+  }
+  for (const CheckpointRow& row : transition.checkpoints) {
+    out << row.trial << row.iteration << row.ref.path << row.ref.bytes << row.ref.checksum
+        << static_cast<int>(row.state);
+  }
+  for (const WorkerRow& row : transition.workers) {
+    out << row.worker << row.name << row.address << row.capacity.cpu_milli
+        << static_cast<int>(row.state) << row.joined_at << row.last_seen_at;
+  }
+  if (transition.experiment) {
+    out << static_cast<int>(transition.experiment->status) << transition.experiment->samples
+        << transition.experiment->finished_at;
+  }
+}
+
+std::string Name(const AttemptRef& ref) {
+  return "trial " + std::to_string(ref.trial.value) + ", attempt " +
+         std::to_string(ref.attempt.value) + ", epoch " + std::to_string(ref.epoch.value);
+}
+
+bool IsOver(const TrialRow& row) {
+  return row.status == TrialStatus::kTerminated || row.status == TrialStatus::kError;
+}
+
+}  // namespace
+
+std::string Digest(const Transition& transition) {
+  std::string text;
+  Writer out(text);
+  WriteRows(transition, out);
+  for (const Action& action : transition.actions) {
+    out << static_cast<int64_t>(action.index());
+    if (const auto* const send = std::get_if<SendToWorker>(&action)) {
+      out << send->worker << static_cast<int64_t>(send->message.index());
+      std::visit(MessageWriter{out}, send->message);
+    } else if (const auto* const remove = std::get_if<RemoveCheckpoint>(&action)) {
+      out << remove->path;
+    } else if (const auto* const disconnect = std::get_if<DisconnectWorker>(&action)) {
+      out << disconnect->worker;
+    } else if (const auto* const say = std::get_if<Say>(&action)) {
+      out << say->text;
+    }
+  }
+  return text;
+}
+
+CommitLog::Fingerprint CommitLog::FingerprintOf(const ToWorker& message) {
+  if (const auto* const start = std::get_if<StartAttempt>(&message)) {
+    return {message.index(), start->ref, 0, start->ahead ? 1 : 0};
+  }
+  if (const auto* const answer = std::get_if<AnswerReport>(&message)) {
+    return {message.index(), answer->ref, answer->sequence, static_cast<int>(answer->answer)};
+  }
+  if (const auto* const kill = std::get_if<KillAttempt>(&message)) {
+    return {message.index(), kill->ref, 0, 0};
+  }
+  return {message.index(), AttemptRef{}, 0, 0};
+}
+
+void CommitLog::Fail(const std::string& finding) {
+  environment_.trace.Fail("step " + std::to_string(steps_.size()) + ": " + finding);
+}
+
+void CommitLog::Begin(const StoredExperiment& experiment, const ExperimentSpec& spec,
+                      std::unique_ptr<ExperimentController> shadow) {
+  experiment_ = experiment;
+  spec_ = spec;
+  shadow_ = std::move(shadow);
+  experiment_row_.samples = experiment.samples;
+}
+
+// ---- steps
+
+void CommitLog::Committed(const JournalStep& step, const Transition& transition) {
+  Absorb(step, transition, true);
+}
+
+void CommitLog::InDoubt(const JournalStep& step, const Transition& transition) {
+  in_doubt_.emplace(step, transition);
+}
+
+void CommitLog::Resolve(int64_t last_step) {
+  const int64_t known = this->last_step();
+  if (in_doubt_ && last_step == known + 1) {
+    environment_.trace.Note("the step in doubt is there", {last_step});
+    const auto [step, transition] = *std::exchange(in_doubt_, std::nullopt);
+    return Absorb(step, transition, false);
+  }
+  in_doubt_.reset();
+  if (last_step != known) {
+    Fail("the database ends with step " + std::to_string(last_step) + ", but step " +
+         std::to_string(known) + " was acknowledged as durable");
+  }
+}
+
+void CommitLog::CheckJournal(const std::vector<JournalStep>& steps) {
+  for (size_t i = 0; i < std::min(steps.size(), steps_.size()); ++i) {
+    if (steps[i].at == steps_[i].at && steps[i].events == steps_[i].events) continue;
+    Fail("step " + std::to_string(i + 1) + " of the journal is not what was committed");
+  }
+}
+
+void CommitLog::Absorb(const JournalStep& step, const Transition& transition, bool will_act) {
+  if (step.step != last_step() + 1) {
+    return Fail("step " + std::to_string(step.step) + " was committed next");
+  }
+  steps_.push_back({step.at, step.events});
+  const Result<std::vector<Event>> events = DecodeEvents(step.events);
+  if (!events.ok()) return Fail("the journal cannot be read: " + events.status().message());
+  event_count_ += static_cast<int64_t>(events->size());
+  const std::string digest = Digest(transition);
+  environment_.trace.Note("committed", {step.step, static_cast<int64_t>(events->size())}, digest);
+
+  Transition shadows = shadow_->Apply(*events, step.at);
+  if (Digest(shadows) != digest) {
+    Fail("the tuner decided otherwise than one that never died; events " + step.events);
+  }
+  TakeReports(*events, transition);
+  TakeEnds(*events);
+  TakeTrials(transition);
+  TakeAttempts(transition);
+  TakeCheckpoints(transition);
+  TakeGrants(transition);
+  for (const WorkerRow& row : transition.workers) workers_[row.worker] = row;
+  if (transition.experiment) experiment_row_ = *transition.experiment;
+  if (!will_act) return;
+  for (const Action& action : transition.actions) {
+    if (const auto* const send = std::get_if<SendToWorker>(&action)) {
+      to_send_[send->worker].push_back(FingerprintOf(send->message));
+    } else if (const auto* const remove = std::get_if<RemoveCheckpoint>(&action)) {
+      to_remove_.insert(remove->path);
+    }
+  }
+}
+
+// ---- reports
+
+// Each row comes of one report that arrived; it must be one that a trial made under the lease that
+// was the trial's.
+void CommitLog::TakeReports(const std::vector<Event>& events, const Transition& transition) {
+  size_t next = 0;
+  for (const Event& event : events) {
+    const auto* const report = std::get_if<ReportArrived>(&event);
+    if (report == nullptr) continue;
+    CheckEmitted(*report);
+    if (next == transition.reports.size()) continue;
+    const ReportRow& row = transition.reports[next];
+    if (row.trial != report->message.ref.trial || row.attempt != report->message.ref.attempt ||
+        row.iteration != report->message.report.iteration) {
+      continue;
+    }
+    ++next;
+    CheckReport(row, *report);
+    reports_.push_back(row);
+  }
+  if (next != transition.reports.size()) Fail("a report was stored that never arrived");
+}
+
+// It comes of a trial process that ran under this very lease; what comes twice comes with the same
+// sequence number.
+void CommitLog::CheckEmitted(const ReportArrived& event) {
+  const AttemptRef& ref = event.message.ref;
+  const auto emitted = environment_.emitted.find(ref.epoch);
+  const auto index = static_cast<size_t>(event.message.sequence - 1);
+  if (emitted != environment_.emitted.end() && emitted->second.ref == ref &&
+      index < emitted->second.iterations.size() &&
+      emitted->second.iterations[index] == event.message.report.iteration) {
+    return;
+  }
+  Fail("iteration " + std::to_string(event.message.report.iteration) + " of " + Name(ref) +
+       ", sequence " + std::to_string(event.message.sequence) +
+       ", is in the journal, but no trial process reported it so");
+}
+
+void CommitLog::CheckReport(const ReportRow& row, const ReportArrived& event) {
+  const AttemptRef& ref = event.message.ref;
+  const auto lease = leases_.find(row.trial);
+  if (lease == leases_.end() || lease->second.ref != ref || lease->second.worker != event.worker) {
+    Fail("a report of " + Name(ref) + " took effect, but " +
+         (lease == leases_.end() ? "nobody holds a lease on the trial"
+                                 : "the lease is " + Name(lease->second.ref)));
+  }
+  int64_t& last = last_iterations_[{row.trial, row.attempt}];
+  if (row.iteration <= last) Fail("iterations do not rise within " + Name(ref));
+  last = row.iteration;
+  if (row.decision && !decided_.insert({row.trial, row.iteration}).second) {
+    Fail("iteration " + std::to_string(row.iteration) + " of trial " +
+         std::to_string(row.trial.value) + " reached the scheduler twice");
+  }
+  if (!row.decision && !decided_.contains({row.trial, row.iteration})) {
+    Fail("iteration " + std::to_string(row.iteration) + " of trial " +
+         std::to_string(row.trial.value) + " never reached the scheduler");
+  }
+  if (event.message.report.has_checkpoint) {
+    saved_[row.trial].insert(row.iteration);
+    resume_paths_[row.trial] = event.message.report.checkpoint.path;
+  }
+}
+
+// ---- leases
+
+void CommitLog::TakeEnds(const std::vector<Event>& events) {
+  for (const Event& event : events) {
+    if (const auto* const finished = std::get_if<AttemptFinished>(&event)) {
+      const auto lease = leases_.find(finished->message.ref.trial);
+      if (lease != leases_.end() && lease->second.ref == finished->message.ref &&
+          lease->second.worker == finished->worker) {
+        leases_.erase(lease);
+      }
+    } else if (const auto* const gone = std::get_if<WorkerGone>(&event)) {
+      std::erase_if(leases_, [&](const auto& l) { return l.second.worker == gone->worker; });
+    } else if (std::holds_alternative<TunerRestarted>(event)) {
+      leases_.clear();
+    }
+  }
+}
+
+void CommitLog::TakeGrants(const Transition& transition) {
+  for (const Action& action : transition.actions) {
+    const auto* const send = std::get_if<SendToWorker>(&action);
+    const auto* const start = send == nullptr ? nullptr : std::get_if<StartAttempt>(&send->message);
+    if (start == nullptr) continue;
+    const AttemptRef& ref = start->ref;
+    if (ref.epoch <= last_epoch_) Fail(Name(ref) + ": the epoch is not a new one");
+    last_epoch_ = std::max(last_epoch_, ref.epoch);
+    const auto held = leases_.find(ref.trial);
+    if (held != leases_.end()) {
+      Fail(Name(ref) + " is granted while " + Name(held->second.ref) + " is held");
+    }
+    leases_[ref.trial] = {ref, send->worker};
+    if (IsOver(trials_[ref.trial])) Fail(Name(ref) + " is granted, but the trial is over");
+    const bool is_saved =
+        start->from_iteration == 0 || saved_[ref.trial].contains(start->from_iteration);
+    if (!is_saved) {
+      Fail(Name(ref) + " begins after iteration " + std::to_string(start->from_iteration) +
+           ", which no checkpoint has");
+    }
+    if (!start->checkpoint_path.empty() &&
+        environment_.disk.Find(start->checkpoint_path + "/state") == nullptr) {
+      Fail(Name(ref) + " begins from " + start->checkpoint_path + ", which is not there");
+    }
+  }
+}
+
+// ---- rows
+
+void CommitLog::TakeTrials(const Transition& transition) {
+  for (const NewTrialRow& row : transition.new_trials) {
+    if (!trials_.emplace(row.trial.number, row.trial).second) Fail("a trial was made twice");
+    configurations_[row.trial.number] = row.configuration;
+  }
+  for (const TrialRow& row : transition.trials) {
+    TrialRow& before = trials_[row.number];
+    if (IsOver(before) &&
+        (row.status != before.status || row.stop_reason != before.stop_reason ||
+         row.iterations != before.iterations || row.last_value != before.last_value ||
+         row.best_value != before.best_value)) {
+      Fail("trial " + std::to_string(row.number.value) + " changed after it was over");
+    }
+    before = row;
+  }
+}
+
+void CommitLog::TakeAttempts(const Transition& transition) {
+  for (const AttemptRow& row : transition.attempts) {
+    const auto key = std::pair(row.trial, row.number);
+    const auto before = attempts_.find(key);
+    const std::string name = "attempt " + std::to_string(row.number.value) + " of trial " +
+                             std::to_string(row.trial.value);
+    if (before == attempts_.end()) {
+      if (row.number.value > 1 &&
+          !attempts_.contains({row.trial, AttemptNumber{row.number.value - 1}})) {
+        Fail(name + " has none before it");
+      }
+      if (row.from_iteration != 0 && !saved_[row.trial].contains(row.from_iteration)) {
+        Fail(name + " goes on from an iteration without a checkpoint");
+      }
+    } else if (before->second.outcome != Outcome::kRunning) {
+      Fail(name + " ended twice");
+    } else if (row.from_iteration != before->second.from_iteration ||
+               row.started_at != before->second.started_at) {
+      Fail(name + " changed its beginning");
+    }
+    if ((row.outcome == Outcome::kRunning) == row.finished_at.has_value()) {
+      Fail(name + " has an outcome that does not go with its end");
+    }
+    attempts_[key] = row;
+  }
+}
+
+void CommitLog::TakeCheckpoints(const Transition& transition) {
+  for (const CheckpointRow& row : transition.checkpoints) {
+    checkpoints_[{row.trial, row.iteration, row.ref.path}] = row;
+    if (row.state != CheckpointState::kRemoved) continue;
+    if (!IsOver(trials_[row.trial]) && resume_paths_[row.trial] == row.ref.path) {
+      Fail("the checkpoint " + row.ref.path + ", from which its trial would go on, is given up");
+    }
+  }
+}
+
+// ---- what leaves the process
+
+void CommitLog::Sent(WorkerId worker, const ToWorker& message) {
+  std::deque<Fingerprint>& expected = to_send_[worker];
+  if (expected.empty() || expected.front() != FingerprintOf(message)) {
+    return Fail("a message left the tuner for worker " + std::to_string(worker.value) +
+                " that was not committed");
+  }
+  expected.pop_front();
+}
+
+void CommitLog::RemovedCheckpoint(const std::string& path) {
+  if (to_remove_.erase(path) == 0) Fail(path + " was removed without a commit that says so");
+}
+
+void CommitLog::TunerDied() {
+  to_send_.clear();
+  to_remove_.clear();
+}
+
+}  // namespace tune::sim

@@ -1,0 +1,128 @@
+// What has crossed the seams of the tuner, as an independent witness keeps it: each committed step
+// with its rows, what left the process, and whether that may be. It knows the rules, not the
+// controller's fields.
+//
+// A shadow controller, which never dies, is given each committed step too, out of the journal's own
+// text: what a tuner decides after any number of recoveries must be what the shadow decides.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "tests/sim/environment.h"
+#include "tuner/experiment_controller.h"
+#include "tuner/store.h"
+
+namespace tune::sim {
+
+// Every field of the rows and actions, as text: equal if and only if the transitions are.
+std::string Digest(const Transition& transition);
+
+class CommitLog {
+ public:
+  explicit CommitLog(Environment& environment) : environment_(environment) {}
+
+  // The sweep as it was stored; the shadow is made of the same spec.
+  void Begin(const StoredExperiment& experiment, const ExperimentSpec& spec,
+             std::unique_ptr<ExperimentController> shadow);
+
+  // The store said that the step is durable.
+  void Committed(const JournalStep& step, const Transition& transition);
+  // The store failed, or the process died before it could say: nobody knows yet.
+  void InDoubt(const JournalStep& step, const Transition& transition);
+  // A recovery read the database: the step in doubt is there or not.
+  void Resolve(int64_t last_step);
+
+  // What a recovery read: every step that was acknowledged, as it was.
+  void CheckJournal(const std::vector<JournalStep>& steps);
+
+  // A message left the tuner's process.
+  void Sent(WorkerId worker, const ToWorker& message);
+  void RemovedCheckpoint(const std::string& path);
+  // The process is gone: what was committed and not sent will never be.
+  void TunerDied();
+
+  int64_t last_step() const { return static_cast<int64_t>(steps_.size()); }
+  int64_t event_count() const { return event_count_; }
+  bool is_in_doubt() const { return in_doubt_.has_value(); }
+
+  struct Step {
+    Instant at;
+    std::string events;
+  };
+  const std::vector<Step>& steps() const { return steps_; }
+  const std::vector<ReportRow>& reports() const { return reports_; }
+  const std::map<TrialNumber, TrialRow>& trials() const { return trials_; }
+  const std::map<std::pair<TrialNumber, AttemptNumber>, AttemptRow>& attempts() const {
+    return attempts_;
+  }
+  using CheckpointKey = std::tuple<TrialNumber, int64_t, std::string>;
+  const std::map<CheckpointKey, CheckpointRow>& checkpoints() const { return checkpoints_; }
+  const std::map<WorkerId, WorkerRow>& workers() const { return workers_; }
+  const std::map<TrialNumber, Configuration>& configurations() const { return configurations_; }
+  const ExperimentRow& experiment_row() const { return experiment_row_; }
+  const std::optional<StoredExperiment>& experiment() const { return experiment_; }
+  const ExperimentSpec& spec() const { return spec_; }
+  const ExperimentController& shadow() const { return *shadow_; }
+
+ private:
+  struct Lease {
+    AttemptRef ref;
+    WorkerId worker;
+  };
+
+  void Absorb(const JournalStep& step, const Transition& transition, bool will_act);
+  void AskShadow(const std::vector<Event>& events, const JournalStep& step,
+                 const Transition& transition);
+  void TakeReports(const std::vector<Event>& events, const Transition& transition);
+  void TakeEnds(const std::vector<Event>& events);
+  void TakeTrials(const Transition& transition);
+  void TakeAttempts(const Transition& transition);
+  void TakeGrants(const Transition& transition);
+  void TakeCheckpoints(const Transition& transition);
+  void CheckEmitted(const ReportArrived& event);
+  void CheckReport(const ReportRow& row, const ReportArrived& event);
+  void Fail(const std::string& finding);
+
+  // What a message is about; enough to tell it from others.
+  using Fingerprint = std::tuple<size_t, AttemptRef, int64_t, int>;
+  static Fingerprint FingerprintOf(const ToWorker& message);
+
+  Environment& environment_;
+  std::optional<StoredExperiment> experiment_;
+  ExperimentSpec spec_;
+  std::unique_ptr<ExperimentController> shadow_;
+
+  std::vector<Step> steps_;
+  std::optional<std::pair<JournalStep, Transition>> in_doubt_;
+  int64_t event_count_ = 0;
+  std::vector<ReportRow> reports_;
+  std::map<TrialNumber, TrialRow> trials_;
+  std::map<TrialNumber, Configuration> configurations_;
+  std::map<std::pair<TrialNumber, AttemptNumber>, AttemptRow> attempts_;
+  std::map<CheckpointKey, CheckpointRow> checkpoints_;
+  std::map<WorkerId, WorkerRow> workers_;
+  ExperimentRow experiment_row_;
+
+  std::map<TrialNumber, Lease> leases_;
+  LeaseEpoch last_epoch_;
+  std::map<TrialNumber, std::set<int64_t>> saved_;   // Iterations with a checkpoint.
+  std::map<TrialNumber, std::string> resume_paths_;  // The latest checkpoint's, where it has one.
+  std::set<std::pair<TrialNumber, int64_t>> decided_;
+  std::map<std::pair<TrialNumber, AttemptNumber>, int64_t> last_iterations_;
+
+  std::map<WorkerId, std::deque<Fingerprint>> to_send_;
+  std::set<std::string> to_remove_;
+};
+
+}  // namespace tune::sim

@@ -1,0 +1,334 @@
+#include "tests/sim/database_checker.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/json.h"
+#include "core/random.h"
+#include "search/searcher.h"
+#include "tuner/experiment_spec.h"
+
+namespace tune::sim {
+namespace {
+
+// Tables, not views, where the order of arrival counts.
+constexpr char kJournalSql[] = "SELECT at_us, events FROM journal_rows ORDER BY id";
+constexpr char kReportsSql[] =
+    "SELECT t.number, r.attempt, r.iteration, r.value, r.reported_us, r.decision, r.rung,"
+    " r.cutoff, r.rank, r.count FROM report_rows AS r JOIN trial_rows AS t ON t.id = r.trial"
+    " ORDER BY r.rowid";
+constexpr char kTrialsSql[] =
+    "SELECT number, status, stop_reason, iterations, last_value, best_value, best_iteration,"
+    " attempts, started_us, finished_us, run_seconds FROM trial_rows ORDER BY number";
+constexpr char kAttemptsSql[] =
+    "SELECT t.number, a.number, w.number, a.outcome, a.error, a.from_iteration, a.started_us,"
+    " a.finished_us FROM attempt_rows AS a JOIN trial_rows AS t ON t.id = a.trial"
+    " LEFT JOIN worker_rows AS w ON w.id = a.worker ORDER BY t.number, a.number";
+constexpr char kCheckpointsSql[] =
+    "SELECT t.number, c.iteration, c.path, c.bytes, c.checksum, c.state FROM checkpoint_rows AS c"
+    " JOIN trial_rows AS t ON t.id = c.trial ORDER BY t.number, c.iteration, c.path";
+constexpr char kWorkersSql[] = "SELECT number, name, state FROM worker_rows ORDER BY number";
+constexpr char kExperimentSql[] = "SELECT status, samples FROM experiment_rows ORDER BY id";
+
+std::string Text(int64_t number) { return std::to_string(number); }
+std::string Text(double number) {
+  std::string text;
+  AppendJsonNumber(number, text);
+  return text;
+}
+std::string Text(const std::string& text) { return text; }
+std::string Text(Instant t) { return std::to_string(t.us); }
+template <typename Tag>
+std::string Text(Id<Tag> id) {
+  return std::to_string(id.value);
+}
+template <typename T>
+std::string Text(const std::optional<T>& value) {
+  return value ? Text(*value) : "-";
+}
+
+template <typename... Args>
+std::string Line(const Args&... args) {
+  std::string line;
+  ((line += Text(args) + "|"), ...);
+  return line;
+}
+
+Metric FiniteOrNothing(const Metric& metric) {
+  return metric && std::isfinite(*metric) ? metric : std::nullopt;
+}
+
+Result<std::vector<std::string>> Read(Database& database, const char* sql) {
+  TUNE_ASSIGN_OR_RETURN(Statement statement, database.Prepare(sql));
+  std::vector<std::string> lines;
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, statement.Step());
+    if (!has_row) return lines;
+    std::string& line = lines.emplace_back();
+    for (int column = 0; column < statement.column_count(); ++column) {
+      switch (statement.Kind(column)) {
+        case ColumnKind::kNull:
+          line += "-";
+          break;
+        case ColumnKind::kInteger:
+          line += std::to_string(statement.Int(column));
+          break;
+        case ColumnKind::kReal:
+          line += Text(statement.Real(column));
+          break;
+        default:
+          line += statement.Text(column);
+      }
+      line += "|";
+    }
+  }
+}
+
+Status Compare(Database& database, const char* what, const char* sql,
+               const std::vector<std::string>& expected) {
+  TUNE_ASSIGN_OR_RETURN(const std::vector<std::string> read, Read(database, sql));
+  for (size_t i = 0; i < std::max(read.size(), expected.size()); ++i) {
+    const std::string there = i < read.size() ? read[i] : "nothing";
+    const std::string wanted = i < expected.size() ? expected[i] : "nothing";
+    if (there == wanted) continue;
+    return DataLoss(std::string(what) + ": row " + std::to_string(i) + " is " + there +
+                    ", but what was committed is " + wanted);
+  }
+  return OkStatus();
+}
+
+std::optional<std::string> StopReasonText(StopReason reason) {
+  if (reason == StopReason::kNone) return std::nullopt;
+  return StopReasonName(reason);
+}
+
+std::string ReportLine(const ReportRow& row) {
+  const Decision decision = row.decision.value_or(Decision());
+  std::optional<int64_t> verdict;
+  if (row.decision) verdict = static_cast<int64_t>(decision.verdict);
+  return Line(row.trial, row.attempt, row.iteration, FiniteOrNothing(row.value), row.reported_at,
+              verdict, decision.rung, decision.cutoff, decision.rank, decision.count);
+}
+
+std::vector<std::string> AttemptLines(const CommitLog& log) {
+  std::vector<std::string> lines;
+  for (const auto& [key, row] : log.attempts()) {
+    lines.push_back(Line(row.trial, row.number, row.worker, std::string(OutcomeName(row.outcome)),
+                         row.error.empty() ? std::optional<std::string>() : row.error,
+                         row.from_iteration, row.started_at, row.finished_at));
+  }
+  return lines;
+}
+
+}  // namespace
+
+Status CompareWithLog(Database& database, const CommitLog& log) {
+  std::vector<std::string> lines;
+  for (const CommitLog::Step& step : log.steps()) lines.push_back(Line(step.at, step.events));
+  TUNE_RETURN_IF_ERROR(Compare(database, "journal", kJournalSql, lines));
+  lines.clear();
+  for (const ReportRow& row : log.reports()) lines.push_back(ReportLine(row));
+  TUNE_RETURN_IF_ERROR(Compare(database, "reports", kReportsSql, lines));
+  lines.clear();
+  for (const auto& [number, row] : log.trials()) {
+    lines.push_back(Line(row.number, std::string(TrialStatusName(row.status)),
+                         StopReasonText(row.stop_reason), row.iterations, row.last_value,
+                         row.best_value, row.best_iteration, row.attempts, row.started_at,
+                         row.finished_at, row.run_seconds));
+  }
+  TUNE_RETURN_IF_ERROR(Compare(database, "trials", kTrialsSql, lines));
+  TUNE_RETURN_IF_ERROR(Compare(database, "attempts", kAttemptsSql, AttemptLines(log)));
+  lines.clear();
+  for (const auto& [key, row] : log.checkpoints()) {
+    lines.push_back(Line(row.trial, row.iteration, row.ref.path, row.ref.bytes, row.ref.checksum,
+                         std::string(CheckpointStateName(row.state))));
+  }
+  TUNE_RETURN_IF_ERROR(Compare(database, "checkpoints", kCheckpointsSql, lines));
+  lines.clear();
+  for (const auto& [number, row] : log.workers()) {
+    lines.push_back(Line(number, row.name, std::string(WorkerStateName(row.state))));
+  }
+  TUNE_RETURN_IF_ERROR(Compare(database, "workers", kWorkersSql, lines));
+  const ExperimentRow& row = log.experiment_row();
+  return Compare(database, "experiment", kExperimentSql,
+                 {Line(std::string(ExperimentStatusName(row.status)), row.samples)});
+}
+
+// ---- plain re-computations
+
+namespace {
+
+// ASHA as its paper's reader would write it: lists and sorting.
+class PlainAsha {
+ public:
+  PlainAsha(const Value& options, Mode mode, uint64_t seed) : mode_(mode), seed_(seed) {
+    const auto read = [&options](const char* name, int64_t fallback) {
+      const Value* const value = options.is_map() ? options.Find(name) : nullptr;
+      return value == nullptr ? fallback : value->AsInt();
+    };
+    max_t_ = read("max_t", 100);
+    grace_ = read("grace_period", 1);
+    factor_ = read("reduction_factor", 4);
+    bracket_count_ = read("brackets", 1);
+    for (int64_t level = grace_; level <= max_t_; level *= factor_) levels_.push_back(level);
+  }
+
+  Decision Decide(TrialNumber trial, int64_t iteration, Metric value) {
+    Decision decision;
+    const int64_t bracket = BracketOf(trial);
+    // The highest milestone at or below the iteration, if the trial has not passed it before.
+    std::optional<int64_t> milestone;
+    for (size_t i = static_cast<size_t>(bracket); i < levels_.size(); ++i) {
+      if (levels_[i] <= iteration) milestone = levels_[i];
+    }
+    int64_t& passed = passed_[trial];
+    if (milestone && *milestone > passed) {
+      passed = *milestone;
+      decision.rung = milestone;
+      if (value) {
+        std::vector<double>& rung = rungs_[{bracket, *milestone}];
+        decision.cutoff = Percentile(rung);
+        int64_t better = 0;
+        for (const double other : rung) better += IsBetter(other, *value, mode_) ? 1 : 0;
+        rung.push_back(*value);
+        decision.rank = better + 1;
+        decision.count = static_cast<int64_t>(rung.size());
+        if (decision.cutoff && IsBetter(*decision.cutoff, *value, mode_)) {
+          decision.verdict = Verdict::kStop;
+          decision.cause = StopCause::kScheduler;
+        }
+      }
+    }
+    if (iteration >= max_t_) {
+      decision.verdict = Verdict::kStop;
+      decision.cause = StopCause::kMaxT;
+    }
+    return decision;
+  }
+
+ private:
+  int64_t BracketOf(TrialNumber trial) const {
+    double sum = 0;
+    for (int64_t s = 0; s < bracket_count_; ++s) sum += std::exp(-static_cast<double>(s));
+    KeyedRandom random(seed_, "bracket", static_cast<uint64_t>(trial.value));
+    double u = random.NextUniform(0, sum);
+    for (int64_t s = 0; s + 1 < bracket_count_; ++s) {
+      u -= std::exp(-static_cast<double>(s));
+      if (u < 0) return s;
+    }
+    return bracket_count_ - 1;
+  }
+
+  // Percentile 1 - 1 / factor from the worst, interpolated.
+  std::optional<double> Percentile(std::vector<double> values) const {
+    if (values.empty()) return std::nullopt;
+    std::sort(values.begin(), values.end(),
+              [this](double a, double b) { return IsBetter(b, a, mode_); });
+    const auto places = static_cast<int64_t>(values.size() - 1) * (factor_ - 1);
+    const double a = values[static_cast<size_t>(places / factor_)];
+    if (places % factor_ == 0) return a;
+    const double b = values[static_cast<size_t>(places / factor_ + 1)];
+    if (!std::isfinite(a) || !std::isfinite(b)) return a;
+    const double t = static_cast<double>(places % factor_) / static_cast<double>(factor_);
+    return t < 0.5 ? a + (b - a) * t : b - (b - a) * (1 - t);
+  }
+
+  Mode mode_;
+  uint64_t seed_;
+  int64_t max_t_, grace_, factor_, bracket_count_;
+  std::vector<int64_t> levels_;
+  std::map<TrialNumber, int64_t> passed_;
+  std::map<std::pair<int64_t, int64_t>, std::vector<double>> rungs_;
+};
+
+Status CheckAsha(const CommitLog& log) {
+  const Value& scheduler = log.spec().scheduler;
+  const Value* const options = scheduler.is_map() ? scheduler.Find("asha") : nullptr;
+  if (options == nullptr) return OkStatus();
+  PlainAsha asha(*options, log.spec().mode, log.experiment()->seed);
+  for (const ReportRow& row : log.reports()) {
+    if (!row.decision) continue;
+    const Decision plain = asha.Decide(row.trial, row.iteration, row.value);
+    if (plain == *row.decision) continue;
+    return Internal("the decision about trial " + std::to_string(row.trial.value) +
+                    " at iteration " + std::to_string(row.iteration) + " is " + ReportLine(row) +
+                    ", a plain re-computation makes it " +
+                    ReportLine(ReportRow{row.trial, row.attempt, row.iteration, row.value,
+                                         row.metrics, row.reported_at, plain}));
+  }
+  return OkStatus();
+}
+
+Status CheckConfigurations(const CommitLog& log) {
+  const Result<SearchSpace> space = SearchSpace::Parse(log.spec().space);
+  if (!space.ok()) return space.status();
+  TUNE_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Searcher> searcher,
+      MakeSearcher(log.spec().search, *space, log.experiment()->samples, log.experiment()->seed));
+  for (const auto& [number, configuration] : log.configurations()) {
+    const std::optional<Configuration> fresh = searcher->Suggest(number);
+    if (fresh && *fresh == configuration) continue;
+    return Internal("the configuration of trial " + std::to_string(number.value) +
+                    " is not what a fresh searcher gives");
+  }
+  return OkStatus();
+}
+
+bool CountsAsFailure(Outcome outcome) {
+  return outcome == Outcome::kCrashed || outcome == Outcome::kKilled ||
+         outcome == Outcome::kOutOfMemory || outcome == Outcome::kDeviceOutOfMemory ||
+         outcome == Outcome::kHung;
+}
+
+Status CheckTrial(const CommitLog& log, const TrialRow& row) {
+  const std::string name = "trial " + std::to_string(row.number.value);
+  TrialRow plain;
+  for (const ReportRow& report : log.reports()) {
+    if (report.trial != row.number || !report.decision) continue;
+    plain.iterations = std::max(plain.iterations, report.iteration);
+    plain.last_value = report.value;
+    if (report.value &&
+        (!plain.best_value || IsBetter(*report.value, *plain.best_value, log.spec().mode))) {
+      plain.best_value = report.value;
+      plain.best_iteration = report.iteration;
+    }
+  }
+  if (plain.iterations != row.iterations || plain.last_value != row.last_value ||
+      plain.best_value != row.best_value || plain.best_iteration != row.best_iteration) {
+    return Internal(name + " does not add up from its reports");
+  }
+  int64_t attempts = 0;
+  int64_t failures = 0;
+  Outcome last = Outcome::kRunning;
+  for (const auto& [key, attempt] : log.attempts()) {
+    if (key.first != row.number) continue;
+    ++attempts;
+    last = attempt.outcome;
+    if (CountsAsFailure(last)) ++failures;
+  }
+  if (attempts != row.attempts) return Internal(name + " does not add up from its attempts");
+  const int64_t max = log.spec().max_failures;
+  if (max >= 0 && failures > max + 1) return Internal(name + " failed more often than it may");
+  const bool may_be_error =
+      (max >= 0 && failures > max) || last == Outcome::kBadConfig || last == Outcome::kCompleted;
+  if (row.status == TrialStatus::kError && !may_be_error) {
+    return Internal(name + " is ERROR after " + std::to_string(failures) + " failures of " +
+                    std::to_string(max));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Status Recompute(const CommitLog& log) {
+  TUNE_RETURN_IF_ERROR(CheckAsha(log));
+  TUNE_RETURN_IF_ERROR(CheckConfigurations(log));
+  for (const auto& [number, row] : log.trials()) TUNE_RETURN_IF_ERROR(CheckTrial(log, row));
+  return OkStatus();
+}
+
+}  // namespace tune::sim

@@ -1,0 +1,177 @@
+// SQLite over the simulated disk: what it promises of a real one holds here, and what must be able
+// to go wrong does.
+#include "tests/sim/fault_vfs.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "tuner/sqlite/database.h"
+
+namespace tune::sim {
+namespace {
+
+constexpr char kPath[] = "/disk/a.db";
+
+class FaultVfsTest : public ::testing::Test {
+ protected:
+  Result<std::unique_ptr<Database>> Open() {
+    return Database::Open(kPath, Access::kCreate, vfs_.name());
+  }
+
+  // A table in a WAL database, as tune's are.
+  static Status Prepare(Database& database) {
+    TUNE_RETURN_IF_ERROR(database.Execute("CREATE TABLE IF NOT EXISTS t (v INTEGER, pad TEXT);"));
+    return database.Execute("PRAGMA journal_mode = WAL;");
+  }
+
+  static Status Insert(Database& database, int64_t value) {
+    static constexpr char kInsertSql[] = "INSERT INTO t (v, pad) VALUES (?1, ?2)";
+    return database.Run(kInsertSql, value, std::string(700, 'x'));
+  }
+
+  // Rows of the database as a new process finds it; -1: it is damaged.
+  int64_t CountAfterRestart() {
+    vfs_.Revive();
+    auto database = Open();
+    if (!database.ok()) return -1;
+    auto check = (*database)->Prepare("PRAGMA integrity_check");
+    if (!check.ok()) return -1;
+    const Result<bool> row = check->Step();
+    if (!row.ok() || !*row || check->Text(0) != "ok") return -1;
+    const auto has_table =
+        (*database)->QueryInt("SELECT count(name) FROM sqlite_schema WHERE name = 't'");
+    if (!has_table.ok()) return -1;
+    if (*has_table == 0) return 0;
+    const auto count = (*database)->QueryInt("SELECT count(v) FROM t");
+    return count.ok() ? *count : -1;
+  }
+
+  // Inserts until the process dies at its `calls`th changing call; how many were acknowledged.
+  // `is_whole`: it was never killed.
+  int64_t LiveUntilKilled(int64_t calls, bool& is_whole) {
+    vfs_.KillAtCall(calls);
+    int64_t acknowledged = 0;
+    auto database = Open();
+    if (database.ok() && Prepare(**database).ok()) {
+      for (int64_t i = 0; i < 12; ++i) {
+        if (!Insert(**database, i).ok()) break;
+        ++acknowledged;
+      }
+    }
+    database = Unavailable("closed");
+    is_whole = !vfs_.is_dead();
+    return acknowledged;
+  }
+
+  SimulatedDisk disk_;
+  FaultVfs vfs_{disk_, 7};
+};
+
+TEST_F(FaultVfsTest, WhatWasAcknowledgedSurvivesADeathAtEveryCallAndAPowerLoss) {
+  for (const auto loss : {SimulatedDisk::Loss::kAll, SimulatedDisk::Loss::kSome}) {
+    bool is_whole = false;
+    for (int64_t calls = 1; !is_whole; ++calls) {
+      disk_ = SimulatedDisk();
+      vfs_.Revive();
+      const int64_t acknowledged = LiveUntilKilled(calls, is_whole);
+      vfs_.Kill();
+      KeyedRandom random(7, "power", static_cast<uint64_t>(calls));
+      disk_.PowerLoss(loss, random);
+      const int64_t count = CountAfterRestart();
+      EXPECT_GE(count, acknowledged) << "at call " << calls;
+      EXPECT_LE(count, acknowledged + 1) << "at call " << calls;
+      ASSERT_LT(calls, 1000);
+    }
+  }
+}
+
+TEST_F(FaultVfsTest, TheDeathOfAProcessLosesNothingThatWasWritten) {
+  bool is_whole = false;
+  for (int64_t calls = 1; !is_whole; ++calls) {
+    disk_ = SimulatedDisk();
+    vfs_.Revive();
+    const int64_t acknowledged = LiveUntilKilled(calls, is_whole);
+    vfs_.Kill();
+    EXPECT_GE(CountAfterRestart(), acknowledged) << "at call " << calls;
+  }
+}
+
+TEST_F(FaultVfsTest, ADiskThatLiesAboutItsSyncsLosesWhatWasAcknowledged) {
+  vfs_.set_lying(true);
+  {
+    auto database = Open();
+    ASSERT_TRUE(database.ok() && Prepare(**database).ok());
+    for (int64_t i = 0; i < 5; ++i) ASSERT_TRUE(Insert(**database, i).ok());
+    vfs_.Kill();
+  }
+  KeyedRandom random(7, "power");
+  disk_.PowerLoss(SimulatedDisk::Loss::kAll, random);
+  EXPECT_LT(CountAfterRestart(), 5);
+}
+
+TEST_F(FaultVfsTest, AFullDiskIsToldAndGoesOnWhenThereIsRoom) {
+  auto database = Open();
+  ASSERT_TRUE(database.ok() && Prepare(**database).ok());
+  ASSERT_TRUE(Insert(**database, 1).ok());
+  vfs_.set_full(true);
+  EXPECT_EQ(Insert(**database, 2).code(), StatusCode::kResourceExhausted);
+  vfs_.set_full(false);
+  EXPECT_TRUE(Insert(**database, 3).ok());
+  database = Unavailable("closed");
+  EXPECT_EQ(CountAfterRestart(), 2);
+}
+
+TEST_F(FaultVfsTest, AFailingCallIsAnErrorOnce) {
+  auto database = Open();
+  ASSERT_TRUE(database.ok() && Prepare(**database).ok());
+  ASSERT_TRUE(Insert(**database, 1).ok());
+  vfs_.FailAtCall(1);
+  EXPECT_EQ(Insert(**database, 2).code(), StatusCode::kInternal);
+  EXPECT_TRUE(Insert(**database, 3).ok());
+  database = Unavailable("closed");
+  EXPECT_EQ(CountAfterRestart(), 2);
+}
+
+TEST_F(FaultVfsTest, AReaderSeesWhatIsCommittedWhileTheWriterLives) {
+  auto writer = Open();
+  ASSERT_TRUE(writer.ok() && Prepare(**writer).ok());
+  ASSERT_TRUE(Insert(**writer, 1).ok());
+  auto reader = Database::Open(kPath, Access::kRead, vfs_.name());
+  ASSERT_TRUE(reader.ok()) << reader.status().message();
+  EXPECT_EQ(*(*reader)->QueryInt("SELECT count(v) FROM t"), 1);
+  ASSERT_TRUE(Insert(**writer, 2).ok());
+  EXPECT_EQ(*(*reader)->QueryInt("SELECT count(v) FROM t"), 2);
+}
+
+TEST_F(FaultVfsTest, TwoWritersWaitForEachOther) {
+  auto first = Open();
+  ASSERT_TRUE(first.ok() && Prepare(**first).ok());
+  auto second = Open();
+  ASSERT_TRUE(second.ok());
+  ASSERT_TRUE((*first)->Execute("BEGIN IMMEDIATE;").ok());
+  EXPECT_EQ(Insert(**second, 1).code(), StatusCode::kUnavailable);
+  ASSERT_TRUE((*first)->Execute("COMMIT;").ok());
+  EXPECT_TRUE(Insert(**second, 1).ok());
+}
+
+TEST(SimulatedDisk, ANameThatWasNotSyncedIsGoneAfterAPowerLoss) {
+  SimulatedDisk disk;
+  KeyedRandom random(7, "power");
+  const auto kept = disk.FindOrMake("/a/kept");
+  SimulatedDisk::Write(*kept, 0, "kept");
+  SimulatedDisk::Sync(*kept);
+  disk.SyncFolderOf("/a/kept");
+  const auto nameless = disk.FindOrMake("/a/nameless");
+  SimulatedDisk::Write(*nameless, 0, "synced, but nobody knows where");
+  SimulatedDisk::Sync(*nameless);
+  SimulatedDisk::Write(*kept, 4, " and more");
+  disk.PowerLoss(SimulatedDisk::Loss::kAll, random);
+  ASSERT_NE(disk.Find("/a/kept"), nullptr);
+  EXPECT_EQ(disk.Find("/a/kept")->cached, "kept");
+  EXPECT_EQ(disk.Find("/a/nameless"), nullptr);
+}
+
+}  // namespace
+}  // namespace tune::sim

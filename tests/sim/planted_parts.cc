@@ -1,0 +1,173 @@
+#include "tests/sim/planted_parts.h"
+
+#include <optional>
+#include <utility>
+
+#include "search/searcher.h"
+#include "tuner/recovery.h"
+
+namespace tune::sim {
+namespace {
+
+class ForwardingStore : public Store {
+ public:
+  explicit ForwardingStore(Store& inner) : inner_(inner) {}
+  Result<StoredExperiment> CreateExperiment(const NewExperiment& experiment) override {
+    return inner_.CreateExperiment(experiment);
+  }
+  Status Commit(ExperimentId experiment, const JournalStep& step,
+                const Transition& transition) override {
+    return inner_.Commit(experiment, step, transition);
+  }
+  Result<std::vector<StoredExperiment>> ListExperiments() override {
+    return inner_.ListExperiments();
+  }
+  Result<std::vector<std::pair<TrialNumber, Configuration>>> ReadSuggestions(
+      ExperimentId experiment) override {
+    return inner_.ReadSuggestions(experiment);
+  }
+  Result<std::vector<JournalStep>> ReadJournal(ExperimentId experiment) override {
+    return inner_.ReadJournal(experiment);
+  }
+  Result<WorkerId> LastWorker(ExperimentId experiment) override {
+    return inner_.LastWorker(experiment);
+  }
+
+ protected:
+  Store& inner_;
+};
+
+class AckingStore final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  Status Commit(ExperimentId experiment, const JournalStep& step,
+                const Transition& transition) override {
+    Status status;
+    if (waiting_) status = inner_.Commit(experiment, waiting_->first, waiting_->second);
+    waiting_.emplace(step, transition);
+    return status;
+  }
+
+ private:
+  std::optional<std::pair<JournalStep, Transition>> waiting_;
+};
+
+class TailSkippingStore final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  Result<std::vector<JournalStep>> ReadJournal(ExperimentId experiment) override {
+    auto steps = inner_.ReadJournal(experiment);
+    if (steps.ok() && steps->size() > 1) steps->pop_back();
+    return steps;
+  }
+};
+
+// Hears nothing while the journal is replayed.
+class ForgetfulScheduler final : public TrialScheduler {
+ public:
+  ForgetfulScheduler(std::unique_ptr<TrialScheduler> inner, std::shared_ptr<bool> is_replaying)
+      : inner_(std::move(inner)), is_replaying_(std::move(is_replaying)) {}
+  void OnTrialAdded(TrialNumber trial) override { inner_->OnTrialAdded(trial); }
+  Decision OnReport(TrialNumber trial, int64_t iteration, Metric value) override {
+    if (*is_replaying_) return {};
+    return inner_->OnReport(trial, iteration, value);
+  }
+  void OnTrialEnded(TrialNumber trial, bool failed) override {
+    inner_->OnTrialEnded(trial, failed);
+  }
+  std::vector<TrialNumber> TakeResumed() override { return inner_->TakeResumed(); }
+  std::vector<RungView> Rungs() const override { return inner_->Rungs(); }
+  std::string name() const override { return inner_->name(); }
+  std::string DebugString() const override { return inner_->DebugString(); }
+
+ private:
+  std::unique_ptr<TrialScheduler> inner_;
+  std::shared_ptr<bool> is_replaying_;
+};
+
+}  // namespace
+
+std::unique_ptr<Store> PlantInStore(PlantedFault fault, Store& inner) {
+  if (fault == PlantedFault::kAckBeforeCommit) return std::make_unique<AckingStore>(inner);
+  if (fault == PlantedFault::kJournalTailSkipped) {
+    return std::make_unique<TailSkippingStore>(inner);
+  }
+  return nullptr;
+}
+
+std::unique_ptr<ExperimentController> PlantInController(
+    PlantedFault fault, std::unique_ptr<ExperimentController> recovered, Store& store,
+    const StoredExperiment& experiment) {
+  if (fault != PlantedFault::kRungNotRebuilt) return recovered;
+  const ControllerOptions& options = recovered->options();
+  auto searcher =
+      MakeSearcher(options.spec.search, options.space, experiment.samples, options.seed);
+  auto scheduler = MakeScheduler(options.spec.scheduler, options.spec.mode, options.seed);
+  auto suggestions = store.ReadSuggestions(experiment.id);
+  const auto journal = store.ReadJournal(experiment.id);
+  if (!searcher.ok() || !scheduler.ok() || !suggestions.ok() || !journal.ok()) return recovered;
+  const auto is_replaying = std::make_shared<bool>(true);
+  auto controller = std::make_unique<ExperimentController>(
+      options, *std::move(searcher),
+      std::make_unique<ForgetfulScheduler>(*std::move(scheduler), is_replaying));
+  controller->RestoreSuggestions(*std::move(suggestions));
+  const bool is_replayed = Replay(*journal, *controller).ok();
+  *is_replaying = false;
+  return is_replayed ? std::move(controller) : std::move(recovered);
+}
+
+void PlantInGateway(PlantedFault fault, KeyedRandom& random, const ExperimentController& controller,
+                    std::vector<Incoming>& incoming) {
+  if (fault != PlantedFault::kLeaseNotFenced && fault != PlantedFault::kDuplicateCounted) return;
+  std::vector<Incoming> rewritten;
+  for (Incoming& one : incoming) {
+    auto* const message = std::get_if<FromWorker>(&one.message);
+    auto* const report = message == nullptr ? nullptr : std::get_if<AttemptReport>(message);
+    if (report == nullptr) {
+      rewritten.push_back(std::move(one));
+      continue;
+    }
+    if (fault == PlantedFault::kDuplicateCounted) {
+      Incoming twice = one;
+      rewritten.push_back(std::move(one));
+      if (random.NextBelow(20) != 0) continue;
+      auto& again = std::get<AttemptReport>(std::get<FromWorker>(twice.message));
+      ++again.sequence;
+      ++again.report.iteration;
+      rewritten.push_back(std::move(twice));
+      continue;
+    }
+    const TrialRecord& trial = controller.trials()[static_cast<size_t>(report->ref.trial.value)];
+    if (trial.lease && trial.is_running && *trial.lease != report->ref) {
+      report->ref = *trial.lease;
+      report->sequence = trial.last_sequence + 1;
+      one.worker = *trial.attempt.worker;
+    }
+    rewritten.push_back(std::move(one));
+  }
+  incoming = std::move(rewritten);
+}
+
+void PlantInSending(PlantedFault fault, KeyedRandom& random, std::vector<ToWorker>& messages) {
+  if (fault == PlantedFault::kAnswerLost) {
+    std::erase_if(messages, [&random](const ToWorker& message) {
+      return std::holds_alternative<AnswerReport>(message) && random.NextBelow(100) == 0;
+    });
+  } else if (fault == PlantedFault::kDeviceSharedTwice) {
+    for (ToWorker& message : messages) {
+      auto* const start = std::get_if<StartAttempt>(&message);
+      if (start == nullptr) continue;
+      for (DeviceSlice& slice : start->slices) slice.device = 0;
+    }
+  }
+}
+
+void PlantInRemoval(PlantedFault fault, SimulatedDisk& disk, const std::string& path) {
+  if (fault != PlantedFault::kCheckpointRemovedEarly) return;
+  const std::vector<std::string> left = disk.List(path.substr(0, path.rfind('/') + 1));
+  if (left.empty()) return;
+  disk.Remove(left.back());
+  disk.SyncFolderOf(left.back());
+}
+
+}  // namespace tune::sim

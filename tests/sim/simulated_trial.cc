@@ -1,0 +1,187 @@
+#include "tests/sim/simulated_trial.h"
+
+#include <cmath>
+#include <limits>
+
+namespace tune::sim {
+
+std::string CheckpointContent(int64_t trial, int64_t iteration) {
+  return "checkpoint of trial " + std::to_string(trial) + " after iteration " +
+         std::to_string(iteration) + "\n";
+}
+
+SimulatedTrial::SimulatedTrial(Environment& environment, Host& host, ProcessId id)
+    : environment_(environment), host_(host), id_(id) {}
+
+// Keyed by the attempt too, so that a retry is another throw.
+bool SimulatedTrial::Happens(double probability, const char* what, int64_t iteration) const {
+  if (probability <= 0 || !environment_.are_faults_on) return false;
+  KeyedRandom random(environment_.swarm.seed, what, static_cast<uint64_t>(start_->trial.value),
+                     static_cast<uint64_t>(start_->attempt.value * 1'000'000 + iteration));
+  return random.NextDouble() < probability;
+}
+
+void SimulatedTrial::OnLine(std::string_view line) {
+  if (is_hung_) return;
+  const Result<ToTrial> message = ParseToTrial(line);
+  if (!message.ok()) {
+    return environment_.trace.Fail("a worker sent its trial process what is no message: " +
+                                   message.status().message());
+  }
+  if (const auto* const start = std::get_if<TrialStart>(&*message)) return Begin(*start);
+  if (!start_ || !awaits_answer_) return;  // Of a temper that does not wait.
+  awaits_answer_ = false;
+  if (std::get<ReportAnswer>(*message) == ReportAnswer::kContinue) return NextIteration();
+  if (Happens(environment_.swarm.temper.ignore_stop, "ignore stop", 0)) {
+    is_hung_ = true;
+    return;
+  }
+  End(Outcome::kStopped, "");
+}
+
+void SimulatedTrial::Begin(TrialStart start) {
+  if (start_) {
+    return environment_.trace.Fail("trial " + std::to_string(start.trial.value) +
+                                   " was started in a process that runs another");
+  }
+  start_ = std::move(start);
+  is_hung_ = awaits_answer_ = false;
+  iteration_ = start_->from_iteration;
+  report_count_ = 0;
+  const Value* const options = start_->trainable.Find("curve");
+  const Result<Curve> curve = Curve::Parse(*options);
+  if (!curve.ok()) return environment_.trace.Fail("curve: " + curve.status().message());
+  Result<BoundCurve> bound = curve->Bind(start_->config);
+  if (!bound.ok()) return environment_.trace.Fail("curve: " + bound.status().message());
+  curve_ = *std::move(bound);
+  if (environment_.swarm.temper.bad_config > 0) {
+    KeyedRandom random(environment_.swarm.seed, "bad config",
+                       static_cast<uint64_t>(start_->trial.value));
+    if (random.NextDouble() < environment_.swarm.temper.bad_config) {
+      return End(Outcome::kBadConfig, "this configuration cannot run");
+    }
+  }
+  Restore();
+  NextIteration();
+}
+
+void SimulatedTrial::Restore() {
+  if (start_->checkpoint_path.empty()) {
+    if (environment_.swarm.has_file_checkpoints && start_->from_iteration > 0) {
+      environment_.trace.Fail("trial " + std::to_string(start_->trial.value) +
+                              " goes on from iteration " + std::to_string(start_->from_iteration) +
+                              " without its checkpoint");
+    }
+    return;
+  }
+  const SimulatedDisk::FilePtr file = environment_.disk.Find(start_->checkpoint_path + "/state");
+  if (file == nullptr ||
+      file->cached != CheckpointContent(start_->trial.value, start_->from_iteration)) {
+    environment_.trace.Fail("trial " + std::to_string(start_->trial.value) + " is resumed from " +
+                            start_->checkpoint_path + ", which is " +
+                            (file == nullptr ? "not there" : "not whole"));
+  }
+}
+
+void SimulatedTrial::NextIteration() {
+  if (iteration_ >= curve_->iterations()) return End(Outcome::kCompleted, "");
+  const int64_t iteration = ++iteration_;
+  double seconds = environment_.swarm.iteration_time.seconds();
+  KeyedRandom random(environment_.swarm.seed, "pace", static_cast<uint64_t>(start_->trial.value),
+                     static_cast<uint64_t>(start_->attempt.value * 1'000'000 + iteration));
+  seconds *= random.NextUniform(0.5, 1.5);
+  if (Happens(environment_.swarm.temper.straggle, "straggle", iteration)) seconds *= 20;
+  host_.Later(id_, Seconds(seconds), [this, iteration] { Work(iteration); });
+}
+
+// What an iteration comes to.
+void SimulatedTrial::Work(int64_t iteration) {
+  const Temper& temper = environment_.swarm.temper;
+  if (Happens(temper.crash, "crash", iteration)) {
+    switch (iteration % 3) {
+      case 0:
+        return Exit(0, "SIGSEGV");
+      case 1:
+        return Exit(0, "SIGKILL");
+      default:
+        return Exit(1, "");
+    }
+  }
+  if (Happens(temper.quiet_exit, "quiet exit", iteration)) return Exit(0, "");
+  if (Happens(temper.hang, "hang", iteration)) {
+    is_hung_ = true;
+    return;
+  }
+  if (Happens(temper.out_of_memory, "out of memory", iteration)) {
+    return End(iteration % 2 == 0 ? Outcome::kOutOfMemory : Outcome::kDeviceOutOfMemory,
+               "no memory is left");
+  }
+  if (Happens(temper.garbage, "garbage", iteration)) {
+    host_.OnTrialLine(id_, iteration % 2 == 0 ? "what is this" : "{\"report\":{\"iteration\":0}}");
+    return;
+  }
+  const CurveStep step =
+      curve_->Step(start_->seed, start_->trial.value, start_->attempt.value, iteration);
+  double value = step.value;
+  if (temper.nan > 0 && environment_.are_faults_on) {
+    KeyedRandom random(environment_.swarm.seed, "nan", static_cast<uint64_t>(start_->trial.value),
+                       static_cast<uint64_t>(iteration));
+    if (random.NextDouble() < temper.nan) {
+      value = random.NextBelow(2) == 0 ? std::numeric_limits<double>::quiet_NaN()
+                                       : std::numeric_limits<double>::infinity();
+    }
+  }
+  ReportNow(iteration, value);
+}
+
+void SimulatedTrial::ReportNow(int64_t iteration, double value) {
+  Report report;
+  report.iteration = iteration;
+  report.metrics = {{start_->metric, value}};
+  report.final = iteration == curve_->iterations();
+  ++report_count_;
+  const bool is_due = report_count_ % start_->checkpoint_every == 0 || report.final;
+  if (is_due && !Happens(environment_.swarm.temper.late_checkpoint, "late", iteration)) {
+    report.has_checkpoint = true;
+    if (environment_.swarm.has_file_checkpoints) SaveCheckpoint(iteration, report.checkpoint);
+  }
+  awaits_answer_ = !report.final;
+  std::string line = EncodeReport(report);
+  line.pop_back();
+  host_.OnTrialLine(id_, std::move(line));
+  if (report.final) End(Outcome::kCompleted, "");
+}
+
+bool SimulatedTrial::SaveCheckpoint(int64_t iteration, CheckpointRef& ref) {
+  ref.path = start_->artifact_dir + "/checkpoint_" + std::to_string(iteration);
+  const std::string content = CheckpointContent(start_->trial.value, iteration);
+  const std::string path = ref.path + "/state";
+  const SimulatedDisk::FilePtr file = environment_.disk.FindOrMake(path);
+  SimulatedDisk::Truncate(*file, 0);
+  SimulatedDisk::Write(*file, 0, content);
+  ref.bytes = static_cast<int64_t>(content.size());
+  ref.checksum = HashToHex(Xxh64(content));
+  if (environment_.swarm.planted == PlantedFault::kCheckpointBeforeDurable) return true;
+  SimulatedDisk::Sync(*file);
+  environment_.disk.SyncFolderOf(path);
+  return true;
+}
+
+void SimulatedTrial::End(Outcome outcome, const std::string& error) {
+  std::string line = EncodeEnd(TrialEnd{outcome, error});
+  line.pop_back();
+  start_.reset();
+  awaits_answer_ = false;
+  host_.OnTrialLine(id_, std::move(line));
+}
+
+void SimulatedTrial::Exit(int status, const std::string& signal) {
+  host_.OnTrialExit(id_, ProcessEnd{status, signal, ""});
+}
+
+void SimulatedTrial::OnSigterm() {
+  if (start_ && Happens(environment_.swarm.temper.ignore_sigterm, "ignore SIGTERM", 0)) return;
+  Exit(0, "SIGTERM");
+}
+
+}  // namespace tune::sim

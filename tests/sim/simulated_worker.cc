@@ -1,0 +1,325 @@
+#include "tests/sim/simulated_worker.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "trial_runner/wire/codec.h"
+
+namespace tune::sim {
+namespace {
+
+constexpr Duration kPipeDelay{20};
+
+}  // namespace
+
+SimulatedWorker::SimulatedWorker(Environment& environment, SimulatedNetwork& network, int64_t index,
+                                 const Machine& machine, const ResourceRequest& request)
+    : environment_(environment),
+      network_(network),
+      index_(index),
+      machine_(machine),
+      request_(request),
+      clock_(environment.happenings, machine.clock_offset),
+      random_(environment.swarm.seed, "worker", static_cast<uint64_t>(index)) {}
+
+// ---- its life
+
+void SimulatedWorker::Start() {
+  if (core_ != nullptr) return;
+  ++life_;
+  environment_.trace.Note("worker starts", {index_, life_});
+  WorkerCore::Options options;
+  options.hello.version = "simulated";
+  options.hello.name = machine_.is_local ? "local" : "w" + std::to_string(index_);
+  options.hello.host = "host" + std::to_string(index_);
+  options.hello.pid = 1000 * (index_ + 1) + life_;
+  options.hello.capacity = machine_.capacity;
+  options.is_local = machine_.is_local;
+  if (random_.NextBelow(2) == 0) options.prewarm_program = "tune_trial";
+  core_ = std::make_unique<WorkerCore>(std::move(options));
+  exit_status_.reset();
+  core_->Begin();
+  Perform();
+  connection_ = network_.Connect(*this);
+  Flush();
+}
+
+void SimulatedWorker::Kill() {
+  if (core_ == nullptr) return;
+  environment_.trace.Note("worker killed", {index_});
+  if (connection_) network_.DropWorkerEnd(*connection_, {});
+  Gone();
+}
+
+void SimulatedWorker::Gone() {
+  connection_.reset();
+  core_.reset();
+  processes_.clear();
+  outbox_.clear();
+  waiting_.clear();
+  started_.clear();
+  wake_at_.reset();
+  is_stopped_ = false;
+  ++life_;
+}
+
+void SimulatedWorker::Terminate() {
+  if (core_ == nullptr) return;
+  environment_.trace.Note("worker told to end", {index_});
+  WhenAwake([this] {
+    core_->OnTerminate(Now());
+    Perform();
+  });
+}
+
+void SimulatedWorker::Stop() {
+  if (core_ == nullptr || is_stopped_) return;
+  environment_.trace.Note("worker stopped", {index_});
+  is_stopped_ = true;
+}
+
+void SimulatedWorker::Continue() {
+  if (!is_stopped_) return;
+  environment_.trace.Note("worker continued", {index_});
+  is_stopped_ = false;
+  const int64_t life = life_;
+  for (Happenings::Act& act : std::exchange(waiting_, {})) {
+    if (life == life_) act();
+  }
+}
+
+void SimulatedWorker::EndHungTrials() {
+  for (auto& [id, process] : processes_) {
+    if (process.trial->is_hung() && !process.is_ending) {
+      OnTrialExit(id, ProcessEnd{0, "SIGKILL", ""});
+    }
+  }
+}
+
+void SimulatedWorker::WhenAwake(Happenings::Act act) {
+  if (is_stopped_) {
+    waiting_.push_back(std::move(act));
+  } else {
+    act();
+  }
+}
+
+// ---- what it hears
+
+void SimulatedWorker::OnBytes(ConnectionId connection, const std::string& bytes) {
+  if (core_ == nullptr || connection_ != connection) return;
+  WhenAwake([this, connection, bytes] {
+    if (core_ == nullptr || connection_ != connection) return;
+    Result<std::vector<ToWorker>> messages = DecodeToWorkerBatch(bytes);
+    if (!messages.ok()) {
+      return environment_.trace.Fail("a worker could not read what the tuner sent: " +
+                                     messages.status().message());
+    }
+    for (const ToWorker& message : *messages) {
+      if (const auto* const start = std::get_if<StartAttempt>(&message)) {
+        started_[{start->ref.trial.value, start->ref.attempt.value}] = start->ref;
+      }
+      core_->OnMessage(message, Now());
+    }
+    Perform();
+  });
+}
+
+void SimulatedWorker::OnClosed(ConnectionId connection, const Status& reason) {
+  if (core_ == nullptr || connection_ != connection) return;
+  WhenAwake([this, connection, reason] {
+    if (core_ == nullptr || connection_ != connection) return;
+    connection_.reset();
+    core_->OnTunerGone(reason);
+    Perform();
+  });
+}
+
+SimulatedTrial* SimulatedWorker::Find(ProcessId process) {
+  const auto found = processes_.find(process);
+  if (found == processes_.end() || found->second.is_ending) return nullptr;
+  return found->second.trial.get();
+}
+
+void SimulatedWorker::Later(ProcessId process, Duration wait, Happenings::Act act) {
+  const int64_t life = life_;
+  environment_.happenings.After(wait, [this, life, process, act = std::move(act)] {
+    if (life == life_ && Find(process) != nullptr) act();
+  });
+}
+
+void SimulatedWorker::OnTrialLine(ProcessId process, std::string line) {
+  const auto found = processes_.find(process);
+  if (found == processes_.end() || found->second.is_ending) return;
+  const Result<FromTrial> message = ParseFromTrial(line);
+  if (message.ok() && found->second.ref) {
+    if (const auto* const report = std::get_if<Report>(&*message)) {
+      Emitted& emitted = environment_.emitted[found->second.ref->epoch];
+      emitted.ref = *found->second.ref;
+      emitted.iterations.push_back(report->iteration);
+    } else {
+      found->second.ref.reset();
+    }
+  }
+  const int64_t life = life_;
+  environment_.happenings.After(kPipeDelay, [this, life, process, line = std::move(line)] {
+    if (life != life_) return;
+    WhenAwake([this, process, line] {
+      environment_.trace.Note("line", {index_, process.value}, line);
+      core_->OnProcessLine(process, line, Now());
+      Perform();
+    });
+  });
+}
+
+void SimulatedWorker::OnTrialExit(ProcessId process, ProcessEnd end) {
+  const auto found = processes_.find(process);
+  if (found == processes_.end() || found->second.is_ending) return;
+  found->second.is_ending = true;
+  found->second.ref.reset();
+  environment_.trace.Note("trial process ends", {index_, process.value, end.exit_status},
+                          end.signal);
+  const int64_t life = life_;
+  // It may be seen to leave before its last words are read.
+  if (random_.NextBelow(2) == 0) {
+    environment_.happenings.After({}, [this, life, process] {
+      if (life == life_ && !is_stopped_) core_->OnProcessLeaving(process);
+    });
+  }
+  environment_.happenings.After(kPipeDelay, [this, life, process, end] {
+    if (life != life_) return;
+    WhenAwake([this, process, end] {
+      processes_.erase(process);
+      core_->OnProcessLeaving(process);
+      core_->OnProcessEnded(process, end, Now());
+      Perform();
+    });
+  });
+}
+
+// ---- what it does
+
+void SimulatedWorker::Perform() {
+  for (std::vector<Effect> effects = core_->TakeEffects(); !effects.empty();
+       effects = core_->TakeEffects()) {
+    for (Effect& effect : effects) {
+      std::visit([this](auto& e) { Do(e); }, effect);
+    }
+  }
+  if (connection_) Flush();
+  if (exit_status_) {
+    environment_.trace.Note("worker exits", {index_, *exit_status_});
+    if (connection_) {
+      network_.CloseUp(*connection_, OkStatus());
+      network_.DropWorkerEnd(*connection_, {});
+    }
+    return Gone();
+  }
+  ScheduleWake();
+}
+
+void SimulatedWorker::Flush() {
+  while (!outbox_.empty()) {
+    const std::vector<FromWorker> batch = TakeBatch(outbox_);
+    network_.SendUp(*connection_, EncodeBatch(batch));
+  }
+}
+
+void SimulatedWorker::ScheduleWake() {
+  const std::optional<Instant> deadline = core_->NextDeadline();
+  if (!deadline) return;
+  const Instant when = *deadline + Duration{-machine_.clock_offset.us};
+  if (wake_at_ && *wake_at_ <= when) return;
+  wake_at_ = when;
+  const int64_t life = life_;
+  environment_.happenings.At(when, [this, life, when] {
+    if (life != life_ || wake_at_ != when) return;
+    wake_at_.reset();
+    WhenAwake([this] {
+      core_->OnTime(Now());
+      Perform();
+    });
+  });
+}
+
+void SimulatedWorker::Do(SendToTuner& effect) { outbox_.push_back(std::move(effect.message)); }
+
+void SimulatedWorker::Do(const SpawnProcess& effect) {
+  processes_[effect.process].trial =
+      std::make_unique<SimulatedTrial>(environment_, *this, effect.process);
+}
+
+void SimulatedWorker::Do(const WriteToProcess& effect) {
+  if (Find(effect.process) == nullptr) return;
+  std::string_view line = effect.line;
+  line.remove_suffix(1);
+  NoteStart(effect.process, line);
+  if (SimulatedTrial* const trial = Find(effect.process)) trial->OnLine(line);
+}
+
+void SimulatedWorker::Do(const KeepOutput& /*effect*/) {}  // They print nothing.
+
+void SimulatedWorker::Do(const SignalProcess& effect) {
+  SimulatedTrial* const trial = Find(effect.process);
+  if (trial == nullptr) return;
+  if (effect.kill) return OnTrialExit(effect.process, ProcessEnd{0, "SIGKILL", ""});
+  trial->OnSigterm();
+}
+
+void SimulatedWorker::Do(const PrintLine& effect) {
+  if (environment_.trace.is_verbose()) {
+    environment_.trace.Print("worker " + std::to_string(index_) + " says: " + effect.text);
+  }
+}
+
+void SimulatedWorker::Do(const ExitWorker& effect) { exit_status_ = effect.status; }
+
+// ---- the machine's own view
+
+void SimulatedWorker::NoteStart(ProcessId process, std::string_view line) {
+  if (!line.starts_with("{\"start\"")) return;
+  const Result<ToTrial> message = ParseToTrial(line);
+  if (!message.ok()) return;  // The process says so.
+  const auto& start = std::get<TrialStart>(*message);
+  const auto found = started_.find({start.trial.value, start.attempt.value});
+  if (found == started_.end()) {
+    return environment_.trace.Fail("a worker started what the tuner never sent it: trial " +
+                                   std::to_string(start.trial.value));
+  }
+  Process& on = processes_.at(process);
+  on.ref = found->second;
+  on.slices = start.slices;
+  CheckCapacity();
+}
+
+void SimulatedWorker::CheckCapacity() {
+  std::map<int64_t, int64_t> used;
+  int64_t running = 0;
+  for (const auto& [id, process] : processes_) {
+    if (!process.ref) continue;
+    ++running;
+    int64_t given = 0;
+    for (const DeviceSlice& slice : process.slices) {
+      used[slice.device] += slice.milli;
+      given += slice.milli;
+    }
+    if (given != request_.gpu_milli) {
+      environment_.trace.Fail("trial " + std::to_string(process.ref->trial.value) + " asked for " +
+                              std::to_string(request_.gpu_milli) + " thousandths and has " +
+                              std::to_string(given));
+    }
+  }
+  for (const auto& [device, milli] : used) {
+    if (milli > kWholeMilli || device >= static_cast<int64_t>(machine_.capacity.devices.size())) {
+      environment_.trace.Fail("device " + std::to_string(device) + " of worker " +
+                              std::to_string(index_) + " is given away " + std::to_string(milli) +
+                              " thousandths");
+    }
+  }
+  if (running * request_.cpu_milli > machine_.capacity.cpu_milli) {
+    environment_.trace.Fail("worker " + std::to_string(index_) + " runs " +
+                            std::to_string(running) + " trials, more than its CPUs");
+  }
+}
+
+}  // namespace tune::sim

@@ -1,0 +1,94 @@
+// A machine with a worker on it: the production WorkerCore, with pretended trial processes and a
+// pretended connection where worker_loop has real ones. It can be killed, stopped, continued and
+// asked to end, and is started again after a while.
+//
+// It also watches, as the machine itself: what really runs there never takes more than there is.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/sim/environment.h"
+#include "tests/sim/simulated_network.h"
+#include "tests/sim/simulated_trial.h"
+#include "trial_runner/worker/worker_core.h"
+
+namespace tune::sim {
+
+class SimulatedWorker final : public SimulatedTrial::Host, public SimulatedNetwork::End {
+ public:
+  SimulatedWorker(Environment& environment, SimulatedNetwork& network, int64_t index,
+                  const Machine& machine, const ResourceRequest& request);
+
+  bool is_local() const { return machine_.is_local; }
+  bool is_alive() const { return core_ != nullptr; }
+  bool is_stopped() const { return is_stopped_; }
+  std::optional<ConnectionId> connection() const { return connection_; }
+
+  void Start();
+  void Kill();       // kill -9; its trial processes die with it.
+  void Terminate();  // SIGTERM.
+  void Stop();       // SIGSTOP: its trial processes run on.
+  void Continue();
+  // For phase two: processes that are silent for good are ended by hand.
+  void EndHungTrials();
+
+  void OnTrialLine(ProcessId process, std::string line) override;
+  void OnTrialExit(ProcessId process, ProcessEnd end) override;
+  void Later(ProcessId process, Duration wait, Happenings::Act act) override;
+  void OnBytes(ConnectionId connection, const std::string& bytes) override;
+  void OnClosed(ConnectionId connection, const Status& reason) override;
+
+ private:
+  struct Process {
+    std::unique_ptr<SimulatedTrial> trial;
+    bool is_ending = false;         // What it does from here on is nothing.
+    std::optional<AttemptRef> ref;  // While it works on an attempt.
+    std::vector<DeviceSlice> slices;
+  };
+
+  Instant Now() const { return clock_.Now(); }
+  // Now, or once the worker is continued; never in another life of it.
+  void WhenAwake(Happenings::Act act);
+  void Perform();
+  void Do(SendToTuner& effect);
+  void Do(const SpawnProcess& effect);
+  void Do(const WriteToProcess& effect);
+  void Do(const KeepOutput& effect);
+  void Do(const SignalProcess& effect);
+  void Do(const PrintLine& effect);
+  void Do(const ExitWorker& effect);
+  void Flush();
+  void Gone();
+  void ScheduleWake();
+  void NoteStart(ProcessId process, std::string_view line);
+  void CheckCapacity();
+  SimulatedTrial* Find(ProcessId process);
+
+  Environment& environment_;
+  SimulatedNetwork& network_;
+  const int64_t index_;
+  const Machine machine_;
+  const ResourceRequest request_;
+  const VirtualClock clock_;
+  KeyedRandom random_;
+  int64_t life_ = 0;
+  std::unique_ptr<WorkerCore> core_;
+  std::optional<ConnectionId> connection_;
+  std::map<ProcessId, Process> processes_;
+  std::deque<FromWorker> outbox_;
+  std::vector<Happenings::Act> waiting_;  // While it is stopped.
+  std::optional<Instant> wake_at_;        // Virtual time.
+  std::optional<int> exit_status_;
+  bool is_stopped_ = false;
+  std::map<std::pair<int64_t, int64_t>, AttemptRef> started_;  // By (trial, attempt).
+};
+
+}  // namespace tune::sim

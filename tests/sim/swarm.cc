@@ -1,0 +1,244 @@
+#include "tests/sim/swarm.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/json.h"
+#include "core/random.h"
+#include "core/value.h"
+
+namespace tune::sim {
+namespace {
+
+// The dice of a seed's options.
+class Dice {
+ public:
+  explicit Dice(uint64_t seed) : random_(seed, "swarm") {}
+
+  bool OneIn(uint64_t n) { return random_.NextBelow(n) == 0; }
+  int64_t From(int64_t lo, int64_t hi) {
+    return lo + static_cast<int64_t>(random_.NextBelow(static_cast<uint64_t>(hi - lo + 1)));
+  }
+  // Small ones as likely as large ones.
+  double Log(double lo, double hi) {
+    return std::exp(random_.NextUniform(std::log(lo), std::log(hi)));
+  }
+
+ private:
+  KeyedRandom random_;
+};
+
+Value Map(std::initializer_list<std::pair<const char*, Value>> entries) {
+  Value map = Value::MakeMap();
+  for (const auto& [key, value] : entries) map.Set(key, value);
+  return map;
+}
+
+Value DrawSpace(Dice& dice) {
+  Value space = Value::MakeMap();
+  space.Set("x", Map({{"uniform", Value::List{Value(0.0), Value(1.0)}}}));
+  if (dice.OneIn(2)) {
+    space.Set("lr", Map({{"loguniform", Value::List{Value(0.0001), Value(1.0)}}}));
+  } else {
+    space.Set("lr", Value(0.1));
+  }
+  if (dice.OneIn(4)) {
+    space.Set("k", Map({{"grid_search", Value::List{Value(1), Value(2)}}}));
+  } else {
+    space.Set("k", Map({{"choice", Value::List{Value(1), Value(2), Value(4)}}}));
+  }
+  return space;
+}
+
+void DrawSweep(Dice& dice, Swarm& swarm) {
+  swarm.samples = dice.From(1, dice.OneIn(3) ? 40 : 12);
+  swarm.iterations = dice.From(1, dice.OneIn(2) ? 30 : 8);
+  const double seconds = dice.OneIn(3) ? dice.Log(0.0001, 0.005) : dice.Log(0.005, 1.5);
+  swarm.iteration_time = Seconds(seconds);
+  swarm.has_file_checkpoints = dice.OneIn(2);
+
+  Value document = Value::MakeMap();
+  document.Set("name", Value("sweep"));
+  document.Set("metric", Value("value"));
+  document.Set("mode", Value(dice.OneIn(2) ? "max" : "min"));
+  document.Set("samples", Value(swarm.samples));
+  Value curve = Map({{"value", Value("k * (x - 0.3)^2 + exp(-lr * t)")},
+                     {"iterations", Value(swarm.iterations)},
+                     {"seconds", Value(seconds)}});
+  if (dice.OneIn(2)) curve.Set("noise", Value(0.05));
+  document.Set("trainable", Map({{"curve", std::move(curve)}}));
+  document.Set("space", DrawSpace(dice));
+
+  const bool is_asha = !dice.OneIn(3);
+  if (is_asha) {
+    const int64_t max_t = dice.From(1, swarm.iterations + 2);
+    const int64_t factor = dice.From(2, 4);
+    Value asha = Map({{"max_t", Value(max_t)}, {"reduction_factor", Value(factor)}});
+    if (max_t >= factor * factor && dice.OneIn(3)) asha.Set("brackets", Value(dice.From(2, 3)));
+    document.Set("scheduler", Map({{"asha", std::move(asha)}}));
+  }
+  Value limits = Value::MakeMap();
+  const bool is_single = dice.OneIn(5);
+  if (is_single) {
+    limits.Set("max_concurrent", Value(1));
+  } else if (dice.OneIn(3)) {
+    limits.Set("max_concurrent", Value(dice.From(1, 6)));
+  }
+  bool has_limits_of_time = false;
+  if (dice.OneIn(3)) {
+    limits.Set("no_progress", Value(std::max(1.0, seconds * 50)));
+    has_limits_of_time = true;
+  }
+  if (dice.OneIn(8)) {
+    limits.Set("trial_time",
+               Value(std::max(0.01, seconds * static_cast<double>(swarm.iterations))));
+    has_limits_of_time = true;
+  }
+  if (dice.OneIn(16)) {
+    limits.Set("sweep_time", Value(std::max(0.5, seconds * 50)));
+    has_limits_of_time = true;
+  }
+  if (dice.OneIn(16)) limits.Set("failed_trials", Value(dice.From(1, 3)));
+  limits.Set("unplaceable", Value("30d"));
+  document.Set("limits", std::move(limits));
+  swarm.max_failures = dice.OneIn(4) ? -1 : dice.From(0, 4);
+  document.Set("failure", Map({{"max_failures", Value(swarm.max_failures)}}));
+  document.Set("checkpoint", Map({{"every", Value(dice.OneIn(2) ? 1 : dice.From(1, 4))},
+                                  {"keep", Value(dice.From(1, 3))},
+                                  {"keep_best", Value(dice.From(0, 3))}}));
+  if (dice.OneIn(8)) {
+    document.Set("stop", Map({{"training_iteration", Value(dice.From(1, swarm.iterations))}}));
+  }
+  const bool has_gpus = dice.OneIn(2);
+  if (has_gpus) {
+    const int64_t share = dice.From(1, 10) * 100;
+    document.Set("resources",
+                 Map({{"cpu", Value(1)}, {"gpu", Value(static_cast<double>(share) / 1000)}}));
+  } else if (dice.OneIn(2)) {
+    document.Set("resources", Map({{"cpu", Value(dice.From(1, 3))}}));
+  }
+  swarm.spec = ToJson(document);
+  swarm.is_order_free = (is_single || !is_asha) && !has_limits_of_time;
+
+  const int64_t count = dice.From(1, dice.OneIn(2) ? 6 : 2);
+  const bool has_local = dice.OneIn(2);
+  for (int64_t i = 0; i < count; ++i) {
+    Machine machine;
+    machine.is_local = has_local && i == 0;
+    machine.capacity.cpu_milli = dice.From(3, 8) * kWholeMilli;
+    const int64_t devices = has_gpus ? dice.From(1, 3) : dice.OneIn(4) ? 1 : 0;
+    for (int64_t d = 0; d < devices; ++d) {
+      machine.capacity.devices.push_back(Device{d, "device", 0});
+    }
+    if (dice.OneIn(2)) machine.clock_offset = Seconds(static_cast<double>(dice.From(-9999, 9999)));
+    swarm.machines.push_back(std::move(machine));
+  }
+}
+
+void DrawTemper(Dice& dice, Temper& temper) {
+  const double often = dice.Log(0.002, 0.1);
+  for (double* rate : {&temper.crash, &temper.quiet_exit, &temper.hang, &temper.out_of_memory,
+                       &temper.nan, &temper.straggle, &temper.garbage}) {
+    if (dice.OneIn(4)) *rate = often;
+  }
+  if (dice.OneIn(4)) temper.late_checkpoint = 0.3;
+  if (dice.OneIn(12)) temper.bad_config = 0.1;
+  if (dice.OneIn(4)) temper.ignore_sigterm = 0.3;
+  if (dice.OneIn(6)) temper.ignore_stop = 0.2;
+}
+
+void DrawFaults(Dice& dice, double span_s, FaultRates& faults) {
+  for (Duration* mean :
+       {&faults.tuner_kill, &faults.tuner_kill_commit, &faults.power_loss, &faults.disk_full,
+        &faults.disk_error, &faults.interrupt, &faults.worker_kill, &faults.worker_term,
+        &faults.worker_stop, &faults.cut, &faults.stall}) {
+    if (dice.OneIn(3)) *mean = Seconds(span_s * dice.Log(0.05, 1.0));
+  }
+}
+
+}  // namespace
+
+Swarm DrawSwarm(uint64_t seed) {
+  Dice dice(seed);
+  Swarm swarm;
+  swarm.seed = seed;
+  DrawSweep(dice, swarm);
+  if (dice.OneIn(6)) swarm.extend_to = swarm.samples + dice.From(1, 10);
+  swarm.latency_max = Seconds(dice.Log(0.0001, 0.05));
+  swarm.commit_time_max = Seconds(dice.Log(0.0001, 0.02));
+  swarm.name_follows_sync = dice.OneIn(2);
+  swarm.begins_empty = dice.OneIn(8);
+  swarm.has_clock_jumps = dice.OneIn(3);
+
+  // What the sweep takes on one machine, roughly; faults come several times in it.
+  const double work_s = static_cast<double>(swarm.samples * swarm.iterations) *
+                        (swarm.iteration_time.seconds() + swarm.latency_max.seconds());
+  const double span_s =
+      std::clamp(work_s / static_cast<double>(swarm.machines.size() * 2), 0.2, 120.0);
+  swarm.fault_time = Seconds(span_s * dice.Log(0.5, 3.0));
+  swarm.liveness_bound = Seconds(50 * work_s + 3600);
+  DrawFaults(dice, span_s, swarm.faults);
+  if (!dice.OneIn(3)) DrawTemper(dice, swarm.temper);
+  const Temper& temper = swarm.temper;
+  const bool is_tempered = temper.crash + temper.quiet_exit + temper.hang + temper.out_of_memory +
+                               temper.nan + temper.garbage + temper.bad_config +
+                               temper.ignore_stop + temper.late_checkpoint >
+                           0;
+  swarm.is_order_free = swarm.is_order_free && !is_tempered;
+  if (swarm.is_order_free) swarm.extend_to = 0;
+  return swarm;
+}
+
+Swarm Undisturbed(Swarm swarm) {
+  swarm.faults = {};
+  swarm.temper = {};
+  swarm.fault_time = {};
+  swarm.has_clock_jumps = false;
+  swarm.extend_to = 0;
+  return swarm;
+}
+
+std::string Describe(const Swarm& swarm) {
+  std::string text = "space " + swarm.spec + "\nmachines";
+  for (const Machine& machine : swarm.machines) {
+    text += std::string(machine.is_local ? " local(" : " (") +
+            std::to_string(machine.capacity.cpu_milli / kWholeMilli) + " CPUs, " +
+            std::to_string(machine.capacity.devices.size()) + " devices)";
+  }
+  const auto rate = [&text](const char* name, Duration mean) {
+    if (mean.us > 0) text += std::string(" ") + name + " every " + FormatDuration(mean) + ";";
+  };
+  text += "\nfaults for " + FormatDuration(swarm.fault_time) + ":";
+  const FaultRates& faults = swarm.faults;
+  rate("tuner killed", faults.tuner_kill);
+  rate("tuner killed in a commit", faults.tuner_kill_commit);
+  rate("power loss", faults.power_loss);
+  rate("disk full", faults.disk_full);
+  rate("disk error", faults.disk_error);
+  rate("interrupt", faults.interrupt);
+  rate("worker killed", faults.worker_kill);
+  rate("worker terminated", faults.worker_term);
+  rate("worker stopped", faults.worker_stop);
+  rate("connection cut", faults.cut);
+  rate("connection stalled", faults.stall);
+  const Temper& t = swarm.temper;
+  const auto chance = [&text](const char* name, double p) {
+    if (p > 0) text += std::string(" ") + name + " " + std::to_string(p) + ";";
+  };
+  text += "\ntrials:";
+  chance("crash", t.crash);
+  chance("quiet exit", t.quiet_exit);
+  chance("hang", t.hang);
+  chance("out of memory", t.out_of_memory);
+  chance("nan", t.nan);
+  chance("straggle", t.straggle);
+  chance("garbage", t.garbage);
+  chance("late checkpoint", t.late_checkpoint);
+  chance("bad config", t.bad_config);
+  chance("ignore SIGTERM", t.ignore_sigterm);
+  chance("ignore stop", t.ignore_stop);
+  if (swarm.is_order_free) text += "\ncompared with an undisturbed run";
+  return text + "\n";
+}
+
+}  // namespace tune::sim

@@ -1,0 +1,85 @@
+// What one seed is about: the sweep, the machines, and which faults happen how often. Each seed
+// turns on a random subset of the faults (swarm testing: Groce et al., ISSTA 2012), so that rare
+// combinations are as likely as everything at once.
+//
+// Thread rule: values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/resources.h"
+#include "core/time.h"
+#include "tests/sim/planted_faults.h"
+
+namespace tune::sim {
+
+struct Machine {
+  bool is_local = false;  // Of the tuner: dies with it.
+  WorkerCapacity capacity;
+  Duration clock_offset;
+};
+
+// What trials do that they should not; probabilities per iteration, but where it is said otherwise.
+struct Temper {
+  double crash = 0;            // SIGSEGV, SIGKILL or exit status 1.
+  double quiet_exit = 0;       // Exit status 0 without a last report.
+  double hang = 0;             // Alive and silent.
+  double out_of_memory = 0;    // Of the host or the device; said in order.
+  double nan = 0;              // Reports NaN, or an infinity.
+  double straggle = 0;         // Takes 20 times as long.
+  double garbage = 0;          // A line that is no message, or a report too many.
+  double late_checkpoint = 0;  // Leaves one out, though it is due.
+  double bad_config = 0;       // Per trial.
+  double ignore_sigterm = 0;   // Per attempt.
+  double ignore_stop = 0;      // Per attempt: goes on as if nothing had been said.
+};
+
+// Mean times between faults; 0: never.
+struct FaultRates {
+  Duration tuner_kill;         // kill -9 between two steps.
+  Duration tuner_kill_commit;  // At a system call of a commit, or right after it.
+  Duration power_loss;         // Of the tuner's machine: unsynced bytes are gone.
+  Duration disk_full;
+  Duration disk_error;
+  Duration interrupt;  // Ctrl-C, and a resume later.
+  Duration worker_kill;
+  Duration worker_term;
+  Duration worker_stop;  // SIGSTOP, and SIGCONT later.
+  Duration cut;          // A connection breaks.
+  Duration stall;        // A connection is silent in one or both directions for a time.
+};
+
+struct Swarm {
+  uint64_t seed = 0;
+  std::string spec;  // JSON of a space file.
+  int64_t samples = 0;
+  int64_t iterations = 0;
+  Duration iteration_time;
+  int64_t max_failures = 0;
+  bool has_file_checkpoints = false;
+  bool is_order_free = false;  // fifo, or one trial at a time, and nothing but the order is random:
+                               // the end must equal that of an undisturbed run.
+  int64_t extend_to = 0;       // `tune resume --samples` at some resume; 0: never.
+  std::vector<Machine> machines;
+
+  Duration latency_max;      // Of a message.
+  Duration commit_time_max;  // What a step of the tuner takes.
+  Duration fault_time;       // Phase one.
+  Duration liveness_bound;   // Phase two.
+  bool name_follows_sync = false;
+  bool begins_empty = false;  // The database is made by the run, else it is there with its tables.
+  bool has_clock_jumps = false;
+  Temper temper;
+  FaultRates faults;
+  PlantedFault planted = PlantedFault::kNone;
+};
+
+Swarm DrawSwarm(uint64_t seed);
+// The same sweep on the same machines, with nothing going wrong.
+Swarm Undisturbed(Swarm swarm);
+// Lines for a reader.
+std::string Describe(const Swarm& swarm);
+
+}  // namespace tune::sim
