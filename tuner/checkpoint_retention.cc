@@ -1,76 +1,185 @@
 #include "tuner/checkpoint_retention.h"
 
 #include <algorithm>
-#include <tuple>
+#include <cmath>
+
+#include "core/check.h"
 
 namespace tune {
+namespace {
+
+// The steps of the order in which a budget removes.
+constexpr int kExtra = 1;
+constexpr int kBest = 2;
+constexpr int kLatestOfOver = 3;
+constexpr int kBestLatestOfOver = 4;
+
+}  // namespace
 
 CheckpointRetention::CheckpointRetention(const CheckpointPolicy& policy, Mode mode)
     : policy_(policy), mode_(mode) {}
 
-// Ties go to the earlier trial, then the earlier iteration.
-bool CheckpointRetention::IsBetterEntry(const Entry& a, const Entry& b) const {
-  if (a.value != b.value) return IsBetter(*a.value, *b.value, mode_);
-  return std::tie(a.trial, a.iteration) < std::tie(b.trial, b.iteration);
+CheckpointRetention::Ranked CheckpointRetention::RankOf(const Entry& entry) const {
+  const double goodness = mode_ == Mode::kMax ? *entry.value : -*entry.value;
+  return {goodness, {entry.trial, entry.iteration}};
 }
 
 bool CheckpointRetention::IsAmongBest(const Entry& entry) const {
-  return std::any_of(best_.begin(), best_.end(), [&](const Entry& other) {
-    return other.trial == entry.trial && other.iteration == entry.iteration;
+  return entry.value && best_.contains(RankOf(entry));
+}
+
+std::optional<CheckpointRetention::Removable> CheckpointRetention::RemovableNow(
+    const KeptList& own, const Kept& kept) const {
+  const Entry& entry = kept.entry;
+  const bool is_latest = &kept == &own.back();
+  const bool is_best = IsAmongBest(entry);
+  const bool is_first = is_best && best_.begin()->key == Key{entry.trial, entry.iteration};
+  if (is_first || (is_latest && !over_.contains(entry.trial))) return std::nullopt;
+  Removable removable{kExtra, 0, entry.iteration, entry.trial};
+  if (!is_latest && !is_best) return removable;
+  removable.step = !is_latest ? kBest : is_best ? kBestLatestOfOver : kLatestOfOver;
+  removable.goodness = entry.value ? RankOf(entry).goodness : -HUGE_VAL;
+  return removable;
+}
+
+// To be called for each trial for which something has changed.
+void CheckpointRetention::Classify(TrialNumber trial) {
+  const auto found = kept_.find(trial);
+  if (found == kept_.end()) return;
+  for (Kept& kept : found->second) {
+    std::optional<Removable> now = RemovableNow(found->second, kept);
+    if (now == kept.removable) continue;
+    if (kept.removable) removable_.erase(*kept.removable);
+    if (now) removable_.insert(*now);
+    kept.removable = now;
+  }
+}
+
+// The trials whose entries lead and end the list of the best: what changes there concerns them.
+void CheckpointRetention::ClassifyFirstBest() {
+  auto it = best_.begin();
+  for (int i = 0; i < 2 && it != best_.end(); ++i, ++it) Classify(it->key.trial);
+}
+
+void CheckpointRetention::Rank(const Entry& entry) {
+  if (!entry.value) return;
+  best_.insert(RankOf(entry));
+  if (static_cast<int64_t>(best_.size()) <= policy_.keep_best) return;
+  const auto worst = std::prev(best_.end());
+  const Key fallen = worst->key;
+  other_.insert(best_.extract(worst));
+  Classify(fallen.trial);
+}
+
+void CheckpointRetention::Unrank(const Entry& entry) {
+  if (!entry.value) return;
+  if (other_.erase(RankOf(entry)) > 0) return;
+  best_.erase(RankOf(entry));
+  if (other_.empty() || static_cast<int64_t>(best_.size()) >= policy_.keep_best) return;
+  const Key risen = other_.begin()->key;
+  best_.insert(other_.extract(other_.begin()));
+  Classify(risen.trial);
+}
+
+void CheckpointRetention::Insert(const Entry& entry) {
+  kept_[entry.trial].push_back({entry, std::nullopt});
+  bytes_ += entry.ref.bytes;
+  Rank(entry);
+  Classify(entry.trial);
+  ClassifyFirstBest();
+}
+
+CheckpointRetention::Entry CheckpointRetention::Erase(Key key) {
+  KeptList& own = kept_.at(key.trial);
+  const auto found = std::find_if(own.begin(), own.end(), [&](const Kept& kept) {
+    return kept.entry.iteration == key.iteration;
   });
+  TUNE_CHECK(found != own.end());
+  if (found->removable) removable_.erase(*found->removable);
+  Entry entry = std::move(found->entry);
+  own.erase(found);
+  if (own.empty()) kept_.erase(key.trial);
+  bytes_ -= entry.ref.bytes;
+  Unrank(entry);
+  Classify(key.trial);
+  ClassifyFirstBest();
+  return entry;
 }
 
 std::vector<CheckpointRetention::Entry> CheckpointRetention::Add(const Entry& entry) {
-  std::vector<Entry>& own = kept_[entry.trial];
-  std::erase_if(own, [&](const Entry& e) { return e.iteration == entry.iteration; });
-  std::erase_if(best_, [&](const Entry& e) {
-    return e.trial == entry.trial && e.iteration == entry.iteration;
-  });
-  own.push_back(entry);
-
-  std::vector<Entry> affected;
-  if (entry.value) {
-    best_.push_back(entry);
-    std::sort(best_.begin(), best_.end(),
-              [this](const Entry& a, const Entry& b) { return IsBetterEntry(a, b); });
-    while (static_cast<int64_t>(best_.size()) > policy_.keep_best) {
-      affected.push_back(best_.back());
-      best_.pop_back();
-    }
-  }
-
-  // What fell off the best list may go if it is not among its trial's latest, and so may the
-  // trial's own older ones.
   std::vector<Entry> removed;
-  const auto prune = [&](TrialNumber trial) {
-    std::vector<Entry>& entries = kept_[trial];
-    const int64_t older = static_cast<int64_t>(entries.size()) - policy_.keep;
-    std::vector<Entry> staying;
-    for (int64_t i = 0; i < static_cast<int64_t>(entries.size()); ++i) {
-      const Entry& candidate = entries[static_cast<size_t>(i)];
-      if (i < older && !IsAmongBest(candidate)) {
-        removed.push_back(candidate);
-      } else {
-        staying.push_back(candidate);
-      }
-    }
-    entries = std::move(staying);
-  };
-  prune(entry.trial);
-  for (const Entry& fallen : affected) {
-    if (fallen.trial != entry.trial) prune(fallen.trial);
+  std::set<TrialNumber> affected = {entry.trial};
+  if (!best_.empty()) affected.insert(std::prev(best_.end())->key.trial);  // It may fall off.
+  const auto own = kept_.find(entry.trial);
+  const bool replaces =
+      own != kept_.end() && std::any_of(own->second.begin(), own->second.end(), [&](const Kept& k) {
+        return k.entry.iteration == entry.iteration;
+      });
+  if (replaces) {
+    Entry replaced = Erase({entry.trial, entry.iteration});
+    if (replaced.ref.path != entry.ref.path) removed.push_back(std::move(replaced));
+    if (!best_.empty()) affected.insert(std::prev(best_.end())->key.trial);
   }
+  Insert(entry);
+  for (const TrialNumber trial : affected) Prune(trial, removed);
+  MeetBudget(removed);
   return removed;
+}
+
+// Of one trial what is older than its latest `keep` and not among the best.
+void CheckpointRetention::Prune(TrialNumber trial, std::vector<Entry>& removed) {
+  const auto found = kept_.find(trial);
+  if (found == kept_.end()) return;
+  const KeptList& own = found->second;
+  const int64_t older = static_cast<int64_t>(own.size()) - policy_.keep;
+  std::vector<Key> going;
+  for (int64_t i = 0; i < older; ++i) {
+    const Entry& entry = own[static_cast<size_t>(i)].entry;
+    if (!IsAmongBest(entry)) going.push_back({entry.trial, entry.iteration});
+  }
+  for (const Key& key : going) removed.push_back(Erase(key));
+}
+
+void CheckpointRetention::MeetBudget(std::vector<Entry>& removed) {
+  while (is_over_budget() && !removable_.empty()) {
+    const Removable& first = *removable_.begin();
+    removed.push_back(Erase({first.trial, first.iteration}));
+  }
+}
+
+std::vector<CheckpointRetention::Entry> CheckpointRetention::OnTrialOver(TrialNumber trial) {
+  std::vector<Entry> removed;
+  over_.insert(trial);
+  Classify(trial);
+  MeetBudget(removed);
+  return removed;
+}
+
+void CheckpointRetention::OnTrialReopened(TrialNumber trial) {
+  over_.erase(trial);
+  Classify(trial);
+}
+
+std::optional<CheckpointRetention::Entry> CheckpointRetention::Drop(TrialNumber trial,
+                                                                    int64_t iteration) {
+  const Entry* const entry = Nearest(trial, iteration);
+  if (entry == nullptr || entry->iteration != iteration) return std::nullopt;
+  return Erase({trial, iteration});
+}
+
+const CheckpointRetention::Entry* CheckpointRetention::Latest(TrialNumber trial) const {
+  const auto found = kept_.find(trial);
+  return found == kept_.end() ? nullptr : &found->second.back().entry;
 }
 
 const CheckpointRetention::Entry* CheckpointRetention::Nearest(TrialNumber trial,
                                                                int64_t iteration) const {
   const auto found = kept_.find(trial);
-  if (found == kept_.end() || found->second.empty()) return nullptr;
-  for (const Entry& entry : found->second) {
-    if (entry.iteration == iteration) return &entry;
+  if (found == kept_.end()) return nullptr;
+  for (const Kept& kept : found->second) {
+    if (kept.entry.iteration == iteration) return &kept.entry;
   }
-  return &found->second.back();
+  return &found->second.back().entry;
 }
 
 }  // namespace tune

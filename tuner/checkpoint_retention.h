@@ -1,11 +1,24 @@
 // Which checkpoints stay: of each trial the latest `keep`, and over the sweep the `keep_best` with
-// the best values. What a trial would be resumed from is always among its latest. Pure.
+// the best values. Pure.
+//
+// Under a disk budget (the sum of their bytes) more go, in this order, until it is met:
+//   1. what is neither its trial's latest nor among the best, lowest iteration first;
+//   2. the best ones but for the very best, worst first;
+//   3. the latest ones of trials that are over, worst first, those among the best last.
+// Never the latest of a trial that is not over, which it would go on from, nor the very best: they
+// stay even where the budget is then exceeded (is_over_budget).
+//
+// The latest is the one made last, which after a step back need not have the highest iteration.
+// Ties in value go to the earlier trial, then the earlier iteration.
 //
 // Thread rule: one thread.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,21 +40,79 @@ class CheckpointRetention {
 
   CheckpointRetention(const CheckpointPolicy& policy, Mode mode);
 
-  // Adds one; returns those that need not stay any longer, in order of iteration. An iteration that
-  // was saved before (a retry) replaces the earlier entry, whose folder is the same.
-  std::vector<Entry> Add(const Entry& entry);
+  // Each returns the entries that need not stay any longer.
 
+  // Adds one, its trial's latest from now on. One of the same iteration (of an earlier attempt) is
+  // replaced, and returned if its folder is another.
+  std::vector<Entry> Add(const Entry& entry);
+  // The trial will not go on: its latest is no longer needed for that.
+  std::vector<Entry> OnTrialOver(TrialNumber trial);
+
+  // It will go on after all, from Latest.
+  void OnTrialReopened(TrialNumber trial);
+
+  // It turned out to be damaged; the trial's latest is then the one before. Nothing: it was not
+  // kept.
+  std::optional<Entry> Drop(TrialNumber trial, int64_t iteration);
+
+  // What the trial goes on from; null if it has none.
+  const Entry* Latest(TrialNumber trial) const;
   // The trial's checkpoint of that iteration if it is kept, else its latest; null if it has none.
   const Entry* Nearest(TrialNumber trial, int64_t iteration) const;
 
+  int64_t bytes() const { return bytes_; }
+  bool is_over_budget() const {
+    return policy_.disk_budget_bytes && bytes_ > *policy_.disk_budget_bytes;
+  }
+
  private:
-  bool IsBetterEntry(const Entry& a, const Entry& b) const;
+  struct Key {
+    TrialNumber trial;
+    int64_t iteration = 0;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+  // Best first.
+  struct Ranked {
+    double goodness = 0;  // The value, higher is better.
+    Key key;
+    friend bool operator<(const Ranked& a, const Ranked& b) {
+      return a.goodness != b.goodness ? a.goodness > b.goodness : a.key < b.key;
+    }
+  };
+  // What may go under the budget, first to go first.
+  struct Removable {
+    int step = 0;         // Of the order above.
+    double goodness = 0;  // Low goes first; -infinity without a value.
+    int64_t iteration = 0;
+    TrialNumber trial;
+    friend auto operator<=>(const Removable&, const Removable&) = default;
+  };
+  struct Kept {
+    Entry entry;
+    std::optional<Removable> removable;  // As it stands in removable_.
+  };
+  using KeptList = std::vector<Kept>;  // Of one trial, in the order they were made.
+
+  Ranked RankOf(const Entry& entry) const;
   bool IsAmongBest(const Entry& entry) const;
+  std::optional<Removable> RemovableNow(const KeptList& own, const Kept& kept) const;
+  void Insert(const Entry& entry);
+  Entry Erase(Key key);
+  void Rank(const Entry& entry);
+  void Unrank(const Entry& entry);
+  void Classify(TrialNumber trial);
+  void ClassifyFirstBest();
+  void Prune(TrialNumber trial, std::vector<Entry>& removed);
+  void MeetBudget(std::vector<Entry>& removed);
 
   CheckpointPolicy policy_;
   Mode mode_;
-  std::map<TrialNumber, std::vector<Entry>> kept_;  // By iteration.
-  std::vector<Entry> best_;                         // Best first, at most keep_best.
+  std::map<TrialNumber, KeptList> kept_;
+  std::set<TrialNumber> over_;
+  std::set<Ranked> best_;   // At most keep_best.
+  std::set<Ranked> other_;  // Kept ones with a value that are not among the best.
+  std::set<Removable> removable_;
+  int64_t bytes_ = 0;
 };
 
 }  // namespace tune

@@ -239,8 +239,17 @@ void ExperimentController::KeepCheckpoint(TrialRecord& trial, const Report& repo
   if (report.checkpoint.path.empty()) return;  // All there is to it is its iteration.
   out_.checkpoints.push_back(CheckpointRow{trial.row.number, report.iteration, report.checkpoint,
                                            CheckpointState::kDurable});
-  const auto removed =
-      retention_.Add({trial.row.number, report.iteration, report.checkpoint, value});
+  RemoveCheckpoints(retention_.Add({trial.row.number, report.iteration, report.checkpoint, value}));
+  if (!retention_.is_over_budget() || said_over_budget_) return;
+  said_over_budget_ = true;
+  out_.actions.push_back(
+      Say{"checkpoint.disk_budget: " + std::to_string(retention_.bytes()) +
+          " bytes of checkpoints are needed by trials that are not over, more than the budget of " +
+          std::to_string(*options_.spec.checkpoint.disk_budget_bytes) + "; they stay"});
+}
+
+void ExperimentController::RemoveCheckpoints(
+    const std::vector<CheckpointRetention::Entry>& removed) {
   for (const CheckpointRetention::Entry& entry : removed) {
     out_.checkpoints.push_back(
         CheckpointRow{entry.trial, entry.iteration, entry.ref, CheckpointState::kRemoved});
@@ -342,6 +351,7 @@ void ExperimentController::EndTrial(TrialRecord& trial, TrialStatus status, Stop
   trial.row.status = status;
   trial.row.stop_reason = reason;
   trial.row.finished_at = now_;
+  RemoveCheckpoints(retention_.OnTrialOver(trial.row.number));
   const bool has_failed = status == TrialStatus::kError;
   scheduler_->OnTrialEnded(trial.row.number, has_failed);
   searcher_->OnTrialEnded(trial.row.number, trial.row.last_value, has_failed);

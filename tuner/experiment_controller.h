@@ -114,6 +114,7 @@ class ExperimentController {
   StopReason ReasonToStop(const TrialRecord& trial, const Report& report,
                           const std::optional<Decision>& decision) const;
   void KeepCheckpoint(TrialRecord& trial, const Report& report, Metric value);
+  void RemoveCheckpoints(const std::vector<CheckpointRetention::Entry>& removed);
   void Answer(WorkerId worker, TrialRecord& trial, const AttemptReport& message,
               ReportAnswer answer);
 
@@ -149,6 +150,7 @@ class ExperimentController {
   std::unique_ptr<TrialScheduler> scheduler_;
   LeaseTable leases_;
   CheckpointRetention retention_;
+  bool said_over_budget_ = false;
   std::map<TrialNumber, Configuration> suggestions_;
 
   std::vector<TrialRecord> trials_;  // By number.

@@ -353,14 +353,18 @@ Status ReadFailure(const Section& root, int64_t& max_failures) {
 }
 
 Status ReadCheckpoint(const Section& root, CheckpointPolicy& out) {
-  constexpr std::array<std::string_view, 3> kCheckpointKeys = {"every", "keep", "keep_best"};
-  constexpr std::array<std::string_view, 2> kLater = {"disk_budget", "storage"};
+  constexpr std::array<std::string_view, 4> kCheckpointKeys = {"every", "keep", "keep_best",
+                                                               "disk_budget"};
+  constexpr std::array<std::string_view, 1> kLater = {"storage"};
   TUNE_ASSIGN_OR_RETURN(const Section section,
                         Section::Open(root.Find("checkpoint"), "checkpoint"));
   TUNE_RETURN_IF_ERROR(section.CheckKeys(kCheckpointKeys, kLater));
   constexpr int64_t kMax = 1'000'000;
   TUNE_RETURN_IF_ERROR(section.ReadInt("every", 1, kMax, "an integer of 1 or more", out.every));
   TUNE_RETURN_IF_ERROR(section.ReadInt("keep", 1, kMax, "an integer of 1 or more", out.keep));
+  int64_t disk_budget = 0;
+  TUNE_RETURN_IF_ERROR(section.ReadBytes("disk_budget", disk_budget));
+  if (disk_budget > 0) out.disk_budget_bytes = disk_budget;
   return section.ReadInt("keep_best", 0, kMax, "an integer of 0 or more", out.keep_best);
 }
 

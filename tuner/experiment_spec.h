@@ -35,10 +35,10 @@ struct SweepLimits {
 };
 
 struct CheckpointPolicy {
-  int64_t every = 1;      // Reports.
-  int64_t keep = 1;       // Latest, per trial.
-  int64_t keep_best = 1;  // Best, over the sweep.
-  std::optional<int64_t> disk_budget_bytes;
+  int64_t every = 1;                         // Reports.
+  int64_t keep = 1;                          // Latest, per trial.
+  int64_t keep_best = 1;                     // Best, over the sweep.
+  std::optional<int64_t> disk_budget_bytes;  // Over the sweep.
 };
 
 struct ExperimentSpec {

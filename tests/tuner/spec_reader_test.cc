@@ -32,7 +32,7 @@ resources: {cpu: 0.5, gpu: 0.57, gpu_memory: 2GiB}
 stop: {loss: 0.01, training_iteration: 15, time_total: 10m}
 limits: {max_concurrent: 4, sweep_time: 2h, trial_time: 90s, no_progress: 60, failed_trials: 3}
 failure: {max_failures: 2}
-checkpoint: {every: 2, keep: 3, keep_best: 4}
+checkpoint: {every: 2, keep: 3, keep_best: 4, disk_budget: 2GiB}
 )yaml";
 
 // The curve's file with one line in place of another; `line` may be empty.
@@ -104,6 +104,7 @@ TEST(InterpretSpec, ReadsEveryKey) {
   EXPECT_EQ(spec.checkpoint.every, 2);
   EXPECT_EQ(spec.checkpoint.keep, 3);
   EXPECT_EQ(spec.checkpoint.keep_best, 4);
+  EXPECT_EQ(spec.checkpoint.disk_budget_bytes, int64_t{2} << 30);
 }
 
 TEST(InterpretSpec, HasTheDefaultsOfTheContract) {
@@ -187,6 +188,8 @@ TEST(InterpretSpec, WrongTypesSayWhatWasReadAndExpected) {
   EXPECT_THAT(ErrorWith("failure", "failure: {max_failures: -2}"), HasSubstr("read -2"));
   EXPECT_THAT(ErrorWith("checkpoint", "checkpoint: {keep: 0}"),
               HasSubstr("checkpoint.keep: read 0"));
+  EXPECT_THAT(ErrorWith("checkpoint", "checkpoint: {disk_budget: 10 apples}"),
+              HasSubstr("checkpoint.disk_budget: read '10 apples', expected a size such as"));
   EXPECT_THAT(ErrorWith("resources", "resources: {gpu_memory: big}"),
               HasSubstr("expected a size such as"));
 }
