@@ -5,7 +5,10 @@
 namespace tune {
 
 std::string ArtifactsDirOf(const std::string& db_path) {
-  std::filesystem::path path = std::filesystem::absolute(db_path).lexically_normal();
+  std::error_code error;  // A folder that is gone: the path stays relative.
+  std::filesystem::path path = std::filesystem::absolute(db_path, error);
+  if (error) path = db_path;
+  path = path.lexically_normal();
   path.replace_extension();
   return path.string() + ".artifacts";
 }

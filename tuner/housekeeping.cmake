@@ -3,6 +3,7 @@ tune_library(tune_housekeeping
   SOURCES
     provenance.cc
     cli/artifact_cleanup.cc
+    cli/backup_command.cc
     cli/delete_command.cc
     cli/gather_provenance.cc
     cli/gc_command.cc

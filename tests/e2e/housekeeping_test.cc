@@ -1,6 +1,7 @@
 // Explaining and keeping in order, with the real programs.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,27 @@ constexpr char kSpace[] =
     "trainable: {curve: {value: \"(x - 0.3)^2 + exp(-0.2 * t)\", iterations: 9}}\n"
     "metric: loss\nmode: min\nsamples: 8\nseed: 11\nspace: {x: {uniform: [0, 1]}}\n"
     "scheduler: {asha: {max_t: 9, grace_period: 1, reduction_factor: 3}}\n";
+
+// What a sweep's answer consists of.
+std::vector<std::string> FinalTable(const TestFolder& folder, const std::string& db = "tune.db") {
+  return Query(folder,
+               "select number, status, stop_reason, config, iterations, best_value, "
+               "best_iteration, last_value from trials order by number",
+               db);
+}
+
+// A path of the database, below the artifacts folder of `db`.
+std::string Below(const TestFolder& folder, const std::string& db, const std::string& path) {
+  const std::string stem = db.substr(0, db.rfind('.'));
+  return folder / (stem + path.substr(path.find(".artifacts")));
+}
+
+constexpr char kClassifier[] =
+    "trainable: food11\nmetric: val_accuracy\nmode: max\nsamples: 4\nseed: 3\n"
+    "space:\n  data: synthetic\n  width_mult: 0.35\n  image_size: 32\n"
+    "  lr: {loguniform: [0.0003, 0.01]}\n  batch_size: {choice: [16, 32]}\n"
+    "  total_epochs: 4\nlimits: {max_concurrent: 1}\n"
+    "scheduler: {asha: {max_t: 4, reduction_factor: 2}}\n";
 
 TEST(Why, ExplainsATrialOfARealSweep) {
   TestFolder folder;
@@ -53,6 +75,81 @@ TEST(Provenance, AResumeSaysWhatIsNotAsItWas) {
   EXPECT_NE(changed.err.find("warning: not as when space began: git: was "), std::string::npos)
       << changed.err;
   EXPECT_NE(changed.err.find("with uncommitted changes"), std::string::npos) << changed.err;
+}
+
+TEST(Backup, TakenWhileASweepRunsGoesOnToTheSameAnswer) {
+  TestFolder folder;
+  Program tune(folder, "tune", {"run", folder.Write("space.yaml", kClassifier)});
+  ASSERT_TRUE(tune.WaitForText("ended"));
+  const ProgramResult backup = RunTune(folder, {"backup", "copy.db"});
+  ASSERT_EQ(backup.exit_status, 0) << backup.err;
+  EXPECT_EQ(backup.err, "");
+  ASSERT_EQ(tune.Wait().exit_status, 0);
+  ASSERT_EQ(Query(folder, "select count(*) from trials where status = 'TERMINATED'"),
+            std::vector<std::string>{"4"});
+
+  const std::string durable = "select path from checkpoints where state = 'durable'";
+  const std::vector<std::string> copied = Query(folder, durable, "copy.db");
+  EXPECT_FALSE(copied.empty());
+  for (const std::string& path : copied) {
+    EXPECT_TRUE(std::filesystem::exists(Below(folder, "copy.db", path))) << path;
+  }
+  const ProgramResult resumed = RunTune(folder, {"resume", "--db", "copy.db"});
+  ASSERT_EQ(resumed.exit_status, 0) << resumed.err;
+  EXPECT_EQ(resumed.err.find("warning"), std::string::npos) << resumed.err;
+  EXPECT_EQ(FinalTable(folder, "copy.db"), FinalTable(folder));
+  // What the copy's tuner gave up, it removed of the copy.
+  for (const std::string& path :
+       Query(folder, "select path from checkpoints where state = 'removed'", "copy.db")) {
+    EXPECT_FALSE(std::filesystem::exists(Below(folder, "copy.db", path))) << path;
+  }
+  for (const std::string& path : Query(folder, durable)) {
+    EXPECT_TRUE(std::filesystem::exists(path)) << path;
+  }
+}
+
+TEST(Gc, AfterAKillTakesNothingThatAResumeNeeds) {
+  TestFolder undisturbed;
+  ASSERT_EQ(RunTune(undisturbed, {"run", undisturbed.Write("space.yaml", kClassifier)}).exit_status,
+            0);
+  TestFolder folder;
+  Program tune(folder, "tune", {"run", folder.Write("space.yaml", kClassifier)});
+  ASSERT_TRUE(tune.WaitForText("ended"));
+  tune.Signal(SIGKILL);
+  EXPECT_EQ(tune.Wait().exit_status, 128 + SIGKILL);
+  EXPECT_TRUE(std::filesystem::exists(folder / "tune.db.lock"));
+
+  const ProgramResult gc = RunTune(folder, {"gc"});
+  EXPECT_EQ(gc.exit_status, 0) << gc.err;
+  EXPECT_NE(gc.err.find("freed "), std::string::npos) << gc.err;
+  EXPECT_EQ(folder.Names(), (std::vector<std::string>{"space.yaml", "tune.artifacts", "tune.db"}));
+  const ProgramResult resumed = RunTune(folder, {"resume"});
+  EXPECT_EQ(resumed.exit_status, 0) << resumed.err;
+  EXPECT_EQ(FinalTable(folder), FinalTable(undisturbed));
+}
+
+TEST(Delete, OfALivingSweepNamesItsTunerAndOfAnEndedOneLeavesNothing) {
+  TestFolder folder;
+  const std::string space =
+      folder.Write("space.yaml", std::string(kSpace) + "limits: {max_concurrent: 1}\n");
+  Program tune(folder, "tune",
+               {"run", space, "--samples", "1000", "--set", "trainable.curve.seconds=0.02"});
+  ASSERT_TRUE(tune.WaitForText("ended"));
+  const ProgramResult refused = RunTune(folder, {"delete", "space", "--yes"});
+  EXPECT_EQ(refused.exit_status, 1);
+  EXPECT_NE(refused.err.find("pid " + std::to_string(tune.pid())), std::string::npos)
+      << refused.err;
+  tune.Signal(SIGTERM);
+  EXPECT_EQ(tune.Wait().exit_status, 143);
+  const ProgramResult unsure = RunTune(folder, {"delete", "space"});
+  EXPECT_EQ(unsure.exit_status, 2);
+  EXPECT_NE(unsure.err.find("--yes"), std::string::npos) << unsure.err;
+  const ProgramResult deleted = RunTune(folder, {"delete", "space", "--yes"});
+  EXPECT_EQ(deleted.exit_status, 0) << deleted.err;
+  EXPECT_EQ(Query(folder, "select count(*) from experiments"), std::vector<std::string>{"0"});
+  // The name is free again.
+  ASSERT_EQ(RunTune(folder, {"run", space}).exit_status, 0);
+  EXPECT_EQ(Query(folder, "select name from experiments"), std::vector<std::string>{"space"});
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "core/clock.h"
 #include "tests/tuner/sample_sweep.h"
 #include "tests/tuner/temp_folder.h"
+#include "tuner/cli/backup_command.h"
 #include "tuner/cli/delete_command.h"
 #include "tuner/cli/gc_command.h"
 #include "tuner/cli/text_table.h"
@@ -76,12 +78,19 @@ class Housekeeping : public testing::Test {
     return {status, out.str(), err.str()};
   }
 
+  Answer Backup(const std::string& file, const std::function<void()>& between = nullptr) const {
+    std::ostringstream out, err;
+    const int status = BackupCommand({path_, file, between}, out, err);
+    return {status, out.str(), err.str()};
+  }
+
   // All that lies below the artifacts, with its folders.
-  std::vector<std::string> Artifacts() const {
+  std::vector<std::string> Artifacts() const { return FilesBelow(artifacts_); }
+  static std::vector<std::string> FilesBelow(const std::string& folder) {
     std::vector<std::string> paths;
-    for (const auto& entry : fs::recursive_directory_iterator(artifacts_)) {
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
       if (entry.is_regular_file()) {
-        paths.push_back(entry.path().lexically_relative(artifacts_).string());
+        paths.push_back(entry.path().lexically_relative(folder).string());
       }
     }
     std::sort(paths.begin(), paths.end());
@@ -242,6 +251,145 @@ TEST_F(Housekeeping, WhatADeleteThatWasKilledLeavesGcFinds) {
   fs::rename(folder_ / "kept", artifacts_);
   EXPECT_EQ(Gc().err, "freed 45 bytes in 1 place\n");
   EXPECT_THAT(Artifacts(), IsEmpty());
+}
+
+// ---- backup
+
+// As WriteSweep, with the bytes of its durable checkpoint as they are on disk.
+class BackupTest : public Housekeeping {
+ protected:
+  BackupTest() : file_(folder_ / "copy.db"), copies_(folder_ / "copy.artifacts") {
+    WriteSweep("s");
+    SetCheckpoint(2, CheckpointState::kDurable, 1);
+  }
+  // The row of trial 0's checkpoint, in the journal's next step.
+  void SetCheckpoint(int64_t iteration, CheckpointState state, int64_t times) {
+    const auto store = OpenStore(path_, Access::kWrite);
+    Transition rows;
+    rows.checkpoints = {
+        {TrialNumber{0},
+         iteration,
+         {"/moved/from.artifacts/s/0/checkpoint_00000" + std::to_string(iteration), 10, "00fe"},
+         state}};
+    const auto steps = store->ReadJournal(ExperimentId{1});
+    const int64_t step = static_cast<int64_t>(steps->size()) + times;
+    ASSERT_TRUE(store->Commit(ExperimentId{1}, {step, kSampleStart, "[]"}, rows).ok());
+  }
+  void MakeCheckpoint(int64_t iteration) {
+    const std::string path = artifacts_ + "/s/0/checkpoint_00000" + std::to_string(iteration);
+    fs::create_directories(path);
+    WriteText(path + "/weights", "1234567890");
+  }
+  void RemoveCheckpoint(int64_t iteration) {
+    fs::remove_all(artifacts_ + "/s/0/checkpoint_00000" + std::to_string(iteration));
+  }
+
+  std::string file_;
+  std::string copies_;
+};
+
+TEST_F(BackupTest, CopiesTheDatabaseItsDurableCheckpointsAndTheLogs) {
+  const Answer answer = Backup(file_);
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_EQ(answer.err, "");
+  EXPECT_THAT(answer.out, HasSubstr("1 checkpoints and the logs in " + copies_ + ", 15 bytes"));
+  EXPECT_THAT(FilesBelow(copies_),
+              ElementsAre("s/0/attempt_1.log", "s/0/checkpoint_000002/weights"));
+  const std::string all =
+      "SELECT id, events FROM journal_rows UNION ALL SELECT id, number FROM "
+      "trials UNION ALL SELECT trial, path FROM checkpoints ORDER BY 1, 2";
+  EXPECT_EQ(Query(file_, all), Query(path_, all));
+  EXPECT_THAT(folder_.List(),
+              ElementsAre("copy.artifacts", "copy.db", "tune.artifacts", "tune.db"));
+}
+
+TEST_F(BackupTest, ACheckpointGivenUpMeanwhileIsReplacedByTheOneThatCameAfterIt) {
+  int round = 0;
+  const Answer answer = Backup(file_, [&] {
+    if (++round > 1) return;
+    MakeCheckpoint(5);
+    SetCheckpoint(5, CheckpointState::kDurable, 1);
+    SetCheckpoint(2, CheckpointState::kRemoved, 1);
+    RemoveCheckpoint(2);
+  });
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_EQ(answer.err, "");
+  EXPECT_EQ(round, 2);
+  EXPECT_THAT(Query(file_, "SELECT iteration, state FROM checkpoints ORDER BY iteration"),
+              ElementsAre("1|removed", "2|removed", "5|durable"));
+  EXPECT_THAT(FilesBelow(copies_),
+              ElementsAre("s/0/attempt_1.log", "s/0/checkpoint_000005/weights"));
+}
+
+TEST_F(BackupTest, WhatWasCopiedAndThenGivenUpDoesNotStayInTheCopy) {
+  MakeCheckpoint(5);
+  SetCheckpoint(5, CheckpointState::kDurable, 1);
+  int round = 0;
+  const Answer answer = Backup(file_, [&] {
+    if (++round > 1) return;
+    RemoveCheckpoint(2);  // So that there is a second round, in which 5 is given up.
+    SetCheckpoint(2, CheckpointState::kRemoved, 1);
+    MakeCheckpoint(6);
+    SetCheckpoint(6, CheckpointState::kDurable, 1);
+    SetCheckpoint(5, CheckpointState::kRemoved, 1);
+  });
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_THAT(FilesBelow(copies_),
+              ElementsAre("s/0/attempt_1.log", "s/0/checkpoint_000006/weights"));
+}
+
+TEST_F(BackupTest, ACheckpointThatIsLostOrDamagedIsSaidAndTheCopyDoesNotCallItDurable) {
+  MakeCheckpoint(5);
+  SetCheckpoint(5, CheckpointState::kDurable, 1);
+  RemoveCheckpoint(2);
+  WriteText(artifacts_ + "/s/0/checkpoint_000005/weights", "short");
+  const Answer answer = Backup(file_);
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_EQ(answer.err,
+            "warning: the checkpoint of s/0 at iteration 2 is not on disk any more; the copy calls "
+            "it removed\n"
+            "warning: the checkpoint of s/0 at iteration 5 is not as it was reported; the copy "
+            "calls it corrupt\n");
+  EXPECT_THAT(Query(file_, "SELECT iteration, state FROM checkpoints ORDER BY iteration"),
+              ElementsAre("1|removed", "2|removed", "5|corrupt"));
+  EXPECT_THAT(Query(path_, "SELECT state FROM checkpoints WHERE iteration = 2"),
+              ElementsAre("durable"));
+}
+
+TEST_F(BackupTest, NothingIsOverwritten) {
+  WriteText(file_, "mine");
+  EXPECT_EQ(Backup(file_).status, 2);
+  EXPECT_EQ(ReadText(file_), "mine");
+  fs::remove(file_);
+  fs::create_directories(copies_);
+  EXPECT_THAT(Backup(file_).err, HasSubstr(copies_ + ": is there already"));
+  EXPECT_THAT(Backup(folder_ / "tune.bak").err, HasSubstr("its artifacts would be those of"));
+  EXPECT_THAT(Backup(folder_ / "no/copy.db").err, HasSubstr("does not exist"));
+  EXPECT_EQ(Backup(path_).status, 2);
+  EXPECT_EQ(Backup("").status, 2);
+  EXPECT_THAT(folder_.List(), ElementsAre("copy.artifacts", "tune.artifacts", "tune.db"));
+}
+
+TEST_F(BackupTest, WhatAKilledBackupLeftIsReplacedAndAFailedOneLeavesNothing) {
+  WriteText(file_ + ".partial", "half");
+  fs::create_directories(copies_ + ".partial/s/0/old");
+  WriteText(copies_ + ".partial/s/0/old/x", "x");
+  EXPECT_EQ(Backup(file_).status, 0);
+  EXPECT_THAT(FilesBelow(copies_),
+              ElementsAre("s/0/attempt_1.log", "s/0/checkpoint_000002/weights"));
+
+  const Answer failed = Backup(folder_ / "other.db", [&] { WriteText(folder_ / "other.db", "!"); });
+  EXPECT_EQ(failed.status, 2);
+  EXPECT_EQ(ReadText(folder_ / "other.db"), "!");
+  EXPECT_THAT(folder_.List(),
+              ElementsAre("copy.artifacts", "copy.db", "other.db", "tune.artifacts", "tune.db"));
+}
+
+TEST_F(BackupTest, ASweepWithoutArtifactsIsADatabaseAlone) {
+  fs::remove_all(artifacts_);
+  SetCheckpoint(2, CheckpointState::kRemoved, 1);
+  EXPECT_EQ(Backup(file_).status, 0);
+  EXPECT_THAT(folder_.List(), ElementsAre("copy.db", "tune.db"));
 }
 
 TEST(Bytes, AreTellableToPeople) {

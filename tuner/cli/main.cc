@@ -16,6 +16,7 @@
 #include "core/nearest_name.h"
 #include "core/posix/environment.h"
 #include "core/posix/real_clock.h"
+#include "tuner/cli/backup_command.h"
 #include "tuner/cli/best_command.h"
 #include "tuner/cli/best_export.h"
 #include "tuner/cli/delete_command.h"
@@ -194,6 +195,13 @@ int main(int argc, char** argv) {
       ->required();
   AddFormat(why_app, why.format);
 
+  tune::BackupOptions backup;
+  CLI::App* const backup_app = app.add_subcommand(
+      "backup",
+      "A copy of the database and its artifacts, also while a tuner writes.\nExample: tune backup "
+      "/backups/monday.db");
+  backup_app->add_option("file", backup.file, "The copy; it must not be there yet")->required();
+
   tune::DeleteOptions doomed;
   CLI::App* const delete_app = app.add_subcommand(
       "delete", "A sweep with all its rows and artifacts.\nExample: tune delete food11 --yes");
@@ -284,6 +292,10 @@ int main(int argc, char** argv) {
     why.db_path = db_path;
     why.width = width;
     return Answered(tune::WhyCommand(why, std::cout, std::cerr));
+  }
+  if (backup_app->parsed()) {
+    backup.db_path = db_path;
+    return Answered(tune::BackupCommand(backup, std::cout, std::cerr));
   }
   if (delete_app->parsed()) {
     doomed.db_path = db_path;

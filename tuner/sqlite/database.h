@@ -123,6 +123,10 @@ class Database {
   // The first column of the first row; 0 when there is none.
   Result<int64_t> QueryInt(const char* sql);
 
+  // A copy of one state, also while another program writes (database_copy.cc). `path` is a file
+  // that is not there yet; what an error leaves of it is the caller's to remove.
+  Status CopyTo(const std::string& path);
+
   int64_t last_insert_id() const;
   int64_t change_count() const;  // Rows changed by the last statement.
   bool in_transaction() const;
