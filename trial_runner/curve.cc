@@ -11,14 +11,17 @@
 #include "core/json.h"
 #include "core/nearest_name.h"
 #include "core/random.h"
+#include "core/time.h"
 
 namespace tune {
 namespace {
 
 constexpr std::string_view kIteration = "t";
-constexpr std::array<std::string_view, 6> kOptions = {"value", "iterations", "seconds",
-                                                      "noise", "crash",      "hang"};
+constexpr std::array<std::string_view, 10> kOptions = {
+    "value",         "iterations",           "seconds",    "noise",           "crash", "hang",
+    "out_of_memory", "device_out_of_memory", "bad_config", "checkpoint_bytes"};
 constexpr int64_t kIterationsMax = 1'000'000'000;
+constexpr int64_t kCheckpointBytesMax = int64_t{1} << 30;
 
 // A number or an expression.
 Result<Expression> ReadExpression(std::string_view name, const Value& value) {
@@ -44,6 +47,22 @@ Status ReadNumberIn(const Value& options, std::string_view name, double hi, cons
   }
   out = value->AsDouble();
   return OkStatus();
+}
+
+Status ReadSize(const Value& options, std::string_view name, int64_t max, int64_t& out) {
+  const Value* const value = options.Find(name);
+  if (value == nullptr) return OkStatus();
+  if (value->is_string() || value->is_int()) {
+    const Result<int64_t> bytes =
+        ParseBytes(value->is_string() ? value->AsString() : std::to_string(value->AsInt()));
+    if (bytes.ok() && *bytes >= 0 && *bytes <= max) {
+      out = *bytes;
+      return OkStatus();
+    }
+  }
+  return InvalidAt(value->place, "curve." + std::string(name) + ": read " + Shown(*value) +
+                                     ", expected a size such as 64KiB, at most " +
+                                     std::to_string(max) + " bytes");
 }
 
 // "optimizer/lr" in a nested map.
@@ -100,9 +119,17 @@ Result<Curve> Curve::Parse(const Value& options) {
     curve.iterations_ = count->AsInt();
   }
   TUNE_RETURN_IF_ERROR(ReadNumberIn(options, "noise", HUGE_VAL, "a number from 0", curve.noise_));
+  const std::pair<std::string_view, double*> probabilities[] = {
+      {"crash", &curve.crash_},
+      {"hang", &curve.hang_},
+      {"out_of_memory", &curve.out_of_memory_},
+      {"device_out_of_memory", &curve.device_out_of_memory_},
+      {"bad_config", &curve.bad_config_}};
+  for (const auto& [name, out] : probabilities) {
+    TUNE_RETURN_IF_ERROR(ReadNumberIn(options, name, 1, "a probability from 0 to 1", *out));
+  }
   TUNE_RETURN_IF_ERROR(
-      ReadNumberIn(options, "crash", 1, "a probability from 0 to 1", curve.crash_));
-  TUNE_RETURN_IF_ERROR(ReadNumberIn(options, "hang", 1, "a probability from 0 to 1", curve.hang_));
+      ReadSize(options, "checkpoint_bytes", kCheckpointBytesMax, curve.checkpoint_bytes_));
   return curve;
 }
 
@@ -170,12 +197,20 @@ Result<BoundCurve> Curve::Bind(const Value& config) const {
 
 int64_t BoundCurve::iterations() const { return parts_->curve.iterations_; }
 
+int64_t BoundCurve::checkpoint_bytes() const { return parts_->curve.checkpoint_bytes_; }
+
 CurveStep BoundCurve::Step(uint64_t seed, int64_t trial, int64_t attempt, int64_t iteration) const {
   const Curve& curve = parts_->curve;
   CurveStep step;
   step.seconds = curve.seconds_.Evaluate(parts_->seconds.At(iteration));
-  step.crashes = Happens(curve.crash_, seed, "crash", trial, attempt, iteration);
-  step.hangs = Happens(curve.hang_, seed, "hang", trial, attempt, iteration);
+  const auto happens = [&](double probability, std::string_view what) {
+    return Happens(probability, seed, what, trial, attempt, iteration);
+  };
+  step.crashes = happens(curve.crash_, "crash");
+  step.hangs = happens(curve.hang_, "hang");
+  step.is_out_of_memory = happens(curve.out_of_memory_, "out_of_memory");
+  step.is_out_of_device_memory = happens(curve.device_out_of_memory_, "device_out_of_memory");
+  step.is_bad_config = happens(curve.bad_config_, "bad_config");
   step.value = curve.value_.Evaluate(parts_->value.At(iteration));
   if (curve.noise_ > 0) {
     KeyedRandom random(seed, "curve/noise", static_cast<uint64_t>(trial),

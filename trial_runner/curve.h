@@ -1,5 +1,17 @@
-// The built-in trainable `curve`: a closed-form learning curve (product: section 5). What it is and
-// what it draws; the process that acts it out is worker/curve_trial_main.cc.
+// The built-in trainable `curve`: a closed-form learning curve. What it is and what it draws; the
+// process that acts it out is worker/curve_trial_main.cc.
+//
+//   curve:
+//     value: "(x - 0.3)^2 + exp(-0.2 * t)"   # over the parameters and t, the iteration from 1
+//     iterations: 20            # default 1
+//     seconds: 0                # per iteration; may be an expression too
+//     noise: 0.0                # deviation of a normal draw keyed by (seed, trial, iteration)
+//     crash: 0.0                # probability per iteration that the process dies; keyed by attempt
+//     too hang: 0.0                 # the same for going silent, out_of_memory: 0.0        #   for
+//     finding no memory, device_out_of_memory: 0.0 #   for finding none on the device, bad_config:
+//     0.0           #   for saying that the configuration cannot work checkpoint_bytes: 0       # a
+//     checkpoint is a folder of that size on disk, verified when it is
+//                               # gone on from; 0: a checkpoint is its iteration and nothing else
 //
 // Thread rule: values; immutable once made, any thread may use them.
 #pragma once
@@ -15,21 +27,26 @@
 
 namespace tune {
 
-// What happens in one iteration, in this order: it waits, it may crash or fall silent, it reports.
+// What happens in one iteration, in this order: it waits, it may go wrong in one of these ways, it
+// reports.
 struct CurveStep {
   double seconds = 0;
   bool crashes = false;
   bool hangs = false;
+  bool is_out_of_memory = false;
+  bool is_out_of_device_memory = false;
+  bool is_bad_config = false;
   double value = 0;
 };
 
 // A curve with the parameters of one trial.
 class BoundCurve {
  public:
-  // Iterations count from 1. Noise is keyed by (seed, trial, iteration), crash and hang by the
+  // Iterations count from 1. Noise is keyed by (seed, trial, iteration), what goes wrong by the
   // attempt too.
   CurveStep Step(uint64_t seed, int64_t trial, int64_t attempt, int64_t iteration) const;
   int64_t iterations() const;
+  int64_t checkpoint_bytes() const;
 
  private:
   friend class Curve;
@@ -59,6 +76,10 @@ class Curve {
   double noise_ = 0;
   double crash_ = 0;
   double hang_ = 0;
+  double out_of_memory_ = 0;
+  double device_out_of_memory_ = 0;
+  double bad_config_ = 0;
+  int64_t checkpoint_bytes_ = 0;
 };
 
 }  // namespace tune

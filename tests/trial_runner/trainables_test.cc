@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
+#include <vector>
 
 #include "core/json.h"
 #include "trial_runner/curve.h"
@@ -66,6 +68,21 @@ TEST(Curve, CrashesAsOftenAsSaidAndAnotherAttemptDrawsAnew) {
   // 1000 expected, deviation 27; 1500 expected (2 * 0.25 * 0.75 * 4000), deviation 31.
   EXPECT_NEAR(crashes, 1000, 140);
   EXPECT_NEAR(differing, 1500, 160);
+}
+
+TEST(Curve, GoesWrongInEachWayByItsOwnDraw) {
+  const BoundCurve curve =
+      Bind(R"({"value":"0","crash":0.5,"hang":0.5,"out_of_memory":0.5,"device_out_of_memory":0.5,)"
+           R"("bad_config":0.5,"checkpoint_bytes":"4KiB"})",
+           "{}");
+  EXPECT_EQ(curve.checkpoint_bytes(), 4096);
+  std::set<std::vector<bool>> seen;
+  for (int64_t trial = 0; trial < 1000; ++trial) {
+    const CurveStep step = curve.Step(7, trial, 1, 1);
+    seen.insert({step.crashes, step.hangs, step.is_out_of_memory, step.is_out_of_device_memory,
+                 step.is_bad_config});
+  }
+  EXPECT_EQ(seen.size(), 32u);
 }
 
 TEST(Curve, RefusesWhatItCannotBe) {

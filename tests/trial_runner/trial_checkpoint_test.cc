@@ -86,6 +86,13 @@ class TrialCheckpoint : public testing::Test {
               R"("lr":0.01,"total_epochs":9,"patience":9})";
   }
 
+  void UseCurve(const std::string& more = R"("checkpoint_bytes":"64KiB")") {
+    program_ = "tune_trial";
+    welcome_.trainable = R"({"curve":{"value":"t","iterations":9,)" + more + "}}";
+    welcome_.metric = "value";
+    config_ = "{}";
+  }
+
   std::string TrialFolder() const { return root_ + "/sweep/0"; }
   StartAttempt AttemptOf(int64_t number, const Report* from = nullptr) const {
     StartAttempt start;
@@ -138,9 +145,8 @@ class TrialCheckpoint : public testing::Test {
         const TrialEnd end = EndOfAttempt(2, &reports[1]);
         EXPECT_EQ(end.outcome, Outcome::kCrashed) << file << ": " << damage.name;
         EXPECT_EQ(end.detail, EndDetail::kBadCheckpoint) << file << ": " << damage.name;
-        EXPECT_THAT(end.error,
-                    AllOf(HasSubstr("cannot go on from a checkpoint: " + folder.string()),
-                          HasSubstr(file)));
+        EXPECT_THAT(end.error, AllOf(HasSubstr("cannot go on from a checkpoint: "),
+                                     HasSubstr((folder / file).string())));
         EXPECT_EQ(end.error.find('\n'), std::string::npos);
         fs::remove_all(folder / file);
         fs::copy(spare / file, folder / file);
@@ -194,6 +200,39 @@ TEST_F(TrialCheckpoint, Food11TellsEveryDamage) {
 TEST_F(TrialCheckpoint, Food11TellsAFullDiskAndLeavesNothingHalfWritten) {
   UseFood11();
   ExpectAFullDiskToBeTold();
+}
+
+TEST_F(TrialCheckpoint, CurveTellsEveryDamage) {
+  UseCurve();
+  ExpectEveryDamageToBeTold({"manifest.json", "state.bin"});
+}
+
+TEST_F(TrialCheckpoint, CurveTellsAFullDiskAndLeavesNothingHalfWritten) {
+  UseCurve();
+  ExpectAFullDiskToBeTold();
+}
+
+TEST_F(TrialCheckpoint, CurveKnowsACheckpointOfAnotherIteration) {
+  UseCurve();
+  std::vector<Report> reports = RunAttempt(1, 2);
+  EXPECT_GE(reports[0].checkpoint.bytes, 64 << 10);
+  std::swap(reports[0].checkpoint.path, reports[1].checkpoint.path);
+  EXPECT_THAT(EndOfAttempt(2, &reports[0]).error, HasSubstr("of another trial, iteration or seed"));
+}
+
+TEST_F(TrialCheckpoint, ACurveSaysEachCauseOfAnEnd) {
+  const std::pair<const char*, Outcome> causes[] = {
+      {"out_of_memory", Outcome::kOutOfMemory},
+      {"device_out_of_memory", Outcome::kDeviceOutOfMemory},
+      {"bad_config", Outcome::kBadConfig}};
+  for (const auto& [name, outcome] : causes) {
+    UseCurve("\"" + std::string(name) + "\":1");
+    trial_.reset();
+    const TrialEnd end = EndOfAttempt(1);
+    EXPECT_EQ(end.outcome, outcome) << name;
+    EXPECT_EQ(end.detail, EndDetail::kNone);
+    EXPECT_NE(end.error, "");
+  }
 }
 
 TEST_F(TrialCheckpoint, Food11DoesNotCallACheckpointOfAnotherConfigurationDamaged) {

@@ -8,8 +8,11 @@
 #include <cmath>
 #include <cstdlib>
 #include <new>
+#include <optional>
 
 #include "trial_runner/curve.h"
+#include "trial_runner/worker/checkpoint_place.h"
+#include "trial_runner/worker/curve_checkpoint.h"
 #include "trial_runner/worker/trial_session.h"
 
 namespace tune {
@@ -43,19 +46,45 @@ Result<BoundCurve> BindCurve(const TrialStart& start) {
   return curve.Bind(start.config);
 }
 
+// How an iteration ends the attempt, if it does. A crash and a hang do not come back.
+std::optional<TrialEnd> GoWrong(const CurveStep& step) {
+  if (step.crashes) Crash();
+  if (step.hangs) Hang();
+  if (step.is_out_of_memory) throw std::bad_alloc();
+  if (step.is_out_of_device_memory) {
+    return TrialEnd{Outcome::kDeviceOutOfMemory, "the curve's device_out_of_memory"};
+  }
+  if (step.is_bad_config) return TrialEnd{Outcome::kBadConfig, "the curve's bad_config"};
+  return std::nullopt;
+}
+
+CurveState CurveStateOf(const TrialStart& start) {
+  return {start.seed, start.trial.value, start.from_iteration};
+}
+
 TrialEnd RunCurve(const TrialStart& start, TrialSession& session) {
   const Result<BoundCurve> curve = BindCurve(start);
   if (!curve.ok()) return {Outcome::kBadConfig, curve.status().message()};
+  if (!start.checkpoint_path.empty()) {
+    const Status restored = VerifyCurveCheckpoint(start.checkpoint_path, CurveStateOf(start));
+    if (!restored.ok()) return EndForUnrestored(restored);
+  }
+  CheckpointPlace place(start);
   for (int64_t t = start.from_iteration + 1; t <= curve->iterations(); ++t) {
     const CurveStep step = curve->Step(start.seed, start.trial.value, start.attempt.value, t);
     Wait(step.seconds);
-    if (step.crashes) Crash();
-    if (step.hangs) Hang();
+    if (const std::optional<TrialEnd> end = GoWrong(step)) return *end;
     Report report;
     report.iteration = t;
     report.metrics = {{start.metric, step.value}};
     report.final = t == curve->iterations();
     report.has_checkpoint = t % start.checkpoint_every == 0 || report.final;
+    if (report.has_checkpoint && curve->checkpoint_bytes() > 0) {
+      const Result<CheckpointRef> saved =
+          SaveCurveCheckpoint(place, {start.seed, start.trial.value, t}, curve->checkpoint_bytes());
+      if (!saved.ok()) return EndForUnsaved(place.folder(), saved.status());
+      report.checkpoint = *saved;
+    }
     if (session.Report(report) != ReportAnswer::kContinue && !report.final) {
       return {Outcome::kStopped, ""};
     }
