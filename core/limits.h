@@ -49,6 +49,15 @@ inline constexpr int64_t kAttemptLogBytesMax =
 inline constexpr int64_t kKillGraceMs = 5'000;   // From SIGTERM to SIGKILL.
 inline constexpr int64_t kStopGraceMs = 30'000;  // From the answer "stop" to SIGTERM.
 
+// Joining from other machines.
+inline constexpr size_t kJoinTokensMax = 1'000;
+inline constexpr size_t kTlsFileBytesMax = 4u << 20;
+inline constexpr int64_t kJoinProbeMs = 10'000;  // A worker's first look at its tuner.
+// A peer that answers nothing: asked after so long, given up after as long again.
+inline constexpr int64_t kKeepaliveMs = 10'000;
+// Who does not get through its handshake, or says nothing after it.
+inline constexpr int64_t kStrangerMs = 10'000;
+
 // Leases.
 inline constexpr int64_t kHeartbeatMs = 1'000;
 inline constexpr int64_t kLeaseMs = 60'000;

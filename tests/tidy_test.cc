@@ -65,13 +65,15 @@ const std::map<std::string, std::set<std::string>> kArrows = {
     {"trial_runner/", {"core/", "models/"}},
     {"trial_runner/wire/", {"core/", "trial_runner/", "proto/"}},
     {"trial_runner/grpc/", {"core/", "trial_runner/", "trial_runner/wire/", "proto/"}},
+    {"trial_runner/tls/", {"core/", "trial_runner/"}},
     {"trial_runner/worker/",
-     {"core/", "core/posix/", "trial_runner/", "trial_runner/grpc/", "models/"}},
+     {"core/", "core/posix/", "trial_runner/", "trial_runner/grpc/", "trial_runner/tls/",
+      "models/"}},
     {"tuner/", {"core/", "search/", "schedulers/", "trial_runner/"}},
     {"tuner/sqlite/", {"core/", "tuner/", "schedulers/", "trial_runner/"}},
     {"tuner/cli/",
      {"core/", "core/posix/", "search/", "schedulers/", "trial_runner/", "trial_runner/grpc/",
-      "trial_runner/worker/", "tuner/", "tuner/sqlite/", "models/"}},
+      "trial_runner/tls/", "trial_runner/worker/", "tuner/", "tuner/sqlite/", "models/"}},
 };
 
 // `models` is bridged to in these files alone.
@@ -110,6 +112,7 @@ struct LibraryRule {
 TEST(Tidy, LibrariesStayInTheirFolders) {
   const LibraryRule rules[] = {
       {"^(grpc|grpcpp)/", "^(trial_runner/grpc/|tests/trial_runner/)"},
+      {"^openssl/", "^(trial_runner/tls/|tests/trial_runner/)"},
       {"^google/protobuf|\\.pb\\.h$", "^(trial_runner/(grpc|wire)/|tests/(trial_runner|fuzz)/)"},
       {"^sqlite3\\.h$", "^(tuner/sqlite/|tests/|bench/)"},
       {"^yaml-cpp/", "^tuner/(spec_reader|yaml_reader)"},

@@ -425,14 +425,17 @@ Status Interpret(std::string_view file, bool require_trainable, ExperimentSpec& 
 }  // namespace
 
 Status CheckSweepName(std::string_view name) {
-  bool is_plain = !name.empty() && name.size() <= kSweepNameBytesMax && name != "." && name != "..";
+  // A sweep's folder lies beside those of our own in the artifacts' folder.
+  bool is_plain = !name.empty() && name.size() <= kSweepNameBytesMax && name != "." &&
+                  name != ".." && name != "tls" && name != "control.sock";
   for (const char c : name) {
     is_plain = is_plain && static_cast<unsigned char>(c) >= 0x20 && c != '/' && c != 0x7f;
   }
   if (is_plain) return OkStatus();
-  return InvalidArgument("read " + Shown(Value(std::string(name))) + ", expected 1 to " +
-                         std::to_string(kSweepNameBytesMax) +
-                         " bytes on one line, without '/', that are not '.' or '..'");
+  return InvalidArgument(
+      "read " + Shown(Value(std::string(name))) + ", expected 1 to " +
+      std::to_string(kSweepNameBytesMax) +
+      " bytes on one line, without '/', that are not '.', '..', 'tls' or 'control.sock'");
 }
 
 Result<ExperimentSpec> InterpretSpec(const Value& document, std::string_view file,

@@ -214,26 +214,6 @@ TEST(Sweep, TheNewTotalOfAResumeIsHeldToTheRulesOfTheFile) {
   EXPECT_EQ(Query(folder, "select count(*) from trials"), std::vector<std::string>{"9"});
 }
 
-TEST(Sweep, AWorkerJoinsOnLoopback) {
-  TestFolder folder;
-  const std::string space = folder.Write("space.yaml", CurveSpace());
-  Program tune(folder, "tune", {"run", space, "--cpus", "0", "--listen", "127.0.0.1:0"});
-  std::string address;
-  ASSERT_TRUE(tune.WaitForLine([&](const std::string& line) {
-    const size_t at = line.find("--connect ");
-    if (at == std::string::npos) return false;
-    address = line.substr(at + 10, line.find_first_of(" \n", at + 10) - at - 10);
-    return true;
-  }));
-  Program worker(folder, "tune",
-                 {"worker", "--connect", address, "--cpus", "2", "--name", "other"});
-  EXPECT_EQ(tune.Wait().exit_status, 0);
-  EXPECT_EQ(worker.Wait().exit_status, 0);
-  EXPECT_EQ(
-      Query(folder, "select count(distinct worker) from attempts where outcome = 'completed'"),
-      std::vector<std::string>{"1"});
-}
-
 TEST(Sweep, APortThatIsTakenIsNamedAndNothingIsMade) {
   TestFolder holder;
   Program tune(

@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "core/limits.h"
+#include "tests/trial_runner/gathering_tuner_sink.h"
 #include "tests/trial_runner/message_samples.h"
 #include "tests/trial_runner/scripted_tuner.h"
 #include "trial_runner/grpc/tuner_channel.h"
@@ -18,38 +19,6 @@
 namespace tune {
 namespace {
 
-class GatheringTunerSink final : public TunerSink {
- public:
-  void OnMessages(std::vector<ToWorker> messages) override {
-    const std::lock_guard lock(mutex_);
-    for (ToWorker& message : messages) messages_.push_back(std::move(message));
-    changed_.notify_all();
-  }
-  void OnClosed(Status reason) override {
-    const std::lock_guard lock(mutex_);
-    closed_ = std::move(reason);
-    changed_.notify_all();
-  }
-
-  std::vector<ToWorker> WaitForMessages(size_t count) {
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::seconds(20),
-                      [&] { return messages_.size() >= count || closed_; });
-    return messages_;
-  }
-  std::optional<Status> WaitForClose() {
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::seconds(20), [&] { return closed_.has_value(); });
-    return closed_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<ToWorker> messages_;
-  std::optional<Status> closed_;
-};
-
 class GatewayTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -57,7 +26,7 @@ class GatewayTest : public testing::Test {
     ASSERT_TRUE(gateway.ok()) << gateway.status().message();
     gateway_ = *std::move(gateway);
   }
-  LoopbackAddress Address() { return *ParseLoopbackAddress(gateway_->address()); }
+  TunerEndpoint Address() { return {*ParseNetworkAddress(gateway_->address())}; }
 
   GatheringSink sink_;
   std::unique_ptr<WorkerGateway> gateway_;
@@ -87,7 +56,8 @@ TEST_F(GatewayTest, NumbersWorkersByTheirHelloAndCarriesMessagesBothWays) {
 
   gateway_->Send(WorkerId{8}, {Shutdown{}});
   gateway_->Send(WorkerId{7}, SampleToWorker());
-  EXPECT_EQ(first_sink.WaitForMessages(6).size(), 6u);
+  const size_t sent = SampleToWorker().size();
+  EXPECT_EQ(first_sink.WaitForMessages(sent).size(), sent);
   EXPECT_EQ(second_sink.WaitForMessages(1).size(), 1u);
 }
 
@@ -268,22 +238,60 @@ TEST(Channel, SaysThatNobodyListens) {
     address = (*gateway)->address();
   }
   GatheringTunerSink worker;
-  TunerChannel channel(*ParseLoopbackAddress(address), worker);
+  TunerChannel channel({*ParseNetworkAddress(address)}, worker);
   const auto closed = worker.WaitForClose();
   ASSERT_TRUE(closed);
   EXPECT_THAT(closed->message(), testing::HasSubstr("cannot connect to the tuner at " + address));
 }
 
-TEST(LoopbackAddress, ReadsWhatIsLocalAndRefusesTheRest) {
-  EXPECT_EQ(ParseLoopbackAddress("127.0.0.1:7000")->ToText(), "127.0.0.1:7000");
-  EXPECT_EQ(ParseLoopbackAddress("127.1.2.3:0")->ToText(), "127.1.2.3:0");
-  EXPECT_EQ(ParseLoopbackAddress("localhost:1")->ToText(), "127.0.0.1:1");
-  EXPECT_EQ(ParseLoopbackAddress("[::1]:65535")->ToText(), "[::1]:65535");
-  for (const char* bad : {"", "127.0.0.1", ":1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1",
-                          "127.0.0.1:1x", "127.0.0.256:1", "127.0.0:1", "128.0.0.1:1",
-                          "127.0.0.1.evil.example:1", "example.org:1", "[::]:1", "10.0.0.1:1"}) {
-    EXPECT_FALSE(ParseLoopbackAddress(bad).ok()) << bad;
+TEST_F(GatewayTest, ThePlainPortAsksForItsSecret) {
+  GatheringSink sink;
+  WorkerGateway::Options options;
+  options.local_secret = "swordfish";
+  const auto gateway = WorkerGateway::Start(options, sink);
+  ASSERT_TRUE(gateway.ok()) << gateway.status().message();
+  const NetworkAddress address = *ParseNetworkAddress((*gateway)->address());
+  for (const char* secret : {"", "swordfis", "swordfisi"}) {
+    GatheringTunerSink stranger;
+    TunerChannel channel({address, secret}, stranger);
+    channel.Send({Greeting()});
+    const auto answer = stranger.WaitForMessages(1);
+    ASSERT_EQ(answer.size(), 1u);
+    EXPECT_THAT(std::get<Refused>(answer[0]).reason, testing::HasSubstr("its own worker"));
+    EXPECT_TRUE(stranger.WaitForClose());
   }
+  GatheringTunerSink own;
+  TunerChannel channel({address, "swordfish"}, own);
+  channel.Send({Greeting()});
+  const auto hello = sink.WaitForMessage<Hello>();
+  ASSERT_TRUE(hello);
+  EXPECT_EQ(hello->first, WorkerId{1});  // The strangers were none.
+}
+
+TEST(NetworkAddress, ReadsHostsAndPorts) {
+  EXPECT_EQ(ParseNetworkAddress("127.0.0.1:7000")->ToText(), "127.0.0.1:7000");
+  EXPECT_EQ(ParseNetworkAddress("localhost:1")->ToText(), "127.0.0.1:1");
+  EXPECT_EQ(ParseNetworkAddress("[::1]:65535")->ToText(), "[::1]:65535");
+  EXPECT_EQ(ParseNetworkAddress("[fe80::1:2]:0")->host, "fe80::1:2");
+  EXPECT_EQ(ParseNetworkAddress("tuner-1.example.org:7443")->host, "tuner-1.example.org");
+  for (const char* bad :
+       {"", "127.0.0.1", ":1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1:1x",
+        "127.0.0.256:1", "127.0.0:1", "1:1", "::1:1", "[]:1", "[x]:1", "a b:1", "-x:1", "a/b:1"}) {
+    EXPECT_FALSE(ParseNetworkAddress(bad).ok()) << bad;
+  }
+}
+
+TEST(NetworkAddress, KnowsWhatIsLocal) {
+  for (const char* local : {"127.0.0.1:1", "127.1.2.3:0", "localhost:1", "[::1]:1"}) {
+    EXPECT_TRUE(ParseNetworkAddress(local)->is_loopback()) << local;
+  }
+  for (const char* other : {"128.0.0.1:1", "127.0.0.1.evil.example:1", "example.org:1", "[::]:1",
+                            "10.0.0.1:1", "0.0.0.0:1"}) {
+    EXPECT_FALSE(ParseNetworkAddress(other)->is_loopback()) << other;
+  }
+  EXPECT_TRUE(ParseNetworkAddress("0.0.0.0:1")->is_any());
+  EXPECT_TRUE(ParseNetworkAddress("[::]:1")->is_any());
+  EXPECT_FALSE(ParseNetworkAddress("10.0.0.1:1")->is_any());
 }
 
 }  // namespace

@@ -16,7 +16,22 @@
 namespace tune {
 namespace {
 
-std::shared_ptr<grpc::Channel> MakeChannel(const LoopbackAddress& tuner) {
+std::shared_ptr<grpc::ChannelCredentials> MakeCredentials(const TunerEndpoint& tuner) {
+  if (!tuner.tls) return grpc::InsecureChannelCredentials();
+  grpc::SslCredentialsOptions options;
+  options.pem_root_certs = tuner.tls->authority;
+  options.pem_private_key = tuner.tls->key;
+  options.pem_cert_chain = tuner.tls->certificate;
+  return grpc::SslCredentials(options);
+}
+
+// The scheme says what is an address, so that no name is looked up for it.
+std::string TargetOf(const NetworkAddress& address) {
+  const char* const scheme = address.is_ipv6() ? "ipv6:" : address.is_ipv4() ? "ipv4:" : "dns:///";
+  return scheme + address.ToText();
+}
+
+std::shared_ptr<grpc::Channel> MakeChannel(const TunerEndpoint& tuner) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(static_cast<int>(limits::kMessageBytesMax));
   arguments.SetMaxSendMessageSize(static_cast<int>(limits::kMessageBytesMax));
@@ -24,19 +39,20 @@ std::shared_ptr<grpc::Channel> MakeChannel(const LoopbackAddress& tuner) {
   arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
   arguments.SetString(GRPC_ARG_OPTIMIZATION_TARGET, "latency");
-  // The scheme says that this is an address, so that no name is looked up.
-  const bool is_ipv6 = tuner.host.find(':') != std::string::npos;
-  return grpc::CreateCustomChannel((is_ipv6 ? "ipv6:" : "ipv4:") + tuner.ToText(),
-                                   grpc::InsecureChannelCredentials(), arguments);
+  SetKeepalive([&](const char* name, int value) { arguments.SetInt(name, value); });
+  if (tuner.tls) arguments.SetSslTargetNameOverride(tuner.tls->name);
+  return grpc::CreateCustomChannel(TargetOf(tuner.address), MakeCredentials(tuner), arguments);
 }
 
 }  // namespace
 
 class TunerChannel::Stream final {
  public:
-  Stream(const LoopbackAddress& tuner, TunerSink& sink)
-      : address_(tuner.ToText()), sink_(sink), stub_(MakeChannel(tuner)) {
+  Stream(const TunerEndpoint& tuner, TunerSink& sink)
+      : address_(tuner.address.ToText()), sink_(sink), stub_(MakeChannel(tuner)) {
+    if (!tuner.local_secret.empty()) context_.AddMetadata(kLocalSecretKey, tuner.local_secret);
     call_ = stub_.PrepareCall(&context_, kAttachMethod, &queue_);
     call_->StartCall(&on_started_);
     thread_ = RunCompletions(&queue_);
@@ -170,7 +186,7 @@ class TunerChannel::Stream final {
   bool wants_to_finish_ = false;
 };
 
-TunerChannel::TunerChannel(const LoopbackAddress& tuner, TunerSink& sink) {
+TunerChannel::TunerChannel(const TunerEndpoint& tuner, TunerSink& sink) {
   QuietGrpcLog();
   stream_ = std::make_unique<Stream>(tuner, sink);
 }

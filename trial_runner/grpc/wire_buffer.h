@@ -17,6 +17,21 @@ namespace tune {
 
 inline constexpr char kAttachMethod[] = "/tune.v1.Tuner/Attach";
 
+// How a tuner's own worker shows that it is one (metadata of Attach).
+inline constexpr char kLocalSecretKey[] = "tune-local-secret";
+
+// For each end's channel arguments: a peer that is gone without a word (a pulled cable, a dead
+// machine) is noticed, also while nothing is sent.
+template <typename SetInt>
+void SetKeepalive(SetInt set) {
+  set(GRPC_ARG_KEEPALIVE_TIME_MS, static_cast<int>(limits::kKeepaliveMs));
+  set(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, static_cast<int>(limits::kKeepaliveMs));
+  set(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  set(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  set(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+      static_cast<int>(limits::kKeepaliveMs / 2));
+}
+
 // Our programs say in one line what went wrong; gRPC's log would say it again, at length.
 inline void QuietGrpcLog() {
   gpr_set_log_function([](gpr_log_func_args*) {});

@@ -14,30 +14,46 @@
 
 #include "core/limits.h"
 #include "trial_runner/grpc/completions.h"
+#include "trial_runner/grpc/server_credentials.h"
 #include "trial_runner/grpc/wire_buffer.h"
-#include "trial_runner/loopback_address.h"
+#include "trial_runner/network_address.h"
 #include "trial_runner/version.h"
 #include "trial_runner/wire/codec.h"
 
 namespace tune {
 namespace {
 
-// "ipv4:127.0.0.1:4711" to "127.0.0.1:4711".
+// "ipv4:127.0.0.1:4711" to "127.0.0.1:4711", "ipv6:%5B::1%5D:4711" to "[::1]:4711".
 std::string PeerAddress(const std::string& peer) {
   const size_t colon = peer.find(':');
-  return colon == std::string::npos ? peer : peer.substr(colon + 1);
+  std::string address = colon == std::string::npos ? peer : peer.substr(colon + 1);
+  if (address.starts_with("%5B")) address.replace(0, 3, "[");
+  if (const size_t end = address.find("%5D"); end != std::string::npos)
+    address.replace(end, 3, "]");
+  return address;
+}
+
+// Takes as long wherever they differ.
+bool EqualSecrets(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  unsigned char difference = 0;
+  for (size_t i = 0; i < a.size(); ++i) difference |= static_cast<unsigned char>(a[i] ^ b[i]);
+  return difference == 0;
 }
 
 }  // namespace
 
 class WorkerGateway::Service final {
  public:
-  Service(WorkerId first_worker, IncomingSink& sink) : sink_(sink), next_worker_(first_worker) {}
+  Service(const Options& options, IncomingSink& sink)
+      : options_(options), sink_(sink), next_worker_(options.first_worker) {}
 
-  Status Listen(const LoopbackAddress& listen);
+  Status Listen();
   void Shutdown();
 
+  const Options& options() const { return options_; }
   const std::string& address() const { return address_; }
+  const std::string& tls_address() const { return tls_address_; }
   IncomingSink& sink() { return sink_; }
 
   std::shared_ptr<Connection> Find(WorkerId worker);
@@ -54,12 +70,20 @@ class WorkerGateway::Service final {
   void Leave(std::optional<WorkerId> worker);
 
  private:
+  // Each adds a port to the builder, for which the operating system may choose the number.
+  Status AddPlainPort(grpc::ServerBuilder& builder);
+  Status AddTlsPort(grpc::ServerBuilder& builder);
+
+  const Options options_;
   IncomingSink& sink_;
   grpc::AsyncGenericService service_;
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   std::unique_ptr<grpc::Server> server_;
   std::thread thread_;
+  NetworkAddress plain_;
+  NetworkAddress tls_;
   std::string address_;
+  std::string tls_address_;
 
   std::mutex mutex_;
   std::condition_variable connection_left_;
@@ -99,7 +123,34 @@ class WorkerGateway::Connection final {
       return FinishAfterSending(
           {grpc::StatusCode::UNIMPLEMENTED, "unknown method " + context_.method()});
     }
+    if (const Status admitted = CheckCaller(); !admitted.ok()) return Refuse(admitted);
     Read();
+  }
+
+  // Who came over TLS has a certificate; the rest came through the plain port.
+  Status CheckCaller() {
+    const Options& options = service_.options();
+    const auto certificates =
+        context_.auth_context()->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
+    if (options.tls && !certificates.empty()) {
+      TUNE_ASSIGN_OR_RETURN(
+          token_id_, options.tls->admission->Admit(std::string_view(certificates.front().data(),
+                                                                    certificates.front().size())));
+      return OkStatus();
+    }
+    if (options.local_secret.empty()) return OkStatus();
+    const auto shown = context_.client_metadata().find(kLocalSecretKey);
+    if (shown != context_.client_metadata().end() &&
+        EqualSecrets({shown->second.data(), shown->second.size()}, options.local_secret)) {
+      return OkStatus();
+    }
+    return FailedPrecondition(
+        "this port is for its own worker; others join with the line that tune run --listen prints");
+  }
+
+  void Refuse(const Status& status) {
+    Send({Refused{status.message()}});
+    Close();
   }
 
   void Read() {
@@ -113,13 +164,14 @@ class WorkerGateway::Connection final {
       FinishAfterSending(grpc::Status::OK);  // The worker closed, or is gone.
       return LeaveIfDone();
     }
+    if (token_id_) {
+      const Status admitted = service_.options().tls->admission->StillAdmits(*token_id_);
+      if (!admitted.ok()) return Refuse(admitted);
+    }
     Result<std::vector<FromWorker>> messages = WithBytes(
         read_buffer_, [](std::string_view bytes) { return DecodeFromWorkerBatch(bytes); });
     const Status status = messages.ok() ? CheckHello(*messages) : messages.status();
-    if (status.code() == StatusCode::kFailedPrecondition) {
-      Send({Refused{status.message()}});
-      return Close();
-    }
+    if (status.code() == StatusCode::kFailedPrecondition) return Refuse(status);
     if (!status.ok()) {
       return FinishAfterSending({grpc::StatusCode::INVALID_ARGUMENT, status.message()});
     }
@@ -213,6 +265,7 @@ class WorkerGateway::Connection final {
 
   // Of the completion thread alone.
   std::string address_;
+  std::optional<std::string> token_id_;  // Of who came over TLS.
   grpc::ByteBuffer read_buffer_;
   std::optional<WorkerId> worker_;
   bool is_reading_ = false;
@@ -226,11 +279,31 @@ class WorkerGateway::Connection final {
   grpc::Status status_;
 };
 
-Status WorkerGateway::Service::Listen(const LoopbackAddress& listen) {
+Status WorkerGateway::Service::AddPlainPort(grpc::ServerBuilder& builder) {
+  TUNE_ASSIGN_OR_RETURN(plain_, ParseNetworkAddress(options_.listen));
+  if (!plain_.is_loopback()) {
+    return InvalidArgument("address '" + options_.listen +
+                           "': without TLS only this machine's loopback is listened on");
+  }
+  builder.AddListeningPort(plain_.ToText(), grpc::InsecureServerCredentials(), &plain_.port);
+  return OkStatus();
+}
+
+Status WorkerGateway::Service::AddTlsPort(grpc::ServerBuilder& builder) {
+  TUNE_ASSIGN_OR_RETURN(tls_, ParseNetworkAddress(options_.tls->listen));
+  builder.AddListeningPort(tls_.ToText(),
+                           MakeServerCredentials(options_.tls->certificates, options_.tls->key,
+                                                 *options_.tls->admission),
+                           &tls_.port);
+  return OkStatus();
+}
+
+Status WorkerGateway::Service::Listen() {
   QuietGrpcLog();
   grpc::ServerBuilder builder;
-  int port = 0;
-  builder.AddListeningPort(listen.ToText(), grpc::InsecureServerCredentials(), &port);
+  if (!options_.listen.empty()) TUNE_RETURN_IF_ERROR(AddPlainPort(builder));
+  if (options_.tls) TUNE_RETURN_IF_ERROR(AddTlsPort(builder));
+  const NetworkAddress wanted = options_.tls ? tls_ : plain_;
   builder.RegisterAsyncGenericService(&service_);
   builder.SetMaxReceiveMessageSize(static_cast<int>(limits::kMessageBytesMax));
   builder.SetMaxSendMessageSize(static_cast<int>(limits::kMessageBytesMax));
@@ -238,13 +311,20 @@ Status WorkerGateway::Service::Listen(const LoopbackAddress& listen) {
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   builder.AddChannelArgument(GRPC_ARG_OPTIMIZATION_TARGET, "latency");
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+                             static_cast<int>(limits::kStrangerMs));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS,
+                             static_cast<int>(limits::kStrangerMs));
+  SetKeepalive([&](const char* name, int value) { builder.AddChannelArgument(name, value); });
   queue_ = builder.AddCompletionQueue();
   server_ = builder.BuildAndStart();
-  if (server_ == nullptr || port == 0) {
-    return Unavailable("cannot listen on " + listen.ToText() +
-                       ": the port is in use or not permitted; choose another, or 0 for any");
+  if (server_ == nullptr) {
+    return Unavailable("cannot listen on " + wanted.ToText() +
+                       ": it is no address of this machine, or the port is in use or not "
+                       "permitted; choose another, or 0 for any");
   }
-  address_ = LoopbackAddress{listen.host, port}.ToText();
+  if (!options_.listen.empty()) address_ = plain_.ToText();
+  if (options_.tls) tls_address_ = tls_.ToText();
   Await();
   thread_ = RunCompletions(queue_.get());
   return OkStatus();
@@ -300,17 +380,18 @@ WorkerGateway::WorkerGateway(std::unique_ptr<Service> service) : service_(std::m
 
 Result<std::unique_ptr<WorkerGateway>> WorkerGateway::Start(const Options& options,
                                                             IncomingSink& sink) {
-  TUNE_ASSIGN_OR_RETURN(const LoopbackAddress listen, ParseLoopbackAddress(options.listen));
   // From here on the gateway's destructor ends what has begun.
   std::unique_ptr<WorkerGateway> gateway(
-      new WorkerGateway(std::make_unique<Service>(options.first_worker, sink)));
-  TUNE_RETURN_IF_ERROR(gateway->service_->Listen(listen));
+      new WorkerGateway(std::make_unique<Service>(options, sink)));
+  TUNE_RETURN_IF_ERROR(gateway->service_->Listen());
   return gateway;
 }
 
 WorkerGateway::~WorkerGateway() { service_->Shutdown(); }
 
 const std::string& WorkerGateway::address() const { return service_->address(); }
+
+const std::string& WorkerGateway::tls_address() const { return service_->tls_address(); }
 
 void WorkerGateway::Send(WorkerId worker, std::vector<ToWorker> messages) {
   if (const auto connection = service_->Find(worker)) connection->Send(std::move(messages));

@@ -12,9 +12,9 @@
 #include "core/limits.h"
 #include "core/posix/real_clock.h"
 #include "trial_runner/grpc/tuner_channel.h"
-#include "trial_runner/loopback_address.h"
 #include "trial_runner/trial_programs.h"
 #include "trial_runner/version.h"
+#include "trial_runner/worker/find_tuner.h"
 #include "trial_runner/worker/worker_loop.h"
 
 namespace tune {
@@ -47,17 +47,13 @@ Hello MakeHello(const WorkerOptions& options) {
 }
 
 struct Prepared {
-  LoopbackAddress tuner;
+  TunerEndpoint tuner;
   WorkerCore::Options core;
   std::string program_folder;
 };
 
 Result<Prepared> Prepare(const WorkerOptions& options) {
   Prepared prepared;
-  TUNE_ASSIGN_OR_RETURN(prepared.tuner, ParseLoopbackAddress(options.connect));
-  if (prepared.tuner.port == 0) {
-    return InvalidArgument("address '" + options.connect + "': expected a port above 0");
-  }
   if (options.gpu_count < 0 ||
       options.gpu_count > static_cast<int64_t>(limits::kDevicesPerWorkerMax)) {
     return InvalidArgument("--gpus: read " + std::to_string(options.gpu_count) +
@@ -74,6 +70,7 @@ Result<Prepared> Prepare(const WorkerOptions& options) {
   if (prepared.program_folder.empty()) {
     TUNE_ASSIGN_OR_RETURN(prepared.program_folder, ProgramFolder());
   }
+  TUNE_ASSIGN_OR_RETURN(prepared.tuner, FindTuner(options));
   prepared.core.is_local = options.is_local;
   prepared.core.hello = MakeHello(options);
   return prepared;
@@ -95,12 +92,13 @@ void BlockSignals(bool is_local) {
 
 int RunWorker(const WorkerOptions& options) {
   if (options.is_local) prctl(PR_SET_PDEATHSIG, SIGKILL);
-  BlockSignals(options.is_local);
+  // Before signals are blocked: a Ctrl-C ends a worker that waits for the network.
   Result<Prepared> prepared = Prepare(options);
   if (!prepared.ok()) {
     std::fprintf(stderr, "tune worker: %s\n", prepared.status().message().c_str());
-    return 2;
+    return prepared.status().code() == StatusCode::kUnavailable ? 1 : 2;
   }
+  BlockSignals(options.is_local);
   const RealClock clock;
   WorkerCore core(std::move(prepared->core));
   TunerInbox inbox;

@@ -8,19 +8,21 @@
 namespace tune {
 
 struct WorkerOptions {
-  std::string connect;     // HOST:PORT, loopback.
-  int64_t cpu_milli = -1;  // What it offers; -1: the machine's cores.
-  int64_t gpu_count = 0;   // Logical devices.
-  std::string name;        // For people; empty: "local" or the host's name.
-  bool is_local = false;   // Started by a tuner, and gone with it: SIGKILL when its parent dies.
-  std::string prewarm;     // "curve" or "food11": a trial process that starts before the tuner says
-                           // what to run.
+  std::string connect;       // HOST:PORT.
+  std::string join;          // The token of a tuner on another machine.
+  std::string local_secret;  // What the tuner gave to a worker of its own.
+  int64_t cpu_milli = -1;    // What it offers; -1: the machine's cores.
+  int64_t gpu_count = 0;     // Logical devices.
+  std::string name;          // For people; empty: "local" or the host's name.
+  bool is_local = false;     // Started by a tuner, and gone with it: SIGKILL when its parent dies.
+  std::string prewarm;  // "curve" or "food11": a trial process that starts before the tuner says
+                        // what to run.
   std::string program_folder;  // Of the trial programs; empty: where this program is.
 };
 
 // Runs until the end and returns the exit status: 0 after the tuner's Shutdown or SIGTERM, 1 when
-// the connection cannot be made or breaks, 2 for wrong options or when the tuner refuses this
-// worker. Prints at most one line about each.
+// the connection cannot be made or breaks, 2 for wrong options, for another tuner than the token's,
+// or when the tuner refuses this worker. Prints at most one line about each.
 //
 // Thread rule: from the main thread, before the program has started any other; it blocks SIGTERM,
 // SIGINT and SIGHUP for good and answers SIGTERM (and, unless local, SIGINT and SIGHUP) by giving

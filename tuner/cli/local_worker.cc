@@ -26,12 +26,18 @@ std::string DescribeEnding(int wait_status) {
 
 }  // namespace
 
-Result<std::unique_ptr<LocalWorker>> LocalWorker::Start(const std::string& program,
-                                                        const std::vector<std::string>& arguments) {
+Result<std::unique_ptr<LocalWorker>> LocalWorker::Start(
+    const std::string& program, const std::vector<std::string>& arguments,
+    const std::vector<std::string>& environment) {
   std::vector<char*> argv;
   argv.push_back(const_cast<char*>(program.c_str()));
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
+  std::vector<char*> envp;  // The new ones first: getenv finds the first of a name.
+  for (const std::string& variable : environment)
+    envp.push_back(const_cast<char*>(variable.c_str()));
+  for (char** variable = environ; *variable != nullptr; ++variable) envp.push_back(*variable);
+  envp.push_back(nullptr);
 
   const pid_t parent = getpid();
   const pid_t pid = fork();
@@ -44,7 +50,7 @@ Result<std::unique_ptr<LocalWorker>> LocalWorker::Start(const std::string& progr
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
-    execv(program.c_str(), argv.data());
+    execve(program.c_str(), argv.data(), envp.data());
     dprintf(STDERR_FILENO, "tune: cannot start %s: %s; is it beside tune?\n", program.c_str(),
             strerror(errno));
     _exit(127);

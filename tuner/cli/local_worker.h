@@ -17,9 +17,11 @@ namespace tune {
 
 class LocalWorker {
  public:
-  // `program`: path of tune_worker; `arguments` without the program's name.
+  // `program`: path of tune_worker; `arguments` without the program's name; `environment`: what its
+  // environment has besides ours, "NAME=value".
   static Result<std::unique_ptr<LocalWorker>> Start(const std::string& program,
-                                                    const std::vector<std::string>& arguments);
+                                                    const std::vector<std::string>& arguments,
+                                                    const std::vector<std::string>& environment);
   // Asks it to end (SIGTERM), kills its group if it has not ended within two seconds, and waits for
   // it.
   ~LocalWorker();

@@ -23,9 +23,11 @@
 #include "tuner/cli/gc_command.h"
 #include "tuner/cli/lines_command.h"
 #include "tuner/cli/list_command.h"
+#include "tuner/cli/listening.h"
 #include "tuner/cli/results_command.h"
 #include "tuner/cli/run_command.h"
 #include "tuner/cli/status_command.h"
+#include "tuner/cli/tokens_command.h"
 #include "tuner/cli/why_command.h"
 
 namespace {
@@ -79,6 +81,25 @@ void AddFormat(CLI::App* app, tune::OutputFormat& format) {
          },
          "table, csv or json")
       ->default_str("table");
+}
+
+// --token-expires of the commands that make tokens.
+void AddTokenExpires(CLI::App* app, tune::Duration& validity) {
+  validity = tune::kTokenValidity;
+  app->add_option_function<std::string>(
+         "--token-expires",
+         [&validity](const std::string& text) {
+           const auto parsed = tune::ParseDuration(text);
+           if (!parsed.ok())
+             throw CLI::ValidationError("--token-expires", parsed.status().message());
+           if (parsed->us == 0 || *parsed > tune::kTokenValidityMax) {
+             throw CLI::ValidationError("--token-expires",
+                                        "read " + text + ", expected more than 0 up to 3650d");
+           }
+           validity = *parsed;
+         },
+         "How long the printed token can be used to join, such as 12h")
+      ->default_str("30d");
 }
 
 // An answer that could not be written is none.
@@ -141,7 +162,9 @@ int main(int argc, char** argv) {
                    "GPUs that the local worker offers; logical ones where there is none")
       ->check(gpu_range);
   run_app->add_option("--listen", run.listen,
-                      "HOST:PORT for other workers; loopback only in this version");
+                      "HOST:PORT for workers on other machines, over TLS; prints the line with "
+                      "which they join; 0.0.0.0 stands for all addresses, port 0 for any");
+  AddTokenExpires(run_app, run.token_validity);
   run_app->add_flag("--dry-run", run.dry_run, "Checks everything, starts and writes nothing");
 
   tune::ResumeOptions resume;
@@ -151,7 +174,9 @@ int main(int argc, char** argv) {
   resume_app->add_option("--samples", resume.samples, "The new total of trials");
   resume_app->add_option("--cpus", resume.cpus, "As for run")->check(cpu_range);
   resume_app->add_option("--gpus", resume.gpus, "As for run")->check(gpu_range);
-  resume_app->add_option("--listen", resume.listen, "As for run");
+  resume_app->add_option("--listen", resume.listen,
+                         "As for run; default: where the sweep listened before; off: nowhere");
+  AddTokenExpires(resume_app, resume.token_validity);
 
   tune::StatusOptions status;
   CLI::App* const status_app =
@@ -216,6 +241,17 @@ int main(int argc, char** argv) {
   gc_app->add_flag("--vacuum", gc.vacuum, "Packs the database, too (needs room for a copy of it)");
   AddFormat(gc_app, gc.format);
 
+  tune::TokensOptions tokens;
+  CLI::App* const tokens_app = app.add_subcommand(
+      "tokens",
+      "Who may join from other machines.\nExample: tune tokens\nExample: tune tokens --revoke "
+      "1f3a9c02");
+  tokens_app->add_flag("--new", tokens.make_new, "Makes a token and prints the line to join with");
+  tokens_app->add_option("--revoke", tokens.revoke, "The id of a token that is good no more")
+      ->excludes("--new");
+  AddTokenExpires(tokens_app, tokens.validity);
+  AddFormat(tokens_app, tokens.format);
+
   tune::LinesOptions lines;
   CLI::App* const decide_app =
       app.add_subcommand("decide",
@@ -232,7 +268,8 @@ int main(int argc, char** argv) {
   }
 
   app.add_subcommand("worker",
-                     "Joins a tuner.\nExample: tune worker --connect 127.0.0.1:7000 --cpus 4")
+                     "Joins a tuner.\nExample: tune worker --connect tuner.example.org:7443 "
+                     "--join tune1_... --cpus 4")
       ->allow_extras();
 
   try {
@@ -282,6 +319,12 @@ int main(int argc, char** argv) {
     results.db_path = db_path;
     results.width = width;
     return Answered(tune::ResultsCommand(results, std::cout, std::cerr));
+  }
+  if (tokens_app->parsed()) {
+    tokens.db_path = db_path;
+    tokens.width = width;
+    const tune::Instant now = tune::RealClock().Now();
+    return Answered(tune::TokensCommand(tokens, now, std::cout, std::cerr));
   }
   if (best_app->parsed()) {
     best.db_path = db_path;

@@ -1,8 +1,6 @@
 #include "tuner/cli/run_command.h"
 
-#include <netinet/in.h>
 #include <spawn.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,11 +16,11 @@
 #include "core/limits.h"
 #include "core/posix/real_clock.h"
 #include "search/searcher.h"
-#include "trial_runner/loopback_address.h"
 #include "trial_runner/trainable_catalog.h"
 #include "trial_runner/trial_programs.h"
 #include "tuner/cli/artifact_cleanup.h"
 #include "tuner/cli/gather_provenance.h"
+#include "tuner/cli/listening.h"
 #include "tuner/cli/sweep.h"
 #include "tuner/provenance.h"
 #include "tuner/recovery.h"
@@ -104,44 +102,6 @@ bool PrepareData(const Configuration& configuration, const std::string& base_dir
   return WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0;
 }
 
-// Known before a sweep is stored. The gateway binds it again a moment later; who comes between is
-// told then.
-Status CheckPortIsFree(const LoopbackAddress& address) {
-  if (address.port == 0) return OkStatus();
-  const bool is_v6 = address.host == "::1";
-  sockaddr_storage storage{};
-  socklen_t length = sizeof(sockaddr_in);
-  if (is_v6) {
-    auto* const v6 = reinterpret_cast<sockaddr_in6*>(&storage);
-    *v6 = {};
-    v6->sin6_family = AF_INET6;
-    v6->sin6_port = htons(static_cast<uint16_t>(address.port));
-    v6->sin6_addr = in6addr_loopback;
-    length = sizeof(sockaddr_in6);
-  } else {
-    auto* const v4 = reinterpret_cast<sockaddr_in*>(&storage);
-    v4->sin_family = AF_INET;
-    v4->sin_port = htons(static_cast<uint16_t>(address.port));
-    v4->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  }
-  const int fd = socket(is_v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return Unavailable(std::string("no socket: ") + strerror(errno));
-  const int on = 1;
-  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  const int error = bind(fd, reinterpret_cast<const sockaddr*>(&storage), length) == 0 ? 0 : errno;
-  close(fd);
-  if (error == 0) return OkStatus();
-  return InvalidArgument(std::string("cannot be listened on: ") + strerror(error) +
-                         "; choose another port, or 0 for any");
-}
-
-Status CheckListen(const std::string& listen) {
-  if (listen.empty()) return OkStatus();
-  const Result<LoopbackAddress> address = ParseLoopbackAddress(listen);
-  if (!address.ok()) return address.status().At("--listen");
-  return CheckPortIsFree(*address).At("--listen " + listen);
-}
-
 // What is not as it was when the sweep began; it goes on all the same.
 void WarnOfDifferences(const StoredExperiment& experiment, const Provenance& now) {
   const Result<Provenance> was = DecodeProvenance(experiment.provenance);
@@ -190,6 +150,7 @@ int RunCommand(const RunOptions& options) {
   surroundings.cpus = options.cpus.value_or(AvailableCpus());
   surroundings.gpus = options.gpus;
   surroundings.listen = options.listen;
+  surroundings.token_validity = options.token_validity;
   if (const Status s = CheckListen(options.listen); !s.ok()) return Complain(s);
   if (const Status s = CheckFeasible(spec.resources, surroundings); !s.ok()) return Complain(s);
   const Result<Configuration> first = CheckConfigurations(spec, seed, options.data_dir);
@@ -278,7 +239,9 @@ Status CheckNewTotal(int64_t samples, const StoredExperiment& experiment,
 }  // namespace
 
 int ResumeCommand(const ResumeOptions& options) {
-  if (const Status s = CheckListen(options.listen); !s.ok()) return Complain(s);
+  if (options.listen != kListenOff) {
+    if (const Status s = CheckListen(options.listen); !s.ok()) return Complain(s);
+  }
   if (access(options.db_path.c_str(), F_OK) != 0) {
     return Complain(InvalidArgument("nothing to resume: there is no database " + options.db_path));
   }
@@ -309,7 +272,11 @@ int ResumeCommand(const ResumeOptions& options) {
   surroundings.program_dir = options.program_dir;
   surroundings.cpus = options.cpus.value_or(AvailableCpus());
   surroundings.gpus = options.gpus;
-  surroundings.listen = options.listen;
+  const Result<std::string> listen =
+      ListenOfResume(options.listen, ArtifactsDirOf(options.db_path), experiment->name);
+  if (!listen.ok()) return Complain(listen.status());
+  surroundings.listen = *listen;
+  surroundings.token_validity = options.token_validity;
   const ExperimentSpec& spec = recovered->controller->options().spec;
   if (const Status s = CheckFeasible(spec.resources, surroundings); !s.ok()) return Complain(s);
   const Result<std::string> kind = TrainableKind(spec.trainable);

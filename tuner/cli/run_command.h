@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/time.h"
+
 namespace tune {
 
 struct RunOptions {
@@ -22,6 +24,7 @@ struct RunOptions {
   std::optional<int64_t> cpus;
   int64_t gpus = 0;
   std::string listen;
+  Duration token_validity;
   bool dry_run = false;
   std::string data_dir;  // FOOD11_DATA_DIR, or empty.
 };
@@ -38,6 +41,7 @@ struct ResumeOptions {
   std::optional<int64_t> cpus;
   int64_t gpus = 0;
   std::string listen;
+  Duration token_validity;
   std::string data_dir;  // FOOD11_DATA_DIR, or empty.
 };
 

@@ -8,7 +8,9 @@
 
 #include "trial_runner/grpc/worker_gateway.h"
 #include "trial_runner/placement.h"
+#include "tuner/artifact_path.h"
 #include "tuner/artifact_store.h"
+#include "tuner/cli/listening.h"
 #include "tuner/cli/local_worker.h"
 #include "tuner/cli/signal_watch.h"
 #include "tuner/cli/sweep_display.h"
@@ -26,25 +28,31 @@ bool HasLocalWorker(const SweepSurroundings& surroundings) {
   return surroundings.cpus > 0 || surroundings.gpus > 0;
 }
 
+struct PlainPort {
+  std::string address;
+  std::string secret;
+};
+
 Result<std::unique_ptr<LocalWorker>> StartLocalWorker(const SweepSurroundings& surroundings,
-                                                      const std::string& address) {
+                                                      const PlainPort& port) {
   return LocalWorker::Start(
       surroundings.program_dir + "/tune_worker",
-      {"--connect", address, "--local", "--name", "local", "--cpus",
+      {"--connect", port.address, "--local", "--name", "local", "--cpus",
        std::to_string(surroundings.cpus), "--gpus", std::to_string(surroundings.gpus), "--prewarm",
-       surroundings.trainable_kind});
+       surroundings.trainable_kind},
+      {"TUNE_LOCAL_SECRET=" + port.secret});
 }
 
 // Keeps a local worker alive: one that dies (out of memory, killed by somebody) is replaced a few
 // times; its trials go on from their checkpoints.
 class LocalWorkerKeeper {
  public:
-  LocalWorkerKeeper(const SweepSurroundings& surroundings, std::string address)
-      : surroundings_(surroundings), address_(std::move(address)) {}
+  LocalWorkerKeeper(const SweepSurroundings& surroundings, PlainPort port)
+      : surroundings_(surroundings), port_(std::move(port)) {}
 
   Status Start() {
     if (!HasLocalWorker(surroundings_)) return OkStatus();
-    TUNE_ASSIGN_OR_RETURN(worker_, StartLocalWorker(surroundings_, address_));
+    TUNE_ASSIGN_OR_RETURN(worker_, StartLocalWorker(surroundings_, port_));
     return OkStatus();
   }
 
@@ -65,10 +73,41 @@ class LocalWorkerKeeper {
 
  private:
   const SweepSurroundings& surroundings_;
-  std::string address_;
+  PlainPort port_;
   std::unique_ptr<LocalWorker> worker_;
   int restart_count_ = 0;
 };
+
+// Where workers come in: the plain port for our own one, the encrypted one for others.
+struct Doors {
+  std::unique_ptr<Listening> listening;  // Before the gateway, which asks it.
+  std::unique_ptr<WorkerGateway> gateway;
+  std::string local_secret;
+  std::string join_line;  // Empty: nobody else can come.
+};
+
+Status OpenDoors(const SweepSurroundings& surroundings, const std::string& sweep,
+                 WorkerId last_worker, const Clock& clock, IncomingSink& sink, Doors& doors) {
+  const std::string artifacts_dir = ArtifactsDirOf(surroundings.db_path);
+  WorkerGateway::Options options;
+  options.first_worker = WorkerId{last_worker.value + 1};
+  if (HasLocalWorker(surroundings)) {
+    doors.local_secret = options.local_secret = DrawLocalSecret();
+  } else {
+    options.listen.clear();
+  }
+  if (!surroundings.listen.empty()) {
+    TUNE_ASSIGN_OR_RETURN(doors.listening,
+                          Listening::Prepare(surroundings.listen, artifacts_dir, clock));
+    options.tls = doors.listening->gateway_options();
+  }
+  TUNE_ASSIGN_OR_RETURN(doors.gateway, WorkerGateway::Start(options, sink));
+  if (doors.listening == nullptr) return ForgetListening(artifacts_dir, sweep);
+  TUNE_ASSIGN_OR_RETURN(
+      doors.join_line,
+      doors.listening->Invite(sweep, doors.gateway->tls_address(), surroundings.token_validity));
+  return OkStatus();
+}
 
 int ExitStatusOf(const ExperimentController& controller, const SignalWatch& signals) {
   if (controller.status() == ExperimentStatus::kInterrupted) {
@@ -126,19 +165,18 @@ int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& 
   SignalWatch signals(queue);
   const Result<WorkerId> last_worker = store.LastWorker(experiment.id);
   if (!last_worker.ok()) return fail(last_worker.status());
-  WorkerGateway::Options gateway_options;
-  if (!surroundings.listen.empty()) gateway_options.listen = surroundings.listen;
-  gateway_options.first_worker = WorkerId{last_worker->value + 1};
-  const auto gateway = WorkerGateway::Start(gateway_options, queue);
-  if (!gateway.ok()) return fail(gateway.status());
-  LocalWorkerKeeper local_worker(surroundings, (*gateway)->address());
-  if (const Status s = local_worker.Start(); !s.ok()) return fail(s);
-  if (!HasLocalWorker(surroundings) || !surroundings.listen.empty()) {
-    display.Say("workers join with: tune worker --connect " + (*gateway)->address());
+  Doors doors;
+  if (const Status s = OpenDoors(surroundings, experiment.name, *last_worker, clock, queue, doors);
+      !s.ok()) {
+    return fail(s);
   }
+  const std::unique_ptr<WorkerGateway>& gateway = doors.gateway;
+  LocalWorkerKeeper local_worker(surroundings, {gateway->address(), doors.local_secret});
+  if (const Status s = local_worker.Start(); !s.ok()) return fail(s);
+  if (!doors.join_line.empty()) display.Say("workers join with: " + doors.join_line);
 
   LocalArtifactStore artifacts(controller.options().artifact_root);
-  Tuner tuner({controller, store, **gateway, artifacts, clock, queue}, experiment.id, last_step);
+  Tuner tuner({controller, store, *gateway, artifacts, clock, queue}, experiment.id, last_step);
   bool is_interrupt_told = false;
   while (!tuner.is_done() && signals.count() < 2) {
     if (const Status s = tuner.Step(clock.Now() + kLookEvery); !s.ok()) {
@@ -156,7 +194,7 @@ int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& 
     if (!news.ok()) return fail(news.status());
     if (!news->empty()) display.Say(*news);
   }
-  if (tuner.is_done()) (*gateway)->WaitUntilAllGone(kShutdownPatience);
+  if (tuner.is_done()) gateway->WaitUntilAllGone(kShutdownPatience);
   local_worker.End();
   display.Close(clock.Now());
   display.PrintSummary(clock.Now());

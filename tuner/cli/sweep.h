@@ -12,6 +12,7 @@
 #include "core/clock.h"
 #include "core/resources.h"
 #include "core/status.h"
+#include "core/time.h"
 #include "tuner/artifact_path.h"
 #include "tuner/experiment_controller.h"
 #include "tuner/store.h"
@@ -24,7 +25,8 @@ struct SweepSurroundings {
   std::string program_dir;  // Where tune, tune_worker and the others are.
   int64_t cpus = 0;         // Of the local worker; with gpus 0 too: none is started.
   int64_t gpus = 0;
-  std::string listen;          // "127.0.0.1:0" by default.
+  std::string listen;          // HOST:PORT for other machines; empty: none.
+  Duration token_validity;     // Of the token in the join line.
   std::string trainable_kind;  // What the local worker warms up for.
 };
 

@@ -1,0 +1,163 @@
+// Workers of other machines join by the printed line, and by nothing else.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "tests/e2e/join_line.h"
+#include "tests/e2e/program.h"
+
+namespace tune {
+namespace {
+
+using testing::JoinLine;
+using testing::ParseJoinLine;
+using testing::Program;
+using testing::ProgramResult;
+using testing::Query;
+using testing::RunTune;
+using testing::TestFolder;
+using testing::WaitForJoinLine;
+
+constexpr char kSpace[] =
+    "trainable:\n  curve:\n    value: \"(x - 0.3)^2 + exp(-0.2 * t)\"\n    iterations: 5\n"
+    "metric: loss\nmode: min\nsamples: 8\nseed: 11\nspace: {x: {uniform: [0, 1]}}\n";
+// Never ends by itself.
+constexpr char kEndlessSpace[] =
+    "trainable:\n  curve:\n    value: \"x\"\n    iterations: 1000000000\n    seconds: 0.02\n"
+    "metric: loss\nmode: min\nsamples: 8\nseed: 11\nspace: {x: {uniform: [0, 1]}}\n";
+
+std::vector<std::string> RunListening(const std::string& space) {
+  return {"run", space, "--cpus", "0", "--listen", "127.0.0.1:0"};
+}
+
+// One line, from the worker, and the exit status.
+void ExpectRefusal(const ProgramResult& worker, int exit_status, const std::string& reason) {
+  EXPECT_EQ(worker.exit_status, exit_status) << worker.err;
+  EXPECT_TRUE(worker.err.starts_with("tune worker: ")) << worker.err;
+  EXPECT_NE(worker.err.find(reason), std::string::npos) << worker.err;
+  EXPECT_EQ(std::count(worker.err.begin(), worker.err.end(), '\n'), 1) << worker.err;
+  EXPECT_EQ(worker.out, "");
+}
+
+TEST(Join, AWorkerWithThePrintedLineRunsTheSweep) {
+  TestFolder folder;
+  Program tune(folder, "tune", RunListening(folder.Write("space.yaml", kSpace)));
+  const JoinLine join = WaitForJoinLine(tune);
+  ASSERT_NE(join.token, "");
+  Program worker(folder, "tune", join.Worker({"--cpus", "2", "--name", "other"}));
+  const ProgramResult result = tune.Wait();
+  EXPECT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_EQ(worker.Wait().exit_status, 0);
+  EXPECT_EQ(
+      Query(folder, "select count(distinct worker) from attempts where outcome = 'completed'"),
+      std::vector<std::string>{"1"});
+  struct stat status = {};
+  ASSERT_EQ(stat((folder / "tune.artifacts/tls").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0700u);
+  const ProgramResult tokens = RunTune(folder, {"tokens", "--format", "csv"});
+  EXPECT_EQ(tokens.exit_status, 0);
+  EXPECT_NE(tokens.out.find(",valid,"), std::string::npos) << tokens.out;
+}
+
+TEST(Join, ALocalWorkerAndAnotherOneWorkTogether) {
+  TestFolder folder;
+  const std::string space = folder.Write("space.yaml", kEndlessSpace);
+  Program tune(folder, "tune", {"run", space, "--cpus", "1", "--listen", "127.0.0.1:0"});
+  const JoinLine join = WaitForJoinLine(tune);
+  Program worker(folder, "tune", join.Worker({"--cpus", "1"}));
+  // Until both report.
+  const std::string both =
+      "select count(distinct a.worker) from reports r join attempts a on "
+      "a.trial = r.trial and a.number = r.attempt";
+  while (Query(folder, both) != std::vector<std::string>{"2"}) {
+  }
+  tune.Signal(SIGINT);
+  EXPECT_EQ(tune.Wait().exit_status, 130);
+}
+
+TEST(Join, EachWayToBeRefusedIsOneClearLine) {
+  TestFolder folder;
+  TestFolder other_folder;
+  Program tune(folder, "tune", RunListening(folder.Write("space.yaml", kEndlessSpace)));
+  Program other(other_folder, "tune",
+                RunListening(other_folder.Write("space.yaml", kEndlessSpace)));
+  const JoinLine join = WaitForJoinLine(tune);
+  const JoinLine other_join = WaitForJoinLine(other);
+  const auto run_worker = [&](const std::string& address, const std::string& token) {
+    return RunTune(folder, JoinLine{address, token}.Worker());
+  };
+
+  ExpectRefusal(RunTune(folder, {"worker", "--connect", join.address}), 2,
+                "--join TOKEN is missing");
+  std::string mistyped = join.token;
+  mistyped[60] = mistyped[60] == 'a' ? 'b' : 'a';
+  ExpectRefusal(run_worker(join.address, mistyped), 2, "mistyped");
+  ExpectRefusal(run_worker(join.address, "swordfish"), 2, "begins with tune1_");
+  ExpectRefusal(run_worker(join.address, other_join.token), 2,
+                "is not the one that made the token");
+  ExpectRefusal(run_worker("no.such.host.invalid:7443", join.token), 2, "is not known");
+  ExpectRefusal(run_worker("0.0.0.0:7443", join.token), 2, "0.0.0.0:7443");
+  ExpectRefusal(run_worker("127.0.0.1:1", join.token), 1, "nobody listens there");
+
+  const std::string made = RunTune(folder, {"tokens", "--new", "--token-expires", "1ms"}).out;
+  ExpectRefusal(RunTune(folder, ParseJoinLine(made).Worker()), 2, "expired at");
+  const std::string listed = RunTune(folder, {"tokens", "--format", "csv"}).out;
+  const std::string first_id = listed.substr(listed.find("\r\n") + 2, 8);
+  const ProgramResult revoked = RunTune(folder, {"tokens", "--revoke", first_id});
+  EXPECT_EQ(revoked.exit_status, 0) << revoked.err;
+  ExpectRefusal(run_worker(join.address, join.token), 2, "was revoked at");
+}
+
+TEST(Join, RevokingATokenEndsTheWorkersThatCameWithIt) {
+  TestFolder folder;
+  Program tune(folder, "tune", RunListening(folder.Write("space.yaml", kEndlessSpace)));
+  const JoinLine join = WaitForJoinLine(tune);
+  Program worker(folder, "tune", join.Worker({"--cpus", "1"}));
+  while (Query(folder, "select count(*) > 0 from reports") != std::vector<std::string>{"1"}) {
+  }
+  const std::string listed = RunTune(folder, {"tokens", "--format", "csv"}).out;
+  ASSERT_EQ(RunTune(folder, {"tokens", "--revoke", listed.substr(listed.find("\r\n") + 2, 8)})
+                .exit_status,
+            0);
+  ExpectRefusal(worker.Wait(), 2, "was revoked at");
+}
+
+TEST(Join, AResumedSweepListensWhereItDidUnlessToldOtherwise) {
+  TestFolder folder;
+  JoinLine join;
+  {
+    Program tune(folder, "tune", RunListening(folder.Write("space.yaml", kSpace)));
+    join = WaitForJoinLine(tune);
+    tune.Signal(SIGINT);
+    EXPECT_EQ(tune.Wait().exit_status, 130);
+  }
+  const ProgramResult alone = RunTune(folder, {"resume", "--listen", "off", "--cpus", "0"});
+  EXPECT_EQ(alone.exit_status, 2);
+  EXPECT_NE(alone.err.find("no worker"), std::string::npos) << alone.err;
+  Program tune(folder, "tune", {"resume", "--cpus", "0"});
+  const JoinLine again = WaitForJoinLine(tune);
+  EXPECT_EQ(again.address, join.address);
+  EXPECT_NE(again.token, join.token);
+  // The first line is as good as the second.
+  Program worker(folder, "tune", join.Worker({"--cpus", "2"}));
+  EXPECT_EQ(tune.Wait().exit_status, 0);
+  EXPECT_EQ(worker.Wait().exit_status, 0);
+}
+
+TEST(Join, TokensOfADatabaseThatNeverListenedAreNone) {
+  TestFolder folder;
+  const ProgramResult result = RunTune(folder, {"tokens"});
+  EXPECT_EQ(result.exit_status, 2);
+  EXPECT_NE(result.err.find("tune run --listen HOST:PORT"), std::string::npos) << result.err;
+  EXPECT_TRUE(folder.Names().empty());
+}
+
+TEST(Join, AWorkerIsCalledAsItsUserCallsIt) {
+  TestFolder folder;
+  const ProgramResult help = RunTune(folder, {"worker", "--help"});
+  EXPECT_EQ(help.exit_status, 0);
+  EXPECT_NE(help.out.find("Usage: tune worker [OPTIONS]"), std::string::npos) << help.out;
+  EXPECT_EQ(help.out.find("tune_worker"), std::string::npos) << help.out;
+}
+
+}  // namespace
+}  // namespace tune

@@ -1,0 +1,61 @@
+// The tokens of a tuner, as data: who may join, until when, and since when no more. Of a secret
+// only the hash of the key that is derived from it is here.
+//
+// Thread rule: values and pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/status.h"
+#include "core/time.h"
+
+namespace tune {
+
+enum class TokenState { kValid, kExpired, kRevoked };
+const char* TokenStateName(TokenState state);  // "valid", "expired", "revoked".
+
+struct TokenRecord {
+  std::string id;        // JoinToken::id_text.
+  std::string key_hash;  // KeyHashOf the certificate that a worker shows.
+  Instant created_at;
+  Instant expires_at;
+  std::optional<Instant> revoked_at;
+  std::optional<Instant> last_used_at;  // When a worker last joined with it.
+
+  TokenState StateAt(Instant now) const;
+  friend bool operator==(const TokenRecord&, const TokenRecord&) = default;
+};
+
+class TokenList {
+ public:
+  // In the order of their creation.
+  const std::vector<TokenRecord>& records() const { return records_; }
+  const TokenRecord* FindById(std::string_view id) const;
+  const TokenRecord* FindByKey(std::string_view key_hash) const;
+
+  // Forgets tokens that have been invalid for thirty days. kResourceExhausted at
+  // limits::kJoinTokensMax; kFailedPrecondition when the id or the key is there already.
+  Status Add(TokenRecord record);
+  // kNotFound names what there is. Revoking twice keeps the first time.
+  Status Revoke(std::string_view id, Instant now);
+  // Nothing happens when it is not there.
+  void MarkUsed(std::string_view id, Instant now);
+
+  std::string ToText() const;  // JSON.
+  static Result<TokenList> Parse(std::string_view text);
+
+  friend bool operator==(const TokenList&, const TokenList&) = default;
+
+ private:
+  TokenRecord* Find(std::string_view id);
+
+  std::vector<TokenRecord> records_;
+};
+
+// Whether a worker with this token may join now; else one line for the worker.
+Status MayJoin(const TokenRecord& record, Instant now);
+
+}  // namespace tune
