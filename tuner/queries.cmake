@@ -1,11 +1,14 @@
 # The commands that only look, and the live table.
 tune_library(tune_queries
   SOURCES
+    ${CMAKE_CURRENT_LIST_DIR}/cli/attach_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/best_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/list_command.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/live_screen.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/live_view.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/results_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/status_command.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/stored_snapshot.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/sweep_lookup.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/text_table.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/trial_history.cc

@@ -3,6 +3,7 @@ find_package(yaml-cpp REQUIRED)
 tune_library(tune_spec
   SOURCES
     experiment_spec.cc
+    spec_difference.cc
     spec_reader.cc
     yaml_reader.cc
   DEPS tune_core tune_search tune_schedulers tune_trainables)

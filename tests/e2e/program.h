@@ -164,6 +164,21 @@ inline ProgramResult RunTune(const TestFolder& folder, const std::vector<std::st
   return RunProgram(folder, "tune", arguments);
 }
 
+// The process of that name whose parent is `parent`; 0 if there is none.
+inline pid_t ChildOf(pid_t parent, const std::string& name) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream in(entry.path() / "stat");
+    std::string stat;
+    std::getline(in, stat);  // "pid (name) state parent ..."
+    const size_t open = stat.find('(');
+    const size_t end = stat.rfind(')');
+    if (open == std::string::npos || end == std::string::npos || end + 4 >= stat.size()) continue;
+    if (stat.substr(open + 1, end - open - 1) != name.substr(0, 15)) continue;
+    if (std::atoi(stat.c_str() + end + 4) == parent) return std::atoi(stat.c_str());
+  }
+  return 0;
+}
+
 // Answers of a query, one string a row, columns joined by '|', through Debian's sqlite3.
 inline std::vector<std::string> Query(const TestFolder& folder, const std::string& sql,
                                       const std::string& db = "tune.db") {

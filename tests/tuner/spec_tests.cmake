@@ -1,6 +1,7 @@
 # Space files.
 tune_test(spec_reader_test
-  SOURCES ${CMAKE_CURRENT_LIST_DIR}/spec_reader_test.cc ${CMAKE_CURRENT_LIST_DIR}/yaml_reader_test.cc
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/spec_difference_test.cc
+    ${CMAKE_CURRENT_LIST_DIR}/spec_reader_test.cc ${CMAKE_CURRENT_LIST_DIR}/yaml_reader_test.cc
   DEPS tune_spec)
 
 # The decision parts alone.

@@ -239,6 +239,12 @@ std::vector<std::string> ProgressLog::Update(const SweepSnapshot& snapshot,
   return lines;
 }
 
+std::string ShellCommand(const std::string& verb, const std::string& sweep,
+                         const std::string& db_path) {
+  return "tune " + verb + " " + ShellQuoted(sweep) +
+         (db_path == "tune.db" ? "" : " --db " + ShellQuoted(db_path));
+}
+
 std::string RenderSummary(const SweepSummary& summary) {
   std::string text =
       Printable(summary.name) + " " + summary.status + ": " + Trials(summary.trial_count) +

@@ -130,6 +130,10 @@ struct SweepSummary {
   std::string resume_line;  // Shown unless the sweep is FINISHED or STOPPED.
 };
 
+// A command for a person to copy, as a shell takes it: "tune resume food11 --db other.db".
+std::string ShellCommand(const std::string& verb, const std::string& sweep,
+                         const std::string& db_path);
+
 // Ends with a newline.
 std::string RenderSummary(const SweepSummary& summary);
 

@@ -16,6 +16,7 @@
 #include "core/nearest_name.h"
 #include "core/posix/environment.h"
 #include "core/posix/real_clock.h"
+#include "tuner/cli/attach_command.h"
 #include "tuner/cli/backup_command.h"
 #include "tuner/cli/best_command.h"
 #include "tuner/cli/best_export.h"
@@ -68,6 +69,17 @@ size_t OutputWidth() {
 bool Wait(tune::Duration duration) {
   poll(nullptr, 0, static_cast<int>(duration.us / 1000));
   return true;
+}
+
+// Waits; false as soon as Ctrl-C is pressed, which ends nothing else. For one thread alone.
+bool WaitForCtrlC(tune::Duration duration) {
+  sigset_t interrupt;
+  sigemptyset(&interrupt);
+  sigaddset(&interrupt, SIGINT);
+  sigprocmask(SIG_BLOCK, &interrupt, nullptr);
+  const timespec time{static_cast<time_t>(duration.us / 1'000'000),
+                      static_cast<long>(duration.us % 1'000'000 * 1'000)};
+  return sigtimedwait(&interrupt, nullptr, &time) != SIGINT;
 }
 
 // --format of the commands that answer.
@@ -165,6 +177,8 @@ int main(int argc, char** argv) {
                       "HOST:PORT for workers on other machines, over TLS; prints the line with "
                       "which they join; 0.0.0.0 stands for all addresses, port 0 for any");
   AddTokenExpires(run_app, run.token_validity);
+  run_app->add_flag("--detach", run.detach,
+                    "Goes on in the background, also when the terminal closes");
   run_app->add_flag("--dry-run", run.dry_run, "Checks everything, starts and writes nothing");
 
   tune::ResumeOptions resume;
@@ -172,6 +186,12 @@ int main(int argc, char** argv) {
       "resume", "Goes on with an interrupted sweep.\nExample: tune resume food11");
   resume_app->add_option("name", resume.name, "The sweep; default: the latest unfinished one");
   resume_app->add_option("--samples", resume.samples, "The new total of trials");
+  resume_app->add_flag("--errored", resume.errored, "Tries the trials that failed once more");
+  resume_app->add_option("--space", resume.space_path,
+                         "A space file; refused unless it is what the sweep was begun with");
+  resume_app->add_option("--set", resume.overrides, "As for run, over --space")
+      ->allow_extra_args(false);
+  resume_app->add_flag("--detach", resume.detach, "As for run");
   resume_app->add_option("--cpus", resume.cpus, "As for run")->check(cpu_range);
   resume_app->add_option("--gpus", resume.gpus, "As for run")->check(gpu_range);
   resume_app->add_option("--listen", resume.listen,
@@ -184,6 +204,13 @@ int main(int argc, char** argv) {
   status_app->add_option("name", status.name, "The sweep; default: the latest");
   status_app->add_flag("--watch", status.watch, "Shows it again until the sweep has ended");
   AddFormat(status_app, status.format);
+
+  tune::AttachOptions attach;
+  CLI::App* const attach_app = app.add_subcommand(
+      "attach",
+      "Watches a sweep that runs elsewhere until it ends; Ctrl-C leaves it running.\n"
+      "Example: tune attach food11");
+  attach_app->add_option("name", attach.name, "The sweep; default: the one that runs");
 
   tune::ListOptions list;
   CLI::App* const list_app =
@@ -309,6 +336,12 @@ int main(int argc, char** argv) {
     status.width = width;
     status.is_terminal = width > 0;
     return Answered(tune::StatusCommand(status, tune::RealClock(), Wait, std::cout, std::cerr));
+  }
+  if (attach_app->parsed()) {
+    attach.db_path = db_path;
+    tune::LiveScreen screen;
+    return Answered(
+        tune::AttachCommand(attach, tune::RealClock(), WaitForCtrlC, screen, std::cout, std::cerr));
   }
   if (list_app->parsed()) {
     list.db_path = db_path;

@@ -19,11 +19,14 @@
 #include "trial_runner/trainable_catalog.h"
 #include "trial_runner/trial_programs.h"
 #include "tuner/cli/artifact_cleanup.h"
+#include "tuner/cli/background.h"
 #include "tuner/cli/gather_provenance.h"
 #include "tuner/cli/listening.h"
+#include "tuner/cli/live_view.h"
 #include "tuner/cli/sweep.h"
 #include "tuner/provenance.h"
 #include "tuner/recovery.h"
+#include "tuner/spec_difference.h"
 #include "tuner/spec_reader.h"
 #include "tuner/sqlite/sqlite_store.h"
 
@@ -131,6 +134,53 @@ void PrintPlan(const ExperimentSpec& spec, uint64_t seed, const SweepSurrounding
             << surroundings.db_path << "\nnothing was started or written\n";
 }
 
+// From here on a detached sweep speaks to its log; who waits for it is told when it runs.
+Status LeaveTerminal(Background* background, const std::string& sweep,
+                     SweepSurroundings& surroundings) {
+  if (background == nullptr) return OkStatus();
+  const std::string& db = surroundings.db_path;
+  TUNE_RETURN_IF_ERROR(background->LogTo(ArtifactsDirOf(db) + "/" + sweep + "/tuner.log"));
+  surroundings.on_running = [background, text = "sweep " + sweep + " runs in the background (pid " +
+                                                std::to_string(getpid()) + "); " +
+                                                ShellCommand("attach", sweep, db) + " shows it, " +
+                                                ShellCommand("stop", sweep, db) +
+                                                " ends it"] { background->TellRunning(text); };
+  return OkStatus();
+}
+
+// All has been checked: the sweep is stored and conducted.
+int StoreAndConduct(const RunOptions& options, const ExperimentSpec& spec, uint64_t seed,
+                    bool seed_is_drawn, SweepSurroundings& surroundings, Background* background) {
+  const RealClock clock;
+  Result<std::unique_ptr<SqliteStore>> store =
+      SqliteStore::Open(options.db_path, Access::kCreate, clock.Now());
+  if (!store.ok()) return Complain(store.status());
+
+  NewExperiment wanted;
+  wanted.name = spec.name;
+  wanted.metric = spec.metric;
+  wanted.mode = spec.mode == Mode::kMax ? "max" : "min";
+  wanted.seed = seed;
+  wanted.samples = spec.samples;
+  wanted.spec = ToJson(spec.document);
+  wanted.base_dir = spec.base_dir;
+  wanted.provenance = EncodeProvenance(
+      GatherProvenance(spec, {TUNE_VERSION, options.command_line, options.data_dir}));
+  wanted.created_at = clock.Now();
+  const Result<StoredExperiment> experiment = (*store)->CreateExperiment(wanted);
+  if (!experiment.ok()) return Complain(experiment.status());
+  Result<std::unique_ptr<ExperimentController>> controller =
+      MakeController(spec, seed, experiment->name, ArtifactsDirOf(options.db_path));
+  if (!controller.ok()) return Complain(controller.status());
+  if (const Status s = LeaveTerminal(background, experiment->name, surroundings); !s.ok()) {
+    return Complain(s.At("--detach"));
+  }
+
+  std::cerr << "sweep " << experiment->name << ": seed " << seed
+            << (seed_is_drawn ? " (drawn)" : "") << ", database " << options.db_path << "\n";
+  return ConductSweep(surroundings, *experiment, **controller, 0, {}, **store, clock);
+}
+
 }  // namespace
 
 int RunCommand(const RunOptions& options) {
@@ -166,31 +216,12 @@ int RunCommand(const RunOptions& options) {
     return kExitUsage;
   }
 
-  const RealClock clock;
-  Result<std::unique_ptr<SqliteStore>> store =
-      SqliteStore::Open(options.db_path, Access::kCreate, clock.Now());
-  if (!store.ok()) return Complain(store.status());
-
-  NewExperiment wanted;
-  wanted.name = spec.name;
-  wanted.metric = spec.metric;
-  wanted.mode = spec.mode == Mode::kMax ? "max" : "min";
-  wanted.seed = seed;
-  wanted.samples = spec.samples;
-  wanted.spec = ToJson(spec.document);
-  wanted.base_dir = spec.base_dir;
-  wanted.provenance = EncodeProvenance(
-      GatherProvenance(spec, {TUNE_VERSION, options.command_line, options.data_dir}));
-  wanted.created_at = clock.Now();
-  const Result<StoredExperiment> experiment = (*store)->CreateExperiment(wanted);
-  if (!experiment.ok()) return Complain(experiment.status());
-  Result<std::unique_ptr<ExperimentController>> controller =
-      MakeController(spec, seed, experiment->name, ArtifactsDirOf(options.db_path));
-  if (!controller.ok()) return Complain(controller.status());
-
-  std::cerr << "sweep " << experiment->name << ": seed " << seed
-            << (seed_is_drawn ? " (drawn)" : "") << ", database " << options.db_path << "\n";
-  return ConductSweep(surroundings, *experiment, **controller, 0, {}, **store, clock);
+  const auto conduct = [&](Background* background) {
+    return StoreAndConduct(options, spec, seed, seed_is_drawn, surroundings, background);
+  };
+  if (!options.detach) return conduct(nullptr);
+  return RunInBackground([&](Background& background) { return conduct(&background); }, std::cout,
+                         std::cerr);
 }
 
 namespace {
@@ -236,36 +267,63 @@ Status CheckNewTotal(int64_t samples, const StoredExperiment& experiment,
   return MakeSearcher(sweep.spec.search, sweep.space, samples, sweep.seed).status();
 }
 
-}  // namespace
+// The file that --space names must be what the sweep was decided by.
+Status CheckSameSpace(const ResumeOptions& options, const StoredExperiment& experiment,
+                      const ExperimentSpec& stored) {
+  if (options.space_path.empty()) {
+    if (options.overrides.empty()) return OkStatus();
+    return InvalidArgument("--set: changes nothing without --space FILE, which it is set over");
+  }
+  TUNE_ASSIGN_OR_RETURN(const ExperimentSpec file,
+                        ReadSpecFile(options.space_path, options.overrides));
+  const std::vector<std::string> differences = DescribeSpecDifferences(stored, file);
+  if (differences.empty()) return OkStatus();
+  std::string text = options.space_path + " is not what " + experiment.name +
+                     " was begun with; go on without it, or begin a new sweep with tune run:";
+  for (const std::string& difference : differences) text += "\n  " + difference;
+  return InvalidArgument(text);
+}
 
-int ResumeCommand(const ResumeOptions& options) {
-  if (options.listen != kListenOff) {
-    if (const Status s = CheckListen(options.listen); !s.ok()) return Complain(s);
-  }
-  if (access(options.db_path.c_str(), F_OK) != 0) {
-    return Complain(InvalidArgument("nothing to resume: there is no database " + options.db_path));
-  }
+int64_t ErrorCount(const ExperimentController& controller) {
+  return std::count_if(
+      controller.trials().begin(), controller.trials().end(),
+      [](const TrialRecord& trial) { return trial.row.status == TrialStatus::kError; });
+}
+
+bool IsOver(const StoredExperiment& experiment) {
+  return experiment.status == ExperimentStatus::kFinished ||
+         experiment.status == ExperimentStatus::kStopped;
+}
+
+int Resume(const ResumeOptions& options, Background* background) {
   const RealClock clock;
   Result<std::unique_ptr<SqliteStore>> store =
       SqliteStore::Open(options.db_path, Access::kWrite, clock.Now());
   if (!store.ok()) return Complain(store.status());
   const Result<StoredExperiment> experiment = FindToResume(options, **store);
   if (!experiment.ok()) return Complain(experiment.status());
-  const bool is_over = experiment->status == ExperimentStatus::kFinished ||
-                       experiment->status == ExperimentStatus::kStopped;
   const bool extends = options.samples && IsMore(*options.samples, experiment->samples);
-  if (is_over && !extends) {
+  if (IsOver(*experiment) && !extends && !options.errored && options.space_path.empty()) {
     std::cerr << "sweep " << experiment->name << " is finished; nothing to resume (tune resume "
-              << experiment->name << " --samples N extends it)\n";
+              << experiment->name
+              << " --samples N extends it, --errored tries failed trials again)\n";
     return 0;
   }
 
   Result<RecoveredExperiment> recovered =
       Recover(*experiment, ArtifactsDirOf(options.db_path), **store);
   if (!recovered.ok()) return Complain(recovered.status());
+  const ExperimentSpec& spec = recovered->controller->options().spec;
+  if (const Status s = CheckSameSpace(options, *experiment, spec); !s.ok()) return Complain(s);
   if (options.samples) {
     const Status s = CheckNewTotal(*options.samples, *experiment, recovered->controller->options());
     if (!s.ok()) return Complain(s);
+  }
+  const int64_t error_count = options.errored ? ErrorCount(*recovered->controller) : 0;
+  if (IsOver(*experiment) && !extends && error_count == 0) {
+    std::cerr << "sweep " << experiment->name << " is finished"
+              << (options.errored ? " and no trial of it failed" : "") << "; nothing to resume\n";
+    return 0;
   }
   SweepSurroundings surroundings;
   surroundings.db_path = options.db_path;
@@ -277,11 +335,13 @@ int ResumeCommand(const ResumeOptions& options) {
   if (!listen.ok()) return Complain(listen.status());
   surroundings.listen = *listen;
   surroundings.token_validity = options.token_validity;
-  const ExperimentSpec& spec = recovered->controller->options().spec;
   if (const Status s = CheckFeasible(spec.resources, surroundings); !s.ok()) return Complain(s);
   const Result<std::string> kind = TrainableKind(spec.trainable);
   if (kind.ok()) surroundings.trainable_kind = *kind;
 
+  if (const Status s = LeaveTerminal(background, experiment->name, surroundings); !s.ok()) {
+    return Complain(s.At("--detach"));
+  }
   WarnOfDifferences(*experiment,
                     GatherProvenance(spec, {TUNE_VERSION, options.command_line, options.data_dir}));
   if (const Status s = CleanUpAfterTuner(options.db_path, experiment->name, clock.Now()); !s.ok()) {
@@ -289,10 +349,26 @@ int ResumeCommand(const ResumeOptions& options) {
   }
   std::vector<Event> first_events = {TunerRestarted{}};
   if (extends) first_events.push_back(SamplesExtended{*options.samples});
+  if (options.errored && error_count > 0) first_events.push_back(ErroredRetried{});
+  if (options.errored && error_count == 0) std::cerr << "no trial failed: --errored does nothing\n";
   std::cerr << "sweep " << experiment->name << ": going on from "
             << recovered->controller->trials().size() << " trials\n";
   return ConductSweep(surroundings, *experiment, *recovered->controller, recovered->last_step,
                       first_events, **store, clock);
+}
+
+}  // namespace
+
+int ResumeCommand(const ResumeOptions& options) {
+  if (options.listen != kListenOff) {
+    if (const Status s = CheckListen(options.listen); !s.ok()) return Complain(s);
+  }
+  if (access(options.db_path.c_str(), F_OK) != 0) {
+    return Complain(InvalidArgument("nothing to resume: there is no database " + options.db_path));
+  }
+  if (!options.detach) return Resume(options, nullptr);
+  return RunInBackground([&](Background& background) { return Resume(options, &background); },
+                         std::cout, std::cerr);
 }
 
 }  // namespace tune

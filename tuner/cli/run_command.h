@@ -26,6 +26,7 @@ struct RunOptions {
   std::string listen;
   Duration token_validity;
   bool dry_run = false;
+  bool detach = false;   // The sweep goes on in a process of its own.
   std::string data_dir;  // FOOD11_DATA_DIR, or empty.
 };
 
@@ -37,11 +38,15 @@ struct ResumeOptions {
   std::string db_path;
   std::string program_dir;
   std::string command_line;
-  std::optional<int64_t> samples;  // The new total.
+  std::optional<int64_t> samples;      // The new total.
+  bool errored = false;                // Trials that failed get another chance.
+  std::string space_path;              // Not empty: refused unless it is the stored one.
+  std::vector<std::string> overrides;  // --set, over that file.
   std::optional<int64_t> cpus;
   int64_t gpus = 0;
   std::string listen;
   Duration token_validity;
+  bool detach = false;
   std::string data_dir;  // FOOD11_DATA_DIR, or empty.
 };
 

@@ -183,6 +183,7 @@ int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& 
       local_worker.End();
       return fail(s);
     }
+    if (surroundings.on_running) surroundings.on_running();
     for (const std::string& line : tuner.TakeLines()) display.Say(line);
     if (signals.count() > 0 && !std::exchange(is_interrupt_told, true)) {
       display.Say(

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,9 +26,10 @@ struct SweepSurroundings {
   std::string program_dir;  // Where tune, tune_worker and the others are.
   int64_t cpus = 0;         // Of the local worker; with gpus 0 too: none is started.
   int64_t gpus = 0;
-  std::string listen;          // HOST:PORT for other machines; empty: none.
-  Duration token_validity;     // Of the token in the join line.
-  std::string trainable_kind;  // What the local worker warms up for.
+  std::string listen;                     // HOST:PORT for other machines; empty: none.
+  Duration token_validity;                // Of the token in the join line.
+  std::string trainable_kind;             // What the local worker warms up for.
+  std::function<void()> on_running = {};  // If it is there: called after each commit.
 };
 
 // The machine's cores that this process may use.

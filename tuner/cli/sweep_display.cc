@@ -1,35 +1,14 @@
 #include "tuner/cli/sweep_display.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <iostream>
 #include <utility>
 #include <vector>
 
+#include "tuner/cli/live_screen.h"
 #include "tuner/cli/live_view.h"
 
 namespace tune {
-namespace {
-
-constexpr Duration kLookEvery = Milliseconds(200);
-
-struct TerminalSize {
-  size_t width = 80;
-  size_t height = 24;
-};
-
-TerminalSize SizeOfTerminal() {
-  TerminalSize size;
-  winsize window{};
-  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 && window.ws_row > 0) {
-    size = {window.ws_col, window.ws_row};
-  }
-  return size;
-}
-
-}  // namespace
 
 class SweepDisplay::State {
  public:
@@ -38,30 +17,19 @@ class SweepDisplay::State {
       : controller_(controller),
         experiment_(experiment),
         db_path_(std::move(db_path)),
-        begun_at_(now),
-        is_terminal_(isatty(STDERR_FILENO) == 1) {
+        begun_at_(now) {
     // What an earlier life told of is not told again, nor counted as this one's pace.
     told_.resize(controller_.trials().size());
     for (size_t i = 0; i < told_.size(); ++i) told_[i] = controller_.trials()[i].is_over();
   }
 
   void Update(Instant now, bool is_last) {
-    if (!is_last && shown_at_ && now < *shown_at_ + kLookEvery) return;
-    shown_at_ = now;
+    if (!is_last && !screen_.IsDue(now)) return;
     const SweepSnapshot snapshot = Snapshot(now);
-    const std::vector<EndedTrial> ended = TakeEnded();
-    if (!is_terminal_) {
-      for (const std::string& line : log_.Update(snapshot, ended, now)) std::cerr << line << "\n";
-      return;
-    }
-    const TerminalSize size = SizeOfTerminal();
-    std::cerr << painter_.Draw(RenderTable(snapshot, size.width, size.height)) << std::flush;
+    screen_.Show(snapshot, TakeEnded(), now);
   }
 
-  void Say(const std::string& line) {
-    if (is_terminal_) std::cerr << painter_.Erase();
-    std::cerr << line << "\n";
-  }
+  void Say(const std::string& line) { screen_.Say(line); }
 
   SweepSummary Summary(Instant now) const {
     SweepSummary summary;
@@ -89,10 +57,7 @@ class SweepDisplay::State {
     return summary;
   }
 
-  std::string ResumeLine() const {
-    const std::string db = db_path_ == "tune.db" ? "" : " --db " + db_path_;
-    return "tune resume " + experiment_.name + db;
-  }
+  std::string ResumeLine() const { return ShellCommand("resume", experiment_.name, db_path_); }
 
  private:
   SweepSnapshot Snapshot(Instant now) {
@@ -193,12 +158,9 @@ class SweepDisplay::State {
   const StoredExperiment experiment_;
   const std::string db_path_;
   const Instant begun_at_;
-  const bool is_terminal_;
-  std::optional<Instant> shown_at_;
   std::vector<bool> told_;  // By trial: its end was shown.
   RateMeter rate_;
-  ProgressLog log_;
-  TerminalPainter painter_;
+  LiveScreen screen_;
 };
 
 SweepDisplay::SweepDisplay(const ExperimentController& controller,

@@ -1,0 +1,92 @@
+#include "tuner/cli/attach_command.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "tuner/cli/stored_snapshot.h"
+#include "tuner/cli/sweep_lookup.h"
+#include "tuner/sqlite/writer_lock.h"
+
+namespace tune {
+namespace {
+
+constexpr Duration kLookEvery = Milliseconds(500);
+constexpr int kExitLeft = 130;
+
+// One look at the sweep.
+struct Look {
+  SweepSnapshot snapshot;
+  std::vector<EndedTrial> ended;
+  std::optional<SweepSummary> summary;  // It has ended.
+};
+
+class Watch {
+ public:
+  Watch(const AttachOptions& options, const Clock& clock) : options_(options), clock_(clock) {}
+
+  // Opened anew each time: a watcher must not keep the WAL from being folded back.
+  Result<Look> Take() {
+    TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
+                          OpenForQueries(options_.db_path));
+    const std::optional<LockHolder> holder = FindLockHolder(options_.db_path);
+    if (name_.empty()) {
+      name_ = options_.name.empty() && holder ? holder->experiment : options_.name;
+    }
+    TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindSweep(*database, name_));
+    name_ = sweep.name;
+    const Instant now = clock_.Now();
+    const bool is_running = sweep.status == "RUNNING";
+    if (!snapshots_) {
+      snapshots_.emplace(is_running && holder ? holder->since : Instant{sweep.created_us});
+    }
+    Look look;
+    TUNE_ASSIGN_OR_RETURN(look.snapshot, snapshots_->Read(*database, sweep, now));
+    TUNE_ASSIGN_OR_RETURN(look.ended, snapshots_->ReadEnded(*database, sweep));
+    if (is_running) return look;
+    TUNE_ASSIGN_OR_RETURN(look.summary, snapshots_->ReadSummary(*database, sweep, now));
+    return look;
+  }
+
+  const std::string& name() const { return name_; }
+
+ private:
+  const AttachOptions& options_;
+  const Clock& clock_;
+  std::string name_;
+  std::optional<StoredSnapshots> snapshots_;
+};
+
+int ExitStatusOf(const SweepSummary& summary) {
+  if (summary.status == "INTERRUPTED") return 1;
+  return summary.failed_count > 0 ? 3 : 0;
+}
+
+}  // namespace
+
+int AttachCommand(const AttachOptions& options, const Clock& clock, const WaitFunction& wait,
+                  LiveScreen& screen, std::ostream& out, std::ostream& err) {
+  Watch watch(options, clock);
+  for (bool is_first = true;; is_first = false) {
+    const Result<Look> look = watch.Take();
+    if (!look.ok()) {
+      err << "tune: " << look.status().message() << "\n";
+      return 2;
+    }
+    if (is_first && !look->summary) screen.Say("attached to " + watch.name());
+    // What has ended long ago is only summed up.
+    if (!is_first || !look->summary) screen.Show(look->snapshot, look->ended, clock.Now());
+    if (look->summary) {
+      out << RenderSummary(*look->summary);
+      return ExitStatusOf(*look->summary);
+    }
+    if (!wait(kLookEvery)) {
+      screen.Say(
+          "detached; the sweep goes on: " + ShellCommand("attach", watch.name(), options.db_path) +
+          " shows it again, " + ShellCommand("stop", watch.name(), options.db_path) + " ends it");
+      return kExitLeft;
+    }
+  }
+}
+
+}  // namespace tune

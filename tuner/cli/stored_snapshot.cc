@@ -1,0 +1,196 @@
+#include "tuner/cli/stored_snapshot.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "core/json.h"
+#include "core/resources.h"
+
+namespace tune {
+namespace {
+
+std::optional<BestSoFar> ToBestSoFar(const std::optional<BestTrial>& found) {
+  if (!found) return std::nullopt;
+  return BestSoFar{found->number, found->value, found->iteration, found->config,
+                   found->checkpoint_path};
+}
+
+Status CountTrials(Database& database, int64_t experiment, SweepSnapshot& snapshot) {
+  static constexpr char kCountsSql[] =
+      "SELECT status, count(), coalesce(sum(iterations), 0) FROM trials WHERE experiment = ?1"
+      " GROUP BY status ORDER BY status";
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kCountsSql));
+  row->BindAll(experiment);
+  int64_t trial_count = 0;
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    const std::string_view status = row->Text(0);
+    const int64_t count = row->Int(1);
+    trial_count += count;
+    snapshot.iteration_count += row->Int(2);
+    if (status == "PENDING") snapshot.pending_count = count;
+    if (status == "PAUSED") snapshot.paused_count = count;
+    if (status == "TERMINATED") snapshot.stopped_count = count;
+    if (status == "ERROR") snapshot.failed_count = count;
+  }
+  row->Reset();
+  if (snapshot.samples >= 0) {
+    snapshot.pending_count += std::max<int64_t>(0, snapshot.samples - trial_count);
+  }
+  return OkStatus();
+}
+
+Status ReadRunning(Database& database, int64_t experiment, Instant now, SweepSnapshot& snapshot) {
+  static constexpr char kRunningSql[] =
+      "SELECT t.number, t.iterations, t.last_value, t.best_value, w.name, a.started_us"
+      " FROM trial_rows AS t JOIN attempt_rows AS a ON a.trial = t.id AND a.number = t.attempts"
+      " LEFT JOIN worker_rows AS w ON w.id = a.worker"
+      " WHERE t.experiment = ?1 AND t.status = 'RUNNING' ORDER BY t.number";
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kRunningSql));
+  row->BindAll(experiment);
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    RunningTrial& trial = snapshot.running.emplace_back();
+    trial.number = row->Int(0);
+    trial.iteration = row->Int(1);
+    trial.last_value = row->OptionalReal(2);
+    trial.best_value = row->OptionalReal(3);
+    if (!row->IsNull(4)) trial.worker = row->Text(4);
+    trial.running_for = now - Instant{row->Int(5)};
+  }
+  row->Reset();
+  return OkStatus();
+}
+
+Status ReadRungs(Database& database, int64_t experiment, SweepSnapshot& snapshot) {
+  // SQLite takes a bare column from the row that has the max().
+  static constexpr char kRungsSql[] =
+      "SELECT d.rung, d.cutoff, max(d.count) FROM decisions AS d"
+      " JOIN trials AS t ON t.id = d.trial WHERE t.experiment = ?1 AND d.rung IS NOT NULL"
+      " GROUP BY d.rung ORDER BY d.rung";
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kRungsSql));
+  row->BindAll(experiment);
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    snapshot.rungs.push_back({0, row->Int(0), row->Int(2), row->OptionalReal(1)});
+  }
+  row->Reset();
+  return OkStatus();
+}
+
+// What the workers have, and what the running trials use of it by their request.
+Status ReadUse(Database& database, int64_t experiment, SweepSnapshot& snapshot) {
+  static constexpr char kWorkersSql[] =
+      "SELECT count(), coalesce(sum(cpu_milli), 0), coalesce(sum(device_count), 0)"
+      " FROM worker_rows WHERE experiment = ?1 AND state IN ('alive', 'draining')";
+  static constexpr char kRequestSql[] =
+      "SELECT coalesce(json_extract(spec, '$.resources.cpu'), 1),"
+      " coalesce(json_extract(spec, '$.resources.gpu'), 0) FROM experiment_rows WHERE id = ?1";
+  TUNE_ASSIGN_OR_RETURN(Statement * workers, database.Kept(kWorkersSql));
+  workers->BindAll(experiment);
+  TUNE_ASSIGN_OR_RETURN(const bool has_workers, workers->Step());
+  if (has_workers) {
+    snapshot.worker_count = workers->Int(0);
+    snapshot.cpu_milli_total = workers->Int(1);
+    snapshot.gpu_milli_total = workers->Int(2) * kWholeMilli;
+  }
+  workers->Reset();
+  TUNE_ASSIGN_OR_RETURN(Statement * request, database.Kept(kRequestSql));
+  request->BindAll(experiment);
+  TUNE_ASSIGN_OR_RETURN(const bool has_request, request->Step());
+  if (has_request) {
+    const double running = static_cast<double>(snapshot.running.size()) * kWholeMilli;
+    snapshot.cpu_milli_used = static_cast<int64_t>(running * request->Real(0) + 0.5);
+    snapshot.gpu_milli_used = static_cast<int64_t>(running * request->Real(1) + 0.5);
+  }
+  request->Reset();
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<SweepSnapshot> StoredSnapshots::Read(Database& database, const FoundSweep& sweep,
+                                            Instant now) {
+  SweepSnapshot snapshot;
+  snapshot.name = sweep.name;
+  snapshot.metric = sweep.metric;
+  snapshot.mode = sweep.direction();
+  snapshot.samples = sweep.samples;
+  TUNE_RETURN_IF_ERROR(CountTrials(database, sweep.id, snapshot));
+  TUNE_RETURN_IF_ERROR(ReadRunning(database, sweep.id, now, snapshot));
+  TUNE_RETURN_IF_ERROR(ReadRungs(database, sweep.id, snapshot));
+  TUNE_RETURN_IF_ERROR(ReadUse(database, sweep.id, snapshot));
+  TUNE_ASSIGN_OR_RETURN(const auto best, FindBestTrial(database, sweep));
+  snapshot.best = ToBestSoFar(best);
+  rate_.Add(now, snapshot.iteration_count);
+  snapshot.iterations_per_second = rate_.PerSecond();
+  snapshot.elapsed = now - begun_at_;
+  snapshot.time_left = EstimateTimeLeft(snapshot);
+  return snapshot;
+}
+
+Result<std::vector<EndedTrial>> StoredSnapshots::ReadEnded(Database& database,
+                                                           const FoundSweep& sweep) {
+  static constexpr char kEndedSql[] =
+      "SELECT t.number, t.status, t.stop_reason, t.iterations, t.last_value,"
+      " (SELECT a.error FROM attempt_rows AS a WHERE a.trial = t.id AND a.number = t.attempts)"
+      " FROM trial_rows AS t WHERE t.experiment = ?1 AND t.status IN ('TERMINATED', 'ERROR')"
+      " ORDER BY t.finished_us, t.number";
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kEndedSql));
+  row->BindAll(sweep.id);
+  std::vector<EndedTrial> ended;
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    if (!told_.insert(row->Int(0)).second || !has_looked_) continue;
+    const bool has_failed = row->Text(1) == "ERROR";
+    const int reason = has_failed ? 5 : 2;
+    ended.push_back({row->Int(0), has_failed,
+                     row->IsNull(reason) ? "" : std::string(row->Text(reason)), row->Int(3),
+                     row->OptionalReal(4)});
+  }
+  row->Reset();
+  has_looked_ = true;
+  return ended;
+}
+
+Result<SweepSummary> StoredSnapshots::ReadSummary(Database& database, const FoundSweep& sweep,
+                                                  Instant now) const {
+  static constexpr char kTotalsSql[] =
+      "SELECT count(), coalesce(sum(status = 'ERROR'), 0),"
+      " coalesce(sum(stop_reason = 'scheduler'), 0), coalesce(sum(iterations), 0),"
+      " coalesce(max(CASE WHEN stop_reason IN ('completed', 'max_t') THEN iterations END), 0)"
+      " FROM trials WHERE experiment = ?1";
+  SweepSummary summary;
+  summary.name = sweep.name;
+  summary.metric = sweep.metric;
+  summary.status = sweep.status;
+  summary.experiment = sweep.id;
+  summary.mode = sweep.direction();
+  TUNE_ASSIGN_OR_RETURN(const auto best, FindBestTrial(database, sweep));
+  summary.best = ToBestSoFar(best);
+  const Instant end = sweep.finished_us ? Instant{*sweep.finished_us} : now;
+  summary.elapsed = end - begun_at_;
+  summary.db_path = database.path();
+  summary.resume_line = ShellCommand("resume", sweep.name, database.path());
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kTotalsSql));
+  row->BindAll(sweep.id);
+  TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+  if (has_row) {
+    summary.trial_count = row->Int(0);
+    summary.failed_count = row->Int(1);
+    summary.early_count = row->Int(2);
+    summary.iterations_trained = row->Int(3);
+    const int64_t longest = row->Int(4);
+    if (longest > 0) summary.iterations_full = longest * summary.trial_count;
+  }
+  row->Reset();
+  return summary;
+}
+
+}  // namespace tune

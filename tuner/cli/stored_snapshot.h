@@ -1,0 +1,36 @@
+// A sweep that another process runs, as the database shows it: the same view as its own tuner has.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "core/time.h"
+#include "tuner/cli/live_view.h"
+#include "tuner/cli/sweep_lookup.h"
+#include "tuner/sqlite/database.h"
+
+namespace tune {
+
+// Reads of one sweep, one after the other; each may be on a connection of its own.
+class StoredSnapshots {
+ public:
+  // `begun_at`: of the present tuner's life; what it did since is its pace.
+  explicit StoredSnapshots(Instant begun_at) : begun_at_(begun_at) {}
+
+  Result<SweepSnapshot> Read(Database& database, const FoundSweep& sweep, Instant now);
+  // Those that ended since the last call; the first call takes note and gives none.
+  Result<std::vector<EndedTrial>> ReadEnded(Database& database, const FoundSweep& sweep);
+  Result<SweepSummary> ReadSummary(Database& database, const FoundSweep& sweep, Instant now) const;
+
+ private:
+  const Instant begun_at_;
+  RateMeter rate_;
+  std::set<int64_t> told_;
+  bool has_looked_ = false;
+};
+
+}  // namespace tune

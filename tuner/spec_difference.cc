@@ -1,0 +1,85 @@
+#include "tuner/spec_difference.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "core/json.h"
+
+namespace tune {
+namespace {
+
+std::string Shown(const Value* value) {
+  if (value == nullptr) return "nothing";
+  constexpr size_t kShownMax = 80;
+  const std::string text = ToJson(*value);
+  return text.size() <= kShownMax ? text : text.substr(0, kShownMax) + "...";
+}
+
+class Comparison {
+ public:
+  void Compare(const std::string& place, const Value* stored, const Value* file) {
+    if (stored != nullptr && file != nullptr) {
+      if (*stored == *file) return;
+      if (stored->is_map() && file->is_map()) return CompareMaps(place, *stored, *file);
+      if (stored->is_list() && file->is_list()) return CompareLists(place, *stored, *file);
+    }
+    lines_.push_back(place + ": " + Shown(stored) + " is stored, the file has " + Shown(file));
+  }
+
+  std::vector<std::string> TakeLines() { return std::move(lines_); }
+
+ private:
+  void CompareMaps(const std::string& place, const Value& stored, const Value& file) {
+    const size_t before = lines_.size();
+    for (const MapEntry& entry : stored.AsMap()) {
+      Compare(place + "." + entry.key, &entry.value, file.Find(entry.key));
+    }
+    for (const MapEntry& entry : file.AsMap()) {
+      if (stored.Find(entry.key) == nullptr) {
+        Compare(place + "." + entry.key, nullptr, &entry.value);
+      }
+    }
+    if (lines_.size() == before) lines_.push_back(place + ": the same in another order");
+  }
+
+  void CompareLists(const std::string& place, const Value& stored, const Value& file) {
+    const auto at = [](const Value& list, size_t i) {
+      return i < list.AsList().size() ? &list.AsList()[i] : nullptr;
+    };
+    const size_t count = std::max(stored.AsList().size(), file.AsList().size());
+    for (size_t i = 0; i < count; ++i) {
+      Compare(place + "[" + std::to_string(i) + "]", at(stored, i), at(file, i));
+    }
+  }
+
+  std::vector<std::string> lines_;
+};
+
+Value OrFifo(const Value& scheduler) { return scheduler.is_null() ? Value("fifo") : scheduler; }
+
+Value OrRandom(const Value& search) {
+  Value random = Value::MakeMap();
+  random.Set("algorithm", "random");
+  return search.is_null() ? random : search;
+}
+
+}  // namespace
+
+std::vector<std::string> DescribeSpecDifferences(const ExperimentSpec& stored,
+                                                 const ExperimentSpec& file) {
+  Comparison comparison;
+  const Value metrics[] = {Value(stored.metric), Value(file.metric)};
+  const Value modes[] = {Value(stored.mode == Mode::kMax ? "max" : "min"),
+                         Value(file.mode == Mode::kMax ? "max" : "min")};
+  const Value searches[] = {OrRandom(stored.search), OrRandom(file.search)};
+  const Value schedulers[] = {OrFifo(stored.scheduler), OrFifo(file.scheduler)};
+  comparison.Compare("space", &stored.space, &file.space);
+  comparison.Compare("metric", &metrics[0], &metrics[1]);
+  comparison.Compare("mode", &modes[0], &modes[1]);
+  comparison.Compare("search", &searches[0], &searches[1]);
+  comparison.Compare("scheduler", &schedulers[0], &schedulers[1]);
+  return comparison.TakeLines();
+}
+
+}  // namespace tune
