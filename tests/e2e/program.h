@@ -2,6 +2,8 @@
 // Waiting is for something: a line of output, or the end.
 #pragma once
 
+#include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -69,8 +71,9 @@ struct ProgramResult {
 // file.
 class Program {
  public:
+  // `network`: the file of a network namespace to run in (tests/e2e/network_rig.h); empty: ours.
   Program(const TestFolder& folder, const std::string& name,
-          const std::vector<std::string>& arguments) {
+          const std::vector<std::string>& arguments, const std::string& network = "") {
     static int count = 0;
     out_path_ = folder / (".out" + std::to_string(++count));
     int err_pipe[2];
@@ -79,6 +82,9 @@ class Program {
     TUNE_CHECK(pid_ >= 0);
     if (pid_ == 0) {
       setpgid(0, 0);
+      if (!network.empty()) {
+        TUNE_CHECK(setns(open(network.c_str(), O_RDONLY | O_CLOEXEC), CLONE_NEWNET) == 0);
+      }
       TUNE_CHECK(chdir(folder.path().c_str()) == 0);
       dup2(err_pipe[1], STDERR_FILENO);
       TUNE_CHECK(freopen(out_path_.c_str(), "w", stdout) != nullptr);
