@@ -349,6 +349,7 @@ void SleepWhileWaiting(char** argv) {
 int Main(int argc, char** argv) {
   CLI::App app("The Food-11 classifier: MobileNetV2, trained, evaluated, used.", "food11");
   app.footer("Example:\n  food11 train --data synthetic --width_mult 0.35 --image_size 64 --out m");
+  app.set_version_flag("--version", TUNE_VERSION);
   app.require_subcommand(1);
   if (const Status known = CheckCommand(argc, argv); !known.ok()) return ExitStatus(known);
   TrainCommand train;

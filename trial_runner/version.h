@@ -6,4 +6,8 @@ namespace tune {
 
 extern const char kProgramVersion[];  // "0.1.0"
 
+// For programs without a command line of their own: answers "--version". True: it was asked, and
+// the program is done.
+bool AnswerVersion(int argc, char** argv);
+
 }  // namespace tune

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "trial_runner/curve.h"
+#include "trial_runner/version.h"
 #include "trial_runner/worker/checkpoint_place.h"
 #include "trial_runner/worker/curve_checkpoint.h"
 #include "trial_runner/worker/trial_session.h"
@@ -107,4 +108,4 @@ int Main() {
 }  // namespace
 }  // namespace tune
 
-int main() { return tune::Main(); }
+int main(int argc, char** argv) { return tune::AnswerVersion(argc, argv) ? 0 : tune::Main(); }

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "core/posix/environment.h"
+#include "trial_runner/version.h"
 #include "trial_runner/worker/food11_trainable.h"
 #include "trial_runner/worker/trial_session.h"
 
@@ -27,4 +28,4 @@ int Main() {
 }  // namespace
 }  // namespace tune
 
-int main() { return tune::Main(); }
+int main(int argc, char** argv) { return tune::AnswerVersion(argc, argv) ? 0 : tune::Main(); }
