@@ -4,9 +4,13 @@ tune_library(tune_housekeeping
     provenance.cc
     cli/artifact_cleanup.cc
     cli/backup_command.cc
+    cli/cgroup_limits.cc
+    cli/database_check.cc
     cli/delete_command.cc
+    cli/doctor_command.cc
     cli/gather_provenance.cc
     cli/gc_command.cc
     cli/git_state.cc
+    cli/machine_check.cc
     cli/program_output.cc
-  DEPS tune_queries tune_spec tune_core_posix)
+  DEPS tune_queries tune_spec tune_controller tune_core_posix)

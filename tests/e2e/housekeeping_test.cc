@@ -128,6 +128,45 @@ TEST(Gc, AfterAKillTakesNothingThatAResumeNeeds) {
   EXPECT_EQ(FinalTable(folder), FinalTable(undisturbed));
 }
 
+TEST(Doctor, FindsARealSweepWholeAndNamesWhatIsNot) {
+  TestFolder folder;
+  const std::string space =
+      folder.Write("space.yaml", std::string(kSpace) + "failure: {max_failures: 50}\n");
+  ASSERT_EQ(RunTune(folder, {"run", space, "--set", "trainable.curve.crash=0.1"}).exit_status, 0);
+  const ProgramResult well = RunTune(folder, {"doctor"});
+  EXPECT_EQ(well.exit_status, 0) << well.out << well.err;
+  EXPECT_NE(well.out.find("comes to the same trials"), std::string::npos) << well.out;
+  EXPECT_EQ(folder.Names(), (std::vector<std::string>{"space.yaml", "tune.db"}));
+
+  const auto change = [&](const std::string& sql) {
+    const std::string command = "sqlite3 '" + (folder / "tune.db") + "' \"" + sql + "\"";
+    ASSERT_EQ(std::system(command.c_str()), 0);
+  };
+  change("update report_rows set cutoff = cutoff + 1 where cutoff is not null");
+  const ProgramResult decision = RunTune(folder, {"doctor"});
+  EXPECT_EQ(decision.exit_status, 1);
+  EXPECT_NE(decision.out.find("the table says cutoff="), std::string::npos) << decision.out;
+  change("update report_rows set cutoff = cutoff - 1 where cutoff is not null");
+  change("delete from journal_rows where id = (select min(id) + 3 from journal_rows)");
+  const ProgramResult gap = RunTune(folder, {"doctor"});
+  EXPECT_EQ(gap.exit_status, 1);
+  EXPECT_NE(gap.out.find("the journal lacks step 4"), std::string::npos) << gap.out;
+}
+
+TEST(Doctor, LooksAtADatabaseThatATunerWritesTo) {
+  TestFolder folder;
+  Program tune(folder, "tune",
+               {"run", folder.Write("space.yaml", kSpace), "--samples", "1000", "--set",
+                "trainable.curve.seconds=0.01"});
+  ASSERT_TRUE(tune.WaitForText("ended"));
+  const ProgramResult doctor = RunTune(folder, {"doctor"});
+  EXPECT_EQ(doctor.exit_status, 0) << doctor.out << doctor.err;
+  EXPECT_NE(doctor.out.find("pid " + std::to_string(tune.pid())), std::string::npos) << doctor.out;
+  EXPECT_NE(doctor.out.find("comes to the same trials"), std::string::npos) << doctor.out;
+  tune.Signal(SIGTERM);
+  EXPECT_EQ(tune.Wait().exit_status, 143);
+}
+
 TEST(Delete, OfALivingSweepNamesItsTunerAndOfAnEndedOneLeavesNothing) {
   TestFolder folder;
   const std::string space =

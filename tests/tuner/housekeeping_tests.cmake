@@ -9,3 +9,5 @@ tune_test(artifact_garbage_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/artifact_garbage_test.cc DEPS tune_sqlite)
 tune_test(housekeeping_commands_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/housekeeping_commands_test.cc DEPS tune_housekeeping)
+tune_test(doctor_test
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/doctor_test.cc DEPS tune_housekeeping)

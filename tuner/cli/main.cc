@@ -21,6 +21,7 @@
 #include "tuner/cli/best_command.h"
 #include "tuner/cli/best_export.h"
 #include "tuner/cli/delete_command.h"
+#include "tuner/cli/doctor_command.h"
 #include "tuner/cli/gc_command.h"
 #include "tuner/cli/lines_command.h"
 #include "tuner/cli/list_command.h"
@@ -260,6 +261,12 @@ int main(int argc, char** argv) {
   delete_app->add_option("name", doomed.name, "The sweep")->required();
   delete_app->add_flag("--yes", doomed.yes, "Does not ask");
 
+  tune::DoctorOptions doctor;
+  CLI::App* const doctor_app = app.add_subcommand(
+      "doctor",
+      "Looks at the machine, the disk, the programs and the database.\nExample: tune doctor");
+  AddFormat(doctor_app, doctor.format);
+
   tune::GcOptions gc;
   CLI::App* const gc_app = app.add_subcommand(
       "gc",
@@ -377,6 +384,13 @@ int main(int argc, char** argv) {
     doomed.db_path = db_path;
     doomed.is_terminal = isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0;
     return Answered(tune::DeleteCommand(doomed, tune::RealClock(), std::cin, std::cout, std::cerr));
+  }
+  if (doctor_app->parsed()) {
+    doctor.db_path = db_path;
+    doctor.program_dir = program_dir;
+    doctor.version = TUNE_VERSION;
+    doctor.width = width;
+    return Answered(tune::DoctorCommand(doctor, tune::RealClock(), std::cout, std::cerr));
   }
   if (gc_app->parsed()) {
     gc.db_path = db_path;

@@ -1,0 +1,245 @@
+#include "tuner/cli/database_check.h"
+
+#include <stdlib.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "core/json.h"
+#include "tuner/artifact_path.h"
+#include "tuner/checkpoint_on_disk.h"
+#include "tuner/cli/sweep_lookup.h"
+#include "tuner/cli/text_table.h"
+#include "tuner/recovery.h"
+#include "tuner/replay_lines.h"
+#include "tuner/spec_reader.h"
+#include "tuner/sqlite/schema.h"
+#include "tuner/sqlite/sqlite_store.h"
+#include "tuner/sqlite/stored_lines.h"
+#include "tuner/sqlite/writer_lock.h"
+
+namespace tune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kToldCheckpointsMax = 5;
+constexpr char kKeepCopy[] = "keep a copy of it, and go on from a backup (tune backup makes one)";
+
+Finding CheckLock(const std::string& db_path) {
+  const std::optional<LockHolder> holder = FindLockHolder(db_path);
+  if (holder) {
+    return Ok("tuner", "pid " + std::to_string(holder->pid) + " on " + holder->host + ", since " +
+                           FormatInstant(holder->since) +
+                           (holder->experiment.empty() ? "" : ", runs " + holder->experiment));
+  }
+  std::error_code error;
+  if (!fs::exists(db_path + ".lock", error)) return Ok("tuner", "none lives");
+  return Ok("tuner", "none lives; the last one was killed (tune gc removes what it left)");
+}
+
+// The rows of a PRAGMA that lists what is wrong; it answers "ok", or nothing, when all is well.
+Finding CheckByPragma(Database& database, const char* pragma, const char* item) {
+  Result<Statement> statement = database.Prepare(pragma);
+  if (!statement.ok()) return Problem(item, statement.status().message(), kKeepCopy);
+  std::string first;
+  int64_t count = 0;
+  for (;;) {
+    const Result<bool> has_row = statement->Step();
+    if (!has_row.ok()) return Problem(item, has_row.status().message(), kKeepCopy);
+    if (!*has_row) break;
+    const std::string text(statement->Text(0));
+    if (text == "ok") continue;
+    if (++count == 1) first = text;
+  }
+  if (count == 0) return Ok(item, "whole");
+  return Problem(item, std::to_string(count) + " complaints, the first: " + Printable(first),
+                 kKeepCopy);
+}
+
+Finding CheckClock(Database& database, Instant now) {
+  const Result<int64_t> latest =
+      database.QueryInt("SELECT coalesce(max(created_us), 0) FROM trial_rows");
+  if (!latest.ok()) return Problem("times", latest.status().message(), kKeepCopy);
+  if (now.us >= *latest) return Ok("times", "none is in the future");
+  return Warning("times",
+                 "the newest trial is of " + FormatInstant(Instant{*latest}) + ", now is " +
+                     FormatInstant(now),
+                 "set the clock");
+}
+
+// ---- checkpoints
+
+struct DurableRow {
+  int64_t trial_id = 0;
+  int64_t iteration = 0;
+  std::string sweep;
+  int64_t trial = 0;
+  std::string path;
+  int64_t bytes = 0;
+  std::string checksum;
+};
+
+Result<std::vector<DurableRow>> ReadDurable(Database& database) {
+  static constexpr char kDurableSql[] =
+      "SELECT c.trial, c.iteration, e.name, t.number, c.path, c.bytes, c.checksum"
+      " FROM checkpoint_rows AS c JOIN trial_rows AS t ON t.id = c.trial"
+      " JOIN experiment_rows AS e ON e.id = t.experiment WHERE c.state = 'durable'"
+      " ORDER BY c.trial, c.iteration, c.path";
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kDurableSql));
+  std::vector<DurableRow> rows;
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    rows.push_back({row->Int(0), row->Int(1), std::string(row->Text(2)), row->Int(3),
+                    std::string(row->Text(4)), row->Int(5), std::string(row->Text(6))});
+  }
+  row->Reset();
+  return rows;
+}
+
+// A tuner that lives may have given it up since it was read.
+bool IsStillDurable(Database& database, const DurableRow& row) {
+  static constexpr char kStateSql[] =
+      "SELECT 1 FROM checkpoint_rows WHERE trial = ?1 AND iteration = ?2 AND path = ?3"
+      " AND state = 'durable'";
+  const Result<Statement*> statement = database.Kept(kStateSql);
+  if (!statement.ok()) return true;
+  (*statement)->BindAll(row.trial_id, row.iteration, row.path);
+  const Result<bool> is_there = (*statement)->Step();
+  (*statement)->Reset();
+  return !is_there.ok() || *is_there;
+}
+
+Findings CheckCheckpoints(Database& database) {
+  const Result<std::vector<DurableRow>> rows = ReadDurable(database);
+  if (!rows.ok()) return {Problem("checkpoints", rows.status().message(), kKeepCopy)};
+  Findings findings;
+  size_t wrong_count = 0;
+  for (const DurableRow& row : *rows) {
+    const std::string path = FindArtifact(row.path, database.path(), row.sweep, row.trial);
+    const CheckpointLook look = LookAtCheckpoint(path, row.bytes, row.checksum);
+    if (look.state == CheckpointOnDisk::kWhole || !IsStillDurable(database, row)) continue;
+    if (++wrong_count > kToldCheckpointsMax) continue;
+    findings.push_back(
+        Problem("checkpoint",
+                path + ": " + (look.state == CheckpointOnDisk::kMissing ? "is missing" : look.what),
+                "restore it from a backup; without it trial " + Printable(row.sweep) + "/" +
+                    std::to_string(row.trial) + " goes on from an earlier one"));
+  }
+  const std::string counted = std::to_string(rows->size()) + " durable";
+  if (wrong_count == 0) return {Ok("checkpoints", counted + ", all as they were reported")};
+  findings.insert(
+      findings.begin(),
+      Problem("checkpoints", counted + ", " + std::to_string(wrong_count) + " missing or damaged",
+              ""));
+  return findings;
+}
+
+// ---- journals
+
+// A folder that goes with all that is in it.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::error_code error;
+    path_ = (fs::temp_directory_path(error) / "tune-doctor-XXXXXX").string();
+    if (mkdtemp(path_.data()) == nullptr) path_.clear();
+  }
+  ~ScratchFolder() {
+    std::error_code error;
+    if (!path_.empty()) fs::remove_all(path_, error);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const std::string& path() const { return path_; }  // Empty: it could not be made.
+
+ private:
+  std::string path_;
+};
+
+Result<std::optional<std::string>> CompareWithJournal(const StoredExperiment& experiment,
+                                                      Store& store, Database& tables) {
+  const std::string place = "the stored spec of " + experiment.name;
+  const Result<Value> document = ParseJson(experiment.spec);
+  if (!document.ok()) return document.status().At(place);
+  TUNE_ASSIGN_OR_RETURN(const ExperimentSpec spec,
+                        InterpretSpec(*document, place, experiment.base_dir, true));
+  TUNE_ASSIGN_OR_RETURN(
+      const std::unique_ptr<ExperimentController> controller,
+      MakeController(spec, experiment.seed, experiment.name, ArtifactsDirOf(tables.path())));
+  TUNE_ASSIGN_OR_RETURN(auto suggestions, store.ReadSuggestions(experiment.id));
+  controller->RestoreSuggestions(std::move(suggestions));
+  TUNE_ASSIGN_OR_RETURN(const std::vector<JournalStep> journal, store.ReadJournal(experiment.id));
+  TUNE_ASSIGN_OR_RETURN(const SweepLines replayed, ReplayLines(journal, *controller));
+  TUNE_ASSIGN_OR_RETURN(const SweepLines stored, ReadStoredLines(tables, experiment.id.value));
+  return FirstDifference(stored, replayed);
+}
+
+Finding CheckJournal(const StoredExperiment& experiment, Store& store, Database& tables) {
+  const std::string item = "journal of " + Printable(experiment.name);
+  if (experiment.decision_version != kDecisionVersion) {
+    return Warning(item,
+                   "decided by version " + std::to_string(experiment.decision_version) +
+                       " of the decision code, this program has version " +
+                       std::to_string(kDecisionVersion),
+                   "resume it with the program that began it");
+  }
+  const Result<std::optional<std::string>> difference =
+      CompareWithJournal(experiment, store, tables);
+  if (!difference.ok()) return Problem(item, Printable(difference.status().message()), kKeepCopy);
+  if (difference->has_value()) return Problem(item, Printable(**difference), kKeepCopy);
+  return Ok(item, "comes to the same trials, attempts, reports and decisions as the tables");
+}
+
+// On a copy: a tuner may be writing, and a store takes the writer's lock.
+Findings CheckJournals(Database& database) {
+  const ScratchFolder folder;
+  const std::string copy = folder.path() + "/copy.db";
+  const Status copied = folder.path().empty() ? Unavailable("no temporary folder can be made")
+                                              : database.CopyTo(copy);
+  if (!copied.ok()) {
+    return {Warning("journals", "not looked at: " + copied.message(),
+                    "name a folder with room in TMPDIR")};
+  }
+  const auto store = SqliteStore::Open(copy, Access::kWrite, Instant{0});
+  if (!store.ok()) return {Problem("journals", store.status().message(), kKeepCopy)};
+  const auto tables = Database::Open(copy, Access::kRead);
+  if (!tables.ok()) return {Problem("journals", tables.status().message(), kKeepCopy)};
+  const Result<std::vector<StoredExperiment>> experiments = (*store)->ListExperiments();
+  if (!experiments.ok()) return {Problem("journals", experiments.status().message(), kKeepCopy)};
+  Findings findings;
+  for (const StoredExperiment& experiment : *experiments) {
+    findings.push_back(CheckJournal(experiment, **store, **tables));
+  }
+  return findings;
+}
+
+}  // namespace
+
+Findings CheckDatabase(const std::string& db_path, Instant now) {
+  const auto database = Database::Open(db_path, Access::kRead);
+  if (database.status().code() == StatusCode::kNotFound) {
+    return {Ok("database", database.status().message() + "; tune run makes one")};
+  }
+  if (!database.ok()) return {Problem("database", database.status().message(), "see above")};
+  if (const Status s = CheckSchema(**database); !s.ok()) {
+    return {Problem("database", s.message(), "name another with --db")};
+  }
+  Findings findings = {Ok("database", db_path)};
+  findings.push_back(CheckLock(db_path));
+  findings.push_back(CheckByPragma(**database, "PRAGMA quick_check", "pages"));
+  if (findings.back().state == FindingState::kProblem) return findings;
+  findings.push_back(CheckByPragma(**database, "PRAGMA foreign_key_check", "keys"));
+  findings.push_back(CheckClock(**database, now));
+  for (Finding& finding : CheckCheckpoints(**database)) findings.push_back(std::move(finding));
+  for (Finding& finding : CheckJournals(**database)) findings.push_back(std::move(finding));
+  return findings;
+}
+
+}  // namespace tune
