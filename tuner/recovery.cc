@@ -1,5 +1,9 @@
 #include "tuner/recovery.h"
 
+#include <array>
+#include <cmath>
+#include <optional>
+
 #include "core/json.h"
 #include "tuner/event.h"
 #include "tuner/spec_reader.h"
@@ -22,16 +26,75 @@ Result<std::unique_ptr<ExperimentController>> MakeController(const ExperimentSpe
 Result<int64_t> Replay(const std::vector<JournalStep>& journal, ExperimentController& controller) {
   int64_t last_step = 0;
   for (const JournalStep& step : journal) {
-    const std::string place = "journal step " + std::to_string(step.step);
+    const auto place = [&step] { return "journal step " + std::to_string(step.step); };
     if (step.step != last_step + 1) {
-      return DataLoss(place + " follows step " + std::to_string(last_step));
+      return DataLoss(place() + " follows step " + std::to_string(last_step));
     }
     const Result<std::vector<Event>> events = DecodeEvents(step.events);
-    if (!events.ok()) return events.status().At(place);
+    if (!events.ok()) return events.status().At(place());
     controller.Apply(*events, step.at);
     last_step = step.step;
   }
   return last_step;
+}
+
+namespace {
+
+// As a column shows it: a value that is not a number has none.
+std::string ShownMetric(const Metric& value) {
+  if (!value || std::isnan(*value)) return "none";
+  std::string text;
+  AppendJsonNumber(*value, text);
+  return text;
+}
+
+std::string ShownReason(StopReason reason) {
+  return reason == StopReason::kNone ? "none" : StopReasonName(reason);
+}
+
+std::string ShownIteration(const std::optional<int64_t>& iteration) {
+  return iteration ? std::to_string(*iteration) : "none";
+}
+
+// The first column in which the two differ: its name, what is stored, what the journal led to.
+std::optional<std::array<std::string, 3>> Difference(const TrialRow& stored, const TrialRow& row) {
+  const std::array<std::string, 3> columns[] = {
+      {"status", TrialStatusName(stored.status), TrialStatusName(row.status)},
+      {"stop_reason", ShownReason(stored.stop_reason), ShownReason(row.stop_reason)},
+      {"iterations", std::to_string(stored.iterations), std::to_string(row.iterations)},
+      {"last_value", ShownMetric(stored.last_value), ShownMetric(row.last_value)},
+      {"best_value", ShownMetric(stored.best_value), ShownMetric(row.best_value)},
+      {"best_iteration", ShownIteration(stored.best_iteration), ShownIteration(row.best_iteration)},
+      {"attempts", std::to_string(stored.attempts), std::to_string(row.attempts)},
+  };
+  for (const auto& column : columns) {
+    if (column[1] != column[2]) return column;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Status CompareTrials(const std::vector<TrialRow>& stored,
+                     const std::vector<TrialRecord>& replayed) {
+  constexpr char kRemedy[] =
+      "; the database was changed by other means. Go on from a backup, or look at what is there "
+      "with tune results";
+  if (stored.size() != replayed.size()) {
+    return DataLoss("there are " + std::to_string(stored.size()) + " trials, the journal led to " +
+                    std::to_string(replayed.size()) + kRemedy);
+  }
+  for (size_t i = 0; i < stored.size(); ++i) {
+    if (stored[i].number != replayed[i].row.number) {
+      return DataLoss("trial " + std::to_string(i) + " is not there" + kRemedy);
+    }
+    const auto difference = Difference(stored[i], replayed[i].row);
+    if (!difference) continue;
+    const auto& [column, is_stored, led_to] = *difference;
+    return DataLoss("trial " + std::to_string(i) + " has the " + column + " " + is_stored +
+                    ", the journal led to " + led_to + kRemedy);
+  }
+  return OkStatus();
 }
 
 Result<RecoveredExperiment> Recover(const StoredExperiment& experiment,
@@ -53,7 +116,11 @@ Result<RecoveredExperiment> Recover(const StoredExperiment& experiment,
   TUNE_ASSIGN_OR_RETURN(auto suggestions, store.ReadSuggestions(experiment.id));
   recovered.controller->RestoreSuggestions(std::move(suggestions));
   TUNE_ASSIGN_OR_RETURN(const std::vector<JournalStep> journal, store.ReadJournal(experiment.id));
-  TUNE_ASSIGN_OR_RETURN(recovered.last_step, Replay(journal, *recovered.controller));
+  const Result<int64_t> last_step = Replay(journal, *recovered.controller);
+  if (!last_step.ok()) return last_step.status().At(experiment.name);
+  recovered.last_step = *last_step;
+  TUNE_ASSIGN_OR_RETURN(const std::vector<TrialRow> stored, store.ReadTrials(experiment.id));
+  TUNE_RETURN_IF_ERROR(CompareTrials(stored, recovered.controller->trials()).At(experiment.name));
   return recovered;
 }
 

@@ -25,13 +25,17 @@ Result<std::unique_ptr<ExperimentController>> MakeController(const ExperimentSpe
 // step. What it would have done then is not done again.
 Result<int64_t> Replay(const std::vector<JournalStep>& journal, ExperimentController& controller);
 
+// kDataLoss, naming the first difference, when the stored rows of the trials are not what the
+// journal led to: somebody changed the database, or the decision code without its version.
+Status CompareTrials(const std::vector<TrialRow>& stored, const std::vector<TrialRecord>& replayed);
+
 struct RecoveredExperiment {
   std::unique_ptr<ExperimentController> controller;
   int64_t last_step = 0;
 };
 
 // The stored experiment as it was after its last commit. Refuses one that was decided by another
-// version.
+// version, and one whose rows are not what its journal led to.
 Result<RecoveredExperiment> Recover(const StoredExperiment& experiment,
                                     const std::string& artifacts_dir, Store& store);
 

@@ -29,6 +29,9 @@ class ForwardingStore : public Store {
   Result<std::vector<JournalStep>> ReadJournal(ExperimentId experiment) override {
     return inner_.ReadJournal(experiment);
   }
+  Result<std::vector<TrialRow>> ReadTrials(ExperimentId experiment) override {
+    return inner_.ReadTrials(experiment);
+  }
   Result<WorkerId> LastWorker(ExperimentId experiment) override {
     return inner_.LastWorker(experiment);
   }

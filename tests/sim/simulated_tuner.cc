@@ -48,6 +48,9 @@ class SimulatedTuner::SeamStore final : public Store {
     if (steps.ok()) tuner_.log_.CheckJournal(*steps);
     return steps;
   }
+  Result<std::vector<TrialRow>> ReadTrials(ExperimentId experiment) override {
+    return inner_.ReadTrials(experiment);
+  }
   Result<WorkerId> LastWorker(ExperimentId experiment) override {
     return inner_.LastWorker(experiment);
   }

@@ -7,3 +7,5 @@ tune_test(query_commands_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/query_commands_test.cc DEPS tune_queries)
 tune_test(live_view_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/live_view_test.cc DEPS tune_queries)
+tune_test(recovery_test
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/recovery_test.cc DEPS tune_controller tune_spec tune_sqlite)

@@ -20,7 +20,7 @@ class TempFolder {
   explicit TempFolder(bool in_memory = false) {
     std::string pattern = in_memory && std::filesystem::is_directory("/dev/shm")
                               ? "/dev/shm/tune_test_XXXXXX"
-                              : testing::TempDir() + "tune_test_XXXXXX";
+                              : ::testing::TempDir() + "tune_test_XXXXXX";
     EXPECT_NE(mkdtemp(pattern.data()), nullptr);
     path_ = pattern;
     chmod(path_.c_str(), 0755);

@@ -185,7 +185,13 @@ constexpr char kVersion1[] =
 
     "PRAGMA user_version = 1;";
 
-constexpr const char* kMigrations[] = {kVersion1};
+// A step's checksum covers its own bytes and the step before it (sqlite_store.cc); NULL for steps
+// of version 1.
+constexpr char kVersion2[] =
+    "ALTER TABLE journal_rows ADD COLUMN checksum INTEGER;"
+    "PRAGMA user_version = 2;";
+
+constexpr const char* kMigrations[] = {kVersion1, kVersion2};
 
 Status WrittenByNewer(const Database& database, int64_t version) {
   return FailedPrecondition(database.path() + ": was written by a newer tune (schema " +

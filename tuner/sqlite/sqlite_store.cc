@@ -1,9 +1,12 @@
 #include "tuner/sqlite/sqlite_store.h"
 
+#include <array>
 #include <bit>
 #include <cmath>
+#include <span>
 #include <utility>
 
+#include "core/hash.h"
 #include "core/json.h"
 #include "core/limits.h"
 #include "tuner/sqlite/schema.h"
@@ -27,6 +30,14 @@ Metric FiniteOrNothing(const Metric& metric) {
 std::optional<std::string_view> StopReasonOrNull(StopReason reason) {
   if (reason == StopReason::kNone) return std::nullopt;
   return StopReasonName(reason);
+}
+
+// Of a step of the journal, over its bytes and the step before: one that was changed, or taken from
+// another journal, is told. 0 before the first.
+uint64_t StepChecksum(uint64_t previous, int64_t step, int64_t at_us, std::string_view events) {
+  const std::array<uint64_t, 3> place = {previous, static_cast<uint64_t>(step),
+                                         static_cast<uint64_t>(at_us)};
+  return Xxh64(events, Xxh64(std::as_bytes(std::span(place))));
 }
 
 void AppendMetrics(const Metrics& metrics, std::string& out) {
@@ -68,6 +79,30 @@ Result<ExperimentStatus> ParseStatus(std::string_view name) {
     if (name == ExperimentStatusName(status)) return status;
   }
   return DataLoss("experiment_rows holds the unknown status '" + std::string(name) + "'");
+}
+
+Result<TrialStatus> ParseTrialStatus(std::string_view name) {
+  for (const TrialStatus status :
+       {TrialStatus::kPending, TrialStatus::kRunning, TrialStatus::kPaused,
+        TrialStatus::kTerminated, TrialStatus::kError}) {
+    if (name == TrialStatusName(status)) return status;
+  }
+  return DataLoss("trial_rows holds the unknown status '" + std::string(name) + "'");
+}
+
+// NULL, read as an empty text, is no reason.
+Result<StopReason> ParseStopReason(std::string_view name) {
+  if (name.empty()) return StopReason::kNone;
+  for (const StopReason reason :
+       {StopReason::kCompleted, StopReason::kStopCondition, StopReason::kMaxT,
+        StopReason::kScheduler, StopReason::kSweepLimit, StopReason::kUser}) {
+    if (name == StopReasonName(reason)) return reason;
+  }
+  return DataLoss("trial_rows holds the unknown stop reason '" + std::string(name) + "'");
+}
+
+std::optional<Instant> At(const std::optional<int64_t>& us) {
+  return us.has_value() ? std::optional<Instant>(Instant{*us}) : std::nullopt;
 }
 
 }  // namespace
@@ -159,12 +194,17 @@ Status SqliteStore::WriteAll(ExperimentId experiment, const JournalStep& step,
 Status SqliteStore::WriteStep(ExperimentId experiment, const JournalStep& step) {
   // Only the step after the last one: two writers cannot both continue the same journal.
   static constexpr char kInsertStepSql[] =
-      "INSERT INTO journal_rows (id, at_us, events) SELECT (?1 << 40) + ?2, ?3, ?4"
+      "INSERT INTO journal_rows (id, at_us, events, checksum)"
+      " SELECT (?1 << 40) + ?2, ?3, ?4, ?5"
       " WHERE (?1 << 40) + ?2 = 1 + coalesce((SELECT max(id) FROM journal_rows"
       "   WHERE id BETWEEN ?1 << 40 AND (?1 + 1 << 40) - 1), ?1 << 40)";
-  TUNE_RETURN_IF_ERROR(
-      database_->Run(kInsertStepSql, experiment.value, step.step, step.at.us, step.events));
-  if (database_->change_count() == 1) return OkStatus();
+  const uint64_t checksum = StepChecksum(ids_->last_checksum, step.step, step.at.us, step.events);
+  TUNE_RETURN_IF_ERROR(database_->Run(kInsertStepSql, experiment.value, step.step, step.at.us,
+                                      step.events, std::bit_cast<int64_t>(checksum)));
+  if (database_->change_count() == 1) {
+    ids_->last_checksum = checksum;
+    return OkStatus();
+  }
   return FailedPrecondition(
       database_->path() + ": step " + std::to_string(step.step) +
       " does not follow the last one of the journal; another tuner wrote to it");
@@ -318,6 +358,14 @@ Status SqliteStore::LoadRowIds(ExperimentId experiment) {
     statement->Reset();
     return OkStatus();
   };
+  static constexpr char kLastChecksumSql[] =
+      "SELECT checksum FROM journal_rows WHERE id BETWEEN ?1 << 40 AND (?1 + 1 << 40) - 1"
+      " ORDER BY id DESC LIMIT 1";
+  TUNE_ASSIGN_OR_RETURN(Statement * last, database_->Kept(kLastChecksumSql));
+  last->BindAll(experiment.value);
+  TUNE_ASSIGN_OR_RETURN(const bool has_step, last->Step());
+  ids.last_checksum = has_step ? std::bit_cast<uint64_t>(last->Int(0)) : 0;
+  last->Reset();
   TUNE_RETURN_IF_ERROR(load(kTrialIdsSql, ids.trials));
   TUNE_RETURN_IF_ERROR(load(kWorkerIdsSql, ids.workers));
   ids_ = std::move(ids);
@@ -393,22 +441,59 @@ Result<std::vector<std::pair<TrialNumber, Configuration>>> SqliteStore::ReadSugg
 
 Result<std::vector<JournalStep>> SqliteStore::ReadJournal(ExperimentId experiment) {
   static constexpr char kJournalSql[] =
-      "SELECT id - (?1 << 40), at_us, events FROM journal_rows"
+      "SELECT id - (?1 << 40), at_us, events, checksum FROM journal_rows"
       " WHERE id BETWEEN ?1 << 40 AND (?1 + 1 << 40) - 1 ORDER BY id";
   TUNE_ASSIGN_OR_RETURN(Statement * row, database_->Kept(kJournalSql));
   row->BindAll(experiment.value);
   std::vector<JournalStep> steps;
+  uint64_t previous = 0;
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
     if (!has_row) break;
-    if (row->Int(0) != static_cast<int64_t>(steps.size()) + 1) {
-      return DataLoss(database_->path() + ": the journal lacks step " +
-                      std::to_string(steps.size() + 1));
+    const int64_t expected = static_cast<int64_t>(steps.size()) + 1;
+    const std::optional<int64_t> checksum = row->OptionalInt(3);
+    const bool is_whole =
+        !checksum || std::bit_cast<uint64_t>(*checksum) ==
+                         StepChecksum(previous, row->Int(0), row->Int(1), row->Text(2));
+    if (row->Int(0) != expected || !is_whole) {
+      return DataLoss(database_->path() + ": the journal's step " + std::to_string(expected) +
+                      (row->Int(0) != expected ? " is missing" : " is not what was written") +
+                      "; go on from a backup, or look at what is there with tune results");
     }
+    previous = std::bit_cast<uint64_t>(checksum.value_or(0));
     steps.push_back(JournalStep{row->Int(0), Instant{row->Int(1)}, std::string(row->Text(2))});
   }
   row->Reset();
   return steps;
+}
+
+Result<std::vector<TrialRow>> SqliteStore::ReadTrials(ExperimentId experiment) {
+  static constexpr char kTrialsSql[] =
+      "SELECT number, status, stop_reason, iterations, last_value, best_value, best_iteration,"
+      " attempts, created_us, started_us, finished_us, run_seconds FROM trial_rows"
+      " WHERE experiment = ?1 ORDER BY number";
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database_->Kept(kTrialsSql));
+  row->BindAll(experiment.value);
+  std::vector<TrialRow> trials;
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    TrialRow& trial = trials.emplace_back();
+    trial.number = TrialNumber{row->Int(0)};
+    TUNE_ASSIGN_OR_RETURN(trial.status, ParseTrialStatus(row->Text(1)));
+    TUNE_ASSIGN_OR_RETURN(trial.stop_reason, ParseStopReason(row->Text(2)));
+    trial.iterations = row->Int(3);
+    trial.last_value = row->OptionalReal(4);
+    trial.best_value = row->OptionalReal(5);
+    trial.best_iteration = row->OptionalInt(6);
+    trial.attempts = row->Int(7);
+    trial.created_at = Instant{row->Int(8)};
+    trial.started_at = At(row->OptionalInt(9));
+    trial.finished_at = At(row->OptionalInt(10));
+    trial.run_seconds = row->Real(11);
+  }
+  row->Reset();
+  return trials;
 }
 
 Result<WorkerId> SqliteStore::LastWorker(ExperimentId experiment) {

@@ -32,12 +32,14 @@ class SqliteStore final : public Store {
   Result<std::vector<std::pair<TrialNumber, Configuration>>> ReadSuggestions(
       ExperimentId experiment) override;
   Result<std::vector<JournalStep>> ReadJournal(ExperimentId experiment) override;
+  Result<std::vector<TrialRow>> ReadTrials(ExperimentId experiment) override;
   Result<WorkerId> LastWorker(ExperimentId experiment) override;
 
  private:
-  // The rows' ids by number, of the experiment that is being written.
+  // Of the experiment that is being written: the rows' ids by number, and its journal's end.
   struct RowIds {
     ExperimentId experiment;
+    uint64_t last_checksum = 0;
     std::vector<int64_t> trials;  // 0: no such row.
     std::vector<int64_t> workers;
   };

@@ -1,0 +1,100 @@
+// From the database to where the sweep was; and what is refused because it cannot be believed.
+#include "tuner/recovery.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include "tests/tuner/instant_sweep.h"
+#include "tests/tuner/temp_folder.h"
+
+namespace tune {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::InstantSweep;
+using testing::kInstantBegin;
+using testing::WriteInstantSweep;
+
+Result<RecoveredExperiment> RecoverFrom(const TempFolder& folder) {
+  TUNE_ASSIGN_OR_RETURN(const auto store,
+                        SqliteStore::Open(folder / "tune.db", Access::kWrite, kInstantBegin));
+  TUNE_ASSIGN_OR_RETURN(const auto experiments, store->ListExperiments());
+  return Recover(experiments.at(0), folder / "tune.artifacts", *store);
+}
+
+// As somebody with the sqlite3 program would.
+void Change(const TempFolder& folder, const std::string& sql) {
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open((folder / "tune.db").c_str(), &database), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+      << sqlite3_errmsg(database);
+  EXPECT_EQ(sqlite3_close(database), SQLITE_OK);
+}
+
+// A sweep of which the tuner is gone in the middle, after the change; what recovery says.
+Status AfterChange(const std::string& sql) {
+  const TempFolder folder(/*in_memory=*/true);
+  InstantSweep sweep;
+  sweep.steps_max = 60;
+  WriteInstantSweep(sweep, folder.path());
+  EXPECT_TRUE(RecoverFrom(folder).ok()) << RecoverFrom(folder).status().message();
+  Change(folder, sql);
+  return RecoverFrom(folder).status();
+}
+
+TEST(Recovery, IsWhereTheSweepWasAfterEachStep) {
+  const TempFolder whole(/*in_memory=*/true);
+  InstantSweep sweep;
+  sweep.samples = 40;
+  sweep.events_per_step = 3;
+  sweep.scheduler = "{asha: {max_t: 10, grace_period: 1, reduction_factor: 2}}";
+  const int64_t steps = WriteInstantSweep(sweep, whole.path()).steps;
+  ASSERT_GT(steps, 30);
+  for (sweep.steps_max = 1; sweep.steps_max <= steps; sweep.steps_max += 5) {
+    const TempFolder folder(/*in_memory=*/true);
+    const auto written = WriteInstantSweep(sweep, folder.path());
+    const auto recovered = RecoverFrom(folder);
+    ASSERT_TRUE(recovered.ok()) << recovered.status().message();
+    EXPECT_EQ(recovered->last_step, sweep.steps_max);
+    EXPECT_EQ(static_cast<int64_t>(recovered->controller->trials().size()), written.trials);
+  }
+}
+
+TEST(Recovery, ARowThatIsNotWhatTheJournalLedToIsNamed) {
+  const Status value = AfterChange("UPDATE trial_rows SET best_value = 0.125 WHERE number = 3");
+  EXPECT_EQ(value.code(), StatusCode::kDataLoss);
+  EXPECT_THAT(value.message(), HasSubstr("trial 3 has the best_value 0.125, the journal led to "));
+  EXPECT_THAT(value.message(), HasSubstr("backup"));
+  EXPECT_THAT(AfterChange("UPDATE trial_rows SET status = 'ERROR' WHERE number = 2").message(),
+              HasSubstr("trial 2 has the status ERROR, the journal led to RUNNING"));
+  EXPECT_THAT(AfterChange("UPDATE trial_rows SET stop_reason = 'user' WHERE number = 1").message(),
+              HasSubstr("trial 1 has the stop_reason user, the journal led to none"));
+  EXPECT_THAT(AfterChange("DELETE FROM trial_rows WHERE number = 9").message(),
+              HasSubstr("there are 9 trials, the journal led to 10"));
+}
+
+TEST(Recovery, AStepOfTheJournalThatIsMissingOrChangedIsNamed) {
+  const std::string step_7 = " WHERE id = (1 << 40) + 7";
+  const Status missing = AfterChange("DELETE FROM journal_rows" + step_7);
+  EXPECT_EQ(missing.code(), StatusCode::kDataLoss);
+  EXPECT_THAT(missing.message(), HasSubstr("the journal's step 7 is missing"));
+  for (const std::string change :
+       {"events = replace(events, '1', '2')", "events = '[[\"d\"]]'", "events = 'x'",
+        "at_us = at_us + 1", "checksum = checksum + 1"}) {
+    const Status changed = AfterChange("UPDATE journal_rows SET " + change + step_7);
+    EXPECT_EQ(changed.code(), StatusCode::kDataLoss) << change;
+    EXPECT_THAT(changed.message(), HasSubstr("step 7 is not what was written")) << change;
+  }
+  EXPECT_THAT(AfterChange("DELETE FROM journal_rows WHERE id >= (1 << 40) + 55").message(),
+              HasSubstr("the journal led to"));
+}
+
+TEST(Recovery, OfAnotherVersionOfTheDecisionsIsRefused) {
+  const Status status = AfterChange("UPDATE experiment_rows SET decision_version = 1000");
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(status.message(), HasSubstr("version 1000"));
+}
+
+}  // namespace
+}  // namespace tune
