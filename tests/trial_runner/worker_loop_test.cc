@@ -17,6 +17,7 @@
 
 #include "core/limits.h"
 #include "core/posix/real_clock.h"
+#include "tests/small_memory.h"
 #include "tests/trial_runner/message_samples.h"
 #include "tests/trial_runner/scripted_tuner.h"
 
@@ -200,6 +201,20 @@ TEST_F(WorkerLoopTest, TellsExitStatusAndSignal) {
   EXPECT_THAT(End().error, HasSubstr("exited with status 7"));
   Start(Ref(1, 1, 2));
   EXPECT_THAT(End().error, HasSubstr("died of SIGSEGV"));
+}
+
+// One trial takes all the memory there is, another is killed by hand: the two are told apart.
+TEST_F(WorkerLoopTest, TellsAKillForWantOfMemoryFromAnother) {
+  const SmallMemory memory(48 << 20);
+  if (!memory.is_there()) GTEST_SKIP() << "no memory cgroup can be made here";
+  Run(R"(read -r line <&3
+         case "$line" in *'"trial":0,'*) exec tail /dev/zero;; *) kill -KILL $$;; esac)");
+  Start(Ref(0, 1, 1));
+  const AttemptEnded starved = End();
+  EXPECT_EQ(starved.outcome, Outcome::kOutOfMemory) << starved.error;
+  EXPECT_THAT(starved.error, HasSubstr("memory is short"));
+  Start(Ref(1, 1, 2));
+  EXPECT_EQ(End().outcome, Outcome::kKilled);
 }
 
 TEST_F(WorkerLoopTest, ReportsAndAnswersPassWholeHoweverLong) {

@@ -298,10 +298,12 @@ void WorkerCore::OnProcessEnded(ProcessId id, const ProcessEnd& end, Instant) {
       EndRunning(process, *running.verdict, running.verdict_error);
     } else if (!end.spawn_error.empty()) {
       EndRunning(process, Outcome::kCrashed, end.spawn_error);
+    } else if (end.by_oom_killer) {
+      EndRunning(process, Outcome::kOutOfMemory,
+                 "the system killed the trial process: memory is short");
     } else if (end.signal == "SIGKILL") {
       EndRunning(process, Outcome::kKilled,
-                 "the trial process was killed by SIGKILL: by the system, when memory is short, or "
-                 "by hand");
+                 "the trial process was killed by SIGKILL, and not for want of memory");
     } else if (!end.signal.empty()) {
       EndRunning(process, Outcome::kCrashed, "the trial process died of " + end.signal);
     } else if (end.exit_status == 0 && running.has_reported_final) {

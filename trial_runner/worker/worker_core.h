@@ -68,8 +68,9 @@ using Effect = std::variant<SendToTuner, SpawnProcess, WriteToProcess, KeepOutpu
 // How a process ended.
 struct ProcessEnd {
   int exit_status = 0;
-  std::string signal;       // "SIGSEGV"; empty: it exited by itself.
-  std::string spawn_error;  // Not empty: it could not be started.
+  std::string signal;            // "SIGSEGV"; empty: it exited by itself.
+  std::string spawn_error = {};  // Not empty: it could not be started.
+  bool by_oom_killer = false;    // The system killed it: memory is short.
 };
 
 class WorkerCore {

@@ -16,6 +16,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -33,6 +35,13 @@ uint64_t Tag(Source source, ProcessId id = {}) {
 }
 
 constexpr Duration kClosePatience = Seconds(1);
+constexpr Duration kMemoryLookPause = Seconds(1);
+
+std::vector<std::string> FindOomKillFiles() {
+  std::ostringstream cgroups;
+  cgroups << std::ifstream("/proc/self/cgroup").rdbuf();
+  return OomKillFiles(cgroups.str());
+}
 
 // "SIGSEGV".
 std::string SignalName(int signal) {
@@ -110,7 +119,8 @@ WorkerLoop::WorkerLoop(WorkerCore& core, TunerInbox& inbox, const Clock& clock,
       inbox_(inbox),
       clock_(clock),
       program_folder_(std::move(program_folder)),
-      epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+      epoll_(epoll_create1(EPOLL_CLOEXEC)),
+      oom_kill_files_(FindOomKillFiles()) {
   sigset_t watched;
   sigemptyset(&watched);
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&watched, signal);
@@ -137,6 +147,7 @@ void WorkerLoop::Watch(int fd, uint64_t tag, uint32_t events) {
 }
 
 void WorkerLoop::Begin() {
+  LookAtMemory(clock_.Now());
   core_.Begin();
   Perform();
 }
@@ -159,6 +170,7 @@ int WorkerLoop::Run(TunerLink& link) {
     }
     core_.OnTime(clock_.Now());
     Perform();
+    if (clock_.Now() >= memory_seen_at_ + kMemoryLookPause) LookAtMemory(clock_.Now());
     if (!to_send_.empty()) link.Send(std::exchange(to_send_, {}));
   }
   CloseLink(link);
@@ -297,6 +309,7 @@ void WorkerLoop::Reap(ProcessId id) {
   const auto found = trials_.find(id);
   if (found == trials_.end()) return;
   const int pid = found->second.process.pid;
+  const bool was_killed_by_us = found->second.was_killed;
   kill(-pid, SIGKILL);
   int status = 0;
   TUNE_CHECK(waitpid(pid, &status, 0) == pid);
@@ -304,10 +317,21 @@ void WorkerLoop::Reap(ProcessId id) {
   ProcessEnd end;
   if (WIFSIGNALED(status)) {
     end.signal = SignalName(WTERMSIG(status));
+    if (WTERMSIG(status) == SIGKILL && !was_killed_by_us) {
+      LookAtMemory(clock_.Now());
+      end.by_oom_killer = oom_kills_.Claim(clock_.Now());
+    }
   } else {
     end.exit_status = WEXITSTATUS(status);
   }
   core_.OnProcessEnded(id, end, clock_.Now());
+}
+
+void WorkerLoop::LookAtMemory(Instant now) {
+  memory_seen_at_ = now;
+  if (const std::optional<int64_t> total = ReadOomKills(oom_kill_files_)) {
+    oom_kills_.Saw(*total, now);
+  }
 }
 
 // ---- effects
@@ -365,6 +389,7 @@ void WorkerLoop::Do(const KeepOutput& effect) {
 void WorkerLoop::Do(const SignalProcess& effect) {
   const auto found = trials_.find(effect.process);
   if (found == trials_.end()) return;
+  found->second.was_killed = found->second.was_killed || effect.kill;
   kill(-found->second.process.pid, effect.kill ? SIGKILL : SIGTERM);
 }
 

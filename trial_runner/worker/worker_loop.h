@@ -15,6 +15,7 @@
 #include "core/clock.h"
 #include "core/status.h"
 #include "trial_runner/tuner_link.h"
+#include "trial_runner/worker/oom_kills.h"
 #include "trial_runner/worker/trial_process.h"
 #include "trial_runner/worker/worker_core.h"
 
@@ -75,6 +76,7 @@ class WorkerLoop {
     std::string outbox;  // What the socket did not take yet.
     OutputLog log;
     bool is_closed = false;
+    bool was_killed = false;  // By us.
   };
 
   void Watch(int fd, uint64_t tag, uint32_t events);
@@ -85,6 +87,7 @@ class WorkerLoop {
   void ReadOutput(ProcessId id);
   void FlushSocket(ProcessId id, Trial& trial);
   void Reap(ProcessId id);
+  void LookAtMemory(Instant now);
 
   void Perform();
   void Do(SendToTuner& effect);
@@ -107,6 +110,9 @@ class WorkerLoop {
   std::vector<std::pair<ProcessId, std::string>> failed_spawns_;
   bool is_link_closed_ = false;
   std::optional<int> exit_status_;
+  const std::vector<std::string> oom_kill_files_;
+  OomKillBook oom_kills_;
+  Instant memory_seen_at_;
 };
 
 }  // namespace tune
