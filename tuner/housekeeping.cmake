@@ -11,6 +11,7 @@ tune_library(tune_housekeeping
     cli/gather_provenance.cc
     cli/gc_command.cc
     cli/git_state.cc
+    cli/logs_command.cc
     cli/machine_check.cc
     cli/program_output.cc
   DEPS tune_queries tune_spec tune_controller tune_core_posix)

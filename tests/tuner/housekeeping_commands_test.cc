@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <sstream>
 #include <string>
@@ -16,6 +17,7 @@
 #include "tuner/cli/backup_command.h"
 #include "tuner/cli/delete_command.h"
 #include "tuner/cli/gc_command.h"
+#include "tuner/cli/logs_command.h"
 #include "tuner/cli/text_table.h"
 #include "tuner/sqlite/writer_lock.h"
 
@@ -390,6 +392,94 @@ TEST_F(BackupTest, ASweepWithoutArtifactsIsADatabaseAlone) {
   SetCheckpoint(2, CheckpointState::kRemoved, 1);
   EXPECT_EQ(Backup(file_).status, 0);
   EXPECT_THAT(folder_.List(), ElementsAre("copy.db", "tune.db"));
+}
+
+// ---- logs
+
+class LogsTest : public Housekeeping {
+ protected:
+  Answer Logs(const std::string& trial, const WaitFunction& follow = nullptr) const {
+    std::ostringstream out, err;
+    const int status = LogsCommand({path_, trial, follow != nullptr}, follow, out, err);
+    return {status, out.str(), err.str()};
+  }
+  void Say(int64_t trial, int64_t attempt, const std::string& text) {
+    const std::string folder = artifacts_ + "/s/" + std::to_string(trial);
+    fs::create_directories(folder);
+    std::ofstream(folder + "/attempt_" + std::to_string(attempt) + ".log", std::ios::app) << text;
+  }
+};
+
+TEST_F(LogsTest, OfOneAttemptAreJustThat) {
+  WriteSweep("s");
+  const Answer answer = Logs("s/0");
+  EXPECT_EQ(answer.status, 0);
+  EXPECT_EQ(answer.out, "said\n");
+  EXPECT_EQ(answer.err, "");
+}
+
+TEST_F(LogsTest, OfSeveralAttemptsAreToldApartAndInOrder) {
+  WriteSweep("s");
+  Say(0, 2, "second\n");
+  Say(0, 10, "tenth\n");
+  EXPECT_EQ(Logs("0").out,
+            "==> attempt 1 <==\nsaid\n\n==> attempt 2 <==\nsecond\n\n==> attempt 10 <==\n"
+            "tenth\n");
+}
+
+TEST_F(LogsTest, OfATrialThatPrintedNothingSayWhereItRan) {
+  WriteSweep("s");
+  EXPECT_EQ(Logs("1").err,
+            "nothing on this machine was printed by trial s/1; it ran on local "
+            "(127.0.0.1:4000)\n");
+  EXPECT_EQ(Logs("1").status, 0);
+  EXPECT_EQ(Logs("9").status, 2);
+}
+
+TEST_F(LogsTest, AreFollowedUntilTheTrialEndsThroughItsAttempts) {
+  WriteSweep("s");
+  auto store = OpenStore(path_, Access::kWrite);
+  // The store says which sweep it runs with its first commit.
+  ASSERT_TRUE(store->Commit(ExperimentId{1}, {2, SampleTime(1), "[]"}, Transition()).ok());
+  Say(3, 1, "one ");
+  int looks = 0;
+  const Answer answer = Logs("3", [&](Duration) {
+    ++looks;
+    if (looks == 1) Say(3, 1, "two\n");
+    if (looks == 2) {
+      Transition rows;
+      rows.attempts = {SampleAttempt(3, 1, Outcome::kCrashed),
+                       SampleAttempt(3, 2, Outcome::kRunning)};
+      EXPECT_TRUE(store->Commit(ExperimentId{1}, {3, SampleTime(2), "[]"}, rows).ok());
+      Say(3, 2, "three\n");
+    }
+    if (looks == 3) {
+      Transition rows;
+      rows.trials = SampleRows().trials;
+      rows.trials.erase(rows.trials.begin(), rows.trials.begin() + 3);
+      rows.trials[0].status = TrialStatus::kTerminated;  // Told, and its process is about to end.
+      EXPECT_TRUE(store->Commit(ExperimentId{1}, {4, SampleTime(3), "[]"}, rows).ok());
+    }
+    if (looks == 4) {
+      Say(3, 2, "last\n");
+      Transition rows;
+      rows.attempts = {SampleAttempt(3, 2, Outcome::kStopped)};
+      EXPECT_TRUE(store->Commit(ExperimentId{1}, {5, SampleTime(4), "[]"}, rows).ok());
+    }
+    return looks < 10;
+  });
+  EXPECT_EQ(looks, 4);
+  EXPECT_EQ(answer.out, "one two\n\n==> attempt 2 <==\nthree\nlast\n");
+}
+
+TEST_F(LogsTest, AreNotFollowedWhenNoTunerLives) {
+  WriteSweep("s");
+  Say(3, 1, "one\n");
+  const Answer answer = Logs("3", [](Duration) {
+    ADD_FAILURE() << "nothing more can come";
+    return false;
+  });
+  EXPECT_EQ(answer.out, "one\n");
 }
 
 TEST(Bytes, AreTellableToPeople) {

@@ -26,6 +26,7 @@
 #include "tuner/cli/lines_command.h"
 #include "tuner/cli/list_command.h"
 #include "tuner/cli/listening.h"
+#include "tuner/cli/logs_command.h"
 #include "tuner/cli/results_command.h"
 #include "tuner/cli/run_command.h"
 #include "tuner/cli/status_command.h"
@@ -248,6 +249,13 @@ int main(int argc, char** argv) {
       ->required();
   AddFormat(why_app, why.format);
 
+  tune::LogsOptions logs;
+  CLI::App* const logs_app = app.add_subcommand(
+      "logs", "What a trial printed.\nExample: tune logs 3\nExample: tune logs food11/3 -f");
+  logs_app->add_option("trial", logs.trial, "A number in the latest sweep, or NAME/NUMBER")
+      ->required();
+  logs_app->add_flag("-f,--follow", logs.follow, "Goes on until the trial ends");
+
   tune::BackupOptions backup;
   CLI::App* const backup_app = app.add_subcommand(
       "backup",
@@ -375,6 +383,10 @@ int main(int argc, char** argv) {
     why.db_path = db_path;
     why.width = width;
     return Answered(tune::WhyCommand(why, std::cout, std::cerr));
+  }
+  if (logs_app->parsed()) {
+    logs.db_path = db_path;
+    return Answered(tune::LogsCommand(logs, Wait, std::cout, std::cerr));
   }
   if (backup_app->parsed()) {
     backup.db_path = db_path;

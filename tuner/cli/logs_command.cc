@@ -1,0 +1,146 @@
+#include "tuner/cli/logs_command.h"
+
+#include <charconv>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "tuner/artifact_path.h"
+#include "tuner/cli/sweep_lookup.h"
+#include "tuner/cli/text_table.h"
+#include "tuner/cli/trial_lookup.h"
+
+namespace tune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Duration kLookEvery = Milliseconds(300);
+constexpr size_t kPieceBytes = 1 << 16;
+
+struct TrialState {
+  FoundTrial trial;
+  bool may_print_more = false;
+  std::string workers;  // Of its attempts, for a person.
+};
+
+Result<TrialState> ReadState(const LogsOptions& options) {
+  static constexpr char kStatusSql[] =
+      "SELECT t.status, EXISTS (SELECT 1 FROM attempts AS a WHERE a.trial = t.id"
+      " AND a.outcome = 'running') FROM trials AS t WHERE t.id = ?1";
+  static constexpr char kWorkersSql[] =
+      "SELECT DISTINCT w.name, w.address FROM attempts AS a JOIN workers AS w ON w.id = a.worker"
+      " WHERE a.trial = ?1 ORDER BY w.id";
+  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database, OpenForQueries(options.db_path));
+  TrialState state;
+  TUNE_ASSIGN_OR_RETURN(state.trial, FindTrial(*database, options.trial));
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database->Kept(kStatusSql));
+  row->BindAll(state.trial.id);
+  TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+  if (has_row) {
+    const bool is_over = row->Text(0) == "TERMINATED" || row->Text(0) == "ERROR";
+    const bool is_living = state.trial.sweep.status == "RUNNING";
+    state.may_print_more = is_living && (!is_over || row->Int(1) != 0);
+  }
+  row->Reset();
+  TUNE_ASSIGN_OR_RETURN(Statement * worker, database->Kept(kWorkersSql));
+  worker->BindAll(state.trial.id);
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_worker, worker->Step());
+    if (!has_worker) break;
+    state.workers += (state.workers.empty() ? "" : ", ") + Printable(worker->Text(0)) + " (" +
+                     Printable(worker->Text(1)) + ")";
+  }
+  worker->Reset();
+  return state;
+}
+
+std::optional<int64_t> AttemptOf(std::string_view name) {
+  constexpr std::string_view kPrefix = "attempt_";
+  constexpr std::string_view kSuffix = ".log";
+  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return std::nullopt;
+  name.remove_prefix(kPrefix.size());
+  name.remove_suffix(kSuffix.size());
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  const bool is_number = error == std::errc() && end == name.data() + name.size();
+  return is_number ? std::optional(number) : std::nullopt;
+}
+
+// Prints what has come to the logs of a trial since the last time.
+class LogTail {
+ public:
+  LogTail(std::string folder, std::ostream& out) : folder_(std::move(folder)), out_(out) {}
+
+  void Print() {
+    std::map<int64_t, fs::path> logs;
+    std::error_code error;
+    for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
+      if (const auto attempt = AttemptOf(it->path().filename().string())) {
+        logs[*attempt] = it->path();
+      }
+    }
+    for (const auto& [attempt, path] : logs) PrintOne(attempt, path, logs.size() > 1);
+    out_.flush();
+  }
+  bool has_printed() const { return !printed_.empty(); }
+
+ private:
+  void PrintOne(int64_t attempt, const fs::path& path, bool are_several) {
+    std::ifstream in(path, std::ios::binary);
+    std::streamoff& at = printed_[attempt];
+    in.seekg(at);
+    char piece[kPieceBytes];
+    for (;;) {
+      in.read(piece, sizeof piece);
+      const std::streamsize count = in.gcount();
+      if (count <= 0) return;
+      if (attempt != last_attempt_ && (are_several || last_attempt_ != 0)) {
+        out_ << (last_attempt_ == 0 ? "" : "\n") << "==> attempt " << attempt << " <==\n";
+      }
+      last_attempt_ = attempt;
+      out_.write(piece, count);
+      at += count;
+    }
+  }
+
+  std::string folder_;
+  std::ostream& out_;
+  std::map<int64_t, std::streamoff> printed_;  // Bytes, by attempt.
+  int64_t last_attempt_ = 0;
+};
+
+}  // namespace
+
+int LogsCommand(const LogsOptions& options, const WaitFunction& wait, std::ostream& out,
+                std::ostream& err) {
+  std::optional<LogTail> tail;
+  for (;;) {
+    // Before the logs are read: what a trial that has ended had printed is there.
+    const Result<TrialState> state = ReadState(options);
+    if (!state.ok()) {
+      err << "tune: " << state.status().message() << "\n";
+      return 2;
+    }
+    const FoundTrial& trial = state->trial;
+    if (!tail) {
+      tail.emplace(TrialFolder(ArtifactsDirOf(options.db_path), trial.sweep.name, trial.number),
+                   out);
+    }
+    tail->Print();
+    if (options.follow && state->may_print_more && wait(kLookEvery)) continue;
+    if (!tail->has_printed()) {
+      err << "nothing on this machine was printed by trial " << Printable(trial.Name())
+          << (state->workers.empty() ? "; it has not run yet" : "; it ran on " + state->workers)
+          << "\n";
+    }
+    return 0;
+  }
+}
+
+}  // namespace tune
