@@ -29,7 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kToldCheckpointsMax = 5;
-constexpr char kKeepCopy[] = "keep a copy of it, and go on from a backup (tune backup makes one)";
+constexpr char kKeepCopy[] = "keep a copy of it, and go on from an earlier tune backup";
 
 Finding CheckLock(const std::string& db_path) {
   const std::optional<LockHolder> holder = FindLockHolder(db_path);
@@ -192,7 +192,13 @@ Finding CheckJournal(const StoredExperiment& experiment, Store& store, Database&
   }
   const Result<std::optional<std::string>> difference =
       CompareWithJournal(experiment, store, tables);
-  if (!difference.ok()) return Problem(item, Printable(difference.status().message()), kKeepCopy);
+  if (!difference.ok()) {
+    std::string message = difference.status().message();
+    // The copy's path says nothing to anybody.
+    if (message.starts_with(tables.path() + ": ")) message.erase(0, tables.path().size() + 2);
+    const bool has_remedy = message.find("go on from a backup") != std::string::npos;
+    return Problem(item, Printable(message), has_remedy ? "" : kKeepCopy);
+  }
   if (difference->has_value()) return Problem(item, Printable(**difference), kKeepCopy);
   return Ok(item, "comes to the same trials, attempts, reports and decisions as the tables");
 }
