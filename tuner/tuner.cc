@@ -30,6 +30,7 @@ Status Tuner::Take(const std::vector<Event>& events) {
   TUNE_RETURN_IF_ERROR(
       parts_.store.Commit(experiment_, step, transition));  // Durable before visible.
   ++step_;
+  report_count_ += static_cast<int64_t>(transition.reports.size());
   Perform(std::move(transition.actions));
   return OkStatus();
 }

@@ -46,6 +46,8 @@ class Tuner {
 
   // The experiment has ended (for this life).
   bool is_done() const { return is_done_; }
+  // Committed in this life.
+  int64_t report_count() const { return report_count_; }
   // Lines for the person who watches, since the last call.
   std::vector<std::string> TakeLines();
 
@@ -56,6 +58,7 @@ class Tuner {
   ExperimentId experiment_;
   int64_t step_ = 0;
   bool is_done_ = false;
+  int64_t report_count_ = 0;
   std::vector<std::string> lines_;
 };
 

@@ -204,7 +204,7 @@ class KillRuns::OneRun {
   }
 
   KillRun Go(bool is_disturbed) {
-    kills_left_ = is_disturbed ? 1 + static_cast<int64_t>(random_.NextBelow(4)) : 0;
+    kills_left_ = is_disturbed ? 1 + static_cast<int64_t>(random_.NextBelow(6)) : 0;
     int exit_status = -1;
     while (run_.lives < kLivesMax) {
       exit_status = Live();

@@ -12,6 +12,7 @@
 #include "tuner/artifact_store.h"
 #include "tuner/cli/listening.h"
 #include "tuner/cli/local_worker.h"
+#include "tuner/cli/restart_limit.h"
 #include "tuner/cli/signal_watch.h"
 #include "tuner/cli/sweep_display.h"
 #include "tuner/event_queue.h"
@@ -20,7 +21,8 @@
 namespace tune {
 namespace {
 
-constexpr int kLocalWorkerRestartsMax = 3;
+constexpr int64_t kLocalWorkerRestartsMax = 3;
+constexpr Duration kLocalWorkerRestartWindow = Seconds(60);
 constexpr Duration kLookEvery = Milliseconds(200);  // At the local worker and the display.
 constexpr Duration kShutdownPatience = Milliseconds(2000);
 
@@ -43,8 +45,8 @@ Result<std::unique_ptr<LocalWorker>> StartLocalWorker(const SweepSurroundings& s
       {"TUNE_LOCAL_SECRET=" + port.secret});
 }
 
-// Keeps a local worker alive: one that dies (out of memory, killed by somebody) is replaced a few
-// times; its trials go on from their checkpoints.
+// Keeps a local worker alive: one that dies (out of memory, killed by somebody) is replaced, unless
+// it does so again and again without a report; its trials go on from their checkpoints.
 class LocalWorkerKeeper {
  public:
   LocalWorkerKeeper(const SweepSurroundings& surroundings, PlainPort port)
@@ -57,13 +59,13 @@ class LocalWorkerKeeper {
   }
 
   // A line to say when something happened; an error when the worker cannot be kept.
-  Result<std::string> Look() {
+  Result<std::string> Look(Instant now, int64_t report_count) {
     if (worker_ == nullptr || !worker_->HasEnded()) return std::string();
     const std::string ending = worker_->ending();
     worker_.reset();
-    if (++restart_count_ > kLocalWorkerRestartsMax) {
-      return Internal("the local worker ended with " + ending + " for the " +
-                      std::to_string(restart_count_) + "th time");
+    if (!restarts_.MayRestart(now, report_count)) {
+      return Internal("the local worker ended with " + ending + ", the " +
+                      std::to_string(restarts_.end_count()) + "th time without a report between");
     }
     TUNE_RETURN_IF_ERROR(Start());
     return "the local worker ended with " + ending + "; started another one";
@@ -75,7 +77,7 @@ class LocalWorkerKeeper {
   const SweepSurroundings& surroundings_;
   PlainPort port_;
   std::unique_ptr<LocalWorker> worker_;
-  int restart_count_ = 0;
+  RestartLimit restarts_{kLocalWorkerRestartsMax, kLocalWorkerRestartWindow};
 };
 
 // Where workers come in: the plain port for our own one, the encrypted one for others.
@@ -190,8 +192,9 @@ int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& 
           "stopping: running trials go on from their checkpoints later; again to stop at once");
     }
     display.Update(clock.Now());
-    const Result<std::string> news =
-        tuner.is_done() ? Result<std::string>(std::string()) : local_worker.Look();
+    const Result<std::string> news = tuner.is_done()
+                                         ? Result<std::string>(std::string())
+                                         : local_worker.Look(clock.Now(), tuner.report_count());
     if (!news.ok()) return fail(news.status());
     if (!news->empty()) display.Say(*news);
   }
