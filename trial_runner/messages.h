@@ -151,6 +151,7 @@ struct StartAttempt {
   std::string
       artifact_dir;  // Absolute; <db stem>.artifacts/<experiment>/<trial number>, made when needed.
   int64_t checkpoint_every = 1;  // Reports.
+  int64_t memory_bytes = 0;      // The trial process may have no more; 0: no limit.
 };
 
 enum class ReportAnswer { kContinue, kStop, kRefused };

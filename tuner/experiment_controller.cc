@@ -587,6 +587,7 @@ StartAttempt ExperimentController::StartMessage(const TrialRecord& trial, Worker
     message.checkpoint_path = message.artifact_dir + "/" + trial.resume_path;
   }
   message.checkpoint_every = options_.spec.checkpoint.every;
+  message.memory_bytes = options_.spec.resources.memory_bytes;
   return message;
 }
 

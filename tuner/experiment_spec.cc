@@ -250,9 +250,6 @@ Status ReadResources(const Section& root, ResourceRequest& out) {
   }
   TUNE_RETURN_IF_ERROR(section.ReadBytes("gpu_memory", out.gpu_memory_bytes));
   TUNE_RETURN_IF_ERROR(section.ReadBytes("memory", out.memory_bytes));
-  if (out.memory_bytes != 0) {
-    return InvalidAt(section.Find("memory")->place, "'resources.memory' is not supported yet");
-  }
   TUNE_RETURN_IF_ERROR(section.ReadInt("workers", 1, limits::kConcurrencyMax,
                                        "an integer of 1 or more", out.workers));
   if (out.workers != 1) {

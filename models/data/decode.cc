@@ -1,5 +1,6 @@
 #include "models/data/decode.h"
 
+#include <new>
 #include <opencv2/core.hpp>
 #include <opencv2/imgcodecs.hpp>
 
@@ -36,6 +37,18 @@ bool JpegIsComplete(std::span<const uint8_t> bytes) {
   return false;
 }
 
+// An image that could not be decoded for want of memory is not a bad one: throws std::bad_alloc if
+// there is no room for what a large one needs. OpenCV tells the two apart only at times.
+void CheckThatMemoryIsLeft() {
+  constexpr size_t kDecodingBytes = 64u << 20;
+  ::operator delete(::operator new(kDecodingBytes));
+}
+
+Status Unreadable() {
+  CheckThatMemoryIsLeft();
+  return DataLoss("not an image that can be read");
+}
+
 }  // namespace
 
 Result<std::vector<RgbImage>> DecodeImage(std::span<const uint8_t> bytes) {
@@ -46,7 +59,7 @@ Result<std::vector<RgbImage>> DecodeImage(std::span<const uint8_t> bytes) {
     const cv::Mat data(1, static_cast<int>(bytes.size()), CV_8UC1,
                        const_cast<uint8_t*>(bytes.data()));  // NOLINT: OpenCV does not write to it.
     const cv::Mat bgr = cv::imdecode(data, cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION);
-    if (bgr.empty()) return DataLoss("not an image that can be read");
+    if (bgr.empty()) return Unreadable();
     std::vector<RgbImage> images(1);
     RgbImage& image = images.front();
     image.width = bgr.cols;
@@ -62,8 +75,13 @@ Result<std::vector<RgbImage>> DecodeImage(std::span<const uint8_t> bytes) {
       }
     }
     return images;
+  } catch (const cv::Exception& error) {
+    if (error.code == cv::Error::StsNoMem) throw std::bad_alloc();
+    return Unreadable();
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception&) {
-    return DataLoss("not an image that can be read");
+    return Unreadable();
   }
 }
 

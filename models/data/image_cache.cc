@@ -12,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <new>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -219,15 +220,21 @@ DecodedFile DecodeFile(const std::string& path, const LoadOptions& options) {
 std::vector<DecodedFile> DecodeBatch(std::span<const ImageFile> files, const LoadOptions& options) {
   std::vector<DecodedFile> decoded(files.size());
   std::atomic<size_t> next = 0;
+  std::atomic<bool> is_memory_short = false;
   const auto work = [&] {
-    for (size_t i = next++; i < files.size(); i = next++) {
-      decoded[i] = DecodeFile((fs::path(options.folder) / files[i].path).string(), options);
+    try {
+      for (size_t i = next++; i < files.size(); i = next++) {
+        decoded[i] = DecodeFile((fs::path(options.folder) / files[i].path).string(), options);
+      }
+    } catch (const std::bad_alloc&) {
+      is_memory_short = true;  // For the caller: no thread may end by an exception.
     }
   };
   std::vector<std::jthread> threads;
   for (int t = 1; t < options.threads; ++t) threads.emplace_back(work);
   work();
   threads.clear();  // Joins.
+  if (is_memory_short) throw std::bad_alloc();
   return decoded;
 }
 

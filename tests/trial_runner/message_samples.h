@@ -55,6 +55,7 @@ inline StartAttempt SampleStart() {
   start.checkpoint_path = "/a/0/checkpoint_000008";
   start.artifact_dir = "/a/0";
   start.checkpoint_every = 2;
+  start.memory_bytes = 1 << 30;
   return start;
 }
 

@@ -37,6 +37,7 @@ TEST(TrialProtocol, BringsBackAStart) {
   EXPECT_EQ(start.checkpoint_path, SampleStart().checkpoint_path);
   EXPECT_EQ(start.artifact_dir, "/a/0");
   EXPECT_EQ(start.checkpoint_every, 2);
+  EXPECT_EQ(start.memory_bytes, 1 << 30);
   EXPECT_EQ(start.threads, 1);
   EXPECT_EQ(start.slices, SampleStart().slices);
 }

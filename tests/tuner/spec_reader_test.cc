@@ -28,7 +28,7 @@ space:
   x: {uniform: [0, 1]}
 search: {algorithm: random}
 scheduler: {asha: {max_t: 20, grace_period: 1, reduction_factor: 2}}
-resources: {cpu: 0.5, gpu: 0.57, gpu_memory: 2GiB}
+resources: {cpu: 0.5, gpu: 0.57, gpu_memory: 2GiB, memory: 512MiB}
 stop: {loss: 0.01, training_iteration: 15, time_total: 10m}
 limits: {max_concurrent: 4, sweep_time: 2h, trial_time: 90s, no_progress: 60, failed_trials: 3}
 failure: {max_failures: 2}
@@ -90,7 +90,7 @@ TEST(InterpretSpec, ReadsEveryKey) {
   EXPECT_EQ(spec.samples, 16);
   EXPECT_EQ(spec.seed, 7u);
   EXPECT_EQ(spec.base_dir, "/base");
-  EXPECT_EQ(spec.resources, (ResourceRequest{500, 570, int64_t{2} << 30, 0, 1}));
+  EXPECT_EQ(spec.resources, (ResourceRequest{500, 570, int64_t{2} << 30, int64_t{512} << 20, 1}));
   const std::vector<StopCondition> stop = {
       {"loss", 0.01, false}, {"training_iteration", 15, true}, {"time_total", 600, true}};
   EXPECT_EQ(spec.stop, stop);

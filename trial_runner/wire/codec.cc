@@ -142,6 +142,7 @@ void Put(const StartAttempt& start, v1::StartAttempt* out) {
   out->set_checkpoint_path(start.checkpoint_path);
   out->set_artifact_dir(start.artifact_dir);
   out->set_checkpoint_every(start.checkpoint_every);
+  out->set_memory_bytes(start.memory_bytes);
 }
 
 void Put(const AnswerReport& answer, v1::AnswerReport* out) {
@@ -350,7 +351,9 @@ Status Read(v1::StartAttempt& in, StartAttempt& out) {
   TUNE_RETURN_IF_ERROR(
       ReadPath(in.mutable_checkpoint_path(), "start.checkpoint_path", out.checkpoint_path));
   TUNE_RETURN_IF_ERROR(ReadPath(in.mutable_artifact_dir(), "start.artifact_dir", out.artifact_dir));
-  return ReadInt(in.checkpoint_every(), 1, kAny, "start.checkpoint_every", out.checkpoint_every);
+  TUNE_RETURN_IF_ERROR(
+      ReadInt(in.checkpoint_every(), 1, kAny, "start.checkpoint_every", out.checkpoint_every));
+  return ReadInt(in.memory_bytes(), 0, kAny, "start.memory_bytes", out.memory_bytes);
 }
 
 Status Read(const v1::AnswerReport& in, AnswerReport& out) {

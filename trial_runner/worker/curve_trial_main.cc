@@ -51,7 +51,7 @@ Result<BoundCurve> BindCurve(const TrialStart& start) {
 std::optional<TrialEnd> GoWrong(const CurveStep& step) {
   if (step.crashes) Crash();
   if (step.hangs) Hang();
-  if (step.is_out_of_memory) throw std::bad_alloc();
+  if (step.is_out_of_memory) return TrialEnd{Outcome::kOutOfMemory, "the curve's out_of_memory"};
   if (step.is_out_of_device_memory) {
     return TrialEnd{Outcome::kDeviceOutOfMemory, "the curve's device_out_of_memory"};
   }
@@ -95,11 +95,12 @@ TrialEnd RunCurve(const TrialStart& start, TrialSession& session) {
 
 int Main() {
   TrialSession session;
+  session.EndWhenOutOfMemory("");
   while (const std::optional<TrialStart> start = session.Next()) {
     try {
       session.End(RunCurve(*start, session));
     } catch (const std::bad_alloc&) {
-      session.End({Outcome::kOutOfMemory, "no memory is left"});
+      session.End(session.OutOfMemory());
     }
   }
   return 0;

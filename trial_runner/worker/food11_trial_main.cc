@@ -14,12 +14,13 @@ namespace {
 
 int Main() {
   TrialSession session;
+  session.EndWhenOutOfMemory("a smaller batch_size or image_size needs less");
   Food11Trainable food11({EnvironmentText("FOOD11_DATA_DIR"), UserCacheFolder()});
   while (const std::optional<TrialStart> start = session.Next()) {
     try {
       session.End(food11.Run(*start, session));
     } catch (const std::bad_alloc&) {
-      session.End({Outcome::kOutOfMemory, "no memory is left; a smaller batch_size needs less"});
+      session.End(session.OutOfMemory());
     }
   }
   return 0;

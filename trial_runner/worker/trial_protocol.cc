@@ -191,6 +191,7 @@ Result<ToTrial> ReadStart(Value& map) {
   TUNE_RETURN_IF_ERROR(TakeText(map, "checkpoint", limits::kPathBytesMax, start.checkpoint_path));
   TUNE_RETURN_IF_ERROR(TakeText(map, "artifact_dir", limits::kPathBytesMax, start.artifact_dir));
   TUNE_RETURN_IF_ERROR(TakeInt(map, "checkpoint_every", 1, start.checkpoint_every));
+  TUNE_RETURN_IF_ERROR(TakeInt(map, "memory_bytes", 0, start.memory_bytes));
   TUNE_RETURN_IF_ERROR(TakeInt(map, "threads", 1, start.threads));
   TUNE_RETURN_IF_ERROR(ReadSlices(map, start.slices));
   return ToTrial(std::move(start));
@@ -228,6 +229,7 @@ std::string EncodeStart(const Welcome& welcome, const StartAttempt& start) {
   Text("checkpoint", start.checkpoint_path, out);
   Text("artifact_dir", start.artifact_dir, out);
   Int("checkpoint_every", start.checkpoint_every, out);
+  Int("memory_bytes", start.memory_bytes, out);
   Int("threads", ThreadsOf(start.cpu_milli), out);
   Key("devices", out);
   out += '[';

@@ -6,8 +6,8 @@
 //   {"start": {"experiment": "lr-sweep", "metric": "val_loss", "seed": "7", "base_dir": "/home/me",
 //              "trainable": {"curve": {...}}, "trial": 0, "attempt": 1, "config": {"lr": 0.1},
 //              "from_iteration": 0, "checkpoint": "", "artifact_dir":
-//              "/home/me/tune.artifacts/lr-sweep/0", "checkpoint_every": 1, "threads": 2,
-//              "devices": [{"device": 0, "milli": 500}]}}
+//              "/home/me/tune.artifacts/lr-sweep/0", "checkpoint_every": 1,
+//              "memory_bytes": 0, "threads": 2, "devices": [{"device": 0, "milli": 500}]}}
 //   {"answer": "continue"}      to the last report: go on; "stop" or "refused": end the attempt.
 // Process to worker:
 //   {"report": {"iteration": 1, "metrics": {"val_loss": 0.5}, "final": false,
@@ -54,6 +54,7 @@ struct TrialStart {
   std::string checkpoint_path;  // Empty: from the start.
   std::string artifact_dir;
   int64_t checkpoint_every = 1;
+  int64_t memory_bytes = 0;  // It shall not have more; 0: no limit.
   int64_t threads = 1;
   std::vector<DeviceSlice> slices;
 };

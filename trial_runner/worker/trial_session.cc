@@ -1,12 +1,14 @@
 #include "trial_runner/worker/trial_session.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <utility>
 
 namespace tune {
@@ -30,7 +32,52 @@ void ChooseDevices(const std::vector<DeviceSlice>& slices) {
   setenv("CUDA_VISIBLE_DEVICES", list.c_str(), 1);
 }
 
+// Made ahead, and never freed: when it is needed there is no memory for it.
+std::string* out_of_memory_line = nullptr;
+
+void SayOutOfMemory() {
+  std::string_view text = *out_of_memory_line;
+  while (!text.empty()) {
+    const ssize_t count = send(kSocket, text.data(), text.size(), MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    text.remove_prefix(static_cast<size_t>(count));
+  }
+  _exit(1);
+}
+
 }  // namespace
+
+void TrialSession::EndWhenOutOfMemory(std::string advice) {
+  advice_ = std::move(advice);
+  delete out_of_memory_line;
+  out_of_memory_line = new std::string(EncodeEnd(OutOfMemory()));
+  std::set_new_handler(SayOutOfMemory);
+}
+
+TrialEnd TrialSession::OutOfMemory() const {
+  const std::string limit = std::to_string(memory_limit_bytes_);
+  return {Outcome::kOutOfMemory,
+          "no memory is left" +
+              (memory_limit_bytes_ == 0
+                   ? std::string(" on this machine")
+                   : " of the " + limit + " bytes that a trial may have (resources.memory)") +
+              (advice_.empty() ? "" : "; " + advice_)};
+}
+
+// The limit is the process's own: it needs no rights, is gone with it, and lets an allocation fail
+// where it can be told from a crash.
+void TrialSession::LimitMemory(int64_t bytes) {
+  if (bytes == memory_limit_bytes_) return;
+  rlimit limit = {};
+  getrlimit(RLIMIT_DATA, &limit);
+  limit.rlim_cur = bytes == 0 ? limit.rlim_max : static_cast<rlim_t>(bytes);
+  const bool is_set = setrlimit(RLIMIT_DATA, &limit) == 0;
+  memory_limit_bytes_ = is_set ? bytes : 0;
+  std::printf("memory limit: %lld bytes%s\n", static_cast<long long>(bytes),
+              is_set ? "" : ", which could not be set: it is not enforced");
+  if (out_of_memory_line != nullptr) EndWhenOutOfMemory(advice_);
+}
 
 TrialSession::TrialSession() {
   if (fcntl(kSocket, F_SETFD, FD_CLOEXEC) == 0) return;
@@ -46,6 +93,7 @@ std::optional<TrialStart> TrialSession::Next() {
   auto* const start = std::get_if<TrialStart>(&*message);
   if (start == nullptr) EndProcess("expected a start, read an answer");
   ChooseDevices(start->slices);
+  LimitMemory(start->memory_bytes);
   return std::move(*start);
 }
 

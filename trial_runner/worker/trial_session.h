@@ -29,19 +29,29 @@ class TrialSession {
   TrialSession();
 
   // Waits for the next attempt; nothing: there will be none, end with status 0. The first attempt's
-  // devices become CUDA_VISIBLE_DEVICES.
+  // devices become CUDA_VISIBLE_DEVICES. Its memory limit, if it has one, is this process's from
+  // now on (RLIMIT_DATA: what is allocated, not what is read from files; it is printed).
   std::optional<TrialStart> Next();
   // Waits until the report is durable and decided. After kStop or kRefused the attempt shall end. A
   // final report leaves nothing to decide: it is sent, not waited for, and answered kStop.
   ReportAnswer Report(const tune::Report& report);
   void End(const TrialEnd& end);
 
+  // From now on a failed `new`, in any thread, ends the attempt as out_of_memory, and the process
+  // with it. What allocates by other means throws std::bad_alloc: to be caught, and ended with
+  // OutOfMemory(). `advice`: what a person could change; may be empty.
+  void EndWhenOutOfMemory(std::string advice);
+  TrialEnd OutOfMemory() const;
+
  private:
+  void LimitMemory(int64_t bytes);
   void Send(std::string_view text);
   std::optional<std::string> ReadLine();
 
   std::string inbox_;
   size_t line_start_ = 0;
+  int64_t memory_limit_bytes_ = 0;  // 0: none.
+  std::string advice_;              // When there is no memory.
 };
 
 }  // namespace tune

@@ -1,0 +1,103 @@
+// A trial that runs out of memory says so, and hurts itself alone.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "tests/trial_runner/driven_trial.h"
+#include "tests/trial_runner/message_samples.h"
+
+namespace tune {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+
+class TrialMemory : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "tune_memory_XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    root_ = name;
+    welcome_.experiment = "sweep";
+    welcome_.base_dir = root_;
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  StartAttempt AttemptOf(int64_t number, int64_t memory_bytes, const std::string& config) const {
+    StartAttempt start;
+    start.ref = Ref(0, number, number);
+    start.cpu_milli = 1000;
+    start.config = config;
+    start.artifact_dir = root_ + "/sweep/0";
+    start.memory_bytes = memory_bytes;
+    return start;
+  }
+  static std::string LimitsOf(int pid) {
+    std::ostringstream text;
+    text << std::ifstream("/proc/" + std::to_string(pid) + "/limits").rdbuf();
+    return text.str();
+  }
+
+  std::string root_;
+  Welcome welcome_;
+};
+
+TEST_F(TrialMemory, Food11SaysThatItsLimitIsTooSmallAndATrialWithinItRuns) {
+  welcome_.trainable = R"("food11")";
+  welcome_.metric = "val_accuracy";
+  constexpr int64_t kLimit = 256 << 20;
+  {
+    DrivenTrial large("tune_trial_food11");
+    large.Start(welcome_, AttemptOf(1, kLimit,
+                                    R"({"data":"synthetic","image_size":128,"batch_size":512,)"
+                                    R"("lr":0.01,"total_epochs":1})"));
+    const TrialEnd end = large.Expect<TrialEnd>();
+    EXPECT_EQ(end.outcome, Outcome::kOutOfMemory);
+    EXPECT_EQ(end.detail, EndDetail::kNone);
+    EXPECT_THAT(end.error, HasSubstr("memory"));
+    EXPECT_THAT(end.error, HasSubstr("batch"));
+  }
+  DrivenTrial small("tune_trial_food11");
+  small.Start(welcome_, AttemptOf(2, kLimit,
+                                  R"({"data":"synthetic","image_size":32,"width_mult":0.35,)"
+                                  R"("batch_size":32,"lr":0.01,"total_epochs":2})"));
+  EXPECT_EQ(small.Expect<Report>().iteration, 1);
+  EXPECT_THAT(LimitsOf(small.pid()),
+              ContainsRegex("Max data size +" + std::to_string(kLimit) + " "));
+}
+
+// A failed `new` in the middle of an attempt; the process is another's next.
+TEST_F(TrialMemory, AFailedAllocationEndsTheAttemptWithTheLimitInItsLine) {
+  welcome_.trainable = R"({"curve":{"value":"t","iterations":3,"checkpoint_bytes":"512MiB"}})";
+  welcome_.metric = "value";
+  DrivenTrial trial("tune_trial");
+  trial.Start(welcome_, AttemptOf(1, 64 << 20, "{}"));
+  const TrialEnd end = trial.Expect<TrialEnd>();
+  EXPECT_EQ(end.outcome, Outcome::kOutOfMemory);
+  EXPECT_EQ(end.error,
+            "no memory is left of the 67108864 bytes that a trial may have (resources.memory)");
+  EXPECT_EQ(trial.Listen(), std::nullopt) << "the process ends too";
+}
+
+TEST_F(TrialMemory, ALimitHoldsForItsAttemptAlone) {
+  welcome_.trainable = R"({"curve":{"value":"t"}})";
+  welcome_.metric = "value";
+  DrivenTrial trial("tune_trial");
+  for (const int64_t limit : {int64_t{64} << 20, int64_t{128} << 20, int64_t{0}}) {
+    trial.Start(welcome_, AttemptOf(1, limit, "{}"));
+    EXPECT_TRUE(trial.Expect<Report>().final);
+    EXPECT_EQ(trial.Expect<TrialEnd>().outcome, Outcome::kCompleted);
+    EXPECT_THAT(LimitsOf(trial.pid()),
+                ContainsRegex("Max data size +" +
+                              (limit == 0 ? "unlimited" : std::to_string(limit)) + " "));
+  }
+}
+
+}  // namespace
+}  // namespace tune
