@@ -53,6 +53,7 @@ inline constexpr int64_t kStopGraceMs = 30'000;  // From the answer "stop" to SI
 inline constexpr size_t kJoinTokensMax = 1'000;
 inline constexpr size_t kTlsFileBytesMax = 4u << 20;
 inline constexpr int64_t kJoinProbeMs = 10'000;  // A worker's first look at its tuner.
+inline constexpr int64_t kConnectMs = 10'000;    // One attempt to connect.
 // A peer that answers nothing: asked after so long, given up after as long again.
 inline constexpr int64_t kKeepaliveMs = 10'000;
 // Who does not get through its handshake, or says nothing after it.

@@ -14,7 +14,9 @@ namespace tune {
 
 // What arrived, stamped with the worker (a connection) it came from. A connection that breaks is
 // the last thing heard of it.
-struct WorkerDisconnected {};
+struct WorkerDisconnected {
+  bool is_expelled = false;  // We closed it, and it may not come back: its token was revoked.
+};
 struct Incoming {
   WorkerId worker;
   std::string address;  // Of the peer, for people.

@@ -11,8 +11,10 @@ namespace {
 
 std::optional<Event> ToEvent(Incoming incoming) {
   const WorkerId worker = incoming.worker;
-  if (std::holds_alternative<WorkerDisconnected>(incoming.message))
-    return WorkerGone{worker, Departure::kBroken};
+  if (const auto* const end = std::get_if<WorkerDisconnected>(&incoming.message)) {
+    // Nobody waits for one that may not come back.
+    return WorkerGone{worker, end->is_expelled ? Departure::kGoodbye : Departure::kBroken};
+  }
   FromWorker& message = std::get<FromWorker>(incoming.message);
   if (auto* hello = std::get_if<Hello>(&message)) {
     return WorkerJoined{worker,

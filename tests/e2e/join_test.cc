@@ -44,9 +44,9 @@ TEST(Join, AWorkerWithThePrintedLineRunsTheSweep) {
   const JoinLine join = WaitForJoinLine(tune);
   ASSERT_NE(join.token, "");
   Program worker(folder, "tune", join.Worker({"--cpus", "2", "--name", "other"}));
+  ASSERT_EQ(worker.Wait().exit_status, 0);
   const ProgramResult result = tune.Wait();
   EXPECT_EQ(result.exit_status, 0) << result.err;
-  EXPECT_EQ(worker.Wait().exit_status, 0);
   EXPECT_EQ(
       Query(folder, "select count(distinct worker) from attempts where outcome = 'completed'"),
       std::vector<std::string>{"1"});
@@ -119,6 +119,15 @@ TEST(Join, RevokingATokenEndsTheWorkersThatCameWithIt) {
                 .exit_status,
             0);
   ExpectRefusal(worker.Wait(), 2, "was revoked at");
+  // Nobody waits for it: the next worker takes over what it had.
+  const JoinLine fresh = ParseJoinLine(RunTune(folder, {"tokens", "--new"}).out);
+  EXPECT_EQ(fresh.address, join.address);
+  Program next(folder, "tune", fresh.Worker({"--cpus", "1"}));
+  while (Query(folder, "select count(*) from attempts where trial = 1 and number = 2") !=
+         std::vector<std::string>{"1"}) {
+  }
+  EXPECT_EQ(Query(folder, "select outcome from attempts where trial = 1 and number = 1"),
+            std::vector<std::string>{"lost"});
 }
 
 TEST(Join, AResumedSweepListensWhereItDidUnlessToldOtherwise) {
@@ -139,8 +148,8 @@ TEST(Join, AResumedSweepListensWhereItDidUnlessToldOtherwise) {
   EXPECT_NE(again.token, join.token);
   // The first line is as good as the second.
   Program worker(folder, "tune", join.Worker({"--cpus", "2"}));
+  ASSERT_EQ(worker.Wait().exit_status, 0);
   EXPECT_EQ(tune.Wait().exit_status, 0);
-  EXPECT_EQ(worker.Wait().exit_status, 0);
 }
 
 TEST(Join, TokensOfADatabaseThatNeverListenedAreNone) {

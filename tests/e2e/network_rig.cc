@@ -2,7 +2,10 @@
 
 #include <unistd.h>
 
+#include <cinttypes>
+#include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "core/check.h"
 
@@ -55,12 +58,24 @@ NetworkRig::~NetworkRig() {
 
 void NetworkRig::Heal() { Run("ip netns exec " + worker_ + " nft flush ruleset"); }
 
-void NetworkRig::Partition() { Filter("drop"); }
+void NetworkRig::Partition() { Filter("counter drop"); }
 
 void NetworkRig::Reset() { Filter("meta l4proto tcp reject with tcp reset"); }
 
 void NetworkRig::Lose(int percent) {
-  Filter("numgen random mod 100 < " + std::to_string(percent) + " drop");
+  Filter("numgen random mod 100 < " + std::to_string(percent) + " counter drop");
+}
+
+int64_t NetworkRig::DroppedCount() const {
+  const std::string command =
+      "ip netns exec " + worker_ +
+      " nft list ruleset | sed -n 's/.*counter packets \\([0-9]*\\).*/\\1/p'";
+  FILE* const pipe = popen(command.c_str(), "r");
+  TUNE_CHECK(pipe != nullptr);
+  int64_t sum = 0;
+  for (int64_t count = 0; fscanf(pipe, "%" SCNd64, &count) == 1;) sum += count;
+  TUNE_CHECK(pclose(pipe) == 0);
+  return sum;
 }
 
 // Packets between the two alone: what goes over the worker's own loopback is let be.

@@ -4,6 +4,7 @@
 // Thread rule: one thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace tune::testing {
@@ -28,6 +29,8 @@ class NetworkRig {
   void Partition();        // Swallowed without a word: a pulled cable.
   void Reset();            // Connections are broken, new ones refused.
   void Lose(int percent);  // Of the packets, at random.
+  // Packets that were not let through since the last change of the filter.
+  int64_t DroppedCount() const;
   // Bits a second, "256kbit"; stays until the end.
   void SlowDown(const std::string& rate);
 

@@ -21,9 +21,10 @@ using testing::WaitForJoinLine;
 using testing::WhyNoNetwork;
 
 // Fifo and deterministic: the answer is the same, however it comes about.
-std::string Space(const std::string& curve = "") {
-  return "trainable:\n  curve:\n    value: \"(x - 0.3)^2 + exp(-0.2 * t)\"\n    iterations: 5\n" +
-         curve + "metric: loss\nmode: min\nsamples: 8\nseed: 11\nspace: {x: {uniform: [0, 1]}}\n";
+std::string Space(int iterations = 5, const std::string& rest = "") {
+  return "trainable:\n  curve:\n    value: \"(x - 0.3)^2 + exp(-0.2 * t)\"\n    iterations: " +
+         std::to_string(iterations) +
+         "\nmetric: loss\nmode: min\nsamples: 8\nseed: 11\nspace: {x: {uniform: [0, 1]}}\n" + rest;
 }
 
 std::vector<std::string> FinalTable(const TestFolder& folder) {
@@ -33,9 +34,9 @@ std::vector<std::string> FinalTable(const TestFolder& folder) {
 }
 
 // Of a sweep that nothing disturbed.
-std::vector<std::string> UndisturbedTable() {
+std::vector<std::string> UndisturbedTable(const std::string& space) {
   TestFolder folder;
-  const ProgramResult result = RunTune(folder, {"run", folder.Write("space.yaml", Space())});
+  const ProgramResult result = RunTune(folder, {"run", folder.Write("space.yaml", space)});
   EXPECT_EQ(result.exit_status, 0) << result.err;
   return FinalTable(folder);
 }
@@ -49,6 +50,7 @@ class Network : public ::testing::Test {
   }
 
   std::unique_ptr<Program> StartTuner(const std::string& space) {
+    space_ = space;
     auto tune = std::make_unique<Program>(
         folder_, "tune",
         std::vector<std::string>{"run", folder_.Write("space.yaml", space), "--cpus", "0",
@@ -64,16 +66,17 @@ class Network : public ::testing::Test {
   }
   // Both end well, and the answer is that of an undisturbed sweep.
   void ExpectAnswer(Program& tune, Program& worker) {
+    const ProgramResult worker_result = worker.Wait();
+    ASSERT_EQ(worker_result.exit_status, 0) << worker_result.err;
     const ProgramResult result = tune.Wait();
     EXPECT_EQ(result.exit_status, 0) << result.err;
-    const ProgramResult worker_result = worker.Wait();
-    EXPECT_EQ(worker_result.exit_status, 0) << worker_result.err;
-    EXPECT_EQ(FinalTable(folder_), UndisturbedTable());
+    EXPECT_EQ(FinalTable(folder_), UndisturbedTable(space_));
   }
 
   TestFolder folder_;
   std::unique_ptr<NetworkRig> rig_;
   JoinLine join_;
+  std::string space_;
 };
 
 TEST_F(Network, AWorkerOnAnotherMachineRunsTheSweep) {
@@ -85,10 +88,11 @@ TEST_F(Network, AWorkerOnAnotherMachineRunsTheSweep) {
 }
 
 TEST_F(Network, ALinkThatLosesPacketsChangesNothing) {
-  const auto tune = StartTuner(Space());
-  rig_->Lose(20);
+  const auto tune = StartTuner(Space(30));
+  rig_->Lose(5);
   const auto worker = StartWorker();
   ExpectAnswer(*tune, *worker);
+  EXPECT_GT(rig_->DroppedCount(), 0);
 }
 
 TEST_F(Network, ASlowLinkChangesNothing) {
@@ -107,9 +111,9 @@ TEST(LongWay, ADelayChangesNothing) {
   DelayingForwarder forwarder(join.address, 25);
   join.address = forwarder.address();
   Program worker(folder, "tune", join.Worker({"--cpus", "2"}));
+  ASSERT_EQ(worker.Wait().exit_status, 0);
   EXPECT_EQ(tune.Wait().exit_status, 0);
-  EXPECT_EQ(worker.Wait().exit_status, 0);
-  EXPECT_EQ(FinalTable(folder), UndisturbedTable());
+  EXPECT_EQ(FinalTable(folder), UndisturbedTable(Space()));
 }
 
 }  // namespace

@@ -378,7 +378,12 @@ TEST(Tls, RevokingEndsAConnectedWorkerAtItsNextMessageWhichIsNotHeard) {
   tuner.Revoke(token.record.id);
   worker.channel.Send({SampleReport()});
   EXPECT_THAT(worker.Refusal(), HasSubstr("was revoked at"));
-  EXPECT_EQ(tuner.sink_.WaitForDisconnect(), hello->first);
+  const auto last = tuner.sink_.WaitFor([](const Incoming& incoming) {
+    return std::holds_alternative<WorkerDisconnected>(incoming.message);
+  });
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->worker, hello->first);
+  EXPECT_TRUE(std::get<WorkerDisconnected>(last->message).is_expelled);
   other.channel.Send({Goodbye{}});
   EXPECT_TRUE(tuner.sink_.WaitForMessage<Goodbye>());
 }

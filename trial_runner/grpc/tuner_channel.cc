@@ -39,6 +39,8 @@ std::shared_ptr<grpc::Channel> MakeChannel(const TunerEndpoint& tuner) {
   arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  // gRPC bounds one attempt by this. The kernel asks ever more seldom: a new attempt asks at once.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, static_cast<int>(limits::kConnectMs));
   arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
   arguments.SetString(GRPC_ARG_OPTIMIZATION_TARGET, "latency");
   SetKeepalive([&](const char* name, int value) { arguments.SetInt(name, value); });

@@ -166,7 +166,10 @@ class WorkerGateway::Connection final {
     }
     if (token_id_) {
       const Status admitted = service_.options().tls->admission->StillAdmits(*token_id_);
-      if (!admitted.ok()) return Refuse(admitted);
+      if (!admitted.ok()) {
+        is_expelled_ = true;
+        return Refuse(admitted);
+      }
     }
     Result<std::vector<FromWorker>> messages = WithBytes(
         read_buffer_, [](std::string_view bytes) { return DecodeFromWorkerBatch(bytes); });
@@ -200,7 +203,7 @@ class WorkerGateway::Connection final {
     const std::shared_ptr<Connection> keep = std::move(self_);
     if (worker_) {
       std::vector<Incoming> last;
-      last.push_back({*worker_, address_, WorkerDisconnected{}});
+      last.push_back({*worker_, address_, WorkerDisconnected{is_expelled_}});
       service_.sink().Push(std::move(last));
     }
     service_.Leave(worker_);
@@ -266,6 +269,7 @@ class WorkerGateway::Connection final {
   // Of the completion thread alone.
   std::string address_;
   std::optional<std::string> token_id_;  // Of who came over TLS.
+  bool is_expelled_ = false;
   grpc::ByteBuffer read_buffer_;
   std::optional<WorkerId> worker_;
   bool is_reading_ = false;
