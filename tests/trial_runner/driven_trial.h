@@ -30,14 +30,20 @@ class DrivenTrial {
     TUNE_CHECK(process.ok());
     process_ = *std::move(process);
   }
-  ~DrivenTrial() {
-    kill(process_.pid, SIGKILL);
-    waitpid(process_.pid, nullptr, 0);
-  }
+  ~DrivenTrial() { Kill(); }
   DrivenTrial(const DrivenTrial&) = delete;
   DrivenTrial& operator=(const DrivenTrial&) = delete;
 
   int pid() const { return process_.pid; }
+  int socket() const { return process_.socket.get(); }  // Readable when it has said something.
+
+  // SIGKILL; returns when it is gone.
+  void Kill() {
+    if (process_.pid == 0) return;
+    kill(process_.pid, SIGKILL);
+    waitpid(process_.pid, nullptr, 0);
+    process_.pid = 0;
+  }
 
   void Start(const Welcome& welcome, const StartAttempt& start) {
     Say(EncodeStart(welcome, start));

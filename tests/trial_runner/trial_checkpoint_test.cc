@@ -2,7 +2,9 @@
 // durable and their own, and what went wrong is told apart.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <signal.h>
+#include <poll.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -265,6 +267,71 @@ TEST_F(TrialCheckpoint, Food11AttemptsThatOverlapDoNotTouchEachOther) {
   RunAttempt(4, 1, &first);
   EXPECT_THAT(Names(TrialFolder()), ElementsAre("checkpoint_000001", "checkpoint_000002.4",
                                                 "checkpoint_000003.2", "checkpoint_000004.3"));
+}
+
+// Counts what happens in a folder and in the folders that appear in it.
+class FolderEvents {
+ public:
+  explicit FolderEvents(const std::string& folder) : folder_(folder) { TUNE_CHECK(Watch(folder_)); }
+  ~FolderEvents() { close(fd_); }
+
+  // Returns after `count` events, or when `other` becomes readable; whether it was the events.
+  bool WaitFor(int count, int other) {
+    while (count > 0) {
+      pollfd ready[] = {{fd_, POLLIN, 0}, {other, POLLIN, 0}};
+      TUNE_CHECK(poll(ready, 2, 60'000) > 0);
+      if (ready[1].revents != 0) return false;
+      alignas(inotify_event) char buffer[4096];
+      const ssize_t size = read(fd_, buffer, sizeof buffer);
+      for (ssize_t at = 0; at < size; --count) {
+        const auto* const event = reinterpret_cast<const inotify_event*>(buffer + at);
+        at += static_cast<ssize_t>(sizeof *event + event->len);
+        if ((event->mask & IN_ISDIR) != 0 && event->len > 0) {
+          (void)Watch(folder_ + "/" + event->name);  // It may be gone, or renamed, by now.
+        }
+      }
+    }
+    return true;
+  }
+
+ private:
+  bool Watch(const std::string& folder) {
+    return inotify_add_watch(fd_, folder.c_str(),
+                             IN_CREATE | IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO) >= 0;
+  }
+
+  const std::string folder_;
+  const int fd_ = inotify_init1(IN_CLOEXEC);
+};
+
+// Killed after the 1st, 2nd, ... thing that happens on disk while it saves: what has a checkpoint's
+// name is whole, and is gone on from; what was half-written is gone after the next one.
+TEST_F(TrialCheckpoint, KilledAtAnyMomentOfASaveLeavesWholeCheckpointsAlone) {
+  UseCurve(R"("checkpoint_bytes":"2MiB")");
+  int killed = 0;
+  for (int step = 1; step <= 16; ++step) {
+    fs::remove_all(root_ + "/sweep");
+    DrivenTrial trial(program_);
+    trial.Start(welcome_, AttemptOf(1));
+    Report last = trial.Expect<Report>();
+    FolderEvents events(TrialFolder());
+    trial.Answer(ReportAnswer::kContinue);
+    killed += events.WaitFor(step, trial.socket()) ? 1 : 0;
+    trial.Kill();
+
+    DrivenTrial next(program_);
+    for (const std::string& name : Names(TrialFolder())) {
+      if (name.ends_with(".tmp")) continue;
+      last.iteration = std::stoi(name.substr(sizeof "checkpoint_" - 1));
+      last.checkpoint.path = TrialFolder() + "/" + name;
+    }
+    next.Start(welcome_, AttemptOf(2, &last));
+    EXPECT_EQ(next.Expect<Report>().iteration, last.iteration + 1) << "killed at step " << step;
+    for (const std::string& name : Names(TrialFolder())) {
+      EXPECT_FALSE(name.ends_with(".tmp")) << name << ", killed at step " << step;
+    }
+  }
+  EXPECT_GT(killed, 4) << "else nothing was shown";
 }
 
 TEST_F(TrialCheckpoint, WhatAKilledAttemptLeftHalfWrittenIsRemovedByTheNext) {
