@@ -22,9 +22,10 @@ std::string FolderOf(const std::string& path) {
 
 std::string WalOf(const std::string& path) { return path + "-wal"; }
 
-bool Exists(const std::string& path) {
+// An empty one holds nothing: it was just begun, or a full disk was in the way.
+bool HasContents(const std::string& path) {
   struct stat info;
-  return stat(path.c_str(), &info) == 0;
+  return stat(path.c_str(), &info) == 0 && info.st_size > 0;
 }
 
 const char* NetworkFileSystemAt(const std::string& folder) {
@@ -335,7 +336,7 @@ Status Database::OpenForReading(const std::string& vfs) {
   // With a WAL beside it a writer lives, or died: its files are there, so mode=ro makes none.
   // Without one, a connection that may write removes its own -wal and -shm at the end, which a
   // read-only one would leave behind.
-  const bool has_wal = vfs.empty() && Exists(WalOf(path_));
+  const bool has_wal = vfs.empty() && HasContents(WalOf(path_));
   const bool is_remote = vfs.empty() && NetworkFileSystemAt(FolderOf(path_)) != nullptr;
   if (is_remote && has_wal) return RefusedNetwork(path_, NetworkFileSystemAt(FolderOf(path_)));
   if (!is_remote) {
@@ -344,9 +345,14 @@ Status Database::OpenForReading(const std::string& vfs) {
                                         vfs));
     const Status first = Execute(kPragmas);
     const Status second = first.ok() ? Execute("SELECT name FROM sqlite_schema LIMIT 1;") : first;
-    if (second.ok() || has_wal || second.code() != StatusCode::kFailedPrecondition) return second;
+    if (second.ok() || has_wal) return second;
+    const bool may_be_for_want_of_files = second.code() == StatusCode::kFailedPrecondition ||
+                                          second.code() == StatusCode::kResourceExhausted ||
+                                          second.code() == StatusCode::kInternal;
+    if (!may_be_for_want_of_files) return second;
   }
-  // A folder that nothing may be made in, and no WAL: nobody writes, the file is all there is.
+  // A folder that nothing may be made in, or a full disk, and no WAL: nobody writes, the file is
+  // all there is.
   TUNE_RETURN_IF_ERROR(
       OpenConnection(FileUri(path_, "?mode=ro&immutable=1"), SQLITE_OPEN_READONLY, vfs));
   return Execute(kPragmas);
