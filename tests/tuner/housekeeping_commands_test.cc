@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/clock.h"
+#include "tests/small_disk.h"
 #include "tests/tuner/sample_sweep.h"
 #include "tests/tuner/temp_folder.h"
 #include "tuner/cli/backup_command.h"
@@ -385,6 +386,53 @@ TEST_F(BackupTest, WhatAKilledBackupLeftIsReplacedAndAFailedOneLeavesNothing) {
   EXPECT_EQ(ReadText(folder_ / "other.db"), "!");
   EXPECT_THAT(folder_.List(),
               ElementsAre("copy.artifacts", "copy.db", "other.db", "tune.artifacts", "tune.db"));
+}
+
+TEST_F(BackupTest, ToADiskWithoutRoomLeavesNothingThereAndSaysSo) {
+  MakeCheckpoint(5);
+  WriteText(artifacts_ + "/s/0/checkpoint_000005/weights", std::string(3'000'000, 'x'));
+  for (const int64_t room : {20'000, 1'000'000}) {  // For the database alone, and not even that.
+    fs::create_directories(folder_ / "small");
+    const SmallDisk disk(folder_ / "small", room);
+    if (!disk.is_mounted()) GTEST_SKIP() << disk.why_not();
+    SetCheckpoint(5, CheckpointState::kDurable, 1);
+    const Answer answer = Backup(folder_ / "small/copy.db");
+    EXPECT_EQ(answer.status, 1);
+    EXPECT_THAT(answer.err, AllOf(HasSubstr("tune: "), HasSubstr(folder_ / "small/copy"),
+                                  Not(HasSubstr("warning"))));
+    EXPECT_TRUE(fs::is_empty(folder_ / "small"));
+  }
+}
+
+TEST_F(Housekeeping, GcMakesRoomOnAFullDisk) {
+  fs::create_directories(folder_ / "small");
+  const SmallDisk disk(folder_ / "small", 400'000);
+  if (!disk.is_mounted()) GTEST_SKIP() << disk.why_not();
+  path_ = folder_ / "small/tune.db";
+  artifacts_ = folder_ / "small/tune.artifacts";
+  WriteSweep("s");
+  disk.Fill("all");
+  const Answer answer = Gc();
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_EQ(answer.err, "freed 30 bytes in 3 places\n");
+  EXPECT_THAT(Artifacts(), ElementsAre("s/0/attempt_1.log", "s/0/checkpoint_000002/weights"));
+}
+
+TEST_F(Housekeeping, DeleteOnAFullDiskDeletesNothing) {
+  fs::create_directories(folder_ / "small");
+  const SmallDisk disk(folder_ / "small", 400'000);
+  if (!disk.is_mounted()) GTEST_SKIP() << disk.why_not();
+  path_ = folder_ / "small/tune.db";
+  artifacts_ = folder_ / "small/tune.artifacts";
+  WriteSweep("s");
+  disk.Fill("all");
+  const Answer answer = Delete("s", true);
+  EXPECT_EQ(answer.status, 1) << answer.err;
+  EXPECT_THAT(answer.err, AllOf(HasSubstr("tune: "), Not(HasSubstr("rows of s are deleted"))));
+  EXPECT_TRUE(fs::exists(artifacts_ + "/s/0/checkpoint_000002/weights"));
+  fs::remove(folder_ / "small/all");
+  EXPECT_THAT(Query(path_, "SELECT name FROM experiments"), ElementsAre("s"));
+  EXPECT_EQ(Delete("s", true).status, 0);
 }
 
 TEST_F(BackupTest, ASweepWithoutArtifactsIsADatabaseAlone) {

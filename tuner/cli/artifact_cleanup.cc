@@ -1,5 +1,6 @@
 #include "tuner/cli/artifact_cleanup.h"
 
+#include <filesystem>
 #include <memory>
 
 #include "tuner/artifact_path.h"
@@ -28,6 +29,9 @@ std::vector<RemovedGarbage> RemoveGarbage(const std::string& db_path,
   std::vector<RemovedGarbage> removed;
   for (const Garbage& item : garbage) {
     const std::string path = artifacts_dir + "/" + item.path;
+    std::error_code error;
+    // It got its real name since it was listed, or its trial removed it.
+    if (!std::filesystem::exists(std::filesystem::symlink_status(path, error))) continue;
     const int64_t bytes = MeasureBytes(path);
     removed.push_back({item, bytes, dry_run ? OkStatus() : store.Remove(path)});
   }

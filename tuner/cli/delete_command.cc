@@ -100,9 +100,17 @@ int DeleteCommand(const DeleteOptions& options, const Clock& clock, std::istream
       return 0;
     }
   }
-  const Result<WriterLock> lock = AcquireWriterLock(options.db_path, clock.Now());
+  const Result<WriterLock> lock =
+      AcquireWriterLock(options.db_path, clock.Now(), LockText::kIfThereIsRoom);
   if (!lock.ok()) return Fail(lock.status(), err);
-  if (const Status s = DeleteRows(options.db_path, doomed->sweep); !s.ok()) return Fail(s, err);
+  if (const Status s = DeleteRows(options.db_path, doomed->sweep); !s.ok()) {
+    if (s.code() == StatusCode::kResourceExhausted || s.code() == StatusCode::kInternal) {
+      err << "tune: " << s.message() << "\nnothing was deleted; that takes some room, which tune "
+          << "gc may make\n";
+      return 1;
+    }
+    return Fail(s, err);
+  }
   LocalArtifactStore artifacts(ArtifactsDirOf(options.db_path));
   if (const Status s = artifacts.Remove(doomed->folder); !s.ok()) {
     err << "tune: the rows of " << Printable(doomed->sweep.name) << " are deleted, but "

@@ -54,18 +54,13 @@ class Collection {
     if (!tuner_) leftovers = FindLeftovers(options_.db_path);
     std::optional<WriterLock> lock;
     if (!options_.dry_run && !tuner_) {
-      Result<WriterLock> acquired = AcquireWriterLock(options_.db_path, clock_.Now());
+      // A full disk is when this is needed most.
+      Result<WriterLock> acquired =
+          AcquireWriterLock(options_.db_path, clock_.Now(), LockText::kIfThereIsRoom);
       if (!acquired.ok()) return Fail(acquired.status(), err_);
       lock.emplace(*std::move(acquired));
     }
     if (tuner_ && !Announce()) return 1;
-    if (lock) {
-      if (const Status s = FoldBack(); !s.ok()) return Fail(s, err_);
-      // A reader that has the database open keeps its files.
-      std::erase_if(leftovers, [](const RemovedGarbage& item) {
-        return Exists(item.garbage.path) && !item.garbage.path.ends_with(".lock");
-      });
-    }
     const Result<std::vector<Garbage>> garbage =
         FindGarbageOf(options_.db_path, "", tuner_, clock_.Now());
     if (!garbage.ok()) return Fail(garbage.status(), err_);
@@ -74,8 +69,20 @@ class Collection {
     for (RemovedGarbage& item : removed) {
       item.garbage.path = ArtifactsDirOf(options_.db_path) + "/" + item.garbage.path;
     }
-    removed.insert(removed.end(), leftovers.begin(), leftovers.end());
-    return Print(removed) ? 0 : 1;
+    Status folded;
+    const std::string wal = options_.db_path + "-wal";
+    const bool has_work = options_.vacuum || MeasureBytes(wal) > 0;
+    if (lock && (has_work || Exists(wal))) folded = FoldBack();
+    // On a disk that is still full an empty one stays, and does no harm.
+    if (!has_work) folded = OkStatus();
+    for (const RemovedGarbage& item : leftovers) {
+      // A reader that has the database open keeps its files; the lock's goes with the lock.
+      const bool goes = options_.dry_run || item.garbage.path.ends_with(".lock");
+      if (goes || !Exists(item.garbage.path)) removed.push_back(item);
+    }
+    const bool is_whole = Print(removed);
+    if (!folded.ok()) return Fail(folded, err_);
+    return is_whole ? 0 : 1;
   }
 
  private:

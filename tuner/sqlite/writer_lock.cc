@@ -103,7 +103,7 @@ Status WriterLock::Announce(std::string_view experiment) {
   return Write();
 }
 
-Result<WriterLock> AcquireWriterLock(const std::string& database_path, Instant now) {
+Result<WriterLock> AcquireWriterLock(const std::string& database_path, Instant now, LockText text) {
   const std::string path = LockPath(database_path);
   for (;;) {
     const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
@@ -122,7 +122,10 @@ Result<WriterLock> AcquireWriterLock(const std::string& database_path, Instant n
     }
     WriterLock lock(fd, path);
     lock.holder_ = LockHolder{getpid(), HostName(), now, ""};
-    TUNE_RETURN_IF_ERROR(lock.Write());
+    const Status written = lock.Write();
+    const bool is_no_matter =
+        text == LockText::kIfThereIsRoom && written.code() == StatusCode::kResourceExhausted;
+    if (!written.ok() && !is_no_matter) return written;
     return lock;
   }
 }

@@ -27,6 +27,10 @@ struct LockHolder {
   std::string experiment;  // Empty until announced.
 };
 
+// Who holds the lock is written into its file. Without room for that a tuner has none to work in
+// either; who makes room does.
+enum class LockText { kNeeded, kIfThereIsRoom };
+
 class WriterLock {
  public:
   WriterLock(WriterLock&& other) noexcept
@@ -40,7 +44,8 @@ class WriterLock {
   Status Announce(std::string_view experiment);
 
  private:
-  friend Result<WriterLock> AcquireWriterLock(const std::string& database_path, Instant now);
+  friend Result<WriterLock> AcquireWriterLock(const std::string& database_path, Instant now,
+                                              LockText text);
   WriterLock(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
   Status Write();
 
@@ -50,7 +55,8 @@ class WriterLock {
 };
 
 // Does not wait. kUnavailable names a living holder's pid, host and since when.
-Result<WriterLock> AcquireWriterLock(const std::string& database_path, Instant now);
+Result<WriterLock> AcquireWriterLock(const std::string& database_path, Instant now,
+                                     LockText text = LockText::kNeeded);
 
 // The living tuner of a database, if there is one. Takes no lock and changes nothing.
 std::optional<LockHolder> FindLockHolder(const std::string& database_path);
