@@ -35,12 +35,13 @@ std::string Below(const TestFolder& folder, const std::string& db, const std::st
   return folder / (stem + path.substr(path.find(".artifacts")));
 }
 
-constexpr char kClassifier[] =
-    "trainable: food11\nmetric: val_accuracy\nmode: max\nsamples: 4\nseed: 3\n"
-    "space:\n  data: synthetic\n  width_mult: 0.35\n  image_size: 32\n"
-    "  lr: {loguniform: [0.0003, 0.01]}\n  batch_size: {choice: [16, 32]}\n"
-    "  total_epochs: 4\nlimits: {max_concurrent: 1}\n"
-    "scheduler: {asha: {max_t: 4, reduction_factor: 2}}\n";
+// A curve with real checkpoints.
+constexpr char kWithCheckpoints[] =
+    "trainable: {curve: {value: \"(x - 0.3)^2 + exp(-0.2 * t)\", iterations: 9, seconds: 0.02, "
+    "checkpoint_bytes: 50000}}\n"
+    "metric: loss\nmode: min\nsamples: 12\nseed: 11\nspace: {x: {uniform: [0, 1]}}\n"
+    "scheduler: {asha: {max_t: 9, grace_period: 1, reduction_factor: 3}}\n"
+    "limits: {max_concurrent: 1}\n";
 
 TEST(Why, ExplainsATrialOfARealSweep) {
   TestFolder folder;
@@ -79,14 +80,14 @@ TEST(Provenance, AResumeSaysWhatIsNotAsItWas) {
 
 TEST(Backup, TakenWhileASweepRunsGoesOnToTheSameAnswer) {
   TestFolder folder;
-  Program tune(folder, "tune", {"run", folder.Write("space.yaml", kClassifier)});
+  Program tune(folder, "tune", {"run", folder.Write("space.yaml", kWithCheckpoints)});
   ASSERT_TRUE(tune.WaitForText("ended"));
   const ProgramResult backup = RunTune(folder, {"backup", "copy.db"});
   ASSERT_EQ(backup.exit_status, 0) << backup.err;
   EXPECT_EQ(backup.err, "");
   ASSERT_EQ(tune.Wait().exit_status, 0);
   ASSERT_EQ(Query(folder, "select count(*) from trials where status = 'TERMINATED'"),
-            std::vector<std::string>{"4"});
+            std::vector<std::string>{"12"});
 
   const std::string durable = "select path from checkpoints where state = 'durable'";
   const std::vector<std::string> copied = Query(folder, durable, "copy.db");
@@ -110,10 +111,11 @@ TEST(Backup, TakenWhileASweepRunsGoesOnToTheSameAnswer) {
 
 TEST(Gc, AfterAKillTakesNothingThatAResumeNeeds) {
   TestFolder undisturbed;
-  ASSERT_EQ(RunTune(undisturbed, {"run", undisturbed.Write("space.yaml", kClassifier)}).exit_status,
-            0);
+  ASSERT_EQ(
+      RunTune(undisturbed, {"run", undisturbed.Write("space.yaml", kWithCheckpoints)}).exit_status,
+      0);
   TestFolder folder;
-  Program tune(folder, "tune", {"run", folder.Write("space.yaml", kClassifier)});
+  Program tune(folder, "tune", {"run", folder.Write("space.yaml", kWithCheckpoints)});
   ASSERT_TRUE(tune.WaitForText("ended"));
   tune.Signal(SIGKILL);
   EXPECT_EQ(tune.Wait().exit_status, 128 + SIGKILL);
