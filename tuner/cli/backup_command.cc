@@ -113,9 +113,12 @@ class Backup {
   }
 
   std::string Describe() const {
-    return options_.file + ": " + FormatBytes(MeasureBytes(options_.file)) + ", " +
-           std::to_string(copied_.size()) + " checkpoints and the logs in " + target_dir_ + ", " +
-           FormatBytes(MeasureBytes(target_dir_));
+    const std::string database = options_.file + ": " + FormatBytes(MeasureBytes(options_.file));
+    std::error_code error;
+    if (!fs::exists(target_dir_, error)) return database + ", no artifacts";
+    return database + "; " + std::to_string(copied_.size()) +
+           (copied_.size() == 1 ? " checkpoint" : " checkpoints") + " and the logs in " +
+           target_dir_ + ", " + FormatBytes(MeasureBytes(target_dir_));
   }
 
  private:
