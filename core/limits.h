@@ -62,6 +62,8 @@ inline constexpr int64_t kStrangerMs = 10'000;
 // Leases.
 inline constexpr int64_t kHeartbeatMs = 1'000;
 inline constexpr int64_t kLeaseMs = 60'000;
+inline constexpr int64_t kReconnectMs = 200;  // Before the first attempt to connect again; doubles.
+inline constexpr int64_t kReconnectMsMax = 5'000;
 static_assert(kHeartbeatMs * 3 < kLeaseMs);
 
 }  // namespace tune::limits

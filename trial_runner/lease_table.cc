@@ -7,9 +7,10 @@
 
 namespace tune {
 
-void LeaseTable::AddWorker(WorkerId worker, const WorkerCapacity& capacity) {
+void LeaseTable::AddWorker(WorkerId worker, const WorkerCapacity& capacity, bool takes_ahead) {
   TUNE_CHECK(!workers_.contains(worker));
   WorkerBooks& books = workers_[worker];
+  books.takes_ahead = takes_ahead;
   books.view.worker = worker;
   books.view.capacity = capacity;
   books.view.free_cpu_milli = capacity.cpu_milli;
@@ -32,9 +33,75 @@ bool LeaseTable::Drain(WorkerId worker) {
   return !std::exchange(workers_.at(worker).view.is_draining, true);
 }
 
+void LeaseTable::SetAway(WorkerId worker) {
+  WorkerBooks& books = workers_.at(worker);
+  books.is_away = true;
+  books.view.is_draining = true;  // Place() passes it over.
+}
+
+LeaseTable::Rejoined LeaseTable::Rejoin(WorkerId from, WorkerId to, const WorkerCapacity& capacity,
+                                        const std::vector<HeldAttempt>& held) {
+  const WorkerBooks before = std::move(workers_.at(from));
+  TUNE_CHECK(!before.takes_ahead && before.ahead.empty());
+  running_count_ -= static_cast<int64_t>(before.running.size());
+  workers_.erase(from);
+  AddWorker(to, capacity, false);
+  WorkerBooks& books = workers_.at(to);
+
+  Rejoined rejoined;
+  const auto run = [&](const AttemptRef& ref, const Placement& placement) {
+    Take(books, placement, -1);
+    books.running.emplace(ref.epoch, Lease{ref, placement});
+    ++running_count_;
+  };
+  for (const HeldAttempt& attempt : held) {
+    const auto running = before.running.find(attempt.ref.epoch);
+    const bool has_lease = running != before.running.end() && running->second.ref == attempt.ref &&
+                           !books.running.contains(attempt.ref.epoch);
+    const Placement placement{to, attempt.cpu_milli, attempt.slices};
+    if (!has_lease || !Fits(books, placement)) {
+      rejoined.unknown.push_back(attempt.ref);
+      continue;
+    }
+    run(attempt.ref, placement);
+    rejoined.kept.push_back(attempt.ref);
+  }
+  for (const auto& [epoch, lease] : before.running) {
+    if (books.running.contains(epoch)) continue;
+    Placement placement = lease.placement;
+    placement.worker = to;
+    if (!Fits(books, placement)) {
+      rejoined.lost.push_back(lease.ref);
+      continue;
+    }
+    run(lease.ref, placement);
+    rejoined.unsent.push_back(Lease{lease.ref, placement});
+  }
+  const auto by_epoch = [](const AttemptRef& a, const AttemptRef& b) { return a.epoch < b.epoch; };
+  std::sort(rejoined.kept.begin(), rejoined.kept.end(), by_epoch);
+  std::sort(rejoined.unknown.begin(), rejoined.unknown.end(), by_epoch);
+  return rejoined;
+}
+
 AttemptRef LeaseTable::NewRef(TrialNumber trial, AttemptNumber attempt) {
   ++last_epoch_.value;
   return AttemptRef{trial, attempt, last_epoch_};
+}
+
+// Whether a worker's books have room for what the worker itself says.
+bool LeaseTable::Fits(const WorkerBooks& books, const Placement& placement) {
+  if (placement.cpu_milli > books.view.free_cpu_milli) return false;
+  std::vector<int64_t> free = books.view.free_gpu_milli;
+  for (const DeviceSlice& slice : placement.slices) {
+    const std::vector<Device>& devices = books.view.capacity.devices;
+    const auto device = std::find_if(devices.begin(), devices.end(),
+                                     [&slice](const Device& d) { return d.index == slice.device; });
+    if (device == devices.end()) return false;
+    int64_t& left = free[static_cast<size_t>(device - devices.begin())];
+    left -= slice.milli;
+    if (left < 0) return false;
+  }
+  return true;
 }
 
 // Books resources out (sign -1) or back (sign +1). Shares of a device never add up to more than
@@ -50,6 +117,10 @@ void LeaseTable::Take(WorkerBooks& books, const Placement& placement, int64_t si
       TUNE_CHECK(free >= 0 && free <= kWholeMilli);
     }
   }
+}
+
+bool LeaseTable::HasRoom(const ResourceRequest& request) const {
+  return Place(request, Views()).has_value();
 }
 
 std::optional<LeaseTable::Lease> LeaseTable::Grant(const ResourceRequest& request,
@@ -71,7 +142,9 @@ std::optional<WorkerId> LeaseTable::RoomAhead(int64_t ahead_per_running) const {
   for (const auto& [id, books] : workers_) {
     const auto running = static_cast<int64_t>(books.running.size());
     const auto ahead = static_cast<int64_t>(books.ahead.size());
-    if (books.view.is_draining || ahead >= running * ahead_per_running) continue;
+    if (!books.takes_ahead || books.view.is_draining || ahead >= running * ahead_per_running) {
+      continue;
+    }
     // ahead / running < best_ahead / best_running, without fractions.
     if (best && ahead * best_running >= best_ahead * running) continue;
     best = id;

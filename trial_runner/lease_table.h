@@ -6,6 +6,9 @@
 // (messages.h). This table sees the same ends in the same order and keeps the same books: End says
 // which lease began.
 //
+// A worker whose connection broke may be kept away: it is granted nothing, and its leases stay for
+// it to take up again under another id (Rejoin).
+//
 // Thread rule: one thread. Pure: no time, no randomness.
 #pragma once
 
@@ -29,7 +32,8 @@ class LeaseTable {
         placement;  // Of a running lease; empty but for the worker while it waits in the queue.
   };
 
-  void AddWorker(WorkerId worker, const WorkerCapacity& capacity);
+  // `takes_ahead`: its queue is part of the books; not for workers that outlive their connection.
+  void AddWorker(WorkerId worker, const WorkerCapacity& capacity, bool takes_ahead = true);
   // Its leases are gone: those that ran, then those that waited, each in order of epoch.
   struct Lost {
     std::vector<AttemptRef> running;
@@ -37,11 +41,30 @@ class LeaseTable {
   };
   Lost RemoveWorker(WorkerId worker);
   bool HasWorker(WorkerId worker) const { return workers_.contains(worker); }
+  bool HoldsAny(WorkerId worker) const {
+    const WorkerBooks& books = workers_.at(worker);
+    return !books.running.empty() || !books.ahead.empty();
+  }
 
   // The worker is about to leave: it is granted nothing more. Whether it was not so before.
   bool Drain(WorkerId worker);
 
+  // Its connection broke; it holds what it holds.
+  void SetAway(WorkerId worker);
+  // The worker `from`, which takes no leases ahead, came back as `to`. What of `held` it has a
+  // lease for runs on, where the worker says. Each list is in order of epoch.
+  struct Rejoined {
+    std::vector<AttemptRef> kept;     // Held.
+    std::vector<Lease> unsent;        // Running by our books, and never heard of by the worker.
+    std::vector<AttemptRef> lost;     // As unsent, but there is no room for it any more.
+    std::vector<AttemptRef> unknown;  // Held without a lease.
+  };
+  Rejoined Rejoin(WorkerId from, WorkerId to, const WorkerCapacity& capacity,
+                  const std::vector<HeldAttempt>& held);
+  bool IsAway(WorkerId worker) const { return workers_.at(worker).is_away; }
+
   // A lease that begins now, where Place() finds room for `request`; nothing when there is none.
+  bool HasRoom(const ResourceRequest& request) const;
   std::optional<Lease> Grant(const ResourceRequest& request, TrialNumber trial,
                              AttemptNumber attempt);
 
@@ -77,9 +100,12 @@ class LeaseTable {
     std::map<LeaseEpoch, Lease> running;
     std::deque<AttemptRef> ahead;
     int64_t ends_seen = 0;
+    bool takes_ahead = true;
+    bool is_away = false;
   };
 
   AttemptRef NewRef(TrialNumber trial, AttemptNumber attempt);
+  static bool Fits(const WorkerBooks& books, const Placement& placement);
   static void Take(WorkerBooks& books, const Placement& placement, int64_t sign);
 
   std::map<WorkerId, WorkerBooks> workers_;

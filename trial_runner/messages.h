@@ -89,7 +89,7 @@ struct Hello {
   WorkerCapacity capacity;
   bool is_local = false;               // It ends with its connection.
   std::string session = {};            // Drawn once by each worker that is not local.
-  std::vector<HeldAttempt> held = {};  // Empty at its first connection. The queue was dropped.
+  std::vector<HeldAttempt> held = {};  // Empty at its first connection.
 };
 
 struct AttemptReport {
@@ -131,7 +131,8 @@ struct Refused {
   std::string reason;  // One line; the worker prints it and ends with status 2.
 };
 
-// Run an attempt. With `ahead` false it begins at once on `slices`. With `ahead` true it waits in
+// Run an attempt. With `ahead` false it begins at once on `slices`. With `ahead` true, which is for
+// local workers alone, it waits in
 // the worker's queue: when any attempt on this worker ends, the queue's head takes over that
 // attempt's CPUs and slices at once. The tuner, which sees the same ends in the same order, keeps
 // the same books. The two can cross on the way: an attempt may have ended, with an empty queue,

@@ -2,6 +2,8 @@
 // grpc/tuner_channel.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <vector>
 
 #include "core/status.h"
@@ -19,7 +21,8 @@ class TunerSink {
   virtual void OnClosed(Status reason) = 0;
 };
 
-// Thread rule: one thread.
+// Thread rule: one thread. The destructor gives up the connection; the sink hears nothing more of
+// it afterwards.
 class TunerLink {
  public:
   virtual ~TunerLink() = default;
@@ -29,5 +32,8 @@ class TunerLink {
   // Sends what is queued, then closes this side. OnClosed follows.
   virtual void CloseAfterSending() = 0;
 };
+
+// Begins a connection; returns at once, messages queue until it stands.
+using TunerLinkFactory = std::function<std::unique_ptr<TunerLink>(TunerSink&)>;
 
 }  // namespace tune

@@ -311,7 +311,7 @@ Status CheckTrial(const CommitLog& log, const TrialRow& row) {
     if (CountsAsFailure(last)) ++failures;
   }
   if (attempts != row.attempts) return Internal(name + " does not add up from its attempts");
-  const int64_t max = log.spec().max_failures;
+  const int64_t max = log.spec().failure.max_failures;
   if (max >= 0 && failures > max + 1) return Internal(name + " failed more often than it may");
   const bool may_be_error =
       (max >= 0 && failures > max) || last == Outcome::kBadConfig || last == Outcome::kCompleted;

@@ -35,6 +35,10 @@ void SimulatedWorker::Start() {
   options.hello.pid = 1000 * (index_ + 1) + life_;
   options.hello.capacity = machine_.capacity;
   options.is_local = machine_.is_local;
+  options.hello.is_local = machine_.is_local;
+  if (!machine_.is_local) {
+    options.hello.session = "s" + std::to_string(index_) + "-" + std::to_string(life_);
+  }
   if (random_.NextBelow(2) == 0) options.prewarm_program = "tune_trial";
   core_ = std::make_unique<WorkerCore>(std::move(options));
   exit_status_.reset();
@@ -130,7 +134,7 @@ void SimulatedWorker::OnClosed(ConnectionId connection, const Status& reason) {
   WhenAwake([this, connection, reason] {
     if (core_ == nullptr || connection_ != connection) return;
     connection_.reset();
-    core_->OnTunerGone(reason);
+    core_->OnTunerGone(reason, Now());
     Perform();
   });
 }
@@ -270,6 +274,12 @@ void SimulatedWorker::Do(const PrintLine& effect) {
   if (environment_.trace.is_verbose()) {
     environment_.trace.Print("worker " + std::to_string(index_) + " says: " + effect.text);
   }
+}
+
+void SimulatedWorker::Do(const ConnectToTuner& /*effect*/) {
+  if (connection_) network_.DropWorkerEnd(*connection_, {});
+  outbox_.clear();
+  connection_ = network_.Connect(*this);
 }
 
 void SimulatedWorker::Do(const ExitWorker& effect) { exit_status_ = effect.status; }

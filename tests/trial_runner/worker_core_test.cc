@@ -10,6 +10,8 @@
 namespace tune {
 namespace {
 
+using testing::Contains;
+using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -24,14 +26,25 @@ class WorkerCoreTest : public testing::Test {
   void Join(bool is_local = true) {
     core_.emplace(WorkerCore::Options{Greeting(), is_local, "tune_trial"});
     core_->Begin();
+    Tell(SampleWelcome());
+    core_->TakeEffects();
+  }
+
+  static Welcome SampleWelcome() {
     Welcome welcome;
     welcome.worker = WorkerId{1};
+    welcome.experiment = "sweep";
     welcome.metric = "loss";
     welcome.trainable = R"({"curve":{"value":"x"}})";
     welcome.heartbeat_ms = 1000;
     welcome.lease_ms = 60'000;
-    Tell(welcome);
-    core_->TakeEffects();
+    return welcome;
+  }
+
+  // The line about it is dropped.
+  void LoseTuner() {
+    core_->OnTunerGone(Unavailable("the connection to the tuner broke"), now_);
+    Effects();
   }
 
   void Tell(const ToWorker& message) { core_->OnMessage(message, now_); }
@@ -89,6 +102,7 @@ class WorkerCoreTest : public testing::Test {
       return (e->kill ? "kill" : "term") + process(e->process);
     }
     if (const auto* const e = std::get_if<PrintLine>(&effect)) return "print " + e->text;
+    if (std::holds_alternative<ConnectToTuner>(effect)) return "connect";
     return "exit " + std::to_string(std::get<ExitWorker>(effect).status);
   }
 
@@ -101,7 +115,14 @@ class WorkerCoreTest : public testing::Test {
       return "report " + std::to_string(m->ref.trial.value) + " sequence " +
              std::to_string(m->sequence);
     }
-    if (std::holds_alternative<Hello>(message)) return "hello";
+    if (const auto* const m = std::get_if<Hello>(&message)) {
+      std::string text = "hello";
+      for (const HeldAttempt& held : m->held) {
+        text += " holding " + std::to_string(held.ref.trial.value) + " on " +
+                std::to_string(held.cpu_milli);
+      }
+      return text;
+    }
     if (std::holds_alternative<Heartbeat>(message)) return "heartbeat";
     return "goodbye";
   }
@@ -543,7 +564,7 @@ TEST_F(WorkerCoreTest, ShutdownEndsAllProcessesThenTheWorker) {
   EXPECT_THAT(Effects(), ElementsAre("kill 1"));
   Ended(1, {0, "SIGKILL", ""});
   EXPECT_THAT(Effects(), ElementsAre("exit 0"));
-  core_->OnTunerGone(OkStatus());
+  core_->OnTunerGone(OkStatus(), now_);
   EXPECT_THAT(Effects(), ElementsAre());
 }
 
@@ -551,18 +572,152 @@ TEST_F(WorkerCoreTest, ALocalWorkerEndsAtOnceWithItsTuner) {
   Join(true);
   Tell(Start(Ref(0, 1, 1)));
   Effects();
-  core_->OnTunerGone(Unavailable("the connection to the tuner broke"));
+  core_->OnTunerGone(Unavailable("the connection to the tuner broke"), now_);
   EXPECT_THAT(Effects(), ElementsAre("kill 1", "exit 1"));
 }
 
-TEST_F(WorkerCoreTest, AConnectedWorkerSaysWhyItEnds) {
+TEST_F(WorkerCoreTest, AWorkerThatWasNeverWelcomedSaysWhyItEnds) {
+  core_.emplace(WorkerCore::Options{Greeting(), false, ""});
+  core_->Begin();
+  Effects();
+  core_->OnTunerGone(Unavailable("nobody listens there"), now_);
+  EXPECT_THAT(Effects(), ElementsAre("print nobody listens there", "exit 1"));
+}
+
+// ---- a connected worker loses its tuner and finds it again
+
+TEST_F(WorkerCoreTest, AConnectedWorkerThatLosesItsTunerKeepsItsTrialsAndConnectsAgain) {
   Join(false);
   Tell(Start(Ref(0, 1, 1)));
   Effects();
-  core_->OnTunerGone(Unavailable("the connection to the tuner broke"));
-  EXPECT_THAT(Effects(),
-              ElementsAre("print the connection to the tuner broke; the running trials are ended",
-                          "kill 1", "exit 1"));
+  LoseTuner();
+  Pass(Seconds(1));
+  EXPECT_THAT(Effects(), ElementsAre("connect", "hello holding 0 on 1000"));
+  EXPECT_EQ(core_->running_count(), 1);
+  Tell(SampleWelcome());
+  EXPECT_THAT(Effects(), ElementsAre());
+  Line(1, kReport);
+  EXPECT_THAT(Effects(), ElementsAre("report 0 sequence 1"));
+}
+
+TEST_F(WorkerCoreTest, AReportThatWasNotAnsweredIsSentAgainWithItsSequence) {
+  Join(false);
+  Tell(Start(Ref(0, 1, 1)));
+  Line(1, kReport);
+  Effects();
+  LoseTuner();
+  Pass(Seconds(1));
+  Effects();
+  Tell(SampleWelcome());
+  EXPECT_THAT(Effects(), ElementsAre("report 0 sequence 1"));
+  Answer(Ref(0, 1, 1), 1, ReportAnswer::kContinue);
+  EXPECT_THAT(Effects(), ElementsAre("answer 1 continue"));
+  LoseTuner();
+  Pass(Seconds(1));
+  Effects();
+  Tell(SampleWelcome());
+  EXPECT_THAT(Effects(), ElementsAre());
+}
+
+TEST_F(WorkerCoreTest, EndsAreSentAgainUntilTheyAreAcknowledged) {
+  Join(false);
+  Tell(Start(Ref(0, 1, 1)));
+  Tell(Start(Ref(1, 1, 2)));
+  Line(1, kFinal);
+  Line(1, kCompleted);
+  Line(2, kFinal);
+  Line(2, kCompleted);
+  Effects();
+  Tell(EndsAcknowledged{1});
+  LoseTuner();
+  Pass(Seconds(1));
+  EXPECT_THAT(Effects(), ElementsAre("connect", "hello holding 1 on 0"));
+  Tell(SampleWelcome());
+  EXPECT_THAT(Effects(), ElementsAre("report 1 sequence 1", "ended 1 completed"));
+  Tell(EndsAcknowledged{1});  // Of this connection.
+  LoseTuner();
+  Pass(Seconds(1));
+  EXPECT_THAT(Effects(), ElementsAre("connect", "hello"));
+}
+
+TEST_F(WorkerCoreTest, WhatEndsWhileThereIsNoTunerIsSaidWhenThereIsOne) {
+  Join(false);
+  Tell(Start(Ref(0, 1, 1)));
+  Effects();
+  LoseTuner();
+  Line(1, kFinal);
+  Line(1, kCompleted);
+  EXPECT_THAT(Effects(), ElementsAre());
+  Pass(Seconds(1));
+  EXPECT_THAT(Effects(), ElementsAre("connect", "hello holding 0 on 0"));
+  Tell(SampleWelcome());
+  EXPECT_THAT(Effects(), ElementsAre("report 0 sequence 1", "ended 0 completed"));
+}
+
+TEST_F(WorkerCoreTest, WithoutATunerForAWholeLeaseItEndsWithItsTrials) {
+  Join(false);
+  Tell(Start(Ref(0, 1, 1)));
+  Effects();
+  LoseTuner();
+  const Instant begin = now_;
+  for (int i = 0; i < 100 && core_->NextDeadline(); ++i) {
+    Pass(*core_->NextDeadline() - now_);
+    core_->OnTunerGone(Unavailable("nobody listens there"), now_);
+  }
+  const std::vector<std::string> effects = Effects();
+  ASSERT_GE(effects.size(), 3u);
+  EXPECT_THAT(effects[effects.size() - 3],
+              HasSubstr("nothing was heard of the tuner for 1 min 00 s; its trials are ended"));
+  EXPECT_EQ(effects[effects.size() - 2], "kill 1");
+  EXPECT_EQ(effects.back(), "exit 1");
+  EXPECT_EQ(now_.us, begin.us + Seconds(60).us);
+}
+
+TEST_F(WorkerCoreTest, ATunerThatIsSilentIsGivenUpThoughTheConnectionStands) {
+  Join(false);
+  Effects();
+  for (int i = 0; i < 30; ++i) {
+    Tell(Heartbeat{});
+    Pass(Seconds(1));
+  }
+  EXPECT_THAT(Effects(), Each(std::string("heartbeat")));
+  Pass(Seconds(14));
+  EXPECT_THAT(Effects(), Contains(HasSubstr("the tuner is silent; trying again")));
+  Pass(Seconds(1));
+  EXPECT_THAT(Effects(), ElementsAre("connect", "hello"));
+}
+
+TEST_F(WorkerCoreTest, AnotherSweepAtTheSameAddressGetsNothingOfTheOldOne) {
+  Join(false);
+  Tell(Start(Ref(0, 1, 1)));
+  Tell(Start(Ref(1, 1, 2)));
+  Line(2, kFinal);
+  Line(2, kCompleted);
+  Effects();
+  LoseTuner();
+  Pass(Seconds(1));
+  Effects();
+  Welcome other = SampleWelcome();
+  other.experiment = "another";
+  Tell(other);
+  EXPECT_THAT(Effects(), ElementsAre("kill 1"));
+  // The same numbers are another attempt now.
+  Tell(KillAttempt{Ref(0, 1, 1)});
+  Tell(Start(Ref(0, 1, 1)));
+  EXPECT_THAT(Effects(), Contains("start 2 trial 0"));
+  Ended(1, {0, "SIGKILL", ""});
+  EXPECT_THAT(Effects(), ElementsAre());
+}
+
+TEST_F(WorkerCoreTest, ATerminatedWorkerWithoutATunerEndsItsTrialsAndGoes) {
+  Join(false);
+  Tell(Start(Ref(0, 1, 1)));
+  Effects();
+  LoseTuner();
+  core_->OnTerminate(now_);
+  EXPECT_THAT(Effects(), ElementsAre("term 1"));
+  Ended(1, {0, "SIGTERM", ""});
+  EXPECT_THAT(Effects(), ElementsAre("exit 0"));
 }
 
 TEST_F(WorkerCoreTest, ARefusedWorkerPrintsTheReason) {

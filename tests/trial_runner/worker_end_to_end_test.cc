@@ -54,8 +54,8 @@ class WorkerEndToEnd : public testing::Test {
     welcome.trainable = trainable;
     welcome.base_dir = folder_;
     welcome.seed = 7;
-    welcome.heartbeat_ms = 1000;
-    welcome.lease_ms = 60'000;
+    welcome.heartbeat_ms = lease_ms_ / 60;
+    welcome.lease_ms = lease_ms_;
     Send(welcome);
   }
 
@@ -91,6 +91,7 @@ class WorkerEndToEnd : public testing::Test {
   GatheringSink sink_;
   std::string folder_;
   std::unique_ptr<WorkerGateway> gateway_;
+  int64_t lease_ms_ = 60'000;
   std::unique_ptr<Program> worker_;
   WorkerId id_;
 };
@@ -221,14 +222,17 @@ TEST_F(WorkerEndToEnd, ALocalWorkerDiesWithItsTunerWithoutAWord) {
   EXPECT_EQ(worker_->ReadErrors(), "");
 }
 
-TEST_F(WorkerEndToEnd, AConnectedWorkerSaysThatItsTunerIsGone) {
+TEST_F(WorkerEndToEnd, AConnectedWorkerTriesAgainForALeaseAndSaysSo) {
+  lease_ms_ = 300;
   Join(kStill, {"--name", "guest"});
   gateway_.reset();
   const auto status = worker_->Wait();
   ASSERT_TRUE(status);
   EXPECT_EQ(WEXITSTATUS(*status), 1);
   EXPECT_THAT(worker_->ReadErrors(),
-              testing::StartsWith("tune worker: the connection to the tuner"));
+              testing::AllOf(testing::StartsWith("tune worker: the connection to the tuner"),
+                             testing::HasSubstr("trying again for"),
+                             testing::HasSubstr("nothing was heard of the tuner for 300 ms")));
 }
 
 TEST_F(WorkerEndToEnd, SigtermGivesAttemptsBackAndSaysGoodbye) {

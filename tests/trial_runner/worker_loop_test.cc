@@ -74,9 +74,10 @@ class WorkerLoopTest : public testing::Test {
     thread_ = std::thread([this] {
       WorkerCore core(WorkerCore::Options{Greeting(), true, ""});
       WorkerLoop loop(core, inbox_, clock_, folder_);
-      DirectLink link(sink_, inbox_);
       loop.Begin();
-      exit_status_ = loop.Run(link);
+      exit_status_ = loop.Run([this](TunerSink&) -> std::unique_ptr<TunerLink> {
+        return std::make_unique<DirectLink>(sink_, inbox_);
+      });
     });
     ASSERT_TRUE(sink_.WaitForMessage<Hello>());
     Welcome welcome;

@@ -282,6 +282,27 @@ TEST(InterpretSpec, WhatATrainableDoesNotKnowIsToldWhereItStands) {
               HasSubstr("f.yaml:2:12: trainable: the curve uses 'x'"));
 }
 
+TEST(InterpretSpec, FailuresHaveAPolicyOfTheirCause) {
+  std::string text(kCurve);
+  text.replace(text.find("failure: "),
+               text.find('\n', text.find("failure: ")) - text.find("failure: "),
+               "failure: {max_failures: 2, backoff: 0, crashed: 5, hung: {backoff: 10s}, "
+               "lost: {max_failures: -1}}");
+  const Result<ExperimentSpec> spec = Interpret(text);
+  ASSERT_TRUE(spec.ok()) << spec.status().message();
+  EXPECT_EQ(spec->failure.backoff, Duration{});
+  EXPECT_EQ(spec->failure.causes.at(Outcome::kCrashed).max_failures, 5);
+  EXPECT_EQ(spec->failure.causes.at(Outcome::kHung).backoff, Seconds(10));
+  EXPECT_EQ(spec->failure.causes.at(Outcome::kHung).max_failures, std::nullopt);
+  EXPECT_EQ(spec->failure.causes.at(Outcome::kLost).max_failures, -1);
+  EXPECT_THAT(ErrorWith("failure", "failure: {crashed: often}"),
+              HasSubstr("failure.crashed: read 'often', expected an integer of 0 or more"));
+  EXPECT_THAT(ErrorWith("failure", "failure: {preempted: 1}"),
+              HasSubstr("unknown key 'failure.preempted'"));
+  EXPECT_THAT(ErrorWith("failure", "failure: {hung: {tries: 1}}"),
+              HasSubstr("unknown key 'failure.hung.tries'"));
+}
+
 TEST(InterpretSpec, WhatIsPromisedForLaterIsRefusedByName) {
   const auto later = [](const std::string& line) {
     return ErrorOf(std::string(kCurve) + line + "\n");
@@ -292,8 +313,6 @@ TEST(InterpretSpec, WhatIsPromisedForLaterIsRefusedByName) {
   EXPECT_THAT(ErrorWith("metric", "metric: [a, b]"),
               HasSubstr("as a list (several objectives) is not supported"));
   EXPECT_THAT(ErrorWith("metric", "metric: loss + 0.1 * size"), HasSubstr("as an expression"));
-  EXPECT_THAT(ErrorWith("failure", "failure: {backoff: 1s}"),
-              HasSubstr("'failure.backoff' is not supported yet"));
   EXPECT_THAT(ErrorWith("checkpoint", "checkpoint: {storage: x}"),
               HasSubstr("'checkpoint.storage' is not supported yet"));
   EXPECT_THAT(ErrorWith("space", "space: {x: {uniform: [0, 1], when: {y: 1}}}"),

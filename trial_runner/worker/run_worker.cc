@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "core/hash.h"
 #include "core/limits.h"
 #include "core/posix/real_clock.h"
 #include "trial_runner/grpc/tuner_channel.h"
@@ -39,6 +40,8 @@ Hello MakeHello(const WorkerOptions& options) {
   hello.host = HostName();
   hello.name = !options.name.empty() ? options.name : options.is_local ? "local" : hello.host;
   hello.pid = getpid();
+  hello.is_local = options.is_local;
+  if (!options.is_local) hello.session = HashToHex(DrawEntropy()) + HashToHex(DrawEntropy());
   hello.capacity.cpu_milli = options.cpu_milli >= 0 ? options.cpu_milli : CoreCount() * kWholeMilli;
   for (int64_t i = 0; i < options.gpu_count; ++i) {
     hello.capacity.devices.push_back(Device{i, "logical device " + std::to_string(i), 0});
@@ -105,8 +108,9 @@ int RunWorker(const WorkerOptions& options) {
   WorkerLoop loop(core, inbox, clock, prepared->program_folder);
   // A trial process gets ready while the connection is made.
   loop.Begin();
-  TunerChannel channel(prepared->tuner, inbox);
-  return loop.Run(channel);
+  return loop.Run([&prepared](TunerSink& sink) -> std::unique_ptr<TunerLink> {
+    return std::make_unique<TunerChannel>(prepared->tuner, sink);
+  });
 }
 
 }  // namespace tune

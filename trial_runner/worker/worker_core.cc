@@ -6,9 +6,9 @@
 #include "core/check.h"
 #include "core/json.h"
 #include "core/limits.h"
+#include "core/random.h"
 #include "core/utf8.h"
 #include "trial_runner/trial_programs.h"
-#include "trial_runner/worker/trial_protocol.h"
 
 namespace tune {
 namespace {
@@ -35,6 +35,10 @@ std::string Excerpt(std::string_view line) {
   return "'" + text + (line.size() > kExcerptBytes ? "...'" : "'");
 }
 
+TrialEnd Crash(std::string error) {
+  return {Outcome::kCrashed, std::move(error), EndDetail::kNone};
+}
+
 }  // namespace
 
 WorkerCore::WorkerCore(Options options)
@@ -51,14 +55,37 @@ std::vector<Effect> WorkerCore::TakeEffects() { return std::exchange(effects_, {
 // ---- from the tuner
 
 void WorkerCore::OnMessage(const ToWorker& message, Instant now) {
-  if (has_exited_) return;
+  if (has_exited_ || IsAway()) return;  // What a connection that was given up still brings.
+  last_heard_ = now;
   std::visit([this, now](const auto& m) { On(m, now); }, message);
 }
 
 void WorkerCore::On(const Welcome& message, Instant now) {
-  if (welcome_) return;
-  welcome_ = message;
   next_heartbeat_ = now + Milliseconds(message.heartbeat_ms);
+  reconnect_count_ = 0;
+  const bool is_same = welcome_ && welcome_->experiment == message.experiment &&
+                       welcome_->trainable == message.trainable && welcome_->seed == message.seed &&
+                       welcome_->metric == message.metric && welcome_->base_dir == message.base_dir;
+  if (!is_same) {
+    TakeUp(message, now);
+  } else {
+    welcome_ = message;
+  }
+  if (!std::exchange(is_up_, true)) SendAgain();
+}
+
+// A sweep to work for. What ran for another one is over, and nothing is said of it: the same
+// numbers may mean other attempts here.
+void WorkerCore::TakeUp(const Welcome& message, Instant now) {
+  unacknowledged_.clear();
+  running_.clear();
+  running_count_ = 0;
+  for (auto& [id, process] : processes_) {
+    if (!process.running) continue;
+    process.running.reset();
+    Doom(id, process, true, now);
+  }
+  welcome_ = message;
   program_ = [&message]() -> Result<std::string> {
     if (message.trainable.find('\n') != std::string::npos) {
       return InvalidArgument("trainable: expected one line of JSON");
@@ -90,9 +117,10 @@ bool WorkerCore::Knows(const AttemptRef& ref) const {
 void WorkerCore::On(const StartAttempt& message, Instant) {
   if (Knows(message.ref)) return;  // It came twice.
   if (is_winding_down_) {
-    EndAttempt(message.ref, Outcome::kPreempted, "the worker is ending");
+    EndAttempt(message.ref, {Outcome::kPreempted, "the worker is ending", EndDetail::kNone});
     return;
   }
+  Acknowledge(message.ends_seen);
   while (!idle_rooms_.empty() && idle_rooms_.front().end_number <= message.ends_seen) {
     idle_rooms_.pop_front();
   }
@@ -118,6 +146,7 @@ void WorkerCore::On(const AnswerReport& message, Instant now) {
     return;
   }
   running.awaits_answer = false;
+  running.unanswered.reset();
   if (process.is_doomed) return;
   if (message.answer != ReportAnswer::kContinue) {
     running.is_told_to_stop = true;
@@ -132,33 +161,114 @@ void WorkerCore::On(const KillAttempt& message, Instant now) {
                    [&message](const StartAttempt& start) { return start.ref == message.ref; });
   if (waiting != queue_.end()) {
     queue_.erase(waiting);
-    EndAttempt(message.ref, Outcome::kPreempted, "");
+    EndAttempt(message.ref, {Outcome::kPreempted, "", EndDetail::kNone});
     return;
   }
   const auto found = running_.find(message.ref.epoch);
   if (found == running_.end()) return;
   Process& process = processes_.at(found->second);
   if (process.running->start.ref != message.ref) return;
-  Condemn(found->second, process, Outcome::kPreempted, "", false, now);
+  Condemn(found->second, process, {Outcome::kPreempted, "", EndDetail::kNone}, false, now);
 }
 
-void WorkerCore::On(const EndsAcknowledged&, Instant) {}
-void WorkerCore::On(const Heartbeat&, Instant) {}
+void WorkerCore::On(const EndsAcknowledged& message, Instant) { Acknowledge(message.ends_seen); }
+
+void WorkerCore::On(const Heartbeat&, Instant) {}  // Heard.
+
 void WorkerCore::On(const Shutdown&, Instant now) { Wind(now); }
 
-void WorkerCore::OnTunerGone(const Status& reason) {
-  if (has_exited_) return;
+// ---- the connection
+
+// A worker that was never welcomed, and one whose messages are refused, would try in vain.
+void WorkerCore::OnTunerGone(const Status& reason, Instant now) {
+  if (has_exited_ || IsAway()) return;
   const bool is_expected = is_winding_down_;
   const bool is_plain_loss = reason.ok() || reason.code() == StatusCode::kUnavailable;
   const bool is_quiet = options_.is_local && welcome_ && is_plain_loss;
-  if (!is_expected && !is_quiet) {
-    effects_.push_back(PrintLine{
-        (reason.ok() ? std::string("the tuner closed the connection") : reason.message()) +
-        (running_count_ > 0 ? "; the running trials are ended" : "")});
+  const bool tries_again = !options_.is_local && welcome_ && is_plain_loss && !is_expected;
+  const std::string text =
+      reason.ok() ? std::string("the tuner closed the connection") : reason.message();
+  if (!tries_again) {
+    if (!is_expected && !is_quiet) {
+      effects_.push_back(
+          PrintLine{text + (running_count_ > 0 ? "; the running trials are ended" : "")});
+    }
+    AbandonAll();
+    has_exited_ = true;
+    effects_.push_back(ExitWorker{is_expected                                     ? 0
+                                  : reason.code() == StatusCode::kInvalidArgument ? 2
+                                                                                  : 1});
+    return;
   }
-  AbandonAll();
-  has_exited_ = true;
-  effects_.push_back(ExitWorker{is_expected ? 0 : 1});
+  if (reconnect_count_ == 0) {
+    effects_.push_back(PrintLine{text + "; trying again for " + FormatDuration(LeaseEnd() - now) +
+                                 ", its trials go on meanwhile"});
+  }
+  is_up_ = false;
+  next_heartbeat_.reset();
+  int64_t pause_ms = limits::kReconnectMs;
+  for (int64_t i = 0; i < reconnect_count_ && pause_ms < limits::kReconnectMsMax; ++i) {
+    pause_ms *= 2;
+  }
+  // Workers that lost the same tuner do not come back in step.
+  KeyedRandom random(StableHash(options_.hello.session), "reconnect",
+                     static_cast<uint64_t>(reconnect_count_));
+  pause_ms = std::min(pause_ms, limits::kReconnectMsMax);
+  reconnect_at_ = now + Milliseconds(pause_ms / 2) +
+                  Duration{static_cast<int64_t>(
+                      random.NextBelow(static_cast<uint64_t>(Milliseconds(pause_ms / 2).us) + 1))};
+  ++reconnect_count_;
+}
+
+Instant WorkerCore::LeaseEnd() const { return last_heard_ + Milliseconds(welcome_->lease_ms); }
+
+// Says what it holds. What has ended holds nothing.
+void WorkerCore::Reconnect(Instant now) {
+  reconnect_at_.reset();
+  connected_at_ = now;
+  effects_.push_back(ConnectToTuner{});
+  Hello hello = options_.hello;
+  for (const auto& [epoch, id] : running_) {
+    const StartAttempt& start = processes_.at(id).running->start;
+    hello.held.push_back({start.ref, start.cpu_milli, start.slices});
+  }
+  for (const Unacknowledged& entry : unacknowledged_) {
+    if (entry.end_number) hello.held.push_back({entry.ref, 0, {}});
+  }
+  effects_.push_back(SendToTuner{std::move(hello)});
+}
+
+// What the tuner may not have heard, in the order in which it was first said.
+void WorkerCore::SendAgain() {
+  ends_sent_ = 0;
+  idle_rooms_.clear();
+  for (Unacknowledged& entry : unacknowledged_) {
+    if (entry.end_number) entry.end_number = ++ends_sent_;
+    effects_.push_back(SendToTuner{entry.message});
+  }
+  for (const auto& [epoch, id] : running_) {
+    const Running& running = *processes_.at(id).running;
+    if (running.unanswered) effects_.push_back(SendToTuner{*running.unanswered});
+  }
+}
+
+// A worker that is not local says again after the next Welcome what it cannot say now.
+void WorkerCore::Tell(FromWorker message) {
+  if (is_up_ || options_.is_local) effects_.push_back(SendToTuner{std::move(message)});
+}
+
+void WorkerCore::Acknowledge(int64_t ends_seen) {
+  for (size_t i = 0; i < unacknowledged_.size();) {
+    const Unacknowledged& entry = unacknowledged_[i];
+    if (!entry.end_number) {
+      ++i;
+      continue;
+    }
+    if (*entry.end_number > ends_seen) return;
+    const AttemptRef ref = entry.ref;
+    std::erase_if(unacknowledged_, [&ref](const Unacknowledged& e) { return e.ref == ref; });
+    i = 0;
+  }
 }
 
 // ---- starting
@@ -166,9 +276,10 @@ void WorkerCore::OnTunerGone(const Status& reason) {
 void WorkerCore::StartNow(StartAttempt start) {
   const AttemptRef ref = start.ref;
   if (!program_.ok() || start.config.find('\n') != std::string::npos) {
-    EndAttempt(
-        ref, Outcome::kBadConfig,
-        program_.ok() ? "the configuration is not one line of JSON" : program_.status().message());
+    EndAttempt(ref, {Outcome::kBadConfig,
+                     program_.ok() ? "the configuration is not one line of JSON"
+                                   : program_.status().message(),
+                     EndDetail::kNone});
     Vacate(start.cpu_milli, std::move(start.slices));
     return;
   }
@@ -218,9 +329,9 @@ void WorkerCore::OnProcessLine(ProcessId id, std::string_view line, Instant now)
   Process& process = found->second;
   const Result<FromTrial> message = ParseFromTrial(line);
   if (!message.ok()) {
-    Condemn(id, process, Outcome::kCrashed,
-            "the trial process sent what is no message: " + message.status().message() + ": " +
-                Excerpt(line),
+    Condemn(id, process,
+            Crash("the trial process sent what is no message: " + message.status().message() +
+                  ": " + Excerpt(line)),
             true, now);
     return;
   }
@@ -230,28 +341,30 @@ void WorkerCore::OnProcessLine(ProcessId id, std::string_view line, Instant now)
   }
   const auto& end = std::get<TrialEnd>(*message);
   if (end.outcome == Outcome::kStopped && !process.running->is_told_to_stop) {
-    Condemn(id, process, Outcome::kCrashed,
-            "the trial process ended its attempt as stopped without being told to", true, now);
+    Condemn(id, process,
+            Crash("the trial process ended its attempt as stopped without being told to"), true,
+            now);
     return;
   }
   const bool is_in_order = end.outcome == Outcome::kCompleted || end.outcome == Outcome::kStopped ||
                            end.outcome == Outcome::kBadConfig;
   if (!is_in_order) {
     // What went wrong may have left its mark on the process.
-    Condemn(id, process, end.outcome, end.error, true, now);
+    Condemn(id, process, end, true, now);
     return;
   }
-  EndRunning(process, end.outcome, end.error);
+  EndRunning(process, end);
 }
 
 void WorkerCore::Forward(ProcessId id, Process& process, const Report& report, Instant now) {
   Running& running = *process.running;
   if (running.awaits_answer || running.is_told_to_stop || running.has_reported_final) {
-    Condemn(id, process, Outcome::kCrashed,
-            running.awaits_answer
-                ? "the trial process sent a report before the one before it was answered"
-            : running.is_told_to_stop ? "the trial process sent a report after it was told to stop"
-                                      : "the trial process sent a report after its final one",
+    Condemn(id, process,
+            Crash(running.awaits_answer
+                      ? "the trial process sent a report before the one before it was answered"
+                  : running.is_told_to_stop
+                      ? "the trial process sent a report after it was told to stop"
+                      : "the trial process sent a report after its final one"),
             true, now);
     return;
   }
@@ -263,15 +376,21 @@ void WorkerCore::Forward(ProcessId id, Process& process, const Report& report, I
   } else {
     running.awaits_answer = true;
   }
-  effects_.push_back(SendToTuner{AttemptReport{running.start.ref, running.sequence, report}});
+  AttemptReport message{running.start.ref, running.sequence, report};
+  if (!options_.is_local && report.final) {
+    unacknowledged_.push_back({message, message.ref, std::nullopt});
+  } else if (!options_.is_local) {
+    running.unanswered = message;
+  }
+  Tell(std::move(message));
 }
 
 void WorkerCore::OnProcessLineTooLong(ProcessId id, Instant now) {
   const auto found = processes_.find(id);
   if (found == processes_.end() || found->second.is_doomed) return;
-  Condemn(id, found->second, Outcome::kCrashed,
-          "the trial process sent a line longer than " +
-              std::to_string(limits::kTrialLineBytesMax) + " bytes",
+  Condemn(id, found->second,
+          Crash("the trial process sent a line longer than " +
+                std::to_string(limits::kTrialLineBytesMax) + " bytes"),
           true, now);
 }
 
@@ -287,51 +406,49 @@ void WorkerCore::OnProcessClosed(ProcessId id, Instant now) {
   found->second.kill_at = now + Milliseconds(limits::kKillGraceMs);
 }
 
+// What to say of an attempt whose process is gone.
+TrialEnd WorkerCore::EndOf(const Running& running, const ProcessEnd& end) {
+  if (running.verdict) return *running.verdict;
+  if (!end.spawn_error.empty()) return Crash(end.spawn_error);
+  if (end.by_oom_killer) {
+    return {Outcome::kOutOfMemory, "the system killed the trial process: memory is short",
+            EndDetail::kNone};
+  }
+  if (end.signal == "SIGKILL") {
+    return {Outcome::kKilled, "the trial process was killed by SIGKILL, and not for want of memory",
+            EndDetail::kNone};
+  }
+  if (!end.signal.empty()) return Crash("the trial process died of " + end.signal);
+  if (end.exit_status == 0 && running.has_reported_final) return {Outcome::kCompleted, "", {}};
+  if (end.exit_status == 0 && running.is_told_to_stop) return {Outcome::kStopped, "", {}};
+  return Crash("the trial process exited with status " + std::to_string(end.exit_status) +
+               " in the middle of the attempt");
+}
+
 void WorkerCore::OnProcessEnded(ProcessId id, const ProcessEnd& end, Instant) {
   const auto found = processes_.find(id);
   if (found == processes_.end()) return;
   Process process = std::move(found->second);
   processes_.erase(found);
-  if (process.running) {
-    const Running& running = *process.running;
-    if (running.verdict) {
-      EndRunning(process, *running.verdict, running.verdict_error);
-    } else if (!end.spawn_error.empty()) {
-      EndRunning(process, Outcome::kCrashed, end.spawn_error);
-    } else if (end.by_oom_killer) {
-      EndRunning(process, Outcome::kOutOfMemory,
-                 "the system killed the trial process: memory is short");
-    } else if (end.signal == "SIGKILL") {
-      EndRunning(process, Outcome::kKilled,
-                 "the trial process was killed by SIGKILL, and not for want of memory");
-    } else if (!end.signal.empty()) {
-      EndRunning(process, Outcome::kCrashed, "the trial process died of " + end.signal);
-    } else if (end.exit_status == 0 && running.has_reported_final) {
-      EndRunning(process, Outcome::kCompleted, "");
-    } else if (end.exit_status == 0 && running.is_told_to_stop) {
-      EndRunning(process, Outcome::kStopped, "");
-    } else {
-      EndRunning(process, Outcome::kCrashed,
-                 "the trial process exited with status " + std::to_string(end.exit_status) +
-                     " in the middle of the attempt");
-    }
-  }
+  if (process.running) EndRunning(process, EndOf(*process.running, end));
   ExitIfDone();
 }
 
 // ---- ending
 
-void WorkerCore::EndAttempt(const AttemptRef& ref, Outcome outcome, std::string error) {
+void WorkerCore::EndAttempt(const AttemptRef& ref, TrialEnd end) {
   ++ends_sent_;
-  effects_.push_back(SendToTuner{AttemptEnded{ref, outcome, CutError(std::move(error))}});
+  AttemptEnded message{ref, end.outcome, CutError(std::move(end.error)), end.detail};
+  if (!options_.is_local) unacknowledged_.push_back({message, ref, ends_sent_});
+  Tell(std::move(message));
 }
 
-void WorkerCore::EndRunning(Process& process, Outcome outcome, std::string error) {
+void WorkerCore::EndRunning(Process& process, TrialEnd end) {
   StartAttempt ended = std::move(process.running->start);
   process.running.reset();
   running_.erase(ended.ref.epoch);
   --running_count_;
-  EndAttempt(ended.ref, outcome, std::move(error));
+  EndAttempt(ended.ref, std::move(end));
   Vacate(ended.cpu_milli, std::move(ended.slices));
 }
 
@@ -361,11 +478,9 @@ void WorkerCore::Doom(ProcessId id, Process& process, bool at_once, Instant now)
 }
 
 // The process goes, and its attempt's end is known.
-void WorkerCore::Condemn(ProcessId id, Process& process, Outcome outcome, std::string error,
-                         bool at_once, Instant now) {
+void WorkerCore::Condemn(ProcessId id, Process& process, TrialEnd end, bool at_once, Instant now) {
   if (process.running && !process.running->verdict) {
-    process.running->verdict = outcome;
-    process.running->verdict_error = std::move(error);
+    process.running->verdict = std::move(end);
     process.running->stop_by.reset();
   }
   Doom(id, process, at_once, now);
@@ -381,10 +496,10 @@ void WorkerCore::Wind(Instant now) {
   if (is_winding_down_ || has_exited_) return;
   is_winding_down_ = true;
   for (const StartAttempt& start : std::exchange(queue_, {})) {
-    EndAttempt(start.ref, Outcome::kPreempted, "");
+    EndAttempt(start.ref, {Outcome::kPreempted, "", EndDetail::kNone});
   }
   for (auto& [id, process] : processes_) {
-    Condemn(id, process, Outcome::kPreempted, "", !process.running, now);
+    Condemn(id, process, {Outcome::kPreempted, "", EndDetail::kNone}, !process.running, now);
   }
   ExitIfDone();
 }
@@ -392,7 +507,7 @@ void WorkerCore::Wind(Instant now) {
 void WorkerCore::ExitIfDone() {
   if (!is_winding_down_ || has_exited_ || !processes_.empty()) return;
   has_exited_ = true;
-  if (says_goodbye_) effects_.push_back(SendToTuner{Goodbye{}});
+  if (says_goodbye_) Tell(Goodbye{});
   effects_.push_back(ExitWorker{0});
 }
 
@@ -404,29 +519,60 @@ void WorkerCore::AbandonAll() {
 
 void WorkerCore::OnTime(Instant now) {
   if (has_exited_) return;
+  CheckLease(now);
+  if (has_exited_) return;
   if (next_heartbeat_ && now >= *next_heartbeat_) {
-    effects_.push_back(SendToTuner{Heartbeat{}});
+    Tell(Heartbeat{});
     next_heartbeat_ = now + Milliseconds(welcome_->heartbeat_ms);
   }
   for (auto& [id, process] : processes_) {
     if (process.kill_at && now >= *process.kill_at) {
-      Condemn(id, process, Outcome::kCrashed,
-              "the trial process closed its connection and did not exit", true, now);
+      Condemn(id, process, Crash("the trial process closed its connection and did not exit"), true,
+              now);
     } else if (process.running && process.running->stop_by && now >= *process.running->stop_by) {
       const bool is_complete = process.running->has_reported_final;
-      Condemn(id, process, is_complete ? Outcome::kCompleted : Outcome::kStopped,
-              is_complete ? "it did not end after its final report"
-                          : "it was told to stop and did not end by itself",
+      Condemn(id, process,
+              {is_complete ? Outcome::kCompleted : Outcome::kStopped,
+               is_complete ? "it did not end after its final report"
+                           : "it was told to stop and did not end by itself",
+               EndDetail::kNone},
               false, now);
     }
   }
 }
 
+// How long a tuner that should send heartbeats may say nothing before the connection is given up.
+Duration WorkerCore::SilenceMax() const {
+  return Milliseconds(std::max(3 * welcome_->heartbeat_ms, welcome_->lease_ms / 4));
+}
+
+void WorkerCore::CheckLease(Instant now) {
+  if (options_.is_local || !welcome_ || is_winding_down_) return;
+  if (now >= LeaseEnd()) {
+    effects_.push_back(PrintLine{"nothing was heard of the tuner for " +
+                                 FormatDuration(Milliseconds(welcome_->lease_ms)) +
+                                 "; its trials are ended"});
+    AbandonAll();
+    has_exited_ = true;
+    effects_.push_back(ExitWorker{1});
+  } else if (IsAway()) {
+    if (now >= *reconnect_at_) Reconnect(now);
+  } else if (now >= std::max(last_heard_, connected_at_) + SilenceMax()) {
+    OnTunerGone(Unavailable("the tuner is silent"), now);
+  }
+}
+
 std::optional<Instant> WorkerCore::NextDeadline() const {
   std::optional<Instant> next = next_heartbeat_;
+  if (has_exited_) return std::nullopt;
   const auto consider = [&next](const std::optional<Instant>& t) {
     if (t && (!next || *t < *next)) next = t;
   };
+  if (!options_.is_local && welcome_ && !is_winding_down_) {
+    consider(LeaseEnd());
+    consider(reconnect_at_);
+    if (!IsAway()) consider(std::max(last_heard_, connected_at_) + SilenceMax());
+  }
   for (const auto& [id, process] : processes_) {
     consider(process.kill_at);
     if (process.running) consider(process.running->stop_by);

@@ -7,6 +7,11 @@
 // be started before the first. Leases ahead (messages.h) are taken over here, without asking the
 // tuner.
 //
+// A worker that is not local outlives its connection. Without one it begins nothing new, lets its
+// attempts run for the rest of the lease (counted from the last thing heard of the tuner), connects
+// again with growing pauses, and says then what it holds and once more what was not acknowledged.
+// When the lease is over it ends.
+//
 // Thread rule: one thread.
 #pragma once
 
@@ -23,6 +28,7 @@
 #include "core/status.h"
 #include "core/time.h"
 #include "trial_runner/messages.h"
+#include "trial_runner/worker/trial_protocol.h"
 
 namespace tune {
 
@@ -58,12 +64,14 @@ struct SignalProcess {
 struct PrintLine {
   std::string text;
 };
+// A new connection in place of the one before, which is given up with all that it still carries.
+struct ConnectToTuner {};
 // Sends what is left to send and ends the program.
 struct ExitWorker {
   int status = 0;
 };
 using Effect = std::variant<SendToTuner, SpawnProcess, WriteToProcess, KeepOutput, SignalProcess,
-                            PrintLine, ExitWorker>;
+                            PrintLine, ConnectToTuner, ExitWorker>;
 
 // How a process ended.
 struct ProcessEnd {
@@ -76,7 +84,7 @@ struct ProcessEnd {
 class WorkerCore {
  public:
   struct Options {
-    Hello hello;
+    Hello hello;                  // With its session.
     bool is_local = false;        // Ends without a word when its tuner is gone.
     std::string prewarm_program;  // Started before the tuner says what to run; may be empty.
   };
@@ -86,7 +94,8 @@ class WorkerCore {
   void Begin();
 
   void OnMessage(const ToWorker& message, Instant now);
-  void OnTunerGone(const Status& reason);
+  // The connection ended.
+  void OnTunerGone(const Status& reason, Instant now);
   // SIGTERM to the worker.
   void OnTerminate(Instant now);
 
@@ -116,9 +125,10 @@ class WorkerCore {
     bool is_told_to_stop = false;
     bool has_reported_final = false;
     std::optional<Instant> stop_by;  // Told to stop or complete, it shall have ended by then.
+    // The report that awaits an answer, to be sent again; of workers that are not local.
+    std::optional<AttemptReport> unanswered;
     // What the attempt's end will be said to be once the process is gone; nothing: see how it ends.
-    std::optional<Outcome> verdict;
-    std::string verdict_error;
+    std::optional<TrialEnd> verdict;
   };
   struct Process {
     std::string program;
@@ -144,19 +154,30 @@ class WorkerCore {
   void On(const Heartbeat& message, Instant now);
   void On(const Shutdown& message, Instant now);
 
+  // The connection.
+  bool IsAway() const { return reconnect_at_.has_value(); }
+  Instant LeaseEnd() const;
+  void Reconnect(Instant now);
+  void SendAgain();
+  void Tell(FromWorker message);
+  void Acknowledge(int64_t ends_seen);
+  void TakeUp(const Welcome& message, Instant now);
+
   bool Knows(const AttemptRef& ref) const;
   void StartNow(StartAttempt start);
   ProcessId ProcessFor(const StartAttempt& start);
   ProcessId Spawn(const std::string& program, int64_t threads, std::vector<int64_t> devices);
   void Forward(ProcessId id, Process& process, const Report& report, Instant now);
-  void EndAttempt(const AttemptRef& ref, Outcome outcome, std::string error);
-  void EndRunning(Process& process, Outcome outcome, std::string error);
+  void EndAttempt(const AttemptRef& ref, TrialEnd end);
+  void EndRunning(Process& process, TrialEnd end);
   void Vacate(int64_t cpu_milli, std::vector<DeviceSlice> slices);
   void Doom(ProcessId id, Process& process, bool at_once, Instant now);
-  void Condemn(ProcessId id, Process& process, Outcome outcome, std::string error, bool at_once,
-               Instant now);
+  void Condemn(ProcessId id, Process& process, TrialEnd end, bool at_once, Instant now);
   void Wind(Instant now);
   void ExitIfDone();
+  static TrialEnd EndOf(const Running& running, const ProcessEnd& end);
+  void CheckLease(Instant now);
+  Duration SilenceMax() const;
   void AbandonAll();
 
   const Options options_;
@@ -170,7 +191,21 @@ class WorkerCore {
 
   std::deque<StartAttempt> queue_;   // Leases ahead.
   std::deque<IdleRoom> idle_rooms_;  // Oldest first.
-  int64_t ends_sent_ = 0;
+  int64_t ends_sent_ = 0;            // On this connection.
+
+  // What the tuner may not have: final reports and ends, in order. `end_number` of ends, on this
+  // connection.
+  struct Unacknowledged {
+    FromWorker message;
+    AttemptRef ref;
+    std::optional<int64_t> end_number;
+  };
+  std::deque<Unacknowledged> unacknowledged_;
+  bool is_up_ = false;                   // Welcomed on this connection.
+  Instant connected_at_;                 // It was begun.
+  Instant last_heard_;                   // Of the tuner.
+  std::optional<Instant> reconnect_at_;  // There is no connection.
+  int64_t reconnect_count_ = 0;          // In a row.
 
   std::optional<Instant> next_heartbeat_;
   bool is_winding_down_ = false;

@@ -152,10 +152,12 @@ void WorkerLoop::Begin() {
   Perform();
 }
 
-int WorkerLoop::Run(TunerLink& link) {
+int WorkerLoop::Run(const TunerLinkFactory& connect) {
+  connect_ = &connect;
+  link_ = connect(inbox_);
   constexpr int kEventsPerWait = 64;
   epoll_event events[kEventsPerWait];
-  if (!to_send_.empty()) link.Send(std::exchange(to_send_, {}));
+  if (!to_send_.empty()) link_->Send(std::exchange(to_send_, {}));
   while (!exit_status_) {
     int timeout_ms = -1;
     if (const std::optional<Instant> deadline = core_.NextDeadline()) {
@@ -171,16 +173,17 @@ int WorkerLoop::Run(TunerLink& link) {
     core_.OnTime(clock_.Now());
     Perform();
     if (clock_.Now() >= memory_seen_at_ + kMemoryLookPause) LookAtMemory(clock_.Now());
-    if (!to_send_.empty()) link.Send(std::exchange(to_send_, {}));
+    if (!to_send_.empty()) link_->Send(std::exchange(to_send_, {}));
   }
-  CloseLink(link);
+  CloseLink();
+  link_.reset();
   return *exit_status_;
 }
 
 // Waits until what was sent is under way and the other side has closed, but not for long.
-void WorkerLoop::CloseLink(TunerLink& link) {
+void WorkerLoop::CloseLink() {
   if (is_link_closed_) return;
-  link.CloseAfterSending();
+  link_->CloseAfterSending();
   const Instant give_up = clock_.Now() + kClosePatience;
   while (true) {
     pollfd ready = {inbox_.event_fd(), POLLIN, 0};
@@ -198,7 +201,7 @@ void WorkerLoop::Handle(uint64_t tag, uint32_t events) {
       for (const ToWorker& message : content.messages) core_.OnMessage(message, clock_.Now());
       if (!content.closed) return;
       is_link_closed_ = true;
-      core_.OnTunerGone(*content.closed);
+      core_.OnTunerGone(*content.closed, clock_.Now());
       return;
     }
     case kSignals:
@@ -395,6 +398,14 @@ void WorkerLoop::Do(const SignalProcess& effect) {
 
 void WorkerLoop::Do(const PrintLine& effect) {
   std::fprintf(stderr, "tune worker: %s\n", effect.text.c_str());
+}
+
+void WorkerLoop::Do(const ConnectToTuner&) {
+  link_.reset();
+  inbox_.Take();  // Of the connection that was given up.
+  to_send_.clear();
+  is_link_closed_ = false;
+  link_ = (*connect_)(inbox_);
 }
 
 void WorkerLoop::Do(const ExitWorker& effect) { exit_status_ = effect.status; }

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -66,8 +67,8 @@ class WorkerLoop {
   // Once, before Run: performs what the core wants before there is a connection; what it wants to
   // send waits.
   void Begin();
-  // Until the core wants to exit; returns the exit status.
-  int Run(TunerLink& link);
+  // Until the core wants to exit; returns the exit status. `connect` is called for each connection.
+  int Run(const TunerLinkFactory& connect);
 
  private:
   struct Trial {
@@ -97,7 +98,8 @@ class WorkerLoop {
   void Do(const SignalProcess& effect);
   void Do(const PrintLine& effect);
   void Do(const ExitWorker& effect);
-  void CloseLink(TunerLink& link);
+  void Do(const ConnectToTuner& effect);
+  void CloseLink();
 
   WorkerCore& core_;
   TunerInbox& inbox_;
@@ -106,6 +108,8 @@ class WorkerLoop {
   OwnedFd epoll_;
   OwnedFd signals_;
   std::map<ProcessId, Trial> trials_;
+  const TunerLinkFactory* connect_ = nullptr;
+  std::unique_ptr<TunerLink> link_;
   std::vector<FromWorker> to_send_;
   std::vector<std::pair<ProcessId, std::string>> failed_spawns_;
   bool is_link_closed_ = false;
