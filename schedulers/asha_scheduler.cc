@@ -39,7 +39,8 @@ void AshaScheduler::OnTrialAdded(TrialNumber trial) {
   const size_t index = static_cast<size_t>(trial.value);
   if (index >= trials_.size()) trials_.resize(index + 1);
   TUNE_CHECK(!trials_[index].is_live);
-  trials_[index] = Trial{true, DrawBracket(trial), 0};
+  if (!trials_[index].was_added) trials_[index] = Trial{true, true, DrawBracket(trial), 0};
+  trials_[index].is_live = true;  // Again: the rungs that it filled stay filled.
 }
 
 std::optional<double> AshaScheduler::Cutoff(const RankedValues& values) const {

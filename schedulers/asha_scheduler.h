@@ -53,6 +53,7 @@ class AshaScheduler final : public TrialScheduler {
   using Bracket = std::vector<Rung>;  // Rising milestones.
   struct Trial {
     bool is_live = false;
+    bool was_added = false;
     uint32_t bracket = 0;
     uint32_t first_open = 0;  // The lowest rung that is neither filled nor closed.
   };

@@ -43,6 +43,8 @@ class TrialScheduler {
  public:
   virtual ~TrialScheduler() = default;
 
+  // Once; and again for one that had ended as failed and gets another chance, which goes on where
+  // it was.
   virtual void OnTrialAdded(TrialNumber trial) = 0;
   // Iterations of a trial rise strictly; the caller sees to it. A missing or NaN value is nullopt.
   virtual Decision OnReport(TrialNumber trial, int64_t iteration, Metric value) = 0;

@@ -51,8 +51,10 @@ struct AttemptFinished {
 struct InterruptRequested {};
 
 // A new tuner process took over. Leases of local workers are fenced, their attempts end as lost,
-// free of charge; connected workers have their lease's time to come back with theirs.
-struct TunerRestarted {};
+// free of charge; connected workers, if they can find it, have a lease's time to come back.
+struct TunerRestarted {
+  bool listens = false;  // Connected workers can find it.
+};
 
 // The tuner itself did not run for this long (a suspended machine): nobody else was silent.
 struct TunerSlept {

@@ -8,7 +8,7 @@
 //   ["r", ..., [name, value, ...], path, bytes, checksum] ReportArrived, with a checkpoint
 //   ["e", worker, trial, attempt, epoch, outcome, error] AttemptFinished
 //   ["e", ..., error, detail]   with a detail: 1 bad checkpoint, 2 disk full
-//   ["i"] InterruptRequested    ["t"] TunerRestarted         ["z", us] TunerSlept
+//   ["i"] InterruptRequested    ["t"] or ["t", 1 listens] TunerRestarted  ["z", us] TunerSlept
 //   ["s", samples] SamplesExtended                           ["d"] DeadlinePassed
 //   ["p", trial, now] PauseRequested, trial -1 for the sweep ["u", trial] UnpauseRequested
 //   ["x", trial, now] StopRequested                          ["c", count] MaxConcurrentChanged
@@ -140,7 +140,10 @@ struct Encoder {
   }
 
   void operator()(const InterruptRequested&) const { out += "\"i\""; }
-  void operator()(const TunerRestarted&) const { out += "\"t\""; }
+  void operator()(const TunerRestarted& event) const {
+    out += "\"t\"";
+    if (event.listens) AppendField(1, out);
+  }
   void operator()(const SamplesExtended& event) const {
     out += "\"s\"";
     AppendField(event.samples, out);
@@ -343,7 +346,7 @@ Event ReadEvent(Fields& fields) {
   if (letter == "j") return ReadWorkerJoined(fields);
   if (letter == "g") return ReadWorkerGone(fields);
   if (letter == "i") return InterruptRequested{};
-  if (letter == "t") return TunerRestarted{};
+  if (letter == "t") return TunerRestarted{!fields.AtEnd() && fields.Flag()};
   if (letter == "s") return SamplesExtended{fields.Int()};
   if (letter == "d") return DeadlinePassed{};
   if (letter == "z") return TunerSlept{Duration{fields.Int()}};

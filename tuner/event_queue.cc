@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
+#include <utility>
 
 #include "core/limits.h"
 
@@ -41,10 +42,19 @@ std::optional<Event> ToEvent(Incoming incoming) {
 void EventQueue::Push(std::vector<Incoming> messages) {
   std::vector<Event> events;
   events.reserve(messages.size());
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Incoming& message : messages) heard_.insert(message.worker);
+  }
   for (Incoming& message : messages) {
     if (auto event = ToEvent(std::move(message))) events.push_back(*std::move(event));
   }
   if (!events.empty()) Append(std::move(events));
+}
+
+std::set<WorkerId> EventQueue::TakeHeard() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(heard_, {});
 }
 
 void EventQueue::PushEvent(Event event) {

@@ -8,6 +8,7 @@
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "core/clock.h"
@@ -19,7 +20,7 @@ namespace tune {
 
 class EventQueue final : public IncomingSink {
  public:
-  // From the gateway. Heartbeats end here: nothing is decided by them.
+  // From the gateway. Whoever sends anything, a heartbeat too, has been heard of.
   void Push(std::vector<Incoming> messages) override;
   void PushEvent(Event event);
 
@@ -30,6 +31,8 @@ class EventQueue final : public IncomingSink {
   void Wait(const Clock& clock, std::optional<Instant> deadline);
   // At most `count_max`, in order of arrival.
   std::vector<Event> Drain(size_t count_max);
+  // The workers that were heard of since the last call.
+  std::set<WorkerId> TakeHeard();
 
  private:
   void Append(std::vector<Event> events);
@@ -39,6 +42,7 @@ class EventQueue final : public IncomingSink {
   std::condition_variable has_room_;
   std::deque<Event> events_;
   bool is_woken_ = false;
+  std::set<WorkerId> heard_;
 };
 
 }  // namespace tune

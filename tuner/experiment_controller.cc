@@ -13,19 +13,6 @@ namespace {
 constexpr char kIterationName[] = "training_iteration";
 constexpr char kTimeTotalName[] = "time_total";
 
-bool CountsAsFailure(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kCrashed:
-    case Outcome::kKilled:
-    case Outcome::kOutOfMemory:
-    case Outcome::kDeviceOutOfMemory:
-    case Outcome::kHung:
-      return true;
-    default:
-      return false;
-  }
-}
-
 }  // namespace
 
 ExperimentController::ExperimentController(ControllerOptions options,
@@ -36,7 +23,8 @@ ExperimentController::ExperimentController(ControllerOptions options,
       scheduler_(std::move(scheduler)),
       retention_(options_.spec.checkpoint, options_.spec.mode),
       samples_(options_.spec.samples),
-      trial_count_max_(TrialCount(options_.spec.search, options_.space, samples_)) {}
+      trial_count_max_(TrialCount(options_.spec.search, options_.space, samples_)),
+      max_concurrent_(options_.spec.limits.max_concurrent) {}
 
 void ExperimentController::RestoreSuggestions(
     std::vector<std::pair<TrialNumber, Configuration>> suggestions) {
@@ -63,71 +51,6 @@ Transition ExperimentController::Apply(const std::vector<Event>& events, Instant
   return TakeTransition();
 }
 
-// ---- workers
-
-void ExperimentController::On(const WorkerJoined& event) {
-  TUNE_CHECK(!workers_.contains(event.worker));
-  leases_.AddWorker(event.worker, event.capacity);
-  const WorkerRow row{event.worker,        event.name, event.address, event.capacity,
-                      WorkerState::kAlive, now_,       now_};
-  workers_[event.worker] = row;
-  out_.workers.push_back(row);
-
-  Welcome welcome;
-  welcome.worker = event.worker;
-  welcome.experiment = options_.name;
-  welcome.metric = options_.spec.metric;
-  welcome.trainable = ToJson(options_.spec.trainable);
-  welcome.base_dir = options_.spec.base_dir;
-  welcome.seed = options_.seed;
-  welcome.heartbeat_ms = limits::kHeartbeatMs;
-  welcome.lease_ms = limits::kLeaseMs;
-  Send(event.worker, welcome);
-  if (has_ended_) Send(event.worker, Shutdown{});
-}
-
-void ExperimentController::On(const WorkerGone& event) {
-  if (!leases_.HasWorker(event.worker)) return;  // It said goodbye before its connection ended.
-  const bool said_goodbye = event.how == Departure::kGoodbye;
-  Remove(event.worker, said_goodbye ? WorkerState::kLeft : WorkerState::kLost);
-  if (!GivesOut()) return;
-  const bool is_last = leases_.Views().empty();
-  out_.actions.push_back(Say{"worker " + WorkerName(event.worker) +
-                             (said_goodbye ? " left" : " is lost: its connection broke") +
-                             (is_last ? "; there is no other, waiting " +
-                                            FormatDuration(options_.spec.limits.unplaceable) +
-                                            " for one (limits.unplaceable)"
-                                      : "")});
-}
-
-void ExperimentController::Remove(WorkerId worker, WorkerState state) {
-  WorkerRow& row = workers_.at(worker);
-  row.state = state;
-  row.last_seen_at = now_;
-  out_.workers.push_back(row);
-  const LeaseTable::Lost lost = leases_.RemoveWorker(worker);
-  for (const AttemptRef& ref : lost.running) {
-    EndAttempt(At(ref.trial), Outcome::kLost, "the connection to worker " + row.name + " broke");
-  }
-  for (const AttemptRef& ref : lost.ahead) {
-    At(ref.trial).lease.reset();
-    WaitForLease(At(ref.trial));
-  }
-}
-
-void ExperimentController::Drain(WorkerId worker) {
-  if (!leases_.Drain(worker)) return;
-  WorkerRow& row = workers_.at(worker);
-  row.state = WorkerState::kDraining;
-  row.last_seen_at = now_;
-  out_.workers.push_back(row);
-}
-
-std::string ExperimentController::WorkerName(WorkerId worker) const {
-  const auto found = workers_.find(worker);
-  return found == workers_.end() ? std::string() : found->second.name;
-}
-
 // ---- reports
 
 void ExperimentController::On(const ReportArrived& event) {
@@ -148,7 +71,7 @@ void ExperimentController::On(const ReportArrived& event) {
     Send(event.worker, AnswerReport{ref, message.sequence, trial.last_answer});
     return;
   }
-  if (trial.is_over() || trial.verdict) {
+  if (trial.is_over() || trial.verdict || trial.paused_by) {
     Answer(event.worker, trial, message, ReportAnswer::kRefused);
     return;
   }
@@ -167,9 +90,16 @@ void ExperimentController::On(const ReportArrived& event) {
       ReportRow{ref.trial, ref.attempt, report.iteration, value, report.metrics, now_, decision});
   KeepCheckpoint(trial, report, value);
   const StopReason reason = ReasonToStop(trial, report, decision);
-  if (reason != StopReason::kNone) EndTrial(trial, TrialStatus::kTerminated, reason);
-  Answer(event.worker, trial, message,
-         reason == StopReason::kNone ? ReportAnswer::kContinue : ReportAnswer::kStop);
+  const std::optional<PauseCause> pause = ReasonToPause(trial, report, decision);
+  ReportAnswer answer = ReportAnswer::kContinue;
+  if (reason != StopReason::kNone) {
+    EndTrial(trial, TrialStatus::kTerminated, reason);
+    answer = ReportAnswer::kStop;
+  } else if (pause) {
+    Pause(trial, *pause);
+    answer = ReportAnswer::kStop;
+  }
+  Answer(event.worker, trial, message, answer);
   MarkChanged(trial);
 }
 
@@ -229,7 +159,17 @@ StopReason ExperimentController::ReasonToStop(const TrialRecord& trial, const Re
     return decision->cause == StopCause::kMaxT ? StopReason::kMaxT : StopReason::kScheduler;
   }
   if (sweep_over_) return StopReason::kSweepLimit;
-  return StopReason::kNone;
+  if (end_status_ == ExperimentStatus::kStopped) return end_reason_;
+  return trial.is_stop_wanted ? StopReason::kUser : StopReason::kNone;
+}
+
+// Commands wait for a checkpoint, so that nothing is trained twice.
+std::optional<PauseCause> ExperimentController::ReasonToPause(
+    const TrialRecord& trial, const Report& report, const std::optional<Decision>& decision) const {
+  if (decision && decision->verdict == Verdict::kPause) return PauseCause::kScheduler;
+  if (!report.has_checkpoint) return std::nullopt;
+  if (trial.pause_wanted) return trial.pause_wanted;
+  return is_paused_ ? std::optional(PauseCause::kSweepCommand) : std::nullopt;
 }
 
 void ExperimentController::KeepCheckpoint(TrialRecord& trial, const Report& report, Metric value) {
@@ -272,9 +212,12 @@ void ExperimentController::Answer(WorkerId worker, TrialRecord& trial, const Att
 
 void ExperimentController::On(const AttemptFinished& event) {
   const LeaseTable::Ended ended = leases_.End(event.worker, event.message.ref);
+  if (leases_.HasWorker(event.worker) && !workers_.at(event.worker).is_local) {
+    acknowledge_.insert(event.worker);
+  }
   if (!ended.known) return;
   TrialRecord& trial = At(event.message.ref.trial);
-  if (event.message.outcome == Outcome::kPreempted && !trial.verdict && GivesOut()) {
+  if (event.message.outcome == Outcome::kPreempted && !trial.is_told_to_end && GivesOut()) {
     // It was not we who ended it: the worker is about to leave.
     Drain(event.worker);
   }
@@ -284,37 +227,34 @@ void ExperimentController::On(const AttemptFinished& event) {
     WaitForLease(trial);
     return;
   }
-  const AttemptEnded& said = trial.verdict ? *trial.verdict : event.message;
-  EndAttempt(trial, said.outcome, said.error);
+  EndAttempt(trial, trial.verdict ? *trial.verdict : event.message);
   if (ended.begun) BeginAttempt(At(ended.begun->ref.trial), event.worker);
 }
 
-void ExperimentController::EndAttempt(TrialRecord& trial, Outcome outcome,
-                                      const std::string& error) {
+void ExperimentController::EndAttempt(TrialRecord& trial, const AttemptEnded& end) {
   TUNE_CHECK(trial.lease.has_value());
   const Duration ran = now_ - trial.attempt.started_at;
-  trial.attempt.outcome = outcome;
-  trial.attempt.error = error.substr(0, limits::kErrorBytesMax);
+  trial.attempt.outcome = end.outcome;
+  trial.attempt.error = end.error.substr(0, limits::kErrorBytesMax);
   trial.attempt.finished_at = now_;
-  out_.attempts.push_back(trial.attempt);
   trial.row.run_seconds += ran.seconds();
   // An exponential mean with weight 1/8 follows the sweep's pace and is exact in integers.
   mean_attempt_ =
       mean_attempt_ ? Duration{mean_attempt_->us + (ran.us - mean_attempt_->us) / 8} : ran;
   trial.lease.reset();
   trial.is_running = false;
-  AfterAttempt(trial, outcome, trial.attempt.error);
+  AfterAttempt(trial, end);
   trial.verdict.reset();
+  out_.attempts.push_back(trial.attempt);
   MarkChanged(trial);
 }
 
-void ExperimentController::AfterAttempt(TrialRecord& trial, Outcome outcome,
-                                        const std::string& error) {
+void ExperimentController::AfterAttempt(TrialRecord& trial, const AttemptEnded& end) {
   if (trial.is_over()) {
     trial.row.finished_at = now_;
     return;
   }
-  if (outcome == Outcome::kCompleted) {
+  if (end.outcome == Outcome::kCompleted) {
     if (trial.row.iterations == 0) {
       Fail(trial, "ended without reporting " + options_.spec.metric);
     } else {
@@ -322,27 +262,87 @@ void ExperimentController::AfterAttempt(TrialRecord& trial, Outcome outcome,
     }
     return;
   }
-  if (outcome == Outcome::kBadConfig) {
-    Fail(trial, error);
+  if (trial.paused_by) return;
+  if (end.detail == EndDetail::kBadCheckpoint && trial.attempt.from_iteration > 0) {
+    LeaveBadCheckpoint(trial);
+    WaitForLease(trial);
     return;
   }
-  if (CountsAsFailure(outcome)) {
-    ++trial.failure_count;
-    const int64_t failures_max = options_.spec.max_failures;
-    if (failures_max >= 0 && trial.failure_count > failures_max) {
-      Fail(trial, error);
-      return;
-    }
+  if (end.detail == EndDetail::kDiskFull) {
+    WaitForLease(trial);
+    if (end_status_) return;
+    out_.actions.push_back(Say{"trial " + std::to_string(trial.row.number.value) + ": " +
+                               end.error + "; the sweep stops until there is room"});
+    StopGiving(ExperimentStatus::kInterrupted);
+    return;
   }
+  if (IsFailure(end.outcome, options_.spec.failure)) {
+    AfterFailure(trial, end);
+  } else {
+    WaitForLease(trial);
+  }
+}
+
+void ExperimentController::AfterFailure(TrialRecord& trial, const AttemptEnded& end) {
+  ++trial.failures[end.outcome];
+  const int64_t gpu_milli = RequestOf(trial).gpu_milli;
+  const FailureAnswer answer =
+      AnswerFailure(options_.spec.failure,
+                    {end.outcome, trial.row.number, gpu_milli > 0 && gpu_milli < kWholeMilli},
+                    trial.failures, options_.seed);
+  if (answer.gives_up) {
+    if (!answer.why.empty()) {
+      trial.attempt.error += (trial.attempt.error.empty() ? "" : "; ") + answer.why;
+    }
+    Fail(trial, trial.attempt.error);
+    return;
+  }
+  trial.on_whole_device = trial.on_whole_device || answer.on_whole_device;
   WaitForLease(trial);
+  if (answer.wait.us <= 0 || !waiting_.contains(trial.row.number)) return;
+  waiting_.erase(trial.row.number);
+  trial.retry_at = now_ + answer.wait;
+  backing_off_.insert({*trial.retry_at, trial.row.number});
+}
+
+// What it should have gone on from cannot be used: the next attempt takes the one before, or
+// begins anew.
+void ExperimentController::LeaveBadCheckpoint(TrialRecord& trial) {
+  const int64_t bad_iteration = trial.attempt.from_iteration;
+  if (const auto dropped = retention_.Drop(trial.row.number, bad_iteration)) {
+    out_.checkpoints.push_back(
+        CheckpointRow{dropped->trial, dropped->iteration, dropped->ref, CheckpointState::kCorrupt});
+  }
+  // None is later: the attempt that should have gone on from it saved nothing.
+  GoOnFromLatest(trial);
+  trial.attempt.error +=
+      "; going on from " + (trial.resume_iteration == 0
+                                ? std::string("the start")
+                                : "iteration " + std::to_string(trial.resume_iteration));
+  out_.actions.push_back(
+      Say{"trial " + std::to_string(trial.row.number.value) + ": " + trial.attempt.error});
+}
+
+// The kept checkpoint that is its latest, or the start.
+void ExperimentController::GoOnFromLatest(TrialRecord& trial) {
+  const CheckpointRetention::Entry* const latest = retention_.Latest(trial.row.number);
+  trial.resume_iteration = latest == nullptr ? 0 : latest->iteration;
+  trial.resume_path =
+      latest == nullptr ? "" : WithinArtifacts(trial, latest->ref.path).value_or("");
 }
 
 void ExperimentController::WaitForLease(TrialRecord& trial) {
-  if (sweep_over_) {
-    EndTrial(trial, TrialStatus::kTerminated, StopReason::kSweepLimit);
+  if (trial.is_over() || trial.paused_by) return;
+  if (sweep_over_ || end_status_ == ExperimentStatus::kStopped || trial.is_stop_wanted) {
+    EndTrial(trial, TrialStatus::kTerminated,
+             sweep_over_                                 ? StopReason::kSweepLimit
+             : end_status_ == ExperimentStatus::kStopped ? end_reason_
+                                                         : StopReason::kUser);
     return;
   }
   trial.row.status = TrialStatus::kPending;
+  MarkChanged(trial);
+  if (trial.pause_wanted) return Pause(trial, *trial.pause_wanted);
   waiting_.insert(trial.row.number);
 }
 
@@ -352,14 +352,17 @@ void ExperimentController::EndTrial(TrialRecord& trial, TrialStatus status, Stop
   trial.row.stop_reason = reason;
   trial.row.finished_at = now_;
   RemoveCheckpoints(retention_.OnTrialOver(trial.row.number));
+  waiting_.erase(trial.row.number);
+  paused_.erase(trial.row.number);
+  if (trial.retry_at) backing_off_.erase({*trial.retry_at, trial.row.number});
+  trial.retry_at.reset();
+  trial.paused_by.reset();
+  trial.pause_wanted.reset();
+  trial.is_stop_wanted = false;
   const bool has_failed = status == TrialStatus::kError;
   scheduler_->OnTrialEnded(trial.row.number, has_failed);
   searcher_->OnTrialEnded(trial.row.number, trial.row.last_value, has_failed);
-  for (const TrialNumber resumed : scheduler_->TakeResumed()) {
-    At(resumed).row.status = TrialStatus::kPending;
-    waiting_.insert(resumed);
-    MarkChanged(At(resumed));
-  }
+  for (const TrialNumber resumed : scheduler_->TakeResumed()) Unpause(At(resumed));
   MarkChanged(trial);
 }
 
@@ -372,7 +375,7 @@ void ExperimentController::Fail(TrialRecord& trial, const std::string& error) {
   if (failed_max && error_count_ >= *failed_max && !end_status_) {
     out_.actions.push_back(Say{"limits.failed_trials: " + std::to_string(error_count_) +
                                " trials failed; the sweep ends"});
-    StopGiving(ExperimentStatus::kStopped);
+    EndSweep(StopReason::kSweepLimit, true);
   }
 }
 
@@ -380,264 +383,21 @@ void ExperimentController::Fail(TrialRecord& trial, const std::string& error) {
 void ExperimentController::Kill(TrialRecord& trial, Outcome outcome, const std::string& error) {
   if (trial.verdict) return;
   trial.verdict = AttemptEnded{*trial.lease, outcome, error};
-  Send(*trial.attempt.worker, KillAttempt{*trial.lease});
+  TellToEnd(*trial.attempt.worker, trial);
 }
 
-// ---- commands and time
-
-void ExperimentController::On(const InterruptRequested&) {
-  if (end_status_) return;
-  StopGiving(ExperimentStatus::kInterrupted);
+void ExperimentController::TellToEnd(WorkerId worker, TrialRecord& trial) {
+  trial.is_told_to_end = true;
+  Send(worker, KillAttempt{*trial.lease});
 }
 
-// Everything that has a lease is told to end; the sweep ends when all have.
-void ExperimentController::StopGiving(ExperimentStatus end_status) {
-  end_status_ = end_status;
+// Who holds its lease.
+std::optional<WorkerId> ExperimentController::Holder(const TrialRecord& trial) const {
+  if (!trial.lease) return std::nullopt;
   for (const auto& [worker, ref] : leases_.All()) {
-    Send(worker, KillAttempt{ref});
+    if (ref == *trial.lease) return worker;
   }
-}
-
-void ExperimentController::On(const TunerRestarted&) {
-  active_before_ = active_before_ + (last_active_ - *life_start_);
-  life_start_ = now_;
-  std::vector<WorkerId> workers;
-  for (const WorkerView& view : leases_.Views()) workers.push_back(view.worker);
-  for (const WorkerId worker : workers) Remove(worker, WorkerState::kLost);
-  end_status_.reset();
-  has_ended_ = false;
-  unplaceable_since_.reset();
-  status_ = ExperimentStatus::kRunning;
-  out_.experiment = ExperimentRow{status_, samples_, std::nullopt};
-}
-
-void ExperimentController::On(const SamplesExtended& event) {
-  samples_ = event.samples;
-  trial_count_max_ = TrialCount(options_.spec.search, options_.space, samples_);
-  out_.experiment = ExperimentRow{status_, samples_, std::nullopt};
-}
-
-void ExperimentController::On(const TunerSlept&) {}
-void ExperimentController::On(const PauseRequested&) {}
-void ExperimentController::On(const UnpauseRequested&) {}
-void ExperimentController::On(const StopRequested&) {}
-void ExperimentController::On(const MaxConcurrentChanged&) {}
-void ExperimentController::On(const ErroredRetried&) {}
-void ExperimentController::On(const DeadlinePassed&) {}  // Apply looks at the time anyway.
-
-void ExperimentController::CheckTimeLimits() {
-  const SweepLimits& limits = options_.spec.limits;
-  last_active_ = now_;
-  const auto sweep_end = sweep_deadline();
-  if (sweep_end && !sweep_over_ && now_ >= *sweep_end) {
-    sweep_over_ = true;
-    out_.actions.push_back(
-        Say{"limits.sweep_time is used up: running trials end at their next report"});
-    const std::set<TrialNumber> waiting = std::exchange(waiting_, {});
-    for (const TrialNumber number : waiting) {
-      EndTrial(At(number), TrialStatus::kTerminated, StopReason::kSweepLimit);
-    }
-    // What waits in a worker's queue shall not begin.
-    for (const auto& [worker, ref] : leases_.All()) {
-      if (!At(ref.trial).is_running) Send(worker, KillAttempt{ref});
-    }
-  }
-  if (!limits.trial_time && !limits.no_progress) return;
-  for (const auto& [worker, ref] : leases_.All()) {
-    TrialRecord& trial = At(ref.trial);
-    if (!trial.is_running || trial.verdict) continue;
-    const Duration ran{static_cast<int64_t>(trial.row.run_seconds * 1e6) +
-                       (now_ - trial.attempt.started_at).us};
-    if (limits.trial_time && ran >= *limits.trial_time && !trial.is_over()) {
-      EndTrial(trial, TrialStatus::kTerminated, StopReason::kStopCondition);
-      Kill(trial, Outcome::kStopped, "limits.trial_time reached");
-    } else if (limits.no_progress && now_ >= trial.progress_at + *limits.no_progress) {
-      Kill(trial, Outcome::kHung,
-           "no report for " + FormatDuration(*limits.no_progress) + " (limits.no_progress)");
-    }
-  }
-}
-
-std::optional<Instant> ExperimentController::sweep_deadline() const {
-  if (!options_.spec.limits.sweep_time || !life_start_) return std::nullopt;
-  return Instant{life_start_->us + options_.spec.limits.sweep_time->us - active_before_.us};
-}
-
-std::optional<Instant> ExperimentController::NextDeadline() const {
-  std::optional<Instant> next;
-  const auto consider = [&next](Instant t) {
-    if (!next || t < *next) next = t;
-  };
-  const SweepLimits& limits = options_.spec.limits;
-  if (has_ended_) return next;
-  if (const auto sweep_end = sweep_deadline(); sweep_end && !sweep_over_) consider(*sweep_end);
-  if (unplaceable_since_) consider(*unplaceable_since_ + limits.unplaceable);
-  if (!limits.trial_time && !limits.no_progress) return next;
-  for (const auto& [worker, ref] : leases_.All()) {
-    const TrialRecord& trial = trials_[static_cast<size_t>(ref.trial.value)];
-    if (!trial.is_running || trial.verdict) continue;
-    if (limits.no_progress) consider(trial.progress_at + *limits.no_progress);
-    if (limits.trial_time && !trial.is_over()) {
-      consider(Instant{trial.attempt.started_at.us + limits.trial_time->us -
-                       static_cast<int64_t>(trial.row.run_seconds * 1e6)});
-    }
-  }
-  return next;
-}
-
-// ---- giving out work
-
-void ExperimentController::Fill() {
-  if (!GivesOut()) return;
-  const ResourceRequest& request = options_.spec.resources;
-  while (leases_.running_count() < options_.spec.limits.max_concurrent &&
-         Place(request, leases_.Views())) {
-    TrialRecord* const trial = NextCandidate();
-    if (trial == nullptr) return;
-    const auto lease =
-        leases_.Grant(request, trial->row.number, AttemptNumber{trial->row.attempts + 1});
-    TUNE_CHECK(lease.has_value());
-    trial->lease = lease->ref;
-    StartAttempt message = StartMessage(*trial, lease->placement.worker);
-    message.cpu_milli = lease->placement.cpu_milli;
-    message.slices = lease->placement.slices;
-    Send(lease->placement.worker, std::move(message));
-    BeginAttempt(*trial, lease->placement.worker);
-  }
-  const int64_t ahead_per_running = AheadPerRunning();
-  while (const auto worker = leases_.RoomAhead(ahead_per_running)) {
-    TrialRecord* const trial = NextCandidate();
-    if (trial == nullptr) return;
-    trial->lease =
-        leases_.GrantAhead(*worker, trial->row.number, AttemptNumber{trial->row.attempts + 1});
-    StartAttempt message = StartMessage(*trial, *worker);
-    message.ahead = true;
-    Send(*worker, std::move(message));
-  }
-}
-
-// Interrupted and retried trials in order of number, then a new one.
-TrialRecord* ExperimentController::NextCandidate() {
-  if (waiting_.empty()) return CreateTrial();
-  TrialRecord& trial = At(*waiting_.begin());
-  waiting_.erase(waiting_.begin());
-  return &trial;
-}
-
-TrialRecord* ExperimentController::CreateTrial() {
-  const TrialNumber number{static_cast<int64_t>(trials_.size())};
-  if (!HasMoreToCreate()) return nullptr;
-  TrialRecord trial;
-  if (const auto known = suggestions_.find(number); known != suggestions_.end()) {
-    trial.configuration = known->second;
-    searcher_->Restore(number, trial.configuration);
-  } else {
-    std::optional<Configuration> suggestion = searcher_->Suggest(number);
-    if (!suggestion) {
-      space_exhausted_ = true;
-      return nullptr;
-    }
-    trial.configuration = *std::move(suggestion);
-  }
-  trial.row.number = number;
-  trial.row.created_at = now_;
-  scheduler_->OnTrialAdded(number);
-  trials_.push_back(std::move(trial));
-  created_.insert(number);
-  return &trials_.back();
-}
-
-// Leases ahead serve trials shorter than the wait for a commit. A searcher that learns is asked as
-// late as possible. Where one trial runs at a time, the order of arrival is promised: one that dies
-// is retried before the next begins, which a worker's queue would not wait for.
-int64_t ExperimentController::AheadPerRunning() const {
-  if (options_.spec.limits.max_concurrent == 1) return 0;
-  if (searcher_->LearnsFromResults() || !mean_attempt_) return 0;
-  const int64_t mean_us = std::max<int64_t>(mean_attempt_->us, 1);
-  return std::min<int64_t>(limits::kAheadHorizonUs / mean_us, limits::kAheadPerSlotMax);
-}
-
-void ExperimentController::BeginAttempt(TrialRecord& trial, WorkerId worker) {
-  TUNE_CHECK(trial.lease.has_value());
-  ++trial.row.attempts;
-  trial.row.status = TrialStatus::kRunning;
-  if (!trial.row.started_at) trial.row.started_at = now_;
-  trial.is_running = true;
-  trial.attempt_iteration = trial.resume_iteration;
-  trial.last_sequence = 0;
-  trial.progress_at = now_;
-  trial.attempt = AttemptRow{};
-  trial.attempt.trial = trial.row.number;
-  trial.attempt.number = AttemptNumber{trial.row.attempts};
-  trial.attempt.worker = worker;
-  trial.attempt.from_iteration = trial.resume_iteration;
-  trial.attempt.started_at = now_;
-  out_.attempts.push_back(trial.attempt);
-  MarkChanged(trial);
-}
-
-StartAttempt ExperimentController::StartMessage(const TrialRecord& trial, WorkerId worker) const {
-  StartAttempt message;
-  message.ref = *trial.lease;
-  message.ends_seen = leases_.EndsSeen(worker);
-  message.config = ToJson(trial.configuration.ToNested());
-  message.from_iteration = trial.resume_iteration;
-  message.artifact_dir = options_.artifact_root + "/" + std::to_string(trial.row.number.value);
-  if (!trial.resume_path.empty()) {
-    message.checkpoint_path = message.artifact_dir + "/" + trial.resume_path;
-  }
-  message.checkpoint_every = options_.spec.checkpoint.every;
-  message.memory_bytes = options_.spec.resources.memory_bytes;
-  return message;
-}
-
-// Something waits, nothing runs, and no worker that is there could ever take it.
-void ExperimentController::WatchForUnplaceable() {
-  bool could_fit = false;
-  std::string have;
-  for (const WorkerView& view : leases_.Views()) {
-    if (view.is_draining) continue;
-    could_fit = could_fit || CouldEverFit(options_.spec.resources, view.capacity);
-    have += (have.empty() ? "" : "; ") + DescribeCapacity(view.capacity);
-  }
-  if (!GivesOut() || (waiting_.empty() && !HasMoreToCreate()) || could_fit) {
-    unplaceable_since_.reset();
-    return;
-  }
-  const std::string shortfall = "no worker can take a trial: it needs " +
-                                DescribeRequest(options_.spec.resources) + "; the workers have " +
-                                (have.empty() ? "nothing, there is none" : have);
-  const Duration patience = options_.spec.limits.unplaceable;
-  if (!unplaceable_since_) {
-    unplaceable_since_ = now_;
-    unplaceable_with_.clear();
-  }
-  if (now_ < *unplaceable_since_ + patience) {
-    if (!have.empty() && have != unplaceable_with_) {
-      out_.actions.push_back(Say{shortfall + "; waiting " +
-                                 FormatDuration(*unplaceable_since_ + patience - now_) +
-                                 " for a worker that can (limits.unplaceable)"});
-    }
-    unplaceable_with_ = have;
-    return;
-  }
-  out_.actions.push_back(
-      Say{shortfall + "; limits.unplaceable (" + FormatDuration(patience) + ") is over"});
-  StopGiving(ExperimentStatus::kInterrupted);
-}
-
-void ExperimentController::FinishIfDone() {
-  if (has_ended_ || leases_.running_count() > 0 || leases_.ahead_count() > 0) return;
-  if (GivesOut() && (HasMoreToCreate() || !waiting_.empty())) return;
-  has_ended_ = true;
-  unplaceable_since_.reset();
-  status_ = end_status_.value_or(ExperimentStatus::kFinished);
-  out_.experiment = ExperimentRow{status_, samples_, now_};
-  for (const WorkerView& view : leases_.Views()) {
-    Send(view.worker, Shutdown{});
-    Remove(view.worker, WorkerState::kLeft);
-  }
-  out_.actions.push_back(EndOfExperiment{status_});
+  return std::nullopt;
 }
 
 // ---- the transition
@@ -651,6 +411,9 @@ void ExperimentController::MarkChanged(const TrialRecord& trial) {
 }
 
 Transition ExperimentController::TakeTransition() {
+  for (const WorkerId worker : std::exchange(acknowledge_, {})) {
+    if (leases_.HasWorker(worker)) Send(worker, EndsAcknowledged{leases_.EndsSeen(worker)});
+  }
   for (const TrialNumber number : created_) {
     const TrialRecord& trial = At(number);
     out_.new_trials.push_back(NewTrialRow{trial.row, trial.configuration});

@@ -21,6 +21,7 @@
 #include "tuner/checkpoint_retention.h"
 #include "tuner/event.h"
 #include "tuner/experiment_spec.h"
+#include "tuner/failure_policy.h"
 #include "tuner/transition.h"
 
 namespace tune {
@@ -33,11 +34,23 @@ struct ControllerOptions {
   std::string artifact_root;  // <db stem>.artifacts/<name>, absolute.
 };
 
+enum class PauseCause { kScheduler, kTrialCommand, kSweepCommand };
+
+// A connection of a worker.
+struct WorkerRecord {
+  WorkerRow row;
+  bool is_local = true;
+  std::string session;
+  std::optional<Instant> away_until;  // Its connection broke; it may come back until then.
+};
+
 // One trial as the controller knows it.
 struct TrialRecord {
   TrialRow row;
   Configuration configuration;
-  int64_t failure_count = 0;
+  FailureCounts failures;
+  std::optional<Instant> retry_at;  // It backs off until then.
+  bool on_whole_device = false;     // A share was too small for it.
 
   // The present attempt; meaningful while `lease` is there.
   std::optional<AttemptRef> lease;
@@ -48,6 +61,12 @@ struct TrialRecord {
   ReportAnswer last_answer = ReportAnswer::kContinue;
   Instant progress_at;                  // Its start or last report.
   std::optional<AttemptEnded> verdict;  // Why we killed it, in place of what the worker will say.
+  bool is_told_to_end = false;          // The worker was told to kill it.
+
+  // Commands about it. A pause waits for the next checkpoint.
+  std::optional<PauseCause> pause_wanted;
+  std::optional<PauseCause> paused_by;  // While it is PAUSED.
+  bool is_stop_wanted = false;
 
   // Where the next attempt goes on.
   int64_t resume_iteration = 0;
@@ -81,7 +100,14 @@ class ExperimentController {
   const LeaseTable& leases() const { return leases_; }
   const CheckpointRetention& checkpoints() const { return retention_; }
   std::string WorkerName(WorkerId worker) const;  // Empty: it is not known.
+  const std::map<WorkerId, WorkerRecord>& workers() const { return workers_; }
+  // Trials that wait for their next attempt to be due.
+  int64_t backing_off_count() const { return static_cast<int64_t>(backing_off_.size()); }
+  bool is_paused() const { return is_paused_; }
+  int64_t max_concurrent() const { return max_concurrent_; }
   const ControllerOptions& options() const { return options_; }
+  Duration lease() const { return options_.spec.limits.lease; }
+  Duration heartbeat() const;
   ExperimentStatus status() const { return status_; }
   int64_t trial_count_max() const { return trial_count_max_; }  // -1: no end.
   std::optional<Instant> sweep_deadline() const;
@@ -102,8 +128,13 @@ class ExperimentController {
   void On(const MaxConcurrentChanged& event);
   void On(const ErroredRetried& event);
 
+  // Workers that come, go and come back.
+  void Rejoin(WorkerId from, const WorkerJoined& event);
+  std::optional<WorkerId> EarlierConnection(const WorkerJoined& event) const;
+  void SetAway(WorkerId worker);
   void Drain(WorkerId worker);
-  void Remove(WorkerId worker, WorkerState state);
+  void Remove(WorkerId worker, WorkerState state, const std::string& why);
+  void CheckAway();
 
   // A report's way: stored, decided, answered.
   std::optional<std::string> Objection(const TrialRecord& trial, const Report& report) const;
@@ -115,20 +146,38 @@ class ExperimentController {
                           const std::optional<Decision>& decision) const;
   void KeepCheckpoint(TrialRecord& trial, const Report& report, Metric value);
   void RemoveCheckpoints(const std::vector<CheckpointRetention::Entry>& removed);
+  std::optional<PauseCause> ReasonToPause(const TrialRecord& trial, const Report& report,
+                                          const std::optional<Decision>& decision) const;
   void Answer(WorkerId worker, TrialRecord& trial, const AttemptReport& message,
               ReportAnswer answer);
 
   // The ends of attempts and trials.
-  void EndAttempt(TrialRecord& trial, Outcome outcome, const std::string& error);
-  void AfterAttempt(TrialRecord& trial, Outcome outcome, const std::string& error);
-  void WaitForLease(TrialRecord& trial);  // Or ends it: the sweep's time is used up.
+  void EndAttempt(TrialRecord& trial, const AttemptEnded& end);
+  void AfterAttempt(TrialRecord& trial, const AttemptEnded& end);
+  void AfterFailure(TrialRecord& trial, const AttemptEnded& end);
+  void LeaveBadCheckpoint(TrialRecord& trial);
+  void GoOnFromLatest(TrialRecord& trial);
+  void WaitForLease(TrialRecord& trial);  // Or ends it: the sweep gives out nothing more.
   void EndTrial(TrialRecord& trial, TrialStatus status, StopReason reason);
   void Fail(TrialRecord& trial, const std::string& error);
   void Kill(TrialRecord& trial, Outcome outcome, const std::string& error);
+  void TellToEnd(WorkerId worker, TrialRecord& trial);
+  void Pause(TrialRecord& trial, PauseCause cause);
+  void Unpause(TrialRecord& trial);
+  void StopTrial(TrialRecord& trial, bool now);
+  void PauseTrial(TrialRecord& trial, PauseCause cause, bool now);
+  void EndSweep(StopReason reason, bool now);
+  std::set<TrialNumber> Idle() const;
+  std::optional<WorkerId> Holder(const TrialRecord& trial) const;
+  TrialRecord* Find(const std::optional<TrialNumber>& number);
 
   // Giving out work.
   void CheckTimeLimits();
+  void CheckTrialLimits();
+  void TakeOverClock(Duration gap);
+  void EndBackOffs();
   void Fill();
+  ResourceRequest RequestOf(const TrialRecord& trial) const;
   TrialRecord* NextCandidate();
   TrialRecord* CreateTrial();
   int64_t AheadPerRunning() const;
@@ -136,6 +185,7 @@ class ExperimentController {
   StartAttempt StartMessage(const TrialRecord& trial, WorkerId worker) const;
   void WatchForUnplaceable();
   void FinishIfDone();
+  bool WaitsForPerson();
   void StopGiving(ExperimentStatus end_status);
 
   void Send(WorkerId worker, ToWorker message);
@@ -154,19 +204,26 @@ class ExperimentController {
   std::map<TrialNumber, Configuration> suggestions_;
 
   std::vector<TrialRecord> trials_;  // By number.
-  std::set<TrialNumber>
-      waiting_;  // Created, without a lease, not over: interrupted, to be retried, resumed.
-  std::map<WorkerId, WorkerRow> workers_;
+  // Created, without a lease, not over: those that could begin, those that back off (when), and
+  // those that are PAUSED.
+  std::set<TrialNumber> waiting_;
+  std::set<std::pair<Instant, TrialNumber>> backing_off_;
+  std::set<TrialNumber> paused_;
+  std::map<WorkerId, WorkerRecord> workers_;
   int64_t samples_ = 0;
   int64_t trial_count_max_ = 0;
   bool space_exhausted_ = false;
   int64_t error_count_ = 0;
+  int64_t max_concurrent_ = 0;
+  bool is_paused_ = false;  // The sweep, by command.
+  bool is_waiting_said_ = false;
   std::optional<Duration> mean_attempt_;  // Exponential mean of the attempts' durations.
 
   ExperimentStatus status_ = ExperimentStatus::kRunning;
   bool has_ended_ = false;                      // EndOfExperiment was said in this life.
   bool sweep_over_ = false;                     // sweep_time is used up.
   std::optional<ExperimentStatus> end_status_;  // Nothing is given out any more; what to end as.
+  StopReason end_reason_ = StopReason::kNone;   // Of trials that a STOPPED sweep leaves.
   Duration active_before_;                      // Of earlier lives.
   std::optional<Instant> life_start_;
   Instant last_active_;  // Of the latest Apply.
@@ -178,6 +235,7 @@ class ExperimentController {
   Transition out_;
   std::set<TrialNumber> created_;
   std::set<TrialNumber> changed_;
+  std::set<WorkerId> acknowledge_;  // Ends came from them.
 };
 
 }  // namespace tune

@@ -27,8 +27,12 @@ constexpr std::array<std::string_view, 14> kKeys = {
     "search", "scheduler", "resources", "stop", "limits",  "failure", "checkpoint"};
 constexpr std::array<std::string_view, 5> kResourceKeys = {"cpu", "gpu", "gpu_memory", "memory",
                                                            "workers"};
-constexpr std::array<std::string_view, 6> kLimitKeys = {
-    "max_concurrent", "sweep_time", "trial_time", "no_progress", "failed_trials", "unplaceable"};
+constexpr std::array<std::string_view, 7> kLimitKeys = {
+    "max_concurrent", "sweep_time",  "trial_time", "no_progress",
+    "failed_trials",  "unplaceable", "lease"};
+constexpr Duration kLeaseMin = Milliseconds(300);
+constexpr int64_t kFailuresMax = 1'000'000;
+constexpr std::string_view kFailuresWhat = "an integer of 0 or more, or -1 for no limit";
 
 // A map of the file with what its keys are called in messages.
 class Section {
@@ -92,6 +96,16 @@ class Section {
     Duration duration;
     TUNE_RETURN_IF_ERROR(ToDuration(*value, key, duration));
     out = duration;
+    return OkStatus();
+  }
+
+  // As ReadDuration, and 0 for no wait at all.
+  template <typename T>
+  Status ReadWait(std::string_view key, T& out) const {
+    const Value* const value = Find(key);
+    if (value == nullptr) return OkStatus();
+    if (*value != Value(int64_t{0}) && *value != Value("0s")) return ReadDuration(key, out);
+    out = Duration{};
     return OkStatus();
   }
 
@@ -331,6 +345,10 @@ Status ReadLimits(const Section& root, SweepLimits& out) {
   TUNE_RETURN_IF_ERROR(section.ReadDuration("trial_time", out.trial_time));
   TUNE_RETURN_IF_ERROR(section.ReadDuration("no_progress", out.no_progress));
   TUNE_RETURN_IF_ERROR(section.ReadDuration("unplaceable", out.unplaceable));
+  TUNE_RETURN_IF_ERROR(section.ReadDuration("lease", out.lease));
+  if (section.Find("lease") != nullptr && out.lease < kLeaseMin) {
+    return section.Expected(*section.Find("lease"), "lease", "at least 300ms");
+  }
   int64_t failed_trials = 0;
   TUNE_RETURN_IF_ERROR(section.ReadInt("failed_trials", 1, limits::kSamplesMax,
                                        "an integer of 1 or more", failed_trials));
@@ -338,15 +356,53 @@ Status ReadLimits(const Section& root, SweepLimits& out) {
   return OkStatus();
 }
 
-Status ReadFailure(const Section& root, int64_t& max_failures) {
-  constexpr std::array<std::string_view, 1> kFailureKeys = {"max_failures"};
-  constexpr std::array<std::string_view, 9> kLater = {
-      "backoff", "crashed", "killed",    "out_of_memory", "device_out_of_memory",
-      "hung",    "lost",    "preempted", "bad_config"};
+// `crashed: 3`, or `crashed: {max_failures: 3, backoff: 10s}`.
+Status ReadCause(const Section& failure, std::string_view name, CausePolicy& out) {
+  constexpr std::array<std::string_view, 2> kCauseKeys = {"max_failures", "backoff"};
+  const Value* const value = failure.Find(name);
+  if (value == nullptr) return OkStatus();
+  int64_t max_failures = 0;
+  if (!value->is_map()) {
+    TUNE_RETURN_IF_ERROR(failure.ReadInt(name, -1, kFailuresMax,
+                                         "an integer of 0 or more, -1 for no limit, or a map",
+                                         max_failures));
+    out.max_failures = max_failures;
+    return OkStatus();
+  }
+  TUNE_ASSIGN_OR_RETURN(const Section section,
+                        Section::Open(value, "failure." + std::string(name)));
+  TUNE_RETURN_IF_ERROR(section.CheckKeys(kCauseKeys, {}));
+  if (section.Find("max_failures") != nullptr) {
+    TUNE_RETURN_IF_ERROR(
+        section.ReadInt("max_failures", -1, kFailuresMax, kFailuresWhat, max_failures));
+    out.max_failures = max_failures;
+  }
+  return section.ReadWait("backoff", out.backoff);
+}
+
+Status ReadFailure(const Section& root, FailurePolicy& out) {
+  // Those of product.md's outcomes for which a policy makes sense.
+  constexpr std::array<std::pair<std::string_view, Outcome>, 6> kCauses = {{
+      {"crashed", Outcome::kCrashed},
+      {"killed", Outcome::kKilled},
+      {"out_of_memory", Outcome::kOutOfMemory},
+      {"device_out_of_memory", Outcome::kDeviceOutOfMemory},
+      {"hung", Outcome::kHung},
+      {"lost", Outcome::kLost},
+  }};
+  std::vector<std::string_view> keys = {"max_failures", "backoff", "backoff_max"};
+  for (const auto& [name, outcome] : kCauses) keys.push_back(name);
   TUNE_ASSIGN_OR_RETURN(const Section section, Section::Open(root.Find("failure"), "failure"));
-  TUNE_RETURN_IF_ERROR(section.CheckKeys(kFailureKeys, kLater));
-  return section.ReadInt("max_failures", -1, 1'000'000,
-                         "an integer of 0 or more, or -1 for no limit", max_failures);
+  TUNE_RETURN_IF_ERROR(section.CheckKeys(keys, {}));
+  TUNE_RETURN_IF_ERROR(
+      section.ReadInt("max_failures", -1, kFailuresMax, kFailuresWhat, out.max_failures));
+  TUNE_RETURN_IF_ERROR(section.ReadWait("backoff", out.backoff));
+  TUNE_RETURN_IF_ERROR(section.ReadWait("backoff_max", out.backoff_max));
+  for (const auto& [name, outcome] : kCauses) {
+    if (section.Find(name) == nullptr) continue;
+    TUNE_RETURN_IF_ERROR(ReadCause(section, name, out.causes[outcome]));
+  }
+  return OkStatus();
 }
 
 Status ReadCheckpoint(const Section& root, CheckpointPolicy& out) {
@@ -414,7 +470,7 @@ Status Interpret(std::string_view file, bool require_trainable, ExperimentSpec& 
   TUNE_RETURN_IF_ERROR(ReadResources(root, spec.resources));
   TUNE_RETURN_IF_ERROR(ReadStop(root, reported, spec));
   TUNE_RETURN_IF_ERROR(ReadLimits(root, spec.limits));
-  TUNE_RETURN_IF_ERROR(ReadFailure(root, spec.max_failures));
+  TUNE_RETURN_IF_ERROR(ReadFailure(root, spec.failure));
   TUNE_RETURN_IF_ERROR(ReadCheckpoint(root, spec.checkpoint));
   return ReadName(root, file, spec);
 }

@@ -13,6 +13,7 @@
 #include "core/status.h"
 #include "core/time.h"
 #include "core/value.h"
+#include "tuner/failure_policy.h"
 
 namespace tune {
 
@@ -32,6 +33,8 @@ struct SweepLimits {
   std::optional<Duration> no_progress;
   std::optional<int64_t> failed_trials;
   Duration unplaceable = Seconds(600);
+  // How long a worker that is not heard of keeps its trials. At most every third of it a heartbeat.
+  Duration lease = Milliseconds(limits::kLeaseMs);
 };
 
 struct CheckpointPolicy {
@@ -55,7 +58,7 @@ struct ExperimentSpec {
   std::vector<StopCondition>
       stop;  // Over metrics; training_iteration and time_total (seconds) among them.
   SweepLimits limits;
-  int64_t max_failures = 0;  // Per trial; -1: no limit.
+  FailurePolicy failure;
   CheckpointPolicy checkpoint;
   std::string base_dir;  // Relative paths are relative to it: the space file's folder.
   Value document;        // The whole file after --set, as it is stored in `experiments.spec`.

@@ -7,17 +7,24 @@
 namespace tune {
 
 Tuner::Tuner(Parts parts, ExperimentId experiment, int64_t last_step)
-    : parts_(parts), experiment_(experiment), step_(last_step) {}
+    : parts_(parts),
+      experiment_(experiment),
+      step_(last_step),
+      liveness_(parts.controller.heartbeat(), parts.controller.lease()) {}
 
 Status Tuner::Step(std::optional<Instant> wake_at) {
-  std::optional<Instant> deadline = parts_.controller.NextDeadline();
+  const std::optional<Instant> deadline = parts_.controller.NextDeadline();
   std::optional<Instant> until = deadline;
-  if (wake_at && (!until || *wake_at < *until)) until = wake_at;
+  for (const std::optional<Instant>& other : {wake_at, liveness_.NextDeadline()}) {
+    if (other && (!until || *other < *until)) until = other;
+  }
   parts_.queue.Wait(parts_.clock, until);
 
   std::vector<Event> events = parts_.queue.Drain(limits::kEventsPerCommit);
+  const Instant now = parts_.clock.Now();
+  LookAtWorkers(until.value_or(now), now, events);
   if (events.empty()) {
-    if (!deadline || parts_.clock.Now() < *deadline) return OkStatus();
+    if (!deadline || now < *deadline) return OkStatus();
     events.push_back(DeadlinePassed{});
   }
   return Take(events);
@@ -33,6 +40,26 @@ Status Tuner::Take(const std::vector<Event>& events) {
   report_count_ += static_cast<int64_t>(transition.reports.size());
   Perform(std::move(transition.actions));
   return OkStatus();
+}
+
+void Tuner::LookAtWorkers(Instant due, Instant now, std::vector<Event>& events) {
+  const Duration late = now - due;
+  if (late >= Duration{parts_.controller.lease().us / 2}) {
+    liveness_.Excuse(late);
+    events.push_back(TunerSlept{late});
+  }
+  for (const WorkerId worker : parts_.queue.TakeHeard()) liveness_.OnHeard(worker, now);
+  for (const Event& event : events) {
+    if (const auto* const gone = std::get_if<WorkerGone>(&event)) liveness_.Forget(gone->worker);
+  }
+  for (const WorkerId worker : liveness_.TakeSilent(now)) {
+    events.push_back(WorkerGone{worker, Departure::kSilent});
+  }
+  for (const WorkerId worker : liveness_.TakeDue(now)) {
+    std::vector<ToWorker> beat;
+    beat.push_back(Heartbeat{});
+    parts_.link.Send(worker, std::move(beat));
+  }
 }
 
 void Tuner::Perform(std::vector<Action> actions) {

@@ -13,6 +13,7 @@
 #include "core/clock.h"
 #include "core/ids.h"
 #include "core/status.h"
+#include "trial_runner/liveness.h"
 #include "trial_runner/worker_link.h"
 #include "tuner/artifact_store.h"
 #include "tuner/event_queue.h"
@@ -52,11 +53,14 @@ class Tuner {
   std::vector<std::string> TakeLines();
 
  private:
+  // Whom was nothing heard of, and did we run ourselves?
+  void LookAtWorkers(Instant due, Instant now, std::vector<Event>& events);
   void Perform(std::vector<Action> actions);
 
   Parts parts_;
   ExperimentId experiment_;
   int64_t step_ = 0;
+  Liveness liveness_;
   bool is_done_ = false;
   int64_t report_count_ = 0;
   std::vector<std::string> lines_;

@@ -33,6 +33,7 @@ class ControllerWorld {
     spec.mode = Mode::kMax;
     spec.samples = 4;
     spec.trainable = Value("curve");
+    spec.failure.backoff = Duration{};  // Retries at once; tests of the wait set one.
     Value space = Value::MakeMap();
     Value domain = Value::MakeMap();
     domain.Set("uniform", Value(Value::List{Value(0.0), Value(1.0)}));

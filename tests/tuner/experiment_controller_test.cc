@@ -97,7 +97,7 @@ TEST(ExperimentController, TheSchedulerStopsThePoorOneAndItsDecisionIsARow) {
 
 TEST(ExperimentController, ACrashedTrialGoesOnFromItsCheckpointUpToMaxFailures) {
   ExperimentSpec spec = ControllerWorld::MakeSpec();
-  spec.max_failures = 1;
+  spec.failure.max_failures = 1;
   spec.samples = 1;
   ControllerWorld world(spec);
   const WorkerId worker = world.Join(1);
@@ -117,7 +117,7 @@ TEST(ExperimentController, ACrashedTrialGoesOnFromItsCheckpointUpToMaxFailures) 
 
 TEST(ExperimentController, AnIterationReportedAgainIsStoredAndDecidesNothing) {
   ExperimentSpec spec = ControllerWorld::MakeSpec();
-  spec.max_failures = 3;
+  spec.failure.max_failures = 3;
   spec.samples = 1;
   spec.scheduler = AshaScheduler(16);
   ControllerWorld world(spec);
@@ -133,7 +133,7 @@ TEST(ExperimentController, AnIterationReportedAgainIsStoredAndDecidesNothing) {
 
 TEST(ExperimentController, ABadConfigurationIsNotRetried) {
   ExperimentSpec spec = ControllerWorld::MakeSpec();
-  spec.max_failures = 5;
+  spec.failure.max_failures = 5;
   ControllerWorld world(spec);
   const WorkerId worker = world.Join(1);
   world.Apply({world.End(worker, kFirst, Outcome::kBadConfig, "batch_size must be positive")});
@@ -144,7 +144,7 @@ TEST(ExperimentController, ABadConfigurationIsNotRetried) {
 
 TEST(ExperimentController, AReportUnderADeadLeaseIsRefusedAndChangesNothing) {
   ExperimentSpec spec = ControllerWorld::MakeSpec();
-  spec.max_failures = 3;
+  spec.failure.max_failures = 3;
   ControllerWorld world(spec);
   const WorkerId worker = world.Join(1);
   const Event late = world.NextReport(worker, kFirst, 0.99);
@@ -443,7 +443,7 @@ TEST(ExperimentController, SweepTimeIsWhatAllLivesUsedTogether) {
 TEST(ExperimentController, ASilentTrialIsKilledAndRetried) {
   ExperimentSpec spec = ControllerWorld::MakeSpec();
   spec.limits.no_progress = Seconds(5);
-  spec.max_failures = 1;
+  spec.failure.max_failures = 1;
   ControllerWorld world(spec);
   const WorkerId worker = world.Join(1);
   world.now = world.now + Seconds(3);
@@ -600,7 +600,7 @@ void LiveAndReplay(uint64_t seed) {
   KeyedRandom random(seed, "controller_test");
   ExperimentSpec spec = ControllerWorld::MakeSpec();
   spec.samples = 5 + static_cast<int64_t>(random.NextBelow(40));
-  spec.max_failures = static_cast<int64_t>(random.NextBelow(3));
+  spec.failure.max_failures = static_cast<int64_t>(random.NextBelow(3));
   spec.resources.gpu_milli = random.NextBelow(2) == 0 ? 0 : 300;
   if (random.NextBelow(2) == 0) spec.scheduler = AshaScheduler(8);
   if (random.NextBelow(3) == 0)

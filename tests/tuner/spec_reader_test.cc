@@ -100,7 +100,7 @@ TEST(InterpretSpec, ReadsEveryKey) {
   EXPECT_EQ(spec.limits.no_progress, Seconds(60));
   EXPECT_EQ(spec.limits.failed_trials, 3);
   EXPECT_EQ(spec.limits.unplaceable, Seconds(600));
-  EXPECT_EQ(spec.max_failures, 2);
+  EXPECT_EQ(spec.failure.max_failures, 2);
   EXPECT_EQ(spec.checkpoint.every, 2);
   EXPECT_EQ(spec.checkpoint.keep, 3);
   EXPECT_EQ(spec.checkpoint.keep_best, 4);
@@ -117,7 +117,7 @@ TEST(InterpretSpec, HasTheDefaultsOfTheContract) {
   EXPECT_TRUE(spec.search.is_null());
   EXPECT_TRUE(spec.scheduler.is_null());
   EXPECT_TRUE(spec.stop.empty());
-  EXPECT_EQ(spec.max_failures, 0);
+  EXPECT_EQ(spec.failure.max_failures, 0);
   EXPECT_EQ(spec.limits.unplaceable, Seconds(600));
   EXPECT_EQ(spec.limits.sweep_time, std::nullopt);
 }

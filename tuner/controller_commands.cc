@@ -1,0 +1,317 @@
+// What people ask of a sweep while it runs, and what time does to it.
+#include <algorithm>
+#include <utility>
+
+#include "core/check.h"
+#include "core/limits.h"
+#include "tuner/experiment_controller.h"
+
+namespace tune {
+
+// ---- the sweep's lives
+
+void ExperimentController::On(const InterruptRequested&) {
+  if (end_status_ == ExperimentStatus::kInterrupted) return;
+  StopGiving(ExperimentStatus::kInterrupted);
+}
+
+// Everything that has a lease is told to end; the sweep ends when all have.
+void ExperimentController::StopGiving(ExperimentStatus end_status) {
+  end_status_ = end_status;
+  for (const auto& [worker, ref] : leases_.All()) TellToEnd(worker, At(ref.trial));
+  // Those that cannot be told now are fenced.
+  for (const WorkerView& view : leases_.Views()) {
+    if (!leases_.IsAway(view.worker)) continue;
+    Remove(view.worker, WorkerState::kLost, "the sweep ended while its worker was away");
+  }
+}
+
+void ExperimentController::On(const TunerRestarted& event) {
+  active_before_ = active_before_ + (last_active_ - *life_start_);
+  life_start_ = now_;
+  TakeOverClock(now_ - last_active_);
+  // Fenced: whatever still runs under a lease of the earlier life has no effect any more. Only
+  // workers that can find this tuner may come back with theirs.
+  for (const WorkerView& view : leases_.Views()) {
+    const WorkerRecord& record = workers_.at(view.worker);
+    if (event.listens && !record.is_local && leases_.HoldsAny(view.worker)) {
+      SetAway(view.worker);
+    } else {
+      Remove(view.worker, WorkerState::kLost, "the tuner ended");
+    }
+  }
+  is_paused_ = false;
+  for (const TrialNumber number : std::set<TrialNumber>(paused_)) {
+    if (At(number).paused_by == PauseCause::kSweepCommand) Unpause(At(number));
+  }
+  end_status_.reset();
+  end_reason_ = StopReason::kNone;
+  has_ended_ = false;
+  is_waiting_said_ = false;
+  unplaceable_since_.reset();
+  status_ = ExperimentStatus::kRunning;
+  out_.experiment = ExperimentRow{status_, samples_, std::nullopt};
+}
+
+// The clock of the life before may have been another one. What is waited for is waited for by what
+// was left of it; what ran on while nobody looked is not counted.
+void ExperimentController::TakeOverClock(Duration gap) {
+  std::set<std::pair<Instant, TrialNumber>> waits;
+  for (const auto& [at, number] : std::exchange(backing_off_, {})) {
+    const Duration left{std::max<int64_t>(0, (at + gap - now_).us)};
+    TrialRecord& trial = At(number);
+    trial.retry_at = std::min(at, now_ + left);
+    waits.insert({*trial.retry_at, number});
+  }
+  backing_off_ = std::move(waits);
+  for (const auto& [worker, ref] : leases_.All()) {
+    TrialRecord& trial = At(ref.trial);
+    trial.progress_at = now_;
+    if (gap.us < 0) trial.attempt.started_at = trial.attempt.started_at + gap;
+  }
+}
+
+// Nobody else was silent while we did not run.
+void ExperimentController::On(const TunerSlept& event) {
+  for (const auto& [worker, ref] : leases_.All()) {
+    TrialRecord& trial = At(ref.trial);
+    trial.progress_at = trial.progress_at + event.duration;
+  }
+  for (auto& [id, record] : workers_) {
+    if (record.away_until) record.away_until = *record.away_until + event.duration;
+  }
+}
+
+void ExperimentController::On(const SamplesExtended& event) {
+  samples_ = event.samples;
+  trial_count_max_ = TrialCount(options_.spec.search, options_.space, samples_);
+  out_.experiment = ExperimentRow{status_, samples_, std::nullopt};
+}
+
+void ExperimentController::On(const ErroredRetried&) {
+  for (TrialRecord& trial : trials_) {
+    if (trial.row.status != TrialStatus::kError || trial.lease) continue;
+    trial.failures.clear();
+    trial.row.status = TrialStatus::kPending;
+    trial.row.finished_at.reset();
+    --error_count_;
+    scheduler_->OnTrialAdded(trial.row.number);
+    retention_.OnTrialReopened(trial.row.number);
+    if (!trial.resume_path.empty()) GoOnFromLatest(trial);
+    WaitForLease(trial);
+    MarkChanged(trial);
+  }
+}
+
+// ---- commands
+
+TrialRecord* ExperimentController::Find(const std::optional<TrialNumber>& number) {
+  if (!number || number->value < 0 || number->value >= static_cast<int64_t>(trials_.size())) {
+    return nullptr;
+  }
+  return &At(*number);
+}
+
+void ExperimentController::On(const PauseRequested& event) {
+  if (event.trial) {
+    TrialRecord* const trial = Find(event.trial);
+    if (trial != nullptr) PauseTrial(*trial, PauseCause::kTrialCommand, event.now);
+    return;
+  }
+  if (!GivesOut()) return;
+  is_paused_ = true;
+  for (const auto& [worker, ref] : leases_.All()) {
+    PauseTrial(At(ref.trial), PauseCause::kSweepCommand, event.now);
+  }
+}
+
+void ExperimentController::On(const UnpauseRequested& event) {
+  const auto unpause = [this](TrialRecord& trial) {
+    trial.pause_wanted.reset();
+    if (trial.paused_by && trial.paused_by != PauseCause::kScheduler) Unpause(trial);
+  };
+  if (event.trial) {
+    if (TrialRecord* const trial = Find(event.trial)) unpause(*trial);
+    return;
+  }
+  is_paused_ = false;
+  is_waiting_said_ = false;
+  for (TrialRecord& trial : trials_) {
+    if (trial.pause_wanted == PauseCause::kSweepCommand ||
+        trial.paused_by == PauseCause::kSweepCommand) {
+      unpause(trial);
+    }
+  }
+}
+
+void ExperimentController::On(const StopRequested& event) {
+  if (event.trial) {
+    if (TrialRecord* const trial = Find(event.trial)) StopTrial(*trial, event.now);
+    return;
+  }
+  if (!end_status_) EndSweep(StopReason::kUser, event.now);
+}
+
+void ExperimentController::On(const MaxConcurrentChanged& event) {
+  max_concurrent_ = std::clamp<int64_t>(event.max_concurrent, 1, limits::kConcurrencyMax);
+}
+
+void ExperimentController::PauseTrial(TrialRecord& trial, PauseCause cause, bool now) {
+  if (trial.is_over() || trial.verdict) return;
+  if (trial.paused_by) {
+    // A pause of its own outlives the sweep's.
+    if (cause == PauseCause::kTrialCommand) trial.paused_by = cause;
+    return;
+  }
+  if (trial.lease && trial.is_running && !now) {
+    trial.pause_wanted = cause;
+    return;
+  }
+  if (trial.lease && trial.is_running) {
+    Kill(trial, Outcome::kStopped, "paused by command");
+  } else if (const auto worker = Holder(trial)) {
+    TellToEnd(*worker, trial);  // It waits in a worker's queue.
+  }
+  Pause(trial, cause);
+}
+
+// Stopped, with its place given back when the attempt has ended.
+void ExperimentController::StopTrial(TrialRecord& trial, bool now) {
+  if (trial.is_over()) return;
+  if (trial.lease && trial.is_running && !now && !trial.verdict && !trial.paused_by) {
+    trial.is_stop_wanted = true;
+    return;
+  }
+  EndTrial(trial, TrialStatus::kTerminated, StopReason::kUser);
+  if (trial.lease && trial.is_running) {
+    Kill(trial, Outcome::kStopped, "stopped by command");
+  } else if (const auto worker = Holder(trial)) {
+    TellToEnd(*worker, trial);
+  }
+}
+
+void ExperimentController::Pause(TrialRecord& trial, PauseCause cause) {
+  trial.row.status = TrialStatus::kPaused;
+  trial.paused_by = cause;
+  trial.pause_wanted.reset();
+  waiting_.erase(trial.row.number);
+  if (trial.retry_at) backing_off_.erase({*trial.retry_at, trial.row.number});
+  trial.retry_at.reset();
+  paused_.insert(trial.row.number);
+  is_waiting_said_ = false;
+  MarkChanged(trial);
+}
+
+void ExperimentController::Unpause(TrialRecord& trial) {
+  paused_.erase(trial.row.number);
+  trial.paused_by.reset();
+  trial.row.status = TrialStatus::kPending;
+  // An attempt that has not ended yet brings it here when it has.
+  if (!trial.lease) WaitForLease(trial);
+  MarkChanged(trial);
+}
+
+// The sweep is STOPPED: what does not run ends at once, what runs at its next report or now.
+void ExperimentController::EndSweep(StopReason reason, bool now) {
+  end_status_ = ExperimentStatus::kStopped;
+  end_reason_ = reason;
+  for (const TrialNumber number : Idle()) EndTrial(At(number), TrialStatus::kTerminated, reason);
+  for (const auto& [worker, ref] : leases_.All()) {
+    TrialRecord& trial = At(ref.trial);
+    if (!trial.is_running) {
+      if (!trial.is_over()) EndTrial(trial, TrialStatus::kTerminated, reason);
+      TellToEnd(worker, trial);
+    } else if (now && !trial.is_over()) {
+      EndTrial(trial, TrialStatus::kTerminated, reason);
+      Kill(trial, Outcome::kStopped, "the sweep was stopped");
+    }
+  }
+}
+
+// Trials that are not over and do not run, in order of number.
+std::set<TrialNumber> ExperimentController::Idle() const {
+  std::set<TrialNumber> idle = waiting_;
+  for (const auto& [at, number] : backing_off_) idle.insert(number);
+  idle.insert(paused_.begin(), paused_.end());
+  return idle;
+}
+
+// ---- time
+
+void ExperimentController::On(const DeadlinePassed&) {}  // Apply looks at the time anyway.
+
+void ExperimentController::CheckTimeLimits() {
+  last_active_ = now_;
+  CheckAway();
+  EndBackOffs();
+  const auto sweep_end = sweep_deadline();
+  if (sweep_end && !sweep_over_ && now_ >= *sweep_end) {
+    sweep_over_ = true;
+    out_.actions.push_back(
+        Say{"limits.sweep_time is used up: running trials end at their next report"});
+    for (const TrialNumber number : Idle()) {
+      EndTrial(At(number), TrialStatus::kTerminated, StopReason::kSweepLimit);
+    }
+    // What waits in a worker's queue shall not begin.
+    for (const auto& [worker, ref] : leases_.All()) {
+      if (!At(ref.trial).is_running) TellToEnd(worker, At(ref.trial));
+    }
+  }
+  CheckTrialLimits();
+}
+
+void ExperimentController::CheckTrialLimits() {
+  const SweepLimits& limits = options_.spec.limits;
+  if (!limits.trial_time && !limits.no_progress) return;
+  for (const auto& [worker, ref] : leases_.All()) {
+    TrialRecord& trial = At(ref.trial);
+    // Nobody hears a worker that is away, and who was told to end has nothing to report.
+    if (!trial.is_running || trial.verdict || trial.is_told_to_end || leases_.IsAway(worker)) {
+      continue;
+    }
+    const Duration ran{static_cast<int64_t>(trial.row.run_seconds * 1e6) +
+                       (now_ - trial.attempt.started_at).us};
+    if (limits.trial_time && ran >= *limits.trial_time && !trial.is_over()) {
+      EndTrial(trial, TrialStatus::kTerminated, StopReason::kStopCondition);
+      Kill(trial, Outcome::kStopped, "limits.trial_time reached");
+    } else if (limits.no_progress && now_ >= trial.progress_at + *limits.no_progress) {
+      Kill(trial, Outcome::kHung,
+           "no report for " + FormatDuration(*limits.no_progress) + " (limits.no_progress)");
+    }
+  }
+}
+
+std::optional<Instant> ExperimentController::sweep_deadline() const {
+  if (!options_.spec.limits.sweep_time || !life_start_) return std::nullopt;
+  return Instant{life_start_->us + options_.spec.limits.sweep_time->us - active_before_.us};
+}
+
+std::optional<Instant> ExperimentController::NextDeadline() const {
+  std::optional<Instant> next;
+  const auto consider = [&next](Instant t) {
+    if (!next || t < *next) next = t;
+  };
+  const SweepLimits& limits = options_.spec.limits;
+  if (has_ended_) return next;
+  if (const auto sweep_end = sweep_deadline(); sweep_end && !sweep_over_) consider(*sweep_end);
+  if (unplaceable_since_) consider(*unplaceable_since_ + limits.unplaceable);
+  if (!backing_off_.empty()) consider(backing_off_.begin()->first);
+  for (const auto& [id, record] : workers_) {
+    if (record.away_until) consider(*record.away_until);
+  }
+  if (!limits.trial_time && !limits.no_progress) return next;
+  for (const auto& [worker, ref] : leases_.All()) {
+    const TrialRecord& trial = trials_[static_cast<size_t>(ref.trial.value)];
+    if (!trial.is_running || trial.verdict || trial.is_told_to_end || leases_.IsAway(worker)) {
+      continue;
+    }
+    if (limits.no_progress) consider(trial.progress_at + *limits.no_progress);
+    if (limits.trial_time && !trial.is_over()) {
+      consider(Instant{trial.attempt.started_at.us + limits.trial_time->us -
+                       static_cast<int64_t>(trial.row.run_seconds * 1e6)});
+    }
+  }
+  return next;
+}
+
+}  // namespace tune

@@ -1,0 +1,214 @@
+// Giving out work: which trial next, on which worker, and when nothing is left to give.
+#include <algorithm>
+#include <utility>
+
+#include "core/check.h"
+#include "core/json.h"
+#include "core/limits.h"
+#include "tuner/experiment_controller.h"
+
+namespace tune {
+
+// Trials whose wait is over can begin.
+void ExperimentController::EndBackOffs() {
+  while (!backing_off_.empty() && backing_off_.begin()->first <= now_) {
+    TrialRecord& trial = At(backing_off_.begin()->second);
+    backing_off_.erase(backing_off_.begin());
+    trial.retry_at.reset();
+    waiting_.insert(trial.row.number);
+  }
+}
+
+ResourceRequest ExperimentController::RequestOf(const TrialRecord& trial) const {
+  ResourceRequest request = options_.spec.resources;
+  if (trial.on_whole_device) request.gpu_milli = std::max(request.gpu_milli, kWholeMilli);
+  return request;
+}
+
+// A trial that backs off keeps its place under max_concurrent, so that with one place the order of
+// the reports is that of a sweep in which nothing failed. One that needs more than the others is
+// waited for, so that it gets its turn.
+void ExperimentController::Fill() {
+  if (!GivesOut() || is_paused_) return;
+  while (leases_.running_count() + backing_off_count() < max_concurrent_) {
+    const ResourceRequest request =
+        waiting_.empty() ? options_.spec.resources : RequestOf(At(*waiting_.begin()));
+    if (!leases_.HasRoom(request)) break;
+    TrialRecord* const trial = NextCandidate();
+    if (trial == nullptr) return;
+    const auto lease =
+        leases_.Grant(request, trial->row.number, AttemptNumber{trial->row.attempts + 1});
+    TUNE_CHECK(lease.has_value());
+    trial->lease = lease->ref;
+    StartAttempt message = StartMessage(*trial, lease->placement.worker);
+    message.cpu_milli = lease->placement.cpu_milli;
+    message.slices = lease->placement.slices;
+    Send(lease->placement.worker, std::move(message));
+    BeginAttempt(*trial, lease->placement.worker);
+  }
+  const int64_t ahead_per_running = AheadPerRunning();
+  while (const auto worker = leases_.RoomAhead(ahead_per_running)) {
+    // It would take over the room of another.
+    if (!waiting_.empty() && At(*waiting_.begin()).on_whole_device) return;
+    TrialRecord* const trial = NextCandidate();
+    if (trial == nullptr) return;
+    trial->lease =
+        leases_.GrantAhead(*worker, trial->row.number, AttemptNumber{trial->row.attempts + 1});
+    StartAttempt message = StartMessage(*trial, *worker);
+    message.ahead = true;
+    Send(*worker, std::move(message));
+  }
+}
+
+// Interrupted and retried trials in order of number, then a new one.
+TrialRecord* ExperimentController::NextCandidate() {
+  TrialRecord* trial = nullptr;
+  if (waiting_.empty()) {
+    trial = CreateTrial();
+  } else {
+    trial = &At(*waiting_.begin());
+    waiting_.erase(waiting_.begin());
+  }
+  if (trial != nullptr) trial->is_told_to_end = false;
+  return trial;
+}
+
+TrialRecord* ExperimentController::CreateTrial() {
+  const TrialNumber number{static_cast<int64_t>(trials_.size())};
+  if (!HasMoreToCreate()) return nullptr;
+  TrialRecord trial;
+  if (const auto known = suggestions_.find(number); known != suggestions_.end()) {
+    trial.configuration = known->second;
+    searcher_->Restore(number, trial.configuration);
+  } else {
+    std::optional<Configuration> suggestion = searcher_->Suggest(number);
+    if (!suggestion) {
+      space_exhausted_ = true;
+      return nullptr;
+    }
+    trial.configuration = *std::move(suggestion);
+  }
+  trial.row.number = number;
+  trial.row.created_at = now_;
+  scheduler_->OnTrialAdded(number);
+  trials_.push_back(std::move(trial));
+  created_.insert(number);
+  return &trials_.back();
+}
+
+// Leases ahead serve trials shorter than the wait for a commit. A searcher that learns is asked as
+// late as possible. With one place at a time a failure must not let another trial go first.
+int64_t ExperimentController::AheadPerRunning() const {
+  if (searcher_->LearnsFromResults() || !mean_attempt_ || max_concurrent_ == 1) return 0;
+  const int64_t mean_us = std::max<int64_t>(mean_attempt_->us, 1);
+  return std::min<int64_t>(limits::kAheadHorizonUs / mean_us, limits::kAheadPerSlotMax);
+}
+
+void ExperimentController::BeginAttempt(TrialRecord& trial, WorkerId worker) {
+  TUNE_CHECK(trial.lease.has_value());
+  ++trial.row.attempts;
+  if (!trial.is_over() && !trial.paused_by) trial.row.status = TrialStatus::kRunning;
+  if (!trial.row.started_at) trial.row.started_at = now_;
+  trial.is_running = true;
+  trial.attempt_iteration = trial.resume_iteration;
+  trial.last_sequence = 0;
+  trial.progress_at = now_;
+  trial.attempt = AttemptRow{};
+  trial.attempt.trial = trial.row.number;
+  trial.attempt.number = AttemptNumber{trial.row.attempts};
+  trial.attempt.worker = worker;
+  trial.attempt.from_iteration = trial.resume_iteration;
+  trial.attempt.started_at = now_;
+  out_.attempts.push_back(trial.attempt);
+  MarkChanged(trial);
+}
+
+StartAttempt ExperimentController::StartMessage(const TrialRecord& trial, WorkerId worker) const {
+  StartAttempt message;
+  message.ref = *trial.lease;
+  message.ends_seen = leases_.EndsSeen(worker);
+  message.config = ToJson(trial.configuration.ToNested());
+  message.from_iteration = trial.resume_iteration;
+  message.artifact_dir = options_.artifact_root + "/" + std::to_string(trial.row.number.value);
+  if (!trial.resume_path.empty()) {
+    message.checkpoint_path = message.artifact_dir + "/" + trial.resume_path;
+  }
+  message.checkpoint_every = options_.spec.checkpoint.every;
+  message.memory_bytes = options_.spec.resources.memory_bytes;
+  return message;
+}
+
+// Something waits, nothing runs, and no worker that is there could ever take it.
+void ExperimentController::WatchForUnplaceable() {
+  bool could_fit = false;
+  std::string have;
+  for (const WorkerView& view : leases_.Views()) {
+    if (leases_.IsAway(view.worker)) could_fit = true;  // It may come back.
+    if (view.is_draining) continue;
+    could_fit = could_fit || CouldEverFit(options_.spec.resources, view.capacity);
+    have += (have.empty() ? "" : "; ") + DescribeCapacity(view.capacity);
+  }
+  if (!GivesOut() || is_paused_ || (waiting_.empty() && !HasMoreToCreate()) || could_fit) {
+    unplaceable_since_.reset();
+    return;
+  }
+  const std::string shortfall = "no worker can take a trial: it needs " +
+                                DescribeRequest(options_.spec.resources) + "; the workers have " +
+                                (have.empty() ? "nothing, there is none" : have);
+  const Duration patience = options_.spec.limits.unplaceable;
+  if (!unplaceable_since_) {
+    unplaceable_since_ = now_;
+    unplaceable_with_.clear();
+  }
+  if (now_ < *unplaceable_since_ + patience) {
+    if (!have.empty() && have != unplaceable_with_) {
+      out_.actions.push_back(Say{shortfall + "; waiting " +
+                                 FormatDuration(*unplaceable_since_ + patience - now_) +
+                                 " for a worker that can (limits.unplaceable)"});
+    }
+    unplaceable_with_ = have;
+    return;
+  }
+  out_.actions.push_back(
+      Say{shortfall + "; limits.unplaceable (" + FormatDuration(patience) + ") is over"});
+  StopGiving(ExperimentStatus::kInterrupted);
+}
+
+void ExperimentController::FinishIfDone() {
+  if (has_ended_ || leases_.running_count() > 0 || leases_.ahead_count() > 0) return;
+  const bool is_more = HasMoreToCreate() || !waiting_.empty() || !backing_off_.empty();
+  if (GivesOut() && (is_more || WaitsForPerson())) return;
+  if (GivesOut()) {
+    // What a scheduler paused and never took up again.
+    for (const TrialNumber number : std::set<TrialNumber>(paused_)) {
+      EndTrial(At(number), TrialStatus::kTerminated, StopReason::kScheduler);
+      At(number).row.finished_at = now_;
+    }
+  }
+  has_ended_ = true;
+  unplaceable_since_.reset();
+  status_ = end_status_.value_or(ExperimentStatus::kFinished);
+  out_.experiment = ExperimentRow{status_, samples_, now_};
+  for (const WorkerView& view : leases_.Views()) {
+    Send(view.worker, Shutdown{});
+    Remove(view.worker, WorkerState::kLeft, "the sweep ended");
+  }
+  out_.actions.push_back(EndOfExperiment{status_});
+}
+
+// Nothing is left but trials that somebody paused by command. Says so, once.
+bool ExperimentController::WaitsForPerson() {
+  std::string names;
+  for (const TrialNumber number : paused_) {
+    if (At(number).paused_by == PauseCause::kScheduler) continue;
+    names += (names.empty() ? "" : ", ") + std::to_string(number.value);
+  }
+  if (names.empty()) return false;
+  if (!std::exchange(is_waiting_said_, true)) {
+    out_.actions.push_back(Say{"only paused trials are left (" + names +
+                               "): tune unpause lets them go on, tune stop ends the sweep"});
+  }
+  return true;
+}
+
+}  // namespace tune

@@ -1,0 +1,173 @@
+// Workers that come, go, fall silent and come back.
+#include <algorithm>
+
+#include "core/check.h"
+#include "core/json.h"
+#include "core/limits.h"
+#include "tuner/experiment_controller.h"
+
+namespace tune {
+
+Duration ExperimentController::heartbeat() const {
+  return Milliseconds(std::min(limits::kHeartbeatMs, lease().us / 1000 / 3));
+}
+
+void ExperimentController::On(const WorkerJoined& event) {
+  TUNE_CHECK(!workers_.contains(event.worker));
+  const std::optional<WorkerId> before = EarlierConnection(event);
+  const WorkerRow row{event.worker,        event.name, event.address, event.capacity,
+                      WorkerState::kAlive, now_,       now_};
+  workers_[event.worker] = WorkerRecord{row, event.is_local, event.session, std::nullopt};
+  out_.workers.push_back(row);
+
+  Welcome welcome;
+  welcome.worker = event.worker;
+  welcome.experiment = options_.name;
+  welcome.metric = options_.spec.metric;
+  welcome.trainable = ToJson(options_.spec.trainable);
+  welcome.base_dir = options_.spec.base_dir;
+  welcome.seed = options_.seed;
+  welcome.lease_ms = lease().us / 1000;
+  welcome.heartbeat_ms = heartbeat().us / 1000;
+  Send(event.worker, welcome);
+
+  if (before) {
+    Rejoin(*before, event);
+  } else {
+    leases_.AddWorker(event.worker, event.capacity, event.is_local);
+    // What it holds from a tuner that we know nothing of, or has lost its lease meanwhile.
+    for (const HeldAttempt& held : event.held) Send(event.worker, KillAttempt{held.ref});
+  }
+  if (has_ended_) Send(event.worker, Shutdown{});
+}
+
+// The latest connection of the same worker process, if its leases still stand.
+std::optional<WorkerId> ExperimentController::EarlierConnection(const WorkerJoined& event) const {
+  if (event.is_local || event.session.empty()) return std::nullopt;
+  for (auto it = workers_.rbegin(); it != workers_.rend(); ++it) {
+    if (!it->second.is_local && it->second.session == event.session &&
+        leases_.HasWorker(it->first)) {
+      return it->first;
+    }
+  }
+  return std::nullopt;
+}
+
+void ExperimentController::Rejoin(WorkerId from, const WorkerJoined& event) {
+  WorkerRecord& before = workers_.at(from);
+  before.row.state = WorkerState::kLeft;
+  before.row.last_seen_at = now_;
+  before.away_until.reset();
+  out_.workers.push_back(before.row);
+  out_.actions.push_back(DisconnectWorker{from});
+  out_.actions.push_back(Say{"worker " + event.name + " is back"});
+
+  const LeaseTable::Rejoined rejoined =
+      leases_.Rejoin(from, event.worker, event.capacity, event.held);
+  const auto go_on = [&](TrialRecord& trial) {
+    trial.attempt.worker = event.worker;
+    trial.progress_at = now_;  // It could not be heard.
+    out_.attempts.push_back(trial.attempt);
+    if (trial.is_told_to_end) Send(event.worker, KillAttempt{*trial.lease});
+  };
+  for (const AttemptRef& ref : rejoined.kept) go_on(At(ref.trial));
+  for (const LeaseTable::Lease& lease : rejoined.unsent) {
+    TrialRecord& trial = At(lease.ref.trial);
+    trial.attempt.worker = event.worker;
+    trial.progress_at = now_;
+    out_.attempts.push_back(trial.attempt);
+    StartAttempt message = StartMessage(trial, event.worker);
+    message.cpu_milli = lease.placement.cpu_milli;
+    message.slices = lease.placement.slices;
+    Send(event.worker, std::move(message));
+    if (trial.is_told_to_end) Send(event.worker, KillAttempt{lease.ref});
+  }
+  for (const AttemptRef& ref : rejoined.lost) {
+    EndAttempt(At(ref.trial), {ref, Outcome::kLost, "worker " + event.name + " does not know it"});
+  }
+  for (const AttemptRef& ref : rejoined.unknown) Send(event.worker, KillAttempt{ref});
+}
+
+void ExperimentController::On(const WorkerGone& event) {
+  if (!leases_.HasWorker(event.worker)) return;  // It said goodbye before its connection ended.
+  const std::string name = WorkerName(event.worker);
+  const bool may_come_back = event.how == Departure::kBroken && !end_status_ &&
+                             !workers_.at(event.worker).is_local && leases_.HoldsAny(event.worker);
+  if (may_come_back) {
+    if (leases_.IsAway(event.worker)) return;
+    SetAway(event.worker);
+    out_.actions.push_back(Say{"the connection to worker " + name +
+                               " broke; its trials are waited for, " +
+                               FormatDuration(options_.spec.limits.lease)});
+    return;
+  }
+  std::string news;
+  switch (event.how) {
+    case Departure::kBroken:
+      Remove(event.worker, WorkerState::kLost, "the connection to worker " + name + " broke");
+      news = " is lost: its connection broke";
+      break;
+    case Departure::kGoodbye:
+      Remove(event.worker, WorkerState::kLeft, "worker " + name + " left");
+      news = " left";
+      break;
+    case Departure::kSilent:
+      Remove(event.worker, WorkerState::kLost, "worker " + name + " was silent");
+      out_.actions.push_back(DisconnectWorker{event.worker});
+      news = " is lost: nothing was heard of it for " + FormatDuration(options_.spec.limits.lease);
+      break;
+  }
+  if (!GivesOut()) return;
+  const bool is_last = leases_.Views().empty();
+  out_.actions.push_back(Say{"worker " + name + news +
+                             (is_last ? "; there is no other, waiting " +
+                                            FormatDuration(options_.spec.limits.unplaceable) +
+                                            " for one (limits.unplaceable)"
+                                      : "")});
+}
+
+void ExperimentController::SetAway(WorkerId worker) {
+  leases_.SetAway(worker);
+  WorkerRecord& record = workers_.at(worker);
+  record.away_until = now_ + options_.spec.limits.lease;
+  record.row.last_seen_at = now_;
+  out_.workers.push_back(record.row);
+}
+
+// The time of those that did not come back is over.
+void ExperimentController::CheckAway() {
+  for (const auto& [worker, record] : workers_) {
+    if (!record.away_until || now_ < *record.away_until) continue;
+    Remove(worker, WorkerState::kLost, "worker " + record.row.name + " did not come back");
+    out_.actions.push_back(Say{"worker " + record.row.name + " is lost: it did not come back"});
+  }
+}
+
+void ExperimentController::Remove(WorkerId worker, WorkerState state, const std::string& why) {
+  WorkerRecord& record = workers_.at(worker);
+  record.row.state = state;
+  record.row.last_seen_at = now_;
+  record.away_until.reset();
+  out_.workers.push_back(record.row);
+  const LeaseTable::Lost lost = leases_.RemoveWorker(worker);
+  for (const AttemptRef& ref : lost.running) EndAttempt(At(ref.trial), {ref, Outcome::kLost, why});
+  for (const AttemptRef& ref : lost.ahead) {
+    At(ref.trial).lease.reset();
+    WaitForLease(At(ref.trial));
+  }
+}
+
+void ExperimentController::Drain(WorkerId worker) {
+  if (!leases_.Drain(worker)) return;
+  WorkerRecord& record = workers_.at(worker);
+  record.row.state = WorkerState::kDraining;
+  record.row.last_seen_at = now_;
+  out_.workers.push_back(record.row);
+}
+
+std::string ExperimentController::WorkerName(WorkerId worker) const {
+  const auto found = workers_.find(worker);
+  return found == workers_.end() ? std::string() : found->second.row.name;
+}
+
+}  // namespace tune
