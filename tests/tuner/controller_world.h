@@ -111,6 +111,28 @@ class ControllerWorld {
     return id;
   }
 
+  // A worker that outlives its connection.
+  WorkerId JoinConnected(int64_t cpus, const std::string& session) {
+    const WorkerId id{++last_worker_};
+    workers_[id] = {};
+    Apply({Connected(id, cpus, session, {})});
+    return id;
+  }
+  void Break(WorkerId worker) { Apply({WorkerGone{worker, Departure::kBroken}}); }
+  // It comes back with what it runs, as the next worker.
+  WorkerId ComeBack(WorkerId worker, int64_t cpus, const std::string& session) {
+    const WorkerId id{++last_worker_};
+    std::vector<HeldAttempt> held;
+    for (const auto& [trial, attempt] : workers_.at(worker).running) {
+      held.push_back({attempt.start.ref, attempt.cpu_milli, attempt.slices});
+    }
+    workers_[id] = std::move(workers_.at(worker));
+    workers_[id].ends = 0;
+    workers_.erase(worker);
+    Apply({Connected(id, cpus, session, held)});
+    return id;
+  }
+
   // The attempts that a worker runs now, by trial.
   struct RunningAttempt {
     StartAttempt start;
@@ -179,6 +201,14 @@ class ControllerWorld {
   bool has_ended = false;
 
  private:
+  static WorkerJoined Connected(WorkerId id, int64_t cpus, const std::string& session,
+                                std::vector<HeldAttempt> held) {
+    WorkerCapacity capacity;
+    capacity.cpu_milli = cpus * kWholeMilli;
+    const std::string name = "w" + std::to_string(id.value);
+    return WorkerJoined{id, name, "10.0.0.2:7", 1, capacity, false, session, std::move(held)};
+  }
+
   struct IdlePlace {
     int64_t end = 0;
     int64_t cpu_milli = 0;

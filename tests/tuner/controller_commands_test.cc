@@ -1,0 +1,219 @@
+// Commands, causes of failures, and what a sweep does with them.
+#include <gtest/gtest.h>
+
+#include "tests/tuner/controller_world.h"
+
+namespace tune {
+namespace {
+
+using testing::ControllerWorld;
+
+constexpr TrialNumber kFirst{0};
+constexpr TrialNumber kSecond{1};
+
+ExperimentSpec Spec(int64_t samples) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.samples = samples;
+  return spec;
+}
+
+// ---- pausing
+
+TEST(ControllerCommands, APausedTrialStopsAtItsNextCheckpointAndGoesOnFromThere) {
+  ControllerWorld world(Spec(1));
+  const WorkerId worker = world.Join(1);
+  world.Apply({PauseRequested{kFirst, false}});
+  world.Apply({world.NextReport(worker, kFirst, 0.3, false, false)});
+  EXPECT_FALSE(world.Running(worker).at(kFirst).told_to_stop);
+  world.Apply({world.NextReport(worker, kFirst, 0.4)});
+  EXPECT_TRUE(world.Running(worker).at(kFirst).told_to_stop);
+  EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kPaused);
+  world.Apply({world.End(worker, kFirst, Outcome::kStopped)});
+  EXPECT_FALSE(world.has_ended);
+  ASSERT_FALSE(world.said.empty());
+  EXPECT_NE(world.said.back().find("only paused trials are left (0)"), std::string::npos);
+  world.Apply({UnpauseRequested{kFirst}});
+  EXPECT_EQ(world.Running(worker).at(kFirst).start.from_iteration, 2);
+  EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kRunning);
+}
+
+TEST(ControllerCommands, APauseNowEndsTheAttemptAndCountsNoFailure) {
+  ControllerWorld world(Spec(2));
+  const WorkerId worker = world.Join(1);
+  world.Apply({world.NextReport(worker, kFirst, 0.3)});
+  world.Apply({PauseRequested{kFirst, true}});
+  EXPECT_TRUE(world.Running(worker).at(kFirst).told_to_die);
+  world.Apply({world.End(worker, kFirst, Outcome::kPreempted)});
+  EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kPaused);
+  EXPECT_EQ(world.attempts.at({kFirst, AttemptNumber{1}}).outcome, Outcome::kStopped);
+  EXPECT_TRUE(world.Running(worker).contains(kSecond));  // Its place is another's.
+}
+
+TEST(ControllerCommands, APausedSweepGivesOutNothingUntilItIsUnpaused) {
+  ControllerWorld world(Spec(3));
+  const WorkerId worker = world.Join(1);
+  world.Apply({PauseRequested{}});
+  world.Apply({world.NextReport(worker, kFirst, 0.3)});
+  world.Apply({world.End(worker, kFirst, Outcome::kStopped)});
+  EXPECT_TRUE(world.Running(worker).empty());
+  EXPECT_FALSE(world.has_ended);
+  world.Apply({UnpauseRequested{}});
+  EXPECT_TRUE(world.Running(worker).contains(kFirst));
+}
+
+TEST(ControllerCommands, ARestartEndsTheSweepsPauseAndKeepsThatOfATrial) {
+  ControllerWorld world(Spec(2));
+  const WorkerId worker = world.Join(2);
+  world.Apply({PauseRequested{kFirst, true}, PauseRequested{std::nullopt, true}});
+  world.Apply({world.End(worker, kFirst, Outcome::kPreempted)});
+  world.Apply({world.End(worker, kSecond, Outcome::kPreempted)});
+  world.Recover();
+  world.Apply({TunerRestarted{}});
+  EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kPaused);
+  EXPECT_EQ(world.trials.at(kSecond).status, TrialStatus::kPending);
+}
+
+// ---- stopping
+
+TEST(ControllerCommands, AStoppedTrialEndsAtItsNextReportByTheUser) {
+  ControllerWorld world(Spec(1));
+  const WorkerId worker = world.Join(1);
+  world.Apply({StopRequested{kFirst, false}});
+  EXPECT_FALSE(world.Running(worker).at(kFirst).told_to_die);
+  world.Apply({world.NextReport(worker, kFirst, 0.3)});
+  EXPECT_EQ(world.trials.at(kFirst).stop_reason, StopReason::kUser);
+  world.Apply({world.End(worker, kFirst, Outcome::kStopped)});
+  EXPECT_EQ(world.experiment.status, ExperimentStatus::kFinished);
+}
+
+TEST(ControllerCommands, ATrialThatWaitsAndOneThatIsPausedAreStoppedAtOnce) {
+  ControllerWorld world(Spec(2));
+  const WorkerId worker = world.Join(1);
+  world.Apply({PauseRequested{kFirst, true}});
+  world.Apply({world.End(worker, kFirst, Outcome::kPreempted)});
+  world.Apply({StopRequested{kFirst, false}});
+  EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kTerminated);
+  EXPECT_EQ(world.trials.at(kFirst).stop_reason, StopReason::kUser);
+}
+
+TEST(ControllerCommands, AStoppedSweepEndsWhenItsTrialsHaveReported) {
+  ControllerWorld world(Spec(10));
+  const WorkerId worker = world.Join(2);
+  world.Apply({StopRequested{}});
+  world.Apply({world.NextReport(worker, kFirst, 0.3), world.NextReport(worker, kSecond, 0.3)});
+  world.Apply({world.End(worker, kFirst, Outcome::kStopped)});
+  EXPECT_FALSE(world.has_ended);
+  world.Apply({world.End(worker, kSecond, Outcome::kStopped)});
+  EXPECT_TRUE(world.has_ended);
+  EXPECT_EQ(world.experiment.status, ExperimentStatus::kStopped);
+  EXPECT_EQ(world.trials.size(), 2u);
+}
+
+TEST(ControllerCommands, ASweepStoppedNowWaitsForNoReport) {
+  ControllerWorld world(Spec(10));
+  const WorkerId worker = world.Join(1);
+  world.Apply({StopRequested{std::nullopt, true}});
+  EXPECT_TRUE(world.Running(worker).at(kFirst).told_to_die);
+  EXPECT_EQ(world.trials.at(kFirst).stop_reason, StopReason::kUser);
+  world.Apply({world.End(worker, kFirst, Outcome::kPreempted)});
+  EXPECT_EQ(world.experiment.status, ExperimentStatus::kStopped);
+}
+
+TEST(ControllerCommands, TheNumberOfTrialsAtATimeMayChange) {
+  ExperimentSpec spec = Spec(4);
+  spec.limits.max_concurrent = 1;
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(4);
+  EXPECT_EQ(world.Running(worker).size(), 1u);
+  world.Apply({MaxConcurrentChanged{3}});
+  EXPECT_EQ(world.Running(worker).size(), 3u);
+}
+
+// ---- causes
+
+TEST(ControllerCommands, ARetryWaitsAndKeepsItsPlaceMeanwhile) {
+  ExperimentSpec spec = Spec(2);
+  spec.failure.max_failures = 1;
+  spec.failure.backoff = Seconds(10);
+  spec.limits.max_concurrent = 1;
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(4);
+  world.Apply({world.End(worker, kFirst, Outcome::kCrashed)});
+  EXPECT_TRUE(world.Running(worker).empty());
+  const auto due = world.controller().NextDeadline();
+  ASSERT_TRUE(due.has_value());
+  EXPECT_LE(*due, world.now + Seconds(10));
+  world.now = *due;
+  world.Apply({DeadlinePassed{}});
+  EXPECT_TRUE(world.Running(worker).contains(kFirst));
+}
+
+TEST(ControllerCommands, ATrialThatIsTooLargeForItsShareIsTriedOnAWholeDevice) {
+  ExperimentSpec spec = Spec(2);
+  spec.resources.gpu_milli = 500;
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(4, 1);
+  world.Apply({world.End(worker, kFirst, Outcome::kDeviceOutOfMemory, "no room")});
+  EXPECT_FALSE(world.Running(worker).contains(kFirst));  // The other one has half of the device.
+  world.Apply({world.NextReport(worker, kSecond, 0.5, true)});
+  world.Apply({world.End(worker, kSecond, Outcome::kCompleted)});
+  ASSERT_TRUE(world.Running(worker).contains(kFirst));
+  EXPECT_EQ(world.Running(worker).at(kFirst).slices[0].milli, 1000);
+  world.Apply({world.End(worker, kFirst, Outcome::kDeviceOutOfMemory, "no room")});
+  EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kError);
+  EXPECT_EQ(world.attempts.at({kFirst, AttemptNumber{2}}).error,
+            "no room; infeasible: it does not fit on a whole device");
+}
+
+TEST(ControllerCommands, ADamagedCheckpointGivesWayToTheOneBeforeFreeOfCharge) {
+  ExperimentSpec spec = Spec(1);
+  spec.checkpoint.keep = 2;
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(1);
+  world.Apply({world.NextReport(worker, kFirst, 0.3)});
+  world.Apply({world.NextReport(worker, kFirst, 0.4)});
+  world.Apply({PauseRequested{kFirst, true}});
+  world.Apply({world.End(worker, kFirst, Outcome::kPreempted)});
+  world.Apply({UnpauseRequested{kFirst}});
+  EXPECT_EQ(world.Running(worker).at(kFirst).start.from_iteration, 2);
+  AttemptFinished torn = std::get<AttemptFinished>(world.End(worker, kFirst, Outcome::kCrashed));
+  torn.message.error = "checkpoint_2 is torn";
+  torn.message.detail = EndDetail::kBadCheckpoint;
+  world.Apply({torn});
+  EXPECT_EQ(world.checkpoints.at({kFirst, 2}).state, CheckpointState::kCorrupt);
+  EXPECT_EQ(world.Running(worker).at(kFirst).start.from_iteration, 1);
+  EXPECT_EQ(world.attempts.at({kFirst, AttemptNumber{2}}).error,
+            "checkpoint_2 is torn; going on from iteration 1");
+}
+
+TEST(ControllerCommands, AFullDiskInterruptsTheSweepAndCountsNoFailure) {
+  ControllerWorld world(Spec(2));
+  const WorkerId worker = world.Join(1);
+  AttemptFinished full = std::get<AttemptFinished>(world.End(worker, kFirst, Outcome::kCrashed));
+  full.message.detail = EndDetail::kDiskFull;
+  full.message.error = "no room for a checkpoint";
+  world.Apply({full});
+  EXPECT_TRUE(world.has_ended);
+  EXPECT_EQ(world.experiment.status, ExperimentStatus::kInterrupted);
+  EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kPending);
+}
+
+TEST(ControllerCommands, TrialsThatFailedGetAnotherChance) {
+  ExperimentSpec spec = Spec(1);
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(1);
+  world.Apply({world.NextReport(worker, kFirst, 0.3)});
+  world.Apply({world.End(worker, kFirst, Outcome::kCrashed)});
+  EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kError);
+  world.Lose(worker);
+  world.Recover();
+  world.Apply({TunerRestarted{}, ErroredRetried{}});
+  EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kPending);
+  const WorkerId next = world.Join(1);
+  EXPECT_EQ(world.Running(next).at(kFirst).start.from_iteration, 1);
+  world.Apply({world.End(next, kFirst, Outcome::kCrashed)});
+  EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kError);
+}
+
+}  // namespace
+}  // namespace tune

@@ -1,0 +1,188 @@
+// Workers that outlive their connection: away, back, silent, and what becomes of their trials.
+#include <gtest/gtest.h>
+
+#include "tests/tuner/controller_world.h"
+
+namespace tune {
+namespace {
+
+using testing::ControllerWorld;
+
+constexpr TrialNumber kFirst{0};
+constexpr TrialNumber kSecond{1};
+
+ExperimentSpec Spec(int64_t samples) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.samples = samples;
+  return spec;
+}
+
+bool HasSaid(const ControllerWorld& world, const std::string& text) {
+  for (const std::string& line : world.said) {
+    if (line.find(text) != std::string::npos) return true;
+  }
+  return false;
+}
+
+TEST(ControllerLeases, AConnectedWorkerThatComesBackGoesOnWithTheSameAttempt) {
+  ControllerWorld world(Spec(1));
+  const WorkerId before = world.JoinConnected(1, "s");
+  world.Apply({world.NextReport(before, kFirst, 0.3)});
+  world.Break(before);
+  EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kRunning);
+  const WorkerId after = world.ComeBack(before, 1, "s");
+  EXPECT_EQ(world.worker_rows.at(before).state, WorkerState::kLeft);
+  EXPECT_EQ(world.attempts.at({kFirst, AttemptNumber{1}}).worker, after);
+  world.Apply({world.NextReport(after, kFirst, 0.4)});
+  world.Apply({world.NextReport(after, kFirst, 0.5, true)});
+  world.Apply({world.End(after, kFirst, Outcome::kCompleted)});
+  EXPECT_EQ(world.trials.at(kFirst).attempts, 1);
+  EXPECT_EQ(world.trials.at(kFirst).iterations, 3);
+  EXPECT_TRUE(world.has_ended);
+}
+
+TEST(ControllerLeases, ItsTrialsAreGivenToOthersWhenTheLeaseIsOver) {
+  ControllerWorld world(Spec(1));
+  const WorkerId first = world.JoinConnected(1, "s");
+  world.Apply({world.NextReport(first, kFirst, 0.3)});
+  const AttemptRef old = world.Running(first).at(kFirst).start.ref;
+  world.Break(first);
+  const WorkerId second = world.Join(1);
+  EXPECT_TRUE(world.Running(second).empty());
+  ASSERT_TRUE(world.controller().NextDeadline().has_value());
+  EXPECT_EQ(*world.controller().NextDeadline(), world.now + Seconds(60));
+  world.now = world.now + Seconds(60);
+  world.Apply({DeadlinePassed{}});
+  EXPECT_EQ(world.attempts.at({kFirst, AttemptNumber{1}}).outcome, Outcome::kLost);
+  EXPECT_EQ(world.worker_rows.at(first).state, WorkerState::kLost);
+  ASSERT_TRUE(world.Running(second).contains(kFirst));
+  EXPECT_EQ(world.Running(second).at(kFirst).start.from_iteration, 1);
+  // The old one comes back all the same: what it still runs is to be killed, and counts for
+  // nothing.
+  const Event late = world.NextReport(first, kFirst, 0.99);
+  const WorkerId back = world.ComeBack(first, 1, "s");
+  EXPECT_TRUE(world.Running(back).at(kFirst).told_to_die);
+  ReportArrived report = std::get<ReportArrived>(late);
+  report.worker = back;
+  world.Apply({report});
+  EXPECT_EQ(world.answers.at({old, report.message.sequence}), ReportAnswer::kRefused);
+  EXPECT_EQ(world.reports.size(), 1u);
+}
+
+TEST(ControllerLeases, AnAttemptThatNeverReachedTheWorkerIsSentAgain) {
+  ControllerWorld world(Spec(1));
+  const WorkerId before = world.JoinConnected(1, "s");
+  const AttemptRef sent = world.Running(before).at(kFirst).start.ref;
+  world.Running(before).clear();  // It was under way when the connection broke.
+  world.Break(before);
+  const WorkerId after = world.ComeBack(before, 1, "s");
+  ASSERT_TRUE(world.Running(after).contains(kFirst));
+  EXPECT_EQ(world.Running(after).at(kFirst).start.ref, sent);
+  EXPECT_EQ(world.trials.at(kFirst).attempts, 1);
+}
+
+TEST(ControllerLeases, AHalfOpenConnectionIsReplacedByTheNewOne) {
+  ControllerWorld world(Spec(1));
+  const WorkerId before = world.JoinConnected(1, "s");
+  const WorkerId after = world.ComeBack(before, 1, "s");  // The tuner noticed nothing.
+  EXPECT_FALSE(world.controller().leases().HasWorker(before));
+  world.Apply({world.NextReport(after, kFirst, 0.3, true)});
+  world.Apply({world.End(after, kFirst, Outcome::kCompleted)});
+  EXPECT_TRUE(world.has_ended);
+}
+
+TEST(ControllerLeases, AReportSentAgainIsAnsweredAlikeAndCountedOnce) {
+  ControllerWorld world(Spec(1));
+  const WorkerId before = world.JoinConnected(1, "s");
+  ReportArrived report = std::get<ReportArrived>(world.NextReport(before, kFirst, 0.3));
+  world.Apply({report});
+  world.Break(before);
+  report.worker = world.ComeBack(before, 1, "s");
+  world.answers.clear();
+  world.Apply({report});
+  EXPECT_EQ(world.reports.size(), 1u);
+  EXPECT_EQ(world.answers.at({report.message.ref, 1}), ReportAnswer::kContinue);
+}
+
+TEST(ControllerLeases, ASilentWorkerIsLostAtOnce) {
+  ControllerWorld world(Spec(1));
+  const WorkerId first = world.JoinConnected(1, "s");
+  const WorkerId second = world.Join(1);
+  const Transition t = world.Apply({WorkerGone{first, Departure::kSilent}});
+  EXPECT_TRUE(std::any_of(t.actions.begin(), t.actions.end(), [&](const Action& action) {
+    const auto* const closed = std::get_if<DisconnectWorker>(&action);
+    return closed != nullptr && closed->worker == first;
+  }));
+  EXPECT_TRUE(world.Running(second).contains(kFirst));
+  EXPECT_TRUE(HasSaid(world, "nothing was heard of it for 1 min 00 s"));
+}
+
+TEST(ControllerLeases, AfterARestartConnectedWorkersMayComeBackAndLocalOnesAreFenced) {
+  ControllerWorld world(Spec(2));
+  const WorkerId local = world.Join(1);
+  const WorkerId connected = world.JoinConnected(1, "s");
+  world.Recover();
+  world.Apply({TunerRestarted{true}});
+  EXPECT_EQ(world.attempts.at({kFirst, AttemptNumber{1}}).outcome, Outcome::kLost);
+  EXPECT_EQ(world.trials.at(kSecond).status, TrialStatus::kRunning);
+  world.Lose(local);
+  const WorkerId back = world.ComeBack(connected, 1, "s");
+  world.Apply({world.NextReport(back, kSecond, 0.3, true)});
+  EXPECT_EQ(world.trials.at(kSecond).attempts, 1);
+}
+
+TEST(ControllerLeases, WhereNobodyCanFindTheTunerEveryLeaseIsFencedAtARestart) {
+  ControllerWorld world(Spec(1));
+  world.JoinConnected(1, "s");
+  world.Recover();
+  world.Apply({TunerRestarted{false}});
+  EXPECT_EQ(world.attempts.at({kFirst, AttemptNumber{1}}).outcome, Outcome::kLost);
+  EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kPending);
+}
+
+TEST(ControllerLeases, AnInterruptDoesNotWaitForAWorkerThatIsAway) {
+  ControllerWorld world(Spec(1));
+  const WorkerId worker = world.JoinConnected(1, "s");
+  world.Break(worker);
+  world.Apply({InterruptRequested{}});
+  EXPECT_TRUE(world.has_ended);
+  EXPECT_EQ(world.experiment.status, ExperimentStatus::kInterrupted);
+}
+
+TEST(ControllerLeases, ATrialOnAWorkerThatIsAwayIsNotTakenForHung) {
+  ExperimentSpec spec = Spec(1);
+  spec.limits.no_progress = Seconds(10);
+  ControllerWorld world(spec);
+  const WorkerId worker = world.JoinConnected(1, "s");
+  world.Break(worker);
+  world.now = world.now + Seconds(30);
+  world.Apply({DeadlinePassed{}});
+  EXPECT_EQ(world.attempts.at({kFirst, AttemptNumber{1}}).outcome, Outcome::kRunning);
+  const WorkerId back = world.ComeBack(worker, 1, "s");
+  world.now = world.now + Seconds(9);
+  world.Apply({DeadlinePassed{}});
+  EXPECT_FALSE(world.Running(back).at(kFirst).told_to_die);
+  world.now = world.now + Seconds(1);
+  world.Apply({DeadlinePassed{}});
+  EXPECT_TRUE(world.Running(back).at(kFirst).told_to_die);
+}
+
+TEST(ControllerLeases, EndsOfConnectedWorkersAreAcknowledgedAndLocalOnesNeedNone) {
+  for (const bool is_local : {true, false}) {
+    ControllerWorld world(Spec(2));
+    const WorkerId worker = is_local ? world.Join(1) : world.JoinConnected(1, "s");
+    world.Apply({world.NextReport(worker, kFirst, 0.3, true)});
+    const Transition t = world.Apply({world.End(worker, kFirst, Outcome::kCompleted)});
+    const bool acknowledged =
+        std::any_of(t.actions.begin(), t.actions.end(), [](const Action& action) {
+          const auto* const send = std::get_if<SendToWorker>(&action);
+          const auto* const ack =
+              send == nullptr ? nullptr : std::get_if<EndsAcknowledged>(&send->message);
+          return ack != nullptr && ack->ends_seen == 1;
+        });
+    EXPECT_EQ(acknowledged, !is_local);
+  }
+}
+
+}  // namespace
+}  // namespace tune
