@@ -165,6 +165,12 @@ void ExperimentController::Drain(WorkerId worker) {
   out_.workers.push_back(record.row);
 }
 
+bool ExperimentController::HasLocalWorker() const {
+  const std::vector<WorkerView> views = leases_.Views();
+  return std::any_of(views.begin(), views.end(),
+                     [this](const WorkerView& view) { return workers_.at(view.worker).is_local; });
+}
+
 std::string ExperimentController::WorkerName(WorkerId worker) const {
   const auto found = workers_.find(worker);
   return found == workers_.end() ? std::string() : found->second.row.name;

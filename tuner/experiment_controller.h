@@ -100,6 +100,7 @@ class ExperimentController {
   const LeaseTable& leases() const { return leases_; }
   const CheckpointRetention& checkpoints() const { return retention_; }
   std::string WorkerName(WorkerId worker) const;  // Empty: it is not known.
+  bool HasLocalWorker() const;                    // One that is there.
   const std::map<WorkerId, WorkerRecord>& workers() const { return workers_; }
   // Trials that wait for their next attempt to be due.
   int64_t backing_off_count() const { return static_cast<int64_t>(backing_off_.size()); }

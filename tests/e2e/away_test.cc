@@ -150,6 +150,26 @@ TEST(AwayFromTheTerminal, ASecondCtrlCEndsAtOnceAndLosesNothing) {
   EXPECT_EQ(FinalTable(folder), FinalTable(undisturbed));
 }
 
+TEST(AwayFromTheTerminal, ALocalWorkerThatIsStoppedIsGivenUpAfterALeaseAndReplaced) {
+  TestFolder undisturbed;
+  const std::string text = CurveSpace("0.02");
+  ASSERT_EQ(RunTune(undisturbed, {"run", undisturbed.Write("space.yaml", text)}).exit_status, 0);
+
+  TestFolder folder;
+  Program tune(folder, "tune",
+               {"run", folder.Write("space.yaml", text), "--set", "limits.lease=1s"});
+  ASSERT_TRUE(tune.WaitForText("trial 0 ended"));
+  const pid_t worker = testing::ChildOf(tune.pid(), "tune_worker");
+  ASSERT_GT(worker, 0);
+  kill(worker, SIGSTOP);
+  ASSERT_TRUE(tune.WaitForText("the local worker was given up and is killed; started another one"));
+  EXPECT_NE(kill(worker, 0), 0);
+  EXPECT_EQ(tune.Wait().exit_status, 0);
+  EXPECT_EQ(Query(folder, "select count(*) from attempts where outcome = 'lost'"),
+            std::vector<std::string>{"1"});
+  EXPECT_EQ(FinalTable(folder), FinalTable(undisturbed));
+}
+
 TEST(AwayFromTheTerminal, AClosedTerminalIsACleanInterruption) {
   TestFolder folder;
   folder.Write("space.yaml", CurveSpace("0.02"));

@@ -45,8 +45,9 @@ Result<std::unique_ptr<LocalWorker>> StartLocalWorker(const SweepSurroundings& s
       {"TUNE_LOCAL_SECRET=" + port.secret});
 }
 
-// Keeps a local worker alive: one that dies (out of memory, killed by somebody) is replaced, unless
-// it does so again and again without a report; its trials go on from their checkpoints.
+// Keeps a local worker alive: one that dies (out of memory, killed by somebody) or was given up (a
+// stopped process) is replaced, unless that happens again and again without a report; its trials go
+// on from their checkpoints.
 class LocalWorkerKeeper {
  public:
   LocalWorkerKeeper(const SweepSurroundings& surroundings, PlainPort port)
@@ -58,17 +59,21 @@ class LocalWorkerKeeper {
     return OkStatus();
   }
 
-  // A line to say when something happened; an error when the worker cannot be kept.
-  Result<std::string> Look(Instant now, int64_t report_count) {
-    if (worker_ == nullptr || !worker_->HasEnded()) return std::string();
-    const std::string ending = worker_->ending();
+  // A line to say when something happened; an error when the worker cannot be kept. `is_leased`:
+  // the controller counts with it.
+  Result<std::string> Look(Instant now, int64_t report_count, bool is_leased) {
+    if (worker_ == nullptr) return std::string();
+    const bool is_given_up = std::exchange(was_leased_, is_leased) && !is_leased;
+    if (!worker_->HasEnded() && !is_given_up) return std::string();
+    const std::string ending =
+        worker_->HasEnded() ? "ended with " + worker_->ending() : "was given up and is killed";
     worker_.reset();
     if (!restarts_.MayRestart(now, report_count)) {
-      return Internal("the local worker ended with " + ending + ", the " +
+      return Internal("the local worker " + ending + ", the " +
                       std::to_string(restarts_.end_count()) + "th time without a report between");
     }
     TUNE_RETURN_IF_ERROR(Start());
-    return "the local worker ended with " + ending + "; started another one";
+    return "the local worker " + ending + "; started another one";
   }
 
   void End() { worker_.reset(); }
@@ -77,6 +82,7 @@ class LocalWorkerKeeper {
   const SweepSurroundings& surroundings_;
   PlainPort port_;
   std::unique_ptr<LocalWorker> worker_;
+  bool was_leased_ = false;
   RestartLimit restarts_{kLocalWorkerRestartsMax, kLocalWorkerRestartWindow};
 };
 
@@ -192,9 +198,10 @@ int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& 
           "stopping: running trials go on from their checkpoints later; again to stop at once");
     }
     display.Update(clock.Now());
-    const Result<std::string> news = tuner.is_done()
-                                         ? Result<std::string>(std::string())
-                                         : local_worker.Look(clock.Now(), tuner.report_count());
+    const Result<std::string> news =
+        tuner.is_done()
+            ? Result<std::string>(std::string())
+            : local_worker.Look(clock.Now(), tuner.report_count(), controller.HasLocalWorker());
     if (!news.ok()) return fail(news.status());
     if (!news->empty()) display.Say(*news);
   }
