@@ -61,6 +61,7 @@ LeaseTable::Rejoined LeaseTable::Rejoin(WorkerId from, WorkerId to, const Worker
     const Placement placement{to, attempt.cpu_milli, attempt.slices};
     if (!has_lease || !Fits(books, placement)) {
       rejoined.unknown.push_back(attempt.ref);
+      Occupy(to, attempt);
       continue;
     }
     run(attempt.ref, placement);
@@ -81,6 +82,13 @@ LeaseTable::Rejoined LeaseTable::Rejoin(WorkerId from, WorkerId to, const Worker
   std::sort(rejoined.kept.begin(), rejoined.kept.end(), by_epoch);
   std::sort(rejoined.unknown.begin(), rejoined.unknown.end(), by_epoch);
   return rejoined;
+}
+
+void LeaseTable::Occupy(WorkerId worker, const HeldAttempt& attempt) {
+  WorkerBooks& books = workers_.at(worker);
+  const Lease fenced{attempt.ref, Placement{worker, attempt.cpu_milli, attempt.slices}};
+  if (books.running.contains(attempt.ref.epoch) || !Fits(books, fenced.placement)) return;
+  if (books.fenced.emplace(attempt.ref.epoch, fenced).second) Take(books, fenced.placement, -1);
 }
 
 AttemptRef LeaseTable::NewRef(TrialNumber trial, AttemptNumber attempt) {
@@ -183,7 +191,13 @@ LeaseTable::Ended LeaseTable::End(WorkerId worker, const AttemptRef& ref) {
     return ended;
   }
   const auto running = books.running.find(ref.epoch);
-  if (running == books.running.end() || running->second.ref != ref) return ended;
+  if (running == books.running.end() || running->second.ref != ref) {
+    const auto fenced = books.fenced.find(ref.epoch);
+    if (fenced == books.fenced.end() || fenced->second.ref != ref) return ended;
+    Take(books, fenced->second.placement, +1);
+    books.fenced.erase(fenced);
+    return ended;
+  }
   ended.known = true;
   ended.was_running = true;
   const Placement placement = running->second.placement;

@@ -61,6 +61,8 @@ class LeaseTable {
   };
   Rejoined Rejoin(WorkerId from, WorkerId to, const WorkerCapacity& capacity,
                   const std::vector<HeldAttempt>& held);
+  // What a worker runs without a lease takes room all the same until its end arrives.
+  void Occupy(WorkerId worker, const HeldAttempt& attempt);
   bool IsAway(WorkerId worker) const { return workers_.at(worker).is_away; }
 
   // A lease that begins now, where Place() finds room for `request`; nothing when there is none.
@@ -98,6 +100,7 @@ class LeaseTable {
   struct WorkerBooks {
     WorkerView view;
     std::map<LeaseEpoch, Lease> running;
+    std::map<LeaseEpoch, Lease> fenced;  // Run there without a lease.
     std::deque<AttemptRef> ahead;
     int64_t ends_seen = 0;
     bool takes_ahead = true;

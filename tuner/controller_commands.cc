@@ -67,7 +67,7 @@ void ExperimentController::TakeOverClock(Duration gap) {
   for (const auto& [worker, ref] : leases_.All()) {
     TrialRecord& trial = At(ref.trial);
     trial.progress_at = now_;
-    if (gap.us < 0) trial.attempt.started_at = trial.attempt.started_at + gap;
+    if (gap.us < 0) trial.clock_shift = trial.clock_shift + gap;
   }
 }
 
@@ -260,6 +260,13 @@ void ExperimentController::CheckTimeLimits() {
   CheckTrialLimits();
 }
 
+namespace {
+
+// In its earlier attempts.
+Duration RanBefore(const TrialRecord& trial) { return Seconds(trial.row.run_seconds); }
+
+}  // namespace
+
 void ExperimentController::CheckTrialLimits() {
   const SweepLimits& limits = options_.spec.limits;
   if (!limits.trial_time && !limits.no_progress) return;
@@ -269,8 +276,7 @@ void ExperimentController::CheckTrialLimits() {
     if (!trial.is_running || trial.verdict || trial.is_told_to_end || leases_.IsAway(worker)) {
       continue;
     }
-    const Duration ran{static_cast<int64_t>(trial.row.run_seconds * 1e6) +
-                       (now_ - trial.attempt.started_at).us};
+    const Duration ran = RanBefore(trial) + (now_ - trial.running_since());
     if (limits.trial_time && ran >= *limits.trial_time && !trial.is_over()) {
       EndTrial(trial, TrialStatus::kTerminated, StopReason::kStopCondition);
       Kill(trial, Outcome::kStopped, "limits.trial_time reached");
@@ -307,8 +313,7 @@ std::optional<Instant> ExperimentController::NextDeadline() const {
     }
     if (limits.no_progress) consider(trial.progress_at + *limits.no_progress);
     if (limits.trial_time && !trial.is_over()) {
-      consider(Instant{trial.attempt.started_at.us + limits.trial_time->us -
-                       static_cast<int64_t>(trial.row.run_seconds * 1e6)});
+      consider(Instant{(trial.running_since() + *limits.trial_time).us - RanBefore(trial).us});
     }
   }
   return next;

@@ -113,6 +113,7 @@ void ExperimentController::BeginAttempt(TrialRecord& trial, WorkerId worker) {
   trial.attempt_iteration = trial.resume_iteration;
   trial.last_sequence = 0;
   trial.progress_at = now_;
+  trial.clock_shift = Duration{};
   trial.attempt = AttemptRow{};
   trial.attempt.trial = trial.row.number;
   trial.attempt.number = AttemptNumber{trial.row.attempts};

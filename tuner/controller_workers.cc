@@ -36,7 +36,10 @@ void ExperimentController::On(const WorkerJoined& event) {
   } else {
     leases_.AddWorker(event.worker, event.capacity, event.is_local);
     // What it holds from a tuner that we know nothing of, or has lost its lease meanwhile.
-    for (const HeldAttempt& held : event.held) Send(event.worker, KillAttempt{held.ref});
+    for (const HeldAttempt& held : event.held) {
+      leases_.Occupy(event.worker, held);
+      Send(event.worker, KillAttempt{held.ref});
+    }
   }
   if (has_ended_) Send(event.worker, Shutdown{});
 }

@@ -146,7 +146,7 @@ StopReason ExperimentController::ReasonToStop(const TrialRecord& trial, const Re
     if (condition.metric == kIterationName) {
       reached = static_cast<double>(report.iteration);
     } else if (condition.metric == kTimeTotalName) {
-      reached = trial.row.run_seconds + (now_ - trial.attempt.started_at).seconds();
+      reached = trial.row.run_seconds + (now_ - trial.running_since()).seconds();
     } else {
       reached = FindMetric(report.metrics, condition.metric);
     }
@@ -233,7 +233,7 @@ void ExperimentController::On(const AttemptFinished& event) {
 
 void ExperimentController::EndAttempt(TrialRecord& trial, const AttemptEnded& end) {
   TUNE_CHECK(trial.lease.has_value());
-  const Duration ran = now_ - trial.attempt.started_at;
+  const Duration ran = now_ - trial.running_since();
   trial.attempt.outcome = end.outcome;
   trial.attempt.error = end.error.substr(0, limits::kErrorBytesMax);
   trial.attempt.finished_at = now_;

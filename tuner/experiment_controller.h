@@ -60,6 +60,7 @@ struct TrialRecord {
   int64_t last_sequence = 0;
   ReportAnswer last_answer = ReportAnswer::kContinue;
   Instant progress_at;                  // Its start or last report.
+  Duration clock_shift;                 // Of the tuner's clock since it began, at restarts.
   std::optional<AttemptEnded> verdict;  // Why we killed it, in place of what the worker will say.
   bool is_told_to_end = false;          // The worker was told to kill it.
 
@@ -72,6 +73,8 @@ struct TrialRecord {
   int64_t resume_iteration = 0;
   std::string resume_path;  // Within its artifact folder; empty: its iteration is all there is.
 
+  // By the clock of now.
+  Instant running_since() const { return attempt.started_at + clock_shift; }
   bool is_over() const {
     return row.status == TrialStatus::kTerminated || row.status == TrialStatus::kError;
   }

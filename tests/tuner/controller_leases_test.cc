@@ -81,6 +81,20 @@ TEST(ControllerLeases, AnAttemptThatNeverReachedTheWorkerIsSentAgain) {
   EXPECT_EQ(world.trials.at(kFirst).attempts, 1);
 }
 
+TEST(ControllerLeases, WhatAWorkerStillRunsWithoutALeaseTakesRoomUntilItHasEnded) {
+  ControllerWorld world(Spec(1));
+  const WorkerId before = world.JoinConnected(1, "s");
+  world.Break(before);
+  world.now = world.now + Seconds(60);
+  world.Apply({DeadlinePassed{}});
+  const WorkerId back = world.ComeBack(before, 1, "s");
+  EXPECT_EQ(world.Running(back).size(), 1u);  // The old attempt alone, told to end.
+  EXPECT_TRUE(world.Running(back).at(kFirst).told_to_die);
+  world.Apply({world.End(back, kFirst, Outcome::kPreempted)});
+  ASSERT_TRUE(world.Running(back).contains(kFirst));
+  EXPECT_EQ(world.Running(back).at(kFirst).start.ref.attempt, AttemptNumber{2});
+}
+
 TEST(ControllerLeases, AHalfOpenConnectionIsReplacedByTheNewOne) {
   ControllerWorld world(Spec(1));
   const WorkerId before = world.JoinConnected(1, "s");
