@@ -11,6 +11,8 @@
 #include <string>
 #include <utility>
 
+#include "core/check.h"
+
 namespace tune {
 
 class SmallDisk {
@@ -30,6 +32,11 @@ class SmallDisk {
   bool is_mounted() const { return is_mounted_; }
   // For GTEST_SKIP.
   const std::string& why_not() const { return why_not_; }
+
+  void Grow(int64_t bytes) const {
+    const std::string size = "size=" + std::to_string(bytes);
+    TUNE_CHECK(mount("tmpfs", folder_.c_str(), "tmpfs", MS_REMOUNT, size.c_str()) == 0);
+  }
 
   // Takes all the room that is left with a file of this name.
   void Fill(const std::string& name) const {

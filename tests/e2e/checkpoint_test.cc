@@ -1,0 +1,179 @@
+// Checkpoints, disks and memory that fail under a whole sweep.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/e2e/program.h"
+#include "tests/small_disk.h"
+
+namespace tune::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// A curve that keeps real checkpoints. `more` goes under `curve`, `rest` to the end.
+std::string Space(const std::string& more, const std::string& rest) {
+  return "trainable:\n  curve:\n    value: \"(x - 0.3)^2 + exp(-0.2 * t)\"\n" + more +
+         "metric: loss\nmode: min\nseed: 3\nspace:\n  x: {uniform: [0, 1]}\n" + rest;
+}
+
+std::string Query1(const TestFolder& folder, const std::string& sql) {
+  const std::vector<std::string> rows = Query(folder, sql);
+  return rows.size() == 1 ? rows[0] : std::to_string(rows.size()) + " rows";
+}
+
+std::vector<std::string> Results(const TestFolder& folder) {
+  return Query(folder,
+               "select number, status, iterations, best_value, last_value from trials order by "
+               "number");
+}
+
+void FlipABit(const fs::path& file) {
+  std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+  stream.seekg(100);
+  const char byte = static_cast<char>(stream.get() ^ 1);
+  stream.seekp(100);
+  stream.put(byte);
+  ASSERT_TRUE(stream.flush()) << file;
+}
+
+// Runs until the trial has a few checkpoints, and interrupts it.
+void RunAndInterrupt(const TestFolder& folder, const std::string& space) {
+  Program tune(folder, "tune", {"run", space});
+  ASSERT_TRUE(tune.WaitForText("tune.db"));
+  while (Query1(folder, "select count(*) >= 5 from reports") != "1") {
+  }
+  tune.Signal(SIGINT);
+  EXPECT_EQ(tune.Wait().exit_status, 130);
+  ASSERT_EQ(Query1(folder, "select status from experiments"), "INTERRUPTED");
+}
+
+const char kSlow[] = "    iterations: 40\n    seconds: 0.02\n    checkpoint_bytes: 64KiB\n";
+
+TEST(Checkpoint, ADamagedOneIsMarkedAndTheOneBeforeIsUsed) {
+  const std::string text = Space(kSlow, "samples: 1\ncheckpoint: {keep: 3}\n");
+  TestFolder undisturbed;
+  ASSERT_EQ(RunTune(undisturbed, {"run", undisturbed.Write("space.yaml", text)}).exit_status, 0);
+
+  TestFolder folder;
+  RunAndInterrupt(folder, folder.Write("space.yaml", text));
+  const std::string latest = Query1(
+      folder,
+      "select path from checkpoints where state = 'durable' order by iteration desc limit 1");
+  const int64_t iteration = std::stoll(Query1(folder, "select max(iteration) from checkpoints"));
+  FlipABit(latest + "/state.bin");
+  const ProgramResult resumed = RunTune(folder, {"resume"});
+  EXPECT_EQ(resumed.exit_status, 0) << resumed.err;
+
+  EXPECT_EQ(Query1(folder, "select state from checkpoints where path = '" + latest + "'"),
+            "corrupt");
+  EXPECT_EQ(Query1(folder,
+                   "select outcome, from_iteration from attempts where error like "
+                   "'%state.bin is not what was written%'"),
+            "crashed|" + std::to_string(iteration));
+  EXPECT_EQ(Query1(folder, "select from_iteration from attempts order by number desc limit 1"),
+            std::to_string(iteration - 1));
+  EXPECT_EQ(Results(folder), Results(undisturbed)) << "free of charge, and the same answer";
+}
+
+TEST(Checkpoint, WithoutAnyThatIsWholeTheTrialBeginsAnew) {
+  TestFolder folder;
+  RunAndInterrupt(folder, folder.Write("space.yaml", Space(kSlow, "samples: 1\n")));
+  for (const std::string& path :
+       Query(folder, "select path from checkpoints where state = 'durable'")) {
+    fs::resize_file(path + "/manifest.json", 10);
+  }
+  const ProgramResult resumed = RunTune(folder, {"resume"});
+  EXPECT_EQ(resumed.exit_status, 0) << resumed.err;
+  EXPECT_EQ(Query1(folder,
+                   "select from_iteration, outcome from attempts order by number desc "
+                   "limit 1"),
+            "0|completed");
+  EXPECT_EQ(Query1(folder, "select status, iterations from trials"), "TERMINATED|40");
+}
+
+TEST(Checkpoint, AFullDiskInterruptsTheSweepAndLosesNothing) {
+  const std::string text = Space("    iterations: 3\n    checkpoint_bytes: 1MiB\n",
+                                 "samples: 6\nlimits: {max_concurrent: 1}\nresources: {cpu: 1}\n");
+  TestFolder undisturbed;
+  ASSERT_EQ(RunTune(undisturbed, {"run", undisturbed.Write("space.yaml", text)}).exit_status, 0);
+
+  TestFolder folder;
+  fs::create_directory(folder / "tune.artifacts");
+  const SmallDisk disk(folder / "tune.artifacts", 5 << 20);
+  if (!disk.is_mounted()) GTEST_SKIP() << disk.why_not();
+  const ProgramResult full = RunTune(folder, {"run", folder.Write("space.yaml", text)});
+  EXPECT_EQ(full.exit_status, 1) << full.err;
+  EXPECT_THAT(full.err, HasSubstr("no room for a checkpoint in "));
+  EXPECT_THAT(full.out, HasSubstr("tune resume"));
+  EXPECT_EQ(Query1(folder, "select status from experiments"), "INTERRUPTED");
+  EXPECT_EQ(Query1(folder, "select count(*) from trials where status = 'ERROR'"), "0");
+  EXPECT_EQ(RunTune(folder, {"resume"}).exit_status, 1) << "there is still no room";
+
+  disk.Grow(64 << 20);
+  const ProgramResult resumed = RunTune(folder, {"resume"});
+  EXPECT_EQ(resumed.exit_status, 0) << resumed.err;
+  EXPECT_EQ(Results(folder), Results(undisturbed));
+}
+
+TEST(Checkpoint, TheDiskBudgetIsWhatLiesOnDisk) {
+  TestFolder folder;
+  const ProgramResult result = RunTune(
+      folder,
+      {"run",
+       folder.Write("space.yaml", Space("    iterations: 5\n    checkpoint_bytes: 64KiB\n"
+                                        "    crash: 0.05\n",
+                                        "samples: 20\nfailure: {max_failures: -1}\n"
+                                        "checkpoint: {keep: 2, keep_best: 3, disk_budget: 1MB}\n")),
+       "--cpus", "2"});
+  ASSERT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_EQ(Query1(folder,
+                   "select sum(bytes) between 800000 and 1000000 from checkpoints where "
+                   "state = 'durable'"),
+            "1");
+  std::set<std::string> on_disk;
+  for (const auto& entry : fs::recursive_directory_iterator(folder / "tune.artifacts")) {
+    if (entry.path().filename().string().starts_with("checkpoint")) on_disk.insert(entry.path());
+  }
+  const std::vector<std::string> rows =
+      Query(folder, "select path from checkpoints where state = 'durable'");
+  EXPECT_EQ(on_disk, std::set<std::string>(rows.begin(), rows.end()));
+  // The best of all is among them.
+  EXPECT_EQ(Query1(folder,
+                   "select count(*) from checkpoints c join trials t on t.id = c.trial where "
+                   "c.state = 'durable' and c.iteration = t.best_iteration and t.best_value = "
+                   "(select min(best_value) from trials)"),
+            "1");
+}
+
+TEST(Causes, EachIsInTheAttempts) {
+  for (const std::string cause : {"out_of_memory", "device_out_of_memory", "bad_config"}) {
+    TestFolder folder;
+    const std::string space =
+        folder.Write("space.yaml", Space("    " + cause + ": 1\n", "samples: 1\n"));
+    EXPECT_EQ(RunTune(folder, {"run", space}).exit_status, 3);
+    EXPECT_EQ(Query1(folder, "select distinct outcome from attempts"), cause);
+  }
+}
+
+TEST(Causes, ATrialThatPassesItsMemoryLimitHurtsItselfAlone) {
+  TestFolder folder;
+  const std::string space =
+      folder.Write("space.yaml", Space("    iterations: 2\n    checkpoint_bytes: 512MiB\n",
+                                       "samples: 1\nresources: {memory: 64MiB}\n"));
+  EXPECT_EQ(RunTune(folder, {"run", space}).exit_status, 3);
+  EXPECT_THAT(Query(folder, "select outcome, error from attempts"),
+              ElementsAre(AllOf(HasSubstr("out_of_memory|"), HasSubstr("(resources.memory)"))));
+}
+
+}  // namespace
+}  // namespace tune::testing
