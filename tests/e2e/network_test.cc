@@ -21,10 +21,11 @@ using testing::WaitForJoinLine;
 using testing::WhyNoNetwork;
 
 // Fifo and deterministic: the answer is the same, however it comes about.
-std::string Space(int iterations = 5, const std::string& rest = "") {
+std::string Space(int iterations = 5, int samples = 8, const std::string& rest = "") {
   return "trainable:\n  curve:\n    value: \"(x - 0.3)^2 + exp(-0.2 * t)\"\n    iterations: " +
          std::to_string(iterations) +
-         "\nmetric: loss\nmode: min\nsamples: 8\nseed: 11\nspace: {x: {uniform: [0, 1]}}\n" + rest;
+         "\nmetric: loss\nmode: min\nsamples: " + std::to_string(samples) +
+         "\nseed: 11\nspace: {x: {uniform: [0, 1]}}\n" + rest;
 }
 
 std::vector<std::string> FinalTable(const TestFolder& folder) {
@@ -50,7 +51,6 @@ class Network : public ::testing::Test {
   }
 
   std::unique_ptr<Program> StartTuner(const std::string& space) {
-    space_ = space;
     auto tune = std::make_unique<Program>(
         folder_, "tune",
         std::vector<std::string>{"run", folder_.Write("space.yaml", space), "--cpus", "0",
@@ -65,18 +65,17 @@ class Network : public ::testing::Test {
                                      rig_->worker_network());
   }
   // Both end well, and the answer is that of an undisturbed sweep.
-  void ExpectAnswer(Program& tune, Program& worker) {
+  void ExpectAnswer(Program& tune, Program& worker, const std::string& space = Space()) {
     const ProgramResult worker_result = worker.Wait();
     ASSERT_EQ(worker_result.exit_status, 0) << worker_result.err;
     const ProgramResult result = tune.Wait();
     EXPECT_EQ(result.exit_status, 0) << result.err;
-    EXPECT_EQ(FinalTable(folder_), UndisturbedTable(space_));
+    EXPECT_EQ(FinalTable(folder_), UndisturbedTable(space));
   }
 
   TestFolder folder_;
   std::unique_ptr<NetworkRig> rig_;
   JoinLine join_;
-  std::string space_;
 };
 
 TEST_F(Network, AWorkerOnAnotherMachineRunsTheSweep) {
@@ -91,7 +90,7 @@ TEST_F(Network, ALinkThatLosesPacketsChangesNothing) {
   const auto tune = StartTuner(Space(30));
   rig_->Lose(5);
   const auto worker = StartWorker();
-  ExpectAnswer(*tune, *worker);
+  ExpectAnswer(*tune, *worker, Space(30));
   EXPECT_GT(rig_->DroppedCount(), 0);
 }
 
@@ -100,6 +99,115 @@ TEST_F(Network, ASlowLinkChangesNothing) {
   const auto tune = StartTuner(Space());
   const auto worker = StartWorker();
   ExpectAnswer(*tune, *worker);
+}
+
+// ---- connections that break
+//
+// A lease of seconds instead of a minute; trials that last as long as it takes to break something.
+
+std::string FastSpace() { return Space(40, 4); }
+// The same sweep.
+std::string SlowSpace(const std::string& lease) {
+  std::string space = Space(40, 4, "limits: {lease: " + lease + "}\n");
+  const std::string at = "    iterations:";
+  return space.insert(space.find(at), "    seconds: 0.05\n");
+}
+
+// Waits until the worker's trials report.
+void WaitForReports(const TestFolder& folder) {
+  while (Query(folder, "select count(*) > 3 from reports") != std::vector<std::string>{"1"}) {
+  }
+}
+
+// Every trial needed one attempt, which the break did not end.
+void ExpectOneAttemptEach(const TestFolder& folder) {
+  EXPECT_EQ(Query(folder, "select count(*), sum(outcome = 'completed') from attempts"),
+            std::vector<std::string>{"4|4"});
+}
+
+TEST_F(Network, ATrialGoesOnThroughAPartitionThatHealsWithinTheLease) {
+  const auto tune = StartTuner(SlowSpace("12s"));
+  const auto worker = StartWorker();
+  WaitForReports(folder_);
+  rig_->Partition();
+  ASSERT_TRUE(worker->WaitForText("trying again"));
+  rig_->Heal();
+  ExpectAnswer(*tune, *worker, FastSpace());
+  ExpectOneAttemptEach(folder_);
+}
+
+TEST_F(Network, AConnectionThatIsResetIsMadeAgain) {
+  const auto tune = StartTuner(SlowSpace("12s"));
+  const auto worker = StartWorker();
+  WaitForReports(folder_);
+  rig_->Reset();
+  ASSERT_TRUE(worker->WaitForText("trying again"));
+  rig_->Heal();
+  ExpectAnswer(*tune, *worker, FastSpace());
+  ExpectOneAttemptEach(folder_);
+}
+
+TEST_F(Network, APartitionLongerThanTheLeaseGivesTheTrialsToAnotherWorker) {
+  const auto tune = StartTuner(SlowSpace("4s"));
+  const auto worker = StartWorker();
+  WaitForReports(folder_);
+  rig_->Partition();
+  Program other(folder_, "tune", join_.Worker({"--cpus", "2", "--name", "other"}),
+                rig_->tuner_network());
+  // It gives up by itself, and nothing of it stays: its standard error has no holder left.
+  const ProgramResult cut_off = worker->Wait();
+  EXPECT_EQ(cut_off.exit_status, 1);
+  EXPECT_NE(cut_off.err.find("nothing was heard of the tuner for"), std::string::npos)
+      << cut_off.err;
+  rig_->Heal();
+  ExpectAnswer(*tune, other, FastSpace());
+  EXPECT_EQ(Query(folder_, "select count(*) between 1 and 2 from attempts where outcome = 'lost'"),
+            std::vector<std::string>{"1"});
+}
+
+TEST_F(Network, WhatAWorkerSaysAfterItsLeaseHasNoEffect) {
+  const auto tune = StartTuner(SlowSpace("3s"));
+  const auto worker = StartWorker();
+  WaitForReports(folder_);
+  // A machine that sleeps: its clock's lease and its connection look whole to it when it wakes.
+  worker->Signal(SIGSTOP);
+  Program other(folder_, "tune", join_.Worker({"--cpus", "2", "--name", "other"}),
+                rig_->tuner_network());
+  ASSERT_TRUE(tune->WaitForText("is lost"));
+  while (Query(folder_, "select count(*) > 3 from reports where attempt = 2") !=
+         std::vector<std::string>{"1"}) {
+  }
+  worker->Signal(SIGCONT);
+  EXPECT_NE(worker->Wait().exit_status, 0);
+  ExpectAnswer(*tune, other, FastSpace());
+  EXPECT_EQ(Query(folder_,
+                  "select count(*) from (select trial, iteration from reports r where "
+                  "attempt = 1 and exists (select 1 from reports l where l.trial = "
+                  "r.trial and l.attempt = 2 and l.reported_at < r.reported_at))"),
+            std::vector<std::string>{"0"});
+}
+
+TEST_F(Network, ATunerThatWasKilledFindsItsWorkersAgain) {
+  const auto tune = StartTuner(SlowSpace("30s"));
+  const auto worker = StartWorker();
+  WaitForReports(folder_);
+  tune->Signal(SIGKILL);
+  tune->Wait();
+  ASSERT_TRUE(worker->WaitForText("trying again"));
+  Program resumed(folder_, "tune", {"resume", "--cpus", "0"}, rig_->tuner_network());
+  ExpectAnswer(resumed, *worker, FastSpace());
+  ExpectOneAttemptEach(folder_);
+}
+
+TEST_F(Network, AWorkerWhoseTunerNeverComesBackEndsWithItsLease) {
+  const auto tune = StartTuner(SlowSpace("3s"));
+  const auto worker = StartWorker();
+  WaitForReports(folder_);
+  tune->Signal(SIGKILL);
+  tune->Wait();
+  const ProgramResult left = worker->Wait();  // Its trials too: they hold its standard error.
+  EXPECT_EQ(left.exit_status, 1);
+  EXPECT_NE(left.err.find("nothing was heard of the tuner for"), std::string::npos) << left.err;
 }
 
 TEST(LongWay, ADelayChangesNothing) {

@@ -347,7 +347,7 @@ int Resume(const ResumeOptions& options, Background* background) {
   if (const Status s = CleanUpAfterTuner(options.db_path, experiment->name, clock.Now()); !s.ok()) {
     std::cerr << "warning: " << s.message() << " (tune gc tries again)\n";
   }
-  std::vector<Event> first_events = {TunerRestarted{!options.listen.empty()}};
+  std::vector<Event> first_events = {TunerRestarted{!surroundings.listen.empty()}};
   if (extends) first_events.push_back(SamplesExtended{*options.samples});
   if (options.errored && error_count > 0) first_events.push_back(ErroredRetried{});
   if (options.errored && error_count == 0) std::cerr << "no trial failed: --errored does nothing\n";
