@@ -6,3 +6,8 @@ tune_library(tune_control
     ${CMAKE_CURRENT_LIST_DIR}/control/control_server.cc
     ${CMAKE_CURRENT_LIST_DIR}/control/control_socket.cc
   DEPS tune_core)
+
+# What a command does to a sweep, living or at rest.
+tune_library(tune_control_plan
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/control/control_plan.cc
+  DEPS tune_control tune_controller tune_spec)

@@ -149,7 +149,9 @@ void ExperimentController::On(const StopRequested& event) {
     if (TrialRecord* const trial = Find(event.trial)) StopTrial(*trial, event.now);
     return;
   }
-  if (!end_status_) EndSweep(StopReason::kUser, event.now);
+  // One that is about to stop can be hurried.
+  const bool hurries = event.now && end_status_ == ExperimentStatus::kStopped;
+  if (!end_status_ || hurries) EndSweep(StopReason::kUser, event.now);
 }
 
 void ExperimentController::On(const MaxConcurrentChanged& event) {

@@ -108,6 +108,8 @@ class ExperimentController {
   // Trials that wait for their next attempt to be due.
   int64_t backing_off_count() const { return static_cast<int64_t>(backing_off_.size()); }
   bool is_paused() const { return is_paused_; }
+  // Nothing is given out any more: it was stopped, interrupted, or gave up.
+  bool is_ending() const { return end_status_.has_value(); }
   int64_t max_concurrent() const { return max_concurrent_; }
   const ControllerOptions& options() const { return options_; }
   Duration lease() const { return options_.spec.limits.lease; }

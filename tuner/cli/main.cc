@@ -20,6 +20,7 @@
 #include "tuner/cli/backup_command.h"
 #include "tuner/cli/best_command.h"
 #include "tuner/cli/best_export.h"
+#include "tuner/cli/control_command.h"
 #include "tuner/cli/delete_command.h"
 #include "tuner/cli/doctor_command.h"
 #include "tuner/cli/gc_command.h"
@@ -114,6 +115,39 @@ void AddTokenExpires(CLI::App* app, tune::Duration& validity) {
          },
          "How long the printed token can be used to join, such as 12h")
       ->default_str("30d");
+}
+
+// pause, unpause, stop and set.
+void AddControl(CLI::App& app, tune::ControlOptions& control) {
+  using tune::ControlVerb;
+  const auto add = [&](ControlVerb verb, const std::string& about) {
+    CLI::App* const command = app.add_subcommand(tune::ControlVerbName(verb), about);
+    command->parse_complete_callback([&control, verb] { control.verb = verb; });
+    return command;
+  };
+  CLI::App* const pause =
+      add(ControlVerb::kPause,
+          "Pauses a sweep, or one trial of it, at the next checkpoint; tune unpause goes on.\n"
+          "Example: tune pause food11 --trial 3");
+  CLI::App* const unpause = add(
+      ControlVerb::kUnpause, "Goes on with what tune pause paused.\nExample: tune unpause food11");
+  CLI::App* const stop =
+      add(ControlVerb::kStop,
+          "Ends a sweep, or one trial of it, at the next report; what ended stays ended.\n"
+          "Example: tune stop food11 --now");
+  for (CLI::App* const command : {pause, unpause, stop}) {
+    command->add_option("name", control.name,
+                        "The sweep; default: the one that runs, or the latest");
+    command->add_option("--trial", control.trial, "One trial alone, by its number");
+  }
+  for (CLI::App* const command : {pause, stop}) {
+    command->add_flag("--now", control.now, "Without waiting for the next report");
+  }
+  add(ControlVerb::kSet,
+      "Changes a sweep that goes on: max_concurrent, the trials at a time.\n"
+      "Example: tune set food11 max_concurrent=4")
+      ->add_option("arguments", control.arguments, "[NAME] max_concurrent=N")
+      ->required();
 }
 
 // An answer that could not be written is none.
@@ -282,6 +316,8 @@ int main(int argc, char** argv) {
   gc_app->add_flag("--dry-run", gc.dry_run, "Only says what would be removed");
   gc_app->add_flag("--vacuum", gc.vacuum, "Packs the database, too (needs room for a copy of it)");
   AddFormat(gc_app, gc.format);
+  tune::ControlOptions control;
+  AddControl(app, control);
 
   tune::TokensOptions tokens;
   CLI::App* const tokens_app = app.add_subcommand(
@@ -344,6 +380,12 @@ int main(int argc, char** argv) {
   }
   if (decide_app->parsed()) return tune::DecideCommand(lines);
   if (ask_tell_app->parsed()) return tune::AskTellCommand(lines);
+
+  for (const CLI::App* const parsed : app.get_subcommands()) {
+    if (parsed->get_name() != tune::ControlVerbName(control.verb)) continue;
+    control.db_path = db_path;
+    return Answered(tune::ControlCommand(control, tune::RealClock(), Wait, std::cout, std::cerr));
+  }
 
   const size_t width = OutputWidth();
   if (status_app->parsed()) {

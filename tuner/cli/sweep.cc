@@ -10,6 +10,7 @@
 #include "trial_runner/placement.h"
 #include "tuner/artifact_path.h"
 #include "tuner/artifact_store.h"
+#include "tuner/cli/control_desk.h"
 #include "tuner/cli/listening.h"
 #include "tuner/cli/local_worker.h"
 #include "tuner/cli/restart_limit.h"
@@ -185,14 +186,21 @@ int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& 
 
   LocalArtifactStore artifacts(controller.options().artifact_root);
   Tuner tuner({controller, store, *gateway, artifacts, clock, queue}, experiment.id, last_step);
+  ControlDesk control(ArtifactsDirOf(surroundings.db_path), controller, tuner, queue, clock);
+  if (const Status& s = control.status(); !s.ok()) {
+    display.Say("warning: commands such as tune stop will not reach this sweep: " + s.message());
+  }
   bool is_interrupt_told = false;
   while (!tuner.is_done() && signals.count() < 2) {
-    if (const Status s = tuner.Step(clock.Now() + kLookEvery); !s.ok()) {
+    Status step = tuner.Step(clock.Now() + kLookEvery);
+    if (step.ok()) step = control.Serve();
+    if (!step.ok()) {
       local_worker.End();
-      return fail(s);
+      return fail(step);
     }
     if (surroundings.on_running) surroundings.on_running();
     for (const std::string& line : tuner.TakeLines()) display.Say(line);
+    for (const std::string& line : control.TakeLines()) display.Say(line);
     if (signals.count() > 0 && !std::exchange(is_interrupt_told, true)) {
       display.Say(
           "stopping: running trials go on from their checkpoints later; again to stop at once");

@@ -17,15 +17,15 @@ namespace tune {
 inline constexpr char kControlSocketName[] = "control.sock";
 
 // A descriptor that is closed with its owner.
-class FileDescriptor {
+class OwnedDescriptor {
  public:
-  explicit FileDescriptor(int fd = -1) : fd_(fd) {}
-  FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
+  explicit OwnedDescriptor(int fd = -1) : fd_(fd) {}
+  OwnedDescriptor(OwnedDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  OwnedDescriptor& operator=(OwnedDescriptor&& other) noexcept {
     std::swap(fd_, other.fd_);
     return *this;
   }
-  ~FileDescriptor();
+  ~OwnedDescriptor();
 
   int get() const { return fd_; }
   bool is_open() const { return fd_ >= 0; }
@@ -46,12 +46,12 @@ class ControlAddress {
  private:
   ControlAddress() = default;
 
-  FileDescriptor folder_;
+  OwnedDescriptor folder_;
   std::string path_;
   sockaddr_un name_{};
 };
 
 // A connection to whoever listens there, non-blocking. kNotFound: nobody does.
-Result<FileDescriptor> ConnectToControl(const ControlAddress& address);
+Result<OwnedDescriptor> ConnectToControl(const ControlAddress& address);
 
 }  // namespace tune

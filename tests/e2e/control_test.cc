@@ -1,0 +1,307 @@
+// Commands to sweeps, with the real programs: one that runs, one that sleeps, one whose tuner is
+// killed meanwhile.
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "tests/e2e/program.h"
+
+namespace tune {
+namespace {
+
+using testing::Program;
+using testing::ProgramResult;
+using testing::Query;
+using testing::RunTune;
+using testing::TestFolder;
+
+using Rows = std::vector<std::string>;
+
+// Trials of `iterations`, each of which takes `seconds`.
+std::string CurveSpace(int iterations, const std::string& seconds, const std::string& more = "") {
+  return "trainable:\n  curve:\n    value: \"(x - 0.3)^2 + exp(-0.2 * t)\"\n    iterations: " +
+         std::to_string(iterations) + "\n    seconds: " + seconds + "\n" + more +
+         "metric: loss\nmode: min\nsamples: 4\nseed: 11\nspace: {x: {uniform: [0, 1]}}\n";
+}
+constexpr int kForever = 1'000'000;
+
+// Until the query gives this.
+void WaitFor(const TestFolder& folder, const std::string& sql, const Rows& wanted) {
+  while (Query(folder, sql) != wanted) {
+  }
+}
+
+// `tune run` with two places, both taken and reported from.
+std::unique_ptr<Program> RunTwo(const TestFolder& folder, const std::string& space) {
+  folder.Write("space.yaml", space);
+  auto tune = std::make_unique<Program>(
+      folder, "tune", std::vector<std::string>{"run", "space.yaml", "--cpus", "2"});
+  EXPECT_TRUE(tune->WaitForText("sweep space"));
+  WaitFor(folder, "select count(*) from trials where status = 'RUNNING' and iterations > 0", {"2"});
+  return tune;
+}
+
+Rows StatusOf(const TestFolder& folder, int trial) {
+  return Query(folder, "select status from trials where number = " + std::to_string(trial));
+}
+
+::testing::AssertionResult Says(const ProgramResult& result, int exit_status,
+                                const std::string& words) {
+  if (result.exit_status == exit_status &&
+      (result.out + result.err).find(words) != std::string::npos) {
+    return ::testing::AssertionSuccess();
+  }
+  return ::testing::AssertionFailure()
+         << "expected " << exit_status << " and '" << words << "', read " << result.exit_status
+         << " and " << result.out << result.err;
+}
+
+TEST(Control, OneTrialIsPausedGoesOnAndIsStopped) {
+  TestFolder folder;
+  const auto tune = RunTwo(folder, CurveSpace(kForever, "0.01"));
+  EXPECT_TRUE(Says(RunTune(folder, {"pause", "--trial", "0"}), 0, "trial 0 pauses at its next"));
+  WaitFor(folder, "select number from trials where status = 'RUNNING' order by number", {"1", "2"});
+  EXPECT_EQ(StatusOf(folder, 0), Rows{"PAUSED"});
+  EXPECT_TRUE(Says(RunTune(folder, {"pause", "space", "--trial", "0"}), 2, "paused already"));
+
+  EXPECT_TRUE(Says(RunTune(folder, {"unpause", "--trial", "0"}), 0, "trial 0 goes on"));
+  EXPECT_EQ(StatusOf(folder, 0), Rows{"PENDING"});  // Both places are taken.
+  EXPECT_TRUE(Says(RunTune(folder, {"stop", "--trial", "1", "--now"}), 0, "trial 1 is stopped"));
+  EXPECT_EQ(Query(folder, "select status, stop_reason from trials where number = 1"),
+            Rows{"TERMINATED|user"});
+  EXPECT_TRUE(Says(RunTune(folder, {"stop", "--trial", "1"}), 2, "trial 1 of space is over"));
+  WaitFor(folder, "select number from trials where status = 'RUNNING' order by number", {"0", "2"});
+  EXPECT_EQ(Query(folder,
+                  "select count(*) from attempts join trials on id = trial where trials.number = 0 "
+                  "and attempts.number = 2 and from_iteration > 0"),
+            Rows{"1"});
+
+  EXPECT_TRUE(Says(RunTune(folder, {"stop"}), 0, "space stops"));
+  const ProgramResult result = tune->Wait();
+  EXPECT_TRUE(Says(result, 0, "space STOPPED"));
+  EXPECT_TRUE(Says(result, 0, "tune pause: trial 0 pauses at its next"));
+  EXPECT_EQ(Query(folder, "select distinct status || ' ' || stop_reason from trials"),
+            Rows{"TERMINATED user"});
+  EXPECT_EQ(Query(folder, "select status from experiments"), Rows{"STOPPED"});
+  EXPECT_TRUE(Says(RunTune(folder, {"stop"}), 2, "space is over (STOPPED)"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "tune.artifacts/control.sock"));
+}
+
+TEST(Control, ASweepIsPausedAndItsTunerLivesOn) {
+  TestFolder folder;
+  const auto tune = RunTwo(folder, CurveSpace(kForever, "0.01"));
+  EXPECT_TRUE(Says(RunTune(folder, {"pause"}), 0, "space is paused"));
+  WaitFor(folder, "select number, status from trials order by number", {"0|PAUSED", "1|PAUSED"});
+  EXPECT_TRUE(Says(RunTune(folder, {"pause"}), 2, "paused already"));
+  EXPECT_TRUE(
+      Says(RunTune(folder, {"set", "max_concurrent=1"}), 0, "max_concurrent of space is 1"));
+  EXPECT_TRUE(Says(RunTune(folder, {"unpause", "space"}), 0, "space goes on"));
+  WaitFor(folder, "select number from trials where status = 'RUNNING'", {"0"});
+  EXPECT_TRUE(Says(RunTune(folder, {"set", "space", "max_concurrent=2"}), 0, "was 1"));
+  WaitFor(folder, "select number from trials where status = 'RUNNING' order by number", {"0", "1"});
+  tune->Signal(SIGINT);
+  EXPECT_EQ(tune->Wait().exit_status, 130);
+}
+
+TEST(Control, StopNowDoesNotWaitForAReport) {
+  TestFolder folder;
+  folder.Write("space.yaml", CurveSpace(2, "100000"));
+  Program tune(folder, "tune", {"run", "space.yaml", "--cpus", "2"});
+  ASSERT_TRUE(tune.WaitForText("sweep space"));
+  WaitFor(folder, "select count(*) from attempts", {"2"});
+  EXPECT_TRUE(Says(RunTune(folder, {"stop"}), 0, "2 running trials end at their next reports"));
+  EXPECT_TRUE(Says(RunTune(folder, {"pause"}), 2, "about to end"));
+  EXPECT_TRUE(Says(RunTune(folder, {"stop", "--now"}), 0, "end now"));
+  EXPECT_TRUE(Says(tune.Wait(), 0, "space STOPPED"));
+}
+
+TEST(Control, ASweepThatSleepsIsChangedInItsDatabase) {
+  TestFolder folder;
+  const auto tune = RunTwo(folder, CurveSpace(40, "0.01"));
+  tune->Signal(SIGINT);
+  EXPECT_EQ(tune->Wait().exit_status, 130);
+  EXPECT_TRUE(Says(RunTune(folder, {"pause"}), 2, "tune resume space"));
+  EXPECT_TRUE(Says(RunTune(folder, {"pause", "--trial", "0"}), 0, "trial 0 is paused"));
+  EXPECT_TRUE(Says(RunTune(folder, {"stop", "--trial", "1"}), 0, "trial 1 is stopped"));
+  EXPECT_TRUE(Says(RunTune(folder, {"set", "max_concurrent=1"}), 0, "when the sweep is resumed"));
+  EXPECT_EQ(Query(folder, "select number, status from trials order by number"),
+            (Rows{"0|PAUSED", "1|TERMINATED"}));
+  EXPECT_EQ(Query(folder, "select status from experiments"), Rows{"INTERRUPTED"});
+  EXPECT_FALSE(std::filesystem::exists(folder / "tune.db.lock"));
+
+  Program resumed(folder, "tune", {"resume", "--cpus", "2"});
+  ASSERT_TRUE(resumed.WaitForText("only paused trials are left (0)"));
+  EXPECT_EQ(Query(folder,
+                  "select count(*) from attempts a join attempts b on a.trial < b.trial and "
+                  "a.started_at < b.finished_at and b.started_at < a.finished_at "
+                  "where a.number + b.number > 2"),
+            Rows{"0"});  // One at a time.
+  EXPECT_TRUE(Says(RunTune(folder, {"unpause", "--trial", "0"}), 0, "goes on when there is room"));
+  EXPECT_TRUE(Says(resumed.Wait(), 0, "space FINISHED"));
+  EXPECT_EQ(
+      Query(folder, "select number, stop_reason, iterations = 40 from trials order by number"),
+      (Rows{"0|completed|1", "1|user|0", "2|completed|1", "3|completed|1"}));
+}
+
+TEST(Control, ASweepThatSleepsCanBeStoppedForGood) {
+  TestFolder folder;
+  const auto tune = RunTwo(folder, CurveSpace(kForever, "0.01"));
+  tune->Signal(SIGKILL);
+  tune->Wait();
+  EXPECT_TRUE(Says(RunTune(folder, {"stop", "space"}), 0, "space is STOPPED: 2 trials"));
+  EXPECT_EQ(Query(folder, "select status from experiments"), Rows{"STOPPED"});
+  EXPECT_EQ(Query(folder, "select distinct status || ' ' || stop_reason from trials"),
+            Rows{"TERMINATED user"});
+  EXPECT_EQ(Query(folder, "select count(*) from attempts where outcome = 'running'"), Rows{"0"});
+  EXPECT_TRUE(Says(RunTune(folder, {"resume"}), 0, "nothing to resume"));
+}
+
+struct Mistake {
+  std::vector<std::string> arguments;
+  std::string says;
+};
+
+TEST(Control, WhatIsWrongIsOneLineAndChangesNothing) {
+  TestFolder folder;
+  EXPECT_TRUE(Says(RunTune(folder, {"stop"}), 2, "make one with tune run"));
+  EXPECT_EQ(folder.Names(), Rows{});
+  const auto tune = RunTwo(folder, CurveSpace(kForever, "0.01"));
+  const std::vector<Mistake> mistakes = {
+      {{"stop", "spce"}, "did you mean 'space'?"},
+      {{"stop", "--trial", "99"}, "space has no trial 99; it has trials 0 to 1"},
+      {{"stop", "--trial", "-1"}, "--trial: read -1"},
+      {{"stop", "--trial", "first"}, "--trial"},
+      {{"unpause", "--trial", "0"}, "trial 0 of space is not paused but RUNNING"},
+      {{"unpause"}, "space is not paused"},
+      {{"unpause", "--now"}, "--now"},
+      {{"set"}, "arguments"},
+      {{"set", "space"}, "expected max_concurrent=N"},
+      {{"set", "samples=4"}, "which alone can be set"},
+      {{"set", "max_concurent=4"}, "did you mean 'max_concurrent'?"},
+      {{"set", "max_concurrent=0"}, "expected an integer from 1"},
+      {{"set", "max_concurrent=4x"}, "expected an integer from 1"},
+      {{"set", "max_concurrent=99999999999999999999"}, "expected an integer from 1"},
+      {{"set", "spce", "max_concurrent=4"}, "did you mean 'space'?"},
+      {{"set", "a", "b", "c"}, "expected [NAME] max_concurrent=N"}};
+  for (const Mistake& mistake : mistakes) {
+    const ProgramResult result = RunTune(folder, mistake.arguments);
+    EXPECT_TRUE(Says(result, 2, mistake.says));
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+    EXPECT_EQ(result.out, "");
+  }
+  EXPECT_EQ(Query(folder, "select count(*) from trials where status = 'RUNNING'"), Rows{"2"});
+  tune->Signal(SIGTERM);
+  EXPECT_EQ(tune->Wait().exit_status, 143);
+}
+
+TEST(Control, ASweepOtherThanTheOneThatRunsHasToWait) {
+  TestFolder folder;
+  folder.Write("first.yaml", CurveSpace(1, "0"));
+  ASSERT_EQ(RunTune(folder, {"run", "first.yaml"}).exit_status, 0);
+  const auto tune = RunTwo(folder, CurveSpace(kForever, "0.01"));
+  const ProgramResult other = RunTune(folder, {"stop", "first"});
+  EXPECT_TRUE(Says(other, 1, "which runs space; first can be changed when that one has ended"));
+  EXPECT_NE(other.err.find("pid " + std::to_string(tune->pid())), std::string::npos) << other.err;
+  EXPECT_TRUE(Says(RunTune(folder, {"stop"}), 0, "space stops"));  // The one that runs.
+  EXPECT_EQ(tune->Wait().exit_status, 0);
+  EXPECT_TRUE(Says(RunTune(folder, {"stop", "first"}), 2, "first is over (FINISHED)"));
+}
+
+TEST(Control, CommandsAtOnceAreTakenOneAfterTheOther) {
+  TestFolder folder;
+  const auto tune = RunTwo(folder, CurveSpace(kForever, "0.01"));
+  constexpr int kCount = 12;
+  std::vector<std::unique_ptr<Program>> commands;
+  for (int i = 0; i < kCount; ++i) {
+    commands.push_back(std::make_unique<Program>(
+        folder, "tune",
+        std::vector<std::string>{"set", "max_concurrent=" + std::to_string(i + 2)}));
+  }
+  for (const auto& command : commands) EXPECT_TRUE(Says(command->Wait(), 0, "max_concurrent"));
+  EXPECT_TRUE(Says(RunTune(folder, {"stop", "--now"}), 0, "stops"));
+  EXPECT_EQ(tune->Wait().exit_status, 0);
+  EXPECT_EQ(Query(folder, "select count(*) from journal_rows where events glob '*[[]\\\"c\\\",*'"),
+            Rows{std::to_string(kCount)});
+}
+
+// The tuner dies at some moment of a command: what was told as done is done, and what was not told
+// either is done or is not.
+TEST(Control, ATunerThatIsKilledUnderACommandHasDoneItOrNot) {
+  int told_count = 0;
+  for (int round = 0; round < 8; ++round) {
+    TestFolder folder;
+    const auto tune = RunTwo(folder, CurveSpace(30, "0.01"));
+    Program command(folder, "tune", {"stop", "--trial", "0", "--now"});
+    // The moments differ by how long the kill takes to be sent.
+    for (int i = 0; i < round; ++i) Query(folder, "select 1");
+    tune->Signal(SIGKILL);
+    const ProgramResult said = command.Wait();
+    tune->Wait();
+    const bool is_done = StatusOf(folder, 0) == Rows{"TERMINATED"};
+    if (said.exit_status == 0) {
+      ++told_count;
+      EXPECT_TRUE(is_done) << said.out << said.err;
+    } else {
+      EXPECT_TRUE(Says(said, 1, "tune status shows whether it was done"));
+    }
+    EXPECT_TRUE(Says(RunTune(folder, {"resume", "--cpus", "2"}), 0, "space FINISHED"));
+    EXPECT_EQ(Query(folder, "select stop_reason from trials where number = 0"),
+              Rows{is_done ? "user" : "completed"});
+  }
+  EXPECT_GT(told_count, 0);
+}
+
+TEST(Control, ADatabaseDeepInFoldersIsReachedToo) {
+  TestFolder folder;
+  std::string deep = "d";
+  while (deep.size() < 200) deep += "/a-long-name-of-a-folder";
+  std::filesystem::create_directories(folder / deep);
+  folder.Write("space.yaml", CurveSpace(kForever, "0.01"));
+  const std::string db = deep + "/tune.db";
+  Program tune(folder, "tune", {"run", "space.yaml", "--db", db});
+  ASSERT_TRUE(tune.WaitForText("sweep space"));
+  EXPECT_TRUE(Says(RunTune(folder, {"stop", "--now", "--db", db}), 0, "space stops"));
+  EXPECT_TRUE(Says(tune.Wait(), 0, "space STOPPED"));
+}
+
+TEST(Control, APausedSweepCanBeInterruptedAndGoesOnUnpaused) {
+  TestFolder folder;
+  const auto tune = RunTwo(folder, CurveSpace(40, "0.01"));
+  EXPECT_TRUE(Says(RunTune(folder, {"pause", "--now"}), 0, "space is paused"));
+  WaitFor(folder, "select count(*) from attempts where outcome = 'running'", {"0"});
+  tune->Signal(SIGINT);
+  EXPECT_TRUE(Says(tune->Wait(), 130, "tune resume space"));
+  EXPECT_TRUE(Says(RunTune(folder, {"resume"}), 0, "space FINISHED"));
+  EXPECT_EQ(Query(folder, "select count(*) from trials where stop_reason = 'completed'"),
+            Rows{"4"});
+}
+
+TEST(Control, ADetachedSweepIsStoppedFromAnywhere) {
+  TestFolder folder;
+  folder.Write("space.yaml", CurveSpace(kForever, "0.01"));
+  ASSERT_EQ(RunTune(folder, {"run", "space.yaml", "--detach"}).exit_status, 0);
+  Program attach(folder, "tune", {"attach"});
+  ASSERT_TRUE(attach.WaitForText("attached to space"));
+  EXPECT_TRUE(Says(RunTune(folder, {"stop"}), 0, "space stops"));
+  EXPECT_TRUE(Says(attach.Wait(), 0, "space STOPPED"));
+}
+
+TEST(Resume, TrialsThatFailedGetAnotherChanceOnDemand) {
+  TestFolder folder;
+  folder.Write("space.yaml", CurveSpace(9, "0", "    crash: 0.15\n"));
+  ASSERT_EQ(RunTune(folder, {"run", "space.yaml"}).exit_status, 3);
+  const Rows failed = Query(folder, "select number from trials where status = 'ERROR'");
+  ASSERT_FALSE(failed.empty());
+  EXPECT_TRUE(Says(RunTune(folder, {"resume"}), 0, "--errored"));
+  int exit_status = 3;
+  for (int i = 0; i < 50 && exit_status == 3; ++i) {
+    exit_status = RunTune(folder, {"resume", "--errored"}).exit_status;
+  }
+  EXPECT_EQ(exit_status, 0);
+  EXPECT_EQ(Query(folder, "select count(*) from trials where stop_reason = 'completed'"),
+            Rows{"4"});
+  EXPECT_TRUE(Says(RunTune(folder, {"resume", "--errored"}), 0, "no trial of it failed"));
+}
+
+}  // namespace
+}  // namespace tune

@@ -1,0 +1,179 @@
+#include "tuner/cli/control_command.h"
+
+#include <charconv>
+#include <memory>
+#include <utility>
+
+#include "core/limits.h"
+#include "core/nearest_name.h"
+#include "tuner/artifact_path.h"
+#include "tuner/artifact_store.h"
+#include "tuner/cli/sweep_lookup.h"
+#include "tuner/cli/text_table.h"
+#include "tuner/control/control_client.h"
+#include "tuner/control/control_plan.h"
+#include "tuner/sqlite/sqlite_store.h"
+#include "tuner/sqlite/writer_lock.h"
+
+namespace tune {
+namespace {
+
+constexpr Duration kAnswerPatience = Milliseconds(30'000);
+// A tuner that has the lock and does not listen is about to (or to end).
+constexpr Duration kListenPatience = Milliseconds(10'000);
+constexpr Duration kLookEvery = Milliseconds(50);
+
+using Lines = std::vector<std::string>;
+
+std::string DescribeHolder(const LockHolder& holder) {
+  return "the tuner with pid " + std::to_string(holder.pid) + " on " + holder.host;
+}
+
+// "max_concurrent=4"
+Status ReadSetting(const std::string& text, ControlRequest& request) {
+  static constexpr std::string_view kSettable[] = {"max_concurrent"};
+  const size_t equals = text.find('=');
+  const std::string key = text.substr(0, equals);
+  const std::string place = "tune set: read '" + Printable(text) + "', expected ";
+  if (equals == std::string::npos) return InvalidArgument(place + "max_concurrent=N");
+  if (key != kSettable[0]) {
+    return InvalidArgument(place +
+                           "max_concurrent=N, which alone can be set while a sweep goes on" +
+                           (NearestName(key, kSettable) ? DidYouMean(key, kSettable) : ""));
+  }
+  const char* const begin = text.data() + equals + 1;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(begin, end, request.max_concurrent);
+  if (error != std::errc() || stop != end || request.max_concurrent < 1 ||
+      request.max_concurrent > limits::kConcurrencyMax) {
+    return InvalidArgument(place + "an integer from 1 to " +
+                           std::to_string(limits::kConcurrencyMax) + " for max_concurrent");
+  }
+  return OkStatus();
+}
+
+// The request as the command line says it; whom it is for is found later.
+Result<ControlRequest> ReadRequest(const ControlOptions& options) {
+  ControlRequest request;
+  request.verb = options.verb;
+  request.sweep = options.name;
+  request.now = options.now;
+  if (options.trial) {
+    if (*options.trial < 0 || *options.trial > limits::kSamplesMax) {
+      return InvalidArgument("--trial: read " + std::to_string(*options.trial) +
+                             ", expected a trial's number, from 0");
+    }
+    request.trial = TrialNumber{*options.trial};
+  }
+  if (options.verb != ControlVerb::kSet) return request;
+  const Lines& arguments = options.arguments;
+  if (arguments.empty() || arguments.size() > 2) {
+    return InvalidArgument("tune set: expected [NAME] max_concurrent=N");
+  }
+  if (arguments.size() == 2) request.sweep = arguments[0];
+  TUNE_RETURN_IF_ERROR(ReadSetting(arguments.back(), request));
+  return request;
+}
+
+// One try. Nothing: the tuner does not listen, or has just come or gone; look again.
+class Command {
+ public:
+  Command(const ControlOptions& options, const Clock& clock, ControlRequest request)
+      : options_(options), clock_(clock), request_(std::move(request)) {}
+
+  Result<std::optional<Lines>> Try() {
+    const std::optional<LockHolder> holder = FindLockHolder(options_.db_path);
+    return holder ? Ask(*holder) : DoAtRest();
+  }
+
+ private:
+  Result<FoundSweep> Find(const std::string& name) const {
+    TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
+                          OpenForQueries(options_.db_path));
+    return FindSweep(*database, name);
+  }
+
+  Result<std::optional<Lines>> Ask(const LockHolder& holder) {
+    if (holder.experiment.empty()) return std::optional<Lines>();  // It has just begun.
+    ControlRequest request = request_;
+    TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep,
+                          Find(request.sweep.empty() ? holder.experiment : request.sweep));
+    if (sweep.name != holder.experiment) {
+      return Unavailable(options_.db_path + ": is held by " + DescribeHolder(holder) +
+                         ", which runs " + Printable(holder.experiment) + "; " +
+                         Printable(sweep.name) + " can be changed when that one has ended");
+    }
+    request.sweep = sweep.name;
+    request.tuner = holder.pid;
+    const Result<ControlAnswer> answer =
+        AskTuner(ArtifactsDirOf(options_.db_path), request, clock_, kAnswerPatience);
+    if (answer.status().code() == StatusCode::kNotFound) return std::optional<Lines>();
+    if (!answer.ok()) return answer.status().At(DescribeHolder(holder));
+    TUNE_RETURN_IF_ERROR(answer->status);
+    return std::optional<Lines>(answer->lines);
+  }
+
+  Result<std::optional<Lines>> DoAtRest() {
+    TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, Find(request_.sweep));
+    auto store = SqliteStore::Open(options_.db_path, Access::kWrite, clock_.Now());
+    if (store.status().code() == StatusCode::kUnavailable) {
+      return std::optional<Lines>();  // Another one has come in between.
+    }
+    if (!store.ok()) return store.status();
+    TUNE_ASSIGN_OR_RETURN(const auto experiments, (*store)->ListExperiments());
+    for (const StoredExperiment& experiment : experiments) {
+      if (experiment.id.value != sweep.id) continue;
+      const std::string artifacts_dir = ArtifactsDirOf(options_.db_path);
+      LocalArtifactStore artifacts(artifacts_dir + "/" + experiment.name);
+      ControlRequest request = request_;
+      request.sweep = experiment.name;
+      TUNE_ASSIGN_OR_RETURN(Lines lines, ControlAtRest(request, experiment, artifacts_dir, **store,
+                                                       artifacts, clock_.Now()));
+      return std::optional<Lines>(std::move(lines));
+    }
+    return NotFound(options_.db_path + ": " + Printable(sweep.name) + " was deleted");
+  }
+
+  const ControlOptions& options_;
+  const Clock& clock_;
+  const ControlRequest request_;
+};
+
+int Complain(const Status& status, std::ostream& err) {
+  err << "tune: " << status.message() << "\n";
+  switch (status.code()) {
+    case StatusCode::kInvalidArgument:
+    case StatusCode::kNotFound:
+    case StatusCode::kFailedPrecondition:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
+}  // namespace
+
+int ControlCommand(const ControlOptions& options, const Clock& clock, const WaitFunction& wait,
+                   std::ostream& out, std::ostream& err) {
+  Result<ControlRequest> request = ReadRequest(options);
+  if (!request.ok()) return Complain(request.status(), err);
+  Command command(options, clock, *std::move(request));
+  const Instant give_up_at = clock.Now() + kListenPatience;
+  for (;;) {
+    const Result<std::optional<Lines>> done = command.Try();
+    if (!done.ok()) return Complain(done.status(), err);
+    if (*done) {
+      for (const std::string& line : **done) out << Printable(line) << "\n";
+      return 0;
+    }
+    if (clock.Now() >= give_up_at || !wait(kLookEvery)) break;
+  }
+  const std::optional<LockHolder> holder = FindLockHolder(options.db_path);
+  return Complain(Unavailable(options.db_path + ": is held by " +
+                              (holder ? DescribeHolder(*holder) : "another tuner") +
+                              ", which takes no commands at " + ArtifactsDirOf(options.db_path) +
+                              "/control.sock"),
+                  err);
+}
+
+}  // namespace tune

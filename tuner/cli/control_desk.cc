@@ -1,0 +1,53 @@
+#include "tuner/cli/control_desk.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "tuner/control/control_plan.h"
+
+namespace tune {
+
+ControlDesk::ControlDesk(const std::string& folder, const ExperimentController& controller,
+                         Tuner& tuner, EventQueue& queue, const Clock& clock)
+    : controller_(controller), tuner_(tuner) {
+  auto server = ControlServer::Start(folder, clock, [&queue] { queue.Wake(); });
+  status_ = server.status();
+  if (server.ok()) server_ = *std::move(server);
+}
+
+Status ControlDesk::Serve() {
+  if (server_ == nullptr) return OkStatus();
+  for (const ControlServer::Arrival& arrival : server_->Take()) {
+    TUNE_RETURN_IF_ERROR(ServeOne(arrival));
+  }
+  return OkStatus();
+}
+
+Status ControlDesk::ServeOne(const ControlServer::Arrival& arrival) {
+  if (arrival.request.tuner != getpid()) {
+    server_->Answer(arrival.client,
+                    {FailedPrecondition("meant for another tuner (pid " +
+                                        std::to_string(arrival.request.tuner) + ")"),
+                     {}});
+    return OkStatus();
+  }
+  Result<ControlPlan> plan = PlanControl(arrival.request, controller_, true);
+  if (!plan.ok()) {
+    server_->Answer(arrival.client, {plan.status(), {}});
+    return OkStatus();
+  }
+  const Status taken = tuner_.Take({plan->event});
+  if (!taken.ok()) {
+    server_->Answer(arrival.client, {taken, {}});
+    return taken;
+  }
+  const std::string verb = std::string("tune ") + ControlVerbName(arrival.request.verb) + ": ";
+  for (const std::string& line : plan->lines) lines_.push_back(verb + line);
+  server_->Answer(arrival.client, {OkStatus(), std::move(plan->lines)});
+  return OkStatus();
+}
+
+std::vector<std::string> ControlDesk::TakeLines() { return std::exchange(lines_, {}); }
+
+}  // namespace tune

@@ -1,0 +1,262 @@
+#include "tuner/control/control_plan.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "core/limits.h"
+#include "tuner/recovery.h"
+
+namespace tune {
+namespace {
+
+// "3 trials that are not over end now", "1 trial that is not over ends now".
+std::string OpenTrials(int64_t count, const std::string& one, const std::string& many) {
+  if (count == 0) return "no trial is left open";
+  return std::to_string(count) + (count == 1 ? " trial that " + one : " trials that " + many);
+}
+
+// "2 running trials end at the next report".
+std::string RunningTrials(int64_t count, const std::string& one, const std::string& many) {
+  if (count == 0) return "none runs";
+  return count == 1 ? "the running trial " + one
+                    : std::to_string(count) + " running trials " + many;
+}
+
+std::string AtATime(int64_t max_concurrent) {
+  return max_concurrent >= limits::kConcurrencyMax ? "without a limit"
+                                                   : std::to_string(max_concurrent);
+}
+
+std::string Named(const TrialRecord& trial) {
+  return "trial " + std::to_string(trial.row.number.value);
+}
+
+int64_t RunningCount(const ExperimentController& controller) {
+  return std::count_if(
+      controller.trials().begin(), controller.trials().end(),
+      [](const TrialRecord& t) { return t.lease && t.is_running && !t.is_over() && !t.paused_by; });
+}
+
+int64_t OpenCount(const ExperimentController& controller) {
+  return std::count_if(controller.trials().begin(), controller.trials().end(),
+                       [](const TrialRecord& t) { return !t.is_over(); });
+}
+
+// What a command does to one trial.
+class TrialCommand {
+ public:
+  TrialCommand(const ControlRequest& request, const ExperimentController& controller,
+               const TrialRecord& trial, bool is_alive)
+      : request_(request),
+        sweep_(controller.options().name),
+        trial_(trial),
+        runs_(is_alive && trial.lease && trial.is_running && !trial.paused_by),
+        is_alive_(is_alive) {}
+
+  Result<ControlPlan> Plan() const {
+    if (trial_.is_over()) {
+      const std::string reason = trial_.row.stop_reason == StopReason::kNone
+                                     ? ""
+                                     : std::string(", ") + StopReasonName(trial_.row.stop_reason);
+      return Refuse("is over (" + std::string(TrialStatusName(trial_.row.status)) + reason + ")");
+    }
+    switch (request_.verb) {
+      case ControlVerb::kPause:
+        return Pause();
+      case ControlVerb::kUnpause:
+        return Unpause();
+      default:
+        return Stop();
+    }
+  }
+
+ private:
+  Result<ControlPlan> Pause() const {
+    if (trial_.paused_by == PauseCause::kTrialCommand) return Refuse("is paused already");
+    if (trial_.is_stop_wanted) return Refuse("stops at its next report");
+    return Planned(PauseRequested{request_.trial, request_.now},
+                   !runs_         ? "is paused"
+                   : request_.now ? "is ended now and paused; it goes on from iteration " +
+                                        std::to_string(trial_.resume_iteration) + " later"
+                                  : "pauses at its next checkpoint",
+                   "; tune unpause " + sweep_ + " --trial " +
+                       std::to_string(trial_.row.number.value) + " lets it go on");
+  }
+
+  Result<ControlPlan> Unpause() const {
+    if (trial_.paused_by == PauseCause::kScheduler) {
+      return Refuse("is paused by the scheduler, which alone can let it go on");
+    }
+    if (!trial_.paused_by && !trial_.pause_wanted) {
+      return Refuse(std::string("is not paused but ") + TrialStatusName(trial_.row.status));
+    }
+    return Planned(UnpauseRequested{request_.trial},
+                   !trial_.paused_by ? "goes on without a pause"
+                   : is_alive_       ? "goes on when there is room for it"
+                                     : "goes on when " + sweep_ + " is resumed",
+                   "");
+  }
+
+  Result<ControlPlan> Stop() const {
+    return Planned(StopRequested{request_.trial, request_.now},
+                   runs_ && !request_.now ? "stops at its next report" : "is stopped", "");
+  }
+
+  Result<ControlPlan> Planned(Event event, const std::string& what, const std::string& more) const {
+    return ControlPlan{std::move(event), {Named(trial_) + " " + what + more}};
+  }
+  Status Refuse(const std::string& why) const {
+    return FailedPrecondition(Named(trial_) + " of " + sweep_ + " " + why);
+  }
+
+  const ControlRequest& request_;
+  const std::string sweep_;
+  const TrialRecord& trial_;
+  const bool runs_;
+  const bool is_alive_;
+};
+
+Result<const TrialRecord*> FindTrial(const ExperimentController& controller, TrialNumber number) {
+  const std::vector<TrialRecord>& trials = controller.trials();
+  const int64_t count = static_cast<int64_t>(trials.size());
+  if (number.value < count) return &trials[static_cast<size_t>(number.value)];
+  const std::string have = count == 0   ? "no trial yet"
+                           : count == 1 ? "trial 0 alone"
+                                        : "trials 0 to " + std::to_string(count - 1);
+  return NotFound(controller.options().name + " has no trial " + std::to_string(number.value) +
+                  "; it has " + have);
+}
+
+// What a command does to the whole sweep.
+class SweepCommand {
+ public:
+  SweepCommand(const ControlRequest& request, const ExperimentController& controller, bool is_alive)
+      : request_(request),
+        controller_(controller),
+        sweep_(controller.options().name),
+        running_count_(RunningCount(controller)),
+        is_alive_(is_alive) {}
+
+  Result<ControlPlan> Plan() const {
+    switch (request_.verb) {
+      case ControlVerb::kPause:
+        return Pause();
+      case ControlVerb::kUnpause:
+        return Unpause();
+      case ControlVerb::kStop:
+        return Stop();
+      case ControlVerb::kSet:
+        break;
+    }
+    const std::string what = "max_concurrent of " + sweep_ + " is " +
+                             std::to_string(request_.max_concurrent) + ", was " +
+                             AtATime(controller_.max_concurrent());
+    return Planned(MaxConcurrentChanged{request_.max_concurrent},
+                   what + (is_alive_ ? "; " + RunningTrials(running_count_, "goes on", "go on")
+                                     : "; it counts when the sweep is resumed"));
+  }
+
+ private:
+  Result<ControlPlan> Pause() const {
+    if (!is_alive_) {
+      return FailedPrecondition(sweep_ + " does not run, and goes on only with tune resume " +
+                                sweep_ + "; one trial of it can be paused with --trial N");
+    }
+    if (controller_.is_paused() && !request_.now) {
+      return FailedPrecondition(sweep_ + " is paused already; tune unpause " + sweep_ + " goes on");
+    }
+    const std::string running =
+        request_.now ? RunningTrials(running_count_, "is ended now and goes on from its checkpoint",
+                                     "are ended now and go on from their checkpoints")
+                     : RunningTrials(running_count_, "pauses at its next checkpoint",
+                                     "pause at their next checkpoints");
+    return Planned(PauseRequested{std::nullopt, request_.now},
+                   sweep_ + " is paused: nothing new is started, " + running + "; tune unpause " +
+                       sweep_ + " goes on");
+  }
+
+  Result<ControlPlan> Unpause() const {
+    if (is_alive_ && controller_.is_paused())
+      return Planned(UnpauseRequested{}, sweep_ + " goes on");
+    return FailedPrecondition(
+        sweep_ + (is_alive_ ? " is not paused; a trial that was paused alone "
+                              "goes on with --trial N"
+                            : " does not run; tune resume " + sweep_ + " goes on with it"));
+  }
+
+  Result<ControlPlan> Stop() const {
+    const int64_t open_count = OpenCount(controller_);
+    const Event event = StopRequested{std::nullopt, request_.now};
+    if (!is_alive_) {
+      return Planned(event, sweep_ + " is STOPPED: " +
+                                OpenTrials(open_count, "was not over ended with it",
+                                           "were not over ended with it"));
+    }
+    if (request_.now) {
+      return Planned(event,
+                     sweep_ + " stops: " +
+                         OpenTrials(open_count, "is not over ends now", "are not over end now"));
+    }
+    return Planned(event, sweep_ + " stops: nothing new is started, " +
+                              RunningTrials(running_count_, "ends at its next report",
+                                            "end at their next reports"));
+  }
+
+  Result<ControlPlan> Planned(Event event, std::string line) const {
+    return ControlPlan{std::move(event), {std::move(line)}};
+  }
+
+  const ControlRequest& request_;
+  const ExperimentController& controller_;
+  const std::string& sweep_;
+  const int64_t running_count_;
+  const bool is_alive_;
+};
+
+}  // namespace
+
+Result<ControlPlan> PlanControl(const ControlRequest& request,
+                                const ExperimentController& controller, bool is_alive) {
+  const std::string& sweep = controller.options().name;
+  if (request.sweep != sweep) {
+    return FailedPrecondition("this tuner runs " + sweep + ", not " + request.sweep);
+  }
+  const ExperimentStatus status = controller.status();
+  if (status == ExperimentStatus::kFinished || status == ExperimentStatus::kStopped) {
+    return FailedPrecondition(sweep + " is over (" + ExperimentStatusName(status) + ")");
+  }
+  if (is_alive && controller.is_ending() && !(request.verb == ControlVerb::kStop && request.now)) {
+    return FailedPrecondition(sweep + " is about to end");
+  }
+  if (!request.trial) return SweepCommand(request, controller, is_alive).Plan();
+  TUNE_ASSIGN_OR_RETURN(const TrialRecord* const trial, FindTrial(controller, *request.trial));
+  return TrialCommand(request, controller, *trial, is_alive).Plan();
+}
+
+Result<std::vector<std::string>> ControlAtRest(const ControlRequest& request,
+                                               const StoredExperiment& experiment,
+                                               const std::string& artifacts_dir, Store& store,
+                                               ArtifactStore& artifacts, Instant now) {
+  TUNE_ASSIGN_OR_RETURN(RecoveredExperiment recovered, Recover(experiment, artifacts_dir, store));
+  ExperimentController& controller = *recovered.controller;
+  TUNE_ASSIGN_OR_RETURN(ControlPlan plan, PlanControl(request, controller, false));
+  const bool ends_sweep = request.verb == ControlVerb::kStop && !request.trial;
+  std::vector<Event> events = {TunerRestarted{}, std::move(plan.event)};
+  if (!ends_sweep) events.push_back(InterruptRequested{});
+  const Transition transition = controller.Apply(events, now);
+  const JournalStep step{recovered.last_step + 1, now, EncodeEvents(events)};
+  TUNE_RETURN_IF_ERROR(store.Commit(experiment.id, step, transition));
+  for (const Action& action : transition.actions) {
+    if (const auto* remove = std::get_if<RemoveCheckpoint>(&action)) {
+      if (const Status s = artifacts.Remove(remove->path); !s.ok()) {
+        plan.lines.push_back("warning: " + s.message());
+      }
+    } else if (const auto* say = std::get_if<Say>(&action)) {
+      plan.lines.push_back(say->text);
+    }
+  }
+  return plan.lines;
+}
+
+}  // namespace tune
