@@ -1,0 +1,101 @@
+// The live view of a sweep that another process runs, read from its database.
+#include "tuner/cli/stored_snapshot.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/tuner/sample_sweep.h"
+#include "tests/tuner/temp_folder.h"
+
+namespace tune {
+namespace {
+
+class StoredSnapshotTest : public ::testing::Test {
+ protected:
+  StoredSnapshotTest() : store_(OpenStore(path())) { WriteSampleSweep(*store_, "sweep"); }
+
+  std::string path() const { return folder_ / "tune.db"; }
+  std::unique_ptr<Database> Open() {
+    auto database = OpenForQueries(path());
+    EXPECT_TRUE(database.ok()) << database.status().message();
+    return *std::move(database);
+  }
+  FoundSweep Find(Database& database) {
+    const auto sweep = FindSweep(database, "sweep");
+    EXPECT_TRUE(sweep.ok());
+    return *sweep;
+  }
+  // Trial 3 reports once more, then ends; the sweep does too.
+  void EndSweep() {
+    Transition rows;
+    rows.trials = SampleRows().trials;
+    TrialRow& last = rows.trials[3];
+    last.status = TrialStatus::kTerminated;
+    last.stop_reason = StopReason::kCompleted;
+    last.iterations = 3;
+    last.last_value = 0.875;
+    last.best_value = 0.875;
+    last.best_iteration = 3;
+    last.finished_at = SampleTime(50);
+    rows.experiment = ExperimentRow{ExperimentStatus::kFinished, 4, SampleTime(60)};
+    const Status status = store_->Commit(ExperimentId{1}, {3, SampleTime(60), "[]"}, rows);
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
+
+  TempFolder folder_{true};
+  std::unique_ptr<SqliteStore> store_;
+  StoredSnapshots snapshots_{SampleTime(0)};
+};
+
+TEST_F(StoredSnapshotTest, ShowsWhatTheTunersOwnTerminalWould) {
+  const auto database = Open();
+  const auto read = snapshots_.Read(*database, Find(*database), SampleTime(40));
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(RenderTable(*read, 200, 24),
+            (std::vector<std::string>{
+                "sweep  3/4 trials ended, 1 running, 1 failed  40.0 s, about 13.3 s left",
+                "best    val_accuracy 0.75, trial 0 at iteration 2  "
+                "lr=0.1 batch_size=32 optimizer/kind=adam augment=true",
+                "rungs   1: 3 (≥ 0.5)  2: 1 (≥ 0.7)",
+                "using   1 of 2.5 CPUs, 0 of 1 GPUs of 1 worker, 5 iterations",
+                " trial iteration        last        best     running  worker",
+                "     3         1         0.5         0.5      35.0 s  local"}));
+}
+
+TEST_F(StoredSnapshotTest, TellsEachEndOnceAndNoneOfThoseBefore) {
+  {
+    const auto database = Open();
+    const auto before = snapshots_.ReadEnded(*database, Find(*database));
+    ASSERT_TRUE(before.ok()) << before.status().message();
+    EXPECT_EQ(before->size(), 0u);
+  }
+  EndSweep();
+  const auto database = Open();
+  const auto ended = snapshots_.ReadEnded(*database, Find(*database));
+  ASSERT_TRUE(ended.ok()) << ended.status().message();
+  ASSERT_EQ(ended->size(), 1u);
+  EXPECT_EQ(ended->front().number, 3);
+  EXPECT_EQ(ended->front().reason, "completed");
+  EXPECT_EQ(ended->front().iterations, 3);
+  const auto again = snapshots_.ReadEnded(*database, Find(*database));
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->size(), 0u);
+}
+
+TEST_F(StoredSnapshotTest, SumsUpAtTheEnd) {
+  EndSweep();
+  const auto database = Open();
+  const auto summary = snapshots_.ReadSummary(*database, Find(*database), SampleTime(999));
+  ASSERT_TRUE(summary.ok()) << summary.status().message();
+  EXPECT_EQ(summary->status, "FINISHED");
+  EXPECT_EQ(summary->trial_count, 4);
+  EXPECT_EQ(summary->failed_count, 1);
+  EXPECT_EQ(summary->early_count, 1);
+  EXPECT_EQ(summary->iterations_trained, 7);
+  EXPECT_EQ(summary->iterations_full, 12);
+  EXPECT_EQ(summary->elapsed, Seconds(60));  // To its end, whenever it is looked at.
+  ASSERT_TRUE(summary->best.has_value());
+  EXPECT_EQ(summary->best->number, 3);
+}
+
+}  // namespace
+}  // namespace tune
