@@ -65,6 +65,18 @@ TEST(LiveView, ShowsTheSweepAsATable) {
           "    11         -           -           -      500 ms  gpu-1"));
 }
 
+TEST(LiveView, ASweepThatWasPausedSaysHowItGoesOn) {
+  SweepSnapshot snapshot;
+  snapshot.name = "s";
+  snapshot.samples = 2;
+  snapshot.paused_count = 2;
+  snapshot.is_paused = true;
+  EXPECT_EQ(RenderTable(snapshot, 80, 24).front(),
+            "s  0/2 trials ended, 0 running, 2 paused (paused: tune unpause goes on)  0 ms");
+  EXPECT_EQ(RenderProgress(snapshot),
+            "0/2 trials ended, 0 running, 2 paused (paused: tune unpause goes on)");
+}
+
 TEST(LiveView, BeforeTheFirstReportThereIsNoBest) {
   SweepSnapshot snapshot;
   snapshot.name = "s";

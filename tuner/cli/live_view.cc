@@ -46,6 +46,7 @@ std::string HeadLine(const SweepSnapshot& snapshot) {
     line += ", " + std::to_string(snapshot.pending_count) + " waiting";
   if (snapshot.paused_count > 0) line += ", " + std::to_string(snapshot.paused_count) + " paused";
   if (snapshot.failed_count > 0) line += ", " + std::to_string(snapshot.failed_count) + " failed";
+  if (snapshot.is_paused) line += " (paused: tune unpause goes on)";
   line += "  " + FormatDuration(snapshot.elapsed);
   if (snapshot.time_left.has_value())
     line += ", about " + FormatDuration(*snapshot.time_left) + " left";
@@ -180,6 +181,7 @@ std::string RenderProgress(const SweepSnapshot& snapshot) {
       EndedOf(snapshot) + " trials ended, " + std::to_string(snapshot.running.size()) + " running";
   if (snapshot.paused_count > 0) line += ", " + std::to_string(snapshot.paused_count) + " paused";
   if (snapshot.failed_count > 0) line += ", " + std::to_string(snapshot.failed_count) + " failed";
+  if (snapshot.is_paused) line += " (paused: tune unpause goes on)";
   if (snapshot.best.has_value()) {
     line += ", best " + ShortNumber(snapshot.best->value) + " (trial " +
             std::to_string(snapshot.best->number) + ")";

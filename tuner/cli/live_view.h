@@ -52,6 +52,7 @@ struct SweepSnapshot {
   int64_t samples = 0;  // -1: no limit.
   int64_t pending_count = 0;
   int64_t paused_count = 0;
+  bool is_paused = false;     // The whole sweep, by command.
   int64_t stopped_count = 0;  // TERMINATED.
   int64_t failed_count = 0;   // ERROR.
   std::vector<RunningTrial> running;

@@ -66,6 +66,7 @@ class SweepDisplay::State {
     snapshot.metric = experiment_.metric;
     snapshot.mode = controller_.options().spec.mode;
     snapshot.samples = controller_.trial_count_max();
+    snapshot.is_paused = controller_.is_paused();
     for (const TrialRecord& trial : controller_.trials()) Count(trial, now, snapshot);
     if (snapshot.samples >= 0) {
       snapshot.pending_count +=
