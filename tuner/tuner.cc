@@ -12,12 +12,17 @@ Tuner::Tuner(Parts parts, ExperimentId experiment, int64_t last_step)
       step_(last_step),
       liveness_(parts.controller.heartbeat(), parts.controller.lease()) {}
 
+std::optional<Instant> Tuner::NextDeadline() const {
+  std::optional<Instant> next = parts_.controller.NextDeadline();
+  const std::optional<Instant> other = liveness_.NextDeadline();
+  if (other && (!next || *other < *next)) next = other;
+  return next;
+}
+
 Status Tuner::Step(std::optional<Instant> wake_at) {
   const std::optional<Instant> deadline = parts_.controller.NextDeadline();
-  std::optional<Instant> until = deadline;
-  for (const std::optional<Instant>& other : {wake_at, liveness_.NextDeadline()}) {
-    if (other && (!until || *other < *until)) until = other;
-  }
+  std::optional<Instant> until = NextDeadline();
+  if (wake_at && (!until || *wake_at < *until)) until = wake_at;
   parts_.queue.Wait(parts_.clock, until);
 
   std::vector<Event> events = parts_.queue.Drain(limits::kEventsPerCommit);

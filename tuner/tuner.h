@@ -45,6 +45,9 @@ class Tuner {
   // ok.
   Status Take(const std::vector<Event>& events);
 
+  // When Step has something to do at the latest, if no event comes.
+  std::optional<Instant> NextDeadline() const;
+
   // The experiment has ended (for this life).
   bool is_done() const { return is_done_; }
   // Committed in this life.
