@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "core/json.h"
+#include "tests/sim/describe.h"
 
 namespace tune::sim {
 namespace {
@@ -103,11 +104,6 @@ void WriteRows(const Transition& transition, Writer& out) {
   }
 }
 
-std::string Name(const AttemptRef& ref) {
-  return "trial " + std::to_string(ref.trial.value) + ", attempt " +
-         std::to_string(ref.attempt.value) + ", epoch " + std::to_string(ref.epoch.value);
-}
-
 bool IsOver(const TrialRow& row) {
   return row.status == TrialStatus::kTerminated || row.status == TrialStatus::kError;
 }
@@ -205,8 +201,8 @@ void CommitLog::Absorb(const JournalStep& step, const Transition& transition, bo
   if (Digest(shadows) != digest) {
     Fail("the tuner decided otherwise than one that never died; events " + step.events);
   }
-  TakeReports(*events, transition);
-  TakeEnds(*events);
+  Count(*events, transition);
+  TakeEvents(*events, transition);
   TakeTrials(transition);
   TakeAttempts(transition);
   TakeCheckpoints(transition);
@@ -223,27 +219,82 @@ void CommitLog::Absorb(const JournalStep& step, const Transition& transition, bo
   }
 }
 
+void CommitLog::Count(const std::vector<Event>& events, const Transition& transition) {
+  for (const Event& event : events) ++coverage_[NameOf(event)];
+  for (const AttemptRow& row : transition.attempts) {
+    if (row.outcome != Outcome::kRunning) {
+      ++coverage_[std::string("attempt ") + OutcomeName(row.outcome)];
+    }
+  }
+  for (const Action& action : transition.actions) {
+    const auto* const send = std::get_if<SendToWorker>(&action);
+    const auto* const answer =
+        send == nullptr ? nullptr : std::get_if<AnswerReport>(&send->message);
+    if (answer != nullptr && answer->answer == ReportAnswer::kRefused) {
+      ++coverage_["a report was refused"];
+    }
+  }
+}
+
 // ---- reports
 
-// Each row comes of one report that arrived; it must be one that a trial made under the lease that
-// was the trial's.
-void CommitLog::TakeReports(const std::vector<Event>& events, const Transition& transition) {
+// In order of arrival. Each row comes of one report that arrived.
+void CommitLog::TakeEvents(const std::vector<Event>& events, const Transition& transition) {
   size_t next = 0;
   for (const Event& event : events) {
-    const auto* const report = std::get_if<ReportArrived>(&event);
-    if (report == nullptr) continue;
-    CheckEmitted(*report);
-    if (next == transition.reports.size()) continue;
-    const ReportRow& row = transition.reports[next];
-    if (row.trial != report->message.ref.trial || row.attempt != report->message.ref.attempt ||
-        row.iteration != report->message.report.iteration) {
-      continue;
+    if (const auto* const report = std::get_if<ReportArrived>(&event)) {
+      TakeReport(*report, transition, next);
+    } else if (const auto* const joined = std::get_if<WorkerJoined>(&event)) {
+      TakeJoin(*joined);
+    } else if (const auto* const finished = std::get_if<AttemptFinished>(&event)) {
+      const auto lease = leases_.find(finished->message.ref.trial);
+      if (lease != leases_.end() && lease->second.ref == finished->message.ref &&
+          lease->second.worker == finished->worker) {
+        leases_.erase(lease);
+      }
+    } else if (const auto* const gone = std::get_if<WorkerGone>(&event)) {
+      // One that is not local may come back.
+      if (gone->how != Departure::kBroken || connections_[gone->worker].is_local) {
+        CloseLeases(gone->worker);
+      }
+    } else if (const auto* const restarted = std::get_if<TunerRestarted>(&event)) {
+      std::erase_if(leases_, [&](const auto& lease) {
+        return !restarted->listens || connections_[lease.second.worker].is_local;
+      });
+    } else if (std::holds_alternative<ErroredRetried>(event)) {
+      for (auto& [number, row] : trials_) {
+        if (row.status == TrialStatus::kError) row.status = TrialStatus::kPending;
+      }
     }
-    ++next;
-    CheckReport(row, *report);
-    reports_.push_back(row);
   }
   if (next != transition.reports.size()) Fail("a report was stored that never arrived");
+}
+
+void CommitLog::TakeReport(const ReportArrived& event, const Transition& transition, size_t& next) {
+  CheckEmitted(event);
+  if (next == transition.reports.size()) return;
+  const ReportRow& row = transition.reports[next];
+  if (row.trial != event.message.ref.trial || row.attempt != event.message.ref.attempt ||
+      row.iteration != event.message.report.iteration) {
+    return;
+  }
+  ++next;
+  CheckReport(row, event);
+  reports_.push_back(row);
+}
+
+// A worker that comes back brings the leases of its earlier connection.
+void CommitLog::TakeJoin(const WorkerJoined& event) {
+  connections_[event.worker] = {event.is_local, event.session};
+  if (event.is_local) return;
+  for (auto& [trial, lease] : leases_) {
+    const Connection& before = connections_[lease.worker];
+    if (!before.is_local && before.session == event.session) lease.worker = event.worker;
+  }
+}
+
+void CommitLog::CloseLeases(WorkerId worker) {
+  std::erase_if(leases_, [&](const auto& lease) { return lease.second.worker == worker; });
 }
 
 // It comes of a trial process that ran under this very lease; what comes twice comes with the same
@@ -257,7 +308,7 @@ void CommitLog::CheckEmitted(const ReportArrived& event) {
       emitted->second.iterations[index] == event.message.report.iteration) {
     return;
   }
-  Fail("iteration " + std::to_string(event.message.report.iteration) + " of " + Name(ref) +
+  Fail("iteration " + std::to_string(event.message.report.iteration) + " of " + Describe(ref) +
        ", sequence " + std::to_string(event.message.sequence) +
        ", is in the journal, but no trial process reported it so");
 }
@@ -266,12 +317,12 @@ void CommitLog::CheckReport(const ReportRow& row, const ReportArrived& event) {
   const AttemptRef& ref = event.message.ref;
   const auto lease = leases_.find(row.trial);
   if (lease == leases_.end() || lease->second.ref != ref || lease->second.worker != event.worker) {
-    Fail("a report of " + Name(ref) + " took effect, but " +
+    Fail("a report of " + Describe(ref) + " took effect, but " +
          (lease == leases_.end() ? "nobody holds a lease on the trial"
-                                 : "the lease is " + Name(lease->second.ref)));
+                                 : "the lease is " + Describe(lease->second.ref)));
   }
   int64_t& last = last_iterations_[{row.trial, row.attempt}];
-  if (row.iteration <= last) Fail("iterations do not rise within " + Name(ref));
+  if (row.iteration <= last) Fail("iterations do not rise within " + Describe(ref));
   last = row.iteration;
   if (row.decision && !decided_.insert({row.trial, row.iteration}).second) {
     Fail("iteration " + std::to_string(row.iteration) + " of trial " +
@@ -289,45 +340,34 @@ void CommitLog::CheckReport(const ReportRow& row, const ReportArrived& event) {
 
 // ---- leases
 
-void CommitLog::TakeEnds(const std::vector<Event>& events) {
-  for (const Event& event : events) {
-    if (const auto* const finished = std::get_if<AttemptFinished>(&event)) {
-      const auto lease = leases_.find(finished->message.ref.trial);
-      if (lease != leases_.end() && lease->second.ref == finished->message.ref &&
-          lease->second.worker == finished->worker) {
-        leases_.erase(lease);
-      }
-    } else if (const auto* const gone = std::get_if<WorkerGone>(&event)) {
-      std::erase_if(leases_, [&](const auto& l) { return l.second.worker == gone->worker; });
-    } else if (std::holds_alternative<TunerRestarted>(event)) {
-      leases_.clear();
-    }
-  }
-}
-
 void CommitLog::TakeGrants(const Transition& transition) {
   for (const Action& action : transition.actions) {
     const auto* const send = std::get_if<SendToWorker>(&action);
     const auto* const start = send == nullptr ? nullptr : std::get_if<StartAttempt>(&send->message);
     if (start == nullptr) continue;
     const AttemptRef& ref = start->ref;
-    if (ref.epoch <= last_epoch_) Fail(Name(ref) + ": the epoch is not a new one");
+    const auto same = leases_.find(ref.trial);
+    if (same != leases_.end() && same->second.ref == ref && same->second.worker == send->worker) {
+      ++coverage_["a lease was sent again"];
+      continue;  // To a worker that came back and had never heard of it.
+    }
+    if (ref.epoch <= last_epoch_) Fail(Describe(ref) + ": the epoch is not a new one");
     last_epoch_ = std::max(last_epoch_, ref.epoch);
     const auto held = leases_.find(ref.trial);
     if (held != leases_.end()) {
-      Fail(Name(ref) + " is granted while " + Name(held->second.ref) + " is held");
+      Fail(Describe(ref) + " is granted while " + Describe(held->second.ref) + " is held");
     }
     leases_[ref.trial] = {ref, send->worker};
-    if (IsOver(trials_[ref.trial])) Fail(Name(ref) + " is granted, but the trial is over");
+    if (IsOver(trials_[ref.trial])) Fail(Describe(ref) + " is granted, but the trial is over");
     const bool is_saved =
         start->from_iteration == 0 || saved_[ref.trial].contains(start->from_iteration);
     if (!is_saved) {
-      Fail(Name(ref) + " begins after iteration " + std::to_string(start->from_iteration) +
+      Fail(Describe(ref) + " begins after iteration " + std::to_string(start->from_iteration) +
            ", which no checkpoint has");
     }
     if (!start->checkpoint_path.empty() &&
         environment_.disk.Find(start->checkpoint_path + "/state") == nullptr) {
-      Fail(Name(ref) + " begins from " + start->checkpoint_path + ", which is not there");
+      Fail(Describe(ref) + " begins from " + start->checkpoint_path + ", which is not there");
     }
   }
 }
@@ -367,14 +407,18 @@ void CommitLog::TakeAttempts(const Transition& transition) {
       }
     } else if (before->second.outcome != Outcome::kRunning) {
       Fail(name + " ended twice");
-    } else if (row.from_iteration != before->second.from_iteration ||
-               row.started_at != before->second.started_at) {
+    } else if (row.from_iteration != before->second.from_iteration) {
       Fail(name + " changed its beginning");
     }
     if ((row.outcome == Outcome::kRunning) == row.finished_at.has_value()) {
       Fail(name + " has an outcome that does not go with its end");
     }
     attempts_[key] = row;
+    const auto lease = leases_.find(row.trial);
+    if (row.outcome != Outcome::kRunning && lease != leases_.end() &&
+        lease->second.ref.attempt == row.number) {
+      leases_.erase(lease);
+    }
   }
 }
 
@@ -391,6 +435,7 @@ void CommitLog::TakeCheckpoints(const Transition& transition) {
 // ---- what leaves the process
 
 void CommitLog::Sent(WorkerId worker, const ToWorker& message) {
+  if (std::holds_alternative<Heartbeat>(message)) return;  // No decision.
   std::deque<Fingerprint>& expected = to_send_[worker];
   if (expected.empty() || expected.front() != FingerprintOf(message)) {
     return Fail("a message left the tuner for worker " + std::to_string(worker.value) +

@@ -54,6 +54,8 @@ class CommitLog {
 
   int64_t last_step() const { return static_cast<int64_t>(steps_.size()); }
   int64_t event_count() const { return event_count_; }
+  // How often what happened, for people: whether the seeds are about something.
+  const std::map<std::string, int64_t>& coverage() const { return coverage_; }
   bool is_in_doubt() const { return in_doubt_.has_value(); }
 
   struct Step {
@@ -84,8 +86,11 @@ class CommitLog {
   void Absorb(const JournalStep& step, const Transition& transition, bool will_act);
   void AskShadow(const std::vector<Event>& events, const JournalStep& step,
                  const Transition& transition);
-  void TakeReports(const std::vector<Event>& events, const Transition& transition);
-  void TakeEnds(const std::vector<Event>& events);
+  void TakeEvents(const std::vector<Event>& events, const Transition& transition);
+  void TakeReport(const ReportArrived& event, const Transition& transition, size_t& next);
+  void TakeJoin(const WorkerJoined& event);
+  void Count(const std::vector<Event>& events, const Transition& transition);
+  void CloseLeases(WorkerId worker);
   void TakeTrials(const Transition& transition);
   void TakeAttempts(const Transition& transition);
   void TakeGrants(const Transition& transition);
@@ -106,6 +111,7 @@ class CommitLog {
   std::vector<Step> steps_;
   std::optional<std::pair<JournalStep, Transition>> in_doubt_;
   int64_t event_count_ = 0;
+  std::map<std::string, int64_t> coverage_;
   std::vector<ReportRow> reports_;
   std::map<TrialNumber, TrialRow> trials_;
   std::map<TrialNumber, Configuration> configurations_;
@@ -114,6 +120,11 @@ class CommitLog {
   std::map<WorkerId, WorkerRow> workers_;
   ExperimentRow experiment_row_;
 
+  struct Connection {
+    bool is_local = true;
+    std::string session;
+  };
+  std::map<WorkerId, Connection> connections_;
   std::map<TrialNumber, Lease> leases_;
   LeaseEpoch last_epoch_;
   std::map<TrialNumber, std::set<int64_t>> saved_;   // Iterations with a checkpoint.

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "tests/sim/happenings.h"
@@ -25,8 +27,10 @@ struct Environment {
   Happenings& happenings;
   Trace& trace;
   SimulatedDisk& disk;  // Of the tuner's machine; artifacts lie there for all.
-  std::map<LeaseEpoch, Emitted> emitted;
+  std::map<LeaseEpoch, Emitted> emitted = {};
   bool are_faults_on = true;  // Phase one.
+  bool is_disk_full = false;
+  std::set<std::string> corrupted = {};  // Files that a failing medium changed.
 };
 
 inline constexpr char kDatabasePath[] = "/sim/tune.db";

@@ -394,7 +394,6 @@ void FaultVfs::KillAtCall(int64_t calls) { die_in_ = calls; }
 void FaultVfs::Revive() {
   is_dead_ = false;
   ++generation_;
-  die_in_ = fail_in_ = 0;
   locks_.clear();
   memories_.clear();
 }

@@ -43,7 +43,7 @@ class FaultVfs {
   void set_full(bool is_full) { is_full_ = is_full; }
   // The `calls`th changing call fails with SQLITE_IOERR, once.
   void FailAtCall(int64_t calls) { fail_in_ = calls; }
-  void ClearFailure() { fail_in_ = 0; }
+  void ClearFailure() { die_in_ = fail_in_ = 0; }
   // A fault of the disk: syncs say that they have happened. For planted faults.
   void set_lying(bool is_lying) { is_lying_ = is_lying; }
   // Whether syncing a new file also makes its name durable (as ext4 does).

@@ -170,7 +170,7 @@ void PlantInRemoval(PlantedFault fault, SimulatedDisk& disk, const std::string& 
   const std::vector<std::string> left = disk.List(path.substr(0, path.rfind('/') + 1));
   if (left.empty()) return;
   disk.Remove(left.back());
-  disk.SyncFolderOf(left.back());
+  disk.SyncName(left.back());
 }
 
 }  // namespace tune::sim

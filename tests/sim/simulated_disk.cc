@@ -83,6 +83,14 @@ void SimulatedDisk::SyncFolderOf(const std::string& path) {
   }
 }
 
+void SimulatedDisk::SyncName(const std::string& path) {
+  if (const FilePtr file = Find(path)) {
+    durable_names_[path] = file;
+  } else {
+    durable_names_.erase(path);
+  }
+}
+
 void SimulatedDisk::LoseBytes(File& file, Loss loss, KeyedRandom& random) {
   if (loss == Loss::kSome) {
     std::string survived = file.durable;

@@ -46,6 +46,8 @@ class SimulatedDisk {
   static void Truncate(File& file, size_t size);
   static void Sync(File& file);
   void SyncFolderOf(const std::string& path);
+  // Of the folder's names this one alone.
+  void SyncName(const std::string& path);
 
   // How much an unsynced byte or name is worth.
   enum class Loss { kAll, kSome };

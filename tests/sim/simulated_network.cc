@@ -12,6 +12,8 @@ SimulatedNetwork::SimulatedNetwork(Environment& environment)
 ConnectionId SimulatedNetwork::Connect(End& worker) {
   ++last_.value;
   Connection& connection = connections_[last_];
+  connection.worker = &worker;
+  connection.up.stalled_until = connection.down.stalled_until = unreachable_until_[&worker];
   connection.up.to = tuner_;
   connection.down.to = &worker;
   environment_.trace.Note("connect", {last_.value, tuner_ != nullptr});
@@ -54,6 +56,15 @@ void SimulatedNetwork::CloseDown(ConnectionId connection, const Status& reason) 
   Put(connection, false, {{}, "", reason}, {});
 }
 
+void SimulatedNetwork::CloseBoth(ConnectionId connection) {
+  CloseDown(connection, OkStatus());
+  Way* const up = Find(connection, true);
+  if (up == nullptr || up->to == nullptr) return;
+  up->pieces.clear();
+  up->is_closed = false;
+  CloseUp(connection, OkStatus());
+}
+
 void SimulatedNetwork::Deliver(ConnectionId id, bool is_up) {
   const Instant now = environment_.happenings.now();
   for (Way* way = Find(id, is_up); way != nullptr; way = Find(id, is_up)) {
@@ -70,7 +81,7 @@ void SimulatedNetwork::Deliver(ConnectionId id, bool is_up) {
       environment_.trace.Note(is_up ? "closed up" : "closed down", {id.value});
       to->OnClosed(id, *piece.closes);
     } else {
-      environment_.trace.Note(is_up ? "up" : "down", {id.value}, piece.bytes);
+      environment_.trace.Fold(is_up ? "up" : "down", {id.value}, piece.bytes);
       to->OnBytes(id, piece.bytes);
     }
   }
@@ -90,7 +101,6 @@ void SimulatedNetwork::Break(ConnectionId id, bool is_up, Duration notice) {
   const size_t kept = random_.NextBelow(way->pieces.size() + 1);
   way->pieces.resize(kept);
   way->is_closed = false;
-  way->stalled_until = {};
   Put(id, is_up, {{}, "", Unavailable("the connection broke")}, notice);
 }
 
@@ -130,13 +140,28 @@ void SimulatedNetwork::Stall(ConnectionId connection, bool up, bool down, Durati
   }
 }
 
+void SimulatedNetwork::Partition(const End& worker, Duration time) {
+  const Instant until = environment_.happenings.now() + time;
+  unreachable_until_[&worker] = until;
+  for (auto& [id, connection] : connections_) {
+    if (connection.worker != &worker) continue;
+    for (Way* way : {&connection.up, &connection.down}) {
+      way->stalled_until = std::max(way->stalled_until, until);
+    }
+  }
+}
+
 void SimulatedNetwork::HealAll() {
+  unreachable_until_.clear();
+  const Instant now = environment_.happenings.now();
   for (auto& [id, connection] : connections_) {
     for (const bool is_up : {true, false}) {
       Way& way = is_up ? connection.up : connection.down;
-      if (way.stalled_until <= environment_.happenings.now()) continue;
       way.stalled_until = {};
-      environment_.happenings.After({}, [this, id = id, is_up] { Deliver(id, is_up); });
+      // What was late is not any more.
+      way.last_arrival = std::min(way.last_arrival, now + environment_.swarm.latency_max);
+      for (Piece& piece : way.pieces) piece.arrives = std::min(piece.arrives, way.last_arrival);
+      environment_.happenings.At(way.last_arrival, [this, id = id, is_up] { Deliver(id, is_up); });
     }
   }
 }

@@ -43,6 +43,8 @@ class SimulatedNetwork {
   // What was sent before still arrives.
   void CloseUp(ConnectionId connection, const Status& reason);
   void CloseDown(ConnectionId connection, const Status& reason);
+  // The tuner wants to hear nothing more of it either.
+  void CloseBoth(ConnectionId connection);
   // The process at one end is gone: nothing more is delivered to it, and the other ends hear of it,
   // at once or after `notice`.
   void DropWorkerEnd(ConnectionId connection, Duration notice);
@@ -51,6 +53,8 @@ class SimulatedNetwork {
   // ---- faults
   void Cut(ConnectionId connection, Duration worker_notice, Duration tuner_notice);
   void Stall(ConnectionId connection, bool up, bool down, Duration time);
+  // Nothing reaches or leaves this worker, by connections that are and that will be.
+  void Partition(const End& worker, Duration time);
   void HealAll();
   std::vector<ConnectionId> Open() const;
 
@@ -68,6 +72,7 @@ class SimulatedNetwork {
     bool is_closed = false;  // Nothing more is taken.
   };
   struct Connection {
+    const End* worker = nullptr;
     Way up;
     Way down;
   };
@@ -81,6 +86,7 @@ class SimulatedNetwork {
   Environment& environment_;
   KeyedRandom random_;
   End* tuner_ = nullptr;
+  std::map<const End*, Instant> unreachable_until_;
   ConnectionId last_;
   std::map<ConnectionId, Connection> connections_;
 };

@@ -61,26 +61,32 @@ void SimulatedTrial::Begin(TrialStart start) {
       return End(Outcome::kBadConfig, "this configuration cannot run");
     }
   }
-  Restore();
-  NextIteration();
+  if (Restore()) NextIteration();
 }
 
-void SimulatedTrial::Restore() {
+// A damaged checkpoint is told; one that is not there, or another's, must not be.
+bool SimulatedTrial::Restore() {
   if (start_->checkpoint_path.empty()) {
     if (environment_.swarm.has_file_checkpoints && start_->from_iteration > 0) {
       environment_.trace.Fail("trial " + std::to_string(start_->trial.value) +
                               " goes on from iteration " + std::to_string(start_->from_iteration) +
                               " without its checkpoint");
     }
-    return;
+    return true;
   }
-  const SimulatedDisk::FilePtr file = environment_.disk.Find(start_->checkpoint_path + "/state");
-  if (file == nullptr ||
-      file->cached != CheckpointContent(start_->trial.value, start_->from_iteration)) {
+  const std::string path = start_->checkpoint_path + "/state";
+  const SimulatedDisk::FilePtr file = environment_.disk.Find(path);
+  if (file != nullptr &&
+      file->cached == CheckpointContent(start_->trial.value, start_->from_iteration)) {
+    return true;
+  }
+  if (file == nullptr || !environment_.corrupted.contains(path)) {
     environment_.trace.Fail("trial " + std::to_string(start_->trial.value) + " is resumed from " +
                             start_->checkpoint_path + ", which is " +
                             (file == nullptr ? "not there" : "not whole"));
   }
+  End(Outcome::kCrashed, "the checkpoint " + path + " is damaged", EndDetail::kBadCheckpoint);
+  return false;
 }
 
 void SimulatedTrial::NextIteration() {
@@ -143,9 +149,12 @@ void SimulatedTrial::ReportNow(int64_t iteration, double value) {
   const bool is_due = report_count_ % start_->checkpoint_every == 0 || report.final;
   if (is_due && !Happens(environment_.swarm.temper.late_checkpoint, "late", iteration)) {
     report.has_checkpoint = true;
-    if (environment_.swarm.has_file_checkpoints) SaveCheckpoint(iteration, report.checkpoint);
+    if (environment_.swarm.has_file_checkpoints && !SaveCheckpoint(iteration, report.checkpoint)) {
+      return End(Outcome::kCrashed, "there is no room for a checkpoint", EndDetail::kDiskFull);
+    }
   }
   awaits_answer_ = !report.final;
+  host_.OnTrialSays(id_, iteration);
   std::string line = EncodeReport(report);
   line.pop_back();
   host_.OnTrialLine(id_, std::move(line));
@@ -156,6 +165,8 @@ bool SimulatedTrial::SaveCheckpoint(int64_t iteration, CheckpointRef& ref) {
   ref.path = start_->artifact_dir + "/checkpoint_" + std::to_string(iteration);
   const std::string content = CheckpointContent(start_->trial.value, iteration);
   const std::string path = ref.path + "/state";
+  if (environment_.is_disk_full) return false;
+  environment_.corrupted.erase(path);
   const SimulatedDisk::FilePtr file = environment_.disk.FindOrMake(path);
   SimulatedDisk::Truncate(*file, 0);
   SimulatedDisk::Write(*file, 0, content);
@@ -163,15 +174,16 @@ bool SimulatedTrial::SaveCheckpoint(int64_t iteration, CheckpointRef& ref) {
   ref.checksum = HashToHex(Xxh64(content));
   if (environment_.swarm.planted == PlantedFault::kCheckpointBeforeDurable) return true;
   SimulatedDisk::Sync(*file);
-  environment_.disk.SyncFolderOf(path);
+  environment_.disk.SyncName(path);
   return true;
 }
 
-void SimulatedTrial::End(Outcome outcome, const std::string& error) {
-  std::string line = EncodeEnd(TrialEnd{outcome, error});
+void SimulatedTrial::End(Outcome outcome, const std::string& error, EndDetail detail) {
+  std::string line = EncodeEnd(TrialEnd{outcome, error, detail});
   line.pop_back();
   start_.reset();
   awaits_answer_ = false;
+  host_.OnTrialSays(id_, std::nullopt);
   host_.OnTrialLine(id_, std::move(line));
 }
 

@@ -27,6 +27,9 @@ class SimulatedTrial {
    public:
     virtual ~Host() = default;
     virtual void OnTrialLine(ProcessId process, std::string line) = 0;
+    // Told before the line that says so: a report of this iteration, or (nothing) the attempt's
+    // end.
+    virtual void OnTrialSays(ProcessId process, std::optional<int64_t> iteration) = 0;
     virtual void OnTrialExit(ProcessId process, ProcessEnd end) = 0;
     // Runs `act` after `wait` if the process still lives then.
     virtual void Later(ProcessId process, Duration wait, Happenings::Act act) = 0;
@@ -43,12 +46,12 @@ class SimulatedTrial {
 
  private:
   void Begin(TrialStart start);
-  void Restore();
+  bool Restore();
   void NextIteration();
   void Work(int64_t iteration);
   void ReportNow(int64_t iteration, double value);
   bool SaveCheckpoint(int64_t iteration, CheckpointRef& ref);
-  void End(Outcome outcome, const std::string& error);
+  void End(Outcome outcome, const std::string& error, EndDetail detail = EndDetail::kNone);
   void Exit(int status, const std::string& signal);
   bool Happens(double probability, const char* what, int64_t iteration) const;
 

@@ -6,6 +6,7 @@
 #include "core/json.h"
 #include "core/limits.h"
 #include "tests/sim/database_checker.h"
+#include "tests/sim/describe.h"
 #include "tests/sim/planted_parts.h"
 #include "trial_runner/wire/codec.h"
 #include "tuner/recovery.h"
@@ -99,7 +100,7 @@ Status SimulatedTuner::Start(std::optional<int64_t> extend_to) {
   ++life_number_;
   ended_as_.reset();
   vfs_.Revive();
-  Duration offset;
+  Duration offset{environment_.swarm.clock_jump.us * (life_number_ - 1)};
   if (environment_.swarm.has_clock_jumps && life_number_ > 1) {
     offset = Seconds(random_.NextUniform(-3600, 3600));
   }
@@ -192,8 +193,14 @@ Status SimulatedTuner::GoOn(const StoredExperiment& experiment, std::optional<in
     ended_as_ = experiment.status;
     return FailedPrecondition("the sweep is finished; nothing to resume");
   }
-  std::vector<Event> first_events = {TunerRestarted{}};
+  const bool listens =
+      std::any_of(environment_.swarm.machines.begin(), environment_.swarm.machines.end(),
+                  [](const Machine& machine) { return !machine.is_local; });
+  std::vector<Event> first_events = {TunerRestarted{listens}};
   if (extends) first_events.push_back(SamplesExtended{*extend_to});
+  if (environment_.swarm.retries_errored && environment_.are_faults_on) {
+    first_events.push_back(ErroredRetried{});
+  }
   TUNE_ASSIGN_OR_RETURN(const WorkerId last_worker, life.store->LastWorker(experiment.id));
   life.next_worker = WorkerId{last_worker.value + 1};
   BeginLoop(experiment, recovered->last_step, first_events);
@@ -224,17 +231,19 @@ void SimulatedTuner::RequestStep() {
   if (life.is_step_scheduled || life.is_ending || life.tuner == nullptr) return;
   life.is_step_scheduled = true;
   const int64_t number = life_number_;
-  environment_.happenings.At(std::max(environment_.happenings.now(), life.busy_until),
-                             [this, number] {
-                               if (life_ == nullptr || number != life_number_) return;
-                               life_->is_step_scheduled = false;
-                               Step();
-                             });
+  const auto step = [this, number] {
+    if (life_ == nullptr || number != life_number_) return;
+    life_->is_step_scheduled = false;
+    // It may have been stopped meanwhile.
+    if (life_->busy_until > environment_.happenings.now()) return RequestStep();
+    Step();
+  };
+  environment_.happenings.At(std::max(environment_.happenings.now(), life.busy_until), step);
 }
 
 void SimulatedTuner::ScheduleDeadline() {
   Life& life = *life_;
-  const std::optional<Instant> deadline = life.controller->NextDeadline();
+  const std::optional<Instant> deadline = life.tuner->NextDeadline();
   if (!deadline) return;
   const Instant when = *deadline + Duration{-life.offset.us};
   if (life.wake_at && *life.wake_at <= when) return;
@@ -284,10 +293,16 @@ void SimulatedTuner::EndInOrder() {
 
 // ---- ends
 
-void SimulatedTuner::Interrupt() {
+void SimulatedTuner::Command(Event event) {
   if (life_ == nullptr || life_->is_ending) return;
-  environment_.trace.Note("interrupt");
-  PushEvent(InterruptRequested{});
+  environment_.trace.Note("command", {static_cast<int64_t>(event.index())});
+  PushEvent(std::move(event));
+}
+
+void SimulatedTuner::Stop(Duration time) {
+  if (life_ == nullptr) return;
+  environment_.trace.Note("tuner stopped", {time.us});
+  life_->busy_until = std::max(life_->busy_until, environment_.happenings.now() + time);
 }
 
 void SimulatedTuner::Kill(bool loses_power) {
@@ -325,6 +340,8 @@ void SimulatedTuner::OnBytes(ConnectionId connection, const std::string& bytes) 
   std::vector<Incoming> incoming;
   std::optional<WorkerId>& worker = life.connections[connection];
   for (FromWorker& message : *messages) {
+    if (environment_.trace.is_verbose())
+      environment_.trace.Print("  to tuner: " + Describe(message));
     if (std::holds_alternative<Hello>(message)) {
       worker = life.next_worker;
       ++life.next_worker.value;
@@ -382,7 +399,7 @@ void SimulatedTuner::Send(WorkerId worker, std::vector<ToWorker> messages) {
 
 void SimulatedTuner::Close(WorkerId worker) {
   const auto found = life_->workers.find(worker);
-  if (found != life_->workers.end()) network_.CloseDown(found->second, OkStatus());
+  if (found != life_->workers.end()) network_.CloseBoth(found->second);
 }
 
 Status SimulatedTuner::Remove(const std::string& path) {
@@ -391,7 +408,7 @@ Status SimulatedTuner::Remove(const std::string& path) {
   environment_.trace.Note("checkpoint removed", {}, path);
   for (const std::string& file : environment_.disk.List(path + "/")) {
     environment_.disk.Remove(file);
-    environment_.disk.SyncFolderOf(file);
+    environment_.disk.SyncName(file);
   }
   PlantInRemoval(environment_.swarm.planted, environment_.disk, path);
   return OkStatus();

@@ -36,7 +36,11 @@ class SimulatedTuner final : public SimulatedNetwork::End, public WorkerLink, pu
   // How the last life ended, if it came to its own end: FINISHED, INTERRUPTED or STOPPED.
   std::optional<ExperimentStatus> ended_as() const { return ended_as_; }
 
-  void Interrupt();
+  void Interrupt() { Command(InterruptRequested{}); }
+  // What somebody asks of the living tuner; nothing where there is none.
+  void Command(Event event);
+  // It does not run for a time; what arrives waits.
+  void Stop(Duration time);
   // kill -9, now. With `loses_power` the machine's unsynced bytes go too, and nobody is told.
   void Kill(bool loses_power);
   // The same at a changing system call from now on, or right after the next commit.

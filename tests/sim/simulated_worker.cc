@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tests/sim/describe.h"
 #include "trial_runner/wire/codec.h"
 
 namespace tune::sim {
@@ -34,18 +35,16 @@ void SimulatedWorker::Start() {
   options.hello.host = "host" + std::to_string(index_);
   options.hello.pid = 1000 * (index_ + 1) + life_;
   options.hello.capacity = machine_.capacity;
-  options.is_local = machine_.is_local;
-  options.hello.is_local = machine_.is_local;
+  options.is_local = options.hello.is_local = machine_.is_local;
   if (!machine_.is_local) {
-    options.hello.session = "s" + std::to_string(index_) + "-" + std::to_string(life_);
+    options.hello.session = "session " + std::to_string(index_) + "/" + std::to_string(life_);
   }
   if (random_.NextBelow(2) == 0) options.prewarm_program = "tune_trial";
   core_ = std::make_unique<WorkerCore>(std::move(options));
   exit_status_.reset();
+  connection_ = network_.Connect(*this);
   core_->Begin();
   Perform();
-  connection_ = network_.Connect(*this);
-  Flush();
 }
 
 void SimulatedWorker::Kill() {
@@ -120,6 +119,10 @@ void SimulatedWorker::OnBytes(ConnectionId connection, const std::string& bytes)
                                      messages.status().message());
     }
     for (const ToWorker& message : *messages) {
+      if (environment_.trace.is_verbose()) {
+        environment_.trace.Print("  to worker " + std::to_string(index_) + ": " +
+                                 Describe(message));
+      }
       if (const auto* const start = std::get_if<StartAttempt>(&message)) {
         started_[{start->ref.trial.value, start->ref.attempt.value}] = start->ref;
       }
@@ -152,24 +155,27 @@ void SimulatedWorker::Later(ProcessId process, Duration wait, Happenings::Act ac
   });
 }
 
+void SimulatedWorker::OnTrialSays(ProcessId process, std::optional<int64_t> iteration) {
+  const auto found = processes_.find(process);
+  if (found == processes_.end() || !found->second.ref) return;
+  if (!iteration) return found->second.ref.reset();
+  Emitted& emitted = environment_.emitted[found->second.ref->epoch];
+  emitted.ref = *found->second.ref;
+  emitted.iterations.push_back(*iteration);
+}
+
 void SimulatedWorker::OnTrialLine(ProcessId process, std::string line) {
   const auto found = processes_.find(process);
   if (found == processes_.end() || found->second.is_ending) return;
-  const Result<FromTrial> message = ParseFromTrial(line);
-  if (message.ok() && found->second.ref) {
-    if (const auto* const report = std::get_if<Report>(&*message)) {
-      Emitted& emitted = environment_.emitted[found->second.ref->epoch];
-      emitted.ref = *found->second.ref;
-      emitted.iterations.push_back(report->iteration);
-    } else {
-      found->second.ref.reset();
-    }
-  }
   const int64_t life = life_;
   environment_.happenings.After(kPipeDelay, [this, life, process, line = std::move(line)] {
     if (life != life_) return;
     WhenAwake([this, process, line] {
-      environment_.trace.Note("line", {index_, process.value}, line);
+      environment_.trace.Fold("line", {index_, process.value}, line);
+      if (environment_.trace.is_verbose()) {
+        environment_.trace.Print("  worker " + std::to_string(index_) + ", process " +
+                                 std::to_string(process.value) + " says " + line);
+      }
       core_->OnProcessLine(process, line, Now());
       Perform();
     });
@@ -210,13 +216,14 @@ void SimulatedWorker::Perform() {
       std::visit([this](auto& e) { Do(e); }, effect);
     }
   }
-  if (connection_) Flush();
+  if (connection_) {
+    Flush();
+  } else {
+    outbox_.clear();
+  }
   if (exit_status_) {
     environment_.trace.Note("worker exits", {index_, *exit_status_});
-    if (connection_) {
-      network_.CloseUp(*connection_, OkStatus());
-      network_.DropWorkerEnd(*connection_, {});
-    }
+    if (connection_) network_.CloseUp(*connection_, OkStatus());
     return Gone();
   }
   ScheduleWake();
@@ -276,6 +283,7 @@ void SimulatedWorker::Do(const PrintLine& effect) {
   }
 }
 
+// What the connection before still carries is given up.
 void SimulatedWorker::Do(const ConnectToTuner& /*effect*/) {
   if (connection_) network_.DropWorkerEnd(*connection_, {});
   outbox_.clear();
@@ -313,7 +321,9 @@ void SimulatedWorker::CheckCapacity() {
       used[slice.device] += slice.milli;
       given += slice.milli;
     }
-    if (given != request_.gpu_milli) {
+    // One that needed more memory than its share has runs on a whole device.
+    const bool is_whole = request_.gpu_milli > 0 && given == kWholeMilli;
+    if (given != request_.gpu_milli && !is_whole) {
       environment_.trace.Fail("trial " + std::to_string(process.ref->trial.value) + " asked for " +
                               std::to_string(request_.gpu_milli) + " thousandths and has " +
                               std::to_string(given));

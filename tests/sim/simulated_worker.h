@@ -41,6 +41,7 @@ class SimulatedWorker final : public SimulatedTrial::Host, public SimulatedNetwo
   void EndHungTrials();
 
   void OnTrialLine(ProcessId process, std::string line) override;
+  void OnTrialSays(ProcessId process, std::optional<int64_t> iteration) override;
   void OnTrialExit(ProcessId process, ProcessEnd end) override;
   void Later(ProcessId process, Duration wait, Happenings::Act act) override;
   void OnBytes(ConnectionId connection, const std::string& bytes) override;

@@ -1,6 +1,9 @@
 // Whole sweeps in virtual time, under faults, each seed twice. Longer runs: tune_sim --seeds A..B.
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "tests/sim/swarm.h"
 #include "tests/sim/world.h"
 
@@ -12,15 +15,25 @@ constexpr uint64_t kSeeds = 200;
 TEST(Simulator, NothingIsFoundInTwoHundredSeedsAndEachIsTheSameTwice) {
   int64_t events = 0;
   int64_t lives = 0;
+  std::map<std::string, int64_t> coverage;
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
     SCOPED_TRACE("tune_sim --verbose --seed " + std::to_string(seed));
     const RunResult result = RunSeed(DrawSwarm(seed), true);
     EXPECT_EQ(result.finding, "");
     events += result.event_count;
     lives += result.tuner_lives;
+    for (const auto& [what, times] : result.coverage) coverage[what] += times;
   }
   // The seeds are about something.
-  EXPECT_GT(events, 10'000);
+  EXPECT_GT(events, 50'000);
+  for (const char* const what :
+       {"a checkpoint was damaged", "a connection broke", "a lease was sent again",
+        "a report was refused", "a trial found the disk full", "a worker came back with attempts",
+        "a worker said goodbye", "a worker was silent for its lease", "attempt crashed",
+        "attempt hung", "attempt killed", "attempt lost", "attempt out_of_memory",
+        "attempt preempted", "the sweep was extended", "the tuner slept", "the user interrupted"}) {
+    EXPECT_GT(coverage[what], 0) << what;
+  }
   EXPECT_GT(lives, 2 * static_cast<int64_t>(kSeeds));
 }
 

@@ -50,10 +50,23 @@ Value DrawSpace(Dice& dice) {
   return space;
 }
 
+Value DrawFailure(Dice& dice) {
+  Value failure = Map({{"max_failures", Value(dice.OneIn(4) ? -1 : dice.From(0, 4))}});
+  if (!dice.OneIn(3)) {
+    failure.Set("backoff", dice.OneIn(2) ? Value(0) : Value(dice.Log(0.001, 0.5)));
+  }
+  if (dice.OneIn(6)) failure.Set("crashed", Value(dice.From(0, 3)));
+  if (dice.OneIn(8)) failure.Set("lost", Value(dice.From(3, 30)));
+  if (dice.OneIn(8)) failure.Set("device_out_of_memory", Value(dice.From(0, 2)));
+  return failure;
+}
+
 void DrawSweep(Dice& dice, Swarm& swarm) {
-  swarm.samples = dice.From(1, dice.OneIn(3) ? 40 : 12);
-  swarm.iterations = dice.From(1, dice.OneIn(2) ? 30 : 8);
-  const double seconds = dice.OneIn(3) ? dice.Log(0.0001, 0.005) : dice.Log(0.005, 1.5);
+  swarm.is_heavy = dice.OneIn(4);
+  swarm.samples = swarm.is_heavy ? dice.From(100, 300) : dice.From(1, dice.OneIn(3) ? 40 : 12);
+  swarm.iterations = swarm.is_heavy ? dice.From(10, 60) : dice.From(1, dice.OneIn(2) ? 30 : 8);
+  const double seconds =
+      swarm.is_heavy || dice.OneIn(3) ? dice.Log(0.0001, 0.005) : dice.Log(0.005, 1.5);
   swarm.iteration_time = Seconds(seconds);
   swarm.has_file_checkpoints = dice.OneIn(2);
 
@@ -78,10 +91,10 @@ void DrawSweep(Dice& dice, Swarm& swarm) {
     document.Set("scheduler", Map({{"asha", std::move(asha)}}));
   }
   Value limits = Value::MakeMap();
-  const bool is_single = dice.OneIn(5);
+  const bool is_single = dice.OneIn(5) && !swarm.is_heavy;
   if (is_single) {
     limits.Set("max_concurrent", Value(1));
-  } else if (dice.OneIn(3)) {
+  } else if (dice.OneIn(3) && !swarm.is_heavy) {
     limits.Set("max_concurrent", Value(dice.From(1, 6)));
   }
   bool has_limits_of_time = false;
@@ -100,32 +113,40 @@ void DrawSweep(Dice& dice, Swarm& swarm) {
   }
   if (dice.OneIn(16)) limits.Set("failed_trials", Value(dice.From(1, 3)));
   limits.Set("unplaceable", Value("30d"));
+  swarm.lease = Seconds(60);
+  if (!dice.OneIn(3)) {
+    swarm.lease = Milliseconds(static_cast<int64_t>(dice.Log(300, 20'000)));
+    limits.Set("lease", Value(std::to_string(swarm.lease.us / 1000) + "ms"));
+  }
   document.Set("limits", std::move(limits));
-  swarm.max_failures = dice.OneIn(4) ? -1 : dice.From(0, 4);
-  document.Set("failure", Map({{"max_failures", Value(swarm.max_failures)}}));
-  document.Set("checkpoint", Map({{"every", Value(dice.OneIn(2) ? 1 : dice.From(1, 4))},
-                                  {"keep", Value(dice.From(1, 3))},
-                                  {"keep_best", Value(dice.From(0, 3))}}));
+  document.Set("failure", DrawFailure(dice));
+  Value checkpoint = Map({{"every", Value(dice.OneIn(2) ? 1 : dice.From(1, 4))},
+                          {"keep", Value(dice.From(1, 3))},
+                          {"keep_best", Value(dice.From(0, 3))}});
+  if (dice.OneIn(6)) checkpoint.Set("disk_budget", Value(dice.From(40, 600)));
+  document.Set("checkpoint", std::move(checkpoint));
   if (dice.OneIn(8)) {
     document.Set("stop", Map({{"training_iteration", Value(dice.From(1, swarm.iterations))}}));
   }
-  const bool has_gpus = dice.OneIn(2);
+  const bool has_gpus = dice.OneIn(2) && !swarm.is_heavy;
   if (has_gpus) {
     const int64_t share = dice.From(1, 10) * 100;
     document.Set("resources",
                  Map({{"cpu", Value(1)}, {"gpu", Value(static_cast<double>(share) / 1000)}}));
-  } else if (dice.OneIn(2)) {
+  } else if (dice.OneIn(2) && !swarm.is_heavy) {
     document.Set("resources", Map({{"cpu", Value(dice.From(1, 3))}}));
   }
   swarm.spec = ToJson(document);
-  swarm.is_order_free = (is_single || !is_asha) && !has_limits_of_time;
+  swarm.is_order_free = (is_single || !is_asha) && !has_limits_of_time &&
+                        document.Find("failure")->Find("lost") == nullptr;
 
-  const int64_t count = dice.From(1, dice.OneIn(2) ? 6 : 2);
+  const int64_t count = swarm.is_heavy ? dice.From(3, 6) : dice.From(1, dice.OneIn(2) ? 6 : 2);
   const bool has_local = dice.OneIn(2);
   for (int64_t i = 0; i < count; ++i) {
     Machine machine;
     machine.is_local = has_local && i == 0;
-    machine.capacity.cpu_milli = dice.From(3, 8) * kWholeMilli;
+    machine.capacity.cpu_milli =
+        (swarm.is_heavy ? dice.From(16, 64) : dice.From(3, 8)) * kWholeMilli;
     const int64_t devices = has_gpus ? dice.From(1, 3) : dice.OneIn(4) ? 1 : 0;
     for (int64_t d = 0; d < devices; ++d) {
       machine.capacity.devices.push_back(Device{d, "device", 0});
@@ -147,12 +168,13 @@ void DrawTemper(Dice& dice, Temper& temper) {
   if (dice.OneIn(6)) temper.ignore_stop = 0.2;
 }
 
-void DrawFaults(Dice& dice, double span_s, FaultRates& faults) {
+void DrawFaults(Dice& dice, double span_s, double rarest, FaultRates& faults) {
   for (Duration* mean :
        {&faults.tuner_kill, &faults.tuner_kill_commit, &faults.power_loss, &faults.disk_full,
         &faults.disk_error, &faults.interrupt, &faults.worker_kill, &faults.worker_term,
-        &faults.worker_stop, &faults.cut, &faults.stall}) {
-    if (dice.OneIn(3)) *mean = Seconds(span_s * dice.Log(0.05, 1.0));
+        &faults.worker_stop, &faults.cut, &faults.stall, &faults.partition, &faults.tuner_stop,
+        &faults.corruption, &faults.command}) {
+    if (dice.OneIn(3)) *mean = Seconds(span_s * rarest * dice.Log(0.05, 1.0));
   }
 }
 
@@ -164,8 +186,9 @@ Swarm DrawSwarm(uint64_t seed) {
   swarm.seed = seed;
   DrawSweep(dice, swarm);
   if (dice.OneIn(6)) swarm.extend_to = swarm.samples + dice.From(1, 10);
+  swarm.retries_errored = dice.OneIn(8);
   swarm.latency_max = Seconds(dice.Log(0.0001, 0.05));
-  swarm.commit_time_max = Seconds(dice.Log(0.0001, 0.02));
+  swarm.commit_time_max = Seconds(dice.Log(swarm.is_heavy ? 0.01 : 0.0001, 0.02));
   swarm.name_follows_sync = dice.OneIn(2);
   swarm.begins_empty = dice.OneIn(8);
   swarm.has_clock_jumps = dice.OneIn(3);
@@ -173,11 +196,15 @@ Swarm DrawSwarm(uint64_t seed) {
   // What the sweep takes on one machine, roughly; faults come several times in it.
   const double work_s = static_cast<double>(swarm.samples * swarm.iterations) *
                         (swarm.iteration_time.seconds() + swarm.latency_max.seconds());
-  const double span_s =
-      std::clamp(work_s / static_cast<double>(swarm.machines.size() * 2), 0.2, 120.0);
+  double slots = 0;
+  for (const Machine& machine : swarm.machines) {
+    slots += static_cast<double>(machine.capacity.cpu_milli / kWholeMilli) / 2;
+  }
+  const double span_s = std::clamp(work_s / slots, 0.2, 120.0);
   swarm.fault_time = Seconds(span_s * dice.Log(0.5, 3.0));
   swarm.liveness_bound = Seconds(50 * work_s + 3600);
-  DrawFaults(dice, span_s, swarm.faults);
+  // A long journal is read again by every life of the tuner.
+  DrawFaults(dice, span_s, swarm.is_heavy ? 4 : 1, swarm.faults);
   if (!dice.OneIn(3)) DrawTemper(dice, swarm.temper);
   const Temper& temper = swarm.temper;
   const bool is_tempered = temper.crash + temper.quiet_exit + temper.hang + temper.out_of_memory +
@@ -185,12 +212,17 @@ Swarm DrawSwarm(uint64_t seed) {
                                temper.ignore_stop + temper.late_checkpoint >
                            0;
   swarm.is_order_free = swarm.is_order_free && !is_tempered;
-  if (swarm.is_order_free) swarm.extend_to = 0;
+  if (swarm.is_order_free) {
+    swarm.extend_to = 0;
+    swarm.faults.command = {};
+  }
   return swarm;
 }
 
 Swarm Undisturbed(Swarm swarm) {
   swarm.faults = {};
+  swarm.script = {};
+  swarm.clock_jump = {};
   swarm.temper = {};
   swarm.fault_time = {};
   swarm.has_clock_jumps = false;
@@ -221,6 +253,10 @@ std::string Describe(const Swarm& swarm) {
   rate("worker stopped", faults.worker_stop);
   rate("connection cut", faults.cut);
   rate("connection stalled", faults.stall);
+  rate("worker unreachable", faults.partition);
+  rate("tuner stopped", faults.tuner_stop);
+  rate("checkpoint corrupted", faults.corruption);
+  rate("command", faults.command);
   const Temper& t = swarm.temper;
   const auto chance = [&text](const char* name, double p) {
     if (p > 0) text += std::string(" ") + name + " " + std::to_string(p) + ";";

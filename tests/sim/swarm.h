@@ -49,6 +49,40 @@ struct FaultRates {
   Duration worker_stop;  // SIGSTOP, and SIGCONT later.
   Duration cut;          // A connection breaks.
   Duration stall;        // A connection is silent in one or both directions for a time.
+  Duration partition;    // A worker's machine cannot be reached, by any connection.
+  Duration tuner_stop;   // The tuner does not run for a time (SIGSTOP, a suspended machine).
+  Duration corruption;   // A byte of a checkpoint changes on the disk.
+  Duration command;      // Somebody pauses, stops, or changes the concurrency.
+};
+
+enum class FaultKind {
+  kTunerKill,  // And the user resumes after `lasts`.
+  kTunerKillAtCall,
+  kTunerKillAfterCommit,
+  kPowerLoss,
+  kPowerLossAtCall,
+  kDiskFull,
+  kDiskError,  // At the `calls`th call.
+  kInterrupt,
+  kInterruptTwice,
+  kWorkerKill,
+  kWorkerTerminate,
+  kWorkerStop,
+  kCut,
+  kStall,
+  kPartition,
+  kTunerStop,
+  kCorruption,  // Of a trial's newest checkpoint.
+  kCommand,
+};
+
+// One that happens at a known time, in a scenario.
+struct ScriptedFault {
+  FaultKind kind = FaultKind::kTunerKill;
+  Duration at;         // Since the beginning.
+  size_t machine = 0;  // Of the swarm's.
+  Duration lasts = {};
+  int64_t calls = 0;
 };
 
 struct Swarm {
@@ -57,11 +91,13 @@ struct Swarm {
   int64_t samples = 0;
   int64_t iterations = 0;
   Duration iteration_time;
-  int64_t max_failures = 0;
+  Duration lease;
+  bool is_heavy = false;  // Many trials at a time: much is committed together.
   bool has_file_checkpoints = false;
   bool is_order_free = false;  // fifo, or one trial at a time, and nothing but the order is random:
                                // the end must equal that of an undisturbed run.
   int64_t extend_to = 0;       // `tune resume --samples` at some resume; 0: never.
+  bool retries_errored = false;  // `tune resume --errored`, at resumes in phase one.
   std::vector<Machine> machines;
 
   Duration latency_max;      // Of a message.
@@ -71,8 +107,10 @@ struct Swarm {
   bool name_follows_sync = false;
   bool begins_empty = false;  // The database is made by the run, else it is there with its tables.
   bool has_clock_jumps = false;
+  Duration clock_jump;  // The same at each new life of the tuner.
   Temper temper;
   FaultRates faults;
+  std::vector<ScriptedFault> script;
   PlantedFault planted = PlantedFault::kNone;
 };
 

@@ -5,7 +5,7 @@
 
 namespace tune::sim {
 
-void Trace::Note(std::string_view what, std::initializer_list<int64_t> numbers,
+void Trace::Fold(std::string_view what, std::initializer_list<int64_t> numbers,
                  std::string_view bytes) {
   constexpr size_t kNumbersMax = 16;
   int64_t words[kNumbersMax + 2] = {happenings_.now().us, static_cast<int64_t>(what.size())};
@@ -17,6 +17,11 @@ void Trace::Note(std::string_view what, std::initializer_list<int64_t> numbers,
       Xxh64(std::string_view(reinterpret_cast<const char*>(words), count * sizeof words[0]), hash_);
   hash_ = Xxh64(what, hash_);
   if (!bytes.empty()) hash_ = Xxh64(bytes, hash_);
+}
+
+void Trace::Note(std::string_view what, std::initializer_list<int64_t> numbers,
+                 std::string_view bytes) {
+  Fold(what, numbers, bytes);
   if (!is_verbose_) return;
   std::string line(what);
   for (const int64_t number : numbers) line += " " + std::to_string(number);
@@ -24,7 +29,7 @@ void Trace::Note(std::string_view what, std::initializer_list<int64_t> numbers,
 }
 
 void Trace::Print(const std::string& line) const {
-  std::printf("%12.6f  %s\n", static_cast<double>(happenings_.now().us) * 1e-6, line.c_str());
+  std::printf("%12.6f  %s\n", (happenings_.now() - start_).seconds(), line.c_str());
 }
 
 void Trace::Fail(const std::string& finding) {

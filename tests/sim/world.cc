@@ -50,7 +50,7 @@ class World {
       : swarm_(swarm),
         happenings_(kStart),
         trace_(happenings_, is_verbose),
-        environment_{swarm_, happenings_, trace_, disk_, {}},
+        environment_{swarm_, happenings_, trace_, disk_},
         vfs_((EmptyDatabase(), disk_), swarm.seed),
         network_(environment_),
         log_(environment_),
@@ -126,13 +126,15 @@ class World {
     }
     is_tuner_start_scheduled_ = true;
     const double wait_s = swarm_.fault_time.seconds() * 0.05 + 0.02;
-    happenings_.After(is_first_start_ ? Duration{} : Pause(wait_s), [this] {
+    const Duration wait = is_first_start_ ? Duration{} : Pause(wait_s);
+    happenings_.After(std::max(wait, std::exchange(down_for_, {})), [this] {
       is_tuner_start_scheduled_ = false;
       is_first_start_ = false;
       ++tuner_lives_;
       const bool extends = ShallExtend();
       const Status status =
           tuner_.Start(extends ? std::optional<int64_t>(swarm_.extend_to) : std::nullopt);
+      if (!environment_.are_faults_on) UnpauseAll();
       // A disk that is whole and has room lets the sweep go on.
       const bool has_cause = environment_.are_faults_on || tuner_.ended_as().has_value();
       if (!status.ok() && !has_cause) {
@@ -152,54 +154,28 @@ class World {
   // ---- faults
 
   void StartFaults() {
-    const FaultRates& faults = swarm_.faults;
-    Repeat(faults.tuner_kill, [this] { tuner_.Kill(false); });
-    Repeat(faults.tuner_kill_commit, [this] { KillInCommit(); });
-    Repeat(faults.power_loss, [this] { tuner_.Kill(true); });
-    Repeat(faults.disk_full, [this] {
-      trace_.Note("disk full");
-      vfs_.set_full(true);
-      happenings_.After(Pause(swarm_.fault_time.seconds() * 0.05), [this] {
-        trace_.Note("disk has room");
-        vfs_.set_full(false);
-      });
-    });
-    Repeat(faults.disk_error,
-           [this] { vfs_.FailAtCall(1 + static_cast<int64_t>(random_.NextBelow(20))); });
-    Repeat(faults.interrupt, [this] {
-      tuner_.Interrupt();
-      // The second Ctrl-C.
-      if (random_.NextBelow(3) == 0) {
-        happenings_.After(Pause(0.05), [this] { tuner_.Kill(false); });
-      }
-    });
-    Repeat(faults.worker_kill, [this] { AnyWorker().Kill(); });
-    Repeat(faults.worker_term, [this] { AnyWorker().Terminate(); });
-    Repeat(faults.worker_stop, [this] {
-      SimulatedWorker& worker = AnyWorker();
-      worker.Stop();
-      happenings_.After(Pause(FaultSpan()), [&worker] { worker.Continue(); });
-    });
-    Repeat(faults.cut, [this] {
-      const std::vector<ConnectionId> open = network_.Open();
-      if (open.empty()) return;
-      const ConnectionId id = open[random_.NextBelow(open.size())];
-      trace_.Note("cut", {id.value});
-      const Duration at_worker = random_.NextBelow(2) == 0 ? Duration{} : Pause(FaultSpan());
-      const Duration at_tuner = random_.NextBelow(2) == 0 ? Duration{} : Pause(FaultSpan());
-      network_.Cut(id, at_worker, at_tuner);
-    });
-    Repeat(faults.stall, [this] {
-      const std::vector<ConnectionId> open = network_.Open();
-      if (open.empty()) return;
-      const ConnectionId id = open[random_.NextBelow(open.size())];
-      const uint64_t ways = 1 + random_.NextBelow(3);
-      trace_.Note("stall", {id.value, static_cast<int64_t>(ways)});
-      network_.Stall(id, (ways & 1) != 0, (ways & 2) != 0, Pause(FaultSpan()));
-    });
+    for (const ScriptedFault& fault : swarm_.script) {
+      happenings_.At(kStart + fault.at, [this, fault] { Do(fault); });
+    }
+    const FaultRates& rates = swarm_.faults;
+    for (const auto& [mean, kind] :
+         {std::pair(rates.tuner_kill, FaultKind::kTunerKill),
+          std::pair(rates.tuner_kill_commit, FaultKind::kTunerKillAtCall),
+          std::pair(rates.power_loss, FaultKind::kPowerLoss),
+          std::pair(rates.disk_full, FaultKind::kDiskFull),
+          std::pair(rates.disk_error, FaultKind::kDiskError),
+          std::pair(rates.interrupt, FaultKind::kInterrupt),
+          std::pair(rates.worker_kill, FaultKind::kWorkerKill),
+          std::pair(rates.worker_term, FaultKind::kWorkerTerminate),
+          std::pair(rates.worker_stop, FaultKind::kWorkerStop),
+          std::pair(rates.cut, FaultKind::kCut), std::pair(rates.stall, FaultKind::kStall),
+          std::pair(rates.partition, FaultKind::kPartition),
+          std::pair(rates.tuner_stop, FaultKind::kTunerStop),
+          std::pair(rates.corruption, FaultKind::kCorruption),
+          std::pair(rates.command, FaultKind::kCommand)}) {
+      Repeat(mean, [this, kind = kind] { Do(DrawFault(kind)); });
+    }
   }
-
-  double FaultSpan() { return swarm_.fault_time.seconds() * 0.1; }
 
   // At times that are independent of each other (exponential), until the faults end.
   void Repeat(Duration mean, Happenings::Act act) {
@@ -212,28 +188,161 @@ class World {
     });
   }
 
-  void KillInCommit() {
-    if (!tuner_.is_alive()) return;
-    if (random_.NextBelow(3) == 0) {
-      tuner_.KillAfterCommit();
-    } else {
-      tuner_.KillInCommit(1 + static_cast<int64_t>(random_.NextBelow(40)));
+  ScriptedFault DrawFault(FaultKind kind) {
+    ScriptedFault fault;
+    fault.kind = kind;
+    fault.machine = random_.NextBelow(workers_.size());
+    fault.calls = 1 + static_cast<int64_t>(random_.NextBelow(40));
+    fault.lasts = Pause(FaultSpan());
+    switch (kind) {
+      case FaultKind::kTunerKill:
+        fault.lasts = {};
+        break;
+      case FaultKind::kTunerKillAtCall:
+        if (random_.NextBelow(3) == 0) {
+          fault.kind = FaultKind::kTunerKillAfterCommit;
+        } else if (swarm_.faults.power_loss.us > 0 && random_.NextBelow(2) == 0) {
+          fault.kind = FaultKind::kPowerLossAtCall;
+        }
+        break;
+      case FaultKind::kDiskFull:
+        fault.lasts = Pause(swarm_.fault_time.seconds() * 0.05);
+        break;
+      case FaultKind::kInterrupt:
+        if (random_.NextBelow(3) == 0) fault.kind = FaultKind::kInterruptTwice;
+        break;
+      default:
+        break;
     }
-    tuner_.set_loses_power_next(swarm_.faults.power_loss.us > 0 && random_.NextBelow(2) == 0);
+    return fault;
   }
 
-  SimulatedWorker& AnyWorker() { return *workers_[random_.NextBelow(workers_.size())].worker; }
+  void Do(const ScriptedFault& fault) {
+    SimulatedWorker& worker = *workers_[fault.machine].worker;
+    const std::optional<ConnectionId> connection = worker.connection();
+    switch (fault.kind) {
+      case FaultKind::kTunerKill:
+        down_for_ = fault.lasts;
+        return tuner_.Kill(false);
+      case FaultKind::kTunerKillAtCall:
+        return tuner_.KillInCommit(fault.calls);
+      case FaultKind::kTunerKillAfterCommit:
+        return tuner_.KillAfterCommit();
+      case FaultKind::kPowerLoss:
+        return tuner_.Kill(true);
+      case FaultKind::kPowerLossAtCall:
+        tuner_.set_loses_power_next(true);
+        return tuner_.KillInCommit(fault.calls);
+      case FaultKind::kDiskFull:
+        SetFull(true);
+        return happenings_.After(fault.lasts, [this] { SetFull(false); });
+      case FaultKind::kDiskError:
+        return vfs_.FailAtCall(fault.calls);
+      case FaultKind::kInterrupt:
+        return tuner_.Interrupt();
+      case FaultKind::kInterruptTwice:
+        tuner_.Interrupt();
+        return happenings_.After(Pause(0.05), [this] { tuner_.Kill(false); });
+      case FaultKind::kWorkerKill:
+        return worker.Kill();
+      case FaultKind::kWorkerTerminate:
+        return worker.Terminate();
+      case FaultKind::kWorkerStop:
+        worker.Stop();
+        return happenings_.After(fault.lasts, [&worker] { worker.Continue(); });
+      case FaultKind::kCut:
+        return Cut();
+      case FaultKind::kStall:
+        if (!connection) return;
+        trace_.Note("stall", {connection->value, fault.calls % 3});
+        return network_.Stall(*connection, fault.calls % 3 != 1, fault.calls % 3 != 2, fault.lasts);
+      case FaultKind::kPartition:
+        if (worker.is_local()) return;
+        trace_.Note("partition", {static_cast<int64_t>(fault.machine), fault.lasts.us});
+        return network_.Partition(worker, fault.lasts);
+      case FaultKind::kTunerStop:
+        return tuner_.Stop(fault.lasts);
+      case FaultKind::kCorruption:
+        return CorruptCheckpoint();
+      case FaultKind::kCommand:
+        return GiveCommand();
+    }
+  }
+
+  void SetFull(bool is_full) {
+    trace_.Note(is_full ? "disk full" : "disk has room");
+    vfs_.set_full(is_full);
+    environment_.is_disk_full = is_full;
+  }
+
+  // The ends of a broken connection may learn of it at different times.
+  void Cut() {
+    const std::vector<ConnectionId> open = network_.Open();
+    if (open.empty()) return;
+    const ConnectionId id = open[random_.NextBelow(open.size())];
+    trace_.Note("cut", {id.value});
+    const Duration at_worker = random_.NextBelow(2) == 0 ? Duration{} : Pause(FaultSpan());
+    const Duration at_tuner = random_.NextBelow(2) == 0 ? Duration{} : Pause(FaultSpan());
+    network_.Cut(id, at_worker, at_tuner);
+  }
+
+  // Some faults last a while by the measure of the sweep, some by that of the lease.
+  double FaultSpan() {
+    if (random_.NextBelow(2) == 0) return swarm_.fault_time.seconds() * 0.1;
+    return swarm_.lease.seconds() * random_.NextUniform(0.2, 2.0);
+  }
+
+  void CorruptCheckpoint() {
+    const std::vector<std::string> paths = disk_.List(std::string(kArtifactsDir) + "/");
+    if (paths.empty()) return;
+    // The newest ones are at the end.
+    const std::string& path = paths[paths.size() - 1 - random_.NextBelow(paths.size()) / 2];
+    trace_.Note("corrupted", {}, path);
+    environment_.corrupted.insert(path);
+    disk_.Corrupt(path, 3);
+  }
+
+  // Somebody at another terminal.
+  void GiveCommand() {
+    std::optional<TrialNumber> trial;
+    const auto count = static_cast<uint64_t>(log_.trials().size());
+    if (count > 0 && random_.NextBelow(3) != 0) {
+      trial = TrialNumber{static_cast<int64_t>(random_.NextBelow(count))};
+    }
+    const bool now = random_.NextBelow(2) == 0;
+    switch (random_.NextBelow(8)) {
+      case 0:
+        return tuner_.Command(MaxConcurrentChanged{1 + static_cast<int64_t>(random_.NextBelow(8))});
+      case 1:
+        // Of the whole sweep but rarely: it would be its end.
+        if (!trial && random_.NextBelow(8) != 0) return;
+        return tuner_.Command(StopRequested{trial, now});
+      case 2:
+        return tuner_.Command(UnpauseRequested{trial});
+      default:
+        tuner_.Command(PauseRequested{trial, now});
+        happenings_.After(Pause(swarm_.fault_time.seconds() * 0.1),
+                          [this, trial] { tuner_.Command(UnpauseRequested{trial}); });
+    }
+  }
+
+  // Phase two: nothing stays paused.
+  void UnpauseAll() {
+    tuner_.Command(UnpauseRequested{});
+    for (const auto& [number, row] : log_.trials()) tuner_.Command(UnpauseRequested{number});
+  }
 
   void EndFaults() {
     trace_.Note("faults end");
     environment_.are_faults_on = false;
-    vfs_.set_full(false);
+    SetFull(false);
     vfs_.ClearFailure();
     network_.HealAll();
     for (Station& station : workers_) {
       station.worker->Continue();
       if (station.worker->is_alive()) station.worker->EndHungTrials();
     }
+    UnpauseAll();
   }
 
   // ---- the end
@@ -295,7 +404,7 @@ class World {
       if (configuration != log_.configurations().end()) {
         result.table[number] += " " + ToJson(configuration->second.ToFlat());
       }
-      trace_.Note("trial", {number.value}, result.table[number]);
+      trace_.Fold("trial", {number.value}, result.table[number]);
     }
     result.finding = trace_.finding();
     result.hash = trace_.hash();
@@ -303,6 +412,7 @@ class World {
     result.commit_count = log_.last_step();
     result.happening_count = happenings_.count();
     result.tuner_lives = tuner_lives_;
+    result.coverage = log_.coverage();
     return result;
   }
 
@@ -320,6 +430,7 @@ class World {
   bool is_tuner_start_scheduled_ = false;
   bool is_first_start_ = true;
   bool is_over_ = false;
+  Duration down_for_;  // The user takes so long to resume.
   int64_t tuner_lives_ = 0;
 };
 

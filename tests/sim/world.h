@@ -19,6 +19,7 @@ struct RunResult {
   int64_t commit_count = 0;
   int64_t happening_count = 0;
   int64_t tuner_lives = 0;
+  std::map<std::string, int64_t> coverage;  // How often what happened.
   // How each trial ended, without times: what does not depend on what happened on the way.
   std::map<TrialNumber, std::string> table;
 };
