@@ -1,6 +1,8 @@
 #include "tuner/tuner.h"
 
+#include <algorithm>
 #include <map>
+#include <utility>
 
 #include "core/limits.h"
 
@@ -10,7 +12,8 @@ Tuner::Tuner(Parts parts, ExperimentId experiment, int64_t last_step)
     : parts_(parts),
       experiment_(experiment),
       step_(last_step),
-      liveness_(parts.controller.heartbeat(), parts.controller.lease()) {}
+      liveness_(parts.controller.heartbeat(), parts.controller.lease()),
+      awake_at_(parts.clock.Now()) {}
 
 std::optional<Instant> Tuner::NextDeadline() const {
   std::optional<Instant> next = parts_.controller.NextDeadline();
@@ -48,7 +51,8 @@ Status Tuner::Take(const std::vector<Event>& events) {
 }
 
 void Tuner::LookAtWorkers(Instant due, Instant now, std::vector<Event>& events) {
-  const Duration late = now - due;
+  // What was due before this life began, or before the last look, is no sleep of ours.
+  const Duration late = now - std::max(due, std::exchange(awake_at_, now));
   if (late >= Duration{parts_.controller.lease().us / 2}) {
     liveness_.Excuse(late);
     events.push_back(TunerSlept{late});

@@ -64,6 +64,7 @@ class Tuner {
   ExperimentId experiment_;
   int64_t step_ = 0;
   Liveness liveness_;
+  Instant awake_at_;  // When the loop last looked.
   bool is_done_ = false;
   int64_t report_count_ = 0;
   std::vector<std::string> lines_;
