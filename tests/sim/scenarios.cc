@@ -116,6 +116,14 @@ std::string TunerBackTooLate(bool v) {
                 Exactly("attempt completed", 4)});
 }
 
+std::string TunerBackInTheMorning(bool v) {
+  Swarm swarm = Base(kFifo);
+  swarm.spec.insert(swarm.spec.find("\"lease\""), "\"no_progress\":\"10s\",");
+  swarm.script = {{FaultKind::kTunerKill, Seconds(5), 0, Seconds(8 * 3600), 0}};
+  swarm.liveness_bound = Seconds(8 * 3600 + 600);
+  return Check(swarm, v, {AtLeast("attempt lost", 1), Exactly("attempt completed", 4)});
+}
+
 std::string PowerLoss(bool v) {
   Swarm swarm = Base(kFifo);
   swarm.script = {{FaultKind::kPowerLoss, Seconds(5), 0, {}, 0}};
@@ -201,6 +209,8 @@ const std::vector<Scenario>& AllScenarios() {
        TunerBackInTime},
       {"the tuner stays away for longer than the lease, and the workers have ended",
        TunerBackTooLate},
+      {"a sweep that is resumed in the morning waits for its workers of the evening for a lease",
+       TunerBackInTheMorning},
       {"the power goes in the middle of a sweep", PowerLoss},
       {"the disk is full for a while", DiskFull},
       {"the newest checkpoint is damaged, and the one before is used", DamagedCheckpoint},
