@@ -9,7 +9,8 @@
 namespace tune {
 
 Duration ExperimentController::heartbeat() const {
-  return Milliseconds(std::min(limits::kHeartbeatMs, lease().us / 1000 / 3));
+  // Three that are missing are a quarter of the lease: time enough to connect again.
+  return Milliseconds(std::min(limits::kHeartbeatMs, lease().us / 1000 / 12));
 }
 
 void ExperimentController::On(const WorkerJoined& event) {

@@ -33,7 +33,7 @@ struct SweepLimits {
   std::optional<Duration> no_progress;
   std::optional<int64_t> failed_trials;
   Duration unplaceable = Seconds(600);
-  // How long a worker that is not heard of keeps its trials. At most every third of it a heartbeat.
+  // How long a worker that is not heard of keeps its trials.
   Duration lease = Milliseconds(limits::kLeaseMs);
 };
 
