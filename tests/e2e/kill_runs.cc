@@ -46,7 +46,7 @@ constexpr char kReportsSql[] =
 std::string CurveSpace(const std::string& curve, const std::string& rest) {
   return "trainable:\n  curve:\n    value: \"(x - 0.3)^2 + exp(-0.2 * t)\"\n" + curve +
          "metric: loss\nmode: min\nseed: 11\nspace: {x: {uniform: [0, 1]}}\n"
-         "failure: {max_failures: -1}\n" +
+         "failure: {max_failures: -1, backoff: 0s}\n" +
          rest;
 }
 
@@ -176,7 +176,7 @@ std::vector<KillSweep> ClassifierSweeps() {
       "trainable: food11\nmetric: val_accuracy\nmode: max\nsamples: 4\nseed: 3\n"
       "space:\n  data: synthetic\n  width_mult: 0.35\n  image_size: 32\n"
       "  lr: {loguniform: [0.0003, 0.01]}\n  batch_size: {choice: [16, 32]}\n  total_epochs: 4\n"
-      "failure: {max_failures: -1}\n";
+      "failure: {max_failures: -1, backoff: 0s}\n";
   return {
       {"food11-asha-1",
        space + "scheduler: {asha: {max_t: 4, reduction_factor: 2}}\nlimits: {max_concurrent: 1}\n",

@@ -49,7 +49,7 @@ TEST(Kill, OneAtATimeTrialsThatDieChangeNoDecision) {
             crash +
             "metric: loss\nmode: min\nsamples: 60\nseed: 5\nspace: {x: {uniform: [0, 1]}}\n"
             "scheduler: {asha: {max_t: 9, grace_period: 1, reduction_factor: 3}}\n"
-            "failure: {max_failures: -1}\nlimits: {max_concurrent: 1}\n");
+            "failure: {max_failures: -1, backoff: 0s}\nlimits: {max_concurrent: 1}\n");
     EXPECT_EQ(RunTune(folder, {"run", space}).exit_status, 0);
     return Query(folder,
                  "select trial, iteration, decision, rung, cutoff, rank, count from decisions "

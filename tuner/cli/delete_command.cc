@@ -100,7 +100,7 @@ int DeleteCommand(const DeleteOptions& options, const Clock& clock, std::istream
       return 0;
     }
   }
-  const Result<WriterLock> lock =
+  Result<WriterLock> lock =
       AcquireWriterLock(options.db_path, clock.Now(), LockText::kIfThereIsRoom);
   if (!lock.ok()) return Fail(lock.status(), err);
   if (const Status s = DeleteRows(options.db_path, doomed->sweep); !s.ok()) {
@@ -111,6 +111,7 @@ int DeleteCommand(const DeleteOptions& options, const Clock& clock, std::istream
     }
     return Fail(s, err);
   }
+  if (lock->committed() && lock->committed()->experiment == doomed->sweep.id) lock->Forget();
   LocalArtifactStore artifacts(ArtifactsDirOf(options.db_path));
   if (const Status s = artifacts.Remove(doomed->folder); !s.ok()) {
     err << "tune: the rows of " << Printable(doomed->sweep.name) << " are deleted, but "

@@ -34,18 +34,33 @@ const char* NetworkFileSystemAt(const std::string& folder) {
   return NetworkFileSystemName(info.f_type);
 }
 
+// SQLite would throw the WAL of a database that is not there away.
+Status CheckNoWalAlone(const std::string& path) {
+  struct stat info;
+  if (stat(WalOf(path).c_str(), &info) != 0 || info.st_size == 0) return OkStatus();
+  return FailedPrecondition(path + ": is missing or empty, but " + WalOf(path) +
+                            " is there, with what was committed last; put the database back, or "
+                            "remove that file too");
+}
+
 // What can be told of the path before SQLite touches anything. kNotFound: missing or empty.
 Status CheckFile(const std::string& path) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0) {
-    if (errno == ENOENT) return NotFound(path + ": there is no such database");
+    if (errno == ENOENT) {
+      TUNE_RETURN_IF_ERROR(CheckNoWalAlone(path));
+      return NotFound(path + ": there is no such database");
+    }
     return FailedPrecondition(path + ": cannot be looked at: " + std::strerror(errno));
   }
   if (S_ISDIR(info.st_mode)) {
     return FailedPrecondition(path + ": is a folder; name a file, as in --db " + path + "/tune.db");
   }
   if (!S_ISREG(info.st_mode)) return FailedPrecondition(path + ": is not a regular file");
-  if (info.st_size == 0) return NotFound(path + ": the file is empty");
+  if (info.st_size == 0) {
+    TUNE_RETURN_IF_ERROR(CheckNoWalAlone(path));
+    return NotFound(path + ": the file is empty");
+  }
   return OkStatus();
 }
 

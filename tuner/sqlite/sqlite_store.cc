@@ -1,5 +1,8 @@
 #include "tuner/sqlite/sqlite_store.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <array>
 #include <bit>
 #include <cmath>
@@ -105,6 +108,91 @@ std::optional<Instant> At(const std::optional<int64_t>& us) {
   return us.has_value() ? std::optional<Instant>(Instant{*us}) : std::nullopt;
 }
 
+// The last step that the journal holds of an experiment, 0 for none.
+Result<int64_t> LastStep(Database& database, int64_t experiment) {
+  static constexpr char kLastStepSql[] =
+      "SELECT coalesce(max(id) - (?1 << 40), 0) FROM journal_rows"
+      " WHERE id BETWEEN ?1 << 40 AND (?1 + 1 << 40) - 1";
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kLastStepSql));
+  row->BindAll(experiment);
+  TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+  const int64_t step = has_row ? row->Int(0) : 0;
+  row->Reset();
+  return step;
+}
+
+// A killed tuner's lock says what it had committed; SQLite takes a WAL that was cut for the end of
+// what there is.
+Status CheckNothingIsMissing(Database& database, const JournalEnd& committed) {
+  TUNE_ASSIGN_OR_RETURN(const int64_t step, LastStep(database, committed.experiment));
+  if (step >= committed.step) return OkStatus();
+  const std::string& path = database.path();
+  return DataLoss(path + ": step " + std::to_string(committed.step) + " of sweep " +
+                  std::to_string(committed.experiment) +
+                  " was committed, but its journal ends with step " + std::to_string(step) + ": " +
+                  path +
+                  "-wal is missing, cut or damaged, or the database is an older copy; put "
+                  "it back, or remove " +
+                  path + ".lock to go on without those steps");
+}
+
+// Pages that are not what they should be or not there, before anything is written over them.
+Status CheckPages(Database& database) {
+  struct stat file, wal;
+  const bool has_wal = stat((database.path() + "-wal").c_str(), &wal) == 0 && wal.st_size > 0;
+  if (!has_wal && stat(database.path().c_str(), &file) == 0) {
+    TUNE_ASSIGN_OR_RETURN(const int64_t page_bytes, database.QueryInt("PRAGMA page_size"));
+    TUNE_ASSIGN_OR_RETURN(const int64_t pages, database.QueryInt("PRAGMA page_count"));
+    if (file.st_size != pages * page_bytes) {
+      return DataLoss(database.path() + ": the file is cut: it has " +
+                      std::to_string(file.st_size) + " of " + std::to_string(pages * page_bytes) +
+                      " bytes; keep a copy, go on from a backup, or read what is left with tune "
+                      "results or sqlite3's .recover");
+    }
+  }
+  TUNE_ASSIGN_OR_RETURN(Statement check, database.Prepare("PRAGMA quick_check(1)"));
+  TUNE_ASSIGN_OR_RETURN(const bool has_row, check.Step());
+  if (has_row && check.Text(0) == "ok") return OkStatus();
+  std::string words(check.Text(0));
+  for (char& c : words) c = c == '\n' ? ' ' : c;
+  return DataLoss(database.path() + ": the file is damaged (" + words +
+                  "); keep a copy, go on from a backup, or read what is left with tune results or "
+                  "sqlite3's .recover");
+}
+
+// Through a connection that changes nothing, so that what is refused stays as it was.
+Status CheckWhatIsThere(const std::string& path, Access access,
+                        const std::optional<JournalEnd>& committed) {
+  const bool is_resumed = access == Access::kWrite;
+  if (!is_resumed && !committed) return OkStatus();
+  Result<std::unique_ptr<Database>> database = Database::Open(path, Access::kRead);
+  // Nothing is there yet: begun again, or said by the one who wants to go on.
+  if (database.status().code() == StatusCode::kNotFound) return OkStatus();
+  if (!database.ok()) return database.status();
+  const Status schema = CheckSchema(**database);
+  if (schema.code() == StatusCode::kNotFound) return OkStatus();
+  TUNE_RETURN_IF_ERROR(schema);
+  if (is_resumed) TUNE_RETURN_IF_ERROR(CheckPages(**database));
+  return committed ? CheckNothingIsMissing(**database, *committed) : OkStatus();
+}
+
+// A creation that found no room leaves an empty file, and one to roll it back; nobody else can have
+// made them, since the lock is ours.
+void RemoveEmptyDatabase(const std::string& path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0 || info.st_size != 0) return;
+  (void)unlink(path.c_str());
+  (void)unlink((path + "-journal").c_str());
+}
+
+Result<std::unique_ptr<Database>> OpenAndMigrate(const std::string& path, Access access,
+                                                 const std::string& vfs) {
+  TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Database> database, Database::Open(path, access, vfs));
+  if (access == Access::kWrite) TUNE_RETURN_IF_ERROR(CheckSchema(*database));
+  TUNE_RETURN_IF_ERROR(Migrate(*database));
+  return database;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path, Access access,
@@ -115,12 +203,18 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path, 
     // Before the lock's file is made.
     TUNE_RETURN_IF_ERROR(CheckDatabaseFile(path, access));
     TUNE_ASSIGN_OR_RETURN(WriterLock acquired, AcquireWriterLock(path, now));
+    TUNE_RETURN_IF_ERROR(CheckWhatIsThere(path, access, acquired.committed()));
+    acquired.Settle();
     lock.emplace(std::move(acquired));
   }
-  TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Database> database, Database::Open(path, access, vfs));
-  if (access == Access::kWrite) TUNE_RETURN_IF_ERROR(CheckSchema(*database));
-  TUNE_RETURN_IF_ERROR(Migrate(*database));
-  return std::unique_ptr<SqliteStore>(new SqliteStore(std::move(lock), std::move(database)));
+  struct stat info;
+  const bool was_there = stat(path.c_str(), &info) == 0;
+  Result<std::unique_ptr<Database>> database = OpenAndMigrate(path, access, vfs);
+  if (!database.ok()) {
+    if (vfs.empty() && !was_there) RemoveEmptyDatabase(path);
+    return database.status();
+  }
+  return std::unique_ptr<SqliteStore>(new SqliteStore(std::move(lock), *std::move(database)));
 }
 
 Result<StoredExperiment> SqliteStore::CreateExperiment(const NewExperiment& experiment) {
@@ -167,8 +261,11 @@ Status SqliteStore::Commit(ExperimentId experiment, const JournalStep& step,
   if (!ids_.has_value() || ids_->experiment != experiment)
     TUNE_RETURN_IF_ERROR(LoadRowIds(experiment));
   const Status status = WriteAll(experiment, step, transition);
-  // Ids that were given out in what is rolled back are nobody's.
-  if (!status.ok()) ids_.reset();
+  if (!status.ok()) {
+    ids_.reset();  // Ids that were given out in what is rolled back are nobody's.
+  } else if (lock_) {
+    lock_->NoteCommitted({experiment.value, step.step});
+  }
   return status;
 }
 

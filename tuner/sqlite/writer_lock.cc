@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cinttypes>
+#include <cstdio>
 #include <cstring>
 
 #include "core/json.h"
@@ -28,13 +30,18 @@ std::string HostName() {
   return name;
 }
 
-// The file is written in one piece under the lock; what cannot be read is left at its defaults.
+std::string ReadAll(int fd) {
+  char text[4096];
+  const ssize_t size = pread(fd, text, sizeof text, 0);
+  return size <= 0 ? std::string() : std::string(text, static_cast<size_t>(size));
+}
+
+// The first line is written in one piece under the lock; what cannot be read is left at its
+// defaults.
 LockHolder ReadHolder(int fd) {
   LockHolder holder;
-  char text[2048];
-  const ssize_t size = pread(fd, text, sizeof text, 0);
-  if (size <= 0) return holder;
-  const Result<Value> value = ParseJson(std::string_view(text, static_cast<size_t>(size)));
+  const std::string text = ReadAll(fd);
+  const Result<Value> value = ParseJson(std::string_view(text).substr(0, text.find('\n')));
   if (!value.ok() || !value->is_map()) return holder;
   const Value* const pid = value->Find("pid");
   const Value* const host = value->Find("host");
@@ -45,6 +52,32 @@ LockHolder ReadHolder(int fd) {
   if (since != nullptr && since->is_int()) holder.since = Instant{since->AsInt()};
   if (experiment != nullptr && experiment->is_string()) holder.experiment = experiment->AsString();
   return holder;
+}
+
+constexpr char kCommittedFormat[] = "committed %" PRId64 " %" PRId64 "\n";
+
+// The second line; nothing when it is not there, or not whole.
+std::optional<JournalEnd> ReadCommitted(int fd) {
+  const std::string text = ReadAll(fd);
+  const size_t first_end = text.find('\n');
+  if (first_end == std::string::npos) return std::nullopt;
+  const std::string line = text.substr(first_end + 1);
+  JournalEnd end;
+  if (line.find('\n') == std::string::npos ||
+      std::sscanf(line.c_str(), kCommittedFormat, &end.experiment, &end.step) != 2) {
+    return std::nullopt;
+  }
+  return end;
+}
+
+// One length whatever the numbers, so that it can be written over itself.
+std::string CommittedLine(const JournalEnd& end) {
+  constexpr int kBytes = 64;
+  char text[kBytes + 1];
+  const int size = std::snprintf(text, sizeof text, kCommittedFormat, end.experiment, end.step) - 1;
+  std::memset(text + size, ' ', static_cast<size_t>(kBytes - size));
+  text[kBytes - 1] = '\n';
+  return std::string(text, kBytes);
 }
 
 bool IsStillTheFile(int fd, const std::string& path) {
@@ -74,7 +107,7 @@ WriterLock::~WriterLock() {
   if (fd_ < 0) return;
   // Removed under the lock: whoever opened it before finds another file at its path and tries
   // again.
-  (void)unlink(path_.c_str());
+  if (is_settled_ || !committed_) (void)unlink(path_.c_str());
   (void)close(fd_);
 }
 
@@ -87,8 +120,10 @@ Status WriterLock::Write() {
   // Padded, so that a shorter text leaves nothing of a longer one and a reader never sees a cut
   // one.
   std::string text = ToJson(value);
-  text.resize(std::max<size_t>(text.size(), 512), ' ');
+  text.resize(std::max<size_t>(text.size() + 1, 512), ' ');
   text.back() = '\n';
+  first_line_bytes_ = text.size();
+  if (committed_) text += CommittedLine(*committed_);
   if (pwrite(fd_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()) ||
       ftruncate(fd_, static_cast<off_t>(text.size())) != 0) {
     const int error = errno;
@@ -101,6 +136,19 @@ Status WriterLock::Write() {
 Status WriterLock::Announce(std::string_view experiment) {
   holder_.experiment = std::string(experiment);
   return Write();
+}
+
+void WriterLock::NoteCommitted(JournalEnd end) {
+  committed_ = end;
+  const std::string line = CommittedLine(end);
+  // Only a witness: a commit that is not told of is there all the same.
+  [[maybe_unused]] const ssize_t written =
+      pwrite(fd_, line.data(), line.size(), static_cast<off_t>(first_line_bytes_));
+}
+
+void WriterLock::Forget() {
+  committed_.reset();
+  [[maybe_unused]] const int error = ftruncate(fd_, static_cast<off_t>(first_line_bytes_));
 }
 
 Result<WriterLock> AcquireWriterLock(const std::string& database_path, Instant now, LockText text) {
@@ -121,6 +169,7 @@ Result<WriterLock> AcquireWriterLock(const std::string& database_path, Instant n
       continue;
     }
     WriterLock lock(fd, path);
+    lock.committed_ = ReadCommitted(fd);
     lock.holder_ = LockHolder{getpid(), HostName(), now, ""};
     const Status written = lock.Write();
     const bool is_no_matter =

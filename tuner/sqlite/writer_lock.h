@@ -2,6 +2,9 @@
 // "<database>.lock", which says who holds it and is removed at the end. After kill -9 the file
 // stays and does no harm: the kernel's lock is gone.
 //
+// Its second line says which step was committed last. The file that a killed tuner leaves is
+// thereby a witness: a database that ends before that step has lost its WAL, or a part of it.
+//
 // An open file description lock (fcntl F_OFD_SETLK): others can ask who holds it without taking it,
 // and it goes with the last copy of the descriptor. The descriptor is close-on-exec; a fork that
 // does not exec keeps the lock alive.
@@ -31,17 +34,37 @@ struct LockHolder {
 // either; who makes room does.
 enum class LockText { kNeeded, kIfThereIsRoom };
 
+// The last step of an experiment's journal.
+struct JournalEnd {
+  int64_t experiment = 0;
+  int64_t step = 0;
+};
+
 class WriterLock {
  public:
   WriterLock(WriterLock&& other) noexcept
       : fd_(std::exchange(other.fd_, -1)),
         path_(std::move(other.path_)),
-        holder_(std::move(other.holder_)) {}
+        holder_(std::move(other.holder_)),
+        first_line_bytes_(other.first_line_bytes_),
+        committed_(other.committed_),
+        is_settled_(other.is_settled_) {}
   WriterLock& operator=(WriterLock&&) = delete;
-  ~WriterLock();  // Removes the file, gives the lock back.
+  // Gives the lock back and removes the file; a witness that nobody has settled with stays.
+  ~WriterLock();
 
   // Which sweep this tuner works on, for FindLockHolder.
   Status Announce(std::string_view experiment);
+
+  // What was committed last: at first by a holder that was killed, nothing if there was none.
+  const std::optional<JournalEnd>& committed() const { return committed_; }
+  // The database has been compared with it.
+  void Settle() { is_settled_ = true; }
+  // It is settled, and does not hold any more: the experiment is deleted.
+  void Forget();
+  // After a commit. Not synced: only what has been synced is told, and a file that says less than
+  // there is does no harm.
+  void NoteCommitted(JournalEnd end);
 
  private:
   friend Result<WriterLock> AcquireWriterLock(const std::string& database_path, Instant now,
@@ -52,6 +75,9 @@ class WriterLock {
   int fd_;
   std::string path_;
   LockHolder holder_;
+  size_t first_line_bytes_ = 0;
+  std::optional<JournalEnd> committed_;
+  bool is_settled_ = false;
 };
 
 // Does not wait. kUnavailable names a living holder's pid, host and since when.

@@ -1,0 +1,359 @@
+// Disks that are full or may not be written, and databases that somebody or something damaged: one
+// clear line, nothing made worse, and tune resume goes on once the cause is gone.
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/random.h"
+#include "tests/e2e/program.h"
+
+namespace tune {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::Program;
+using testing::ProgramResult;
+using testing::Query;
+using testing::RunTune;
+using testing::TestFolder;
+
+// One trial at a time: the answer does not depend on what came between.
+std::string Space(const std::string& curve, int samples) {
+  return "trainable:\n  curve:\n    value: \"(x - 0.3)^2 + exp(-0.2 * t)\"\n    iterations: 9\n" +
+         curve + "metric: loss\nmode: min\nsamples: " + std::to_string(samples) +
+         "\nseed: 11\nspace: {x: {uniform: [0, 1]}}\n"
+         "scheduler: {asha: {max_t: 9, grace_period: 1, reduction_factor: 3}}\n"
+         "limits: {max_concurrent: 1}\n";
+}
+
+std::vector<std::string> Answer(const TestFolder& folder, const std::string& db = "tune.db") {
+  return Query(folder,
+               "select number, status, stop_reason, config, iterations, best_value, "
+               "best_iteration, last_value from trials order by number",
+               db);
+}
+
+std::vector<std::string> AnswerLeftAlone(const std::string& space) {
+  TestFolder folder;
+  EXPECT_EQ(RunTune(folder, {"run", folder.Write("space.yaml", space)}).exit_status, 0);
+  return Answer(folder);
+}
+
+std::string ReadBytes(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+void WriteBytes(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+// ---- a full disk, a disk that may not be written
+
+// A small file system in memory below the test's folder, in a mount namespace of this process's
+// own, so that it is gone with it.
+class SmallDisk {
+ public:
+  SmallDisk(const TestFolder& folder, const std::string& name, const std::string& size)
+      : path_(folder / name) {
+    fs::create_directories(path_);
+    is_mounted_ = unshare(CLONE_NEWNS) == 0 &&
+                  mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                  mount("small", path_.c_str(), "tmpfs", 0, ("size=" + size).c_str()) == 0;
+    if (!is_mounted_) why_ = std::strerror(errno);
+  }
+  ~SmallDisk() {
+    if (is_mounted_) umount2(path_.c_str(), MNT_DETACH);
+  }
+  bool is_mounted() const { return is_mounted_; }
+  std::string skip_message() const { return "no mount is permitted here: " + why_; }
+  const std::string& path() const { return path_; }
+  void Resize(const std::string& size) const { Remount(0, "size=" + size); }
+  void Protect() const { Remount(MS_RDONLY, ""); }
+  void Unprotect() const { Remount(0, ""); }
+
+ private:
+  void Remount(unsigned long flags, const std::string& options) const {
+    EXPECT_EQ(mount("small", path_.c_str(), "tmpfs", MS_REMOUNT | flags, options.c_str()), 0)
+        << std::strerror(errno);
+  }
+
+  std::string path_;
+  bool is_mounted_ = false;
+  std::string why_;
+};
+
+TEST(BadDisk, AFullOneInterruptsTheSweepAndWithRoomItGoesOnToTheSameAnswer) {
+  TestFolder folder;
+  SmallDisk disk(folder, "small", "700k");
+  if (!disk.is_mounted()) GTEST_SKIP() << disk.skip_message();
+  const std::string text = Space("", 300);
+  const std::string space = folder.Write("space.yaml", text);
+  const ProgramResult full = RunTune(folder, {"run", space, "--db", "small/tune.db"});
+  EXPECT_EQ(full.exit_status, 1);
+  EXPECT_NE(full.err.find("full"), std::string::npos) << full.err;
+  EXPECT_NE(full.err.find("tune resume"), std::string::npos) << full.err;
+  const ProgramResult status = RunTune(folder, {"status", "--db", "small/tune.db"});
+  EXPECT_NE(status.out.find("INTERRUPTED"), std::string::npos) << status.out << status.err;
+  const auto reports =
+      Query(folder, "select * from reports order by trial, iteration", "small/tune.db");
+
+  // Still no room: the same again, and nothing is lost by trying.
+  const ProgramResult still_full = RunTune(folder, {"resume", "--db", "small/tune.db"});
+  EXPECT_EQ(still_full.exit_status, 1) << still_full.err;
+  EXPECT_NE(still_full.err.find("full"), std::string::npos) << still_full.err;
+
+  disk.Resize("64m");
+  const ProgramResult resumed = RunTune(folder, {"resume", "--db", "small/tune.db"});
+  EXPECT_EQ(resumed.exit_status, 0) << resumed.err;
+  EXPECT_EQ(Answer(folder, "small/tune.db"), AnswerLeftAlone(text));
+  const auto all =
+      Query(folder, "select * from reports order by trial, iteration", "small/tune.db");
+  for (const std::string& report : reports) {
+    EXPECT_NE(std::find(all.begin(), all.end(), report), all.end()) << report;
+  }
+}
+
+TEST(BadDisk, NoRoomForADatabaseIsSaidAndNothingIsLeft) {
+  TestFolder folder;
+  SmallDisk disk(folder, "small", "64k");
+  if (!disk.is_mounted()) GTEST_SKIP() << disk.skip_message();
+  const std::string space = folder.Write("space.yaml", Space("", 4));
+  const ProgramResult full = RunTune(folder, {"run", space, "--db", "small/tune.db"});
+  EXPECT_EQ(full.exit_status, 1) << full.err;
+  EXPECT_NE(full.err.find("full"), std::string::npos) << full.err;
+  EXPECT_TRUE(fs::is_empty(disk.path()));
+  const ProgramResult nothing = RunTune(folder, {"resume", "--db", "small/tune.db"});
+  EXPECT_EQ(nothing.exit_status, 2);
+  EXPECT_NE(nothing.err.find("nothing to resume"), std::string::npos) << nothing.err;
+  disk.Resize("64m");
+  EXPECT_EQ(RunTune(folder, {"run", space, "--db", "small/tune.db"}).exit_status, 0);
+  EXPECT_EQ(Query(folder, "select name, status from experiments", "small/tune.db"),
+            std::vector<std::string>{"space|FINISHED"});
+}
+
+TEST(BadDisk, AFullOneUnderACheckpointInterruptsTheSweepAndCostsNoRetry) {
+  TestFolder folder;
+  SmallDisk disk(folder, "tune.artifacts", "3m");
+  if (!disk.is_mounted()) GTEST_SKIP() << disk.skip_message();
+  const std::string space = folder.Write(
+      "food.yaml",
+      "trainable: food11\nmetric: val_accuracy\nmode: max\nsamples: 2\nseed: 3\n"
+      "space: {data: synthetic, width_mult: 0.35, image_size: 32, batch_size: 32, lr: 0.001, "
+      "total_epochs: 3}\nlimits: {max_concurrent: 1}\n");
+  const ProgramResult full = RunTune(folder, {"run", space});
+  EXPECT_EQ(full.exit_status, 1) << full.err;
+  EXPECT_NE(full.err.find("full"), std::string::npos) << full.err;
+  EXPECT_EQ(Query(folder, "select count(*) from trials where status = 'ERROR'"),
+            std::vector<std::string>{"0"});
+  disk.Resize("256m");
+  const ProgramResult resumed = RunTune(folder, {"resume"});
+  EXPECT_EQ(resumed.exit_status, 0) << resumed.err;
+  EXPECT_EQ(Query(folder, "select status, iterations from trials order by number"),
+            (std::vector<std::string>{"TERMINATED|3", "TERMINATED|3"}));
+}
+
+TEST(BadDisk, OneThatMayNotBeWrittenIsNamedAndItsSweepsCanStillBeRead) {
+  TestFolder folder;
+  SmallDisk disk(folder, "small", "16m");
+  if (!disk.is_mounted()) GTEST_SKIP() << disk.skip_message();
+  const std::string space = folder.Write("space.yaml", Space("", 4));
+  ASSERT_EQ(RunTune(folder, {"run", space, "--db", "small/tune.db"}).exit_status, 0);
+  disk.Protect();
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+           {"run", space, "--db", "small/tune.db"},
+           {"run", space, "--db", "small/new.db"},
+           {"resume", "--samples", "5", "--db", "small/tune.db"}}) {
+    const ProgramResult refused = RunTune(folder, command);
+    EXPECT_EQ(refused.exit_status, 2) << refused.err;
+    EXPECT_NE(refused.err.find("small/"), std::string::npos) << refused.err;
+    EXPECT_NE(refused.err.find("writable"), std::string::npos) << refused.err;
+    EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1) << refused.err;
+  }
+  EXPECT_EQ(RunTune(folder, {"results", "--db", "small/tune.db"}).exit_status, 0);
+  disk.Unprotect();
+  EXPECT_EQ(RunTune(folder, {"resume", "--samples", "5", "--db", "small/tune.db"}).exit_status, 0);
+}
+
+// ---- damage
+
+// A sweep whose tuner was killed: the database, its WAL, and the lock that nobody holds.
+class KilledSweep {
+ public:
+  KilledSweep() : text_(Space("    seconds: 0.01\n", 12)) {
+    Program tune(folder_, "tune", {"run", folder_.Write("space.yaml", text_)});
+    EXPECT_TRUE(tune.WaitForText("ended"));
+    tune.Signal(SIGKILL);
+    EXPECT_EQ(tune.Wait().exit_status, 128 + SIGKILL);
+    for (const std::string suffix : {"", "-wal", "-shm", ".lock"}) {
+      files_[suffix] = ReadBytes(db() + suffix);
+      EXPECT_FALSE(files_[suffix].empty()) << suffix;
+    }
+  }
+
+  const TestFolder& folder() const { return folder_; }
+  std::string db() const { return folder_ / "tune.db"; }
+  const std::string& bytes(const std::string& suffix) const { return files_.at(suffix); }
+  void Restore() const {
+    for (const auto& [suffix, bytes] : files_) WriteBytes(db() + suffix, bytes);
+  }
+
+  // Refused in one line that says `words`, with the database and the WAL as they were left.
+  void ExpectRefused(const std::string& what, const std::vector<std::string>& words) const {
+    const std::string before = ReadBytes(db());
+    const std::string wal_before = ReadBytes(db() + "-wal");
+    const ProgramResult refused = RunTune(folder_, {"resume"});
+    EXPECT_TRUE(refused.exit_status == 1 || refused.exit_status == 2)
+        << what << ": " << refused.exit_status << refused.err;
+    EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1) << refused.err;
+    for (const std::string& word : words) {
+      EXPECT_NE(refused.err.find(word), std::string::npos) << what << ": " << refused.err;
+    }
+    EXPECT_TRUE(ReadBytes(db()) == before) << what;
+    EXPECT_TRUE(ReadBytes(db() + "-wal") == wal_before) << what;
+  }
+  // With its files as they were, it goes on to the answer of one left alone.
+  void ExpectGoesOn(const std::string& what) const {
+    const ProgramResult resumed = RunTune(folder_, {"resume"});
+    EXPECT_EQ(resumed.exit_status, 0) << what << ": " << resumed.err;
+    EXPECT_EQ(Answer(folder_), AnswerLeftAlone(text_)) << what;
+  }
+
+ private:
+  std::string text_;
+  TestFolder folder_;
+  std::map<std::string, std::string> files_;
+};
+
+TEST(Damage, AWalThatIsMissingCutOrGarbageIsToldAndWhenItIsBackTheSweepGoesOn) {
+  const KilledSweep sweep;
+  const std::string& wal = sweep.bytes("-wal");
+  fs::remove(sweep.db() + "-wal");
+  sweep.ExpectRefused("missing", {"tune.db-wal is missing, cut or damaged", "tune.db.lock"});
+  // More than the last commit, which nobody may have been told of yet.
+  for (const size_t size : {wal.size() / 4, wal.size() / 2, wal.size() - 60'000}) {
+    sweep.Restore();
+    WriteBytes(sweep.db() + "-wal", wal.substr(0, size));
+    sweep.ExpectRefused("cut to " + std::to_string(size), {"tune.db-wal is missing, cut"});
+  }
+  sweep.Restore();
+  std::string garbage = wal;
+  KeyedRandom random(1, "garbage");
+  for (size_t i = wal.size() / 2; i < wal.size() / 2 + 4096; ++i) {
+    garbage[i] = static_cast<char>(random.NextU64());
+  }
+  WriteBytes(sweep.db() + "-wal", garbage);
+  sweep.ExpectRefused("garbage", {"tune.db-wal is missing, cut or damaged"});
+
+  sweep.Restore();
+  sweep.ExpectGoesOn("WAL restored");
+}
+
+TEST(Damage, WithoutItsWalASweepGoesOnFromWhatIsThereWhenOneSaysSo) {
+  const KilledSweep sweep;
+  WriteBytes(sweep.db() + "-wal",
+             sweep.bytes("-wal").substr(0, sweep.bytes("-wal").size() - 60'000));
+  sweep.ExpectRefused("cut", {"remove", "tune.db.lock to go on without those steps"});
+  fs::remove(sweep.db() + ".lock");
+  sweep.ExpectGoesOn("lock removed");
+}
+
+TEST(Damage, TheIndexOfTheWalMayBeGarbageOrMissing) {
+  const KilledSweep sweep;
+  KeyedRandom random(2, "garbage");
+  std::string garbage = sweep.bytes("-shm");
+  for (char& c : garbage) c = static_cast<char>(random.NextU64());
+  WriteBytes(sweep.db() + "-shm", garbage);
+  sweep.ExpectGoesOn("-shm is garbage");
+  const KilledSweep other;
+  fs::remove(other.db() + "-shm");
+  other.ExpectGoesOn("-shm is missing");
+}
+
+TEST(Damage, AWalWithoutItsDatabaseIsNotThrownAway) {
+  const KilledSweep sweep;
+  fs::rename(sweep.db(), sweep.folder() / "elsewhere.db");
+  const ProgramResult refused = RunTune(sweep.folder(), {"run", "space.yaml"});
+  EXPECT_EQ(refused.exit_status, 2) << refused.err;
+  EXPECT_NE(refused.err.find("tune.db-wal"), std::string::npos) << refused.err;
+  EXPECT_FALSE(fs::exists(sweep.db()));
+  EXPECT_TRUE(ReadBytes(sweep.db() + "-wal") == sweep.bytes("-wal"));
+  fs::rename(sweep.folder() / "elsewhere.db", sweep.db());
+  sweep.ExpectGoesOn("the database is back");
+}
+
+// The sweep ended, or was killed and folded its WAL back: all of it is in the main file.
+TEST(Damage, ADatabaseCutOrOverwrittenIsRefusedAndStaysAsItIs) {
+  TestFolder folder;
+  const std::string text = Space("", 60);
+  ASSERT_EQ(RunTune(folder, {"run", folder.Write("space.yaml", text)}).exit_status, 0);
+  const std::string whole = ReadBytes(folder / "tune.db");
+  ASSERT_GT(whole.size(), 90'000u);
+  const auto expect_refused = [&](const std::string& what, const std::string& bytes) {
+    WriteBytes(folder / "tune.db", bytes);
+    const ProgramResult refused = RunTune(folder, {"resume", "--samples", "61"});
+    EXPECT_TRUE(refused.exit_status == 1 || refused.exit_status == 2)
+        << what << ": " << refused.exit_status << " " << refused.err;
+    EXPECT_NE(refused.err.find("tune.db"), std::string::npos) << what << ": " << refused.err;
+    EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1)
+        << what << ": " << refused.err;
+    EXPECT_TRUE(ReadBytes(folder / "tune.db") == bytes) << what;
+  };
+  for (const size_t size : {size_t{1}, size_t{99}, size_t{100}, size_t{4096}, whole.size() / 3,
+                            whole.size() / 2, whole.size() - 4096, whole.size() - 1}) {
+    expect_refused("cut to " + std::to_string(size), whole.substr(0, size));
+  }
+  KeyedRandom random(3, "garbage");
+  for (int i = 0; i < 12; ++i) {
+    std::string bytes = whole;
+    const size_t page = 1 + random.NextBelow(whole.size() / 4096 - 1);
+    for (size_t at = page * 4096; at < page * 4096 + 4096; ++at) {
+      bytes[at] = static_cast<char>(random.NextU64());
+    }
+    expect_refused("garbage in page " + std::to_string(page + 1), bytes);
+  }
+  WriteBytes(folder / "tune.db", whole);
+  EXPECT_EQ(RunTune(folder, {"resume", "--samples", "61"}).exit_status, 0);
+}
+
+TEST(Damage, AJournalThatWasEditedIsToldAndChangesNothing) {
+  const KilledSweep sweep;
+  // With a program of one's own, which also folds the WAL back.
+  const std::string command =
+      "sqlite3 '" + sweep.db() +
+      "' \"update journal_rows set events = replace(events, '0.', '1.') where id = (select max(id) "
+      "- 2 from journal_rows)\"";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  const std::string before = ReadBytes(sweep.db());
+  const ProgramResult refused = RunTune(sweep.folder(), {"resume"});
+  EXPECT_EQ(refused.exit_status, 1) << refused.err;
+  EXPECT_NE(refused.err.find("is not what was written"), std::string::npos) << refused.err;
+  sweep.Restore();
+  sweep.ExpectGoesOn("restored");
+}
+
+TEST(Damage, ADatabaseHeldByAnotherTunerIsNamedByPidHostAndTime) {
+  TestFolder folder;
+  const std::string space = folder.Write("space.yaml", Space("    seconds: 0.02\n", 12));
+  Program tune(folder, "tune", {"run", space});
+  ASSERT_TRUE(tune.WaitForText("ended"));
+  char host[256] = {};
+  gethostname(host, sizeof host - 1);
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{{"resume"}, {"run", space}}) {
+    const ProgramResult refused = RunTune(folder, command);
+    EXPECT_EQ(refused.exit_status, 1) << refused.err;
+    for (const std::string& word :
+         {"pid " + std::to_string(tune.pid()), std::string(host), std::string("since 20")}) {
+      EXPECT_NE(refused.err.find(word), std::string::npos) << refused.err;
+    }
+  }
+  tune.Signal(SIGTERM);
+  EXPECT_EQ(tune.Wait().exit_status, 143);
+}
+
+}  // namespace
+}  // namespace tune
