@@ -146,7 +146,8 @@ TEST(BadDisk, AFullOneUnderACheckpointInterruptsTheSweepAndCostsNoRetry) {
       "total_epochs: 3}\nlimits: {max_concurrent: 1}\n");
   const ProgramResult full = RunTune(folder, {"run", space});
   EXPECT_EQ(full.exit_status, 1) << full.err;
-  EXPECT_NE(full.err.find("full"), std::string::npos) << full.err;
+  EXPECT_NE(full.err.find("No space left"), std::string::npos) << full.err;
+  EXPECT_NE(full.err.find("until there is room"), std::string::npos) << full.err;
   EXPECT_EQ(Query(folder, "select count(*) from trials where status = 'ERROR'"),
             std::vector<std::string>{"0"});
   disk.Resize("256m");

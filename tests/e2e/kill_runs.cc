@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -22,6 +23,7 @@ namespace fs = std::filesystem;
 constexpr int64_t kNeverUs = 120'000'000;   // A sweep that has not ended by then hangs.
 constexpr int64_t kLastEndUs = 10'000'000;  // The promise is a second; the machine may be busy.
 constexpr int64_t kStartUs = 40'000;        // Programs start, the database is made.
+constexpr double kFileCalls = 3000;         // A second of a tuner's work.
 constexpr int64_t kLivesMax = 40;
 constexpr int kExitInterrupted = 1;
 constexpr int kExitNothingToDo = 2;
@@ -218,13 +220,6 @@ class KillRuns::OneRun {
     return run_;
   }
 
-  // Undisturbed, traced, to know how many calls there are to be killed at.
-  int64_t CountFileCalls() {
-    WatchedProgram tuner(Options(/*is_traced=*/true));
-    tuner.RunToFileCall(INT64_MAX);
-    tuner.WaitForDescendants(kLastEndUs);
-    return tuner.file_call_count();
-  }
   const std::string& sweep_folder() const { return sweep_folder_; }
 
  private:
@@ -281,8 +276,9 @@ class KillRuns::OneRun {
     const bool is_traced = may_kill && kills_left_ > 0 && random_.NextBelow(3) == 0;
     WatchedProgram tuner(Options(is_traced));
     if (is_traced) {
+      // As likely among the first ten as from a hundred to a thousand: a database is made once.
       const auto call =
-          static_cast<int64_t>(1 + random_.NextBelow(static_cast<uint64_t>(runs_.file_calls_)));
+          static_cast<int64_t>(std::exp(random_.NextUniform(0, std::log(kFileCalls))));
       if (tuner.RunToFileCall(call)) {
         Kill(tuner, random_.NextBelow(3) == 0 ? Victim::kGroup : Victim::kTuner,
              "file call " + std::to_string(call));
@@ -485,7 +481,6 @@ KillRuns::KillRuns(KillSweep sweep, const std::string& programs, const std::stri
   duration_us_ = MonotonicUs() - begin_us;
   if (!findings_.empty()) return;
   answer_ = Answer(first.sweep_folder(), sweep_.has_checkpoints, findings_);
-  file_calls_ = OneRun(*this, 0).CountFileCalls();
 }
 
 KillRun KillRuns::Run(int64_t number) { return OneRun(*this, number).Go(/*is_disturbed=*/true); }

@@ -65,7 +65,6 @@ class KillRuns {
   std::vector<std::string> findings_;
   std::vector<std::string> answer_;  // Of the sweep left alone.
   int64_t duration_us_ = 0;
-  int64_t file_calls_ = 0;
 };
 
 }  // namespace tune::testing

@@ -37,7 +37,7 @@ TEST(Kill, WhereTheOrderIsFixedTheAnswerIsThatOfASweepLeftAlone) {
 }
 
 TEST(Kill, WithAshaAtFourNoDecisionChangesAndTheJournalReplaysToTheRows) {
-  for (const KillSweep& sweep : AshaAtFourSweeps()) KillAndLook(sweep, WitnessProgram(), 2);
+  for (const KillSweep& sweep : AshaAtFourSweeps()) KillAndLook(sweep, WitnessProgram(), 1);
 }
 
 TEST(Kill, OneAtATimeTrialsThatDieChangeNoDecision) {

@@ -165,6 +165,7 @@ bool WatchedProgram::Reap(int wait_status) {
 bool WatchedProgram::RunFor(int64_t us) { return !WaitReadable(pid_fd_, start_us_ + us); }
 
 bool WatchedProgram::RunToFileCall(int64_t n) {
+  int64_t count = 0;
   uint64_t signal = 0;
   while (!exit_status_) {
     if (ptrace(PTRACE_SYSCALL, pid_, nullptr, signal) != 0) return false;
@@ -179,7 +180,7 @@ bool WatchedProgram::RunToFileCall(int64_t n) {
     __ptrace_syscall_info info = {};
     if (ptrace(PTRACE_GET_SYSCALL_INFO, pid_, sizeof info, &info) < 0) continue;
     if (info.op != PTRACE_SYSCALL_INFO_ENTRY || !TouchesAFile(info.entry.nr)) continue;
-    if (++file_call_count_ >= n) return true;
+    if (++count >= n) return true;
   }
   return false;
 }

@@ -49,7 +49,6 @@ class WatchedProgram {
   bool RunFor(int64_t us);
   // Traced only: stops it before its n-th call that touches a file; false when it ended before.
   bool RunToFileCall(int64_t n);
-  int64_t file_call_count() const { return file_call_count_; }
   // Traced only: lets it go.
   void Release();
   void Signal(int signal) const;
@@ -67,7 +66,6 @@ class WatchedProgram {
   int pid_fd_ = -1;
   bool is_traced_ = false;
   int64_t start_us_ = 0;
-  int64_t file_call_count_ = 0;
   std::optional<int> exit_status_;
 };
 
