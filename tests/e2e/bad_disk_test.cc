@@ -249,6 +249,11 @@ TEST(Damage, AWalThatIsMissingCutOrGarbageIsToldAndWhenItIsBackTheSweepGoesOn) {
   WriteBytes(sweep.db() + "-wal", garbage);
   sweep.ExpectRefused("garbage", {"tune.db-wal is missing, cut or damaged"});
 
+  // Nor is anything concluded from such rows: gc would take newer checkpoints for garbage.
+  const ProgramResult gc = RunTune(sweep.folder(), {"gc"});
+  EXPECT_EQ(gc.exit_status, 1) << gc.err;
+  EXPECT_NE(gc.err.find("tune.db-wal is missing, cut"), std::string::npos) << gc.err;
+
   sweep.Restore();
   sweep.ExpectGoesOn("WAL restored");
 }

@@ -9,6 +9,7 @@
 #include "tuner/artifact_path.h"
 #include "tuner/cli/artifact_cleanup.h"
 #include "tuner/cli/sweep_lookup.h"
+#include "tuner/sqlite/sqlite_store.h"
 #include "tuner/sqlite/writer_lock.h"
 
 namespace tune {
@@ -58,6 +59,7 @@ class Collection {
       Result<WriterLock> acquired =
           AcquireWriterLock(options_.db_path, clock_.Now(), LockText::kIfThereIsRoom);
       if (!acquired.ok()) return Fail(acquired.status(), err_);
+      if (const Status s = SettleLock(options_.db_path, *acquired); !s.ok()) return Fail(s, err_);
       lock.emplace(*std::move(acquired));
     }
     if (tuner_ && !Announce()) return 1;

@@ -161,10 +161,9 @@ Status CheckPages(Database& database) {
 }
 
 // Through a connection that changes nothing, so that what is refused stays as it was.
-Status CheckWhatIsThere(const std::string& path, Access access,
+Status CheckWhatIsThere(const std::string& path, bool looks_at_pages,
                         const std::optional<JournalEnd>& committed) {
-  const bool is_resumed = access == Access::kWrite;
-  if (!is_resumed && !committed) return OkStatus();
+  if (!looks_at_pages && !committed) return OkStatus();
   Result<std::unique_ptr<Database>> database = Database::Open(path, Access::kRead);
   // Nothing is there yet: begun again, or said by the one who wants to go on.
   if (database.status().code() == StatusCode::kNotFound) return OkStatus();
@@ -172,7 +171,7 @@ Status CheckWhatIsThere(const std::string& path, Access access,
   const Status schema = CheckSchema(**database);
   if (schema.code() == StatusCode::kNotFound) return OkStatus();
   TUNE_RETURN_IF_ERROR(schema);
-  if (is_resumed) TUNE_RETURN_IF_ERROR(CheckPages(**database));
+  if (looks_at_pages) TUNE_RETURN_IF_ERROR(CheckPages(**database));
   return committed ? CheckNothingIsMissing(**database, *committed) : OkStatus();
 }
 
@@ -195,6 +194,12 @@ Result<std::unique_ptr<Database>> OpenAndMigrate(const std::string& path, Access
 
 }  // namespace
 
+Status SettleLock(const std::string& path, WriterLock& lock) {
+  TUNE_RETURN_IF_ERROR(CheckWhatIsThere(path, /*looks_at_pages=*/false, lock.committed()));
+  lock.Settle();
+  return OkStatus();
+}
+
 Result<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path, Access access,
                                                        Instant now, const std::string& vfs) {
   TUNE_CHECK(access != Access::kRead);
@@ -203,7 +208,7 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path, 
     // Before the lock's file is made.
     TUNE_RETURN_IF_ERROR(CheckDatabaseFile(path, access));
     TUNE_ASSIGN_OR_RETURN(WriterLock acquired, AcquireWriterLock(path, now));
-    TUNE_RETURN_IF_ERROR(CheckWhatIsThere(path, access, acquired.committed()));
+    TUNE_RETURN_IF_ERROR(CheckWhatIsThere(path, access == Access::kWrite, acquired.committed()));
     acquired.Settle();
     lock.emplace(std::move(acquired));
   }
