@@ -69,7 +69,12 @@ struct FaultVfs::Methods {
         if ((flags & SQLITE_OPEN_CREATE) == 0) return SQLITE_CANTOPEN;
         if (vfs.Ask(false) != Permission::kYes) return SQLITE_CANTOPEN;
         file = vfs.disk_.FindOrMake(name);
-        // The unix VFS syncs the folder of a new journal or WAL, not that of a new database.
+        is_new = true;
+      }
+      // The unix VFS syncs the folder of a journal or WAL with the file's first sync, new or not
+      // (who made it may have died before); not that of a new database.
+      if ((flags & SQLITE_OPEN_CREATE) != 0 &&
+          (flags & (SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_WAL)) != 0) {
         is_new = true;
       }
     }

@@ -77,6 +77,7 @@ class World {
     const Instant bound = kStart + swarm_.fault_time + swarm_.liveness_bound;
     while (!trace_.has_failed() && !is_over_) {
       Keep();
+      if (is_over_) break;
       if (happenings_.is_empty()) {
         trace_.Fail("nothing happens any more, and the sweep is not at its end");
       } else if (happenings_.next_time() > bound) {
