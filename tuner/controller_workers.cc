@@ -16,6 +16,7 @@ Duration ExperimentController::heartbeat() const {
 void ExperimentController::On(const WorkerJoined& event) {
   TUNE_CHECK(!workers_.contains(event.worker));
   const std::optional<WorkerId> before = EarlierConnection(event);
+  const bool was_here = WasHere(event.session);
   const WorkerRow row{event.worker,        event.name, event.address, event.capacity,
                       WorkerState::kAlive, now_,       now_};
   workers_[event.worker] = WorkerRecord{row, event.is_local, event.session, std::nullopt};
@@ -36,13 +37,21 @@ void ExperimentController::On(const WorkerJoined& event) {
     Rejoin(*before, event);
   } else {
     leases_.AddWorker(event.worker, event.capacity, event.is_local);
-    // What it holds from a tuner that we know nothing of, or has lost its lease meanwhile.
+    // What it holds has lost its lease meanwhile, or is of a tuner that we know nothing of: then
+    // the worker ends it unasked, says nothing of it, and its room could be waited for in vain.
     for (const HeldAttempt& held : event.held) {
-      leases_.Occupy(event.worker, held);
+      if (was_here) leases_.Occupy(event.worker, held);
       Send(event.worker, KillAttempt{held.ref});
     }
   }
   if (has_ended_) Send(event.worker, Shutdown{});
+}
+
+// Whoever has, or had, a lease of this sweep has a row.
+bool ExperimentController::WasHere(const std::string& session) const {
+  return !session.empty() && std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
+    return entry.second.session == session;
+  });
 }
 
 // The latest connection of the same worker process, if its leases still stand.

@@ -137,6 +137,7 @@ class ExperimentController {
   // Workers that come, go and come back.
   void Rejoin(WorkerId from, const WorkerJoined& event);
   std::optional<WorkerId> EarlierConnection(const WorkerJoined& event) const;
+  bool WasHere(const std::string& session) const;
   void SetAway(WorkerId worker);
   void Drain(WorkerId worker);
   void Remove(WorkerId worker, WorkerState state, const std::string& why);

@@ -95,6 +95,26 @@ TEST(ControllerLeases, WhatAWorkerStillRunsWithoutALeaseTakesRoomUntilItHasEnded
   EXPECT_EQ(world.Running(back).at(kFirst).start.ref.attempt, AttemptNumber{2});
 }
 
+TEST(ControllerLeases, WhatAWorkerStillRunsForAnotherSweepTakesNoRoomHere) {
+  // It ends it unasked, and says nothing of it: its numbers may mean other attempts here.
+  ControllerWorld elsewhere(Spec(1));
+  const WorkerId there = elsewhere.JoinConnected(1, "s");
+  const StartAttempt held = elsewhere.Running(there).at(kFirst).start;
+  ControllerWorld world(Spec(1));
+  const WorkerId here{7};
+  WorkerCapacity capacity;
+  capacity.cpu_milli = kWholeMilli;
+  world.Apply({WorkerJoined{here,
+                            "w",
+                            "10.0.0.2:7",
+                            1,
+                            capacity,
+                            false,
+                            "s",
+                            {HeldAttempt{held.ref, held.cpu_milli, held.slices}}}});
+  EXPECT_EQ(world.controller().leases().running_count(), 1);
+}
+
 TEST(ControllerLeases, AHalfOpenConnectionIsReplacedByTheNewOne) {
   ControllerWorld world(Spec(1));
   const WorkerId before = world.JoinConnected(1, "s");
