@@ -46,6 +46,8 @@ void ExperimentController::Fill() {
     Send(lease->placement.worker, std::move(message));
     BeginAttempt(*trial, lease->placement.worker);
   }
+  // With fewer places than before, those that become free are not taken over.
+  if (leases_.running_count() + backing_off_count() > max_concurrent_) return;
   const int64_t ahead_per_running = AheadPerRunning();
   while (const auto worker = leases_.RoomAhead(ahead_per_running)) {
     // It would take over the room of another.

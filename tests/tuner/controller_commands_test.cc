@@ -129,6 +129,24 @@ TEST(ControllerCommands, TheNumberOfTrialsAtATimeMayChange) {
   EXPECT_EQ(world.Running(worker).size(), 3u);
 }
 
+TEST(ControllerCommands, FewerTrialsAtATimeAreReachedAlsoWhereTheyAreShort) {
+  ExperimentSpec spec = Spec(200);
+  spec.limits.max_concurrent = 4;
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(4);
+  const auto finish_one = [&] {
+    const TrialNumber trial = world.Running(worker).begin()->first;
+    world.now = world.now + Milliseconds(1);
+    world.Apply({world.NextReport(worker, trial, 0.3, true),
+                 world.End(worker, trial, Outcome::kCompleted)});
+  };
+  for (int i = 0; i < 20; ++i) finish_one();
+  ASSERT_FALSE(world.Queue(worker).empty());
+  world.Apply({MaxConcurrentChanged{2}});
+  for (int i = 0; i < 60; ++i) finish_one();
+  EXPECT_EQ(world.Running(worker).size(), 2u);
+}
+
 // ---- causes
 
 TEST(ControllerCommands, ARetryWaitsAndKeepsItsPlaceMeanwhile) {
