@@ -12,6 +12,8 @@ namespace tune {
 
 void ExperimentController::On(const InterruptRequested&) {
   if (end_status_ == ExperimentStatus::kInterrupted) return;
+  // What was told of a stop stands; it is only not waited for any longer.
+  if (end_status_ == ExperimentStatus::kStopped) return EndSweep(end_reason_, true);
   StopGiving(ExperimentStatus::kInterrupted);
 }
 
@@ -19,33 +21,43 @@ void ExperimentController::On(const InterruptRequested&) {
 void ExperimentController::StopGiving(ExperimentStatus end_status) {
   end_status_ = end_status;
   for (const auto& [worker, ref] : leases_.All()) TellToEnd(worker, At(ref.trial));
-  // Those that cannot be told now are fenced.
+  FenceAway("the sweep ended while its worker was away");
+}
+
+// Those that cannot be told now.
+void ExperimentController::FenceAway(const std::string& why) {
   for (const WorkerView& view : leases_.Views()) {
-    if (!leases_.IsAway(view.worker)) continue;
-    Remove(view.worker, WorkerState::kLost, "the sweep ended while its worker was away");
+    if (!leases_.HasWorker(view.worker) || !leases_.IsAway(view.worker)) continue;
+    Remove(view.worker, WorkerState::kLost, why);
   }
 }
 
 void ExperimentController::On(const TunerRestarted& event) {
+  const bool was_stopped = end_status_ == ExperimentStatus::kStopped && !has_ended_;
   active_before_ = active_before_ + (last_active_ - *life_start_);
   life_start_ = now_;
-  TakeOverClock(now_ - last_active_);
-  // Fenced: whatever still runs under a lease of the earlier life has no effect any more. Only
-  // workers that can find this tuner may come back with theirs.
+  // Fenced: whatever still runs under a lease of the earlier life has no effect any more, and ended
+  // with that life: the time since is none of its trial's. Only workers that can find this tuner
+  // may come back with theirs.
+  const Instant now = std::exchange(now_, last_active_);
   for (const WorkerView& view : leases_.Views()) {
-    const WorkerRecord& record = workers_.at(view.worker);
-    if (event.listens && !record.is_local && leases_.HoldsAny(view.worker)) {
-      SetAway(view.worker);
-    } else {
-      Remove(view.worker, WorkerState::kLost, "the tuner ended");
-    }
+    const bool may_come_back =
+        event.listens && !workers_.at(view.worker).is_local && leases_.HoldsAny(view.worker);
+    if (!may_come_back) Remove(view.worker, WorkerState::kLost, "the tuner ended");
   }
+  now_ = now;
+  TakeOverClock(now_ - last_active_);
+  for (const WorkerView& view : leases_.Views()) SetAway(view.worker);
   is_paused_ = false;
   for (const TrialNumber number : std::set<TrialNumber>(paused_)) {
     if (At(number).paused_by == PauseCause::kSweepCommand) Unpause(At(number));
   }
-  end_status_.reset();
-  end_reason_ = StopReason::kNone;
+  if (was_stopped) {
+    out_.actions.push_back(Say{"the sweep was being stopped when its tuner ended: it stays so"});
+  } else {
+    end_status_.reset();
+    end_reason_ = StopReason::kNone;
+  }
   has_ended_ = false;
   is_waiting_said_ = false;
   unplaceable_since_.reset();
@@ -67,7 +79,9 @@ void ExperimentController::TakeOverClock(Duration gap) {
   for (const auto& [worker, ref] : leases_.All()) {
     TrialRecord& trial = At(ref.trial);
     trial.progress_at = now_;
-    if (gap.us < 0) trial.clock_shift = trial.clock_shift + gap;
+    // Without a tuner it ran for a lease at most.
+    const Duration unseen = gap.us < 0 ? gap : Duration{std::max<int64_t>(0, gap.us - lease().us)};
+    trial.clock_shift = trial.clock_shift + unseen;
   }
 }
 
@@ -82,13 +96,22 @@ void ExperimentController::On(const TunerSlept& event) {
   }
 }
 
+// Who asks for more than was there wants it to go on.
+void ExperimentController::ForgetStop() {
+  if (end_status_ != ExperimentStatus::kStopped) return;
+  end_status_.reset();
+  end_reason_ = StopReason::kNone;
+}
+
 void ExperimentController::On(const SamplesExtended& event) {
+  ForgetStop();
   samples_ = event.samples;
   trial_count_max_ = TrialCount(options_.spec.search, options_.space, samples_);
   out_.experiment = ExperimentRow{status_, samples_, std::nullopt};
 }
 
 void ExperimentController::On(const ErroredRetried&) {
+  ForgetStop();
   for (TrialRecord& trial : trials_) {
     if (trial.row.status != TrialStatus::kError || trial.lease) continue;
     trial.failures.clear();
@@ -149,9 +172,11 @@ void ExperimentController::On(const StopRequested& event) {
     if (TrialRecord* const trial = Find(event.trial)) StopTrial(*trial, event.now);
     return;
   }
-  // One that is about to stop can be hurried.
-  const bool hurries = event.now && end_status_ == ExperimentStatus::kStopped;
-  if (!end_status_ || hurries) EndSweep(StopReason::kUser, event.now);
+  if (!end_status_) {
+    EndSweep(StopReason::kUser, event.now);
+  } else if (end_status_ == ExperimentStatus::kStopped && event.now) {
+    EndSweep(end_reason_, true);  // It was to wait for the reports.
+  }
 }
 
 void ExperimentController::On(const MaxConcurrentChanged& event) {
@@ -159,13 +184,13 @@ void ExperimentController::On(const MaxConcurrentChanged& event) {
 }
 
 void ExperimentController::PauseTrial(TrialRecord& trial, PauseCause cause, bool now) {
-  if (trial.is_over() || trial.verdict) return;
+  if (trial.is_over()) return;
   if (trial.paused_by) {
     // A pause of its own outlives the sweep's.
     if (cause == PauseCause::kTrialCommand) trial.paused_by = cause;
     return;
   }
-  if (trial.lease && trial.is_running && !now) {
+  if (trial.lease && trial.is_running && (!now || trial.verdict)) {  // It is ended anyway.
     trial.pause_wanted = cause;
     return;
   }
@@ -217,7 +242,7 @@ void ExperimentController::Unpause(TrialRecord& trial) {
 void ExperimentController::EndSweep(StopReason reason, bool now) {
   end_status_ = ExperimentStatus::kStopped;
   end_reason_ = reason;
-  for (const TrialNumber number : Idle()) EndTrial(At(number), TrialStatus::kTerminated, reason);
+  EndIdle(reason);
   for (const auto& [worker, ref] : leases_.All()) {
     TrialRecord& trial = At(ref.trial);
     if (!trial.is_running) {
@@ -226,7 +251,17 @@ void ExperimentController::EndSweep(StopReason reason, bool now) {
     } else if (now && !trial.is_over()) {
       EndTrial(trial, TrialStatus::kTerminated, reason);
       Kill(trial, Outcome::kStopped, "the sweep was stopped");
+    } else if (now && !trial.is_told_to_end) {
+      TellToEnd(worker, trial);  // It has its last answer, and takes its time.
     }
+  }
+  if (now) FenceAway("the sweep was stopped while its worker was away");
+}
+
+// The end of one may lead to that of another.
+void ExperimentController::EndIdle(StopReason reason) {
+  for (const TrialNumber number : Idle()) {
+    if (!At(number).is_over()) EndTrial(At(number), TrialStatus::kTerminated, reason);
   }
 }
 
@@ -251,9 +286,7 @@ void ExperimentController::CheckTimeLimits() {
     sweep_over_ = true;
     out_.actions.push_back(
         Say{"limits.sweep_time is used up: running trials end at their next report"});
-    for (const TrialNumber number : Idle()) {
-      EndTrial(At(number), TrialStatus::kTerminated, StopReason::kSweepLimit);
-    }
+    EndIdle(StopReason::kSweepLimit);
     // What waits in a worker's queue shall not begin.
     for (const auto& [worker, ref] : leases_.All()) {
       if (!At(ref.trial).is_running) TellToEnd(worker, At(ref.trial));

@@ -142,6 +142,7 @@ class ExperimentController {
   void Drain(WorkerId worker);
   void Remove(WorkerId worker, WorkerState state, const std::string& why);
   void CheckAway();
+  void FenceAway(const std::string& why);
 
   // A report's way: stored, decided, answered.
   std::optional<std::string> Objection(const TrialRecord& trial, const Report& report) const;
@@ -174,6 +175,8 @@ class ExperimentController {
   void StopTrial(TrialRecord& trial, bool now);
   void PauseTrial(TrialRecord& trial, PauseCause cause, bool now);
   void EndSweep(StopReason reason, bool now);
+  void ForgetStop();
+  void EndIdle(StopReason reason);
   std::set<TrialNumber> Idle() const;
   std::optional<WorkerId> Holder(const TrialRecord& trial) const;
   TrialRecord* Find(const std::optional<TrialNumber>& number);

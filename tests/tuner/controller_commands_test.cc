@@ -147,6 +147,59 @@ TEST(ControllerCommands, FewerTrialsAtATimeAreReachedAlsoWhereTheyAreShort) {
   EXPECT_EQ(world.Running(worker).size(), 2u);
 }
 
+TEST(ControllerCommands, AStopThatWasAcknowledgedOutlivesTheTuner) {
+  ControllerWorld world(Spec(10));
+  const WorkerId worker = world.Join(1);
+  world.Apply({StopRequested{}});
+  world.Lose(worker);
+  world.Recover();
+  world.Apply({TunerRestarted{}});
+  EXPECT_TRUE(world.has_ended);
+  EXPECT_EQ(world.experiment.status, ExperimentStatus::kStopped);
+  EXPECT_EQ(world.trials.at(kFirst).stop_reason, StopReason::kUser);
+  EXPECT_EQ(world.trials.size(), 1u);
+}
+
+TEST(ControllerCommands, AStoppedSweepThatIsExtendedGoesOn) {
+  ControllerWorld world(Spec(1));
+  const WorkerId worker = world.Join(1);
+  world.Apply({StopRequested{std::nullopt, true}});
+  world.Apply({world.End(worker, kFirst, Outcome::kPreempted)});
+  EXPECT_EQ(world.experiment.status, ExperimentStatus::kStopped);
+  world.Recover();
+  world.Apply({TunerRestarted{}, SamplesExtended{2}});
+  EXPECT_TRUE(world.Running(world.Join(1)).contains(kSecond));
+}
+
+TEST(ControllerCommands, ASignalEndsAStoppedSweepAtOnceAndItStaysStopped) {
+  ControllerWorld world(Spec(10));
+  const WorkerId worker = world.Join(1);
+  world.Apply({StopRequested{}});
+  world.Apply({InterruptRequested{}});
+  EXPECT_TRUE(world.Running(worker).at(kFirst).told_to_die);
+  world.Apply({world.End(worker, kFirst, Outcome::kPreempted)});
+  EXPECT_EQ(world.experiment.status, ExperimentStatus::kStopped);
+  EXPECT_EQ(world.trials.at(kFirst).stop_reason, StopReason::kUser);
+}
+
+TEST(ControllerCommands, AStopAtTheNextReportMayBeFollowedByOneNow) {
+  ControllerWorld world(Spec(10));
+  const WorkerId worker = world.Join(1);
+  world.Apply({StopRequested{}});
+  world.Apply({StopRequested{std::nullopt, true}});
+  EXPECT_TRUE(world.Running(worker).at(kFirst).told_to_die);
+}
+
+TEST(ControllerCommands, APauseWhileTheAttemptIsEndedIsNotLost) {
+  ControllerWorld world(Spec(1));
+  const WorkerId worker = world.Join(1);
+  world.Apply({PauseRequested{kFirst, true}});
+  world.Apply({UnpauseRequested{kFirst}});
+  world.Apply({PauseRequested{kFirst, true}});
+  world.Apply({world.End(worker, kFirst, Outcome::kPreempted)});
+  EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kPaused);
+}
+
 // ---- causes
 
 TEST(ControllerCommands, ARetryWaitsAndKeepsItsPlaceMeanwhile) {

@@ -115,6 +115,44 @@ TEST(ControllerLeases, WhatAWorkerStillRunsForAnotherSweepTakesNoRoomHere) {
   EXPECT_EQ(world.controller().leases().running_count(), 1);
 }
 
+TEST(ControllerLeases, TheTimeInWhichNoTunerRanIsNoTimeOfATrialThatWasLost) {
+  ExperimentSpec spec = Spec(1);
+  spec.limits.trial_time = Seconds(100);
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(1);
+  world.now = world.now + Seconds(10);
+  world.Apply({world.NextReport(worker, kFirst, 0.3)});
+  const Instant last = world.now;
+  world.Lose(worker);
+  world.now = world.now + Seconds(86'400);
+  world.Recover();
+  world.Apply({TunerRestarted{}});
+  EXPECT_EQ(world.attempts.at({kFirst, AttemptNumber{1}}).finished_at, last);
+  EXPECT_DOUBLE_EQ(world.trials.at(kFirst).run_seconds, 10);
+  const WorkerId next = world.Join(1);
+  EXPECT_FALSE(world.Running(next).at(kFirst).told_to_die);
+  EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kRunning);
+}
+
+TEST(ControllerLeases, AWorkerThatNeverComesBackRanForNoLongerThanItsLease) {
+  ExperimentSpec spec = Spec(1);
+  spec.limits.trial_time = Seconds(1000);
+  ControllerWorld world(spec);
+  const WorkerId worker = world.JoinConnected(1, "s");
+  world.now = world.now + Seconds(10);
+  world.Apply({world.NextReport(worker, kFirst, 0.3)});
+  world.Lose(worker);
+  world.now = world.now + Seconds(86'400);
+  world.Recover();
+  world.Apply({TunerRestarted{true}});
+  world.now = world.now + Seconds(60);
+  world.Apply({DeadlinePassed{}});
+  EXPECT_EQ(world.attempts.at({kFirst, AttemptNumber{1}}).outcome, Outcome::kLost);
+  EXPECT_LE(world.trials.at(kFirst).run_seconds, 10 + 2 * 60);
+  const WorkerId next = world.Join(1);
+  EXPECT_FALSE(world.Running(next).at(kFirst).told_to_die);
+}
+
 TEST(ControllerLeases, AHalfOpenConnectionIsReplacedByTheNewOne) {
   ControllerWorld world(Spec(1));
   const WorkerId before = world.JoinConnected(1, "s");
