@@ -407,7 +407,8 @@ void CommitLog::TakeAttempts(const Transition& transition) {
       }
     } else if (before->second.outcome != Outcome::kRunning) {
       Fail(name + " ended twice");
-    } else if (row.from_iteration != before->second.from_iteration) {
+    } else if (row.from_iteration != before->second.from_iteration ||
+               row.started_at != before->second.started_at) {
       Fail(name + " changed its beginning");
     }
     if ((row.outcome == Outcome::kRunning) == row.finished_at.has_value()) {

@@ -36,12 +36,12 @@ INSTANTIATE_TEST_SUITE_P(All, PlantedFaultTest,
                                            Bound{PlantedFault::kAnswerBeforeCommit, 10},
                                            Bound{PlantedFault::kLeaseNotFenced, 300},
                                            Bound{PlantedFault::kRungNotRebuilt, 20},
-                                           Bound{PlantedFault::kJournalTailSkipped, 10},
+                                           Bound{PlantedFault::kJournalTailSkipped, 20},
                                            Bound{PlantedFault::kDuplicateCounted, 20},
                                            Bound{PlantedFault::kCheckpointBeforeDurable, 100},
                                            Bound{PlantedFault::kCheckpointRemovedEarly, 100},
                                            Bound{PlantedFault::kAnswerLost, 20},
-                                           Bound{PlantedFault::kDeviceSharedTwice, 10}),
+                                           Bound{PlantedFault::kDeviceSharedTwice, 20}),
                          [](const auto& info) {
                            return std::string(PlantedFaultName(info.param.fault));
                          });
