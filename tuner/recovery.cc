@@ -40,11 +40,11 @@ Result<int64_t> Replay(const std::vector<JournalStep>& journal, ExperimentContro
 
 namespace {
 
-// As a column shows it: a value that is not a number has none.
+// As a column shows it: a value that is not a number has none, and zero has no sign.
 std::string ShownMetric(const Metric& value) {
   if (!value || std::isnan(*value)) return "none";
   std::string text;
-  AppendJsonNumber(*value, text);
+  AppendJsonNumber(*value == 0 ? 0.0 : *value, text);
   return text;
 }
 

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include <cmath>
+
 #include "tests/tuner/instant_sweep.h"
 #include "tests/tuner/temp_folder.h"
 
@@ -58,6 +60,18 @@ TEST(Recovery, IsWhereTheSweepWasAfterEachStep) {
     ASSERT_TRUE(recovered.ok()) << recovered.status().message();
     EXPECT_EQ(recovered->last_step, sweep.steps_max);
     EXPECT_EQ(static_cast<int64_t>(recovered->controller->trials().size()), written.trials);
+  }
+}
+
+TEST(Recovery, BelievesEveryValueThatATrialCanReport) {
+  // SQLite keeps no negative zero.
+  for (const double value : {0.0, -0.0, HUGE_VAL, -HUGE_VAL, std::nan(""), 1e-310, 0.1}) {
+    const TempFolder folder(/*in_memory=*/true);
+    InstantSweep sweep;
+    sweep.value = value;
+    WriteInstantSweep(sweep, folder.path());
+    const auto recovered = RecoverFrom(folder);
+    EXPECT_TRUE(recovered.ok()) << value << ": " << recovered.status().message();
   }
 }
 
