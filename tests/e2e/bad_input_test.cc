@@ -168,6 +168,11 @@ TEST(BadInput, ResumeWithNothingToResumeIsTwoAndTouchesNothing) {
   EXPECT_EQ(result.exit_status, 2);
   EXPECT_NE(result.err.find("nothing to resume"), std::string::npos) << result.err;
   EXPECT_TRUE(folder.Names().empty());
+  folder.Write("tune.db", "");
+  const ProgramResult empty = RunTune(folder, {"resume"});
+  EXPECT_EQ(empty.exit_status, 2);
+  EXPECT_NE(empty.err.find("nothing to resume"), std::string::npos) << empty.err;
+  EXPECT_EQ(folder.Names(), std::vector<std::string>{"tune.db"});
 }
 
 TEST(BadInput, AnAddressThatIsNotOfThisMachineCannotBeListenedOn) {

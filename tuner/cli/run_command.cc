@@ -299,6 +299,9 @@ int Resume(const ResumeOptions& options, Background* background) {
   const RealClock clock;
   Result<std::unique_ptr<SqliteStore>> store =
       SqliteStore::Open(options.db_path, Access::kWrite, clock.Now());
+  if (!store.ok() && store.status().code() == StatusCode::kNotFound) {
+    return Complain(NotFound("nothing to resume: " + store.status().message()));
+  }
   if (!store.ok()) return Complain(store.status());
   const Result<StoredExperiment> experiment = FindToResume(options, **store);
   if (!experiment.ok()) return Complain(experiment.status());
