@@ -1,5 +1,6 @@
 // Workers of other machines join by the printed line, and by nothing else.
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/stat.h>
 
 #include "tests/e2e/join_line.h"
@@ -72,6 +73,26 @@ TEST(Join, ALocalWorkerAndAnotherOneWorkTogether) {
   }
   tune.Signal(SIGINT);
   EXPECT_EQ(tune.Wait().exit_status, 130);
+}
+
+TEST(Join, AWorkerUnderNohupOutlivesItsTerminal) {
+  TestFolder folder;
+  Program tune(folder, "tune",
+               RunListening(folder.Write("space.yaml",
+                                         "trainable: {curve: {value: x, iterations: 50, "
+                                         "seconds: 0.02}}\nmetric: loss\nmode: min\nsamples: 1\n"
+                                         "seed: 11\nspace: {x: {uniform: [0, 1]}}\n")));
+  const JoinLine join = WaitForJoinLine(tune);
+  const auto before = signal(SIGHUP, SIG_IGN);
+  Program worker(folder, "tune", join.Worker({"--cpus", "1"}));
+  signal(SIGHUP, before);
+  while (Query(folder, "select count(*) > 0 from reports") != std::vector<std::string>{"1"}) {
+  }
+  worker.Signal(SIGHUP);
+  EXPECT_EQ(worker.Wait().exit_status, 0);
+  tune.Signal(SIGINT);  // Nobody else would come.
+  EXPECT_NE(tune.Wait().exit_status, 1);
+  EXPECT_EQ(Query(folder, "select outcome from attempts"), std::vector<std::string>{"completed"});
 }
 
 TEST(Join, EachWayToBeRefusedIsOneClearLine) {

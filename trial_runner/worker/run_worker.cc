@@ -79,16 +79,25 @@ Result<Prepared> Prepare(const WorkerOptions& options) {
   return prepared;
 }
 
+bool IsIgnored(int signal) {
+  struct sigaction action = {};
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 // Signals that end a worker are read in its loop. A Ctrl-C at the tuner's terminal reaches a local
-// worker too: what happens then is for the tuner to say.
+// worker too: what happens then is for the tuner to say. What is ignored (nohup) stays unblocked: a
+// blocked signal would be read all the same.
 void BlockSignals(bool is_local) {
+  if (is_local) {
+    ::signal(SIGINT, SIG_IGN);
+    ::signal(SIGHUP, SIG_IGN);
+  }
   sigset_t watched;
   sigemptyset(&watched);
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&watched, signal);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    if (!IsIgnored(signal)) sigaddset(&watched, signal);
+  }
   pthread_sigmask(SIG_BLOCK, &watched, nullptr);
-  if (!is_local) return;
-  ::signal(SIGINT, SIG_IGN);
-  ::signal(SIGHUP, SIG_IGN);
 }
 
 }  // namespace
