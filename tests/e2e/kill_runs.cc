@@ -302,13 +302,14 @@ class KillRuns::OneRun {
   void KillAtTimes(WatchedProgram& tuner) {
     const int64_t begin_us = MonotonicUs();
     while (kills_left_ > 0) {
-      const double span_us = random_.NextBelow(10) < 3 ? static_cast<double>(kStartUs)
+      const double span_us = random_.NextBelow(10) < 2 ? static_cast<double>(kStartUs)
                                                        : static_cast<double>(runs_.duration_us_);
       const int64_t at_us =
           MonotonicUs() - begin_us + static_cast<int64_t>(random_.NextUniform(0, span_us));
+      // Those that are killed before each file call are tuners, and all.
       constexpr Victim kVictims[] = {
-          Victim::kTuner, Victim::kTuner, Victim::kTuner, Victim::kWorker, Victim::kWorker,
-          Victim::kTrial, Victim::kTrial, Victim::kTrial, Victim::kGroup,  Victim::kGroup};
+          Victim::kTuner, Victim::kTuner, Victim::kWorker, Victim::kWorker, Victim::kWorker,
+          Victim::kTrial, Victim::kTrial, Victim::kTrial,  Victim::kTrial,  Victim::kGroup};
       const Victim victim = kVictims[random_.NextBelow(std::size(kVictims))];
       const auto pick = random_.NextU64();
       if (!tuner.RunFor(at_us)) return;
@@ -433,7 +434,7 @@ class KillRuns::OneRun {
     if (runs_.sweep_.has_checkpoints) wanted.insert(wanted.begin() + 1, artifacts);
     if (left != wanted) {
       std::string names;
-      for (const std::string& name : left) names += " " + name;
+      for (const std::string& name : Tree(sweep_folder_)) names += " " + name;
       Find("the folder holds" + names);
     }
     // Below the artifacts lie the durable checkpoints, and what the trials printed.

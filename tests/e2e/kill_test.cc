@@ -1,6 +1,9 @@
 // kill -9 of any process at any moment: the sweep is resumed and ends with the answer of one left
 // alone, nothing acknowledged is lost, nothing is left behind. bench/kill has the long runs.
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <cstdlib>
 
@@ -38,6 +41,22 @@ TEST(Kill, WhereTheOrderIsFixedTheAnswerIsThatOfASweepLeftAlone) {
 
 TEST(Kill, WithAshaAtFourNoDecisionChangesAndTheJournalReplaysToTheRows) {
   for (const KillSweep& sweep : AshaAtFourSweeps()) KillAndLook(sweep, WitnessProgram(), 1);
+}
+
+TEST(Kill, WhatATunerLeavesThatIsKilledAfterItsLastCommitGoesWithTheNextResume) {
+  TestFolder folder;
+  ASSERT_EQ(
+      RunTune(folder, {"run", folder.Write("space.yaml", FixedOrderSweeps()[1].space)}).exit_status,
+      0);
+  std::filesystem::create_directories(folder / "tune.artifacts");
+  sockaddr_un name = {};
+  name.sun_family = AF_UNIX;
+  (folder / "tune.artifacts/control.sock").copy(name.sun_path, sizeof name.sun_path - 1);
+  const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  ASSERT_EQ(bind(listener, reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
+  close(listener);
+  EXPECT_EQ(RunTune(folder, {"resume"}).exit_status, 0);
+  EXPECT_EQ(folder.Names(), (std::vector<std::string>{"space.yaml", "tune.db"}));
 }
 
 TEST(Kill, OneAtATimeTrialsThatDieChangeNoDecision) {

@@ -6,6 +6,7 @@
 #include "tuner/artifact_path.h"
 #include "tuner/artifact_store.h"
 #include "tuner/cli/sweep_lookup.h"
+#include "tuner/control/control_socket.h"
 #include "tuner/sqlite/artifact_rows.h"
 
 namespace tune {
@@ -44,6 +45,11 @@ Status CleanUpAfterTuner(const std::string& db_path, const std::string& sweep, I
   for (const RemovedGarbage& removed : RemoveGarbage(db_path, garbage, false)) {
     TUNE_RETURN_IF_ERROR(removed.status);
   }
+  // Nobody listens there, and a folder that was made for it alone goes with it.
+  std::error_code ignored;
+  const std::filesystem::path folder = ArtifactsDirOf(db_path);
+  std::filesystem::remove(folder / kControlSocketName, ignored);
+  std::filesystem::remove(folder, ignored);
   return OkStatus();
 }
 

@@ -31,7 +31,8 @@ std::vector<RemovedGarbage> RemoveGarbage(const std::string& db_path,
                                           const std::vector<Garbage>& garbage, bool dry_run);
 
 // For a tuner that takes a sweep over, before it gives anything out: what the one before had given
-// up and did not come to remove. The caller holds the writer's lock.
+// up and did not come to remove, and the socket where it listened. The caller holds the writer's
+// lock.
 Status CleanUpAfterTuner(const std::string& db_path, const std::string& sweep, Instant now);
 
 }  // namespace tune

@@ -295,6 +295,13 @@ bool IsOver(const StoredExperiment& experiment) {
          experiment.status == ExperimentStatus::kStopped;
 }
 
+// The caller holds the writer's lock: no tuner lives.
+void CleanUp(const ResumeOptions& options, const StoredExperiment& experiment, Instant now) {
+  if (const Status s = CleanUpAfterTuner(options.db_path, experiment.name, now); !s.ok()) {
+    std::cerr << "warning: " << s.message() << " (tune gc tries again)\n";
+  }
+}
+
 int Resume(const ResumeOptions& options, Background* background) {
   const RealClock clock;
   Result<std::unique_ptr<SqliteStore>> store =
@@ -307,6 +314,7 @@ int Resume(const ResumeOptions& options, Background* background) {
   if (!experiment.ok()) return Complain(experiment.status());
   const bool extends = options.samples && IsMore(*options.samples, experiment->samples);
   if (IsOver(*experiment) && !extends && !options.errored && options.space_path.empty()) {
+    CleanUp(options, *experiment, clock.Now());  // It may have been killed after its last commit.
     std::cerr << "sweep " << experiment->name << " is finished; nothing to resume (tune resume "
               << experiment->name
               << " --samples N extends it, --errored tries failed trials again)\n";
@@ -347,9 +355,7 @@ int Resume(const ResumeOptions& options, Background* background) {
   }
   WarnOfDifferences(*experiment,
                     GatherProvenance(spec, {TUNE_VERSION, options.command_line, options.data_dir}));
-  if (const Status s = CleanUpAfterTuner(options.db_path, experiment->name, clock.Now()); !s.ok()) {
-    std::cerr << "warning: " << s.message() << " (tune gc tries again)\n";
-  }
+  CleanUp(options, *experiment, clock.Now());
   std::vector<Event> first_events = {TunerRestarted{!surroundings.listen.empty()}};
   if (extends) first_events.push_back(SamplesExtended{*options.samples});
   if (options.errored && error_count > 0) first_events.push_back(ErroredRetried{});
