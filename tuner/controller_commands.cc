@@ -58,6 +58,9 @@ void ExperimentController::On(const TunerRestarted& event) {
     end_status_.reset();
     end_reason_ = StopReason::kNone;
   }
+  if (sweep_over_) {
+    out_.actions.push_back(Say{"limits.sweep_time is used up: nothing begins any more"});
+  }
   has_ended_ = false;
   is_waiting_said_ = false;
   unplaceable_since_.reset();
@@ -112,6 +115,7 @@ void ExperimentController::On(const SamplesExtended& event) {
 
 void ExperimentController::On(const ErroredRetried&) {
   ForgetStop();
+  if (sweep_over_) return;  // They could not begin, and are left as they are.
   for (TrialRecord& trial : trials_) {
     if (trial.row.status != TrialStatus::kError || trial.lease) continue;
     trial.failures.clear();

@@ -286,5 +286,24 @@ TEST(ControllerCommands, TrialsThatFailedGetAnotherChance) {
   EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kError);
 }
 
+TEST(ControllerCommands, ASweepWhoseTimeIsUsedUpSaysSoWhenMoreIsAskedOfIt) {
+  ExperimentSpec spec = Spec(2);
+  spec.limits.sweep_time = Seconds(10);
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(1);
+  world.Apply({world.End(worker, kFirst, Outcome::kCrashed)});
+  world.now = world.now + Seconds(10);
+  world.Apply({world.NextReport(worker, kSecond, 0.3, true)});
+  world.Apply({world.End(worker, kSecond, Outcome::kCompleted)});
+  EXPECT_EQ(world.experiment.status, ExperimentStatus::kFinished);
+  world.Recover();
+  world.said.clear();
+  world.Apply({TunerRestarted{}, SamplesExtended{4}, ErroredRetried{}});
+  EXPECT_EQ(world.experiment.status, ExperimentStatus::kFinished);
+  EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kError);
+  ASSERT_FALSE(world.said.empty());
+  EXPECT_NE(world.said.front().find("limits.sweep_time is used up"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace tune
