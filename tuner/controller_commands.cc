@@ -176,11 +176,9 @@ void ExperimentController::On(const StopRequested& event) {
     if (TrialRecord* const trial = Find(event.trial)) StopTrial(*trial, event.now);
     return;
   }
-  if (!end_status_) {
-    EndSweep(StopReason::kUser, event.now);
-  } else if (end_status_ == ExperimentStatus::kStopped && event.now) {
-    EndSweep(end_reason_, true);  // It was to wait for the reports.
-  }
+  // One that waits for reports, or ends for another reason, can be hurried.
+  if (end_status_ && !event.now) return;
+  EndSweep(end_status_ == ExperimentStatus::kStopped ? end_reason_ : StopReason::kUser, event.now);
 }
 
 void ExperimentController::On(const MaxConcurrentChanged& event) {

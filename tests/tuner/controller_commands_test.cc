@@ -190,6 +190,16 @@ TEST(ControllerCommands, AStopAtTheNextReportMayBeFollowedByOneNow) {
   EXPECT_TRUE(world.Running(worker).at(kFirst).told_to_die);
 }
 
+TEST(ControllerCommands, AStopNowOfASweepThatIsBeingInterruptedStopsIt) {
+  ControllerWorld world(Spec(10));
+  const WorkerId worker = world.Join(1);
+  world.Apply({InterruptRequested{}});
+  world.Apply({StopRequested{std::nullopt, true}});
+  world.Apply({world.End(worker, kFirst, Outcome::kPreempted)});
+  EXPECT_EQ(world.experiment.status, ExperimentStatus::kStopped);
+  EXPECT_EQ(world.trials.at(kFirst).stop_reason, StopReason::kUser);
+}
+
 TEST(ControllerCommands, APauseWhileTheAttemptIsEndedIsNotLost) {
   ControllerWorld world(Spec(1));
   const WorkerId worker = world.Join(1);
