@@ -241,6 +241,7 @@ void CommitLog::Count(const std::vector<Event>& events, const Transition& transi
 // In order of arrival. Each row comes of one report that arrived.
 void CommitLog::TakeEvents(const std::vector<Event>& events, const Transition& transition) {
   size_t next = 0;
+  moved_.clear();
   for (const Event& event : events) {
     if (const auto* const report = std::get_if<ReportArrived>(&event)) {
       TakeReport(*report, transition, next);
@@ -289,7 +290,9 @@ void CommitLog::TakeJoin(const WorkerJoined& event) {
   if (event.is_local) return;
   for (auto& [trial, lease] : leases_) {
     const Connection& before = connections_[lease.worker];
-    if (!before.is_local && before.session == event.session) lease.worker = event.worker;
+    if (before.is_local || before.session != event.session) continue;
+    lease.worker = event.worker;
+    moved_.insert({lease.ref.epoch, event.worker});
   }
 }
 
@@ -346,10 +349,9 @@ void CommitLog::TakeGrants(const Transition& transition) {
     const auto* const start = send == nullptr ? nullptr : std::get_if<StartAttempt>(&send->message);
     if (start == nullptr) continue;
     const AttemptRef& ref = start->ref;
-    const auto same = leases_.find(ref.trial);
-    if (same != leases_.end() && same->second.ref == ref && same->second.worker == send->worker) {
+    if (moved_.contains({ref.epoch, send->worker})) {
       ++coverage_["a lease was sent again"];
-      continue;  // To a worker that came back and had never heard of it.
+      continue;
     }
     if (ref.epoch <= last_epoch_) Fail(Describe(ref) + ": the epoch is not a new one");
     last_epoch_ = std::max(last_epoch_, ref.epoch);

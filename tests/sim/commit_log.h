@@ -126,6 +126,8 @@ class CommitLog {
   };
   std::map<WorkerId, Connection> connections_;
   std::map<TrialNumber, Lease> leases_;
+  // Of this step: leases that came back with a worker, which may never have heard of them.
+  std::set<std::pair<LeaseEpoch, WorkerId>> moved_;
   LeaseEpoch last_epoch_;
   std::map<TrialNumber, std::set<int64_t>> saved_;   // Iterations with a checkpoint.
   std::map<TrialNumber, std::string> resume_paths_;  // The latest checkpoint's, where it has one.
