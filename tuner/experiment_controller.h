@@ -110,6 +110,7 @@ class ExperimentController {
   bool is_paused() const { return is_paused_; }
   // Nothing is given out any more: it was stopped, interrupted, or gave up.
   bool is_ending() const { return end_status_.has_value(); }
+  bool is_being_stopped() const { return end_status_ == ExperimentStatus::kStopped; }
   int64_t max_concurrent() const { return max_concurrent_; }
   const ControllerOptions& options() const { return options_; }
   Duration lease() const { return options_.spec.limits.lease; }

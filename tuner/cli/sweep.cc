@@ -202,8 +202,10 @@ int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& 
     for (const std::string& line : tuner.TakeLines()) display.Say(line);
     for (const std::string& line : control.TakeLines()) display.Say(line);
     if (signals.count() > 0 && !std::exchange(is_interrupt_told, true)) {
-      display.Say(
-          "stopping: running trials go on from their checkpoints later; again to stop at once");
+      display.Say(controller.is_being_stopped()
+                      ? "running trials end now; again to stop at once"
+                      : "stopping: running trials go on from their checkpoints later; again to "
+                        "stop at once");
     }
     display.Update(clock.Now());
     const Result<std::string> news =
