@@ -48,10 +48,7 @@ void ExperimentController::On(const TunerRestarted& event) {
   now_ = now;
   TakeOverClock(now_ - last_active_);
   for (const WorkerView& view : leases_.Views()) SetAway(view.worker);
-  is_paused_ = false;
-  for (const TrialNumber number : std::set<TrialNumber>(paused_)) {
-    if (At(number).paused_by == PauseCause::kSweepCommand) Unpause(At(number));
-  }
+  EndSweepPause();
   if (was_stopped) {
     out_.actions.push_back(Say{"the sweep was being stopped when its tuner ended: it stays so"});
   } else {
@@ -161,13 +158,16 @@ void ExperimentController::On(const UnpauseRequested& event) {
     if (TrialRecord* const trial = Find(event.trial)) unpause(*trial);
     return;
   }
+  EndSweepPause();
+}
+
+// Of those that reached it, and of those that were to.
+void ExperimentController::EndSweepPause() {
   is_paused_ = false;
   is_waiting_said_ = false;
   for (TrialRecord& trial : trials_) {
-    if (trial.pause_wanted == PauseCause::kSweepCommand ||
-        trial.paused_by == PauseCause::kSweepCommand) {
-      unpause(trial);
-    }
+    if (trial.pause_wanted == PauseCause::kSweepCommand) trial.pause_wanted.reset();
+    if (trial.paused_by == PauseCause::kSweepCommand) Unpause(trial);
   }
 }
 
@@ -192,6 +192,7 @@ void ExperimentController::PauseTrial(TrialRecord& trial, PauseCause cause, bool
     if (cause == PauseCause::kTrialCommand) trial.paused_by = cause;
     return;
   }
+  if (trial.pause_wanted == PauseCause::kTrialCommand) cause = PauseCause::kTrialCommand;
   if (trial.lease && trial.is_running && (!now || trial.verdict)) {  // It is ended anyway.
     trial.pause_wanted = cause;
     return;

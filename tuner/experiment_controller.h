@@ -177,6 +177,7 @@ class ExperimentController {
   void PauseTrial(TrialRecord& trial, PauseCause cause, bool now);
   void EndSweep(StopReason reason, bool now);
   void ForgetStop();
+  void EndSweepPause();
   void EndIdle(StopReason reason);
   std::set<TrialNumber> Idle() const;
   std::optional<WorkerId> Holder(const TrialRecord& trial) const;

@@ -73,6 +73,26 @@ TEST(ControllerCommands, ARestartEndsTheSweepsPauseAndKeepsThatOfATrial) {
   EXPECT_EQ(world.trials.at(kSecond).status, TrialStatus::kPending);
 }
 
+TEST(ControllerCommands, ARestartEndsTheSweepsPauseAlsoForTrialsThatHadNotReachedIt) {
+  ControllerWorld world(Spec(1));
+  const WorkerId before = world.JoinConnected(1, "s");
+  world.Apply({PauseRequested{}});
+  world.Recover();
+  world.Apply({TunerRestarted{true}});
+  const WorkerId after = world.ComeBack(before, 1, "s");
+  world.Apply({world.NextReport(after, kFirst, 0.3)});
+  EXPECT_FALSE(world.Running(after).at(kFirst).told_to_stop);
+  EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kRunning);
+}
+
+TEST(ControllerCommands, APauseOfATrialThatIsStillToComeOutlivesTheSweeps) {
+  ControllerWorld world(Spec(1));
+  const WorkerId worker = world.Join(1);
+  world.Apply({PauseRequested{kFirst, false}, PauseRequested{}, UnpauseRequested{}});
+  world.Apply({world.NextReport(worker, kFirst, 0.3)});
+  EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kPaused);
+}
+
 // ---- stopping
 
 TEST(ControllerCommands, AStoppedTrialEndsAtItsNextReportByTheUser) {
