@@ -24,11 +24,11 @@ namespace tune::testing {
 struct InstantSweep {
   int64_t samples = 10;
   int64_t iterations = 10;
-  std::string scheduler = "fifo";  // Of the space file.
-  size_t events_per_step = 1;      // Reports that arrive together.
-  bool has_checkpoints = false;    // Files: a path and a checksum with each report.
-  std::optional<double> value;     // What every report says, in place of a curve.
-  int64_t steps_max = INT64_MAX;   // Then the tuner is gone, whatever it was at.
+  std::string scheduler = "fifo";    // Of the space file.
+  size_t events_per_step = 1;        // Reports that arrive together.
+  bool has_checkpoints = false;      // Files: a path and a checksum with each report.
+  std::optional<double> value = {};  // What every report says, in place of a curve.
+  int64_t steps_max = INT64_MAX;     // Then the tuner is gone, whatever it was at.
 };
 
 struct WrittenSweep {
