@@ -174,7 +174,7 @@ TEST(AwayFromTheTerminal, AClosedTerminalIsACleanInterruption) {
   TestFolder folder;
   folder.Write("space.yaml", CurveSpace("0.02"));
   OnTerminal tune(folder, {"run", "space.yaml"});
-  ASSERT_TRUE(tune.WaitForText("1/4 trials ended"));
+  ASSERT_TRUE(tune.WaitForText("/4 trials ended"));
   tune.CloseTerminal();
   EXPECT_EQ(tune.Wait(), 129);
   EXPECT_EQ(Query(folder, "select status from experiments"),
@@ -186,7 +186,7 @@ TEST(AwayFromTheTerminal, CtrlCOnATerminalReachesTheSweepAndNotItsWorker) {
   TestFolder folder;
   folder.Write("space.yaml", CurveSpace("0.02"));
   OnTerminal tune(folder, {"run", "space.yaml"});
-  ASSERT_TRUE(tune.WaitForText("1/4 trials ended"));
+  ASSERT_TRUE(tune.WaitForText("/4 trials ended"));
   tune.Type("\x03");
   EXPECT_EQ(tune.Wait(), 130);
   EXPECT_EQ(tune.seen().find("the local worker ended"), std::string::npos) << tune.seen();
