@@ -109,13 +109,23 @@ void Measure(const Load& load, const std::string& self, const std::string& progr
 
 int Main(const std::string& self, const std::string& programs, bool is_toy) {
   const int64_t samples = is_toy ? 2 : 1'000;
+  const auto sweep = [samples](size_t events_per_step) {
+    InstantSweep made;
+    made.samples = samples;
+    made.iterations = kIterations;
+    made.events_per_step = events_per_step;
+    return made;
+  };
+  InstantSweep asha = sweep(4);
+  asha.samples *= 2;
+  asha.scheduler = "{asha: {max_t: 100, grace_period: 25, reduction_factor: 2}}";
+  InstantSweep checkpoints = sweep(1);
+  checkpoints.has_checkpoints = true;
   const Load loads[] = {
-      {"fifo, 16 reports a commit", {samples, kIterations, "fifo", 16, false}},
-      {"fifo, a commit each", {samples, kIterations, "fifo", 1, false}},
-      {"ASHA, 4 a commit",
-       {samples * 2, kIterations, "{asha: {max_t: 100, grace_period: 25, reduction_factor: 2}}", 4,
-        false}},
-      {"fifo, a commit and a checkpoint each", {samples, kIterations, "fifo", 1, true}},
+      {"fifo, 16 reports a commit", sweep(16)},
+      {"fifo, a commit each", sweep(1)},
+      {"ASHA, 4 a commit", asha},
+      {"fifo, a commit and a checkpoint each", checkpoints},
   };
   std::printf(
       "| sweep | trials | reports | commits | bytes a report | Recover, ms (least to most) |"
