@@ -19,6 +19,7 @@
 #include "tuner/artifact_garbage.h"
 #include "tuner/artifact_path.h"
 #include "tuner/checkpoint_on_disk.h"
+#include "tuner/cli/complain.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/text_table.h"
 
@@ -275,23 +276,15 @@ class Backup {
   std::map<std::string, std::string> copied_;  // Path below the artifacts, to checksum.
 };
 
-int Fail(const Status& status, std::ostream& err) {
-  err << "tune: " << status.message() << "\n";
-  const bool is_usage = status.code() == StatusCode::kNotFound ||
-                        status.code() == StatusCode::kFailedPrecondition ||
-                        status.code() == StatusCode::kInvalidArgument;
-  return is_usage ? 2 : 1;
-}
-
 }  // namespace
 
 int BackupCommand(const BackupOptions& options, std::ostream& out, std::ostream& err) {
   if (const auto database = OpenForQueries(options.db_path); !database.ok()) {
-    return Fail(database.status(), err);
+    return Complain(database.status(), err);
   }
   Backup backup(options, err);
-  if (const Status s = backup.Check(); !s.ok()) return Fail(s, err);
-  if (const Status s = backup.Run(); !s.ok()) return Fail(s, err);
+  if (const Status s = backup.Check(); !s.ok()) return Complain(s, err);
+  if (const Status s = backup.Run(); !s.ok()) return Complain(s, err);
   out << backup.Describe() << "\n";
   return 0;
 }

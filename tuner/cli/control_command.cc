@@ -8,6 +8,7 @@
 #include "core/nearest_name.h"
 #include "tuner/artifact_path.h"
 #include "tuner/artifact_store.h"
+#include "tuner/cli/complain.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/text_table.h"
 #include "tuner/control/control_client.h"
@@ -138,18 +139,6 @@ class Command {
   const Clock& clock_;
   const ControlRequest request_;
 };
-
-int Complain(const Status& status, std::ostream& err) {
-  err << "tune: " << status.message() << "\n";
-  switch (status.code()) {
-    case StatusCode::kInvalidArgument:
-    case StatusCode::kNotFound:
-    case StatusCode::kFailedPrecondition:
-      return 2;
-    default:
-      return 1;
-  }
-}
 
 }  // namespace
 

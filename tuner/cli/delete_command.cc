@@ -7,6 +7,7 @@
 #include "tuner/artifact_garbage.h"
 #include "tuner/artifact_path.h"
 #include "tuner/artifact_store.h"
+#include "tuner/cli/complain.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/text_table.h"
 #include "tuner/sqlite/writer_lock.h"
@@ -71,28 +72,21 @@ bool IsYes(std::istream& in) {
   return answer == "y" || answer == "Y" || answer == "yes";
 }
 
-int Fail(const Status& status, std::ostream& err) {
-  err << "tune: " << status.message() << "\n";
-  const bool is_usage = status.code() == StatusCode::kNotFound ||
-                        status.code() == StatusCode::kFailedPrecondition ||
-                        status.code() == StatusCode::kInvalidArgument;
-  return is_usage ? 2 : 1;
-}
-
 }  // namespace
 
 int DeleteCommand(const DeleteOptions& options, const Clock& clock, std::istream& in,
                   std::ostream& out, std::ostream& err) {
   const Result<Doomed> doomed = FindDoomed(options);
-  if (!doomed.ok()) return Fail(doomed.status(), err);
+  if (!doomed.ok()) return Complain(doomed.status(), err);
   if (const auto holder = FindLockHolder(options.db_path)) {
-    return Fail(Unavailable(DescribeHolder(*holder, doomed->sweep.name)), err);
+    return Complain(Unavailable(DescribeHolder(*holder, doomed->sweep.name)), err);
   }
   if (!options.yes) {
     if (!options.is_terminal) {
-      return Fail(InvalidArgument("nothing was deleted: nobody can be asked; say --yes to delete " +
-                                  doomed->Describe()),
-                  err);
+      return Complain(
+          InvalidArgument("nothing was deleted: nobody can be asked; say --yes to delete " +
+                          doomed->Describe()),
+          err);
     }
     err << "delete " << doomed->Describe() << "? [y/N] " << std::flush;
     if (!IsYes(in)) {
@@ -102,14 +96,14 @@ int DeleteCommand(const DeleteOptions& options, const Clock& clock, std::istream
   }
   Result<WriterLock> lock =
       AcquireWriterLock(options.db_path, clock.Now(), LockText::kIfThereIsRoom);
-  if (!lock.ok()) return Fail(lock.status(), err);
+  if (!lock.ok()) return Complain(lock.status(), err);
   if (const Status s = DeleteRows(options.db_path, doomed->sweep); !s.ok()) {
     if (s.code() == StatusCode::kResourceExhausted || s.code() == StatusCode::kInternal) {
       err << "tune: " << s.message() << "\nnothing was deleted; that takes some room, which tune "
           << "gc may make\n";
       return 1;
     }
-    return Fail(s, err);
+    return Complain(s, err);
   }
   if (lock->committed() && lock->committed()->experiment == doomed->sweep.id) lock->Forget();
   LocalArtifactStore artifacts(ArtifactsDirOf(options.db_path));

@@ -8,6 +8,7 @@
 
 #include "tuner/artifact_path.h"
 #include "tuner/cli/artifact_cleanup.h"
+#include "tuner/cli/complain.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/sqlite/sqlite_store.h"
 #include "tuner/sqlite/writer_lock.h"
@@ -16,14 +17,6 @@ namespace tune {
 namespace {
 
 namespace fs = std::filesystem;
-
-int Fail(const Status& status, std::ostream& err) {
-  err << "tune: " << status.message() << "\n";
-  const bool is_usage = status.code() == StatusCode::kNotFound ||
-                        status.code() == StatusCode::kFailedPrecondition ||
-                        status.code() == StatusCode::kInvalidArgument;
-  return is_usage ? 2 : 1;
-}
 
 bool Exists(const std::string& path) {
   std::error_code error;
@@ -48,7 +41,7 @@ class Collection {
 
   int Run() {
     if (const auto database = OpenForQueries(options_.db_path); !database.ok()) {
-      return Fail(database.status(), err_);
+      return Complain(database.status(), err_);
     }
     tuner_ = FindLockHolder(options_.db_path);
     std::vector<RemovedGarbage> leftovers;
@@ -58,14 +51,15 @@ class Collection {
       // A full disk is when this is needed most.
       Result<WriterLock> acquired =
           AcquireWriterLock(options_.db_path, clock_.Now(), LockText::kIfThereIsRoom);
-      if (!acquired.ok()) return Fail(acquired.status(), err_);
-      if (const Status s = SettleLock(options_.db_path, *acquired); !s.ok()) return Fail(s, err_);
+      if (!acquired.ok()) return Complain(acquired.status(), err_);
+      if (const Status s = SettleLock(options_.db_path, *acquired); !s.ok())
+        return Complain(s, err_);
       lock.emplace(*std::move(acquired));
     }
     if (tuner_ && !Announce()) return 1;
     const Result<std::vector<Garbage>> garbage =
         FindGarbageOf(options_.db_path, "", tuner_, clock_.Now());
-    if (!garbage.ok()) return Fail(garbage.status(), err_);
+    if (!garbage.ok()) return Complain(garbage.status(), err_);
     std::vector<RemovedGarbage> removed =
         RemoveGarbage(options_.db_path, *garbage, options_.dry_run);
     for (RemovedGarbage& item : removed) {
@@ -83,7 +77,7 @@ class Collection {
       if (goes || !Exists(item.garbage.path)) removed.push_back(item);
     }
     const bool is_whole = Print(removed);
-    if (!folded.ok()) return Fail(folded, err_);
+    if (!folded.ok()) return Complain(folded, err_);
     return is_whole ? 0 : 1;
   }
 

@@ -20,6 +20,7 @@
 #include "trial_runner/trial_programs.h"
 #include "tuner/cli/artifact_cleanup.h"
 #include "tuner/cli/background.h"
+#include "tuner/cli/complain.h"
 #include "tuner/cli/gather_provenance.h"
 #include "tuner/cli/listening.h"
 #include "tuner/cli/live_view.h"
@@ -33,23 +34,10 @@
 namespace tune {
 namespace {
 
-constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
 constexpr int64_t kCheckedConfigurationsMax = 256;
 
-// Before anything is started: what is wrong with a file, a folder or the command line is the
-// caller's to mend.
-int Complain(const Status& status) {
-  std::cerr << "tune: " << status.message() << "\n";
-  switch (status.code()) {
-    case StatusCode::kInvalidArgument:
-    case StatusCode::kNotFound:
-    case StatusCode::kFailedPrecondition:
-      return kExitUsage;
-    default:
-      return kExitFailed;
-  }
-}
+int Complain(const Status& status) { return Complain(status, std::cerr); }
 
 // What the trainable will be given, looked at before the start: types and ranges of the first
 // configurations, data and weights of the first one.

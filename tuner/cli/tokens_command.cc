@@ -4,6 +4,7 @@
 
 #include "trial_runner/tls/tls_folder.h"
 #include "tuner/artifact_path.h"
+#include "tuner/cli/complain.h"
 #include "tuner/cli/listening.h"
 
 namespace tune {
@@ -59,11 +60,7 @@ int TokensCommand(const TokensOptions& options, Instant now, std::ostream& out, 
     if (!options.revoke.empty()) err << "token " << options.revoke << " is revoked\n";
     return 0;
   }
-  err << "tune: " << status.message() << "\n";
-  const bool is_users = status.code() == StatusCode::kInvalidArgument ||
-                        status.code() == StatusCode::kNotFound ||
-                        status.code() == StatusCode::kFailedPrecondition;
-  return is_users ? 2 : 1;
+  return Complain(status, err);
 }
 
 }  // namespace tune
