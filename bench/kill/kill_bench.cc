@@ -44,23 +44,26 @@ struct Totals {
     sum.kills_before_stored += run.kills_before_stored;
     sum.lives += run.lives;
     sum.answers += run.answers;
+    sum.tuner_end_us.insert(sum.tuner_end_us.end(), run.tuner_end_us.begin(),
+                            run.tuner_end_us.end());
     sum.last_end_us.insert(sum.last_end_us.end(), run.last_end_us.begin(), run.last_end_us.end());
   }
 };
 
-void Print(const std::string& name, Totals& totals) {
-  std::vector<int64_t>& ends = totals.sum.last_end_us;
-  std::sort(ends.begin(), ends.end());
-  const auto ms = [&ends](double share) {
-    if (ends.empty()) return std::string("-");
-    const auto index = static_cast<size_t>(share * static_cast<double>(ends.size() - 1));
-    return std::to_string(ends[index] / 1000);
-  };
+// "2 / 21": median and most.
+std::string Milliseconds(std::vector<int64_t> us) {
+  if (us.empty()) return "-";
+  std::sort(us.begin(), us.end());
+  return std::to_string(us[us.size() / 2] / 1000) + " / " + std::to_string(us.back() / 1000);
+}
+
+void Print(const std::string& name, const Totals& totals) {
   std::cout << "| " << name << " | " << totals.good_runs << " of " << totals.runs << " | "
             << totals.sum.kills() << " | " << totals.sum.tuner_kills << " / "
             << totals.sum.worker_kills << " / " << totals.sum.trial_kills << " / "
             << totals.sum.group_kills << " | " << totals.sum.kills_before_stored << " | "
-            << totals.sum.answers << " | " << ms(0.5) << " / " << ms(1) << " |" << std::endl;
+            << totals.sum.answers << " | " << Milliseconds(totals.sum.tuner_end_us) << " | "
+            << Milliseconds(totals.sum.last_end_us) << " |" << std::endl;
 }
 
 int Main(const Options& options) {
@@ -104,8 +107,9 @@ int Main(const Options& options) {
   }
   std::cout
       << "| sweep | runs as promised | kills | tuner / worker / trial / all | before anything"
-         " was stored | answers witnessed, none lost | all ended after, ms (median / most) |\n"
-         "|---|---|---|---|---|---|---|\n";
+         " was stored | answers witnessed, none lost | tuner ended after, ms (median / most) | the"
+         " others after it, ms |\n"
+         "|---|---|---|---|---|---|---|---|\n";
   for (size_t i = 0; i < all.size(); ++i) Print(all[i]->name(), totals[i]);
   if (is_good) std::filesystem::remove_all(pattern);
   return is_good ? 0 : 1;

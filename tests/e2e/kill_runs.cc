@@ -291,9 +291,13 @@ class KillRuns::OneRun {
       Find("a life did not end:\n" + Output());
       return -1;
     }
+    const int64_t ended_at_us = MonotonicUs();
     const std::vector<std::string> left = tuner.WaitForDescendants(kLastEndUs);
     for (const std::string& name : left) Find("the process " + name + " is left behind");
-    if (is_killed_) run_.last_end_us.push_back(MonotonicUs() - killed_at_us_);
+    if (is_killed_) {
+      run_.tuner_end_us.push_back(ended_at_us - killed_at_us_);
+      run_.last_end_us.push_back(MonotonicUs() - ended_at_us);
+    }
     return *status;
   }
 

@@ -38,8 +38,11 @@ struct KillRun {
   int64_t tuner_kills = 0, worker_kills = 0, trial_kills = 0, group_kills = 0;
   int64_t kills_before_stored = 0;  // Nothing was in the database yet.
   int64_t lives = 0;
-  int64_t answers = 0;               // That a trial process got for its reports.
-  std::vector<int64_t> last_end_us;  // From each kill of the tuner to the end of all processes.
+  int64_t answers = 0;  // That a trial process got for its reports.
+  // From each kill of the tuner to its end (a synced write under way is waited for by the kernel),
+  // and from there to the end of all other processes.
+  std::vector<int64_t> tuner_end_us;
+  std::vector<int64_t> last_end_us;
   int64_t kills() const { return tuner_kills + worker_kills + trial_kills + group_kills; }
 };
 
