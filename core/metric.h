@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,9 @@ namespace tune {
 enum class Mode { kMax, kMin };
 
 using Metric = std::optional<double>;
+
+// One for each objective of the sweep, in the spec's order; one alone in most sweeps.
+using Objectives = std::span<const Metric>;
 
 // Names in the order of the report; NaN is kept here, for the record.
 using Metrics = std::vector<std::pair<std::string, double>>;

@@ -40,7 +40,8 @@ class AshaScheduler final : public TrialScheduler {
   void OnTrialAdded(TrialNumber trial) override;
   Decision OnReport(TrialNumber trial, int64_t iteration, Metric value) override;
   void OnTrialEnded(TrialNumber trial, bool failed) override;
-  std::vector<TrialNumber> TakeResumed() override { return {}; }
+  void OnNoMoreTrials() override {}
+  std::vector<Order> TakeOrders() override { return {}; }
   std::vector<RungView> Rungs() const override;
   std::string name() const override { return "asha"; }
   std::string DebugString() const override;

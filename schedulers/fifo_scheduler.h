@@ -13,7 +13,8 @@ class FifoScheduler final : public TrialScheduler {
   void OnTrialAdded(TrialNumber) override {}
   Decision OnReport(TrialNumber, int64_t, Metric) override { return Decision{}; }
   void OnTrialEnded(TrialNumber, bool) override {}
-  std::vector<TrialNumber> TakeResumed() override { return {}; }
+  void OnNoMoreTrials() override {}
+  std::vector<Order> TakeOrders() override { return {}; }
   std::vector<RungView> Rungs() const override { return {}; }
   std::string name() const override { return "fifo"; }
   std::string DebugString() const override { return "fifo"; }

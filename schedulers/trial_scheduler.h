@@ -31,6 +31,24 @@ struct Decision {
   friend bool operator==(const Decision&, const Decision&) = default;
 };
 
+// What becomes of a paused trial, earned by others or by time of its own.
+struct Order {
+  enum class Kind {
+    kResume,   // It goes on from its checkpoint.
+    kStop,     // It is over: StopCause::kScheduler.
+    kExploit,  // It goes on from the latest checkpoint of `source`, with a configuration near its.
+  };
+  Kind kind = Kind::kResume;
+  TrialNumber trial;
+  std::optional<TrialNumber> source = {};  // Of kExploit.
+  // What explains it, as in Decision.
+  std::optional<int64_t> rung = {};
+  std::optional<double> cutoff = {};
+  std::optional<int64_t> rank = {};
+  std::optional<int64_t> count = {};
+  friend bool operator==(const Order&, const Order&) = default;
+};
+
 // For the live table: how many reached a rung and what it takes to pass.
 struct RungView {
   int64_t bracket = 0;
@@ -51,8 +69,13 @@ class TrialScheduler {
   // The trial is over: it ended by itself, was stopped, or failed for good. A failed one stays in
   // no open rung.
   virtual void OnTrialEnded(TrialNumber trial, bool failed) = 0;
-  // Paused trials that may go on now, each named once (none for stopping schedulers).
-  virtual std::vector<TrialNumber> TakeResumed() = 0;
+  // No trial is added any more, unless the sweep is extended later: what waits for a full bracket
+  // waits no longer. May be said again.
+  virtual void OnNoMoreTrials() = 0;
+  // What the calls since the last one led to, in order, each trial at most once (nothing from a
+  // stopping scheduler). Asked for after each of the four above. A trial that was stopped so is
+  // not named in OnTrialEnded.
+  virtual std::vector<Order> TakeOrders() = 0;
 
   virtual std::vector<RungView> Rungs() const = 0;
   virtual std::string name() const = 0;  // "asha"; stands in the decisions view.

@@ -8,6 +8,7 @@
 
 #include "core/check.h"
 #include "core/input_error.h"
+#include "search/normal.h"
 
 namespace tune {
 namespace {
@@ -307,6 +308,88 @@ Value Domain::At(uint64_t index) const {
   TUNE_CHECK(Count() && index < *Count());
   if (is_list()) return values_[index];
   return GridValue(static_cast<int64_t>(static_cast<uint64_t>(first_) + index));
+}
+
+// ---- as [0, 1]
+
+double Domain::ScaleLo() const {
+  const double below = is_quantised() ? 0.5 : 0.0;
+  if (is_integer() || is_quantised()) {
+    const double lo = static_cast<double>(first_) - below;
+    return is_log() ? std::log(lo) : lo;
+  }
+  return is_log() ? std::log(lo_) : lo_;
+}
+
+double Domain::ScaleHi() const {
+  const double below = is_quantised() ? 0.5 : 0.0;
+  if (is_integer() || is_quantised()) {
+    const double hi = static_cast<double>(last_) + 1 - below;
+    return is_log() ? std::log(hi) : hi;
+  }
+  return is_log() ? std::log(hi_) : hi_;
+}
+
+Value Domain::FromUnit(double u) const {
+  TUNE_CHECK(u >= 0 && u <= 1);
+  if (is_list()) {
+    if (cumulative_.empty()) {
+      const auto index = static_cast<size_t>(u * static_cast<double>(values_.size()));
+      return values_[std::min(index, values_.size() - 1)];
+    }
+    const auto above =
+        std::upper_bound(cumulative_.begin(), cumulative_.end(), u * cumulative_.back());
+    return values_[std::min(static_cast<size_t>(above - cumulative_.begin()), values_.size() - 1)];
+  }
+  if (is_normal()) {
+    // As far out as a draw of 53 bits reaches.
+    const double x = lo_ + hi_ * NormalQuantile(std::clamp(u, 0x1p-53, 1 - 0x1p-53));
+    return is_quantised() ? GridValue(std::llround(x / q_)) : Value(x);
+  }
+  const double scaled = ScaleLo() + u * (ScaleHi() - ScaleLo());
+  const double x = is_log() ? std::exp(scaled) : scaled;
+  if (!is_discrete()) return Value(std::clamp(x, lo_, std::nextafter(hi_, lo_)));
+  const double k = std::floor(x + (is_quantised() ? 0.5 : 0.0));
+  if (k <= static_cast<double>(first_)) return GridValue(first_);
+  if (k >= static_cast<double>(last_)) return GridValue(last_);
+  return GridValue(static_cast<int64_t>(k));
+}
+
+double Domain::UnitOf(double x) const {
+  if (is_normal()) return NormalCdf((x - lo_) / hi_);
+  const double scaled = is_log() ? std::log(x) : x;
+  return std::clamp((scaled - ScaleLo()) / (ScaleHi() - ScaleLo()), 0.0, 1.0);
+}
+
+UnitCell Domain::CellOf(int64_t multiple) const {
+  const double below = is_quantised() ? 0.5 : 0.0;
+  const double lo = static_cast<double>(multiple) - below;
+  if (is_normal()) return {UnitOf(lo * q_), UnitOf((lo + 1) * q_)};
+  return {multiple == first_ ? 0.0 : UnitOf(lo), multiple == last_ ? 1.0 : UnitOf(lo + 1)};
+}
+
+std::optional<UnitCell> Domain::ToUnit(const Value& value) const {
+  if (is_list()) {
+    const auto found = std::find(values_.begin(), values_.end(), value);
+    if (found == values_.end()) return std::nullopt;
+    const auto index = static_cast<size_t>(found - values_.begin());
+    if (cumulative_.empty()) {
+      const auto count = static_cast<double>(values_.size());
+      return UnitCell{static_cast<double>(index) / count, static_cast<double>(index + 1) / count};
+    }
+    return UnitCell{(index == 0 ? 0.0 : cumulative_[index - 1]) / cumulative_.back(),
+                    cumulative_[index] / cumulative_.back()};
+  }
+  if (!value.is_number() || !std::isfinite(value.AsDouble())) return std::nullopt;
+  const double x = value.AsDouble();
+  if (!is_discrete()) {
+    const bool is_inside = is_normal() || (x >= lo_ && x < hi_);
+    return is_inside ? std::optional(UnitCell{UnitOf(x), UnitOf(x)}) : std::nullopt;
+  }
+  const std::optional<int64_t> multiple =
+      MultipleOf(x, is_integer() ? static_cast<double>(step_digits_) : q_);
+  if (!multiple || (!is_normal() && (*multiple < first_ || *multiple > last_))) return std::nullopt;
+  return CellOf(*multiple);
 }
 
 }  // namespace tune

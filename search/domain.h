@@ -29,6 +29,14 @@
 
 namespace tune {
 
+// The numbers of [0, 1] that stand for a value; lo == hi for one of a continuous domain.
+struct UnitCell {
+  double lo = 0;
+  double hi = 0;
+  double mid() const { return lo + (hi - lo) / 2; }
+  friend bool operator==(const UnitCell&, const UnitCell&) = default;
+};
+
 class Domain {
  public:
   enum class Kind {
@@ -63,6 +71,16 @@ class Domain {
   std::optional<uint64_t> Count() const;
   Value At(uint64_t index) const;
 
+  // The domain as [0, 1], where equal lengths have equal mass: FromUnit of a uniform draw has the
+  // distribution of Draw, and rises with u (lists: in their order). Requires 0 <= u <= 1.
+  Value FromUnit(double u) const;
+  // The other way; nothing for a value that is not in the domain. 2.0 counts as the integer 2.
+  std::optional<UnitCell> ToUnit(const Value& value) const;
+  // Whether near in [0, 1] means alike: numbers and ordinal; not choice and grid_search.
+  bool is_ordered() const { return kind_ < Kind::kChoice || kind_ == Kind::kOrdinal; }
+  // Whether FromUnit has only so many values: lists, integers, the quantised ones.
+  bool is_discrete() const { return is_list() || is_integer() || is_quantised(); }
+
  private:
   Status ReadList(const Value& map);
   Status ReadWeights(const Value& weights);
@@ -78,6 +96,11 @@ class Domain {
   bool is_quantised() const;
   Value GridValue(int64_t multiple) const;
   int64_t DrawMultiple(KeyedRandom& random) const;
+  // The cell of grid multiple k, or the place of x on the scale; of the log and normal forms too.
+  UnitCell CellOf(int64_t multiple) const;
+  double UnitOf(double x) const;
+  double ScaleLo() const;  // The ends of the scale that [0, 1] is linear in.
+  double ScaleHi() const;
 
   Kind kind_ = Kind::kUniform;
   double lo_ = 0;  // Or the mean.

@@ -16,8 +16,8 @@ class GridSearcher final : public Searcher {
 
   std::optional<Configuration> Suggest(TrialNumber number) override;
   void Restore(TrialNumber, const Configuration&) override {}
-  void OnReport(TrialNumber, int64_t, Metric) override {}
-  void OnTrialEnded(TrialNumber, Metric, bool) override {}
+  void OnReport(TrialNumber, int64_t, Objectives) override {}
+  void OnTrialEnded(TrialNumber, Objectives, bool) override {}
   bool LearnsFromResults() const override { return false; }
   std::string DebugString() const override;
 

@@ -27,8 +27,8 @@ class RandomSearcher final : public Searcher {
 
   std::optional<Configuration> Suggest(TrialNumber number) override;
   void Restore(TrialNumber number, const Configuration& configuration) override;
-  void OnReport(TrialNumber, int64_t, Metric) override {}
-  void OnTrialEnded(TrialNumber, Metric, bool) override {}
+  void OnReport(TrialNumber, int64_t, Objectives) override {}
+  void OnTrialEnded(TrialNumber, Objectives, bool) override {}
   bool LearnsFromResults() const override { return false; }
   std::string DebugString() const override;
 

@@ -76,9 +76,9 @@ Result<Algorithm> ReadAlgorithm(const Value& search) {
 
 }  // namespace
 
-Result<std::unique_ptr<Searcher>> MakeSearcher(const Value& search, const SearchSpace& space,
-                                               int64_t samples, uint64_t seed) {
+Result<std::unique_ptr<Searcher>> MakeSearcher(const Value& search, const SearchProblem& problem) {
   TUNE_ASSIGN_OR_RETURN(const Algorithm algorithm, ReadAlgorithm(search));
+  const auto& [space, modes, samples, seed, max_t] = problem;
   if (algorithm == Algorithm::kGrid) {
     TUNE_ASSIGN_OR_RETURN(Grid grid, Grid::OfAll(space));
     return std::unique_ptr<Searcher>(std::make_unique<GridSearcher>(space, std::move(grid)));

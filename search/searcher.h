@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/configuration.h"
 #include "core/ids.h"
@@ -28,20 +29,30 @@ class Searcher {
   // Recovery: the answer that Suggest gave in an earlier life, in place of asking again.
   virtual void Restore(TrialNumber number, const Configuration& configuration) = 0;
 
-  // What became of it. A searcher that learns from nothing ignores both.
-  virtual void OnReport(TrialNumber number, int64_t iteration, Metric value) = 0;
-  virtual void OnTrialEnded(TrialNumber number, Metric last_value, bool failed) = 0;
+  // What became of it. A searcher that learns from nothing ignores both. Iterations of a trial
+  // rise. `last`: what it reported last, or was told of at its end; empty metrics where there is
+  // nothing. A trial that a scheduler stopped has ended like others: it is known by its iterations.
+  virtual void OnReport(TrialNumber number, int64_t iteration, Objectives values) = 0;
+  virtual void OnTrialEnded(TrialNumber number, Objectives last, bool failed) = 0;
 
   // Whether results change later suggestions; if so none is drawn ahead of need.
   virtual bool LearnsFromResults() const = 0;
   virtual std::string DebugString() const = 0;
 };
 
+// What is searched.
+struct SearchProblem {
+  SearchSpace space;
+  std::vector<Mode> modes = {Mode::kMax};  // One for each objective.
+  int64_t samples = -1;                    // How many trials at most; -1: no limit.
+  uint64_t seed = 0;
+  std::optional<int64_t> max_t =
+      {};  // The iterations of a whole trial, where the scheduler says so.
+};
+
 // `search`: the spec's `search` value ({algorithm: NAME, ...}), null for random. Checks names and
-// options; errors carry "line:column: ". `samples`: how many trials at most (-1: no limit), for
-// grid_search repetition.
-Result<std::unique_ptr<Searcher>> MakeSearcher(const Value& search, const SearchSpace& space,
-                                               int64_t samples, uint64_t seed);
+// options; errors carry "line:column: ".
+Result<std::unique_ptr<Searcher>> MakeSearcher(const Value& search, const SearchProblem& problem);
 
 // How many trials the sweep has if nothing ends it sooner; -1: no end. With grid_search domains
 // `samples` counts repetitions of the whole product; under algorithm grid the product bounds it.

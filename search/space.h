@@ -1,6 +1,7 @@
 // The search space: parameters in the order of the file, each a domain or a constant.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -29,6 +30,13 @@ class SearchSpace {
   static Result<SearchSpace> Parse(const Value& space);
 
   const std::vector<SpaceParameter>& parameters() const { return parameters_; }
+
+  // A configuration of this space, its parameters in the order of the file: constants, and what
+  // `choose` gives for each domain that exists in it (those that a condition looks at are chosen
+  // before it). The argument is the parameter's index.
+  Configuration Assemble(const std::function<Value(size_t parameter)>& choose) const;
+  // Whether it keeps to the constraints.
+  bool Allows(const Configuration& configuration) const;
 
  private:
   std::vector<SpaceParameter> parameters_;

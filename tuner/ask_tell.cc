@@ -91,12 +91,13 @@ Status AskTellSession::Tell(const Value& tell) {
     }
     trial.iteration = iteration;
     trial.last_value = value;
-    searcher_->OnReport(TrialNumber{number}, iteration, value);
+    searcher_->OnReport(TrialNumber{number}, iteration, {&value, 1});
     return OkStatus();
   }
   trial.is_over = true;
   const bool failed = tell.Find("failed") != nullptr;
-  searcher_->OnTrialEnded(TrialNumber{number}, failed ? trial.last_value : value, failed);
+  const Metric last = failed ? trial.last_value : value;
+  searcher_->OnTrialEnded(TrialNumber{number}, {&last, 1}, failed);
   return OkStatus();
 }
 

@@ -232,6 +232,14 @@ void ExperimentController::Pause(TrialRecord& trial, PauseCause cause) {
   MarkChanged(trial);
 }
 
+// What the scheduler decided about paused trials.
+void ExperimentController::FollowOrders() {
+  for (const Order& order : scheduler_->TakeOrders()) {
+    TUNE_CHECK(order.kind == Order::Kind::kResume);
+    Unpause(At(order.trial));
+  }
+}
+
 void ExperimentController::Unpause(TrialRecord& trial) {
   paused_.erase(trial.row.number);
   trial.paused_by.reset();

@@ -45,10 +45,12 @@ Result<std::vector<std::string>> DecideSession::OnLine(std::string_view line) {
     TUNE_ASSIGN_OR_RETURN(std::string answer, OnReport(*object, *trial));
     answers.push_back(std::move(answer));
   }
-  for (const TrialNumber resumed : scheduler_->TakeResumed()) {
-    const std::string& name = names_[static_cast<size_t>(resumed.value)];
-    trials_.at(name).state = State::kRunning;
-    answers.push_back("{\"trial\":" + name + ",\"decision\":\"resume\"}");
+  for (const Order& order : scheduler_->TakeOrders()) {
+    const std::string& name = names_[static_cast<size_t>(order.trial.value)];
+    const bool is_stop = order.kind == Order::Kind::kStop;
+    trials_.at(name).state = is_stop ? State::kStopped : State::kRunning;
+    answers.push_back("{\"trial\":" + name + ",\"decision\":\"" + (is_stop ? "stop" : "resume") +
+                      "\"}");
   }
   return answers;
 }

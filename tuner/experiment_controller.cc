@@ -134,7 +134,7 @@ std::optional<Decision> ExperimentController::Decide(TrialRecord& trial, const R
     row.best_value = value;
     row.best_iteration = report.iteration;
   }
-  searcher_->OnReport(row.number, report.iteration, value);
+  searcher_->OnReport(row.number, report.iteration, {&value, 1});
   return scheduler_->OnReport(row.number, report.iteration, value);
 }
 
@@ -361,8 +361,8 @@ void ExperimentController::EndTrial(TrialRecord& trial, TrialStatus status, Stop
   trial.is_stop_wanted = false;
   const bool has_failed = status == TrialStatus::kError;
   scheduler_->OnTrialEnded(trial.row.number, has_failed);
-  searcher_->OnTrialEnded(trial.row.number, trial.row.last_value, has_failed);
-  for (const TrialNumber resumed : scheduler_->TakeResumed()) Unpause(At(resumed));
+  searcher_->OnTrialEnded(trial.row.number, {&trial.row.last_value, 1}, has_failed);
+  FollowOrders();
   MarkChanged(trial);
 }
 

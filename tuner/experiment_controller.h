@@ -172,6 +172,7 @@ class ExperimentController {
   void Kill(TrialRecord& trial, Outcome outcome, const std::string& error);
   void TellToEnd(WorkerId worker, TrialRecord& trial);
   void Pause(TrialRecord& trial, PauseCause cause);
+  void FollowOrders();
   void Unpause(TrialRecord& trial);
   void StopTrial(TrialRecord& trial, bool now);
   void PauseTrial(TrialRecord& trial, PauseCause cause, bool now);

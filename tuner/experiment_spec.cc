@@ -13,6 +13,7 @@
 #include "search/searcher.h"
 #include "search/space.h"
 #include "trial_runner/trainable_catalog.h"
+#include "tuner/search_problem.h"
 #include "tuner/spec_reader.h"
 
 namespace tune {
@@ -426,8 +427,8 @@ Status ReadCheckpoint(const Section& root, CheckpointPolicy& out) {
 Status CheckParts(const ExperimentSpec& spec, bool require_trainable,
                   std::vector<std::string>& reported) {
   TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SearchSpace::Parse(spec.space));
-  TUNE_RETURN_IF_ERROR(MakeSearcher(spec.search, space, spec.samples, 0).status());
   TUNE_RETURN_IF_ERROR(MakeScheduler(spec.scheduler, spec.mode, 0).status());
+  TUNE_RETURN_IF_ERROR(MakeSearcher(spec.search, ProblemOf(spec, space, spec.samples, 0)).status());
   if (spec.trainable.is_null()) {
     return require_trainable ? MissingKey(spec.document, "trainable", "trainable: food11")
                              : OkStatus();

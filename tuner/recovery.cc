@@ -6,6 +6,7 @@
 
 #include "core/json.h"
 #include "tuner/event.h"
+#include "tuner/search_problem.h"
 #include "tuner/spec_reader.h"
 
 namespace tune {
@@ -15,7 +16,7 @@ Result<std::unique_ptr<ExperimentController>> MakeController(const ExperimentSpe
                                                              const std::string& artifacts_dir) {
   TUNE_ASSIGN_OR_RETURN(SearchSpace space, SearchSpace::Parse(spec.space));
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Searcher> searcher,
-                        MakeSearcher(spec.search, space, spec.samples, seed));
+                        MakeSearcher(spec.search, ProblemOf(spec, space, spec.samples, seed)));
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<TrialScheduler> scheduler,
                         MakeScheduler(spec.scheduler, spec.mode, seed));
   ControllerOptions options{spec, seed, std::move(space), name, artifacts_dir + "/" + name};

@@ -1,6 +1,9 @@
 # What a bad end leads to.
 tune_library(tune_failure_policy SOURCES failure_policy.cc DEPS tune_core)
 
+# What a spec asks its searcher for.
+tune_library(tune_search_problem SOURCES search_problem.cc DEPS tune_core tune_search tune_schedulers tune_failure_policy)
+
 # What a space file says.
 find_package(yaml-cpp REQUIRED)
 tune_library(tune_spec
@@ -9,7 +12,7 @@ tune_library(tune_spec
     spec_difference.cc
     spec_reader.cc
     yaml_reader.cc
-  DEPS tune_core tune_search tune_schedulers tune_trainables tune_failure_policy)
+  DEPS tune_core tune_search_problem tune_search tune_schedulers tune_trainables tune_failure_policy)
 target_link_libraries(tune_spec PRIVATE yaml-cpp)
 
 # The scheduler alone and the searcher alone, as JSON lines.

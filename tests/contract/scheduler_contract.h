@@ -142,7 +142,7 @@ TEST_P(SchedulerContract, NothingIsResumedThatNeverPaused) {
   const auto scheduler = Make();
   for (int64_t n = 0; n < 5; ++n) scheduler->OnTrialAdded(TrialNumber{n});
   for (int64_t n = 0; n < 5; ++n) scheduler->OnTrialEnded(TrialNumber{n}, n % 2 == 0);
-  EXPECT_TRUE(scheduler->TakeResumed().empty());
+  EXPECT_TRUE(scheduler->TakeOrders().empty());
 }
 
 TEST_P(SchedulerContract, SaysWhatItIs) {

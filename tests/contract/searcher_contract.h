@@ -32,7 +32,8 @@ class SearcherContract : public testing::TestWithParam<SearcherCase> {
     const Result<Value> tree = ParseJson(GetParam().space);
     const Result<SearchSpace> space = SearchSpace::Parse(*tree);
     EXPECT_TRUE(space.ok()) << space.status().message();
-    Result<std::unique_ptr<Searcher>> made = MakeSearcher(*search, *space, kTrials, seed);
+    Result<std::unique_ptr<Searcher>> made =
+        MakeSearcher(*search, {.space = *space, .samples = kTrials, .seed = seed});
     EXPECT_TRUE(made.ok()) << made.status().message();
     return *std::move(made);
   }
@@ -100,8 +101,9 @@ TEST_P(SearcherContract, OneThatDoesNotLearnIgnoresEveryKindOfResult) {
   std::vector<std::string> all;
   for (int64_t n = 0; n < kTrials; ++n) {
     all.push_back(Text(told->Suggest(TrialNumber{n})));
-    told->OnReport(TrialNumber{n}, 1, n % 2 == 0 ? Metric(0.5) : std::nullopt);
-    told->OnTrialEnded(TrialNumber{n}, std::nullopt, n % 3 == 0);
+    const Metric value = n % 2 == 0 ? Metric(0.5) : std::nullopt;
+    told->OnReport(TrialNumber{n}, 1, {&value, 1});
+    told->OnTrialEnded(TrialNumber{n}, {&value, 1}, n % 3 == 0);
   }
   EXPECT_EQ(all, untold);
 }

@@ -43,13 +43,14 @@ SearchSpace Space(std::string_view json) {
 Value Json(std::string_view json) { return *ParseJson(json); }
 
 std::unique_ptr<Searcher> Make(std::string_view search, std::string_view space, uint64_t seed = 1) {
-  auto made = MakeSearcher(Json(search), Space(space), -1, seed);
+  auto made = MakeSearcher(Json(search), {.space = Space(space), .seed = seed});
   EXPECT_TRUE(made.ok()) << made.status().message();
   return *std::move(made);
 }
 
 std::string ErrorOf(std::string_view search, std::string_view space, int64_t samples = 1) {
-  const auto made = MakeSearcher(Json(search), Space(space), samples, 1);
+  const auto made =
+      MakeSearcher(Json(search), {.space = Space(space), .samples = samples, .seed = 1});
   EXPECT_FALSE(made.ok());
   return made.status().message();
 }

@@ -11,6 +11,7 @@
 #include "core/random.h"
 #include "search/searcher.h"
 #include "tuner/experiment_spec.h"
+#include "tuner/search_problem.h"
 
 namespace tune::sim {
 namespace {
@@ -269,7 +270,8 @@ Status CheckConfigurations(const CommitLog& log) {
   if (!space.ok()) return space.status();
   TUNE_ASSIGN_OR_RETURN(
       const std::unique_ptr<Searcher> searcher,
-      MakeSearcher(log.spec().search, *space, log.experiment()->samples, log.experiment()->seed));
+      MakeSearcher(log.spec().search, ProblemOf(log.spec(), *space, log.experiment()->samples,
+                                                log.experiment()->seed)));
   for (const auto& [number, configuration] : log.configurations()) {
     const std::optional<Configuration> fresh = searcher->Suggest(number);
     if (fresh && *fresh == configuration) continue;

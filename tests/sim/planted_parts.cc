@@ -5,6 +5,7 @@
 
 #include "search/searcher.h"
 #include "tuner/recovery.h"
+#include "tuner/search_problem.h"
 
 namespace tune::sim {
 namespace {
@@ -78,7 +79,8 @@ class ForgetfulScheduler final : public TrialScheduler {
   void OnTrialEnded(TrialNumber trial, bool failed) override {
     inner_->OnTrialEnded(trial, failed);
   }
-  std::vector<TrialNumber> TakeResumed() override { return inner_->TakeResumed(); }
+  void OnNoMoreTrials() override { inner_->OnNoMoreTrials(); }
+  std::vector<Order> TakeOrders() override { return inner_->TakeOrders(); }
   std::vector<RungView> Rungs() const override { return inner_->Rungs(); }
   std::string name() const override { return inner_->name(); }
   std::string DebugString() const override { return inner_->DebugString(); }
@@ -103,8 +105,8 @@ std::unique_ptr<ExperimentController> PlantInController(
     const StoredExperiment& experiment) {
   if (fault != PlantedFault::kRungNotRebuilt) return recovered;
   const ControllerOptions& options = recovered->options();
-  auto searcher =
-      MakeSearcher(options.spec.search, options.space, experiment.samples, options.seed);
+  auto searcher = MakeSearcher(options.spec.search, ProblemOf(options.spec, options.space,
+                                                              experiment.samples, options.seed));
   auto scheduler = MakeScheduler(options.spec.scheduler, options.spec.mode, options.seed);
   auto suggestions = store.ReadSuggestions(experiment.id);
   const auto journal = store.ReadJournal(experiment.id);

@@ -16,7 +16,7 @@ using testing::IsEmpty;
 AskTellSession Make(std::string_view search, std::string_view space) {
   const auto parsed = SearchSpace::Parse(*ParseJson(space));
   EXPECT_TRUE(parsed.ok()) << parsed.status().message();
-  auto made = MakeSearcher(*ParseJson(search), *parsed, 1, 7);
+  auto made = MakeSearcher(*ParseJson(search), {.space = *parsed, .samples = 1, .seed = 7});
   EXPECT_TRUE(made.ok()) << made.status().message();
   return AskTellSession(*std::move(made));
 }

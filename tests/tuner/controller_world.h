@@ -16,6 +16,7 @@
 
 #include "core/check.h"
 #include "tuner/experiment_controller.h"
+#include "tuner/search_problem.h"
 
 namespace tune::testing {
 
@@ -55,7 +56,7 @@ class ControllerWorld {
     auto space = SearchSpace::Parse(spec.space);
     TUNE_CHECK(space.ok());
     options.space = *space;
-    auto searcher = MakeSearcher(spec.search, *space, spec.samples, 7);
+    auto searcher = MakeSearcher(spec.search, ProblemOf(spec, *space, spec.samples, 7));
     TUNE_CHECK(searcher.ok());
     auto scheduler = MakeScheduler(spec.scheduler, spec.mode, 7);
     TUNE_CHECK(scheduler.ok());

@@ -133,14 +133,20 @@ class PausingScheduler final : public TrialScheduler {
     paused_.push_back(trial);
     return Decision{Verdict::kPause, StopCause::kNone, 1, {}, 1, 1};
   }
-  void OnTrialEnded(TrialNumber, bool) override { resumed_ = std::exchange(paused_, {}); }
-  std::vector<TrialNumber> TakeResumed() override { return std::exchange(resumed_, {}); }
+  void OnTrialEnded(TrialNumber, bool) override {
+    for (const TrialNumber trial : std::exchange(paused_, {})) {
+      orders_.push_back({Order::Kind::kResume, trial});
+    }
+  }
+  void OnNoMoreTrials() override {}
+  std::vector<Order> TakeOrders() override { return std::exchange(orders_, {}); }
   std::vector<RungView> Rungs() const override { return {}; }
   std::string name() const override { return "pausing"; }
   std::string DebugString() const override { return "pausing"; }
 
  private:
-  std::vector<TrialNumber> paused_, resumed_;
+  std::vector<TrialNumber> paused_;
+  std::vector<Order> orders_;
 };
 
 TEST(Decide, ResumedTrialsAreToldDirectlyAfterTheLineThatEarnedIt) {

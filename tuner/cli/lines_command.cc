@@ -10,6 +10,7 @@
 #include "core/posix/real_clock.h"
 #include "tuner/ask_tell.h"
 #include "tuner/decide.h"
+#include "tuner/search_problem.h"
 #include "tuner/spec_reader.h"
 
 namespace tune {
@@ -90,7 +91,8 @@ int AskTellCommand(const LinesOptions& options) {
   if (!prepared.ok()) return Complain(prepared.status());
   const Result<SearchSpace> space = SearchSpace::Parse(prepared->spec.space);
   if (!space.ok()) return Complain(space.status());
-  auto searcher = MakeSearcher(prepared->spec.search, *space, /*samples=*/-1, prepared->seed);
+  auto searcher = MakeSearcher(prepared->spec.search,
+                               ProblemOf(prepared->spec, *space, /*samples=*/-1, prepared->seed));
   if (!searcher.ok()) return Complain(searcher.status());
   AskTellSession session(*std::move(searcher));
   return Converse(session);

@@ -27,6 +27,7 @@
 #include "tuner/cli/sweep.h"
 #include "tuner/provenance.h"
 #include "tuner/recovery.h"
+#include "tuner/search_problem.h"
 #include "tuner/spec_difference.h"
 #include "tuner/spec_reader.h"
 #include "tuner/sqlite/sqlite_store.h"
@@ -46,7 +47,7 @@ Result<Configuration> CheckConfigurations(const ExperimentSpec& spec, uint64_t s
                                           const std::string& data_dir) {
   TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SearchSpace::Parse(spec.space));
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Searcher> searcher,
-                        MakeSearcher(spec.search, space, spec.samples, seed));
+                        MakeSearcher(spec.search, ProblemOf(spec, space, spec.samples, seed)));
   const int64_t count_max = TrialCount(spec.search, space, spec.samples);
   const int64_t count =
       count_max < 0 ? kCheckedConfigurationsMax : std::min(count_max, kCheckedConfigurationsMax);
@@ -252,7 +253,8 @@ Status CheckNewTotal(int64_t samples, const StoredExperiment& experiment,
         (experiment.samples < 0 ? "no limit" : std::to_string(experiment.samples)) +
         " already; the new total cannot be less");
   }
-  return MakeSearcher(sweep.spec.search, sweep.space, samples, sweep.seed).status();
+  return MakeSearcher(sweep.spec.search, ProblemOf(sweep.spec, sweep.space, samples, sweep.seed))
+      .status();
 }
 
 // The file that --space names must be what the sweep was decided by.

@@ -1,0 +1,81 @@
+#include "search/trial_observations.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/check.h"
+#include "core/json.h"
+
+namespace tune {
+
+TrialObservations::TrialObservations(UnitSpace space, std::vector<Mode> modes)
+    : space_(std::move(space)), modes_(std::move(modes)) {
+  TUNE_CHECK(!modes_.empty());
+}
+
+void TrialObservations::Add(TrialNumber number, const Configuration& configuration) {
+  TUNE_CHECK(number.value >= 0);
+  const auto slot = static_cast<size_t>(number.value);
+  if (slot >= index_.size()) index_.resize(slot + 1, -1);
+  TUNE_CHECK(index_[slot] < 0);
+  auto cells = space_.CellsOf(configuration);
+  TUNE_CHECK(cells.has_value());
+  index_[slot] = static_cast<int64_t>(trials_.size());
+  ObservedTrial trial;
+  trial.number = number;
+  trial.cells = *std::move(cells);
+  trials_.push_back(std::move(trial));
+  seen_.insert(ToJson(configuration.ToFlat()));
+}
+
+bool TrialObservations::Has(const Configuration& configuration) const {
+  return seen_.contains(ToJson(configuration.ToFlat()));
+}
+
+ObservedTrial* TrialObservations::Find(TrialNumber number) {
+  const auto slot = static_cast<size_t>(number.value);
+  if (number.value < 0 || slot >= index_.size() || index_[slot] < 0) return nullptr;
+  return &trials_[static_cast<size_t>(index_[slot])];
+}
+
+Losses TrialObservations::ToLosses(Objectives values) const {
+  TUNE_CHECK(values.size() == modes_.size());
+  Losses losses;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double value = values[i].value_or(std::numeric_limits<double>::quiet_NaN());
+    losses.push_back(modes_[i] == Mode::kMax ? -value : value);
+  }
+  return losses;
+}
+
+// A trial of several objectives has no best report; its last whole one counts.
+void TrialObservations::Count(ObservedTrial& trial, const Losses& losses) const {
+  const bool is_whole =
+      std::none_of(losses.begin(), losses.end(), [](double x) { return std::isnan(x); });
+  if (!is_whole) return;
+  if (losses.size() > 1 || trial.losses.empty() || losses[0] < trial.losses[0]) {
+    trial.losses = losses;
+  }
+}
+
+void TrialObservations::OnReport(TrialNumber number, int64_t iteration, Objectives values) {
+  ObservedTrial* const trial = Find(number);
+  if (trial == nullptr) return;
+  Losses losses = ToLosses(values);
+  Count(*trial, losses);
+  trial->reports.push_back({iteration, std::move(losses)});
+}
+
+void TrialObservations::OnTrialEnded(TrialNumber number, Objectives last, bool failed) {
+  ObservedTrial* const trial = Find(number);
+  if (trial == nullptr) return;
+  trial->state = failed ? ObservedTrial::State::kFailed : ObservedTrial::State::kEnded;
+  if (failed) {
+    trial->losses.clear();
+  } else {
+    Count(*trial, ToLosses(last));
+  }
+}
+
+}  // namespace tune

@@ -1,0 +1,69 @@
+// What a model searcher knows: where each trial lies in the unit space, and what it has reached.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/configuration.h"
+#include "core/ids.h"
+#include "core/metric.h"
+#include "search/unit_space.h"
+
+namespace tune {
+
+// Objectives turned so that lower is better; NaN stands for one without a value.
+using Losses = std::vector<double>;
+
+struct ObservedTrial {
+  enum class State { kRunning, kEnded, kFailed };
+  struct Intermediate {
+    int64_t iteration = 0;
+    Losses losses;
+  };
+
+  TrialNumber number;
+  UnitCells cells;
+  State state = State::kRunning;
+  std::vector<Intermediate> reports;  // Rising iterations.
+  // What the trial counts for: of one objective the best that it reported or was told of at its
+  // end, of several the last. Empty while there is nothing with a value, and for a failed one.
+  Losses losses;
+
+  int64_t iterations() const { return reports.empty() ? 0 : reports.back().iteration; }
+};
+
+class TrialObservations {
+ public:
+  TrialObservations(UnitSpace space, std::vector<Mode> modes);
+
+  // A trial that was suggested, by this life or an earlier one. Its values are in their domains.
+  void Add(TrialNumber number, const Configuration& configuration);
+  // As Searcher's. What is said of a trial that was never added is ignored.
+  void OnReport(TrialNumber number, int64_t iteration, Objectives values);
+  void OnTrialEnded(TrialNumber number, Objectives last, bool failed);
+
+  const UnitSpace& space() const { return space_; }
+  size_t objective_count() const { return modes_.size(); }
+  // In the order of adding.
+  const std::vector<ObservedTrial>& trials() const { return trials_; }
+  // Whether a trial had this configuration.
+  bool Has(const Configuration& configuration) const;
+
+ private:
+  ObservedTrial* Find(TrialNumber number);
+  Losses ToLosses(Objectives values) const;
+  void Count(ObservedTrial& trial, const Losses& losses) const;
+
+  UnitSpace space_;
+  std::vector<Mode> modes_;
+  std::vector<ObservedTrial> trials_;
+  std::vector<int64_t> index_;  // Of a number in trials_; -1: never added.
+  std::set<std::string> seen_;  // Flat JSON.
+};
+
+}  // namespace tune

@@ -1,0 +1,61 @@
+#include "search/trial_observations.h"
+
+#include <gtest/gtest.h>
+
+#include "core/json.h"
+
+namespace tune {
+namespace {
+
+constexpr TrialNumber kFirst{0};
+
+TrialObservations Make(std::vector<Mode> modes) {
+  const auto space = SearchSpace::Parse(*ParseJson(R"({"x": {"uniform": [0, 1]}})"));
+  TrialObservations observations(UnitSpace(*space), std::move(modes));
+  Configuration configuration;
+  configuration.Set("x", Value(0.5));
+  observations.Add(kFirst, configuration);
+  return observations;
+}
+
+TEST(TrialObservations, TheBestReportCountsAndIsTurnedSoThatLowerIsBetter) {
+  TrialObservations observations = Make({Mode::kMax});
+  const Metric values[] = {0.3, 0.7, std::nullopt, 0.6};
+  for (int64_t i = 0; i < 4; ++i) observations.OnReport(kFirst, i + 1, {&values[i], 1});
+  observations.OnTrialEnded(kFirst, {&values[3], 1}, false);
+  const ObservedTrial& trial = observations.trials()[0];
+  EXPECT_EQ(trial.losses, Losses{-0.7});
+  EXPECT_EQ(trial.iterations(), 4);
+  EXPECT_EQ(trial.state, ObservedTrial::State::kEnded);
+}
+
+TEST(TrialObservations, AFailedTrialCountsForNothing) {
+  TrialObservations observations = Make({Mode::kMin});
+  const Metric value = 0.3;
+  observations.OnReport(kFirst, 1, {&value, 1});
+  observations.OnTrialEnded(kFirst, {&value, 1}, true);
+  EXPECT_TRUE(observations.trials()[0].losses.empty());
+}
+
+TEST(TrialObservations, OfSeveralObjectivesTheLastWholeReportCounts) {
+  TrialObservations observations = Make({Mode::kMin, Mode::kMax});
+  const Metric first[] = {1.0, 2.0};
+  const Metric second[] = {3.0, 1.0};
+  const Metric third[] = {0.0, std::nullopt};
+  observations.OnReport(kFirst, 1, first);
+  observations.OnReport(kFirst, 2, second);
+  observations.OnReport(kFirst, 3, third);
+  EXPECT_EQ(observations.trials()[0].losses, (Losses{3.0, -1.0}));
+}
+
+TEST(TrialObservations, KnowsWhichConfigurationsWereHad) {
+  const TrialObservations observations = Make({Mode::kMin});
+  Configuration configuration;
+  configuration.Set("x", Value(0.5));
+  EXPECT_TRUE(observations.Has(configuration));
+  configuration.Set("x", Value(0.25));
+  EXPECT_FALSE(observations.Has(configuration));
+}
+
+}  // namespace
+}  // namespace tune

@@ -1,0 +1,20 @@
+#include "tuner/search_problem.h"
+
+#include <utility>
+
+#include "schedulers/trial_scheduler.h"
+
+namespace tune {
+
+SearchProblem ProblemOf(const ExperimentSpec& spec, SearchSpace space, int64_t samples,
+                        uint64_t seed) {
+  SearchProblem problem;
+  problem.space = std::move(space);
+  problem.modes = {spec.mode};
+  problem.samples = samples;
+  problem.seed = seed;
+  problem.max_t = SchedulerMaxT(spec.scheduler);
+  return problem;
+}
+
+}  // namespace tune
