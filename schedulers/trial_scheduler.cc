@@ -2,10 +2,12 @@
 #include "schedulers/trial_scheduler.h"
 
 #include <array>
+#include <limits>
 
 #include "core/check.h"
 #include "core/input_error.h"
 #include "core/nearest_name.h"
+#include "core/option_map.h"
 #include "schedulers/asha_scheduler.h"
 #include "schedulers/fifo_scheduler.h"
 #include "schedulers/rung_levels.h"
@@ -57,60 +59,31 @@ Status RefuseName(const Named& named) {
                                     DidYouMean(named.name, kNames));
 }
 
-// Reads an integer option of `min` or more into `out`, if it is there.
-Status ReadOption(const Value& options, std::string_view key, int64_t min, int64_t& out) {
-  const Value* const value = options.Find(key);
-  if (value == nullptr) return OkStatus();
-  if (!value->is_int() || value->AsInt() < min) {
-    return InvalidAt(value->place, "scheduler: " + std::string(key) + ": read " + Shown(*value) +
-                                       ", expected an integer of " + std::to_string(min) +
-                                       " or more");
-  }
-  out = value->AsInt();
-  return OkStatus();
-}
-
-Place PlaceOf(const Value& options, std::string_view key) {
-  const Value* const value = options.Find(key);
-  return value == nullptr ? options.place : value->place;
-}
-
-Status CheckVariant(const Value& options) {
-  const Value* const variant = options.Find("variant");
-  if (variant == nullptr || *variant == Value("stop")) return OkStatus();
-  if (*variant == Value("promote")) {
-    return InvalidAt(variant->place,
+Result<AshaOptions> ReadAshaOptions(const Value& map) {
+  constexpr int64_t kNoMax = std::numeric_limits<int64_t>::max();
+  constexpr std::array<std::string_view, 2> kVariants = {"stop", "promote"};
+  const OptionMap options("scheduler", "asha", map);
+  AshaOptions asha;
+  TUNE_RETURN_IF_ERROR(options.CheckNames(kAshaOptions));
+  size_t variant = 0;
+  TUNE_RETURN_IF_ERROR(options.Read("variant", kVariants, variant));
+  if (variant != 0) {
+    return InvalidAt(options.PlaceOf("variant"),
                      "scheduler: the variant 'promote' is not supported yet; there is stop");
   }
-  return InvalidAt(variant->place,
-                   "scheduler: variant: read " + Shown(*variant) + ", expected stop or promote");
-}
-
-Result<AshaOptions> ReadAshaOptions(const Value& options) {
-  AshaOptions asha;
-  if (options.is_null()) return asha;
-  for (const MapEntry& entry : options.AsMap()) {
-    bool known = false;
-    for (const std::string_view name : kAshaOptions) known = known || entry.key == name;
-    if (!known) {
-      return InvalidAt(entry.key_place, "scheduler: '" + entry.key + "' is not an option of asha" +
-                                            DidYouMean(entry.key, kAshaOptions));
-    }
-  }
-  TUNE_RETURN_IF_ERROR(CheckVariant(options));
-  TUNE_RETURN_IF_ERROR(ReadOption(options, "max_t", 1, asha.max_t));
-  TUNE_RETURN_IF_ERROR(ReadOption(options, "grace_period", 1, asha.grace_period));
-  TUNE_RETURN_IF_ERROR(ReadOption(options, "reduction_factor", 2, asha.reduction_factor));
-  TUNE_RETURN_IF_ERROR(ReadOption(options, "brackets", 1, asha.brackets));
+  TUNE_RETURN_IF_ERROR(options.Read("max_t", 1, kNoMax, asha.max_t));
+  TUNE_RETURN_IF_ERROR(options.Read("grace_period", 1, kNoMax, asha.grace_period));
+  TUNE_RETURN_IF_ERROR(options.Read("reduction_factor", 2, kNoMax, asha.reduction_factor));
+  TUNE_RETURN_IF_ERROR(options.Read("brackets", 1, kNoMax, asha.brackets));
   if (asha.grace_period > asha.max_t) {
-    return InvalidAt(PlaceOf(options, "grace_period"),
+    return InvalidAt(options.PlaceOf("grace_period"),
                      "scheduler: grace_period is " + std::to_string(asha.grace_period) +
                          " and max_t is " + std::to_string(asha.max_t) +
                          "; grace_period must not be above max_t");
   }
   const size_t rungs = RungLevels(asha.grace_period, asha.max_t, asha.reduction_factor).size();
   if (asha.brackets > static_cast<int64_t>(rungs)) {
-    return InvalidAt(PlaceOf(options, "brackets"),
+    return InvalidAt(options.PlaceOf("brackets"),
                      "scheduler: read " + std::to_string(asha.brackets) +
                          " brackets, expected at most " + std::to_string(rungs) +
                          ", the number of rungs (each bracket leaves out one more)");
