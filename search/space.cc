@@ -84,15 +84,6 @@ Result<SearchSpace> SearchSpace::Parse(const Value& space) {
   return result;
 }
 
-Configuration SearchSpace::Assemble(const std::function<Value(size_t parameter)>& choose) const {
-  Configuration configuration;
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    const auto* const constant = std::get_if<Value>(&parameters_[i].content);
-    configuration.Set(parameters_[i].name, constant != nullptr ? *constant : choose(i));
-  }
-  return configuration;
-}
-
 bool SearchSpace::Allows(const Configuration&) const { return true; }
 
 }  // namespace tune

@@ -1,7 +1,6 @@
 // The search space: parameters in the order of the file, each a domain or a constant.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -34,12 +33,23 @@ class SearchSpace {
   // A configuration of this space, its parameters in the order of the file: constants, and what
   // `choose` gives for each domain that exists in it (those that a condition looks at are chosen
   // before it). The argument is the parameter's index.
-  Configuration Assemble(const std::function<Value(size_t parameter)>& choose) const;
+  template <typename Choose>  // Value(size_t parameter)
+  Configuration Assemble(Choose choose) const;
   // Whether it keeps to the constraints.
   bool Allows(const Configuration& configuration) const;
 
  private:
   std::vector<SpaceParameter> parameters_;
 };
+
+template <typename Choose>
+Configuration SearchSpace::Assemble(Choose choose) const {
+  Configuration configuration;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const auto* const constant = std::get_if<Value>(&parameters_[i].content);
+    configuration.Set(parameters_[i].name, constant != nullptr ? *constant : choose(i));
+  }
+  return configuration;
+}
 
 }  // namespace tune
