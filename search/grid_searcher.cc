@@ -1,6 +1,10 @@
 #include "search/grid_searcher.h"
 
+#include <array>
+#include <string_view>
 #include <utility>
+
+#include "core/option_map.h"
 
 namespace tune {
 
@@ -14,6 +18,14 @@ std::optional<Configuration> GridSearcher::Suggest(TrialNumber number) {
 
 std::string GridSearcher::DebugString() const {
   return "grid of " + std::to_string(grid_.size()) + " combinations";
+}
+
+Result<std::unique_ptr<Searcher>> MakeGridSearcher(const Value& options,
+                                                   const SearchProblem& problem) {
+  constexpr std::array<std::string_view, 1> kOptions = {"algorithm"};
+  TUNE_RETURN_IF_ERROR(OptionMap("search", "grid", options).CheckNames(kOptions));
+  TUNE_ASSIGN_OR_RETURN(Grid grid, Grid::OfAll(problem.space));
+  return std::unique_ptr<Searcher>(std::make_unique<GridSearcher>(problem.space, std::move(grid)));
 }
 
 }  // namespace tune

@@ -2,6 +2,8 @@
 // changing fastest.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "search/grid.h"
@@ -25,5 +27,8 @@ class GridSearcher final : public Searcher {
   SearchSpace space_;
   Grid grid_;
 };
+
+Result<std::unique_ptr<Searcher>> MakeGridSearcher(const Value& options,
+                                                   const SearchProblem& problem);
 
 }  // namespace tune

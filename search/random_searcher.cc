@@ -1,8 +1,12 @@
 #include "search/random_searcher.h"
 
+#include <array>
 #include <utility>
 
+#include "core/input_error.h"
 #include "core/json.h"
+#include "core/limits.h"
+#include "core/option_map.h"
 #include "core/random.h"
 
 namespace tune {
@@ -66,6 +70,31 @@ std::string RandomSearcher::DebugString() const {
   return std::string(is_unique_ ? "unique " : "") + "random over " +
          std::to_string(space_.parameters().size()) + " parameters, grid of " +
          std::to_string(grid_.size());
+}
+
+Result<std::unique_ptr<Searcher>> MakeRandomSearcher(const Value& options,
+                                                     const SearchProblem& problem) {
+  constexpr std::array<std::string_view, 2> kOptions = {"algorithm", "unique"};
+  const OptionMap map("search", "random", options);
+  TUNE_RETURN_IF_ERROR(map.CheckNames(kOptions));
+  bool is_unique = false;
+  TUNE_RETURN_IF_ERROR(map.Read("unique", is_unique));
+  TUNE_ASSIGN_OR_RETURN(Grid grid, Grid::OfGridSearch(problem.space));
+  if (problem.samples > limits::kSamplesMax / grid.size()) {
+    return InvalidArgument("samples: " + std::to_string(problem.samples) + " times the grid of " +
+                           std::to_string(grid.size()) + " makes more than " +
+                           std::to_string(limits::kSamplesMax) + " trials");
+  }
+  if (!is_unique) {
+    return std::unique_ptr<Searcher>(
+        std::make_unique<RandomSearcher>(problem.space, std::move(grid), problem.seed));
+  }
+  if (grid.size() > 1) {
+    return InvalidAt(map.PlaceOf("unique"),
+                     "search: unique cannot be combined with grid_search, which repeats its grid");
+  }
+  return std::unique_ptr<Searcher>(
+      RandomSearcher::MakeUnique(problem.space, std::move(grid), problem.seed));
 }
 
 }  // namespace tune

@@ -48,4 +48,8 @@ class RandomSearcher final : public Searcher {
   int64_t next_combination_ = 0;      // Those before it are all seen.
 };
 
+// {algorithm: random, unique: true}; null for the defaults.
+Result<std::unique_ptr<Searcher>> MakeRandomSearcher(const Value& options,
+                                                     const SearchProblem& problem);
+
 }  // namespace tune
