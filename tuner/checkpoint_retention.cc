@@ -35,6 +35,7 @@ std::optional<CheckpointRetention::Removable> CheckpointRetention::RemovableNow(
   const bool is_best = IsAmongBest(entry);
   const bool is_first = is_best && best_.begin()->key == Key{entry.trial, entry.iteration};
   if (is_first || (is_latest && !over_.contains(entry.trial))) return std::nullopt;
+  if (IsBorrowed({entry.trial, entry.iteration})) return std::nullopt;
   Removable removable{kExtra, 0, entry.iteration, entry.trial};
   if (!is_latest && !is_best) return removable;
   removable.step = !is_latest ? kBest : is_best ? kBestLatestOfOver : kLatestOfOver;
@@ -121,6 +122,7 @@ std::vector<CheckpointRetention::Entry> CheckpointRetention::Add(const Entry& en
     if (!best_.empty()) affected.insert(std::prev(best_.end())->key.trial);
   }
   Insert(entry);
+  EndBorrowing(entry.trial, removed);
   for (const TrialNumber trial : affected) Prune(trial, removed);
   MeetBudget(removed);
   return removed;
@@ -135,7 +137,8 @@ void CheckpointRetention::Prune(TrialNumber trial, std::vector<Entry>& removed) 
   std::vector<Key> going;
   for (int64_t i = 0; i < older; ++i) {
     const Entry& entry = own[static_cast<size_t>(i)].entry;
-    if (!IsAmongBest(entry)) going.push_back({entry.trial, entry.iteration});
+    const Key key{entry.trial, entry.iteration};
+    if (!IsAmongBest(entry) && !IsBorrowed(key)) going.push_back(key);
   }
   for (const Key& key : going) removed.push_back(Erase(key));
 }
@@ -150,9 +153,35 @@ void CheckpointRetention::MeetBudget(std::vector<Entry>& removed) {
 std::vector<CheckpointRetention::Entry> CheckpointRetention::OnTrialOver(TrialNumber trial) {
   std::vector<Entry> removed;
   over_.insert(trial);
+  EndBorrowing(trial, removed);
   Classify(trial);
   MeetBudget(removed);
   return removed;
+}
+
+bool CheckpointRetention::IsBorrowed(Key key) const {
+  return std::any_of(borrowed_.begin(), borrowed_.end(),
+                     [&](const auto& item) { return item.second == key; });
+}
+
+std::vector<CheckpointRetention::Entry> CheckpointRetention::Borrow(TrialNumber borrower,
+                                                                    TrialNumber owner,
+                                                                    int64_t iteration) {
+  std::vector<Entry> removed;
+  EndBorrowing(borrower, removed);
+  borrowed_[borrower] = {owner, iteration};
+  Classify(owner);
+  MeetBudget(removed);
+  return removed;
+}
+
+void CheckpointRetention::EndBorrowing(TrialNumber borrower, std::vector<Entry>& removed) {
+  const auto found = borrowed_.find(borrower);
+  if (found == borrowed_.end()) return;
+  const TrialNumber owner = found->second.trial;
+  borrowed_.erase(found);
+  Classify(owner);
+  Prune(owner, removed);
 }
 
 void CheckpointRetention::OnTrialReopened(TrialNumber trial) {

@@ -5,7 +5,8 @@
 //   1. what is neither its trial's latest nor among the best, lowest iteration first;
 //   2. the best ones but for the very best, worst first;
 //   3. the latest ones of trials that are over, worst first, those among the best last.
-// Never the latest of a trial that is not over, which it would go on from, nor the very best: they
+// Never the latest of a trial that is not over, which it would go on from, nor one that another
+// trial is to go on from (Borrow), nor the very best: they
 // stay even where the budget is then exceeded (is_over_budget).
 //
 // The latest is the one made last, which after a step back need not have the highest iteration.
@@ -47,6 +48,10 @@ class CheckpointRetention {
   std::vector<Entry> Add(const Entry& entry);
   // The trial will not go on: its latest is no longer needed for that.
   std::vector<Entry> OnTrialOver(TrialNumber trial);
+
+  // The borrower goes on from that checkpoint of another trial, which must be kept: it stays until
+  // the borrower has one of its own or is over. In place of one borrowed before.
+  std::vector<Entry> Borrow(TrialNumber borrower, TrialNumber owner, int64_t iteration);
 
   // It will go on after all, from Latest.
   void OnTrialReopened(TrialNumber trial);
@@ -102,6 +107,8 @@ class CheckpointRetention {
   void Unrank(const Entry& entry);
   void Classify(TrialNumber trial);
   void ClassifyFirstBest();
+  bool IsBorrowed(Key key) const;
+  void EndBorrowing(TrialNumber borrower, std::vector<Entry>& removed);
   void Prune(TrialNumber trial, std::vector<Entry>& removed);
   void MeetBudget(std::vector<Entry>& removed);
 
@@ -109,8 +116,9 @@ class CheckpointRetention {
   Mode mode_;
   std::map<TrialNumber, KeptList> kept_;
   std::set<TrialNumber> over_;
-  std::set<Ranked> best_;   // At most keep_best.
-  std::set<Ranked> other_;  // Kept ones with a value that are not among the best.
+  std::map<TrialNumber, Key> borrowed_;  // By borrower.
+  std::set<Ranked> best_;                // At most keep_best.
+  std::set<Ranked> other_;               // Kept ones with a value that are not among the best.
   std::set<Removable> removable_;
   int64_t bytes_ = 0;
 };

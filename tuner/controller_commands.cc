@@ -107,6 +107,7 @@ void ExperimentController::On(const SamplesExtended& event) {
   ForgetStop();
   samples_ = event.samples;
   trial_count_max_ = TrialCount(options_.spec.search, options_.space, samples_);
+  no_more_trials_said_ = false;
   out_.experiment = ExperimentRow{status_, samples_, std::nullopt};
 }
 
@@ -120,6 +121,7 @@ void ExperimentController::On(const ErroredRetried&) {
     trial.row.finished_at.reset();
     --error_count_;
     scheduler_->OnTrialAdded(trial.row.number);
+    FollowOrders();
     retention_.OnTrialReopened(trial.row.number);
     if (!trial.resume_path.empty()) GoOnFromLatest(trial);
     WaitForLease(trial);
@@ -139,20 +141,22 @@ TrialRecord* ExperimentController::Find(const std::optional<TrialNumber>& number
 void ExperimentController::On(const PauseRequested& event) {
   if (event.trial) {
     TrialRecord* const trial = Find(event.trial);
-    if (trial != nullptr) PauseTrial(*trial, PauseCause::kTrialCommand, event.now);
+    if (trial != nullptr) PauseTrial(*trial, PauseCommand::kTrial, event.now);
     return;
   }
   if (!GivesOut()) return;
   is_paused_ = true;
   for (const auto& [worker, ref] : leases_.All()) {
-    PauseTrial(At(ref.trial), PauseCause::kSweepCommand, event.now);
+    PauseTrial(At(ref.trial), PauseCommand::kSweep, event.now);
   }
 }
 
 void ExperimentController::On(const UnpauseRequested& event) {
   const auto unpause = [this](TrialRecord& trial) {
     trial.pause_wanted.reset();
-    if (trial.paused_by && trial.paused_by != PauseCause::kScheduler) Unpause(trial);
+    if (!trial.held_by_command) return;
+    trial.held_by_command.reset();
+    GoOn(trial);
   };
   if (event.trial) {
     if (TrialRecord* const trial = Find(event.trial)) unpause(*trial);
@@ -166,8 +170,10 @@ void ExperimentController::EndSweepPause() {
   is_paused_ = false;
   is_waiting_said_ = false;
   for (TrialRecord& trial : trials_) {
-    if (trial.pause_wanted == PauseCause::kSweepCommand) trial.pause_wanted.reset();
-    if (trial.paused_by == PauseCause::kSweepCommand) Unpause(trial);
+    if (trial.pause_wanted == PauseCommand::kSweep) trial.pause_wanted.reset();
+    if (trial.held_by_command != PauseCommand::kSweep) continue;
+    trial.held_by_command.reset();
+    GoOn(trial);
   }
 }
 
@@ -185,16 +191,16 @@ void ExperimentController::On(const MaxConcurrentChanged& event) {
   max_concurrent_ = std::clamp<int64_t>(event.max_concurrent, 1, limits::kConcurrencyMax);
 }
 
-void ExperimentController::PauseTrial(TrialRecord& trial, PauseCause cause, bool now) {
+void ExperimentController::PauseTrial(TrialRecord& trial, PauseCommand command, bool now) {
   if (trial.is_over()) return;
-  if (trial.paused_by) {
-    // A pause of its own outlives the sweep's.
-    if (cause == PauseCause::kTrialCommand) trial.paused_by = cause;
+  // A pause of its own outlives the sweep's, and the scheduler's order to go on.
+  if (trial.is_paused()) {
+    if (command == PauseCommand::kTrial) trial.held_by_command = command;
     return;
   }
-  if (trial.pause_wanted == PauseCause::kTrialCommand) cause = PauseCause::kTrialCommand;
+  if (trial.pause_wanted == PauseCommand::kTrial) command = PauseCommand::kTrial;
   if (trial.lease && trial.is_running && (!now || trial.verdict)) {  // It is ended anyway.
-    trial.pause_wanted = cause;
+    trial.pause_wanted = command;
     return;
   }
   if (trial.lease && trial.is_running) {
@@ -202,13 +208,13 @@ void ExperimentController::PauseTrial(TrialRecord& trial, PauseCause cause, bool
   } else if (const auto worker = Holder(trial)) {
     TellToEnd(*worker, trial);  // It waits in a worker's queue.
   }
-  Pause(trial, cause);
+  PauseByCommand(trial, command);
 }
 
 // Stopped, with its place given back when the attempt has ended.
 void ExperimentController::StopTrial(TrialRecord& trial, bool now) {
   if (trial.is_over()) return;
-  if (trial.lease && trial.is_running && !now && !trial.verdict && !trial.paused_by) {
+  if (trial.lease && trial.is_running && !now && !trial.verdict && !trial.is_paused()) {
     trial.is_stop_wanted = true;
     return;
   }
@@ -220,9 +226,14 @@ void ExperimentController::StopTrial(TrialRecord& trial, bool now) {
   }
 }
 
-void ExperimentController::Pause(TrialRecord& trial, PauseCause cause) {
+void ExperimentController::PauseByCommand(TrialRecord& trial, PauseCommand command) {
+  trial.held_by_command = command;
+  Pause(trial);
+}
+
+// It has something that holds it.
+void ExperimentController::Pause(TrialRecord& trial) {
   trial.row.status = TrialStatus::kPaused;
-  trial.paused_by = cause;
   trial.pause_wanted.reset();
   waiting_.erase(trial.row.number);
   if (trial.retry_at) backing_off_.erase({*trial.retry_at, trial.row.number});
@@ -235,18 +246,56 @@ void ExperimentController::Pause(TrialRecord& trial, PauseCause cause) {
 // What the scheduler decided about paused trials.
 void ExperimentController::FollowOrders() {
   for (const Order& order : scheduler_->TakeOrders()) {
-    TUNE_CHECK(order.kind == Order::Kind::kResume);
-    Unpause(At(order.trial));
+    TrialRecord& trial = At(order.trial);
+    if (trial.is_over()) continue;  // Ended by what an earlier order led to.
+    TUNE_CHECK(trial.held_by_scheduler);
+    out_.orders.push_back(OrderRow{order, trial.row.iterations, now_});
+    Follow(order);
   }
 }
 
-void ExperimentController::Unpause(TrialRecord& trial) {
+void ExperimentController::Follow(const Order& order) {
+  TrialRecord& trial = At(order.trial);
+  if (order.kind == Order::Kind::kStop) {
+    CloseTrial(trial, TrialStatus::kTerminated, StopReason::kScheduler);
+    return;
+  }
+  if (order.kind == Order::Kind::kExploit) Exploit(trial, At(*order.source));
+  trial.held_by_scheduler = false;
+  GoOn(trial);
+}
+
+// From the source's latest checkpoint, with a configuration near the source's.
+void ExperimentController::Exploit(TrialRecord& trial, const TrialRecord& source) {
+  const TrialNumber owner = source.resume_owner.value_or(source.row.number);
+  const auto* const checkpoint = retention_.Nearest(owner, source.resume_iteration);
+  const bool is_there = source.resume_path.empty() ||
+                        (checkpoint != nullptr && checkpoint->iteration == source.resume_iteration);
+  if (source.resume_iteration == 0 || !is_there) {
+    out_.actions.push_back(Say{"trial " + std::to_string(trial.row.number.value) +
+                               " goes on as it was: trial " +
+                               std::to_string(source.row.number.value) + " has no checkpoint"});
+    return;
+  }
+  trial.resume_iteration = source.resume_iteration;
+  trial.resume_path = source.resume_path;
+  trial.resume_owner = owner;
+  if (!source.resume_path.empty()) {
+    RemoveCheckpoints(retention_.Borrow(trial.row.number, owner, source.resume_iteration));
+  }
+  trial.configuration = source.configuration;
+  out_.exploits.push_back(ExploitRow{trial.row.number, trial.row.iterations, source.row.number,
+                                     source.resume_iteration, trial.configuration});
+}
+
+// Unless something else holds it.
+void ExperimentController::GoOn(TrialRecord& trial) {
+  MarkChanged(trial);
+  if (trial.is_paused()) return;
   paused_.erase(trial.row.number);
-  trial.paused_by.reset();
   trial.row.status = TrialStatus::kPending;
   // An attempt that has not ended yet brings it here when it has.
   if (!trial.lease) WaitForLease(trial);
-  MarkChanged(trial);
 }
 
 // The sweep is STOPPED: what does not run ends at once, what runs at its next report or now.

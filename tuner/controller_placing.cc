@@ -62,6 +62,14 @@ void ExperimentController::Fill() {
   }
 }
 
+// A scheduler that waits for trials which never come would wait for ever.
+void ExperimentController::TellWhetherMoreCome() {
+  if (!GivesOut() || HasMoreToCreate() || std::exchange(no_more_trials_said_, true)) return;
+  scheduler_->OnNoMoreTrials();
+  FollowOrders();
+  Fill();
+}
+
 // Interrupted and retried trials in order of number, then a new one.
 TrialRecord* ExperimentController::NextCandidate() {
   TrialRecord* trial = nullptr;
@@ -95,6 +103,7 @@ TrialRecord* ExperimentController::CreateTrial() {
   scheduler_->OnTrialAdded(number);
   trials_.push_back(std::move(trial));
   created_.insert(number);
+  FollowOrders();
   return &trials_.back();
 }
 
@@ -109,7 +118,8 @@ int64_t ExperimentController::AheadPerRunning() const {
 void ExperimentController::BeginAttempt(TrialRecord& trial, WorkerId worker) {
   TUNE_CHECK(trial.lease.has_value());
   ++trial.row.attempts;
-  if (!trial.is_over() && !trial.paused_by) trial.row.status = TrialStatus::kRunning;
+  if (!trial.is_over() && !trial.is_paused()) trial.row.status = TrialStatus::kRunning;
+  trial.last_answer = ReportAnswer::kContinue;
   if (!trial.row.started_at) trial.row.started_at = now_;
   trial.is_running = true;
   trial.attempt_iteration = trial.resume_iteration;
@@ -134,7 +144,9 @@ StartAttempt ExperimentController::StartMessage(const TrialRecord& trial, Worker
   message.from_iteration = trial.resume_iteration;
   message.artifact_dir = options_.artifact_root + "/" + std::to_string(trial.row.number.value);
   if (!trial.resume_path.empty()) {
-    message.checkpoint_path = message.artifact_dir + "/" + trial.resume_path;
+    const TrialNumber owner = trial.resume_owner.value_or(trial.row.number);
+    message.checkpoint_path =
+        options_.artifact_root + "/" + std::to_string(owner.value) + "/" + trial.resume_path;
   }
   message.checkpoint_every = options_.spec.checkpoint.every;
   message.memory_bytes = options_.spec.resources.memory_bytes;
@@ -181,13 +193,8 @@ void ExperimentController::FinishIfDone() {
   if (has_ended_ || leases_.running_count() > 0 || leases_.ahead_count() > 0) return;
   const bool is_more = HasMoreToCreate() || !waiting_.empty() || !backing_off_.empty();
   if (GivesOut() && (is_more || WaitsForPerson())) return;
-  if (GivesOut()) {
-    // What a scheduler paused and never took up again.
-    for (const TrialNumber number : std::set<TrialNumber>(paused_)) {
-      EndTrial(At(number), TrialStatus::kTerminated, StopReason::kScheduler);
-      At(number).row.finished_at = now_;
-    }
-  }
+  // What a scheduler paused and never took up again stays PAUSED: when the sweep is extended, it
+  // may be.
   has_ended_ = true;
   unplaceable_since_.reset();
   status_ = end_status_.value_or(ExperimentStatus::kFinished);
@@ -203,7 +210,7 @@ void ExperimentController::FinishIfDone() {
 bool ExperimentController::WaitsForPerson() {
   std::string names;
   for (const TrialNumber number : paused_) {
-    if (At(number).paused_by == PauseCause::kScheduler) continue;
+    if (!At(number).held_by_command) continue;
     names += (names.empty() ? "" : ", ") + std::to_string(number.value);
   }
   if (names.empty()) return false;

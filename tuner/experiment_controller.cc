@@ -46,6 +46,7 @@ Transition ExperimentController::Apply(const std::vector<Event>& events, Instant
   }
   CheckTimeLimits();
   Fill();
+  TellWhetherMoreCome();
   WatchForUnplaceable();
   FinishIfDone();
   return TakeTransition();
@@ -71,7 +72,7 @@ void ExperimentController::On(const ReportArrived& event) {
     Send(event.worker, AnswerReport{ref, message.sequence, trial.last_answer});
     return;
   }
-  if (trial.is_over() || trial.verdict || trial.paused_by) {
+  if (trial.is_over() || trial.verdict || trial.is_paused()) {
     Answer(event.worker, trial, message, ReportAnswer::kRefused);
     return;
   }
@@ -90,17 +91,23 @@ void ExperimentController::On(const ReportArrived& event) {
       ReportRow{ref.trial, ref.attempt, report.iteration, value, report.metrics, now_, decision});
   KeepCheckpoint(trial, report, value);
   const StopReason reason = ReasonToStop(trial, report, decision);
-  const std::optional<PauseCause> pause = ReasonToPause(trial, report, decision);
   ReportAnswer answer = ReportAnswer::kContinue;
   if (reason != StopReason::kNone) {
     EndTrial(trial, TrialStatus::kTerminated, reason);
     answer = ReportAnswer::kStop;
-  } else if (pause) {
-    Pause(trial, *pause);
-    answer = ReportAnswer::kStop;
+  } else {
+    const auto command = CommandToPause(trial, report);
+    const bool by_scheduler = decision && decision->verdict == Verdict::kPause;
+    if (by_scheduler) trial.held_by_scheduler = true;
+    if (command) trial.held_by_command = command;
+    if (trial.is_paused()) {
+      Pause(trial);
+      answer = ReportAnswer::kStop;
+    }
   }
   Answer(event.worker, trial, message, answer);
   MarkChanged(trial);
+  if (decision) FollowOrders();
 }
 
 std::optional<std::string> ExperimentController::Objection(const TrialRecord& trial,
@@ -164,18 +171,18 @@ StopReason ExperimentController::ReasonToStop(const TrialRecord& trial, const Re
 }
 
 // Commands wait for a checkpoint, so that nothing is trained twice.
-std::optional<PauseCause> ExperimentController::ReasonToPause(
-    const TrialRecord& trial, const Report& report, const std::optional<Decision>& decision) const {
-  if (decision && decision->verdict == Verdict::kPause) return PauseCause::kScheduler;
+std::optional<PauseCommand> ExperimentController::CommandToPause(const TrialRecord& trial,
+                                                                 const Report& report) const {
   if (!report.has_checkpoint) return std::nullopt;
   if (trial.pause_wanted) return trial.pause_wanted;
-  return is_paused_ ? std::optional(PauseCause::kSweepCommand) : std::nullopt;
+  return is_paused_ ? std::optional(PauseCommand::kSweep) : std::nullopt;
 }
 
 void ExperimentController::KeepCheckpoint(TrialRecord& trial, const Report& report, Metric value) {
   if (!report.has_checkpoint) return;
   trial.resume_iteration = report.iteration;
   trial.resume_path = WithinArtifacts(trial, report.checkpoint.path).value_or("");
+  trial.resume_owner.reset();
   if (report.checkpoint.path.empty()) return;  // All there is to it is its iteration.
   out_.checkpoints.push_back(CheckpointRow{trial.row.number, report.iteration, report.checkpoint,
                                            CheckpointState::kDurable});
@@ -262,7 +269,7 @@ void ExperimentController::AfterAttempt(TrialRecord& trial, const AttemptEnded& 
     }
     return;
   }
-  if (trial.paused_by) return;
+  if (trial.is_paused()) return;
   if (end.detail == EndDetail::kBadCheckpoint && trial.attempt.from_iteration > 0) {
     LeaveBadCheckpoint(trial);
     WaitForLease(trial);
@@ -276,7 +283,9 @@ void ExperimentController::AfterAttempt(TrialRecord& trial, const AttemptEnded& 
     StopGiving(ExperimentStatus::kInterrupted);
     return;
   }
-  if (IsFailure(end.outcome, options_.spec.failure)) {
+  // One that has its last answer owes nothing, however its process ends.
+  const bool is_free = trial.last_answer == ReportAnswer::kStop;
+  if (!is_free && IsFailure(end.outcome, options_.spec.failure)) {
     AfterFailure(trial, end);
   } else {
     WaitForLease(trial);
@@ -308,8 +317,8 @@ void ExperimentController::AfterFailure(TrialRecord& trial, const AttemptEnded& 
 // What it should have gone on from cannot be used: the next attempt takes the one before, or
 // begins anew.
 void ExperimentController::LeaveBadCheckpoint(TrialRecord& trial) {
-  const int64_t bad_iteration = trial.attempt.from_iteration;
-  if (const auto dropped = retention_.Drop(trial.row.number, bad_iteration)) {
+  const TrialNumber owner = trial.resume_owner.value_or(trial.row.number);
+  if (const auto dropped = retention_.Drop(owner, trial.attempt.from_iteration)) {
     out_.checkpoints.push_back(
         CheckpointRow{dropped->trial, dropped->iteration, dropped->ref, CheckpointState::kCorrupt});
   }
@@ -327,12 +336,13 @@ void ExperimentController::LeaveBadCheckpoint(TrialRecord& trial) {
 void ExperimentController::GoOnFromLatest(TrialRecord& trial) {
   const CheckpointRetention::Entry* const latest = retention_.Latest(trial.row.number);
   trial.resume_iteration = latest == nullptr ? 0 : latest->iteration;
+  trial.resume_owner.reset();
   trial.resume_path =
       latest == nullptr ? "" : WithinArtifacts(trial, latest->ref.path).value_or("");
 }
 
 void ExperimentController::WaitForLease(TrialRecord& trial) {
-  if (trial.is_over() || trial.paused_by) return;
+  if (trial.is_over() || trial.is_paused()) return;
   if (sweep_over_ || end_status_ == ExperimentStatus::kStopped || trial.is_stop_wanted) {
     EndTrial(trial, TrialStatus::kTerminated,
              sweep_over_                                 ? StopReason::kSweepLimit
@@ -342,11 +352,18 @@ void ExperimentController::WaitForLease(TrialRecord& trial) {
   }
   trial.row.status = TrialStatus::kPending;
   MarkChanged(trial);
-  if (trial.pause_wanted) return Pause(trial, *trial.pause_wanted);
+  if (trial.pause_wanted) return PauseByCommand(trial, *trial.pause_wanted);
   waiting_.insert(trial.row.number);
 }
 
 void ExperimentController::EndTrial(TrialRecord& trial, TrialStatus status, StopReason reason) {
+  CloseTrial(trial, status, reason);
+  scheduler_->OnTrialEnded(trial.row.number, status == TrialStatus::kError);
+  FollowOrders();
+}
+
+// The scheduler knows, or is told by the caller.
+void ExperimentController::CloseTrial(TrialRecord& trial, TrialStatus status, StopReason reason) {
   TUNE_CHECK(!trial.is_over());
   trial.row.status = status;
   trial.row.stop_reason = reason;
@@ -356,13 +373,12 @@ void ExperimentController::EndTrial(TrialRecord& trial, TrialStatus status, Stop
   paused_.erase(trial.row.number);
   if (trial.retry_at) backing_off_.erase({*trial.retry_at, trial.row.number});
   trial.retry_at.reset();
-  trial.paused_by.reset();
+  trial.held_by_scheduler = false;
+  trial.held_by_command.reset();
   trial.pause_wanted.reset();
   trial.is_stop_wanted = false;
-  const bool has_failed = status == TrialStatus::kError;
-  scheduler_->OnTrialEnded(trial.row.number, has_failed);
-  searcher_->OnTrialEnded(trial.row.number, {&trial.row.last_value, 1}, has_failed);
-  FollowOrders();
+  searcher_->OnTrialEnded(trial.row.number, {&trial.row.last_value, 1},
+                          status == TrialStatus::kError);
   MarkChanged(trial);
 }
 

@@ -34,7 +34,7 @@ struct ControllerOptions {
   std::string artifact_root;  // <db stem>.artifacts/<name>, absolute.
 };
 
-enum class PauseCause { kScheduler, kTrialCommand, kSweepCommand };
+enum class PauseCommand { kTrial, kSweep };
 
 // A connection of a worker.
 struct WorkerRecord {
@@ -64,17 +64,22 @@ struct TrialRecord {
   std::optional<AttemptEnded> verdict;  // Why we killed it, in place of what the worker will say.
   bool is_told_to_end = false;          // The worker was told to kill it.
 
+  // What keeps it PAUSED: either, or both.
+  bool held_by_scheduler = false;
+  std::optional<PauseCommand> held_by_command;
+
   // Commands about it. A pause waits for the next checkpoint.
-  std::optional<PauseCause> pause_wanted;
-  std::optional<PauseCause> paused_by;  // While it is PAUSED.
+  std::optional<PauseCommand> pause_wanted;
   bool is_stop_wanted = false;
 
   // Where the next attempt goes on.
   int64_t resume_iteration = 0;
   std::string resume_path;  // Within its artifact folder; empty: its iteration is all there is.
+  std::optional<TrialNumber> resume_owner;  // Whose folder that is, where it is not its own.
 
   // By the clock of now.
   Instant running_since() const { return attempt.started_at + clock_shift; }
+  bool is_paused() const { return held_by_scheduler || held_by_command.has_value(); }
   bool is_over() const {
     return row.status == TrialStatus::kTerminated || row.status == TrialStatus::kError;
   }
@@ -155,8 +160,7 @@ class ExperimentController {
                           const std::optional<Decision>& decision) const;
   void KeepCheckpoint(TrialRecord& trial, const Report& report, Metric value);
   void RemoveCheckpoints(const std::vector<CheckpointRetention::Entry>& removed);
-  std::optional<PauseCause> ReasonToPause(const TrialRecord& trial, const Report& report,
-                                          const std::optional<Decision>& decision) const;
+  std::optional<PauseCommand> CommandToPause(const TrialRecord& trial, const Report& report) const;
   void Answer(WorkerId worker, TrialRecord& trial, const AttemptReport& message,
               ReportAnswer answer);
 
@@ -168,14 +172,18 @@ class ExperimentController {
   void GoOnFromLatest(TrialRecord& trial);
   void WaitForLease(TrialRecord& trial);  // Or ends it: the sweep gives out nothing more.
   void EndTrial(TrialRecord& trial, TrialStatus status, StopReason reason);
+  void CloseTrial(TrialRecord& trial, TrialStatus status, StopReason reason);
   void Fail(TrialRecord& trial, const std::string& error);
   void Kill(TrialRecord& trial, Outcome outcome, const std::string& error);
   void TellToEnd(WorkerId worker, TrialRecord& trial);
-  void Pause(TrialRecord& trial, PauseCause cause);
+  void Pause(TrialRecord& trial);
+  void PauseByCommand(TrialRecord& trial, PauseCommand command);
+  void GoOn(TrialRecord& trial);
   void FollowOrders();
-  void Unpause(TrialRecord& trial);
+  void Follow(const Order& order);
+  void Exploit(TrialRecord& trial, const TrialRecord& source);
   void StopTrial(TrialRecord& trial, bool now);
-  void PauseTrial(TrialRecord& trial, PauseCause cause, bool now);
+  void PauseTrial(TrialRecord& trial, PauseCommand command, bool now);
   void EndSweep(StopReason reason, bool now);
   void ForgetStop();
   void EndSweepPause();
@@ -196,6 +204,7 @@ class ExperimentController {
   int64_t AheadPerRunning() const;
   void BeginAttempt(TrialRecord& trial, WorkerId worker);
   StartAttempt StartMessage(const TrialRecord& trial, WorkerId worker) const;
+  void TellWhetherMoreCome();
   void WatchForUnplaceable();
   void FinishIfDone();
   bool WaitsForPerson();
@@ -226,6 +235,7 @@ class ExperimentController {
   int64_t samples_ = 0;
   int64_t trial_count_max_ = 0;
   bool space_exhausted_ = false;
+  bool no_more_trials_said_ = false;  // To the scheduler.
   int64_t error_count_ = 0;
   int64_t max_concurrent_ = 0;
   bool is_paused_ = false;  // The sweep, by command.

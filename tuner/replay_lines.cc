@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "core/json.h"
 #include "tuner/event.h"
 #include "tuner/transition.h"
 
@@ -64,6 +65,29 @@ std::string LineOf(const ReportRow& row) {
       .text();
 }
 
+std::string LineOf(const OrderRow& row) {
+  return RowLine()
+      .Add("trial", row.order.trial.value)
+      .Add("iteration", row.iteration)
+      .Add("kind", static_cast<int64_t>(row.order.kind))
+      .Add("rung", row.order.rung)
+      .Add("cutoff", row.order.cutoff)
+      .Add("rank", row.order.rank)
+      .Add("count", row.order.count)
+      .Add("ordered_us", row.ordered_at.us)
+      .text();
+}
+
+std::string LineOf(const ExploitRow& row) {
+  return RowLine()
+      .Add("trial", row.trial.value)
+      .Add("iteration", row.iteration)
+      .Add("source", row.source.value)
+      .Add("source_iteration", row.source_iteration)
+      .Add("config", std::string_view(ToJson(row.configuration.ToFlat())))
+      .text();
+}
+
 }  // namespace
 
 Result<SweepLines> ReplayLines(const std::vector<JournalStep>& journal,
@@ -81,6 +105,8 @@ Result<SweepLines> ReplayLines(const std::vector<JournalStep>& journal,
       lines.attempts[{row.trial.value, row.number.value}] = LineOf(row);
     }
     for (const ReportRow& row : rows.reports) lines.reports.push_back(LineOf(row));
+    for (const OrderRow& row : rows.orders) lines.orders.push_back(LineOf(row));
+    for (const ExploitRow& row : rows.exploits) lines.exploits.push_back(LineOf(row));
   }
   return lines;
 }

@@ -43,6 +43,18 @@ std::optional<std::string> Compare(const std::map<Key, std::string>& table,
   return std::nullopt;
 }
 
+std::optional<std::string> CompareInOrder(const std::vector<std::string>& table,
+                                          const std::vector<std::string>& journal,
+                                          const std::string& what) {
+  const size_t count = std::max(table.size(), journal.size());
+  for (size_t i = 0; i < count; ++i) {
+    const std::string_view a = i < table.size() ? table[i] : std::string_view();
+    const std::string_view b = i < journal.size() ? journal[i] : std::string_view();
+    if (a != b) return Difference(what + std::to_string(i + 1), a, b);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 RowLine& RowLine::Add(std::string_view name, std::string_view text) {
@@ -77,13 +89,9 @@ std::optional<std::string> FirstDifference(const SweepLines& table, const SweepL
         return "attempt " + std::to_string(key.second) + " of trial " + std::to_string(key.first);
       });
   if (attempt) return attempt;
-  const size_t count = std::max(table.reports.size(), journal.reports.size());
-  for (size_t i = 0; i < count; ++i) {
-    const std::string_view a = i < table.reports.size() ? table.reports[i] : std::string_view();
-    const std::string_view b = i < journal.reports.size() ? journal.reports[i] : std::string_view();
-    if (a != b) return Difference("report " + std::to_string(i + 1), a, b);
-  }
-  return std::nullopt;
+  if (auto report = CompareInOrder(table.reports, journal.reports, "report ")) return report;
+  if (auto order = CompareInOrder(table.orders, journal.orders, "order ")) return order;
+  return CompareInOrder(table.exploits, journal.exploits, "exploit ");
 }
 
 }  // namespace tune

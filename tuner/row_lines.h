@@ -31,6 +31,8 @@ struct SweepLines {
   std::map<int64_t, std::string> trials;                        // By number.
   std::map<std::pair<int64_t, int64_t>, std::string> attempts;  // By trial and number.
   std::vector<std::string> reports;                             // In order of arrival.
+  std::vector<std::string> orders;
+  std::vector<std::string> exploits;
 };
 
 // "trial 3: the table says status=RUNNING, the journal comes to status=TERMINATED"; nothing when

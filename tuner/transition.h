@@ -81,6 +81,22 @@ struct ReportRow {
   std::optional<Decision> decision;  // Nothing for an iteration reported again after a retry.
 };
 
+// What a scheduler decided about a paused trial.
+struct OrderRow {
+  Order order;
+  int64_t iteration = 0;  // The trial's last.
+  Instant ordered_at;
+};
+
+// A trial went on as a copy of another: from `source`'s checkpoint, with a new configuration.
+struct ExploitRow {
+  TrialNumber trial;
+  int64_t iteration = 0;  // The trial's last before.
+  TrialNumber source;
+  int64_t source_iteration = 0;  // Of the checkpoint.
+  Configuration configuration;
+};
+
 struct CheckpointRow {
   TrialNumber trial;
   int64_t iteration = 0;
@@ -132,6 +148,8 @@ struct Transition {
   std::vector<TrialRow> trials;
   std::vector<AttemptRow> attempts;
   std::vector<ReportRow> reports;
+  std::vector<OrderRow> orders;
+  std::vector<ExploitRow> exploits;
   std::vector<CheckpointRow> checkpoints;
   std::vector<WorkerRow> workers;
   std::optional<ExperimentRow> experiment;

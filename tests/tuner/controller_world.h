@@ -43,11 +43,17 @@ class ControllerWorld {
     return spec;
   }
 
-  explicit ControllerWorld(const ExperimentSpec& spec)
-      : spec_(spec), controller_(MakeController(spec)) {}
+  using SchedulerMaker = std::function<std::unique_ptr<TrialScheduler>()>;
+
+  // `make_scheduler`: in place of the spec's.
+  explicit ControllerWorld(const ExperimentSpec& spec, SchedulerMaker make_scheduler = nullptr)
+      : spec_(spec),
+        make_scheduler_(std::move(make_scheduler)),
+        controller_(MakeController(spec, "/artifacts/sweep", make_scheduler_)) {}
 
   static std::unique_ptr<ExperimentController> MakeController(
-      const ExperimentSpec& spec, const std::string& artifact_root = "/artifacts/sweep") {
+      const ExperimentSpec& spec, const std::string& artifact_root = "/artifacts/sweep",
+      const SchedulerMaker& make_scheduler = nullptr) {
     ControllerOptions options;
     options.spec = spec;
     options.seed = 7;
@@ -60,8 +66,9 @@ class ControllerWorld {
     TUNE_CHECK(searcher.ok());
     auto scheduler = MakeScheduler(spec.scheduler, spec.mode, 7);
     TUNE_CHECK(scheduler.ok());
-    return std::make_unique<ExperimentController>(options, *std::move(searcher),
-                                                  *std::move(scheduler));
+    return std::make_unique<ExperimentController>(
+        options, *std::move(searcher),
+        make_scheduler != nullptr ? make_scheduler() : *std::move(scheduler));
   }
 
   ExperimentController& controller() { return *controller_; }
@@ -80,6 +87,8 @@ class ControllerWorld {
     for (const WorkerRow& row : t.workers) worker_rows[row.worker] = row;
     for (const AttemptRow& row : t.attempts) attempts[{row.trial, row.number}] = row;
     for (const ReportRow& row : t.reports) reports.push_back(row);
+    for (const OrderRow& row : t.orders) orders.push_back(row);
+    for (const ExploitRow& row : t.exploits) exploits.push_back(row);
     for (const CheckpointRow& row : t.checkpoints) checkpoints[{row.trial, row.iteration}] = row;
     if (t.experiment) experiment = *t.experiment;
     for (const Action& action : t.actions) {
@@ -97,7 +106,7 @@ class ControllerWorld {
   // As after the death of the tuner: a fresh controller is given the journal, where the database
   // lies elsewhere now.
   void Recover() {
-    controller_ = MakeController(spec_, "/moved/sweep");
+    controller_ = MakeController(spec_, "/moved/sweep", make_scheduler_);
     controller_->RestoreSuggestions({configurations.begin(), configurations.end()});
     for (const LoggedStep& step : log_) controller_->Apply(step.events, step.now);
   }
@@ -190,6 +199,8 @@ class ControllerWorld {
   std::map<WorkerId, WorkerRow> worker_rows;
   std::map<std::pair<TrialNumber, AttemptNumber>, AttemptRow> attempts;
   std::vector<ReportRow> reports;
+  std::vector<OrderRow> orders;
+  std::vector<ExploitRow> exploits;
   std::map<std::pair<TrialNumber, int64_t>, CheckpointRow> checkpoints;
   std::map<std::pair<AttemptRef, int64_t>, ReportAnswer> answers;
   ExperimentRow experiment;
@@ -274,6 +285,7 @@ class ControllerWorld {
   }
 
   ExperimentSpec spec_;
+  SchedulerMaker make_scheduler_;
   std::unique_ptr<ExperimentController> controller_;
   std::map<WorkerId, WorkerState> workers_;
   int64_t last_worker_ = 0;

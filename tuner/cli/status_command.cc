@@ -74,7 +74,8 @@ Result<std::vector<Counted>> ReadCounts(Database& database, const char* sql, int
 Result<std::vector<RungLine>> ReadRungs(Database& database, int64_t experiment) {
   // SQLite takes a bare column from the row that has the max().
   static constexpr char kRungsSql[] =
-      "SELECT d.rung, count(), sum(d.decision = 'stop'), d.cutoff, max(d.count) FROM decisions AS d"
+      "SELECT d.rung, sum(d.decision <> 'resume'), sum(d.decision = 'stop'), d.cutoff,"
+      " max(d.count) FROM decisions AS d"
       " JOIN trials AS t ON t.id = d.trial WHERE t.experiment = ?1 AND d.rung IS NOT NULL"
       " GROUP BY d.rung ORDER BY d.rung";
   TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kRungsSql));

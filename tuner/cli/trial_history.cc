@@ -1,6 +1,7 @@
 #include "tuner/cli/trial_history.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/json.h"
 #include "tuner/cli/text_table.h"
@@ -9,7 +10,9 @@
 namespace tune {
 namespace {
 
-constexpr const char* kDecisionNames[] = {"continue", "stop", "pause"};
+// As report_rows.decision has them, then as order_rows.kind.
+constexpr const char* kDecisionNames[] = {"continue", "stop", "pause", "resume", "stop", "resume"};
+constexpr int64_t kFirstOrder = 3;
 
 std::string Text(const Statement& row, int column) { return std::string(row.Text(column)); }
 
@@ -47,9 +50,17 @@ Status ReadTrial(Database& database, TrialHistory& history) {
 
 Status ReadReports(Database& database, TrialHistory& history) {
   // The table, not the views: it says which attempt a decision belongs to.
+  // SQLite takes bare columns from the row that has the max().
   static constexpr char kReportsSql[] =
-      "SELECT attempt, iteration, value, metrics, reported_us, decision, rung, cutoff, rank, count"
-      " FROM report_rows WHERE trial = ?1 ORDER BY attempt, iteration";
+      "SELECT attempt, iteration, value, metrics, reported_us, decision, rung, cutoff, rank, count,"
+      " '' FROM report_rows WHERE trial = ?1"
+      " UNION ALL SELECT r.attempt, o.iteration, r.value, r.metrics, o.ordered_us, 3 + o.kind,"
+      " o.rung, o.cutoff, o.rank, o.count, CASE o.kind WHEN 2 THEN coalesce("
+      "(SELECT 'trial ' || x.source || ' at iteration ' || x.source_iteration"
+      " FROM exploit_rows AS x WHERE x.trial = o.trial AND x.iteration = o.iteration), '') ELSE ''"
+      " END FROM order_rows AS o JOIN (SELECT max(attempt) AS attempt, iteration, value, metrics"
+      " FROM report_rows WHERE trial = ?1 GROUP BY iteration) AS r ON r.iteration = o.iteration"
+      " WHERE o.trial = ?1 ORDER BY 1, 2, 5, 6";
   TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kReportsSql));
   row->BindAll(history.trial.id);
   for (;;) {
@@ -63,11 +74,15 @@ Status ReadReports(Database& database, TrialHistory& history) {
     if (metrics.ok()) report.metrics = *metrics;
     report.reported_us = row->Int(4);
     const std::optional<int64_t> decision = row->OptionalInt(5);
-    if (decision && *decision >= 0 && *decision < 3) report.decision = kDecisionNames[*decision];
+    if (decision && *decision >= 0 && *decision < std::ssize(kDecisionNames)) {
+      report.decision = kDecisionNames[*decision];
+      report.is_order = *decision >= kFirstOrder;
+    }
     report.rung = row->OptionalInt(6);
     report.cutoff = row->OptionalReal(7);
     report.rank = row->OptionalInt(8);
     report.count = row->OptionalInt(9);
+    report.copied = Text(*row, 10);
   }
   row->Reset();
   return OkStatus();
@@ -289,6 +304,10 @@ std::string ExplainReport(const TrialHistory& history, const HistoryReport& repo
   const std::string at_end = report.decision == "stop" && !is_worse
                                  ? "the last iteration that " + scheduler + " allows"
                                  : "";
+  if (report.decision == "resume") {
+    return report.copied.empty() ? "taken up again" + (report.rung ? "; " + AtRung(report) : "")
+                                 : "goes on as a copy of " + report.copied + ", changed a little";
+  }
   if (report.rung) return AtRung(report) + (at_end.empty() ? "" : "; " + at_end);
   if (!at_end.empty()) return at_end;
   if (scheduler == "fifo") return "fifo lets every trial go on";

@@ -16,13 +16,18 @@
 
 namespace tune {
 
+// A report with its decision, or what the scheduler decided later about the trial while it was
+// paused.
 struct HistoryReport {
   int64_t attempt = 0;
   int64_t iteration = 0;
   std::optional<double> value;  // The sweep's metric; nothing when it is not finite or missing.
   Value metrics;                // All of them.
   int64_t reported_us = 0;
-  std::string decision;  // "continue", "stop", "pause"; empty: reported again after a retry.
+  // "continue", "stop", "pause", "resume"; empty: reported again after a retry.
+  std::string decision;
+  bool is_order = false;  // No report: decided while it was paused; the value is its last.
+  std::string copied;     // Of an order: "trial 3 at iteration 4", which it went on as.
   std::optional<int64_t> rung;
   std::optional<double> cutoff;
   std::optional<int64_t> rank;

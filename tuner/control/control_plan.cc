@@ -33,9 +33,10 @@ std::string Named(const TrialRecord& trial) {
 }
 
 int64_t RunningCount(const ExperimentController& controller) {
-  return std::count_if(
-      controller.trials().begin(), controller.trials().end(),
-      [](const TrialRecord& t) { return t.lease && t.is_running && !t.is_over() && !t.paused_by; });
+  return std::count_if(controller.trials().begin(), controller.trials().end(),
+                       [](const TrialRecord& t) {
+                         return t.lease && t.is_running && !t.is_over() && !t.is_paused();
+                       });
 }
 
 int64_t OpenCount(const ExperimentController& controller) {
@@ -51,7 +52,7 @@ class TrialCommand {
       : request_(request),
         sweep_(controller.options().name),
         trial_(trial),
-        runs_(is_alive && trial.lease && trial.is_running && !trial.paused_by),
+        runs_(is_alive && trial.lease && trial.is_running && !trial.is_paused()),
         is_alive_(is_alive) {}
 
   Result<ControlPlan> Plan() const {
@@ -73,7 +74,7 @@ class TrialCommand {
 
  private:
   Result<ControlPlan> Pause() const {
-    if (trial_.paused_by == PauseCause::kTrialCommand) return Refuse("is paused already");
+    if (trial_.held_by_command == PauseCommand::kTrial) return Refuse("is paused already");
     if (trial_.is_stop_wanted) return Refuse("stops at its next report");
     return Planned(PauseRequested{request_.trial, request_.now},
                    !runs_         ? "is paused"
@@ -85,16 +86,17 @@ class TrialCommand {
   }
 
   Result<ControlPlan> Unpause() const {
-    if (trial_.paused_by == PauseCause::kScheduler) {
+    if (trial_.held_by_scheduler && !trial_.held_by_command) {
       return Refuse("is paused by the scheduler, which alone can let it go on");
     }
-    if (!trial_.paused_by && !trial_.pause_wanted) {
+    if (!trial_.is_paused() && !trial_.pause_wanted) {
       return Refuse(std::string("is not paused but ") + TrialStatusName(trial_.row.status));
     }
     return Planned(UnpauseRequested{request_.trial},
-                   !trial_.paused_by ? "goes on without a pause"
-                   : is_alive_       ? "goes on when there is room for it"
-                                     : "goes on when " + sweep_ + " is resumed",
+                   trial_.held_by_scheduler ? "is left to the scheduler, which paused it too"
+                   : !trial_.is_paused()    ? "goes on without a pause"
+                   : is_alive_              ? "goes on when there is room for it"
+                                            : "goes on when " + sweep_ + " is resumed",
                    "");
   }
 

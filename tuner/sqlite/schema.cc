@@ -191,7 +191,80 @@ constexpr char kVersion2[] =
     "ALTER TABLE journal_rows ADD COLUMN checksum INTEGER;"
     "PRAGMA user_version = 2;";
 
-constexpr const char* kMigrations[] = {kVersion1, kVersion2};
+// What a scheduler decided about paused trials (0 resume, 1 stop, 2 exploit), and the trials that
+// went on as copies of others. A trial's configuration is that of its last copy.
+constexpr char kVersion3[] =
+    "CREATE TABLE order_rows ("
+    "  trial INTEGER NOT NULL REFERENCES trial_rows (id) ON DELETE CASCADE,"
+    "  iteration INTEGER NOT NULL,"
+    "  kind INTEGER NOT NULL,"
+    "  rung INTEGER,"
+    "  cutoff REAL,"
+    "  rank INTEGER,"
+    "  count INTEGER,"
+    "  ordered_us INTEGER NOT NULL"
+    ");"
+    "CREATE INDEX order_rows_of_trial ON order_rows (trial);"
+
+    "CREATE TABLE exploit_rows ("
+    "  id INTEGER PRIMARY KEY,"
+    "  trial INTEGER NOT NULL REFERENCES trial_rows (id) ON DELETE CASCADE,"
+    "  iteration INTEGER NOT NULL,"
+    "  source INTEGER NOT NULL,"  // A trial's number.
+    "  source_iteration INTEGER NOT NULL,"
+    "  flat TEXT NOT NULL,"
+    "  nested TEXT NOT NULL"
+    ");"
+    "CREATE INDEX exploit_rows_of_trial ON exploit_rows (trial);"
+
+    "DROP VIEW decisions;"
+    "CREATE VIEW decisions AS SELECT"
+    "  r.trial AS trial, r.iteration AS iteration,"
+    "  CASE r.decision WHEN 0 THEN 'continue' WHEN 1 THEN 'stop' ELSE 'pause' END AS decision,"
+    "  e.scheduler AS scheduler, r.rung AS rung, r.cutoff AS cutoff, r.rank AS rank, r.count AS count"
+    "  FROM report_rows AS r"
+    "  JOIN trial_rows AS t ON t.id = r.trial"
+    "  JOIN experiment_rows AS e ON e.id = t.experiment"
+    "  WHERE r.decision IS NOT NULL"
+    "  UNION ALL SELECT"
+    "  o.trial, o.iteration, CASE o.kind WHEN 1 THEN 'stop' ELSE 'resume' END,"
+    "  e.scheduler, o.rung, o.cutoff, o.rank, o.count"
+    "  FROM order_rows AS o"
+    "  JOIN trial_rows AS t ON t.id = o.trial"
+    "  JOIN experiment_rows AS e ON e.id = t.experiment;"
+
+    "CREATE VIEW lineage AS SELECT"
+    "  x.trial AS trial, x.iteration AS iteration, s.id AS source,"
+    "  x.source_iteration AS source_iteration, x.nested AS config"
+    "  FROM exploit_rows AS x"
+    "  JOIN trial_rows AS t ON t.id = x.trial"
+    "  JOIN trial_rows AS s ON s.experiment = t.experiment AND s.number = x.source;"
+
+    "DROP VIEW trials;"
+    "CREATE VIEW trials AS SELECT"
+    "  t.id AS id, t.experiment AS experiment, t.number AS number, t.status AS status,"
+    "  t.stop_reason AS stop_reason,"
+    "  coalesce((SELECT x.nested FROM exploit_rows AS x WHERE x.trial = t.id"
+    "            ORDER BY x.id DESC LIMIT 1), c.nested) AS config,"
+    "  t.iterations AS iterations,"
+    "  t.last_value AS last_value, t.best_value AS best_value, t.best_iteration AS best_iteration,"
+    "  t.attempts AS attempts,"
+    "  " TUNE_ISO_TIME("t.created_us") " AS created_at,"
+    "  " TUNE_ISO_TIME("t.started_us") " AS started_at,"
+    "  " TUNE_ISO_TIME("t.finished_us") " AS finished_at,"
+    "  t.run_seconds AS run_seconds"
+    "  FROM trial_rows AS t LEFT JOIN configuration_rows AS c ON c.trial = t.id;"
+
+    "DROP VIEW params;"
+    "CREATE VIEW params AS SELECT"
+    "  c.trial AS trial, json_extract(p.value, '$[0]') AS name, json_extract(p.value, '$[1]') AS value"
+    "  FROM configuration_rows AS c,"
+    "  json_each(coalesce((SELECT x.flat FROM exploit_rows AS x WHERE x.trial = c.trial"
+    "                      ORDER BY x.id DESC LIMIT 1), c.flat)) AS p;"
+
+    "PRAGMA user_version = 3;";
+
+constexpr const char* kMigrations[] = {kVersion1, kVersion2, kVersion3};
 
 Status WrittenByNewer(const Database& database, int64_t version) {
   return FailedPrecondition(database.path() + ": was written by a newer tune (schema " +

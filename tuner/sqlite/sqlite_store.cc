@@ -285,6 +285,8 @@ Status SqliteStore::WriteAll(ExperimentId experiment, const JournalStep& step,
   for (const TrialRow& row : transition.trials) TUNE_RETURN_IF_ERROR(WriteTrial(row));
   for (const AttemptRow& row : transition.attempts) TUNE_RETURN_IF_ERROR(WriteAttempt(row));
   for (const ReportRow& row : transition.reports) TUNE_RETURN_IF_ERROR(WriteReport(row));
+  for (const OrderRow& row : transition.orders) TUNE_RETURN_IF_ERROR(WriteOrder(row));
+  for (const ExploitRow& row : transition.exploits) TUNE_RETURN_IF_ERROR(WriteExploit(row));
   for (const CheckpointRow& row : transition.checkpoints)
     TUNE_RETURN_IF_ERROR(WriteCheckpoint(row));
   if (transition.experiment.has_value()) {
@@ -381,6 +383,29 @@ Status SqliteStore::WriteReport(const ReportRow& row) {
 }
 static_assert(static_cast<int>(Verdict::kContinue) == 0 && static_cast<int>(Verdict::kStop) == 1 &&
               static_cast<int>(Verdict::kPause) == 2);  // The decisions view names these numbers.
+
+Status SqliteStore::WriteOrder(const OrderRow& row) {
+  static constexpr char kInsertOrderSql[] =
+      "INSERT INTO order_rows (trial, iteration, kind, rung, cutoff, rank, count, ordered_us)"
+      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+  TUNE_ASSIGN_OR_RETURN(const int64_t trial, TrialId(row.order.trial));
+  return database_->Run(kInsertOrderSql, trial, row.iteration, static_cast<int64_t>(row.order.kind),
+                        row.order.rung, row.order.cutoff, row.order.rank, row.order.count,
+                        row.ordered_at.us);
+}
+static_assert(static_cast<int>(Order::Kind::kResume) == 0 &&
+              static_cast<int>(Order::Kind::kStop) == 1 &&
+              static_cast<int>(Order::Kind::kExploit) == 2);  // As the schema names them.
+
+Status SqliteStore::WriteExploit(const ExploitRow& row) {
+  static constexpr char kInsertExploitSql[] =
+      "INSERT INTO exploit_rows (trial, iteration, source, source_iteration, flat, nested)"
+      " VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+  TUNE_ASSIGN_OR_RETURN(const int64_t trial, TrialId(row.trial));
+  return database_->Run(kInsertExploitSql, trial, row.iteration, row.source.value,
+                        row.source_iteration, ToJson(row.configuration.ToFlat()),
+                        ToJson(row.configuration.ToNested()));
+}
 
 Status SqliteStore::WriteCheckpoint(const CheckpointRow& row) {
   static constexpr char kUpsertCheckpointSql[] =

@@ -58,6 +58,8 @@ class SqliteStore final : public Store {
   Status WriteTrial(const TrialRow& row);
   Status WriteAttempt(const AttemptRow& row);
   Status WriteReport(const ReportRow& row);
+  Status WriteOrder(const OrderRow& row);
+  Status WriteExploit(const ExploitRow& row);
   Status WriteCheckpoint(const CheckpointRow& row);
   Status WriteWorker(ExperimentId experiment, const WorkerRow& row);
   Status WriteExperiment(ExperimentId experiment, const ExperimentRow& row);

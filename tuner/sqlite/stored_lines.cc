@@ -84,6 +84,53 @@ Status ReadReports(Database& database, int64_t experiment, SweepLines& lines) {
   return OkStatus();
 }
 
+Status ReadOrders(Database& database, int64_t experiment, SweepLines& lines) {
+  static constexpr char kOrdersSql[] =
+      "SELECT t.number, o.iteration, o.kind, o.rung, o.cutoff, o.rank, o.count, o.ordered_us"
+      " FROM order_rows AS o JOIN trial_rows AS t ON t.id = o.trial"
+      " WHERE t.experiment = ?1 ORDER BY o.rowid";
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kOrdersSql));
+  row->BindAll(experiment);
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    lines.orders.push_back(RowLine()
+                               .Add("trial", row->Int(0))
+                               .Add("iteration", row->Int(1))
+                               .Add("kind", row->Int(2))
+                               .Add("rung", row->OptionalInt(3))
+                               .Add("cutoff", row->OptionalReal(4))
+                               .Add("rank", row->OptionalInt(5))
+                               .Add("count", row->OptionalInt(6))
+                               .Add("ordered_us", row->Int(7))
+                               .text());
+  }
+  row->Reset();
+  return OkStatus();
+}
+
+Status ReadExploits(Database& database, int64_t experiment, SweepLines& lines) {
+  static constexpr char kExploitsSql[] =
+      "SELECT t.number, x.iteration, x.source, x.source_iteration, x.flat"
+      " FROM exploit_rows AS x JOIN trial_rows AS t ON t.id = x.trial"
+      " WHERE t.experiment = ?1 ORDER BY x.id";
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kExploitsSql));
+  row->BindAll(experiment);
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    lines.exploits.push_back(RowLine()
+                                 .Add("trial", row->Int(0))
+                                 .Add("iteration", row->Int(1))
+                                 .Add("source", row->Int(2))
+                                 .Add("source_iteration", row->Int(3))
+                                 .Add("config", row->Text(4))
+                                 .text());
+  }
+  row->Reset();
+  return OkStatus();
+}
+
 }  // namespace
 
 Result<SweepLines> ReadStoredLines(Database& database, int64_t experiment) {
@@ -91,6 +138,8 @@ Result<SweepLines> ReadStoredLines(Database& database, int64_t experiment) {
   TUNE_RETURN_IF_ERROR(ReadTrials(database, experiment, lines));
   TUNE_RETURN_IF_ERROR(ReadAttempts(database, experiment, lines));
   TUNE_RETURN_IF_ERROR(ReadReports(database, experiment, lines));
+  TUNE_RETURN_IF_ERROR(ReadOrders(database, experiment, lines));
+  TUNE_RETURN_IF_ERROR(ReadExploits(database, experiment, lines));
   return lines;
 }
 

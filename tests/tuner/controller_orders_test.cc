@@ -1,0 +1,188 @@
+// What a scheduler's orders about paused trials lead to.
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "tests/tuner/controller_world.h"
+
+namespace tune {
+namespace {
+
+using testing::ControllerWorld;
+
+constexpr TrialNumber kFirst{0};
+constexpr TrialNumber kSecond{1};
+
+// Pauses every trial at its first report; when `order.trial` and as many as `paused_count` are
+// paused, gives the order. Remembers what it was told.
+class PausingScheduler final : public TrialScheduler {
+ public:
+  struct Told {
+    int64_t ended = 0;
+    int64_t no_more_trials = 0;
+  };
+
+  PausingScheduler(Order order, int64_t paused_count, Told& told)
+      : order_(order), paused_count_(paused_count), told_(told) {}
+
+  void OnTrialAdded(TrialNumber) override {}
+  Decision OnReport(TrialNumber, int64_t iteration, Metric) override {
+    if (iteration > 1) return Decision{};
+    if (++paused_ == paused_count_) orders_.push_back(order_);
+    return Decision{Verdict::kPause, StopCause::kNone, 1, {}, 1, 1};
+  }
+  void OnTrialEnded(TrialNumber, bool) override { ++told_.ended; }
+  void OnNoMoreTrials() override { ++told_.no_more_trials; }
+  std::vector<Order> TakeOrders() override { return std::exchange(orders_, {}); }
+  std::vector<RungView> Rungs() const override { return {}; }
+  std::string name() const override { return "pausing"; }
+  std::string DebugString() const override { return "pausing"; }
+
+ private:
+  Order order_;
+  int64_t paused_count_;
+  Told& told_;
+  int64_t paused_ = 0;
+  std::vector<Order> orders_;
+};
+
+struct Sweep {
+  explicit Sweep(Order order, int64_t paused_count = 2, int64_t samples = 2)
+      : world(Spec(samples), [order, paused_count, this] {
+          return std::make_unique<PausingScheduler>(order, paused_count, told);
+        }) {}
+
+  static ExperimentSpec Spec(int64_t samples) {
+    ExperimentSpec spec = ControllerWorld::MakeSpec();
+    spec.samples = samples;
+    return spec;
+  }
+
+  // One report, which pauses it, and the end of its attempt.
+  void PauseAtOnce(WorkerId worker, TrialNumber trial) {
+    world.now = world.now + Seconds(1);  // Too long for leases ahead.
+    world.Apply({world.NextReport(worker, trial, 0.5)});
+    world.Apply({world.End(worker, trial, Outcome::kStopped)});
+  }
+
+  PausingScheduler::Told told;
+  ControllerWorld world;
+};
+
+TEST(ControllerOrders, AResumedTrialGoesOnFromItsCheckpointBeforeNewOnes) {
+  Sweep sweep({Order::Kind::kResume, kFirst, {}, 1, 0.25, 1, 2}, 2, 3);
+  ControllerWorld& world = sweep.world;
+  const WorkerId worker = world.Join(1);
+  sweep.PauseAtOnce(worker, kFirst);
+  EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kPaused);
+  sweep.PauseAtOnce(worker, kSecond);
+  ASSERT_TRUE(world.Running(worker).contains(kFirst));
+  EXPECT_EQ(world.Running(worker).at(kFirst).start.from_iteration, 1);
+  EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kRunning);
+  ASSERT_EQ(world.orders.size(), 1u);
+  EXPECT_EQ(world.orders[0].order.rank, 1);
+  EXPECT_EQ(world.orders[0].iteration, 1);
+}
+
+TEST(ControllerOrders, AStoppedOneIsOverAndTheSchedulerIsNotToldWhatItSaid) {
+  Sweep sweep({Order::Kind::kStop, kFirst});
+  ControllerWorld& world = sweep.world;
+  const WorkerId worker = world.Join(1);
+  sweep.PauseAtOnce(worker, kFirst);
+  sweep.PauseAtOnce(worker, kSecond);
+  EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kTerminated);
+  EXPECT_EQ(world.trials.at(kFirst).stop_reason, StopReason::kScheduler);
+  EXPECT_EQ(sweep.told.ended, 0);
+}
+
+TEST(ControllerOrders, ATrialThatACommandPausedTooStaysPausedWhenTheSchedulerResumesIt) {
+  Sweep sweep({Order::Kind::kResume, kFirst});
+  ControllerWorld& world = sweep.world;
+  const WorkerId worker = world.Join(1);
+  sweep.PauseAtOnce(worker, kFirst);
+  world.Apply({PauseRequested{kFirst, false}});
+  sweep.PauseAtOnce(worker, kSecond);
+  EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kPaused);
+  EXPECT_FALSE(world.has_ended);
+  world.Apply({UnpauseRequested{kFirst}});
+  EXPECT_TRUE(world.Running(worker).contains(kFirst));
+}
+
+TEST(ControllerOrders, ACommandCannotUndoTheSchedulersPause) {
+  Sweep sweep({Order::Kind::kResume, kFirst}, 3, 3);
+  ControllerWorld& world = sweep.world;
+  const WorkerId worker = world.Join(1);
+  sweep.PauseAtOnce(worker, kFirst);
+  world.Apply({PauseRequested{kFirst, false}});
+  world.Apply({UnpauseRequested{kFirst}});
+  EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kPaused);
+  EXPECT_TRUE(world.Running(worker).contains(kSecond));
+}
+
+TEST(ControllerOrders, OneThatIsResumedBeforeItsAttemptEndedGoesOnWhenItHas) {
+  Sweep sweep({Order::Kind::kResume, kFirst}, 1, 1);
+  ControllerWorld& world = sweep.world;
+  const WorkerId worker = world.Join(1);
+  world.Apply({world.NextReport(worker, kFirst, 0.5)});
+  EXPECT_TRUE(world.Running(worker).at(kFirst).told_to_stop);
+  // However it ends: it owed nothing more.
+  world.Apply({world.End(worker, kFirst, Outcome::kCrashed, "exit status 1")});
+  ASSERT_TRUE(world.Running(worker).contains(kFirst));
+  EXPECT_EQ(world.Running(worker).at(kFirst).start.from_iteration, 1);
+  EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kRunning);
+}
+
+TEST(ControllerOrders, TheSchedulerHearsOnceThatNoTrialFollowsAndAgainAfterAnExtension) {
+  Sweep sweep({Order::Kind::kResume, kFirst}, 9, 2);
+  ControllerWorld& world = sweep.world;
+  const WorkerId worker = world.Join(1);
+  EXPECT_EQ(sweep.told.no_more_trials, 0);
+  sweep.PauseAtOnce(worker, kFirst);
+  EXPECT_EQ(sweep.told.no_more_trials, 1);  // The second and last one has begun.
+  world.Apply({SamplesExtended{3}});
+  sweep.PauseAtOnce(worker, kSecond);
+  EXPECT_EQ(sweep.told.no_more_trials, 2);
+}
+
+TEST(ControllerOrders, WhatIsPausedForGoodDoesNotKeepTheSweepFromItsEnd) {
+  Sweep sweep({Order::Kind::kResume, kFirst}, 9, 2);
+  ControllerWorld& world = sweep.world;
+  const WorkerId worker = world.Join(1);
+  sweep.PauseAtOnce(worker, kFirst);
+  sweep.PauseAtOnce(worker, kSecond);
+  EXPECT_TRUE(world.has_ended);
+  EXPECT_EQ(world.experiment.status, ExperimentStatus::kFinished);
+  EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kPaused);
+}
+
+TEST(ControllerOrders, AnExploitingTrialGoesOnFromTheSourcesCheckpointWhichIsKeptForIt) {
+  Sweep sweep({Order::Kind::kExploit, kSecond, kFirst});
+  ControllerWorld& world = sweep.world;
+  const WorkerId worker = world.Join(1);
+  sweep.PauseAtOnce(worker, kFirst);
+  sweep.PauseAtOnce(worker, kSecond);
+  ASSERT_TRUE(world.Running(worker).contains(kSecond));
+  EXPECT_EQ(world.Running(worker).at(kSecond).start.checkpoint_path,
+            "/artifacts/sweep/0/checkpoint_1");
+  ASSERT_EQ(world.exploits.size(), 1u);
+  EXPECT_EQ(world.exploits[0].source, kFirst);
+  EXPECT_EQ(world.exploits[0].source_iteration, 1);
+  world.Apply({StopRequested{kFirst, true}});
+  EXPECT_TRUE(world.removed.empty());
+}
+
+TEST(ControllerOrders, RecoveryComesToTheSameOrders) {
+  Sweep sweep({Order::Kind::kExploit, kSecond, kFirst});
+  ControllerWorld& world = sweep.world;
+  const WorkerId worker = world.Join(1);
+  sweep.PauseAtOnce(worker, kFirst);
+  sweep.PauseAtOnce(worker, kSecond);
+  const Configuration changed = world.exploits.at(0).configuration;
+  world.Recover();
+  const TrialRecord& trial = world.controller().trials()[1];
+  EXPECT_EQ(trial.configuration, changed);
+  EXPECT_EQ(trial.resume_owner, kFirst);
+}
+
+}  // namespace
+}  // namespace tune
