@@ -1,5 +1,7 @@
 #include "search/grid.h"
 
+#include <string>
+
 #include "core/check.h"
 #include "core/input_error.h"
 #include "core/limits.h"
@@ -52,6 +54,17 @@ std::optional<Value> Grid::At(int64_t point, const SearchSpace& space, size_t pa
   if (stride == 0) return std::nullopt;
   const Domain& domain = std::get<Domain>(space.parameters()[parameter].content);
   return domain.At(static_cast<uint64_t>(point / stride) % *domain.Count());
+}
+
+Status RefuseGridSearch(const SearchSpace& space, std::string_view algorithm) {
+  for (const SpaceParameter& parameter : space.parameters()) {
+    const auto* const domain = std::get_if<Domain>(&parameter.content);
+    if (domain == nullptr || domain->kind() != Domain::Kind::kGridSearch) continue;
+    return InvalidAt(parameter.place, "'" + parameter.name + "' is grid_search, which " +
+                                          std::string(algorithm) +
+                                          " does not repeat; write choice, or search by random");
+  }
+  return OkStatus();
 }
 
 }  // namespace tune

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "core/configuration.h"
@@ -36,5 +37,8 @@ class Grid {
   std::vector<int64_t> strides_;
   int64_t size_ = 1;
 };
+
+// For algorithms that do not repeat a grid: an error at the first grid_search domain, if any.
+Status RefuseGridSearch(const SearchSpace& space, std::string_view algorithm);
 
 }  // namespace tune

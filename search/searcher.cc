@@ -12,6 +12,7 @@
 #include "search/grid.h"
 #include "search/grid_searcher.h"
 #include "search/random_searcher.h"
+#include "search/sobol_searcher.h"
 
 namespace tune {
 namespace {
@@ -26,7 +27,7 @@ struct Algorithm {
 constexpr std::array kAlgorithms = {
     Algorithm{"random", MakeRandomSearcher},
     Algorithm{"grid", MakeGridSearcher},
-    Algorithm{"sobol", nullptr},
+    Algorithm{"sobol", MakeSobolSearcher},
     Algorithm{"tpe", nullptr},
     Algorithm{"gp", nullptr},
     Algorithm{"cmaes", nullptr},

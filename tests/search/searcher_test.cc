@@ -23,13 +23,15 @@ constexpr char kDiscrete[] =
 
 INSTANTIATE_TEST_SUITE_P(
     Searchers, SearcherContract,
-    testing::Values(SearcherCase{"default", "null", kMixed},
-                    SearcherCase{"random", R"({"algorithm": "random"})", kMixed},
-                    SearcherCase{"random_with_grid_search", R"({"algorithm": "random"})",
-                                 R"({"lr": {"uniform": [0, 1]}, "g": {"grid_search": [1, 2, 3]}})"},
-                    SearcherCase{"unique", R"({"algorithm": "random", "unique": true})", kDiscrete,
-                                 true},
-                    SearcherCase{"grid", R"({"algorithm": "grid"})", kDiscrete}),
+    testing::Values(
+        SearcherCase{"default", "null", kMixed},
+        SearcherCase{"random", R"({"algorithm": "random"})", kMixed},
+        SearcherCase{"random_with_grid_search", R"({"algorithm": "random"})",
+                     R"({"lr": {"uniform": [0, 1]}, "g": {"grid_search": [1, 2, 3]}})"},
+        SearcherCase{"unique", R"({"algorithm": "random", "unique": true})", kDiscrete, true},
+        SearcherCase{"grid", R"({"algorithm": "grid"})", kDiscrete},
+        SearcherCase{"sobol", R"({"algorithm": "sobol"})", kMixed},
+        SearcherCase{"sobol_plain", R"({"algorithm": "sobol", "scramble": false})", kDiscrete}),
     [](const auto& info) { return info.param.name; });
 
 SearchSpace Space(std::string_view json) {
