@@ -22,6 +22,7 @@ inline constexpr size_t kErrorBytesMax =
 // A sweep.
 inline constexpr int64_t kSamplesMax = 10'000'000;
 inline constexpr int64_t kGridPointsMax = 10'000'000;
+inline constexpr int64_t kObjectivesMax = 8;
 inline constexpr int64_t kParametersMax = 1'000;
 inline constexpr int64_t kMetricsPerReportMax = 1'000;
 inline constexpr int64_t kAskMax = 100'000;  // Configurations in one answer of ask-tell.

@@ -17,9 +17,9 @@ namespace tune {
 namespace {
 
 constexpr std::string_view kIteration = "t";
-constexpr std::array<std::string_view, 10> kOptions = {
-    "value",         "iterations",           "seconds",    "noise",           "crash", "hang",
-    "out_of_memory", "device_out_of_memory", "bad_config", "checkpoint_bytes"};
+constexpr std::array<std::string_view, 11> kOptions = {
+    "value", "values",        "iterations",           "seconds",    "noise",           "crash",
+    "hang",  "out_of_memory", "device_out_of_memory", "bad_config", "checkpoint_bytes"};
 constexpr int64_t kIterationsMax = 1'000'000'000;
 constexpr int64_t kCheckpointBytesMax = int64_t{1} << 30;
 
@@ -99,17 +99,12 @@ Result<Curve> Curve::Parse(const Value& options) {
                                             DidYouMean(entry.key, kOptions));
     }
   }
-  const Value* const value = options.Find("value");
-  if (value == nullptr) {
-    return InvalidAt(options.place,
-                     "curve: `value` is missing: an expression over the parameters and t");
-  }
   const Value zero(0);
   const Value* const seconds = options.Find("seconds");
-  TUNE_ASSIGN_OR_RETURN(Expression value_expression, ReadExpression("value", *value));
   TUNE_ASSIGN_OR_RETURN(Expression seconds_expression,
                         ReadExpression("seconds", seconds == nullptr ? zero : *seconds));
-  Curve curve(std::move(value_expression), std::move(seconds_expression));
+  Curve curve(std::move(seconds_expression));
+  TUNE_RETURN_IF_ERROR(curve.ReadValues(options));
   if (const Value* const count = options.Find("iterations")) {
     if (!count->is_int() || count->AsInt() < 1 || count->AsInt() > kIterationsMax) {
       return InvalidAt(count->place, "curve.iterations: read " + Shown(*count) +
@@ -133,9 +128,39 @@ Result<Curve> Curve::Parse(const Value& options) {
   return curve;
 }
 
+Status Curve::ReadValues(const Value& options) {
+  const Value* const value = options.Find("value");
+  const Value* const values = options.Find("values");
+  if ((value == nullptr) == (values == nullptr)) {
+    return InvalidAt(options.place,
+                     value == nullptr
+                         ? "curve: `value` is missing: an expression over the parameters and t"
+                         : "curve: `value` and `values` stand beside each other; write one");
+  }
+  if (value != nullptr) {
+    TUNE_ASSIGN_OR_RETURN(Expression expression, ReadExpression("value", *value));
+    metric_names_ = {""};
+    values_.push_back(std::move(expression));
+    return OkStatus();
+  }
+  if (!values->is_map() || values->AsMap().empty()) {
+    return InvalidAt(values->place, "curve.values: read " + Shown(*values) +
+                                        ", expected a map from metrics to expressions");
+  }
+  for (const MapEntry& entry : values->AsMap()) {
+    TUNE_ASSIGN_OR_RETURN(Expression expression,
+                          ReadExpression("values." + entry.key, entry.value));
+    metric_names_.push_back(entry.key);
+    values_.push_back(std::move(expression));
+  }
+  return OkStatus();
+}
+
 std::vector<std::string> Curve::ParameterNames() const {
   std::vector<std::string> names;
-  for (const Expression* const expression : {&value_, &seconds_}) {
+  std::vector<const Expression*> expressions = {&seconds_};
+  for (const Expression& expression : values_) expressions.push_back(&expression);
+  for (const Expression* const expression : expressions) {
     for (const ExpressionVariable& variable : expression->variables()) {
       if (variable.name == kIteration) continue;
       if (std::find(names.begin(), names.end(), variable.name) == names.end()) {
@@ -162,7 +187,7 @@ struct BoundCurve::Parts {
 
   Curve curve;
   Value config;  // The inputs refer to its texts.
-  Inputs value;
+  std::vector<Inputs> values;
   Inputs seconds;
 
   Status Fill(const Expression& expression, Inputs& out) {
@@ -174,8 +199,8 @@ struct BoundCurve::Parts {
       }
       const Value* const parameter = FindNested(config, variable.name);
       if (parameter == nullptr) {
-        return InvalidArgument("curve: the parameter " + variable.name +
-                               " is not in the configuration");
+        out.values.emplace_back();
+        continue;
       }
       const Result<ExpressionInput> input = Expression::InputFor(variable, *parameter);
       if (!input.ok()) return input.status().At("curve");
@@ -187,8 +212,10 @@ struct BoundCurve::Parts {
 
 Result<BoundCurve> Curve::Bind(const Value& config) const {
   const auto parts = std::make_shared<BoundCurve::Parts>(
-      BoundCurve::Parts{*this, config, BoundCurve::Parts::Inputs(), BoundCurve::Parts::Inputs()});
-  TUNE_RETURN_IF_ERROR(parts->Fill(value_, parts->value));
+      BoundCurve::Parts{*this, config, {}, BoundCurve::Parts::Inputs()});
+  for (const Expression& value : values_) {
+    TUNE_RETURN_IF_ERROR(parts->Fill(value, parts->values.emplace_back()));
+  }
   TUNE_RETURN_IF_ERROR(parts->Fill(seconds_, parts->seconds));
   BoundCurve bound;
   bound.parts_ = parts;
@@ -211,13 +238,23 @@ CurveStep BoundCurve::Step(uint64_t seed, int64_t trial, int64_t attempt, int64_
   step.is_out_of_memory = happens(curve.out_of_memory_, "out_of_memory");
   step.is_out_of_device_memory = happens(curve.device_out_of_memory_, "device_out_of_memory");
   step.is_bad_config = happens(curve.bad_config_, "bad_config");
-  step.value = curve.value_.Evaluate(parts_->value.At(iteration));
-  if (curve.noise_ > 0) {
-    KeyedRandom random(seed, "curve/noise", static_cast<uint64_t>(trial),
-                       static_cast<uint64_t>(iteration));
-    step.value += curve.noise_ * random.NextNormal();
+  KeyedRandom random(seed, "curve/noise", static_cast<uint64_t>(trial),
+                     static_cast<uint64_t>(iteration));
+  for (size_t i = 0; i < curve.values_.size(); ++i) {
+    double value = curve.values_[i].Evaluate(parts_->values[i].At(iteration));
+    if (curve.noise_ > 0) value += curve.noise_ * random.NextNormal();
+    step.values.push_back(value);
   }
   return step;
+}
+
+Metrics BoundCurve::MetricsOf(const CurveStep& step, const std::string& sweep_metric) const {
+  Metrics metrics;
+  const std::vector<std::string>& names = parts_->curve.metric_names_;
+  for (size_t i = 0; i < names.size(); ++i) {
+    metrics.emplace_back(names[i].empty() ? sweep_metric : names[i], step.values[i]);
+  }
+  return metrics;
 }
 
 }  // namespace tune

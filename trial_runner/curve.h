@@ -3,6 +3,7 @@
 //
 //   curve:
 //     value: "(x - 0.3)^2 + exp(-0.2 * t)"   # over the parameters and t, the iteration from 1
+//                               # or values: {loss: "...", latency: "..."} for several metrics
 //     iterations: 20            # default 1
 //     seconds: 0                # per iteration; may be an expression too
 //     noise: 0.0                # deviation of a normal draw keyed by (seed, trial, iteration)
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "core/expression.h"
+#include "core/metric.h"
 #include "core/status.h"
 #include "core/value.h"
 
@@ -36,7 +38,7 @@ struct CurveStep {
   bool is_out_of_memory = false;
   bool is_out_of_device_memory = false;
   bool is_bad_config = false;
-  double value = 0;
+  std::vector<double> values;  // One for each of Curve::MetricNames.
 };
 
 // A curve with the parameters of one trial.
@@ -45,6 +47,8 @@ class BoundCurve {
   // Iterations count from 1. Noise is keyed by (seed, trial, iteration), what goes wrong by the
   // attempt too.
   CurveStep Step(uint64_t seed, int64_t trial, int64_t attempt, int64_t iteration) const;
+  // What it reports: `sweep_metric` is the name of a lone `value`.
+  Metrics MetricsOf(const CurveStep& step, const std::string& sweep_metric) const;
   int64_t iterations() const;
   int64_t checkpoint_bytes() const;
 
@@ -59,7 +63,10 @@ class Curve {
   // `options`: what stands under `curve`. Errors name the option, with the place it was read from.
   static Result<Curve> Parse(const Value& options);
 
-  // The flat names that its expressions use, without t.
+  // Of `values`; of a lone `value`, which is the sweep's metric, one empty name.
+  const std::vector<std::string>& MetricNames() const { return metric_names_; }
+  // The flat names that its expressions use, without t. One that does not exist under a trial's
+  // conditions counts as 0 there.
   std::vector<std::string> ParameterNames() const;
 
   // `config`: nested, as a trial gets it. Errors name the parameter.
@@ -67,10 +74,11 @@ class Curve {
 
  private:
   friend class BoundCurve;
-  Curve(Expression value, Expression seconds)
-      : value_(std::move(value)), seconds_(std::move(seconds)) {}
+  explicit Curve(Expression seconds) : seconds_(std::move(seconds)) {}
+  Status ReadValues(const Value& options);
 
-  Expression value_;
+  std::vector<std::string> metric_names_;
+  std::vector<Expression> values_;
   Expression seconds_;
   int64_t iterations_ = 1;
   double noise_ = 0;

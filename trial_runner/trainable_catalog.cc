@@ -46,7 +46,9 @@ Result<std::vector<std::string>> DescribeCurve(const Value& trainable, const std
                                           "', which is no parameter of the space" +
                                           DidYouMean(name, known));
   }
-  return std::vector<std::string>{metric};
+  std::vector<std::string> metrics = curve.MetricNames();
+  if (metrics.front().empty()) metrics.front() = metric;
+  return metrics;
 }
 
 Result<models::Food11Options> ParseFood11(const Configuration& configuration,
@@ -80,7 +82,8 @@ Status CheckFood11Inputs(const Configuration& configuration, const std::string& 
 
 }  // namespace
 
-Result<TrainableInfo> DescribeTrainable(const Value& trainable, const std::string& metric,
+Result<TrainableInfo> DescribeTrainable(const Value& trainable,
+                                        const std::vector<std::string>& metrics,
                                         const std::vector<std::string>& parameters,
                                         const TrainablePlaces& places) {
   TrainableInfo info;
@@ -90,8 +93,9 @@ Result<TrainableInfo> DescribeTrainable(const Value& trainable, const std::strin
   TUNE_ASSIGN_OR_RETURN(info.program, TrialProgram(info.kind));
   TUNE_ASSIGN_OR_RETURN(info.metrics, info.kind == "food11"
                                           ? DescribeFood11(trainable, parameters, places)
-                                          : DescribeCurve(trainable, metric, parameters));
-  if (std::find(info.metrics.begin(), info.metrics.end(), metric) == info.metrics.end()) {
+                                          : DescribeCurve(trainable, metrics.front(), parameters));
+  for (const std::string& metric : metrics) {
+    if (std::find(info.metrics.begin(), info.metrics.end(), metric) != info.metrics.end()) continue;
     const std::vector<std::string_view> known(info.metrics.begin(), info.metrics.end());
     const bool has_place = places.metric.line != 0;
     return InvalidAt(has_place ? places.metric : trainable.place,

@@ -29,10 +29,12 @@ struct TrainablePlaces {
 };
 
 // Checks the spec's `trainable` value ("food11", {curve: {...}}; {command: ...} is refused by name
-// until it is there) and that it reports `metric`. `parameters`: the space's flat names; one the
+// until it is there) and that it reports each of `metrics`, of which the first names a curve's lone
+// `value`. `parameters`: the space's flat names; one the
 // trainable does not know is an error (nearest named), as is a name missing that a curve's
 // expression uses. Errors carry "line:column: ".
-Result<TrainableInfo> DescribeTrainable(const Value& trainable, const std::string& metric,
+Result<TrainableInfo> DescribeTrainable(const Value& trainable,
+                                        const std::vector<std::string>& metrics,
                                         const std::vector<std::string>& parameters,
                                         const TrainablePlaces& places = {});
 

@@ -1,6 +1,7 @@
 #include "tuner/experiment_controller.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/check.h"
 #include "core/json.h"
@@ -141,8 +142,26 @@ std::optional<Decision> ExperimentController::Decide(TrialRecord& trial, const R
     row.best_value = value;
     row.best_iteration = report.iteration;
   }
-  searcher_->OnReport(row.number, report.iteration, {&value, 1});
+  TellSearcher(trial, report, value);
   return scheduler_->OnReport(row.number, report.iteration, value);
+}
+
+void ExperimentController::TellSearcher(TrialRecord& trial, const Report& report, Metric value) {
+  trial.last_values = {value};
+  for (const Objective& objective : options_.spec.more_objectives) {
+    trial.last_values.push_back(FindMetric(report.metrics, objective.metric));
+    if (trial.last_values.back() || std::exchange(said_missing_objective_, true)) continue;
+    out_.actions.push_back(Say{"trial " + std::to_string(trial.row.number.value) + " reported no " +
+                               objective.metric +
+                               ": a report without one of the objectives counts for nothing"});
+  }
+  const bool is_whole = std::all_of(trial.last_values.begin(), trial.last_values.end(),
+                                    [](const Metric& metric) { return metric.has_value(); });
+  if (is_whole) {
+    trial.whole_values.clear();
+    for (const Metric& metric : trial.last_values) trial.whole_values.push_back(*metric);
+  }
+  searcher_->OnReport(trial.row.number, report.iteration, trial.last_values);
 }
 
 StopReason ExperimentController::ReasonToStop(const TrialRecord& trial, const Report& report,
@@ -377,8 +396,8 @@ void ExperimentController::CloseTrial(TrialRecord& trial, TrialStatus status, St
   trial.held_by_command.reset();
   trial.pause_wanted.reset();
   trial.is_stop_wanted = false;
-  searcher_->OnTrialEnded(trial.row.number, {&trial.row.last_value, 1},
-                          status == TrialStatus::kError);
+  trial.last_values.resize(1 + options_.spec.more_objectives.size());  // It may have said nothing.
+  searcher_->OnTrialEnded(trial.row.number, trial.last_values, status == TrialStatus::kError);
   MarkChanged(trial);
 }
 

@@ -58,6 +58,8 @@ struct TrialRecord {
   AttemptRow attempt;
   int64_t attempt_iteration = 0;  // Last one reported by it.
   int64_t last_sequence = 0;
+  std::vector<Metric> last_values;   // Of each objective, as the searcher heard them.
+  std::vector<double> whole_values;  // The last that had them all.
   ReportAnswer last_answer = ReportAnswer::kContinue;
   Instant progress_at;                  // Its start or last report.
   Duration clock_shift;                 // Of the tuner's clock since it began, at restarts.
@@ -156,6 +158,7 @@ class ExperimentController {
   std::optional<std::string> WithinArtifacts(const TrialRecord& trial,
                                              const std::string& path) const;
   std::optional<Decision> Decide(TrialRecord& trial, const Report& report, Metric value);
+  void TellSearcher(TrialRecord& trial, const Report& report, Metric value);
   StopReason ReasonToStop(const TrialRecord& trial, const Report& report,
                           const std::optional<Decision>& decision) const;
   void KeepCheckpoint(TrialRecord& trial, const Report& report, Metric value);
@@ -223,6 +226,7 @@ class ExperimentController {
   LeaseTable leases_;
   CheckpointRetention retention_;
   bool said_over_budget_ = false;
+  bool said_missing_objective_ = false;
   std::map<TrialNumber, Configuration> suggestions_;
 
   std::vector<TrialRecord> trials_;  // By number.

@@ -196,37 +196,74 @@ Status ReadName(const Section& root, std::string_view file, ExperimentSpec& spec
   return status.ok() ? status : InvalidAt(name->place, "name: " + status.message());
 }
 
-Status ReadMetric(const Section& root, ExperimentSpec& spec) {
-  const Value* const metric = root.Find("metric");
-  if (metric == nullptr) return MissingKey(spec.document, "metric", "metric: val_accuracy");
-  if (metric->is_list()) {
-    return InvalidAt(metric->place, "'metric' as a list (several objectives) is not supported yet");
+Status CheckMetricName(const Section& root, const Value& metric) {
+  if (!metric.is_string() || metric.AsString().empty() ||
+      metric.AsString().size() > limits::kNameBytesMax) {
+    return root.Expected(metric, "metric", "the name of a reported value");
   }
-  if (!metric->is_string() || metric->AsString().empty() ||
-      metric->AsString().size() > limits::kNameBytesMax) {
-    return root.Expected(*metric, "metric", "the name of a reported value");
-  }
-  spec.metric = metric->AsString();
-  const Result<Expression> expression = Expression::Parse(spec.metric);
-  if (expression.ok() && !(expression->variables().size() == 1 &&
-                           spec.metric.find_first_of(" \t\n+-*/^<>=()") == std::string::npos)) {
-    return InvalidAt(metric->place, "'metric' as an expression (read " + Shown(*metric) +
-                                        ") is not supported yet; name one reported value");
+  const Result<Expression> expression = Expression::Parse(metric.AsString());
+  if (expression.ok() &&
+      !(expression->variables().size() == 1 &&
+        metric.AsString().find_first_of(" \t\n+-*/^<>=()") == std::string::npos)) {
+    return InvalidAt(metric.place, "'metric' as an expression (read " + Shown(metric) +
+                                       ") is not supported yet; name one reported value");
   }
   return OkStatus();
 }
 
-Status ReadMode(const Section& root, ExperimentSpec& spec) {
+// One value, or a list of at least one.
+Result<Value::List> OneOrMore(const Section& root, std::string_view key, const Value& value) {
+  if (!value.is_list()) return Value::List{value};
+  const auto count = static_cast<int64_t>(value.AsList().size());
+  if (count < 1 || count > limits::kObjectivesMax) {
+    return root.Expected(value, key,
+                         "one value, or a list of up to " + std::to_string(limits::kObjectivesMax) +
+                             " (several objectives)");
+  }
+  return value.AsList();
+}
+
+Status ReadObjectives(const Section& root, ExperimentSpec& spec) {
+  const Value* const metric = root.Find("metric");
+  if (metric == nullptr) return MissingKey(spec.document, "metric", "metric: val_accuracy");
   const Value* const mode = root.Find("mode");
   if (mode == nullptr) return MissingKey(spec.document, "mode", "mode: max, or mode: min");
-  if (mode->is_list()) {
-    return InvalidAt(mode->place, "'mode' as a list (several objectives) is not supported yet");
+  TUNE_ASSIGN_OR_RETURN(const Value::List metrics, OneOrMore(root, "metric", *metric));
+  TUNE_ASSIGN_OR_RETURN(const Value::List modes, OneOrMore(root, "mode", *mode));
+  if (metrics.size() != modes.size()) {
+    return InvalidAt(mode->place, "mode: read " + std::to_string(modes.size()) + " for " +
+                                      std::to_string(metrics.size()) +
+                                      (metrics.size() == 1 ? " metric" : " metrics") +
+                                      ", expected one for each, as in mode: [max, min]");
   }
-  if (*mode != Value("max") && *mode != Value("min")) {
-    return root.Expected(*mode, "mode", "max or min");
+  std::vector<Objective> objectives;
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    TUNE_RETURN_IF_ERROR(CheckMetricName(root, metrics[i]));
+    if (modes[i] != Value("max") && modes[i] != Value("min")) {
+      return root.Expected(modes[i], "mode", "max or min");
+    }
+    for (const Objective& other : objectives) {
+      if (other.metric != metrics[i].AsString()) continue;
+      return InvalidAt(metrics[i].place, "metric: '" + other.metric + "' stands there twice");
+    }
+    objectives.push_back(
+        {metrics[i].AsString(), modes[i] == Value("max") ? Mode::kMax : Mode::kMin});
   }
-  spec.mode = *mode == Value("max") ? Mode::kMax : Mode::kMin;
+  spec.metric = objectives.front().metric;
+  spec.mode = objectives.front().mode;
+  spec.more_objectives.assign(objectives.begin() + 1, objectives.end());
   return OkStatus();
+}
+
+// A scheduler goes by one value; which of several, nobody has said.
+Status CheckSchedulerOfSeveral(const ExperimentSpec& spec) {
+  const Value& scheduler = spec.scheduler;
+  const bool is_fifo = scheduler.is_null() || scheduler == Value("fifo") ||
+                       (scheduler.is_map() && scheduler.Find("fifo") != nullptr);
+  if (spec.more_objectives.empty() || is_fifo) return OkStatus();
+  return InvalidAt(scheduler.place,
+                   "scheduler: a sweep of several objectives has no value to stop trials by; "
+                   "leave it out (fifo), or name one metric");
 }
 
 bool IsGrid(const Value& search) {
@@ -440,8 +477,10 @@ Status CheckParts(const ExperimentSpec& spec, bool require_trainable,
     names.push_back(parameter.name);
     places.parameters.push_back(parameter.place);
   }
+  std::vector<std::string> metrics = {spec.metric};
+  for (const Objective& objective : spec.more_objectives) metrics.push_back(objective.metric);
   TUNE_ASSIGN_OR_RETURN(const TrainableInfo info,
-                        DescribeTrainable(spec.trainable, spec.metric, names, places));
+                        DescribeTrainable(spec.trainable, metrics, names, places));
   reported = info.metrics;
   return OkStatus();
 }
@@ -463,8 +502,8 @@ Status Interpret(std::string_view file, bool require_trainable, ExperimentSpec& 
   copy("space", spec.space);
   copy("search", spec.search);
   copy("scheduler", spec.scheduler);
-  TUNE_RETURN_IF_ERROR(ReadMetric(root, spec));
-  TUNE_RETURN_IF_ERROR(ReadMode(root, spec));
+  TUNE_RETURN_IF_ERROR(ReadObjectives(root, spec));
+  TUNE_RETURN_IF_ERROR(CheckSchedulerOfSeveral(spec));
   TUNE_RETURN_IF_ERROR(ReadSamplesAndSeed(root, spec));
   std::vector<std::string> reported;
   TUNE_RETURN_IF_ERROR(CheckParts(spec, require_trainable, reported));

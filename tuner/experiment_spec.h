@@ -44,10 +44,19 @@ struct CheckpointPolicy {
   std::optional<int64_t> disk_budget_bytes;  // Over the sweep.
 };
 
-struct ExperimentSpec {
-  std::string name;
+struct Objective {
   std::string metric;
   Mode mode = Mode::kMax;
+  friend bool operator==(const Objective&, const Objective&) = default;
+};
+
+struct ExperimentSpec {
+  std::string name;
+  // Of the first objective, which is the only one in most sweeps: `value`, the best trial and the
+  // best checkpoints go by it.
+  std::string metric;
+  Mode mode = Mode::kMax;
+  std::vector<Objective> more_objectives;
   int64_t samples = 1;           // -1: no limit.
   std::optional<uint64_t> seed;  // Nothing: the program draws one.
   Value trainable;               // "food11", {command: ...} or {curve: ...}.

@@ -6,6 +6,7 @@ tune_library(tune_queries
     ${CMAKE_CURRENT_LIST_DIR}/cli/list_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/live_screen.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/live_view.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/pareto_front.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/results_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/status_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/stored_snapshot.cc
@@ -14,4 +15,4 @@ tune_library(tune_queries
     ${CMAKE_CURRENT_LIST_DIR}/cli/trial_history.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/trial_lookup.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/why_command.cc
-  DEPS tune_core tune_sqlite tune_artifacts tune_spec)
+  DEPS tune_core tune_sqlite tune_artifacts tune_search tune_spec)

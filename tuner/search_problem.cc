@@ -11,6 +11,7 @@ SearchProblem ProblemOf(const ExperimentSpec& spec, SearchSpace space, int64_t s
   SearchProblem problem;
   problem.space = std::move(space);
   problem.modes = {spec.mode};
+  for (const Objective& objective : spec.more_objectives) problem.modes.push_back(objective.mode);
   problem.samples = samples;
   problem.seed = seed;
   problem.max_t = SchedulerMaxT(spec.scheduler);

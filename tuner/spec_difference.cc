@@ -64,14 +64,30 @@ Value OrRandom(const Value& search) {
   return search.is_null() ? random : search;
 }
 
+// As a space file writes them: of several objectives a list.
+Value MetricsOf(const ExperimentSpec& spec) {
+  if (spec.more_objectives.empty()) return spec.metric;
+  Value::List list = {spec.metric};
+  for (const Objective& objective : spec.more_objectives) list.emplace_back(objective.metric);
+  return list;
+}
+
+Value ModeName(Mode mode) { return mode == Mode::kMax ? "max" : "min"; }
+
+Value ModesOf(const ExperimentSpec& spec) {
+  if (spec.more_objectives.empty()) return ModeName(spec.mode);
+  Value::List list = {ModeName(spec.mode)};
+  for (const Objective& objective : spec.more_objectives) list.push_back(ModeName(objective.mode));
+  return list;
+}
+
 }  // namespace
 
 std::vector<std::string> DescribeSpecDifferences(const ExperimentSpec& stored,
                                                  const ExperimentSpec& file) {
   Comparison comparison;
-  const Value metrics[] = {Value(stored.metric), Value(file.metric)};
-  const Value modes[] = {Value(stored.mode == Mode::kMax ? "max" : "min"),
-                         Value(file.mode == Mode::kMax ? "max" : "min")};
+  const Value metrics[] = {MetricsOf(stored), MetricsOf(file)};
+  const Value modes[] = {ModesOf(stored), ModesOf(file)};
   const Value searches[] = {OrRandom(stored.search), OrRandom(file.search)};
   const Value schedulers[] = {OrFifo(stored.scheduler), OrFifo(file.scheduler)};
   comparison.Compare("space", &stored.space, &file.space);

@@ -46,7 +46,7 @@ TrialEnd Run(const TrialStart& start, TrialSession& session, int witness) {
     Wait(step.seconds);
     Report report;
     report.iteration = t;
-    report.metrics = {{start.metric, step.value}};
+    report.metrics = bound->MetricsOf(step, start.metric);
     report.final = t == bound->iterations();
     report.has_checkpoint = t % start.checkpoint_every == 0 || report.final;
     const ReportAnswer answer = session.Report(report);

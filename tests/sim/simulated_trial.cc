@@ -128,7 +128,7 @@ void SimulatedTrial::Work(int64_t iteration) {
   }
   const CurveStep step =
       curve_->Step(start_->seed, start_->trial.value, start_->attempt.value, iteration);
-  double value = step.value;
+  double value = step.values[0];
   if (temper.nan > 0 && environment_.are_faults_on) {
     KeyedRandom random(environment_.swarm.seed, "nan", static_cast<uint64_t>(start_->trial.value),
                        static_cast<uint64_t>(iteration));

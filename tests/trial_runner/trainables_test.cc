@@ -35,25 +35,38 @@ TEST(Curve, FollowsItsExpression) {
       Bind(R"j({"value":"(x - 0.3)^2 + exp(-0.2 * t)","iterations":20})j", R"({"x":1})");
   EXPECT_EQ(curve.iterations(), 20);
   const CurveStep step = curve.Step(7, 0, 1, 2);
-  EXPECT_DOUBLE_EQ(step.value, 0.49 + std::exp(-0.4));
+  EXPECT_DOUBLE_EQ(step.values.at(0), 0.49 + std::exp(-0.4));
   EXPECT_EQ(step.seconds, 0);
   EXPECT_FALSE(step.crashes);
   EXPECT_FALSE(step.hangs);
 }
 
+TEST(Curve, ReportsSeveralMetrics) {
+  const BoundCurve curve = Bind(R"j({"values":{"loss":"x","latency":"2 * t"}})j", R"({"x":1})");
+  const Metrics metrics = curve.MetricsOf(curve.Step(7, 0, 1, 3), "ignored");
+  EXPECT_EQ(metrics, (Metrics{{"loss", 1.0}, {"latency", 6.0}}));
+  EXPECT_FALSE(Curve::Parse(Json(R"({"value":"1","values":{"a":"1"}})")).ok());
+  EXPECT_FALSE(Curve::Parse(Json(R"({"values":{}})")).ok());
+}
+
+TEST(Curve, AParameterThatDoesNotExistUnderItsConditionsCountsAsZero) {
+  EXPECT_EQ(Bind(R"({"value":"x + momentum"})", R"({"x":1})").Step(7, 0, 1, 1).values,
+            std::vector<double>{1});
+}
+
 TEST(Curve, KnowsNestedParametersAndTextsAndExpressionsForSeconds) {
   const BoundCurve curve = Bind(R"j({"value":"a.b * (kind == 'big')","seconds":"a.b * t"})j",
                                 R"({"a":{"b":3},"kind":"big"})");
-  EXPECT_EQ(curve.Step(7, 0, 1, 2).value, 3);
+  EXPECT_EQ(curve.Step(7, 0, 1, 2).values, std::vector<double>{3});
   EXPECT_EQ(curve.Step(7, 0, 1, 2).seconds, 6);
 }
 
 TEST(Curve, NoiseDependsOnTrialAndIterationNotOnTheAttempt) {
   const BoundCurve curve = Bind(R"({"value":"0","noise":1})", "{}");
-  EXPECT_EQ(curve.Step(7, 3, 1, 5).value, curve.Step(7, 3, 2, 5).value);
-  EXPECT_NE(curve.Step(7, 3, 1, 5).value, curve.Step(7, 4, 1, 5).value);
-  EXPECT_NE(curve.Step(7, 3, 1, 5).value, curve.Step(7, 3, 1, 6).value);
-  EXPECT_NE(curve.Step(7, 3, 1, 5).value, curve.Step(8, 3, 1, 5).value);
+  EXPECT_EQ(curve.Step(7, 3, 1, 5).values, curve.Step(7, 3, 2, 5).values);
+  EXPECT_NE(curve.Step(7, 3, 1, 5).values, curve.Step(7, 4, 1, 5).values);
+  EXPECT_NE(curve.Step(7, 3, 1, 5).values, curve.Step(7, 3, 1, 6).values);
+  EXPECT_NE(curve.Step(7, 3, 1, 5).values, curve.Step(8, 3, 1, 5).values);
 }
 
 TEST(Curve, CrashesAsOftenAsSaidAndAnotherAttemptDrawsAnew) {
@@ -96,12 +109,11 @@ TEST(Curve, RefusesWhatItCannotBe) {
   EXPECT_THAT(error(R"({"value":"x","crash":1.5})"), HasSubstr("a probability from 0 to 1"));
   EXPECT_THAT(error(R"({"value":"x","noise":-1})"), HasSubstr("curve.noise: read -1"));
   EXPECT_FALSE(Curve::Parse(Json("3")).ok());
-  EXPECT_FALSE(Curve::Parse(Json(R"({"value":"x"})"))->Bind(Json("{}")).ok());
   EXPECT_FALSE(Curve::Parse(Json(R"({"value":"x"})"))->Bind(Json(R"({"x":"text"})")).ok());
 }
 
 TEST(TrainableCatalog, DescribesACurveByTheSweepsMetric) {
-  const auto info = DescribeTrainable(Json(R"({"curve":{"value":"x * t"}})"), "loss", {"x", "y"});
+  const auto info = DescribeTrainable(Json(R"({"curve":{"value":"x * t"}})"), {"loss"}, {"x", "y"});
   ASSERT_TRUE(info.ok()) << info.status().message();
   EXPECT_EQ(info->kind, "curve");
   EXPECT_EQ(info->program, "tune_trial");
@@ -111,27 +123,27 @@ TEST(TrainableCatalog, DescribesACurveByTheSweepsMetric) {
 TEST(TrainableCatalog, NamesWhatACurveMissesAndWhere) {
   Value trainable = Json(R"({"curve":{"value":"rate"}})");
   trainable.place = Place{3, 12};
-  EXPECT_EQ(DescribeTrainable(trainable, "loss", {"rates"}).status().message(),
+  EXPECT_EQ(DescribeTrainable(trainable, {"loss"}, {"rates"}).status().message(),
             "3:12: trainable: the curve uses 'rate', which is no parameter of the space; did you "
             "mean 'rates'?");
 }
 
 TEST(TrainableCatalog, KnowsFood11sMetricsAndParameters) {
   const Value food11("food11");
-  const auto info = DescribeTrainable(food11, "val_accuracy", {"lr", "batch_size"});
+  const auto info = DescribeTrainable(food11, {"val_accuracy"}, {"lr", "batch_size"});
   ASSERT_TRUE(info.ok()) << info.status().message();
   EXPECT_EQ(info->program, "tune_trial_food11");
   EXPECT_THAT(info->metrics, testing::Contains("test_accuracy"));
-  EXPECT_EQ(DescribeTrainable(food11, "val_acuracy", {"lr"}).status().message(),
+  EXPECT_EQ(DescribeTrainable(food11, {"val_acuracy"}, {"lr"}).status().message(),
             "trainable: food11 never reports the metric 'val_acuracy'; did you mean "
             "'val_accuracy'?");
-  EXPECT_EQ(DescribeTrainable(food11, "val_accuracy", {"batchsize"}).status().message(),
+  EXPECT_EQ(DescribeTrainable(food11, {"val_accuracy"}, {"batchsize"}).status().message(),
             "trainable: food11 has no parameter 'batchsize'; did you mean 'batch_size'?");
 }
 
 TEST(TrainableCatalog, RefusesTrainablesThatAreNotThere) {
   const auto error = [](std::string_view text) {
-    return DescribeTrainable(Json(text), "loss", {}).status().message();
+    return DescribeTrainable(Json(text), {"loss"}, {}).status().message();
   };
   EXPECT_THAT(error(R"({"command":["true"]})"), HasSubstr("command is not there yet"));
   EXPECT_THAT(error(R"("food12")"), HasSubstr("did you mean 'food11'?"));
@@ -145,6 +157,7 @@ TEST(TrainableCatalog, ChecksConcreteConfigurations) {
   configuration.Set("lr", Value(1e-3));
   EXPECT_TRUE(CheckConfiguration(Value("food11"), configuration).ok());
   const Value curve = Json(R"({"curve":{"value":"a.b"}})");
+  configuration.Set("a/b", Value("a text"));
   EXPECT_FALSE(CheckConfiguration(curve, configuration).ok());
   configuration.Set("a/b", Value(2));
   EXPECT_TRUE(CheckConfiguration(curve, configuration).ok());

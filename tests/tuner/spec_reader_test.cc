@@ -303,6 +303,30 @@ TEST(InterpretSpec, FailuresHaveAPolicyOfTheirCause) {
               HasSubstr("unknown key 'failure.hung.tries'"));
 }
 
+TEST(InterpretSpec, SeveralObjectivesHaveAModeEach) {
+  constexpr char kTwo[] =
+      "trainable: {curve: {values: {a: x, b: 1 - x}}}\nmetric: [a, b]\nmode: [max, min]\n"
+      "space: {x: {uniform: [0, 1]}}\n";
+  const ExperimentSpec spec = Good(kTwo);
+  EXPECT_EQ(spec.metric, "a");
+  EXPECT_EQ(spec.more_objectives, (std::vector<Objective>{{"b", Mode::kMin}}));
+  const auto with = [&](std::string_view from, std::string_view to) {
+    std::string text = kTwo;
+    text.replace(text.find(from), from.size(), to);
+    return ErrorOf(text);
+  };
+  EXPECT_EQ(
+      with("[max, min]", "min"),
+      "f.yaml:3:7: mode: read 1 for 2 metrics, expected one for each, as in mode: [max, min]");
+  EXPECT_EQ(with("[a, b]", "[a, a]"), "f.yaml:2:13: metric: 'a' stands there twice");
+  EXPECT_EQ(with("[a, b]", "[]"),
+            "f.yaml:2:9: metric: read a list, expected one value, or a list of up to 8 (several "
+            "objectives)");
+  EXPECT_THAT(with("[a, b]", "[a, c]"), HasSubstr("curve never reports the metric 'c'"));
+  EXPECT_THAT(with("space:", "scheduler: asha\nspace:"),
+              HasSubstr("f.yaml:4:12: scheduler: a sweep of several objectives has no value"));
+}
+
 TEST(InterpretSpec, WhatIsPromisedForLaterIsRefusedByName) {
   const auto later = [](const std::string& line) {
     return ErrorOf(std::string(kCurve) + line + "\n");
@@ -310,8 +334,6 @@ TEST(InterpretSpec, WhatIsPromisedForLaterIsRefusedByName) {
   EXPECT_EQ(later("constraints: ['x < 1']"), "f.yaml:16:1: 'constraints' is not supported yet");
   EXPECT_THAT(later("points: [{x: 1}]"), HasSubstr("'points' is not supported yet"));
   EXPECT_THAT(later("from: other"), HasSubstr("'from' is not supported yet"));
-  EXPECT_THAT(ErrorWith("metric", "metric: [a, b]"),
-              HasSubstr("as a list (several objectives) is not supported"));
   EXPECT_THAT(ErrorWith("metric", "metric: loss + 0.1 * size"), HasSubstr("as an expression"));
   EXPECT_THAT(ErrorWith("checkpoint", "checkpoint: {storage: x}"),
               HasSubstr("'checkpoint.storage' is not supported yet"));

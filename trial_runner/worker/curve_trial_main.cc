@@ -77,7 +77,7 @@ TrialEnd RunCurve(const TrialStart& start, TrialSession& session) {
     if (const std::optional<TrialEnd> end = GoWrong(step)) return *end;
     Report report;
     report.iteration = t;
-    report.metrics = {{start.metric, step.value}};
+    report.metrics = curve->MetricsOf(step, start.metric);
     report.final = t == curve->iterations();
     report.has_checkpoint = t % start.checkpoint_every == 0 || report.final;
     if (report.has_checkpoint && curve->checkpoint_bytes() > 0) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/json.h"
+#include "tuner/cli/live_view.h"
 #include "tuner/cli/sweep_lookup.h"
 
 namespace tune {
@@ -121,6 +122,13 @@ int BestCommand(const BestOptions& options, const ModelExporter& export_food11, 
   if (!database.ok()) return Fail(database.status(), err);
   const Result<FoundSweep> sweep = FindSweep(**database, options.name);
   if (!sweep.ok()) return Fail(sweep.status(), err);
+  if (sweep->objectives.size() > 1) {
+    return Fail(FailedPrecondition(
+                    sweep->name +
+                    ": of several objectives there is no best trial but a front of them; see " +
+                    ShellCommand("results", sweep->name, options.db_path) + " --best"),
+                err);
+  }
   const Result<std::optional<BestTrial>> best = FindBestTrial(**database, *sweep);
   if (!best.ok()) return Fail(best.status(), err);
   if (!best->has_value()) {

@@ -252,7 +252,10 @@ std::string RenderSummary(const SweepSummary& summary) {
       Printable(summary.name) + " " + summary.status + ": " + Trials(summary.trial_count) +
       (summary.failed_count > 0 ? ", " + std::to_string(summary.failed_count) + " failed" : "") +
       ", " + FormatDuration(summary.elapsed) + "\n";
-  if (summary.best.has_value()) {
+  if (!summary.front.empty()) {
+    text += "Pareto front    " + summary.front + ": " +
+            ShellCommand("results", summary.name, summary.db_path) + " --best\n";
+  } else if (summary.best.has_value()) {
     const BestSoFar& best = *summary.best;
     text += "best trial      " + std::to_string(best.number) + ": " + Printable(summary.metric) +
             " " + ShortNumber(best.value) + " at iteration " + std::to_string(best.iteration) +

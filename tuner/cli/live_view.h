@@ -123,6 +123,7 @@ struct SweepSummary {
   int64_t failed_count = 0;
   int64_t early_count = 0;  // Stopped by the scheduler before their full length.
   std::optional<BestSoFar> best;
+  std::string front;  // Of several objectives: "4 trials (0, 3, 7, 12)".
   Mode mode = Mode::kMax;
   int64_t iterations_trained = 0;
   std::optional<int64_t> iterations_full;  // Had nothing been stopped early; nothing: not known.

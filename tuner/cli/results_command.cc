@@ -12,6 +12,7 @@
 #include "core/configuration.h"
 #include "core/json.h"
 #include "core/nearest_name.h"
+#include "tuner/cli/pareto_front.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/sqlite/database.h"
 
@@ -259,6 +260,9 @@ Result<SortOrder> ParseSort(const std::string& sort, const TrialTable& table,
     const std::string& name = table.columns[*column];
     const bool is_metric = name == sweep.metric || name == "best_value" || name == "last_value";
     order.descending = is_metric && sweep.direction() == Mode::kMax;
+    for (const Objective& objective : sweep.objectives) {
+      if (name == objective.metric) order.descending = objective.mode == Mode::kMax;
+    }
   }
   if (!column.has_value()) {
     const std::vector<std::string_view> known(table.columns.begin(), table.columns.end());
@@ -345,16 +349,29 @@ void PrintTrials(const ResultsOptions& options, const TrialTable& table,
   err << "\n";
 }
 
+// The best trial's, or those of the Pareto front.
+Result<std::vector<int64_t>> BestNumbers(Database& database, const FoundSweep& sweep) {
+  std::vector<int64_t> numbers;
+  if (sweep.objectives.size() > 1) {
+    TUNE_ASSIGN_OR_RETURN(const auto front, ReadParetoFront(database, sweep));
+    for (const ObjectiveValues& trial : front) numbers.push_back(trial.trial);
+    return numbers;
+  }
+  TUNE_ASSIGN_OR_RETURN(const std::optional<BestTrial> best, FindBestTrial(database, sweep));
+  if (best) numbers.push_back(best->number);
+  return numbers;
+}
+
 Status PrintSweep(const ResultsOptions& options, Database& database, std::ostream& out,
                   std::ostream& err) {
   TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindSweep(database, options.name));
   TUNE_ASSIGN_OR_RETURN(std::vector<TrialData> trials, ReadTrials(database, sweep.id));
   const TrialTable table = Tabulate(std::move(trials));
   if (options.best) {
-    TUNE_ASSIGN_OR_RETURN(const std::optional<BestTrial> best, FindBestTrial(database, sweep));
+    TUNE_ASSIGN_OR_RETURN(const std::vector<int64_t> best, BestNumbers(database, sweep));
     std::vector<size_t> chosen;
-    for (size_t i = 0; best.has_value() && i < table.rows.size(); ++i) {
-      if (table.rows[i][0].AsInt() == best->number) chosen.push_back(i);
+    for (size_t i = 0; i < table.rows.size(); ++i) {
+      if (std::count(best.begin(), best.end(), table.rows[i][0].AsInt()) > 0) chosen.push_back(i);
     }
     PrintTrials(options, table, chosen, out, err);
     return OkStatus();

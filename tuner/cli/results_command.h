@@ -19,7 +19,7 @@ namespace tune {
 struct ResultsOptions {
   std::string db_path;
   std::string name;   // "": the latest sweep.
-  bool best = false;  // The best trial alone.
+  bool best = false;  // The best trial alone; of several objectives the Pareto front.
   // A column, the best first if it is the metric or one of its values, else ascending; "-COL" is
   // descending, "+COL" ascending.
   std::string sort;

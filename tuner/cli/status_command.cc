@@ -10,6 +10,7 @@
 
 #include "core/json.h"
 #include "tuner/cli/live_view.h"
+#include "tuner/cli/pareto_front.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/sqlite/writer_lock.h"
 
@@ -34,6 +35,7 @@ struct SweepStatus {
   FoundSweep sweep;
   std::optional<LockHolder> tuner;
   std::optional<BestTrial> best;
+  std::string front;                  // Of several objectives, in its place.
   std::vector<Counted> trials;        // By status; TERMINATED ones by stop_reason, too.
   std::vector<Counted> stop_reasons;  // Of the TERMINATED ones.
   std::vector<RungLine> rungs;
@@ -124,6 +126,10 @@ Result<SweepStatus> ReadStatus(Database& database, const std::string& name) {
   const int64_t id = status.sweep.id;
   if (status.sweep.status == "RUNNING") status.tuner = FindLockHolder(database.path());
   TUNE_ASSIGN_OR_RETURN(status.best, FindBestTrial(database, status.sweep));
+  if (status.sweep.objectives.size() > 1) {
+    TUNE_ASSIGN_OR_RETURN(const auto front, ReadParetoFront(database, status.sweep));
+    status.front = DescribeFront(front);
+  }
   TUNE_ASSIGN_OR_RETURN(status.trials, ReadCounts(database, kTrialsSql, id));
   TUNE_ASSIGN_OR_RETURN(status.stop_reasons, ReadCounts(database, kReasonsSql, id));
   TUNE_ASSIGN_OR_RETURN(status.outcomes, ReadCounts(database, kOutcomesSql, id));
@@ -167,14 +173,21 @@ std::vector<std::string> Describe(const SweepStatus& status, Instant now) {
   }
   if (sweep.status == "INTERRUPTED") head += "; go on with: tune resume " + Printable(sweep.name);
   lines.push_back(head);
-  lines.push_back("metric     " + Printable(sweep.metric) + " (" + sweep.mode + "), scheduler " +
-                  Printable(sweep.scheduler) + ", seed " + sweep.seed);
+  std::string objectives;
+  for (const Objective& objective : sweep.objectives) {
+    objectives += (objectives.empty() ? "" : ", ") + Printable(objective.metric) +
+                  (objective.mode == Mode::kMax ? " (max)" : " (min)");
+  }
+  lines.push_back("metric     " + objectives + ", scheduler " + Printable(sweep.scheduler) +
+                  ", seed " + sweep.seed);
   std::string trials = "trials     " + std::to_string(status.Total(status.trials)) +
                        (sweep.samples >= 0 ? " of " + std::to_string(sweep.samples) : "");
   if (!status.trials.empty()) trials += ": " + Enumerate(status.trials);
   if (!status.stop_reasons.empty()) trials += " (" + Enumerate(status.stop_reasons) + ")";
   lines.push_back(trials);
-  if (status.best.has_value()) {
+  if (!status.front.empty()) {
+    lines.push_back("front      " + status.front);
+  } else if (status.best.has_value()) {
     lines.push_back("best       " + Printable(sweep.metric) + " = " +
                     ShortNumber(status.best->value) + ", trial " +
                     std::to_string(status.best->number) + " at iteration " +

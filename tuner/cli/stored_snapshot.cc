@@ -7,6 +7,7 @@
 
 #include "core/json.h"
 #include "core/resources.h"
+#include "tuner/cli/pareto_front.h"
 
 namespace tune {
 namespace {
@@ -174,6 +175,10 @@ Result<SweepSummary> StoredSnapshots::ReadSummary(Database& database, const Foun
   summary.mode = sweep.direction();
   TUNE_ASSIGN_OR_RETURN(const auto best, FindBestTrial(database, sweep));
   summary.best = ToBestSoFar(best);
+  if (sweep.objectives.size() > 1) {
+    TUNE_ASSIGN_OR_RETURN(const auto front, ReadParetoFront(database, sweep));
+    summary.front = DescribeFront(front);
+  }
   const Instant end = sweep.finished_us ? Instant{*sweep.finished_us} : now;
   summary.elapsed = end - begun_at_;
   summary.db_path = database.path();

@@ -7,6 +7,7 @@
 
 #include "tuner/cli/live_screen.h"
 #include "tuner/cli/live_view.h"
+#include "tuner/cli/pareto_front.h"
 
 namespace tune {
 
@@ -39,6 +40,7 @@ class SweepDisplay::State {
     summary.experiment = experiment_.id.value;
     summary.mode = controller_.options().spec.mode;
     summary.best = Best();
+    summary.front = Front();
     summary.elapsed = now - begun_at_;
     summary.db_path = db_path_;
     summary.resume_line = ResumeLine();
@@ -117,6 +119,20 @@ class SweepDisplay::State {
     if (trial.attempt.worker) running.worker = controller_.WorkerName(*trial.attempt.worker);
     running.running_for = now - trial.attempt.started_at;
     snapshot.running.push_back(std::move(running));
+  }
+
+  // Nothing with one objective.
+  std::string Front() const {
+    const ExperimentSpec& spec = controller_.options().spec;
+    if (spec.more_objectives.empty()) return "";
+    std::vector<Objective> objectives = {{spec.metric, spec.mode}};
+    objectives.insert(objectives.end(), spec.more_objectives.begin(), spec.more_objectives.end());
+    std::vector<ObjectiveValues> trials;
+    for (const TrialRecord& trial : controller_.trials()) {
+      if (trial.whole_values.empty() || trial.row.status == TrialStatus::kError) continue;
+      trials.push_back({trial.row.number.value, trial.whole_values});
+    }
+    return DescribeFront(ParetoFront(trials, objectives));
   }
 
   std::optional<BestSoFar> Best() const {

@@ -45,6 +45,22 @@ Result<std::unique_ptr<Database>> OpenForQueries(const std::string& path) {
   return database;
 }
 
+namespace {
+
+// The lists of a sweep of several; their first items are there already.
+void ReadMoreObjectives(const Value& spec, std::vector<Objective>& objectives) {
+  const Value* const metrics = spec.Find("metric");
+  const Value* const modes = spec.Find("mode");
+  if (metrics == nullptr || !metrics->is_list() || modes == nullptr || !modes->is_list()) return;
+  const size_t count = std::min(metrics->AsList().size(), modes->AsList().size());
+  for (size_t i = 1; i < count; ++i) {
+    objectives.push_back({metrics->AsList()[i].AsString(),
+                          modes->AsList()[i] == Value("min") ? Mode::kMin : Mode::kMax});
+  }
+}
+
+}  // namespace
+
 Result<std::vector<FoundSweep>> ListSweeps(Database& database) {
   static constexpr char kSweepsSql[] =
       "SELECT id, name, metric, mode, status, samples, CAST(CASE WHEN seed >= 0 THEN seed"
@@ -66,7 +82,11 @@ Result<std::vector<FoundSweep>> ListSweeps(Database& database) {
     sweep.seed = row->Text(6);
     sweep.scheduler = row->Text(7);
     const Result<Value> spec = ParseJson(row->Text(8));
-    if (spec.ok()) sweep.trainable_kind = TrainableKind(*spec);
+    sweep.objectives = {{sweep.metric, sweep.direction()}};
+    if (spec.ok()) {
+      sweep.trainable_kind = TrainableKind(*spec);
+      ReadMoreObjectives(*spec, sweep.objectives);
+    }
     sweep.created_us = row->Int(9);
     sweep.finished_us = row->OptionalInt(10);
     // Whether a tuner lives is told by its lock, never by the row. One that has announced no sweep

@@ -13,6 +13,7 @@
 #include "core/metric.h"
 #include "core/status.h"
 #include "core/value.h"
+#include "tuner/experiment_spec.h"
 #include "tuner/sqlite/database.h"
 
 namespace tune {
@@ -20,8 +21,9 @@ namespace tune {
 struct FoundSweep {
   int64_t id = 0;
   std::string name;
-  std::string metric;
+  std::string metric;  // Of the first objective, as its mode.
   std::string mode;
+  std::vector<Objective> objectives;  // All of them, in most sweeps one.
   std::string status;  // As a person should read it: a RUNNING row whose tuner died is INTERRUPTED.
   int64_t samples = 0;
   std::string seed;

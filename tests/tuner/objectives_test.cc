@@ -1,0 +1,63 @@
+// Sweeps of several objectives: what the searcher hears, and the front that takes the best trial's
+// place.
+#include <gtest/gtest.h>
+
+#include "tests/tuner/controller_world.h"
+#include "tuner/cli/pareto_front.h"
+
+namespace tune {
+namespace {
+
+using testing::ControllerWorld;
+
+constexpr TrialNumber kFirst{0};
+
+std::vector<int64_t> Numbers(const std::vector<ObjectiveValues>& front) {
+  std::vector<int64_t> numbers;
+  for (const ObjectiveValues& trial : front) numbers.push_back(trial.trial);
+  return numbers;
+}
+
+TEST(ParetoFront, IsWhatNoOtherBeatsEachObjectiveInItsDirection) {
+  const std::vector<Objective> objectives = {{"accuracy", Mode::kMax}, {"latency", Mode::kMin}};
+  const std::vector<ObjectiveValues> trials = {
+      {0, {0.9, 50}}, {1, {0.8, 20}}, {2, {0.8, 30}}, {3, {0.7, 20}}, {4, {0.5, 10}}};
+  EXPECT_EQ(Numbers(ParetoFront(trials, objectives)), (std::vector<int64_t>{0, 1, 4}));
+  EXPECT_EQ(DescribeFront(ParetoFront(trials, objectives)), "3 trials (0, 1, 4)");
+}
+
+ExperimentSpec TwoObjectives() {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.samples = 1;
+  spec.more_objectives = {{"latency", Mode::kMin}};
+  return spec;
+}
+
+Event WithLatency(Event event, double latency) {
+  std::get<ReportArrived>(event).message.report.metrics.emplace_back("latency", latency);
+  return event;
+}
+
+TEST(Objectives, TheLastReportWithAllOfThemCounts) {
+  ControllerWorld world(TwoObjectives());
+  const WorkerId worker = world.Join(1);
+  world.Apply({WithLatency(world.NextReport(worker, kFirst, 0.3), 5)});
+  world.Apply({WithLatency(world.NextReport(worker, kFirst, 0.2), 7)});
+  world.Apply({world.NextReport(worker, kFirst, 0.9)});
+  EXPECT_EQ(world.controller().trials()[0].whole_values, (std::vector<double>{0.2, 7}));
+  EXPECT_EQ(world.trials.at(kFirst).best_value, 0.9);  // Of the first objective.
+}
+
+TEST(Objectives, OneThatIsMissingIsSaidOnce) {
+  ControllerWorld world(TwoObjectives());
+  const WorkerId worker = world.Join(1);
+  world.Apply({world.NextReport(worker, kFirst, 0.3)});
+  world.Apply({world.NextReport(worker, kFirst, 0.4)});
+  ASSERT_EQ(world.said.size(), 1u);
+  EXPECT_EQ(world.said[0],
+            "trial 0 reported no latency: a report without one of the objectives counts for "
+            "nothing");
+}
+
+}  // namespace
+}  // namespace tune

@@ -1,0 +1,79 @@
+#include "tuner/cli/pareto_front.h"
+
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "core/json.h"
+#include "search/pareto.h"
+
+namespace tune {
+namespace {
+
+// One for each objective; nothing when one is missing or not a number.
+std::optional<std::vector<double>> WholeValues(const Value& metrics,
+                                               const std::vector<Objective>& objectives) {
+  std::vector<double> values;
+  for (const Objective& objective : objectives) {
+    const Value* const metric = metrics.Find(objective.metric);
+    const std::optional<double> number = metric == nullptr ? std::nullopt : ReadNumber(*metric);
+    if (!number || std::isnan(*number)) return std::nullopt;
+    values.push_back(*number);
+  }
+  return values;
+}
+
+}  // namespace
+
+std::vector<ObjectiveValues> ParetoFront(const std::vector<ObjectiveValues>& trials,
+                                         const std::vector<Objective>& objectives) {
+  std::vector<LossPoint> losses;
+  for (const ObjectiveValues& trial : trials) {
+    LossPoint point = trial.values;
+    for (size_t i = 0; i < point.size(); ++i) {
+      if (objectives[i].mode == Mode::kMax) point[i] = -point[i];
+    }
+    losses.push_back(std::move(point));
+  }
+  const std::vector<size_t> ranks = NonDominationRanks(losses);
+  std::vector<ObjectiveValues> front;
+  for (size_t i = 0; i < trials.size(); ++i) {
+    if (ranks[i] == 0) front.push_back(trials[i]);
+  }
+  return front;
+}
+
+Result<std::vector<ObjectiveValues>> ReadParetoFront(Database& database, const FoundSweep& sweep) {
+  static constexpr char kReportsSql[] =
+      "SELECT t.number, r.metrics FROM report_rows AS r JOIN trial_rows AS t ON t.id = r.trial"
+      " WHERE t.experiment = ?1 AND t.status <> 'ERROR' ORDER BY t.number, r.iteration, r.attempt";
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kReportsSql));
+  row->BindAll(sweep.id);
+  std::map<int64_t, std::vector<double>> last;
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    const Result<Value> metrics = ParseJson(row->Text(1));
+    if (!metrics.ok() || !metrics->is_map()) continue;
+    if (auto values = WholeValues(*metrics, sweep.objectives)) {
+      last[row->Int(0)] = *std::move(values);
+    }
+  }
+  row->Reset();
+  std::vector<ObjectiveValues> trials;
+  for (auto& [number, values] : last) trials.push_back({number, std::move(values)});
+  return ParetoFront(trials, sweep.objectives);
+}
+
+std::string DescribeFront(const std::vector<ObjectiveValues>& front) {
+  constexpr size_t kNamedMax = 12;
+  std::string text =
+      std::to_string(front.size()) + (front.size() == 1 ? " trial" : " trials") + " (";
+  for (size_t i = 0; i < front.size() && i < kNamedMax; ++i) {
+    text += (i == 0 ? "" : ", ") + std::to_string(front[i].trial);
+  }
+  return text + (front.size() > kNamedMax ? ", ...)" : ")");
+}
+
+}  // namespace tune

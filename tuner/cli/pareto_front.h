@@ -1,0 +1,34 @@
+// The trials that no other is better than: what a sweep of several objectives has in place of a
+// best one. A trial counts with the last report that has all of the objectives; failed ones do not
+// count.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "tuner/cli/sweep_lookup.h"
+#include "tuner/experiment_spec.h"
+#include "tuner/sqlite/database.h"
+
+namespace tune {
+
+struct ObjectiveValues {
+  int64_t trial = 0;           // Its number.
+  std::vector<double> values;  // One for each objective.
+};
+
+// Those that no other dominates, in the order given.
+std::vector<ObjectiveValues> ParetoFront(const std::vector<ObjectiveValues>& trials,
+                                         const std::vector<Objective>& objectives);
+
+// Of a stored sweep, by number.
+Result<std::vector<ObjectiveValues>> ReadParetoFront(Database& database, const FoundSweep& sweep);
+
+// "4 trials (0, 3, 7, 12)", long lists cut.
+std::string DescribeFront(const std::vector<ObjectiveValues>& front);
+
+}  // namespace tune
