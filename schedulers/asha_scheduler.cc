@@ -1,124 +1,169 @@
 #include "schedulers/asha_scheduler.h"
 
+#include <array>
 #include <cmath>
+#include <limits>
 
 #include "core/check.h"
-#include "core/json.h"
-#include "core/random.h"
+#include "core/input_error.h"
+#include "core/option_map.h"
+#include "schedulers/asha_promotion_scheduler.h"
 #include "schedulers/rung_levels.h"
 
 namespace tune {
 
-AshaScheduler::AshaScheduler(const AshaOptions& options, Mode mode, uint64_t seed)
-    : options_(options), mode_(mode), seed_(seed) {
-  const std::vector<int64_t> levels =
-      RungLevels(options.grace_period, options.max_t, options.reduction_factor);
-  TUNE_CHECK(options.brackets >= 1 && options.brackets <= static_cast<int64_t>(levels.size()));
-  for (size_t s = 0; s < static_cast<size_t>(options.brackets); ++s) {
-    Bracket bracket;
-    for (size_t k = s; k < levels.size(); ++k)
-      bracket.push_back(Rung{levels[k], RankedValues(mode)});
-    brackets_.push_back(std::move(bracket));
+AshaScheduler::AshaScheduler(std::string name, Brackets brackets, Mode mode, uint64_t seed)
+    : name_(std::move(name)), brackets_(std::move(brackets)), mode_(mode), seed_(seed) {
+  for (const auto& milestones : brackets_.milestones) {
+    rungs_.emplace_back(milestones.size(), RankedValues(mode));
   }
 }
 
-uint32_t AshaScheduler::DrawBracket(TrialNumber trial) const {
-  double sum = 0;
-  for (size_t s = 0; s < brackets_.size(); ++s) sum += std::exp(-static_cast<double>(s));
-  KeyedRandom random(seed_, "bracket", static_cast<uint64_t>(trial.value));
-  double u = random.NextUniform(0, sum);
-  for (uint32_t s = 0; s + 1 < brackets_.size(); ++s) {
-    u -= std::exp(-static_cast<double>(s));
-    if (u < 0) return s;
-  }
-  return static_cast<uint32_t>(brackets_.size() - 1);
+AshaScheduler::Trial& AshaScheduler::At(TrialNumber trial) {
+  TUNE_CHECK(trial.value >= 0 && static_cast<size_t>(trial.value) < trials_.size());
+  return trials_[static_cast<size_t>(trial.value)];
 }
 
-void AshaScheduler::OnTrialAdded(TrialNumber trial) {
-  TUNE_CHECK(trial.value >= 0);
-  const size_t index = static_cast<size_t>(trial.value);
+void AshaScheduler::OnTrialAdded(TrialNumber number) {
+  TUNE_CHECK(number.value >= 0);
+  const size_t index = static_cast<size_t>(number.value);
   if (index >= trials_.size()) trials_.resize(index + 1);
-  TUNE_CHECK(!trials_[index].is_live);
-  if (!trials_[index].was_added) trials_[index] = Trial{true, true, DrawBracket(trial), 0};
-  trials_[index].is_live = true;  // Again: the rungs that it filled stay filled.
+  Trial& trial = trials_[index];
+  TUNE_CHECK(!trial.is_live);
+  // Again: the rungs that it filled stay filled.
+  if (!trial.was_added) trial.bracket = DrawBracket(brackets_, seed_, number);
+  trial.is_live = trial.was_added = true;
 }
 
 std::optional<double> AshaScheduler::Cutoff(const RankedValues& values) const {
   if (values.size() == 0) return std::nullopt;
-  // Position (n - 1) * (rf - 1) / rf from the worst, as a whole and a remainder.
-  const uint64_t rf = static_cast<uint64_t>(options_.reduction_factor);
+  // Position (n - 1) * (rf - 1) / rf from the worst, as a whole and a remainder, without overflow:
+  // n - 1 - (n - 1) / rf, the remainder carried.
+  const uint64_t rf = static_cast<uint64_t>(brackets_.reduction_factor);
   const uint64_t steps = values.size() - 1;
-  // (n - 1) * (rf - 1) / rf without overflow: n - 1 - (n - 1) / rf, the remainder carried.
   const uint64_t remainder = steps % rf == 0 ? 0 : rf - steps % rf;
   const uint64_t whole = steps - steps / rf - (remainder == 0 ? 0 : 1);
-  const double a = values.FromWorst(whole);
-  if (remainder == 0) return a;
-  const double b = values.FromWorst(whole + 1);
-  if (!std::isfinite(a) || !std::isfinite(b)) return a;
-  // As numpy interpolates, so that the last bit agrees with Ray's.
-  const double t = static_cast<double>(remainder) / static_cast<double>(rf);
-  return t < 0.5 ? a + (b - a) * t : b - (b - a) * (1 - t);
+  return values.At(whole, static_cast<double>(remainder) / static_cast<double>(rf));
 }
 
 Decision AshaScheduler::OnReport(TrialNumber number, int64_t iteration, Metric value) {
-  const size_t index = static_cast<size_t>(number.value);
-  TUNE_CHECK(number.value >= 0 && index < trials_.size() && trials_[index].is_live);
-  Trial& trial = trials_[index];
+  Trial& trial = At(number);
+  TUNE_CHECK(trial.is_live);
   if (value && std::isnan(*value)) value.reset();
 
   Decision decision;
-  Bracket& bracket = brackets_[trial.bracket];
-  uint32_t reached = trial.first_open;
-  while (reached < bracket.size() && bracket[reached].milestone <= iteration) ++reached;
-  if (reached > trial.first_open) {
-    trial.first_open = reached;
-    Rung& rung = bracket[reached - 1];
-    decision.rung = rung.milestone;
+  const std::vector<int64_t>& milestones = brackets_.milestones[trial.bracket];
+  if (FillsRung(milestones, iteration, trial.first_open)) {
+    decision.rung = milestones[trial.first_open - 1];
     if (value) {
-      decision.cutoff = Cutoff(rung.values);
-      decision.rank = static_cast<int64_t>(rung.values.CountBetterThan(*value)) + 1;
-      rung.values.Insert(*value);
-      decision.count = static_cast<int64_t>(rung.values.size());
+      RankedValues& values = rungs_[trial.bracket][trial.first_open - 1];
+      decision.cutoff = Cutoff(values);
+      decision.rank = static_cast<int64_t>(values.Insert(*value)) + 1;
+      decision.count = static_cast<int64_t>(values.size());
       if (decision.cutoff && IsBetter(*decision.cutoff, *value, mode_)) {
         decision.verdict = Verdict::kStop;
         decision.cause = StopCause::kScheduler;
       }
     }
   }
-  if (iteration >= options_.max_t) {
+  if (iteration >= brackets_.max_t) {
     decision.verdict = Verdict::kStop;
     decision.cause = StopCause::kMaxT;
   }
   return decision;
 }
 
-void AshaScheduler::OnTrialEnded(TrialNumber trial, bool /*failed*/) {
-  const size_t index = static_cast<size_t>(trial.value);
-  TUNE_CHECK(trial.value >= 0 && index < trials_.size() && trials_[index].is_live);
+void AshaScheduler::OnTrialEnded(TrialNumber number, bool /*failed*/) {
+  Trial& trial = At(number);
+  TUNE_CHECK(trial.is_live);
   // What it reported stays where it is: others were measured against it. Its open rungs are given
   // up with it.
-  trials_[index].is_live = false;
+  trial.is_live = false;
 }
 
 std::vector<RungView> AshaScheduler::Rungs() const {
   std::vector<RungView> views;
-  for (size_t s = 0; s < brackets_.size(); ++s) {
-    for (const Rung& rung : brackets_[s]) {
-      views.push_back(RungView{static_cast<int64_t>(s), rung.milestone,
-                               static_cast<int64_t>(rung.values.size()), Cutoff(rung.values)});
+  for (size_t s = 0; s < rungs_.size(); ++s) {
+    for (size_t k = 0; k < rungs_[s].size(); ++k) {
+      views.push_back(RungView{static_cast<int64_t>(s), brackets_.milestones[s][k],
+                               static_cast<int64_t>(rungs_[s][k].size()), Cutoff(rungs_[s][k])});
     }
   }
   return views;
 }
 
-std::string AshaScheduler::DebugString() const {
-  std::string text = "asha";
-  for (const RungView& rung : Rungs()) {
-    text += " " + std::to_string(rung.bracket) + "/" + std::to_string(rung.milestone) + ":" +
-            std::to_string(rung.count);
-    if (rung.cutoff) text += "@" + ToJson(Value(*rung.cutoff));
+std::string AshaScheduler::DebugString() const { return name_ + DescribeRungs(Rungs()); }
+
+namespace {
+
+constexpr std::array<std::string_view, 6> kAshaOptions = {
+    "variant", "max_t", "grace_period", "reduction_factor", "brackets", "paused_max"};
+
+// Names and defaults as in Ray.
+struct AshaOptions {
+  bool promotes = false;
+  int64_t max_t = 100;
+  int64_t grace_period = 1;
+  int64_t reduction_factor = 4;
+  int64_t brackets = 1;
+  std::optional<int64_t> paused_max;
+};
+
+Result<AshaOptions> ReadAshaOptions(const Value& map) {
+  constexpr int64_t kNoMax = std::numeric_limits<int64_t>::max();
+  constexpr std::array<std::string_view, 2> kVariants = {"stop", "promote"};
+  const OptionMap options("scheduler", "asha", map);
+  AshaOptions asha;
+  TUNE_RETURN_IF_ERROR(options.CheckNames(kAshaOptions));
+  size_t variant = 0;
+  TUNE_RETURN_IF_ERROR(options.Read("variant", kVariants, variant));
+  asha.promotes = variant == 1;
+  if (options.Find("paused_max") != nullptr) {
+    if (!asha.promotes) {
+      return InvalidAt(options.PlaceOf("paused_max"),
+                       "scheduler: paused_max: only the variant promote pauses trials");
+    }
+    TUNE_RETURN_IF_ERROR(options.Read("paused_max", 1, kNoMax, asha.paused_max.emplace(1)));
   }
-  return text;
+  TUNE_RETURN_IF_ERROR(options.Read("max_t", 1, kNoMax, asha.max_t));
+  TUNE_RETURN_IF_ERROR(options.Read("grace_period", 1, kNoMax, asha.grace_period));
+  TUNE_RETURN_IF_ERROR(options.Read("reduction_factor", 2, kNoMax, asha.reduction_factor));
+  TUNE_RETURN_IF_ERROR(options.Read("brackets", 1, kNoMax, asha.brackets));
+  if (asha.grace_period > asha.max_t) {
+    return InvalidAt(options.PlaceOf("grace_period"),
+                     "scheduler: grace_period is " + std::to_string(asha.grace_period) +
+                         " and max_t is " + std::to_string(asha.max_t) +
+                         "; grace_period must not be above max_t");
+  }
+  const size_t rungs = RungLevels(asha.grace_period, asha.max_t, asha.reduction_factor).size();
+  if (asha.brackets > static_cast<int64_t>(rungs)) {
+    return InvalidAt(options.PlaceOf("brackets"),
+                     "scheduler: read " + std::to_string(asha.brackets) +
+                         " brackets, expected at most " + std::to_string(rungs) +
+                         ", the number of rungs (each bracket leaves out one more)");
+  }
+  return asha;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TrialScheduler>> MakeAshaScheduler(const Value& map, Mode mode,
+                                                          uint64_t seed) {
+  TUNE_ASSIGN_OR_RETURN(const AshaOptions options, ReadAshaOptions(map));
+  Brackets brackets =
+      AshaBrackets(options.grace_period, options.max_t, options.reduction_factor, options.brackets);
+  if (options.promotes) {
+    return std::unique_ptr<TrialScheduler>(std::make_unique<AshaPromotionScheduler>(
+        "asha", std::move(brackets), options.paused_max, mode, seed));
+  }
+  return std::unique_ptr<TrialScheduler>(
+      std::make_unique<AshaScheduler>("asha", std::move(brackets), mode, seed));
+}
+
+int64_t AshaMaxT(const Value& map) {
+  const Result<AshaOptions> options = ReadAshaOptions(map);
+  TUNE_CHECK(options.ok());
+  return options->max_t;
 }
 
 }  // namespace tune

@@ -16,26 +16,20 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "schedulers/brackets.h"
 #include "schedulers/ranked_values.h"
 #include "schedulers/trial_scheduler.h"
 
 namespace tune {
 
-// Names as in Ray. 1 <= grace_period <= max_t, reduction_factor >= 2, 1 <= brackets <= number of
-// rungs.
-struct AshaOptions {
-  int64_t max_t = 100;
-  int64_t grace_period = 1;
-  int64_t reduction_factor = 4;
-  int64_t brackets = 1;
-};
-
 class AshaScheduler final : public TrialScheduler {
  public:
-  AshaScheduler(const AshaOptions& options, Mode mode, uint64_t seed);
+  // `name`: what the decisions are recorded under.
+  AshaScheduler(std::string name, Brackets brackets, Mode mode, uint64_t seed);
 
   void OnTrialAdded(TrialNumber trial) override;
   Decision OnReport(TrialNumber trial, int64_t iteration, Metric value) override;
@@ -43,15 +37,10 @@ class AshaScheduler final : public TrialScheduler {
   void OnNoMoreTrials() override {}
   std::vector<Order> TakeOrders() override { return {}; }
   std::vector<RungView> Rungs() const override;
-  std::string name() const override { return "asha"; }
+  std::string name() const override { return name_; }
   std::string DebugString() const override;
 
  private:
-  struct Rung {
-    int64_t milestone = 0;
-    RankedValues values;
-  };
-  using Bracket = std::vector<Rung>;  // Rising milestones.
   struct Trial {
     bool is_live = false;
     bool was_added = false;
@@ -59,16 +48,24 @@ class AshaScheduler final : public TrialScheduler {
     uint32_t first_open = 0;  // The lowest rung that is neither filled nor closed.
   };
 
-  // Bracket s leaves out the s lowest rungs; it has the weight exp(its number of rungs), as in Ray.
-  uint32_t DrawBracket(TrialNumber trial) const;
+  Trial& At(TrialNumber trial);
   // What a value must not be worse than, given the values of a rung; nothing while it is empty.
   std::optional<double> Cutoff(const RankedValues& values) const;
 
-  AshaOptions options_;
+  std::string name_;
+  Brackets brackets_;
   Mode mode_;
   uint64_t seed_;
-  std::vector<Bracket> brackets_;
-  std::vector<Trial> trials_;  // By number.
+  std::vector<std::vector<RankedValues>> rungs_;  // Of each bracket.
+  std::vector<Trial> trials_;                     // By number.
 };
+
+// Options, with Ray's names: variant (stop | promote), max_t, grace_period, reduction_factor,
+// brackets, where 1 <= grace_period <= max_t, reduction_factor >= 2, 1 <= brackets <= number of
+// rungs; and paused_max of promote. Errors carry "line:column: ".
+Result<std::unique_ptr<TrialScheduler>> MakeAshaScheduler(const Value& options, Mode mode,
+                                                          uint64_t seed);
+// Requires options that can be read.
+int64_t AshaMaxT(const Value& options);
 
 }  // namespace tune

@@ -1,16 +1,12 @@
-// Values in order from worst to best, with their ranks: what a rung is made of.
-//
-// Sorted blocks of bounded length: an insertion moves at most one block's values, a rank adds up
-// the blocks' lengths. For the 100,000 values that a large sweep puts in a rung both take a
-// fraction of a microsecond.
+// Values in order from worst to best, with their ranks.
 //
 // Thread rule: one thread.
 #pragma once
 
 #include <cstddef>
-#include <vector>
 
 #include "core/metric.h"
+#include "schedulers/ordered_blocks.h"
 
 namespace tune {
 
@@ -18,22 +14,24 @@ class RankedValues {
  public:
   explicit RankedValues(Mode mode) : mode_(mode) {}
 
-  void Insert(double value);  // Not NaN.
-  size_t size() const { return size_; }
+  // Not NaN. Returns how many are better.
+  size_t Insert(double value);
+  size_t size() const { return keys_.size(); }
   // The value with `index` others before it from the worst side. Requires index < size().
-  double FromWorst(size_t index) const;
+  double FromWorst(size_t index) const { return Turned(keys_[index]); }
   size_t CountBetterThan(double value) const;
 
- private:
-  static constexpr size_t kBlockMax = 512;
+  // The value at whole + t from the worst side, interpolated linearly between its neighbours as
+  // numpy does it, to the last bit; between an infinity and another value the worse of both.
+  // Requires 0 <= t < 1, whole < size(), and t == 0 at the last.
+  double At(size_t whole, double t) const;
 
-  bool IsWorse(double a, double b) const { return IsBetter(b, a, mode_); }
+ private:
+  // The larger the better; its own inverse.
+  double Turned(double value) const { return mode_ == Mode::kMax ? value : -value; }
 
   Mode mode_;
-  size_t size_ = 0;
-  // No block is empty; bests_[i] is blocks_[i].back(), kept together to be searched fast.
-  std::vector<std::vector<double>> blocks_;
-  std::vector<double> bests_;
+  OrderedBlocks<double> keys_;
 };
 
 }  // namespace tune

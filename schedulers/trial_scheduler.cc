@@ -2,15 +2,13 @@
 #include "schedulers/trial_scheduler.h"
 
 #include <array>
-#include <limits>
 
 #include "core/check.h"
 #include "core/input_error.h"
+#include "core/json.h"
 #include "core/nearest_name.h"
-#include "core/option_map.h"
 #include "schedulers/asha_scheduler.h"
 #include "schedulers/fifo_scheduler.h"
-#include "schedulers/rung_levels.h"
 
 namespace tune {
 namespace {
@@ -18,8 +16,6 @@ namespace {
 constexpr std::array<std::string_view, 2> kNames = {"fifo", "asha"};
 constexpr std::array<std::string_view, 4> kLaterNames = {"hyperband", "median_stopping", "pbt",
                                                          "bohb"};
-constexpr std::array<std::string_view, 5> kAshaOptions = {"variant", "max_t", "grace_period",
-                                                          "reduction_factor", "brackets"};
 
 // A scheduler as the spec names it; `options` is null where there are none.
 struct Named {
@@ -59,39 +55,17 @@ Status RefuseName(const Named& named) {
                                     DidYouMean(named.name, kNames));
 }
 
-Result<AshaOptions> ReadAshaOptions(const Value& map) {
-  constexpr int64_t kNoMax = std::numeric_limits<int64_t>::max();
-  constexpr std::array<std::string_view, 2> kVariants = {"stop", "promote"};
-  const OptionMap options("scheduler", "asha", map);
-  AshaOptions asha;
-  TUNE_RETURN_IF_ERROR(options.CheckNames(kAshaOptions));
-  size_t variant = 0;
-  TUNE_RETURN_IF_ERROR(options.Read("variant", kVariants, variant));
-  if (variant != 0) {
-    return InvalidAt(options.PlaceOf("variant"),
-                     "scheduler: the variant 'promote' is not supported yet; there is stop");
-  }
-  TUNE_RETURN_IF_ERROR(options.Read("max_t", 1, kNoMax, asha.max_t));
-  TUNE_RETURN_IF_ERROR(options.Read("grace_period", 1, kNoMax, asha.grace_period));
-  TUNE_RETURN_IF_ERROR(options.Read("reduction_factor", 2, kNoMax, asha.reduction_factor));
-  TUNE_RETURN_IF_ERROR(options.Read("brackets", 1, kNoMax, asha.brackets));
-  if (asha.grace_period > asha.max_t) {
-    return InvalidAt(options.PlaceOf("grace_period"),
-                     "scheduler: grace_period is " + std::to_string(asha.grace_period) +
-                         " and max_t is " + std::to_string(asha.max_t) +
-                         "; grace_period must not be above max_t");
-  }
-  const size_t rungs = RungLevels(asha.grace_period, asha.max_t, asha.reduction_factor).size();
-  if (asha.brackets > static_cast<int64_t>(rungs)) {
-    return InvalidAt(options.PlaceOf("brackets"),
-                     "scheduler: read " + std::to_string(asha.brackets) +
-                         " brackets, expected at most " + std::to_string(rungs) +
-                         ", the number of rungs (each bracket leaves out one more)");
-  }
-  return asha;
-}
-
 }  // namespace
+
+std::string DescribeRungs(const std::vector<RungView>& rungs) {
+  std::string text;
+  for (const RungView& rung : rungs) {
+    text += " " + std::to_string(rung.bracket) + "/" + std::to_string(rung.milestone) + ":" +
+            std::to_string(rung.count);
+    if (rung.cutoff) text += "@" + ToJson(Value(*rung.cutoff));
+  }
+  return text;
+}
 
 Result<std::unique_ptr<TrialScheduler>> MakeScheduler(const Value& scheduler, Mode mode,
                                                       uint64_t seed) {
@@ -103,20 +77,15 @@ Result<std::unique_ptr<TrialScheduler>> MakeScheduler(const Value& scheduler, Mo
     }
     return std::unique_ptr<TrialScheduler>(std::make_unique<FifoScheduler>());
   }
-  if (named.name == "asha") {
-    TUNE_ASSIGN_OR_RETURN(const AshaOptions options, ReadAshaOptions(named.options));
-    return std::unique_ptr<TrialScheduler>(std::make_unique<AshaScheduler>(options, mode, seed));
-  }
+  if (named.name == "asha") return MakeAshaScheduler(named.options, mode, seed);
   return RefuseName(named);
 }
 
 std::optional<int64_t> SchedulerMaxT(const Value& scheduler) {
   const Result<Named> named = ReadName(scheduler);
   TUNE_CHECK(named.ok());
-  if (named->name != "asha") return std::nullopt;
-  const Result<AshaOptions> options = ReadAshaOptions(named->options);
-  TUNE_CHECK(options.ok());
-  return options->max_t;
+  if (named->name == "asha") return AshaMaxT(named->options);
+  return std::nullopt;
 }
 
 }  // namespace tune

@@ -24,10 +24,12 @@ enum class StopCause { kNone, kMaxT, kScheduler };
 struct Decision {
   Verdict verdict = Verdict::kContinue;
   StopCause cause = StopCause::kNone;  // kNone unless verdict is kStop.
-  std::optional<int64_t> rung;         // The milestone, in iterations.
-  std::optional<double> cutoff;  // Nothing for the first arrival and for a report without a value.
-  std::optional<int64_t> rank;   // 1 = best, among `count`; ties share the better rank.
-  std::optional<int64_t> count;  // Values in the rung, this one included.
+  std::optional<int64_t> rung = {};    // The milestone, in iterations.
+  // What passes is at least as good. Nothing while nobody passes or all do, and for a report
+  // without a value.
+  std::optional<double> cutoff = {};
+  std::optional<int64_t> rank = {};   // 1 = best, among `count`; ties share the better rank.
+  std::optional<int64_t> count = {};  // Of the rung, this one included.
   friend bool operator==(const Decision&, const Decision&) = default;
 };
 
@@ -56,6 +58,9 @@ struct RungView {
   int64_t count = 0;
   std::optional<double> cutoff;
 };
+
+// " 0/1:5@0.4 0/2:3": bracket, milestone, count, cutoff of each.
+std::string DescribeRungs(const std::vector<RungView>& rungs);
 
 class TrialScheduler {
  public:

@@ -23,9 +23,30 @@ const char* VerdictName(Verdict verdict) {
   return "";
 }
 
+const char* OrderName(Order::Kind kind) {
+  switch (kind) {
+    case Order::Kind::kResume:
+      return "resume";
+    case Order::Kind::kStop:
+      return "stop";
+    case Order::Kind::kExploit:
+      return "exploit";
+  }
+  return "";
+}
+
 template <typename T>
 Value OrNull(const std::optional<T>& value) {
   return value ? Value(*value) : Value();
+}
+
+// Of a Decision or an Order.
+template <typename Explained>
+void Explain(const Explained& explained, Value& answer) {
+  answer.Set("rung", OrNull(explained.rung));
+  answer.Set("cutoff", OrNull(explained.cutoff));
+  answer.Set("rank", OrNull(explained.rank));
+  answer.Set("count", OrNull(explained.count));
 }
 
 }  // namespace
@@ -45,13 +66,7 @@ Result<std::vector<std::string>> DecideSession::OnLine(std::string_view line) {
     TUNE_ASSIGN_OR_RETURN(std::string answer, OnReport(*object, *trial));
     answers.push_back(std::move(answer));
   }
-  for (const Order& order : scheduler_->TakeOrders()) {
-    const std::string& name = names_[static_cast<size_t>(order.trial.value)];
-    const bool is_stop = order.kind == Order::Kind::kStop;
-    trials_.at(name).state = is_stop ? State::kStopped : State::kRunning;
-    answers.push_back("{\"trial\":" + name + ",\"decision\":\"" + (is_stop ? "stop" : "resume") +
-                      "\"}");
-  }
+  for (const Order& order : scheduler_->TakeOrders()) answers.push_back(OnOrder(order));
   return answers;
 }
 
@@ -122,10 +137,22 @@ Result<std::string> DecideSession::OnReport(const Value& object, Trial& trial) {
   answer.Set("trial", *object.Find("trial"));
   answer.Set("training_iteration", iteration);
   answer.Set("decision", VerdictName(decision.verdict));
-  answer.Set("rung", OrNull(decision.rung));
-  answer.Set("cutoff", OrNull(decision.cutoff));
-  answer.Set("rank", OrNull(decision.rank));
-  answer.Set("count", OrNull(decision.count));
+  Explain(decision, answer);
+  return ToJson(answer);
+}
+
+// A resume is the trial and the word alone; the others say why.
+std::string DecideSession::OnOrder(const Order& order) {
+  const std::string& name = names_[static_cast<size_t>(order.trial.value)];
+  const bool is_stop = order.kind == Order::Kind::kStop;
+  trials_.at(name).state = is_stop ? State::kStopped : State::kRunning;
+  Value answer = Value::MakeMap();
+  answer.Set("trial", *ParseJson(name));
+  answer.Set("decision", OrderName(order.kind));
+  if (order.source) {
+    answer.Set("source", *ParseJson(names_[static_cast<size_t>(order.source->value)]));
+  }
+  if (order.kind != Order::Kind::kResume) Explain(order, answer);
   return ToJson(answer);
 }
 

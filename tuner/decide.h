@@ -23,10 +23,11 @@ class DecideSession {
   // `metric`: the sweep's; the reports' other metrics are not looked at.
   DecideSession(std::unique_ptr<TrialScheduler> scheduler, std::string metric);
 
-  // The answers to the next line, without line ends: one for a report, then one for each trial that
-  // is resumed by it. A line that cannot be used is an error ("line 3: ..."), after which no more
-  // may be given: syntax, an unknown event, a report of a trial that is over or paused, an
-  // iteration not above the last.
+  // The answers to the next line, without line ends: one for a report, then one for each paused
+  // trial of which it decided: {"trial": "b", "decision": "resume"}; a stop or an exploit (of a
+  // "source") also has rung, cutoff, rank and count. A line that cannot be used is an error ("line
+  // 3: ..."), after which no more may be given: syntax, an unknown event, a report of a trial that
+  // is over or paused, an iteration not above the last.
   Result<std::vector<std::string>> OnLine(std::string_view line);
 
  private:
@@ -40,6 +41,7 @@ class DecideSession {
   Result<Trial*> FindOrAdd(const Value& object, bool& is_new);
   Status OnEvent(const Value& object, Trial& trial, bool is_new);
   Result<std::string> OnReport(const Value& object, Trial& trial);
+  std::string OnOrder(const Order& order);
 
   std::unique_ptr<TrialScheduler> scheduler_;
   std::string metric_;

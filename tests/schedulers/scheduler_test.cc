@@ -10,7 +10,6 @@
 #include "core/json.h"
 #include "core/random.h"
 #include "schedulers/trial_scheduler.h"
-#include "tests/contract/scheduler_contract.h"
 
 namespace tune {
 namespace {
@@ -18,16 +17,6 @@ namespace {
 using testing::HasSubstr;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
-
-INSTANTIATE_TEST_SUITE_P(
-    Schedulers, SchedulerContract,
-    testing::Values(
-        SchedulerCase{"fifo", R"("fifo")"}, SchedulerCase{"default", "null"},
-        SchedulerCase{"asha", R"({"asha": {"max_t": 20, "reduction_factor": 2}})"},
-        SchedulerCase{"asha_min", R"({"asha": {"max_t": 16, "reduction_factor": 2}})", Mode::kMin},
-        SchedulerCase{"asha_brackets",
-                      R"({"asha": {"max_t": 27, "reduction_factor": 3, "brackets": 4}})"}),
-    [](const auto& info) { return info.param.name; });
 
 std::unique_ptr<TrialScheduler> Make(std::string_view json, Mode mode = Mode::kMax,
                                      uint64_t seed = 7) {
@@ -277,8 +266,6 @@ TEST(MakeScheduler, NamesTheNearestSchedulerAndOption) {
 }
 
 TEST(MakeScheduler, SaysWhatIsNotThereYet) {
-  EXPECT_THAT(ErrorOf(R"({"asha": {"variant": "promote"}})"),
-              HasSubstr("'promote' is not supported yet"));
   EXPECT_THAT(ErrorOf(R"({"hyperband": {}})"), HasSubstr("'hyperband' is not supported yet"));
   EXPECT_THAT(ErrorOf(R"("pbt")"), HasSubstr("'pbt' is not supported yet"));
 }

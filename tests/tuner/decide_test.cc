@@ -161,6 +161,42 @@ TEST(Decide, ResumedTrialsAreToldDirectlyAfterTheLineThatEarnedIt) {
               ElementsAre(HasSubstr("continue")));
 }
 
+TEST(Decide, PlaysAPromotingSweep) {
+  DecideSession session =
+      Make(R"({"asha": {"variant": "promote", "max_t": 4, "reduction_factor": 2}})");
+  const auto report = [&](const char* trial, int t, const char* acc) {
+    return Say(session, std::string(R"({"trial": ")") + trial + R"(", "training_iteration": )" +
+                            std::to_string(t) + R"(, "acc": )" + acc + "}");
+  };
+  EXPECT_THAT(report("a", 1, "0.5"),
+              ElementsAre(R"({"trial":"a","training_iteration":1,"decision":"pause","rung":1,)"
+                          R"("cutoff":null,"rank":1,"count":1})"));
+  EXPECT_THAT(report("b", 1, "0.3"),
+              ElementsAre(R"({"trial":"b","training_iteration":1,"decision":"pause","rung":1,)"
+                          R"("cutoff":0.5,"rank":2,"count":2})",
+                          R"({"trial":"a","decision":"resume"})"));
+  EXPECT_THAT(report("c", 1, "0.6"), ElementsAre(HasSubstr(R"("decision":"pause")"),
+                                                 R"({"trial":"c","decision":"resume"})"));
+  EXPECT_THAT(report("c", 4, "0.6"), ElementsAre(HasSubstr(R"("decision":"stop","rung":4)")));
+  // A failed trial counts as the worst of the rung that it was on its way to.
+  Say(session, R"({"trial": "d", "event": "added"})");
+  EXPECT_THAT(Say(session, R"({"trial": "d", "event": "failed"})"), IsEmpty());
+  EXPECT_THAT(ErrorOf(session, R"({"trial": "b", "training_iteration": 2, "acc": 1})"),
+              HasSubstr("which is paused"));
+}
+
+TEST(Decide, AStopOrderSaysWhy) {
+  DecideSession session =
+      Make(R"({"asha": {"variant": "promote", "reduction_factor": 2, "paused_max": 1}})");
+  Say(session, R"({"trial": "a", "training_iteration": 1, "acc": 0.5})");
+  Say(session, R"({"trial": "b", "training_iteration": 1, "acc": 0.4})");
+  EXPECT_THAT(Say(session, R"({"trial": "c", "training_iteration": 1, "acc": 0.3})"),
+              ElementsAre(HasSubstr("pause"), R"({"trial":"c","decision":"stop","rung":1,)"
+                                              R"("cutoff":0.5,"rank":3,"count":3})"));
+  EXPECT_THAT(ErrorOf(session, R"({"trial": "c", "training_iteration": 2, "acc": 1})"),
+              HasSubstr("after its stop"));
+}
+
 TEST(Decide, AReportOfAPausedTrialCannotBeUsed) {
   DecideSession session(std::make_unique<PausingScheduler>(), "acc");
   Say(session, R"({"trial": "a", "training_iteration": 1, "acc": 1})");

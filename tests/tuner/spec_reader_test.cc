@@ -341,8 +341,8 @@ TEST(InterpretSpec, WhatIsPromisedForLaterIsRefusedByName) {
               HasSubstr("'when' is not supported yet"));
   EXPECT_THAT(ErrorWith("search", "search: {algorithm: tpe}"),
               HasSubstr("'tpe' is not supported yet"));
-  EXPECT_THAT(ErrorWith("scheduler", "scheduler: {asha: {variant: promote}}"),
-              HasSubstr("'promote' is not supported yet"));
+  EXPECT_THAT(ErrorWith("scheduler", "scheduler: {pbt: {}}"),
+              HasSubstr("'pbt' is not supported yet"));
 }
 
 TEST(InterpretSpec, NumbersThatAreNotFiniteAreRefusedEverywhere) {

@@ -1,0 +1,46 @@
+#include "schedulers/brackets.h"
+
+#include <cmath>
+
+#include "core/check.h"
+#include "core/random.h"
+#include "schedulers/rung_levels.h"
+
+namespace tune {
+
+Brackets AshaBrackets(int64_t grace_period, int64_t max_t, int64_t reduction_factor,
+                      int64_t count) {
+  const std::vector<int64_t> levels = RungLevels(grace_period, max_t, reduction_factor);
+  TUNE_CHECK(count >= 1 && count <= static_cast<int64_t>(levels.size()));
+  Brackets brackets;
+  brackets.max_t = max_t;
+  brackets.reduction_factor = reduction_factor;
+  for (int64_t s = 0; s < count; ++s) {
+    brackets.milestones.emplace_back(levels.begin() + s, levels.end());
+    brackets.weights.push_back(std::exp(-static_cast<double>(s)));
+  }
+  return brackets;
+}
+
+uint32_t DrawBracket(const Brackets& brackets, uint64_t seed, TrialNumber trial) {
+  const std::vector<double>& weights = brackets.weights;
+  double sum = 0;
+  for (const double weight : weights) sum += weight;
+  KeyedRandom random(seed, "bracket", static_cast<uint64_t>(trial.value));
+  double u = random.NextUniform(0, sum);
+  for (uint32_t s = 0; s + 1 < weights.size(); ++s) {
+    u -= weights[s];
+    if (u < 0) return s;
+  }
+  return static_cast<uint32_t>(weights.size() - 1);
+}
+
+bool FillsRung(const std::vector<int64_t>& milestones, int64_t iteration, uint32_t& first_open) {
+  uint32_t reached = first_open;
+  while (reached < milestones.size() && milestones[reached] <= iteration) ++reached;
+  const bool fills = reached > first_open;
+  first_open = reached;
+  return fills;
+}
+
+}  // namespace tune

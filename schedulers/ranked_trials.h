@@ -1,0 +1,41 @@
+// Trials in order of what they reported at a rung, the best first; of equals the earlier trial.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/ids.h"
+#include "core/metric.h"
+#include "schedulers/ordered_blocks.h"
+
+namespace tune {
+
+class RankedTrials {
+ public:
+  explicit RankedTrials(Mode mode) : mode_(mode) {}
+
+  // Not NaN. Returns the trial's place, 0 for the best.
+  size_t Insert(TrialNumber trial, double value);
+  size_t size() const { return items_.size(); }
+  // Require place < size().
+  TrialNumber TrialAt(size_t place) const { return TrialNumber{items_[place].trial}; }
+  double ValueAt(size_t place) const { return Turned(items_[place].key); }
+  size_t CountBetterThan(double value) const;
+
+ private:
+  struct Item {
+    double key;  // The smaller the better.
+    int64_t trial;
+    friend bool operator<(const Item& a, const Item& b) {
+      return (a.key < b.key) | ((a.key == b.key) & (a.trial < b.trial));
+    }
+  };
+  double Turned(double value) const { return mode_ == Mode::kMin ? value : -value; }
+
+  Mode mode_;
+  OrderedBlocks<Item> items_;
+};
+
+}  // namespace tune
