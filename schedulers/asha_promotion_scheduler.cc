@@ -86,6 +86,11 @@ Decision AshaPromotionScheduler::OnReport(TrialNumber number, int64_t iteration,
 
 void AshaPromotionScheduler::OnTrialEnded(TrialNumber number, bool failed) {
   Trial& trial = At(number);
+  // It may end before the orders of its own report are taken.
+  if (std::erase_if(orders_, [&](const Order& order) { return order.trial == number; }) > 0) {
+    trial.state = State::kOver;
+    return;
+  }
   TUNE_CHECK(trial.state == State::kRunning || trial.state == State::kPaused);
   if (trial.state == State::kPaused) {
     Unpause(number, State::kOver);

@@ -78,8 +78,8 @@ class TrialScheduler {
   // waits no longer. May be said again.
   virtual void OnNoMoreTrials() = 0;
   // What the calls since the last one led to, in order, each trial at most once (nothing from a
-  // stopping scheduler). Asked for after each of the four above. A trial that was stopped so is
-  // not named in OnTrialEnded.
+  // stopping scheduler). Asked for after each of the four above; a trial may end in between, and is
+  // not named then. A trial that was stopped so is not named in OnTrialEnded.
   virtual std::vector<Order> TakeOrders() = 0;
 
   virtual std::vector<RungView> Rungs() const = 0;
