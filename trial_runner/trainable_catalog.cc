@@ -90,6 +90,10 @@ Result<TrainableInfo> DescribeTrainable(const Value& trainable,
   const Result<std::string> kind = TrainableKind(trainable);
   if (!kind.ok()) return InvalidAt(trainable.place, kind.status().message());
   info.kind = *kind;
+  if (info.kind == "ask-tell") {
+    info.metrics = metrics;
+    return info;
+  }
   TUNE_ASSIGN_OR_RETURN(info.program, TrialProgram(info.kind));
   TUNE_ASSIGN_OR_RETURN(info.metrics, info.kind == "food11"
                                           ? DescribeFood11(trainable, parameters, places)
@@ -108,6 +112,7 @@ Result<TrainableInfo> DescribeTrainable(const Value& trainable,
 Status CheckConfiguration(const Value& trainable, const Configuration& configuration) {
   TUNE_ASSIGN_OR_RETURN(const std::string kind, TrainableKind(trainable));
   if (kind == "food11") return ParseFood11(configuration, kSynthetic).status();
+  if (kind != "curve") return OkStatus();
   TUNE_ASSIGN_OR_RETURN(const Curve curve, ParseCurve(trainable));
   return curve.Bind(configuration.ToNested()).status();
 }

@@ -15,9 +15,9 @@
 namespace tune {
 
 struct TrainableInfo {
-  std::string kind;     // "food11" or "curve".
+  std::string kind;     // "food11", "curve" or "ask-tell".
   std::string program;  // Of the trial process, in the folder of our programs: "tune_trial_food11",
-                        // "tune_trial".
+                        // "tune_trial". Empty: there is none, as for ask-tell.
   std::vector<std::string> metrics;  // All that it can report.
 };
 

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::string_view kFood11 = "food11";
 constexpr std::string_view kCurve = "curve";
+constexpr std::string_view kAskTell = "ask-tell";
 constexpr std::array kKinds = {kFood11, kCurve};
 
 Status UnknownKind(std::string_view read) {
@@ -24,8 +25,9 @@ Status UnknownKind(std::string_view read) {
 
 Result<std::string> TrainableKind(const Value& trainable) {
   if (trainable.is_string()) {
-    if (trainable.AsString() != kFood11) return UnknownKind(trainable.AsString());
-    return std::string(kFood11);
+    const std::string& name = trainable.AsString();
+    if (name != kFood11 && name != kAskTell) return UnknownKind(name);
+    return name;
   }
   if (!trainable.is_map() || trainable.AsMap().size() != 1) {
     return InvalidArgument(std::string("trainable: read ") + trainable.KindName() +
@@ -39,6 +41,10 @@ Result<std::string> TrainableKind(const Value& trainable) {
 Result<std::string> TrialProgram(std::string_view kind) {
   if (kind == kFood11) return std::string("tune_trial_food11");
   if (kind == kCurve) return std::string("tune_trial");
+  if (kind == kAskTell) {
+    return InvalidArgument(
+        "trainable: ask-tell has no program to run; its trials are told with tune ask-tell");
+  }
   return UnknownKind(kind);
 }
 

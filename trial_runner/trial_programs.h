@@ -12,10 +12,11 @@
 
 namespace tune {
 
-// "food11" or "curve"; an error that names the nearest known kind otherwise.
+// "food11", "curve" or "ask-tell" (trials that others run, in a sweep that is only told of them);
+// an error that names the nearest known kind otherwise.
 Result<std::string> TrainableKind(const Value& trainable);
 
-// "food11" to "tune_trial_food11", "curve" to "tune_trial"; the same errors.
+// "food11" to "tune_trial_food11", "curve" to "tune_trial"; the same errors, and one for ask-tell.
 Result<std::string> TrialProgram(std::string_view kind);
 
 }  // namespace tune

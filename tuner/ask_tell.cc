@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "core/input_error.h"
@@ -11,23 +12,44 @@
 
 namespace tune {
 
-AskTellSession::AskTellSession(std::unique_ptr<Searcher> searcher)
-    : searcher_(std::move(searcher)) {}
+AskTellSession::AskTellSession(std::unique_ptr<Searcher> searcher,
+                               std::vector<Objective> objectives)
+    : searcher_(std::move(searcher)), objectives_(std::move(objectives)) {}
 
-Result<std::vector<std::string>> AskTellSession::OnLine(std::string_view line) {
+Status AskTellSession::Replay(const std::vector<JournalLine>& lines,
+                              std::vector<std::pair<TrialNumber, Configuration>> suggestions) {
+  for (auto& [number, configuration] : suggestions) {
+    suggestions_.emplace(number, std::move(configuration));
+  }
+  for (const JournalLine& line : lines) {
+    TUNE_RETURN_IF_ERROR(OnLine(line.text, line.at).status());
+  }
+  reader_ = LineReader();  // Whose errors count the lines of this life.
+  return OkStatus();
+}
+
+AskTellSession::Step AskTellSession::TakeStep() { return std::exchange(step_, Step{}); }
+
+Result<std::vector<std::string>> AskTellSession::OnLine(std::string_view line, Instant now) {
+  now_ = now;
   TUNE_ASSIGN_OR_RETURN(const std::optional<Value> object, reader_.Read(line));
   if (!object) return std::vector<std::string>();
   if (object->AsMap().size() != 1) {
     return reader_.Error("expected one key, as in {\"ask\": 1} or {\"tell\": {...}}");
   }
   const MapEntry& entry = object->AsMap().front();
-  if (entry.key == "ask") return Ask(*object);
-  if (entry.key == "tell") {
-    TUNE_RETURN_IF_ERROR(Tell(entry.value));
-    return std::vector<std::string>{"{\"ok\":true}"};
-  }
   static constexpr std::array<std::string_view, 2> kRequests = {"ask", "tell"};
-  return reader_.Error("unknown key '" + entry.key + "'" + DidYouMean(entry.key, kRequests));
+  if (entry.key != "ask" && entry.key != "tell") {
+    return reader_.Error("unknown key '" + entry.key + "'" + DidYouMean(entry.key, kRequests));
+  }
+  std::vector<std::string> answers = {"{\"ok\":true}"};
+  if (entry.key == "ask") {
+    TUNE_ASSIGN_OR_RETURN(answers, Ask(*object));
+  } else {
+    TUNE_RETURN_IF_ERROR(Tell(entry.value));
+  }
+  if (keeps_steps_) step_.lines.emplace_back(line);
+  return answers;
 }
 
 Result<std::vector<std::string>> AskTellSession::Ask(const Value& object) {
@@ -38,18 +60,31 @@ Result<std::vector<std::string>> AskTellSession::Ask(const Value& object) {
   }
   std::vector<std::string> answers;
   for (int64_t i = 0; i < count; ++i) {
-    const TrialNumber number{static_cast<int64_t>(trials_.size())};
-    const std::optional<Configuration> configuration =
-        number.value < limits::kSamplesMax ? searcher_->Suggest(number) : std::nullopt;
+    const TrialNumber number{trial_count()};
+    std::optional<Configuration> configuration = Suggest(number);
     if (!configuration) {
       answers.push_back("{\"done\":true}");
       break;
     }
-    trials_.emplace_back();
     answers.push_back("{\"trial\":" + std::to_string(number.value) +
                       ",\"config\":" + ToJson(configuration->ToNested()) + "}");
+    Trial& trial = trials_.emplace_back();
+    trial.row.number = number;
+    trial.row.status = TrialStatus::kRunning;
+    trial.row.created_at = now_;
+    trial.row.started_at = now_;
+    trial.last_values.resize(objectives_.size());
+    if (keeps_steps_) step_.rows.new_trials.push_back({trial.row, *std::move(configuration)});
   }
   return answers;
+}
+
+std::optional<Configuration> AskTellSession::Suggest(TrialNumber number) {
+  if (number.value >= limits::kSamplesMax) return std::nullopt;
+  const auto known = suggestions_.find(number);
+  if (known == suggestions_.end()) return searcher_->Suggest(number);
+  searcher_->Restore(number, known->second);
+  return known->second;
 }
 
 Status AskTellSession::CheckKeys(const Value& tell) const {
@@ -74,31 +109,89 @@ Status AskTellSession::CheckKeys(const Value& tell) const {
   return OkStatus();
 }
 
+// One number, or of several objectives a list with one for each.
+Result<std::vector<Metric>> AskTellSession::ReadValues(const Value& tell) const {
+  const Value& value = *tell.Find("value");
+  if (objectives_.size() == 1) {
+    TUNE_ASSIGN_OR_RETURN(const Metric metric, reader_.ReadMetric(tell, "value"));
+    return std::vector<Metric>{metric};
+  }
+  if (!value.is_list() || value.AsList().size() != objectives_.size()) {
+    return reader_.Error("tell: value: read " + Shown(value) + ", expected a list of " +
+                         std::to_string(objectives_.size()) + " numbers, one for each metric");
+  }
+  std::vector<Metric> values;
+  for (const Value& item : value.AsList()) {
+    Value one = Value::MakeMap();
+    one.Set("value", item);
+    TUNE_ASSIGN_OR_RETURN(const Metric metric, reader_.ReadMetric(one, "value"));
+    values.push_back(metric);
+  }
+  return values;
+}
+
 Status AskTellSession::Tell(const Value& tell) {
   TUNE_RETURN_IF_ERROR(CheckKeys(tell));
   TUNE_ASSIGN_OR_RETURN(const int64_t number, reader_.ReadInt(tell, "trial", 0));
-  if (number >= static_cast<int64_t>(trials_.size())) {
+  if (number >= trial_count()) {
     return reader_.Error("tell: the trial " + std::to_string(number) + " was never asked for");
   }
   Trial& trial = trials_[static_cast<size_t>(number)];
-  if (trial.is_over) return reader_.Error("tell: the trial " + std::to_string(number) + " is over");
-  TUNE_ASSIGN_OR_RETURN(const Metric value, reader_.ReadMetric(tell, "value"));
-  if (tell.Find("iteration") != nullptr) {
-    TUNE_ASSIGN_OR_RETURN(const int64_t iteration, reader_.ReadInt(tell, "iteration", 1));
-    if (iteration <= trial.iteration) {
-      return reader_.Error("tell: iteration: read " + std::to_string(iteration) +
-                           ", expected more than the last, " + std::to_string(trial.iteration));
-    }
-    trial.iteration = iteration;
-    trial.last_value = value;
-    searcher_->OnReport(TrialNumber{number}, iteration, {&value, 1});
-    return OkStatus();
+  if (trial.is_over()) {
+    return reader_.Error("tell: the trial " + std::to_string(number) + " is over");
   }
-  trial.is_over = true;
-  const bool failed = tell.Find("failed") != nullptr;
-  const Metric last = failed ? trial.last_value : value;
-  searcher_->OnTrialEnded(TrialNumber{number}, {&last, 1}, failed);
+  const bool has_failed = tell.Find("failed") != nullptr;
+  if (!has_failed) {
+    TUNE_ASSIGN_OR_RETURN(std::vector<Metric> values, ReadValues(tell));
+    if (tell.Find("iteration") != nullptr) return TellIteration(trial, tell, std::move(values));
+    // A value at the end is a report where there was none; else it is the last word on the trial.
+    if (trial.row.iterations == 0) Report(trial, 1, values);
+    trial.last_values = std::move(values);
+    trial.row.last_value = trial.last_values.front();
+  }
+  trial.row.status = has_failed ? TrialStatus::kError : TrialStatus::kTerminated;
+  trial.row.stop_reason = has_failed ? StopReason::kNone : StopReason::kCompleted;
+  trial.row.finished_at = now_;
+  trial.row.run_seconds = (now_ - trial.row.created_at).seconds();
+  searcher_->OnTrialEnded(trial.row.number, trial.last_values, has_failed);
+  if (keeps_steps_) step_.rows.trials.push_back(trial.row);
   return OkStatus();
+}
+
+Status AskTellSession::TellIteration(Trial& trial, const Value& tell, std::vector<Metric> values) {
+  TUNE_ASSIGN_OR_RETURN(const int64_t iteration, reader_.ReadInt(tell, "iteration", 1));
+  if (iteration <= trial.row.iterations) {
+    return reader_.Error("tell: iteration: read " + std::to_string(iteration) +
+                         ", expected more than the last, " + std::to_string(trial.row.iterations));
+  }
+  Report(trial, iteration, values);
+  trial.last_values = std::move(values);
+  searcher_->OnReport(trial.row.number, iteration, trial.last_values);
+  if (keeps_steps_) step_.rows.trials.push_back(trial.row);
+  return OkStatus();
+}
+
+// As a trial process would have reported it.
+void AskTellSession::Report(Trial& trial, int64_t iteration, const std::vector<Metric>& values) {
+  TrialRow& row = trial.row;
+  row.iterations = iteration;
+  row.last_value = values.front();
+  if (values.front() &&
+      (!row.best_value || IsBetter(*values.front(), *row.best_value, objectives_.front().mode))) {
+    row.best_value = values.front();
+    row.best_iteration = iteration;
+  }
+  if (!keeps_steps_) return;
+  ReportRow report;
+  report.trial = row.number;
+  report.attempt = AttemptNumber{1};
+  report.iteration = iteration;
+  report.value = values.front();
+  report.reported_at = now_;
+  for (size_t i = 0; i < values.size(); ++i) {
+    report.metrics.emplace_back(objectives_[i].metric, values[i].value_or(std::nan("")));
+  }
+  step_.rows.reports.push_back(std::move(report));
 }
 
 }  // namespace tune

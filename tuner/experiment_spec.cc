@@ -13,6 +13,7 @@
 #include "search/searcher.h"
 #include "search/space.h"
 #include "trial_runner/trainable_catalog.h"
+#include "trial_runner/trial_programs.h"
 #include "tuner/search_problem.h"
 #include "tuner/spec_reader.h"
 
@@ -481,6 +482,9 @@ Status CheckParts(const ExperimentSpec& spec, bool require_trainable,
   for (const Objective& objective : spec.more_objectives) metrics.push_back(objective.metric);
   TUNE_ASSIGN_OR_RETURN(const TrainableInfo info,
                         DescribeTrainable(spec.trainable, metrics, names, places));
+  if (require_trainable && info.program.empty()) {
+    return InvalidAt(spec.trainable.place, TrialProgram(info.kind).status().message());
+  }
   reported = info.metrics;
   return OkStatus();
 }

@@ -71,6 +71,13 @@ struct ExperimentSpec {
   CheckpointPolicy checkpoint;
   std::string base_dir;  // Relative paths are relative to it: the space file's folder.
   Value document;        // The whole file after --set, as it is stored in `experiments.spec`.
+
+  // All of them, the first one first.
+  std::vector<Objective> objectives() const {
+    std::vector<Objective> all = {{metric, mode}};
+    all.insert(all.end(), more_objectives.begin(), more_objectives.end());
+    return all;
+  }
 };
 
 }  // namespace tune

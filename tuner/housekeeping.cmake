@@ -14,4 +14,5 @@ tune_library(tune_housekeeping
     cli/logs_command.cc
     cli/machine_check.cc
     cli/program_output.cc
-  DEPS tune_queries tune_spec tune_controller tune_core_posix)
+    cli/stored_ask_tell.cc
+  DEPS tune_queries tune_spec tune_json_lines tune_controller tune_core_posix)

@@ -18,7 +18,7 @@ AskTellSession Make(std::string_view search, std::string_view space) {
   EXPECT_TRUE(parsed.ok()) << parsed.status().message();
   auto made = MakeSearcher(*ParseJson(search), {.space = *parsed, .samples = 1, .seed = 7});
   EXPECT_TRUE(made.ok()) << made.status().message();
-  return AskTellSession(*std::move(made));
+  return AskTellSession(*std::move(made), {{"loss", Mode::kMin}});
 }
 
 AskTellSession MakeGrid() {

@@ -13,6 +13,7 @@
 #include "core/json.h"
 #include "tuner/artifact_path.h"
 #include "tuner/checkpoint_on_disk.h"
+#include "tuner/cli/stored_ask_tell.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/text_table.h"
 #include "tuner/recovery.h"
@@ -181,7 +182,7 @@ Result<std::optional<std::string>> CompareWithJournal(const StoredExperiment& ex
   return FirstDifference(stored, replayed);
 }
 
-Finding CheckJournal(const StoredExperiment& experiment, Store& store, Database& tables) {
+Finding CheckJournal(const StoredExperiment& experiment, SqliteStore& store, Database& tables) {
   const std::string item = "journal of " + Printable(experiment.name);
   if (experiment.decision_version != kDecisionVersion) {
     return Warning(item,
@@ -189,6 +190,12 @@ Finding CheckJournal(const StoredExperiment& experiment, Store& store, Database&
                        " of the decision code, this program has version " +
                        std::to_string(kDecisionVersion),
                    "resume it with the program that began it");
+  }
+  const Result<Value> spec = ParseJson(experiment.spec);
+  if (spec.ok() && IsAskTell(*spec)) {
+    const Status status = StoredAskTell::CheckJournal(store, experiment);
+    return status.ok() ? Ok(item, "can be gone on with")
+                       : Problem(item, status.message(), kKeepCopy);
   }
   const Result<std::optional<std::string>> difference =
       CompareWithJournal(experiment, store, tables);

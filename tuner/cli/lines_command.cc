@@ -7,8 +7,12 @@
 #include <iostream>
 #include <string_view>
 
+#include "core/json.h"
 #include "core/posix/real_clock.h"
 #include "tuner/ask_tell.h"
+#include "tuner/cli/complain.h"
+#include "tuner/cli/gather_provenance.h"
+#include "tuner/cli/stored_ask_tell.h"
 #include "tuner/decide.h"
 #include "tuner/search_problem.h"
 #include "tuner/spec_reader.h"
@@ -18,10 +22,7 @@ namespace {
 
 constexpr size_t kReadBytes = 1 << 16;
 
-int Complain(const Status& status) {
-  std::cerr << "tune: " << status.message() << "\n";
-  return 2;
-}
+int Complain(const Status& status) { return Complain(status, std::cerr); }
 
 bool WriteAll(std::string_view text) {
   while (!text.empty()) {
@@ -31,6 +32,13 @@ bool WriteAll(std::string_view text) {
     text.remove_prefix(static_cast<size_t>(count));
   }
   return true;
+}
+
+// What a session that keeps what it was told must do before its answers are shown.
+template <typename Session>
+Status CommitIfKept(Session& session) {
+  if constexpr (requires { session.Commit(); }) return session.Commit();
+  return OkStatus();
 }
 
 // Feeds the lines of standard input to a session until its end or an error.
@@ -50,6 +58,7 @@ int Converse(Session& session) {
     for (size_t end = input.find('\n'); end != std::string::npos; end = input.find('\n', begin)) {
       const auto answers = session.OnLine(std::string_view(input).substr(begin, end - begin));
       if (!answers.ok()) {
+        if (const Status s = CommitIfKept(session); !s.ok()) return Complain(s);
         WriteAll(output);
         return Complain(answers.status());
       }
@@ -57,6 +66,7 @@ int Converse(Session& session) {
       begin = end + 1;
     }
     input.erase(0, begin);
+    if (const Status s = CommitIfKept(session); !s.ok()) return Complain(s);
     if (!WriteAll(output)) return 1;
     output.clear();
     if (count == 0) return 0;
@@ -86,16 +96,114 @@ int DecideCommand(const LinesOptions& options) {
   return Converse(session);
 }
 
+namespace {
+
+// The sweep of that name, gone on with or made from the space file.
+Result<std::unique_ptr<StoredAskTell>> OpenKept(const LinesOptions& options, std::string name,
+                                                const Prepared& prepared, const Clock& clock) {
+  TUNE_RETURN_IF_ERROR(CheckSweepName(name).At("--name"));
+  const std::string provenance = EncodeProvenance(
+      GatherProvenance(prepared.spec, {TUNE_VERSION, options.command_line, /*data_dir=*/""}));
+  return StoredAskTell::Open(options.db_path, std::move(name), prepared.spec, prepared.seed,
+                             provenance, clock);
+}
+
+// Whoever said one line need not be told its number.
+Status OfTheOnlyLine(const Status& status) {
+  constexpr std::string_view kPrefix = "line 1: ";
+  const std::string& message = status.message();
+  return message.starts_with(kPrefix) ? InvalidArgument(message.substr(kPrefix.size())) : status;
+}
+
+}  // namespace
+
 int AskTellCommand(const LinesOptions& options) {
   const Result<Prepared> prepared = Prepare(options);
   if (!prepared.ok()) return Complain(prepared.status());
+  if (!options.name.empty()) {
+    const RealClock clock;
+    const auto kept = OpenKept(options, options.name, *prepared, clock);
+    if (!kept.ok()) return Complain(kept.status());
+    return Converse(**kept);
+  }
   const Result<SearchSpace> space = SearchSpace::Parse(prepared->spec.space);
   if (!space.ok()) return Complain(space.status());
   auto searcher = MakeSearcher(prepared->spec.search,
                                ProblemOf(prepared->spec, *space, /*samples=*/-1, prepared->seed));
   if (!searcher.ok()) return Complain(searcher.status());
-  AskTellSession session(*std::move(searcher));
+  AskTellSession session(*std::move(searcher), prepared->spec.objectives());
   return Converse(session);
+}
+
+int AskCommand(const LinesOptions& options) {
+  const Result<Prepared> prepared = Prepare(options);
+  if (!prepared.ok()) return Complain(prepared.status());
+  const RealClock clock;
+  const auto kept = OpenKept(options, options.name.empty() ? prepared->spec.name : options.name,
+                             *prepared, clock);
+  if (!kept.ok()) return Complain(kept.status());
+  const auto answers = (*kept)->OnLine("{\"ask\": " + std::to_string(options.count) + "}");
+  if (!answers.ok()) return Complain(OfTheOnlyLine(answers.status()).At("--count"));
+  if (const Status s = (*kept)->Commit(); !s.ok()) return Complain(s);
+  std::string output;
+  for (const std::string& answer : *answers) output += answer + "\n";
+  if ((*kept)->is_new()) {
+    std::cerr << "sweep " << (*kept)->name() << ": seed " << prepared->seed << ", database "
+              << options.db_path << "\n";
+  }
+  return WriteAll(output) ? 0 : 1;
+}
+
+namespace {
+
+// The line that a person could have written to ask-tell.
+Result<std::string> TellLine(const TellOptions& options, std::string_view number) {
+  Value tell = Value::MakeMap();
+  const Result<Value> trial = ParseJson(number);
+  if (!trial.ok() || !trial->is_int()) {
+    return InvalidArgument("read '" + options.trial + "', expected a trial: 3, or NAME/3");
+  }
+  tell.Set("trial", *trial);
+  if (options.failed != options.values.empty()) {
+    return InvalidArgument(options.failed ? "--failed: a failed trial has no value"
+                                          : "a value is missing; or write --failed");
+  }
+  Value values = Value::MakeList();
+  for (const std::string& text : options.values) {
+    const Result<Value> value = ParseJson(text, JsonDialect::kWithNaN);
+    if (!value.ok() || !(value->is_null() || ReadNumber(*value))) {
+      return InvalidArgument("read '" + text + "', expected a number, NaN or null");
+    }
+    values.AsList().push_back(*value);
+  }
+  if (options.failed) {
+    tell.Set("failed", true);
+  } else {
+    tell.Set("value", values.AsList().size() == 1 ? values.AsList().front() : values);
+  }
+  if (options.iteration > 0) tell.Set("iteration", options.iteration);
+  Value line = Value::MakeMap();
+  line.Set("tell", std::move(tell));
+  return ToJson(line);
+}
+
+}  // namespace
+
+int TellCommand(const TellOptions& options) {
+  const size_t slash = options.trial.rfind('/');
+  const std::string name = slash == std::string::npos ? "" : options.trial.substr(0, slash);
+  const auto line = TellLine(
+      options, std::string_view(options.trial).substr(slash == std::string::npos ? 0 : slash + 1));
+  if (!line.ok()) return Complain(line.status());
+  const RealClock clock;
+  const auto kept = StoredAskTell::OpenStored(options.db_path, name, clock);
+  if (!kept.ok()) return Complain(kept.status());
+  const auto answers = (*kept)->OnLine(*line);
+  if (!answers.ok()) {
+    return Complain(OfTheOnlyLine(answers.status()).At((*kept)->name()));
+  }
+  const Status committed = (*kept)->Commit();
+  return committed.ok() ? 0 : Complain(committed);
 }
 
 }  // namespace tune

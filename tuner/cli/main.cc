@@ -340,7 +340,26 @@ int main(int argc, char** argv) {
       app.add_subcommand("ask-tell",
                          "The searcher alone, as JSON lines.\nExample: echo '{\"ask\": 3}' | tune "
                          "ask-tell space.yaml");
-  for (CLI::App* const lines_app : {decide_app, ask_tell_app}) {
+  ask_tell_app->add_option("--name", lines.name,
+                           "Keeps it as this sweep of the database, and goes on with it");
+  CLI::App* const ask_app =
+      app.add_subcommand("ask",
+                         "The next configurations of a sweep whose trials you run yourself.\n"
+                         "Example: tune ask space.yaml --count 2");
+  ask_app->add_option("--name", lines.name, "The sweep, in place of the space file's name");
+  ask_app->add_option("--count", lines.count, "How many")->capture_default_str();
+  tune::TellOptions tell;
+  CLI::App* const tell_app = app.add_subcommand(
+      "tell",
+      "How a trial went that tune ask gave out.\nExample: tune tell 3 0.42\nExample: tune "
+      "tell study/3 0.6 --iteration 2");
+  tell_app->add_option("trial", tell.trial, "A number in the latest such sweep, or NAME/NUMBER")
+      ->required();
+  tell_app->add_option("value", tell.values, "Of each metric; NaN or null for none");
+  tell_app->add_option("--iteration", tell.iteration, "An intermediate value; the trial goes on")
+      ->check(CLI::PositiveNumber);
+  tell_app->add_flag("--failed", tell.failed, "It has failed");
+  for (CLI::App* const lines_app : {decide_app, ask_tell_app, ask_app}) {
     lines_app->add_option("space", lines.space_path, "The space file")->required();
     lines_app->add_option("--set", lines.overrides, "As for run")->allow_extra_args(false);
   }
@@ -379,7 +398,14 @@ int main(int argc, char** argv) {
     return tune::ResumeCommand(resume);
   }
   if (decide_app->parsed()) return tune::DecideCommand(lines);
+  lines.db_path = db_path;
+  lines.command_line = CommandLine(argc, argv);
   if (ask_tell_app->parsed()) return tune::AskTellCommand(lines);
+  if (ask_app->parsed()) return tune::AskCommand(lines);
+  if (tell_app->parsed()) {
+    tell.db_path = db_path;
+    return tune::TellCommand(tell);
+  }
 
   for (const CLI::App* const parsed : app.get_subcommands()) {
     if (parsed->get_name() != tune::ControlVerbName(control.verb)) continue;

@@ -24,6 +24,7 @@
 #include "tuner/cli/gather_provenance.h"
 #include "tuner/cli/listening.h"
 #include "tuner/cli/live_view.h"
+#include "tuner/cli/stored_ask_tell.h"
 #include "tuner/cli/sweep.h"
 #include "tuner/provenance.h"
 #include "tuner/recovery.h"
@@ -218,17 +219,26 @@ namespace {
 // The named experiment, or the latest one that is not finished.
 Result<StoredExperiment> FindToResume(const ResumeOptions& options, Store& store) {
   TUNE_ASSIGN_OR_RETURN(const std::vector<StoredExperiment> experiments, store.ListExperiments());
+  const StoredExperiment* latest = nullptr;
+  std::string names;  // The latest first.
   for (auto it = experiments.rbegin(); it != experiments.rend(); ++it) {
+    // Sweeps of tune ask have no tuner.
+    const Result<Value> spec = ParseJson(it->spec);
+    if (spec.ok() && IsAskTell(*spec)) {
+      if (it->name != options.name) continue;
+      return InvalidArgument("nothing to resume: the trials of " + it->name +
+                             " are told; go on with tune ask and tune tell");
+    }
+    names += (names.empty() ? "" : ", ") + it->name;
+    if (latest == nullptr) latest = &*it;
     const bool is_open =
         it->status == ExperimentStatus::kRunning || it->status == ExperimentStatus::kInterrupted;
     if (options.name.empty() ? is_open : it->name == options.name) return *it;
   }
-  if (experiments.empty()) {
+  if (latest == nullptr) {
     return InvalidArgument("nothing to resume: " + options.db_path + " holds no sweep");
   }
-  if (options.name.empty()) return experiments.back();  // Finished; the caller says so.
-  std::string names;
-  for (const StoredExperiment& e : experiments) names += (names.empty() ? "" : ", ") + e.name;
+  if (options.name.empty()) return *latest;  // Finished; the caller says so.
   return InvalidArgument("nothing to resume: there is no sweep '" + options.name + "' in " +
                          options.db_path + "; it holds " + names);
 }

@@ -125,14 +125,12 @@ class SweepDisplay::State {
   std::string Front() const {
     const ExperimentSpec& spec = controller_.options().spec;
     if (spec.more_objectives.empty()) return "";
-    std::vector<Objective> objectives = {{spec.metric, spec.mode}};
-    objectives.insert(objectives.end(), spec.more_objectives.begin(), spec.more_objectives.end());
     std::vector<ObjectiveValues> trials;
     for (const TrialRecord& trial : controller_.trials()) {
       if (trial.whole_values.empty() || trial.row.status == TrialStatus::kError) continue;
       trials.push_back({trial.row.number.value, trial.whole_values});
     }
-    return DescribeFront(ParetoFront(trials, objectives));
+    return DescribeFront(ParetoFront(trials, spec.objectives()));
   }
 
   std::optional<BestSoFar> Best() const {

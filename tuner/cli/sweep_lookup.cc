@@ -93,7 +93,9 @@ Result<std::vector<FoundSweep>> ListSweeps(Database& database) {
     // yet may be any's.
     const bool has_tuner =
         holder.has_value() && (holder->experiment.empty() || holder->experiment == sweep.name);
-    if (sweep.status == "RUNNING" && !has_tuner) sweep.status = "INTERRUPTED";
+    // One that is only told of its trials has none.
+    const bool needs_tuner = sweep.trainable_kind != "ask-tell";
+    if (sweep.status == "RUNNING" && needs_tuner && !has_tuner) sweep.status = "INTERRUPTED";
   }
   row->Reset();
   return sweeps;

@@ -1,0 +1,174 @@
+#include "tuner/cli/stored_ask_tell.h"
+
+#include <utility>
+
+#include "core/json.h"
+#include "tuner/search_problem.h"
+#include "tuner/spec_difference.h"
+#include "tuner/spec_reader.h"
+
+namespace tune {
+namespace {
+
+constexpr char kTrainable[] = "ask-tell";
+
+Result<AskTellSession> MakeSession(const ExperimentSpec& spec, uint64_t seed) {
+  TUNE_ASSIGN_OR_RETURN(SearchSpace space, SearchSpace::Parse(spec.space));
+  TUNE_ASSIGN_OR_RETURN(
+      std::unique_ptr<Searcher> searcher,
+      MakeSearcher(spec.search, ProblemOf(spec, std::move(space), /*samples=*/-1, seed)));
+  return AskTellSession(std::move(searcher), spec.objectives());
+}
+
+Result<ExperimentSpec> StoredSpec(const StoredExperiment& experiment) {
+  const std::string place = "the stored spec of " + experiment.name;
+  const Result<Value> document = ParseJson(experiment.spec);
+  if (!document.ok()) return document.status().At(place);
+  return InterpretSpec(*document, place, experiment.base_dir, /*require_trainable=*/false);
+}
+
+Status CheckSame(const StoredExperiment& experiment, const ExperimentSpec& stored,
+                 const ExperimentSpec& spec) {
+  if (!IsAskTell(stored.document)) {
+    return InvalidArgument("--name: " + experiment.name +
+                           " is a sweep of tune run, which is told by its trials; name another");
+  }
+  const std::vector<std::string> differences = DescribeSpecDifferences(stored, spec);
+  if (differences.empty()) return OkStatus();
+  std::string text = "the space file is not what " + experiment.name +
+                     " was begun with; go on with that one, or name another sweep with --name:";
+  for (const std::string& difference : differences) text += "\n  " + difference;
+  return InvalidArgument(text);
+}
+
+Result<std::vector<AskTellSession::JournalLine>> LinesOf(const std::vector<JournalStep>& journal) {
+  std::vector<AskTellSession::JournalLine> lines;
+  for (const JournalStep& step : journal) {
+    const Result<Value> list = ParseJson(step.events);
+    if (!list.ok() || !list->is_list()) {
+      return DataLoss("journal step " + std::to_string(step.step) + " is no list of lines");
+    }
+    for (const Value& line : list->AsList()) lines.push_back({line.AsString(), step.at});
+  }
+  return lines;
+}
+
+}  // namespace
+
+bool IsAskTell(const Value& spec) {
+  const Value* const trainable = spec.is_map() ? spec.Find("trainable") : nullptr;
+  return trainable != nullptr && *trainable == Value(kTrainable);
+}
+
+StoredAskTell::StoredAskTell(std::unique_ptr<SqliteStore> store, const StoredExperiment& experiment,
+                             AskTellSession session, const Clock& clock)
+    : store_(std::move(store)),
+      id_(experiment.id),
+      name_(experiment.name),
+      session_(std::move(session)),
+      clock_(clock) {}
+
+Result<std::unique_ptr<StoredAskTell>> StoredAskTell::Open(const std::string& db_path,
+                                                           std::string name, ExperimentSpec spec,
+                                                           uint64_t seed,
+                                                           const std::string& provenance,
+                                                           const Clock& clock) {
+  spec.trainable = Value(kTrainable);
+  spec.document.Set("trainable", Value(kTrainable));
+  TUNE_ASSIGN_OR_RETURN(AskTellSession session, MakeSession(spec, seed));
+  TUNE_ASSIGN_OR_RETURN(std::unique_ptr<SqliteStore> store,
+                        SqliteStore::Open(db_path, Access::kCreate, clock.Now()));
+  TUNE_ASSIGN_OR_RETURN(const std::vector<StoredExperiment> experiments, store->ListExperiments());
+  for (const StoredExperiment& experiment : experiments) {
+    if (experiment.name != name) continue;
+    TUNE_ASSIGN_OR_RETURN(const ExperimentSpec stored, StoredSpec(experiment));
+    TUNE_RETURN_IF_ERROR(CheckSame(experiment, stored, spec));
+    return GoOn(std::move(store), experiment, stored, clock);
+  }
+  NewExperiment wanted;
+  wanted.name = std::move(name);
+  wanted.metric = spec.metric;
+  wanted.mode = spec.mode == Mode::kMax ? "max" : "min";
+  wanted.seed = seed;
+  wanted.samples = -1;
+  wanted.spec = ToJson(spec.document);
+  wanted.base_dir = spec.base_dir;
+  wanted.provenance = provenance;
+  wanted.created_at = clock.Now();
+  TUNE_ASSIGN_OR_RETURN(const StoredExperiment experiment, store->CreateExperiment(wanted));
+  std::unique_ptr<StoredAskTell> made(
+      new StoredAskTell(std::move(store), experiment, std::move(session), clock));
+  made->session_.KeepSteps();
+  made->is_new_ = true;
+  return made;
+}
+
+Result<std::unique_ptr<StoredAskTell>> StoredAskTell::OpenStored(const std::string& db_path,
+                                                                 const std::string& name,
+                                                                 const Clock& clock) {
+  TUNE_ASSIGN_OR_RETURN(std::unique_ptr<SqliteStore> store,
+                        SqliteStore::Open(db_path, Access::kWrite, clock.Now()));
+  TUNE_ASSIGN_OR_RETURN(const std::vector<StoredExperiment> experiments, store->ListExperiments());
+  std::string names;
+  for (auto it = experiments.rbegin(); it != experiments.rend(); ++it) {
+    TUNE_ASSIGN_OR_RETURN(const ExperimentSpec spec, StoredSpec(*it));
+    if (!IsAskTell(spec.document)) continue;
+    if (name.empty() || it->name == name) return GoOn(std::move(store), *it, spec, clock);
+    names += (names.empty() ? "" : ", ") + it->name;
+  }
+  return NotFound(db_path + ": there is no ask-tell sweep" +
+                  (name.empty() ? "" : " '" + name + "'") +
+                  (names.empty() ? "; begin one with tune ask SPACE" : "; there are " + names));
+}
+
+Result<AskTellSession> StoredAskTell::Replayed(SqliteStore& store,
+                                               const StoredExperiment& experiment,
+                                               const ExperimentSpec& spec, int64_t& step_count) {
+  if (experiment.decision_version != kDecisionVersion) {
+    return FailedPrecondition(
+        experiment.name + " was decided by version " + std::to_string(experiment.decision_version) +
+        " of the decision code, this program has version " + std::to_string(kDecisionVersion) +
+        "; go on with the program that began it");
+  }
+  TUNE_ASSIGN_OR_RETURN(AskTellSession session, MakeSession(spec, experiment.seed));
+  TUNE_ASSIGN_OR_RETURN(const std::vector<JournalStep> journal, store.ReadJournal(experiment.id));
+  TUNE_ASSIGN_OR_RETURN(const auto lines, LinesOf(journal));
+  TUNE_ASSIGN_OR_RETURN(auto suggestions, store.ReadSuggestions(experiment.id));
+  TUNE_RETURN_IF_ERROR(session.Replay(lines, std::move(suggestions)).At(experiment.name));
+  step_count = static_cast<int64_t>(journal.size());
+  return session;
+}
+
+Status StoredAskTell::CheckJournal(SqliteStore& store, const StoredExperiment& experiment) {
+  TUNE_ASSIGN_OR_RETURN(const ExperimentSpec spec, StoredSpec(experiment));
+  int64_t step_count = 0;
+  return Replayed(store, experiment, spec, step_count).status();
+}
+
+Result<std::unique_ptr<StoredAskTell>> StoredAskTell::GoOn(std::unique_ptr<SqliteStore> store,
+                                                           const StoredExperiment& experiment,
+                                                           const ExperimentSpec& spec,
+                                                           const Clock& clock) {
+  int64_t step_count = 0;
+  TUNE_ASSIGN_OR_RETURN(AskTellSession session, Replayed(*store, experiment, spec, step_count));
+  session.KeepSteps();
+  std::unique_ptr<StoredAskTell> there(
+      new StoredAskTell(std::move(store), experiment, std::move(session), clock));
+  there->last_step_ = step_count;
+  return there;
+}
+
+Result<std::vector<std::string>> StoredAskTell::OnLine(std::string_view line) {
+  return session_.OnLine(line, clock_.Now());
+}
+
+Status StoredAskTell::Commit() {
+  AskTellSession::Step step = session_.TakeStep();
+  if (step.lines.empty()) return OkStatus();
+  Value list = Value::MakeList();
+  for (std::string& line : step.lines) list.AsList().emplace_back(std::move(line));
+  ++last_step_;
+  return store_->Commit(id_, {last_step_, clock_.Now(), ToJson(list)}, step.rows);
+}
+
+}  // namespace tune
