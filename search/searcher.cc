@@ -9,6 +9,7 @@
 #include "core/check.h"
 #include "core/input_error.h"
 #include "core/nearest_name.h"
+#include "search/cmaes_searcher.h"
 #include "search/grid.h"
 #include "search/grid_searcher.h"
 #include "search/random_searcher.h"
@@ -30,7 +31,7 @@ constexpr std::array kAlgorithms = {
     Algorithm{"sobol", MakeSobolSearcher},
     Algorithm{"tpe", nullptr},
     Algorithm{"gp", nullptr},
-    Algorithm{"cmaes", nullptr},
+    Algorithm{"cmaes", MakeCmaEsSearcher},
 };
 
 // The entry of `search`'s algorithm; the first one for null.

@@ -33,10 +33,14 @@ bool TrialObservations::Has(const Configuration& configuration) const {
   return seen_.contains(ToJson(configuration.ToFlat()));
 }
 
-ObservedTrial* TrialObservations::Find(TrialNumber number) {
+const ObservedTrial* TrialObservations::Find(TrialNumber number) const {
   const auto slot = static_cast<size_t>(number.value);
   if (number.value < 0 || slot >= index_.size() || index_[slot] < 0) return nullptr;
   return &trials_[static_cast<size_t>(index_[slot])];
+}
+
+ObservedTrial* TrialObservations::FindMutable(TrialNumber number) {
+  return const_cast<ObservedTrial*>(Find(number));
 }
 
 Losses TrialObservations::ToLosses(Objectives values) const {
@@ -60,7 +64,7 @@ void TrialObservations::Count(ObservedTrial& trial, const Losses& losses) const 
 }
 
 void TrialObservations::OnReport(TrialNumber number, int64_t iteration, Objectives values) {
-  ObservedTrial* const trial = Find(number);
+  ObservedTrial* const trial = FindMutable(number);
   if (trial == nullptr) return;
   Losses losses = ToLosses(values);
   Count(*trial, losses);
@@ -68,7 +72,7 @@ void TrialObservations::OnReport(TrialNumber number, int64_t iteration, Objectiv
 }
 
 void TrialObservations::OnTrialEnded(TrialNumber number, Objectives last, bool failed) {
-  ObservedTrial* const trial = Find(number);
+  ObservedTrial* const trial = FindMutable(number);
   if (trial == nullptr) return;
   trial->state = failed ? ObservedTrial::State::kFailed : ObservedTrial::State::kEnded;
   if (failed) {

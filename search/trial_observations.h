@@ -51,11 +51,13 @@ class TrialObservations {
   size_t objective_count() const { return modes_.size(); }
   // In the order of adding.
   const std::vector<ObservedTrial>& trials() const { return trials_; }
+  // Null for a trial that was never added.
+  const ObservedTrial* Find(TrialNumber number) const;
   // Whether a trial had this configuration.
   bool Has(const Configuration& configuration) const;
 
  private:
-  ObservedTrial* Find(TrialNumber number);
+  ObservedTrial* FindMutable(TrialNumber number);
   Losses ToLosses(Objectives values) const;
   void Count(ObservedTrial& trial, const Losses& losses) const;
 
