@@ -142,10 +142,11 @@ std::string SavedLine(const SweepSummary& summary) {
   const int64_t saved = std::max<int64_t>(0, full - summary.iterations_trained);
   const double percent =
       full > 0 ? 100.0 * static_cast<double>(saved) / static_cast<double>(full) : 0;
-  return "early stopping  " + Count(summary.early_count, "trial", "trials") +
-         " stopped early: " + std::to_string(summary.iterations_trained) +
-         " iterations in place of " + std::to_string(full) + ", " +
-         std::to_string(std::llround(percent)) + " % saved\n";
+  return "early stopping  " + Count(summary.early_count, "trial", "trials") + " stopped early" +
+         (summary.paused_count > 0 ? ", " + std::to_string(summary.paused_count) + " left paused"
+                                   : "") +
+         ": " + std::to_string(summary.iterations_trained) + " iterations in place of " +
+         std::to_string(full) + ", " + std::to_string(std::llround(percent)) + " % saved\n";
 }
 
 }  // namespace

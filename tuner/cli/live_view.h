@@ -121,7 +121,8 @@ struct SweepSummary {
   int64_t experiment = 0;
   int64_t trial_count = 0;
   int64_t failed_count = 0;
-  int64_t early_count = 0;  // Stopped by the scheduler before their full length.
+  int64_t early_count = 0;   // Stopped by the scheduler before their full length.
+  int64_t paused_count = 0;  // Paused and not taken up again.
   std::optional<BestSoFar> best;
   std::string front;  // Of several objectives: "4 trials (0, 3, 7, 12)".
   Mode mode = Mode::kMax;

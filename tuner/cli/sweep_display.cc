@@ -49,6 +49,7 @@ class SweepDisplay::State {
       const TrialRow& row = trial.row;
       ++summary.trial_count;
       summary.failed_count += row.status == TrialStatus::kError ? 1 : 0;
+      summary.paused_count += row.status == TrialStatus::kPaused ? 1 : 0;
       summary.early_count += row.stop_reason == StopReason::kScheduler ? 1 : 0;
       summary.iterations_trained += row.iterations;
       if (row.stop_reason == StopReason::kCompleted || row.stop_reason == StopReason::kMaxT) {
