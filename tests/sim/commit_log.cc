@@ -90,6 +90,13 @@ void WriteRows(const Transition& transition, Writer& out) {
         << row.decision;
     for (const auto& [name, value] : row.metrics) out << name << value;
   }
+  for (const OrderRow& row : transition.orders) {
+    out << row.order.trial << static_cast<int>(row.order.kind) << row.iteration << row.ordered_at;
+  }
+  for (const ExploitRow& row : transition.exploits) {
+    out << row.trial << row.iteration << row.source << row.source_iteration
+        << ToJson(row.configuration.ToFlat());
+  }
   for (const CheckpointRow& row : transition.checkpoints) {
     out << row.trial << row.iteration << row.ref.path << row.ref.bytes << row.ref.checksum
         << static_cast<int>(row.state);
@@ -203,6 +210,7 @@ void CommitLog::Absorb(const JournalStep& step, const Transition& transition, bo
   }
   Count(*events, transition);
   TakeEvents(*events, transition);
+  TakeOrders(transition);
   TakeTrials(transition);
   TakeAttempts(transition);
   TakeCheckpoints(transition);
@@ -282,6 +290,29 @@ void CommitLog::TakeReport(const ReportArrived& event, const Transition& transit
   ++next;
   CheckReport(row, event);
   reports_.push_back(row);
+}
+
+// A step's orders follow its reports: no trial reports between a pause and what becomes of it.
+void CommitLog::TakeOrders(const Transition& transition) {
+  for (const ReportRow& row : transition.reports) {
+    if (!row.decision) continue;
+    const bool is_new = row.decision->verdict == Verdict::kPause && held_.insert(row.trial).second;
+    if (row.decision->verdict == Verdict::kPause && !is_new) {
+      Fail("trial " + std::to_string(row.trial.value) + " was paused twice");
+    }
+  }
+  for (const OrderRow& row : transition.orders) {
+    ++coverage_[row.order.kind == Order::Kind::kStop ? "a paused trial was stopped"
+                                                     : "a paused trial was taken up again"];
+    if (held_.erase(row.order.trial) == 0) {
+      Fail("the scheduler decided about trial " + std::to_string(row.order.trial.value) +
+           ", which it had not paused");
+    }
+  }
+  // Its last word may have been a stop as well: the condition of the space file goes first.
+  for (const TrialRow& row : transition.trials) {
+    if (IsOver(row)) held_.erase(row.number);
+  }
 }
 
 // A worker that comes back brings the leases of its earlier connection.

@@ -65,6 +65,8 @@ class CommitLog {
   const std::vector<Step>& steps() const { return steps_; }
   const std::vector<ReportRow>& reports() const { return reports_; }
   const std::map<TrialNumber, TrialRow>& trials() const { return trials_; }
+  // Whether the scheduler has paused it and not taken it up again.
+  bool IsHeld(TrialNumber trial) const { return held_.contains(trial); }
   const std::map<std::pair<TrialNumber, AttemptNumber>, AttemptRow>& attempts() const {
     return attempts_;
   }
@@ -91,6 +93,7 @@ class CommitLog {
   void TakeJoin(const WorkerJoined& event);
   void Count(const std::vector<Event>& events, const Transition& transition);
   void CloseLeases(WorkerId worker);
+  void TakeOrders(const Transition& transition);
   void TakeTrials(const Transition& transition);
   void TakeAttempts(const Transition& transition);
   void TakeGrants(const Transition& transition);
@@ -113,6 +116,7 @@ class CommitLog {
   int64_t event_count_ = 0;
   std::map<std::string, int64_t> coverage_;
   std::vector<ReportRow> reports_;
+  std::set<TrialNumber> held_;  // By the scheduler.
   std::map<TrialNumber, TrialRow> trials_;
   std::map<TrialNumber, Configuration> configurations_;
   std::map<std::pair<TrialNumber, AttemptNumber>, AttemptRow> attempts_;

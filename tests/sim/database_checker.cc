@@ -251,6 +251,7 @@ Status CheckAsha(const CommitLog& log) {
   const Value& scheduler = log.spec().scheduler;
   const Value* const options = scheduler.is_map() ? scheduler.Find("asha") : nullptr;
   if (options == nullptr) return OkStatus();
+  if (options->is_map() && options->Find("variant") != nullptr) return OkStatus();
   PlainAsha asha(*options, log.spec().mode, log.experiment()->seed);
   for (const ReportRow& row : log.reports()) {
     if (!row.decision) continue;

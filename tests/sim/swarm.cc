@@ -88,6 +88,9 @@ void DrawSweep(Dice& dice, Swarm& swarm) {
     const int64_t factor = dice.From(2, 4);
     Value asha = Map({{"max_t", Value(max_t)}, {"reduction_factor", Value(factor)}});
     if (max_t >= factor * factor && dice.OneIn(3)) asha.Set("brackets", Value(dice.From(2, 3)));
+    // Drawn apart, so that a seed's other options are what they were before.
+    KeyedRandom variant(swarm.seed, "swarm variant");
+    if (variant.NextBelow(3) == 0) asha.Set("variant", Value("promote"));
     document.Set("scheduler", Map({{"asha", std::move(asha)}}));
   }
   Value limits = Value::MakeMap();
