@@ -22,6 +22,31 @@ Brackets AshaBrackets(int64_t grace_period, int64_t max_t, int64_t reduction_fac
   return brackets;
 }
 
+Brackets HyperbandBrackets(int64_t max_t, int64_t reduction_factor) {
+  const std::vector<int64_t> levels = RungLevelsFromTop(max_t, reduction_factor);
+  Brackets brackets;
+  brackets.max_t = max_t;
+  brackets.reduction_factor = reduction_factor;
+  const int64_t halvings_max = static_cast<int64_t>(levels.size()) - 1;
+  for (int64_t b = 0; b <= halvings_max; ++b) {
+    brackets.milestones.emplace_back(levels.begin() + b, levels.end());
+    brackets.weights.push_back(
+        static_cast<double>(BracketSize(halvings_max - b, halvings_max, reduction_factor)));
+  }
+  return brackets;
+}
+
+int64_t BracketSize(int64_t halvings, int64_t halvings_max, int64_t reduction_factor) {
+  TUNE_CHECK(halvings >= 0 && halvings <= halvings_max);
+  constexpr int64_t kMax = int64_t{1} << 62;
+  int64_t numerator = halvings_max + 1;
+  for (int64_t i = 0; i < halvings; ++i) {
+    if (numerator > kMax / reduction_factor) return kMax;  // More than any sweep has trials.
+    numerator *= reduction_factor;
+  }
+  return (numerator - 1) / (halvings + 1) + 1;
+}
+
 uint32_t DrawBracket(const Brackets& brackets, uint64_t seed, TrialNumber trial) {
   const std::vector<double>& weights = brackets.weights;
   double sum = 0;

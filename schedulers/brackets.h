@@ -22,6 +22,14 @@ struct Brackets {
 // Requires 1 <= count <= number of rungs, and what RungLevels requires.
 Brackets AshaBrackets(int64_t grace_period, int64_t max_t, int64_t reduction_factor, int64_t count);
 
+// Hyperband's (Li et al., JMLR 18-185): bracket b leaves out the b lowest of the rungs that lead up
+// to max_t, and has the weight BracketSize. Requires what RungLevelsFromTop requires.
+Brackets HyperbandBrackets(int64_t max_t, int64_t reduction_factor);
+
+// How many trials begin in a bracket with `halvings` halvings of a Hyperband that has at most
+// `halvings_max`: ceil((halvings_max + 1) * reduction_factor^halvings / (halvings + 1)).
+int64_t BracketSize(int64_t halvings, int64_t halvings_max, int64_t reduction_factor);
+
 // The bracket of a trial: a draw keyed with its number.
 uint32_t DrawBracket(const Brackets& brackets, uint64_t seed, TrialNumber trial);
 

@@ -23,7 +23,8 @@ class OrderedBlocks {
   size_t size() const { return size_; }
   // Behind its equals. Returns the position that it got.
   size_t Insert(const T& item);
-  // Requires position < size().
+  // Require position < size().
+  void Erase(size_t position);
   const T& operator[](size_t position) const;
   // How many are less than it or its equals.
   size_t CountUpTo(const T& item) const;
@@ -36,7 +37,8 @@ class OrderedBlocks {
   template <typename U>
   static size_t UpperBound(const U* items, size_t count, const U& item);
   // The block that `item` belongs into. Requires that there is one.
-  size_t BlockOf(const T& item) const;
+  size_t BlockFor(const T& item) const;
+  size_t BlockAt(size_t position) const;
   void Split(size_t block);
 
   size_t size_ = 0;
@@ -61,7 +63,7 @@ size_t OrderedBlocks<T>::UpperBound(const U* items, size_t count, const U& item)
 }
 
 template <typename T>
-size_t OrderedBlocks<T>::BlockOf(const T& item) const {
+size_t OrderedBlocks<T>::BlockFor(const T& item) const {
   const size_t block = UpperBound(lasts_.data(), lasts_.size(), item);
   return block < blocks_.size() ? block : blocks_.size() - 1;
 }
@@ -74,7 +76,7 @@ size_t OrderedBlocks<T>::Insert(const T& item) {
     lasts_.push_back(item);
     before_.push_back(0);
   }
-  const size_t i = BlockOf(item);
+  const size_t i = BlockFor(item);
   std::vector<T>& block = blocks_[i];
   const size_t offset = UpperBound(block.data(), block.size(), item);
   const size_t position = before_[i] + offset;
@@ -100,16 +102,38 @@ void OrderedBlocks<T>::Split(size_t i) {
 }
 
 template <typename T>
-const T& OrderedBlocks<T>::operator[](size_t position) const {
+size_t OrderedBlocks<T>::BlockAt(size_t position) const {
   TUNE_CHECK(position < size_);
-  const size_t i = UpperBound(before_.data(), before_.size(), static_cast<uint32_t>(position)) - 1;
+  return UpperBound(before_.data(), before_.size(), static_cast<uint32_t>(position)) - 1;
+}
+
+template <typename T>
+const T& OrderedBlocks<T>::operator[](size_t position) const {
+  const size_t i = BlockAt(position);
   return blocks_[i][position - before_[i]];
+}
+
+template <typename T>
+void OrderedBlocks<T>::Erase(size_t position) {
+  const size_t i = BlockAt(position);
+  std::vector<T>& block = blocks_[i];
+  block.erase(block.begin() + static_cast<ptrdiff_t>(position - before_[i]));
+  for (size_t j = i + 1; j < before_.size(); ++j) --before_[j];
+  --size_;
+  if (!block.empty()) {
+    lasts_[i] = block.back();
+    return;
+  }
+  const ptrdiff_t gone = static_cast<ptrdiff_t>(i);
+  blocks_.erase(blocks_.begin() + gone);
+  lasts_.erase(lasts_.begin() + gone);
+  before_.erase(before_.begin() + gone);
 }
 
 template <typename T>
 size_t OrderedBlocks<T>::CountUpTo(const T& item) const {
   if (blocks_.empty()) return 0;
-  const size_t i = BlockOf(item);
+  const size_t i = BlockFor(item);
   return before_[i] + UpperBound(blocks_[i].data(), blocks_[i].size(), item);
 }
 

@@ -12,6 +12,12 @@ size_t RankedTrials::Insert(TrialNumber trial, double value) {
   return items_.Insert(Item{Turned(value), trial.value});
 }
 
+void RankedTrials::Erase(TrialNumber trial, double value) {
+  const size_t count = items_.CountUpTo(Item{Turned(value), trial.value});
+  TUNE_CHECK(count > 0 && items_[count - 1].trial == trial.value);
+  items_.Erase(count - 1);
+}
+
 size_t RankedTrials::CountBetterThan(double value) const {
   return items_.CountUpTo(Item{Turned(value), std::numeric_limits<int64_t>::min()});
 }

@@ -18,6 +18,8 @@ class RankedTrials {
 
   // Not NaN. Returns the trial's place, 0 for the best.
   size_t Insert(TrialNumber trial, double value);
+  // Requires that it was inserted so.
+  void Erase(TrialNumber trial, double value);
   size_t size() const { return items_.size(); }
   // Require place < size().
   TrialNumber TrialAt(size_t place) const { return TrialNumber{items_[place].trial}; }

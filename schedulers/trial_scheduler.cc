@@ -9,13 +9,13 @@
 #include "core/nearest_name.h"
 #include "schedulers/asha_scheduler.h"
 #include "schedulers/fifo_scheduler.h"
+#include "schedulers/hyperband_scheduler.h"
 
 namespace tune {
 namespace {
 
-constexpr std::array<std::string_view, 2> kNames = {"fifo", "asha"};
-constexpr std::array<std::string_view, 4> kLaterNames = {"hyperband", "median_stopping", "pbt",
-                                                         "bohb"};
+constexpr std::array<std::string_view, 3> kNames = {"fifo", "asha", "hyperband"};
+constexpr std::array<std::string_view, 3> kLaterNames = {"median_stopping", "pbt", "bohb"};
 
 // A scheduler as the spec names it; `options` is null where there are none.
 struct Named {
@@ -47,8 +47,9 @@ Result<Named> ReadName(const Value& scheduler) {
 Status RefuseName(const Named& named) {
   for (const std::string_view later : kLaterNames) {
     if (named.name == later) {
-      return InvalidAt(named.place, "scheduler: '" + named.name +
-                                        "' is not supported yet; there are fifo and asha");
+      return InvalidAt(named.place,
+                       "scheduler: '" + named.name +
+                           "' is not supported yet; there are fifo, asha and hyperband");
     }
   }
   return InvalidAt(named.place, "scheduler: '" + named.name + "' is not a scheduler" +
@@ -78,6 +79,7 @@ Result<std::unique_ptr<TrialScheduler>> MakeScheduler(const Value& scheduler, Mo
     return std::unique_ptr<TrialScheduler>(std::make_unique<FifoScheduler>());
   }
   if (named.name == "asha") return MakeAshaScheduler(named.options, mode, seed);
+  if (named.name == "hyperband") return MakeHyperbandScheduler(named.options, mode, seed);
   return RefuseName(named);
 }
 
@@ -85,6 +87,7 @@ std::optional<int64_t> SchedulerMaxT(const Value& scheduler) {
   const Result<Named> named = ReadName(scheduler);
   TUNE_CHECK(named.ok());
   if (named->name == "asha") return AshaMaxT(named->options);
+  if (named->name == "hyperband") return HyperbandMaxT(named->options);
   return std::nullopt;
 }
 

@@ -21,6 +21,13 @@ TEST(OrderedBlocks, AgreesWithASortedVector) {
       const auto place = std::upper_bound(sorted.begin(), sorted.end(), item);
       ASSERT_EQ(blocks.Insert(item), static_cast<size_t>(place - sorted.begin()));
       sorted.insert(place, item);
+      // For a while there are more erasures than insertions.
+      for (uint64_t n = random.NextBelow(i > 2000 && i < 4000 ? 4 : 2); n > 0 && sorted.size() > 1;
+           --n) {
+        const size_t gone = random.NextBelow(sorted.size());
+        blocks.Erase(gone);
+        sorted.erase(sorted.begin() + static_cast<ptrdiff_t>(gone));
+      }
       const size_t position = random.NextBelow(sorted.size());
       ASSERT_EQ(blocks[position], sorted[position]);
       const int64_t other = static_cast<int64_t>(random.NextBelow(values + 2)) - 1;

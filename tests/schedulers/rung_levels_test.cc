@@ -17,6 +17,14 @@ TEST(RungLevels, MultiplyUpToTheEnd) {
   EXPECT_THAT(RungLevels(2, 100, 3), ElementsAre(2, 6, 18, 54));
 }
 
+TEST(RungLevelsFromTop, AlwaysReachMaxT) {
+  EXPECT_THAT(RungLevelsFromTop(81, 3), ElementsAre(1, 3, 9, 27, 81));
+  EXPECT_THAT(RungLevelsFromTop(243, 3), ElementsAre(1, 3, 9, 27, 81, 243));
+  EXPECT_THAT(RungLevelsFromTop(20, 2), ElementsAre(1, 2, 5, 10, 20));
+  EXPECT_THAT(RungLevelsFromTop(100, 4), ElementsAre(1, 6, 25, 100));
+  EXPECT_THAT(RungLevelsFromTop(1, 4), ElementsAre(1));
+}
+
 TEST(RungLevels, LoseNoRungToRounding) {
   EXPECT_THAT(RungLevels(1, 243, 3), ElementsAre(1, 3, 9, 27, 81, 243));
   EXPECT_THAT(RungLevels(1, 1000, 10), ElementsAre(1, 10, 100, 1000));

@@ -25,7 +25,14 @@ INSTANTIATE_TEST_SUITE_P(
         SchedulerCase{"promote_few_paused",
                       R"({"asha": {"variant": "promote", "max_t": 20, "reduction_factor": 2,
                                    "paused_max": 3}})",
-                      Mode::kMax, true}),
+                      Mode::kMax, true},
+        SchedulerCase{"hyperband", R"({"hyperband": {"max_t": 9, "reduction_factor": 3}})"},
+        SchedulerCase{"hyperband_min", R"({"hyperband": {"max_t": 20, "reduction_factor": 2}})",
+                      Mode::kMin},
+        SchedulerCase{"hyperband_async", R"({"hyperband": {"max_t": 27, "variant": "async"}})"},
+        SchedulerCase{"hyperband_async_promote",
+                      R"({"hyperband": {"max_t": 27, "variant": "async_promote"}})", Mode::kMax,
+                      true}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -266,7 +266,7 @@ TEST(MakeScheduler, NamesTheNearestSchedulerAndOption) {
 }
 
 TEST(MakeScheduler, SaysWhatIsNotThereYet) {
-  EXPECT_THAT(ErrorOf(R"({"hyperband": {}})"), HasSubstr("'hyperband' is not supported yet"));
+  EXPECT_THAT(ErrorOf(R"("median_stopping")"), HasSubstr("'median_stopping' is not supported yet"));
   EXPECT_THAT(ErrorOf(R"("pbt")"), HasSubstr("'pbt' is not supported yet"));
 }
 
