@@ -23,6 +23,7 @@ inline constexpr size_t kErrorBytesMax =
 inline constexpr int64_t kSamplesMax = 10'000'000;
 inline constexpr int64_t kGridPointsMax = 10'000'000;
 inline constexpr int64_t kObjectivesMax = 8;
+inline constexpr int64_t kLeadingCombinationsMax = 1'000'000;  // Of what constraints look at.
 inline constexpr int64_t kParametersMax = 1'000;
 inline constexpr int64_t kMetricsPerReportMax = 1'000;
 inline constexpr int64_t kAskMax = 100'000;  // Configurations in one answer of ask-tell.

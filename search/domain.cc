@@ -75,6 +75,11 @@ bool SplitDecimal(double q, int64_t& digits, double& divisor) {
 
 }  // namespace
 
+bool IsSameValue(const Value& a, const Value& b) {
+  if (a == b) return true;
+  return a.is_number() && b.is_number() && a.is_int() != b.is_int() && a.AsDouble() == b.AsDouble();
+}
+
 std::span<const std::string_view> Domain::Names() { return kNames; }
 
 std::string_view Domain::name() const { return kNames[static_cast<size_t>(kind_)]; }
@@ -105,8 +110,8 @@ Result<Domain> Domain::Parse(const Value& map) {
   domain.kind_ =
       static_cast<Kind>(std::find(kNames.begin(), kNames.end(), named->key) - kNames.begin());
   for (const MapEntry& entry : map.AsMap()) {
-    if (&entry == named || (entry.key == "weights" && domain.kind_ == Kind::kChoice)) continue;
-    if (entry.key == "when") return InvalidAt(entry.key_place, "'when' is not supported yet");
+    if (&entry == named || entry.key == "when") continue;
+    if (entry.key == "weights" && domain.kind_ == Kind::kChoice) continue;
     return InvalidAt(entry.key_place,
                      "'" + entry.key + "' cannot stand beside '" + named->key + "'" +
                          (entry.key == "weights" ? "; only choice has weights" : ""));
@@ -368,6 +373,31 @@ UnitCell Domain::CellOf(int64_t multiple) const {
   return {multiple == first_ ? 0.0 : UnitOf(lo), multiple == last_ ? 1.0 : UnitOf(lo + 1)};
 }
 
+std::optional<int64_t> Domain::MultipleFor(const Value& value) const {
+  std::optional<int64_t> multiple;
+  if (is_integer()) {
+    const std::optional<int64_t> whole = WholeNumber(value);
+    if (whole && *whole % step_digits_ == 0) multiple = *whole / step_digits_;
+  } else {
+    multiple = MultipleOf(value.AsDouble(), q_);
+  }
+  if (multiple && !is_normal() && (*multiple < first_ || *multiple > last_)) return std::nullopt;
+  return multiple;
+}
+
+std::optional<Value> Domain::OwnValue(const Value& value) const {
+  if (is_list()) {
+    auto found = std::find(values_.begin(), values_.end(), value);
+    if (found == values_.end()) {
+      found = std::find_if(values_.begin(), values_.end(),
+                           [&](const Value& item) { return IsSameValue(item, value); });
+    }
+    return found == values_.end() ? std::nullopt : std::optional(*found);
+  }
+  if (!ToUnit(value)) return std::nullopt;
+  return is_discrete() ? GridValue(*MultipleFor(value)) : Value(value.AsDouble());
+}
+
 std::optional<UnitCell> Domain::ToUnit(const Value& value) const {
   if (is_list()) {
     const auto found = std::find(values_.begin(), values_.end(), value);
@@ -386,9 +416,8 @@ std::optional<UnitCell> Domain::ToUnit(const Value& value) const {
     const bool is_inside = is_normal() || (x >= lo_ && x < hi_);
     return is_inside ? std::optional(UnitCell{UnitOf(x), UnitOf(x)}) : std::nullopt;
   }
-  const std::optional<int64_t> multiple =
-      MultipleOf(x, is_integer() ? static_cast<double>(step_digits_) : q_);
-  if (!multiple || (!is_normal() && (*multiple < first_ || *multiple > last_))) return std::nullopt;
+  const std::optional<int64_t> multiple = MultipleFor(value);
+  if (!multiple) return std::nullopt;
   return CellOf(*multiple);
 }
 

@@ -37,6 +37,9 @@ struct UnitCell {
   friend bool operator==(const UnitCell&, const UnitCell&) = default;
 };
 
+// Whether the two are equal, or numbers of equal size: 1 and 1.0.
+bool IsSameValue(const Value& a, const Value& b);
+
 class Domain {
  public:
   enum class Kind {
@@ -58,7 +61,8 @@ class Domain {
   // "uniform", "quniform", ...
   static std::span<const std::string_view> Names();
 
-  // `map`: {uniform: [0, 1]}, {choice: [a, b], weights: [1, 2]}. Errors carry "line:column: ".
+  // `map`: {uniform: [0, 1]}, {choice: [a, b], weights: [1, 2]}; `when` is not looked at. Errors
+  // carry "line:column: ".
   static Result<Domain> Parse(const Value& map);
 
   Kind kind() const { return kind_; }
@@ -76,6 +80,9 @@ class Domain {
   Value FromUnit(double u) const;
   // The other way; nothing for a value that is not in the domain. 2.0 counts as the integer 2.
   std::optional<UnitCell> ToUnit(const Value& value) const;
+  // The domain's own value that is the same: 2.0 gives the integer 2, 1 in a uniform domain 1.0.
+  // Nothing for one that is not in the domain.
+  std::optional<Value> OwnValue(const Value& value) const;
   // Whether near in [0, 1] means alike: numbers and ordinal; not choice and grid_search.
   bool is_ordered() const { return kind_ < Kind::kChoice || kind_ == Kind::kOrdinal; }
   // Whether FromUnit has only so many values: lists, integers, the quantised ones.
@@ -95,6 +102,8 @@ class Domain {
   bool is_log() const;
   bool is_quantised() const;
   Value GridValue(int64_t multiple) const;
+  // Which grid point `value` is; nothing for one that is none.
+  std::optional<int64_t> MultipleFor(const Value& value) const;
   int64_t DrawMultiple(KeyedRandom& random) const;
   // The cell of grid multiple k, or the place of x on the scale; of the log and normal forms too.
   UnitCell CellOf(int64_t multiple) const;

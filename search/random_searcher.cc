@@ -24,21 +24,15 @@ std::unique_ptr<RandomSearcher> RandomSearcher::MakeUnique(SearchSpace space, Gr
 }
 
 Configuration RandomSearcher::Draw(TrialNumber number, uint64_t attempt) const {
-  Configuration configuration;
   const auto& parameters = space_.parameters();
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    const std::string& name = parameters[i].name;
-    if (const auto* const constant = std::get_if<Value>(&parameters[i].content)) {
-      configuration.Set(name, *constant);
-    } else if (auto value = grid_.At(number.value % grid_.size(), space_, i)) {
-      configuration.Set(name, *std::move(value));
-    } else {
-      KeyedRandom random(seed_, "search", static_cast<uint64_t>(number.value),
-                         StableHash(name) + attempt);
-      configuration.Set(name, std::get<Domain>(parameters[i].content).Draw(random));
-    }
-  }
-  return configuration;
+  const std::vector<int64_t> indices = grid_.IndicesAt(number.value % grid_.size(), space_);
+  return space_.Assemble([&](size_t i) {
+    const Domain& domain = std::get<Domain>(parameters[i].content);
+    if (indices[i] >= 0) return domain.At(static_cast<uint64_t>(indices[i]));
+    KeyedRandom random(seed_, "search", static_cast<uint64_t>(number.value),
+                       StableHash(parameters[i].name) + attempt);
+    return domain.Draw(random);
+  });
 }
 
 bool RandomSearcher::Remember(const Configuration& configuration) {

@@ -1,13 +1,17 @@
 #include "search/space.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "core/input_error.h"
 #include "core/limits.h"
 #include "core/nearest_name.h"
+#include "search/space_conditions.h"
 
 namespace tune {
 namespace {
+
+constexpr std::string_view kWhen = "when";
 
 bool IsDomainName(std::string_view name) {
   const auto names = Domain::Names();
@@ -20,13 +24,21 @@ bool IsDomain(const Value& value) {
                      [](const MapEntry& entry) { return IsDomainName(entry.key); });
 }
 
-// A map of parameters, unless it is one key with a list: that is a domain whose name was mistyped.
+// A map of parameters, unless it is one key (besides `when`) with a list: that is a domain whose
+// name was mistyped.
 Status RefuseUnknownDomain(const Value& map) {
-  if (map.AsMap().empty()) {
+  size_t count = 0;
+  const MapEntry* last = nullptr;
+  for (const MapEntry& each : map.AsMap()) {
+    if (each.key == kWhen) continue;
+    last = &each;
+    ++count;
+  }
+  if (count == 0) {
     return InvalidAt(map.place, "an empty map; expected a domain or nested parameters");
   }
-  const MapEntry& entry = map.AsMap().front();
-  if (map.AsMap().size() != 1 || !entry.value.is_list()) return OkStatus();
+  const MapEntry& entry = *last;
+  if (count != 1 || !entry.value.is_list()) return OkStatus();
   return InvalidAt(entry.key_place, "'" + entry.key + "' is not a domain" +
                                         DidYouMean(entry.key, Domain::Names()) +
                                         " (a nested parameter with a constant list is written {" +
@@ -46,29 +58,58 @@ Status CheckName(const MapEntry& entry) {
   return OkStatus();
 }
 
-Status ReadParameters(const Value& map, const std::string& prefix,
-                      std::vector<SpaceParameter>& out) {
-  for (const MapEntry& entry : map.AsMap()) {
-    TUNE_RETURN_IF_ERROR(CheckName(entry));
-    const std::string name = prefix + entry.key;
-    if (entry.value.is_map() && !IsDomain(entry.value)) {
-      TUNE_RETURN_IF_ERROR(RefuseUnknownDomain(entry.value));
-      TUNE_RETURN_IF_ERROR(ReadParameters(entry.value, name + "/", out));
-      continue;
+class SpaceReader {
+ public:
+  // `clauses`: the conditions of the maps around this one.
+  Status ReadMap(const Value& map, const std::string& prefix, std::vector<WhenClause> clauses) {
+    for (const MapEntry& entry : map.AsMap()) {
+      if (entry.key == kWhen && !IsDomain(entry.value)) {
+        if (!prefix.empty()) continue;  // Read where this map's name stands.
+        return InvalidAt(entry.key_place,
+                         "'when' stands beside a domain or in a nested map, not here");
+      }
+      TUNE_RETURN_IF_ERROR(CheckName(entry));
+      TUNE_RETURN_IF_ERROR(ReadEntry(entry, prefix, clauses));
     }
-    if (static_cast<int64_t>(out.size()) >= limits::kParametersMax) {
+    return OkStatus();
+  }
+
+  std::vector<SpaceParameter> parameters;
+  std::vector<std::vector<WhenClause>> clauses_of;  // Each parameter's.
+
+ private:
+  Status ReadEntry(const MapEntry& entry, const std::string& prefix,
+                   std::vector<WhenClause> clauses) {
+    const Value& value = entry.value;
+    const std::string name = prefix + entry.key;
+    if (!value.is_map()) return Add(entry, name, value, std::move(clauses));
+    const Value* const when = value.Find(kWhen);
+    if (when != nullptr && (IsDomain(value) || !IsDomain(*when))) {
+      clauses.push_back({*when, prefix});
+    }
+    if (IsDomain(value)) {
+      TUNE_ASSIGN_OR_RETURN(Domain domain, Domain::Parse(value));
+      return Add(entry, name, std::move(domain), std::move(clauses));
+    }
+    const Value* const constant = value.Find("constant");
+    if (when != nullptr && constant != nullptr && value.AsMap().size() == 2) {
+      return Add(entry, name, *constant, std::move(clauses));
+    }
+    TUNE_RETURN_IF_ERROR(RefuseUnknownDomain(value));
+    return ReadMap(value, name + "/", std::move(clauses));
+  }
+
+  Status Add(const MapEntry& entry, const std::string& name, std::variant<Value, Domain> content,
+             std::vector<WhenClause> clauses) {
+    if (static_cast<int64_t>(parameters.size()) >= limits::kParametersMax) {
       return InvalidAt(entry.key_place,
                        "more than " + std::to_string(limits::kParametersMax) + " parameters");
     }
-    if (entry.value.is_map()) {
-      TUNE_ASSIGN_OR_RETURN(Domain domain, Domain::Parse(entry.value));
-      out.push_back(SpaceParameter{name, std::move(domain), entry.key_place});
-    } else {
-      out.push_back(SpaceParameter{name, entry.value, entry.key_place});
-    }
+    parameters.push_back(SpaceParameter{name, std::move(content), entry.key_place});
+    clauses_of.push_back(std::move(clauses));
+    return OkStatus();
   }
-  return OkStatus();
-}
+};
 
 }  // namespace
 
@@ -79,9 +120,37 @@ Result<SearchSpace> SearchSpace::Parse(const Value& space) {
     return InvalidAt(space.place, "space: read " + Shown(space) +
                                       ", expected a map from parameters to domains or constants");
   }
-  const Status status = ReadParameters(space, "", result.parameters_);
-  if (!status.ok()) return status;
+  SpaceReader reader;
+  TUNE_RETURN_IF_ERROR(reader.ReadMap(space, "", {}));
+  result.parameters_ = std::move(reader.parameters);
+  TUNE_RETURN_IF_ERROR(ResolveConditions(reader.clauses_of, result.parameters_));
+  TUNE_ASSIGN_OR_RETURN(result.choosing_order_, OrderByConditions(result.parameters_));
+  TUNE_RETURN_IF_ERROR(CheckContradictions(result.parameters_, result.choosing_order_));
+  for (const SpaceParameter& parameter : result.parameters_) {
+    result.has_conditions_ = result.has_conditions_ || !parameter.conditions.empty();
+  }
   return result;
+}
+
+bool Condition::Holds(const Value& value) const {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+bool SearchSpace::IsActive(size_t parameter, const Configuration& configuration) const {
+  const auto& conditions = parameters_[parameter].conditions;
+  return std::all_of(conditions.begin(), conditions.end(), [&](const Condition& condition) {
+    const Value* const value = configuration.Find(parameters_[condition.parent].name);
+    return value != nullptr && condition.Holds(*value);
+  });
+}
+
+bool SearchSpace::IsActive(size_t parameter,
+                           const std::vector<std::optional<Value>>& values) const {
+  const auto& conditions = parameters_[parameter].conditions;
+  return std::all_of(conditions.begin(), conditions.end(), [&](const Condition& condition) {
+    const std::optional<Value>& value = values[condition.parent];
+    return value.has_value() && condition.Holds(*value);
+  });
 }
 
 bool SearchSpace::Allows(const Configuration&) const { return true; }

@@ -180,6 +180,25 @@ TEST(Domain, LargeRangesOfIntegersStayWithinThem) {
   for (const Value& value : DrawMany(log, 1000)) ASSERT_GE(value.AsInt(), 1);
 }
 
+TEST(Domain, ItsOwnValueIsTheOneOfTheSameSize) {
+  EXPECT_EQ(Make(R"({"randint": [0, 4]})").OwnValue(Value(2.0)), Value(2));
+  EXPECT_EQ(Make(R"({"uniform": [0, 4]})").OwnValue(Value(2)), Value(2.0));
+  EXPECT_EQ(Make(R"({"quniform": [0, 1, 0.1]})").OwnValue(Value(3 * 0.1)), Value(0.3));
+  EXPECT_EQ(Make(R"({"choice": [1.0, 1, 2]})").OwnValue(Value(1)), Value(1));
+  EXPECT_EQ(Make(R"({"choice": [1.0, 2]})").OwnValue(Value(1)), Value(1.0));
+  EXPECT_EQ(Make(R"({"choice": ["1", true]})").OwnValue(Value(1)), std::nullopt);
+  EXPECT_EQ(Make(R"({"uniform": [0, 4]})").OwnValue(Value(4)), std::nullopt);
+  EXPECT_EQ(Make(R"({"randint": [0, 4]})").OwnValue(Value("2")), std::nullopt);
+}
+
+TEST(Domain, IntegersBeyondADoublesReachHaveTheirPlace) {
+  const Domain wide = Make(R"({"randint": [0, 4000000000000000001]})");
+  const Value value(int64_t{3'999'999'999'999'999'999});
+  ASSERT_TRUE(wide.ToUnit(value));
+  EXPECT_EQ(wide.OwnValue(value), value);
+  EXPECT_FALSE(wide.ToUnit(Value(int64_t{4'000'000'000'000'000'001})));
+}
+
 struct BadDomain {
   const char* json;
   const char* message;
@@ -216,7 +235,6 @@ TEST(Domain, EachImpossibleDomainIsToldWithWhatWasReadAndExpected) {
       {R"({"choice": [1, 2], "weights": [0, 0]})", "they add up to 0.0"},
       {R"({"ordinal": [1], "weights": [1]})", "only choice has weights"},
       {R"({"uniform": [0, 1], "choice": [1]})", "'choice' beside 'uniform'"},
-      {R"({"uniform": [0, 1], "when": {"a": 1}})", "'when' is not supported yet"},
       {R"({"uniform": [0, 1], "log": true})", "'log' cannot stand beside 'uniform'"},
   };
   for (const BadDomain& bad : cases) {

@@ -61,6 +61,12 @@ TEST(Curve, KnowsNestedParametersAndTextsAndExpressionsForSeconds) {
   EXPECT_EQ(curve.Step(7, 0, 1, 2).seconds, 6);
 }
 
+TEST(Curve, AParameterThatTheConfigurationDoesNotHaveCountsAsZero) {
+  const BoundCurve curve =
+      Bind(R"j({"value":"1 + (kind == 'a') * a.x + (b == 'big') * 4"})j", R"({"kind":"b"})");
+  EXPECT_EQ(curve.Step(7, 0, 1, 1).values[0], 1);
+}
+
 TEST(Curve, NoiseDependsOnTrialAndIterationNotOnTheAttempt) {
   const BoundCurve curve = Bind(R"({"value":"0","noise":1})", "{}");
   EXPECT_EQ(curve.Step(7, 3, 1, 5).values, curve.Step(7, 3, 2, 5).values);

@@ -266,6 +266,13 @@ TEST(InterpretSpec, WhatOtherRoomsCheckIsCheckedToo) {
   EXPECT_THAT(ErrorWith("trainable", "trainable: food12"), HasSubstr("f.yaml:2:12: "));
 }
 
+TEST(InterpretSpec, AConditionIsBlamedWhereItStands) {
+  EXPECT_EQ(ErrorWith("space", "space: {x: {uniform: [0, 1], when: {y: 3}}, y: {choice: [1, 2]}}"),
+            "f.yaml:7:40: when: 'y' is never 3; it can be 1, 2");
+  EXPECT_THAT(ErrorWith("space", "space: {x: {uniform: [0, 1], when: {z: 3}}, y: 1}"),
+              HasSubstr("f.yaml:7:37: when: there is no parameter 'z'"));
+}
+
 TEST(InterpretSpec, WhatATrainableDoesNotKnowIsToldWhereItStands) {
   constexpr std::string_view kFood =
       "trainable: food11\nmetric: val_accuracy\nmode: max\nspace:\n  data: synthetic\n  lr: 1e-3\n";
@@ -337,8 +344,6 @@ TEST(InterpretSpec, WhatIsPromisedForLaterIsRefusedByName) {
   EXPECT_THAT(ErrorWith("metric", "metric: loss + 0.1 * size"), HasSubstr("as an expression"));
   EXPECT_THAT(ErrorWith("checkpoint", "checkpoint: {storage: x}"),
               HasSubstr("'checkpoint.storage' is not supported yet"));
-  EXPECT_THAT(ErrorWith("space", "space: {x: {uniform: [0, 1], when: {y: 1}}}"),
-              HasSubstr("'when' is not supported yet"));
   EXPECT_THAT(ErrorWith("search", "search: {algorithm: tpe}"),
               HasSubstr("'tpe' is not supported yet"));
   EXPECT_THAT(ErrorWith("scheduler", "scheduler: {pbt: {}}"),
