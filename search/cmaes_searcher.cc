@@ -23,7 +23,7 @@ namespace {
 class CmaEsSearcher final : public Searcher {
  public:
   CmaEsSearcher(const SearchProblem& problem, const CmaEsOptions& options,
-                std::unique_ptr<Searcher> random)
+                std::unique_ptr<RandomSearcher> random)
       : observations_(UnitSpace(problem.space), problem.modes),
         layout_(observations_.space()),
         options_(options),
@@ -62,7 +62,7 @@ class CmaEsSearcher final : public Searcher {
   CmaLayout layout_;
   CmaEsOptions options_;
   uint64_t seed_;
-  std::unique_ptr<Searcher> random_;  // Unique, so that it too knows of every trial.
+  std::unique_ptr<RandomSearcher> random_;  // Unique, so that it too knows of every trial.
 
   std::optional<CmaRun> run_;
   int64_t run_number_ = -1;
@@ -223,11 +223,9 @@ Result<std::unique_ptr<Searcher>> MakeCmaEsSearcher(const Value& options,
                      "search: cmaes needs a parameter that is a number or ordinal; the space has "
                      "none, use tpe or random");
   }
-  // The draws of plain random search, without repeats.
-  const Value unique(Value::Map{{"algorithm", Value("random"), {}}, {"unique", Value(true), {}}});
-  TUNE_ASSIGN_OR_RETURN(auto random, MakeRandomSearcher(unique, problem));
-  return std::unique_ptr<Searcher>(
-      std::make_unique<CmaEsSearcher>(problem, read, std::move(random)));
+  TUNE_ASSIGN_OR_RETURN(Grid grid, Grid::OfGridSearch(problem.space));
+  return std::unique_ptr<Searcher>(std::make_unique<CmaEsSearcher>(
+      problem, read, RandomSearcher::MakeUnique(problem.space, std::move(grid), problem.seed)));
 }
 
 }  // namespace tune

@@ -12,6 +12,7 @@
 #include "search/cmaes_searcher.h"
 #include "search/grid.h"
 #include "search/grid_searcher.h"
+#include "search/nsga2_searcher.h"
 #include "search/random_searcher.h"
 #include "search/sobol_searcher.h"
 
@@ -32,6 +33,7 @@ constexpr std::array kAlgorithms = {
     Algorithm{"tpe", nullptr},
     Algorithm{"gp", nullptr},
     Algorithm{"cmaes", MakeCmaEsSearcher},
+    Algorithm{"nsga2", MakeNsga2Searcher},
 };
 
 // The entry of `search`'s algorithm; the first one for null.
