@@ -53,6 +53,7 @@ Status OptionMap::Read(std::string_view key, double min, double max, double& out
   if (value == nullptr) return OkStatus();
   const double number = value->is_number() ? value->AsDouble() : std::nan("");
   if (!(number >= min && number <= max) || !std::isfinite(number)) {
+    if (std::isinf(min) && std::isinf(max)) return Expected(key, "a finite number");
     const bool is_open = std::isinf(max);
     return Expected(
         key, "a number " + (is_open ? "of " + Shown(Value(min)) + " or more"

@@ -22,16 +22,8 @@ AshaPromotionScheduler::AshaPromotionScheduler(std::string name, Brackets bracke
   }
 }
 
-AshaPromotionScheduler::Trial& AshaPromotionScheduler::At(TrialNumber trial) {
-  TUNE_CHECK(trial.value >= 0 && static_cast<size_t>(trial.value) < trials_.size());
-  return trials_[static_cast<size_t>(trial.value)];
-}
-
 void AshaPromotionScheduler::OnTrialAdded(TrialNumber number) {
-  TUNE_CHECK(number.value >= 0);
-  const size_t index = static_cast<size_t>(number.value);
-  if (index >= trials_.size()) trials_.resize(index + 1);
-  Trial& trial = trials_[index];
+  Trial& trial = trials_.Add(number);
   TUNE_CHECK(trial.state == State::kNew || trial.state == State::kOver);
   if (trial.state == State::kNew) trial.bracket = DrawBracket(brackets_, seed_, number);
   if (std::exchange(trial.counts_as_failed, false)) {
@@ -52,7 +44,7 @@ std::optional<double> AshaPromotionScheduler::Cutoff(const Rung& rung) const {
 }
 
 Decision AshaPromotionScheduler::OnReport(TrialNumber number, int64_t iteration, Metric value) {
-  Trial& trial = At(number);
+  Trial& trial = trials_[number];
   TUNE_CHECK(trial.state == State::kRunning);
   if (value && std::isnan(*value)) value.reset();
 
@@ -85,13 +77,11 @@ Decision AshaPromotionScheduler::OnReport(TrialNumber number, int64_t iteration,
 }
 
 void AshaPromotionScheduler::OnTrialEnded(TrialNumber number, bool failed) {
-  Trial& trial = At(number);
+  Trial& trial = trials_[number];
   // It may end before the orders of its own report are taken.
-  if (std::erase_if(orders_, [&](const Order& order) { return order.trial == number; }) > 0) {
-    trial.state = State::kOver;
-    return;
-  }
-  TUNE_CHECK(trial.state == State::kRunning || trial.state == State::kPaused);
+  std::erase_if(orders_, [&](const Order& order) { return order.trial == number; });
+  TUNE_CHECK(trial.state != State::kNew);
+  if (trial.state == State::kOver) return;  // It was to be stopped.
   if (trial.state == State::kPaused) {
     Unpause(number, State::kOver);
     return;
@@ -112,14 +102,14 @@ void AshaPromotionScheduler::PromoteLast(uint32_t bracket, uint32_t rung) {
 
 void AshaPromotionScheduler::Promote(uint32_t bracket, uint32_t rung, size_t place) {
   const TrialNumber number = rungs_[bracket][rung].finished.TrialAt(place);
-  const Trial& trial = At(number);
+  const Trial& trial = trials_[number];
   if (trial.state != State::kPaused || trial.first_open != rung + 1) return;
   orders_.push_back(OrderFor(Order::Kind::kResume, number));
   Unpause(number, State::kRunning);
 }
 
 Order AshaPromotionScheduler::OrderFor(Order::Kind kind, TrialNumber number) const {
-  const Trial& trial = trials_[static_cast<size_t>(number.value)];
+  const Trial& trial = trials_[number];
   const uint32_t k = trial.first_open - 1;
   const Rung& rung = rungs_[trial.bracket][k];
   Order order{kind, number};
@@ -132,19 +122,19 @@ Order AshaPromotionScheduler::OrderFor(Order::Kind kind, TrialNumber number) con
 }
 
 AshaPromotionScheduler::PausedKey AshaPromotionScheduler::KeyOf(TrialNumber number) const {
-  const Trial& trial = trials_[static_cast<size_t>(number.value)];
+  const Trial& trial = trials_[number];
   const double value = trial.value.value_or(0);
   return {brackets_.milestones[trial.bracket][trial.first_open - 1], trial.value.has_value(),
           mode_ == Mode::kMax ? value : -value, -number.value};
 }
 
 void AshaPromotionScheduler::Pause(TrialNumber number) {
-  At(number).state = State::kPaused;
+  trials_[number].state = State::kPaused;
   if (paused_max_) paused_.insert(KeyOf(number));
 }
 
 void AshaPromotionScheduler::Unpause(TrialNumber number, State state) {
-  At(number).state = state;
+  trials_[number].state = state;
   if (paused_max_) paused_.erase(KeyOf(number));
 }
 

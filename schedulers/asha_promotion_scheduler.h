@@ -31,6 +31,7 @@
 #include "schedulers/brackets.h"
 #include "schedulers/ranked_trials.h"
 #include "schedulers/trial_scheduler.h"
+#include "schedulers/trial_table.h"
 
 namespace tune {
 
@@ -68,7 +69,6 @@ class AshaPromotionScheduler final : public TrialScheduler {
   // value (the larger the better), the trial from the last.
   using PausedKey = std::tuple<int64_t, bool, double, int64_t>;
 
-  Trial& At(TrialNumber trial);
   // How many of a rung are promoted.
   size_t PassCount(const Rung& rung) const;
   std::optional<double> Cutoff(const Rung& rung) const;
@@ -87,7 +87,7 @@ class AshaPromotionScheduler final : public TrialScheduler {
   Mode mode_;
   uint64_t seed_;
   std::vector<std::vector<Rung>> rungs_;  // Of each bracket.
-  std::vector<Trial> trials_;             // By number.
+  TrialTable<Trial> trials_;
   std::vector<Order> orders_;
   std::set<PausedKey> paused_;  // Kept where there is a limit.
 };

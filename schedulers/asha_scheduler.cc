@@ -19,16 +19,8 @@ AshaScheduler::AshaScheduler(std::string name, Brackets brackets, Mode mode, uin
   }
 }
 
-AshaScheduler::Trial& AshaScheduler::At(TrialNumber trial) {
-  TUNE_CHECK(trial.value >= 0 && static_cast<size_t>(trial.value) < trials_.size());
-  return trials_[static_cast<size_t>(trial.value)];
-}
-
 void AshaScheduler::OnTrialAdded(TrialNumber number) {
-  TUNE_CHECK(number.value >= 0);
-  const size_t index = static_cast<size_t>(number.value);
-  if (index >= trials_.size()) trials_.resize(index + 1);
-  Trial& trial = trials_[index];
+  Trial& trial = trials_.Add(number);
   TUNE_CHECK(!trial.is_live);
   // Again: the rungs that it filled stay filled.
   if (!trial.was_added) trial.bracket = DrawBracket(brackets_, seed_, number);
@@ -47,7 +39,7 @@ std::optional<double> AshaScheduler::Cutoff(const RankedValues& values) const {
 }
 
 Decision AshaScheduler::OnReport(TrialNumber number, int64_t iteration, Metric value) {
-  Trial& trial = At(number);
+  Trial& trial = trials_[number];
   TUNE_CHECK(trial.is_live);
   if (value && std::isnan(*value)) value.reset();
 
@@ -74,7 +66,7 @@ Decision AshaScheduler::OnReport(TrialNumber number, int64_t iteration, Metric v
 }
 
 void AshaScheduler::OnTrialEnded(TrialNumber number, bool /*failed*/) {
-  Trial& trial = At(number);
+  Trial& trial = trials_[number];
   TUNE_CHECK(trial.is_live);
   // What it reported stays where it is: others were measured against it. Its open rungs are given
   // up with it.
@@ -160,10 +152,16 @@ Result<std::unique_ptr<TrialScheduler>> MakeAshaScheduler(const Value& map, Mode
       std::make_unique<AshaScheduler>("asha", std::move(brackets), mode, seed));
 }
 
-int64_t AshaMaxT(const Value& map) {
+std::optional<int64_t> AshaMaxT(const Value& map) {
   const Result<AshaOptions> options = ReadAshaOptions(map);
   TUNE_CHECK(options.ok());
   return options->max_t;
+}
+
+bool AshaPauses(const Value& map) {
+  const Result<AshaOptions> options = ReadAshaOptions(map);
+  TUNE_CHECK(options.ok());
+  return options->promotes;
 }
 
 }  // namespace tune

@@ -23,6 +23,7 @@
 #include "schedulers/brackets.h"
 #include "schedulers/ranked_values.h"
 #include "schedulers/trial_scheduler.h"
+#include "schedulers/trial_table.h"
 
 namespace tune {
 
@@ -48,7 +49,6 @@ class AshaScheduler final : public TrialScheduler {
     uint32_t first_open = 0;  // The lowest rung that is neither filled nor closed.
   };
 
-  Trial& At(TrialNumber trial);
   // What a value must not be worse than, given the values of a rung; nothing while it is empty.
   std::optional<double> Cutoff(const RankedValues& values) const;
 
@@ -57,7 +57,7 @@ class AshaScheduler final : public TrialScheduler {
   Mode mode_;
   uint64_t seed_;
   std::vector<std::vector<RankedValues>> rungs_;  // Of each bracket.
-  std::vector<Trial> trials_;                     // By number.
+  TrialTable<Trial> trials_;
 };
 
 // Options, with Ray's names: variant (stop | promote), max_t, grace_period, reduction_factor,
@@ -65,7 +65,8 @@ class AshaScheduler final : public TrialScheduler {
 // rungs; and paused_max of promote. Errors carry "line:column: ".
 Result<std::unique_ptr<TrialScheduler>> MakeAshaScheduler(const Value& options, Mode mode,
                                                           uint64_t seed);
-// Requires options that can be read.
-int64_t AshaMaxT(const Value& options);
+// Both require options that can be read.
+std::optional<int64_t> AshaMaxT(const Value& options);
+bool AshaPauses(const Value& options);
 
 }  // namespace tune

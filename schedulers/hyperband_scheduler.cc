@@ -28,16 +28,8 @@ HyperbandScheduler::HyperbandScheduler(int64_t max_t, int64_t reduction_factor, 
   }
 }
 
-HyperbandScheduler::Trial& HyperbandScheduler::At(TrialNumber trial) {
-  TUNE_CHECK(trial.value >= 0 && static_cast<size_t>(trial.value) < trials_.size());
-  return trials_[static_cast<size_t>(trial.value)];
-}
-
 void HyperbandScheduler::OnTrialAdded(TrialNumber number) {
-  TUNE_CHECK(number.value >= 0);
-  const size_t index = static_cast<size_t>(number.value);
-  if (index >= trials_.size()) trials_.resize(index + 1);
-  Trial& trial = trials_[index];
+  Trial& trial = trials_.Add(number);
   TUNE_CHECK(trial.state == State::kNew || trial.state == State::kOver);
   if (trial.state == State::kNew || trial.has_reported ||
       trial.rung != brackets_[trial.bracket].rung) {
@@ -56,13 +48,13 @@ void HyperbandScheduler::Join(TrialNumber number) {
     brackets_.emplace_back(lowest, BracketSize(halvings, halvings_max, reduction_factor_), mode_);
   }
   Bracket& bracket = brackets_.back();
-  At(number) = Trial{State::kRunning, brackets_.size() - 1, bracket.rung};
+  trials_[number] = Trial{State::kRunning, brackets_.size() - 1, bracket.rung};
   ++bracket.running_count;
   bracket.is_closed = ++bracket.entered_count == bracket.size_planned;
 }
 
 Decision HyperbandScheduler::OnReport(TrialNumber number, int64_t iteration, Metric value) {
-  Trial& trial = At(number);
+  Trial& trial = trials_[number];
   TUNE_CHECK(trial.state == State::kRunning);
   if (value && std::isnan(*value)) value.reset();
   Decision decision;
@@ -91,20 +83,15 @@ Decision HyperbandScheduler::OnReport(TrialNumber number, int64_t iteration, Met
 }
 
 void HyperbandScheduler::OnTrialEnded(TrialNumber number, bool /*failed*/) {
-  Trial& trial = At(number);
+  Trial& trial = trials_[number];
   Bracket& bracket = brackets_[trial.bracket];
   // It may end before the orders of its own report are taken.
-  const bool has_orders =
-      std::erase_if(orders_, [&](const Order& order) { return order.trial == number; }) > 0;
-  TUNE_CHECK(has_orders || trial.state == State::kRunning || trial.state == State::kPaused);
+  std::erase_if(orders_, [&](const Order& order) { return order.trial == number; });
+  TUNE_CHECK(trial.state != State::kNew);
+  if (trial.state == State::kOver) return;  // It was to be stopped.
   if (trial.state == State::kRunning) --bracket.running_count;
-  if (!trial.has_reported || trial.rung != bracket.rung) {
-    // It has not come to its rung, or was told to stop there.
-  } else if (trial.value) {
-    bracket.finished.Erase(number, *trial.value);
-  } else {
-    std::erase(bracket.valueless, number);
-  }
+  if (trial.has_reported && trial.value) bracket.finished.Erase(number, *trial.value);
+  if (trial.has_reported && !trial.value) std::erase(bracket.valueless, number);
   trial.state = State::kOver;
   DecideIfComplete(bracket);
 }
@@ -132,13 +119,13 @@ void HyperbandScheduler::DecideIfComplete(Bracket& bracket) {
       static_cast<size_t>(std::max<int64_t>(1, bracket.entered_count / reduction_factor_));
   const size_t pass_count = std::min(pass_max, bracket.finished.size());
   RungView& view = views_[bracket.lowest][bracket.rung - bracket.lowest];
-  if (pass_count > 0) view.cutoff = At(waiting[pass_count - 1]).value;
+  if (pass_count > 0) view.cutoff = trials_[waiting[pass_count - 1]].value;
   for (size_t i = 0; i < waiting.size(); ++i) {
     const bool passes = i < pass_count;
     orders_.push_back(OrderFor(passes ? Order::Kind::kResume : Order::Kind::kStop, waiting[i]));
   }
   for (size_t i = 0; i < waiting.size(); ++i) {
-    Trial& trial = At(waiting[i]);
+    Trial& trial = trials_[waiting[i]];
     trial.state = i < pass_count ? State::kRunning : State::kOver;
     if (i >= pass_count) continue;
     trial.rung = bracket.rung + 1;
@@ -152,7 +139,7 @@ void HyperbandScheduler::DecideIfComplete(Bracket& bracket) {
 
 // Requires that the view has the cutoff of this decision.
 Order HyperbandScheduler::OrderFor(Order::Kind kind, TrialNumber number) const {
-  const Trial& trial = trials_[static_cast<size_t>(number.value)];
+  const Trial& trial = trials_[number];
   const Bracket& bracket = brackets_[trial.bracket];
   Order order{kind, number};
   order.rung = levels_[bracket.rung];
@@ -239,10 +226,16 @@ Result<std::unique_ptr<TrialScheduler>> MakeHyperbandScheduler(const Value& map,
   return made;
 }
 
-int64_t HyperbandMaxT(const Value& map) {
+std::optional<int64_t> HyperbandMaxT(const Value& map) {
   const Result<HyperbandOptions> options = ReadHyperbandOptions(map);
   TUNE_CHECK(options.ok());
   return options->max_t;
+}
+
+bool HyperbandPauses(const Value& map) {
+  const Result<HyperbandOptions> options = ReadHyperbandOptions(map);
+  TUNE_CHECK(options.ok());
+  return options->variant != Variant::kAsync;
 }
 
 }  // namespace tune

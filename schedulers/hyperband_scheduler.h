@@ -27,6 +27,7 @@
 
 #include "schedulers/ranked_trials.h"
 #include "schedulers/trial_scheduler.h"
+#include "schedulers/trial_table.h"
 
 namespace tune {
 
@@ -68,7 +69,6 @@ class HyperbandScheduler final : public TrialScheduler {
     std::vector<TrialNumber> valueless;  // They wait too.
   };
 
-  Trial& At(TrialNumber trial);
   void Join(TrialNumber trial);
   void DecideIfComplete(Bracket& bracket);
   std::vector<TrialNumber> Waiting(const Bracket& bracket) const;
@@ -77,7 +77,7 @@ class HyperbandScheduler final : public TrialScheduler {
   std::vector<int64_t> levels_;  // Of all brackets; each leaves out the lowest ones.
   int64_t reduction_factor_;
   Mode mode_;
-  std::vector<Trial> trials_;  // By number.
+  TrialTable<Trial> trials_;
   std::vector<Bracket> brackets_;
   std::vector<std::vector<RungView>> views_;  // By lowest rung.
   std::vector<Order> orders_;
@@ -89,7 +89,8 @@ class HyperbandScheduler final : public TrialScheduler {
 // "line:column: ".
 Result<std::unique_ptr<TrialScheduler>> MakeHyperbandScheduler(const Value& options, Mode mode,
                                                                uint64_t seed);
-// Requires options that can be read.
-int64_t HyperbandMaxT(const Value& options);
+// Both require options that can be read.
+std::optional<int64_t> HyperbandMaxT(const Value& options);
+bool HyperbandPauses(const Value& options);
 
 }  // namespace tune

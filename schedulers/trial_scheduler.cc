@@ -1,32 +1,108 @@
-// The factory: one switch over the scheduler's name, and the options of each.
+// The factory: one table over the schedulers' names.
 #include "schedulers/trial_scheduler.h"
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 #include "core/check.h"
 #include "core/input_error.h"
 #include "core/json.h"
 #include "core/nearest_name.h"
 #include "schedulers/asha_scheduler.h"
+#include "schedulers/combined_scheduler.h"
 #include "schedulers/fifo_scheduler.h"
 #include "schedulers/hyperband_scheduler.h"
+#include "schedulers/median_stopping_scheduler.h"
+#include "schedulers/patience_scheduler.h"
+#include "schedulers/percentile_scheduler.h"
+#include "schedulers/threshold_scheduler.h"
 
 namespace tune {
 namespace {
 
-constexpr std::array<std::string_view, 3> kNames = {"fifo", "asha", "hyperband"};
-constexpr std::array<std::string_view, 3> kLaterNames = {"median_stopping", "pbt", "bohb"};
+using Made = Result<std::unique_ptr<TrialScheduler>>;
 
-// A scheduler as the spec names it; `options` is null where there are none.
+Made MakeFifoScheduler(const Value& options, Mode, uint64_t) {
+  if (!options.is_null() && !options.AsMap().empty()) {
+    const MapEntry& entry = options.AsMap().front();
+    return InvalidAt(entry.key_place, "scheduler: '" + entry.key + "': fifo has no options");
+  }
+  return std::unique_ptr<TrialScheduler>(std::make_unique<FifoScheduler>());
+}
+
+Made MakeCombinedScheduler(const Value& parts, Mode mode, uint64_t seed);
+std::optional<int64_t> CombinedMaxT(const Value& parts);
+bool CombinedPauses(const Value& parts);
+
+struct Kind {
+  std::string_view name;
+  Made (*make)(const Value& options, Mode mode, uint64_t seed);
+  std::optional<int64_t> (*max_t)(const Value& options);
+  bool (*pauses)(const Value& options);
+};
+
+std::optional<int64_t> None(const Value&) { return std::nullopt; }
+bool Never(const Value&) { return false; }
+
+constexpr char kCombine[] = "combine";
+
+constexpr std::array<Kind, 8> kKinds = {{
+    {"fifo", MakeFifoScheduler, None, Never},
+    {"asha", MakeAshaScheduler, AshaMaxT, AshaPauses},
+    {"hyperband", MakeHyperbandScheduler, HyperbandMaxT, HyperbandPauses},
+    {"median_stopping", MakeMedianStoppingScheduler, None, MedianStoppingPauses},
+    {"percentile", MakePercentileScheduler, None, Never},
+    {"patience", MakePatienceScheduler, None, Never},
+    {"threshold", MakeThresholdScheduler, None, Never},
+    {kCombine, MakeCombinedScheduler, CombinedMaxT, CombinedPauses},
+}};
+
+// A scheduler as the spec names it; `options` is null where there are none, and a list for
+// `combine`.
 struct Named {
-  std::string name;
-  Place place;
+  const Kind* kind;
   Value options;
 };
 
+Result<const Kind*> FindKind(const std::string& name, const Place& place) {
+  std::array<std::string_view, kKinds.size()> names;
+  for (size_t i = 0; i < kKinds.size(); ++i) {
+    if (kKinds[i].name == name) return &kKinds[i];
+    names[i] = kKinds[i].name;
+  }
+  if (name == "pbt") {
+    return InvalidAt(place, "scheduler: 'pbt' is not supported yet");
+  }
+  if (name == "bohb") {
+    return InvalidAt(place,
+                     "scheduler: 'bohb' is not a scheduler: BOHB is the search algorithm bohb with "
+                     "the scheduler hyperband, or asha");
+  }
+  return InvalidAt(place, "scheduler: '" + name + "' is not a scheduler" + DidYouMean(name, names));
+}
+
+Status CheckShape(const MapEntry& entry) {
+  if (entry.key == kCombine) {
+    if (entry.value.is_list()) return OkStatus();
+    return InvalidAt(entry.value.place,
+                     "scheduler: combine: read " + Shown(entry.value) +
+                         ", expected a list of schedulers, as in {combine: [{asha: {max_t: 100}}, "
+                         "{patience: {patience: 5}}]}");
+  }
+  if (entry.value.is_map() || entry.value.is_null()) return OkStatus();
+  return InvalidAt(entry.value.place, "scheduler: read " + Shown(entry.value) + " for " +
+                                          entry.key + ", expected a map of its options");
+}
+
 Result<Named> ReadName(const Value& scheduler) {
-  if (scheduler.is_null()) return Named{"fifo", scheduler.place, Value()};
-  if (scheduler.is_string()) return Named{scheduler.AsString(), scheduler.place, Value()};
+  Value none;
+  none.place = scheduler.place;
+  if (scheduler.is_null()) return Named{&kKinds[0], none};
+  if (scheduler.is_string() && scheduler.AsString() != kCombine) {
+    TUNE_ASSIGN_OR_RETURN(const Kind* const kind, FindKind(scheduler.AsString(), scheduler.place));
+    return Named{kind, none};
+  }
   if (!scheduler.is_map()) {
     return InvalidAt(scheduler.place, "scheduler: read " + Shown(scheduler) +
                                           ", expected fifo, asha or {asha: {max_t: 100}}");
@@ -37,23 +113,47 @@ Result<Named> ReadName(const Value& scheduler) {
                          " keys, expected one scheduler, as in {asha: {max_t: 100}}");
   }
   const MapEntry& entry = scheduler.AsMap().front();
-  if (!entry.value.is_map() && !entry.value.is_null()) {
-    return InvalidAt(entry.value.place, "scheduler: read " + Shown(entry.value) + " for " +
-                                            entry.key + ", expected a map of its options");
-  }
-  return Named{entry.key, entry.key_place, entry.value};
+  TUNE_ASSIGN_OR_RETURN(const Kind* const kind, FindKind(entry.key, entry.key_place));
+  TUNE_RETURN_IF_ERROR(CheckShape(entry));
+  return Named{kind, entry.value};
 }
 
-Status RefuseName(const Named& named) {
-  for (const std::string_view later : kLaterNames) {
-    if (named.name == later) {
-      return InvalidAt(named.place,
-                       "scheduler: '" + named.name +
-                           "' is not supported yet; there are fifo, asha and hyperband");
-    }
+Made MakeCombinedScheduler(const Value& list, Mode mode, uint64_t seed) {
+  if (list.AsList().empty()) {
+    return InvalidAt(list.place, "scheduler: combine: read an empty list, expected schedulers");
   }
-  return InvalidAt(named.place, "scheduler: '" + named.name + "' is not a scheduler" +
-                                    DidYouMean(named.name, kNames));
+  std::vector<std::unique_ptr<TrialScheduler>> parts;
+  std::string pausing;
+  for (const Value& part : list.AsList()) {
+    TUNE_ASSIGN_OR_RETURN(const Named named, ReadName(part));
+    if (named.kind->name == kCombine) {
+      return InvalidAt(part.place, "scheduler: combine: a combine within a combine");
+    }
+    TUNE_ASSIGN_OR_RETURN(auto made, named.kind->make(named.options, mode, seed));
+    if (named.kind->pauses(named.options)) {
+      if (!pausing.empty()) {
+        return InvalidAt(part.place, "scheduler: combine: both " + pausing + " and " +
+                                         std::string(named.kind->name) +
+                                         " pause trials; at most one may");
+      }
+      pausing = named.kind->name;
+    }
+    parts.push_back(std::move(made));
+  }
+  return std::unique_ptr<TrialScheduler>(std::make_unique<CombinedScheduler>(std::move(parts)));
+}
+
+std::optional<int64_t> CombinedMaxT(const Value& parts) {
+  std::optional<int64_t> least;
+  for (const Value& part : parts.AsList()) {
+    const std::optional<int64_t> max_t = SchedulerMaxT(part);
+    if (max_t) least = std::min(*max_t, least.value_or(*max_t));
+  }
+  return least;
+}
+
+bool CombinedPauses(const Value& parts) {
+  return std::any_of(parts.AsList().begin(), parts.AsList().end(), SchedulerPauses);
 }
 
 }  // namespace
@@ -71,24 +171,19 @@ std::string DescribeRungs(const std::vector<RungView>& rungs) {
 Result<std::unique_ptr<TrialScheduler>> MakeScheduler(const Value& scheduler, Mode mode,
                                                       uint64_t seed) {
   TUNE_ASSIGN_OR_RETURN(const Named named, ReadName(scheduler));
-  if (named.name == "fifo") {
-    if (!named.options.is_null() && !named.options.AsMap().empty()) {
-      const MapEntry& entry = named.options.AsMap().front();
-      return InvalidAt(entry.key_place, "scheduler: '" + entry.key + "': fifo has no options");
-    }
-    return std::unique_ptr<TrialScheduler>(std::make_unique<FifoScheduler>());
-  }
-  if (named.name == "asha") return MakeAshaScheduler(named.options, mode, seed);
-  if (named.name == "hyperband") return MakeHyperbandScheduler(named.options, mode, seed);
-  return RefuseName(named);
+  return named.kind->make(named.options, mode, seed);
 }
 
 std::optional<int64_t> SchedulerMaxT(const Value& scheduler) {
   const Result<Named> named = ReadName(scheduler);
   TUNE_CHECK(named.ok());
-  if (named->name == "asha") return AshaMaxT(named->options);
-  if (named->name == "hyperband") return HyperbandMaxT(named->options);
-  return std::nullopt;
+  return named->kind->max_t(named->options);
+}
+
+bool SchedulerPauses(const Value& scheduler) {
+  const Result<Named> named = ReadName(scheduler);
+  TUNE_CHECK(named.ok());
+  return named->kind->pauses(named->options);
 }
 
 }  // namespace tune

@@ -79,7 +79,7 @@ class TrialScheduler {
   virtual void OnNoMoreTrials() = 0;
   // What the calls since the last one led to, in order, each trial at most once (nothing from a
   // stopping scheduler). Asked for after each of the four above; a trial may end in between, and is
-  // not named then. A trial that was stopped so is not named in OnTrialEnded.
+  // not named then. A trial that was stopped so need not be named in OnTrialEnded.
   virtual std::vector<Order> TakeOrders() = 0;
 
   virtual std::vector<RungView> Rungs() const = 0;
@@ -87,12 +87,15 @@ class TrialScheduler {
   virtual std::string DebugString() const = 0;
 };
 
-// `scheduler`: the spec's value: null or "fifo", "asha", or {asha: {max_t: ...}}. Checks names and
-// options; errors carry "line:column: ". The seed keys bracket choice.
+// `scheduler`: the spec's value: null or "fifo", "asha", {asha: {max_t: ...}}, or a list of such
+// under `combine`. Checks names and options; errors carry "line:column: ". The seed keys its draws.
 Result<std::unique_ptr<TrialScheduler>> MakeScheduler(const Value& scheduler, Mode mode,
                                                       uint64_t seed);
 
-// The scheduler's max_t, where it has one: a trial never trains beyond it.
+// Both require what MakeScheduler takes. The scheduler's max_t, where it has one: a trial never
+// trains beyond it.
 std::optional<int64_t> SchedulerMaxT(const Value& scheduler);
+// Whether it may pause trials, which then need checkpoints to go on from.
+bool SchedulerPauses(const Value& scheduler);
 
 }  // namespace tune

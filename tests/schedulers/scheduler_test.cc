@@ -265,9 +265,18 @@ TEST(MakeScheduler, NamesTheNearestSchedulerAndOption) {
   EXPECT_THAT(ErrorOf(R"({"fifo": {"max_t": 3}})"), HasSubstr("fifo has no options"));
 }
 
-TEST(MakeScheduler, SaysWhatIsNotThereYet) {
-  EXPECT_THAT(ErrorOf(R"("median_stopping")"), HasSubstr("'median_stopping' is not supported yet"));
-  EXPECT_THAT(ErrorOf(R"("pbt")"), HasSubstr("'pbt' is not supported yet"));
+TEST(MakeScheduler, SaysWhatBohbIs) {
+  EXPECT_THAT(ErrorOf(R"("bohb")"), HasSubstr("the search algorithm bohb with the scheduler"));
+}
+
+TEST(MakeScheduler, KnowsWhoPauses) {
+  EXPECT_FALSE(SchedulerPauses(Value()));
+  EXPECT_FALSE(SchedulerPauses(Value("asha")));
+  EXPECT_TRUE(SchedulerPauses(*ParseJson(R"({"asha": {"variant": "promote"}})")));
+  EXPECT_TRUE(SchedulerPauses(Value("hyperband")));
+  EXPECT_FALSE(SchedulerPauses(*ParseJson(R"({"hyperband": {"variant": "async"}})")));
+  EXPECT_FALSE(SchedulerPauses(Value("median_stopping")));
+  EXPECT_TRUE(SchedulerPauses(*ParseJson(R"({"median_stopping": {"hard_stop": false}})")));
 }
 
 }  // namespace

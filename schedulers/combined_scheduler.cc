@@ -1,0 +1,83 @@
+#include "schedulers/combined_scheduler.h"
+
+#include <utility>
+
+#include "core/check.h"
+
+namespace tune {
+namespace {
+
+// The decision of more weight prevails.
+int WeightOf(const Decision& decision) {
+  if (decision.cause == StopCause::kMaxT) return 4;
+  if (decision.verdict == Verdict::kStop) return 3;
+  if (decision.verdict == Verdict::kPause) return 2;
+  return decision.rung ? 1 : 0;
+}
+
+}  // namespace
+
+CombinedScheduler::CombinedScheduler(std::vector<std::unique_ptr<TrialScheduler>> parts)
+    : parts_(std::move(parts)) {
+  TUNE_CHECK(!parts_.empty());
+}
+
+void CombinedScheduler::OnTrialAdded(TrialNumber trial) {
+  for (const auto& part : parts_) part->OnTrialAdded(trial);
+}
+
+Decision CombinedScheduler::OnReport(TrialNumber trial, int64_t iteration, Metric value) {
+  Decision prevailing;
+  for (const auto& part : parts_) {
+    const Decision decision = part->OnReport(trial, iteration, value);
+    if (WeightOf(decision) > WeightOf(prevailing)) prevailing = decision;
+  }
+  if (prevailing.verdict == Verdict::kStop) stopped_ = trial;
+  return prevailing;
+}
+
+void CombinedScheduler::OnTrialEnded(TrialNumber trial, bool failed) {
+  for (const auto& part : parts_) part->OnTrialEnded(trial, failed);
+}
+
+void CombinedScheduler::OnNoMoreTrials() {
+  for (const auto& part : parts_) part->OnNoMoreTrials();
+}
+
+std::vector<Order> CombinedScheduler::TakeOrders() {
+  std::vector<Order> orders;
+  for (const auto& part : parts_) {
+    for (const Order& order : part->TakeOrders()) {
+      if (order.trial == stopped_) continue;
+      orders.push_back(order);
+      if (order.kind != Order::Kind::kStop) continue;
+      for (const auto& other : parts_) {
+        if (other != part) other->OnTrialEnded(order.trial, false);
+      }
+    }
+  }
+  return orders;
+}
+
+std::vector<RungView> CombinedScheduler::Rungs() const {
+  std::vector<RungView> all;
+  for (const auto& part : parts_) {
+    const std::vector<RungView> rungs = part->Rungs();
+    all.insert(all.end(), rungs.begin(), rungs.end());
+  }
+  return all;
+}
+
+std::string CombinedScheduler::name() const {
+  std::string name;
+  for (const auto& part : parts_) name += (name.empty() ? "" : "+") + part->name();
+  return name;
+}
+
+std::string CombinedScheduler::DebugString() const {
+  std::string text;
+  for (const auto& part : parts_) text += (text.empty() ? "" : "; ") + part->DebugString();
+  return text;
+}
+
+}  // namespace tune

@@ -1,0 +1,60 @@
+#include "schedulers/patience_scheduler.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "core/option_map.h"
+
+namespace tune {
+
+Decision PatienceScheduler::OnReport(TrialNumber number, int64_t iteration, Metric value) {
+  Decision decision;
+  if (!value || std::isnan(*value)) return decision;
+  Trial& trial = trials_[number];
+  trial.recent.push_back(*value);
+  if (static_cast<int64_t>(trial.recent.size()) <= options_.patience + 1) return decision;
+  const double past = trial.recent.front();
+  trial.recent.pop_front();
+  if (!trial.best_before || IsBetter(past, *trial.best_before, mode_)) trial.best_before = past;
+
+  const double slack = mode_ == Mode::kMax ? -options_.min_delta : options_.min_delta;
+  decision.rung = iteration;
+  decision.cutoff = *trial.best_before + slack;
+  const bool is_met = std::any_of(trial.recent.begin(), trial.recent.end(), [&](double recent) {
+    return !IsBetter(*decision.cutoff, recent, mode_);
+  });
+  if (is_met) return decision;
+  decision.verdict = Verdict::kStop;
+  decision.cause = StopCause::kScheduler;
+  ++stopped_count_;
+  return decision;
+}
+
+void PatienceScheduler::OnTrialEnded(TrialNumber trial, bool failed) {
+  if (!failed) trials_[trial] = {};  // One that failed may go on.
+}
+
+std::string PatienceScheduler::DebugString() const {
+  return "patience stopped:" + std::to_string(stopped_count_);
+}
+
+Result<std::unique_ptr<TrialScheduler>> MakePatienceScheduler(const Value& map, Mode mode,
+                                                              uint64_t /*seed*/) {
+  static constexpr std::array<std::string_view, 2> kOptions = {"patience", "min_delta"};
+  // Each trial keeps so many values.
+  constexpr int64_t kPatienceMax = 1'000'000;
+  const OptionMap options("scheduler", "patience", map);
+  PatienceOptions patience;
+  TUNE_RETURN_IF_ERROR(options.CheckNames(kOptions));
+  if (options.Find("patience") == nullptr) {
+    return options.Expected("patience", "a number of reports, as in {patience: {patience: 5}}");
+  }
+  TUNE_RETURN_IF_ERROR(options.Read("patience", 0, kPatienceMax, patience.patience));
+  TUNE_RETURN_IF_ERROR(
+      options.Read("min_delta", 0.0, std::numeric_limits<double>::infinity(), patience.min_delta));
+  return std::unique_ptr<TrialScheduler>(std::make_unique<PatienceScheduler>(patience, mode));
+}
+
+}  // namespace tune
