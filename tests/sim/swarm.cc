@@ -61,6 +61,32 @@ Value DrawFailure(Dice& dice) {
   return failure;
 }
 
+// Half the time asha as it is, else another one. Drawn apart, so that a seed's other options are
+// what they were when there was nothing else.
+Value OtherScheduler(uint64_t seed, int64_t max_t, int64_t factor, Value asha) {
+  KeyedRandom random(seed, "swarm scheduler");
+  switch (random.NextBelow(12)) {
+    case 0:
+    case 1:
+      asha.Set("variant", Value("promote"));
+      break;
+    case 2:
+    case 3: {
+      Value hyperband = Map({{"max_t", Value(max_t)}, {"reduction_factor", Value(factor)}});
+      return Map({{"hyperband", std::move(hyperband)}});
+    }
+    case 4:
+      return Map({{"median_stopping", Map({{"grace_period", Value(1)}})}});
+    case 5: {
+      Value patience = Map({{"patience", Map({{"patience", Value(2)}})}});
+      return Map({{"combine", Value(Value::List{Map({{"asha", std::move(asha)}}), patience})}});
+    }
+    default:
+      break;
+  }
+  return Map({{"asha", std::move(asha)}});
+}
+
 void DrawSweep(Dice& dice, Swarm& swarm) {
   swarm.is_heavy = dice.OneIn(4);
   swarm.samples = swarm.is_heavy ? dice.From(100, 300) : dice.From(1, dice.OneIn(3) ? 40 : 12);
@@ -88,10 +114,7 @@ void DrawSweep(Dice& dice, Swarm& swarm) {
     const int64_t factor = dice.From(2, 4);
     Value asha = Map({{"max_t", Value(max_t)}, {"reduction_factor", Value(factor)}});
     if (max_t >= factor * factor && dice.OneIn(3)) asha.Set("brackets", Value(dice.From(2, 3)));
-    // Drawn apart, so that a seed's other options are what they were before.
-    KeyedRandom variant(swarm.seed, "swarm variant");
-    if (variant.NextBelow(3) == 0) asha.Set("variant", Value("promote"));
-    document.Set("scheduler", Map({{"asha", std::move(asha)}}));
+    document.Set("scheduler", OtherScheduler(swarm.seed, max_t, factor, std::move(asha)));
   }
   Value limits = Value::MakeMap();
   const bool is_single = dice.OneIn(5) && !swarm.is_heavy;
