@@ -33,6 +33,7 @@ void AshaPromotionScheduler::OnTrialAdded(TrialNumber number) {
 }
 
 size_t AshaPromotionScheduler::PassCount(const Rung& rung) const {
+  if (!rung.is_open) return 0;
   const size_t passing = static_cast<size_t>(rung.count() / brackets_.reduction_factor);
   return std::min(passing, rung.finished.size());
 }
@@ -98,6 +99,18 @@ void AshaPromotionScheduler::OnTrialEnded(TrialNumber number, bool failed) {
 void AshaPromotionScheduler::PromoteLast(uint32_t bracket, uint32_t rung) {
   const size_t passing = PassCount(rungs_[bracket][rung]);
   if (passing > 0) Promote(bracket, rung, passing - 1);
+}
+
+void AshaPromotionScheduler::CloseRung(uint32_t k) {
+  for (std::vector<Rung>& rungs : rungs_) rungs.at(k).is_open = false;
+}
+
+void AshaPromotionScheduler::OpenRung(uint32_t k) {
+  for (uint32_t bracket = 0; bracket < rungs_.size(); ++bracket) {
+    Rung& rung = rungs_[bracket].at(k);
+    rung.is_open = true;
+    for (size_t place = 0; place < PassCount(rung); ++place) Promote(bracket, k, place);
+  }
 }
 
 void AshaPromotionScheduler::Promote(uint32_t bracket, uint32_t rung, size_t place) {

@@ -50,6 +50,11 @@ class AshaPromotionScheduler final : public TrialScheduler {
   std::string name() const override { return name_; }
   std::string DebugString() const override;
 
+  // For those who decide which rungs there are. A closed rung promotes nobody; when it is opened
+  // again it makes up for that. Both are of all brackets; orders are taken as ever.
+  void CloseRung(uint32_t rung);
+  void OpenRung(uint32_t rung);
+
  private:
   enum class State { kNew, kRunning, kPaused, kOver };
   struct Trial {
@@ -63,6 +68,7 @@ class AshaPromotionScheduler final : public TrialScheduler {
     explicit Rung(Mode mode) : finished(mode) {}
     RankedTrials finished;
     int64_t valueless_count = 0;  // Finished too, and worst.
+    bool is_open = true;
     int64_t count() const { return static_cast<int64_t>(finished.size()) + valueless_count; }
   };
   // In the order in which paused trials are given up: the milestone, whether there is a value, that

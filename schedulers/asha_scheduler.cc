@@ -91,12 +91,9 @@ namespace {
 constexpr std::array<std::string_view, 6> kAshaOptions = {
     "variant", "max_t", "grace_period", "reduction_factor", "brackets", "paused_max"};
 
-// Names and defaults as in Ray.
 struct AshaOptions {
   bool promotes = false;
-  int64_t max_t = 100;
-  int64_t grace_period = 1;
-  int64_t reduction_factor = 4;
+  LadderOptions ladder;
   int64_t brackets = 1;
   std::optional<int64_t> paused_max;
 };
@@ -117,17 +114,11 @@ Result<AshaOptions> ReadAshaOptions(const Value& map) {
     }
     TUNE_RETURN_IF_ERROR(options.Read("paused_max", 1, kNoMax, asha.paused_max.emplace(1)));
   }
-  TUNE_RETURN_IF_ERROR(options.Read("max_t", 1, kNoMax, asha.max_t));
-  TUNE_RETURN_IF_ERROR(options.Read("grace_period", 1, kNoMax, asha.grace_period));
-  TUNE_RETURN_IF_ERROR(options.Read("reduction_factor", 2, kNoMax, asha.reduction_factor));
+  TUNE_RETURN_IF_ERROR(ReadLadder(options, asha.ladder));
   TUNE_RETURN_IF_ERROR(options.Read("brackets", 1, kNoMax, asha.brackets));
-  if (asha.grace_period > asha.max_t) {
-    return InvalidAt(options.PlaceOf("grace_period"),
-                     "scheduler: grace_period is " + std::to_string(asha.grace_period) +
-                         " and max_t is " + std::to_string(asha.max_t) +
-                         "; grace_period must not be above max_t");
-  }
-  const size_t rungs = RungLevels(asha.grace_period, asha.max_t, asha.reduction_factor).size();
+  const LadderOptions& ladder = asha.ladder;
+  const size_t rungs =
+      RungLevels(ladder.grace_period, ladder.max_t, ladder.reduction_factor).size();
   if (asha.brackets > static_cast<int64_t>(rungs)) {
     return InvalidAt(options.PlaceOf("brackets"),
                      "scheduler: read " + std::to_string(asha.brackets) +
@@ -142,8 +133,7 @@ Result<AshaOptions> ReadAshaOptions(const Value& map) {
 Result<std::unique_ptr<TrialScheduler>> MakeAshaScheduler(const Value& map, Mode mode,
                                                           uint64_t seed) {
   TUNE_ASSIGN_OR_RETURN(const AshaOptions options, ReadAshaOptions(map));
-  Brackets brackets =
-      AshaBrackets(options.grace_period, options.max_t, options.reduction_factor, options.brackets);
+  Brackets brackets = AshaBrackets(options.ladder, options.brackets);
   if (options.promotes) {
     return std::unique_ptr<TrialScheduler>(std::make_unique<AshaPromotionScheduler>(
         "asha", std::move(brackets), options.paused_max, mode, seed));
@@ -155,7 +145,7 @@ Result<std::unique_ptr<TrialScheduler>> MakeAshaScheduler(const Value& map, Mode
 std::optional<int64_t> AshaMaxT(const Value& map) {
   const Result<AshaOptions> options = ReadAshaOptions(map);
   TUNE_CHECK(options.ok());
-  return options->max_t;
+  return options->ladder.max_t;
 }
 
 bool AshaPauses(const Value& map) {

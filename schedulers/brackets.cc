@@ -1,20 +1,35 @@
 #include "schedulers/brackets.h"
 
 #include <cmath>
+#include <limits>
+#include <string>
 
 #include "core/check.h"
+#include "core/input_error.h"
 #include "core/random.h"
 #include "schedulers/rung_levels.h"
 
 namespace tune {
 
-Brackets AshaBrackets(int64_t grace_period, int64_t max_t, int64_t reduction_factor,
-                      int64_t count) {
-  const std::vector<int64_t> levels = RungLevels(grace_period, max_t, reduction_factor);
+Status ReadLadder(const OptionMap& options, LadderOptions& ladder) {
+  constexpr int64_t kNoMax = std::numeric_limits<int64_t>::max();
+  TUNE_RETURN_IF_ERROR(options.Read("max_t", 1, kNoMax, ladder.max_t));
+  TUNE_RETURN_IF_ERROR(options.Read("grace_period", 1, kNoMax, ladder.grace_period));
+  TUNE_RETURN_IF_ERROR(options.Read("reduction_factor", 2, kNoMax, ladder.reduction_factor));
+  if (ladder.grace_period <= ladder.max_t) return OkStatus();
+  return InvalidAt(options.PlaceOf("grace_period"),
+                   "scheduler: grace_period is " + std::to_string(ladder.grace_period) +
+                       " and max_t is " + std::to_string(ladder.max_t) +
+                       "; grace_period must not be above max_t");
+}
+
+Brackets AshaBrackets(const LadderOptions& ladder, int64_t count) {
+  const std::vector<int64_t> levels =
+      RungLevels(ladder.grace_period, ladder.max_t, ladder.reduction_factor);
   TUNE_CHECK(count >= 1 && count <= static_cast<int64_t>(levels.size()));
   Brackets brackets;
-  brackets.max_t = max_t;
-  brackets.reduction_factor = reduction_factor;
+  brackets.max_t = ladder.max_t;
+  brackets.reduction_factor = ladder.reduction_factor;
   for (int64_t s = 0; s < count; ++s) {
     brackets.milestones.emplace_back(levels.begin() + s, levels.end());
     brackets.weights.push_back(std::exp(-static_cast<double>(s)));

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "core/ids.h"
+#include "core/option_map.h"
+#include "core/status.h"
 
 namespace tune {
 
@@ -18,9 +20,18 @@ struct Brackets {
   int64_t reduction_factor = 0;
 };
 
+// Names and defaults as in Ray.
+struct LadderOptions {
+  int64_t max_t = 100;
+  int64_t grace_period = 1;
+  int64_t reduction_factor = 4;
+};
+// Makes sure of what RungLevels requires.
+Status ReadLadder(const OptionMap& options, LadderOptions& ladder);
+
 // Bracket s leaves out the s lowest rungs; it has the weight exp(its number of rungs), as in Ray.
 // Requires 1 <= count <= number of rungs, and what RungLevels requires.
-Brackets AshaBrackets(int64_t grace_period, int64_t max_t, int64_t reduction_factor, int64_t count);
+Brackets AshaBrackets(const LadderOptions& ladder, int64_t count);
 
 // Hyperband's (Li et al., JMLR 18-185): bracket b leaves out the b lowest of the rungs that lead up
 // to max_t, and has the weight BracketSize. Requires what RungLevelsFromTop requires.

@@ -14,6 +14,7 @@
 #include "schedulers/fifo_scheduler.h"
 #include "schedulers/hyperband_scheduler.h"
 #include "schedulers/median_stopping_scheduler.h"
+#include "schedulers/pasha_scheduler.h"
 #include "schedulers/patience_scheduler.h"
 #include "schedulers/percentile_scheduler.h"
 #include "schedulers/threshold_scheduler.h"
@@ -44,13 +45,15 @@ struct Kind {
 
 std::optional<int64_t> None(const Value&) { return std::nullopt; }
 bool Never(const Value&) { return false; }
+bool Always(const Value&) { return true; }
 
 constexpr char kCombine[] = "combine";
 
-constexpr std::array<Kind, 8> kKinds = {{
+constexpr std::array<Kind, 9> kKinds = {{
     {"fifo", MakeFifoScheduler, None, Never},
     {"asha", MakeAshaScheduler, AshaMaxT, AshaPauses},
     {"hyperband", MakeHyperbandScheduler, HyperbandMaxT, HyperbandPauses},
+    {"pasha", MakePashaScheduler, PashaMaxT, Always},
     {"median_stopping", MakeMedianStoppingScheduler, None, MedianStoppingPauses},
     {"percentile", MakePercentileScheduler, None, Never},
     {"patience", MakePatienceScheduler, None, Never},
