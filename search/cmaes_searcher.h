@@ -19,8 +19,9 @@
 //   Hansen, GECCO 2009).
 // - Parameters whose condition does not hold are drawn all the same; their draws change nothing.
 //
-// The first trials are random search's. The first run begins at the best trial so far, or in the
-// middle of the space where none has a value yet.
+// The first run begins at the best of the trials so far (random search's, where n_startup_trials
+// asks for some, or those from elsewhere), or in the middle of the space where none has a value
+// yet.
 #pragma once
 
 #include <cstdint>
@@ -32,12 +33,12 @@
 
 namespace tune {
 
-// Names and meaning as Optuna's.
+// Names and meaning as Optuna's, whose one random trial at the start is not needed here.
 struct CmaEsOptions {
   enum class Restart { kNone, kIpop, kBipop };
   double sigma0 = 1.0 / 6;              // In parts of each range.
   std::optional<int64_t> popsize = {};  // 4 + 3 ln(dimensions).
-  int64_t n_startup_trials = 10;
+  int64_t n_startup_trials = 0;
   Restart restart_strategy = Restart::kBipop;
   int64_t inc_popsize = 2;  // What a larger population is multiplied by.
   bool with_margin = true;
