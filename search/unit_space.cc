@@ -20,6 +20,10 @@ const Domain& UnitSpace::domain(size_t dimension) const {
   return std::get<Domain>(space_.parameters()[parameters_[dimension]].content);
 }
 
+const std::string& UnitSpace::name(size_t dimension) const {
+  return space_.parameters()[parameters_[dimension]].name;
+}
+
 Configuration UnitSpace::At(std::span<const double> point) const {
   TUNE_CHECK(point.size() == size());
   return space_.Assemble([&](size_t parameter) {

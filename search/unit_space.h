@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/configuration.h"
@@ -26,6 +27,7 @@ class UnitSpace {
   const SearchSpace& space() const { return space_; }
   size_t size() const { return parameters_.size(); }
   const Domain& domain(size_t dimension) const;
+  const std::string& name(size_t dimension) const;  // Of the parameter.
 
   // Requires one number of [0, 1] for each dimension. Those of parameters that do not exist in the
   // configuration are not looked at.

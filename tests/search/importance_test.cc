@@ -1,0 +1,117 @@
+#include "search/importance.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "bench/search_quality/functions.h"
+#include "core/json.h"
+#include "search/searcher.h"
+
+namespace tune {
+namespace {
+
+using Shares = std::map<std::string, double>;
+
+SearchSpace Space(std::string_view json) { return *SearchSpace::Parse(*ParseJson(json)); }
+
+// Of `trials` that `search` chose, each with the loss.
+template <typename Loss>
+Shares SharesOf(std::string_view space, int64_t trials, Loss loss,
+                std::string_view search = R"({"algorithm": "random"})") {
+  const auto searcher =
+      *MakeSearcher(*ParseJson(search), {.space = Space(space), .modes = {Mode::kMin}, .seed = 5});
+  std::vector<Configuration> configurations;
+  std::vector<double> losses;
+  for (int64_t n = 0; n < trials; ++n) {
+    configurations.push_back(*searcher->Suggest(TrialNumber{n}));
+    losses.push_back(loss(configurations.back()));
+    const Metric value = losses.back();
+    searcher->OnTrialEnded(TrialNumber{n}, {&value, 1}, false);
+  }
+  Shares shares;
+  for (const auto& [name, share] : Importances(Space(space), configurations, losses)) {
+    shares[name] = share;
+  }
+  return shares;
+}
+
+double SumOf(const Shares& shares) {
+  double sum = 0;
+  for (const auto& [name, share] : shares) sum += share;
+  return sum;
+}
+
+constexpr char kThree[] =
+    R"({"lr": {"loguniform": [1e-5, 1]}, "layers": {"randint": [1, 9]}, "idle": {"uniform": [0, 1]},
+        "constant": 3})";
+
+double Three(const Configuration& c) {
+  return std::fabs(std::log10(c.Find("lr")->AsDouble()) + 3) +
+         0.3 * std::fabs(c.Find("layers")->AsDouble() - 4);
+}
+
+TEST(Importances, OrderTheParametersByWhatTheyDo) {
+  const Shares shares = SharesOf(kThree, 100, Three);
+  EXPECT_EQ(shares.size(), 3u);  // Not the constant.
+  EXPECT_NEAR(SumOf(shares), 1, 1e-9);
+  EXPECT_GT(shares.at("lr"), 0.7);
+  EXPECT_GT(shares.at("layers"), shares.at("idle"));
+  EXPECT_LT(shares.at("idle"), 0.1);
+}
+
+TEST(Importances, AreHardlyMovedByASearchThatNarrowsEverythingDown) {
+  const TestFunction& function = *FindTestFunction("ellipsoid10");
+  const Shares shares = SharesOf(function.space, 300, function.value, R"({"algorithm": "cmaes"})");
+  // Each parameter has half of the weight of the one before it.
+  EXPECT_GT(shares.at("x0"), shares.at("x1"));
+  EXPECT_GT(shares.at("x1"), shares.at("x3"));
+  EXPECT_GT(shares.at("x0") + shares.at("x1") + shares.at("x2"), 0.6);
+  EXPECT_LT(shares.at("x7") + shares.at("x8") + shares.at("x9"), 0.1);
+}
+
+TEST(Importances, AChoiceCountsLikeANumber) {
+  const Shares shares =
+      SharesOf(R"({"kind": {"choice": ["a", "b", "c", "d"]}, "x": {"uniform": [0, 1]}})", 80,
+               [](const Configuration& c) {
+                 return (c.Find("kind")->AsString() == "c" ? 0 : 1) + 0.1 * c.Find("x")->AsDouble();
+               });
+  EXPECT_GT(shares.at("kind"), 0.5);
+}
+
+TEST(Importances, AParameterUnderAConditionCountsWhereTheBestHaveIt) {
+  constexpr char kSpace[] =
+      R"({"kind": {"choice": ["good", "bad"]},
+          "a": {"uniform": [0, 1], "when": {"kind": "good"}},
+          "b": {"uniform": [0, 1], "when": {"kind": "bad"}}})";
+  const Shares shares = SharesOf(kSpace, 200, [](const Configuration& c) {
+    const Value* const a = c.Find("a");
+    return a != nullptr ? std::fabs(a->AsDouble() - 0.2) : 5 + c.Find("b")->AsDouble();
+  });
+  EXPECT_GT(shares.at("a"), 0.5);
+  EXPECT_EQ(shares.at("b"), 0);
+}
+
+TEST(Importances, TrialsThatDivergedDoNotHideTheOthers) {
+  const auto diverging = [](const Configuration& c) {
+    if (c.Find("idle")->AsDouble() > 0.9) return std::numeric_limits<double>::infinity();
+    if (c.Find("idle")->AsDouble() > 0.8) return 1e30;
+    return Three(c);
+  };
+  EXPECT_GT(SharesOf(kThree, 150, diverging).at("lr"), 0.6);
+}
+
+TEST(Importances, AreZeroWhereAllLossesAreAlike) {
+  for (const double loss : {1.0, std::numeric_limits<double>::infinity()}) {
+    EXPECT_EQ(SumOf(SharesOf(kThree, 20, [&](const Configuration&) { return loss; })), 0);
+  }
+}
+
+TEST(Importances, OfASpaceWithoutDomainsAreNone) {
+  EXPECT_TRUE(SharesOf(R"({"a": 1})", 12, [](const Configuration&) { return 1.0; }).empty());
+}
+
+}  // namespace
+}  // namespace tune
