@@ -81,9 +81,12 @@ struct HeldAttempt {
   friend bool operator==(const HeldAttempt&, const HeldAttempt&) = default;
 };
 
+// Of the tuner's own workers, and of no other: what they ran has ended when their tuner has.
+inline constexpr char kLocalWorkerName[] = "local";
+
 struct Hello {
   std::string version;  // The program's; the tuner refuses another one.
-  std::string name;     // For people: "local" or a host name.
+  std::string name;     // For people: kLocalWorkerName, a host's name, or what was asked for.
   std::string host;
   int64_t pid = 0;
   WorkerCapacity capacity;

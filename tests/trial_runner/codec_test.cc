@@ -140,6 +140,14 @@ TEST(Codec, RefusesAWorkerWithOneDeviceTwice) {
             "message 1: hello.devices.index: two devices have the same one");
 }
 
+TEST(Codec, RefusesAWorkerThatIsCalledLocalAndIsNot) {
+  Hello hello = std::get<Hello>(SampleFromWorker()[0]);
+  ASSERT_EQ(hello.name, kLocalWorkerName);
+  hello.is_local = false;
+  EXPECT_EQ(RefusalOf(hello).message(),
+            "message 1: hello.name: read 'local', expected another name of one that is not");
+}
+
 TEST(Codec, RefusesRelativePaths) {
   StartAttempt start = SampleStart();
   start.checkpoint_path = "../elsewhere";

@@ -294,6 +294,16 @@ TEST(WorkerProgram, ConnectsToOtherMachinesWithATokenOnly) {
   EXPECT_THAT(worker.ReadErrors(), testing::HasSubstr("--join TOKEN is missing"));
 }
 
+TEST(WorkerProgram, OnlyTheTunersOwnIsCalledLocal) {
+  Program worker("tune_worker", {"--connect", "127.0.0.1:1", "--name", "local"});
+  const auto status = worker.Wait();
+  ASSERT_TRUE(status);
+  EXPECT_EQ(WEXITSTATUS(*status), 2);
+  EXPECT_EQ(worker.ReadErrors(),
+            "tune worker: only the tuner's own workers are called 'local'; give this one another "
+            "name with --name\n");
+}
+
 TEST(WorkerProgram, SaysThatNobodyListens) {
   Program worker("tune_worker", {"--connect", "127.0.0.1:1"});
   const auto status = worker.Wait();

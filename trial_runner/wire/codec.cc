@@ -267,6 +267,9 @@ Status Read(v1::Hello& in, Hello& out) {
     return InvalidArgument("hello.devices.index: two devices have the same one");
   }
   out.is_local = in.local();
+  if (!out.is_local && out.name == kLocalWorkerName) {
+    return InvalidArgument("hello.name: read 'local', expected another name of one that is not");
+  }
   TUNE_RETURN_IF_ERROR(
       ReadText(in.mutable_session(), limits::kNameBytesMax, "hello.session", out.session));
   return ReadHeld(in, out.held);

@@ -38,7 +38,9 @@ Hello MakeHello(const WorkerOptions& options) {
   Hello hello;
   hello.version = kProgramVersion;
   hello.host = HostName();
-  hello.name = !options.name.empty() ? options.name : options.is_local ? "local" : hello.host;
+  hello.name = !options.name.empty() ? options.name
+               : options.is_local    ? kLocalWorkerName
+                                     : hello.host;
   hello.pid = getpid();
   hello.is_local = options.is_local;
   if (!options.is_local) hello.session = HashToHex(DrawEntropy()) + HashToHex(DrawEntropy());
@@ -73,9 +75,13 @@ Result<Prepared> Prepare(const WorkerOptions& options) {
   if (prepared.program_folder.empty()) {
     TUNE_ASSIGN_OR_RETURN(prepared.program_folder, ProgramFolder());
   }
-  TUNE_ASSIGN_OR_RETURN(prepared.tuner, FindTuner(options));
   prepared.core.is_local = options.is_local;
   prepared.core.hello = MakeHello(options);
+  if (!options.is_local && prepared.core.hello.name == kLocalWorkerName) {
+    return InvalidArgument(
+        "only the tuner's own workers are called 'local'; give this one another name with --name");
+  }
+  TUNE_ASSIGN_OR_RETURN(prepared.tuner, FindTuner(options));
   return prepared;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "trial_runner/messages.h"
 #include "tuner/artifact_path.h"
 
 namespace tune {
@@ -30,12 +31,12 @@ Status ReadTrials(Database& database, const std::string& only, KnownSweeps& swee
   static constexpr char kTrialsSql[] =
       "SELECT e.name, t.number, t.status, EXISTS (SELECT 1 FROM attempt_rows AS a"
       "   LEFT JOIN worker_rows AS w ON w.id = a.worker WHERE a.trial = t.id"
-      "   AND a.outcome = 'running' AND coalesce(w.name, '') <> 'local')"
+      "   AND a.outcome = 'running' AND coalesce(w.name, '') <> ?2)"
       " FROM experiment_rows AS e"
       " LEFT JOIN trial_rows AS t ON t.experiment = e.id"
       " WHERE ?1 = '' OR e.name = ?1 ORDER BY e.id, t.number";
   TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kTrialsSql));
-  row->BindAll(only);
+  row->BindAll(only, kLocalWorkerName);
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
     if (!has_row) break;
