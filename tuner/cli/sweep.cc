@@ -40,9 +40,8 @@ Result<std::unique_ptr<LocalWorker>> StartLocalWorker(const SweepSurroundings& s
                                                       const PlainPort& port) {
   return LocalWorker::Start(
       surroundings.program_dir + "/tune_worker",
-      {"--connect", port.address, "--local", "--name", "local", "--cpus",
-       std::to_string(surroundings.cpus), "--gpus", std::to_string(surroundings.gpus), "--prewarm",
-       surroundings.trainable_kind},
+      {"--connect", port.address, "--local", "--cpus", std::to_string(surroundings.cpus), "--gpus",
+       std::to_string(surroundings.gpus), "--prewarm", surroundings.trainable_kind},
       {"TUNE_LOCAL_SECRET=" + port.secret});
 }
 
@@ -215,7 +214,11 @@ int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& 
     if (!news.ok()) return fail(news.status());
     if (!news->empty()) display.Say(*news);
   }
-  if (tuner.is_done()) gateway->WaitUntilAllGone(kShutdownPatience);
+  if (tuner.is_done()) {
+    gateway->WaitUntilAllGone(kShutdownPatience);
+  } else {
+    doors.gateway.reset();  // A local worker whose tuner is gone ends at once.
+  }
   local_worker.End();
   display.Close(clock.Now());
   display.PrintSummary(clock.Now());
