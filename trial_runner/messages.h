@@ -167,11 +167,14 @@ struct AnswerReport {
   ReportAnswer answer = ReportAnswer::kContinue;
 };
 
-// End an attempt without waiting for a report: SIGTERM, then SIGKILL to its process group after the
-// grace time. One that waits in the queue is dropped. The worker answers with
-// AttemptEnded{kPreempted}.
+// End an attempt: SIGTERM, then SIGKILL to its process group after the grace time. Until then it
+// may save and report an iteration (trial_session.h), which is answered as any other. With
+// `at_once`, where nothing that it says counts any more, SIGKILL. One that waits in the queue is
+// dropped. The worker answers with AttemptEnded: kPreempted, if the trial did not end by itself
+// just then.
 struct KillAttempt {
   AttemptRef ref;
+  bool at_once = false;
 };
 
 // The first `ends_seen` AttemptEnded messages of this connection are durable: they need not be sent

@@ -41,7 +41,7 @@ void ExperimentController::On(const WorkerJoined& event) {
     // the worker ends it unasked, says nothing of it, and its room could be waited for in vain.
     for (const HeldAttempt& held : event.held) {
       if (was_here) leases_.Occupy(event.worker, held);
-      Send(event.worker, KillAttempt{held.ref});
+      Send(event.worker, KillAttempt{held.ref, true});
     }
   }
   if (has_ended_) Send(event.worker, Shutdown{});
@@ -81,7 +81,7 @@ void ExperimentController::Rejoin(WorkerId from, const WorkerJoined& event) {
     trial.attempt.worker = event.worker;
     trial.progress_at = now_;  // It could not be heard.
     out_.attempts.push_back(trial.attempt);
-    if (trial.is_told_to_end) Send(event.worker, KillAttempt{*trial.lease});
+    if (trial.is_told_to_end) TellToEnd(event.worker, trial);
   };
   for (const AttemptRef& ref : rejoined.kept) go_on(At(ref.trial));
   for (const LeaseTable::Lease& lease : rejoined.unsent) {
@@ -93,12 +93,12 @@ void ExperimentController::Rejoin(WorkerId from, const WorkerJoined& event) {
     message.cpu_milli = lease.placement.cpu_milli;
     message.slices = lease.placement.slices;
     Send(event.worker, std::move(message));
-    if (trial.is_told_to_end) Send(event.worker, KillAttempt{lease.ref});
+    if (trial.is_told_to_end) TellToEnd(event.worker, trial);
   }
   for (const AttemptRef& ref : rejoined.lost) {
     EndAttempt(At(ref.trial), {ref, Outcome::kLost, "worker " + event.name + " does not know it"});
   }
-  for (const AttemptRef& ref : rejoined.unknown) Send(event.worker, KillAttempt{ref});
+  for (const AttemptRef& ref : rejoined.unknown) Send(event.worker, KillAttempt{ref, true});
 }
 
 void ExperimentController::On(const WorkerGone& event) {

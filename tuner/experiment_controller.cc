@@ -73,7 +73,7 @@ void ExperimentController::On(const ReportArrived& event) {
     Send(event.worker, AnswerReport{ref, message.sequence, trial.last_answer});
     return;
   }
-  if (trial.is_over() || trial.verdict || trial.is_paused()) {
+  if (!trial.takes_reports()) {
     Answer(event.worker, trial, message, ReportAnswer::kRefused);
     return;
   }
@@ -423,7 +423,7 @@ void ExperimentController::Kill(TrialRecord& trial, Outcome outcome, const std::
 
 void ExperimentController::TellToEnd(WorkerId worker, TrialRecord& trial) {
   trial.is_told_to_end = true;
-  Send(worker, KillAttempt{*trial.lease});
+  Send(worker, KillAttempt{*trial.lease, !trial.takes_reports()});
 }
 
 // Who holds its lease.

@@ -79,6 +79,8 @@ struct TrialRecord {
   std::string resume_path;  // Within its artifact folder; empty: its iteration is all there is.
   std::optional<TrialNumber> resume_owner;  // Whose folder that is, where it is not its own.
 
+  // What its attempt reports counts: also while that is told to end, if nothing was decided of it.
+  bool takes_reports() const { return !is_over() && !verdict && !is_paused(); }
   // By the clock of now.
   Instant running_since() const { return attempt.started_at + clock_shift; }
   bool is_paused() const { return held_by_scheduler || held_by_command.has_value(); }

@@ -46,12 +46,16 @@ void FlipABit(const fs::path& file) {
   ASSERT_TRUE(stream.flush()) << file;
 }
 
-// Runs until the trial has a few checkpoints, and interrupts it.
-void RunAndInterrupt(const TestFolder& folder, const std::string& space) {
-  Program tune(folder, "tune", {"run", space});
+// Runs until the trial has reported a few times.
+void WaitForReports(const TestFolder& folder, Program& tune) {
   ASSERT_TRUE(tune.WaitForText("tune.db"));
   while (Query1(folder, "select count(*) >= 5 from reports") != "1") {
   }
+}
+
+void RunAndInterrupt(const TestFolder& folder, const std::string& space) {
+  Program tune(folder, "tune", {"run", space});
+  WaitForReports(folder, tune);
   tune.Signal(SIGINT);
   EXPECT_EQ(tune.Wait().exit_status, 130);
   ASSERT_EQ(Query1(folder, "select status from experiments"), "INTERRUPTED");
@@ -83,6 +87,58 @@ TEST(Checkpoint, ADamagedOneIsMarkedAndTheOneBeforeIsUsed) {
   EXPECT_EQ(Query1(folder, "select from_iteration from attempts order by number desc limit 1"),
             std::to_string(iteration - 1));
   EXPECT_EQ(Results(folder), Results(undisturbed)) << "free of charge, and the same answer";
+}
+
+// The first attempt went as far as the second one begins, and none came between.
+void ExpectToHaveGoneOnFromTheLastReport(const TestFolder& folder) {
+  EXPECT_EQ(Query1(folder,
+                   "select a.outcome, max(r.iteration) >= 5, max(r.iteration) = b.from_iteration, "
+                   "b.outcome from attempts a join attempts b on b.trial = a.trial and "
+                   "b.number = 2 join reports r on r.trial = a.trial and r.attempt = 1 where "
+                   "a.number = 1"),
+            "preempted|1|1|completed");
+}
+
+const char kRare[] = "samples: 1\ncheckpoint: {every: 1000}\n";
+
+TEST(Checkpoint, CtrlCSavesWhatTheLastOneDoesNotHold) {
+  const std::string text = Space(kSlow, kRare);
+  TestFolder undisturbed;
+  ASSERT_EQ(RunTune(undisturbed, {"run", undisturbed.Write("space.yaml", text)}).exit_status, 0);
+
+  TestFolder folder;
+  RunAndInterrupt(folder, folder.Write("space.yaml", text));
+  EXPECT_EQ(Query1(folder, "select count(*), max(state) from checkpoints"), "1|durable");
+  EXPECT_EQ(RunTune(folder, {"resume"}).exit_status, 0);
+  ExpectToHaveGoneOnFromTheLastReport(folder);
+  EXPECT_EQ(Results(folder), Results(undisturbed));
+}
+
+TEST(Checkpoint, AWorkerThatIsToldToEndSavesWhatTheLastOneDoesNotHold) {
+  TestFolder folder;
+  Program tune(folder, "tune", {"run", folder.Write("space.yaml", Space(kSlow, kRare))});
+  WaitForReports(folder, tune);
+  kill(ChildOf(tune.pid(), "tune_worker"), SIGTERM);
+  const ProgramResult result = tune.Wait();
+  EXPECT_EQ(result.exit_status, 0) << result.err;
+  ExpectToHaveGoneOnFromTheLastReport(folder);
+}
+
+TEST(Checkpoint, WhatIsStoppedOrPausedNowSavesNothingMore) {
+  for (const std::string verb : {"stop", "pause"}) {
+    TestFolder folder;
+    Program tune(folder, "tune", {"run", folder.Write("space.yaml", Space(kSlow, kRare))});
+    WaitForReports(folder, tune);
+    EXPECT_EQ(RunTune(folder, {verb, "--trial", "0", "--now"}).exit_status, 0);
+    while (Query1(folder, "select outcome from attempts") != "stopped") {
+    }
+    tune.Signal(SIGINT);
+    tune.Wait();
+    EXPECT_EQ(Query1(folder, "select status from trials"),
+              verb == "stop" ? "TERMINATED" : "PAUSED");
+    EXPECT_EQ(Query1(folder, "select count(*) from checkpoints"), "0");
+    EXPECT_FALSE(fs::exists(folder / "tune.artifacts/space/0"));
+  }
 }
 
 TEST(Checkpoint, WithoutAnyThatIsWholeTheTrialBeginsAnew) {

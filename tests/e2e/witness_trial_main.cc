@@ -48,7 +48,8 @@ TrialEnd Run(const TrialStart& start, TrialSession& session, int witness) {
     report.iteration = t;
     report.metrics = bound->MetricsOf(step, start.metric);
     report.final = t == bound->iterations();
-    report.has_checkpoint = t % start.checkpoint_every == 0 || report.final;
+    report.has_checkpoint =
+        t % start.checkpoint_every == 0 || report.final || session.IsToldToEnd();
     const ReportAnswer answer = session.Report(report);
     if (report.final) break;  // Gets no answer.
     const std::string line = std::to_string(start.trial.value) + " " +

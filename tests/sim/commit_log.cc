@@ -73,7 +73,7 @@ struct MessageWriter {
   void operator()(const AnswerReport& m) {
     out << m.ref << m.sequence << static_cast<int>(m.answer);
   }
-  void operator()(const KillAttempt& m) { out << m.ref; }
+  void operator()(const KillAttempt& m) { out << m.ref << static_cast<int>(m.at_once); }
   void operator()(const EndsAcknowledged& m) { out << m.ends_seen; }
   void operator()(const Heartbeat&) {}
   void operator()(const Shutdown&) {}
@@ -145,7 +145,7 @@ CommitLog::Fingerprint CommitLog::FingerprintOf(const ToWorker& message) {
     return {message.index(), answer->ref, answer->sequence, static_cast<int>(answer->answer)};
   }
   if (const auto* const kill = std::get_if<KillAttempt>(&message)) {
-    return {message.index(), kill->ref, 0, 0};
+    return {message.index(), kill->ref, 0, kill->at_once ? 1 : 0};
   }
   return {message.index(), AttemptRef{}, 0, 0};
 }
@@ -228,7 +228,13 @@ void CommitLog::Absorb(const JournalStep& step, const Transition& transition, bo
 }
 
 void CommitLog::Count(const std::vector<Event>& events, const Transition& transition) {
-  for (const Event& event : events) ++coverage_[NameOf(event)];
+  for (const Event& event : events) {
+    ++coverage_[NameOf(event)];
+    const auto* const arrived = std::get_if<ReportArrived>(&event);
+    if (arrived == nullptr || !arrived->message.report.has_checkpoint) continue;
+    const bool is_due = arrived->message.sequence % spec_.checkpoint.every == 0;
+    if (!is_due && !arrived->message.report.final) ++coverage_["a trial saved when told to end"];
+  }
   for (const AttemptRow& row : transition.attempts) {
     if (row.outcome != Outcome::kRunning) {
       ++coverage_[std::string("attempt ") + OutcomeName(row.outcome)];

@@ -169,6 +169,17 @@ std::string WorkerTold(bool v) {
                 Exactly("attempt completed", 4)});
 }
 
+// Once each life: four trials report twice a second, and save every 50th.
+std::string SavedWhenTold(bool v) {
+  Swarm swarm = Base(kFifo);
+  swarm.spec.insert(swarm.spec.find("\"limits\""), "\"checkpoint\":{\"every\":50},");
+  swarm.script = {{FaultKind::kWorkerTerminate, Seconds(5), 0, {}, 0},
+                  {FaultKind::kInterrupt, Seconds(8), 0, {}, 0}};
+  return Check(swarm, v,
+               {AtLeast("a trial saved when told to end", 4), AtLeast("attempt preempted", 4),
+                Exactly("attempt lost", 0), Exactly("attempt completed", 4)});
+}
+
 std::string ClockSetBack(bool v) {
   Swarm swarm = Base(kFifo);
   const std::string_view policy = "\"backoff\":0";
@@ -217,6 +228,8 @@ const std::vector<Scenario>& AllScenarios() {
       {"trials that hang are ended and tried again", HangingTrials},
       {"a tuner that did not run blames no worker", StoppedTuner},
       {"a worker that is told to end gives its trials back free of charge", WorkerTold},
+      {"what no checkpoint holds is saved when a worker or the sweep is told to end",
+       SavedWhenTold},
       {"the clock is set back an hour at each life of the tuner", ClockSetBack},
       {"a second Ctrl-C ends at once and loses nothing", SecondInterrupt},
       {"a finished sweep is extended and keeps its rungs", Extended},

@@ -31,7 +31,9 @@ void SimulatedTrial::OnLine(std::string_view line) {
   if (const auto* const start = std::get_if<TrialStart>(&*message)) return Begin(*start);
   if (!start_ || !awaits_answer_) return;  // Of a temper that does not wait.
   awaits_answer_ = false;
-  if (std::get<ReportAnswer>(*message) == ReportAnswer::kContinue) return NextIteration();
+  if (std::get<ReportAnswer>(*message) == ReportAnswer::kContinue) {
+    return is_told_to_end_ && !has_unsaved_ ? Exit(0, "SIGTERM") : NextIteration();
+  }
   if (Happens(environment_.swarm.temper.ignore_stop, "ignore stop", 0)) {
     is_hung_ = true;
     return;
@@ -45,7 +47,7 @@ void SimulatedTrial::Begin(TrialStart start) {
                                    " was started in a process that runs another");
   }
   start_ = std::move(start);
-  is_hung_ = awaits_answer_ = false;
+  is_hung_ = awaits_answer_ = has_unsaved_ = false;
   iteration_ = start_->from_iteration;
   report_count_ = 0;
   const Value* const options = start_->trainable.Find("curve");
@@ -146,13 +148,15 @@ void SimulatedTrial::ReportNow(int64_t iteration, double value) {
   report.metrics = {{start_->metric, value}};
   report.final = iteration == curve_->iterations();
   ++report_count_;
-  const bool is_due = report_count_ % start_->checkpoint_every == 0 || report.final;
+  const bool is_due =
+      report_count_ % start_->checkpoint_every == 0 || report.final || is_told_to_end_;
   if (is_due && !Happens(environment_.swarm.temper.late_checkpoint, "late", iteration)) {
     report.has_checkpoint = true;
     if (environment_.swarm.has_file_checkpoints && !SaveCheckpoint(iteration, report.checkpoint)) {
       return End(Outcome::kCrashed, "there is no room for a checkpoint", EndDetail::kDiskFull);
     }
   }
+  has_unsaved_ = !report.has_checkpoint;
   awaits_answer_ = !report.final;
   host_.OnTrialSays(id_, iteration);
   std::string line = EncodeReport(report);
@@ -185,6 +189,7 @@ void SimulatedTrial::End(Outcome outcome, const std::string& error, EndDetail de
   awaits_answer_ = false;
   host_.OnTrialSays(id_, std::nullopt);
   host_.OnTrialLine(id_, std::move(line));
+  if (is_told_to_end_) Exit(0, "SIGTERM");
 }
 
 void SimulatedTrial::Exit(int status, const std::string& signal) {
@@ -193,7 +198,8 @@ void SimulatedTrial::Exit(int status, const std::string& signal) {
 
 void SimulatedTrial::OnSigterm() {
   if (start_ && Happens(environment_.swarm.temper.ignore_sigterm, "ignore SIGTERM", 0)) return;
-  Exit(0, "SIGTERM");
+  if (!start_ || !has_unsaved_) return Exit(0, "SIGTERM");
+  is_told_to_end_ = true;
 }
 
 }  // namespace tune::sim

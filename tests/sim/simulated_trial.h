@@ -64,6 +64,8 @@ class SimulatedTrial {
   int64_t report_count_ = 0;
   bool awaits_answer_ = false;
   bool is_hung_ = false;
+  bool has_unsaved_ = false;  // Reported iterations that no checkpoint holds: SIGTERM is put off.
+  bool is_told_to_end_ = false;
 };
 
 }  // namespace tune::sim

@@ -45,6 +45,14 @@ class DrivenTrial {
     process_.pid = 0;
   }
 
+  void Signal(int signal) { kill(process_.pid, signal); }
+  // Waits for its end: 128 + signal when one ended it.
+  int Wait() {
+    int status = 0;
+    TUNE_CHECK(waitpid(std::exchange(process_.pid, 0), &status, 0) > 0);
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  }
+
   void Start(const Welcome& welcome, const StartAttempt& start) {
     Say(EncodeStart(welcome, start));
   }

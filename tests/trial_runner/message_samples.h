@@ -66,7 +66,7 @@ inline std::vector<ToWorker> SampleToWorker() {
           Refused{"another version"},
           SampleStart(),
           AnswerReport{Ref(3, 2, 17), 5, ReportAnswer::kStop},
-          KillAttempt{Ref(3, 2, 17)},
+          KillAttempt{Ref(3, 2, 17), true},
           EndsAcknowledged{7},
           Heartbeat{},
           Shutdown{}};

@@ -187,6 +187,25 @@ class TrialCheckpoint : public testing::Test {
     EXPECT_EQ(second.checkpoint.path, TrialFolder() + "/checkpoint_000002.2");
   }
 
+  // Two iterations without a checkpoint, SIGTERM, one more with it, and the end.
+  Report ToldToEndAfterTwoReports() {
+    DrivenTrial trial(program_);
+    StartAttempt start = AttemptOf(1);
+    start.checkpoint_every = 1000;
+    trial.Start(welcome_, start);
+    EXPECT_FALSE(trial.Expect<Report>().has_checkpoint);
+    trial.Answer(ReportAnswer::kContinue);
+    EXPECT_FALSE(trial.Expect<Report>().has_checkpoint);
+    trial.Signal(SIGTERM);
+    trial.Answer(ReportAnswer::kContinue);
+    const Report last = trial.Expect<Report>();
+    EXPECT_TRUE(last.has_checkpoint);
+    trial.Answer(ReportAnswer::kContinue);
+    EXPECT_FALSE(trial.Listen().has_value());
+    EXPECT_EQ(trial.Wait(), 128 + SIGTERM);
+    return last;
+  }
+
   std::string root_;
   std::string program_;
   std::string config_ = "{}";
@@ -220,6 +239,47 @@ TEST_F(TrialCheckpoint, CurveKnowsACheckpointOfAnotherIteration) {
   EXPECT_GE(reports[0].checkpoint.bytes, 64 << 10);
   std::swap(reports[0].checkpoint.path, reports[1].checkpoint.path);
   EXPECT_THAT(EndOfAttempt(2, &reports[0]).error, HasSubstr("of another trial, iteration or seed"));
+}
+
+TEST_F(TrialCheckpoint, CurveSavesWhatWouldBeLostBeforeSigtermEndsIt) {
+  UseCurve();
+  const Report last = ToldToEndAfterTwoReports();
+  EXPECT_EQ(RunAttempt(2, 1, &last)[0].iteration, 4);
+}
+
+TEST_F(TrialCheckpoint, Food11SavesWhatWouldBeLostBeforeSigtermEndsIt) {
+  UseFood11();
+  const Report last = ToldToEndAfterTwoReports();
+  EXPECT_EQ(RunAttempt(2, 1, &last)[0].iteration, 4);
+}
+
+TEST_F(TrialCheckpoint, SigtermEndsATrialAtOnceWhereNothingWouldBeLost) {
+  UseCurve(R"x("seconds":"1000 * (t > 2)")x");
+  for (const int64_t every : {1, 2}) {
+    DrivenTrial trial(program_);
+    StartAttempt start = AttemptOf(1);
+    start.checkpoint_every = every;
+    trial.Start(welcome_, start);
+    for (int i = 0; i < 2; ++i) {
+      trial.Expect<Report>();
+      trial.Answer(ReportAnswer::kContinue);
+    }
+    trial.Signal(SIGTERM);
+    EXPECT_EQ(trial.Wait(), 128 + SIGTERM);
+  }
+}
+
+TEST_F(TrialCheckpoint, OneThatIsToldToStopAndToEndTellsOfItsEndFirst) {
+  UseCurve();
+  DrivenTrial trial(program_);
+  StartAttempt start = AttemptOf(1);
+  start.checkpoint_every = 1000;
+  trial.Start(welcome_, start);
+  trial.Expect<Report>();
+  trial.Signal(SIGTERM);
+  trial.Answer(ReportAnswer::kStop);
+  EXPECT_EQ(trial.Expect<TrialEnd>().outcome, Outcome::kStopped);
+  EXPECT_EQ(trial.Wait(), 128 + SIGTERM);
 }
 
 TEST_F(TrialCheckpoint, ACurveSaysEachCauseOfAnEnd) {

@@ -298,16 +298,105 @@ TEST_F(WorkerCoreTest, KillingIsSigtermThenAfterTheGraceTimeSigkill) {
   EXPECT_THAT(Effects(), ElementsAre("ended 0 preempted"));
 }
 
-TEST_F(WorkerCoreTest, WhatAKilledProcessStillSaysDoesNotCount) {
+TEST_F(WorkerCoreTest, OneThatIsToldToEndMayReportAndIsAnswered) {
   Join();
   Tell(Start(Ref(0, 1, 1)));
   Tell(KillAttempt{Ref(0, 1, 1)});
   Effects();
   Line(1, kReport);
-  Line(1, kCompleted);
-  EXPECT_THAT(Effects(), ElementsAre());
+  EXPECT_THAT(Effects(), ElementsAre("report 0 sequence 1"));
+  Answer(Ref(0, 1, 1), 1, ReportAnswer::kContinue);
+  EXPECT_THAT(Effects(), ElementsAre("answer 1 continue"));
   Ended(1, {0, "SIGTERM", ""});
   EXPECT_THAT(Effects(), ElementsAre("ended 0 preempted"));
+}
+
+TEST_F(WorkerCoreTest, OneThatIsToldToEndAndEndsByItselfJustThenSaysHow) {
+  struct Case {
+    const char* report;
+    ReportAnswer answer;
+    const char* end;
+    const char* said;
+  };
+  const Case cases[] = {
+      {kFinal, ReportAnswer::kStop, kCompleted, "ended 0 completed"},
+      {kReport, ReportAnswer::kStop, kStopped, "ended 0 stopped"},
+  };
+  for (const Case& c : cases) {
+    Join();
+    Tell(Start(Ref(0, 1, 1)));
+    Tell(KillAttempt{Ref(0, 1, 1)});
+    Line(1, c.report);
+    Answer(Ref(0, 1, 1), 1, c.answer);
+    Effects();
+    Line(1, c.end);
+    EXPECT_THAT(Effects(), ElementsAre(c.said));
+    // The process goes all the same, and by force if it must.
+    Tell(Start(Ref(1, 1, 2)));
+    EXPECT_THAT(Effects(), Contains("start 2 trial 1"));
+    Pass(Milliseconds(limits::kKillGraceMs));
+    EXPECT_THAT(Effects(), Contains("kill 1"));
+    Pass(Milliseconds(limits::kStopGraceMs));
+    EXPECT_THAT(Effects(), Each(std::string("heartbeat")));
+    Ended(1, {0, "SIGKILL", ""});
+    EXPECT_THAT(Effects(), ElementsAre());
+  }
+}
+
+TEST_F(WorkerCoreTest, OneThatIsToldToEndGetsNoLongerThanItsGraceTimeForAnAnswer) {
+  Join();
+  Tell(Start(Ref(0, 1, 1)));
+  Tell(KillAttempt{Ref(0, 1, 1)});
+  Line(1, kReport);
+  Answer(Ref(0, 1, 1), 1, ReportAnswer::kStop);
+  Effects();
+  Pass(Milliseconds(limits::kKillGraceMs));
+  EXPECT_THAT(Effects(), ElementsAre("heartbeat", "kill 1"));
+  EXPECT_GT(*core_->NextDeadline(), now_);
+  Ended(1, {0, "SIGKILL", ""});
+  EXPECT_THAT(Effects(), ElementsAre("ended 0 preempted"));
+}
+
+TEST_F(WorkerCoreTest, WhatIsKilledAtOnceIsNotHeardAnyMore) {
+  for (const bool was_told_before : {false, true}) {
+    Join();
+    Tell(Start(Ref(0, 1, 1)));
+    if (was_told_before) Tell(KillAttempt{Ref(0, 1, 1)});
+    Effects();
+    Tell(KillAttempt{Ref(0, 1, 1), true});
+    EXPECT_THAT(Effects(), ElementsAre("kill 1"));
+    Line(1, kReport);
+    Line(1, kCompleted);
+    EXPECT_THAT(Effects(), ElementsAre());
+    Ended(1, {0, "SIGKILL", ""});
+    EXPECT_THAT(Effects(), ElementsAre("ended 0 preempted"));
+  }
+}
+
+TEST_F(WorkerCoreTest, AProcessThatFailedIsNotHeardAgainWhenItIsToldToEnd) {
+  Join();
+  Tell(Start(Ref(0, 1, 1)));
+  Line(1, "hello");
+  Tell(KillAttempt{Ref(0, 1, 1)});
+  Effects();
+  Line(1, kReport);
+  EXPECT_THAT(Effects(), ElementsAre());
+  Ended(1, {0, "SIGKILL", ""});
+  EXPECT_THAT(Effects(), ElementsAre(HasSubstr("ended 0 crashed")));
+}
+
+TEST_F(WorkerCoreTest, AWorkerThatEndsWaitsForWhatItsTrialsStillReport) {
+  Join(false);
+  Tell(Start(Ref(0, 1, 1)));
+  Effects();
+  core_->OnTerminate(now_);
+  EXPECT_THAT(Effects(), ElementsAre("term 1"));
+  Line(1, kReport);
+  EXPECT_THAT(Effects(), ElementsAre("report 0 sequence 1"));
+  Answer(Ref(0, 1, 1), 1, ReportAnswer::kContinue);
+  EXPECT_THAT(Effects(), ElementsAre("answer 1 continue"));
+  Ended(1, {0, "SIGTERM", ""});
+  EXPECT_THAT(Effects(), ElementsAre("ended 0 preempted", "goodbye", "exit 0"));
 }
 
 TEST_F(WorkerCoreTest, KillingTwiceOrWhatIsNotThereDoesNothing) {

@@ -43,6 +43,7 @@ TEST(ControllerCommands, APauseNowEndsTheAttemptAndCountsNoFailure) {
   world.Apply({world.NextReport(worker, kFirst, 0.3)});
   world.Apply({PauseRequested{kFirst, true}});
   EXPECT_TRUE(world.Running(worker).at(kFirst).told_to_die);
+  EXPECT_TRUE(world.Running(worker).at(kFirst).told_at_once);
   world.Apply({world.End(worker, kFirst, Outcome::kPreempted)});
   EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kPaused);
   EXPECT_EQ(world.attempts.at({kFirst, AttemptNumber{1}}).outcome, Outcome::kStopped);

@@ -152,6 +152,7 @@ class ControllerWorld {
     std::vector<DeviceSlice> slices;
     bool told_to_stop = false;
     bool told_to_die = false;
+    bool told_at_once = false;
   };
   std::map<TrialNumber, RunningAttempt>& Running(WorkerId worker) {
     return workers_.at(worker).running;
@@ -236,8 +237,7 @@ class ControllerWorld {
   static void Begin(WorkerState& state, const StartAttempt& start, int64_t cpu_milli,
                     const std::vector<DeviceSlice>& slices) {
     TUNE_CHECK(!state.running.contains(start.ref.trial));  // A trial never runs twice.
-    state.running[start.ref.trial] = {start, start.from_iteration, 0, cpu_milli, slices, false,
-                                      false};
+    state.running[start.ref.trial] = {start, start.from_iteration, 0, cpu_milli, slices};
     std::map<int64_t, int64_t> used;
     for (const auto& [trial, attempt] : state.running) {
       for (const DeviceSlice& slice : attempt.slices) used[slice.device] += slice.milli;
@@ -273,6 +273,7 @@ class ControllerWorld {
       const auto running = state.running.find(kill->ref.trial);
       if (running != state.running.end() && running->second.start.ref == kill->ref) {
         running->second.told_to_die = true;
+        running->second.told_at_once = kill->at_once;
         return;
       }
       const auto queued = std::find_if(state.ahead.begin(), state.ahead.end(),

@@ -320,6 +320,31 @@ TEST(ExperimentController, AnInterruptEndsWhatRunsAndLeavesTheSweepResumable) {
   EXPECT_EQ(world.experiment.status, ExperimentStatus::kRunning);
 }
 
+TEST(ExperimentController, WhatIsReportedBetweenAnInterruptAndTheEndIsWhereTheTrialGoesOn) {
+  ControllerWorld world(ControllerWorld::MakeSpec());
+  const WorkerId worker = world.Join(1);
+  world.Apply({world.NextReport(worker, kFirst, 0.5, false, false)});
+  world.Apply({InterruptRequested{}});
+  EXPECT_FALSE(world.Running(worker).at(kFirst).told_at_once);
+  const AttemptRef ref = world.Running(worker).at(kFirst).start.ref;
+  world.Apply({world.NextReport(worker, kFirst, 0.4)});
+  EXPECT_EQ(world.answers.at({ref, 2}), ReportAnswer::kContinue);
+  world.Apply({world.End(worker, kFirst, Outcome::kPreempted)});
+  EXPECT_EQ(world.experiment.status, ExperimentStatus::kInterrupted);
+
+  world.Recover();
+  world.Apply({TunerRestarted{}});
+  EXPECT_EQ(world.Running(world.Join(1)).at(kFirst).start.from_iteration, 2);
+}
+
+TEST(ExperimentController, ASecondThoughtAboutAnInterruptedSweepWaitsForNoReport) {
+  ControllerWorld world(ControllerWorld::MakeSpec());
+  const WorkerId worker = world.Join(1);
+  world.Apply({InterruptRequested{}});
+  world.Apply({StopRequested{std::nullopt, true}});
+  EXPECT_TRUE(world.Running(worker).at(kFirst).told_at_once);
+}
+
 TEST(ExperimentController, ALostWorkersTrialsGoOnElsewhereFreeOfCharge) {
   ExperimentSpec spec = ControllerWorld::MakeSpec();
   spec.samples = 1;

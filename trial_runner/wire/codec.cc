@@ -153,13 +153,18 @@ void Put(const AnswerReport& answer, v1::AnswerReport* out) {
   }
 }
 
+void Put(const KillAttempt& kill, v1::KillAttempt* out) {
+  Put(kill.ref, out->mutable_ref());
+  out->set_at_once(kill.at_once);
+}
+
 void Put(const ToWorker& message, v1::ToWorker* out) {
   std::visit(Overloaded{
                  [out](const Welcome& m) { Put(m, out->mutable_welcome()); },
                  [out](const Refused& m) { out->mutable_refused()->set_reason(m.reason); },
                  [out](const StartAttempt& m) { Put(m, out->mutable_start()); },
                  [out](const AnswerReport& m) { Put(m, out->mutable_answer()); },
-                 [out](const KillAttempt& m) { Put(m.ref, out->mutable_kill()->mutable_ref()); },
+                 [out](const KillAttempt& m) { Put(m, out->mutable_kill()); },
                  [out](const EndsAcknowledged& m) {
                    out->mutable_ends_acknowledged()->set_ends_seen(m.ends_seen);
                  },
@@ -371,6 +376,11 @@ Status Read(const v1::AnswerReport& in, AnswerReport& out) {
                          ", expected a known answer");
 }
 
+Status Read(const v1::KillAttempt& in, KillAttempt& out) {
+  out.at_once = in.at_once();
+  return Read(in.ref(), out.ref);
+}
+
 template <typename T, typename In, typename Variant>
 Status ReadInto(In& in, Variant& out) {
   return Read(in, out.template emplace<T>());
@@ -413,7 +423,7 @@ Status Read(v1::ToWorker& in, ToWorker& out) {
       return ReadInto<AnswerReport>(in.answer(), out);
     case v1::ToWorker::kKill:
       if (!in.kill().has_ref()) return Absent("kill.ref");
-      return Read(in.kill().ref(), out.emplace<KillAttempt>().ref);
+      return ReadInto<KillAttempt>(in.kill(), out);
     case v1::ToWorker::kEndsAcknowledged:
       return ReadInt(in.ends_acknowledged().ends_seen(), 0, kAny, "ends_acknowledged.ends_seen",
                      out.emplace<EndsAcknowledged>().ends_seen);

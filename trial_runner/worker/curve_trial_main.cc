@@ -25,7 +25,7 @@ void Wait(double seconds) {
   const double whole = std::floor(std::min(seconds, kLongest));
   timespec left = {static_cast<time_t>(whole),
                    static_cast<long>((std::min(seconds, kLongest) - whole) * 1e9)};
-  // SIGTERM ends the process, so nothing else interrupts.
+  // A SIGTERM that was put off does not make the iteration shorter.
   while (clock_nanosleep(CLOCK_MONOTONIC, 0, &left, &left) != 0) {
   }
 }
@@ -79,7 +79,8 @@ TrialEnd RunCurve(const TrialStart& start, TrialSession& session) {
     report.iteration = t;
     report.metrics = curve->MetricsOf(step, start.metric);
     report.final = t == curve->iterations();
-    report.has_checkpoint = t % start.checkpoint_every == 0 || report.final;
+    report.has_checkpoint =
+        t % start.checkpoint_every == 0 || report.final || session.IsToldToEnd();
     if (report.has_checkpoint && curve->checkpoint_bytes() > 0) {
       const Result<CheckpointRef> saved =
           SaveCurveCheckpoint(place, {start.seed, start.trial.value, t}, curve->checkpoint_bytes());

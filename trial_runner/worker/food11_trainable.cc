@@ -79,7 +79,7 @@ TrialEnd Train(const TrialStart& start, models::Trainer& trainer, TrialSession& 
     report.iteration = epoch->epoch;
     report.metrics = models::ToMetrics(*epoch);
     report.final = trainer.finished();
-    if (report.final || epoch->epoch % start.checkpoint_every == 0) {
+    if (report.final || epoch->epoch % start.checkpoint_every == 0 || session.IsToldToEnd()) {
       const Status saved = SaveInto(trainer, place, report);
       if (!saved.ok()) return EndForUnsaved(place.folder(), saved);
     }

@@ -1,10 +1,12 @@
 #include "trial_runner/worker/trial_session.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -30,6 +32,17 @@ void ChooseDevices(const std::vector<DeviceSlice>& slices) {
     list += (list.empty() ? "" : ",") + std::to_string(slice.device);
   }
   setenv("CUDA_VISIBLE_DEVICES", list.c_str(), 1);
+}
+
+// SIGTERM came while it was put off, in whichever thread.
+std::atomic<bool> is_told_to_end = false;
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler writes it");
+
+void HandleSigterm(void (*handler)(int)) {
+  struct sigaction action = {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGTERM, &action, nullptr);
 }
 
 // Made ahead, and never freed: when it is needed there is no memory for it.
@@ -97,7 +110,24 @@ std::optional<TrialStart> TrialSession::Next() {
   return std::move(*start);
 }
 
+bool TrialSession::IsToldToEnd() const { return is_told_to_end; }
+
+void TrialSession::PutOffSigterm() {
+  if (std::exchange(is_sigterm_put_off_, true)) return;
+  HandleSigterm([](int) { is_told_to_end = true; });
+}
+
+// First the handler, then the look: so none is lost between the two.
+void TrialSession::TakeSigterm() {
+  if (!std::exchange(is_sigterm_put_off_, false)) return;
+  HandleSigterm(SIG_DFL);
+  if (!is_told_to_end) return;
+  std::fflush(nullptr);
+  raise(SIGTERM);
+}
+
 ReportAnswer TrialSession::Report(const tune::Report& report) {
+  if (!report.has_checkpoint) PutOffSigterm();
   Send(EncodeReport(report));
   if (report.final) return ReportAnswer::kStop;
   const std::optional<std::string> line = ReadLine();
@@ -106,6 +136,8 @@ ReportAnswer TrialSession::Report(const tune::Report& report) {
   if (!message.ok()) EndProcess(message.status().message().c_str());
   const auto* const answer = std::get_if<ReportAnswer>(&*message);
   if (answer == nullptr) EndProcess("expected an answer, read a start");
+  // One that shall stop tells of its end first.
+  if (report.has_checkpoint && *answer == ReportAnswer::kContinue) TakeSigterm();
   return *answer;
 }
 
@@ -113,6 +145,7 @@ void TrialSession::End(const TrialEnd& end) {
   // What the trial printed belongs to its log, not to the next one's.
   std::fflush(nullptr);
   Send(EncodeEnd(end));
+  TakeSigterm();
 }
 
 void TrialSession::Send(std::string_view text) {

@@ -7,8 +7,11 @@
 //   }
 //
 // When the worker is gone, or says what cannot be understood, there is nobody left to tell: each
-// call then ends the process at once, with status 1. SIGTERM and SIGKILL end it as they do any
-// program; what it has to say of an attempt, it has said in its reports.
+// call then ends the process at once, with status 1.
+//
+// SIGTERM ends it as it does any program, unless reported iterations would be lost, which no
+// checkpoint holds yet: then it is put off until one was reported, or the attempt ends. The worker
+// does not wait for that longer than the grace time.
 //
 // Thread rule: one thread.
 #pragma once
@@ -32,6 +35,8 @@ class TrialSession {
   // devices become CUDA_VISIBLE_DEVICES. Its memory limit, if it has one, is this process's from
   // now on (RLIMIT_DATA: what is allocated, not what is read from files; it is printed).
   std::optional<TrialStart> Next();
+  // SIGTERM was put off: the next report shall have a checkpoint, after which the process ends.
+  bool IsToldToEnd() const;
   // Waits until the report is durable and decided. After kStop or kRefused the attempt shall end. A
   // final report leaves nothing to decide: it is sent, not waited for, and answered kStop.
   ReportAnswer Report(const tune::Report& report);
@@ -45,11 +50,14 @@ class TrialSession {
 
  private:
   void LimitMemory(int64_t bytes);
+  void PutOffSigterm();
+  void TakeSigterm();
   void Send(std::string_view text);
   std::optional<std::string> ReadLine();
 
   std::string inbox_;
   size_t line_start_ = 0;
+  bool is_sigterm_put_off_ = false;
   int64_t memory_limit_bytes_ = 0;  // 0: none.
   std::string advice_;              // When there is no memory.
 };

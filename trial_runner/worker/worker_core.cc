@@ -147,10 +147,10 @@ void WorkerCore::On(const AnswerReport& message, Instant now) {
   }
   running.awaits_answer = false;
   running.unanswered.reset();
-  if (process.is_doomed) return;
+  if (process.is_doomed && !running.may_report) return;
   if (message.answer != ReportAnswer::kContinue) {
     running.is_told_to_stop = true;
-    running.stop_by = now + Milliseconds(limits::kStopGraceMs);
+    if (!process.is_doomed) running.stop_by = now + Milliseconds(limits::kStopGraceMs);
   }
   effects_.push_back(WriteToProcess{found->second, EncodeAnswer(message.answer)});
 }
@@ -168,7 +168,7 @@ void WorkerCore::On(const KillAttempt& message, Instant now) {
   if (found == running_.end()) return;
   Process& process = processes_.at(found->second);
   if (process.running->start.ref != message.ref) return;
-  Condemn(found->second, process, {Outcome::kPreempted, "", EndDetail::kNone}, false, now);
+  GiveBack(found->second, process, message.at_once, now);
 }
 
 void WorkerCore::On(const EndsAcknowledged& message, Instant) { Acknowledge(message.ends_seen); }
@@ -325,8 +325,9 @@ ProcessId WorkerCore::Spawn(const std::string& program, int64_t threads,
 
 void WorkerCore::OnProcessLine(ProcessId id, std::string_view line, Instant now) {
   const auto found = processes_.find(id);
-  if (found == processes_.end() || found->second.is_doomed) return;
+  if (found == processes_.end()) return;
   Process& process = found->second;
+  if (process.is_doomed && !(process.running && process.running->may_report)) return;
   const Result<FromTrial> message = ParseFromTrial(line);
   if (!message.ok()) {
     Condemn(id, process,
@@ -372,7 +373,7 @@ void WorkerCore::Forward(ProcessId id, Process& process, const Report& report, I
   if (report.final) {
     // No decision can follow it: the process need not wait for the tuner's commit.
     running.has_reported_final = true;
-    running.stop_by = now + Milliseconds(limits::kStopGraceMs);
+    if (!process.is_doomed) running.stop_by = now + Milliseconds(limits::kStopGraceMs);
   } else {
     running.awaits_answer = true;
   }
@@ -486,6 +487,16 @@ void WorkerCore::Condemn(ProcessId id, Process& process, TrialEnd end, bool at_o
   Doom(id, process, at_once, now);
 }
 
+// The attempt is ended for no fault of its own. Unless that is to be at once, the iteration that it
+// is at may still be saved and reported.
+void WorkerCore::GiveBack(ProcessId id, Process& process, bool at_once, Instant now) {
+  if (process.running) {
+    Running& running = *process.running;
+    running.may_report = !at_once && (running.may_report || !running.verdict);
+  }
+  Condemn(id, process, {Outcome::kPreempted, "", EndDetail::kNone}, at_once, now);
+}
+
 void WorkerCore::OnTerminate(Instant now) {
   says_goodbye_ = true;
   Wind(now);
@@ -499,7 +510,7 @@ void WorkerCore::Wind(Instant now) {
     EndAttempt(start.ref, {Outcome::kPreempted, "", EndDetail::kNone});
   }
   for (auto& [id, process] : processes_) {
-    Condemn(id, process, {Outcome::kPreempted, "", EndDetail::kNone}, !process.running, now);
+    GiveBack(id, process, !process.running, now);
   }
   ExitIfDone();
 }

@@ -129,13 +129,14 @@ class WorkerCore {
     std::optional<AttemptReport> unanswered;
     // What the attempt's end will be said to be once the process is gone; nothing: see how it ends.
     std::optional<TrialEnd> verdict;
+    bool may_report = false;  // Told to end, it is heard all the same.
   };
   struct Process {
     std::string program;
     std::optional<std::vector<int64_t>> devices;  // Bound to these since its first attempt.
     std::optional<Running> running;
     bool is_leaving = false;         // Takes no other attempt.
-    bool is_doomed = false;          // On its way out; what it still says does not count.
+    bool is_doomed = false;          // On its way out; what it still says mostly does not count.
     std::optional<Instant> kill_at;  // SIGKILL is due.
   };
   // CPUs and slices that an end left idle with an empty queue.
@@ -173,6 +174,7 @@ class WorkerCore {
   void Vacate(int64_t cpu_milli, std::vector<DeviceSlice> slices);
   void Doom(ProcessId id, Process& process, bool at_once, Instant now);
   void Condemn(ProcessId id, Process& process, TrialEnd end, bool at_once, Instant now);
+  void GiveBack(ProcessId id, Process& process, bool at_once, Instant now);
   void Wind(Instant now);
   void ExitIfDone();
   static TrialEnd EndOf(const Running& running, const ProcessEnd& end);
