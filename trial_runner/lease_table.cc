@@ -15,6 +15,8 @@ void LeaseTable::AddWorker(WorkerId worker, const WorkerCapacity& capacity, bool
   books.view.capacity = capacity;
   books.view.free_cpu_milli = capacity.cpu_milli;
   books.view.free_gpu_milli.assign(capacity.devices.size(), kWholeMilli);
+  order_.Insert(books.view);
+  if (takes_ahead) takes_ahead_.insert(worker);
 }
 
 LeaseTable::Lost LeaseTable::RemoveWorker(WorkerId worker) {
@@ -25,17 +27,22 @@ LeaseTable::Lost LeaseTable::RemoveWorker(WorkerId worker) {
   lost.ahead.assign(found->second.ahead.begin(), found->second.ahead.end());
   running_count_ -= static_cast<int64_t>(lost.running.size());
   ahead_count_ -= static_cast<int64_t>(lost.ahead.size());
+  order_.Erase(found->second.view);
+  takes_ahead_.erase(worker);
   workers_.erase(found);
   return lost;
 }
 
 bool LeaseTable::Drain(WorkerId worker) {
-  return !std::exchange(workers_.at(worker).view.is_draining, true);
+  WorkerView& view = workers_.at(worker).view;
+  order_.Erase(view);
+  return !std::exchange(view.is_draining, true);
 }
 
 void LeaseTable::SetAway(WorkerId worker) {
   WorkerBooks& books = workers_.at(worker);
   books.is_away = true;
+  order_.Erase(books.view);
   books.view.is_draining = true;  // Place() passes it over.
 }
 
@@ -44,6 +51,7 @@ LeaseTable::Rejoined LeaseTable::Rejoin(WorkerId from, WorkerId to, const Worker
   const WorkerBooks before = std::move(workers_.at(from));
   TUNE_CHECK(!before.takes_ahead && before.ahead.empty());
   running_count_ -= static_cast<int64_t>(before.running.size());
+  order_.Erase(before.view);
   workers_.erase(from);
   AddWorker(to, capacity, false);
   WorkerBooks& books = workers_.at(to);
@@ -115,6 +123,7 @@ bool LeaseTable::Fits(const WorkerBooks& books, const Placement& placement) {
 // Books resources out (sign -1) or back (sign +1). Shares of a device never add up to more than
 // one.
 void LeaseTable::Take(WorkerBooks& books, const Placement& placement, int64_t sign) {
+  order_.Erase(books.view);
   books.view.free_cpu_milli += sign * placement.cpu_milli;
   TUNE_CHECK(books.view.free_cpu_milli >= 0);
   for (const DeviceSlice& slice : placement.slices) {
@@ -125,15 +134,29 @@ void LeaseTable::Take(WorkerBooks& books, const Placement& placement, int64_t si
       TUNE_CHECK(free >= 0 && free <= kWholeMilli);
     }
   }
+  order_.Insert(books.view);
+}
+
+std::optional<Placement> LeaseTable::FindRoom(const ResourceRequest& request) const {
+  return order_.Place(
+      request, [this](WorkerId worker) -> const WorkerView& { return workers_.at(worker).view; });
 }
 
 bool LeaseTable::HasRoom(const ResourceRequest& request) const {
-  return Place(request, Views()).has_value();
+  return FindRoom(request).has_value();
+}
+
+bool LeaseTable::CouldTake(const ResourceRequest& request) const {
+  return std::any_of(workers_.begin(), workers_.end(), [&request](const auto& entry) {
+    const WorkerBooks& books = entry.second;
+    if (books.is_away) return true;
+    return !books.view.is_draining && CouldEverFit(request, books.view.capacity);
+  });
 }
 
 std::optional<LeaseTable::Lease> LeaseTable::Grant(const ResourceRequest& request,
                                                    TrialNumber trial, AttemptNumber attempt) {
-  const std::optional<Placement> placement = Place(request, Views());
+  const std::optional<Placement> placement = FindRoom(request);
   if (!placement) return std::nullopt;
   WorkerBooks& books = workers_.at(placement->worker);
   Take(books, *placement, -1);
@@ -147,12 +170,12 @@ std::optional<WorkerId> LeaseTable::RoomAhead(int64_t ahead_per_running) const {
   std::optional<WorkerId> best;
   int64_t best_ahead = 0;
   int64_t best_running = 1;
-  for (const auto& [id, books] : workers_) {
+  if (ahead_per_running == 0) return best;
+  for (const WorkerId id : takes_ahead_) {
+    const WorkerBooks& books = workers_.at(id);
     const auto running = static_cast<int64_t>(books.running.size());
     const auto ahead = static_cast<int64_t>(books.ahead.size());
-    if (!books.takes_ahead || books.view.is_draining || ahead >= running * ahead_per_running) {
-      continue;
-    }
+    if (books.view.is_draining || ahead >= running * ahead_per_running) continue;
     // ahead / running < best_ahead / best_running, without fractions.
     if (best && ahead * best_running >= best_ahead * running) continue;
     best = id;

@@ -15,12 +15,15 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "core/ids.h"
 #include "core/resources.h"
 #include "trial_runner/messages.h"
 #include "trial_runner/placement.h"
+#include "trial_runner/placement_order.h"
 
 namespace tune {
 
@@ -67,6 +70,9 @@ class LeaseTable {
 
   // A lease that begins now, where Place() finds room for `request`; nothing when there is none.
   bool HasRoom(const ResourceRequest& request) const;
+  // Whether a worker that is there, and is to stay, could take it once it is empty, or one that is
+  // away may come back.
+  bool CouldTake(const ResourceRequest& request) const;
   std::optional<Lease> Grant(const ResourceRequest& request, TrialNumber trial,
                              AttemptNumber attempt);
 
@@ -109,9 +115,12 @@ class LeaseTable {
 
   AttemptRef NewRef(TrialNumber trial, AttemptNumber attempt);
   static bool Fits(const WorkerBooks& books, const Placement& placement);
-  static void Take(WorkerBooks& books, const Placement& placement, int64_t sign);
+  void Take(WorkerBooks& books, const Placement& placement, int64_t sign);
+  std::optional<Placement> FindRoom(const ResourceRequest& request) const;
 
   std::map<WorkerId, WorkerBooks> workers_;
+  PlacementOrder order_;  // Of their views.
+  std::set<WorkerId> takes_ahead_;
   LeaseEpoch last_epoch_;
   int64_t running_count_ = 0;
   int64_t ahead_count_ = 0;

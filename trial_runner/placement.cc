@@ -1,7 +1,7 @@
 #include "trial_runner/placement.h"
 
 #include <algorithm>
-#include <tuple>
+#include <utility>
 
 #include "core/check.h"
 
@@ -59,22 +59,30 @@ std::string Decimal(int64_t milli) {
 
 }  // namespace
 
+PlacementScore GpuScore(const WorkerView& view) {
+  return {Sum(view.free_gpu_milli), -view.free_cpu_milli, view.worker};
+}
+
+PlacementScore CpuScore(const WorkerView& view) {
+  return {view.capacity.devices.empty() ? 0 : 1, -view.free_cpu_milli, view.worker};
+}
+
+std::optional<Placement> PlaceOn(const ResourceRequest& request, const WorkerView& view) {
+  if (view.is_draining || view.free_cpu_milli < request.cpu_milli) return std::nullopt;
+  auto slices = FitDevices(request, view.capacity, view.free_gpu_milli);
+  if (!slices) return std::nullopt;
+  return Placement{view.worker, request.cpu_milli, *std::move(slices)};
+}
+
 std::optional<Placement> Place(const ResourceRequest& request,
                                const std::vector<WorkerView>& workers) {
-  // Lower is better, field by field; the id makes the order total.
-  using Score = std::tuple<int64_t, int64_t, int64_t>;
-  std::optional<std::pair<Score, Placement>> best;
+  std::optional<std::pair<PlacementScore, Placement>> best;
   for (const WorkerView& view : workers) {
-    if (view.is_draining || view.free_cpu_milli < request.cpu_milli) continue;
-    auto slices = FitDevices(request, view.capacity, view.free_gpu_milli);
-    if (!slices) continue;
-    const int64_t free_gpu = Sum(view.free_gpu_milli);
-    const Score score =
-        request.gpu_milli > 0
-            ? Score{free_gpu, -view.free_cpu_milli, view.worker.value}
-            : Score{view.capacity.devices.empty() ? 0 : 1, -view.free_cpu_milli, view.worker.value};
+    auto placement = PlaceOn(request, view);
+    if (!placement) continue;
+    const PlacementScore score = request.gpu_milli > 0 ? GpuScore(view) : CpuScore(view);
     if (best && best->first <= score) continue;
-    best.emplace(score, Placement{view.worker, request.cpu_milli, *std::move(slices)});
+    best.emplace(score, *std::move(placement));
   }
   if (!best) return std::nullopt;
   return best->second;

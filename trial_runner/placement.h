@@ -5,6 +5,7 @@
 // Thread rule: pure functions.
 #pragma once
 
+#include <compare>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +31,20 @@ struct Placement {
       slices;  // By device index; a share lies on one device, whole ones on free devices.
   friend bool operator==(const Placement&, const Placement&) = default;
 };
+
+// How good a place on a worker would be: lower is better, field by field; the id makes the order
+// total.
+struct PlacementScore {
+  int64_t gpu = 0;  // Of a GPU request what is free; of a CPU request whether there are devices.
+  int64_t minus_free_cpu_milli = 0;
+  WorkerId worker;
+  friend auto operator<=>(const PlacementScore&, const PlacementScore&) = default;
+};
+PlacementScore GpuScore(const WorkerView& view);
+PlacementScore CpuScore(const WorkerView& view);
+
+// Where on this worker; nothing when it has no room now, or is draining.
+std::optional<Placement> PlaceOn(const ResourceRequest& request, const WorkerView& view);
 
 // A share goes to the fullest device on which it fits, whole devices to the lowest free ones. Among
 // workers: for a GPU request the one that is left with the least free GPU (pack), for a CPU request

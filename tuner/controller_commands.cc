@@ -91,8 +91,9 @@ void ExperimentController::On(const TunerSlept& event) {
     TrialRecord& trial = At(ref.trial);
     trial.progress_at = trial.progress_at + event.duration;
   }
-  for (auto& [id, record] : workers_) {
-    if (record.away_until) record.away_until = *record.away_until + event.duration;
+  for (const WorkerId worker : away_) {
+    WorkerRecord& record = workers_.at(worker);
+    record.away_until = *record.away_until + event.duration;
   }
 }
 
@@ -397,9 +398,7 @@ std::optional<Instant> ExperimentController::NextDeadline() const {
   if (const auto sweep_end = sweep_deadline(); sweep_end && !sweep_over_) consider(*sweep_end);
   if (unplaceable_since_) consider(*unplaceable_since_ + limits.unplaceable);
   if (!backing_off_.empty()) consider(backing_off_.begin()->first);
-  for (const auto& [id, record] : workers_) {
-    if (record.away_until) consider(*record.away_until);
-  }
+  for (const WorkerId worker : away_) consider(*workers_.at(worker).away_until);
   if (!limits.trial_time && !limits.no_progress) return next;
   for (const auto& [worker, ref] : leases_.All()) {
     const TrialRecord& trial = trials_[static_cast<size_t>(ref.trial.value)];

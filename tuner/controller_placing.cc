@@ -155,17 +155,15 @@ StartAttempt ExperimentController::StartMessage(const TrialRecord& trial, Worker
 
 // Something waits, nothing runs, and no worker that is there could ever take it.
 void ExperimentController::WatchForUnplaceable() {
-  bool could_fit = false;
-  std::string have;
-  for (const WorkerView& view : leases_.Views()) {
-    if (leases_.IsAway(view.worker)) could_fit = true;  // It may come back.
-    if (view.is_draining) continue;
-    could_fit = could_fit || CouldEverFit(options_.spec.resources, view.capacity);
-    have += (have.empty() ? "" : "; ") + DescribeCapacity(view.capacity);
-  }
-  if (!GivesOut() || is_paused_ || (waiting_.empty() && !HasMoreToCreate()) || could_fit) {
+  if (!GivesOut() || is_paused_ || (waiting_.empty() && !HasMoreToCreate()) ||
+      leases_.CouldTake(options_.spec.resources)) {
     unplaceable_since_.reset();
     return;
+  }
+  std::string have;
+  for (const WorkerView& view : leases_.Views()) {
+    if (view.is_draining) continue;
+    have += (have.empty() ? "" : "; ") + DescribeCapacity(view.capacity);
   }
   const std::string shortfall = "no worker can take a trial: it needs " +
                                 DescribeRequest(options_.spec.resources) + "; the workers have " +

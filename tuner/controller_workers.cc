@@ -70,7 +70,7 @@ void ExperimentController::Rejoin(WorkerId from, const WorkerJoined& event) {
   WorkerRecord& before = workers_.at(from);
   before.row.state = WorkerState::kLeft;
   before.row.last_seen_at = now_;
-  before.away_until.reset();
+  SetPresent(before);
   out_.workers.push_back(before.row);
   out_.actions.push_back(DisconnectWorker{from});
   out_.actions.push_back(Say{"worker " + event.name + " is back"});
@@ -143,14 +143,22 @@ void ExperimentController::SetAway(WorkerId worker) {
   leases_.SetAway(worker);
   WorkerRecord& record = workers_.at(worker);
   record.away_until = now_ + options_.spec.limits.lease;
+  away_.insert(worker);
   record.row.last_seen_at = now_;
   out_.workers.push_back(record.row);
 }
 
+// Or gone: it is not waited for any longer.
+void ExperimentController::SetPresent(WorkerRecord& record) {
+  record.away_until.reset();
+  away_.erase(record.row.worker);
+}
+
 // The time of those that did not come back is over.
 void ExperimentController::CheckAway() {
-  for (const auto& [worker, record] : workers_) {
-    if (!record.away_until || now_ < *record.away_until) continue;
+  for (const WorkerId worker : std::set<WorkerId>(away_)) {
+    const WorkerRecord& record = workers_.at(worker);
+    if (now_ < *record.away_until) continue;
     Remove(worker, WorkerState::kLost, "worker " + record.row.name + " did not come back");
     out_.actions.push_back(Say{"worker " + record.row.name + " is lost: it did not come back"});
   }
@@ -160,7 +168,7 @@ void ExperimentController::Remove(WorkerId worker, WorkerState state, const std:
   WorkerRecord& record = workers_.at(worker);
   record.row.state = state;
   record.row.last_seen_at = now_;
-  record.away_until.reset();
+  SetPresent(record);
   out_.workers.push_back(record.row);
   const LeaseTable::Lost lost = leases_.RemoveWorker(worker);
   for (const AttemptRef& ref : lost.running) EndAttempt(At(ref.trial), {ref, Outcome::kLost, why});

@@ -149,6 +149,7 @@ class ExperimentController {
   std::optional<WorkerId> EarlierConnection(const WorkerJoined& event) const;
   bool WasHere(const std::string& session) const;
   void SetAway(WorkerId worker);
+  void SetPresent(WorkerRecord& record);
   void Drain(WorkerId worker);
   void Remove(WorkerId worker, WorkerState state, const std::string& why);
   void CheckAway();
@@ -238,6 +239,7 @@ class ExperimentController {
   std::set<std::pair<Instant, TrialNumber>> backing_off_;
   std::set<TrialNumber> paused_;
   std::map<WorkerId, WorkerRecord> workers_;
+  std::set<WorkerId> away_;  // Those that may come back.
   int64_t samples_ = 0;
   int64_t trial_count_max_ = 0;
   bool space_exhausted_ = false;

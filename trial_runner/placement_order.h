@@ -1,0 +1,51 @@
+// The workers in the order in which Place() prefers them, so that it need not look at all of them:
+// an index over the WorkerViews that somebody else holds. Its answers are Place()'s
+// (tests/trial_runner/placement_order_test.cc).
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <optional>
+#include <set>
+
+#include "core/ids.h"
+#include "trial_runner/placement.h"
+
+namespace tune {
+
+class PlacementOrder {
+ public:
+  // A view must be taken out as it was put in, and put in again after it changed. One that is
+  // draining is in no order.
+  void Insert(const WorkerView& view);
+  void Erase(const WorkerView& view);
+
+  // As Place(request, all views that are in). `view_of(WorkerId)` gives the view of one that is in.
+  template <typename ViewOf>
+  std::optional<Placement> Place(const ResourceRequest& request, ViewOf view_of) const {
+    const std::set<PlacementScore>& order = request.gpu_milli > 0 ? by_gpu_ : by_cpu_;
+    for (auto it = order.lower_bound(BestScore(request)); it != order.end();) {
+      const WorkerView& view = view_of(it->worker);
+      if (auto placement = PlaceOn(request, view)) return placement;
+      const std::optional<PlacementScore> next = NextThatMayFit(request, *it);
+      if (next) {
+        it = order.lower_bound(*next);
+      } else {
+        ++it;
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  // A lower bound of the scores of workers that have room for it.
+  static PlacementScore BestScore(const ResourceRequest& request);
+  // The same, given that the worker with this score has none; nothing: the next one.
+  static std::optional<PlacementScore> NextThatMayFit(const ResourceRequest& request,
+                                                      const PlacementScore& score);
+
+  std::set<PlacementScore> by_gpu_;
+  std::set<PlacementScore> by_cpu_;
+};
+
+}  // namespace tune
