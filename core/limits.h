@@ -29,6 +29,12 @@ inline constexpr int64_t kMetricsPerReportMax = 1'000;
 inline constexpr int64_t kAskMax = 100'000;  // Configurations in one answer of ask-tell.
 inline constexpr int64_t kConcurrencyMax = 10'000;
 
+// Recorded learning curves.
+inline constexpr size_t kCsvCellBytesMax = 64u << 10;
+inline constexpr size_t kCsvCellsMax = 4'096;  // In a line.
+inline constexpr int64_t kCurvesMax = 1'000'000;
+inline constexpr int64_t kCurvePointsMax = 50'000'000;  // Of all curves together.
+
 // The control plane.
 inline constexpr size_t kEventsPerCommit = 1'024;
 inline constexpr size_t kEventQueueMax = 65'536;

@@ -68,6 +68,7 @@ class Curve {
   // The flat names that its expressions use, without t. One that does not exist under a trial's
   // conditions counts as 0 there.
   std::vector<std::string> ParameterNames() const;
+  int64_t iterations() const { return iterations_; }
 
   // `config`: nested, as a trial gets it. Errors name the parameter.
   Result<BoundCurve> Bind(const Value& config) const;

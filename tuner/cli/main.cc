@@ -30,6 +30,7 @@
 #include "tuner/cli/logs_command.h"
 #include "tuner/cli/results_command.h"
 #include "tuner/cli/run_command.h"
+#include "tuner/cli/simulate_command.h"
 #include "tuner/cli/status_command.h"
 #include "tuner/cli/tokens_command.h"
 #include "tuner/cli/why_command.h"
@@ -148,6 +149,35 @@ void AddControl(CLI::App& app, tune::ControlOptions& control) {
       "Example: tune set food11 max_concurrent=4")
       ->add_option("arguments", control.arguments, "[NAME] max_concurrent=N")
       ->required();
+}
+
+// simulate.
+CLI::App* AddSimulate(CLI::App& app, tune::SimulateOptions& simulate) {
+  CLI::App* const command = app.add_subcommand(
+      "simulate",
+      "A whole sweep in virtual time, over recorded learning curves or the space's curve formula.\n"
+      "Example: tune simulate space.yaml --curves tune.db:food11 --workers 8 --compare asha,fifo");
+  command->add_option("space", simulate.space_path, "The space file")->required();
+  command->add_option("--curves", simulate.curves,
+                      "A CSV file with a line a report, or the database of an earlier sweep, also "
+                      "as tune.db:NAME");
+  command->add_option("--workers", simulate.workers, "How many workers")->required();
+  command->add_option("--cpus", simulate.cpus, "CPUs of each worker; default: as one trial needs");
+  command->add_option("--gpus", simulate.gpus, "GPUs of each worker; default: as one trial needs");
+  command->add_option("--samples", simulate.samples, "As for run");
+  command->add_option("--seed", simulate.seed, "As for run; default: the file's, else 0");
+  command->add_option("--set", simulate.overrides, "As for run")->allow_extra_args(false);
+  command
+      ->add_option("--compare", simulate.compare,
+                   "Schedulers by name, to be put side by side: asha,fifo")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command
+      ->add_option("--scheduler", simulate.schedulers,
+                   "One more to compare, as in the space file: '{asha: {max_t: 9}}'")
+      ->allow_extra_args(false);
+  AddFormat(command, simulate.format);
+  return command;
 }
 
 // An answer that could not be written is none.
@@ -364,6 +394,9 @@ int main(int argc, char** argv) {
     lines_app->add_option("--set", lines.overrides, "As for run")->allow_extra_args(false);
   }
 
+  tune::SimulateOptions simulate;
+  const CLI::App* const simulate_app = AddSimulate(app, simulate);
+
   app.add_subcommand("worker",
                      "Joins a tuner.\nExample: tune worker --connect tuner.example.org:7443 "
                      "--join tune1_... --cpus 4")
@@ -430,6 +463,10 @@ int main(int argc, char** argv) {
     list.db_path = db_path;
     list.width = width;
     return Answered(tune::ListCommand(list, std::cout, std::cerr));
+  }
+  if (simulate_app->parsed()) {
+    simulate.width = width;
+    return Answered(tune::SimulateCommand(simulate, tune::RealClock(), std::cout, std::cerr));
   }
   if (results_app->parsed()) {
     results.db_path = db_path;

@@ -1,0 +1,144 @@
+// `tune simulate` as its user meets it: what it prints, and what it refuses.
+#include "tuner/cli/simulate_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "core/json.h"
+#include "tests/tuner/instant_sweep.h"
+#include "tests/tuner/temp_folder.h"
+
+namespace tune {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class StillClock final : public Clock {
+ public:
+  Instant Now() const override { return Instant{0}; }
+};
+
+struct Answer {
+  int status = 0;
+  std::string out;
+  std::string err;
+};
+
+class SimulateCommandTest : public ::testing::Test {
+ protected:
+  SimulateCommandTest() {
+    options_.space_path = folder_.path() + "/space.yaml";
+    options_.workers = 2;
+    Write("space.yaml",
+          "metric: loss\nmode: min\nsamples: 4\nspace: {x: {uniform: [0, 1]}}\n"
+          "trainable: {curve: {value: x, iterations: 9, seconds: 1}}\n");
+  }
+
+  std::string Write(const std::string& name, const std::string& text) {
+    std::ofstream(folder_.path() + "/" + name) << text;
+    return folder_.path() + "/" + name;
+  }
+
+  Answer Simulate() const {
+    std::ostringstream out, err;
+    const int status = SimulateCommand(options_, StillClock(), out, err);
+    return {status, out.str(), err.str()};
+  }
+
+  TempFolder folder_{true};
+  SimulateOptions options_;
+};
+
+TEST_F(SimulateCommandTest, SaysWhatASweepCameTo) {
+  const Answer answer = Simulate();
+  EXPECT_EQ(answer.status, 0);
+  EXPECT_THAT(answer.out, HasSubstr("trials         4 (0 stopped early, 0 failed)\n"
+                                    "epochs         36\n"
+                                    "duration       18.0 s on 2 workers, 1 trials on each\n"
+                                    "best           loss = "));
+}
+
+TEST_F(SimulateCommandTest, PutsSchedulersSideBySide) {
+  options_.samples = 50;
+  options_.compare = {"asha", "fifo"};
+  options_.schedulers = {"{asha: {max_t: 9, reduction_factor: 2}}"};
+  options_.format = OutputFormat::kJson;
+  const Answer answer = Simulate();
+  ASSERT_EQ(answer.status, 0) << answer.err;
+  const auto rows = ParseJson(answer.out);
+  ASSERT_TRUE(rows.ok());
+  ASSERT_EQ(rows->AsList().size(), 3u);
+  const Value& fifo = rows->AsList()[1];
+  EXPECT_EQ(fifo.Find("epochs")->AsInt(), 450);
+  EXPECT_EQ(*fifo.Find("best_value"), *fifo.Find("best_at_100"));
+  EXPECT_LT(rows->AsList()[0].Find("epochs")->AsInt(), 450);
+  EXPECT_EQ(rows->AsList()[2].Find("scheduler")->AsString(), options_.schedulers[0]);
+  options_.format = OutputFormat::kTable;
+  EXPECT_THAT(Simulate().out, HasSubstr("best value by then:\n"));
+}
+
+TEST_F(SimulateCommandTest, ReplaysATable) {
+  options_.curves = Write("curves.csv", "x,iteration,loss\n0.5,1,3\n0.5,2,2\n0.25,1,4\n");
+  options_.samples = 2;
+  const Answer answer = Simulate();
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr("best           loss = 2 of trial "));
+  EXPECT_THAT(answer.out, HasSubstr("configuration  x=0.5\n"));
+  EXPECT_THAT(answer.err, HasSubstr("1 of 2 recorded curves are shorter than the longest, 2 "));
+}
+
+TEST_F(SimulateCommandTest, ReplaysAnEarlierSweep) {
+  const testing::WrittenSweep written =
+      testing::WriteInstantSweep({.samples = 6, .iterations = 5}, folder_.path());
+  // It writes a space of its own.
+  options_.curves = folder_.path() + "/tune.db:space";
+  options_.samples = 6;
+  options_.format = OutputFormat::kJson;
+  const Answer answer = Simulate();
+  ASSERT_EQ(answer.status, 0) << answer.err;
+  const Value row = ParseJson(answer.out)->AsList()[0];
+  EXPECT_EQ(row.Find("epochs")->AsInt(), written.reports);
+  // Reports are 10 ms apart; the last ones of six trials wait for those of the others.
+  EXPECT_GT(row.Find("busy_seconds")->AsDouble(), 0.01 * 6);
+
+  options_.curves = folder_.path() + "/tune.db:spice";
+  EXPECT_THAT(Simulate().err, HasSubstr("no sweep is named 'spice'; did you mean 'space'?"));
+}
+
+TEST_F(SimulateCommandTest, SaysOfAnEarlierSweepThatItIsOfAnotherSpace) {
+  testing::WriteInstantSweep({.samples = 2, .iterations = 2}, folder_.path());
+  Write("space.yaml", "metric: loss\nmode: min\nspace: {y: {uniform: [0, 1]}}\n");
+  options_.curves = folder_.path() + "/tune.db";
+  const Answer answer = Simulate();
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.err, HasSubstr("tune.db: trial space/0: y: has no value"));
+}
+
+TEST_F(SimulateCommandTest, RefusesWhatItCannotUse) {
+  const auto error_with = [this](auto change) {
+    const SimulateOptions kept = options_;
+    change(options_);
+    const Answer answer = Simulate();
+    options_ = kept;
+    EXPECT_EQ(answer.status, 2);
+    EXPECT_EQ(answer.out, "");
+    return answer.err;
+  };
+  EXPECT_THAT(error_with([](auto& o) { o.curves = "/no/such.csv"; }),
+              StartsWith("tune: --curves: there is no file /no/such.csv"));
+  EXPECT_THAT(error_with([this](auto& o) { o.curves = folder_.path(); }), HasSubstr("is a folder"));
+  EXPECT_THAT(error_with([this](auto& o) { o.curves = o.space_path + ":name"; }),
+              HasSubstr("is not a database"));
+  EXPECT_THAT(error_with([](auto& o) { o.workers = 0; }), StartsWith("tune: --workers: read 0"));
+  EXPECT_THAT(error_with([](auto& o) { o.compare = {"fifi"}; }), HasSubstr("did you mean 'fifo'"));
+  EXPECT_THAT(error_with([](auto& o) { o.schedulers = {"{asha: {max: 3}}"}; }),
+              StartsWith("tune: --scheduler: 1:9: "));
+  EXPECT_THAT(error_with([this](auto& o) { o.curves = Write("c.csv", "x\n"); }),
+              HasSubstr("c.csv:1:1: there is no column"));
+}
+
+}  // namespace
+}  // namespace tune

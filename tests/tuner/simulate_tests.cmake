@@ -1,0 +1,7 @@
+# Sweeps in virtual time.
+tune_test(curve_table_test
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/curve_table_test.cc DEPS tune_simulate)
+tune_test(virtual_sweep_test
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/virtual_sweep_test.cc DEPS tune_simulate)
+tune_test(simulate_command_test
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/simulate_command_test.cc DEPS tune_simulate_command)

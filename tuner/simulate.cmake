@@ -1,0 +1,16 @@
+# Sweeps in virtual time, over recorded curves or a formula.
+tune_library(tune_simulate
+  SOURCES
+    simulate/compared_scheduler.cc
+    simulate/csv_reader.cc
+    simulate/curve_table.cc
+    simulate/formula_curves.cc
+    simulate/recorded_configuration.cc
+    simulate/recorded_trials.cc
+    simulate/simulation.cc
+    simulate/virtual_sweep.cc
+  DEPS tune_core tune_search tune_schedulers tune_curve tune_controller tune_spec)
+
+tune_library(tune_simulate_command
+  SOURCES cli/simulate_command.cc cli/stored_curves.cc
+  DEPS tune_simulate tune_queries)

@@ -1,0 +1,112 @@
+#include "tuner/simulate/simulation.h"
+
+#include <memory>
+#include <utility>
+
+#include "core/check.h"
+#include "schedulers/trial_scheduler.h"
+#include "search/searcher.h"
+#include "trial_runner/placement.h"
+#include "tuner/search_problem.h"
+#include "tuner/simulate/formula_curves.h"
+
+namespace tune {
+namespace {
+
+const Value* FormulaOf(const ExperimentSpec& spec) {
+  return spec.trainable.is_map() ? spec.trainable.Find("curve") : nullptr;
+}
+
+Result<std::unique_ptr<Searcher>> SearcherOf(const Simulation& simulation,
+                                             const SearchSpace& space) {
+  const ExperimentSpec& spec = simulation.spec;
+  TUNE_ASSIGN_OR_RETURN(
+      std::unique_ptr<Searcher> searcher,
+      MakeSearcher(spec.search, ProblemOf(spec, space, spec.samples, simulation.seed)));
+  if (!simulation.recorded || searcher->LearnsFromResults()) return searcher;
+  return std::unique_ptr<Searcher>(
+      std::make_unique<RecordedSearcher>(*simulation.recorded, simulation.seed));
+}
+
+SimulatedSweep Summarise(VirtualOutcome outcome, const ExperimentController& controller) {
+  SimulatedSweep sweep;
+  sweep.trials = static_cast<int64_t>(controller.trials().size());
+  for (const TrialRecord& trial : controller.trials()) {
+    if (trial.row.status == TrialStatus::kError) ++sweep.failed;
+    if (trial.row.stop_reason == StopReason::kScheduler) ++sweep.stopped_early;
+  }
+  if (!outcome.improvements.empty()) {
+    const TrialNumber best = outcome.improvements.back().trial;
+    sweep.best_configuration = controller.trials()[static_cast<size_t>(best.value)].configuration;
+  }
+  sweep.outcome = std::move(outcome);
+  return sweep;
+}
+
+}  // namespace
+
+Status CheckSimulation(const Simulation& simulation) {
+  const ExperimentSpec& spec = simulation.spec;
+  if (!CouldEverFit(spec.resources, simulation.workers.capacity)) {
+    return InvalidArgument("a worker has " + DescribeCapacity(simulation.workers.capacity) +
+                           ", and a trial needs " + DescribeRequest(spec.resources) +
+                           "; give the workers more with --cpus and --gpus");
+  }
+  if (spec.samples < 0 && !spec.limits.sweep_time) {
+    return InvalidArgument(
+        "samples: -1 never ends in virtual time; expected a number of samples, or "
+        "limits.sweep_time");
+  }
+  if (simulation.recorded) {
+    if (!simulation.recorded->curves.empty()) return OkStatus();
+    return InvalidArgument("--curves: there is no curve in it");
+  }
+  const Value* const formula = FormulaOf(spec);
+  if (formula == nullptr) {
+    return InvalidArgument(
+        "--curves: is needed, as the space's trainable is not a curve; expected a CSV file or the "
+        "database of an earlier sweep");
+  }
+  return FormulaCurves::Make(*formula, spec.metric, simulation.seed).status();
+}
+
+Result<SimulatedSweep> Simulate(const Simulation& simulation) {
+  const ExperimentSpec& spec = simulation.spec;
+  TUNE_ASSIGN_OR_RETURN(SearchSpace space, SearchSpace::Parse(spec.space));
+  TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Searcher> searcher, SearcherOf(simulation, space));
+  TUNE_ASSIGN_OR_RETURN(std::unique_ptr<TrialScheduler> scheduler,
+                        MakeScheduler(spec.scheduler, spec.mode, simulation.seed));
+  std::unique_ptr<TrialCurves> curves;
+  const RecordedTrials* recorded = nullptr;
+  if (simulation.recorded) {
+    auto trials = std::make_unique<RecordedTrials>(*simulation.recorded, space, simulation.seed);
+    recorded = trials.get();
+    curves = std::move(trials);
+  } else {
+    TUNE_ASSIGN_OR_RETURN(curves,
+                          FormulaCurves::Make(*FormulaOf(spec), spec.metric, simulation.seed));
+  }
+  ControllerOptions options{spec, simulation.seed, std::move(space), spec.name, "/virtual"};
+  ExperimentController controller(std::move(options), std::move(searcher), std::move(scheduler));
+  VirtualSweep sweep(controller, *curves, simulation.workers);
+  TUNE_ASSIGN_OR_RETURN(VirtualOutcome outcome, sweep.Run());
+  SimulatedSweep simulated = Summarise(std::move(outcome), controller);
+  if (recorded != nullptr) simulated.distance = recorded->distance();
+  return simulated;
+}
+
+int64_t LongestCurve(const Simulation& simulation) {
+  int64_t longest = 0;
+  if (!simulation.recorded) {
+    const auto curves =
+        FormulaCurves::Make(*FormulaOf(simulation.spec), simulation.spec.metric, simulation.seed);
+    TUNE_CHECK(curves.ok());
+    return (*curves)->iterations_max();
+  }
+  for (const RecordedCurve& curve : simulation.recorded->curves) {
+    if (!curve.iterations.empty()) longest = std::max(longest, curve.iterations.back());
+  }
+  return longest;
+}
+
+}  // namespace tune

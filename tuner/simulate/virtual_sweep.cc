@@ -1,0 +1,196 @@
+#include "tuner/simulate/virtual_sweep.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/check.h"
+#include "core/limits.h"
+
+namespace tune {
+namespace {
+
+constexpr Instant kBegin{0};
+constexpr Instant kTimeMax{100'000'000'000'000'000};
+constexpr double kStepSecondsMax = 1e9;  // As a trial's own waiting.
+
+Duration StepDuration(double seconds) {
+  return seconds > 0 ? Seconds(std::min(seconds, kStepSecondsMax)) : Duration{};
+}
+
+}  // namespace
+
+VirtualSweep::VirtualSweep(ExperimentController& controller, TrialCurves& curves,
+                           VirtualWorkers workers)
+    : controller_(controller), curves_(curves), workers_(std::move(workers)), now_(kBegin) {}
+
+Result<VirtualOutcome> VirtualSweep::Run() {
+  JoinWorkers();
+  while (!has_ended_) {
+    const std::optional<Instant> next = NextInstant();
+    if (!next) break;  // For ever.
+    if (*next > kTimeMax) {
+      return InvalidArgument("the sweep goes on for more than three thousand years");
+    }
+    now_ = std::max(now_, *next);
+    std::vector<Event> events = TakeDue();
+    if (events.empty()) events.push_back(DeadlinePassed{});
+    Apply(events);
+  }
+  outcome_.status = controller_.status();
+  outcome_.duration = now_ - kBegin;
+  for (const TrialRecord& trial : controller_.trials()) {
+    outcome_.busy_seconds += trial.row.run_seconds;
+  }
+  return std::move(outcome_);
+}
+
+// They are of other machines: nothing is granted ahead, as nobody waits for a commit here.
+void VirtualSweep::JoinWorkers() {
+  std::vector<Event> events;
+  for (int64_t i = 1; i <= workers_.count; ++i) {
+    WorkerJoined joined;
+    joined.worker = WorkerId{i};
+    joined.name = "virtual";
+    joined.capacity = workers_.capacity;
+    joined.is_local = false;
+    events.push_back(std::move(joined));
+    if (events.size() < limits::kEventsPerCommit && i < workers_.count) continue;
+    Apply(events);
+    events.clear();
+  }
+}
+
+std::optional<Instant> VirtualSweep::NextInstant() {
+  while (!queue_.empty()) {
+    const Happening& first = queue_.top();
+    const Running* const running = running_[static_cast<size_t>(first.trial.value)].get();
+    if (running != nullptr && running->due == first.order) break;
+    queue_.pop();
+  }
+  std::optional<Instant> next = controller_.NextDeadline();
+  if (!queue_.empty() && (!next || queue_.top().at < *next)) next = queue_.top().at;
+  return next;
+}
+
+std::vector<Event> VirtualSweep::TakeDue() {
+  std::vector<Event> events;
+  while (!queue_.empty() && queue_.top().at <= now_ && events.size() < limits::kEventsPerCommit) {
+    const Happening happening = queue_.top();
+    queue_.pop();
+    Running* const running = running_[static_cast<size_t>(happening.trial.value)].get();
+    if (running != nullptr && running->due == happening.order) events.push_back(Happen(*running));
+  }
+  return events;
+}
+
+Event VirtualSweep::Happen(Running& running) {
+  const WorkerId worker = running.worker;
+  TrialStep& step = running.next;
+  if (step.ends_as) {
+    AttemptFinished end{worker, {running.ref, *step.ends_as, std::move(step.error)}};
+    running_[static_cast<size_t>(running.ref.trial.value)].reset();
+    return end;
+  }
+  ReportArrived report;
+  report.worker = worker;
+  report.message.ref = running.ref;
+  report.message.sequence = ++running.sequence;
+  report.message.report.iteration = step.iteration;
+  report.message.report.metrics = std::move(step.metrics);
+  report.message.report.final = step.final;
+  const int64_t every = controller_.options().spec.checkpoint.every;
+  report.message.report.has_checkpoint = step.final || step.iteration % every == 0;
+  return report;
+}
+
+void VirtualSweep::Apply(const std::vector<Event>& events) {
+  const Transition transition = controller_.Apply(events, now_);
+  for (const ReportRow& report : transition.reports) Note(report);
+  for (const Action& action : transition.actions) {
+    if (const auto* const send = std::get_if<SendToWorker>(&action)) {
+      Deliver(send->worker, send->message);
+    } else if (const auto* const say = std::get_if<Say>(&action)) {
+      constexpr int64_t kSaidMax = 20;
+      if (outcome_.said_count++ < kSaidMax) outcome_.said.push_back(say->text);
+    } else if (std::holds_alternative<EndOfExperiment>(action)) {
+      has_ended_ = true;
+    }
+  }
+}
+
+void VirtualSweep::Note(const ReportRow& report) {
+  ++outcome_.epochs;
+  if (!report.value) return;
+  std::vector<Improvement>& improvements = outcome_.improvements;
+  const Mode mode = controller_.options().spec.mode;
+  if (!improvements.empty() && !IsBetter(*report.value, improvements.back().value, mode)) return;
+  improvements.push_back(
+      {now_ - kBegin, outcome_.epochs, *report.value, report.trial, report.iteration});
+}
+
+void VirtualSweep::Deliver(WorkerId worker, const ToWorker& message) {
+  if (const auto* const answer = std::get_if<AnswerReport>(&message)) {
+    OnAnswer(*answer);
+  } else if (const auto* const start = std::get_if<StartAttempt>(&message)) {
+    Begin(worker, *start);
+  } else if (const auto* const kill = std::get_if<KillAttempt>(&message)) {
+    if (Running* const running = Find(kill->ref)) EndNow(*running, Outcome::kPreempted);
+  }
+}
+
+void VirtualSweep::Begin(WorkerId worker, const StartAttempt& start) {
+  TUNE_CHECK(!start.ahead);
+  ++outcome_.attempts;
+  const auto index = static_cast<size_t>(start.ref.trial.value);
+  if (index >= running_.size()) running_.resize(index + 1);
+  TUNE_CHECK(running_[index] == nullptr);  // A trial never runs twice.
+  auto running = std::make_unique<Running>();
+  running->ref = start.ref;
+  running->worker = worker;
+  running->curve =
+      curves_.Begin(start.ref, controller_.trials()[index].configuration, start.from_iteration);
+  running_[index] = std::move(running);
+  GoOn(*running_[index]);
+}
+
+void VirtualSweep::OnAnswer(const AnswerReport& answer) {
+  Running* const running = Find(answer.ref);
+  if (running == nullptr || running->next.ends_as) return;
+  if (running->next.final) {
+    EndNow(*running, Outcome::kCompleted);
+  } else if (answer.answer != ReportAnswer::kContinue) {
+    EndNow(*running, Outcome::kStopped);
+  } else {
+    GoOn(*running);
+  }
+}
+
+void VirtualSweep::GoOn(Running& running) {
+  std::optional<TrialStep> next = running.curve->Next();
+  if (!next) return EndNow(running, Outcome::kCompleted);
+  running.next = *std::move(next);
+  if (running.next.hangs) {
+    running.due = 0;
+  } else {
+    Schedule(running, now_ + StepDuration(running.next.seconds));
+  }
+}
+
+void VirtualSweep::EndNow(Running& running, Outcome outcome) {
+  running.next = TrialStep{};
+  running.next.ends_as = outcome;
+  Schedule(running, now_);
+}
+
+void VirtualSweep::Schedule(Running& running, Instant at) {
+  running.due = ++last_order_;
+  queue_.push({at, running.due, running.ref.trial});
+}
+
+VirtualSweep::Running* VirtualSweep::Find(const AttemptRef& ref) {
+  const auto index = static_cast<size_t>(ref.trial.value);
+  Running* const running = index < running_.size() ? running_[index].get() : nullptr;
+  return running != nullptr && running->ref == ref ? running : nullptr;
+}
+
+}  // namespace tune
