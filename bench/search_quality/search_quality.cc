@@ -16,17 +16,13 @@
 #include <string>
 #include <vector>
 
+#include "bench/contender.h"
 #include "bench/search_quality/functions.h"
 #include "core/json.h"
 #include "search/searcher.h"
 
 namespace tune {
 namespace {
-
-struct Contender {
-  std::string name;
-  Value search;  // As a spec's `search`.
-};
 
 struct Plan {
   std::vector<Contender> contenders;
@@ -35,18 +31,6 @@ struct Plan {
   uint64_t seeds = 20;
   int64_t trials = 80;
 };
-
-// Says what is wrong and ends the program.
-[[noreturn]] void Refuse(const std::string& message) {
-  std::fprintf(stderr, "search_quality: %s\n", message.c_str());
-  std::exit(2);
-}
-
-template <typename T>
-T OrRefuse(Result<T> result, const std::string& what) {
-  if (!result.ok()) Refuse(what + ": " + result.status().message());
-  return *std::move(result);
-}
 
 SearchSpace SpaceOf(const TestFunction& function) {
   const std::string name(function.name);
@@ -141,17 +125,6 @@ const TestFunction& FunctionOf(const std::string& name) {
   const TestFunction* const function = FindTestFunction(name);
   if (function == nullptr) Refuse("no function '" + name + "'; `describe` lists them");
   return *function;
-}
-
-// "tpe", or "wide={"algorithm": "tpe", ...}".
-Contender ContenderOf(const std::string& text) {
-  const size_t equals = text.find('=');
-  if (equals != std::string::npos) {
-    return {text.substr(0, equals), OrRefuse(ParseJson(text.substr(equals + 1)), text)};
-  }
-  Value search = Value::MakeMap();
-  search.Set("algorithm", Value(text));
-  return {text, search};
 }
 
 int Main(int argc, char** argv) {
