@@ -192,14 +192,17 @@ class ExpressionParser {
 
   Status TooDeep() const { return ErrorAt(token_.begin, "nested too deeply"); }
 
-  uint32_t SlotOf(std::string_view written) {
+  uint32_t SlotOf(std::string_view written, size_t begin) {
     std::string name(written);
     std::replace(name.begin(), name.end(), '.', '/');
     auto& variables = out_.variables_;
     for (size_t i = 0; i < variables.size(); ++i) {
       if (variables[i].name == name) return static_cast<uint32_t>(i);
     }
-    variables.push_back(ExpressionVariable{std::move(name)});
+    ExpressionVariable variable;
+    variable.name = std::move(name);
+    variable.column = static_cast<int>(begin) + 1;
+    variables.push_back(std::move(variable));
     return static_cast<uint32_t>(variables.size() - 1);
   }
 
@@ -269,7 +272,7 @@ class ExpressionParser {
       --stack_;
       const Token text = token_;
       TUNE_RETURN_IF_ERROR(Advance());
-      TUNE_RETURN_IF_ERROR(EmitTextComparison(name, text.text, *op, op_begin));
+      TUNE_RETURN_IF_ERROR(EmitTextComparison(name, begin, text.text, *op, op_begin));
     } else {
       TUNE_RETURN_IF_ERROR(ReadSum());
       TUNE_RETURN_IF_ERROR(EmitBinary(*op));
@@ -287,16 +290,18 @@ class ExpressionParser {
     if (token_.kind != Kind::kName) return Unexpected("a parameter's name");
     const Token name = token_;
     TUNE_RETURN_IF_ERROR(Advance());
-    TUNE_RETURN_IF_ERROR(EmitTextComparison(name.text, text.text, *op, op_begin));
+    TUNE_RETURN_IF_ERROR(EmitTextComparison(name.text, name.begin, text.text, *op, op_begin));
     return RefuseChain();
   }
 
-  Status EmitTextComparison(std::string_view name, std::string_view text, Op op, size_t op_begin) {
+  Status EmitTextComparison(std::string_view name, size_t name_begin, std::string_view text, Op op,
+                            size_t op_begin) {
     if (op != Op::kEqual && op != Op::kNotEqual) {
       return ErrorAt(op_begin, "a quoted text has no order; compare it with == or !=");
     }
-    const uint32_t slot = SlotOf(name);
+    const uint32_t slot = SlotOf(name, name_begin);
     out_.variables_[slot].used_as_text = true;
+    out_.variables_[slot].texts.emplace_back(text);
     out_.texts_.emplace_back(text);
     const uint32_t text_index = static_cast<uint32_t>(out_.texts_.size() - 1);
     return Emit({op == Op::kEqual ? Op::kTextEqual : Op::kTextNotEqual, slot, text_index}, 1);
@@ -370,7 +375,7 @@ class ExpressionParser {
     const Token name = token_;
     TUNE_RETURN_IF_ERROR(Advance());
     if (IsSymbol("(")) return ReadCall(name);
-    const uint32_t slot = SlotOf(name.text);
+    const uint32_t slot = SlotOf(name.text, name.begin);
     number_uses_before_ = out_.variables_[slot].used_as_number;
     out_.variables_[slot].used_as_number = true;
     return Emit({Op::kVariable, slot}, 1);

@@ -36,9 +36,11 @@
 namespace tune {
 
 struct ExpressionVariable {
-  std::string name;             // Flat: "optimizer/lr".
-  bool used_as_number = false;  // At least once.
-  bool used_as_text = false;    // Compared with a quoted text at least once.
+  std::string name;                     // Flat: "optimizer/lr".
+  bool used_as_number = false;          // At least once.
+  bool used_as_text = false;            // Compared with a quoted text at least once.
+  int column = 0;                       // Of its first use, from 1.
+  std::vector<std::string> texts = {};  // What it is compared with.
 };
 
 // The value of a variable: a number, or a text (then the number is NaN). The text must outlive the

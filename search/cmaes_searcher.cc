@@ -223,9 +223,10 @@ Result<std::unique_ptr<Searcher>> MakeCmaEsSearcher(const Value& options,
                      "search: cmaes needs a parameter that is a number or ordinal; the space has "
                      "none, use tpe or random");
   }
-  TUNE_ASSIGN_OR_RETURN(Grid grid, Grid::OfGridSearch(problem.space));
-  return std::unique_ptr<Searcher>(std::make_unique<CmaEsSearcher>(
-      problem, read, RandomSearcher::MakeUnique(problem.space, std::move(grid), problem.seed)));
+  // The draws of plain random search, without repeats.
+  TUNE_ASSIGN_OR_RETURN(auto random, MakeUniqueRandomSearcher(problem));
+  return std::unique_ptr<Searcher>(
+      std::make_unique<CmaEsSearcher>(problem, read, std::move(random)));
 }
 
 }  // namespace tune

@@ -1,18 +1,40 @@
 #include "search/combination_walk.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/check.h"
 
 namespace tune {
 
-CombinationWalk::CombinationWalk(const SearchSpace& space, const std::vector<size_t>& parameters)
-    : space_(space), is_walked_(space.parameters().size()), values_(space.parameters().size()) {
+namespace {
+
+// Nothing: it has no end of values.
+std::optional<uint64_t> CountOf(const SearchSpace& space, size_t parameter,
+                                const GivenValues& given) {
+  if (!given.empty() && given[parameter]) return 1;
+  const auto* const domain = std::get_if<Domain>(&space.parameters()[parameter].content);
+  return domain == nullptr ? 1 : domain->Count();
+}
+
+}  // namespace
+
+bool CombinationWalk::IsPossible(const SearchSpace& space, const std::vector<size_t>& parameters,
+                                 const GivenValues& given) {
+  return std::all_of(parameters.begin(), parameters.end(),
+                     [&](size_t i) { return CountOf(space, i, given).has_value(); });
+}
+
+CombinationWalk::CombinationWalk(const SearchSpace& space, const std::vector<size_t>& parameters,
+                                 GivenValues given)
+    : space_(space),
+      given_(std::move(given)),
+      is_walked_(space.parameters().size()),
+      values_(space.parameters().size()) {
   for (const size_t parameter : parameters) is_walked_[parameter] = true;
   for (const size_t parameter : space.choosing_order()) {
     if (!is_walked_[parameter]) continue;
-    const auto* const domain = std::get_if<Domain>(&space.parameters()[parameter].content);
-    const std::optional<uint64_t> count = domain == nullptr ? 1 : domain->Count();
+    const std::optional<uint64_t> count = CountOf(space, parameter, given_);
     TUNE_CHECK(count.has_value());
     places_.push_back(parameter);
     counts_.push_back(static_cast<int64_t>(*count));
@@ -35,6 +57,8 @@ void CombinationWalk::SetIndex(size_t place, int64_t index) {
   indices_[place] = index;
   if (index < 0) {
     values_[parameter].reset();
+  } else if (!given_.empty() && given_[parameter]) {
+    values_[parameter] = given_[parameter];
   } else if (const auto* const constant = std::get_if<Value>(&content)) {
     values_[parameter] = *constant;
   } else {

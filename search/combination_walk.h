@@ -16,19 +16,24 @@ namespace tune {
 
 class CombinationWalk {
  public:
-  // `parameters`: indices of constants and of domains that can be counted. A condition on one that
-  // is not among them counts as held.
-  CombinationWalk(const SearchSpace& space, const std::vector<size_t>& parameters);
+  // `parameters`: indices of constants, of those given, and of domains that can be counted. A
+  // condition on one that is not among them counts as held.
+  CombinationWalk(const SearchSpace& space, const std::vector<size_t>& parameters,
+                  GivenValues given = {});
+  // Whether it can be walked through: all can be counted or are given.
+  static bool IsPossible(const SearchSpace& space, const std::vector<size_t>& parameters,
+                         const GivenValues& given = {});
 
   // To the first combination, then to the next; whether there is one.
   bool Next();
 
-  // Of each parameter in places(), the index of its value; -1: it does not exist. A constant has
-  // index 0.
+  // Of each parameter in places(), the index of its value; -1: it does not exist. A constant or
+  // given one has index 0.
   const std::vector<int64_t>& indices() const { return indices_; }
   // The parameters in choosing order.
   const std::vector<size_t>& places() const { return places_; }
-  // Those of them that exist.
+  // Of each parameter of the space, its value where it is walked through and exists.
+  const std::vector<std::optional<Value>>& values() const { return values_; }
   Configuration ToConfiguration() const;
 
  private:
@@ -38,6 +43,7 @@ class CombinationWalk {
   void Begin(size_t place);
 
   const SearchSpace& space_;
+  GivenValues given_;
   std::vector<size_t> places_;
   std::vector<int64_t> counts_;
   std::vector<int64_t> indices_;

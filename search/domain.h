@@ -85,6 +85,8 @@ class Domain {
   std::optional<Value> OwnValue(const Value& value) const;
   // Whether near in [0, 1] means alike: numbers and ordinal; not choice and grid_search.
   bool is_ordered() const { return kind_ < Kind::kChoice || kind_ == Kind::kOrdinal; }
+  // choice, ordinal and grid_search.
+  bool is_list() const { return kind_ >= Kind::kChoice; }
   // Whether FromUnit has only so many values: lists, integers, the quantised ones.
   bool is_discrete() const { return is_list() || is_integer() || is_quantised(); }
 
@@ -96,7 +98,6 @@ class Domain {
   Status SetIntegerGrid(const Value& arguments);
   Status SetQuantisedGrid(const Value& arguments);
 
-  bool is_list() const { return kind_ >= Kind::kChoice; }
   bool is_integer() const { return kind_ >= Kind::kRandInt && kind_ <= Kind::kQLogRandInt; }
   bool is_normal() const { return kind_ == Kind::kRandN || kind_ == Kind::kQRandN; }
   bool is_log() const;

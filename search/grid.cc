@@ -50,7 +50,7 @@ Status Grid::SetCounts(const SearchSpace& space, bool grid_search_only) {
   return OkStatus();
 }
 
-// What conditions look at, as far as it is known: part of the grid, or a constant.
+// What conditions and constraints look at, as far as it is known: part of the grid, or a constant.
 void Grid::FindLeading(const SearchSpace& space) {
   const auto& parameters = space.parameters();
   const auto is_known = [&](size_t i) {
@@ -62,6 +62,11 @@ void Grid::FindLeading(const SearchSpace& space) {
     for (const Condition& condition : parameters[i].conditions) {
       if (is_known(condition.parent)) leads[condition.parent] = true;
     }
+  }
+  for (const Constraint& constraint : space.constraints()) {
+    const auto& named = constraint.parameters();
+    if (!std::all_of(named.begin(), named.end(), is_known)) continue;
+    for (const size_t i : named) leads[i] = true;
   }
   for (const size_t i : space.choosing_order()) {
     if (leads[i]) {

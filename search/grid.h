@@ -23,11 +23,13 @@ class Grid {
   // Of every domain. Errors carry "line:column: ": a domain that is continuous (named), more than
   // limits::kGridPointsMax combinations or limits::kLeadingCombinationsMax of leading ones.
   static Result<Grid> OfAll(const SearchSpace& space);
-  // Of the grid_search domains alone; one (empty) combination where there are none. A condition on
-  // another parameter counts as held.
+  // Of the grid_search domains alone; one (empty) combination where there are none. Conditions and
+  // constraints on other parameters count as held.
   static Result<Grid> OfGridSearch(const SearchSpace& space);
 
   int64_t size() const { return size_; }
+  // Whether no parameter is part of it.
+  bool is_trivial() const { return leading_.empty() && following_.empty(); }
   // A combination with the space's constants. Requires a grid of every domain.
   Configuration ConfigurationAt(int64_t point, const SearchSpace& space) const;
   // For each of the space's parameters, the index of its value in combination `point`; -1 when it

@@ -4,17 +4,20 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/check.h"
 #include "core/input_error.h"
 #include "core/nearest_name.h"
+#include "core/option_map.h"
 #include "search/cmaes_searcher.h"
 #include "search/grid.h"
 #include "search/grid_searcher.h"
 #include "search/nsga2_searcher.h"
 #include "search/random_searcher.h"
 #include "search/sobol_searcher.h"
+#include "search/unique_searcher.h"
 
 namespace tune {
 namespace {
@@ -26,9 +29,11 @@ struct Algorithm {
   Make make;  // Null: promised, not there yet.
 };
 
+constexpr std::string_view kGrid = "grid";
+
 constexpr std::array kAlgorithms = {
     Algorithm{"random", MakeRandomSearcher},
-    Algorithm{"grid", MakeGridSearcher},
+    Algorithm{kGrid, MakeGridSearcher},
     Algorithm{"sobol", MakeSobolSearcher},
     Algorithm{"tpe", nullptr},
     Algorithm{"gp", nullptr},
@@ -60,20 +65,59 @@ Result<Algorithm> FindAlgorithm(const Value& search) {
                                     DidYouMean(read, known));
 }
 
+// What every algorithm takes beside its own options.
+struct CommonOptions {
+  bool is_unique = false;
+};
+constexpr std::array<std::string_view, 1> kCommonOptions = {"unique"};
+
+Result<CommonOptions> ReadCommonOptions(const Value& search) {
+  const OptionMap map("search", "", search);
+  CommonOptions common;
+  TUNE_RETURN_IF_ERROR(map.Read("unique", common.is_unique));
+  return common;
+}
+
+Value WithoutCommonOptions(Value search) {
+  if (search.is_null()) return search;
+  std::erase_if(search.AsMap(), [](const MapEntry& entry) {
+    return std::find(kCommonOptions.begin(), kCommonOptions.end(), entry.key) !=
+           kCommonOptions.end();
+  });
+  return search;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Searcher>> MakeSearcher(const Value& search, const SearchProblem& problem) {
   TUNE_ASSIGN_OR_RETURN(const Algorithm algorithm, FindAlgorithm(search));
-  return algorithm.make(search, problem);
+  TUNE_ASSIGN_OR_RETURN(const CommonOptions common, ReadCommonOptions(search));
+  const Value own_options = WithoutCommonOptions(search);
+  TUNE_ASSIGN_OR_RETURN(auto searcher, algorithm.make(own_options, problem));
+  // Those that learn never repeat a configuration anyway.
+  if (common.is_unique && !searcher->LearnsFromResults()) {
+    TUNE_ASSIGN_OR_RETURN(const Grid grid, Grid::OfGridSearch(problem.space));
+    if (algorithm.name != kGrid && grid.size() > 1) {
+      return InvalidAt(
+          search.Find("unique")->place,
+          "search: unique cannot be combined with grid_search, which repeats its grid");
+    }
+    searcher = std::make_unique<UniqueSearcher>(std::move(searcher), problem.space, problem.seed);
+  }
+  return searcher;
 }
 
 int64_t TrialCount(const Value& search, const SearchSpace& space, int64_t samples) {
   const Result<Algorithm> algorithm = FindAlgorithm(search);
-  TUNE_CHECK(algorithm.ok());
-  const bool all = algorithm->name == "grid";
-  const Result<Grid> grid = all ? Grid::OfAll(space) : Grid::OfGridSearch(space);
+  const Result<CommonOptions> common = ReadCommonOptions(search);
+  TUNE_CHECK(algorithm.ok() && common.ok());
+  if (algorithm->name == kGrid || common->is_unique) {
+    const Result<Grid> all = Grid::OfAll(space);
+    TUNE_CHECK(all.ok() || algorithm->name != kGrid);
+    if (all.ok()) return samples < 0 ? all->size() : std::min(samples, all->size());
+  }
+  const Result<Grid> grid = Grid::OfGridSearch(space);
   TUNE_CHECK(grid.ok());
-  if (all) return samples < 0 ? grid->size() : std::min(samples, grid->size());
   return samples < 0 ? -1 : samples * grid->size();
 }
 

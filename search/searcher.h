@@ -51,11 +51,13 @@ struct SearchProblem {
 };
 
 // `search`: the spec's `search` value ({algorithm: NAME, ...}), null for random. Checks names and
-// options; errors carry "line:column: ".
+// options; errors carry "line:column: ". Every algorithm takes `unique: true`, no configuration
+// twice; those that learn never repeat one.
 Result<std::unique_ptr<Searcher>> MakeSearcher(const Value& search, const SearchProblem& problem);
 
 // How many trials the sweep has if nothing ends it sooner; -1: no end. With grid_search domains
-// `samples` counts repetitions of the whole product; under algorithm grid the product bounds it.
+// `samples` counts repetitions of the whole product; under algorithm grid, and where configurations
+// are unique and can be counted, their number bounds it.
 int64_t TrialCount(const Value& search, const SearchSpace& space, int64_t samples);
 
 }  // namespace tune

@@ -113,21 +113,30 @@ class SpaceReader {
 
 }  // namespace
 
-Result<SearchSpace> SearchSpace::Parse(const Value& space) {
+Result<SearchSpace> SearchSpace::Parse(const Value& space, const Value& constraints) {
   SearchSpace result;
-  if (space.is_null()) return result;
-  if (!space.is_map()) {
+  if (!space.is_map() && !space.is_null()) {
     return InvalidAt(space.place, "space: read " + Shown(space) +
                                       ", expected a map from parameters to domains or constants");
   }
   SpaceReader reader;
-  TUNE_RETURN_IF_ERROR(reader.ReadMap(space, "", {}));
+  if (space.is_map()) TUNE_RETURN_IF_ERROR(reader.ReadMap(space, "", {}));
   result.parameters_ = std::move(reader.parameters);
   TUNE_RETURN_IF_ERROR(ResolveConditions(reader.clauses_of, result.parameters_));
   TUNE_ASSIGN_OR_RETURN(result.choosing_order_, OrderByConditions(result.parameters_));
   TUNE_RETURN_IF_ERROR(CheckContradictions(result.parameters_, result.choosing_order_));
   for (const SpaceParameter& parameter : result.parameters_) {
     result.has_conditions_ = result.has_conditions_ || !parameter.conditions.empty();
+  }
+  if (constraints.is_null()) return result;
+  if (!constraints.is_list()) {
+    return InvalidAt(constraints.place,
+                     "constraints: read " + Shown(constraints) +
+                         ", expected a list of expressions such as [\"width * depth <= 64\"]");
+  }
+  for (const Value& text : constraints.AsList()) {
+    TUNE_ASSIGN_OR_RETURN(Constraint constraint, Constraint::Parse(text, result.parameters_));
+    result.constraints_.push_back(std::move(constraint));
   }
   return result;
 }
@@ -153,6 +162,26 @@ bool SearchSpace::IsActive(size_t parameter,
   });
 }
 
-bool SearchSpace::Allows(const Configuration&) const { return true; }
+std::vector<size_t> SearchSpace::ConstrainedParameters() const {
+  std::vector<bool> is_wanted(parameters_.size());
+  for (const Constraint& constraint : constraints_) {
+    for (const size_t i : constraint.parameters()) is_wanted[i] = true;
+  }
+  std::vector<size_t> wanted;
+  for (size_t at = choosing_order_.size(); at-- > 0;) {
+    const size_t i = choosing_order_[at];
+    if (!is_wanted[i]) continue;
+    for (const Condition& condition : parameters_[i].conditions) is_wanted[condition.parent] = true;
+    wanted.push_back(i);
+  }
+  std::reverse(wanted.begin(), wanted.end());
+  return wanted;
+}
+
+bool SearchSpace::Allows(const Configuration& configuration) const {
+  return std::all_of(constraints_.begin(), constraints_.end(), [&](const Constraint& constraint) {
+    return constraint.IsSatisfied(configuration);
+  });
+}
 
 }  // namespace tune

@@ -15,6 +15,8 @@
 // later in the file and may itself have a condition: where it does not exist, neither does what
 // depends on it. It must have countable values.
 //
+// Constraints are expressions that each configuration must satisfy (constraint.h).
+//
 // Thread rule: immutable.
 #pragma once
 
@@ -28,25 +30,14 @@
 #include "core/random.h"
 #include "core/status.h"
 #include "core/value.h"
+#include "search/constraint.h"
 #include "search/domain.h"
+#include "search/space_parameter.h"
 
 namespace tune {
 
-// Holds where the parameter `parent` exists and has one of `values` (the domain's own ones, so that
-// == compares them).
-struct Condition {
-  size_t parent = 0;
-  std::vector<Value> values;
-
-  bool Holds(const Value& value) const;
-};
-
-struct SpaceParameter {
-  std::string name;                     // Flat: "optimizer/lr".
-  std::variant<Value, Domain> content;  // A constant, or where to draw from.
-  Place place;
-  std::vector<Condition> conditions = {};  // It exists where all hold.
-};
+// Values that are settled beforehand, by parameter. Empty: none is.
+using GivenValues = std::vector<std::optional<Value>>;
 
 class SearchSpace {
  public:
@@ -54,14 +45,18 @@ class SearchSpace {
   // (nearest named), wrong count or type of arguments, lo >= hi, log range at or below 0, empty
   // choice, q that does not divide, a name with '/', a condition on an unknown parameter (nearest
   // named) or on a value that it never has, conditions that go in a circle or contradict each
-  // other.
-  static Result<SearchSpace> Parse(const Value& space);
+  // other. `constraints`: the spec's list of expressions, null for none; errors as Constraint's.
+  static Result<SearchSpace> Parse(const Value& space, const Value& constraints = Value());
 
   const std::vector<SpaceParameter>& parameters() const { return parameters_; }
   // Indices of all parameters: those that conditions look at before those that depend on them,
   // otherwise as in the file.
   const std::vector<size_t>& choosing_order() const { return choosing_order_; }
   bool has_conditions() const { return has_conditions_; }
+  const std::vector<Constraint>& constraints() const { return constraints_; }
+  // Indices of the parameters that constraints name and of those that their conditions depend on,
+  // in choosing order: what decides whether a configuration is allowed.
+  std::vector<size_t> ConstrainedParameters() const;
 
   // Whether the parameter exists in a configuration of this space: what it depends on is in it.
   bool IsActive(size_t parameter, const Configuration& configuration) const;
@@ -71,7 +66,8 @@ class SearchSpace {
   // before it). The argument is the parameter's index.
   template <typename Choose>  // Value(size_t parameter)
   Configuration Assemble(Choose choose) const;
-  // Whether it keeps to the constraints.
+  // Whether it keeps to the constraints. A part of a configuration is allowed as long as those
+  // whose parameters are all there are satisfied.
   bool Allows(const Configuration& configuration) const;
 
  private:
@@ -80,6 +76,7 @@ class SearchSpace {
 
   std::vector<SpaceParameter> parameters_;
   std::vector<size_t> choosing_order_;
+  std::vector<Constraint> constraints_;
   bool has_conditions_ = false;
 };
 

@@ -9,7 +9,7 @@
 
 #include "core/status.h"
 #include "core/value.h"
-#include "search/space.h"
+#include "search/space_parameter.h"
 
 namespace tune {
 

@@ -10,6 +10,7 @@
 #include "core/input_error.h"
 #include "core/nearest_name.h"
 #include "schedulers/trial_scheduler.h"
+#include "search/satisfiable.h"
 #include "search/searcher.h"
 #include "search/space.h"
 #include "trial_runner/trainable_catalog.h"
@@ -24,8 +25,8 @@ constexpr size_t kSweepNameBytesMax = limits::kNameBytesMax - 10;  // Room for i
 
 using Names = std::span<const std::string_view>;
 
-constexpr std::array<std::string_view, 14> kKeys = {
-    "name",   "trainable", "metric",    "mode", "samples", "seed",    "space",
+constexpr std::array<std::string_view, 15> kKeys = {
+    "name",   "trainable", "metric",    "mode", "samples", "seed",    "space",     "constraints",
     "search", "scheduler", "resources", "stop", "limits",  "failure", "checkpoint"};
 constexpr std::array<std::string_view, 5> kResourceKeys = {"cpu", "gpu", "gpu_memory", "memory",
                                                            "workers"};
@@ -464,7 +465,8 @@ Status ReadCheckpoint(const Section& root, CheckpointPolicy& out) {
 // the metrics that the trainable can report, none where there is no trainable.
 Status CheckParts(const ExperimentSpec& spec, bool require_trainable,
                   std::vector<std::string>& reported) {
-  TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SearchSpace::Parse(spec.space));
+  TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
+  TUNE_RETURN_IF_ERROR(CheckSatisfiable(space));
   TUNE_RETURN_IF_ERROR(MakeScheduler(spec.scheduler, spec.mode, 0).status());
   TUNE_RETURN_IF_ERROR(MakeSearcher(spec.search, ProblemOf(spec, space, spec.samples, 0)).status());
   if (spec.trainable.is_null()) {
@@ -490,7 +492,7 @@ Status CheckParts(const ExperimentSpec& spec, bool require_trainable,
 }
 
 Status Interpret(std::string_view file, bool require_trainable, ExperimentSpec& spec) {
-  constexpr std::array<std::string_view, 3> kLater = {"points", "from", "constraints"};
+  constexpr std::array<std::string_view, 2> kLater = {"points", "from"};
   if (spec.document.is_null()) return InvalidArgument("no keys are there; expected a space file");
   if (!spec.document.is_map()) {
     return InvalidAt(spec.document.place, "read " + Shown(spec.document) +
@@ -504,6 +506,7 @@ Status Interpret(std::string_view file, bool require_trainable, ExperimentSpec& 
   };
   copy("trainable", spec.trainable);
   copy("space", spec.space);
+  copy("constraints", spec.constraints);
   copy("search", spec.search);
   copy("scheduler", spec.scheduler);
   TUNE_RETURN_IF_ERROR(ReadObjectives(root, spec));

@@ -60,7 +60,8 @@ struct ExperimentSpec {
   int64_t samples = 1;           // -1: no limit.
   std::optional<uint64_t> seed;  // Nothing: the program draws one.
   Value trainable;               // "food11", {command: ...} or {curve: ...}.
-  Value space;                   // Checked by SearchSpace::Parse.
+  Value space;                   // Checked by SearchSpace::Parse,
+  Value constraints;             // as these; null: none.
   Value search;                  // Checked by MakeSearcher; null: random.
   Value scheduler;               // Checked by MakeScheduler; null: fifo.
   ResourceRequest resources;

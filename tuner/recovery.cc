@@ -14,7 +14,7 @@ namespace tune {
 Result<std::unique_ptr<ExperimentController>> MakeController(const ExperimentSpec& spec,
                                                              uint64_t seed, const std::string& name,
                                                              const std::string& artifacts_dir) {
-  TUNE_ASSIGN_OR_RETURN(SearchSpace space, SearchSpace::Parse(spec.space));
+  TUNE_ASSIGN_OR_RETURN(SearchSpace space, SpaceOf(spec));
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Searcher> searcher,
                         MakeSearcher(spec.search, ProblemOf(spec, space, spec.samples, seed)));
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<TrialScheduler> scheduler,

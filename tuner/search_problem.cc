@@ -6,6 +6,10 @@
 
 namespace tune {
 
+Result<SearchSpace> SpaceOf(const ExperimentSpec& spec) {
+  return SearchSpace::Parse(spec.space, spec.constraints);
+}
+
 SearchProblem ProblemOf(const ExperimentSpec& spec, SearchSpace space, int64_t samples,
                         uint64_t seed) {
   SearchProblem problem;

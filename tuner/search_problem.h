@@ -1,12 +1,15 @@
 // What a spec asks its searcher for.
 //
-// Thread rule: a pure function.
+// Thread rule: pure functions.
 #pragma once
 
 #include "search/searcher.h"
 #include "tuner/experiment_spec.h"
 
 namespace tune {
+
+// The space with its constraints. Errors carry "line:column: ".
+Result<SearchSpace> SpaceOf(const ExperimentSpec& spec);
 
 // `samples`: of the sweep now; it may have been extended since the spec was written.
 SearchProblem ProblemOf(const ExperimentSpec& spec, SearchSpace space, int64_t samples,

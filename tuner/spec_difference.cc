@@ -19,6 +19,7 @@ std::string Shown(const Value* value) {
 class Comparison {
  public:
   void Compare(const std::string& place, const Value* stored, const Value* file) {
+    if (stored == nullptr && file == nullptr) return;
     if (stored != nullptr && file != nullptr) {
       if (*stored == *file) return;
       if (stored->is_map() && file->is_map()) return CompareMaps(place, *stored, *file);
@@ -58,6 +59,8 @@ class Comparison {
 
 Value OrFifo(const Value& scheduler) { return scheduler.is_null() ? Value("fifo") : scheduler; }
 
+const Value* OrNothing(const Value& value) { return value.is_null() ? nullptr : &value; }
+
 Value OrRandom(const Value& search) {
   Value random = Value::MakeMap();
   random.Set("algorithm", "random");
@@ -91,6 +94,7 @@ std::vector<std::string> DescribeSpecDifferences(const ExperimentSpec& stored,
   const Value searches[] = {OrRandom(stored.search), OrRandom(file.search)};
   const Value schedulers[] = {OrFifo(stored.scheduler), OrFifo(file.scheduler)};
   comparison.Compare("space", &stored.space, &file.space);
+  comparison.Compare("constraints", OrNothing(stored.constraints), OrNothing(file.constraints));
   comparison.Compare("metric", &metrics[0], &metrics[1]);
   comparison.Compare("mode", &modes[0], &modes[1]);
   comparison.Compare("search", &searches[0], &searches[1]);

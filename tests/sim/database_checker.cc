@@ -267,7 +267,7 @@ Status CheckAsha(const CommitLog& log) {
 }
 
 Status CheckConfigurations(const CommitLog& log) {
-  const Result<SearchSpace> space = SearchSpace::Parse(log.spec().space);
+  const Result<SearchSpace> space = SpaceOf(log.spec());
   if (!space.ok()) return space.status();
   TUNE_ASSIGN_OR_RETURN(
       const std::unique_ptr<Searcher> searcher,

@@ -59,7 +59,7 @@ class ControllerWorld {
     options.seed = 7;
     options.name = spec.name;
     options.artifact_root = artifact_root;
-    auto space = SearchSpace::Parse(spec.space);
+    auto space = SpaceOf(spec);
     TUNE_CHECK(space.ok());
     options.space = *space;
     auto searcher = MakeSearcher(spec.search, ProblemOf(spec, *space, spec.samples, 7));

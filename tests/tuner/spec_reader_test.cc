@@ -273,6 +273,20 @@ TEST(InterpretSpec, AConditionIsBlamedWhereItStands) {
               HasSubstr("f.yaml:7:37: when: there is no parameter 'z'"));
 }
 
+TEST(InterpretSpec, ConstraintsAreCheckedWithTheirPlace) {
+  const auto with = [](const std::string& line) { return std::string(kCurve) + line + "\n"; };
+  EXPECT_EQ(ToJson(Good(with("constraints: [x < 1, x > 0.5]")).constraints),
+            R"(["x < 1","x > 0.5"])");
+  EXPECT_EQ(ErrorOf(with("constraints: [x < 1, 'lr + x > 2']")),
+            "f.yaml:16:22: constraints: column 1 of 'lr + x > 2': there is no parameter 'lr'; "
+            "known are x");
+  EXPECT_EQ(ErrorOf(with("constraints: [x <= 1, x > 2]")),
+            "f.yaml:16:23: constraints: 'x > 2' is never satisfied, by none of 100000 draws and "
+            "the ends and middles of the domains of 'x'");
+  EXPECT_THAT(ErrorOf(with("constraints: x > 2")),
+              HasSubstr("f.yaml:16:14: constraints: read 'x > 2', expected a list"));
+}
+
 TEST(InterpretSpec, WhatATrainableDoesNotKnowIsToldWhereItStands) {
   constexpr std::string_view kFood =
       "trainable: food11\nmetric: val_accuracy\nmode: max\nspace:\n  data: synthetic\n  lr: 1e-3\n";
@@ -338,8 +352,7 @@ TEST(InterpretSpec, WhatIsPromisedForLaterIsRefusedByName) {
   const auto later = [](const std::string& line) {
     return ErrorOf(std::string(kCurve) + line + "\n");
   };
-  EXPECT_EQ(later("constraints: ['x < 1']"), "f.yaml:16:1: 'constraints' is not supported yet");
-  EXPECT_THAT(later("points: [{x: 1}]"), HasSubstr("'points' is not supported yet"));
+  EXPECT_THAT(later("points: [{x: 1}]"), HasSubstr("f.yaml:16:1: 'points' is not supported yet"));
   EXPECT_THAT(later("from: other"), HasSubstr("'from' is not supported yet"));
   EXPECT_THAT(ErrorWith("metric", "metric: loss + 0.1 * size"), HasSubstr("as an expression"));
   EXPECT_THAT(ErrorWith("checkpoint", "checkpoint: {storage: x}"),

@@ -126,7 +126,7 @@ int AskTellCommand(const LinesOptions& options) {
     if (!kept.ok()) return Complain(kept.status());
     return Converse(**kept);
   }
-  const Result<SearchSpace> space = SearchSpace::Parse(prepared->spec.space);
+  const Result<SearchSpace> space = SpaceOf(prepared->spec);
   if (!space.ok()) return Complain(space.status());
   auto searcher = MakeSearcher(prepared->spec.search,
                                ProblemOf(prepared->spec, *space, /*samples=*/-1, prepared->seed));

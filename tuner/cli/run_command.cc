@@ -46,7 +46,7 @@ int Complain(const Status& status) { return Complain(status, std::cerr); }
 // Returns the first one.
 Result<Configuration> CheckConfigurations(const ExperimentSpec& spec, uint64_t seed,
                                           const std::string& data_dir) {
-  TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SearchSpace::Parse(spec.space));
+  TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Searcher> searcher,
                         MakeSearcher(spec.search, ProblemOf(spec, space, spec.samples, seed)));
   const int64_t count_max = TrialCount(spec.search, space, spec.samples);

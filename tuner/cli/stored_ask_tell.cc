@@ -13,7 +13,7 @@ namespace {
 constexpr char kTrainable[] = "ask-tell";
 
 Result<AskTellSession> MakeSession(const ExperimentSpec& spec, uint64_t seed) {
-  TUNE_ASSIGN_OR_RETURN(SearchSpace space, SearchSpace::Parse(spec.space));
+  TUNE_ASSIGN_OR_RETURN(SearchSpace space, SpaceOf(spec));
   TUNE_ASSIGN_OR_RETURN(
       std::unique_ptr<Searcher> searcher,
       MakeSearcher(spec.search, ProblemOf(spec, std::move(space), /*samples=*/-1, seed)));
