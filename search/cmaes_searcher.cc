@@ -23,7 +23,7 @@ namespace {
 class CmaEsSearcher final : public Searcher {
  public:
   CmaEsSearcher(const SearchProblem& problem, const CmaEsOptions& options,
-                std::unique_ptr<RandomSearcher> random)
+                std::unique_ptr<Searcher> random)
       : observations_(UnitSpace(problem.space), problem.modes),
         layout_(observations_.space()),
         options_(options),
@@ -62,7 +62,7 @@ class CmaEsSearcher final : public Searcher {
   CmaLayout layout_;
   CmaEsOptions options_;
   uint64_t seed_;
-  std::unique_ptr<RandomSearcher> random_;  // Unique, so that it too knows of every trial.
+  std::unique_ptr<Searcher> random_;  // Unique, so that it too knows of every trial.
 
   std::optional<CmaRun> run_;
   int64_t run_number_ = -1;

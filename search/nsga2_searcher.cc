@@ -24,7 +24,7 @@ constexpr double kMutationIndex = 10;
 class Nsga2Searcher final : public Searcher {
  public:
   Nsga2Searcher(const SearchProblem& problem, const Nsga2Options& options,
-                std::unique_ptr<RandomSearcher> random)
+                std::unique_ptr<Searcher> random)
       : observations_(UnitSpace(problem.space), problem.modes),
         options_(options),
         seed_(problem.seed),
@@ -56,7 +56,7 @@ class Nsga2Searcher final : public Searcher {
   TrialObservations observations_;
   Nsga2Options options_;
   uint64_t seed_;
-  std::unique_ptr<RandomSearcher> random_;  // Unique, so that it too knows of every trial.
+  std::unique_ptr<Searcher> random_;  // Unique, so that it too knows of every trial.
   std::vector<Member> population_;
 };
 
@@ -185,9 +185,9 @@ Result<std::unique_ptr<Searcher>> MakeNsga2Searcher(const Value& options,
   TUNE_RETURN_IF_ERROR(map.Read("mutation_prob", 0.0, 1.0, mutation_prob));
   if (map.Find("mutation_prob") != nullptr) read.mutation_prob = mutation_prob;
   TUNE_RETURN_IF_ERROR(RefuseGridSearch(problem.space, "nsga2"));
-  TUNE_ASSIGN_OR_RETURN(Grid grid, Grid::OfGridSearch(problem.space));
-  return std::unique_ptr<Searcher>(std::make_unique<Nsga2Searcher>(
-      problem, read, RandomSearcher::MakeUnique(problem.space, std::move(grid), problem.seed)));
+  TUNE_ASSIGN_OR_RETURN(auto random, MakeUniqueRandomSearcher(problem));
+  return std::unique_ptr<Searcher>(
+      std::make_unique<Nsga2Searcher>(problem, read, std::move(random)));
 }
 
 }  // namespace tune

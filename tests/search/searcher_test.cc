@@ -35,6 +35,10 @@ std::vector<SearcherCase> Cases() {
        }) {
     all.insert(all.end(), cases.begin(), cases.end());
   }
+  for (SearcherCase each : CasesOf("nsga2", R"({"algorithm": "nsga2"})")) {
+    each.modes = {Mode::kMax, Mode::kMin};
+    all.push_back(each);
+  }
   return all;
 }
 
