@@ -162,7 +162,9 @@ void CmaEsSearcher::Restore(TrialNumber number, const Configuration& configurati
     Remember(number, *std::move(proposal));
     return;
   }
-  if (!had_begun) {  // What comes from elsewhere may yet say where to begin.
+  // What comes from elsewhere may yet say where to begin. Where there was no proposal, random
+  // search was asked in the earlier life as well, and the run had begun.
+  if (!had_begun && proposal) {
     run_.reset();
     run_number_ = -1;
   }
