@@ -17,6 +17,7 @@
 #include "search/nsga2_searcher.h"
 #include "search/random_searcher.h"
 #include "search/sobol_searcher.h"
+#include "search/tpe_searcher.h"
 #include "search/unique_searcher.h"
 
 namespace tune {
@@ -32,13 +33,10 @@ struct Algorithm {
 constexpr std::string_view kGrid = "grid";
 
 constexpr std::array kAlgorithms = {
-    Algorithm{"random", MakeRandomSearcher},
-    Algorithm{kGrid, MakeGridSearcher},
-    Algorithm{"sobol", MakeSobolSearcher},
-    Algorithm{"tpe", nullptr},
-    Algorithm{"gp", nullptr},
-    Algorithm{"cmaes", MakeCmaEsSearcher},
-    Algorithm{"nsga2", MakeNsga2Searcher},
+    Algorithm{"random", MakeRandomSearcher}, Algorithm{kGrid, MakeGridSearcher},
+    Algorithm{"sobol", MakeSobolSearcher},   Algorithm{"tpe", MakeTpeSearcher},
+    Algorithm{"bohb", MakeBohbSearcher},     Algorithm{"gp", nullptr},
+    Algorithm{"cmaes", MakeCmaEsSearcher},   Algorithm{"nsga2", MakeNsga2Searcher},
 };
 
 // The entry of `search`'s algorithm; the first one for null.

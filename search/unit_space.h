@@ -28,6 +28,9 @@ class UnitSpace {
   size_t size() const { return parameters_.size(); }
   const Domain& domain(size_t dimension) const;
   const std::string& name(size_t dimension) const;  // Of the parameter.
+  const SpaceParameter& parameter(size_t dimension) const {
+    return space_.parameters()[parameters_[dimension]];
+  }
 
   // Requires one number of [0, 1] for each dimension. Those of parameters that do not exist in the
   // configuration are not looked at.

@@ -31,6 +31,9 @@ std::vector<SearcherCase> Cases() {
            CasesOf("grid", R"({"algorithm": "grid"})", false, /*counts_only=*/true),
            CasesOf("sobol", R"({"algorithm": "sobol"})"),
            CasesOf("unique_sobol", R"({"algorithm": "sobol", "unique": true})", true),
+           CasesOf("tpe", R"({"algorithm": "tpe"})"),
+           CasesOf("tpe_alone", R"({"algorithm": "tpe", "multivariate": false})"),
+           CasesOf("bohb", R"({"algorithm": "bohb"})"),
            CasesOf("cmaes", R"({"algorithm": "cmaes"})"),
        }) {
     all.insert(all.end(), cases.begin(), cases.end());
@@ -197,7 +200,7 @@ TEST(MakeSearcher, NamesTheNearestAlgorithmAndOption) {
 }
 
 TEST(MakeSearcher, SaysWhatIsNotThereYet) {
-  EXPECT_THAT(ErrorOf(R"({"algorithm": "tpe"})", "{}"), HasSubstr("'tpe' is not supported yet"));
+  EXPECT_THAT(ErrorOf(R"({"algorithm": "gp"})", "{}"), HasSubstr("'gp' is not supported yet"));
 }
 
 TEST(MakeSearcher, RefusesMoreTrialsThanTheLimit) {
