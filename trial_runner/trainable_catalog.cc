@@ -117,6 +117,18 @@ Status CheckConfiguration(const Value& trainable, const Configuration& configura
   return curve.Bind(configuration.ToNested()).status();
 }
 
+std::optional<int64_t> TrialIterations(const Value& trainable, const Configuration& configuration) {
+  const Result<std::string> kind = TrainableKind(trainable);
+  if (!kind.ok()) return std::nullopt;
+  if (*kind == "food11") {
+    const auto options = ParseFood11(configuration, kSynthetic);
+    return options.ok() ? std::optional<int64_t>(options->total_epochs) : std::nullopt;
+  }
+  if (*kind != "curve") return std::nullopt;
+  const Result<Curve> curve = ParseCurve(trainable);
+  return curve.ok() ? std::optional(curve->iterations()) : std::nullopt;
+}
+
 Status CheckInputs(const Value& trainable, const Configuration& configuration,
                    const std::string& base_dir, const std::string& environment_data_dir) {
   TUNE_ASSIGN_OR_RETURN(const std::string kind, TrainableKind(trainable));

@@ -5,6 +5,8 @@
 // Thread rule: pure functions.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +43,10 @@ Result<TrainableInfo> DescribeTrainable(const Value& trainable,
 // Whether a concrete configuration can run: types and ranges of each parameter, one clear line
 // naming it.
 Status CheckConfiguration(const Value& trainable, const Configuration& configuration);
+
+// How many iterations a trial with this configuration has if nothing ends it sooner; nothing where
+// only the trainable knows. Requires a configuration that CheckConfiguration takes.
+std::optional<int64_t> TrialIterations(const Value& trainable, const Configuration& configuration);
 
 // Data and files that the trainable needs, looked at before the start: the data folder's layout,
 // weights files. `base_dir`: relative paths are relative to it. `environment_data_dir`:

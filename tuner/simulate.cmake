@@ -8,9 +8,10 @@ tune_library(tune_simulate
     simulate/recorded_configuration.cc
     simulate/recorded_trials.cc
     simulate/simulation.cc
+    simulate/sweep_plan.cc
     simulate/virtual_sweep.cc
-  DEPS tune_core tune_search tune_schedulers tune_curve tune_controller tune_spec)
+  DEPS tune_core tune_search tune_schedulers tune_curve tune_trainables tune_controller tune_spec)
 
 tune_library(tune_simulate_command
-  SOURCES cli/simulate_command.cc cli/stored_curves.cc
+  SOURCES cli/plan_command.cc cli/simulate_command.cc cli/stored_curves.cc
   DEPS tune_simulate tune_queries)

@@ -28,10 +28,12 @@
 #include "tuner/cli/list_command.h"
 #include "tuner/cli/listening.h"
 #include "tuner/cli/logs_command.h"
+#include "tuner/cli/plan_command.h"
 #include "tuner/cli/results_command.h"
 #include "tuner/cli/run_command.h"
 #include "tuner/cli/simulate_command.h"
 #include "tuner/cli/status_command.h"
+#include "tuner/cli/sweep.h"
 #include "tuner/cli/tokens_command.h"
 #include "tuner/cli/why_command.h"
 
@@ -394,6 +396,19 @@ int main(int argc, char** argv) {
     lines_app->add_option("--set", lines.overrides, "As for run")->allow_extra_args(false);
   }
 
+  tune::PlanOptions plan;
+  CLI::App* const plan_app = app.add_subcommand(
+      "plan",
+      "What would run: trials, rungs, epochs, how many at a time; runs nothing.\n"
+      "Example: tune plan space.yaml --cpus 8 --gpus 2");
+  plan_app->add_option("space", plan.space_path, "The space file")->required();
+  plan_app->add_option("--samples", plan.samples, "As for run");
+  plan_app->add_option("--set", plan.overrides, "As for run")->allow_extra_args(false);
+  plan.cpus = tune::AvailableCpus();
+  plan_app->add_option("--cpus", plan.cpus, "As for run")->check(cpu_range);
+  plan_app->add_option("--gpus", plan.gpus, "As for run")->check(gpu_range);
+  AddFormat(plan_app, plan.format);
+
   tune::SimulateOptions simulate;
   const CLI::App* const simulate_app = AddSimulate(app, simulate);
 
@@ -463,6 +478,10 @@ int main(int argc, char** argv) {
     list.db_path = db_path;
     list.width = width;
     return Answered(tune::ListCommand(list, std::cout, std::cerr));
+  }
+  if (plan_app->parsed()) {
+    plan.width = width;
+    return Answered(tune::PlanCommand(plan, std::cout, std::cerr));
   }
   if (simulate_app->parsed()) {
     simulate.width = width;

@@ -12,6 +12,7 @@
 #include "tuner/cli/complain.h"
 #include "tuner/cli/stored_curves.h"
 #include "tuner/cli/sweep_lookup.h"
+#include "tuner/search_problem.h"
 #include "tuner/simulate/compared_scheduler.h"
 #include "tuner/simulate/curve_table.h"
 #include "tuner/simulate/simulation.h"
@@ -50,7 +51,7 @@ bool IsDatabase(const std::string& path) {
 
 // "tune.db", "tune.db:food11" or "curves.csv".
 Result<RecordedCurves> ReadCurves(const std::string& curves, const ExperimentSpec& spec) {
-  TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SearchSpace::Parse(spec.space));
+  TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
   std::error_code error;
   std::string path = curves;
   std::string name;

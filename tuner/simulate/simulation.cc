@@ -45,6 +45,16 @@ SimulatedSweep Summarise(VirtualOutcome outcome, const ExperimentController& con
 
 }  // namespace
 
+Result<std::unique_ptr<ExperimentController>> MakeVirtualController(
+    const ExperimentSpec& spec, uint64_t seed, std::unique_ptr<Searcher> searcher) {
+  TUNE_ASSIGN_OR_RETURN(SearchSpace space, SpaceOf(spec));
+  TUNE_ASSIGN_OR_RETURN(std::unique_ptr<TrialScheduler> scheduler,
+                        MakeScheduler(spec.scheduler, spec.mode, seed));
+  ControllerOptions options{spec, seed, std::move(space), spec.name, "/virtual"};
+  return std::make_unique<ExperimentController>(std::move(options), std::move(searcher),
+                                                std::move(scheduler));
+}
+
 Status CheckSimulation(const Simulation& simulation) {
   const ExperimentSpec& spec = simulation.spec;
   if (!CouldEverFit(spec.resources, simulation.workers.capacity)) {
@@ -72,10 +82,10 @@ Status CheckSimulation(const Simulation& simulation) {
 
 Result<SimulatedSweep> Simulate(const Simulation& simulation) {
   const ExperimentSpec& spec = simulation.spec;
-  TUNE_ASSIGN_OR_RETURN(SearchSpace space, SearchSpace::Parse(spec.space));
+  TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Searcher> searcher, SearcherOf(simulation, space));
-  TUNE_ASSIGN_OR_RETURN(std::unique_ptr<TrialScheduler> scheduler,
-                        MakeScheduler(spec.scheduler, spec.mode, simulation.seed));
+  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<ExperimentController> controller,
+                        MakeVirtualController(spec, simulation.seed, std::move(searcher)));
   std::unique_ptr<TrialCurves> curves;
   const RecordedTrials* recorded = nullptr;
   if (simulation.recorded) {
@@ -86,11 +96,9 @@ Result<SimulatedSweep> Simulate(const Simulation& simulation) {
     TUNE_ASSIGN_OR_RETURN(curves,
                           FormulaCurves::Make(*FormulaOf(spec), spec.metric, simulation.seed));
   }
-  ControllerOptions options{spec, simulation.seed, std::move(space), spec.name, "/virtual"};
-  ExperimentController controller(std::move(options), std::move(searcher), std::move(scheduler));
-  VirtualSweep sweep(controller, *curves, simulation.workers);
+  VirtualSweep sweep(*controller, *curves, simulation.workers);
   TUNE_ASSIGN_OR_RETURN(VirtualOutcome outcome, sweep.Run());
-  SimulatedSweep simulated = Summarise(std::move(outcome), controller);
+  SimulatedSweep simulated = Summarise(std::move(outcome), *controller);
   if (recorded != nullptr) simulated.distance = recorded->distance();
   return simulated;
 }

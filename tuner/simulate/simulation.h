@@ -5,11 +5,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "core/configuration.h"
 #include "core/status.h"
+#include "search/searcher.h"
+#include "tuner/experiment_controller.h"
 #include "tuner/experiment_spec.h"
 #include "tuner/simulate/recorded_curves.h"
 #include "tuner/simulate/recorded_trials.h"
@@ -33,6 +36,11 @@ struct SimulatedSweep {
   Configuration best_configuration;  // Of the last improvement; empty without one.
   RecordedTrials::Distance distance;
 };
+
+// The controller of a sweep that is only played: the spec's scheduler, and `searcher` in place of
+// its own.
+Result<std::unique_ptr<ExperimentController>> MakeVirtualController(
+    const ExperimentSpec& spec, uint64_t seed, std::unique_ptr<Searcher> searcher);
 
 // Whether it can begin at all: a worker that fits, an end, a curve for each trial. One line that
 // names the option or the place in the space file.

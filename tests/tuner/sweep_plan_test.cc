@@ -1,0 +1,131 @@
+// What a plan says is what the sweep then does.
+#include "tuner/simulate/sweep_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "core/json.h"
+#include "tests/tuner/temp_folder.h"
+#include "tuner/cli/plan_command.h"
+#include "tuner/spec_reader.h"
+
+namespace tune {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr char kSpace[] =
+    "name: s\nmetric: loss\nmode: min\nspace: {x: {uniform: [0, 1]}}\n"
+    "trainable: {curve: {value: x, iterations: 27}}\n";
+
+SweepPlan PlanOf(const std::string& yaml, int64_t cpus = 4, int64_t gpus = 0) {
+  const auto document = ParseYaml(yaml);
+  EXPECT_TRUE(document.ok()) << document.status().message();
+  const auto spec = InterpretSpec(*document, "space.yaml", "/", false);
+  EXPECT_TRUE(spec.ok()) << spec.status().message();
+  WorkerCapacity capacity{cpus * kWholeMilli, {}};
+  for (int64_t i = 0; i < gpus; ++i) capacity.devices.push_back({i, "", 0});
+  auto plan = PlanSweep(*spec, 7, capacity);
+  EXPECT_TRUE(plan.ok()) << plan.status().message();
+  return *std::move(plan);
+}
+
+TEST(SweepPlan, FifoTrainsEverything) {
+  const SweepPlan plan = PlanOf(std::string(kSpace) + "samples: 10\n");
+  EXPECT_EQ(plan.trials, 10);
+  EXPECT_EQ(plan.points, std::nullopt);
+  EXPECT_EQ(plan.trial_iterations, 27);
+  EXPECT_EQ(plan.at_once, 4);
+  EXPECT_EQ(plan.expected->total, 270);
+  EXPECT_EQ(plan.worst->total, 270);
+  // 10 trials by four: three rounds.
+  EXPECT_EQ(plan.expected->in_a_row, 81);
+  EXPECT_EQ(plan.worst->live_max, 4);
+  EXPECT_THAT(plan.rungs, IsEmpty());
+  EXPECT_THAT(plan.warnings, IsEmpty());
+}
+
+TEST(SweepPlan, AshaIsExpectedToHalveItsRungsAndAtWorstStopsNobody) {
+  const SweepPlan plan = PlanOf(
+      std::string(kSpace) + "samples: 300\nscheduler: {asha: {max_t: 27, reduction_factor: 3}}\n");
+  ASSERT_EQ(plan.rungs.size(), 4u);
+  const int64_t milestones[] = {1, 3, 9, 27};
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(plan.rungs[i].milestone, milestones[i]);
+    EXPECT_EQ(plan.rungs[i].worst_count, 300);
+  }
+  EXPECT_EQ(plan.rungs[0].expected_count, 300);
+  // A third goes on, and some of the first arrivals.
+  EXPECT_NEAR(plan.rungs[1].expected_count, 100, 15);
+  EXPECT_NEAR(plan.rungs[2].expected_count, 33, 15);
+  EXPECT_EQ(plan.worst->total, 300 * 27);
+  EXPECT_LT(plan.expected->total, plan.worst->total / 4);
+}
+
+TEST(SweepPlan, LongSweepsArePlayedInSmall) {
+  const SweepPlan plan = PlanOf(std::string(kSpace) + "samples: 1000000\n");
+  EXPECT_EQ(plan.trials, 1'000'000);
+  EXPECT_NEAR(plan.expected->total, 27e6, 1);
+}
+
+TEST(SweepPlan, WarnsOfWhatIsOdd) {
+  const auto warnings = [](const std::string& rest, int64_t cpus = 4) {
+    return PlanOf("name: s\nmetric: loss\nmode: min\n" + rest, cpus).warnings;
+  };
+  const std::string curve = "trainable: {curve: {value: x, iterations: 20}}\n";
+  const std::string space = "space: {x: {uniform: [0, 1]}}\n";
+  EXPECT_THAT(warnings(curve + "space: {x: {choice: [1, 2, 3, 4]}}\nsamples: 16\n"),
+              Contains(HasSubstr("the space has 4 points for 16 trials")));
+  EXPECT_THAT(warnings(curve + space + "scheduler: {asha: {max_t: 100}}\n"),
+              Contains(HasSubstr("max_t is 100, but a trial ends by itself after 20 iterations")));
+  EXPECT_THAT(warnings(curve + space + "samples: 2\nscheduler: {asha: {max_t: 16}}\n", 1),
+              Contains(HasSubstr("less than one trial is expected at the rung ")));
+  EXPECT_THAT(warnings(curve + space + "resources: {cpu: 8}\n"),
+              Contains(HasSubstr("no trial fits: each needs cpu: 8, the worker has 4 CPUs")));
+  EXPECT_THAT(warnings(curve + space + "samples: -1\n"), Contains(HasSubstr("samples: -1")));
+  EXPECT_THAT(warnings(space), Contains(HasSubstr("how long a trial is")));
+  EXPECT_THAT(
+      warnings(curve + space +
+               "samples: 30\nscheduler: {hyperband: {max_t: 16}}\ncheckpoint: {every: 5}\n"),
+      Contains(HasSubstr("checkpoint.every: 5")));
+}
+
+TEST(SweepPlan, TrialsEndWhereTheirStopSaysSo) {
+  EXPECT_EQ(PlanOf(std::string(kSpace) + "stop: {training_iteration: 5}\n").expected->total, 5);
+}
+
+TEST(PlanCommand, AnswersForPeopleAndPrograms) {
+  TempFolder folder(true);
+  PlanOptions options;
+  options.space_path = folder.path() + "/space.yaml";
+  options.cpus = 2;
+  options.samples = 9;
+  std::ofstream(options.space_path) << kSpace << "scheduler: {asha: {max_t: 27}}\n";
+  std::ostringstream out, err;
+  EXPECT_EQ(PlanCommand(options, out, err), 0);
+  EXPECT_THAT(out.str(),
+              HasSubstr("at once        2 trials on 2 CPUs, 0 GPUs (each needs cpu: 1)"));
+  EXPECT_THAT(out.str(), HasSubstr("epochs         "));
+  EXPECT_THAT(out.str(), HasSubstr("bracket  milestone"));
+
+  options.format = OutputFormat::kJson;
+  out.str("");
+  EXPECT_EQ(PlanCommand(options, out, err), 0);
+  const auto object = ParseJson(out.str());
+  ASSERT_TRUE(object.ok()) << object.status().message();
+  EXPECT_EQ(object->Find("trials")->AsInt(), 9);
+  EXPECT_EQ(object->Find("epochs_worst")->AsDouble(), 243);
+  EXPECT_EQ(object->Find("rungs")->AsList().size(), 3u);
+
+  options.space_path += ".not";
+  EXPECT_EQ(PlanCommand(options, out, err), 2);
+  EXPECT_THAT(err.str(), HasSubstr("there is no such file"));
+}
+
+}  // namespace
+}  // namespace tune

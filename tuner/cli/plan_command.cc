@@ -1,0 +1,136 @@
+#include "tuner/cli/plan_command.h"
+
+#include <utility>
+
+#include "core/json.h"
+#include "trial_runner/placement.h"
+#include "tuner/cli/complain.h"
+#include "tuner/simulate/sweep_plan.h"
+#include "tuner/spec_reader.h"
+
+namespace tune {
+namespace {
+
+constexpr uint64_t kDefaultSeed = 0;
+
+std::vector<std::string> WithShortcuts(const PlanOptions& options) {
+  std::vector<std::string> overrides = options.overrides;
+  if (options.samples) overrides.push_back("samples=" + std::to_string(*options.samples));
+  return overrides;
+}
+
+WorkerCapacity CapacityOf(const PlanOptions& options) {
+  WorkerCapacity capacity;
+  capacity.cpu_milli = options.cpus * kWholeMilli;
+  for (int64_t i = 0; i < options.gpus; ++i) capacity.devices.push_back({i, "", 0});
+  return capacity;
+}
+
+Value OrNull(const std::optional<int64_t>& number) { return number ? Value(*number) : Value(); }
+
+std::string SearchText(const ExperimentSpec& spec) {
+  return spec.search.is_null() ? R"({"algorithm":"random"})" : ToJson(spec.search);
+}
+
+std::string SchedulerText(const ExperimentSpec& spec) {
+  if (spec.scheduler.is_null()) return "fifo";
+  return spec.scheduler.is_string() ? spec.scheduler.AsString() : ToJson(spec.scheduler);
+}
+
+// "74 expected, 320 at worst".
+std::string Both(double expected, double worst) {
+  return ShortNumber(expected) + " expected, " + ShortNumber(worst) + " at worst";
+}
+
+// The latest ones of each trial that may go on, and the best ones.
+int64_t CheckpointsMax(const ExperimentSpec& spec, const PlannedEpochs& epochs) {
+  return epochs.live_max * spec.checkpoint.keep + spec.checkpoint.keep_best;
+}
+
+void PrintNumbers(const ExperimentSpec& spec, const SweepPlan& plan, const PlanOptions& options,
+                  std::ostream& out) {
+  out << "sweep          " << Printable(spec.name) << ": "
+      << (plan.trials ? std::to_string(*plan.trials) + " trials" : "trials without end");
+  if (plan.trial_iterations) out << " of at most " << *plan.trial_iterations << " iterations";
+  out << "\nsearch         " << Printable(SearchText(spec)) << ", "
+      << (plan.points ? "a space of " + std::to_string(*plan.points) + " points"
+                      : "a space without an end of points")
+      << "\nscheduler      " << Printable(SchedulerText(spec)) << "\nat once        "
+      << plan.at_once << (plan.at_once == 1 ? " trial" : " trials") << " on "
+      << DescribeCapacity(CapacityOf(options)) << " (each needs " << DescribeRequest(spec.resources)
+      << ")\n";
+  if (!plan.expected || !plan.worst) return;
+  out << "epochs         " << Both(plan.expected->total, plan.worst->total) << "\n"
+      << "in a row       " << Both(plan.expected->in_a_row, plan.worst->in_a_row)
+      << " epochs, from the first trial's begin to the last one's end\n"
+      << "checkpoints    at most " << CheckpointsMax(spec, *plan.worst)
+      << " at a time (checkpoint.keep " << spec.checkpoint.keep << ", keep_best "
+      << spec.checkpoint.keep_best << ")\n";
+}
+
+void PrintRungs(const SweepPlan& plan, OutputFormat format, size_t width, std::ostream& out) {
+  RowPrinter printer(format, width, out);
+  printer.Begin({"bracket", "milestone", "trials_expected", "trials_worst"});
+  for (const PlannedRung& rung : plan.rungs) {
+    printer.Row({rung.bracket, rung.milestone, rung.expected_count, rung.worst_count});
+  }
+  printer.End();
+}
+
+void SetEpochs(const std::optional<PlannedEpochs>& epochs, const std::string& name, Value& object) {
+  object.Set("epochs_" + name, epochs ? Value(epochs->total) : Value());
+  object.Set("in_a_row_" + name, epochs ? Value(epochs->in_a_row) : Value());
+}
+
+void PrintJson(const ExperimentSpec& spec, const SweepPlan& plan, std::ostream& out) {
+  Value object = Value::MakeMap();
+  object.Set("name", spec.name);
+  object.Set("trials", OrNull(plan.trials));
+  object.Set("points", OrNull(plan.points));
+  object.Set("trial_iterations", OrNull(plan.trial_iterations));
+  object.Set("search", spec.search.is_null() ? Value() : spec.search);
+  object.Set("scheduler", spec.scheduler.is_null() ? Value("fifo") : spec.scheduler);
+  object.Set("at_once", plan.at_once);
+  SetEpochs(plan.expected, "expected", object);
+  SetEpochs(plan.worst, "worst", object);
+  object.Set("checkpoints_max", plan.worst ? Value(CheckpointsMax(spec, *plan.worst)) : Value());
+  Value rungs = Value::MakeList();
+  for (const PlannedRung& rung : plan.rungs) {
+    Value row = Value::MakeMap();
+    row.Set("bracket", rung.bracket);
+    row.Set("milestone", rung.milestone);
+    row.Set("trials_expected", rung.expected_count);
+    row.Set("trials_worst", rung.worst_count);
+    rungs.AsList().push_back(std::move(row));
+  }
+  object.Set("rungs", std::move(rungs));
+  Value warnings = Value::MakeList();
+  for (const std::string& warning : plan.warnings) warnings.AsList().emplace_back(warning);
+  object.Set("warnings", std::move(warnings));
+  out << ToJson(object) << "\n";
+}
+
+}  // namespace
+
+int PlanCommand(const PlanOptions& options, std::ostream& out, std::ostream& err) {
+  const Result<ExperimentSpec> spec =
+      ReadSpecFile(options.space_path, WithShortcuts(options), /*require_trainable=*/false);
+  if (!spec.ok()) return Complain(spec.status(), err);
+  const Result<SweepPlan> plan =
+      PlanSweep(*spec, spec->seed.value_or(kDefaultSeed), CapacityOf(options));
+  if (!plan.ok()) return Complain(plan.status(), err);
+  if (options.format == OutputFormat::kJson) {
+    PrintJson(*spec, *plan, out);
+    return 0;
+  }
+  if (options.format == OutputFormat::kCsv) {
+    PrintRungs(*plan, options.format, options.width, out);
+  } else {
+    PrintNumbers(*spec, *plan, options, out);
+    if (!plan->rungs.empty()) PrintRungs(*plan, options.format, options.width, out << "\n");
+  }
+  for (const std::string& warning : plan->warnings) err << "warning: " << warning << "\n";
+  return 0;
+}
+
+}  // namespace tune

@@ -1,0 +1,34 @@
+// `tune plan`: what a space file would lead to (tuner/simulate/sweep_plan.h). Runs and writes
+// nothing.
+//
+// - table: the numbers, then a line for each rung; warnings go to `err`.
+// - json: one object with all of it, `rungs` and `warnings` lists. csv: the rungs.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "tuner/cli/text_table.h"
+
+namespace tune {
+
+struct PlanOptions {
+  std::string space_path;
+  std::vector<std::string> overrides;  // --set.
+  std::optional<int64_t> samples;
+  int64_t cpus = 1;  // What the local worker would offer.
+  int64_t gpus = 0;
+  OutputFormat format = OutputFormat::kTable;
+  size_t width = 0;  // The terminal's; 0: none.
+};
+
+// Returns the exit status: 0, or 2 with one line on `err`.
+int PlanCommand(const PlanOptions& options, std::ostream& out, std::ostream& err);
+
+}  // namespace tune
