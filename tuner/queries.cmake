@@ -8,6 +8,7 @@ tune_library(tune_queries
     ${CMAKE_CURRENT_LIST_DIR}/cli/live_view.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/pareto_front.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/results_command.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/retrain_rows.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/status_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/stored_snapshot.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/sweep_lookup.cc

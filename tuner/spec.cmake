@@ -9,6 +9,7 @@ find_package(yaml-cpp REQUIRED)
 tune_library(tune_spec
   SOURCES
     experiment_spec.cc
+    retrain.cc
     spec_difference.cc
     spec_reader.cc
     yaml_reader.cc

@@ -7,3 +7,5 @@ tune_test(simulate_command_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/simulate_command_test.cc DEPS tune_simulate_command)
 tune_test(sweep_plan_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/sweep_plan_test.cc DEPS tune_simulate_command)
+tune_test(retrain_test
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/retrain_test.cc DEPS tune_queries tune_controller tune_spec)

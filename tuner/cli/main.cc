@@ -30,6 +30,7 @@
 #include "tuner/cli/logs_command.h"
 #include "tuner/cli/plan_command.h"
 #include "tuner/cli/results_command.h"
+#include "tuner/cli/retrain_command.h"
 #include "tuner/cli/run_command.h"
 #include "tuner/cli/simulate_command.h"
 #include "tuner/cli/status_command.h"
@@ -179,6 +180,31 @@ CLI::App* AddSimulate(CLI::App& app, tune::SimulateOptions& simulate) {
                    "One more to compare, as in the space file: '{asha: {max_t: 9}}'")
       ->allow_extra_args(false);
   AddFormat(command, simulate.format);
+  return command;
+}
+
+// retrain.
+CLI::App* AddRetrain(CLI::App& app, tune::RetrainOptions& retrain) {
+  CLI::App* const command = app.add_subcommand(
+      "retrain",
+      "The best configurations of a sweep once more, at full length, several runs of each, as a "
+      "sweep of its own.\nExample: tune retrain food11 --top 3 --seeds 5");
+  command->add_option("name", retrain.name, "The earlier sweep; default: the latest");
+  command->add_option("--top", retrain.top, "How many configurations")->capture_default_str();
+  command->add_option("--seeds", retrain.seeds, "Runs of each")->capture_default_str();
+  command->add_flag("--show", retrain.show, "Only shows what an earlier retrain came to");
+  command->add_option("--name", retrain.run.name, "The new sweep's name; default: NAME-retrain");
+  command
+      ->add_option("--seed", retrain.run.seed, "The new sweep's seed; default: drawn from NAME's")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--max-concurrent", retrain.run.max_concurrent, "Trials at a time");
+  command->add_option("--cpus", retrain.run.cpus, "As for run")->check(CLI::Range(0, 1'000'000));
+  command->add_option("--gpus", retrain.run.gpus, "As for run")->check(CLI::Range(0, 1'024));
+  command->add_option("--listen", retrain.run.listen, "As for run");
+  AddTokenExpires(command, retrain.run.token_validity);
+  command->add_flag("--detach", retrain.run.detach, "As for run");
+  command->add_flag("--dry-run", retrain.run.dry_run, "As for run");
+  AddFormat(command, retrain.format);
   return command;
 }
 
@@ -409,6 +435,9 @@ int main(int argc, char** argv) {
   plan_app->add_option("--gpus", plan.gpus, "As for run")->check(gpu_range);
   AddFormat(plan_app, plan.format);
 
+  tune::RetrainOptions retrain;
+  const CLI::App* const retrain_app = AddRetrain(app, retrain);
+
   tune::SimulateOptions simulate;
   const CLI::App* const simulate_app = AddSimulate(app, simulate);
 
@@ -430,7 +459,9 @@ int main(int argc, char** argv) {
     return 2;
   }
   // A sweep does not end because nobody reads what it says.
-  if (run_app->parsed() || resume_app->parsed()) signal(SIGPIPE, SIG_IGN);
+  if (run_app->parsed() || resume_app->parsed() || retrain_app->parsed()) {
+    signal(SIGPIPE, SIG_IGN);
+  }
   if (run_app->parsed()) {
     run.db_path = db_path;
     run.program_dir = program_dir;
@@ -444,6 +475,14 @@ int main(int argc, char** argv) {
     resume.command_line = CommandLine(argc, argv);
     resume.data_dir = tune::EnvironmentText("FOOD11_DATA_DIR");
     return tune::ResumeCommand(resume);
+  }
+  if (retrain_app->parsed()) {
+    retrain.run.db_path = db_path;
+    retrain.run.program_dir = program_dir;
+    retrain.run.command_line = CommandLine(argc, argv);
+    retrain.run.data_dir = tune::EnvironmentText("FOOD11_DATA_DIR");
+    retrain.width = OutputWidth();
+    return Answered(tune::RetrainCommand(retrain, std::cout, std::cerr));
   }
   if (decide_app->parsed()) return tune::DecideCommand(lines);
   lines.db_path = db_path;

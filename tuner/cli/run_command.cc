@@ -174,9 +174,12 @@ int StoreAndConduct(const RunOptions& options, const ExperimentSpec& spec, uint6
 }  // namespace
 
 int RunCommand(const RunOptions& options) {
-  Result<ExperimentSpec> read = ReadSpecFile(options.space_path, WithShortcuts(options));
-  if (!read.ok()) return Complain(read.status());
-  ExperimentSpec& spec = *read;
+  Result<ExperimentSpec> spec = ReadSpecFile(options.space_path, WithShortcuts(options));
+  if (!spec.ok()) return Complain(spec.status());
+  return RunSpec(*std::move(spec), options);
+}
+
+int RunSpec(ExperimentSpec spec, const RunOptions& options) {
   if (options.name) {
     if (const Status s = CheckSweepName(*options.name).At("--name"); !s.ok()) return Complain(s);
     spec.name = *options.name;

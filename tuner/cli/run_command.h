@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/time.h"
+#include "tuner/experiment_spec.h"
 
 namespace tune {
 
@@ -32,6 +33,10 @@ struct RunOptions {
 
 // Returns the exit status.
 int RunCommand(const RunOptions& options);
+
+// The same with a spec that did not come from a file: space_path, samples, max_concurrent and
+// overrides of the options are not looked at.
+int RunSpec(ExperimentSpec spec, const RunOptions& options);
 
 struct ResumeOptions {
   std::string name;  // Empty: the latest unfinished one.

@@ -1,0 +1,73 @@
+#include "tuner/retrain.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "core/random.h"
+
+namespace tune {
+namespace {
+
+constexpr char kIterationName[] = "training_iteration";
+
+void Erase(std::string_view key, Value& map) {
+  std::erase_if(map.AsMap(), [&](const MapEntry& entry) { return entry.key == key; });
+}
+
+// The map under a key; made where there is none.
+Value& MapAt(std::string_view key, Value& map) {
+  Value* const there = map.Find(key);
+  return there != nullptr && there->is_map() ? *there : map.Set(key, Value::MakeMap());
+}
+
+// What the space draws; its constants are there anyway.
+Value PointOf(const Configuration& configuration, const SearchSpace& space) {
+  Value point = Value::MakeMap();
+  for (const SpaceParameter& parameter : space.parameters()) {
+    const Value* const value = configuration.Find(parameter.name);
+    if (value == nullptr || std::holds_alternative<Value>(parameter.content)) continue;
+    point.Set(parameter.name, *value);
+  }
+  return point;
+}
+
+}  // namespace
+
+Value RetrainDocument(const Value& document, const SearchSpace& space, std::optional<int64_t> max_t,
+                      const RetrainPlan& plan) {
+  Value result = document;
+  result.Set("name", plan.name);
+  result.Set("seed", static_cast<int64_t>(plan.seed));
+  result.Set("samples", static_cast<int64_t>(plan.configurations.size()) * plan.runs);
+  result.Set("scheduler", "fifo");
+  Erase("search", result);
+  Erase("from", result);
+  Value points = Value::MakeList();
+  for (const Configuration& configuration : plan.configurations) {
+    for (int64_t run = 0; run < plan.runs; ++run) {
+      points.AsList().push_back(PointOf(configuration, space));
+    }
+  }
+  result.Set("points", std::move(points));
+  if (max_t) {
+    Value& stop = MapAt("stop", result);
+    const Value* const own = stop.Find(kIterationName);
+    const bool is_sooner =
+        own != nullptr && own->is_number() && own->AsDouble() <= static_cast<double>(*max_t);
+    if (!is_sooner) stop.Set(kIterationName, *max_t);
+  }
+  if (Value* const limits = result.Find("limits"); limits != nullptr && limits->is_map()) {
+    Erase("sweep_time", *limits);
+    Erase("failed_trials", *limits);
+  }
+  return result;
+}
+
+uint64_t RetrainSeed(uint64_t seed) {
+  // Seeds are shown and read as numbers of JSON: 53 bits.
+  return KeyedRandom(seed, "retrain").NextU64() >> 11;
+}
+
+}  // namespace tune
