@@ -5,6 +5,8 @@ tune_test(sqlite_store_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/sqlite_store_test.cc DEPS tune_sqlite)
 tune_test(query_commands_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/query_commands_test.cc DEPS tune_queries)
+tune_test(importance_command_test
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/importance_command_test.cc DEPS tune_queries)
 tune_test(live_view_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/live_view_test.cc DEPS tune_queries)
 tune_test(recovery_test

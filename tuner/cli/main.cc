@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,7 @@
 #include "tuner/cli/delete_command.h"
 #include "tuner/cli/doctor_command.h"
 #include "tuner/cli/gc_command.h"
+#include "tuner/cli/importance_command.h"
 #include "tuner/cli/lines_command.h"
 #include "tuner/cli/list_command.h"
 #include "tuner/cli/listening.h"
@@ -332,6 +334,18 @@ int main(int argc, char** argv) {
   best_app->add_option("--export", best.export_dir, "A folder for its weights and configuration");
   AddFormat(best_app, best.format);
 
+  tune::ImportanceOptions importance;
+  CLI::App* const importance_app = app.add_subcommand(
+      "importance",
+      "Which parameters mattered.\nExample: tune importance food11\n"
+      "Example: tune importance food11 --metric epoch_seconds --mode min --format csv");
+  importance_app->add_option("name", importance.name, "The sweep; default: the latest");
+  importance_app->add_option("--metric", importance.metric, "Another metric than the sweep's");
+  importance_app->add_option("--mode", importance.mode, "Its direction")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, tune::Mode>{{"min", tune::Mode::kMin}, {"max", tune::Mode::kMax}}));
+  AddFormat(importance_app, importance.format);
+
   tune::WhyOptions why;
   CLI::App* const why_app =
       app.add_subcommand("why",
@@ -541,6 +555,11 @@ int main(int argc, char** argv) {
     best.db_path = db_path;
     best.width = width;
     return Answered(tune::BestCommand(best, tune::ExportFood11, std::cout, std::cerr));
+  }
+  if (importance_app->parsed()) {
+    importance.db_path = db_path;
+    importance.width = width;
+    return Answered(tune::ImportanceCommand(importance, std::cout, std::cerr));
   }
   if (why_app->parsed()) {
     why.db_path = db_path;

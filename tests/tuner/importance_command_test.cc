@@ -1,0 +1,150 @@
+// tune importance on a real database.
+#include "tuner/cli/importance_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include "core/json.h"
+#include "core/random.h"
+#include "tests/tuner/sample_sweep.h"
+#include "tests/tuner/temp_folder.h"
+
+namespace tune {
+namespace {
+
+using testing::HasSubstr;
+
+struct Answer {
+  int status = -1;
+  std::string out;
+  std::string err;
+};
+
+constexpr char kSpace[] =
+    R"({"lr": {"loguniform": [1e-5, 1]}, "net": {"depth": {"randint": [1, 9]}, "act": "relu"}})";
+
+// Random trials that all report an accuracy, which lr alone makes, and a time, which depth alone
+// makes; every eighth fails.
+void WriteSweep(SqliteStore& store, const std::string& name, int64_t trials,
+                const std::string& space = kSpace) {
+  NewExperiment experiment = SampleExperiment(name);
+  experiment.spec =
+      R"({"name":")" + name + R"(","metric":"accuracy","mode":"max","space":)" + space + "}";
+  experiment.metric = "accuracy";
+  const auto created = store.CreateExperiment(experiment);
+  ASSERT_TRUE(created.ok()) << created.status().message();
+  Transition rows;
+  for (int64_t n = 0; n < trials; ++n) {
+    KeyedRandom random(1, "trial", static_cast<uint64_t>(n));
+    const double exponent = random.NextUniform(-5, 0);
+    const auto depth = static_cast<int64_t>(1 + random.NextBelow(8));
+    NewTrialRow added;
+    added.trial.number = TrialNumber{n};
+    added.configuration.Set("lr", std::pow(10, exponent));
+    added.configuration.Set("net/depth", depth);
+    added.configuration.Set("net/act", "relu");
+    rows.new_trials.push_back(added);
+    const double accuracy = 1 - std::fabs(exponent + 3) / 5;
+    TrialRow row = added.trial;
+    row.status = n % 8 == 7 ? TrialStatus::kError : TrialStatus::kTerminated;
+    row.iterations = 1;
+    row.last_value = accuracy;
+    row.best_value = accuracy;
+    row.best_iteration = 1;
+    row.attempts = 1;
+    rows.trials.push_back(row);
+    ReportRow report;
+    report.trial = TrialNumber{n};
+    report.attempt = AttemptNumber{1};
+    report.iteration = 1;
+    report.value = accuracy;
+    report.metrics = {{"accuracy", accuracy}, {"seconds", 10.0 * static_cast<double>(depth)}};
+    rows.reports.push_back(report);
+  }
+  const Status status =
+      store.Commit(created->id, {1, SampleTime(20), EncodeEvents({DeadlinePassed{}})}, rows);
+  ASSERT_TRUE(status.ok()) << status.message();
+}
+
+class ImportanceCommandTest : public testing::Test {
+ protected:
+  ImportanceCommandTest() : path_(folder_ / "tune.db") {}
+
+  Answer Ask(ImportanceOptions options) const {
+    options.db_path = path_;
+    std::ostringstream out, err;
+    const int status = ImportanceCommand(options, out, err);
+    return {status, out.str(), err.str()};
+  }
+
+  TempFolder folder_;
+  std::string path_;
+};
+
+TEST_F(ImportanceCommandTest, ATableHasTheMostImportantParameterFirstWithTheLongestBar) {
+  WriteSweep(*OpenStore(path_), "one", 64);
+  const Answer answer = Ask({});
+  EXPECT_EQ(answer.status, 0);
+  EXPECT_THAT(answer.err, HasSubstr("one: from 56 of 64 trials"));
+  const size_t lr = answer.out.find("lr ");
+  const size_t depth = answer.out.find("net/depth ");
+  EXPECT_LT(lr, depth);
+  EXPECT_NE(depth, std::string::npos);
+  EXPECT_EQ(answer.out.find("net/act"), std::string::npos);
+  EXPECT_THAT(answer.out, HasSubstr("##############################"));
+}
+
+TEST_F(ImportanceCommandTest, JsonAndCsvHaveTheSharesOfAllParameters) {
+  WriteSweep(*OpenStore(path_), "one", 64);
+  const Answer json = Ask({.format = OutputFormat::kJson});
+  const Result<Value> rows = ParseJson(json.out);
+  ASSERT_TRUE(rows.ok());
+  ASSERT_EQ(rows->AsList().size(), 2u);
+  double sum = 0;
+  for (const Value& row : rows->AsList()) {
+    sum += row.Find("importance")->AsDouble();
+    EXPECT_EQ(*row.Find("metric"), Value("accuracy"));
+    EXPECT_EQ(*row.Find("trials"), Value(56));
+  }
+  EXPECT_NEAR(sum, 1, 1e-9);
+  EXPECT_EQ(json.err, "");
+  EXPECT_THAT(
+      Ask({.format = OutputFormat::kCsv}).out,
+      testing::StartsWith("experiment,metric,parameter,importance,trials\r\none,accuracy,lr,"));
+}
+
+TEST_F(ImportanceCommandTest, AnotherMetricIsWeighedInTheDirectionThatIsSaid) {
+  WriteSweep(*OpenStore(path_), "one", 64);
+  const Answer answer =
+      Ask({.metric = "seconds", .mode = Mode::kMin, .format = OutputFormat::kCsv});
+  EXPECT_THAT(answer.out, HasSubstr("\r\none,seconds,net/depth,0.9"));
+}
+
+TEST_F(ImportanceCommandTest, SaysWhatIsWrong) {
+  WriteSweep(*OpenStore(path_), "one", 64);
+  WriteSweep(*OpenStore(path_), "few", 9);
+  WriteSweep(*OpenStore(path_), "constant", 20, R"({"lr": 1})");
+  const auto error = [&](const ImportanceOptions& options) {
+    const Answer answer = Ask(options);
+    EXPECT_EQ(answer.status, 2);
+    EXPECT_EQ(answer.out, "");
+    return answer.err;
+  };
+  EXPECT_THAT(error({.name = "on"}), HasSubstr("one"));
+  EXPECT_THAT(error({.name = "few"}),
+              HasSubstr("few: 8 trials have a value of accuracy; at least 10 are needed"));
+  EXPECT_THAT(error({.name = "constant"}), HasSubstr("all of its parameters are constants"));
+  EXPECT_THAT(error({.name = "one", .metric = "second", .mode = Mode::kMin}),
+              HasSubstr("has no metric 'second'; did you mean 'seconds'?"));
+  EXPECT_THAT(error({.name = "one", .metric = "seconds"}),
+              HasSubstr("say --mode min or --mode max"));
+  EXPECT_THAT(error({.name = "one", .mode = Mode::kMin}), HasSubstr("--mode is the direction"));
+}
+
+}  // namespace
+}  // namespace tune

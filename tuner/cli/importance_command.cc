@@ -1,0 +1,197 @@
+#include "tuner/cli/importance_command.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/configuration.h"
+#include "core/json.h"
+#include "core/nearest_name.h"
+#include "search/importance.h"
+#include "search/unit_space.h"
+#include "tuner/cli/complain.h"
+#include "tuner/cli/sweep_lookup.h"
+#include "tuner/spec_reader.h"
+#include "tuner/sqlite/database.h"
+
+namespace tune {
+namespace {
+
+struct StoredTrial {
+  Configuration configuration;
+  bool has_failed = false;
+  std::optional<double> best_value;
+  Value last_metrics;  // A map, or null.
+};
+
+Result<SearchSpace> SpaceOf(Database& database, const FoundSweep& sweep) {
+  static constexpr char kSpecSql[] = "SELECT spec, base_dir FROM experiments WHERE id = ?1";
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kSpecSql));
+  row->BindAll(sweep.id);
+  TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+  if (!has_row) return NotFound(sweep.name + ": the sweep is gone");
+  const std::string place = "the stored spec of " + sweep.name;
+  const Result<Value> document = ParseJson(row->Text(0));
+  const std::string base_dir(row->Text(1));
+  row->Reset();
+  if (!document.ok()) return document.status().At(place);
+  TUNE_ASSIGN_OR_RETURN(const ExperimentSpec spec,
+                        InterpretSpec(*document, place, base_dir, /*require_trainable=*/false));
+  return SearchSpace::Parse(spec.space);
+}
+
+Result<std::vector<StoredTrial>> ReadTrials(Database& database, const FoundSweep& sweep) {
+  static constexpr char kTrialsSql[] =
+      "SELECT c.flat, t.best_value, t.status,"
+      " (SELECT r.metrics FROM report_rows AS r WHERE r.trial = t.id"
+      "   ORDER BY r.iteration DESC, r.attempt DESC LIMIT 1)"
+      " FROM trial_rows AS t JOIN configuration_rows AS c ON c.trial = t.id"
+      " WHERE t.experiment = ?1 ORDER BY t.number";
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kTrialsSql));
+  row->BindAll(sweep.id);
+  std::vector<StoredTrial> trials;
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    StoredTrial& trial = trials.emplace_back();
+    TUNE_ASSIGN_OR_RETURN(const Value flat, ParseJson(row->Text(0)));
+    TUNE_ASSIGN_OR_RETURN(trial.configuration, Configuration::FromFlat(flat));
+    trial.best_value = row->OptionalReal(1);
+    trial.has_failed = row->Text(2) == "ERROR";
+    if (row->IsNull(3)) continue;
+    TUNE_ASSIGN_OR_RETURN(trial.last_metrics, ParseJson(row->Text(3)));
+  }
+  row->Reset();
+  return trials;
+}
+
+std::optional<double> LastValue(const StoredTrial& trial, const std::string& metric) {
+  const Value* const value =
+      trial.last_metrics.is_map() ? trial.last_metrics.Find(metric) : nullptr;
+  return value == nullptr ? std::nullopt : ReadNumber(*value);
+}
+
+// The metrics that are asked for, with their directions.
+Result<std::vector<Objective>> ChooseMetrics(const ImportanceOptions& options,
+                                             const FoundSweep& sweep,
+                                             const std::vector<StoredTrial>& trials) {
+  if (options.metric.empty()) {
+    if (options.mode) return InvalidArgument("--mode is the direction of a --metric; name one");
+    return sweep.objectives;
+  }
+  for (const Objective& objective : sweep.objectives) {
+    if (objective.metric == options.metric) {
+      return std::vector<Objective>{{options.metric, options.mode.value_or(objective.mode)}};
+    }
+  }
+  std::set<std::string, std::less<>> reported;
+  for (const StoredTrial& trial : trials) {
+    if (!trial.last_metrics.is_map()) continue;
+    for (const MapEntry& entry : trial.last_metrics.AsMap()) reported.insert(entry.key);
+  }
+  if (!reported.contains(options.metric)) {
+    const std::vector<std::string_view> known(reported.begin(), reported.end());
+    return NotFound("--metric: " + sweep.name + " has no metric '" + options.metric + "'" +
+                    DidYouMean(options.metric, known));
+  }
+  if (!options.mode) {
+    return InvalidArgument("--metric: " + options.metric +
+                           " is not what the sweep looks at; say --mode min or --mode max too");
+  }
+  return std::vector<Objective>{{options.metric, *options.mode}};
+}
+
+struct Weighed {
+  std::vector<ParameterImportance> parameters;  // The most important first.
+  size_t trial_count = 0;
+};
+
+Result<Weighed> Weigh(const FoundSweep& sweep, const Objective& objective, const SearchSpace& space,
+                      const std::vector<StoredTrial>& trials) {
+  const UnitSpace unit(space);
+  if (unit.size() == 0) {
+    return FailedPrecondition(sweep.name + ": all of its parameters are constants");
+  }
+  const bool is_sweeps = sweep.objectives.size() == 1 && objective.metric == sweep.metric;
+  std::vector<Configuration> configurations;
+  std::vector<double> losses;
+  for (const StoredTrial& trial : trials) {
+    const std::optional<double> value =
+        is_sweeps ? trial.best_value : LastValue(trial, objective.metric);
+    if (trial.has_failed || !value || std::isnan(*value)) continue;
+    if (!unit.CellsOf(trial.configuration)) continue;
+    configurations.push_back(trial.configuration);
+    losses.push_back(objective.mode == Mode::kMax ? -*value : *value);
+  }
+  if (losses.size() < kImportanceTrialsMin) {
+    return FailedPrecondition(
+        sweep.name + ": " + std::to_string(losses.size()) +
+        (losses.size() == 1 ? " trial has" : " trials have") + " a value of " + objective.metric +
+        "; at least " + std::to_string(kImportanceTrialsMin) + " are needed to tell anything");
+  }
+  Weighed weighed{Importances(space, configurations, losses), losses.size()};
+  std::stable_sort(
+      weighed.parameters.begin(), weighed.parameters.end(),
+      [](const ParameterImportance& a, const ParameterImportance& b) { return a.share > b.share; });
+  return weighed;
+}
+
+void PrintForPerson(const FoundSweep& sweep, const Objective& objective, const Weighed& weighed,
+                    size_t trial_count, const ImportanceOptions& options, std::ostream& out,
+                    std::ostream& err) {
+  constexpr double kBarLength = 40;
+  RowPrinter printer(options.format, options.width, out);
+  printer.Begin({"parameter", "percent", Printable(objective.metric)});
+  for (const ParameterImportance& parameter : weighed.parameters) {
+    const double percent = std::round(1000 * parameter.share) / 10;
+    const auto bar = static_cast<size_t>(std::lround(kBarLength * parameter.share));
+    printer.Row({parameter.name, percent, std::string(bar, '#')});
+  }
+  printer.End();
+  err << Printable(sweep.name) << ": from " << weighed.trial_count << " of " << trial_count
+      << " trials; the others failed or have no value\n";
+  const bool says_nothing = weighed.parameters.front().share == 0;
+  if (says_nothing) err << "all trials have the same value: no parameter made a difference\n";
+}
+
+Status Print(const ImportanceOptions& options, std::ostream& out, std::ostream& err) {
+  TUNE_ASSIGN_OR_RETURN(const auto database, OpenForQueries(options.db_path));
+  TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindSweep(*database, options.name));
+  TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(*database, sweep));
+  TUNE_ASSIGN_OR_RETURN(const auto trials, ReadTrials(*database, sweep));
+  TUNE_ASSIGN_OR_RETURN(const auto objectives, ChooseMetrics(options, sweep, trials));
+  std::vector<Weighed> all;
+  for (const Objective& objective : objectives) {
+    TUNE_ASSIGN_OR_RETURN(all.emplace_back(), Weigh(sweep, objective, space, trials));
+  }
+  if (options.format == OutputFormat::kTable) {
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (i > 0) out << "\n";
+      PrintForPerson(sweep, objectives[i], all[i], trials.size(), options, out, err);
+    }
+    return OkStatus();
+  }
+  RowPrinter printer(options.format, options.width, out);
+  printer.Begin({"experiment", "metric", "parameter", "importance", "trials"});
+  for (size_t i = 0; i < all.size(); ++i) {
+    for (const ParameterImportance& parameter : all[i].parameters) {
+      printer.Row({sweep.name, objectives[i].metric, parameter.name, parameter.share,
+                   static_cast<int64_t>(all[i].trial_count)});
+    }
+  }
+  printer.End();
+  return OkStatus();
+}
+
+}  // namespace
+
+int ImportanceCommand(const ImportanceOptions& options, std::ostream& out, std::ostream& err) {
+  const Status status = Print(options, out, err);
+  return status.ok() ? 0 : Complain(status, err);
+}
+
+}  // namespace tune
