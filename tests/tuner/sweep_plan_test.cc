@@ -44,7 +44,7 @@ TEST(SweepPlan, FifoTrainsEverything) {
   EXPECT_EQ(plan.expected->total, 270);
   EXPECT_EQ(plan.worst->total, 270);
   // 10 trials by four: three rounds.
-  EXPECT_EQ(plan.expected->in_a_row, 81);
+  EXPECT_NEAR(plan.expected->in_a_row, 81, 1e-6);
   EXPECT_EQ(plan.worst->live_max, 4);
   EXPECT_THAT(plan.rungs, IsEmpty());
   EXPECT_THAT(plan.warnings, IsEmpty());
@@ -83,8 +83,9 @@ TEST(SweepPlan, WarnsOfWhatIsOdd) {
               Contains(HasSubstr("the space has 4 points for 16 trials")));
   EXPECT_THAT(warnings(curve + space + "scheduler: {asha: {max_t: 100}}\n"),
               Contains(HasSubstr("max_t is 100, but a trial ends by itself after 20 iterations")));
-  EXPECT_THAT(warnings(curve + space + "samples: 2\nscheduler: {asha: {max_t: 16}}\n", 1),
-              Contains(HasSubstr("less than one trial is expected at the rung ")));
+  EXPECT_THAT(
+      warnings(curve + space + "samples: 2\nscheduler: {asha: {variant: promote, max_t: 16}}\n", 1),
+      Contains(HasSubstr("less than one trial is expected at the rung ")));
   EXPECT_THAT(warnings(curve + space + "resources: {cpu: 8}\n"),
               Contains(HasSubstr("no trial fits: each needs cpu: 8, the worker has 4 CPUs")));
   EXPECT_THAT(warnings(curve + space + "samples: -1\n"), Contains(HasSubstr("samples: -1")));

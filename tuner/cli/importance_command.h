@@ -15,10 +15,10 @@
 namespace tune {
 
 struct ImportanceOptions {
-  std::string db_path;
-  std::string name;          // "": the latest sweep.
-  std::string metric;        // "": the sweep's, each of them where they are several.
-  std::optional<Mode> mode;  // Needed for a metric that is not the sweep's.
+  std::string db_path = {};
+  std::string name = {};          // "": the latest sweep.
+  std::string metric = {};        // "": the sweep's, each of them where they are several.
+  std::optional<Mode> mode = {};  // Needed for a metric that is not the sweep's.
   OutputFormat format = OutputFormat::kTable;
   size_t width = 0;  // The terminal's; 0: none.
 };

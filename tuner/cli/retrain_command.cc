@@ -139,7 +139,7 @@ int RetrainCommand(const RetrainOptions& options, std::ostream& out, std::ostrea
     Result<Prepared> prepared = Prepare(options, err);
     if (!prepared.ok()) return Complain(prepared.status(), err);
     earlier = prepared->sweep.name;
-    exit_status = RunSpec(*std::move(prepared).spec, options.run);
+    exit_status = RunSpec(std::move(prepared->spec), options.run);
     if (options.run.dry_run || options.run.detach || exit_status == 1 || exit_status == 2) {
       return exit_status;
     }

@@ -17,7 +17,7 @@
 namespace tune {
 namespace {
 
-constexpr double kPlayedEpochsMax = 2e6;  // Of one play.
+constexpr double kPlayedEpochsMax = 2e5;  // Of one play.
 constexpr double kPlaysMax = 20;
 constexpr int64_t kLookedAtMax = 256;  // Configurations, for the longest trial.
 constexpr char kIterationName[] = "training_iteration";
