@@ -15,6 +15,7 @@
 #include "search/unit_space.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/sweep_lookup.h"
+#include "tuner/search_problem.h"
 #include "tuner/spec_reader.h"
 #include "tuner/sqlite/database.h"
 
@@ -28,7 +29,7 @@ struct StoredTrial {
   Value last_metrics;  // A map, or null.
 };
 
-Result<SearchSpace> SpaceOf(Database& database, const FoundSweep& sweep) {
+Result<SearchSpace> StoredSpace(Database& database, const FoundSweep& sweep) {
   static constexpr char kSpecSql[] = "SELECT spec, base_dir FROM experiments WHERE id = ?1";
   TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kSpecSql));
   row->BindAll(sweep.id);
@@ -41,7 +42,7 @@ Result<SearchSpace> SpaceOf(Database& database, const FoundSweep& sweep) {
   if (!document.ok()) return document.status().At(place);
   TUNE_ASSIGN_OR_RETURN(const ExperimentSpec spec,
                         InterpretSpec(*document, place, base_dir, /*require_trainable=*/false));
-  return SearchSpace::Parse(spec.space);
+  return SpaceOf(spec);
 }
 
 Result<std::vector<StoredTrial>> ReadTrials(Database& database, const FoundSweep& sweep) {
@@ -161,7 +162,7 @@ void PrintForPerson(const FoundSweep& sweep, const Objective& objective, const W
 Status Print(const ImportanceOptions& options, std::ostream& out, std::ostream& err) {
   TUNE_ASSIGN_OR_RETURN(const auto database, OpenForQueries(options.db_path));
   TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindSweep(*database, options.name));
-  TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(*database, sweep));
+  TUNE_ASSIGN_OR_RETURN(const SearchSpace space, StoredSpace(*database, sweep));
   TUNE_ASSIGN_OR_RETURN(const auto trials, ReadTrials(*database, sweep));
   TUNE_ASSIGN_OR_RETURN(const auto objectives, ChooseMetrics(options, sweep, trials));
   std::vector<Weighed> all;
