@@ -1,7 +1,6 @@
 #include "search/parzen_axes.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "core/check.h"
@@ -12,8 +11,6 @@ namespace {
 // With more values than this an ordered domain is a line: sums over its cells would cost more, and
 // tell nothing that the density in their middle does not.
 constexpr uint64_t kStepsMax = 64;
-
-constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
@@ -49,34 +46,33 @@ int32_t ParzenAxes::CellAt(size_t dimension, double x) const {
 
 ParzenPoint ParzenAxes::PointOf(const UnitCells& cells) const {
   TUNE_CHECK(cells.size() == size());
-  ParzenPoint point{std::vector<double>(size(), kMissing), std::vector<int32_t>(size(), -1)};
+  ParzenPoint point(size());
   for (size_t d = 0; d < size(); ++d) {
     if (!cells[d]) continue;
-    point.x[d] = cells[d]->mid();
-    if (axes_[d].kind != Kind::kLine) point.cell[d] = CellAt(d, point.x[d]);
+    point[d].x = cells[d]->mid();
+    if (axes_[d].kind != Kind::kLine) point[d].cell = CellAt(d, point[d].x);
   }
   return point;
 }
 
-void ParzenAxes::Snap(size_t dimension, ParzenPoint& point) const {
+void ParzenAxes::Snap(size_t dimension, ParzenPlace& place) const {
   const Axis& axis = axes_[dimension];
-  double& x = point.x[dimension];
   if (axis.kind != Kind::kLine) {
-    point.cell[dimension] = CellAt(dimension, x);
-    x = axis.cells[static_cast<size_t>(point.cell[dimension])].mid();
+    place.cell = CellAt(dimension, place.x);
+    place.x = axis.cells[static_cast<size_t>(place.cell)].mid();
   } else if (axis.is_discrete) {
     const Domain& domain = space_.domain(dimension);
-    x = domain.ToUnit(domain.FromUnit(x))->mid();
+    place.x = domain.ToUnit(domain.FromUnit(place.x))->mid();
   }
 }
 
 void ParzenAxes::DropInactive(ParzenPoint& point) const {
-  const std::optional<UnitCells> cells = space_.CellsOf(space_.At(point.x));
+  std::vector<double> x;
+  for (const ParzenPlace& place : point) x.push_back(place.x);
+  const std::optional<UnitCells> cells = space_.CellsOf(space_.At(x));
   TUNE_CHECK(cells.has_value());
   for (size_t d = 0; d < size(); ++d) {
-    if ((*cells)[d]) continue;
-    point.x[d] = kMissing;
-    point.cell[d] = -1;
+    if (!(*cells)[d]) point[d] = ParzenPlace();
   }
 }
 

@@ -3,7 +3,9 @@
 // Thread rule: immutable.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "core/configuration.h"
@@ -11,13 +13,17 @@
 
 namespace tune {
 
-// Where a configuration lies.
-struct ParzenPoint {
+// Where a configuration lies on one axis.
+struct ParzenPlace {
   // In [0, 1], the middle of a cell; NaN where the parameter does not exist.
-  std::vector<double> x;
+  double x = std::numeric_limits<double>::quiet_NaN();
   // The number of its cell; -1 on a line, and where the parameter does not exist.
-  std::vector<int32_t> cell;
+  int32_t cell = -1;
+
+  bool is_missing() const { return std::isnan(x); }
 };
+
+using ParzenPoint = std::vector<ParzenPlace>;  // One for each axis.
 
 class ParzenAxes {
  public:
@@ -38,8 +44,8 @@ class ParzenAxes {
   double resolution(size_t dimension) const { return axes_[dimension].resolution; }
 
   ParzenPoint PointOf(const UnitCells& cells) const;
-  // Moves x in [0, 1] to the nearest value of the domain.
-  void Snap(size_t dimension, ParzenPoint& point) const;
+  // Moves x in [0, 1] to the value of the domain that it stands for.
+  void Snap(size_t dimension, ParzenPlace& place) const;
   // Takes away what does not exist in the configuration at this point. Requires a whole one.
   void DropInactive(ParzenPoint& point) const;
 

@@ -56,16 +56,18 @@ ParzenEstimator::ParzenEstimator(const ParzenAxes& axes, std::vector<size_t> dim
 
 void ParzenEstimator::Add(const ParzenPoint& centre, double weight) {
   for (Column& column : columns_) {
-    const double x = centre.x[column.dimension];
-    const bool is_missing = std::isnan(x);
-    column.has_missing = column.has_missing || is_missing;
-    column.x.push_back(x);
-    if (axes_.kind(column.dimension) == ParzenAxes::Kind::kLine) {
-      column.log_norm.push_back(LogNorm(column, x));
-      continue;
+    const ParzenPlace& place = centre[column.dimension];
+    column.has_missing = column.has_missing || place.is_missing();
+    column.x.push_back(place.x);
+    if (axes_.kind(column.dimension) != ParzenAxes::Kind::kChoice) {
+      column.below.push_back(0);
+      column.mass.push_back(0);
+      column.log_norm.push_back(0);
+      FitKernel(column, column.x.size() - 1);
     }
+    if (axes_.kind(column.dimension) == ParzenAxes::Kind::kLine) continue;
     const auto missing = static_cast<int32_t>(axes_.cells(column.dimension).size());
-    const int32_t cell = is_missing ? missing : centre.cell[column.dimension];
+    const int32_t cell = place.is_missing() ? missing : place.cell;
     column.cell.push_back(cell);
     const bool is_known =
         std::find(column.centres.begin(), column.centres.end(), cell) != column.centres.end();
@@ -74,6 +76,20 @@ void ParzenEstimator::Add(const ParzenPoint& centre, double weight) {
   weights_.push_back(0);
   log_weights_.push_back(kNothing);
   SetWeight(weights_.size() - 1, weight);
+}
+
+void ParzenEstimator::Clear() {
+  for (Column& column : columns_) {
+    column.has_missing = false;
+    column.x.clear();
+    column.below.clear();
+    column.mass.clear();
+    column.log_norm.clear();
+    column.cell.clear();
+    column.centres.clear();
+  }
+  weights_.clear();
+  log_weights_.clear();
 }
 
 void ParzenEstimator::SetWeight(size_t kernel, double weight) {
@@ -92,7 +108,8 @@ void ParzenEstimator::FitWidths(double factor) {
   for (Column& column : columns_) {
     column.fixed.reset();
     FitWidth(column, factor);
-    for (size_t k = 0; k < column.log_norm.size(); ++k) constants_[k] -= column.log_norm[k];
+    if (axes_.kind(column.dimension) != ParzenAxes::Kind::kLine) continue;
+    for (size_t k = 0; k < constants_.size(); ++k) constants_[k] -= column.log_norm[k];
   }
 }
 
@@ -122,15 +139,16 @@ void ParzenEstimator::FitWidth(Column& column, double factor) {
   if (width == column.width) return;
   column.width = width;
   column.rows.assign(axes_.cells(column.dimension).size(), {});
-  for (size_t k = 0; k < column.log_norm.size(); ++k) {
-    column.log_norm[k] = LogNorm(column, column.x[k]);
-  }
+  for (size_t k = 0; k < column.log_norm.size(); ++k) FitKernel(column, k);
 }
 
-double ParzenEstimator::LogNorm(const Column& column, double x) const {
-  if (std::isnan(x) || std::isnan(column.width)) return 0;
-  const double mass = NormalMass(-x / column.width, (1 - x) / column.width);
-  return std::log(mass * column.width * std::sqrt(2 * std::numbers::pi));
+void ParzenEstimator::FitKernel(Column& column, size_t kernel) {
+  const double x = column.x[kernel];
+  if (std::isnan(x) || std::isnan(column.width)) return;
+  column.below[kernel] = NormalCdf(-x / column.width);
+  column.mass[kernel] = NormalCdf((1 - x) / column.width) - column.below[kernel];
+  column.log_norm[kernel] =
+      std::log(column.mass[kernel] * column.width * std::sqrt(2 * std::numbers::pi));
 }
 
 double ParzenEstimator::LogCellDensity(const Column& column, size_t centre, size_t cell) const {
@@ -164,30 +182,17 @@ void ParzenEstimator::AddBlock(const ParzenPoint& point, size_t first, Sum& sum)
   std::array<double, kBlock> logs;
   std::copy_n(constants_.begin() + static_cast<ptrdiff_t>(first), count, logs.begin());
   for (Column& column : columns_) {
-    const double x = point.x[column.dimension];
-    if (!column.cell.empty()) {
-      if (std::isnan(x)) continue;
-      const double* const row = RowOf(column, static_cast<size_t>(point.cell[column.dimension]));
+    const ParzenPlace& place = point[column.dimension];
+    if (axes_.kind(column.dimension) != ParzenAxes::Kind::kLine) {
+      if (place.is_missing()) continue;
+      const double* const row = RowOf(column, static_cast<size_t>(place.cell));
       const int32_t* const cells = column.cell.data() + first;
       for (size_t i = 0; i < count; ++i) logs[i] += row[cells[i]];
-    } else if (std::isnan(x)) {
+    } else if (place.is_missing()) {
       const double* const log_norms = column.log_norm.data() + first;
       for (size_t i = 0; i < count; ++i) logs[i] += log_norms[i];
     } else {
-      const double* const centres = column.x.data() + first;
-      const double scale = 1 / (column.width * std::numbers::sqrt2);
-      if (column.has_missing) {
-        for (size_t i = 0; i < count; ++i) {
-          const double t = (x - centres[i]) * scale;
-          const double square = t * t;
-          logs[i] -= square >= 0 ? square : 0;  // Not a number: missing.
-        }
-      } else {
-        for (size_t i = 0; i < count; ++i) {
-          const double t = (x - centres[i]) * scale;
-          logs[i] -= t * t;
-        }
-      }
+      AddLine(column, place.x, {logs.data(), count}, first);
     }
   }
   size_t padded = count;
@@ -197,6 +202,24 @@ void ParzenEstimator::AddBlock(const ParzenPoint& point, size_t first, Sum& sum)
   for (double& number : numbers) number = FastExp(number - max);
   sum.sum = sum.sum * FastExp(sum.max - max) + Fold(numbers, 0.0, Sum2);
   sum.max = max;
+}
+
+void ParzenEstimator::AddLine(const Column& column, double x, std::span<double> logs,
+                              size_t first) const {
+  const double* const centres = column.x.data() + first;
+  const double scale = 1 / (column.width * std::numbers::sqrt2);
+  if (!column.has_missing) {
+    for (size_t i = 0; i < logs.size(); ++i) {
+      const double t = (x - centres[i]) * scale;
+      logs[i] -= t * t;
+    }
+    return;
+  }
+  for (size_t i = 0; i < logs.size(); ++i) {
+    const double t = (x - centres[i]) * scale;
+    const double square = t * t;
+    logs[i] -= square >= 0 ? square : 0;  // Not a number: missing.
+  }
 }
 
 std::vector<double> ParzenEstimator::LogDensities(std::span<const ParzenPoint> points) {
@@ -212,19 +235,18 @@ std::vector<double> ParzenEstimator::LogDensities(std::span<const ParzenPoint> p
   return logs;
 }
 
-double ParzenEstimator::LogDensity(Column& column, size_t kernel, const ParzenPoint& point) {
-  if (!column.cell.empty()) {
-    const auto cell = static_cast<size_t>(point.cell[column.dimension]);
-    return RowOf(column, cell)[column.cell[kernel]];
+double ParzenEstimator::LogDensity(Column& column, size_t kernel, const ParzenPlace& place) {
+  if (axes_.kind(column.dimension) != ParzenAxes::Kind::kLine) {
+    return RowOf(column, static_cast<size_t>(place.cell))[column.cell[kernel]];
   }
-  const double t = (point.x[column.dimension] - column.x[kernel]) / column.width;
+  const double t = (place.x - column.x[kernel]) / column.width;
   return std::isnan(t) ? 0 : -0.5 * t * t - column.log_norm[kernel];
 }
 
-void ParzenEstimator::Fix(size_t dimension, const ParzenPoint& value) {
+void ParzenEstimator::Fix(size_t dimension, const ParzenPlace& value) {
   for (Column& column : columns_) {
     if (column.dimension != dimension) continue;
-    column.fixed = value.x[dimension];
+    column.fixed = value.x;
     for (size_t k = 0; k < draw_weights_.size(); ++k) {
       if (draw_weights_[k] > 0) draw_weights_[k] *= std::exp(LogDensity(column, k, value));
     }
@@ -240,31 +262,30 @@ void ParzenEstimator::Draw(KeyedRandom& random, ParzenPoint& point) const {
     rest -= draw_weights_[kernel++];
   }
   for (const Column& column : columns_) {
+    ParzenPlace& place = point[column.dimension];
     const double u = random.NextDouble();
     if (column.fixed) {
-      point.x[column.dimension] = *column.fixed;
+      place.x = *column.fixed;
     } else if (kernel == draw_weights_.size()) {
-      point.x[column.dimension] = u;
+      place.x = u;
     } else {
-      DrawAround(column, kernel, u, point);
+      DrawAround(column, kernel, u, place);
     }
-    axes_.Snap(column.dimension, point);
+    axes_.Snap(column.dimension, place);
   }
 }
 
 void ParzenEstimator::DrawAround(const Column& column, size_t kernel, double u,
-                                 ParzenPoint& point) const {
+                                 ParzenPlace& place) const {
   const double centre = column.x[kernel];
-  double& x = point.x[column.dimension];
   if (std::isnan(centre)) {
-    x = u;
+    place.x = u;
   } else if (axes_.kind(column.dimension) == ParzenAxes::Kind::kChoice) {
-    x = u < column.width ? u / column.width : centre;
+    place.x = u < column.width ? u / column.width : centre;
   } else {
-    const double below = NormalCdf(-centre / column.width);
-    const double upto = NormalCdf((1 - centre) / column.width);
-    const double z = NormalQuantile(below + u * (upto - below));
-    x = std::clamp(centre + column.width * z, 0.0, 1.0);
+    const double below = column.below[kernel];
+    const double z = NormalQuantile(below + u * column.mass[kernel]);
+    place.x = std::clamp(centre + column.width * z, 0.0, 1.0);
   }
 }
 

@@ -38,12 +38,13 @@ class ParzenEstimator {
   // of the axes weighs nothing.
   void Add(const ParzenPoint& centre, double weight);
   void SetWeight(size_t kernel, double weight);
+  void Clear();  // No kernels.
   // Requires to be called after the last change, before what follows.
   void FitWidths(double factor);
 
   // From now on, until the next FitWidths, draws have this value on one of the estimator's axes.
   // Requires that it exists there.
-  void Fix(size_t dimension, const ParzenPoint& value);
+  void Fix(size_t dimension, const ParzenPlace& value);
   // Sets the estimator's axes of `point`, all of them, each to a value of its domain.
   void Draw(KeyedRandom& random, ParzenPoint& point) const;
   // The logarithm of the density at each point, relative to the prior's.
@@ -55,12 +56,15 @@ class ParzenEstimator {
   // The kernels' places on one axis.
   struct Column {
     size_t dimension = 0;
-    double width = 0;              // Of a choice: h.
-    bool has_missing = false;      // Kernels without this parameter.
-    std::vector<double> x;         // NaN: missing.
-    std::vector<double> log_norm;  // Of a line: the logarithm of a kernel's integral; missing: 0.
-    std::vector<int32_t> cell;     // Not of a line; the number of cells: missing.
-    std::vector<int32_t> centres;  // The cells that kernels are in.
+    double width = 0;          // Of a choice: h.
+    bool has_missing = false;  // Kernels without this parameter.
+    std::vector<double> x;     // NaN: missing.
+    // Of a line or steps; 0: missing.
+    std::vector<double> below;              // What is cut off of a kernel below 0.
+    std::vector<double> mass;               // What is not cut off of it.
+    std::vector<double> log_norm;           // The logarithm of a kernel's integral.
+    std::vector<int32_t> cell;              // Not of a line; the number of cells: missing.
+    std::vector<int32_t> centres;           // The cells that kernels are in.
     std::vector<std::vector<double>> rows;  // See RowOf.
     std::optional<double> fixed;            // What each draw has.
   };
@@ -76,10 +80,11 @@ class ParzenEstimator {
   const double* RowOf(Column& column, size_t cell);
   double LogCellDensity(const Column& column, size_t centre, size_t cell) const;
   // Of one kernel on one axis.
-  double LogDensity(Column& column, size_t kernel, const ParzenPoint& point);
-  double LogNorm(const Column& column, double x) const;
+  double LogDensity(Column& column, size_t kernel, const ParzenPlace& place);
+  void FitKernel(Column& column, size_t kernel);
   void AddBlock(const ParzenPoint& point, size_t first, Sum& sum);
-  void DrawAround(const Column& column, size_t kernel, double u, ParzenPoint& point) const;
+  void AddLine(const Column& column, double x, std::span<double> logs, size_t first) const;
+  void DrawAround(const Column& column, size_t kernel, double u, ParzenPlace& place) const;
 
   const ParzenAxes& axes_;
   double prior_weight_;

@@ -15,10 +15,6 @@ namespace {
 constexpr double kGoodWidth = 0.65;
 constexpr double kBadWidth = 0.4;
 
-ParzenPoint Nowhere(const ParzenAxes& axes) {
-  return {std::vector<double>(axes.size(), 0.5), std::vector<int32_t>(axes.size(), -1)};
-}
-
 bool HaveSameConditions(const SpaceParameter& a, const SpaceParameter& b) {
   return std::equal(a.conditions.begin(), a.conditions.end(), b.conditions.begin(),
                     b.conditions.end(), [](const Condition& x, const Condition& y) {
@@ -66,8 +62,8 @@ std::vector<size_t> LookedAt(const UnitSpace& space) {
 TpeModel::TpeModel(UnitSpace space, const TpeModelOptions& options)
     : axes_(std::move(space)), options_(options), looked_at_(LookedAt(axes_.space())) {
   for (auto& dimensions : Grouped(axes_.space(), options)) {
-    ParzenEstimator bad(axes_, dimensions, options.prior_weight);
-    groups_.push_back({std::move(dimensions), std::move(bad)});
+    const ParzenEstimator empty(axes_, dimensions, options.prior_weight);
+    groups_.push_back({std::move(dimensions), empty, empty});
   }
 }
 
@@ -85,24 +81,25 @@ std::vector<std::vector<double>> TpeModel::Propose(const TrialSplit& split, Keye
   for (Group& group : groups_) {
     const std::vector<ParzenPoint> candidates = Candidates(group, split, random);
     for (size_t i = 0; i < count; ++i) {
-      for (const size_t d : group.dimensions) points[i][d] = candidates[i].x[d];
+      for (const size_t d : group.dimensions) points[i][d] = candidates[i][d].x;
     }
   }
   return points;
 }
 
 void TpeModel::FixBranch(ParzenEstimator& good, KeyedRandom& random) const {
-  ParzenPoint branch = Nowhere(axes_);
+  ParzenPoint branch(axes_.size());
   good.Draw(random, branch);
   axes_.DropInactive(branch);
   for (const size_t d : looked_at_) {
-    if (!std::isnan(branch.x[d])) good.Fix(d, branch);
+    if (!branch[d].is_missing()) good.Fix(d, branch[d]);
   }
 }
 
 std::vector<ParzenPoint> TpeModel::Candidates(Group& group, const TrialSplit& split,
                                               KeyedRandom& random) {
-  ParzenEstimator good(axes_, group.dimensions, options_.prior_weight);
+  ParzenEstimator& good = group.good;
+  good.Clear();
   for (size_t i = 0; i < split.good.size(); ++i) {
     good.Add(places_[split.good[i]], split.good_weights[i]);
   }
@@ -113,14 +110,19 @@ std::vector<ParzenPoint> TpeModel::Candidates(Group& group, const TrialSplit& sp
   // Which parameters exist is known where one group has them all.
   const bool is_conditional = groups_.size() == 1 && axes_.space().space().has_conditions();
   if (is_conditional) FixBranch(good, random);
-  std::vector<ParzenPoint> drawn(static_cast<size_t>(options_.n_ei_candidates), Nowhere(axes_));
-  for (ParzenPoint& point : drawn) good.Draw(random, point);
-  std::vector<ParzenPoint> there = drawn;
-  if (is_conditional) {
-    for (ParzenPoint& point : there) axes_.DropInactive(point);
+  std::vector<ParzenPoint> drawn(static_cast<size_t>(options_.n_ei_candidates));
+  for (ParzenPoint& point : drawn) {
+    point.resize(axes_.size());
+    good.Draw(random, point);
   }
-  std::vector<double> scores = good.LogDensities(there);
-  const std::vector<double> bad = group.bad.LogDensities(there);
+  std::vector<ParzenPoint> existing;
+  if (is_conditional) {
+    existing = drawn;
+    for (ParzenPoint& point : existing) axes_.DropInactive(point);
+  }
+  const std::vector<ParzenPoint>& looked_at = is_conditional ? existing : drawn;
+  std::vector<double> scores = good.LogDensities(looked_at);
+  const std::vector<double> bad = group.bad.LogDensities(looked_at);
   for (size_t i = 0; i < scores.size(); ++i) scores[i] -= bad[i];
   std::vector<size_t> order(scores.size());
   std::iota(order.begin(), order.end(), size_t{0});

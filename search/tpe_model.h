@@ -40,6 +40,7 @@ class TpeModel {
  private:
   struct Group {
     std::vector<size_t> dimensions;
+    ParzenEstimator good;
     ParzenEstimator bad;  // A kernel for each trial; those that are not bad weigh nothing.
   };
 

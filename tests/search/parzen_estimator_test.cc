@@ -26,10 +26,11 @@ std::vector<size_t> AllOf(const ParzenAxes& axes) {
   return dimensions;
 }
 
-ParzenPoint At(const ParzenAxes& axes, std::vector<double> x) {
-  ParzenPoint point{std::move(x), std::vector<int32_t>(axes.size(), -1)};
+ParzenPoint At(const ParzenAxes& axes, const std::vector<double>& x) {
+  ParzenPoint point(axes.size());
   for (size_t d = 0; d < axes.size(); ++d) {
-    if (!std::isnan(point.x[d])) axes.Snap(d, point);
+    point[d].x = x[d];
+    if (!point[d].is_missing()) axes.Snap(d, point[d]);
   }
   return point;
 }
@@ -83,7 +84,7 @@ TEST(ParzenEstimator, DrawsComeAsOftenAsTheDensitySays) {
   for (int i = 0; i < kDraws; ++i) {
     ParzenPoint point = At(axes, {0, 0});
     estimator.Draw(random, point);
-    ++counts[static_cast<size_t>(point.cell[0] * 3 + point.cell[1])];
+    ++counts[static_cast<size_t>(point[0].cell * 3 + point[1].cell)];
   }
   for (size_t i = 0; i < counts.size(); ++i) {
     const ParzenPoint point = At(axes, {axes.cells(0)[i / 3].mid(), axes.cells(1)[i % 3].mid()});
@@ -105,15 +106,15 @@ TEST(ParzenEstimator, DrawsWithAFixedValueAreThoseAmongAllThatHaveIt) {
     expected.push_back(Density(estimator, At(axes, {0.1, n.mid()})));
     sum += expected.back();
   }
-  estimator.Fix(0, fixed);
+  estimator.Fix(0, fixed[0]);
   std::vector<int> counts(5, 0);
   constexpr int kDraws = 20000;
   KeyedRandom random(1, "test");
   for (int i = 0; i < kDraws; ++i) {
     ParzenPoint point = At(axes, {0.5, 0.5});
     estimator.Draw(random, point);
-    ASSERT_EQ(point.cell[0], fixed.cell[0]);
-    ++counts[static_cast<size_t>(point.cell[1])];
+    ASSERT_EQ(point[0].cell, fixed[0].cell);
+    ++counts[static_cast<size_t>(point[1].cell)];
   }
   for (size_t i = 0; i < counts.size(); ++i) {
     const double mean = kDraws * expected[i] / sum;
@@ -132,8 +133,8 @@ TEST(ParzenEstimator, ManyKernelsAreSummedAsOneByOne) {
   for (size_t k = 0; k < kKernels; ++k) {
     centres.push_back(At(axes, {random.NextDouble(), 0.25}));
     estimator.Add(centres.back(), 1);
-    mean += centres.back().x[0];
-    squares += centres.back().x[0] * centres.back().x[0];
+    mean += centres.back()[0].x;
+    squares += centres.back()[0].x * centres.back()[0].x;
   }
   estimator.FitWidths(1);
   // The widths that FitWidths documents, the prior (mean 1/2, variance 1/12) being one of 302.
@@ -148,7 +149,7 @@ TEST(ParzenEstimator, ManyKernelsAreSummedAsOneByOne) {
   };
   double sum = 1;
   for (const ParzenPoint& centre : centres) {
-    sum += kernel(0.4, centre.x[0], x_deviation * shrinking) *
+    sum += kernel(0.4, centre[0].x, x_deviation * shrinking) *
            kernel(0.3, 0.25, y_deviation * shrinking);
   }
   // Widths come in steps of 2 %.
@@ -201,8 +202,8 @@ TEST(ParzenAxes, ManyOrderedValuesAreALineWhoseDrawsAreValues) {
   EXPECT_EQ(axes.kind(0), ParzenAxes::Kind::kLine);
   EXPECT_EQ(axes.kind(1), ParzenAxes::Kind::kSteps);
   const ParzenPoint point = At(axes, {0.12345, 0.12345});
-  EXPECT_DOUBLE_EQ(point.x[0], 0.1235);  // The middle of 123's cell.
-  EXPECT_EQ(point.cell[1], 7);
+  EXPECT_DOUBLE_EQ(point[0].x, 0.1235);  // The middle of 123's cell.
+  EXPECT_EQ(point[1].cell, 7);
 }
 
 }  // namespace
