@@ -11,7 +11,9 @@
 #include "core/input_error.h"
 #include "core/nearest_name.h"
 #include "core/option_map.h"
+#include "search/auto_choice.h"
 #include "search/cmaes_searcher.h"
+#include "search/gp/gp_searcher.h"
 #include "search/grid.h"
 #include "search/grid_searcher.h"
 #include "search/nsga2_searcher.h"
@@ -35,8 +37,9 @@ constexpr std::string_view kGrid = "grid";
 constexpr std::array kAlgorithms = {
     Algorithm{"random", MakeRandomSearcher}, Algorithm{kGrid, MakeGridSearcher},
     Algorithm{"sobol", MakeSobolSearcher},   Algorithm{"tpe", MakeTpeSearcher},
-    Algorithm{"bohb", MakeBohbSearcher},     Algorithm{"gp", nullptr},
+    Algorithm{"bohb", MakeBohbSearcher},     Algorithm{"gp", MakeGpSearcher},
     Algorithm{"cmaes", MakeCmaEsSearcher},   Algorithm{"nsga2", MakeNsga2Searcher},
+    Algorithm{"auto", MakeAutoSearcher},
 };
 
 // The entry of `search`'s algorithm; the first one for null.

@@ -1,0 +1,101 @@
+#include "search/auto_choice.h"
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <variant>
+
+#include "core/option_map.h"
+#include "search/grid.h"
+
+namespace tune {
+namespace {
+
+constexpr int64_t kTooFewToLearn = 10;
+constexpr int64_t kParametersOfGpMax = 20;
+constexpr int64_t kTrialsOfGpMax = 500;
+constexpr int64_t kTrialsOfCmaEsMin = 2000;
+constexpr int64_t kTrialsOfNsga2Min = 1000;
+
+// What of a space and a budget counts for the choice.
+struct Features {
+  int64_t parameters = 0;  // With a domain.
+  int64_t choices = 0;     // Of them, those without an order.
+  bool has_grid_search = false;
+  bool has_conditions = false;
+};
+
+Features FeaturesOf(const SearchSpace& space) {
+  Features features;
+  features.has_conditions = space.has_conditions();
+  for (const SpaceParameter& parameter : space.parameters()) {
+    const auto* const domain = std::get_if<Domain>(&parameter.content);
+    if (domain == nullptr) continue;
+    ++features.parameters;
+    features.choices += domain->is_ordered() ? 0 : 1;
+    features.has_grid_search =
+        features.has_grid_search || domain->kind() == Domain::Kind::kGridSearch;
+  }
+  return features;
+}
+
+std::string Count(int64_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+AutoChoice Choice(std::string_view algorithm, const std::string& why) {
+  AutoChoice choice;
+  choice.search = Value::MakeMap();
+  choice.search.Set("algorithm", Value(algorithm));
+  choice.why = std::string(algorithm) + ": " + why;
+  return choice;
+}
+
+}  // namespace
+
+AutoChoice ChooseAlgorithm(const SearchProblem& problem) {
+  const Features features = FeaturesOf(problem.space);
+  const int64_t samples = problem.samples;
+  const bool is_endless = samples < 0;
+  const std::string budget = is_endless ? "no limit of trials" : Count(samples, "trial");
+  const std::string size = Count(features.parameters, "parameter");
+  if (features.parameters == 0) return Choice("random", "there is nothing to choose from");
+  if (features.has_grid_search) return Choice("random", "the space has a grid_search");
+  if (problem.modes.size() > 1) {
+    const std::string objectives = std::to_string(problem.modes.size()) + " objectives";
+    return is_endless || samples >= kTrialsOfNsga2Min
+               ? Choice("nsga2", objectives + " and " + budget + ", enough for generations")
+               : Choice("tpe", objectives + " and " + budget);
+  }
+  if (const Result<Grid> all = Grid::OfAll(problem.space);
+      all.ok() && (is_endless || all->size() <= samples)) {
+    return Choice("grid",
+                  "the space has " + Count(all->size(), "point") + ", " + budget + " try them all");
+  }
+  if (!is_endless && samples < kTooFewToLearn) {
+    return Choice("sobol", budget + " are too few to learn from; spread evenly");
+  }
+  if (features.has_conditions) return Choice("tpe", size + ", some under conditions");
+  if (2 * features.choices > features.parameters) {
+    return Choice("tpe", size + ", most of them choices without an order");
+  }
+  if (!is_endless && samples >= kTrialsOfCmaEsMin && features.choices == 0) {
+    return Choice("cmaes", size + " with an order and " + budget);
+  }
+  if (features.parameters > kParametersOfGpMax) {
+    return Choice("tpe", size + " are too many for a Gaussian process");
+  }
+  if (!is_endless && samples > kTrialsOfGpMax) {
+    return Choice("tpe", budget + " are too many for a Gaussian process");
+  }
+  return Choice("gp", size + " and " + budget + ", each of which is worth the thought");
+}
+
+Result<std::unique_ptr<Searcher>> MakeAutoSearcher(const Value& options,
+                                                   const SearchProblem& problem) {
+  constexpr std::array<std::string_view, 1> kOptions = {"algorithm"};
+  TUNE_RETURN_IF_ERROR(OptionMap("search", "auto", options).CheckNames(kOptions));
+  return MakeSearcher(ChooseAlgorithm(problem).search, problem);
+}
+
+}  // namespace tune

@@ -1,0 +1,187 @@
+#include "search/gp/acquisition_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "core/check.h"
+#include "search/gp/expected_improvement.h"
+#include "search/gp/quasi_newton.h"
+
+namespace tune {
+namespace {
+
+using Eigen::Index;
+using Eigen::VectorXd;
+
+constexpr uint64_t kFewValues = 64;
+constexpr size_t kSpreadCount = 384;  // Points over the whole space,
+constexpr size_t kNearCount = 128;    // and around the best trials.
+constexpr size_t kClimbCount = 4;     // How many of them climb.
+
+}  // namespace
+
+AcquisitionSearch::AcquisitionSearch(const UnitSpace& space)
+    : space_(space), sobol_(std::min(space.size(), SobolSequence::kDimensionsMax)) {
+  for (size_t d = 0; d < space.size(); ++d) {
+    const Domain& domain = space.domain(d);
+    is_category_.push_back(!domain.is_ordered());
+    const auto count = domain.Count().value_or(kFewValues + 1);
+    std::vector<double> values;
+    for (uint64_t i = 0; count <= kFewValues && i < count; ++i) {
+      values.push_back(domain.ToUnit(domain.At(i))->mid());
+    }
+    values_.push_back(std::move(values));
+  }
+}
+
+VectorXd AcquisitionSearch::PointOf(const UnitCells& cells) const {
+  VectorXd point(static_cast<Index>(cells.size()));
+  for (size_t d = 0; d < cells.size(); ++d) {
+    const double missing = is_category_[d] ? -1 : 0.5;
+    point[static_cast<Index>(d)] = cells[d] ? cells[d]->mid() : missing;
+  }
+  return point;
+}
+
+std::vector<AcquisitionSearch::Candidate> AcquisitionSearch::CandidatesAt(
+    const Aim& aim, std::vector<VectorXd> units) const {
+  std::vector<Candidate> candidates;
+  Points points(static_cast<Index>(units.size()), static_cast<Index>(space_.size()));
+  for (VectorXd& unit : units) {
+    Configuration configuration = space_.At({unit.data(), space_.size()});
+    auto cells = space_.CellsOf(configuration);
+    TUNE_CHECK(cells.has_value());
+    points.row(static_cast<Index>(candidates.size())) = PointOf(*cells);
+    candidates.push_back({std::move(unit), std::move(configuration), *std::move(cells)});
+  }
+  const auto predicted = aim.surrogate.Predict(points);
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const double mean = predicted.means[static_cast<Index>(i)];
+    const double deviation = std::sqrt(predicted.variances[static_cast<Index>(i)]);
+    candidates[i].value = space_.space().Allows(candidates[i].configuration)
+                              ? LogExpectedImprovement(mean, deviation, aim.best).value
+                              : -std::numeric_limits<double>::infinity();
+  }
+  return candidates;
+}
+
+// Sometimes far, sometimes very near: the scale is drawn too.
+VectorXd AcquisitionSearch::NearTo(const VectorXd& incumbent, KeyedRandom& random) const {
+  VectorXd unit = incumbent;
+  const double scale = std::pow(10.0, random.NextUniform(-3, -0.5));
+  for (size_t d = 0; d < space_.size(); ++d) {
+    double& u = unit[static_cast<Index>(d)];
+    const double step = scale * random.NextNormal();
+    const double anew = random.NextDouble();
+    const bool is_redrawn = random.NextBelow(space_.size()) == 0;
+    if (values_[d].empty() && !is_category_[d]) {
+      u = std::clamp(u + step, 0.0, 1.0);
+    } else if (is_redrawn || u < 0) {
+      u = anew;
+    }
+  }
+  return unit;
+}
+
+std::vector<VectorXd> AcquisitionSearch::Scattered(const std::vector<VectorXd>& incumbents,
+                                                   KeyedRandom random) const {
+  std::vector<VectorXd> units;
+  std::vector<uint32_t> shifts;  // Flipping the same bits of each point keeps them even.
+  for (size_t d = 0; d < sobol_.dimensions(); ++d) {
+    shifts.push_back(static_cast<uint32_t>(random.NextU64() >> 32));
+  }
+  for (uint32_t i = 0; i < kSpreadCount; ++i) {
+    VectorXd unit(static_cast<Index>(space_.size()));
+    for (size_t d = 0; d < space_.size(); ++d) {
+      unit[static_cast<Index>(d)] =
+          d < shifts.size() ? (sobol_.At(d, i) ^ shifts[d]) * 0x1p-32 : random.NextDouble();
+    }
+    units.push_back(std::move(unit));
+  }
+  for (size_t i = 0; i < kNearCount && !incumbents.empty(); ++i) {
+    units.push_back(NearTo(incumbents[i % incumbents.size()], random));
+  }
+  return units;
+}
+
+void AcquisitionSearch::Climb(const Aim& aim, Candidate& candidate) const {
+  VectorXd x = PointOf(candidate.cells);
+  VectorXd lower = x;
+  VectorXd upper = x;
+  for (size_t d = 0; d < space_.size(); ++d) {
+    if (!values_[d].empty() || is_category_[d] || !candidate.cells[d]) continue;
+    lower[static_cast<Index>(d)] = 0;
+    upper[static_cast<Index>(d)] = 1;
+  }
+  if (lower == upper) return;
+  const VectorXd start = x;
+  const auto loss = [&](const VectorXd& point, VectorXd& gradient) {
+    const auto at = aim.surrogate.PredictWithSlopes(point);
+    const double deviation = std::sqrt(at.variance);
+    const LogImprovement gain = LogExpectedImprovement(at.mean, deviation, aim.best);
+    gradient = -gain.by_mean * at.mean_by_point -
+               gain.by_deviation / (2 * deviation) * at.variance_by_point;
+    return -gain.value;
+  };
+  const QuasiNewtonOptions options = {.iterations_max = 30,
+                                      .first_step = 0.02,
+                                      .gradient_tolerance = 1e-4,
+                                      .decrease_tolerance = 1e-5};
+  MinimizeInBox(lower, upper, options, loss, x);
+  // Where constraints forbid the summit, a part of the way to it may do.
+  for (int attempt = 0; attempt < 4; ++attempt) {
+    VectorXd unit = candidate.unit;
+    unit = (lower.array() < upper.array()).select(x, unit);
+    Candidate climbed = CandidatesAt(aim, {unit})[0];
+    if (climbed.value > candidate.value) {
+      candidate = std::move(climbed);
+      return;
+    }
+    if (std::isfinite(climbed.value)) return;
+    x = (x + start) / 2;
+  }
+}
+
+bool AcquisitionSearch::TryValues(const Aim& aim, Candidate& candidate) const {
+  bool is_better = false;
+  for (size_t d = 0; d < space_.size(); ++d) {
+    if (values_[d].empty() || !candidate.cells[d]) continue;
+    std::vector<VectorXd> units;
+    for (const double value : values_[d]) {
+      units.push_back(candidate.unit);
+      units.back()[static_cast<Index>(d)] = value;
+    }
+    for (Candidate& other : CandidatesAt(aim, std::move(units))) {
+      if (!(other.value > candidate.value)) continue;
+      candidate = std::move(other);
+      is_better = true;
+    }
+  }
+  return is_better;
+}
+
+std::vector<Configuration> AcquisitionSearch::Promising(const Surrogate& surrogate, double best,
+                                                        const std::vector<VectorXd>& incumbents,
+                                                        KeyedRandom random) const {
+  constexpr int kTurnsMax = 4;
+  const Aim aim = {surrogate, best};
+  std::vector<Candidate> candidates = CandidatesAt(aim, Scattered(incumbents, random));
+  const auto is_better = [](const Candidate& a, const Candidate& b) { return a.value > b.value; };
+  std::stable_sort(candidates.begin(), candidates.end(), is_better);
+  for (size_t i = 0; i < kClimbCount && std::isfinite(candidates[i].value); ++i) {
+    Climb(aim, candidates[i]);
+    for (int turn = 0; turn < kTurnsMax && TryValues(aim, candidates[i]); ++turn) {
+      Climb(aim, candidates[i]);
+    }
+  }
+  std::stable_sort(candidates.begin(), candidates.end(), is_better);
+  std::vector<Configuration> out;
+  for (Candidate& candidate : candidates) {
+    if (std::isfinite(candidate.value)) out.push_back(std::move(candidate.configuration));
+  }
+  return out;
+}
+
+}  // namespace tune

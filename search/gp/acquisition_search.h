@@ -1,0 +1,65 @@
+// Where in a space a surrogate promises most: the greatest logarithm of expected improvement.
+// Points spread over the space and neighbours of the best trials are looked at; from the best of
+// them numbers climb along the slope, and parameters with few values are tried value by value, in
+// turns.
+//
+// What the surrogate sees of a configuration is a point: for each dimension the middle of its cell.
+// A number that is not part of it stands at 0.5, and a choice that is not is unlike all of its
+// values; that they are missing is told by the parameters that decide it.
+//
+// Thread rule: immutable; the space must outlive it.
+#pragma once
+
+#include <Eigen/Core>
+#include <vector>
+
+#include "core/random.h"
+#include "search/gp/gaussian_process.h"
+#include "search/gp/surrogate.h"
+#include "search/sobol_sequence.h"
+#include "search/unit_space.h"
+
+namespace tune {
+
+class AcquisitionSearch {
+ public:
+  explicit AcquisitionSearch(const UnitSpace& space);
+
+  const CategoryFlags& is_category() const { return is_category_; }
+  Eigen::VectorXd PointOf(const UnitCells& cells) const;
+
+  // Configurations that the constraints allow, the most promising first. `best`: what is to be
+  // improved on; `incumbents`: points to look around.
+  std::vector<Configuration> Promising(const Surrogate& surrogate, double best,
+                                       const std::vector<Eigen::VectorXd>& incumbents,
+                                       KeyedRandom random) const;
+
+ private:
+  struct Candidate {
+    Eigen::VectorXd unit;  // In the unit space; more than one have the same configuration.
+    Configuration configuration;
+    UnitCells cells;
+    double value = 0;  // Minus infinity where it is not allowed.
+  };
+  // What one suggestion looks for.
+  struct Aim {
+    const Surrogate& surrogate;
+    double best = 0;
+  };
+
+  std::vector<Candidate> CandidatesAt(const Aim& aim, std::vector<Eigen::VectorXd> units) const;
+  std::vector<Eigen::VectorXd> Scattered(const std::vector<Eigen::VectorXd>& incumbents,
+                                         KeyedRandom random) const;
+  Eigen::VectorXd NearTo(const Eigen::VectorXd& incumbent, KeyedRandom& random) const;
+  void Climb(const Aim& aim, Candidate& candidate) const;
+  // Whether another value of some parameter was better.
+  bool TryValues(const Aim& aim, Candidate& candidate) const;
+
+  const UnitSpace& space_;
+  SobolSequence sobol_;
+  CategoryFlags is_category_;
+  // Of a dimension with few values the middles of their cells: they are tried, others climb.
+  std::vector<std::vector<double>> values_;
+};
+
+}  // namespace tune

@@ -1,0 +1,157 @@
+#include "search/gp/gp_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "core/check.h"
+#include "search/gp/gp_fit.h"
+
+namespace tune {
+namespace {
+
+using Eigen::ArrayXd;
+using Eigen::Index;
+using Eigen::VectorXd;
+
+constexpr size_t kKnownMax = 400;  // The cost of a process grows with the cube.
+constexpr size_t kRunningMax = 100;
+constexpr size_t kFitMax = 200;  // Some dozens of processes are made for a fit.
+
+LossWarp WarpOf(const std::vector<std::optional<double>>& losses) {
+  std::vector<double> finite;
+  for (const auto& loss : losses) {
+    if (loss && std::isfinite(*loss)) finite.push_back(*loss);
+  }
+  if (finite.empty()) finite.push_back(0);
+  return LossWarp(finite);
+}
+
+// `count` of them, evenly.
+template <typename T>
+std::vector<T> Thinned(const std::vector<T>& all, size_t count) {
+  if (all.size() <= count) return all;
+  std::vector<T> out;
+  for (size_t i = 0; i < count; ++i) out.push_back(all[i * all.size() / count]);
+  return out;
+}
+
+// Those of `trials` that a process keeps, in their order.
+std::vector<size_t> Kept(std::vector<size_t> trials,
+                         const std::vector<std::optional<double>>& losses) {
+  if (trials.size() <= kKnownMax) return trials;
+  std::stable_sort(trials.begin(), trials.end(),
+                   [&](size_t a, size_t b) { return *losses[a] < *losses[b]; });
+  std::vector<size_t> kept(trials.begin(), trials.begin() + kKnownMax / 2);
+  trials.erase(trials.begin(), trials.begin() + kKnownMax / 2);
+  for (const size_t trial : Thinned(trials, kKnownMax / 2)) kept.push_back(trial);
+  std::sort(kept.begin(), kept.end());
+  return kept;
+}
+
+}  // namespace
+
+GpModel::GpModel(CategoryFlags is_category, const Points& points, const LevelTable& table,
+                 bool is_noisy)
+    : is_category_(std::move(is_category)) {
+  for (size_t level = 0; level < table.losses.size(); ++level) {
+    levels_.emplace_back().warp = WarpOf(table.losses[level]);
+    if (level > 0) FitStep(table, level);
+    const Rows rows = RowsOf(table, level);
+    std::vector<Index> known;
+    for (Index i = 0; i < rows.values.size(); ++i) {
+      if (!std::isnan(rows.values[i])) known.push_back(i);
+    }
+    known = Thinned(known, kFitMax);
+    std::vector<size_t> trials;
+    for (const Index i : known) trials.push_back(rows.trials[static_cast<size_t>(i)]);
+    levels_[level].parameters =
+        FitGpParameters(is_category_, points(trials, Eigen::all), rows.values(known), is_noisy);
+  }
+}
+
+// How a level follows from the one below: a line through the trials that have come to both, drawn
+// towards slope 1 while they are few.
+void GpModel::FitStep(const LevelTable& table, size_t level) {
+  constexpr double kSlopeTrust = 2;  // In squared deviations of the level below.
+  constexpr double kScaleTrust = 2;  // In trials,
+  constexpr double kScale = 0.3;     // each of which were as far from the line.
+  std::vector<double> below;
+  std::vector<double> above;
+  for (size_t i = 0; i < table.losses[level].size(); ++i) {
+    const auto& loss = table.losses[level][i];
+    if (!loss || !std::isfinite(*loss) || !std::isfinite(*table.losses[level - 1][i])) continue;
+    below.push_back((*levels_[level - 1].warp)(*table.losses[level - 1][i]));
+    above.push_back((*levels_[level].warp)(*loss));
+  }
+  Level& step = levels_[level];
+  step.slope = 1;
+  step.scale = kScale;
+  if (below.empty()) return;
+  const Eigen::Map<const ArrayXd> x(below.data(), static_cast<Index>(below.size()));
+  const Eigen::Map<const ArrayXd> y(above.data(), static_cast<Index>(above.size()));
+  const ArrayXd centred = x - x.mean();
+  step.slope = ((centred * y).sum() + kSlopeTrust) / (centred.square().sum() + kSlopeTrust);
+  step.slope = std::max(step.slope, 0.0);
+  step.shift = y.mean() - step.slope * x.mean();
+  const double squares = (y - step.slope * x - step.shift).square().sum();
+  step.scale = std::sqrt((squares + kScaleTrust * kScale * kScale) /
+                         (static_cast<double>(x.size()) + kScaleTrust));
+}
+
+GpModel::Rows GpModel::RowsOf(const LevelTable& table, size_t level) const {
+  const auto& losses = table.losses[level];
+  std::vector<size_t> known;
+  std::vector<size_t> running;
+  for (size_t i = 0; i < losses.size(); ++i) {
+    if (losses[i]) (std::isnan(*losses[i]) ? running : known).push_back(i);
+  }
+  Rows rows = {Kept(std::move(known), losses), {}};
+  const size_t left_out = running.size() - std::min(running.size(), kRunningMax);
+  rows.trials.insert(rows.trials.end(), running.begin() + static_cast<Index>(left_out),
+                     running.end());
+  const Level& at = levels_[level];
+  rows.values.resize(static_cast<Index>(rows.trials.size()));
+  for (size_t i = 0; i < rows.trials.size(); ++i) {
+    const double loss = *losses[rows.trials[i]];
+    double& value = rows.values[static_cast<Index>(i)];
+    value = loss;
+    if (std::isnan(loss)) continue;
+    value = (*at.warp)(loss);
+    if (level == 0) continue;
+    const double below = (*levels_[level - 1].warp)(*table.losses[level - 1][rows.trials[i]]);
+    value = (value - at.slope * below - at.shift) / at.scale;
+  }
+  return rows;
+}
+
+GpModel::View GpModel::Look(const Points& points, const LevelTable& table) const {
+  TUNE_CHECK(table.losses.size() == levels_.size());
+  std::vector<Surrogate::Level> levels;
+  std::vector<size_t> whole;
+  for (size_t level = 0; level < levels_.size(); ++level) {
+    const Rows rows = RowsOf(table, level);
+    const Level& at = levels_[level];
+    levels.push_back({at.slope, at.shift, at.scale,
+                      GaussianProcess(is_category_, at.parameters, points(rows.trials, Eigen::all),
+                                      rows.values)});
+    if (level + 1 < levels_.size()) continue;
+    for (Index i = 0; i < rows.values.size(); ++i) {
+      if (!std::isnan(rows.values[i])) whole.push_back(rows.trials[static_cast<size_t>(i)]);
+    }
+  }
+  View view = {Surrogate(std::move(levels)), 0, {}};
+  const ArrayXd means = view.surrogate.Means(points(whole, Eigen::all));
+  std::vector<size_t> order(whole.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return means[static_cast<Index>(a)] < means[static_cast<Index>(b)];
+  });
+  if (!order.empty()) view.best = means[static_cast<Index>(order[0])];
+  for (const size_t i : order) view.leading.push_back(whole[i]);
+  return view;
+}
+
+}  // namespace tune

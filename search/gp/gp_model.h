@@ -1,0 +1,55 @@
+// From what is known of trials to a surrogate. A model is made of what was known at one time: its
+// levels, how losses are bent, and the parameters of its processes stay as they were then; the
+// surrogate that it gives knows everything known now.
+//
+// Thread rule: immutable.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "search/gp/gaussian_process.h"
+#include "search/gp/level_table.h"
+#include "search/gp/loss_warp.h"
+#include "search/gp/surrogate.h"
+
+namespace tune {
+
+class GpModel {
+ public:
+  // `points`: of the table's trials. `is_noisy`: as of FitGpParameters.
+  GpModel(CategoryFlags is_category, const Points& points, const LevelTable& table, bool is_noisy);
+
+  struct View {
+    Surrogate surrogate;
+    double best = 0;              // The lowest mean at a trial that has come to the last level.
+    std::vector<size_t> leading;  // Trials there with the lowest means, the best first.
+  };
+  // The table must have the levels of that which the model was made of. Rows beyond limits are left
+  // out: of trials with a value the better half of those that are kept is the best, the others are
+  // taken evenly from the rest; of running ones the latest.
+  View Look(const Points& points, const LevelTable& table) const;
+
+ private:
+  struct Level {
+    std::optional<LossWarp> warp;
+    double slope = 0;  // As in Surrogate::Level.
+    double shift = 0;
+    double scale = 1;
+    GpParameters parameters;
+  };
+  // The trials of a level that count, and what its process sees of them; NaN: still to come.
+  struct Rows {
+    std::vector<size_t> trials;
+    Eigen::VectorXd values;
+  };
+  Rows RowsOf(const LevelTable& table, size_t level) const;
+  void FitStep(const LevelTable& table, size_t level);
+
+  CategoryFlags is_category_;
+  std::vector<Level> levels_;
+};
+
+}  // namespace tune

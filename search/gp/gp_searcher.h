@@ -1,0 +1,35 @@
+// Bayesian optimisation with Gaussian processes (search/gp/gp_model.h): a trial gets the
+// configuration with the greatest logarithm of expected improvement. For some hundreds of trials of
+// up to some dozens of parameters; beyond, it keeps to the best and a sample of the rest.
+//
+// - The first n_startup_trials are points of a scrambled Sobol sequence.
+// - Running trials count as if they had come out as expected, so that trials side by side spread.
+// - A trial that failed or has no value counts as the worst that was seen.
+// - Trials that were stopped early teach what they can: one more process for each level of
+//   training (`fidelity`). What is improved on is the best of a whole training.
+// - No configuration is tried twice; a space of which every one was had is exhausted.
+//
+// The parameters of the processes are fitted anew when the number of trials with results has grown
+// by a sixteenth, to what was known at that moment and nothing else: a suggestion follows from what
+// was told, in which order, and the trial's number, whoever asked for what.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "search/searcher.h"
+
+namespace tune {
+
+// Names as Optuna's GPSampler has them, where it has them.
+struct GpOptions {
+  int64_t n_startup_trials = 10;
+  bool deterministic_objective = false;  // The same configuration always has the same value.
+  bool fidelity = true;  // Learn from the course of trainings, not their ends alone.
+};
+
+// {algorithm: gp, n_startup_trials: 10, ...}. Refuses more than one objective and grid_search.
+Result<std::unique_ptr<Searcher>> MakeGpSearcher(const Value& options,
+                                                 const SearchProblem& problem);
+
+}  // namespace tune

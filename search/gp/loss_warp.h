@@ -1,0 +1,33 @@
+// Losses as a Gaussian process likes them: standardised, and bent by the power of Yeo and Johnson
+// ("A New Family of Power Transformations to Improve Normality or Symmetry", Biometrika 87(4),
+// 2000) under which those it was made of look most normal, as in HEBO (Cowen-Rivers et al., JAIR
+// 74, 2022). Bad losses then no longer flatten the differences between the good ones; those out of
+// all proportion, as of a training that blew up, are cut off before.
+//
+// Thread rule: immutable.
+#pragma once
+
+#include <span>
+
+namespace tune {
+
+class LossWarp {
+ public:
+  // Requires finite losses, at least one.
+  explicit LossWarp(std::span<const double> losses);
+
+  // Rises with the loss, up to where it is cut off; minus infinity counts as the best loss that it
+  // was made of, infinity as the worst.
+  double operator()(double loss) const;
+
+ private:
+  double lowest_ = 0;
+  double highest_ = 0;  // Greater ones are cut off.
+  double mean_ = 0;
+  double deviation_ = 1;
+  double power_ = 1;
+  double bent_mean_ = 0;
+  double bent_deviation_ = 1;
+};
+
+}  // namespace tune

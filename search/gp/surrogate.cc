@@ -1,0 +1,46 @@
+#include "search/gp/surrogate.h"
+
+#include <utility>
+
+#include "core/check.h"
+
+namespace tune {
+
+Surrogate::Surrogate(std::vector<Level> levels) : levels_(std::move(levels)) {
+  TUNE_CHECK(!levels_.empty());
+}
+
+GaussianProcess::Prediction Surrogate::Predict(const Points& points) const {
+  GaussianProcess::Prediction out = {Eigen::ArrayXd::Zero(points.rows()),
+                                     Eigen::ArrayXd::Zero(points.rows())};
+  for (const auto& [slope, shift, scale, process] : levels_) {
+    const auto above = process.Predict(points);
+    out.means = slope * out.means + shift + scale * above.means;
+    out.variances = slope * slope * out.variances + scale * scale * above.variances;
+  }
+  return out;
+}
+
+Eigen::ArrayXd Surrogate::Means(const Points& points) const {
+  Eigen::ArrayXd out = Eigen::ArrayXd::Zero(points.rows());
+  for (const auto& [slope, shift, scale, process] : levels_) {
+    out = slope * out + shift + scale * process.Means(points);
+  }
+  return out;
+}
+
+GaussianProcess::Slopes Surrogate::PredictWithSlopes(const Eigen::VectorXd& point) const {
+  const Eigen::VectorXd zero = Eigen::VectorXd::Zero(point.size());
+  GaussianProcess::Slopes out = {0, 0, zero, zero};
+  for (const auto& [slope, shift, scale, process] : levels_) {
+    const auto above = process.PredictWithSlopes(point);
+    out.mean = slope * out.mean + shift + scale * above.mean;
+    out.mean_by_point = slope * out.mean_by_point + scale * above.mean_by_point;
+    out.variance = slope * slope * out.variance + scale * scale * above.variance;
+    out.variance_by_point =
+        slope * slope * out.variance_by_point + scale * scale * above.variance_by_point;
+  }
+  return out;
+}
+
+}  // namespace tune

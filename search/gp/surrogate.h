@@ -1,0 +1,43 @@
+// What a model expects of a whole training: a Gaussian process over what trials reach early, and
+// one more for each later level, over what comes on top (autoregressive co-kriging: Kennedy,
+// O'Hagan, "Predicting the Output from a Complex Computer Code when Fast Approximations Are
+// Available", Biometrika 87(1), 2000; taken apart level by level as in Le Gratiet, Garnier,
+// "Recursive Co-kriging Model", Int. J. Uncertainty Quantification 4(5), 2014, which asks that who
+// reached a level has reached those below, as trials have):
+//
+//   f_0 = process_0,   f_l = slope_l f_(l-1) + process_l
+//
+// With one level it is a Gaussian process.
+//
+// Thread rule: immutable.
+#pragma once
+
+#include <Eigen/Core>
+#include <vector>
+
+#include "search/gp/gaussian_process.h"
+
+namespace tune {
+
+class Surrogate {
+ public:
+  struct Level {
+    double slope = 0;  // Of the level below; the first has none.
+    double shift = 0;  // What is added to the process,
+    double scale = 1;  // after it was multiplied by this.
+    GaussianProcess process;
+  };
+
+  // At least one level, the lowest first.
+  explicit Surrogate(std::vector<Level> levels);
+
+  // Of the highest level.
+  GaussianProcess::Prediction Predict(const Points& points) const;
+  Eigen::ArrayXd Means(const Points& points) const;
+  GaussianProcess::Slopes PredictWithSlopes(const Eigen::VectorXd& point) const;
+
+ private:
+  std::vector<Level> levels_;
+};
+
+}  // namespace tune

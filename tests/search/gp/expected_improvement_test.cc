@@ -1,0 +1,57 @@
+#include "search/gp/expected_improvement.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace tune {
+namespace {
+
+// E max(best - Y, 0) by the midpoint rule, over where the density is worth a look.
+double Integral(double mean, double deviation, double best) {
+  constexpr int kSteps = 400'000;
+  const double lo = mean - 12 * deviation;
+  const double step = (best - lo) / kSteps;
+  double sum = 0;
+  for (int i = 0; i < kSteps; ++i) {
+    const double y = lo + (i + 0.5) * step;
+    const double z = (y - mean) / deviation;
+    sum += (best - y) * std::exp(-z * z / 2) / std::sqrt(2 * M_PI) / deviation * step;
+  }
+  return sum;
+}
+
+TEST(ExpectedImprovement, IsTheLogarithmOfTheIntegral) {
+  for (const double mean : {-3.0, -0.5, 0.0, 1.0, 2.5, 5.0, 6.1, 7.0}) {
+    EXPECT_NEAR(LogExpectedImprovement(mean, 2, 0).value, std::log(Integral(mean, 2, 0)), 1e-6)
+        << mean;
+  }
+  // Three deviations away, where the formula changes.
+  EXPECT_NEAR(LogExpectedImprovement(2.9999, 1, 0).value,
+              LogExpectedImprovement(3.0001, 1, 0).value, 1e-3);
+}
+
+// Far out E = deviation * density(z) / z^2, nearly.
+TEST(ExpectedImprovement, IsFiniteWhereTheImprovementItselfIsNoNumber) {
+  const LogImprovement far = LogExpectedImprovement(1000, 1, 0);
+  EXPECT_NEAR(far.value, -500'000 - 0.5 * std::log(2 * M_PI) - 2 * std::log(1000.0), 1e-5);
+  EXPECT_NEAR(far.by_mean, -1000.002, 1e-5);
+  EXPECT_TRUE(std::isfinite(LogExpectedImprovement(-1000, 1, 0).value));
+  EXPECT_TRUE(std::isfinite(LogExpectedImprovement(1, 1e-6, 0).value));
+}
+
+TEST(ExpectedImprovement, ItsDerivativesAreThoseOfFiniteDifferences) {
+  constexpr double kStep = 1e-5;
+  for (const double mean : {-2.0, 0.3, 2.5, 4.0, 30.0}) {
+    const LogImprovement at = LogExpectedImprovement(mean, 0.8, 0.1);
+    const double by_mean = LogExpectedImprovement(mean + kStep, 0.8, 0.1).value -
+                           LogExpectedImprovement(mean - kStep, 0.8, 0.1).value;
+    const double by_deviation = LogExpectedImprovement(mean, 0.8 + kStep, 0.1).value -
+                                LogExpectedImprovement(mean, 0.8 - kStep, 0.1).value;
+    EXPECT_NEAR(at.by_mean / (by_mean / (2 * kStep)), 1, 1e-6) << mean;
+    EXPECT_NEAR(at.by_deviation / (by_deviation / (2 * kStep)), 1, 1e-6) << mean;
+  }
+}
+
+}  // namespace
+}  // namespace tune

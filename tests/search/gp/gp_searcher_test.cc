@@ -1,0 +1,258 @@
+#include "search/gp/gp_searcher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <deque>
+#include <limits>
+#include <set>
+
+#include "bench/search_quality/functions.h"
+#include "core/json.h"
+#include "search/searcher.h"
+
+namespace tune {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr char kPlane[] = R"({"x": {"uniform": [-4, 6]}, "y": {"loguniform": [1e-4, 1]}})";
+constexpr char kMixed[] =
+    R"({"x": {"uniform": [0, 1]}, "k": {"randint": [0, 400]},
+        "c": {"choice": ["a", "b", "c", "d"]}, "deep": {"uniform": [0, 1], "when": {"c": "b"}}})";
+constexpr char kFew[] = R"({"a": {"choice": ["x", "y"]}, "b": {"randint": [1, 10]}, "c": 3})";
+constexpr char kGp[] = R"({"algorithm": "gp"})";
+
+Result<std::unique_ptr<Searcher>> TryMake(std::string_view search, std::string_view space,
+                                          uint64_t seed = 1,
+                                          std::vector<Mode> modes = {Mode::kMin}) {
+  return MakeSearcher(
+      *ParseJson(search),
+      {.space = *SearchSpace::Parse(*ParseJson(space)), .modes = std::move(modes), .seed = seed});
+}
+
+std::unique_ptr<Searcher> Make(std::string_view search, std::string_view space, uint64_t seed = 1) {
+  auto made = TryMake(search, space, seed);
+  EXPECT_TRUE(made.ok()) << made.status().message();
+  return *std::move(made);
+}
+
+std::string ErrorOf(std::string_view search, std::string_view space,
+                    std::vector<Mode> modes = {Mode::kMin}) {
+  const auto made = TryMake(search, space, 1, std::move(modes));
+  EXPECT_FALSE(made.ok());
+  return made.status().message();
+}
+
+double Plane(const Configuration& c) {
+  const double x = c.Find("x")->AsDouble() - 1;
+  const double y = std::log10(c.Find("y")->AsDouble()) + 3;
+  return x * x + y * y + x * y;
+}
+
+// The optimum, 0: x 1 (at the side), k 290, c "b", deep 0.3.
+double Mixed(const Configuration& c) {
+  const double k = (c.Find("k")->AsDouble() - 290) / 100;
+  const Value* const deep = c.Find("deep");
+  const double off = deep == nullptr ? 1 : deep->AsDouble() - 0.3;
+  return 1 - c.Find("x")->AsDouble() + k * k + off * off;
+}
+
+std::string Text(const Configuration& configuration) { return ToJson(configuration.ToFlat()); }
+
+// Trials in the order of their numbers, `workers` of them running at a time. A loss of NaN: failed.
+template <typename Loss>
+class Sweep {
+ public:
+  Sweep(Searcher& searcher, size_t workers, Loss loss)
+      : searcher_(searcher), workers_(workers), loss_(loss) {}
+
+  // What is asked for; nothing when the space is exhausted.
+  std::optional<Configuration> Ask() {
+    const auto configuration = searcher_.Suggest(TrialNumber{next_});
+    if (configuration) Start(*configuration);
+    return configuration;
+  }
+  void Restore(const Configuration& configuration) {
+    searcher_.Restore(TrialNumber{next_}, configuration);
+    Start(configuration);
+  }
+  double best() const { return best_; }
+
+ private:
+  void Start(const Configuration& configuration) {
+    running_.emplace_back(next_++, configuration);
+    if (running_.size() < workers_) return;
+    const auto [number, oldest] = running_.front();
+    running_.pop_front();
+    const double loss = loss_(oldest);
+    const Metric value = std::isnan(loss) ? Metric() : Metric(loss);
+    searcher_.OnTrialEnded(TrialNumber{number}, {&value, 1}, std::isnan(loss));
+    best_ = std::fmin(best_, loss);
+  }
+
+  Searcher& searcher_;
+  size_t workers_;
+  Loss loss_;
+  int64_t next_ = 0;
+  std::deque<std::pair<int64_t, Configuration>> running_;
+  double best_ = std::numeric_limits<double>::infinity();
+};
+
+template <typename Loss>
+double BestOf(Searcher& searcher, int64_t trials, size_t workers, Loss loss) {
+  Sweep sweep(searcher, workers, loss);
+  for (int64_t n = 0; n < trials; ++n) sweep.Ask();
+  return sweep.best();
+}
+
+// Random search comes to about 0.5, 0.3 and 0.1.
+TEST(GpSearcher, FindsTheMinimumOfClassicFunctionsInFewTrials) {
+  struct Case {
+    const char* function;
+    double regret;
+  };
+  for (const auto& [name, regret] : {Case{"branin", 1e-3}, Case{"sgd_log", 0.08}}) {
+    const TestFunction* const function = FindTestFunction(name);
+    ASSERT_NE(function, nullptr);
+    for (uint64_t seed = 0; seed < 3; ++seed) {
+      const auto searcher = Make(kGp, function->space, seed);
+      const auto loss = [&](const Configuration& c) { return function->value(c); };
+      EXPECT_LT(BestOf(*searcher, 45, 1, loss) - function->minimum, regret) << name << " " << seed;
+    }
+  }
+}
+
+TEST(GpSearcher, FindsTheRightChoiceIntegerAndConditionalParameter) {
+  for (uint64_t seed = 0; seed < 3; ++seed) {
+    EXPECT_LT(BestOf(*Make(kGp, kMixed, seed), 50, 1, Mixed), 0.01) << seed;
+  }
+}
+
+TEST(GpSearcher, FindsItWithManyTrialsRunningAtATime) {
+  for (uint64_t seed = 0; seed < 3; ++seed) {
+    EXPECT_LT(BestOf(*Make(kGp, kPlane, seed), 60, 8, Plane), 1e-3) << seed;
+  }
+}
+
+TEST(GpSearcher, TrialsSideBySideAreNotTheSame) {
+  const auto searcher = Make(kGp, kPlane);
+  Sweep sweep(*searcher, 1, Plane);
+  for (int n = 0; n < 15; ++n) sweep.Ask();
+  // Eight at once, no result between. They may be near: by then it knows where the minimum lies.
+  std::vector<double> places;
+  for (int64_t n = 15; n < 23; ++n) {
+    const auto configuration = searcher->Suggest(TrialNumber{n});
+    places.push_back(configuration->Find("x")->AsDouble());
+    places.push_back(std::log10(configuration->Find("y")->AsDouble()));
+  }
+  for (size_t i = 0; i < places.size(); i += 2) {
+    for (size_t j = 0; j < i; j += 2) {
+      EXPECT_GT(std::hypot(places[i] - places[j], places[i + 1] - places[j + 1]), 1e-5);
+    }
+  }
+}
+
+TEST(GpSearcher, ARestoredOneGoesOnBitForBit) {
+  for (const char* space : {kPlane, kMixed}) {
+    const auto loss = [&](const Configuration& c) {
+      const double value = space == kPlane ? Plane(c) : Mixed(c);
+      return value > 10 ? std::nan("") : value;
+    };
+    const auto first = Make(kGp, space);
+    const auto second = Make(kGp, space);
+    Sweep before(*first, 3, loss);
+    Sweep after(*second, 3, loss);
+    for (int n = 0; n < 40; ++n) {
+      const auto configuration = before.Ask();
+      if (n < 33) {
+        after.Restore(*configuration);
+      } else {
+        EXPECT_EQ(Text(*after.Ask()), Text(*configuration)) << n;
+      }
+    }
+  }
+}
+
+TEST(GpSearcher, AFailedTrialKeepsOthersAway) {
+  // Half of the plane fails; the optimum is next to it.
+  int failed_count = 0;
+  const auto loss = [&](const Configuration& c) {
+    if (c.Find("x")->AsDouble() >= 0.9) return Plane(c);
+    ++failed_count;
+    return std::nan("");
+  };
+  EXPECT_LT(BestOf(*Make(kGp, kPlane), 50, 1, loss), 1e-2);
+  EXPECT_LT(failed_count, 25);
+}
+
+TEST(GpSearcher, GoesOnWhereEverythingFailsIsAlikeOrInfinite) {
+  for (const double value : {std::nan(""), 1.0, std::numeric_limits<double>::infinity(),
+                             -std::numeric_limits<double>::infinity()}) {
+    const auto searcher = Make(kGp, kMixed);
+    Sweep sweep(*searcher, 2, [&](const Configuration&) { return value; });
+    std::set<std::string> seen;
+    for (int n = 0; n < 30; ++n) seen.insert(Text(*sweep.Ask()));
+    EXPECT_EQ(seen.size(), 30u);
+  }
+}
+
+TEST(GpSearcher, TriesEveryConfigurationOfAFiniteSpaceOnceAndIsExhausted) {
+  const auto searcher = Make(kGp, kFew);
+  Sweep sweep(*searcher, 2, [](const Configuration& c) { return c.Find("b")->AsDouble(); });
+  std::set<std::string> seen;
+  for (int n = 0; n < 18; ++n) {
+    const auto configuration = sweep.Ask();
+    ASSERT_TRUE(configuration);
+    seen.insert(Text(*configuration));
+  }
+  EXPECT_EQ(seen.size(), 18u);
+  EXPECT_FALSE(sweep.Ask());
+}
+
+TEST(GpSearcher, GreaterIsBetterWhereTheModeSaysSo) {
+  const auto made = TryMake(kGp, kPlane, 1, {Mode::kMax});
+  ASSERT_TRUE(made.ok());
+  double best = 1e9;
+  const auto worth = [&](const Configuration& c) {
+    best = std::fmin(best, Plane(c));
+    return -Plane(c);
+  };
+  BestOf(**made, 40, 1, worth);
+  EXPECT_LT(best, 1e-2);
+}
+
+TEST(GpSearcher, LearnsFromTrialsThatWereStoppedEarly) {
+  // Every trial reports Plane at iteration 1; only the better ones go on, to iteration 9.
+  const auto searcher = Make(kGp, kPlane);
+  double best = 1e9;
+  for (int64_t n = 0; n < 50; ++n) {
+    const auto configuration = searcher->Suggest(TrialNumber{n});
+    const double loss = Plane(*configuration);
+    const bool goes_on = loss <= best;
+    for (int64_t iteration = 1; iteration <= (goes_on ? 9 : 1); ++iteration) {
+      const Metric value = loss + 1.0 / static_cast<double>(iteration);
+      searcher->OnReport(TrialNumber{n}, iteration, {&value, 1});
+    }
+    const Metric last = loss + (goes_on ? 1.0 / 9 : 1.0);
+    searcher->OnTrialEnded(TrialNumber{n}, {&last, 1}, false);
+    best = std::fmin(best, loss);
+  }
+  EXPECT_LT(best, 1e-2);
+  EXPECT_THAT(searcher->DebugString(), HasSubstr("2 levels"));
+}
+
+TEST(GpSearcher, SaysWhatItDoesNotTake) {
+  EXPECT_THAT(ErrorOf(kGp, kPlane, {Mode::kMin, Mode::kMax}), HasSubstr("one metric"));
+  EXPECT_THAT(ErrorOf(R"({"algorithm": "gp", "n_startup": 3})", kPlane),
+              HasSubstr("did you mean 'n_startup_trials'"));
+  EXPECT_THAT(ErrorOf(R"({"algorithm": "gp", "n_startup_trials": -1})", kPlane),
+              HasSubstr("expected an integer from 0"));
+  EXPECT_THAT(ErrorOf(R"({"algorithm": "gp", "fidelity": 1})", kPlane),
+              HasSubstr("expected true or false"));
+  EXPECT_THAT(ErrorOf(kGp, R"({"a": {"grid_search": [1, 2]}})"), HasSubstr("grid_search"));
+}
+
+}  // namespace
+}  // namespace tune
