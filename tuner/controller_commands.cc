@@ -68,6 +68,7 @@ void ExperimentController::On(const TunerRestarted& event) {
 // The clock of the life before may have been another one. What is waited for is waited for by what
 // was left of it; what ran on while nobody looked is not counted.
 void ExperimentController::TakeOverClock(Duration gap) {
+  limits_due_ = kAtOnce;
   std::set<std::pair<Instant, TrialNumber>> waits;
   for (const auto& [at, number] : std::exchange(backing_off_, {})) {
     const Duration left{std::max<int64_t>(0, (at + gap - now_).us)};
@@ -356,27 +357,42 @@ void ExperimentController::CheckTimeLimits() {
   CheckTrialLimits();
 }
 
-namespace {
+// When the limits end its attempt unless it reports; nothing when they do not.
+std::optional<Instant> ExperimentController::LimitOf(WorkerId worker,
+                                                     const TrialRecord& trial) const {
+  const SweepLimits& limits = options_.spec.limits;
+  std::optional<Instant> limit;
+  // Nobody hears a worker that is away, and who was told to end has nothing to report.
+  if (!trial.is_running || trial.verdict || trial.is_told_to_end || leases_.IsAway(worker)) {
+    return limit;
+  }
+  if (limits.no_progress) limit = trial.progress_at + *limits.no_progress;
+  if (limits.trial_time && !trial.is_over()) {
+    const Duration ran_before = Seconds(trial.row.run_seconds);
+    const Instant end{(trial.running_since() + *limits.trial_time).us - ran_before.us};
+    if (!limit || end < *limit) limit = end;
+  }
+  return limit;
+}
 
-// In its earlier attempts.
-Duration RanBefore(const TrialRecord& trial) { return Seconds(trial.row.run_seconds); }
-
-}  // namespace
-
+// Before limits_due_ none is due: reports only put limits off, and what else moves one says so.
 void ExperimentController::CheckTrialLimits() {
   const SweepLimits& limits = options_.spec.limits;
-  if (!limits.trial_time && !limits.no_progress) return;
+  if ((!limits.trial_time && !limits.no_progress) || now_ < limits_due_) return;
+  limits_due_ = kNever;
   for (const auto& [worker, ref] : leases_.All()) {
     TrialRecord& trial = At(ref.trial);
-    // Nobody hears a worker that is away, and who was told to end has nothing to report.
-    if (!trial.is_running || trial.verdict || trial.is_told_to_end || leases_.IsAway(worker)) {
+    const std::optional<Instant> limit = LimitOf(worker, trial);
+    if (!limit) continue;
+    if (now_ < *limit) {
+      limits_due_ = std::min(limits_due_, *limit);
       continue;
     }
-    const Duration ran = RanBefore(trial) + (now_ - trial.running_since());
+    const Duration ran = Seconds(trial.row.run_seconds) + (now_ - trial.running_since());
     if (limits.trial_time && ran >= *limits.trial_time && !trial.is_over()) {
       EndTrial(trial, TrialStatus::kTerminated, StopReason::kStopCondition);
       Kill(trial, Outcome::kStopped, "limits.trial_time reached");
-    } else if (limits.no_progress && now_ >= trial.progress_at + *limits.no_progress) {
+    } else {
       Kill(trial, Outcome::kHung,
            "no report for " + FormatDuration(*limits.no_progress) + " (limits.no_progress)");
     }
@@ -402,13 +418,7 @@ std::optional<Instant> ExperimentController::NextDeadline() const {
   if (!limits.trial_time && !limits.no_progress) return next;
   for (const auto& [worker, ref] : leases_.All()) {
     const TrialRecord& trial = trials_[static_cast<size_t>(ref.trial.value)];
-    if (!trial.is_running || trial.verdict || trial.is_told_to_end || leases_.IsAway(worker)) {
-      continue;
-    }
-    if (limits.no_progress) consider(trial.progress_at + *limits.no_progress);
-    if (limits.trial_time && !trial.is_over()) {
-      consider(Instant{(trial.running_since() + *limits.trial_time).us - RanBefore(trial).us});
-    }
+    if (const auto limit = LimitOf(worker, trial)) consider(*limit);
   }
   return next;
 }

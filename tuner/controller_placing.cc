@@ -134,6 +134,7 @@ void ExperimentController::BeginAttempt(TrialRecord& trial, WorkerId worker) {
   trial.attempt.started_at = now_;
   out_.attempts.push_back(trial.attempt);
   MarkChanged(trial);
+  if (const auto limit = LimitOf(worker, trial)) limits_due_ = std::min(limits_due_, *limit);
 }
 
 StartAttempt ExperimentController::StartMessage(const TrialRecord& trial, WorkerId worker) const {

@@ -67,6 +67,7 @@ std::optional<WorkerId> ExperimentController::EarlierConnection(const WorkerJoin
 }
 
 void ExperimentController::Rejoin(WorkerId from, const WorkerJoined& event) {
+  limits_due_ = kAtOnce;
   WorkerRecord& before = workers_.at(from);
   before.row.state = WorkerState::kLeft;
   before.row.last_seen_at = now_;

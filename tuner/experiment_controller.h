@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -201,6 +202,7 @@ class ExperimentController {
   // Giving out work.
   void CheckTimeLimits();
   void CheckTrialLimits();
+  std::optional<Instant> LimitOf(WorkerId worker, const TrialRecord& trial) const;
   void TakeOverClock(Duration gap);
   void EndBackOffs();
   void Fill();
@@ -258,6 +260,9 @@ class ExperimentController {
   Duration active_before_;                      // Of earlier lives.
   std::optional<Instant> life_start_;
   Instant last_active_;  // Of the latest Apply.
+  static constexpr Instant kAtOnce{std::numeric_limits<int64_t>::min()};
+  static constexpr Instant kNever{std::numeric_limits<int64_t>::max()};
+  Instant limits_due_ = kNever;  // No attempt's limit is reached before.
   std::optional<Instant> unplaceable_since_;
   std::string unplaceable_with_;  // What the workers had when it was last looked at.
 

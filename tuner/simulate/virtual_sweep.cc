@@ -67,7 +67,9 @@ std::optional<Instant> VirtualSweep::NextInstant() {
     if (running != nullptr && running->due == first.order) break;
     queue_.pop();
   }
-  std::optional<Instant> next = controller_.NextDeadline();
+  const bool is_deadline_next = deadline_ && (queue_.empty() || *deadline_ <= queue_.top().at);
+  if (is_deadline_next) deadline_ = controller_.NextDeadline();
+  std::optional<Instant> next = deadline_;
   if (!queue_.empty() && (!next || queue_.top().at < *next)) next = queue_.top().at;
   return next;
 }
@@ -105,6 +107,9 @@ Event VirtualSweep::Happen(Running& running) {
 
 void VirtualSweep::Apply(const std::vector<Event>& events) {
   const Transition transition = controller_.Apply(events, now_);
+  // It is asked each time but when there is nothing new except reports, which is most of the time.
+  const bool is_only_reports = transition.attempts.empty() && transition.workers.empty();
+  if (!is_only_reports || !deadline_ || *deadline_ <= now_) deadline_ = controller_.NextDeadline();
   for (const ReportRow& report : transition.reports) Note(report);
   for (const Action& action : transition.actions) {
     if (const auto* const send = std::get_if<SendToWorker>(&action)) {

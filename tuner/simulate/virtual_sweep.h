@@ -97,6 +97,8 @@ class VirtualSweep {
   int64_t last_order_ = 0;
   std::priority_queue<Happening, std::vector<Happening>, std::greater<>> queue_;
   std::vector<std::unique_ptr<Running>> running_;  // By trial.
+  // The controller's next one, or a moment before it: reports only put it off.
+  std::optional<Instant> deadline_;
   bool has_ended_ = false;
   VirtualOutcome outcome_;
 };

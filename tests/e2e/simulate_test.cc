@@ -1,0 +1,99 @@
+// Sweeps that are only played, beside the same ones run: plan, simulate, and retrain afterwards.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/json.h"
+#include "tests/e2e/program.h"
+
+namespace tune {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::ProgramResult;
+using testing::Query;
+using testing::RunTune;
+using testing::TestFolder;
+
+constexpr char kSpace[] =
+    "trainable:\n  curve: {value: \"(x - 0.3)^2 + exp(-0.2 * t)\", iterations: 9, noise: 0.1}\n"
+    "metric: loss\nmode: min\nsamples: 30\nseed: 11\nspace: {x: {uniform: [0, 1]}}\n"
+    "scheduler: {asha: {max_t: 9, reduction_factor: 3}}\nlimits: {max_concurrent: 1}\n";
+
+// The one row of an answer in JSON.
+Value OnlyRow(const std::string& out) {
+  const auto rows = ParseJson(out);
+  EXPECT_TRUE(rows.ok()) << out;
+  EXPECT_EQ(rows->AsList().size(), 1u);
+  return rows->AsList().front();
+}
+
+TEST(Simulate, OneWorkerInVirtualTimeDecidesAsARealOne) {
+  TestFolder folder;
+  const std::string space = folder.Write("space.yaml", kSpace);
+  const ProgramResult run = RunTune(folder, {"run", space});
+  ASSERT_EQ(run.exit_status, 0) << run.err;
+  const ProgramResult simulated =
+      RunTune(folder, {"simulate", space, "--workers", "1", "--format", "json"});
+  ASSERT_EQ(simulated.exit_status, 0) << simulated.err;
+  const Value row = OnlyRow(simulated.out);
+  const std::string epochs = std::to_string(row.Find("epochs")->AsInt());
+  const std::string stopped = std::to_string(row.Find("stopped_early")->AsInt());
+  const std::string best = std::to_string(row.Find("best_trial")->AsInt());
+  EXPECT_EQ(Query(folder, "select count(*) from reports"), std::vector<std::string>{epochs});
+  EXPECT_EQ(Query(folder, "select count(*) from trials where stop_reason = 'scheduler'"),
+            std::vector<std::string>{stopped});
+  EXPECT_EQ(Query(folder, "select number from trials order by best_value, number limit 1"),
+            std::vector<std::string>{best});
+
+  // The same sweep over its own record: every trial is had, as far as it went.
+  const ProgramResult replayed = RunTune(
+      folder, {"simulate", space, "--workers", "3", "--curves", "tune.db", "--format", "json"});
+  ASSERT_EQ(replayed.exit_status, 0) << replayed.err;
+  EXPECT_EQ(OnlyRow(replayed.out).Find("trials")->AsInt(), 30);
+  EXPECT_THAT(replayed.err, HasSubstr("recorded curves are shorter than the longest"));
+}
+
+TEST(Plan, RunsNothing) {
+  TestFolder folder;
+  const std::string space = folder.Write("space.yaml", kSpace);
+  const std::vector<std::string> before = folder.Names();
+  const ProgramResult plan = RunTune(folder, {"plan", space, "--cpus", "4"});
+  ASSERT_EQ(plan.exit_status, 0) << plan.err;
+  EXPECT_THAT(plan.out, HasSubstr("at once        1 trial on 4 CPUs, 0 GPUs"));
+  EXPECT_THAT(plan.out, HasSubstr("270 at worst"));
+  EXPECT_EQ(folder.Names(), before);
+}
+
+TEST(Retrain, RunsTheBestAgainAsASweepOfItsOwn) {
+  TestFolder folder;
+  const std::string space = folder.Write("space.yaml", kSpace);
+  ASSERT_EQ(RunTune(folder, {"run", space}).exit_status, 0);
+  const ProgramResult again =
+      RunTune(folder, {"retrain", "--top", "2", "--seeds", "3", "--cpus", "2"});
+  ASSERT_EQ(again.exit_status, 0) << again.err;
+  EXPECT_THAT(again.out, HasSubstr("space-retrain: loss of each configuration's runs"));
+  EXPECT_EQ(Query(folder,
+                  "select status, samples, (select count(*) from trials where experiment = e.id), "
+                  "(select count(distinct config) from trials where experiment = e.id), "
+                  "(select min(iterations) from trials where experiment = e.id) "
+                  "from experiments as e where name = 'space-retrain'"),
+            std::vector<std::string>{"FINISHED|6|6|2|9"});
+  // Runs of one configuration are not alike: the noise is drawn for each trial.
+  EXPECT_EQ(Query(folder,
+                  "select count(distinct best_value) from trials as t join experiments as e on "
+                  "e.id = t.experiment where e.name = 'space-retrain'"),
+            std::vector<std::string>{"6"});
+
+  const ProgramResult shown = RunTune(folder, {"retrain", "space", "--show", "--format", "json"});
+  ASSERT_EQ(shown.exit_status, 0) << shown.err;
+  const auto rows = ParseJson(shown.out);
+  ASSERT_TRUE(rows.ok()) << shown.out;
+  ASSERT_EQ(rows->AsList().size(), 2u);
+  EXPECT_EQ(rows->AsList()[0].Find("reported")->AsInt(), 3);
+  EXPECT_GT(rows->AsList()[0].Find("deviation")->AsDouble(), 0);
+  EXPECT_EQ(RunTune(folder, {"retrain", "--top", "0"}).exit_status, 2);
+  EXPECT_THAT(RunTune(folder, {"retrain", "nosuch"}).err, HasSubstr("no sweep is named 'nosuch'"));
+}
+
+}  // namespace
+}  // namespace tune
