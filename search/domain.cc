@@ -8,6 +8,7 @@
 
 #include "core/check.h"
 #include "core/input_error.h"
+#include "core/json.h"
 #include "search/normal.h"
 
 namespace tune {
@@ -80,9 +81,35 @@ bool IsSameValue(const Value& a, const Value& b) {
   return a.is_number() && b.is_number() && a.is_int() != b.is_int() && a.AsDouble() == b.AsDouble();
 }
 
+std::string ShownList(const std::vector<Value>& values) {
+  constexpr size_t kShownMax = 5;
+  std::string list;
+  for (size_t i = 0; i < values.size() && i < kShownMax; ++i) {
+    list += (i == 0 ? "" : ", ") + ToJson(values[i]);
+  }
+  return values.size() > kShownMax ? list + ", ..." : list;
+}
+
 std::span<const std::string_view> Domain::Names() { return kNames; }
 
 std::string_view Domain::name() const { return kNames[static_cast<size_t>(kind_)]; }
+
+std::string Domain::ToText() const {
+  std::vector<Value> arguments = values_;
+  const auto add = [&](double x) {
+    if (std::floor(x) == x && std::fabs(x) < kWholeMax) {
+      arguments.emplace_back(static_cast<int64_t>(x));
+    } else {
+      arguments.emplace_back(x);
+    }
+  };
+  if (!is_list()) {
+    add(lo_);
+    add(hi_);
+    if (is_quantised()) add(q_);
+  }
+  return std::string(name()) + ": [" + ShownList(arguments) + "]";
+}
 
 bool Domain::is_log() const {
   return kind_ == Kind::kLogUniform || kind_ == Kind::kQLogUniform || kind_ == Kind::kLogRandInt ||

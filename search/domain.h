@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -39,6 +40,9 @@ struct UnitCell {
 
 // Whether the two are equal, or numbers of equal size: 1 and 1.0.
 bool IsSameValue(const Value& a, const Value& b);
+
+// The first few, for messages: "adam", "sgd", 3, ...
+std::string ShownList(const std::vector<Value>& values);
 
 class Domain {
  public:
@@ -67,6 +71,8 @@ class Domain {
 
   Kind kind() const { return kind_; }
   std::string_view name() const;
+  // As a space file writes it, long lists cut: "uniform: [0, 0.5]".
+  std::string ToText() const;
 
   Value Draw(KeyedRandom& random) const;
 

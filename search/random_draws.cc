@@ -10,7 +10,7 @@
 namespace tune {
 namespace {
 
-constexpr uint64_t kAttemptsBeforeEnumeration = 1'000;
+constexpr uint64_t kAttemptsBeforeEnumeration = 200;
 constexpr uint64_t kAttemptsMax = 100'000;
 constexpr size_t kCombinationsMax = 100'000;
 

@@ -9,6 +9,7 @@
 
 #include "core/check.h"
 #include "core/input_error.h"
+#include "core/limits.h"
 #include "core/nearest_name.h"
 #include "core/option_map.h"
 #include "search/auto_choice.h"
@@ -17,7 +18,9 @@
 #include "search/grid.h"
 #include "search/grid_searcher.h"
 #include "search/nsga2_searcher.h"
+#include "search/points_searcher.h"
 #include "search/random_searcher.h"
+#include "search/repeat_searcher.h"
 #include "search/sobol_searcher.h"
 #include "search/tpe_searcher.h"
 #include "search/unique_searcher.h"
@@ -69,13 +72,15 @@ Result<Algorithm> FindAlgorithm(const Value& search) {
 // What every algorithm takes beside its own options.
 struct CommonOptions {
   bool is_unique = false;
+  int64_t repeat = 1;
 };
-constexpr std::array<std::string_view, 1> kCommonOptions = {"unique"};
+constexpr std::array<std::string_view, 2> kCommonOptions = {"unique", "repeat"};
 
 Result<CommonOptions> ReadCommonOptions(const Value& search) {
   const OptionMap map("search", "", search);
   CommonOptions common;
   TUNE_RETURN_IF_ERROR(map.Read("unique", common.is_unique));
+  TUNE_RETURN_IF_ERROR(map.Read("repeat", int64_t{1}, limits::kRepeatMax, common.repeat));
   return common;
 }
 
@@ -95,31 +100,52 @@ Result<std::unique_ptr<Searcher>> MakeSearcher(const Value& search, const Search
   TUNE_ASSIGN_OR_RETURN(const CommonOptions common, ReadCommonOptions(search));
   const Value own_options = WithoutCommonOptions(search);
   TUNE_ASSIGN_OR_RETURN(auto searcher, algorithm.make(own_options, problem));
+  const SearchSpace& space = problem.space;
+  if (!problem.points.empty()) {
+    searcher =
+        std::make_unique<PointsSearcher>(std::move(searcher), problem.points, space, problem.seed);
+  }
   // Those that learn never repeat a configuration anyway.
   if (common.is_unique && !searcher->LearnsFromResults()) {
-    TUNE_ASSIGN_OR_RETURN(const Grid grid, Grid::OfGridSearch(problem.space));
+    TUNE_ASSIGN_OR_RETURN(const Grid grid, Grid::OfGridSearch(space));
     if (algorithm.name != kGrid && grid.size() > 1) {
       return InvalidAt(
           search.Find("unique")->place,
           "search: unique cannot be combined with grid_search, which repeats its grid");
     }
-    searcher = std::make_unique<UniqueSearcher>(std::move(searcher), problem.space, problem.seed);
+    searcher = std::make_unique<UniqueSearcher>(std::move(searcher), space, problem.seed);
+  }
+  if (problem.samples > limits::kSamplesMax / common.repeat) {
+    return InvalidAt(search.Find("repeat")->place,
+                     "search: repeat: " + std::to_string(problem.samples) + " samples times " +
+                         std::to_string(common.repeat) + " make more than " +
+                         std::to_string(limits::kSamplesMax) + " trials");
+  }
+  if (common.repeat > 1) {
+    searcher = std::make_unique<RepeatSearcher>(std::move(searcher), common.repeat, problem.modes);
   }
   return searcher;
 }
 
-int64_t TrialCount(const Value& search, const SearchSpace& space, int64_t samples) {
+int64_t TrialCount(const Value& search, const SearchSpace& space, int64_t samples, int64_t points) {
   const Result<Algorithm> algorithm = FindAlgorithm(search);
   const Result<CommonOptions> common = ReadCommonOptions(search);
   TUNE_CHECK(algorithm.ok() && common.ok());
-  if (algorithm->name == kGrid || common->is_unique) {
+  const bool is_grid = algorithm->name == kGrid;
+  int64_t configurations = samples;
+  if (is_grid || common->is_unique) {
     const Result<Grid> all = Grid::OfAll(space);
-    TUNE_CHECK(all.ok() || algorithm->name != kGrid);
-    if (all.ok()) return samples < 0 ? all->size() : std::min(samples, all->size());
+    TUNE_CHECK(all.ok() || !is_grid);
+    if (all.ok()) {
+      const int64_t most = all->size() + (common->is_unique ? 0 : points);
+      configurations = samples < 0 ? most : std::min(samples, most);
+    }
+  } else if (samples >= 0) {
+    const Result<Grid> grid = Grid::OfGridSearch(space);
+    TUNE_CHECK(grid.ok());
+    configurations = samples * grid->size() + (grid->is_trivial() ? 0 : points);
   }
-  const Result<Grid> grid = Grid::OfGridSearch(space);
-  TUNE_CHECK(grid.ok());
-  return samples < 0 ? -1 : samples * grid->size();
+  return configurations < 0 ? -1 : configurations * common->repeat;
 }
 
 }  // namespace tune

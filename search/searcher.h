@@ -48,16 +48,21 @@ struct SearchProblem {
   uint64_t seed = 0;
   std::optional<int64_t> max_t =
       {};  // The iterations of a whole trial, where the scheduler says so.
+  std::vector<Configuration> points = {};  // To try first, whole or partial (points.h).
 };
 
 // `search`: the spec's `search` value ({algorithm: NAME, ...}), null for random. Checks names and
 // options; errors carry "line:column: ". Every algorithm takes `unique: true`, no configuration
-// twice; those that learn never repeat one.
+// twice (those that learn never repeat one), and `repeat: k`, each configuration in k trials
+// (repeat_searcher.h).
 Result<std::unique_ptr<Searcher>> MakeSearcher(const Value& search, const SearchProblem& problem);
 
-// How many trials the sweep has if nothing ends it sooner; -1: no end. With grid_search domains
-// `samples` counts repetitions of the whole product; under algorithm grid, and where configurations
-// are unique and can be counted, their number bounds it.
-int64_t TrialCount(const Value& search, const SearchSpace& space, int64_t samples);
+// How many trials the sweep has if nothing ends it sooner; -1: no end. `samples` counts
+// configurations, each of which has `repeat` trials; `points` of them are given. With grid_search
+// domains it counts repetitions of the whole product. Under algorithm grid, and where
+// configurations are unique and can be counted, their number bounds it. Points come in addition to
+// a grid, otherwise they count among the samples.
+int64_t TrialCount(const Value& search, const SearchSpace& space, int64_t samples,
+                   int64_t points = 0);
 
 }  // namespace tune

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "core/input_error.h"
-#include "core/json.h"
 #include "core/nearest_name.h"
 
 namespace tune {
@@ -14,15 +13,6 @@ namespace {
 
 using Parameters = std::vector<SpaceParameter>;
 using ParameterIndex = std::map<std::string, size_t, std::less<>>;
-
-std::string ListOf(const std::vector<Value>& values) {
-  constexpr size_t kListedMax = 5;
-  std::string list;
-  for (size_t i = 0; i < values.size() && i < kListedMax; ++i) {
-    list += (i == 0 ? "" : ", ") + ToJson(values[i]);
-  }
-  return values.size() > kListedMax ? list + ", ..." : list;
-}
 
 // The scope around a scope: "a/b/" is within "a/", that within "".
 std::string_view Around(std::string_view scope) {
@@ -67,13 +57,8 @@ Result<Value> ParentValue(const SpaceParameter& parent, const Value& read) {
   }
   const Domain& domain = std::get<Domain>(parent.content);
   if (std::optional<Value> own = domain.OwnValue(read)) return *std::move(own);
-  std::vector<Value> possible;
-  constexpr uint64_t kListedMax = 100;
-  for (uint64_t i = 0; i < std::min(domain.Count().value_or(0), kListedMax); ++i) {
-    possible.push_back(domain.At(i));
-  }
-  return InvalidAt(read.place, "when: '" + parent.name + "' is never " + Shown(read) +
-                                   (possible.empty() ? "" : "; it can be " + ListOf(possible)));
+  return InvalidAt(read.place, "when: '" + parent.name + "' is never " + Shown(read) + "; it is " +
+                                   domain.ToText());
 }
 
 Result<Condition> ReadCondition(const MapEntry& entry, size_t parent_index,
@@ -196,8 +181,8 @@ Status CheckContradictions(const Parameters& parameters,
         if (!there->second.empty()) continue;
         return InvalidAt(parameters[i].place, "when: '" + parameters[i].name +
                                                   "' can never exist: '" + parameters[parent].name +
-                                                  "' would have to be both " + ListOf(before) +
-                                                  " and " + ListOf(values));
+                                                  "' would have to be both " + ShownList(before) +
+                                                  " and " + ShownList(values));
       }
     }
   }

@@ -5,6 +5,7 @@
 #include "core/check.h"
 #include "core/limits.h"
 #include "tuner/experiment_controller.h"
+#include "tuner/search_problem.h"
 
 namespace tune {
 
@@ -108,7 +109,7 @@ void ExperimentController::ForgetStop() {
 void ExperimentController::On(const SamplesExtended& event) {
   ForgetStop();
   samples_ = event.samples;
-  trial_count_max_ = TrialCount(options_.spec.search, options_.space, samples_);
+  trial_count_max_ = TrialCountOf(options_.spec, options_.space, samples_);
   no_more_trials_said_ = false;
   out_.experiment = ExperimentRow{status_, samples_, std::nullopt};
 }

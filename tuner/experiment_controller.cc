@@ -7,6 +7,7 @@
 #include "core/json.h"
 #include "core/limits.h"
 #include "tuner/artifact_path.h"
+#include "tuner/search_problem.h"
 
 namespace tune {
 namespace {
@@ -24,7 +25,7 @@ ExperimentController::ExperimentController(ControllerOptions options,
       scheduler_(std::move(scheduler)),
       retention_(options_.spec.checkpoint, options_.spec.mode),
       samples_(options_.spec.samples),
-      trial_count_max_(TrialCount(options_.spec.search, options_.space, samples_)),
+      trial_count_max_(TrialCountOf(options_.spec, options_.space, samples_)),
       max_concurrent_(options_.spec.limits.max_concurrent) {}
 
 void ExperimentController::RestoreSuggestions(

@@ -10,6 +10,7 @@
 #include "core/input_error.h"
 #include "core/nearest_name.h"
 #include "schedulers/trial_scheduler.h"
+#include "search/points.h"
 #include "search/satisfiable.h"
 #include "search/searcher.h"
 #include "search/space.h"
@@ -25,9 +26,9 @@ constexpr size_t kSweepNameBytesMax = limits::kNameBytesMax - 10;  // Room for i
 
 using Names = std::span<const std::string_view>;
 
-constexpr std::array<std::string_view, 15> kKeys = {
-    "name",   "trainable", "metric",    "mode", "samples", "seed",    "space",     "constraints",
-    "search", "scheduler", "resources", "stop", "limits",  "failure", "checkpoint"};
+constexpr std::array<std::string_view, 16> kKeys = {
+    "name",   "trainable", "metric",    "mode",      "samples", "seed",   "space",   "constraints",
+    "points", "search",    "scheduler", "resources", "stop",    "limits", "failure", "checkpoint"};
 constexpr std::array<std::string_view, 5> kResourceKeys = {"cpu", "gpu", "gpu_memory", "memory",
                                                            "workers"};
 constexpr std::array<std::string_view, 7> kLimitKeys = {
@@ -467,6 +468,7 @@ Status CheckParts(const ExperimentSpec& spec, bool require_trainable,
                   std::vector<std::string>& reported) {
   TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
   TUNE_RETURN_IF_ERROR(CheckSatisfiable(space));
+  TUNE_RETURN_IF_ERROR(ReadPoints(spec.points, space).status());
   TUNE_RETURN_IF_ERROR(MakeScheduler(spec.scheduler, spec.mode, 0).status());
   TUNE_RETURN_IF_ERROR(MakeSearcher(spec.search, ProblemOf(spec, space, spec.samples, 0)).status());
   if (spec.trainable.is_null()) {
@@ -492,7 +494,7 @@ Status CheckParts(const ExperimentSpec& spec, bool require_trainable,
 }
 
 Status Interpret(std::string_view file, bool require_trainable, ExperimentSpec& spec) {
-  constexpr std::array<std::string_view, 2> kLater = {"points", "from"};
+  constexpr std::array<std::string_view, 1> kLater = {"from"};
   if (spec.document.is_null()) return InvalidArgument("no keys are there; expected a space file");
   if (!spec.document.is_map()) {
     return InvalidAt(spec.document.place, "read " + Shown(spec.document) +
@@ -507,6 +509,7 @@ Status Interpret(std::string_view file, bool require_trainable, ExperimentSpec& 
   copy("trainable", spec.trainable);
   copy("space", spec.space);
   copy("constraints", spec.constraints);
+  copy("points", spec.points);
   copy("search", spec.search);
   copy("scheduler", spec.scheduler);
   TUNE_RETURN_IF_ERROR(ReadObjectives(root, spec));

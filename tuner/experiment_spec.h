@@ -62,6 +62,7 @@ struct ExperimentSpec {
   Value trainable;               // "food11", {command: ...} or {curve: ...}.
   Value space;                   // Checked by SearchSpace::Parse,
   Value constraints;             // as these; null: none.
+  Value points;                  // Checked by ReadPoints; null: none.
   Value search;                  // Checked by MakeSearcher; null: random.
   Value scheduler;               // Checked by MakeScheduler; null: fifo.
   ResourceRequest resources;

@@ -1,8 +1,11 @@
 #include "tuner/search_problem.h"
 
 #include <utility>
+#include <vector>
 
+#include "core/check.h"
 #include "schedulers/trial_scheduler.h"
+#include "search/points.h"
 
 namespace tune {
 
@@ -19,7 +22,15 @@ SearchProblem ProblemOf(const ExperimentSpec& spec, SearchSpace space, int64_t s
   problem.samples = samples;
   problem.seed = seed;
   problem.max_t = SchedulerMaxT(spec.scheduler);
+  Result<std::vector<Configuration>> points = ReadPoints(spec.points, problem.space);
+  TUNE_CHECK(points.ok());
+  problem.points = *std::move(points);
   return problem;
+}
+
+int64_t TrialCountOf(const ExperimentSpec& spec, const SearchSpace& space, int64_t samples) {
+  const size_t points = spec.points.is_list() ? spec.points.AsList().size() : 0;
+  return TrialCount(spec.search, space, samples, static_cast<int64_t>(points));
 }
 
 }  // namespace tune

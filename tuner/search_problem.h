@@ -11,8 +11,12 @@ namespace tune {
 // The space with its constraints. Errors carry "line:column: ".
 Result<SearchSpace> SpaceOf(const ExperimentSpec& spec);
 
-// `samples`: of the sweep now; it may have been extended since the spec was written.
+// The spec has been checked. `samples`: of the sweep now; it may have been extended since the spec
+// was written.
 SearchProblem ProblemOf(const ExperimentSpec& spec, SearchSpace space, int64_t samples,
                         uint64_t seed);
+
+// As TrialCount, of a spec that has been checked.
+int64_t TrialCountOf(const ExperimentSpec& spec, const SearchSpace& space, int64_t samples);
 
 }  // namespace tune

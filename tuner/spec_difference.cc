@@ -95,6 +95,7 @@ std::vector<std::string> DescribeSpecDifferences(const ExperimentSpec& stored,
   const Value schedulers[] = {OrFifo(stored.scheduler), OrFifo(file.scheduler)};
   comparison.Compare("space", &stored.space, &file.space);
   comparison.Compare("constraints", OrNothing(stored.constraints), OrNothing(file.constraints));
+  comparison.Compare("points", OrNothing(stored.points), OrNothing(file.points));
   comparison.Compare("metric", &metrics[0], &metrics[1]);
   comparison.Compare("mode", &modes[0], &modes[1]);
   comparison.Compare("search", &searches[0], &searches[1]);

@@ -13,6 +13,7 @@
 
 #include "core/json.h"
 #include "core/random.h"
+#include "search/points.h"
 #include "search/searcher.h"
 
 namespace tune {
@@ -24,6 +25,7 @@ struct SearcherCase {
   bool is_ordered = false;  // A suggestion may depend on those before it.
   std::string constraints = "null";
   std::vector<Mode> modes = {Mode::kMax};
+  std::string points = "null";
 };
 inline void PrintTo(const SearcherCase& c, std::ostream* out) { *out << c.name; }
 
@@ -48,6 +50,8 @@ inline constexpr char kConstrainedSpace[] =
         "kind": {"choice": ["a", "b"]}, "y": {"uniform": [0, 1], "when": {"kind": "b"}}})";
 inline constexpr char kConstraints[] =
     R"(["width * depth <= 64", "x > 0.2 or kind == 'a'", "x + y < 1"])";
+inline constexpr char kPoints[] =
+    R"([{"width": 16, "depth": 4, "x": 0.5, "kind": "a"}, {"width": 60}, {"kind": "b", "y": 0.25}])";
 // 19 of 2401 configurations are allowed.
 inline constexpr char kTightSpace[] =
     R"({"a": {"randint": [0, 49]}, "b": {"qrandint": [0, 480, 10]}})";
@@ -64,6 +68,13 @@ inline std::vector<SearcherCase> CasesOf(const std::string& name, const std::str
   cases.push_back({name + "_mixed", search, kMixedSpace, is_ordered});
   cases.push_back({name + "_conditional", search, kConditionalSpace, is_ordered});
   cases.push_back({name + "_constrained", search, kConstrainedSpace, is_ordered, kConstraints});
+  cases.push_back({name + "_points",
+                   search,
+                   kConstrainedSpace,
+                   is_ordered,
+                   kConstraints,
+                   {Mode::kMax},
+                   kPoints});
   return cases;
 }
 
@@ -81,8 +92,13 @@ class SearcherContract : public testing::TestWithParam<SearcherCase> {
 
   std::unique_ptr<Searcher> Make(uint64_t seed) const {
     const Result<Value> search = ParseJson(GetParam().search);
-    Result<std::unique_ptr<Searcher>> made = MakeSearcher(
-        *search, {.space = Space(), .modes = GetParam().modes, .samples = kTrials, .seed = seed});
+    const auto points = ReadPoints(*ParseJson(GetParam().points), Space());
+    EXPECT_TRUE(points.ok()) << points.status().message();
+    Result<std::unique_ptr<Searcher>> made = MakeSearcher(*search, {.space = Space(),
+                                                                    .modes = GetParam().modes,
+                                                                    .samples = kTrials,
+                                                                    .seed = seed,
+                                                                    .points = *points});
     EXPECT_TRUE(made.ok()) << made.status().message();
     return *std::move(made);
   }
@@ -150,7 +166,8 @@ TEST_P(SearcherContract, EverySuggestionIsOfTheSpace) {
 TEST_P(SearcherContract, OneThatLearnsOrIsUniqueNeverRepeatsAConfiguration) {
   const auto searcher = Make(7);
   const bool is_unique = GetParam().search.find("unique") != std::string::npos;
-  if (!searcher->LearnsFromResults() && !is_unique) GTEST_SKIP() << "may repeat";
+  const bool repeats = GetParam().search.find("repeat") != std::string::npos;
+  if (repeats || (!searcher->LearnsFromResults() && !is_unique)) GTEST_SKIP() << "may repeat";
   std::set<std::string> seen;
   for (int64_t n = 0; n < kTrials; ++n) {
     const auto configuration = searcher->Suggest(TrialNumber{n});

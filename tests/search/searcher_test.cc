@@ -28,6 +28,8 @@ std::vector<SearcherCase> Cases() {
   for (const auto& cases : {
            CasesOf("random", R"({"algorithm": "random"})"),
            CasesOf("unique", R"({"algorithm": "random", "unique": true})", /*is_ordered=*/true),
+           CasesOf("repeated", R"({"algorithm": "random", "repeat": 3})"),
+           CasesOf("repeated_tpe", R"({"algorithm": "tpe", "repeat": 2})"),
            CasesOf("grid", R"({"algorithm": "grid"})", false, /*counts_only=*/true),
            CasesOf("sobol", R"({"algorithm": "sobol"})"),
            CasesOf("unique_sobol", R"({"algorithm": "sobol", "unique": true})", true),

@@ -143,9 +143,9 @@ TEST(Conditions, WhatCannotBeIsToldWithItsName) {
   EXPECT_THAT(with(R"({"net.widht": 1})"), HasSubstr("did you mean 'net/width'?"));
   EXPECT_THAT(with(R"({"widht": 1})"), HasSubstr("did you mean 'width'?"));
   EXPECT_EQ(with(R"({"kind": "adamw"})"),
-            R"(when: 'kind' is never 'adamw'; it can be "adam", "sgd")");
+            R"(when: 'kind' is never 'adamw'; it is choice: ["adam", "sgd"])");
   EXPECT_THAT(with(R"({"kind": ["adam", 1]})"), HasSubstr("'kind' is never 1"));
-  EXPECT_THAT(with(R"({"n": 9})"), HasSubstr("'n' is never 9; it can be 0, 1, 2, 3, 4, ..."));
+  EXPECT_THAT(with(R"({"n": 9})"), HasSubstr("'n' is never 9; it is randint: [0, 9]"));
   EXPECT_THAT(with(R"({"k": 4})"), HasSubstr("'k' is always 3, never 4"));
   EXPECT_THAT(with(R"({"lr": 0.5})"), HasSubstr("'lr' is uniform; a condition needs"));
   EXPECT_THAT(with(R"({"x": 1})"), HasSubstr("'x' depends on itself"));

@@ -268,7 +268,7 @@ TEST(InterpretSpec, WhatOtherRoomsCheckIsCheckedToo) {
 
 TEST(InterpretSpec, AConditionIsBlamedWhereItStands) {
   EXPECT_EQ(ErrorWith("space", "space: {x: {uniform: [0, 1], when: {y: 3}}, y: {choice: [1, 2]}}"),
-            "f.yaml:7:40: when: 'y' is never 3; it can be 1, 2");
+            "f.yaml:7:40: when: 'y' is never 3; it is choice: [1, 2]");
   EXPECT_THAT(ErrorWith("space", "space: {x: {uniform: [0, 1], when: {z: 3}}, y: 1}"),
               HasSubstr("f.yaml:7:37: when: there is no parameter 'z'"));
 }
@@ -285,6 +285,17 @@ TEST(InterpretSpec, ConstraintsAreCheckedWithTheirPlace) {
             "the ends and middles of the domains of 'x'");
   EXPECT_THAT(ErrorOf(with("constraints: x > 2")),
               HasSubstr("f.yaml:16:14: constraints: read 'x > 2', expected a list"));
+}
+
+TEST(InterpretSpec, PointsAreCheckedWithTheirPlace) {
+  const auto with = [](const std::string& line) { return std::string(kCurve) + line + "\n"; };
+  EXPECT_EQ(ToJson(Good(with("points: [{x: 0.5}]")).points), R"([{"x":0.5}])");
+  EXPECT_EQ(ErrorOf(with("points: [{x: 0.5}, {x: 1}]")),
+            "f.yaml:16:24: points: 'x': read 1, which is not in its domain, uniform: [0, 1]");
+  EXPECT_THAT(ErrorOf(with("points: [{y: 0.5}]")),
+              HasSubstr("f.yaml:16:11: points: there is no parameter 'y'"));
+  EXPECT_THAT(ErrorOf(with("points: [{x: 0.2}]\nconstraints: [x > 0.5]")),
+              HasSubstr("f.yaml:16:10: points: 'x > 0.5' is not satisfied"));
 }
 
 TEST(InterpretSpec, WhatATrainableDoesNotKnowIsToldWhereItStands) {
@@ -352,7 +363,6 @@ TEST(InterpretSpec, WhatIsPromisedForLaterIsRefusedByName) {
   const auto later = [](const std::string& line) {
     return ErrorOf(std::string(kCurve) + line + "\n");
   };
-  EXPECT_THAT(later("points: [{x: 1}]"), HasSubstr("f.yaml:16:1: 'points' is not supported yet"));
   EXPECT_THAT(later("from: other"), HasSubstr("'from' is not supported yet"));
   EXPECT_THAT(ErrorWith("metric", "metric: loss + 0.1 * size"), HasSubstr("as an expression"));
   EXPECT_THAT(ErrorWith("checkpoint", "checkpoint: {storage: x}"),

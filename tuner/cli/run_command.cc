@@ -49,7 +49,7 @@ Result<Configuration> CheckConfigurations(const ExperimentSpec& spec, uint64_t s
   TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Searcher> searcher,
                         MakeSearcher(spec.search, ProblemOf(spec, space, spec.samples, seed)));
-  const int64_t count_max = TrialCount(spec.search, space, spec.samples);
+  const int64_t count_max = TrialCountOf(spec, space, spec.samples);
   const int64_t count =
       count_max < 0 ? kCheckedConfigurationsMax : std::min(count_max, kCheckedConfigurationsMax);
   Configuration first;

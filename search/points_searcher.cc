@@ -1,0 +1,44 @@
+#include "search/points_searcher.h"
+
+#include <utility>
+
+#include "search/points.h"
+
+namespace tune {
+
+PointsSearcher::PointsSearcher(std::unique_ptr<Searcher> inner, std::vector<Configuration> points,
+                               SearchSpace space, uint64_t seed)
+    : inner_(std::move(inner)), points_(std::move(points)), draws_(std::move(space), seed) {}
+
+std::optional<TrialNumber> PointsSearcher::Inner(TrialNumber number) const {
+  if (inner_->LearnsFromResults()) return number;
+  const auto count = static_cast<int64_t>(points_.size());
+  if (number.value < count) return std::nullopt;
+  return TrialNumber{number.value - count};
+}
+
+std::optional<Configuration> PointsSearcher::Suggest(TrialNumber number) {
+  if (number.value >= static_cast<int64_t>(points_.size())) return inner_->Suggest(*Inner(number));
+  const Configuration& point = points_[static_cast<size_t>(number.value)];
+  auto configuration = draws_.Allowed(number, GivenBy(point, draws_.space()));
+  if (configuration) Restore(number, *configuration);
+  return configuration;
+}
+
+void PointsSearcher::Restore(TrialNumber number, const Configuration& configuration) {
+  if (const auto inner = Inner(number)) inner_->Restore(*inner, configuration);
+}
+
+void PointsSearcher::OnReport(TrialNumber number, int64_t iteration, Objectives values) {
+  if (const auto inner = Inner(number)) inner_->OnReport(*inner, iteration, values);
+}
+
+void PointsSearcher::OnTrialEnded(TrialNumber number, Objectives last, bool failed) {
+  if (const auto inner = Inner(number)) inner_->OnTrialEnded(*inner, last, failed);
+}
+
+std::string PointsSearcher::DebugString() const {
+  return std::to_string(points_.size()) + " points, then " + inner_->DebugString();
+}
+
+}  // namespace tune

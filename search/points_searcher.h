@@ -1,0 +1,41 @@
+// Around a searcher: given configurations first, one a trial. What a partial one leaves open is
+// drawn at random for that trial (random_draws.h).
+//
+// A searcher that learns hears of them as if they were its own, and counts trials as they are. One
+// that does not begins after them: it never sees their numbers, so that a grid is gone through
+// wholly.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "search/random_draws.h"
+#include "search/searcher.h"
+
+namespace tune {
+
+class PointsSearcher final : public Searcher {
+ public:
+  // `points`: as ReadPoints gives them for this space.
+  PointsSearcher(std::unique_ptr<Searcher> inner, std::vector<Configuration> points,
+                 SearchSpace space, uint64_t seed);
+
+  std::optional<Configuration> Suggest(TrialNumber number) override;
+  void Restore(TrialNumber number, const Configuration& configuration) override;
+  void OnReport(TrialNumber number, int64_t iteration, Objectives values) override;
+  void OnTrialEnded(TrialNumber number, Objectives last, bool failed) override;
+  bool LearnsFromResults() const override { return inner_->LearnsFromResults(); }
+  std::string DebugString() const override;
+
+ private:
+  // The inner searcher's number of a trial; nothing for one it does not hear of.
+  std::optional<TrialNumber> Inner(TrialNumber number) const;
+
+  std::unique_ptr<Searcher> inner_;
+  std::vector<Configuration> points_;
+  RandomDraws draws_;
+};
+
+}  // namespace tune

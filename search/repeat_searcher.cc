@@ -1,0 +1,100 @@
+#include "search/repeat_searcher.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/check.h"
+
+namespace tune {
+
+RepeatSearcher::RepeatSearcher(std::unique_ptr<Searcher> inner, int64_t repeat,
+                               std::vector<Mode> modes)
+    : inner_(std::move(inner)), repeat_(repeat), modes_(std::move(modes)) {
+  TUNE_CHECK(repeat_ > 0);
+}
+
+RepeatSearcher::Group& RepeatSearcher::Add(TrialNumber group, Configuration configuration) {
+  Group& added = groups_[group];
+  added.configuration = std::move(configuration);
+  added.runs.resize(static_cast<size_t>(repeat_));
+  return added;
+}
+
+std::optional<Configuration> RepeatSearcher::Suggest(TrialNumber number) {
+  const TrialNumber group = GroupOf(number);
+  if (const auto found = groups_.find(group); found != groups_.end()) {
+    return found->second.configuration;
+  }
+  std::optional<Configuration> suggestion = inner_->Suggest(group);
+  if (suggestion) Add(group, *suggestion);
+  return suggestion;
+}
+
+void RepeatSearcher::Restore(TrialNumber number, const Configuration& configuration) {
+  const TrialNumber group = GroupOf(number);
+  if (groups_.contains(group)) return;
+  inner_->Restore(group, configuration);
+  Add(group, configuration);
+}
+
+void RepeatSearcher::Count(Run& run, Objectives values) const {
+  const bool is_whole = std::all_of(values.begin(), values.end(),
+                                    [](const Metric& value) { return value.has_value(); });
+  if (!is_whole) return;
+  if (values.size() > 1 || run.best.empty() || IsBetter(*values[0], *run.best[0], modes_[0])) {
+    run.best.assign(values.begin(), values.end());
+  }
+}
+
+RepeatSearcher::Values RepeatSearcher::MeanOf(const std::vector<Values>& all) const {
+  Values mean(modes_.size());
+  for (size_t i = 0; i < mean.size(); ++i) {
+    double sum = 0;
+    int64_t count = 0;
+    for (const Values& values : all) {
+      if (values.empty() || !values[i]) continue;
+      sum += *values[i];
+      ++count;
+    }
+    if (count > 0) mean[i] = sum / static_cast<double>(count);
+  }
+  return mean;
+}
+
+void RepeatSearcher::OnReport(TrialNumber number, int64_t iteration, Objectives values) {
+  const auto found = groups_.find(GroupOf(number));
+  if (found == groups_.end()) return;
+  Group& group = found->second;
+  Count(group.runs[static_cast<size_t>(number.value % repeat_)], values);
+  std::vector<Values>& reported = group.reports[iteration];
+  reported.emplace_back(values.begin(), values.end());
+  if (static_cast<int64_t>(reported.size()) < repeat_) return;
+  const Values mean = MeanOf(reported);
+  group.reports.erase(iteration);
+  inner_->OnReport(found->first, iteration, mean);
+}
+
+void RepeatSearcher::OnTrialEnded(TrialNumber number, Objectives last, bool failed) {
+  const auto found = groups_.find(GroupOf(number));
+  if (found == groups_.end()) return;
+  Group& group = found->second;
+  Run& run = group.runs[static_cast<size_t>(number.value % repeat_)];
+  run.has_ended = true;
+  run.has_failed = failed;
+  if (!failed) Count(run, last);
+  std::vector<Values> bests;
+  bool have_all_failed = true;
+  for (const Run& each : group.runs) {
+    if (!each.has_ended) return;
+    have_all_failed = have_all_failed && each.has_failed;
+    if (!each.has_failed) bests.push_back(each.best);
+  }
+  group.reports.clear();
+  inner_->OnTrialEnded(found->first, MeanOf(bests), have_all_failed);
+}
+
+std::string RepeatSearcher::DebugString() const {
+  return std::to_string(repeat_) + " times each: " + inner_->DebugString();
+}
+
+}  // namespace tune

@@ -1,0 +1,57 @@
+// Around a searcher: each configuration is tried `repeat` times, in consecutive trials, each with
+// the seed of its own number. The searcher counts configurations, not trials, and hears the mean
+// over those that have a value: of an iteration once all of them have reported it, of the end once
+// all have ended (of one objective the mean of each one's best). A configuration has failed when
+// all of its trials have.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/metric.h"
+#include "search/searcher.h"
+
+namespace tune {
+
+class RepeatSearcher final : public Searcher {
+ public:
+  RepeatSearcher(std::unique_ptr<Searcher> inner, int64_t repeat, std::vector<Mode> modes);
+
+  std::optional<Configuration> Suggest(TrialNumber number) override;
+  void Restore(TrialNumber number, const Configuration& configuration) override;
+  void OnReport(TrialNumber number, int64_t iteration, Objectives values) override;
+  void OnTrialEnded(TrialNumber number, Objectives last, bool failed) override;
+  bool LearnsFromResults() const override { return inner_->LearnsFromResults(); }
+  std::string DebugString() const override;
+
+ private:
+  using Values = std::vector<Metric>;  // One for each objective.
+
+  struct Run {
+    Values best;  // Of several objectives the last whole ones. Empty: none yet.
+    bool has_ended = false;
+    bool has_failed = false;
+  };
+  struct Group {
+    Configuration configuration;
+    std::vector<Run> runs;
+    // Iterations that some runs have reported and others have not.
+    std::map<int64_t, std::vector<Values>> reports;
+  };
+
+  TrialNumber GroupOf(TrialNumber number) const { return {number.value / repeat_}; }
+  Group& Add(TrialNumber group, Configuration configuration);
+  void Count(Run& run, Objectives values) const;
+  Values MeanOf(const std::vector<Values>& all) const;
+
+  std::unique_ptr<Searcher> inner_;
+  int64_t repeat_;
+  std::vector<Mode> modes_;
+  std::map<TrialNumber, Group> groups_;
+};
+
+}  // namespace tune

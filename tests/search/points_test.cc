@@ -1,0 +1,287 @@
+// Configurations that are tried first, and configurations that are tried several times.
+#include "search/points.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/json.h"
+#include "search/repeat_searcher.h"
+#include "search/searcher.h"
+
+namespace tune {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr char kSpace[] =
+    R"({"opt": {"kind": {"choice": ["adam", "sgd"]},
+                "beta": {"uniform": [0.5, 1], "when": {"kind": "adam"}},
+                "momentum": {"constant": 0.9, "when": {"kind": "sgd"}},
+                "nesterov": {"choice": [true, false], "when": {"momentum": 0.9}}},
+        "n": {"randint": [1, 9]}, "q": {"quniform": [0, 1, 0.1]}, "k": 3,
+        "m": {"choice": [{"a": 1}, {"a": 2}]}})";
+constexpr char kConstraints[] = R"(["n * q <= 4", "opt.beta > 0.6"])";
+
+SearchSpace Space(std::string_view space = kSpace, std::string_view constraints = kConstraints) {
+  const Result<Value> tree = ParseJson(space);
+  const Result<Value> list = ParseJson(constraints);
+  EXPECT_TRUE(tree.ok() && list.ok()) << space;
+  Result<SearchSpace> parsed = SearchSpace::Parse(*tree, *list);
+  EXPECT_TRUE(parsed.ok()) << parsed.status().message();
+  return *std::move(parsed);
+}
+
+std::vector<Configuration> Points(std::string_view json, const SearchSpace& space) {
+  auto points = ReadPoints(*ParseJson(json), space);
+  EXPECT_TRUE(points.ok()) << points.status().message();
+  return *std::move(points);
+}
+
+std::string ErrorOf(std::string_view point) {
+  const auto points = ReadPoints(*ParseJson("[" + std::string(point) + "]"), Space());
+  EXPECT_FALSE(points.ok()) << point;
+  return points.status().message();
+}
+
+std::unique_ptr<Searcher> Make(std::string_view search, const SearchSpace& space,
+                               std::string_view points) {
+  auto made = MakeSearcher(*ParseJson(search),
+                           {.space = space, .seed = 1, .points = Points(points, space)});
+  EXPECT_TRUE(made.ok()) << made.status().message();
+  return *std::move(made);
+}
+
+std::string Text(const std::optional<Configuration>& configuration) {
+  return configuration ? ToJson(configuration->ToNested()) : "exhausted";
+}
+
+TEST(ReadPoints, TakesNestedAndFlatNamesInTheSpacesOrderAndTheDomainsValues) {
+  const auto points = Points(
+      R"([{"n": 2.0, "opt": {"beta": 1e0, "kind": "adam"}}, {"opt.kind": "sgd", "opt/nesterov": true},
+          {"q": 0.30000000000000004, "k": 3, "m": {"a": 2.0}}, {}])",
+      Space(R"({"opt": {"kind": {"choice": ["adam", "sgd"]}, "beta": {"quniform": [0, 1, 0.5]},
+                 "nesterov": {"choice": [true, false]}}, "n": {"randint": [1, 9]}, "k": 3.0,
+                 "q": {"quniform": [0, 1, 0.1]}, "m": {"choice": [{"a": 1}, {"a": 2.0}]}})",
+            "null"));
+  ASSERT_EQ(points.size(), 4u);
+  EXPECT_EQ(ToJson(points[0].ToFlat()), R"([["opt/kind","adam"],["opt/beta",1.0],["n",2]])");
+  EXPECT_EQ(ToJson(points[1].ToFlat()), R"([["opt/kind","sgd"],["opt/nesterov",true]])");
+  EXPECT_EQ(ToJson(points[2].ToFlat()), R"([["k",3.0],["q",0.3],["m",{"a":2.0}]])");
+  EXPECT_TRUE(points[3].parameters().empty());
+}
+
+TEST(ReadPoints, WhatIsNotOfTheSpaceIsToldWithItsName) {
+  EXPECT_EQ(ErrorOf(R"({"opt": {"kidn": "adam"}})"),
+            "points: there is no parameter 'opt/kidn'; did you mean 'opt/kind'?");
+  EXPECT_THAT(ErrorOf(R"({"nn": {"kind": 1}})"), HasSubstr("there is no parameter 'nn'"));
+  EXPECT_EQ(ErrorOf(R"({"n": 9})"),
+            "points: 'n': read 9, which is not in its domain, randint: [1, 9]");
+  EXPECT_THAT(ErrorOf(R"({"opt": {"kind": "adamw"}})"),
+              HasSubstr(R"(not in its domain, choice: ["adam", "sgd"])"));
+  EXPECT_THAT(ErrorOf(R"({"k": 4})"), HasSubstr("'k' is always 3, read 4"));
+  EXPECT_THAT(ErrorOf(R"({"opt": {"kind": "sgd"}, "opt.kind": "sgd"})"),
+              HasSubstr("'opt/kind' is named twice"));
+  EXPECT_THAT(ErrorOf("3"), HasSubstr("points: read 3, expected a map"));
+  EXPECT_THAT(ReadPoints(*ParseJson("{}"), Space()).status().message(),
+              HasSubstr("read a map, expected a list"));
+}
+
+TEST(ReadPoints, AParameterNeedsWhatItDependsOn) {
+  EXPECT_THAT(ErrorOf(R"({"opt": {"beta": 0.7}})"),
+              HasSubstr(R"('opt/beta' exists only where 'opt/kind' is "adam"; name that too)"));
+  EXPECT_THAT(ErrorOf(R"({"opt": {"beta": 0.7, "kind": "sgd"}})"),
+              HasSubstr(R"('opt/beta' exists only where 'opt/kind' is "adam"; here it is 'sgd')"));
+  // Through a constant that nobody names.
+  EXPECT_THAT(ErrorOf(R"({"opt": {"nesterov": true}})"),
+              HasSubstr(R"('opt/momentum' exists only where 'opt/kind' is "sgd"; name that too)"));
+  Points(R"([{"opt": {"nesterov": true, "kind": "sgd"}}])", Space());
+}
+
+TEST(ReadPoints, ConstraintsHoldOrCanHold) {
+  EXPECT_EQ(ErrorOf(R"({"n": 8, "q": 1})"), "points: 'n * q <= 4' is not satisfied");
+  EXPECT_THAT(ErrorOf(R"({"opt": {"kind": "adam", "beta": 0.6}})"), HasSubstr("'opt.beta > 0.6'"));
+  const SearchSpace sum =
+      Space(R"({"a": {"randint": [0, 9]}, "b": {"randint": [0, 3]}})", R"(["a + b == 8"])");
+  EXPECT_THAT(ReadPoints(*ParseJson(R"([{"a": 3}])"), sum).status().message(),
+              HasSubstr("with these values the constraints cannot be satisfied"));
+  Points(R"([{"a": 7}])", sum);
+}
+
+TEST(Points, ComeFirstAndPartialOnesAreCompletedAtRandom) {
+  const SearchSpace space = Space();
+  const auto searcher = Make("null", space, R"([{"n": 4, "q": 1}, {"n": 4}, {"n": 4}])");
+  const auto plain = Make("null", space, "null");
+  std::set<std::string> all;
+  for (int64_t n = 0; n < 3; ++n) {
+    const Configuration c = *searcher->Suggest(TrialNumber{n});
+    EXPECT_EQ(*c.Find("n"), Value(4));
+    EXPECT_TRUE(space.Allows(c));
+    all.insert(Text(c));
+  }
+  EXPECT_EQ(all.size(), 3u);
+  EXPECT_EQ(*searcher->Suggest(TrialNumber{0})->Find("q"), Value(1.0));
+  // The search itself begins after them.
+  EXPECT_EQ(Text(searcher->Suggest(TrialNumber{3})), Text(plain->Suggest(TrialNumber{0})));
+}
+
+TEST(Points, AreCompletedWhereHardlyAnythingIsAllowed) {
+  const SearchSpace space = Space(R"({"a": {"randint": [0, 5000]}, "b": {"randint": [0, 5000]}})",
+                                  R"(["a + b == 5000"])");
+  const auto searcher = Make("null", space, R"([{"a": 1234}])");
+  EXPECT_EQ(Text(searcher->Suggest(TrialNumber{0})), R"({"a":1234,"b":3766})");
+}
+
+TEST(Points, AGridIsGoneThroughWhollyAfterThem) {
+  const SearchSpace space = Space(R"({"a": {"choice": [1, 2]}})", "null");
+  const Value grid = *ParseJson(R"({"algorithm": "grid"})");
+  const auto searcher = Make(ToJson(grid), space, R"([{"a": 2}])");
+  EXPECT_EQ(TrialCount(grid, space, -1, 1), 3);
+  EXPECT_EQ(TrialCount(grid, space, 2, 1), 2);
+  std::vector<std::string> all;
+  for (int64_t n = 0; n < 4; ++n) all.push_back(Text(searcher->Suggest(TrialNumber{n})));
+  EXPECT_THAT(all, ElementsAre(R"({"a":2})", R"({"a":1})", R"({"a":2})", "exhausted"));
+}
+
+TEST(Points, CountAmongTheSamplesUnlessThereIsAGrid) {
+  EXPECT_EQ(TrialCount(Value(), Space(), 10, 3), 10);
+  EXPECT_EQ(TrialCount(Value(), Space(R"({"a": {"grid_search": [1, 2]}})", "null"), 10, 3), 23);
+}
+
+TEST(Points, OnesThatAreUniqueAreNotRepeatedByTheSearch) {
+  const SearchSpace space = Space(R"({"a": {"choice": [1, 2, 3]}})", "null");
+  const auto searcher = Make(R"({"algorithm": "grid", "unique": true})", space, R"([{"a": 2}])");
+  std::set<std::string> all;
+  for (int64_t n = 0; n < 3; ++n) all.insert(Text(searcher->Suggest(TrialNumber{n})));
+  EXPECT_EQ(all.size(), 3u);
+  EXPECT_EQ(Text(searcher->Suggest(TrialNumber{3})), "exhausted");
+}
+
+TEST(Points, OneThatLearnsHearsOfThem) {
+  // It would go on to repeat them if it did not.
+  const SearchSpace space = Space(R"({"a": {"choice": [1, 2, 3]}})", "null");
+  const auto searcher = Make(R"({"algorithm": "tpe"})", space, R"([{"a": 2}, {"a": 1}])");
+  const Metric value = 1;
+  for (int64_t n = 0; n < 2; ++n) {
+    searcher->Suggest(TrialNumber{n});
+    searcher->OnTrialEnded(TrialNumber{n}, {&value, 1}, false);
+  }
+  EXPECT_EQ(Text(searcher->Suggest(TrialNumber{2})), R"({"a":3})");
+  EXPECT_EQ(Text(searcher->Suggest(TrialNumber{3})), "exhausted");
+}
+
+// Answers with its number and writes down what it is told.
+class Listener final : public Searcher {
+ public:
+  explicit Listener(std::vector<std::string>* heard) : heard_(heard) {}
+  std::optional<Configuration> Suggest(TrialNumber number) override {
+    if (number.value == 2) return std::nullopt;
+    Configuration configuration;
+    configuration.Set("x", Value(number.value));
+    return configuration;
+  }
+  void Restore(TrialNumber number, const Configuration&) override { Write("restored", number); }
+  void OnReport(TrialNumber number, int64_t iteration, Objectives values) override {
+    Write("at " + std::to_string(iteration) + " " + Shown(values) + " of", number);
+  }
+  void OnTrialEnded(TrialNumber number, Objectives last, bool failed) override {
+    Write((failed ? "failed " : "ended ") + Shown(last) + " of", number);
+  }
+  bool LearnsFromResults() const override { return true; }
+  std::string DebugString() const override { return "listener"; }
+
+ private:
+  static std::string Shown(Objectives values) {
+    return values[0] ? ToJson(Value(*values[0])) : "none";
+  }
+  void Write(const std::string& what, TrialNumber number) {
+    heard_->push_back(what + " " + std::to_string(number.value));
+  }
+  std::vector<std::string>* heard_;
+};
+
+class Repeat : public testing::Test {
+ protected:
+  std::string At(int64_t number) { return Text(searcher.Suggest(TrialNumber{number})); }
+  void Report(int64_t number, int64_t iteration, Metric value) {
+    searcher.OnReport(TrialNumber{number}, iteration, {&value, 1});
+  }
+  void End(int64_t number, Metric last, bool failed = false) {
+    searcher.OnTrialEnded(TrialNumber{number}, {&last, 1}, failed);
+  }
+
+  std::vector<std::string> heard;
+  RepeatSearcher searcher{std::make_unique<Listener>(&heard), 2, {Mode::kMax}};
+};
+
+TEST_F(Repeat, EachConfigurationIsTriedInConsecutiveTrials) {
+  EXPECT_EQ(At(0), R"({"x":0})");
+  EXPECT_EQ(At(1), R"({"x":0})");
+  EXPECT_EQ(At(2), R"({"x":1})");
+  EXPECT_EQ(At(3), R"({"x":1})");
+  EXPECT_EQ(At(4), "exhausted");
+  EXPECT_EQ(At(5), "exhausted");
+}
+
+TEST_F(Repeat, TheMeanIsHeardOnceAllHaveSpoken) {
+  At(0), At(1);
+  Report(0, 1, 1.0);
+  Report(0, 2, 5.0);
+  Report(1, 1, 2.0);
+  EXPECT_THAT(heard, ElementsAre("at 1 1.5 of 0"));
+  End(0, 4.0);  // Its best was 5.
+  EXPECT_EQ(heard.size(), 1u);
+  Report(1, 2, std::nullopt);
+  End(1, 3.0);
+  EXPECT_THAT(heard, ElementsAre("at 1 1.5 of 0", "at 2 5.0 of 0", "ended 4.0 of 0"));
+}
+
+TEST_F(Repeat, FailuresDoNotCountUnlessAllFail) {
+  At(0), At(1), At(2), At(3);
+  Report(0, 1, 9.0);
+  End(0, 9.0, true);
+  End(1, 2.0);
+  End(2, std::nullopt, true);
+  End(3, std::nullopt, true);
+  EXPECT_THAT(heard, ElementsAre("ended 2.0 of 0", "failed none of 1"));
+}
+
+TEST_F(Repeat, AFailedTrialThatIsTriedAgainCountsThen) {
+  At(0), At(1);
+  End(0, 1.0);
+  End(1, std::nullopt, true);
+  Report(1, 1, 3.0);
+  End(1, 3.0);
+  EXPECT_THAT(heard, ElementsAre("ended 1.0 of 0", "ended 2.0 of 0"));
+}
+
+TEST_F(Repeat, AnEarlierLifeIsRestoredConfigurationByConfiguration) {
+  Configuration configuration;
+  configuration.Set("x", Value(7));
+  searcher.Restore(TrialNumber{0}, configuration);
+  searcher.Restore(TrialNumber{1}, configuration);
+  searcher.Restore(TrialNumber{2}, configuration);
+  EXPECT_EQ(At(3), R"({"x":7})");
+  EXPECT_THAT(heard, ElementsAre("restored 0", "restored 1"));
+}
+
+TEST(RepeatOption, MultipliesTheTrialsOfEveryAlgorithm) {
+  const SearchSpace space = Space(R"({"a": {"choice": [1, 2]}})", "null");
+  EXPECT_EQ(TrialCount(*ParseJson(R"({"algorithm": "random", "repeat": 3})"), space, 5), 15);
+  EXPECT_EQ(TrialCount(*ParseJson(R"({"algorithm": "grid", "repeat": 3})"), space, -1), 6);
+  EXPECT_EQ(TrialCount(*ParseJson(R"({"algorithm": "random", "repeat": 3})"), space, -1), -1);
+  const auto made = MakeSearcher(*ParseJson(R"({"algorithm": "random", "repeat": 0})"),
+                                 {.space = space, .seed = 1});
+  EXPECT_THAT(made.status().message(), HasSubstr("repeat: read 0, expected an integer from 1"));
+  const auto many = MakeSearcher(*ParseJson(R"({"algorithm": "random", "repeat": 1000})"),
+                                 {.space = space, .samples = 100'000, .seed = 1});
+  EXPECT_THAT(many.status().message(), HasSubstr("make more than 10000000 trials"));
+}
+
+}  // namespace
+}  // namespace tune
