@@ -134,7 +134,7 @@ Result<SweepPlan> Planner::Plan() {
   TUNE_ASSIGN_OR_RETURN(space_, SpaceOf(spec_));
   TUNE_RETURN_IF_ERROR(MakeScheduler(spec_.scheduler, spec_.mode, seed_).status());
   TUNE_RETURN_IF_ERROR(FindLongestTrial());
-  const int64_t trials = TrialCount(spec_.search, space_, spec_.samples);
+  const int64_t trials = TrialCountOf(spec_, space_, spec_.samples);
   if (trials >= 0) plan_.trials = trials;
   if (const Result<Grid> grid = Grid::OfAll(space_); grid.ok()) plan_.points = grid->size();
   CountPlaces();
