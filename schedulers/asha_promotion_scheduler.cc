@@ -18,30 +18,30 @@ AshaPromotionScheduler::AshaPromotionScheduler(std::string name, Brackets bracke
       seed_(seed) {
   TUNE_CHECK(!paused_max || *paused_max >= 1);
   for (const auto& milestones : brackets_.milestones) {
-    rungs_.emplace_back(milestones.size(), Rung(mode));
+    std::vector<Rung>& rungs = rungs_.emplace_back();
+    for (const int64_t milestone : milestones) rungs.emplace_back(milestone, mode);
   }
 }
 
 void AshaPromotionScheduler::OnTrialAdded(TrialNumber number) {
   Trial& trial = trials_.Add(number);
   TUNE_CHECK(trial.state == State::kNew || trial.state == State::kOver);
-  if (trial.state == State::kNew) trial.bracket = DrawBracket(brackets_, seed_, number);
+  if (trial.state == State::kNew) {
+    trial.bracket = static_cast<uint16_t>(DrawBracket(brackets_, seed_, number));
+  }
   if (std::exchange(trial.counts_as_failed, false)) {
     --rungs_[trial.bracket][trial.first_open].valueless_count;
   }
   trial.state = State::kRunning;
 }
 
-size_t AshaPromotionScheduler::PassCount(const Rung& rung) const {
-  if (!rung.is_open) return 0;
-  const size_t passing = static_cast<size_t>(rung.count() / brackets_.reduction_factor);
-  return std::min(passing, rung.finished.size());
-}
-
-std::optional<double> AshaPromotionScheduler::Cutoff(const Rung& rung) const {
-  const size_t passing = PassCount(rung);
-  if (passing == 0) return std::nullopt;
-  return rung.finished.ValueAt(passing - 1);
+AshaPromotionScheduler::Passing AshaPromotionScheduler::PassingOf(const Rung& rung) const {
+  Passing passing;
+  if (!rung.is_open) return passing;
+  passing.count = std::min(static_cast<size_t>(rung.count() / brackets_.reduction_factor),
+                           rung.finished.size());
+  if (passing.count > 0) passing.last = rung.finished.At(passing.count - 1);
+  return passing;
 }
 
 Decision AshaPromotionScheduler::OnReport(TrialNumber number, int64_t iteration, Metric value) {
@@ -55,24 +55,28 @@ Decision AshaPromotionScheduler::OnReport(TrialNumber number, int64_t iteration,
   if (is_over) decision = Decision{Verdict::kStop, StopCause::kMaxT};
   if (!FillsRung(milestones, iteration, trial.first_open)) return decision;
 
-  const uint32_t k = trial.first_open - 1;
-  Rung& rung = rungs_[trial.bracket][k];
-  decision.rung = milestones[k];
+  Rung& rung = rungs_[trial.bracket][trial.first_open - 1];
+  decision.rung = rung.milestone;
   trial.value = value;
   if (!is_over) {
     decision.verdict = Verdict::kPause;
     Pause(number);
   }
-  if (value) {
-    const size_t place = rung.finished.Insert(number, *value);
-    decision.cutoff = Cutoff(rung);
-    decision.rank = static_cast<int64_t>(rung.finished.CountBetterThan(*value)) + 1;
-    decision.count = rung.count();
-    if (place < PassCount(rung)) Promote(trial.bracket, k, place);
-  } else {
+  if (!value) {
     ++rung.valueless_count;
+    PromoteLast(rung, PassingOf(rung));
+  } else {
+    const size_t place = rung.finished.Insert(number, *value);
+    const Passing passing = PassingOf(rung);
+    decision.cutoff = passing.cutoff();
+    decision.rank = static_cast<int64_t>(rung.finished.CountBetterThan(*value, place)) + 1;
+    decision.count = rung.count();
+    if (place < passing.count) {
+      Promote(rung, passing, place, {number, *value});
+    } else {
+      PromoteLast(rung, passing);
+    }
   }
-  PromoteLast(trial.bracket, k);
   StopWorst();
   return decision;
 }
@@ -90,15 +94,15 @@ void AshaPromotionScheduler::OnTrialEnded(TrialNumber number, bool failed) {
   trial.state = State::kOver;
   if (!failed || trial.first_open == rungs_[trial.bracket].size()) return;
   trial.counts_as_failed = true;
-  ++rungs_[trial.bracket][trial.first_open].valueless_count;
-  PromoteLast(trial.bracket, trial.first_open);
+  Rung& rung = rungs_[trial.bracket][trial.first_open];
+  ++rung.valueless_count;
+  PromoteLast(rung, PassingOf(rung));
 }
 
-// One more has finished a rung: it passes itself, or the number that pass has grown by one and
-// reaches the next in line.
-void AshaPromotionScheduler::PromoteLast(uint32_t bracket, uint32_t rung) {
-  const size_t passing = PassCount(rungs_[bracket][rung]);
-  if (passing > 0) Promote(bracket, rung, passing - 1);
+// One more has finished a rung and does not pass: the number of those that do may have grown by one
+// and reaches the next in line.
+void AshaPromotionScheduler::PromoteLast(const Rung& rung, const Passing& passing) {
+  if (passing.last) Promote(rung, passing, passing.count - 1, *passing.last);
 }
 
 void AshaPromotionScheduler::CloseRung(uint32_t k) {
@@ -106,32 +110,29 @@ void AshaPromotionScheduler::CloseRung(uint32_t k) {
 }
 
 void AshaPromotionScheduler::OpenRung(uint32_t k) {
-  for (uint32_t bracket = 0; bracket < rungs_.size(); ++bracket) {
-    Rung& rung = rungs_[bracket].at(k);
+  for (std::vector<Rung>& rungs : rungs_) {
+    Rung& rung = rungs.at(k);
     rung.is_open = true;
-    for (size_t place = 0; place < PassCount(rung); ++place) Promote(bracket, k, place);
+    const Passing passing = PassingOf(rung);
+    for (size_t place = 0; place < passing.count; ++place) {
+      Promote(rung, passing, place, rung.finished.At(place));
+    }
   }
 }
 
-void AshaPromotionScheduler::Promote(uint32_t bracket, uint32_t rung, size_t place) {
-  const TrialNumber number = rungs_[bracket][rung].finished.TrialAt(place);
-  const Trial& trial = trials_[number];
-  if (trial.state != State::kPaused || trial.first_open != rung + 1) return;
-  orders_.push_back(OrderFor(Order::Kind::kResume, number));
-  Unpause(number, State::kRunning);
-}
-
-Order AshaPromotionScheduler::OrderFor(Order::Kind kind, TrialNumber number) const {
-  const Trial& trial = trials_[number];
-  const uint32_t k = trial.first_open - 1;
-  const Rung& rung = rungs_[trial.bracket][k];
-  Order order{kind, number};
-  order.rung = brackets_.milestones[trial.bracket][k];
-  if (!trial.value) return order;
-  order.cutoff = Cutoff(rung);
-  order.rank = static_cast<int64_t>(rung.finished.CountBetterThan(*trial.value)) + 1;
+void AshaPromotionScheduler::Promote(const Rung& rung, const Passing& passing, size_t place,
+                                     const RankedTrials::Entry& entry) {
+  const Trial& trial = trials_[entry.trial];
+  const bool waits_here =
+      trial.state == State::kPaused && &rungs_[trial.bracket][trial.first_open - 1] == &rung;
+  if (!waits_here) return;
+  Order order{Order::Kind::kResume, entry.trial};
+  order.rung = rung.milestone;
+  order.cutoff = passing.cutoff();
+  order.rank = static_cast<int64_t>(rung.finished.CountBetterThan(entry.value, place)) + 1;
   order.count = rung.count();
-  return order;
+  orders_.push_back(order);
+  Unpause(entry.trial, State::kRunning);
 }
 
 AshaPromotionScheduler::PausedKey AshaPromotionScheduler::KeyOf(TrialNumber number) const {
@@ -154,7 +155,16 @@ void AshaPromotionScheduler::Unpause(TrialNumber number, State state) {
 void AshaPromotionScheduler::StopWorst() {
   if (!paused_max_ || static_cast<int64_t>(paused_.size()) <= *paused_max_) return;
   const TrialNumber worst{-std::get<3>(*paused_.begin())};
-  orders_.push_back(OrderFor(Order::Kind::kStop, worst));
+  const Trial& trial = trials_[worst];
+  const Rung& rung = rungs_[trial.bracket][trial.first_open - 1];
+  Order order{Order::Kind::kStop, worst};
+  order.rung = rung.milestone;
+  if (trial.value) {
+    order.cutoff = PassingOf(rung).cutoff();
+    order.rank = static_cast<int64_t>(rung.finished.CountBetterThan(*trial.value)) + 1;
+    order.count = rung.count();
+  }
+  orders_.push_back(order);
   Unpause(worst, State::kOver);
 }
 
@@ -164,8 +174,8 @@ std::vector<RungView> AshaPromotionScheduler::Rungs() const {
   std::vector<RungView> views;
   for (size_t s = 0; s < rungs_.size(); ++s) {
     for (size_t k = 0; k < rungs_[s].size(); ++k) {
-      views.push_back(RungView{static_cast<int64_t>(s), brackets_.milestones[s][k],
-                               rungs_[s][k].count(), Cutoff(rungs_[s][k])});
+      views.push_back(RungView{static_cast<int64_t>(s), rungs_[s][k].milestone,
+                               rungs_[s][k].count(), PassingOf(rungs_[s][k]).cutoff()});
     }
   }
   return views;

@@ -56,16 +56,17 @@ class AshaPromotionScheduler final : public TrialScheduler {
   void OpenRung(uint32_t rung);
 
  private:
-  enum class State { kNew, kRunning, kPaused, kOver };
+  enum class State : uint8_t { kNew, kRunning, kPaused, kOver };
   struct Trial {
     State state = State::kNew;
     bool counts_as_failed = false;  // In its first open rung.
-    uint32_t bracket = 0;
+    uint16_t bracket = 0;
     uint32_t first_open = 0;  // The lowest rung that is neither filled nor closed.
     Metric value = {};        // In the rung below it.
   };
   struct Rung {
-    explicit Rung(Mode mode) : finished(mode) {}
+    Rung(int64_t milestone_at, Mode mode) : milestone(milestone_at), finished(mode) {}
+    int64_t milestone;
     RankedTrials finished;
     int64_t valueless_count = 0;  // Finished too, and worst.
     bool is_open = true;
@@ -75,13 +76,20 @@ class AshaPromotionScheduler final : public TrialScheduler {
   // value (the larger the better), the trial from the last.
   using PausedKey = std::tuple<int64_t, bool, double, int64_t>;
 
-  // How many of a rung are promoted.
-  size_t PassCount(const Rung& rung) const;
-  std::optional<double> Cutoff(const Rung& rung) const;
+  // Those of a rung that are promoted.
+  struct Passing {
+    size_t count = 0;
+    std::optional<RankedTrials::Entry> last = {};  // The worst of them.
+    std::optional<double> cutoff() const {
+      return last ? std::optional(last->value) : std::nullopt;
+    }
+  };
+
+  Passing PassingOf(const Rung& rung) const;
   // Resumes the trial at this place of a rung, if it waits there.
-  void Promote(uint32_t bracket, uint32_t rung, size_t place);
-  void PromoteLast(uint32_t bracket, uint32_t rung);
-  Order OrderFor(Order::Kind kind, TrialNumber trial) const;
+  void Promote(const Rung& rung, const Passing& passing, size_t place,
+               const RankedTrials::Entry& entry);
+  void PromoteLast(const Rung& rung, const Passing& passing);
   PausedKey KeyOf(TrialNumber trial) const;
   void Pause(TrialNumber trial);
   void Unpause(TrialNumber trial, State state);

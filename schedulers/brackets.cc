@@ -64,6 +64,7 @@ int64_t BracketSize(int64_t halvings, int64_t halvings_max, int64_t reduction_fa
 
 uint32_t DrawBracket(const Brackets& brackets, uint64_t seed, TrialNumber trial) {
   const std::vector<double>& weights = brackets.weights;
+  if (weights.size() == 1) return 0;
   double sum = 0;
   for (const double weight : weights) sum += weight;
   KeyedRandom random(seed, "bracket", static_cast<uint64_t>(trial.value));

@@ -106,7 +106,7 @@ void HyperbandScheduler::OnNoMoreTrials() {
 std::vector<TrialNumber> HyperbandScheduler::Waiting(const Bracket& bracket) const {
   std::vector<TrialNumber> waiting;
   for (size_t i = 0; i < bracket.finished.size(); ++i) {
-    waiting.push_back(bracket.finished.TrialAt(i));
+    waiting.push_back(bracket.finished.At(i).trial);
   }
   waiting.insert(waiting.end(), bracket.valueless.begin(), bracket.valueless.end());
   return waiting;

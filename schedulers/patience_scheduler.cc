@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "core/option_map.h"
 
@@ -13,10 +14,13 @@ Decision PatienceScheduler::OnReport(TrialNumber number, int64_t iteration, Metr
   Decision decision;
   if (!value || std::isnan(*value)) return decision;
   Trial& trial = trials_[number];
-  trial.recent.push_back(*value);
-  if (static_cast<int64_t>(trial.recent.size()) <= options_.patience + 1) return decision;
-  const double past = trial.recent.front();
-  trial.recent.pop_front();
+  const size_t window = static_cast<size_t>(options_.patience) + 1;
+  if (trial.recent.size() < window) {
+    trial.recent.push_back(*value);
+    return decision;
+  }
+  const double past = std::exchange(trial.recent[trial.oldest], *value);
+  trial.oldest = (trial.oldest + 1) % window;
   if (!trial.best_before || IsBetter(past, *trial.best_before, mode_)) trial.best_before = past;
 
   const double slack = mode_ == Mode::kMax ? -options_.min_delta : options_.min_delta;

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,8 +36,9 @@ class PatienceScheduler final : public TrialScheduler {
 
  private:
   struct Trial {
-    Metric best_before = {};    // Of the values before the recent ones.
-    std::deque<double> recent;  // The last patience + 1.
+    Metric best_before = {};     // Of the values before the recent ones.
+    std::vector<double> recent;  // The last patience + 1, in a ring.
+    size_t oldest = 0;
   };
 
   PatienceOptions options_;

@@ -21,17 +21,23 @@ class RankedTrials {
   // Requires that it was inserted so.
   void Erase(TrialNumber trial, double value);
   size_t size() const { return items_.size(); }
-  // Require place < size().
-  TrialNumber TrialAt(size_t place) const { return TrialNumber{items_[place].trial}; }
-  double ValueAt(size_t place) const { return Turned(items_[place].key); }
+  struct Entry {
+    TrialNumber trial;
+    double value = 0;
+  };
+  // Requires place < size().
+  Entry At(size_t place) const;
   size_t CountBetterThan(double value) const;
+  // The same for the value of the entry at this place: as many as stand before it but for its
+  // equals, and seldom looked for.
+  size_t CountBetterThan(double value, size_t place) const;
 
  private:
   struct Item {
     double key;  // The smaller the better.
     int64_t trial;
     friend bool operator<(const Item& a, const Item& b) {
-      return (a.key < b.key) | ((a.key == b.key) & (a.trial < b.trial));
+      return a.key < b.key || (a.key == b.key && a.trial < b.trial);
     }
   };
   double Turned(double value) const { return mode_ == Mode::kMin ? value : -value; }

@@ -18,9 +18,10 @@ size_t RankedValues::CountBetterThan(double value) const {
 }
 
 double RankedValues::At(size_t whole, double t) const {
-  const double a = FromWorst(whole);
-  if (t == 0) return a;
-  const double b = FromWorst(whole + 1);
+  if (t == 0) return FromWorst(whole);
+  const auto keys = keys_.PairAt(whole);
+  const double a = Turned(keys.first);
+  const double b = Turned(keys.second);
   if (!std::isfinite(a) || !std::isfinite(b)) return a;
   return t < 0.5 ? a + (b - a) * t : b - (b - a) * (1 - t);
 }

@@ -16,6 +16,7 @@
 #include "schedulers/median_stopping_scheduler.h"
 #include "schedulers/pasha_scheduler.h"
 #include "schedulers/patience_scheduler.h"
+#include "schedulers/pbt_scheduler.h"
 #include "schedulers/percentile_scheduler.h"
 #include "schedulers/threshold_scheduler.h"
 
@@ -47,13 +48,15 @@ std::optional<int64_t> None(const Value&) { return std::nullopt; }
 bool Never(const Value&) { return false; }
 bool Always(const Value&) { return true; }
 
+constexpr char kPbt[] = "pbt";
 constexpr char kCombine[] = "combine";
 
-constexpr std::array<Kind, 9> kKinds = {{
+constexpr std::array<Kind, 10> kKinds = {{
     {"fifo", MakeFifoScheduler, None, Never},
     {"asha", MakeAshaScheduler, AshaMaxT, AshaPauses},
     {"hyperband", MakeHyperbandScheduler, HyperbandMaxT, HyperbandPauses},
     {"pasha", MakePashaScheduler, PashaMaxT, Always},
+    {kPbt, MakePbtScheduler, None, Always},
     {"median_stopping", MakeMedianStoppingScheduler, None, MedianStoppingPauses},
     {"percentile", MakePercentileScheduler, None, Never},
     {"patience", MakePatienceScheduler, None, Never},
@@ -73,9 +76,6 @@ Result<const Kind*> FindKind(const std::string& name, const Place& place) {
   for (size_t i = 0; i < kKinds.size(); ++i) {
     if (kKinds[i].name == name) return &kKinds[i];
     names[i] = kKinds[i].name;
-  }
-  if (name == "pbt") {
-    return InvalidAt(place, "scheduler: 'pbt' is not supported yet");
   }
   if (name == "bohb") {
     return InvalidAt(place,
@@ -187,6 +187,17 @@ bool SchedulerPauses(const Value& scheduler) {
   const Result<Named> named = ReadName(scheduler);
   TUNE_CHECK(named.ok());
   return named->kind->pauses(named->options);
+}
+
+std::optional<ExploreOptions> SchedulerExplore(const Value& scheduler) {
+  const Result<Named> named = ReadName(scheduler);
+  TUNE_CHECK(named.ok());
+  if (named->kind->name == kPbt) return PbtExplore(named->options);
+  if (named->kind->name != kCombine) return std::nullopt;
+  for (const Value& part : named->options.AsList()) {
+    if (auto explore = SchedulerExplore(part)) return explore;
+  }
+  return std::nullopt;
 }
 
 }  // namespace tune

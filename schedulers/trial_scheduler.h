@@ -98,4 +98,13 @@ std::optional<int64_t> SchedulerMaxT(const Value& scheduler);
 // Whether it may pause trials, which then need checkpoints to go on from.
 bool SchedulerPauses(const Value& scheduler);
 
+// How the configuration of a trial that exploits another is made from the other's. Names as in Ray.
+struct ExploreOptions {
+  double resample_probability = 0.25;
+  std::vector<double> perturbation_factors = {1.2, 0.8};
+  std::vector<Value> parameters;  // Names, with their places; none: all that have a domain.
+};
+// Of a scheduler that orders to exploit. Requires what MakeScheduler takes.
+std::optional<ExploreOptions> SchedulerExplore(const Value& scheduler);
+
 }  // namespace tune
