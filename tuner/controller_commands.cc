@@ -4,6 +4,8 @@
 
 #include "core/check.h"
 #include "core/limits.h"
+#include "core/random.h"
+#include "search/perturb.h"
 #include "tuner/experiment_controller.h"
 #include "tuner/search_problem.h"
 
@@ -286,7 +288,16 @@ void ExperimentController::Exploit(TrialRecord& trial, const TrialRecord& source
   if (!source.resume_path.empty()) {
     RemoveCheckpoints(retention_.Borrow(trial.row.number, owner, source.resume_iteration));
   }
-  trial.configuration = source.configuration;
+  const auto explore = SchedulerExplore(options_.spec.scheduler);
+  PerturbOptions options;
+  if (explore) {
+    options.resample_probability = explore->resample_probability;
+    options.factors = explore->perturbation_factors;
+    for (const Value& name : explore->parameters) options.parameters.push_back(name.AsString());
+  }
+  KeyedRandom random(options_.seed, "explore", static_cast<uint64_t>(trial.row.number.value),
+                     static_cast<uint64_t>(trial.row.iterations));
+  trial.configuration = Perturb(options_.space, source.configuration, options, random);
   out_.exploits.push_back(ExploitRow{trial.row.number, trial.row.iterations, source.row.number,
                                      source.resume_iteration, trial.configuration});
 }

@@ -166,6 +166,7 @@ TEST(ControllerOrders, AnExploitingTrialGoesOnFromTheSourcesCheckpointWhichIsKep
             "/artifacts/sweep/0/checkpoint_1");
   ASSERT_EQ(world.exploits.size(), 1u);
   EXPECT_EQ(world.exploits[0].source, kFirst);
+  EXPECT_NE(world.exploits[0].configuration, world.configurations.at(kFirst));  // Near it.
   EXPECT_EQ(world.exploits[0].source_iteration, 1);
   world.Apply({StopRequested{kFirst, true}});
   EXPECT_TRUE(world.removed.empty());

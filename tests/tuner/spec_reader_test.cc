@@ -367,8 +367,6 @@ TEST(InterpretSpec, WhatIsPromisedForLaterIsRefusedByName) {
   EXPECT_THAT(ErrorWith("metric", "metric: loss + 0.1 * size"), HasSubstr("as an expression"));
   EXPECT_THAT(ErrorWith("checkpoint", "checkpoint: {storage: x}"),
               HasSubstr("'checkpoint.storage' is not supported yet"));
-  EXPECT_THAT(ErrorWith("scheduler", "scheduler: {pbt: {}}"),
-              HasSubstr("'pbt' is not supported yet"));
 }
 
 TEST(InterpretSpec, NumbersThatAreNotFiniteAreRefusedEverywhere) {
