@@ -93,7 +93,7 @@ double Measure(const Subject& subject, int64_t trials, int64_t batches) {
 
 void Run(bool is_toy) {
   const std::vector<int64_t> sizes =
-      is_toy ? std::vector<int64_t>{100, 1'000} : std::vector<int64_t>{100, 1'000, 10'000};
+      is_toy ? std::vector<int64_t>{100, 1'000} : std::vector<int64_t>{100, 1'000, 10'000, 100'000};
   const int64_t batches = is_toy ? 3 : 1'001;
   std::printf("%-30s %10s %14s %14s %10s\n", "scheduler", "trials", "ns/decision", "decisions/s",
               "of first");
