@@ -1,5 +1,6 @@
 #include "trial_runner/worker/curve_checkpoint.h"
 
+#include <charconv>
 #include <filesystem>
 #include <string_view>
 
@@ -70,6 +71,16 @@ Result<std::string> ReadPart(const std::string& folder, std::string_view name, u
   return contents;
 }
 
+// Whose checkpoint it is: <trial>/<name>. A trial may go on from another's (population based
+// training).
+CurveState OfFolder(const std::string& folder, CurveState state) {
+  const std::string owner = fs::path(folder).parent_path().filename().string();
+  int64_t trial = 0;
+  const auto [end, error] = std::from_chars(owner.data(), owner.data() + owner.size(), trial);
+  if (error == std::errc() && end == owner.data() + owner.size()) state.trial = trial;
+  return state;
+}
+
 }  // namespace
 
 Result<CheckpointRef> SaveCurveCheckpoint(CheckpointPlace& place, const CurveState& state,
@@ -87,7 +98,8 @@ Result<CheckpointRef> SaveCurveCheckpoint(CheckpointPlace& place, const CurveSta
                        HashToHex(Xxh64(manifest))};
 }
 
-Status VerifyCurveCheckpoint(const std::string& folder, const CurveState& state) {
+Status VerifyCurveCheckpoint(const std::string& folder, const CurveState& reader) {
+  const CurveState state = OfFolder(folder, reader);
   std::error_code error;
   if (!fs::is_directory(folder, error)) return NotFound("no checkpoint folder " + folder);
   TUNE_ASSIGN_OR_RETURN(const std::string manifest, ReadPart(folder, kManifest, kManifestBytesMax));

@@ -29,7 +29,7 @@ Result<CheckpointRef> SaveCurveCheckpoint(CheckpointPlace& place, const CurveSta
                                           int64_t bytes);
 
 // kNotFound when there is no such folder, kDataLoss when it is not what was written,
-// kFailedPrecondition when it was written for another state.
+// kFailedPrecondition when it was written for another state (of the trial whose folder it lies in).
 Status VerifyCurveCheckpoint(const std::string& folder, const CurveState& state);
 
 }  // namespace tune

@@ -15,6 +15,7 @@
 #include "core/json.h"
 #include "core/limits.h"
 #include "core/posix/real_clock.h"
+#include "search/auto_choice.h"
 #include "search/searcher.h"
 #include "trial_runner/trainable_catalog.h"
 #include "trial_runner/trial_programs.h"
@@ -138,6 +139,15 @@ Status LeaveTerminal(Background* background, const std::string& sweep,
   return OkStatus();
 }
 
+void SayWhatAutoChose(const ExperimentController& controller, uint64_t seed) {
+  const ExperimentSpec& spec = controller.options().spec;
+  const Value* const algorithm = spec.search.is_map() ? spec.search.Find("algorithm") : nullptr;
+  if (algorithm == nullptr || *algorithm != Value("auto")) return;
+  const AutoChoice choice =
+      ChooseAlgorithm(ProblemOf(spec, controller.options().space, spec.samples, seed));
+  std::cerr << "search: auto takes " << choice.why << "\n";
+}
+
 // All has been checked: the sweep is stored and conducted.
 int StoreAndConduct(const RunOptions& options, const ExperimentSpec& spec, uint64_t seed,
                     bool seed_is_drawn, SweepSurroundings& surroundings, Background* background) {
@@ -168,6 +178,7 @@ int StoreAndConduct(const RunOptions& options, const ExperimentSpec& spec, uint6
 
   std::cerr << "sweep " << experiment->name << ": seed " << seed
             << (seed_is_drawn ? " (drawn)" : "") << ", database " << options.db_path << "\n";
+  SayWhatAutoChose(**controller, seed);
   return ConductSweep(surroundings, *experiment, **controller, 0, {}, **store, clock);
 }
 
