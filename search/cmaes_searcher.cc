@@ -115,8 +115,9 @@ void CmaEsSearcher::BeginNextRun() {
   // A small population, and steps down to a hundredth: the local optima near a random point.
   const double u = random.NextDouble();
   const double v = random.NextDouble();
+  const double small = first * std::pow(large / first / 2, v * v);
   BeginRun(std::move(point), options_.sigma0 * std::pow(10, -2 * u),
-           static_cast<int64_t>(first * std::pow(large / first / 2, v * v)));
+           std::max(int64_t{2}, static_cast<int64_t>(small)));
 }
 
 std::optional<CmaEsSearcher::Proposal> CmaEsSearcher::Propose(TrialNumber number) {

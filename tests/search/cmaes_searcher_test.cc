@@ -189,6 +189,12 @@ TEST(CmaEsSearcher, RestartsElsewhereWhenItNoLongerImproves) {
   EXPECT_LT(best("bipop"), 0.01);
 }
 
+TEST(CmaEsSearcher, TheSmallestPopulationRestartsToo) {
+  const auto searcher = Make(R"({"algorithm": "cmaes", "popsize": 2, "inc_popsize": 1})", kPlane);
+  EXPECT_EQ(RunTrials(*searcher, 0, 3000, 1, [](const Configuration&) { return 1.0; }).size(),
+            3000u);
+}
+
 TEST(CmaEsSearcher, RefusesWhatItCannotDo) {
   const auto error = [](std::string_view search, std::string_view space,
                         std::vector<Mode> modes = {Mode::kMin}) {
