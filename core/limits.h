@@ -21,8 +21,9 @@ inline constexpr size_t kErrorBytesMax =
 
 // A sweep.
 inline constexpr int64_t kSamplesMax = 10'000'000;
-inline constexpr size_t kPointsMax = 10'000;  // Configurations to try first.
-inline constexpr int64_t kRepeatMax = 1'000;  // Trials of one configuration.
+inline constexpr size_t kPointsMax = 10'000;         // Configurations to try first.
+inline constexpr int64_t kListedPointsMax = 10'000;  // Of a grid that is written out as a list.
+inline constexpr int64_t kRepeatMax = 1'000;         // Trials of one configuration.
 inline constexpr int64_t kGridPointsMax = 10'000'000;
 inline constexpr int64_t kObjectivesMax = 8;
 inline constexpr int64_t kLeadingCombinationsMax = 1'000'000;  // Of what constraints look at.

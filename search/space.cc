@@ -6,6 +6,7 @@
 #include "core/input_error.h"
 #include "core/limits.h"
 #include "core/nearest_name.h"
+#include "search/autotuner_form.h"
 #include "search/space_conditions.h"
 
 namespace tune {
@@ -90,6 +91,10 @@ class SpaceReader {
     if (IsDomain(value)) {
       TUNE_ASSIGN_OR_RETURN(Domain domain, Domain::Parse(value));
       return Add(entry, name, std::move(domain), std::move(clauses));
+    }
+    if (IsAutoTunerForm(value)) {
+      TUNE_ASSIGN_OR_RETURN(auto content, ReadAutoTunerForm(value));
+      return Add(entry, name, std::move(content), std::move(clauses));
     }
     const Value* const constant = value.Find("constant");
     if (when != nullptr && constant != nullptr && value.AsMap().size() == 2) {

@@ -15,7 +15,8 @@
 // later in the file and may itself have a condition: where it does not exist, neither does what
 // depends on it. It must have countable values.
 //
-// Constraints are expressions that each configuration must satisfy (constraint.h).
+// A parameter may also be written as AutoTuner does (autotuner_form.h). Constraints are
+// expressions that each configuration must satisfy (constraint.h).
 //
 // Thread rule: immutable.
 #pragma once
