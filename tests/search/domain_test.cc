@@ -139,6 +139,45 @@ TEST(Domain, ChoiceFollowsItsWeights) {
             13.9);
 }
 
+TEST(Domain, ListsWithoutWeightsAreEven) {
+  const std::map<std::string, double> masses = {
+      {"1", 0.2}, {"2", 0.2}, {"\"a\"", 0.2}, {"null", 0.2}, {"[3]", 0.2}};
+  for (const char* const name : {"choice", "ordinal", "grid_search"}) {
+    const std::string json = "{\"" + std::string(name) + "\": [1, 2, \"a\", null, [3]]}";
+    EXPECT_LT(ChiSquare(Make(json), masses), 18.5) << name;  // 4 degrees.
+  }
+}
+
+// What peers get wrong: the ends of a grid are as frequent as their mass says.
+TEST(Domain, TheEndsOfEveryGridHaveTheirMass) {
+  const double whole = std::log(1000.5 / 0.5);
+  const struct {
+    const char* json;
+    double lowest, highest;
+  } cases[] = {
+      {R"({"randint": [-5, 5]})", 0.1, 0.1},
+      {R"({"qrandint": [-10, 10, 5]})", 0.2, 0.2},
+      {R"({"quniform": [-0.3, 0.3, 0.1]})", 1.0 / 7, 1.0 / 7},
+      {R"({"lograndint": [1, 1000]})", std::log(2) / std::log(1000),
+       std::log(1000.0 / 999) / std::log(1000)},
+      {R"({"qlograndint": [1, 1000, 1]})", std::log(1.5 / 0.5) / whole,
+       std::log(1000.5 / 999.5) / whole},
+      {R"({"qloguniform": [0.1, 100, 0.1]})", std::log(1.5 / 0.5) / whole,
+       std::log(1000.5 / 999.5) / whole},
+  };
+  for (const auto& each : cases) {
+    const Domain domain = Make(each.json);
+    int lowest = 0, highest = 0;
+    for (const Value& value : DrawMany(domain)) {
+      lowest += value == domain.At(0);
+      highest += value == domain.At(*domain.Count() - 1);
+    }
+    const auto within = [](double mass) { return 4 * std::sqrt(mass * kDraws) + 1; };
+    EXPECT_NEAR(lowest, each.lowest * kDraws, within(each.lowest)) << each.json;
+    EXPECT_NEAR(highest, each.highest * kDraws, within(each.highest)) << each.json;
+  }
+}
+
 TEST(Domain, ChoiceKeepsEveryKindOfValue) {
   const Domain domain = Make(R"({"choice": [1, 1.5, "1", true, null, [1, 2], {"a": 1}]})");
   EXPECT_EQ(domain.Count(), 7u);
