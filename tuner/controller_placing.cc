@@ -6,6 +6,7 @@
 #include "core/json.h"
 #include "core/limits.h"
 #include "tuner/experiment_controller.h"
+#include "tuner/search_problem.h"
 
 namespace tune {
 
@@ -65,9 +66,23 @@ void ExperimentController::Fill() {
 // A scheduler that waits for trials which never come would wait for ever.
 void ExperimentController::TellWhetherMoreCome() {
   if (!GivesOut() || HasMoreToCreate() || std::exchange(no_more_trials_said_, true)) return;
+  SayIfExhausted();
   scheduler_->OnNoMoreTrials();
   FollowOrders();
   Fill();
+}
+
+// Fewer trials than were asked for: nothing new is left to try.
+void ExperimentController::SayIfExhausted() {
+  const auto count = [this](int64_t samples) {
+    return TrialCountOf(options_.spec, options_.space, samples);
+  };
+  const bool is_short =
+      samples_ >= 0 && trial_count_max_ == count(-1) && trial_count_max_ < samples_ * count(1);
+  if (!space_exhausted_ && !is_short) return;
+  out_.actions.push_back(Say{"the search space is exhausted after " +
+                             std::to_string(trials_.size()) +
+                             " trials: nothing new is left to try"});
 }
 
 // Interrupted and retried trials in order of number, then a new one.

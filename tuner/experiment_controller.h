@@ -213,6 +213,7 @@ class ExperimentController {
   void BeginAttempt(TrialRecord& trial, WorkerId worker);
   StartAttempt StartMessage(const TrialRecord& trial, WorkerId worker) const;
   void TellWhetherMoreCome();
+  void SayIfExhausted();
   void WatchForUnplaceable();
   void FinishIfDone();
   bool WaitsForPerson();

@@ -1,5 +1,6 @@
 #include "tuner/experiment_controller.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/json.h"
@@ -57,6 +58,41 @@ TEST(ExperimentController, AFinalReportCompletesTheTrial) {
   world.Apply({world.End(worker, kFirst, Outcome::kCompleted)});
   EXPECT_EQ(world.attempts.at({kFirst, AttemptNumber{1}}).outcome, Outcome::kCompleted);
   EXPECT_TRUE(world.Running(worker).contains(kSecond));
+}
+
+// All trials of a space of three configurations, one after the other.
+std::vector<std::string> SaidOverThreeConfigurations(int64_t samples, const Value& search) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  Value domain = Value::MakeMap();
+  domain.Set("choice", Value(Value::List{Value(1), Value(2), Value(3)}));
+  spec.space.Set("x", domain);
+  spec.samples = samples;
+  spec.search = search;
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(1);
+  for (int64_t n = 0; n < 3; ++n) {
+    world.Apply({world.NextReport(worker, TrialNumber{n}, 0.5, true)});
+    world.Apply({world.End(worker, TrialNumber{n}, Outcome::kCompleted)});
+  }
+  EXPECT_EQ(world.trials.size(), 3u);
+  EXPECT_EQ(world.experiment.status, ExperimentStatus::kFinished);
+  return world.said;
+}
+
+TEST(ExperimentController, ASpaceThatIsExhaustedEarlyEndsTheSweepAndIsTold) {
+  const auto search = [](const char* algorithm, bool is_unique) {
+    Value value = Value::MakeMap();
+    value.Set("algorithm", algorithm);
+    if (is_unique) value.Set("unique", true);
+    return value;
+  };
+  const auto is_told = ::testing::ElementsAre(::testing::HasSubstr("exhausted after 3 trials"));
+  EXPECT_THAT(SaidOverThreeConfigurations(5, search("grid", false)), is_told);
+  EXPECT_THAT(SaidOverThreeConfigurations(5, search("random", true)), is_told);
+  EXPECT_THAT(SaidOverThreeConfigurations(5, search("tpe", false)), is_told);
+  // Who asked for no more misses nothing.
+  EXPECT_THAT(SaidOverThreeConfigurations(3, search("random", true)), ::testing::IsEmpty());
+  EXPECT_THAT(SaidOverThreeConfigurations(-1, search("grid", false)), ::testing::IsEmpty());
 }
 
 TEST(ExperimentController, TheBestValueIsTheEarliestOfEquals) {
