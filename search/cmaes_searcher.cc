@@ -24,7 +24,7 @@ class CmaEsSearcher final : public Searcher {
  public:
   CmaEsSearcher(const SearchProblem& problem, const CmaEsOptions& options,
                 std::unique_ptr<Searcher> random)
-      : observations_(UnitSpace(problem.space), problem.modes),
+      : observations_(UnitSpace(problem.space), problem.modes, problem.is_unique),
         layout_(observations_.space()),
         options_(options),
         seed_(problem.seed),

@@ -25,7 +25,7 @@ class Nsga2Searcher final : public Searcher {
  public:
   Nsga2Searcher(const SearchProblem& problem, const Nsga2Options& options,
                 std::unique_ptr<Searcher> random)
-      : observations_(UnitSpace(problem.space), problem.modes),
+      : observations_(UnitSpace(problem.space), problem.modes, problem.is_unique),
         options_(options),
         seed_(problem.seed),
         random_(std::move(random)) {}

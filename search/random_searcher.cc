@@ -66,8 +66,8 @@ Result<std::unique_ptr<Searcher>> MakeRandomSearcher(const Value& options,
 
 Result<std::unique_ptr<Searcher>> MakeUniqueRandomSearcher(const SearchProblem& problem) {
   TUNE_ASSIGN_OR_RETURN(auto random, MakeRandomSearcher(Value(), problem));
-  return std::unique_ptr<Searcher>(
-      std::make_unique<UniqueSearcher>(std::move(random), problem.space, problem.seed));
+  return std::unique_ptr<Searcher>(std::make_unique<UniqueSearcher>(
+      std::move(random), problem.space, problem.seed, problem.is_unique));
 }
 
 }  // namespace tune

@@ -93,17 +93,37 @@ Value WithoutCommonOptions(Value search) {
   return search;
 }
 
+// The trials of an earlier sweep, under numbers below 0.
+void TellHistory(const std::vector<EarlierTrial>& history, size_t objective_count,
+                 Searcher& searcher) {
+  for (size_t i = 0; i < history.size(); ++i) {
+    const EarlierTrial& trial = history[i];
+    const TrialNumber number{-1 - static_cast<int64_t>(i)};
+    searcher.Restore(number, trial.configuration);
+    for (const EarlierTrial::Report& report : trial.reports) {
+      searcher.OnReport(number, report.iteration, report.values);
+    }
+    const std::vector<Metric> nothing(objective_count);
+    searcher.OnTrialEnded(number, trial.reports.empty() ? nothing : trial.reports.back().values,
+                          trial.has_failed);
+  }
+}
+
 }  // namespace
 
-Result<std::unique_ptr<Searcher>> MakeSearcher(const Value& search, const SearchProblem& problem) {
+Result<std::unique_ptr<Searcher>> MakeSearcher(const Value& search, SearchProblem problem) {
   TUNE_ASSIGN_OR_RETURN(const Algorithm algorithm, FindAlgorithm(search));
   TUNE_ASSIGN_OR_RETURN(const CommonOptions common, ReadCommonOptions(search));
+  problem.is_unique = problem.is_unique || common.is_unique;
+  // The searcher itself does not know of them (and it may be made by way of another one).
+  std::vector<Configuration> points = std::exchange(problem.points, {});
+  const std::vector<EarlierTrial> history = std::exchange(problem.history, {});
   const Value own_options = WithoutCommonOptions(search);
   TUNE_ASSIGN_OR_RETURN(auto searcher, algorithm.make(own_options, problem));
   const SearchSpace& space = problem.space;
-  if (!problem.points.empty()) {
-    searcher =
-        std::make_unique<PointsSearcher>(std::move(searcher), problem.points, space, problem.seed);
+  if (!points.empty()) {
+    searcher = std::make_unique<PointsSearcher>(std::move(searcher), std::move(points), space,
+                                                problem.seed);
   }
   // Those that learn never repeat a configuration anyway.
   if (common.is_unique && !searcher->LearnsFromResults()) {
@@ -113,8 +133,10 @@ Result<std::unique_ptr<Searcher>> MakeSearcher(const Value& search, const Search
           search.Find("unique")->place,
           "search: unique cannot be combined with grid_search, which repeats its grid");
     }
-    searcher = std::make_unique<UniqueSearcher>(std::move(searcher), space, problem.seed);
+    searcher = std::make_unique<UniqueSearcher>(std::move(searcher), space, problem.seed,
+                                                /*counts_history=*/true);
   }
+  TellHistory(history, problem.modes.size(), *searcher);
   if (problem.samples > limits::kSamplesMax / common.repeat) {
     return InvalidAt(search.Find("repeat")->place,
                      "search: repeat: " + std::to_string(problem.samples) + " samples times " +

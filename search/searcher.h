@@ -15,6 +15,7 @@
 #include "core/metric.h"
 #include "core/status.h"
 #include "core/value.h"
+#include "search/earlier_trial.h"
 #include "search/space.h"
 
 namespace tune {
@@ -26,7 +27,8 @@ class Searcher {
   // The configuration of trial `number`; nothing when the space is exhausted. Numbers come once
   // each, rising.
   virtual std::optional<Configuration> Suggest(TrialNumber number) = 0;
-  // Recovery: the answer that Suggest gave in an earlier life, in place of asking again.
+  // Recovery: the answer that Suggest gave in an earlier life, in place of asking again. A number
+  // below 0: a trial of an earlier sweep.
   virtual void Restore(TrialNumber number, const Configuration& configuration) = 0;
 
   // What became of it. A searcher that learns from nothing ignores both. Iterations of a trial
@@ -49,13 +51,18 @@ struct SearchProblem {
   std::optional<int64_t> max_t =
       {};  // The iterations of a whole trial, where the scheduler says so.
   std::vector<Configuration> points = {};  // To try first, whole or partial (points.h).
+  // An earlier sweep's trials, which fit the space. Those that learn hear of them as of trials with
+  // numbers below 0.
+  std::vector<EarlierTrial> history = {};
+  // `unique` was asked for: what an earlier sweep tried is not tried again either.
+  bool is_unique = false;
 };
 
 // `search`: the spec's `search` value ({algorithm: NAME, ...}), null for random. Checks names and
 // options; errors carry "line:column: ". Every algorithm takes `unique: true`, no configuration
 // twice (those that learn never repeat one), and `repeat: k`, each configuration in k trials
 // (repeat_searcher.h).
-Result<std::unique_ptr<Searcher>> MakeSearcher(const Value& search, const SearchProblem& problem);
+Result<std::unique_ptr<Searcher>> MakeSearcher(const Value& search, SearchProblem problem);
 
 // How many trials the sweep has if nothing ends it sooner; -1: no end. `samples` counts
 // configurations, each of which has `repeat` trials; `points` of them are given. With grid_search

@@ -23,7 +23,7 @@ class TpeSearcher final : public Searcher {
  public:
   TpeSearcher(const SearchProblem& problem, Split split, const TpeOptions& options,
               std::unique_ptr<Searcher> random)
-      : observations_(UnitSpace(problem.space), problem.modes),
+      : observations_(UnitSpace(problem.space), problem.modes, problem.is_unique),
         model_(observations_.space(), options.model),
         options_(options),
         split_(split),

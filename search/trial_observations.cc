@@ -9,24 +9,32 @@
 
 namespace tune {
 
-TrialObservations::TrialObservations(UnitSpace space, std::vector<Mode> modes)
-    : space_(std::move(space)), modes_(std::move(modes)) {
+TrialObservations::TrialObservations(UnitSpace space, std::vector<Mode> modes, bool counts_history)
+    : space_(std::move(space)), modes_(std::move(modes)), counts_history_(counts_history) {
   TUNE_CHECK(!modes_.empty());
 }
 
+size_t TrialObservations::SlotOf(TrialNumber number) {
+  return static_cast<size_t>(number.value >= 0 ? number.value : -1 - number.value);
+}
+
+const std::vector<int64_t>& TrialObservations::IndexFor(TrialNumber number) const {
+  return number.value >= 0 ? index_ : earlier_index_;
+}
+
 void TrialObservations::Add(TrialNumber number, const Configuration& configuration) {
-  TUNE_CHECK(number.value >= 0);
-  const auto slot = static_cast<size_t>(number.value);
-  if (slot >= index_.size()) index_.resize(slot + 1, -1);
-  TUNE_CHECK(index_[slot] < 0);
+  std::vector<int64_t>& index = number.value >= 0 ? index_ : earlier_index_;
+  const size_t slot = SlotOf(number);
+  if (slot >= index.size()) index.resize(slot + 1, -1);
+  TUNE_CHECK(index[slot] < 0);
   auto cells = space_.CellsOf(configuration);
   TUNE_CHECK(cells.has_value());
-  index_[slot] = static_cast<int64_t>(trials_.size());
+  index[slot] = static_cast<int64_t>(trials_.size());
   ObservedTrial trial;
   trial.number = number;
   trial.cells = *std::move(cells);
   trials_.push_back(std::move(trial));
-  seen_.insert(ToJson(configuration.ToFlat()));
+  if (number.value >= 0 || counts_history_) seen_.insert(ToJson(configuration.ToFlat()));
 }
 
 bool TrialObservations::Has(const Configuration& configuration) const {
@@ -34,9 +42,10 @@ bool TrialObservations::Has(const Configuration& configuration) const {
 }
 
 const ObservedTrial* TrialObservations::Find(TrialNumber number) const {
-  const auto slot = static_cast<size_t>(number.value);
-  if (number.value < 0 || slot >= index_.size() || index_[slot] < 0) return nullptr;
-  return &trials_[static_cast<size_t>(index_[slot])];
+  const std::vector<int64_t>& index = IndexFor(number);
+  const size_t slot = SlotOf(number);
+  if (slot >= index.size() || index[slot] < 0) return nullptr;
+  return &trials_[static_cast<size_t>(index[slot])];
 }
 
 ObservedTrial* TrialObservations::FindMutable(TrialNumber number) {

@@ -39,9 +39,11 @@ struct ObservedTrial {
 
 class TrialObservations {
  public:
-  TrialObservations(UnitSpace space, std::vector<Mode> modes);
+  // `counts_history`: configurations are to be unique, over an earlier sweep too.
+  TrialObservations(UnitSpace space, std::vector<Mode> modes, bool counts_history = false);
 
-  // A trial that was suggested, by this life or an earlier one. Its values are in their domains.
+  // A trial that was suggested, by this life or an earlier one, or with a number below 0 one of an
+  // earlier sweep. Its values are in their domains.
   void Add(TrialNumber number, const Configuration& configuration);
   // As Searcher's. What is said of a trial that was never added is ignored.
   void OnReport(TrialNumber number, int64_t iteration, Objectives values);
@@ -53,18 +55,24 @@ class TrialObservations {
   const std::vector<ObservedTrial>& trials() const { return trials_; }
   // Null for a trial that was never added.
   const ObservedTrial* Find(TrialNumber number) const;
-  // Whether a trial had this configuration.
+  // Whether a trial had this configuration; those of an earlier sweep count as asked for.
   bool Has(const Configuration& configuration) const;
 
  private:
   ObservedTrial* FindMutable(TrialNumber number);
+  // The place of a number in its index, and that index.
+  static size_t SlotOf(TrialNumber number);
+  const std::vector<int64_t>& IndexFor(TrialNumber number) const;
   Losses ToLosses(Objectives values) const;
   void Count(ObservedTrial& trial, const Losses& losses) const;
 
   UnitSpace space_;
   std::vector<Mode> modes_;
   std::vector<ObservedTrial> trials_;
-  std::vector<int64_t> index_;  // Of a number in trials_; -1: never added.
+  bool counts_history_;
+  // Of a number in trials_; -1: never added. Those below 0 from -1 downwards.
+  std::vector<int64_t> index_;
+  std::vector<int64_t> earlier_index_;
   std::set<std::string> seen_;  // Flat JSON.
 };
 

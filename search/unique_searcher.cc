@@ -7,8 +7,9 @@
 
 namespace tune {
 
-UniqueSearcher::UniqueSearcher(std::unique_ptr<Searcher> inner, SearchSpace space, uint64_t seed)
-    : inner_(std::move(inner)), draws_(std::move(space), seed) {
+UniqueSearcher::UniqueSearcher(std::unique_ptr<Searcher> inner, SearchSpace space, uint64_t seed,
+                               bool counts_history)
+    : inner_(std::move(inner)), draws_(std::move(space), seed), counts_history_(counts_history) {
   TUNE_CHECK(!inner_->LearnsFromResults());
   Result<Grid> combinations = Grid::OfAll(draws_.space());
   if (combinations.ok()) combinations_ = *std::move(combinations);
@@ -20,7 +21,7 @@ bool UniqueSearcher::Remember(const Configuration& configuration) {
 
 void UniqueSearcher::Restore(TrialNumber number, const Configuration& configuration) {
   inner_->Restore(number, configuration);
-  Remember(configuration);
+  if (number.value >= 0 || counts_history_) Remember(configuration);
 }
 
 std::optional<Configuration> UniqueSearcher::Suggest(TrialNumber number) {

@@ -19,7 +19,9 @@ namespace tune {
 
 class UniqueSearcher final : public Searcher {
  public:
-  UniqueSearcher(std::unique_ptr<Searcher> inner, SearchSpace space, uint64_t seed);
+  // `counts_history`: whether what an earlier sweep tried (restored under numbers below 0) was had.
+  UniqueSearcher(std::unique_ptr<Searcher> inner, SearchSpace space, uint64_t seed,
+                 bool counts_history);
 
   std::optional<Configuration> Suggest(TrialNumber number) override;
   void Restore(TrialNumber number, const Configuration& configuration) override;
@@ -34,6 +36,7 @@ class UniqueSearcher final : public Searcher {
 
   std::unique_ptr<Searcher> inner_;
   RandomDraws draws_;
+  bool counts_history_;
   std::optional<Grid> combinations_;  // All of them, where they can be counted.
   int64_t next_combination_ = 0;      // Those before it are all seen.
   std::set<std::string> seen_;        // Flat JSON.

@@ -26,9 +26,10 @@ constexpr size_t kSweepNameBytesMax = limits::kNameBytesMax - 10;  // Room for i
 
 using Names = std::span<const std::string_view>;
 
-constexpr std::array<std::string_view, 16> kKeys = {
-    "name",   "trainable", "metric",    "mode",      "samples", "seed",   "space",   "constraints",
-    "points", "search",    "scheduler", "resources", "stop",    "limits", "failure", "checkpoint"};
+constexpr std::array<std::string_view, 17> kKeys = {
+    "name",      "trainable",   "metric", "mode",    "samples",   "seed",
+    "space",     "constraints", "points", "from",    "search",    "scheduler",
+    "resources", "stop",        "limits", "failure", "checkpoint"};
 constexpr std::array<std::string_view, 5> kResourceKeys = {"cpu", "gpu", "gpu_memory", "memory",
                                                            "workers"};
 constexpr std::array<std::string_view, 7> kLimitKeys = {
@@ -224,6 +225,16 @@ Result<Value::List> OneOrMore(const Section& root, std::string_view key, const V
                              " (several objectives)");
   }
   return value.AsList();
+}
+
+Status ReadFrom(const Section& root, ExperimentSpec& spec) {
+  const Value* const from = root.Find("from");
+  if (from == nullptr) return OkStatus();
+  if (!from->is_string() || from->AsString().empty()) {
+    return root.Expected(*from, "from", "the name of an earlier sweep");
+  }
+  spec.from = from->AsString();
+  return OkStatus();
 }
 
 Status ReadObjectives(const Section& root, ExperimentSpec& spec) {
@@ -470,7 +481,15 @@ Status CheckParts(const ExperimentSpec& spec, bool require_trainable,
   TUNE_RETURN_IF_ERROR(CheckSatisfiable(space));
   TUNE_RETURN_IF_ERROR(ReadPoints(spec.points, space).status());
   TUNE_RETURN_IF_ERROR(MakeScheduler(spec.scheduler, spec.mode, 0).status());
-  TUNE_RETURN_IF_ERROR(MakeSearcher(spec.search, ProblemOf(spec, space, spec.samples, 0)).status());
+  TUNE_ASSIGN_OR_RETURN(const auto searcher,
+                        MakeSearcher(spec.search, ProblemOf(spec, space, spec.samples, 0)));
+  const Value* const unique = spec.search.is_map() ? spec.search.Find("unique") : nullptr;
+  const bool is_unique = unique != nullptr && *unique == Value(true);
+  if (!spec.from.empty() && !searcher->LearnsFromResults() && !is_unique) {
+    return InvalidAt(spec.document.Find("from")->place,
+                     "from: this search does not learn; use one that does, such as tpe, or unique: "
+                     "true to leave out what was tried");
+  }
   if (spec.trainable.is_null()) {
     return require_trainable ? MissingKey(spec.document, "trainable", "trainable: food11")
                              : OkStatus();
@@ -494,7 +513,6 @@ Status CheckParts(const ExperimentSpec& spec, bool require_trainable,
 }
 
 Status Interpret(std::string_view file, bool require_trainable, ExperimentSpec& spec) {
-  constexpr std::array<std::string_view, 1> kLater = {"from"};
   if (spec.document.is_null()) return InvalidArgument("no keys are there; expected a space file");
   if (!spec.document.is_map()) {
     return InvalidAt(spec.document.place, "read " + Shown(spec.document) +
@@ -502,7 +520,7 @@ Status Interpret(std::string_view file, bool require_trainable, ExperimentSpec& 
   }
   TUNE_RETURN_IF_ERROR(CheckTree(spec.document, 0));
   TUNE_ASSIGN_OR_RETURN(const Section root, Section::Open(&spec.document, ""));
-  TUNE_RETURN_IF_ERROR(root.CheckKeys(kKeys, kLater));
+  TUNE_RETURN_IF_ERROR(root.CheckKeys(kKeys, {}));
   const auto copy = [&](std::string_view key, Value& out) {
     if (const Value* const value = root.Find(key)) out = *value;
   };
@@ -515,6 +533,7 @@ Status Interpret(std::string_view file, bool require_trainable, ExperimentSpec& 
   TUNE_RETURN_IF_ERROR(ReadObjectives(root, spec));
   TUNE_RETURN_IF_ERROR(CheckSchedulerOfSeveral(spec));
   TUNE_RETURN_IF_ERROR(ReadSamplesAndSeed(root, spec));
+  TUNE_RETURN_IF_ERROR(ReadFrom(root, spec));
   std::vector<std::string> reported;
   TUNE_RETURN_IF_ERROR(CheckParts(spec, require_trainable, reported));
   TUNE_RETURN_IF_ERROR(ReadResources(root, spec.resources));

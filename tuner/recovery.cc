@@ -3,8 +3,10 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "core/json.h"
+#include "tuner/earlier_sweep.h"
 #include "tuner/event.h"
 #include "tuner/search_problem.h"
 #include "tuner/spec_reader.h"
@@ -13,10 +15,13 @@ namespace tune {
 
 Result<std::unique_ptr<ExperimentController>> MakeController(const ExperimentSpec& spec,
                                                              uint64_t seed, const std::string& name,
-                                                             const std::string& artifacts_dir) {
+                                                             const std::string& artifacts_dir,
+                                                             std::vector<EarlierTrial> history) {
   TUNE_ASSIGN_OR_RETURN(SearchSpace space, SpaceOf(spec));
+  SearchProblem problem = ProblemOf(spec, space, spec.samples, seed);
+  problem.history = std::move(history);
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Searcher> searcher,
-                        MakeSearcher(spec.search, ProblemOf(spec, space, spec.samples, seed)));
+                        MakeSearcher(spec.search, std::move(problem)));
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<TrialScheduler> scheduler,
                         MakeScheduler(spec.scheduler, spec.mode, seed));
   ControllerOptions options{spec, seed, std::move(space), name, artifacts_dir + "/" + name};
@@ -112,8 +117,12 @@ Result<RecoveredExperiment> Recover(const StoredExperiment& experiment,
   TUNE_ASSIGN_OR_RETURN(const ExperimentSpec spec,
                         InterpretSpec(*document, place, experiment.base_dir, true));
   RecoveredExperiment recovered;
+  TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
+  TUNE_ASSIGN_OR_RETURN(EarlierSweep earlier,
+                        ReadEarlierSweep(spec, space, experiment.created_at, store));
   TUNE_ASSIGN_OR_RETURN(recovered.controller,
-                        MakeController(spec, experiment.seed, experiment.name, artifacts_dir));
+                        MakeController(spec, experiment.seed, experiment.name, artifacts_dir,
+                                       std::move(earlier.trials)));
   TUNE_ASSIGN_OR_RETURN(auto suggestions, store.ReadSuggestions(experiment.id));
   recovered.controller->RestoreSuggestions(std::move(suggestions));
   TUNE_ASSIGN_OR_RETURN(const std::vector<JournalStep> journal, store.ReadJournal(experiment.id));

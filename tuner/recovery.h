@@ -10,16 +10,18 @@
 #include <vector>
 
 #include "core/status.h"
+#include "search/earlier_trial.h"
 #include "tuner/experiment_controller.h"
 #include "tuner/experiment_spec.h"
 #include "tuner/store.h"
 
 namespace tune {
 
-// `name`: as stored. `artifacts_dir`: absolute, <db stem>.artifacts.
-Result<std::unique_ptr<ExperimentController>> MakeController(const ExperimentSpec& spec,
-                                                             uint64_t seed, const std::string& name,
-                                                             const std::string& artifacts_dir);
+// `name`: as stored. `artifacts_dir`: absolute, <db stem>.artifacts. `history`: of the spec's
+// `from`; what is not to be gone on with needs none.
+Result<std::unique_ptr<ExperimentController>> MakeController(
+    const ExperimentSpec& spec, uint64_t seed, const std::string& name,
+    const std::string& artifacts_dir, std::vector<EarlierTrial> history = {});
 
 // Applies the journal to a fresh controller whose suggestions have been restored. Returns the last
 // step. What it would have done then is not done again.

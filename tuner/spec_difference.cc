@@ -59,6 +59,8 @@ class Comparison {
 
 Value OrFifo(const Value& scheduler) { return scheduler.is_null() ? Value("fifo") : scheduler; }
 
+Value NameOrNull(const std::string& name) { return name.empty() ? Value() : Value(name); }
+
 const Value* OrNothing(const Value& value) { return value.is_null() ? nullptr : &value; }
 
 Value OrRandom(const Value& search) {
@@ -96,6 +98,8 @@ std::vector<std::string> DescribeSpecDifferences(const ExperimentSpec& stored,
   comparison.Compare("space", &stored.space, &file.space);
   comparison.Compare("constraints", OrNothing(stored.constraints), OrNothing(file.constraints));
   comparison.Compare("points", OrNothing(stored.points), OrNothing(file.points));
+  const Value earlier[] = {NameOrNull(stored.from), NameOrNull(file.from)};
+  comparison.Compare("from", OrNothing(earlier[0]), OrNothing(earlier[1]));
   comparison.Compare("metric", &metrics[0], &metrics[1]);
   comparison.Compare("mode", &modes[0], &modes[1]);
   comparison.Compare("search", &searches[0], &searches[1]);

@@ -32,7 +32,7 @@ class GpSearcher final : public Searcher {
  public:
   GpSearcher(const SearchProblem& problem, const GpOptions& options,
              std::unique_ptr<Searcher> random)
-      : observations_(UnitSpace(problem.space), problem.modes),
+      : observations_(UnitSpace(problem.space), problem.modes, problem.is_unique),
         acquisition_(observations_.space()),
         sobol_(std::min(observations_.space().size(), SobolSequence::kDimensionsMax)),
         options_(options),

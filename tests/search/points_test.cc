@@ -51,8 +51,9 @@ std::string ErrorOf(std::string_view point) {
 
 std::unique_ptr<Searcher> Make(std::string_view search, const SearchSpace& space,
                                std::string_view points) {
-  auto made = MakeSearcher(*ParseJson(search),
-                           {.space = space, .seed = 1, .points = Points(points, space)});
+  auto made =
+      MakeSearcher(*ParseJson(search),
+                   {.space = space, .samples = 10, .seed = 1, .points = Points(points, space)});
   EXPECT_TRUE(made.ok()) << made.status().message();
   return *std::move(made);
 }
@@ -160,6 +161,15 @@ TEST(Points, OnesThatAreUniqueAreNotRepeatedByTheSearch) {
   for (int64_t n = 0; n < 3; ++n) all.insert(Text(searcher->Suggest(TrialNumber{n})));
   EXPECT_EQ(all.size(), 3u);
   EXPECT_EQ(Text(searcher->Suggest(TrialNumber{3})), "exhausted");
+}
+
+TEST(Points, AnAlgorithmThatIsChosenForTheSpaceHasThemOnce) {
+  const SearchSpace space = Space(R"({"a": {"choice": [1, 2, 3]}})", "null");  // A grid.
+  const auto searcher = Make(R"({"algorithm": "auto"})", space, R"([{"a": 2}, {"a": 3}])");
+  std::vector<std::string> all;
+  for (int64_t n = 0; n < 5; ++n) all.push_back(Text(searcher->Suggest(TrialNumber{n})));
+  EXPECT_THAT(all,
+              ElementsAre(R"({"a":2})", R"({"a":3})", R"({"a":1})", R"({"a":2})", R"({"a":3})"));
 }
 
 TEST(Points, OneThatLearnsHearsOfThem) {

@@ -33,6 +33,9 @@ class ForwardingStore : public Store {
   Result<std::vector<TrialRow>> ReadTrials(ExperimentId experiment) override {
     return inner_.ReadTrials(experiment);
   }
+  Result<std::vector<ReportRow>> ReadReports(ExperimentId experiment) override {
+    return inner_.ReadReports(experiment);
+  }
   Result<WorkerId> LastWorker(ExperimentId experiment) override {
     return inner_.LastWorker(experiment);
   }

@@ -52,6 +52,9 @@ class SimulatedTuner::SeamStore final : public Store {
   Result<std::vector<TrialRow>> ReadTrials(ExperimentId experiment) override {
     return inner_.ReadTrials(experiment);
   }
+  Result<std::vector<ReportRow>> ReadReports(ExperimentId experiment) override {
+    return inner_.ReadReports(experiment);
+  }
   Result<WorkerId> LastWorker(ExperimentId experiment) override {
     return inner_.LastWorker(experiment);
   }

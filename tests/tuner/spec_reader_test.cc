@@ -298,6 +298,18 @@ TEST(InterpretSpec, PointsAreCheckedWithTheirPlace) {
               HasSubstr("f.yaml:16:10: points: 'x > 0.5' is not satisfied"));
 }
 
+TEST(InterpretSpec, AnEarlierSweepIsForASearchThatLearnsFromIt) {
+  const auto with = [](std::string_view search) {
+    return With("search", "search: " + std::string(search)) + "from: other\n";
+  };
+  EXPECT_EQ(Good(with("{algorithm: tpe}")).from, "other");
+  EXPECT_EQ(Good(with("{algorithm: random, unique: true}")).from, "other");
+  EXPECT_THAT(ErrorOf(with("{algorithm: random}")),
+              HasSubstr("f.yaml:16:7: from: this search does not learn"));
+  EXPECT_THAT(ErrorOf(std::string(kCurve) + "from: 3\n"),
+              HasSubstr("from: read 3, expected the name of an earlier sweep"));
+}
+
 TEST(InterpretSpec, WhatATrainableDoesNotKnowIsToldWhereItStands) {
   constexpr std::string_view kFood =
       "trainable: food11\nmetric: val_accuracy\nmode: max\nspace:\n  data: synthetic\n  lr: 1e-3\n";
@@ -360,10 +372,6 @@ TEST(InterpretSpec, SeveralObjectivesHaveAModeEach) {
 }
 
 TEST(InterpretSpec, WhatIsPromisedForLaterIsRefusedByName) {
-  const auto later = [](const std::string& line) {
-    return ErrorOf(std::string(kCurve) + line + "\n");
-  };
-  EXPECT_THAT(later("from: other"), HasSubstr("'from' is not supported yet"));
   EXPECT_THAT(ErrorWith("metric", "metric: loss + 0.1 * size"), HasSubstr("as an expression"));
   EXPECT_THAT(ErrorWith("checkpoint", "checkpoint: {storage: x}"),
               HasSubstr("'checkpoint.storage' is not supported yet"));

@@ -10,4 +10,6 @@ tune_test(importance_command_test
 tune_test(live_view_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/live_view_test.cc DEPS tune_queries)
 tune_test(recovery_test
-  SOURCES ${CMAKE_CURRENT_LIST_DIR}/recovery_test.cc DEPS tune_controller tune_spec tune_sqlite)
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/earlier_sweep_test.cc
+    ${CMAKE_CURRENT_LIST_DIR}/recovery_test.cc
+  DEPS tune_controller tune_spec tune_sqlite)

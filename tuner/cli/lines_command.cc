@@ -126,6 +126,9 @@ int AskTellCommand(const LinesOptions& options) {
     if (!kept.ok()) return Complain(kept.status());
     return Converse(**kept);
   }
+  if (!prepared->spec.from.empty()) {
+    return Complain(InvalidArgument("from: needs a database; keep the sweep with --name"));
+  }
   const Result<SearchSpace> space = SpaceOf(prepared->spec);
   if (!space.ok()) return Complain(space.status());
   auto searcher = MakeSearcher(prepared->spec.search,

@@ -27,6 +27,7 @@
 #include "tuner/cli/live_view.h"
 #include "tuner/cli/stored_ask_tell.h"
 #include "tuner/cli/sweep.h"
+#include "tuner/earlier_sweep.h"
 #include "tuner/provenance.h"
 #include "tuner/recovery.h"
 #include "tuner/search_problem.h"
@@ -152,6 +153,9 @@ void SayWhatAutoChose(const ExperimentController& controller, uint64_t seed) {
 int StoreAndConduct(const RunOptions& options, const ExperimentSpec& spec, uint64_t seed,
                     bool seed_is_drawn, SweepSurroundings& surroundings, Background* background) {
   const RealClock clock;
+  if (!spec.from.empty() && access(options.db_path.c_str(), F_OK) != 0) {
+    return Complain(InvalidArgument("from: there is no database " + options.db_path));
+  }
   Result<std::unique_ptr<SqliteStore>> store =
       SqliteStore::Open(options.db_path, Access::kCreate, clock.Now());
   if (!store.ok()) return Complain(store.status());
@@ -167,10 +171,15 @@ int StoreAndConduct(const RunOptions& options, const ExperimentSpec& spec, uint6
   wanted.provenance = EncodeProvenance(
       GatherProvenance(spec, {TUNE_VERSION, options.command_line, options.data_dir}));
   wanted.created_at = clock.Now();
+  // Before the sweep is made: what it wants to learn from must be there.
+  const Result<SearchSpace> space = SpaceOf(spec);
+  if (!space.ok()) return Complain(space.status());
+  Result<EarlierSweep> earlier = ReadEarlierSweep(spec, *space, wanted.created_at, **store);
+  if (!earlier.ok()) return Complain(earlier.status());
   const Result<StoredExperiment> experiment = (*store)->CreateExperiment(wanted);
   if (!experiment.ok()) return Complain(experiment.status());
-  Result<std::unique_ptr<ExperimentController>> controller =
-      MakeController(spec, seed, experiment->name, ArtifactsDirOf(options.db_path));
+  Result<std::unique_ptr<ExperimentController>> controller = MakeController(
+      spec, seed, experiment->name, ArtifactsDirOf(options.db_path), std::move(earlier->trials));
   if (!controller.ok()) return Complain(controller.status());
   if (const Status s = LeaveTerminal(background, experiment->name, surroundings); !s.ok()) {
     return Complain(s.At("--detach"));
@@ -179,6 +188,7 @@ int StoreAndConduct(const RunOptions& options, const ExperimentSpec& spec, uint6
   std::cerr << "sweep " << experiment->name << ": seed " << seed
             << (seed_is_drawn ? " (drawn)" : "") << ", database " << options.db_path << "\n";
   SayWhatAutoChose(**controller, seed);
+  if (!earlier->note.empty()) std::cerr << earlier->note << "\n";
   return ConductSweep(surroundings, *experiment, **controller, 0, {}, **store, clock);
 }
 

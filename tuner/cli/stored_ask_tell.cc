@@ -1,8 +1,10 @@
 #include "tuner/cli/stored_ask_tell.h"
 
+#include <filesystem>
 #include <utility>
 
 #include "core/json.h"
+#include "tuner/earlier_sweep.h"
 #include "tuner/search_problem.h"
 #include "tuner/spec_difference.h"
 #include "tuner/spec_reader.h"
@@ -12,11 +14,15 @@ namespace {
 
 constexpr char kTrainable[] = "ask-tell";
 
-Result<AskTellSession> MakeSession(const ExperimentSpec& spec, uint64_t seed) {
-  TUNE_ASSIGN_OR_RETURN(SearchSpace space, SpaceOf(spec));
-  TUNE_ASSIGN_OR_RETURN(
-      std::unique_ptr<Searcher> searcher,
-      MakeSearcher(spec.search, ProblemOf(spec, std::move(space), /*samples=*/-1, seed)));
+// `begun`: what was known of an earlier sweep (`from`) before then is learned from.
+Result<AskTellSession> MakeSession(const ExperimentSpec& spec, uint64_t seed, Instant begun,
+                                   Store& store) {
+  TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
+  TUNE_ASSIGN_OR_RETURN(EarlierSweep earlier, ReadEarlierSweep(spec, space, begun, store));
+  SearchProblem problem = ProblemOf(spec, space, /*samples=*/-1, seed);
+  problem.history = std::move(earlier.trials);
+  TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Searcher> searcher,
+                        MakeSearcher(spec.search, std::move(problem)));
   return AskTellSession(std::move(searcher), spec.objectives());
 }
 
@@ -75,7 +81,9 @@ Result<std::unique_ptr<StoredAskTell>> StoredAskTell::Open(const std::string& db
                                                            const Clock& clock) {
   spec.trainable = Value(kTrainable);
   spec.document.Set("trainable", Value(kTrainable));
-  TUNE_ASSIGN_OR_RETURN(AskTellSession session, MakeSession(spec, seed));
+  if (!spec.from.empty() && !std::filesystem::exists(db_path)) {
+    return InvalidArgument("from: there is no database " + db_path);
+  }
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<SqliteStore> store,
                         SqliteStore::Open(db_path, Access::kCreate, clock.Now()));
   TUNE_ASSIGN_OR_RETURN(const std::vector<StoredExperiment> experiments, store->ListExperiments());
@@ -86,6 +94,8 @@ Result<std::unique_ptr<StoredAskTell>> StoredAskTell::Open(const std::string& db
     return GoOn(std::move(store), experiment, stored, clock);
   }
   NewExperiment wanted;
+  wanted.created_at = clock.Now();
+  TUNE_ASSIGN_OR_RETURN(AskTellSession session, MakeSession(spec, seed, wanted.created_at, *store));
   wanted.name = std::move(name);
   wanted.metric = spec.metric;
   wanted.mode = spec.mode == Mode::kMax ? "max" : "min";
@@ -94,7 +104,6 @@ Result<std::unique_ptr<StoredAskTell>> StoredAskTell::Open(const std::string& db
   wanted.spec = ToJson(spec.document);
   wanted.base_dir = spec.base_dir;
   wanted.provenance = provenance;
-  wanted.created_at = clock.Now();
   TUNE_ASSIGN_OR_RETURN(const StoredExperiment experiment, store->CreateExperiment(wanted));
   std::unique_ptr<StoredAskTell> made(
       new StoredAskTell(std::move(store), experiment, std::move(session), clock));
@@ -130,7 +139,8 @@ Result<AskTellSession> StoredAskTell::Replayed(SqliteStore& store,
         " of the decision code, this program has version " + std::to_string(kDecisionVersion) +
         "; go on with the program that began it");
   }
-  TUNE_ASSIGN_OR_RETURN(AskTellSession session, MakeSession(spec, experiment.seed));
+  TUNE_ASSIGN_OR_RETURN(AskTellSession session,
+                        MakeSession(spec, experiment.seed, experiment.created_at, store));
   TUNE_ASSIGN_OR_RETURN(const std::vector<JournalStep> journal, store.ReadJournal(experiment.id));
   TUNE_ASSIGN_OR_RETURN(const auto lines, LinesOf(journal));
   TUNE_ASSIGN_OR_RETURN(auto suggestions, store.ReadSuggestions(experiment.id));

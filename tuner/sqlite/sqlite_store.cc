@@ -54,6 +54,18 @@ void AppendMetrics(const Metrics& metrics, std::string& out) {
   out.push_back('}');
 }
 
+Result<Metrics> ParseMetrics(std::string_view text) {
+  const Result<Value> map = ParseJson(text);
+  if (!map.ok() || !map->is_map()) return DataLoss("the metrics of a report are not a map");
+  Metrics metrics;
+  for (const MapEntry& entry : map->AsMap()) {
+    const std::optional<double> value = ReadNumber(entry.value);
+    if (!value) return DataLoss("the metric '" + entry.key + "' of a report is not a number");
+    metrics.emplace_back(entry.key, *value);
+  }
+  return metrics;
+}
+
 void AppendDevices(const std::vector<Device>& devices, std::string& out) {
   out.push_back('[');
   for (const Device& device : devices) {
@@ -621,6 +633,29 @@ Result<std::vector<TrialRow>> SqliteStore::ReadTrials(ExperimentId experiment) {
   }
   row->Reset();
   return trials;
+}
+
+Result<std::vector<ReportRow>> SqliteStore::ReadReports(ExperimentId experiment) {
+  static constexpr char kReportsSql[] =
+      "SELECT t.number, r.attempt, r.iteration, r.value, r.metrics, r.reported_us"
+      " FROM report_rows AS r JOIN trial_rows AS t ON t.id = r.trial"
+      " WHERE t.experiment = ?1 ORDER BY t.number, r.attempt, r.iteration";
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database_->Kept(kReportsSql));
+  row->BindAll(experiment.value);
+  std::vector<ReportRow> reports;
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    ReportRow& report = reports.emplace_back();
+    report.trial = TrialNumber{row->Int(0)};
+    report.attempt = AttemptNumber{row->Int(1)};
+    report.iteration = row->Int(2);
+    report.value = row->OptionalReal(3);
+    TUNE_ASSIGN_OR_RETURN(report.metrics, ParseMetrics(row->Text(4)));
+    report.reported_at = Instant{row->Int(5)};
+  }
+  row->Reset();
+  return reports;
 }
 
 Result<WorkerId> SqliteStore::LastWorker(ExperimentId experiment) {

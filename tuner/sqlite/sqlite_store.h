@@ -38,6 +38,7 @@ class SqliteStore final : public Store {
       ExperimentId experiment) override;
   Result<std::vector<JournalStep>> ReadJournal(ExperimentId experiment) override;
   Result<std::vector<TrialRow>> ReadTrials(ExperimentId experiment) override;
+  Result<std::vector<ReportRow>> ReadReports(ExperimentId experiment) override;
   Result<WorkerId> LastWorker(ExperimentId experiment) override;
 
  private:

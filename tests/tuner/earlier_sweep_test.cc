@@ -1,0 +1,125 @@
+#include "tuner/earlier_sweep.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <string>
+
+#include "tests/tuner/instant_sweep.h"
+#include "tests/tuner/temp_folder.h"
+#include "tuner/search_problem.h"
+
+namespace tune {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::InstantSweep;
+using testing::kInstantBegin;
+using testing::WriteInstantSweep;
+
+constexpr Instant kLater = kInstantBegin + Seconds(1'000'000);
+constexpr char kSpec[] =
+    "trainable: {curve: {value: x}}\nmetric: loss\nmode: min\nsearch: {algorithm: tpe}\n"
+    "space: {x: {uniform: [0, 1]}, lr: {loguniform: [0.0001, 0.1]}}\n";
+
+ExperimentSpec Read(const std::string& text) {
+  const auto document = ParseYaml(text);
+  EXPECT_TRUE(document.ok()) << document.status().message();
+  const auto spec = InterpretSpec(*document, "space.yaml", "/", true);
+  EXPECT_TRUE(spec.ok()) << spec.status().message();
+  return *spec;
+}
+
+// A database with the sweep "space": 10 trials of 10 reports.
+class EarlierSweepTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    WriteInstantSweep(InstantSweep(), folder_.path());
+    auto store = SqliteStore::Open(folder_ / "tune.db", Access::kWrite, kInstantBegin);
+    ASSERT_TRUE(store.ok()) << store.status().message();
+    store_ = *std::move(store);
+  }
+
+  Result<EarlierSweep> From(const std::string& spec_text, Instant before = kLater) {
+    const ExperimentSpec spec = Read(spec_text);
+    return ReadEarlierSweep(spec, *SpaceOf(spec), before, *store_);
+  }
+  std::string ErrorOf(const std::string& spec_text) {
+    const auto sweep = From(spec_text);
+    EXPECT_FALSE(sweep.ok());
+    return sweep.status().message();
+  }
+  static std::string With(std::string text, const std::string& from, const std::string& to) {
+    return text.replace(text.find(from), from.size(), to);
+  }
+
+  TempFolder folder_{/*in_memory=*/true};
+  std::unique_ptr<SqliteStore> store_;
+};
+
+TEST_F(EarlierSweepTest, BringsEachTrialWithItsReports) {
+  const auto sweep = From(std::string(kSpec) + "from: space\n");
+  ASSERT_TRUE(sweep.ok()) << sweep.status().message();
+  ASSERT_EQ(sweep->trials.size(), 10u);
+  EXPECT_EQ(sweep->note, "from: learning from 10 trials of space");
+  const EarlierTrial& first = sweep->trials[0];
+  ASSERT_EQ(first.reports.size(), 10u);
+  EXPECT_EQ(first.reports[9].iteration, 10);
+  EXPECT_EQ(first.reports[9].values, std::vector<Metric>{std::exp(-0.5)});
+  EXPECT_FALSE(first.has_failed);
+  EXPECT_EQ(first.configuration, (*store_->ReadSuggestions(ExperimentId{1}))[0].second);
+  EXPECT_TRUE(From(kSpec)->trials.empty());
+  EXPECT_EQ(From(kSpec)->note, "");
+}
+
+TEST_F(EarlierSweepTest, WhatCameLaterDoesNotCount) {
+  // One report a step of 10 ms; 10 trials at a time.
+  const auto sweep = From(std::string(kSpec) + "from: space\n", kInstantBegin + Milliseconds(250));
+  ASSERT_TRUE(sweep.ok());
+  size_t reports = 0;
+  for (const EarlierTrial& trial : sweep->trials) reports += trial.reports.size();
+  EXPECT_GT(reports, 10u);
+  EXPECT_LT(reports, 26u);
+  EXPECT_TRUE(From(std::string(kSpec) + "from: space\n", kInstantBegin)->trials.empty());
+}
+
+TEST_F(EarlierSweepTest, WhatDoesNotFitIsLeftOutAndTold) {
+  const auto sweep = From(With(std::string(kSpec) + "from: space\n", "[0, 1]", "[0, 0.5]"));
+  ASSERT_TRUE(sweep.ok());
+  EXPECT_GT(sweep->trials.size(), 0u);
+  EXPECT_LT(sweep->trials.size(), 10u);
+  EXPECT_THAT(sweep->note, HasSubstr(std::to_string(10 - sweep->trials.size()) +
+                                     " do not fit this space (trial "));
+  EXPECT_THAT(sweep->note, HasSubstr("now it is uniform: [0, 0.5])"));
+}
+
+TEST_F(EarlierSweepTest, ASweepThatIsNotThereOrFollowsSomethingElseIsRefused) {
+  EXPECT_EQ(ErrorOf(std::string(kSpec) + "from: spcae\n"),
+            "from: there is no sweep 'spcae' in the database; did you mean 'space'?");
+  EXPECT_EQ(ErrorOf(With(std::string(kSpec) + "from: space\n", "mode: min", "mode: max")),
+            "from: the sweep 'space' follows loss (min), this one loss (max)");
+}
+
+TEST_F(EarlierSweepTest, AResumedSweepNeedsItStill) {
+  const ExperimentSpec spec = Read(std::string(kSpec) + "from: space\nname: second\n");
+  const auto second = store_->CreateExperiment(
+      {"second", "loss", "min", 7, 4, ToJson(spec.document), "/", "{}", kLater});
+  ASSERT_TRUE(second.ok());
+  EXPECT_TRUE(Recover(*second, "/artifacts", *store_).ok());
+  store_.reset();
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open((folder_ / "tune.db").c_str(), &database), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(database, "DELETE FROM experiment_rows WHERE name = 'space'", nullptr,
+                         nullptr, nullptr),
+            SQLITE_OK)
+      << sqlite3_errmsg(database);
+  EXPECT_EQ(sqlite3_close(database), SQLITE_OK);
+  auto store = SqliteStore::Open(folder_ / "tune.db", Access::kWrite, kInstantBegin);
+  ASSERT_TRUE(store.ok());
+  EXPECT_THAT(Recover(*second, "/artifacts", **store).status().message(),
+              HasSubstr("from: there is no sweep 'space' in the database"));
+}
+
+}  // namespace
+}  // namespace tune
