@@ -60,7 +60,7 @@ TEST(AutoTunerForm, WhatItCannotBeIsTold) {
               HasSubstr("'step' is missing beside 'minmax'"));
   EXPECT_THAT(ErrorOf(R"({"type": "float", "minmax": [0, 1], "stpe": 0})"),
               HasSubstr("did you mean 'step'?"));
-  EXPECT_THAT(ErrorOf(R"({"type": "float", "minmax": [0.05, 1], "step": 1e-7})"),
+  EXPECT_THAT(ErrorOf(R"({"type": "float", "minmax": [0.05, 1], "step": 3e-7})"),
               HasSubstr("more than 10000 points"));
 }
 
