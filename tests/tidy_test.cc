@@ -65,15 +65,17 @@ const std::map<std::string, std::set<std::string>> kArrows = {
     {"trial_runner/", {"core/", "models/"}},
     {"trial_runner/wire/", {"core/", "trial_runner/", "proto/"}},
     {"trial_runner/grpc/", {"core/", "trial_runner/", "trial_runner/wire/", "proto/"}},
-    {"trial_runner/tls/", {"core/", "trial_runner/"}},
+    {"trial_runner/tls/", {"core/", "core/posix/", "trial_runner/"}},
     {"trial_runner/worker/",
      {"core/", "core/posix/", "trial_runner/", "trial_runner/grpc/", "trial_runner/tls/",
       "models/"}},
     {"tuner/", {"core/", "search/", "schedulers/", "trial_runner/"}},
+    {"tuner/control/", {"core/", "core/posix/", "tuner/"}},
     {"tuner/sqlite/", {"core/", "tuner/", "schedulers/", "trial_runner/"}},
     {"tuner/cli/",
      {"core/", "core/posix/", "search/", "schedulers/", "trial_runner/", "trial_runner/grpc/",
-      "trial_runner/tls/", "trial_runner/worker/", "tuner/", "tuner/sqlite/", "models/"}},
+      "trial_runner/tls/", "trial_runner/worker/", "tuner/", "tuner/control/", "tuner/sqlite/",
+      "models/"}},
 };
 
 // `models` is bridged to in these files alone.

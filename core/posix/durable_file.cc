@@ -31,10 +31,6 @@ Status ErrnoStatus(std::string_view doing, const std::string& path) {
   }
 }
 
-FileDescriptor::~FileDescriptor() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 Status WriteAll(int fd, std::span<const std::byte> bytes, const std::string& path) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(fd, bytes.data(), std::min<size_t>(bytes.size(), 1U << 30));
@@ -53,7 +49,7 @@ Status WriteAll(int fd, std::span<const std::byte> bytes, const std::string& pat
 
 Result<std::string> ReadFile(const std::string& path, uint64_t bytes_max) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.valid()) return ErrnoStatus("open", path);
+  if (!file.is_open()) return ErrnoStatus("open", path);
   struct stat info = {};
   if (::fstat(file.get(), &info) != 0) return ErrnoStatus("look at", path);
   if (!S_ISREG(info.st_mode)) return InvalidArgument(path + " is not a file");
@@ -81,7 +77,7 @@ Result<std::string> ReadFile(const std::string& path, uint64_t bytes_max) {
 Status WriteFileSynced(const std::string& path,
                        std::initializer_list<std::span<const std::byte>> parts) {
   const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (!file.valid()) return ErrnoStatus("create", path);
+  if (!file.is_open()) return ErrnoStatus("create", path);
   for (const std::span<const std::byte> part : parts) {
     TUNE_RETURN_IF_ERROR(WriteAll(file.get(), part, path));
   }
@@ -95,7 +91,7 @@ Status WriteFileSynced(const std::string& path, std::string_view text) {
 
 Status SyncFolder(const std::string& folder) {
   const FileDescriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd.valid()) return ErrnoStatus("open", folder);
+  if (!fd.is_open()) return ErrnoStatus("open", folder);
   if (::fsync(fd.get()) != 0) return ErrnoStatus("sync", folder);
   return OkStatus();
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/posix/file_descriptor.h"
 #include "core/status.h"
 
 namespace tune {
@@ -36,24 +37,6 @@ Status RenameSynced(const std::string& from, const std::string& to);
 // The last error of a system call on `path` as a Status. kResourceExhausted: the disk or a quota is
 // full, and nothing else.
 Status ErrnoStatus(std::string_view doing, const std::string& path);
-
-// Closes on destruction.
-class FileDescriptor {
- public:
-  FileDescriptor() = default;
-  explicit FileDescriptor(int fd) : fd_(fd) {}
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  FileDescriptor(FileDescriptor&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
-  FileDescriptor& operator=(FileDescriptor&&) = delete;
-  ~FileDescriptor();
-
-  bool valid() const { return fd_ >= 0; }
-  int get() const { return fd_; }
-
- private:
-  int fd_ = -1;
-};
 
 // All of it, in spite of short writes and signals.
 Status WriteAll(int fd, std::span<const std::byte> bytes, const std::string& path);

@@ -48,7 +48,7 @@ bool IsAt(const FileDescriptor& folder, const std::string& path) {
 // Of a process that has ended: ours to remove.
 void RemoveIfAbandoned(const std::string& path) {
   const FileDescriptor folder = OpenFolder(path);
-  if (!folder.valid() || Lock(folder) != LockState::kOurs || !IsAt(folder, path)) return;
+  if (!folder.is_open() || Lock(folder) != LockState::kOurs || !IsAt(folder, path)) return;
   std::error_code ignored;
   fs::remove_all(path, ignored);
 }
@@ -62,8 +62,8 @@ Result<std::optional<FileDescriptor>> MakeLocked(const std::string& path) {
   }
   FileDescriptor folder = OpenFolder(path);
   // Between the two lines above another may have taken it for an abandoned one.
-  if (!folder.valid() && errno != ENOENT) return ErrnoStatus("open", path);
-  if (!folder.valid() || Lock(folder) == LockState::kTheirs || !IsAt(folder, path)) {
+  if (!folder.is_open() && errno != ENOENT) return ErrnoStatus("open", path);
+  if (!folder.is_open() || Lock(folder) == LockState::kTheirs || !IsAt(folder, path)) {
     return std::optional<FileDescriptor>();
   }
   return std::optional<FileDescriptor>(std::move(folder));

@@ -61,7 +61,7 @@ class FileMap {
  public:
   static Result<std::shared_ptr<const FileMap>> Open(const std::string& path) {
     const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file.valid()) return ErrnoStatus("open", path);
+    if (!file.is_open()) return ErrnoStatus("open", path);
     struct stat info = {};
     if (::fstat(file.get(), &info) != 0) return ErrnoStatus("look at", path);
     auto map = std::make_shared<FileMap>();
@@ -284,7 +284,7 @@ Status BuildCache(const ImageFolder& found, const LoadOptions& options, uint64_t
   const std::string scratch = path + ".pixels";
   const FileDescriptor pixels_file(
       ::open(scratch.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (!pixels_file.valid()) return ErrnoStatus("create", scratch);
+  if (!pixels_file.is_open()) return ErrnoStatus("create", scratch);
   ::unlink(scratch.c_str());  // Goes with the descriptor, whatever happens.
 
   Contents contents;
@@ -341,7 +341,7 @@ Result<FileDescriptor> LockFolder(const std::string& folder, const std::string& 
   }
   const std::string path = (fs::path(folder) / (prefix + ".lock")).string();
   FileDescriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
-  if (!lock.valid()) return ErrnoStatus("create", path);
+  if (!lock.is_open()) return ErrnoStatus("create", path);
   while (::flock(lock.get(), LOCK_EX) != 0) {
     if (errno != EINTR) return ErrnoStatus("lock", path);
   }

@@ -138,7 +138,7 @@ class RawClient {
   }
 
  private:
-  OwnedDescriptor fd_;
+  FileDescriptor fd_;
 };
 
 TEST(ControlSocket, ARequestIsAnsweredOnceTheTunerHasDecided) {
@@ -201,7 +201,7 @@ TEST(ControlSocket, WhatAKilledTunerLeftIsReplaced) {
     auto address = ControlAddress::In(folder.path());
     ASSERT_TRUE(address.ok());
     const sockaddr_un name = address->name();
-    const OwnedDescriptor dead(socket(AF_UNIX, SOCK_STREAM, 0));
+    const FileDescriptor dead(socket(AF_UNIX, SOCK_STREAM, 0));
     ASSERT_EQ(bind(dead.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
   }
   ASSERT_TRUE(std::filesystem::exists(folder / "control.sock"));
@@ -236,11 +236,11 @@ TEST(ControlSocket, AnEndThatCameWithoutAnAnswerIsToldApartFromNobodyThere) {
   std::filesystem::create_directory(folder.path());  // The server removes what is empty.
   auto address = ControlAddress::In(folder.path());
   const sockaddr_un name = address->name();
-  OwnedDescriptor listener(socket(AF_UNIX, SOCK_STREAM, 0));
+  FileDescriptor listener(socket(AF_UNIX, SOCK_STREAM, 0));
   ASSERT_EQ(bind(listener.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
   ASSERT_EQ(listen(listener.get(), 1), 0);
   std::thread killed(
-      [&] { const OwnedDescriptor client(accept(listener.get(), nullptr, nullptr)); });
+      [&] { const FileDescriptor client(accept(listener.get(), nullptr, nullptr)); });
   const Result<ControlAnswer> none = Ask(folder.path(), Request());
   killed.join();
   EXPECT_EQ(none.status().code(), StatusCode::kUnavailable);

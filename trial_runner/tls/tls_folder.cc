@@ -13,6 +13,7 @@
 
 #include "core/json.h"
 #include "core/limits.h"
+#include "core/posix/file_descriptor.h"
 
 namespace tune {
 namespace {
@@ -22,21 +23,6 @@ constexpr char kTokensFile[] = "/tokens.json";
 constexpr char kListenFile[] = "/listen.json";
 constexpr char kLockFile[] = "/lock";
 
-class OwnedFile {
- public:
-  explicit OwnedFile(int fd) : fd_(fd) {}
-  ~OwnedFile() {
-    if (fd_ >= 0) close(fd_);
-  }
-  OwnedFile(const OwnedFile&) = delete;
-  OwnedFile& operator=(const OwnedFile&) = delete;
-  int get() const { return fd_; }
-  bool is_open() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
-
 Status Failed(const std::string& path, const char* what, int error) {
   const std::string message = path + ": cannot " + what + ": " + strerror(error);
   if (error == ENOSPC || error == EDQUOT) return ResourceExhausted(message);
@@ -45,7 +31,7 @@ Status Failed(const std::string& path, const char* what, int error) {
 }
 
 Status SyncFolder(const std::string& path) {
-  const OwnedFile folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const FileDescriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder.is_open() || fsync(folder.get()) != 0) return Failed(path, "sync", errno);
   return OkStatus();
 }
@@ -67,7 +53,7 @@ Status CheckPrivate(const std::string& path) {
 }
 
 Result<std::string> ReadPrivate(const std::string& path) {
-  const OwnedFile file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.is_open()) {
     return errno == ENOENT ? NotFound(path + " is not there") : Failed(path, "read", errno);
   }
@@ -87,7 +73,7 @@ Status WritePrivate(const std::string& folder, const char* name, const std::stri
   const std::string path = folder + name;
   const std::string fresh = path + ".new";
   {
-    const OwnedFile file(
+    const FileDescriptor file(
         open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!file.is_open()) return Failed(fresh, "write", errno);
     for (size_t done = 0; done < text.size();) {
@@ -117,7 +103,7 @@ class FolderLock {
 
  private:
   explicit FolderLock(int fd) : file_(fd) {}
-  OwnedFile file_;
+  FileDescriptor file_;
 };
 
 Status MakeFolder(const std::string& path) {

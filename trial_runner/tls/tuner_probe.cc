@@ -14,28 +14,11 @@
 #include <memory>
 #include <utility>
 
+#include "core/posix/file_descriptor.h"
 #include "trial_runner/tls/openssl_types.h"
 
 namespace tune {
 namespace {
-
-class OwnedSocket {
- public:
-  OwnedSocket() = default;
-  explicit OwnedSocket(int fd) : fd_(fd) {}
-  OwnedSocket(OwnedSocket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  OwnedSocket& operator=(OwnedSocket&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~OwnedSocket() {
-    if (fd_ >= 0) close(fd_);
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_ = -1;
-};
 
 struct FreeAddresses {
   void operator()(addrinfo* list) const { freeaddrinfo(list); }
@@ -70,12 +53,12 @@ int ConnectWithin(int fd, const addrinfo& address, Duration patience) {
 }
 
 // A connected socket that blocks for at most `patience` each time.
-Result<OwnedSocket> Connect(const NetworkAddress& address, Duration patience) {
+Result<FileDescriptor> Connect(const NetworkAddress& address, Duration patience) {
   TUNE_ASSIGN_OR_RETURN(const Addresses addresses, Resolve(address));
   int error = EHOSTUNREACH;
   for (const addrinfo* one = addresses.get(); one != nullptr; one = one->ai_next) {
-    OwnedSocket socket(::socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (socket.get() < 0) continue;
+    FileDescriptor socket(::socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!socket.is_open()) continue;
     error = ConnectWithin(socket.get(), *one, patience);
     if (error != 0) continue;
     const timeval wait = {static_cast<time_t>(patience.us / 1'000'000),
@@ -160,7 +143,7 @@ Status AwaitFirstByte(SSL* ssl, const std::string& tuner, const JoinToken& token
 Result<std::string> ProbeTuner(const NetworkAddress& address, const JoinToken& token,
                                const WorkerIdentity& worker, Duration patience) {
   const std::string tuner = "the tuner at " + address.ToText();
-  TUNE_ASSIGN_OR_RETURN(const OwnedSocket socket, Connect(address, patience));
+  TUNE_ASSIGN_OR_RETURN(const FileDescriptor socket, Connect(address, patience));
   TUNE_ASSIGN_OR_RETURN(const OwnedSslContext context, MakeContext(worker));
   const OwnedSsl ssl(SSL_new(context.get()));
   if (ssl == nullptr || SSL_set_fd(ssl.get(), socket.get()) != 1) {

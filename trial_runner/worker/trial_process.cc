@@ -20,9 +20,9 @@ namespace {
 std::string ErrorText(int error) { return std::strerror(error); }
 
 // A copy far above the numbers that the child fills, so that filling one closes none of the others.
-Result<OwnedFd> MovedUp(OwnedFd fd) {
+Result<FileDescriptor> MovedUp(FileDescriptor fd) {
   constexpr int kAboveStandard = 10;
-  OwnedFd moved(fcntl(fd.get(), F_DUPFD_CLOEXEC, kAboveStandard));
+  FileDescriptor moved(fcntl(fd.get(), F_DUPFD_CLOEXEC, kAboveStandard));
   if (!moved.is_open()) return Unavailable("cannot copy a file descriptor: " + ErrorText(errno));
   return moved;
 }
@@ -133,21 +133,21 @@ Result<TrialProcess> Start(const TrialProcessOptions& options) {
     return Unavailable("no socket: " + ErrorText(errno));
   }
   TrialProcess process;
-  process.socket = OwnedFd(sockets[0]);
-  TUNE_ASSIGN_OR_RETURN(const OwnedFd child_socket, MovedUp(OwnedFd(sockets[1])));
+  process.socket = FileDescriptor(sockets[0]);
+  TUNE_ASSIGN_OR_RETURN(const FileDescriptor child_socket, MovedUp(FileDescriptor(sockets[1])));
   int pipe_ends[2];
   if (pipe2(pipe_ends, O_CLOEXEC) != 0) return Unavailable("no pipe: " + ErrorText(errno));
-  process.output = OwnedFd(pipe_ends[0]);
-  TUNE_ASSIGN_OR_RETURN(const OwnedFd child_output, MovedUp(OwnedFd(pipe_ends[1])));
-  TUNE_ASSIGN_OR_RETURN(const OwnedFd child_input,
-                        MovedUp(OwnedFd(open("/dev/null", O_RDONLY | O_CLOEXEC))));
+  process.output = FileDescriptor(pipe_ends[0]);
+  TUNE_ASSIGN_OR_RETURN(const FileDescriptor child_output, MovedUp(FileDescriptor(pipe_ends[1])));
+  TUNE_ASSIGN_OR_RETURN(const FileDescriptor child_input,
+                        MovedUp(FileDescriptor(open("/dev/null", O_RDONLY | O_CLOEXEC))));
   fcntl(process.socket.get(), F_SETFL, O_NONBLOCK);
   fcntl(process.output.get(), F_SETFL, O_NONBLOCK);
 
   int failure_ends[2];
   if (pipe2(failure_ends, O_CLOEXEC) != 0) return Unavailable("no pipe: " + ErrorText(errno));
-  const OwnedFd failure(failure_ends[0]);
-  TUNE_ASSIGN_OR_RETURN(OwnedFd child_failure, MovedUp(OwnedFd(failure_ends[1])));
+  const FileDescriptor failure(failure_ends[0]);
+  TUNE_ASSIGN_OR_RETURN(FileDescriptor child_failure, MovedUp(FileDescriptor(failure_ends[1])));
 
   std::vector<std::string> arguments = {options.program};
   std::vector<std::string> variables = Environment(options);
@@ -161,7 +161,7 @@ Result<TrialProcess> Start(const TrialProcessOptions& options) {
     waitpid(process.pid, nullptr, 0);
     return NotFound(ErrorText(error));
   }
-  process.pid_fd = OwnedFd(static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0)));
+  process.pid_fd = FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0)));
   if (!process.pid_fd.is_open()) {
     const int error = errno;
     kill(process.pid, SIGKILL);
@@ -172,20 +172,6 @@ Result<TrialProcess> Start(const TrialProcessOptions& options) {
 }
 
 }  // namespace
-
-OwnedFd& OwnedFd::operator=(OwnedFd&& other) noexcept {
-  if (this != &other) {
-    Close();
-    fd_ = other.Release();
-  }
-  return *this;
-}
-
-int OwnedFd::Release() { return std::exchange(fd_, -1); }
-
-void OwnedFd::Close() {
-  if (fd_ >= 0) close(Release());
-}
 
 Result<TrialProcess> StartTrialProcess(const TrialProcessOptions& options) {
   Result<TrialProcess> process = Start(options);

@@ -11,35 +11,18 @@
 #include <string>
 #include <vector>
 
+#include "core/posix/file_descriptor.h"
 #include "core/status.h"
 
 namespace tune {
-
-// A file descriptor that is closed with its owner.
-class OwnedFd {
- public:
-  OwnedFd() = default;
-  explicit OwnedFd(int fd) : fd_(fd) {}
-  OwnedFd(OwnedFd&& other) noexcept : fd_(other.Release()) {}
-  OwnedFd& operator=(OwnedFd&& other) noexcept;
-  ~OwnedFd() { Close(); }
-
-  int get() const { return fd_; }
-  bool is_open() const { return fd_ >= 0; }
-  int Release();
-  void Close();
-
- private:
-  int fd_ = -1;
-};
 
 inline constexpr int kTrialSocketFd = 3;
 
 struct TrialProcess {
   int pid = 0;
-  OwnedFd pid_fd;  // Readable when the process has ended.
-  OwnedFd socket;  // Ours, non-blocking.
-  OwnedFd output;  // Of its standard output and error, non-blocking.
+  FileDescriptor pid_fd;  // Readable when the process has ended.
+  FileDescriptor socket;  // Ours, non-blocking.
+  FileDescriptor output;  // Of its standard output and error, non-blocking.
 };
 
 struct TrialProcessOptions {

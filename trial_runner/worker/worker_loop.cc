@@ -97,7 +97,7 @@ void OutputLog::Append(std::string_view text) {
   if (!file_.is_open()) {
     std::error_code ignored;
     std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
-    file_ = OwnedFd(open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+    file_ = FileDescriptor(open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
     struct stat status = {};
     if (!file_.is_open() || fstat(file_.get(), &status) != 0) return;
     bytes_ = status.st_size;
@@ -124,7 +124,7 @@ WorkerLoop::WorkerLoop(WorkerCore& core, TunerInbox& inbox, const Clock& clock,
   sigset_t watched;
   sigemptyset(&watched);
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&watched, signal);
-  signals_ = OwnedFd(signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
+  signals_ = FileDescriptor(signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
   TUNE_CHECK(epoll_.is_open() && signals_.is_open());
   Watch(inbox_.event_fd(), Tag(kInbox), EPOLLIN);
   Watch(signals_.get(), Tag(kSignals), EPOLLIN);

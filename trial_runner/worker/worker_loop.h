@@ -41,7 +41,7 @@ class TunerInbox final : public TunerSink {
  private:
   void Announce();
 
-  OwnedFd event_;
+  FileDescriptor event_;
   std::mutex mutex_;
   Content content_;
 };
@@ -55,7 +55,7 @@ class OutputLog {
 
  private:
   std::string path_;
-  OwnedFd file_;  // Opened, and its folder made, by the first output.
+  FileDescriptor file_;  // Opened, and its folder made, by the first output.
   int64_t bytes_ = 0;
 };
 
@@ -105,8 +105,8 @@ class WorkerLoop {
   TunerInbox& inbox_;
   const Clock& clock_;
   const std::string program_folder_;
-  OwnedFd epoll_;
-  OwnedFd signals_;
+  FileDescriptor epoll_;
+  FileDescriptor signals_;
   std::map<ProcessId, Trial> trials_;
   const TunerLinkFactory* connect_ = nullptr;
   std::unique_ptr<TunerLink> link_;

@@ -247,7 +247,7 @@ class Backup {
   // The database last: where it is, all is.
   Status Publish() const {
     const FileDescriptor fd(open(partial_.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd.valid() || syncfs(fd.get()) != 0) return ErrnoStatus("cannot sync", partial_);
+    if (!fd.is_open() || syncfs(fd.get()) != 0) return ErrnoStatus("cannot sync", partial_);
     std::error_code error;
     if (fs::exists(partial_dir_, error)) {
       TUNE_RETURN_IF_ERROR(Rename(partial_dir_, target_dir_));

@@ -109,12 +109,12 @@ Finding CheckLoopback() {
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   auto* const any = reinterpret_cast<sockaddr*>(&address);
   socklen_t length = sizeof address;
-  if (!listener.valid() || bind(listener.get(), any, length) != 0 ||
+  if (!listener.is_open() || bind(listener.get(), any, length) != 0 ||
       listen(listener.get(), 1) != 0 || getsockname(listener.get(), any, &length) != 0) {
     return Problem("loopback", "cannot be listened on: " + ErrnoText(), remedy);
   }
   const FileDescriptor client(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!client.valid() || connect(client.get(), any, length) != 0) {
+  if (!client.is_open() || connect(client.get(), any, length) != 0) {
     return Problem("loopback", "cannot be connected to: " + ErrnoText(), remedy);
   }
   return Ok("loopback", "127.0.0.1 can be listened on and connected to");
@@ -141,7 +141,7 @@ int OpenNameless(const std::string& folder) {
 // The times of some small syncs in the folder.
 Result<std::vector<int64_t>> MeasureSyncs(const std::string& folder) {
   const FileDescriptor file(OpenNameless(folder));
-  if (!file.valid()) return ErrnoStatus("cannot make a file in", folder);
+  if (!file.is_open()) return ErrnoStatus("cannot make a file in", folder);
   const RealClock clock;
   const std::string page(4096, 'x');
   std::vector<int64_t> times;

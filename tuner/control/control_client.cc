@@ -59,7 +59,7 @@ Result<ControlAnswer> AskTuner(const std::string& folder, const ControlRequest& 
                                const Clock& clock, Duration patience) {
   const Instant deadline = clock.Now() + patience;
   TUNE_ASSIGN_OR_RETURN(const ControlAddress address, ControlAddress::In(folder));
-  TUNE_ASSIGN_OR_RETURN(const OwnedDescriptor connection, ConnectToControl(address));
+  TUNE_ASSIGN_OR_RETURN(const FileDescriptor connection, ConnectToControl(address));
   TUNE_RETURN_IF_ERROR(SendLine(connection.get(), EncodeRequest(request) + "\n", clock, deadline));
   TUNE_ASSIGN_OR_RETURN(const std::string line, ReadLine(connection.get(), clock, deadline));
   Result<ControlAnswer> answer = DecodeAnswer(line);

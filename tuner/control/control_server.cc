@@ -30,7 +30,7 @@ constexpr Duration kAcceptPause =
 // A socket that listens, and the file that it is known by.
 struct Listener {
   ControlAddress address;
-  OwnedDescriptor fd;
+  FileDescriptor fd;
   struct stat file = {};
 };
 
@@ -48,9 +48,8 @@ Result<Listener> Listen(const std::string& folder) {
   if (ConnectToControl(address).ok()) {
     return FailedPrecondition(address.path() + ": another tuner listens there");
   }
-  Listener listener{
-      std::move(address),
-      OwnedDescriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0))};
+  Listener listener{std::move(address),
+                    FileDescriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0))};
   if (!listener.fd.is_open()) return Failed("no socket", errno);
   const std::string& path = listener.address.path();
   // What a killed tuner left; nobody listens there.
@@ -70,7 +69,7 @@ Result<Listener> Listen(const std::string& folder) {
 }
 
 struct Client {
-  OwnedDescriptor fd;
+  FileDescriptor fd;
   Instant deadline;         // While it is read from or written to.
   std::string read;         // Its line so far.
   bool is_waiting = false;  // For the tuner's answer.
@@ -81,7 +80,7 @@ struct Client {
 
 class ControlServer::Connections {
  public:
-  Connections(Listener listener, OwnedDescriptor wake_fd, const Clock& clock,
+  Connections(Listener listener, FileDescriptor wake_fd, const Clock& clock,
               std::function<void()> wake)
       : listener_(std::move(listener)),
         wake_fd_(std::move(wake_fd)),
@@ -191,7 +190,7 @@ class ControlServer::Connections {
 
   void Accept() {
     accept_from_.reset();
-    OwnedDescriptor fd(accept4(listener_.fd.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    FileDescriptor fd(accept4(listener_.fd.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (fd.is_open()) {
       Client client;
       client.fd = std::move(fd);
@@ -263,7 +262,7 @@ class ControlServer::Connections {
   }
 
   Listener listener_;
-  OwnedDescriptor wake_fd_;
+  FileDescriptor wake_fd_;
   const Clock& clock_;
   std::function<void()> wake_;
 
@@ -289,7 +288,7 @@ Result<std::unique_ptr<ControlServer>> ControlServer::Start(const std::string& f
                                                             const Clock& clock,
                                                             std::function<void()> wake) {
   TUNE_ASSIGN_OR_RETURN(Listener listener, Listen(folder));
-  OwnedDescriptor wake_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  FileDescriptor wake_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wake_fd.is_open()) return Failed("no eventfd", errno);
   return std::unique_ptr<ControlServer>(new ControlServer(std::make_unique<Connections>(
       std::move(listener), std::move(wake_fd), clock, std::move(wake))));

@@ -9,14 +9,10 @@
 
 namespace tune {
 
-OwnedDescriptor::~OwnedDescriptor() {
-  if (fd_ >= 0) (void)close(fd_);
-}
-
 Result<ControlAddress> ControlAddress::In(const std::string& folder) {
   ControlAddress address;
   address.path_ = folder + "/" + kControlSocketName;
-  address.folder_ = OwnedDescriptor(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  address.folder_ = FileDescriptor(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!address.folder_.is_open()) {
     const int error = errno;
     const std::string message = folder + ": " + std::strerror(error);
@@ -31,8 +27,8 @@ Result<ControlAddress> ControlAddress::In(const std::string& folder) {
   return address;
 }
 
-Result<OwnedDescriptor> ConnectToControl(const ControlAddress& address) {
-  OwnedDescriptor fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+Result<FileDescriptor> ConnectToControl(const ControlAddress& address) {
+  FileDescriptor fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.is_open()) return Unavailable(std::string("no socket: ") + std::strerror(errno));
   const sockaddr_un name = address.name();
   if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0) return fd;

@@ -10,29 +10,12 @@
 #include <string>
 #include <utility>
 
+#include "core/posix/file_descriptor.h"
 #include "core/status.h"
 
 namespace tune {
 
 inline constexpr char kControlSocketName[] = "control.sock";
-
-// A descriptor that is closed with its owner.
-class OwnedDescriptor {
- public:
-  explicit OwnedDescriptor(int fd = -1) : fd_(fd) {}
-  OwnedDescriptor(OwnedDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  OwnedDescriptor& operator=(OwnedDescriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~OwnedDescriptor();
-
-  int get() const { return fd_; }
-  bool is_open() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
 
 // The socket's name within `folder`, which must exist; usable while this lives.
 class ControlAddress {
@@ -46,12 +29,12 @@ class ControlAddress {
  private:
   ControlAddress() = default;
 
-  OwnedDescriptor folder_;
+  FileDescriptor folder_;
   std::string path_;
   sockaddr_un name_{};
 };
 
 // A connection to whoever listens there, non-blocking. kNotFound: nobody does.
-Result<OwnedDescriptor> ConnectToControl(const ControlAddress& address);
+Result<FileDescriptor> ConnectToControl(const ControlAddress& address);
 
 }  // namespace tune
