@@ -30,20 +30,6 @@ OwnedBio ReadBio(std::string_view text) {
   return OwnedBio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
 
-std::string TextOf(BIO* bio) {
-  char* data = nullptr;
-  const long size = BIO_get_mem_data(bio, &data);
-  return size <= 0 ? std::string() : std::string(data, static_cast<size_t>(size));
-}
-
-Result<std::string> CertificateToPem(X509* certificate) {
-  const OwnedBio bio(BIO_new(BIO_s_mem()));
-  if (bio == nullptr || PEM_write_bio_X509(bio.get(), certificate) != 1) {
-    return OpensslFailed("write a certificate");
-  }
-  return TextOf(bio.get());
-}
-
 Result<std::string> KeyToPem(EVP_PKEY* key) {
   const OwnedBio bio(BIO_new(BIO_s_secmem()));
   if (bio == nullptr ||
@@ -58,6 +44,16 @@ Result<OwnedCertificate> CertificateFromPem(std::string_view pem) {
   OwnedCertificate certificate(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
   if (certificate == nullptr) return OpensslFailed("read a certificate");
   return certificate;
+}
+
+Result<TunerIdentity> ToIdentity(const OwnedKey& key, const OwnedCertificate& certificate,
+                                 const OwnedCertificate& authority, const OwnedKey& authority_key) {
+  TunerIdentity identity;
+  TUNE_ASSIGN_OR_RETURN(identity.key, KeyToPem(key.get()));
+  TUNE_ASSIGN_OR_RETURN(identity.certificate, CertificateToPem(certificate.get()));
+  TUNE_ASSIGN_OR_RETURN(identity.authority, CertificateToPem(authority.get()));
+  TUNE_ASSIGN_OR_RETURN(identity.authority_key, KeyToPem(authority_key.get()));
+  return identity;
 }
 
 struct CertificateWish {
@@ -158,12 +154,7 @@ Result<TunerIdentity> MakeTunerIdentity() {
       const OwnedCertificate certificate,
       Certify({"tune tuner", false, "critical,digitalSignature", kTunerCertificateName}, key.get(),
               authority.get(), authority_key.get()));
-  TunerIdentity identity;
-  TUNE_ASSIGN_OR_RETURN(identity.key, KeyToPem(key.get()));
-  TUNE_ASSIGN_OR_RETURN(identity.certificate, CertificateToPem(certificate.get()));
-  TUNE_ASSIGN_OR_RETURN(identity.authority, CertificateToPem(authority.get()));
-  TUNE_ASSIGN_OR_RETURN(identity.authority_key, KeyToPem(authority_key.get()));
-  return identity;
+  return ToIdentity(key, certificate, authority, authority_key);
 }
 
 std::string FormatTunerIdentity(const TunerIdentity& identity) {
@@ -189,12 +180,7 @@ Result<TunerIdentity> ParseTunerIdentity(const std::string& pem) {
                     X509_check_private_key(authority.get(), authority_key.get()) == 1;
   ERR_clear_error();
   if (!fits) return damaged("its keys and certificates do not fit together");
-  TunerIdentity identity;
-  TUNE_ASSIGN_OR_RETURN(identity.key, KeyToPem(key.get()));
-  TUNE_ASSIGN_OR_RETURN(identity.certificate, CertificateToPem(certificate.get()));
-  TUNE_ASSIGN_OR_RETURN(identity.authority, CertificateToPem(authority.get()));
-  TUNE_ASSIGN_OR_RETURN(identity.authority_key, KeyToPem(authority_key.get()));
-  return identity;
+  return ToIdentity(key, certificate, authority, authority_key);
 }
 
 Result<WorkerIdentity> DeriveWorkerIdentity(const JoinToken& token) {

@@ -1,4 +1,4 @@
-// OpenSSL's objects with their ends, and its last error as a text.
+// OpenSSL's objects with their ends; its last error and its certificates as texts.
 //
 // Thread rule: as OpenSSL's: an object belongs to one thread; the errors are the thread's own.
 #pragma once
@@ -6,11 +6,14 @@
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
 #include <memory>
 #include <string>
+
+#include "core/status.h"
 
 namespace tune {
 
@@ -34,6 +37,21 @@ inline std::string TakeOpensslError() {
   ERR_clear_error();
   const char* const reason = code == 0 ? nullptr : ERR_reason_error_string(code);
   return reason == nullptr ? "unknown error" : reason;
+}
+
+// What was written to a BIO in memory.
+inline std::string TextOf(BIO* bio) {
+  char* data = nullptr;
+  const long size = BIO_get_mem_data(bio, &data);
+  return size <= 0 ? std::string() : std::string(data, static_cast<size_t>(size));
+}
+
+inline Result<std::string> CertificateToPem(X509* certificate) {
+  const OwnedBio bio(BIO_new(BIO_s_mem()));
+  if (bio == nullptr || PEM_write_bio_X509(bio.get(), certificate) != 1) {
+    return Internal("cannot write a certificate: " + TakeOpensslError());
+  }
+  return TextOf(bio.get());
 }
 
 }  // namespace tune

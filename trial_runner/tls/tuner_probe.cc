@@ -110,16 +110,6 @@ X509* FindAuthority(SSL* ssl, const JoinToken& token) {
   return nullptr;
 }
 
-Result<std::string> ToPem(X509* certificate) {
-  const OwnedBio bio(BIO_new(BIO_s_mem()));
-  char* data = nullptr;
-  if (bio == nullptr || PEM_write_bio_X509(bio.get(), certificate) != 1) {
-    return Internal("cannot write a certificate: " + TakeOpensslError());
-  }
-  const long size = BIO_get_mem_data(bio.get(), &data);
-  return std::string(data, static_cast<size_t>(size));
-}
-
 bool HasTimedOut(int ssl_error) {
   return ssl_error == SSL_ERROR_WANT_READ || ssl_error == SSL_ERROR_WANT_WRITE ||
          (ssl_error == SSL_ERROR_SYSCALL && (errno == EAGAIN || errno == EWOULDBLOCK));
@@ -164,7 +154,7 @@ Result<std::string> ProbeTuner(const NetworkAddress& address, const JoinToken& t
                               "tuner prints");
   }
   TUNE_RETURN_IF_ERROR(AwaitFirstByte(ssl.get(), tuner, token));
-  return ToPem(authority);
+  return CertificateToPem(authority);
 }
 
 }  // namespace tune
