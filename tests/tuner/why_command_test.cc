@@ -136,6 +136,28 @@ TEST_F(WhyTest, ARunningTrialIsToldWithItsWorkerAndOneWhoseTunerDiedWithTheWayOn
             "resume first");
 }
 
+struct LimitCase {
+  const char* limits;
+  const char* sentence;
+};
+
+class SweepLimits : public WhyTest, public testing::WithParamInterface<LimitCase> {};
+
+TEST_P(SweepLimits, ThatEndedATrialAreNamedAsFarAsIsKnown) {
+  WriteTrial(TrialStatus::kTerminated, StopReason::kSweepLimit, {}, GetParam().limits);
+  EXPECT_EQ(Sentence(), GetParam().sentence);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, SweepLimits,
+    testing::Values(LimitCase{R"(,"limits":{"sweep_time":10})",
+                              "ended with its sweep: limits.sweep_time was used up"},
+                    LimitCase{R"(,"limits":{"failed_trials":2})",
+                              "ended with its sweep: limits.failed_trials was reached"},
+                    LimitCase{R"(,"limits":{"sweep_time":10,"failed_trials":2})",
+                              "ended with its sweep: limits.sweep_time was used up, or "
+                              "limits.failed_trials was reached"}));
+
 TEST_F(WhyTest, ReportsBetweenRungsShareALine) {
   Transition rows;
   for (int64_t i = 1; i <= 5; ++i) rows.reports.push_back(Undecided(1, i, 0.1 * double(i)));

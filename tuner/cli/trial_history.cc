@@ -213,6 +213,17 @@ std::string ByACondition(const TrialHistory& history) {
   return "stopped: a condition of `stop` held";
 }
 
+// Which limit it was is not stored; mostly there is one.
+std::string ByASweepLimit(const TrialHistory& history) {
+  const bool had_time = !history.spec || history.spec->limits.sweep_time;
+  const bool had_failures = !history.spec || history.spec->limits.failed_trials;
+  std::string text = "ended with its sweep: ";
+  if (had_time) text += "limits.sweep_time was used up";
+  if (had_failures)
+    text += std::string(had_time ? ", or " : "") + "limits.failed_trials was reached";
+  return text;
+}
+
 std::string WhyTerminated(const TrialHistory& history) {
   const std::string& reason = history.stop_reason;
   const std::string iterations = std::to_string(history.iterations);
@@ -223,7 +234,7 @@ std::string WhyTerminated(const TrialHistory& history) {
            Printable(history.trial.sweep.scheduler) + " allows";
   }
   if (reason == "scheduler") return ByTheScheduler(history, "stop");
-  if (reason == "sweep_limit") return "ended with its sweep: limits.sweep_time was used up";
+  if (reason == "sweep_limit") return ByASweepLimit(history);
   if (reason == "user") return "stopped by a person (tune stop)";
   return "ended: " + reason;
 }
