@@ -1,12 +1,14 @@
-// A disk that is soon full: a tmpfs of its own in a folder of the test's. Mounting needs rights
-// that not every machine gives.
+// A disk that is soon full: a tmpfs in a folder of the test's, in a mount namespace of this
+// process's own, so that it is gone with it. Mounting needs rights that not every machine gives.
 #pragma once
 
+#include <sched.h>
 #include <sys/mount.h>
 
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <utility>
@@ -17,10 +19,12 @@ namespace tune {
 
 class SmallDisk {
  public:
-  // `folder` is there and empty.
+  // The folder is made if it is not there.
   SmallDisk(std::string folder, int64_t bytes) : folder_(std::move(folder)) {
-    const std::string size = "size=" + std::to_string(bytes);
-    is_mounted_ = mount("tmpfs", folder_.c_str(), "tmpfs", 0, size.c_str()) == 0;
+    std::filesystem::create_directories(folder_);
+    is_mounted_ = unshare(CLONE_NEWNS) == 0 &&
+                  mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                  mount("small", folder_.c_str(), "tmpfs", 0, SizeOption(bytes).c_str()) == 0;
     if (!is_mounted_) why_not_ = std::string("no small disk: mount: ") + std::strerror(errno);
   }
   ~SmallDisk() {
@@ -33,10 +37,9 @@ class SmallDisk {
   // For GTEST_SKIP.
   const std::string& why_not() const { return why_not_; }
 
-  void Grow(int64_t bytes) const {
-    const std::string size = "size=" + std::to_string(bytes);
-    TUNE_CHECK(mount("tmpfs", folder_.c_str(), "tmpfs", MS_REMOUNT, size.c_str()) == 0);
-  }
+  void Resize(int64_t bytes) const { Remount(0, SizeOption(bytes)); }
+  void Protect() const { Remount(MS_RDONLY, ""); }
+  void Unprotect() const { Remount(0, ""); }
 
   // Takes all the room that is left with a file of this name.
   void Fill(const std::string& name) const {
@@ -47,6 +50,11 @@ class SmallDisk {
   }
 
  private:
+  static std::string SizeOption(int64_t bytes) { return "size=" + std::to_string(bytes); }
+  void Remount(unsigned long flags, const std::string& options) const {
+    TUNE_CHECK(mount("small", folder_.c_str(), "tmpfs", MS_REMOUNT | flags, options.c_str()) == 0);
+  }
+
   const std::string folder_;
   bool is_mounted_ = false;
   std::string why_not_;

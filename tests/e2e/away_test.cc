@@ -6,29 +6,17 @@
 
 #include <cstdlib>
 
+#include "tests/e2e/curve_sweep.h"
 #include "tests/e2e/program.h"
 #include "tuner/sqlite/writer_lock.h"
 
-namespace tune {
+namespace tune::testing {
 namespace {
 
-using testing::Program;
-using testing::ProgramResult;
-using testing::Query;
-using testing::RunTune;
-using testing::TestFolder;
-
-std::string CurveSpace(const std::string& seconds, int samples = 4) {
-  return "trainable:\n  curve:\n    value: \"(x - 0.3)^2 + exp(-0.2 * t)\"\n    iterations: 9\n"
-         "    seconds: " +
-         seconds + "\nmetric: loss\nmode: min\nsamples: " + std::to_string(samples) +
-         "\nseed: 11\nspace: {x: {uniform: [0, 1]}}\nlimits: {max_concurrent: 1}\n";
-}
-
-std::vector<std::string> FinalTable(const TestFolder& folder) {
-  return Query(folder,
-               "select number, status, stop_reason, config, iterations, best_value, last_value "
-               "from trials order by number");
+// One at a time.
+std::string CurveSpace(const std::string& seconds) {
+  return CurveSweep("    iterations: 9\n    seconds: " + seconds + "\n",
+                    "samples: 4\nlimits: {max_concurrent: 1}\n");
 }
 
 std::string Read(const std::string& path) {
@@ -40,7 +28,7 @@ std::string Read(const std::string& path) {
 class OnTerminal {
  public:
   OnTerminal(const TestFolder& folder, const std::vector<std::string>& arguments) {
-    const std::string program = testing::BinDir() + "/tune";
+    const std::string program = BinDir() + "/tune";
     pid_ = forkpty(&terminal_, nullptr, nullptr, nullptr);
     TUNE_CHECK(pid_ >= 0);
     if (pid_ == 0) {
@@ -108,11 +96,8 @@ struct SignalCase {
 class CleanInterruptions : public ::testing::TestWithParam<SignalCase> {};
 
 TEST_P(CleanInterruptions, AreToldAndResumedToTheSameEnd) {
-  TestFolder undisturbed;
-  const std::string text = CurveSpace("0.02");
-  ASSERT_EQ(RunTune(undisturbed, {"run", undisturbed.Write("space.yaml", text)}).exit_status, 0);
-
   TestFolder folder;
+  const std::string text = CurveSpace("0.02");
   Program tune(folder, "tune", {"run", folder.Write("space.yaml", text)});
   ASSERT_TRUE(tune.WaitForText("trial 0 ended"));
   tune.Signal(GetParam().signal);
@@ -122,7 +107,7 @@ TEST_P(CleanInterruptions, AreToldAndResumedToTheSameEnd) {
   EXPECT_EQ(Query(folder, "select status from experiments"),
             std::vector<std::string>{"INTERRUPTED"});
   EXPECT_EQ(RunTune(folder, {"resume"}).exit_status, 0);
-  EXPECT_EQ(FinalTable(folder), FinalTable(undisturbed));
+  EXPECT_EQ(FinalTable(folder), UndisturbedTable(text));
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, CleanInterruptions,
@@ -130,15 +115,12 @@ INSTANTIATE_TEST_SUITE_P(Table, CleanInterruptions,
                                            SignalCase{SIGHUP, 129}));
 
 TEST(AwayFromTheTerminal, ASecondCtrlCEndsAtOnceAndLosesNothing) {
-  TestFolder undisturbed;
-  const std::string text = CurveSpace("0.02");
-  ASSERT_EQ(RunTune(undisturbed, {"run", undisturbed.Write("space.yaml", text)}).exit_status, 0);
-
   TestFolder folder;
+  const std::string text = CurveSpace("0.02");
   Program tune(folder, "tune", {"run", folder.Write("space.yaml", text)});
   ASSERT_TRUE(tune.WaitForText("trial 0 ended"));
   // A worker that hears nothing would keep the first one waiting.
-  const pid_t worker = testing::ChildOf(tune.pid(), "tune_worker");
+  const pid_t worker = ChildOf(tune.pid(), "tune_worker");
   ASSERT_GT(worker, 0);
   kill(worker, SIGSTOP);
   tune.Signal(SIGINT);
@@ -147,19 +129,16 @@ TEST(AwayFromTheTerminal, ASecondCtrlCEndsAtOnceAndLosesNothing) {
   EXPECT_EQ(tune.Wait().exit_status, 130);
   EXPECT_NE(kill(worker, 0), 0) << "the worker is left behind";
   EXPECT_EQ(RunTune(folder, {"resume"}).exit_status, 0);
-  EXPECT_EQ(FinalTable(folder), FinalTable(undisturbed));
+  EXPECT_EQ(FinalTable(folder), UndisturbedTable(text));
 }
 
 TEST(AwayFromTheTerminal, ALocalWorkerThatIsStoppedIsGivenUpAfterALeaseAndReplaced) {
-  TestFolder undisturbed;
-  const std::string text = CurveSpace("0.02");
-  ASSERT_EQ(RunTune(undisturbed, {"run", undisturbed.Write("space.yaml", text)}).exit_status, 0);
-
   TestFolder folder;
+  const std::string text = CurveSpace("0.02");
   Program tune(folder, "tune",
                {"run", folder.Write("space.yaml", text), "--set", "limits.lease=1s"});
   ASSERT_TRUE(tune.WaitForText("trial 0 ended"));
-  const pid_t worker = testing::ChildOf(tune.pid(), "tune_worker");
+  const pid_t worker = ChildOf(tune.pid(), "tune_worker");
   ASSERT_GT(worker, 0);
   kill(worker, SIGSTOP);
   ASSERT_TRUE(tune.WaitForText("the local worker was given up and is killed; started another one"));
@@ -167,7 +146,7 @@ TEST(AwayFromTheTerminal, ALocalWorkerThatIsStoppedIsGivenUpAfterALeaseAndReplac
   EXPECT_EQ(tune.Wait().exit_status, 0);
   EXPECT_EQ(Query(folder, "select count(*) from attempts where outcome = 'lost'"),
             std::vector<std::string>{"1"});
-  EXPECT_EQ(FinalTable(folder), FinalTable(undisturbed));
+  EXPECT_EQ(FinalTable(folder), UndisturbedTable(text));
 }
 
 TEST(AwayFromTheTerminal, AClosedTerminalIsACleanInterruption) {
@@ -342,4 +321,4 @@ TEST(Resume, AnotherSpaceIsRefusedWithTheDifference) {
 }
 
 }  // namespace
-}  // namespace tune
+}  // namespace tune::testing

@@ -1,46 +1,21 @@
 // Disks that are full or may not be written, and databases that somebody or something damaged: one
 // clear line, nothing made worse, and tune resume goes on once the cause is gone.
 #include <gtest/gtest.h>
-#include <sched.h>
-#include <sys/mount.h>
-#include <sys/wait.h>
-
-#include <cerrno>
-#include <cstring>
 
 #include "core/random.h"
+#include "tests/e2e/curve_sweep.h"
 #include "tests/e2e/program.h"
+#include "tests/small_disk.h"
 
-namespace tune {
+namespace tune::testing {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::Program;
-using testing::ProgramResult;
-using testing::Query;
-using testing::RunTune;
-using testing::TestFolder;
 
 // One trial at a time: the answer does not depend on what came between.
 std::string Space(const std::string& curve, int samples) {
-  return "trainable:\n  curve:\n    value: \"(x - 0.3)^2 + exp(-0.2 * t)\"\n    iterations: 9\n" +
-         curve + "metric: loss\nmode: min\nsamples: " + std::to_string(samples) +
-         "\nseed: 11\nspace: {x: {uniform: [0, 1]}}\n"
-         "scheduler: {asha: {max_t: 9, grace_period: 1, reduction_factor: 3}}\n"
-         "limits: {max_concurrent: 1}\n";
-}
-
-std::vector<std::string> Answer(const TestFolder& folder, const std::string& db = "tune.db") {
-  return Query(folder,
-               "select number, status, stop_reason, config, iterations, best_value, "
-               "best_iteration, last_value from trials order by number",
-               db);
-}
-
-std::vector<std::string> AnswerLeftAlone(const std::string& space) {
-  TestFolder folder;
-  EXPECT_EQ(RunTune(folder, {"run", folder.Write("space.yaml", space)}).exit_status, 0);
-  return Answer(folder);
+  return CurveSweep("    iterations: 9\n" + curve, "samples: " + std::to_string(samples) + "\n" +
+                                                       kAsha + "limits: {max_concurrent: 1}\n");
 }
 
 std::string ReadBytes(const std::string& path) {
@@ -53,43 +28,10 @@ void WriteBytes(const std::string& path, const std::string& bytes) {
 
 // ---- a full disk, a disk that may not be written
 
-// A small file system in memory below the test's folder, in a mount namespace of this process's
-// own, so that it is gone with it.
-class SmallDisk {
- public:
-  SmallDisk(const TestFolder& folder, const std::string& name, const std::string& size)
-      : path_(folder / name) {
-    fs::create_directories(path_);
-    is_mounted_ = unshare(CLONE_NEWNS) == 0 &&
-                  mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-                  mount("small", path_.c_str(), "tmpfs", 0, ("size=" + size).c_str()) == 0;
-    if (!is_mounted_) why_ = std::strerror(errno);
-  }
-  ~SmallDisk() {
-    if (is_mounted_) umount2(path_.c_str(), MNT_DETACH);
-  }
-  bool is_mounted() const { return is_mounted_; }
-  std::string skip_message() const { return "no mount is permitted here: " + why_; }
-  const std::string& path() const { return path_; }
-  void Resize(const std::string& size) const { Remount(0, "size=" + size); }
-  void Protect() const { Remount(MS_RDONLY, ""); }
-  void Unprotect() const { Remount(0, ""); }
-
- private:
-  void Remount(unsigned long flags, const std::string& options) const {
-    EXPECT_EQ(mount("small", path_.c_str(), "tmpfs", MS_REMOUNT | flags, options.c_str()), 0)
-        << std::strerror(errno);
-  }
-
-  std::string path_;
-  bool is_mounted_ = false;
-  std::string why_;
-};
-
 TEST(BadDisk, AFullOneInterruptsTheSweepAndWithRoomItGoesOnToTheSameAnswer) {
   TestFolder folder;
-  SmallDisk disk(folder, "small", "700k");
-  if (!disk.is_mounted()) GTEST_SKIP() << disk.skip_message();
+  const SmallDisk disk(folder / "small", 700 << 10);
+  if (!disk.is_mounted()) GTEST_SKIP() << disk.why_not();
   const std::string text = Space("", 300);
   const std::string space = folder.Write("space.yaml", text);
   const ProgramResult full = RunTune(folder, {"run", space, "--db", "small/tune.db"});
@@ -106,10 +48,10 @@ TEST(BadDisk, AFullOneInterruptsTheSweepAndWithRoomItGoesOnToTheSameAnswer) {
   EXPECT_EQ(still_full.exit_status, 1) << still_full.err;
   EXPECT_NE(still_full.err.find("full"), std::string::npos) << still_full.err;
 
-  disk.Resize("64m");
+  disk.Resize(64 << 20);
   const ProgramResult resumed = RunTune(folder, {"resume", "--db", "small/tune.db"});
   EXPECT_EQ(resumed.exit_status, 0) << resumed.err;
-  EXPECT_EQ(Answer(folder, "small/tune.db"), AnswerLeftAlone(text));
+  EXPECT_EQ(FinalTable(folder, "small/tune.db"), UndisturbedTable(text));
   const auto all =
       Query(folder, "select * from reports order by trial, iteration", "small/tune.db");
   for (const std::string& report : reports) {
@@ -119,17 +61,17 @@ TEST(BadDisk, AFullOneInterruptsTheSweepAndWithRoomItGoesOnToTheSameAnswer) {
 
 TEST(BadDisk, NoRoomForADatabaseIsSaidAndNothingIsLeft) {
   TestFolder folder;
-  SmallDisk disk(folder, "small", "64k");
-  if (!disk.is_mounted()) GTEST_SKIP() << disk.skip_message();
+  const SmallDisk disk(folder / "small", 64 << 10);
+  if (!disk.is_mounted()) GTEST_SKIP() << disk.why_not();
   const std::string space = folder.Write("space.yaml", Space("", 4));
   const ProgramResult full = RunTune(folder, {"run", space, "--db", "small/tune.db"});
   EXPECT_EQ(full.exit_status, 1) << full.err;
   EXPECT_NE(full.err.find("full"), std::string::npos) << full.err;
-  EXPECT_TRUE(fs::is_empty(disk.path()));
+  EXPECT_TRUE(fs::is_empty(folder / "small"));
   const ProgramResult nothing = RunTune(folder, {"resume", "--db", "small/tune.db"});
   EXPECT_EQ(nothing.exit_status, 2);
   EXPECT_NE(nothing.err.find("nothing to resume"), std::string::npos) << nothing.err;
-  disk.Resize("64m");
+  disk.Resize(64 << 20);
   EXPECT_EQ(RunTune(folder, {"run", space, "--db", "small/tune.db"}).exit_status, 0);
   EXPECT_EQ(Query(folder, "select name, status from experiments", "small/tune.db"),
             std::vector<std::string>{"space|FINISHED"});
@@ -137,8 +79,8 @@ TEST(BadDisk, NoRoomForADatabaseIsSaidAndNothingIsLeft) {
 
 TEST(BadDisk, AFullOneUnderACheckpointInterruptsTheSweepAndCostsNoRetry) {
   TestFolder folder;
-  SmallDisk disk(folder, "tune.artifacts", "3m");
-  if (!disk.is_mounted()) GTEST_SKIP() << disk.skip_message();
+  const SmallDisk disk(folder / "tune.artifacts", 3 << 20);
+  if (!disk.is_mounted()) GTEST_SKIP() << disk.why_not();
   const std::string space = folder.Write(
       "food.yaml",
       "trainable: food11\nmetric: val_accuracy\nmode: max\nsamples: 2\nseed: 3\n"
@@ -150,7 +92,7 @@ TEST(BadDisk, AFullOneUnderACheckpointInterruptsTheSweepAndCostsNoRetry) {
   EXPECT_NE(full.err.find("until there is room"), std::string::npos) << full.err;
   EXPECT_EQ(Query(folder, "select count(*) from trials where status = 'ERROR'"),
             std::vector<std::string>{"0"});
-  disk.Resize("256m");
+  disk.Resize(256 << 20);
   const ProgramResult resumed = RunTune(folder, {"resume"});
   EXPECT_EQ(resumed.exit_status, 0) << resumed.err;
   EXPECT_EQ(Query(folder, "select status, iterations from trials order by number"),
@@ -159,8 +101,8 @@ TEST(BadDisk, AFullOneUnderACheckpointInterruptsTheSweepAndCostsNoRetry) {
 
 TEST(BadDisk, OneThatMayNotBeWrittenIsNamedAndItsSweepsCanStillBeRead) {
   TestFolder folder;
-  SmallDisk disk(folder, "small", "16m");
-  if (!disk.is_mounted()) GTEST_SKIP() << disk.skip_message();
+  const SmallDisk disk(folder / "small", 16 << 20);
+  if (!disk.is_mounted()) GTEST_SKIP() << disk.why_not();
   const std::string space = folder.Write("space.yaml", Space("", 4));
   ASSERT_EQ(RunTune(folder, {"run", space, "--db", "small/tune.db"}).exit_status, 0);
   disk.Protect();
@@ -220,7 +162,7 @@ class KilledSweep {
   void ExpectGoesOn(const std::string& what) const {
     const ProgramResult resumed = RunTune(folder_, {"resume"});
     EXPECT_EQ(resumed.exit_status, 0) << what << ": " << resumed.err;
-    EXPECT_EQ(Answer(folder_), AnswerLeftAlone(text_)) << what;
+    EXPECT_EQ(FinalTable(folder_), UndisturbedTable(text_)) << what;
   }
 
  private:
@@ -362,4 +304,4 @@ TEST(Damage, ADatabaseHeldByAnotherTunerIsNamedByPidHostAndTime) {
 }
 
 }  // namespace
-}  // namespace tune
+}  // namespace tune::testing

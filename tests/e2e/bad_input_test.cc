@@ -5,12 +5,8 @@
 
 #include "tests/e2e/program.h"
 
-namespace tune {
+namespace tune::testing {
 namespace {
-
-using testing::ProgramResult;
-using testing::RunTune;
-using testing::TestFolder;
 
 constexpr char kGood[] =
     "trainable: {curve: {value: \"x + t\"}}\nmetric: loss\nmode: min\nsamples: 2\nspace: {x: "
@@ -201,7 +197,7 @@ TEST(BadInput, AnAnswerThatCannotBeWrittenIsAFailure) {
   TestFolder folder;
   const std::string space = folder.Write("space.yaml", kGood);
   ASSERT_EQ(RunTune(folder, {"run", space}).exit_status, 0);
-  const std::string command = testing::BinDir() + "/tune --db '" + (folder / "tune.db") +
+  const std::string command = BinDir() + "/tune --db '" + (folder / "tune.db") +
                               "' results > /dev/full 2> '" + (folder / "err") + "'";
   EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 1);
 }
@@ -280,4 +276,4 @@ TEST(BadInput, AnEmptyOrBrokenDataFolderIsNamedBeforeTheStart) {
 }
 
 }  // namespace
-}  // namespace tune
+}  // namespace tune::testing

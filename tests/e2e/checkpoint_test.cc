@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/e2e/curve_sweep.h"
 #include "tests/e2e/program.h"
 #include "tests/small_disk.h"
 
@@ -20,21 +21,9 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// A curve that keeps real checkpoints. `more` goes under `curve`, `rest` to the end.
-std::string Space(const std::string& more, const std::string& rest) {
-  return "trainable:\n  curve:\n    value: \"(x - 0.3)^2 + exp(-0.2 * t)\"\n" + more +
-         "metric: loss\nmode: min\nseed: 3\nspace:\n  x: {uniform: [0, 1]}\n" + rest;
-}
-
 std::string Query1(const TestFolder& folder, const std::string& sql) {
   const std::vector<std::string> rows = Query(folder, sql);
   return rows.size() == 1 ? rows[0] : std::to_string(rows.size()) + " rows";
-}
-
-std::vector<std::string> Results(const TestFolder& folder) {
-  return Query(folder,
-               "select number, status, iterations, best_value, last_value from trials order by "
-               "number");
 }
 
 void FlipABit(const fs::path& file) {
@@ -64,10 +53,7 @@ void RunAndInterrupt(const TestFolder& folder, const std::string& space) {
 const char kSlow[] = "    iterations: 40\n    seconds: 0.02\n    checkpoint_bytes: 64KiB\n";
 
 TEST(Checkpoint, ADamagedOneIsMarkedAndTheOneBeforeIsUsed) {
-  const std::string text = Space(kSlow, "samples: 1\ncheckpoint: {keep: 3}\n");
-  TestFolder undisturbed;
-  ASSERT_EQ(RunTune(undisturbed, {"run", undisturbed.Write("space.yaml", text)}).exit_status, 0);
-
+  const std::string text = CurveSweep(kSlow, "samples: 1\ncheckpoint: {keep: 3}\n");
   TestFolder folder;
   RunAndInterrupt(folder, folder.Write("space.yaml", text));
   const std::string latest = Query1(
@@ -86,7 +72,7 @@ TEST(Checkpoint, ADamagedOneIsMarkedAndTheOneBeforeIsUsed) {
             "crashed|" + std::to_string(iteration));
   EXPECT_EQ(Query1(folder, "select from_iteration from attempts order by number desc limit 1"),
             std::to_string(iteration - 1));
-  EXPECT_EQ(Results(folder), Results(undisturbed)) << "free of charge, and the same answer";
+  EXPECT_EQ(FinalTable(folder), UndisturbedTable(text)) << "free of charge, and the same answer";
 }
 
 // The first attempt went as far as the second one begins, and none came between.
@@ -102,21 +88,18 @@ void ExpectToHaveGoneOnFromTheLastReport(const TestFolder& folder) {
 const char kRare[] = "samples: 1\ncheckpoint: {every: 1000}\n";
 
 TEST(Checkpoint, CtrlCSavesWhatTheLastOneDoesNotHold) {
-  const std::string text = Space(kSlow, kRare);
-  TestFolder undisturbed;
-  ASSERT_EQ(RunTune(undisturbed, {"run", undisturbed.Write("space.yaml", text)}).exit_status, 0);
-
+  const std::string text = CurveSweep(kSlow, kRare);
   TestFolder folder;
   RunAndInterrupt(folder, folder.Write("space.yaml", text));
   EXPECT_EQ(Query1(folder, "select count(*), max(state) from checkpoints"), "1|durable");
   EXPECT_EQ(RunTune(folder, {"resume"}).exit_status, 0);
   ExpectToHaveGoneOnFromTheLastReport(folder);
-  EXPECT_EQ(Results(folder), Results(undisturbed));
+  EXPECT_EQ(FinalTable(folder), UndisturbedTable(text));
 }
 
 TEST(Checkpoint, AWorkerThatIsToldToEndSavesWhatTheLastOneDoesNotHold) {
   TestFolder folder;
-  Program tune(folder, "tune", {"run", folder.Write("space.yaml", Space(kSlow, kRare))});
+  Program tune(folder, "tune", {"run", folder.Write("space.yaml", CurveSweep(kSlow, kRare))});
   WaitForReports(folder, tune);
   kill(ChildOf(tune.pid(), "tune_worker"), SIGTERM);
   const ProgramResult result = tune.Wait();
@@ -127,7 +110,7 @@ TEST(Checkpoint, AWorkerThatIsToldToEndSavesWhatTheLastOneDoesNotHold) {
 TEST(Checkpoint, WhatIsStoppedOrPausedNowSavesNothingMore) {
   for (const std::string verb : {"stop", "pause"}) {
     TestFolder folder;
-    Program tune(folder, "tune", {"run", folder.Write("space.yaml", Space(kSlow, kRare))});
+    Program tune(folder, "tune", {"run", folder.Write("space.yaml", CurveSweep(kSlow, kRare))});
     WaitForReports(folder, tune);
     EXPECT_EQ(RunTune(folder, {verb, "--trial", "0", "--now"}).exit_status, 0);
     while (Query1(folder, "select outcome from attempts") != "stopped") {
@@ -143,7 +126,7 @@ TEST(Checkpoint, WhatIsStoppedOrPausedNowSavesNothingMore) {
 
 TEST(Checkpoint, WithoutAnyThatIsWholeTheTrialBeginsAnew) {
   TestFolder folder;
-  RunAndInterrupt(folder, folder.Write("space.yaml", Space(kSlow, "samples: 1\n")));
+  RunAndInterrupt(folder, folder.Write("space.yaml", CurveSweep(kSlow, "samples: 1\n")));
   for (const std::string& path :
        Query(folder, "select path from checkpoints where state = 'durable'")) {
     fs::resize_file(path + "/manifest.json", 10);
@@ -158,11 +141,9 @@ TEST(Checkpoint, WithoutAnyThatIsWholeTheTrialBeginsAnew) {
 }
 
 TEST(Checkpoint, AFullDiskInterruptsTheSweepAndLosesNothing) {
-  const std::string text = Space("    iterations: 3\n    checkpoint_bytes: 1MiB\n",
-                                 "samples: 6\nlimits: {max_concurrent: 1}\nresources: {cpu: 1}\n");
-  TestFolder undisturbed;
-  ASSERT_EQ(RunTune(undisturbed, {"run", undisturbed.Write("space.yaml", text)}).exit_status, 0);
-
+  const std::string text =
+      CurveSweep("    iterations: 3\n    checkpoint_bytes: 1MiB\n",
+                 "samples: 6\nlimits: {max_concurrent: 1}\nresources: {cpu: 1}\n");
   TestFolder folder;
   fs::create_directory(folder / "tune.artifacts");
   const SmallDisk disk(folder / "tune.artifacts", 5 << 20);
@@ -175,22 +156,22 @@ TEST(Checkpoint, AFullDiskInterruptsTheSweepAndLosesNothing) {
   EXPECT_EQ(Query1(folder, "select count(*) from trials where status = 'ERROR'"), "0");
   EXPECT_EQ(RunTune(folder, {"resume"}).exit_status, 1) << "there is still no room";
 
-  disk.Grow(64 << 20);
+  disk.Resize(64 << 20);
   const ProgramResult resumed = RunTune(folder, {"resume"});
   EXPECT_EQ(resumed.exit_status, 0) << resumed.err;
-  EXPECT_EQ(Results(folder), Results(undisturbed));
+  EXPECT_EQ(FinalTable(folder), UndisturbedTable(text));
 }
 
 TEST(Checkpoint, TheDiskBudgetIsWhatLiesOnDisk) {
   TestFolder folder;
   const ProgramResult result = RunTune(
-      folder,
-      {"run",
-       folder.Write("space.yaml", Space("    iterations: 5\n    checkpoint_bytes: 64KiB\n"
-                                        "    crash: 0.05\n",
-                                        "samples: 20\nfailure: {max_failures: -1}\n"
-                                        "checkpoint: {keep: 2, keep_best: 3, disk_budget: 1MB}\n")),
-       "--cpus", "2"});
+      folder, {"run",
+               folder.Write("space.yaml",
+                            CurveSweep("    iterations: 5\n    checkpoint_bytes: 64KiB\n"
+                                       "    crash: 0.05\n",
+                                       "samples: 20\nfailure: {max_failures: -1}\n"
+                                       "checkpoint: {keep: 2, keep_best: 3, disk_budget: 1MB}\n")),
+               "--cpus", "2"});
   ASSERT_EQ(result.exit_status, 0) << result.err;
   EXPECT_EQ(Query1(folder,
                    "select sum(bytes) between 800000 and 1000000 from checkpoints where "
@@ -215,7 +196,7 @@ TEST(Causes, EachIsInTheAttempts) {
   for (const std::string cause : {"out_of_memory", "device_out_of_memory", "bad_config"}) {
     TestFolder folder;
     const std::string space =
-        folder.Write("space.yaml", Space("    " + cause + ": 1\n", "samples: 1\n"));
+        folder.Write("space.yaml", CurveSweep("    " + cause + ": 1\n", "samples: 1\n"));
     EXPECT_EQ(RunTune(folder, {"run", space}).exit_status, 3);
     EXPECT_EQ(Query1(folder, "select distinct outcome from attempts"), cause);
   }
@@ -224,8 +205,8 @@ TEST(Causes, EachIsInTheAttempts) {
 TEST(Causes, ATrialThatPassesItsMemoryLimitHurtsItselfAlone) {
   TestFolder folder;
   const std::string space =
-      folder.Write("space.yaml", Space("    iterations: 2\n    checkpoint_bytes: 512MiB\n",
-                                       "samples: 1\nresources: {memory: 64MiB}\n"));
+      folder.Write("space.yaml", CurveSweep("    iterations: 2\n    checkpoint_bytes: 512MiB\n",
+                                            "samples: 1\nresources: {memory: 64MiB}\n"));
   EXPECT_EQ(RunTune(folder, {"run", space}).exit_status, 3);
   EXPECT_THAT(Query(folder, "select outcome, error from attempts"),
               ElementsAre(AllOf(HasSubstr("out_of_memory|"), HasSubstr("(resources.memory)"))));

@@ -4,24 +4,19 @@
 
 #include <memory>
 
+#include "tests/e2e/curve_sweep.h"
 #include "tests/e2e/program.h"
 
-namespace tune {
+namespace tune::testing {
 namespace {
-
-using testing::Program;
-using testing::ProgramResult;
-using testing::Query;
-using testing::RunTune;
-using testing::TestFolder;
 
 using Rows = std::vector<std::string>;
 
 // Trials of `iterations`, each of which takes `seconds`.
 std::string CurveSpace(int iterations, const std::string& seconds, const std::string& more = "") {
-  return "trainable:\n  curve:\n    value: \"(x - 0.3)^2 + exp(-0.2 * t)\"\n    iterations: " +
-         std::to_string(iterations) + "\n    seconds: " + seconds + "\n" + more +
-         "metric: loss\nmode: min\nsamples: 4\nseed: 11\nspace: {x: {uniform: [0, 1]}}\n";
+  return CurveSweep(
+      "    iterations: " + std::to_string(iterations) + "\n    seconds: " + seconds + "\n" + more,
+      "samples: 4\n");
 }
 constexpr int kForever = 1'000'000;
 
@@ -304,4 +299,4 @@ TEST(Resume, TrialsThatFailedGetAnotherChanceOnDemand) {
 }
 
 }  // namespace
-}  // namespace tune
+}  // namespace tune::testing

@@ -5,29 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "tests/e2e/curve_sweep.h"
 #include "tests/e2e/program.h"
 
-namespace tune {
+namespace tune::testing {
 namespace {
 
-using testing::Program;
-using testing::ProgramResult;
-using testing::Query;
-using testing::RunTune;
-using testing::TestFolder;
-
-constexpr char kSpace[] =
-    "trainable: {curve: {value: \"(x - 0.3)^2 + exp(-0.2 * t)\", iterations: 9}}\n"
-    "metric: loss\nmode: min\nsamples: 8\nseed: 11\nspace: {x: {uniform: [0, 1]}}\n"
-    "scheduler: {asha: {max_t: 9, grace_period: 1, reduction_factor: 3}}\n";
-
-// What a sweep's answer consists of.
-std::vector<std::string> FinalTable(const TestFolder& folder, const std::string& db = "tune.db") {
-  return Query(folder,
-               "select number, status, stop_reason, config, iterations, best_value, "
-               "best_iteration, last_value from trials order by number",
-               db);
-}
+const std::string kSpace = CurveSweep("    iterations: 9\n", std::string("samples: 8\n") + kAsha);
 
 // A path of the database, below the artifacts folder of `db`.
 std::string Below(const TestFolder& folder, const std::string& db, const std::string& path) {
@@ -35,13 +19,10 @@ std::string Below(const TestFolder& folder, const std::string& db, const std::st
   return folder / (stem + path.substr(path.find(".artifacts")));
 }
 
-// A curve with real checkpoints.
-constexpr char kWithCheckpoints[] =
-    "trainable: {curve: {value: \"(x - 0.3)^2 + exp(-0.2 * t)\", iterations: 9, seconds: 0.02, "
-    "checkpoint_bytes: 50000}}\n"
-    "metric: loss\nmode: min\nsamples: 12\nseed: 11\nspace: {x: {uniform: [0, 1]}}\n"
-    "scheduler: {asha: {max_t: 9, grace_period: 1, reduction_factor: 3}}\n"
-    "limits: {max_concurrent: 1}\n";
+// With real checkpoints.
+const std::string kWithCheckpoints =
+    CurveSweep("    iterations: 9\n    seconds: 0.02\n    checkpoint_bytes: 50000\n",
+               std::string("samples: 12\nlimits: {max_concurrent: 1}\n") + kAsha);
 
 TEST(Why, ExplainsATrialOfARealSweep) {
   TestFolder folder;
@@ -70,7 +51,7 @@ TEST(Provenance, AResumeSaysWhatIsNotAsItWas) {
   EXPECT_EQ(same.exit_status, 0) << same.err;
   EXPECT_EQ(same.err.find("warning"), std::string::npos) << same.err;
 
-  folder.Write("space.yaml", std::string(kSpace) + "# changed\n");
+  folder.Write("space.yaml", kSpace + "# changed\n");
   const ProgramResult changed = RunTune(folder, {"resume", "--samples", "10"});
   EXPECT_EQ(changed.exit_status, 0) << changed.err;
   EXPECT_NE(changed.err.find("warning: not as when space began: git: was "), std::string::npos)
@@ -110,10 +91,6 @@ TEST(Backup, TakenWhileASweepRunsGoesOnToTheSameAnswer) {
 }
 
 TEST(Gc, AfterAKillTakesNothingThatAResumeNeeds) {
-  TestFolder undisturbed;
-  ASSERT_EQ(
-      RunTune(undisturbed, {"run", undisturbed.Write("space.yaml", kWithCheckpoints)}).exit_status,
-      0);
   TestFolder folder;
   Program tune(folder, "tune", {"run", folder.Write("space.yaml", kWithCheckpoints)});
   ASSERT_TRUE(tune.WaitForText("ended"));
@@ -127,13 +104,12 @@ TEST(Gc, AfterAKillTakesNothingThatAResumeNeeds) {
   EXPECT_EQ(folder.Names(), (std::vector<std::string>{"space.yaml", "tune.artifacts", "tune.db"}));
   const ProgramResult resumed = RunTune(folder, {"resume"});
   EXPECT_EQ(resumed.exit_status, 0) << resumed.err;
-  EXPECT_EQ(FinalTable(folder), FinalTable(undisturbed));
+  EXPECT_EQ(FinalTable(folder), UndisturbedTable(kWithCheckpoints));
 }
 
 TEST(Doctor, FindsARealSweepWholeAndNamesWhatIsNot) {
   TestFolder folder;
-  const std::string space =
-      folder.Write("space.yaml", std::string(kSpace) + "failure: {max_failures: 50}\n");
+  const std::string space = folder.Write("space.yaml", kSpace + "failure: {max_failures: 50}\n");
   ASSERT_EQ(RunTune(folder, {"run", space, "--set", "trainable.curve.crash=0.1"}).exit_status, 0);
   const ProgramResult well = RunTune(folder, {"doctor"});
   EXPECT_EQ(well.exit_status, 0) << well.out << well.err;
@@ -171,8 +147,7 @@ TEST(Doctor, LooksAtADatabaseThatATunerWritesTo) {
 
 TEST(Delete, OfALivingSweepNamesItsTunerAndOfAnEndedOneLeavesNothing) {
   TestFolder folder;
-  const std::string space =
-      folder.Write("space.yaml", std::string(kSpace) + "limits: {max_concurrent: 1}\n");
+  const std::string space = folder.Write("space.yaml", kSpace + "limits: {max_concurrent: 1}\n");
   Program tune(folder, "tune",
                {"run", space, "--samples", "1000", "--set", "trainable.curve.seconds=0.02"});
   ASSERT_TRUE(tune.WaitForText("ended"));
@@ -194,4 +169,4 @@ TEST(Delete, OfALivingSweepNamesItsTunerAndOfAnEndedOneLeavesNothing) {
 }
 
 }  // namespace
-}  // namespace tune
+}  // namespace tune::testing

@@ -3,28 +3,17 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include "tests/e2e/curve_sweep.h"
 #include "tests/e2e/join_line.h"
 #include "tests/e2e/program.h"
 
-namespace tune {
+namespace tune::testing {
 namespace {
 
-using testing::JoinLine;
-using testing::ParseJoinLine;
-using testing::Program;
-using testing::ProgramResult;
-using testing::Query;
-using testing::RunTune;
-using testing::TestFolder;
-using testing::WaitForJoinLine;
-
-constexpr char kSpace[] =
-    "trainable:\n  curve:\n    value: \"(x - 0.3)^2 + exp(-0.2 * t)\"\n    iterations: 5\n"
-    "metric: loss\nmode: min\nsamples: 8\nseed: 11\nspace: {x: {uniform: [0, 1]}}\n";
+const std::string kSpace = CurveSweep("    iterations: 5\n", "samples: 8\n");
 // Never ends by itself.
-constexpr char kEndlessSpace[] =
-    "trainable:\n  curve:\n    value: \"x\"\n    iterations: 1000000000\n    seconds: 0.02\n"
-    "metric: loss\nmode: min\nsamples: 8\nseed: 11\nspace: {x: {uniform: [0, 1]}}\n";
+const std::string kEndlessSpace =
+    CurveSweep("    iterations: 1000000000\n    seconds: 0.02\n", "samples: 8\n");
 
 std::vector<std::string> RunListening(const std::string& space) {
   return {"run", space, "--cpus", "0", "--listen", "127.0.0.1:0"};
@@ -190,4 +179,4 @@ TEST(Join, AWorkerIsCalledAsItsUserCallsIt) {
 }
 
 }  // namespace
-}  // namespace tune
+}  // namespace tune::testing

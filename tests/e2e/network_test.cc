@@ -1,45 +1,19 @@
 // Real processes on two machines' networks: what the link does to a sweep, and what it must not.
 #include <gtest/gtest.h>
 
+#include "tests/e2e/curve_sweep.h"
 #include "tests/e2e/delaying_forwarder.h"
 #include "tests/e2e/join_line.h"
 #include "tests/e2e/network_rig.h"
 #include "tests/e2e/program.h"
 
-namespace tune {
+namespace tune::testing {
 namespace {
-
-using testing::DelayingForwarder;
-using testing::JoinLine;
-using testing::NetworkRig;
-using testing::Program;
-using testing::ProgramResult;
-using testing::Query;
-using testing::RunTune;
-using testing::TestFolder;
-using testing::WaitForJoinLine;
-using testing::WhyNoNetwork;
 
 // Fifo and deterministic: the answer is the same, however it comes about.
 std::string Space(int iterations = 5, int samples = 8, const std::string& rest = "") {
-  return "trainable:\n  curve:\n    value: \"(x - 0.3)^2 + exp(-0.2 * t)\"\n    iterations: " +
-         std::to_string(iterations) +
-         "\nmetric: loss\nmode: min\nsamples: " + std::to_string(samples) +
-         "\nseed: 11\nspace: {x: {uniform: [0, 1]}}\n" + rest;
-}
-
-std::vector<std::string> FinalTable(const TestFolder& folder) {
-  return Query(folder,
-               "select number, status, stop_reason, config, iterations, best_value, "
-               "best_iteration, last_value from trials order by number");
-}
-
-// Of a sweep that nothing disturbed.
-std::vector<std::string> UndisturbedTable(const std::string& space) {
-  TestFolder folder;
-  const ProgramResult result = RunTune(folder, {"run", folder.Write("space.yaml", space)});
-  EXPECT_EQ(result.exit_status, 0) << result.err;
-  return FinalTable(folder);
+  return CurveSweep("    iterations: " + std::to_string(iterations) + "\n",
+                    "samples: " + std::to_string(samples) + "\n" + rest);
 }
 
 // A tuner without a worker of its own on one machine, a worker on another.
@@ -225,4 +199,4 @@ TEST(LongWay, ADelayChangesNothing) {
 }
 
 }  // namespace
-}  // namespace tune
+}  // namespace tune::testing

@@ -3,32 +3,15 @@
 
 #include <set>
 
+#include "tests/e2e/curve_sweep.h"
 #include "tests/e2e/program.h"
 
-namespace tune {
+namespace tune::testing {
 namespace {
 
-using testing::Program;
-using testing::ProgramResult;
-using testing::Query;
-using testing::RunTune;
-using testing::TestFolder;
-
-// A curve that falls with t and is best near x = 0.3; `more` goes into the trainable, `rest` to the
-// end.
+// `more` goes into the trainable, `rest` to the end.
 std::string CurveSpace(const std::string& more = "", const std::string& rest = "") {
-  return "trainable:\n  curve:\n    value: \"(x - 0.3)^2 + exp(-0.2 * t)\"\n    iterations: 9\n" +
-         more + "metric: loss\nmode: min\nsamples: 16\nseed: 11\nspace: {x: {uniform: [0, 1]}}\n" +
-         rest;
-}
-constexpr char kAsha[] = "scheduler: {asha: {max_t: 9, grace_period: 1, reduction_factor: 3}}\n";
-
-// What a sweep's answer consists of.
-std::vector<std::string> FinalTable(const TestFolder& folder) {
-  return Query(folder,
-               "select number, status, stop_reason, config, iterations, best_value, "
-               "best_iteration, last_value "
-               "from trials order by number");
+  return CurveSweep("    iterations: 9\n" + more, "samples: 16\n" + rest);
 }
 
 TEST(Sweep, RunsToItsEndAndEverythingIsInTheDatabase) {
@@ -114,12 +97,9 @@ TEST(Sweep, TheDatabaseAnswersWhileTheSweepRuns) {
 }
 
 TEST(Sweep, CtrlCStopsCleanlyAndResumeEndsWithTheSameAnswer) {
-  TestFolder undisturbed;
+  TestFolder folder;
   const std::string text =
       CurveSpace("    seconds: 0.02\n", std::string(kAsha) + "limits: {max_concurrent: 1}\n");
-  ASSERT_EQ(RunTune(undisturbed, {"run", undisturbed.Write("space.yaml", text)}).exit_status, 0);
-
-  TestFolder folder;
   Program tune(folder, "tune", {"run", folder.Write("space.yaml", text)});
   ASSERT_TRUE(tune.WaitForText("ended"));
   tune.Signal(SIGINT);
@@ -134,7 +114,7 @@ TEST(Sweep, CtrlCStopsCleanlyAndResumeEndsWithTheSameAnswer) {
 
   const ProgramResult resumed = RunTune(folder, {"resume"});
   EXPECT_EQ(resumed.exit_status, 0) << resumed.err;
-  EXPECT_EQ(FinalTable(folder), FinalTable(undisturbed));
+  EXPECT_EQ(FinalTable(folder), UndisturbedTable(text));
 }
 
 TEST(Sweep, UnderNohupAHangUpIsNoEnd) {
@@ -151,7 +131,7 @@ TEST(Sweep, UnderNohupAHangUpIsNoEnd) {
 TEST(Sweep, GoesOnWhenNobodyReadsWhatItSays) {
   TestFolder folder;
   folder.Write("space.yaml", CurveSpace());
-  const std::string command = "cd '" + folder.path() + "' && (" + testing::BinDir() +
+  const std::string command = "cd '" + folder.path() + "' && (" + BinDir() +
                               "/tune run space.yaml 2>&1; echo $? > status) | true";
   ASSERT_EQ(std::system(command.c_str()), 0);  // The shell waits for both ends.
   int status = -1;
@@ -161,12 +141,9 @@ TEST(Sweep, GoesOnWhenNobodyReadsWhatItSays) {
 }
 
 TEST(Sweep, AfterKillMinusNineNothingIsLeftAndResumeEndsWithTheSameAnswer) {
-  TestFolder undisturbed;
+  TestFolder folder;
   const std::string text =
       CurveSpace("    seconds: 0.05\n", std::string(kAsha) + "limits: {max_concurrent: 1}\n");
-  ASSERT_EQ(RunTune(undisturbed, {"run", undisturbed.Write("space.yaml", text)}).exit_status, 0);
-
-  TestFolder folder;
   const std::string space = folder.Write("space.yaml", text);
   for (int life = 0; life < 3; ++life) {
     Program tune(
@@ -178,7 +155,7 @@ TEST(Sweep, AfterKillMinusNineNothingIsLeftAndResumeEndsWithTheSameAnswer) {
     EXPECT_EQ(tune.Wait().exit_status, 128 + SIGKILL);
   }
   EXPECT_EQ(RunTune(folder, {"resume"}).exit_status, 0);
-  EXPECT_EQ(FinalTable(folder), FinalTable(undisturbed));
+  EXPECT_EQ(FinalTable(folder), UndisturbedTable(text));
   EXPECT_EQ(Query(folder, "select count(*) from attempts where outcome = 'running'"),
             std::vector<std::string>{"0"});
 }
@@ -314,10 +291,10 @@ TEST(Sweep, TheClassifierTrainsItsTrialsAndTheBestOneCanBeExported) {
   }
   const ProgramResult exported = RunTune(folder, {"best", "--export", "model"});
   ASSERT_EQ(exported.exit_status, 0) << exported.err;
-  const ProgramResult evaluated = testing::RunProgram(
-      folder, "food11", {"evaluate", "--data", "synthetic", "--weights", "model"});
+  const ProgramResult evaluated =
+      RunProgram(folder, "food11", {"evaluate", "--data", "synthetic", "--weights", "model"});
   EXPECT_EQ(evaluated.exit_status, 0) << evaluated.err;
 }
 
 }  // namespace
-}  // namespace tune
+}  // namespace tune::testing

@@ -47,6 +47,14 @@ class Housekeeping : public testing::Test {
  protected:
   Housekeeping() : path_(folder_ / "tune.db"), artifacts_(folder_ / "tune.artifacts") {}
 
+  // A sweep on a disk that then has no room left.
+  void FillWithSweep(const SmallDisk& disk) {
+    path_ = folder_ / "small/tune.db";
+    artifacts_ = folder_ / "small/tune.artifacts";
+    WriteSweep("s");
+    disk.Fill("all");
+  }
+
   // A sweep whose trial 0 (ended) gave checkpoint 1 up and has checkpoint 2; trial 3 runs.
   void WriteSweep(const std::string& name) {
     const auto store = OpenStore(path_);
@@ -392,7 +400,6 @@ TEST_F(BackupTest, ToADiskWithoutRoomLeavesNothingThereAndSaysSo) {
   MakeCheckpoint(5);
   WriteText(artifacts_ + "/s/0/checkpoint_000005/weights", std::string(3'000'000, 'x'));
   for (const int64_t room : {20'000, 1'000'000}) {  // For the database alone, and not even that.
-    fs::create_directories(folder_ / "small");
     const SmallDisk disk(folder_ / "small", room);
     if (!disk.is_mounted()) GTEST_SKIP() << disk.why_not();
     SetCheckpoint(5, CheckpointState::kDurable, 1);
@@ -405,13 +412,9 @@ TEST_F(BackupTest, ToADiskWithoutRoomLeavesNothingThereAndSaysSo) {
 }
 
 TEST_F(Housekeeping, GcMakesRoomOnAFullDisk) {
-  fs::create_directories(folder_ / "small");
   const SmallDisk disk(folder_ / "small", 400'000);
   if (!disk.is_mounted()) GTEST_SKIP() << disk.why_not();
-  path_ = folder_ / "small/tune.db";
-  artifacts_ = folder_ / "small/tune.artifacts";
-  WriteSweep("s");
-  disk.Fill("all");
+  FillWithSweep(disk);
   const Answer answer = Gc();
   EXPECT_EQ(answer.status, 0) << answer.err;
   EXPECT_EQ(answer.err, "freed 30 bytes in 3 places\n");
@@ -419,13 +422,9 @@ TEST_F(Housekeeping, GcMakesRoomOnAFullDisk) {
 }
 
 TEST_F(Housekeeping, DeleteOnAFullDiskDeletesNothing) {
-  fs::create_directories(folder_ / "small");
   const SmallDisk disk(folder_ / "small", 400'000);
   if (!disk.is_mounted()) GTEST_SKIP() << disk.why_not();
-  path_ = folder_ / "small/tune.db";
-  artifacts_ = folder_ / "small/tune.artifacts";
-  WriteSweep("s");
-  disk.Fill("all");
+  FillWithSweep(disk);
   const Answer answer = Delete("s", true);
   EXPECT_EQ(answer.status, 1) << answer.err;
   EXPECT_THAT(answer.err, AllOf(HasSubstr("tune: "), Not(HasSubstr("rows of s are deleted"))));
