@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "core/check.h"
 #include "tuner/sqlite/database.h"
 
 namespace tune::sim {
@@ -29,6 +30,12 @@ class FaultVfsTest : public ::testing::Test {
   static Status Insert(Database& database, int64_t value) {
     static constexpr char kInsertSql[] = "INSERT INTO t (v, pad) VALUES (?1, ?2)";
     return database.Run(kInsertSql, value, std::string(700, 'x'));
+  }
+
+  std::unique_ptr<Database> OpenWithOneRow() {
+    auto database = Open();
+    TUNE_CHECK(database.ok() && Prepare(**database).ok() && Insert(**database, 1).ok());
+    return *std::move(database);
   }
 
   // Rows of the database as a new process finds it; -1: it is damaged.
@@ -112,25 +119,21 @@ TEST_F(FaultVfsTest, ADiskThatLiesAboutItsSyncsLosesWhatWasAcknowledged) {
 }
 
 TEST_F(FaultVfsTest, AFullDiskIsToldAndGoesOnWhenThereIsRoom) {
-  auto database = Open();
-  ASSERT_TRUE(database.ok() && Prepare(**database).ok());
-  ASSERT_TRUE(Insert(**database, 1).ok());
+  std::unique_ptr<Database> database = OpenWithOneRow();
   vfs_.set_full(true);
-  EXPECT_EQ(Insert(**database, 2).code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(Insert(*database, 2).code(), StatusCode::kResourceExhausted);
   vfs_.set_full(false);
-  EXPECT_TRUE(Insert(**database, 3).ok());
-  database = Unavailable("closed");
+  EXPECT_TRUE(Insert(*database, 3).ok());
+  database.reset();
   EXPECT_EQ(CountAfterRestart(), 2);
 }
 
 TEST_F(FaultVfsTest, AFailingCallIsAnErrorOnce) {
-  auto database = Open();
-  ASSERT_TRUE(database.ok() && Prepare(**database).ok());
-  ASSERT_TRUE(Insert(**database, 1).ok());
+  std::unique_ptr<Database> database = OpenWithOneRow();
   vfs_.FailAtCall(1);
-  EXPECT_EQ(Insert(**database, 2).code(), StatusCode::kInternal);
-  EXPECT_TRUE(Insert(**database, 3).ok());
-  database = Unavailable("closed");
+  EXPECT_EQ(Insert(*database, 2).code(), StatusCode::kInternal);
+  EXPECT_TRUE(Insert(*database, 3).ok());
+  database.reset();
   EXPECT_EQ(CountAfterRestart(), 2);
 }
 

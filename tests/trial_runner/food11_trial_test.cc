@@ -9,8 +9,7 @@
 #include <memory>
 
 #include "tests/trial_runner/message_samples.h"
-#include "tests/trial_runner/scripted_tuner.h"
-#include "trial_runner/grpc/worker_gateway.h"
+#include "tests/trial_runner/one_worker_test.h"
 
 namespace tune {
 namespace {
@@ -21,35 +20,12 @@ constexpr char kSmall[] =
     R"({"data":"synthetic","image_size":32,"width_mult":0.35,"batch_size":32,"lr":0.01,)"
     R"("total_epochs":3,"dropout_probability":0.2})";
 
-class Food11Trial : public testing::Test {
+class Food11Trial : public OneWorkerTest {
  protected:
   void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "tune_food11_XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-    auto gateway = WorkerGateway::Start({}, sink_);
-    ASSERT_TRUE(gateway.ok()) << gateway.status().message();
-    gateway_ = *std::move(gateway);
-    worker_ = std::make_unique<Program>(
-        "tune_worker", std::vector<std::string>{"--connect", gateway_->address(), "--cpus", "1",
-                                                "--local", "--prewarm", "food11"});
-    const auto hello = sink_.WaitForMessage<Hello>();
-    ASSERT_TRUE(hello);
-    id_ = hello->first;
-    Welcome welcome;
-    welcome.worker = id_;
-    welcome.metric = "val_accuracy";
-    welcome.trainable = R"("food11")";
-    welcome.base_dir = folder_;
-    welcome.seed = 7;
-    welcome.heartbeat_ms = 1000;
-    welcome.lease_ms = 60'000;
-    gateway_->Send(id_, {welcome});
-  }
-  void TearDown() override {
-    worker_.reset();
-    gateway_.reset();
-    fs::remove_all(folder_);
+    OneWorkerTest::SetUp();
+    StartWorker({"--cpus", "1", "--local", "--prewarm", "food11"});
+    SendWelcome("val_accuracy", R"("food11")");
   }
 
   void Start(const AttemptRef& ref, const std::string& config,
@@ -63,20 +39,7 @@ class Food11Trial : public testing::Test {
       start.from_iteration = from->report.iteration;
       start.checkpoint_path = from->report.checkpoint.path;
     }
-    gateway_->Send(id_, {start});
-  }
-  AttemptReport Report() {
-    const auto message = sink_.WaitForMessage<AttemptReport>();
-    EXPECT_TRUE(message) << "no report came";
-    return message ? message->second : AttemptReport{};
-  }
-  AttemptEnded End() {
-    const auto message = sink_.WaitForMessage<AttemptEnded>();
-    EXPECT_TRUE(message) << "no end came";
-    return message ? message->second : AttemptEnded{};
-  }
-  void Answer(const AttemptReport& report, ReportAnswer answer) {
-    gateway_->Send(id_, {AnswerReport{report.ref, report.sequence, answer}});
+    Send(start);
   }
 
   // What does not depend on how fast the machine is.
@@ -87,12 +50,6 @@ class Food11Trial : public testing::Test {
     learned.erase("images_per_second");
     return learned;
   }
-
-  GatheringSink sink_;
-  std::string folder_;
-  std::unique_ptr<WorkerGateway> gateway_;
-  std::unique_ptr<Program> worker_;
-  WorkerId id_;
 };
 
 // Three epochs in one go; then two, a stop, and the third from the checkpoint: the same numbers,
@@ -139,7 +96,7 @@ TEST_F(Food11Trial, SaysWhatIsWrongWithAConfiguration) {
 TEST_F(Food11Trial, EndsSoonWhenKilledInTheMiddleOfAnEpoch) {
   Start(Ref(0, 1, 1), kSmall);
   Answer(Report(), ReportAnswer::kContinue);
-  gateway_->Send(id_, {KillAttempt{Ref(0, 1, 1)}});
+  Send(KillAttempt{Ref(0, 1, 1)});
   EXPECT_EQ(End().outcome, Outcome::kPreempted);
 }
 

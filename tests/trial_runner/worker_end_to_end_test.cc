@@ -11,8 +11,7 @@
 #include <sstream>
 
 #include "tests/trial_runner/message_samples.h"
-#include "tests/trial_runner/scripted_tuner.h"
-#include "trial_runner/grpc/worker_gateway.h"
+#include "tests/trial_runner/one_worker_test.h"
 
 namespace tune {
 namespace {
@@ -21,48 +20,15 @@ namespace fs = std::filesystem;
 
 constexpr char kStill[] = R"({"curve":{"value":"x * t","iterations":3}})";
 
-class WorkerEndToEnd : public testing::Test {
+class WorkerEndToEnd : public OneWorkerTest {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "tune_worker_XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-    auto gateway = WorkerGateway::Start({}, sink_);
-    ASSERT_TRUE(gateway.ok()) << gateway.status().message();
-    gateway_ = *std::move(gateway);
-  }
-  void TearDown() override {
-    worker_.reset();
-    gateway_.reset();
-    fs::remove_all(folder_);
-  }
-
   // Starts a worker and welcomes it.
   void Join(const std::string& trainable, std::vector<std::string> more = {"--local"}) {
-    std::vector<std::string> arguments = {"--connect", gateway_->address(), "--cpus", "2"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    worker_ = std::make_unique<Program>("tune_worker", arguments);
-    const auto hello = sink_.WaitForMessage<Hello>();
-    ASSERT_TRUE(hello) << "the worker did not join";
-    EXPECT_EQ(hello->second.pid, worker_->pid());
-    EXPECT_EQ(hello->second.capacity.cpu_milli, 2000);
-    id_ = hello->first;
-    Welcome welcome;
-    welcome.worker = id_;
-    welcome.experiment = "sweep";
-    welcome.metric = "loss";
-    welcome.trainable = trainable;
-    welcome.base_dir = folder_;
-    welcome.seed = 7;
-    welcome.heartbeat_ms = lease_ms_ / 60;
-    welcome.lease_ms = lease_ms_;
-    Send(welcome);
-  }
-
-  void Send(ToWorker message) {
-    std::vector<ToWorker> messages;
-    messages.push_back(std::move(message));
-    gateway_->Send(id_, std::move(messages));
+    more.insert(more.begin(), {"--cpus", "2"});
+    const Hello hello = StartWorker(std::move(more));
+    EXPECT_EQ(hello.pid, worker_->pid());
+    EXPECT_EQ(hello.capacity.cpu_milli, 2000);
+    SendWelcome("loss", trainable, lease_ms_);
   }
 
   StartAttempt Start(const AttemptRef& ref) {
@@ -74,26 +40,7 @@ class WorkerEndToEnd : public testing::Test {
     return start;
   }
 
-  AttemptReport Report() {
-    const auto message = sink_.WaitForMessage<AttemptReport>();
-    EXPECT_TRUE(message) << "no report came";
-    return message ? message->second : AttemptReport{};
-  }
-  AttemptEnded End() {
-    const auto message = sink_.WaitForMessage<AttemptEnded>();
-    EXPECT_TRUE(message) << "no end came";
-    return message ? message->second : AttemptEnded{};
-  }
-  void Answer(const AttemptReport& report, ReportAnswer answer = ReportAnswer::kContinue) {
-    Send(AnswerReport{report.ref, report.sequence, answer});
-  }
-
-  GatheringSink sink_;
-  std::string folder_;
-  std::unique_ptr<WorkerGateway> gateway_;
   int64_t lease_ms_ = 60'000;
-  std::unique_ptr<Program> worker_;
-  WorkerId id_;
 };
 
 TEST_F(WorkerEndToEnd, RunsACurveToItsEnd) {

@@ -11,16 +11,10 @@ using testing::ControllerWorld;
 constexpr TrialNumber kFirst{0};
 constexpr TrialNumber kSecond{1};
 
-ExperimentSpec Spec(int64_t samples) {
-  ExperimentSpec spec = ControllerWorld::MakeSpec();
-  spec.samples = samples;
-  return spec;
-}
-
 // ---- pausing
 
 TEST(ControllerCommands, APausedTrialStopsAtItsNextCheckpointAndGoesOnFromThere) {
-  ControllerWorld world(Spec(1));
+  ControllerWorld world(ControllerWorld::MakeSpec(1));
   const WorkerId worker = world.Join(1);
   world.Apply({PauseRequested{kFirst, false}});
   world.Apply({world.NextReport(worker, kFirst, 0.3, false, false)});
@@ -38,7 +32,7 @@ TEST(ControllerCommands, APausedTrialStopsAtItsNextCheckpointAndGoesOnFromThere)
 }
 
 TEST(ControllerCommands, APauseNowEndsTheAttemptAndCountsNoFailure) {
-  ControllerWorld world(Spec(2));
+  ControllerWorld world(ControllerWorld::MakeSpec(2));
   const WorkerId worker = world.Join(1);
   world.Apply({world.NextReport(worker, kFirst, 0.3)});
   world.Apply({PauseRequested{kFirst, true}});
@@ -51,7 +45,7 @@ TEST(ControllerCommands, APauseNowEndsTheAttemptAndCountsNoFailure) {
 }
 
 TEST(ControllerCommands, APausedSweepGivesOutNothingUntilItIsUnpaused) {
-  ControllerWorld world(Spec(3));
+  ControllerWorld world(ControllerWorld::MakeSpec(3));
   const WorkerId worker = world.Join(1);
   world.Apply({PauseRequested{}});
   world.Apply({world.NextReport(worker, kFirst, 0.3)});
@@ -63,7 +57,7 @@ TEST(ControllerCommands, APausedSweepGivesOutNothingUntilItIsUnpaused) {
 }
 
 TEST(ControllerCommands, ARestartEndsTheSweepsPauseAndKeepsThatOfATrial) {
-  ControllerWorld world(Spec(2));
+  ControllerWorld world(ControllerWorld::MakeSpec(2));
   const WorkerId worker = world.Join(2);
   world.Apply({PauseRequested{kFirst, true}, PauseRequested{std::nullopt, true}});
   world.Apply({world.End(worker, kFirst, Outcome::kPreempted)});
@@ -75,7 +69,7 @@ TEST(ControllerCommands, ARestartEndsTheSweepsPauseAndKeepsThatOfATrial) {
 }
 
 TEST(ControllerCommands, ARestartEndsTheSweepsPauseAlsoForTrialsThatHadNotReachedIt) {
-  ControllerWorld world(Spec(1));
+  ControllerWorld world(ControllerWorld::MakeSpec(1));
   const WorkerId before = world.JoinConnected(1, "s");
   world.Apply({PauseRequested{}});
   world.Recover();
@@ -87,7 +81,7 @@ TEST(ControllerCommands, ARestartEndsTheSweepsPauseAlsoForTrialsThatHadNotReache
 }
 
 TEST(ControllerCommands, APauseOfATrialThatIsStillToComeOutlivesTheSweeps) {
-  ControllerWorld world(Spec(1));
+  ControllerWorld world(ControllerWorld::MakeSpec(1));
   const WorkerId worker = world.Join(1);
   world.Apply({PauseRequested{kFirst, false}, PauseRequested{}, UnpauseRequested{}});
   world.Apply({world.NextReport(worker, kFirst, 0.3)});
@@ -97,7 +91,7 @@ TEST(ControllerCommands, APauseOfATrialThatIsStillToComeOutlivesTheSweeps) {
 // ---- stopping
 
 TEST(ControllerCommands, AStoppedTrialEndsAtItsNextReportByTheUser) {
-  ControllerWorld world(Spec(1));
+  ControllerWorld world(ControllerWorld::MakeSpec(1));
   const WorkerId worker = world.Join(1);
   world.Apply({StopRequested{kFirst, false}});
   EXPECT_FALSE(world.Running(worker).at(kFirst).told_to_die);
@@ -108,7 +102,7 @@ TEST(ControllerCommands, AStoppedTrialEndsAtItsNextReportByTheUser) {
 }
 
 TEST(ControllerCommands, ATrialThatWaitsAndOneThatIsPausedAreStoppedAtOnce) {
-  ControllerWorld world(Spec(2));
+  ControllerWorld world(ControllerWorld::MakeSpec(2));
   const WorkerId worker = world.Join(1);
   world.Apply({PauseRequested{kFirst, true}});
   world.Apply({world.End(worker, kFirst, Outcome::kPreempted)});
@@ -118,7 +112,7 @@ TEST(ControllerCommands, ATrialThatWaitsAndOneThatIsPausedAreStoppedAtOnce) {
 }
 
 TEST(ControllerCommands, AStoppedSweepEndsWhenItsTrialsHaveReported) {
-  ControllerWorld world(Spec(10));
+  ControllerWorld world(ControllerWorld::MakeSpec(10));
   const WorkerId worker = world.Join(2);
   world.Apply({StopRequested{}});
   world.Apply({world.NextReport(worker, kFirst, 0.3), world.NextReport(worker, kSecond, 0.3)});
@@ -131,7 +125,7 @@ TEST(ControllerCommands, AStoppedSweepEndsWhenItsTrialsHaveReported) {
 }
 
 TEST(ControllerCommands, ASweepStoppedNowWaitsForNoReport) {
-  ControllerWorld world(Spec(10));
+  ControllerWorld world(ControllerWorld::MakeSpec(10));
   const WorkerId worker = world.Join(1);
   world.Apply({StopRequested{std::nullopt, true}});
   EXPECT_TRUE(world.Running(worker).at(kFirst).told_to_die);
@@ -141,7 +135,7 @@ TEST(ControllerCommands, ASweepStoppedNowWaitsForNoReport) {
 }
 
 TEST(ControllerCommands, TheNumberOfTrialsAtATimeMayChange) {
-  ExperimentSpec spec = Spec(4);
+  ExperimentSpec spec = ControllerWorld::MakeSpec(4);
   spec.limits.max_concurrent = 1;
   ControllerWorld world(spec);
   const WorkerId worker = world.Join(4);
@@ -151,7 +145,7 @@ TEST(ControllerCommands, TheNumberOfTrialsAtATimeMayChange) {
 }
 
 TEST(ControllerCommands, FewerTrialsAtATimeAreReachedAlsoWhereTheyAreShort) {
-  ExperimentSpec spec = Spec(200);
+  ExperimentSpec spec = ControllerWorld::MakeSpec(200);
   spec.limits.max_concurrent = 4;
   ControllerWorld world(spec);
   const WorkerId worker = world.Join(4);
@@ -169,7 +163,7 @@ TEST(ControllerCommands, FewerTrialsAtATimeAreReachedAlsoWhereTheyAreShort) {
 }
 
 TEST(ControllerCommands, AStopThatWasAcknowledgedOutlivesTheTuner) {
-  ControllerWorld world(Spec(10));
+  ControllerWorld world(ControllerWorld::MakeSpec(10));
   const WorkerId worker = world.Join(1);
   world.Apply({StopRequested{}});
   world.Lose(worker);
@@ -182,7 +176,7 @@ TEST(ControllerCommands, AStopThatWasAcknowledgedOutlivesTheTuner) {
 }
 
 TEST(ControllerCommands, AStoppedSweepThatIsExtendedGoesOn) {
-  ControllerWorld world(Spec(1));
+  ControllerWorld world(ControllerWorld::MakeSpec(1));
   const WorkerId worker = world.Join(1);
   world.Apply({StopRequested{std::nullopt, true}});
   world.Apply({world.End(worker, kFirst, Outcome::kPreempted)});
@@ -193,7 +187,7 @@ TEST(ControllerCommands, AStoppedSweepThatIsExtendedGoesOn) {
 }
 
 TEST(ControllerCommands, ASignalEndsAStoppedSweepAtOnceAndItStaysStopped) {
-  ControllerWorld world(Spec(10));
+  ControllerWorld world(ControllerWorld::MakeSpec(10));
   const WorkerId worker = world.Join(1);
   world.Apply({StopRequested{}});
   world.Apply({InterruptRequested{}});
@@ -204,7 +198,7 @@ TEST(ControllerCommands, ASignalEndsAStoppedSweepAtOnceAndItStaysStopped) {
 }
 
 TEST(ControllerCommands, AStopAtTheNextReportMayBeFollowedByOneNow) {
-  ControllerWorld world(Spec(10));
+  ControllerWorld world(ControllerWorld::MakeSpec(10));
   const WorkerId worker = world.Join(1);
   world.Apply({StopRequested{}});
   world.Apply({StopRequested{std::nullopt, true}});
@@ -212,7 +206,7 @@ TEST(ControllerCommands, AStopAtTheNextReportMayBeFollowedByOneNow) {
 }
 
 TEST(ControllerCommands, AStopNowOfASweepThatIsBeingInterruptedStopsIt) {
-  ControllerWorld world(Spec(10));
+  ControllerWorld world(ControllerWorld::MakeSpec(10));
   const WorkerId worker = world.Join(1);
   world.Apply({InterruptRequested{}});
   world.Apply({StopRequested{std::nullopt, true}});
@@ -222,7 +216,7 @@ TEST(ControllerCommands, AStopNowOfASweepThatIsBeingInterruptedStopsIt) {
 }
 
 TEST(ControllerCommands, APauseWhileTheAttemptIsEndedIsNotLost) {
-  ControllerWorld world(Spec(1));
+  ControllerWorld world(ControllerWorld::MakeSpec(1));
   const WorkerId worker = world.Join(1);
   world.Apply({PauseRequested{kFirst, true}});
   world.Apply({UnpauseRequested{kFirst}});
@@ -234,7 +228,7 @@ TEST(ControllerCommands, APauseWhileTheAttemptIsEndedIsNotLost) {
 // ---- causes
 
 TEST(ControllerCommands, ARetryWaitsAndKeepsItsPlaceMeanwhile) {
-  ExperimentSpec spec = Spec(2);
+  ExperimentSpec spec = ControllerWorld::MakeSpec(2);
   spec.failure.max_failures = 1;
   spec.failure.backoff = Seconds(10);
   spec.limits.max_concurrent = 1;
@@ -251,7 +245,7 @@ TEST(ControllerCommands, ARetryWaitsAndKeepsItsPlaceMeanwhile) {
 }
 
 TEST(ControllerCommands, ATrialThatIsTooLargeForItsShareIsTriedOnAWholeDevice) {
-  ExperimentSpec spec = Spec(2);
+  ExperimentSpec spec = ControllerWorld::MakeSpec(2);
   spec.resources.gpu_milli = 500;
   ControllerWorld world(spec);
   const WorkerId worker = world.Join(4, 1);
@@ -268,7 +262,7 @@ TEST(ControllerCommands, ATrialThatIsTooLargeForItsShareIsTriedOnAWholeDevice) {
 }
 
 TEST(ControllerCommands, ADamagedCheckpointGivesWayToTheOneBeforeFreeOfCharge) {
-  ExperimentSpec spec = Spec(1);
+  ExperimentSpec spec = ControllerWorld::MakeSpec(1);
   spec.checkpoint.keep = 2;
   ControllerWorld world(spec);
   const WorkerId worker = world.Join(1);
@@ -289,7 +283,7 @@ TEST(ControllerCommands, ADamagedCheckpointGivesWayToTheOneBeforeFreeOfCharge) {
 }
 
 TEST(ControllerCommands, AFullDiskInterruptsTheSweepAndCountsNoFailure) {
-  ControllerWorld world(Spec(2));
+  ControllerWorld world(ControllerWorld::MakeSpec(2));
   const WorkerId worker = world.Join(1);
   AttemptFinished full = std::get<AttemptFinished>(world.End(worker, kFirst, Outcome::kCrashed));
   full.message.detail = EndDetail::kDiskFull;
@@ -301,7 +295,7 @@ TEST(ControllerCommands, AFullDiskInterruptsTheSweepAndCountsNoFailure) {
 }
 
 TEST(ControllerCommands, TrialsThatFailedGetAnotherChance) {
-  ExperimentSpec spec = Spec(1);
+  ExperimentSpec spec = ControllerWorld::MakeSpec(1);
   ControllerWorld world(spec);
   const WorkerId worker = world.Join(1);
   world.Apply({world.NextReport(worker, kFirst, 0.3)});
@@ -318,7 +312,7 @@ TEST(ControllerCommands, TrialsThatFailedGetAnotherChance) {
 }
 
 TEST(ControllerCommands, ASweepWhoseTimeIsUsedUpSaysSoWhenMoreIsAskedOfIt) {
-  ExperimentSpec spec = Spec(2);
+  ExperimentSpec spec = ControllerWorld::MakeSpec(2);
   spec.limits.sweep_time = Seconds(10);
   ControllerWorld world(spec);
   const WorkerId worker = world.Join(1);

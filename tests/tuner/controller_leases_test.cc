@@ -11,12 +11,6 @@ using testing::ControllerWorld;
 constexpr TrialNumber kFirst{0};
 constexpr TrialNumber kSecond{1};
 
-ExperimentSpec Spec(int64_t samples) {
-  ExperimentSpec spec = ControllerWorld::MakeSpec();
-  spec.samples = samples;
-  return spec;
-}
-
 bool HasSaid(const ControllerWorld& world, const std::string& text) {
   for (const std::string& line : world.said) {
     if (line.find(text) != std::string::npos) return true;
@@ -25,7 +19,7 @@ bool HasSaid(const ControllerWorld& world, const std::string& text) {
 }
 
 TEST(ControllerLeases, AConnectedWorkerThatComesBackGoesOnWithTheSameAttempt) {
-  ControllerWorld world(Spec(1));
+  ControllerWorld world(ControllerWorld::MakeSpec(1));
   const WorkerId before = world.JoinConnected(1, "s");
   world.Apply({world.NextReport(before, kFirst, 0.3)});
   world.Break(before);
@@ -42,7 +36,7 @@ TEST(ControllerLeases, AConnectedWorkerThatComesBackGoesOnWithTheSameAttempt) {
 }
 
 TEST(ControllerLeases, ItsTrialsAreGivenToOthersWhenTheLeaseIsOver) {
-  ControllerWorld world(Spec(1));
+  ControllerWorld world(ControllerWorld::MakeSpec(1));
   const WorkerId first = world.JoinConnected(1, "s");
   world.Apply({world.NextReport(first, kFirst, 0.3)});
   const AttemptRef old = world.Running(first).at(kFirst).start.ref;
@@ -70,7 +64,7 @@ TEST(ControllerLeases, ItsTrialsAreGivenToOthersWhenTheLeaseIsOver) {
 }
 
 TEST(ControllerLeases, AnAttemptThatNeverReachedTheWorkerIsSentAgain) {
-  ControllerWorld world(Spec(1));
+  ControllerWorld world(ControllerWorld::MakeSpec(1));
   const WorkerId before = world.JoinConnected(1, "s");
   const AttemptRef sent = world.Running(before).at(kFirst).start.ref;
   world.Running(before).clear();  // It was under way when the connection broke.
@@ -82,7 +76,7 @@ TEST(ControllerLeases, AnAttemptThatNeverReachedTheWorkerIsSentAgain) {
 }
 
 TEST(ControllerLeases, WhatAWorkerStillRunsWithoutALeaseTakesRoomUntilItHasEnded) {
-  ControllerWorld world(Spec(1));
+  ControllerWorld world(ControllerWorld::MakeSpec(1));
   const WorkerId before = world.JoinConnected(1, "s");
   world.Break(before);
   world.now = world.now + Seconds(60);
@@ -97,10 +91,10 @@ TEST(ControllerLeases, WhatAWorkerStillRunsWithoutALeaseTakesRoomUntilItHasEnded
 
 TEST(ControllerLeases, WhatAWorkerStillRunsForAnotherSweepTakesNoRoomHere) {
   // It ends it unasked, and says nothing of it: its numbers may mean other attempts here.
-  ControllerWorld elsewhere(Spec(1));
+  ControllerWorld elsewhere(ControllerWorld::MakeSpec(1));
   const WorkerId there = elsewhere.JoinConnected(1, "s");
   const StartAttempt held = elsewhere.Running(there).at(kFirst).start;
-  ControllerWorld world(Spec(1));
+  ControllerWorld world(ControllerWorld::MakeSpec(1));
   const WorkerId here{7};
   WorkerCapacity capacity;
   capacity.cpu_milli = kWholeMilli;
@@ -116,7 +110,7 @@ TEST(ControllerLeases, WhatAWorkerStillRunsForAnotherSweepTakesNoRoomHere) {
 }
 
 TEST(ControllerLeases, TheTimeInWhichNoTunerRanIsNoTimeOfATrialThatWasLost) {
-  ExperimentSpec spec = Spec(1);
+  ExperimentSpec spec = ControllerWorld::MakeSpec(1);
   spec.limits.trial_time = Seconds(100);
   ControllerWorld world(spec);
   const WorkerId worker = world.Join(1);
@@ -135,7 +129,7 @@ TEST(ControllerLeases, TheTimeInWhichNoTunerRanIsNoTimeOfATrialThatWasLost) {
 }
 
 TEST(ControllerLeases, AWorkerThatNeverComesBackRanForNoLongerThanItsLease) {
-  ExperimentSpec spec = Spec(1);
+  ExperimentSpec spec = ControllerWorld::MakeSpec(1);
   spec.limits.trial_time = Seconds(1000);
   ControllerWorld world(spec);
   const WorkerId worker = world.JoinConnected(1, "s");
@@ -154,7 +148,7 @@ TEST(ControllerLeases, AWorkerThatNeverComesBackRanForNoLongerThanItsLease) {
 }
 
 TEST(ControllerLeases, AHalfOpenConnectionIsReplacedByTheNewOne) {
-  ControllerWorld world(Spec(1));
+  ControllerWorld world(ControllerWorld::MakeSpec(1));
   const WorkerId before = world.JoinConnected(1, "s");
   const WorkerId after = world.ComeBack(before, 1, "s");  // The tuner noticed nothing.
   EXPECT_FALSE(world.controller().leases().HasWorker(before));
@@ -164,7 +158,7 @@ TEST(ControllerLeases, AHalfOpenConnectionIsReplacedByTheNewOne) {
 }
 
 TEST(ControllerLeases, AReportSentAgainIsAnsweredAlikeAndCountedOnce) {
-  ControllerWorld world(Spec(1));
+  ControllerWorld world(ControllerWorld::MakeSpec(1));
   const WorkerId before = world.JoinConnected(1, "s");
   ReportArrived report = std::get<ReportArrived>(world.NextReport(before, kFirst, 0.3));
   world.Apply({report});
@@ -177,7 +171,7 @@ TEST(ControllerLeases, AReportSentAgainIsAnsweredAlikeAndCountedOnce) {
 }
 
 TEST(ControllerLeases, ASilentWorkerIsLostAtOnce) {
-  ControllerWorld world(Spec(1));
+  ControllerWorld world(ControllerWorld::MakeSpec(1));
   const WorkerId first = world.JoinConnected(1, "s");
   const WorkerId second = world.Join(1);
   const Transition t = world.Apply({WorkerGone{first, Departure::kSilent}});
@@ -190,7 +184,7 @@ TEST(ControllerLeases, ASilentWorkerIsLostAtOnce) {
 }
 
 TEST(ControllerLeases, AfterARestartConnectedWorkersMayComeBackAndLocalOnesAreFenced) {
-  ControllerWorld world(Spec(2));
+  ControllerWorld world(ControllerWorld::MakeSpec(2));
   const WorkerId local = world.Join(1);
   const WorkerId connected = world.JoinConnected(1, "s");
   world.Recover();
@@ -204,7 +198,7 @@ TEST(ControllerLeases, AfterARestartConnectedWorkersMayComeBackAndLocalOnesAreFe
 }
 
 TEST(ControllerLeases, WhereNobodyCanFindTheTunerEveryLeaseIsFencedAtARestart) {
-  ControllerWorld world(Spec(1));
+  ControllerWorld world(ControllerWorld::MakeSpec(1));
   world.JoinConnected(1, "s");
   world.Recover();
   world.Apply({TunerRestarted{false}});
@@ -213,7 +207,7 @@ TEST(ControllerLeases, WhereNobodyCanFindTheTunerEveryLeaseIsFencedAtARestart) {
 }
 
 TEST(ControllerLeases, AnInterruptDoesNotWaitForAWorkerThatIsAway) {
-  ControllerWorld world(Spec(1));
+  ControllerWorld world(ControllerWorld::MakeSpec(1));
   const WorkerId worker = world.JoinConnected(1, "s");
   world.Break(worker);
   world.Apply({InterruptRequested{}});
@@ -222,7 +216,7 @@ TEST(ControllerLeases, AnInterruptDoesNotWaitForAWorkerThatIsAway) {
 }
 
 TEST(ControllerLeases, ATrialOnAWorkerThatIsAwayIsNotTakenForHung) {
-  ExperimentSpec spec = Spec(1);
+  ExperimentSpec spec = ControllerWorld::MakeSpec(1);
   spec.limits.no_progress = Seconds(10);
   ControllerWorld world(spec);
   const WorkerId worker = world.JoinConnected(1, "s");
@@ -241,7 +235,7 @@ TEST(ControllerLeases, ATrialOnAWorkerThatIsAwayIsNotTakenForHung) {
 
 TEST(ControllerLeases, EndsOfConnectedWorkersAreAcknowledgedAndLocalOnesNeedNone) {
   for (const bool is_local : {true, false}) {
-    ControllerWorld world(Spec(2));
+    ControllerWorld world(ControllerWorld::MakeSpec(2));
     const WorkerId worker = is_local ? world.Join(1) : world.JoinConnected(1, "s");
     world.Apply({world.NextReport(worker, kFirst, 0.3, true)});
     const Transition t = world.Apply({world.End(worker, kFirst, Outcome::kCompleted)});

@@ -27,12 +27,12 @@ struct LoggedStep {
 
 class ControllerWorld {
  public:
-  static ExperimentSpec MakeSpec() {
+  static ExperimentSpec MakeSpec(int64_t samples = 4) {
     ExperimentSpec spec;
     spec.name = "sweep";
     spec.metric = "value";
     spec.mode = Mode::kMax;
-    spec.samples = 4;
+    spec.samples = samples;
     spec.trainable = Value("curve");
     spec.failure.backoff = Duration{};  // Retries at once; tests of the wait set one.
     Value space = Value::MakeMap();

@@ -1,0 +1,85 @@
+// A test that is the tuner of one real worker: it says what the worker shall do, and hears what
+// comes of it.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/trial_runner/scripted_tuner.h"
+#include "trial_runner/grpc/worker_gateway.h"
+
+namespace tune {
+
+class OneWorkerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (std::filesystem::temp_directory_path() / "tune_worker_XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    auto gateway = WorkerGateway::Start({}, sink_);
+    ASSERT_TRUE(gateway.ok()) << gateway.status().message();
+    gateway_ = *std::move(gateway);
+  }
+  void TearDown() override {
+    worker_.reset();
+    gateway_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+
+  // Returns what it says first; `arguments` beside where to connect.
+  Hello StartWorker(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"--connect", gateway_->address()});
+    worker_ = std::make_unique<Program>("tune_worker", arguments);
+    const auto hello = sink_.WaitForMessage<Hello>();
+    EXPECT_TRUE(hello) << "the worker did not join";
+    if (!hello) return {};
+    id_ = hello->first;
+    return hello->second;
+  }
+  void SendWelcome(const std::string& metric, const std::string& trainable,
+                   int64_t lease_ms = 60'000) {
+    Welcome welcome;
+    welcome.worker = id_;
+    welcome.experiment = "sweep";
+    welcome.metric = metric;
+    welcome.trainable = trainable;
+    welcome.base_dir = folder_;
+    welcome.seed = 7;
+    welcome.heartbeat_ms = lease_ms / 60;
+    welcome.lease_ms = lease_ms;
+    Send(welcome);
+  }
+  void Send(ToWorker message) {
+    std::vector<ToWorker> messages;
+    messages.push_back(std::move(message));
+    gateway_->Send(id_, std::move(messages));
+  }
+  void Answer(const AttemptReport& report, ReportAnswer answer = ReportAnswer::kContinue) {
+    Send(AnswerReport{report.ref, report.sequence, answer});
+  }
+
+  AttemptReport Report() {
+    const auto message = sink_.WaitForMessage<AttemptReport>();
+    EXPECT_TRUE(message) << "no report came";
+    return message ? message->second : AttemptReport{};
+  }
+  AttemptEnded End() {
+    const auto message = sink_.WaitForMessage<AttemptEnded>();
+    EXPECT_TRUE(message) << "no end came";
+    return message ? message->second : AttemptEnded{};
+  }
+
+  GatheringSink sink_;
+  std::string folder_;
+  std::unique_ptr<WorkerGateway> gateway_;
+  std::unique_ptr<Program> worker_;
+  WorkerId id_;
+};
+
+}  // namespace tune
