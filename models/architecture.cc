@@ -132,6 +132,11 @@ Architecture BuildArchitecture(const NetworkOptions& options) {
   return builder.Finish(options.class_count);
 }
 
+int64_t StateFloatCountMax(const Architecture& architecture) {
+  return 2 * (architecture.parameter_count + architecture.statistic_count) +
+         2 * architecture.parameter_count;
+}
+
 std::vector<float> InitialParameters(const Architecture& architecture, uint64_t seed) {
   std::vector<float> parameters(architecture.parameter_count, 0.0f);
   for (const TensorSpec& tensor : architecture.tensors) {

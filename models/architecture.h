@@ -72,6 +72,10 @@ struct Architecture {
 
 Architecture BuildArchitecture(const NetworkOptions& options);
 
+// The floats of a training state at its largest: the weights and statistics of the present and of
+// the best epoch, and Adam's two moments.
+int64_t StateFloatCountMax(const Architecture& architecture);
+
 // The parameters as torchvision would draw them, each tensor keyed by (seed, its name).
 std::vector<float> InitialParameters(const Architecture& architecture, uint64_t seed);
 

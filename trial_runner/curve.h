@@ -69,6 +69,7 @@ class Curve {
   // conditions counts as 0 there.
   std::vector<std::string> ParameterNames() const;
   int64_t iterations() const { return iterations_; }
+  int64_t checkpoint_bytes() const { return checkpoint_bytes_; }
 
   // `config`: nested, as a trial gets it. Errors name the parameter.
   Result<BoundCurve> Bind(const Value& config) const;

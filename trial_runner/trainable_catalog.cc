@@ -6,6 +6,7 @@
 
 #include "core/input_error.h"
 #include "core/nearest_name.h"
+#include "models/architecture.h"
 #include "models/data/image_folder.h"
 #include "models/train/food11_options.h"
 #include "trial_runner/curve.h"
@@ -127,6 +128,23 @@ std::optional<int64_t> TrialIterations(const Value& trainable, const Configurati
   if (*kind != "curve") return std::nullopt;
   const Result<Curve> curve = ParseCurve(trainable);
   return curve.ok() ? std::optional(curve->iterations()) : std::nullopt;
+}
+
+std::optional<int64_t> CheckpointBytes(const Value& trainable, const Configuration& configuration) {
+  const Result<std::string> kind = TrainableKind(trainable);
+  if (!kind.ok()) return std::nullopt;
+  if (*kind == "food11") {
+    const auto options = ParseFood11(configuration, kSynthetic);
+    if (!options.ok()) return std::nullopt;
+    models::NetworkOptions network;  // Of Food-11's classes; others are a matter of kilobytes.
+    network.width_mult = options->width_mult;
+    network.image_size = options->image_size;
+    return models::StateFloatCountMax(models::BuildArchitecture(network)) *
+           static_cast<int64_t>(sizeof(float));
+  }
+  if (*kind != "curve") return std::nullopt;
+  const Result<Curve> curve = ParseCurve(trainable);
+  return curve.ok() ? std::optional(curve->checkpoint_bytes()) : std::nullopt;
 }
 
 Status CheckInputs(const Value& trainable, const Configuration& configuration,

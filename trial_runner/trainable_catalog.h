@@ -48,6 +48,10 @@ Status CheckConfiguration(const Value& trainable, const Configuration& configura
 // only the trainable knows. Requires a configuration that CheckConfiguration takes.
 std::optional<int64_t> TrialIterations(const Value& trainable, const Configuration& configuration);
 
+// How large a checkpoint of it is, at most; 0: nothing on disk; nothing where only the trainable
+// knows. Requires the same.
+std::optional<int64_t> CheckpointBytes(const Value& trainable, const Configuration& configuration);
+
 // Data and files that the trainable needs, looked at before the start: the data folder's layout,
 // weights files. `base_dir`: relative paths are relative to it. `environment_data_dir`:
 // FOOD11_DATA_DIR or empty.

@@ -33,6 +33,14 @@ Value PointOf(const Configuration& configuration, const SearchSpace& space) {
   return point;
 }
 
+// Points come in addition to a grid, which nobody wants again here.
+void ReplaceGridSearch(Value& space) {
+  for (MapEntry& entry : space.AsMap()) {
+    if (entry.key == "grid_search" && entry.value.is_list()) entry.key = "choice";
+    if (entry.value.is_map()) ReplaceGridSearch(entry.value);
+  }
+}
+
 }  // namespace
 
 Value RetrainDocument(const Value& document, const SearchSpace& space, std::optional<int64_t> max_t,
@@ -40,15 +48,19 @@ Value RetrainDocument(const Value& document, const SearchSpace& space, std::opti
   Value result = document;
   result.Set("name", plan.name);
   result.Set("seed", static_cast<int64_t>(plan.seed));
-  result.Set("samples", static_cast<int64_t>(plan.configurations.size()) * plan.runs);
+  result.Set("samples", static_cast<int64_t>(plan.configurations.size()));
   result.Set("scheduler", "fifo");
-  Erase("search", result);
+  Value search = Value::MakeMap();
+  search.Set("algorithm", "random");  // It is never asked: the points are all there is.
+  search.Set("repeat", plan.runs);
+  result.Set("search", std::move(search));
   Erase("from", result);
+  if (Value* const domains = result.Find("space"); domains != nullptr && domains->is_map()) {
+    ReplaceGridSearch(*domains);
+  }
   Value points = Value::MakeList();
   for (const Configuration& configuration : plan.configurations) {
-    for (int64_t run = 0; run < plan.runs; ++run) {
-      points.AsList().push_back(PointOf(configuration, space));
-    }
+    points.AsList().push_back(PointOf(configuration, space));
   }
   result.Set("points", std::move(points));
   if (max_t) {

@@ -29,7 +29,7 @@ struct RetrainPlan {
 };
 
 // The space file of the new sweep: `document` of the earlier one with the configurations as its
-// points, each as often as it is run, one after the other. The scheduler is fifo; where there was
+// points, each repeated in consecutive trials. The scheduler is fifo; where there was
 // one with a max_t, trials stop at that iteration. Limits of the sweep as a whole are left out.
 Value RetrainDocument(const Value& document, const SearchSpace& space, std::optional<int64_t> max_t,
                       const RetrainPlan& plan);

@@ -77,7 +77,7 @@ TEST(Retrain, RunsTheBestAgainAsASweepOfItsOwn) {
                   "(select count(distinct config) from trials where experiment = e.id), "
                   "(select min(iterations) from trials where experiment = e.id) "
                   "from experiments as e where name = 'space-retrain'"),
-            std::vector<std::string>{"FINISHED|6|6|2|9"});
+            std::vector<std::string>{"FINISHED|2|6|2|9"});
   // Runs of one configuration are not alike: the noise is drawn for each trial.
   EXPECT_EQ(Query(folder,
                   "select count(distinct best_value) from trials as t join experiments as e on "

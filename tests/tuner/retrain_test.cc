@@ -38,9 +38,9 @@ constexpr char kSpace[] = "name: s\nspace: {net: {x: {uniform: [0, 1]}}, width: 
 
 TEST(Retrain, TriesEachConfigurationAsOftenAsItIsRun) {
   const Value document = Retrained(kSpace, std::nullopt);
-  EXPECT_EQ(ToJson(*document.Find("points")),
-            R"([{"net/x":0.5},{"net/x":0.5},{"net/x":0.25},{"net/x":0.25}])");
-  EXPECT_EQ(*document.Find("samples"), Value(4));
+  EXPECT_EQ(ToJson(*document.Find("points")), R"([{"net/x":0.5},{"net/x":0.25}])");
+  EXPECT_EQ(ToJson(*document.Find("search")), R"({"algorithm":"random","repeat":2})");
+  EXPECT_EQ(*document.Find("samples"), Value(2));
   EXPECT_EQ(*document.Find("name"), Value("s-retrain"));
   EXPECT_EQ(*document.Find("seed"), Value(5));
 }
@@ -52,11 +52,17 @@ TEST(Retrain, NothingEndsATrialEarly) {
                                        "limits: {sweep_time: 1h, trial_time: 2h}\n",
                                    20);
   EXPECT_EQ(*document.Find("scheduler"), Value("fifo"));
-  EXPECT_EQ(document.Find("search"), nullptr);
+  EXPECT_EQ(*document.Find("search")->Find("algorithm"), Value("random"));
   EXPECT_EQ(document.Find("from"), nullptr);
   EXPECT_EQ(ToJson(*document.Find("limits")), R"({"trial_time":"2h"})");
   // It would train on beyond what the scheduler allowed.
   EXPECT_EQ(ToJson(*document.Find("stop")), R"({"training_iteration":20})");
+}
+
+TEST(Retrain, AGridIsNotGoneThroughAgain) {
+  const Value document =
+      Retrained("name: s\nspace: {net: {x: {grid_search: [0.25, 0.5]}}, width: 4}\n", std::nullopt);
+  EXPECT_EQ(ToJson(*document.Find("space")), R"({"net":{"x":{"choice":[0.25,0.5]}},"width":4})");
 }
 
 TEST(Retrain, AStopThatComesSoonerStays) {

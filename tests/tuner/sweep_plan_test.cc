@@ -96,6 +96,20 @@ TEST(SweepPlan, WarnsOfWhatIsOdd) {
       Contains(HasSubstr("checkpoint.every: 5")));
 }
 
+TEST(SweepPlan, SaysWhatAutoIsAndHowLargeCheckpointsAre) {
+  const SweepPlan curve = PlanOf(
+      "metric: loss\nmode: min\nname: s\nspace: {x: {uniform: [0, 1]}}\nsamples: 50\n"
+      "trainable: {curve: {value: x, iterations: 5, checkpoint_bytes: 4KiB}}\n");
+  EXPECT_EQ(curve.checkpoint_bytes, 4096);
+  EXPECT_THAT(curve.automatic, HasSubstr(": "));
+  // Two million parameters, four copies of four bytes.
+  const SweepPlan food11 = PlanOf(
+      "metric: val_loss\nmode: min\nname: s\nspace: {lr: {uniform: [0, 1]}}\ntrainable: food11\n");
+  ASSERT_TRUE(food11.checkpoint_bytes.has_value());
+  EXPECT_NEAR(static_cast<double>(*food11.checkpoint_bytes), 36e6, 3e6);
+  EXPECT_EQ(food11.trial_iterations, 20);
+}
+
 TEST(SweepPlan, TrialsEndWhereTheirStopSaysSo) {
   EXPECT_EQ(PlanOf(std::string(kSpace) + "stop: {training_iteration: 5}\n").expected->total, 5);
 }

@@ -47,6 +47,21 @@ int64_t CheckpointsMax(const ExperimentSpec& spec, const PlannedEpochs& epochs) 
   return epochs.live_max * spec.checkpoint.keep + spec.checkpoint.keep_best;
 }
 
+// What they take together at most, where that is known.
+std::optional<int64_t> DiskBytes(const ExperimentSpec& spec, const SweepPlan& plan) {
+  if (!plan.worst || !plan.checkpoint_bytes) return std::nullopt;
+  return CheckpointsMax(spec, *plan.worst) * *plan.checkpoint_bytes;
+}
+
+std::string CheckpointText(const ExperimentSpec& spec, const SweepPlan& plan) {
+  if (plan.checkpoint_bytes == 0) return "nothing on disk";
+  const auto bytes = DiskBytes(spec, plan);
+  return "at most " + std::to_string(CheckpointsMax(spec, *plan.worst)) + " at a time" +
+         (bytes ? ", about " + FormatBytes(*bytes) : "") + " (checkpoint.keep " +
+         std::to_string(spec.checkpoint.keep) + ", keep_best " +
+         std::to_string(spec.checkpoint.keep_best) + ")";
+}
+
 void PrintNumbers(const ExperimentSpec& spec, const SweepPlan& plan, const PlanOptions& options,
                   std::ostream& out) {
   out << "sweep          " << Printable(spec.name) << ": "
@@ -55,17 +70,16 @@ void PrintNumbers(const ExperimentSpec& spec, const SweepPlan& plan, const PlanO
   out << "\nsearch         " << Printable(SearchText(spec)) << ", "
       << (plan.points ? "a space of " + std::to_string(*plan.points) + " points"
                       : "a space without an end of points")
-      << "\nscheduler      " << Printable(SchedulerText(spec)) << "\nat once        "
-      << plan.at_once << (plan.at_once == 1 ? " trial" : " trials") << " on "
+      << "\n               auto would be " << Printable(plan.automatic) << "\nscheduler      "
+      << Printable(SchedulerText(spec)) << "\nat once        " << plan.at_once
+      << (plan.at_once == 1 ? " trial" : " trials") << " on "
       << DescribeCapacity(CapacityOf(options)) << " (each needs " << DescribeRequest(spec.resources)
       << ")\n";
   if (!plan.expected || !plan.worst) return;
   out << "epochs         " << Both(plan.expected->total, plan.worst->total) << "\n"
       << "in a row       " << Both(plan.expected->in_a_row, plan.worst->in_a_row)
       << " epochs, from the first trial's begin to the last one's end\n"
-      << "checkpoints    at most " << CheckpointsMax(spec, *plan.worst)
-      << " at a time (checkpoint.keep " << spec.checkpoint.keep << ", keep_best "
-      << spec.checkpoint.keep_best << ")\n";
+      << "checkpoints    " << CheckpointText(spec, plan) << "\n";
 }
 
 void PrintRungs(const SweepPlan& plan, OutputFormat format, size_t width, std::ostream& out) {
@@ -90,6 +104,7 @@ void PrintJson(const ExperimentSpec& spec, const SweepPlan& plan, std::ostream& 
   object.Set("trial_iterations", OrNull(plan.trial_iterations));
   object.Set("search", spec.search.is_null() ? Value() : spec.search);
   object.Set("scheduler", spec.scheduler.is_null() ? Value("fifo") : spec.scheduler);
+  object.Set("auto", plan.automatic);
   object.Set("at_once", plan.at_once);
   SetEpochs(plan.expected, "expected", object);
   SetEpochs(plan.worst, "worst", object);
@@ -103,6 +118,7 @@ void PrintJson(const ExperimentSpec& spec, const SweepPlan& plan, std::ostream& 
     row.Set("trials_worst", rung.worst_count);
     rungs.AsList().push_back(std::move(row));
   }
+  object.Set("disk_bytes", OrNull(DiskBytes(spec, plan)));
   object.Set("rungs", std::move(rungs));
   Value warnings = Value::MakeList();
   for (const std::string& warning : plan.warnings) warnings.AsList().emplace_back(warning);

@@ -41,11 +41,13 @@ class RecordedOrder {
 
 class RecordedSearcher final : public Searcher {
  public:
-  // `curves` outlives it.
-  RecordedSearcher(const RecordedCurves& curves, uint64_t seed)
-      : curves_(curves), order_(curves.curves.size(), seed) {}
+  // `curves` outlives it. `is_unique`: the space is exhausted when all were had.
+  RecordedSearcher(const RecordedCurves& curves, uint64_t seed, bool is_unique)
+      : curves_(curves), order_(curves.curves.size(), seed), is_unique_(is_unique) {}
 
   std::optional<Configuration> Suggest(TrialNumber number) override {
+    const bool is_had_again = number.value >= static_cast<int64_t>(curves_.curves.size());
+    if (is_unique_ && is_had_again) return std::nullopt;
     return curves_.curves[order_.CurveOf(number)].configuration;
   }
   void Restore(TrialNumber, const Configuration&) override {}
@@ -57,6 +59,7 @@ class RecordedSearcher final : public Searcher {
  private:
   const RecordedCurves& curves_;
   RecordedOrder order_;
+  bool is_unique_;
 };
 
 class RecordedTrials final : public TrialCurves {

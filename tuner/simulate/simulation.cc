@@ -5,6 +5,8 @@
 
 #include "core/check.h"
 #include "schedulers/trial_scheduler.h"
+#include "search/points_searcher.h"
+#include "search/repeat_searcher.h"
 #include "search/searcher.h"
 #include "trial_runner/placement.h"
 #include "tuner/search_problem.h"
@@ -17,15 +19,27 @@ const Value* FormulaOf(const ExperimentSpec& spec) {
   return spec.trainable.is_map() ? spec.trainable.Find("curve") : nullptr;
 }
 
+// A search that does not learn draws from the record, if there is one; its points and its repeats
+// are as ever.
 Result<std::unique_ptr<Searcher>> SearcherOf(const Simulation& simulation,
                                              const SearchSpace& space) {
   const ExperimentSpec& spec = simulation.spec;
-  TUNE_ASSIGN_OR_RETURN(
-      std::unique_ptr<Searcher> searcher,
-      MakeSearcher(spec.search, ProblemOf(spec, space, spec.samples, simulation.seed)));
+  SearchProblem problem = ProblemOf(spec, space, spec.samples, simulation.seed);
+  TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Searcher> searcher, MakeSearcher(spec.search, problem));
   if (!simulation.recorded || searcher->LearnsFromResults()) return searcher;
-  return std::unique_ptr<Searcher>(
-      std::make_unique<RecordedSearcher>(*simulation.recorded, simulation.seed));
+  const Value* const unique = spec.search.is_map() ? spec.search.Find("unique") : nullptr;
+  const Value* const repeat = spec.search.is_map() ? spec.search.Find("repeat") : nullptr;
+  searcher = std::make_unique<RecordedSearcher>(*simulation.recorded, simulation.seed,
+                                                unique != nullptr && unique->AsBool());
+  if (!problem.points.empty()) {
+    searcher = std::make_unique<PointsSearcher>(std::move(searcher), std::move(problem.points),
+                                                space, simulation.seed);
+  }
+  if (repeat != nullptr && repeat->AsInt() > 1) {
+    searcher =
+        std::make_unique<RepeatSearcher>(std::move(searcher), repeat->AsInt(), problem.modes);
+  }
+  return searcher;
 }
 
 SimulatedSweep Summarise(VirtualOutcome outcome, const ExperimentController& controller) {

@@ -8,6 +8,7 @@
 #include "core/check.h"
 #include "core/random.h"
 #include "schedulers/trial_scheduler.h"
+#include "search/auto_choice.h"
 #include "search/grid.h"
 #include "search/searcher.h"
 #include "trial_runner/trainable_catalog.h"
@@ -19,7 +20,7 @@ namespace {
 
 constexpr double kPlayedEpochsMax = 2e5;  // Of one play.
 constexpr double kPlaysMax = 20;
-constexpr int64_t kLookedAtMax = 256;  // Configurations, for the longest trial.
+constexpr int64_t kLookedAtMax = 256;  // Configurations, for the longest of trials.
 constexpr char kIterationName[] = "training_iteration";
 
 enum class Order { kRandom, kEachBetter };
@@ -107,7 +108,7 @@ class Planner {
 
  private:
   Result<std::unique_ptr<Searcher>> MakePlayedSearcher() const;
-  Status FindLongestTrial();
+  Status LookAtConfigurations();
   void CountPlaces();
   Status PlayAll();
   Result<Played> Play(const ExperimentSpec& played, Order order, uint64_t play) const;
@@ -133,7 +134,8 @@ Result<std::unique_ptr<Searcher>> Planner::MakePlayedSearcher() const {
 Result<SweepPlan> Planner::Plan() {
   TUNE_ASSIGN_OR_RETURN(space_, SpaceOf(spec_));
   TUNE_RETURN_IF_ERROR(MakeScheduler(spec_.scheduler, spec_.mode, seed_).status());
-  TUNE_RETURN_IF_ERROR(FindLongestTrial());
+  plan_.automatic = ChooseAlgorithm(ProblemOf(spec_, space_, spec_.samples, seed_)).why;
+  TUNE_RETURN_IF_ERROR(LookAtConfigurations());
   const int64_t trials = TrialCountOf(spec_, space_, spec_.samples);
   if (trials >= 0) plan_.trials = trials;
   if (const Result<Grid> grid = Grid::OfAll(space_); grid.ok()) plan_.points = grid->size();
@@ -143,14 +145,18 @@ Result<SweepPlan> Planner::Plan() {
   return std::move(plan_);
 }
 
-Status Planner::FindLongestTrial() {
+// The longest trial and the largest checkpoint of the first ones.
+Status Planner::LookAtConfigurations() {
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Searcher> searcher, MakePlayedSearcher());
+  const auto raise = [](std::optional<int64_t>& most, std::optional<int64_t> own) {
+    if (own && (!most || *own > *most)) most = own;
+  };
   std::optional<int64_t>& longest = plan_.trial_iterations;
   for (int64_t i = 0; i < kLookedAtMax; ++i) {
     const auto configuration = searcher->Suggest(TrialNumber{i});
     if (!configuration) break;
-    const auto own = TrialIterations(spec_.trainable, *configuration);
-    if (own && (!longest || *own > *longest)) longest = own;
+    raise(longest, TrialIterations(spec_.trainable, *configuration));
+    raise(plan_.checkpoint_bytes, CheckpointBytes(spec_.trainable, *configuration));
   }
   const auto bound = [&longest](int64_t iterations) {
     if (!longest || iterations < *longest) longest = iterations;

@@ -37,6 +37,8 @@ struct SweepPlan {
   std::optional<int64_t> trials;            // Nothing: no end.
   std::optional<int64_t> points;            // Configurations in the space; nothing: no end of them.
   std::optional<int64_t> trial_iterations;  // Of the longest trial; nothing: only it knows.
+  std::string automatic;                    // What `algorithm: auto` takes here, and why.
+  std::optional<int64_t> checkpoint_bytes;  // Of the largest one; nothing: only the trial knows.
   int64_t at_once = 0;                      // Trials at a time on the worker; 0: none fits.
   std::optional<PlannedEpochs> expected;    // Nothing where trials or iterations are unknown.
   std::optional<PlannedEpochs> worst;
