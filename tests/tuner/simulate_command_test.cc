@@ -80,6 +80,24 @@ TEST_F(SimulateCommandTest, PutsSchedulersSideBySide) {
   EXPECT_THAT(Simulate().out, HasSubstr("best value by then:\n"));
 }
 
+TEST_F(SimulateCommandTest, PlaysSeveralSeeds) {
+  options_.seeds = 3;
+  options_.format = OutputFormat::kJson;
+  const Answer answer = Simulate();
+  ASSERT_EQ(answer.status, 0) << answer.err;
+  const Value rows = *ParseJson(answer.out);
+  ASSERT_EQ(rows.AsList().size(), 3u);
+  double sum = 0;
+  for (int64_t i = 0; i < 3; ++i) {
+    const Value& row = rows.AsList()[static_cast<size_t>(i)];
+    EXPECT_EQ(row.Find("seed")->AsInt(), i);
+    sum += row.Find("best_value")->AsDouble();
+  }
+  EXPECT_NE(*rows.AsList()[0].Find("best_value"), *rows.AsList()[1].Find("best_value"));
+  options_.format = OutputFormat::kTable;
+  EXPECT_THAT(Simulate().out, HasSubstr(ShortNumber(sum / 3)));
+}
+
 TEST_F(SimulateCommandTest, ReplaysATable) {
   options_.curves = Write("curves.csv", "x,iteration,loss\n0.5,1,3\n0.5,2,2\n0.25,1,4\n");
   options_.samples = 2;
@@ -133,6 +151,7 @@ TEST_F(SimulateCommandTest, RefusesWhatItCannotUse) {
   EXPECT_THAT(error_with([this](auto& o) { o.curves = o.space_path + ":name"; }),
               HasSubstr("is not a database"));
   EXPECT_THAT(error_with([](auto& o) { o.workers = 0; }), StartsWith("tune: --workers: read 0"));
+  EXPECT_THAT(error_with([](auto& o) { o.seeds = 0; }), StartsWith("tune: --seeds: read 0"));
   EXPECT_THAT(error_with([](auto& o) { o.compare = {"fifi"}; }), HasSubstr("did you mean 'fifo'"));
   EXPECT_THAT(error_with([](auto& o) { o.schedulers = {"{asha: {max: 3}}"}; }),
               StartsWith("tune: --scheduler: 1:9: "));

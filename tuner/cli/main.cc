@@ -171,6 +171,8 @@ CLI::App* AddSimulate(CLI::App& app, tune::SimulateOptions& simulate) {
   command->add_option("--gpus", simulate.gpus, "GPUs of each worker; default: as one trial needs");
   command->add_option("--samples", simulate.samples, "As for run");
   command->add_option("--seed", simulate.seed, "As for run; default: the file's, else 0");
+  command->add_option("--seeds", simulate.seeds, "Plays it with so many seeds, from --seed on")
+      ->capture_default_str();
   command->add_option("--set", simulate.overrides, "As for run")->allow_extra_args(false);
   command
       ->add_option("--compare", simulate.compare,

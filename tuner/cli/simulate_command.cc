@@ -10,8 +10,8 @@
 #include "core/json.h"
 #include "core/limits.h"
 #include "tuner/cli/complain.h"
+#include "tuner/cli/simulate_report.h"
 #include "tuner/cli/stored_curves.h"
-#include "tuner/cli/sweep_lookup.h"
 #include "tuner/search_problem.h"
 #include "tuner/simulate/compared_scheduler.h"
 #include "tuner/simulate/curve_table.h"
@@ -22,12 +22,7 @@ namespace tune {
 namespace {
 
 constexpr uint64_t kDefaultSeed = 0;
-constexpr int64_t kTenths = 10;
-
-struct Simulated {
-  std::string label;
-  SimulatedSweep sweep;
-};
+constexpr int64_t kSeedsMax = 1'000;
 
 std::vector<std::string> WithShortcuts(const SimulateOptions& options) {
   std::vector<std::string> overrides = options.overrides;
@@ -97,6 +92,10 @@ Result<Simulation> Prepare(const SimulateOptions& options) {
     return InvalidArgument("--workers: read " + std::to_string(options.workers) +
                            ", expected 1 to " + std::to_string(limits::kConcurrencyMax));
   }
+  if (options.seeds < 1 || options.seeds > kSeedsMax) {
+    return InvalidArgument("--seeds: read " + std::to_string(options.seeds) + ", expected 1 to " +
+                           std::to_string(kSeedsMax));
+  }
   simulation.seed = options.seed.value_or(simulation.spec.seed.value_or(kDefaultSeed));
   simulation.workers = WorkersOf(options, simulation.spec.resources);
   if (!options.curves.empty()) {
@@ -128,149 +127,6 @@ Result<std::vector<ComparedScheduler>> SchedulersOf(const SimulateOptions& optio
   return schedulers;
 }
 
-Value BestAt(const VirtualOutcome& outcome, Duration at) {
-  Value best;
-  for (const Improvement& improvement : outcome.improvements) {
-    if (improvement.at > at) break;
-    best = Value(improvement.value);
-  }
-  return best;
-}
-
-Value FinalBest(const VirtualOutcome& outcome) {
-  return outcome.improvements.empty() ? Value() : Value(outcome.improvements.back().value);
-}
-
-// The time that the steps are tenths of.
-Duration Span(const std::vector<Simulated>& all) {
-  const auto fifo = std::find_if(all.begin(), all.end(),
-                                 [](const Simulated& one) { return one.label == "fifo"; });
-  return (fifo == all.end() ? all.front() : *fifo).sweep.outcome.duration;
-}
-
-std::string StepName(int64_t step) { return "best_at_" + std::to_string(step * kTenths); }
-
-void PrintRows(const SimulateOptions& options, const std::vector<Simulated>& all,
-               std::ostream& out) {
-  const Duration span = Span(all);
-  std::vector<std::string> columns = {"scheduler",  "status",     "trials",         "stopped_early",
-                                      "failed",     "epochs",     "seconds",        "busy_seconds",
-                                      "best_value", "best_trial", "best_iteration", "best_config"};
-  for (int64_t step = 1; step <= kTenths; ++step) columns.push_back(StepName(step));
-  RowPrinter printer(options.format, options.width, out);
-  printer.Begin(columns);
-  for (const auto& [label, sweep] : all) {
-    const VirtualOutcome& outcome = sweep.outcome;
-    const bool has_best = !outcome.improvements.empty();
-    std::vector<Value> row = {label,
-                              ExperimentStatusName(outcome.status),
-                              sweep.trials,
-                              sweep.stopped_early,
-                              sweep.failed,
-                              outcome.epochs,
-                              outcome.duration.seconds(),
-                              outcome.busy_seconds,
-                              FinalBest(outcome)};
-    row.push_back(has_best ? Value(outcome.improvements.back().trial.value) : Value());
-    row.push_back(has_best ? Value(outcome.improvements.back().iteration) : Value());
-    row.push_back(has_best ? sweep.best_configuration.ToNested() : Value());
-    for (int64_t step = 1; step <= kTenths; ++step) {
-      row.push_back(BestAt(outcome, Duration{span.us / kTenths * step}));
-    }
-    printer.Row(row);
-  }
-  printer.End();
-}
-
-void PrintOne(const SimulateOptions& options, const Simulation& simulation, const Simulated& one,
-              std::ostream& out) {
-  const auto& [label, sweep] = one;
-  const VirtualOutcome& outcome = sweep.outcome;
-  const double offered = static_cast<double>(options.workers) * outcome.duration.seconds();
-  out << "scheduler      " << Printable(label) << "\n"
-      << "trials         " << sweep.trials << " (" << sweep.stopped_early << " stopped early, "
-      << sweep.failed << " failed)\n"
-      << "epochs         " << outcome.epochs << "\n"
-      << "duration       " << FormatDuration(outcome.duration) << " on " << options.workers
-      << (options.workers == 1 ? " worker" : " workers");
-  if (offered > 0) out << ", " << ShortNumber(outcome.busy_seconds / offered) << " trials on each";
-  out << "\n";
-  if (outcome.improvements.empty()) {
-    out << "best           none: no trial reported " << Printable(simulation.spec.metric) << "\n";
-    return;
-  }
-  const Improvement& best = outcome.improvements.back();
-  out << "best           " << Printable(simulation.spec.metric) << " = " << ShortNumber(best.value)
-      << " of trial " << best.trial.value << " at iteration " << best.iteration << ", after "
-      << FormatDuration(best.at) << " and " << best.epochs << " epochs\n"
-      << "configuration  " << DescribeConfig(sweep.best_configuration.ToNested()) << "\n";
-}
-
-void PrintComparison(const SimulateOptions& options, const std::vector<Simulated>& all,
-                     std::ostream& out) {
-  RowPrinter summary(options.format, options.width, out);
-  summary.Begin(
-      {"scheduler", "trials", "stopped_early", "epochs", "duration", "best_value", "best_trial"});
-  for (const auto& [label, sweep] : all) {
-    const auto& improvements = sweep.outcome.improvements;
-    summary.Row({label, sweep.trials, sweep.stopped_early, sweep.outcome.epochs,
-                 FormatDuration(sweep.outcome.duration), FinalBest(sweep.outcome),
-                 improvements.empty() ? Value() : Value(improvements.back().trial.value)});
-  }
-  summary.End();
-  out << "\nbest value by then:\n";
-  const Duration span = Span(all);
-  std::vector<std::string> columns = {"time"};
-  for (const Simulated& one : all) columns.push_back(one.label);
-  RowPrinter steps(options.format, options.width, out);
-  steps.Begin(columns);
-  for (int64_t step = 1; step <= kTenths; ++step) {
-    const Duration at{span.us / kTenths * step};
-    std::vector<Value> row = {FormatDuration(at)};
-    for (const Simulated& one : all) row.push_back(BestAt(one.sweep.outcome, at));
-    steps.Row(row);
-  }
-  steps.End();
-}
-
-// What a person should know before believing it.
-void Warn(const Simulation& simulation, const Simulated& one, std::ostream& err) {
-  const auto& [label, sweep] = one;
-  for (const std::string& said : sweep.outcome.said) err << label << ": " << said << "\n";
-  const int64_t unsaid = sweep.outcome.said_count - static_cast<int64_t>(sweep.outcome.said.size());
-  if (unsaid > 0) err << label << ": and " << unsaid << " lines more like these\n";
-  if (sweep.outcome.status == ExperimentStatus::kRunning) {
-    err << "warning: " << label
-        << ": it never ends: what still runs hangs, and no limit of the space ends it "
-           "(limits.no_progress)\n";
-  }
-  if (sweep.distance.trials > 0) {
-    err << "warning: " << label << ": " << sweep.distance.trials << " of " << sweep.trials
-        << " trials replayed the curve of the nearest recorded configuration: "
-        << ShortNumber(sweep.distance.mean) << " of the space away on the mean, "
-        << ShortNumber(sweep.distance.max) << " at most\n";
-  }
-  const bool repeats = simulation.recorded && sweep.distance.trials == 0 &&
-                       sweep.trials > static_cast<int64_t>(simulation.recorded->curves.size());
-  if (repeats) {
-    err << "warning: " << label << ": " << sweep.trials << " trials of "
-        << simulation.recorded->curves.size() << " recorded curves: some were had again\n";
-  }
-}
-
-void WarnOfShortCurves(const Simulation& simulation, std::ostream& err) {
-  if (!simulation.recorded) return;
-  const int64_t longest = LongestCurve(simulation);
-  const auto& curves = simulation.recorded->curves;
-  const auto count = std::count_if(curves.begin(), curves.end(), [&](const RecordedCurve& curve) {
-    return curve.iterations.back() < longest;
-  });
-  if (count == 0) return;
-  err << "warning: " << count << " of " << curves.size()
-      << " recorded curves are shorter than the longest, " << longest
-      << " iterations: a trial ends as completed where its record ends\n";
-}
-
 }  // namespace
 
 int SimulateCommand(const SimulateOptions& options, const Clock& clock, std::ostream& out,
@@ -280,22 +136,27 @@ int SimulateCommand(const SimulateOptions& options, const Clock& clock, std::ost
   const auto schedulers = SchedulersOf(options, *simulation);
   if (!schedulers.ok()) return Complain(schedulers.status(), err);
   WarnOfShortCurves(*simulation, err);
+  const uint64_t first_seed = simulation->seed;
   std::vector<Simulated> all;
   for (const auto& [label, scheduler] : *schedulers) {
     const Instant begin = clock.Now();
     simulation->spec.scheduler = scheduler;
-    Result<SimulatedSweep> sweep = Simulate(*simulation);
-    if (!sweep.ok()) return Complain(sweep.status().At(label), err);
-    all.push_back({label, *std::move(sweep)});
-    Warn(*simulation, all.back(), err);
+    for (int64_t i = 0; i < options.seeds; ++i) {
+      simulation->seed = first_seed + static_cast<uint64_t>(i);
+      Result<SimulatedSweep> sweep = Simulate(*simulation);
+      if (!sweep.ok()) return Complain(sweep.status().At(label), err);
+      all.push_back({label, simulation->seed, *std::move(sweep)});
+      WarnOfSimulated(*simulation, all.back(), err);
+    }
     err << label << ": simulated in " << FormatDuration(clock.Now() - begin) << "\n";
   }
+  const SimulateReport report{options.format, options.width};
   if (options.format != OutputFormat::kTable) {
-    PrintRows(options, all, out);
+    report.PrintRows(all, out);
   } else if (all.size() == 1) {
-    PrintOne(options, *simulation, all.front(), out);
+    report.PrintOne(*simulation, all.front(), out);
   } else {
-    PrintComparison(options, all, out);
+    report.PrintComparison(all, out);
   }
   return 0;
 }

@@ -2,8 +2,8 @@
 // several schedulers side by side (tuner/simulate/).
 //
 // - One scheduler: what it came to; csv and json: one row.
-// - Several: a row each with the epochs and the best value, and the best value at each tenth of the
-//   time that fifo takes (the first one's, where fifo is not among them).
+// - Several, or several seeds: a row each with the epochs and the best value, and the best value at
+//   each tenth of the time that fifo takes (the first one's, where fifo is not among them).
 // What is said of the simulation itself (its wall time, curves that were too short or too far away)
 // goes to `err`, so that the answer is the same each time.
 //
@@ -31,6 +31,7 @@ struct SimulateOptions {
   std::optional<int64_t> gpus;
   std::optional<int64_t> samples;
   std::optional<uint64_t> seed;
+  int64_t seeds = 1;                    // Each scheduler is played with so many, from `seed` on.
   std::vector<std::string> compare;     // Names.
   std::vector<std::string> schedulers;  // As a space file writes them.
   OutputFormat format = OutputFormat::kTable;
