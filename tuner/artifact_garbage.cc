@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kListedDepthMax = 8;
-// Of models/train/checkpoint.h.
+// Of trial_runner/worker/checkpoint_place.h.
 constexpr std::string_view kCheckpointPrefix = "checkpoint_";
 // What lies beside the sweeps' folders: where a living tuner is asked for things, and its keys.
 constexpr std::string_view kControlSocket = "control.sock";

@@ -29,6 +29,25 @@ Result<std::unique_ptr<ExperimentController>> MakeController(const ExperimentSpe
                                                 std::move(scheduler));
 }
 
+Result<std::unique_ptr<ExperimentController>> FreshController(const StoredExperiment& experiment,
+                                                              const std::string& artifacts_dir,
+                                                              Store& store) {
+  const std::string place = "the stored spec of " + experiment.name;
+  const Result<Value> document = ParseJson(experiment.spec);
+  if (!document.ok()) return document.status().At(place);
+  TUNE_ASSIGN_OR_RETURN(const ExperimentSpec spec,
+                        InterpretSpec(*document, place, experiment.base_dir, true));
+  TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
+  TUNE_ASSIGN_OR_RETURN(EarlierSweep earlier,
+                        ReadEarlierSweep(spec, space, experiment.created_at, store));
+  TUNE_ASSIGN_OR_RETURN(std::unique_ptr<ExperimentController> controller,
+                        MakeController(spec, experiment.seed, experiment.name, artifacts_dir,
+                                       std::move(earlier.trials)));
+  TUNE_ASSIGN_OR_RETURN(auto suggestions, store.ReadSuggestions(experiment.id));
+  controller->RestoreSuggestions(std::move(suggestions));
+  return controller;
+}
+
 Result<int64_t> Replay(const std::vector<JournalStep>& journal, ExperimentController& controller) {
   int64_t last_step = 0;
   for (const JournalStep& step : journal) {
@@ -111,20 +130,8 @@ Result<RecoveredExperiment> Recover(const StoredExperiment& experiment,
         " of the decision code, this program has version " + std::to_string(kDecisionVersion) +
         "; resume it with the program that began it");
   }
-  const std::string place = "the stored spec of " + experiment.name;
-  const Result<Value> document = ParseJson(experiment.spec);
-  if (!document.ok()) return document.status().At(place);
-  TUNE_ASSIGN_OR_RETURN(const ExperimentSpec spec,
-                        InterpretSpec(*document, place, experiment.base_dir, true));
   RecoveredExperiment recovered;
-  TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
-  TUNE_ASSIGN_OR_RETURN(EarlierSweep earlier,
-                        ReadEarlierSweep(spec, space, experiment.created_at, store));
-  TUNE_ASSIGN_OR_RETURN(recovered.controller,
-                        MakeController(spec, experiment.seed, experiment.name, artifacts_dir,
-                                       std::move(earlier.trials)));
-  TUNE_ASSIGN_OR_RETURN(auto suggestions, store.ReadSuggestions(experiment.id));
-  recovered.controller->RestoreSuggestions(std::move(suggestions));
+  TUNE_ASSIGN_OR_RETURN(recovered.controller, FreshController(experiment, artifacts_dir, store));
   TUNE_ASSIGN_OR_RETURN(const std::vector<JournalStep> journal, store.ReadJournal(experiment.id));
   const Result<int64_t> last_step = Replay(journal, *recovered.controller);
   if (!last_step.ok()) return last_step.status().At(experiment.name);

@@ -23,6 +23,11 @@ Result<std::unique_ptr<ExperimentController>> MakeController(
     const ExperimentSpec& spec, uint64_t seed, const std::string& name,
     const std::string& artifacts_dir, std::vector<EarlierTrial> history = {});
 
+// One for the stored experiment, before its first event; its suggestions have been restored.
+Result<std::unique_ptr<ExperimentController>> FreshController(const StoredExperiment& experiment,
+                                                              const std::string& artifacts_dir,
+                                                              Store& store);
+
 // Applies the journal to a fresh controller whose suggestions have been restored. Returns the last
 // step. What it would have done then is not done again.
 Result<int64_t> Replay(const std::vector<JournalStep>& journal, ExperimentController& controller);

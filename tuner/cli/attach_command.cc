@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "tuner/cli/complain.h"
 #include "tuner/cli/stored_snapshot.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/sqlite/writer_lock.h"
@@ -69,10 +70,7 @@ int AttachCommand(const AttachOptions& options, const Clock& clock, const WaitFu
   Watch watch(options, clock);
   for (bool is_first = true;; is_first = false) {
     const Result<Look> look = watch.Take();
-    if (!look.ok()) {
-      err << "tune: " << look.status().message() << "\n";
-      return 2;
-    }
+    if (!look.ok()) return Complain(look.status(), err);
     if (is_first && !look->summary) screen.Say("attached to " + watch.name());
     // What has ended long ago is only summed up.
     if (!is_first || !look->summary) screen.Show(look->snapshot, look->ended, clock.Now());

@@ -22,6 +22,7 @@
 #include "tuner/cli/complain.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/text_table.h"
+#include "tuner/sqlite/artifact_rows.h"
 
 namespace tune {
 namespace {
@@ -32,15 +33,7 @@ constexpr int kRoundsMax = 20;  // Each copies only what the one before had not.
 constexpr char kPartial[] = ".partial";
 
 // A durable row of the copy.
-struct Wanted {
-  int64_t trial_id = 0;
-  std::string sweep;
-  int64_t trial = 0;
-  int64_t iteration = 0;
-  std::string path;  // As the row says.
-  int64_t bytes = 0;
-  std::string checksum;
-
+struct Wanted : DurableCheckpoint {
   // Below the artifacts folder; empty: it never lay there.
   std::string Within() const {
     const auto within = WithinTrialFolder(path, sweep, trial);
@@ -49,24 +42,6 @@ struct Wanted {
   auto Key() const { return std::tie(trial_id, iteration, path); }
   friend bool operator<(const Wanted& a, const Wanted& b) { return a.Key() < b.Key(); }
 };
-
-Result<std::vector<Wanted>> ReadWanted(Database& database) {
-  static constexpr char kDurableSql[] =
-      "SELECT c.trial, e.name, t.number, c.iteration, c.path, c.bytes, c.checksum"
-      " FROM checkpoint_rows AS c JOIN trial_rows AS t ON t.id = c.trial"
-      " JOIN experiment_rows AS e ON e.id = t.experiment WHERE c.state = 'durable'"
-      " ORDER BY c.trial, c.iteration, c.path";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kDurableSql));
-  std::vector<Wanted> wanted;
-  for (;;) {
-    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
-    if (!has_row) break;
-    wanted.push_back({row->Int(0), std::string(row->Text(1)), row->Int(2), row->Int(3),
-                      std::string(row->Text(4)), row->Int(5), std::string(row->Text(6))});
-  }
-  row->Reset();
-  return wanted;
-}
 
 Status FromError(const std::string& path, const std::error_code& error) {
   const std::string words = path + ": cannot be written: " + error.message();
@@ -160,9 +135,10 @@ class Backup {
   Status CopyMissing(std::set<Wanted>& missing) {
     TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> copy,
                           Database::Open(partial_, Access::kWrite));
-    TUNE_ASSIGN_OR_RETURN(const std::vector<Wanted> wanted, ReadWanted(*copy));
+    TUNE_ASSIGN_OR_RETURN(const auto durable, ReadDurableCheckpoints(*copy));
     std::set<std::string> needed;
-    for (const Wanted& one : wanted) {
+    for (const DurableCheckpoint& row : durable) {
+      const Wanted one{row};
       const std::string within = one.Within();
       if (within.empty()) continue;
       needed.insert(within);

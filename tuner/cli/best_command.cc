@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/json.h"
+#include "tuner/cli/complain.h"
 #include "tuner/cli/live_view.h"
 #include "tuner/cli/sweep_lookup.h"
 
@@ -105,38 +106,30 @@ Status Export(const BestOptions& options, const FoundSweep& sweep, const BestTri
   return WriteFile(dir / "config.json", ToJson(best.config) + "\n");
 }
 
-int Fail(const Status& status, std::ostream& err) {
-  err << "tune: " << status.message() << "\n";
-  return status.code() == StatusCode::kInternal ||
-                 status.code() == StatusCode::kResourceExhausted ||
-                 status.code() == StatusCode::kDataLoss
-             ? 1
-             : 2;
-}
-
 }  // namespace
 
 int BestCommand(const BestOptions& options, const ModelExporter& export_food11, std::ostream& out,
                 std::ostream& err) {
   const Result<std::unique_ptr<Database>> database = OpenForQueries(options.db_path);
-  if (!database.ok()) return Fail(database.status(), err);
+  if (!database.ok()) return Complain(database.status(), err);
   const Result<FoundSweep> sweep = FindSweep(**database, options.name);
-  if (!sweep.ok()) return Fail(sweep.status(), err);
+  if (!sweep.ok()) return Complain(sweep.status(), err);
   if (sweep->objectives.size() > 1) {
-    return Fail(FailedPrecondition(
-                    sweep->name +
-                    ": of several objectives there is no best trial but a front of them; see " +
-                    ShellCommand("results", sweep->name, options.db_path) + " --best"),
-                err);
+    return Complain(FailedPrecondition(
+                        sweep->name +
+                        ": of several objectives there is no best trial but a front of them; see " +
+                        ShellCommand("results", sweep->name, options.db_path) + " --best"),
+                    err);
   }
   const Result<std::optional<BestTrial>> best = FindBestTrial(**database, *sweep);
-  if (!best.ok()) return Fail(best.status(), err);
+  if (!best.ok()) return Complain(best.status(), err);
   if (!best->has_value()) {
-    return Fail(NotFound(sweep->name + ": no trial has reported " + sweep->metric + " yet"), err);
+    return Complain(NotFound(sweep->name + ": no trial has reported " + sweep->metric + " yet"),
+                    err);
   }
   if (!options.export_dir.empty()) {
     if (const Status s = Export(options, *sweep, **best, export_food11); !s.ok())
-      return Fail(s, err);
+      return Complain(s, err);
     err << "exported to " << options.export_dir
         << ((*best)->checkpoint_path.empty() ? ": its configuration; it has no checkpoint\n"
                                              : "\n");

@@ -26,10 +26,6 @@ constexpr Duration kLookEvery = Milliseconds(50);
 
 using Lines = std::vector<std::string>;
 
-std::string DescribeHolder(const LockHolder& holder) {
-  return "the tuner with pid " + std::to_string(holder.pid) + " on " + holder.host;
-}
-
 // "max_concurrent=4"
 Status ReadSetting(const std::string& text, ControlRequest& request) {
   static constexpr std::string_view kSettable[] = {"max_concurrent"};

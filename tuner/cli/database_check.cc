@@ -19,6 +19,7 @@
 #include "tuner/recovery.h"
 #include "tuner/replay_lines.h"
 #include "tuner/spec_reader.h"
+#include "tuner/sqlite/artifact_rows.h"
 #include "tuner/sqlite/schema.h"
 #include "tuner/sqlite/sqlite_store.h"
 #include "tuner/sqlite/stored_lines.h"
@@ -76,36 +77,8 @@ Finding CheckClock(Database& database, Instant now) {
 
 // ---- checkpoints
 
-struct DurableRow {
-  int64_t trial_id = 0;
-  int64_t iteration = 0;
-  std::string sweep;
-  int64_t trial = 0;
-  std::string path;
-  int64_t bytes = 0;
-  std::string checksum;
-};
-
-Result<std::vector<DurableRow>> ReadDurable(Database& database) {
-  static constexpr char kDurableSql[] =
-      "SELECT c.trial, c.iteration, e.name, t.number, c.path, c.bytes, c.checksum"
-      " FROM checkpoint_rows AS c JOIN trial_rows AS t ON t.id = c.trial"
-      " JOIN experiment_rows AS e ON e.id = t.experiment WHERE c.state = 'durable'"
-      " ORDER BY c.trial, c.iteration, c.path";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kDurableSql));
-  std::vector<DurableRow> rows;
-  for (;;) {
-    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
-    if (!has_row) break;
-    rows.push_back({row->Int(0), row->Int(1), std::string(row->Text(2)), row->Int(3),
-                    std::string(row->Text(4)), row->Int(5), std::string(row->Text(6))});
-  }
-  row->Reset();
-  return rows;
-}
-
 // A tuner that lives may have given it up since it was read.
-bool IsStillDurable(Database& database, const DurableRow& row) {
+bool IsStillDurable(Database& database, const DurableCheckpoint& row) {
   static constexpr char kStateSql[] =
       "SELECT 1 FROM checkpoint_rows WHERE trial = ?1 AND iteration = ?2 AND path = ?3"
       " AND state = 'durable'";
@@ -118,11 +91,11 @@ bool IsStillDurable(Database& database, const DurableRow& row) {
 }
 
 Findings CheckCheckpoints(Database& database) {
-  const Result<std::vector<DurableRow>> rows = ReadDurable(database);
+  const Result<std::vector<DurableCheckpoint>> rows = ReadDurableCheckpoints(database);
   if (!rows.ok()) return {Problem("checkpoints", rows.status().message(), kKeepCopy)};
   Findings findings;
   size_t wrong_count = 0;
-  for (const DurableRow& row : *rows) {
+  for (const DurableCheckpoint& row : *rows) {
     const std::string path = FindArtifact(row.path, database.path(), row.sweep, row.trial);
     const CheckpointLook look = LookAtCheckpoint(path, row.bytes, row.checksum);
     if (look.state == CheckpointOnDisk::kWhole || !IsStillDurable(database, row)) continue;
@@ -166,16 +139,8 @@ class ScratchFolder {
 
 Result<std::optional<std::string>> CompareWithJournal(const StoredExperiment& experiment,
                                                       Store& store, Database& tables) {
-  const std::string place = "the stored spec of " + experiment.name;
-  const Result<Value> document = ParseJson(experiment.spec);
-  if (!document.ok()) return document.status().At(place);
-  TUNE_ASSIGN_OR_RETURN(const ExperimentSpec spec,
-                        InterpretSpec(*document, place, experiment.base_dir, true));
-  TUNE_ASSIGN_OR_RETURN(
-      const std::unique_ptr<ExperimentController> controller,
-      MakeController(spec, experiment.seed, experiment.name, ArtifactsDirOf(tables.path())));
-  TUNE_ASSIGN_OR_RETURN(auto suggestions, store.ReadSuggestions(experiment.id));
-  controller->RestoreSuggestions(std::move(suggestions));
+  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<ExperimentController> controller,
+                        FreshController(experiment, ArtifactsDirOf(tables.path()), store));
   TUNE_ASSIGN_OR_RETURN(const std::vector<JournalStep> journal, store.ReadJournal(experiment.id));
   TUNE_ASSIGN_OR_RETURN(const SweepLines replayed, ReplayLines(journal, *controller));
   TUNE_ASSIGN_OR_RETURN(const SweepLines stored, ReadStoredLines(tables, experiment.id.value));

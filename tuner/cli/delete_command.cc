@@ -45,9 +45,8 @@ Result<Doomed> FindDoomed(const DeleteOptions& options) {
   return doomed;
 }
 
-std::string DescribeHolder(const LockHolder& holder, const std::string& name) {
-  const std::string who = "the tuner with pid " + std::to_string(holder.pid) + " on " +
-                          holder.host + ", since " + FormatInstant(holder.since);
+std::string WhyNotNow(const LockHolder& holder, const std::string& name) {
+  const std::string who = DescribeHolder(holder) + ", since " + FormatInstant(holder.since);
   if (holder.experiment == name) {
     return name + " is being run by " + who + "; end it first (tune stop " + name + ", or Ctrl-C)";
   }
@@ -79,7 +78,7 @@ int DeleteCommand(const DeleteOptions& options, const Clock& clock, std::istream
   const Result<Doomed> doomed = FindDoomed(options);
   if (!doomed.ok()) return Complain(doomed.status(), err);
   if (const auto holder = FindLockHolder(options.db_path)) {
-    return Complain(Unavailable(DescribeHolder(*holder, doomed->sweep.name)), err);
+    return Complain(Unavailable(WhyNotNow(*holder, doomed->sweep.name)), err);
   }
   if (!options.yes) {
     if (!options.is_terminal) {

@@ -97,8 +97,7 @@ class Collection {
 
   // Who holds the database, and what that means; false: nothing can be done.
   bool Announce() {
-    const std::string who = "the tuner with pid " + std::to_string(tuner_->pid) + " on " +
-                            tuner_->host + " holds " + options_.db_path;
+    const std::string who = DescribeHolder(*tuner_) + " holds " + options_.db_path;
     if (options_.vacuum && !options_.dry_run) {
       err_ << "tune: " << who << "; --vacuum needs it to have ended\n";
       return false;

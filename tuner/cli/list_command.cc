@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/time.h"
+#include "tuner/cli/complain.h"
 #include "tuner/cli/sweep_lookup.h"
 
 namespace tune {
@@ -42,9 +43,7 @@ Status PrintList(const ListOptions& options, std::ostream& out) {
 
 int ListCommand(const ListOptions& options, std::ostream& out, std::ostream& err) {
   const Status status = PrintList(options, out);
-  if (status.ok()) return 0;
-  err << "tune: " << status.message() << "\n";
-  return 2;
+  return status.ok() ? 0 : Complain(status, err);
 }
 
 }  // namespace tune

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <optional>
 
+#include "core/hash.h"
 #include "core/posix/real_clock.h"
 #include "trial_runner/network_address.h"
 #include "trial_runner/tls/tls_folder.h"
@@ -118,14 +119,7 @@ std::string JoinLine(const std::string& address, const std::string& token) {
   return "tune worker --connect " + shown + " --join " + token;
 }
 
-std::string DrawLocalSecret() {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string secret;
-  for (const uint64_t bits : {DrawEntropy(), DrawEntropy()}) {
-    for (int shift = 60; shift >= 0; shift -= 4) secret += kDigits[bits >> shift & 15];
-  }
-  return secret;
-}
+std::string DrawLocalSecret() { return HashToHex(DrawEntropy()) + HashToHex(DrawEntropy()); }
 
 Result<std::unique_ptr<Listening>> Listening::Prepare(const std::string& listen,
                                                       const std::string& artifacts_dir,

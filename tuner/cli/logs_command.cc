@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "tuner/artifact_path.h"
+#include "tuner/cli/complain.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/text_table.h"
 #include "tuner/cli/trial_lookup.h"
@@ -123,10 +124,7 @@ int LogsCommand(const LogsOptions& options, const WaitFunction& wait, std::ostre
   for (;;) {
     // Before the logs are read: what a trial that has ended had printed is there.
     const Result<TrialState> state = ReadState(options);
-    if (!state.ok()) {
-      err << "tune: " << state.status().message() << "\n";
-      return 2;
-    }
+    if (!state.ok()) return Complain(state.status(), err);
     const FoundTrial& trial = state->trial;
     if (!tail) {
       tail.emplace(TrialFolder(ArtifactsDirOf(options.db_path), trial.sweep.name, trial.number),

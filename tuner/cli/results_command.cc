@@ -12,6 +12,7 @@
 #include "core/configuration.h"
 #include "core/json.h"
 #include "core/nearest_name.h"
+#include "tuner/cli/complain.h"
 #include "tuner/cli/pareto_front.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/sqlite/database.h"
@@ -28,11 +29,6 @@ constexpr size_t kTrialColumnCount = std::size(kTrialColumns);
 
 constexpr const char* kViews[] = {"experiments", "trials",   "params",      "reports",
                                   "decisions",   "attempts", "checkpoints", "workers"};
-
-int Fail(const Status& status, std::ostream& err) {
-  err << "tune: " << status.message() << "\n";
-  return 2;
-}
 
 std::string QuotedName(std::string_view name) {
   std::string quoted = "\"";
@@ -93,8 +89,8 @@ int PrintQuery(const ResultsOptions& options, Database& database, std::ostream& 
   Result<Statement> query = database.PrepareQuery(options.sql);
   if (!query.ok()) {
     const std::string& error = query.status().message();
-    return Fail(InvalidArgument("--sql: " + error + WhatThereIs(database, error, options.sql)),
-                err);
+    return Complain(InvalidArgument("--sql: " + error + WhatThereIs(database, error, options.sql)),
+                    err);
   }
   RowPrinter printer(options.format, options.width, out);
   std::vector<std::string> columns;
@@ -105,7 +101,7 @@ int PrintQuery(const ResultsOptions& options, Database& database, std::ostream& 
     const Result<bool> has_row = query->Step();
     if (!has_row.ok()) {
       printer.End();
-      return Fail(has_row.status().At("--sql"), err);
+      return Complain(InvalidArgument("--sql: " + has_row.status().message()), err);
     }
     if (!*has_row) break;
     for (int i = 0; i < query->column_count(); ++i)
@@ -386,18 +382,20 @@ Status PrintSweep(const ResultsOptions& options, Database& database, std::ostrea
 int ResultsCommand(const ResultsOptions& options, std::ostream& out, std::ostream& err) {
   if (!options.sql.empty() &&
       (options.best || !options.sort.empty() || !options.where.empty() || !options.name.empty())) {
-    return Fail(InvalidArgument(
-                    "--sql is a whole query; NAME, --best, --sort and --where do not go with it"),
-                err);
+    return Complain(
+        InvalidArgument(
+            "--sql is a whole query; NAME, --best, --sort and --where do not go with it"),
+        err);
   }
   if (options.best && (!options.where.empty() || !options.sort.empty())) {
-    return Fail(InvalidArgument("--best is one trial; --sort and --where do not go with it"), err);
+    return Complain(InvalidArgument("--best is one trial; --sort and --where do not go with it"),
+                    err);
   }
   const Result<std::unique_ptr<Database>> database = OpenForQueries(options.db_path);
-  if (!database.ok()) return Fail(database.status(), err);
+  if (!database.ok()) return Complain(database.status(), err);
   if (!options.sql.empty()) return PrintQuery(options, **database, out, err);
   const Status status = PrintSweep(options, **database, out, err);
-  return status.ok() ? 0 : Fail(status, err);
+  return status.ok() ? 0 : Complain(status, err);
 }
 
 }  // namespace tune

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "tuner/cli/complain.h"
 #include "tuner/cli/live_view.h"
 #include "tuner/cli/pareto_front.h"
 #include "tuner/cli/sweep_lookup.h"
@@ -273,10 +274,7 @@ int StatusCommand(const StatusOptions& options, const Clock& clock, const WaitFu
       return ReadStatus(*database, options.name);
     };
     const Result<SweepStatus> status = read();
-    if (!status.ok()) {
-      err << "tune: " << status.status().message() << "\n";
-      return 2;
-    }
+    if (!status.ok()) return Complain(status.status(), err);
     if (options.format != OutputFormat::kTable) {
       PrintRow(options, *status, out);
     } else {

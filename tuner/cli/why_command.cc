@@ -6,6 +6,7 @@
 #include "core/json.h"
 #include "core/time.h"
 #include "core/utf8.h"
+#include "tuner/cli/complain.h"
 #include "tuner/cli/trial_history.h"
 
 namespace tune {
@@ -186,10 +187,7 @@ int WhyCommand(const WhyOptions& options, std::ostream& out, std::ostream& err) 
   const Result<std::unique_ptr<Database>> database = OpenForQueries(options.db_path);
   const Result<TrialHistory> history = database.ok() ? ReadTrialHistory(**database, options.trial)
                                                      : Result<TrialHistory>(database.status());
-  if (!history.ok()) {
-    err << "tune: " << history.status().message() << "\n";
-    return 2;
-  }
+  if (!history.ok()) return Complain(history.status(), err);
   switch (options.format) {
     case OutputFormat::kTable:
       PrintForPerson(*history, options, out);

@@ -82,4 +82,22 @@ Result<KnownSweeps> ReadKnownSweeps(Database& database, const std::string& sweep
   return sweeps;
 }
 
+Result<std::vector<DurableCheckpoint>> ReadDurableCheckpoints(Database& database) {
+  static constexpr char kDurableSql[] =
+      "SELECT c.trial, e.name, t.number, c.iteration, c.path, c.bytes, c.checksum"
+      " FROM checkpoint_rows AS c JOIN trial_rows AS t ON t.id = c.trial"
+      " JOIN experiment_rows AS e ON e.id = t.experiment WHERE c.state = 'durable'"
+      " ORDER BY c.trial, c.iteration, c.path";
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kDurableSql));
+  std::vector<DurableCheckpoint> checkpoints;
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    checkpoints.push_back({row->Int(0), std::string(row->Text(1)), row->Int(2), row->Int(3),
+                           std::string(row->Text(4)), row->Int(5), std::string(row->Text(6))});
+  }
+  row->Reset();
+  return checkpoints;
+}
+
 }  // namespace tune

@@ -3,7 +3,9 @@
 // Thread rule: as Database.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/status.h"
 #include "tuner/artifact_garbage.h"
@@ -15,5 +17,18 @@ namespace tune {
 // trial's folder. From one state of the database, which must be in no transaction. `has_tuner` is
 // left false.
 Result<KnownSweeps> ReadKnownSweeps(Database& database, const std::string& sweep = "");
+
+// A checkpoint that the database calls durable, of any sweep.
+struct DurableCheckpoint {
+  int64_t trial_id = 0;
+  std::string sweep;
+  int64_t trial = 0;  // Its number.
+  int64_t iteration = 0;
+  std::string path;  // As the row says.
+  int64_t bytes = 0;
+  std::string checksum;
+};
+// Ordered by trial, iteration and path.
+Result<std::vector<DurableCheckpoint>> ReadDurableCheckpoints(Database& database);
 
 }  // namespace tune

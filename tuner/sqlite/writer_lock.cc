@@ -89,8 +89,7 @@ bool IsStillTheFile(int fd, const std::string& path) {
 Status Held(const std::string& database_path, const LockHolder& holder) {
   std::string who = "another tuner";
   if (holder.pid != 0) {
-    who = "the tuner with pid " + std::to_string(holder.pid) + " on " + holder.host + ", since " +
-          FormatInstant(holder.since);
+    who = DescribeHolder(holder) + ", since " + FormatInstant(holder.since);
   }
   return Unavailable(database_path + ": is held by " + who +
                      "; end that one first, or choose another --db");
@@ -149,6 +148,10 @@ void WriterLock::NoteCommitted(JournalEnd end) {
 void WriterLock::Forget() {
   committed_.reset();
   [[maybe_unused]] const int error = ftruncate(fd_, static_cast<off_t>(first_line_bytes_));
+}
+
+std::string DescribeHolder(const LockHolder& holder) {
+  return "the tuner with pid " + std::to_string(holder.pid) + " on " + holder.host;
 }
 
 Result<WriterLock> AcquireWriterLock(const std::string& database_path, Instant now, LockText text) {

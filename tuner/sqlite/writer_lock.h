@@ -80,6 +80,9 @@ class WriterLock {
   bool is_settled_ = false;
 };
 
+// "the tuner with pid 4711 on somehost"
+std::string DescribeHolder(const LockHolder& holder);
+
 // Does not wait. kUnavailable names a living holder's pid, host and since when.
 Result<WriterLock> AcquireWriterLock(const std::string& database_path, Instant now,
                                      LockText text = LockText::kNeeded);
