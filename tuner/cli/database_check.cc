@@ -18,7 +18,6 @@
 #include "tuner/cli/text_table.h"
 #include "tuner/recovery.h"
 #include "tuner/replay_lines.h"
-#include "tuner/spec_reader.h"
 #include "tuner/sqlite/artifact_rows.h"
 #include "tuner/sqlite/schema.h"
 #include "tuner/sqlite/sqlite_store.h"
