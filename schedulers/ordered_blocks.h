@@ -47,6 +47,11 @@ class OrderedBlocks {
   // How many of `count` sorted items are not above `item`. Without branches, which would be
   // mispredicted every other time.
   static size_t UpperBound(const T* items, size_t count, const T& item);
+  // Asks for the block's memory at once, all of which a search and an insertion go through in turn.
+  static void Prefetch(const std::vector<T>& block) {
+    constexpr size_t kLineItems = 64 / sizeof(T);
+    for (size_t k = 0; k < block.size(); k += kLineItems) __builtin_prefetch(&block[k], 1);
+  }
   // The block that `item` belongs into. Requires that there is one.
   size_t BlockFor(const T& item) const;
   Spot Find(size_t position) const;
@@ -92,14 +97,15 @@ size_t OrderedBlocks<T>::Insert(const T& item) {
   }
   const size_t i = BlockFor(item);
   std::vector<T>& block = blocks_[i];
+  Prefetch(block);
+  const size_t before = CountBefore(i);
+  AddToCount(i, 1);
   const size_t offset = UpperBound(block.data(), block.size(), item);
-  const size_t position = CountBefore(i) + offset;
   block.insert(block.begin() + static_cast<ptrdiff_t>(offset), item);
   lasts_[i] = block.back();
-  AddToCount(i, 1);
   ++size_;
   if (block.size() == kBlockMax) Split(i);
-  return position;
+  return before + offset;
 }
 
 template <typename T>
