@@ -9,7 +9,9 @@
 #include "models/architecture.h"
 #include "models/data/image_folder.h"
 #include "models/train/food11_options.h"
+#include "trial_runner/command_spec.h"
 #include "trial_runner/curve.h"
+#include "trial_runner/find_program.h"
 #include "trial_runner/trial_programs.h"
 
 namespace tune {
@@ -52,6 +54,16 @@ Result<std::vector<std::string>> DescribeCurve(const Value& trainable, const std
   return metrics;
 }
 
+// One that reports by itself may report anything.
+Status DescribeCommand(const Value& trainable, const std::vector<std::string>& metrics,
+                       const std::vector<std::string>& parameters, TrainableInfo& info) {
+  TUNE_ASSIGN_OR_RETURN(const CommandSpec spec, CommandSpec::Parse(trainable));
+  TUNE_RETURN_IF_ERROR(spec.CheckParameters(parameters));
+  info.reports_others = spec.metric_names().empty();
+  info.metrics = info.reports_others ? metrics : spec.metric_names();
+  return OkStatus();
+}
+
 Result<models::Food11Options> ParseFood11(const Configuration& configuration,
                                           const std::string& default_data) {
   return models::ParseFood11Options(configuration, 0, default_data);
@@ -61,12 +73,11 @@ std::string Resolve(const std::string& base_dir, const std::string& path) {
   return (std::filesystem::path(base_dir) / path).lexically_normal().string();
 }
 
-Status CheckFood11Inputs(const Configuration& configuration, const std::string& base_dir,
-                         const std::string& environment_data_dir) {
+Status CheckFood11Inputs(const Configuration& configuration, const InputPlaces& places) {
   TUNE_ASSIGN_OR_RETURN(const models::Food11Options options,
-                        ParseFood11(configuration, environment_data_dir));
+                        ParseFood11(configuration, places.data_dir));
   if (!options.weights.empty()) {
-    const std::string path = Resolve(base_dir, options.weights);
+    const std::string path = Resolve(places.base_dir, options.weights);
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(path, ignored)) {
       return InvalidArgument("weights: read '" + path + "', expected a file that exists");
@@ -78,7 +89,24 @@ Status CheckFood11Inputs(const Configuration& configuration, const std::string& 
         "data: is missing; name the folder that holds training/, validation/ and evaluation/, "
         "with `data` in the space or in FOOD11_DATA_DIR, or write `data: synthetic`");
   }
-  return models::FindImages(Resolve(base_dir, options.data)).status();
+  return models::FindImages(Resolve(places.base_dir, options.data)).status();
+}
+
+// The program is looked for as a trial will look for it.
+Status CheckCommandInputs(const Value& trainable, const InputPlaces& places) {
+  TUNE_ASSIGN_OR_RETURN(const CommandSpec spec, CommandSpec::Parse(trainable));
+  const std::string folder = Resolve(places.base_dir, spec.working_dir());
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(folder, ignored)) {
+    return InvalidAt(trainable.place, "trainable: working_dir: there is no folder " + folder);
+  }
+  // What setup makes is not there yet.
+  const std::optional<std::string> program = spec.program();
+  if (!program || !spec.setup().empty()) return OkStatus();
+  const std::string path = spec.search_path().value_or(places.search_path);
+  const Status found = FindProgram(*program, path, folder).status();
+  if (found.ok()) return found;
+  return InvalidAt(trainable.Find("command")->place, "trainable: command: " + found.message());
 }
 
 }  // namespace
@@ -96,9 +124,14 @@ Result<TrainableInfo> DescribeTrainable(const Value& trainable,
     return info;
   }
   TUNE_ASSIGN_OR_RETURN(info.program, TrialProgram(info.kind));
-  TUNE_ASSIGN_OR_RETURN(info.metrics, info.kind == "food11"
-                                          ? DescribeFood11(trainable, parameters, places)
-                                          : DescribeCurve(trainable, metrics.front(), parameters));
+  if (info.kind == "command") {
+    TUNE_RETURN_IF_ERROR(DescribeCommand(trainable, metrics, parameters, info));
+  } else {
+    TUNE_ASSIGN_OR_RETURN(info.metrics,
+                          info.kind == "food11"
+                              ? DescribeFood11(trainable, parameters, places)
+                              : DescribeCurve(trainable, metrics.front(), parameters));
+  }
   for (const std::string& metric : metrics) {
     if (std::find(info.metrics.begin(), info.metrics.end(), metric) != info.metrics.end()) continue;
     const std::vector<std::string_view> known(info.metrics.begin(), info.metrics.end());
@@ -113,6 +146,14 @@ Result<TrainableInfo> DescribeTrainable(const Value& trainable,
 Status CheckConfiguration(const Value& trainable, const Configuration& configuration) {
   TUNE_ASSIGN_OR_RETURN(const std::string kind, TrainableKind(trainable));
   if (kind == "food11") return ParseFood11(configuration, kSynthetic).status();
+  if (kind == "command") {
+    TUNE_ASSIGN_OR_RETURN(const CommandSpec spec, CommandSpec::Parse(trainable));
+    Value own = Value::MakeMap();
+    for (const char* const name : {"dir", "trial", "attempt", "seed", "experiment"}) {
+      own.Set(name, Value(""));
+    }
+    return spec.Fill(configuration.ToNested(), own).status();
+  }
   if (kind != "curve") return OkStatus();
   TUNE_ASSIGN_OR_RETURN(const Curve curve, ParseCurve(trainable));
   return curve.Bind(configuration.ToNested()).status();
@@ -148,10 +189,11 @@ std::optional<int64_t> CheckpointBytes(const Value& trainable, const Configurati
 }
 
 Status CheckInputs(const Value& trainable, const Configuration& configuration,
-                   const std::string& base_dir, const std::string& environment_data_dir) {
+                   const InputPlaces& places) {
   TUNE_ASSIGN_OR_RETURN(const std::string kind, TrainableKind(trainable));
+  if (kind == "command") return CheckCommandInputs(trainable, places);
   if (kind != "food11") return OkStatus();
-  return CheckFood11Inputs(configuration, base_dir, environment_data_dir);
+  return CheckFood11Inputs(configuration, places);
 }
 
 }  // namespace tune

@@ -17,10 +17,12 @@
 namespace tune {
 
 struct TrainableInfo {
-  std::string kind;     // "food11", "curve" or "ask-tell".
+  std::string kind;     // "food11", "curve", "command" or "ask-tell".
   std::string program;  // Of the trial process, in the folder of our programs: "tune_trial_food11",
                         // "tune_trial". Empty: there is none, as for ask-tell.
-  std::vector<std::string> metrics;  // All that it can report.
+  // All that it can report; of a command that reports by itself, what it is asked for.
+  std::vector<std::string> metrics;
+  bool reports_others = false;  // It may report others too.
 };
 
 // Where a space file says what a trainable is asked for; what has no place here is told at the
@@ -30,11 +32,10 @@ struct TrainablePlaces {
   std::vector<Place> parameters;  // Of each parameter, or empty.
 };
 
-// Checks the spec's `trainable` value ("food11", {curve: {...}}; {command: ...} is refused by name
-// until it is there) and that it reports each of `metrics`, of which the first names a curve's lone
-// `value`. `parameters`: the space's flat names; one the
-// trainable does not know is an error (nearest named), as is a name missing that a curve's
-// expression uses. Errors carry "line:column: ".
+// Checks the spec's `trainable` value ("food11", {curve: {...}}, {command: [...]}) and that it
+// reports each of `metrics`, of which the first names a curve's lone `value`. `parameters`: the
+// space's flat names; one the trainable does not know is an error (nearest named), as is a name
+// missing that a curve's expression uses. Errors carry "line:column: ".
 Result<TrainableInfo> DescribeTrainable(const Value& trainable,
                                         const std::vector<std::string>& metrics,
                                         const std::vector<std::string>& parameters,
@@ -52,10 +53,16 @@ std::optional<int64_t> TrialIterations(const Value& trainable, const Configurati
 // knows. Requires the same.
 std::optional<int64_t> CheckpointBytes(const Value& trainable, const Configuration& configuration);
 
+// Where the trainable's files are looked for.
+struct InputPlaces {
+  std::string base_dir;     // Relative paths are relative to it.
+  std::string data_dir;     // FOOD11_DATA_DIR, or empty.
+  std::string search_path;  // PATH.
+};
+
 // Data and files that the trainable needs, looked at before the start: the data folder's layout,
-// weights files. `base_dir`: relative paths are relative to it. `environment_data_dir`:
-// FOOD11_DATA_DIR or empty.
+// weights files, the program of a command.
 Status CheckInputs(const Value& trainable, const Configuration& configuration,
-                   const std::string& base_dir, const std::string& environment_data_dir);
+                   const InputPlaces& places);
 
 }  // namespace tune

@@ -10,15 +10,13 @@ namespace {
 constexpr std::string_view kFood11 = "food11";
 constexpr std::string_view kCurve = "curve";
 constexpr std::string_view kAskTell = "ask-tell";
-constexpr std::array kKinds = {kFood11, kCurve};
+constexpr std::string_view kCommand = "command";
+constexpr std::array kKinds = {kFood11, kCurve, kCommand};
+constexpr char kForms[] = "food11, {command: [...]} or {curve: {...}}";
 
 Status UnknownKind(std::string_view read) {
-  if (read == "command") {
-    return InvalidArgument(
-        "trainable: command is not there yet in this version; expected food11 or {curve: {...}}");
-  }
-  return InvalidArgument("trainable: read '" + std::string(read) +
-                         "', expected food11 or {curve: {...}}" + DidYouMean(read, kKinds));
+  return InvalidArgument("trainable: read '" + std::string(read) + "', expected " + kForms +
+                         DidYouMean(read, kKinds));
 }
 
 }  // namespace
@@ -29,9 +27,11 @@ Result<std::string> TrainableKind(const Value& trainable) {
     if (name != kFood11 && name != kAskTell) return UnknownKind(name);
     return name;
   }
+  const bool is_command = trainable.is_map() && trainable.Find(kCommand) != nullptr;
+  if (is_command) return std::string(kCommand);
   if (!trainable.is_map() || trainable.AsMap().size() != 1) {
-    return InvalidArgument(std::string("trainable: read ") + trainable.KindName() +
-                           ", expected food11 or {curve: {...}}");
+    return InvalidArgument(std::string("trainable: read ") + trainable.KindName() + ", expected " +
+                           kForms);
   }
   const std::string& key = trainable.AsMap().front().key;
   if (key != kCurve) return UnknownKind(key);
@@ -41,6 +41,7 @@ Result<std::string> TrainableKind(const Value& trainable) {
 Result<std::string> TrialProgram(std::string_view kind) {
   if (kind == kFood11) return std::string("tune_trial_food11");
   if (kind == kCurve) return std::string("tune_trial");
+  if (kind == kCommand) return std::string("tune_trial_command");
   if (kind == kAskTell) {
     return InvalidArgument(
         "trainable: ask-tell has no program to run; its trials are told with tune ask-tell");

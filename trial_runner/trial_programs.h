@@ -12,11 +12,12 @@
 
 namespace tune {
 
-// "food11", "curve" or "ask-tell" (trials that others run, in a sweep that is only told of them);
-// an error that names the nearest known kind otherwise.
+// "food11", "curve", "command" or "ask-tell" (trials that others run, in a sweep that is only told
+// of them); an error that names the nearest known kind otherwise.
 Result<std::string> TrainableKind(const Value& trainable);
 
-// "food11" to "tune_trial_food11", "curve" to "tune_trial"; the same errors, and one for ask-tell.
+// "food11" to "tune_trial_food11", "curve" to "tune_trial", "command" to "tune_trial_command"; the
+// same errors, and one for ask-tell.
 Result<std::string> TrialProgram(std::string_view kind);
 
 }  // namespace tune

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <vector>
 
 namespace tune {
 
@@ -87,6 +88,30 @@ Status WriteFileSynced(const std::string& path,
 
 Status WriteFileSynced(const std::string& path, std::string_view text) {
   return WriteFileSynced(path, {std::as_bytes(std::span(text.data(), text.size()))});
+}
+
+Status CopyFileSynced(const std::string& from, const std::string& to) {
+  const FileDescriptor source(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!source.is_open()) return ErrnoStatus("open", from);
+  const FileDescriptor target(::open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!target.is_open()) return ErrnoStatus("create", to);
+  constexpr size_t kPieceBytes = 1U << 30;
+  ssize_t copied = 0;
+  do {
+    copied = ::copy_file_range(source.get(), nullptr, target.get(), nullptr, kPieceBytes, 0);
+  } while (copied > 0 || (copied < 0 && errno == EINTR));
+  if (copied < 0 && (errno == ENOSPC || errno == EDQUOT)) return ErrnoStatus("write", to);
+  // The rest where the system cannot do it (other file systems): both stand where it ended.
+  std::vector<std::byte> buffer(copied < 0 ? 1U << 20 : 0);
+  while (copied != 0) {
+    copied = ::read(source.get(), buffer.data(), buffer.size());
+    if (copied < 0 && errno == EINTR) continue;
+    if (copied < 0) return ErrnoStatus("read", from);
+    TUNE_RETURN_IF_ERROR(
+        WriteAll(target.get(), std::span(buffer.data(), static_cast<size_t>(copied)), to));
+  }
+  if (::fsync(target.get()) != 0) return ErrnoStatus("sync", to);
+  return OkStatus();
 }
 
 Status SyncFolder(const std::string& folder) {

@@ -25,6 +25,10 @@ Status WriteFileSynced(const std::string& path,
                        std::initializer_list<std::span<const std::byte>> parts);
 Status WriteFileSynced(const std::string& path, std::string_view text);
 
+// Creates or replaces `to` with the contents of the regular file `from`, without going through our
+// memory where the file system can, and syncs it.
+Status CopyFileSynced(const std::string& from, const std::string& to);
+
 // The folder and those above it that are missing; the names of those made here are durable.
 Status MakeFolderSynced(const std::string& path);
 

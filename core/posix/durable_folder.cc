@@ -69,6 +69,26 @@ Result<std::optional<FileDescriptor>> MakeLocked(const std::string& path) {
   return std::optional<FileDescriptor>(std::move(folder));
 }
 
+// A folder that links to one above itself would have no end.
+constexpr int kCopyDepthMax = 64;
+
+Status CopySynced(const std::string& source, const std::string& target, int depth) {
+  std::error_code error;
+  const fs::file_status status = fs::status(source, error);
+  if (fs::is_regular_file(status)) return CopyFileSynced(source, target);
+  if (!fs::exists(status)) return NotFound(source + ": no such file or folder");
+  if (!fs::is_directory(status)) return InvalidArgument(source + " is neither file nor folder");
+  if (depth > kCopyDepthMax) return InvalidArgument(source + " lies too deep");
+  if (::mkdir(target.c_str(), 0755) != 0) return ErrnoStatus("create", target);
+  fs::directory_iterator it(source, error);
+  for (; !error && it != fs::directory_iterator(); it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    TUNE_RETURN_IF_ERROR(CopySynced(source + "/" + name, target + "/" + name, depth + 1));
+  }
+  if (error) return InvalidArgument("cannot read " + source + ": " + error.message());
+  return SyncFolder(target);
+}
+
 }  // namespace
 
 Result<DurableFolder> DurableFolder::Begin(const std::string& parent, const std::string& name) {
@@ -90,6 +110,14 @@ DurableFolder::~DurableFolder() {
 
 Status DurableFolder::Write(std::string_view file, std::string_view contents) {
   return WriteFileSynced((fs::path(temporary_) / file).string(), contents);
+}
+
+Status DurableFolder::MakeFolder(std::string_view name) { return MakeFolderSynced(PathOf(name)); }
+
+Status DurableFolder::Copy(std::string_view name, const std::string& source) {
+  const std::string target = PathOf(name);
+  TUNE_RETURN_IF_ERROR(CopySynced(source, target, 0));
+  return SyncFolder(fs::path(target).parent_path().string());
 }
 
 Result<std::string> DurableFolder::Commit() {

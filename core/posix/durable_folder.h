@@ -42,6 +42,12 @@ class DurableFolder {
   ~DurableFolder();
 
   Status Write(std::string_view file, std::string_view contents);
+  Status MakeFolder(std::string_view name);
+  // A file or a folder with all that is in it becomes `name`. Links are followed. kNotFound: there
+  // is no such path; kInvalidArgument: it holds what is neither file nor folder.
+  Status Copy(std::string_view name, const std::string& source);
+  // Where one of its files is until Commit.
+  std::string PathOf(std::string_view file) const { return temporary_ + "/" + std::string(file); }
   // Once, last. Returns the folder's path.
   Result<std::string> Commit();
 

@@ -171,14 +171,14 @@ TEST(TrainableCatalog, ChecksConcreteConfigurations) {
 
 TEST(TrainableCatalog, LooksForDataAndWeightsBeforeTheStart) {
   Configuration configuration;
-  EXPECT_THAT(CheckInputs(Value("food11"), configuration, "/", "").message(),
+  EXPECT_THAT(CheckInputs(Value("food11"), configuration, {"/", "", ""}).message(),
               HasSubstr("FOOD11_DATA_DIR"));
-  EXPECT_THAT(CheckInputs(Value("food11"), configuration, "/nowhere", "data").message(),
+  EXPECT_THAT(CheckInputs(Value("food11"), configuration, {"/nowhere", "data", ""}).message(),
               HasSubstr("/nowhere/data"));
   configuration.Set("data", Value("synthetic"));
-  EXPECT_TRUE(CheckInputs(Value("food11"), configuration, "/", "").ok());
+  EXPECT_TRUE(CheckInputs(Value("food11"), configuration, {"/", "", ""}).ok());
   configuration.Set("weights", Value("absent.safetensors"));
-  EXPECT_EQ(CheckInputs(Value("food11"), configuration, "/nowhere", "").message(),
+  EXPECT_EQ(CheckInputs(Value("food11"), configuration, {"/nowhere", "", ""}).message(),
             "weights: read '/nowhere/absent.safetensors', expected a file that exists");
 }
 

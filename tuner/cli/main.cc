@@ -31,6 +31,7 @@
 #include "tuner/cli/listening.h"
 #include "tuner/cli/logs_command.h"
 #include "tuner/cli/plan_command.h"
+#include "tuner/cli/report_command.h"
 #include "tuner/cli/results_command.h"
 #include "tuner/cli/retrain_command.h"
 #include "tuner/cli/run_command.h"
@@ -235,7 +236,12 @@ std::string WhatIsWrong(const CLI::App& app, const CLI::ParseError& error) {
 
 int main(int argc, char** argv) {
   const std::string program_dir = ProgramDir();
-  if (argc > 1 && std::string(argv[1]) == "worker") return BecomeWorker(program_dir, argc, argv);
+  const std::string first = argc > 1 ? argv[1] : "";
+  if (first == "report") {
+    return tune::ReportCommand({argv + 2, argv + argc}, tune::EnvironmentText("TUNE_SOCKET"),
+                               std::cout, std::cerr);
+  }
+  if (first == "worker") return BecomeWorker(program_dir, argc, argv);
 
   CLI::App app{"tune: finds good hyperparameters. Example: tune run space.yaml --samples 16",
                "tune"};
@@ -457,6 +463,8 @@ int main(int argc, char** argv) {
   tune::SimulateOptions simulate;
   const CLI::App* const simulate_app = AddSimulate(app, simulate);
 
+  app.add_subcommand("report",
+                     "From within a trial: how it is doing.\nExample: tune report val_loss=0.31");
   app.add_subcommand("worker",
                      "Joins a tuner.\nExample: tune worker --connect tuner.example.org:7443 "
                      "--join tune1_... --cpus 4")

@@ -14,6 +14,7 @@
 
 #include "core/json.h"
 #include "core/limits.h"
+#include "core/posix/environment.h"
 #include "core/posix/real_clock.h"
 #include "search/auto_choice.h"
 #include "search/searcher.h"
@@ -61,7 +62,8 @@ Result<Configuration> CheckConfigurations(const ExperimentSpec& spec, uint64_t s
     TUNE_RETURN_IF_ERROR(CheckConfiguration(spec.trainable, *configuration)
                              .At("the configuration of trial " + std::to_string(i)));
     if (i == 0) {
-      TUNE_RETURN_IF_ERROR(CheckInputs(spec.trainable, *configuration, spec.base_dir, data_dir));
+      TUNE_RETURN_IF_ERROR(CheckInputs(spec.trainable, *configuration,
+                                       {spec.base_dir, data_dir, EnvironmentText("PATH")}));
       first = *configuration;
     }
   }

@@ -1,0 +1,384 @@
+#include "trial_runner/command/command_runner.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+#include <variant>
+
+#include "core/check.h"
+#include "core/hash.h"
+#include "core/json.h"
+#include "core/posix/durable_file.h"
+#include "trial_runner/command/process_tree.h"
+#include "trial_runner/command/program_checkpoint.h"
+
+namespace tune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Duration kMemoryLookPause = Milliseconds(250);
+constexpr Duration kSetupLookPause = Milliseconds(100);
+constexpr uint64_t kMetricFileBytesMax = 64u << 20;
+
+Environment OurEnvironment() {
+  Environment variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string text = *variable;
+    const size_t equals = text.find('=');
+    if (equals != std::string::npos) variables[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return variables;
+}
+
+// "SIGSEGV".
+std::string SignalName(int signal) {
+  const char* const name = sigabbrev_np(signal);
+  return name == nullptr ? "signal " + std::to_string(signal) : std::string("SIG") + name;
+}
+
+// The worker is gone: nothing that it started stays.
+[[noreturn]] void LeaveWithAll() {
+  EndDescendants();
+  _exit(1);
+}
+
+Result<Metrics> ReadFileMetrics(const CommandSpec& spec, const std::vector<std::string>& files,
+                                const std::string& folder) {
+  Metrics metrics;
+  for (size_t i = 0; i < files.size(); ++i) {
+    const FileMetric& wanted = spec.file_metrics()[i];
+    const std::string path = (fs::path(folder) / files[i]).string();
+    const std::string label = wanted.metric + ": " + files[i];
+    const Result<std::string> text = ReadFile(path, kMetricFileBytesMax);
+    if (!text.ok()) return text.status().At(label);
+    const Result<Value> document = ParseJson(*text, JsonDialect::kWithNaN);
+    if (!document.ok()) return document.status().At(label);
+    const Result<double> number = NumberUnder(*document, wanted.key);
+    if (!number.ok()) return number.status().At(label);
+    metrics.emplace_back(wanted.metric, *number);
+  }
+  return metrics;
+}
+
+}  // namespace
+
+// One that is under way.
+struct CommandRunner::Attempt {
+  Attempt(const TrialStart& s, CommandSpec parsed, ProgramServer opened)
+      : start(s),
+        spec(std::move(parsed)),
+        trial(start, spec),
+        place(start),
+        server(std::move(opened)) {}
+
+  const TrialStart& start;
+  const CommandSpec spec;
+  CommandTrial trial;
+  CheckpointPlace place;
+  ProgramServer server;
+  std::string folder;  // The program's.
+  FilledCommand filled;
+  Environment environment;
+  CpuShare cpus;
+  std::optional<MemoryGroup> memory;
+  bool has_exceeded_memory = false;
+  Instant memory_seen_at;
+  std::optional<Program> program;
+  std::optional<FinishAttempt> finish;
+};
+
+CommandRunner::CommandRunner(WorkerLine& worker, const Clock& clock, std::string program_folder)
+    : worker_(worker), clock_(clock), program_folder_(std::move(program_folder)) {
+  sigset_t watched;
+  sigemptyset(&watched);
+  sigaddset(&watched, SIGTERM);
+  sigprocmask(SIG_BLOCK, &watched, nullptr);
+  signals_ = FileDescriptor(signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
+  TUNE_CHECK(signals_.is_open());
+  AdoptOrphans();
+}
+
+int CommandRunner::Run() {
+  // A runner without an attempt ends as any program does.
+  const auto wait_for_start = [this]() -> std::optional<ToTrial> {
+    while (true) {
+      Result<std::optional<ToTrial>> message = worker_.Take();
+      if (!message.ok()) return std::nullopt;
+      if (*message) return **std::move(message);
+      pollfd fds[] = {worker_.ToPoll(), {signals_.get(), POLLIN, 0}};
+      poll(fds, 2, -1);
+      if (fds[1].revents != 0) return std::nullopt;
+    }
+  };
+  while (const std::optional<ToTrial> message = wait_for_start()) {
+    const auto* const start = std::get_if<TrialStart>(&*message);
+    if (start == nullptr) return 1;
+    const std::optional<TrialEnd> end = RunAttempt(*start);
+    if (!end) return 1;
+    worker_.Send(EncodeEnd(*end));
+  }
+  return 0;
+}
+
+std::optional<TrialEnd> CommandRunner::RunAttempt(const TrialStart& start) {
+  Result<std::unique_ptr<Attempt>> attempt = Begin(start);
+  if (!attempt.ok()) {
+    const StatusCode code = attempt.status().code();
+    if (code == StatusCode::kDataLoss) return EndForUnrestored(attempt.status());
+    const bool is_passing =
+        code == StatusCode::kUnavailable || code == StatusCode::kResourceExhausted;
+    return TrialEnd{is_passing ? Outcome::kCrashed : Outcome::kBadConfig,
+                    attempt.status().message()};
+  }
+  std::optional<TrialEnd> end = Follow(**attempt);
+  EndDescendants();
+  return end;
+}
+
+// ---- beginning
+
+Result<std::unique_ptr<CommandRunner::Attempt>> CommandRunner::Begin(const TrialStart& start) {
+  if (!start.trainable.is_map() || start.trainable.Find("command") == nullptr) {
+    return InvalidArgument("this program runs the trainable command alone");
+  }
+  TUNE_ASSIGN_OR_RETURN(CommandSpec spec, CommandSpec::Parse(start.trainable));
+  TUNE_ASSIGN_OR_RETURN(ProgramServer server, ProgramServer::Open());
+  auto attempt = std::make_unique<Attempt>(start, std::move(spec), std::move(server));
+  TUNE_ASSIGN_OR_RETURN(attempt->filled, attempt->spec.Fill(start.config, OwnValues(start)));
+  attempt->folder = (fs::path(start.base_dir) / attempt->spec.working_dir()).lexically_normal();
+  if (attempt->folder.ends_with('/')) attempt->folder.pop_back();
+
+  ProgramPlaces places;
+  places.socket = attempt->server.name();
+  places.config_file = start.artifact_dir + "/config.json";
+  places.program_folder = program_folder_;
+  std::error_code error;
+  const std::string python_folder = program_folder_ + "/python";
+  if (fs::is_directory(python_folder, error)) places.python_folder = python_folder;
+  if (!start.checkpoint_path.empty()) {
+    Result<std::string> restored = VerifyProgramCheckpoint(start.checkpoint_path);
+    // Whatever is wrong with it: the one before may be whole.
+    if (!restored.ok()) return DataLoss(restored.status().message());
+    places.restored = *std::move(restored);
+  }
+  fs::create_directories(start.artifact_dir, error);
+  std::ofstream config_file(places.config_file, std::ios::trunc);
+  config_file << ToJson(start.config) << "\n";
+  if (!config_file.flush()) return ErrnoStatus("write", places.config_file);
+  attempt->environment =
+      ProgramEnvironment(OurEnvironment(), start, places, attempt->filled.environment);
+  TUNE_RETURN_IF_ERROR(SetUp(*attempt));
+
+  ProgramOptions options;
+  options.arguments = attempt->filled.arguments;
+  options.environment = attempt->environment;
+  options.folder = attempt->folder;
+  attempt->cpus = CpuShare::Take(start.threads);
+  options.cpus = attempt->cpus.cpus();
+  if (start.memory_bytes > 0) {
+    attempt->memory.emplace(start.memory_bytes, "tune-" + std::to_string(getpid()) + "-" +
+                                                    std::to_string(start.trial.value) + "-" +
+                                                    std::to_string(start.attempt.value));
+    options.cgroup_procs = attempt->memory->procs_fd();
+    if (!attempt->memory->is_enforced()) {
+      std::printf("tune: no memory cgroup can be made here: the limit of %lld bytes is watched\n",
+                  static_cast<long long>(start.memory_bytes));
+      std::fflush(stdout);
+    }
+  }
+  TUNE_ASSIGN_OR_RETURN(attempt->program, Program::Start(options));
+  return attempt;
+}
+
+// ---- setup
+
+// Once for all trials of the sweep that run on this machine: who finds it undone does it, the
+// others wait. What was done is known by its text.
+Status CommandRunner::SetUp(Attempt& attempt) {
+  if (attempt.spec.setup().empty()) return OkStatus();
+  char host[256] = {};
+  gethostname(host, sizeof host - 1);
+  const std::string sweep_folder = fs::path(attempt.start.artifact_dir).parent_path();
+  const std::string folder = sweep_folder + "/setup-" + host;
+  attempt.environment["TUNE_SETUP_DIR"] = folder;
+  std::string lines = attempt.folder + "\n";
+  for (const std::string& line : attempt.spec.setup()) lines += line + "\n";
+  const std::string mark = HashToHex(Xxh64(lines));
+  const std::string mark_file = folder + "/done";
+
+  std::error_code error;
+  fs::create_directories(folder, error);
+  const FileDescriptor lock(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!lock.is_open()) return ErrnoStatus("create", folder);
+  while (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    pollfd fds[] = {worker_.ToPoll(), {signals_.get(), POLLIN, 0}};
+    poll(fds, 2, static_cast<int>(kSetupLookPause.us / 1000));
+    if (fds[0].revents != 0 || fds[1].revents != 0) LeaveWithAll();
+  }
+  const Result<std::string> done = ReadFile(mark_file, 100);
+  if (done.ok() && *done == mark) return OkStatus();
+  for (const std::string& line : attempt.spec.setup()) {
+    TUNE_RETURN_IF_ERROR(RunSetup(attempt, line));
+  }
+  return WriteFileSynced(mark_file, mark);
+}
+
+Status CommandRunner::RunSetup(const Attempt& attempt, const std::string& line) {
+  std::printf("tune: setup: %s\n", line.c_str());
+  std::fflush(stdout);
+  ProgramOptions options;
+  options.arguments = {"/bin/sh", "-c", line};
+  options.environment = attempt.environment;
+  options.folder = attempt.folder;
+  TUNE_ASSIGN_OR_RETURN(Program program, Program::Start(options));
+  OutputTail tail;
+  while (true) {
+    std::vector<pollfd> fds = {worker_.ToPoll(), {signals_.get(), POLLIN, 0}};
+    program.AddTo(fds);
+    poll(fds.data(), fds.size(), -1);
+    if (fds[0].revents != 0 || fds[1].revents != 0) LeaveWithAll();
+    tail.Add(program.TakeOutput());
+    const std::optional<int> status = program.TakeEnd();
+    if (!status) continue;
+    EndDescendants();
+    tail.Add(program.TakeOutput());
+    if (*status == 0) return OkStatus();
+    return InvalidArgument("setup: '" + line + "' failed: " + tail.LastLine());
+  }
+}
+
+// ---- the program runs
+
+std::optional<TrialEnd> CommandRunner::Follow(Attempt& attempt) {
+  while (!attempt.finish) {
+    Wait(attempt);
+    Perform(attempt);
+  }
+  return attempt.finish->end;
+}
+
+// Until something happens, which the trial is told.
+void CommandRunner::Wait(Attempt& attempt) {
+  std::vector<pollfd> fds = {worker_.ToPoll(), {signals_.get(), POLLIN, 0}};
+  attempt.server.AddTo(fds);
+  if (attempt.program) attempt.program->AddTo(fds);
+  std::optional<Instant> deadline = attempt.trial.NextDeadline();
+  const bool watches = attempt.program && attempt.memory && !attempt.memory->is_enforced();
+  if (watches) {
+    const Instant look_at = attempt.memory_seen_at + kMemoryLookPause;
+    deadline = deadline ? std::min(*deadline, look_at) : look_at;
+  }
+  int timeout_ms = -1;
+  if (deadline) {
+    const int64_t left_us = std::clamp<int64_t>((*deadline - clock_.Now()).us, 0, 60'000'000);
+    timeout_ms = static_cast<int>((left_us + 999) / 1000);
+  }
+  poll(fds.data(), fds.size(), timeout_ms);
+
+  while (true) {
+    Result<std::optional<ToTrial>> message = worker_.Take();
+    if (!message.ok()) LeaveWithAll();
+    if (!*message) break;
+    const auto* const answer = std::get_if<ReportAnswer>(&**message);
+    if (answer == nullptr) LeaveWithAll();
+    attempt.trial.OnAnswer(*answer, clock_.Now());
+  }
+  signalfd_siginfo info;
+  while (read(signals_.get(), &info, sizeof info) == sizeof info) {
+    attempt.trial.OnTerminate(clock_.Now());
+  }
+  for (const ProgramServer::Line& line : attempt.server.Take()) {
+    attempt.trial.OnProgramLine(line.client, line.text);
+  }
+  if (attempt.program) {
+    attempt.trial.OnOutput(attempt.program->TakeOutput());
+    if (watches) LookAtMemory(attempt, clock_.Now());
+    TakeProgramEnd(attempt);
+  }
+  attempt.trial.OnTime(clock_.Now());
+}
+
+void CommandRunner::LookAtMemory(Attempt& attempt, Instant now) {
+  if (now < attempt.memory_seen_at + kMemoryLookPause) return;
+  attempt.memory_seen_at = now;
+  if (DescendantsBytes() <= attempt.memory->bytes()) return;
+  attempt.has_exceeded_memory = true;
+  SignalDescendants(SIGKILL);
+}
+
+void CommandRunner::TakeProgramEnd(Attempt& attempt) {
+  const std::optional<int> status = attempt.program->TakeEnd();
+  if (!status) return;
+  // What it left behind goes, and what that printed is its too.
+  EndDescendants();
+  for (const ProgramServer::Line& line : attempt.server.Take()) {
+    attempt.trial.OnProgramLine(line.client, line.text);
+  }
+  while (true) {
+    const std::string output = attempt.program->TakeOutput();
+    if (output.empty()) break;
+    attempt.trial.OnOutput(output);
+  }
+  ProgramEnd end;
+  if (WIFSIGNALED(*status)) {
+    end.signal = SignalName(WTERMSIG(*status));
+  } else {
+    end.exit_status = WEXITSTATUS(*status);
+  }
+  const bool is_over_limit =
+      attempt.memory && (attempt.has_exceeded_memory || attempt.memory->HasKilled());
+  if (*status != 0 && is_over_limit) end.memory_limit_bytes = attempt.memory->bytes();
+  if (*status == 0) {
+    end.file_metrics = ReadFileMetrics(attempt.spec, attempt.filled.metric_files, attempt.folder);
+  }
+  attempt.program.reset();
+  attempt.trial.OnProgramEnded(std::move(end));
+}
+
+// ---- effects
+
+void CommandRunner::Perform(Attempt& attempt) {
+  for (std::vector<CommandEffect> effects = attempt.trial.TakeEffects(); !effects.empty();
+       effects = attempt.trial.TakeEffects()) {
+    for (const CommandEffect& effect : effects) {
+      std::visit([&](const auto& e) { Do(attempt, e); }, effect);
+    }
+  }
+}
+
+void CommandRunner::Do(Attempt&, const SendReport& effect) {
+  worker_.Send(EncodeReport(effect.report));
+}
+
+void CommandRunner::Do(Attempt& attempt, const ReplyToProgram& effect) {
+  attempt.server.Reply(effect.client, effect.line);
+}
+
+void CommandRunner::Do(Attempt& attempt, const SaveProgramCheckpoint& effect) {
+  const Result<CheckpointRef> saved =
+      CopyProgramCheckpoint(attempt.place, effect.iteration, effect.path);
+  if (!saved.ok() && saved.status().code() == StatusCode::kResourceExhausted) {
+    attempt.trial.OnDiskFull(attempt.place.folder(), saved.status());
+  } else {
+    attempt.trial.OnSaved(saved);
+  }
+}
+
+void CommandRunner::Do(Attempt&, const SignalProgram& effect) {
+  SignalDescendants(effect.kill ? SIGKILL : SIGTERM);
+}
+
+void CommandRunner::Do(Attempt& attempt, const FinishAttempt& effect) { attempt.finish = effect; }
+
+}  // namespace tune

@@ -1,0 +1,59 @@
+// The process that runs a user's program for a worker (trial_protocol.h), one attempt after
+// another: starts the program, lets command_trial decide, and performs what it decided.
+//
+// It outlives its worker just long enough to end the program and all that it started: it notices
+// the end of the connection, where PR_SET_PDEATHSIG would have left them running.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/clock.h"
+#include "core/posix/file_descriptor.h"
+#include "core/status.h"
+#include "trial_runner/command/command_trial.h"
+#include "trial_runner/command/cpu_share.h"
+#include "trial_runner/command/memory_group.h"
+#include "trial_runner/command/program.h"
+#include "trial_runner/command/program_server.h"
+#include "trial_runner/command/worker_line.h"
+#include "trial_runner/command_spec.h"
+#include "trial_runner/worker/checkpoint_place.h"
+
+namespace tune {
+
+class CommandRunner {
+ public:
+  CommandRunner(WorkerLine& worker, const Clock& clock, std::string program_folder);
+
+  // Until the worker wants no more; the exit status.
+  int Run();
+
+ private:
+  struct Attempt;
+
+  std::optional<TrialEnd> RunAttempt(const TrialStart& start);
+  Result<std::unique_ptr<Attempt>> Begin(const TrialStart& start);
+  Status SetUp(Attempt& attempt);
+  Status RunSetup(const Attempt& attempt, const std::string& line);
+  std::optional<TrialEnd> Follow(Attempt& attempt);
+  void Wait(Attempt& attempt);
+  void LookAtMemory(Attempt& attempt, Instant now);
+  void TakeProgramEnd(Attempt& attempt);
+  void Perform(Attempt& attempt);
+  void Do(Attempt& attempt, const SendReport& effect);
+  void Do(Attempt& attempt, const ReplyToProgram& effect);
+  void Do(Attempt& attempt, const SaveProgramCheckpoint& effect);
+  void Do(Attempt& attempt, const SignalProgram& effect);
+  void Do(Attempt& attempt, const FinishAttempt& effect);
+
+  WorkerLine& worker_;
+  const Clock& clock_;
+  const std::string program_folder_;
+  FileDescriptor signals_;
+};
+
+}  // namespace tune

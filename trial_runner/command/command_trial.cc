@@ -1,0 +1,230 @@
+#include "trial_runner/command/command_trial.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/check.h"
+#include "core/limits.h"
+#include "trial_runner/worker/checkpoint_place.h"
+
+namespace tune {
+namespace {
+
+// One that was told to stop ends by itself within this time, or gets SIGTERM; the worker is more
+// patient than that (limits::kStopGraceMs).
+constexpr Duration kStopPatience = Milliseconds(limits::kStopGraceMs - 2 * limits::kKillGraceMs);
+constexpr Duration kKillGrace = Milliseconds(limits::kKillGraceMs);
+// What the worker gives a trial that it ends, but for a head start: what has left the group would
+// outlive the worker's SIGKILL.
+constexpr Duration kEndGrace = Milliseconds(limits::kKillGraceMs - 500);
+
+std::string WithTail(std::string text, const OutputTail& tail) {
+  const std::string line = tail.LastLine();
+  return line.empty() ? text : text + ": " + line;
+}
+
+}  // namespace
+
+CommandTrial::CommandTrial(const TrialStart& start, const CommandSpec& spec)
+    : spec_(spec),
+      metric_(start.metric),
+      from_iteration_(start.from_iteration),
+      checkpoint_every_(start.checkpoint_every),
+      output_(spec.output_metrics()),
+      last_iteration_(start.from_iteration) {}
+
+std::vector<CommandEffect> CommandTrial::TakeEffects() { return std::exchange(effects_, {}); }
+
+// ---- reports
+
+void CommandTrial::OnProgramLine(ClientId client, std::string_view line) {
+  Pending pending{client, {}};
+  Result<ProgramReport> report = ParseProgramReport(line);
+  if (report.ok() && !spec_.metric_names().empty()) {
+    report = FailedPrecondition(
+        "the space file reads this program's metrics from its output (metrics: under trainable:); "
+        "take them out to report from within");
+  }
+  if (!report.ok()) return Answer(pending, EncodeProgramError(report.status().message()));
+  pending.report = *std::move(report);
+  pending_.push_back(std::move(pending));
+  Advance();
+}
+
+void CommandTrial::OnOutput(std::string_view piece) {
+  tail_.Add(piece);
+  for (Metrics& metrics : output_.Read(piece)) {
+    pending_.push_back({ClientId{}, {std::move(metrics), std::nullopt, ""}});
+  }
+  Advance();
+}
+
+void CommandTrial::Answer(const Pending& pending, std::string line) {
+  if (pending.client.value != 0)
+    effects_.push_back(ReplyToProgram{pending.client, std::move(line)});
+}
+
+void CommandTrial::Advance() {
+  while (!under_way_ && !pending_.empty() && !verdict_) {
+    Pending next = std::move(pending_.front());
+    pending_.pop_front();
+    if (is_told_to_stop_) {
+      Answer(next, EncodeProgramAnswer({true, last_iteration_}));
+    } else if (Begin(next)) {
+      under_way_ = std::move(next);
+      if (!is_saving_) Send();
+    }
+  }
+  const bool is_over = program_end_ && (verdict_ || !under_way_);
+  if (!is_over || std::exchange(is_finished_, true)) return;
+  // One that was told to end by the worker has its end written already.
+  effects_.push_back(FinishAttempt{is_told_to_end_ && !verdict_
+                                       ? std::optional<TrialEnd>()
+                                       : std::optional(verdict_.value_or(EndOfProgram()))});
+}
+
+// Whether the report can be sent, or is about to be saved.
+bool CommandTrial::Begin(Pending& pending) {
+  const int64_t iteration = pending.report.iteration.value_or(last_iteration_ + 1);
+  if (iteration <= last_iteration_) {
+    Answer(pending, EncodeProgramError("training_iteration: read " + std::to_string(iteration) +
+                                       ", expected more than the last one, " +
+                                       std::to_string(last_iteration_)));
+    return false;
+  }
+  report_ = {};
+  report_.iteration = iteration;
+  report_.metrics = pending.report.metrics;
+  report_.final = pending.is_final;
+  const bool is_due = iteration % checkpoint_every_ == 0 || is_told_to_end_;
+  is_saving_ = !pending.report.checkpoint.empty() && is_due;
+  if (is_saving_) effects_.push_back(SaveProgramCheckpoint{pending.report.checkpoint, iteration});
+  return true;
+}
+
+void CommandTrial::Send() {
+  last_iteration_ = report_.iteration;
+  for (const auto& [name, value] : report_.metrics) {
+    has_reported_metric_ = has_reported_metric_ || name == metric_;
+  }
+  effects_.push_back(SendReport{report_});
+  if (!report_.final) return;
+  // Nothing is left to decide.
+  under_way_.reset();
+}
+
+void CommandTrial::OnSaved(const Result<CheckpointRef>& saved) {
+  TUNE_CHECK(is_saving_ && under_way_);
+  is_saving_ = false;
+  if (saved.ok()) {
+    report_.has_checkpoint = true;
+    report_.checkpoint = *saved;
+    return Send();
+  }
+  const Pending pending = *std::exchange(under_way_, std::nullopt);
+  Answer(pending, EncodeProgramError("checkpoint: " + saved.status().message()));
+  Advance();
+}
+
+void CommandTrial::OnDiskFull(const std::string& folder, const Status& status) {
+  verdict_ = EndForUnsaved(folder, status);
+  effects_.push_back(SignalProgram{true});
+  Advance();
+}
+
+void CommandTrial::OnAnswer(ReportAnswer answer, Instant now) {
+  if (!under_way_ || is_saving_) return;
+  const Pending pending = *std::exchange(under_way_, std::nullopt);
+  const bool stops = answer != ReportAnswer::kContinue;
+  Answer(pending, EncodeProgramAnswer({stops, report_.iteration}));
+  if (stops) Stop(now, pending.client.value != 0);
+  Advance();
+}
+
+// ---- ending
+
+// One that asked hears of it and ends by itself; one whose output is read does not.
+void CommandTrial::Stop(Instant now, bool listens) {
+  is_told_to_stop_ = true;
+  if (program_end_) return;
+  if (listens) {
+    terminate_at_ = now + kStopPatience;
+    return;
+  }
+  effects_.push_back(SignalProgram{false});
+  kill_at_ = now + kKillGrace;
+}
+
+void CommandTrial::OnTerminate(Instant now) {
+  is_told_to_end_ = true;
+  terminate_at_.reset();
+  kill_at_ = now + kEndGrace;
+}
+
+void CommandTrial::OnTime(Instant now) {
+  if (program_end_) return;
+  if (terminate_at_ && now >= *terminate_at_) {
+    terminate_at_.reset();
+    effects_.push_back(SignalProgram{false});
+    kill_at_ = now + kKillGrace;
+  }
+  if (kill_at_ && now >= *kill_at_) {
+    kill_at_.reset();
+    effects_.push_back(SignalProgram{true});
+  }
+}
+
+std::optional<Instant> CommandTrial::NextDeadline() const {
+  if (program_end_) return std::nullopt;
+  return terminate_at_ ? terminate_at_ : kill_at_;
+}
+
+void CommandTrial::OnProgramEnded(ProgramEnd end) {
+  if (std::optional<Metrics> rest = output_.Finish()) {
+    pending_.push_back({ClientId{}, {*std::move(rest), std::nullopt, ""}});
+  }
+  const bool is_well = end.exit_status == 0 && end.signal.empty() && end.memory_limit_bytes == 0;
+  if (is_well && end.file_metrics.ok() && !end.file_metrics->empty()) {
+    pending_.push_back({ClientId{}, {*end.file_metrics, std::nullopt, ""}, true});
+  }
+  program_end_ = std::move(end);
+  Advance();
+}
+
+TrialEnd CommandTrial::EndOfProgram() const {
+  const ProgramEnd& end = *program_end_;
+  if (is_told_to_stop_) return {Outcome::kStopped, ""};
+  if (end.memory_limit_bytes != 0) {
+    return {Outcome::kOutOfMemory, "the program was ended: it had more than the " +
+                                       std::to_string(end.memory_limit_bytes) +
+                                       " bytes that a trial may have (resources.memory)"};
+  }
+  if (!end.signal.empty() || end.exit_status != 0) {
+    const std::string how = end.signal.empty()
+                                ? "exited with status " + std::to_string(end.exit_status)
+                                : "died of " + end.signal;
+    const Outcome outcome = tail_.SpeaksOfDeviceMemory() ? Outcome::kDeviceOutOfMemory
+                            : tail_.SpeaksOfMemory()     ? Outcome::kOutOfMemory
+                                                         : Outcome::kCrashed;
+    return {outcome, WithTail("the program " + how, tail_)};
+  }
+  if (!end.file_metrics.ok()) {
+    return {Outcome::kBadConfig, "metrics: " + end.file_metrics.status().message()};
+  }
+  if (!has_reported_metric_ && from_iteration_ == 0) return {Outcome::kBadConfig, NoMetric()};
+  return {Outcome::kCompleted, ""};
+}
+
+std::string CommandTrial::NoMetric() const {
+  const std::string text = "no_metric: the program ended with status 0 and ";
+  const std::vector<std::string> never = output_.NeverFound();
+  if (std::find(never.begin(), never.end(), metric_) != never.end()) {
+    return text + "the regular expression of '" + metric_ +
+           "' found no number in anything it printed";
+  }
+  const std::string line = tail_.LastLine();
+  return text + "never reported '" + metric_ + "'" +
+         (line.empty() ? "" : "; the last that it printed: " + line);
+}
+
+}  // namespace tune

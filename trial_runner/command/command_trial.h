@@ -1,0 +1,126 @@
+// What the process that runs a user's program decides: which report goes to the tuner when, what
+// the program is answered, when it is ended, and how the attempt ended. A pure state machine: what
+// happens comes in with the time, what shall be done comes out as effects, performed in order by
+// command_runner.
+//
+// One report is under way at a time; others wait in the order in which they came, those that the
+// program made and those that were found in its output. A stop answers them all.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/status.h"
+#include "core/time.h"
+#include "trial_runner/command/output_tail.h"
+#include "trial_runner/command/program_messages.h"
+#include "trial_runner/command_spec.h"
+#include "trial_runner/messages.h"
+#include "trial_runner/worker/trial_protocol.h"
+
+namespace tune {
+
+using ClientId = Id<struct ClientTag>;  // A connection of the program, from 1.
+
+// ---- effects
+
+struct SendReport {
+  Report report;
+};
+struct ReplyToProgram {
+  ClientId client;
+  std::string line;
+};
+// Copies what lies at `path` into the attempt's checkpoint of this iteration; OnSaved follows.
+struct SaveProgramCheckpoint {
+  std::string path;
+  int64_t iteration = 0;
+};
+// To the program and all that it started.
+struct SignalProgram {
+  bool kill = false;  // SIGKILL, else SIGTERM.
+};
+// The attempt is over; without an end the process leaves without a word, as it was told to.
+struct FinishAttempt {
+  std::optional<TrialEnd> end;
+};
+using CommandEffect =
+    std::variant<SendReport, ReplyToProgram, SaveProgramCheckpoint, SignalProgram, FinishAttempt>;
+
+// How the program ended.
+struct ProgramEnd {
+  int exit_status = 0;
+  std::string signal;                        // "SIGSEGV"; empty: it exited by itself.
+  int64_t memory_limit_bytes = 0;            // Not 0: it was ended for having more than this.
+  Result<Metrics> file_metrics = Metrics{};  // Read from files after it ended; empty: none to read.
+};
+
+class CommandTrial {
+ public:
+  // `spec` must outlive it.
+  CommandTrial(const TrialStart& start, const CommandSpec& spec);
+
+  // A line of a connection.
+  void OnProgramLine(ClientId client, std::string_view line);
+  void OnOutput(std::string_view piece);
+  void OnSaved(const Result<CheckpointRef>& saved);
+  // `folder`: where checkpoints go, for the message.
+  void OnDiskFull(const std::string& folder, const Status& status);
+  void OnAnswer(ReportAnswer answer, Instant now);
+  // The worker's SIGTERM, which the program's group got too. The worker is patient for
+  // limits::kKillGraceMs.
+  void OnTerminate(Instant now);
+  // After all of its output.
+  void OnProgramEnded(ProgramEnd end);
+  void OnTime(Instant now);
+  std::optional<Instant> NextDeadline() const;
+
+  std::vector<CommandEffect> TakeEffects();
+
+ private:
+  struct Pending {
+    ClientId client;  // 0: from the output, or from files.
+    ProgramReport report;
+    bool is_final = false;
+  };
+
+  void Advance();
+  bool Begin(Pending& pending);
+  void Send();
+  void Answer(const Pending& pending, std::string line);
+  void Stop(Instant now, bool listens);
+  TrialEnd EndOfProgram() const;
+  std::string NoMetric() const;
+
+  const CommandSpec& spec_;
+  const std::string metric_;
+  const int64_t from_iteration_;
+  const int64_t checkpoint_every_;
+  OutputMetrics output_;
+  OutputTail tail_;
+
+  std::deque<Pending> pending_;
+  std::optional<Pending> under_way_;
+  Report report_;  // Of what is under way.
+  bool is_saving_ = false;
+  int64_t last_iteration_;
+  bool has_reported_metric_ = false;
+  bool is_told_to_stop_ = false;
+  bool is_told_to_end_ = false;
+  std::optional<Instant> terminate_at_;
+  std::optional<Instant> kill_at_;
+  std::optional<ProgramEnd> program_end_;
+  std::optional<TrialEnd> verdict_;  // Whatever the program still does.
+  bool is_finished_ = false;
+  std::vector<CommandEffect> effects_;
+};
+
+}  // namespace tune

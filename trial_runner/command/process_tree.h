@@ -1,0 +1,31 @@
+// All that a program has started, however deep, also what has left its group or session: processes
+// whose parents are gone become children of this process (PR_SET_CHILD_SUBREAPER), so each is below
+// it.
+//
+// Thread rule: one thread, in a program that starts no other children.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <vector>
+
+namespace tune {
+
+// Once, before anything is started. False: this system cannot; what leaves its parent is not found.
+bool AdoptOrphans();
+
+// Those below this process that live; parents before children.
+std::vector<pid_t> Descendants();
+
+// Sends the signal to each of them once.
+void SignalDescendants(int signal);
+
+// SIGKILL to all of them, also to those that are started meanwhile, until none is left. Gives up
+// after a while on what cannot die (waiting for a disk); false then.
+bool EndDescendants();
+
+// Takes leave of those that have ended; the wait status of `pid`, if it is among them.
+std::optional<int> ReapEnded(pid_t pid);
+
+}  // namespace tune

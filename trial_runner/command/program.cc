@@ -1,0 +1,99 @@
+#include "trial_runner/command/program.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+
+#include "core/limits.h"
+#include "trial_runner/command/process_tree.h"
+#include "trial_runner/find_program.h"
+#include "trial_runner/worker/launch.h"
+
+namespace tune {
+namespace {
+
+// What a full log would not keep need not be given on.
+constexpr int64_t kForwardedBytesMax = limits::kAttemptLogBytesMax + (64 << 10);
+
+void Forward(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t count = write(STDOUT_FILENO, text.data(), text.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return;  // Nobody keeps it.
+    text.remove_prefix(static_cast<size_t>(count));
+  }
+}
+
+}  // namespace
+
+Result<Program> Program::Start(const ProgramOptions& options) {
+  const std::string& name = options.arguments.front();
+  LaunchOptions launch;
+  const auto path = options.environment.find("PATH");
+  TUNE_ASSIGN_OR_RETURN(
+      launch.path,
+      FindProgram(name, path == options.environment.end() ? "" : path->second, options.folder));
+  launch.arguments = options.arguments;
+  for (const auto& [variable, value] : options.environment) {
+    launch.environment.push_back(variable + "=" + value);
+  }
+  launch.folder = options.folder;
+  launch.cpus = options.cpus;
+  launch.cgroup_procs = options.cgroup_procs;
+
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    return Unavailable(std::string("no pipe: ") + std::strerror(errno));
+  }
+  Program program;
+  program.output_ = FileDescriptor(ends[0]);
+  fcntl(program.output_.get(), F_SETFL, O_NONBLOCK);
+  TUNE_ASSIGN_OR_RETURN(const FileDescriptor output, MovedUp(FileDescriptor(ends[1])));
+  TUNE_ASSIGN_OR_RETURN(const FileDescriptor input,
+                        MovedUp(FileDescriptor(open("/dev/null", O_RDONLY | O_CLOEXEC))));
+  launch.input = input.get();
+  launch.output = output.get();
+  const Result<int> pid = Launch(launch);
+  if (!pid.ok()) return pid.status().At("cannot start '" + name + "' in " + options.folder);
+  program.pid_ = *pid;
+  program.pid_fd_ = FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, *pid, 0)));
+  return program;
+}
+
+void Program::AddTo(std::vector<pollfd>& fds) const {
+  if (output_.is_open()) fds.push_back({output_.get(), POLLIN, 0});
+  if (pid_fd_.is_open()) fds.push_back({pid_fd_.get(), POLLIN, 0});
+}
+
+std::string Program::TakeOutput() {
+  constexpr size_t kTakenMax = 1u << 20;  // At a time: one who prints without end is not all.
+  std::string taken;
+  char buffer[64 << 10];
+  while (output_.is_open() && taken.size() < kTakenMax) {
+    const ssize_t count = read(output_.get(), buffer, sizeof buffer);
+    if (count < 0 && errno == EINTR) continue;
+    if (count == 0) output_.Close();
+    if (count <= 0) break;
+    taken.append(buffer, static_cast<size_t>(count));
+  }
+  const auto room =
+      static_cast<size_t>(std::max<int64_t>(0, kForwardedBytesMax - forwarded_bytes_));
+  Forward(std::string_view(taken).substr(0, room));
+  forwarded_bytes_ += static_cast<int64_t>(taken.size());
+  return taken;
+}
+
+std::optional<int> Program::TakeEnd() {
+  if (!pid_fd_.is_open()) return std::nullopt;
+  const std::optional<int> status = ReapEnded(pid_);
+  if (status) pid_fd_.Close();
+  return status;
+}
+
+}  // namespace tune

@@ -1,0 +1,48 @@
+// A program that runs: the user's, or a command of `setup`. Its output is read, given on to our own
+// standard output (which the worker keeps as the attempt's log), and returned.
+//
+// Thread rule: one thread, which must live as long as the program shall.
+#pragma once
+
+#include <poll.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/posix/file_descriptor.h"
+#include "core/status.h"
+#include "trial_runner/command/program_environment.h"
+
+namespace tune {
+
+struct ProgramOptions {
+  std::vector<std::string> arguments;  // The program is looked for in `environment`'s PATH.
+  Environment environment;
+  std::string folder;
+  std::vector<int64_t> cpus;  // Empty: all.
+  int cgroup_procs = -1;
+};
+
+class Program {
+ public:
+  // Errors say what could not be started and why, with the remedy where there is one.
+  static Result<Program> Start(const ProgramOptions& options);
+
+  void AddTo(std::vector<pollfd>& fds) const;
+  // What it has printed and was not read yet.
+  std::string TakeOutput();
+  // Its wait status once it has ended. What it started may live on.
+  std::optional<int> TakeEnd();
+
+  int pid() const { return pid_; }
+
+ private:
+  int pid_ = 0;
+  FileDescriptor pid_fd_;
+  FileDescriptor output_;
+  int64_t forwarded_bytes_ = 0;
+};
+
+}  // namespace tune

@@ -1,0 +1,122 @@
+#include "trial_runner/command/program_checkpoint.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+#include "core/hash.h"
+#include "core/json.h"
+#include "core/posix/durable_file.h"
+#include "core/posix/durable_folder.h"
+#include "core/value.h"
+
+namespace tune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kData[] = "data";
+constexpr char kManifest[] = "manifest.json";
+constexpr uint64_t kManifestBytesMax = 64u << 20;
+
+// Of a file that nobody shortens meanwhile: it is mapped, not read.
+Result<Value> DescribeFile(const std::string& path, const std::string& name) {
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status = {};
+  if (!file.is_open() || fstat(file.get(), &status) != 0) return ErrnoStatus("open", path);
+  const auto bytes = static_cast<size_t>(status.st_size);
+  uint64_t hash = Xxh64(std::string_view());
+  if (bytes > 0) {
+    void* const mapped = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file.get(), 0);
+    if (mapped == MAP_FAILED) return ErrnoStatus("read", path);
+    hash = Xxh64(std::string_view(static_cast<const char*>(mapped), bytes));
+    munmap(mapped, bytes);
+  }
+  Value entry = Value::MakeMap();
+  entry.Set("path", Value(name));
+  entry.Set("bytes", Value(static_cast<int64_t>(bytes)));
+  entry.Set("xxh64", Value(HashToHex(hash)));
+  return entry;
+}
+
+// All files below data/, by name.
+Result<Value> DescribeFiles(const std::string& data) {
+  std::vector<std::string> names;
+  std::error_code error;
+  fs::recursive_directory_iterator it(data, error);
+  for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
+    if (it->is_regular_file(error)) names.push_back(it->path().string().substr(data.size() + 1));
+  }
+  if (error) return DataLoss("cannot read " + data + ": " + error.message());
+  std::sort(names.begin(), names.end());
+  Value files = Value::MakeList();
+  for (const std::string& name : names) {
+    TUNE_ASSIGN_OR_RETURN(Value entry, DescribeFile(data + "/" + name, name));
+    files.AsList().push_back(std::move(entry));
+  }
+  return files;
+}
+
+Result<std::string> ManifestText(const std::string& name, const std::string& data) {
+  Value manifest = Value::MakeMap();
+  manifest.Set("name", Value(name));
+  TUNE_ASSIGN_OR_RETURN(Value files, DescribeFiles(data));
+  manifest.Set("files", std::move(files));
+  // Covers every field before it.
+  manifest.Set("xxh64", Value(HashToHex(Xxh64(ToJson(manifest)))));
+  return ToJson(manifest) + "\n";
+}
+
+int64_t BytesOf(const std::string& manifest_text) {
+  const Result<Value> manifest = ParseJson(manifest_text);
+  int64_t bytes = static_cast<int64_t>(manifest_text.size());
+  for (const Value& file : manifest->Find("files")->AsList()) bytes += file.Find("bytes")->AsInt();
+  return bytes;
+}
+
+}  // namespace
+
+Result<CheckpointRef> CopyProgramCheckpoint(CheckpointPlace& place, int64_t iteration,
+                                            const std::string& source) {
+  const std::string name = (fs::path(source) / "").parent_path().filename().string();
+  if (name.empty() || name == "." || name == "..") {
+    return InvalidArgument(source + " has no name of its own");
+  }
+  std::error_code ignored;
+  if (!fs::exists(source, ignored)) return NotFound(source + ": no such file or folder");
+  TUNE_RETURN_IF_ERROR(place.Prepare());
+  TUNE_ASSIGN_OR_RETURN(DurableFolder folder,
+                        DurableFolder::Begin(place.folder(), place.NameOf(iteration)));
+  TUNE_RETURN_IF_ERROR(folder.MakeFolder(kData));
+  TUNE_RETURN_IF_ERROR(folder.Copy(std::string(kData) + "/" + name, source));
+  TUNE_ASSIGN_OR_RETURN(const std::string manifest, ManifestText(name, folder.PathOf(kData)));
+  TUNE_RETURN_IF_ERROR(folder.Write(kManifest, manifest));
+  TUNE_ASSIGN_OR_RETURN(const std::string path, folder.Commit());
+  place.RemoveEarlierOf(iteration);
+  return CheckpointRef{path, BytesOf(manifest), HashToHex(Xxh64(manifest))};
+}
+
+Result<std::string> VerifyProgramCheckpoint(const std::string& folder) {
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) return NotFound("no checkpoint folder " + folder);
+  const std::string manifest_path = folder + "/" + kManifest;
+  const Result<std::string> text = ReadFile(manifest_path, kManifestBytesMax);
+  if (!text.ok()) return DataLoss(text.status().message());
+  const Result<Value> manifest = ParseJson(*text);
+  const Value* const name = manifest.ok() && manifest->is_map() ? manifest->Find("name") : nullptr;
+  if (name == nullptr || !name->is_string()) {
+    return DataLoss(manifest_path + " is not what was written");
+  }
+  // All of it follows from the files, so it is simply made again.
+  const std::string data = folder + "/" + kData;
+  const Result<std::string> expected = ManifestText(name->AsString(), data);
+  if (!expected.ok()) return DataLoss(expected.status().message());
+  if (*expected != *text) return DataLoss("the files in " + folder + " are not what was written");
+  return data + "/" + name->AsString();
+}
+
+}  // namespace tune

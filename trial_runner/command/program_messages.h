@@ -1,0 +1,49 @@
+// What a user's program and the process that runs it say to each other: lines of JSON over a Unix
+// stream socket, which TUNE_SOCKET names ('@' before a name in Linux's abstract namespace).
+//
+// The program, any number of connections, one line at a time on each:
+//   {"protocol": 1, "report": {"metrics": {"val_loss": 0.5}, "iteration": 3,
+//                              "checkpoint": "/home/me/model.pt"}}
+//       `iteration` and `checkpoint` may be absent: iterations count on from the last one. A metric
+//       that is no number is written "NaN", "Infinity" or "-Infinity". A checkpoint is a file or a
+//       folder, copied before the answer.
+// The answer, when the report is durable and decided:
+//   {"answer": "continue", "iteration": 3}     go on
+//   {"answer": "stop", "iteration": 3}         end; SIGTERM follows after a while
+//   {"error": "..."}                           the report was not taken, and why; nothing changed
+//
+// Thread rule: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/metric.h"
+#include "core/status.h"
+
+namespace tune {
+
+inline constexpr int64_t kProgramProtocol = 1;
+
+struct ProgramReport {
+  Metrics metrics;
+  std::optional<int64_t> iteration;
+  std::string checkpoint;  // Absolute path; empty: none.
+};
+
+// Lines without their '\n'. Errors say what was read and what was expected.
+Result<ProgramReport> ParseProgramReport(std::string_view line);
+struct ProgramAnswer {
+  bool stops = false;
+  int64_t iteration = 0;
+};
+Result<ProgramAnswer> ParseProgramAnswer(std::string_view line);
+
+// Lines end with '\n'.
+std::string EncodeProgramReport(const ProgramReport& report);
+std::string EncodeProgramAnswer(const ProgramAnswer& answer);
+std::string EncodeProgramError(std::string_view error);
+
+}  // namespace tune

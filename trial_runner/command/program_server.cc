@@ -1,0 +1,108 @@
+#include "trial_runner/command/program_server.h"
+
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "core/hash.h"
+#include "core/limits.h"
+#include "trial_runner/command/runner_socket.h"
+
+namespace tune {
+namespace {
+
+Status Failed(const char* doing) {
+  return Unavailable(std::string("no socket for the program's reports (") + doing +
+                     "): " + std::strerror(errno));
+}
+
+bool IsOfOurUser(int socket) {
+  ucred peer = {};
+  socklen_t length = sizeof peer;
+  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
+         (peer.uid == geteuid() || peer.uid == 0);
+}
+
+}  // namespace
+
+Result<ProgramServer> ProgramServer::Open() {
+  uint64_t drawn[2] = {};
+  if (getrandom(drawn, sizeof drawn, 0) != sizeof drawn) return Failed("getrandom");
+  const std::string name = "@tune-" + HashToHex(drawn[0]) + HashToHex(drawn[1]);
+  FileDescriptor listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!listener.is_open()) return Failed("socket");
+  TUNE_ASSIGN_OR_RETURN(const RunnerAddress address, RunnerAddress::Of(name));
+  if (bind(listener.get(), address.get(), address.length()) != 0) return Failed("bind");
+  if (listen(listener.get(), SOMAXCONN) != 0) return Failed("listen");
+  return ProgramServer(name, std::move(listener));
+}
+
+void ProgramServer::AddTo(std::vector<pollfd>& fds) const {
+  fds.push_back({listener_.get(), POLLIN, 0});
+  for (const auto& [id, client] : clients_) {
+    const short events = client.outbox.empty() ? POLLIN : POLLIN | POLLOUT;
+    fds.push_back({client.socket.get(), events, 0});
+  }
+}
+
+void ProgramServer::Accept() {
+  while (true) {
+    FileDescriptor socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket.is_open()) return;
+    if (!IsOfOurUser(socket.get())) continue;
+    ++last_client_.value;
+    clients_[last_client_].socket = std::move(socket);
+  }
+}
+
+bool ProgramServer::Read(Client& client) {
+  char buffer[16 << 10];
+  while (true) {
+    const ssize_t count = recv(client.socket.get(), buffer, sizeof buffer, 0);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return errno == EAGAIN;
+    if (count == 0) return false;
+    client.inbox.append(buffer, static_cast<size_t>(count));
+    if (client.inbox.size() > limits::kTrialLineBytesMax) return false;
+  }
+}
+
+std::vector<ProgramServer::Line> ProgramServer::Take() {
+  Accept();
+  std::vector<Line> lines;
+  for (auto it = clients_.begin(); it != clients_.end();) {
+    Client& client = it->second;
+    const bool is_there = Read(client) && Flush(client);
+    size_t begin = 0;
+    for (size_t end; (end = client.inbox.find('\n', begin)) != std::string::npos; begin = end + 1) {
+      lines.push_back({it->first, client.inbox.substr(begin, end - begin)});
+    }
+    client.inbox.erase(0, begin);
+    it = is_there ? std::next(it) : clients_.erase(it);
+  }
+  return lines;
+}
+
+bool ProgramServer::Flush(Client& client) {
+  while (!client.outbox.empty()) {
+    const ssize_t count =
+        send(client.socket.get(), client.outbox.data(), client.outbox.size(), MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return errno == EAGAIN;
+    client.outbox.erase(0, static_cast<size_t>(count));
+  }
+  return true;
+}
+
+void ProgramServer::Reply(ClientId id, std::string_view text) {
+  const auto found = clients_.find(id);
+  if (found == clients_.end()) return;
+  found->second.outbox += text;
+  Flush(found->second);
+}
+
+}  // namespace tune

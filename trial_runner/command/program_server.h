@@ -1,0 +1,61 @@
+// Where a user's program reports: a Unix stream socket with a name of its own for each attempt, so
+// that what an earlier attempt left behind reaches nobody. The name is in Linux's abstract
+// namespace: no file is left anywhere. Only processes of the same user are heard.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <poll.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/posix/file_descriptor.h"
+#include "core/status.h"
+#include "trial_runner/command/command_trial.h"
+
+namespace tune {
+
+class ProgramServer {
+ public:
+  static Result<ProgramServer> Open();
+
+  // For TUNE_SOCKET: "@tune-...".
+  const std::string& name() const { return name_; }
+
+  // What to poll for, and what was found: the whole lines that came, in order, without their '\n'.
+  void AddTo(std::vector<pollfd>& fds) const;
+  struct Line {
+    ClientId client;
+    std::string text;
+  };
+  std::vector<Line> Take();
+
+  // To one that is gone: nothing happens.
+  void Reply(ClientId client, std::string_view text);
+
+ private:
+  struct Client {
+    FileDescriptor socket;
+    std::string inbox;
+    std::string outbox;  // What the socket did not take yet.
+  };
+
+  ProgramServer(std::string name, FileDescriptor listener)
+      : name_(std::move(name)), listener_(std::move(listener)) {}
+
+  void Accept();
+  // False: it is gone.
+  bool Read(Client& client);
+  bool Flush(Client& client);
+
+  std::string name_;
+  FileDescriptor listener_;
+  std::map<ClientId, Client> clients_;
+  ClientId last_client_;
+};
+
+}  // namespace tune

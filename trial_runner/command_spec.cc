@@ -1,0 +1,293 @@
+#include "trial_runner/command_spec.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string_view>
+
+#include "core/input_error.h"
+#include "core/json.h"
+#include "core/limits.h"
+#include "core/nearest_name.h"
+
+namespace tune {
+namespace {
+
+constexpr std::array<std::string_view, 6> kKeys = {"command",     "shell", "env",
+                                                   "working_dir", "setup", "metrics"};
+constexpr std::array<std::string_view, 5> kOwnNames = {"tune/dir", "tune/trial", "tune/attempt",
+                                                       "tune/seed", "tune/experiment"};
+
+Status Expected(std::string_view key, const Value& read, std::string_view expected) {
+  return InvalidAt(read.place, "trainable: " + std::string(key) + ": read " + Shown(read) +
+                                   ", expected " + std::string(expected));
+}
+
+Result<std::string> TextOf(std::string_view key, const Value& value) {
+  // What YAML reads as a number is a text here: [--epochs, 3].
+  if (value.is_list() || value.is_map() || value.is_null()) {
+    return Expected(key, value, "a text");
+  }
+  std::string text = CommandValueText(value);
+  if (text.find('\0') != std::string::npos) {
+    return InvalidAt(value.place, "trainable: " + std::string(key) + ": holds a zero byte");
+  }
+  return text;
+}
+
+bool IsVariableName(std::string_view name) {
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  return !name.empty() && is_letter(name.front()) &&
+         std::all_of(name.begin(), name.end(),
+                     [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
+}
+
+std::string Dotted(std::string name) {
+  std::replace(name.begin(), name.end(), '/', '.');
+  return name;
+}
+
+}  // namespace
+
+// ---- reading
+
+Result<CommandSpec> CommandSpec::Parse(const Value& trainable) {
+  CommandSpec spec;
+  for (const MapEntry& entry : trainable.AsMap()) {
+    const bool is_known = std::find(kKeys.begin(), kKeys.end(), entry.key) != kKeys.end();
+    if (!is_known) {
+      return InvalidAt(entry.key_place,
+                       "trainable: unknown key '" + entry.key + "'" + DidYouMean(entry.key, kKeys));
+    }
+  }
+  if (const Value* const shell = trainable.Find("shell")) {
+    if (!shell->is_bool()) return Expected("shell", *shell, "true or false");
+    spec.uses_shell_ = shell->AsBool();
+  }
+  TUNE_RETURN_IF_ERROR(spec.ReadCommand(*trainable.Find("command")));
+  if (const Value* const env = trainable.Find("env")) {
+    TUNE_RETURN_IF_ERROR(spec.ReadEnvironment(*env));
+  }
+  if (const Value* const folder = trainable.Find("working_dir")) {
+    if (!folder->is_string()) return Expected("working_dir", *folder, "a folder");
+    spec.working_dir_ = folder->AsString();
+  }
+  if (const Value* const setup = trainable.Find("setup")) {
+    TUNE_RETURN_IF_ERROR(spec.ReadSetup(*setup));
+  }
+  if (const Value* const metrics = trainable.Find("metrics")) {
+    TUNE_RETURN_IF_ERROR(spec.ReadMetrics(*metrics));
+  }
+  return spec;
+}
+
+Status CommandSpec::ReadCommand(const Value& command) {
+  if (command.is_string()) {
+    if (!uses_shell_) {
+      return InvalidAt(command.place,
+                       "trainable: command: read a text, expected a list of the program and its "
+                       "arguments, [python3, train.py]; or add shell: true");
+    }
+    arguments_ = {{{CommandText::Parse(command.AsString()), command.place}}};
+    is_optional_ = {false};
+    return OkStatus();
+  }
+  if (uses_shell_) {
+    return Expected("command", command, "one text, as shell: true asks for");
+  }
+  if (!command.is_list() || command.AsList().empty()) {
+    return Expected("command", command, "a list of the program and its arguments");
+  }
+  for (const Value& item : command.AsList()) {
+    const bool is_group = item.is_list();
+    Group& group = arguments_.emplace_back();
+    is_optional_.push_back(is_group);
+    for (const Value& part : is_group ? item.AsList() : Value::List{item}) {
+      TUNE_ASSIGN_OR_RETURN(const std::string text, TextOf("command", part));
+      group.push_back({CommandText::Parse(text), part.place});
+    }
+  }
+  if (is_optional_.front()) {
+    return Expected("command", command.AsList().front(), "the program's name first");
+  }
+  return OkStatus();
+}
+
+Status CommandSpec::ReadEnvironment(const Value& env) {
+  if (!env.is_map()) return Expected("env", env, "a map of variables");
+  for (const MapEntry& entry : env.AsMap()) {
+    if (!IsVariableName(entry.key)) {
+      return InvalidAt(entry.key_place, "trainable: env: read '" + entry.key +
+                                            "', expected a name of letters, digits and _");
+    }
+    TUNE_ASSIGN_OR_RETURN(const std::string text, TextOf("env: " + entry.key, entry.value));
+    env_.emplace_back(entry.key, Text{CommandText::Parse(text), entry.value.place});
+  }
+  return OkStatus();
+}
+
+Status CommandSpec::ReadSetup(const Value& setup) {
+  const bool is_one = setup.is_string();
+  if (!is_one && !setup.is_list()) return Expected("setup", setup, "a list of shell commands");
+  for (const Value& line : is_one ? Value::List{setup} : setup.AsList()) {
+    if (!line.is_string()) return Expected("setup", line, "a shell command");
+    setup_.push_back(line.AsString());
+  }
+  return OkStatus();
+}
+
+Status CommandSpec::ReadMetrics(const Value& metrics) {
+  constexpr char kForm[] = "a map, {val_accuracy: {regex: \"acc: ([0-9.]+)\"}}";
+  if (!metrics.is_map() || metrics.AsMap().empty()) return Expected("metrics", metrics, kForm);
+  for (const MapEntry& entry : metrics.AsMap()) {
+    if (entry.key.empty() || entry.key.size() > limits::kNameBytesMax) {
+      return InvalidAt(entry.key_place, "trainable: metrics: a name must have 1 to " +
+                                            std::to_string(limits::kNameBytesMax) + " bytes");
+    }
+    TUNE_RETURN_IF_ERROR(ReadMetric(entry.key, entry.value));
+    metric_names_.push_back(entry.key);
+  }
+  return OkStatus();
+}
+
+Status CommandSpec::ReadMetric(const std::string& name, const Value& source) {
+  constexpr std::array<std::string_view, 3> kSourceKeys = {"regex", "json", "key"};
+  const std::string label = "metrics: " + name;
+  if (!source.is_map()) {
+    return Expected(label, source, "{regex: \"...\"} or {json: FILE, key: \"a.b\"}");
+  }
+  for (const MapEntry& entry : source.AsMap()) {
+    if (std::find(kSourceKeys.begin(), kSourceKeys.end(), entry.key) == kSourceKeys.end()) {
+      return InvalidAt(entry.key_place, "trainable: " + label + ": unknown key '" + entry.key +
+                                            "'" + DidYouMean(entry.key, kSourceKeys));
+    }
+    if (!entry.value.is_string()) return Expected(label + ": " + entry.key, entry.value, "a text");
+  }
+  const Value* const regex = source.Find("regex");
+  const Value* const json = source.Find("json");
+  const Value* const key = source.Find("key");
+  if ((regex != nullptr) == (json != nullptr) || (key != nullptr && json == nullptr)) {
+    return Expected(label, source, "{regex: \"...\"} or {json: FILE, key: \"a.b\"}");
+  }
+  if (json != nullptr) {
+    file_metrics_.push_back(
+        {name, CommandText::Parse(json->AsString()), key == nullptr ? "" : key->AsString()});
+    file_places_.push_back(json->place);
+    return OkStatus();
+  }
+  Result<OutputPattern> pattern = OutputPattern::Make(name, regex->AsString());
+  if (!pattern.ok()) {
+    return InvalidAt(regex->place, "trainable: " + label + ": " + pattern.status().message());
+  }
+  output_metrics_.push_back(*std::move(pattern));
+  return OkStatus();
+}
+
+// ---- using
+
+std::optional<std::string> CommandSpec::program() const {
+  if (uses_shell_) return std::nullopt;
+  const Result<std::string> name = arguments_.front().front().text.Fill(Value::MakeMap());
+  return name.ok() ? std::optional(*name) : std::nullopt;
+}
+
+std::optional<std::string> CommandSpec::search_path() const {
+  for (const auto& [name, text] : env_) {
+    const Result<std::string> value = text.text.Fill(Value::MakeMap());
+    if (name == "PATH" && value.ok()) return *value;
+  }
+  return std::nullopt;
+}
+
+Status CommandSpec::CheckParameters(const std::vector<std::string>& known) const {
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  const auto check = [&](const CommandText& text, Place place, std::string_view label) -> Status {
+    for (const std::string& name : text.ParameterNames()) {
+      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+      if (std::find(kOwnNames.begin(), kOwnNames.end(), name) != kOwnNames.end()) continue;
+      return InvalidAt(place, "trainable: " + std::string(label) + ": {" + Dotted(name) +
+                                  "} is no parameter of the space" + DidYouMean(name, names) +
+                                  "; braces that are meant as such are doubled, {{" + Dotted(name) +
+                                  "}}");
+    }
+    return OkStatus();
+  };
+  for (const Group& group : arguments_) {
+    for (const Text& text : group) {
+      TUNE_RETURN_IF_ERROR(check(text.text, text.place, "command"));
+    }
+  }
+  for (const auto& [name, text] : env_) {
+    TUNE_RETURN_IF_ERROR(check(text.text, text.place, "env: " + name));
+  }
+  for (size_t i = 0; i < file_metrics_.size(); ++i) {
+    TUNE_RETURN_IF_ERROR(
+        check(file_metrics_[i].path, file_places_[i], "metrics: " + file_metrics_[i].metric));
+  }
+  return OkStatus();
+}
+
+Result<FilledCommand> CommandSpec::Fill(const Value& config, const Value& own) const {
+  Value values = config;
+  values.Set("tune", own);
+  FilledCommand filled;
+  if (uses_shell_) {
+    TUNE_ASSIGN_OR_RETURN(const std::string line, arguments_[0][0].text.FillQuoted(values));
+    filled.arguments = {"/bin/sh", "-c", line};
+  } else {
+    for (size_t i = 0; i < arguments_.size(); ++i) {
+      std::vector<std::string> texts;
+      bool is_left_out = false;
+      for (const Text& text : arguments_[i]) {
+        Result<std::string> argument = text.text.Fill(values);
+        if (!argument.ok() && !is_optional_[i]) {
+          return InvalidArgument("command: " + argument.status().message() +
+                                 "; put it into a list of its own, with its flag, to leave it out");
+        }
+        is_left_out = is_left_out || !argument.ok();
+        if (argument.ok()) texts.push_back(*std::move(argument));
+      }
+      if (is_left_out) continue;
+      for (std::string& text : texts) filled.arguments.push_back(std::move(text));
+    }
+  }
+  // A variable whose parameter is inactive is not set.
+  for (const auto& [name, text] : env_) {
+    Result<std::string> value = text.text.Fill(values);
+    if (value.ok()) filled.environment.emplace_back(name, *std::move(value));
+  }
+  for (const FileMetric& metric : file_metrics_) {
+    TUNE_ASSIGN_OR_RETURN(filled.metric_files.emplace_back(), metric.path.Fill(values));
+  }
+  return filled;
+}
+
+Result<double> NumberUnder(const Value& document, const std::string& key) {
+  const Value* value = &document;
+  std::string_view rest = key;
+  while (!rest.empty()) {
+    const size_t dot = rest.find('.');
+    const std::string_view step = rest.substr(0, dot);
+    const Value* next = nullptr;
+    if (value->is_map()) next = value->Find(step);
+    if (value->is_list()) {
+      size_t index = 0;
+      const auto [end, error] = std::from_chars(step.data(), step.data() + step.size(), index);
+      const bool is_index = error == std::errc() && end == step.data() + step.size();
+      if (is_index && index < value->AsList().size()) next = &value->AsList()[index];
+    }
+    if (next == nullptr) return NotFound("there is no '" + key + "' in it");
+    value = next;
+    rest = dot == std::string_view::npos ? std::string_view() : rest.substr(dot + 1);
+  }
+  const std::optional<double> number = ReadNumber(*value);
+  if (!number) {
+    return InvalidArgument((key.empty() ? std::string() : "'" + key + "': ") + "read " +
+                           Shown(*value) + ", expected a number");
+  }
+  return *number;
+}
+
+}  // namespace tune

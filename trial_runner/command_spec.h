@@ -1,0 +1,99 @@
+// The trainable `command`: any program, in any language.
+//
+//   trainable:
+//     command: [python3, train.py, --lr, "{lr}", [--momentum, "{momentum}"]]
+//         # or one text, with `shell: true`. Texts in a list of their own stand together: they are
+//         # left out when a parameter in them is inactive.
+//     shell: false              # /bin/sh -c, values quoted
+//     env: {LR: "{lr}"}         # added to the environment
+//     working_dir: code         # default: the space file's folder
+//     setup: ["pip install ..."]  # shell commands, once a worker, before its first trial
+//     metrics:                  # for programs that do not report by themselves
+//       val_accuracy: {regex: "val acc: ([0-9.]+)"}      # in what it prints (output_metrics.h)
+//       area: {json: "out/{tune.trial}.json", key: a.b}  # in a file, read when it has ended
+//
+// Places for parameters: command_text.h.
+//
+// Thread rule: values; immutable once made.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/metric.h"
+#include "core/status.h"
+#include "core/value.h"
+#include "trial_runner/command_text.h"
+#include "trial_runner/output_metrics.h"
+
+namespace tune {
+
+// A number in a JSON file.
+struct FileMetric {
+  std::string metric;
+  CommandText path;  // Relative to the working folder.
+  std::string key;   // "a.b", a number for an entry of a list; empty: the file is the number.
+};
+
+// A command with a configuration's values.
+struct FilledCommand {
+  std::vector<std::string> arguments;  // At least one.
+  std::vector<std::pair<std::string, std::string>> environment;
+  std::vector<std::string> metric_files;  // Paths, in the order of CommandSpec::file_metrics.
+};
+
+class CommandSpec {
+ public:
+  // `trainable`: the whole map. Errors carry "line:column: ".
+  static Result<CommandSpec> Parse(const Value& trainable);
+
+  // `known`: the space's flat names. Each parameter that a text names must be one of them, or the
+  // attempt's own.
+  Status CheckParameters(const std::vector<std::string>& known) const;
+  // `config`: nested. `own`: what stands under "tune". An error names a parameter that is inactive
+  // and does not stand in a list of its own.
+  Result<FilledCommand> Fill(const Value& config, const Value& own) const;
+
+  const std::string& working_dir() const { return working_dir_; }
+  const std::vector<std::string>& setup() const { return setup_; }
+  const std::vector<OutputPattern>& output_metrics() const { return output_metrics_; }
+  const std::vector<FileMetric>& file_metrics() const { return file_metrics_; }
+  // Of both kinds, in the order of the text; empty: the program reports by itself.
+  const std::vector<std::string>& metric_names() const { return metric_names_; }
+  // What is looked for on the disk before anything starts; nothing where a shell will look, or a
+  // parameter says which.
+  std::optional<std::string> program() const;
+  // PATH, where `env` sets it without parameters.
+  std::optional<std::string> search_path() const;
+
+ private:
+  struct Text {
+    CommandText text;
+    Place place;
+  };
+  using Group = std::vector<Text>;
+
+  Status ReadCommand(const Value& command);
+  Status ReadEnvironment(const Value& env);
+  Status ReadSetup(const Value& setup);
+  Status ReadMetrics(const Value& metrics);
+  Status ReadMetric(const std::string& name, const Value& source);
+
+  std::vector<Group> arguments_;
+  std::vector<bool> is_optional_;  // Of each group.
+  bool uses_shell_ = false;
+  std::vector<std::pair<std::string, Text>> env_;
+  std::string working_dir_;
+  std::vector<std::string> setup_;
+  std::vector<OutputPattern> output_metrics_;
+  std::vector<FileMetric> file_metrics_;
+  std::vector<Place> file_places_;
+  std::vector<std::string> metric_names_;
+};
+
+// The number under a key of a JSON document; an error says what is there instead.
+Result<double> NumberUnder(const Value& document, const std::string& key);
+
+}  // namespace tune
