@@ -1,0 +1,41 @@
+"""For Keras: `keras` (also as tensorflow.keras), or `tf_keras`.
+
+    from tune.keras import ReportCallback
+
+    model.fit(..., initial_epoch=tune.iteration(),
+              callbacks=[ReportCallback("val_accuracy", checkpoint=True)])
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Mapping, Optional
+
+from . import folder
+from ._callbacks import Metrics, callback_class, choose, is_stopped_by, logged_names
+
+_Callback: Any = callback_class(["keras.callbacks", "tf_keras.callbacks"])
+
+
+class ReportCallback(_Callback):  # type: ignore[misc]
+    """Reports the logs of each epoch, and ends the fit on a stop.
+
+    `metrics`: names of the logs, such as "val_loss"; a map {reported name: name}; None: all.
+    `checkpoint`: also save the whole model for each report (keras.models.load_model reads it).
+    `stopped` tells afterwards.
+    """
+
+    def __init__(self, metrics: Metrics = None, *, checkpoint: bool = False) -> None:
+        super().__init__()
+        self._names = logged_names(metrics)
+        self._checkpoint = checkpoint
+        self.stopped = False
+
+    def on_epoch_end(self, epoch: int, logs: Optional[Mapping[str, object]] = None) -> None:
+        path: Optional[Path] = None
+        if self._checkpoint:
+            path = folder() / "checkpoint.keras"
+            self.model.save(str(path))
+        self.stopped = is_stopped_by(choose(self._names, logs or {}), path)
+        if self.stopped:
+            self.model.stop_training = True
