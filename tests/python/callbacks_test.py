@@ -342,14 +342,16 @@ class HuggingFace(CallbackCase):
         self.assertEqual(self.reported(), [{"eval_loss": 0.5, "epoch": 1.0}])
 
     def test_metrics_of_several_evaluation_sets_are_one_report(self):
-        self.sweep()
-        sets = [{"eval_a_loss": 0.5}, {"eval_b_loss": 0.25}]
-        self.train([sets, sets], ["eval_a_loss", "eval_b_loss"], saves=True, checkpoint=True)
-        both = {"eval_a_loss": 0.5, "eval_b_loss": 0.25}
-        self.assertEqual(self.reported(), [both, both])
+        first = [{"eval_a_loss": 3}, {"eval_b_loss": 4}]
+        second = [{"eval_a_loss": 1}, {"eval_b_loss": 2}]
+        for checkpoint in (False, True):
+            with self.subTest(checkpoint=checkpoint):
+                self.sweep()
+                names = {"a": "eval_a_loss", "b": "eval_b_loss"}
+                self.train([first, second], names, saves=checkpoint, checkpoint=checkpoint)
+                self.assertEqual(self.reported(), [{"a": 3.0, "b": 4.0}, {"a": 1.0, "b": 2.0}])
 
     def test_a_stop_ends_the_training_and_what_comes_after_it_runs(self):
-        self.sweep(stop_at(2))
         for checkpoint in (False, True):
             with self.subTest(checkpoint=checkpoint):
                 self.sweep(stop_at(2))
@@ -441,6 +443,16 @@ class WithoutTheFramework(unittest.TestCase):
             with frameworks(absent):
                 with self.assertRaisesRegex(ImportError, name):
                     importlib.import_module("tune." + name)
+
+    def test_a_framework_that_misses_a_part_of_its_own_says_so_itself(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.makedirs(os.path.join(folder, "lightning"))
+            with open(os.path.join(folder, "lightning", "pytorch.py"), "w") as file:
+                file.write("import a_part_that_is_not_there\n")
+            importlib.invalidate_caches()
+            with frameworks({}, folder):
+                with self.assertRaisesRegex(ImportError, "a_part_that_is_not_there"):
+                    importlib.import_module("tune.lightning")
 
     def test_a_name_that_is_no_part_of_the_module_is_an_attribute_error(self):
         with self.assertRaisesRegex(AttributeError, "no attribute 'torch'"):

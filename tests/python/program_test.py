@@ -182,6 +182,12 @@ class WhoTheTrialIs(ProgramCase):
         program = "import os, tune; a = tune.folder(); os.chdir('/'); print(a == tune.folder())"
         self.assertEqual(self.run_program(program)[1], "True\n")
 
+    def test_where_no_folder_can_be_made_it_says_so(self):
+        (self.folder / "tune-out").write_text("a file")
+        status, _, error = self.run_program(self.PROGRAM)
+        self.assertEqual(status, 1)
+        self.assertIn("tune-out/1", error)
+
     def test_nothing_is_made_until_it_is_asked_for(self):
         self.run_program("import tune; tune.report(a=1)")
         self.assertEqual(os.listdir(self.folder), [])
