@@ -2,10 +2,12 @@
 // as numbers do.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -26,6 +28,16 @@ inline Metric FindMetric(const Metrics& metrics, const std::string& name) {
     if (key == name) return std::isnan(value) ? Metric() : Metric(value);
   }
   return std::nullopt;
+}
+
+// "val_accuracy", "val/loss", "f1-score": what can only be a name, and no expression of names.
+inline bool IsMetricName(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    const bool is_letter =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || static_cast<unsigned char>(c) >= 0x80;
+    return is_letter || (c >= '0' && c <= '9') ||
+           std::string_view("_-./:@%").find(c) != std::string_view::npos;
+  });
 }
 
 // The only place where a direction is applied: strictly better in this mode.

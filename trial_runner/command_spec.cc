@@ -97,7 +97,10 @@ Status CommandSpec::ReadCommand(const Value& command) {
   if (uses_shell_) {
     return Expected("command", command, "one text, as shell: true asks for");
   }
-  if (!command.is_list() || command.AsList().empty()) {
+  if (command.is_list() && command.AsList().empty()) {
+    return InvalidAt(command.place, "trainable: command: is empty, expected a program");
+  }
+  if (!command.is_list()) {
     return Expected("command", command, "a list of the program and its arguments");
   }
   for (const Value& item : command.AsList()) {

@@ -95,7 +95,8 @@ Status CheckFood11Inputs(const Configuration& configuration, const InputPlaces& 
 // The program is looked for as a trial will look for it.
 Status CheckCommandInputs(const Value& trainable, const InputPlaces& places) {
   TUNE_ASSIGN_OR_RETURN(const CommandSpec spec, CommandSpec::Parse(trainable));
-  const std::string folder = Resolve(places.base_dir, spec.working_dir());
+  std::string folder = Resolve(places.base_dir, spec.working_dir());
+  if (folder.size() > 1 && folder.back() == '/') folder.pop_back();
   std::error_code ignored;
   if (!std::filesystem::is_directory(folder, ignored)) {
     return InvalidAt(trainable.place, "trainable: working_dir: there is no folder " + folder);

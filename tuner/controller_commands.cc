@@ -39,6 +39,7 @@ void ExperimentController::On(const TunerRestarted& event) {
   const bool was_stopped = end_status_ == ExperimentStatus::kStopped && !has_ended_;
   active_before_ = active_before_ + (last_active_ - *life_start_);
   life_start_ = now_;
+  alike_failures_ = AlikeFailures();  // The cause may have been mended.
   // Fenced: whatever still runs under a lease of the earlier life has no effect any more, and ended
   // with that life: the time since is none of its trial's. Only workers that can find this tuner
   // may come back with theirs.

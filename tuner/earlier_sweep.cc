@@ -70,7 +70,7 @@ Result<std::map<TrialNumber, std::vector<EarlierTrial::Report>>> ReportsBefore(
     if (!of_trial.empty() && row.iteration <= of_trial.back().iteration) continue;
     EarlierTrial::Report report{row.iteration, {}};
     for (const Objective& objective : spec.objectives()) {
-      report.values.push_back(FindMetric(row.metrics, objective.metric));
+      report.values.push_back(FindObjective(row.metrics, objective.metric));
     }
     of_trial.push_back(std::move(report));
   }

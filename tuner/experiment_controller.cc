@@ -84,8 +84,10 @@ void ExperimentController::On(const ReportArrived& event) {
     return;
   }
 
-  const Report& report = message.report;
-  const Metric value = FindMetric(report.metrics, options_.spec.metric);
+  alike_failures_.OnSuccess();
+  Report report = message.report;
+  report.metrics = options_.spec.scores.Scored(std::move(report.metrics));
+  const Metric value = FindObjective(report.metrics, options_.spec.metric);
   const std::optional<Decision> decision = Decide(trial, report, value);
   trial.attempt_iteration = report.iteration;
   trial.progress_at = now_;
@@ -150,8 +152,10 @@ std::optional<Decision> ExperimentController::Decide(TrialRecord& trial, const R
 void ExperimentController::TellSearcher(TrialRecord& trial, const Report& report, Metric value) {
   trial.last_values = {value};
   for (const Objective& objective : options_.spec.more_objectives) {
-    trial.last_values.push_back(FindMetric(report.metrics, objective.metric));
-    if (trial.last_values.back() || std::exchange(said_missing_objective_, true)) continue;
+    trial.last_values.push_back(FindObjective(report.metrics, objective.metric));
+    if (FindMetric(report.metrics, objective.metric) ||
+        std::exchange(said_missing_objective_, true))
+      continue;
     out_.actions.push_back(Say{"trial " + std::to_string(trial.row.number.value) + " reported no " +
                                objective.metric +
                                ": a report without one of the objectives counts for nothing"});
@@ -405,12 +409,19 @@ void ExperimentController::CloseTrial(TrialRecord& trial, TrialStatus status, St
 void ExperimentController::Fail(TrialRecord& trial, const std::string& error) {
   EndTrial(trial, TrialStatus::kError, StopReason::kNone);
   ++error_count_;
-  out_.actions.push_back(
-      Say{"trial " + std::to_string(trial.row.number.value) + " failed: " + error});
+  const bool all_fail_alike =
+      trial.row.iterations == 0 && alike_failures_.Add(trial.attempt.outcome, error);
+  if (end_status_) return;
   const auto& failed_max = options_.spec.limits.failed_trials;
-  if (failed_max && error_count_ >= *failed_max && !end_status_) {
+  if (failed_max && error_count_ >= *failed_max) {
     out_.actions.push_back(Say{"limits.failed_trials: " + std::to_string(error_count_) +
                                " trials failed; the sweep ends"});
+    EndSweep(StopReason::kSweepLimit, true);
+  } else if (all_fail_alike) {
+    out_.actions.push_back(Say{"all " + std::to_string(alike_failures_.count()) +
+                               " trials so far failed alike, before their first report; the sweep "
+                               "ends. When the cause is mended: tune resume " +
+                               options_.name + " --errored"});
     EndSweep(StopReason::kSweepLimit, true);
   }
 }

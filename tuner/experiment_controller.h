@@ -19,6 +19,7 @@
 #include "schedulers/trial_scheduler.h"
 #include "search/searcher.h"
 #include "trial_runner/lease_table.h"
+#include "tuner/alike_failures.h"
 #include "tuner/checkpoint_retention.h"
 #include "tuner/event.h"
 #include "tuner/experiment_spec.h"
@@ -248,6 +249,7 @@ class ExperimentController {
   bool space_exhausted_ = false;
   bool no_more_trials_said_ = false;  // To the scheduler.
   int64_t error_count_ = 0;
+  AlikeFailures alike_failures_;  // Of this life of the sweep.
   int64_t max_concurrent_ = 0;
   bool is_paused_ = false;  // The sweep, by command.
   bool is_waiting_said_ = false;

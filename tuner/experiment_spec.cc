@@ -26,10 +26,11 @@ constexpr size_t kSweepNameBytesMax = limits::kNameBytesMax - 10;  // Room for i
 
 using Names = std::span<const std::string_view>;
 
-constexpr std::array<std::string_view, 17> kKeys = {
-    "name",      "trainable",   "metric", "mode",    "samples",   "seed",
-    "space",     "constraints", "points", "from",    "search",    "scheduler",
-    "resources", "stop",        "limits", "failure", "checkpoint"};
+constexpr std::array<std::string_view, 18> kKeys = {
+    "name",    "trainable", "metric",    "mode",        "metric_constraints",
+    "samples", "seed",      "space",     "constraints", "points",
+    "from",    "search",    "scheduler", "resources",   "stop",
+    "limits",  "failure",   "checkpoint"};
 constexpr std::array<std::string_view, 5> kResourceKeys = {"cpu", "gpu", "gpu_memory", "memory",
                                                            "workers"};
 constexpr std::array<std::string_view, 7> kLimitKeys = {
@@ -205,13 +206,6 @@ Status CheckMetricName(const Section& root, const Value& metric) {
       metric.AsString().size() > limits::kNameBytesMax) {
     return root.Expected(metric, "metric", "the name of a reported value");
   }
-  const Result<Expression> expression = Expression::Parse(metric.AsString());
-  if (expression.ok() &&
-      !(expression->variables().size() == 1 &&
-        metric.AsString().find_first_of(" \t\n+-*/^<>=()") == std::string::npos)) {
-    return InvalidAt(metric.place, "'metric' as an expression (read " + Shown(metric) +
-                                       ") is not supported yet; name one reported value");
-  }
   return OkStatus();
 }
 
@@ -266,6 +260,9 @@ Status ReadObjectives(const Section& root, ExperimentSpec& spec) {
   spec.metric = objectives.front().metric;
   spec.mode = objectives.front().mode;
   spec.more_objectives.assign(objectives.begin() + 1, objectives.end());
+  const Value* const constraints = root.Find("metric_constraints");
+  TUNE_ASSIGN_OR_RETURN(
+      spec.scores, MetricScores::Make(metrics, constraints == nullptr ? Value() : *constraints));
   return OkStatus();
 }
 
@@ -501,14 +498,22 @@ Status CheckParts(const ExperimentSpec& spec, bool require_trainable,
     names.push_back(parameter.name);
     places.parameters.push_back(parameter.place);
   }
-  std::vector<std::string> metrics = {spec.metric};
-  for (const Objective& objective : spec.more_objectives) metrics.push_back(objective.metric);
-  TUNE_ASSIGN_OR_RETURN(const TrainableInfo info,
-                        DescribeTrainable(spec.trainable, metrics, names, places));
+  const Value* const curve = spec.trainable.is_map() ? spec.trainable.Find("curve") : nullptr;
+  if (spec.scores.has_expressions() && curve != nullptr && curve->is_map() &&
+      curve->Find("value") != nullptr) {
+    return InvalidAt(curve->place,
+                     "trainable: the curve's `value` has no name of its own to be used in the "
+                     "metric's expression; write values: {NAME: ...}");
+  }
+  TUNE_ASSIGN_OR_RETURN(
+      const TrainableInfo info,
+      DescribeTrainable(spec.trainable, spec.scores.reported_names(), names, places));
   if (require_trainable && info.program.empty()) {
     return InvalidAt(spec.trainable.place, TrialProgram(info.kind).status().message());
   }
+  if (info.reports_others) return OkStatus();
   reported = info.metrics;
+  for (const Objective& objective : spec.objectives()) reported.push_back(objective.metric);
   return OkStatus();
 }
 

@@ -14,6 +14,7 @@
 #include "core/time.h"
 #include "core/value.h"
 #include "tuner/failure_policy.h"
+#include "tuner/metric_scores.h"
 
 namespace tune {
 
@@ -57,6 +58,7 @@ struct ExperimentSpec {
   std::string metric;
   Mode mode = Mode::kMax;
   std::vector<Objective> more_objectives;
+  MetricScores scores;           // What is made of reported metrics.
   int64_t samples = 1;           // -1: no limit.
   std::optional<uint64_t> seed;  // Nothing: the program draws one.
   Value trainable;               // "food11", {command: ...} or {curve: ...}.

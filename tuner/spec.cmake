@@ -1,8 +1,8 @@
 # What a bad end leads to.
-tune_library(tune_failure_policy SOURCES failure_policy.cc DEPS tune_core)
+tune_library(tune_failure_policy SOURCES alike_failures.cc failure_policy.cc DEPS tune_core)
 
 # What a spec asks its searcher for.
-tune_library(tune_search_problem SOURCES earlier_sweep.cc search_problem.cc DEPS tune_core tune_search tune_schedulers tune_failure_policy)
+tune_library(tune_search_problem SOURCES earlier_sweep.cc metric_scores.cc search_problem.cc DEPS tune_core tune_search tune_schedulers tune_failure_policy)
 
 # What a space file says.
 find_package(yaml-cpp REQUIRED)

@@ -174,8 +174,37 @@ TEST(ExperimentController, ABadConfigurationIsNotRetried) {
   const WorkerId worker = world.Join(1);
   world.Apply({world.End(worker, kFirst, Outcome::kBadConfig, "batch_size must be positive")});
   EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kError);
+  EXPECT_EQ(world.trials.at(kFirst).attempts, 1);
+}
+
+TEST(ExperimentController, ASweepInWhichEveryTrialIsRefusedAlikeEndsAfterThree) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.samples = 16;
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(1);
+  for (int64_t i = 0; i < 3; ++i) {
+    EXPECT_TRUE(world.said.empty());
+    world.Apply({world.End(worker, TrialNumber{i}, Outcome::kBadConfig,
+                           "lr " + std::to_string(i) + " is no module")});
+  }
   ASSERT_EQ(world.said.size(), 1u);
-  EXPECT_NE(world.said[0].find("batch_size"), std::string::npos);
+  EXPECT_NE(world.said[0].find("all 3 trials so far failed alike"), std::string::npos);
+  for (const auto& [number, trial] : world.trials) {
+    const bool is_over = trial.status != TrialStatus::kPending;
+    EXPECT_TRUE(is_over || number.value > 2);
+  }
+}
+
+TEST(ExperimentController, ASweepThatHasReportedGoesOnWhateverFails) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.samples = 16;
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(1);
+  world.Apply({world.NextReport(worker, kFirst, 0.5)});
+  for (int64_t i = 0; i < 12; ++i) {
+    world.Apply({world.End(worker, TrialNumber{i}, Outcome::kBadConfig, "it is no module")});
+  }
+  EXPECT_TRUE(world.said.empty());
 }
 
 TEST(ExperimentController, AReportUnderADeadLeaseIsRefusedAndChangesNothing) {

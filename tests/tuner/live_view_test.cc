@@ -154,8 +154,7 @@ TEST(ProgressLog, TellsEachEndAtOnceAndProgressEveryTenSeconds) {
   EXPECT_THAT(
       log.Update(snapshot, {{4, false, "scheduler", 8, 0.5}, {5, true, "it fell over", 1, {}}},
                  start + Seconds(1)),
-      ElementsAre("trial 4 ended (scheduler) after 8 iterations, val_accuracy 0.5",
-                  "trial 5 failed after 1 iteration: it fell over"));
+      ElementsAre("trial 4 ended (scheduler) after 8 iterations, val_accuracy 0.5"));
   EXPECT_THAT(log.Update(snapshot, {}, start + Seconds(9)), IsEmpty());
   const char* const progress =
       "9/16 trials ended, 2 running, 1 paused, 1 failed, best 0.75 (trial 4), 1.2 iterations/s, "
@@ -165,6 +164,19 @@ TEST(ProgressLog, TellsEachEndAtOnceAndProgressEveryTenSeconds) {
   EXPECT_THAT(log.Update(snapshot, {}, start + Seconds(30)), IsEmpty());  // Nothing has moved.
   snapshot.iteration_count += 1;
   EXPECT_THAT(log.Update(snapshot, {}, start + Seconds(31)), ElementsAre(progress));
+}
+
+TEST(FailureLog, TellsAnErrorOnceWhateverItsNumbers) {
+  FailureLog log;
+  EXPECT_THAT(log.Lines({{4, false, "scheduler", 8, 0.5}, {5, true, "lr 0.1 is too large", 1, {}}}),
+              ElementsAre("trial 5 failed after 1 iteration: lr 0.1 is too large"));
+  EXPECT_THAT(log.Lines({{6, true, "lr 3e-1 is too large", 2, {}}}),
+              ElementsAre("trial 6 failed as trial 5 did"));
+  EXPECT_THAT(log.Lines({{7, true, "lr 0.5 is too large", 2, {}},
+                         {8, true, "it fell over", 0, {}},
+                         {9, true, "lr 12 is too large", 2, {}}}),
+              ElementsAre("trial 8 failed after 0 iterations: it fell over",
+                          "2 more trials failed as trial 5 did"));
 }
 
 TEST(ProgressLog, ManyEndsAtOnceAreOneLine) {

@@ -8,3 +8,5 @@ tune_test(spec_reader_test
 tune_test(json_lines_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/ask_tell_test.cc ${CMAKE_CURRENT_LIST_DIR}/decide_test.cc
   DEPS tune_json_lines)
+tune_test(metric_scores_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/metric_scores_test.cc DEPS tune_search_problem)
+tune_test(alike_failures_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/alike_failures_test.cc DEPS tune_failure_policy)

@@ -105,7 +105,8 @@ bool CommandTrial::Begin(Pending& pending) {
 void CommandTrial::Send() {
   last_iteration_ = report_.iteration;
   for (const auto& [name, value] : report_.metrics) {
-    has_reported_metric_ = has_reported_metric_ || name == metric_;
+    // An expression is made of metrics that only the tuner knows.
+    has_reported_metric_ = has_reported_metric_ || name == metric_ || !IsMetricName(metric_);
   }
   effects_.push_back(SendReport{report_});
   if (!report_.final) return;

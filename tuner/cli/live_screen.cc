@@ -34,6 +34,7 @@ bool LiveScreen::IsDue(Instant now) const { return !shown_at_ || now >= *shown_a
 void LiveScreen::Show(const SweepSnapshot& snapshot, const std::vector<EndedTrial>& ended,
                       Instant now) {
   shown_at_ = now;
+  for (const std::string& line : failures_.Lines(ended)) Say(line);
   if (!is_terminal_) {
     for (const std::string& line : log_.Update(snapshot, ended, now)) std::cerr << line << "\n";
     return;

@@ -27,6 +27,7 @@ class LiveScreen {
  private:
   const bool is_terminal_;
   std::optional<Instant> shown_at_;
+  FailureLog failures_;
   ProgressLog log_;
   TerminalPainter painter_;
 };

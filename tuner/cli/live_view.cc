@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "tuner/alike_failures.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/text_table.h"
 
@@ -113,13 +114,8 @@ void AppendRunning(const SweepSnapshot& snapshot, size_t room, std::vector<std::
 }
 
 std::string EndLine(const EndedTrial& trial, const std::string& metric) {
-  std::string line = "trial " + std::to_string(trial.number);
-  if (trial.failed) {
-    return line + " failed after " + Count(trial.iterations, "iteration", "iterations") +
-           (trial.reason.empty() ? "" : ": " + Printable(trial.reason));
-  }
-  line +=
-      " ended (" + trial.reason + ") after " + Count(trial.iterations, "iteration", "iterations");
+  std::string line = "trial " + std::to_string(trial.number) + " ended (" + trial.reason +
+                     ") after " + Count(trial.iterations, "iteration", "iterations");
   if (trial.last_value.has_value())
     line += ", " + Printable(metric) + " " + ShortNumber(*trial.last_value);
   return line;
@@ -222,11 +218,35 @@ std::optional<double> RateMeter::PerSecond() const {
   return static_cast<double>(samples_.back().second - samples_.front().second) / seconds;
 }
 
+std::vector<std::string> FailureLog::Lines(const std::vector<EndedTrial>& ended) {
+  std::vector<std::string> lines;
+  std::map<int64_t, std::vector<int64_t>> repeats;  // By the trial that failed so first.
+  for (const EndedTrial& trial : ended) {
+    if (!trial.failed) continue;
+    const auto [first, is_new] = first_trials_.emplace(ErrorKind(trial.reason), trial.number);
+    if (!is_new && first->second != trial.number) {
+      repeats[first->second].push_back(trial.number);
+      continue;
+    }
+    lines.push_back("trial " + std::to_string(trial.number) + " failed after " +
+                    Count(trial.iterations, "iteration", "iterations") +
+                    (trial.reason.empty() ? "" : ": " + Printable(trial.reason)));
+  }
+  for (const auto& [first, numbers] : repeats) {
+    const std::string which = numbers.size() == 1 ? "trial " + std::to_string(numbers.front())
+                                                  : std::to_string(numbers.size()) + " more trials";
+    lines.push_back(which + " failed as trial " + std::to_string(first) + " did");
+  }
+  return lines;
+}
+
 std::vector<std::string> ProgressLog::Update(const SweepSnapshot& snapshot,
                                              const std::vector<EndedTrial>& ended, Instant now) {
   std::vector<std::string> lines;
   if (ended.size() <= kEndLinesMax) {
-    for (const EndedTrial& trial : ended) lines.push_back(EndLine(trial, snapshot.metric));
+    for (const EndedTrial& trial : ended) {
+      if (!trial.failed) lines.push_back(EndLine(trial, snapshot.metric));
+    }
   } else {
     const auto failed =
         std::count_if(ended.begin(), ended.end(), [](const EndedTrial& t) { return t.failed; });

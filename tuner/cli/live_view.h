@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -102,10 +103,22 @@ class RateMeter {
   std::deque<std::pair<Instant, int64_t>> samples_;
 };
 
+// What is told of trials that failed: an error that several have, but for its numbers, stands there
+// once.
+class FailureLog {
+ public:
+  // Of those among `ended` that failed.
+  std::vector<std::string> Lines(const std::vector<EndedTrial>& ended);
+
+ private:
+  std::map<std::string, int64_t> first_trials_;  // By ErrorKind.
+};
+
 // The lines where nobody watches a terminal: one for each trial that ends (one for all of them when
 // many end at once), and at most one of progress every ten seconds.
 class ProgressLog {
  public:
+  // Failures are told by the FailureLog.
   std::vector<std::string> Update(const SweepSnapshot& snapshot,
                                   const std::vector<EndedTrial>& ended, Instant now);
 

@@ -12,6 +12,7 @@
 #include <iostream>
 #include <memory>
 
+#include "core/input_error.h"
 #include "core/json.h"
 #include "core/limits.h"
 #include "core/posix/environment.h"
@@ -220,7 +221,10 @@ int RunSpec(ExperimentSpec spec, const RunOptions& options) {
   if (const Status s = CheckListen(options.listen); !s.ok()) return Complain(s);
   if (const Status s = CheckFeasible(spec.resources, surroundings); !s.ok()) return Complain(s);
   const Result<Configuration> first = CheckConfigurations(spec, seed, options.data_dir);
-  if (!first.ok()) return Complain(first.status());
+  if (!first.ok()) {
+    return Complain(options.space_path.empty() ? first.status()
+                                               : InFile(options.space_path, first.status()));
+  }
   const Result<std::string> kind = TrainableKind(spec.trainable);
   if (kind.ok()) surroundings.trainable_kind = *kind;
   if (options.dry_run) {

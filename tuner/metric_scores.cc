@@ -1,0 +1,98 @@
+#include "tuner/metric_scores.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "core/input_error.h"
+
+namespace tune {
+namespace {
+
+// NaN is a number here: a value that was reported and is none.
+std::optional<double> FindReported(const Metrics& metrics, const std::string& flat_name) {
+  std::string dotted = flat_name;
+  std::replace(dotted.begin(), dotted.end(), '/', '.');
+  for (const auto& [name, value] : metrics) {
+    if (name == flat_name || name == dotted) return value;
+  }
+  return std::nullopt;
+}
+
+// Nothing where a metric is missing.
+std::optional<double> ValueOf(const Expression& expression, const Metrics& metrics) {
+  std::vector<ExpressionInput> inputs;
+  for (const ExpressionVariable& variable : expression.variables()) {
+    const std::optional<double> number = FindReported(metrics, variable.name);
+    if (!number) return std::nullopt;
+    inputs.push_back({*number});
+  }
+  return expression.Evaluate(inputs);
+}
+
+Result<Expression> ParseOver(std::string_view key, const Value& text) {
+  const std::string label = std::string(key) + ": ";
+  if (!text.is_string()) {
+    return InvalidAt(text.place, label + "read " + Shown(text) + ", expected an expression");
+  }
+  Result<Expression> expression = Expression::Parse(text.AsString());
+  if (!expression.ok()) return InvalidAt(text.place, label + expression.status().message());
+  for (const ExpressionVariable& variable : expression->variables()) {
+    if (!variable.used_as_text) continue;
+    return InvalidAt(text.place, label + "metrics are numbers: '" + variable.name +
+                                     "' cannot be compared with a text");
+  }
+  if (expression->variables().empty()) {
+    return InvalidAt(text.place, label + "no metric stands in " + Shown(text));
+  }
+  return expression;
+}
+
+}  // namespace
+
+Result<MetricScores> MetricScores::Make(const Value::List& metrics, const Value& constraints) {
+  MetricScores scores;
+  for (const Value& metric : metrics) {
+    if (IsMetricName(metric.AsString())) {
+      scores.reported_names_.push_back(metric.AsString());
+      continue;
+    }
+    TUNE_ASSIGN_OR_RETURN(Expression expression, ParseOver("metric", metric));
+    for (const ExpressionVariable& variable : expression.variables()) {
+      scores.reported_names_.push_back(variable.name);
+    }
+    scores.expressions_.push_back(std::move(expression));
+  }
+  if (constraints.is_null()) return scores;
+  for (const Value& text :
+       constraints.is_list() ? constraints.AsList() : Value::List{constraints}) {
+    TUNE_ASSIGN_OR_RETURN(Expression constraint, ParseOver("metric_constraints", text));
+    scores.constraints_.push_back(std::move(constraint));
+  }
+  return scores;
+}
+
+Metrics MetricScores::Scored(Metrics reported) const {
+  bool is_infeasible = false;
+  for (const Expression& constraint : constraints_) {
+    const std::optional<double> holds = ValueOf(constraint, reported);
+    is_infeasible = is_infeasible || (holds && !Expression::IsTrue(*holds));
+  }
+  Metrics made;
+  for (const Expression& expression : expressions_) {
+    if (const auto value = ValueOf(expression, reported)) {
+      made.emplace_back(expression.text(), *value);
+    }
+  }
+  if (!constraints_.empty()) made.emplace_back(kInfeasibleName, is_infeasible ? 1.0 : 0.0);
+  reported.insert(reported.end(), made.begin(), made.end());
+  return reported;
+}
+
+Metric FindObjective(const Metrics& scored, const std::string& objective) {
+  const Metric infeasible = FindMetric(scored, kInfeasibleName);
+  if (infeasible && *infeasible != 0) return std::nullopt;
+  return FindMetric(scored, objective);
+}
+
+}  // namespace tune

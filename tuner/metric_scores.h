@@ -1,0 +1,53 @@
+// What a sweep makes of the metrics that its trials report: an expression of them as its metric,
+// and constraints on them that make a report infeasible.
+//
+//   metric: "power * 0.4 + delay * 0.6"
+//   metric_constraints: ["area <= 100", "slack >= 0"]
+//
+// Both are core/expression.h over reported names (a '.' in them also stands for '/'). What a metric
+// expression gives is kept beside the metrics that it was made of, under the expression's text;
+// where there are constraints, "infeasible" is kept too, 1 or 0. An infeasible report has no value:
+// it is neither best nor compared, and searchers hear of it as of one that failed. A constraint on
+// a metric that a report does not have says nothing about it.
+//
+// Thread rule: immutable.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/expression.h"
+#include "core/metric.h"
+#include "core/status.h"
+#include "core/value.h"
+
+namespace tune {
+
+inline constexpr char kInfeasibleName[] = "infeasible";
+
+class MetricScores {
+ public:
+  MetricScores() = default;  // Each objective is a reported name, and all is feasible.
+  // `metrics`: texts, one for each objective. `constraints`: a text, a list of them, or null.
+  // Errors carry "line:column: ".
+  static Result<MetricScores> Make(const Value::List& metrics, const Value& constraints);
+
+  // What a trial must be able to report: the names of the objectives, in their order.
+  const std::vector<std::string>& reported_names() const { return reported_names_; }
+  // Whether an objective is an expression.
+  bool has_expressions() const { return !expressions_.empty(); }
+
+  // The metrics with what is made of them behind.
+  Metrics Scored(Metrics reported) const;
+
+ private:
+  std::vector<Expression> expressions_;
+  std::vector<Expression> constraints_;
+  std::vector<std::string> reported_names_;
+};
+
+// An objective's value in metrics that were scored: nothing where it is missing, not a number or
+// infeasible.
+Metric FindObjective(const Metrics& scored, const std::string& objective);
+
+}  // namespace tune
