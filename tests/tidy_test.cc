@@ -75,8 +75,8 @@ const std::map<std::string, std::set<std::string>> kArrows = {
     {"tuner/sqlite/", {"core/", "tuner/", "schedulers/", "trial_runner/"}},
     {"tuner/cli/",
      {"core/", "core/posix/", "search/", "schedulers/", "trial_runner/", "trial_runner/grpc/",
-      "trial_runner/tls/", "trial_runner/worker/", "trial_runner/command/", "tuner/", "tuner/control/", "tuner/sqlite/",
-      "models/"}},
+      "trial_runner/tls/", "trial_runner/worker/", "trial_runner/command/", "tuner/",
+      "tuner/control/", "tuner/sqlite/", "models/"}},
 };
 
 // `models` is bridged to in these files alone.

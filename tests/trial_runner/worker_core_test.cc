@@ -822,11 +822,11 @@ TEST_F(WorkerCoreTest, ATrainableThatItCannotRunIsTheAttemptsBadConfiguration) {
   core_->Begin();
   Effects();
   Welcome welcome;
-  welcome.trainable = R"({"command":["true"]})";
+  welcome.trainable = R"({"nothing":1})";
   Tell(welcome);
   Tell(Start(Ref(0, 1, 1)));
   Tell(Start(Ref(1, 1, 2), true));
-  EXPECT_THAT(Effects(), ElementsAre(testing::StartsWith("ended 0 bad_config: trainable: command"),
+  EXPECT_THAT(Effects(), ElementsAre(testing::StartsWith("ended 0 bad_config: trainable: read"),
                                      testing::StartsWith("ended 1 bad_config")));
 }
 
