@@ -287,6 +287,10 @@ Status Domain::SetQuantisedGrid(const Value& arguments) {
   }
   first_ = *MultipleOf(lo_, q_);
   last_ = *MultipleOf(hi_, q_);
+  if (is_log() && first_ < 1) {
+    return InvalidAt(list[0].place, label + Shown(list[0]) + " is nearer to 0 than to q = " +
+                                        Shown(list[2]) + "; on a log scale lo must be q or more");
+  }
   return OkStatus();
 }
 

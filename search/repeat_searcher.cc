@@ -1,6 +1,7 @@
 #include "search/repeat_searcher.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "core/check.h"
@@ -56,7 +57,8 @@ RepeatSearcher::Values RepeatSearcher::MeanOf(const std::vector<Values>& all) co
       sum += *values[i];
       ++count;
     }
-    if (count > 0) mean[i] = sum / static_cast<double>(count);
+    // Of both infinities there is no mean.
+    if (count > 0 && !std::isnan(sum)) mean[i] = sum / static_cast<double>(count);
   }
   return mean;
 }

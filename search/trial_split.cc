@@ -60,8 +60,9 @@ TrialSplit SplitInOrder(const std::vector<ObservedTrial>& trials, const SplitRul
   return SplitOff(trials, rule, std::move(good), std::move(weights), ranked.size());
 }
 
-// Beyond the worst in each objective by a tenth of the range, so that the ends count too.
-LossPoint ReferenceOf(LossPoints points) {
+// Each objective from 0, the best here, to 1, the worst: volumes keep their proportions, and those
+// of losses that have diverged do not overflow.
+std::vector<LossPoint> Scaled(LossPoints points) {
   LossPoint worst = points[0];
   LossPoint best = points[0];
   for (const LossPoint& point : points) {
@@ -70,12 +71,19 @@ LossPoint ReferenceOf(LossPoints points) {
       best[i] = std::min(best[i], point[i]);
     }
   }
-  for (size_t i = 0; i < worst.size(); ++i) {
-    const double range = worst[i] - best[i];
-    worst[i] += 0.1 * (range > 0 ? range : 1);
+  std::vector<LossPoint> scaled(points.begin(), points.end());
+  for (LossPoint& point : scaled) {
+    for (size_t i = 0; i < point.size(); ++i) {
+      // Halves, as the range may be more than a double holds.
+      const double range = worst[i] / 2 - best[i] / 2;
+      point[i] = range > 0 ? (point[i] / 2 - best[i] / 2) / range : 0.0;
+    }
   }
-  return worst;
+  return scaled;
 }
+
+// Beyond the worst of scaled points by a tenth, so that the ends count too.
+LossPoint ReferenceOf(LossPoints scaled) { return LossPoint(scaled[0].size(), 1.1); }
 
 }  // namespace
 
@@ -137,7 +145,8 @@ TrialSplit SplitByFronts(const std::vector<ObservedTrial>& trials, const SplitRu
       chosen.insert(chosen.end(), members.begin(), members.end());
       continue;
     }
-    for (const size_t i : ChooseByHypervolume(losses, ReferenceOf(losses), room)) {
+    const std::vector<LossPoint> scaled = Scaled(losses);
+    for (const size_t i : ChooseByHypervolume(scaled, ReferenceOf(scaled), room)) {
       chosen.push_back(members[i]);
     }
   }
@@ -148,7 +157,10 @@ TrialSplit SplitByFronts(const std::vector<ObservedTrial>& trials, const SplitRu
     losses.push_back(points[i]);
   }
   std::vector<double> weights;
-  if (!losses.empty()) weights = HypervolumeContributions(losses, ReferenceOf(losses));
+  if (!losses.empty()) {
+    const std::vector<LossPoint> scaled = Scaled(losses);
+    weights = HypervolumeContributions(scaled, ReferenceOf(scaled));
+  }
   // What others cover wholly still counts a little.
   const double largest = weights.empty() ? 0 : *std::max_element(weights.begin(), weights.end());
   for (double& weight : weights) weight = largest > 0 ? std::max(weight / largest, 0.01) : 1;

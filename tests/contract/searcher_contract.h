@@ -5,78 +5,21 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <memory>
-#include <ostream>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/json.h"
 #include "core/random.h"
 #include "search/points.h"
 #include "search/searcher.h"
+#include "tests/contract/searcher_cases.h"
 
 namespace tune {
-
-struct SearcherCase {
-  std::string name;
-  std::string search;       // JSON.
-  std::string space;        // JSON.
-  bool is_ordered = false;  // A suggestion may depend on those before it.
-  std::string constraints = "null";
-  std::vector<Mode> modes = {Mode::kMax};
-  std::string points = "null";
-};
-inline void PrintTo(const SearcherCase& c, std::ostream* out) { *out << c.name; }
-
-// What a searcher must get along with.
-inline constexpr char kMixedSpace[] =
-    R"({"lr": {"loguniform": [1e-5, 1e-1]}, "net": {"width": {"choice": [16, 32]}, "act": "relu"},
-        "depth": {"randint": [1, 5]}, "q": {"quniform": [0.0, 1.0, 0.1]}})";
-inline constexpr char kDiscreteSpace[] =
-    R"({"a": {"choice": ["x", "y"]}, "b": {"randint": [1, 4]}, "c": 3,
-        "d": {"quniform": [0, 1, 0.5]}})";
-inline constexpr char kConditionalSpace[] =
-    R"({"beta": {"uniform": [0.8, 0.99], "when": {"kind": "adam"}},
-        "kind": {"choice": ["adam", "sgd", "lion"]}, "lr": {"loguniform": [1e-5, 1e-1]},
-        "sgd": {"when": {"kind": "sgd"}, "nesterov": {"choice": [true, false]}, "decay": 0.1,
-                "steps": {"randint": [1, 9], "when": {"nesterov": true}}}})";
-// 9 configurations.
-inline constexpr char kConditionalDiscreteSpace[] =
-    R"({"b": {"randint": [0, 3], "when": {"a": ["x", "z"]}}, "a": {"choice": ["w", "x", "y", "z"]},
-        "c": {"ordinal": [1, 2], "when": {"a": "y"}}})";
-inline constexpr char kConstrainedSpace[] =
-    R"({"width": {"randint": [1, 65]}, "depth": {"randint": [1, 65]}, "x": {"uniform": [0, 1]},
-        "kind": {"choice": ["a", "b"]}, "y": {"uniform": [0, 1], "when": {"kind": "b"}}})";
-inline constexpr char kConstraints[] =
-    R"(["width * depth <= 64", "x > 0.2 or kind == 'a'", "x + y < 1"])";
-inline constexpr char kPoints[] =
-    R"([{"width": 16, "depth": 4, "x": 0.5, "kind": "a"}, {"width": 60}, {"kind": "b", "y": 0.25}])";
-// 19 of 2401 configurations are allowed.
-inline constexpr char kTightSpace[] =
-    R"({"a": {"randint": [0, 49]}, "b": {"qrandint": [0, 480, 10]}})";
-inline constexpr char kTightConstraints[] = R"(["b / 10 + a == 18"])";
-
-// An algorithm's cases. `counts_only`: it cannot search what is continuous.
-inline std::vector<SearcherCase> CasesOf(const std::string& name, const std::string& search,
-                                         bool is_ordered = false, bool counts_only = false) {
-  std::vector<SearcherCase> cases = {
-      {name + "_discrete", search, kDiscreteSpace, is_ordered},
-      {name + "_conditional_discrete", search, kConditionalDiscreteSpace, is_ordered},
-      {name + "_tight", search, kTightSpace, is_ordered, kTightConstraints}};
-  if (counts_only) return cases;
-  cases.push_back({name + "_mixed", search, kMixedSpace, is_ordered});
-  cases.push_back({name + "_conditional", search, kConditionalSpace, is_ordered});
-  cases.push_back({name + "_constrained", search, kConstrainedSpace, is_ordered, kConstraints});
-  cases.push_back({name + "_points",
-                   search,
-                   kConstrainedSpace,
-                   is_ordered,
-                   kConstraints,
-                   {Mode::kMax},
-                   kPoints});
-  return cases;
-}
 
 class SearcherContract : public testing::TestWithParam<SearcherCase> {
  protected:
@@ -90,7 +33,7 @@ class SearcherContract : public testing::TestWithParam<SearcherCase> {
     return *space;
   }
 
-  std::unique_ptr<Searcher> Make(uint64_t seed) const {
+  std::unique_ptr<Searcher> Make(uint64_t seed, std::vector<EarlierTrial> history = {}) const {
     const Result<Value> search = ParseJson(GetParam().search);
     const auto points = ReadPoints(*ParseJson(GetParam().points), Space());
     EXPECT_TRUE(points.ok()) << points.status().message();
@@ -98,7 +41,8 @@ class SearcherContract : public testing::TestWithParam<SearcherCase> {
                                                                     .modes = GetParam().modes,
                                                                     .samples = kTrials,
                                                                     .seed = seed,
-                                                                    .points = *points});
+                                                                    .points = *points,
+                                                                    .history = std::move(history)});
     EXPECT_TRUE(made.ok()) << made.status().message();
     return *std::move(made);
   }
@@ -113,23 +57,61 @@ class SearcherContract : public testing::TestWithParam<SearcherCase> {
     return all;
   }
 
-  // What becomes of trial n, by its configuration: reports, some without a value, and an end, some
-  // failed.
-  void Tell(Searcher& searcher, int64_t n, const std::string& text) const {
-    std::vector<Metric> values;
-    const auto draw = [&](int64_t iteration) {
-      values.clear();
-      for (size_t i = 0; i < GetParam().modes.size(); ++i) {
-        KeyedRandom random(StableHash(text), "result", static_cast<uint64_t>(iteration), i);
-        values.push_back(random.NextBelow(8) == 0 ? Metric() : Metric(random.NextNormal()));
-      }
-    };
-    for (int64_t iteration = 1; iteration <= n % 4; ++iteration) {
-      draw(iteration);
-      searcher.OnReport(TrialNumber{n}, iteration, values);
+  static Metric DrawValue(KeyedRandom& random) {
+    switch (random.NextBelow(24)) {
+      case 0:
+        return std::numeric_limits<double>::infinity();
+      case 1:
+        return -std::numeric_limits<double>::infinity();
+      case 2:
+        return std::numeric_limits<double>::max();
+      case 3:
+        return std::numeric_limits<double>::lowest();
+      case 4:
+        return std::nan("");
+      case 5:
+      case 6:
+      case 7:
+        return std::nullopt;
+      default:
+        return random.NextNormal();
     }
-    draw(n % 4);
-    searcher.OnTrialEnded(TrialNumber{n}, values, n % 5 == 3);
+  }
+
+  // One for each objective, by the configuration.
+  std::vector<Metric> ValuesAt(const std::string& text, int64_t iteration) const {
+    std::vector<Metric> values;
+    for (size_t i = 0; i < GetParam().modes.size(); ++i) {
+      KeyedRandom random(StableHash(text), "result", static_cast<uint64_t>(iteration), i);
+      values.push_back(DrawValue(random));
+    }
+    return values;
+  }
+
+  // What becomes of trial n: reports, some without a value, and an end, some failed.
+  void Tell(Searcher& searcher, int64_t n, const std::string& text) const {
+    for (int64_t iteration = 1; iteration <= n % 4; ++iteration) {
+      searcher.OnReport(TrialNumber{n}, iteration, ValuesAt(text, iteration));
+    }
+    searcher.OnTrialEnded(TrialNumber{n}, ValuesAt(text, n % 4), n % 5 == 3);
+  }
+
+  // Its parameters are those that exist in it, in the space's order, each with a value of its
+  // domain, and the constraints are kept.
+  static void ExpectOfSpace(const Configuration& configuration, const SearchSpace& space) {
+    std::vector<std::string> names, expected;
+    for (const auto& [name, value] : configuration.parameters()) names.push_back(name);
+    for (size_t i = 0; i < space.parameters().size(); ++i) {
+      if (!space.IsActive(i, configuration)) continue;
+      const auto& [name, content, place, conditions] = space.parameters()[i];
+      expected.push_back(name);
+      const Value* const value = configuration.Find(name);
+      ASSERT_NE(value, nullptr) << name;
+      const auto* const constant = std::get_if<Value>(&content);
+      EXPECT_EQ(constant ? *constant : std::get<Domain>(content).OwnValue(*value), *value) << name;
+    }
+    EXPECT_EQ(names, expected);
+    EXPECT_TRUE(space.Allows(configuration)) << Text(configuration);
   }
 };
 
@@ -137,8 +119,7 @@ TEST_P(SearcherContract, TheSameSeedGivesTheSameConfigurations) {
   EXPECT_EQ(Draw(*Make(7)), Draw(*Make(7)));
 }
 
-// Its parameters are those that exist in it, in the space's order, each with a value of its domain,
-// and the constraints are kept; whatever the results were.
+// Whatever the results were.
 TEST_P(SearcherContract, EverySuggestionIsOfTheSpace) {
   const SearchSpace space = Space();
   const auto searcher = Make(7);
@@ -146,20 +127,76 @@ TEST_P(SearcherContract, EverySuggestionIsOfTheSpace) {
     const auto configuration = searcher->Suggest(TrialNumber{n});
     ASSERT_TRUE(n > 0 || configuration);
     if (!configuration) continue;
-    std::vector<std::string> names, expected;
-    for (const auto& [name, value] : configuration->parameters()) names.push_back(name);
-    for (size_t i = 0; i < space.parameters().size(); ++i) {
-      if (!space.IsActive(i, *configuration)) continue;
-      const auto& [name, content, place, conditions] = space.parameters()[i];
-      expected.push_back(name);
-      const Value* const value = configuration->Find(name);
-      ASSERT_NE(value, nullptr) << name;
-      const auto* const constant = std::get_if<Value>(&content);
-      EXPECT_EQ(constant ? *constant : std::get<Domain>(content).OwnValue(*value), *value) << name;
-    }
-    EXPECT_EQ(names, expected);
-    EXPECT_TRUE(space.Allows(*configuration)) << Text(configuration);
+    ExpectOfSpace(*configuration, space);
     Tell(*searcher, n, Text(configuration));
+  }
+}
+
+// As with many workers: several run at a time, and they end in another order.
+TEST_P(SearcherContract, SuggestionsAheadOfResultsAreOfTheSpaceAndRepeatable) {
+  const SearchSpace space = Space();
+  const auto first = Make(7);
+  const auto second = Make(7);
+  constexpr int64_t kAtOnce = 6;
+  for (int64_t begin = 0; begin < kTrials; begin += kAtOnce) {
+    std::vector<std::pair<int64_t, std::string>> running;
+    for (int64_t n = begin; n < begin + kAtOnce; ++n) {
+      const auto configuration = first->Suggest(TrialNumber{n});
+      EXPECT_EQ(Text(second->Suggest(TrialNumber{n})), Text(configuration));
+      if (!configuration) continue;
+      ExpectOfSpace(*configuration, space);
+      running.emplace_back(n, Text(configuration));
+    }
+    for (auto it = running.rbegin(); it != running.rend(); ++it) {
+      Tell(*first, it->first, it->second);
+      Tell(*second, it->first, it->second);
+    }
+  }
+}
+
+// With another chance it reports on, and ends again.
+TEST_P(SearcherContract, ATrialThatFailedMayGoOnAndEndAgain) {
+  const SearchSpace space = Space();
+  const auto searcher = Make(7);
+  for (int64_t n = 0; n < kTrials; ++n) {
+    const auto configuration = searcher->Suggest(TrialNumber{n});
+    if (!configuration) continue;
+    ExpectOfSpace(*configuration, space);
+    const std::string text = Text(configuration);
+    searcher->OnReport(TrialNumber{n}, 1, ValuesAt(text, 1));
+    if (n % 3 == 0) {
+      searcher->OnTrialEnded(TrialNumber{n}, ValuesAt(text, 1), true);
+      searcher->OnReport(TrialNumber{n}, 2, ValuesAt(text, 2));
+    }
+    searcher->OnTrialEnded(TrialNumber{n}, ValuesAt(text, 2), n % 6 == 3);
+  }
+}
+
+TEST_P(SearcherContract, WithAnEarlierSweepSuggestionsAreOfTheSpaceAndSurviveARestart) {
+  const SearchSpace space = Space();
+  std::vector<EarlierTrial> history;
+  const auto earlier = Make(11);
+  for (int64_t n = 0; n < kTrials; ++n) {
+    const auto configuration = earlier->Suggest(TrialNumber{n});
+    if (!configuration) continue;
+    EarlierTrial trial{*configuration, {}, n % 7 == 3};
+    for (int64_t iteration = 1; iteration <= n % 4; ++iteration) {
+      trial.reports.push_back({iteration, ValuesAt(Text(configuration), iteration)});
+    }
+    history.push_back(std::move(trial));
+  }
+  const auto first = Make(7, history);
+  const auto second = Make(7, history);
+  for (int64_t n = 0; n < kTrials; ++n) {
+    const auto configuration = first->Suggest(TrialNumber{n});
+    if (configuration && n < kTrials / 2) second->Restore(TrialNumber{n}, *configuration);
+    if (n >= kTrials / 2) {
+      EXPECT_EQ(Text(second->Suggest(TrialNumber{n})), Text(configuration)) << n;
+    }
+    if (!configuration) continue;
+    ExpectOfSpace(*configuration, space);
+    Tell(*first, n, Text(configuration));
+    Tell(*second, n, Text(configuration));
   }
 }
 

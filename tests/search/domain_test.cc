@@ -259,6 +259,7 @@ TEST(Domain, EachImpossibleDomainIsToldWithWhatWasReadAndExpected) {
       {R"({"lograndint": [0, 8]})", "on a log scale it must be above 0"},
       {R"({"qloguniform": [0, 8, 1]})", "on a log scale it must be above 0"},
       {R"({"quniform": [0, 1, 0.3]})", "quniform: 1 is not a multiple of q = 0.3"},
+      {R"({"qloguniform": [1e-10, 1, 1]})", "nearer to 0 than to q = 1; on a log scale lo must be"},
       {R"({"qrandint": [1, 10, 2]})", "qrandint: 1 is not a multiple of q = 2"},
       {R"({"quniform": [0, 1, 0]})", "q is 0; it must be above 0"},
       {R"({"qrandint": [0, 4, -2]})", "q is -2; it must be above 0"},

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <set>
 #include <string>
 #include <utility>
@@ -249,6 +250,16 @@ TEST_F(Repeat, TheMeanIsHeardOnceAllHaveSpoken) {
   Report(1, 2, std::nullopt);
   End(1, 3.0);
   EXPECT_THAT(heard, ElementsAre("at 1 1.5 of 0", "at 2 5.0 of 0", "ended 4.0 of 0"));
+}
+
+TEST_F(Repeat, OfBothInfinitiesThereIsNoMean) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  At(0), At(1);
+  Report(0, 1, kInf);
+  Report(1, 1, -kInf);
+  End(0, kInf);
+  End(1, -kInf);
+  EXPECT_THAT(heard, ElementsAre("at 1 none of 0", "ended none of 0"));
 }
 
 TEST_F(Repeat, FailuresDoNotCountUnlessAllFail) {

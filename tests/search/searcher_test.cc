@@ -29,6 +29,10 @@ std::vector<SearcherCase> Cases() {
            CasesOf("random", R"({"algorithm": "random"})"),
            CasesOf("unique", R"({"algorithm": "random", "unique": true})", /*is_ordered=*/true),
            CasesOf("repeated", R"({"algorithm": "random", "repeat": 3})"),
+           CasesOf("repeated_unique", R"({"algorithm": "random", "repeat": 2, "unique": true})",
+                   true),
+           CasesOf("repeated_grid", R"({"algorithm": "grid", "repeat": 2})", false, true),
+           CasesOf("repeated_gp", R"({"algorithm": "gp", "repeat": 2})"),
            CasesOf("repeated_tpe", R"({"algorithm": "tpe", "repeat": 2})"),
            CasesOf("grid", R"({"algorithm": "grid"})", false, /*counts_only=*/true),
            CasesOf("sobol", R"({"algorithm": "sobol"})"),
@@ -42,9 +46,16 @@ std::vector<SearcherCase> Cases() {
        }) {
     all.insert(all.end(), cases.begin(), cases.end());
   }
-  for (SearcherCase each : CasesOf("nsga2", R"({"algorithm": "nsga2"})")) {
-    each.modes = {Mode::kMax, Mode::kMin};
-    all.push_back(each);
+  // Those that follow one objective as well as several.
+  for (const std::string name : {"nsga2", "tpe"}) {
+    for (SearcherCase each : CasesOf(name + "_min", R"({"algorithm": ")" + name + R"("})")) {
+      each.modes = {Mode::kMin};
+      all.push_back(each);
+    }
+    for (SearcherCase each : CasesOf(name + "_several", R"({"algorithm": ")" + name + R"("})")) {
+      each.modes = {Mode::kMax, Mode::kMin};
+      all.push_back(each);
+    }
   }
   return all;
 }

@@ -117,6 +117,18 @@ TEST(SplitByFronts, FirstTheFrontThenWhatCoversTheMostOfTheNext) {
   EXPECT_EQ(four.bad_weights[5], 1);
 }
 
+TEST(SplitByFronts, LossesThatDivergedAreWeighedToo) {
+  constexpr double kMost = std::numeric_limits<double>::max();
+  const std::vector<ObservedTrial> trials = {Trial({kMost, -kMost, 0}), Trial({-kMost, kMost, 0}),
+                                             Trial({0, 0, 0}), Trial({kMost, kMost, 0})};
+  const TrialSplit split = SplitByFronts(trials, {.gamma = 0.7});
+  EXPECT_THAT(split.good, UnorderedElementsAre(0, 1, 2));
+  for (const double weight : split.good_weights) {
+    EXPECT_GT(weight, 0);
+    EXPECT_LT(weight, 3);
+  }
+}
+
 TEST(SplitByFronts, AnInfiniteLossIsNotRanked) {
   const double kInfinity = std::numeric_limits<double>::infinity();
   const std::vector<ObservedTrial> trials = {Trial({-kInfinity, 0}), Trial({1, 1}),
