@@ -67,13 +67,15 @@ AutoChoice ChooseAlgorithm(const SearchProblem& problem) {
                ? Choice("nsga2", objectives + " and " + budget + ", enough for generations")
                : Choice("tpe", objectives + " and " + budget);
   }
+  // Those that would not learn are no choice where there is an earlier sweep to learn from.
   if (const Result<Grid> all = Grid::OfAll(problem.space);
-      all.ok() && (is_endless || all->size() <= samples)) {
+      !problem.has_earlier && all.ok() && (is_endless || all->size() <= samples)) {
     return Choice("grid",
                   "the space has " + Count(all->size(), "point") + ", " + budget + " try them all");
   }
-  if (!is_endless && samples < kTooFewToLearn) {
-    return Choice("sobol", budget + " are too few to learn from; spread evenly");
+  if (!problem.has_earlier && !is_endless && samples < kTooFewToLearn) {
+    return Choice("sobol", budget + (samples == 1 ? " is" : " are") +
+                               " too few to learn from; spread evenly");
   }
   if (features.has_conditions) return Choice("tpe", size + ", some under conditions");
   if (2 * features.choices > features.parameters) {

@@ -19,7 +19,8 @@ struct AutoChoice {
 
 // In this order: nothing to choose from, or grid_search in the space: random. Several objectives:
 // tpe, for more than a thousand trials nsga2. A countable space no larger than the budget: grid.
-// Too few trials to learn from: sobol. Conditions, mostly choices, or many parameters: tpe. A
+// Too few trials to learn from: sobol (neither of the two with an earlier sweep: they learn
+// nothing). Conditions, mostly choices, or many parameters: tpe. A
 // budget that a Gaussian process can use: gp. Thousands of trials over numbers: cmaes; else tpe.
 // docs/CHOOSING.md has the measurements behind it.
 AutoChoice ChooseAlgorithm(const SearchProblem& problem);

@@ -54,6 +54,8 @@ struct SearchProblem {
   // An earlier sweep's trials, which fit the space. Those that learn hear of them as of trials with
   // numbers below 0.
   std::vector<EarlierTrial> history = {};
+  // An earlier sweep was named, so that there is something to learn from at the first trial.
+  bool has_earlier = false;
   // `unique` was asked for: what an earlier sweep tried is not tried again either.
   bool is_unique = false;
 };

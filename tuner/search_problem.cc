@@ -21,6 +21,7 @@ SearchProblem ProblemOf(const ExperimentSpec& spec, SearchSpace space, int64_t s
   for (const Objective& objective : spec.more_objectives) problem.modes.push_back(objective.mode);
   problem.samples = samples;
   problem.seed = seed;
+  problem.has_earlier = !spec.from.empty();
   problem.max_t = SchedulerMaxT(spec.scheduler);
   Result<std::vector<Configuration>> points = ReadPoints(spec.points, problem.space);
   TUNE_CHECK(points.ok());

@@ -51,6 +51,18 @@ TEST(AutoChoice, FollowsSpaceAndBudget) {
   EXPECT_EQ(ChosenFor(kNumbers, 5000, 2), "nsga2");
 }
 
+TEST(AutoChoice, LearnsWhereThereIsAnEarlierSweep) {
+  for (const char* const space : {kNumbers, R"({"x": {"choice": [1, 2, 3]}})"}) {
+    SearchProblem problem;
+    problem.space = *SearchSpace::Parse(*ParseJson(space));
+    problem.samples = 5;
+    problem.has_earlier = true;
+    const auto searcher = MakeAutoSearcher(Value(), problem);
+    ASSERT_TRUE(searcher.ok());
+    EXPECT_TRUE((*searcher)->LearnsFromResults()) << space;
+  }
+}
+
 TEST(AutoChoice, TakesNoOptions) {
   SearchProblem problem;
   problem.space = *SearchSpace::Parse(*ParseJson(kNumbers));
