@@ -34,30 +34,31 @@ class SchedulerContract : public testing::TestWithParam<SchedulerCase> {
   static constexpr uint64_t kSeeds = 20;
   static constexpr int64_t kLongest = 200;  // Iterations of a trial that nobody stops.
 
-  std::unique_ptr<TrialScheduler> Make() const {
+  std::unique_ptr<TrialScheduler> Make() const { return Make(GetParam().mode); }
+  std::unique_ptr<TrialScheduler> Make(Mode mode) const {
     const Result<Value> spec = ParseJson(GetParam().scheduler);
-    auto made = MakeScheduler(*spec, GetParam().mode, 7);
+    auto made = MakeScheduler(*spec, mode, 7);
     EXPECT_TRUE(made.ok()) << made.status().message();
     return *std::move(made);
   }
 
-  static Metric DrawValue(KeyedRandom& random) {
+  Metric DrawValue(KeyedRandom& random) const {
     switch (random.NextBelow(14)) {
       case 0:
-        return std::numeric_limits<double>::infinity();
+        return sign_ * std::numeric_limits<double>::infinity();
       case 1:
-        return -std::numeric_limits<double>::infinity();
+        return -sign_ * std::numeric_limits<double>::infinity();
       case 2:
         return std::nan("");
       case 3:
         return std::nullopt;
-      default:
-        return static_cast<double>(random.NextBelow(20)) / 20;  // Coarse, so that there are ties.
+      default:  // Coarse, so that there are ties.
+        return sign_ * static_cast<double>(random.NextBelow(20)) / 20;
     }
   }
 
   // A random life of up to 40 trials with gaps, failures, second chances and every kind of value.
-  static void PlayMiddle(PlayedSweep& sweep, KeyedRandom& random) {
+  void PlayMiddle(PlayedSweep& sweep, KeyedRandom& random) const {
     using State = PlayedSweep::State;
     for (int step = 0; step < 1500; ++step) {
       if (sweep.lives().size() < 40 && random.NextBelow(10) == 0) sweep.Add();
@@ -75,7 +76,7 @@ class SchedulerContract : public testing::TestWithParam<SchedulerCase> {
   }
 
   // No trial comes any more; each that runs goes on to its end.
-  static void PlayEnd(PlayedSweep& sweep, KeyedRandom& random) {
+  void PlayEnd(PlayedSweep& sweep, KeyedRandom& random) const {
     sweep.NoMoreTrials();
     for (;;) {
       const std::vector<size_t> running = sweep.In(PlayedSweep::State::kRunning);
@@ -97,6 +98,8 @@ class SchedulerContract : public testing::TestWithParam<SchedulerCase> {
     PlayEnd(sweep, random);
     return sweep.decisions();
   }
+
+  double sign_ = 1;  // Of the values.
 };
 
 TEST_P(SchedulerContract, TheSameEventsGiveTheSameDecisionsAndOrders) {
@@ -203,6 +206,53 @@ TEST_P(SchedulerContract, WhatExplainsADecisionHangsTogether) {
       EXPECT_FALSE(decision.cutoff && std::isnan(*decision.cutoff));
     }
   }
+}
+
+TEST_P(SchedulerContract, MinimisingIsTheMirrorImageOfMaximising) {
+  if (GetParam().scheduler.find("threshold") != std::string::npos) GTEST_SKIP() << "has bounds";
+  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+    sign_ = 1;
+    const std::vector<Decision> decisions = Play(*Make(Mode::kMax), seed);
+    sign_ = -1;
+    const std::vector<Decision> mirrored = Play(*Make(Mode::kMin), seed);
+    ASSERT_EQ(decisions.size(), mirrored.size()) << "seed " << seed;
+    for (size_t i = 0; i < decisions.size(); ++i) {
+      Decision expected = decisions[i];
+      if (expected.cutoff) expected.cutoff = -*expected.cutoff;
+      ASSERT_EQ(mirrored[i], expected) << "seed " << seed << " report " << i;
+    }
+  }
+}
+
+TEST_P(SchedulerContract, OneThatDoesNotPauseStopsNobodyOfEquals) {
+  if (SchedulerPauses(*ParseJson(GetParam().scheduler))) GTEST_SKIP() << "pauses";
+  const auto scheduler = Make();
+  for (int64_t n = 0; n < 12; ++n) {
+    scheduler->OnTrialAdded(TrialNumber{n});
+    Verdict verdict = Verdict::kContinue;
+    for (int64_t t = 1; t <= kLongest && verdict == Verdict::kContinue; ++t) {
+      const Decision decision = scheduler->OnReport(TrialNumber{n}, t, 0.5);
+      EXPECT_NE(decision.cause, StopCause::kScheduler) << "trial " << n << " iteration " << t;
+      verdict = decision.verdict;
+    }
+    scheduler->OnTrialEnded(TrialNumber{n}, false);
+  }
+}
+
+// Every milestone is skipped, and the last report is beyond each max_t.
+TEST_P(SchedulerContract, AReportMayLeapToTheLastIterationThereIs) {
+  const auto scheduler = Make();
+  const auto max_t = SchedulerMaxT(*ParseJson(GetParam().scheduler));
+  PlayedSweep sweep(*scheduler);
+  for (int i = 0; i < 8; ++i) sweep.Add();
+  for (size_t i = 0; i < 8; ++i) sweep.Report(i, 1, 0.1 * static_cast<double>(i));
+  for (size_t i = 0; i < 8; ++i) {
+    if (sweep.lives()[i].state != PlayedSweep::State::kRunning) continue;
+    sweep.Report(i, std::numeric_limits<int64_t>::max() - 1, 0.1 * static_cast<double>(i));
+    const bool has_stopped = sweep.decisions().back().cause == StopCause::kMaxT;
+    EXPECT_TRUE(has_stopped || !max_t) << i;
+  }
+  EXPECT_FALSE(scheduler->DebugString().empty());
 }
 
 TEST_P(SchedulerContract, AReportWithoutAValueIsNeverStoppedForIt) {
