@@ -73,6 +73,24 @@ TEST(SweepPlan, LongSweepsArePlayedInSmall) {
   EXPECT_NEAR(plan.expected->total, 27e6, 1);
 }
 
+// Of one with an end of its own, whatever `samples` says.
+TEST(SweepPlan, AGridIsCountedByItsPoints) {
+  for (const char* const samples : {"", "samples: -1\n", "samples: 1000000\n"}) {
+    const SweepPlan plan = PlanOf(
+        "name: s\nmetric: loss\nmode: min\nspace: {x: {choice: [1, 2, 3]}}\n"
+        "trainable: {curve: {value: x, iterations: 9}}\n"
+        "search: {algorithm: grid, repeat: 2}\nscheduler: {asha: {max_t: 9}}\n" +
+        std::string(samples));
+    EXPECT_EQ(plan.trials, 6) << samples;
+    EXPECT_EQ(plan.worst->total, 6 * 9) << samples;
+    EXPECT_NEAR(plan.rungs[0].expected_count, 6, 1e-9) << samples;
+  }
+  const SweepPlan large = PlanOf(
+      "name: s\nmetric: loss\nmode: min\nspace: {x: {randint: [0, 1000000]}}\n"
+      "trainable: {curve: {value: x, iterations: 9}}\nsearch: {algorithm: grid}\n");
+  EXPECT_NEAR(large.expected->total, 9e6, 1);
+}
+
 TEST(SweepPlan, WarnsOfWhatIsOdd) {
   const auto warnings = [](const std::string& rest, int64_t cpus = 4) {
     return PlanOf("name: s\nmetric: loss\nmode: min\n" + rest, cpus).warnings;
@@ -90,6 +108,8 @@ TEST(SweepPlan, WarnsOfWhatIsOdd) {
               Contains(HasSubstr("no trial fits: each needs cpu: 8, the worker has 4 CPUs")));
   EXPECT_THAT(warnings(curve + space + "samples: -1\n"), Contains(HasSubstr("samples: -1")));
   EXPECT_THAT(warnings(space), Contains(HasSubstr("how long a trial is")));
+  EXPECT_THAT(warnings(curve + space + "samples: 1\npoints: [{x: 0.5}, {x: 0.25}]\n"),
+              Contains(HasSubstr("points: 2 of them for 1 trial: the last ones are never tried")));
   EXPECT_THAT(
       warnings(curve + space +
                "samples: 30\nscheduler: {hyperband: {max_t: 16}}\ncheckpoint: {every: 5}\n"),

@@ -37,6 +37,11 @@ std::string SchedulerText(const ExperimentSpec& spec) {
   return spec.scheduler.is_string() ? spec.scheduler.AsString() : ToJson(spec.scheduler);
 }
 
+// "1 trial", "4 trials".
+std::string Count(int64_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
 // "74 expected, 320 at worst".
 std::string Both(double expected, double worst) {
   return ShortNumber(expected) + " expected, " + ShortNumber(worst) + " at worst";
@@ -65,16 +70,15 @@ std::string CheckpointText(const ExperimentSpec& spec, const SweepPlan& plan) {
 void PrintNumbers(const ExperimentSpec& spec, const SweepPlan& plan, const PlanOptions& options,
                   std::ostream& out) {
   out << "sweep          " << Printable(spec.name) << ": "
-      << (plan.trials ? std::to_string(*plan.trials) + " trials" : "trials without end");
-  if (plan.trial_iterations) out << " of at most " << *plan.trial_iterations << " iterations";
+      << (plan.trials ? Count(*plan.trials, "trial") : "trials without end");
+  if (plan.trial_iterations) out << " of at most " << Count(*plan.trial_iterations, "iteration");
   out << "\nsearch         " << Printable(SearchText(spec)) << ", "
-      << (plan.points ? "a space of " + std::to_string(*plan.points) + " points"
+      << (plan.points ? "a space of " + Count(*plan.points, "point")
                       : "a space without an end of points")
       << "\n               auto would be " << Printable(plan.automatic) << "\nscheduler      "
-      << Printable(SchedulerText(spec)) << "\nat once        " << plan.at_once
-      << (plan.at_once == 1 ? " trial" : " trials") << " on "
-      << DescribeCapacity(CapacityOf(options)) << " (each needs " << DescribeRequest(spec.resources)
-      << ")\n";
+      << Printable(SchedulerText(spec)) << "\nat once        " << Count(plan.at_once, "trial")
+      << " on " << DescribeCapacity(CapacityOf(options)) << " (each needs "
+      << DescribeRequest(spec.resources) << ")\n";
   if (!plan.expected || !plan.worst) return;
   out << "epochs         " << Both(plan.expected->total, plan.worst->total) << "\n"
       << "in a row       " << Both(plan.expected->in_a_row, plan.worst->in_a_row)

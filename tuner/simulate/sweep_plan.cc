@@ -178,11 +178,13 @@ void Planner::CountPlaces() {
   }
 }
 
-// What only time or values would end is left out.
+// What only time or values would end is left out. Requires a number of trials.
 ExperimentSpec Planner::PlayedSpec(double share) const {
   ExperimentSpec played = spec_;
-  played.samples =
-      std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(spec_.samples) * share));
+  // A space that has an end of its own bounds the samples.
+  const int64_t samples =
+      spec_.samples < 0 ? *plan_.trials : std::min(spec_.samples, *plan_.trials);
+  played.samples = std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(samples) * share));
   played.limits.sweep_time.reset();
   played.limits.trial_time.reset();
   played.limits.no_progress.reset();
@@ -199,7 +201,8 @@ Status Planner::PlayAll() {
   const double all = static_cast<double>(*plan_.trials) * iterations;
   if (iterations > kPlayedEpochsMax) return OkStatus();
   const ExperimentSpec played = PlayedSpec(std::min(1.0, kPlayedEpochsMax / all));
-  const double scale = static_cast<double>(spec_.samples) / static_cast<double>(played.samples);
+  const double scale = static_cast<double>(*plan_.trials) /
+                       static_cast<double>(TrialCountOf(played, space_, played.samples));
   const double plays = std::clamp(kPlayedEpochsMax / all, 1.0, kPlaysMax);
   plan_.expected = PlannedEpochs{};
   for (uint64_t play = 0; play < static_cast<uint64_t>(plays); ++play) {
@@ -259,6 +262,12 @@ void Planner::Warn() {
     warnings.push_back("the space has " + std::to_string(*plan_.points) + " points for " +
                        std::to_string(*plan_.trials) +
                        " trials: configurations are repeated, or the sweep ends sooner");
+  }
+  const size_t given = spec_.points.is_list() ? spec_.points.AsList().size() : 0;
+  if (plan_.trials && static_cast<int64_t>(given) > *plan_.trials) {
+    warnings.push_back("points: " + std::to_string(given) + " of them for " +
+                       std::to_string(*plan_.trials) + (*plan_.trials == 1 ? " trial" : " trials") +
+                       ": the last ones are never tried");
   }
   WarnOfRungs();
 }
