@@ -10,6 +10,7 @@
 #include "core/input_error.h"
 #include "core/nearest_name.h"
 #include "schedulers/trial_scheduler.h"
+#include "search/perturb.h"
 #include "search/points.h"
 #include "search/satisfiable.h"
 #include "search/searcher.h"
@@ -478,6 +479,9 @@ Status CheckParts(const ExperimentSpec& spec, bool require_trainable,
   TUNE_RETURN_IF_ERROR(CheckSatisfiable(space));
   TUNE_RETURN_IF_ERROR(ReadPoints(spec.points, space).status());
   TUNE_RETURN_IF_ERROR(MakeScheduler(spec.scheduler, spec.mode, 0).status());
+  if (const auto explore = SchedulerExplore(spec.scheduler)) {
+    TUNE_RETURN_IF_ERROR(CheckPerturbed(space, explore->parameters));
+  }
   TUNE_ASSIGN_OR_RETURN(const auto searcher,
                         MakeSearcher(spec.search, ProblemOf(spec, space, spec.samples, 0)));
   const Value* const unique = spec.search.is_map() ? spec.search.Find("unique") : nullptr;

@@ -263,6 +263,8 @@ TEST(InterpretSpec, WhatOtherRoomsCheckIsCheckedToo) {
   EXPECT_THAT(ErrorWith("scheduler", "scheduler: {asha: {max_t: 5, grace_period: 6}}"),
               HasSubstr("f.yaml:10:44: scheduler: grace_period is 6 and max_t is 5"));
   EXPECT_THAT(ErrorWith("scheduler", "scheduler: asah"), HasSubstr("did you mean 'asha'?"));
+  EXPECT_THAT(ErrorWith("scheduler", "scheduler: {pbt: {hyperparam_mutations: [xx]}}"),
+              HasSubstr("f.yaml:10:42: hyperparam_mutations: 'xx' is not a parameter with a"));
   EXPECT_THAT(ErrorWith("trainable", "trainable: food12"), HasSubstr("f.yaml:2:12: "));
 }
 
