@@ -89,6 +89,14 @@ TEST(CurveTable, ValuesAreWhatTheSpaceWouldDraw) {
   EXPECT_EQ(Flat(curves->curves[0]), R"({"u":0.0,"i":2,"t":"3"})");
 }
 
+// Where the values lie closer together than doubles of [0, 1] can tell.
+TEST(CurveTable, ValuesAreNotMovedToTheirNeighbours) {
+  const auto curves = Read("n,q,iteration,loss\n4611686018427387901,8.5,1,1\n",
+                           "{n: {randint: [0, 4611686018427387904]}, q: {qrandn: [0, 1, 0.5]}}");
+  ASSERT_TRUE(curves.ok()) << curves.status().message();
+  EXPECT_EQ(Flat(curves->curves[0]), R"({"n":4611686018427387901,"q":8.5})");
+}
+
 TEST(CurveTable, AParameterThatDoesNotExistUnderItsConditionHasAnEmptyCell) {
   constexpr char kConditional[] =
       "{kind: {choice: [adam, sgd]}, momentum: {uniform: [0, 1], when: {kind: sgd}}}";

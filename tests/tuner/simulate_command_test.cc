@@ -153,10 +153,21 @@ TEST_F(SimulateCommandTest, RefusesWhatItCannotUse) {
   EXPECT_THAT(error_with([](auto& o) { o.workers = 0; }), StartsWith("tune: --workers: read 0"));
   EXPECT_THAT(error_with([](auto& o) { o.seeds = 0; }), StartsWith("tune: --seeds: read 0"));
   EXPECT_THAT(error_with([](auto& o) { o.compare = {"fifi"}; }), HasSubstr("did you mean 'fifo'"));
+  EXPECT_THAT(error_with([](auto& o) {
+                o.compare = {"asha", "fifo", "asha"};
+              }),
+              StartsWith("tune: --compare: 'asha' stands there twice"));
   EXPECT_THAT(error_with([](auto& o) { o.schedulers = {"{asha: {max: 3}}"}; }),
               StartsWith("tune: --scheduler: 1:9: "));
   EXPECT_THAT(error_with([this](auto& o) { o.curves = Write("c.csv", "x\n"); }),
               HasSubstr("c.csv:1:1: there is no column"));
+  Write("space.yaml",
+        "metric: [loss, cost]\nmode: [min, min]\nspace: {x: {uniform: [0, 1]}}\n"
+        "trainable: {curve: {values: {loss: x, cost: 1 - x}}}\n");
+  EXPECT_THAT(error_with([](auto& o) {
+                o.compare = {"fifo", "asha"};
+              }),
+              StartsWith("tune: --compare: 'asha': a sweep of several objectives has no value"));
 }
 
 }  // namespace

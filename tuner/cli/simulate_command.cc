@@ -105,6 +105,25 @@ Result<Simulation> Prepare(const SimulateOptions& options) {
   return simulation;
 }
 
+Status CheckCompared(const SimulateOptions& options, const ExperimentSpec& spec,
+                     const std::vector<ComparedScheduler>& schedulers) {
+  for (size_t i = 0; i < schedulers.size(); ++i) {
+    const std::string& label = schedulers[i].label;
+    const std::string read =
+        (i < options.compare.size() ? "--compare: '" : "--scheduler: '") + label + "'";
+    if (!spec.more_objectives.empty() && label != "fifo") {
+      return InvalidArgument(read +
+                             ": a sweep of several objectives has no value to stop trials "
+                             "by; it is played with fifo alone");
+    }
+    // Rows of one label would be taken for seeds of one scheduler.
+    for (size_t j = 0; j < i; ++j) {
+      if (schedulers[j].label == label) return InvalidArgument(read + " stands there twice");
+    }
+  }
+  return OkStatus();
+}
+
 Result<std::vector<ComparedScheduler>> SchedulersOf(const SimulateOptions& options,
                                                     const Simulation& simulation) {
   std::vector<ComparedScheduler> schedulers;
@@ -117,6 +136,7 @@ Result<std::vector<ComparedScheduler>> SchedulersOf(const SimulateOptions& optio
     TUNE_ASSIGN_OR_RETURN(ComparedScheduler written, SchedulerWritten(text, simulation.spec.mode));
     schedulers.push_back(std::move(written));
   }
+  TUNE_RETURN_IF_ERROR(CheckCompared(options, simulation.spec, schedulers));
   if (schedulers.empty()) {
     const Value& own = simulation.spec.scheduler;
     schedulers.push_back({own.is_null()     ? "fifo"

@@ -43,7 +43,8 @@ Result<RecordedCurves> StoredCurveReader::Read(const std::string& name,
     return InvalidArgument(place + ": no trial reported " + metric + ", which the sweep needs");
   }
   TUNE_RETURN_IF_ERROR(ReadReports(sweep));
-  if (curves_.curves.empty()) return InvalidArgument(place + ": no trial has reported anything");
+  if (curves_.curves.empty())
+    return InvalidArgument(place + ": no trial that ran has reported anything");
   return std::move(curves_);
 }
 
