@@ -46,7 +46,7 @@ Result<StoredExperiment> FindEarlier(const ExperimentSpec& spec, Store& store) {
   const auto found = std::find(names.begin(), names.end(), spec.from);
   if (found == names.end()) {
     return InvalidArgument("from: there is no sweep '" + spec.from + "' in the database" +
-                           (names.empty() ? "" : DidYouMean(spec.from, names)));
+                           DidYouMean(spec.from, names));
   }
   const StoredExperiment& earlier = experiments[static_cast<size_t>(found - names.begin())];
   const Result<Value> document = ParseJson(earlier.spec);

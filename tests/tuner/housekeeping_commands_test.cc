@@ -247,6 +247,21 @@ TEST_F(Housekeeping, DeleteOfALivingSweepIsRefusedWithItsTuner) {
   EXPECT_THAT(Query(path_, "SELECT count() FROM experiments"), ElementsAre("2"));
 }
 
+TEST_F(Housekeeping, DeleteKeepsWhatAnUnfinishedSweepLearnsFrom) {
+  WriteSweep("s");
+  NewExperiment learner = SampleExperiment("learner");
+  learner.spec = R"({"from":"s","search":{"algorithm":"tpe"}})";
+  ASSERT_TRUE(OpenStore(path_)->CreateExperiment(learner).ok());
+  const Answer answer = Delete("s", true);
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.err, HasSubstr("nothing was deleted: learner, which is not finished, learns "
+                                    "from s and could not go on without it"));
+  EXPECT_THAT(Query(path_, "SELECT name FROM experiments ORDER BY id"),
+              ElementsAre("s", "learner"));
+  EXPECT_EQ(Delete("learner", true).status, 0);
+  EXPECT_EQ(Delete("s", true).status, 0);
+}
+
 TEST_F(Housekeeping, DeleteOfAMistypedNameDeletesNothing) {
   WriteSweep("first");
   const Answer answer = Delete("frist", true);

@@ -21,6 +21,7 @@ struct Doomed {
   int64_t trial_count = 0;
   std::string folder;
   int64_t folder_bytes = 0;
+  std::string learner;  // An unfinished sweep that learns from it.
 
   std::string Describe() const {
     return Printable(sweep.name) + ": " + std::to_string(trial_count) +
@@ -28,6 +29,19 @@ struct Doomed {
            " of artifacts";
   }
 };
+
+// The first unfinished sweep that names it in `from`, and cannot be gone on with without it.
+Result<std::string> FindLearner(Database& database, const std::string& name) {
+  static constexpr char kLearnerSql[] =
+      "SELECT name FROM experiment_rows WHERE json_extract(spec, '$.from') = ?1 AND name <> ?1"
+      " AND status IN ('RUNNING', 'INTERRUPTED') ORDER BY id LIMIT 1";
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kLearnerSql));
+  row->BindAll(name);
+  TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+  std::string learner = has_row ? std::string(row->Text(0)) : "";
+  row->Reset();
+  return learner;
+}
 
 Result<Doomed> FindDoomed(const DeleteOptions& options) {
   static constexpr char kCountSql[] = "SELECT count() FROM trials WHERE experiment = ?1";
@@ -40,6 +54,7 @@ Result<Doomed> FindDoomed(const DeleteOptions& options) {
   TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
   if (has_row) doomed.trial_count = row->Int(0);
   row->Reset();
+  TUNE_ASSIGN_OR_RETURN(doomed.learner, FindLearner(*database, doomed.sweep.name));
   doomed.folder = ArtifactsDirOf(options.db_path) + "/" + doomed.sweep.name;
   doomed.folder_bytes = MeasureBytes(doomed.folder);
   return doomed;
@@ -79,6 +94,13 @@ int DeleteCommand(const DeleteOptions& options, const Clock& clock, std::istream
   if (!doomed.ok()) return Complain(doomed.status(), err);
   if (const auto holder = FindLockHolder(options.db_path)) {
     return Complain(Unavailable(WhyNotNow(*holder, doomed->sweep.name)), err);
+  }
+  if (!doomed->learner.empty()) {
+    return Complain(
+        InvalidArgument("nothing was deleted: " + Printable(doomed->learner) +
+                        ", which is not finished, learns from " + Printable(doomed->sweep.name) +
+                        " and could not go on without it; delete that one first"),
+        err);
   }
   if (!options.yes) {
     if (!options.is_terminal) {
