@@ -125,6 +125,9 @@ TEST(AskTell, BadInputIsOneLineAndChangesNothing) {
       {{"tell", "7", "1"}, "tune: study: tell: the trial 7 was never asked for\n"},
       {{"tell", "x", "1"}, "tune: read 'x', expected a trial: 3, or NAME/3\n"},
       {{"tell", "0"}, "tune: a value is missing; or write --failed\n"},
+      {{"tell", "0", "1", "--iteration", "0"},
+       "tune: --iteration: read 0, expected an integer of 1 or more (tune --help shows the "
+       "commands)\n"},
       {{"tell", "0", "abc"}, "tune: read 'abc', expected a number, NaN or null\n"},
       {{"tell", "0", "1", "--failed"}, "tune: --failed: a failed trial has no value\n"},
       {{"tell", "other/0", "1"},

@@ -84,14 +84,21 @@ TEST(Retrain, RunsTheBestAgainAsASweepOfItsOwn) {
                   "e.id = t.experiment where e.name = 'space-retrain'"),
             std::vector<std::string>{"6"});
 
-  const ProgramResult shown = RunTune(folder, {"retrain", "space", "--show", "--format", "json"});
+  const std::vector<std::string> show = {"retrain", "space", "--show", "--format", "json"};
+  const ProgramResult shown = RunTune(folder, show);
   ASSERT_EQ(shown.exit_status, 0) << shown.err;
+  // One that is made of that one is not meant.
+  EXPECT_EQ(RunTune(folder, {"retrain", "--top", "1", "--seeds", "1", "--cpus", "2"}).exit_status,
+            0);
+  EXPECT_EQ(RunTune(folder, show).out, shown.out);
   const auto rows = ParseJson(shown.out);
   ASSERT_TRUE(rows.ok()) << shown.out;
   ASSERT_EQ(rows->AsList().size(), 2u);
   EXPECT_EQ(rows->AsList()[0].Find("reported")->AsInt(), 3);
   EXPECT_GT(rows->AsList()[0].Find("deviation")->AsDouble(), 0);
   EXPECT_EQ(RunTune(folder, {"retrain", "--top", "0"}).exit_status, 2);
+  EXPECT_THAT(RunTune(folder, {"retrain", "--seeds", "1001"}).err,
+              HasSubstr("--seeds: read 1001, expected 1 to 1000"));
   EXPECT_THAT(RunTune(folder, {"retrain", "nosuch"}).err, HasSubstr("no sweep is named 'nosuch'"));
 }
 

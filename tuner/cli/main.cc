@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -188,6 +189,17 @@ CLI::App* AddSimulate(CLI::App& app, tune::SimulateOptions& simulate) {
   return command;
 }
 
+// CLI11 would take a negative number for a very large one, and speaks of doubles.
+auto IntegerFrom(int64_t min) {
+  return [min](const std::string& text) -> std::string {
+    int64_t read = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, read);
+    if (error == std::errc() && stop == end && read >= min) return "";
+    return "read " + text + ", expected an integer of " + std::to_string(min) + " or more";
+  };
+}
+
 // retrain.
 CLI::App* AddRetrain(CLI::App& app, tune::RetrainOptions& retrain) {
   CLI::App* const command = app.add_subcommand(
@@ -201,7 +213,7 @@ CLI::App* AddRetrain(CLI::App& app, tune::RetrainOptions& retrain) {
   command->add_option("--name", retrain.run.name, "The new sweep's name; default: NAME-retrain");
   command
       ->add_option("--seed", retrain.run.seed, "The new sweep's seed; default: drawn from NAME's")
-      ->check(CLI::NonNegativeNumber);
+      ->check(IntegerFrom(0));
   command->add_option("--max-concurrent", retrain.run.max_concurrent, "Trials at a time");
   command->add_option("--cpus", retrain.run.cpus, "As for run")->check(CLI::Range(0, 1'000'000));
   command->add_option("--gpus", retrain.run.gpus, "As for run")->check(CLI::Range(0, 1'024));
@@ -259,11 +271,8 @@ int main(int argc, char** argv) {
   run_app->add_option("space", run.space_path, "The space file (YAML or JSON)")->required();
   run_app->add_option("--samples", run.samples, "How many trials; overrides the file");
   run_app->add_option("--name", run.name, "The sweep's name; default: the file's");
-  // Without the check CLI11 would take a negative one for a very large one.
   run_app->add_option("--seed", run.seed, "The seed; default: the file's, else drawn and printed")
-      ->check([](const std::string& text) {
-        return text.starts_with('-') ? "read " + text + ", expected an integer of 0 or more" : "";
-      });
+      ->check(IntegerFrom(0));
   run_app->add_option("--max-concurrent", run.max_concurrent, "Trials at a time");
   run_app->add_option("--set", run.overrides, "key.path=value, as if written in the file")
       ->allow_extra_args(false);
@@ -437,7 +446,7 @@ int main(int argc, char** argv) {
       ->required();
   tell_app->add_option("value", tell.values, "Of each metric; NaN or null for none");
   tell_app->add_option("--iteration", tell.iteration, "An intermediate value; the trial goes on")
-      ->check(CLI::PositiveNumber);
+      ->check(IntegerFrom(1));
   tell_app->add_flag("--failed", tell.failed, "It has failed");
   for (CLI::App* const lines_app : {decide_app, ask_tell_app, ask_app}) {
     lines_app->add_option("space", lines.space_path, "The space file")->required();

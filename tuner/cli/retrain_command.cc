@@ -25,14 +25,14 @@ struct Prepared {
 };
 
 Status CheckCounts(const RetrainOptions& options) {
-  const auto check = [](const char* name, int64_t read) {
-    if (read >= 1 && read <= limits::kAskMax) return OkStatus();
+  const auto check = [](const char* name, int64_t read, int64_t max) {
+    if (read >= 1 && read <= max) return OkStatus();
     return InvalidArgument(std::string(name) + ": read " + std::to_string(read) +
-                           ", expected 1 to " + std::to_string(limits::kAskMax));
+                           ", expected 1 to " + std::to_string(max));
   };
-  TUNE_RETURN_IF_ERROR(check("--top", options.top));
-  TUNE_RETURN_IF_ERROR(check("--seeds", options.seeds));
-  return check("--top times --seeds", options.top * options.seeds);
+  TUNE_RETURN_IF_ERROR(check("--top", options.top, limits::kPointsMax));
+  TUNE_RETURN_IF_ERROR(check("--seeds", options.seeds, limits::kRepeatMax));
+  return check("--top times --seeds", options.top * options.seeds, limits::kAskMax);
 }
 
 Result<std::pair<Value, std::string>> ReadStoredSpec(Database& database, int64_t experiment) {
@@ -79,11 +79,20 @@ Result<Prepared> Prepare(const RetrainOptions& options, std::ostream& err) {
   return Prepared{std::move(sweep), std::move(spec)};
 }
 
+// "s-retrain" or a further one of that name, "s-retrain-2"; not one made of it,
+// "s-retrain-retrain".
+bool IsNamed(std::string_view name, std::string_view wanted) {
+  if (!name.starts_with(wanted)) return false;
+  const std::string_view rest = name.substr(wanted.size());
+  return rest.empty() || (rest.size() > 1 && rest[0] == '-' &&
+                          rest.find_first_not_of("0123456789", 1) == std::string_view::npos);
+}
+
 // The latest that was made of this one.
 Result<FoundSweep> FindRetrained(Database& database, const std::string& wanted) {
   TUNE_ASSIGN_OR_RETURN(const std::vector<FoundSweep> sweeps, ListSweeps(database));
   const auto found = std::find_if(sweeps.rbegin(), sweeps.rend(), [&](const FoundSweep& sweep) {
-    return sweep.name == wanted || sweep.name.starts_with(wanted + "-");
+    return IsNamed(sweep.name, wanted);
   });
   if (found == sweeps.rend()) {
     return NotFound(database.path() + ": there is no sweep " + wanted +
