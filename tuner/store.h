@@ -74,7 +74,8 @@ class Store {
   virtual Result<std::vector<JournalStep>> ReadJournal(ExperimentId experiment) = 0;
   // By number. What the journal's replay must have led to.
   virtual Result<std::vector<TrialRow>> ReadTrials(ExperimentId experiment) = 0;
-  // In order of trial number, attempt, iteration; without their decisions.
+  // Those of the suggestions, not of what a trial then took over from another one; in order of
+  // trial number, attempt, iteration; without their decisions.
   virtual Result<std::vector<ReportRow>> ReadReports(ExperimentId experiment) = 0;
   // The highest worker id ever given, 0 if none.
   virtual Result<WorkerId> LastWorker(ExperimentId experiment) = 0;

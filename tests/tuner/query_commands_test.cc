@@ -16,7 +16,9 @@
 #include "tuner/cli/best_command.h"
 #include "tuner/cli/list_command.h"
 #include "tuner/cli/results_command.h"
+#include "tuner/cli/retrain_rows.h"
 #include "tuner/cli/status_command.h"
+#include "tuner/cli/sweep_lookup.h"
 
 namespace tune {
 namespace {
@@ -218,6 +220,38 @@ TEST_F(QueryCommands, ResultsBestIsTheBestTrialAlone) {
   EXPECT_THAT(Numbers(options), ElementsAre("0"));
   options.sort = "lr";
   EXPECT_EQ(Results(options).status, 2);
+}
+
+TEST_F(QueryCommands, ATrialThatExploitedAnotherHasTheConfigurationOfItsTime) {
+  {
+    const auto store = OpenStore(path_, Access::kWrite);
+    const StoredExperiment experiment = WriteSampleSweep(*store, "population");
+    Transition rows;
+    // The first one was best after it, the second one before.
+    for (const int64_t trial : {0, 1}) {
+      ExploitRow row{TrialNumber{trial}, 1, TrialNumber{3}, 1, SampleTrial(trial).configuration};
+      row.configuration.Set("lr", 0.05);
+      rows.exploits.push_back(row);
+    }
+    ASSERT_TRUE(store->Commit(experiment.id, {3, kSampleStart, "[]"}, rows).ok());
+    // Of the suggestions: not what came after.
+    const auto reports = store->ReadReports(experiment.id);
+    ASSERT_TRUE(reports.ok());
+    for (const ReportRow& report : *reports) EXPECT_EQ(report.iteration, 1);
+  }
+  ResultsOptions options = For(OutputFormat::kJson);
+  options.where = "number < 2";
+  const Value shown = *ParseJson(Results(options).out);
+  for (const Value& trial : shown.AsList()) EXPECT_EQ(*trial.Find("lr"), Value(0.05));
+  const auto database = OpenForQueries(path_);
+  ASSERT_TRUE(database.ok());
+  const FoundSweep sweep = *FindSweep(**database, "population");
+  EXPECT_EQ(*FindBestTrial(**database, sweep)->value().config.Find("lr"), Value(0.05));
+  const auto best = ReadBestConfigurations(**database, sweep, 9);
+  ASSERT_TRUE(best.ok());
+  EXPECT_EQ(*best->at(0).configuration.Find("lr"), Value(0.05));
+  EXPECT_EQ(best->at(2).trial, 1);
+  EXPECT_EQ(*best->at(2).configuration.Find("lr"), Value(0.2));
 }
 
 TEST_F(QueryCommands, ANameThatATrialsColumnHasIsPrefixed) {

@@ -47,7 +47,10 @@ Result<SearchSpace> StoredSpace(Database& database, const FoundSweep& sweep) {
 
 Result<std::vector<StoredTrial>> ReadTrials(Database& database, const FoundSweep& sweep) {
   static constexpr char kTrialsSql[] =
-      "SELECT c.flat, t.best_value, t.status,"
+      // Of several configurations the one that the best value is of.
+      "SELECT coalesce((SELECT x.flat FROM exploit_rows AS x WHERE x.trial = t.id"
+      "   AND x.iteration < t.best_iteration ORDER BY x.id DESC LIMIT 1), c.flat),"
+      " t.best_value, t.status,"
       " (SELECT r.metrics FROM report_rows AS r WHERE r.trial = t.id"
       "   ORDER BY r.iteration DESC, r.attempt DESC LIMIT 1)"
       " FROM trial_rows AS t JOIN configuration_rows AS c ON c.trial = t.id"

@@ -135,7 +135,10 @@ struct TrialData {
 Result<std::vector<TrialData>> ReadTrials(Database& database, int64_t experiment) {
   static constexpr char kTrialsSql[] =
       "SELECT t.number, t.status, t.stop_reason, t.iterations, t.best_value, t.best_iteration,"
-      " t.last_value, t.attempts, t.run_seconds, c.flat,"
+      // Of several configurations the last, as in the view.
+      " t.last_value, t.attempts, t.run_seconds,"
+      " coalesce((SELECT x.flat FROM exploit_rows AS x WHERE x.trial = t.id"
+      "   ORDER BY x.id DESC LIMIT 1), c.flat),"
       " (SELECT r.metrics FROM report_rows AS r WHERE r.trial = t.id"
       "   ORDER BY r.iteration DESC, r.attempt DESC LIMIT 1)"
       " FROM trial_rows AS t JOIN configuration_rows AS c ON c.trial = t.id"

@@ -12,9 +12,12 @@ namespace tune {
 Result<std::vector<BestConfiguration>> ReadBestConfigurations(Database& database,
                                                               const FoundSweep& sweep,
                                                               int64_t count) {
-  // Turned so that lower is better.
+  // Turned so that lower is better. A trial that exploited others had several configurations: the
+  // one that its best value is of.
   static constexpr char kBestSql[] =
-      "SELECT c.flat, t.number, t.best_value FROM trial_rows AS t"
+      "SELECT coalesce((SELECT x.flat FROM exploit_rows AS x WHERE x.trial = t.id"
+      "   AND x.iteration < t.best_iteration ORDER BY x.id DESC LIMIT 1), c.flat),"
+      " t.number, t.best_value FROM trial_rows AS t"
       " JOIN configuration_rows AS c ON c.trial = t.id"
       " WHERE t.experiment = ?1 AND t.best_value IS NOT NULL"
       " ORDER BY t.best_value * ?2, t.number";

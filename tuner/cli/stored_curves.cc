@@ -64,14 +64,17 @@ Status StoredCurveReader::ReadMetricNames(int64_t experiment) {
 }
 
 // Reports that came again after a retry carry no decision: they are not the curve's, but the time
-// of the next one counts from them.
+// of the next one counts from them. What a trial reported with a configuration taken over from
+// another one is no curve of its own.
 Status StoredCurveReader::ReadReports(const FoundSweep& sweep) {
   static constexpr char kReportsSql[] =
       "SELECT t.number, c.flat, r.iteration, r.metrics, r.attempt, r.reported_us, a.started_us,"
       " r.decision FROM report_rows AS r JOIN trial_rows AS t ON t.id = r.trial"
       " JOIN configuration_rows AS c ON c.trial = t.id"
       " JOIN attempt_rows AS a ON a.trial = r.trial AND a.number = r.attempt"
-      " WHERE t.experiment = ?1 ORDER BY t.number, r.attempt, r.iteration";
+      " WHERE t.experiment = ?1 AND NOT EXISTS (SELECT 1 FROM exploit_rows AS x"
+      "   WHERE x.trial = t.id AND x.iteration < r.iteration)"
+      " ORDER BY t.number, r.attempt, r.iteration";
   TUNE_ASSIGN_OR_RETURN(Statement * row, database_.Kept(kReportsSql));
   row->BindAll(sweep.id);
   std::pair<int64_t, int64_t> attempt{-1, -1};

@@ -133,11 +133,16 @@ std::string FindArtifact(const std::string& path, const std::string& db_path,
 
 Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSweep& sweep) {
   static constexpr char kHighestSql[] =
-      "SELECT id, number, status, best_value, best_iteration, config FROM trials"
+      "SELECT id, number, status, best_value, best_iteration FROM trials"
       " WHERE experiment = ?1 AND best_value IS NOT NULL ORDER BY best_value DESC, number LIMIT 1";
   static constexpr char kLowestSql[] =
-      "SELECT id, number, status, best_value, best_iteration, config FROM trials"
+      "SELECT id, number, status, best_value, best_iteration FROM trials"
       " WHERE experiment = ?1 AND best_value IS NOT NULL ORDER BY best_value ASC, number LIMIT 1";
+  // Of several configurations the one that the best value is of.
+  static constexpr char kConfigSql[] =
+      "SELECT coalesce((SELECT x.nested FROM exploit_rows AS x WHERE x.trial = c.trial"
+      "   AND x.iteration < ?2 ORDER BY x.id DESC LIMIT 1), c.nested)"
+      " FROM configuration_rows AS c WHERE c.trial = ?1";
   static constexpr char kCheckpointSql[] =
       "SELECT path, iteration FROM checkpoints WHERE trial = ?1 AND state = 'durable'"
       " ORDER BY iteration = ?2 DESC, iteration DESC, path LIMIT 1";
@@ -152,8 +157,14 @@ Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSw
   best.status = row->Text(2);
   best.value = row->Real(3);
   best.iteration = row->Int(4);
-  TUNE_ASSIGN_OR_RETURN(best.config, ParseJson(row->Text(5)));
   row->Reset();
+  TUNE_ASSIGN_OR_RETURN(Statement * config, database.Kept(kConfigSql));
+  config->BindAll(best.id, best.iteration);
+  TUNE_ASSIGN_OR_RETURN(const bool has_config, config->Step());
+  if (has_config) {
+    TUNE_ASSIGN_OR_RETURN(best.config, ParseJson(config->Text(0)));
+  }
+  config->Reset();
   TUNE_ASSIGN_OR_RETURN(Statement * checkpoint, database.Kept(kCheckpointSql));
   checkpoint->BindAll(best.id, best.iteration);
   TUNE_ASSIGN_OR_RETURN(const bool has_checkpoint, checkpoint->Step());

@@ -639,7 +639,9 @@ Result<std::vector<ReportRow>> SqliteStore::ReadReports(ExperimentId experiment)
   static constexpr char kReportsSql[] =
       "SELECT t.number, r.attempt, r.iteration, r.value, r.metrics, r.reported_us"
       " FROM report_rows AS r JOIN trial_rows AS t ON t.id = r.trial"
-      " WHERE t.experiment = ?1 ORDER BY t.number, r.attempt, r.iteration";
+      " WHERE t.experiment = ?1 AND NOT EXISTS (SELECT 1 FROM exploit_rows AS x"
+      "   WHERE x.trial = t.id AND x.iteration < r.iteration)"
+      " ORDER BY t.number, r.attempt, r.iteration";
   TUNE_ASSIGN_OR_RETURN(Statement * row, database_->Kept(kReportsSql));
   row->BindAll(experiment.value);
   std::vector<ReportRow> reports;
