@@ -23,10 +23,11 @@ constexpr std::array<Food11Parameter, 12> kParameters = {{
     {"total_epochs", ParameterKind::kInteger, 1, 100000, false, false, "epochs"},
     {"patience", ParameterKind::kInteger, 1, 100000, false, false,
      "epochs without a lower val_loss before the end"},
-    {"width_mult", ParameterKind::kNumber, 0.3, 4, false, false, "MobileNetV2's width"},
-    {"image_size", ParameterKind::kInteger, 32, 1024, false, false, "pixels"},
-    {"weights", ParameterKind::kText, 0, 0, false, false, "a .safetensors file to start from"},
-    {"data", ParameterKind::kText, 0, 0, false, false, "a folder, or synthetic"},
+    {"width_mult", ParameterKind::kNumber, 0.3, 4, false, false, "MobileNetV2's width", true},
+    {"image_size", ParameterKind::kInteger, 32, 1024, false, false, "pixels", true},
+    {"weights", ParameterKind::kText, 0, 0, false, false, "a .safetensors file to start from",
+     true},
+    {"data", ParameterKind::kText, 0, 0, false, false, "a folder, or synthetic", true},
     {"seed", ParameterKind::kInteger, 0, 9007199254740992.0, false, false, "of all draws"},
 }};
 

@@ -44,6 +44,8 @@ struct Food11Parameter {
   bool lo_open = false;
   bool hi_open = false;
   std::string_view meaning;
+  // It makes the network or the data: a run that goes on under another value is another run.
+  bool is_fixed = false;
 };
 
 // Every option, in the order of Food11Options.

@@ -15,22 +15,25 @@
 namespace tune::models {
 namespace {
 
-// The first option that differs and matters for going on, or "".
-std::string FirstDifference(const Food11Options& a, const Food11Options& b) {
-  if (a.seed != b.seed) {
+// The first option that differs and must not, or "".
+std::string FirstDifference(const Food11Options& a, const Food11Options& b, CheckpointOf of) {
+  if (a.seed != b.seed && of == CheckpointOf::kThisRun) {
     return "seed (" + std::to_string(a.seed) + ", now " + std::to_string(b.seed) + ")";
   }
   const Value before = Food11OptionsToValue(a);
   const Value now = Food11OptionsToValue(b);
-  for (const MapEntry& entry : before.AsMap()) {
+  for (const Food11Parameter& parameter : Food11Parameters()) {
+    const std::string_view name = parameter.name;
     // Where weights and data lie matters to nobody; the data itself is compared by its hash.
-    if (entry.key == "total_epochs" || entry.key == "patience" || entry.key == "weights" ||
-        entry.key == "data") {
+    if (name == "total_epochs" || name == "patience" || name == "weights" || name == "data" ||
+        name == "seed") {
       continue;
     }
-    const Value* const other = now.Find(entry.key);
-    if (*other == entry.value) continue;
-    return entry.key + " (" + ToJson(entry.value) + ", now " + ToJson(*other) + ")";
+    if (of == CheckpointOf::kOtherOptions && !parameter.is_fixed) continue;
+    const Value& value = *before.Find(name);
+    const Value& other = *now.Find(name);
+    if (other == value) continue;
+    return std::string(name) + " (" + ToJson(value) + ", now " + ToJson(other) + ")";
   }
   return "";
 }
@@ -204,9 +207,9 @@ Result<std::string> Trainer::SaveCheckpoint(const std::string& parent,
   return WriteCheckpoint(parent, name.empty() ? CheckpointName(state.epoch()) : name, state);
 }
 
-Status Trainer::RestoreCheckpoint(const std::string& folder) {
+Status Trainer::RestoreCheckpoint(const std::string& folder, CheckpointOf of) {
   TUNE_ASSIGN_OR_RETURN(CheckpointState state, ReadCheckpoint(folder));
-  if (const std::string differs = FirstDifference(state.options, options_); !differs.empty()) {
+  if (const std::string differs = FirstDifference(state.options, options_, of); !differs.empty()) {
     return FailedPrecondition(folder + " was made with another " + differs);
   }
   if (state.class_names != dataset_->class_names || state.data_hash != dataset_->hash) {
@@ -218,7 +221,7 @@ Status Trainer::RestoreCheckpoint(const std::string& folder) {
     imported = network_->ImportOptimizer(state.optimizer);
     if (!imported.ok()) TUNE_CHECK(network_->ImportWeights(before, false).ok());
   }
-  // Options and data are the same, so the network's shape is too.
+  // What makes the network's shape is the same, and so is the data.
   if (!imported.ok()) return DataLoss(folder + ": " + imported.message());
   history_ = std::move(state.history);
   best_epoch_ = state.best_epoch;

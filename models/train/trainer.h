@@ -44,6 +44,12 @@ struct Score {
   int64_t image_count = 0;
 };
 
+// Whose checkpoint a trainer goes on from.
+enum class CheckpointOf {
+  kThisRun,      // Its own, or one that was to be the same: all options are as they were.
+  kOtherOptions  // Another run's, whose training goes on with these options.
+};
+
 // In batches of `batch_size`, which the network must take. The split is not empty.
 Score EvaluateSplit(MobileNetV2& network, const Dataset& dataset, Split split, int batch_size);
 
@@ -70,8 +76,9 @@ class Trainer {
 
   // Goes on from there. Fails, with nothing changed, if the folder cannot be used (ReadCheckpoint's
   // errors; kDataLoss also for tensors of another network) or was made with other options or data
-  // (kFailedPrecondition, naming the first that differs; total_epochs and patience may differ).
-  Status RestoreCheckpoint(const std::string& folder);
+  // (kFailedPrecondition, naming the first that differs and both values). total_epochs and patience
+  // may differ; of other options all may that are not fixed (food11_options.h).
+  Status RestoreCheckpoint(const std::string& folder, CheckpointOf of = CheckpointOf::kThisRun);
 
  private:
   Score TrainPass(int epoch);

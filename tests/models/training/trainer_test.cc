@@ -293,6 +293,61 @@ TEST(Trainer, RefusesACheckpointOfOtherOptionsOrDataAndSaysWhich) {
   EXPECT_THAT(data.message(), HasSubstr("other data"));
 }
 
+TEST(Trainer, GoesOnFromAnotherRunsCheckpointUnderItsOwnOptions) {
+  const TempFolder folder;
+  TrialRun first(SmallOptions(), SmallData());
+  first.Epochs(3);
+  const Result<std::string> checkpoint = first.trainer->SaveCheckpoint(folder.path());
+  ASSERT_TRUE(checkpoint.ok());
+
+  Food11Options other = SmallOptions();
+  other.batch_size = 6;
+  other.dropout_probability = 0.25;
+  other.lr = 0.02;
+  other.fine_tune_lr = 0.004;
+  other.initial_epochs = 1;
+  other.seed = 6;
+  TrialRun second(other, SmallData());
+  const Status restored =
+      second.trainer->RestoreCheckpoint(*checkpoint, CheckpointOf::kOtherOptions);
+  ASSERT_TRUE(restored.ok()) << restored.message();
+  EXPECT_TRUE(SameTensors(second.network->ExportWeights(), first.network->ExportWeights()));
+  EXPECT_TRUE(SameTensors(second.network->ExportOptimizer(), first.network->ExportOptimizer()));
+  EXPECT_EQ(second.Epoch().epoch, 4);
+  const FakeNetwork::Step& step = second.network->steps.front();
+  EXPECT_EQ(step.batch, 6);
+  EXPECT_EQ(step.options.dropout_probability, 0.25);
+  EXPECT_EQ(step.options.head_lr, 0.02);
+  EXPECT_EQ(step.options.backbone_lr, 0.016);  // The third epoch with the backbone: twice doubled.
+
+  // From its own checkpoint it goes on as any run.
+  const Result<std::string> own = second.trainer->SaveCheckpoint(folder.path());
+  ASSERT_TRUE(own.ok());
+  TrialRun third(other, SmallData());
+  EXPECT_TRUE(third.trainer->RestoreCheckpoint(*own).ok());
+}
+
+TEST(Trainer, RefusesAnotherRunsCheckpointOfAnotherNetworkOrOtherData) {
+  const TempFolder folder;
+  TrialRun first(SmallOptions(), SmallData());
+  first.Epoch();
+  const Result<std::string> checkpoint = first.trainer->SaveCheckpoint(folder.path());
+  ASSERT_TRUE(checkpoint.ok());
+
+  Food11Options other = SmallOptions();
+  other.width_mult = 0.5;
+  TrialRun other_width(other, SmallData());
+  const Status width =
+      other_width.trainer->RestoreCheckpoint(*checkpoint, CheckpointOf::kOtherOptions);
+  EXPECT_EQ(width.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(width.message(), HasSubstr("another width_mult (1.0, now 0.5)"));
+
+  TrialRun other_data(SmallOptions(), SmallData(9));
+  const Status data =
+      other_data.trainer->RestoreCheckpoint(*checkpoint, CheckpointOf::kOtherOptions);
+  EXPECT_THAT(data.message(), HasSubstr("other data"));
+}
+
 TEST(Trainer, LeavesACheckpointOfTheSameEpochAlone) {
   const TempFolder folder;
   Food11Options options = SmallOptions();
