@@ -26,6 +26,7 @@
 #include "tuner/cli/delete_command.h"
 #include "tuner/cli/doctor_command.h"
 #include "tuner/cli/gc_command.h"
+#include "tuner/cli/import_command.h"
 #include "tuner/cli/importance_command.h"
 #include "tuner/cli/lines_command.h"
 #include "tuner/cli/list_command.h"
@@ -472,6 +473,14 @@ int main(int argc, char** argv) {
   tune::SimulateOptions simulate;
   const CLI::App* const simulate_app = AddSimulate(app, simulate);
 
+  tune::ImportOptions import;
+  CLI::App* const import_app = app.add_subcommand(
+      "import",
+      "A space file from AutoTuner's configuration.\nExample: tune import autotuner.json --out "
+      "space.yaml");
+  import_app->add_option("file", import.path, "AutoTuner's JSON")->required();
+  import_app->add_option("--out", import.out, "The space file; default: standard output");
+
   app.add_subcommand("report",
                      "From within a trial: how it is doing.\nExample: tune report val_loss=0.31");
   app.add_subcommand("worker",
@@ -531,6 +540,13 @@ int main(int argc, char** argv) {
     if (parsed->get_name() != tune::ControlVerbName(control.verb)) continue;
     control.db_path = db_path;
     return Answered(tune::ControlCommand(control, tune::RealClock(), Wait, std::cout, std::cerr));
+  }
+
+  if (import_app->parsed()) {
+    const tune::Status imported = tune::ImportCommand(import, std::cout, std::cerr);
+    if (imported.ok()) return Answered(0);
+    std::cerr << "tune: " << imported.message() << "\n";
+    return 2;
   }
 
   const size_t width = OutputWidth();

@@ -194,7 +194,8 @@ Result<SweepSummary> StoredSnapshots::ReadSummary(Database& database, const Foun
     summary.iterations_trained = row->Int(3);
     summary.paused_count = row->Int(5);
     const int64_t longest = row->Int(4);
-    if (longest > 0) summary.iterations_full = longest * summary.trial_count;
+    if (longest > 0)
+      summary.iterations_full = longest * (summary.trial_count - summary.failed_count);
   }
   row->Reset();
   return summary;

@@ -56,7 +56,8 @@ class SweepDisplay::State {
         longest = std::max(longest, row.iterations);
       }
     }
-    if (longest > 0) summary.iterations_full = longest * summary.trial_count;
+    if (longest > 0)
+      summary.iterations_full = longest * (summary.trial_count - summary.failed_count);
     return summary;
   }
 
