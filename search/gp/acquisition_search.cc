@@ -57,12 +57,18 @@ std::vector<AcquisitionSearch::Candidate> AcquisitionSearch::CandidatesAt(
     candidates.push_back({std::move(unit), std::move(configuration), *std::move(cells)});
   }
   const auto predicted = aim.surrogate.Predict(points);
+  Eigen::Array<bool, Eigen::Dynamic, 1> is_apart =
+      Eigen::Array<bool, Eigen::Dynamic, 1>::Constant(points.rows(), true);
+  for (const VectorXd& other : aim.pending) {
+    is_apart = is_apart && aim.surrogate.AreApart(points, other);
+  }
   for (size_t i = 0; i < candidates.size(); ++i) {
     const double mean = predicted.means[static_cast<Index>(i)];
     const double deviation = std::sqrt(predicted.variances[static_cast<Index>(i)]);
-    candidates[i].value = space_.space().Allows(candidates[i].configuration)
-                              ? LogExpectedImprovement(mean, deviation, aim.best).value
-                              : -std::numeric_limits<double>::infinity();
+    const bool counts =
+        is_apart[static_cast<Index>(i)] && space_.space().Allows(candidates[i].configuration);
+    candidates[i].value = counts ? LogExpectedImprovement(mean, deviation, aim.best).value
+                                 : -std::numeric_limits<double>::infinity();
   }
   return candidates;
 }
@@ -130,7 +136,7 @@ void AcquisitionSearch::Climb(const Aim& aim, Candidate& candidate) const {
                                       .gradient_tolerance = 1e-4,
                                       .decrease_tolerance = 1e-5};
   MinimizeInBox(lower, upper, options, loss, x);
-  // Where constraints forbid the summit, a part of the way to it may do.
+  // Where constraints or pending trials forbid the summit, a part of the way to it may do.
   for (int attempt = 0; attempt < 4; ++attempt) {
     VectorXd unit = candidate.unit;
     unit = (lower.array() < upper.array()).select(x, unit);
@@ -162,11 +168,10 @@ bool AcquisitionSearch::TryValues(const Aim& aim, Candidate& candidate) const {
   return is_better;
 }
 
-std::vector<Configuration> AcquisitionSearch::Promising(const Surrogate& surrogate, double best,
+std::vector<Configuration> AcquisitionSearch::Promising(const Aim& aim,
                                                         const std::vector<VectorXd>& incumbents,
                                                         KeyedRandom random) const {
   constexpr int kTurnsMax = 4;
-  const Aim aim = {surrogate, best};
   std::vector<Candidate> candidates = CandidatesAt(aim, Scattered(incumbents, random));
   const auto is_better = [](const Candidate& a, const Candidate& b) { return a.value > b.value; };
   std::stable_sort(candidates.begin(), candidates.end(), is_better);

@@ -28,9 +28,16 @@ class AcquisitionSearch {
   const CategoryFlags& is_category() const { return is_category_; }
   Eigen::VectorXd PointOf(const UnitCells& cells) const;
 
-  // Configurations that the constraints allow, the most promising first. `best`: what is to be
-  // improved on; `incumbents`: points to look around.
-  std::vector<Configuration> Promising(const Surrogate& surrogate, double best,
+  // What one suggestion looks for.
+  struct Aim {
+    const Surrogate& surrogate;
+    double best = 0;                            // What is to be improved on.
+    std::vector<Eigen::VectorXd> pending = {};  // Where trials run that will tell as much.
+  };
+
+  // Configurations that the constraints allow, apart from the pending ones, the most promising
+  // first. `incumbents`: points to look around.
+  std::vector<Configuration> Promising(const Aim& aim,
                                        const std::vector<Eigen::VectorXd>& incumbents,
                                        KeyedRandom random) const;
 
@@ -39,14 +46,8 @@ class AcquisitionSearch {
     Eigen::VectorXd unit;  // In the unit space; more than one have the same configuration.
     Configuration configuration;
     UnitCells cells;
-    double value = 0;  // Minus infinity where it is not allowed.
+    double value = 0;  // Minus infinity: not allowed, or not apart.
   };
-  // What one suggestion looks for.
-  struct Aim {
-    const Surrogate& surrogate;
-    double best = 0;
-  };
-
   std::vector<Candidate> CandidatesAt(const Aim& aim, std::vector<Eigen::VectorXd> units) const;
   std::vector<Eigen::VectorXd> Scattered(const std::vector<Eigen::VectorXd>& incumbents,
                                          KeyedRandom random) const;

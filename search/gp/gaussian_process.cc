@@ -109,6 +109,20 @@ MatrixXd GaussianProcess::Covariances(const Points& points) const {
   return out;
 }
 
+ArrayXd GaussianProcess::PriorSquaredGaps(const Points& points, const VectorXd& other) const {
+  ArrayXd squared = ArrayXd::Zero(points.rows());
+  for (Index d = 0; d < points.cols(); ++d) {
+    const auto column = points.col(d).array();
+    const double weight = parameters_.weights[d];
+    if (is_category_[static_cast<size_t>(d)]) {
+      squared += (column != other[d]).cast<double>() * weight;
+    } else {
+      squared += (column - other[d]).square() * weight;
+    }
+  }
+  return 2 * parameters_.variance * (1 - Matern(squared));
+}
+
 ArrayXd GaussianProcess::Means(const Points& points) const {
   return Covariances(points).transpose() * alpha_;
 }

@@ -48,6 +48,8 @@ class GaussianProcess {
     Eigen::ArrayXd variances;
   };
   Prediction Predict(const Points& points) const;
+  // E (f(x) - f(x'))^2 before anything is seen, of each of `points` to `other`.
+  Eigen::ArrayXd PriorSquaredGaps(const Points& points, const Eigen::VectorXd& other) const;
   Eigen::ArrayXd Means(const Points& points) const;
 
   // At one point, with derivatives by it: 0 for categories.

@@ -131,18 +131,23 @@ GpModel::View GpModel::Look(const Points& points, const LevelTable& table) const
   TUNE_CHECK(table.losses.size() == levels_.size());
   std::vector<Surrogate::Level> levels;
   std::vector<size_t> whole;
+  std::vector<size_t> running;
+  std::vector<size_t> pending;
   for (size_t level = 0; level < levels_.size(); ++level) {
     const Rows rows = RowsOf(table, level);
     const Level& at = levels_[level];
     levels.push_back({at.slope, at.shift, at.scale,
                       GaussianProcess(is_category_, at.parameters, points(rows.trials, Eigen::all),
                                       rows.values)});
+    for (Index i = 0; i < rows.values.size() && level == 0; ++i) {
+      if (std::isnan(rows.values[i])) pending.push_back(rows.trials[static_cast<size_t>(i)]);
+    }
     if (level + 1 < levels_.size()) continue;
     for (Index i = 0; i < rows.values.size(); ++i) {
-      if (!std::isnan(rows.values[i])) whole.push_back(rows.trials[static_cast<size_t>(i)]);
+      (std::isnan(rows.values[i]) ? running : whole).push_back(rows.trials[static_cast<size_t>(i)]);
     }
   }
-  View view = {Surrogate(std::move(levels)), 0, {}};
+  View view = {Surrogate(std::move(levels)), 0, {}, std::move(pending)};
   const ArrayXd means = view.surrogate.Means(points(whole, Eigen::all));
   std::vector<size_t> order(whole.size());
   std::iota(order.begin(), order.end(), 0);
@@ -151,6 +156,11 @@ GpModel::View GpModel::Look(const Points& points, const LevelTable& table) const
   });
   if (!order.empty()) view.best = means[static_cast<Index>(order[0])];
   for (const size_t i : order) view.leading.push_back(whole[i]);
+  // Else what a running trial promises is promised again to the next one, at the same place.
+  if (!order.empty() && !running.empty()) {
+    const double promised = view.surrogate.Means(points(running, Eigen::all)).minCoeff();
+    view.best = std::min(view.best, promised);
+  }
   return view;
 }
 

@@ -24,8 +24,9 @@ class GpModel {
 
   struct View {
     Surrogate surrogate;
-    double best = 0;              // The lowest mean at a trial that has come to the last level.
+    double best = 0;  // The lowest mean at a trial that has come to the last level, or still may.
     std::vector<size_t> leading;  // Trials there with the lowest means, the best first.
+    std::vector<size_t> pending;  // Trials of which nothing is known yet.
   };
   // The table must have the levels of that which the model was made of. Rows beyond limits are left
   // out: of trials with a value the better half of those that are kept is the best, the others are

@@ -149,9 +149,12 @@ std::optional<Configuration> GpSearcher::SuggestByModel(TrialNumber number) {
       incumbents.push_back(points.row(static_cast<Index>(trial)));
     }
   }
+  AcquisitionSearch::Aim aim = {view.surrogate, view.best};
+  for (const size_t trial : view.pending) {
+    aim.pending.push_back(points.row(static_cast<Index>(trial)));
+  }
   const KeyedRandom random(seed_, "gp", static_cast<uint64_t>(number.value));
-  for (Configuration& configuration :
-       acquisition_.Promising(view.surrogate, view.best, incumbents, random)) {
+  for (Configuration& configuration : acquisition_.Promising(aim, incumbents, random)) {
     if (IsFresh(configuration)) return std::move(configuration);
   }
   return std::nullopt;

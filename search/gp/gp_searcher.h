@@ -3,7 +3,9 @@
 // up to some dozens of parameters; beyond, it keeps to the best and a sample of the rest.
 //
 // - The first n_startup_trials are points of a scrambled Sobol sequence.
-// - Running trials count as if they had come out as expected, so that trials side by side spread.
+// - Running trials count as if they had come out as expected: what one of them promises is what the
+//   next has to improve on. And a trial keeps so far from those of which nothing is known yet that
+//   the two may differ by more than the noise. So trials side by side spread.
 // - A trial that failed or has no value counts as the worst that was seen.
 // - Trials that were stopped early teach what they can: one more process for each level of
 //   training (`fidelity`). What is improved on is the best of a whole training.

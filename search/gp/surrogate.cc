@@ -1,5 +1,6 @@
 #include "search/gp/surrogate.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/check.h"
@@ -41,6 +42,21 @@ GaussianProcess::Slopes Surrogate::PredictWithSlopes(const Eigen::VectorXd& poin
         slope * slope * out.variance_by_point + scale * scale * above.variance_by_point;
   }
   return out;
+}
+
+Eigen::Array<bool, Eigen::Dynamic, 1> Surrogate::AreApart(const Points& points,
+                                                          const Eigen::VectorXd& other) const {
+  // However loud the noise, a trial keeps others from its neighbourhood, never from a region.
+  constexpr double kNoiseShareMax = 0.1;
+  Eigen::ArrayXd gaps = Eigen::ArrayXd::Zero(points.rows());
+  double noise = 0;
+  double variance = 0;
+  for (const auto& [slope, shift, scale, process] : levels_) {
+    gaps = slope * slope * gaps + scale * scale * process.PriorSquaredGaps(points, other);
+    noise = slope * slope * noise + scale * scale * process.parameters().noise;
+    variance = slope * slope * variance + scale * scale * process.parameters().variance;
+  }
+  return gaps > 2 * std::min(noise, kNoiseShareMax * variance);
 }
 
 }  // namespace tune

@@ -35,6 +35,10 @@ class Surrogate {
   GaussianProcess::Prediction Predict(const Points& points) const;
   Eigen::ArrayXd Means(const Points& points) const;
   GaussianProcess::Slopes PredictWithSlopes(const Eigen::VectorXd& point) const;
+  // Which of `points` differ from `other` by more than the noise, before anything is seen: there a
+  // trial may tell something that one at `other` does not.
+  Eigen::Array<bool, Eigen::Dynamic, 1> AreApart(const Points& points,
+                                                 const Eigen::VectorXd& other) const;
 
  private:
   std::vector<Level> levels_;

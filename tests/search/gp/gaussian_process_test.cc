@@ -138,6 +138,23 @@ TEST(GaussianProcess, ItsSlopesAreThoseOfFiniteDifferences) {
 }
 
 // f_1 = 0.5 f_0 - 1 + 2 g: mean 0.5 * 3 - 1 + 2 * 0.25 at the points of both.
+// Near a point 1 - k / variance is 5/6 r^2 (weight 1), so that with variance 1.5 differences are
+// greater than noise 0.01 from r = 0.089 on; a noise above a tenth of the variance counts as that.
+TEST(Surrogate, PointsAreApartWhereTheyMayDifferByMoreThanTheNoise) {
+  const Points seen = Points::Constant(1, 1, 0.0);
+  const auto are_apart = [&](double noise, double gap) {
+    const GaussianProcess process({false}, Parameters(1, 1, noise), seen, VectorXd::Zero(1));
+    const Surrogate surrogate({{0, 0, 1, process}});
+    return surrogate.AreApart(Points::Constant(1, 1, 0.5 + gap), VectorXd::Constant(1, 0.5))[0];
+  };
+  EXPECT_FALSE(are_apart(1e-9, 0));
+  EXPECT_TRUE(are_apart(1e-9, 1e-3));
+  EXPECT_FALSE(are_apart(0.01, 0.08));
+  EXPECT_TRUE(are_apart(0.01, 0.1));
+  EXPECT_FALSE(are_apart(10, 0.3));
+  EXPECT_TRUE(are_apart(10, 0.5));
+}
+
 TEST(Surrogate, AddsUpItsLevels) {
   const Points point = Points::Constant(1, 1, 0.5);
   const GaussianProcess below({false}, Parameters(1, 1, 1e-9), point, VectorXd::Constant(1, 3));
