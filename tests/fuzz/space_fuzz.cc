@@ -1,0 +1,90 @@
+// libFuzzer target: a text of three JSON lines (space, constraints, points) is refused with a
+// place, or it is a space that every search can draw from.
+//   cmake -B build/fuzz -DTUNE_FUZZ=ON -DCMAKE_CXX_COMPILER=clang++ && build/fuzz/bin/space_fuzz
+//   -max_total_time=60
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/check.h"
+#include "core/json.h"
+#include "search/perturb.h"
+#include "search/points.h"
+#include "search/satisfiable.h"
+#include "search/searcher.h"
+
+namespace tune {
+namespace {
+
+constexpr std::string_view kAlgorithms[] = {"random", "sobol", "tpe", "gp", "cmaes", "nsga2"};
+
+// The next line, which is taken away; "" for none.
+std::string_view TakeLine(std::string_view& text) {
+  const size_t end = std::min(text.find('\n'), text.size());
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return line;
+}
+
+void CheckError(const Status& status) {
+  TUNE_CHECK(status.message().find('\n') == std::string::npos);
+}
+
+void CheckOfSpace(const Configuration& configuration, const SearchSpace& space) {
+  TUNE_CHECK(space.Allows(configuration));
+  for (size_t i = 0; i < space.parameters().size(); ++i) {
+    const SpaceParameter& parameter = space.parameters()[i];
+    const Value* const value = configuration.Find(parameter.name);
+    TUNE_CHECK(space.IsActive(i, configuration) == (value != nullptr));
+    const auto* const domain = std::get_if<Domain>(&parameter.content);
+    if (value == nullptr || domain == nullptr) continue;
+    TUNE_CHECK(domain->OwnValue(*value) == *value);
+    const auto cell = domain->ToUnit(*value);
+    TUNE_CHECK(cell && cell->lo >= 0 && cell->lo <= cell->hi && cell->hi <= 1);
+  }
+}
+
+void Search(std::string_view algorithm, const SearchSpace& space,
+            const std::vector<Configuration>& points) {
+  Value search = Value::MakeMap();
+  search.Set("algorithm", Value(algorithm));
+  const auto made =
+      MakeSearcher(search, {.space = space, .samples = 16, .seed = 1, .points = points});
+  if (!made.ok()) return CheckError(made.status());
+  for (int64_t n = 0; n < 16; ++n) {
+    const auto configuration = (*made)->Suggest(TrialNumber{n});
+    if (!configuration) break;
+    CheckOfSpace(*configuration, space);
+    const Metric value = static_cast<double>(n * 7 % 5);
+    (*made)->OnTrialEnded(TrialNumber{n}, {&value, 1}, n % 6 == 5);
+    KeyedRandom random(1, "fuzz", static_cast<uint64_t>(n));
+    CheckOfSpace(Perturb(space, *configuration, {}, random), space);
+  }
+}
+
+void Read(std::string_view text) {
+  const Result<Value> tree = ParseJson(TakeLine(text));
+  if (!tree.ok()) return;
+  const Result<Value> constraints = ParseJson(TakeLine(text));
+  const Result<Value> points = ParseJson(TakeLine(text));
+  const auto space = SearchSpace::Parse(*tree, constraints.ok() ? *constraints : Value());
+  if (!space.ok()) return CheckError(space.status());
+  // What is large is slow, and no other code.
+  if (space->parameters().size() > 8) return;
+  if (const Status status = CheckSatisfiable(*space); !status.ok()) return CheckError(status);
+  const auto first = ReadPoints(points.ok() ? *points : Value(), *space);
+  if (!first.ok()) return CheckError(first.status());
+  for (const std::string_view algorithm : kAlgorithms) Search(algorithm, *space, *first);
+}
+
+}  // namespace
+}  // namespace tune
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  tune::Read({reinterpret_cast<const char*>(data), size});
+  return 0;
+}
