@@ -77,16 +77,22 @@ Result<Constraint> Constraint::Parse(const Value& text,
       return InvalidAt(text.place, "constraints: column " + std::to_string(variable.column) +
                                        " of '" + constraint.text() + "': " + what);
     };
-    const auto found = std::find_if(
+    const std::string written = Dotted(variable.name);
+    auto found = std::find_if(
         parameters.begin(), parameters.end(),
         [&](const SpaceParameter& parameter) { return parameter.name == variable.name; });
+    // A name may have a dot of its own; a nested one comes before it.
     if (found == parameters.end()) {
-      const std::string written = Dotted(variable.name);
+      const auto named = std::find(names.begin(), names.end(), written);
+      found = parameters.begin() + (named - names.begin());
+    }
+    if (found == parameters.end()) {
       const std::vector<std::string_view> known(names.begin(), names.end());
       return wrong("there is no parameter '" + written + "'" + DidYouMean(written, known));
     }
     if (const std::string misuse = Misuse(variable, *found); !misuse.empty()) return wrong(misuse);
     constraint.parameters_.push_back(static_cast<size_t>(found - parameters.begin()));
+    constraint.names_.push_back(found->name);
   }
   if (constraint.parameters_.empty()) {
     return InvalidAt(text.place, "constraints: '" + constraint.text() + "' names no parameter");
@@ -96,9 +102,9 @@ Result<Constraint> Constraint::Parse(const Value& text,
 
 bool Constraint::IsSatisfied(const Configuration& configuration) const {
   std::vector<ExpressionInput> inputs;
-  inputs.reserve(parameters_.size());
-  for (const ExpressionVariable& variable : expression_.variables()) {
-    const Value* const value = configuration.Find(variable.name);
+  inputs.reserve(names_.size());
+  for (const std::string& name : names_) {
+    const Value* const value = configuration.Find(name);
     if (value == nullptr) return true;
     ExpressionInput& input = inputs.emplace_back();
     if (value->is_number()) {

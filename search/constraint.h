@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "core/configuration.h"
@@ -34,7 +35,8 @@ class Constraint {
   explicit Constraint(Expression expression) : expression_(std::move(expression)) {}
 
   Expression expression_;
-  std::vector<size_t> parameters_;
+  std::vector<size_t> parameters_;  // As the expression's variables.
+  std::vector<std::string> names_;  // Theirs.
   Place place_;
 };
 

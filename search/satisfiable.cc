@@ -14,6 +14,7 @@ namespace tune {
 namespace {
 
 constexpr int64_t kDrawsMax = 100'000;
+constexpr int64_t kFirstDraws = 100;
 constexpr int64_t kCornersMax = 59'049;  // 3^10
 
 // What was tried, and which constraints held at least once.
@@ -30,6 +31,10 @@ class Search {
 
   bool Run() {
     if (space_.constraints().empty()) return true;
+    // Most spaces allow most configurations, and those of a large one may be far from its first.
+    for (int64_t draw = 0; draw < kFirstDraws; ++draw) {
+      if (IsAllowed(Draw(draw))) return true;
+    }
     if (CombinationWalk::IsPossible(space_, constrained_, given_)) {
       CombinationWalk walk(space_, constrained_, given_);
       for (is_exact_ = true; walk.Next(); ++tried_) {
@@ -46,7 +51,7 @@ class Search {
     for (int64_t corner = 0; corner < kCornersMax && is_new; ++corner) {
       if (IsAllowed(Corner(corner, is_new))) return true;
     }
-    for (int64_t draw = 0; draw < kDrawsMax; ++draw) {
+    for (int64_t draw = kFirstDraws; draw < kDrawsMax; ++draw) {
       if (IsAllowed(Draw(draw))) return true;
     }
     return false;

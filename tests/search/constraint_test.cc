@@ -56,6 +56,16 @@ TEST(Constraint, KnowsNestedParametersTextsAndBooleans) {
   EXPECT_TRUE(Allows("net.width == k", R"([["net/width", 3], ["k", 3]])"));
 }
 
+TEST(Constraint, ANameMayHaveADotWhereNoNestedOneIsMeant) {
+  const SearchSpace space = Space(
+      R"({"a.b": {"randint": [0, 9]}, "c": {"d": {"randint": [0, 9]}}, "c.d": {"randint": [0, 9]}})",
+      R"(["a.b > 2", "c.d < 5"])");
+  EXPECT_TRUE(space.Allows(*Configuration::FromFlat(*ParseJson(R"([["a.b", 3]])"))));
+  EXPECT_FALSE(space.Allows(*Configuration::FromFlat(*ParseJson(R"([["a.b", 2]])"))));
+  EXPECT_FALSE(space.Allows(*Configuration::FromFlat(*ParseJson(R"([["c/d", 7]])"))));
+  EXPECT_TRUE(space.Allows(*Configuration::FromFlat(*ParseJson(R"([["c.d", 7]])"))));
+}
+
 TEST(Constraint, NanIsNotSatisfied) {
   EXPECT_FALSE(Allows("log(0 - net.width) < 1", R"([["net/width", 4]])"));
 }
