@@ -142,7 +142,7 @@ Status CommandSpec::ReadSetup(const Value& setup) {
 }
 
 Status CommandSpec::ReadMetrics(const Value& metrics) {
-  constexpr char kForm[] = "a map, {val_accuracy: {regex: \"acc: ([0-9.]+)\"}}";
+  constexpr char kForm[] = "metrics by name, {val_accuracy: {regex: \"acc: ([0-9.]+)\"}}";
   if (!metrics.is_map() || metrics.AsMap().empty()) return Expected("metrics", metrics, kForm);
   for (const MapEntry& entry : metrics.AsMap()) {
     if (entry.key.empty() || entry.key.size() > limits::kNameBytesMax) {
@@ -211,9 +211,9 @@ Status CommandSpec::CheckParameters(const std::vector<std::string>& known) const
       if (std::find(known.begin(), known.end(), name) != known.end()) continue;
       if (std::find(kOwnNames.begin(), kOwnNames.end(), name) != kOwnNames.end()) continue;
       return InvalidAt(place, "trainable: " + std::string(label) + ": {" + Dotted(name) +
-                                  "} is no parameter of the space" + DidYouMean(name, names) +
-                                  "; braces that are meant as such are doubled, {{" + Dotted(name) +
-                                  "}}");
+                                  "} is no parameter of the space, and braces that are meant as " +
+                                  "such are doubled, {{" + Dotted(name) + "}}" +
+                                  DidYouMean(name, names));
     }
     return OkStatus();
   };

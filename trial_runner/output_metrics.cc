@@ -43,14 +43,16 @@ Result<OutputPattern> OutputPattern::Make(std::string metric, const std::string&
 
 std::optional<double> OutputPattern::FindIn(std::string_view line) const {
   std::optional<double> number;
-  re2::StringPiece rest(line.data(), line.size());
-  re2::StringPiece text;
-  while (re2::RE2::FindAndConsume(&rest, *expression_, &text)) {
-    const std::string_view found(text.data() == nullptr ? "" : text.data(), text.size());
-    if (const std::optional<double> read = ReadNumberText(found)) number = read;
-    // An empty match consumes nothing.
-    if (rest.empty()) break;
-    if (text.data() == nullptr || text.empty()) rest.remove_prefix(1);
+  const re2::StringPiece whole(line.data(), line.size());
+  re2::StringPiece match[2];  // All of it, and its first group.
+  for (size_t begin = 0; begin <= line.size();) {
+    const bool is_found =
+        expression_->Match(whole, begin, line.size(), re2::RE2::UNANCHORED, match, 2);
+    if (!is_found) break;
+    const std::string_view text(match[1].data() == nullptr ? "" : match[1].data(), match[1].size());
+    if (const std::optional<double> read = ReadNumberText(text)) number = read;
+    begin = static_cast<size_t>(match[0].data() - line.data()) + match[0].size();
+    if (match[0].empty()) ++begin;
   }
   return number;
 }
@@ -60,6 +62,7 @@ OutputMetrics::OutputMetrics(std::vector<OutputPattern> patterns)
 
 std::vector<Metrics> OutputMetrics::Read(std::string_view piece) {
   std::vector<Metrics> whole;
+  if (patterns_.empty()) return whole;
   while (!piece.empty()) {
     const size_t end = piece.find_first_of("\r\n");
     const std::string_view part = piece.substr(0, end);
@@ -94,13 +97,11 @@ Metrics OutputMetrics::Take() {
   return metrics;
 }
 
-std::optional<Metrics> OutputMetrics::Finish() {
+std::vector<Metrics> OutputMetrics::Finish() {
   std::vector<Metrics> whole;
   ReadLine(std::exchange(line_, {}), whole);
-  if (!whole.empty()) return std::move(whole.front());
-  Metrics rest = Take();
-  if (rest.empty()) return std::nullopt;
-  return rest;
+  if (Metrics rest = Take(); !rest.empty()) whole.push_back(std::move(rest));
+  return whole;
 }
 
 std::vector<std::string> OutputMetrics::NeverFound() const {

@@ -53,8 +53,8 @@ class OutputMetrics {
 
   // The reports that became whole.
   std::vector<Metrics> Read(std::string_view piece);
-  // The end of the output: what waits.
-  std::optional<Metrics> Finish();
+  // The end of the output: what its last line made whole, and what waits.
+  std::vector<Metrics> Finish();
 
   // "val_accuracy (val acc: ...)" of each expression that never found a number.
   std::vector<std::string> NeverFound() const;

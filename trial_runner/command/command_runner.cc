@@ -245,7 +245,7 @@ Status CommandRunner::RunSetup(const Attempt& attempt, const std::string& line) 
   OutputTail tail;
   while (true) {
     std::vector<pollfd> fds = {worker_.ToPoll(), {signals_.get(), POLLIN, 0}};
-    program.AddTo(fds);
+    program.AddTo(fds, true);
     poll(fds.data(), fds.size(), -1);
     if (fds[0].revents != 0 || fds[1].revents != 0) LeaveWithAll();
     tail.Add(program.TakeOutput());
@@ -271,8 +271,9 @@ std::optional<TrialEnd> CommandRunner::Follow(Attempt& attempt) {
 // Until something happens, which the trial is told.
 void CommandRunner::Wait(Attempt& attempt) {
   std::vector<pollfd> fds = {worker_.ToPoll(), {signals_.get(), POLLIN, 0}};
-  attempt.server.AddTo(fds);
-  if (attempt.program) attempt.program->AddTo(fds);
+  const bool has_room = attempt.trial.HasRoom();
+  if (has_room) attempt.server.AddTo(fds);
+  if (attempt.program) attempt.program->AddTo(fds, has_room);
   std::optional<Instant> deadline = attempt.trial.NextDeadline();
   const bool watches = attempt.program && attempt.memory && !attempt.memory->is_enforced();
   if (watches) {
@@ -298,11 +299,13 @@ void CommandRunner::Wait(Attempt& attempt) {
   while (read(signals_.get(), &info, sizeof info) == sizeof info) {
     attempt.trial.OnTerminate(clock_.Now());
   }
-  for (const ProgramServer::Line& line : attempt.server.Take()) {
-    attempt.trial.OnProgramLine(line.client, line.text);
+  if (has_room) {
+    for (const ProgramServer::Line& line : attempt.server.Take()) {
+      attempt.trial.OnProgramLine(line.client, line.text);
+    }
   }
   if (attempt.program) {
-    attempt.trial.OnOutput(attempt.program->TakeOutput());
+    if (has_room) attempt.trial.OnOutput(attempt.program->TakeOutput());
     if (watches) LookAtMemory(attempt, clock_.Now());
     TakeProgramEnd(attempt);
   }

@@ -92,6 +92,11 @@ bool CommandTrial::Begin(Pending& pending) {
                                        std::to_string(last_iteration_)));
     return false;
   }
+  if (iteration > kProgramIterationMax) {
+    Answer(pending, EncodeProgramError("training_iteration: there is none after " +
+                                       std::to_string(last_iteration_)));
+    return false;
+  }
   report_ = {};
   report_.iteration = iteration;
   report_.metrics = pending.report.metrics;
@@ -144,10 +149,11 @@ void CommandTrial::OnAnswer(ReportAnswer answer, Instant now) {
 
 // ---- ending
 
-// One that asked hears of it and ends by itself; one whose output is read does not.
+// One that asked hears of it and ends by itself; one whose output is read does not. One that the
+// worker ends has no more time than it had.
 void CommandTrial::Stop(Instant now, bool listens) {
   is_told_to_stop_ = true;
-  if (program_end_) return;
+  if (program_end_ || is_told_to_end_) return;
   if (listens) {
     terminate_at_ = now + kStopPatience;
     return;
@@ -159,7 +165,7 @@ void CommandTrial::Stop(Instant now, bool listens) {
 void CommandTrial::OnTerminate(Instant now) {
   is_told_to_end_ = true;
   terminate_at_.reset();
-  kill_at_ = now + kEndGrace;
+  kill_at_ = std::min(kill_at_.value_or(now + kEndGrace), now + kEndGrace);
 }
 
 void CommandTrial::OnTime(Instant now) {
@@ -177,12 +183,13 @@ void CommandTrial::OnTime(Instant now) {
 
 std::optional<Instant> CommandTrial::NextDeadline() const {
   if (program_end_) return std::nullopt;
+  TUNE_CHECK(!terminate_at_ || !kill_at_);
   return terminate_at_ ? terminate_at_ : kill_at_;
 }
 
 void CommandTrial::OnProgramEnded(ProgramEnd end) {
-  if (std::optional<Metrics> rest = output_.Finish()) {
-    pending_.push_back({ClientId{}, {*std::move(rest), std::nullopt, ""}});
+  for (Metrics& rest : output_.Finish()) {
+    pending_.push_back({ClientId{}, {std::move(rest), std::nullopt, ""}});
   }
   const bool is_well = end.exit_status == 0 && end.signal.empty() && end.memory_limit_bytes == 0;
   if (is_well && end.file_metrics.ok() && !end.file_metrics->empty()) {

@@ -68,6 +68,10 @@ class CommandTrial {
   // `spec` must outlive it.
   CommandTrial(const TrialStart& start, const CommandSpec& spec);
 
+  // Whether there is room for more lines and output: one that prints a report a microsecond waits
+  // for the answers as any other does.
+  bool HasRoom() const { return pending_.size() < kPendingMax; }
+
   // A line of a connection.
   void OnProgramLine(ClientId client, std::string_view line);
   void OnOutput(std::string_view piece);
@@ -86,6 +90,8 @@ class CommandTrial {
   std::vector<CommandEffect> TakeEffects();
 
  private:
+  static constexpr size_t kPendingMax = 1'000;
+
   struct Pending {
     ClientId client;  // 0: from the output, or from files.
     ProgramReport report;

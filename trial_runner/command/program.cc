@@ -66,13 +66,13 @@ Result<Program> Program::Start(const ProgramOptions& options) {
   return program;
 }
 
-void Program::AddTo(std::vector<pollfd>& fds) const {
-  if (output_.is_open()) fds.push_back({output_.get(), POLLIN, 0});
+void Program::AddTo(std::vector<pollfd>& fds, bool with_output) const {
+  if (with_output && output_.is_open()) fds.push_back({output_.get(), POLLIN, 0});
   if (pid_fd_.is_open()) fds.push_back({pid_fd_.get(), POLLIN, 0});
 }
 
 std::string Program::TakeOutput() {
-  constexpr size_t kTakenMax = 1u << 20;  // At a time: one who prints without end is not all.
+  constexpr size_t kTakenMax = 256u << 10;  // At a time: one who prints without end is not all.
   std::string taken;
   char buffer[64 << 10];
   while (output_.is_open() && taken.size() < kTakenMax) {

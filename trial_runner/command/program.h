@@ -30,7 +30,8 @@ class Program {
   // Errors say what could not be started and why, with the remedy where there is one.
   static Result<Program> Start(const ProgramOptions& options);
 
-  void AddTo(std::vector<pollfd>& fds) const;
+  // To poll for its end, and for its output where that is wanted now.
+  void AddTo(std::vector<pollfd>& fds, bool with_output) const;
   // What it has printed and was not read yet.
   std::string TakeOutput();
   // Its wait status once it has ended. What it started may live on.

@@ -61,9 +61,12 @@ Result<ProgramReport> ParseProgramReport(std::string_view line) {
   TUNE_RETURN_IF_ERROR(ReadMetrics(*map, report.metrics));
   if (const Value* const iteration = map->Find("iteration");
       iteration != nullptr && !iteration->is_null()) {
-    if (!iteration->is_int() || iteration->AsInt() < 1) {
+    const bool is_iteration = iteration->is_int() && iteration->AsInt() >= 1 &&
+                              iteration->AsInt() <= kProgramIterationMax;
+    if (!is_iteration) {
       return InvalidArgument("training_iteration: read " + Shown(*iteration) +
-                             ", expected an integer from 1");
+                             ", expected an integer from 1 to " +
+                             std::to_string(kProgramIterationMax));
     }
     report.iteration = iteration->AsInt();
   }

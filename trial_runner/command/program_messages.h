@@ -26,6 +26,7 @@
 namespace tune {
 
 inline constexpr int64_t kProgramProtocol = 1;
+inline constexpr int64_t kProgramIterationMax = int64_t{1} << 53;  // What all readers of JSON hold.
 
 struct ProgramReport {
   Metrics metrics;

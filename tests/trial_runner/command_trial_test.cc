@@ -1,0 +1,573 @@
+// The state machine between a user's program and the worker: order, stops, checkpoints, ends.
+#include "trial_runner/command/command_trial.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/json.h"
+#include "core/limits.h"
+
+namespace tune {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::SizeIs;
+
+constexpr ClientId kFirst{1};
+constexpr ClientId kSecond{2};
+constexpr char kByItself[] = R"({"command":["x"]})";
+constexpr char kByRegex[] = R"j({"command":["x"],"metrics":{"acc":{"regex":"acc: ([0-9.]+)"}}})j";
+constexpr char kByFile[] = R"({"command":["x"],"metrics":{"acc":{"json":"r.json"}}})";
+
+class CommandTrialTest : public testing::Test {
+ protected:
+  void Begin(const std::string& trainable = kByItself, TrialStart start = {}) {
+    spec_ = std::make_unique<CommandSpec>(*CommandSpec::Parse(*ParseJson(trainable)));
+    start.metric = "acc";
+    trial_ = std::make_unique<CommandTrial>(start, *spec_);
+    effects_.clear();
+  }
+  void SetUp() override { Begin(); }
+
+  // ---- what happens
+
+  void Reports(ClientId client, double acc, const std::string& checkpoint = "") {
+    std::string line = EncodeProgramReport({{{"acc", acc}}, std::nullopt, checkpoint});
+    line.pop_back();
+    trial_->OnProgramLine(client, line);
+  }
+  void ReportsAt(int64_t iteration) {
+    std::string line = EncodeProgramReport({{{"acc", 1}}, iteration, ""});
+    line.pop_back();
+    trial_->OnProgramLine(kFirst, line);
+  }
+  void Continue() { trial_->OnAnswer(ReportAnswer::kContinue, now_); }
+  void Stop() { trial_->OnAnswer(ReportAnswer::kStop, now_); }
+  void Exit(int status) {
+    ProgramEnd end;
+    end.exit_status = status;
+    trial_->OnProgramEnded(std::move(end));
+  }
+  void Pass(Duration time) {
+    now_ = now_ + time;
+    trial_->OnTime(now_);
+  }
+
+  // ---- what it decided: the next effect, of this kind
+
+  template <typename Effect>
+  Effect Next() {
+    Collect();
+    EXPECT_FALSE(effects_.empty()) << "nothing more is done";
+    if (effects_.empty()) return {};
+    const CommandEffect effect = std::move(effects_.front());
+    effects_.pop_front();
+    EXPECT_TRUE(std::holds_alternative<Effect>(effect)) << "effect " << effect.index();
+    return std::holds_alternative<Effect>(effect) ? std::get<Effect>(effect) : Effect();
+  }
+  bool IsIdle() {
+    Collect();
+    return effects_.empty();
+  }
+  // An answer's "continue" or "stop" with its iteration, or the error.
+  std::string NextReply(ClientId client) {
+    const auto reply = Next<ReplyToProgram>();
+    EXPECT_EQ(reply.client, client);
+    EXPECT_THAT(reply.line, EndsWith("\n"));
+    const Result<ProgramAnswer> answer = ParseProgramAnswer(reply.line);
+    if (!answer.ok()) return answer.status().message();
+    return (answer->stops ? "stop " : "continue ") + std::to_string(answer->iteration);
+  }
+  TrialEnd NextEnd() {
+    const auto finish = Next<FinishAttempt>();
+    EXPECT_TRUE(finish.end.has_value());
+    return finish.end.value_or(TrialEnd());
+  }
+
+  std::unique_ptr<CommandTrial> trial_;
+  Instant now_{1'000'000};
+
+ private:
+  void Collect() {
+    for (CommandEffect& effect : trial_->TakeEffects()) effects_.push_back(std::move(effect));
+  }
+
+  std::unique_ptr<CommandSpec> spec_;
+  std::deque<CommandEffect> effects_;
+};
+
+// ---- reports
+
+TEST_F(CommandTrialTest, AReportGoesOutAndItsAnswerComesBack) {
+  Reports(kFirst, 0.5);
+  const Report sent = Next<SendReport>().report;
+  EXPECT_EQ(sent.iteration, 1);
+  EXPECT_THAT(sent.metrics, ElementsAre(Pair("acc", 0.5)));
+  EXPECT_FALSE(sent.final);
+  EXPECT_FALSE(sent.has_checkpoint);
+  EXPECT_TRUE(IsIdle()) << "the answer comes when it is decided";
+  Continue();
+  EXPECT_EQ(NextReply(kFirst), "continue 1");
+}
+
+TEST_F(CommandTrialTest, OneReportIsUnderWayAtATimeAndTheOthersKeepTheirOrder) {
+  Reports(kFirst, 1);
+  Reports(kSecond, 2);
+  Reports(kFirst, 3);
+  for (const auto& [client, acc] : {std::pair(kFirst, 1), {kSecond, 2}, {kFirst, 3}}) {
+    const Report sent = Next<SendReport>().report;
+    EXPECT_EQ(sent.iteration, acc);
+    EXPECT_THAT(sent.metrics, ElementsAre(Pair("acc", acc)));
+    EXPECT_TRUE(IsIdle());
+    Continue();
+    EXPECT_EQ(NextReply(client), "continue " + std::to_string(acc));
+  }
+  EXPECT_TRUE(IsIdle());
+}
+
+TEST_F(CommandTrialTest, IterationsCountOnFromTheLastOneOrAsTheProgramSays) {
+  TrialStart start;
+  start.from_iteration = 4;
+  Begin(kByItself, start);
+  Reports(kFirst, 1);
+  EXPECT_EQ(Next<SendReport>().report.iteration, 5);
+  Continue();
+  EXPECT_EQ(NextReply(kFirst), "continue 5");
+  ReportsAt(10);
+  EXPECT_EQ(Next<SendReport>().report.iteration, 10);
+  Continue();
+  EXPECT_EQ(NextReply(kFirst), "continue 10");
+  Reports(kFirst, 1);
+  EXPECT_EQ(Next<SendReport>().report.iteration, 11);
+}
+
+TEST_F(CommandTrialTest, AnIterationThatDoesNotRiseIsRefusedAndChangesNothing) {
+  ReportsAt(5);
+  Next<SendReport>();
+  Continue();
+  NextReply(kFirst);
+  for (const int64_t iteration : {5, 4, 1}) {
+    ReportsAt(iteration);
+    EXPECT_EQ(NextReply(kFirst), "training_iteration: read " + std::to_string(iteration) +
+                                     ", expected more than the last one, 5");
+  }
+  Reports(kFirst, 1);
+  EXPECT_EQ(Next<SendReport>().report.iteration, 6);
+}
+
+TEST_F(CommandTrialTest, AfterTheLastIterationThereIsThoughtOfNoOther) {
+  ReportsAt(kProgramIterationMax);
+  Next<SendReport>();
+  Continue();
+  NextReply(kFirst);
+  Reports(kFirst, 1);
+  EXPECT_THAT(NextReply(kFirst), HasSubstr("training_iteration: there is none after "));
+}
+
+TEST_F(CommandTrialTest, ALineThatIsNoReportIsRefusedAtOnce) {
+  Reports(kFirst, 1);
+  Next<SendReport>();
+  trial_->OnProgramLine(kSecond, R"({"report":{"metrics":{"acc":"high"}}})");
+  EXPECT_EQ(NextReply(kSecond), "acc: read 'high', expected a number");
+  trial_->OnProgramLine(kSecond, "hello");
+  EXPECT_THAT(NextReply(kSecond), HasSubstr("not JSON"));
+  Continue();
+  EXPECT_EQ(NextReply(kFirst), "continue 1");
+}
+
+TEST_F(CommandTrialTest, AProgramWhoseOutputIsReadMayNotReportBesides) {
+  Begin(kByRegex);
+  Reports(kFirst, 1);
+  EXPECT_THAT(NextReply(kFirst), HasSubstr("metrics: under trainable:"));
+  EXPECT_TRUE(IsIdle());
+}
+
+TEST_F(CommandTrialTest, NumbersInTheOutputAreReportsOfTheSameOrder) {
+  Begin(kByRegex);
+  trial_->OnOutput("acc: 0.1\nacc: 0.2\nacc:");
+  EXPECT_THAT(Next<SendReport>().report.metrics, ElementsAre(Pair("acc", 0.1)));
+  trial_->OnOutput(" 0.3\n");
+  EXPECT_TRUE(IsIdle());
+  for (const double acc : {0.2, 0.3}) {
+    Continue();
+    EXPECT_THAT(Next<SendReport>().report.metrics, ElementsAre(Pair("acc", acc)));
+  }
+  Continue();
+  EXPECT_TRUE(IsIdle()) << "nobody asked";
+}
+
+TEST_F(CommandTrialTest, OneThatReportsFasterThanIsAnsweredMustWait) {
+  Begin(kByRegex);
+  EXPECT_TRUE(trial_->HasRoom());
+  std::string lines;
+  for (int i = 0; i < 2'000; ++i) lines += "acc: 1\n";
+  trial_->OnOutput(lines);
+  EXPECT_FALSE(trial_->HasRoom());
+  for (int i = 0; i < 1'500; ++i) Continue();
+  EXPECT_TRUE(trial_->HasRoom());
+}
+
+// ---- checkpoints
+
+TEST_F(CommandTrialTest, ACheckpointIsCopiedBeforeTheReportGoesOut) {
+  Reports(kFirst, 0.5, "/w/model.pt");
+  const auto save = Next<SaveProgramCheckpoint>();
+  EXPECT_EQ(save.path, "/w/model.pt");
+  EXPECT_EQ(save.iteration, 1);
+  EXPECT_TRUE(IsIdle());
+  trial_->OnSaved(CheckpointRef{"/a/0/checkpoint_000001", 10, "00ff"});
+  const Report sent = Next<SendReport>().report;
+  EXPECT_TRUE(sent.has_checkpoint);
+  EXPECT_EQ(sent.checkpoint.path, "/a/0/checkpoint_000001");
+  Continue();
+  EXPECT_EQ(NextReply(kFirst), "continue 1");
+}
+
+TEST_F(CommandTrialTest, OneThatCannotBeCopiedRefusesTheReportAndTheNextOneGoesOn) {
+  Reports(kFirst, 0.5, "/w/gone");
+  Reports(kSecond, 0.6);
+  Next<SaveProgramCheckpoint>();
+  trial_->OnSaved(NotFound("/w/gone: no such file or folder"));
+  EXPECT_EQ(NextReply(kFirst), "checkpoint: /w/gone: no such file or folder");
+  EXPECT_EQ(Next<SendReport>().report.iteration, 1) << "the refused one was none";
+}
+
+TEST_F(CommandTrialTest, AFullDiskEndsTheAttemptWithItsReason) {
+  Reports(kFirst, 0.5, "/w/model.pt");
+  Reports(kSecond, 0.6);
+  Next<SaveProgramCheckpoint>();
+  trial_->OnDiskFull("/a/0", ResourceExhausted("write /a/0/x: No space left on device"));
+  EXPECT_TRUE(Next<SignalProgram>().kill);
+  EXPECT_TRUE(IsIdle()) << "until it is gone";
+  ProgramEnd end;
+  end.signal = "SIGKILL";
+  trial_->OnProgramEnded(std::move(end));
+  const TrialEnd verdict = NextEnd();
+  EXPECT_EQ(verdict.outcome, Outcome::kCrashed);
+  EXPECT_EQ(verdict.detail, EndDetail::kDiskFull);
+  EXPECT_THAT(verdict.error, HasSubstr("no room for a checkpoint in /a/0"));
+  EXPECT_TRUE(IsIdle());
+}
+
+TEST_F(CommandTrialTest, OnlyCheckpointsThatAreDueAreCopied) {
+  TrialStart start;
+  start.checkpoint_every = 3;
+  Begin(kByItself, start);
+  for (const int64_t iteration : {1, 2}) {
+    Reports(kFirst, 1, "/w/model.pt");
+    EXPECT_EQ(Next<SendReport>().report.iteration, iteration);
+    Continue();
+    NextReply(kFirst);
+  }
+  Reports(kFirst, 1, "/w/model.pt");
+  EXPECT_EQ(Next<SaveProgramCheckpoint>().iteration, 3);
+}
+
+TEST_F(CommandTrialTest, OneThatIsToldToEndHasItsLastCheckpointCopiedWhetherDueOrNot) {
+  TrialStart start;
+  start.checkpoint_every = 1'000;
+  Begin(kByItself, start);
+  trial_->OnTerminate(now_);
+  Reports(kFirst, 1, "/w/model.pt");
+  EXPECT_EQ(Next<SaveProgramCheckpoint>().iteration, 1);
+}
+
+// ---- stops
+
+TEST_F(CommandTrialTest, AStopIsToldAndTheProgramEndsByItself) {
+  Reports(kFirst, 0.5);
+  Next<SendReport>();
+  Stop();
+  EXPECT_EQ(NextReply(kFirst), "stop 1");
+  EXPECT_TRUE(IsIdle());
+  Exit(0);
+  EXPECT_EQ(NextEnd().outcome, Outcome::kStopped);
+  EXPECT_EQ(trial_->NextDeadline(), std::nullopt);
+}
+
+TEST_F(CommandTrialTest, ARefusedReportStopsToo) {
+  Reports(kFirst, 0.5);
+  Next<SendReport>();
+  trial_->OnAnswer(ReportAnswer::kRefused, now_);
+  EXPECT_EQ(NextReply(kFirst), "stop 1");
+}
+
+TEST_F(CommandTrialTest, AStopAnswersAllThatWaitAndAllThatComesAfter) {
+  Reports(kFirst, 1);
+  Reports(kSecond, 2, "/w/model.pt");
+  ReportsAt(1);
+  Next<SendReport>();
+  Stop();
+  EXPECT_EQ(NextReply(kFirst), "stop 1");
+  EXPECT_EQ(NextReply(kSecond), "stop 1");
+  EXPECT_EQ(NextReply(kFirst), "stop 1");
+  Reports(kSecond, 3);
+  EXPECT_EQ(NextReply(kSecond), "stop 1");
+  EXPECT_TRUE(IsIdle()) << "nothing is sent or copied";
+}
+
+TEST_F(CommandTrialTest, OneThatDoesNotListenIsTerminatedAfterAWhileAndThenKilled) {
+  Reports(kFirst, 0.5);
+  Next<SendReport>();
+  Stop();
+  NextReply(kFirst);
+  const Instant terminate_at = trial_->NextDeadline().value();
+  EXPECT_LT(terminate_at, now_ + Milliseconds(limits::kStopGraceMs)) << "before the worker does";
+  Pass(Duration{(terminate_at - now_).us - 1});
+  EXPECT_TRUE(IsIdle());
+  Pass(Duration{1});
+  EXPECT_FALSE(Next<SignalProgram>().kill);
+  const Instant kill_at = trial_->NextDeadline().value();
+  EXPECT_EQ(kill_at, now_ + Milliseconds(limits::kKillGraceMs));
+  Pass(kill_at - now_);
+  EXPECT_TRUE(Next<SignalProgram>().kill);
+  EXPECT_EQ(trial_->NextDeadline(), std::nullopt);
+  Exit(137);
+  EXPECT_EQ(NextEnd().outcome, Outcome::kStopped) << "however it ended";
+}
+
+TEST_F(CommandTrialTest, OneWhoseOutputIsReadIsTerminatedAtOnce) {
+  Begin(kByRegex);
+  trial_->OnOutput("acc: 1\nacc: 2\n");
+  Next<SendReport>();
+  Stop();
+  EXPECT_FALSE(Next<SignalProgram>().kill);
+  EXPECT_EQ(trial_->NextDeadline(), now_ + Milliseconds(limits::kKillGraceMs));
+  trial_->OnOutput("acc: 3\n");
+  EXPECT_TRUE(IsIdle()) << "what it prints after a stop is not counted";
+  ProgramEnd end;
+  end.signal = "SIGTERM";
+  trial_->OnProgramEnded(std::move(end));
+  EXPECT_EQ(NextEnd().outcome, Outcome::kStopped);
+}
+
+TEST_F(CommandTrialTest, AStopThatComesAfterTheProgramsEndEndsTheAttempt) {
+  Begin(kByRegex);
+  trial_->OnOutput("acc: 1\nacc: 2\n");
+  Next<SendReport>();
+  Exit(0);
+  EXPECT_TRUE(IsIdle()) << "what it printed is decided first";
+  Stop();
+  EXPECT_EQ(NextEnd().outcome, Outcome::kStopped);
+  EXPECT_TRUE(IsIdle());
+}
+
+// ---- being ended by the worker
+
+TEST_F(CommandTrialTest, OneThatTheWorkerEndsLeavesWithoutAWord) {
+  Reports(kFirst, 1);
+  Next<SendReport>();
+  trial_->OnTerminate(now_);
+  EXPECT_TRUE(IsIdle()) << "its group got the signal too";
+  EXPECT_LT(trial_->NextDeadline().value(), now_ + Milliseconds(limits::kKillGraceMs));
+  Continue();
+  NextReply(kFirst);
+  Exit(143);
+  EXPECT_EQ(Next<FinishAttempt>().end, std::nullopt);
+}
+
+TEST_F(CommandTrialTest, OneThatIgnoresItIsKilledBeforeTheWorkerWould) {
+  trial_->OnTerminate(now_);
+  Pass(trial_->NextDeadline().value() - now_);
+  EXPECT_TRUE(Next<SignalProgram>().kill);
+}
+
+// What is killed by the worker's SIGKILL alone would leave processes behind that left the group.
+TEST_F(CommandTrialTest, NothingThatComesLaterGivesItMoreTime) {
+  trial_->OnTerminate(now_);
+  const Instant kill_at = trial_->NextDeadline().value();
+  Pass(Milliseconds(1'000));
+  trial_->OnTerminate(now_);
+  EXPECT_EQ(trial_->NextDeadline(), kill_at) << "a second signal";
+  Reports(kFirst, 1);
+  Next<SendReport>();
+  Stop();
+  EXPECT_EQ(NextReply(kFirst), "stop 1");
+  EXPECT_EQ(trial_->NextDeadline(), kill_at) << "a stop";
+  Pass(kill_at - now_);
+  EXPECT_TRUE(Next<SignalProgram>().kill);
+
+  Begin(kByRegex);
+  trial_->OnOutput("acc: 1\n");
+  Next<SendReport>();
+  trial_->OnTerminate(now_);
+  const Instant of_output = trial_->NextDeadline().value();
+  Pass(Milliseconds(1'000));
+  Stop();
+  EXPECT_EQ(trial_->NextDeadline(), of_output) << "a stop of one whose output is read";
+}
+
+TEST_F(CommandTrialTest, AStopThatWaitsForItsTimeGivesWayToTheWorkersSignal) {
+  Reports(kFirst, 1);
+  Next<SendReport>();
+  Stop();
+  NextReply(kFirst);
+  const Instant terminate_at = trial_->NextDeadline().value();
+  trial_->OnTerminate(now_);
+  EXPECT_LT(trial_->NextDeadline().value(), terminate_at);
+}
+
+// ---- ends
+
+TEST_F(CommandTrialTest, StatusZeroWithAReportOfTheMetricCompletes) {
+  Reports(kFirst, 1);
+  Next<SendReport>();
+  Continue();
+  NextReply(kFirst);
+  Exit(0);
+  EXPECT_EQ(NextEnd().outcome, Outcome::kCompleted);
+}
+
+TEST_F(CommandTrialTest, AReportThatWaitsWhenTheProgramEndsIsStillMade) {
+  Reports(kFirst, 1);
+  Reports(kFirst, 2);
+  Exit(0);
+  EXPECT_EQ(Next<SendReport>().report.iteration, 1);
+  EXPECT_TRUE(IsIdle());
+  Continue();
+  NextReply(kFirst);
+  EXPECT_EQ(Next<SendReport>().report.iteration, 2);
+  Continue();
+  NextReply(kFirst);
+  EXPECT_EQ(NextEnd().outcome, Outcome::kCompleted);
+}
+
+TEST_F(CommandTrialTest, StatusZeroWithoutTheMetricIsNoMetric) {
+  trial_->OnProgramLine(kFirst, R"({"report":{"metrics":{"loss":1}}})");
+  Next<SendReport>();
+  Continue();
+  NextReply(kFirst);
+  trial_->OnOutput("done, see report.txt\n");
+  Exit(0);
+  const TrialEnd end = NextEnd();
+  EXPECT_EQ(end.outcome, Outcome::kBadConfig);
+  EXPECT_EQ(end.error,
+            "no_metric: the program ended with status 0 and never reported 'acc'; the last that it "
+            "printed: done, see report.txt");
+}
+
+TEST_F(CommandTrialTest, AnExpressionThatNeverMatchedIsNamed) {
+  Begin(kByRegex);
+  trial_->OnOutput("accuracy = 0.5\n");
+  Exit(0);
+  EXPECT_THAT(NextEnd().error, AllOf(HasSubstr("no_metric"), HasSubstr("'acc' found no number")));
+}
+
+TEST_F(CommandTrialTest, OneThatGoesOnFromAReportNeedsNoOther) {
+  TrialStart start;
+  start.from_iteration = 9;
+  Begin(kByItself, start);
+  Exit(0);
+  EXPECT_EQ(NextEnd().outcome, Outcome::kCompleted);
+}
+
+TEST_F(CommandTrialTest, AnotherStatusIsACrashWithTheLastLine) {
+  trial_->OnOutput("Traceback\nValueError: lr must be positive\n\n");
+  Exit(3);
+  const TrialEnd end = NextEnd();
+  EXPECT_EQ(end.outcome, Outcome::kCrashed);
+  EXPECT_EQ(end.error, "the program exited with status 3: ValueError: lr must be positive");
+}
+
+TEST_F(CommandTrialTest, ASignalIsACrash) {
+  ProgramEnd end;
+  end.signal = "SIGSEGV";
+  trial_->OnProgramEnded(std::move(end));
+  const TrialEnd told = NextEnd();
+  EXPECT_EQ(told.outcome, Outcome::kCrashed);
+  EXPECT_EQ(told.error, "the program died of SIGSEGV");
+}
+
+TEST_F(CommandTrialTest, WhatRanOutOfMemoryIsToldByWhatItPrinted) {
+  const std::pair<const char*, Outcome> cases[] = {
+      {"torch.OutOfMemoryError: CUDA out of memory. Tried\n", Outcome::kDeviceOutOfMemory},
+      {"Traceback\nMemoryError\n", Outcome::kOutOfMemory},
+      {"terminate called after throwing an instance of 'std::bad_alloc'\n", Outcome::kOutOfMemory},
+      {"NotAMemoryError\n", Outcome::kCrashed},
+  };
+  for (const auto& [text, outcome] : cases) {
+    Begin();
+    trial_->OnOutput(text);
+    Exit(1);
+    EXPECT_EQ(NextEnd().outcome, outcome) << text;
+  }
+}
+
+TEST_F(CommandTrialTest, OneThatHadTooMuchMemoryIsToldItsLimit) {
+  ProgramEnd end;
+  end.signal = "SIGKILL";
+  end.memory_limit_bytes = 1'000'000;
+  trial_->OnProgramEnded(std::move(end));
+  const TrialEnd told = NextEnd();
+  EXPECT_EQ(told.outcome, Outcome::kOutOfMemory);
+  EXPECT_THAT(told.error, HasSubstr("1000000 bytes"));
+}
+
+TEST_F(CommandTrialTest, NumbersOfFilesAreTheFinalReport) {
+  Begin(kByFile);
+  ProgramEnd end;
+  end.file_metrics = Metrics{{"acc", 0.75}};
+  trial_->OnProgramEnded(std::move(end));
+  const Report sent = Next<SendReport>().report;
+  EXPECT_TRUE(sent.final);
+  EXPECT_EQ(sent.iteration, 1);
+  EXPECT_THAT(sent.metrics, ElementsAre(Pair("acc", 0.75)));
+  EXPECT_EQ(NextEnd().outcome, Outcome::kCompleted) << "nothing is left to decide";
+}
+
+TEST_F(CommandTrialTest, NumbersOfFilesComeAfterAllThatItPrinted) {
+  Begin(R"j({"command":["x"],"metrics":{"loss":{"regex":"loss: (.*)"},"acc":{"json":"r.json"}}})j");
+  trial_->OnOutput("loss: 1\nloss: 2");
+  ProgramEnd end;
+  end.file_metrics = Metrics{{"acc", 0.75}};
+  trial_->OnProgramEnded(std::move(end));
+  EXPECT_THAT(Next<SendReport>().report.metrics, ElementsAre(Pair("loss", 1)));
+  Continue();
+  EXPECT_THAT(Next<SendReport>().report.metrics, ElementsAre(Pair("loss", 2)));
+  Continue();
+  const Report last = Next<SendReport>().report;
+  EXPECT_TRUE(last.final);
+  EXPECT_EQ(last.iteration, 3);
+  EXPECT_EQ(NextEnd().outcome, Outcome::kCompleted);
+}
+
+TEST_F(CommandTrialTest, AFileThatCannotBeReadIsTold) {
+  Begin(kByFile);
+  ProgramEnd end;
+  end.file_metrics = NotFound("acc: r.json: No such file or directory");
+  trial_->OnProgramEnded(std::move(end));
+  const TrialEnd told = NextEnd();
+  EXPECT_EQ(told.outcome, Outcome::kBadConfig);
+  EXPECT_EQ(told.error, "metrics: acc: r.json: No such file or directory");
+}
+
+TEST_F(CommandTrialTest, TheNumbersOfOneThatFailedAreNotReported) {
+  Begin(kByFile);
+  ProgramEnd end;
+  end.exit_status = 1;
+  end.file_metrics = Metrics{{"acc", 0.75}};
+  trial_->OnProgramEnded(std::move(end));
+  EXPECT_EQ(NextEnd().outcome, Outcome::kCrashed);
+}
+
+TEST_F(CommandTrialTest, AnAnswerThatNobodyAwaitsChangesNothing) {
+  Continue();
+  Stop();
+  EXPECT_TRUE(IsIdle());
+  Reports(kFirst, 1);
+  EXPECT_EQ(Next<SendReport>().report.iteration, 1);
+}
+
+}  // namespace
+}  // namespace tune
