@@ -11,6 +11,7 @@ constexpr std::string_view kFood11 = "food11";
 constexpr std::string_view kCurve = "curve";
 constexpr std::string_view kAskTell = "ask-tell";
 constexpr std::string_view kCommand = "command";
+constexpr std::string_view kCommandProgram = "tune_trial_command";
 constexpr std::array kKinds = {kFood11, kCurve, kCommand};
 constexpr char kForms[] = "food11, {command: [...]} or {curve: {...}}";
 
@@ -41,12 +42,14 @@ Result<std::string> TrainableKind(const Value& trainable) {
 Result<std::string> TrialProgram(std::string_view kind) {
   if (kind == kFood11) return std::string("tune_trial_food11");
   if (kind == kCurve) return std::string("tune_trial");
-  if (kind == kCommand) return std::string("tune_trial_command");
+  if (kind == kCommand) return std::string(kCommandProgram);
   if (kind == kAskTell) {
     return InvalidArgument(
         "trainable: ask-tell has no program to run; its trials are told with tune ask-tell");
   }
   return UnknownKind(kind);
 }
+
+bool RunsUserPrograms(std::string_view program) { return program == kCommandProgram; }
 
 }  // namespace tune

@@ -20,4 +20,7 @@ Result<std::string> TrainableKind(const Value& trainable);
 // same errors, and one for ask-tell.
 Result<std::string> TrialProgram(std::string_view kind);
 
+// Whether it starts programs of users, and ends all of them when its connection closes.
+bool RunsUserPrograms(std::string_view program);
+
 }  // namespace tune

@@ -1,5 +1,6 @@
 // tune_trial_command: runs trials of the trainable `command`, a user's program each.
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/prctl.h>
 
 #include <cstdio>
@@ -20,6 +21,8 @@ int Main() {
   }
   // It notices the end of its worker by itself, to end what it started.
   prctl(PR_SET_PDEATHSIG, 0);
+  // What the program prints then goes nowhere, which must not end us before it.
+  signal(SIGPIPE, SIG_IGN);
   const Result<std::string> folder = ProgramFolder();
   if (!folder.ok()) {
     std::fprintf(stderr, "tune_trial_command: %s\n", folder.status().message().c_str());

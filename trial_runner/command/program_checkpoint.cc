@@ -71,6 +71,15 @@ Result<std::string> ManifestText(const std::string& name, const std::string& dat
   return ToJson(manifest) + "\n";
 }
 
+// Also where one of them is named by a link.
+bool IsWithin(const std::string& path, const std::string& folder) {
+  std::error_code error;
+  const fs::path inner = fs::canonical(path, error);
+  const fs::path outer = fs::canonical(folder, error);
+  const auto [at, end] = std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end());
+  return !error && at == outer.end();
+}
+
 int64_t BytesOf(const std::string& manifest_text) {
   const Result<Value> manifest = ParseJson(manifest_text);
   int64_t bytes = static_cast<int64_t>(manifest_text.size());
@@ -89,6 +98,10 @@ Result<CheckpointRef> CopyProgramCheckpoint(CheckpointPlace& place, int64_t iter
   std::error_code ignored;
   if (!fs::exists(source, ignored)) return NotFound(source + ": no such file or folder");
   TUNE_RETURN_IF_ERROR(place.Prepare());
+  if (IsWithin(place.folder(), source)) {
+    return InvalidArgument(source + " holds the folder that checkpoints are kept in, " +
+                           place.folder());
+  }
   TUNE_ASSIGN_OR_RETURN(DurableFolder folder,
                         DurableFolder::Begin(place.folder(), place.NameOf(iteration)));
   TUNE_RETURN_IF_ERROR(folder.MakeFolder(kData));

@@ -23,6 +23,7 @@
 
 #include "core/check.h"
 #include "core/limits.h"
+#include "trial_runner/trial_programs.h"
 
 namespace tune {
 namespace {
@@ -133,7 +134,7 @@ WorkerLoop::WorkerLoop(WorkerCore& core, TunerInbox& inbox, const Clock& clock,
 // Nothing of ours stays behind.
 WorkerLoop::~WorkerLoop() {
   for (auto& [id, trial] : trials_) {
-    kill(-trial.process.pid, SIGKILL);
+    Kill(trial);
     waitpid(trial.process.pid, nullptr, 0);
   }
 }
@@ -226,6 +227,19 @@ void WorkerLoop::Handle(uint64_t tag, uint32_t events) {
 void WorkerLoop::HandleSignals() {
   signalfd_siginfo info;
   while (read(signals_.get(), &info, sizeof info) == sizeof info) core_.OnTerminate(clock_.Now());
+}
+
+// What a user's program has started may have left the group, where a signal does not reach it; the
+// process that runs it ends all of that when its connection closes, and is given a moment for it.
+void WorkerLoop::Kill(Trial& trial) {
+  constexpr int kMomentMs = 500;
+  if (trial.runs_user_programs) {
+    shutdown(trial.process.socket.get(), SHUT_RDWR);
+    trial.process.output.Close();  // It does not wait for us to read.
+    pollfd end = {trial.process.pid_fd.get(), POLLIN, 0};
+    poll(&end, 1, kMomentMs);
+  }
+  kill(-trial.process.pid, SIGKILL);
 }
 
 void WorkerLoop::ReadSocket(ProcessId id) {
@@ -362,6 +376,7 @@ void WorkerLoop::Do(const SpawnProcess& effect) {
   }
   Trial& trial = trials_[effect.process];
   trial.process = *std::move(process);
+  trial.runs_user_programs = RunsUserPrograms(effect.program);
   Watch(trial.process.socket.get(), Tag(kSocket, effect.process), EPOLLIN);
   Watch(trial.process.output.get(), Tag(kOutput, effect.process), EPOLLIN);
   Watch(trial.process.pid_fd.get(), Tag(kExit, effect.process), EPOLLIN);
@@ -392,8 +407,13 @@ void WorkerLoop::Do(const KeepOutput& effect) {
 void WorkerLoop::Do(const SignalProcess& effect) {
   const auto found = trials_.find(effect.process);
   if (found == trials_.end()) return;
-  found->second.was_killed = found->second.was_killed || effect.kill;
-  kill(-found->second.process.pid, effect.kill ? SIGKILL : SIGTERM);
+  if (!effect.kill) {
+    kill(-found->second.process.pid, SIGTERM);
+    return;
+  }
+  found->second.was_killed = true;
+  ReadOutput(effect.process);
+  Kill(found->second);
 }
 
 void WorkerLoop::Do(const PrintLine& effect) {

@@ -76,6 +76,7 @@ class WorkerLoop {
     std::string inbox;   // A line that is not whole yet.
     std::string outbox;  // What the socket did not take yet.
     OutputLog log;
+    bool runs_user_programs = false;
     bool is_closed = false;
     bool was_killed = false;  // By us.
   };
@@ -83,6 +84,7 @@ class WorkerLoop {
   void Watch(int fd, uint64_t tag, uint32_t events);
   void Handle(uint64_t tag, uint32_t events);
   void HandleSignals();
+  void Kill(Trial& trial);
   void ReadSocket(ProcessId id);
   bool ReadLines(ProcessId id);
   void ReadOutput(ProcessId id);

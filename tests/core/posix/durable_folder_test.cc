@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "core/check.h"
+#include "core/posix/durable_file.h"
 
 namespace {
 
@@ -71,6 +72,12 @@ int rename(const char* from, const char* to) noexcept {
   return Note("rename", from, to) ? int(syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0))
                                   : -1;
 }
+ssize_t copy_file_range(int from, off64_t* from_at, int to, off64_t* to_at, size_t count,
+                        unsigned flags) {
+  return Note("write", PathOf(to))
+             ? syscall(SYS_copy_file_range, from, from_at, to, to_at, count, flags)
+             : -1;
+}
 ssize_t write(int fd, const void* bytes, size_t count) {
   return Note("write", PathOf(fd)) ? syscall(SYS_write, fd, bytes, count) : -1;
 }
@@ -100,6 +107,13 @@ class DurableFolderTest : public testing::Test {
     TUNE_ASSIGN_OR_RETURN(DurableFolder folder, DurableFolder::Begin(parent, name));
     TUNE_RETURN_IF_ERROR(folder.Write("a", "first"));
     TUNE_RETURN_IF_ERROR(folder.Write("b", "second"));
+    return folder.Commit();
+  }
+  // A copy of root_/model.
+  Result<std::string> MakeCopy(const std::string& parent, const std::string& name) {
+    TUNE_ASSIGN_OR_RETURN(DurableFolder folder, DurableFolder::Begin(parent, name));
+    TUNE_RETURN_IF_ERROR(folder.MakeFolder("data"));
+    TUNE_RETURN_IF_ERROR(folder.Copy("data/model", root_ + "/model"));
     return folder.Commit();
   }
   std::vector<std::string> Names(const std::string& folder) {
@@ -217,6 +231,78 @@ TEST_F(DurableFolderTest, LeavesNothingBehindWhereverTheDiskIsFull) {
       EXPECT_THAT(Names(root_ + "/sweep/7"), IsEmpty()) << "failed at call " << at;
     }
   }
+}
+
+TEST_F(DurableFolderTest, WhatIsCopiedIsSafeBeforeTheFolderHasItsName) {
+  fs::create_directories(root_ + "/model/deep");
+  const std::string large(3 << 20, 'x');
+  std::ofstream(root_ + "/model/weights") << large;
+  std::ofstream(root_ + "/model/deep/state") << "s";
+  watch = &watched_;
+  const Result<std::string> made = MakeCopy(root_ + "/sweep", "checkpoint_000005");
+  watch = nullptr;
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  EXPECT_EQ(Text(*made + "/data/model/weights"), large);
+  EXPECT_EQ(Text(*made + "/data/model/deep/state"), "s");
+  const std::vector<Call>& calls = watched_.calls;
+  int rename_count = 0;
+  for (size_t i = 0; i < calls.size(); ++i) {
+    if (calls[i].what != "rename") continue;
+    ++rename_count;
+    const Survivors before = AfterPowerLoss(calls, i);
+    for (const char* const name : {"/data", "/data/model", "/data/model/weights",
+                                   "/data/model/deep", "/data/model/deep/state"}) {
+      EXPECT_TRUE(before.names.contains(calls[i].path + name)) << name;
+    }
+    for (const char* const file : {"/data/model/weights", "/data/model/deep/state"}) {
+      EXPECT_TRUE(before.whole.contains(calls[i].path + file)) << file;
+    }
+  }
+  EXPECT_EQ(rename_count, 1);
+  EXPECT_TRUE(AfterPowerLoss(calls, calls.size()).names.contains(*made));
+}
+
+TEST_F(DurableFolderTest, ACopyThatFindsNoRoomLeavesNothingBehind) {
+  fs::create_directories(root_ + "/model/deep");
+  std::ofstream(root_ + "/model/weights") << "weights";
+  std::ofstream(root_ + "/model/deep/state") << "s";
+  watch = &watched_;
+  ASSERT_TRUE(MakeCopy(root_ + "/sweep", "checkpoint_000001").ok());
+  const int call_count = static_cast<int>(watched_.calls.size());
+  ASSERT_GT(call_count, 12);
+  for (int at = 0; at < call_count; ++at) {
+    watch = nullptr;
+    fs::remove_all(root_ + "/sweep");
+    watched_.calls.clear();
+    watched_.fail_at = at;
+    watch = &watched_;
+    const Result<std::string> made = MakeCopy(root_ + "/sweep", "checkpoint_000001");
+    watch = nullptr;
+    ASSERT_FALSE(made.ok()) << at;
+    EXPECT_EQ(made.status().code(), StatusCode::kResourceExhausted) << made.status().message();
+    EXPECT_THAT(Names(root_ + "/sweep"), IsEmpty()) << "failed at call " << at;
+  }
+}
+
+// Between file systems of different kinds, and where the kernel is too old for it.
+TEST_F(DurableFolderTest, CopiesThroughMemoryWhereTheFileSystemCannot) {
+  std::ofstream(root_ + "/model") << std::string(3 << 20, 'x');
+  watched_.fail_at = 0;
+  watched_.error = EXDEV;
+  watch = &watched_;
+  const Status copied = CopyFileSynced(root_ + "/model", root_ + "/copy");
+  watch = nullptr;
+  EXPECT_TRUE(copied.ok()) << copied.message();
+  EXPECT_EQ(Text(root_ + "/copy"), Text(root_ + "/model"));
+}
+
+TEST_F(DurableFolderTest, CopiesOverWhatWasThereWhateverItsLength) {
+  for (const char* const text : {"longer than what follows", "short", ""}) {
+    std::ofstream(root_ + "/model") << text;
+    ASSERT_TRUE(CopyFileSynced(root_ + "/model", root_ + "/copy").ok());
+    EXPECT_EQ(Text(root_ + "/copy"), text);
+  }
+  EXPECT_FALSE(CopyFileSynced(root_ + "/nothing", root_ + "/copy").ok());
 }
 
 TEST_F(DurableFolderTest, TwoOfOneNameStandSideBySide) {

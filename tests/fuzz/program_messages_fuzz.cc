@@ -1,0 +1,51 @@
+// libFuzzer target: any line on a trial's socket is a report or an answer or is refused, and what is
+// read is written back the same.
+//   cmake -B build/fuzz -DTUNE_FUZZ=ON -DCMAKE_CXX_COMPILER=clang++ &&
+//   build/fuzz/bin/program_messages_fuzz -max_total_time=60
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/check.h"
+#include "trial_runner/command/program_messages.h"
+
+namespace {
+
+std::string_view WithoutEnd(const std::string& line) {
+  TUNE_CHECK(line.find('\n') == line.size() - 1);
+  return std::string_view(line).substr(0, line.size() - 1);
+}
+
+bool IsSame(const tune::Metrics& a, const tune::Metrics& b) {
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const bool is_nan = std::isnan(a[i].second) && std::isnan(b[i].second);
+    if (a[i].first != b[i].first || !(is_nan || a[i].second == b[i].second)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view line(reinterpret_cast<const char*>(data), size);
+  const tune::Result<tune::ProgramReport> report = tune::ParseProgramReport(line);
+  if (report.ok()) {
+    const std::string written = tune::EncodeProgramReport(*report);
+    const auto again = tune::ParseProgramReport(WithoutEnd(written));
+    TUNE_CHECK(again.ok() && IsSame(again->metrics, report->metrics) &&
+               again->iteration == report->iteration && again->checkpoint == report->checkpoint);
+  }
+  const tune::Result<tune::ProgramAnswer> answer = tune::ParseProgramAnswer(line);
+  if (answer.ok()) {
+    const std::string written = tune::EncodeProgramAnswer(*answer);
+    const auto again = tune::ParseProgramAnswer(WithoutEnd(written));
+    TUNE_CHECK(again.ok() && again->stops == answer->stops &&
+               again->iteration == answer->iteration);
+  }
+  const std::string error = tune::EncodeProgramError(line);
+  TUNE_CHECK(!tune::ParseProgramAnswer(WithoutEnd(error)).ok());
+  return 0;
+}
