@@ -1,4 +1,5 @@
-// Waiting for the end of a process that is no child of ours, by its pidfd: no pid is looked up twice.
+// Waiting for the end of a process that is no child of ours, by its pidfd: no pid is looked up
+// twice.
 #pragma once
 
 #include <poll.h>

@@ -1,4 +1,5 @@
-// The trainable `command` from the outside: scripts of a user, good and bad, under the real programs.
+// The trainable `command` from the outside: scripts of a user, good and bad, under the real
+// programs.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -239,10 +240,9 @@ TEST_F(Command, ACheckpointThatIsNotThereIsRefusedAndTheTrialGoesOn) {
   const ProgramResult result = Run(ScriptSweep());
   EXPECT_EQ(result.exit_status, 0) << result.err;
   EXPECT_EQ(Ask("select iteration, value from reports"), Rows{"1|3.0"});
-  EXPECT_THAT(Text("said"),
-              AllOf(HasSubstr("tune report: checkpoint: " + (folder_ / "gone") +
-                              ": no such file or folder\n2\n"),
-                    HasSubstr("holds the folder that checkpoints are kept in")));
+  EXPECT_THAT(Text("said"), AllOf(HasSubstr("tune report: checkpoint: " + (folder_ / "gone") +
+                                            ": no such file or folder\n2\n"),
+                                  HasSubstr("holds the folder that checkpoints are kept in")));
 }
 
 // ---- nothing is left behind
@@ -356,8 +356,8 @@ TEST_F(Command, OneThatNeverReportsTheMetricIsToldWhy) {
   EXPECT_EQ(by_itself.exit_status, 3);
   EXPECT_THAT(Query(folder_, "select outcome, error from attempts", "b.db"),
               Each(HasSubstr("never reported 'acc'; the last that it printed: accuracy 0.5")));
-  const ProgramResult by_file = Run(
-      ScriptSweep("samples: 1\n", "  metrics: {acc: {json: r.json}}\n"), {"--db", "c.db"});
+  const ProgramResult by_file =
+      Run(ScriptSweep("samples: 1\n", "  metrics: {acc: {json: r.json}}\n"), {"--db", "c.db"});
   EXPECT_EQ(by_file.exit_status, 3);
   EXPECT_THAT(Query(folder_, "select outcome, error from attempts", "c.db"),
               Each(HasSubstr("metrics: acc: r.json: ")));
@@ -379,8 +379,8 @@ TEST_F(Command, GigabytesOfOutputAreBoundedAndHurtNobody) {
 // More reports than anybody asked for: those that are decided are kept, and the program waits.
 TEST_F(Command, OneThatReportsWithoutEndInItsOutputIsStoppedLikeAnyOther) {
   WriteScript("exec yes 'acc: 0.5'\n");
-  const ProgramResult result = Run(
-      ScriptSweep("samples: 1\nscheduler: {asha: {max_t: 20, grace_period: 20}}\n", kByRegex));
+  const ProgramResult result =
+      Run(ScriptSweep("samples: 1\nscheduler: {asha: {max_t: 20, grace_period: 20}}\n", kByRegex));
   EXPECT_EQ(result.exit_status, 0) << result.err;
   EXPECT_EQ(Ask("select count(*) from reports"), Rows{"20"});
   EXPECT_THAT(Outcomes(), ElementsAre("stopped|"));
@@ -402,10 +402,10 @@ TEST_F(Command, OneThatTakesTooMuchMemoryIsOutOfMemory) {
 
 TEST_F(Command, SetupRunsOnceForAllTrials) {
   WriteScript("cat $TUNE_SETUP_DIR/made >> seen; tune report acc=1\n");
-  const ProgramResult result =
-      Run(ScriptSweep("samples: 6\n", "  setup: [\"echo one >> count\", \"echo made > "
-                                      "$TUNE_SETUP_DIR/made\"]\n"),
-          {"--cpus", "4"});
+  const ProgramResult result = Run(ScriptSweep("samples: 6\n",
+                                               "  setup: [\"echo one >> count\", \"echo made > "
+                                               "$TUNE_SETUP_DIR/made\"]\n"),
+                                   {"--cpus", "4"});
   ASSERT_EQ(result.exit_status, 0) << result.err;
   EXPECT_EQ(Text("count"), "one\n");
   EXPECT_EQ(Text("seen"), "made\nmade\nmade\nmade\nmade\nmade\n");
@@ -416,7 +416,8 @@ TEST_F(Command, ASetupThatFailsIsTold) {
   const ProgramResult result =
       Run(ScriptSweep("samples: 1\n", "  setup: [\"echo no network >&2; exit 1\"]\n"));
   EXPECT_EQ(result.exit_status, 3);
-  EXPECT_THAT(Outcomes(), Each(HasSubstr("setup: 'echo no network >&2; exit 1' failed: no network")));
+  EXPECT_THAT(Outcomes(),
+              Each(HasSubstr("setup: 'echo no network >&2; exit 1' failed: no network")));
   EXPECT_EQ(Ask("select count(*) from reports"), Rows{"0"});
 }
 

@@ -1,5 +1,5 @@
-// libFuzzer target: any line on a trial's socket is a report or an answer or is refused, and what is
-// read is written back the same.
+// libFuzzer target: any line on a trial's socket is a report or an answer or is refused, and what
+// is read is written back the same.
 //   cmake -B build/fuzz -DTUNE_FUZZ=ON -DCMAKE_CXX_COMPILER=clang++ &&
 //   build/fuzz/bin/program_messages_fuzz -max_total_time=60
 #include <cmath>

@@ -68,9 +68,9 @@ TEST(CommandSpec, GivesAShellOneLineWithTheValuesQuoted) {
 }
 
 TEST(CommandSpec, LeavesOutAGroupWhoseParameterIsInactive) {
-  const CommandSpec spec = Parsed(
-      R"({"command":["x",["--momentum","{momentum}"],["--fixed"],"--lr={lr}"],)"
-      R"("env":{"MOMENTUM":"{momentum}","LR":"{lr}"}})");
+  const CommandSpec spec =
+      Parsed(R"({"command":["x",["--momentum","{momentum}"],["--fixed"],"--lr={lr}"],)"
+             R"("env":{"MOMENTUM":"{momentum}","LR":"{lr}"}})");
   const Result<FilledCommand> with = Fill(spec, R"({"lr":1,"momentum":0.9})");
   EXPECT_THAT(with->arguments, ElementsAre("x", "--momentum", "0.9", "--fixed", "--lr=1"));
   EXPECT_THAT(with->environment, ElementsAre(Pair("MOMENTUM", "0.9"), Pair("LR", "1")));
@@ -148,7 +148,8 @@ TEST(CommandSpec, RefusesWhatIsNoMetricAtItsPlace) {
   const auto error = [](const std::string& metrics) {
     return ErrorOf(R"({"command":["a"],"metrics":)" + metrics + "}");
   };
-  EXPECT_THAT(error("{}"), StartsWith("1:28: trainable: metrics: read a map, expected metrics by name, {"));
+  EXPECT_THAT(error("{}"),
+              StartsWith("1:28: trainable: metrics: read a map, expected metrics by name, {"));
   EXPECT_THAT(error(R"(["acc"])"), StartsWith("1:28: trainable: metrics: read a list"));
   EXPECT_THAT(error(R"j({"acc":"acc (.*)"})j"), StartsWith("1:35: trainable: metrics: acc: read"));
   EXPECT_THAT(error(R"({"acc":{}})"), HasSubstr("expected {regex: "));
@@ -165,8 +166,9 @@ TEST(CommandSpec, RefusesWhatIsNoMetricAtItsPlace) {
 
 TEST(CommandSpec, RefusesParametersThatTheSpaceDoesNotHave) {
   const std::vector<std::string> known = {"lr", "optimizer/name"};
-  EXPECT_TRUE(
-      Parsed(R"({"command":["x","{lr}","{optimizer.name}","{tune.dir}"]})").CheckParameters(known).ok());
+  EXPECT_TRUE(Parsed(R"({"command":["x","{lr}","{optimizer.name}","{tune.dir}"]})")
+                  .CheckParameters(known)
+                  .ok());
   const auto error = [&](const std::string& json) {
     return Parsed(json).CheckParameters(known).message();
   };

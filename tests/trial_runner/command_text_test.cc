@@ -1,4 +1,5 @@
-// Texts of a command: what is a place for a parameter, what is a brace, and what a shell makes of it.
+// Texts of a command: what is a place for a parameter, what is a brace, and what a shell makes of
+// it.
 #include "trial_runner/command_text.h"
 
 #include <gmock/gmock.h>

@@ -114,7 +114,8 @@ TEST(DescendantsBytes, CountsAllThatIsBelow) {
   if (!AdoptOrphans()) GTEST_SKIP() << "this system lets nobody adopt orphans";
   EXPECT_EQ(DescendantsBytes(), 0);
   const std::string holds = "x=$(head -c 30000000 /dev/zero | tr '\\0' x); echo; sleep 1000";
-  Shell shell("setsid sh -c \"" + std::string("x=\\$(head -c 30000000 /dev/zero | tr '\\\\0' x); ") +
+  Shell shell("setsid sh -c \"" +
+              std::string("x=\\$(head -c 30000000 /dev/zero | tr '\\\\0' x); ") +
               "echo; sleep 1000\" & " + holds);
   shell.Line();
   shell.Line();

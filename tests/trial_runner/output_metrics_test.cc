@@ -97,9 +97,9 @@ TEST(OutputMetrics, AReportIsWholeWhenEachNumberWasFound) {
 
 TEST(OutputMetrics, OneThatFindsItsNextNumberEarlierLeavesTheOthersMissing) {
   OutputMetrics metrics({Accuracy(), Loss()});
-  EXPECT_THAT(metrics.Read("acc: 1\nacc: 2\nloss: 3\n"),
-              ElementsAre(ElementsAre(Pair("acc", 1)),
-                          ElementsAre(Pair("acc", 2), Pair("loss", 3))));
+  EXPECT_THAT(
+      metrics.Read("acc: 1\nacc: 2\nloss: 3\n"),
+      ElementsAre(ElementsAre(Pair("acc", 1)), ElementsAre(Pair("acc", 2), Pair("loss", 3))));
 }
 
 TEST(OutputMetrics, ReadsTheSameInWhateverPiecesTheOutputComes) {
@@ -139,8 +139,7 @@ TEST(OutputMetrics, ALastLineMayEndTwoReports) {
                                           ElementsAre(Pair("acc", 2), Pair("loss", 3))));
   OutputMetrics part({Accuracy(), Loss()});
   EXPECT_THAT(part.Read("acc: 1\nacc: 2"), IsEmpty());
-  EXPECT_THAT(part.Finish(),
-              ElementsAre(ElementsAre(Pair("acc", 1)), ElementsAre(Pair("acc", 2))));
+  EXPECT_THAT(part.Finish(), ElementsAre(ElementsAre(Pair("acc", 1)), ElementsAre(Pair("acc", 2))));
 }
 
 TEST(OutputMetrics, OfALineWithoutEndOnlyTheBeginningIsLookedAt) {

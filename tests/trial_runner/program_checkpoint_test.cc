@@ -137,8 +137,8 @@ TEST_F(ProgramCheckpoint, WhatCannotBeCopiedLeavesNothingBehind) {
 TEST_F(ProgramCheckpoint, AFolderThatHoldsTheCheckpointsIsNone) {
   fs::create_directories(folder_ / "sweep/0");
   fs::create_symlink(folder_.path(), folder_ / "link");
-  for (const std::string source : {folder_.path(), folder_ / "sweep/0", folder_ / "sweep/0/.",
-                                   folder_ / "link"}) {
+  for (const std::string source :
+       {folder_.path(), folder_ / "sweep/0", folder_ / "sweep/0/.", folder_ / "link"}) {
     const Status status = Copy(source).status();
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << source;
     EXPECT_THAT(status.message(),

@@ -70,14 +70,13 @@ TEST(ProgramMessages, RefusesMetricsThatAreNone) {
   EXPECT_EQ(ErrorOfMap("{}"), "metrics: expected names and numbers");
   EXPECT_EQ(ErrorOfMap(R"({"metrics":[1]})"), "metrics: expected names and numbers");
   EXPECT_EQ(ErrorOfMap(R"({"metrics":{}})"), "metrics: none is there, expected at least one");
-  EXPECT_EQ(ErrorOfMap(R"({"metrics":{"loss":"low"}})"),
-            "loss: read 'low', expected a number");
+  EXPECT_EQ(ErrorOfMap(R"({"metrics":{"loss":"low"}})"), "loss: read 'low', expected a number");
   EXPECT_EQ(ErrorOfMap(R"({"metrics":{"loss":null}})"), "loss: read null, expected a number");
   EXPECT_EQ(ErrorOfMap(R"({"metrics":{"loss":true}})"), "loss: read true, expected a number");
   EXPECT_THAT(ErrorOfMap(R"({"metrics":{"":1}})"), HasSubstr("a name must have 1 to"));
-  EXPECT_THAT(ErrorOfMap(R"({"metrics":{")" + std::string(limits::kNameBytesMax + 1, 'a') +
-                         R"(":1}})"),
-              HasSubstr("a name must have 1 to"));
+  EXPECT_THAT(
+      ErrorOfMap(R"({"metrics":{")" + std::string(limits::kNameBytesMax + 1, 'a') + R"(":1}})"),
+      HasSubstr("a name must have 1 to"));
 }
 
 TEST(ProgramMessages, TakesAsManyMetricsAsTheLimitAndNoMore) {
@@ -98,9 +97,9 @@ TEST(ProgramMessages, RefusesAnIterationThatIsNone) {
                 HasSubstr("training_iteration: read "))
         << text;
   }
-  EXPECT_EQ(ErrorOfMap(R"({"metrics":{"a":1},"iteration":)" +
-                       std::to_string(kProgramIterationMax) + "}"),
-            "");
+  EXPECT_EQ(
+      ErrorOfMap(R"({"metrics":{"a":1},"iteration":)" + std::to_string(kProgramIterationMax) + "}"),
+      "");
 }
 
 TEST(ProgramMessages, RefusesACheckpointThatIsNoAbsolutePath) {
@@ -146,7 +145,8 @@ TEST(ProgramMessages, AnErrorComesBackAsOneLineWhateverItHolds) {
 TEST(ProgramMessages, RefusesAnAnswerThatIsNone) {
   for (const char* const line :
        {"", "x", "[]", "{}", R"({"answer":"continue"})", R"({"answer":"go","iteration":1})",
-        R"({"answer":1,"iteration":1})", R"({"answer":"stop","iteration":"1"})", R"({"error":1})"}) {
+        R"({"answer":1,"iteration":1})", R"({"answer":"stop","iteration":"1"})",
+        R"({"error":1})"}) {
     EXPECT_FALSE(ParseProgramAnswer(line).ok()) << line;
   }
 }

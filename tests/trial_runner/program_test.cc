@@ -153,8 +153,9 @@ TEST(ProgramEnvironment, HasTheConfigurationInBothForms) {
   start.config.Set("optimizer", optimizer);
   start.slices = {{1, 500}, {3, 1000}};
   const Environment environment = ProgramEnvironment(
-      {{"PATH", "/bin"}, {"TUNE_PARAM_OLD", "1"}, {"TUNE_RESTORED", "/old"}, {"HOME", "/me"}}, start,
-      {"@tune-1", "/a/4/config.json", "", "/opt/tune", "/opt/tune/python"}, {{"HOME", "/own"}});
+      {{"PATH", "/bin"}, {"TUNE_PARAM_OLD", "1"}, {"TUNE_RESTORED", "/old"}, {"HOME", "/me"}},
+      start, {"@tune-1", "/a/4/config.json", "", "/opt/tune", "/opt/tune/python"},
+      {{"HOME", "/own"}});
   const Environment expected = {{"PATH", "/bin:/opt/tune"},
                                 {"PYTHONPATH", "/opt/tune/python"},
                                 {"PYTHONUNBUFFERED", "1"},

@@ -169,9 +169,8 @@ TEST(ProgramServer, HearsSeveralProgramsAtOnceAndAnswersEach) {
   std::vector<Said> said(8);
   std::vector<std::thread> programs;
   for (size_t i = 0; i < said.size(); ++i) {
-    programs.emplace_back([&, i] {
-      said[i] = Report({"acc=" + std::to_string(i)}, server->name());
-    });
+    programs.emplace_back(
+        [&, i] { said[i] = Report({"acc=" + std::to_string(i)}, server->name()); });
   }
   // Odd ones are told to stop.
   for (size_t answered = 0; answered < said.size(); ++answered) {
