@@ -76,7 +76,7 @@ TEST_F(ProgramCheckpoint, AFileIsThereUnderItsName) {
 }
 
 TEST_F(ProgramCheckpoint, AFolderIsThereWithAllThatIsInIt) {
-  for (const std::string source : {MakeFolder(), MakeFolder() + "/", MakeFolder() + "/."}) {
+  for (const std::string& source : {MakeFolder(), MakeFolder() + "/", MakeFolder() + "/."}) {
     const Result<CheckpointRef> ref = Copy(source);
     ASSERT_TRUE(ref.ok()) << ref.status().message();
     EXPECT_GT(ref->bytes, 100'001);
@@ -137,7 +137,7 @@ TEST_F(ProgramCheckpoint, WhatCannotBeCopiedLeavesNothingBehind) {
 TEST_F(ProgramCheckpoint, AFolderThatHoldsTheCheckpointsIsNone) {
   fs::create_directories(folder_ / "sweep/0");
   fs::create_symlink(folder_.path(), folder_ / "link");
-  for (const std::string source :
+  for (const std::string& source :
        {folder_.path(), folder_ / "sweep/0", folder_ / "sweep/0/.", folder_ / "link"}) {
     const Status status = Copy(source).status();
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << source;
