@@ -91,7 +91,7 @@ TEST_F(StoredSnapshotTest, SumsUpAtTheEnd) {
   EXPECT_EQ(summary->failed_count, 1);
   EXPECT_EQ(summary->early_count, 1);
   EXPECT_EQ(summary->iterations_trained, 7);
-  EXPECT_EQ(summary->iterations_full, 12);
+  EXPECT_EQ(summary->iterations_full, 9);
   EXPECT_EQ(summary->elapsed, Seconds(60));  // To its end, whenever it is looked at.
   ASSERT_TRUE(summary->best.has_value());
   EXPECT_EQ(summary->best->number, 3);
