@@ -133,6 +133,11 @@ Result<TrainableInfo> DescribeTrainable(const Value& trainable,
                               ? DescribeFood11(trainable, parameters, places)
                               : DescribeCurve(trainable, metrics.front(), parameters));
   }
+  if (info.kind == "food11") {
+    for (const models::Food11Parameter& parameter : models::Food11Parameters()) {
+      if (parameter.is_fixed) info.fixed.emplace_back(parameter.name);
+    }
+  }
   for (const std::string& metric : metrics) {
     if (std::find(info.metrics.begin(), info.metrics.end(), metric) != info.metrics.end()) continue;
     const std::vector<std::string_view> known(info.metrics.begin(), info.metrics.end());

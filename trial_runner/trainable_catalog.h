@@ -22,7 +22,8 @@ struct TrainableInfo {
                         // "tune_trial". Empty: there is none, as for ask-tell.
   // All that it can report; of a command that reports by itself, what it is asked for.
   std::vector<std::string> metrics;
-  bool reports_others = false;  // It may report others too.
+  bool reports_others = false;     // It may report others too.
+  std::vector<std::string> fixed;  // Parameters that cannot change in the middle of training.
 };
 
 // Where a space file says what a trainable is asked for; what has no place here is told at the

@@ -1,10 +1,12 @@
 // What each key of a space file means (product.md section 2), and what it may be.
 #include "tuner/experiment_spec.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <filesystem>
 #include <span>
+#include <variant>
 
 #include "core/expression.h"
 #include "core/input_error.h"
@@ -471,6 +473,46 @@ Status ReadCheckpoint(const Section& root, CheckpointPolicy& out) {
   return section.ReadInt("keep_best", 0, kMax, "an integer of 0 or more", out.keep_best);
 }
 
+// Of a scheduler under which a trial goes on with another configuration: the search, and the names.
+Status CheckExplore(const ExperimentSpec& spec, const SearchSpace& space, bool search_learns) {
+  const std::optional<ExploreOptions> explore = SchedulerExplore(spec.scheduler);
+  if (!explore) return OkStatus();
+  const Value* const algorithm = spec.search.is_map() ? spec.search.Find("algorithm") : nullptr;
+  // What auto chooses may change when the sweep is extended.
+  if (algorithm != nullptr && (search_learns || *algorithm == Value("auto"))) {
+    return InvalidAt(algorithm->place,
+                     "search: " + algorithm->AsString() +
+                         " learns from trials that keep their configuration, but pbt changes it as "
+                         "they train; expected random, sobol or grid, or another scheduler");
+  }
+  return CheckPerturbed(space, explore->parameters);
+}
+
+// What the trainable cannot change in the middle of training, no exploring trial may.
+Status CheckExplored(const ExperimentSpec& spec, const SearchSpace& space,
+                     const TrainableInfo& trainable) {
+  const std::optional<ExploreOptions> explore = SchedulerExplore(spec.scheduler);
+  if (!explore) return OkStatus();
+  const auto is_fixed = [&trainable](const std::string& name) {
+    return std::find(trainable.fixed.begin(), trainable.fixed.end(), name) != trainable.fixed.end();
+  };
+  for (const Value& name : explore->parameters) {
+    if (!is_fixed(name.AsString())) continue;
+    return InvalidAt(name.place, "hyperparam_mutations: " + trainable.kind + " cannot change '" +
+                                     name.AsString() + "' in the middle of training");
+  }
+  if (!explore->parameters.empty()) return OkStatus();
+  for (const SpaceParameter& parameter : space.parameters()) {
+    if (!std::holds_alternative<Domain>(parameter.content) || !is_fixed(parameter.name)) continue;
+    return InvalidAt(parameter.place,
+                     "space: pbt changes each parameter with a domain, but " + trainable.kind +
+                         " cannot change '" + parameter.name +
+                         "' in the middle of training; name in hyperparam_mutations those that "
+                         "may change");
+  }
+  return OkStatus();
+}
+
 // What other rooms check: the space, the search, the scheduler and the trainable. `reported` gets
 // the metrics that the trainable can report, none where there is no trainable.
 Status CheckParts(const ExperimentSpec& spec, bool require_trainable,
@@ -479,11 +521,9 @@ Status CheckParts(const ExperimentSpec& spec, bool require_trainable,
   TUNE_RETURN_IF_ERROR(CheckSatisfiable(space));
   TUNE_RETURN_IF_ERROR(ReadPoints(spec.points, space).status());
   TUNE_RETURN_IF_ERROR(MakeScheduler(spec.scheduler, spec.mode, 0).status());
-  if (const auto explore = SchedulerExplore(spec.scheduler)) {
-    TUNE_RETURN_IF_ERROR(CheckPerturbed(space, explore->parameters));
-  }
   TUNE_ASSIGN_OR_RETURN(const auto searcher,
                         MakeSearcher(spec.search, ProblemOf(spec, space, spec.samples, 0)));
+  TUNE_RETURN_IF_ERROR(CheckExplore(spec, space, searcher->LearnsFromResults()));
   const Value* const unique = spec.search.is_map() ? spec.search.Find("unique") : nullptr;
   const bool is_unique = unique != nullptr && *unique == Value(true);
   if (!spec.from.empty() && !searcher->LearnsFromResults() && !is_unique) {
@@ -515,6 +555,7 @@ Status CheckParts(const ExperimentSpec& spec, bool require_trainable,
   if (require_trainable && info.program.empty()) {
     return InvalidAt(spec.trainable.place, TrialProgram(info.kind).status().message());
   }
+  TUNE_RETURN_IF_ERROR(CheckExplored(spec, space, info));
   if (info.reports_others) return OkStatus();
   reported = info.metrics;
   for (const Objective& objective : spec.objectives()) reported.push_back(objective.metric);

@@ -482,6 +482,48 @@ TEST_F(ReadSpecFileTest, FilesThatCannotBeReadAreToldAsSuch) {
   EXPECT_THAT(error(closed), HasSubstr("cannot be read: Permission denied"));
 }
 
+constexpr std::string_view kPopulation =
+    "metric: val_loss\nmode: min\ntrainable: food11\nscheduler: pbt\n"
+    "space:\n  data: synthetic\n  lr: {loguniform: [0.0001, 0.1]}\n";
+
+TEST(PopulationBasedTraining, IsRefusedBesideASearchThatLearns) {
+  const std::string text(kPopulation);
+  EXPECT_EQ(ErrorOf(text + "search: {algorithm: tpe}\n"),
+            "f.yaml:8:21: search: tpe learns from trials that keep their configuration, but pbt "
+            "changes it as they train; expected random, sobol or grid, or another scheduler");
+  for (const char* name : {"gp", "bohb", "cmaes", "nsga2", "auto"}) {
+    EXPECT_THAT(ErrorOf(text + "search: {algorithm: " + name + "}\n"),
+                AllOf(HasSubstr("f.yaml:8:21: search: "), HasSubstr("pbt")));
+  }
+  Good(text);
+  Good(text + "search: {algorithm: sobol}\n");
+  Good(text + "search: {algorithm: random, unique: true}\n");
+}
+
+TEST(PopulationBasedTraining, ExploresOnlyWhatIsInTheSpaceAndCanChangeInTheMiddleOfTraining) {
+  const auto exploring = [&](const std::string& names) {
+    std::string text(kPopulation);
+    return text.replace(text.find("pbt"), 3, "{pbt: {hyperparam_mutations: [" + names + "]}}") +
+           "  batch_size: {choice: [16, 32]}\n  width_mult: {uniform: [0.4, 1]}\n";
+  };
+  EXPECT_EQ(ErrorOf(exploring("lr, bach_size")),
+            "f.yaml:4:46: hyperparam_mutations: 'bach_size' is not a parameter with a domain; did "
+            "you mean 'batch_size'?");
+  EXPECT_EQ(ErrorOf(exploring("lr, data")),
+            "f.yaml:4:46: hyperparam_mutations: 'data' is not a parameter with a domain; known are "
+            "lr, batch_size, width_mult");
+  EXPECT_EQ(ErrorOf(exploring("lr, width_mult")),
+            "f.yaml:4:46: hyperparam_mutations: food11 cannot change 'width_mult' in the middle of "
+            "training");
+  Good(exploring("lr, batch_size"));
+  // Without names it is all of them.
+  EXPECT_EQ(ErrorOf(std::string(kPopulation) + "  image_size: {choice: [32, 64]}\n"),
+            "f.yaml:8:3: space: pbt changes each parameter with a domain, but food11 cannot change "
+            "'image_size' in the middle of training; name in hyperparam_mutations those that may "
+            "change");
+  Good(std::string(kPopulation) + "  image_size: 64\n");
+}
+
 TEST(Examples, EachSpaceFileIsRead) {
   const char* const root = std::getenv("TUNE_SOURCE_DIR");
   ASSERT_NE(root, nullptr) << "run by ctest, or set it to the project's folder";
