@@ -81,6 +81,13 @@ Decision AshaPromotionScheduler::OnReport(TrialNumber number, int64_t iteration,
   return decision;
 }
 
+bool AshaPromotionScheduler::PausesAt(TrialNumber number, int64_t iteration) const {
+  const Trial& trial = trials_[number];
+  const std::vector<int64_t>& milestones = brackets_.milestones[trial.bracket];
+  return iteration < brackets_.max_t && trial.first_open < milestones.size() &&
+         iteration >= milestones[trial.first_open];
+}
+
 void AshaPromotionScheduler::OnTrialEnded(TrialNumber number, bool failed) {
   Trial& trial = trials_[number];
   // It may end before the orders of its own report are taken.

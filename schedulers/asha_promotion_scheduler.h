@@ -45,6 +45,7 @@ class AshaPromotionScheduler final : public TrialScheduler {
   Decision OnReport(TrialNumber trial, int64_t iteration, Metric value) override;
   void OnTrialEnded(TrialNumber trial, bool failed) override;
   void OnNoMoreTrials() override {}  // What is paused then may be promoted by what still runs.
+  bool PausesAt(TrialNumber trial, int64_t iteration) const override;
   std::vector<Order> TakeOrders() override;
   std::vector<RungView> Rungs() const override;
   std::string name() const override { return name_; }

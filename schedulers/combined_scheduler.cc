@@ -1,5 +1,6 @@
 #include "schedulers/combined_scheduler.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/check.h"
@@ -42,6 +43,11 @@ void CombinedScheduler::OnTrialEnded(TrialNumber trial, bool failed) {
 
 void CombinedScheduler::OnNoMoreTrials() {
   for (const auto& part : parts_) part->OnNoMoreTrials();
+}
+
+bool CombinedScheduler::PausesAt(TrialNumber trial, int64_t iteration) const {
+  return std::any_of(parts_.begin(), parts_.end(),
+                     [&](const auto& part) { return part->PausesAt(trial, iteration); });
 }
 
 std::vector<Order> CombinedScheduler::TakeOrders() {

@@ -23,6 +23,7 @@ class CombinedScheduler final : public TrialScheduler {
   Decision OnReport(TrialNumber trial, int64_t iteration, Metric value) override;
   void OnTrialEnded(TrialNumber trial, bool failed) override;
   void OnNoMoreTrials() override;
+  bool PausesAt(TrialNumber trial, int64_t iteration) const override;
   std::vector<Order> TakeOrders() override;
   std::vector<RungView> Rungs() const override;
   std::string name() const override;  // "asha+threshold".

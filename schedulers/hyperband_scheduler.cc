@@ -82,6 +82,10 @@ Decision HyperbandScheduler::OnReport(TrialNumber number, int64_t iteration, Met
   return decision;
 }
 
+bool HyperbandScheduler::PausesAt(TrialNumber number, int64_t iteration) const {
+  return iteration >= levels_[trials_[number].rung] && iteration < levels_.back();
+}
+
 void HyperbandScheduler::OnTrialEnded(TrialNumber number, bool /*failed*/) {
   Trial& trial = trials_[number];
   Bracket& bracket = brackets_[trial.bracket];

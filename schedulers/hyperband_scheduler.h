@@ -40,6 +40,7 @@ class HyperbandScheduler final : public TrialScheduler {
   Decision OnReport(TrialNumber trial, int64_t iteration, Metric value) override;
   void OnTrialEnded(TrialNumber trial, bool failed) override;
   void OnNoMoreTrials() override;
+  bool PausesAt(TrialNumber trial, int64_t iteration) const override;
   std::vector<Order> TakeOrders() override;
   // Over all brackets with the same milestones; the cutoff is that of the last decision.
   std::vector<RungView> Rungs() const override;

@@ -46,6 +46,9 @@ class PashaScheduler final : public TrialScheduler {
   Decision OnReport(TrialNumber trial, int64_t iteration, Metric value) override;
   void OnTrialEnded(TrialNumber trial, bool failed) override { asha_.OnTrialEnded(trial, failed); }
   void OnNoMoreTrials() override { asha_.OnNoMoreTrials(); }
+  bool PausesAt(TrialNumber trial, int64_t iteration) const override {
+    return asha_.PausesAt(trial, iteration);
+  }
   std::vector<Order> TakeOrders() override { return asha_.TakeOrders(); }
   std::vector<RungView> Rungs() const override;  // Up to the top.
   std::string name() const override { return "pasha"; }

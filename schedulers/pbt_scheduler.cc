@@ -29,10 +29,7 @@ Decision PbtScheduler::OnReport(TrialNumber number, int64_t iteration, Metric va
   Trial& trial = trials_[number];
   TUNE_CHECK(trial.state == State::kRunning);
   Decision decision;
-  if (iteration < options_.burn_in_period ||
-      iteration - trial.looked_at < options_.perturbation_interval) {
-    return decision;
-  }
+  if (!IsDue(trial, iteration)) return decision;
   if (value && std::isnan(*value)) value.reset();
   trial.looked_at = iteration;
   decision.rung = iteration;
@@ -47,6 +44,16 @@ Decision PbtScheduler::OnReport(TrialNumber number, int64_t iteration, Metric va
   Explain(number, decision);
   if (Exploit(number, place)) decision.verdict = Verdict::kPause;
   return decision;
+}
+
+bool PbtScheduler::IsDue(const Trial& trial, int64_t iteration) const {
+  return iteration >= options_.burn_in_period &&
+         iteration - trial.looked_at >= options_.perturbation_interval;
+}
+
+// Also of one that will not be of the bottom: others go on from what it saves.
+bool PbtScheduler::PausesAt(TrialNumber number, int64_t iteration) const {
+  return IsDue(trials_[number], iteration);
 }
 
 size_t PbtScheduler::QuantileCount() const {

@@ -47,6 +47,7 @@ class PbtScheduler final : public TrialScheduler {
   Decision OnReport(TrialNumber trial, int64_t iteration, Metric value) override;
   void OnTrialEnded(TrialNumber trial, bool failed) override;
   void OnNoMoreTrials() override;
+  bool PausesAt(TrialNumber trial, int64_t iteration) const override;
   std::vector<Order> TakeOrders() override;
   std::vector<RungView> Rungs() const override { return {}; }
   std::string name() const override { return "pbt"; }
@@ -62,6 +63,7 @@ class PbtScheduler final : public TrialScheduler {
     uint64_t exploit_count = 0;
   };
 
+  bool IsDue(const Trial& trial, int64_t iteration) const;
   size_t scored_count() const { return ranked_.size() + valueless_.size(); }
   size_t QuantileCount() const;  // Of the bottom, and of the top.
   // Returns its place, 0 for the best.

@@ -77,6 +77,9 @@ class TrialScheduler {
   // No trial is added any more, unless the sweep is extended later: what waits for a full bracket
   // waits no longer. May be said again.
   virtual void OnNoMoreTrials() = 0;
+  // Whether a report of this iteration, which it has not reported yet, may pause the trial: it had
+  // better have a checkpoint. May be false where any report may (median_stopping).
+  virtual bool PausesAt(TrialNumber /*trial*/, int64_t /*iteration*/) const { return false; }
   // What the calls since the last one led to, in order, each trial at most once (nothing from a
   // stopping scheduler). Asked for after each of the four above; a trial may end in between, and is
   // not named then. A trial that was stopped so need not be named in OnTrialEnded.

@@ -152,13 +152,26 @@ struct StartAttempt {
   std::string config;           // JSON, nested, constants too.
   int64_t from_iteration = 0;   // Iterations that the checkpoint has behind it; 0: from the start.
   std::string checkpoint_path;  // Empty: from the start.
+  // The checkpoint was made under another configuration: that of the trial which this one exploits,
+  // or its own of before (population based training). What cannot change must be the same.
+  bool has_other_config = false;
+  AttemptNumber config_since{1};  // The first attempt under this configuration.
   std::string
       artifact_dir;  // Absolute; <db stem>.artifacts/<experiment>/<trial number>, made when needed.
   int64_t checkpoint_every = 1;  // Reports.
+  bool saves_first = false;      // The first report shall have a checkpoint, as with kSave.
   int64_t memory_bytes = 0;      // The trial process may have no more; 0: no limit.
 };
 
-enum class ReportAnswer { kContinue, kStop, kRefused };
+enum class ReportAnswer {
+  kContinue,
+  kSave,  // Go on, and the next report shall have a checkpoint: the trial may be paused there.
+  kStop,
+  kRefused
+};
+inline bool GoesOn(ReportAnswer answer) {
+  return answer == ReportAnswer::kContinue || answer == ReportAnswer::kSave;
+}
 
 // The answer to one report, sent after it was committed.
 struct AnswerReport {

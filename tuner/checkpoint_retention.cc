@@ -21,7 +21,7 @@ CheckpointRetention::CheckpointRetention(const CheckpointPolicy& policy, Mode mo
 
 CheckpointRetention::Ranked CheckpointRetention::RankOf(const Entry& entry) const {
   const double goodness = mode_ == Mode::kMax ? *entry.value : -*entry.value;
-  return {goodness, {entry.trial, entry.iteration}};
+  return {goodness, KeyOf(entry)};
 }
 
 bool CheckpointRetention::IsAmongBest(const Entry& entry) const {
@@ -33,10 +33,10 @@ std::optional<CheckpointRetention::Removable> CheckpointRetention::RemovableNow(
   const Entry& entry = kept.entry;
   const bool is_latest = &kept == &own.back();
   const bool is_best = IsAmongBest(entry);
-  const bool is_first = is_best && best_.begin()->key == Key{entry.trial, entry.iteration};
+  const bool is_first = is_best && best_.begin()->key == KeyOf(entry);
   if (is_first || (is_latest && !over_.contains(entry.trial))) return std::nullopt;
-  if (IsBorrowed({entry.trial, entry.iteration})) return std::nullopt;
-  Removable removable{kExtra, 0, entry.iteration, entry.trial};
+  if (IsBorrowed(KeyOf(entry))) return std::nullopt;
+  Removable removable{kExtra, 0, entry.iteration, entry.trial, entry.lineage};
   if (!is_latest && !is_best) return removable;
   removable.step = !is_latest ? kBest : is_best ? kBestLatestOfOver : kLatestOfOver;
   removable.goodness = entry.value ? RankOf(entry).goodness : -HUGE_VAL;
@@ -92,9 +92,8 @@ void CheckpointRetention::Insert(const Entry& entry) {
 
 CheckpointRetention::Entry CheckpointRetention::Erase(Key key) {
   KeptList& own = kept_.at(key.trial);
-  const auto found = std::find_if(own.begin(), own.end(), [&](const Kept& kept) {
-    return kept.entry.iteration == key.iteration;
-  });
+  const auto found = std::find_if(own.begin(), own.end(),
+                                  [&](const Kept& kept) { return KeyOf(kept.entry) == key; });
   TUNE_CHECK(found != own.end());
   if (found->removable) removable_.erase(*found->removable);
   Entry entry = std::move(found->entry);
@@ -112,12 +111,11 @@ std::vector<CheckpointRetention::Entry> CheckpointRetention::Add(const Entry& en
   std::set<TrialNumber> affected = {entry.trial};
   if (!best_.empty()) affected.insert(std::prev(best_.end())->key.trial);  // It may fall off.
   const auto own = kept_.find(entry.trial);
-  const bool replaces =
-      own != kept_.end() && std::any_of(own->second.begin(), own->second.end(), [&](const Kept& k) {
-        return k.entry.iteration == entry.iteration;
-      });
+  const bool replaces = own != kept_.end() &&
+                        std::any_of(own->second.begin(), own->second.end(),
+                                    [&](const Kept& k) { return KeyOf(k.entry) == KeyOf(entry); });
   if (replaces) {
-    Entry replaced = Erase({entry.trial, entry.iteration});
+    Entry replaced = Erase(KeyOf(entry));
     if (replaced.ref.path != entry.ref.path) removed.push_back(std::move(replaced));
     if (!best_.empty()) affected.insert(std::prev(best_.end())->key.trial);
   }
@@ -137,7 +135,7 @@ void CheckpointRetention::Prune(TrialNumber trial, std::vector<Entry>& removed) 
   std::vector<Key> going;
   for (int64_t i = 0; i < older; ++i) {
     const Entry& entry = own[static_cast<size_t>(i)].entry;
-    const Key key{entry.trial, entry.iteration};
+    const Key key = KeyOf(entry);
     if (!IsAmongBest(entry) && !IsBorrowed(key)) going.push_back(key);
   }
   for (const Key& key : going) removed.push_back(Erase(key));
@@ -146,7 +144,7 @@ void CheckpointRetention::Prune(TrialNumber trial, std::vector<Entry>& removed) 
 void CheckpointRetention::MeetBudget(std::vector<Entry>& removed) {
   while (is_over_budget() && !removable_.empty()) {
     const Removable& first = *removable_.begin();
-    removed.push_back(Erase({first.trial, first.iteration}));
+    removed.push_back(Erase({first.trial, first.iteration, first.lineage}));
   }
 }
 
@@ -166,10 +164,17 @@ bool CheckpointRetention::IsBorrowed(Key key) const {
 
 std::vector<CheckpointRetention::Entry> CheckpointRetention::Borrow(TrialNumber borrower,
                                                                     TrialNumber owner,
-                                                                    int64_t iteration) {
+                                                                    std::string_view path) {
   std::vector<Entry> removed;
-  EndBorrowing(borrower, removed);
-  borrowed_[borrower] = {owner, iteration};
+  const Entry* const entry = Find(owner, path);
+  TUNE_CHECK(entry != nullptr);
+  // First, as it may be of what is borrowed already.
+  const auto before = borrowed_.extract(borrower);
+  borrowed_[borrower] = KeyOf(*entry);
+  if (!before.empty()) {
+    Classify(before.mapped().trial);
+    Prune(before.mapped().trial, removed);
+  }
   Classify(owner);
   MeetBudget(removed);
   return removed;
@@ -190,10 +195,21 @@ void CheckpointRetention::OnTrialReopened(TrialNumber trial) {
 }
 
 std::optional<CheckpointRetention::Entry> CheckpointRetention::Drop(TrialNumber trial,
-                                                                    int64_t iteration) {
-  const Entry* const entry = Nearest(trial, iteration);
-  if (entry == nullptr || entry->iteration != iteration) return std::nullopt;
-  return Erase({trial, iteration});
+                                                                    std::string_view path) {
+  const Entry* const entry = Find(trial, path);
+  if (entry == nullptr) return std::nullopt;
+  return Erase(KeyOf(*entry));
+}
+
+const CheckpointRetention::Entry* CheckpointRetention::Find(TrialNumber trial,
+                                                            std::string_view path) const {
+  const auto found = kept_.find(trial);
+  if (found == kept_.end()) return nullptr;
+  const std::string end = "/" + std::string(path);
+  for (const Kept& kept : found->second) {
+    if (kept.entry.ref.path.ends_with(end)) return &kept.entry;
+  }
+  return nullptr;
 }
 
 const CheckpointRetention::Entry* CheckpointRetention::Latest(TrialNumber trial) const {

@@ -21,6 +21,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/ids.h"
@@ -36,33 +37,40 @@ class CheckpointRetention {
     TrialNumber trial;
     int64_t iteration = 0;
     CheckpointRef ref;
-    Metric value;  // The sweep's metric at that iteration.
+    Metric value;         // The sweep's metric at that iteration.
+    int64_t lineage = 0;  // How often the trial had exploited another when it was made.
   };
 
   CheckpointRetention(const CheckpointPolicy& policy, Mode mode);
 
   // Each returns the entries that need not stay any longer.
 
-  // Adds one, its trial's latest from now on. One of the same iteration (of an earlier attempt) is
-  // replaced, and returned if its folder is another.
+  // Adds one, its trial's latest from now on. One of the same iteration and lineage (of an earlier
+  // attempt) is replaced, and returned if its folder is another. A trial that exploits may come to
+  // an iteration again, as another one: others go on from what it saved there before, or it is
+  // among the best.
   std::vector<Entry> Add(const Entry& entry);
   // The trial will not go on: its latest is no longer needed for that.
   std::vector<Entry> OnTrialOver(TrialNumber trial);
 
   // The borrower goes on from that checkpoint of another trial, which must be kept: it stays until
   // the borrower has one of its own or is over. In place of one borrowed before.
-  std::vector<Entry> Borrow(TrialNumber borrower, TrialNumber owner, int64_t iteration);
+  // Requires that it is kept.
+  std::vector<Entry> Borrow(TrialNumber borrower, TrialNumber owner, std::string_view path);
 
   // It will go on after all, from Latest.
   void OnTrialReopened(TrialNumber trial);
 
   // It turned out to be damaged; the trial's latest is then the one before. Nothing: it was not
   // kept.
-  std::optional<Entry> Drop(TrialNumber trial, int64_t iteration);
+  std::optional<Entry> Drop(TrialNumber trial, std::string_view path);
 
   // What the trial goes on from; null if it has none.
   const Entry* Latest(TrialNumber trial) const;
-  // The trial's checkpoint of that iteration if it is kept, else its latest; null if it has none.
+  // The kept one with that path, within the trial's folder; null if there is none.
+  const Entry* Find(TrialNumber trial, std::string_view path) const;
+  // The trial's first checkpoint of that iteration if it is kept, else its latest; null if it has
+  // none.
   const Entry* Nearest(TrialNumber trial, int64_t iteration) const;
 
   int64_t bytes() const { return bytes_; }
@@ -74,8 +82,10 @@ class CheckpointRetention {
   struct Key {
     TrialNumber trial;
     int64_t iteration = 0;
+    int64_t lineage = 0;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
+  static Key KeyOf(const Entry& entry) { return {entry.trial, entry.iteration, entry.lineage}; }
   // Best first.
   struct Ranked {
     double goodness = 0;  // The value, higher is better.
@@ -90,6 +100,7 @@ class CheckpointRetention {
     double goodness = 0;  // Low goes first; -infinity without a value.
     int64_t iteration = 0;
     TrialNumber trial;
+    int64_t lineage = 0;
     friend auto operator<=>(const Removable&, const Removable&) = default;
   };
   struct Kept {

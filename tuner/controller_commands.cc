@@ -274,9 +274,8 @@ void ExperimentController::Follow(const Order& order) {
 // From the source's latest checkpoint, with a configuration near the source's.
 void ExperimentController::Exploit(TrialRecord& trial, const TrialRecord& source) {
   const TrialNumber owner = source.resume_owner.value_or(source.row.number);
-  const auto* const checkpoint = retention_.Nearest(owner, source.resume_iteration);
-  const bool is_there = source.resume_path.empty() ||
-                        (checkpoint != nullptr && checkpoint->iteration == source.resume_iteration);
+  const bool is_there =
+      source.resume_path.empty() || retention_.Find(owner, source.resume_path) != nullptr;
   if (source.resume_iteration == 0 || !is_there) {
     out_.actions.push_back(Say{"trial " + std::to_string(trial.row.number.value) +
                                " goes on as it was: trial " +
@@ -286,8 +285,11 @@ void ExperimentController::Exploit(TrialRecord& trial, const TrialRecord& source
   trial.resume_iteration = source.resume_iteration;
   trial.resume_path = source.resume_path;
   trial.resume_owner = owner;
+  ++trial.exploit_count;
+  trial.config_since = AttemptNumber{trial.row.attempts + 1};
+  trial.resume_has_other_config = true;
   if (!source.resume_path.empty()) {
-    RemoveCheckpoints(retention_.Borrow(trial.row.number, owner, source.resume_iteration));
+    RemoveCheckpoints(retention_.Borrow(trial.row.number, owner, source.resume_path));
   }
   const auto explore = SchedulerExplore(options_.spec.scheduler);
   PerturbOptions options;

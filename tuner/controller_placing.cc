@@ -163,8 +163,11 @@ StartAttempt ExperimentController::StartMessage(const TrialRecord& trial, Worker
     const TrialNumber owner = trial.resume_owner.value_or(trial.row.number);
     message.checkpoint_path =
         options_.artifact_root + "/" + std::to_string(owner.value) + "/" + trial.resume_path;
+    message.has_other_config = trial.resume_has_other_config;
   }
+  message.config_since = trial.config_since;
   message.checkpoint_every = options_.spec.checkpoint.every;
+  message.saves_first = MayPauseAfter(trial, trial.resume_iteration);
   message.memory_bytes = options_.spec.resources.memory_bytes;
   return message;
 }

@@ -107,6 +107,8 @@ void ExperimentController::On(const ReportArrived& event) {
     if (trial.is_paused()) {
       Pause(trial);
       answer = ReportAnswer::kStop;
+    } else if (MayPauseAfter(trial, report.iteration)) {
+      answer = ReportAnswer::kSave;
     }
   }
   Answer(event.worker, trial, message, answer);
@@ -194,6 +196,13 @@ StopReason ExperimentController::ReasonToStop(const TrialRecord& trial, const Re
   return trial.is_stop_wanted ? StopReason::kUser : StopReason::kNone;
 }
 
+// Whether the scheduler may pause it at its next iteration, which then needs a checkpoint, so that
+// nothing is trained twice.
+bool ExperimentController::MayPauseAfter(const TrialRecord& trial, int64_t iteration) const {
+  return options_.spec.checkpoint.every > 1 && iteration >= trial.row.iterations &&
+         scheduler_->PausesAt(trial.row.number, iteration + 1);
+}
+
 // Commands wait for a checkpoint, so that nothing is trained twice.
 std::optional<PauseCommand> ExperimentController::CommandToPause(const TrialRecord& trial,
                                                                  const Report& report) const {
@@ -207,10 +216,12 @@ void ExperimentController::KeepCheckpoint(TrialRecord& trial, const Report& repo
   trial.resume_iteration = report.iteration;
   trial.resume_path = WithinArtifacts(trial, report.checkpoint.path).value_or("");
   trial.resume_owner.reset();
+  trial.resume_has_other_config = false;
   if (report.checkpoint.path.empty()) return;  // All there is to it is its iteration.
   out_.checkpoints.push_back(CheckpointRow{trial.row.number, report.iteration, report.checkpoint,
                                            CheckpointState::kDurable});
-  RemoveCheckpoints(retention_.Add({trial.row.number, report.iteration, report.checkpoint, value}));
+  RemoveCheckpoints(retention_.Add(
+      {trial.row.number, report.iteration, report.checkpoint, value, trial.exploit_count}));
   if (!retention_.is_over_budget() || said_over_budget_) return;
   said_over_budget_ = true;
   out_.actions.push_back(
@@ -342,7 +353,7 @@ void ExperimentController::AfterFailure(TrialRecord& trial, const AttemptEnded& 
 // begins anew.
 void ExperimentController::LeaveBadCheckpoint(TrialRecord& trial) {
   const TrialNumber owner = trial.resume_owner.value_or(trial.row.number);
-  if (const auto dropped = retention_.Drop(owner, trial.attempt.from_iteration)) {
+  if (const auto dropped = retention_.Drop(owner, trial.resume_path)) {
     out_.checkpoints.push_back(
         CheckpointRow{dropped->trial, dropped->iteration, dropped->ref, CheckpointState::kCorrupt});
   }
@@ -361,6 +372,7 @@ void ExperimentController::GoOnFromLatest(TrialRecord& trial) {
   const CheckpointRetention::Entry* const latest = retention_.Latest(trial.row.number);
   trial.resume_iteration = latest == nullptr ? 0 : latest->iteration;
   trial.resume_owner.reset();
+  trial.resume_has_other_config = latest != nullptr && latest->lineage != trial.exploit_count;
   trial.resume_path =
       latest == nullptr ? "" : WithinArtifacts(trial, latest->ref.path).value_or("");
 }

@@ -80,6 +80,9 @@ struct TrialRecord {
   int64_t resume_iteration = 0;
   std::string resume_path;  // Within its artifact folder; empty: its iteration is all there is.
   std::optional<TrialNumber> resume_owner;  // Whose folder that is, where it is not its own.
+  bool resume_has_other_config = false;     // What it goes on from was made with another one.
+  int64_t exploit_count = 0;                // Each time it had a new configuration,
+  AttemptNumber config_since{1};            // the present one since this attempt.
 
   // What its attempt reports counts: also while that is told to end, if nothing was decided of it.
   bool takes_reports() const { return !is_over() && !verdict && !is_paused(); }
@@ -167,6 +170,7 @@ class ExperimentController {
   StopReason ReasonToStop(const TrialRecord& trial, const Report& report,
                           const std::optional<Decision>& decision) const;
   void KeepCheckpoint(TrialRecord& trial, const Report& report, Metric value);
+  bool MayPauseAfter(const TrialRecord& trial, int64_t iteration) const;
   void RemoveCheckpoints(const std::vector<CheckpointRetention::Entry>& removed);
   std::optional<PauseCommand> CommandToPause(const TrialRecord& trial, const Report& report) const;
   void Answer(WorkerId worker, TrialRecord& trial, const AttemptReport& message,

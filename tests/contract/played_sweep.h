@@ -43,7 +43,11 @@ class PlayedSweep {
     Life& life = lives_[index];
     ASSERT_EQ(life.state, State::kRunning);
     life.iteration += iterations;
+    const bool may_pause = scheduler_.PausesAt(Number(index), life.iteration);
     const Decision decision = scheduler_.OnReport(Number(index), life.iteration, value);
+    if (decision.verdict == Verdict::kPause && scheduler_.name() != "median_stopping") {
+      EXPECT_TRUE(may_pause) << "paused at " << life.iteration << ", where it said it would not";
+    }
     said_.push_back(decision);
     decisions_.push_back(decision);
     if (decision.verdict == Verdict::kPause) life.state = State::kPaused;

@@ -28,6 +28,8 @@ const char* NameOf(ReportAnswer answer) {
   switch (answer) {
     case ReportAnswer::kContinue:
       return "continue";
+    case ReportAnswer::kSave:
+      return "save";
     case ReportAnswer::kStop:
       return "stop";
     case ReportAnswer::kRefused:
@@ -48,15 +50,14 @@ TrialEnd Run(const TrialStart& start, TrialSession& session, int witness) {
     report.iteration = t;
     report.metrics = bound->MetricsOf(step, start.metric);
     report.final = t == bound->iterations();
-    report.has_checkpoint =
-        t % start.checkpoint_every == 0 || report.final || session.IsToldToEnd();
+    report.has_checkpoint = t % start.checkpoint_every == 0 || report.final || session.ShallSave();
     const ReportAnswer answer = session.Report(report);
     if (report.final) break;  // Gets no answer.
     const std::string line = std::to_string(start.trial.value) + " " +
                              std::to_string(start.attempt.value) + " " + std::to_string(t) + " " +
                              NameOf(answer) + "\n";
     TUNE_CHECK(write(witness, line.data(), line.size()) == static_cast<ssize_t>(line.size()));
-    if (answer != ReportAnswer::kContinue) return {Outcome::kStopped, ""};
+    if (!GoesOn(answer)) return {Outcome::kStopped, ""};
   }
   return {Outcome::kCompleted, ""};
 }

@@ -274,6 +274,27 @@ TEST_F(CommandTrialTest, OnlyCheckpointsThatAreDueAreCopied) {
   EXPECT_EQ(Next<SaveProgramCheckpoint>().iteration, 3);
 }
 
+TEST_F(CommandTrialTest, WhereItMayBePausedACheckpointIsCopiedWhetherDueOrNot) {
+  TrialStart start;
+  start.checkpoint_every = 1'000;
+  start.saves_first = true;
+  Begin(kByItself, start);
+  const auto save = [this](int64_t iteration) {
+    Reports(kFirst, 1, "/w/model.pt");
+    EXPECT_EQ(Next<SaveProgramCheckpoint>().iteration, iteration);
+    trial_->OnSaved(CheckpointRef{"/a/0/checkpoint", 1, "00"});
+    EXPECT_TRUE(Next<SendReport>().report.has_checkpoint);
+  };
+  save(1);
+  Continue();
+  NextReply(kFirst);
+  Reports(kFirst, 1, "/w/model.pt");
+  EXPECT_FALSE(Next<SendReport>().report.has_checkpoint);
+  trial_->OnAnswer(ReportAnswer::kSave, now_);
+  NextReply(kFirst);
+  save(3);
+}
+
 TEST_F(CommandTrialTest, OneThatIsToldToEndHasItsLastCheckpointCopiedWhetherDueOrNot) {
   TrialStart start;
   start.checkpoint_every = 1'000;

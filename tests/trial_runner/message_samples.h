@@ -53,8 +53,11 @@ inline StartAttempt SampleStart() {
   start.config = R"({"lr":0.1})";
   start.from_iteration = 8;
   start.checkpoint_path = "/a/0/checkpoint_000008";
+  start.has_other_config = true;
+  start.config_since = AttemptNumber{2};
   start.artifact_dir = "/a/0";
   start.checkpoint_every = 2;
+  start.saves_first = true;
   start.memory_bytes = 1 << 30;
   return start;
 }

@@ -269,6 +269,64 @@ TEST_F(TrialCheckpoint, SigtermEndsATrialAtOnceWhereNothingWouldBeLost) {
   }
 }
 
+TEST_F(TrialCheckpoint, OneThatMayBePausedAtTheNextIterationSavesIt) {
+  const auto saved = [this](const char* program) {
+    DrivenTrial trial(program);
+    StartAttempt start = AttemptOf(1);
+    start.checkpoint_every = 1000;
+    start.saves_first = true;
+    trial.Start(welcome_, start);
+    std::vector<bool> has_checkpoint;
+    for (const ReportAnswer answer : {ReportAnswer::kContinue, ReportAnswer::kSave,
+                                      ReportAnswer::kContinue, ReportAnswer::kStop}) {
+      has_checkpoint.push_back(trial.Expect<Report>().has_checkpoint);
+      trial.Answer(answer);
+    }
+    EXPECT_EQ(trial.Expect<TrialEnd>().outcome, Outcome::kStopped);
+    return has_checkpoint;
+  };
+  const auto first_and_third = ElementsAre(true, false, true, false);
+  UseCurve();
+  EXPECT_THAT(saved("tune_trial"), first_and_third);
+  UseFood11();
+  EXPECT_THAT(saved("tune_trial_food11"), first_and_third);
+}
+
+TEST_F(TrialCheckpoint, Food11GoesOnFromAnothersCheckpointUnderItsOwnConfiguration) {
+  UseFood11();
+  const std::vector<Report> reports = RunAttempt(1, 1);
+  StartAttempt start = AttemptOf(1, &reports[0]);
+  start.ref = Ref(1, 1, 2);
+  start.artifact_dir = root_ + "/sweep/1";
+  config_ = config_.replace(config_.find("0.01"), 4, "0.02");
+  start.config = config_;
+  start.has_other_config = true;
+  trial_->Start(welcome_, start);
+  EXPECT_EQ(trial_->Expect<Report>().iteration, 2);
+  trial_->Answer(ReportAnswer::kStop);
+  EXPECT_EQ(trial_->Expect<TrialEnd>().outcome, Outcome::kStopped);
+
+  start.config = config_.replace(config_.find("0.35"), 4, "0.50");
+  trial_->Start(welcome_, start);
+  const TrialEnd end = trial_->Expect<TrialEnd>();
+  EXPECT_EQ(end.outcome, Outcome::kBadConfig);
+  EXPECT_THAT(end.error, HasSubstr("another width_mult (0.35, now 0.5)"));
+}
+
+// Others may go on from what a trial saved before it exploited another.
+TEST_F(TrialCheckpoint, WhatWasSavedUnderAnEarlierConfigurationStays) {
+  UseCurve();
+  const std::vector<Report> first = RunAttempt(1, 2);
+  StartAttempt start = AttemptOf(2, &first[0]);
+  start.config_since = AttemptNumber{2};
+  trial_->Start(welcome_, start);
+  EXPECT_EQ(trial_->Expect<Report>().iteration, 2);
+  trial_->Answer(ReportAnswer::kStop);
+  trial_->Expect<TrialEnd>();
+  EXPECT_THAT(Names(TrialFolder()),
+              ElementsAre("checkpoint_000001", "checkpoint_000002", "checkpoint_000002.2"));
+}
+
 TEST_F(TrialCheckpoint, OneThatIsToldToStopAndToEndTellsOfItsEndFirst) {
   UseCurve();
   DrivenTrial trial(program_);

@@ -36,7 +36,10 @@ TEST(TrialProtocol, BringsBackAStart) {
   EXPECT_EQ(start.from_iteration, 8);
   EXPECT_EQ(start.checkpoint_path, SampleStart().checkpoint_path);
   EXPECT_EQ(start.artifact_dir, "/a/0");
+  EXPECT_TRUE(start.has_other_config);
+  EXPECT_EQ(start.config_since, AttemptNumber{2});
   EXPECT_EQ(start.checkpoint_every, 2);
+  EXPECT_TRUE(start.saves_first);
   EXPECT_EQ(start.memory_bytes, 1 << 30);
   EXPECT_EQ(start.threads, 1);
   EXPECT_EQ(start.slices, SampleStart().slices);
@@ -58,8 +61,8 @@ TEST(TrialProtocol, BringsBackAReportBitForBit) {
 }
 
 TEST(TrialProtocol, BringsBackAnswersAndEnds) {
-  for (const ReportAnswer answer :
-       {ReportAnswer::kContinue, ReportAnswer::kStop, ReportAnswer::kRefused}) {
+  for (const ReportAnswer answer : {ReportAnswer::kContinue, ReportAnswer::kSave,
+                                    ReportAnswer::kStop, ReportAnswer::kRefused}) {
     const auto read = ParseToTrial(WithoutNewline(EncodeAnswer(answer)));
     ASSERT_TRUE(read.ok());
     EXPECT_EQ(std::get<ReportAnswer>(*read), answer);

@@ -32,7 +32,8 @@ Entry MakeEntry(int64_t trial, int64_t iteration, Metric value, int64_t bytes = 
   return {TrialNumber{trial},
           iteration,
           {"/a/" + std::to_string(trial) + "/" + std::to_string(iteration) + suffix, bytes, "00"},
-          value};
+          value,
+          0};
 }
 
 std::vector<std::string> Paths(const std::vector<Entry>& entries) {
@@ -57,6 +58,32 @@ TEST(CheckpointRetention, KeepsTheLatestOfEachTrialAndTheBestOfTheSweep) {
   EXPECT_EQ(retention.Latest(TrialNumber{2}), nullptr);
 }
 
+// Trial 1 is to go on from what trial 0 had at iteration 2; trial 0, which exploited another since,
+// comes there again.
+TEST(CheckpointRetention, AnIterationOfAnEarlierLifeStaysWhileAnotherTrialGoesOnFromIt) {
+  CheckpointRetention retention(Policy(1, 0), Mode::kMax);
+  retention.Add(MakeEntry(0, 2, 0.5));
+  EXPECT_THAT(retention.Borrow(TrialNumber{1}, TrialNumber{0}, "2"), IsEmpty());
+  Entry again = MakeEntry(0, 2, 0.1, 10, ".2");
+  again.lineage = 1;
+  EXPECT_THAT(retention.Add(again), IsEmpty());
+  EXPECT_EQ(retention.Latest(TrialNumber{0})->ref.path, "/a/0/2.2");
+  EXPECT_EQ(retention.Find(TrialNumber{0}, "2")->ref.path, "/a/0/2");
+  // Until that one has its own.
+  EXPECT_THAT(Paths(retention.Add(MakeEntry(1, 3, 0.6))), ElementsAre("/a/0/2"));
+  EXPECT_EQ(retention.Find(TrialNumber{0}, "2"), nullptr);
+  EXPECT_EQ(retention.bytes(), 20);
+}
+
+TEST(CheckpointRetention, TheBestOfAnEarlierLifeStaysTheBest) {
+  CheckpointRetention retention(Policy(1, 1), Mode::kMax);
+  retention.Add(MakeEntry(0, 2, 0.5));
+  Entry again = MakeEntry(0, 2, 0.1, 10, ".2");
+  again.lineage = 1;
+  EXPECT_THAT(retention.Add(again), IsEmpty());
+  EXPECT_EQ(retention.Nearest(TrialNumber{0}, 2)->ref.path, "/a/0/2") << "whose value is known";
+}
+
 TEST(CheckpointRetention, TheSameIterationOfALaterAttemptTakesItsPlace) {
   CheckpointRetention retention(Policy(2, 1), Mode::kMin);
   retention.Add(MakeEntry(0, 1, 0.5));
@@ -73,11 +100,11 @@ TEST(CheckpointRetention, ADamagedOneGivesWayToTheOneBefore) {
   for (int64_t iteration = 1; iteration <= 3; ++iteration) {
     retention.Add(MakeEntry(0, iteration, 0.1 * static_cast<double>(iteration)));
   }
-  ASSERT_TRUE(retention.Drop(TrialNumber{0}, 3).has_value());
-  EXPECT_FALSE(retention.Drop(TrialNumber{0}, 3).has_value());
+  ASSERT_TRUE(retention.Drop(TrialNumber{0}, "3").has_value());
+  EXPECT_FALSE(retention.Drop(TrialNumber{0}, "3").has_value());
   EXPECT_EQ(retention.Nearest(TrialNumber{0}, 3)->iteration, 2);
   EXPECT_EQ(retention.bytes(), 10);
-  ASSERT_TRUE(retention.Drop(TrialNumber{0}, 2).has_value());
+  ASSERT_TRUE(retention.Drop(TrialNumber{0}, "2").has_value());
   EXPECT_EQ(retention.Latest(TrialNumber{0}), nullptr) << "from the start again";
   EXPECT_EQ(retention.bytes(), 0);
 }
@@ -226,7 +253,9 @@ class RandomLife {
       bool settles = true;
       if (kind == 0 && retention.Latest(trial) != nullptr) {
         const int64_t iteration = retention.Latest(trial)->iteration;
-        present.erase(retention.Drop(trial, iteration)->ref.path);
+        const std::string path = retention.Latest(trial)->ref.path;
+        ASSERT_TRUE(retention.Drop(trial, path.substr(path.rfind('/') + 1)).has_value());
+        present.erase(path);
         plain.Forget(trial, iteration);
         settles = false;
       } else if (kind <= 2) {

@@ -172,6 +172,27 @@ TEST(ControllerOrders, AnExploitingTrialGoesOnFromTheSourcesCheckpointWhichIsKep
   EXPECT_TRUE(world.removed.empty());
 }
 
+// So that one which only goes on insists on the configuration that it had.
+TEST(ControllerOrders, TheCheckpointIsOfAnotherConfigurationUntilTheTrialHasOneOfItsOwn) {
+  Sweep sweep({Order::Kind::kExploit, kSecond, kFirst});
+  ControllerWorld& world = sweep.world;
+  const WorkerId worker = world.Join(1);
+  sweep.PauseAtOnce(worker, kFirst);
+  sweep.PauseAtOnce(worker, kSecond);
+  ASSERT_TRUE(world.Running(worker).contains(kSecond));
+  EXPECT_TRUE(world.Running(worker).at(kSecond).start.has_other_config);
+  world.Apply({world.End(worker, kSecond, Outcome::kPreempted)});  // Before it has one.
+  WorkerId next = world.Join(1);
+  ASSERT_TRUE(world.Running(next).contains(kSecond));
+  EXPECT_TRUE(world.Running(next).at(kSecond).start.has_other_config);
+  world.Apply({world.NextReport(next, kSecond, 0.5)});
+  world.Apply({world.End(next, kSecond, Outcome::kPreempted)});
+  next = world.Join(1);
+  ASSERT_TRUE(world.Running(next).contains(kSecond));
+  EXPECT_EQ(world.Running(next).at(kSecond).start.from_iteration, 2);
+  EXPECT_FALSE(world.Running(next).at(kSecond).start.has_other_config);
+}
+
 TEST(ControllerOrders, RecoveryComesToTheSameOrders) {
   Sweep sweep({Order::Kind::kExploit, kSecond, kFirst});
   ControllerWorld& world = sweep.world;

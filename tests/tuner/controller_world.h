@@ -266,7 +266,7 @@ class ControllerWorld {
     } else if (const auto* answer = std::get_if<AnswerReport>(&message)) {
       answers[{answer->ref, answer->sequence}] = answer->answer;
       const auto running = state.running.find(answer->ref.trial);
-      if (running != state.running.end() && answer->answer != ReportAnswer::kContinue) {
+      if (running != state.running.end() && !GoesOn(answer->answer)) {
         running->second.told_to_stop = true;
       }
     } else if (const auto* kill = std::get_if<KillAttempt>(&message)) {

@@ -63,8 +63,8 @@ class InstantTrials {
         TUNE_CHECK(!start->ahead);
         Report(start->ref, 1);
       } else if (const auto* const answer = std::get_if<AnswerReport>(&send->message)) {
-        answer->answer == ReportAnswer::kContinue ? Report(answer->ref, answer->sequence + 1)
-                                                  : End(answer->ref, answer->sequence);
+        GoesOn(answer->answer) ? Report(answer->ref, answer->sequence + 1)
+                               : End(answer->ref, answer->sequence);
       }
     }
   }

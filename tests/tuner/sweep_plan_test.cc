@@ -110,10 +110,6 @@ TEST(SweepPlan, WarnsOfWhatIsOdd) {
   EXPECT_THAT(warnings(space), Contains(HasSubstr("how long a trial is")));
   EXPECT_THAT(warnings(curve + space + "samples: 1\npoints: [{x: 0.5}, {x: 0.25}]\n"),
               Contains(HasSubstr("points: 2 of them for 1 trial: the last ones are never tried")));
-  EXPECT_THAT(
-      warnings(curve + space +
-               "samples: 30\nscheduler: {hyperband: {max_t: 16}}\ncheckpoint: {every: 5}\n"),
-      Contains(HasSubstr("checkpoint.every: 5")));
 }
 
 TEST(SweepPlan, SaysWhatAutoIsAndHowLargeCheckpointsAre) {

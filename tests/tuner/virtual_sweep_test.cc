@@ -206,6 +206,23 @@ TEST(RecordedTrials, ACurveIsNeeded) {
   EXPECT_THAT(CheckSimulation(simulation).message(), HasSubstr("no curve in it"));
 }
 
+// The trial saves at the iterations where it may be paused, whatever checkpoint.every is.
+TEST(VirtualSweep, APausedTrialRepeatsNothing) {
+  for (const char* scheduler :
+       {"{asha: {variant: promote, max_t: 9, reduction_factor: 2}}",
+        "{hyperband: {max_t: 9, reduction_factor: 3}}", "{pasha: {max_t: 9, reduction_factor: 2}}",
+        "{pbt: {perturbation_interval: 2, synch: true}}",
+        "{combine: [{hyperband: {max_t: 9}}, {threshold: {upper: 0.8}}]}"}) {
+    const std::string rest = "samples: 40\nscheduler: " + std::string(scheduler) + "\n";
+    const SimulatedSweep each = Swept(SimulationOf(Formula(rest), 4));
+    const SimulatedSweep rare = Swept(SimulationOf(Formula(rest + "checkpoint: {every: 5}\n"), 4));
+    EXPECT_GT(each.outcome.attempts, 40) << scheduler;
+    EXPECT_EQ(rare.outcome.attempts, each.outcome.attempts) << scheduler;
+    EXPECT_EQ(rare.outcome.epochs, each.outcome.epochs) << scheduler;
+    EXPECT_EQ(rare.outcome.duration, each.outcome.duration) << scheduler;
+  }
+}
+
 // ---- schedulers side by side
 
 TEST(ComparedScheduler, TakesOverWhatBothKnow) {

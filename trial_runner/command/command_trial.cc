@@ -31,6 +31,7 @@ CommandTrial::CommandTrial(const TrialStart& start, const CommandSpec& spec)
       from_iteration_(start.from_iteration),
       checkpoint_every_(start.checkpoint_every),
       output_(spec.output_metrics()),
+      shall_save_(start.saves_first),
       last_iteration_(start.from_iteration) {}
 
 std::vector<CommandEffect> CommandTrial::TakeEffects() { return std::exchange(effects_, {}); }
@@ -101,7 +102,7 @@ bool CommandTrial::Begin(Pending& pending) {
   report_.iteration = iteration;
   report_.metrics = pending.report.metrics;
   report_.final = pending.is_final;
-  const bool is_due = iteration % checkpoint_every_ == 0 || is_told_to_end_;
+  const bool is_due = iteration % checkpoint_every_ == 0 || shall_save_ || is_told_to_end_;
   is_saving_ = !pending.report.checkpoint.empty() && is_due;
   if (is_saving_) effects_.push_back(SaveProgramCheckpoint{pending.report.checkpoint, iteration});
   return true;
@@ -141,7 +142,8 @@ void CommandTrial::OnDiskFull(const std::string& folder, const Status& status) {
 void CommandTrial::OnAnswer(ReportAnswer answer, Instant now) {
   if (!under_way_ || is_saving_) return;
   const Pending pending = *std::exchange(under_way_, std::nullopt);
-  const bool stops = answer != ReportAnswer::kContinue;
+  const bool stops = !GoesOn(answer);
+  shall_save_ = answer == ReportAnswer::kSave;
   Answer(pending, EncodeProgramAnswer({stops, report_.iteration}));
   if (stops) Stop(now, pending.client.value != 0);
   Advance();

@@ -117,6 +117,7 @@ class CommandTrial {
   std::optional<Pending> under_way_;
   Report report_;  // Of what is under way.
   bool is_saving_ = false;
+  bool shall_save_;  // The next report, whether due or not.
   int64_t last_iteration_;
   bool has_reported_metric_ = false;
   bool is_told_to_stop_ = false;

@@ -30,6 +30,7 @@ constexpr std::pair<Outcome, v1::Outcome> kOutcomes[] = {
 
 constexpr std::pair<ReportAnswer, v1::ReportAnswer> kAnswers[] = {
     {ReportAnswer::kContinue, v1::REPORT_ANSWER_CONTINUE},
+    {ReportAnswer::kSave, v1::REPORT_ANSWER_SAVE},
     {ReportAnswer::kStop, v1::REPORT_ANSWER_STOP},
     {ReportAnswer::kRefused, v1::REPORT_ANSWER_REFUSED},
 };
@@ -140,8 +141,11 @@ void Put(const StartAttempt& start, v1::StartAttempt* out) {
   out->set_config(start.config);
   out->set_from_iteration(start.from_iteration);
   out->set_checkpoint_path(start.checkpoint_path);
+  out->set_has_other_config(start.has_other_config);
+  out->set_config_since(start.config_since.value);
   out->set_artifact_dir(start.artifact_dir);
   out->set_checkpoint_every(start.checkpoint_every);
+  out->set_saves_first(start.saves_first);
   out->set_memory_bytes(start.memory_bytes);
 }
 
@@ -358,7 +362,11 @@ Status Read(v1::StartAttempt& in, StartAttempt& out) {
       ReadInt(in.from_iteration(), 0, kAny, "start.from_iteration", out.from_iteration));
   TUNE_RETURN_IF_ERROR(
       ReadPath(in.mutable_checkpoint_path(), "start.checkpoint_path", out.checkpoint_path));
+  out.has_other_config = in.has_other_config();
+  TUNE_RETURN_IF_ERROR(
+      ReadInt(in.config_since(), 1, kAny, "start.config_since", out.config_since.value));
   TUNE_RETURN_IF_ERROR(ReadPath(in.mutable_artifact_dir(), "start.artifact_dir", out.artifact_dir));
+  out.saves_first = in.saves_first();
   TUNE_RETURN_IF_ERROR(
       ReadInt(in.checkpoint_every(), 1, kAny, "start.checkpoint_every", out.checkpoint_every));
   return ReadInt(in.memory_bytes(), 0, kAny, "start.memory_bytes", out.memory_bytes);

@@ -65,7 +65,7 @@ void CheckpointPlace::RemoveEarlierOf(int64_t iteration) const {
   std::error_code error;
   for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
     const int64_t attempt = AttemptOf(it->path().filename().string(), first_name);
-    if (attempt > 0 && attempt < attempt_) found.push_back(it->path());
+    if (attempt >= config_since_ && attempt < attempt_) found.push_back(it->path());
   }
   for (const fs::path& path : found) fs::remove_all(path, error);
 }

@@ -19,7 +19,9 @@ namespace tune {
 class CheckpointPlace {
  public:
   explicit CheckpointPlace(const TrialStart& start)
-      : folder_(start.artifact_dir), attempt_(start.attempt.value) {}
+      : folder_(start.artifact_dir),
+        attempt_(start.attempt.value),
+        config_since_(start.config_since.value) {}
 
   // Before each checkpoint; works at the first one of an attempt. Makes the folder, makes its name
   // durable up to the database's folder, and removes what killed attempts left half-written.
@@ -28,13 +30,15 @@ class CheckpointPlace {
   const std::string& folder() const { return folder_; }
   std::string NameOf(int64_t iteration) const;
 
-  // Once this attempt has its checkpoint of an iteration, those that earlier attempts made of the
-  // same one are for nothing: known to the tuner or not, it keeps this one in their place.
+  // Once this attempt has its checkpoint of an iteration, those that earlier attempts under the
+  // same configuration made of it are for nothing: known to the tuner or not, it keeps this one in
+  // their place.
   void RemoveEarlierOf(int64_t iteration) const;
 
  private:
   const std::string folder_;
   const int64_t attempt_;
+  const int64_t config_since_;  // Attempt.
   bool is_prepared_ = false;
 };
 

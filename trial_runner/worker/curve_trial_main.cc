@@ -79,15 +79,14 @@ TrialEnd RunCurve(const TrialStart& start, TrialSession& session) {
     report.iteration = t;
     report.metrics = curve->MetricsOf(step, start.metric);
     report.final = t == curve->iterations();
-    report.has_checkpoint =
-        t % start.checkpoint_every == 0 || report.final || session.IsToldToEnd();
+    report.has_checkpoint = t % start.checkpoint_every == 0 || report.final || session.ShallSave();
     if (report.has_checkpoint && curve->checkpoint_bytes() > 0) {
       const Result<CheckpointRef> saved =
           SaveCurveCheckpoint(place, {start.seed, start.trial.value, t}, curve->checkpoint_bytes());
       if (!saved.ok()) return EndForUnsaved(place.folder(), saved.status());
       report.checkpoint = *saved;
     }
-    if (session.Report(report) != ReportAnswer::kContinue && !report.final) {
+    if (!GoesOn(session.Report(report)) && !report.final) {
       return {Outcome::kStopped, ""};
     }
   }

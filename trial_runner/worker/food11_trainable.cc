@@ -79,11 +79,11 @@ TrialEnd Train(const TrialStart& start, models::Trainer& trainer, TrialSession& 
     report.iteration = epoch->epoch;
     report.metrics = models::ToMetrics(*epoch);
     report.final = trainer.finished();
-    if (report.final || epoch->epoch % start.checkpoint_every == 0 || session.IsToldToEnd()) {
+    if (report.final || epoch->epoch % start.checkpoint_every == 0 || session.ShallSave()) {
       const Status saved = SaveInto(trainer, place, report);
       if (!saved.ok()) return EndForUnsaved(place.folder(), saved);
     }
-    if (session.Report(report) != ReportAnswer::kContinue && !report.final) {
+    if (!GoesOn(session.Report(report)) && !report.final) {
       return {Outcome::kStopped, ""};
     }
   }
@@ -102,7 +102,9 @@ TrialEnd Food11Trainable::Run(const TrialStart& start, TrialSession& session) {
       models::MakeTrainer(*options, *dataset, threads, MonotonicSeconds);
   if (!trainer.ok()) return EndFor(trainer.status());
   if (!start.checkpoint_path.empty()) {
-    const Status restored = (*trainer)->RestoreCheckpoint(start.checkpoint_path);
+    const Status restored = (*trainer)->RestoreCheckpoint(
+        start.checkpoint_path, start.has_other_config ? models::CheckpointOf::kOtherOptions
+                                                      : models::CheckpointOf::kThisRun);
     if (!restored.ok()) return EndForUnrestored(restored);
   }
   return Train(start, **trainer, session);

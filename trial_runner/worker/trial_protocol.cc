@@ -12,8 +12,9 @@
 namespace tune {
 namespace {
 
-constexpr std::array<std::pair<ReportAnswer, std::string_view>, 3> kAnswers = {{
+constexpr std::array<std::pair<ReportAnswer, std::string_view>, 4> kAnswers = {{
     {ReportAnswer::kContinue, "continue"},
+    {ReportAnswer::kSave, "save"},
     {ReportAnswer::kStop, "stop"},
     {ReportAnswer::kRefused, "refused"},
 }};
@@ -189,8 +190,11 @@ Result<ToTrial> ReadStart(Value& map) {
   TUNE_RETURN_IF_ERROR(TakeInt(map, "attempt", 1, start.attempt.value));
   TUNE_RETURN_IF_ERROR(TakeInt(map, "from_iteration", 0, start.from_iteration));
   TUNE_RETURN_IF_ERROR(TakeText(map, "checkpoint", limits::kPathBytesMax, start.checkpoint_path));
+  TUNE_RETURN_IF_ERROR(TakeBool(map, "other_config", start.has_other_config));
+  TUNE_RETURN_IF_ERROR(TakeInt(map, "config_since", 1, start.config_since.value));
   TUNE_RETURN_IF_ERROR(TakeText(map, "artifact_dir", limits::kPathBytesMax, start.artifact_dir));
   TUNE_RETURN_IF_ERROR(TakeInt(map, "checkpoint_every", 1, start.checkpoint_every));
+  TUNE_RETURN_IF_ERROR(TakeBool(map, "saves_first", start.saves_first));
   TUNE_RETURN_IF_ERROR(TakeInt(map, "memory_bytes", 0, start.memory_bytes));
   TUNE_RETURN_IF_ERROR(TakeInt(map, "threads", 1, start.threads));
   TUNE_RETURN_IF_ERROR(ReadSlices(map, start.slices));
@@ -227,8 +231,11 @@ std::string EncodeStart(const Welcome& welcome, const StartAttempt& start) {
   out += start.config;
   Int("from_iteration", start.from_iteration, out);
   Text("checkpoint", start.checkpoint_path, out);
+  if (start.has_other_config) out += R"(,"other_config":true)";
+  Int("config_since", start.config_since.value, out);
   Text("artifact_dir", start.artifact_dir, out);
   Int("checkpoint_every", start.checkpoint_every, out);
+  if (start.saves_first) out += R"(,"saves_first":true)";
   Int("memory_bytes", start.memory_bytes, out);
   Int("threads", ThreadsOf(start.cpu_milli), out);
   Key("devices", out);

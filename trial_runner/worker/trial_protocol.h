@@ -5,10 +5,14 @@
 // Worker to process, one line each:
 //   {"start": {"experiment": "lr-sweep", "metric": "val_loss", "seed": "7", "base_dir": "/home/me",
 //              "trainable": {"curve": {...}}, "trial": 0, "attempt": 1, "config": {"lr": 0.1},
-//              "from_iteration": 0, "checkpoint": "", "artifact_dir":
+//              "from_iteration": 0, "checkpoint": "", "config_since": 1, "artifact_dir":
 //              "/home/me/tune.artifacts/lr-sweep/0", "checkpoint_every": 1,
 //              "memory_bytes": 0, "threads": 2, "devices": [{"device": 0, "milli": 500}]}}
-//   {"answer": "continue"}      to the last report: go on; "stop" or "refused": end the attempt.
+//       `"other_config": true`: the checkpoint was made under another configuration, and training
+//       goes on under this one; `"saves_first": true`: the first report shall have a checkpoint.
+//   {"answer": "continue"}      to the last report: go on; "save": go on, and the next report shall
+//       have a checkpoint, since the trial may be paused there; "stop" or "refused": end the
+//       attempt.
 // Process to worker:
 //   {"report": {"iteration": 1, "metrics": {"val_loss": 0.5}, "final": false,
 //               "checkpoint": {"path": "/...", "bytes": 4096, "checksum": "00ff"}}}
@@ -51,9 +55,12 @@ struct TrialStart {
   AttemptNumber attempt;
   Value config;  // Nested.
   int64_t from_iteration = 0;
-  std::string checkpoint_path;  // Empty: from the start.
+  std::string checkpoint_path;    // Empty: from the start.
+  bool has_other_config = false;  // The checkpoint was made under another configuration.
+  AttemptNumber config_since{1};  // The first attempt under this one.
   std::string artifact_dir;
   int64_t checkpoint_every = 1;
+  bool saves_first = false;
   int64_t memory_bytes = 0;  // It shall not have more; 0: no limit.
   int64_t threads = 1;
   std::vector<DeviceSlice> slices;

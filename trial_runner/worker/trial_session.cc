@@ -107,10 +107,11 @@ std::optional<TrialStart> TrialSession::Next() {
   if (start == nullptr) EndProcess("expected a start, read an answer");
   ChooseDevices(start->slices);
   LimitMemory(start->memory_bytes);
+  is_save_wanted_ = start->saves_first;
   return std::move(*start);
 }
 
-bool TrialSession::IsToldToEnd() const { return is_told_to_end; }
+bool TrialSession::ShallSave() const { return is_save_wanted_ || is_told_to_end; }
 
 void TrialSession::PutOffSigterm() {
   if (std::exchange(is_sigterm_put_off_, true)) return;
@@ -137,7 +138,8 @@ ReportAnswer TrialSession::Report(const tune::Report& report) {
   const auto* const answer = std::get_if<ReportAnswer>(&*message);
   if (answer == nullptr) EndProcess("expected an answer, read a start");
   // One that shall stop tells of its end first.
-  if (report.has_checkpoint && *answer == ReportAnswer::kContinue) TakeSigterm();
+  if (report.has_checkpoint && GoesOn(*answer)) TakeSigterm();
+  is_save_wanted_ = *answer == ReportAnswer::kSave;
   return *answer;
 }
 

@@ -35,10 +35,12 @@ class TrialSession {
   // devices become CUDA_VISIBLE_DEVICES. Its memory limit, if it has one, is this process's from
   // now on (RLIMIT_DATA: what is allocated, not what is read from files; it is printed).
   std::optional<TrialStart> Next();
-  // SIGTERM was put off: the next report shall have a checkpoint, after which the process ends.
-  bool IsToldToEnd() const;
-  // Waits until the report is durable and decided. After kStop or kRefused the attempt shall end. A
-  // final report leaves nothing to decide: it is sent, not waited for, and answered kStop.
+  // The next report shall have a checkpoint: the trial may be paused there, or SIGTERM was put off,
+  // and the process ends after it.
+  bool ShallSave() const;
+  // Waits until the report is durable and decided. After kStop or kRefused the attempt shall end,
+  // after kContinue or kSave it goes on. A final report leaves nothing to decide: it is sent, not
+  // waited for, and answered kStop.
   ReportAnswer Report(const tune::Report& report);
   void End(const TrialEnd& end);
 
@@ -58,6 +60,7 @@ class TrialSession {
   std::string inbox_;
   size_t line_start_ = 0;
   bool is_sigterm_put_off_ = false;
+  bool is_save_wanted_ = false;     // By the tuner, of the next report.
   int64_t memory_limit_bytes_ = 0;  // 0: none.
   std::string advice_;              // When there is no memory.
 };

@@ -148,7 +148,7 @@ void WorkerCore::On(const AnswerReport& message, Instant now) {
   running.awaits_answer = false;
   running.unanswered.reset();
   if (process.is_doomed && !running.may_report) return;
-  if (message.answer != ReportAnswer::kContinue) {
+  if (!GoesOn(message.answer)) {
     running.is_told_to_stop = true;
     if (!process.is_doomed) running.stop_by = now + Milliseconds(limits::kStopGraceMs);
   }

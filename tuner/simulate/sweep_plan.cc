@@ -281,9 +281,7 @@ void Planner::WarnOfRungs() {
                              " iterations; the rungs above are never reached");
   }
   std::string empty;
-  bool loses_epochs = false;
   for (const PlannedRung& rung : plan_.rungs) {
-    loses_epochs = loses_epochs || rung.milestone % spec_.checkpoint.every != 0;
     if (rung.milestone > longest || rung.expected_count >= 1) continue;
     empty += (empty.empty() ? "" : ", ") + std::to_string(rung.milestone);
     if (rung.bracket > 0) empty += " of bracket " + std::to_string(rung.bracket);
@@ -291,11 +289,6 @@ void Planner::WarnOfRungs() {
   if (!empty.empty() && plan_.expected) {
     plan_.warnings.push_back("less than one trial is expected at the rung " + empty +
                              ": more samples, or a lower max_t, would fill it");
-  }
-  if (loses_epochs && SchedulerPauses(spec_.scheduler)) {
-    plan_.warnings.push_back("checkpoint.every: " + std::to_string(spec_.checkpoint.every) +
-                             ": trials paused at a rung between two checkpoints train again what "
-                             "they had trained since the one before");
   }
 }
 

@@ -101,7 +101,8 @@ Event VirtualSweep::Happen(Running& running) {
   report.message.report.metrics = std::move(step.metrics);
   report.message.report.final = step.final;
   const int64_t every = controller_.options().spec.checkpoint.every;
-  report.message.report.has_checkpoint = step.final || step.iteration % every == 0;
+  report.message.report.has_checkpoint =
+      step.final || running.saves_next || step.iteration % every == 0;
   return report;
 }
 
@@ -152,6 +153,7 @@ void VirtualSweep::Begin(WorkerId worker, const StartAttempt& start) {
   auto running = std::make_unique<Running>();
   running->ref = start.ref;
   running->worker = worker;
+  running->saves_next = start.saves_first;
   running->curve =
       curves_.Begin(start.ref, controller_.trials()[index].configuration, start.from_iteration);
   running_[index] = std::move(running);
@@ -163,9 +165,10 @@ void VirtualSweep::OnAnswer(const AnswerReport& answer) {
   if (running == nullptr || running->next.ends_as) return;
   if (running->next.final) {
     EndNow(*running, Outcome::kCompleted);
-  } else if (answer.answer != ReportAnswer::kContinue) {
+  } else if (!GoesOn(answer.answer)) {
     EndNow(*running, Outcome::kStopped);
   } else {
+    running->saves_next = answer.answer == ReportAnswer::kSave;
     GoOn(*running);
   }
 }

@@ -63,6 +63,7 @@ class VirtualSweep {
     std::unique_ptr<AttemptCurve> curve;
     TrialStep next;
     int64_t sequence = 0;
+    bool saves_next = false;
     int64_t due = 0;  // The happening that is next; any earlier one is void.
   };
   struct Happening {
