@@ -67,7 +67,9 @@ struct MessageWriter {
   void operator()(const Refused& m) { out << m.reason; }
   void operator()(const StartAttempt& m) {
     out << m.ref << static_cast<int>(m.ahead) << m.ends_seen << m.cpu_milli << m.config
-        << m.from_iteration << m.checkpoint_path << m.artifact_dir << m.checkpoint_every;
+        << m.from_iteration << m.checkpoint_path << static_cast<int>(m.has_other_config)
+        << m.config_since << m.artifact_dir << m.checkpoint_every
+        << static_cast<int>(m.saves_first);
     for (const DeviceSlice& slice : m.slices) out << slice.device << slice.milli;
   }
   void operator()(const AnswerReport& m) {
@@ -209,8 +211,10 @@ void CommitLog::Absorb(const JournalStep& step, const Transition& transition, bo
     Fail("the tuner decided otherwise than one that never died; events " + step.events);
   }
   Count(*events, transition);
+  turns_.emplace_back();
   TakeEvents(*events, transition);
   TakeOrders(transition);
+  TakeExploits(transition);
   TakeTrials(transition);
   TakeAttempts(transition);
   TakeCheckpoints(transition);
@@ -296,6 +300,7 @@ void CommitLog::TakeReport(const ReportArrived& event, const Transition& transit
   ++next;
   CheckReport(row, event);
   reports_.push_back(row);
+  if (row.decision) turns_.back().reports.push_back(&reports_.back());
 }
 
 // A step's orders follow its reports: no trial reports between a pause and what becomes of it.
@@ -307,6 +312,7 @@ void CommitLog::TakeOrders(const Transition& transition) {
       Fail("trial " + std::to_string(row.trial.value) + " was paused twice");
     }
   }
+  turns_.back().orders = transition.orders;
   for (const OrderRow& row : transition.orders) {
     ++coverage_[row.order.kind == Order::Kind::kStop ? "a paused trial was stopped"
                                                      : "a paused trial was taken up again"];
@@ -318,6 +324,23 @@ void CommitLog::TakeOrders(const Transition& transition) {
   // Its last word may have been a stop as well: the condition of the space file goes first.
   for (const TrialRow& row : transition.trials) {
     if (IsOver(row)) held_.erase(row.number);
+  }
+}
+
+// It goes on from where the source would go on.
+void CommitLog::TakeExploits(const Transition& transition) {
+  for (const ExploitRow& row : transition.exploits) {
+    ++coverage_["a trial exploited another"];
+    const auto source = saved_[row.source].find(row.source_iteration);
+    if (source == saved_[row.source].end()) {
+      Fail("trial " + std::to_string(row.trial.value) + " exploits trial " +
+           std::to_string(row.source.value) + " at an iteration without a checkpoint");
+      continue;
+    }
+    // The source may have reported again later in the step.
+    saved_[row.trial][row.source_iteration] = source->second;
+    resume_paths_[row.trial] = source->second;
+    present_configs_[row.trial] = ToJson(row.configuration.ToNested());
   }
 }
 
@@ -364,17 +387,19 @@ void CommitLog::CheckReport(const ReportRow& row, const ReportArrived& event) {
   int64_t& last = last_iterations_[{row.trial, row.attempt}];
   if (row.iteration <= last) Fail("iterations do not rise within " + Describe(ref));
   last = row.iteration;
-  if (row.decision && !decided_.insert({row.trial, row.iteration}).second) {
+  int64_t& decided = decided_[row.trial];
+  if (row.decision && row.iteration <= std::exchange(decided, row.iteration)) {
     Fail("iteration " + std::to_string(row.iteration) + " of trial " +
          std::to_string(row.trial.value) + " reached the scheduler twice");
   }
-  if (!row.decision && !decided_.contains({row.trial, row.iteration})) {
+  if (!row.decision && row.iteration > decided) {
     Fail("iteration " + std::to_string(row.iteration) + " of trial " +
          std::to_string(row.trial.value) + " never reached the scheduler");
   }
   if (event.message.report.has_checkpoint) {
-    saved_[row.trial].insert(row.iteration);
+    saved_[row.trial][row.iteration] = event.message.report.checkpoint.path;
     resume_paths_[row.trial] = event.message.report.checkpoint.path;
+    configs_of_checkpoints_[event.message.report.checkpoint.path] = present_configs_[row.trial];
   }
 }
 
@@ -398,16 +423,27 @@ void CommitLog::TakeGrants(const Transition& transition) {
     }
     leases_[ref.trial] = {ref, send->worker};
     if (IsOver(trials_[ref.trial])) Fail(Describe(ref) + " is granted, but the trial is over");
-    const bool is_saved =
-        start->from_iteration == 0 || saved_[ref.trial].contains(start->from_iteration);
-    if (!is_saved) {
-      Fail(Describe(ref) + " begins after iteration " + std::to_string(start->from_iteration) +
-           ", which no checkpoint has");
-    }
-    if (!start->checkpoint_path.empty() &&
-        environment_.disk.Find(start->checkpoint_path + "/state") == nullptr) {
-      Fail(Describe(ref) + " begins from " + start->checkpoint_path + ", which is not there");
-    }
+    CheckGrant(*start);
+  }
+}
+
+void CommitLog::CheckGrant(const StartAttempt& start) {
+  const AttemptRef& ref = start.ref;
+  if (start.config != present_configs_[ref.trial]) {
+    Fail(Describe(ref) + " is granted with another configuration than its trial has");
+  }
+  const bool is_saved =
+      start.from_iteration == 0 || saved_[ref.trial].contains(start.from_iteration);
+  if (!is_saved) {
+    Fail(Describe(ref) + " begins after iteration " + std::to_string(start.from_iteration) +
+         ", which no checkpoint has");
+  }
+  if (start.checkpoint_path.empty()) return;
+  if (environment_.disk.Find(start.checkpoint_path + "/state") == nullptr) {
+    Fail(Describe(ref) + " begins from " + start.checkpoint_path + ", which is not there");
+  }
+  if (!start.has_other_config && configs_of_checkpoints_[start.checkpoint_path] != start.config) {
+    Fail(Describe(ref) + " is not told that its checkpoint has another configuration");
   }
 }
 
@@ -417,8 +453,12 @@ void CommitLog::TakeTrials(const Transition& transition) {
   for (const NewTrialRow& row : transition.new_trials) {
     if (!trials_.emplace(row.trial.number, row.trial).second) Fail("a trial was made twice");
     configurations_[row.trial.number] = row.configuration;
+    present_configs_[row.trial.number] = ToJson(row.configuration.ToNested());
+    turns_.back().added.push_back(row.trial.number);
+    turns_.back().statuses.emplace_back(row.trial.number, row.trial.status);
   }
   for (const TrialRow& row : transition.trials) {
+    turns_.back().statuses.emplace_back(row.number, row.status);
     TrialRow& before = trials_[row.number];
     if (IsOver(before) &&
         (row.status != before.status || row.stop_reason != before.stop_reason ||
@@ -466,8 +506,10 @@ void CommitLog::TakeCheckpoints(const Transition& transition) {
   for (const CheckpointRow& row : transition.checkpoints) {
     checkpoints_[{row.trial, row.iteration, row.ref.path}] = row;
     if (row.state != CheckpointState::kRemoved) continue;
-    if (!IsOver(trials_[row.trial]) && resume_paths_[row.trial] == row.ref.path) {
-      Fail("the checkpoint " + row.ref.path + ", from which its trial would go on, is given up");
+    for (const auto& [trial, path] : resume_paths_) {
+      if (path != row.ref.path || IsOver(trials_[trial])) continue;
+      Fail("the checkpoint " + row.ref.path + ", from which trial " + std::to_string(trial.value) +
+           " would go on, is given up");
     }
   }
 }

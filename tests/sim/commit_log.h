@@ -63,7 +63,15 @@ class CommitLog {
     std::string events;
   };
   const std::vector<Step>& steps() const { return steps_; }
-  const std::vector<ReportRow>& reports() const { return reports_; }
+  // What the scheduler heard and said in a step.
+  struct Turn {
+    std::vector<TrialNumber> added;
+    std::vector<const ReportRow*> reports;  // Those that it was told of, as they arrived.
+    std::vector<std::pair<TrialNumber, TrialStatus>> statuses;  // Of trials that changed.
+    std::vector<OrderRow> orders;
+  };
+  const std::vector<Turn>& turns() const { return turns_; }
+  const std::deque<ReportRow>& reports() const { return reports_; }
   const std::map<TrialNumber, TrialRow>& trials() const { return trials_; }
   // Whether the scheduler has paused it and not taken it up again.
   bool IsHeld(TrialNumber trial) const { return held_.contains(trial); }
@@ -94,9 +102,11 @@ class CommitLog {
   void Count(const std::vector<Event>& events, const Transition& transition);
   void CloseLeases(WorkerId worker);
   void TakeOrders(const Transition& transition);
+  void TakeExploits(const Transition& transition);
   void TakeTrials(const Transition& transition);
   void TakeAttempts(const Transition& transition);
   void TakeGrants(const Transition& transition);
+  void CheckGrant(const StartAttempt& start);
   void TakeCheckpoints(const Transition& transition);
   void CheckEmitted(const ReportArrived& event);
   void CheckReport(const ReportRow& row, const ReportArrived& event);
@@ -115,10 +125,12 @@ class CommitLog {
   std::optional<std::pair<JournalStep, Transition>> in_doubt_;
   int64_t event_count_ = 0;
   std::map<std::string, int64_t> coverage_;
-  std::vector<ReportRow> reports_;
+  std::deque<ReportRow> reports_;  // Turns point to them.
+  std::vector<Turn> turns_;
   std::set<TrialNumber> held_;  // By the scheduler.
   std::map<TrialNumber, TrialRow> trials_;
-  std::map<TrialNumber, Configuration> configurations_;
+  std::map<TrialNumber, Configuration> configurations_;  // That it was made with.
+  std::map<TrialNumber, std::string> present_configs_;   // That it goes on with.
   std::map<std::pair<TrialNumber, AttemptNumber>, AttemptRow> attempts_;
   std::map<CheckpointKey, CheckpointRow> checkpoints_;
   std::map<WorkerId, WorkerRow> workers_;
@@ -133,9 +145,10 @@ class CommitLog {
   // Of this step: leases that came back with a worker, which may never have heard of them.
   std::set<std::pair<LeaseEpoch, WorkerId>> moved_;
   LeaseEpoch last_epoch_;
-  std::map<TrialNumber, std::set<int64_t>> saved_;   // Iterations with a checkpoint.
+  std::map<TrialNumber, std::map<int64_t, std::string>> saved_;  // By iteration, the latest path.
   std::map<TrialNumber, std::string> resume_paths_;  // The latest checkpoint's, where it has one.
-  std::set<std::pair<TrialNumber, int64_t>> decided_;
+  std::map<std::string, std::string> configs_of_checkpoints_;  // By path: what it was made with.
+  std::map<TrialNumber, int64_t> decided_;  // The latest iteration that reached the scheduler.
   std::map<std::pair<TrialNumber, AttemptNumber>, int64_t> last_iterations_;
 
   std::map<WorkerId, std::deque<Fingerprint>> to_send_;

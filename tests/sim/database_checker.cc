@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/json.h"
-#include "core/random.h"
 #include "search/searcher.h"
+#include "tests/sim/plain_schedulers.h"
 #include "tuner/experiment_spec.h"
 #include "tuner/search_problem.h"
 
@@ -164,104 +165,19 @@ Status CompareWithLog(Database& database, const CommitLog& log) {
 
 namespace {
 
-// ASHA as its paper's reader would write it: lists and sorting.
-class PlainAsha {
- public:
-  PlainAsha(const Value& options, Mode mode, uint64_t seed) : mode_(mode), seed_(seed) {
-    const auto read = [&options](const char* name, int64_t fallback) {
-      const Value* const value = options.is_map() ? options.Find(name) : nullptr;
-      return value == nullptr ? fallback : value->AsInt();
-    };
-    max_t_ = read("max_t", 100);
-    grace_ = read("grace_period", 1);
-    factor_ = read("reduction_factor", 4);
-    bracket_count_ = read("brackets", 1);
-    for (int64_t level = grace_; level <= max_t_; level *= factor_) levels_.push_back(level);
-  }
-
-  Decision Decide(TrialNumber trial, int64_t iteration, Metric value) {
-    Decision decision;
-    const int64_t bracket = BracketOf(trial);
-    // The highest milestone at or below the iteration, if the trial has not passed it before.
-    std::optional<int64_t> milestone;
-    for (size_t i = static_cast<size_t>(bracket); i < levels_.size(); ++i) {
-      if (levels_[i] <= iteration) milestone = levels_[i];
+// What a searcher that learns suggested: none twice, as numbers of `x` go on for ever. That each is
+// what results make it, the shadow controller says.
+Status CheckLearned(const CommitLog& log, const SearchSpace& space) {
+  std::set<std::string> seen;
+  for (const auto& [number, configuration] : log.configurations()) {
+    if (!space.Allows(configuration)) {
+      return Internal("the configuration of trial " + std::to_string(number.value) +
+                      " is not of the space");
     }
-    int64_t& passed = passed_[trial];
-    if (milestone && *milestone > passed) {
-      passed = *milestone;
-      decision.rung = milestone;
-      if (value) {
-        std::vector<double>& rung = rungs_[{bracket, *milestone}];
-        decision.cutoff = Percentile(rung);
-        int64_t better = 0;
-        for (const double other : rung) better += IsBetter(other, *value, mode_) ? 1 : 0;
-        rung.push_back(*value);
-        decision.rank = better + 1;
-        decision.count = static_cast<int64_t>(rung.size());
-        if (decision.cutoff && IsBetter(*decision.cutoff, *value, mode_)) {
-          decision.verdict = Verdict::kStop;
-          decision.cause = StopCause::kScheduler;
-        }
-      }
+    if (!seen.insert(ToJson(configuration.ToFlat())).second) {
+      return Internal("the configuration of trial " + std::to_string(number.value) +
+                      " was there before");
     }
-    if (iteration >= max_t_) {
-      decision.verdict = Verdict::kStop;
-      decision.cause = StopCause::kMaxT;
-    }
-    return decision;
-  }
-
- private:
-  int64_t BracketOf(TrialNumber trial) const {
-    double sum = 0;
-    for (int64_t s = 0; s < bracket_count_; ++s) sum += std::exp(-static_cast<double>(s));
-    KeyedRandom random(seed_, "bracket", static_cast<uint64_t>(trial.value));
-    double u = random.NextUniform(0, sum);
-    for (int64_t s = 0; s + 1 < bracket_count_; ++s) {
-      u -= std::exp(-static_cast<double>(s));
-      if (u < 0) return s;
-    }
-    return bracket_count_ - 1;
-  }
-
-  // Percentile 1 - 1 / factor from the worst, interpolated.
-  std::optional<double> Percentile(std::vector<double> values) const {
-    if (values.empty()) return std::nullopt;
-    std::sort(values.begin(), values.end(),
-              [this](double a, double b) { return IsBetter(b, a, mode_); });
-    const auto places = static_cast<int64_t>(values.size() - 1) * (factor_ - 1);
-    const double a = values[static_cast<size_t>(places / factor_)];
-    if (places % factor_ == 0) return a;
-    const double b = values[static_cast<size_t>(places / factor_ + 1)];
-    if (!std::isfinite(a) || !std::isfinite(b)) return a;
-    const double t = static_cast<double>(places % factor_) / static_cast<double>(factor_);
-    return t < 0.5 ? a + (b - a) * t : b - (b - a) * (1 - t);
-  }
-
-  Mode mode_;
-  uint64_t seed_;
-  int64_t max_t_, grace_, factor_, bracket_count_;
-  std::vector<int64_t> levels_;
-  std::map<TrialNumber, int64_t> passed_;
-  std::map<std::pair<int64_t, int64_t>, std::vector<double>> rungs_;
-};
-
-Status CheckAsha(const CommitLog& log) {
-  const Value& scheduler = log.spec().scheduler;
-  const Value* const options = scheduler.is_map() ? scheduler.Find("asha") : nullptr;
-  if (options == nullptr) return OkStatus();
-  if (options->is_map() && options->Find("variant") != nullptr) return OkStatus();
-  PlainAsha asha(*options, log.spec().mode, log.experiment()->seed);
-  for (const ReportRow& row : log.reports()) {
-    if (!row.decision) continue;
-    const Decision plain = asha.Decide(row.trial, row.iteration, row.value);
-    if (plain == *row.decision) continue;
-    return Internal("the decision about trial " + std::to_string(row.trial.value) +
-                    " at iteration " + std::to_string(row.iteration) + " is " + ReportLine(row) +
-                    ", a plain re-computation makes it " +
-                    ReportLine(ReportRow{row.trial, row.attempt, row.iteration, row.value,
-                                         row.metrics, row.reported_at, plain}));
   }
   return OkStatus();
 }
@@ -273,6 +189,7 @@ Status CheckConfigurations(const CommitLog& log) {
       const std::unique_ptr<Searcher> searcher,
       MakeSearcher(log.spec().search, ProblemOf(log.spec(), *space, log.experiment()->samples,
                                                 log.experiment()->seed)));
+  if (searcher->LearnsFromResults()) return CheckLearned(log, *space);
   for (const auto& [number, configuration] : log.configurations()) {
     const std::optional<Configuration> fresh = searcher->Suggest(number);
     if (fresh && *fresh == configuration) continue;
@@ -340,7 +257,7 @@ Status CheckTrial(const CommitLog& log, const TrialRow& row) {
 }  // namespace
 
 Status Recompute(const CommitLog& log) {
-  TUNE_RETURN_IF_ERROR(CheckAsha(log));
+  TUNE_RETURN_IF_ERROR(RecomputeDecisions(log));
   TUNE_RETURN_IF_ERROR(CheckConfigurations(log));
   for (const auto& [number, row] : log.trials()) TUNE_RETURN_IF_ERROR(CheckTrial(log, row));
   return OkStatus();

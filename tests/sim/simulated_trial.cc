@@ -10,6 +10,17 @@ std::string CheckpointContent(int64_t trial, int64_t iteration) {
          std::to_string(iteration) + "\n";
 }
 
+namespace {
+
+// .../<trial>/<name>.
+int64_t OwnerOf(const std::string& path) {
+  const size_t end = path.rfind('/');
+  const size_t begin = path.rfind('/', end - 1) + 1;
+  return std::stoll(path.substr(begin, end - begin));
+}
+
+}  // namespace
+
 SimulatedTrial::SimulatedTrial(Environment& environment, Host& host, ProcessId id)
     : environment_(environment), host_(host), id_(id) {}
 
@@ -31,7 +42,9 @@ void SimulatedTrial::OnLine(std::string_view line) {
   if (const auto* const start = std::get_if<TrialStart>(&*message)) return Begin(*start);
   if (!start_ || !awaits_answer_) return;  // Of a temper that does not wait.
   awaits_answer_ = false;
-  if (std::get<ReportAnswer>(*message) == ReportAnswer::kContinue) {
+  const ReportAnswer answer = std::get<ReportAnswer>(*message);
+  shall_save_ = answer == ReportAnswer::kSave;
+  if (GoesOn(answer)) {
     return is_told_to_end_ && !has_unsaved_ ? Exit(0, "SIGTERM") : NextIteration();
   }
   if (Happens(environment_.swarm.temper.ignore_stop, "ignore stop", 0)) {
@@ -50,6 +63,7 @@ void SimulatedTrial::Begin(TrialStart start) {
   is_hung_ = awaits_answer_ = has_unsaved_ = false;
   iteration_ = start_->from_iteration;
   report_count_ = 0;
+  shall_save_ = start_->saves_first;
   const Value* const options = start_->trainable.Find("curve");
   const Result<Curve> curve = Curve::Parse(*options);
   if (!curve.ok()) return environment_.trace.Fail("curve: " + curve.status().message());
@@ -78,8 +92,12 @@ bool SimulatedTrial::Restore() {
   }
   const std::string path = start_->checkpoint_path + "/state";
   const SimulatedDisk::FilePtr file = environment_.disk.Find(path);
-  if (file != nullptr &&
-      file->cached == CheckpointContent(start_->trial.value, start_->from_iteration)) {
+  const int64_t owner = OwnerOf(start_->checkpoint_path);
+  if (owner != start_->trial.value && !start_->has_other_config) {
+    environment_.trace.Fail("trial " + std::to_string(start_->trial.value) +
+                            " is resumed from another's checkpoint and not told so");
+  }
+  if (file != nullptr && file->cached == CheckpointContent(owner, start_->from_iteration)) {
     return true;
   }
   if (file == nullptr || !environment_.corrupted.contains(path)) {
@@ -148,8 +166,8 @@ void SimulatedTrial::ReportNow(int64_t iteration, double value) {
   report.metrics = {{start_->metric, value}};
   report.final = iteration == curve_->iterations();
   ++report_count_;
-  const bool is_due =
-      report_count_ % start_->checkpoint_every == 0 || report.final || is_told_to_end_;
+  const bool is_due = report_count_ % start_->checkpoint_every == 0 || report.final ||
+                      is_told_to_end_ || shall_save_;
   if (is_due && !Happens(environment_.swarm.temper.late_checkpoint, "late", iteration)) {
     report.has_checkpoint = true;
     if (environment_.swarm.has_file_checkpoints && !SaveCheckpoint(iteration, report.checkpoint)) {
@@ -167,6 +185,7 @@ void SimulatedTrial::ReportNow(int64_t iteration, double value) {
 
 bool SimulatedTrial::SaveCheckpoint(int64_t iteration, CheckpointRef& ref) {
   ref.path = start_->artifact_dir + "/checkpoint_" + std::to_string(iteration);
+  if (start_->attempt.value > 1) ref.path += "." + std::to_string(start_->attempt.value);
   const std::string content = CheckpointContent(start_->trial.value, iteration);
   const std::string path = ref.path + "/state";
   if (environment_.is_disk_full) return false;

@@ -66,6 +66,7 @@ class SimulatedTrial {
   bool is_hung_ = false;
   bool has_unsaved_ = false;  // Reported iterations that no checkpoint holds: SIGTERM is put off.
   bool is_told_to_end_ = false;
+  bool shall_save_ = false;  // The next report.
 };
 
 }  // namespace tune::sim

@@ -65,7 +65,7 @@ Value DrawFailure(Dice& dice) {
 // what they were when there was nothing else.
 Value OtherScheduler(uint64_t seed, int64_t max_t, int64_t factor, Value asha) {
   KeyedRandom random(seed, "swarm scheduler");
-  switch (random.NextBelow(12)) {
+  switch (random.NextBelow(14)) {
     case 0:
     case 1:
       asha.Set("variant", Value("promote"));
@@ -81,10 +81,32 @@ Value OtherScheduler(uint64_t seed, int64_t max_t, int64_t factor, Value asha) {
       Value patience = Map({{"patience", Map({{"patience", Value(2)}})}});
       return Map({{"combine", Value(Value::List{Map({{"asha", std::move(asha)}}), patience})}});
     }
+    case 6:
+    case 7: {
+      Value pbt = Map({{"perturbation_interval", Value(1 + max_t / 4)}});
+      if (random.NextBelow(2) == 0) pbt.Set("synch", Value(true));
+      if (random.NextBelow(2) == 0) pbt.Set("quantile_fraction", Value(0.5));
+      return Map({{"pbt", std::move(pbt)}});
+    }
     default:
       break;
   }
   return Map({{"asha", std::move(asha)}});
+}
+
+// A third of the sweeps search; drawn apart too. What learns is not for pbt, nor for a grid_search,
+// and a sweep of hundreds of trials would take it long.
+Value DrawSearch(uint64_t seed, const Value& document) {
+  const Value* const scheduler = document.Find("scheduler");
+  const bool is_pbt = scheduler != nullptr && scheduler->Find("pbt") != nullptr;
+  const bool has_grid = document.Find("space")->Find("k")->Find("grid_search") != nullptr;
+  KeyedRandom random(seed, "swarm search");
+  const uint64_t drawn = random.NextBelow(18);
+  Value search = Value::MakeMap();
+  if (drawn >= 6 || has_grid) return search;
+  constexpr const char* kAlgorithms[] = {"tpe", "tpe", "cmaes", "nsga2", "sobol", "bohb"};
+  search.Set("algorithm", Value(is_pbt ? "sobol" : kAlgorithms[drawn]));
+  return search;
 }
 
 void DrawSweep(Dice& dice, Swarm& swarm) {
@@ -116,6 +138,9 @@ void DrawSweep(Dice& dice, Swarm& swarm) {
     if (max_t >= factor * factor && dice.OneIn(3)) asha.Set("brackets", Value(dice.From(2, 3)));
     document.Set("scheduler", OtherScheduler(swarm.seed, max_t, factor, std::move(asha)));
   }
+  Value search = DrawSearch(swarm.seed, document);
+  const bool learns = !search.AsMap().empty() && *search.Find("algorithm") != Value("sobol");
+  if (!search.AsMap().empty()) document.Set("search", std::move(search));
   Value limits = Value::MakeMap();
   const bool is_single = dice.OneIn(5) && !swarm.is_heavy;
   if (is_single) {
@@ -163,7 +188,7 @@ void DrawSweep(Dice& dice, Swarm& swarm) {
     document.Set("resources", Map({{"cpu", Value(dice.From(1, 3))}}));
   }
   swarm.spec = ToJson(document);
-  swarm.is_order_free = (is_single || !is_asha) && !has_limits_of_time &&
+  swarm.is_order_free = (is_single || (!is_asha && !learns)) && !has_limits_of_time &&
                         document.Find("failure")->Find("lost") == nullptr;
 
   const int64_t count = swarm.is_heavy ? dice.From(3, 6) : dice.From(1, dice.OneIn(2) ? 6 : 2);
