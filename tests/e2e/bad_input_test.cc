@@ -98,6 +98,14 @@ INSTANTIATE_TEST_SUITE_P(
         BadSpec{"parameter_out_of_range",
                 Food("data: synthetic, batch_size: {choice: [0]}"),
                 {"batch_size"}},
+        BadSpec{"pbt_cannot_change_the_network",
+                Food("data: synthetic, width_mult: {choice: [0.5, 1]}") +
+                    "scheduler: {pbt: {hyperparam_mutations: [width_mult]}}\n",
+                {":5:42:", "width_mult"}},
+        BadSpec{"pbt_beside_a_search_that_learns",
+                Food("data: synthetic, lr: {uniform: [0.1, 1]}") +
+                    "scheduler: pbt\nsearch: {algorithm: tpe}\n",
+                {":6:21:", "tpe", "pbt", "random"}},
         BadSpec{"data_folder_missing", Food("data: no/such/folder"), {"no/such/folder"}}),
     [](const ::testing::TestParamInfo<BadSpec>& info) { return std::string(info.param.name); });
 

@@ -296,5 +296,28 @@ TEST(Sweep, TheClassifierTrainsItsTrialsAndTheBestOneCanBeExported) {
   EXPECT_EQ(evaluated.exit_status, 0) << evaluated.err;
 }
 
+// Every other trial goes on from a better one's weights with another learning rate, and nobody
+// trains an epoch twice, though no checkpoint is due before the end.
+TEST(Sweep, TheClassifierIsTrainedByAPopulation) {
+  TestFolder folder;
+  const std::string space = folder.Write(
+      "food.yaml",
+      "trainable: food11\nmetric: val_accuracy\nmode: max\nsamples: 4\nseed: 3\n"
+      "space:\n  data: synthetic\n  width_mult: {choice: [0.35, 0.4]}\n  image_size: 32\n"
+      "  lr: {loguniform: [0.0003, 0.01]}\n  batch_size: {choice: [16, 32]}\n  total_epochs: 3\n"
+      "scheduler:\n  pbt: {perturbation_interval: 1, synch: true, quantile_fraction: 0.5,\n"
+      "        resample_probability: 0.5, hyperparam_mutations: [lr, batch_size]}\n"
+      "checkpoint: {every: 10}\n");
+  const ProgramResult result = RunTune(folder, {"run", space});
+  ASSERT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_EQ(Query(folder, "select count(*) from trials where stop_reason = 'completed'"),
+            std::vector<std::string>{"4"});
+  EXPECT_EQ(Query(folder, "select count(*) from attempts where outcome = 'bad_config'"),
+            std::vector<std::string>{"0"});
+  EXPECT_EQ(Query(folder, "select count(*) from lineage"), std::vector<std::string>{"4"});
+  EXPECT_EQ(Query(folder, "select count(*), count(distinct trial * 10 + iteration) from reports"),
+            std::vector<std::string>{"12|12"});
+}
+
 }  // namespace
 }  // namespace tune::testing

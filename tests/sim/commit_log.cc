@@ -237,7 +237,7 @@ void CommitLog::Count(const std::vector<Event>& events, const Transition& transi
     const auto* const arrived = std::get_if<ReportArrived>(&event);
     if (arrived == nullptr || !arrived->message.report.has_checkpoint) continue;
     const bool is_due = arrived->message.sequence % spec_.checkpoint.every == 0;
-    if (!is_due && !arrived->message.report.final) ++coverage_["a trial saved when told to end"];
+    if (!is_due && !arrived->message.report.final) ++coverage_["a trial saved before it was due"];
   }
   for (const AttemptRow& row : transition.attempts) {
     if (row.outcome != Outcome::kRunning) {
