@@ -1,4 +1,4 @@
-// libFuzzer target: any text as a trainable `command` is read or refused; what is read survives the
+// libFuzzer target: any JSON as a trainable `command` is read or refused; what is read survives the
 // database and can be filled.
 //   cmake -B build/fuzz -DTUNE_FUZZ=ON -DCMAKE_CXX_COMPILER=clang++ &&
 //   build/fuzz/bin/command_spec_fuzz -max_total_time=60
@@ -10,7 +10,6 @@
 #include "core/check.h"
 #include "core/json.h"
 #include "trial_runner/command_spec.h"
-#include "tuner/spec_reader.h"
 
 namespace {
 
@@ -35,7 +34,7 @@ std::string Shown(const tune::Result<tune::FilledCommand>& filled) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const tune::Result<tune::Value> trainable = tune::ParseYaml(text);
+  const tune::Result<tune::Value> trainable = tune::ParseJson(text);
   if (!trainable.ok() || !trainable->is_map() || trainable->Find("command") == nullptr) return 0;
   const auto spec = tune::CommandSpec::Parse(*trainable);
   if (!spec.ok()) return 0;

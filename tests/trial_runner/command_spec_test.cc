@@ -122,7 +122,7 @@ TEST(CommandSpec, SaysWhichProgramIsLookedForUnlessAParameterDecides) {
 TEST(CommandSpec, RefusesWhatIsNoCommandAtItsPlace) {
   const std::pair<const char*, const char*> cases[] = {
       {R"({"command":"train.py"})", "1:12: trainable: command: read a text, expected a list"},
-      {R"({"command":[]})", "1:12: trainable: command: read a list, expected a list of the"},
+      {R"({"command":[]})", "1:12: trainable: command: is empty, expected a program"},
       {R"({"command":3})", "1:12: trainable: command: read 3, expected a list"},
       {R"({"command":["a",null]})", "1:17: trainable: command: read null, expected a text"},
       {R"({"command":["a",{"b":1}]})", "1:17: trainable: command: read a map, expected a text"},

@@ -66,7 +66,7 @@ int RunShell(const std::string& script, int cgroup_procs) {
 }
 
 // What tail keeps is the last line: all of it.
-constexpr char kTakesMuch[] = "head -c 300000000 /dev/zero | tail -n 1 > /dev/null";
+constexpr char kTakesMuch[] = "head -c 40000000 /dev/zero | tail -n 1 > /dev/null";
 
 std::vector<std::string> FoldersNamed(const std::string& name) {
   std::ostringstream cgroups;
@@ -81,7 +81,7 @@ std::vector<std::string> FoldersNamed(const std::string& name) {
 TEST(MemoryGroup, EndsWhatTakesMoreThanItsLimitAndLeavesNoTrace) {
   const std::string name = "tune-test-" + std::to_string(getpid());
   {
-    const MemoryGroup group(64 << 20, name);
+    const MemoryGroup group(24 << 20, name);
     if (!group.is_enforced()) GTEST_SKIP() << "no memory cgroup can be made here";
     EXPECT_EQ(FoldersNamed(name).size(), 1u);
     EXPECT_EQ(RunShell("exit 0", group.procs_fd()), 0);
@@ -94,8 +94,8 @@ TEST(MemoryGroup, EndsWhatTakesMoreThanItsLimitAndLeavesNoTrace) {
 
 TEST(MemoryGroup, TwoLimitAProgramEach) {
   const std::string name = "tune-test-" + std::to_string(getpid());
-  const MemoryGroup small(64 << 20, name + "-a");
-  const MemoryGroup large(int64_t{2} << 30, name + "-b");
+  const MemoryGroup small(24 << 20, name + "-a");
+  const MemoryGroup large(int64_t{1} << 30, name + "-b");
   if (!small.is_enforced()) GTEST_SKIP() << "no memory cgroup can be made here";
   EXPECT_EQ(RunShell(kTakesMuch, large.procs_fd()), 0);
   EXPECT_FALSE(large.HasKilled());
@@ -103,24 +103,23 @@ TEST(MemoryGroup, TwoLimitAProgramEach) {
 }
 
 TEST(MemoryGroup, OneThatCannotBeMadeIsWatched) {
-  const MemoryGroup group(64 << 20, "no/such/folder");
+  const MemoryGroup group(24 << 20, "no/such/folder");
   EXPECT_FALSE(group.is_enforced());
   EXPECT_EQ(group.procs_fd(), -1);
   EXPECT_FALSE(group.HasKilled());
-  EXPECT_EQ(group.bytes(), 64 << 20);
+  EXPECT_EQ(group.bytes(), 24 << 20);
 }
 
 TEST(DescendantsBytes, CountsAllThatIsBelow) {
   if (!AdoptOrphans()) GTEST_SKIP() << "this system lets nobody adopt orphans";
   EXPECT_EQ(DescendantsBytes(), 0);
-  const std::string holds = "x=$(head -c 30000000 /dev/zero | tr '\\0' x); echo; sleep 1000";
-  Shell shell("setsid sh -c \"" +
-              std::string("x=\\$(head -c 30000000 /dev/zero | tr '\\\\0' x); ") +
+  const std::string holds = "x=$(head -c 8000000 /dev/zero | tr '\\0' x); echo; sleep 1000";
+  Shell shell("setsid sh -c \"" + std::string("x=\\$(head -c 8000000 /dev/zero | tr '\\\\0' x); ") +
               "echo; sleep 1000\" & " + holds);
   shell.Line();
   shell.Line();
-  EXPECT_GT(DescendantsBytes(), 60'000'000);
-  EXPECT_LT(DescendantsBytes(), 400'000'000);
+  EXPECT_GT(DescendantsBytes(), 16'000'000);
+  EXPECT_LT(DescendantsBytes(), 200'000'000);
   EXPECT_TRUE(EndDescendants());
   EXPECT_EQ(DescendantsBytes(), 0);
 }

@@ -36,16 +36,13 @@ Said Report(const std::vector<std::string>& arguments, const std::string& socket
   return {exit_status, out.str(), err.str()};
 }
 
-// The first line that comes; the server as it is then.
-std::string AwaitLine(ProgramServer& server, ClientId& client) {
+// The lines that come next: at least one.
+std::vector<ProgramServer::Line> AwaitLines(ProgramServer& server) {
   while (true) {
     std::vector<pollfd> fds;
     server.AddTo(fds);
     poll(fds.data(), fds.size(), -1);
-    for (const ProgramServer::Line& line : server.Take()) {
-      client = line.client;
-      return line.text;
-    }
+    if (std::vector<ProgramServer::Line> lines = server.Take(); !lines.empty()) return lines;
   }
 }
 
@@ -59,11 +56,11 @@ Answered ReportAndAnswer(const std::vector<std::string>& arguments, const std::s
   EXPECT_TRUE(server.ok());
   Answered answered;
   std::thread program([&] { answered.said = Report(arguments, server->name()); });
-  ClientId client;
-  const Result<ProgramReport> report = ParseProgramReport(AwaitLine(*server, client));
+  const ProgramServer::Line line = AwaitLines(*server).front();
+  const Result<ProgramReport> report = ParseProgramReport(line.text);
   EXPECT_TRUE(report.ok()) << report.status().message();
   if (report.ok()) answered.report = *report;
-  server->Reply(client, answer);
+  server->Reply(line.client, answer);
   program.join();
   return answered;
 }
@@ -115,8 +112,7 @@ TEST(ReportCommand, SaysWhenTheTunerIsGone) {
     Result<ProgramServer> server = ProgramServer::Open();
     ASSERT_TRUE(server.ok());
     program = std::thread([&left, name = server->name()] { left = Report({"acc=1"}, name); });
-    ClientId client;
-    AwaitLine(*server, client);
+    AwaitLines(*server);
   }
   program.join();
   EXPECT_EQ(left.exit_status, 1);
@@ -173,12 +169,14 @@ TEST(ProgramServer, HearsSeveralProgramsAtOnceAndAnswersEach) {
         [&, i] { said[i] = Report({"acc=" + std::to_string(i)}, server->name()); });
   }
   // Odd ones are told to stop.
-  for (size_t answered = 0; answered < said.size(); ++answered) {
-    ClientId client;
-    const auto report = ParseProgramReport(AwaitLine(*server, client));
-    ASSERT_TRUE(report.ok());
-    const bool stops = static_cast<int>(report->metrics[0].second) % 2 == 1;
-    server->Reply(client, EncodeProgramAnswer({stops, 1}));
+  for (size_t answered = 0; answered < said.size();) {
+    for (const ProgramServer::Line& line : AwaitLines(*server)) {
+      const auto report = ParseProgramReport(line.text);
+      EXPECT_TRUE(report.ok());
+      const bool stops = static_cast<int>(report->metrics[0].second) % 2 == 1;
+      server->Reply(line.client, EncodeProgramAnswer({stops, 1}));
+      ++answered;
+    }
   }
   for (std::thread& program : programs) program.join();
   for (size_t i = 0; i < said.size(); ++i) EXPECT_EQ(said[i].exit_status, i % 2 == 1 ? 10 : 0);

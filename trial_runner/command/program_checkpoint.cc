@@ -91,7 +91,8 @@ int64_t BytesOf(const std::string& manifest_text) {
 
 Result<CheckpointRef> CopyProgramCheckpoint(CheckpointPlace& place, int64_t iteration,
                                             const std::string& source) {
-  const std::string name = (fs::path(source) / "").parent_path().filename().string();
+  const fs::path normal = fs::path(source).lexically_normal();
+  const std::string name = (normal / "").parent_path().filename().string();
   if (name.empty() || name == "." || name == "..") {
     return InvalidArgument(source + " has no name of its own");
   }
