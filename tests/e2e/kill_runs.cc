@@ -76,7 +76,7 @@ std::vector<std::string> Tree(const std::string& folder) {
 void LinkPrograms(const std::string& from, const std::string& witness, const std::string& to) {
   fs::create_directories(to);
   // Copies where a program looks beside itself for the others.
-  for (const char* name : {"tune", "tune_worker"})
+  for (const char* name : {"tune_cli", "tune_worker"})
     fs::copy_file(from + "/" + name, to + "/" + name);
   for (const char* name : {"tune_trial", "tune_trial_food11", "food11"}) {
     const bool is_replaced = name == std::string("tune_trial") && !witness.empty();
@@ -234,7 +234,7 @@ class KillRuns::OneRun {
 
   WatchedProgram::Options Options(bool is_traced) const {
     WatchedProgram::Options options;
-    options.program = runs_.folder_ + "/bin/tune";
+    options.program = runs_.folder_ + "/bin/tune_cli";  // What tune becomes.
     options.arguments = {"resume"};
     if (!is_stored_) options.arguments = {"run", "space.yaml"};
     for (const std::string& option : runs_.sweep_.run_options) options.arguments.push_back(option);

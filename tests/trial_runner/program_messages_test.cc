@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/limits.h"
+#include "core/random.h"
 #include "trial_runner/command/runner_socket.h"
 
 namespace tune {
@@ -149,6 +150,44 @@ TEST(ProgramMessages, RefusesAnAnswerThatIsNone) {
         R"({"error":1})"}) {
     EXPECT_FALSE(ParseProgramAnswer(line).ok()) << line;
   }
+}
+
+TEST(ProgramMessages, DamagedLinesAreRefusedOrReadAsOthersButNeverHarm) {
+  std::string good =
+      EncodeProgramReport({{{"loss", 0.5}, {"far", -1e300}}, 12, "/home/me/model.pt"});
+  good.pop_back();
+  KeyedRandom random(2, "program messages");
+  int refused_count = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    std::string line = good;
+    const uint64_t change_count = 1 + random.NextBelow(3);
+    for (uint64_t i = 0; i < change_count; ++i) {
+      const size_t at = random.NextBelow(line.size());
+      switch (random.NextBelow(3)) {
+        case 0:
+          line[at] = static_cast<char>(random.NextBelow(256));
+          break;
+        case 1:
+          line.erase(at, 1 + random.NextBelow(8));
+          break;
+        default:
+          line.insert(at, 1, "{}[]\",:0-9.e\\u"[random.NextBelow(14)]);
+      }
+    }
+    (void)ParseProgramAnswer(line).ok();
+    const Result<ProgramReport> report = ParseProgramReport(line);
+    if (!report.ok()) {
+      ++refused_count;
+      continue;
+    }
+    // What was understood can be written and read again.
+    const auto again = ParseProgramReport(WithoutEnd(EncodeProgramReport(*report)));
+    ASSERT_TRUE(again.ok()) << line;
+    EXPECT_EQ(again->metrics.size(), report->metrics.size()) << line;
+    EXPECT_EQ(again->iteration, report->iteration) << line;
+    EXPECT_EQ(again->checkpoint, report->checkpoint) << line;
+  }
+  EXPECT_GT(refused_count, 10'000);
 }
 
 TEST(RunnerAddress, TakesPathsAndAbstractNames) {
