@@ -100,6 +100,11 @@ std::string UnreachableForLonger(bool v) {
   return Check(swarm, v, {AtLeast("attempt lost", 1), Exactly("attempt completed", 4)});
 }
 
+std::string Frozen(bool v) {
+  return Check(FrozenBeyondItsLease(), v,
+               {AtLeast("attempt lost", 1), Exactly("attempt completed", 4)});
+}
+
 std::string TunerBackInTime(bool v) {
   Swarm swarm = Base(kFifo);
   swarm.script = {{FaultKind::kTunerKill, Seconds(5), 0, Seconds(2), 0}};
@@ -208,6 +213,13 @@ std::string Extended(bool v) {
 
 }  // namespace
 
+Swarm FrozenBeyondItsLease() {
+  Swarm swarm = Base(kFifo);
+  // The other one has room for its trials when its own have ended, after about twelve seconds.
+  swarm.script = {{FaultKind::kWorkerStop, Seconds(4), 0, Seconds(11), 0}};
+  return swarm;
+}
+
 const std::vector<Scenario>& AllScenarios() {
   static const std::vector<Scenario> scenarios = {
       {"the tuner is killed at each of its system calls in turn", KilledAtEveryCall},
@@ -216,6 +228,8 @@ const std::vector<Scenario>& AllScenarios() {
        UnreachableForLess},
       {"a worker is unreachable for longer than its lease, and what it did has no effect",
        UnreachableForLonger},
+      {"a worker that was frozen wakes up beyond its lease, and what it says has no effect",
+       Frozen},
       {"the tuner comes back within the lease and takes up the trials that went on",
        TunerBackInTime},
       {"the tuner stays away for longer than the lease, and the workers have ended",

@@ -16,4 +16,8 @@ struct Scenario {
 
 const std::vector<Scenario>& AllScenarios();
 
+// A worker is frozen for longer than its lease and wakes up while another one runs its trials: what
+// it says then is from the dead.
+Swarm FrozenBeyondItsLease();
+
 }  // namespace tune::sim
