@@ -1,13 +1,13 @@
 #include "tuner/cli/text_table.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <numeric>
 
 #include "core/check.h"
+#include "core/csv.h"
 #include "core/json.h"
 #include "core/utf8.h"
 
@@ -43,31 +43,6 @@ size_t WidthOf(uint32_t code) {
   };
   if (std::any_of(std::begin(kCombining), std::end(kCombining), holds)) return 0;
   return std::any_of(std::begin(kWide), std::end(kWide), holds) ? 2 : 1;
-}
-
-// Numbers in full: what a program reads must have the same bits.
-std::string FullNumber(const Value& value) {
-  if (value.is_int()) return std::to_string(value.AsInt());
-  char digits[32];
-  const auto [end, error] = std::to_chars(digits, digits + sizeof digits, value.AsDouble());
-  return std::string(digits, end);
-}
-
-void AppendCsvField(const Value& value, std::string& out) {
-  if (value.is_null()) return;
-  const std::string text = value.is_string()   ? value.AsString()
-                           : value.is_number() ? FullNumber(value)
-                                               : ToJson(value);
-  if (text.find_first_of(",\"\r\n") == std::string::npos) {
-    out += text;
-    return;
-  }
-  out.push_back('"');
-  for (const char c : text) {
-    if (c == '"') out.push_back('"');
-    out.push_back(c);
-  }
-  out.push_back('"');
 }
 
 void AppendJsonCell(const Value& value, std::string& out) {
