@@ -366,6 +366,12 @@ double Domain::ScaleHi() const {
   return is_log() ? std::log(hi_) : hi_;
 }
 
+std::optional<std::pair<double, double>> Domain::Ends() const {
+  if (is_list() || is_normal()) return std::nullopt;
+  if (!is_discrete()) return std::pair(lo_, hi_);
+  return std::pair(GridValue(first_).AsDouble(), GridValue(last_).AsDouble());
+}
+
 Value Domain::FromUnit(double u) const {
   TUNE_CHECK(u >= 0 && u <= 1);
   if (is_list()) {

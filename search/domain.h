@@ -22,6 +22,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/random.h"
@@ -80,6 +81,10 @@ class Domain {
   // continuous domain and for qrandn, which has no ends.
   std::optional<uint64_t> Count() const;
   Value At(uint64_t index) const;
+
+  // The least and the greatest value; of uniform and loguniform as the file has them, though the
+  // upper one is never drawn. Nothing for lists and the normal ones.
+  std::optional<std::pair<double, double>> Ends() const;
 
   // The domain as [0, 1], where equal lengths have equal mass: FromUnit of a uniform draw has the
   // distribution of Draw, and rises with u (lists: in their order). Requires 0 <= u <= 1.

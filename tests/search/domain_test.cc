@@ -243,6 +243,16 @@ struct BadDomain {
   const char* message;
 };
 
+TEST(Domain, ItsEndsAreThoseThatTheFileHasOrTheOutermostGridPoints) {
+  using Ends = std::pair<double, double>;
+  EXPECT_EQ(Make(R"({"uniform":[0,0.5]})").Ends(), Ends(0, 0.5));
+  EXPECT_EQ(Make(R"({"loguniform":[1e-5,0.1]})").Ends(), Ends(1e-5, 0.1));
+  EXPECT_EQ(Make(R"({"quniform":[0,0.3,0.1]})").Ends(), Ends(0, 0.3));
+  EXPECT_EQ(Make(R"({"randint":[1,10]})").Ends(), Ends(1, 9));
+  EXPECT_EQ(Make(R"({"randn":[0,1]})").Ends(), std::nullopt);
+  EXPECT_EQ(Make(R"({"choice":[1,2]})").Ends(), std::nullopt);
+}
+
 TEST(Domain, EachImpossibleDomainIsToldWithWhatWasReadAndExpected) {
   const BadDomain cases[] = {
       {R"({"uniform": [1, 1]})", "uniform: lo is 1 and hi is 1; lo must be below hi"},
