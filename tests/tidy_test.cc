@@ -72,11 +72,12 @@ const std::map<std::string, std::set<std::string>> kArrows = {
     {"trial_runner/command/", {"core/", "core/posix/", "trial_runner/", "trial_runner/worker/"}},
     {"tuner/", {"core/", "search/", "schedulers/", "trial_runner/"}},
     {"tuner/control/", {"core/", "core/posix/", "tuner/"}},
+    {"tuner/export/", {"core/", "core/posix/", "search/", "tuner/", "tuner/sqlite/"}},
     {"tuner/sqlite/", {"core/", "tuner/", "schedulers/", "trial_runner/"}},
     {"tuner/cli/",
      {"core/", "core/posix/", "search/", "schedulers/", "trial_runner/", "trial_runner/grpc/",
       "trial_runner/tls/", "trial_runner/worker/", "trial_runner/command/", "tuner/",
-      "tuner/control/", "tuner/sqlite/", "models/"}},
+      "tuner/control/", "tuner/export/", "tuner/sqlite/", "models/"}},
 };
 
 // `models` is bridged to in these files alone.

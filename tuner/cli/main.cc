@@ -25,6 +25,7 @@
 #include "tuner/cli/control_command.h"
 #include "tuner/cli/delete_command.h"
 #include "tuner/cli/doctor_command.h"
+#include "tuner/cli/export_command.h"
 #include "tuner/cli/gc_command.h"
 #include "tuner/cli/import_command.h"
 #include "tuner/cli/importance_command.h"
@@ -352,6 +353,17 @@ int main(int argc, char** argv) {
   best_app->add_option("--export", best.export_dir, "A folder for its weights and configuration");
   AddFormat(best_app, best.format);
 
+  tune::ExportOptions exported;
+  CLI::App* const export_app = app.add_subcommand(
+      "export",
+      "A sweep for other tools: its trials, their parameters and all their reports.\n"
+      "Example: tune export food11 --to tensorboard runs\n"
+      "Example: tune export --to csv tables");
+  export_app->add_option("arguments", exported.arguments, "[NAME] DIR; default: the latest sweep")
+      ->required();
+  export_app->add_option("--to", exported.format, "csv, jsonl, tensorboard, optuna or mlflow")
+      ->required();
+
   tune::ImportanceOptions importance;
   CLI::App* const importance_app = app.add_subcommand(
       "importance",
@@ -590,6 +602,10 @@ int main(int argc, char** argv) {
     best.db_path = db_path;
     best.width = width;
     return Answered(tune::BestCommand(best, tune::ExportFood11, std::cout, std::cerr));
+  }
+  if (export_app->parsed()) {
+    exported.db_path = db_path;
+    return tune::ExportCommand(exported, std::cerr);
   }
   if (importance_app->parsed()) {
     importance.db_path = db_path;

@@ -398,6 +398,16 @@ Result<std::unique_ptr<Database>> Database::Open(const std::string& path, Access
   return database;
 }
 
+Result<std::unique_ptr<Database>> Database::CreateForeign(const std::string& path) {
+  TUNE_CHECK(!HasContents(path));
+  std::unique_ptr<Database> database(new Database(path));
+  TUNE_RETURN_IF_ERROR(database->OpenConnection(FileUri(path, "?mode=rwc"),
+                                                SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, ""));
+  TUNE_RETURN_IF_ERROR(database->Execute(
+      "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -16000;"));
+  return database;
+}
+
 Result<Statement> Database::Prepare(std::string_view sql) {
   sqlite3_stmt* raw = nullptr;
   const int code = sqlite3_prepare_v3(connection_.get(), sql.data(), static_cast<int>(sql.size()),

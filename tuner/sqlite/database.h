@@ -95,6 +95,9 @@ class Database {
   // sqlite3_vfs in place of the operating system's; the checks of the path are then left out.
   static Result<std::unique_ptr<Database>> Open(const std::string& path, Access access,
                                                 const std::string& vfs = "");
+  // A new file in another program's form: no tables, no WAL, not marked as ours, and not synced
+  // before it is closed. The path must not be there yet.
+  static Result<std::unique_ptr<Database>> CreateForeign(const std::string& path);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;

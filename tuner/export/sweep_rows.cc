@@ -1,0 +1,214 @@
+#include "tuner/export/sweep_rows.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "core/json.h"
+
+namespace tune {
+namespace {
+
+constexpr int64_t kReportsPerProgress = 100'000;
+
+std::optional<Instant> OptionalTime(const Statement& row, int column) {
+  if (row.IsNull(column)) return std::nullopt;
+  return Instant{row.Int(column)};
+}
+
+Result<Configuration> ParseConfiguration(std::string_view flat) {
+  TUNE_ASSIGN_OR_RETURN(const Value value, ParseJson(flat));
+  return Configuration::FromFlat(value);
+}
+
+// The first copy of a database of an older version came with migration 3; the others have no such
+// table.
+constexpr char kHasCopiesSql[] =
+    "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'exploit_rows'";
+constexpr char kTrialsSql[] =
+    "SELECT t.id, t.number, t.status, t.stop_reason, t.iterations, t.best_value,"
+    " t.best_iteration, t.last_value, t.attempts, t.created_us, t.started_us, t.finished_us,"
+    " t.run_seconds, c.flat"
+    " FROM trial_rows AS t JOIN configuration_rows AS c ON c.trial = t.id"
+    " WHERE t.experiment = ?1 ORDER BY t.number";
+constexpr char kTrialsWithCopiesSql[] =
+    "SELECT t.id, t.number, t.status, t.stop_reason, t.iterations, t.best_value,"
+    " t.best_iteration, t.last_value, t.attempts, t.created_us, t.started_us, t.finished_us,"
+    " t.run_seconds, coalesce((SELECT x.flat FROM exploit_rows AS x WHERE x.trial = t.id"
+    "                          ORDER BY x.id DESC LIMIT 1), c.flat)"
+    " FROM trial_rows AS t JOIN configuration_rows AS c ON c.trial = t.id"
+    " WHERE t.experiment = ?1 ORDER BY t.number";
+
+}  // namespace
+
+Result<Metrics> ParseMetrics(std::string_view metrics_json) {
+  TUNE_ASSIGN_OR_RETURN(const Value value, ParseJson(metrics_json));
+  Metrics metrics;
+  if (!value.is_map()) return DataLoss("metrics: read " + std::string(value.KindName()));
+  for (const MapEntry& entry : value.AsMap()) {
+    const std::optional<double> number = ReadNumber(entry.value);
+    metrics.emplace_back(entry.key, number.value_or(std::numeric_limits<double>::quiet_NaN()));
+  }
+  return metrics;
+}
+
+Result<SweepRows> SweepRows::Open(Database& database, ExportedSweep sweep,
+                                  std::function<void(int64_t, int64_t)> on_progress) {
+  static constexpr char kCountSql[] =
+      "SELECT count(*) FROM report_rows AS r JOIN trial_rows AS t ON t.id = r.trial"
+      " WHERE t.experiment = ?1";
+  TUNE_RETURN_IF_ERROR(database.Execute("BEGIN"));
+  SweepRows rows(database, std::move(sweep), std::move(on_progress));
+  TUNE_RETURN_IF_ERROR(rows.ReadSpec());
+  TUNE_ASSIGN_OR_RETURN(const int64_t copies, database.QueryInt(kHasCopiesSql));
+  rows.has_copies_ = copies > 0;
+  TUNE_ASSIGN_OR_RETURN(Statement * count, database.Kept(kCountSql));
+  count->BindAll(rows.sweep_.id);
+  TUNE_ASSIGN_OR_RETURN(const bool has_row, count->Step());
+  rows.report_total_ = has_row ? count->Int(0) : 0;
+  count->Reset();
+  return rows;
+}
+
+SweepRows::SweepRows(SweepRows&& other) noexcept
+    : database_(std::exchange(other.database_, nullptr)),
+      sweep_(std::move(other.sweep_)),
+      spec_(std::move(other.spec_)),
+      on_progress_(std::move(other.on_progress_)),
+      report_total_(other.report_total_),
+      report_count_(other.report_count_),
+      has_copies_(other.has_copies_),
+      trials_(other.trials_),
+      reports_(other.reports_),
+      trial_(other.trial_),
+      iteration_(other.iteration_) {}
+
+SweepRows::~SweepRows() {
+  if (database_ == nullptr) return;
+  if (trials_ != nullptr) trials_->Reset();
+  if (reports_ != nullptr) reports_->Reset();
+  // Nothing was written: what could fail here changes nothing.
+  (void)database_->Execute("COMMIT");
+}
+
+Status SweepRows::ReadSpec() {
+  static constexpr char kSpecSql[] = "SELECT spec FROM experiment_rows WHERE id = ?1";
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database_->Kept(kSpecSql));
+  row->BindAll(sweep_.id);
+  TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+  if (!has_row) return NotFound(sweep_.name + ": the sweep was deleted");
+  Result<Value> spec = ParseJson(row->Text(0));
+  row->Reset();
+  if (!spec.ok()) return spec.status().At("the stored spec of " + sweep_.name);
+  spec_ = *std::move(spec);
+  return OkStatus();
+}
+
+Result<SearchSpace> SweepRows::Space() const {
+  const Value* const space = spec_.is_map() ? spec_.Find("space") : nullptr;
+  if (space == nullptr) return SearchSpace::Parse(Value());
+  Result<SearchSpace> parsed = SearchSpace::Parse(*space);
+  if (!parsed.ok()) return parsed.status().At("the stored spec of " + sweep_.name);
+  return parsed;
+}
+
+Result<std::vector<std::string>> SweepRows::MetricNames() {
+  static constexpr char kNamesSql[] =
+      "SELECT DISTINCT m.key FROM report_rows AS r JOIN trial_rows AS t ON t.id = r.trial,"
+      " json_each(r.metrics) AS m WHERE t.experiment = ?1";
+  std::vector<std::string> names;
+  for (const Objective& objective : sweep_.objectives) names.push_back(objective.metric);
+  const size_t objective_count = names.size();
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database_->Kept(kNamesSql));
+  row->BindAll(sweep_.id);
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    const auto end = names.begin() + static_cast<std::ptrdiff_t>(objective_count);
+    if (std::find(names.begin(), end, row->Text(0)) == end) names.emplace_back(row->Text(0));
+  }
+  row->Reset();
+  // Not SQLite's ORDER BY, which would put every report's names in order.
+  std::sort(names.begin() + static_cast<std::ptrdiff_t>(objective_count), names.end());
+  return names;
+}
+
+Result<std::vector<std::string>> SweepRows::ParameterNames() {
+  std::vector<std::string> names;
+  std::set<std::string> known;
+  for (ExportedTrial trial;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_trial, NextTrial(trial));
+    if (!has_trial) break;
+    for (const auto& [name, value] : trial.config.parameters()) {
+      if (known.insert(name).second) names.push_back(name);
+    }
+  }
+  return names;
+}
+
+Result<bool> SweepRows::NextTrial(ExportedTrial& trial) {
+  if (trials_ == nullptr) {
+    TUNE_ASSIGN_OR_RETURN(trials_,
+                          database_->Kept(has_copies_ ? kTrialsWithCopiesSql : kTrialsSql));
+    trials_->BindAll(sweep_.id);
+  }
+  TUNE_ASSIGN_OR_RETURN(const bool has_row, trials_->Step());
+  reports_ = nullptr;
+  if (!has_row) {
+    std::exchange(trials_, nullptr)->Reset();
+    return false;
+  }
+  const Statement& row = *trials_;
+  trial.id = row.Int(0);
+  trial.number = row.Int(1);
+  trial.status = row.Text(2);
+  trial.stop_reason = row.Text(3);
+  trial.iterations = row.Int(4);
+  trial.best_value = row.OptionalReal(5);
+  trial.best_iteration = row.OptionalInt(6);
+  trial.last_value = row.OptionalReal(7);
+  trial.attempts = row.Int(8);
+  trial.created_at = Instant{row.Int(9)};
+  trial.started_at = OptionalTime(row, 10);
+  trial.finished_at = OptionalTime(row, 11);
+  trial.run_seconds = row.Real(12);
+  Result<Configuration> config = ParseConfiguration(row.Text(13));
+  if (!config.ok()) {
+    return config.status().At("the configuration of trial " + sweep_.name + "/" +
+                              std::to_string(trial.number));
+  }
+  trial.config = *std::move(config);
+  trial_ = trial.id;
+  return true;
+}
+
+Result<bool> SweepRows::NextReport(ExportedReport& report) {
+  static constexpr char kReportsSql[] =
+      "SELECT attempt, iteration, value, metrics, reported_us FROM report_rows WHERE trial = ?1"
+      " ORDER BY attempt, iteration";
+  if (reports_ == nullptr) {
+    TUNE_ASSIGN_OR_RETURN(reports_, database_->Kept(kReportsSql));
+    reports_->BindAll(trial_);
+    iteration_ = 0;
+  }
+  TUNE_ASSIGN_OR_RETURN(const bool has_row, reports_->Step());
+  if (!has_row) {
+    std::exchange(reports_, nullptr)->Reset();
+    return false;
+  }
+  report.attempt = reports_->Int(0);
+  report.iteration = reports_->Int(1);
+  report.value = reports_->OptionalReal(2);
+  report.metrics_json = reports_->Text(3);
+  report.reported_at = Instant{reports_->Int(4)};
+  report.is_new = report.iteration > iteration_;
+  iteration_ = std::max(iteration_, report.iteration);
+  ++report_count_;
+  if (on_progress_ && report_count_ % kReportsPerProgress == 0 && report_count_ <= report_total_) {
+    on_progress_(report_count_, report_total_);
+  }
+  return true;
+}
+
+}  // namespace tune
