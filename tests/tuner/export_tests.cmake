@@ -2,6 +2,7 @@
 tune_test(export_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/export/event_records_test.cc
     ${CMAKE_CURRENT_LIST_DIR}/export/export_command_test.cc
+    ${CMAKE_CURRENT_LIST_DIR}/export/tensorboard_log_test.cc
   DEPS tune_export_command)
 tune_test(export_optuna_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/export/optuna_test.cc

@@ -292,6 +292,8 @@ int main(int argc, char** argv) {
                       "HOST:PORT for workers on other machines, over TLS; prints the line with "
                       "which they join; 0.0.0.0 stands for all addresses, port 0 for any");
   AddTokenExpires(run_app, run.token_validity);
+  run_app->add_option("--log", run.log,
+                      "tensorboard: event files are written live beside the database");
   run_app->add_flag("--detach", run.detach,
                     "Goes on in the background, also when the terminal closes");
   run_app->add_flag("--dry-run", run.dry_run, "Checks everything, starts and writes nothing");
@@ -306,6 +308,7 @@ int main(int argc, char** argv) {
                          "A space file; refused unless it is what the sweep was begun with");
   resume_app->add_option("--set", resume.overrides, "As for run, over --space")
       ->allow_extra_args(false);
+  resume_app->add_option("--log", resume.log, "As for run; earlier lives' reports, too");
   resume_app->add_flag("--detach", resume.detach, "As for run");
   resume_app->add_option("--cpus", resume.cpus, "As for run")->check(cpu_range);
   resume_app->add_option("--gpus", resume.gpus, "As for run")->check(gpu_range);

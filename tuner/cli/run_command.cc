@@ -218,7 +218,9 @@ int RunSpec(ExperimentSpec spec, const RunOptions& options) {
   surroundings.gpus = options.gpus;
   surroundings.listen = options.listen;
   surroundings.token_validity = options.token_validity;
+  surroundings.log = options.log;
   if (const Status s = CheckListen(options.listen); !s.ok()) return Complain(s);
+  if (const Status s = CheckLog(options.log); !s.ok()) return Complain(s);
   if (const Status s = CheckFeasible(spec.resources, surroundings); !s.ok()) return Complain(s);
   const Result<Configuration> first = CheckConfigurations(spec, seed, options.data_dir);
   if (!first.ok()) {
@@ -376,6 +378,7 @@ int Resume(const ResumeOptions& options, Background* background) {
   if (!listen.ok()) return Complain(listen.status());
   surroundings.listen = *listen;
   surroundings.token_validity = options.token_validity;
+  surroundings.log = options.log;
   if (const Status s = CheckFeasible(spec.resources, surroundings); !s.ok()) return Complain(s);
   const Result<std::string> kind = TrainableKind(spec.trainable);
   if (kind.ok()) surroundings.trainable_kind = *kind;
@@ -399,6 +402,7 @@ int Resume(const ResumeOptions& options, Background* background) {
 }  // namespace
 
 int ResumeCommand(const ResumeOptions& options) {
+  if (const Status s = CheckLog(options.log); !s.ok()) return Complain(s);
   if (options.listen != kListenOff) {
     if (const Status s = CheckListen(options.listen); !s.ok()) return Complain(s);
   }

@@ -26,6 +26,7 @@ struct RunOptions {
   int64_t gpus = 0;
   std::string listen;
   Duration token_validity;
+  std::string log;  // What is written live beside the database: "tensorboard", or empty.
   bool dry_run = false;
   bool detach = false;   // The sweep goes on in a process of its own.
   std::string data_dir;  // FOOD11_DATA_DIR, or empty.
@@ -51,6 +52,7 @@ struct ResumeOptions {
   int64_t gpus = 0;
   std::string listen;
   Duration token_validity;
+  std::string log;  // As of RunOptions.
   bool detach = false;
   std::string data_dir;  // FOOD11_DATA_DIR, or empty.
 };

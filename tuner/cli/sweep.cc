@@ -6,6 +6,7 @@
 #include <iostream>
 #include <utility>
 
+#include "core/nearest_name.h"
 #include "trial_runner/grpc/worker_gateway.h"
 #include "trial_runner/placement.h"
 #include "tuner/artifact_path.h"
@@ -17,6 +18,8 @@
 #include "tuner/cli/signal_watch.h"
 #include "tuner/cli/sweep_display.h"
 #include "tuner/event_queue.h"
+#include "tuner/experiment_spec.h"
+#include "tuner/export/tensorboard_log.h"
 #include "tuner/tuner.h"
 
 namespace tune {
@@ -117,6 +120,47 @@ Status OpenDoors(const SweepSurroundings& surroundings, const std::string& sweep
   return OkStatus();
 }
 
+// Nothing of it ends a sweep: what goes wrong is said.
+class EventFiles {
+ public:
+  EventFiles(const SweepSurroundings& surroundings, const StoredExperiment& experiment,
+             const ExperimentSpec& spec, SweepDisplay& display)
+      : display_(display) {
+    if (surroundings.log.empty()) return;
+    ExportedSweep sweep;
+    sweep.id = experiment.id.value;
+    sweep.name = experiment.name;
+    sweep.objectives = spec.objectives();
+    sweep.created_at = experiment.created_at;
+    const std::string folder =
+        ArtifactsDirOf(surroundings.db_path) + "/" + experiment.name + "/tensorboard";
+    Result<std::unique_ptr<TensorboardLog>> log =
+        TensorboardLog::Open(surroundings.db_path, std::move(sweep), folder);
+    if (log.ok()) {
+      log_ = *std::move(log);
+      display_.Say("event files: tensorboard --logdir " + folder);
+    } else {
+      display_.Say("warning: there will be no event files: " + log.status().message());
+    }
+  }
+
+  void Follow(Instant now) {
+    if (log_ != nullptr) Say(log_->Follow(now));
+  }
+  void Finish() {
+    if (log_ != nullptr) Say(log_->Finish());
+    log_.reset();
+  }
+
+ private:
+  void Say(const std::optional<std::string>& line) {
+    if (line.has_value()) display_.Say(*line);
+  }
+
+  SweepDisplay& display_;
+  std::unique_ptr<TensorboardLog> log_;
+};
+
 int ExitStatusOf(const ExperimentController& controller, const SignalWatch& signals) {
   if (controller.status() == ExperimentStatus::kInterrupted) {
     return signals.count() > 0 ? signals.exit_status() : 1;
@@ -134,6 +178,12 @@ int64_t AvailableCpus() {
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
   return std::max(1, CPU_COUNT(&set));
+}
+
+Status CheckLog(const std::string& log) {
+  constexpr std::string_view kKnown[] = {"tensorboard"};
+  if (log.empty() || log == kKnown[0]) return OkStatus();
+  return InvalidArgument("--log: '" + log + "' is nothing to log to" + DidYouMean(log, kKnown));
 }
 
 Status CheckFeasible(const ResourceRequest& request, const SweepSurroundings& surroundings) {
@@ -189,6 +239,7 @@ int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& 
   if (const Status& s = control.status(); !s.ok()) {
     display.Say("warning: commands such as tune stop will not reach this sweep: " + s.message());
   }
+  EventFiles event_files(surroundings, experiment, controller.options().spec, display);
   bool is_interrupt_told = false;
   while (!tuner.is_done() && signals.count() < 2) {
     Status step = tuner.Step(clock.Now() + kLookEvery);
@@ -197,6 +248,7 @@ int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& 
       local_worker.End();
       return fail(step);
     }
+    event_files.Follow(clock.Now());
     if (surroundings.on_running) surroundings.on_running();
     for (const std::string& line : tuner.TakeLines()) display.Say(line);
     for (const std::string& line : control.TakeLines()) display.Say(line);
@@ -220,6 +272,7 @@ int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& 
     doors.gateway.reset();  // A local worker whose tuner is gone ends at once.
   }
   local_worker.End();
+  event_files.Finish();
   display.Close(clock.Now());
   display.PrintSummary(clock.Now());
   if (!tuner.is_done()) return signals.exit_status();

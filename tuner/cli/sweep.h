@@ -30,7 +30,11 @@ struct SweepSurroundings {
   Duration token_validity;                // Of the token in the join line.
   std::string trainable_kind;             // What the local worker warms up for.
   std::function<void()> on_running = {};  // If it is there: called after each commit.
+  std::string log;  // "tensorboard": event files are written live; empty: nothing is.
 };
+
+// What --log says, if it is there.
+Status CheckLog(const std::string& log);
 
 // The machine's cores that this process may use.
 int64_t AvailableCpus();

@@ -1,0 +1,209 @@
+#include "tuner/export/tensorboard_log.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <span>
+#include <system_error>
+#include <utility>
+
+#include "core/json.h"
+#include "core/posix/durable_file.h"
+#include "core/posix/file_descriptor.h"
+#include "tuner/sqlite/schema.h"
+
+namespace tune {
+namespace {
+
+constexpr Duration kRetryAfter = Seconds(10);
+constexpr int64_t kReportsPerFlush = 10'000;
+constexpr uint64_t kEventFileBytesMax = uint64_t{1} << 32;
+
+// Behind the records that are whole; what follows them goes. On an error nothing was added.
+Status AppendTo(const std::string& path, size_t whole_bytes, const std::string& records) {
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
+  const FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+  if (!file.is_open()) return ErrnoStatus("open", path);
+  const auto end = static_cast<off_t>(whole_bytes);
+  if (ftruncate(file.get(), end) != 0 || lseek(file.get(), end, SEEK_SET) != end) {
+    return ErrnoStatus("write", path);
+  }
+  const Status status = WriteAll(file.get(), std::as_bytes(std::span(records)), path);
+  // Should that fail, too, the next attempt cuts it.
+  if (!status.ok()) (void)!ftruncate(file.get(), end);
+  return status;
+}
+
+// A file that was cut within its first two records, the version and what it is about, is begun
+// anew.
+Result<WholeRecords> LookAt(const std::string& path) {
+  const Result<std::string> contents = ReadFile(path, kEventFileBytesMax);
+  if (contents.status().code() == StatusCode::kNotFound) return WholeRecords();
+  if (!contents.ok()) return contents.status();
+  const WholeRecords whole = FindWholeRecords(*contents);
+  return whole.count < 2 ? WholeRecords() : whole;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TensorboardLog>> TensorboardLog::Open(const std::string& db_path,
+                                                             ExportedSweep sweep,
+                                                             std::string folder) {
+  TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Database> database, Database::Open(db_path, Access::kRead));
+  TUNE_RETURN_IF_ERROR(CheckSchema(*database));
+  std::vector<HParam> hparams;
+  {
+    TUNE_ASSIGN_OR_RETURN(const SweepRows rows, SweepRows::Open(*database, sweep));
+    TUNE_ASSIGN_OR_RETURN(const SearchSpace space, rows.Space());
+    hparams = HParamsOf(space);
+  }
+  return std::unique_ptr<TensorboardLog>(new TensorboardLog(std::move(database), std::move(sweep),
+                                                            std::move(folder), std::move(hparams)));
+}
+
+std::optional<std::string> TensorboardLog::Follow(Instant now) {
+  if (is_failing_ && now < retry_at_) return std::nullopt;
+  const Status status = AppendReports();
+  if (!status.ok()) retry_at_ = now + kRetryAfter;
+  if (std::exchange(is_failing_, !status.ok()) == is_failing_) return std::nullopt;
+  if (status.ok()) return "the event files in " + folder_ + " are whole again";
+  return "warning: the event files wait, the sweep goes on: " + status.message();
+}
+
+std::optional<std::string> TensorboardLog::Finish() {
+  Status status = AppendReports();
+  if (status.ok()) status = AppendEnds();
+  if (status.ok()) return std::nullopt;
+  return "warning: the event files in " + folder_ +
+         " are not whole (tune export --to tensorboard makes them anew): " + status.message();
+}
+
+Status TensorboardLog::AppendReports() {
+  // CROSS JOIN: from the last rows on, never from the trials, so that a call costs what is new.
+  static constexpr char kReportsSql[] =
+      "SELECT r.rowid, r.trial, t.number, r.iteration, r.metrics, r.reported_us"
+      " FROM report_rows AS r CROSS JOIN trial_rows AS t ON t.id = r.trial"
+      " WHERE r.rowid > ?1 AND t.experiment = ?2 ORDER BY r.rowid LIMIT ?3";
+  for (int64_t last_row = -1; last_row != last_row_;) {
+    last_row = last_row_;
+    TUNE_ASSIGN_OR_RETURN(Statement * rows, database_->Kept(kReportsSql));
+    rows->BindAll(last_row_, sweep_.id, kReportsPerFlush);
+    const Result<int64_t> read = TakeReports(*rows);
+    rows->Reset();  // A statement that stands open would keep the WAL from being folded back.
+    if (!read.ok()) return read.status();
+    TUNE_RETURN_IF_ERROR(Flush());
+    last_row_ = *read;
+  }
+  return OkStatus();
+}
+
+Result<int64_t> TensorboardLog::TakeReports(Statement& rows) {
+  int64_t last_row = last_row_;
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, rows.Step());
+    if (!has_row) return last_row;
+    last_row = rows.Int(0);
+    TUNE_ASSIGN_OR_RETURN(Run * run, RunOf(rows.Int(1), rows.Int(2)));
+    const int64_t step = rows.Int(3);
+    if (step <= std::max(run->written.last_step, run->pending_step)) continue;
+    TUNE_ASSIGN_OR_RETURN(const Metrics metrics, ParseMetrics(rows.Text(4)));
+    TUNE_RETURN_IF_ERROR(AppendExperiment(metrics));
+    Append(*run, ScalarsRecord(Instant{rows.Int(5)}, step, metrics));
+    run->pending_step = step;
+    run->has_pending_end = false;
+  }
+}
+
+void TensorboardLog::Append(Run& run, const std::string& record) {
+  if (run.pending.empty()) pending_.push_back(&run);
+  run.pending += record;
+}
+
+Status TensorboardLog::AppendEnds() {
+  static constexpr char kEndedSql[] =
+      "SELECT id, number, status, coalesce(finished_us, created_us) FROM trial_rows"
+      " WHERE experiment = ?1 AND status IN ('TERMINATED', 'ERROR') ORDER BY number";
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database_->Kept(kEndedSql));
+  row->BindAll(sweep_.id);
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    TUNE_ASSIGN_OR_RETURN(Run * run, RunOf(row->Int(0), row->Int(1)));
+    if (run->written.has_end || run->has_pending_end) continue;
+    const SessionEnd end = row->Text(2) == "ERROR" ? SessionEnd::kFailure : SessionEnd::kSuccess;
+    Append(*run, SessionEndRecord(Instant{row->Int(3)}, end));
+    run->has_pending_end = true;
+  }
+  row->Reset();
+  return Flush();
+}
+
+Result<TensorboardLog::Run*> TensorboardLog::RunOf(int64_t trial, int64_t number) {
+  const auto [entry, is_new] = runs_.try_emplace(number);
+  Run& run = entry->second;
+  if (!is_new) return &run;
+  run.path = folder_ + "/" + std::to_string(number) + "/" + EventFileName(sweep_.created_at);
+  Result<WholeRecords> written = LookAt(run.path);
+  Result<std::string> header = std::string();
+  if (written.ok() && written->byte_count == 0) header = Header(trial);
+  if (!written.ok() || !header.ok()) {
+    runs_.erase(entry);
+    return written.ok() ? header.status() : written.status();
+  }
+  run.written = *written;
+  if (!header->empty()) Append(run, *header);
+  return &run;
+}
+
+Result<std::string> TensorboardLog::Header(int64_t trial) {
+  static constexpr char kTrialSql[] =
+      "SELECT c.flat, coalesce(t.started_us, t.created_us) FROM trial_rows AS t"
+      " JOIN configuration_rows AS c ON c.trial = t.id WHERE t.id = ?1";
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database_->Kept(kTrialSql));
+  row->BindAll(trial);
+  TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+  if (!has_row) return NotFound(database_->path() + ": a report has no trial");
+  TUNE_ASSIGN_OR_RETURN(const Value flat, ParseJson(row->Text(0)));
+  TUNE_ASSIGN_OR_RETURN(const Configuration config, Configuration::FromFlat(flat));
+  const Instant start{row->Int(1)};
+  row->Reset();
+  return FileVersionRecord(start) + SessionStartRecord(start, config, hparams_);
+}
+
+// Once, when it is known what is reported; a trial's last report may have more, which the HParams
+// tab does not show then.
+Status TensorboardLog::AppendExperiment(const Metrics& metrics) {
+  if (has_experiment_) return OkStatus();
+  const std::string path = folder_ + "/" + EventFileName(sweep_.created_at);
+  TUNE_ASSIGN_OR_RETURN(const WholeRecords written, LookAt(path));
+  if (written.byte_count == 0) {
+    std::vector<std::string> names;
+    for (const Objective& objective : sweep_.objectives) names.push_back(objective.metric);
+    for (const auto& [name, value] : metrics) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+    TUNE_RETURN_IF_ERROR(AppendTo(path, 0,
+                                  FileVersionRecord(sweep_.created_at) +
+                                      ExperimentRecord(sweep_.created_at, hparams_, names)));
+  }
+  has_experiment_ = true;
+  return OkStatus();
+}
+
+Status TensorboardLog::Flush() {
+  while (!pending_.empty()) {
+    Run& run = *pending_.back();
+    TUNE_RETURN_IF_ERROR(AppendTo(run.path, run.written.byte_count, run.pending));
+    run.written.byte_count += run.pending.size();
+    run.written.last_step = std::max(run.written.last_step, run.pending_step);
+    run.written.has_end = run.has_pending_end;
+    run.pending.clear();
+    pending_.pop_back();
+  }
+  return OkStatus();
+}
+
+}  // namespace tune

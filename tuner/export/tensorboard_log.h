@@ -1,0 +1,79 @@
+// The event files of a sweep that runs: what `tune export --to tensorboard` writes, while it
+// happens.
+//
+// It follows the database, so that nothing is in the files that was not committed, and what a
+// killed tuner did not come to write is there after the next Follow. A file that is there already
+// is read first: whole records stay, one that was cut short goes, and no step is written twice.
+//
+// It is an effect that nothing depends on: a full disk is a line to say, and is tried again later.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "core/time.h"
+#include "tuner/export/event_records.h"
+#include "tuner/export/sweep_rows.h"
+#include "tuner/sqlite/database.h"
+
+namespace tune {
+
+class TensorboardLog {
+ public:
+  // `folder`: where the runs lie; made when there is something to write.
+  static Result<std::unique_ptr<TensorboardLog>> Open(const std::string& db_path,
+                                                      ExportedSweep sweep, std::string folder);
+
+  // Appends what was committed since the last call. A line for the person who watches, when it
+  // begins to fail and when it is well again; nothing otherwise.
+  std::optional<std::string> Follow(Instant now);
+  // The same, at once, and how the trials that are over went: once, last.
+  std::optional<std::string> Finish();
+
+ private:
+  struct Run {
+    std::string path;
+    WholeRecords written;
+    std::string pending;       // To be appended; empty: up to date.
+    int64_t pending_step = 0;  // The last one in it.
+    bool has_pending_end = false;
+  };
+
+  TensorboardLog(std::unique_ptr<Database> database, ExportedSweep sweep, std::string folder,
+                 std::vector<HParam> hparams)
+      : database_(std::move(database)),
+        sweep_(std::move(sweep)),
+        folder_(std::move(folder)),
+        hparams_(std::move(hparams)) {}
+
+  Status AppendReports();
+  // The last row of them.
+  Result<int64_t> TakeReports(Statement& rows);
+  Status AppendEnds();
+  void Append(Run& run, const std::string& record);
+  // What its file holds already is looked at when it is first asked for.
+  Result<Run*> RunOf(int64_t trial, int64_t number);
+  Result<std::string> Header(int64_t trial);
+  Status AppendExperiment(const Metrics& metrics);
+  Status Flush();
+
+  std::unique_ptr<Database> database_;
+  ExportedSweep sweep_;
+  std::string folder_;
+  std::vector<HParam> hparams_;
+  std::map<int64_t, Run> runs_;  // By trial number.
+  std::vector<Run*> pending_;
+  bool has_experiment_ = false;
+  int64_t last_row_ = 0;  // Of report_rows; all up to it are in the files.
+  bool is_failing_ = false;
+  Instant retry_at_;
+};
+
+}  // namespace tune
