@@ -67,8 +67,9 @@ std::vector<AcquisitionSearch::Candidate> AcquisitionSearch::CandidatesAt(
     const double deviation = std::sqrt(predicted.variances[static_cast<Index>(i)]);
     const bool counts =
         is_apart[static_cast<Index>(i)] && space_.space().Allows(candidates[i].configuration);
-    candidates[i].value = counts ? LogExpectedImprovement(mean, deviation, aim.best).value
-                                 : -std::numeric_limits<double>::infinity();
+    candidates[i].value = counts
+                              ? LogAugmentedImprovement(mean, deviation, aim.best, aim.noise).value
+                              : -std::numeric_limits<double>::infinity();
   }
   return candidates;
 }
@@ -126,7 +127,7 @@ void AcquisitionSearch::Climb(const Aim& aim, Candidate& candidate) const {
   const auto loss = [&](const VectorXd& point, VectorXd& gradient) {
     const auto at = aim.surrogate.PredictWithSlopes(point);
     const double deviation = std::sqrt(at.variance);
-    const LogImprovement gain = LogExpectedImprovement(at.mean, deviation, aim.best);
+    const LogImprovement gain = LogAugmentedImprovement(at.mean, deviation, aim.best, aim.noise);
     gradient = -gain.by_mean * at.mean_by_point -
                gain.by_deviation / (2 * deviation) * at.variance_by_point;
     return -gain.value;

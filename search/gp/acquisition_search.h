@@ -1,4 +1,5 @@
-// Where in a space a surrogate promises most: the greatest logarithm of expected improvement.
+// Where in a space a surrogate promises most: the greatest logarithm of (augmented) expected
+// improvement.
 // Points spread over the space and neighbours of the best trials are looked at; from the best of
 // them numbers climb along the slope, and parameters with few values are tried value by value, in
 // turns.
@@ -32,6 +33,7 @@ class AcquisitionSearch {
   struct Aim {
     const Surrogate& surrogate;
     double best = 0;                            // What is to be improved on.
+    double noise = 0;                           // As of LogAugmentedImprovement.
     std::vector<Eigen::VectorXd> pending = {};  // Where trials run that will tell as much.
   };
 

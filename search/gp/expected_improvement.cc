@@ -37,4 +37,15 @@ LogImprovement LogExpectedImprovement(double mean, double deviation, double best
   return {std::log(deviation) + h.value, -h.slope / deviation, (1 - h.slope * z) / deviation};
 }
 
+LogImprovement LogAugmentedImprovement(double mean, double deviation, double best, double noise) {
+  LogImprovement gain = LogExpectedImprovement(mean, deviation, best);
+  if (noise == 0) return gain;
+  // 1 - t / seen is deviation^2 / (seen (seen + t)), which does not cancel.
+  const double t = std::sqrt(noise);
+  const double seen = std::sqrt(deviation * deviation + noise);
+  gain.value += 2 * std::log(deviation) - std::log(seen) - std::log(seen + t);
+  gain.by_deviation += 2 / deviation - deviation / (seen * seen) - deviation / (seen * (seen + t));
+  return gain;
+}
+
 }  // namespace tune

@@ -150,6 +150,9 @@ std::optional<Configuration> GpSearcher::SuggestByModel(TrialNumber number) {
     }
   }
   AcquisitionSearch::Aim aim = {view.surrogate, view.best};
+  // A trial that is stopped early is seen through the noise of early levels, and there are many:
+  // else they come to the same place again and again.
+  if (view.surrogate.level_count() > 1) aim.noise = view.surrogate.noise();
   for (const size_t trial : view.pending) {
     aim.pending.push_back(points.row(static_cast<Index>(trial)));
   }

@@ -7,6 +7,8 @@
 //   next has to improve on. And a trial keeps so far from those of which nothing is known yet that
 //   the two may differ by more than the noise. So trials side by side spread.
 // - A trial that failed or has no value counts as the worst that was seen.
+// - Where trials are stopped early, improvement counts less at places that are known as well as the
+//   noise lets them be (augmented expected improvement).
 // - Trials that were stopped early teach what they can: one more process for each level of
 //   training (`fidelity`). What is improved on is the best of a whole training.
 // - No configuration is tried twice; a space of which every one was had is exhausted.

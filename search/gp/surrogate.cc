@@ -44,19 +44,25 @@ GaussianProcess::Slopes Surrogate::PredictWithSlopes(const Eigen::VectorXd& poin
   return out;
 }
 
+double Surrogate::noise() const {
+  double noise = 0;
+  for (const auto& [slope, shift, scale, process] : levels_) {
+    noise = slope * slope * noise + scale * scale * process.parameters().noise;
+  }
+  return noise;
+}
+
 Eigen::Array<bool, Eigen::Dynamic, 1> Surrogate::AreApart(const Points& points,
                                                           const Eigen::VectorXd& other) const {
   // However loud the noise, a trial keeps others from its neighbourhood, never from a region.
   constexpr double kNoiseShareMax = 0.1;
   Eigen::ArrayXd gaps = Eigen::ArrayXd::Zero(points.rows());
-  double noise = 0;
   double variance = 0;
   for (const auto& [slope, shift, scale, process] : levels_) {
     gaps = slope * slope * gaps + scale * scale * process.PriorSquaredGaps(points, other);
-    noise = slope * slope * noise + scale * scale * process.parameters().noise;
     variance = slope * slope * variance + scale * scale * process.parameters().variance;
   }
-  return gaps > 2 * std::min(noise, kNoiseShareMax * variance);
+  return gaps > 2 * std::min(noise(), kNoiseShareMax * variance);
 }
 
 }  // namespace tune

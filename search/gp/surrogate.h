@@ -35,6 +35,9 @@ class Surrogate {
   GaussianProcess::Prediction Predict(const Points& points) const;
   Eigen::ArrayXd Means(const Points& points) const;
   GaussianProcess::Slopes PredictWithSlopes(const Eigen::VectorXd& point) const;
+  // The variance of what a whole training would show around what is.
+  double noise() const;
+  size_t level_count() const { return levels_.size(); }
   // Which of `points` differ from `other` by more than the noise, before anything is seen: there a
   // trial may tell something that one at `other` does not.
   Eigen::Array<bool, Eigen::Dynamic, 1> AreApart(const Points& points,

@@ -53,5 +53,28 @@ TEST(ExpectedImprovement, ItsDerivativesAreThoseOfFiniteDifferences) {
   }
 }
 
+// With deviation 0.8 and noise 0.36 one look leaves 1 - 0.6 / sqrt(0.64 + 0.36) = 0.4 of it.
+TEST(AugmentedImprovement, CountsByTheShareThatOneMoreLookTakesAway) {
+  const double plain = LogExpectedImprovement(0.3, 0.8, 0.1).value;
+  EXPECT_NEAR(LogAugmentedImprovement(0.3, 0.8, 0.1, 0.36).value, plain + std::log(0.4), 1e-12);
+  EXPECT_EQ(LogAugmentedImprovement(0.3, 0.8, 0.1, 0).value, plain);
+  // What is known well is worth little, without cancellation: 1 - 1 / sqrt(1 + 1e-18) = 5e-19.
+  EXPECT_NEAR(LogAugmentedImprovement(0, 1e-9, 0, 1).value,
+              LogExpectedImprovement(0, 1e-9, 0).value + std::log(5e-19), 1e-9);
+}
+
+TEST(AugmentedImprovement, ItsDerivativesAreThoseOfFiniteDifferences) {
+  constexpr double kStep = 1e-5;
+  for (const double noise : {0.0, 0.01, 0.5, 20.0}) {
+    const LogImprovement at = LogAugmentedImprovement(0.3, 0.8, 0.1, noise);
+    const double by_mean = LogAugmentedImprovement(0.3 + kStep, 0.8, 0.1, noise).value -
+                           LogAugmentedImprovement(0.3 - kStep, 0.8, 0.1, noise).value;
+    const double by_deviation = LogAugmentedImprovement(0.3, 0.8 + kStep, 0.1, noise).value -
+                                LogAugmentedImprovement(0.3, 0.8 - kStep, 0.1, noise).value;
+    EXPECT_NEAR(at.by_mean / (by_mean / (2 * kStep)), 1, 1e-6) << noise;
+    EXPECT_NEAR(at.by_deviation / (by_deviation / (2 * kStep)), 1, 1e-6) << noise;
+  }
+}
+
 }  // namespace
 }  // namespace tune
