@@ -75,8 +75,9 @@ class GpSearcher final : public Searcher {
 };
 
 std::optional<Configuration> GpSearcher::Suggest(TrialNumber number) {
-  const bool is_starting =
-      static_cast<int64_t>(observations_.trials().size()) < options_.n_startup_trials;
+  const size_t levels = occasion_ ? occasion_->levels.size() : 1;
+  const bool is_starting = static_cast<int64_t>(observations_.trials().size()) <
+                           options_.n_startup_trials * static_cast<int64_t>(levels);
   auto configuration =
       is_starting || !occasion_ ? SuggestByStartup(number) : SuggestByModel(number);
   if (!configuration) configuration = random_->Suggest(number);

@@ -2,7 +2,8 @@
 // configuration with the greatest logarithm of expected improvement. For some hundreds of trials of
 // up to some dozens of parameters; beyond, it keeps to the best and a sample of the rest.
 //
-// - The first n_startup_trials are points of a scrambled Sobol sequence.
+// - The first n_startup_trials are points of a scrambled Sobol sequence; where trials are stopped
+//   early, so many for each level of training: they are cheap there, and each tells less.
 // - Running trials count as if they had come out as expected: what one of them promises is what the
 //   next has to improve on. And a trial keeps so far from those of which nothing is known yet that
 //   the two may differ by more than the noise. So trials side by side spread.
