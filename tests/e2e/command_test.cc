@@ -288,6 +288,23 @@ TEST_F(Command, NothingOfATrialOutlivesAWorkerThatIsKilledNorOneThatIsInterrupte
   EXPECT_EQ(tune.Wait().exit_status, 130);
 }
 
+TEST_F(Command, NothingOfATrialOutlivesTheProcessThatRunsItsProgram) {
+  WriteScript(kFamily);
+  NamedPipe pids(folder_ / "pids");
+  Program tune(folder_, "tune", {"run", folder_.Write("space.yaml", ScriptSweep())});
+  const std::vector<ProcessEnd> first = FamilyOf(pids);
+  const pid_t runner = ChildOf(ChildOf(tune.pid(), "tune_worker"), "tune_trial_command");
+  ASSERT_NE(runner, 0);
+  kill(runner, SIGKILL);
+  for (const ProcessEnd& end : first) EXPECT_TRUE(end.Comes());
+  // The same worker tries the trial again.
+  const std::vector<ProcessEnd> second = FamilyOf(pids);
+  EXPECT_THAT(Outcomes(), testing::Contains(HasSubstr("killed|")));
+  tune.Signal(SIGINT);
+  for (const ProcessEnd& end : second) EXPECT_TRUE(end.Comes());
+  EXPECT_EQ(tune.Wait().exit_status, 130);
+}
+
 TEST_F(Command, AChildThatForksAndLeavesEndsWithItsTrial) {
   WriteScript(
       "setsid sh -c 'echo $$ > pids; exec sleep 1000' > /dev/null 2>&1 &\n"

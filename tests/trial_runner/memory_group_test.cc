@@ -15,8 +15,8 @@
 
 #include "core/posix/environment.h"
 #include "tests/trial_runner/shell.h"
-#include "trial_runner/command/process_tree.h"
 #include "trial_runner/command/program.h"
+#include "trial_runner/worker/process_tree.h"
 
 namespace tune {
 namespace {

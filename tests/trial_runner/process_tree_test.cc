@@ -1,5 +1,5 @@
 // All that was started is found and ended, wherever it went; on real processes.
-#include "trial_runner/command/process_tree.h"
+#include "trial_runner/worker/process_tree.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -56,6 +56,20 @@ TEST_F(ProcessTree, EndsThoseThatAreStartedMeanwhile) {
   for (int i = 0; i < 5; ++i) EXPECT_EQ(shell.Line(), ".");
   EXPECT_TRUE(EndDescendants());
   EXPECT_THAT(Descendants(), IsEmpty());
+}
+
+TEST_F(ProcessTree, WhatIsSparedStaysWithAllThatIsBelowIt) {
+  Shell spared("sh -c 'echo $$; exec sleep 1000' & wait");
+  Shell other("(setsid sh -c 'echo $$; exec sleep 1000' &)\n wait");
+  const ProcessEnd child(std::stoi(spared.Line()));
+  const ProcessEnd orphan(std::stoi(other.Line()));
+  EXPECT_TRUE(EndDescendants({spared.pid()}));
+  EXPECT_TRUE(orphan.IsThere());
+  EXPECT_FALSE(child.IsThere());
+  EXPECT_FALSE(ProcessEnd(spared.pid()).IsThere());
+  // Its end is still there to be asked for; that of the other was taken.
+  EXPECT_EQ(waitpid(spared.pid(), nullptr, WNOHANG), 0);
+  EXPECT_EQ(waitpid(other.pid(), nullptr, WNOHANG), -1);
 }
 
 TEST_F(ProcessTree, ASignalReachesEachOfThemOnce) {

@@ -19,8 +19,8 @@
 #include "core/hash.h"
 #include "core/json.h"
 #include "core/posix/durable_file.h"
-#include "trial_runner/command/process_tree.h"
 #include "trial_runner/command/program_checkpoint.h"
+#include "trial_runner/worker/process_tree.h"
 
 namespace tune {
 namespace {

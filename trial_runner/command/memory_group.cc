@@ -10,8 +10,8 @@
 #include <sstream>
 #include <string_view>
 
-#include "trial_runner/command/process_tree.h"
 #include "trial_runner/worker/oom_kills.h"
+#include "trial_runner/worker/process_tree.h"
 
 namespace tune {
 namespace {

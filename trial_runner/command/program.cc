@@ -11,9 +11,9 @@
 #include <string_view>
 
 #include "core/limits.h"
-#include "trial_runner/command/process_tree.h"
 #include "trial_runner/find_program.h"
 #include "trial_runner/worker/launch.h"
+#include "trial_runner/worker/process_tree.h"
 
 namespace tune {
 namespace {

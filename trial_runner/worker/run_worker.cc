@@ -16,6 +16,8 @@
 #include "trial_runner/trial_programs.h"
 #include "trial_runner/version.h"
 #include "trial_runner/worker/find_tuner.h"
+#include "trial_runner/worker/package_fetcher.h"
+#include "trial_runner/worker/process_tree.h"
 #include "trial_runner/worker/worker_loop.h"
 
 namespace tune {
@@ -117,6 +119,7 @@ int RunWorker(const WorkerOptions& options) {
     return prepared.status().code() == StatusCode::kUnavailable ? 1 : 2;
   }
   BlockSignals(options.is_local);
+  AdoptOrphans();
   const RealClock clock;
   WorkerCore core(std::move(prepared->core));
   TunerInbox inbox;

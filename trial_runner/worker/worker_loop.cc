@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <system_error>
 #include <utility>
@@ -24,6 +25,7 @@
 #include "core/check.h"
 #include "core/limits.h"
 #include "trial_runner/trial_programs.h"
+#include "trial_runner/worker/process_tree.h"
 
 namespace tune {
 namespace {
@@ -137,6 +139,11 @@ WorkerLoop::~WorkerLoop() {
     Kill(trial);
     waitpid(trial.process.pid, nullptr, 0);
   }
+  const bool had_programs = std::any_of(trials_.begin(), trials_.end(), [](const auto& entry) {
+    return entry.second.runs_user_programs;
+  });
+  trials_.clear();
+  if (had_programs) EndOrphans();
 }
 
 void WorkerLoop::Watch(int fd, uint64_t tag, uint32_t events) {
@@ -327,10 +334,12 @@ void WorkerLoop::Reap(ProcessId id) {
   if (found == trials_.end()) return;
   const int pid = found->second.process.pid;
   const bool was_killed_by_us = found->second.was_killed;
+  const bool ran_user_programs = found->second.runs_user_programs;
   kill(-pid, SIGKILL);
   int status = 0;
   TUNE_CHECK(waitpid(pid, &status, 0) == pid);
   trials_.erase(found);
+  if (ran_user_programs) EndOrphans();
   ProcessEnd end;
   if (WIFSIGNALED(status)) {
     end.signal = SignalName(WTERMSIG(status));
@@ -342,6 +351,14 @@ void WorkerLoop::Reap(ProcessId id) {
     end.exit_status = WEXITSTATUS(status);
   }
   core_.OnProcessEnded(id, end, clock_.Now());
+}
+
+// A process that runs users' programs ends all that they started. Should it be killed itself, what
+// had left its group or session is ours (AdoptOrphans), beside the trial processes that live.
+void WorkerLoop::EndOrphans() {
+  std::set<pid_t> spared;
+  for (const auto& [id, trial] : trials_) spared.insert(trial.process.pid);
+  EndDescendants(spared);
 }
 
 void WorkerLoop::LookAtMemory(Instant now) {

@@ -90,6 +90,7 @@ class WorkerLoop {
   void ReadOutput(ProcessId id);
   void FlushSocket(ProcessId id, Trial& trial);
   void Reap(ProcessId id);
+  void EndOrphans();
   void LookAtMemory(Instant now);
 
   void Perform();

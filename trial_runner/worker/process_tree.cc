@@ -1,4 +1,4 @@
-#include "trial_runner/command/process_tree.h"
+#include "trial_runner/worker/process_tree.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -38,7 +38,7 @@ std::optional<pid_t> LivingParentOf(pid_t pid) {
 }
 
 // Whole: each process of the machine and its parent. Where the kernel does not list children.
-std::vector<pid_t> DescendantsByScan() {
+std::vector<pid_t> DescendantsByScan(const std::set<pid_t>& spared) {
   std::vector<std::pair<pid_t, pid_t>> parents;
   std::error_code error;
   for (fs::directory_iterator it("/proc", error), end; !error && it != end; it.increment(error)) {
@@ -50,7 +50,7 @@ std::vector<pid_t> DescendantsByScan() {
   std::vector<pid_t> found = {getpid()};
   for (size_t i = 0; i < found.size(); ++i) {
     for (const auto& [pid, parent] : parents) {
-      if (parent == found[i]) found.push_back(pid);
+      if (parent == found[i] && !spared.contains(pid)) found.push_back(pid);
     }
   }
   found.erase(found.begin());
@@ -72,18 +72,27 @@ std::optional<std::vector<pid_t>> ChildrenOf(pid_t pid) {
   return children;
 }
 
+// Of our children that have ended.
+void TakeLeave(const std::set<pid_t>& spared) {
+  for (const pid_t child : ChildrenOf(getpid()).value_or(std::vector<pid_t>())) {
+    if (!spared.contains(child)) waitpid(child, nullptr, WNOHANG);
+  }
+  while (spared.empty() && waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
+}
+
 }  // namespace
 
 bool AdoptOrphans() { return prctl(PR_SET_CHILD_SUBREAPER, 1) == 0; }
 
-std::vector<pid_t> Descendants() {
+std::vector<pid_t> Descendants(const std::set<pid_t>& spared) {
   std::vector<pid_t> found = {getpid()};
   for (size_t i = 0; i < found.size(); ++i) {
     const auto children = ChildrenOf(found[i]);
-    if (!children && i == 0) return DescendantsByScan();
+    if (!children && i == 0) return DescendantsByScan(spared);
     if (!children) continue;
     for (const pid_t child : *children) {
-      if (LivingParentOf(child)) found.push_back(child);
+      if (!spared.contains(child) && LivingParentOf(child)) found.push_back(child);
     }
   }
   found.erase(found.begin());
@@ -94,17 +103,19 @@ void SignalDescendants(int signal) {
   for (const pid_t pid : Descendants()) kill(pid, signal);
 }
 
-bool EndDescendants() {
+bool EndDescendants(const std::set<pid_t>& spared) {
   constexpr int kRoundsMax = 200;
   constexpr int kPauseMs = 5;
   for (int round = 0; round < kRoundsMax; ++round) {
-    const std::vector<pid_t> living = Descendants();
-    if (living.empty()) return true;
+    const std::vector<pid_t> living = Descendants(spared);
+    if (living.empty()) {
+      TakeLeave(spared);
+      return true;
+    }
     for (const pid_t pid : living) kill(pid, SIGKILL);
     poll(nullptr, 0, round == 0 ? 1 : kPauseMs);
     // Children of theirs come to us once they are gone.
-    while (waitpid(-1, nullptr, WNOHANG) > 0) {
-    }
+    TakeLeave(spared);
   }
   return false;
 }

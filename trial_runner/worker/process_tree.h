@@ -2,12 +2,13 @@
 // whose parents are gone become children of this process (PR_SET_CHILD_SUBREAPER), so each is below
 // it.
 //
-// Thread rule: one thread, in a program that starts no other children.
+// Thread rule: one thread. Without `spared`, in a program that starts no other children.
 #pragma once
 
 #include <sys/types.h>
 
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace tune {
@@ -15,15 +16,16 @@ namespace tune {
 // Once, before anything is started. False: this system cannot; what leaves its parent is not found.
 bool AdoptOrphans();
 
-// Those below this process that live; parents before children.
-std::vector<pid_t> Descendants();
+// Those below this process that live; parents before children. Without those children, and what is
+// below them, that are `spared`.
+std::vector<pid_t> Descendants(const std::set<pid_t>& spared = {});
 
 // Sends the signal to each of them once.
 void SignalDescendants(int signal);
 
-// SIGKILL to all of them, also to those that are started meanwhile, until none is left. Gives up
-// after a while on what cannot die (waiting for a disk); false then.
-bool EndDescendants();
+// SIGKILL to all of them, also to those that are started meanwhile, until none is left, and takes
+// leave of them. Gives up after a while on what cannot die (waiting for a disk); false then.
+bool EndDescendants(const std::set<pid_t>& spared = {});
 
 // Takes leave of those that have ended; the wait status of `pid`, if it is among them.
 std::optional<int> ReapEnded(pid_t pid);
