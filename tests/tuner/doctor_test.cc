@@ -139,9 +139,14 @@ TEST(Doctor, ProgramsOfAnotherVersionAndMissingOnesAreProblems) {
   };
   write("tune_worker", "echo 1.2.3");
   write("tune_trial", "echo tune_trial 1.2.4");
+  write("tune_cli", "echo 1.2.3");
+  write("tune_trial_command", "echo 1.2.2");
   write("food11", "echo no >&2; exit 2");
   const Findings findings = CheckPrograms(folder.path(), "1.2.3");
   EXPECT_THAT(findings, Contains(Found(FindingState::kOk, "tune_worker", "1.2.3")));
+  EXPECT_THAT(findings, Contains(Found(FindingState::kOk, "tune_cli", "1.2.3")));
+  EXPECT_THAT(findings,
+              Contains(Found(FindingState::kProblem, "tune_trial_command", "is of version 1.2.2")));
   EXPECT_THAT(findings,
               Contains(Found(FindingState::kProblem, "tune_trial", "is of version 1.2.4")));
   EXPECT_THAT(findings,

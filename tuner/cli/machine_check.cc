@@ -306,7 +306,8 @@ Findings CheckDisk(const std::string& folder) {
 
 Findings CheckPrograms(const std::string& program_dir, const std::string& version) {
   Findings findings;
-  for (const char* const name : {"tune_worker", "tune_trial", "tune_trial_food11", "food11"}) {
+  for (const char* const name : {"tune_cli", "tune_worker", "tune_trial", "tune_trial_command",
+                                 "tune_trial_food11", "food11"}) {
     findings.push_back(CheckProgram(program_dir + "/" + name, version));
   }
   return findings;

@@ -20,7 +20,7 @@ Findings CheckMachine(Instant now);
 // The folder of a database: file system, free space, the time of a sync, SQLite's WAL.
 Findings CheckDisk(const std::string& folder);
 
-// tune_worker and the others in `program_dir`: there, and of `version`.
+// tune_cli, tune_worker and the others in `program_dir`: there, and of `version`.
 Findings CheckPrograms(const std::string& program_dir, const std::string& version);
 
 // ---- the judgements, from what was measured
