@@ -70,6 +70,14 @@ inline constexpr int64_t kKeepaliveMs = 10'000;
 // Who does not get through its handshake, or says nothing after it.
 inline constexpr int64_t kStrangerMs = 10'000;
 
+// Folders that are sent to workers of other machines.
+inline constexpr int64_t kPackageBytesMax = 512 << 20;
+inline constexpr size_t kPackageEntriesMax = 200'000;
+inline constexpr int kPackageDepthMax = 64;
+inline constexpr size_t kPackagePieceBytes = 256u << 10;  // One message of it.
+inline constexpr int kPackageTriesMax = 3;                // Of one that came with a wrong hash.
+inline constexpr size_t kIgnoreFileBytesMax = 64u << 10;
+
 // Leases.
 inline constexpr int64_t kHeartbeatMs = 1'000;
 inline constexpr int64_t kLeaseMs = 60'000;

@@ -66,18 +66,20 @@ const std::map<std::string, std::set<std::string>> kArrows = {
     {"trial_runner/wire/", {"core/", "trial_runner/", "proto/"}},
     {"trial_runner/grpc/", {"core/", "trial_runner/", "trial_runner/wire/", "proto/"}},
     {"trial_runner/tls/", {"core/", "core/posix/", "trial_runner/"}},
+    {"trial_runner/package/", {"core/", "core/posix/", "trial_runner/"}},
     {"trial_runner/worker/",
-     {"core/", "core/posix/", "trial_runner/", "trial_runner/grpc/", "trial_runner/tls/",
-      "models/"}},
-    {"trial_runner/command/", {"core/", "core/posix/", "trial_runner/", "trial_runner/worker/"}},
+     {"core/", "core/posix/", "trial_runner/", "trial_runner/grpc/", "trial_runner/package/",
+      "trial_runner/tls/", "models/"}},
+    {"trial_runner/command/",
+     {"core/", "core/posix/", "trial_runner/", "trial_runner/package/", "trial_runner/worker/"}},
     {"tuner/", {"core/", "search/", "schedulers/", "trial_runner/"}},
     {"tuner/control/", {"core/", "core/posix/", "tuner/"}},
     {"tuner/export/", {"core/", "core/posix/", "search/", "tuner/", "tuner/sqlite/"}},
     {"tuner/sqlite/", {"core/", "tuner/", "schedulers/", "trial_runner/"}},
     {"tuner/cli/",
      {"core/", "core/posix/", "search/", "schedulers/", "trial_runner/", "trial_runner/grpc/",
-      "trial_runner/tls/", "trial_runner/worker/", "trial_runner/command/", "tuner/",
-      "tuner/control/", "tuner/export/", "tuner/sqlite/", "models/"}},
+      "trial_runner/package/", "trial_runner/tls/", "trial_runner/worker/", "trial_runner/command/",
+      "tuner/", "tuner/control/", "tuner/export/", "tuner/sqlite/", "models/"}},
 };
 
 // `models` is bridged to in these files alone.
@@ -116,7 +118,7 @@ struct LibraryRule {
 TEST(Tidy, LibrariesStayInTheirFolders) {
   const LibraryRule rules[] = {
       {"^(grpc|grpcpp)/", "^(trial_runner/grpc/|tests/trial_runner/)"},
-      {"^openssl/", "^(trial_runner/tls/|tests/trial_runner/)"},
+      {"^openssl/", "^(trial_runner/(tls/|package/sha256)|tests/trial_runner/)"},
       {"^google/protobuf|\\.pb\\.h$", "^(trial_runner/(grpc|wire)/|tests/(trial_runner|fuzz)/)"},
       {"^sqlite3\\.h$", "^(tuner/sqlite/|tests/|bench/)"},
       {"^yaml-cpp/", "^tuner/(spec_reader|yaml_reader)"},

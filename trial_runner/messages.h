@@ -119,6 +119,13 @@ using FromWorker = std::variant<Hello, AttemptReport, AttemptEnded, Heartbeat, G
 
 // ---- tuner -> worker
 
+// A folder's content, as one text (trial_runner/package/package_format.h).
+struct PackageName {
+  std::string sha256;  // Of the text: 64 lower-case hexadecimal digits. Empty: there is none.
+  int64_t bytes = 0;
+  friend bool operator==(const PackageName&, const PackageName&) = default;
+};
+
 struct Welcome {
   WorkerId worker;
   std::string experiment;  // Its name.
@@ -128,6 +135,7 @@ struct Welcome {
   uint64_t seed = 0;
   int64_t heartbeat_ms = 0;
   int64_t lease_ms = 0;
+  PackageName package = {};  // Of a command's working_dir: who has no such folder asks for it.
 };
 
 struct Refused {

@@ -24,6 +24,7 @@
 #include <sstream>
 
 #include "core/posix/durable_file.h"
+#include "core/posix/nameless_file.h"
 #include "core/posix/real_clock.h"
 #include "tuner/cli/cgroup_limits.h"
 #include "tuner/cli/program_output.h"
@@ -128,29 +129,18 @@ Finding CheckClock(Instant now) {
 
 // ---- the disk
 
-// A file without a name there, also on file systems that cannot make one so.
-int OpenNameless(const std::string& folder) {
-  const int fd = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (fd >= 0) return fd;
-  std::string name = folder + "/.tune-doctor-XXXXXX";
-  const int named = mkostemp(name.data(), O_CLOEXEC);
-  if (named >= 0) (void)unlink(name.c_str());
-  return named;
-}
-
 // The times of some small syncs in the folder.
 Result<std::vector<int64_t>> MeasureSyncs(const std::string& folder) {
-  const FileDescriptor file(OpenNameless(folder));
-  if (!file.is_open()) return ErrnoStatus("cannot make a file in", folder);
+  TUNE_ASSIGN_OR_RETURN(const FileDescriptor file, OpenNamelessFile(folder));
   const RealClock clock;
   const std::string page(4096, 'x');
   std::vector<int64_t> times;
   for (int i = 0; i < kSyncCount; ++i) {
     if (pwrite(file.get(), page.data(), page.size(), static_cast<off_t>(i * page.size())) < 0) {
-      return ErrnoStatus("cannot write in", folder);
+      return ErrnoStatus("write in", folder);
     }
     const Instant before = clock.Now();
-    if (fdatasync(file.get()) != 0) return ErrnoStatus("cannot sync in", folder);
+    if (fdatasync(file.get()) != 0) return ErrnoStatus("sync in", folder);
     times.push_back((clock.Now() - before).us);
   }
   return times;

@@ -1,0 +1,338 @@
+// Folders packed, named, sent and unpacked: real folders, and a sender that does what one should
+// not.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/limits.h"
+#include "core/posix/nameless_file.h"
+#include "tests/small_disk.h"
+#include "tests/tuner/temp_folder.h"
+#include "trial_runner/package/package_format.h"
+#include "trial_runner/package/package_store.h"
+#include "trial_runner/package/packed_folder.h"
+#include "trial_runner/package/sha256.h"
+
+namespace tune {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr int64_t kAnyBytes = limits::kPackageBytesMax;
+
+class PackageFolder : public ::testing::Test {
+ protected:
+  PackageFolder() {
+    fs::create_directories(From("sub/empty"));
+    Write("train.py", "print(1)\n");
+    Write("sub/run.sh", "#!/bin/sh\n");
+    chmod(From("sub/run.sh").c_str(), 0700);
+    fs::create_symlink("../train.py", From("sub/link"));
+  }
+
+  std::string From(const std::string& name) const { return folder_ / ("from/" + name); }
+  void Write(const std::string& name, const std::string& text) const {
+    WriteText(From(name), text);
+  }
+  PackageName Name() const {
+    const Result<PackageName> name = NameFolder(folder_ / "from", kAnyBytes);
+    EXPECT_TRUE(name.ok()) << name.status().message();
+    return name.ok() ? *name : PackageName();
+  }
+  std::string Text() const {
+    Result<PackedFolder> packed =
+        PackedFolder::Pack(folder_ / "from", *OpenNamelessFile(folder_.path()));
+    EXPECT_TRUE(packed.ok()) << packed.status().message();
+    std::string text;
+    while (true) {
+      const Result<std::string> piece = packed->Read(static_cast<int64_t>(text.size()), 10);
+      EXPECT_TRUE(piece.ok());
+      if (!piece.ok() || piece->empty()) return text;
+      text += *piece;
+    }
+  }
+  std::vector<std::string> Cached() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder_ / "cache/packages")) {
+      names.push_back(entry.path().filename().string());
+    }
+    return names;
+  }
+
+  TempFolder folder_;
+  Interruption interruption_;
+};
+
+// ---- packing
+
+TEST_F(PackageFolder, IsNamedByItsContentAlone) {
+  const PackageName name = Name();
+  EXPECT_EQ(name.sha256.size(), 64u);
+  fs::copy(folder_ / "from", folder_ / "copy",
+           fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+  EXPECT_EQ(*NameFolder(folder_ / "copy", kAnyBytes), name);
+  chmod(From("train.py").c_str(), 0600);
+  EXPECT_EQ(Name(), name);
+
+  chmod(From("train.py").c_str(), 0755);
+  EXPECT_NE(Name(), name);
+  chmod(From("train.py").c_str(), 0644);
+  Write("train.py", "print(2)\n");
+  EXPECT_NE(Name(), name);
+  Write("train.py", "print(1)\n");
+  EXPECT_EQ(Name(), name);
+  fs::create_directory(From("new"));
+  EXPECT_NE(Name(), name);
+}
+
+TEST_F(PackageFolder, HasTheTextThatItsNameStandsFor) {
+  const std::string text = Text();
+  Sha256 hash;
+  hash.Add(text);
+  EXPECT_EQ((PackageName{hash.Finish(), static_cast<int64_t>(text.size())}), Name());
+  EXPECT_TRUE(ParsePackage(text).ok());
+}
+
+// The name is part of what is kept on disks: it shall not change. It is that of
+// printf 'tune-package 1\ne' | sha256sum.
+TEST_F(PackageFolder, OfAnEmptyFolderIsAlwaysTheSame) {
+  fs::create_directory(folder_ / "empty");
+  EXPECT_EQ(NameFolder(folder_ / "empty", kAnyBytes)->sha256,
+            "ef8d580f540f9cdd53553c2bd8c884991ad67aaa7e0169051d0c1be89ac5995e");
+}
+
+TEST_F(PackageFolder, LeavesOutWhatASweepWritesThere) {
+  const PackageName name = Name();
+  fs::create_directories(From("tune.artifacts/sweep/0"));
+  Write("tune.artifacts/sweep/0/log", "text");
+  Write("tune.db-wal", "");
+  Write("tune.db-shm", "");
+  std::string database("SQLite format 3\0", 16);
+  database.resize(4096);
+  Write("tune.db", database);
+  EXPECT_EQ(Name(), name) << "one that is in use";
+  fs::remove(From("tune.db-wal"));
+  EXPECT_NE(Name(), name) << "somebody else's";
+  Write("tune.db", database.replace(68, 4, "tune"));
+  fs::remove(From("tune.db-shm"));
+  EXPECT_EQ(Name(), name);
+  fs::create_directories(From("sub/__pycache__"));
+  fs::create_directories(From(".git/objects"));
+  mkfifo(From("pipe").c_str(), 0600);
+  EXPECT_EQ(Name(), name);
+}
+
+TEST_F(PackageFolder, LeavesOutWhatItsIgnoreFileLists) {
+  Write(".tuneignore", "data\n*.log\n");
+  const PackageName name = Name();
+  Write("a.log", "text");
+  fs::create_directories(From("sub/data"));
+  Write("sub/data/x", "text");
+  EXPECT_EQ(Name(), name);
+  Write(".tuneignore", "!x\n");
+  EXPECT_THAT(NameFolder(folder_ / "from", kAnyBytes).status().message(),
+              HasSubstr("/from: .tuneignore: line 1: "));
+}
+
+TEST_F(PackageFolder, IsRefusedBeyondTheLimitWithWhatCanBeDone) {
+  const int64_t bytes = Name().bytes;
+  EXPECT_TRUE(NameFolder(folder_ / "from", bytes).ok());
+  const Status beyond = NameFolder(folder_ / "from", bytes - 1).status();
+  EXPECT_EQ(beyond.code(), StatusCode::kFailedPrecondition);
+  Write("large", "");
+  fs::resize_file(From("large"), kAnyBytes);
+  const Result<PackedFolder> packed =
+      PackedFolder::Pack(folder_ / "from", *OpenNamelessFile(folder_.path()));
+  EXPECT_THAT(packed.status().message(),
+              HasSubstr("/from: it holds more than 536870912 bytes, too much to be sent to workers "
+                        "of other machines; list what"));
+}
+
+TEST_F(PackageFolder, IsRefusedWhereItIsNotThereOrCannotBeRead) {
+  EXPECT_EQ(NameFolder(folder_ / "gone", kAnyBytes).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(NameFolder(From("train.py"), kAnyBytes).status().code(), StatusCode::kNotFound);
+  if (geteuid() == 0) return;  // Reads all.
+  chmod(From("train.py").c_str(), 0);
+  EXPECT_EQ(NameFolder(folder_ / "from", kAnyBytes).status().code(), StatusCode::kInvalidArgument);
+}
+
+// ---- sending
+
+// Hands out a text piece by piece, and does on each connection what it is told there.
+struct Sender {
+  std::string text;
+  size_t piece_bytes = 7;
+  // By the number of the connection, from 0: after so many pieces it breaks.
+  std::map<int, int> breaks = {};
+  std::vector<int64_t> offsets = {};  // Of each connection.
+
+  PackageDial Dial() {
+    return [this](const PackageName&, int64_t offset) {
+      offsets.push_back(offset);
+      const int connection = static_cast<int>(offsets.size()) - 1;
+      const auto found = breaks.find(connection);
+      return std::make_unique<Stream>(*this, static_cast<size_t>(offset),
+                                      found == breaks.end() ? -1 : found->second);
+    };
+  }
+
+  class Stream final : public PackageStream {
+   public:
+    Stream(const Sender& sender, size_t offset, int breaks_after)
+        : sender_(sender), offset_(offset), left_(breaks_after) {}
+    Result<std::optional<std::string>> Next() override {
+      if (left_-- == 0) return Unavailable("the connection broke");
+      if (offset_ == sender_.text.size()) return std::optional<std::string>();
+      const std::string piece = sender_.text.substr(offset_, sender_.piece_bytes);
+      offset_ += piece.size();
+      return std::optional(piece);
+    }
+
+   private:
+    const Sender& sender_;
+    size_t offset_;
+    int left_;
+  };
+};
+
+TEST_F(PackageFolder, ComesOutAsItWentIn) {
+  Sender sender{Text()};
+  const PackageStore store(folder_ / "cache", interruption_);
+  const Result<std::string> there = store.Obtain(Name(), sender.Dial());
+  ASSERT_TRUE(there.ok()) << there.status().message();
+  EXPECT_EQ(*NameFolder(*there, kAnyBytes), Name());
+  EXPECT_EQ(ReadText(*there + "/train.py"), "print(1)\n");
+  EXPECT_EQ(fs::read_symlink(*there + "/sub/link"), "../train.py");
+  EXPECT_EQ(access((*there + "/sub/run.sh").c_str(), X_OK), 0);
+  EXPECT_TRUE(fs::is_directory(*there + "/sub/empty"));
+  EXPECT_THAT(Cached(), ElementsAre(Name().sha256));
+  // Another time nothing is sent.
+  EXPECT_EQ(*store.Obtain(Name(), sender.Dial()), *there);
+  EXPECT_EQ(sender.offsets.size(), 1u);
+}
+
+TEST_F(PackageFolder, GoesOnWhereTheConnectionBroke) {
+  Sender sender{Text()};
+  sender.breaks = {{0, 3}, {1, 0}, {2, 2}};
+  const auto there = PackageStore(folder_ / "cache", interruption_).Obtain(Name(), sender.Dial());
+  ASSERT_TRUE(there.ok()) << there.status().message();
+  EXPECT_EQ(*NameFolder(*there, kAnyBytes), Name());
+  EXPECT_THAT(sender.offsets, ElementsAre(0, 21, 21, 35));
+}
+
+TEST_F(PackageFolder, AnotherWorkerGoesOnWithWhatOneThatEndedHadFetched) {
+  Sender sender{Text()};
+  sender.breaks = {{0, 3}};
+  {
+    // Raised once three pieces are there.
+    Interruption raised;
+    const PackageDial dial = [&](const PackageName& name, int64_t offset) {
+      if (offset > 0) raised.Raise();
+      return sender.Dial()(name, offset);
+    };
+    const auto there = PackageStore(folder_ / "cache", raised).Obtain(Name(), dial);
+    EXPECT_EQ(there.status().code(), StatusCode::kUnavailable);
+  }
+  sender.offsets.clear();
+  sender.breaks.clear();
+  ASSERT_TRUE(PackageStore(folder_ / "cache", interruption_).Obtain(Name(), sender.Dial()).ok());
+  EXPECT_THAT(sender.offsets, ElementsAre(21));
+}
+
+TEST_F(PackageFolder, WhatCameWrongIsFetchedAgainAndGivenUpInTheEnd) {
+  const std::string good = Text();
+  Sender sender{good};
+  sender.text[good.size() / 2] ^= 1;
+  const PackageStore store(folder_ / "cache", interruption_);
+  const Result<std::string> wrong = store.Obtain(Name(), sender.Dial());
+  EXPECT_EQ(wrong.status().message(), "what came has another SHA-256");
+  EXPECT_EQ(sender.offsets, std::vector<int64_t>(limits::kPackageTriesMax, 0));
+  EXPECT_THAT(Cached(), IsEmpty());
+  sender.text = good.substr(0, 20);
+  EXPECT_EQ(store.Obtain(Name(), sender.Dial()).status().message(), "it ended after 20 bytes");
+  sender.text = good + "e";
+  sender.piece_bytes = good.size() + 1;
+  EXPECT_EQ(store.Obtain(Name(), sender.Dial()).status().message(), "more came than was named");
+  sender.text = good;
+  EXPECT_TRUE(store.Obtain(Name(), sender.Dial()).ok());
+}
+
+// One who may send anything and name it rightly.
+TEST_F(PackageFolder, AHostilePackageLeavesNothingBehind) {
+  const auto obtain = [&](const std::string& entries) {
+    Sender sender{std::string(kPackageHead) + entries + std::string(kPackageEnd)};
+    Sha256 hash;
+    hash.Add(sender.text);
+    const PackageName name{hash.Finish(), static_cast<int64_t>(sender.text.size())};
+    return PackageStore(folder_ / "cache", interruption_).Obtain(name, sender.Dial()).status();
+  };
+  const auto entry = [](PackageKind kind, const std::string& path, const std::string& content) {
+    return EncodeEntryHead(kind, path, content.size()) + content;
+  };
+  const std::string outside = folder_ / "outside";
+  EXPECT_EQ(obtain(entry(PackageKind::kFile, "../../outside", "x")).code(), StatusCode::kDataLoss);
+  EXPECT_EQ(obtain(entry(PackageKind::kFile, outside, "x")).code(), StatusCode::kDataLoss);
+  EXPECT_EQ(obtain(entry(PackageKind::kLink, "a", folder_.path()) +
+                   entry(PackageKind::kFile, "a/outside", "x"))
+                .code(),
+            StatusCode::kDataLoss);
+  EXPECT_FALSE(fs::exists(outside));
+  EXPECT_THAT(Cached(), IsEmpty());
+}
+
+TEST_F(PackageFolder, TwoThatWantItAtOnceFetchItOnce) {
+  Sender sender{Text()};
+  const PackageStore store(folder_ / "cache", interruption_);
+  const PackageName name = Name();
+  // The second begins while the first is fetching, and is waited for.
+  Result<std::string> second = Internal("");
+  std::thread other;
+  const PackageDial dial = [&](const PackageName& wanted, int64_t offset) {
+    other = std::thread([&] { second = store.Obtain(name, sender.Dial()); });
+    return sender.Dial()(wanted, offset);
+  };
+  const Result<std::string> first = store.Obtain(name, dial);
+  other.join();
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(*first, *second);
+  EXPECT_EQ(sender.offsets.size(), 1u);
+}
+
+TEST_F(PackageFolder, OneThatWaitsCanBeInterrupted) {
+  Sender sender{Text()};
+  sender.breaks = {{0, 0}};
+  const PackageDial dial = [&](const PackageName& wanted, int64_t offset) {
+    interruption_.Raise();
+    return sender.Dial()(wanted, offset);
+  };
+  EXPECT_EQ(PackageStore(folder_ / "cache", interruption_).Obtain(Name(), dial).status().message(),
+            "the worker is ending");
+}
+
+TEST_F(PackageFolder, AFullDiskIsToldAndLeftNoFuller) {
+  const SmallDisk small(folder_ / "cache", 256'000);
+  if (!small.is_mounted()) GTEST_SKIP() << small.why_not();
+  const PackageStore store(folder_ / "cache", interruption_);
+  // No room for the text; then none for what it unpacks to.
+  for (const size_t bytes : {400'000, 150'000}) {
+    Write("large", std::string(bytes, 'x'));
+    Sender sender{Text(), 100'000};
+    const Result<std::string> full = store.Obtain(Name(), sender.Dial());
+    EXPECT_EQ(full.status().code(), StatusCode::kResourceExhausted);
+    EXPECT_THAT(full.status().message(), HasSubstr("No space left on device"));
+    EXPECT_THAT(Cached(), IsEmpty());
+  }
+}
+
+}  // namespace
+}  // namespace tune

@@ -1,0 +1,188 @@
+#include "trial_runner/package/package_store.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/check.h"
+#include "core/limits.h"
+#include "core/posix/durable_file.h"
+#include "core/posix/durable_folder.h"
+#include "trial_runner/package/package_format.h"
+#include "trial_runner/package/sha256.h"
+
+namespace tune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Duration kLockLookPause = Milliseconds(100);
+
+Status Interrupted() { return Unavailable("the worker is ending"); }
+
+bool IsFolder(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
+// A file's bytes as they lie on the disk. We have written them, and nobody else does.
+class MappedFile {
+ public:
+  static Result<MappedFile> Of(int fd, const std::string& path) {
+    struct stat info = {};
+    if (fstat(fd, &info) != 0) return ErrnoStatus("look at", path);
+    const auto bytes = static_cast<size_t>(info.st_size);
+    if (bytes == 0) return DataLoss(path + " is empty");
+    void* const start = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd, 0);
+    if (start == MAP_FAILED) return ErrnoStatus("read", path);
+    return MappedFile(start, bytes);
+  }
+  MappedFile(MappedFile&& other) noexcept
+      : start_(std::exchange(other.start_, nullptr)), bytes_(other.bytes_) {}
+  ~MappedFile() {
+    if (start_ != nullptr) munmap(start_, bytes_);
+  }
+
+  std::string_view text() const { return {static_cast<const char*>(start_), bytes_}; }
+
+ private:
+  MappedFile(void* start, size_t bytes) : start_(start), bytes_(bytes) {}
+
+  void* start_;
+  size_t bytes_;
+};
+
+// The file, ours as long as it is open; nothing: another has it.
+Result<FileDescriptor> OpenLocked(const std::string& path) {
+  FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file.is_open()) return ErrnoStatus("create", path);
+  // Where the file system has no locks, two fetch it; the second finds the name taken.
+  if (flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return FileDescriptor();
+  struct stat opened = {};
+  struct stat named = {};
+  const bool is_there = fstat(file.get(), &opened) == 0 && stat(path.c_str(), &named) == 0 &&
+                        opened.st_ino == named.st_ino;
+  return is_there ? std::move(file) : FileDescriptor();  // Its holder has just removed it.
+}
+
+Status Write(const PackageEntry& entry, const std::string& path) {
+  if (entry.kind == PackageKind::kFolder) {
+    return mkdir(path.c_str(), 0755) == 0 ? OkStatus() : ErrnoStatus("create", path);
+  }
+  if (entry.kind == PackageKind::kLink) {
+    const std::string target(entry.content);
+    return symlink(target.c_str(), path.c_str()) == 0 ? OkStatus() : ErrnoStatus("create", path);
+  }
+  const mode_t mode = entry.kind == PackageKind::kProgram ? 0755 : 0644;
+  const FileDescriptor file(
+      open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
+  if (!file.is_open()) return ErrnoStatus("create", path);
+  return WriteAll(file.get(), std::as_bytes(std::span(entry.content.data(), entry.content.size())),
+                  path);
+}
+
+}  // namespace
+
+Interruption::Interruption() : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  TUNE_CHECK(event_.is_open());
+}
+
+void Interruption::Raise() {
+  const uint64_t one = 1;
+  TUNE_CHECK(write(event_.get(), &one, sizeof one) == sizeof one);
+}
+
+bool Interruption::Waits(Duration patience) const {
+  pollfd raised = {event_.get(), POLLIN, 0};
+  return poll(&raised, 1, static_cast<int>(patience.us / 1000)) == 1;
+}
+
+Result<std::string> PackageStore::Obtain(const PackageName& package,
+                                         const PackageDial& dial) const {
+  const std::string target = folder_ + "/" + package.sha256;
+  const std::string part_path = target + ".part";
+  FileDescriptor part;
+  while (!part.is_open()) {
+    if (IsFolder(target)) return target;
+    TUNE_RETURN_IF_ERROR(MakeFolderSynced(folder_));
+    TUNE_ASSIGN_OR_RETURN(part, OpenLocked(part_path));
+    if (!part.is_open() && interruption_.Waits(kLockLookPause)) return Interrupted();
+  }
+  if (IsFolder(target)) {  // Its fetcher ended between the two lines above.
+    unlink(part_path.c_str());
+    return target;
+  }
+  RemoveAbandonedFolders(folder_);
+  Result<std::string> unpacked = DataLoss("");
+  for (int tries = 0; tries < limits::kPackageTriesMax; ++tries) {
+    const Status fetched = Fetch(package, dial, part.get());
+    unpacked = fetched.ok() ? Unpack(package, part.get()) : fetched;
+    if (unpacked.ok() || unpacked.status().code() != StatusCode::kDataLoss) break;
+    if (ftruncate(part.get(), 0) != 0) return ErrnoStatus("write", part_path);
+  }
+  // What is whole is not needed twice, and what finds no room shall leave some.
+  const bool is_kept = unpacked.status().code() == StatusCode::kUnavailable;
+  if (!is_kept) unlink(part_path.c_str());
+  return unpacked;
+}
+
+// Appends what is missing.
+Status PackageStore::Fetch(const PackageName& package, const PackageDial& dial, int part) const {
+  const std::string path = folder_ + "/" + package.sha256 + ".part";
+  int64_t have = lseek(part, 0, SEEK_END);
+  if (have > package.bytes) return DataLoss(path + " is longer than the package");
+  int64_t pause_ms = limits::kReconnectMs;
+  while (have < package.bytes) {
+    const std::unique_ptr<PackageStream> stream = dial(package, have);
+    while (have < package.bytes) {
+      if (interruption_.IsRaised()) return Interrupted();
+      const Result<std::optional<std::string>> piece = stream->Next();
+      // A tuner that has another package now has said so, or will, in a new Welcome.
+      const bool may_come = piece.status().code() == StatusCode::kUnavailable ||
+                            piece.status().code() == StatusCode::kNotFound;
+      if (may_come) break;
+      if (!piece.ok()) return piece.status();
+      if (!*piece) return DataLoss("it ended after " + std::to_string(have) + " bytes");
+      have += static_cast<int64_t>((*piece)->size());
+      if (have > package.bytes) return DataLoss("more came than was named");
+      if (!(*piece)->empty()) pause_ms = limits::kReconnectMs;
+      TUNE_RETURN_IF_ERROR(
+          WriteAll(part, std::as_bytes(std::span((*piece)->data(), (*piece)->size())), path));
+    }
+    if (have == package.bytes) break;
+    if (interruption_.Waits(Milliseconds(pause_ms))) return Interrupted();
+    pause_ms = std::min(2 * pause_ms, limits::kReconnectMsMax);
+  }
+  return OkStatus();
+}
+
+Result<std::string> PackageStore::Unpack(const PackageName& package, int part) const {
+  TUNE_ASSIGN_OR_RETURN(const MappedFile text,
+                        MappedFile::Of(part, folder_ + "/" + package.sha256 + ".part"));
+  Sha256 hash;
+  hash.Add(text.text());
+  if (hash.Finish() != package.sha256) return DataLoss("what came has another SHA-256");
+  TUNE_ASSIGN_OR_RETURN(const std::vector<PackageEntry> entries, ParsePackage(text.text()));
+  TUNE_ASSIGN_OR_RETURN(DurableFolder folder, DurableFolder::Begin(folder_, package.sha256));
+  for (const PackageEntry& entry : entries) {
+    TUNE_RETURN_IF_ERROR(Write(entry, folder.PathOf(entry.path)));
+  }
+  // All at once: a sync for each of many small files would take minutes.
+  const FileDescriptor here(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!here.is_open() || syncfs(here.get()) != 0) return ErrnoStatus("sync", folder_);
+  return folder.Commit();
+}
+
+}  // namespace tune

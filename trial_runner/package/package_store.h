@@ -1,0 +1,55 @@
+// The folders that came to this machine from others, below a worker's cache:
+//
+//   packages/<sha256>        what was in the folder; programs run in it, and what they leave stays
+//   packages/<sha256>.part   its text while it is on its way; whoever fetches it holds a lock on it
+//
+// Any number of workers may share a cache: one of them fetches, the others wait. What was fetched
+// of a package that broke off is kept, and gone on from.
+//
+// Thread rule: one thread an object, and its Interruption from any.
+#pragma once
+
+#include <string>
+
+#include "core/posix/file_descriptor.h"
+#include "core/status.h"
+#include "core/time.h"
+#include "trial_runner/messages.h"
+#include "trial_runner/package_source.h"
+
+namespace tune {
+
+// A wish to end that ends each wait at once.
+class Interruption {
+ public:
+  Interruption();
+  void Raise();
+  bool IsRaised() const { return Waits(Duration{}); }
+  // True: raised within this time.
+  bool Waits(Duration patience) const;
+
+ private:
+  FileDescriptor event_;
+};
+
+class PackageStore {
+ public:
+  // `cache`: made when it is needed.
+  PackageStore(std::string cache, const Interruption& interruption)
+      : folder_(std::move(cache) + "/packages"), interruption_(interruption) {}
+
+  // The package's folder, fetched if it is not there: whole and durable when it returns. Tries
+  // again when the connection breaks, until it is interrupted (kUnavailable). Other errors are one
+  // line about this machine (kResourceExhausted: the disk is full), or kDataLoss: what comes is not
+  // what was named, or no package.
+  Result<std::string> Obtain(const PackageName& package, const PackageDial& dial) const;
+
+ private:
+  Result<std::string> Unpack(const PackageName& package, int part) const;
+  Status Fetch(const PackageName& package, const PackageDial& dial, int part) const;
+
+  const std::string folder_;
+  const Interruption& interruption_;
+};
+
+}  // namespace tune

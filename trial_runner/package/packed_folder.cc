@@ -1,0 +1,228 @@
+#include "trial_runner/package/packed_folder.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "core/limits.h"
+#include "core/posix/durable_file.h"
+#include "trial_runner/package/ignore_list.h"
+#include "trial_runner/package/package_format.h"
+#include "trial_runner/package/sha256.h"
+
+namespace tune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kIgnoreFile[] = ".tuneignore";
+constexpr size_t kReadBytes = 256u << 10;
+
+// Takes the text's pieces: hashes them, and writes them where they are kept.
+class PackageText {
+ public:
+  // `fd`: -1: only the hash is wanted.
+  PackageText(int fd, int64_t bytes_max) : fd_(fd), bytes_max_(bytes_max) {}
+
+  // Before anything so large is read.
+  Status CheckRoom(uint64_t bytes) const {
+    if (bytes <= static_cast<uint64_t>(bytes_max_ - bytes_)) return OkStatus();
+    return FailedPrecondition("it holds more than " + std::to_string(bytes_max_) + " bytes");
+  }
+  Status Add(std::string_view piece) {
+    TUNE_RETURN_IF_ERROR(CheckRoom(piece.size()));
+    bytes_ += static_cast<int64_t>(piece.size());
+    hash_.Add(piece);
+    if (fd_ < 0) return OkStatus();
+    return WriteAll(fd_, std::as_bytes(std::span(piece.data(), piece.size())), "the package");
+  }
+  PackageName Finish() { return {hash_.Finish(), bytes_}; }
+
+ private:
+  const int fd_;
+  const int64_t bytes_max_;
+  int64_t bytes_ = 0;
+  Sha256 hash_;
+};
+
+// A database of SQLite with our application id, by the first bytes of the file.
+bool IsOurDatabase(const std::string& path) {
+  constexpr std::string_view kMagic("SQLite format 3\0", 16);
+  constexpr size_t kIdAt = 68;
+  constexpr std::string_view kOurId = "tune";
+  char head[100] = {};
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!file.is_open() || read(file.get(), head, sizeof head) != sizeof head) return false;
+  const std::string_view text(head, sizeof head);
+  return text.starts_with(kMagic) && text.substr(kIdAt, kOurId.size()) == kOurId;
+}
+
+// Names in one folder and what they are; sorted.
+using Names = std::map<std::string, fs::file_type>;
+
+// A database with its journals and its artifacts: it changes while the sweep runs.
+void LeaveOutDatabases(const std::string& folder, Names& names) {
+  std::vector<std::string> databases;
+  for (const auto& [name, type] : names) {
+    if (type != fs::file_type::regular) continue;
+    const bool may_be = fs::path(name).extension() == ".db" || names.contains(name + "-wal");
+    if (may_be && (names.contains(name + "-wal") || IsOurDatabase(folder + "/" + name))) {
+      databases.push_back(name);
+    }
+  }
+  for (const std::string& database : databases) {
+    for (const char* const suffix : {"", "-wal", "-shm", "-journal"}) {
+      names.erase(database + suffix);
+    }
+    names.erase(fs::path(database).stem().string() + ".artifacts");
+  }
+}
+
+class Packer {
+ public:
+  Packer(const std::string& root, PackageText& text) : root_(root), text_(text) {}
+
+  Status Run() {
+    std::error_code error;
+    if (!fs::is_directory(root_, error)) return NotFound("there is no such folder");
+    Result<std::string> ignored = ReadFile(root_ + "/" + kIgnoreFile, limits::kIgnoreFileBytesMax);
+    if (!ignored.ok() && ignored.status().code() != StatusCode::kNotFound) return ignored.status();
+    if (ignored.ok()) {
+      Result<IgnoreList> list = IgnoreList::Parse(*ignored);
+      if (!list.ok()) return list.status().At(kIgnoreFile);
+      ignored_ = *std::move(list);
+    }
+    TUNE_RETURN_IF_ERROR(text_.Add(kPackageHead));
+    TUNE_RETURN_IF_ERROR(AddFolder("", 1));
+    return text_.Add(kPackageEnd);
+  }
+
+ private:
+  Result<Names> ReadNames(const std::string& folder) const {
+    Names names;
+    std::error_code error;
+    fs::directory_iterator it(folder, error);
+    for (const fs::directory_iterator end; !error && it != end; it.increment(error)) {
+      names.emplace(it->path().filename().string(), it->symlink_status(error).type());
+    }
+    if (error) return InvalidArgument("cannot read " + folder + ": " + error.message());
+    names.erase(".git");
+    names.erase("__pycache__");
+    LeaveOutDatabases(folder, names);
+    return names;
+  }
+
+  // `within`: relative to the root; empty: the root itself.
+  Status AddFolder(const std::string& within, int depth) {
+    if (depth > limits::kPackageDepthMax) return FailedPrecondition(within + " lies too deep");
+    TUNE_ASSIGN_OR_RETURN(const Names names, ReadNames(within.empty() ? root_ : PathOf(within)));
+    for (const auto& [name, type] : names) {
+      const std::string path = within.empty() ? name : within + "/" + name;
+      if (ignored_.Holds(path, type == fs::file_type::directory)) continue;
+      if (path.size() > limits::kPathBytesMax) return FailedPrecondition(path + " lies too deep");
+      if (type == fs::file_type::directory) {
+        TUNE_RETURN_IF_ERROR(AddHead(PackageKind::kFolder, path, 0));
+        TUNE_RETURN_IF_ERROR(AddFolder(path, depth + 1));
+      } else if (type == fs::file_type::symlink) {
+        TUNE_RETURN_IF_ERROR(AddLink(path));
+      } else if (type == fs::file_type::regular) {
+        TUNE_RETURN_IF_ERROR(AddFile(path));
+      }
+    }
+    return OkStatus();
+  }
+
+  Status AddHead(PackageKind kind, const std::string& path, uint64_t content_bytes) {
+    if (++entry_count_ > limits::kPackageEntriesMax) {
+      return FailedPrecondition("it holds more than " + std::to_string(limits::kPackageEntriesMax) +
+                                " files");
+    }
+    TUNE_RETURN_IF_ERROR(text_.CheckRoom(content_bytes));
+    return text_.Add(EncodeEntryHead(kind, path, content_bytes));
+  }
+
+  Status AddLink(const std::string& path) {
+    std::error_code error;
+    const std::string target = fs::read_symlink(PathOf(path), error).string();
+    if (error) return InvalidArgument("cannot read " + PathOf(path) + ": " + error.message());
+    TUNE_RETURN_IF_ERROR(AddHead(PackageKind::kLink, path, target.size()));
+    return text_.Add(target);
+  }
+
+  // As many bytes as it had when it was opened.
+  Status AddFile(const std::string& path) {
+    const FileDescriptor file(
+        open(PathOf(path).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    struct stat info = {};
+    if (!file.is_open() || fstat(file.get(), &info) != 0) {
+      return ErrnoStatus("read", PathOf(path));
+    }
+    const bool is_program = (info.st_mode & S_IXUSR) != 0;
+    TUNE_RETURN_IF_ERROR(AddHead(is_program ? PackageKind::kProgram : PackageKind::kFile, path,
+                                 static_cast<uint64_t>(info.st_size)));
+    buffer_.resize(kReadBytes);
+    for (int64_t left = info.st_size; left > 0;) {
+      const auto wanted = static_cast<size_t>(std::min<int64_t>(left, kReadBytes));
+      const ssize_t count = read(file.get(), buffer_.data(), wanted);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return ErrnoStatus("read", PathOf(path));
+      if (count == 0) return Unavailable(PathOf(path) + " became shorter while it was read");
+      TUNE_RETURN_IF_ERROR(text_.Add({buffer_.data(), static_cast<size_t>(count)}));
+      left -= count;
+    }
+    return OkStatus();
+  }
+
+  std::string PathOf(const std::string& within) const { return root_ + "/" + within; }
+
+  const std::string root_;
+  PackageText& text_;
+  IgnoreList ignored_;
+  size_t entry_count_ = 0;
+  std::string buffer_;
+};
+
+}  // namespace
+
+Result<PackageName> NameFolder(const std::string& folder, int64_t bytes_max) {
+  PackageText text(-1, bytes_max);
+  TUNE_RETURN_IF_ERROR(Packer(folder, text).Run().At(folder));
+  return text.Finish();
+}
+
+Result<PackedFolder> PackedFolder::Pack(const std::string& folder, FileDescriptor file) {
+  PackageText text(file.get(), limits::kPackageBytesMax);
+  const Status status = Packer(folder, text).Run().At(folder);
+  if (status.code() == StatusCode::kFailedPrecondition) {
+    return FailedPrecondition(status.message() +
+                              ", too much to be sent to workers of other machines; list what they "
+                              "need not have, or have by themselves, in its " +
+                              kIgnoreFile + ", or name a smaller working_dir");
+  }
+  if (!status.ok()) return status;
+  return PackedFolder(text.Finish(), std::move(file));
+}
+
+Result<std::string> PackedFolder::Read(int64_t offset, size_t bytes_max) const {
+  const int64_t left = std::max<int64_t>(0, name_.bytes - offset);
+  std::string text(static_cast<size_t>(std::min(left, static_cast<int64_t>(bytes_max))), '\0');
+  if (text.empty()) return text;
+  ssize_t count = -1;
+  do {
+    count = pread(file_.get(), text.data(), text.size(), offset);
+  } while (count < 0 && errno == EINTR);
+  if (count <= 0) return Internal(std::string("the package cannot be read: ") + strerror(errno));
+  text.resize(static_cast<size_t>(count));
+  return text;
+}
+
+}  // namespace tune

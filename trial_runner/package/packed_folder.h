@@ -1,0 +1,42 @@
+// Packing a folder (package_format.h), or only naming what is in it.
+//
+// Left out: what .tuneignore lists; `.git` and `__pycache__`; databases of ours and those that are
+// in use, with what lies beside them; what is neither file, folder nor link. Two that pack the same
+// folder so agree on its name, though a sweep runs in it.
+//
+// Thread rule: one thread packs; a PackedFolder may be read by several.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "core/posix/file_descriptor.h"
+#include "core/status.h"
+#include "trial_runner/package_source.h"
+
+namespace tune {
+
+// What of the folder is packed has this name. Errors: kNotFound (no such folder),
+// kFailedPrecondition (it is larger than `bytes_max`, or holds too much), kInvalidArgument
+// (something in it cannot be read), kUnavailable (a file changed meanwhile).
+Result<PackageName> NameFolder(const std::string& folder, int64_t bytes_max);
+
+class PackedFolder final : public PackageSource {
+ public:
+  // Packs into `file`, which is empty and is kept. Errors as above; one that is too large is told
+  // with what can be done; kResourceExhausted: the disk is full.
+  static Result<PackedFolder> Pack(const std::string& folder, FileDescriptor file);
+
+  const PackageName& name() const override { return name_; }
+  Result<std::string> Read(int64_t offset, size_t bytes_max) const override;
+
+ private:
+  PackedFolder(PackageName name, FileDescriptor file)
+      : name_(std::move(name)), file_(std::move(file)) {}
+
+  PackageName name_;
+  FileDescriptor file_;
+};
+
+}  // namespace tune
