@@ -16,5 +16,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (const auto to = tune::DecodeToWorkerBatch(bytes); to.ok()) {
     TUNE_CHECK(tune::DecodeToWorkerBatch(tune::EncodeBatch(*to)).ok());
   }
+  if (const auto request = tune::DecodeFetchRequest(bytes); request.ok()) {
+    TUNE_CHECK(tune::DecodeFetchRequest(tune::EncodeFetchRequest(*request)).ok());
+  }
+  if (const auto piece = tune::DecodeFetchPiece(bytes); piece.ok()) {
+    TUNE_CHECK(*tune::DecodeFetchPiece(tune::EncodeFetchPiece(*piece)) == *piece);
+  }
   return 0;
 }

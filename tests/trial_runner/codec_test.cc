@@ -16,10 +16,11 @@ Status RefusalOf(const T& message) {
   const FromWorker whole = message;
   return DecodeFromWorkerBatch(EncodeBatch(std::span(&whole, 1))).status();
 }
-Status RefusalOf(const StartAttempt& message) {
-  const ToWorker whole = message;
+Status RefusalOf(const ToWorker& whole) {
   return DecodeToWorkerBatch(EncodeBatch(std::span(&whole, 1))).status();
 }
+Status RefusalOf(const StartAttempt& message) { return RefusalOf(ToWorker(message)); }
+Status RefusalOf(const Welcome& message) { return RefusalOf(ToWorker(message)); }
 
 TEST(Codec, BringsBackAReportBitForBit) {
   const AttemptReport sent = SampleReport();
@@ -59,6 +60,41 @@ TEST(Codec, LosesNothingOfAnyKind) {
   EXPECT_EQ(start.slices, SampleStart().slices);
   EXPECT_EQ(start.config, SampleStart().config);
   EXPECT_EQ(std::get<Welcome>((*to_read)[0]).seed, ~0ull);
+}
+
+TEST(Codec, NamesAPackageOnlyByDigitsAndASizeThatMayBe) {
+  Welcome welcome = std::get<Welcome>(SampleToWorker()[0]);
+  EXPECT_TRUE(RefusalOf(welcome).ok());
+  for (const char* const hash : {"../../etc", "A", "", "0"}) {
+    welcome.package = {hash, 1};
+    // An empty one stands for none.
+    EXPECT_EQ(RefusalOf(welcome).ok(), *hash == '\0') << hash;
+  }
+  welcome.package = {std::string(63, '0') + "/", 1};
+  EXPECT_EQ(RefusalOf(welcome).message(),
+            "message 1: welcome.package.sha256: expected 64 lower-case hexadecimal digits");
+  welcome.package = {std::string(64, '0'), limits::kPackageBytesMax};
+  EXPECT_TRUE(RefusalOf(welcome).ok());
+  ++welcome.package.bytes;
+  EXPECT_FALSE(RefusalOf(welcome).ok());
+  welcome.package.bytes = 0;
+  EXPECT_FALSE(RefusalOf(welcome).ok());
+}
+
+TEST(Codec, BringsBackWhatIsAskedOfAPackageAndRefusesWhatItDoesNotHave) {
+  const FetchRequest request{{std::string(64, '0'), 100}, 40};
+  const auto read = DecodeFetchRequest(EncodeFetchRequest(request));
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(read->package, request.package);
+  EXPECT_EQ(read->offset, 40);
+  EXPECT_TRUE(DecodeFetchRequest(EncodeFetchRequest({request.package, 100})).ok());
+  EXPECT_FALSE(DecodeFetchRequest(EncodeFetchRequest({request.package, 101})).ok());
+  EXPECT_FALSE(DecodeFetchRequest(EncodeFetchRequest({request.package, -1})).ok());
+  EXPECT_FALSE(DecodeFetchRequest("").ok());
+  const std::string largest(limits::kPackagePieceBytes, '\0');
+  EXPECT_EQ(*DecodeFetchPiece(EncodeFetchPiece(largest)), largest);
+  EXPECT_FALSE(DecodeFetchPiece(EncodeFetchPiece(largest + "x")).ok());
+  EXPECT_FALSE(DecodeFetchPiece("").ok());
 }
 
 TEST(Codec, BringsBackEveryOutcome) {

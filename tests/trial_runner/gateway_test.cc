@@ -12,6 +12,7 @@
 #include "tests/trial_runner/gathering_tuner_sink.h"
 #include "tests/trial_runner/message_samples.h"
 #include "tests/trial_runner/scripted_tuner.h"
+#include "trial_runner/grpc/package_channel.h"
 #include "trial_runner/grpc/tuner_channel.h"
 #include "trial_runner/grpc/worker_gateway.h"
 #include "trial_runner/wire/codec.h"
@@ -292,6 +293,94 @@ TEST(NetworkAddress, KnowsWhatIsLocal) {
   EXPECT_TRUE(ParseNetworkAddress("0.0.0.0:1")->is_any());
   EXPECT_TRUE(ParseNetworkAddress("[::]:1")->is_any());
   EXPECT_FALSE(ParseNetworkAddress("10.0.0.1:1")->is_any());
+}
+
+// ---- packages
+
+class TextPackage final : public PackageSource {
+ public:
+  explicit TextPackage(std::string text) : text_(std::move(text)) {}
+  const PackageName& name() const override { return name_; }
+  Result<std::string> Read(int64_t offset, size_t bytes_max) const override {
+    if (offset >= fails_from) return Internal("the disk is gone");
+    return text_.substr(static_cast<size_t>(offset), bytes_max);
+  }
+  int64_t fails_from = limits::kPackageBytesMax;
+
+ private:
+  const std::string text_;
+  const PackageName name_{std::string(64, 'a'), static_cast<int64_t>(text_.size())};
+};
+
+class FetchTest : public testing::Test {
+ protected:
+  void Serve() {
+    WorkerGateway::Options options;
+    options.package = &package_;
+    options.local_secret = "secret";
+    gateway_ = *WorkerGateway::Start(options, sink_);
+    tuner_ = {*ParseNetworkAddress(gateway_->address()), "secret"};
+  }
+  // To its end; the status is that of the end.
+  Status Fetch(const PackageName& name, int64_t offset, std::string& text) {
+    PackageChannel channel(tuner_, name, offset);
+    while (true) {
+      const Result<std::optional<std::string>> piece = channel.Next();
+      if (!piece.ok()) return piece.status();
+      if (!*piece) return OkStatus();
+      text += **piece;
+    }
+  }
+
+  GatheringSink sink_;
+  TextPackage package_{std::string(3 * limits::kPackagePieceBytes + 5, 'x') + "end"};
+  std::unique_ptr<WorkerGateway> gateway_;
+  TunerEndpoint tuner_;
+};
+
+TEST_F(FetchTest, BringsAPackageFromAnyOffset) {
+  Serve();
+  std::string text;
+  EXPECT_TRUE(Fetch(package_.name(), 0, text).ok());
+  EXPECT_EQ(static_cast<int64_t>(text.size()), package_.name().bytes);
+  text.clear();
+  EXPECT_TRUE(Fetch(package_.name(), package_.name().bytes - 4, text).ok());
+  EXPECT_EQ(text, "xend");
+  text.clear();
+  EXPECT_TRUE(Fetch(package_.name(), package_.name().bytes, text).ok());
+  EXPECT_EQ(text, "");
+}
+
+TEST_F(FetchTest, TellsWhatIsNotThereAndWhoMayNotHaveIt) {
+  Serve();
+  std::string text;
+  const PackageName other{std::string(64, 'b'), package_.name().bytes};
+  EXPECT_EQ(Fetch(other, 0, text).code(), StatusCode::kNotFound);
+  tuner_.local_secret = "guessed";
+  EXPECT_EQ(Fetch(package_.name(), 0, text).code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(text, "");
+}
+
+TEST_F(FetchTest, TellsThatThePackageCannotBeRead) {
+  package_.fails_from = limits::kPackagePieceBytes;
+  Serve();
+  std::string text;
+  const Status status = Fetch(package_.name(), 0, text);
+  EXPECT_EQ(status, Internal("the disk is gone"));
+  EXPECT_EQ(text.size(), limits::kPackagePieceBytes);
+}
+
+TEST_F(FetchTest, OneThatIsGivenUpInTheMiddleHurtsNobody) {
+  Serve();
+  {
+    PackageChannel channel(tuner_, package_.name(), 0);
+    while (channel.Next()->value_or("x").empty()) {
+    }
+  }
+  std::string text;
+  EXPECT_TRUE(Fetch(package_.name(), 0, text).ok());
+  gateway_.reset();
+  EXPECT_EQ(Fetch(package_.name(), 0, text).code(), StatusCode::kUnavailable);
 }
 
 }  // namespace

@@ -8,53 +8,17 @@
 #include <thread>
 #include <utility>
 
-#include "core/limits.h"
 #include "trial_runner/grpc/completions.h"
+#include "trial_runner/grpc/dial.h"
 #include "trial_runner/grpc/wire_buffer.h"
 #include "trial_runner/wire/codec.h"
 
 namespace tune {
-namespace {
-
-std::shared_ptr<grpc::ChannelCredentials> MakeCredentials(const TunerEndpoint& tuner) {
-  if (!tuner.tls) return grpc::InsecureChannelCredentials();
-  grpc::SslCredentialsOptions options;
-  options.pem_root_certs = tuner.tls->authority;
-  options.pem_private_key = tuner.tls->key;
-  options.pem_cert_chain = tuner.tls->certificate;
-  return grpc::SslCredentials(options);
-}
-
-// The scheme says what is an address, so that no name is looked up for it.
-std::string TargetOf(const NetworkAddress& address) {
-  const char* const scheme = address.is_ipv6() ? "ipv6:" : address.is_ipv4() ? "ipv4:" : "dns:///";
-  return scheme + address.ToText();
-}
-
-std::shared_ptr<grpc::Channel> MakeChannel(const TunerEndpoint& tuner) {
-  grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(static_cast<int>(limits::kMessageBytesMax));
-  arguments.SetMaxSendMessageSize(static_cast<int>(limits::kMessageBytesMax));
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-  // gRPC bounds one attempt by this. The kernel asks ever more seldom: a new attempt asks at once.
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, static_cast<int>(limits::kConnectMs));
-  arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
-  arguments.SetString(GRPC_ARG_OPTIMIZATION_TARGET, "latency");
-  SetKeepalive([&](const char* name, int value) { arguments.SetInt(name, value); });
-  if (tuner.tls) arguments.SetSslTargetNameOverride(tuner.tls->name);
-  return grpc::CreateCustomChannel(TargetOf(tuner.address), MakeCredentials(tuner), arguments);
-}
-
-}  // namespace
-
 class TunerChannel::Stream final {
  public:
   Stream(const TunerEndpoint& tuner, TunerSink& sink)
-      : address_(tuner.address.ToText()), sink_(sink), stub_(MakeChannel(tuner)) {
-    if (!tuner.local_secret.empty()) context_.AddMetadata(kLocalSecretKey, tuner.local_secret);
+      : address_(tuner.address.ToText()), sink_(sink), stub_(DialTuner(tuner)) {
+    ShowSecret(tuner, context_);
     call_ = stub_.PrepareCall(&context_, kAttachMethod, &queue_);
     call_->StartCall(&on_started_);
     thread_ = RunCompletions(&queue_);

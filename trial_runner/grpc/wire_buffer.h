@@ -16,6 +16,7 @@
 namespace tune {
 
 inline constexpr char kAttachMethod[] = "/tune.v1.Tuner/Attach";
+inline constexpr char kFetchMethod[] = "/tune.v1.Tuner/Fetch";
 
 // How a tuner's own worker shows that it is one (metadata of Attach).
 inline constexpr char kLocalSecretKey[] = "tune-local-secret";

@@ -119,7 +119,8 @@ class WorkerGateway::Connection final {
     service_.Opened();
     service_.Await();  // The next one.
     address_ = PeerAddress(context_.peer());
-    if (context_.method() != kAttachMethod) {
+    is_fetch_ = context_.method() == kFetchMethod;
+    if (context_.method() != kAttachMethod && !is_fetch_) {
       return FinishAfterSending(
           {grpc::StatusCode::UNIMPLEMENTED, "unknown method " + context_.method()});
     }
@@ -149,6 +150,9 @@ class WorkerGateway::Connection final {
   }
 
   void Refuse(const Status& status) {
+    if (is_fetch_) {
+      return FinishAfterSending({grpc::StatusCode::FAILED_PRECONDITION, status.message()});
+    }
     Send({Refused{status.message()}});
     Close();
   }
@@ -171,6 +175,7 @@ class WorkerGateway::Connection final {
         return Refuse(admitted);
       }
     }
+    if (is_fetch_) return BeginFetch();
     Result<std::vector<FromWorker>> messages = WithBytes(
         read_buffer_, [](std::string_view bytes) { return DecodeFromWorkerBatch(bytes); });
     const Status status = messages.ok() ? CheckHello(*messages) : messages.status();
@@ -182,11 +187,44 @@ class WorkerGateway::Connection final {
     Read();
   }
 
+  // The one message of such a call; the text follows piece by piece, each when the one before is on
+  // its way.
+  void BeginFetch() {
+    const Result<FetchRequest> request =
+        WithBytes(read_buffer_, [](std::string_view bytes) { return DecodeFetchRequest(bytes); });
+    if (!request.ok()) {
+      return FinishAfterSending({grpc::StatusCode::INVALID_ARGUMENT, request.status().message()});
+    }
+    const PackageSource* const package = service_.options().package;
+    if (package == nullptr || package->name() != request->package) {
+      return FinishAfterSending({grpc::StatusCode::NOT_FOUND, "the tuner has no such package"});
+    }
+    const std::lock_guard lock(mutex_);
+    fetched_ = package;
+    fetch_offset_ = request->offset;
+    Advance();
+  }
+
+  // Requires mutex_. The next piece, or nothing more.
+  void FetchNext() {
+    const Result<std::string> text = fetched_->Read(fetch_offset_, limits::kPackagePieceBytes);
+    if (!text.ok() || text->empty()) {
+      fetched_ = nullptr;
+      wants_to_finish_ = true;
+      if (!text.ok()) status_ = {grpc::StatusCode::INTERNAL, text.status().message()};
+      return;
+    }
+    fetch_offset_ += static_cast<int64_t>(text->size());
+    is_writing_ = true;
+    stream_.Write(ToBuffer(EncodeFetchPiece(*text)), &on_written_);
+  }
+
   void OnWritten(bool ok) {
     const std::lock_guard lock(mutex_);
     is_writing_ = false;
     if (!ok) {  // Nobody is there to read what is queued.
       outbox_.clear();
+      fetched_ = nullptr;
       wants_to_finish_ = true;
     }
     Advance();
@@ -248,6 +286,8 @@ class WorkerGateway::Connection final {
   // Requires mutex_. The next write, or the end.
   void Advance() {
     if (is_writing_ || is_finishing_) return;
+    if (fetched_ != nullptr) FetchNext();
+    if (is_writing_) return;
     if (!outbox_.empty()) {
       is_writing_ = true;
       stream_.Write(ToBuffer(EncodeBatch(TakeBatch(outbox_))), &on_written_);
@@ -270,6 +310,7 @@ class WorkerGateway::Connection final {
   std::string address_;
   std::optional<std::string> token_id_;  // Of who came over TLS.
   bool is_expelled_ = false;
+  bool is_fetch_ = false;
   grpc::ByteBuffer read_buffer_;
   std::optional<WorkerId> worker_;
   bool is_reading_ = false;
@@ -281,6 +322,8 @@ class WorkerGateway::Connection final {
   bool wants_to_finish_ = false;
   bool is_finishing_ = false;
   grpc::Status status_;
+  const PackageSource* fetched_ = nullptr;  // Of a call of Fetch, while it is under way.
+  int64_t fetch_offset_ = 0;
 };
 
 Status WorkerGateway::Service::AddPlainPort(grpc::ServerBuilder& builder) {

@@ -4,6 +4,8 @@
 // trial_runner/version.h); bytes become messages, or the connection is refused. One write is in
 // flight per connection; what gathers meanwhile goes into the next batch.
 //
+// A call of Fetch brings a package to who may attach; nothing of it is seen by the sink.
+//
 // On the encrypted port a stranger (no certificate, or one of an unknown key) is closed in the
 // handshake; a known one that may not join is told why; one whose right ends is closed at its next
 // message.
@@ -21,6 +23,7 @@
 #include "core/time.h"
 #include "trial_runner/admission.h"
 #include "trial_runner/incoming_sink.h"
+#include "trial_runner/package_source.h"
 #include "trial_runner/worker_link.h"
 
 namespace tune {
@@ -39,6 +42,7 @@ class WorkerGateway final : public WorkerLink {
       Admission* admission = nullptr;  // Must outlive the gateway.
     };
     std::optional<Tls> tls = {};
+    const PackageSource* package = nullptr;  // What workers fetch; must outlive the gateway.
   };
   static Result<std::unique_ptr<WorkerGateway>> Start(const Options& options, IncomingSink& sink);
   // Breaks what is still connected; WorkerDisconnected of each has been pushed when it returns.

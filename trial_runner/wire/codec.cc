@@ -121,6 +121,11 @@ void Put(const FromWorker& message, v1::FromWorker* out) {
              message);
 }
 
+void Put(const PackageName& package, v1::Package* out) {
+  out->set_sha256(package.sha256);
+  out->set_bytes(package.bytes);
+}
+
 void Put(const Welcome& welcome, v1::Welcome* out) {
   out->set_worker(welcome.worker.value);
   out->set_experiment(welcome.experiment);
@@ -130,6 +135,7 @@ void Put(const Welcome& welcome, v1::Welcome* out) {
   out->set_seed(welcome.seed);
   out->set_heartbeat_ms(welcome.heartbeat_ms);
   out->set_lease_ms(welcome.lease_ms);
+  if (!welcome.package.sha256.empty()) Put(welcome.package, out->mutable_package());
 }
 
 void Put(const StartAttempt& start, v1::StartAttempt* out) {
@@ -335,6 +341,17 @@ Status Read(v1::AttemptEnded& in, AttemptEnded& out) {
                          ", expected a known outcome");
 }
 
+// Part of a path on the worker's disk: digits and nothing else.
+Status Read(const v1::Package& in, const std::string& field, PackageName& out) {
+  constexpr size_t kDigits = 64;
+  const std::string& hash = in.sha256();
+  if (hash.size() != kDigits || hash.find_first_not_of("0123456789abcdef") != std::string::npos) {
+    return InvalidArgument(field + ".sha256: expected 64 lower-case hexadecimal digits");
+  }
+  out.sha256 = hash;
+  return ReadInt(in.bytes(), 1, limits::kPackageBytesMax, (field + ".bytes").c_str(), out.bytes);
+}
+
 Status Read(v1::Welcome& in, Welcome& out) {
   TUNE_RETURN_IF_ERROR(ReadInt(in.worker(), 1, kAny, "welcome.worker", out.worker.value));
   TUNE_RETURN_IF_ERROR(ReadText(in.mutable_experiment(), limits::kNameBytesMax,
@@ -347,6 +364,7 @@ Status Read(v1::Welcome& in, Welcome& out) {
   out.seed = in.seed();
   TUNE_RETURN_IF_ERROR(
       ReadInt(in.heartbeat_ms(), 1, kPeriodMsMax, "welcome.heartbeat_ms", out.heartbeat_ms));
+  if (in.has_package()) TUNE_RETURN_IF_ERROR(Read(in.package(), "welcome.package", out.package));
   return ReadInt(in.lease_ms(), 1, kPeriodMsMax, "welcome.lease_ms", out.lease_ms);
 }
 
@@ -529,6 +547,43 @@ Result<std::vector<FromWorker>> DecodeFromWorkerBatch(std::string_view bytes) {
 Result<std::vector<ToWorker>> DecodeToWorkerBatch(std::string_view bytes) {
   return Decode<v1::ToWorkerBatch, ToWorker>(bytes);
 }
+
+std::string EncodeFetchRequest(const FetchRequest& request) {
+  v1::FetchRequest out;
+  Put(request.package, out.mutable_package());
+  out.set_offset(request.offset);
+  return out.SerializeAsString();
+}
+
+Result<FetchRequest> DecodeFetchRequest(std::string_view bytes) {
+  v1::FetchRequest in;
+  if (!in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return InvalidArgument("not a request of protocol tune.v1");
+  }
+  FetchRequest request;
+  TUNE_RETURN_IF_ERROR(Read(in.package(), "fetch.package", request.package));
+  TUNE_RETURN_IF_ERROR(
+      ReadInt(in.offset(), 0, request.package.bytes, "fetch.offset", request.offset));
+  return request;
+}
+
+std::string EncodeFetchPiece(const std::string& text) {
+  v1::FetchPiece out;
+  out.set_text(text);
+  return out.SerializeAsString();
+}
+
+Result<std::string> DecodeFetchPiece(std::string_view bytes) {
+  v1::FetchPiece in;
+  if (!in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return InvalidArgument("not a piece of protocol tune.v1");
+  }
+  if (in.text().empty()) return InvalidArgument("piece.text: expected at least one byte");
+  std::string text;
+  TUNE_RETURN_IF_ERROR(ReadText(in.mutable_text(), limits::kPackagePieceBytes, "piece.text", text));
+  return text;
+}
+
 std::vector<FromWorker> TakeBatch(std::deque<FromWorker>& queue) { return Take(queue); }
 std::vector<ToWorker> TakeBatch(std::deque<ToWorker>& queue) { return Take(queue); }
 

@@ -24,6 +24,16 @@ std::string EncodeBatch(std::span<const ToWorker> messages);
 Result<std::vector<FromWorker>> DecodeFromWorkerBatch(std::string_view bytes);
 Result<std::vector<ToWorker>> DecodeToWorkerBatch(std::string_view bytes);
 
+// What goes over a call of Fetch: its request, and each piece of its answer.
+struct FetchRequest {
+  PackageName package;
+  int64_t offset = 0;  // Of the first byte that is asked for.
+};
+std::string EncodeFetchRequest(const FetchRequest& request);
+Result<FetchRequest> DecodeFetchRequest(std::string_view bytes);
+std::string EncodeFetchPiece(const std::string& text);
+Result<std::string> DecodeFetchPiece(std::string_view bytes);
+
 // Takes from the front of `queue` what fits into one batch (limits::kBatchBytes,
 // limits::kBatchMessagesMax): at least one message if there is one.
 std::vector<FromWorker> TakeBatch(std::deque<FromWorker>& queue);
