@@ -13,6 +13,7 @@
 #include "trial_runner/curve.h"
 #include "trial_runner/find_program.h"
 #include "trial_runner/trial_programs.h"
+#include "trial_runner/working_folder.h"
 
 namespace tune {
 namespace {
@@ -95,8 +96,7 @@ Status CheckFood11Inputs(const Configuration& configuration, const InputPlaces& 
 // The program is looked for as a trial will look for it.
 Status CheckCommandInputs(const Value& trainable, const InputPlaces& places) {
   TUNE_ASSIGN_OR_RETURN(const CommandSpec spec, CommandSpec::Parse(trainable));
-  std::string folder = Resolve(places.base_dir, spec.working_dir());
-  if (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+  const std::string folder = WorkingFolder(trainable, places.base_dir);
   std::error_code ignored;
   if (!std::filesystem::is_directory(folder, ignored)) {
     return InvalidAt(trainable.place, "trainable: working_dir: there is no folder " + folder);

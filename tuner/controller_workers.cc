@@ -31,6 +31,7 @@ void ExperimentController::On(const WorkerJoined& event) {
   welcome.seed = options_.seed;
   welcome.lease_ms = lease().us / 1000;
   welcome.heartbeat_ms = heartbeat().us / 1000;
+  welcome.package = package_;
   Send(event.worker, welcome);
 
   if (before) {

@@ -103,6 +103,10 @@ class ExperimentController {
   // again.
   void RestoreSuggestions(std::vector<std::pair<TrialNumber, Configuration>> suggestions);
 
+  // What workers that join from now on are told of the folder that a command's programs run in. It
+  // decides nothing.
+  void Offer(const PackageName& package) { package_ = package; }
+
   // Takes the events in order, then gives out what became free. An event that makes no sense (an
   // unknown worker, a dead lease) is answered with a refusal and changes nothing.
   Transition Apply(const std::vector<Event>& events, Instant now);
@@ -232,6 +236,7 @@ class ExperimentController {
   Transition TakeTransition();
 
   ControllerOptions options_;
+  PackageName package_;
   std::unique_ptr<Searcher> searcher_;
   std::unique_ptr<TrialScheduler> scheduler_;
   LeaseTable leases_;

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -72,8 +73,10 @@ struct ProgramResult {
 class Program {
  public:
   // `network`: the file of a network namespace to run in (tests/e2e/network_rig.h); empty: ours.
+  // `hidden`: a folder in whose place it sees an empty one that cannot be written; needs root.
   Program(const TestFolder& folder, const std::string& name,
-          const std::vector<std::string>& arguments, const std::string& network = "") {
+          const std::vector<std::string>& arguments, const std::string& network = "",
+          const std::string& hidden = "") {
     static int count = 0;
     out_path_ = folder / (".out" + std::to_string(++count));
     int err_pipe[2];
@@ -85,6 +88,7 @@ class Program {
       if (!network.empty()) {
         TUNE_CHECK(setns(open(network.c_str(), O_RDONLY | O_CLOEXEC), CLONE_NEWNET) == 0);
       }
+      if (!hidden.empty()) Hide(hidden);
       TUNE_CHECK(chdir(folder.path().c_str()) == 0);
       dup2(err_pipe[1], STDERR_FILENO);
       TUNE_CHECK(freopen(out_path_.c_str(), "w", stdout) != nullptr);
@@ -143,6 +147,12 @@ class Program {
   }
 
  private:
+  static void Hide(const std::string& folder) {
+    TUNE_CHECK(unshare(CLONE_NEWNS) == 0);
+    TUNE_CHECK(mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0);
+    TUNE_CHECK(mount("hidden", folder.c_str(), "tmpfs", MS_RDONLY, "size=4k") == 0);
+  }
+
   bool ReadLine(std::string& line) {
     char* buffer = nullptr;
     size_t capacity = 0;

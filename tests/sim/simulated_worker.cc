@@ -283,6 +283,9 @@ void SimulatedWorker::Do(const PrintLine& effect) {
   }
 }
 
+// No simulated sweep has programs that run in a folder.
+void SimulatedWorker::Do(const FindPlace& /*effect*/) { TUNE_CHECK(false); }
+
 // What the connection before still carries is given up.
 void SimulatedWorker::Do(const ConnectToTuner& /*effect*/) {
   if (connection_) network_.DropWorkerEnd(*connection_, {});

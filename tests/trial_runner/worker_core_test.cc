@@ -102,6 +102,10 @@ class WorkerCoreTest : public testing::Test {
       return (e->kill ? "kill" : "term") + process(e->process);
     }
     if (const auto* const e = std::get_if<PrintLine>(&effect)) return "print " + e->text;
+    if (const auto* const e = std::get_if<FindPlace>(&effect)) {
+      return "find " + e->wanted.package.sha256 + " for " + e->wanted.folder + " and " +
+             e->wanted.artifacts;
+    }
     if (std::holds_alternative<ConnectToTuner>(effect)) return "connect";
     return "exit " + std::to_string(std::get<ExitWorker>(effect).status);
   }
@@ -841,6 +845,119 @@ TEST_F(WorkerCoreTest, LongErrorsAreCutAndMadeOneLineOfText) {
   const auto& ended = std::get<AttemptEnded>(std::get<SendToTuner>(effects[0]).message);
   EXPECT_EQ(ended.error.size(), limits::kErrorBytesMax);
   EXPECT_THAT(ended.error, testing::StartsWith("two lines"));
+}
+
+// ---- folders that a worker of another machine does not have
+
+class ElsewhereTest : public WorkerCoreTest {
+ protected:
+  void JoinCommand(bool is_local = false) {
+    core_.emplace(WorkerCore::Options{Greeting(), is_local, "tune_trial_command", "/cache"});
+    core_->Begin();
+    Tell(CommandWelcome("aa"));
+    core_->TakeEffects();
+  }
+  static Welcome CommandWelcome(const std::string& hash) {
+    Welcome welcome = SampleWelcome();
+    welcome.trainable = R"({"command":["./train.sh"],"working_dir":"code/"})";
+    welcome.base_dir = "/home/me";
+    welcome.package = {hash, 100};
+    return welcome;
+  }
+  void Found(const std::string& hash, const std::string& folder) {
+    core_->OnPlace({hash, 100}, FoundPlace{{folder, hash, "/cache"}, "/cache/artifacts"}, now_);
+  }
+  // What the last start told the trial process.
+  TrialStart LastStart() {
+    for (const Effect& effect : core_->TakeEffects()) {
+      const auto* const write = std::get_if<WriteToProcess>(&effect);
+      if (write == nullptr) continue;
+      const auto message = ParseToTrial(write->line.substr(0, write->line.size() - 1));
+      EXPECT_TRUE(message.ok()) << message.status().message();
+      return std::get<TrialStart>(*message);
+    }
+    ADD_FAILURE() << "nothing was started";
+    return {};
+  }
+};
+
+TEST_F(ElsewhereTest, AnAttemptIsHeldBackUntilItsFolderIsFound) {
+  JoinCommand();
+  Tell(Start(Ref(0, 1, 1)));
+  Tell(Start(Ref(1, 1, 2)));
+  EXPECT_THAT(Effects(),
+              ElementsAre("find aa for /home/me/code and /a", "spawn 2 tune_trial_command"));
+  Found("aa", "/cache/packages/aa");
+  EXPECT_THAT(Effects(), ElementsAre("log 1 /cache/artifacts/0/attempt_1.log", "start 1 trial 0",
+                                     "log 2 /cache/artifacts/1/attempt_1.log", "start 2 trial 1"));
+  // Later ones begin at once, in the same place, from where this machine put their checkpoints.
+  Line(1, kCompleted);
+  Effects();
+  StartAttempt start = Start(Ref(2, 1, 3));
+  start.checkpoint_path = "/a/0/checkpoint_000001";
+  Tell(start);
+  const TrialStart told = LastStart();
+  EXPECT_EQ(told.place, (WorkPlace{"/cache/packages/aa", "aa", "/cache"}));
+  EXPECT_EQ(told.artifact_dir, "/cache/artifacts/2");
+  EXPECT_EQ(told.checkpoint_path, "/cache/artifacts/0/checkpoint_000001");
+}
+
+TEST_F(ElsewhereTest, ALocalWorkerUsesTheTunersFolder) {
+  JoinCommand(true);
+  Tell(Start(Ref(0, 1, 1)));
+  const TrialStart told = LastStart();
+  EXPECT_EQ(told.place, (WorkPlace{"", "aa", "/cache"}));
+  EXPECT_EQ(told.artifact_dir, "/a/0");
+}
+
+TEST_F(ElsewhereTest, WhatIsHeldBackIsHeldAlsoWhileTheConnectionIsAway) {
+  JoinCommand();
+  Tell(Start(Ref(0, 1, 1)));
+  LoseTuner();
+  Pass(Seconds(1));
+  EXPECT_THAT(Effects(), Contains("hello holding 0 on 1000"));
+  Tell(CommandWelcome("aa"));
+  Found("aa", "/cache/packages/aa");
+  EXPECT_THAT(Effects(), ElementsAre("log 1 /cache/artifacts/0/attempt_1.log", "start 1 trial 0"));
+}
+
+TEST_F(ElsewhereTest, ATunerThatComesBackWithAnotherContentIsAskedForThat) {
+  JoinCommand();
+  Tell(Start(Ref(0, 1, 1)));
+  LoseTuner();
+  Pass(Seconds(1));
+  Effects();
+  Tell(CommandWelcome("bb"));
+  EXPECT_THAT(Effects(), Contains("find bb for /home/me/code and /a"));
+  Found("aa", "/cache/packages/aa");
+  EXPECT_THAT(Effects(), testing::IsEmpty());
+  Found("bb", "/cache/packages/bb");
+  EXPECT_EQ(LastStart().place.folder, "/cache/packages/bb");
+}
+
+TEST_F(ElsewhereTest, AnAttemptThatIsHeldBackCanBeKilled) {
+  JoinCommand();
+  Tell(Start(Ref(0, 1, 1)));
+  Effects();
+  Tell(KillAttempt{Ref(0, 1, 1), true});
+  EXPECT_THAT(Effects(), ElementsAre("kill 1"));
+  Found("aa", "/cache/packages/aa");
+  EXPECT_THAT(Effects(), testing::IsEmpty());
+  Ended(1, {0, "SIGKILL"});
+  EXPECT_THAT(Effects(), ElementsAre("ended 0 preempted"));
+}
+
+TEST_F(ElsewhereTest, AWorkerThatCannotHaveTheFolderGivesItsTrialsBackAndEnds) {
+  JoinCommand();
+  Tell(Start(Ref(0, 1, 1)));
+  Effects();
+  core_->OnPlace({"aa", 100}, ResourceExhausted("cannot write /c: No space left on device"), now_);
+  const std::string why =
+      "this worker cannot have the working_dir /home/me/code: cannot write /c: No space left on "
+      "device";
+  EXPECT_THAT(Effects(), ElementsAre("print " + why, "kill 1"));
+  Ended(1, {0, "SIGKILL"});
+  EXPECT_THAT(Effects(), ElementsAre("ended 0 preempted: " + why, "goodbye", "exit 1"));
 }
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include "core/posix/durable_file.h"
 #include "trial_runner/command/program_checkpoint.h"
 #include "trial_runner/worker/process_tree.h"
+#include "trial_runner/working_folder.h"
 
 namespace tune {
 namespace {
@@ -156,8 +157,8 @@ Result<std::unique_ptr<CommandRunner::Attempt>> CommandRunner::Begin(const Trial
   TUNE_ASSIGN_OR_RETURN(ProgramServer server, ProgramServer::Open());
   auto attempt = std::make_unique<Attempt>(start, std::move(spec), std::move(server));
   TUNE_ASSIGN_OR_RETURN(attempt->filled, attempt->spec.Fill(start.config, OwnValues(start)));
-  attempt->folder = (fs::path(start.base_dir) / attempt->spec.working_dir()).lexically_normal();
-  if (attempt->folder.ends_with('/')) attempt->folder.pop_back();
+  attempt->folder = start.place.folder.empty() ? WorkingFolder(start.trainable, start.base_dir)
+                                               : start.place.folder;
 
   ProgramPlaces places;
   places.socket = attempt->server.name();

@@ -7,11 +7,13 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <utility>
 
 #include "core/hash.h"
 #include "core/limits.h"
 #include "core/posix/real_clock.h"
+#include "trial_runner/grpc/package_channel.h"
 #include "trial_runner/grpc/tuner_channel.h"
 #include "trial_runner/trial_programs.h"
 #include "trial_runner/version.h"
@@ -57,6 +59,7 @@ struct Prepared {
   TunerEndpoint tuner;
   WorkerCore::Options core;
   std::string program_folder;
+  std::string cache;  // Absolute, or empty.
 };
 
 Result<Prepared> Prepare(const WorkerOptions& options) {
@@ -78,6 +81,10 @@ Result<Prepared> Prepare(const WorkerOptions& options) {
     TUNE_ASSIGN_OR_RETURN(prepared.program_folder, ProgramFolder());
   }
   prepared.core.is_local = options.is_local;
+  if (!options.cache.empty()) {
+    prepared.cache = std::filesystem::absolute(options.cache).lexically_normal().string();
+  }
+  prepared.core.cache = prepared.cache;
   prepared.core.hello = MakeHello(options);
   if (!options.is_local && prepared.core.hello.name == kLocalWorkerName) {
     return InvalidArgument(
@@ -123,7 +130,12 @@ int RunWorker(const WorkerOptions& options) {
   const RealClock clock;
   WorkerCore core(std::move(prepared->core));
   TunerInbox inbox;
-  WorkerLoop loop(core, inbox, clock, prepared->program_folder);
+  const auto dial = [&prepared](const PackageName& package, int64_t offset) {
+    return std::make_unique<PackageChannel>(prepared->tuner, package, offset);
+  };
+  PackageFetcher fetcher(dial, prepared->cache,
+                         prepared->tuner.tls ? prepared->tuner.tls->authority : "");
+  WorkerLoop loop(core, inbox, clock, prepared->program_folder, &fetcher);
   // A trial process gets ready while the connection is made.
   loop.Begin();
   return loop.Run([&prepared](TunerSink& sink) -> std::unique_ptr<TunerLink> {

@@ -17,6 +17,7 @@ struct WorkerOptions {
   bool is_local = false;     // Started by a tuner, and gone with it: SIGKILL when its parent dies.
   std::string prewarm;  // "curve" or "food11": a trial process that starts before the tuner says
                         // what to run.
+  std::string cache;    // For what other sweeps can use too; empty: nothing is kept.
   std::string program_folder;  // Of the trial programs; empty: where this program is.
 };
 

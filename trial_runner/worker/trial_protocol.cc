@@ -198,6 +198,9 @@ Result<ToTrial> ReadStart(Value& map) {
   TUNE_RETURN_IF_ERROR(TakeInt(map, "memory_bytes", 0, start.memory_bytes));
   TUNE_RETURN_IF_ERROR(TakeInt(map, "threads", 1, start.threads));
   TUNE_RETURN_IF_ERROR(ReadSlices(map, start.slices));
+  TUNE_RETURN_IF_ERROR(TakeText(map, "folder", limits::kPathBytesMax, start.place.folder));
+  TUNE_RETURN_IF_ERROR(TakeText(map, "content", limits::kNameBytesMax, start.place.content));
+  TUNE_RETURN_IF_ERROR(TakeText(map, "cache", limits::kPathBytesMax, start.place.cache));
   return ToTrial(std::move(start));
 }
 
@@ -215,7 +218,7 @@ Result<MapEntry> ReadEnvelope(std::string_view line) {
 
 int64_t ThreadsOf(int64_t cpu_milli) { return std::max<int64_t>(1, cpu_milli / kWholeMilli); }
 
-std::string EncodeStart(const Welcome& welcome, const StartAttempt& start) {
+std::string EncodeStart(const Welcome& welcome, const StartAttempt& start, const WorkPlace& place) {
   std::string out;
   out.reserve(512 + welcome.trainable.size() + start.config.size());
   out += R"({"start":{)";
@@ -238,6 +241,9 @@ std::string EncodeStart(const Welcome& welcome, const StartAttempt& start) {
   if (start.saves_first) out += R"(,"saves_first":true)";
   Int("memory_bytes", start.memory_bytes, out);
   Int("threads", ThreadsOf(start.cpu_milli), out);
+  if (!place.folder.empty()) Text("folder", place.folder, out);
+  if (!place.content.empty()) Text("content", place.content, out);
+  if (!place.cache.empty()) Text("cache", place.cache, out);
   Key("devices", out);
   out += '[';
   for (const DeviceSlice& slice : start.slices) {

@@ -8,6 +8,9 @@
 //              "from_iteration": 0, "checkpoint": "", "config_since": 1, "artifact_dir":
 //              "/home/me/tune.artifacts/lr-sweep/0", "checkpoint_every": 1,
 //              "memory_bytes": 0, "threads": 2, "devices": [{"device": 0, "milli": 500}]}}
+//       `"folder"`: where programs run, if not where the space file says; `"content"`: the SHA-256
+//       of what was in that folder when the sweep began, if it is known; `"cache"`: where the
+//       worker keeps what other sweeps can use too, if anywhere.
 //       `"other_config": true`: the checkpoint was made under another configuration, and training
 //       goes on under this one; `"saves_first": true`: the first report shall have a checkpoint.
 //   {"answer": "continue"}      to the last report: go on; "save": go on, and the next report shall
@@ -41,6 +44,7 @@
 #include "core/status.h"
 #include "core/value.h"
 #include "trial_runner/messages.h"
+#include "trial_runner/worker/work_place.h"
 
 namespace tune {
 
@@ -64,6 +68,7 @@ struct TrialStart {
   int64_t memory_bytes = 0;  // It shall not have more; 0: no limit.
   int64_t threads = 1;
   std::vector<DeviceSlice> slices;
+  WorkPlace place;
 };
 
 struct TrialEnd {
@@ -79,7 +84,8 @@ using ToTrial = std::variant<TrialStart, ReportAnswer>;
 int64_t ThreadsOf(int64_t cpu_milli);
 
 // Lines end with '\n'.
-std::string EncodeStart(const Welcome& welcome, const StartAttempt& start);
+std::string EncodeStart(const Welcome& welcome, const StartAttempt& start,
+                        const WorkPlace& place = {});
 std::string EncodeAnswer(ReportAnswer answer);
 std::string EncodeReport(const Report& report);
 std::string EncodeEnd(const TrialEnd& end);

@@ -9,6 +9,7 @@
 #include "core/random.h"
 #include "core/utf8.h"
 #include "trial_runner/trial_programs.h"
+#include "trial_runner/working_folder.h"
 
 namespace tune {
 namespace {
@@ -66,10 +67,20 @@ void WorkerCore::On(const Welcome& message, Instant now) {
   const bool is_same = welcome_ && welcome_->experiment == message.experiment &&
                        welcome_->trainable == message.trainable && welcome_->seed == message.seed &&
                        welcome_->metric == message.metric && welcome_->base_dir == message.base_dir;
+  const bool has_same_package = welcome_ && welcome_->package == message.package;
+  if (!has_same_package) {
+    wanted_.reset();
+    found_.reset();
+  }
   if (!is_same) {
     TakeUp(message, now);
   } else {
     welcome_ = message;
+  }
+  // Another content of the same sweep: what was held back for the old one begins in the new one.
+  for (auto& [id, process] : processes_) {
+    if (!process.running || !process.running->is_held_back || wanted_) continue;
+    AskForPlace(process.running->start.artifact_dir);
   }
   if (!std::exchange(is_up_, true)) SendAgain();
 }
@@ -86,12 +97,13 @@ void WorkerCore::TakeUp(const Welcome& message, Instant now) {
     Doom(id, process, true, now);
   }
   welcome_ = message;
-  program_ = [&message]() -> Result<std::string> {
+  program_ = [this, &message]() -> Result<std::string> {
     if (message.trainable.find('\n') != std::string::npos) {
       return InvalidArgument("trainable: expected one line of JSON");
     }
     TUNE_ASSIGN_OR_RETURN(const Value trainable, ParseJson(message.trainable));
     TUNE_ASSIGN_OR_RETURN(const std::string kind, TrainableKind(trainable));
+    working_folder_ = WorkingFolder(trainable, message.base_dir);
     return TrialProgram(kind);
   }();
   if (!program_.ok()) return;
@@ -286,14 +298,67 @@ void WorkerCore::StartNow(StartAttempt start) {
   const ProcessId id = ProcessFor(start);
   Process& process = processes_.at(id);
   process.devices = DevicesOf(start.slices);
-  effects_.push_back(KeepOutput{
-      id, start.artifact_dir.empty()
-              ? ""
-              : start.artifact_dir + "/attempt_" + std::to_string(ref.attempt.value) + ".log"});
-  effects_.push_back(WriteToProcess{id, EncodeStart(*welcome_, start)});
   process.running.emplace().start = std::move(start);
   running_.emplace(ref.epoch, id);
   ++running_count_;
+  if (KnowsPlace()) {
+    BeginAttempt(id, process);
+  } else {
+    process.running->is_held_back = true;
+    AskForPlace(process.running->start.artifact_dir);
+  }
+}
+
+// A local worker shares its tuner's disk.
+bool WorkerCore::KnowsPlace() const {
+  return options_.is_local || welcome_->package.sha256.empty() || found_.has_value();
+}
+
+void WorkerCore::AskForPlace(const std::string& artifact_dir) {
+  if (wanted_) return;
+  const std::string artifacts = artifact_dir.substr(0, artifact_dir.rfind('/'));
+  wanted_ = WantedPlace{welcome_->package, working_folder_, artifacts};
+  effects_.push_back(FindPlace{*wanted_});
+}
+
+void WorkerCore::BeginAttempt(ProcessId id, Process& process) {
+  process.running->is_held_back = false;
+  StartAttempt start = process.running->start;
+  WorkPlace place{"", welcome_->package.sha256, options_.cache};
+  if (found_) {
+    place = found_->place;
+    // Also a checkpoint that this machine made is where it put it.
+    for (std::string* const path : {&start.artifact_dir, &start.checkpoint_path}) {
+      if (!path->starts_with(wanted_->artifacts + "/")) continue;
+      *path = found_->artifacts + path->substr(wanted_->artifacts.size());
+    }
+  }
+  effects_.push_back(KeepOutput{id, start.artifact_dir.empty()
+                                        ? ""
+                                        : start.artifact_dir + "/attempt_" +
+                                              std::to_string(start.ref.attempt.value) + ".log"});
+  effects_.push_back(WriteToProcess{id, EncodeStart(*welcome_, start, place)});
+}
+
+void WorkerCore::OnPlace(const PackageName& package, const Result<FoundPlace>& found, Instant now) {
+  if (has_exited_ || is_winding_down_ || !wanted_ || wanted_->package != package) return;
+  if (!found.ok()) {
+    const std::string text = "this worker cannot have the working_dir " + wanted_->folder + ": " +
+                             found.status().message();
+    effects_.push_back(PrintLine{CutError(text)});
+    for (auto& [id, process] : processes_) {
+      if (!process.running) continue;
+      Condemn(id, process, {Outcome::kPreempted, text, EndDetail::kNone}, true, now);
+    }
+    wind_status_ = 1;
+    says_goodbye_ = true;
+    return Wind(now);
+  }
+  found_ = *found;
+  for (auto& [id, process] : processes_) {
+    const bool waits = process.running && process.running->is_held_back && !process.is_doomed;
+    if (waits) BeginAttempt(id, process);
+  }
 }
 
 // An idle process that has seen these devices, or none yet; else a new one.
@@ -519,7 +584,7 @@ void WorkerCore::ExitIfDone() {
   if (!is_winding_down_ || has_exited_ || !processes_.empty()) return;
   has_exited_ = true;
   if (says_goodbye_) Tell(Goodbye{});
-  effects_.push_back(ExitWorker{0});
+  effects_.push_back(ExitWorker{wind_status_});
 }
 
 void WorkerCore::AbandonAll() {

@@ -2,6 +2,10 @@
 // and what the tuner hears. A pure state machine: what happens comes in with the time, what shall
 // be done comes out as effects, performed in order by worker_loop.
 //
+// A program of the user's runs in the folder that the tuner has packed: a worker of another machine
+// begins attempts, and holds them back until that folder is found or fetched. Where it cannot be
+// had, that is this machine's fault, not the trials': they are given back, and the worker ends.
+//
 // Trial processes are kept: after an attempt that ended in order its process takes the next one at
 // once. There are never more of them than attempts have run at the same time, but for one that may
 // be started before the first. Leases ahead (messages.h) are taken over here, without asking the
@@ -64,6 +68,10 @@ struct SignalProcess {
 struct PrintLine {
   std::string text;
 };
+// Answered by OnPlace, unless another one follows.
+struct FindPlace {
+  WantedPlace wanted;
+};
 // A new connection in place of the one before, which is given up with all that it still carries.
 struct ConnectToTuner {};
 // Sends what is left to send and ends the program.
@@ -71,7 +79,7 @@ struct ExitWorker {
   int status = 0;
 };
 using Effect = std::variant<SendToTuner, SpawnProcess, WriteToProcess, KeepOutput, SignalProcess,
-                            PrintLine, ConnectToTuner, ExitWorker>;
+                            PrintLine, FindPlace, ConnectToTuner, ExitWorker>;
 
 // How a process ended.
 struct ProcessEnd {
@@ -87,6 +95,7 @@ class WorkerCore {
     Hello hello;                  // With its session.
     bool is_local = false;        // Ends without a word when its tuner is gone.
     std::string prewarm_program;  // Started before the tuner says what to run; may be empty.
+    std::string cache = {};       // Where things for other sweeps too are kept; empty: nowhere.
   };
   explicit WorkerCore(Options options);
 
@@ -107,6 +116,9 @@ class WorkerCore {
   // It closed its connection: it is about to exit, or will be made to.
   void OnProcessClosed(ProcessId process, Instant now);
   void OnProcessEnded(ProcessId process, const ProcessEnd& end, Instant now);
+
+  // Where programs run that need this package.
+  void OnPlace(const PackageName& package, const Result<FoundPlace>& found, Instant now);
 
   void OnTime(Instant now);
   std::optional<Instant> NextDeadline() const;
@@ -129,7 +141,8 @@ class WorkerCore {
     std::optional<AttemptReport> unanswered;
     // What the attempt's end will be said to be once the process is gone; nothing: see how it ends.
     std::optional<TrialEnd> verdict;
-    bool may_report = false;  // Told to end, it is heard all the same.
+    bool may_report = false;    // Told to end, it is heard all the same.
+    bool is_held_back = false;  // Not begun: the place where it runs is not known yet.
   };
   struct Process {
     std::string program;
@@ -166,6 +179,9 @@ class WorkerCore {
 
   bool Knows(const AttemptRef& ref) const;
   void StartNow(StartAttempt start);
+  bool KnowsPlace() const;
+  void AskForPlace(const std::string& artifact_dir);
+  void BeginAttempt(ProcessId id, Process& process);
   ProcessId ProcessFor(const StartAttempt& start);
   ProcessId Spawn(const std::string& program, int64_t threads, std::vector<int64_t> devices);
   void Forward(ProcessId id, Process& process, const Report& report, Instant now);
@@ -185,6 +201,10 @@ class WorkerCore {
   const Options options_;
   std::optional<Welcome> welcome_;
   Result<std::string> program_;  // Of the sweep's trainable.
+
+  std::string working_folder_;         // On the tuner's machine.
+  std::optional<WantedPlace> wanted_;  // Asked for.
+  std::optional<FoundPlace> found_;
 
   std::map<ProcessId, Process> processes_;
   std::map<LeaseEpoch, ProcessId> running_;
@@ -213,6 +233,7 @@ class WorkerCore {
   bool is_winding_down_ = false;
   bool says_goodbye_ = false;
   bool has_exited_ = false;
+  int wind_status_ = 0;  // The exit status once nothing runs any more.
   std::vector<Effect> effects_;
 };
 

@@ -73,6 +73,12 @@ void TunerInbox::OnClosed(Status reason) {
   Announce();
 }
 
+void TunerInbox::OnPlace(const PackageName& package, Result<FoundPlace> found) {
+  const std::lock_guard lock(mutex_);
+  content_.place.emplace(package, std::move(found));
+  Announce();
+}
+
 void TunerInbox::Announce() {
   const uint64_t one = 1;
   TUNE_CHECK(write(event_.get(), &one, sizeof one) == sizeof one);
@@ -117,11 +123,12 @@ void OutputLog::Append(std::string_view text) {
 // ---- the loop
 
 WorkerLoop::WorkerLoop(WorkerCore& core, TunerInbox& inbox, const Clock& clock,
-                       std::string program_folder)
+                       std::string program_folder, PackageFetcher* fetcher)
     : core_(core),
       inbox_(inbox),
       clock_(clock),
       program_folder_(std::move(program_folder)),
+      fetcher_(fetcher),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       oom_kill_files_(FindOomKillFiles()) {
   sigset_t watched;
@@ -207,6 +214,9 @@ void WorkerLoop::Handle(uint64_t tag, uint32_t events) {
     case kInbox: {
       TunerInbox::Content content = inbox_.Take();
       for (const ToWorker& message : content.messages) core_.OnMessage(message, clock_.Now());
+      if (content.place) {
+        core_.OnPlace(content.place->first, content.place->second, clock_.Now());
+      }
       if (!content.closed) return;
       is_link_closed_ = true;
       core_.OnTunerGone(*content.closed, clock_.Now());
@@ -437,9 +447,19 @@ void WorkerLoop::Do(const PrintLine& effect) {
   std::fprintf(stderr, "tune worker: %s\n", effect.text.c_str());
 }
 
+void WorkerLoop::Do(const FindPlace& effect) {
+  TUNE_CHECK(fetcher_ != nullptr);
+  // The inbox outlives us.
+  fetcher_->Begin(effect.wanted,
+                  [&inbox = inbox_](const PackageName& package, Result<FoundPlace> found) {
+                    inbox.OnPlace(package, std::move(found));
+                  });
+}
+
 void WorkerLoop::Do(const ConnectToTuner&) {
   link_.reset();
-  inbox_.Take();  // Of the connection that was given up.
+  TunerInbox::Content left = inbox_.Take();  // Of the connection that was given up.
+  if (left.place) inbox_.OnPlace(left.place->first, std::move(left.place->second));
   to_send_.clear();
   is_link_closed_ = false;
   link_ = (*connect_)(inbox_);

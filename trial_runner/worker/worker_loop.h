@@ -17,6 +17,7 @@
 #include "core/status.h"
 #include "trial_runner/tuner_link.h"
 #include "trial_runner/worker/oom_kills.h"
+#include "trial_runner/worker/package_fetcher.h"
 #include "trial_runner/worker/trial_process.h"
 #include "trial_runner/worker/worker_core.h"
 
@@ -29,12 +30,15 @@ class TunerInbox final : public TunerSink {
 
   void OnMessages(std::vector<ToWorker> messages) override;
   void OnClosed(Status reason) override;
+  // Not from the tuner itself: from the thread that looked for it.
+  void OnPlace(const PackageName& package, Result<FoundPlace> found);
 
   // Readable when there is something to take.
   int event_fd() const { return event_.get(); }
   struct Content {
     std::vector<ToWorker> messages;
     std::optional<Status> closed;
+    std::optional<std::pair<PackageName, Result<FoundPlace>>> place;
   };
   Content Take();
 
@@ -61,7 +65,9 @@ class OutputLog {
 
 class WorkerLoop {
  public:
-  WorkerLoop(WorkerCore& core, TunerInbox& inbox, const Clock& clock, std::string program_folder);
+  // `fetcher`: null where no sweep has a folder to fetch.
+  WorkerLoop(WorkerCore& core, TunerInbox& inbox, const Clock& clock, std::string program_folder,
+             PackageFetcher* fetcher = nullptr);
   ~WorkerLoop();
 
   // Once, before Run: performs what the core wants before there is a connection; what it wants to
@@ -100,6 +106,7 @@ class WorkerLoop {
   void Do(const KeepOutput& effect);
   void Do(const SignalProcess& effect);
   void Do(const PrintLine& effect);
+  void Do(const FindPlace& effect);
   void Do(const ExitWorker& effect);
   void Do(const ConnectToTuner& effect);
   void CloseLink();
@@ -108,6 +115,7 @@ class WorkerLoop {
   TunerInbox& inbox_;
   const Clock& clock_;
   const std::string program_folder_;
+  PackageFetcher* const fetcher_;
   FileDescriptor epoll_;
   FileDescriptor signals_;
   std::map<ProcessId, Trial> trials_;

@@ -60,6 +60,11 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0, 1024));
   app.add_option("--name", options.name, "What people call it (default: the host's name)")
       ->type_name("NAME");
+  options.cache = tune::UserCacheFolder();
+  app.add_option("--cache", options.cache,
+                 "Where folders that the tuner sends and what `setup` makes are kept (default: " +
+                     (options.cache.empty() ? std::string("none") : options.cache) + ")")
+      ->type_name("DIR");
   app.add_flag("--local", options.is_local, "Ends, with all its trials, when the tuner is gone");
   app.add_option("--prewarm", options.prewarm, "Start a trial process of this trainable at once")
       ->type_name("KIND");

@@ -237,6 +237,10 @@ int RunSpec(ExperimentSpec spec, const RunOptions& options) {
       !PrepareData(*first, spec.base_dir, options.data_dir, options.program_dir)) {
     return kExitUsage;
   }
+  Result<WorkingPackage> package =
+      PackWorkingFolder(spec, options.db_path, !surroundings.listen.empty());
+  if (!package.ok()) return Complain(package.status());
+  surroundings.package = *std::move(package);
 
   const auto conduct = [&](Background* background) {
     return StoreAndConduct(options, spec, seed, seed_is_drawn, surroundings, background);
@@ -382,6 +386,10 @@ int Resume(const ResumeOptions& options, Background* background) {
   if (const Status s = CheckFeasible(spec.resources, surroundings); !s.ok()) return Complain(s);
   const Result<std::string> kind = TrainableKind(spec.trainable);
   if (kind.ok()) surroundings.trainable_kind = *kind;
+  Result<WorkingPackage> package =
+      PackWorkingFolder(spec, options.db_path, !surroundings.listen.empty());
+  if (!package.ok()) return Complain(package.status());
+  surroundings.package = *std::move(package);
 
   if (const Status s = LeaveTerminal(background, experiment->name, surroundings); !s.ok()) {
     return Complain(s.At("--detach"));

@@ -102,6 +102,7 @@ Status OpenDoors(const SweepSurroundings& surroundings, const std::string& sweep
   const std::string artifacts_dir = ArtifactsDirOf(surroundings.db_path);
   WorkerGateway::Options options;
   options.first_worker = WorkerId{last_worker.value + 1};
+  options.package = surroundings.package.packed.get();
   if (HasLocalWorker(surroundings)) {
     doors.local_secret = options.local_secret = DrawLocalSecret();
   } else {
@@ -223,6 +224,7 @@ int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& 
   SignalWatch signals(queue);
   const Result<WorkerId> last_worker = store.LastWorker(experiment.id);
   if (!last_worker.ok()) return fail(last_worker.status());
+  controller.Offer(surroundings.package.name);
   Doors doors;
   if (const Status s = OpenDoors(surroundings, experiment.name, *last_worker, clock, queue, doors);
       !s.ok()) {

@@ -15,6 +15,7 @@
 #include "core/status.h"
 #include "core/time.h"
 #include "tuner/artifact_path.h"
+#include "tuner/cli/working_package.h"
 #include "tuner/experiment_controller.h"
 #include "tuner/store.h"
 
@@ -30,6 +31,7 @@ struct SweepSurroundings {
   Duration token_validity;                // Of the token in the join line.
   std::string trainable_kind;             // What the local worker warms up for.
   std::function<void()> on_running = {};  // If it is there: called after each commit.
+  WorkingPackage package = {};            // What workers of other machines fetch.
   std::string log;  // "tensorboard": event files are written live; empty: nothing is.
 };
 

@@ -1,0 +1,33 @@
+// Where a sweep's programs run on this machine, which need not be where they would on the tuner's.
+//
+// Thread rule: values.
+#pragma once
+
+#include <string>
+
+#include "trial_runner/messages.h"
+
+namespace tune {
+
+// What a trial process is told of it.
+struct WorkPlace {
+  std::string folder;   // Absolute; empty: where the space file says.
+  std::string content;  // SHA-256 of what was in it when the sweep began; empty: not known.
+  std::string cache;    // Absolute: what other sweeps can use too; empty: nowhere.
+  friend bool operator==(const WorkPlace&, const WorkPlace&) = default;
+};
+
+// On the tuner's machine.
+struct WantedPlace {
+  PackageName package;
+  std::string folder;     // The working_dir.
+  std::string artifacts;  // Of the sweep's trials; may be empty.
+};
+
+// On this one.
+struct FoundPlace {
+  WorkPlace place;
+  std::string artifacts;
+};
+
+}  // namespace tune

@@ -1,0 +1,32 @@
+#include "tuner/cli/working_package.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "core/limits.h"
+#include "core/posix/nameless_file.h"
+#include "trial_runner/working_folder.h"
+
+namespace tune {
+
+Result<WorkingPackage> PackWorkingFolder(const ExperimentSpec& spec, const std::string& db_path,
+                                         bool listens) {
+  WorkingPackage package;
+  const std::string folder = WorkingFolder(spec.trainable, spec.base_dir);
+  if (folder.empty()) return package;
+  if (!listens) {
+    if (spec.trainable.Find("setup") == nullptr) return package;
+    const Result<PackageName> name = NameFolder(folder, limits::kPackageBytesMax);
+    if (name.ok()) package.name = *name;
+    return package;
+  }
+  const std::string beside = std::filesystem::absolute(db_path).parent_path().string();
+  TUNE_ASSIGN_OR_RETURN(FileDescriptor file, OpenNamelessFile(beside));
+  Result<PackedFolder> packed = PackedFolder::Pack(folder, std::move(file));
+  if (!packed.ok()) return packed.status().At("trainable: working_dir");
+  package.packed = std::make_shared<const PackedFolder>(*std::move(packed));
+  package.name = package.packed->name();
+  return package;
+}
+
+}  // namespace tune

@@ -1,0 +1,26 @@
+// The working_dir of a sweep whose trials are programs of the user's: packed where workers of other
+// machines can come, else only named, so that what `setup` makes is known again.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/status.h"
+#include "trial_runner/package/packed_folder.h"
+#include "tuner/experiment_spec.h"
+
+namespace tune {
+
+struct WorkingPackage {
+  PackageName name;  // Empty: nobody needs it, or it is too large to name.
+  std::shared_ptr<const PackedFolder> packed;  // Null: nobody fetches it.
+};
+
+// Packs into a file without a name beside the database. Errors are for the person, at the
+// trainable's place in the space file where there is one.
+Result<WorkingPackage> PackWorkingFolder(const ExperimentSpec& spec, const std::string& db_path,
+                                         bool listens);
+
+}  // namespace tune
