@@ -41,6 +41,8 @@ std::string ScriptSweep(const std::string& rest = "samples: 1\n", const std::str
 
 class Command : public ::testing::Test {
  protected:
+  Command() { setenv("XDG_CACHE_HOME", cache_.path().c_str(), 1); }
+
   void WriteScript(const std::string& text, const std::string& name = "trial.sh") {
     folder_.Write(name, "#!/bin/sh\n" + text);
     chmod((folder_ / name).c_str(), 0755);
@@ -62,6 +64,7 @@ class Command : public ::testing::Test {
   }
 
   TestFolder folder_;
+  TestFolder cache_;
 };
 
 // Lines that processes of a trial write into a pipe of the file system, as they come.
@@ -415,6 +418,25 @@ TEST_F(Command, OneThatTakesTooMuchMemoryIsOutOfMemory) {
   EXPECT_THAT(Outcomes(), Each(AllOf(HasSubstr("out_of_memory|"), HasSubstr("resources.memory"))));
 }
 
+// A machine without cgroups to write.
+TEST_F(Command, OneThatTakesTooMuchMemoryIsOutOfMemoryAlsoWhereItIsWatched) {
+  if (geteuid() != 0) GTEST_SKIP() << "a mount namespace needs root";
+  folder_.Write("take.py",
+                "import subprocess, sys, time\n"
+                "if len(sys.argv) == 1: subprocess.run([sys.executable, 'take.py', 'child'])\n"
+                "held = b'x' * 300_000_000\n"
+                "import signal; signal.pause()\n");
+  const std::string space =
+      Sweep("  command: [python3, take.py]\n",
+            "samples: 1\nresources: {memory: 200MB}\nfailure: {max_failures: 0}\n");
+  Program tune(folder_, "tune", {"run", folder_.Write("space.yaml", space)}, "", "/sys/fs/cgroup");
+  const ProgramResult result = tune.Wait();
+  EXPECT_EQ(result.exit_status, 3) << result.err;
+  EXPECT_THAT(Outcomes(), Each(AllOf(HasSubstr("out_of_memory|"), HasSubstr("resources.memory"))));
+  EXPECT_THAT(Text("tune.artifacts/space/0/attempt_1.log"),
+              HasSubstr("the limit of 200000000 bytes is watched"));
+}
+
 // ---- setup
 
 TEST_F(Command, SetupRunsOnceForAllTrials) {
@@ -426,6 +448,35 @@ TEST_F(Command, SetupRunsOnceForAllTrials) {
   ASSERT_EQ(result.exit_status, 0) << result.err;
   EXPECT_EQ(Text("count"), "one\n");
   EXPECT_EQ(Text("seen"), "made\nmade\nmade\nmade\nmade\nmade\n");
+}
+
+TEST_F(Command, SetupIsDoneOnceForAllSweepsThatNeedTheSame) {
+  TestFolder outside;
+  WriteScript("cat $TUNE_SETUP_DIR/made; tune report acc=1\n");
+  const auto sweep = [&](const std::string& db, const std::string& more = "") {
+    const std::string space =
+        ScriptSweep("samples: 2\n", "  setup: [\"echo . >> " + (outside / "count") +
+                                        "; echo made > $TUNE_SETUP_DIR/made\"]\n" + more);
+    const ProgramResult result = Run(space, {"--db", db});
+    EXPECT_EQ(result.exit_status, 0) << result.err;
+    std::ifstream in(outside / "count");
+    return std::count(std::istreambuf_iterator<char>(in), {}, '\n');
+  };
+  EXPECT_EQ(sweep("a.db"), 1);
+  EXPECT_EQ(sweep("b.db"), 1);
+  // Other content, another environment.
+  folder_.Write("new.txt", "");
+  EXPECT_EQ(sweep("c.db"), 2);
+  EXPECT_EQ(sweep("d.db", "  env: {MODE: other}\n"), 3);
+}
+
+// What it left there may be gone by the next time.
+TEST_F(Command, ASetupThatChangesTheFolderItselfIsDoneForEachSweep) {
+  WriteScript("cat built; tune report acc=1\n");
+  const std::string space = ScriptSweep("samples: 2\n", "  setup: [\"echo . > built\"]\n");
+  ASSERT_EQ(Run(space, {"--db", "a.db"}).exit_status, 0);
+  fs::remove(folder_ / "built");
+  EXPECT_EQ(Run(space, {"--db", "b.db"}).exit_status, 0);
 }
 
 TEST_F(Command, ASetupThatFailsIsTold) {

@@ -16,10 +16,10 @@
 #include <variant>
 
 #include "core/check.h"
-#include "core/hash.h"
 #include "core/json.h"
 #include "core/posix/durable_file.h"
 #include "trial_runner/command/program_checkpoint.h"
+#include "trial_runner/command/setup_place.h"
 #include "trial_runner/worker/process_tree.h"
 #include "trial_runner/working_folder.h"
 
@@ -204,19 +204,14 @@ Result<std::unique_ptr<CommandRunner::Attempt>> CommandRunner::Begin(const Trial
 
 // ---- setup
 
-// Once for all trials of the sweep that run on this machine: who finds it undone does it, the
-// others wait. What was done is known by its text.
+// Once for all trials on this machine that need the same: who finds it undone does it, the others
+// wait.
 Status CommandRunner::SetUp(Attempt& attempt) {
   if (attempt.spec.setup().empty()) return OkStatus();
-  char host[256] = {};
-  gethostname(host, sizeof host - 1);
-  const std::string sweep_folder = fs::path(attempt.start.artifact_dir).parent_path();
-  const std::string folder = sweep_folder + "/setup-" + host;
+  const SetupPlace place(attempt.start, attempt.spec.setup(), attempt.folder,
+                         attempt.environment["PATH"]);
+  const std::string& folder = place.folder();
   attempt.environment["TUNE_SETUP_DIR"] = folder;
-  std::string lines = attempt.folder + "\n";
-  for (const std::string& line : attempt.spec.setup()) lines += line + "\n";
-  const std::string mark = HashToHex(Xxh64(lines));
-  const std::string mark_file = folder + "/done";
 
   std::error_code error;
   fs::create_directories(folder, error);
@@ -227,12 +222,11 @@ Status CommandRunner::SetUp(Attempt& attempt) {
     poll(fds, 2, static_cast<int>(kSetupLookPause.us / 1000));
     if (fds[0].revents != 0 || fds[1].revents != 0) LeaveWithAll();
   }
-  const Result<std::string> done = ReadFile(mark_file, 100);
-  if (done.ok() && *done == mark) return OkStatus();
+  if (place.IsMarked()) return OkStatus();
   for (const std::string& line : attempt.spec.setup()) {
     TUNE_RETURN_IF_ERROR(RunSetup(attempt, line));
   }
-  return WriteFileSynced(mark_file, mark);
+  return place.Mark();
 }
 
 Status CommandRunner::RunSetup(const Attempt& attempt, const std::string& line) {

@@ -1,0 +1,40 @@
+// Where the things lie that `setup` makes, and by what it is known that they are there.
+//
+// A setup is kept for all sweeps of a machine's user that have the same commands, environment,
+// folder and content of that folder: <cache>/setup/<hash of these>/, with the mark `done`, which is
+// written last. Where there is no cache, or the content is not known, it is kept for its sweep. So
+// is one that changed the folder itself: whether that still is as it was left, nobody knows.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "trial_runner/worker/trial_protocol.h"
+
+namespace tune {
+
+class SetupPlace {
+ public:
+  // `folder`: where the program runs; `search_path`: its PATH.
+  SetupPlace(const TrialStart& start, const std::vector<std::string>& commands,
+             const std::string& folder, const std::string& search_path);
+
+  // What is made belongs there.
+  const std::string& folder() const { return folder_; }
+  // Once all commands have ended well. Durable when it returns.
+  Status Mark() const;
+  bool IsMarked() const;
+
+ private:
+  const std::string working_folder_;
+  const std::string content_;
+  std::string folder_;
+  std::string mark_;  // What a mark says.
+  std::string sweep_mark_file_;
+  bool is_shared_ = false;
+};
+
+}  // namespace tune
