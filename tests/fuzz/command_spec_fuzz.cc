@@ -1,7 +1,5 @@
 // libFuzzer target: any JSON as a trainable `command` is read or refused; what is read survives the
 // database and can be filled.
-//   cmake -B build/fuzz -DTUNE_FUZZ=ON -DCMAKE_CXX_COMPILER=clang++ &&
-//   build/fuzz/bin/command_spec_fuzz -max_total_time=60
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -9,6 +7,7 @@
 
 #include "core/check.h"
 #include "core/json.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "trial_runner/command_spec.h"
 
 namespace {
@@ -31,6 +30,18 @@ std::string Shown(const tune::Result<tune::FilledCommand>& filled) {
 }
 
 }  // namespace
+
+tune::FuzzStart tune::StartOfFuzz() {
+  return {
+      {R"y({"command":["python3","train.py","--lr={optimizer.lr}",["--kind","{optimizer.kind}"]]})y",
+       R"y({"command":"./run.sh {name} '{tune.dir}/out' > log-{tune.trial}.txt","shell":true})y",
+       R"y({"command":["./flow.sh","{x}","{{x}}"],"setup":["prepare.sh"],
+               "metrics":{"loss":{"regex":"loss: ([0-9.]+)"},
+                          "time":{"json":"{tune.dir}/result.json","key":"time.ms"}}})y",
+       R"y({"command":["make","SEED={tune.seed}"],"env":{"X":"{x}","PATH":"/bin"},
+               "working_dir":"work"})y"},
+      20'000};
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

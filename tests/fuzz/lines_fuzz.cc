@@ -1,7 +1,5 @@
 // libFuzzer target: any lines said to ask-tell and decide are answered, or refused with the number
 // of the line; and any text is an expression or refused with its column.
-//   cmake -B build/fuzz -DTUNE_FUZZ=ON -DCMAKE_CXX_COMPILER=clang++ && build/fuzz/bin/lines_fuzz
-//   -max_total_time=60
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +10,7 @@
 #include "core/check.h"
 #include "core/expression.h"
 #include "core/json.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tuner/ask_tell.h"
 #include "tuner/decide.h"
 
@@ -71,6 +70,25 @@ void ReadExpression(std::string_view text) {
 
 }  // namespace
 }  // namespace tune
+
+tune::FuzzStart tune::StartOfFuzz() {
+  return {{R"({"ask": 3}
+{"tell": {"trial": 0, "iteration": 1, "value": 0.5}}
+{"tell": {"trial": 0, "value": 0.25}}
+{"tell": {"trial": 1, "failed": true}}
+{"ask": 1}
+)",
+           R"({"trial": "a", "training_iteration": 1, "y": 0.5, "loss": 3}
+{"trial": 7, "training_iteration": 2, "y": null}
+{"trial": "a", "training_iteration": 3, "y": NaN}
+{"trial": 7, "event": "completed"}
+{"trial": "c", "event": "failed"}
+{"trial": 7, "event": "added"}
+)",
+           "log10(lr) + x^2 * exp(-0.2 * t) >= 3 and not (kind == 'sgd')",
+           "min(1, max(a.b, -2)) != sqrt(abs(x)) or floor(x) < 1e-3"},
+          6'000};
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

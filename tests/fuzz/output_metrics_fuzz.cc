@@ -1,7 +1,5 @@
 // libFuzzer target: any expressions (the first two lines) find the same numbers in any output,
 // whatever the pieces it comes in (the third line's length is theirs).
-//   cmake -B build/fuzz -DTUNE_FUZZ=ON -DCMAKE_CXX_COMPILER=clang++ &&
-//   build/fuzz/bin/output_metrics_fuzz -max_total_time=60
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "core/check.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "trial_runner/output_metrics.h"
 
 namespace {
@@ -47,6 +46,13 @@ std::string Shown(const std::vector<tune::Metrics>& reports) {
 }
 
 }  // namespace
+
+tune::FuzzStart tune::StartOfFuzz() {
+  return {{"loss: ([0-9.]+)\nacc=(\\S+)\n..\nepoch 1 loss: 0.5 acc=0.25\nloss: 1e9\nacc=nan\n",
+           "a ([-+]?[0-9]+)\nb ([a-z]+|[0-9]*)\n\na 1\nb 2\na 3\r\nb inf\n",
+           "(.*)\n(x|y)+ ([0-9])\n......\n7\nxyx 8\nno end"},
+          5'000};
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string_view rest(reinterpret_cast<const char*>(data), size);

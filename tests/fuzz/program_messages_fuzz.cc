@@ -1,7 +1,5 @@
 // libFuzzer target: any line on a trial's socket is a report or an answer or is refused, and what
 // is read is written back the same.
-//   cmake -B build/fuzz -DTUNE_FUZZ=ON -DCMAKE_CXX_COMPILER=clang++ &&
-//   build/fuzz/bin/program_messages_fuzz -max_total_time=60
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +7,7 @@
 #include <string_view>
 
 #include "core/check.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "trial_runner/command/program_messages.h"
 
 namespace {
@@ -28,6 +27,17 @@ bool IsSame(const tune::Metrics& a, const tune::Metrics& b) {
 }
 
 }  // namespace
+
+tune::FuzzStart tune::StartOfFuzz() {
+  const auto line = [](const ProgramReport& report) {
+    return std::string(WithoutEnd(EncodeProgramReport(report)));
+  };
+  return {{line({{{"loss", 0.5}, {"far", -1e300}}, 12, "/home/me/model.pt"}),
+           line({{{"loss", std::nan("")}}, {}, ""}),
+           std::string(WithoutEnd(EncodeProgramAnswer({true, 3}))),
+           std::string(WithoutEnd(EncodeProgramError("no metric is there")))},
+          50'000};
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view line(reinterpret_cast<const char*>(data), size);

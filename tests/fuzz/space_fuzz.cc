@@ -1,7 +1,5 @@
 // libFuzzer target: a text of three JSON lines (space, constraints, points) is refused with a
 // place, or it is a space that every search can draw from.
-//   cmake -B build/fuzz -DTUNE_FUZZ=ON -DCMAKE_CXX_COMPILER=clang++ && build/fuzz/bin/space_fuzz
-//   -max_total_time=60
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +14,7 @@
 #include "search/points.h"
 #include "search/satisfiable.h"
 #include "search/searcher.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace tune {
 namespace {
@@ -83,6 +82,21 @@ void Read(std::string_view text) {
 
 }  // namespace
 }  // namespace tune
+
+tune::FuzzStart tune::StartOfFuzz() {
+  return {
+      {R"({"x":{"uniform":[0,1]},"n":{"randint":[0,9]},"c":{"choice":["a",1,true]}}
+["x + n <= 9"]
+[{"x":0.5,"n":3,"c":"a"},{"x":0.25}])",
+       R"({"lr":{"loguniform":[1e-4,1]},"k":{"choice":["a","b"]},"m":{"uniform":[0,1],"when":{"k":"a"}}})",
+       R"({"k":{"choice":["sgd","adam"]},"sgd":{"when":{"k":"sgd"},"m":{"qrandn":[0,1,0.5]}}}
+["k == 'adam' or sgd.m < 1"])",
+       R"({"o":{"ordinal":[1,2,4,8]},"l":{"lograndint":[1,65]},"q":{"quniform":[0,0.8,0.2]},"f":3}
+null
+[{"o":4,"l":8,"q":0.4}])",
+       R"({"g":{"grid_search":[1,2]},"n":{"randn":[0,1]},"u":{"qloguniform":[2,8,2]}})"},
+      300};
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   tune::Read({reinterpret_cast<const char*>(data), size});
