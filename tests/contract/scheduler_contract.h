@@ -6,8 +6,8 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 #include <memory>
-#include <ostream>
 #include <string>
 #include <variant>
 #include <vector>
@@ -16,91 +16,9 @@
 #include "core/random.h"
 #include "schedulers/trial_scheduler.h"
 #include "tests/contract/played_sweep.h"
+#include "tests/contract/scheduler_cases.h"
 
 namespace tune {
-
-struct SchedulerCase {
-  std::string name;
-  std::string scheduler;  // JSON.
-  Mode mode = Mode::kMax;
-  // Whether trials may stay paused when nothing is left to run: by the rule of promotion they wait
-  // for others that a longer sweep may bring.
-  bool leaves_paused = false;
-};
-inline void PrintTo(const SchedulerCase& c, std::ostream* out) { *out << c.name; }
-
-class SchedulerContract : public testing::TestWithParam<SchedulerCase> {
- protected:
-  static constexpr uint64_t kSeeds = 20;
-  static constexpr int64_t kLongest = 200;  // Iterations of a trial that nobody stops.
-
-  std::unique_ptr<TrialScheduler> Make() const { return Make(GetParam().mode); }
-  std::unique_ptr<TrialScheduler> Make(Mode mode) const {
-    const Result<Value> spec = ParseJson(GetParam().scheduler);
-    auto made = MakeScheduler(*spec, mode, 7);
-    EXPECT_TRUE(made.ok()) << made.status().message();
-    return *std::move(made);
-  }
-
-  Metric DrawValue(KeyedRandom& random) const {
-    switch (random.NextBelow(14)) {
-      case 0:
-        return sign_ * std::numeric_limits<double>::infinity();
-      case 1:
-        return -sign_ * std::numeric_limits<double>::infinity();
-      case 2:
-        return std::nan("");
-      case 3:
-        return std::nullopt;
-      default:  // Coarse, so that there are ties.
-        return sign_ * static_cast<double>(random.NextBelow(20)) / 20;
-    }
-  }
-
-  // A random life of up to 40 trials with gaps, failures, second chances and every kind of value.
-  void PlayMiddle(PlayedSweep& sweep, KeyedRandom& random) const {
-    using State = PlayedSweep::State;
-    for (int step = 0; step < 1500; ++step) {
-      if (sweep.lives().size() < 40 && random.NextBelow(10) == 0) sweep.Add();
-      if (sweep.lives().empty()) continue;
-      const size_t index = random.NextBelow(sweep.lives().size());
-      const State state = sweep.lives()[index].state;
-      if (state == State::kFailed && random.NextBelow(10) == 0) sweep.Retry(index);
-      if (state == State::kOver || state == State::kFailed) continue;
-      if (random.NextBelow(40) == 0) {
-        sweep.End(index, random.NextBelow(2) == 0);
-      } else if (state == State::kRunning) {
-        sweep.Report(index, random.NextBelow(6) == 0 ? 3 : 1, DrawValue(random));
-      }
-    }
-  }
-
-  // No trial comes any more; each that runs goes on to its end.
-  void PlayEnd(PlayedSweep& sweep, KeyedRandom& random) const {
-    sweep.NoMoreTrials();
-    for (;;) {
-      const std::vector<size_t> running = sweep.In(PlayedSweep::State::kRunning);
-      if (running.empty()) break;
-      const size_t index = running[random.NextBelow(running.size())];
-      if (sweep.lives()[index].iteration >= kLongest) {
-        sweep.End(index, random.NextBelow(5) == 0);
-      } else {
-        sweep.Report(index, 1, DrawValue(random));
-      }
-    }
-    sweep.NoMoreTrials();
-  }
-
-  std::vector<Decision> Play(TrialScheduler& scheduler, uint64_t seed) const {
-    KeyedRandom random(seed, "contract");
-    PlayedSweep sweep(scheduler);
-    PlayMiddle(sweep, random);
-    PlayEnd(sweep, random);
-    return sweep.decisions();
-  }
-
-  double sign_ = 1;  // Of the values.
-};
 
 TEST_P(SchedulerContract, TheSameEventsGiveTheSameDecisionsAndOrders) {
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {
@@ -115,6 +33,69 @@ TEST_P(SchedulerContract, TheSameEventsGiveTheSameDecisionsAndOrders) {
     }
     EXPECT_EQ(said[0], said[1]);
     EXPECT_EQ(schedulers[0]->DebugString(), schedulers[1]->DebugString());
+  }
+}
+
+// What two trials are told after the others have reported once, and after these have ended.
+TEST_P(SchedulerContract, ADecisionDependsOnWhatCameBeforeAndNotOnItsOrder) {
+  const Value spec = *ParseJson(GetParam().scheduler);
+  if (spec.is_map() && spec.Find("combine") != nullptr && SchedulerPauses(spec)) {
+    GTEST_SKIP() << "whom one part stops depends on who came first, and is news to the other";
+  }
+  constexpr size_t kFirst = 3;
+  constexpr size_t kSecond = 9;
+  const auto decisions = [&](const std::vector<Metric>& values, uint64_t shuffle) {
+    const auto scheduler = Make();
+    PlayedSweep sweep(*scheduler);
+    std::vector<size_t> others;
+    for (size_t i = 0; i < values.size(); ++i) {
+      sweep.Add();
+      if (i != kFirst && i != kSecond) others.push_back(i);
+    }
+    for (const size_t i : Shuffled(others, shuffle)) sweep.Report(i, kOnce, values[i]);
+    sweep.Report(kFirst, kOnce, values[kFirst]);
+    std::vector<Decision> said = {sweep.decisions().back()};
+    for (const size_t i : Shuffled(others, shuffle)) {
+      if (sweep.lives()[i].state == PlayedSweep::State::kRunning) sweep.End(i, false);
+    }
+    sweep.Report(kSecond, kOnce, values[kSecond]);
+    said.push_back(sweep.decisions().back());
+    return said;
+  };
+  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+    const std::vector<Metric> values = DrawValues(14, seed);
+    const std::vector<Decision> rising = decisions(values, 0);
+    for (uint64_t shuffle = 1; shuffle <= 5; ++shuffle) {
+      EXPECT_EQ(decisions(values, shuffle), rising) << "seed " << seed << " shuffle " << shuffle;
+    }
+  }
+}
+
+TEST_P(SchedulerContract, WhatWaitsForAllIsDecidedAlikeInWhateverOrderTheyCome) {
+  if (!GetParam().waits_for_all) GTEST_SKIP() << "decides of each when it comes";
+  const auto orders = [&](const std::vector<Metric>& values, uint64_t shuffle) {
+    const auto scheduler = Make();
+    PlayedSweep sweep(*scheduler);
+    std::vector<size_t> all;
+    for (size_t i = 0; i < values.size(); ++i) {
+      sweep.Add();
+      all.push_back(i);
+    }
+    sweep.NoMoreTrials();
+    for (const size_t i : Shuffled(all, shuffle)) sweep.Report(i, kOnce, values[i]);
+    std::map<TrialNumber, Order> by_trial;
+    for (const auto& said : sweep.said()) {
+      if (const Order* const order = std::get_if<Order>(&said)) by_trial[order->trial] = *order;
+    }
+    return by_trial;
+  };
+  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+    const std::vector<Metric> values = DrawValues(13, seed);
+    const std::map<TrialNumber, Order> rising = orders(values, 0);
+    EXPECT_FALSE(rising.empty());
+    for (uint64_t shuffle = 1; shuffle <= 5; ++shuffle) {
+      EXPECT_EQ(orders(values, shuffle), rising) << "seed " << seed << " shuffle " << shuffle;
+    }
   }
 }
 
