@@ -32,11 +32,9 @@ Result<std::unique_ptr<ExperimentController>> MakeController(const ExperimentSpe
 Result<std::unique_ptr<ExperimentController>> FreshController(const StoredExperiment& experiment,
                                                               const std::string& artifacts_dir,
                                                               Store& store) {
-  const std::string place = "the stored spec of " + experiment.name;
-  const Result<Value> document = ParseJson(experiment.spec);
-  if (!document.ok()) return document.status().At(place);
   TUNE_ASSIGN_OR_RETURN(const ExperimentSpec spec,
-                        InterpretSpec(*document, place, experiment.base_dir, true));
+                        InterpretStoredSpec(experiment.spec, experiment.name, experiment.base_dir,
+                                            /*require_trainable=*/true));
   TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
   TUNE_ASSIGN_OR_RETURN(EarlierSweep earlier,
                         ReadEarlierSweep(spec, space, experiment.created_at, store));

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "core/input_error.h"
+#include "core/json.h"
 
 namespace tune {
 namespace {
@@ -109,6 +110,14 @@ Status NameOverride(const Status& status, const std::vector<std::string>& overri
 
 Status ApplyOverride(std::string_view assignment, Value& document) {
   return Apply(assignment, OverridePlace(1), document);
+}
+
+Result<ExperimentSpec> InterpretStoredSpec(std::string_view json, const std::string& sweep,
+                                           std::string_view base_dir, bool require_trainable) {
+  const std::string place = "the stored spec of " + sweep;
+  const Result<Value> document = ParseJson(json);
+  if (!document.ok()) return document.status().At(place);
+  return InterpretSpec(*document, place, base_dir, require_trainable);
 }
 
 Result<ExperimentSpec> ReadSpecFile(const std::string& path,

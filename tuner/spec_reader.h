@@ -30,6 +30,11 @@ Status CheckSweepName(std::string_view name);
 Result<ExperimentSpec> InterpretSpec(const Value& document, std::string_view file,
                                      std::string_view base_dir, bool require_trainable);
 
+// The same of what a database keeps of a sweep: the document as JSON. Errors begin with "the stored
+// spec of NAME: ".
+Result<ExperimentSpec> InterpretStoredSpec(std::string_view json, const std::string& sweep,
+                                           std::string_view base_dir, bool require_trainable);
+
 // ParseYaml, the overrides, InterpretSpec; the name defaults to the file's stem.
 Result<ExperimentSpec> ReadSpecFile(const std::string& path,
                                     const std::vector<std::string>& overrides,

@@ -16,7 +16,6 @@
 #include "tuner/cli/complain.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/search_problem.h"
-#include "tuner/spec_reader.h"
 #include "tuner/sqlite/database.h"
 
 namespace tune {
@@ -28,22 +27,6 @@ struct StoredTrial {
   std::optional<double> best_value;
   Value last_metrics;  // A map, or null.
 };
-
-Result<SearchSpace> StoredSpace(Database& database, const FoundSweep& sweep) {
-  static constexpr char kSpecSql[] = "SELECT spec, base_dir FROM experiments WHERE id = ?1";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kSpecSql));
-  row->BindAll(sweep.id);
-  TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
-  if (!has_row) return NotFound(sweep.name + ": the sweep is gone");
-  const std::string place = "the stored spec of " + sweep.name;
-  const Result<Value> document = ParseJson(row->Text(0));
-  const std::string base_dir(row->Text(1));
-  row->Reset();
-  if (!document.ok()) return document.status().At(place);
-  TUNE_ASSIGN_OR_RETURN(const ExperimentSpec spec,
-                        InterpretSpec(*document, place, base_dir, /*require_trainable=*/false));
-  return SpaceOf(spec);
-}
 
 Result<std::vector<StoredTrial>> ReadTrials(Database& database, const FoundSweep& sweep) {
   static constexpr char kTrialsSql[] =
@@ -165,7 +148,8 @@ void PrintForPerson(const FoundSweep& sweep, const Objective& objective, const W
 Status Print(const ImportanceOptions& options, std::ostream& out, std::ostream& err) {
   TUNE_ASSIGN_OR_RETURN(const auto database, OpenForQueries(options.db_path));
   TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindSweep(*database, options.name));
-  TUNE_ASSIGN_OR_RETURN(const SearchSpace space, StoredSpace(*database, sweep));
+  TUNE_ASSIGN_OR_RETURN(const ExperimentSpec spec, ReadStoredSpec(*database, sweep));
+  TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
   TUNE_ASSIGN_OR_RETURN(const auto trials, ReadTrials(*database, sweep));
   TUNE_ASSIGN_OR_RETURN(const auto objectives, ChooseMetrics(options, sweep, trials));
   std::vector<Weighed> all;

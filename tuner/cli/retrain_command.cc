@@ -35,28 +35,13 @@ Status CheckCounts(const RetrainOptions& options) {
   return check("--top times --seeds", options.top * options.seeds, limits::kAskMax);
 }
 
-Result<std::pair<Value, std::string>> ReadStoredSpec(Database& database, int64_t experiment) {
-  static constexpr char kSpecSql[] = "SELECT spec, base_dir FROM experiment_rows WHERE id = ?1";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kSpecSql));
-  row->BindAll(experiment);
-  TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
-  if (!has_row) return NotFound(database.path() + ": the sweep is gone");
-  TUNE_ASSIGN_OR_RETURN(Value document, ParseJson(row->Text(0)));
-  std::pair<Value, std::string> read{std::move(document), std::string(row->Text(1))};
-  row->Reset();
-  return read;
-}
-
 Result<Prepared> Prepare(const RetrainOptions& options, std::ostream& err) {
   TUNE_RETURN_IF_ERROR(CheckCounts(options));
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
                         OpenForQueries(options.run.db_path));
   TUNE_ASSIGN_OR_RETURN(FoundSweep sweep, FindSweep(*database, options.name));
-  TUNE_ASSIGN_OR_RETURN(const auto stored, ReadStoredSpec(*database, sweep.id));
-  const auto& [document, base_dir] = stored;
-  const std::string place = "the stored spec of " + sweep.name;
   TUNE_ASSIGN_OR_RETURN(const ExperimentSpec earlier,
-                        InterpretSpec(document, place, base_dir, true));
+                        ReadStoredSpec(*database, sweep, /*require_trainable=*/true));
   TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(earlier));
   TUNE_ASSIGN_OR_RETURN(const auto best, ReadBestConfigurations(*database, sweep, options.top));
   if (best.empty()) {
@@ -71,11 +56,13 @@ Result<Prepared> Prepare(const RetrainOptions& options, std::ostream& err) {
   plan.seed = options.run.seed.value_or(RetrainSeed(std::stoull(sweep.seed)));
   plan.runs = options.seeds;
   for (const BestConfiguration& one : best) plan.configurations.push_back(one.configuration);
-  Value again = RetrainDocument(document, space, SchedulerMaxT(earlier.scheduler), plan);
+  Value again = RetrainDocument(earlier.document, space, SchedulerMaxT(earlier.scheduler), plan);
   if (const auto& at_once = options.run.max_concurrent) {
     TUNE_RETURN_IF_ERROR(ApplyOverride("limits.max_concurrent=" + std::to_string(*at_once), again));
   }
-  TUNE_ASSIGN_OR_RETURN(ExperimentSpec spec, InterpretSpec(again, place, base_dir, true));
+  TUNE_ASSIGN_OR_RETURN(
+      ExperimentSpec spec,
+      InterpretSpec(again, "the stored spec of " + sweep.name, earlier.base_dir, true));
   return Prepared{std::move(sweep), std::move(spec)};
 }
 

@@ -27,10 +27,8 @@ Result<AskTellSession> MakeSession(const ExperimentSpec& spec, uint64_t seed, In
 }
 
 Result<ExperimentSpec> StoredSpec(const StoredExperiment& experiment) {
-  const std::string place = "the stored spec of " + experiment.name;
-  const Result<Value> document = ParseJson(experiment.spec);
-  if (!document.ok()) return document.status().At(place);
-  return InterpretSpec(*document, place, experiment.base_dir, /*require_trainable=*/false);
+  return InterpretStoredSpec(experiment.spec, experiment.name, experiment.base_dir,
+                             /*require_trainable=*/false);
 }
 
 Status CheckSame(const StoredExperiment& experiment, const ExperimentSpec& stored,

@@ -7,6 +7,7 @@
 #include "core/nearest_name.h"
 #include "tuner/artifact_path.h"
 #include "tuner/cli/text_table.h"
+#include "tuner/spec_reader.h"
 #include "tuner/sqlite/schema.h"
 #include "tuner/sqlite/writer_lock.h"
 
@@ -129,6 +130,19 @@ std::string FindArtifact(const std::string& path, const std::string& db_path,
   const bool only_stayed =
       !std::filesystem::exists(present, error) && std::filesystem::exists(path, error);
   return only_stayed ? path : present;
+}
+
+Result<ExperimentSpec> ReadStoredSpec(Database& database, const FoundSweep& sweep,
+                                      bool require_trainable) {
+  static constexpr char kSpecSql[] = "SELECT spec, base_dir FROM experiment_rows WHERE id = ?1";
+  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kSpecSql));
+  row->BindAll(sweep.id);
+  TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+  if (!has_row) return NotFound(database.path() + ": the sweep " + sweep.name + " is gone");
+  Result<ExperimentSpec> spec =
+      InterpretStoredSpec(row->Text(0), sweep.name, row->Text(1), require_trainable);
+  row->Reset();
+  return spec;
 }
 
 Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSweep& sweep) {

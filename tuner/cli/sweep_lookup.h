@@ -55,6 +55,9 @@ Result<std::vector<FoundSweep>> ListSweeps(Database& database);
 // By name; the latest of the database for "". kNotFound names the nearest, or those that are
 // there.
 Result<FoundSweep> FindSweep(Database& database, const std::string& name);
+// What it was begun with, as InterpretStoredSpec reads it.
+Result<ExperimentSpec> ReadStoredSpec(Database& database, const FoundSweep& sweep,
+                                      bool require_trainable = false);
 // Nothing while no trial has reported a value. Its checkpoint is that of the best iteration if it
 // is durable, else the trial's latest durable one.
 Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSweep& sweep);

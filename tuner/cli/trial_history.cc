@@ -4,8 +4,8 @@
 #include <iterator>
 
 #include "core/json.h"
+#include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/text_table.h"
-#include "tuner/spec_reader.h"
 
 namespace tune {
 namespace {
@@ -20,7 +20,6 @@ Status ReadTrial(Database& database, TrialHistory& history) {
   static constexpr char kTrialSql[] =
       "SELECT status, coalesce(stop_reason, ''), config, iterations, best_value, best_iteration,"
       " run_seconds FROM trials WHERE id = ?1";
-  static constexpr char kSpecSql[] = "SELECT spec, base_dir FROM experiments WHERE id = ?1";
   TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kTrialSql));
   row->BindAll(history.trial.id);
   TUNE_ASSIGN_OR_RETURN(const bool has_trial, row->Step());
@@ -35,16 +34,8 @@ Status ReadTrial(Database& database, TrialHistory& history) {
   history.run_seconds = row->Real(6);
   row->Reset();
 
-  TUNE_ASSIGN_OR_RETURN(Statement * spec_row, database.Kept(kSpecSql));
-  spec_row->BindAll(history.trial.sweep.id);
-  TUNE_ASSIGN_OR_RETURN(const bool has_spec, spec_row->Step());
-  const Result<Value> document =
-      has_spec ? ParseJson(spec_row->Text(0)) : Result<Value>(NotFound(""));
-  if (document.ok()) {
-    const Result<ExperimentSpec> spec = InterpretSpec(*document, "", spec_row->Text(1), false);
-    if (spec.ok()) history.spec = *spec;
-  }
-  spec_row->Reset();
+  Result<ExperimentSpec> spec = ReadStoredSpec(database, history.trial.sweep);
+  if (spec.ok()) history.spec = *std::move(spec);
   return OkStatus();
 }
 
