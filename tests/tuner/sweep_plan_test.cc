@@ -110,6 +110,8 @@ TEST(SweepPlan, WarnsOfWhatIsOdd) {
   EXPECT_THAT(warnings(space), Contains(HasSubstr("how long a trial is")));
   EXPECT_THAT(warnings(curve + space + "samples: 1\npoints: [{x: 0.5}, {x: 0.25}]\n"),
               Contains(HasSubstr("points: 2 of them for 1 trial: the last ones are never tried")));
+  EXPECT_THAT(warnings(curve + space + "samples: 9\nsearch: {algorithm: tpe}\nfrom: earlier\n"),
+              Contains(HasSubstr("from: earlier is in a database, which a plan does not read")));
 }
 
 TEST(SweepPlan, SaysWhatAutoIsAndHowLargeCheckpointsAre) {

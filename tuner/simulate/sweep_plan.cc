@@ -269,6 +269,11 @@ void Planner::Warn() {
                        std::to_string(*plan_.trials) + (*plan_.trials == 1 ? " trial" : " trials") +
                        ": the last ones are never tried");
   }
+  if (!spec_.from.empty()) {
+    warnings.push_back("from: " + spec_.from +
+                       " is in a database, which a plan does not read: whether it is there, and "
+                       "what is learned from it, is told when the sweep begins");
+  }
   WarnOfRungs();
 }
 
