@@ -26,6 +26,7 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
 
 struct Answer {
@@ -220,6 +221,14 @@ TEST_F(QueryCommands, ResultsBestIsTheBestTrialAlone) {
   EXPECT_THAT(Numbers(options), ElementsAre("0"));
   options.sort = "lr";
   EXPECT_EQ(Results(options).status, 2);
+}
+
+TEST_F(QueryCommands, ResultsBestSaysThatNoTrialHasAValue) {
+  ASSERT_TRUE(OpenStore(path_, Access::kWrite)->CreateExperiment(SampleExperiment("new")).ok());
+  ResultsOptions options = For();
+  options.best = true;
+  EXPECT_EQ(Results(options).err, "new: no trial has reported val_accuracy yet\n");
+  EXPECT_THAT(Numbers(options), IsEmpty());
 }
 
 TEST_F(QueryCommands, ATrialThatExploitedAnotherHasTheConfigurationOfItsTime) {

@@ -361,6 +361,15 @@ Result<std::vector<int64_t>> BestNumbers(Database& database, const FoundSweep& s
   return numbers;
 }
 
+std::string WhyThereIsNoBest(const FoundSweep& sweep) {
+  std::string metrics;
+  for (const Objective& objective : sweep.objectives) {
+    metrics += (metrics.empty() ? "" : " and ") + Printable(objective.metric);
+  }
+  return sweep.name + ": no trial has reported " + metrics +
+         (sweep.objectives.size() > 1 ? " and kept to the constraints" : "") + " yet";
+}
+
 Status PrintSweep(const ResultsOptions& options, Database& database, std::ostream& out,
                   std::ostream& err) {
   TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindSweep(database, options.name));
@@ -373,6 +382,7 @@ Status PrintSweep(const ResultsOptions& options, Database& database, std::ostrea
       if (std::count(best.begin(), best.end(), table.rows[i][0].AsInt()) > 0) chosen.push_back(i);
     }
     PrintTrials(options, table, chosen, out, err);
+    if (best.empty()) err << WhyThereIsNoBest(sweep) << "\n";
     return OkStatus();
   }
   TUNE_ASSIGN_OR_RETURN(const std::vector<size_t> chosen, Choose(options, database, table, sweep));
