@@ -6,6 +6,7 @@
 
 #include "core/json.h"
 #include "tests/tuner/instant_sweep.h"
+#include "tests/tuner/sample_sweep.h"
 #include "tests/tuner/temp_folder.h"
 #include "tuner/cli/retrain_rows.h"
 #include "tuner/spec_reader.h"
@@ -95,6 +96,37 @@ TEST(Retrain, TheBestConfigurationsComeFirstAndOnce) {
   EXPECT_EQ(FindBestTrial(**database, *sweep)->value().number, (*best)[0].trial);
   EXPECT_EQ(ReadBestConfigurations(**database, *sweep, 100)->size(), 20u);
   EXPECT_EQ(ReadRetrained(**database, *sweep)->size(), 20u);
+}
+
+TEST(Retrain, AConfigurationThatSeveralTrialsHadCountsByTheirMean) {
+  const TempFolder folder;
+  const std::string path = folder / "tune.db";
+  {
+    const auto store = OpenStore(path);
+    const auto experiment = store->CreateExperiment(SampleExperiment("s"));  // Higher is better.
+    ASSERT_TRUE(experiment.ok());
+    Transition rows;
+    // lr 0.1 has 0.9 and 0.1, lr 0.2 has 0.6 and 0.7; one trial of 0.3 has nothing.
+    const double values[] = {0.9, 0.6, 0.1, 0.7};
+    for (int64_t number = 0; number < 5; ++number) {
+      NewTrialRow row = SampleTrial(number);
+      row.configuration = SampleTrial(number < 4 ? number % 2 : 2).configuration;
+      if (number < 4) row.trial.best_value = values[number];
+      row.trial.best_iteration = 1;
+      rows.new_trials.push_back(row);
+    }
+    ASSERT_TRUE(store->Commit(experiment->id, {1, kSampleStart, "[]"}, rows).ok());
+  }
+  const auto database = OpenForQueries(path);
+  const auto sweep = FindSweep(**database, "s");
+  const auto best = ReadBestConfigurations(**database, *sweep, 9);
+  ASSERT_TRUE(best.ok()) << best.status().message();
+  ASSERT_EQ(best->size(), 2u);
+  EXPECT_EQ((*best)[0].trial, 3);
+  EXPECT_NEAR((*best)[0].value, 0.65, 1e-12);
+  EXPECT_EQ((*best)[0].configuration.Find("lr")->AsDouble(), 0.2);
+  EXPECT_EQ((*best)[1].trial, 0);
+  EXPECT_NEAR((*best)[1].value, 0.5, 1e-12);
 }
 
 TEST(Retrain, MeanAndDeviationAreThoseOfASample) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <map>
 #include <utility>
 
 #include "core/json.h"
@@ -12,8 +12,8 @@ namespace tune {
 Result<std::vector<BestConfiguration>> ReadBestConfigurations(Database& database,
                                                               const FoundSweep& sweep,
                                                               int64_t count) {
-  // Turned so that lower is better. A trial that exploited others had several configurations: the
-  // one that its best value is of.
+  // A trial that exploited others had several configurations: the one that its best value is of.
+  // The best trials first: turned, lower is better.
   static constexpr char kBestSql[] =
       "SELECT coalesce((SELECT x.flat FROM exploit_rows AS x WHERE x.trial = t.id"
       "   AND x.iteration < t.best_iteration ORDER BY x.id DESC LIMIT 1), c.flat),"
@@ -21,23 +21,37 @@ Result<std::vector<BestConfiguration>> ReadBestConfigurations(Database& database
       " JOIN configuration_rows AS c ON c.trial = t.id"
       " WHERE t.experiment = ?1 AND t.best_value IS NOT NULL"
       " ORDER BY t.best_value * ?2, t.number";
+  const double turn = sweep.direction() == Mode::kMax ? -1 : 1;
   TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kBestSql));
-  row->BindAll(sweep.id, sweep.direction() == Mode::kMax ? -1 : 1);
+  row->BindAll(sweep.id, turn);
   std::vector<BestConfiguration> best;
-  std::set<std::string> seen;
-  while (static_cast<int64_t>(best.size()) < count) {
+  std::map<std::string, size_t> places;
+  std::vector<int64_t> trial_counts;
+  for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
     if (!has_row) break;
-    BestConfiguration one;
-    one.flat = row->Text(0);
-    if (!seen.insert(one.flat).second) continue;
-    TUNE_ASSIGN_OR_RETURN(const Value flat, ParseJson(one.flat));
-    TUNE_ASSIGN_OR_RETURN(one.configuration, Configuration::FromFlat(flat));
-    one.trial = row->Int(1);
-    one.value = row->Real(2);
-    best.push_back(std::move(one));
+    const std::string flat(row->Text(0));
+    const auto [place, is_new] = places.emplace(flat, best.size());
+    if (is_new) {
+      best.push_back({flat, {}, row->Int(1), 0});
+      trial_counts.push_back(0);
+    }
+    best[place->second].value += row->Real(2);
+    ++trial_counts[place->second];
   }
   row->Reset();
+  for (size_t i = 0; i < best.size(); ++i) best[i].value /= static_cast<double>(trial_counts[i]);
+  // Of opposite infinities there is no mean: they come last.
+  const auto key = [turn](const BestConfiguration& one) {
+    return std::pair(std::isnan(one.value), std::isnan(one.value) ? 0 : one.value * turn);
+  };
+  std::stable_sort(best.begin(), best.end(),
+                   [&](const auto& a, const auto& b) { return key(a) < key(b); });
+  if (static_cast<int64_t>(best.size()) > count) best.resize(static_cast<size_t>(count));
+  for (BestConfiguration& one : best) {
+    TUNE_ASSIGN_OR_RETURN(const Value flat, ParseJson(one.flat));
+    TUNE_ASSIGN_OR_RETURN(one.configuration, Configuration::FromFlat(flat));
+  }
   return best;
 }
 

@@ -15,15 +15,15 @@
 
 namespace tune {
 
-// A configuration of a sweep, with the best of its trials.
+// A configuration of a sweep.
 struct BestConfiguration {
   std::string flat;  // As it is stored.
   Configuration configuration;
-  int64_t trial = 0;
-  double value = 0;
+  int64_t trial = 0;  // The best of those that had it.
+  double value = 0;   // The mean of their best values.
 };
 
-// By best value, whether their trials completed or not; at most `count`, each once.
+// By value, whether their trials completed or not; at most `count`, each once.
 Result<std::vector<BestConfiguration>> ReadBestConfigurations(Database& database,
                                                               const FoundSweep& sweep,
                                                               int64_t count);
