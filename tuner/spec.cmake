@@ -10,8 +10,11 @@ tune_library(tune_spec
   SOURCES
     experiment_spec.cc
     retrain.cc
+    spec_bounds.cc
     spec_difference.cc
+    spec_parts.cc
     spec_reader.cc
+    spec_section.cc
     yaml_reader.cc
   DEPS tune_core tune_search_problem tune_search tune_schedulers tune_trainables tune_failure_policy)
 target_link_libraries(tune_spec PRIVATE yaml-cpp)

@@ -1,0 +1,203 @@
+#include "tuner/spec_bounds.h"
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "core/input_error.h"
+#include "core/limits.h"
+#include "core/nearest_name.h"
+
+namespace tune {
+namespace {
+
+constexpr std::array<std::string_view, 5> kResourceKeys = {"cpu", "gpu", "gpu_memory", "memory",
+                                                           "workers"};
+constexpr std::array<std::string_view, 7> kLimitKeys = {
+    "max_concurrent", "sweep_time",  "trial_time", "no_progress",
+    "failed_trials",  "unplaceable", "lease"};
+constexpr Duration kLeaseMin = Milliseconds(300);
+constexpr int64_t kFailuresMax = 1'000'000;
+constexpr std::string_view kFailuresWhat = "an integer of 0 or more, or -1 for no limit";
+
+// {max: v} ends at or above v, {min: v} at or below; a plain number is for the sweep's own metric.
+Status ReadStopCondition(const MapEntry& entry, const ExperimentSpec& spec,
+                         std::vector<StopCondition>& out) {
+  const std::string label = "stop." + entry.key + ": read " + Shown(entry.value);
+  if (entry.value.is_number()) {
+    if (entry.key != spec.metric) {
+      return InvalidAt(entry.value.place, label + ", expected {max: " + Shown(entry.value) +
+                                              "} or {min: " + Shown(entry.value) +
+                                              "}; a plain number is for the sweep's metric, '" +
+                                              spec.metric + "'");
+    }
+    out.push_back({entry.key, entry.value.AsDouble(), spec.mode == Mode::kMax});
+    return OkStatus();
+  }
+  if (!entry.value.is_map() || entry.value.AsMap().empty()) {
+    return InvalidAt(entry.value.place, label + ", expected a number, {max: v} or {min: v}");
+  }
+  for (const MapEntry& bound : entry.value.AsMap()) {
+    if (bound.key != "max" && bound.key != "min") {
+      return InvalidAt(bound.key_place, "unknown key 'stop." + entry.key + "." + bound.key +
+                                            "'; expected max or min");
+    }
+    if (!bound.value.is_number()) {
+      return InvalidAt(bound.value.place, "stop." + entry.key + "." + bound.key + ": read " +
+                                              Shown(bound.value) + ", expected a number");
+    }
+    out.push_back({entry.key, bound.value.AsDouble(), bound.key == "max"});
+  }
+  return OkStatus();
+}
+
+// `crashed: 3`, or `crashed: {max_failures: 3, backoff: 10s}`.
+Status ReadCause(const SpecSection& failure, std::string_view name, CausePolicy& out) {
+  constexpr std::array<std::string_view, 2> kCauseKeys = {"max_failures", "backoff"};
+  const Value* const value = failure.Find(name);
+  if (value == nullptr) return OkStatus();
+  int64_t max_failures = 0;
+  if (!value->is_map()) {
+    TUNE_RETURN_IF_ERROR(failure.ReadInt(name, -1, kFailuresMax,
+                                         "an integer of 0 or more, -1 for no limit, or a map",
+                                         max_failures));
+    out.max_failures = max_failures;
+    return OkStatus();
+  }
+  TUNE_ASSIGN_OR_RETURN(const SpecSection section,
+                        SpecSection::Open(value, "failure." + std::string(name)));
+  TUNE_RETURN_IF_ERROR(section.CheckKeys(kCauseKeys));
+  if (section.Find("max_failures") != nullptr) {
+    TUNE_RETURN_IF_ERROR(
+        section.ReadInt("max_failures", -1, kFailuresMax, kFailuresWhat, max_failures));
+    out.max_failures = max_failures;
+  }
+  return section.ReadWait("backoff", out.backoff);
+}
+
+}  // namespace
+
+Status ReadResources(const SpecSection& root, ResourceRequest& out) {
+  TUNE_ASSIGN_OR_RETURN(const SpecSection section,
+                        SpecSection::Open(root.Find("resources"), "resources"));
+  TUNE_RETURN_IF_ERROR(section.CheckKeys(kResourceKeys));
+  constexpr std::string_view kGpu =
+      "a share of one GPU in thousandths such as 0.5, or a whole number of them";
+  TUNE_RETURN_IF_ERROR(
+      section.ReadMilli("cpu", "a number of 0 or more with at most three decimals", out.cpu_milli));
+  TUNE_RETURN_IF_ERROR(section.ReadMilli("gpu", kGpu, out.gpu_milli));
+  if (out.gpu_milli > kWholeMilli && out.gpu_milli % kWholeMilli != 0) {
+    return section.Expected(*section.Find("gpu"), "gpu", kGpu);
+  }
+  if (out.cpu_milli == 0 && out.gpu_milli == 0) {
+    return InvalidAt(root.Find("resources")->place,
+                     "resources: cpu and gpu are both 0; a trial needs a share of something");
+  }
+  TUNE_RETURN_IF_ERROR(section.ReadBytes("gpu_memory", out.gpu_memory_bytes));
+  TUNE_RETURN_IF_ERROR(section.ReadBytes("memory", out.memory_bytes));
+  TUNE_RETURN_IF_ERROR(section.ReadInt("workers", 1, limits::kConcurrencyMax,
+                                       "an integer of 1 or more", out.workers));
+  if (out.workers != 1) {
+    return InvalidAt(section.Find("workers")->place,
+                     "'resources.workers' above 1 is not supported yet");
+  }
+  return OkStatus();
+}
+
+Status ReadStop(const SpecSection& root, const std::vector<std::string>& reported,
+                ExperimentSpec& spec) {
+  const Value* const stop = root.Find("stop");
+  TUNE_ASSIGN_OR_RETURN(const SpecSection section, SpecSection::Open(stop, "stop"));
+  if (stop == nullptr) return OkStatus();
+  for (const MapEntry& entry : stop->AsMap()) {
+    if (entry.key == "training_iteration") {
+      int64_t iterations = 0;
+      TUNE_RETURN_IF_ERROR(
+          section.ReadInt(entry.key, 1, INT64_MAX, "an integer of 1 or more", iterations));
+      if (iterations == 0) return section.Expected(entry.value, entry.key, "an integer");
+      spec.stop.push_back({entry.key, static_cast<double>(iterations), true});
+    } else if (entry.key == "time_total") {
+      Duration duration;
+      TUNE_RETURN_IF_ERROR(section.ToDuration(entry.value, entry.key, duration));
+      spec.stop.push_back({entry.key, duration.seconds(), true});
+    } else {
+      std::vector<std::string_view> known(reported.begin(), reported.end());
+      bool is_known = known.empty();
+      for (const std::string_view name : known) is_known = is_known || name == entry.key;
+      known.insert(known.end(), {"training_iteration", "time_total"});
+      if (!is_known) {
+        return InvalidAt(entry.key_place, "stop: '" + entry.key + "' is never reported" +
+                                              DidYouMean(entry.key, known));
+      }
+      TUNE_RETURN_IF_ERROR(ReadStopCondition(entry, spec, spec.stop));
+    }
+  }
+  return OkStatus();
+}
+
+Status ReadLimits(const SpecSection& root, SweepLimits& out) {
+  TUNE_ASSIGN_OR_RETURN(const SpecSection section,
+                        SpecSection::Open(root.Find("limits"), "limits"));
+  TUNE_RETURN_IF_ERROR(section.CheckKeys(kLimitKeys));
+  TUNE_RETURN_IF_ERROR(section.ReadInt(
+      "max_concurrent", 1, limits::kConcurrencyMax,
+      "an integer from 1 to " + std::to_string(limits::kConcurrencyMax), out.max_concurrent));
+  TUNE_RETURN_IF_ERROR(section.ReadDuration("sweep_time", out.sweep_time));
+  TUNE_RETURN_IF_ERROR(section.ReadDuration("trial_time", out.trial_time));
+  TUNE_RETURN_IF_ERROR(section.ReadDuration("no_progress", out.no_progress));
+  TUNE_RETURN_IF_ERROR(section.ReadDuration("unplaceable", out.unplaceable));
+  TUNE_RETURN_IF_ERROR(section.ReadDuration("lease", out.lease));
+  if (section.Find("lease") != nullptr && out.lease < kLeaseMin) {
+    return section.Expected(*section.Find("lease"), "lease", "at least 300ms");
+  }
+  int64_t failed_trials = 0;
+  TUNE_RETURN_IF_ERROR(section.ReadInt("failed_trials", 1, limits::kSamplesMax,
+                                       "an integer of 1 or more", failed_trials));
+  if (failed_trials > 0) out.failed_trials = failed_trials;
+  return OkStatus();
+}
+
+Status ReadFailure(const SpecSection& root, FailurePolicy& out) {
+  // Those of product.md's outcomes for which a policy makes sense.
+  constexpr std::array<std::pair<std::string_view, Outcome>, 6> kCauses = {{
+      {"crashed", Outcome::kCrashed},
+      {"killed", Outcome::kKilled},
+      {"out_of_memory", Outcome::kOutOfMemory},
+      {"device_out_of_memory", Outcome::kDeviceOutOfMemory},
+      {"hung", Outcome::kHung},
+      {"lost", Outcome::kLost},
+  }};
+  std::vector<std::string_view> keys = {"max_failures", "backoff", "backoff_max"};
+  for (const auto& [name, outcome] : kCauses) keys.push_back(name);
+  TUNE_ASSIGN_OR_RETURN(const SpecSection section,
+                        SpecSection::Open(root.Find("failure"), "failure"));
+  TUNE_RETURN_IF_ERROR(section.CheckKeys(keys));
+  TUNE_RETURN_IF_ERROR(
+      section.ReadInt("max_failures", -1, kFailuresMax, kFailuresWhat, out.max_failures));
+  TUNE_RETURN_IF_ERROR(section.ReadWait("backoff", out.backoff));
+  TUNE_RETURN_IF_ERROR(section.ReadWait("backoff_max", out.backoff_max));
+  for (const auto& [name, outcome] : kCauses) {
+    if (section.Find(name) == nullptr) continue;
+    TUNE_RETURN_IF_ERROR(ReadCause(section, name, out.causes[outcome]));
+  }
+  return OkStatus();
+}
+
+Status ReadCheckpoint(const SpecSection& root, CheckpointPolicy& out) {
+  constexpr std::array<std::string_view, 4> kCheckpointKeys = {"every", "keep", "keep_best",
+                                                               "disk_budget"};
+  constexpr std::array<std::string_view, 1> kLater = {"storage"};
+  TUNE_ASSIGN_OR_RETURN(const SpecSection section,
+                        SpecSection::Open(root.Find("checkpoint"), "checkpoint"));
+  TUNE_RETURN_IF_ERROR(section.CheckKeys(kCheckpointKeys, kLater));
+  constexpr int64_t kMax = 1'000'000;
+  TUNE_RETURN_IF_ERROR(section.ReadInt("every", 1, kMax, "an integer of 1 or more", out.every));
+  TUNE_RETURN_IF_ERROR(section.ReadInt("keep", 1, kMax, "an integer of 1 or more", out.keep));
+  int64_t disk_budget = 0;
+  TUNE_RETURN_IF_ERROR(section.ReadBytes("disk_budget", disk_budget));
+  if (disk_budget > 0) out.disk_budget_bytes = disk_budget;
+  return section.ReadInt("keep_best", 0, kMax, "an integer of 0 or more", out.keep_best);
+}
+
+}  // namespace tune

@@ -1,0 +1,110 @@
+#include "tuner/spec_parts.h"
+
+#include <algorithm>
+#include <optional>
+#include <variant>
+
+#include "core/input_error.h"
+#include "schedulers/trial_scheduler.h"
+#include "search/perturb.h"
+#include "search/points.h"
+#include "search/satisfiable.h"
+#include "search/searcher.h"
+#include "search/space.h"
+#include "trial_runner/trainable_catalog.h"
+#include "trial_runner/trial_programs.h"
+#include "tuner/search_problem.h"
+#include "tuner/spec_section.h"
+
+namespace tune {
+namespace {
+
+// Of a scheduler under which a trial goes on with another configuration: the search, and the names.
+Status CheckExplore(const ExperimentSpec& spec, const SearchSpace& space, bool search_learns) {
+  const std::optional<ExploreOptions> explore = SchedulerExplore(spec.scheduler);
+  if (!explore) return OkStatus();
+  const Value* const algorithm = spec.search.is_map() ? spec.search.Find("algorithm") : nullptr;
+  // What auto chooses may change when the sweep is extended.
+  if (algorithm != nullptr && (search_learns || *algorithm == Value("auto"))) {
+    return InvalidAt(algorithm->place,
+                     "search: " + algorithm->AsString() +
+                         " learns from trials that keep their configuration, but pbt changes it as "
+                         "they train; expected random, sobol or grid, or another scheduler");
+  }
+  return CheckPerturbed(space, explore->parameters);
+}
+
+// What the trainable cannot change in the middle of training, no exploring trial may.
+Status CheckExplored(const ExperimentSpec& spec, const SearchSpace& space,
+                     const TrainableInfo& trainable) {
+  const std::optional<ExploreOptions> explore = SchedulerExplore(spec.scheduler);
+  if (!explore) return OkStatus();
+  const auto is_fixed = [&trainable](const std::string& name) {
+    return std::find(trainable.fixed.begin(), trainable.fixed.end(), name) != trainable.fixed.end();
+  };
+  for (const Value& name : explore->parameters) {
+    if (!is_fixed(name.AsString())) continue;
+    return InvalidAt(name.place, "hyperparam_mutations: " + trainable.kind + " cannot change '" +
+                                     name.AsString() + "' in the middle of training");
+  }
+  if (!explore->parameters.empty()) return OkStatus();
+  for (const SpaceParameter& parameter : space.parameters()) {
+    if (!std::holds_alternative<Domain>(parameter.content) || !is_fixed(parameter.name)) continue;
+    return InvalidAt(parameter.place,
+                     "space: pbt changes each parameter with a domain, but " + trainable.kind +
+                         " cannot change '" + parameter.name +
+                         "' in the middle of training; name in hyperparam_mutations those that "
+                         "may change");
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> CheckParts(const ExperimentSpec& spec, bool require_trainable) {
+  TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
+  TUNE_RETURN_IF_ERROR(CheckSatisfiable(space));
+  TUNE_RETURN_IF_ERROR(ReadPoints(spec.points, space).status());
+  TUNE_RETURN_IF_ERROR(MakeScheduler(spec.scheduler, spec.mode, 0).status());
+  TUNE_ASSIGN_OR_RETURN(const auto searcher,
+                        MakeSearcher(spec.search, ProblemOf(spec, space, spec.samples, 0)));
+  TUNE_RETURN_IF_ERROR(CheckExplore(spec, space, searcher->LearnsFromResults()));
+  const Value* const unique = spec.search.is_map() ? spec.search.Find("unique") : nullptr;
+  const bool is_unique = unique != nullptr && *unique == Value(true);
+  if (!spec.from.empty() && !searcher->LearnsFromResults() && !is_unique) {
+    return InvalidAt(spec.document.Find("from")->place,
+                     "from: this search does not learn; use one that does, such as tpe, or unique: "
+                     "true to leave out what was tried");
+  }
+  if (spec.trainable.is_null()) {
+    if (require_trainable) return MissingKey(spec.document, "trainable", "trainable: food11");
+    return std::vector<std::string>();
+  }
+  std::vector<std::string> names;
+  TrainablePlaces places;
+  places.metric = spec.document.Find("metric")->place;
+  for (const SpaceParameter& parameter : space.parameters()) {
+    names.push_back(parameter.name);
+    places.parameters.push_back(parameter.place);
+  }
+  const Value* const curve = spec.trainable.is_map() ? spec.trainable.Find("curve") : nullptr;
+  if (spec.scores.has_expressions() && curve != nullptr && curve->is_map() &&
+      curve->Find("value") != nullptr) {
+    return InvalidAt(curve->place,
+                     "trainable: the curve's `value` has no name of its own to be used in the "
+                     "metric's expression; write values: {NAME: ...}");
+  }
+  TUNE_ASSIGN_OR_RETURN(
+      const TrainableInfo info,
+      DescribeTrainable(spec.trainable, spec.scores.reported_names(), names, places));
+  if (require_trainable && info.program.empty()) {
+    return InvalidAt(spec.trainable.place, TrialProgram(info.kind).status().message());
+  }
+  TUNE_RETURN_IF_ERROR(CheckExplored(spec, space, info));
+  if (info.reports_others) return std::vector<std::string>();
+  std::vector<std::string> reported = info.metrics;
+  for (const Objective& objective : spec.objectives()) reported.push_back(objective.metric);
+  return reported;
+}
+
+}  // namespace tune

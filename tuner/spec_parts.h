@@ -1,0 +1,19 @@
+// What other rooms check of a space file: the space, the search, the scheduler and the trainable.
+//
+// Thread rule: pure functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "tuner/experiment_spec.h"
+
+namespace tune {
+
+// Requires all of the spec that these are of, and its objectives. Returns the metrics that the
+// trainable can report; none where there is no trainable, or it may report others. Errors carry
+// "line:column: ".
+Result<std::vector<std::string>> CheckParts(const ExperimentSpec& spec, bool require_trainable);
+
+}  // namespace tune
