@@ -1,0 +1,85 @@
+#include "tuner/cli/commands.h"
+
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <iostream>
+
+#include "core/check.h"
+#include "tuner/cli/listening.h"
+
+namespace tune {
+
+const CLI::Range kCpuRange(0, 1'000'000);
+const CLI::Range kGpuRange(0, 1'024);
+
+int Commands::Run(const Invocation& invocation) const {
+  for (const auto& [command, run] : bound_) {
+    if (command->parsed()) return run(invocation);
+  }
+  TUNE_CHECK(false);
+  return 2;
+}
+
+void AddFormat(CLI::App* command, OutputFormat& format) {
+  command
+      ->add_option_function<std::string>(
+          "--format",
+          [&format](const std::string& name) {
+            const auto parsed = ParseOutputFormat(name);
+            if (!parsed.ok()) throw CLI::ValidationError("--format", parsed.status().message());
+            format = *parsed;
+          },
+          "table, csv or json")
+      ->default_str("table");
+}
+
+void AddTokenExpires(CLI::App* command, Duration& validity) {
+  validity = kTokenValidity;
+  command
+      ->add_option_function<std::string>(
+          "--token-expires",
+          [&validity](const std::string& text) {
+            const auto parsed = ParseDuration(text);
+            if (!parsed.ok())
+              throw CLI::ValidationError("--token-expires", parsed.status().message());
+            if (parsed->us == 0 || *parsed > kTokenValidityMax) {
+              throw CLI::ValidationError("--token-expires",
+                                         "read " + text + ", expected more than 0 up to 3650d");
+            }
+            validity = *parsed;
+          },
+          "How long the printed token can be used to join, such as 12h")
+      ->default_str("30d");
+}
+
+std::function<std::string(const std::string&)> IntegerFrom(int64_t min) {
+  return [min](const std::string& text) -> std::string {
+    int64_t read = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, read);
+    if (error == std::errc() && stop == end && read >= min) return "";
+    return "read " + text + ", expected an integer of " + std::to_string(min) + " or more";
+  };
+}
+
+size_t OutputWidth() {
+  winsize window{};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 ? window.ws_col : 0;
+}
+
+bool Wait(Duration duration) {
+  poll(nullptr, 0, static_cast<int>(duration.us / 1000));
+  return true;
+}
+
+int Answered(int exit_status) {
+  std::cout.flush();
+  if (std::cout) return exit_status;
+  std::cerr << "tune: standard output cannot be written; is its disk full?\n";
+  return 1;
+}
+
+}  // namespace tune

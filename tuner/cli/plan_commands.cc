@@ -1,0 +1,88 @@
+// The commands about space files: nothing of theirs runs.
+#include <iostream>
+
+#include "core/posix/real_clock.h"
+#include "tuner/cli/commands.h"
+#include "tuner/cli/import_command.h"
+#include "tuner/cli/plan_command.h"
+#include "tuner/cli/simulate_command.h"
+#include "tuner/cli/sweep.h"
+
+namespace tune {
+namespace {
+
+void AddPlan(Commands& commands) {
+  const auto [command, plan] = commands.Add<PlanOptions>(
+      "plan",
+      "What would run: trials, rungs, epochs, how many at a time; runs nothing.\n"
+      "Example: tune plan space.yaml --cpus 8 --gpus 2");
+  command->add_option("space", plan->space_path, "The space file")->required();
+  command->add_option("--samples", plan->samples, "As for run");
+  command->add_option("--set", plan->overrides, "As for run")->allow_extra_args(false);
+  plan->cpus = AvailableCpus();
+  command->add_option("--cpus", plan->cpus, "As for run")->check(kCpuRange);
+  command->add_option("--gpus", plan->gpus, "As for run")->check(kGpuRange);
+  AddFormat(command, plan->format);
+  commands.Bind(command, [plan = plan](const Invocation&) {
+    plan->width = OutputWidth();
+    return Answered(PlanCommand(*plan, std::cout, std::cerr));
+  });
+}
+
+void AddSimulate(Commands& commands) {
+  const auto [command, simulate] = commands.Add<SimulateOptions>(
+      "simulate",
+      "A whole sweep in virtual time, over recorded learning curves or the space's curve formula.\n"
+      "Example: tune simulate space.yaml --curves tune.db:food11 --workers 8 --compare asha,fifo");
+  command->add_option("space", simulate->space_path, "The space file")->required();
+  command->add_option("--curves", simulate->curves,
+                      "A CSV file with a line a report, or the database of an earlier sweep, also "
+                      "as tune.db:NAME");
+  command->add_option("--workers", simulate->workers, "How many workers")->required();
+  command->add_option("--cpus", simulate->cpus, "CPUs of each worker; default: as one trial needs");
+  command->add_option("--gpus", simulate->gpus, "GPUs of each worker; default: as one trial needs");
+  command->add_option("--samples", simulate->samples, "As for run");
+  command->add_option("--seed", simulate->seed, "As for run; default: the file's, else 0");
+  command->add_option("--seeds", simulate->seeds, "Plays it with so many seeds, from --seed on")
+      ->capture_default_str();
+  command->add_option("--set", simulate->overrides, "As for run")->allow_extra_args(false);
+  command
+      ->add_option("--compare", simulate->compare,
+                   "Schedulers by name, to be put side by side: asha,fifo")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command
+      ->add_option("--scheduler", simulate->schedulers,
+                   "One more to compare, as in the space file: '{asha: {max_t: 9}}'")
+      ->allow_extra_args(false);
+  AddFormat(command, simulate->format);
+  commands.Bind(command, [simulate = simulate](const Invocation&) {
+    simulate->width = OutputWidth();
+    return Answered(SimulateCommand(*simulate, RealClock(), std::cout, std::cerr));
+  });
+}
+
+void AddImport(Commands& commands) {
+  const auto [command, import] = commands.Add<ImportOptions>(
+      "import",
+      "A space file from AutoTuner's configuration.\nExample: tune import autotuner.json --out "
+      "space.yaml");
+  command->add_option("file", import->path, "AutoTuner's JSON")->required();
+  command->add_option("--out", import->out, "The space file; default: standard output");
+  commands.Bind(command, [import = import](const Invocation&) {
+    const Status imported = ImportCommand(*import, std::cout, std::cerr);
+    if (imported.ok()) return Answered(0);
+    std::cerr << "tune: " << imported.message() << "\n";
+    return 2;
+  });
+}
+
+}  // namespace
+
+void AddPlanCommands(Commands& commands) {
+  AddPlan(commands);
+  AddSimulate(commands);
+  AddImport(commands);
+}
+
+}  // namespace tune

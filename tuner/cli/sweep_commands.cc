@@ -1,0 +1,186 @@
+// The commands that a sweep is run with, and led while it runs.
+#include <signal.h>
+
+#include <iostream>
+
+#include "core/posix/environment.h"
+#include "core/posix/real_clock.h"
+#include "tuner/cli/attach_command.h"
+#include "tuner/cli/commands.h"
+#include "tuner/cli/control_command.h"
+#include "tuner/cli/retrain_command.h"
+#include "tuner/cli/run_command.h"
+
+namespace tune {
+namespace {
+
+// For the options of what runs a sweep.
+template <typename Options>
+void Take(const Invocation& invocation, Options& options) {
+  options.db_path = invocation.db_path;
+  options.program_dir = invocation.program_dir;
+  options.command_line = invocation.command_line;
+  options.data_dir = EnvironmentText("FOOD11_DATA_DIR");
+  // A sweep does not end because nobody reads what it says.
+  signal(SIGPIPE, SIG_IGN);
+}
+
+void AddRun(Commands& commands) {
+  const auto [command, run] = commands.Add<RunOptions>(
+      "run",
+      "Runs a sweep.\nExample: tune run space.yaml --samples 16 --set scheduler.asha.max_t=10");
+  command->add_option("space", run->space_path, "The space file (YAML or JSON)")->required();
+  command->add_option("--samples", run->samples, "How many trials; overrides the file");
+  command->add_option("--name", run->name, "The sweep's name; default: the file's");
+  command->add_option("--seed", run->seed, "The seed; default: the file's, else drawn and printed")
+      ->check(IntegerFrom(0));
+  command->add_option("--max-concurrent", run->max_concurrent, "Trials at a time");
+  command->add_option("--set", run->overrides, "key.path=value, as if written in the file")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--cpus", run->cpus,
+                   "CPUs that the local worker offers; default: this machine's")
+      ->check(kCpuRange);
+  command
+      ->add_option("--gpus", run->gpus,
+                   "GPUs that the local worker offers; logical ones where there is none")
+      ->check(kGpuRange);
+  command->add_option("--listen", run->listen,
+                      "HOST:PORT for workers on other machines, over TLS; prints the line with "
+                      "which they join; 0.0.0.0 stands for all addresses, port 0 for any");
+  AddTokenExpires(command, run->token_validity);
+  command->add_option("--log", run->log,
+                      "tensorboard: event files are written live beside the database");
+  command->add_flag("--detach", run->detach,
+                    "Goes on in the background, also when the terminal closes");
+  command->add_flag("--dry-run", run->dry_run, "Checks everything, starts and writes nothing");
+  commands.Bind(command, [run = run](const Invocation& invocation) {
+    Take(invocation, *run);
+    return RunCommand(*run);
+  });
+}
+
+void AddResume(Commands& commands) {
+  const auto [command, resume] = commands.Add<ResumeOptions>(
+      "resume", "Goes on with an interrupted sweep.\nExample: tune resume food11");
+  command->add_option("name", resume->name, "The sweep; default: the latest unfinished one");
+  command->add_option("--samples", resume->samples, "The new total of trials");
+  command->add_flag("--errored", resume->errored, "Tries the trials that failed once more");
+  command->add_option("--space", resume->space_path,
+                      "A space file; refused unless it is what the sweep was begun with");
+  command->add_option("--set", resume->overrides, "As for run, over --space")
+      ->allow_extra_args(false);
+  command->add_option("--log", resume->log, "As for run; earlier lives' reports, too");
+  command->add_flag("--detach", resume->detach, "As for run");
+  command->add_option("--cpus", resume->cpus, "As for run")->check(kCpuRange);
+  command->add_option("--gpus", resume->gpus, "As for run")->check(kGpuRange);
+  command->add_option("--listen", resume->listen,
+                      "As for run; default: where the sweep listened before; off: nowhere");
+  AddTokenExpires(command, resume->token_validity);
+  commands.Bind(command, [resume = resume](const Invocation& invocation) {
+    Take(invocation, *resume);
+    return ResumeCommand(*resume);
+  });
+}
+
+void AddRetrain(Commands& commands) {
+  const auto [command, retrain] = commands.Add<RetrainOptions>(
+      "retrain",
+      "The best configurations of a sweep once more, at full length, several runs of each, as a "
+      "sweep of its own.\nExample: tune retrain food11 --top 3 --seeds 5");
+  command->add_option("name", retrain->name, "The earlier sweep; default: the latest");
+  command->add_option("--top", retrain->top, "How many configurations")->capture_default_str();
+  command->add_option("--seeds", retrain->seeds, "Runs of each")->capture_default_str();
+  command->add_flag("--show", retrain->show, "Only shows what an earlier retrain came to");
+  command->add_option("--name", retrain->run.name, "The new sweep's name; default: NAME-retrain");
+  command
+      ->add_option("--seed", retrain->run.seed, "The new sweep's seed; default: drawn from NAME's")
+      ->check(IntegerFrom(0));
+  command->add_option("--max-concurrent", retrain->run.max_concurrent, "Trials at a time");
+  command->add_option("--cpus", retrain->run.cpus, "As for run")->check(kCpuRange);
+  command->add_option("--gpus", retrain->run.gpus, "As for run")->check(kGpuRange);
+  command->add_option("--listen", retrain->run.listen, "As for run");
+  AddTokenExpires(command, retrain->run.token_validity);
+  command->add_flag("--detach", retrain->run.detach, "As for run");
+  command->add_flag("--dry-run", retrain->run.dry_run, "As for run");
+  AddFormat(command, retrain->format);
+  commands.Bind(command, [retrain = retrain](const Invocation& invocation) {
+    Take(invocation, retrain->run);
+    retrain->width = OutputWidth();
+    return Answered(RetrainCommand(*retrain, std::cout, std::cerr));
+  });
+}
+
+// Waits; false as soon as Ctrl-C is pressed, which ends nothing else. For one thread alone.
+bool WaitForCtrlC(Duration duration) {
+  sigset_t interrupt;
+  sigemptyset(&interrupt);
+  sigaddset(&interrupt, SIGINT);
+  sigprocmask(SIG_BLOCK, &interrupt, nullptr);
+  const timespec time{static_cast<time_t>(duration.us / 1'000'000),
+                      static_cast<long>(duration.us % 1'000'000 * 1'000)};
+  return sigtimedwait(&interrupt, nullptr, &time) != SIGINT;
+}
+
+void AddAttach(Commands& commands) {
+  const auto [command, attach] = commands.Add<AttachOptions>(
+      "attach",
+      "Watches a sweep that runs elsewhere until it ends; Ctrl-C leaves it running.\n"
+      "Example: tune attach food11");
+  command->add_option("name", attach->name, "The sweep; default: the one that runs");
+  commands.Bind(command, [attach = attach](const Invocation& invocation) {
+    attach->db_path = invocation.db_path;
+    LiveScreen screen;
+    return Answered(
+        AttachCommand(*attach, RealClock(), WaitForCtrlC, screen, std::cout, std::cerr));
+  });
+}
+
+std::pair<CLI::App*, std::shared_ptr<ControlOptions>> AddControl(Commands& commands,
+                                                                 ControlVerb verb,
+                                                                 const std::string& about) {
+  const auto [command, control] = commands.Add<ControlOptions>(ControlVerbName(verb), about);
+  control->verb = verb;
+  commands.Bind(command, [control = control](const Invocation& invocation) {
+    control->db_path = invocation.db_path;
+    return Answered(ControlCommand(*control, RealClock(), Wait, std::cout, std::cerr));
+  });
+  return {command, control};
+}
+
+// pause, unpause, stop and set.
+void AddControls(Commands& commands) {
+  const std::pair<ControlVerb, std::string> kAboutTrials[] = {
+      {ControlVerb::kPause,
+       "Pauses a sweep, or one trial of it, at the next checkpoint; tune unpause goes on.\n"
+       "Example: tune pause food11 --trial 3"},
+      {ControlVerb::kUnpause, "Goes on with what tune pause paused.\nExample: tune unpause food11"},
+      {ControlVerb::kStop,
+       "Ends a sweep, or one trial of it, at the next report; what ended stays ended.\n"
+       "Example: tune stop food11 --now"}};
+  for (const auto& [verb, about] : kAboutTrials) {
+    const auto [command, control] = AddControl(commands, verb, about);
+    command->add_option("name", control->name,
+                        "The sweep; default: the one that runs, or the latest");
+    command->add_option("--trial", control->trial, "One trial alone, by its number");
+    if (verb == ControlVerb::kUnpause) continue;
+    command->add_flag("--now", control->now, "Without waiting for the next report");
+  }
+  const auto [set, control] =
+      AddControl(commands, ControlVerb::kSet,
+                 "Changes a sweep that goes on: max_concurrent, the trials at a time.\n"
+                 "Example: tune set food11 max_concurrent=4");
+  set->add_option("arguments", control->arguments, "[NAME] max_concurrent=N")->required();
+}
+
+}  // namespace
+
+void AddSweepCommands(Commands& commands) {
+  AddRun(commands);
+  AddResume(commands);
+  AddRetrain(commands);
+  AddAttach(commands);
+  AddControls(commands);
+}
+
+}  // namespace tune
