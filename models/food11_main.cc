@@ -24,6 +24,7 @@
 #include "core/nearest_name.h"
 #include "core/posix/durable_file.h"
 #include "core/posix/environment.h"
+#include "models/data/augment.h"
 #include "models/data/decode.h"
 #include "models/data/idx.h"
 #include "models/data/load_data.h"
@@ -171,7 +172,8 @@ Status RunEvaluate(const EvaluateCommand& command) {
                         MakeModelNetwork(model, command.batch_size, command.threads));
   std::printf("split       images    loss  accuracy\n");
   for (const Split split : {Split::kValidation, Split::kEvaluation}) {
-    const Score score = EvaluateSplit(*network, *dataset, split, command.batch_size);
+    TUNE_ASSIGN_OR_RETURN(const Score score,
+                          EvaluateSplit(*network, *dataset, split, command.batch_size));
     std::printf("%-10s  %6lld  %6.4f  %8.4f\n", std::string(SplitName(split)).c_str(),
                 static_cast<long long>(score.image_count), score.loss, score.accuracy);
   }
@@ -198,7 +200,7 @@ Result<std::vector<double>> Predict(MobileNetV2& network, const std::string& pat
   Normalize(square, input);
   std::vector<float> logits(static_cast<size_t>(network.options().class_count));
   const int32_t any_label = 0;
-  network.Evaluate(input, std::span(&any_label, 1), logits);
+  TUNE_RETURN_IF_ERROR(network.Evaluate(input, std::span(&any_label, 1), logits).status());
   const double largest = *std::max_element(logits.begin(), logits.end());
   std::vector<double> probabilities;
   double sum = 0;

@@ -9,6 +9,9 @@
 // Thread rule: one thread drives a network; the kernels inside use `threads` threads. Two networks
 // are independent. Determinism: the same calls with the same arguments and thread count give the
 // same bits.
+//
+// Errors: the CPU has none once a network is made; of a card each call may fail (models/cuda/), and
+// afterwards the network answers every call with that error.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +24,20 @@
 
 namespace tune::models {
 
+// Where a network computes. kAuto: on the first card that this process may use, else on the CPU.
+enum class DeviceKind { kCpu, kCuda, kAuto };
+// In which numbers a card multiplies; weights, Adam and batch-norm statistics are fp32 in both. The
+// CPU has fp32 alone.
+enum class Precision { kBf16, kFp32 };
+
 struct NetworkOptions {
   double width_mult = 1.0;  // 0.3 to 16.
   int image_size = 224;     // Height and width of an input image, in pixels. At least 32.
   int class_count = 11;
   int batch_max = 32;  // The largest batch of TrainStep and Evaluate.
   int threads = 1;
+  DeviceKind device = DeviceKind::kCpu;
+  Precision precision = Precision::kBf16;
 };
 
 // A tensor by its torchvision name ("features.0.0.weight", "features.0.1.running_mean",
@@ -71,28 +82,30 @@ class MobileNetV2 {
   // loss and hits before the update. Adam has betas 0.9 and 0.999, epsilon 1e-8, no weight decay,
   // PyTorch's bias correction. A backbone parameter that has never been trained has step count 0 of
   // its own, as in PyTorch when its gradients are None.
-  virtual BatchResult TrainStep(std::span<const float> images, std::span<const int32_t> labels,
-                                const TrainStepOptions& options) = 0;
+  virtual Result<BatchResult> TrainStep(std::span<const float> images,
+                                        std::span<const int32_t> labels,
+                                        const TrainStepOptions& options) = 0;
 
   // Evaluation mode (running statistics, no dropout). Same shapes; batch 1 .. batch_max. If
   // `logits` is not empty it has room for (batch, class_count) and is filled.
-  virtual BatchResult Evaluate(std::span<const float> images, std::span<const int32_t> labels,
-                               std::span<float> logits) = 0;
+  virtual Result<BatchResult> Evaluate(std::span<const float> images,
+                                       std::span<const int32_t> labels,
+                                       std::span<float> logits) = 0;
 
   // Gradients of the mean loss over the last TrainStep's batch, torchvision's names, trained
   // parameters only.
-  virtual std::vector<NamedTensor> ExportGradients() const = 0;
+  virtual Result<std::vector<NamedTensor>> ExportGradients() const = 0;
 
   // Parameters and batch-norm statistics (num_batches_tracked included as a scalar), torchvision's
   // order.
-  virtual std::vector<NamedTensor> ExportWeights() const = 0;
+  virtual Result<std::vector<NamedTensor>> ExportWeights() const = 0;
   // The same names and shapes, any order. Unless `head_optional`, all must be there; with it,
   // tensors of the classifier that are missing or of another class count keep their values. Fails
   // without having changed anything.
   virtual Status ImportWeights(std::span<const NamedTensor> tensors, bool head_optional) = 0;
 
   // Adam's moments and step counts ("adam.step/head", "adam.step/backbone" as scalars).
-  virtual std::vector<NamedTensor> ExportOptimizer() const = 0;
+  virtual Result<std::vector<NamedTensor>> ExportOptimizer() const = 0;
   virtual Status ImportOptimizer(std::span<const NamedTensor> tensors) = 0;
 };
 

@@ -108,7 +108,11 @@ int Main(int argc, char** argv) {
       const double begin = Now();
       TrainStepOptions step_options;
       step_options.dropout_seed = ++step;
-      (*network)->TrainStep(images, labels, step_options);
+      const auto result = (*network)->TrainStep(images, labels, step_options);
+      if (!result.ok()) {
+        std::fprintf(stderr, "bench_train_step: %s\n", result.status().message().c_str());
+        return 1;
+      }
       std::printf("%.6f\n", Now() - begin);
     }
     std::fflush(stdout);

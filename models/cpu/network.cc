@@ -87,24 +87,24 @@ class CpuNetwork final : public MobileNetV2 {
   const NetworkOptions& options() const override { return options_; }
   int64_t memory_bytes() const override { return memory_floats_ * int64_t{sizeof(float)}; }
 
-  BatchResult TrainStep(std::span<const float> images, std::span<const int32_t> labels,
-                        const TrainStepOptions& options) override;
-  BatchResult Evaluate(std::span<const float> images, std::span<const int32_t> labels,
-                       std::span<float> logits) override;
+  Result<BatchResult> TrainStep(std::span<const float> images, std::span<const int32_t> labels,
+                                const TrainStepOptions& options) override;
+  Result<BatchResult> Evaluate(std::span<const float> images, std::span<const int32_t> labels,
+                               std::span<float> logits) override;
 
-  std::vector<NamedTensor> ExportGradients() const override {
-    if (!has_gradients_) return {};
+  Result<std::vector<NamedTensor>> ExportGradients() const override {
+    if (!has_gradients_) return std::vector<NamedTensor>();
     const std::span<const float> gradients(gradients_[0].data(), gradients_[0].size());
     return ExportParameters(architecture_, gradients, backbone_has_gradients_);
   }
-  std::vector<NamedTensor> ExportWeights() const override {
+  Result<std::vector<NamedTensor>> ExportWeights() const override {
     return models::ExportWeights(architecture_, state_);
   }
   Status ImportWeights(std::span<const NamedTensor> tensors, bool head_optional) override {
     weights_packed_ = false;
     return models::ImportWeights(architecture_, tensors, head_optional, &state_);
   }
-  std::vector<NamedTensor> ExportOptimizer() const override {
+  Result<std::vector<NamedTensor>> ExportOptimizer() const override {
     return models::ExportOptimizer(architecture_, state_);
   }
   Status ImportOptimizer(std::span<const NamedTensor> tensors) override {
@@ -317,8 +317,8 @@ void CpuNetwork::ForwardBackbone(const float* images, int batch, bool training) 
   });
 }
 
-BatchResult CpuNetwork::Evaluate(std::span<const float> images, std::span<const int32_t> labels,
-                                 std::span<float> logits) {
+Result<BatchResult> CpuNetwork::Evaluate(std::span<const float> images,
+                                         std::span<const int32_t> labels, std::span<float> logits) {
   CheckBatch(images, labels);
   TUNE_CHECK(!labels.empty());
   const int batch = static_cast<int>(labels.size());
@@ -334,8 +334,9 @@ BatchResult CpuNetwork::Evaluate(std::span<const float> images, std::span<const 
   return SoftmaxCrossEntropy(result, labels, nullptr);
 }
 
-BatchResult CpuNetwork::TrainStep(std::span<const float> images, std::span<const int32_t> labels,
-                                  const TrainStepOptions& options) {
+Result<BatchResult> CpuNetwork::TrainStep(std::span<const float> images,
+                                          std::span<const int32_t> labels,
+                                          const TrainStepOptions& options) {
   CheckBatch(images, labels);
   TUNE_CHECK(labels.size() >= 2);
   const int batch = static_cast<int>(labels.size());

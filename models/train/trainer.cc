@@ -1,7 +1,5 @@
 #include "models/train/trainer.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -38,32 +36,17 @@ std::string FirstDifference(const Food11Options& a, const Food11Options& b, Chec
   return "";
 }
 
-// Sums over the batches of a pass.
-struct Pass {
-  double loss_sum = 0;
-  int64_t correct_count = 0;
-  int64_t image_count = 0;
-
-  void Add(const BatchResult& result, size_t count) {
-    loss_sum += result.loss_sum;
-    correct_count += result.correct_count;
-    image_count += static_cast<int64_t>(count);
-  }
-  Score ToScore() const {
-    const double count = static_cast<double>(image_count);
-    return {loss_sum / count, static_cast<double>(correct_count) / count, image_count};
-  }
-};
-
 }  // namespace
 
 Trainer::Trainer(const Food11Options& options, std::shared_ptr<const Dataset> dataset,
-                 std::unique_ptr<MobileNetV2> network, SecondsClock seconds)
+                 std::unique_ptr<MobileNetV2> network, SecondsClock seconds,
+                 std::unique_ptr<BatchRunner> batches)
     : options_(options),
       dataset_(std::move(dataset)),
       network_(std::move(network)),
       seconds_(std::move(seconds)),
-      augmenters_(static_cast<size_t>(network_->options().threads), Augmenter(options.image_size)) {
+      batches_(batches != nullptr ? std::move(batches)
+                                  : MakeHostBatchRunner(*network_, *dataset_, options.seed)) {
   TUNE_CHECK(dataset_->image_size == options_.image_size);
   TUNE_CHECK(network_->options().image_size == options_.image_size);
   TUNE_CHECK(network_->options().class_count == dataset_->class_count());
@@ -77,19 +60,19 @@ Result<EpochReport> Trainer::RunEpoch() {
   report.epoch = static_cast<int>(history_.size()) + 1;
 
   if (best_epoch_ != 0 && best_epoch_ == static_cast<int>(history_.size())) {
-    best_weights_ = network_->ExportWeights();  // Before this epoch moves them.
+    // Before this epoch moves them.
+    TUNE_ASSIGN_OR_RETURN(best_weights_, network_->ExportWeights());
   }
 
   const double start = seconds_();
-  const Score training = TrainPass(report.epoch);
+  TUNE_ASSIGN_OR_RETURN(const Score training, TrainPass(report.epoch));
   const double trained = seconds_();
   report.train_loss = training.loss;
   report.train_accuracy = training.accuracy;
   report.images_per_second =
       trained > start ? static_cast<double>(training.image_count) / (trained - start) : 0;
 
-  const Score validation =
-      EvaluateSplit(*network_, *dataset_, Split::kValidation, options_.batch_size);
+  TUNE_ASSIGN_OR_RETURN(const Score validation, EvaluatePass(Split::kValidation));
   report.val_loss = validation.loss;
   report.val_accuracy = validation.accuracy;
   report.epoch_seconds = seconds_() - start;
@@ -105,19 +88,19 @@ Result<EpochReport> Trainer::RunEpoch() {
   return report;
 }
 
-Score Trainer::TrainPass(int epoch) {
+Result<Score> Trainer::TrainPass(int epoch) {
   const std::vector<int64_t> order = Shuffled(epoch);
   TrainStepOptions step = StepOptions(epoch);
   const size_t batch_size = static_cast<size_t>(options_.batch_size);
   const size_t count = order.size() % batch_size == 1 ? order.size() - 1 : order.size();
 
-  Pass pass;
+  PassTotals pass;
   for (size_t begin = 0, index = 0; begin < count; begin += batch_size, ++index) {
-    FillTrainingBatch(epoch, std::span(order).subspan(begin, std::min(batch_size, count - begin)));
+    const auto images = std::span(order).subspan(begin, std::min(batch_size, count - begin));
     step.dropout_seed =
         KeyedRandom(options_.seed, "dropout", static_cast<uint64_t>(epoch), index).NextU64();
-    const BatchResult result = network_->TrainStep(batch_images_, batch_labels_, step);
-    pass.Add(result, batch_labels_.size());
+    TUNE_ASSIGN_OR_RETURN(const BatchResult result, batches_->Train(epoch, images, step));
+    pass.Add(result, images.size());
     if (!std::isfinite(result.loss_sum)) break;  // Nothing good comes after this.
   }
   return pass.ToScore();
@@ -144,30 +127,15 @@ std::vector<int64_t> Trainer::Shuffled(int epoch) const {
   return order;
 }
 
-void Trainer::FillTrainingBatch(int epoch, std::span<const int64_t> images) {
-  const size_t image_floats = static_cast<size_t>(options_.image_size) * options_.image_size * 3;
-  batch_images_.resize(images.size() * image_floats);
-  batch_labels_.resize(images.size());
-  const ImageSet& set = dataset_->split(Split::kTraining);
-  // The draws are keyed by the image, so it does not matter which thread makes which.
-#pragma omp parallel for num_threads(network_->options().threads)
-  for (size_t i = 0; i < images.size(); ++i) {
-    Augmenter& augmenter = augmenters_[static_cast<size_t>(omp_get_thread_num())];
-    augmenter.ApplyAndNormalize(dataset_->image(Split::kTraining, images[i]),
-                                DrawAugmentation(options_.seed, epoch, images[i]),
-                                std::span(batch_images_).subspan(i * image_floats, image_floats));
-    batch_labels_[i] = set.labels[static_cast<size_t>(images[i])];
-  }
+Result<Score> Trainer::EvaluatePass(Split split) {
+  return EvaluateSplit(*batches_, dataset_->split(split).count(), split, options_.batch_size);
 }
 
 Result<Score> Trainer::EvaluateBest() {
-  const auto evaluate = [this] {
-    return EvaluateSplit(*network_, *dataset_, Split::kEvaluation, options_.batch_size);
-  };
-  if (best_weights_.empty()) return evaluate();
-  const std::vector<NamedTensor> current = network_->ExportWeights();
+  if (best_weights_.empty()) return EvaluatePass(Split::kEvaluation);
+  TUNE_ASSIGN_OR_RETURN(const std::vector<NamedTensor> current, network_->ExportWeights());
   TUNE_RETURN_IF_ERROR(network_->ImportWeights(best_weights_, /*head_optional=*/false));
-  const Score score = evaluate();
+  TUNE_ASSIGN_OR_RETURN(const Score score, EvaluatePass(Split::kEvaluation));
   TUNE_RETURN_IF_ERROR(network_->ImportWeights(current, /*head_optional=*/false));
   return score;
 }
@@ -201,8 +169,8 @@ Result<std::string> Trainer::SaveCheckpoint(const std::string& parent,
   state.data_hash = dataset_->hash;
   state.history = history_;
   state.best_epoch = best_epoch_;
-  state.weights = network_->ExportWeights();
-  state.optimizer = network_->ExportOptimizer();
+  TUNE_ASSIGN_OR_RETURN(state.weights, network_->ExportWeights());
+  TUNE_ASSIGN_OR_RETURN(state.optimizer, network_->ExportOptimizer());
   state.best_weights = best_weights_;
   return WriteCheckpoint(parent, name.empty() ? CheckpointName(state.epoch()) : name, state);
 }
@@ -215,7 +183,7 @@ Status Trainer::RestoreCheckpoint(const std::string& folder, CheckpointOf of) {
   if (state.class_names != dataset_->class_names || state.data_hash != dataset_->hash) {
     return FailedPrecondition(folder + " was made on other data");
   }
-  const std::vector<NamedTensor> before = network_->ExportWeights();
+  TUNE_ASSIGN_OR_RETURN(const std::vector<NamedTensor> before, network_->ExportWeights());
   Status imported = network_->ImportWeights(state.weights, /*head_optional=*/false);
   if (imported.ok()) {
     imported = network_->ImportOptimizer(state.optimizer);
@@ -230,21 +198,6 @@ Status Trainer::RestoreCheckpoint(const std::string& folder, CheckpointOf of) {
   EpochReport& last = history_.back();
   last.end = ReasonToEnd(last);
   return OkStatus();
-}
-
-Score EvaluateSplit(MobileNetV2& network, const Dataset& dataset, Split split, int batch_size) {
-  const ImageSet& set = dataset.split(split);
-  const size_t image_floats = static_cast<size_t>(dataset.image_size) * dataset.image_size * 3;
-  const size_t count = static_cast<size_t>(set.count());
-  std::vector<float> images;
-  Pass pass;
-  for (size_t begin = 0; begin < count; begin += static_cast<size_t>(batch_size)) {
-    const size_t size = std::min(static_cast<size_t>(batch_size), count - begin);
-    images.resize(size * image_floats);
-    Normalize(set.pixels.subspan(begin * image_floats, size * image_floats), images);
-    pass.Add(network.Evaluate(images, set.labels.subspan(begin, size), {}), size);
-  }
-  return pass.ToScore();
 }
 
 Result<std::unique_ptr<MobileNetV2>> MakeNetwork(const Food11Options& options, int class_count,

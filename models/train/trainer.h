@@ -25,9 +25,9 @@
 #include <vector>
 
 #include "core/status.h"
-#include "models/data/augment.h"
 #include "models/data/dataset.h"
 #include "models/mobilenet_v2.h"
+#include "models/train/batch_runner.h"
 #include "models/train/checkpoint.h"
 #include "models/train/epoch_report.h"
 #include "models/train/food11_options.h"
@@ -37,28 +37,19 @@ namespace tune::models {
 // Seconds from any origin, for epoch_seconds; decides nothing.
 using SecondsClock = std::function<double()>;
 
-// Means over a pass through a split.
-struct Score {
-  double loss = 0;
-  double accuracy = 0;
-  int64_t image_count = 0;
-};
-
 // Whose checkpoint a trainer goes on from.
 enum class CheckpointOf {
   kThisRun,      // Its own, or one that was to be the same: all options are as they were.
   kOtherOptions  // Another run's, whose training goes on with these options.
 };
 
-// In batches of `batch_size`, which the network must take. The split is not empty.
-Score EvaluateSplit(MobileNetV2& network, const Dataset& dataset, Split split, int batch_size);
-
 class Trainer {
  public:
   // The dataset has the options' image size, at least two training images and no empty split; the
-  // network fits both.
+  // network fits both. `batches` runs this network on this data; null: in this process's memory.
   Trainer(const Food11Options& options, std::shared_ptr<const Dataset> dataset,
-          std::unique_ptr<MobileNetV2> network, SecondsClock seconds);
+          std::unique_ptr<MobileNetV2> network, SecondsClock seconds,
+          std::unique_ptr<BatchRunner> batches = nullptr);
 
   // Requires !finished().
   Result<EpochReport> RunEpoch();
@@ -81,11 +72,11 @@ class Trainer {
   Status RestoreCheckpoint(const std::string& folder, CheckpointOf of = CheckpointOf::kThisRun);
 
  private:
-  Score TrainPass(int epoch);
+  Result<Score> TrainPass(int epoch);
   Result<Score> EvaluateBest();
+  Result<Score> EvaluatePass(Split split);
   TrainStepOptions StepOptions(int epoch) const;
   std::vector<int64_t> Shuffled(int epoch) const;
-  void FillTrainingBatch(int epoch, std::span<const int64_t> images);
   void NoteBest(const EpochReport& report);
   EndReason ReasonToEnd(const EpochReport& report) const;
 
@@ -93,9 +84,7 @@ class Trainer {
   const std::shared_ptr<const Dataset> dataset_;
   const std::unique_ptr<MobileNetV2> network_;
   const SecondsClock seconds_;
-  std::vector<Augmenter> augmenters_;  // One a thread.
-  std::vector<float> batch_images_;    // (batch, image_size, image_size, 3)
-  std::vector<int32_t> batch_labels_;
+  const std::unique_ptr<BatchRunner> batches_;
   std::vector<EpochReport> history_;
   int best_epoch_ = 0;
   std::vector<NamedTensor> best_weights_;  // Empty if best_epoch_ is the last epoch, or 0.

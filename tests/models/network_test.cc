@@ -46,7 +46,7 @@ std::vector<double> Train(MobileNetV2& network, int first, int last, bool train_
     options.head_lr = options.backbone_lr = 1e-3;
     options.dropout_seed = step;
     options.train_backbone = train_backbone;
-    losses.push_back(network.TrainStep(Images(kBatch, step), Labels(kBatch), options).loss_sum);
+    losses.push_back(network.TrainStep(Images(kBatch, step), Labels(kBatch), options)->loss_sum);
   }
   return losses;
 }
@@ -66,7 +66,7 @@ bool Same(const std::vector<NamedTensor>& a, const std::vector<NamedTensor>& b) 
 TEST(MobileNetV2, HasTorchvisionsTensors) {
   NetworkOptions options = SmallOptions();
   options.width_mult = 1.0;
-  const std::vector<NamedTensor> tensors = Make(options)->ExportWeights();
+  const std::vector<NamedTensor> tensors = *Make(options)->ExportWeights();
   ASSERT_EQ(tensors.size(), 52u * 6 + 2);
   EXPECT_EQ(tensors[0].name, "features.0.0.weight");
   EXPECT_EQ(tensors[0].shape, (std::vector<int64_t>{32, 3, 3, 3}));
@@ -95,7 +95,7 @@ TEST(MobileNetV2, HasTorchvisionsTensors) {
 }
 
 TEST(MobileNetV2, BeginsWithTheSpreadOfTorchvisionsInitialisation) {
-  const auto tensors = ByName(Make(SmallOptions())->ExportWeights());
+  const auto tensors = ByName(*Make(SmallOptions())->ExportWeights());
   const auto deviation = [&](const char* name) {
     double sum = 0;
     for (const float value : tensors.at(name).data) sum += static_cast<double>(value) * value;
@@ -112,9 +112,9 @@ TEST(MobileNetV2, BeginsWithTheSpreadOfTorchvisionsInitialisation) {
 
 TEST(MobileNetV2, SeedDecidesTheWeights) {
   EXPECT_TRUE(
-      Same(Make(SmallOptions(), 3)->ExportWeights(), Make(SmallOptions(), 3)->ExportWeights()));
+      Same(*Make(SmallOptions(), 3)->ExportWeights(), *Make(SmallOptions(), 3)->ExportWeights()));
   EXPECT_FALSE(
-      Same(Make(SmallOptions(), 3)->ExportWeights(), Make(SmallOptions(), 4)->ExportWeights()));
+      Same(*Make(SmallOptions(), 3)->ExportWeights(), *Make(SmallOptions(), 4)->ExportWeights()));
 }
 
 TEST(MobileNetV2, GivesTheSameBitsForTheSameThreads) {
@@ -123,7 +123,7 @@ TEST(MobileNetV2, GivesTheSameBitsForTheSameThreads) {
     options.threads = threads;
     const auto a = Make(options), b = Make(options);
     EXPECT_EQ(Train(*a, 0, 3), Train(*b, 0, 3));
-    EXPECT_TRUE(Same(a->ExportWeights(), b->ExportWeights()));
+    EXPECT_TRUE(Same(*a->ExportWeights(), *b->ExportWeights()));
   }
 }
 
@@ -140,11 +140,11 @@ TEST(MobileNetV2, ResumesBitForBit) {
     if (head_first) Train(*whole, 0, 2, false);
     Train(*whole, 2, 5);
     const auto resumed = Make(SmallOptions(), 99);
-    ASSERT_TRUE(resumed->ImportWeights(whole->ExportWeights(), false).ok());
-    ASSERT_TRUE(resumed->ImportOptimizer(whole->ExportOptimizer()).ok());
+    ASSERT_TRUE(resumed->ImportWeights(*whole->ExportWeights(), false).ok());
+    ASSERT_TRUE(resumed->ImportOptimizer(*whole->ExportOptimizer()).ok());
     EXPECT_EQ(Train(*whole, 5, 8), Train(*resumed, 5, 8));
-    EXPECT_TRUE(Same(whole->ExportWeights(), resumed->ExportWeights()));
-    EXPECT_TRUE(Same(whole->ExportOptimizer(), resumed->ExportOptimizer()));
+    EXPECT_TRUE(Same(*whole->ExportWeights(), *resumed->ExportWeights()));
+    EXPECT_TRUE(Same(*whole->ExportOptimizer(), *resumed->ExportOptimizer()));
   }
 }
 
@@ -155,34 +155,35 @@ TEST(MobileNetV2, LearnsAFewImagesByHeart) {
   options.dropout_probability = 0;
   BatchResult result;
   for (int step = 0; step < 30; ++step)
-    result = network->TrainStep(Images(kBatch), Labels(kBatch), options);
+    result = *network->TrainStep(Images(kBatch), Labels(kBatch), options);
   EXPECT_LT(result.loss_sum / kBatch, 0.1);
   EXPECT_EQ(result.correct_count, kBatch);
 }
 
 TEST(MobileNetV2, MovesOnlyTheHeadWhileTheBackboneIsFrozen) {
   const auto network = Make(SmallOptions());
-  const auto before = ByName(network->ExportWeights());
+  const auto before = ByName(*network->ExportWeights());
   Train(*network, 0, 2, false);
-  for (const NamedTensor& tensor : network->ExportWeights()) {
+  const std::vector<NamedTensor> after = *network->ExportWeights();
+  for (const NamedTensor& tensor : after) {
     const bool moves = tensor.name.starts_with("classifier.") ||
                        tensor.name.find("running_") != std::string::npos ||
                        tensor.name.ends_with("num_batches_tracked");
     EXPECT_EQ(tensor.data != before.at(tensor.name).data, moves) << tensor.name;
   }
-  ASSERT_EQ(network->ExportGradients().size(), 2u);
-  EXPECT_EQ(network->ExportGradients()[0].name, "classifier.1.weight");
-  auto optimizer = ByName(network->ExportOptimizer());
+  ASSERT_EQ(network->ExportGradients()->size(), 2u);
+  EXPECT_EQ((*network->ExportGradients())[0].name, "classifier.1.weight");
+  auto optimizer = ByName(*network->ExportOptimizer());
   EXPECT_EQ(optimizer["adam.step/head"].data, std::vector<float>{2});
   EXPECT_EQ(optimizer["adam.step/backbone"].data, std::vector<float>{0});
   Train(*network, 2, 3);
-  optimizer = ByName(network->ExportOptimizer());
+  optimizer = ByName(*network->ExportOptimizer());
   EXPECT_EQ(optimizer["adam.step/head"].data, std::vector<float>{3});
   EXPECT_EQ(optimizer["adam.step/backbone"].data, std::vector<float>{1});
-  EXPECT_EQ(network->ExportGradients().size(), 52u * 3 + 2);
-  EXPECT_EQ(ByName(network->ExportWeights())["features.3.conv.2.num_batches_tracked"].data.size(),
+  EXPECT_EQ(network->ExportGradients()->size(), 52u * 3 + 2);
+  EXPECT_EQ(ByName(*network->ExportWeights())["features.3.conv.2.num_batches_tracked"].data.size(),
             0u);
-  EXPECT_EQ(ByName(network->ExportWeights())["features.3.conv.3.num_batches_tracked"].data,
+  EXPECT_EQ(ByName(*network->ExportWeights())["features.3.conv.3.num_batches_tracked"].data,
             std::vector<float>{3});
 }
 
@@ -193,7 +194,7 @@ TEST(MobileNetV2, GradientIsTheSlopeOfTheLoss) {
         "features.4.conv.1.1.weight", "features.9.conv.2.weight", "features.18.1.bias",
         "classifier.1.weight"}) {
     const auto network = Make(SmallOptions());
-    auto weights = network->ExportWeights();
+    auto weights = *network->ExportWeights();
     for (NamedTensor& tensor : weights) {
       if (!tensor.shape.empty()) tensor.data = ParityParameter(tensor, 2);
     }
@@ -201,8 +202,8 @@ TEST(MobileNetV2, GradientIsTheSlopeOfTheLoss) {
     options.dropout_probability = 0;
     options.head_lr = options.backbone_lr = 0;
     ASSERT_TRUE(network->ImportWeights(weights, false).ok());
-    network->TrainStep(Images(kBatch), Labels(kBatch), options);
-    const NamedTensor gradient = ByName(network->ExportGradients()).at(name);
+    ASSERT_TRUE(network->TrainStep(Images(kBatch), Labels(kBatch), options).ok());
+    const NamedTensor gradient = ByName(*network->ExportGradients()).at(name);
     double squares = 0;
     for (const float value : gradient.data) squares += static_cast<double>(value) * value;
     const double step = 0.01 / squares;  // The loss changes by about a hundredth.
@@ -214,7 +215,7 @@ TEST(MobileNetV2, GradientIsTheSlopeOfTheLoss) {
         }
       }
       TUNE_CHECK(network->ImportWeights(moved, false).ok());
-      return network->TrainStep(Images(kBatch), Labels(kBatch), options).loss_sum / kBatch;
+      return network->TrainStep(Images(kBatch), Labels(kBatch), options)->loss_sum / kBatch;
     };
     EXPECT_NEAR((loss_at(step) - loss_at(-step)) / 0.02, 1, 0.02) << name;
   }
@@ -224,13 +225,13 @@ TEST(MobileNetV2, EvaluatesEachImageOnItsOwn) {
   const auto network = Make(SmallOptions());
   Train(*network, 0, 2);
   std::vector<float> all(kBatch * 5), one(5);
-  const BatchResult whole = network->Evaluate(Images(kBatch), Labels(kBatch), all);
+  const BatchResult whole = *network->Evaluate(Images(kBatch), Labels(kBatch), all);
   double loss = 0;
   int correct = 0;
   for (int i = 0; i < kBatch; ++i) {
     const std::vector<float> images = Images(kBatch);
     const std::span<const float> image = std::span(images).subspan(i * 4800, 4800);
-    const BatchResult single = network->Evaluate(image, std::span(&Labels(kBatch)[i], 1), one);
+    const BatchResult single = *network->Evaluate(image, std::span(&Labels(kBatch)[i], 1), one);
     loss += single.loss_sum;
     correct += single.correct_count;
     for (int k = 0; k < 5; ++k) EXPECT_NEAR(one[k], all[i * 5 + k], 1e-5);
@@ -243,7 +244,7 @@ TEST(MobileNetV2, EvaluationChangesNothing) {
   const auto a = Make(SmallOptions()), b = Make(SmallOptions());
   Train(*a, 0, 1);
   Train(*b, 0, 1);
-  a->Evaluate(Images(3), Labels(3), {});
+  ASSERT_TRUE(a->Evaluate(Images(3), Labels(3), {}).ok());
   EXPECT_EQ(Train(*a, 1, 3), Train(*b, 1, 3));
 }
 
@@ -257,13 +258,13 @@ TEST(MobileNetV2, ANotANumberReachesTheLoss) {
   const auto network = Make(SmallOptions());
   std::vector<float> images = Images(kBatch);
   images[100] = std::nanf("");
-  EXPECT_TRUE(std::isnan(network->TrainStep(images, Labels(kBatch), {}).loss_sum));
+  EXPECT_TRUE(std::isnan(network->TrainStep(images, Labels(kBatch), {})->loss_sum));
 }
 
 TEST(ImportWeights, RefusesWhatDoesNotFitAndChangesNothing) {
   const auto network = Make(SmallOptions());
-  const auto before = network->ExportWeights();
-  auto tensors = Make(SmallOptions(), 2)->ExportWeights();
+  const auto before = *network->ExportWeights();
+  auto tensors = *Make(SmallOptions(), 2)->ExportWeights();
 
   auto missing = tensors;
   missing.erase(missing.begin() + 3);
@@ -281,19 +282,19 @@ TEST(ImportWeights, RefusesWhatDoesNotFitAndChangesNothing) {
   auto twice = tensors;
   twice.push_back(twice.front());
   EXPECT_NE(network->ImportWeights(twice, false).message().find("twice"), std::string::npos);
-  EXPECT_TRUE(Same(network->ExportWeights(), before));
+  EXPECT_TRUE(Same(*network->ExportWeights(), before));
   EXPECT_FALSE(network->ImportOptimizer(tensors).ok());
 }
 
 TEST(ImportWeights, KeepsTheHeadWhenItIsOptionalAndOfOtherClasses) {
   NetworkOptions other = SmallOptions();
   other.class_count = 7;
-  auto tensors = Make(other, 2)->ExportWeights();
+  auto tensors = *Make(other, 2)->ExportWeights();
   const auto network = Make(SmallOptions());
-  const auto before = ByName(network->ExportWeights());
+  const auto before = ByName(*network->ExportWeights());
   EXPECT_EQ(network->ImportWeights(tensors, false).code(), StatusCode::kInvalidArgument);
   ASSERT_TRUE(network->ImportWeights(tensors, true).ok());
-  const auto after = ByName(network->ExportWeights());
+  const auto after = ByName(*network->ExportWeights());
   EXPECT_EQ(after.at("classifier.1.weight").data, before.at("classifier.1.weight").data);
   EXPECT_NE(after.at("features.0.0.weight").data, before.at("features.0.0.weight").data);
   tensors.resize(tensors.size() - 2);
@@ -322,7 +323,7 @@ TEST(MobileNetV2, WorksAtTheSmallestImageAndWidth) {
   options.width_mult = 0.3;
   const auto network = Make(options);
   const std::vector<float> images = Draw("images", 2 * 32 * 32 * 3);
-  EXPECT_TRUE(std::isfinite(network->TrainStep(images, Labels(2), {}).loss_sum));
+  EXPECT_TRUE(std::isfinite(network->TrainStep(images, Labels(2), {})->loss_sum));
   EXPECT_GT(network->memory_bytes(), 1 << 20);
 }
 

@@ -100,7 +100,7 @@ inline ParityRun RunParity(const Reference& reference, int threads) {
 
   auto network = MobileNetV2::Create(network_options, 1);
   TUNE_CHECK(network.ok());
-  std::vector<NamedTensor> tensors = (*network)->ExportWeights();
+  std::vector<NamedTensor> tensors = *(*network)->ExportWeights();
   for (NamedTensor& tensor : tensors) {
     if (!tensor.shape.empty()) tensor.data = ParityParameter(tensor, shift);
   }
@@ -114,12 +114,12 @@ inline ParityRun RunParity(const Reference& reference, int threads) {
 
   ParityRun run;
   run.logits.resize(static_cast<size_t>(batch) * network_options.class_count);
-  (*network)->Evaluate(images, labels, run.logits);
+  TUNE_CHECK((*network)->Evaluate(images, labels, run.logits).ok());
   TrainStepOptions step;
   step.dropout_probability = 0;
   for (size_t i = 0; i < reference["losses"].size(); ++i) {
-    run.losses.push_back((*network)->TrainStep(images, labels, step).loss_sum / batch);
-    if (i == 0) run.gradients = (*network)->ExportGradients();
+    run.losses.push_back((*network)->TrainStep(images, labels, step)->loss_sum / batch);
+    if (i == 0) run.gradients = *(*network)->ExportGradients();
   }
   return run;
 }

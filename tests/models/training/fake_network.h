@@ -49,8 +49,8 @@ class FakeNetwork final : public MobileNetV2 {
   const NetworkOptions& options() const override { return options_; }
   int64_t memory_bytes() const override { return 0; }
 
-  BatchResult TrainStep(std::span<const float> images, std::span<const int32_t> labels,
-                        const TrainStepOptions& options) override {
+  Result<BatchResult> TrainStep(std::span<const float> images, std::span<const int32_t> labels,
+                                const TrainStepOptions& options) override {
     const int batch = static_cast<int>(labels.size());
     TUNE_CHECK(batch >= 2 && batch <= options_.batch_max);
     steps.push_back({options, batch, images[images.size() / labels.size() / 2]});
@@ -68,19 +68,21 @@ class FakeNetwork final : public MobileNetV2 {
     Adam(0, head_gradient, options.head_lr, moments_[4].data[0]);
     if (options.train_backbone) Adam(1, scale_gradient, options.backbone_lr, moments_[5].data[0]);
     if (diverge_after > 0 && static_cast<int>(steps.size()) >= diverge_after) {
-      return {std::nan(""), 0};
+      return BatchResult{std::nan(""), 0};
     }
     return result;
   }
 
-  BatchResult Evaluate(std::span<const float> images, std::span<const int32_t> labels,
-                       std::span<float> logits) override {
+  Result<BatchResult> Evaluate(std::span<const float> images, std::span<const int32_t> labels,
+                               std::span<float> logits) override {
     return Pass(images, labels, logits, [](int, int, float, float) {});
   }
 
-  std::vector<NamedTensor> ExportGradients() const override { return {}; }
-  std::vector<NamedTensor> ExportWeights() const override { return weights_; }
-  std::vector<NamedTensor> ExportOptimizer() const override { return moments_; }
+  Result<std::vector<NamedTensor>> ExportGradients() const override {
+    return std::vector<NamedTensor>();
+  }
+  Result<std::vector<NamedTensor>> ExportWeights() const override { return weights_; }
+  Result<std::vector<NamedTensor>> ExportOptimizer() const override { return moments_; }
   Status ImportWeights(std::span<const NamedTensor> tensors, bool) override {
     return Import(tensors, weights_);
   }

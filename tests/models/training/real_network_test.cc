@@ -56,9 +56,10 @@ TEST(RealNetwork, ResumesBitForBitInBothPhases) {
       const Status restored = second->RestoreCheckpoint(*saved);
       ASSERT_TRUE(restored.ok()) << restored.message();
       RunToTheEnd(*second);
-      EXPECT_TRUE(SameTensors(second->network().ExportWeights(), whole->network().ExportWeights()));
       EXPECT_TRUE(
-          SameTensors(second->network().ExportOptimizer(), whole->network().ExportOptimizer()));
+          SameTensors(*second->network().ExportWeights(), *whole->network().ExportWeights()));
+      EXPECT_TRUE(
+          SameTensors(*second->network().ExportOptimizer(), *whole->network().ExportOptimizer()));
       EXPECT_EQ(second->history().back().test_loss, whole->history().back().test_loss);
     }
   }
@@ -74,8 +75,8 @@ TEST(RealNetwork, StartsFromWeightsOfAFileWithAnotherHead) {
   options.weights = *saved + "/model.safetensors";
   const auto network = MakeNetwork(options, /*class_count=*/7, /*threads=*/1);
   ASSERT_TRUE(network.ok()) << network.status().message();
-  const std::vector<NamedTensor> before = trained->network().ExportWeights();
-  const std::vector<NamedTensor> after = (*network)->ExportWeights();
+  const std::vector<NamedTensor> before = *trained->network().ExportWeights();
+  const std::vector<NamedTensor> after = *(*network)->ExportWeights();
   ASSERT_EQ(before.size(), after.size());
   for (size_t i = 0; i < before.size(); ++i) {
     EXPECT_EQ(before[i].name, after[i].name);

@@ -114,8 +114,8 @@ TEST(Trainer, ShufflesEachEpochByItsSeedAlone) {
   a.Epochs(2);
   b.Epochs(2);
   c.Epochs(2);
-  EXPECT_TRUE(SameTensors(a.network->ExportWeights(), b.network->ExportWeights()));
-  EXPECT_FALSE(SameTensors(a.network->ExportWeights(), c.network->ExportWeights()));
+  EXPECT_TRUE(SameTensors(*a.network->ExportWeights(), *b.network->ExportWeights()));
+  EXPECT_FALSE(SameTensors(*a.network->ExportWeights(), *c.network->ExportWeights()));
   EXPECT_NE(a.network->steps[0].middle_pixel, a.network->steps[3].middle_pixel);
   EXPECT_NE(a.network->steps[0].options.dropout_seed, a.network->steps[1].options.dropout_seed);
 }
@@ -125,7 +125,7 @@ TEST(Trainer, PreparesTheSameBatchesWithAThreadToSpare) {
   TrialRun two(SmallOptions(), SmallData(), /*threads=*/2);
   one.Epochs(3);
   two.Epochs(3);
-  EXPECT_TRUE(SameTensors(one.network->ExportWeights(), two.network->ExportWeights()));
+  EXPECT_TRUE(SameTensors(*one.network->ExportWeights(), *two.network->ExportWeights()));
 }
 
 TEST(Trainer, LearnsTheSyntheticData) {
@@ -219,8 +219,8 @@ TEST(Trainer, ResumesBitForBitFromAnyEpoch) {
     ASSERT_TRUE(restored.ok()) << restored.message();
     EXPECT_EQ(second.trainer->history().size(), static_cast<size_t>(k));
     while (!second.trainer->finished()) second.Epoch();
-    EXPECT_TRUE(SameTensors(second.network->ExportWeights(), whole.network->ExportWeights()));
-    EXPECT_TRUE(SameTensors(second.network->ExportOptimizer(), whole.network->ExportOptimizer()));
+    EXPECT_TRUE(SameTensors(*second.network->ExportWeights(), *whole.network->ExportWeights()));
+    EXPECT_TRUE(SameTensors(*second.network->ExportOptimizer(), *whole.network->ExportOptimizer()));
     EXPECT_EQ(second.trainer->best_epoch(), whole.trainer->best_epoch());
     for (size_t i = 0; i < 6; ++i) {
       EXPECT_EQ(second.trainer->history()[i].train_loss, whole.trainer->history()[i].train_loss);
@@ -311,8 +311,8 @@ TEST(Trainer, GoesOnFromAnotherRunsCheckpointUnderItsOwnOptions) {
   const Status restored =
       second.trainer->RestoreCheckpoint(*checkpoint, CheckpointOf::kOtherOptions);
   ASSERT_TRUE(restored.ok()) << restored.message();
-  EXPECT_TRUE(SameTensors(second.network->ExportWeights(), first.network->ExportWeights()));
-  EXPECT_TRUE(SameTensors(second.network->ExportOptimizer(), first.network->ExportOptimizer()));
+  EXPECT_TRUE(SameTensors(*second.network->ExportWeights(), *first.network->ExportWeights()));
+  EXPECT_TRUE(SameTensors(*second.network->ExportOptimizer(), *first.network->ExportOptimizer()));
   EXPECT_EQ(second.Epoch().epoch, 4);
   const FakeNetwork::Step& step = second.network->steps.front();
   EXPECT_EQ(step.batch, 6);
@@ -392,7 +392,7 @@ TEST(ModelFolder, HoldsTheBestEpochsWeightsOfACheckpoint) {
   options.total_epochs = run.trainer->best_epoch();
   TrialRun until_best(options, SmallData());
   while (!until_best.trainer->finished()) until_best.Epoch();
-  EXPECT_TRUE(SameTensors(model->weights, until_best.network->ExportWeights()));
+  EXPECT_TRUE(SameTensors(model->weights, *until_best.network->ExportWeights()));
 
   // A checkpoint is a model too.
   Result<Model> direct = ReadModel(*checkpoint);

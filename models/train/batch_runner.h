@@ -1,0 +1,60 @@
+// Where a training loop's batches are made and run: images of a data set, by their numbers, through
+// one network. The host's runner augments them in memory with the network's threads; a card's
+// (models/cuda/) keeps the data set and does all of it there.
+//
+// Thread rule: one thread drives a runner and its network.
+// Errors: the network's.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "core/status.h"
+#include "models/data/dataset.h"
+#include "models/mobilenet_v2.h"
+
+namespace tune::models {
+
+class BatchRunner {
+ public:
+  virtual ~BatchRunner() = default;
+
+  // One optimizer step on these images of the training split, as they look in `epoch`
+  // (DrawAugmentation).
+  virtual Result<BatchResult> Train(int epoch, std::span<const int64_t> images,
+                                    const TrainStepOptions& options) = 0;
+
+  // The images [begin, begin + count) of a split, in evaluation mode, as they are.
+  virtual Result<BatchResult> Evaluate(Split split, int64_t begin, int64_t count) = 0;
+};
+
+// Network and data set outlive the runner. `seed` keys the augmentation.
+std::unique_ptr<BatchRunner> MakeHostBatchRunner(MobileNetV2& network, const Dataset& dataset,
+                                                 uint64_t seed);
+
+// Means over a pass through a split.
+struct Score {
+  double loss = 0;
+  double accuracy = 0;
+  int64_t image_count = 0;
+};
+
+// Sums over the batches of a pass.
+struct PassTotals {
+  double loss_sum = 0;
+  int64_t correct_count = 0;
+  int64_t image_count = 0;
+
+  void Add(const BatchResult& result, size_t count);
+  Score ToScore() const;
+};
+
+// All `image_count` images of a split, at least one, in batches of `batch_size`, which the network
+// must take.
+Result<Score> EvaluateSplit(BatchRunner& batches, int64_t image_count, Split split, int batch_size);
+// The same by the host's runner.
+Result<Score> EvaluateSplit(MobileNetV2& network, const Dataset& dataset, Split split,
+                            int batch_size);
+
+}  // namespace tune::models
