@@ -30,6 +30,10 @@ class KeyedRandom {
   // Standard normal (Box and Muller 1958; each call takes two uniforms and uses the cosine branch).
   double NextNormal();
 
+  // What the draws to come are a function of, for a device that makes them itself: the next
+  // NextU64() is SplitMix64's finaliser of key() + golden gamma, the one after of key() + 2 of it.
+  uint64_t key() const { return state_; }
+
  private:
   uint64_t state_;
 };

@@ -85,7 +85,8 @@ Configuration ToConfiguration(const std::map<std::string, std::string>& paramete
     const auto it = parameters.find(std::string(parameter.name));
     if (it == parameters.end() || it->second.empty()) continue;
     const Result<Value> number = ParseJson(it->second);
-    const bool use_number = parameter.kind != ParameterKind::kText && number.ok();
+    const bool use_number = parameter.kind != ParameterKind::kText &&
+                            parameter.kind != ParameterKind::kChoice && number.ok();
     configuration.Set(parameter.name, use_number ? *number : Value(it->second));
   }
   return configuration;

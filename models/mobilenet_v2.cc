@@ -5,6 +5,7 @@
 #include <string>
 
 #include "models/cpu/network.h"
+#include "models/cuda/network.h"
 
 namespace tune::models {
 namespace {
@@ -37,6 +38,10 @@ Result<std::unique_ptr<MobileNetV2>> MobileNetV2::Create(const NetworkOptions& o
   TUNE_RETURN_IF_ERROR(CheckRange("class_count", options.class_count, 1, kClassMax));
   TUNE_RETURN_IF_ERROR(CheckRange("batch_max", options.batch_max, 1, kBatchMax));
   TUNE_RETURN_IF_ERROR(CheckRange("threads", options.threads, 1, kThreadsMax));
+  if (options.device == DeviceKind::kCuda ||
+      (options.device == DeviceKind::kAuto && cuda::CardName().ok())) {
+    return cuda::CreateNetwork(options, seed);
+  }
   try {
     return cpu::CreateNetwork(options, seed);
   } catch (const std::bad_alloc&) {

@@ -7,6 +7,7 @@
 
 #include "core/check.h"
 #include "core/random.h"
+#include "models/data/pixel.h"
 
 // The passes work on planes (one array a channel) and without branches, so that the compiler turns
 // them into vector code; interleaved pixels would not allow it.
@@ -17,24 +18,6 @@ namespace {
 constexpr double kRotationDegreesMax = 15;
 constexpr double kJitterFactor = 0.2;
 constexpr double kJitterHue = 0.1;
-
-// Each channel as x * kScale + kShift.
-constexpr std::array<float, 3> kMean = {0.485F, 0.456F, 0.406F};
-constexpr std::array<float, 3> kDeviation = {0.229F, 0.224F, 0.225F};
-constexpr std::array<float, 3> kScale = {1 / (255 * kDeviation[0]), 1 / (255 * kDeviation[1]),
-                                         1 / (255 * kDeviation[2])};
-constexpr std::array<float, 3> kShift = {-kMean[0] / kDeviation[0], -kMean[1] / kDeviation[1],
-                                         -kMean[2] / kDeviation[2]};
-
-uint8_t ToByte(float x) { return static_cast<uint8_t>(std::clamp(static_cast<int>(x), 0, 255)); }
-
-// PIL's Image.blend on bytes: from + factor * (to - from), truncated and clipped.
-uint8_t Blend(int from, int to, float factor) {
-  return ToByte(static_cast<float>(from) + factor * static_cast<float>(to - from));
-}
-
-// PIL's conversion to grey (ITU-R 601-2 in 16-bit fixed point).
-int Grey(int r, int g, int b) { return (r * 19595 + g * 38470 + b * 7471 + 0x8000) >> 16; }
 
 struct Planes {
   uint8_t* __restrict r;
@@ -69,41 +52,13 @@ void AdjustSaturation(Planes p, float factor) {
   }
 }
 
-// One channel of HSV to RGB: `turned` is the hue in sixths of the circle, `phase` 5, 3, 1 for red,
-// green, blue.
-inline uint8_t HueChannel(float turned, float phase, float value, float strength) {
-  const float around = turned + phase;
-  const float k = around >= 6 ? around - 6 : around;
-  const float taken = std::max(0.0F, std::min(std::min(k, 4 - k), 1.0F));
-  return static_cast<uint8_t>(static_cast<int>(value * (1 - strength * taken) + 0.5F));
-}
-
-// Through 8-bit HSV and back with PIL's rounding (hue and saturation are truncated to 255 levels,
-// which moves a colour by up to six levels: to follow torchvision it has to be followed).
+// Through 8-bit HSV and back.
 void AdjustHue(Planes p, int shift) {
   for (int i = 0; i < p.count; ++i) {
-    const int r = p.r[i];
-    const int g = p.g[i];
-    const int b = p.b[i];
-    const int high = std::max(r, std::max(g, b));
-    const int low = std::min(r, std::min(g, b));
-    const float range = static_cast<float>(high - low);
-    const float per_range = range > 0 ? 1 / range : 0;
-    const float sector_r = static_cast<float>(g - b) * per_range;
-    const float sector_g = 2 + static_cast<float>(b - r) * per_range;
-    const float sector_b = 4 + static_cast<float>(r - g) * per_range;
-    float sector = r == high ? sector_r : (g == high ? sector_g : sector_b);
-    sector = sector < 0 ? sector + 6 : sector;
-    // The small addition undoes the rounding of the reciprocal where the quotient is a whole
-    // number.
-    const int hue = static_cast<int>(sector * (255.0F / 6) + 1e-4F);
-    const int saturation =
-        static_cast<int>(255 * range / static_cast<float>(std::max(high, 1)) + 1e-4F);
-
-    // Each channel is the value less what the colour circle takes from it at this distance.
-    const float turned = static_cast<float>((hue + shift) & 255) * (6.0F / 255);
-    const float value = static_cast<float>(high);
-    const float strength = static_cast<float>(saturation) * (1.0F / 255);
+    const PilHsv hsv = ToHsv(p.r[i], p.g[i], p.b[i]);
+    const float turned = TurnedHue(hsv.hue, shift);
+    const float value = static_cast<float>(hsv.value);
+    const float strength = static_cast<float>(hsv.saturation) * (1.0F / 255);
     p.r[i] = HueChannel(turned, 5, value, strength);
     p.g[i] = HueChannel(turned, 3, value, strength);
     p.b[i] = HueChannel(turned, 1, value, strength);
@@ -131,23 +86,16 @@ void Split(const uint8_t* image, int size, bool flip, Planes p) {
   }
 }
 
-// As Split, but out(x, y) = in(rotation of (x, y) about the centre), nearest neighbour in 16-bit
-// fixed point, black where that lies outside. The numbers follow PIL's rotate so that the same
-// pixels are picked.
+// As Split, but out(x, y) = in(rotation of (x, y) about the centre), nearest neighbour, black where
+// that lies outside.
 void SplitRotated(const uint8_t* image, int size, bool flip, double degrees, Planes p) {
-  const double angle = -degrees * std::numbers::pi / 180;
-  const double centre = size / 2.0;
-  const double cosine = std::cos(angle);
-  const double sine = std::sin(angle);
-  const double offset_x = centre - cosine * centre - sine * centre;
-  const double offset_y = centre + sine * centre - cosine * centre;
-  const auto fixed = [](double v) { return static_cast<int>(std::floor(v * 65536 + 0.5)); };
-  const int x_per_x = fixed(cosine);
-  const int x_per_y = fixed(sine);
-  const int y_per_x = fixed(-sine);
-  const int y_per_y = fixed(cosine);
-  int row_x = fixed(offset_x + 0.5 * cosine + 0.5 * sine);
-  int row_y = fixed(offset_y - 0.5 * sine + 0.5 * cosine);
+  const FixedRotation turn = RotationOf(size, degrees);
+  const int x_per_x = turn.x_per_x;
+  const int x_per_y = turn.x_per_y;
+  const int y_per_x = turn.y_per_x;
+  const int y_per_y = turn.y_per_y;
+  int row_x = turn.start_x;
+  int row_y = turn.start_y;
   int i = 0;
   for (int y = 0; y < size; ++y, row_x += x_per_y, row_y += y_per_y) {
     int from_x = row_x;
@@ -167,6 +115,24 @@ void SplitRotated(const uint8_t* image, int size, bool flip, double degrees, Pla
 }
 
 }  // namespace
+
+FixedRotation RotationOf(int size, double degrees) {
+  const double angle = -degrees * std::numbers::pi / 180;
+  const double centre = size / 2.0;
+  const double cosine = std::cos(angle);
+  const double sine = std::sin(angle);
+  const double offset_x = centre - cosine * centre - sine * centre;
+  const double offset_y = centre + sine * centre - cosine * centre;
+  const auto fixed = [](double v) { return static_cast<int>(std::floor(v * 65536 + 0.5)); };
+  FixedRotation turn;
+  turn.start_x = fixed(offset_x + 0.5 * cosine + 0.5 * sine);
+  turn.start_y = fixed(offset_y - 0.5 * sine + 0.5 * cosine);
+  turn.x_per_x = fixed(cosine);
+  turn.x_per_y = fixed(sine);
+  turn.y_per_x = fixed(-sine);
+  turn.y_per_y = fixed(cosine);
+  return turn;
+}
 
 Augmentation DrawAugmentation(uint64_t seed, int epoch, int64_t image) {
   KeyedRandom random(seed, "augment", static_cast<uint64_t>(epoch), static_cast<uint64_t>(image));
@@ -235,9 +201,9 @@ void Augmenter::ApplyAndNormalize(std::span<const uint8_t> image, const Augmenta
   const uint8_t* b = g + count;
   float* __restrict to = out.data();
   for (size_t i = 0; i < count; ++i) {
-    to[3 * i] = static_cast<float>(r[i]) * kScale[0] + kShift[0];
-    to[3 * i + 1] = static_cast<float>(g[i]) * kScale[1] + kShift[1];
-    to[3 * i + 2] = static_cast<float>(b[i]) * kScale[2] + kShift[2];
+    to[3 * i] = static_cast<float>(r[i]) * PixelScale(0) + PixelShift(0);
+    to[3 * i + 1] = static_cast<float>(g[i]) * PixelScale(1) + PixelShift(1);
+    to[3 * i + 2] = static_cast<float>(b[i]) * PixelScale(2) + PixelShift(2);
   }
 }
 
@@ -246,9 +212,9 @@ void Normalize(std::span<const uint8_t> pixels, std::span<float> out) {
   const uint8_t* from = pixels.data();
   float* __restrict to = out.data();
   for (size_t i = 0; i < pixels.size(); i += 3) {
-    to[i] = static_cast<float>(from[i]) * kScale[0] + kShift[0];
-    to[i + 1] = static_cast<float>(from[i + 1]) * kScale[1] + kShift[1];
-    to[i + 2] = static_cast<float>(from[i + 2]) * kScale[2] + kShift[2];
+    to[i] = static_cast<float>(from[i]) * PixelScale(0) + PixelShift(0);
+    to[i + 1] = static_cast<float>(from[i + 1]) * PixelScale(1) + PixelShift(1);
+    to[i + 2] = static_cast<float>(from[i + 2]) * PixelScale(2) + PixelShift(2);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <vector>
 
 #include "core/json.h"
 #include "core/nearest_name.h"
@@ -12,7 +13,11 @@ namespace {
 
 constexpr int kPretrainedInitialEpochs = 5;  // The lab's.
 
-constexpr std::array<Food11Parameter, 12> kParameters = {{
+// In the order of the enumerations.
+constexpr std::string_view kDeviceNames = "cpu, cuda, auto";
+constexpr std::string_view kPrecisionNames = "bf16, fp32";
+
+constexpr std::array<Food11Parameter, 14> kParameters = {{
     {"batch_size", ParameterKind::kInteger, 2, 4096, false, false, "images a step"},
     {"dropout_probability", ParameterKind::kNumber, 0, 1, false, true, "of the head"},
     {"lr", ParameterKind::kNumber, 0, 10, true, false, "Adam's step size"},
@@ -28,12 +33,34 @@ constexpr std::array<Food11Parameter, 12> kParameters = {{
     {"weights", ParameterKind::kText, 0, 0, false, false, "a .safetensors file to start from",
      true},
     {"data", ParameterKind::kText, 0, 0, false, false, "a folder, or synthetic", true},
+    {"device", ParameterKind::kChoice, 0, 0, false, false,
+     "where to train: cpu, cuda, or auto, which is cuda where a card can be used (default: cpu)",
+     false, kDeviceNames},
+    {"precision", ParameterKind::kChoice, 0, 0, false, false,
+     "of a card's products: bf16 or fp32 (default: bf16)", false, kPrecisionNames},
     {"seed", ParameterKind::kInteger, 0, 9007199254740992.0, false, false, "of all draws"},
 }};
 
 constexpr std::array<std::string_view, 8> kMetricNames = {
     "train_loss",    "train_accuracy",    "val_loss",  "val_accuracy",
     "epoch_seconds", "images_per_second", "test_loss", "test_accuracy"};
+
+std::vector<std::string> SplitChoices(std::string_view choices) {
+  std::vector<std::string> names;
+  while (!choices.empty()) {
+    const size_t end = std::min(choices.find(", "), choices.size());
+    names.emplace_back(choices.substr(0, end));
+    choices.remove_prefix(std::min(end + 2, choices.size()));
+  }
+  return names;
+}
+
+// The place of a name among the choices, or -1.
+int ChoiceIndex(std::string_view choices, std::string_view name) {
+  const std::vector<std::string> names = SplitChoices(choices);
+  const auto found = std::find(names.begin(), names.end(), name);
+  return found == names.end() ? -1 : static_cast<int>(found - names.begin());
+}
 
 const Food11Parameter* FindParameter(std::string_view name) {
   for (const Food11Parameter& parameter : kParameters) {
@@ -80,6 +107,8 @@ Value Food11OptionsToValue(const Food11Options& options) {
   map.Set("image_size", options.image_size);
   map.Set("weights", options.weights);
   map.Set("data", options.data);
+  map.Set("device", SplitChoices(kDeviceNames)[static_cast<size_t>(options.device)]);
+  map.Set("precision", SplitChoices(kPrecisionNames)[static_cast<size_t>(options.precision)]);
   return map;
 }
 
@@ -96,6 +125,12 @@ Status CheckFood11Parameter(std::string_view name, const Value& value) {
   if (parameter->kind == ParameterKind::kText) {
     if (!value.is_string()) return InvalidArgument(read + "a string");
     return OkStatus();
+  }
+  if (parameter->kind == ParameterKind::kChoice) {
+    if (value.is_string() && ChoiceIndex(parameter->choices, value.AsString()) >= 0) {
+      return OkStatus();
+    }
+    return InvalidArgument(read + "one of " + std::string(parameter->choices));
   }
   if (!value.is_number()) return InvalidArgument(read + RangeText(*parameter));
   const double number = value.AsDouble();
@@ -127,6 +162,14 @@ Result<Food11Options> ParseFood11Options(const Configuration& configuration, uin
   options.data = default_data;
   text("weights", options.weights);
   text("data", options.data);
+  const auto choice = [&](std::string_view name, std::string_view choices, auto& target) {
+    const Value* const value = configuration.Find(name);
+    if (value == nullptr) return;
+    using Target = std::remove_reference_t<decltype(target)>;
+    target = static_cast<Target>(ChoiceIndex(choices, value->AsString()));
+  };
+  choice("device", kDeviceNames, options.device);
+  choice("precision", kPrecisionNames, options.precision);
   number("batch_size", options.batch_size);
   number("dropout_probability", options.dropout_probability);
   number("lr", options.lr);

@@ -13,6 +13,7 @@
 #include "core/configuration.h"
 #include "core/status.h"
 #include "core/value.h"
+#include "models/mobilenet_v2.h"
 
 namespace tune::models {
 
@@ -27,12 +28,14 @@ struct Food11Options {
   double width_mult = 1.0;
   int image_size = 224;
   std::string weights;  // A safetensors file with torchvision's names; empty: random weights.
-  std::string data;     // A folder, or "synthetic"; empty: the caller decides (FOOD11_DATA_DIR).
+  DeviceKind device = DeviceKind::kCpu;
+  Precision precision = Precision::kBf16;  // Of a card's products.
+  std::string data;  // A folder, or "synthetic"; empty: the caller decides (FOOD11_DATA_DIR).
   // Of weights, shuffle, dropout and augmentation. The caller's default if not given.
   uint64_t seed = 0;
 };
 
-enum class ParameterKind { kInteger, kNumber, kText };
+enum class ParameterKind { kInteger, kNumber, kText, kChoice };
 
 // One line of the table of options. A number's range is [lo, hi], or (lo, hi] if `lo_open`, and so
 // on.
@@ -46,6 +49,7 @@ struct Food11Parameter {
   std::string_view meaning;
   // It makes the network or the data: a run that goes on under another value is another run.
   bool is_fixed = false;
+  std::string_view choices = "";  // Of a kChoice: "cpu, cuda, auto".
 };
 
 // Every option, in the order of Food11Options.

@@ -8,6 +8,7 @@
 #include "core/check.h"
 #include "core/json.h"
 #include "core/random.h"
+#include "models/cuda/network.h"
 #include "models/train/safetensors.h"
 
 namespace tune::models {
@@ -22,9 +23,10 @@ std::string FirstDifference(const Food11Options& a, const Food11Options& b, Chec
   const Value now = Food11OptionsToValue(b);
   for (const Food11Parameter& parameter : Food11Parameters()) {
     const std::string_view name = parameter.name;
-    // Where weights and data lie matters to nobody; the data itself is compared by its hash.
-    if (name == "total_epochs" || name == "patience" || name == "weights" || name == "data" ||
-        name == "seed") {
+    // Where weights and data lie and which device computes matters to nobody; the data itself is
+    // compared by its hash.
+    if (name == "device" || name == "total_epochs" || name == "patience" || name == "weights" ||
+        name == "data" || name == "seed") {
       continue;
     }
     if (of == CheckpointOf::kOtherOptions && !parameter.is_fixed) continue;
@@ -208,6 +210,8 @@ Result<std::unique_ptr<MobileNetV2>> MakeNetwork(const Food11Options& options, i
   network_options.class_count = class_count;
   network_options.batch_max = options.batch_size;
   network_options.threads = threads;
+  network_options.device = options.device;
+  network_options.precision = options.precision;
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<MobileNetV2> network,
                         MobileNetV2::Create(network_options, options.seed));
   if (!options.weights.empty()) {
@@ -235,8 +239,11 @@ Result<std::unique_ptr<Trainer>> MakeTrainer(const Food11Options& options,
   }
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<MobileNetV2> network,
                         MakeNetwork(options, dataset->class_count(), threads));
+  // On a card, the data lies there too.
+  TUNE_ASSIGN_OR_RETURN(std::unique_ptr<BatchRunner> batches,
+                        cuda::MakeBatchRunner(*network, dataset, options.seed));
   return std::make_unique<Trainer>(options, std::move(dataset), std::move(network),
-                                   std::move(seconds));
+                                   std::move(seconds), std::move(batches));
 }
 
 }  // namespace tune::models

@@ -50,6 +50,14 @@ TrialEnd EndFor(const Status& status) {
   }
 }
 
+// Of training, where the memory that ran out may be a card's.
+TrialEnd EndForTraining(const Status& status, models::DeviceKind device) {
+  if (status.code() == StatusCode::kResourceExhausted && device == models::DeviceKind::kCuda) {
+    return {Outcome::kDeviceOutOfMemory, status.message()};
+  }
+  return EndFor(status);
+}
+
 // Decoded images are kept on disk.
 TrialEnd EndForUnloaded(const Status& status) {
   if (status.code() != StatusCode::kResourceExhausted) return EndFor(status);
@@ -74,7 +82,7 @@ TrialEnd Train(const TrialStart& start, models::Trainer& trainer, TrialSession& 
   CheckpointPlace place(start);
   while (!trainer.finished()) {
     const Result<models::EpochReport> epoch = trainer.RunEpoch();
-    if (!epoch.ok()) return EndFor(epoch.status());
+    if (!epoch.ok()) return EndForTraining(epoch.status(), trainer.options().device);
     Report report;
     report.iteration = epoch->epoch;
     report.metrics = models::ToMetrics(*epoch);
@@ -100,7 +108,7 @@ TrialEnd Food11Trainable::Run(const TrialStart& start, TrialSession& session) {
   if (!dataset.ok()) return EndForUnloaded(dataset.status());
   const Result<std::unique_ptr<models::Trainer>> trainer =
       models::MakeTrainer(*options, *dataset, threads, MonotonicSeconds);
-  if (!trainer.ok()) return EndFor(trainer.status());
+  if (!trainer.ok()) return EndForTraining(trainer.status(), options->device);
   if (!start.checkpoint_path.empty()) {
     const Status restored = (*trainer)->RestoreCheckpoint(
         start.checkpoint_path, start.has_other_config ? models::CheckpointOf::kOtherOptions

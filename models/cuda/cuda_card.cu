@@ -1,0 +1,108 @@
+#include "models/cuda/cuda_card.cuh"
+
+namespace tune::models::cuda {
+
+Status CudaFailure(cudaError_t error, const char* call, const std::string& device) {
+  const std::string message =
+      std::string(call) + " on " + device + ": " + cudaGetErrorString(error);
+  if (error == cudaErrorMemoryAllocation) return ResourceExhausted(message);
+  if (error == cudaErrorNoDevice || error == cudaErrorInsufficientDriver) {
+    return FailedPrecondition(message);
+  }
+  return Internal(message);
+}
+
+Result<std::unique_ptr<CudaCard>> CudaCard::Open() {
+  std::unique_ptr<CudaCard> card(new CudaCard());
+  TUNE_RETURN_IF_ERROR(card->Start());
+  return Result<std::unique_ptr<CudaCard>>(std::move(card));
+}
+
+Status CudaCard::Start() {
+  name_ = "device 0";
+  int count = 0;
+  Note(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
+  TUNE_RETURN_IF_ERROR(status_);
+  if (count == 0) return FailedPrecondition("no CUDA device can be used here");
+  Note(cudaSetDevice(0), "cudaSetDevice");
+  cudaDeviceProp properties = {};
+  Note(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
+  TUNE_RETURN_IF_ERROR(status_);
+  name_ = std::string(properties.name) + " (device 0)";
+  Note(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  workspace_ = New<unsigned char>(Blas::kWorkspaceBytes);
+  TUNE_RETURN_IF_ERROR(status_);
+  TUNE_ASSIGN_OR_RETURN(blas_, Blas::Open(stream_, workspace_.data()));
+  return OkStatus();
+}
+
+// Errors of the ends of things are those of what ran before, which was noted, or of a process that
+// ends.
+CudaCard::~CudaCard() {
+  if (stream_ != nullptr) cudaStreamSynchronize(stream_);
+  for (const auto& [key, captured] : graphs_) {
+    if (captured.graph != nullptr) cudaGraphExecDestroy(captured.graph);
+  }
+  blas_.reset();
+  if (stream_ != nullptr) cudaStreamDestroy(stream_);
+}
+
+void CudaCard::Note(cudaError_t error, const char* call) {
+  if (error == cudaSuccess) return;
+  if (status_.ok()) status_ = CudaFailure(error, call, name_);
+  // What does not harm the device for good is forgotten there, or the next call would tell it as
+  // its own.
+  static_cast<void>(cudaGetLastError());
+}
+
+Status CudaCard::Finish() {
+  if (status_.ok()) Note(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+  return status_;
+}
+
+void* CudaCard::Allocate(int64_t bytes) {
+  if (!status_.ok() || bytes == 0) return nullptr;
+  void* data = nullptr;
+  Note(cudaMalloc(&data, static_cast<size_t>(bytes)), "cudaMalloc");
+  return data;
+}
+
+void CudaCard::Copy(const void* from, int64_t bytes, void* to, cudaMemcpyKind kind) {
+  if (!status_.ok() || bytes == 0) return;
+  // From pageable memory: it is staged before the call returns.
+  Note(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), kind, stream_), "cudaMemcpyAsync");
+}
+
+void CudaCard::Fill(void* data, int64_t bytes) {
+  if (!status_.ok() || bytes == 0) return;
+  Note(cudaMemsetAsync(data, 0, static_cast<size_t>(bytes), stream_), "cudaMemsetAsync");
+}
+
+void CudaCard::Multiply(const BlasProduct& product, const BlasMatrix& a, const BlasMatrix& b,
+                        const BlasMatrix& c) {
+  if (!status_.ok()) return;
+  if (const Status multiplied = blas_->Multiply(product, a, b, c); !multiplied.ok()) {
+    status_ = multiplied.At(name_);
+  }
+}
+
+bool CudaCard::BeginCapture() {
+  if (!status_.ok()) return false;
+  Note(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+  return status_.ok();
+}
+
+void CudaCard::EndCapture(Captured& captured) {
+  cudaGraph_t graph = nullptr;
+  Note(cudaStreamEndCapture(stream_, &graph), "cudaStreamEndCapture");  // Always: it ends it.
+  if (graph == nullptr) return;
+  if (status_.ok()) Note(cudaGraphInstantiate(&captured.graph, graph, 0), "cudaGraphInstantiate");
+  Note(cudaGraphDestroy(graph), "cudaGraphDestroy");
+}
+
+void CudaCard::LaunchGraph(const Captured& captured) {
+  if (!status_.ok()) return;
+  Note(cudaGraphLaunch(captured.graph, stream_), "cudaGraphLaunch");
+}
+
+}  // namespace tune::models::cuda

@@ -1,0 +1,171 @@
+// A CUDA device as lane_network.h asks for one: memory, one stream, launches, cuBLAS products and
+// captured graphs. (host_card.h is its twin without a card.)
+//
+// The first error is kept, with the call's name and the device's, and what is asked afterwards does
+// nothing; Finish() waits and tells.
+//
+// Thread rule: one thread drives a card. Errors: kResourceExhausted where the device's memory is
+// too small, kFailedPrecondition where there is no device or no cuBLAS, else kInternal.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "core/status.h"
+#include "models/cuda/blas.h"
+#include "models/cuda/kernel.h"
+#include "models/cuda/number.h"
+#include "models/cuda/product.h"
+
+namespace tune::models::cuda {
+
+template <class Kernel, int... kPhase>
+__device__ void RunPhases(const Kernel& kernel, const Thread& thread,
+                          typename Kernel::Shared& shared, std::integer_sequence<int, kPhase...>) {
+  ((kPhase > 0 ? __syncthreads() : void(), kernel.template Run<kPhase>(thread, shared)), ...);
+}
+
+template <class Kernel>
+__global__ void __launch_bounds__(Kernel::kThreads) RunKernel(const Kernel kernel) {
+  // Bytes, since what lies in shared memory may not have a constructor.
+  __shared__ alignas(16) unsigned char bytes[sizeof(typename Kernel::Shared)];
+  const Thread thread = {static_cast<int>(blockIdx.x), static_cast<int>(blockIdx.y),
+                         static_cast<int>(blockIdx.z), static_cast<int>(threadIdx.x)};
+  RunPhases(kernel, thread, *reinterpret_cast<typename Kernel::Shared*>(bytes),
+            std::make_integer_sequence<int, Kernel::kPhases>());
+}
+
+class CudaCard {
+ public:
+  // What cudaMalloc gave. An error of cudaFree could only be one of an earlier call, or of a
+  // process that ends.
+  template <class T>
+  class Array {
+   public:
+    Array() = default;
+    Array(T* data, int64_t size) : data_(data), size_(size) {}
+    T* data() const { return data_.get(); }
+    int64_t size() const { return size_; }
+
+   private:
+    struct Free {
+      void operator()(T* data) const { cudaFree(data); }
+    };
+    std::unique_ptr<T, Free> data_;
+    int64_t size_ = 0;
+  };
+
+  // The first device that this process may use.
+  static Result<std::unique_ptr<CudaCard>> Open();
+  ~CudaCard();
+  CudaCard(const CudaCard&) = delete;
+  CudaCard& operator=(const CudaCard&) = delete;
+
+  const std::string& name() const { return name_; }
+  const Status& status() const { return status_; }
+  Status Finish();
+
+  template <class T>
+  Array<T> New(int64_t count) {
+    return Array<T>(static_cast<T*>(Allocate(count * static_cast<int64_t>(sizeof(T)))), count);
+  }
+  // From and to memory of the host, which may be used again when they return.
+  template <class T>
+  void Upload(const T* from, int64_t count, T* to) {
+    Copy(from, count * static_cast<int64_t>(sizeof(T)), to, cudaMemcpyHostToDevice);
+  }
+  template <class T>
+  void Download(const T* from, int64_t count, T* to) {
+    Copy(from, count * static_cast<int64_t>(sizeof(T)), to, cudaMemcpyDeviceToHost);
+  }
+  template <class T>
+  void Zero(T* data, int64_t count) {
+    Fill(data, count * static_cast<int64_t>(sizeof(T)));
+  }
+
+  template <class Kernel>
+  void Launch(const Kernel& kernel, const Grid& grid) {
+    if (!status_.ok()) return;
+    const dim3 blocks(static_cast<unsigned>(grid.blocks_x), static_cast<unsigned>(grid.blocks_y),
+                      static_cast<unsigned>(grid.lanes));
+    RunKernel<Kernel><<<blocks, Kernel::kThreads, 0, stream_>>>(kernel);
+    Note(cudaGetLastError(), "a kernel's launch");
+  }
+
+  template <class T>
+  void Forward(const ProductShape& s, LaneMatrix<const T> x, LaneMatrix<const T> w,
+               LaneMatrix<T> y) {
+    Multiply({true, false, s.out, s.rows, s.in, s.lanes}, Of(w, s.in), Of(x, s.in), Of(y, s.out));
+  }
+  template <class T>
+  void InputGradient(const ProductShape& s, LaneMatrix<const T> dy, LaneMatrix<const T> w,
+                     LaneMatrix<T> dx) {
+    Multiply({false, false, s.in, s.rows, s.out, s.lanes}, Of(w, s.in), Of(dy, s.out),
+             Of(dx, s.in));
+  }
+  template <class T>
+  void WeightGradient(const ProductShape& s, LaneMatrix<const T> dy, LaneMatrix<const T> x,
+                      LaneMatrix<float> dw) {
+    Multiply({false, true, s.in, s.out, s.rows, s.lanes}, Of(x, s.in), Of(dy, s.out), Of(dw, s.in));
+  }
+
+  // The first time for a key, `body` runs as it is, which loads what it needs; the second time it
+  // is captured; from then on its graph is launched.
+  template <class Body>
+  void RunCaptured(int64_t key, Body&& body) {
+    Captured& captured = graphs_[key];
+    if (captured.graph != nullptr) return LaunchGraph(captured);
+    if (captured.runs++ == 0) return body();
+    if (!BeginCapture()) return;
+    body();
+    EndCapture(captured);
+    LaunchGraph(captured);
+  }
+
+ private:
+  struct Captured {
+    int runs = 0;
+    cudaGraphExec_t graph = nullptr;
+  };
+
+  CudaCard() = default;
+  Status Start();
+  void Note(cudaError_t error, const char* call);
+  void* Allocate(int64_t bytes);
+  void Copy(const void* from, int64_t bytes, void* to, cudaMemcpyKind kind);
+  void Fill(void* data, int64_t bytes);
+  bool BeginCapture();
+  void EndCapture(Captured& captured);
+  void LaunchGraph(const Captured& captured);
+
+  static BlasMatrix Of(LaneMatrix<const float> m, int row) {
+    return {const_cast<float*>(m.data), m.stride, row, BlasNumber::kFloat};
+  }
+  static BlasMatrix Of(LaneMatrix<float> m, int row) {
+    return {m.data, m.stride, row, BlasNumber::kFloat};
+  }
+  static BlasMatrix Of(LaneMatrix<const Bf16> m, int row) {
+    return {const_cast<Bf16*>(m.data), m.stride, row, BlasNumber::kBf16};
+  }
+  static BlasMatrix Of(LaneMatrix<Bf16> m, int row) {
+    return {m.data, m.stride, row, BlasNumber::kBf16};
+  }
+  void Multiply(const BlasProduct& product, const BlasMatrix& a, const BlasMatrix& b,
+                const BlasMatrix& c);
+
+  std::string name_;  // "NVIDIA H200 (device 0)"
+  Status status_;
+  cudaStream_t stream_ = nullptr;
+  Array<unsigned char> workspace_;  // cuBLAS's: it may not allocate while a graph is captured.
+  std::unique_ptr<Blas> blas_;
+  std::map<int64_t, Captured> graphs_;
+};
+
+// "cudaMalloc on NVIDIA H200 (device 0): out of memory".
+Status CudaFailure(cudaError_t error, const char* call, const std::string& device);
+
+}  // namespace tune::models::cuda

@@ -1,0 +1,239 @@
+// The depthwise 3x3 convolution, padding 1, stride 1 or 2, with batch norm and ReLU6 of the
+// convolution before it applied as its input is read: forward with the sums that batch norm needs,
+// and backward with both gradients in one pass. Weights are torchvision's: (channels, 3, 3), fp32.
+//
+// A thread walks along one row of pixels with four channels and keeps the window's columns, so that
+// each number is read and activated three times, not nine.
+//
+// Thread rule: values; see kernel.h.
+#pragma once
+
+#include "models/cuda/norm.h"
+#include "models/cuda/rows.h"
+
+namespace tune::models::cuda {
+
+struct DepthwiseShape {
+  int batch = 0;
+  int channels = 0;
+  int in_size = 0;
+  int out_size = 0;  // (in_size - 1) / stride + 1
+};
+
+// The nine weights of four channels.
+struct QuadWeights {
+  Quad tap[9];
+};
+
+TUNE_HOST_DEVICE QuadWeights LoadWeights(const float* weights, int channel) {
+  QuadWeights w;
+  TUNE_UNROLL
+  for (int tap = 0; tap < 9; ++tap) {
+    TUNE_UNROLL
+    for (int i = 0; i < kVector; ++i) w.tap[tap].v[i] = weights[(channel + i) * 9 + tap];
+  }
+  return w;
+}
+
+TUNE_HOST_DEVICE void AddProduct(const Quad& a, const Quad& b, Quad* sum) {
+  TUNE_UNROLL
+  for (int i = 0; i < kVector; ++i) sum->v[i] += a.v[i] * b.v[i];
+}
+
+// Three rows of one column of pixels.
+struct Column {
+  Quad row[3];
+};
+
+template <class T, int kStride>
+struct DepthwiseForward {
+  static constexpr int kThreads = kBlockThreads;
+  static constexpr int kPhases = 2;
+  using Shared = LineSums<2>;
+
+  DepthwiseShape shape;
+  RowGeometry g;         // Over the rows of pixels of the output: batch * out_size.
+  const T* x = nullptr;  // (lane, batch, in_size, in_size, channels), before batch norm and ReLU6.
+  NormFold fold;
+  ChannelFloats weights;  // A channel's are nine floats.
+  T* y = nullptr;
+  float* partial = nullptr;  // (lane, chunk, 2, channels): sums of y and y * y.
+
+  TUNE_HOST_DEVICE Column LoadColumn(const T* image, const QuadFold& f, int top, int at) const {
+    Column column;
+    if (at < 0 || at >= shape.in_size) return column;
+    TUNE_UNROLL
+    for (int kh = 0; kh < 3; ++kh) {
+      const int row = top + kh;
+      if (row < 0 || row >= shape.in_size) continue;
+      const int64_t pixel = static_cast<int64_t>(row) * shape.in_size + at;
+      column.row[kh] = Activated(f, LoadQuad(image + pixel * shape.channels));
+    }
+    return column;
+  }
+
+  template <int kPhase>
+  TUNE_HOST_DEVICE void Run(const Thread& t, Shared& shared) const {
+    const int channel = g.Channel(t);
+    if constexpr (kPhase == 1) {
+      AddLines<2>(g, t, shared, partial);
+    } else if (channel < shape.channels) {
+      const QuadFold f = LoadFold(fold, t.lane, channel);
+      const QuadWeights w = LoadWeights(weights.Of(t.lane), channel);
+      QuadSums sums;
+      for (int64_t row = g.Begin(t.block_y) + g.Line(t); row < g.Begin(t.block_y + 1);
+           row += g.lines()) {
+        RunRow(t.lane, row, channel, f, w, &sums);
+      }
+      shared.of[t.index][0] = sums.first;
+      shared.of[t.index][1] = sums.second;
+    }
+  }
+
+  TUNE_HOST_DEVICE void RunRow(int lane, int64_t row, int channel, const QuadFold& f,
+                               const QuadWeights& w, QuadSums* sums) const {
+    const int64_t image = lane * static_cast<int64_t>(shape.batch) + row / shape.out_size;
+    const int top = static_cast<int>(row % shape.out_size) * kStride - 1;
+    const int64_t in_pixels = static_cast<int64_t>(shape.in_size) * shape.in_size;
+    const T* const from = x + image * in_pixels * shape.channels + channel;
+    const int64_t out_row = lane * g.rows + row;
+    T* const to = y + out_row * shape.out_size * shape.channels + channel;
+    Column window[3];  // window[0] is left of the image at first.
+    if (kStride == 1) window[1] = LoadColumn(from, f, top, 0);
+    for (int ow = 0; ow < shape.out_size; ++ow) {
+      if (kStride == 2) window[1] = LoadColumn(from, f, top, 2 * ow);
+      window[2] = LoadColumn(from, f, top, ow * kStride + 1);
+      Quad sum;
+      TUNE_UNROLL
+      for (int tap = 0; tap < 9; ++tap) {
+        AddProduct(window[tap % 3].row[tap / 3], w.tap[tap], &sum);
+      }
+      StoreQuad(sum, to + static_cast<int64_t>(ow) * shape.channels);
+      sums->Add(sum, sum);
+      window[0] = window[kStride == 1 ? 1 : 2];
+      if (kStride == 1) window[1] = window[2];
+    }
+  }
+};
+
+// From dy: dz of the convolution before (its batch norm's output, ReLU6 applied), with its sums,
+// and the gradient of the weights.
+inline constexpr int kDepthwiseSums = 11;  // dz, dz * y of the input, nine taps.
+
+template <class T, int kStride>
+struct DepthwiseBackward {
+  static constexpr int kThreads = kBlockThreads;
+  static constexpr int kPhases = 2;
+  using Shared = LineSums<kDepthwiseSums>;
+
+  DepthwiseShape shape;
+  RowGeometry g;          // Over the rows of pixels of the input: batch * in_size.
+  const T* dy = nullptr;  // (lane, batch, out_size, out_size, channels)
+  ChannelFloats weights;
+  const T* x = nullptr;  // As in DepthwiseForward.
+  NormFold fold;
+  T* dz = nullptr;           // As large as x.
+  float* partial = nullptr;  // (lane, chunk, 11, channels)
+
+  struct Sums {
+    QuadSums input;
+    Quad tap[9];
+  };
+
+  TUNE_HOST_DEVICE Quad LoadDy(const T* image, int row, int at) const {
+    if (row < 0 || row >= shape.out_size || at < 0 || at >= shape.out_size) return {};
+    return LoadQuad(image + (static_cast<int64_t>(row) * shape.out_size + at) * shape.channels);
+  }
+
+  template <int kPhase>
+  TUNE_HOST_DEVICE void Run(const Thread& t, Shared& shared) const {
+    const int channel = g.Channel(t);
+    if constexpr (kPhase == 1) {
+      AddLines<kDepthwiseSums>(g, t, shared, partial);
+    } else if (channel < shape.channels) {
+      const QuadFold f = LoadFold(fold, t.lane, channel);
+      const QuadWeights w = LoadWeights(weights.Of(t.lane), channel);
+      Sums sums;
+      for (int64_t row = g.Begin(t.block_y) + g.Line(t); row < g.Begin(t.block_y + 1);
+           row += g.lines()) {
+        RunRow(t.lane, row, channel, f, w, &sums);
+      }
+      shared.of[t.index][0] = sums.input.first;
+      shared.of[t.index][1] = sums.input.second;
+      TUNE_UNROLL
+      for (int tap = 0; tap < 9; ++tap) shared.of[t.index][2 + tap] = sums.tap[tap];
+    }
+  }
+
+  // Output pixel `at` that meets input pixel `in` by tap k of three, or -1.
+  TUNE_HOST_DEVICE int Meets(int in, int k) const {
+    const int at = in + 1 - k;
+    return kStride == 1 ? at : (at % 2 == 0 ? at / 2 : -1);
+  }
+
+  TUNE_HOST_DEVICE void RunRow(int lane, int64_t row, int channel, const QuadFold& f,
+                               const QuadWeights& w, Sums* sums) const {
+    const int64_t image = lane * static_cast<int64_t>(shape.batch) + row / shape.in_size;
+    const int ih = static_cast<int>(row % shape.in_size);
+    const int64_t out_pixels = static_cast<int64_t>(shape.out_size) * shape.out_size;
+    const T* const from = dy + image * out_pixels * shape.channels + channel;
+    const int64_t first = (lane * g.rows + row) * shape.in_size * shape.channels + channel;
+    Column window[3];  // Of dy, by tap: window[0] is right of the pixel, window[2] left of it.
+    if (kStride == 1) window[1] = LoadMeeting(from, ih, 0, 1);
+    for (int iw = 0; iw < shape.in_size; ++iw) {
+      if (kStride == 1) {
+        window[0] = LoadMeeting(from, ih, iw, 0);
+      } else {
+        TUNE_UNROLL
+        for (int kw = 0; kw < 3; ++kw) window[kw] = LoadMeeting(from, ih, iw, kw);
+      }
+      const int64_t at = first + static_cast<int64_t>(iw) * shape.channels;
+      const Quad y = LoadQuad(x + at);
+      const Quad z = Normalised(f, y);
+      Quad input = z;
+      Quad dx;
+      TUNE_UNROLL
+      for (int i = 0; i < kVector; ++i) input.v[i] = Relu6(z.v[i]);
+      TUNE_UNROLL
+      for (int tap = 0; tap < 9; ++tap) {
+        const Quad& g_tap = window[tap % 3].row[tap / 3];
+        AddProduct(g_tap, w.tap[tap], &dx);
+        AddProduct(g_tap, input, &sums->tap[tap]);
+      }
+      const Quad result = Masked(z, dx);
+      StoreQuad(result, dz + at);
+      sums->input.Add(result, y);
+      if (kStride == 1) {
+        window[2] = window[1];
+        window[1] = window[0];
+      }
+    }
+  }
+
+  // The three numbers of dy that meet input pixel (ih, iw) by the taps (0 .. 2, kw).
+  TUNE_HOST_DEVICE Column LoadMeeting(const T* image, int ih, int iw, int kw) const {
+    Column column;
+    TUNE_UNROLL
+    for (int kh = 0; kh < 3; ++kh) {
+      column.row[kh] = LoadDy(image, Meets(ih, kh), Meets(iw, kw));
+    }
+    return column;
+  }
+};
+
+// Splits the totals of DepthwiseBackward: the taps to the gradient of the weights, the rest to the
+// batch norm of the input.
+template <class NormFinish>
+struct FinishDepthwise {
+  NormFinish norm;
+  ChannelFloats weight_gradient;
+
+  TUNE_HOST_DEVICE void operator()(int lane, int c, const double* totals) const {
+    norm(lane, c, totals);
+    for (int tap = 0; tap < 9; ++tap) {
+      weight_gradient.Of(lane)[c * 9 + tap] = static_cast<float>(totals[2 + tap]);
+    }
+  }
+};
+
+}  // namespace tune::models::cuda

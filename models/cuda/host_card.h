@@ -1,0 +1,159 @@
+// A card that is the processor: the same kernels, one thread after the other, and plain matrix
+// products. It is slow and only for tests: where there is no card, the whole network of lanes is
+// compared on it with the CPU's.
+//
+// What a kernel reads before anything was written is a NaN here, in memory and in shared memory.
+//
+// Thread rule: one thread. Errors: kResourceExhausted, as a card has it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "core/status.h"
+#include "models/cuda/kernel.h"
+#include "models/cuda/number.h"
+#include "models/cuda/product.h"
+
+namespace tune::models::cuda {
+
+class HostCard {
+ public:
+  template <class T>
+  class Array {
+   public:
+    Array() = default;
+    explicit Array(int64_t count)
+        : size_(count), data_(new (std::align_val_t{64}) T[Count(count)]) {
+      std::memset(static_cast<void*>(data_.get()), 0xff, Count(count) * sizeof(T));
+    }
+    T* data() const { return data_.get(); }
+    int64_t size() const { return size_; }
+
+   private:
+    static size_t Count(int64_t count) { return static_cast<size_t>(count); }
+    struct Free {
+      void operator()(T* data) const { operator delete[](data, std::align_val_t{64}); }
+    };
+    int64_t size_ = 0;
+    std::unique_ptr<T[], Free> data_;
+  };
+
+  // The first error so far; what is asked of a card after one does nothing.
+  const Status& status() const { return status_; }
+  // Waits until all is done.
+  Status Finish() { return status_; }
+
+  template <class T>
+  Array<T> New(int64_t count) {
+    return Array<T>(count);
+  }
+  template <class T>
+  void Upload(const T* from, int64_t count, T* to) {
+    Copy(from, count, to);
+  }
+  template <class T>
+  void Download(const T* from, int64_t count, T* to) {
+    Copy(from, count, to);
+  }
+  template <class T>
+  void Zero(T* data, int64_t count) {
+    std::memset(static_cast<void*>(data), 0, static_cast<size_t>(count) * sizeof(T));
+  }
+
+  template <class Kernel>
+  void Launch(const Kernel& kernel, const Grid& grid) {
+    using Shared = typename Kernel::Shared;
+    alignas(64) static thread_local unsigned char bytes[sizeof(Shared)];
+    for (int lane = 0; lane < grid.lanes; ++lane) {
+      for (int64_t y = 0; y < grid.blocks_y; ++y) {
+        for (int64_t x = 0; x < grid.blocks_x; ++x) {
+          std::memset(bytes, 0xff, sizeof(bytes));
+          const Thread block = {static_cast<int>(x), static_cast<int>(y), lane, 0};
+          RunPhases(kernel, block, *reinterpret_cast<Shared*>(bytes),
+                    std::make_integer_sequence<int, Kernel::kPhases>());
+        }
+      }
+    }
+  }
+
+  template <class T>
+  void Forward(const ProductShape& s, LaneMatrix<const T> x, LaneMatrix<const T> w,
+               LaneMatrix<T> y) {
+    Multiply(s.lanes, s.rows, s.out, s.in, View<T>{x, s.in, 1}, View<T>{w, 1, s.in}, y);
+  }
+  template <class T>
+  void InputGradient(const ProductShape& s, LaneMatrix<const T> dy, LaneMatrix<const T> w,
+                     LaneMatrix<T> dx) {
+    Multiply(s.lanes, s.rows, s.in, s.out, View<T>{dy, s.out, 1}, View<T>{w, s.in, 1}, dx);
+  }
+  template <class T>
+  void WeightGradient(const ProductShape& s, LaneMatrix<const T> dy, LaneMatrix<const T> x,
+                      LaneMatrix<float> dw) {
+    Multiply(s.lanes, s.out, s.in, s.rows, View<T>{dy, 1, s.out}, View<T>{x, s.in, 1}, dw);
+  }
+
+  // Runs `body`, which asks this card alone and in the same way each time for the same key.
+  template <class Body>
+  void RunCaptured(int64_t /*key*/, Body&& body) {
+    body();
+  }
+
+ private:
+  template <class T>
+  struct View {
+    LaneMatrix<const T> matrix;
+    int64_t row_stride, column_stride;
+    float At(int lane, int64_t row, int64_t column) const {
+      return ToFloat(matrix.data[lane * matrix.stride + row * row_stride + column * column_stride]);
+    }
+  };
+
+  // c (m, n) = a (m, k) b (k, n)
+  template <class T, class C>
+  static void Multiply(int lanes, int64_t m, int64_t n, int64_t k, const View<T>& a,
+                       const View<T>& b, LaneMatrix<C> c) {
+    std::vector<float> rows(static_cast<size_t>(k * n)), sums(static_cast<size_t>(n));
+    for (int lane = 0; lane < lanes; ++lane) {
+      for (int64_t i = 0; i < k * n; ++i) rows[static_cast<size_t>(i)] = b.At(lane, i / n, i % n);
+      for (int64_t row = 0; row < m; ++row) {
+        std::fill(sums.begin(), sums.end(), 0.0f);
+        for (int64_t i = 0; i < k; ++i) {
+          const float factor = a.At(lane, row, i);
+          const float* const from = rows.data() + i * n;
+          for (size_t column = 0; column < sums.size(); ++column) {
+            sums[column] += factor * from[column];
+          }
+        }
+        C* const to = c.data + lane * c.stride + row * n;
+        for (size_t column = 0; column < sums.size(); ++column) Put(sums[column], to + column);
+      }
+    }
+  }
+
+  template <class Kernel, int... kPhase>
+  static void RunPhases(const Kernel& kernel, const Thread& block, typename Kernel::Shared& shared,
+                        std::integer_sequence<int, kPhase...>) {
+    const auto run = [&]<int kThis>() {
+      Thread thread = block;
+      for (thread.index = 0; thread.index < Kernel::kThreads; ++thread.index) {
+        kernel.template Run<kThis>(thread, shared);
+      }
+    };
+    (run.template operator()<kPhase>(), ...);
+  }
+
+  template <class T>
+  static void Copy(const T* from, int64_t count, T* to) {
+    std::memcpy(static_cast<void*>(to), from, static_cast<size_t>(count) * sizeof(T));
+  }
+
+  Status status_;
+};
+
+}  // namespace tune::models::cuda

@@ -1,0 +1,25 @@
+#include "models/cuda/create.cuh"
+#include "models/cuda/network.h"
+
+namespace tune::models::cuda {
+
+Result<std::string> CardName() {
+  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<CudaCard> card, CudaCard::Open());
+  return card->name();
+}
+
+Result<std::unique_ptr<MobileNetV2>> CreateNetwork(const NetworkOptions& options, uint64_t seed) {
+  return options.precision == Precision::kBf16 ? CreateBf16Network(options, seed)
+                                               : CreateFp32Network(options, seed);
+}
+
+Result<std::unique_ptr<BatchRunner>> MakeBatchRunner(MobileNetV2& network,
+                                                     std::shared_ptr<const Dataset> dataset,
+                                                     uint64_t seed) {
+  TUNE_ASSIGN_OR_RETURN(std::unique_ptr<BatchRunner> runner,
+                        MakeBf16Runner(network, dataset, seed));
+  if (runner != nullptr) return Result<std::unique_ptr<BatchRunner>>(std::move(runner));
+  return MakeFp32Runner(network, std::move(dataset), seed);
+}
+
+}  // namespace tune::models::cuda

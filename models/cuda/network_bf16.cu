@@ -1,0 +1,16 @@
+#include "models/cuda/create.cuh"
+
+namespace tune::models::cuda {
+
+Result<std::unique_ptr<MobileNetV2>> CreateBf16Network(const NetworkOptions& options,
+                                                       uint64_t seed) {
+  return CreateOn<Bf16>(options, seed);
+}
+
+Result<std::unique_ptr<BatchRunner>> MakeBf16Runner(MobileNetV2& network,
+                                                    std::shared_ptr<const Dataset> dataset,
+                                                    uint64_t seed) {
+  return MakeRunnerOn<Bf16>(network, std::move(dataset), seed);
+}
+
+}  // namespace tune::models::cuda

@@ -1,0 +1,16 @@
+#include "models/cuda/create.cuh"
+
+namespace tune::models::cuda {
+
+Result<std::unique_ptr<MobileNetV2>> CreateFp32Network(const NetworkOptions& options,
+                                                       uint64_t seed) {
+  return CreateOn<float>(options, seed);
+}
+
+Result<std::unique_ptr<BatchRunner>> MakeFp32Runner(MobileNetV2& network,
+                                                    std::shared_ptr<const Dataset> dataset,
+                                                    uint64_t seed) {
+  return MakeRunnerOn<float>(network, std::move(dataset), seed);
+}
+
+}  // namespace tune::models::cuda

@@ -1,0 +1,75 @@
+// Batch norm and ReLU6 for one number or four neighbouring channels: what the passes over tensors
+// apply as they read, folded into a multiplication and an addition, and its gradient as a linear
+// form (as cpu/batch_norm.h).
+//
+// Thread rule: pure functions.
+#pragma once
+
+#include "models/cuda/number.h"
+
+namespace tune::models::cuda {
+
+// One float a channel, of one lane; each lane's follow `stride` floats after the one before.
+struct ChannelFloats {
+  float* data = nullptr;
+  int64_t stride = 0;
+  TUNE_HOST_DEVICE float* Of(int lane) const { return data + lane * stride; }
+};
+
+// z = scale * y + shift
+struct NormFold {
+  ChannelFloats scale, shift;
+};
+
+// dy = dz_factor * dz + y_factor * y + constant
+struct NormGradient {
+  ChannelFloats dz_factor, y_factor, constant;
+};
+
+// Written so that a NaN stays one.
+TUNE_HOST_DEVICE float Relu6(float z) { return z < 0 ? 0.0f : (z > 6 ? 6.0f : z); }
+TUNE_HOST_DEVICE float Relu6Gradient(float z, float dx) { return z > 0 && z < 6 ? dx : 0.0f; }
+
+// The fold of four channels.
+struct QuadFold {
+  Quad scale, shift;
+};
+
+TUNE_HOST_DEVICE QuadFold LoadFold(const NormFold& fold, int lane, int channel) {
+  return {LoadQuad(fold.scale.Of(lane) + channel), LoadQuad(fold.shift.Of(lane) + channel)};
+}
+
+TUNE_HOST_DEVICE Quad Normalised(const QuadFold& fold, const Quad& y) {
+  Quad z;
+  TUNE_UNROLL
+  for (int i = 0; i < kVector; ++i) z.v[i] = fold.scale.v[i] * y.v[i] + fold.shift.v[i];
+  return z;
+}
+
+TUNE_HOST_DEVICE Quad Activated(const QuadFold& fold, const Quad& y) {
+  Quad x = Normalised(fold, y);
+  TUNE_UNROLL
+  for (int i = 0; i < kVector; ++i) x.v[i] = Relu6(x.v[i]);
+  return x;
+}
+
+TUNE_HOST_DEVICE Quad Masked(const Quad& z, const Quad& dx) {
+  Quad dz;
+  TUNE_UNROLL
+  for (int i = 0; i < kVector; ++i) dz.v[i] = Relu6Gradient(z.v[i], dx.v[i]);
+  return dz;
+}
+
+// Sums of four channels: of a, and of a * b.
+struct QuadSums {
+  Quad first, second;
+  TUNE_HOST_DEVICE void Add(const Quad& a, const Quad& b) {
+    TUNE_UNROLL
+    for (int i = 0; i < kVector; ++i) {
+      first.v[i] += a.v[i];
+      second.v[i] += a.v[i] * b.v[i];
+    }
+  }
+};
+
+}  // namespace tune::models::cuda

@@ -1,0 +1,31 @@
+// What one training step is told: read by the kernels from the card's memory, so that a captured
+// step can be run again with other numbers.
+//
+// Thread rule: values.
+#pragma once
+
+#include <cstdint>
+
+#include "models/cuda/augment.h"
+
+namespace tune::models::cuda {
+
+// Of one lane.
+struct LaneInput {
+  // Adam, as cpu/adam.h has it: lr / (1 - beta1^step) and sqrt(1 - beta2^step) of the two parts.
+  float head_step_size = 0, head_root = 1;
+  float backbone_step_size = 0, backbone_root = 1;
+  int32_t train_backbone = 0;
+  float kept_scale = 1;  // 1 / (1 - dropout_probability)
+  double dropout_probability = 0;
+};
+
+// Of one image of one lane's batch.
+struct ImageInput {
+  int64_t source = 0;  // Its number in the data set on the card.
+  int32_t label = 0;
+  uint64_t dropout_key = 0;  // KeyedRandom::key() of (dropout seed, "dropout", place in the batch).
+  Change change;
+};
+
+}  // namespace tune::models::cuda

@@ -1,0 +1,62 @@
+// The card's kernels and network on a real card, against the CPU's. Without one, every test skips.
+#include "models/cuda/cuda_card.cuh"
+#include "tests/models/cuda/kernel_cases.h"
+#include "tests/models/cuda/network_cases.h"
+
+namespace tune::models::cuda {
+namespace {
+
+std::unique_ptr<CudaCard> MakeCard() {
+  auto card = CudaCard::Open();
+  TUNE_CHECK(card.ok());
+  return std::move(*card);
+}
+
+class Gpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto card = CudaCard::Open();
+    if (!card.ok()) GTEST_SKIP() << "no GPU: " << card.status().message();
+  }
+};
+
+TEST_F(Gpu, DepthwiseForward) {
+  DepthwiseForwardAgrees<float>(*MakeCard());
+  DepthwiseForwardAgrees<Bf16>(*MakeCard());
+}
+TEST_F(Gpu, DepthwiseBackward) {
+  DepthwiseBackwardAgrees<float>(*MakeCard());
+  DepthwiseBackwardAgrees<Bf16>(*MakeCard());
+}
+TEST_F(Gpu, Products) {
+  ProductsAgree<float>(*MakeCard());
+  ProductsAgree<Bf16>(*MakeCard());
+}
+TEST_F(Gpu, BatchNorm) {
+  BatchNormAgrees<float>(*MakeCard());
+  BatchNormAgrees<Bf16>(*MakeCard());
+}
+TEST_F(Gpu, HasTheGradientsOfTheCpu) { HasTheGradientsOfTheCpu<CudaCard, float>(MakeCard, 1e-3); }
+TEST_F(Gpu, GradientIsTheSlopeOfTheLoss) { GradientIsTheSlopeOfTheLoss<CudaCard>(MakeCard); }
+TEST_F(Gpu, TrainsAsTheCpu) { TrainsAsTheCpu<CudaCard, float>(MakeCard, 5, 5e-3); }
+TEST_F(Gpu, TrainsInBf16CloseToTheCpu) { TrainsAsTheCpu<CudaCard, Bf16>(MakeCard, 3, 0.15); }
+TEST_F(Gpu, ResumesBitForBit) { ResumesBitForBit<CudaCard, float>(MakeCard); }
+TEST_F(Gpu, ResumesBitForBitInBf16) { ResumesBitForBit<CudaCard, Bf16>(MakeCard); }
+TEST_F(Gpu, MovesOnlyTheHeadWhileTheBackboneIsFrozen) {
+  MovesOnlyTheHeadWhileTheBackboneIsFrozen<CudaCard>(MakeCard);
+}
+// cuBLAS may choose another kernel for several lanes than for one.
+TEST_F(Gpu, EachLaneIsOnItsOwn) { EachLaneIsOnItsOwn<CudaCard, float>(MakeCard, 1e-3); }
+TEST_F(Gpu, ImagesAreThoseOfTheHost) { ImagesAreThoseOfTheHost<CudaCard>(MakeCard, 8); }
+TEST_F(Gpu, RunnerSeesTheImagesOfTheHost) { RunnerSeesTheImagesOfTheHost<CudaCard>(MakeCard); }
+
+TEST_F(Gpu, SaysThatItsMemoryIsTooSmallAndGoesOn) {
+  const auto card = MakeCard();
+  const auto array = card->New<float>(int64_t{1} << 44);
+  EXPECT_EQ(array.data(), nullptr);
+  EXPECT_EQ(card->status().code(), StatusCode::kResourceExhausted) << card->status().message();
+  EXPECT_TRUE(CudaCard::Open().ok());
+}
+
+}  // namespace
+}  // namespace tune::models::cuda

@@ -1,0 +1,341 @@
+// What the network of lanes must do on any Device: called with the processor in the card's place,
+// and with a card. A card is made by make().
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/cuda/card_network.h"
+#include "models/data/synthetic.h"
+#include "tests/models/parity.h"
+
+namespace tune::models::cuda {
+
+inline constexpr int kBatch = 6;
+
+inline NetworkOptions SmallOptions(int image_size = 40) {
+  NetworkOptions options;
+  options.width_mult = 0.35;
+  options.image_size = image_size;
+  options.class_count = 5;
+  options.batch_max = 7;  // More than any batch here.
+  return options;
+}
+
+inline std::vector<int32_t> Labels(int batch) {
+  std::vector<int32_t> labels(static_cast<size_t>(batch));
+  for (int i = 0; i < batch; ++i) labels[static_cast<size_t>(i)] = i % 5;
+  return labels;
+}
+
+inline std::vector<float> Images(int batch, int size, int step) {
+  return Draw("images" + std::to_string(step), static_cast<int64_t>(batch) * size * size * 3);
+}
+
+template <class Device, class T, class Make>
+std::unique_ptr<CardNetwork<Device, T>> OnCard(Make make, const NetworkOptions& options,
+                                               uint64_t seed = 1) {
+  auto network = CardNetwork<Device, T>::Make(make(), options, seed);
+  TUNE_CHECK(network.ok());
+  return std::move(*network);
+}
+
+inline std::unique_ptr<MobileNetV2> OnCpu(const NetworkOptions& options, uint64_t seed = 1) {
+  auto network = MobileNetV2::Create(options, seed);
+  TUNE_CHECK(network.ok());
+  return std::move(*network);
+}
+
+// Weights with which activations are neither all dead nor all at six.
+inline void SetLivelyWeights(MobileNetV2& network) {
+  std::vector<NamedTensor> tensors = *network.ExportWeights();
+  for (NamedTensor& tensor : tensors) {
+    if (!tensor.shape.empty()) tensor.data = ParityParameter(tensor, 2);
+  }
+  TUNE_CHECK(network.ImportWeights(tensors, false).ok());
+}
+
+inline double Length(const std::vector<float>& values) {
+  double square = 0;
+  for (const float value : values) square += static_cast<double>(value) * value;
+  return std::sqrt(square);
+}
+
+// The largest distance of a tensor from the oracle's, relative to its length. Tensors whose length
+// is nothing beside the others' are rounding alone: a shift before a batch norm has no gradient.
+inline double Distance(const std::vector<NamedTensor>& oracle,
+                       const std::vector<NamedTensor>& got) {
+  TUNE_CHECK(oracle.size() == got.size());
+  double longest = 0, largest = 0;
+  for (const NamedTensor& tensor : oracle) longest = std::max(longest, Length(tensor.data));
+  for (size_t i = 0; i < oracle.size(); ++i) {
+    TUNE_CHECK(oracle[i].name == got[i].name && oracle[i].data.size() == got[i].data.size());
+    std::vector<float> difference(oracle[i].data);
+    for (size_t k = 0; k < difference.size(); ++k) difference[k] -= got[i].data[k];
+    const double relative = Length(difference) / (Length(oracle[i].data) + 1e-4 * longest);
+    if (!(relative <= largest)) largest = relative;  // A NaN is kept.
+  }
+  return largest;
+}
+
+inline bool SameBits(const std::vector<NamedTensor>& a, const std::vector<NamedTensor>& b) {
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i].name != b[i].name || a[i].data != b[i].data) return false;
+  }
+  return true;
+}
+
+inline TrainStepOptions StepOptions(int step) {
+  TrainStepOptions options;
+  options.head_lr = 1e-3;
+  options.backbone_lr = 5e-4;
+  options.dropout_probability = 0.3;
+  options.dropout_seed = static_cast<uint64_t>(step);
+  return options;
+}
+
+inline std::vector<double> TrainSteps(MobileNetV2& network, int first, int last) {
+  std::vector<double> losses;
+  const int size = network.options().image_size;
+  for (int step = first; step < last; ++step) {
+    const auto result =
+        network.TrainStep(Images(kBatch, size, step), Labels(kBatch), StepOptions(step));
+    EXPECT_TRUE(result.ok()) << result.status().message();
+    losses.push_back(result.ok() ? result->loss_sum : 0);
+  }
+  return losses;
+}
+
+template <class Device, class T, class Make>
+void HasTheGradientsOfTheCpu(Make make, double tolerance) {
+  for (const int size : {32, 47, 64}) {
+    const auto card = OnCard<Device, T>(make, SmallOptions(size));
+    const auto cpu = OnCpu(SmallOptions(size));
+    SetLivelyWeights(*card);
+    SetLivelyWeights(*cpu);
+    const auto images = Images(kBatch, size, 0);
+    const auto a = card->TrainStep(images, Labels(kBatch), StepOptions(1));
+    const auto b = cpu->TrainStep(images, Labels(kBatch), StepOptions(1));
+    ASSERT_TRUE(a.ok()) << a.status().message();
+    EXPECT_NEAR(a->loss_sum, b->loss_sum, tolerance * kBatch) << size;
+    EXPECT_LT(Distance(*cpu->ExportGradients(), *card->ExportGradients()), tolerance) << size;
+  }
+}
+
+// A gradient of each kind of layer is the slope of the loss: moved along it by a step, the loss
+// changes by the gradient's squared length times the step.
+template <class Device, class Make>
+void GradientIsTheSlopeOfTheLoss(Make make) {
+  for (const char* name :
+       {"features.0.0.weight", "features.3.conv.0.0.weight", "features.4.conv.1.0.weight",
+        "features.18.1.bias", "classifier.1.weight"}) {
+    const auto network = OnCard<Device, float>(make, SmallOptions());
+    SetLivelyWeights(*network);
+    const std::vector<NamedTensor> weights = *network->ExportWeights();
+    TrainStepOptions options;
+    options.dropout_probability = 0;
+    options.head_lr = options.backbone_lr = 0;
+    const auto loss = [&] {
+      return network->TrainStep(Images(kBatch, 40, 0), Labels(kBatch), options)->loss_sum / kBatch;
+    };
+    loss();
+    std::vector<float> gradient;
+    const std::vector<NamedTensor> gradients = *network->ExportGradients();
+    for (const NamedTensor& tensor : gradients) {
+      if (tensor.name == name) gradient = tensor.data;
+    }
+    const double step = 0.01 / (Length(gradient) * Length(gradient));
+    const auto loss_at = [&](double distance) {
+      std::vector<NamedTensor> moved = weights;
+      for (NamedTensor& tensor : moved) {
+        for (size_t i = 0; tensor.name == name && i < tensor.data.size(); ++i) {
+          tensor.data[i] += static_cast<float>(distance * gradient[i]);
+        }
+      }
+      EXPECT_TRUE(network->ImportWeights(moved, false).ok());
+      return loss();
+    };
+    EXPECT_NEAR((loss_at(step) - loss_at(-step)) / 0.02, 1, 0.03) << name;
+  }
+}
+
+// The loss over some steps with dropout, Adam and evaluation.
+template <class Device, class T, class Make>
+void TrainsAsTheCpu(Make make, int steps, double tolerance) {
+  const auto card = OnCard<Device, T>(make, SmallOptions());
+  const auto cpu = OnCpu(SmallOptions());
+  const std::vector<double> a = TrainSteps(*card, 0, steps), b = TrainSteps(*cpu, 0, steps);
+  for (int i = 0; i < steps; ++i) {
+    EXPECT_NEAR(a[static_cast<size_t>(i)], b[static_cast<size_t>(i)], tolerance * kBatch) << i;
+  }
+  std::vector<float> card_logits(5 * 5), cpu_logits(5 * 5);
+  const auto images = Images(5, 40, 99);
+  ASSERT_TRUE(card->Evaluate(images, Labels(5), card_logits).ok());
+  ASSERT_TRUE(cpu->Evaluate(images, Labels(5), cpu_logits).ok());
+  for (size_t i = 0; i < card_logits.size(); ++i) {
+    EXPECT_NEAR(card_logits[i], cpu_logits[i], tolerance) << i;
+  }
+}
+
+// The same bits again, and across a state that is taken out and put into another network.
+template <class Device, class T, class Make>
+void ResumesBitForBit(Make make) {
+  const auto whole = OnCard<Device, T>(make, SmallOptions());
+  const auto again = OnCard<Device, T>(make, SmallOptions());
+  const auto resumed = OnCard<Device, T>(make, SmallOptions(), /*seed=*/2);
+  const std::vector<double> losses = TrainSteps(*whole, 0, 3);
+  EXPECT_EQ(losses, TrainSteps(*again, 0, 3));
+  ASSERT_TRUE(resumed->ImportWeights(*whole->ExportWeights(), false).ok());
+  ASSERT_TRUE(resumed->ImportOptimizer(*whole->ExportOptimizer()).ok());
+  EXPECT_EQ(TrainSteps(*whole, 3, 6), TrainSteps(*resumed, 3, 6));
+  EXPECT_TRUE(SameBits(*whole->ExportWeights(), *resumed->ExportWeights()));
+  EXPECT_TRUE(SameBits(*whole->ExportOptimizer(), *resumed->ExportOptimizer()));
+}
+
+// While the backbone is frozen, the head alone moves, as on the CPU.
+template <class Device, class Make>
+void MovesOnlyTheHeadWhileTheBackboneIsFrozen(Make make) {
+  const auto card = OnCard<Device, float>(make, SmallOptions());
+  const std::vector<NamedTensor> before = *card->ExportWeights();
+  TrainStepOptions options = StepOptions(0);
+  options.train_backbone = false;
+  ASSERT_TRUE(card->TrainStep(Images(kBatch, 40, 0), Labels(kBatch), options).ok());
+  const std::vector<NamedTensor> after = *card->ExportWeights();
+  for (size_t i = 0; i < before.size(); ++i) {
+    const std::string& name = before[i].name;
+    const bool moves = name.starts_with("classifier") || name.find("running") != name.npos ||
+                       name.ends_with("num_batches_tracked");
+    EXPECT_EQ(before[i].data != after[i].data, moves) << name;
+  }
+  EXPECT_EQ(card->ExportGradients()->size(), 2u);
+}
+
+// Lanes of other weights, step sizes and dropout, one of them not a number: each has the bits that
+// it has alone.
+template <class Device, class T, class Make>
+void EachLaneIsOnItsOwn(Make make, double tolerance) {
+  constexpr int kLaneCount = 3;
+  const NetworkOptions options = SmallOptions();
+  const auto device = make();
+  LaneNetwork<Device, T> lanes(*device, options, kLaneCount);
+  std::vector<LaneInput> lane_inputs;
+  std::vector<ImageInput> inputs;
+  std::vector<float> images;
+  std::vector<BatchResult> alone;
+  std::vector<std::vector<NamedTensor>> gradients;
+  for (int lane = 0; lane < kLaneCount; ++lane) {
+    const uint64_t seed = static_cast<uint64_t>(lane) + 10;
+    TrainStepOptions step = StepOptions(lane);
+    step.head_lr = step.backbone_lr = 1e-4 * (lane + 1);
+    step.dropout_probability = 0.2 * lane;
+    std::vector<float> own = Images(kBatch, 40, lane);
+    if (lane == 1) own[100] = std::nanf("");
+    const auto single = OnCard<Device, T>(make, options, seed);
+    alone.push_back(*single->TrainStep(own, Labels(kBatch), step));
+    gradients.push_back(*single->ExportGradients());
+    const NetworkState state = InitialState(lanes.architecture(), seed);
+    ASSERT_TRUE(lanes.SetState(lane, state).ok());
+    lane_inputs.push_back(ToLaneInput(step, state));
+    images.insert(images.end(), own.begin(), own.end());
+    for (size_t i = 0; i < kBatch; ++i) {
+      ImageInput input;
+      input.label = Labels(kBatch)[i];
+      input.dropout_key = DropoutKey(step.dropout_seed, i);
+      inputs.push_back(input);
+    }
+  }
+  lanes.UploadImages(images);
+  std::vector<ImageResult> results(inputs.size());
+  ASSERT_TRUE(lanes.Train(lane_inputs, inputs, results).ok());
+  for (int lane = 0; lane < kLaneCount; ++lane) {
+    double loss = 0;
+    for (size_t i = 0; i < kBatch; ++i) {
+      loss += results[static_cast<size_t>(lane) * kBatch + i].loss;
+    }
+    const double single = alone[static_cast<size_t>(lane)].loss_sum;
+    if (lane == 1) {
+      EXPECT_TRUE(std::isnan(loss) && std::isnan(single));
+      continue;
+    }
+    EXPECT_NEAR(loss, single, tolerance * kBatch) << lane;
+    const auto got =
+        ExportParameters(lanes.architecture(), *lanes.ReadGradients(lane), /*backbone=*/true);
+    EXPECT_LE(Distance(gradients[static_cast<size_t>(lane)], got), tolerance) << lane;
+  }
+}
+
+// The images that the card makes, against the host's: `levels` of 8 bits apart at most.
+template <class Device, class Make>
+void ImagesAreThoseOfTheHost(Make make, double levels) {
+  constexpr int kImages = 12, kSize = 33;
+  const auto device = make();
+  std::vector<uint8_t> set(static_cast<size_t>(kImages) * kSize * kSize * 3);
+  KeyedRandom random(3, "pixels");
+  for (size_t i = 0; i < set.size(); ++i) {  // Smooth, with some noise: colours of all kinds.
+    set[i] = static_cast<uint8_t>((i / 97 * 7 + random.NextBelow(60)) & 255);
+  }
+  auto on_device = device->template New<uint8_t>(static_cast<int64_t>(set.size()));
+  device->Upload(set.data(), on_device.size(), on_device.data());
+  std::vector<ImageInput> inputs(kImages);
+  const size_t floats = kSize * kSize * 3;
+  std::vector<float> oracle(kImages * floats), got(oracle.size());
+  Augmenter augmenter(kSize);
+  for (size_t i = 0; i < kImages; ++i) {
+    const size_t source = (i * 5) % kImages;
+    Augmentation draw = DrawAugmentation(1, 2, static_cast<int64_t>(i));
+    if (i == 0) draw = {};  // Nothing changes.
+    if (i == 1) draw.rotation_degrees = 0;
+    if (i == 2) draw.hue = 0;
+    inputs[i].source = static_cast<int64_t>(source);
+    inputs[i].change = ToChange(draw, kSize);
+    augmenter.ApplyAndNormalize(std::span(set).subspan(source * floats, floats), draw,
+                                std::span(oracle).subspan(i * floats, floats));
+  }
+  auto device_inputs = device->template New<ImageInput>(kImages);
+  auto sums = device->template New<int64_t>(kImages * kImageChunks);
+  auto out = device->template New<float>(static_cast<int64_t>(oracle.size()));
+  device->Upload(inputs.data(), kImages, device_inputs.data());
+  const AugmentImages<ImageInput> images = {
+      on_device.data(), device_inputs.data(), kImages, kSize, sums.data(), out.data()};
+  device->Launch(SumGrey<ImageInput>{images}, images.LaunchGrid(1));
+  device->Launch(ApplyChanges<ImageInput>{images}, images.LaunchGrid(1));
+  device->Download(out.data(), out.size(), got.data());
+  ASSERT_TRUE(device->Finish().ok()) << device->status().message();
+  int unequal = 0;
+  for (size_t i = 0; i < oracle.size(); ++i) {
+    EXPECT_NEAR(got[i], oracle[i], (levels + 0.01) * PixelScale(static_cast<int>(i % 3))) << i;
+    unequal += std::abs(got[i] - oracle[i]) > 0.5 * PixelScale(static_cast<int>(i % 3)) ? 1 : 0;
+  }
+  EXPECT_LE(unequal, static_cast<int>(oracle.size() / 100));
+}
+
+// The card's runner sees the images that the host's sees, to a level of 8 bits here and there.
+template <class Device, class Make>
+void RunnerSeesTheImagesOfTheHost(Make make) {
+  SyntheticOptions synthetic;
+  synthetic.image_size = 40;
+  synthetic.class_count = 5;
+  synthetic.training_per_class = synthetic.validation_per_class = 4;
+  const auto dataset = std::make_shared<const Dataset>(MakeSynthetic(synthetic));
+  const auto card = OnCard<Device, float>(make, SmallOptions());
+  const auto cpu = OnCpu(SmallOptions());
+  const auto on_card = CardBatchRunner<Device, float>::Make(*card, dataset, 5);
+  ASSERT_TRUE(on_card.ok());
+  const auto on_host = MakeHostBatchRunner(*cpu, *dataset, 5);
+  for (int step = 0; step < 2; ++step) {
+    const std::vector<int64_t> images = {7, 1, 4, 0, 9};
+    const auto a = (*on_card)->Train(step, images, StepOptions(step));
+    const auto b = on_host->Train(step, images, StepOptions(step));
+    EXPECT_NEAR(a->loss_sum, b->loss_sum, 2e-2) << step;
+  }
+  const auto a = (*on_card)->Evaluate(Split::kValidation, 1, 4);
+  const auto b = on_host->Evaluate(Split::kValidation, 1, 4);
+  EXPECT_NEAR(a->loss_sum, b->loss_sum, 2e-2);
+}
+
+}  // namespace tune::models::cuda
