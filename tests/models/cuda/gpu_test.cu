@@ -1,6 +1,7 @@
 // The card's kernels and network on a real card, against the CPU's. Without one, every test skips.
 #include "models/cuda/cuda_card.cuh"
-#include "tests/models/cuda/kernel_cases.h"
+#include "tests/models/cuda/depthwise_cases.h"
+#include "tests/models/cuda/image_cases.h"
 #include "tests/models/cuda/network_cases.h"
 
 namespace tune::models::cuda {

@@ -1,5 +1,6 @@
 // Each kernel on the processor in the card's place, against the plain kernels.
 #include "models/cuda/host_card.h"
+#include "tests/models/cuda/depthwise_cases.h"
 #include "tests/models/cuda/kernel_cases.h"
 
 namespace tune::models::cuda {

@@ -2,6 +2,7 @@
 // geometry, reductions and order of launches, where there is no card.
 #include "models/cuda/host_card.h"
 #include "models/cuda/network.h"
+#include "tests/models/cuda/image_cases.h"
 #include "tests/models/cuda/network_cases.h"
 
 namespace tune::models::cuda {
