@@ -21,6 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -302,7 +303,7 @@ TEST_F(Command, NothingOfATrialOutlivesTheProcessThatRunsItsProgram) {
   for (const ProcessEnd& end : first) EXPECT_TRUE(end.Comes());
   // The same worker tries the trial again.
   const std::vector<ProcessEnd> second = FamilyOf(pids);
-  EXPECT_THAT(Outcomes(), testing::Contains(HasSubstr("killed|")));
+  EXPECT_THAT(Outcomes(), Contains(HasSubstr("killed|")));
   tune.Signal(SIGINT);
   for (const ProcessEnd& end : second) EXPECT_TRUE(end.Comes());
   EXPECT_EQ(tune.Wait().exit_status, 130);
