@@ -50,12 +50,13 @@ class Elsewhere : public ::testing::Test {
     home_.Write("code/trial.sh", "#!/bin/sh\n" + text);
     chmod((home_ / "code/trial.sh").c_str(), 0755);
   }
-  std::string Space(const std::string& more = "", int samples = 4) const {
+  std::string Space(const std::string& more = "", int samples = 4,
+                    const std::string& rest = "") const {
     return home_.Write("space.yaml",
                        "trainable:\n  command: [./trial.sh]\n  working_dir: code\n" + more +
                            "metric: acc\nmode: max\nseed: 3\nspace: {x: {uniform: [0, 1]}}\n"
                            "samples: " +
-                           std::to_string(samples) + "\n");
+                           std::to_string(samples) + "\n" + rest);
   }
   // A tuner without a worker of its own; its join line is kept.
   std::unique_ptr<Program> StartTuner(const std::string& db = "tune.db",
@@ -147,7 +148,7 @@ TEST_F(Elsewhere, ATrialGoesOnFromACheckpointThatItsMachineKeeps) {
       "echo saved > state; tune report acc=1 --checkpoint state\n"
       "test -n \"$from\" || exit 1\n"
       "tune report acc=2\n");
-  Space("", 1);
+  Space("", 1, "failure: {max_failures: 1}\n");
   RunSweep();
   EXPECT_EQ(Rows("select outcome from attempts order by number"),
             (std::vector<std::string>{"crashed", "completed"}));
