@@ -448,11 +448,12 @@ TEST_F(Command, SetupRunsOnceForAllTrials) {
 
 TEST_F(Command, SetupIsDoneOnceForAllSweepsThatNeedTheSame) {
   TestFolder outside;
-  WriteScript("cat $TUNE_SETUP_DIR/made; tune report acc=1\n");
+  fs::create_directory(folder_ / "code");  // Without what we keep beside it for ourselves.
+  WriteScript("cat $TUNE_SETUP_DIR/made; tune report acc=1\n", "code/trial.sh");
   const auto sweep = [&](const std::string& db, const std::string& more = "") {
-    const std::string space =
-        ScriptSweep("samples: 2\n", "  setup: [\"echo . >> " + (outside / "count") +
-                                        "; echo made > $TUNE_SETUP_DIR/made\"]\n" + more);
+    const std::string space = ScriptSweep(
+        "samples: 2\n", "  working_dir: code\n  setup: [\"echo . >> " + (outside / "count") +
+                            "; echo made > $TUNE_SETUP_DIR/made\"]\n" + more);
     const ProgramResult result = Run(space, {"--db", db});
     EXPECT_EQ(result.exit_status, 0) << result.err;
     std::ifstream in(outside / "count");
@@ -461,7 +462,7 @@ TEST_F(Command, SetupIsDoneOnceForAllSweepsThatNeedTheSame) {
   EXPECT_EQ(sweep("a.db"), 1);
   EXPECT_EQ(sweep("b.db"), 1);
   // Other content, another environment.
-  folder_.Write("new.txt", "");
+  folder_.Write("code/new.txt", "");
   EXPECT_EQ(sweep("c.db"), 2);
   EXPECT_EQ(sweep("d.db", "  env: {MODE: other}\n"), 3);
 }
