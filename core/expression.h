@@ -1,5 +1,4 @@
-// Expressions over a trial's parameters: constraints, metric expressions and closed-form curves
-// (product.md section 2).
+// Expressions over a trial's parameters: constraints, metric expressions and closed-form curves.
 //
 //   expression = conjunction { "or" conjunction }
 //   conjunction = negation { "and" negation }

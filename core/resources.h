@@ -9,7 +9,7 @@ namespace tune {
 
 inline constexpr int64_t kWholeMilli = 1000;
 
-// Per trial (product.md section 2, `resources`). gpu_milli is below 1000 (a share of one device) or
+// Per trial, as a space file's `resources` says. gpu_milli is below 1000 (a share of one device) or
 // a multiple of it.
 struct ResourceRequest {
   int64_t cpu_milli = kWholeMilli;

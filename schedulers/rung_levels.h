@@ -1,5 +1,5 @@
 // The milestones of successive halving, by integer multiplication: a logarithm of doubles loses
-// rungs (peers.md 3.1).
+// rungs.
 #pragma once
 
 #include <cstdint>

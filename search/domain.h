@@ -1,5 +1,5 @@
-// Where a parameter's value is drawn from (product.md section 2). The names are Ray's; where Ray's
-// draws are uneven at the ends, these are exact:
+// Where a parameter's value is drawn from. The names are Ray's; where Ray's draws are uneven at the
+// ends, these are exact:
 //
 //   uniform [lo, hi)          randint    integers of [lo, hi)       equal mass
 //   loguniform [lo, hi)       lograndint integers of [lo, hi)       uniform logarithm; n has the

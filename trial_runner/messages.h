@@ -46,7 +46,7 @@ struct Report {
   CheckpointRef checkpoint;  // Of this iteration; meaningful if has_checkpoint.
 };
 
-// How an attempt ended (product.md section 4, `attempts.outcome`).
+// How an attempt ended, as the view `attempts` has it; docs/ARCHITECTURE.md says who tells it.
 enum class Outcome {
   kRunning,
   kCompleted,

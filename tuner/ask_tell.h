@@ -1,7 +1,7 @@
-// `tune ask-tell`: the searcher alone, spoken to in JSON lines (product.md section 6). Pure: a line
-// in, lines out. The spec's `samples` does not count here: who asks decides how often. What the
-// lines led to can be taken as rows and committed before the answers are given; the lines are then
-// the journal, and the same lines with the suggestions of the rows lead to the same session again.
+// `tune ask-tell`: the searcher alone, spoken to in JSON lines. Pure: a line in, lines out. The
+// spec's `samples` does not count here: who asks decides how often. What the lines led to can be
+// taken as rows and committed before the answers are given; the lines are then the journal, and the
+// same lines with the suggestions of the rows lead to the same session again.
 //
 // Thread rule: one thread.
 #pragma once

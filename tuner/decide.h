@@ -1,5 +1,4 @@
-// `tune decide`: the scheduler alone, spoken to in JSON lines (product.md section 6). Pure: a line
-// in, lines out.
+// `tune decide`: the scheduler alone, spoken to in JSON lines. Pure: a line in, lines out.
 //
 // Thread rule: one thread.
 #pragma once

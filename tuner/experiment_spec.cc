@@ -1,4 +1,4 @@
-// What each key of a space file means (product.md section 2), and what it may be.
+// What each key of a space file means, and what it may be.
 #include "tuner/experiment_spec.h"
 
 #include <array>

@@ -1,4 +1,4 @@
-// What a space file says, checked and with its defaults (product.md section 2).
+// What a space file says, checked and with its defaults.
 #pragma once
 
 #include <cstdint>

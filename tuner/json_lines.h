@@ -1,5 +1,4 @@
-// One JSON object a line: how `tune decide` and `tune ask-tell` are spoken to (product.md section
-// 6).
+// One JSON object a line: how `tune decide` and `tune ask-tell` are spoken to.
 //
 // Thread rule: values.
 #pragma once

@@ -1,4 +1,4 @@
-// The words of product.md section 4. Scripts compare with them: they are never changed.
+// The words of the views. Scripts compare with them: they are never changed.
 #include "core/check.h"
 #include "tuner/transition.h"
 

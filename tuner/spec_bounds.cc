@@ -159,7 +159,7 @@ Status ReadLimits(const SpecSection& root, SweepLimits& out) {
 }
 
 Status ReadFailure(const SpecSection& root, FailurePolicy& out) {
-  // Those of product.md's outcomes for which a policy makes sense.
+  // Those of the outcomes for which a policy makes sense.
   constexpr std::array<std::pair<std::string_view, Outcome>, 6> kCauses = {{
       {"crashed", Outcome::kCrashed},
       {"killed", Outcome::kKilled},

@@ -32,7 +32,7 @@ enum class ExperimentStatus { kRunning, kInterrupted, kFinished, kStopped };
 enum class WorkerState { kAlive, kDraining, kLost, kLeft };
 enum class CheckpointState { kDurable, kCorrupt, kRemoved };
 
-// The names of product.md section 4: "PENDING", "stop_condition", "RUNNING", "alive", "durable".
+// The words of the views: "PENDING", "stop_condition", "RUNNING", "alive", "durable".
 const char* TrialStatusName(TrialStatus status);
 const char* StopReasonName(StopReason reason);
 const char* ExperimentStatusName(ExperimentStatus status);

@@ -47,7 +47,7 @@ std::string Report(TrialScheduler& scheduler, int64_t trial, int64_t iteration, 
   return letter + Orders(scheduler);
 }
 
-// The trials that are promoted from the first rung, by number, as in peers.md 3.3.
+// The trials that are promoted from the first rung, by number.
 std::vector<int64_t> Promoted(int64_t reduction_factor, const std::vector<double>& values,
                               Mode mode = Mode::kMax) {
   const auto scheduler = Make(reduction_factor, 100, "", mode);

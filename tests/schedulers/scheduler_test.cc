@@ -31,8 +31,7 @@ std::string ErrorOf(std::string_view json) {
   return made.status().message();
 }
 
-// The verdicts of trials that each report one value at iteration 1, as in peers.md 3.3: C
-// continues, S stops.
+// The verdicts of trials that each report one value at iteration 1: C continues, S stops.
 std::string Verdicts(int64_t reduction_factor, const std::vector<double>& values,
                      Mode mode = Mode::kMax) {
   const auto scheduler = Make(

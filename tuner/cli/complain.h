@@ -1,4 +1,4 @@
-// How a command says what is wrong, and what it then exits with (product.md section 3).
+// How a command says what is wrong, and what it then exits with.
 //
 // Thread rule: one thread.
 #pragma once

@@ -46,8 +46,9 @@ int64_t AvailableCpus();
 Status CheckFeasible(const ResourceRequest& request, const SweepSurroundings& surroundings);
 
 // Runs until the sweep ends or is interrupted, with a live table on standard error and the summary
-// on standard output. `first_events` are applied first (a resume's). Returns the exit status of
-// product.md section 3.
+// on standard output. `first_events` are applied first (a resume's). Returns the exit status: 0
+// the sweep has ended, 3 some of its trials failed, 1 something is wrong; interrupted, that of the
+// signal.
 int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& experiment,
                  ExperimentController& controller, int64_t last_step,
                  const std::vector<Event>& first_events, Store& store, const Clock& clock);

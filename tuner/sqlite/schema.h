@@ -1,5 +1,5 @@
 // The tables and the views of the database. Tables are ours to change, by a migration; the views
-// are a contract with people's scripts (product.md section 4): columns may be added, never renamed.
+// are a contract with people's scripts: columns may be added, never renamed.
 //
 // Migrations are numbered from 1, embedded, one transaction each; the database's user_version is
 // the last one applied.
