@@ -36,7 +36,7 @@ struct EpochReport {
   EndReason end = EndReason::kNone;  // Not kNone: the last report.
 };
 
-// The metrics under their reported names (product: section 5).
+// The metrics under their reported names.
 Metrics ToMetrics(const EpochReport& report);
 
 // For manifests. FromValue fails with kDataLoss.
