@@ -17,16 +17,16 @@ target_compile_options(tune_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Werror -Werror=unused-result>)
 # GCC 12 warns falsely of overlapping copies in "text" + std::string (GCC bug 105651) and of optionals read empty (80635).
 target_compile_options(tune_options INTERFACE
-  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-restrict -Wno-maybe-uninitialized>
-  # Sanitizers keep loops from being vectorised.
-  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:Clang>,$<BOOL:${TUNE_SANITIZE}>>:-Wno-pass-failed>)
+  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-restrict -Wno-maybe-uninitialized>)
 target_include_directories(tune_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_link_libraries(tune_options INTERFACE Threads::Threads)
 # A program needs at run time only the libraries that it uses: each one costs at every start.
 target_link_options(tune_options INTERFACE -Wl,--as-needed)
 if(TUNE_SANITIZE)
   target_compile_options(tune_options INTERFACE -fsanitize=${TUNE_SANITIZE} -fno-omit-frame-pointer
-    -fno-sanitize-recover=all)
+    -fno-sanitize-recover=all
+    # Sanitizers keep loops from being vectorised.
+    $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:Clang>>:-Wno-pass-failed>)
   target_link_options(tune_options INTERFACE -fsanitize=${TUNE_SANITIZE})
 endif()
 
