@@ -66,10 +66,10 @@ Decision AshaPromotionScheduler::OnReport(TrialNumber number, int64_t iteration,
     ++rung.valueless_count;
     PromoteLast(rung, PassingOf(rung));
   } else {
-    const size_t place = rung.finished.Insert(number, *value);
+    const auto [place, better] = rung.finished.Insert(number, *value);
     const Passing passing = PassingOf(rung);
     decision.cutoff = passing.cutoff();
-    decision.rank = static_cast<int64_t>(rung.finished.CountBetterThan(*value, place)) + 1;
+    decision.rank = static_cast<int64_t>(better) + 1;
     decision.count = rung.count();
     if (place < passing.count) {
       Promote(rung, passing, place, {number, *value});

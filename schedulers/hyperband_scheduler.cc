@@ -69,8 +69,7 @@ Decision HyperbandScheduler::OnReport(TrialNumber number, int64_t iteration, Met
   trial.value = value;
   ++views_[bracket.lowest][trial.rung - bracket.lowest].count;
   if (value) {
-    bracket.finished.Insert(number, *value);
-    decision.rank = static_cast<int64_t>(bracket.finished.CountBetterThan(*value)) + 1;
+    decision.rank = static_cast<int64_t>(bracket.finished.Insert(number, *value).better) + 1;
     decision.count = static_cast<int64_t>(bracket.finished.size());
   } else {
     bracket.valueless.push_back(number);

@@ -66,7 +66,7 @@ size_t PbtScheduler::SetScore(TrialNumber number, Metric score) {
   Trial& trial = trials_[number];
   trial.has_score = true;
   trial.score = score;
-  if (score) return ranked_.Insert(number, *score);
+  if (score) return ranked_.Insert(number, *score).place;
   const auto place = valueless_.insert(number).first;
   return ranked_.size() + static_cast<size_t>(std::distance(valueless_.begin(), place));
 }

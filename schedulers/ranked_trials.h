@@ -16,8 +16,12 @@ class RankedTrials {
  public:
   explicit RankedTrials(Mode mode) : mode_(mode) {}
 
-  // Not NaN. Returns the trial's place, 0 for the best.
-  size_t Insert(TrialNumber trial, double value);
+  struct Inserted {
+    size_t place = 0;   // 0 for the best.
+    size_t better = 0;  // How many have a better value.
+  };
+  // Not NaN.
+  Inserted Insert(TrialNumber trial, double value);
   // Requires that it was inserted so.
   void Erase(TrialNumber trial, double value);
   size_t size() const { return items_.size(); }
@@ -33,17 +37,12 @@ class RankedTrials {
   size_t CountBetterThan(double value, size_t place) const;
 
  private:
-  struct Item {
-    double key;  // The smaller the better.
-    int64_t trial;
-    friend bool operator<(const Item& a, const Item& b) {
-      return a.key < b.key || (a.key == b.key && a.trial < b.trial);
-    }
-  };
+  // The smaller the better.
+  OrderedBlocks::Item ItemOf(TrialNumber trial, double value) const;
   double Turned(double value) const { return mode_ == Mode::kMin ? value : -value; }
 
   Mode mode_;
-  OrderedBlocks<Item> items_;
+  OrderedBlocks items_;
 };
 
 }  // namespace tune

@@ -8,20 +8,24 @@ namespace tune {
 
 size_t RankedValues::Insert(double value) {
   TUNE_CHECK(!std::isnan(value));
-  // Its equals stand before it, the better ones behind it.
-  const size_t position = keys_.Insert(Turned(value));
-  return keys_.size() - 1 - position;
+  return items_.Insert({Turned(value)}).below;
+}
+
+double RankedValues::FromWorst(size_t index) const {
+  TUNE_CHECK(index < size());
+  return Turned(items_[size() - 1 - index].key);
 }
 
 size_t RankedValues::CountBetterThan(double value) const {
-  return keys_.size() - keys_.CountUpTo(Turned(value));
+  return items_.CountBelow(Turned(value));
 }
 
 double RankedValues::At(size_t whole, double t) const {
   if (t == 0) return FromWorst(whole);
-  const auto keys = keys_.PairAt(whole);
-  const double a = Turned(keys.first);
-  const double b = Turned(keys.second);
+  TUNE_CHECK(whole + 1 < size());
+  const auto [better, worse] = items_.PairAt(size() - 2 - whole);
+  const double a = Turned(worse.key);
+  const double b = Turned(better.key);
   if (!std::isfinite(a) || !std::isfinite(b)) return a;
   return t < 0.5 ? a + (b - a) * t : b - (b - a) * (1 - t);
 }

@@ -1,4 +1,4 @@
-// Values in order from worst to best, with their ranks.
+// Values in order, with their ranks.
 //
 // Thread rule: one thread.
 #pragma once
@@ -16,9 +16,9 @@ class RankedValues {
 
   // Not NaN. Returns how many are better.
   size_t Insert(double value);
-  size_t size() const { return keys_.size(); }
+  size_t size() const { return items_.size(); }
   // The value with `index` others before it from the worst side. Requires index < size().
-  double FromWorst(size_t index) const { return Turned(keys_[index]); }
+  double FromWorst(size_t index) const;
   size_t CountBetterThan(double value) const;
 
   // The value at whole + t from the worst side, interpolated linearly between its neighbours as
@@ -27,11 +27,11 @@ class RankedValues {
   double At(size_t whole, double t) const;
 
  private:
-  // The larger the better; its own inverse.
-  double Turned(double value) const { return mode_ == Mode::kMax ? value : -value; }
+  // The smaller the better; its own inverse.
+  double Turned(double value) const { return mode_ == Mode::kMin ? value : -value; }
 
   Mode mode_;
-  OrderedBlocks<double> keys_;
+  OrderedBlocks items_;  // From the best to the worst; without tags.
 };
 
 }  // namespace tune

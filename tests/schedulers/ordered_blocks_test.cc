@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include "core/random.h"
@@ -10,53 +12,86 @@
 namespace tune {
 namespace {
 
-TEST(OrderedBlocks, AgreesWithASortedVector) {
-  // Few values, so that equals cross the blocks' borders; then many.
-  for (const uint64_t values : {3u, 50u, 1000000u}) {
-    KeyedRandom random(values, "blocks");
-    OrderedBlocks<int64_t> blocks;
-    std::vector<int64_t> sorted;
-    for (int i = 0; i < 5000; ++i) {
-      const int64_t item = static_cast<int64_t>(random.NextBelow(values));
-      const auto place = std::upper_bound(sorted.begin(), sorted.end(), item);
-      ASSERT_EQ(blocks.Insert(item), static_cast<size_t>(place - sorted.begin()));
-      sorted.insert(place, item);
+using Item = OrderedBlocks::Item;
+using Sorted = std::vector<std::pair<double, uint32_t>>;  // The specification.
+
+size_t CountUpTo(const Sorted& sorted, double key, uint32_t tag) {
+  return static_cast<size_t>(std::upper_bound(sorted.begin(), sorted.end(), std::pair(key, tag)) -
+                             sorted.begin());
+}
+size_t CountBelow(const Sorted& sorted, double key) {
+  const auto is_below = [](const auto& item, double value) { return item.first < value; };
+  return static_cast<size_t>(std::lower_bound(sorted.begin(), sorted.end(), key, is_below) -
+                             sorted.begin());
+}
+
+TEST(OrderedBlocks, AgreeWithASortedVector) {
+  // Few keys, so that those of one key fill many blocks and are ordered by their tags; then many.
+  for (const uint64_t keys : {3u, 50u, 1000000u}) {
+    KeyedRandom random(keys, "blocks");
+    OrderedBlocks blocks;
+    Sorted sorted;
+    for (int i = 0; i < 6000; ++i) {
+      const double key = static_cast<double>(random.NextBelow(keys));
+      const uint32_t tag = static_cast<uint32_t>(random.NextBelow(5000));
+      const size_t position = CountUpTo(sorted, key, tag);
+      const OrderedBlocks::Inserted inserted = blocks.Insert({key, tag});
+      ASSERT_EQ(inserted.position, position);
+      ASSERT_EQ(inserted.below, CountBelow(sorted, key));
+      sorted.insert(sorted.begin() + static_cast<ptrdiff_t>(position), {key, tag});
       // For a while there are more erasures than insertions.
-      for (uint64_t n = random.NextBelow(i > 2000 && i < 4000 ? 4 : 2); n > 0 && sorted.size() > 1;
+      for (uint64_t n = random.NextBelow(i > 3000 && i < 5000 ? 4 : 2); n > 0 && sorted.size() > 2;
            --n) {
         const size_t gone = random.NextBelow(sorted.size());
         blocks.Erase(gone);
         sorted.erase(sorted.begin() + static_cast<ptrdiff_t>(gone));
       }
-      const size_t position = random.NextBelow(sorted.size());
-      ASSERT_EQ(blocks[position], sorted[position]);
-      const int64_t other = static_cast<int64_t>(random.NextBelow(values + 2)) - 1;
-      ASSERT_EQ(blocks.CountUpTo(other),
-                static_cast<size_t>(std::upper_bound(sorted.begin(), sorted.end(), other) -
-                                    sorted.begin()));
+      ASSERT_EQ(blocks.size(), sorted.size());
+      if (sorted.size() < 2) continue;
+      const size_t any = random.NextBelow(sorted.size() - 1);
+      const Item first{sorted[any].first, sorted[any].second};
+      const Item second{sorted[any + 1].first, sorted[any + 1].second};
+      ASSERT_EQ(blocks[any], first);
+      ASSERT_EQ(blocks.PairAt(any), std::pair(first, second));
+      const double other = static_cast<double>(random.NextBelow(keys + 2)) - 1;
+      ASSERT_EQ(blocks.CountUpTo({other, tag}), CountUpTo(sorted, other, tag));
+      ASSERT_EQ(blocks.CountBelow(other), CountBelow(sorted, other));
     }
-    EXPECT_EQ(blocks.size(), sorted.size());
   }
 }
 
-TEST(OrderedBlocks, RisingAndFallingItemsKeepTheirPositions) {
-  OrderedBlocks<int64_t> rising;
-  OrderedBlocks<int64_t> falling;
-  constexpr int64_t kCount = 3000;
+TEST(OrderedBlocks, RisingAndFallingKeysKeepTheirPositions) {
+  OrderedBlocks rising;
+  OrderedBlocks falling;
+  constexpr int64_t kCount = 6000;
   for (int64_t i = 0; i < kCount; ++i) {
-    EXPECT_EQ(rising.Insert(i), static_cast<size_t>(i));
-    EXPECT_EQ(falling.Insert(-i), 0u);
+    const double key = static_cast<double>(i);
+    EXPECT_EQ(rising.Insert({key}).position, static_cast<size_t>(i));
+    EXPECT_EQ(falling.Insert({-key}).position, 0u);
   }
   for (int64_t i = 0; i < kCount; ++i) {
-    EXPECT_EQ(rising[static_cast<size_t>(i)], i);
-    EXPECT_EQ(falling[static_cast<size_t>(i)], i + 1 - kCount);
+    EXPECT_EQ(rising[static_cast<size_t>(i)].key, static_cast<double>(i));
+    EXPECT_EQ(falling[static_cast<size_t>(i)].key, static_cast<double>(i + 1 - kCount));
   }
 }
 
-TEST(OrderedBlocks, OfNothingCountsNothing) {
-  const OrderedBlocks<int64_t> blocks;
+TEST(OrderedBlocks, InfinitiesStandAtTheEndsAndZerosAreEqual) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  OrderedBlocks blocks;
+  for (const double key : {0.0, kInfinity, -kInfinity, -0.0, kInfinity}) blocks.Insert({key});
+  EXPECT_EQ(blocks.CountBelow(-kInfinity), 0u);
+  EXPECT_EQ(blocks.CountUpTo({-kInfinity}), 1u);
+  EXPECT_EQ(blocks.CountBelow(-0.0), 1u);
+  EXPECT_EQ(blocks.CountUpTo({0.0}), 3u);
+  EXPECT_EQ(blocks.CountBelow(kInfinity), 3u);
+  EXPECT_EQ(blocks.CountUpTo({kInfinity}), 5u);
+}
+
+TEST(OrderedBlocks, OfNothingCountNothing) {
+  const OrderedBlocks blocks;
   EXPECT_EQ(blocks.size(), 0u);
-  EXPECT_EQ(blocks.CountUpTo(3), 0u);
+  EXPECT_EQ(blocks.CountUpTo({3}), 0u);
+  EXPECT_EQ(blocks.CountBelow(3), 0u);
 }
 
 }  // namespace
