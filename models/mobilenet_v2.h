@@ -54,6 +54,7 @@ struct TrainStepOptions {
       true;  // false: only the head's weights move; batch-norm running statistics still do.
   double head_lr = 1e-4;
   double backbone_lr = 1e-4;  // Unused while train_backbone is false.
+  double weight_decay = 0;    // As a share of the step size; see TrainStep.
   double dropout_probability = 0.2;
   uint64_t dropout_seed =
       0;  // Keyed by the caller (seed, trial, epoch, step): the mask is a function of it.
@@ -79,9 +80,10 @@ class MobileNetV2 {
   // One optimizer step in training mode (batch statistics, running statistics updated with momentum
   // 0.1 and the unbiased variance). images: normalised RGB, (batch, image_size, image_size, 3),
   // i.e. NHWC; labels: (batch), 0 .. class_count-1. batch = labels.size(), 2 .. batch_max. Returns
-  // loss and hits before the update. Adam has betas 0.9 and 0.999, epsilon 1e-8, no weight decay,
-  // PyTorch's bias correction. A backbone parameter that has never been trained has step count 0 of
-  // its own, as in PyTorch when its gradients are None.
+  // loss and hits before the update. Adam has betas 0.9 and 0.999, epsilon 1e-8 and
+  // PyTorch's bias correction; what it trains first loses lr * weight_decay of itself, as in
+  // torch.optim.AdamW (Loshchilov, Hutter, ICLR 2019, algorithm 2). A backbone parameter that has
+  // never been trained has step count 0 of its own, as in PyTorch when its gradients are None.
   virtual Result<BatchResult> TrainStep(std::span<const float> images,
                                         std::span<const int32_t> labels,
                                         const TrainStepOptions& options) = 0;

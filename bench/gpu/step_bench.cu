@@ -95,7 +95,7 @@ Status Measure(const Request& request) {
     inputs[i].label = static_cast<int32_t>(i % 11);
     inputs[i].dropout_key = i;
     inputs[i].change =
-        ToChange(DrawAugmentation(1, 1, static_cast<int64_t>(i)), options.image_size);
+        ToChange(DrawAugmentation({.seed = 1}, 1, static_cast<int64_t>(i)), options.image_size);
   }
   std::vector<ImageResult> results(inputs.size());
   Status failed;

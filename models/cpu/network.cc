@@ -133,7 +133,7 @@ class CpuNetwork final : public MobileNetV2 {
   void BackwardStem(const float* images, int batch);
 
   void Update(const TrainStepOptions& options);
-  void UpdateRange(int64_t begin, int64_t end, double lr, int64_t step);
+  void UpdateRange(int64_t begin, int64_t end, const AdamRates& rates);
 
   const float* parameter(int64_t at) const { return state_.parameters.data() + at; }
   float* gradient(int64_t at) { return gradients_[0].data() + at; }
@@ -460,13 +460,13 @@ void CpuNetwork::BackwardStem(const float* images, int batch) {
   StemGradientFromPatches(shape.out, sum, gradient(layer.weight_at));
 }
 
-void CpuNetwork::UpdateRange(int64_t begin, int64_t end, double lr, int64_t step) {
+void CpuNetwork::UpdateRange(int64_t begin, int64_t end, const AdamRates& rates) {
   ForParts(parts_, [&](int part) {
     const int64_t first = begin + PartBegin(end - begin, part, parts_);
     const int64_t last = begin + PartBegin(end - begin, part + 1, parts_);
     std::vector<float*> gradients;
     for (const Buffer& buffer : gradients_) gradients.push_back(buffer.data() + first);
-    AdamUpdate(last - first, lr, step, gradients, state_.adam_m.data() + first,
+    AdamUpdate(last - first, rates, gradients, state_.adam_m.data() + first,
                state_.adam_v.data() + first, state_.parameters.data() + first);
   });
 }
@@ -474,9 +474,10 @@ void CpuNetwork::UpdateRange(int64_t begin, int64_t end, double lr, int64_t step
 void CpuNetwork::Update(const TrainStepOptions& options) {
   const int64_t backbone = architecture_.backbone_count;
   if (options.train_backbone) {
-    UpdateRange(0, backbone, options.backbone_lr, ++state_.backbone_steps);
+    UpdateRange(0, backbone, {options.backbone_lr, options.weight_decay, ++state_.backbone_steps});
   }
-  UpdateRange(backbone, architecture_.parameter_count, options.head_lr, ++state_.head_steps);
+  UpdateRange(backbone, architecture_.parameter_count,
+              {options.head_lr, options.weight_decay, ++state_.head_steps});
   has_gradients_ = true;
   backbone_has_gradients_ = options.train_backbone;
   weights_packed_ = weights_packed_ && !options.train_backbone;

@@ -243,12 +243,14 @@ Values SoftmaxCrossEntropyGradient(std::span<const int32_t> labels, const Values
   return g;
 }
 
-void Adam(double lr, int64_t step, const Values& gradient, Values* m, Values* v, Values* p) {
+void Adam(double lr, double weight_decay, int64_t step, const Values& gradient, Values* m,
+          Values* v, Values* p) {
   const double correction1 = 1 - std::pow(0.9, static_cast<double>(step));
   const double correction2 = 1 - std::pow(0.999, static_cast<double>(step));
   for (size_t i = 0; i < gradient.size(); ++i) {
     (*m)[i] = 0.9 * (*m)[i] + 0.1 * gradient[i];
     (*v)[i] = 0.999 * (*v)[i] + 0.001 * gradient[i] * gradient[i];
+    (*p)[i] -= lr * weight_decay * (*p)[i];
     (*p)[i] -= lr * ((*m)[i] / correction1) / (std::sqrt((*v)[i] / correction2) + 1e-8);
   }
 }

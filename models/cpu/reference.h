@@ -85,6 +85,7 @@ double SoftmaxCrossEntropy(std::span<const int32_t> labels, const Values& logits
 Values SoftmaxCrossEntropyGradient(std::span<const int32_t> labels, const Values& logits);
 
 // One step of Adam on the parameter p; `step` counts from 1.
-void Adam(double lr, int64_t step, const Values& gradient, Values* m, Values* v, Values* p);
+void Adam(double lr, double weight_decay, int64_t step, const Values& gradient, Values* m,
+          Values* v, Values* p);
 
 }  // namespace tune::models::reference

@@ -15,11 +15,12 @@ struct AdamMoments {
   float m = 0, v = 0;
 };
 
-TUNE_HOST_DEVICE float AdamStep(float parameter, float gradient, float step_size, float root,
+TUNE_HOST_DEVICE float AdamStep(float parameter, float gradient, const AdamInput& input,
                                 AdamMoments* moments) {
   moments->m = 0.9f * moments->m + 0.1f * gradient;
   moments->v = 0.999f * moments->v + 0.001f * gradient * gradient;
-  return parameter - step_size * (moments->m / (sqrtf(moments->v) / root + 1e-8f));
+  return parameter * input.kept -
+         input.step_size * (moments->m / (sqrtf(moments->v) / input.root + 1e-8f));
 }
 
 struct Adam {
@@ -46,9 +47,8 @@ struct Adam {
     if (i >= count || (backbone && !lane.train_backbone)) return;
     const int64_t at = t.lane * lane_stride + i;
     AdamMoments moments = {m[at], v[at]};
-    parameters[at] = AdamStep(parameters[at], gradient[at],
-                              backbone ? lane.backbone_step_size : lane.head_step_size,
-                              backbone ? lane.backbone_root : lane.head_root, &moments);
+    parameters[at] =
+        AdamStep(parameters[at], gradient[at], backbone ? lane.backbone : lane.head, &moments);
     m[at] = moments.m;
     v[at] = moments.v;
   }

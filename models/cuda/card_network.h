@@ -20,20 +20,16 @@ namespace tune::models::cuda {
 
 // What a lane is told for its next step; its steps so far are those of `state`.
 inline LaneInput ToLaneInput(const TrainStepOptions& options, const NetworkState& state) {
-  const auto step_size = [](double lr, int64_t step) {
-    return static_cast<float>(lr / (1 - std::pow(0.9, static_cast<double>(step))));
-  };
-  const auto root = [](int64_t step) {
-    return static_cast<float>(std::sqrt(1 - std::pow(0.999, static_cast<double>(step))));
+  const auto adam = [&](double lr, int64_t steps) {
+    const double step = static_cast<double>(steps + 1);
+    return AdamInput{static_cast<float>(lr / (1 - std::pow(0.9, step))),
+                     static_cast<float>(std::sqrt(1 - std::pow(0.999, step))),
+                     static_cast<float>(1 - lr * options.weight_decay)};
   };
   LaneInput lane;
-  lane.head_step_size = step_size(options.head_lr, state.head_steps + 1);
-  lane.head_root = root(state.head_steps + 1);
+  lane.head = adam(options.head_lr, state.head_steps);
   lane.train_backbone = options.train_backbone ? 1 : 0;
-  if (options.train_backbone) {
-    lane.backbone_step_size = step_size(options.backbone_lr, state.backbone_steps + 1);
-    lane.backbone_root = root(state.backbone_steps + 1);
-  }
+  if (options.train_backbone) lane.backbone = adam(options.backbone_lr, state.backbone_steps);
   const double p = options.dropout_probability;
   lane.dropout_probability = p;
   lane.kept_scale = p < 1 ? static_cast<float>(1 / (1 - p)) : 0.0f;
@@ -170,8 +166,9 @@ class CardBatchRunner final : public BatchRunner {
   // The network outlives the runner.
   static Result<std::unique_ptr<BatchRunner>> Make(CardNetwork<Device, T>& network,
                                                    std::shared_ptr<const Dataset> dataset,
-                                                   uint64_t seed) {
-    std::unique_ptr<CardBatchRunner> runner(new CardBatchRunner(network, std::move(dataset), seed));
+                                                   const AugmentationOptions& augmentation) {
+    std::unique_ptr<CardBatchRunner> runner(
+        new CardBatchRunner(network, std::move(dataset), augmentation));
     TUNE_RETURN_IF_ERROR(network.device().Finish());
     return std::unique_ptr<BatchRunner>(std::move(runner));
   }
@@ -184,7 +181,8 @@ class CardBatchRunner final : public BatchRunner {
       inputs[i].source = images[i];
       inputs[i].label = set.labels[static_cast<size_t>(images[i])];
       inputs[i].dropout_key = DropoutKey(options.dropout_seed, i);
-      inputs[i].change = ToChange(DrawAugmentation(seed_, epoch, images[i]), dataset_->image_size);
+      inputs[i].change =
+          ToChange(DrawAugmentation(augmentation_, epoch, images[i]), dataset_->image_size);
     }
     network_.lanes().MakeImages(SetOf(Split::kTraining), inputs);
     return network_.TrainUploaded(inputs, options);
@@ -205,8 +203,8 @@ class CardBatchRunner final : public BatchRunner {
   using Bytes = typename Device::template Array<uint8_t>;
 
   CardBatchRunner(CardNetwork<Device, T>& network, std::shared_ptr<const Dataset> dataset,
-                  uint64_t seed)
-      : network_(network), dataset_(std::move(dataset)), seed_(seed) {
+                  const AugmentationOptions& augmentation)
+      : network_(network), dataset_(std::move(dataset)), augmentation_(augmentation) {
     for (const Split split : kSplits) {
       const std::span<const uint8_t> pixels = dataset_->split(split).pixels;
       const int64_t size = static_cast<int64_t>(pixels.size());
@@ -219,7 +217,7 @@ class CardBatchRunner final : public BatchRunner {
 
   CardNetwork<Device, T>& network_;
   const std::shared_ptr<const Dataset> dataset_;
-  const uint64_t seed_;
+  const AugmentationOptions augmentation_;
   std::array<Bytes, 3> sets_;  // (images, image_size, image_size, 3)
 };
 

@@ -18,10 +18,10 @@ Result<std::unique_ptr<MobileNetV2>> CreateFp32Network(const NetworkOptions& opt
 // Null where the network is another one.
 Result<std::unique_ptr<BatchRunner>> MakeBf16Runner(MobileNetV2& network,
                                                     std::shared_ptr<const Dataset> dataset,
-                                                    uint64_t seed);
+                                                    const AugmentationOptions& augmentation);
 Result<std::unique_ptr<BatchRunner>> MakeFp32Runner(MobileNetV2& network,
                                                     std::shared_ptr<const Dataset> dataset,
-                                                    uint64_t seed);
+                                                    const AugmentationOptions& augmentation);
 
 template <class T>
 Result<std::unique_ptr<MobileNetV2>> CreateOn(const NetworkOptions& options, uint64_t seed) {
@@ -35,10 +35,10 @@ Result<std::unique_ptr<MobileNetV2>> CreateOn(const NetworkOptions& options, uin
 template <class T>
 Result<std::unique_ptr<BatchRunner>> MakeRunnerOn(MobileNetV2& network,
                                                   std::shared_ptr<const Dataset> dataset,
-                                                  uint64_t seed) {
+                                                  const AugmentationOptions& augmentation) {
   auto* const on_card = dynamic_cast<CardNetwork<CudaCard, T>*>(&network);
   if (on_card == nullptr) return std::unique_ptr<BatchRunner>();
-  return CardBatchRunner<CudaCard, T>::Make(*on_card, std::move(dataset), seed);
+  return CardBatchRunner<CudaCard, T>::Make(*on_card, std::move(dataset), augmentation);
 }
 
 }  // namespace tune::models::cuda

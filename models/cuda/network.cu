@@ -15,11 +15,11 @@ Result<std::unique_ptr<MobileNetV2>> CreateNetwork(const NetworkOptions& options
 
 Result<std::unique_ptr<BatchRunner>> MakeBatchRunner(MobileNetV2& network,
                                                      std::shared_ptr<const Dataset> dataset,
-                                                     uint64_t seed) {
+                                                     const AugmentationOptions& augmentation) {
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<BatchRunner> runner,
-                        MakeBf16Runner(network, dataset, seed));
+                        MakeBf16Runner(network, dataset, augmentation));
   if (runner != nullptr) return Result<std::unique_ptr<BatchRunner>>(std::move(runner));
-  return MakeFp32Runner(network, std::move(dataset), seed);
+  return MakeFp32Runner(network, std::move(dataset), augmentation);
 }
 
 }  // namespace tune::models::cuda

@@ -30,9 +30,9 @@ Result<std::string> CardName();
 Result<std::unique_ptr<MobileNetV2>> CreateNetwork(const NetworkOptions& options, uint64_t seed);
 
 // For a network of CreateNetwork, a runner that keeps the data set on its card; null for another
-// one. The network outlives it. `seed` keys the augmentation.
+// one. The network outlives it.
 Result<std::unique_ptr<BatchRunner>> MakeBatchRunner(MobileNetV2& network,
                                                      std::shared_ptr<const Dataset> dataset,
-                                                     uint64_t seed);
+                                                     const AugmentationOptions& augmentation);
 
 }  // namespace tune::models::cuda

@@ -9,8 +9,8 @@ Result<std::unique_ptr<MobileNetV2>> CreateBf16Network(const NetworkOptions& opt
 
 Result<std::unique_ptr<BatchRunner>> MakeBf16Runner(MobileNetV2& network,
                                                     std::shared_ptr<const Dataset> dataset,
-                                                    uint64_t seed) {
-  return MakeRunnerOn<Bf16>(network, std::move(dataset), seed);
+                                                    const AugmentationOptions& augmentation) {
+  return MakeRunnerOn<Bf16>(network, std::move(dataset), augmentation);
 }
 
 }  // namespace tune::models::cuda

@@ -12,7 +12,7 @@ Result<std::unique_ptr<MobileNetV2>> CreateNetwork(const NetworkOptions&, uint64
 }
 
 Result<std::unique_ptr<BatchRunner>> MakeBatchRunner(MobileNetV2&, std::shared_ptr<const Dataset>,
-                                                     uint64_t) {
+                                                     const AugmentationOptions&) {
   return std::unique_ptr<BatchRunner>();
 }
 

@@ -9,8 +9,8 @@ Result<std::unique_ptr<MobileNetV2>> CreateFp32Network(const NetworkOptions& opt
 
 Result<std::unique_ptr<BatchRunner>> MakeFp32Runner(MobileNetV2& network,
                                                     std::shared_ptr<const Dataset> dataset,
-                                                    uint64_t seed) {
-  return MakeRunnerOn<float>(network, std::move(dataset), seed);
+                                                    const AugmentationOptions& augmentation) {
+  return MakeRunnerOn<float>(network, std::move(dataset), augmentation);
 }
 
 }  // namespace tune::models::cuda

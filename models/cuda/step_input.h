@@ -10,11 +10,16 @@
 
 namespace tune::models::cuda {
 
+// Adam, as cpu/adam.h has it.
+struct AdamInput {
+  float step_size = 0;  // lr / (1 - beta1^step)
+  float root = 1;       // sqrt(1 - beta2^step)
+  float kept = 1;       // 1 - lr * weight_decay
+};
+
 // Of one lane.
 struct LaneInput {
-  // Adam, as cpu/adam.h has it: lr / (1 - beta1^step) and sqrt(1 - beta2^step) of the two parts.
-  float head_step_size = 0, head_root = 1;
-  float backbone_step_size = 0, backbone_root = 1;
+  AdamInput head, backbone;
   int32_t train_backbone = 0;
   float kept_scale = 1;  // 1 / (1 - dropout_probability)
   double dropout_probability = 0;

@@ -15,6 +15,7 @@
 namespace tune::models {
 namespace {
 
+constexpr double kFlipProbability = 0.5;
 constexpr double kRotationDegreesMax = 15;
 constexpr double kJitterFactor = 0.2;
 constexpr double kJitterHue = 0.1;
@@ -134,18 +135,22 @@ FixedRotation RotationOf(int size, double degrees) {
   return turn;
 }
 
-Augmentation DrawAugmentation(uint64_t seed, int epoch, int64_t image) {
-  KeyedRandom random(seed, "augment", static_cast<uint64_t>(epoch), static_cast<uint64_t>(image));
+Augmentation DrawAugmentation(const AugmentationOptions& options, int epoch, int64_t image) {
+  KeyedRandom random(options.seed, "augment", static_cast<uint64_t>(epoch),
+                     static_cast<uint64_t>(image));
+  const double rotation_max = kRotationDegreesMax * options.strength;
+  const double factor_max = kJitterFactor * options.strength;
+  const double hue_max = kJitterHue * options.strength;
   Augmentation a;
-  a.flip = random.NextDouble() < 0.5;
-  a.rotation_degrees = random.NextUniform(-kRotationDegreesMax, kRotationDegreesMax);
+  a.flip = random.NextDouble() < kFlipProbability * std::min(options.strength, 1.0);
+  a.rotation_degrees = random.NextUniform(-rotation_max, rotation_max);
   for (size_t i = a.order.size(); i > 1; --i) {
     std::swap(a.order[i - 1], a.order[random.NextBelow(i)]);
   }
-  a.brightness = random.NextUniform(1 - kJitterFactor, 1 + kJitterFactor);
-  a.contrast = random.NextUniform(1 - kJitterFactor, 1 + kJitterFactor);
-  a.saturation = random.NextUniform(1 - kJitterFactor, 1 + kJitterFactor);
-  a.hue = random.NextUniform(-kJitterHue, kJitterHue);
+  a.brightness = random.NextUniform(1 - factor_max, 1 + factor_max);
+  a.contrast = random.NextUniform(1 - factor_max, 1 + factor_max);
+  a.saturation = random.NextUniform(1 - factor_max, 1 + factor_max);
+  a.hue = random.NextUniform(-hue_max, hue_max);
   return a;
 }
 

@@ -2,7 +2,7 @@
 // and the normalisation. The rules are those of torchvision 0.14 on PIL images, in this order:
 // horizontal flip (p 0.5), rotation by -15 to 15 degrees (nearest neighbour, black fill), colour
 // jitter (brightness, contrast, saturation, hue, in random order), ImageNet mean and deviation.
-// PIL's 8-bit rounding after each step is kept.
+// PIL's 8-bit rounding after each step is kept. A run may ask for more or less of all that.
 //
 // A draw is a function of (seed, epoch, image), so neither order nor threads change it.
 // Thread rule: an Augmenter belongs to one thread; the functions are pure.
@@ -28,8 +28,17 @@ struct Augmentation {
   double hue = 0;  // In turns of the colour circle, -0.5 to 0.5.
 };
 
+// What a run's draws are made from.
+struct AugmentationOptions {
+  uint64_t seed = 0;
+  // What angles, factors and hue are multiplied with, below 1 the probability of a flip too; 0
+  // leaves images as they are. 0 to kAugmentationMax, where factors reach 0 and the hue goes round.
+  double strength = 1;
+};
+inline constexpr double kAugmentationMax = 5;
+
 // The draw for image number `image` of the training set in epoch `epoch`.
-Augmentation DrawAugmentation(uint64_t seed, int epoch, int64_t image);
+Augmentation DrawAugmentation(const AugmentationOptions& options, int epoch, int64_t image);
 
 class Augmenter {
  public:

@@ -12,10 +12,11 @@ namespace {
 
 class HostBatchRunner final : public BatchRunner {
  public:
-  HostBatchRunner(MobileNetV2& network, const Dataset& dataset, uint64_t seed)
+  HostBatchRunner(MobileNetV2& network, const Dataset& dataset,
+                  const AugmentationOptions& augmentation)
       : network_(network),
         dataset_(dataset),
-        seed_(seed),
+        augmentation_(augmentation),
         image_floats_(static_cast<size_t>(dataset.image_size) * dataset.image_size * 3),
         augmenters_(static_cast<size_t>(network.options().threads), Augmenter(dataset.image_size)) {
   }
@@ -30,7 +31,7 @@ class HostBatchRunner final : public BatchRunner {
     for (size_t i = 0; i < images.size(); ++i) {
       Augmenter& augmenter = augmenters_[static_cast<size_t>(omp_get_thread_num())];
       augmenter.ApplyAndNormalize(dataset_.image(Split::kTraining, images[i]),
-                                  DrawAugmentation(seed_, epoch, images[i]),
+                                  DrawAugmentation(augmentation_, epoch, images[i]),
                                   std::span(images_).subspan(i * image_floats_, image_floats_));
       labels_[i] = set.labels[static_cast<size_t>(images[i])];
     }
@@ -48,7 +49,7 @@ class HostBatchRunner final : public BatchRunner {
  private:
   MobileNetV2& network_;
   const Dataset& dataset_;
-  const uint64_t seed_;
+  const AugmentationOptions augmentation_;
   const size_t image_floats_;
   std::vector<Augmenter> augmenters_;  // One a thread.
   std::vector<float> images_;          // (batch, image_size, image_size, 3)
@@ -58,8 +59,8 @@ class HostBatchRunner final : public BatchRunner {
 }  // namespace
 
 std::unique_ptr<BatchRunner> MakeHostBatchRunner(MobileNetV2& network, const Dataset& dataset,
-                                                 uint64_t seed) {
-  return std::make_unique<HostBatchRunner>(network, dataset, seed);
+                                                 const AugmentationOptions& augmentation) {
+  return std::make_unique<HostBatchRunner>(network, dataset, augmentation);
 }
 
 void PassTotals::Add(const BatchResult& result, size_t count) {
@@ -86,7 +87,7 @@ Result<Score> EvaluateSplit(BatchRunner& batches, int64_t image_count, Split spl
 
 Result<Score> EvaluateSplit(MobileNetV2& network, const Dataset& dataset, Split split,
                             int batch_size) {
-  const auto batches = MakeHostBatchRunner(network, dataset, /*seed=*/0);
+  const auto batches = MakeHostBatchRunner(network, dataset, {});
   return EvaluateSplit(*batches, dataset.split(split).count(), split, batch_size);
 }
 

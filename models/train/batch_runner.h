@@ -11,6 +11,7 @@
 #include <span>
 
 #include "core/status.h"
+#include "models/data/augment.h"
 #include "models/data/dataset.h"
 #include "models/mobilenet_v2.h"
 
@@ -29,9 +30,9 @@ class BatchRunner {
   virtual Result<BatchResult> Evaluate(Split split, int64_t begin, int64_t count) = 0;
 };
 
-// Network and data set outlive the runner. `seed` keys the augmentation.
+// Network and data set outlive the runner.
 std::unique_ptr<BatchRunner> MakeHostBatchRunner(MobileNetV2& network, const Dataset& dataset,
-                                                 uint64_t seed);
+                                                 const AugmentationOptions& augmentation);
 
 // Means over a pass through a split.
 struct Score {

@@ -7,6 +7,7 @@
 
 #include "core/json.h"
 #include "core/nearest_name.h"
+#include "models/data/augment.h"
 
 namespace tune::models {
 namespace {
@@ -17,12 +18,16 @@ constexpr int kPretrainedInitialEpochs = 5;  // The lab's.
 constexpr std::string_view kDeviceNames = "cpu, cuda, auto";
 constexpr std::string_view kPrecisionNames = "bf16, fp32";
 
-constexpr std::array<Food11Parameter, 14> kParameters = {{
+constexpr std::array<Food11Parameter, 16> kParameters = {{
     {"batch_size", ParameterKind::kInteger, 2, 4096, false, false, "images a step"},
     {"dropout_probability", ParameterKind::kNumber, 0, 1, false, true, "of the head"},
     {"lr", ParameterKind::kNumber, 0, 10, true, false, "Adam's step size"},
     {"fine_tune_lr", ParameterKind::kNumber, 0, 10, true, false,
      "the backbone's first step size, doubled each epoch up to lr (default: lr)"},
+    {"weight_decay", ParameterKind::kNumber, 0, 10, false, false,
+     "what a step takes off each weight, as a share of lr (AdamW; default: 0)"},
+    {"augmentation", ParameterKind::kNumber, 0, kAugmentationMax, false, false,
+     "strength of flips, rotation and colour jitter; 0 for none (default: 1)"},
     {"initial_epochs", ParameterKind::kInteger, 0, 100000, false, false,
      "epochs with the head alone (default: 5 with weights, else 0)"},
     {"total_epochs", ParameterKind::kInteger, 1, 100000, false, false, "epochs"},
@@ -100,6 +105,8 @@ Value Food11OptionsToValue(const Food11Options& options) {
   map.Set("dropout_probability", options.dropout_probability);
   map.Set("lr", options.lr);
   map.Set("fine_tune_lr", options.fine_tune_lr);
+  map.Set("weight_decay", options.weight_decay);
+  map.Set("augmentation", options.augmentation);
   map.Set("initial_epochs", options.initial_epochs);
   map.Set("total_epochs", options.total_epochs);
   map.Set("patience", options.patience);
@@ -174,6 +181,8 @@ Result<Food11Options> ParseFood11Options(const Configuration& configuration, uin
   number("dropout_probability", options.dropout_probability);
   number("lr", options.lr);
   if (!number("fine_tune_lr", options.fine_tune_lr)) options.fine_tune_lr = options.lr;
+  number("weight_decay", options.weight_decay);
+  number("augmentation", options.augmentation);
   if (!number("initial_epochs", options.initial_epochs)) {
     options.initial_epochs = options.weights.empty() ? 0 : kPretrainedInitialEpochs;
   }

@@ -22,6 +22,8 @@ struct Food11Options {
   double dropout_probability = 0.5;
   double lr = 1e-4;            // The head's, and the backbone's once it has caught up.
   double fine_tune_lr = 1e-4;  // The backbone's in its first epoch. Default: lr.
+  double weight_decay = 0;     // Of all parameters, decoupled from the gradient.
+  double augmentation = 1;     // Strength of the training transform (data/augment.h).
   int initial_epochs = 0;      // Epochs with the head alone. Default: 5 with `weights`, else 0.
   int total_epochs = 20;
   int patience = 5;  // Epochs without a lower val_loss.

@@ -38,6 +38,10 @@ std::string FirstDifference(const Food11Options& a, const Food11Options& b, Chec
   return "";
 }
 
+AugmentationOptions AugmentationOf(const Food11Options& options) {
+  return {options.seed, options.augmentation};
+}
+
 }  // namespace
 
 Trainer::Trainer(const Food11Options& options, std::shared_ptr<const Dataset> dataset,
@@ -47,8 +51,9 @@ Trainer::Trainer(const Food11Options& options, std::shared_ptr<const Dataset> da
       dataset_(std::move(dataset)),
       network_(std::move(network)),
       seconds_(std::move(seconds)),
-      batches_(batches != nullptr ? std::move(batches)
-                                  : MakeHostBatchRunner(*network_, *dataset_, options.seed)) {
+      batches_(batches != nullptr
+                   ? std::move(batches)
+                   : MakeHostBatchRunner(*network_, *dataset_, AugmentationOf(options))) {
   TUNE_CHECK(dataset_->image_size == options_.image_size);
   TUNE_CHECK(network_->options().image_size == options_.image_size);
   TUNE_CHECK(network_->options().class_count == dataset_->class_count());
@@ -111,6 +116,7 @@ Result<Score> Trainer::TrainPass(int epoch) {
 TrainStepOptions Trainer::StepOptions(int epoch) const {
   TrainStepOptions step;
   step.head_lr = options_.lr;
+  step.weight_decay = options_.weight_decay;
   step.dropout_probability = options_.dropout_probability;
   const int joined = epoch - 1 - options_.initial_epochs;  // Epochs since the backbone joined.
   step.train_backbone = joined >= 0;
@@ -241,7 +247,7 @@ Result<std::unique_ptr<Trainer>> MakeTrainer(const Food11Options& options,
                         MakeNetwork(options, dataset->class_count(), threads));
   // On a card, the data lies there too.
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<BatchRunner> batches,
-                        cuda::MakeBatchRunner(*network, dataset, options.seed));
+                        cuda::MakeBatchRunner(*network, dataset, AugmentationOf(options)));
   return std::make_unique<Trainer>(options, std::move(dataset), std::move(network),
                                    std::move(seconds), std::move(batches));
 }

@@ -537,10 +537,10 @@ TEST(AdamKernel, AgreesWithThePlainOneOverStepsAndSumsTheParts) {
   for (int step = 1; step <= 5; ++step) {
     const Values first = Draw("first" + std::to_string(step), kCount),
                  second = Draw("second", kCount, 0.1);
-    reference::Adam(0.01, step, reference::Add(first, second), &m, &v, &p);
+    reference::Adam(0.01, 0.3, step, reference::Add(first, second), &m, &v, &p);
     Floats ff = ToFloats(first), sf = ToFloats(second);
     float* parts[] = {ff.data(), sf.data()};
-    AdamUpdate(kCount, 0.01, step, parts, mf.data(), vf.data(), pf.data());
+    AdamUpdate(kCount, {0.01, 0.3, step}, parts, mf.data(), vf.data(), pf.data());
     EXPECT_LT(RelativeDistance(reference::Add(first, second), ff), kTolerance);
   }
   EXPECT_LT(RelativeDistance(p, pf), kTolerance);

@@ -117,6 +117,7 @@ inline ParityRun RunParity(const Reference& reference, int threads) {
   TUNE_CHECK((*network)->Evaluate(images, labels, run.logits).ok());
   TrainStepOptions step;
   step.dropout_probability = 0;
+  step.weight_decay = options.size() > 5 ? options[5] : 0;  // Frozen answers know none.
   for (size_t i = 0; i < reference["losses"].size(); ++i) {
     run.losses.push_back((*network)->TrainStep(images, labels, step)->loss_sum / batch);
     if (i == 0) run.gradients = *(*network)->ExportGradients();

@@ -91,6 +91,7 @@ def main():
     parser.add_argument("--batch", type=int, required=True)
     parser.add_argument("--classes", type=int, default=11)
     parser.add_argument("--shift", type=float, default=2)
+    parser.add_argument("--weight-decay", type=float, default=0)
     parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--gradients", choices=["full", "summary"], default="full")
     parser.add_argument("--double", action="store_true", help="compute in double precision")
@@ -103,14 +104,15 @@ def main():
     x = torch.from_numpy(images).permute(0, 3, 1, 2).to(dtype)
     y = torch.arange(options.batch) % options.classes
     model = build(options, dtype)
-    adam = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
+    adam = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE, weight_decay=options.weight_decay)
     with open(options.output + ".part", "w") as output:
 
         def write(name, values):
             flat = numpy.asarray(values, dtype=numpy.float64).reshape(-1)
             output.write(name + " " + " ".join(f"{value:.9g}" for value in flat) + "\n")
 
-        write("options", [options.width, options.size, options.batch, options.classes, options.shift])
+        numbers = [options.width, options.size, options.batch, options.classes, options.shift]
+        write("options", numbers + [options.weight_decay])
         model.eval()
         with torch.no_grad():
             write("logits", model(x).numpy())

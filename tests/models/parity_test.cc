@@ -59,6 +59,7 @@ INSTANTIATE_TEST_SUITE_P(
     Cases, TorchvisionParity,
     testing::Values(ParityCase{"small", "--width 0.35 --size 96 --batch 16"},
                     ParityCase{"odd", "--width 0.5 --size 75 --batch 15 --classes 3"},
+                    ParityCase{"decay", "--width 0.35 --size 64 --batch 8 --weight-decay 100"},
                     ParityCase{"wide", "--width 1.0 --size 96 --batch 12 --shift 3"}),
     [](const auto& info) { return std::string(info.param.name); });
 

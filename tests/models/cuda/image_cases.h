@@ -31,7 +31,7 @@ void ImagesAreThoseOfTheHost(Make make, double levels) {
   Augmenter augmenter(kSize);
   for (size_t i = 0; i < kImages; ++i) {
     const size_t source = (i * 5) % kImages;
-    Augmentation draw = DrawAugmentation(1, 2, static_cast<int64_t>(i));
+    Augmentation draw = DrawAugmentation({.seed = 1}, 2, static_cast<int64_t>(i));
     if (i == 0) draw = {};  // Nothing changes.
     if (i == 1) draw.rotation_degrees = 0;
     if (i == 2) draw.hue = 0;
@@ -66,11 +66,12 @@ void RunnerSeesTheImagesOfTheHost(Make make) {
   synthetic.class_count = 5;
   synthetic.training_per_class = synthetic.validation_per_class = 4;
   const auto dataset = std::make_shared<const Dataset>(MakeSynthetic(synthetic));
+  const AugmentationOptions augmentation = {.seed = 5, .strength = 1.5};
   const auto card = OnCard<Device, float>(make, SmallOptions());
   const auto cpu = OnCpu(SmallOptions());
-  const auto on_card = CardBatchRunner<Device, float>::Make(*card, dataset, 5);
+  const auto on_card = CardBatchRunner<Device, float>::Make(*card, dataset, augmentation);
   ASSERT_TRUE(on_card.ok());
-  const auto on_host = MakeHostBatchRunner(*cpu, *dataset, 5);
+  const auto on_host = MakeHostBatchRunner(*cpu, *dataset, augmentation);
   for (int step = 0; step < 2; ++step) {
     const std::vector<int64_t> images = {7, 1, 4, 0, 9};
     TrainStepOptions options = StepOptions(step);

@@ -93,6 +93,7 @@ inline TrainStepOptions StepOptions(int step) {
   TrainStepOptions options;
   options.head_lr = 1e-3;
   options.backbone_lr = 5e-4;
+  options.weight_decay = 0.1;
   options.dropout_probability = 0.3;
   options.dropout_seed = static_cast<uint64_t>(step);
   return options;

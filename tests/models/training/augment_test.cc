@@ -202,7 +202,7 @@ TEST(Augment, NormalisesWithTheConstantsOfImageNet) {
     ASSERT_NEAR(plain[i], (image[i] / 255.0 - kMean[i % 3]) / kDeviation[i % 3], 1e-5);
   }
   std::vector<float> together(image.size());
-  const Augmentation drawn = DrawAugmentation(1, 2, 3);
+  const Augmentation drawn = DrawAugmentation({.seed = 1}, 2, 3);
   Augmenter augmenter(kSize);
   augmenter.ApplyAndNormalize(image, drawn, together);
   Normalize(Applied(image, drawn), plain);
@@ -215,8 +215,8 @@ TEST(Augment, DrawsAreKeyedByEpochAndImageAndStayInRange) {
   int flips = 0;
   for (int epoch = 0; epoch < 20; ++epoch) {
     for (int64_t image = 0; image < 50; ++image) {
-      const Augmentation a = DrawAugmentation(7, epoch, image);
-      const Augmentation again = DrawAugmentation(7, epoch, image);
+      const Augmentation a = DrawAugmentation({.seed = 7}, epoch, image);
+      const Augmentation again = DrawAugmentation({.seed = 7}, epoch, image);
       EXPECT_EQ(a.rotation_degrees, again.rotation_degrees);
       EXPECT_EQ(a.hue, again.hue);
       EXPECT_LE(std::abs(a.rotation_degrees), 15);
@@ -233,6 +233,27 @@ TEST(Augment, DrawsAreKeyedByEpochAndImageAndStayInRange) {
   EXPECT_EQ(orders.size(), 24U);    // Every order comes up.
   EXPECT_GT(flips, 420);            // 500 +- 5 deviations of 15.8.
   EXPECT_LT(flips, 580);
+}
+
+TEST(Augment, StrengthScalesTheSameDraws) {
+  for (int64_t image = 0; image < 200; ++image) {
+    const Augmentation whole = DrawAugmentation({.seed = 7}, 1, image);
+    const Augmentation half = DrawAugmentation({.seed = 7, .strength = 0.5}, 1, image);
+    EXPECT_EQ(half.order, whole.order);
+    EXPECT_DOUBLE_EQ(half.rotation_degrees, whole.rotation_degrees / 2);
+    EXPECT_NEAR(half.brightness - 1, (whole.brightness - 1) / 2, 1e-15);
+    EXPECT_NEAR(half.contrast - 1, (whole.contrast - 1) / 2, 1e-15);
+    EXPECT_NEAR(half.saturation - 1, (whole.saturation - 1) / 2, 1e-15);
+    EXPECT_DOUBLE_EQ(half.hue, whole.hue / 2);
+    EXPECT_LE(half.flip, whole.flip);
+  }
+}
+
+TEST(Augment, OfNoStrengthLeavesImagesAsTheyAre) {
+  const std::vector<uint8_t> image = NoiseImage(3);
+  for (int64_t number = 0; number < 20; ++number) {
+    EXPECT_EQ(Applied(image, DrawAugmentation({.seed = 7, .strength = 0}, 1, number)), image);
+  }
 }
 
 }  // namespace

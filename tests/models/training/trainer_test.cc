@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "models/data/augment.h"
 #include "models/data/synthetic.h"
 #include "models/train/model_folder.h"
 #include "tests/models/training/fake_network.h"
@@ -293,6 +294,27 @@ TEST(Trainer, RefusesACheckpointOfOtherOptionsOrDataAndSaysWhich) {
   EXPECT_THAT(data.message(), HasSubstr("other data"));
 }
 
+TEST(Trainer, ChangesItsImagesAsStronglyAsItIsAsked) {
+  const std::shared_ptr<const Dataset> data = SmallData();
+  const ImageSet& set = data->split(Split::kTraining);
+  std::vector<float> plain(set.pixels.size());
+  Normalize(set.pixels, plain);
+  const size_t image_floats = plain.size() / static_cast<size_t>(set.count());
+  const auto is_some_image = [&](double augmentation) {
+    Food11Options options = SmallOptions();
+    options.augmentation = augmentation;
+    TrialRun run(options, data);
+    run.Epochs(1);
+    const float seen = run.network->steps.front().middle_pixel;
+    for (size_t middle = image_floats / 2; middle < plain.size(); middle += image_floats) {
+      if (plain[middle] == seen) return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(is_some_image(0));
+  EXPECT_FALSE(is_some_image(3));
+}
+
 TEST(Trainer, GoesOnFromAnotherRunsCheckpointUnderItsOwnOptions) {
   const TempFolder folder;
   TrialRun first(SmallOptions(), SmallData());
@@ -303,6 +325,7 @@ TEST(Trainer, GoesOnFromAnotherRunsCheckpointUnderItsOwnOptions) {
   Food11Options other = SmallOptions();
   other.batch_size = 6;
   other.dropout_probability = 0.25;
+  other.weight_decay = 0.1;
   other.lr = 0.02;
   other.fine_tune_lr = 0.004;
   other.initial_epochs = 1;
@@ -317,6 +340,7 @@ TEST(Trainer, GoesOnFromAnotherRunsCheckpointUnderItsOwnOptions) {
   const FakeNetwork::Step& step = second.network->steps.front();
   EXPECT_EQ(step.batch, 6);
   EXPECT_EQ(step.options.dropout_probability, 0.25);
+  EXPECT_EQ(step.options.weight_decay, 0.1);
   EXPECT_EQ(step.options.head_lr, 0.02);
   EXPECT_EQ(step.options.backbone_lr, 0.016);  // The third epoch with the backbone: twice doubled.
 
