@@ -28,8 +28,7 @@ Status CheckRange(const char* name, int value, int lo, int hi) {
 
 }  // namespace
 
-Result<std::unique_ptr<MobileNetV2>> MobileNetV2::Create(const NetworkOptions& options,
-                                                         uint64_t seed) {
+Status CheckNetworkOptions(const NetworkOptions& options) {
   if (!(options.width_mult >= kWidthMin && options.width_mult <= kWidthMax)) {
     return InvalidArgument("width_mult is " + std::to_string(options.width_mult) +
                            ", expected 0.3 to 16");
@@ -38,6 +37,12 @@ Result<std::unique_ptr<MobileNetV2>> MobileNetV2::Create(const NetworkOptions& o
   TUNE_RETURN_IF_ERROR(CheckRange("class_count", options.class_count, 1, kClassMax));
   TUNE_RETURN_IF_ERROR(CheckRange("batch_max", options.batch_max, 1, kBatchMax));
   TUNE_RETURN_IF_ERROR(CheckRange("threads", options.threads, 1, kThreadsMax));
+  return OkStatus();
+}
+
+Result<std::unique_ptr<MobileNetV2>> MobileNetV2::Create(const NetworkOptions& options,
+                                                         uint64_t seed) {
+  TUNE_RETURN_IF_ERROR(CheckNetworkOptions(options));
   if (options.device == DeviceKind::kCuda ||
       (options.device == DeviceKind::kAuto && cuda::CardName().ok())) {
     return cuda::CreateNetwork(options, seed);

@@ -40,6 +40,9 @@ struct NetworkOptions {
   Precision precision = Precision::kBf16;
 };
 
+// kInvalidArgument, with what was read and what was expected, if there can be no such network.
+Status CheckNetworkOptions(const NetworkOptions& options);
+
 // A tensor by its torchvision name ("features.0.0.weight", "features.0.1.running_mean",
 // "classifier.1.bias"), or, for an Adam moment, "adam.m/<parameter>" and "adam.v/<parameter>".
 // Row-major, torchvision's shape.
@@ -65,13 +68,30 @@ struct BatchResult {
   int correct_count = 0;  // Images whose largest logit is their label (the first one on a tie).
 };
 
-class MobileNetV2 {
+// A network to who saves it and goes on from it: its weights and its optimizer, by name.
+class NetworkTensors {
+ public:
+  virtual ~NetworkTensors() = default;
+
+  // Parameters and batch-norm statistics (num_batches_tracked included as a scalar), torchvision's
+  // order.
+  virtual Result<std::vector<NamedTensor>> ExportWeights() const = 0;
+  // The same names and shapes, any order. Unless `head_optional`, all must be there; with it,
+  // tensors of the classifier that are missing or of another class count keep their values. Fails
+  // without having changed anything.
+  virtual Status ImportWeights(std::span<const NamedTensor> tensors, bool head_optional) = 0;
+
+  // Adam's moments and step counts ("adam.step/head", "adam.step/backbone" as scalars).
+  virtual Result<std::vector<NamedTensor>> ExportOptimizer() const = 0;
+  virtual Status ImportOptimizer(std::span<const NamedTensor> tensors) = 0;
+};
+
+class MobileNetV2 : public NetworkTensors {
  public:
   // Weights as torchvision's random initialisation would draw them (Kaiming normal fan-out for
   // convolutions, ones and zeros for batch norm, normal(0, 0.01) for the linear layer), each tensor
   // keyed by (seed, its name).
   static Result<std::unique_ptr<MobileNetV2>> Create(const NetworkOptions& options, uint64_t seed);
-  virtual ~MobileNetV2() = default;
 
   virtual const NetworkOptions& options() const = 0;
   // What the network holds in memory, all of it from its creation on.
@@ -97,18 +117,6 @@ class MobileNetV2 {
   // Gradients of the mean loss over the last TrainStep's batch, torchvision's names, trained
   // parameters only.
   virtual Result<std::vector<NamedTensor>> ExportGradients() const = 0;
-
-  // Parameters and batch-norm statistics (num_batches_tracked included as a scalar), torchvision's
-  // order.
-  virtual Result<std::vector<NamedTensor>> ExportWeights() const = 0;
-  // The same names and shapes, any order. Unless `head_optional`, all must be there; with it,
-  // tensors of the classifier that are missing or of another class count keep their values. Fails
-  // without having changed anything.
-  virtual Status ImportWeights(std::span<const NamedTensor> tensors, bool head_optional) = 0;
-
-  // Adam's moments and step counts ("adam.step/head", "adam.step/backbone" as scalars).
-  virtual Result<std::vector<NamedTensor>> ExportOptimizer() const = 0;
-  virtual Status ImportOptimizer(std::span<const NamedTensor> tensors) = 0;
 };
 
 }  // namespace tune::models

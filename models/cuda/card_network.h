@@ -36,9 +36,24 @@ inline LaneInput ToLaneInput(const TrainStepOptions& options, const NetworkState
   return lane;
 }
 
+inline void CountStep(const TrainStepOptions& options, NetworkState& state) {
+  ++state.head_steps;
+  if (options.train_backbone) ++state.backbone_steps;
+  for (int64_t& count : state.batch_counts) ++count;
+}
+
 // The key of the dropout of the image at `place` of a batch.
 inline uint64_t DropoutKey(uint64_t dropout_seed, size_t place) {
   return KeyedRandom(dropout_seed, "dropout", place).key();
+}
+
+inline BatchResult Total(std::span<const ImageResult> results) {
+  BatchResult total;
+  for (const ImageResult& result : results) {
+    total.loss_sum += result.loss;
+    total.correct_count += result.is_correct;
+  }
+  return total;
 }
 
 template <class Device, class T>
@@ -70,9 +85,7 @@ class CardNetwork final : public MobileNetV2 {
     const LaneInput lane = ToLaneInput(options, state_);
     std::vector<ImageResult> results(inputs.size());
     TUNE_RETURN_IF_ERROR(lanes_.Train(std::span(&lane, 1), inputs, results));
-    ++state_.head_steps;
-    if (options.train_backbone) ++state_.backbone_steps;
-    for (int64_t& count : state_.batch_counts) ++count;
+    CountStep(options, state_);
     has_gradients_ = true;
     backbone_has_gradients_ = options.train_backbone;
     return Total(results);
@@ -141,15 +154,6 @@ class CardNetwork final : public MobileNetV2 {
     return inputs;
   }
 
-  static BatchResult Total(std::span<const ImageResult> results) {
-    BatchResult total;
-    for (const ImageResult& result : results) {
-      total.loss_sum += result.loss;
-      total.correct_count += result.is_correct;
-    }
-    return total;
-  }
-
   const NetworkOptions options_;
   const std::unique_ptr<Device> device_;
   mutable LaneNetwork<Device, T> lanes_;  // Reading waits for the device.
@@ -160,65 +164,77 @@ class CardNetwork final : public MobileNetV2 {
 };
 
 // The data set lies on the card, 8-bit, all three splits; images are changed and normalised there.
-template <class Device, class T>
-class CardBatchRunner final : public BatchRunner {
+template <class Device>
+class CardDataset {
  public:
-  // The network outlives the runner.
-  static Result<std::unique_ptr<BatchRunner>> Make(CardNetwork<Device, T>& network,
-                                                   std::shared_ptr<const Dataset> dataset,
-                                                   const AugmentationOptions& augmentation) {
-    std::unique_ptr<CardBatchRunner> runner(
-        new CardBatchRunner(network, std::move(dataset), augmentation));
-    TUNE_RETURN_IF_ERROR(network.device().Finish());
-    return std::unique_ptr<BatchRunner>(std::move(runner));
+  // The device outlives it.
+  static Result<CardDataset> Make(Device& device, std::shared_ptr<const Dataset> dataset) {
+    CardDataset set(device, std::move(dataset));
+    TUNE_RETURN_IF_ERROR(device.Finish());
+    return Result<CardDataset>(std::move(set));
   }
 
-  Result<BatchResult> Train(int epoch, std::span<const int64_t> images,
-                            const TrainStepOptions& options) override {
-    const ImageSet& set = dataset_->split(Split::kTraining);
-    std::vector<ImageInput> inputs(images.size());
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      inputs[i].source = images[i];
-      inputs[i].label = set.labels[static_cast<size_t>(images[i])];
-      inputs[i].dropout_key = DropoutKey(options.dropout_seed, i);
-      inputs[i].change =
-          ToChange(DrawAugmentation(augmentation_, epoch, images[i]), dataset_->image_size);
-    }
-    network_.lanes().MakeImages(SetOf(Split::kTraining), inputs);
-    return network_.TrainUploaded(inputs, options);
-  }
+  const uint8_t* Of(Split split) const { return sets_[static_cast<size_t>(split)].data(); }
 
-  Result<BatchResult> Evaluate(Split split, int64_t begin, int64_t count) override {
-    const ImageSet& set = dataset_->split(split);
-    std::vector<ImageInput> inputs(static_cast<size_t>(count));
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      inputs[i].source = begin + static_cast<int64_t>(i);
-      inputs[i].label = set.labels[static_cast<size_t>(inputs[i].source)];
+  // What a step's images are. Appended.
+  void AppendInputs(const BatchStep& step, std::vector<ImageInput>& inputs) const {
+    const ImageSet& set = dataset_->split(step.split);
+    for (int64_t i = 0; i < step.count; ++i) {
+      ImageInput input;
+      input.source = step.trains() ? step.images[static_cast<size_t>(i)] : step.begin + i;
+      input.label = set.labels[static_cast<size_t>(input.source)];
+      if (step.trains()) {
+        input.dropout_key = DropoutKey(step.options.dropout_seed, static_cast<size_t>(i));
+        input.change = ToChange(DrawAugmentation(step.augmentation, step.epoch, input.source),
+                                dataset_->image_size);
+      }
+      inputs.push_back(input);
     }
-    network_.lanes().MakeImages(SetOf(split), inputs);
-    return network_.EvaluateUploaded(inputs, {});
   }
 
  private:
   using Bytes = typename Device::template Array<uint8_t>;
 
-  CardBatchRunner(CardNetwork<Device, T>& network, std::shared_ptr<const Dataset> dataset,
-                  const AugmentationOptions& augmentation)
-      : network_(network), dataset_(std::move(dataset)), augmentation_(augmentation) {
+  CardDataset(Device& device, std::shared_ptr<const Dataset> dataset)
+      : dataset_(std::move(dataset)) {
     for (const Split split : kSplits) {
       const std::span<const uint8_t> pixels = dataset_->split(split).pixels;
       const int64_t size = static_cast<int64_t>(pixels.size());
       Bytes& set = sets_[static_cast<size_t>(split)];
-      set = network_.device().template New<uint8_t>(size);
-      network_.device().Upload(pixels.data(), size, set.data());
+      set = device.template New<uint8_t>(size);
+      device.Upload(pixels.data(), size, set.data());
     }
   }
-  const uint8_t* SetOf(Split split) const { return sets_[static_cast<size_t>(split)].data(); }
+
+  std::shared_ptr<const Dataset> dataset_;
+  std::array<Bytes, 3> sets_;  // (images, image_size, image_size, 3)
+};
+
+template <class Device, class T>
+class CardBatchRunner final : public BatchRunner {
+ public:
+  // The network outlives the runner.
+  static Result<std::unique_ptr<BatchRunner>> Make(CardNetwork<Device, T>& network,
+                                                   std::shared_ptr<const Dataset> dataset) {
+    TUNE_ASSIGN_OR_RETURN(CardDataset<Device> set,
+                          CardDataset<Device>::Make(network.device(), std::move(dataset)));
+    return std::unique_ptr<BatchRunner>(new CardBatchRunner(network, std::move(set)));
+  }
+
+  Result<BatchResult> Run(const BatchStep& step) override {
+    std::vector<ImageInput> inputs;
+    set_.AppendInputs(step, inputs);
+    network_.lanes().MakeImages(set_.Of(step.split), inputs);
+    return step.trains() ? network_.TrainUploaded(inputs, step.options)
+                         : network_.EvaluateUploaded(inputs, {});
+  }
+
+ private:
+  CardBatchRunner(CardNetwork<Device, T>& network, CardDataset<Device> set)
+      : network_(network), set_(std::move(set)) {}
 
   CardNetwork<Device, T>& network_;
-  const std::shared_ptr<const Dataset> dataset_;
-  const AugmentationOptions augmentation_;
-  std::array<Bytes, 3> sets_;  // (images, image_size, image_size, 3)
+  const CardDataset<Device> set_;
 };
 
 }  // namespace tune::models::cuda

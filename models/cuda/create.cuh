@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "models/cuda/card_lanes.h"
 #include "models/cuda/card_network.h"
 #include "models/cuda/cuda_card.cuh"
 
@@ -17,11 +18,13 @@ Result<std::unique_ptr<MobileNetV2>> CreateFp32Network(const NetworkOptions& opt
                                                        uint64_t seed);
 // Null where the network is another one.
 Result<std::unique_ptr<BatchRunner>> MakeBf16Runner(MobileNetV2& network,
-                                                    std::shared_ptr<const Dataset> dataset,
-                                                    const AugmentationOptions& augmentation);
+                                                    std::shared_ptr<const Dataset> dataset);
 Result<std::unique_ptr<BatchRunner>> MakeFp32Runner(MobileNetV2& network,
-                                                    std::shared_ptr<const Dataset> dataset,
-                                                    const AugmentationOptions& augmentation);
+                                                    std::shared_ptr<const Dataset> dataset);
+Result<std::unique_ptr<LaneRunner>> MakeBf16Lanes(const NetworkOptions& options,
+                                                  std::shared_ptr<const Dataset> dataset);
+Result<std::unique_ptr<LaneRunner>> MakeFp32Lanes(const NetworkOptions& options,
+                                                  std::shared_ptr<const Dataset> dataset);
 
 template <class T>
 Result<std::unique_ptr<MobileNetV2>> CreateOn(const NetworkOptions& options, uint64_t seed) {
@@ -34,11 +37,16 @@ Result<std::unique_ptr<MobileNetV2>> CreateOn(const NetworkOptions& options, uin
 
 template <class T>
 Result<std::unique_ptr<BatchRunner>> MakeRunnerOn(MobileNetV2& network,
-                                                  std::shared_ptr<const Dataset> dataset,
-                                                  const AugmentationOptions& augmentation) {
+                                                  std::shared_ptr<const Dataset> dataset) {
   auto* const on_card = dynamic_cast<CardNetwork<CudaCard, T>*>(&network);
   if (on_card == nullptr) return std::unique_ptr<BatchRunner>();
-  return CardBatchRunner<CudaCard, T>::Make(*on_card, std::move(dataset), augmentation);
+  return CardBatchRunner<CudaCard, T>::Make(*on_card, std::move(dataset));
+}
+
+template <class T>
+Result<std::unique_ptr<LaneRunner>> MakeLanesOn(const NetworkOptions& options,
+                                                std::shared_ptr<const Dataset> dataset) {
+  return CardLaneRunner<CudaCard, T>::Make(&CudaCard::Open, options, std::move(dataset));
 }
 
 }  // namespace tune::models::cuda

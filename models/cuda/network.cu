@@ -14,12 +14,16 @@ Result<std::unique_ptr<MobileNetV2>> CreateNetwork(const NetworkOptions& options
 }
 
 Result<std::unique_ptr<BatchRunner>> MakeBatchRunner(MobileNetV2& network,
-                                                     std::shared_ptr<const Dataset> dataset,
-                                                     const AugmentationOptions& augmentation) {
-  TUNE_ASSIGN_OR_RETURN(std::unique_ptr<BatchRunner> runner,
-                        MakeBf16Runner(network, dataset, augmentation));
+                                                     std::shared_ptr<const Dataset> dataset) {
+  TUNE_ASSIGN_OR_RETURN(std::unique_ptr<BatchRunner> runner, MakeBf16Runner(network, dataset));
   if (runner != nullptr) return Result<std::unique_ptr<BatchRunner>>(std::move(runner));
-  return MakeFp32Runner(network, std::move(dataset), augmentation);
+  return MakeFp32Runner(network, std::move(dataset));
+}
+
+Result<std::unique_ptr<LaneRunner>> MakeLaneRunner(const NetworkOptions& options,
+                                                   std::shared_ptr<const Dataset> dataset) {
+  return options.precision == Precision::kBf16 ? MakeBf16Lanes(options, std::move(dataset))
+                                               : MakeFp32Lanes(options, std::move(dataset));
 }
 
 }  // namespace tune::models::cuda

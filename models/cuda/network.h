@@ -20,6 +20,7 @@
 #include "models/data/dataset.h"
 #include "models/mobilenet_v2.h"
 #include "models/train/batch_runner.h"
+#include "models/train/lane_runner.h"
 
 namespace tune::models::cuda {
 
@@ -32,7 +33,10 @@ Result<std::unique_ptr<MobileNetV2>> CreateNetwork(const NetworkOptions& options
 // For a network of CreateNetwork, a runner that keeps the data set on its card; null for another
 // one. The network outlives it.
 Result<std::unique_ptr<BatchRunner>> MakeBatchRunner(MobileNetV2& network,
-                                                     std::shared_ptr<const Dataset> dataset,
-                                                     const AugmentationOptions& augmentation);
+                                                     std::shared_ptr<const Dataset> dataset);
+
+// Lanes on a card, and the data set. Checked options.
+Result<std::unique_ptr<LaneRunner>> MakeLaneRunner(const NetworkOptions& options,
+                                                   std::shared_ptr<const Dataset> dataset);
 
 }  // namespace tune::models::cuda

@@ -8,9 +8,13 @@ Result<std::unique_ptr<MobileNetV2>> CreateBf16Network(const NetworkOptions& opt
 }
 
 Result<std::unique_ptr<BatchRunner>> MakeBf16Runner(MobileNetV2& network,
-                                                    std::shared_ptr<const Dataset> dataset,
-                                                    const AugmentationOptions& augmentation) {
-  return MakeRunnerOn<Bf16>(network, std::move(dataset), augmentation);
+                                                    std::shared_ptr<const Dataset> dataset) {
+  return MakeRunnerOn<Bf16>(network, std::move(dataset));
+}
+
+Result<std::unique_ptr<LaneRunner>> MakeBf16Lanes(const NetworkOptions& options,
+                                                  std::shared_ptr<const Dataset> dataset) {
+  return MakeLanesOn<Bf16>(options, std::move(dataset));
 }
 
 }  // namespace tune::models::cuda

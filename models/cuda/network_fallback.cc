@@ -11,9 +11,13 @@ Result<std::unique_ptr<MobileNetV2>> CreateNetwork(const NetworkOptions&, uint64
   return CardName().status();
 }
 
-Result<std::unique_ptr<BatchRunner>> MakeBatchRunner(MobileNetV2&, std::shared_ptr<const Dataset>,
-                                                     const AugmentationOptions&) {
+Result<std::unique_ptr<BatchRunner>> MakeBatchRunner(MobileNetV2&, std::shared_ptr<const Dataset>) {
   return std::unique_ptr<BatchRunner>();
+}
+
+Result<std::unique_ptr<LaneRunner>> MakeLaneRunner(const NetworkOptions&,
+                                                   std::shared_ptr<const Dataset>) {
+  return CardName().status();
 }
 
 }  // namespace tune::models::cuda

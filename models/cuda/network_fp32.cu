@@ -8,9 +8,13 @@ Result<std::unique_ptr<MobileNetV2>> CreateFp32Network(const NetworkOptions& opt
 }
 
 Result<std::unique_ptr<BatchRunner>> MakeFp32Runner(MobileNetV2& network,
-                                                    std::shared_ptr<const Dataset> dataset,
-                                                    const AugmentationOptions& augmentation) {
-  return MakeRunnerOn<float>(network, std::move(dataset), augmentation);
+                                                    std::shared_ptr<const Dataset> dataset) {
+  return MakeRunnerOn<float>(network, std::move(dataset));
+}
+
+Result<std::unique_ptr<LaneRunner>> MakeFp32Lanes(const NetworkOptions& options,
+                                                  std::shared_ptr<const Dataset> dataset) {
+  return MakeLanesOn<float>(options, std::move(dataset));
 }
 
 }  // namespace tune::models::cuda

@@ -12,44 +12,45 @@ namespace {
 
 class HostBatchRunner final : public BatchRunner {
  public:
-  HostBatchRunner(MobileNetV2& network, const Dataset& dataset,
-                  const AugmentationOptions& augmentation)
+  HostBatchRunner(MobileNetV2& network, const Dataset& dataset)
       : network_(network),
         dataset_(dataset),
-        augmentation_(augmentation),
         image_floats_(static_cast<size_t>(dataset.image_size) * dataset.image_size * 3),
         augmenters_(static_cast<size_t>(network.options().threads), Augmenter(dataset.image_size)) {
   }
 
-  Result<BatchResult> Train(int epoch, std::span<const int64_t> images,
-                            const TrainStepOptions& options) override {
-    images_.resize(images.size() * image_floats_);
-    labels_.resize(images.size());
+  Result<BatchResult> Run(const BatchStep& step) override {
+    return step.trains() ? Train(step) : Evaluate(step);
+  }
+
+ private:
+  Result<BatchResult> Train(const BatchStep& step) {
+    images_.resize(step.images.size() * image_floats_);
+    labels_.resize(step.images.size());
     const ImageSet& set = dataset_.split(Split::kTraining);
     // The draws are keyed by the image, so it does not matter which thread makes which.
 #pragma omp parallel for num_threads(network_.options().threads)
-    for (size_t i = 0; i < images.size(); ++i) {
+    for (size_t i = 0; i < step.images.size(); ++i) {
+      const int64_t image = step.images[i];
       Augmenter& augmenter = augmenters_[static_cast<size_t>(omp_get_thread_num())];
-      augmenter.ApplyAndNormalize(dataset_.image(Split::kTraining, images[i]),
-                                  DrawAugmentation(augmentation_, epoch, images[i]),
+      augmenter.ApplyAndNormalize(dataset_.image(Split::kTraining, image),
+                                  DrawAugmentation(step.augmentation, step.epoch, image),
                                   std::span(images_).subspan(i * image_floats_, image_floats_));
-      labels_[i] = set.labels[static_cast<size_t>(images[i])];
+      labels_[i] = set.labels[static_cast<size_t>(image)];
     }
-    return network_.TrainStep(images_, labels_, options);
+    return network_.TrainStep(images_, labels_, step.options);
   }
 
-  Result<BatchResult> Evaluate(Split split, int64_t begin, int64_t count) override {
-    const ImageSet& set = dataset_.split(split);
-    const size_t first = static_cast<size_t>(begin), size = static_cast<size_t>(count);
+  Result<BatchResult> Evaluate(const BatchStep& step) {
+    const ImageSet& set = dataset_.split(step.split);
+    const size_t first = static_cast<size_t>(step.begin), size = static_cast<size_t>(step.count);
     images_.resize(size * image_floats_);
     Normalize(set.pixels.subspan(first * image_floats_, size * image_floats_), images_);
     return network_.Evaluate(images_, set.labels.subspan(first, size), {});
   }
 
- private:
   MobileNetV2& network_;
   const Dataset& dataset_;
-  const AugmentationOptions augmentation_;
   const size_t image_floats_;
   std::vector<Augmenter> augmenters_;  // One a thread.
   std::vector<float> images_;          // (batch, image_size, image_size, 3)
@@ -58,9 +59,8 @@ class HostBatchRunner final : public BatchRunner {
 
 }  // namespace
 
-std::unique_ptr<BatchRunner> MakeHostBatchRunner(MobileNetV2& network, const Dataset& dataset,
-                                                 const AugmentationOptions& augmentation) {
-  return std::make_unique<HostBatchRunner>(network, dataset, augmentation);
+std::unique_ptr<BatchRunner> MakeHostBatchRunner(MobileNetV2& network, const Dataset& dataset) {
+  return std::make_unique<HostBatchRunner>(network, dataset);
 }
 
 void PassTotals::Add(const BatchResult& result, size_t count) {
@@ -78,16 +78,19 @@ Result<Score> EvaluateSplit(BatchRunner& batches, int64_t image_count, Split spl
                             int batch_size) {
   PassTotals pass;
   for (int64_t begin = 0; begin < image_count; begin += batch_size) {
-    const int64_t count = std::min<int64_t>(batch_size, image_count - begin);
-    TUNE_ASSIGN_OR_RETURN(const BatchResult result, batches.Evaluate(split, begin, count));
-    pass.Add(result, static_cast<size_t>(count));
+    BatchStep step;
+    step.split = split;
+    step.begin = begin;
+    step.count = std::min<int64_t>(batch_size, image_count - begin);
+    TUNE_ASSIGN_OR_RETURN(const BatchResult result, batches.Run(step));
+    pass.Add(result, static_cast<size_t>(step.count));
   }
   return pass.ToScore();
 }
 
 Result<Score> EvaluateSplit(MobileNetV2& network, const Dataset& dataset, Split split,
                             int batch_size) {
-  const auto batches = MakeHostBatchRunner(network, dataset, {});
+  const auto batches = MakeHostBatchRunner(network, dataset);
   return EvaluateSplit(*batches, dataset.split(split).count(), split, batch_size);
 }
 

@@ -17,22 +17,30 @@
 
 namespace tune::models {
 
+// A step of a run: an optimizer step on images of the training split, as they look in an epoch
+// (DrawAugmentation), or images of another one in evaluation mode, as they are.
+struct BatchStep {
+  Split split = Split::kTraining;
+  int64_t begin = 0;  // Images of the split that were before these.
+  int64_t count = 0;
+  // Of training: which images, and how.
+  int epoch = 0;
+  AugmentationOptions augmentation;
+  std::span<const int64_t> images;
+  TrainStepOptions options;
+
+  bool trains() const { return split == Split::kTraining; }
+};
+
 class BatchRunner {
  public:
   virtual ~BatchRunner() = default;
 
-  // One optimizer step on these images of the training split, as they look in `epoch`
-  // (DrawAugmentation).
-  virtual Result<BatchResult> Train(int epoch, std::span<const int64_t> images,
-                                    const TrainStepOptions& options) = 0;
-
-  // The images [begin, begin + count) of a split, in evaluation mode, as they are.
-  virtual Result<BatchResult> Evaluate(Split split, int64_t begin, int64_t count) = 0;
+  virtual Result<BatchResult> Run(const BatchStep& step) = 0;
 };
 
 // Network and data set outlive the runner.
-std::unique_ptr<BatchRunner> MakeHostBatchRunner(MobileNetV2& network, const Dataset& dataset,
-                                                 const AugmentationOptions& augmentation);
+std::unique_ptr<BatchRunner> MakeHostBatchRunner(MobileNetV2& network, const Dataset& dataset);
 
 // Means over a pass through a split.
 struct Score {

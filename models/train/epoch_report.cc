@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/json.h"
+#include "models/train/food11_options.h"
 
 namespace tune::models {
 namespace {
@@ -23,10 +24,13 @@ std::string_view EndReasonName(EndReason reason) {
 }
 
 Metrics ToMetrics(const EpochReport& report) {
-  Metrics metrics = {
-      {"train_loss", report.train_loss},       {"train_accuracy", report.train_accuracy},
-      {"val_loss", report.val_loss},           {"val_accuracy", report.val_accuracy},
-      {"epoch_seconds", report.epoch_seconds}, {"images_per_second", report.images_per_second}};
+  Metrics metrics = {{"train_loss", report.train_loss},
+                     {"train_accuracy", report.train_accuracy},
+                     {"val_loss", report.val_loss},
+                     {"val_accuracy", report.val_accuracy},
+                     {"epoch_seconds", report.epoch_seconds},
+                     {"images_per_second", report.images_per_second},
+                     {"lanes", static_cast<double>(report.lanes)}};
   if (report.test_loss) metrics.emplace_back("test_loss", *report.test_loss);
   if (report.test_accuracy) metrics.emplace_back("test_accuracy", *report.test_accuracy);
   return metrics;
@@ -62,6 +66,12 @@ Result<EpochReport> EpochReportFromValue(const Value& value) {
     const std::optional<double> read = number == nullptr ? std::nullopt : ReadNumber(*number);
     if (!read) return bad;
     *field = *read;
+  }
+  // Checkpoints of before there were lanes do not say it.
+  if (const Value* const lanes = value.Find("lanes")) {
+    const std::optional<double> read = ReadNumber(*lanes);
+    if (!read || *read < 1 || *read > kLanesMax) return bad;
+    report.lanes = static_cast<int>(*read);
   }
   if (const Value* const loss = value.Find("test_loss")) report.test_loss = ReadNumber(*loss);
   if (const Value* const hits = value.Find("test_accuracy")) {

@@ -29,7 +29,8 @@ struct EpochReport {
   double val_loss = 0;
   double val_accuracy = 0;
   double epoch_seconds = 0;      // Training and validation.
-  double images_per_second = 0;  // Of the training part.
+  double images_per_second = 0;  // Of the training part; of this run alone, if others are lanes.
+  int lanes = 1;                 // Runs that trained as one array in this epoch (lane_array.h).
   // Of the best epoch's weights, in the last report of a run that ends by kAllEpochs or kPatience.
   std::optional<double> test_loss;
   std::optional<double> test_accuracy;

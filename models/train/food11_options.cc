@@ -18,7 +18,7 @@ constexpr int kPretrainedInitialEpochs = 5;  // The lab's.
 constexpr std::string_view kDeviceNames = "cpu, cuda, auto";
 constexpr std::string_view kPrecisionNames = "bf16, fp32";
 
-constexpr std::array<Food11Parameter, 16> kParameters = {{
+constexpr std::array<Food11Parameter, 17> kParameters = {{
     {"batch_size", ParameterKind::kInteger, 2, 4096, false, false, "images a step"},
     {"dropout_probability", ParameterKind::kNumber, 0, 1, false, true, "of the head"},
     {"lr", ParameterKind::kNumber, 0, 10, true, false, "Adam's step size"},
@@ -43,12 +43,15 @@ constexpr std::array<Food11Parameter, 16> kParameters = {{
      false, kDeviceNames},
     {"precision", ParameterKind::kChoice, 0, 0, false, false,
      "of a card's products: bf16 or fp32 (default: bf16)", false, kPrecisionNames},
+    {"lanes", ParameterKind::kInteger, 1, kLanesMax, false, false,
+     "trials of one shape that may train as one array, in one process (default: as many as share a "
+     "card; 1 on the CPU)"},
     {"seed", ParameterKind::kInteger, 0, 9007199254740992.0, false, false, "of all draws"},
 }};
 
-constexpr std::array<std::string_view, 8> kMetricNames = {
-    "train_loss",    "train_accuracy",    "val_loss",  "val_accuracy",
-    "epoch_seconds", "images_per_second", "test_loss", "test_accuracy"};
+constexpr std::array<std::string_view, 9> kMetricNames = {
+    "train_loss",        "train_accuracy", "val_loss",  "val_accuracy", "epoch_seconds",
+    "images_per_second", "lanes",          "test_loss", "test_accuracy"};
 
 std::vector<std::string> SplitChoices(std::string_view choices) {
   std::vector<std::string> names;
@@ -116,7 +119,19 @@ Value Food11OptionsToValue(const Food11Options& options) {
   map.Set("data", options.data);
   map.Set("device", SplitChoices(kDeviceNames)[static_cast<size_t>(options.device)]);
   map.Set("precision", SplitChoices(kPrecisionNames)[static_cast<size_t>(options.precision)]);
+  if (options.lanes > 0) map.Set("lanes", options.lanes);
   return map;
+}
+
+std::string LaneShape(const Food11Options& options) {
+  const Value all = Food11OptionsToValue(options);
+  Value shape = Value::MakeMap();
+  for (const std::string_view name :
+       {"batch_size", "width_mult", "image_size", "data", "device", "precision"}) {
+    shape.Set(name, *all.Find(name));
+  }
+  shape.Set("lanes", options.lanes);
+  return ToJson(shape);
 }
 
 Status CheckFood11Parameter(std::string_view name, const Value& value) {
@@ -190,6 +205,7 @@ Result<Food11Options> ParseFood11Options(const Configuration& configuration, uin
   number("patience", options.patience);
   number("width_mult", options.width_mult);
   number("image_size", options.image_size);
+  number("lanes", options.lanes);
   number("seed", options.seed);
   return options;
 }

@@ -32,6 +32,7 @@ struct Food11Options {
   std::string weights;  // A safetensors file with torchvision's names; empty: random weights.
   DeviceKind device = DeviceKind::kCpu;
   Precision precision = Precision::kBf16;  // Of a card's products.
+  int lanes = 0;     // Trials of one shape that may train as one array; 0: as the device has it.
   std::string data;  // A folder, or "synthetic"; empty: the caller decides (FOOD11_DATA_DIR).
   // Of weights, shuffle, dropout and augmentation. The caller's default if not given.
   uint64_t seed = 0;
@@ -69,6 +70,12 @@ Result<Food11Options> ParseFood11Options(const Configuration& configuration, uin
 // The options as a map that ParseFood11Options reads back, but for the seed, which may be beyond
 // JSON's integers.
 Value Food11OptionsToValue(const Food11Options& options);
+
+// Lanes of one array, at most.
+inline constexpr int kLanesMax = 64;
+
+// What must be the same in runs that train as one array: a text to compare.
+std::string LaneShape(const Food11Options& options);
 
 // What a trial can report, so that a metric that it never reports is known before the start.
 std::span<const std::string_view> Food11MetricNames();

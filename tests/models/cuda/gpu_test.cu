@@ -2,6 +2,7 @@
 #include "models/cuda/cuda_card.cuh"
 #include "tests/models/cuda/depthwise_cases.h"
 #include "tests/models/cuda/image_cases.h"
+#include "tests/models/cuda/lane_cases.h"
 #include "tests/models/cuda/network_cases.h"
 
 namespace tune::models::cuda {
@@ -50,6 +51,18 @@ TEST_F(Gpu, MovesOnlyTheHeadWhileTheBackboneIsFrozen) {
 TEST_F(Gpu, EachLaneIsOnItsOwn) { EachLaneIsOnItsOwn<CudaCard, float>(MakeCard, 1e-3); }
 TEST_F(Gpu, ImagesAreThoseOfTheHost) { ImagesAreThoseOfTheHost<CudaCard>(MakeCard, 8); }
 TEST_F(Gpu, RunnerSeesTheImagesOfTheHost) { RunnerSeesTheImagesOfTheHost<CudaCard>(MakeCard); }
+
+// The same, over epochs, in which Adam makes steps of rounding.
+constexpr double kLaneTolerance = 0.05;
+TEST_F(Gpu, LanesOfAllPhasesAreAsAlone) {
+  LanesOfAllPhasesAreAsAlone(OnTheCard<CudaCard, float>(MakeCard, kLaneTolerance));
+}
+TEST_F(Gpu, LanesJoinAndLeaveWithoutATrace) {
+  LanesJoinAndLeaveWithoutATrace(OnTheCard<CudaCard, float>(MakeCard, kLaneTolerance));
+}
+TEST_F(Gpu, ALaneThatDivergesHurtsItselfAlone) {
+  ALaneThatDivergesHurtsItselfAlone(OnTheCard<CudaCard, float>(MakeCard, kLaneTolerance));
+}
 
 TEST_F(Gpu, SaysThatItsMemoryIsTooSmallAndGoesOn) {
   const auto card = MakeCard();

@@ -66,23 +66,27 @@ void RunnerSeesTheImagesOfTheHost(Make make) {
   synthetic.class_count = 5;
   synthetic.training_per_class = synthetic.validation_per_class = 4;
   const auto dataset = std::make_shared<const Dataset>(MakeSynthetic(synthetic));
-  const AugmentationOptions augmentation = {.seed = 5, .strength = 1.5};
   const auto card = OnCard<Device, float>(make, SmallOptions());
   const auto cpu = OnCpu(SmallOptions());
-  const auto on_card = CardBatchRunner<Device, float>::Make(*card, dataset, augmentation);
+  const auto on_card = CardBatchRunner<Device, float>::Make(*card, dataset);
   ASSERT_TRUE(on_card.ok());
-  const auto on_host = MakeHostBatchRunner(*cpu, *dataset, augmentation);
-  for (int step = 0; step < 2; ++step) {
-    const std::vector<int64_t> images = {7, 1, 4, 0, 9};
-    TrainStepOptions options = StepOptions(step);
-    options.head_lr = options.backbone_lr = 1e-6;  // Adam turns rounding into steps.
-    const auto a = (*on_card)->Train(step, images, options);
-    const auto b = on_host->Train(step, images, options);
-    EXPECT_NEAR(a->loss_sum, b->loss_sum, 2e-2) << step;
+  const auto on_host = MakeHostBatchRunner(*cpu, *dataset);
+  const std::vector<int64_t> images = {7, 1, 4, 0, 9};
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    BatchStep step;
+    step.count = static_cast<int64_t>(images.size());
+    step.epoch = epoch;
+    step.augmentation = {.seed = 5, .strength = 1.5};
+    step.images = images;
+    step.options = StepOptions(epoch);
+    step.options.head_lr = step.options.backbone_lr = 1e-6;  // Adam turns rounding into steps.
+    EXPECT_NEAR((*on_card)->Run(step)->loss_sum, on_host->Run(step)->loss_sum, 2e-2) << epoch;
   }
-  const auto a = (*on_card)->Evaluate(Split::kValidation, 1, 4);
-  const auto b = on_host->Evaluate(Split::kValidation, 1, 4);
-  EXPECT_NEAR(a->loss_sum, b->loss_sum, 2e-2);
+  BatchStep step;
+  step.split = Split::kValidation;
+  step.begin = 1;
+  step.count = 4;
+  EXPECT_NEAR((*on_card)->Run(step)->loss_sum, on_host->Run(step)->loss_sum, 2e-2);
 }
 
 }  // namespace tune::models::cuda

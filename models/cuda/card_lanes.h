@@ -1,0 +1,207 @@
+// Runs of one shape as lanes of one network on a card (models/train/lane_runner.h), for any Device
+// of lane_network.h, so that it is tested without a card too. The data set lies on the card once.
+//
+// A launch of training moves every lane of its network. So the network has exactly the lanes of the
+// step at hand: when those change (one joins, one leaves, one waits for the others), their states
+// are read, a network of that many lanes is made on a device opened anew, since a captured step
+// belongs to the network that it was captured with, and the states are put there. An evaluation
+// moves none, and runs on what network is there.
+//
+// Thread rule: one thread. Errors: the device's; each call after one answers with it.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/check.h"
+#include "models/cuda/card_network.h"
+#include "models/train/lane_runner.h"
+
+namespace tune::models::cuda {
+
+template <class Device, class T>
+class CardLaneRunner final : public LaneRunner {
+ public:
+  using OpenDevice = std::function<Result<std::unique_ptr<Device>>()>;
+
+  static Result<std::unique_ptr<LaneRunner>> Make(OpenDevice open, const NetworkOptions& options,
+                                                  std::shared_ptr<const Dataset> dataset) {
+    TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, open());
+    TUNE_ASSIGN_OR_RETURN(CardDataset<Device> set,
+                          CardDataset<Device>::Make(*device, std::move(dataset)));
+    return std::unique_ptr<LaneRunner>(
+        new CardLaneRunner(std::move(open), options, std::move(device), std::move(set)));
+  }
+
+  Result<NetworkTensors*> Add(uint64_t seed, int /*threads*/) override {
+    lanes_.push_back(std::make_unique<Lane>(*this, seed));
+    return static_cast<NetworkTensors*>(lanes_.back().get());
+  }
+
+  void Remove(NetworkTensors* tensors) override {
+    std::replace(slots_.begin(), slots_.end(), static_cast<Lane*>(tensors),
+                 static_cast<Lane*>(nullptr));
+    std::erase_if(lanes_, [tensors](const auto& lane) { return lane.get() == tensors; });
+  }
+
+  std::vector<Result<BatchResult>> Run(std::span<const LaneStep> steps) override {
+    std::vector<Lane*> lanes;
+    for (const LaneStep& step : steps) lanes.push_back(static_cast<Lane*>(step.lane));
+    const bool trains = steps.front().step.trains();
+    const bool are_there = std::all_of(lanes.begin(), lanes.end(),
+                                       [this](const Lane* lane) { return SlotOf(*lane) >= 0; });
+    const bool has_network = trains ? slots_ == lanes : are_there;
+    Status composed = has_network ? OkStatus() : Compose(lanes);
+    Status refusal;
+    while (composed.code() == StatusCode::kResourceExhausted && lanes.size() > 1) {
+      refusal = composed;
+      lanes.pop_back();
+      composed = Compose(lanes);
+    }
+    std::vector<Result<BatchResult>> results;
+    if (!composed.ok()) {
+      refusal = composed;
+    } else {
+      const auto held = steps.first(lanes.size());
+      results = trains ? Train(held) : Evaluate(held);
+    }
+    while (results.size() < steps.size()) results.push_back(refusal);
+    return results;
+  }
+
+ private:
+  // A lane's state is in its slot of the network, or, if it has none, here.
+  class Lane final : public NetworkTensors {
+   public:
+    Lane(CardLaneRunner& owner, uint64_t seed)
+        : state(InitialState(owner.architecture_, seed)), owner_(owner) {}
+
+    Result<std::vector<NamedTensor>> ExportWeights() const override {
+      TUNE_RETURN_IF_ERROR(owner_.Fetch(*this));
+      return models::ExportWeights(owner_.architecture_, state);
+    }
+    Status ImportWeights(std::span<const NamedTensor> tensors, bool head_optional) override {
+      TUNE_RETURN_IF_ERROR(owner_.Fetch(*this));
+      TUNE_RETURN_IF_ERROR(
+          models::ImportWeights(owner_.architecture_, tensors, head_optional, &state));
+      return owner_.Put(*this);
+    }
+    Result<std::vector<NamedTensor>> ExportOptimizer() const override {
+      TUNE_RETURN_IF_ERROR(owner_.Fetch(*this));
+      return models::ExportOptimizer(owner_.architecture_, state);
+    }
+    Status ImportOptimizer(std::span<const NamedTensor> tensors) override {
+      TUNE_RETURN_IF_ERROR(owner_.Fetch(*this));
+      TUNE_RETURN_IF_ERROR(models::ImportOptimizer(owner_.architecture_, tensors, &state));
+      return owner_.Put(*this);
+    }
+
+    // Its counts are the lane's; its floats are what was last set or read.
+    mutable NetworkState state;
+
+   private:
+    CardLaneRunner& owner_;
+  };
+
+  CardLaneRunner(OpenDevice open, const NetworkOptions& options, std::unique_ptr<Device> device,
+                 CardDataset<Device> set)
+      : open_(std::move(open)),
+        options_(options),
+        architecture_(BuildArchitecture(options)),
+        data_device_(std::move(device)),
+        set_(std::move(set)) {}
+
+  int SlotOf(const Lane& lane) const {
+    const auto found = std::find(slots_.begin(), slots_.end(), &lane);
+    return found == slots_.end() ? -1 : static_cast<int>(found - slots_.begin());
+  }
+  Status Fetch(const Lane& lane) const {
+    const int slot = SlotOf(lane);
+    return slot < 0 ? OkStatus() : network_->ReadState(slot, &lane.state);
+  }
+  Status Put(const Lane& lane) {
+    const int slot = SlotOf(lane);
+    return slot < 0 ? OkStatus() : network_->SetState(slot, lane.state);
+  }
+
+  // Makes the network that of these lanes.
+  Status Compose(const std::vector<Lane*>& lanes) {
+    for (const Lane* const lane : slots_) {
+      if (lane != nullptr) TUNE_RETURN_IF_ERROR(Fetch(*lane));
+    }
+    slots_.clear();
+    network_.reset();  // Its memory is needed.
+    device_.reset();
+    TUNE_ASSIGN_OR_RETURN(device_, open_());
+    network_ = std::make_unique<LaneNetwork<Device, T>>(*device_, options_,
+                                                        static_cast<int>(lanes.size()));
+    TUNE_RETURN_IF_ERROR(network_->status());
+    for (size_t i = 0; i < lanes.size(); ++i) {
+      TUNE_RETURN_IF_ERROR(network_->SetState(static_cast<int>(i), lanes[i]->state));
+    }
+    slots_ = lanes;
+    return OkStatus();
+  }
+
+  // The steps' images for all slots; one that has no step gets the first's.
+  std::vector<ImageInput> MakeImages(std::span<const LaneStep> steps) {
+    std::vector<ImageInput> inputs;
+    for (const Lane* const lane : slots_) {
+      const auto own = std::find_if(steps.begin(), steps.end(),
+                                    [lane](const LaneStep& step) { return step.lane == lane; });
+      const LaneStep& step = own == steps.end() ? steps.front() : *own;
+      set_.AppendInputs(step.step, inputs);
+    }
+    network_->MakeImages(set_.Of(steps.front().step.split), inputs);
+    return inputs;
+  }
+
+  std::vector<Result<BatchResult>> Train(std::span<const LaneStep> steps) {
+    const std::vector<ImageInput> inputs = MakeImages(steps);
+    std::vector<LaneInput> lanes;
+    for (size_t i = 0; i < steps.size(); ++i) {
+      lanes.push_back(ToLaneInput(steps[i].step.options, slots_[i]->state));
+    }
+    std::vector<ImageResult> results(inputs.size());
+    const Status trained = network_->Train(lanes, inputs, results);
+    for (size_t i = 0; i < steps.size(); ++i) CountStep(steps[i].step.options, slots_[i]->state);
+    return ResultsOf(steps, trained, results);
+  }
+
+  std::vector<Result<BatchResult>> Evaluate(std::span<const LaneStep> steps) {
+    const std::vector<ImageInput> inputs = MakeImages(steps);
+    std::vector<ImageResult> results(inputs.size());
+    const Status evaluated = network_->Evaluate(inputs, results, {});
+    return ResultsOf(steps, evaluated, results);
+  }
+
+  std::vector<Result<BatchResult>> ResultsOf(std::span<const LaneStep> steps, const Status& status,
+                                             std::span<const ImageResult> results) const {
+    std::vector<Result<BatchResult>> totals;
+    const size_t batch = static_cast<size_t>(steps.front().step.count);
+    for (const LaneStep& step : steps) {
+      if (!status.ok()) {
+        totals.push_back(status);
+        continue;
+      }
+      const size_t slot = static_cast<size_t>(SlotOf(*static_cast<const Lane*>(step.lane)));
+      totals.push_back(Total(results.subspan(slot * batch, batch)));
+    }
+    return totals;
+  }
+
+  const OpenDevice open_;
+  const NetworkOptions options_;
+  const Architecture architecture_;
+  const std::unique_ptr<Device> data_device_;
+  const CardDataset<Device> set_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<LaneNetwork<Device, T>> network_;
+  std::vector<Lane*> slots_;  // Of the network; null: its lane was removed.
+};
+
+}  // namespace tune::models::cuda

@@ -1,0 +1,37 @@
+// Runs as lanes of a card's network, on any Device: called with the processor in the card's place,
+// and with a card.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "models/cuda/card_lanes.h"
+#include "tests/models/training/lane_cases.h"
+
+namespace tune::models::cuda {
+
+// `make()` makes a card.
+template <class Device, class T, class Make>
+LaneWorld OnTheCard(Make make, double tolerance = 0) {
+  LaneWorld world;
+  world.tolerance = tolerance;
+  world.lanes = [make](std::shared_ptr<const Dataset> data) {
+    const NetworkOptions options = NetworkOptionsOf(LaneOptions(0), data->class_count(), 1);
+    auto runner = CardLaneRunner<Device, T>::Make(
+        [make]() -> Result<std::unique_ptr<Device>> { return make(); }, options, std::move(data));
+    TUNE_CHECK(runner.ok());
+    return *std::move(runner);
+  };
+  world.alone = [make](const Food11Options& options, std::shared_ptr<const Dataset> data) {
+    auto network = CardNetwork<Device, T>::Make(
+        make(), NetworkOptionsOf(options, data->class_count(), 1), options.seed);
+    TUNE_CHECK(network.ok() && LoadWeights(options, **network).ok());
+    auto batches = CardBatchRunner<Device, T>::Make(**network, data);
+    TUNE_CHECK(batches.ok());
+    return std::make_unique<Trainer>(
+        options, std::move(data), *std::move(network), [] { return 0.0; }, *std::move(batches));
+  };
+  return world;
+}
+
+}  // namespace tune::models::cuda
