@@ -74,6 +74,44 @@ TEST(TrialProtocol, BringsBackAnswersAndEnds) {
   EXPECT_EQ(std::get<TrialEnd>(*end).error, "full\n");
 }
 
+TEST(TrialProtocol, SaysWhichLaneWhereThereAreSeveral) {
+  const Welcome welcome = std::get<Welcome>(SampleToWorker()[0]);
+  const auto start = ParseToLane(WithoutNewline(EncodeStart(welcome, SampleStart(), {}, 3)));
+  ASSERT_TRUE(start.ok()) << start.status().message();
+  EXPECT_EQ(start->lane, 3);
+  EXPECT_EQ(std::get<TrialStart>(start->message).artifact_dir, "/a/0");
+  const auto answer = ParseToLane(WithoutNewline(EncodeAnswer(ReportAnswer::kSave, 4)));
+  ASSERT_TRUE(answer.ok());
+  EXPECT_EQ(answer->lane, 4);
+  EXPECT_EQ(std::get<ReportAnswer>(answer->message), ReportAnswer::kSave);
+  for (const bool at_once : {false, true}) {
+    const auto leave = ParseToLane(WithoutNewline(EncodeLeave(at_once, 5)));
+    ASSERT_TRUE(leave.ok());
+    EXPECT_EQ(leave->lane, 5);
+    EXPECT_EQ(std::get<LeaveLane>(leave->message).at_once, at_once);
+  }
+  const auto report = ParseFromLane(WithoutNewline(EncodeReport(SampleReport().report, 6)));
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->lane, 6);
+  EXPECT_EQ(std::get<Report>(report->message).iteration, 9);
+  const auto end = ParseFromLane(WithoutNewline(EncodeEnd({Outcome::kCompleted, ""}, 7)));
+  ASSERT_TRUE(end.ok());
+  EXPECT_EQ(end->lane, 7);
+  EXPECT_EQ(ParseFromLane(WithoutNewline(EncodeEnd({Outcome::kCompleted, ""})))->lane, 0);
+}
+
+TEST(TrialProtocol, RefusesALaneWhereOneAttemptRunsAtATime) {
+  EXPECT_FALSE(ParseFromTrial(WithoutNewline(EncodeEnd({Outcome::kCompleted, ""}, 7))).ok());
+  EXPECT_FALSE(ParseToTrial(WithoutNewline(EncodeAnswer(ReportAnswer::kStop, 7))).ok());
+  EXPECT_FALSE(ParseToTrial(WithoutNewline(EncodeLeave(false, 7))).ok());
+  for (const char* line :
+       {R"({"lane":0,"answer":"stop"})", R"({"lane":-1,"answer":"stop"})",
+        R"({"lane":"1","answer":"stop"})", R"({"lane":1})", R"({"lane":1,"leave":"later"})",
+        R"({"leave":"now"})", R"({"lane":1,"answer":"stop","more":1})"}) {
+    EXPECT_FALSE(ParseToLane(line).ok()) << line;
+  }
+}
+
 TEST(TrialProtocol, ThreadsAreWholeAndAtLeastOne) {
   EXPECT_EQ(ThreadsOf(0), 1);
   EXPECT_EQ(ThreadsOf(500), 1);
@@ -84,8 +122,8 @@ TEST(TrialProtocol, ThreadsAreWholeAndAtLeastOne) {
 // Any bytes: refused or understood, never a crash.
 TEST(TrialProtocol, SurvivesDamagedLines) {
   const std::string originals[] = {
-      EncodeReport(SampleReport().report), EncodeEnd({Outcome::kBadConfig, "why"}),
-      EncodeStart(std::get<Welcome>(SampleToWorker()[0]), SampleStart())};
+      EncodeReport(SampleReport().report), EncodeEnd({Outcome::kBadConfig, "why"}, 12),
+      EncodeStart(std::get<Welcome>(SampleToWorker()[0]), SampleStart(), {}, 3)};
   int refused = 0;
   for (uint64_t seed = 0; seed < 20'000; ++seed) {
     KeyedRandom random(seed, "trial protocol test");
@@ -100,7 +138,7 @@ TEST(TrialProtocol, SurvivesDamagedLines) {
         line[place] = static_cast<char>(random.NextBelow(256));
       }
     }
-    refused += ParseFromTrial(line).ok() || ParseToTrial(line).ok() ? 0 : 1;
+    refused += ParseFromLane(line).ok() || ParseToLane(line).ok() ? 0 : 1;
   }
   EXPECT_GT(refused, 10'000);
 }

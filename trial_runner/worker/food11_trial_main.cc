@@ -1,28 +1,17 @@
 // tune_trial_food11: runs trials of the built-in trainable `food11`. The one trial program that
 // links the classifier and OpenCV, which takes 40 ms to start: a worker starts it ahead of need.
-#include <cstdio>
-#include <cstdlib>
-#include <new>
-
 #include "core/posix/environment.h"
 #include "trial_runner/version.h"
-#include "trial_runner/worker/food11_trainable.h"
-#include "trial_runner/worker/trial_session.h"
+#include "trial_runner/worker/food11_lanes.h"
+#include "trial_runner/worker/lane_session.h"
 
 namespace tune {
 namespace {
 
 int Main() {
-  TrialSession session;
+  LaneSession session;
   session.EndWhenOutOfMemory("a smaller batch_size or image_size needs less");
-  Food11Trainable food11({EnvironmentText("FOOD11_DATA_DIR"), UserCacheFolder()});
-  while (const std::optional<TrialStart> start = session.Next()) {
-    try {
-      session.End(food11.Run(*start, session));
-    } catch (const std::bad_alloc&) {
-      session.End(session.OutOfMemory());
-    }
-  }
+  Food11Lanes({EnvironmentText("FOOD11_DATA_DIR"), UserCacheFolder()}, session).Run();
   return 0;
 }
 

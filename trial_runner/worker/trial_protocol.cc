@@ -173,7 +173,7 @@ Status ReadSlices(const Value& map, std::vector<DeviceSlice>& out) {
   return OkStatus();
 }
 
-Result<ToTrial> ReadStart(Value& map) {
+Result<TrialStart> ReadStart(Value& map) {
   TrialStart start;
   TUNE_RETURN_IF_ERROR(TakeText(map, "experiment", limits::kTrialLineBytesMax, start.experiment));
   TUNE_RETURN_IF_ERROR(TakeText(map, "metric", limits::kTrialLineBytesMax, start.metric));
@@ -201,27 +201,51 @@ Result<ToTrial> ReadStart(Value& map) {
   TUNE_RETURN_IF_ERROR(TakeText(map, "folder", limits::kPathBytesMax, start.place.folder));
   TUNE_RETURN_IF_ERROR(TakeText(map, "content", limits::kNameBytesMax, start.place.content));
   TUNE_RETURN_IF_ERROR(TakeText(map, "cache", limits::kPathBytesMax, start.place.cache));
-  return ToTrial(std::move(start));
+  return start;
 }
 
-// A map with one entry: the kind of message and what it says.
-Result<MapEntry> ReadEnvelope(std::string_view line) {
+// A map with one entry, the kind of message and what it says, and maybe the lane.
+Result<OfLane<MapEntry>> ReadEnvelope(std::string_view line) {
   if (!IsUtf8(line)) return InvalidArgument("not UTF-8");
   TUNE_ASSIGN_OR_RETURN(Value value, ParseJson(line));
-  if (!value.is_map() || value.AsMap().size() != 1) {
-    return InvalidArgument("expected a map with one key");
+  OfLane<MapEntry> envelope;
+  const Value* const lane = value.is_map() ? value.Find("lane") : nullptr;
+  if (!value.is_map() || value.AsMap().size() != (lane == nullptr ? 1u : 2u)) {
+    return InvalidArgument("expected a map with one key, and maybe \"lane\"");
   }
-  return std::move(value.AsMap().front());
+  if (lane != nullptr) {
+    if (!lane->is_int() || lane->AsInt() < 1) {
+      return InvalidArgument("lane: read " + ToJson(*lane).substr(0, 40) +
+                             ", expected an integer from 1");
+    }
+    envelope.lane = lane->AsInt();
+  }
+  for (MapEntry& entry : value.AsMap()) {
+    if (entry.key != "lane") envelope.message = std::move(entry);
+  }
+  return envelope;
+}
+
+Status CheckIsOnlyAttempt(int64_t lane) {
+  if (lane == 0) return OkStatus();
+  return InvalidArgument("lane: read " + std::to_string(lane) +
+                         ", expected none: one attempt runs at a time");
+}
+
+// A line's beginning.
+std::string BeginLine(int64_t lane) {
+  return lane == 0 ? "{" : "{\"lane\":" + std::to_string(lane) + ",";
 }
 
 }  // namespace
 
 int64_t ThreadsOf(int64_t cpu_milli) { return std::max<int64_t>(1, cpu_milli / kWholeMilli); }
 
-std::string EncodeStart(const Welcome& welcome, const StartAttempt& start, const WorkPlace& place) {
-  std::string out;
+std::string EncodeStart(const Welcome& welcome, const StartAttempt& start, const WorkPlace& place,
+                        int64_t lane) {
+  std::string out = BeginLine(lane);
   out.reserve(512 + welcome.trainable.size() + start.config.size());
-  out += R"({"start":{)";
+  out += R"("start":{)";
   Text("experiment", welcome.experiment, out);
   Text("metric", welcome.metric, out);
   Text("seed", std::to_string(welcome.seed), out);
@@ -257,16 +281,20 @@ std::string EncodeStart(const Welcome& welcome, const StartAttempt& start, const
   return out;
 }
 
-std::string EncodeAnswer(ReportAnswer answer) {
-  std::string out = R"({"answer":")";
+std::string EncodeAnswer(ReportAnswer answer, int64_t lane) {
+  std::string out = BeginLine(lane) + R"("answer":")";
   for (const auto& [value, name] : kAnswers) {
     if (value == answer) out += name;
   }
   return out + "\"}\n";
 }
 
-std::string EncodeReport(const Report& report) {
-  std::string out = R"({"report":{)";
+std::string EncodeLeave(bool at_once, int64_t lane) {
+  return BeginLine(lane) + R"("leave":")" + (at_once ? "now" : "soon") + "\"}\n";
+}
+
+std::string EncodeReport(const Report& report, int64_t lane) {
+  std::string out = BeginLine(lane) + R"("report":{)";
   Int("iteration", report.iteration, out);
   Key("metrics", out);
   out += '{';
@@ -288,8 +316,8 @@ std::string EncodeReport(const Report& report) {
   return out;
 }
 
-std::string EncodeEnd(const TrialEnd& end) {
-  std::string out = R"({"end":{)";
+std::string EncodeEnd(const TrialEnd& end, int64_t lane) {
+  std::string out = BeginLine(lane) + R"("end":{)";
   Text("outcome", OutcomeName(end.outcome), out);
   Text("error", end.error, out);
   for (const auto& [value, name] : kDetails) {
@@ -299,22 +327,54 @@ std::string EncodeEnd(const TrialEnd& end) {
   return out;
 }
 
-Result<FromTrial> ParseFromTrial(std::string_view line) {
-  TUNE_ASSIGN_OR_RETURN(const MapEntry entry, ReadEnvelope(line));
-  if (entry.value.is_map() && entry.key == "report") return ReadReport(entry.value);
-  if (entry.value.is_map() && entry.key == "end") return ReadEnd(entry.value);
+Result<OfLane<FromTrial>> ParseFromLane(std::string_view line) {
+  TUNE_ASSIGN_OR_RETURN(const OfLane<MapEntry> envelope, ReadEnvelope(line));
+  const MapEntry& entry = envelope.message;
+  if (entry.value.is_map() && entry.key == "report") {
+    TUNE_ASSIGN_OR_RETURN(FromTrial report, ReadReport(entry.value));
+    return OfLane<FromTrial>{envelope.lane, std::move(report)};
+  }
+  if (entry.value.is_map() && entry.key == "end") {
+    TUNE_ASSIGN_OR_RETURN(FromTrial end, ReadEnd(entry.value));
+    return OfLane<FromTrial>{envelope.lane, std::move(end)};
+  }
   return InvalidArgument("expected \"report\" or \"end\"");
 }
 
-Result<ToTrial> ParseToTrial(std::string_view line) {
-  TUNE_ASSIGN_OR_RETURN(MapEntry entry, ReadEnvelope(line));
-  if (entry.value.is_map() && entry.key == "start") return ReadStart(entry.value);
+Result<OfLane<ToLane>> ParseToLane(std::string_view line) {
+  TUNE_ASSIGN_OR_RETURN(OfLane<MapEntry> envelope, ReadEnvelope(line));
+  MapEntry& entry = envelope.message;
+  if (entry.value.is_map() && entry.key == "start") {
+    TUNE_ASSIGN_OR_RETURN(TrialStart start, ReadStart(entry.value));
+    return OfLane<ToLane>{envelope.lane, std::move(start)};
+  }
   if (entry.value.is_string() && entry.key == "answer") {
     for (const auto& [answer, name] : kAnswers) {
-      if (entry.value.AsString() == name) return ToTrial(answer);
+      if (entry.value.AsString() == name) return OfLane<ToLane>{envelope.lane, answer};
     }
   }
-  return InvalidArgument("expected \"start\" or \"answer\"");
+  if (entry.value.is_string() && entry.key == "leave" && envelope.lane > 0) {
+    const std::string& when = entry.value.AsString();
+    if (when == "now" || when == "soon") {
+      return OfLane<ToLane>{envelope.lane, LeaveLane{when == "now"}};
+    }
+  }
+  return InvalidArgument("expected \"start\", \"answer\", or of a lane \"leave\"");
+}
+
+Result<FromTrial> ParseFromTrial(std::string_view line) {
+  TUNE_ASSIGN_OR_RETURN(OfLane<FromTrial> read, ParseFromLane(line));
+  TUNE_RETURN_IF_ERROR(CheckIsOnlyAttempt(read.lane));
+  return std::move(read.message);
+}
+
+Result<ToTrial> ParseToTrial(std::string_view line) {
+  TUNE_ASSIGN_OR_RETURN(OfLane<ToLane> read, ParseToLane(line));
+  TUNE_RETURN_IF_ERROR(CheckIsOnlyAttempt(read.lane));
+  if (auto* const start = std::get_if<TrialStart>(&read.message)) {
+    return ToTrial(std::move(*start));
+  }
+  return ToTrial(std::get<ReportAnswer>(read.message));
 }
 
 }  // namespace tune

@@ -28,6 +28,13 @@
 //       `"detail": "bad_checkpoint"`: what it was to go on from is torn, corrupt or gone;
 //       `"detail": "disk_full"`: there was no room for a checkpoint; both with the outcome crashed.
 //       The process then waits for the next start.
+// A process may run several attempts at once, each in a lane of its own: a start then says in which
+// (`"lane": 3` beside the message's key: a number from 1 that is never used twice in that process),
+// and so does every line about that attempt in both directions. A worker sends it also
+//   {"lane": 3, "leave": "soon"}   end this attempt alone, as SIGTERM ends a process: what was
+//       reported and is in no checkpoint may be saved and reported first; "now": at once, what it
+//       still says does not count. It is answered by the attempt's end, unless that was already
+//       said; a lane that there is not is passed over.
 // The seed is a text, since it may be beyond the integers of JSON readers. An exit in the middle of
 // an attempt is a crash.
 //
@@ -77,21 +84,38 @@ struct TrialEnd {
   EndDetail detail = EndDetail::kNone;
 };
 
+// End one attempt of several.
+struct LeaveLane {
+  bool at_once = false;
+};
+
 using FromTrial = std::variant<Report, TrialEnd>;
 using ToTrial = std::variant<TrialStart, ReportAnswer>;
+using ToLane = std::variant<TrialStart, ReportAnswer, LeaveLane>;
+
+// A message and the attempt that it is about: 0, which no line says, where there is but one.
+template <typename Message>
+struct OfLane {
+  int64_t lane = 0;
+  Message message;
+};
 
 // How many threads an attempt with these CPUs uses: at least one.
 int64_t ThreadsOf(int64_t cpu_milli);
 
 // Lines end with '\n'.
 std::string EncodeStart(const Welcome& welcome, const StartAttempt& start,
-                        const WorkPlace& place = {});
-std::string EncodeAnswer(ReportAnswer answer);
-std::string EncodeReport(const Report& report);
-std::string EncodeEnd(const TrialEnd& end);
+                        const WorkPlace& place = {}, int64_t lane = 0);
+std::string EncodeAnswer(ReportAnswer answer, int64_t lane = 0);
+std::string EncodeLeave(bool at_once, int64_t lane);
+std::string EncodeReport(const Report& report, int64_t lane = 0);
+std::string EncodeEnd(const TrialEnd& end, int64_t lane = 0);
 
 // Lines without their '\n'. Errors say what was read and what was expected; an error text is cut at
 // limits::kErrorBytesMax.
+Result<OfLane<FromTrial>> ParseFromLane(std::string_view line);
+Result<OfLane<ToLane>> ParseToLane(std::string_view line);
+// The same where there is one attempt at a time: another lane is an error.
 Result<FromTrial> ParseFromTrial(std::string_view line);
 Result<ToTrial> ParseToTrial(std::string_view line);
 

@@ -1,39 +1,35 @@
-// What a program that runs trials links: takes attempts from its worker and reports back, over the
-// socket that the worker left as file descriptor 3 (trial_protocol.h).
+// What a program that runs trials links, one at a time: takes attempts from its worker and reports
+// back (trial_socket.h, trial_protocol.h). One that runs several at once: lane_session.h.
 //
 //   int main() {
 //     TrialSession session;
 //     while (std::optional<TrialStart> start = session.Next()) session.End(Run(*start, session));
 //   }
 //
-// When the worker is gone, or says what cannot be understood, there is nobody left to tell: each
-// call then ends the process at once, with status 1.
-//
-// SIGTERM ends it as it does any program, unless reported iterations would be lost, which no
-// checkpoint holds yet: then it is put off until one was reported, or the attempt ends. The worker
-// does not wait for that longer than the grace time.
+// SIGTERM is put off (sigterm_gate.h) while reported iterations are in no checkpoint: until one was
+// reported, or the attempt ends.
 //
 // Thread rule: one thread.
 #pragma once
 
 #include <optional>
 #include <string>
-#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "trial_runner/messages.h"
+#include "trial_runner/worker/memory_guard.h"
+#include "trial_runner/worker/sigterm_gate.h"
 #include "trial_runner/worker/trial_protocol.h"
+#include "trial_runner/worker/trial_socket.h"
 
 namespace tune {
 
 class TrialSession {
  public:
-  // Takes the socket, closed again when this program starts others. A program that was not started
-  // by a worker has none: it says so on standard error and exits with status 2.
-  TrialSession();
-
   // Waits for the next attempt; nothing: there will be none, end with status 0. The first attempt's
   // devices become CUDA_VISIBLE_DEVICES. Its memory limit, if it has one, is this process's from
-  // now on (RLIMIT_DATA: what is allocated, not what is read from files; it is printed).
+  // now on.
   std::optional<TrialStart> Next();
   // The next report shall have a checkpoint: the trial may be paused there, or SIGTERM was put off,
   // and the process ends after it.
@@ -44,25 +40,18 @@ class TrialSession {
   ReportAnswer Report(const tune::Report& report);
   void End(const TrialEnd& end);
 
-  // From now on a failed `new`, in any thread, ends the attempt as out_of_memory, and the process
-  // with it. What allocates by other means throws std::bad_alloc: to be caught, and ended with
-  // OutOfMemory(). `advice`: what a person could change; may be empty.
-  void EndWhenOutOfMemory(std::string advice);
-  TrialEnd OutOfMemory() const;
+  // See memory_guard.h.
+  void EndWhenOutOfMemory(std::string advice) { memory_.EndWhenOutOfMemory(std::move(advice)); }
+  TrialEnd OutOfMemory() const { return memory_.OutOfMemory(); }
 
  private:
-  void LimitMemory(int64_t bytes);
-  void PutOffSigterm();
-  void TakeSigterm();
-  void Send(std::string_view text);
-  std::optional<std::string> ReadLine();
-
-  std::string inbox_;
-  size_t line_start_ = 0;
-  bool is_sigterm_put_off_ = false;
-  bool is_save_wanted_ = false;     // By the tuner, of the next report.
-  int64_t memory_limit_bytes_ = 0;  // 0: none.
-  std::string advice_;              // When there is no memory.
+  TrialSocket socket_;
+  MemoryGuard memory_;
+  SigtermGate sigterm_;
+  bool is_save_wanted_ = false;  // By the tuner, of the next report.
 };
+
+// A process that was started before its devices were known has none chosen for it.
+void ChooseDevices(const std::vector<DeviceSlice>& slices);
 
 }  // namespace tune

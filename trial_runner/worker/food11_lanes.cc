@@ -1,0 +1,223 @@
+#include "trial_runner/worker/food11_lanes.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <new>
+#include <utility>
+
+#include "core/hash.h"
+#include "core/random.h"
+#include "models/data/decode.h"
+#include "models/data/load_data.h"
+#include "models/train/trainer.h"
+#include "trial_runner/worker/checkpoint_place.h"
+
+namespace tune {
+namespace {
+
+constexpr char kSynthetic[] = "synthetic";
+
+double MonotonicSeconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::string Resolve(const std::string& base_dir, const std::string& path) {
+  if (path.empty() || path == kSynthetic) return path;
+  return (std::filesystem::path(base_dir) / path).lexically_normal().string();
+}
+
+Result<models::Food11Options> ReadOptions(const TrialStart& start, const std::string& data_dir) {
+  if (!start.config.is_map()) return InvalidArgument("config: expected a map");
+  Configuration configuration;
+  for (const MapEntry& entry : start.config.AsMap()) configuration.Set(entry.key, entry.value);
+  KeyedRandom random(start.seed, "food11", static_cast<uint64_t>(start.trial.value));
+  TUNE_ASSIGN_OR_RETURN(models::Food11Options options,
+                        models::ParseFood11Options(configuration, random.NextU64(), data_dir));
+  options.data = Resolve(start.base_dir, options.data);
+  options.weights = Resolve(start.base_dir, options.weights);
+  return options;
+}
+
+TrialEnd EndFor(const Status& status) {
+  switch (status.code()) {
+    case StatusCode::kInvalidArgument:
+    case StatusCode::kNotFound:
+      return {Outcome::kBadConfig, status.message()};
+    case StatusCode::kResourceExhausted:
+      return {Outcome::kOutOfMemory, status.message()};
+    default:
+      return {Outcome::kCrashed, status.message()};
+  }
+}
+
+// Of training, where the memory that ran out may be a card's.
+TrialEnd EndForTraining(const Status& status, models::DeviceKind device) {
+  if (status.code() == StatusCode::kResourceExhausted && device == models::DeviceKind::kCuda) {
+    return {Outcome::kDeviceOutOfMemory, status.message()};
+  }
+  return EndFor(status);
+}
+
+// Decoded images are kept on disk.
+TrialEnd EndForUnloaded(const Status& status) {
+  if (status.code() != StatusCode::kResourceExhausted) return EndFor(status);
+  return {Outcome::kCrashed, "no room for the decoded images: " + status.message(),
+          EndDetail::kDiskFull};
+}
+
+// Saves the epoch, and says where.
+Status SaveInto(const models::TrainingRun& run, CheckpointPlace& place, Report& report) {
+  TUNE_RETURN_IF_ERROR(place.Prepare());
+  TUNE_ASSIGN_OR_RETURN(const std::string path,
+                        run.SaveCheckpoint(place.folder(), place.NameOf(report.iteration)));
+  TUNE_ASSIGN_OR_RETURN(const models::CheckpointIdentity identity,
+                        models::IdentifyCheckpoint(path));
+  place.RemoveEarlierOf(report.iteration);
+  report.has_checkpoint = true;
+  report.checkpoint = {path, static_cast<int64_t>(identity.bytes), HashToHex(identity.checksum)};
+  return OkStatus();
+}
+
+}  // namespace
+
+Food11Lanes::Food11Lanes(Surroundings surroundings, LaneSession& session)
+    : surroundings_(std::move(surroundings)), session_(session) {}
+
+Food11Lanes::~Food11Lanes() = default;
+
+void Food11Lanes::Run() {
+  while (true) {
+    while (const auto event = session_.Next(/*wait=*/!CanStep())) {
+      std::visit([this, &event](const auto& what) { On(event->lane, what); }, event->message);
+    }
+    if (session_.is_closed()) return;
+    Step();
+  }
+}
+
+// An epoch begins when nobody awaits an answer: so all train in step.
+bool Food11Lanes::CanStep() const {
+  if (lanes_.empty()) return false;
+  return array_->is_in_epoch() || std::none_of(lanes_.begin(), lanes_.end(), [](const auto& entry) {
+           return entry.second.awaits_answer;
+         });
+}
+
+void Food11Lanes::On(int64_t lane, const TrialStart& start) {
+  std::optional<TrialEnd> end;
+  try {
+    end = Begin(lane, start);
+  } catch (const std::bad_alloc&) {
+    end = session_.OutOfMemory();
+  }
+  if (end) End(lane, *end);
+}
+
+void Food11Lanes::On(int64_t lane, const LaneGoesOn&) { lanes_.at(lane).awaits_answer = false; }
+
+void Food11Lanes::On(int64_t lane, const LaneShallEnd&) { End(lane, {Outcome::kStopped, ""}); }
+
+// Nothing, or why it does not begin.
+std::optional<TrialEnd> Food11Lanes::Begin(int64_t lane, const TrialStart& start) {
+  const Result<models::Food11Options> options = ReadOptions(start, surroundings_.data_dir);
+  if (!options.ok()) return EndFor(options.status());
+  const std::string shape = models::LaneShape(*options);
+  if (!lanes_.empty() && shape != shape_) {
+    return TrialEnd{Outcome::kCrashed, "it was to train beside trials of another shape"};
+  }
+  const int threads = static_cast<int>(start.threads);
+  const auto dataset = Load(options->data, options->image_size, threads);
+  if (!dataset.ok()) return EndForUnloaded(dataset.status());
+  if (lanes_.empty()) {
+    array_.reset();
+    auto runner = models::MakeLaneRunner(
+        models::NetworkOptionsOf(*options, (*dataset)->class_count(), threads), *dataset);
+    if (!runner.ok()) return EndForTraining(runner.status(), options->device);
+    array_ = std::make_unique<models::LaneArray>(*dataset, *std::move(runner), MonotonicSeconds);
+    shape_ = shape;
+  }
+  const Result<models::TrainingRun*> run = array_->Add(*options, threads);
+  if (!run.ok()) return EndForTraining(run.status(), options->device);
+  lanes_.try_emplace(lane, start, *run);
+  if (!start.checkpoint_path.empty()) {
+    const Status restored = (*run)->RestoreCheckpoint(
+        start.checkpoint_path, start.has_other_config ? models::CheckpointOf::kOtherOptions
+                                                      : models::CheckpointOf::kThisRun);
+    if (!restored.ok()) return EndForUnrestored(restored);
+  }
+  if ((*run)->finished()) return TrialEnd{Outcome::kCompleted, ""};
+  return std::nullopt;
+}
+
+void Food11Lanes::Step() {
+  try {
+    const std::vector<models::LaneArray::Ended> ended =
+        array_->is_in_epoch() ? array_->Step() : array_->BeginEpoch();
+    // A card that fails fails for all that it runs, and nobody knows whose fault it was.
+    const auto failed = std::count_if(ended.begin(), ended.end(), [](const auto& lane) {
+      return !lane.report.ok() && lane.report.status().code() != StatusCode::kResourceExhausted;
+    });
+    if (failed > 1) TrialSocket::EndProcess(ended.front().report.status().message());
+    for (const models::LaneArray::Ended& lane : ended) EndEpoch(lane);
+  } catch (const std::bad_alloc&) {
+    if (lanes_.size() > 1)
+      TrialSocket::EndProcess("no memory is left for the trials that share it");
+    End(lanes_.begin()->first, session_.OutOfMemory());
+  }
+}
+
+void Food11Lanes::EndEpoch(const models::LaneArray::Ended& ended) {
+  const auto found = std::find_if(lanes_.begin(), lanes_.end(), [&ended](const auto& entry) {
+    return entry.second.run == ended.run;
+  });
+  const int64_t number = found->first;
+  Lane& lane = found->second;
+  const models::TrainingRun& run = *lane.run;
+  if (!ended.report.ok()) {
+    return End(number, EndForTraining(ended.report.status(), run.options().device));
+  }
+  Report report;
+  report.iteration = ended.report->epoch;
+  report.metrics = models::ToMetrics(*ended.report);
+  report.final = run.finished();
+  const bool is_due = report.iteration % lane.checkpoint_every == 0;
+  if (report.final || is_due || session_.ShallSave(number)) {
+    const Status saved = SaveInto(run, lane.place, report);
+    if (!saved.ok()) return End(number, EndForUnsaved(lane.place.folder(), saved));
+  }
+  session_.Report(number, report);
+  lane.awaits_answer = true;
+  if (report.final) End(number, {Outcome::kCompleted, ""});
+}
+
+void Food11Lanes::End(int64_t lane, const TrialEnd& end) {
+  const auto found = lanes_.find(lane);
+  if (found != lanes_.end()) {
+    array_->Remove(found->second.run);
+    lanes_.erase(found);
+  }
+  if (lanes_.empty()) array_.reset();  // A card's memory is free for others.
+  session_.End(lane, end);
+}
+
+Result<std::shared_ptr<const models::Dataset>> Food11Lanes::Load(const std::string& data,
+                                                                 int image_size, int threads) {
+  if (dataset_ != nullptr && dataset_data_ == data && dataset_image_size_ == image_size) {
+    return dataset_;
+  }
+  dataset_.reset();  // Never two at a time.
+  TUNE_ASSIGN_OR_RETURN(
+      models::Dataset dataset,
+      models::LoadData(data, image_size, surroundings_.cache_folder, threads, models::DecodeImage));
+  for (const auto& skipped : dataset.skipped) {
+    std::printf("left out: %s: %s\n", skipped.path.c_str(), skipped.reason.c_str());
+  }
+  dataset_ = std::make_shared<const models::Dataset>(std::move(dataset));
+  dataset_data_ = data;
+  dataset_image_size_ = image_size;
+  return dataset_;
+}
+
+}  // namespace tune
