@@ -59,6 +59,8 @@ inline constexpr int64_t kAttemptLogBytesMax =
     16 << 20;                                    // What an attempt prints; the rest is dropped.
 inline constexpr int64_t kKillGraceMs = 5'000;   // From SIGTERM to SIGKILL.
 inline constexpr int64_t kStopGraceMs = 30'000;  // From the answer "stop" to SIGTERM.
+// From asking one attempt of several to leave its process to SIGKILL: a step of training long.
+inline constexpr int64_t kLeaveGraceMs = 30'000;
 
 // Joining from other machines.
 inline constexpr size_t kJoinTokensMax = 1'000;

@@ -79,8 +79,9 @@ void WorkerCore::On(const Welcome& message, Instant now) {
   }
   // Another content of the same sweep: what was held back for the old one begins in the new one.
   for (auto& [id, process] : processes_) {
-    if (!process.running || !process.running->is_held_back || wanted_) continue;
-    AskForPlace(process.running->start.artifact_dir);
+    for (const auto& [lane, running] : process.running) {
+      if (running.is_held_back && !wanted_) AskForPlace(running.start.artifact_dir);
+    }
   }
   if (!std::exchange(is_up_, true)) SendAgain();
 }
@@ -91,9 +92,10 @@ void WorkerCore::TakeUp(const Welcome& message, Instant now) {
   unacknowledged_.clear();
   running_.clear();
   running_count_ = 0;
+  loners_.clear();
   for (auto& [id, process] : processes_) {
-    if (!process.running) continue;
-    process.running.reset();
+    if (process.running.empty()) continue;
+    process.running.clear();
     Doom(id, process, true, now);
   }
   welcome_ = message;
@@ -101,9 +103,9 @@ void WorkerCore::TakeUp(const Welcome& message, Instant now) {
     if (message.trainable.find('\n') != std::string::npos) {
       return InvalidArgument("trainable: expected one line of JSON");
     }
-    TUNE_ASSIGN_OR_RETURN(const Value trainable, ParseJson(message.trainable));
-    TUNE_ASSIGN_OR_RETURN(const std::string kind, TrainableKind(trainable));
-    working_folder_ = WorkingFolder(trainable, message.base_dir);
+    TUNE_ASSIGN_OR_RETURN(trainable_, ParseJson(message.trainable));
+    TUNE_ASSIGN_OR_RETURN(const std::string kind, TrainableKind(trainable_));
+    working_folder_ = WorkingFolder(trainable_, message.base_dir);
     return TrialProgram(kind);
   }();
   if (!program_.ok()) return;
@@ -118,6 +120,10 @@ void WorkerCore::On(const Refused& message, Instant) {
   AbandonAll();
   has_exited_ = true;
   effects_.push_back(ExitWorker{2});
+}
+
+WorkerCore::Running& WorkerCore::At(const Seat& seat) {
+  return processes_.at(seat.process).running.at(seat.lane);
 }
 
 bool WorkerCore::Knows(const AttemptRef& ref) const {
@@ -151,20 +157,22 @@ void WorkerCore::On(const StartAttempt& message, Instant) {
 void WorkerCore::On(const AnswerReport& message, Instant now) {
   const auto found = running_.find(message.ref.epoch);
   if (found == running_.end()) return;
-  Process& process = processes_.at(found->second);
-  Running& running = *process.running;
+  const Process& process = processes_.at(found->second.process);
+  Running& running = At(found->second);
   if (running.start.ref != message.ref || running.sequence != message.sequence ||
       !running.awaits_answer) {
     return;
   }
   running.awaits_answer = false;
   running.unanswered.reset();
-  if (process.is_doomed && !running.may_report) return;
+  const bool is_leaving = process.is_doomed || running.leave_by;
+  if (is_leaving && !running.may_report) return;
   if (!GoesOn(message.answer)) {
     running.is_told_to_stop = true;
-    if (!process.is_doomed) running.stop_by = now + Milliseconds(limits::kStopGraceMs);
+    if (!is_leaving) running.stop_by = now + Milliseconds(limits::kStopGraceMs);
   }
-  effects_.push_back(WriteToProcess{found->second, EncodeAnswer(message.answer)});
+  effects_.push_back(
+      WriteToProcess{found->second.process, EncodeAnswer(message.answer, found->second.lane)});
 }
 
 void WorkerCore::On(const KillAttempt& message, Instant now) {
@@ -178,9 +186,9 @@ void WorkerCore::On(const KillAttempt& message, Instant now) {
   }
   const auto found = running_.find(message.ref.epoch);
   if (found == running_.end()) return;
-  Process& process = processes_.at(found->second);
-  if (process.running->start.ref != message.ref) return;
-  GiveBack(found->second, process, message.at_once, now);
+  const Seat seat = found->second;
+  if (At(seat).start.ref != message.ref) return;
+  GiveBack(seat.process, processes_.at(seat.process), seat.lane, message.at_once, now);
 }
 
 void WorkerCore::On(const EndsAcknowledged& message, Instant) { Acknowledge(message.ends_seen); }
@@ -240,8 +248,8 @@ void WorkerCore::Reconnect(Instant now) {
   connected_at_ = now;
   effects_.push_back(ConnectToTuner{});
   Hello hello = options_.hello;
-  for (const auto& [epoch, id] : running_) {
-    const StartAttempt& start = processes_.at(id).running->start;
+  for (const auto& [epoch, seat] : running_) {
+    const StartAttempt& start = At(seat).start;
     hello.held.push_back({start.ref, start.cpu_milli, start.slices});
   }
   for (const Unacknowledged& entry : unacknowledged_) {
@@ -258,8 +266,8 @@ void WorkerCore::SendAgain() {
     if (entry.end_number) entry.end_number = ++ends_sent_;
     effects_.push_back(SendToTuner{entry.message});
   }
-  for (const auto& [epoch, id] : running_) {
-    const Running& running = *processes_.at(id).running;
+  for (const auto& [epoch, seat] : running_) {
+    const Running& running = At(seat);
     if (running.unanswered) effects_.push_back(SendToTuner{*running.unanswered});
   }
 }
@@ -295,18 +303,27 @@ void WorkerCore::StartNow(StartAttempt start) {
     Vacate(start.cpu_milli, std::move(start.slices));
     return;
   }
-  const ProcessId id = ProcessFor(start);
+  const Fusion fusion = FusionFor(start);
+  const ProcessId id = ProcessFor(start, fusion);
   Process& process = processes_.at(id);
   process.devices = DevicesOf(start.slices);
-  process.running.emplace().start = std::move(start);
-  running_.emplace(ref.epoch, id);
+  process.fusion = fusion;
+  const int64_t lane = fusion.lanes_max > 1 ? ++process.last_lane : 0;
+  Running& running = process.running[lane];
+  running.start = std::move(start);
+  running_.emplace(ref.epoch, Seat{id, lane});
   ++running_count_;
   if (KnowsPlace()) {
-    BeginAttempt(id, process);
+    BeginAttempt(id, process, lane);
   } else {
-    process.running->is_held_back = true;
-    AskForPlace(process.running->start.artifact_dir);
+    running.is_held_back = true;
+    AskForPlace(running.start.artifact_dir);
   }
+}
+
+Fusion WorkerCore::FusionFor(const StartAttempt& start) const {
+  if (loners_.contains(start.ref.trial)) return {};
+  return FusionOf(trainable_, start.config, start.slices);
 }
 
 // A local worker shares its tuner's disk.
@@ -321,9 +338,10 @@ void WorkerCore::AskForPlace(const std::string& artifact_dir) {
   effects_.push_back(FindPlace{*wanted_});
 }
 
-void WorkerCore::BeginAttempt(ProcessId id, Process& process) {
-  process.running->is_held_back = false;
-  StartAttempt start = process.running->start;
+void WorkerCore::BeginAttempt(ProcessId id, Process& process, int64_t lane) {
+  Running& running = process.running.at(lane);
+  running.is_held_back = false;
+  StartAttempt start = running.start;
   WorkPlace place{"", welcome_->package.sha256, options_.cache};
   if (found_) {
     place = found_->place;
@@ -333,11 +351,21 @@ void WorkerCore::BeginAttempt(ProcessId id, Process& process) {
       *path = found_->artifacts + path->substr(wanted_->artifacts.size());
     }
   }
-  effects_.push_back(KeepOutput{id, start.artifact_dir.empty()
-                                        ? ""
-                                        : start.artifact_dir + "/attempt_" +
-                                              std::to_string(start.ref.attempt.value) + ".log"});
-  effects_.push_back(WriteToProcess{id, EncodeStart(*welcome_, start, place)});
+  if (!start.artifact_dir.empty()) {
+    running.log_path =
+        start.artifact_dir + "/attempt_" + std::to_string(start.ref.attempt.value) + ".log";
+  }
+  ChooseLogs(id, process);
+  effects_.push_back(WriteToProcess{id, EncodeStart(*welcome_, start, place, lane)});
+}
+
+// What a process prints is kept with each attempt that it runs.
+void WorkerCore::ChooseLogs(ProcessId id, const Process& process) {
+  KeepOutput logs{id, {}};
+  for (const auto& [lane, running] : process.running) {
+    if (!running.log_path.empty()) logs.paths.push_back(running.log_path);
+  }
+  effects_.push_back(std::move(logs));
 }
 
 void WorkerCore::OnPlace(const PackageName& package, const Result<FoundPlace>& found, Instant now) {
@@ -347,8 +375,8 @@ void WorkerCore::OnPlace(const PackageName& package, const Result<FoundPlace>& f
                              found.status().message();
     effects_.push_back(PrintLine{CutError(text)});
     for (auto& [id, process] : processes_) {
-      if (!process.running) continue;
-      Condemn(id, process, {Outcome::kPreempted, text, EndDetail::kNone}, true, now);
+      if (process.running.empty()) continue;
+      GiveBackAll(id, process, {Outcome::kPreempted, text, EndDetail::kNone}, true, now);
     }
     wind_status_ = 1;
     says_goodbye_ = true;
@@ -356,21 +384,33 @@ void WorkerCore::OnPlace(const PackageName& package, const Result<FoundPlace>& f
   }
   found_ = *found;
   for (auto& [id, process] : processes_) {
-    const bool waits = process.running && process.running->is_held_back && !process.is_doomed;
-    if (waits) BeginAttempt(id, process);
+    for (const auto& [lane, running] : process.running) {
+      if (running.is_held_back && !process.is_doomed) BeginAttempt(id, process, lane);
+    }
   }
 }
 
-// An idle process that has seen these devices, or none yet; else a new one.
-ProcessId WorkerCore::ProcessFor(const StartAttempt& start) {
+// One that runs what it fuses with; else an idle process that has seen these devices, or none yet;
+// else a new one.
+ProcessId WorkerCore::ProcessFor(const StartAttempt& start, const Fusion& fusion) {
   const std::vector<int64_t> devices = DevicesOf(start.slices);
+  const auto takes_more = [](const Process& process) {
+    return !process.is_doomed && !process.is_leaving && !process.is_spent;
+  };
+  const auto is_idle = [&](const Process& process) {
+    return process.running.empty() && takes_more(process);
+  };
   for (auto& [id, process] : processes_) {
-    if (process.running || process.is_doomed || process.is_leaving) continue;
-    if (!process.devices || *process.devices == devices) return id;
+    const bool has_room = !process.running.empty() && takes_more(process) &&
+                          static_cast<int64_t>(process.running.size()) < fusion.lanes_max;
+    if (has_room && process.fusion.key == fusion.key && process.devices == devices) return id;
+  }
+  for (auto& [id, process] : processes_) {
+    if (is_idle(process) && (!process.devices || *process.devices == devices)) return id;
   }
   // An idle process that is bound to other devices makes room.
   for (auto& [id, process] : processes_) {
-    if (process.running || process.is_doomed || process.is_leaving) continue;
+    if (!is_idle(process)) continue;
     process.is_doomed = true;
     effects_.push_back(SignalProcess{id, true});
     break;
@@ -392,40 +432,62 @@ void WorkerCore::OnProcessLine(ProcessId id, std::string_view line, Instant now)
   const auto found = processes_.find(id);
   if (found == processes_.end()) return;
   Process& process = found->second;
-  if (process.is_doomed && !(process.running && process.running->may_report)) return;
-  const Result<FromTrial> message = ParseFromTrial(line);
+  const bool is_heard =
+      !process.is_doomed || std::any_of(process.running.begin(), process.running.end(),
+                                        [](const auto& entry) { return entry.second.may_report; });
+  if (!is_heard) return;
+  const Result<OfLane<FromTrial>> message = ParseFromLane(line);
   if (!message.ok()) {
-    Condemn(id, process,
+    Condemn(id, process, std::nullopt,
             Crash("the trial process sent what is no message: " + message.status().message() +
                   ": " + Excerpt(line)),
             true, now);
     return;
   }
-  if (!process.running) return Doom(id, process, true, now);  // It has nothing to speak of.
-  if (const auto* const report = std::get_if<Report>(&*message)) {
-    return Forward(id, process, *report, now);
-  }
-  const auto& end = std::get<TrialEnd>(*message);
-  if (end.outcome == Outcome::kStopped && !process.running->is_told_to_stop) {
-    Condemn(id, process,
-            Crash("the trial process ended its attempt as stopped without being told to"), true,
-            now);
+  if (process.running.empty()) return Doom(id, process, true, now);  // It has nothing to speak of.
+  if (!process.running.contains(message->lane)) {
+    Condemn(id, process, std::nullopt,
+            Crash("the trial process spoke of an attempt that it does not run"), true, now);
     return;
   }
-  const bool is_in_order = end.outcome == Outcome::kCompleted || end.outcome == Outcome::kStopped ||
-                           end.outcome == Outcome::kBadConfig;
-  if (!is_in_order) {
-    // What went wrong may have left its mark on the process.
-    Condemn(id, process, end, true, now);
-    return;
+  if (const auto* const report = std::get_if<Report>(&message->message)) {
+    return OnReport(id, process, message->lane, *report, now);
   }
-  EndRunning(process, end);
+  OnEnd(id, process, message->lane, std::get<TrialEnd>(message->message), now);
 }
 
-void WorkerCore::Forward(ProcessId id, Process& process, const Report& report, Instant now) {
-  Running& running = *process.running;
+void WorkerCore::OnEnd(ProcessId id, Process& process, int64_t lane, const TrialEnd& said,
+                       Instant now) {
+  const Running& running = process.running.at(lane);
+  if (process.is_doomed && !running.may_report) return;
+  TrialEnd end = said;
+  if (said.outcome == Outcome::kStopped && !running.is_told_to_stop) {
+    if (!running.leave_by) {
+      Condemn(id, process, lane,
+              Crash("the trial process ended its attempt as stopped without being told to"), true,
+              now);
+      return;
+    }
+    end = *running.verdict;
+  }
+  if (running.leave_by && !running.may_report) end = *running.verdict;
+  const bool is_in_order = said.outcome == Outcome::kCompleted ||
+                           said.outcome == Outcome::kStopped || said.outcome == Outcome::kBadConfig;
+  if (!is_in_order) {
+    // What went wrong may have left its mark on the process.
+    if (process.running.size() == 1) return Condemn(id, process, lane, end, true, now);
+    process.is_spent = true;
+  }
+  EndRunning(id, process, lane, std::move(end), now);
+}
+
+void WorkerCore::OnReport(ProcessId id, Process& process, int64_t lane, const Report& report,
+                          Instant now) {
+  Running& running = process.running.at(lane);
+  const bool is_leaving = process.is_doomed || running.leave_by;
+  if (is_leaving && !running.may_report) return;
   if (running.awaits_answer || running.is_told_to_stop || running.has_reported_final) {
-    Condemn(id, process,
+    Condemn(id, process, lane,
             Crash(running.awaits_answer
                       ? "the trial process sent a report before the one before it was answered"
                   : running.is_told_to_stop
@@ -438,7 +500,7 @@ void WorkerCore::Forward(ProcessId id, Process& process, const Report& report, I
   if (report.final) {
     // No decision can follow it: the process need not wait for the tuner's commit.
     running.has_reported_final = true;
-    if (!process.is_doomed) running.stop_by = now + Milliseconds(limits::kStopGraceMs);
+    if (!is_leaving) running.stop_by = now + Milliseconds(limits::kStopGraceMs);
   } else {
     running.awaits_answer = true;
   }
@@ -454,7 +516,7 @@ void WorkerCore::Forward(ProcessId id, Process& process, const Report& report, I
 void WorkerCore::OnProcessLineTooLong(ProcessId id, Instant now) {
   const auto found = processes_.find(id);
   if (found == processes_.end() || found->second.is_doomed) return;
-  Condemn(id, found->second,
+  Condemn(id, found->second, std::nullopt,
           Crash("the trial process sent a line longer than " +
                 std::to_string(limits::kTrialLineBytesMax) + " bytes"),
           true, now);
@@ -496,8 +558,25 @@ void WorkerCore::OnProcessEnded(ProcessId id, const ProcessEnd& end, Instant) {
   if (found == processes_.end()) return;
   Process process = std::move(found->second);
   processes_.erase(found);
-  if (process.running) EndRunning(process, EndOf(*process.running, end));
+  const size_t others = process.running.empty() ? 0 : process.running.size() - 1;
+  while (!process.running.empty()) {
+    const auto& [lane, running] = *process.running.begin();
+    TrialEnd its_end = EndOf(running, end);
+    const bool is_known = running.verdict || its_end.outcome == Outcome::kCompleted ||
+                          its_end.outcome == Outcome::kStopped;
+    if (others > 0 && !is_known) its_end = LostWith(running, others, its_end.error);
+    LetGo(process, lane, std::move(its_end));
+  }
   ExitIfDone();
+}
+
+// The end of an attempt whose process others shared, and may have been at fault.
+TrialEnd WorkerCore::LostWith(const Running& running, size_t others, const std::string& why) {
+  loners_.insert(running.start.ref.trial);
+  return {Outcome::kLost,
+          "it shared its process with " + std::to_string(others) +
+              (others == 1 ? " other trial" : " other trials") + " and goes on alone: " + why,
+          EndDetail::kNone};
 }
 
 // ---- ending
@@ -509,9 +588,18 @@ void WorkerCore::EndAttempt(const AttemptRef& ref, TrialEnd end) {
   Tell(std::move(message));
 }
 
-void WorkerCore::EndRunning(Process& process, TrialEnd end) {
-  StartAttempt ended = std::move(process.running->start);
-  process.running.reset();
+void WorkerCore::EndRunning(ProcessId id, Process& process, int64_t lane, TrialEnd end,
+                            Instant now) {
+  const bool is_shared = process.running.size() > 1;
+  LetGo(process, lane, std::move(end));
+  if (is_shared) return ChooseLogs(id, process);
+  if (process.is_spent) Doom(id, process, true, now);
+}
+
+void WorkerCore::LetGo(Process& process, int64_t lane, TrialEnd end) {
+  const auto found = process.running.find(lane);
+  StartAttempt ended = std::move(found->second.start);
+  process.running.erase(found);
   running_.erase(ended.ref.epoch);
   --running_count_;
   EndAttempt(ended.ref, std::move(end));
@@ -543,23 +631,52 @@ void WorkerCore::Doom(ProcessId id, Process& process, bool at_once, Instant now)
   effects_.push_back(SignalProcess{id, at_once});
 }
 
-// The process goes, and its attempt's end is known.
-void WorkerCore::Condemn(ProcessId id, Process& process, TrialEnd end, bool at_once, Instant now) {
-  if (process.running && !process.running->verdict) {
-    process.running->verdict = std::move(end);
-    process.running->stop_by.reset();
+// The process goes. The end of the attempt that is the reason is known, and of the only one; nobody
+// knows of others whose fault it was.
+void WorkerCore::Condemn(ProcessId id, Process& process, std::optional<int64_t> lane,
+                         const TrialEnd& end, bool at_once, Instant now) {
+  const size_t others = process.running.size() - 1;
+  for (auto& [number, running] : process.running) {
+    if (running.verdict) continue;
+    const bool is_reason = others == 0 || number == lane;
+    running.verdict = is_reason ? end : LostWith(running, others, end.error);
+    running.stop_by.reset();
+    if (others > 0) loners_.insert(running.start.ref.trial);
   }
   Doom(id, process, at_once, now);
 }
 
+// The attempt shall end, and its process go on for the others.
+void WorkerCore::Leave(ProcessId id, Process& process, int64_t lane, const TrialEnd& end,
+                       bool at_once, Instant now) {
+  Running& running = process.running.at(lane);
+  if (!running.verdict) running.verdict = end;
+  running.stop_by.reset();
+  if (running.is_held_back) return EndRunning(id, process, lane, *running.verdict, now);
+  if (!running.leave_by) running.leave_by = now + Milliseconds(limits::kLeaveGraceMs);
+  effects_.push_back(WriteToProcess{id, EncodeLeave(at_once, lane)});
+}
+
 // The attempt is ended for no fault of its own. Unless that is to be at once, the iteration that it
 // is at may still be saved and reported.
-void WorkerCore::GiveBack(ProcessId id, Process& process, bool at_once, Instant now) {
-  if (process.running) {
-    Running& running = *process.running;
-    running.may_report = !at_once && (running.may_report || !running.verdict);
+void WorkerCore::GiveBack(ProcessId id, Process& process, int64_t lane, bool at_once, Instant now) {
+  const TrialEnd end = {Outcome::kPreempted, "", EndDetail::kNone};
+  Running& running = process.running.at(lane);
+  running.may_report = !at_once && (running.may_report || !running.verdict);
+  if (process.running.size() == 1 || process.is_doomed) {
+    return Condemn(id, process, lane, end, at_once, now);
   }
-  Condemn(id, process, {Outcome::kPreempted, "", EndDetail::kNone}, at_once, now);
+  Leave(id, process, lane, end, at_once, now);
+}
+
+void WorkerCore::GiveBackAll(ProcessId id, Process& process, const TrialEnd& end, bool at_once,
+                             Instant now) {
+  for (auto& [lane, running] : process.running) {
+    running.may_report = !at_once && (running.may_report || !running.verdict);
+    if (!running.verdict) running.verdict = end;
+    running.stop_by.reset();
+  }
+  Doom(id, process, at_once, now);
 }
 
 void WorkerCore::OnTerminate(Instant now) {
@@ -575,7 +692,8 @@ void WorkerCore::Wind(Instant now) {
     EndAttempt(start.ref, {Outcome::kPreempted, "", EndDetail::kNone});
   }
   for (auto& [id, process] : processes_) {
-    GiveBack(id, process, !process.running, now);
+    GiveBackAll(id, process, {Outcome::kPreempted, "", EndDetail::kNone}, process.running.empty(),
+                now);
   }
   ExitIfDone();
 }
@@ -601,19 +719,28 @@ void WorkerCore::OnTime(Instant now) {
     Tell(Heartbeat{});
     next_heartbeat_ = now + Milliseconds(welcome_->heartbeat_ms);
   }
-  for (auto& [id, process] : processes_) {
-    if (process.kill_at && now >= *process.kill_at) {
-      Condemn(id, process, Crash("the trial process closed its connection and did not exit"), true,
-              now);
-    } else if (process.running && process.running->stop_by && now >= *process.running->stop_by) {
-      const bool is_complete = process.running->has_reported_final;
-      Condemn(id, process,
-              {is_complete ? Outcome::kCompleted : Outcome::kStopped,
-               is_complete ? "it did not end after its final report"
-                           : "it was told to stop and did not end by itself",
-               EndDetail::kNone},
-              false, now);
+  for (auto& [id, process] : processes_) CheckDeadlines(id, process, now);
+}
+
+void WorkerCore::CheckDeadlines(ProcessId id, Process& process, Instant now) {
+  if (process.kill_at && now >= *process.kill_at) {
+    Condemn(id, process, std::nullopt,
+            Crash("the trial process closed its connection and did not exit"), true, now);
+    return;
+  }
+  for (auto& [lane, running] : process.running) {
+    if (running.leave_by && now >= *running.leave_by && !process.is_doomed) {
+      return Condemn(id, process, lane, *running.verdict, true, now);
     }
+    if (!running.stop_by || now < *running.stop_by) continue;
+    const TrialEnd end =
+        running.has_reported_final
+            ? TrialEnd{Outcome::kCompleted, "it did not end after its final report",
+                       EndDetail::kNone}
+            : TrialEnd{Outcome::kStopped, "it was told to stop and did not end by itself",
+                       EndDetail::kNone};
+    if (process.running.size() == 1) return Condemn(id, process, lane, end, false, now);
+    Leave(id, process, lane, end, true, now);
   }
 }
 
@@ -651,7 +778,10 @@ std::optional<Instant> WorkerCore::NextDeadline() const {
   }
   for (const auto& [id, process] : processes_) {
     consider(process.kill_at);
-    if (process.running) consider(process.running->stop_by);
+    for (const auto& [lane, running] : process.running) {
+      consider(running.stop_by);
+      if (!process.is_doomed) consider(running.leave_by);
+    }
   }
   return next;
 }

@@ -6,6 +6,11 @@
 // begins attempts, and holds them back until that folder is found or fetched. Where it cannot be
 // had, that is this machine's fault, not the trials': they are given back, and the worker ends.
 //
+// Attempts that fuse (trial_runner/fusion.h) share a process, each in a lane of its own. One of
+// them is ended by itself: it is asked to leave, and if it does not in time, the process goes.
+// Where a process ends that several share, nobody knows whose fault it was: each is lost, which is
+// no failure, and goes on alone; the one that ends its process alone is charged.
+//
 // Trial processes are kept: after an attempt that ended in order its process takes the next one at
 // once. There are never more of them than attempts have run at the same time, but for one that may
 // be started before the first. Leases ahead (messages.h) are taken over here, without asking the
@@ -23,6 +28,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -31,6 +37,8 @@
 #include "core/ids.h"
 #include "core/status.h"
 #include "core/time.h"
+#include "core/value.h"
+#include "trial_runner/fusion.h"
 #include "trial_runner/messages.h"
 #include "trial_runner/worker/trial_protocol.h"
 
@@ -54,10 +62,10 @@ struct WriteToProcess {
   ProcessId process;
   std::string line;
 };
-// What the process prints goes to the end of this file from now on; empty: nowhere.
+// What the process prints goes to the end of each of these files from now on; none: nowhere.
 struct KeepOutput {
   ProcessId process;
-  std::string path;
+  std::vector<std::string> paths;
 };
 // To its whole group.
 struct SignalProcess {
@@ -132,11 +140,14 @@ class WorkerCore {
   // An attempt that runs.
   struct Running {
     StartAttempt start;
+    std::string log_path;
     int64_t sequence = 0;
     bool awaits_answer = false;
     bool is_told_to_stop = false;
     bool has_reported_final = false;
     std::optional<Instant> stop_by;  // Told to stop or complete, it shall have ended by then.
+    // Asked to leave a process that goes on for others, it shall have ended by then.
+    std::optional<Instant> leave_by;
     // The report that awaits an answer, to be sent again; of workers that are not local.
     std::optional<AttemptReport> unanswered;
     // What the attempt's end will be said to be once the process is gone; nothing: see how it ends.
@@ -147,8 +158,11 @@ class WorkerCore {
   struct Process {
     std::string program;
     std::optional<std::vector<int64_t>> devices;  // Bound to these since its first attempt.
-    std::optional<Running> running;
+    Fusion fusion;                                // Of those that it runs.
+    std::map<int64_t, Running> running;           // By lane.
+    int64_t last_lane = 0;
     bool is_leaving = false;         // Takes no other attempt.
+    bool is_spent = false;           // Likewise, and goes when its last one has ended.
     bool is_doomed = false;          // On its way out; what it still says mostly does not count.
     std::optional<Instant> kill_at;  // SIGKILL is due.
   };
@@ -177,39 +191,59 @@ class WorkerCore {
   void Acknowledge(int64_t ends_seen);
   void TakeUp(const Welcome& message, Instant now);
 
+  // Where an attempt runs.
+  struct Seat {
+    ProcessId process;
+    int64_t lane = 0;
+  };
+  Running& At(const Seat& seat);
+
   bool Knows(const AttemptRef& ref) const;
   void StartNow(StartAttempt start);
   bool KnowsPlace() const;
   void AskForPlace(const std::string& artifact_dir);
-  void BeginAttempt(ProcessId id, Process& process);
-  ProcessId ProcessFor(const StartAttempt& start);
+  void BeginAttempt(ProcessId id, Process& process, int64_t lane);
+  void ChooseLogs(ProcessId id, const Process& process);
+  Fusion FusionFor(const StartAttempt& start) const;
+  ProcessId ProcessFor(const StartAttempt& start, const Fusion& fusion);
   ProcessId Spawn(const std::string& program, int64_t threads, std::vector<int64_t> devices);
-  void Forward(ProcessId id, Process& process, const Report& report, Instant now);
+  void OnReport(ProcessId id, Process& process, int64_t lane, const Report& report, Instant now);
+  void OnEnd(ProcessId id, Process& process, int64_t lane, const TrialEnd& end, Instant now);
   void EndAttempt(const AttemptRef& ref, TrialEnd end);
-  void EndRunning(Process& process, TrialEnd end);
+  void EndRunning(ProcessId id, Process& process, int64_t lane, TrialEnd end, Instant now);
+  void LetGo(Process& process, int64_t lane, TrialEnd end);
   void Vacate(int64_t cpu_milli, std::vector<DeviceSlice> slices);
   void Doom(ProcessId id, Process& process, bool at_once, Instant now);
-  void Condemn(ProcessId id, Process& process, TrialEnd end, bool at_once, Instant now);
-  void GiveBack(ProcessId id, Process& process, bool at_once, Instant now);
+  void Condemn(ProcessId id, Process& process, std::optional<int64_t> lane, const TrialEnd& end,
+               bool at_once, Instant now);
+  void Leave(ProcessId id, Process& process, int64_t lane, const TrialEnd& end, bool at_once,
+             Instant now);
+  void GiveBack(ProcessId id, Process& process, int64_t lane, bool at_once, Instant now);
+  void GiveBackAll(ProcessId id, Process& process, const TrialEnd& end, bool at_once, Instant now);
   void Wind(Instant now);
   void ExitIfDone();
   static TrialEnd EndOf(const Running& running, const ProcessEnd& end);
+  TrialEnd LostWith(const Running& running, size_t others, const std::string& why);
+  void CheckDeadlines(ProcessId id, Process& process, Instant now);
   void CheckLease(Instant now);
   Duration SilenceMax() const;
   void AbandonAll();
 
   const Options options_;
   std::optional<Welcome> welcome_;
-  Result<std::string> program_;  // Of the sweep's trainable.
+  Value trainable_;              // The sweep's.
+  Result<std::string> program_;  // That runs it.
 
   std::string working_folder_;         // On the tuner's machine.
   std::optional<WantedPlace> wanted_;  // Asked for.
   std::optional<FoundPlace> found_;
 
   std::map<ProcessId, Process> processes_;
-  std::map<LeaseEpoch, ProcessId> running_;
+  std::map<LeaseEpoch, Seat> running_;
   int64_t running_count_ = 0;
   ProcessId last_process_;
+  // Of this sweep: their processes ended with others in them. They run alone from now on.
+  std::set<TrialNumber> loners_;
 
   std::deque<StartAttempt> queue_;   // Leases ahead.
   std::deque<IdleRoom> idle_rooms_;  // Oldest first.

@@ -93,16 +93,9 @@ TunerInbox::Content TunerInbox::Take() {
 
 // ---- output
 
-void OutputLog::SwitchTo(const std::string& path) {
-  if (path == path_) return;
-  path_ = path;
-  file_.Close();
-  bytes_ = 0;
-}
-
 void OutputLog::Append(std::string_view text) {
   constexpr std::string_view kCut = "\n[what follows is not kept: the log has reached its limit]\n";
-  if (path_.empty() || text.empty() || bytes_ > limits::kAttemptLogBytesMax) return;
+  if (text.empty() || bytes_ > limits::kAttemptLogBytesMax) return;
   if (!file_.is_open()) {
     std::error_code ignored;
     std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
@@ -311,7 +304,9 @@ void WorkerLoop::ReadOutput(ProcessId id) {
     const ssize_t count = read(trial.process.output.get(), buffer, sizeof buffer);
     if (count == 0) trial.process.output.Close();
     if (count <= 0) return;
-    trial.log.Append(std::string_view(buffer, static_cast<size_t>(count)));
+    for (OutputLog& log : trial.logs) {
+      log.Append(std::string_view(buffer, static_cast<size_t>(count)));
+    }
   }
 }
 
@@ -428,7 +423,18 @@ void WorkerLoop::Do(const KeepOutput& effect) {
   const auto found = trials_.find(effect.process);
   if (found == trials_.end()) return;
   ReadOutput(effect.process);
-  found->second.log.SwitchTo(effect.path);
+  std::vector<OutputLog> logs;
+  for (const std::string& path : effect.paths) {
+    std::vector<OutputLog>& open = found->second.logs;
+    const auto kept = std::find_if(open.begin(), open.end(),
+                                   [&path](const OutputLog& log) { return log.path() == path; });
+    if (kept == open.end()) {
+      logs.emplace_back(path);
+    } else {
+      logs.push_back(std::move(*kept));
+    }
+  }
+  found->second.logs = std::move(logs);
 }
 
 void WorkerLoop::Do(const SignalProcess& effect) {

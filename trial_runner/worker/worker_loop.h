@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/clock.h"
@@ -50,11 +51,12 @@ class TunerInbox final : public TunerSink {
   Content content_;
 };
 
-// The output of a trial process, kept in the log of its present attempt. A log that would exceed
-// limits::kAttemptLogBytesMax is cut there.
+// The output of a trial process, kept in the log of an attempt that it runs. A log that would
+// exceed limits::kAttemptLogBytesMax is cut there.
 class OutputLog {
  public:
-  void SwitchTo(const std::string& path);
+  explicit OutputLog(std::string path) : path_(std::move(path)) {}
+  const std::string& path() const { return path_; }
   void Append(std::string_view text);
 
  private:
@@ -81,7 +83,7 @@ class WorkerLoop {
     TrialProcess process;
     std::string inbox;   // A line that is not whole yet.
     std::string outbox;  // What the socket did not take yet.
-    OutputLog log;
+    std::vector<OutputLog> logs;
     bool runs_user_programs = false;
     bool is_closed = false;
     bool was_killed = false;  // By us.

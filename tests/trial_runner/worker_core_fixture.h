@@ -1,0 +1,148 @@
+// A worker's decisions (worker_core.h) in a test's hands: what it is told, and its effects as texts
+// to compare.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "tests/trial_runner/message_samples.h"
+#include "trial_runner/worker/trial_protocol.h"
+#include "trial_runner/worker/worker_core.h"
+
+namespace tune {
+
+inline constexpr char kReport[] = R"({"report":{"iteration":1,"metrics":{"loss":0.5}}})";
+inline constexpr char kFinal[] =
+    R"({"report":{"iteration":1,"metrics":{"loss":0.5},"final":true}})";
+inline constexpr char kCompleted[] = R"({"end":{"outcome":"completed"}})";
+inline constexpr char kStopped[] = R"({"end":{"outcome":"stopped"}})";
+
+class WorkerCoreTest : public testing::Test {
+ protected:
+  // A worker that has been welcomed, its effects so far dropped. One process waits.
+  void Join(bool is_local = true) {
+    core_.emplace(WorkerCore::Options{Greeting(), is_local, "tune_trial"});
+    core_->Begin();
+    Tell(SampleWelcome());
+    core_->TakeEffects();
+  }
+
+  static Welcome SampleWelcome() {
+    Welcome welcome;
+    welcome.worker = WorkerId{1};
+    welcome.experiment = "sweep";
+    welcome.metric = "loss";
+    welcome.trainable = R"({"curve":{"value":"x"}})";
+    welcome.heartbeat_ms = 1000;
+    welcome.lease_ms = 60'000;
+    return welcome;
+  }
+
+  // The line about it is dropped.
+  void LoseTuner() {
+    core_->OnTunerGone(Unavailable("the connection to the tuner broke"), now_);
+    Effects();
+  }
+
+  void Tell(const ToWorker& message) { core_->OnMessage(message, now_); }
+  void Line(int64_t process, std::string_view line) {
+    core_->OnProcessLine(ProcessId{process}, line, now_);
+  }
+  void Ended(int64_t process, const ProcessEnd& end) {
+    core_->OnProcessEnded(ProcessId{process}, end, now_);
+  }
+  void Answer(const AttemptRef& ref, int64_t sequence, ReportAnswer answer) {
+    Tell(AnswerReport{ref, sequence, answer});
+  }
+  void Pass(Duration time) {
+    now_ = now_ + time;
+    core_->OnTime(now_);
+  }
+
+  static StartAttempt Start(const AttemptRef& ref, bool ahead = false, int64_t ends_seen = 0) {
+    StartAttempt start;
+    start.ref = ref;
+    start.ahead = ahead;
+    start.ends_seen = ends_seen;
+    start.cpu_milli = ahead ? 0 : 1000;
+    start.config = R"({"x":1})";
+    start.artifact_dir = "/a/" + std::to_string(ref.trial.value);
+    return start;
+  }
+
+  // The effects since the last call, one text each: what tests compare.
+  std::vector<std::string> Effects() {
+    std::vector<std::string> texts;
+    for (const Effect& effect : core_->TakeEffects()) texts.push_back(Text(effect));
+    return texts;
+  }
+
+  static std::string Text(const Effect& effect) {
+    const auto process = [](ProcessId id) { return " " + std::to_string(id.value); };
+    if (const auto* const e = std::get_if<SendToTuner>(&effect)) return Text(e->message);
+    if (const auto* const e = std::get_if<SpawnProcess>(&effect)) {
+      return "spawn" + process(e->process) + " " + e->program;
+    }
+    if (const auto* const e = std::get_if<WriteToProcess>(&effect)) {
+      const auto read = ParseToLane(e->line.substr(0, e->line.size() - 1));
+      if (!read.ok()) return "bad line: " + read.status().message();
+      const std::string to =
+          process(e->process) + (read->lane == 0 ? "" : " lane " + std::to_string(read->lane));
+      if (const auto* const start = std::get_if<TrialStart>(&read->message)) {
+        return "start" + to + " trial " + std::to_string(start->trial.value);
+      }
+      if (const auto* const leave = std::get_if<LeaveLane>(&read->message)) {
+        return "leave" + to + (leave->at_once ? " now" : " soon");
+      }
+      const ReportAnswer answer = std::get<ReportAnswer>(read->message);
+      return "answer" + to + (answer == ReportAnswer::kContinue ? " continue" : " stop");
+    }
+    if (const auto* const e = std::get_if<KeepOutput>(&effect)) {
+      std::string text = "log" + process(e->process);
+      for (const std::string& path : e->paths) text += " " + path;
+      return text;
+    }
+    if (const auto* const e = std::get_if<SignalProcess>(&effect)) {
+      return (e->kill ? "kill" : "term") + process(e->process);
+    }
+    if (const auto* const e = std::get_if<PrintLine>(&effect)) return "print " + e->text;
+    if (const auto* const e = std::get_if<FindPlace>(&effect)) {
+      return "find " + e->wanted.package.sha256 + " for " + e->wanted.folder + " and " +
+             e->wanted.artifacts;
+    }
+    if (std::holds_alternative<ConnectToTuner>(effect)) return "connect";
+    return "exit " + std::to_string(std::get<ExitWorker>(effect).status);
+  }
+
+  static std::string Text(const FromWorker& message) {
+    if (const auto* const m = std::get_if<AttemptEnded>(&message)) {
+      return "ended " + std::to_string(m->ref.trial.value) + " " + OutcomeName(m->outcome) +
+             (m->error.empty() ? "" : ": " + m->error);
+    }
+    if (const auto* const m = std::get_if<AttemptReport>(&message)) {
+      return "report " + std::to_string(m->ref.trial.value) + " sequence " +
+             std::to_string(m->sequence);
+    }
+    if (const auto* const m = std::get_if<Hello>(&message)) {
+      std::string text = "hello";
+      for (const HeldAttempt& held : m->held) {
+        text += " holding " + std::to_string(held.ref.trial.value) + " on " +
+                std::to_string(held.cpu_milli);
+      }
+      return text;
+    }
+    if (std::holds_alternative<Heartbeat>(message)) return "heartbeat";
+    return "goodbye";
+  }
+
+  Instant now_{1'000'000};
+  std::optional<WorkerCore> core_;
+};
+
+}  // namespace tune
