@@ -19,6 +19,10 @@ namespace {
 
 constexpr char kSynthetic[] = "synthetic";
 
+// What waiting for others may cost: of an epoch, and at most.
+constexpr double kOthersShare = 0.125;
+constexpr double kOthersSecondsMax = 0.5;
+
 double MonotonicSeconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -89,7 +93,7 @@ Food11Lanes::~Food11Lanes() = default;
 
 void Food11Lanes::Run() {
   while (true) {
-    while (const auto event = session_.Next(/*wait=*/!CanStep())) {
+    while (const auto event = session_.Next(WaitMs())) {
       std::visit([this, &event](const auto& what) { On(event->lane, what); }, event->message);
     }
     if (session_.is_closed()) return;
@@ -97,12 +101,19 @@ void Food11Lanes::Run() {
   }
 }
 
-// An epoch begins when nobody awaits an answer: so all train in step.
-bool Food11Lanes::CanStep() const {
-  if (lanes_.empty()) return false;
-  return array_->is_in_epoch() || std::none_of(lanes_.begin(), lanes_.end(), [](const auto& entry) {
-           return entry.second.awaits_answer;
-         });
+bool Food11Lanes::AwaitsAnswers() const {
+  return std::any_of(lanes_.begin(), lanes_.end(),
+                     [](const auto& entry) { return entry.second.awaits_answer; });
+}
+
+// How long the worker is listened to before the next step. An epoch begins when nobody awaits an
+// answer: so all train in step. One that comes in the place of another is on its way then.
+int Food11Lanes::WaitMs() const {
+  if (lanes_.empty()) return TrialSocket::kForever;
+  if (array_->is_in_epoch()) return 0;
+  if (AwaitsAnswers()) return TrialSocket::kForever;
+  if (lanes_.size() >= epoch_lane_count_) return 0;
+  return std::max(0, static_cast<int>((awaits_others_until_ - MonotonicSeconds()) * 1000));
 }
 
 void Food11Lanes::On(int64_t lane, const TrialStart& start) {
@@ -153,8 +164,10 @@ std::optional<TrialEnd> Food11Lanes::Begin(int64_t lane, const TrialStart& start
 
 void Food11Lanes::Step() {
   try {
+    const bool begins = !array_->is_in_epoch();
+    if (begins) epoch_lane_count_ = lanes_.size();
     const std::vector<models::LaneArray::Ended> ended =
-        array_->is_in_epoch() ? array_->Step() : array_->BeginEpoch();
+        begins ? array_->BeginEpoch() : array_->Step();
     // A card that fails fails for all that it runs, and nobody knows whose fault it was.
     const auto failed = std::count_if(ended.begin(), ended.end(), [](const auto& lane) {
       return !lane.report.ok() && lane.report.status().code() != StatusCode::kResourceExhausted;
@@ -178,6 +191,8 @@ void Food11Lanes::EndEpoch(const models::LaneArray::Ended& ended) {
   if (!ended.report.ok()) {
     return End(number, EndForTraining(ended.report.status(), run.options().device));
   }
+  awaits_others_until_ =
+      MonotonicSeconds() + std::min(kOthersSecondsMax, kOthersShare * ended.report->epoch_seconds);
   Report report;
   report.iteration = ended.report->epoch;
   report.metrics = models::ToMetrics(*ended.report);

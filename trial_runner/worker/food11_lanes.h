@@ -1,7 +1,8 @@
 // The built-in trainable `food11` behind a session: the one place where trials and the classifier
 // meet. Attempts that run at the same time are lanes of one array (models/train/lane_array.h): they
-// train in step, an epoch at a time, and begin together when each has been answered. A step ends
-// before the worker is heard again; so a lane leaves between two steps.
+// train in step, an epoch at a time, and begin together when each has been answered. Where some
+// have ended, the others wait a moment for those that come in their place. A step ends before the
+// worker is heard again; so a lane leaves between two steps.
 //
 // Thread rule: one thread.
 #pragma once
@@ -44,7 +45,8 @@ class Food11Lanes {
     bool awaits_answer = false;
   };
 
-  bool CanStep() const;
+  bool AwaitsAnswers() const;
+  int WaitMs() const;
   void On(int64_t lane, const TrialStart& start);
   void On(int64_t lane, const LaneGoesOn& answer);
   void On(int64_t lane, const LaneShallEnd& order);
@@ -60,6 +62,8 @@ class Food11Lanes {
   std::unique_ptr<models::LaneArray> array_;  // Of the lanes that run; they are of one shape.
   std::string shape_;
   std::map<int64_t, Lane> lanes_;
+  size_t epoch_lane_count_ = 0;     // That began the last epoch.
+  double awaits_others_until_ = 0;  // By the clock, for as many as those.
   // Kept for the next attempt, which mostly wants the same.
   std::shared_ptr<const models::Dataset> dataset_;
   std::string dataset_data_;

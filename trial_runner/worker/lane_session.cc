@@ -7,8 +7,8 @@
 
 namespace tune {
 
-std::optional<OfLane<LaneEvent>> LaneSession::Next(bool wait) {
-  while (const std::optional<std::string> line = socket_.ReadLine(wait)) {
+std::optional<OfLane<LaneEvent>> LaneSession::Next(int wait_ms) {
+  while (const std::optional<std::string> line = socket_.ReadLine(wait_ms)) {
     Result<OfLane<ToLane>> read = ParseToLane(*line);
     if (!read.ok()) TrialSocket::EndProcess(read.status().message());
     std::optional<LaneEvent> event = std::visit(

@@ -2,11 +2,9 @@
 // lane of its own, and reports back (trial_socket.h, trial_protocol.h). One attempt alone is lane
 // 0, or whatever lane the worker says.
 //
-//   LaneSession session;
-//   while (true) {
-//     while (auto event = session.Next(/*wait=*/there is nothing to do)) ... begin, go on or end
-//     ... if (session.is_closed()) break;
-//     ... work; session.Report(lane, report); session.End(lane, end) ...
+//   while (!session.is_closed()) {
+//     while (auto event = session.Next(wait_ms)) { ... begin, go on or end a lane ... }
+//     ... work; session.Report(lane, report); session.End(lane, end); ...
 //   }
 //
 // SIGTERM is put off (sigterm_gate.h) while reported iterations of any lane are in no checkpoint. A
@@ -38,10 +36,11 @@ using LaneEvent = std::variant<TrialStart, LaneGoesOn, LaneShallEnd>;
 
 class LaneSession {
  public:
-  // What there is to do for a lane. Nothing: none is there, or, with `wait`, none will come any
-  // more (is_closed). The first start's devices become CUDA_VISIBLE_DEVICES. What the lanes that
-  // run may allocate together is the sum of their limits, if each has one.
-  std::optional<OfLane<LaneEvent>> Next(bool wait);
+  // What there is to do for a lane. Nothing: nothing came for so long (TrialSocket::kForever: until
+  // something does), or nothing will any more (is_closed). The first start's devices become
+  // CUDA_VISIBLE_DEVICES. What the lanes that run may allocate together is the sum of their limits,
+  // if each has one.
+  std::optional<OfLane<LaneEvent>> Next(int wait_ms);
   bool is_closed() const { return socket_.is_closed(); }
 
   // The lane's next report shall have a checkpoint.

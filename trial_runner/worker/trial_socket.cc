@@ -1,6 +1,7 @@
 #include "trial_runner/worker/trial_socket.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -31,7 +32,7 @@ void TrialSocket::Send(std::string_view line) {
   }
 }
 
-std::optional<std::string> TrialSocket::ReadLine(bool wait) {
+std::optional<std::string> TrialSocket::ReadLine(int wait_ms) {
   while (true) {
     const size_t end = inbox_.find('\n', line_start_);
     if (end != std::string::npos) {
@@ -44,10 +45,11 @@ std::optional<std::string> TrialSocket::ReadLine(bool wait) {
       return line;
     }
     if (is_closed_) return std::nullopt;
+    pollfd ready = {kFd, POLLIN, 0};
+    if (wait_ms != kForever && poll(&ready, 1, wait_ms) <= 0) return std::nullopt;
     char buffer[16 << 10];
-    const ssize_t count = recv(kFd, buffer, sizeof buffer, wait ? 0 : MSG_DONTWAIT);
+    const ssize_t count = recv(kFd, buffer, sizeof buffer, 0);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0 && errno == EAGAIN) return std::nullopt;
     is_closed_ = count <= 0;
     if (!is_closed_) inbox_.append(buffer, static_cast<size_t>(count));
   }

@@ -22,8 +22,9 @@ class TrialSocket {
   TrialSocket();
 
   void Send(std::string_view line);
-  // Without its '\n'. Nothing: there will be none (is_closed), or, unless `wait`, none is there.
-  std::optional<std::string> ReadLine(bool wait = true);
+  static constexpr int kForever = -1;
+  // Without its '\n'. Nothing: there will be none (is_closed), or none came for so long.
+  std::optional<std::string> ReadLine(int wait_ms = kForever);
   bool is_closed() const { return is_closed_; }
 
   // Says why on standard error, and ends the process.
