@@ -6,24 +6,24 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
-#include <vector>
 
-#include "core/resources.h"
 #include "core/value.h"
 
 namespace tune {
 
+// Attempts on the same device fuse whose Fusions are the same.
 struct Fusion {
-  // Attempts fuse whose keys are the same, on the same device.
-  std::string key;
-  int64_t lanes_max = 1;  // Attempts in one process; 1: it runs alone, and the key is empty.
+  std::string shape;      // Of what they train, as JSON; empty: they never fuse.
+  int64_t lanes_max = 1;  // Attempts in one process; 1: it runs alone.
+  friend bool operator==(const Fusion&, const Fusion&) = default;
 };
 
-// Of an attempt with this configuration (JSON, nested) on these slices. Of food11, `lanes` says how
-// many; where it says nothing, all do that share a card, and none on the CPU, which gains nothing.
-// Other trainables never fuse, nor does what cannot be read: it is the trial that says so.
-Fusion FusionOf(const Value& trainable, std::string_view config,
-                const std::vector<DeviceSlice>& slices);
+// Whether any of a trainable's attempts do.
+bool MayFuse(const Value& trainable);
+
+// Of an attempt with this configuration (nested), which has so much of GPUs. Of food11, `lanes`
+// says how many; where it says nothing, all do that share a card, and none on the CPU, which gains
+// nothing. Other trainables never fuse, nor does what cannot be read: it is the trial that says so.
+Fusion FusionOf(const Value& trainable, const Value& config, int64_t gpu_milli);
 
 }  // namespace tune

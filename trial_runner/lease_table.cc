@@ -66,7 +66,8 @@ LeaseTable::Rejoined LeaseTable::Rejoin(WorkerId from, WorkerId to, const Worker
     const auto running = before.running.find(attempt.ref.epoch);
     const bool has_lease = running != before.running.end() && running->second.ref == attempt.ref &&
                            !books.running.contains(attempt.ref.epoch);
-    const Placement placement{to, attempt.cpu_milli, attempt.slices};
+    const std::string key = has_lease ? running->second.placement.fuse_key : "";
+    const Placement placement{to, attempt.cpu_milli, attempt.slices, key};
     if (!has_lease || !Fits(books, placement)) {
       rejoined.unknown.push_back(attempt.ref);
       Occupy(to, attempt);
@@ -120,6 +121,16 @@ bool LeaseTable::Fits(const WorkerBooks& books, const Placement& placement) {
   return true;
 }
 
+// One more (sign -1: its room is taken) or less of those that fuse there.
+void LeaseTable::CountKey(WorkerView& view, size_t device, const std::string& key, int64_t sign) {
+  view.fuse_keys.resize(view.free_gpu_milli.size());
+  std::map<std::string, int64_t>& counts = view.fuse_keys[device];
+  int64_t& count = counts[key];
+  count -= sign;
+  TUNE_CHECK(count >= 0);
+  if (count == 0) counts.erase(key);
+}
+
 // Books resources out (sign -1) or back (sign +1). Shares of a device never add up to more than
 // one.
 void LeaseTable::Take(WorkerBooks& books, const Placement& placement, int64_t sign) {
@@ -132,14 +143,17 @@ void LeaseTable::Take(WorkerBooks& books, const Placement& placement, int64_t si
       int64_t& free = books.view.free_gpu_milli[i];
       free += sign * slice.milli;
       TUNE_CHECK(free >= 0 && free <= kWholeMilli);
+      if (!placement.fuse_key.empty()) CountKey(books.view, i, placement.fuse_key, sign);
     }
   }
   order_.Insert(books.view);
 }
 
-std::optional<Placement> LeaseTable::FindRoom(const ResourceRequest& request) const {
+std::optional<Placement> LeaseTable::FindRoom(const ResourceRequest& request,
+                                              const std::string& fuse_key) const {
   return order_.Place(
-      request, [this](WorkerId worker) -> const WorkerView& { return workers_.at(worker).view; });
+      request, [this](WorkerId worker) -> const WorkerView& { return workers_.at(worker).view; },
+      fuse_key);
 }
 
 bool LeaseTable::HasRoom(const ResourceRequest& request) const {
@@ -155,8 +169,9 @@ bool LeaseTable::CouldTake(const ResourceRequest& request) const {
 }
 
 std::optional<LeaseTable::Lease> LeaseTable::Grant(const ResourceRequest& request,
-                                                   TrialNumber trial, AttemptNumber attempt) {
-  const std::optional<Placement> placement = FindRoom(request);
+                                                   TrialNumber trial, AttemptNumber attempt,
+                                                   const std::string& fuse_key) {
+  const std::optional<Placement> placement = FindRoom(request, fuse_key);
   if (!placement) return std::nullopt;
   WorkerBooks& books = workers_.at(placement->worker);
   Take(books, *placement, -1);

@@ -74,7 +74,7 @@ class LeaseTable {
   // away may come back.
   bool CouldTake(const ResourceRequest& request) const;
   std::optional<Lease> Grant(const ResourceRequest& request, TrialNumber trial,
-                             AttemptNumber attempt);
+                             AttemptNumber attempt, const std::string& fuse_key = "");
 
   // The worker with the fewest leases ahead for each running one, if it has room for one more
   // within `ahead_per_running`; nothing else. GrantAhead queues a lease there.
@@ -116,7 +116,9 @@ class LeaseTable {
   AttemptRef NewRef(TrialNumber trial, AttemptNumber attempt);
   static bool Fits(const WorkerBooks& books, const Placement& placement);
   void Take(WorkerBooks& books, const Placement& placement, int64_t sign);
-  std::optional<Placement> FindRoom(const ResourceRequest& request) const;
+  static void CountKey(WorkerView& view, size_t device, const std::string& key, int64_t sign);
+  std::optional<Placement> FindRoom(const ResourceRequest& request,
+                                    const std::string& fuse_key = "") const;
 
   std::map<WorkerId, WorkerBooks> workers_;
   PlacementOrder order_;  // Of their views.

@@ -13,23 +13,39 @@ bool HasMemory(const ResourceRequest& request, const Device& device) {
          request.gpu_memory_bytes <= device.memory_bytes;
 }
 
-// The slices on one worker, or nothing when they do not fit into `free_gpu_milli` now.
+// Of the devices with room for a share, one that runs what it fuses with, then the fullest.
+std::optional<size_t> DeviceForShare(const ResourceRequest& request, const WorkerView& view,
+                                     const std::string& fuse_key) {
+  const auto fuses = [&](size_t i) {
+    return !fuse_key.empty() && !view.fuse_keys.empty() && view.fuse_keys[i].contains(fuse_key);
+  };
+  std::optional<size_t> best;
+  for (size_t i = 0; i < view.free_gpu_milli.size(); ++i) {
+    if (view.free_gpu_milli[i] < request.gpu_milli ||
+        !HasMemory(request, view.capacity.devices[i])) {
+      continue;
+    }
+    const auto cost = [&](size_t device) {
+      return std::pair(!fuses(device), view.free_gpu_milli[device]);
+    };
+    if (!best || cost(i) < cost(*best)) best = i;
+  }
+  return best;
+}
+
+// The slices on one worker, or nothing when they do not fit now.
 std::optional<std::vector<DeviceSlice>> FitDevices(const ResourceRequest& request,
-                                                   const WorkerCapacity& capacity,
-                                                   const std::vector<int64_t>& free_gpu_milli) {
+                                                   const WorkerView& view,
+                                                   const std::string& fuse_key) {
+  const WorkerCapacity& capacity = view.capacity;
+  const std::vector<int64_t>& free_gpu_milli = view.free_gpu_milli;
   TUNE_CHECK(free_gpu_milli.size() == capacity.devices.size());
   std::vector<DeviceSlice> slices;
   if (request.gpu_milli == 0) return slices;
   if (request.gpu_milli < kWholeMilli) {
-    std::optional<size_t> fullest;
-    for (size_t i = 0; i < free_gpu_milli.size(); ++i) {
-      if (free_gpu_milli[i] < request.gpu_milli || !HasMemory(request, capacity.devices[i])) {
-        continue;
-      }
-      if (!fullest || free_gpu_milli[i] < free_gpu_milli[*fullest]) fullest = i;
-    }
-    if (!fullest) return std::nullopt;
-    slices.push_back(DeviceSlice{capacity.devices[*fullest].index, request.gpu_milli});
+    const std::optional<size_t> device = DeviceForShare(request, view, fuse_key);
+    if (!device) return std::nullopt;
+    slices.push_back(DeviceSlice{capacity.devices[*device].index, request.gpu_milli});
     return slices;
   }
   int64_t missing = request.gpu_milli / kWholeMilli;
@@ -67,18 +83,20 @@ PlacementScore CpuScore(const WorkerView& view) {
   return {view.capacity.devices.empty() ? 0 : 1, -view.free_cpu_milli, view.worker};
 }
 
-std::optional<Placement> PlaceOn(const ResourceRequest& request, const WorkerView& view) {
+std::optional<Placement> PlaceOn(const ResourceRequest& request, const WorkerView& view,
+                                 const std::string& fuse_key) {
   if (view.is_draining || view.free_cpu_milli < request.cpu_milli) return std::nullopt;
-  auto slices = FitDevices(request, view.capacity, view.free_gpu_milli);
+  auto slices = FitDevices(request, view, fuse_key);
   if (!slices) return std::nullopt;
-  return Placement{view.worker, request.cpu_milli, *std::move(slices)};
+  return Placement{view.worker, request.cpu_milli, *std::move(slices), fuse_key};
 }
 
 std::optional<Placement> Place(const ResourceRequest& request,
-                               const std::vector<WorkerView>& workers) {
+                               const std::vector<WorkerView>& workers,
+                               const std::string& fuse_key) {
   std::optional<std::pair<PlacementScore, Placement>> best;
   for (const WorkerView& view : workers) {
-    auto placement = PlaceOn(request, view);
+    auto placement = PlaceOn(request, view, fuse_key);
     if (!placement) continue;
     const PlacementScore score = request.gpu_milli > 0 ? GpuScore(view) : CpuScore(view);
     if (best && best->first <= score) continue;
@@ -90,8 +108,10 @@ std::optional<Placement> Place(const ResourceRequest& request,
 
 bool CouldEverFit(const ResourceRequest& request, const WorkerCapacity& capacity) {
   if (capacity.cpu_milli < request.cpu_milli) return false;
-  const std::vector<int64_t> all_free(capacity.devices.size(), kWholeMilli);
-  return FitDevices(request, capacity, all_free).has_value();
+  WorkerView empty;
+  empty.capacity = capacity;
+  empty.free_gpu_milli.assign(capacity.devices.size(), kWholeMilli);
+  return FitDevices(request, empty, "").has_value();
 }
 
 std::string DescribeRequest(const ResourceRequest& request) {

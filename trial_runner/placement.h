@@ -6,6 +6,7 @@
 #pragma once
 
 #include <compare>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,9 @@ struct WorkerView {
   WorkerCapacity capacity;
   int64_t free_cpu_milli = 0;
   std::vector<int64_t> free_gpu_milli;
+  // Of what runs on each device and may fuse (trial_runner/fusion.h): how many have which key. As
+  // long as free_gpu_milli, or empty where nothing does.
+  std::vector<std::map<std::string, int64_t>> fuse_keys = {};
   bool is_draining = false;  // It is about to leave and takes nothing more.
 };
 
@@ -29,6 +33,7 @@ struct Placement {
   int64_t cpu_milli = 0;
   std::vector<DeviceSlice>
       slices;  // By device index; a share lies on one device, whole ones on free devices.
+  std::string fuse_key = {};  // Of what is placed; empty: it fuses with nothing.
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
@@ -44,14 +49,17 @@ PlacementScore GpuScore(const WorkerView& view);
 PlacementScore CpuScore(const WorkerView& view);
 
 // Where on this worker; nothing when it has no room now, or is draining.
-std::optional<Placement> PlaceOn(const ResourceRequest& request, const WorkerView& view);
+std::optional<Placement> PlaceOn(const ResourceRequest& request, const WorkerView& view,
+                                 const std::string& fuse_key = "");
 
-// A share goes to the fullest device on which it fits, whole devices to the lowest free ones. Among
+// A share goes to a device that already runs what it fuses with, where it takes least, among such
+// and else to the fullest one on which it fits; whole devices to the lowest free ones. Among
 // workers: for a GPU request the one that is left with the least free GPU (pack), for a CPU request
 // first those without GPUs, then the one with the most free CPU (spread); ties to the lower id.
 // Nothing when no worker has room now.
 std::optional<Placement> Place(const ResourceRequest& request,
-                               const std::vector<WorkerView>& workers);
+                               const std::vector<WorkerView>& workers,
+                               const std::string& fuse_key = "");
 
 // Whether a worker with this capacity, empty, could run it.
 bool CouldEverFit(const ResourceRequest& request, const WorkerCapacity& capacity);

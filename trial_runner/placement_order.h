@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <set>
+#include <string>
 
 #include "core/ids.h"
 #include "trial_runner/placement.h"
@@ -20,13 +21,15 @@ class PlacementOrder {
   void Insert(const WorkerView& view);
   void Erase(const WorkerView& view);
 
-  // As Place(request, all views that are in). `view_of(WorkerId)` gives the view of one that is in.
+  // As Place(request, all views that are in, fuse_key). `view_of(WorkerId)` gives the view of one
+  // that is in.
   template <typename ViewOf>
-  std::optional<Placement> Place(const ResourceRequest& request, ViewOf view_of) const {
+  std::optional<Placement> Place(const ResourceRequest& request, ViewOf view_of,
+                                 const std::string& fuse_key = "") const {
     const std::set<PlacementScore>& order = request.gpu_milli > 0 ? by_gpu_ : by_cpu_;
     for (auto it = order.lower_bound(BestScore(request)); it != order.end();) {
       const WorkerView& view = view_of(it->worker);
-      if (auto placement = PlaceOn(request, view)) return placement;
+      if (auto placement = PlaceOn(request, view, fuse_key)) return placement;
       const std::optional<PlacementScore> next = NextThatMayFit(request, *it);
       if (next) {
         it = order.lower_bound(*next);

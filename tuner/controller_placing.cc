@@ -5,6 +5,7 @@
 #include "core/check.h"
 #include "core/json.h"
 #include "core/limits.h"
+#include "trial_runner/fusion.h"
 #include "tuner/experiment_controller.h"
 #include "tuner/search_problem.h"
 
@@ -26,6 +27,14 @@ ResourceRequest ExperimentController::RequestOf(const TrialRecord& trial) const 
   return request;
 }
 
+std::string ExperimentController::FuseKeyOf(const TrialRecord& trial) const {
+  const ResourceRequest request = RequestOf(trial);
+  if (request.gpu_milli == 0 || !MayFuse(options_.spec.trainable)) return "";
+  const Fusion fusion =
+      FusionOf(options_.spec.trainable, trial.configuration.ToNested(), request.gpu_milli);
+  return fusion.lanes_max > 1 ? fusion.shape : "";
+}
+
 // A trial that backs off keeps its place under max_concurrent, so that with one place the order of
 // the reports is that of a sweep in which nothing failed. One that needs more than the others is
 // waited for, so that it gets its turn.
@@ -37,8 +46,8 @@ void ExperimentController::Fill() {
     if (!leases_.HasRoom(request)) break;
     TrialRecord* const trial = NextCandidate();
     if (trial == nullptr) return;
-    const auto lease =
-        leases_.Grant(request, trial->row.number, AttemptNumber{trial->row.attempts + 1});
+    const auto lease = leases_.Grant(request, trial->row.number,
+                                     AttemptNumber{trial->row.attempts + 1}, FuseKeyOf(*trial));
     TUNE_CHECK(lease.has_value());
     trial->lease = lease->ref;
     StartAttempt message = StartMessage(*trial, lease->placement.worker);

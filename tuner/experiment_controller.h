@@ -216,6 +216,7 @@ class ExperimentController {
   void EndBackOffs();
   void Fill();
   ResourceRequest RequestOf(const TrialRecord& trial) const;
+  std::string FuseKeyOf(const TrialRecord& trial) const;
   TrialRecord* NextCandidate();
   TrialRecord* CreateTrial();
   int64_t AheadPerRunning() const;

@@ -130,7 +130,6 @@ std::string LaneShape(const Food11Options& options) {
        {"batch_size", "width_mult", "image_size", "data", "device", "precision"}) {
     shape.Set(name, *all.Find(name));
   }
-  shape.Set("lanes", options.lanes);
   return ToJson(shape);
 }
 

@@ -74,7 +74,7 @@ Value Food11OptionsToValue(const Food11Options& options);
 // Lanes of one array, at most.
 inline constexpr int kLanesMax = 64;
 
-// What must be the same in runs that train as one array: a text to compare.
+// What must be the same in runs that train as one array, as JSON: a text to compare.
 std::string LaneShape(const Food11Options& options);
 
 // What a trial can report, so that a metric that it never reports is known before the start.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <string>
 #include <vector>
 
 #include "core/random.h"
@@ -28,6 +29,10 @@ class Pool {
     if (random_.NextBelow(16) == 0) view.is_draining = true;
     view.free_cpu_milli = Below(view.capacity.cpu_milli);
     for (int64_t& free : view.free_gpu_milli) free = Below(kWholeMilli);
+    view.fuse_keys.assign(view.free_gpu_milli.size(), {});
+    for (auto& counts : view.fuse_keys) {
+      if (const std::string key = Key(); !key.empty()) counts[key] = 1;
+    }
     order_.Insert(view);
   }
 
@@ -39,9 +44,10 @@ class Pool {
     request.gpu_memory_bytes = static_cast<int64_t>(random_.NextBelow(3)) * 8;
     std::vector<WorkerView> all;
     for (const auto& [id, view] : views_) all.push_back(view);
-    const auto expected = Place(request, all);
-    const auto placed =
-        order_.Place(request, [this](WorkerId id) -> const WorkerView& { return views_.at(id); });
+    const std::string key = Key();
+    const auto expected = Place(request, all, key);
+    const auto placed = order_.Place(
+        request, [this](WorkerId id) -> const WorkerView& { return views_.at(id); }, key);
     ASSERT_EQ(placed, expected);
     placed_count += placed.has_value();
     refused_count += !placed.has_value();
@@ -64,6 +70,10 @@ class Pool {
     order_.Insert(view);
   }
 
+  std::string Key() {
+    constexpr const char* kKeys[] = {"", "one shape", "another shape"};
+    return kKeys[random_.NextBelow(3)];
+  }
   // In quarters, all of it and nothing often.
   int64_t Below(int64_t whole) { return whole / 4 * static_cast<int64_t>(random_.NextBelow(5)); }
 

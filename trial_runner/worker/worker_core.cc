@@ -322,8 +322,12 @@ void WorkerCore::StartNow(StartAttempt start) {
 }
 
 Fusion WorkerCore::FusionFor(const StartAttempt& start) const {
-  if (loners_.contains(start.ref.trial)) return {};
-  return FusionOf(trainable_, start.config, start.slices);
+  if (!MayFuse(trainable_) || loners_.contains(start.ref.trial)) return {};
+  const Result<Value> config = ParseJson(start.config);
+  if (!config.ok()) return {};
+  int64_t gpu_milli = 0;
+  for (const DeviceSlice& slice : start.slices) gpu_milli += slice.milli;
+  return FusionOf(trainable_, *config, gpu_milli);
 }
 
 // A local worker shares its tuner's disk.
@@ -403,7 +407,7 @@ ProcessId WorkerCore::ProcessFor(const StartAttempt& start, const Fusion& fusion
   for (auto& [id, process] : processes_) {
     const bool has_room = !process.running.empty() && takes_more(process) &&
                           static_cast<int64_t>(process.running.size()) < fusion.lanes_max;
-    if (has_room && process.fusion.key == fusion.key && process.devices == devices) return id;
+    if (has_room && process.fusion == fusion && process.devices == devices) return id;
   }
   for (auto& [id, process] : processes_) {
     if (is_idle(process) && (!process.devices || *process.devices == devices)) return id;

@@ -55,7 +55,6 @@ TEST(LaneShape, IsThatOfTheNetworkTheDataAndTheDevice) {
       [](Food11Options& o) { o.device = DeviceKind::kCuda; },
       [](Food11Options& o) { o.precision = Precision::kBf16; },
       [](Food11Options& o) { o.data = "elsewhere"; },
-      [](Food11Options& o) { o.lanes = 3; },
   };
   for (size_t i = 0; i < changes.size(); ++i) {
     Food11Options changed = LaneOptions(1);

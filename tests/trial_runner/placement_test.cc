@@ -1,0 +1,75 @@
+// Where a share goes, and what the books know of it.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trial_runner/lease_table.h"
+
+namespace tune {
+namespace {
+
+WorkerView TwoDevices(std::vector<int64_t> free_gpu_milli) {
+  WorkerView view;
+  view.worker = WorkerId{1};
+  view.capacity = {8000, {{0, "d", 0}, {1, "d", 0}}};
+  view.free_cpu_milli = 8000;
+  view.free_gpu_milli = std::move(free_gpu_milli);
+  return view;
+}
+
+int64_t DeviceOf(const WorkerView& view, const std::string& key) {
+  ResourceRequest request;
+  request.gpu_milli = 250;
+  const auto placement = PlaceOn(request, view, key);
+  return placement ? placement->slices.front().device : -1;
+}
+
+TEST(Placement, AShareGoesToTheDeviceThatRunsWhatItFusesWith) {
+  WorkerView view = TwoDevices({500, 750});
+  EXPECT_EQ(DeviceOf(view, "a"), 0) << "the fullest";
+  view.fuse_keys = {{{"b", 2}}, {{"a", 1}}};
+  EXPECT_EQ(DeviceOf(view, "a"), 1);
+  EXPECT_EQ(DeviceOf(view, "b"), 0);
+  EXPECT_EQ(DeviceOf(view, "c"), 0);
+  EXPECT_EQ(DeviceOf(view, ""), 0);
+  view.free_gpu_milli = {500, 0};
+  EXPECT_EQ(DeviceOf(view, "a"), 0) << "there is no room beside its like";
+}
+
+// The books know what runs where, and forget what has ended.
+TEST(Placement, TheBooksKnowWhatFuses) {
+  LeaseTable leases;
+  leases.AddWorker(WorkerId{1}, {8000, {{0, "d", 0}, {1, "d", 0}}});
+  ResourceRequest share;
+  share.cpu_milli = 1000;
+  share.gpu_milli = 250;
+  const auto grant = [&](int64_t trial, const std::string& key) {
+    return *leases.Grant(share, TrialNumber{trial}, AttemptNumber{1}, key);
+  };
+  const auto device = [](const LeaseTable::Lease& lease) {
+    return lease.placement.slices.front().device;
+  };
+  ResourceRequest whole = share;
+  whole.gpu_milli = 1000;
+  const auto first = *leases.Grant(whole, TrialNumber{0}, AttemptNumber{1});
+  const auto a = grant(1, "a");
+  EXPECT_EQ(device(a), 1) << "the other one is taken";
+  leases.End(WorkerId{1}, first.ref);
+  const auto b = grant(2, "b");
+  const auto c = grant(3, "b");
+  EXPECT_EQ(device(b), 1) << "the fullest";
+  EXPECT_EQ(device(c), 1) << "beside its like";
+  const auto d = grant(4, "a");
+  EXPECT_EQ(device(d), 1);
+  const auto e = grant(5, "b");
+  EXPECT_EQ(device(e), 0) << "there is no room beside its like";
+  leases.End(WorkerId{1}, a.ref);
+  EXPECT_EQ(device(grant(6, "b")), 1) << "both run its like: the fuller one";
+  leases.End(WorkerId{1}, d.ref);
+  EXPECT_EQ(device(grant(7, "a")), 1) << "nothing of its like runs any more";
+}
+
+}  // namespace
+}  // namespace tune
