@@ -5,6 +5,7 @@
 #include "core/json.h"
 #include "trial_runner/placement.h"
 #include "tuner/cli/complain.h"
+#include "tuner/cli/lane_speeds.h"
 #include "tuner/simulate/sweep_plan.h"
 #include "tuner/spec_reader.h"
 
@@ -86,6 +87,48 @@ void PrintNumbers(const ExperimentSpec& spec, const SweepPlan& plan, const PlanO
       << "checkpoints    " << CheckpointText(spec, plan) << "\n";
 }
 
+using LaneSpeeds = std::map<std::string, std::vector<LaneSpeed>>;
+
+// How many of a shape train as one, and what that was measured to bring.
+void PrintLanes(const SweepPlan& plan, const LaneSpeeds& speeds, std::ostream& out) {
+  for (const auto& [shape, lanes] : plan.lanes) {
+    out << "lanes          up to " << lanes << " train as one of " << Printable(shape) << "\n";
+    const auto measured = speeds.find(shape);
+    if (measured == speeds.end()) {
+      out << "               how fast was not measured: no sweep in the database trained this\n";
+      continue;
+    }
+    for (const LaneSpeed& speed : measured->second) {
+      out << "               " << speed.lanes << (speed.lanes == 1 ? " alone: " : " as one: ")
+          << ShortNumber(speed.images_per_second) << " images/s"
+          << (speed.lanes == 1 ? "" : " together") << " (the median of "
+          << Count(speed.report_count, "report") << ")\n";
+    }
+  }
+}
+
+Value LanesValue(const SweepPlan& plan, const LaneSpeeds& speeds) {
+  Value list = Value::MakeList();
+  for (const auto& [shape, lanes] : plan.lanes) {
+    Value row = Value::MakeMap();
+    row.Set("shape", shape);
+    row.Set("lanes_max", lanes);
+    Value measured = Value::MakeList();
+    const auto found = speeds.find(shape);
+    for (const LaneSpeed& speed :
+         found == speeds.end() ? std::vector<LaneSpeed>() : found->second) {
+      Value entry = Value::MakeMap();
+      entry.Set("lanes", speed.lanes);
+      entry.Set("images_per_second", speed.images_per_second);
+      entry.Set("reports", speed.report_count);
+      measured.AsList().push_back(std::move(entry));
+    }
+    row.Set("measured", std::move(measured));
+    list.AsList().push_back(std::move(row));
+  }
+  return list;
+}
+
 void PrintRungs(const SweepPlan& plan, OutputFormat format, size_t width, std::ostream& out) {
   RowPrinter printer(format, width, out);
   printer.Begin({"bracket", "milestone", "trials_expected", "trials_worst"});
@@ -100,7 +143,8 @@ void SetEpochs(const std::optional<PlannedEpochs>& epochs, const std::string& na
   object.Set("in_a_row_" + name, epochs ? Value(epochs->in_a_row) : Value());
 }
 
-void PrintJson(const ExperimentSpec& spec, const SweepPlan& plan, std::ostream& out) {
+void PrintJson(const ExperimentSpec& spec, const SweepPlan& plan, const LaneSpeeds& speeds,
+               std::ostream& out) {
   Value object = Value::MakeMap();
   object.Set("name", spec.name);
   object.Set("trials", OrNull(plan.trials));
@@ -110,6 +154,7 @@ void PrintJson(const ExperimentSpec& spec, const SweepPlan& plan, std::ostream& 
   object.Set("scheduler", spec.scheduler.is_null() ? Value("fifo") : spec.scheduler);
   object.Set("auto", plan.automatic);
   object.Set("at_once", plan.at_once);
+  object.Set("lanes", LanesValue(plan, speeds));
   SetEpochs(plan.expected, "expected", object);
   SetEpochs(plan.worst, "worst", object);
   object.Set("checkpoints_max", plan.worst ? Value(CheckpointsMax(spec, *plan.worst)) : Value());
@@ -139,14 +184,21 @@ int PlanCommand(const PlanOptions& options, std::ostream& out, std::ostream& err
   const Result<SweepPlan> plan =
       PlanSweep(*spec, spec->seed.value_or(kDefaultSeed), CapacityOf(options));
   if (!plan.ok()) return Complain(plan.status(), err);
+  LaneSpeeds speeds;
+  if (!plan->lanes.empty()) {
+    Result<LaneSpeeds> read = ReadLaneSpeeds(options.db_path);
+    if (!read.ok()) return Complain(read.status(), err);
+    speeds = *std::move(read);
+  }
   if (options.format == OutputFormat::kJson) {
-    PrintJson(*spec, *plan, out);
+    PrintJson(*spec, *plan, speeds, out);
     return 0;
   }
   if (options.format == OutputFormat::kCsv) {
     PrintRungs(*plan, options.format, options.width, out);
   } else {
     PrintNumbers(*spec, *plan, options, out);
+    PrintLanes(*plan, speeds, out);
     if (!plan->rungs.empty()) PrintRungs(*plan, options.format, options.width, out << "\n");
   }
   for (const std::string& warning : plan->warnings) err << "warning: " << warning << "\n";

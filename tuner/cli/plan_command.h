@@ -20,6 +20,7 @@ namespace tune {
 
 struct PlanOptions {
   std::string space_path;
+  std::string db_path;  // Of earlier sweeps, for how fast lanes were; it need not be there.
   std::vector<std::string> overrides;  // --set.
   std::optional<int64_t> samples;
   int64_t cpus = 1;  // What the local worker would offer.

@@ -23,7 +23,8 @@ void AddPlan(Commands& commands) {
   command->add_option("--cpus", plan->cpus, "As for run")->check(kCpuRange);
   command->add_option("--gpus", plan->gpus, "As for run")->check(kGpuRange);
   AddFormat(command, plan->format);
-  commands.Bind(command, [plan = plan](const Invocation&) {
+  commands.Bind(command, [plan = plan](const Invocation& invocation) {
+    plan->db_path = invocation.db_path;
     plan->width = OutputWidth();
     return Answered(PlanCommand(*plan, std::cout, std::cerr));
   });

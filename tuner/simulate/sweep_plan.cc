@@ -11,6 +11,7 @@
 #include "search/auto_choice.h"
 #include "search/grid.h"
 #include "search/searcher.h"
+#include "trial_runner/fusion.h"
 #include "trial_runner/trainable_catalog.h"
 #include "tuner/search_problem.h"
 #include "tuner/simulate/simulation.h"
@@ -157,6 +158,10 @@ Status Planner::LookAtConfigurations() {
     if (!configuration) break;
     raise(longest, TrialIterations(spec_.trainable, *configuration));
     raise(plan_.checkpoint_bytes, CheckpointBytes(spec_.trainable, *configuration));
+    if (!MayFuse(spec_.trainable)) continue;
+    const Fusion fusion =
+        FusionOf(spec_.trainable, configuration->ToNested(), spec_.resources.gpu_milli);
+    if (fusion.lanes_max > 1) plan_.lanes[fusion.shape] = fusion.lanes_max;
   }
   const auto bound = [&longest](int64_t iterations) {
     if (!longest || iterations < *longest) longest = iterations;
@@ -175,6 +180,12 @@ void Planner::CountPlaces() {
   while (plan_.at_once < spec_.limits.max_concurrent &&
          table.Grant(spec_.resources, TrialNumber{plan_.at_once}, AttemptNumber{1})) {
     ++plan_.at_once;
+  }
+  // Lanes of one array share a device.
+  const int64_t gpu_milli = spec_.resources.gpu_milli;
+  const int64_t on_device = gpu_milli > 0 ? kWholeMilli / gpu_milli : plan_.at_once;
+  for (auto& [shape, lanes] : plan_.lanes) {
+    lanes = std::min({lanes, plan_.at_once, std::max<int64_t>(on_device, 1)});
   }
 }
 

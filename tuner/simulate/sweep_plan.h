@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,7 +41,9 @@ struct SweepPlan {
   std::string automatic;                    // What `algorithm: auto` takes here, and why.
   std::optional<int64_t> checkpoint_bytes;  // Of the largest one; nothing: only the trial knows.
   int64_t at_once = 0;                      // Trials at a time on the worker; 0: none fits.
-  std::optional<PlannedEpochs> expected;    // Nothing where trials or iterations are unknown.
+  // Of trials that can train as one (trial_runner/fusion.h): by shape, how many at a time.
+  std::map<std::string, int64_t> lanes;
+  std::optional<PlannedEpochs> expected;  // Nothing where trials or iterations are unknown.
   std::optional<PlannedEpochs> worst;
   std::vector<PlannedRung> rungs;
   std::vector<std::string> warnings;
