@@ -277,6 +277,7 @@ void AddTrain(CLI::App& app, TrainCommand& command) {
   AddThreads(train, command.threads);
   for (const Food11Parameter& parameter : Food11Parameters()) {
     const std::string name(parameter.name);
+    if (name == "lanes") continue;  // It trains one run, alone.
     train.add_option("--" + name, command.parameters[name], std::string(parameter.meaning));
   }
 }

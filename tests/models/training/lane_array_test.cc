@@ -46,6 +46,8 @@ TEST(LaneShape, IsThatOfTheNetworkTheDataAndTheDevice) {
   other.initial_epochs = 7;
   other.total_epochs = 70;
   other.patience = 7;
+  other.weight_decay = 0.5;
+  other.augmentation = 0.5;
   other.weights = "some.safetensors";
   EXPECT_EQ(LaneShape(other), shape);
   const std::vector<std::function<void(Food11Options&)>> changes = {

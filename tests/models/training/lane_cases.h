@@ -128,14 +128,16 @@ struct LaneTest {
   LaneArray array;
 };
 
-// The head alone beside the whole network, other step sizes, dropout and lengths: one ends before
-// the others, and they go on without it.
+// The head alone beside the whole network, other step sizes, dropout, weight decay, augmentation
+// and lengths: one ends before the others, and they go on without it.
 inline void LanesOfAllPhasesAreAsAlone(const LaneWorld& world) {
   LaneTest test(world);
   Food11Options head = LaneOptions(1), whole = LaneOptions(2), shorter = LaneOptions(3);
   head.initial_epochs = 2;
   whole.lr = 0.003;
   whole.dropout_probability = 0.1;
+  whole.weight_decay = 0.1;
+  whole.augmentation = 0;
   shorter.total_epochs = 1;
   std::vector<TrainingRun*> runs = {test.Add(head), test.Add(whole), test.Add(shorter)};
   test.Epoch();
