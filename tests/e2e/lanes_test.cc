@@ -128,6 +128,48 @@ TEST(Lanes, OneThatIsStoppedByAPersonLeavesTheOthersAlone) {
   EXPECT_EQ(Query(folder, Learned("t.number in (0, 3)")), others);
 }
 
+// Told to end in the midst of an epoch, each saves what no checkpoint holds and reports it; no
+// epoch is trained twice.
+TEST(Lanes, GoOnAfterAnInterruptWhereTheyWere) {
+  TestFolder folder;
+  const Rows alone = LearnedAlone(folder, kLong);
+  const std::string seldom = "checkpoint: {every: 5}\n";
+  folder.Write("space.yaml", Space(kLanes, kLong, seldom));
+  {
+    Program tune(folder, "tune", {"run", "space.yaml", "--cpus", "4"});
+    ASSERT_TRUE(tune.WaitForText("sweep space"));
+    while (Query(folder, "select count(distinct trial) from reports where iteration > 1") !=
+           Rows{"4"}) {
+    }
+    tune.Signal(SIGTERM);
+    EXPECT_EQ(tune.Wait().exit_status, 143);
+  }
+  const ProgramResult resumed = RunTune(folder, {"resume", "--cpus", "4"});
+  EXPECT_EQ(resumed.exit_status, 0) << resumed.err;
+  EXPECT_EQ(Query(folder, Learned()), alone);
+  EXPECT_EQ(Query(folder, "select distinct outcome from attempts where number = 1"),
+            Rows{"preempted"});
+}
+
+// Each is charged for its own want of memory alone, whoever it shared a process with.
+TEST(Lanes, ThatHaveTooLittleMemoryAreChargedAlone) {
+  TestFolder folder;
+  const std::string little = "resources: {cpu: 1, memory: 256MiB}\n";
+  folder.Write("space.yaml", Space(kLanes, kShort, little));
+  const ProgramResult result =
+      RunTune(folder, {"run", "space.yaml", "--cpus", "2", "--samples", "2", "--set",
+                       "space.image_size=128", "--set", "space.batch_size=512"});
+  EXPECT_EQ(result.exit_status, 3) << result.err;
+  EXPECT_EQ(Query(folder,
+                  "select t.number, count(*) from attempts a join trials t on t.id = "
+                  "a.trial where outcome = 'out_of_memory' group by 1 order by 1"),
+            (Rows{"0|1", "1|1"}));
+  EXPECT_EQ(Query(folder,
+                  "select count(*) from attempts where outcome not in ('out_of_memory', "
+                  "'lost')"),
+            Rows{"0"});
+}
+
 // A file of weights that are no numbers: the trial that starts from it ends with its first epoch.
 TEST(Lanes, OneWhoseLossIsNoNumberHurtsItselfAlone) {
   TestFolder folder;

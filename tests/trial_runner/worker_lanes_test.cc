@@ -170,6 +170,17 @@ TEST_F(WorkerLanesTest, OneThatFailsHurtsItselfAloneAndItsProcessTakesNoOther) {
   EXPECT_THAT(Effects(), ElementsAre("ended 1 completed", "kill 1"));
 }
 
+// It said that it has no memory, and took the process with it.
+TEST_F(WorkerLanesTest, OneThatFailsAndEndsItsProcessIsChargedAlone) {
+  JoinForFood11();
+  StartFused(2);
+  Line(1, OfLane(1, R"({"end":{"outcome":"out_of_memory","error":"no memory"}})"));
+  EXPECT_THAT(Effects(), Contains("ended 0 out_of_memory: no memory"));
+  Ended(1, {1, "", ""});
+  EXPECT_THAT(Effects(),
+              ElementsAre(HasSubstr("ended 1 lost: it shared its process with 1 other")));
+}
+
 TEST_F(WorkerLanesTest, WhatIsNoMessageOrOfALaneThatThereIsNotEndsTheProcess) {
   for (const std::string& line :
        {std::string("garbage"), OfLane(9, kReport), std::string(kReport)}) {

@@ -562,7 +562,7 @@ void WorkerCore::OnProcessEnded(ProcessId id, const ProcessEnd& end, Instant) {
   if (found == processes_.end()) return;
   Process process = std::move(found->second);
   processes_.erase(found);
-  const size_t others = process.running.empty() ? 0 : process.running.size() - 1;
+  const size_t others = OthersIn(process);
   while (!process.running.empty()) {
     const auto& [lane, running] = *process.running.begin();
     TrialEnd its_end = EndOf(running, end);
@@ -572,6 +572,12 @@ void WorkerCore::OnProcessEnded(ProcessId id, const ProcessEnd& end, Instant) {
     LetGo(process, lane, std::move(its_end));
   }
   ExitIfDone();
+}
+
+// Those that may be at fault when an attempt's process ends: who runs there too, or failed there.
+size_t WorkerCore::OthersIn(const Process& process) {
+  const size_t all = process.running.size() + (process.is_spent ? 1 : 0);
+  return all == 0 ? 0 : all - 1;
 }
 
 // The end of an attempt whose process others shared, and may have been at fault.
@@ -639,7 +645,7 @@ void WorkerCore::Doom(ProcessId id, Process& process, bool at_once, Instant now)
 // knows of others whose fault it was.
 void WorkerCore::Condemn(ProcessId id, Process& process, std::optional<int64_t> lane,
                          const TrialEnd& end, bool at_once, Instant now) {
-  const size_t others = process.running.size() - 1;
+  const size_t others = OthersIn(process);
   for (auto& [number, running] : process.running) {
     if (running.verdict) continue;
     const bool is_reason = others == 0 || number == lane;

@@ -223,6 +223,7 @@ class WorkerCore {
   void Wind(Instant now);
   void ExitIfDone();
   static TrialEnd EndOf(const Running& running, const ProcessEnd& end);
+  static size_t OthersIn(const Process& process);
   TrialEnd LostWith(const Running& running, size_t others, const std::string& why);
   void CheckDeadlines(ProcessId id, Process& process, Instant now);
   void CheckLease(Instant now);
