@@ -20,7 +20,7 @@ Fusion FusionOf(const Value& trainable, const Value& config, int64_t gpu_milli) 
   int64_t lanes = options->lanes;
   if (lanes == 0) {
     const bool shares_a_card = gpu_milli > 0 && gpu_milli < kWholeMilli;
-    lanes = shares_a_card && options->device != models::DeviceKind::kCpu ? models::kLanesMax : 1;
+    lanes = shares_a_card && options->device == models::DeviceKind::kCuda ? models::kLanesMax : 1;
   }
   return {models::LaneShape(*options), lanes};
 }

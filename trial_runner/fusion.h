@@ -22,8 +22,9 @@ struct Fusion {
 bool MayFuse(const Value& trainable);
 
 // Of an attempt with this configuration (nested), which has so much of GPUs. Of food11, `lanes`
-// says how many; where it says nothing, all do that share a card, and none on the CPU, which gains
-// nothing. Other trainables never fuse, nor does what cannot be read: it is the trial that says so.
+// says how many; where it says nothing, all do that share a card by `device: cuda`, and none else:
+// the CPU gains nothing. Other trainables never fuse, nor does what cannot be read: it is the trial
+// that says so.
 Fusion FusionOf(const Value& trainable, const Value& config, int64_t gpu_milli);
 
 }  // namespace tune

@@ -13,21 +13,22 @@ bool HasMemory(const ResourceRequest& request, const Device& device) {
          request.gpu_memory_bytes <= device.memory_bytes;
 }
 
+bool RunsOn(size_t device, const WorkerView& view, const std::string& fuse_key) {
+  return !fuse_key.empty() && !view.fuse_keys.empty() && view.fuse_keys[device].contains(fuse_key);
+}
+
 // Of the devices with room for a share, one that runs what it fuses with, then the fullest.
 std::optional<size_t> DeviceForShare(const ResourceRequest& request, const WorkerView& view,
                                      const std::string& fuse_key) {
-  const auto fuses = [&](size_t i) {
-    return !fuse_key.empty() && !view.fuse_keys.empty() && view.fuse_keys[i].contains(fuse_key);
-  };
   std::optional<size_t> best;
+  const auto cost = [&](size_t device) {
+    return std::pair(!RunsOn(device, view, fuse_key), view.free_gpu_milli[device]);
+  };
   for (size_t i = 0; i < view.free_gpu_milli.size(); ++i) {
     if (view.free_gpu_milli[i] < request.gpu_milli ||
         !HasMemory(request, view.capacity.devices[i])) {
       continue;
     }
-    const auto cost = [&](size_t device) {
-      return std::pair(!fuses(device), view.free_gpu_milli[device]);
-    };
     if (!best || cost(i) < cost(*best)) best = i;
   }
   return best;
@@ -91,14 +92,21 @@ std::optional<Placement> PlaceOn(const ResourceRequest& request, const WorkerVie
   return Placement{view.worker, request.cpu_milli, *std::move(slices), fuse_key};
 }
 
+bool FusesOn(const ResourceRequest& request, const WorkerView& view, const std::string& fuse_key) {
+  if (request.gpu_milli <= 0 || request.gpu_milli >= kWholeMilli) return false;
+  const std::optional<size_t> device = DeviceForShare(request, view, fuse_key);
+  return device && RunsOn(*device, view, fuse_key);
+}
+
 std::optional<Placement> Place(const ResourceRequest& request,
                                const std::vector<WorkerView>& workers,
                                const std::string& fuse_key) {
-  std::optional<std::pair<PlacementScore, Placement>> best;
+  std::optional<std::pair<std::pair<bool, PlacementScore>, Placement>> best;
   for (const WorkerView& view : workers) {
     auto placement = PlaceOn(request, view, fuse_key);
     if (!placement) continue;
-    const PlacementScore score = request.gpu_milli > 0 ? GpuScore(view) : CpuScore(view);
+    const std::pair score(!FusesOn(request, view, fuse_key),
+                          request.gpu_milli > 0 ? GpuScore(view) : CpuScore(view));
     if (best && best->first <= score) continue;
     best.emplace(score, *std::move(placement));
   }

@@ -52,11 +52,14 @@ PlacementScore CpuScore(const WorkerView& view);
 std::optional<Placement> PlaceOn(const ResourceRequest& request, const WorkerView& view,
                                  const std::string& fuse_key = "");
 
-// A share goes to a device that already runs what it fuses with, where it takes least, among such
-// and else to the fullest one on which it fits; whole devices to the lowest free ones. Among
-// workers: for a GPU request the one that is left with the least free GPU (pack), for a CPU request
-// first those without GPUs, then the one with the most free CPU (spread); ties to the lower id.
-// Nothing when no worker has room now.
+// Whether one of its devices has room for a share beside what it fuses with.
+bool FusesOn(const ResourceRequest& request, const WorkerView& view, const std::string& fuse_key);
+
+// A share goes to a device that already runs what it fuses with, among such and else to the fullest
+// one on which it fits; whole devices to the lowest free ones. Among workers: for a share first
+// those where it fuses; then for a GPU request the one that is left with the least free GPU (pack),
+// for a CPU request first those without GPUs, then the one with the most free CPU (spread); ties to
+// the lower id. Nothing when no worker has room now.
 std::optional<Placement> Place(const ResourceRequest& request,
                                const std::vector<WorkerView>& workers,
                                const std::string& fuse_key = "");

@@ -13,12 +13,23 @@ void PlacementOrder::Insert(const WorkerView& view) {
   if (view.is_draining) return;
   by_gpu_.insert(GpuScore(view));
   by_cpu_.insert(CpuScore(view));
+  for (const auto& counts : view.fuse_keys) {
+    for (const auto& [key, count] : counts) by_fuse_key_[key].insert(GpuScore(view));
+  }
 }
 
 void PlacementOrder::Erase(const WorkerView& view) {
   if (view.is_draining) return;
   by_gpu_.erase(GpuScore(view));
   by_cpu_.erase(CpuScore(view));
+  for (const auto& counts : view.fuse_keys) {
+    for (const auto& [key, count] : counts) {
+      const auto found = by_fuse_key_.find(key);
+      if (found == by_fuse_key_.end()) continue;  // Of two devices with it, the other one.
+      found->second.erase(GpuScore(view));
+      if (found->second.empty()) by_fuse_key_.erase(found);
+    }
+  }
 }
 
 PlacementScore PlacementOrder::BestScore(const ResourceRequest& request) {

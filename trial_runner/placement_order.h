@@ -5,6 +5,7 @@
 // Thread rule: one thread.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -26,6 +27,13 @@ class PlacementOrder {
   template <typename ViewOf>
   std::optional<Placement> Place(const ResourceRequest& request, ViewOf view_of,
                                  const std::string& fuse_key = "") const {
+    if (const auto runs = by_fuse_key_.find(fuse_key); runs != by_fuse_key_.end()) {
+      for (const PlacementScore& score : runs->second) {
+        const WorkerView& view = view_of(score.worker);
+        if (!FusesOn(request, view, fuse_key)) continue;
+        if (auto placement = PlaceOn(request, view, fuse_key)) return placement;
+      }
+    }
     const std::set<PlacementScore>& order = request.gpu_milli > 0 ? by_gpu_ : by_cpu_;
     for (auto it = order.lower_bound(BestScore(request)); it != order.end();) {
       const WorkerView& view = view_of(it->worker);
@@ -49,6 +57,7 @@ class PlacementOrder {
 
   std::set<PlacementScore> by_gpu_;
   std::set<PlacementScore> by_cpu_;
+  std::map<std::string, std::set<PlacementScore>> by_fuse_key_;  // As by_gpu_, where one runs.
 };
 
 }  // namespace tune

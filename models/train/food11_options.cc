@@ -45,7 +45,7 @@ constexpr std::array<Food11Parameter, 17> kParameters = {{
      "of a card's products: bf16 or fp32 (default: bf16)", false, kPrecisionNames},
     {"lanes", ParameterKind::kInteger, 1, kLanesMax, false, false,
      "trials of one shape that may train as one array, in one process (default: as many as share a "
-     "card; 1 on the CPU)"},
+     "card with device: cuda, else 1)"},
     {"seed", ParameterKind::kInteger, 0, 9007199254740992.0, false, false, "of all draws"},
 }};
 

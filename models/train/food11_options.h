@@ -32,7 +32,7 @@ struct Food11Options {
   std::string weights;  // A safetensors file with torchvision's names; empty: random weights.
   DeviceKind device = DeviceKind::kCpu;
   Precision precision = Precision::kBf16;  // Of a card's products.
-  int lanes = 0;     // Trials of one shape that may train as one array; 0: as the device has it.
+  int lanes = 0;     // Trials of one shape that may train as one array; 0: as many as share a card.
   std::string data;  // A folder, or "synthetic"; empty: the caller decides (FOOD11_DATA_DIR).
   // Of weights, shuffle, dropout and augmentation. The caller's default if not given.
   uint64_t seed = 0;

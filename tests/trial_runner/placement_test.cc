@@ -71,5 +71,28 @@ TEST(Placement, TheBooksKnowWhatFuses) {
   EXPECT_EQ(device(grant(7, "a")), 1) << "nothing of its like runs any more";
 }
 
+TEST(Placement, AShareGoesToTheWorkerThatRunsWhatItFusesWith) {
+  LeaseTable leases;
+  for (int64_t i = 1; i <= 3; ++i) leases.AddWorker(WorkerId{i}, {8000, {{0, "d", 0}}});
+  ResourceRequest half;
+  half.gpu_milli = 500;
+  ResourceRequest whole;
+  whole.gpu_milli = 1000;
+  const auto worker_of = [&](int64_t trial, const ResourceRequest& request, const char* key) {
+    const auto lease = leases.Grant(request, TrialNumber{trial}, AttemptNumber{1}, key);
+    return lease ? lease->placement.worker.value : 0;
+  };
+  const auto filler = *leases.Grant(whole, TrialNumber{0}, AttemptNumber{1});
+  EXPECT_EQ(filler.placement.worker, WorkerId{1});
+  EXPECT_EQ(worker_of(1, half, "a"), 2);
+  leases.End(WorkerId{1}, filler.ref);
+  EXPECT_EQ(worker_of(2, half, ""), 2) << "packed";
+  EXPECT_EQ(worker_of(3, half, "a"), 1) << "there is no room beside its like";
+  EXPECT_EQ(worker_of(4, half, "b"), 1) << "packed";
+  EXPECT_EQ(worker_of(5, half, "b"), 3);
+  EXPECT_EQ(worker_of(6, half, "b"), 3) << "beside its like";
+  EXPECT_EQ(worker_of(7, half, "b"), 0);
+}
+
 }  // namespace
 }  // namespace tune
