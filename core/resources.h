@@ -17,6 +17,9 @@ struct ResourceRequest {
   int64_t gpu_memory_bytes = 0;  // 0: not asked for.
   int64_t memory_bytes = 0;      // 0: no limit.
   int64_t workers = 1;           // Data-parallel ranks.
+  // The most that trials like it were seen to use of a device: a share has no less of its memory.
+  // Does not count where gpu_memory_bytes is asked for.
+  int64_t learned_gpu_memory_bytes = 0;
   friend bool operator==(const ResourceRequest&, const ResourceRequest&) = default;
 };
 
@@ -25,13 +28,16 @@ struct Device {
   int64_t index = 0;
   std::string name;
   int64_t memory_bytes = 0;  // 0: unknown (a logical device).
+  std::string uuid = {};     // The driver's ("GPU-..."); empty: a logical device.
   friend bool operator==(const Device&, const Device&) = default;
 };
 
-// A share of one device, given to one attempt. milli is 1 .. 1000.
+// A share of one device, given to one attempt. milli is 1 .. 1000; of the device's memory it may
+// use so much (0: the device's memory is not known).
 struct DeviceSlice {
   int64_t device = 0;
   int64_t milli = 0;
+  int64_t memory_bytes = 0;
   friend auto operator<=>(const DeviceSlice&, const DeviceSlice&) = default;
 };
 

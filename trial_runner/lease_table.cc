@@ -11,10 +11,7 @@ void LeaseTable::AddWorker(WorkerId worker, const WorkerCapacity& capacity, bool
   TUNE_CHECK(!workers_.contains(worker));
   WorkerBooks& books = workers_[worker];
   books.takes_ahead = takes_ahead;
-  books.view.worker = worker;
-  books.view.capacity = capacity;
-  books.view.free_cpu_milli = capacity.cpu_milli;
-  books.view.free_gpu_milli.assign(capacity.devices.size(), kWholeMilli);
+  books.view = EmptyWorker(worker, capacity);
   order_.Insert(books.view);
   if (takes_ahead) takes_ahead_.insert(worker);
 }
@@ -37,6 +34,21 @@ bool LeaseTable::Drain(WorkerId worker) {
   WorkerView& view = workers_.at(worker).view;
   order_.Erase(view);
   return !std::exchange(view.is_draining, true);
+}
+
+bool LeaseTable::LoseDevice(WorkerId worker, int64_t device) {
+  WorkerView& view = workers_.at(worker).view;
+  std::vector<Device>& devices = view.capacity.devices;
+  const auto found = std::find_if(devices.begin(), devices.end(),
+                                  [device](const Device& d) { return d.index == device; });
+  if (found == devices.end()) return false;
+  order_.Erase(view);
+  const auto at = found - devices.begin();
+  devices.erase(found);
+  view.free_gpu_milli.erase(view.free_gpu_milli.begin() + at);
+  view.free_gpu_memory.erase(view.free_gpu_memory.begin() + at);
+  order_.Insert(view);
+  return true;
 }
 
 void LeaseTable::SetAway(WorkerId worker) {
@@ -108,15 +120,16 @@ AttemptRef LeaseTable::NewRef(TrialNumber trial, AttemptNumber attempt) {
 // Whether a worker's books have room for what the worker itself says.
 bool LeaseTable::Fits(const WorkerBooks& books, const Placement& placement) {
   if (placement.cpu_milli > books.view.free_cpu_milli) return false;
-  std::vector<int64_t> free = books.view.free_gpu_milli;
+  WorkerView left = books.view;
   for (const DeviceSlice& slice : placement.slices) {
-    const std::vector<Device>& devices = books.view.capacity.devices;
+    const std::vector<Device>& devices = left.capacity.devices;
     const auto device = std::find_if(devices.begin(), devices.end(),
                                      [&slice](const Device& d) { return d.index == slice.device; });
     if (device == devices.end()) return false;
-    int64_t& left = free[static_cast<size_t>(device - devices.begin())];
-    left -= slice.milli;
-    if (left < 0) return false;
+    const auto at = static_cast<size_t>(device - devices.begin());
+    left.free_gpu_milli[at] -= slice.milli;
+    if (device->memory_bytes > 0) left.free_gpu_memory[at] -= slice.memory_bytes;
+    if (left.free_gpu_milli[at] < 0 || left.free_gpu_memory[at] < 0) return false;
   }
   return true;
 }
@@ -132,18 +145,23 @@ void LeaseTable::CountKey(WorkerView& view, size_t device, const std::string& ke
 }
 
 // Books resources out (sign -1) or back (sign +1). Shares of a device never add up to more than
-// one.
+// one, nor their memory to more than it has. What lies on a device that fell away is nobody's.
 void LeaseTable::Take(WorkerBooks& books, const Placement& placement, int64_t sign) {
   order_.Erase(books.view);
   books.view.free_cpu_milli += sign * placement.cpu_milli;
   TUNE_CHECK(books.view.free_cpu_milli >= 0);
   for (const DeviceSlice& slice : placement.slices) {
     for (size_t i = 0; i < books.view.capacity.devices.size(); ++i) {
-      if (books.view.capacity.devices[i].index != slice.device) continue;
+      const Device& device = books.view.capacity.devices[i];
+      if (device.index != slice.device) continue;
       int64_t& free = books.view.free_gpu_milli[i];
       free += sign * slice.milli;
       TUNE_CHECK(free >= 0 && free <= kWholeMilli);
       if (!placement.fuse_key.empty()) CountKey(books.view, i, placement.fuse_key, sign);
+      if (device.memory_bytes == 0) continue;
+      int64_t& free_memory = books.view.free_gpu_memory[i];
+      free_memory += sign * slice.memory_bytes;
+      TUNE_CHECK(free_memory >= 0 && free_memory <= device.memory_bytes);
     }
   }
   order_.Insert(books.view);

@@ -52,6 +52,11 @@ class LeaseTable {
   // The worker is about to leave: it is granted nothing more. Whether it was not so before.
   bool Drain(WorkerId worker);
 
+  // The device is no longer there. Leases on it go on until their ends arrive; whether there was
+  // such a device. Not for a worker that takes leases ahead and holds any there: its queue would
+  // take over room that is gone.
+  bool LoseDevice(WorkerId worker, int64_t device);
+
   // Its connection broke; it holds what it holds.
   void SetAway(WorkerId worker);
   // The worker `from`, which takes no leases ahead, came back as `to`. What of `held` it has a

@@ -109,13 +109,37 @@ struct AttemptEnded {
   EndDetail detail = EndDetail::kNone;
 };
 
-// Nothing but a sign of life, in both directions.
-struct Heartbeat {};
+// What of a device's memory is used, by whomever.
+struct DeviceUse {
+  int64_t device = 0;
+  int64_t used_bytes = 0;
+  friend bool operator==(const DeviceUse&, const DeviceUse&) = default;
+};
+
+// A sign of life, in both directions. From a worker with the devices' memory as last seen: for
+// people, it decides nothing.
+struct Heartbeat {
+  std::vector<DeviceUse> devices = {};
+};
+
+// A device of the worker fell away, for as long as the worker lives. What ran there ends as lost;
+// nothing more runs there.
+struct DeviceLost {
+  int64_t device = 0;
+  std::string why;  // One line for a person.
+};
+
+// The most that an attempt was seen to use of one device's memory, told as it grows.
+struct DeviceMemoryPeak {
+  AttemptRef ref;
+  int64_t bytes = 0;
+};
 
 // The worker ends by its own wish (SIGTERM); its attempts have been reported as preempted.
 struct Goodbye {};
 
-using FromWorker = std::variant<Hello, AttemptReport, AttemptEnded, Heartbeat, Goodbye>;
+using FromWorker = std::variant<Hello, AttemptReport, AttemptEnded, Heartbeat, Goodbye, DeviceLost,
+                                DeviceMemoryPeak>;
 
 // ---- tuner -> worker
 

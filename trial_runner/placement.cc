@@ -1,6 +1,7 @@
 #include "trial_runner/placement.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "core/check.h"
@@ -8,54 +9,70 @@
 namespace tune {
 namespace {
 
-bool HasMemory(const ResourceRequest& request, const Device& device) {
-  return request.gpu_memory_bytes == 0 || device.memory_bytes == 0 ||
-         request.gpu_memory_bytes <= device.memory_bytes;
+// A device of unknown memory has enough of it.
+bool HasMemory(const WorkerView& view, size_t at, int64_t needed) {
+  return view.capacity.devices[at].memory_bytes == 0 || needed <= view.free_gpu_memory[at];
 }
 
 bool RunsOn(size_t device, const WorkerView& view, const std::string& fuse_key) {
   return !fuse_key.empty() && !view.fuse_keys.empty() && view.fuse_keys[device].contains(fuse_key);
 }
 
-// Of the devices with room for a share, one that runs what it fuses with, then the fullest.
-std::optional<size_t> DeviceForShare(const ResourceRequest& request, const WorkerView& view,
-                                     const std::string& fuse_key) {
+// The place of the device for a share: of those with room one that runs what it fuses with, then
+// the fullest, then the one with the least memory left.
+std::optional<size_t> FindShare(const ResourceRequest& request, const WorkerView& view,
+                                const std::string& fuse_key) {
   std::optional<size_t> best;
-  const auto cost = [&](size_t device) {
-    return std::pair(!RunsOn(device, view, fuse_key), view.free_gpu_milli[device]);
+  const auto cost = [&](size_t at) {
+    return std::tuple(!RunsOn(at, view, fuse_key), view.free_gpu_milli[at],
+                      view.free_gpu_memory[at]);
   };
   for (size_t i = 0; i < view.free_gpu_milli.size(); ++i) {
-    if (view.free_gpu_milli[i] < request.gpu_milli ||
-        !HasMemory(request, view.capacity.devices[i])) {
-      continue;
-    }
+    const int64_t memory = SliceMemory(request, view.capacity.devices[i]);
+    if (view.free_gpu_milli[i] < request.gpu_milli || !HasMemory(view, i, memory)) continue;
     if (!best || cost(i) < cost(*best)) best = i;
   }
   return best;
+}
+
+// The places of that many free devices: those with the least memory that is enough.
+std::vector<size_t> FindWhole(const ResourceRequest& request, const WorkerView& view) {
+  std::vector<size_t> found;
+  const int64_t needed =
+      request.gpu_memory_bytes > 0 ? request.gpu_memory_bytes : request.learned_gpu_memory_bytes;
+  for (size_t i = 0; i < view.free_gpu_milli.size(); ++i) {
+    if (view.free_gpu_milli[i] == kWholeMilli && HasMemory(view, i, needed)) found.push_back(i);
+  }
+  const auto memory = [&view](size_t at) { return view.capacity.devices[at].memory_bytes; };
+  std::stable_sort(found.begin(), found.end(),
+                   [&memory](size_t a, size_t b) { return memory(a) < memory(b); });
+  return found;
 }
 
 // The slices on one worker, or nothing when they do not fit now.
 std::optional<std::vector<DeviceSlice>> FitDevices(const ResourceRequest& request,
                                                    const WorkerView& view,
                                                    const std::string& fuse_key) {
-  const WorkerCapacity& capacity = view.capacity;
-  const std::vector<int64_t>& free_gpu_milli = view.free_gpu_milli;
-  TUNE_CHECK(free_gpu_milli.size() == capacity.devices.size());
+  TUNE_CHECK(view.free_gpu_milli.size() == view.capacity.devices.size());
+  TUNE_CHECK(view.free_gpu_memory.size() == view.capacity.devices.size());
   std::vector<DeviceSlice> slices;
+  const auto add = [&](size_t at, int64_t milli) {
+    const Device& device = view.capacity.devices[at];
+    slices.push_back(DeviceSlice{device.index, milli, SliceMemory(request, device)});
+  };
   if (request.gpu_milli == 0) return slices;
   if (request.gpu_milli < kWholeMilli) {
-    const std::optional<size_t> device = DeviceForShare(request, view, fuse_key);
-    if (!device) return std::nullopt;
-    slices.push_back(DeviceSlice{capacity.devices[*device].index, request.gpu_milli});
+    const std::optional<size_t> at = FindShare(request, view, fuse_key);
+    if (!at) return std::nullopt;
+    add(*at, request.gpu_milli);
     return slices;
   }
-  int64_t missing = request.gpu_milli / kWholeMilli;
-  for (size_t i = 0; i < free_gpu_milli.size() && missing > 0; ++i) {
-    if (free_gpu_milli[i] != kWholeMilli || !HasMemory(request, capacity.devices[i])) continue;
-    slices.push_back(DeviceSlice{capacity.devices[i].index, kWholeMilli});
-    --missing;
-  }
-  if (missing > 0) return std::nullopt;
+  std::vector<size_t> whole = FindWhole(request, view);
+  const auto count = static_cast<size_t>(request.gpu_milli / kWholeMilli);
+  if (whole.size() < count) return std::nullopt;
+  whole.resize(count);
+  std::sort(whole.begin(), whole.end());
+  for (const size_t at : whole) add(at, kWholeMilli);
   return slices;
 }
 
@@ -74,7 +91,34 @@ std::string Decimal(int64_t milli) {
   return text + "." + digits;
 }
 
+// With one digit after the point, rounded down, where it is not 0.
+std::string Tenths(int64_t bytes, int64_t unit) {
+  const int64_t tenth = bytes % unit / (unit / 10);
+  return std::to_string(bytes / unit) +
+         (tenth == 0 || tenth == 10 ? "" : "." + std::to_string(tenth));
+}
+
 }  // namespace
+
+WorkerView EmptyWorker(WorkerId worker, const WorkerCapacity& capacity) {
+  WorkerView view;
+  view.worker = worker;
+  view.capacity = capacity;
+  view.free_cpu_milli = capacity.cpu_milli;
+  for (const Device& device : capacity.devices) {
+    view.free_gpu_milli.push_back(kWholeMilli);
+    view.free_gpu_memory.push_back(device.memory_bytes);
+  }
+  return view;
+}
+
+int64_t SliceMemory(const ResourceRequest& request, const Device& device) {
+  if (device.memory_bytes == 0) return request.gpu_memory_bytes;
+  if (request.gpu_milli >= kWholeMilli) return device.memory_bytes;
+  if (request.gpu_memory_bytes > 0) return request.gpu_memory_bytes;
+  const int64_t part = device.memory_bytes * request.gpu_milli / kWholeMilli;
+  return std::max(part, request.learned_gpu_memory_bytes);
+}
 
 PlacementScore GpuScore(const WorkerView& view) {
   return {Sum(view.free_gpu_milli), -view.free_cpu_milli, view.worker};
@@ -94,7 +138,7 @@ std::optional<Placement> PlaceOn(const ResourceRequest& request, const WorkerVie
 
 bool FusesOn(const ResourceRequest& request, const WorkerView& view, const std::string& fuse_key) {
   if (request.gpu_milli <= 0 || request.gpu_milli >= kWholeMilli) return false;
-  const std::optional<size_t> device = DeviceForShare(request, view, fuse_key);
+  const std::optional<size_t> device = FindShare(request, view, fuse_key);
   return device && RunsOn(*device, view, fuse_key);
 }
 
@@ -115,26 +159,38 @@ std::optional<Placement> Place(const ResourceRequest& request,
 }
 
 bool CouldEverFit(const ResourceRequest& request, const WorkerCapacity& capacity) {
-  if (capacity.cpu_milli < request.cpu_milli) return false;
-  WorkerView empty;
-  empty.capacity = capacity;
-  empty.free_gpu_milli.assign(capacity.devices.size(), kWholeMilli);
-  return FitDevices(request, empty, "").has_value();
+  return PlaceOn(request, EmptyWorker(WorkerId{}, capacity)).has_value();
 }
 
 std::string DescribeRequest(const ResourceRequest& request) {
   std::string text = "cpu: " + Decimal(request.cpu_milli);
   if (request.gpu_milli > 0) text += ", gpu: " + Decimal(request.gpu_milli);
   if (request.gpu_memory_bytes > 0) {
-    text += ", gpu_memory: " + std::to_string(request.gpu_memory_bytes) + " bytes";
+    text += ", gpu_memory: " + DescribeMemory(request.gpu_memory_bytes);
+  } else if (request.learned_gpu_memory_bytes > 0) {
+    text += ", " + DescribeMemory(request.learned_gpu_memory_bytes) + " of GPU memory, as learned";
   }
   return text;
 }
 
+std::string DescribeMemory(int64_t bytes) {
+  constexpr int64_t kMiB = int64_t{1} << 20;
+  constexpr int64_t kGiB = int64_t{1} << 30;
+  if (bytes < kMiB) return std::to_string(bytes) + " bytes";
+  if (bytes < kGiB) return Tenths(bytes, kMiB) + " MiB";
+  return Tenths(bytes, kGiB) + " GiB";
+}
+
 std::string DescribeCapacity(const WorkerCapacity& capacity) {
   const size_t gpus = capacity.devices.size();
+  std::string memory;
+  for (const Device& device : capacity.devices) {
+    if (device.memory_bytes == 0) continue;
+    memory += (memory.empty() ? " (" : ", ") + DescribeMemory(device.memory_bytes);
+  }
   return Decimal(capacity.cpu_milli) + (capacity.cpu_milli == kWholeMilli ? " CPU, " : " CPUs, ") +
-         std::to_string(gpus) + (gpus == 1 ? " GPU" : " GPUs");
+         std::to_string(gpus) + (gpus == 1 ? " GPU" : " GPUs") + memory +
+         (memory.empty() ? "" : ")");
 }
 
 }  // namespace tune

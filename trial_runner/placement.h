@@ -16,17 +16,27 @@
 
 namespace tune {
 
-// What one worker has and what of it is free. free_gpu_milli[i] belongs to capacity.devices[i].
+// What one worker has and what of it is free. free_gpu_milli[i] and free_gpu_memory[i] (bytes; 0
+// where the device's memory is not known) belong to capacity.devices[i].
 struct WorkerView {
   WorkerId worker;
   WorkerCapacity capacity;
   int64_t free_cpu_milli = 0;
   std::vector<int64_t> free_gpu_milli;
+  std::vector<int64_t> free_gpu_memory;
   // Of what runs on each device and may fuse (trial_runner/fusion.h): how many have which key. As
   // long as free_gpu_milli, or empty where nothing does.
   std::vector<std::map<std::string, int64_t>> fuse_keys = {};
   bool is_draining = false;  // It is about to leave and takes nothing more.
 };
+
+// Empty, with all of its capacity free.
+WorkerView EmptyWorker(WorkerId worker, const WorkerCapacity& capacity);
+
+// How much of a device's memory is booked for a slice of it, and is that slice's limit: all of it
+// for a whole device, else what was asked for, else the share's part of it, but no less than what
+// was learned. 0: the device's memory is not known, nor was any asked for.
+int64_t SliceMemory(const ResourceRequest& request, const Device& device);
 
 struct Placement {
   WorkerId worker;
@@ -52,14 +62,12 @@ PlacementScore CpuScore(const WorkerView& view);
 std::optional<Placement> PlaceOn(const ResourceRequest& request, const WorkerView& view,
                                  const std::string& fuse_key = "");
 
-// Whether one of its devices has room for a share beside what it fuses with.
-bool FusesOn(const ResourceRequest& request, const WorkerView& view, const std::string& fuse_key);
-
 // A share goes to a device that already runs what it fuses with, among such and else to the fullest
-// one on which it fits; whole devices to the lowest free ones. Among workers: for a share first
-// those where it fuses; then for a GPU request the one that is left with the least free GPU (pack),
-// for a CPU request first those without GPUs, then the one with the most free CPU (spread); ties to
-// the lower id. Nothing when no worker has room now.
+// one on which it fits, then to that with the least memory left; whole devices are those with the
+// least memory that is enough, then the lowest. Among workers: for a share first those where it
+// fuses; then for a GPU request the one that is left with the least free GPU (pack), for a CPU
+// request first those without GPUs, then the one with the most free CPU (spread); ties to the lower
+// id. Nothing when no worker has room now.
 std::optional<Placement> Place(const ResourceRequest& request,
                                const std::vector<WorkerView>& workers,
                                const std::string& fuse_key = "");
@@ -67,8 +75,9 @@ std::optional<Placement> Place(const ResourceRequest& request,
 // Whether a worker with this capacity, empty, could run it.
 bool CouldEverFit(const ResourceRequest& request, const WorkerCapacity& capacity);
 
-// "cpu: 4, gpu: 0.5" and "4 CPUs, 2 GPUs", for messages.
+// "cpu: 4, gpu: 0.5" and "4 CPUs, 2 GPUs (24 GiB, 80 GiB)", for messages.
 std::string DescribeRequest(const ResourceRequest& request);
 std::string DescribeCapacity(const WorkerCapacity& capacity);
+std::string DescribeMemory(int64_t bytes);  // "24 GiB", "1.5 GiB", "300 bytes".
 
 }  // namespace tune

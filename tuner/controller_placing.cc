@@ -21,8 +21,15 @@ void ExperimentController::EndBackOffs() {
   }
 }
 
-ResourceRequest ExperimentController::RequestOf(const TrialRecord& trial) const {
+// What a new trial needs.
+ResourceRequest ExperimentController::Request() const {
   ResourceRequest request = options_.spec.resources;
+  request.learned_gpu_memory_bytes = learned_gpu_memory_;
+  return request;
+}
+
+ResourceRequest ExperimentController::RequestOf(const TrialRecord& trial) const {
+  ResourceRequest request = Request();
   if (trial.on_whole_device) request.gpu_milli = std::max(request.gpu_milli, kWholeMilli);
   return request;
 }
@@ -41,8 +48,7 @@ std::string ExperimentController::FuseKeyOf(const TrialRecord& trial) const {
 void ExperimentController::Fill() {
   if (!GivesOut() || is_paused_) return;
   while (leases_.running_count() + backing_off_count() < max_concurrent_) {
-    const ResourceRequest request =
-        waiting_.empty() ? options_.spec.resources : RequestOf(At(*waiting_.begin()));
+    const ResourceRequest request = waiting_.empty() ? Request() : RequestOf(At(*waiting_.begin()));
     if (!leases_.HasRoom(request)) break;
     TrialRecord* const trial = NextCandidate();
     if (trial == nullptr) return;
@@ -184,7 +190,7 @@ StartAttempt ExperimentController::StartMessage(const TrialRecord& trial, Worker
 // Something waits, nothing runs, and no worker that is there could ever take it.
 void ExperimentController::WatchForUnplaceable() {
   if (!GivesOut() || is_paused_ || (waiting_.empty() && !HasMoreToCreate()) ||
-      leases_.CouldTake(options_.spec.resources)) {
+      leases_.CouldTake(Request())) {
     unplaceable_since_.reset();
     return;
   }
@@ -194,7 +200,7 @@ void ExperimentController::WatchForUnplaceable() {
     have += (have.empty() ? "" : "; ") + DescribeCapacity(view.capacity);
   }
   const std::string shortfall = "no worker can take a trial: it needs " +
-                                DescribeRequest(options_.spec.resources) + "; the workers have " +
+                                DescribeRequest(Request()) + "; the workers have " +
                                 (have.empty() ? "nothing, there is none" : have);
   const Duration patience = options_.spec.limits.unplaceable;
   if (!unplaceable_since_) {

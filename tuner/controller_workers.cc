@@ -1,5 +1,6 @@
 // Workers that come, go, fall silent and come back.
 #include <algorithm>
+#include <utility>
 
 #include "core/check.h"
 #include "core/json.h"
@@ -37,7 +38,7 @@ void ExperimentController::On(const WorkerJoined& event) {
   if (before) {
     Rejoin(*before, event);
   } else {
-    leases_.AddWorker(event.worker, event.capacity, event.is_local);
+    leases_.AddWorker(event.worker, event.capacity, event.is_local && MayQueue(event.capacity));
     // What it holds has lost its lease meanwhile, or is of a tuner that we know nothing of: then
     // the worker ends it unasked, says nothing of it, and its room could be waited for in vain.
     for (const HeldAttempt& held : event.held) {
@@ -139,6 +140,54 @@ void ExperimentController::On(const WorkerGone& event) {
                                             FormatDuration(options_.spec.limits.unplaceable) +
                                             " for one (limits.unplaceable)"
                                       : "")});
+}
+
+// A device of the driver's may fall away: then a queue there would take over room that is gone.
+// Trials that need devices are too long to gain by it.
+bool ExperimentController::MayQueue(const WorkerCapacity& capacity) const {
+  return options_.spec.resources.gpu_milli == 0 ||
+         std::all_of(capacity.devices.begin(), capacity.devices.end(),
+                     [](const Device& device) { return device.uuid.empty(); });
+}
+
+// The ends of what ran there come from the worker.
+void ExperimentController::On(const DeviceFellAway& event) {
+  if (!leases_.HasWorker(event.worker)) return;
+  if (!leases_.LoseDevice(event.worker, event.message.device)) return;
+  WorkerRecord& record = workers_.at(event.worker);
+  std::erase_if(record.row.capacity.devices,
+                [&event](const Device& device) { return device.index == event.message.device; });
+  record.row.last_seen_at = now_;
+  out_.workers.push_back(record.row);
+  out_.actions.push_back(Say{"worker " + record.row.name + " lost device " +
+                             std::to_string(event.message.device) + ": " + event.message.why +
+                             "; what ran there goes on elsewhere"});
+}
+
+// A share's part of a device is what it gets unless trials were seen to need more.
+void ExperimentController::On(const DeviceMemorySeen& event) {
+  const ResourceRequest& asked = options_.spec.resources;
+  if (asked.gpu_milli == 0 || asked.gpu_memory_bytes > 0 ||
+      !leases_.IsRunning(event.worker, event.message.ref)) {
+    return;
+  }
+  // A little more than was seen, since the next one's sizes may be others; but no more than there
+  // is.
+  const int64_t bytes = event.message.bytes + event.message.bytes / 16;
+  int64_t largest = 0;
+  bool is_beyond_share = false;
+  for (const WorkerView& view : leases_.Views()) {
+    for (const Device& device : view.capacity.devices) {
+      largest = std::max(largest, device.memory_bytes);
+      is_beyond_share = is_beyond_share || bytes > SliceMemory(Request(), device);
+    }
+  }
+  learned_gpu_memory_ = std::max(learned_gpu_memory_, std::min(bytes, largest));
+  if (!is_beyond_share || std::exchange(is_learning_said_, true)) return;
+  out_.actions.push_back(
+      Say{"a trial used " + DescribeMemory(event.message.bytes) +
+          " of a device, more than its share: each gets at least so much from now on "
+          "(resources.gpu_memory sets it)"});
 }
 
 void ExperimentController::SetAway(WorkerId worker) {

@@ -47,6 +47,18 @@ struct AttemptFinished {
   AttemptEnded message;
 };
 
+// A worker told that one of its devices fell away.
+struct DeviceFellAway {
+  WorkerId worker;
+  DeviceLost message;
+};
+
+// A worker told how much of a device an attempt was seen to use: what trials of this sweep need.
+struct DeviceMemorySeen {
+  WorkerId worker;
+  DeviceMemoryPeak message;
+};
+
 // Ctrl-C, SIGTERM, SIGHUP: stop starting, end what runs, be resumable.
 struct InterruptRequested {};
 
@@ -89,10 +101,10 @@ struct SamplesExtended {
 // Time passed a deadline.
 struct DeadlinePassed {};
 
-using Event =
-    std::variant<WorkerJoined, WorkerGone, ReportArrived, AttemptFinished, InterruptRequested,
-                 TunerRestarted, TunerSlept, SamplesExtended, DeadlinePassed, PauseRequested,
-                 UnpauseRequested, StopRequested, MaxConcurrentChanged, ErroredRetried>;
+using Event = std::variant<WorkerJoined, WorkerGone, ReportArrived, AttemptFinished,
+                           InterruptRequested, TunerRestarted, TunerSlept, SamplesExtended,
+                           DeadlinePassed, PauseRequested, UnpauseRequested, StopRequested,
+                           MaxConcurrentChanged, ErroredRetried, DeviceFellAway, DeviceMemorySeen>;
 
 // One line of JSON a batch for the journal, and back. Numbers keep their bits, NaN and the
 // infinities too.

@@ -2,7 +2,9 @@
 // letter:
 //
 //   ["j", worker, name, address, pid, cpu_milli, [[index, name, memory_bytes], ...]]   WorkerJoined
+//        a device of the driver's: [index, name, memory_bytes, uuid]
 //   ["j", ..., session, [[trial, attempt, epoch, cpu_milli, [device, milli, ...]], ...]] not local
+//        where memory is held, too: [..., [device, milli, ...], [memory_bytes, ...]]
 //   ["g", worker, how]          WorkerGone: 0 broken, 1 goodbye, 2 silent
 //   ["r", worker, trial, attempt, epoch, sequence, iteration, final, [name, value, ...]]
 //   ["r", ..., [name, value, ...], path, bytes, checksum] ReportArrived, with a checkpoint
@@ -12,7 +14,8 @@
 //   ["s", samples] SamplesExtended                           ["d"] DeadlinePassed
 //   ["p", trial, now] PauseRequested, trial -1 for the sweep ["u", trial] UnpauseRequested
 //   ["x", trial, now] StopRequested                          ["c", count] MaxConcurrentChanged
-//   ["a"] ErroredRetried
+//   ["a"] ErroredRetried        ["l", worker, device, why] DeviceFellAway
+//   ["m", worker, trial, attempt, epoch, bytes] DeviceMemorySeen
 //
 // Stored journals are read by later programs: letters and places are never given another meaning.
 #include <charconv>
@@ -74,6 +77,7 @@ struct Encoder {
       AppendInt(device.index, out);
       AppendField(device.name, out);
       AppendField(device.memory_bytes, out);
+      if (!device.uuid.empty()) AppendField(device.uuid, out);
       out.push_back(']');
     }
     out.push_back(']');
@@ -87,13 +91,27 @@ struct Encoder {
       AppendField(held.ref.attempt.value, out);
       AppendField(held.ref.epoch.value, out);
       AppendField(held.cpu_milli, out);
-      out += ",[";
-      for (const DeviceSlice& slice : held.slices) {
-        if (out.back() != '[') out.push_back(',');
-        AppendInt(slice.device, out);
-        AppendField(slice.milli, out);
-      }
-      out += "]]";
+      AppendSlices(held.slices);
+      out.push_back(']');
+    }
+    out.push_back(']');
+  }
+
+  void AppendSlices(const std::vector<DeviceSlice>& slices) const {
+    bool has_memory = false;
+    out += ",[";
+    for (const DeviceSlice& slice : slices) {
+      if (out.back() != '[') out.push_back(',');
+      AppendInt(slice.device, out);
+      AppendField(slice.milli, out);
+      has_memory = has_memory || slice.memory_bytes != 0;
+    }
+    out.push_back(']');
+    if (!has_memory) return;
+    out += ",[";
+    for (const DeviceSlice& slice : slices) {
+      if (out.back() != '[') out.push_back(',');
+      AppendInt(slice.memory_bytes, out);
     }
     out.push_back(']');
   }
@@ -172,6 +190,18 @@ struct Encoder {
     AppendField(event.max_concurrent, out);
   }
   void operator()(const ErroredRetried&) const { out += "\"a\""; }
+  void operator()(const DeviceFellAway& event) const {
+    out += "\"l\"";
+    AppendField(event.worker.value, out);
+    AppendField(event.message.device, out);
+    AppendField(event.message.why, out);
+  }
+  void operator()(const DeviceMemorySeen& event) const {
+    out += "\"m\"";
+    AppendField(event.worker.value, out);
+    AppendRef(event.message.ref, out);
+    AppendField(event.message.bytes, out);
+  }
 };
 
 // ---- from text
@@ -256,6 +286,11 @@ HeldAttempt ReadHeldAttempt(Fields& fields) {
     held.slices.push_back(DeviceSlice{device, inner.Int()});
   }
   if (!inner.Good()) fields.Fail();
+  if (fields.AtEnd()) return held;
+  Value::List memory = fields.List();
+  Fields bytes(memory);
+  for (DeviceSlice& slice : held.slices) slice.memory_bytes = bytes.Int();
+  if (!bytes.Good()) fields.Fail();
   return held;
 }
 
@@ -277,6 +312,7 @@ WorkerJoined ReadWorkerJoined(Fields& fields) {
     device.index = inner.Int();
     device.name = inner.Text();
     device.memory_bytes = inner.Int();
+    if (!inner.AtEnd()) device.uuid = inner.Text();
     if (!inner.Good()) fields.Fail();
   }
   if (fields.AtEnd()) return event;
@@ -335,6 +371,22 @@ AttemptFinished ReadAttemptFinished(Fields& fields) {
   return event;
 }
 
+DeviceFellAway ReadDeviceFellAway(Fields& fields) {
+  DeviceFellAway event;
+  event.worker = WorkerId{fields.Int()};
+  event.message.device = fields.Int();
+  event.message.why = fields.Text();
+  return event;
+}
+
+DeviceMemorySeen ReadDeviceMemorySeen(Fields& fields) {
+  DeviceMemorySeen event;
+  event.worker = WorkerId{fields.Int()};
+  event.message.ref = fields.Ref();
+  event.message.bytes = fields.Int();
+  return event;
+}
+
 // The fields of an aggregate are evaluated in order.
 PauseRequested ReadPauseRequested(Fields& fields) { return {fields.Trial(), fields.Flag()}; }
 StopRequested ReadStopRequested(Fields& fields) { return {fields.Trial(), fields.Flag()}; }
@@ -355,6 +407,8 @@ Event ReadEvent(Fields& fields) {
   if (letter == "x") return ReadStopRequested(fields);
   if (letter == "c") return MaxConcurrentChanged{fields.Int()};
   if (letter == "a") return ErroredRetried{};
+  if (letter == "l") return ReadDeviceFellAway(fields);
+  if (letter == "m") return ReadDeviceMemorySeen(fields);
   fields.Fail();
   return DeadlinePassed{};
 }

@@ -33,6 +33,10 @@ std::optional<Event> ToEvent(Incoming incoming) {
   if (auto* ended = std::get_if<AttemptEnded>(&message)) {
     return AttemptFinished{worker, std::move(*ended)};
   }
+  if (auto* lost = std::get_if<DeviceLost>(&message)) {
+    return DeviceFellAway{worker, std::move(*lost)};
+  }
+  if (auto* peak = std::get_if<DeviceMemoryPeak>(&message)) return DeviceMemorySeen{worker, *peak};
   if (std::holds_alternative<Goodbye>(message)) return WorkerGone{worker, Departure::kGoodbye};
   return std::nullopt;
 }
@@ -44,7 +48,14 @@ void EventQueue::Push(std::vector<Incoming> messages) {
   events.reserve(messages.size());
   {
     const std::lock_guard lock(mutex_);
-    for (const Incoming& message : messages) heard_.insert(message.worker);
+    for (Incoming& message : messages) {
+      heard_.insert(message.worker);
+      auto* const said = std::get_if<FromWorker>(&message.message);
+      auto* const beat = said == nullptr ? nullptr : std::get_if<Heartbeat>(said);
+      if (beat != nullptr && !beat->devices.empty()) {
+        device_use_[message.worker] = std::move(beat->devices);
+      }
+    }
   }
   for (Incoming& message : messages) {
     if (auto event = ToEvent(std::move(message))) events.push_back(*std::move(event));
@@ -55,6 +66,11 @@ void EventQueue::Push(std::vector<Incoming> messages) {
 std::set<WorkerId> EventQueue::TakeHeard() {
   const std::lock_guard lock(mutex_);
   return std::exchange(heard_, {});
+}
+
+std::map<WorkerId, std::vector<DeviceUse>> EventQueue::TakeDeviceUse() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(device_use_, {});
 }
 
 void EventQueue::PushEvent(Event event) {

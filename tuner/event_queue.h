@@ -6,6 +6,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -33,6 +34,8 @@ class EventQueue final : public IncomingSink {
   std::vector<Event> Drain(size_t count_max);
   // The workers that were heard of since the last call.
   std::set<WorkerId> TakeHeard();
+  // What workers' heartbeats have told of their devices since the last call.
+  std::map<WorkerId, std::vector<DeviceUse>> TakeDeviceUse();
 
  private:
   void Append(std::vector<Event> events);
@@ -43,6 +46,7 @@ class EventQueue final : public IncomingSink {
   std::deque<Event> events_;
   bool is_woken_ = false;
   std::set<WorkerId> heard_;
+  std::map<WorkerId, std::vector<DeviceUse>> device_use_;
 };
 
 }  // namespace tune

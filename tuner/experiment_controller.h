@@ -152,8 +152,11 @@ class ExperimentController {
   void On(const StopRequested& event);
   void On(const MaxConcurrentChanged& event);
   void On(const ErroredRetried& event);
+  void On(const DeviceFellAway& event);
+  void On(const DeviceMemorySeen& event);
 
   // Workers that come, go and come back.
+  bool MayQueue(const WorkerCapacity& capacity) const;
   void Rejoin(WorkerId from, const WorkerJoined& event);
   std::optional<WorkerId> EarlierConnection(const WorkerJoined& event) const;
   bool WasHere(const std::string& session) const;
@@ -215,6 +218,7 @@ class ExperimentController {
   void TakeOverClock(Duration gap);
   void EndBackOffs();
   void Fill();
+  ResourceRequest Request() const;
   ResourceRequest RequestOf(const TrialRecord& trial) const;
   std::string FuseKeyOf(const TrialRecord& trial) const;
   TrialRecord* NextCandidate();
@@ -263,6 +267,8 @@ class ExperimentController {
   int64_t max_concurrent_ = 0;
   bool is_paused_ = false;  // The sweep, by command.
   bool is_waiting_said_ = false;
+  int64_t learned_gpu_memory_ = 0;  // The most that an attempt was seen to use of a device.
+  bool is_learning_said_ = false;
   std::optional<Duration> mean_attempt_;  // Exponential mean of the attempts' durations.
 
   ExperimentStatus status_ = ExperimentStatus::kRunning;

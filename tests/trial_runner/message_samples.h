@@ -34,13 +34,17 @@ inline AttemptReport SampleReport() {
 
 inline std::vector<FromWorker> SampleFromWorker() {
   Hello hello{kProgramVersion, "local", "host", 4711,
-              WorkerCapacity{4000, {{0, "first", 0}, {1, "second", 1 << 30}}}};
+              WorkerCapacity{4000, {{0, "first", 0}, {1, "second", 1 << 30, "GPU-1b2c"}}}};
   hello.is_local = true;
   hello.session = "9f3c";
-  hello.held = {{Ref(3, 2, 17), 1500, {{0, 500}, {1, 1000}}}, {Ref(4, 1, 18), 0, {}}};
-  return {hello, SampleReport(),
+  hello.held = {{Ref(3, 2, 17), 1500, {{0, 500}, {1, 1000, 1 << 30}}}, {Ref(4, 1, 18), 0, {}}};
+  return {hello,
+          SampleReport(),
           AttemptEnded{Ref(0, 1, 1), Outcome::kCrashed, "no room", EndDetail::kDiskFull},
-          Heartbeat{}, Goodbye{}};
+          Heartbeat{{{0, 5}, {1, 1 << 20}}},
+          Goodbye{},
+          DeviceLost{1, "it fell off the bus"},
+          DeviceMemoryPeak{Ref(3, 2, 17), 1 << 29}};
 }
 
 inline StartAttempt SampleStart() {
@@ -49,7 +53,7 @@ inline StartAttempt SampleStart() {
   start.ahead = true;
   start.ends_seen = 4;
   start.cpu_milli = 1500;
-  start.slices = {{0, 500}, {1, 1000}};
+  start.slices = {{0, 500, 1 << 28}, {1, 1000}};
   start.config = R"({"lr":0.1})";
   start.from_iteration = 8;
   start.checkpoint_path = "/a/0/checkpoint_000008";

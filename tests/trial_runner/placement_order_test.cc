@@ -29,6 +29,9 @@ class Pool {
     if (random_.NextBelow(16) == 0) view.is_draining = true;
     view.free_cpu_milli = Below(view.capacity.cpu_milli);
     for (int64_t& free : view.free_gpu_milli) free = Below(kWholeMilli);
+    for (size_t i = 0; i < view.free_gpu_memory.size(); ++i) {
+      view.free_gpu_memory[i] = Below(view.capacity.devices[i].memory_bytes);
+    }
     view.fuse_keys.assign(view.free_gpu_milli.size(), {});
     for (auto& counts : view.fuse_keys) {
       if (const std::string key = Key(); !key.empty()) counts[key] = 1;
@@ -42,6 +45,7 @@ class Pool {
     request.cpu_milli = 500 * static_cast<int64_t>(random_.NextBelow(6));
     request.gpu_milli = kGpus[random_.NextBelow(7)];
     request.gpu_memory_bytes = static_cast<int64_t>(random_.NextBelow(3)) * 8;
+    request.learned_gpu_memory_bytes = static_cast<int64_t>(random_.NextBelow(3)) * 6;
     std::vector<WorkerView> all;
     for (const auto& [id, view] : views_) all.push_back(view);
     const std::string key = Key();
@@ -58,16 +62,14 @@ class Pool {
 
  private:
   void Add(WorkerId id) {
-    WorkerView& view = views_[id];
-    view.worker = id;
-    view.capacity.cpu_milli = 1000 * static_cast<int64_t>(1 + random_.NextBelow(3));
+    WorkerCapacity capacity;
+    capacity.cpu_milli = 1000 * static_cast<int64_t>(1 + random_.NextBelow(3));
     const int64_t devices = static_cast<int64_t>(random_.NextBelow(4));
     for (int64_t i = 0; i < devices; ++i) {
-      view.capacity.devices.push_back({i, "d", static_cast<int64_t>(random_.NextBelow(3)) * 10});
+      capacity.devices.push_back({i, "d", static_cast<int64_t>(random_.NextBelow(3)) * 12});
     }
-    view.free_cpu_milli = view.capacity.cpu_milli;
-    view.free_gpu_milli.assign(static_cast<size_t>(devices), kWholeMilli);
-    order_.Insert(view);
+    views_[id] = EmptyWorker(id, capacity);
+    order_.Insert(views_[id]);
   }
 
   std::string Key() {

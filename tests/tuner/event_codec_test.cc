@@ -13,10 +13,23 @@
 namespace tune {
 namespace {
 
+AttemptRef Ref() { return {TrialNumber{12}, AttemptNumber{2}, LeaseEpoch{77}}; }
+
+WorkerJoined WithRealDevices() {
+  return {WorkerId{5},
+          "far",
+          "10.0.0.2:5",
+          7,
+          {2'000, {{0, "H200", 1 << 30, "GPU-1b2c"}, {1, "L", 0}}},
+          false,
+          "9f3c",
+          {{Ref(), 1'000, {{0, 500, 1 << 29}, {1, 1000}}}}};
+}
+
 std::vector<Event> OneOfEach() {
   ReportArrived report;
   report.worker = WorkerId{3};
-  report.message.ref = {TrialNumber{12}, AttemptNumber{2}, LeaseEpoch{77}};
+  report.message.ref = Ref();
   report.message.sequence = 5;
   report.message.report.iteration = 9;
   report.message.report.metrics = {{"val_accuracy", 0.1}, {"a \"quoted\"\nname", -0.0}};
@@ -59,7 +72,10 @@ std::vector<Event> OneOfEach() {
           StopRequested{TrialNumber{0}, false},
           StopRequested{std::nullopt, true},
           MaxConcurrentChanged{4},
-          ErroredRetried{}};
+          ErroredRetried{},
+          WithRealDevices(),
+          DeviceFellAway{WorkerId{5}, {1, "it \"fell\""}},
+          DeviceMemorySeen{WorkerId{5}, {Ref(), int64_t{30} << 30}}};
 }
 
 TEST(EventCodec, WritesEachEventAsAShortList) {
@@ -75,7 +91,10 @@ TEST(EventCodec, WritesEachEventAsAShortList) {
       R"(["e",3,12,2,77,"device_out_of_memory","no room: \t\\ \u0001 end"],)"
       R"(["e",3,12,2,77,"device_out_of_memory","no room: \t\\ \u0001 end",2],)"
       R"(["i"],["t"],["z",90000000],["s",-1],["d"],["p",3,1],["p",-1,0],["u",3],["u",-1],)"
-      R"(["x",0,0],["x",-1,1],["c",4],["a"]])");
+      R"(["x",0,0],["x",-1,1],["c",4],["a"],)"
+      R"(["j",5,"far","10.0.0.2:5",7,2000,[[0,"H200",1073741824,"GPU-1b2c"],[1,"L",0]],"9f3c",)"
+      R"([[12,2,77,1000,[0,500,1,1000],[536870912,0]]]],)"
+      R"(["l",5,1,"it \"fell\""],["m",5,12,2,77,32212254720]])");
 }
 
 TEST(EventCodec, ReadsBackWhatItWrote) {
@@ -91,6 +110,9 @@ TEST(EventCodec, ReadsBackWhatItWrote) {
   EXPECT_TRUE(report.final);
   EXPECT_EQ(report.checkpoint.path, "/tmp/it's, a [path]");
   EXPECT_EQ(std::get<AttemptFinished>(events->at(8)).message.error, "no room: \t\\ \x01 end");
+  const auto& real = std::get<WorkerJoined>(events->at(events->size() - 3));
+  EXPECT_EQ(real.capacity, WithRealDevices().capacity);
+  EXPECT_EQ(real.held, WithRealDevices().held);
 }
 
 TEST(EventCodec, AnEmptyBatchIsAnEmptyList) {

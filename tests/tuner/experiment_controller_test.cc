@@ -696,13 +696,18 @@ void LiveAndReplay(uint64_t seed) {
   if (random.NextBelow(3) == 0)
     spec.limits.max_concurrent = 1 + static_cast<int64_t>(random.NextBelow(3));
   ControllerWorld world(spec);
-  std::vector<WorkerId> workers = {world.Join(2, 1)};
+  // In every other life devices have memory, of which trials are seen to use some, and fall away.
+  const bool has_cards = random.NextBelow(2) == 0;
+  const auto join = [&](int64_t cpus) {
+    return has_cards ? world.JoinWithDevices(cpus, {80'000, 24'000}) : world.Join(cpus, 1);
+  };
+  std::vector<WorkerId> workers = {join(2)};
   for (int step = 0; step < 20'000 && !world.has_ended; ++step) {
     world.now = world.now + Duration{static_cast<int64_t>(random.NextBelow(3000))};
     const uint64_t dice = random.NextBelow(1000);
     std::vector<Event> events = std::exchange(world.pending_ends, {});
     if (dice < 3 && workers.size() < 4) {
-      workers.push_back(world.Join(1 + static_cast<int64_t>(random.NextBelow(4)), 1));
+      workers.push_back(join(1 + static_cast<int64_t>(random.NextBelow(4))));
     } else if (dice < 5 && workers.size() > 1) {
       world.Lose(workers.back());
       events.push_back(WorkerGone{
@@ -714,8 +719,12 @@ void LiveAndReplay(uint64_t seed) {
       world.pending_ends.clear();
       world.Recover();
       world.Apply({TunerRestarted{}});
-      workers.push_back(world.Join(2, 1));
+      workers.push_back(join(2));
       continue;
+    } else if (dice < 10 && has_cards) {
+      const auto device = static_cast<int64_t>(random.NextBelow(2));
+      for (Event& event : world.LoseDevice(workers.back(), device)) events.push_back(event);
+      workers.push_back(join(2));
     }
     for (const WorkerId worker : workers) {
       std::vector<TrialNumber> running;
@@ -727,6 +736,9 @@ void LiveAndReplay(uint64_t seed) {
               worker, trial, attempt.told_to_stop ? Outcome::kStopped : Outcome::kPreempted));
         } else if (random.NextBelow(60) == 0) {
           events.push_back(world.End(worker, trial, Outcome::kCrashed, "exit status 1"));
+        } else if (has_cards && random.NextBelow(20) == 0) {
+          const auto bytes = static_cast<int64_t>(random.NextBelow(40'000));
+          events.push_back(DeviceMemorySeen{worker, {attempt.start.ref, bytes}});
         } else if (random.NextBelow(2) == 0) {
           const double value = random.NextBelow(30) == 0 ? std::nan("") : random.NextDouble();
           events.push_back(world.NextReport(worker, trial, value, attempt.iteration >= 9,

@@ -55,6 +55,7 @@ void Put(const std::vector<DeviceSlice>& slices,
     v1::DeviceSlice* const s = out->Add();
     s->set_device(slice.device);
     s->set_milli(slice.milli);
+    s->set_memory_bytes(slice.memory_bytes);
   }
 }
 
@@ -69,6 +70,7 @@ void Put(const Hello& hello, v1::Hello* out) {
     d->set_index(device.index);
     d->set_name(device.name);
     d->set_memory_bytes(device.memory_bytes);
+    d->set_uuid(device.uuid);
   }
   out->set_local(hello.is_local);
   out->set_session(hello.session);
@@ -110,13 +112,33 @@ void Put(const AttemptEnded& ended, v1::AttemptEnded* out) {
   }
 }
 
+void Put(const Heartbeat& heartbeat, v1::Heartbeat* out) {
+  for (const DeviceUse& use : heartbeat.devices) {
+    v1::DeviceUse* const u = out->add_devices();
+    u->set_device(use.device);
+    u->set_used_bytes(use.used_bytes);
+  }
+}
+
+void Put(const DeviceLost& lost, v1::DeviceLost* out) {
+  out->set_device(lost.device);
+  out->set_why(lost.why);
+}
+
+void Put(const DeviceMemoryPeak& peak, v1::DeviceMemoryPeak* out) {
+  Put(peak.ref, out->mutable_ref());
+  out->set_bytes(peak.bytes);
+}
+
 void Put(const FromWorker& message, v1::FromWorker* out) {
   std::visit(Overloaded{
                  [out](const Hello& m) { Put(m, out->mutable_hello()); },
                  [out](const AttemptReport& m) { Put(m, out->mutable_report()); },
                  [out](const AttemptEnded& m) { Put(m, out->mutable_ended()); },
-                 [out](const Heartbeat&) { out->mutable_heartbeat(); },
+                 [out](const Heartbeat& m) { Put(m, out->mutable_heartbeat()); },
                  [out](const Goodbye&) { out->mutable_goodbye(); },
+                 [out](const DeviceLost& m) { Put(m, out->mutable_device_lost()); },
+                 [out](const DeviceMemoryPeak& m) { Put(m, out->mutable_device_memory_peak()); },
              },
              message);
 }
@@ -178,7 +200,7 @@ void Put(const ToWorker& message, v1::ToWorker* out) {
                  [out](const EndsAcknowledged& m) {
                    out->mutable_ends_acknowledged()->set_ends_seen(m.ends_seen);
                  },
-                 [out](const Heartbeat&) { out->mutable_heartbeat(); },
+                 [out](const Heartbeat& m) { Put(m, out->mutable_heartbeat()); },
                  [out](const Shutdown&) { out->mutable_shutdown(); },
              },
              message);
@@ -233,6 +255,8 @@ Status Read(const google::protobuf::RepeatedPtrField<v1::DeviceSlice>& in, const
     TUNE_RETURN_IF_ERROR(ReadInt(s.device(), 0, kAny, (field + ".device").c_str(), slice.device));
     TUNE_RETURN_IF_ERROR(
         ReadInt(s.milli(), 1, kWholeMilli, (field + ".milli").c_str(), slice.milli));
+    TUNE_RETURN_IF_ERROR(ReadInt(s.memory_bytes(), 0, limits::kDeviceBytesMax,
+                                 (field + ".memory_bytes").c_str(), slice.memory_bytes));
     out.push_back(slice);
   }
   return OkStatus();
@@ -272,8 +296,10 @@ Status Read(v1::Hello& in, Hello& out) {
     TUNE_RETURN_IF_ERROR(ReadInt(d.index(), 0, kAny, "hello.devices.index", device.index));
     TUNE_RETURN_IF_ERROR(
         ReadText(d.mutable_name(), limits::kNameBytesMax, "hello.devices.name", device.name));
+    TUNE_RETURN_IF_ERROR(ReadInt(d.memory_bytes(), 0, limits::kDeviceBytesMax,
+                                 "hello.devices.memory_bytes", device.memory_bytes));
     TUNE_RETURN_IF_ERROR(
-        ReadInt(d.memory_bytes(), 0, kAny, "hello.devices.memory_bytes", device.memory_bytes));
+        ReadText(d.mutable_uuid(), limits::kNameBytesMax, "hello.devices.uuid", device.uuid));
     indices.push_back(device.index);
     out.capacity.devices.push_back(std::move(device));
   }
@@ -339,6 +365,30 @@ Status Read(v1::AttemptEnded& in, AttemptEnded& out) {
   }
   return InvalidArgument("ended.outcome: read " + std::to_string(in.outcome()) +
                          ", expected a known outcome");
+}
+
+Status Read(const v1::Heartbeat& in, Heartbeat& out) {
+  if (static_cast<size_t>(in.devices_size()) > limits::kDevicesPerWorkerMax) {
+    return InvalidArgument("heartbeat.devices: " + std::to_string(in.devices_size()) +
+                           ", expected at most " + std::to_string(limits::kDevicesPerWorkerMax));
+  }
+  for (const v1::DeviceUse& u : in.devices()) {
+    DeviceUse& use = out.devices.emplace_back();
+    TUNE_RETURN_IF_ERROR(ReadInt(u.device(), 0, kAny, "heartbeat.devices.device", use.device));
+    TUNE_RETURN_IF_ERROR(ReadInt(u.used_bytes(), 0, limits::kDeviceBytesMax,
+                                 "heartbeat.devices.used_bytes", use.used_bytes));
+  }
+  return OkStatus();
+}
+
+Status Read(v1::DeviceLost& in, DeviceLost& out) {
+  TUNE_RETURN_IF_ERROR(ReadInt(in.device(), 0, kAny, "device_lost.device", out.device));
+  return ReadText(in.mutable_why(), limits::kErrorBytesMax, "device_lost.why", out.why);
+}
+
+Status Read(const v1::DeviceMemoryPeak& in, DeviceMemoryPeak& out) {
+  TUNE_RETURN_IF_ERROR(Read(in.ref(), out.ref));
+  return ReadInt(in.bytes(), 1, limits::kDeviceBytesMax, "device_memory_peak.bytes", out.bytes);
 }
 
 // Part of a path on the worker's disk: digits and nothing else.
@@ -423,11 +473,15 @@ Status Read(v1::FromWorker& in, FromWorker& out) {
       if (!in.ended().has_ref()) return Absent("ended.ref");
       return ReadInto<AttemptEnded>(*in.mutable_ended(), out);
     case v1::FromWorker::kHeartbeat:
-      out = Heartbeat{};
-      return OkStatus();
+      return ReadInto<Heartbeat>(in.heartbeat(), out);
     case v1::FromWorker::kGoodbye:
       out = Goodbye{};
       return OkStatus();
+    case v1::FromWorker::kDeviceLost:
+      return ReadInto<DeviceLost>(*in.mutable_device_lost(), out);
+    case v1::FromWorker::kDeviceMemoryPeak:
+      if (!in.device_memory_peak().has_ref()) return Absent("device_memory_peak.ref");
+      return ReadInto<DeviceMemoryPeak>(in.device_memory_peak(), out);
     case v1::FromWorker::KIND_NOT_SET:
       break;
   }
@@ -454,8 +508,7 @@ Status Read(v1::ToWorker& in, ToWorker& out) {
       return ReadInt(in.ends_acknowledged().ends_seen(), 0, kAny, "ends_acknowledged.ends_seen",
                      out.emplace<EndsAcknowledged>().ends_seen);
     case v1::ToWorker::kHeartbeat:
-      out = Heartbeat{};
-      return OkStatus();
+      return ReadInto<Heartbeat>(in.heartbeat(), out);
     case v1::ToWorker::kShutdown:
       out = Shutdown{};
       return OkStatus();
@@ -505,6 +558,8 @@ size_t ApproximateBytes(const FromWorker& message) {
     bytes += report->report.checkpoint.path.size();
   } else if (const auto* const ended = std::get_if<AttemptEnded>(&message)) {
     bytes += ended->error.size();
+  } else if (const auto* const heartbeat = std::get_if<Heartbeat>(&message)) {
+    bytes += heartbeat->devices.size() * 24;
   }
   return bytes;
 }
