@@ -67,9 +67,10 @@ const std::map<std::string, std::set<std::string>> kArrows = {
     {"trial_runner/grpc/", {"core/", "trial_runner/", "trial_runner/wire/", "proto/"}},
     {"trial_runner/tls/", {"core/", "core/posix/", "trial_runner/"}},
     {"trial_runner/package/", {"core/", "core/posix/", "trial_runner/"}},
+    {"trial_runner/devices/", {"core/"}},
     {"trial_runner/worker/",
-     {"core/", "core/posix/", "trial_runner/", "trial_runner/grpc/", "trial_runner/package/",
-      "trial_runner/tls/", "models/"}},
+     {"core/", "core/posix/", "trial_runner/", "trial_runner/devices/", "trial_runner/grpc/",
+      "trial_runner/package/", "trial_runner/tls/", "models/"}},
     {"trial_runner/command/",
      {"core/", "core/posix/", "trial_runner/", "trial_runner/package/", "trial_runner/worker/"}},
     {"tuner/", {"core/", "search/", "schedulers/", "trial_runner/"}},
@@ -77,9 +78,10 @@ const std::map<std::string, std::set<std::string>> kArrows = {
     {"tuner/export/", {"core/", "core/posix/", "search/", "tuner/", "tuner/sqlite/"}},
     {"tuner/sqlite/", {"core/", "tuner/", "schedulers/", "trial_runner/"}},
     {"tuner/cli/",
-     {"core/", "core/posix/", "search/", "schedulers/", "trial_runner/", "trial_runner/grpc/",
-      "trial_runner/package/", "trial_runner/tls/", "trial_runner/worker/", "trial_runner/command/",
-      "tuner/", "tuner/control/", "tuner/export/", "tuner/sqlite/", "models/"}},
+     {"core/", "core/posix/", "search/", "schedulers/", "trial_runner/", "trial_runner/devices/",
+      "trial_runner/grpc/", "trial_runner/package/", "trial_runner/tls/", "trial_runner/worker/",
+      "trial_runner/command/", "tuner/", "tuner/control/", "tuner/export/", "tuner/sqlite/",
+      "models/"}},
 };
 
 // `models` is bridged to in these files alone.

@@ -62,7 +62,7 @@ tune::FuzzStart tune::StartOfFuzz() {
   return {{WithoutEnd(EncodeReport(report, 5)), WithoutEnd(EncodeReport(report)),
            WithoutEnd(EncodeEnd({Outcome::kCrashed, "why", EndDetail::kDiskFull}, 6)),
            WithoutEnd(EncodeAnswer(ReportAnswer::kSave, 7)), WithoutEnd(EncodeLeave(true, 8)),
-           WithoutEnd(EncodeStart(welcome, start, {}, 9))},
+           WithoutEnd(EncodeStart(welcome, start, {}, {}, 9))},
           50'000};
 }
 

@@ -151,7 +151,7 @@ TEST(ProgramEnvironment, HasTheConfigurationInBothForms) {
   start.config = Value::MakeMap();
   start.config.Set("lr-rate", Value(0.5));
   start.config.Set("optimizer", optimizer);
-  start.slices = {{1, 500}, {3, 1000}};
+  start.device_environment = {{"CUDA_VISIBLE_DEVICES", "1,3"}};
   const Environment environment = ProgramEnvironment(
       {{"PATH", "/bin"}, {"TUNE_PARAM_OLD", "1"}, {"TUNE_RESTORED", "/old"}, {"HOME", "/me"}},
       start, {"@tune-1", "/a/4/config.json", "", "/opt/tune", "/opt/tune/python"},

@@ -22,7 +22,8 @@ std::string WithoutNewline(std::string line) {
 TEST(TrialProtocol, BringsBackAStart) {
   Welcome welcome = std::get<Welcome>(SampleToWorker()[0]);
   welcome.experiment = "a \"quoted\"\nname";
-  const auto read = ParseToTrial(WithoutNewline(EncodeStart(welcome, SampleStart())));
+  const DeviceEnvironment devices = {{"CUDA_VISIBLE_DEVICES", "GPU-1b2c"}, {"A", "\"b\""}};
+  const auto read = ParseToTrial(WithoutNewline(EncodeStart(welcome, SampleStart(), devices)));
   ASSERT_TRUE(read.ok()) << read.status().message();
   const auto& start = std::get<TrialStart>(*read);
   EXPECT_EQ(start.experiment, welcome.experiment);
@@ -43,6 +44,7 @@ TEST(TrialProtocol, BringsBackAStart) {
   EXPECT_EQ(start.memory_bytes, 1 << 30);
   EXPECT_EQ(start.threads, 1);
   EXPECT_EQ(start.slices, SampleStart().slices);
+  EXPECT_EQ(start.device_environment, devices);
 }
 
 TEST(TrialProtocol, BringsBackAReportBitForBit) {
@@ -76,7 +78,7 @@ TEST(TrialProtocol, BringsBackAnswersAndEnds) {
 
 TEST(TrialProtocol, SaysWhichLaneWhereThereAreSeveral) {
   const Welcome welcome = std::get<Welcome>(SampleToWorker()[0]);
-  const auto start = ParseToLane(WithoutNewline(EncodeStart(welcome, SampleStart(), {}, 3)));
+  const auto start = ParseToLane(WithoutNewline(EncodeStart(welcome, SampleStart(), {}, {}, 3)));
   ASSERT_TRUE(start.ok()) << start.status().message();
   EXPECT_EQ(start->lane, 3);
   EXPECT_EQ(std::get<TrialStart>(start->message).artifact_dir, "/a/0");
@@ -123,7 +125,8 @@ TEST(TrialProtocol, ThreadsAreWholeAndAtLeastOne) {
 TEST(TrialProtocol, SurvivesDamagedLines) {
   const std::string originals[] = {
       EncodeReport(SampleReport().report), EncodeEnd({Outcome::kBadConfig, "why"}, 12),
-      EncodeStart(std::get<Welcome>(SampleToWorker()[0]), SampleStart(), {}, 3)};
+      EncodeStart(std::get<Welcome>(SampleToWorker()[0]), SampleStart(),
+                  {{"CUDA_VISIBLE_DEVICES", "0"}}, {}, 3)};
   int refused = 0;
   for (uint64_t seed = 0; seed < 20'000; ++seed) {
     KeyedRandom random(seed, "trial protocol test");

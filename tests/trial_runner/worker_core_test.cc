@@ -106,7 +106,8 @@ TEST_F(WorkerCoreTest, TheQueuesHeadTakesOverCpusAndSlices) {
   const auto start = ParseToTrial(std::get<WriteToProcess>(effects[2]).line);
   ASSERT_TRUE(start.ok());
   EXPECT_EQ(std::get<TrialStart>(*start).threads, 3);
-  EXPECT_EQ(std::get<TrialStart>(*start).slices, (std::vector<DeviceSlice>{{1, 500}}));
+  EXPECT_THAT(std::get<TrialStart>(*start).device_environment,
+              testing::Contains(testing::Pair("CUDA_VISIBLE_DEVICES", "1")));
 }
 
 // The tuner sent the lease ahead before it heard of end 1, which had found the queue empty.

@@ -18,14 +18,6 @@ void Append(const std::string& folder, std::string& path) {
   path += (path.empty() ? "" : ":") + folder;
 }
 
-std::string DeviceList(const std::vector<DeviceSlice>& slices) {
-  std::string list;
-  for (const DeviceSlice& slice : slices) {
-    list += (list.empty() ? "" : ",") + std::to_string(slice.device);
-  }
-  return list;
-}
-
 }  // namespace
 
 std::string ParameterVariable(std::string_view flat_name) {
@@ -68,7 +60,7 @@ Environment ProgramEnvironment(const Environment& base, const TrialStart& start,
   environment["TUNE_FROM_ITERATION"] = std::to_string(start.from_iteration);
   if (!places.restored.empty()) environment["TUNE_RESTORED"] = places.restored;
   environment["OMP_NUM_THREADS"] = std::to_string(start.threads);
-  if (!start.slices.empty()) environment["CUDA_VISIBLE_DEVICES"] = DeviceList(start.slices);
+  for (const auto& [name, value] : start.device_environment) environment[name] = value;
   // What it prints shall be read when it is printed.
   environment.emplace("PYTHONUNBUFFERED", "1");
   Append(places.program_folder, environment["PATH"]);

@@ -7,7 +7,8 @@
 //   TUNE_DIR              the trial's own folder
 //   TUNE_RESTORED         what it named as its checkpoint, to go on from; absent: from the start
 //   TUNE_FROM_ITERATION   iterations behind that checkpoint
-//   OMP_NUM_THREADS, CUDA_VISIBLE_DEVICES   the trial's share; PYTHONUNBUFFERED=1 where not set
+//   OMP_NUM_THREADS       the trial's share of the CPUs; PYTHONUNBUFFERED=1 where not set
+//   CUDA_VISIBLE_DEVICES and others   its share of devices (devices/device_environment.h)
 //   PATH, PYTHONPATH      with `tune` and its Python module at their ends
 //
 // What the space file sets under `env` goes before all of these.

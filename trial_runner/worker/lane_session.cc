@@ -20,7 +20,7 @@ std::optional<OfLane<LaneEvent>> LaneSession::Next(int wait_ms) {
 
 std::optional<LaneEvent> LaneSession::On(int64_t lane, TrialStart& start) {
   if (lanes_.contains(lane)) TrialSocket::EndProcess("a start came for a lane that runs");
-  if (lanes_.empty()) ChooseDevices(start.slices);
+  if (lanes_.empty()) ChooseDevices(start.device_environment);
   lanes_[lane].memory_bytes = start.memory_bytes;
   lanes_[lane].is_save_wanted = start.saves_first;
   int64_t sum = 0;

@@ -99,6 +99,16 @@ std::vector<pid_t> Descendants(const std::set<pid_t>& spared) {
   return found;
 }
 
+std::optional<pid_t> NearestAbove(pid_t pid, const std::set<pid_t>& candidates) {
+  constexpr int kDepthMax = 1'000;  // Numbers can be given anew while we climb.
+  std::optional<pid_t> at = pid;
+  for (int i = 0; i < kDepthMax && at && *at > 1; ++i) {
+    if (candidates.contains(*at)) return at;
+    at = LivingParentOf(*at);
+  }
+  return std::nullopt;
+}
+
 void SignalDescendants(int signal) {
   for (const pid_t pid : Descendants()) kill(pid, signal);
 }

@@ -20,6 +20,9 @@ bool AdoptOrphans();
 // below them, that are `spared`.
 std::vector<pid_t> Descendants(const std::set<pid_t>& spared = {});
 
+// The nearest of `candidates` that the process is, or is below; nothing: it is elsewhere, or gone.
+std::optional<pid_t> NearestAbove(pid_t pid, const std::set<pid_t>& candidates);
+
 // Sends the signal to each of them once.
 void SignalDescendants(int signal);
 

@@ -12,11 +12,16 @@
 
 #include "core/hash.h"
 #include "core/limits.h"
+#include "core/posix/environment.h"
 #include "core/posix/real_clock.h"
+#include "trial_runner/devices/machine_devices.h"
+#include "trial_runner/devices/mps_daemon.h"
+#include "trial_runner/devices/offered_devices.h"
 #include "trial_runner/grpc/package_channel.h"
 #include "trial_runner/grpc/tuner_channel.h"
 #include "trial_runner/trial_programs.h"
 #include "trial_runner/version.h"
+#include "trial_runner/worker/device_watch.h"
 #include "trial_runner/worker/find_tuner.h"
 #include "trial_runner/worker/package_fetcher.h"
 #include "trial_runner/worker/process_tree.h"
@@ -49,9 +54,6 @@ Hello MakeHello(const WorkerOptions& options) {
   hello.is_local = options.is_local;
   if (!options.is_local) hello.session = HashToHex(DrawEntropy()) + HashToHex(DrawEntropy());
   hello.capacity.cpu_milli = options.cpu_milli >= 0 ? options.cpu_milli : CoreCount() * kWholeMilli;
-  for (int64_t i = 0; i < options.gpu_count; ++i) {
-    hello.capacity.devices.push_back(Device{i, "logical device " + std::to_string(i), 0});
-  }
   return hello;
 }
 
@@ -60,15 +62,24 @@ struct Prepared {
   WorkerCore::Options core;
   std::string program_folder;
   std::string cache;  // Absolute, or empty.
+  std::unique_ptr<DeviceInventory> inventory;
 };
+
+Status FindDevices(const WorkerOptions& options, Prepared& prepared) {
+  if (options.gpu_count == 0) return OkStatus();
+  MachineDevices found = LookUpDevices();
+  // The tuner has said it of its own machine.
+  const bool is_news = !found.warning.empty() && !options.is_local;
+  if (is_news) std::fprintf(stderr, "tune worker: %s\n", found.warning.c_str());
+  TUNE_ASSIGN_OR_RETURN(prepared.core.hello.capacity.devices,
+                        OfferedDevices(options.gpu_count, found.visible, found.has_any));
+  prepared.inventory = std::move(found.inventory);
+  prepared.core.has_mps = RunsMps(EnvironmentText("CUDA_MPS_PIPE_DIRECTORY"));
+  return OkStatus();
+}
 
 Result<Prepared> Prepare(const WorkerOptions& options) {
   Prepared prepared;
-  if (options.gpu_count < 0 ||
-      options.gpu_count > static_cast<int64_t>(limits::kDevicesPerWorkerMax)) {
-    return InvalidArgument("--gpus: read " + std::to_string(options.gpu_count) +
-                           ", expected 0 to " + std::to_string(limits::kDevicesPerWorkerMax));
-  }
   if (options.name.size() > limits::kNameBytesMax) {
     return InvalidArgument("--name: expected at most " + std::to_string(limits::kNameBytesMax) +
                            " bytes");
@@ -86,6 +97,7 @@ Result<Prepared> Prepare(const WorkerOptions& options) {
   }
   prepared.core.cache = prepared.cache;
   prepared.core.hello = MakeHello(options);
+  TUNE_RETURN_IF_ERROR(FindDevices(options, prepared));
   if (!options.is_local && prepared.core.hello.name == kLocalWorkerName) {
     return InvalidArgument(
         "only the tuner's own workers are called 'local'; give this one another name with --name");
@@ -128,8 +140,12 @@ int RunWorker(const WorkerOptions& options) {
   BlockSignals(options.is_local);
   AdoptOrphans();
   const RealClock clock;
+  const std::vector<Device> devices = prepared->core.hello.capacity.devices;
   WorkerCore core(std::move(prepared->core));
   TunerInbox inbox;
+  const DeviceWatch watch(
+      std::move(prepared->inventory), devices,
+      [&inbox](std::vector<DeviceReading> readings) { inbox.OnDevices(std::move(readings)); });
   const auto dial = [&prepared](const PackageName& package, int64_t offset) {
     return std::make_unique<PackageChannel>(prepared->tuner, package, offset);
   };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace tune {
@@ -12,12 +13,13 @@ struct WorkerOptions {
   std::string join;          // The token of a tuner on another machine.
   std::string local_secret;  // What the tuner gave to a worker of its own.
   int64_t cpu_milli = -1;    // What it offers; -1: the machine's cores.
-  int64_t gpu_count = 0;     // Logical devices.
-  std::string name;          // For people; empty: "local" or the host's name.
-  bool is_local = false;     // Started by a tuner, and gone with it: SIGKILL when its parent dies.
-  std::string prewarm;  // "curve" or "food11": a trial process that starts before the tuner says
-                        // what to run.
-  std::string cache;    // For what other sweeps can use too; empty: nothing is kept.
+  // Devices that it offers; nothing: all that are here. Logical ones where there are none.
+  std::optional<int64_t> gpu_count;
+  std::string name;       // For people; empty: "local" or the host's name.
+  bool is_local = false;  // Started by a tuner, and gone with it: SIGKILL when its parent dies.
+  std::string prewarm;    // "curve" or "food11": a trial process that starts before the tuner says
+                          // what to run.
+  std::string cache;      // For what other sweeps can use too; empty: nothing is kept.
   std::string program_folder;  // Of the trial programs; empty: where this program is.
 };
 

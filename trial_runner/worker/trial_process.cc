@@ -28,13 +28,7 @@ std::vector<std::string> Environment(const TrialProcessOptions& options) {
   // Trials share the machine's cores: a thread that spins while it waits takes its neighbour's
   // time.
   if (std::getenv("OMP_WAIT_POLICY") == nullptr) replaced.push_back("OMP_WAIT_POLICY=passive");
-  if (!options.devices.empty()) {
-    std::string list;
-    for (const int64_t device : options.devices) {
-      list += (list.empty() ? "" : ",") + std::to_string(device);
-    }
-    replaced.push_back("CUDA_VISIBLE_DEVICES=" + list);
-  }
+  for (const auto& [name, value] : options.devices) replaced.push_back(name + "=" + value);
   std::vector<std::string> all;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text(*variable);

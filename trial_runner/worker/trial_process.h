@@ -13,6 +13,7 @@
 
 #include "core/posix/file_descriptor.h"
 #include "core/status.h"
+#include "trial_runner/devices/device_environment.h"
 
 namespace tune {
 
@@ -26,9 +27,9 @@ struct TrialProcess {
 };
 
 struct TrialProcessOptions {
-  std::string program;           // Path.
-  int64_t threads = 0;           // OMP_NUM_THREADS; 0: as in our own environment.
-  std::vector<int64_t> devices;  // CUDA_VISIBLE_DEVICES; empty: as in our own environment.
+  std::string program;        // Path.
+  int64_t threads = 0;        // OMP_NUM_THREADS; 0: as in our own environment.
+  DeviceEnvironment devices;  // Of its first attempt, where that is known.
 };
 
 // Errors name the program and the cause: "cannot start /opt/tune_trial: No such file or directory".

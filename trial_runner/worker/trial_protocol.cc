@@ -159,16 +159,24 @@ Result<FromTrial> ReadEnd(const Value& map) {
   return FromTrial(std::move(end));
 }
 
-Status ReadSlices(const Value& map, std::vector<DeviceSlice>& out) {
-  const Value* const devices = map.Find("devices");
-  if (devices == nullptr) return OkStatus();
-  if (!devices->is_list()) return Wrong("devices", *devices, "a list");
-  for (const Value& device : devices->AsList()) {
-    DeviceSlice slice;
-    if (!device.is_map()) return Wrong("devices", device, "a map");
-    TUNE_RETURN_IF_ERROR(TakeInt(device, "device", 0, slice.device));
-    TUNE_RETURN_IF_ERROR(TakeInt(device, "milli", 1, slice.milli));
-    out.push_back(slice);
+Status ReadDevices(const Value& map, TrialStart& out) {
+  if (const Value* const devices = map.Find("devices")) {
+    if (!devices->is_list()) return Wrong("devices", *devices, "a list");
+    for (const Value& device : devices->AsList()) {
+      DeviceSlice slice;
+      if (!device.is_map()) return Wrong("devices", device, "a map");
+      TUNE_RETURN_IF_ERROR(TakeInt(device, "device", 0, slice.device));
+      TUNE_RETURN_IF_ERROR(TakeInt(device, "milli", 1, slice.milli));
+      TUNE_RETURN_IF_ERROR(TakeInt(device, "memory_bytes", 0, slice.memory_bytes));
+      out.slices.push_back(slice);
+    }
+  }
+  const Value* const environment = map.Find("device_environment");
+  if (environment == nullptr) return OkStatus();
+  if (!environment->is_map()) return Wrong("device_environment", *environment, "a map");
+  for (const MapEntry& entry : environment->AsMap()) {
+    if (!entry.value.is_string()) return Wrong("device_environment", entry.value, "a text");
+    out.device_environment.emplace_back(entry.key, entry.value.AsString());
   }
   return OkStatus();
 }
@@ -197,7 +205,7 @@ Result<TrialStart> ReadStart(Value& map) {
   TUNE_RETURN_IF_ERROR(TakeBool(map, "saves_first", start.saves_first));
   TUNE_RETURN_IF_ERROR(TakeInt(map, "memory_bytes", 0, start.memory_bytes));
   TUNE_RETURN_IF_ERROR(TakeInt(map, "threads", 1, start.threads));
-  TUNE_RETURN_IF_ERROR(ReadSlices(map, start.slices));
+  TUNE_RETURN_IF_ERROR(ReadDevices(map, start));
   TUNE_RETURN_IF_ERROR(TakeText(map, "folder", limits::kPathBytesMax, start.place.folder));
   TUNE_RETURN_IF_ERROR(TakeText(map, "content", limits::kNameBytesMax, start.place.content));
   TUNE_RETURN_IF_ERROR(TakeText(map, "cache", limits::kPathBytesMax, start.place.cache));
@@ -241,8 +249,8 @@ std::string BeginLine(int64_t lane) {
 
 int64_t ThreadsOf(int64_t cpu_milli) { return std::max<int64_t>(1, cpu_milli / kWholeMilli); }
 
-std::string EncodeStart(const Welcome& welcome, const StartAttempt& start, const WorkPlace& place,
-                        int64_t lane) {
+std::string EncodeStart(const Welcome& welcome, const StartAttempt& start,
+                        const DeviceEnvironment& devices, const WorkPlace& place, int64_t lane) {
   std::string out = BeginLine(lane);
   out.reserve(512 + welcome.trainable.size() + start.config.size());
   out += R"("start":{)";
@@ -275,9 +283,17 @@ std::string EncodeStart(const Welcome& welcome, const StartAttempt& start, const
     out += '{';
     Int("device", slice.device, out);
     Int("milli", slice.milli, out);
+    Int("memory_bytes", slice.memory_bytes, out);
     out += '}';
   }
-  out += "]}}\n";
+  out += ']';
+  if (!devices.empty()) {
+    Key("device_environment", out);
+    out += '{';
+    for (const auto& [name, value] : devices) Text(name, value, out);
+    out += '}';
+  }
+  out += "}}\n";
   return out;
 }
 

@@ -7,7 +7,10 @@
 //              "trainable": {"curve": {...}}, "trial": 0, "attempt": 1, "config": {"lr": 0.1},
 //              "from_iteration": 0, "checkpoint": "", "config_since": 1, "artifact_dir":
 //              "/home/me/tune.artifacts/lr-sweep/0", "checkpoint_every": 1,
-//              "memory_bytes": 0, "threads": 2, "devices": [{"device": 0, "milli": 500}]}}
+//              "memory_bytes": 0, "threads": 2,
+//              "devices": [{"device": 0, "milli": 500, "memory_bytes": 0}]}}
+//       `"device_environment"`: what its devices call for in its environment, if it has any:
+//       {"CUDA_VISIBLE_DEVICES": "GPU-1b2c"}.
 //       `"folder"`: where programs run, if not where the space file says; `"content"`: the SHA-256
 //       of what was in that folder when the sweep began, if it is known; `"cache"`: where the
 //       worker keeps what other sweeps can use too, if anywhere.
@@ -50,6 +53,7 @@
 #include "core/resources.h"
 #include "core/status.h"
 #include "core/value.h"
+#include "trial_runner/devices/device_environment.h"
 #include "trial_runner/messages.h"
 #include "trial_runner/worker/work_place.h"
 
@@ -75,6 +79,7 @@ struct TrialStart {
   int64_t memory_bytes = 0;  // It shall not have more; 0: no limit.
   int64_t threads = 1;
   std::vector<DeviceSlice> slices;
+  DeviceEnvironment device_environment;
   WorkPlace place;
 };
 
@@ -105,7 +110,8 @@ int64_t ThreadsOf(int64_t cpu_milli);
 
 // Lines end with '\n'.
 std::string EncodeStart(const Welcome& welcome, const StartAttempt& start,
-                        const WorkPlace& place = {}, int64_t lane = 0);
+                        const DeviceEnvironment& devices = {}, const WorkPlace& place = {},
+                        int64_t lane = 0);
 std::string EncodeAnswer(ReportAnswer answer, int64_t lane = 0);
 std::string EncodeLeave(bool at_once, int64_t lane);
 std::string EncodeReport(const Report& report, int64_t lane = 0);

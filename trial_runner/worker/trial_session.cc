@@ -6,13 +6,8 @@
 
 namespace tune {
 
-void ChooseDevices(const std::vector<DeviceSlice>& slices) {
-  if (slices.empty()) return;
-  std::string list;
-  for (const DeviceSlice& slice : slices) {
-    list += (list.empty() ? "" : ",") + std::to_string(slice.device);
-  }
-  setenv("CUDA_VISIBLE_DEVICES", list.c_str(), 1);
+void ChooseDevices(const DeviceEnvironment& devices) {
+  for (const auto& [name, value] : devices) setenv(name.c_str(), value.c_str(), 1);
 }
 
 std::optional<TrialStart> TrialSession::Next() {
@@ -22,7 +17,7 @@ std::optional<TrialStart> TrialSession::Next() {
   if (!message.ok()) TrialSocket::EndProcess(message.status().message());
   auto* const start = std::get_if<TrialStart>(&*message);
   if (start == nullptr) TrialSocket::EndProcess("expected a start, read an answer");
-  ChooseDevices(start->slices);
+  ChooseDevices(start->device_environment);
   memory_.Limit(start->memory_bytes);
   is_save_wanted_ = start->saves_first;
   return std::move(*start);

@@ -27,9 +27,9 @@ namespace tune {
 
 class TrialSession {
  public:
-  // Waits for the next attempt; nothing: there will be none, end with status 0. The first attempt's
-  // devices become CUDA_VISIBLE_DEVICES. Its memory limit, if it has one, is this process's from
-  // now on.
+  // Waits for the next attempt; nothing: there will be none, end with status 0. What the
+  // attempt's devices call for becomes part of the environment. Its memory limit, if it has one, is
+  // this process's from now on.
   std::optional<TrialStart> Next();
   // The next report shall have a checkpoint: the trial may be paused there, or SIGTERM was put off,
   // and the process ends after it.
@@ -52,6 +52,6 @@ class TrialSession {
 };
 
 // A process that was started before its devices were known has none chosen for it.
-void ChooseDevices(const std::vector<DeviceSlice>& slices);
+void ChooseDevices(const DeviceEnvironment& devices);
 
 }  // namespace tune

@@ -8,18 +8,12 @@
 #include "core/limits.h"
 #include "core/random.h"
 #include "core/utf8.h"
+#include "trial_runner/placement.h"
 #include "trial_runner/trial_programs.h"
 #include "trial_runner/working_folder.h"
 
 namespace tune {
 namespace {
-
-std::vector<int64_t> DevicesOf(const std::vector<DeviceSlice>& slices) {
-  std::vector<int64_t> devices;
-  for (const DeviceSlice& slice : slices) devices.push_back(slice.device);
-  std::sort(devices.begin(), devices.end());
-  return devices;
-}
 
 std::string CutError(std::string error) {
   std::replace(error.begin(), error.end(), '\n', ' ');
@@ -248,6 +242,8 @@ void WorkerCore::Reconnect(Instant now) {
   connected_at_ = now;
   effects_.push_back(ConnectToTuner{});
   Hello hello = options_.hello;
+  std::erase_if(hello.capacity.devices,
+                [this](const Device& device) { return lost_devices_.contains(device.index); });
   for (const auto& [epoch, seat] : running_) {
     const StartAttempt& start = At(seat).start;
     hello.held.push_back({start.ref, start.cpu_milli, start.slices});
@@ -303,10 +299,15 @@ void WorkerCore::StartNow(StartAttempt start) {
     Vacate(start.cpu_milli, std::move(start.slices));
     return;
   }
+  if (const std::optional<std::string> loss = LossUnder(start.slices)) {
+    EndAttempt(ref, {Outcome::kLost, *loss, EndDetail::kNone});
+    Vacate(start.cpu_milli, std::move(start.slices));
+    return;
+  }
   const Fusion fusion = FusionFor(start);
   const ProcessId id = ProcessFor(start, fusion);
   Process& process = processes_.at(id);
-  process.devices = DevicesOf(start.slices);
+  process.devices = DevicesOf(start);
   process.fusion = fusion;
   const int64_t lane = fusion.lanes_max > 1 ? ++process.last_lane : 0;
   Running& running = process.running[lane];
@@ -360,7 +361,8 @@ void WorkerCore::BeginAttempt(ProcessId id, Process& process, int64_t lane) {
         start.artifact_dir + "/attempt_" + std::to_string(start.ref.attempt.value) + ".log";
   }
   ChooseLogs(id, process);
-  effects_.push_back(WriteToProcess{id, EncodeStart(*welcome_, start, place, lane)});
+  effects_.push_back(
+      WriteToProcess{id, EncodeStart(*welcome_, start, DevicesOf(start), place, lane)});
 }
 
 // What a process prints is kept with each attempt that it runs.
@@ -397,7 +399,7 @@ void WorkerCore::OnPlace(const PackageName& package, const Result<FoundPlace>& f
 // One that runs what it fuses with; else an idle process that has seen these devices, or none yet;
 // else a new one.
 ProcessId WorkerCore::ProcessFor(const StartAttempt& start, const Fusion& fusion) {
-  const std::vector<int64_t> devices = DevicesOf(start.slices);
+  const DeviceEnvironment devices = DevicesOf(start);
   const auto takes_more = [](const Process& process) {
     return !process.is_doomed && !process.is_leaving && !process.is_spent;
   };
@@ -423,11 +425,84 @@ ProcessId WorkerCore::ProcessFor(const StartAttempt& start, const Fusion& fusion
 }
 
 ProcessId WorkerCore::Spawn(const std::string& program, int64_t threads,
-                            std::vector<int64_t> devices) {
+                            DeviceEnvironment devices) {
   ++last_process_.value;
   processes_[last_process_].program = program;
   effects_.push_back(SpawnProcess{last_process_, program, threads, std::move(devices)});
   return last_process_;
+}
+
+// ---- devices
+
+DeviceEnvironment WorkerCore::DevicesOf(const StartAttempt& start) const {
+  return EnvironmentOf(start.slices, options_.hello.capacity.devices, options_.has_mps);
+}
+
+std::string WorkerCore::DeviceName(int64_t index) const {
+  const auto& devices = options_.hello.capacity.devices;
+  const auto found = std::find_if(devices.begin(), devices.end(),
+                                  [index](const Device& device) { return device.index == index; });
+  return "device " + std::to_string(index) +
+         (found == devices.end() || found->name.empty() ? "" : " (" + found->name + ")");
+}
+
+// Why an attempt with these slices cannot run: the first of their devices that fell away.
+std::optional<std::string> WorkerCore::LossUnder(const std::vector<DeviceSlice>& slices) const {
+  for (const DeviceSlice& slice : slices) {
+    const auto lost = lost_devices_.find(slice.device);
+    if (lost == lost_devices_.end()) continue;
+    return DeviceName(slice.device) + " fell away: " + lost->second;
+  }
+  return std::nullopt;
+}
+
+void WorkerCore::OnDevicesSeen(const DevicesSeen& seen, Instant now) {
+  if (has_exited_) return;
+  device_use_ = seen.use;
+  for (const DeviceLost& lost : seen.lost) LoseDevice(lost, now);
+  for (const DevicesSeen::ProcessUse& use : seen.by_process) {
+    const auto found = processes_.find(use.process);
+    if (found != processes_.end()) OnDeviceUse(found->first, found->second, use.use, now);
+  }
+}
+
+// First the device, then the ends of what ran there: so the tuner gives nobody its place.
+void WorkerCore::LoseDevice(const DeviceLost& lost, Instant now) {
+  if (!lost_devices_.emplace(lost.device, CutError(lost.why)).second) return;
+  Tell(DeviceLost{lost.device, DeviceName(lost.device) + ": " + lost_devices_.at(lost.device)});
+  for (auto& [id, process] : processes_) {
+    if (process.running.empty()) continue;
+    // Those that share a process share its devices.
+    const std::optional<std::string> loss = LossUnder(process.running.begin()->second.start.slices);
+    if (loss) GiveBackAll(id, process, {Outcome::kLost, *loss, EndDetail::kNone}, true, now);
+  }
+}
+
+void WorkerCore::OnDeviceUse(ProcessId id, Process& process, const DeviceUse& use, Instant now) {
+  const int64_t lanes = static_cast<int64_t>(process.running.size());
+  for (auto& [lane, running] : process.running) {
+    for (const DeviceSlice& slice : running.start.slices) {
+      if (slice.device != use.device) continue;
+      // Of those that share a process nobody can tell whose is what.
+      running.device_bytes_max = std::max(running.device_bytes_max, use.used_bytes / lanes);
+      const bool is_watched = RunsUserPrograms(process.program) && !options_.has_mps;
+      if (!is_watched || slice.memory_bytes == 0 || use.used_bytes <= slice.memory_bytes) continue;
+      return Condemn(id, process, lane,
+                     {Outcome::kDeviceOutOfMemory,
+                      "it used " + DescribeMemory(use.used_bytes) + " of " +
+                          DeviceName(slice.device) + ", more than its share's " +
+                          DescribeMemory(slice.memory_bytes) + "; without MPS that is watched for",
+                      EndDetail::kNone},
+                     true, now);
+    }
+  }
+}
+
+// With what is said anyway: a lease that has ended teaches nothing.
+void WorkerCore::TellDeviceMemory(Running& running) {
+  if (running.device_bytes_max <= running.device_bytes_told) return;
+  running.device_bytes_told = running.device_bytes_max;
+  Tell(DeviceMemoryPeak{running.start.ref, running.device_bytes_told});
 }
 
 // ---- from trial processes
@@ -501,6 +576,7 @@ void WorkerCore::OnReport(ProcessId id, Process& process, int64_t lane, const Re
     return;
   }
   ++running.sequence;
+  TellDeviceMemory(running);
   if (report.final) {
     // No decision can follow it: the process need not wait for the tuner's commit.
     running.has_reported_final = true;
@@ -608,6 +684,7 @@ void WorkerCore::EndRunning(ProcessId id, Process& process, int64_t lane, TrialE
 
 void WorkerCore::LetGo(Process& process, int64_t lane, TrialEnd end) {
   const auto found = process.running.find(lane);
+  TellDeviceMemory(found->second);
   StartAttempt ended = std::move(found->second.start);
   process.running.erase(found);
   running_.erase(ended.ref.epoch);
@@ -726,7 +803,7 @@ void WorkerCore::OnTime(Instant now) {
   CheckLease(now);
   if (has_exited_) return;
   if (next_heartbeat_ && now >= *next_heartbeat_) {
-    Tell(Heartbeat{});
+    Tell(Heartbeat{device_use_});
     next_heartbeat_ = now + Milliseconds(welcome_->heartbeat_ms);
   }
   for (auto& [id, process] : processes_) CheckDeadlines(id, process, now);

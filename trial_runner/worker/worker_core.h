@@ -38,6 +38,7 @@
 #include "core/status.h"
 #include "core/time.h"
 #include "core/value.h"
+#include "trial_runner/devices/device_environment.h"
 #include "trial_runner/fusion.h"
 #include "trial_runner/messages.h"
 #include "trial_runner/worker/trial_protocol.h"
@@ -56,7 +57,7 @@ struct SpawnProcess {
   ProcessId process;
   std::string program;  // In the folder of our programs.
   int64_t threads = 0;  // 0: not known yet.
-  std::vector<int64_t> devices;
+  DeviceEnvironment devices;
 };
 struct WriteToProcess {
   ProcessId process;
@@ -97,6 +98,17 @@ struct ProcessEnd {
   bool by_oom_killer = false;    // The system killed it: memory is short.
 };
 
+// What was seen of the devices. Those that fell away are told of again and again.
+struct DevicesSeen {
+  std::vector<DeviceUse> use;
+  std::vector<DeviceLost> lost;
+  struct ProcessUse {  // By a process and all that it started.
+    ProcessId process;
+    DeviceUse use;
+  };
+  std::vector<ProcessUse> by_process;
+};
+
 class WorkerCore {
  public:
   struct Options {
@@ -104,6 +116,7 @@ class WorkerCore {
     bool is_local = false;        // Ends without a word when its tuner is gone.
     std::string prewarm_program;  // Started before the tuner says what to run; may be empty.
     std::string cache = {};       // Where things for other sweeps too are kept; empty: nowhere.
+    bool has_mps = false;         // It holds trials to their part of a device's memory.
   };
   explicit WorkerCore(Options options);
 
@@ -124,6 +137,10 @@ class WorkerCore {
   // It closed its connection: it is about to exit, or will be made to.
   void OnProcessClosed(ProcessId process, Instant now);
   void OnProcessEnded(ProcessId process, const ProcessEnd& end, Instant now);
+
+  // Ends what uses more of a device's memory than it was given, where nothing else sees to it:
+  // users' programs, without MPS. Our own trials know their limit.
+  void OnDevicesSeen(const DevicesSeen& seen, Instant now);
 
   // Where programs run that need this package.
   void OnPlace(const PackageName& package, const Result<FoundPlace>& found, Instant now);
@@ -152,14 +169,16 @@ class WorkerCore {
     std::optional<AttemptReport> unanswered;
     // What the attempt's end will be said to be once the process is gone; nothing: see how it ends.
     std::optional<TrialEnd> verdict;
-    bool may_report = false;    // Told to end, it is heard all the same.
-    bool is_held_back = false;  // Not begun: the place where it runs is not known yet.
+    bool may_report = false;        // Told to end, it is heard all the same.
+    bool is_held_back = false;      // Not begun: the place where it runs is not known yet.
+    int64_t device_bytes_max = 0;   // The most that was seen of one device's memory,
+    int64_t device_bytes_told = 0;  // and that the tuner knows of.
   };
   struct Process {
     std::string program;
-    std::optional<std::vector<int64_t>> devices;  // Bound to these since its first attempt.
-    Fusion fusion;                                // Of those that it runs.
-    std::map<int64_t, Running> running;           // By lane.
+    std::optional<DeviceEnvironment> devices;  // Bound to these since its first attempt.
+    Fusion fusion;                             // Of those that it runs.
+    std::map<int64_t, Running> running;        // By lane.
     int64_t last_lane = 0;
     bool is_leaving = false;         // Takes no other attempt.
     bool is_spent = false;           // Likewise, and goes when its last one has ended.
@@ -206,7 +225,13 @@ class WorkerCore {
   void ChooseLogs(ProcessId id, const Process& process);
   Fusion FusionFor(const StartAttempt& start) const;
   ProcessId ProcessFor(const StartAttempt& start, const Fusion& fusion);
-  ProcessId Spawn(const std::string& program, int64_t threads, std::vector<int64_t> devices);
+  ProcessId Spawn(const std::string& program, int64_t threads, DeviceEnvironment devices);
+  DeviceEnvironment DevicesOf(const StartAttempt& start) const;
+  std::optional<std::string> LossUnder(const std::vector<DeviceSlice>& slices) const;
+  void LoseDevice(const DeviceLost& lost, Instant now);
+  void OnDeviceUse(ProcessId id, Process& process, const DeviceUse& use, Instant now);
+  void TellDeviceMemory(Running& running);
+  std::string DeviceName(int64_t index) const;
   void OnReport(ProcessId id, Process& process, int64_t lane, const Report& report, Instant now);
   void OnEnd(ProcessId id, Process& process, int64_t lane, const TrialEnd& end, Instant now);
   void EndAttempt(const AttemptRef& ref, TrialEnd end);
@@ -249,6 +274,9 @@ class WorkerCore {
   std::deque<StartAttempt> queue_;   // Leases ahead.
   std::deque<IdleRoom> idle_rooms_;  // Oldest first.
   int64_t ends_sent_ = 0;            // On this connection.
+
+  std::vector<DeviceUse> device_use_;            // As last seen.
+  std::map<int64_t, std::string> lost_devices_;  // Why.
 
   // What the tuner may not have: final reports and ends, in order. `end_number` of ends, on this
   // connection.

@@ -79,6 +79,12 @@ void TunerInbox::OnPlace(const PackageName& package, Result<FoundPlace> found) {
   Announce();
 }
 
+void TunerInbox::OnDevices(std::vector<DeviceReading> readings) {
+  const std::lock_guard lock(mutex_);
+  content_.devices = std::move(readings);
+  Announce();
+}
+
 void TunerInbox::Announce() {
   const uint64_t one = 1;
   TUNE_CHECK(write(event_.get(), &one, sizeof one) == sizeof one);
@@ -210,6 +216,7 @@ void WorkerLoop::Handle(uint64_t tag, uint32_t events) {
       if (content.place) {
         core_.OnPlace(content.place->first, content.place->second, clock_.Now());
       }
+      if (content.devices) core_.OnDevicesSeen(Interpret(*content.devices), clock_.Now());
       if (!content.closed) return;
       is_link_closed_ = true;
       core_.OnTunerGone(*content.closed, clock_.Now());
@@ -371,6 +378,32 @@ void WorkerLoop::LookAtMemory(Instant now) {
   if (const std::optional<int64_t> total = ReadOomKills(oom_kill_files_)) {
     oom_kills_.Saw(*total, now);
   }
+}
+
+// By the trial that each process belongs to. Where the driver's process numbers are not ours,
+// nothing can be said of them.
+DevicesSeen WorkerLoop::Interpret(const std::vector<DeviceReading>& readings) const {
+  DevicesSeen seen;
+  std::map<pid_t, ProcessId> ours;
+  std::set<pid_t> pids;
+  for (const auto& [id, trial] : trials_) {
+    ours.emplace(trial.process.pid, id);
+    pids.insert(trial.process.pid);
+  }
+  for (const DeviceReading& reading : readings) {
+    if (!reading.lost.empty()) {
+      seen.lost.push_back({reading.device, reading.lost});
+      continue;
+    }
+    seen.use.push_back({reading.device, reading.used_bytes});
+    std::map<ProcessId, int64_t> sums;
+    for (const DeviceProcess& process : reading.processes) {
+      const auto owner = NearestAbove(static_cast<pid_t>(process.pid), pids);
+      if (owner) sums[ours.at(*owner)] += process.memory_bytes;
+    }
+    for (const auto& [id, bytes] : sums) seen.by_process.push_back({id, {reading.device, bytes}});
+  }
+  return seen;
 }
 
 // ---- effects

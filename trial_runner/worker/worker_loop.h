@@ -16,6 +16,7 @@
 
 #include "core/clock.h"
 #include "core/status.h"
+#include "trial_runner/devices/device_inventory.h"
 #include "trial_runner/tuner_link.h"
 #include "trial_runner/worker/oom_kills.h"
 #include "trial_runner/worker/package_fetcher.h"
@@ -33,6 +34,8 @@ class TunerInbox final : public TunerSink {
   void OnClosed(Status reason) override;
   // Not from the tuner itself: from the thread that looked for it.
   void OnPlace(const PackageName& package, Result<FoundPlace> found);
+  // From the thread that watches the devices.
+  void OnDevices(std::vector<DeviceReading> readings);
 
   // Readable when there is something to take.
   int event_fd() const { return event_.get(); }
@@ -40,6 +43,7 @@ class TunerInbox final : public TunerSink {
     std::vector<ToWorker> messages;
     std::optional<Status> closed;
     std::optional<std::pair<PackageName, Result<FoundPlace>>> place;
+    std::optional<std::vector<DeviceReading>> devices;  // The latest.
   };
   Content Take();
 
@@ -100,6 +104,7 @@ class WorkerLoop {
   void Reap(ProcessId id);
   void EndOrphans();
   void LookAtMemory(Instant now);
+  DevicesSeen Interpret(const std::vector<DeviceReading>& readings) const;
 
   void Perform();
   void Do(SendToTuner& effect);

@@ -55,7 +55,8 @@ int main(int argc, char** argv) {
   app.add_option("--cpus", cpus, "CPUs to offer (default: this machine's cores)")
       ->type_name("N")
       ->check(CLI::Range(0.0, 1e6));
-  app.add_option("--gpus", options.gpu_count, "GPUs to offer (default: 0)")
+  app.add_option("--gpus", options.gpu_count,
+                 "GPUs to offer (default: all that NVIDIA's driver knows here)")
       ->type_name("N")
       ->check(CLI::Range(0, 1024));
   app.add_option("--name", options.name, "What people call it (default: the host's name)")

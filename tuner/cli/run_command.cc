@@ -125,8 +125,8 @@ void PrintPlan(const ExperimentSpec& spec, uint64_t seed, const SweepSurrounding
             << "\n  metric     " << spec.metric << " (" << (spec.mode == Mode::kMax ? "max" : "min")
             << ")\n  scheduler  " << (spec.scheduler.is_null() ? "fifo" : ToJson(spec.scheduler))
             << "\n  each needs " << DescribeRequest(spec.resources) << "\n  worker     "
-            << surroundings.cpus << " CPUs, " << surroundings.gpus << " GPUs\n  database   "
-            << surroundings.db_path << "\nnothing was started or written\n";
+            << DescribeCapacity(surroundings.local) << "\n  database   " << surroundings.db_path
+            << "\nnothing was started or written\n";
 }
 
 // From here on a detached sweep speaks to its log; who waits for it is told when it runs.
@@ -214,8 +214,9 @@ int RunSpec(ExperimentSpec spec, const RunOptions& options) {
   SweepSurroundings surroundings;
   surroundings.db_path = options.db_path;
   surroundings.program_dir = options.program_dir;
-  surroundings.cpus = options.cpus.value_or(AvailableCpus());
-  surroundings.gpus = options.gpus;
+  Result<WorkerCapacity> local = FindLocalCapacity(spec.resources, options.cpus, options.gpus);
+  if (!local.ok()) return Complain(local.status());
+  surroundings.local = *std::move(local);
   surroundings.listen = options.listen;
   surroundings.token_validity = options.token_validity;
   surroundings.log = options.log;
@@ -375,8 +376,9 @@ int Resume(const ResumeOptions& options, Background* background) {
   SweepSurroundings surroundings;
   surroundings.db_path = options.db_path;
   surroundings.program_dir = options.program_dir;
-  surroundings.cpus = options.cpus.value_or(AvailableCpus());
-  surroundings.gpus = options.gpus;
+  Result<WorkerCapacity> local = FindLocalCapacity(spec.resources, options.cpus, options.gpus);
+  if (!local.ok()) return Complain(local.status());
+  surroundings.local = *std::move(local);
   const Result<std::string> listen =
       ListenOfResume(options.listen, ArtifactsDirOf(options.db_path), experiment->name);
   if (!listen.ok()) return Complain(listen.status());

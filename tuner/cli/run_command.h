@@ -23,7 +23,7 @@ struct RunOptions {
   std::optional<int64_t> max_concurrent;
   std::vector<std::string> overrides;  // --set.
   std::optional<int64_t> cpus;
-  int64_t gpus = 0;
+  std::optional<int64_t> gpus;
   std::string listen;
   Duration token_validity;
   std::string log;  // What is written live beside the database: "tensorboard", or empty.
@@ -49,7 +49,7 @@ struct ResumeOptions {
   std::string space_path;              // Not empty: refused unless it is the stored one.
   std::vector<std::string> overrides;  // --set, over that file.
   std::optional<int64_t> cpus;
-  int64_t gpus = 0;
+  std::optional<int64_t> gpus;
   std::string listen;
   Duration token_validity;
   std::string log;  // As of RunOptions.

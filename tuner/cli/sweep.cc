@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "core/nearest_name.h"
+#include "trial_runner/devices/machine_devices.h"
+#include "trial_runner/devices/offered_devices.h"
 #include "trial_runner/grpc/worker_gateway.h"
 #include "trial_runner/placement.h"
 #include "tuner/artifact_path.h"
@@ -31,7 +33,7 @@ constexpr Duration kLookEvery = Milliseconds(200);  // At the local worker and t
 constexpr Duration kShutdownPatience = Milliseconds(2000);
 
 bool HasLocalWorker(const SweepSurroundings& surroundings) {
-  return surroundings.cpus > 0 || surroundings.gpus > 0;
+  return surroundings.local.cpu_milli > 0 || !surroundings.local.devices.empty();
 }
 
 struct PlainPort {
@@ -43,8 +45,9 @@ Result<std::unique_ptr<LocalWorker>> StartLocalWorker(const SweepSurroundings& s
                                                       const PlainPort& port) {
   return LocalWorker::Start(
       surroundings.program_dir + "/tune_worker",
-      {"--connect", port.address, "--local", "--cpus", std::to_string(surroundings.cpus), "--gpus",
-       std::to_string(surroundings.gpus), "--prewarm", surroundings.trainable_kind},
+      {"--connect", port.address, "--local", "--cpus",
+       std::to_string(surroundings.local.cpu_milli / kWholeMilli), "--gpus",
+       std::to_string(surroundings.local.devices.size()), "--prewarm", surroundings.trainable_kind},
       {"TUNE_LOCAL_SECRET=" + port.secret});
 }
 
@@ -187,6 +190,18 @@ Status CheckLog(const std::string& log) {
   return InvalidArgument("--log: '" + log + "' is nothing to log to" + DidYouMean(log, kKnown));
 }
 
+Result<WorkerCapacity> FindLocalCapacity(const ResourceRequest& request,
+                                         std::optional<int64_t> cpus, std::optional<int64_t> gpus) {
+  WorkerCapacity local;
+  local.cpu_milli = cpus.value_or(AvailableCpus()) * kWholeMilli;
+  const bool wants_devices = gpus ? *gpus > 0 : request.gpu_milli > 0 && local.cpu_milli > 0;
+  if (!wants_devices) return local;
+  const MachineDevices here = LookUpDevices();
+  if (!here.warning.empty()) std::cerr << "warning: " << here.warning << "\n";
+  TUNE_ASSIGN_OR_RETURN(local.devices, OfferedDevices(gpus, here.visible, here.has_any));
+  return local;
+}
+
 Status CheckFeasible(const ResourceRequest& request, const SweepSurroundings& surroundings) {
   if (!HasLocalWorker(surroundings)) {
     if (!surroundings.listen.empty()) return OkStatus();  // What others have is not known yet.
@@ -194,12 +209,10 @@ Status CheckFeasible(const ResourceRequest& request, const SweepSurroundings& su
         "--cpus 0: there would be no worker; let others join with --listen 127.0.0.1:0, or offer "
         "CPUs");
   }
-  WorkerCapacity local;
-  local.cpu_milli = surroundings.cpus * kWholeMilli;
-  for (int64_t i = 0; i < surroundings.gpus; ++i) local.devices.push_back(Device{i, "", 0});
-  if (CouldEverFit(request, local)) return OkStatus();
+  if (CouldEverFit(request, surroundings.local)) return OkStatus();
   return InvalidArgument("resources: a trial needs " + DescribeRequest(request) +
-                         ", but the only worker (local) has " + DescribeCapacity(local) +
+                         ", but the only worker (local) has " +
+                         DescribeCapacity(surroundings.local) +
                          "; ask for less in the space file, or say what this machine has with "
                          "--cpus N --gpus N");
 }

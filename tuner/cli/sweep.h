@@ -24,12 +24,11 @@ namespace tune {
 // What the command line says about a sweep's surroundings.
 struct SweepSurroundings {
   std::string db_path;
-  std::string program_dir;  // Where tune, tune_worker and the others are.
-  int64_t cpus = 0;         // Of the local worker; with gpus 0 too: none is started.
-  int64_t gpus = 0;
-  std::string listen;                     // HOST:PORT for other machines; empty: none.
-  Duration token_validity;                // Of the token in the join line.
-  std::string trainable_kind;             // What the local worker warms up for.
+  std::string program_dir;     // Where tune, tune_worker and the others are.
+  WorkerCapacity local;        // What the local worker offers; nothing of either: none is started.
+  std::string listen;          // HOST:PORT for other machines; empty: none.
+  Duration token_validity;     // Of the token in the join line.
+  std::string trainable_kind;  // What the local worker warms up for.
   std::function<void()> on_running = {};  // If it is there: called after each commit.
   WorkingPackage package = {};            // What workers of other machines fetch.
   std::string log;  // "tensorboard": event files are written live; empty: nothing is.
@@ -40,6 +39,11 @@ Status CheckLog(const std::string& log);
 
 // The machine's cores that this process may use.
 int64_t AvailableCpus();
+
+// What a worker of this machine offers to trials that need `request`: what was asked for, else its
+// cores and, if trials need any, its devices; none without CPUs. kInvalidArgument: it has less.
+Result<WorkerCapacity> FindLocalCapacity(const ResourceRequest& request,
+                                         std::optional<int64_t> cpus, std::optional<int64_t> gpus);
 
 // Says which resources no worker could ever have, when no other worker than the local one can be
 // there at the start.

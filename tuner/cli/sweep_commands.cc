@@ -42,8 +42,10 @@ void AddRun(Commands& commands) {
                    "CPUs that the local worker offers; default: this machine's")
       ->check(kCpuRange);
   command
-      ->add_option("--gpus", run->gpus,
-                   "GPUs that the local worker offers; logical ones where there is none")
+      ->add_option(
+          "--gpus", run->gpus,
+          "GPUs that the local worker offers; default: all that are here, if trials need any; "
+          "logical ones where there is none")
       ->check(kGpuRange);
   command->add_option("--listen", run->listen,
                       "HOST:PORT for workers on other machines, over TLS; prints the line with "

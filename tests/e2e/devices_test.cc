@@ -1,0 +1,149 @@
+// Devices from the outside: the real programs, with a library in the place of NVIDIA's that tells
+// of devices, their memory and who uses it (tests/standin_nvml).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/e2e/program.h"
+#include "tests/standin_nvml/standin_machine.h"
+
+namespace tune::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Rows = std::vector<std::string>;
+
+constexpr int64_t kGiB = int64_t{1} << 30;
+
+class Devices : public ::testing::Test {
+ protected:
+  Devices() {
+    setenv("XDG_CACHE_HOME", cache_.path().c_str(), 1);
+    machine_.Device("GPU-1b2c", 80 * kGiB, kGiB, "NVIDIA H100");
+    machine_.Device("GPU-77aa", 24 * kGiB, kGiB, "NVIDIA L4");
+  }
+  ~Devices() override { unsetenv("CUDA_VISIBLE_DEVICES"); }
+
+  void WriteScript(const std::string& text) {
+    folder_.Write("trial.sh", "#!/bin/sh\n" + text);
+    chmod((folder_ / "trial.sh").c_str(), 0755);
+  }
+  ProgramResult Run(const std::string& resources, int samples,
+                    const std::vector<std::string>& options = {}) {
+    const std::string space =
+        folder_.Write("space.yaml",
+                      "trainable: {command: [./trial.sh]}\nmetric: acc\nmode: max\nseed: 3\n"
+                      "space: {x: {uniform: [0, 1]}}\nsamples: " +
+                          std::to_string(samples) + "\nresources: {cpu: 1, " + resources + "}\n");
+    std::vector<std::string> arguments = {"run", space, "--cpus", "4"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return RunTune(folder_, arguments);
+  }
+  Rows Ask(const std::string& sql) const { return Query(folder_, sql); }
+
+  TestFolder folder_;
+  TestFolder cache_;
+  StandInMachine machine_{folder_ / "nvml"};
+};
+
+TEST_F(Devices, AreOfferedAsTheyAreAndGivenByUuid) {
+  WriteScript(
+      "echo \"$CUDA_VISIBLE_DEVICES $TUNE_GPU_SHARE $TUNE_GPU_MEMORY_BYTES\" >> given\n"
+      "tune report acc=1\n");
+  const ProgramResult result = Run("gpu: 0.5", 1);
+  ASSERT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_EQ(Ask("select gpus from workers"), Rows{"2"});
+  std::string given;
+  std::getline(std::ifstream(folder_ / "given"), given);
+  // Of two empty devices the one with less memory.
+  EXPECT_EQ(given, "GPU-77aa 0.5 12884901888");
+}
+
+TEST_F(Devices, AreThoseThatCudaVisibleDevicesLeaves) {
+  setenv("CUDA_VISIBLE_DEVICES", "GPU-1b", 1);
+  WriteScript("echo \"$CUDA_VISIBLE_DEVICES\" >> given\ntune report acc=1\n");
+  const ProgramResult result = Run("gpu: 1", 2);
+  ASSERT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_EQ(Ask("select gpus from workers"), Rows{"1"});
+  std::ifstream given(folder_ / "given");
+  for (std::string line; std::getline(given, line);) EXPECT_EQ(line, "GPU-1b2c");
+}
+
+TEST_F(Devices, WhatFitsOnNoneIsRefusedAtTheStart) {
+  WriteScript("tune report acc=1\n");
+  const ProgramResult much = Run("gpu: 0.5, gpu_memory: 100GiB", 1);
+  EXPECT_EQ(much.exit_status, 2);
+  EXPECT_THAT(much.err, AllOf(HasSubstr("a trial needs cpu: 1, gpu: 0.5, gpu_memory: 100 GiB"),
+                              HasSubstr("has 4 CPUs, 2 GPUs (80 GiB, 24 GiB)")));
+  const ProgramResult many = Run("gpu: 1", 1, {"--gpus", "3"});
+  EXPECT_EQ(many.exit_status, 2);
+  EXPECT_THAT(many.err, HasSubstr("--gpus: read 3, expected 0 to 2, the devices that are here"));
+}
+
+TEST_F(Devices, ADriverThatDoesNotFitIsSaidAndNothingIsOffered) {
+  machine_.Driver(StandInMachine::kVersionMismatch);
+  WriteScript("tune report acc=1\n");
+  const ProgramResult result = Run("gpu: 0.5", 1);
+  EXPECT_EQ(result.exit_status, 2);
+  EXPECT_THAT(result.err, HasSubstr("NVML: Driver/library version mismatch (18)"));
+}
+
+// It takes more than its half of the small device, is tried again on a whole one, and what it takes
+// there is what the next one is given.
+TEST_F(Devices, AProgramThatTakesMoreThanItsShareIsEndedAndTriedOnAWholeDevice) {
+  char target[64] = {};
+  if (readlink("/proc/self/ns/pid", target, sizeof target - 1) < 0 ||
+      std::string(target) != "pid:[4026531836]") {
+    GTEST_SKIP() << "the driver's process numbers are not those of this container";
+  }
+  WriteScript(
+      "echo \"$CUDA_VISIBLE_DEVICES $TUNE_GPU_MEMORY_BYTES\" >> given$TUNE_TRIAL\n"
+      "if [ $TUNE_TRIAL = 0 ]; then\n"
+      "  sh -c \"echo process 1 \\$\\$ 17179869184 >> " +
+      machine_.path() +
+      "; "
+      "[ $TUNE_ATTEMPT = 2 ] || exec tail -f /dev/null\"\n"
+      "fi\n"
+      "tune report acc=1\n");
+  const ProgramResult result = Run("gpu: 0.5", 1, {"--set", "limits.max_concurrent=1"});
+  ASSERT_EQ(result.exit_status, 0) << result.err;
+  const Rows outcomes = Ask("select outcome, error from attempts order by number");
+  ASSERT_EQ(outcomes.size(), 2u);
+  EXPECT_EQ(outcomes[0],
+            "device_out_of_memory|it used 16 GiB of device 1 (NVIDIA L4), more than its share's 12 "
+            "GiB; without MPS that is watched for");
+  EXPECT_EQ(outcomes[1], "completed|");
+  EXPECT_THAT(result.err, HasSubstr("a trial used 16 GiB of a device, more than its share"));
+}
+
+TEST_F(Devices, WhatRanOnALostDeviceGoesOnOnAnother) {
+  // The first one makes its device fall away.
+  WriteScript(
+      "echo \"$CUDA_VISIBLE_DEVICES\" >> given\n"
+      "if [ $TUNE_ATTEMPT = 1 ]; then\n"
+      "  echo fail 1 15 >> " +
+      machine_.path() +
+      "\n"
+      "  exec tail -f /dev/null\n"
+      "fi\n"
+      "tune report acc=1\n");
+  const ProgramResult result = Run("gpu: 1", 1);
+  ASSERT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_EQ(Ask("select outcome, error from attempts order by number"),
+            (Rows{"lost|device 1 (NVIDIA L4) fell away: NVML: GPU is lost (15)", "completed|"}));
+  EXPECT_EQ(Ask("select gpus from workers"), Rows{"1"});
+  EXPECT_THAT(result.err, HasSubstr("lost device 1: device 1 (NVIDIA L4): NVML: GPU is lost (15); "
+                                    "what ran there goes on elsewhere"));
+  // A later life finds it in the journal.
+  EXPECT_EQ(RunTune(folder_, {"doctor", "--db", folder_ / "tune.db"}).exit_status, 0);
+}
+
+}  // namespace
+}  // namespace tune::testing

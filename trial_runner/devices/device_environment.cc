@@ -1,0 +1,54 @@
+#include "trial_runner/devices/device_environment.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace tune {
+namespace {
+
+constexpr int64_t kMilliPerPercent = kWholeMilli / 100;
+constexpr int64_t kMiB = int64_t{1} << 20;
+
+std::string VisibleName(int64_t index, const std::vector<Device>& devices) {
+  const auto found = std::find_if(devices.begin(), devices.end(),
+                                  [index](const Device& device) { return device.index == index; });
+  const bool is_named = found != devices.end() && !found->uuid.empty();
+  return is_named ? found->uuid : std::to_string(index);
+}
+
+// "0.125" of 125.
+std::string ShareText(int64_t milli) {
+  std::string digits = std::to_string(kWholeMilli + milli).substr(1);
+  while (digits.size() > 1 && digits.back() == '0') digits.pop_back();
+  return "0." + digits;
+}
+
+}  // namespace
+
+DeviceEnvironment EnvironmentOf(const std::vector<DeviceSlice>& slices,
+                                const std::vector<Device>& devices, bool has_mps) {
+  DeviceEnvironment environment;
+  if (slices.empty()) return environment;
+  std::string visible;
+  for (const DeviceSlice& slice : slices) {
+    visible += (visible.empty() ? "" : ",") + VisibleName(slice.device, devices);
+  }
+  environment.emplace_back("CUDA_VISIBLE_DEVICES", visible);
+  // A share lies on one device alone: the first that it sees.
+  const DeviceSlice& share = slices.front();
+  if (share.milli >= kWholeMilli) return environment;
+  environment.emplace_back("TUNE_GPU_SHARE", ShareText(share.milli));
+  if (share.memory_bytes > 0) {
+    environment.emplace_back("TUNE_GPU_MEMORY_BYTES", std::to_string(share.memory_bytes));
+  }
+  if (!has_mps) return environment;
+  environment.emplace_back("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
+                           std::to_string(std::max<int64_t>(1, share.milli / kMilliPerPercent)));
+  if (share.memory_bytes >= kMiB) {
+    environment.emplace_back("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT",
+                             "0=" + std::to_string(share.memory_bytes / kMiB) + "M");
+  }
+  return environment;
+}
+
+}  // namespace tune

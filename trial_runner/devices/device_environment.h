@@ -1,0 +1,26 @@
+// What a trial's processes find in their environment of the devices that it was given.
+//
+//   CUDA_VISIBLE_DEVICES                  by UUID, or by place where devices are logical
+//   TUNE_GPU_SHARE, TUNE_GPU_MEMORY_BYTES the share (0.5) of a device that is not all its own, and
+//                                         how much of its memory it may use, where that is known
+//   CUDA_MPS_ACTIVE_THREAD_PERCENTAGE, CUDA_MPS_PINNED_DEVICE_MEM_LIMIT
+//                                         where an MPS daemon runs, which then holds it to them
+//
+// Thread rule: pure functions.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/resources.h"
+
+namespace tune {
+
+using DeviceEnvironment = std::vector<std::pair<std::string, std::string>>;
+
+// Empty for an attempt without devices.
+DeviceEnvironment EnvironmentOf(const std::vector<DeviceSlice>& slices,
+                                const std::vector<Device>& devices, bool has_mps);
+
+}  // namespace tune
