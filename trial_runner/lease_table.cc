@@ -47,6 +47,7 @@ bool LeaseTable::LoseDevice(WorkerId worker, int64_t device) {
   devices.erase(found);
   view.free_gpu_milli.erase(view.free_gpu_milli.begin() + at);
   view.free_gpu_memory.erase(view.free_gpu_memory.begin() + at);
+  if (!view.fuse_keys.empty()) view.fuse_keys.erase(view.fuse_keys.begin() + at);
   order_.Insert(view);
   return true;
 }

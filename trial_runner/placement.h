@@ -62,6 +62,9 @@ PlacementScore CpuScore(const WorkerView& view);
 std::optional<Placement> PlaceOn(const ResourceRequest& request, const WorkerView& view,
                                  const std::string& fuse_key = "");
 
+// Whether one of its devices has room for a share beside what it fuses with.
+bool FusesOn(const ResourceRequest& request, const WorkerView& view, const std::string& fuse_key);
+
 // A share goes to a device that already runs what it fuses with, among such and else to the fullest
 // one on which it fits, then to that with the least memory left; whole devices are those with the
 // least memory that is enough, then the lowest. Among workers: for a share first those where it

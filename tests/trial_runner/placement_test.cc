@@ -138,6 +138,26 @@ TEST(Placement, TheBooksKnowWhatFuses) {
   EXPECT_EQ(device(grant(7, "a")), 1) << "nothing of its like runs any more";
 }
 
+TEST(Placement, ADeviceThatFallsAwayTakesWhatFusesThereAlong) {
+  LeaseTable leases;
+  leases.AddWorker(WorkerId{1}, {8000, {{0, "d", 0}, {1, "d", 0}}});
+  ResourceRequest share;
+  share.gpu_milli = 250;
+  ResourceRequest whole;
+  whole.gpu_milli = 1000;
+  const auto filler = *leases.Grant(whole, TrialNumber{0}, AttemptNumber{1});
+  const auto on_second = *leases.Grant(share, TrialNumber{1}, AttemptNumber{1}, "a");
+  ASSERT_EQ(on_second.placement.slices.front().device, 1);
+  ASSERT_TRUE(leases.LoseDevice(WorkerId{1}, 0));
+  leases.End(WorkerId{1}, filler.ref);
+  EXPECT_EQ(
+      leases.Grant(share, TrialNumber{2}, AttemptNumber{1}, "a")->placement.slices.front().device,
+      1);
+  ASSERT_TRUE(leases.LoseDevice(WorkerId{1}, 1));
+  leases.End(WorkerId{1}, on_second.ref);
+  EXPECT_FALSE(leases.Grant(share, TrialNumber{3}, AttemptNumber{1}, "a"));
+}
+
 TEST(Placement, AShareGoesToTheWorkerThatRunsWhatItFusesWith) {
   LeaseTable leases;
   for (int64_t i = 1; i <= 3; ++i) leases.AddWorker(WorkerId{i}, {8000, {{0, "d", 0}}});
