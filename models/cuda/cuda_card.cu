@@ -1,3 +1,4 @@
+#include "core/posix/environment.h"
 #include "models/cuda/cuda_card.cuh"
 
 namespace tune::models::cuda {
@@ -19,6 +20,7 @@ Result<std::unique_ptr<CudaCard>> CudaCard::Open() {
 }
 
 Status CudaCard::Start() {
+  budget_ = std::make_shared<MemoryBudget>(BudgetOfShare(EnvironmentText("TUNE_GPU_MEMORY_BYTES")));
   name_ = "device 0";
   int count = 0;
   Note(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
@@ -62,8 +64,11 @@ Status CudaCard::Finish() {
 
 void* CudaCard::Allocate(int64_t bytes) {
   if (!status_.ok() || bytes == 0) return nullptr;
+  status_ = budget_->Take(bytes, name_);
+  if (!status_.ok()) return nullptr;
   void* data = nullptr;
   Note(cudaMalloc(&data, static_cast<size_t>(bytes)), "cudaMalloc");
+  if (data == nullptr) budget_->GiveBack(bytes);
   return data;
 }
 

@@ -4,8 +4,9 @@
 // The first error is kept, with the call's name and the device's, and what is asked afterwards does
 // nothing; Finish() waits and tells.
 //
-// Thread rule: one thread drives a card. Errors: kResourceExhausted where the device's memory is
-// too small, kFailedPrecondition where there is no device or no cuBLAS, else kInternal.
+// Thread rule: one thread drives a card. Errors: kResourceExhausted where the device's memory, or
+// this process's share of it, is too small, kFailedPrecondition where there is no device or no
+// cuBLAS, else kInternal.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -18,6 +19,7 @@
 #include "core/status.h"
 #include "models/cuda/blas.h"
 #include "models/cuda/kernel.h"
+#include "models/cuda/memory_budget.h"
 #include "models/cuda/number.h"
 #include "models/cuda/product.h"
 
@@ -47,19 +49,30 @@ class CudaCard {
   class Array {
    public:
     Array() = default;
-    Array(T* data, int64_t size) : data_(data), size_(size) {}
+    Array(T* data, int64_t size, std::shared_ptr<MemoryBudget> budget)
+        : data_(data, Free{std::move(budget), size * static_cast<int64_t>(sizeof(T))}),
+          size_(size) {}
     T* data() const { return data_.get(); }
     int64_t size() const { return size_; }
 
    private:
     struct Free {
-      void operator()(T* data) const { cudaFree(data); }
+      Free() : budget(nullptr), bytes(0) {}
+      Free(std::shared_ptr<MemoryBudget> taken_of, int64_t taken)
+          : budget(std::move(taken_of)), bytes(taken) {}
+      void operator()(T* data) const {
+        cudaFree(data);
+        budget->GiveBack(bytes);
+      }
+      std::shared_ptr<MemoryBudget> budget;
+      int64_t bytes;
     };
     std::unique_ptr<T, Free> data_;
     int64_t size_ = 0;
   };
 
-  // The first device that this process may use.
+  // The first device that this process may use, and of its memory what TUNE_GPU_MEMORY_BYTES
+  // leaves (memory_budget.h).
   static Result<std::unique_ptr<CudaCard>> Open();
   ~CudaCard();
   CudaCard(const CudaCard&) = delete;
@@ -71,7 +84,8 @@ class CudaCard {
 
   template <class T>
   Array<T> New(int64_t count) {
-    return Array<T>(static_cast<T*>(Allocate(count * static_cast<int64_t>(sizeof(T)))), count);
+    return Array<T>(static_cast<T*>(Allocate(count * static_cast<int64_t>(sizeof(T)))), count,
+                    budget_);
   }
   // From and to memory of the host, which may be used again when they return.
   template <class T>
@@ -157,6 +171,7 @@ class CudaCard {
   void Multiply(const BlasProduct& product, const BlasMatrix& a, const BlasMatrix& b,
                 const BlasMatrix& c);
 
+  std::shared_ptr<MemoryBudget> budget_;
   std::string name_;  // "NVIDIA H200 (device 0)"
   Status status_;
   cudaStream_t stream_ = nullptr;

@@ -17,6 +17,7 @@
 
 #include "core/status.h"
 #include "models/cuda/kernel.h"
+#include "models/cuda/memory_budget.h"
 #include "models/cuda/number.h"
 #include "models/cuda/product.h"
 
@@ -28,8 +29,10 @@ class HostCard {
   class Array {
    public:
     Array() = default;
-    explicit Array(int64_t count)
-        : size_(count), data_(new (std::align_val_t{64}) T[Count(count)]) {
+    Array(int64_t count, std::shared_ptr<MemoryBudget> budget)
+        : size_(count),
+          data_(new (std::align_val_t{64}) T[Count(count)],
+                Free{std::move(budget), count * static_cast<int64_t>(sizeof(T))}) {
       std::memset(static_cast<void*>(data_.get()), 0xff, Count(count) * sizeof(T));
     }
     T* data() const { return data_.get(); }
@@ -38,11 +41,24 @@ class HostCard {
    private:
     static size_t Count(int64_t count) { return static_cast<size_t>(count); }
     struct Free {
-      void operator()(T* data) const { operator delete[](data, std::align_val_t{64}); }
+      Free() : budget(nullptr), bytes(0) {}
+      Free(std::shared_ptr<MemoryBudget> taken_of, int64_t taken)
+          : budget(std::move(taken_of)), bytes(taken) {}
+      void operator()(T* data) const {
+        operator delete[](data, std::align_val_t{64});
+        budget->GiveBack(bytes);
+      }
+      std::shared_ptr<MemoryBudget> budget;
+      int64_t bytes;
     };
     int64_t size_ = 0;
     std::unique_ptr<T[], Free> data_;
   };
+
+  // `budget`: of its memory.
+  explicit HostCard(MemoryBudget budget = MemoryBudget())
+      : budget_(std::make_shared<MemoryBudget>(budget)) {}
+  const MemoryBudget& budget() const { return *budget_; }
 
   // The first error so far; what is asked of a card after one does nothing.
   const Status& status() const { return status_; }
@@ -51,7 +67,9 @@ class HostCard {
 
   template <class T>
   Array<T> New(int64_t count) {
-    return Array<T>(count);
+    if (!status_.ok()) return Array<T>();
+    status_ = budget_->Take(count * static_cast<int64_t>(sizeof(T)), "the processor");
+    return status_.ok() ? Array<T>(count, budget_) : Array<T>();
   }
   template <class T>
   void Upload(const T* from, int64_t count, T* to) {
@@ -63,11 +81,13 @@ class HostCard {
   }
   template <class T>
   void Zero(T* data, int64_t count) {
+    if (!status_.ok()) return;
     std::memset(static_cast<void*>(data), 0, static_cast<size_t>(count) * sizeof(T));
   }
 
   template <class Kernel>
   void Launch(const Kernel& kernel, const Grid& grid) {
+    if (!status_.ok()) return;
     using Shared = typename Kernel::Shared;
     alignas(64) static thread_local unsigned char bytes[sizeof(Shared)];
     for (int lane = 0; lane < grid.lanes; ++lane) {
@@ -116,8 +136,9 @@ class HostCard {
 
   // c (m, n) = a (m, k) b (k, n)
   template <class T, class C>
-  static void Multiply(int lanes, int64_t m, int64_t n, int64_t k, const View<T>& a,
-                       const View<T>& b, LaneMatrix<C> c) {
+  void Multiply(int lanes, int64_t m, int64_t n, int64_t k, const View<T>& a, const View<T>& b,
+                LaneMatrix<C> c) const {
+    if (!status_.ok()) return;
     std::vector<float> rows(static_cast<size_t>(k * n)), sums(static_cast<size_t>(n));
     for (int lane = 0; lane < lanes; ++lane) {
       for (int64_t i = 0; i < k * n; ++i) rows[static_cast<size_t>(i)] = b.At(lane, i / n, i % n);
@@ -149,11 +170,13 @@ class HostCard {
   }
 
   template <class T>
-  static void Copy(const T* from, int64_t count, T* to) {
+  void Copy(const T* from, int64_t count, T* to) const {
+    if (!status_.ok() || count == 0) return;
     std::memcpy(static_cast<void*>(to), from, static_cast<size_t>(count) * sizeof(T));
   }
 
   Status status_;
+  const std::shared_ptr<MemoryBudget> budget_;
 };
 
 }  // namespace tune::models::cuda
