@@ -70,7 +70,8 @@ struct MessageWriter {
         << m.from_iteration << m.checkpoint_path << static_cast<int>(m.has_other_config)
         << m.config_since << m.artifact_dir << m.checkpoint_every
         << static_cast<int>(m.saves_first);
-    for (const DeviceSlice& slice : m.slices) out << slice.device << slice.milli;
+    for (const DeviceSlice& slice : m.slices)
+      out << slice.device << slice.milli << slice.memory_bytes;
   }
   void operator()(const AnswerReport& m) {
     out << m.ref << m.sequence << static_cast<int>(m.answer);
@@ -105,7 +106,8 @@ void WriteRows(const Transition& transition, Writer& out) {
   }
   for (const WorkerRow& row : transition.workers) {
     out << row.worker << row.name << row.address << row.capacity.cpu_milli
-        << static_cast<int>(row.state) << row.joined_at << row.last_seen_at;
+        << static_cast<int64_t>(row.capacity.devices.size()) << static_cast<int>(row.state)
+        << row.joined_at << row.last_seen_at;
   }
   if (transition.experiment) {
     out << static_cast<int>(transition.experiment->status) << transition.experiment->samples

@@ -26,6 +26,12 @@ struct Describer {
   }
   std::string operator()(const Heartbeat&) const { return "heartbeat"; }
   std::string operator()(const Goodbye&) const { return "goodbye"; }
+  std::string operator()(const DeviceLost& m) const {
+    return "device " + std::to_string(m.device) + " lost: " + m.why;
+  }
+  std::string operator()(const DeviceMemoryPeak& m) const {
+    return Describe(m.ref) + " used " + std::to_string(m.bytes) + " bytes of a device";
+  }
 
   // To a worker.
   std::string operator()(const Welcome& m) const {
@@ -91,6 +97,8 @@ const char* NameOf(const Event& event) {
       {Event(StopRequested{}).index(), "a stop was asked for"},
       {Event(MaxConcurrentChanged{}).index(), "max_concurrent was changed"},
       {Event(ErroredRetried{}).index(), "failed trials were retried"},
+      {Event(DeviceFellAway{}).index(), "a device fell away"},
+      {Event(DeviceMemorySeen{}).index(), "a trial was seen to use device memory"},
   };
   for (const auto& [index, name] : kOthers) {
     if (index == event.index()) return name;

@@ -185,6 +185,19 @@ std::string SavedWhenTold(bool v) {
                 Exactly("attempt lost", 0), Exactly("attempt completed", 4)});
 }
 
+// Each machine has room for two trials on its device.
+std::string LostDevice(bool v) {
+  Swarm swarm = Base(kFifo);
+  swarm.spec.insert(swarm.spec.find("\"limits\""), "\"resources\":{\"cpu\":1,\"gpu\":0.5},");
+  for (Machine& machine : swarm.machines) {
+    machine.capacity.devices = {Device{0, "card", 24'000, "GPU-0"}};
+  }
+  swarm.script = {{FaultKind::kDeviceLoss, Seconds(5), 0, {}, 0}};
+  return Check(swarm, v,
+               {Exactly("a device fell away", 1), Exactly("attempt lost", 2),
+                Exactly("attempt completed", 4)});
+}
+
 std::string ClockSetBack(bool v) {
   Swarm swarm = Base(kFifo);
   const std::string_view policy = "\"backoff\":0";
@@ -244,6 +257,7 @@ const std::vector<Scenario>& AllScenarios() {
       {"a worker that is told to end gives its trials back free of charge", WorkerTold},
       {"what no checkpoint holds is saved when a worker or the sweep is told to end",
        SavedWhenTold},
+      {"a device falls away, and what ran there goes on elsewhere free of charge", LostDevice},
       {"the clock is set back an hour at each life of the tuner", ClockSetBack},
       {"a second Ctrl-C ends at once and loses nothing", SecondInterrupt},
       {"a finished sweep is extended and keeps its rungs", Extended},

@@ -61,6 +61,7 @@ void SimulatedWorker::Gone() {
   outbox_.clear();
   waiting_.clear();
   started_.clear();
+  lost_devices_.clear();
   wake_at_.reset();
   is_stopped_ = false;
   ++life_;
@@ -73,6 +74,35 @@ void SimulatedWorker::Terminate() {
     core_->OnTerminate(Now());
     Perform();
   });
+}
+
+void SimulatedWorker::LoseDevice(int64_t place) {
+  const std::vector<Device>& devices = machine_.capacity.devices;
+  if (core_ == nullptr || devices.empty()) return;
+  const int64_t device = devices[static_cast<size_t>(place) % devices.size()].index;
+  if (lost_devices_.contains(device)) return;
+  environment_.trace.Note("device lost", {index_, device});
+  const int64_t life = life_;
+  WhenAwake([this, life, device] {
+    if (life != life_) return;
+    lost_devices_.insert(device);
+    DevicesSeen seen;
+    seen.lost = {{device, "it fell off"}};
+    core_->OnDevicesSeen(seen, Now());
+    Perform();
+  });
+}
+
+// A trial is seen to use some of its device's memory, seldom more than its part.
+void SimulatedWorker::SeeDeviceUse(ProcessId process) {
+  const auto found = processes_.find(process);
+  if (found == processes_.end() || found->second.slices.empty()) return;
+  const DeviceSlice& slice = found->second.slices.front();
+  if (slice.memory_bytes == 0 || random_.NextBelow(4) != 0) return;
+  const auto most = static_cast<uint64_t>(slice.memory_bytes) * (random_.NextBelow(8) == 0 ? 2 : 1);
+  DevicesSeen seen;
+  seen.by_process = {{process, {slice.device, static_cast<int64_t>(1 + random_.NextBelow(most))}}};
+  core_->OnDevicesSeen(seen, Now());
 }
 
 void SimulatedWorker::Stop() {
@@ -176,6 +206,7 @@ void SimulatedWorker::OnTrialLine(ProcessId process, std::string line) {
         environment_.trace.Print("  worker " + std::to_string(index_) + ", process " +
                                  std::to_string(process.value) + " says " + line);
       }
+      SeeDeviceUse(process);
       core_->OnProcessLine(process, line, Now());
       Perform();
     });
@@ -310,18 +341,24 @@ void SimulatedWorker::NoteStart(ProcessId process, std::string_view line) {
   Process& on = processes_.at(process);
   on.ref = found->second;
   on.slices = start.slices;
+  for (const DeviceSlice& slice : on.slices) {
+    if (!lost_devices_.contains(slice.device)) continue;
+    environment_.trace.Fail("trial " + std::to_string(start.trial.value) +
+                            " begins on a device that fell away");
+  }
   CheckCapacity();
 }
 
 void SimulatedWorker::CheckCapacity() {
-  std::map<int64_t, int64_t> used;
+  std::map<int64_t, DeviceSlice> used;
   int64_t running = 0;
   for (const auto& [id, process] : processes_) {
     if (!process.ref) continue;
     ++running;
     int64_t given = 0;
     for (const DeviceSlice& slice : process.slices) {
-      used[slice.device] += slice.milli;
+      used[slice.device].milli += slice.milli;
+      used[slice.device].memory_bytes += slice.memory_bytes;
       given += slice.milli;
     }
     // One that needed more memory than its share has runs on a whole device.
@@ -332,11 +369,19 @@ void SimulatedWorker::CheckCapacity() {
                               std::to_string(given));
     }
   }
-  for (const auto& [device, milli] : used) {
-    if (milli > kWholeMilli || device >= static_cast<int64_t>(machine_.capacity.devices.size())) {
-      environment_.trace.Fail("device " + std::to_string(device) + " of worker " +
-                              std::to_string(index_) + " is given away " + std::to_string(milli) +
+  for (const auto& [device, sum] : used) {
+    const bool is_there = device < static_cast<int64_t>(machine_.capacity.devices.size());
+    const int64_t memory =
+        is_there ? machine_.capacity.devices[static_cast<size_t>(device)].memory_bytes : 0;
+    const std::string which =
+        "device " + std::to_string(device) + " of worker " + std::to_string(index_);
+    if (sum.milli > kWholeMilli || !is_there) {
+      environment_.trace.Fail(which + " is given away " + std::to_string(sum.milli) +
                               " thousandths");
+    }
+    if (memory > 0 && sum.memory_bytes > memory) {
+      environment_.trace.Fail(which + " has " + std::to_string(memory) + " bytes, and " +
+                              std::to_string(sum.memory_bytes) + " are given away");
     }
   }
   if (running * request_.cpu_milli > machine_.capacity.cpu_milli) {

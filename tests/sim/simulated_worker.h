@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,8 @@ class SimulatedWorker final : public SimulatedTrial::Host, public SimulatedNetwo
   void Terminate();  // SIGTERM.
   void Stop();       // SIGSTOP: its trial processes run on.
   void Continue();
+  void LoseDevice(int64_t place);  // Of its devices, counted over and over.
+  bool has_lost_devices() const { return !lost_devices_.empty(); }
   // For phase two: processes that are silent for good are ended by hand.
   void EndHungTrials();
 
@@ -73,6 +76,7 @@ class SimulatedWorker final : public SimulatedTrial::Host, public SimulatedNetwo
   void ScheduleWake();
   void NoteStart(ProcessId process, std::string_view line);
   void CheckCapacity();
+  void SeeDeviceUse(ProcessId process);
   SimulatedTrial* Find(ProcessId process);
 
   Environment& environment_;
@@ -91,6 +95,7 @@ class SimulatedWorker final : public SimulatedTrial::Host, public SimulatedNetwo
   std::optional<Instant> wake_at_;        // Virtual time.
   std::optional<int> exit_status_;
   bool is_stopped_ = false;
+  std::set<int64_t> lost_devices_;                             // That the worker knows of.
   std::map<std::pair<int64_t, int64_t>, AttemptRef> started_;  // By (trial, attempt).
 };
 

@@ -207,6 +207,32 @@ void DrawSweep(Dice& dice, Swarm& swarm) {
   }
 }
 
+// Devices as a driver tells of them, of unequal memory, which trials ask for or are seen to use.
+// Drawn apart, so that all else of a seed is as it would be without.
+void DrawDevices(Swarm& swarm) {
+  KeyedRandom random(swarm.seed, "swarm devices");
+  if (random.NextBelow(2) == 0) return;
+  constexpr int64_t kMemories[] = {16'000, 24'000, 80'000};
+  bool has_any = false;
+  for (Machine& machine : swarm.machines) {
+    for (Device& device : machine.capacity.devices) {
+      device.memory_bytes = kMemories[random.NextBelow(3)];
+      device.uuid = "GPU-" + std::to_string(device.index);
+      has_any = true;
+    }
+  }
+  Value document = *ParseJson(swarm.spec);
+  Value* const resources = document.Find("resources");
+  const bool asks = resources != nullptr && resources->Find("gpu") != nullptr;
+  if (asks && random.NextBelow(3) == 0) {
+    resources->Set("gpu_memory", Value(static_cast<int64_t>(1 + random.NextBelow(16'000))));
+    swarm.spec = ToJson(document);
+  }
+  if (has_any && random.NextBelow(2) == 0) {
+    swarm.faults.device_loss = Seconds(swarm.fault_time.seconds() * random.NextUniform(0.1, 1.0));
+  }
+}
+
 void DrawTemper(Dice& dice, Temper& temper) {
   const double often = dice.Log(0.002, 0.1);
   for (double* rate : {&temper.crash, &temper.quiet_exit, &temper.hang, &temper.out_of_memory,
@@ -257,6 +283,7 @@ Swarm DrawSwarm(uint64_t seed) {
   // A long journal is read again by every life of the tuner.
   DrawFaults(dice, span_s, swarm.is_heavy ? 4 : 1, swarm.faults);
   if (!dice.OneIn(3)) DrawTemper(dice, swarm.temper);
+  DrawDevices(swarm);
   const Temper& temper = swarm.temper;
   const bool is_tempered = temper.crash + temper.quiet_exit + temper.hang + temper.out_of_memory +
                                temper.nan + temper.garbage + temper.bad_config +
@@ -307,6 +334,7 @@ std::string Describe(const Swarm& swarm) {
   rate("worker unreachable", faults.partition);
   rate("tuner stopped", faults.tuner_stop);
   rate("checkpoint corrupted", faults.corruption);
+  rate("device lost", faults.device_loss);
   rate("command", faults.command);
   const Temper& t = swarm.temper;
   const auto chance = [&text](const char* name, double p) {

@@ -52,6 +52,7 @@ struct FaultRates {
   Duration partition;    // A worker's machine cannot be reached, by any connection.
   Duration tuner_stop;   // The tuner does not run for a time (SIGSTOP, a suspended machine).
   Duration corruption;   // A byte of a checkpoint changes on the disk.
+  Duration device_loss;  // A device of a machine falls away, until its worker starts anew.
   Duration command;      // Somebody pauses, stops, or changes the concurrency.
 };
 
@@ -74,6 +75,7 @@ enum class FaultKind {
   kTunerStop,
   kCorruption,  // Of a trial's newest checkpoint.
   kCommand,
+  kDeviceLoss,  // The `calls`th, by its place among the machine's.
 };
 
 // One that happens at a known time, in a scenario.

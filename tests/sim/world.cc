@@ -173,6 +173,7 @@ class World {
           std::pair(rates.partition, FaultKind::kPartition),
           std::pair(rates.tuner_stop, FaultKind::kTunerStop),
           std::pair(rates.corruption, FaultKind::kCorruption),
+          std::pair(rates.device_loss, FaultKind::kDeviceLoss),
           std::pair(rates.command, FaultKind::kCommand)}) {
       Repeat(mean, [this, kind = kind] { Do(DrawFault(kind)); });
     }
@@ -267,6 +268,8 @@ class World {
         return CorruptCheckpoint();
       case FaultKind::kCommand:
         return GiveCommand();
+      case FaultKind::kDeviceLoss:
+        return worker.LoseDevice(fault.calls);
     }
   }
 
@@ -342,6 +345,8 @@ class World {
     for (Station& station : workers_) {
       station.worker->Continue();
       if (station.worker->is_alive()) station.worker->EndHungTrials();
+      // Somebody sees to the device and starts the worker anew.
+      if (station.worker->has_lost_devices()) station.worker->Kill();
     }
     UnpauseAll();
   }
