@@ -285,6 +285,12 @@ std::vector<std::pair<WorkerId, AttemptRef>> LeaseTable::All() const {
   return all;
 }
 
+std::vector<LeaseTable::Lease> LeaseTable::RunningOn(WorkerId worker) const {
+  std::vector<Lease> leases;
+  for (const auto& [epoch, lease] : workers_.at(worker).running) leases.push_back(lease);
+  return leases;
+}
+
 std::vector<WorkerView> LeaseTable::Views() const {
   std::vector<WorkerView> views;
   views.reserve(workers_.size());

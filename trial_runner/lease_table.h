@@ -106,6 +106,7 @@ class LeaseTable {
   std::vector<std::pair<WorkerId, AttemptRef>> All() const;
 
   std::vector<WorkerView> Views() const;
+  std::vector<Lease> RunningOn(WorkerId worker) const;  // By epoch.
 
  private:
   struct WorkerBooks {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/resource_text.h"
 
 namespace tune {
 namespace {
@@ -82,22 +83,6 @@ int64_t Sum(const std::vector<int64_t>& values) {
   return sum;
 }
 
-std::string Decimal(int64_t milli) {
-  std::string text = std::to_string(milli / kWholeMilli);
-  int64_t rest = milli % kWholeMilli;
-  if (rest == 0) return text;
-  std::string digits = std::to_string(rest + kWholeMilli).substr(1);
-  while (digits.back() == '0') digits.pop_back();
-  return text + "." + digits;
-}
-
-// With one digit after the point, rounded down, where it is not 0.
-std::string Tenths(int64_t bytes, int64_t unit) {
-  const int64_t tenth = bytes % unit / (unit / 10);
-  return std::to_string(bytes / unit) +
-         (tenth == 0 || tenth == 10 ? "" : "." + std::to_string(tenth));
-}
-
 }  // namespace
 
 WorkerView EmptyWorker(WorkerId worker, const WorkerCapacity& capacity) {
@@ -158,27 +143,35 @@ std::optional<Placement> Place(const ResourceRequest& request,
   return best->second;
 }
 
+int64_t CountOnDevice(const ResourceRequest& request, const Device& device) {
+  ResourceRequest one = request;
+  one.cpu_milli = 0;
+  one.gpu_milli = std::min(request.gpu_milli, kWholeMilli);
+  WorkerView view = EmptyWorker(WorkerId{}, WorkerCapacity{0, {device}});
+  int64_t count = 0;
+  while (one.gpu_milli > 0) {
+    const auto placement = PlaceOn(one, view);
+    if (!placement) break;
+    view.free_gpu_milli[0] -= placement->slices[0].milli;
+    if (device.memory_bytes > 0) view.free_gpu_memory[0] -= placement->slices[0].memory_bytes;
+    ++count;
+  }
+  return count;
+}
+
 bool CouldEverFit(const ResourceRequest& request, const WorkerCapacity& capacity) {
   return PlaceOn(request, EmptyWorker(WorkerId{}, capacity)).has_value();
 }
 
 std::string DescribeRequest(const ResourceRequest& request) {
-  std::string text = "cpu: " + Decimal(request.cpu_milli);
-  if (request.gpu_milli > 0) text += ", gpu: " + Decimal(request.gpu_milli);
+  std::string text = "cpu: " + DescribeShare(request.cpu_milli);
+  if (request.gpu_milli > 0) text += ", gpu: " + DescribeShare(request.gpu_milli);
   if (request.gpu_memory_bytes > 0) {
     text += ", gpu_memory: " + DescribeMemory(request.gpu_memory_bytes);
   } else if (request.learned_gpu_memory_bytes > 0) {
     text += ", " + DescribeMemory(request.learned_gpu_memory_bytes) + " of GPU memory, as learned";
   }
   return text;
-}
-
-std::string DescribeMemory(int64_t bytes) {
-  constexpr int64_t kMiB = int64_t{1} << 20;
-  constexpr int64_t kGiB = int64_t{1} << 30;
-  if (bytes < kMiB) return std::to_string(bytes) + " bytes";
-  if (bytes < kGiB) return Tenths(bytes, kMiB) + " MiB";
-  return Tenths(bytes, kGiB) + " GiB";
 }
 
 std::string DescribeCapacity(const WorkerCapacity& capacity) {
@@ -188,9 +181,9 @@ std::string DescribeCapacity(const WorkerCapacity& capacity) {
     if (device.memory_bytes == 0) continue;
     memory += (memory.empty() ? " (" : ", ") + DescribeMemory(device.memory_bytes);
   }
-  return Decimal(capacity.cpu_milli) + (capacity.cpu_milli == kWholeMilli ? " CPU, " : " CPUs, ") +
-         std::to_string(gpus) + (gpus == 1 ? " GPU" : " GPUs") + memory +
-         (memory.empty() ? "" : ")");
+  return DescribeShare(capacity.cpu_milli) +
+         (capacity.cpu_milli == kWholeMilli ? " CPU, " : " CPUs, ") + std::to_string(gpus) +
+         (gpus == 1 ? " GPU" : " GPUs") + memory + (memory.empty() ? "" : ")");
 }
 
 }  // namespace tune

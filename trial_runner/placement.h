@@ -75,12 +75,15 @@ std::optional<Placement> Place(const ResourceRequest& request,
                                const std::vector<WorkerView>& workers,
                                const std::string& fuse_key = "");
 
+// How many trials at a time have their share of this device, empty; of trials with several whole
+// devices 1 where it can be one of them.
+int64_t CountOnDevice(const ResourceRequest& request, const Device& device);
+
 // Whether a worker with this capacity, empty, could run it.
 bool CouldEverFit(const ResourceRequest& request, const WorkerCapacity& capacity);
 
 // "cpu: 4, gpu: 0.5" and "4 CPUs, 2 GPUs (24 GiB, 80 GiB)", for messages.
 std::string DescribeRequest(const ResourceRequest& request);
 std::string DescribeCapacity(const WorkerCapacity& capacity);
-std::string DescribeMemory(int64_t bytes);  // "24 GiB", "1.5 GiB", "300 bytes".
 
 }  // namespace tune

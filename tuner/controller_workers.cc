@@ -5,6 +5,7 @@
 #include "core/check.h"
 #include "core/json.h"
 #include "core/limits.h"
+#include "core/resource_text.h"
 #include "tuner/experiment_controller.h"
 
 namespace tune {

@@ -58,8 +58,12 @@ void Tuner::LookAtWorkers(Instant due, Instant now, std::vector<Event>& events) 
     events.push_back(TunerSlept{late});
   }
   for (const WorkerId worker : parts_.queue.TakeHeard()) liveness_.OnHeard(worker, now);
+  for (auto& [worker, use] : parts_.queue.TakeDeviceUse()) device_use_[worker] = std::move(use);
   for (const Event& event : events) {
-    if (const auto* const gone = std::get_if<WorkerGone>(&event)) liveness_.Forget(gone->worker);
+    if (const auto* const gone = std::get_if<WorkerGone>(&event)) {
+      liveness_.Forget(gone->worker);
+      device_use_.erase(gone->worker);
+    }
   }
   for (const WorkerId worker : liveness_.TakeSilent(now)) {
     events.push_back(WorkerGone{worker, Departure::kSilent});

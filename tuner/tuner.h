@@ -16,6 +16,7 @@
 #include "trial_runner/liveness.h"
 #include "trial_runner/worker_link.h"
 #include "tuner/artifact_store.h"
+#include "tuner/device_status.h"
 #include "tuner/event_queue.h"
 #include "tuner/experiment_controller.h"
 #include "tuner/store.h"
@@ -50,6 +51,8 @@ class Tuner {
 
   // The experiment has ended (for this life).
   bool is_done() const { return is_done_; }
+  // The devices' memory in use, as workers last told.
+  const DeviceUseByWorker& device_use() const { return device_use_; }
   // Committed in this life.
   int64_t report_count() const { return report_count_; }
   // Lines for the person who watches, since the last call.
@@ -67,6 +70,7 @@ class Tuner {
   Instant awake_at_;  // When the loop last looked.
   bool is_done_ = false;
   int64_t report_count_ = 0;
+  DeviceUseByWorker device_use_;
   std::vector<std::string> lines_;
 };
 

@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -93,6 +95,49 @@ TEST_F(Devices, ADriverThatDoesNotFitIsSaidAndNothingIsOffered) {
   const ProgramResult result = Run("gpu: 0.5", 1);
   EXPECT_EQ(result.exit_status, 2);
   EXPECT_THAT(result.err, HasSubstr("NVML: Driver/library version mismatch (18)"));
+}
+
+TEST_F(Devices, ThePlanSaysWhatFitsOnWhich) {
+  WriteScript("tune report acc=1\n");
+  const std::string space =
+      folder_.Write("space.yaml",
+                    "trainable: {command: [./trial.sh]}\nmetric: acc\nmode: max\nspace: {x: 1}\n"
+                    "resources: {cpu: 1, gpu: 0.25, gpu_memory: 30GiB}\n");
+  const ProgramResult plan = RunTune(folder_, {"plan", space, "--cpus", "4"});
+  ASSERT_EQ(plan.exit_status, 0) << plan.err;
+  EXPECT_THAT(plan.out,
+              HasSubstr("device         0 (NVIDIA H100, 80 GiB): 2 trials of 30 GiB each\n"
+                        "               1 (NVIDIA L4, 24 GiB): none, it has too little "
+                        "memory\n"));
+}
+
+// The trial asks, while it has its slice.
+TEST_F(Devices, StatusSaysWhoHasWhatOfEach) {
+  WriteScript(
+      "tune report acc=1\n"
+      "for i in $(seq 200); do\n"
+      "  tune status --format json > status.json\n"
+      "  grep -q '\"used_bytes\":18253611008' status.json && break\n"
+      "done\n"
+      "tune status > status.txt\n");
+  machine_.Clear();
+  machine_.Device("GPU-1b2c", 80 * kGiB, 17 * kGiB, "NVIDIA H100");
+  machine_.Device("GPU-77aa", 24 * kGiB, 0, "NVIDIA L4");
+  const ProgramResult result = Run("gpu: 0.25, gpu_memory: 30GiB", 1);
+  ASSERT_EQ(result.exit_status, 0) << result.err;
+  std::stringstream text;
+  text << std::ifstream(folder_ / "status.txt").rdbuf();
+  EXPECT_THAT(text.str(),
+              HasSubstr("devices    local 0  NVIDIA H100, 17 GiB of 80 GiB used: trial "
+                        "0 has 0.25 (30 GiB)\n"
+                        "           local 1  NVIDIA L4, 0 bytes of 24 GiB used: free\n"));
+}
+
+TEST_F(Devices, TheDoctorListsThemAndSaysHowSharesAreHeldTo) {
+  machine_.Fail(1, StandInMachine::kGpuIsLost);
+  const ProgramResult doctor = RunTune(folder_, {"doctor"});
+  EXPECT_THAT(doctor.out, HasSubstr("NVIDIA H100 GPU-1b2c, 1 GiB of 80 GiB used"));
+  EXPECT_THAT(doctor.out, HasSubstr("gpu shares"));
 }
 
 // It takes more than its half of the small device, is tried again on a whole one, and what it takes

@@ -57,7 +57,7 @@ TEST(Plan, RunsNothing) {
   TestFolder folder;
   const std::string space = folder.Write("space.yaml", kSpace);
   const std::vector<std::string> before = folder.Names();
-  const ProgramResult plan = RunTune(folder, {"plan", space, "--cpus", "4"});
+  const ProgramResult plan = RunTune(folder, {"plan", space, "--cpus", "4", "--gpus", "0"});
   ASSERT_EQ(plan.exit_status, 0) << plan.err;
   EXPECT_THAT(plan.out, HasSubstr("at once        1 trial on 4 CPUs, 0 GPUs"));
   EXPECT_THAT(plan.out, HasSubstr("270 at worst"));

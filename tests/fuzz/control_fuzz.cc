@@ -10,6 +10,7 @@
 
 tune::FuzzStart tune::StartOfFuzz() {
   return {{R"({"tuner": 4711, "sweep": "food11", "pause": {"trial": 3, "now": false}})",
+           R"({"tuner": 4711, "sweep": "food11", "devices": {}})",
            R"({"tuner": 4711, "sweep": "food11", "pause": {"now": true}})",
            R"({"tuner": 1, "sweep": "gr\u00f6\u00dfe", "unpause": {"trial": 3}})",
            R"({"tuner": 1, "sweep": "a", "stop": {"trial": 0, "now": true}})",

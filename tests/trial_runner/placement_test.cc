@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/resource_text.h"
 #include "trial_runner/lease_table.h"
 
 namespace tune {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/tuner/controller_world.h"
+#include "tests/tuner/device_world.h"
 
 namespace tune::testing {
 namespace {
@@ -22,10 +22,10 @@ ExperimentSpec Shares(int64_t gpu_milli, int64_t samples = 2) {
 
 TEST(ControllerDevices, WhatRanOnALostDeviceGoesOnElsewhereFreeOfCharge) {
   ControllerWorld world(Shares(1000, 1));
-  const WorkerId worker = world.JoinWithDevices(4, {24 * kGiB, 80 * kGiB});
+  const WorkerId worker = JoinWithDevices(world, 4, {24 * kGiB, 80 * kGiB});
   world.Apply({world.NextReport(worker, kFirst, 0.5)});
   EXPECT_EQ(world.Running(worker).at(kFirst).slices.at(0).device, 0);
-  world.Apply(world.LoseDevice(worker, 0));
+  world.Apply(LoseDevice(world, worker, 0));
   EXPECT_EQ(world.attempts.at({kFirst, AttemptNumber{1}}).outcome, Outcome::kLost);
   ASSERT_TRUE(world.Running(worker).contains(kFirst));
   const auto& attempt = world.Running(worker).at(kFirst);
@@ -38,8 +38,8 @@ TEST(ControllerDevices, WhatRanOnALostDeviceGoesOnElsewhereFreeOfCharge) {
 
 TEST(ControllerDevices, WithoutTheLastDeviceNothingCanBePlacedAndThatIsSaid) {
   ControllerWorld world(Shares(500, 1));
-  const WorkerId worker = world.JoinWithDevices(4, {24 * kGiB});
-  world.Apply(world.LoseDevice(worker, 0));
+  const WorkerId worker = JoinWithDevices(world, 4, {24 * kGiB});
+  world.Apply(LoseDevice(world, worker, 0));
   EXPECT_TRUE(world.Running(worker).empty());
   EXPECT_THAT(world.said, Contains(HasSubstr("needs cpu: 1, gpu: 0.5; the workers have 4 CPUs, 0 "
                                              "GPUs; waiting 10 min")));
@@ -47,8 +47,8 @@ TEST(ControllerDevices, WithoutTheLastDeviceNothingCanBePlacedAndThatIsSaid) {
 
 TEST(ControllerDevices, ADeviceIsLostOnce) {
   ControllerWorld world(Shares(500, 1));
-  const WorkerId worker = world.JoinWithDevices(4, {24 * kGiB, 24 * kGiB});
-  world.Apply(world.LoseDevice(worker, 0));
+  const WorkerId worker = JoinWithDevices(world, 4, {24 * kGiB, 24 * kGiB});
+  world.Apply(LoseDevice(world, worker, 0));
   const size_t said = world.said.size();
   world.Apply({DeviceFellAway{worker, {0, "again"}}, DeviceFellAway{worker, {7, "which?"}},
                DeviceFellAway{WorkerId{99}, {0, "whose?"}}});
@@ -59,7 +59,7 @@ TEST(ControllerDevices, ADeviceIsLostOnce) {
 TEST(ControllerDevices, TrialsOnRealDevicesDoNotQueueAhead) {
   for (const bool is_real : {false, true}) {
     ControllerWorld world(Shares(500, 100));
-    const WorkerId worker = is_real ? world.JoinWithDevices(4, {24 * kGiB}) : world.Join(4, 1);
+    const WorkerId worker = is_real ? JoinWithDevices(world, 4, {24 * kGiB}) : world.Join(4, 1);
     for (int i = 0; i < 5; ++i) {
       const TrialNumber trial = world.Running(worker).begin()->first;
       world.Apply({world.NextReport(worker, trial, 0.5, true)});
@@ -75,7 +75,7 @@ TEST(ControllerDevices, GpuMemoryIsAdmission) {
   ExperimentSpec spec = Shares(100, 4);
   spec.resources.gpu_memory_bytes = 30 * kGiB;
   ControllerWorld world(spec);
-  const WorkerId worker = world.JoinWithDevices(16, {80 * kGiB});
+  const WorkerId worker = JoinWithDevices(world, 16, {80 * kGiB});
   EXPECT_EQ(world.Running(worker).size(), 2u);
   EXPECT_EQ(world.Running(worker).at(kFirst).start.slices.at(0).memory_bytes, 30 * kGiB);
   world.Apply({world.End(worker, kFirst, Outcome::kCrashed)});
@@ -86,7 +86,7 @@ TEST(ControllerDevices, GpuMemoryIsAdmission) {
 // the next ones get.
 TEST(ControllerDevices, WhatATrialWasSeenToUseIsWhatTheNextOnesGet) {
   ControllerWorld world(Shares(250, 9));
-  const WorkerId worker = world.JoinWithDevices(16, {80 * kGiB});
+  const WorkerId worker = JoinWithDevices(world, 16, {80 * kGiB});
   ASSERT_EQ(world.Running(worker).size(), 4u);
   EXPECT_EQ(world.Running(worker).at(kFirst).slices.at(0).memory_bytes, 20 * kGiB);
   const AttemptRef ref = world.Running(worker).at(kFirst).start.ref;
@@ -109,7 +109,7 @@ TEST(ControllerDevices, WhatATrialWasSeenToUseIsWhatTheNextOnesGet) {
 
 TEST(ControllerDevices, WhatWasSeenIsNeverMoreThanThereIs) {
   ControllerWorld world(Shares(250, 9));
-  const WorkerId worker = world.JoinWithDevices(16, {80 * kGiB});
+  const WorkerId worker = JoinWithDevices(world, 16, {80 * kGiB});
   const AttemptRef ref = world.Running(worker).at(kFirst).start.ref;
   world.Apply({DeviceMemorySeen{worker, {ref, 79 * kGiB}}});
   for (int64_t trial = 0; trial < 4; ++trial) {
@@ -124,7 +124,7 @@ TEST(ControllerDevices, WhatWasAskedForIsNotLearnedAnew) {
   ExperimentSpec spec = Shares(250, 9);
   spec.resources.gpu_memory_bytes = 10 * kGiB;
   ControllerWorld world(spec);
-  const WorkerId worker = world.JoinWithDevices(16, {80 * kGiB});
+  const WorkerId worker = JoinWithDevices(world, 16, {80 * kGiB});
   const AttemptRef ref = world.Running(worker).at(kFirst).start.ref;
   world.Apply({DeviceMemorySeen{worker, {ref, 12 * kGiB}}});
   world.Apply({world.NextReport(worker, kFirst, 0.5, true)});

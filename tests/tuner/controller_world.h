@@ -117,22 +117,9 @@ class ControllerWorld {
     for (int64_t i = 0; i < gpus; ++i) capacity.devices.push_back(Device{i, "logical", 0});
     return Join(capacity);
   }
-  // With devices of the driver's, of so much memory each.
-  WorkerId JoinWithDevices(int64_t cpus, const std::vector<int64_t>& memory) {
-    WorkerCapacity capacity;
-    capacity.cpu_milli = cpus * kWholeMilli;
-    for (const int64_t bytes : memory) {
-      const auto i = static_cast<int64_t>(capacity.devices.size());
-      capacity.devices.push_back(Device{i, "card", bytes, "GPU-" + std::to_string(i)});
-    }
-    return Join(capacity);
-  }
   WorkerId Join(const WorkerCapacity& capacity) {
     const WorkerId id{++last_worker_};
     workers_[id] = {};
-    for (const Device& device : capacity.devices) {
-      if (device.memory_bytes > 0) workers_[id].memory[device.index] = device.memory_bytes;
-    }
     Apply({WorkerJoined{id, "w" + std::to_string(id.value), "local", 1, capacity}});
     return id;
   }
@@ -210,20 +197,6 @@ class ControllerWorld {
   }
 
   void Lose(WorkerId worker) { workers_.erase(worker); }
-  // As the worker would tell it: the device, then the ends of what ran there.
-  std::vector<Event> LoseDevice(WorkerId worker, int64_t device) {
-    std::vector<Event> events = {DeviceFellAway{worker, {device, "it fell off"}}};
-    std::vector<TrialNumber> there;
-    for (const auto& [trial, attempt] : workers_.at(worker).running) {
-      for (const DeviceSlice& slice : attempt.slices) {
-        if (slice.device == device) there.push_back(trial);
-      }
-    }
-    for (const TrialNumber trial : there) {
-      events.push_back(End(worker, trial, Outcome::kLost, "it fell off"));
-    }
-    return events;
-  }
 
   std::map<TrialNumber, TrialRow> trials;
   std::map<TrialNumber, Configuration> configurations;
@@ -262,25 +235,17 @@ class ControllerWorld {
     std::deque<StartAttempt> ahead;
     std::deque<IdlePlace> idle;
     int64_t ends = 0;
-    std::map<int64_t, int64_t> memory = {};  // Of the devices whose memory is known.
   };
 
   static void Begin(WorkerState& state, const StartAttempt& start, int64_t cpu_milli,
                     const std::vector<DeviceSlice>& slices) {
     TUNE_CHECK(!state.running.contains(start.ref.trial));  // A trial never runs twice.
     state.running[start.ref.trial] = {start, start.from_iteration, 0, cpu_milli, slices};
-    std::map<int64_t, DeviceSlice> used;
+    std::map<int64_t, int64_t> used;
     for (const auto& [trial, attempt] : state.running) {
-      for (const DeviceSlice& slice : attempt.slices) {
-        used[slice.device].milli += slice.milli;
-        used[slice.device].memory_bytes += slice.memory_bytes;
-      }
+      for (const DeviceSlice& slice : attempt.slices) used[slice.device] += slice.milli;
     }
-    for (const auto& [device, sum] : used) {
-      TUNE_CHECK(sum.milli <= kWholeMilli);
-      const auto found = state.memory.find(device);
-      TUNE_CHECK(found == state.memory.end() || sum.memory_bytes <= found->second);
-    }
+    for (const auto& [device, milli] : used) TUNE_CHECK(milli <= kWholeMilli);
   }
 
   void Deliver(WorkerId worker, const ToWorker& message) {

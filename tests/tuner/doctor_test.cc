@@ -99,6 +99,29 @@ TEST(Doctor, MemoryIsTheLessOfWhatIsFreeAndWhatIsAllowed) {
   EXPECT_EQ(JudgeMemory(8'000'000'000, 500'000'000, std::nullopt).state, FindingState::kWarning);
 }
 
+TEST(Doctor, DevicesAreListedAndALostOneIsAProblem) {
+  const std::vector<Device> devices = {{0, "NVIDIA H100", int64_t{80} << 30, "GPU-1b2c"},
+                                       {3, "NVIDIA L4", int64_t{24} << 30, "GPU-77aa"}};
+  const Findings findings = JudgeGpus(devices, {{0, int64_t{80} << 30, int64_t{17} << 30, {}, ""},
+                                                {3, 0, 0, {}, "NVML: GPU is lost (15)"}});
+  ASSERT_EQ(findings.size(), 2u);
+  EXPECT_EQ(findings[0].item, "gpu 0");
+  EXPECT_EQ(findings[0].what, "NVIDIA H100 GPU-1b2c, 17 GiB of 80 GiB used");
+  EXPECT_EQ(findings[1].state, FindingState::kProblem);
+  EXPECT_EQ(findings[1].what, "NVIDIA L4 GPU-77aa: NVML: GPU is lost (15)");
+  ASSERT_EQ(JudgeGpus({}, {}).size(), 1u);
+  EXPECT_EQ(JudgeGpus({}, {})[0].state, FindingState::kOk);
+}
+
+TEST(Doctor, SaysWhatHoldsProgramsToTheirShare) {
+  EXPECT_EQ(JudgeShares(true, false).state, FindingState::kOk);
+  EXPECT_THAT(JudgeShares(true, true).what, HasSubstr("MPS"));
+  EXPECT_EQ(JudgeShares(false, true).state, FindingState::kWarning);
+  EXPECT_THAT(JudgeShares(false, true).what, HasSubstr("watching"));
+  EXPECT_THAT(JudgeShares(false, false).what, HasSubstr("neither MPS nor watching"));
+  EXPECT_THAT(JudgeShares(false, false).remedy, HasSubstr("--pid=host"));
+}
+
 TEST(Doctor, SyncsAreJudgedByTheirMedian) {
   std::vector<int64_t> times(49, 1'000);
   times.push_back(90'000);

@@ -5,7 +5,7 @@
 
 #include "core/json.h"
 #include "core/random.h"
-#include "tests/tuner/controller_world.h"
+#include "tests/tuner/device_world.h"
 
 namespace tune {
 namespace {
@@ -699,7 +699,7 @@ void LiveAndReplay(uint64_t seed) {
   // In every other life devices have memory, of which trials are seen to use some, and fall away.
   const bool has_cards = random.NextBelow(2) == 0;
   const auto join = [&](int64_t cpus) {
-    return has_cards ? world.JoinWithDevices(cpus, {80'000, 24'000}) : world.Join(cpus, 1);
+    return has_cards ? JoinWithDevices(world, cpus, {80'000, 24'000}) : world.Join(cpus, 1);
   };
   std::vector<WorkerId> workers = {join(2)};
   for (int step = 0; step < 20'000 && !world.has_ended; ++step) {
@@ -723,7 +723,7 @@ void LiveAndReplay(uint64_t seed) {
       continue;
     } else if (dice < 10 && has_cards) {
       const auto device = static_cast<int64_t>(random.NextBelow(2));
-      for (Event& event : world.LoseDevice(workers.back(), device)) events.push_back(event);
+      for (Event& event : LoseDevice(world, workers.back(), device)) events.push_back(event);
       workers.push_back(join(2));
     }
     for (const WorkerId worker : workers) {
@@ -749,6 +749,7 @@ void LiveAndReplay(uint64_t seed) {
       }
     }
     if (!events.empty()) world.Apply(std::move(events));
+    for (const WorkerId worker : workers) CheckDeviceMemory(world, worker);
   }
   ASSERT_TRUE(world.has_ended) << "seed " << seed;
   EXPECT_EQ(world.experiment.status, ExperimentStatus::kFinished);

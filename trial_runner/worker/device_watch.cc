@@ -1,14 +1,13 @@
 #include "trial_runner/worker/device_watch.h"
 
-#include <unistd.h>
-
 #include <chrono>
 #include <condition_variable>
 #include <map>
 #include <mutex>
-#include <string_view>
 #include <thread>
 #include <utility>
+
+#include "trial_runner/devices/process_numbers.h"
 
 namespace tune {
 namespace {
@@ -83,13 +82,6 @@ DeviceWatch::~DeviceWatch() {
   state_->shall_end = true;
   state_->changed.notify_all();
   state_->changed.wait_for(lock, kPatience, [this] { return state_->has_ended; });
-}
-
-bool SeesAllProcesses() {
-  constexpr std::string_view kFirst = "pid:[4026531836]";  // PROC_PID_INIT_INO
-  char target[64];
-  const ssize_t length = readlink("/proc/self/ns/pid", target, sizeof target);
-  return length > 0 && std::string_view(target, static_cast<size_t>(length)) == kFirst;
 }
 
 }  // namespace tune

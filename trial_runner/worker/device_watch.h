@@ -30,7 +30,4 @@ class DeviceWatch {
   std::shared_ptr<State> state_;
 };
 
-// Whether process numbers of the driver's are ours: not within a container that has its own.
-bool SeesAllProcesses();
-
 }  // namespace tune

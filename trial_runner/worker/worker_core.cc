@@ -7,8 +7,8 @@
 #include "core/json.h"
 #include "core/limits.h"
 #include "core/random.h"
+#include "core/resource_text.h"
 #include "core/utf8.h"
-#include "trial_runner/placement.h"
 #include "trial_runner/trial_programs.h"
 #include "trial_runner/working_folder.h"
 

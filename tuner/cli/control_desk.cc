@@ -2,9 +2,11 @@
 
 #include <unistd.h>
 
+#include <map>
 #include <utility>
 
 #include "tuner/control/control_plan.h"
+#include "tuner/device_status.h"
 
 namespace tune {
 
@@ -32,6 +34,10 @@ Status ControlDesk::ServeOne(const ControlServer::Arrival& arrival) {
                      {}});
     return OkStatus();
   }
+  if (arrival.request.verb == ControlVerb::kDevices) {
+    server_->Answer(arrival.client, TellOfDevices());
+    return OkStatus();
+  }
   Result<ControlPlan> plan = PlanControl(arrival.request, controller_, true);
   if (!plan.ok()) {
     server_->Answer(arrival.client, {plan.status(), {}});
@@ -46,6 +52,22 @@ Status ControlDesk::ServeOne(const ControlServer::Arrival& arrival) {
   for (const std::string& line : plan->lines) lines_.push_back(verb + line);
   server_->Answer(arrival.client, {OkStatus(), std::move(plan->lines)});
   return OkStatus();
+}
+
+// As many as go into one answer.
+ControlAnswer ControlDesk::TellOfDevices() const {
+  std::map<WorkerId, std::string> names;
+  for (const auto& [id, record] : controller_.workers()) names.emplace(id, record.row.name);
+  ControlAnswer answer;
+  size_t bytes = 0;
+  for (const DeviceStatus& device : DevicesOf(controller_.leases(), names, tuner_.device_use())) {
+    std::string line = EncodeDeviceStatus(device);
+    // Its quotes become two characters each.
+    bytes += 2 * line.size();
+    if (bytes > kControlAnswerBytesMax) break;
+    answer.lines.push_back(std::move(line));
+  }
+  return answer;
 }
 
 std::vector<std::string> ControlDesk::TakeLines() { return std::exchange(lines_, {}); }

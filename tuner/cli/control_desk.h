@@ -35,6 +35,7 @@ class ControlDesk {
 
  private:
   Status ServeOne(const ControlServer::Arrival& arrival);
+  ControlAnswer TellOfDevices() const;
 
   const ExperimentController& controller_;
   Tuner& tuner_;

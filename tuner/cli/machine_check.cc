@@ -24,8 +24,13 @@
 #include <sstream>
 
 #include "core/posix/durable_file.h"
+#include "core/posix/environment.h"
 #include "core/posix/nameless_file.h"
 #include "core/posix/real_clock.h"
+#include "core/resource_text.h"
+#include "trial_runner/devices/machine_devices.h"
+#include "trial_runner/devices/mps_daemon.h"
+#include "trial_runner/devices/process_numbers.h"
 #include "tuner/cli/cgroup_limits.h"
 #include "tuner/cli/program_output.h"
 #include "tuner/cli/text_table.h"
@@ -70,25 +75,29 @@ Finding CheckCores(const CgroupLimits& limits) {
   return JudgeCores(has_set ? CPU_COUNT(&set) : online, online, limits.cpus);
 }
 
-Finding CheckGpus() {
-  int count = 0;
-  std::error_code error;
-  for (fs::directory_iterator it("/dev", error), end; !error && it != end; it.increment(error)) {
-    const std::string name = it->path().filename().string();
-    constexpr std::string_view kPrefix = "nvidia";
-    if (name.size() > kPrefix.size() && name.starts_with(kPrefix) &&
-        std::all_of(name.begin() + kPrefix.size(), name.end(),
-                    [](unsigned char c) { return std::isdigit(c); })) {
-      ++count;
-    }
+Findings CheckGpus() {
+  const MachineDevices here = LookUpDevices();
+  if (!here.warning.empty()) {
+    return {Warning("gpus", here.warning, "install the driver's own libnvidia-ml.so.1")};
   }
-  if (count == 0) return Ok("gpus", "none (--gpus N makes logical ones, to try shares out)");
-  std::istringstream driver(TextOf("/proc/driver/nvidia/version"));
-  std::string line;
-  std::getline(driver, line);
-  return Ok("gpus", std::to_string(count) + " of NVIDIA" +
-                        (line.empty() ? "" : " (" + Printable(line) + ")") +
-                        "; offer them with --gpus " + std::to_string(count));
+  std::vector<DeviceReading> readings;
+  for (const Device& device : here.visible) {
+    const Result<DeviceReading> reading = here.inventory->Read(device);
+    DeviceReading lost;
+    lost.device = device.index;
+    if (!reading.ok()) lost.lost = reading.status().message();
+    readings.push_back(reading.ok() ? *reading : lost);
+  }
+  Findings findings = JudgeGpus(here.visible, readings);
+  if (here.visible.empty()) {
+    if (here.has_any) {
+      findings.push_back(Warning("gpus", "CUDA_VISIBLE_DEVICES hides all", "unset it to use them"));
+    }
+    return findings;
+  }
+  findings.push_back(
+      JudgeShares(RunsMps(EnvironmentText("CUDA_MPS_PIPE_DIRECTORY")), SeesAllProcesses()));
+  return findings;
 }
 
 Finding CheckOpenFiles() {
@@ -264,16 +273,53 @@ Finding JudgeFileSystem(int64_t statfs_type) {
   return Ok("file system", std::string("of type ") + type);
 }
 
+Findings JudgeGpus(const std::vector<Device>& devices, const std::vector<DeviceReading>& readings) {
+  if (devices.empty()) {
+    return {
+        Ok("gpus", "NVIDIA's driver knows none (--gpus N makes logical ones, to try shares out)")};
+  }
+  Findings findings;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    const std::string item = "gpu " + std::to_string(devices[i].index);
+    const std::string name = Printable(devices[i].name) + " " + Printable(devices[i].uuid);
+    if (!readings[i].lost.empty()) {
+      findings.push_back(Problem(item, name + ": " + readings[i].lost,
+                                 "reset it, or the machine; a worker offers what is left"));
+      continue;
+    }
+    findings.push_back(Ok(item, name + ", " + DescribeMemory(readings[i].used_bytes) + " of " +
+                                    DescribeMemory(readings[i].memory_bytes) + " used"));
+  }
+  return findings;
+}
+
+Finding JudgeShares(bool has_mps, bool sees_processes) {
+  if (has_mps) return Ok("gpu shares", "MPS: its daemon holds command trials to their share");
+  const std::string remedy =
+      "start MPS (nvidia-cuda-mps-control -d) before the worker to have limits enforced";
+  if (sees_processes) {
+    return Warning("gpu shares",
+                   "watching: a command trial that takes more memory than its share is ended "
+                   "within a second; nothing keeps it from it",
+                   remedy);
+  }
+  return Warning("gpu shares",
+                 "neither MPS nor watching: the driver's process numbers are not those of this "
+                 "container",
+                 remedy + ", or give the container the host's process numbers (--pid=host)");
+}
+
 Findings CheckMachine(Instant now) {
   const CgroupLimits limits = ReadCgroupLimits(TextOf("/proc/self/cgroup"), "/sys/fs/cgroup");
   const std::string meminfo = TextOf("/proc/meminfo");
-  return {CheckCores(limits),
-          JudgeMemory(MeminfoBytes(meminfo, "MemTotal"), MeminfoBytes(meminfo, "MemAvailable"),
-                      limits.memory_bytes),
-          CheckGpus(),
-          CheckOpenFiles(),
-          CheckLoopback(),
-          CheckClock(now)};
+  Findings findings = {CheckCores(limits),
+                       JudgeMemory(MeminfoBytes(meminfo, "MemTotal"),
+                                   MeminfoBytes(meminfo, "MemAvailable"), limits.memory_bytes)};
+  for (Finding& finding : CheckGpus()) findings.push_back(std::move(finding));
+  findings.push_back(CheckOpenFiles());
+  findings.push_back(CheckLoopback());
+  findings.push_back(CheckClock(now));
+  return findings;
 }
 
 Findings CheckDisk(const std::string& folder) {

@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "core/resources.h"
 #include "core/time.h"
+#include "trial_runner/devices/device_inventory.h"
 #include "tuner/cli/finding.h"
 
 namespace tune {
@@ -28,6 +30,10 @@ Findings CheckPrograms(const std::string& program_dir, const std::string& versio
 Finding JudgeCores(int64_t affinity, int64_t online, std::optional<double> cgroup_cpus);
 Finding JudgeMemory(int64_t total, int64_t available, std::optional<int64_t> cgroup_bytes);
 Finding JudgeFreeSpace(int64_t free_bytes);
+// `readings`: of each of the devices.
+Findings JudgeGpus(const std::vector<Device>& devices, const std::vector<DeviceReading>& readings);
+// How what users' programs take of a device is held to their share.
+Finding JudgeShares(bool has_mps, bool sees_processes);
 // `sync_us`: of some syncs of 4 KiB each; not empty.
 Finding JudgeSyncs(std::vector<int64_t> sync_us);
 Finding JudgeFileSystem(int64_t statfs_type);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/json.h"
+#include "core/resource_text.h"
 #include "trial_runner/placement.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/lane_speeds.h"
@@ -23,7 +24,7 @@ std::vector<std::string> WithShortcuts(const PlanOptions& options) {
 WorkerCapacity CapacityOf(const PlanOptions& options) {
   WorkerCapacity capacity;
   capacity.cpu_milli = options.cpus * kWholeMilli;
-  for (int64_t i = 0; i < options.gpus; ++i) capacity.devices.push_back({i, "", 0});
+  capacity.devices = options.devices;
   return capacity;
 }
 
@@ -68,6 +69,28 @@ std::string CheckpointText(const ExperimentSpec& spec, const SweepPlan& plan) {
          std::to_string(spec.checkpoint.keep_best) + ")";
 }
 
+// "0 (NVIDIA H100, 80 GiB): 4 trials of 20 GiB each".
+std::string DescribeFit(const ResourceRequest& request, const Device& device) {
+  std::string text = std::to_string(device.index);
+  if (device.memory_bytes > 0) {
+    text += " (" + Printable(device.name) + ", " + DescribeMemory(device.memory_bytes) + ")";
+  }
+  const int64_t count = CountOnDevice(request, device);
+  if (count == 0) return text + ": none, it has too little memory";
+  const int64_t memory = SliceMemory(request, device);
+  return text + ": " + Count(count, "trial") +
+         (memory > 0 ? " of " + DescribeMemory(memory) + " each" : "");
+}
+
+void PrintDevices(const ResourceRequest& request, const std::vector<Device>& devices,
+                  std::ostream& out) {
+  if (request.gpu_milli == 0) return;
+  for (const Device& device : devices) {
+    out << (&device == &devices.front() ? "device         " : "               ")
+        << DescribeFit(request, device) << "\n";
+  }
+}
+
 void PrintNumbers(const ExperimentSpec& spec, const SweepPlan& plan, const PlanOptions& options,
                   std::ostream& out) {
   out << "sweep          " << Printable(spec.name) << ": "
@@ -80,6 +103,7 @@ void PrintNumbers(const ExperimentSpec& spec, const SweepPlan& plan, const PlanO
       << Printable(SchedulerText(spec)) << "\nat once        " << Count(plan.at_once, "trial")
       << " on " << DescribeCapacity(CapacityOf(options)) << " (each needs "
       << DescribeRequest(spec.resources) << ")\n";
+  PrintDevices(spec.resources, options.devices, out);
   if (!plan.expected || !plan.worst) return;
   out << "epochs         " << Both(plan.expected->total, plan.worst->total) << "\n"
       << "in a row       " << Both(plan.expected->in_a_row, plan.worst->in_a_row)
@@ -129,6 +153,20 @@ Value LanesValue(const SweepPlan& plan, const LaneSpeeds& speeds) {
   return list;
 }
 
+Value DevicesValue(const ResourceRequest& request, const std::vector<Device>& devices) {
+  Value list = Value::MakeList();
+  for (const Device& device : devices) {
+    Value one = Value::MakeMap();
+    one.Set("device", device.index);
+    one.Set("name", device.name);
+    one.Set("memory_bytes", device.memory_bytes);
+    one.Set("trials", CountOnDevice(request, device));
+    one.Set("trial_memory_bytes", SliceMemory(request, device));
+    list.AsList().push_back(std::move(one));
+  }
+  return list;
+}
+
 void PrintRungs(const SweepPlan& plan, OutputFormat format, size_t width, std::ostream& out) {
   RowPrinter printer(format, width, out);
   printer.Begin({"bracket", "milestone", "trials_expected", "trials_worst"});
@@ -143,8 +181,8 @@ void SetEpochs(const std::optional<PlannedEpochs>& epochs, const std::string& na
   object.Set("in_a_row_" + name, epochs ? Value(epochs->in_a_row) : Value());
 }
 
-void PrintJson(const ExperimentSpec& spec, const SweepPlan& plan, const LaneSpeeds& speeds,
-               std::ostream& out) {
+void PrintJson(const ExperimentSpec& spec, const SweepPlan& plan, const PlanOptions& options,
+               const LaneSpeeds& speeds, std::ostream& out) {
   Value object = Value::MakeMap();
   object.Set("name", spec.name);
   object.Set("trials", OrNull(plan.trials));
@@ -154,6 +192,7 @@ void PrintJson(const ExperimentSpec& spec, const SweepPlan& plan, const LaneSpee
   object.Set("scheduler", spec.scheduler.is_null() ? Value("fifo") : spec.scheduler);
   object.Set("auto", plan.automatic);
   object.Set("at_once", plan.at_once);
+  object.Set("devices", DevicesValue(spec.resources, options.devices));
   object.Set("lanes", LanesValue(plan, speeds));
   SetEpochs(plan.expected, "expected", object);
   SetEpochs(plan.worst, "worst", object);
@@ -191,7 +230,7 @@ int PlanCommand(const PlanOptions& options, std::ostream& out, std::ostream& err
     speeds = *std::move(read);
   }
   if (options.format == OutputFormat::kJson) {
-    PrintJson(*spec, *plan, speeds, out);
+    PrintJson(*spec, *plan, options, speeds, out);
     return 0;
   }
   if (options.format == OutputFormat::kCsv) {

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "core/resources.h"
 #include "tuner/cli/text_table.h"
 
 namespace tune {
@@ -24,7 +25,7 @@ struct PlanOptions {
   std::vector<std::string> overrides;  // --set.
   std::optional<int64_t> samples;
   int64_t cpus = 1;  // What the local worker would offer.
-  int64_t gpus = 0;
+  std::vector<Device> devices;
   OutputFormat format = OutputFormat::kTable;
   size_t width = 0;  // The terminal's; 0: none.
 };

@@ -1,8 +1,13 @@
 // The commands about space files: nothing of theirs runs.
 #include <iostream>
+#include <memory>
+#include <optional>
 
 #include "core/posix/real_clock.h"
+#include "trial_runner/devices/machine_devices.h"
+#include "trial_runner/devices/offered_devices.h"
 #include "tuner/cli/commands.h"
+#include "tuner/cli/complain.h"
 #include "tuner/cli/import_command.h"
 #include "tuner/cli/plan_command.h"
 #include "tuner/cli/simulate_command.h"
@@ -21,11 +26,16 @@ void AddPlan(Commands& commands) {
   command->add_option("--set", plan->overrides, "As for run")->allow_extra_args(false);
   plan->cpus = AvailableCpus();
   command->add_option("--cpus", plan->cpus, "As for run")->check(kCpuRange);
-  command->add_option("--gpus", plan->gpus, "As for run")->check(kGpuRange);
+  const auto gpus = std::make_shared<std::optional<int64_t>>();
+  command->add_option("--gpus", *gpus, "As for run")->check(kGpuRange);
   AddFormat(command, plan->format);
-  commands.Bind(command, [plan = plan](const Invocation& invocation) {
+  commands.Bind(command, [plan = plan, gpus](const Invocation& invocation) {
     plan->db_path = invocation.db_path;
     plan->width = OutputWidth();
+    const MachineDevices here = LookUpDevices();
+    Result<std::vector<Device>> devices = OfferedDevices(*gpus, here.visible, here.has_any);
+    if (!devices.ok()) return Complain(devices.status(), std::cerr);
+    plan->devices = *std::move(devices);
     return Answered(PlanCommand(*plan, std::cout, std::cerr));
   });
 }

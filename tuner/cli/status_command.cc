@@ -9,16 +9,20 @@
 #include <vector>
 
 #include "core/json.h"
+#include "tuner/artifact_path.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/live_view.h"
 #include "tuner/cli/pareto_front.h"
 #include "tuner/cli/sweep_lookup.h"
+#include "tuner/control/control_client.h"
+#include "tuner/device_status.h"
 #include "tuner/sqlite/writer_lock.h"
 
 namespace tune {
 namespace {
 
 constexpr Duration kWatchEvery = Milliseconds(1000);
+constexpr Duration kDevicesPatience = Milliseconds(1000);
 
 struct Counted {
   std::string what;
@@ -42,6 +46,7 @@ struct SweepStatus {
   std::vector<RungLine> rungs;
   std::vector<Counted> outcomes;  // Of attempts.
   std::vector<std::string> workers;
+  std::vector<DeviceStatus> devices;  // Of a sweep that runs.
   int64_t iteration_count = 0;
 
   int64_t Count(const std::vector<Counted>& list, std::string_view what) const {
@@ -109,6 +114,25 @@ Result<std::vector<std::string>> ReadWorkers(Database& database, int64_t experim
   }
   row->Reset();
   return workers;
+}
+
+// Nothing where its tuner does not answer: what else there is to say stands without it.
+std::vector<DeviceStatus> AskForDevices(const std::string& db_path, const LockHolder& tuner,
+                                        const std::string& sweep, const Clock& clock) {
+  std::vector<DeviceStatus> devices;
+  if (tuner.experiment != sweep) return devices;
+  ControlRequest request;
+  request.tuner = tuner.pid;
+  request.sweep = sweep;
+  request.verb = ControlVerb::kDevices;
+  const Result<ControlAnswer> answer =
+      AskTuner(ArtifactsDirOf(db_path), request, clock, kDevicesPatience);
+  if (!answer.ok() || !answer->status.ok()) return devices;
+  for (const std::string& line : answer->lines) {
+    Result<DeviceStatus> device = DecodeDeviceStatus(line);
+    if (device.ok()) devices.push_back(*std::move(device));
+  }
+  return devices;
 }
 
 Result<SweepStatus> ReadStatus(Database& database, const std::string& name) {
@@ -213,8 +237,18 @@ std::vector<std::string> Describe(const SweepStatus& status, Instant now) {
     workers += (workers.empty() ? "" : ", ") + worker;
   if (sweep.status == "RUNNING")
     lines.push_back("workers    " + (workers.empty() ? "none" : workers));
+  for (const DeviceStatus& device : status.devices) {
+    lines.push_back((&device == &status.devices.front() ? "devices    " : "           ") +
+                    Printable(DescribeDevice(device)));
+  }
   for (std::string& line : DescribeTimes(status, now)) lines.push_back(std::move(line));
   return lines;
+}
+
+Value DevicesValue(const std::vector<DeviceStatus>& devices) {
+  Value list = Value::MakeList();
+  for (const DeviceStatus& device : devices) list.AsList().push_back(ToValue(device));
+  return list;
 }
 
 void PrintRow(const StatusOptions& options, const SweepStatus& status, std::ostream& out) {
@@ -230,12 +264,12 @@ void PrintRow(const StatusOptions& options, const SweepStatus& status, std::ostr
   }
   const auto& best = status.best;
   RowPrinter printer(options.format, options.width, out);
-  printer.Begin({"name",       "status",     "metric",          "mode",
-                 "samples",    "trials",     "pending",         "running",
-                 "paused",     "terminated", "error",           "iterations",
-                 "best_trial", "best_value", "best_iteration",  "best_config",
-                 "rungs",      "attempts",   "failed_attempts", "workers",
-                 "created_at", "finished_at"});
+  printer.Begin({"name",       "status",      "metric",          "mode",
+                 "samples",    "trials",      "pending",         "running",
+                 "paused",     "terminated",  "error",           "iterations",
+                 "best_trial", "best_value",  "best_iteration",  "best_config",
+                 "rungs",      "attempts",    "failed_attempts", "workers",
+                 "created_at", "finished_at", "devices"});
   printer.Row({sweep.name,
                sweep.status,
                sweep.metric,
@@ -257,7 +291,8 @@ void PrintRow(const StatusOptions& options, const SweepStatus& status, std::ostr
                status.FailedAttempts(),
                static_cast<int64_t>(status.workers.size()),
                FormatInstant(Instant{sweep.created_us}),
-               sweep.finished_us ? Value(FormatInstant(Instant{*sweep.finished_us})) : Value()});
+               sweep.finished_us ? Value(FormatInstant(Instant{*sweep.finished_us})) : Value(),
+               DevicesValue(status.devices)});
   printer.End();
 }
 
@@ -271,7 +306,11 @@ int StatusCommand(const StatusOptions& options, const Clock& clock, const WaitFu
     const auto read = [&]() -> Result<SweepStatus> {
       TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
                             OpenForQueries(options.db_path));
-      return ReadStatus(*database, options.name);
+      TUNE_ASSIGN_OR_RETURN(SweepStatus status, ReadStatus(*database, options.name));
+      if (status.tuner) {
+        status.devices = AskForDevices(options.db_path, *status.tuner, status.sweep.name, clock);
+      }
+      return status;
     };
     const Result<SweepStatus> status = read();
     if (!status.ok()) return Complain(status.status(), err);

@@ -1,4 +1,5 @@
-// `tune status [NAME] [--watch]`: one sweep at a glance, from the database alone.
+// `tune status [NAME] [--watch]`: one sweep at a glance, from the database; who has what of each
+// device, and how much of its memory is used, from its tuner if that lives and answers.
 //
 // Thread rule: one thread.
 #pragma once

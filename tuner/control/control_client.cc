@@ -41,7 +41,7 @@ Status SendLine(int fd, std::string line, const Clock& clock, Instant deadline) 
 
 Result<std::string> ReadLine(int fd, const Clock& clock, Instant deadline) {
   std::string line;
-  while (line.size() <= kControlLineBytesMax) {
+  while (line.size() <= kControlAnswerBytesMax) {
     if (!WaitFor(fd, POLLIN, clock, deadline)) return NoAnswer("the tuner does not answer");
     char bytes[4096];
     const ssize_t size = recv(fd, bytes, sizeof bytes, 0);

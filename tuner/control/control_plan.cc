@@ -150,6 +150,8 @@ class SweepCommand {
         return Stop();
       case ControlVerb::kSet:
         break;
+      case ControlVerb::kDevices:
+        return InvalidArgument("devices: changes nothing");
     }
     const std::string what = "max_concurrent of " + sweep_ + " is " +
                              std::to_string(request_.max_concurrent) + ", was " +

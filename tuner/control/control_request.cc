@@ -14,7 +14,7 @@ namespace tune {
 namespace {
 
 constexpr std::array kVerbs = {ControlVerb::kPause, ControlVerb::kUnpause, ControlVerb::kStop,
-                               ControlVerb::kSet};
+                               ControlVerb::kSet, ControlVerb::kDevices};
 
 struct CodeName {
   StatusCode code;
@@ -47,8 +47,9 @@ Result<int64_t> ReadInt(std::string_view key, const Value& value, int64_t min, i
 
 Status ReadArgument(const MapEntry& argument, ControlRequest& request) {
   const bool is_set = request.verb == ControlVerb::kSet;
+  const bool takes_trial = !is_set && request.verb != ControlVerb::kDevices;
   const bool takes_now = request.verb == ControlVerb::kPause || request.verb == ControlVerb::kStop;
-  if (argument.key == "trial" && !is_set) {
+  if (argument.key == "trial" && takes_trial) {
     TUNE_ASSIGN_OR_RETURN(const int64_t number,
                           ReadInt("trial", argument.value, 0, limits::kSamplesMax));
     request.trial = TrialNumber{number};
@@ -77,10 +78,9 @@ Status ReadVerb(ControlVerb verb, const Value& arguments, ControlRequest& reques
   return OkStatus();
 }
 
-Result<Value> ParseObject(std::string_view line) {
-  if (line.size() > kControlLineBytesMax) {
-    return InvalidArgument("the line has more than " + std::to_string(kControlLineBytesMax) +
-                           " bytes");
+Result<Value> ParseObject(std::string_view line, size_t bytes_max) {
+  if (line.size() > bytes_max) {
+    return InvalidArgument("the line has more than " + std::to_string(bytes_max) + " bytes");
   }
   TUNE_ASSIGN_OR_RETURN(Value object, ParseJson(line));
   if (!object.is_map()) {
@@ -101,6 +101,8 @@ const char* ControlVerbName(ControlVerb verb) {
       return "stop";
     case ControlVerb::kSet:
       return "set";
+    case ControlVerb::kDevices:
+      return "devices";
   }
   return "";
 }
@@ -133,7 +135,7 @@ std::string EncodeAnswer(const ControlAnswer& answer) {
 }
 
 Result<ControlRequest> DecodeRequest(std::string_view line) {
-  TUNE_ASSIGN_OR_RETURN(const Value object, ParseObject(line));
+  TUNE_ASSIGN_OR_RETURN(const Value object, ParseObject(line, kControlLineBytesMax));
   ControlRequest request;
   int verb_count = 0;
   for (const MapEntry& entry : object.AsMap()) {
@@ -153,7 +155,7 @@ Result<ControlRequest> DecodeRequest(std::string_view line) {
     }
   }
   if (verb_count == 0) {
-    return InvalidArgument("the verb is missing: one of pause, unpause, stop and set");
+    return InvalidArgument("the verb is missing: one of pause, unpause, stop, set and devices");
   }
   if (request.tuner == 0) return InvalidArgument("'tuner' is missing");
   if (request.sweep.empty()) return InvalidArgument("'sweep' is missing");
@@ -161,7 +163,7 @@ Result<ControlRequest> DecodeRequest(std::string_view line) {
 }
 
 Result<ControlAnswer> DecodeAnswer(std::string_view line) {
-  TUNE_ASSIGN_OR_RETURN(const Value object, ParseObject(line));
+  TUNE_ASSIGN_OR_RETURN(const Value object, ParseObject(line, kControlAnswerBytesMax));
   ControlAnswer answer;
   if (const Value* const lines = object.Find("ok"); lines != nullptr && lines->is_list()) {
     for (const Value& text : lines->AsList()) {

@@ -6,7 +6,8 @@
 //   {"error": "food11 has no trial 99", "code": "not_found"}
 //
 // The verbs are pause {trial, now}, unpause {trial}, stop {trial, now}, set {max_concurrent}.
-// Without a trial they are about the whole sweep.
+// Without a trial they are about the whole sweep. devices {} changes nothing: it is answered with a
+// line for each device (tuner/device_status.h).
 //
 // Thread rule: pure functions.
 #pragma once
@@ -23,9 +24,10 @@
 
 namespace tune {
 
-inline constexpr size_t kControlLineBytesMax = 8'192;  // Without its end.
+inline constexpr size_t kControlLineBytesMax = 8'192;  // Of a request, without its end.
+inline constexpr size_t kControlAnswerBytesMax = 1u << 20;
 
-enum class ControlVerb { kPause, kUnpause, kStop, kSet };
+enum class ControlVerb { kPause, kUnpause, kStop, kSet, kDevices };
 const char* ControlVerbName(ControlVerb verb);
 
 struct ControlRequest {
@@ -41,7 +43,7 @@ struct ControlRequest {
 
 struct ControlAnswer {
   Status status;
-  std::vector<std::string> lines;  // What will happen, for a person.
+  std::vector<std::string> lines;  // What will happen, for a person; of devices, one each.
 
   friend bool operator==(const ControlAnswer&, const ControlAnswer&) = default;
 };
