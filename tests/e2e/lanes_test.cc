@@ -1,5 +1,6 @@
 // Sweeps whose trials train as lanes of one array: the database says what it says of the same sweep
 // without lanes, whatever ends a lane or the process that they share. On the CPU.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,6 +11,8 @@
 namespace tune::testing {
 namespace {
 
+using ::testing::HasSubstr;
+using ::testing::Not;
 using Rows = std::vector<std::string>;
 
 // Small trials of the classifier. `lanes`: "" or a line of the space.
@@ -46,6 +49,23 @@ Rows LearnedAlone(const TestFolder& folder, const std::string& epochs) {
   return Query(folder, Learned(), "alone.db");
 }
 
+// `tune plan` says how many would train as one, and how fast that was here.
+void ExpectPlanned(const TestFolder& folder, const std::string& space) {
+  const ProgramResult here = RunTune(folder, {"plan", space, "--cpus", "4"});
+  EXPECT_EQ(here.exit_status, 0) << here.err;
+  EXPECT_THAT(here.out, HasSubstr("lanes          up to 4 train as one of {\"batch_size\":32,"));
+  EXPECT_THAT(here.out, HasSubstr(" as one: "));
+  const ProgramResult elsewhere =
+      RunTune(folder, {"plan", space, "--cpus", "2", "--db", "absent.db"});
+  EXPECT_THAT(elsewhere.out, HasSubstr("lanes          up to 2 train as one"));
+  EXPECT_THAT(elsewhere.out, HasSubstr("was not measured"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "absent.db"));
+  const ProgramResult json = RunTune(folder, {"plan", space, "--cpus", "4", "--format", "json"});
+  EXPECT_THAT(json.out, HasSubstr("\"lanes_max\":4,\"measured\":[{\"lanes\":"));
+  const ProgramResult alone = RunTune(folder, {"plan", "alone.yaml", "--cpus", "4"});
+  EXPECT_THAT(alone.out, Not(HasSubstr("lanes")));
+}
+
 TEST(Lanes, LearnWhatTheTrialsLearnAlone) {
   TestFolder folder;
   const Rows alone = LearnedAlone(folder, kShort);
@@ -56,6 +76,7 @@ TEST(Lanes, LearnWhatTheTrialsLearnAlone) {
   EXPECT_EQ(Query(folder, Learned()), alone);
   EXPECT_GE(MostLanes(folder), 2);
   EXPECT_EQ(Query(folder, "select distinct outcome from attempts"), Rows{"completed"});
+  ExpectPlanned(folder, space);
 }
 
 // Lanes are stopped at rungs, others join in their place: what was reported is what it is alone.
