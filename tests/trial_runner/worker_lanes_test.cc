@@ -14,8 +14,10 @@ using testing::HasSubstr;
 class WorkerLanesTest : public WorkerCoreTest {
  protected:
   // Trials of food11 of which up to four train as one.
-  void JoinForFood11(bool is_local = true) {
-    core_.emplace(WorkerCore::Options{Greeting(), is_local, "tune_trial_food11"});
+  void JoinForFood11(bool is_local = true, bool has_mps = false) {
+    WorkerCore::Options options{Greeting(), is_local, "tune_trial_food11"};
+    options.has_mps = has_mps;
+    core_.emplace(std::move(options));
     core_->Begin();
     Welcome welcome = SampleWelcome();
     welcome.trainable = R"("food11")";
@@ -75,6 +77,28 @@ TEST_F(WorkerLanesTest, OtherShapesOtherDevicesAndOneTooManyHaveProcessesOfTheir
   EXPECT_THAT(Effects(), Contains("start 1 lane 4 trial 6"));
   Tell(Fused(Ref(7, 1, 8)));
   EXPECT_THAT(Effects(), Contains("start 5 lane 1 trial 7"));
+}
+
+// Their process's context would be held to the first one's share.
+TEST_F(WorkerLanesTest, WhatFusesIsNotHeldToOneShareByMps) {
+  JoinForFood11(/*is_local=*/true, /*has_mps=*/true);
+  const auto is_held = [this](StartAttempt start) {
+    start.slices = {{0, 125}};
+    Tell(start);
+    for (const Effect& effect : core_->TakeEffects()) {
+      const auto* const write = std::get_if<WriteToProcess>(&effect);
+      if (write == nullptr) continue;
+      const auto read = ParseToLane(write->line.substr(0, write->line.size() - 1));
+      for (const auto& [name, value] : std::get<TrialStart>(read->message).device_environment) {
+        if (name.starts_with("CUDA_MPS")) return true;
+      }
+    }
+    return false;
+  };
+  StartAttempt alone = Start(Ref(0, 1, 1));
+  alone.config = R"({"data":"synthetic"})";
+  EXPECT_TRUE(is_held(alone));
+  EXPECT_FALSE(is_held(Fused(Ref(1, 1, 2))));
 }
 
 TEST_F(WorkerLanesTest, OneIsAskedToLeaveAndTheOthersGoOn) {

@@ -307,7 +307,7 @@ void WorkerCore::StartNow(StartAttempt start) {
   const Fusion fusion = FusionFor(start);
   const ProcessId id = ProcessFor(start, fusion);
   Process& process = processes_.at(id);
-  process.devices = DevicesOf(start);
+  process.devices = DevicesOf(start, fusion);
   process.fusion = fusion;
   const int64_t lane = fusion.lanes_max > 1 ? ++process.last_lane : 0;
   Running& running = process.running[lane];
@@ -361,8 +361,8 @@ void WorkerCore::BeginAttempt(ProcessId id, Process& process, int64_t lane) {
         start.artifact_dir + "/attempt_" + std::to_string(start.ref.attempt.value) + ".log";
   }
   ChooseLogs(id, process);
-  effects_.push_back(
-      WriteToProcess{id, EncodeStart(*welcome_, start, DevicesOf(start), place, lane)});
+  effects_.push_back(WriteToProcess{
+      id, EncodeStart(*welcome_, start, DevicesOf(start, process.fusion), place, lane)});
 }
 
 // What a process prints is kept with each attempt that it runs.
@@ -399,7 +399,7 @@ void WorkerCore::OnPlace(const PackageName& package, const Result<FoundPlace>& f
 // One that runs what it fuses with; else an idle process that has seen these devices, or none yet;
 // else a new one.
 ProcessId WorkerCore::ProcessFor(const StartAttempt& start, const Fusion& fusion) {
-  const DeviceEnvironment devices = DevicesOf(start);
+  const DeviceEnvironment devices = DevicesOf(start, fusion);
   const auto takes_more = [](const Process& process) {
     return !process.is_doomed && !process.is_leaving && !process.is_spent;
   };
@@ -434,8 +434,10 @@ ProcessId WorkerCore::Spawn(const std::string& program, int64_t threads,
 
 // ---- devices
 
-DeviceEnvironment WorkerCore::DevicesOf(const StartAttempt& start) const {
-  return EnvironmentOf(start.slices, options_.hello.capacity.devices, options_.has_mps);
+// MPS would hold a process that several share to the share of the first of them, for good.
+DeviceEnvironment WorkerCore::DevicesOf(const StartAttempt& start, const Fusion& fusion) const {
+  const bool is_held_by_mps = options_.has_mps && fusion.lanes_max == 1;
+  return EnvironmentOf(start.slices, options_.hello.capacity.devices, is_held_by_mps);
 }
 
 std::string WorkerCore::DeviceName(int64_t index) const {

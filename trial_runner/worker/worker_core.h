@@ -226,7 +226,7 @@ class WorkerCore {
   Fusion FusionFor(const StartAttempt& start) const;
   ProcessId ProcessFor(const StartAttempt& start, const Fusion& fusion);
   ProcessId Spawn(const std::string& program, int64_t threads, DeviceEnvironment devices);
-  DeviceEnvironment DevicesOf(const StartAttempt& start) const;
+  DeviceEnvironment DevicesOf(const StartAttempt& start, const Fusion& fusion) const;
   std::optional<std::string> LossUnder(const std::vector<DeviceSlice>& slices) const;
   void LoseDevice(const DeviceLost& lost, Instant now);
   void OnDeviceUse(ProcessId id, Process& process, const DeviceUse& use, Instant now);
