@@ -16,11 +16,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/status.h"
+#include "models/gradient_exchange.h"
 
 namespace tune::models {
 
@@ -61,6 +63,7 @@ struct TrainStepOptions {
   double dropout_probability = 0.2;
   uint64_t dropout_seed =
       0;  // Keyed by the caller (seed, trial, epoch, step): the mask is a function of it.
+  std::optional<BatchShare> share;  // Of the batch, where several ranks share it; CPU alone.
 };
 
 struct BatchResult {
@@ -104,6 +107,9 @@ class MobileNetV2 : public NetworkTensors {
   // PyTorch's bias correction; what it trains first loses lr * weight_decay of itself, as in
   // torch.optim.AdamW (Loshchilov, Hutter, ICLR 2019, algorithm 2). A backbone parameter that has
   // never been trained has step count 0 of its own, as in PyTorch when its gradients are None.
+  // Of a share of a batch: what is returned and batch norm's statistics are the share's, the
+  // gradient is that of all ranks' mean loss; where the exchange fails, so does the step, and no
+  // weight has moved.
   virtual Result<BatchResult> TrainStep(std::span<const float> images,
                                         std::span<const int32_t> labels,
                                         const TrainStepOptions& options) = 0;

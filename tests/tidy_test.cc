@@ -127,6 +127,7 @@ TEST(Tidy, LibrariesStayInTheirFolders) {
       {"^sqlite3\\.h$", "^(tuner/sqlite/|tests/|bench/)"},
       {"^yaml-cpp/", "^tuner/(spec_reader|yaml_reader)"},
       {"^opencv2/", "^(models/data/|tests/models/)"},
+      {"^gloo/", "^models/ranks/"},
       {"^CLI/",
        "^(tuner/cli/|trial_runner/worker/worker_main\\.cc|models/food11_main\\.cc|bench/)"},
       {"^Eigen/", "^search/"},

@@ -64,11 +64,11 @@ void PoolBackward(const HeadShape& shape, const float* pooled_gradient, const fl
   }
 }
 
-void DropoutMask(const HeadShape& shape, int batch, double probability, uint64_t seed,
-                 float* mask) {
+void DropoutMask(const HeadShape& shape, int batch, double probability, uint64_t seed, float* mask,
+                 int first_image) {
   const float kept = probability < 1 ? static_cast<float>(1 / (1 - probability)) : 0.0f;
   for (int image = 0; image < batch; ++image) {
-    KeyedRandom random(seed, "dropout", image);
+    KeyedRandom random(seed, "dropout", first_image + image);
     for (int c = 0; c < shape.features; ++c) {
       *mask++ = random.NextDouble() < probability ? 0.0f : kept;
     }
@@ -99,8 +99,9 @@ void LinearBackward(const HeadShape& shape, int batch, const float* x, const flo
 }
 
 BatchResult SoftmaxCrossEntropy(std::span<const float> logits, std::span<const int32_t> labels,
-                                float* logits_gradient) {
+                                float* logits_gradient, int whole_count) {
   const size_t classes = logits.size() / labels.size();
+  const double mean_over = whole_count > 0 ? whole_count : static_cast<double>(labels.size());
   BatchResult result;
   for (size_t image = 0; image < labels.size(); ++image) {
     const std::span<const float> row = logits.subspan(image * classes, classes);
@@ -114,7 +115,7 @@ BatchResult SoftmaxCrossEntropy(std::span<const float> logits, std::span<const i
     for (size_t k = 0; k < classes; ++k) {
       const double p = std::exp(static_cast<double>(row[k]) - *largest) / total;
       const double target = static_cast<int32_t>(k) == label ? 1 : 0;
-      *logits_gradient++ = static_cast<float>((p - target) / static_cast<double>(labels.size()));
+      *logits_gradient++ = static_cast<float>((p - target) / mean_over);
     }
   }
   return result;

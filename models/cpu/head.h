@@ -28,8 +28,9 @@ void PoolBackward(const HeadShape& shape, const float* pooled_gradient, const fl
                   const NormFold& fold, int64_t begin, int64_t end, float* dz, double* sums);
 
 // Multipliers (batch, features): 0 with the given probability, else 1 / (1 - probability); keyed by
-// (seed, image).
-void DropoutMask(const HeadShape& shape, int batch, double probability, uint64_t seed, float* mask);
+// (seed, image), the images counted from `first_image`.
+void DropoutMask(const HeadShape& shape, int batch, double probability, uint64_t seed, float* mask,
+                 int first_image = 0);
 
 // logits (batch, classes)
 void LinearForward(const HeadShape& shape, int batch, const float* x, const float* weights,
@@ -38,8 +39,9 @@ void LinearBackward(const HeadShape& shape, int batch, const float* x, const flo
                     const float* logits_gradient, float* weight_gradient, float* bias_gradient,
                     float* x_gradient);
 
-// Loss and hits; logits_gradient (of the mean loss) is written unless null.
+// Loss and hits; logits_gradient is written unless null: of the mean loss over `whole_count`
+// images, these and others; 0: these alone.
 BatchResult SoftmaxCrossEntropy(std::span<const float> logits, std::span<const int32_t> labels,
-                                float* logits_gradient);
+                                float* logits_gradient, int whole_count = 0);
 
 }  // namespace tune::models::cpu

@@ -1,6 +1,7 @@
 #include "models/cpu/network.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/check.h"
@@ -127,13 +128,14 @@ class CpuNetwork final : public MobileNetV2 {
   void ForwardLayer(size_t index, const float* images, int batch, bool training);
   PointwiseInput InputOf(size_t index) const;
 
-  void BackwardBackbone(const float* images, int batch);
+  void BackwardBackbone(const float* images, int batch, const std::optional<BatchShare>& share);
   void BackwardPointwise(size_t index, int batch);
   void BackwardDepthwise(size_t index, int batch);
   void BackwardStem(const float* images, int batch);
 
+  void HandOver(const Layer& layer, GradientExchange& exchange);
   void Update(const TrainStepOptions& options);
-  void UpdateRange(int64_t begin, int64_t end, const AdamRates& rates);
+  void UpdateRange(int64_t begin, int64_t end, const AdamRates& rates, size_t part_count);
 
   const float* parameter(int64_t at) const { return state_.parameters.data() + at; }
   float* gradient(int64_t at) { return gradients_[0].data() + at; }
@@ -346,7 +348,8 @@ Result<BatchResult> CpuNetwork::TrainStep(std::span<const float> images,
 
   const bool dropout = options.dropout_probability > 0;
   if (dropout) {
-    DropoutMask(head_, batch, options.dropout_probability, options.dropout_seed, mask_.data());
+    DropoutMask(head_, batch, options.dropout_probability, options.dropout_seed, mask_.data(),
+                options.share ? options.share->first_image : 0);
     for (int64_t i = 0; i < features; ++i) pooled_.data()[i] *= mask_.data()[i];
   }
   const int64_t weights_at = architecture_.backbone_count;
@@ -354,21 +357,29 @@ Result<BatchResult> CpuNetwork::TrainStep(std::span<const float> images,
   LinearForward(head_, batch, pooled_.data(), parameter(weights_at), parameter(bias_at),
                 logits_.data());
   const std::span<const float> logits(logits_.data(), labels.size() * head_.classes);
-  const BatchResult result = SoftmaxCrossEntropy(logits, labels, logits_gradient_.data());
+  const BatchResult result = SoftmaxCrossEntropy(logits, labels, logits_gradient_.data(),
+                                                 options.share ? options.share->whole_count : 0);
 
   LinearBackward(head_, batch, pooled_.data(), parameter(weights_at), logits_gradient_.data(),
                  gradient(weights_at), gradient(bias_at), pooled_gradient_.data());
+  if (options.share) {
+    options.share->exchange->Begin(
+        {gradients_[0].data(), static_cast<size_t>(gradients_[0].size())});
+    options.share->exchange->Ready(weights_at);
+  }
   if (options.train_backbone) {
     if (dropout) {
       for (int64_t i = 0; i < features; ++i) pooled_gradient_.data()[i] *= mask_.data()[i];
     }
-    BackwardBackbone(images.data(), batch);
+    BackwardBackbone(images.data(), batch, options.share);
   }
+  if (options.share) TUNE_RETURN_IF_ERROR(options.share->exchange->Finish());
   Update(options);
   return result;
 }
 
-void CpuNetwork::BackwardBackbone(const float* images, int batch) {
+void CpuNetwork::BackwardBackbone(const float* images, int batch,
+                                  const std::optional<BatchShare>& share) {
   Layer& last = layers_.back();
   last.norm.ClearSums();
   ForParts(parts_, [&](int part) {
@@ -384,7 +395,24 @@ void CpuNetwork::BackwardBackbone(const float* images, int batch) {
     if (layer.shape.kind == ConvolutionKind::kPointwise) BackwardPointwise(i, batch);
     if (layer.shape.kind == ConvolutionKind::kDepthwise) BackwardDepthwise(i, batch);
     if (layer.shape.kind == ConvolutionKind::kStem) BackwardStem(images, batch);
+    if (share) HandOver(layer, *share->exchange);
   }
+}
+
+// The layer's gradients, and those of all after it, are this rank's part of the sum over the ranks.
+void CpuNetwork::HandOver(const Layer& layer, GradientExchange& exchange) {
+  if (layer.shape.kind == ConvolutionKind::kPointwise) {
+    ForParts(parts_, [&](int part) {
+      const int64_t begin = PartBegin(layer.weight_count, part, parts_);
+      const int64_t end = PartBegin(layer.weight_count, part + 1, parts_);
+      float* const sum = gradient(layer.weight_at);
+      for (int other = 1; other < parts_; ++other) {
+        const float* const more = gradients_[other].data() + layer.weight_at;
+        for (int64_t i = begin; i < end; ++i) sum[i] += more[i];
+      }
+    });
+  }
+  exchange.Ready(layer.weight_at);
 }
 
 void CpuNetwork::BackwardPointwise(size_t index, int batch) {
@@ -460,12 +488,14 @@ void CpuNetwork::BackwardStem(const float* images, int batch) {
   StemGradientFromPatches(shape.out, sum, gradient(layer.weight_at));
 }
 
-void CpuNetwork::UpdateRange(int64_t begin, int64_t end, const AdamRates& rates) {
+// The gradient is the sum of the first `part_count` parts.
+void CpuNetwork::UpdateRange(int64_t begin, int64_t end, const AdamRates& rates,
+                             size_t part_count) {
   ForParts(parts_, [&](int part) {
     const int64_t first = begin + PartBegin(end - begin, part, parts_);
     const int64_t last = begin + PartBegin(end - begin, part + 1, parts_);
     std::vector<float*> gradients;
-    for (const Buffer& buffer : gradients_) gradients.push_back(buffer.data() + first);
+    for (size_t i = 0; i < part_count; ++i) gradients.push_back(gradients_[i].data() + first);
     AdamUpdate(last - first, rates, gradients, state_.adam_m.data() + first,
                state_.adam_v.data() + first, state_.parameters.data() + first);
   });
@@ -473,11 +503,14 @@ void CpuNetwork::UpdateRange(int64_t begin, int64_t end, const AdamRates& rates)
 
 void CpuNetwork::Update(const TrainStepOptions& options) {
   const int64_t backbone = architecture_.backbone_count;
+  // What was exchanged is summed.
+  const size_t part_count = options.share ? 1 : gradients_.size();
   if (options.train_backbone) {
-    UpdateRange(0, backbone, {options.backbone_lr, options.weight_decay, ++state_.backbone_steps});
+    UpdateRange(0, backbone, {options.backbone_lr, options.weight_decay, ++state_.backbone_steps},
+                part_count);
   }
   UpdateRange(backbone, architecture_.parameter_count,
-              {options.head_lr, options.weight_decay, ++state_.head_steps});
+              {options.head_lr, options.weight_decay, ++state_.head_steps}, part_count);
   has_gradients_ = true;
   backbone_has_gradients_ = options.train_backbone;
   weights_packed_ = weights_packed_ && !options.train_backbone;

@@ -77,6 +77,11 @@ inline constexpr int kLanesMax = 64;
 // What must be the same in runs that train as one array, as JSON: a text to compare.
 std::string LaneShape(const Food11Options& options);
 
+// Batch norm has no variance of fewer.
+inline constexpr int kImagesPerRankMin = 2;
+// kInvalidArgument if so many data-parallel ranks cannot train with these options.
+Status CheckForRanks(const Food11Options& options, int world_size);
+
 // What a trial can report, so that a metric that it never reports is known before the start.
 std::span<const std::string_view> Food11MetricNames();
 

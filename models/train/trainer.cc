@@ -4,20 +4,21 @@
 
 #include "core/check.h"
 #include "models/cuda/network.h"
+#include "models/train/rank_batch_runner.h"
 #include "models/train/safetensors.h"
 
 namespace tune::models {
 
 Trainer::Trainer(const Food11Options& options, std::shared_ptr<const Dataset> dataset,
                  std::unique_ptr<MobileNetV2> network, SecondsClock seconds,
-                 std::unique_ptr<BatchRunner> batches)
+                 std::unique_ptr<BatchRunner> batches, int world_size)
     : dataset_(std::move(dataset)),
       network_(std::move(network)),
       batches_(batches != nullptr ? std::move(batches) : MakeHostBatchRunner(*network_, *dataset_)),
-      run_(options, dataset_, *network_, std::move(seconds)) {
+      run_(options, dataset_, *network_, std::move(seconds), kImagesPerRankMin * world_size) {
   TUNE_CHECK(network_->options().image_size == options.image_size);
   TUNE_CHECK(network_->options().class_count == dataset_->class_count());
-  TUNE_CHECK(network_->options().batch_max >= options.batch_size);
+  TUNE_CHECK(network_->options().batch_max >= ShareMax(options.batch_size, world_size));
 }
 
 Result<EpochReport> Trainer::RunEpoch() {
@@ -29,12 +30,13 @@ Result<EpochReport> Trainer::RunEpoch() {
   return run_.history().back();
 }
 
-NetworkOptions NetworkOptionsOf(const Food11Options& options, int class_count, int threads) {
+NetworkOptions NetworkOptionsOf(const Food11Options& options, int class_count, int threads,
+                                int world_size) {
   NetworkOptions network_options;
   network_options.width_mult = options.width_mult;
   network_options.image_size = options.image_size;
   network_options.class_count = class_count;
-  network_options.batch_max = options.batch_size;
+  network_options.batch_max = ShareMax(options.batch_size, world_size);
   network_options.threads = threads;
   network_options.device = options.device;
   network_options.precision = options.precision;
@@ -49,25 +51,32 @@ Status LoadWeights(const Food11Options& options, NetworkTensors& tensors) {
 }
 
 Result<std::unique_ptr<MobileNetV2>> MakeNetwork(const Food11Options& options, int class_count,
-                                                 int threads) {
+                                                 int threads, int world_size) {
   TUNE_ASSIGN_OR_RETURN(
       std::unique_ptr<MobileNetV2> network,
-      MobileNetV2::Create(NetworkOptionsOf(options, class_count, threads), options.seed));
+      MobileNetV2::Create(NetworkOptionsOf(options, class_count, threads, world_size),
+                          options.seed));
   TUNE_RETURN_IF_ERROR(LoadWeights(options, *network));
   return network;
 }
 
 Result<std::unique_ptr<Trainer>> MakeTrainer(const Food11Options& options,
                                              std::shared_ptr<const Dataset> dataset, int threads,
-                                             SecondsClock seconds) {
-  TUNE_RETURN_IF_ERROR(CheckData(options, *dataset));
+                                             SecondsClock seconds, AllReduce* ranks) {
+  const int world_size = ranks == nullptr ? 1 : ranks->world_size();
+  TUNE_RETURN_IF_ERROR(CheckForRanks(options, world_size));
+  TUNE_RETURN_IF_ERROR(CheckData(options, *dataset, world_size));
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<MobileNetV2> network,
-                        MakeNetwork(options, dataset->class_count(), threads));
+                        MakeNetwork(options, dataset->class_count(), threads, world_size));
   // On a card, the data lies there too.
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<BatchRunner> batches,
                         cuda::MakeBatchRunner(*network, dataset));
+  if (ranks != nullptr) {
+    if (batches == nullptr) batches = MakeHostBatchRunner(*network, *dataset);
+    batches = MakeRankBatchRunner(std::move(batches), *network, *ranks);
+  }
   return std::make_unique<Trainer>(options, std::move(dataset), std::move(network),
-                                   std::move(seconds), std::move(batches));
+                                   std::move(seconds), std::move(batches), world_size);
 }
 
 }  // namespace tune::models

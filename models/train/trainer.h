@@ -8,8 +8,8 @@
 //     ... report; stop when told ...
 //   }
 //
-// Determinism: the same options, data and thread count give the same weights bit for bit, also
-// across SaveCheckpoint, RestoreCheckpoint in another process, and on.
+// Determinism: the same options, data, thread count and number of ranks give the same weights bit
+// for bit, also across SaveCheckpoint, RestoreCheckpoint in another process, and on.
 // Thread rule: one thread drives a Trainer; inside, it uses the network's number of threads.
 #pragma once
 
@@ -20,6 +20,7 @@
 #include "core/status.h"
 #include "models/data/dataset.h"
 #include "models/mobilenet_v2.h"
+#include "models/ranks/all_reduce.h"
 #include "models/train/batch_runner.h"
 #include "models/train/training_run.h"
 
@@ -27,11 +28,12 @@ namespace tune::models {
 
 class Trainer {
  public:
-  // The dataset has the options' image size, at least two training images and no empty split; the
-  // network fits both. `batches` runs this network on this data; null: in this process's memory.
+  // The dataset has the options' image size, no empty split, and training images for one batch at
+  // least; the network fits both. `batches` runs this network on this data; null: in this process's
+  // memory. `world_size`: the ranks that share each batch.
   Trainer(const Food11Options& options, std::shared_ptr<const Dataset> dataset,
           std::unique_ptr<MobileNetV2> network, SecondsClock seconds,
-          std::unique_ptr<BatchRunner> batches = nullptr);
+          std::unique_ptr<BatchRunner> batches = nullptr, int world_size = 1);
 
   // Requires !finished().
   Result<EpochReport> RunEpoch();
@@ -57,18 +59,22 @@ class Trainer {
   TrainingRun run_;
 };
 
-NetworkOptions NetworkOptionsOf(const Food11Options& options, int class_count, int threads);
+// Of one of `world_size` ranks.
+NetworkOptions NetworkOptionsOf(const Food11Options& options, int class_count, int threads,
+                                int world_size = 1);
 
 // From the file that options.weights names, if it does (the head may differ).
 Status LoadWeights(const Food11Options& options, NetworkTensors& tensors);
 
 // The network for the options, its weights drawn from the seed or loaded.
 Result<std::unique_ptr<MobileNetV2>> MakeNetwork(const Food11Options& options, int class_count,
-                                                 int threads);
+                                                 int threads, int world_size = 1);
 
-// Network and trainer, with what the constructor requires checked (kInvalidArgument).
+// Network and trainer, with what the constructor requires checked (kInvalidArgument). `ranks`:
+// those that train this together, each with a trainer of its own, all options and data alike; null:
+// one alone. It outlives the trainer.
 Result<std::unique_ptr<Trainer>> MakeTrainer(const Food11Options& options,
                                              std::shared_ptr<const Dataset> dataset, int threads,
-                                             SecondsClock seconds);
+                                             SecondsClock seconds, AllReduce* ranks = nullptr);
 
 }  // namespace tune::models

@@ -40,13 +40,15 @@ std::string FirstDifference(const Food11Options& a, const Food11Options& b, Chec
 }  // namespace
 
 TrainingRun::TrainingRun(const Food11Options& options, std::shared_ptr<const Dataset> dataset,
-                         NetworkTensors& tensors, SecondsClock seconds)
+                         NetworkTensors& tensors, SecondsClock seconds, int batch_min)
     : options_(options),
       dataset_(std::move(dataset)),
       tensors_(tensors),
-      seconds_(std::move(seconds)) {
+      seconds_(std::move(seconds)),
+      batch_min_(batch_min) {
   TUNE_CHECK(dataset_->image_size == options_.image_size);
-  TUNE_CHECK(dataset_->split(Split::kTraining).count() >= 2);
+  TUNE_CHECK(options_.batch_size >= batch_min_);
+  TUNE_CHECK(dataset_->split(Split::kTraining).count() >= batch_min_);
 }
 
 // ---- an epoch: training, validation, and after the last one a test of the best
@@ -77,7 +79,8 @@ int64_t TrainingRun::PassImageCount() const {
   if (pass_ == Pass::kValidation) return dataset_->split(Split::kValidation).count();
   if (pass_ == Pass::kTest) return dataset_->split(Split::kEvaluation).count();
   const int64_t count = static_cast<int64_t>(order_.size());
-  return count % options_.batch_size == 1 ? count - 1 : count;
+  const int64_t rest = count % options_.batch_size;
+  return rest < batch_min_ ? count - rest : count;
 }
 
 BatchStep TrainingRun::NextStep() const {
@@ -254,13 +257,14 @@ Status TrainingRun::RestoreCheckpoint(const std::string& folder, CheckpointOf of
   return OkStatus();
 }
 
-Status CheckData(const Food11Options& options, const Dataset& dataset) {
+Status CheckData(const Food11Options& options, const Dataset& dataset, int world_size) {
   if (dataset.image_size != options.image_size) {
     return InvalidArgument("the data has images of " + std::to_string(dataset.image_size) +
                            " pixels, image_size is " + std::to_string(options.image_size));
   }
-  if (dataset.split(Split::kTraining).count() < 2) {
-    return InvalidArgument("data: training needs at least two images");
+  if (dataset.split(Split::kTraining).count() < kImagesPerRankMin * world_size) {
+    return InvalidArgument("data: training needs at least two images" +
+                           std::string(world_size > 1 ? " for each rank" : ""));
   }
   for (const Split split : kSplits) {
     if (dataset.split(split).count() == 0) {

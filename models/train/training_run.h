@@ -11,9 +11,10 @@
 //
 // For `initial_epochs` only the head trains; then the backbone joins at fine_tune_lr, which doubles
 // each epoch until it meets lr. Each epoch is shuffled anew; the last short batch is kept unless it
-// is a single image. The run ends after total_epochs, after `patience` epochs without a lower
-// val_loss, or when a loss is no longer finite. The best epoch is the one with the lowest val_loss
-// (the lab's early stopping and checkpoint watch it), the earliest on a tie.
+// is a single image (or, of several ranks, fewer than two images for each). The run ends after
+// total_epochs, after `patience` epochs without a lower val_loss, or when a loss is no longer
+// finite. The best epoch is the one with the lowest val_loss (the lab's early stopping and
+// checkpoint watch it), the earliest on a tie.
 //
 // Thread rule: one thread. Errors: those of the network's tensors, and of files where it says so.
 #pragma once
@@ -45,10 +46,11 @@ enum class CheckpointOf {
 
 class TrainingRun {
  public:
-  // The dataset has the options' image size, at least two training images and no empty split; the
-  // tensors are those of a network that fits both, and outlive the run.
+  // The dataset has the options' image size, training images for one batch at least and no empty
+  // split; the tensors are those of a network that fits both, and outlive the run. `batch_min`: the
+  // fewest images that are trained on.
   TrainingRun(const Food11Options& options, std::shared_ptr<const Dataset> dataset,
-              NetworkTensors& tensors, SecondsClock seconds);
+              NetworkTensors& tensors, SecondsClock seconds, int batch_min = kImagesPerRankMin);
 
   // Requires !finished() and !is_in_epoch(). `lanes`: how many runs train as one with it.
   Status BeginEpoch(int lanes = 1);
@@ -92,6 +94,7 @@ class TrainingRun {
   const std::shared_ptr<const Dataset> dataset_;
   NetworkTensors& tensors_;
   const SecondsClock seconds_;
+  const int batch_min_;
   std::vector<EpochReport> history_;
   int best_epoch_ = 0;
   std::vector<NamedTensor> best_weights_;  // Empty if best_epoch_ is the last epoch, or 0.
@@ -108,6 +111,6 @@ class TrainingRun {
 };
 
 // What the constructor requires of the data, checked (kInvalidArgument).
-Status CheckData(const Food11Options& options, const Dataset& dataset);
+Status CheckData(const Food11Options& options, const Dataset& dataset, int world_size = 1);
 
 }  // namespace tune::models

@@ -1,0 +1,87 @@
+#include "models/train/rank_batch_runner.h"
+
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "models/ranks/gradient_buckets.h"
+
+namespace tune::models {
+namespace {
+
+bool IsRunningStatistic(const NamedTensor& tensor) {
+  return tensor.name.ends_with(".running_mean") || tensor.name.ends_with(".running_var");
+}
+
+class RankBatchRunner final : public BatchRunner {
+ public:
+  RankBatchRunner(std::unique_ptr<BatchRunner> inner, MobileNetV2& network, AllReduce& ranks)
+      : inner_(std::move(inner)), network_(network), ranks_(ranks), exchange_(ranks) {}
+
+  Result<BatchResult> Run(const BatchStep& whole) override {
+    if (whole.trains()) {
+      has_trained_ = true;
+    } else if (std::exchange(has_trained_, false)) {
+      TUNE_RETURN_IF_ERROR(AverageStatistics());
+    }
+    const BatchStep share = ShareOf(whole);
+    if (share.count == 0) return OverRanks(BatchResult());
+    TUNE_ASSIGN_OR_RETURN(const BatchResult result, inner_->Run(share));
+    return OverRanks(result);
+  }
+
+ private:
+  BatchStep ShareOf(const BatchStep& whole) {
+    const int64_t begin = whole.count * ranks_.rank() / ranks_.world_size();
+    const int64_t end = whole.count * (ranks_.rank() + 1) / ranks_.world_size();
+    BatchStep share = whole;
+    share.begin += begin;
+    share.count = end - begin;
+    if (!whole.trains()) return share;
+    share.images =
+        whole.images.subspan(static_cast<size_t>(begin), static_cast<size_t>(share.count));
+    share.options.share =
+        BatchShare{static_cast<int>(whole.count), static_cast<int>(begin), &exchange_};
+    return share;
+  }
+
+  // What the ranks' batch norms saw apart becomes one.
+  Status AverageStatistics() {
+    TUNE_ASSIGN_OR_RETURN(std::vector<NamedTensor> weights, network_.ExportWeights());
+    std::vector<float> statistics;
+    for (const NamedTensor& tensor : weights) {
+      if (!IsRunningStatistic(tensor)) continue;
+      statistics.insert(statistics.end(), tensor.data.begin(), tensor.data.end());
+    }
+    TUNE_RETURN_IF_ERROR(ranks_.Sum(std::span<float>(statistics)));
+    auto sum = statistics.begin();
+    for (NamedTensor& tensor : weights) {
+      if (!IsRunningStatistic(tensor)) continue;
+      for (float& mean : tensor.data) mean = *sum++ / static_cast<float>(ranks_.world_size());
+    }
+    return network_.ImportWeights(weights, /*head_optional=*/false);
+  }
+
+  Result<BatchResult> OverRanks(const BatchResult& mine) {
+    std::array<double, 2> sums = {mine.loss_sum, static_cast<double>(mine.correct_count)};
+    TUNE_RETURN_IF_ERROR(ranks_.Sum(std::span<double>(sums)));
+    return BatchResult{sums[0], static_cast<int>(sums[1])};
+  }
+
+  const std::unique_ptr<BatchRunner> inner_;
+  MobileNetV2& network_;
+  AllReduce& ranks_;
+  GradientBuckets exchange_;
+  bool has_trained_ = false;  // Since the statistics were averaged.
+};
+
+}  // namespace
+
+int ShareMax(int batch_size, int world_size) { return (batch_size + world_size - 1) / world_size; }
+
+std::unique_ptr<BatchRunner> MakeRankBatchRunner(std::unique_ptr<BatchRunner> inner,
+                                                 MobileNetV2& network, AllReduce& ranks) {
+  return std::make_unique<RankBatchRunner>(std::move(inner), network, ranks);
+}
+
+}  // namespace tune::models

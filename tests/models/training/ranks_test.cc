@@ -1,0 +1,411 @@
+// Several ranks train one network: real sums over real connections, each rank a thread.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/random.h"
+#include "models/data/synthetic.h"
+#include "models/ranks/gloo_all_reduce.h"
+#include "models/ranks/gradient_buckets.h"
+#include "models/train/rank_batch_runner.h"
+#include "models/train/trainer.h"
+#include "tests/models/training/fake_network.h"
+#include "tests/models/training/temp_folder.h"
+
+namespace tune::models {
+namespace {
+
+// Each rank in a thread of its own, connected with the others.
+void OnRanks(int world_size, const std::function<void(AllReduce&)>& run) {
+  const TempFolder folder;
+  std::vector<std::thread> ranks;
+  for (int rank = 0; rank < world_size; ++rank) {
+    ranks.emplace_back([&, rank] {
+      const auto connected = ConnectRanks({rank, world_size, folder / "ranks"});
+      ASSERT_TRUE(connected.ok()) << connected.status().message();
+      run(**connected);
+    });
+  }
+  for (std::thread& rank : ranks) rank.join();
+  EXPECT_FALSE(std::filesystem::exists(folder / "ranks"));
+}
+
+TEST(ConnectRanks, EachRankGetsTheSameSums) {
+  for (const int world_size : {2, 3}) {
+    for (const size_t count : {size_t{1}, size_t{2}, size_t{100'003}}) {
+      std::vector<std::vector<float>> of_ranks(static_cast<size_t>(world_size));
+      OnRanks(world_size, [&](AllReduce& ranks) {
+        EXPECT_EQ(ranks.world_size(), world_size);
+        std::vector<float>& mine = of_ranks[static_cast<size_t>(ranks.rank())];
+        KeyedRandom random(7, "numbers", static_cast<uint64_t>(ranks.rank()));
+        for (size_t i = 0; i < count; ++i) {
+          mine.push_back(static_cast<float>(random.NextDouble()));
+        }
+        std::vector<double> exact(mine.begin(), mine.end());
+        ASSERT_TRUE(ranks.Sum(std::span<float>(mine)).ok());
+        ASSERT_TRUE(ranks.Sum(std::span<double>(exact)).ok());
+        for (size_t i = 0; i < count; ++i) ASSERT_NEAR(mine[i], exact[i], 1e-6) << i;
+      });
+      for (const auto& other : of_ranks) EXPECT_EQ(other, of_ranks.front());
+    }
+  }
+}
+
+TEST(ConnectRanks, OneThatLeavesIsHeardOfByThoseThatWaitForIt) {
+  OnRanks(3, [](AllReduce& ranks) {
+    if (ranks.rank() == 1) return;
+    std::vector<float> numbers(10, 1.0F);
+    const Status status = ranks.Sum(std::span<float>(numbers));
+    EXPECT_EQ(status.code(), StatusCode::kUnavailable);
+    EXPECT_TRUE(status.message().starts_with("the connection to another rank broke: "))
+        << status.message();
+    EXPECT_EQ(ranks.Sum(std::span<float>(numbers)), status);
+  });
+}
+
+TEST(ConnectRanks, SaysWhatAddressItCannotHave) {
+  const TempFolder folder;
+  const auto connected = ConnectRanks({0, 2, folder / "ranks", "192.0.2.1"});
+  ASSERT_FALSE(connected.ok());
+  EXPECT_EQ(connected.status().code(), StatusCode::kUnavailable);
+}
+
+// Doubles what it is given, as if the other rank had the same, and can be waited for.
+class Twin final : public AllReduce {
+ public:
+  int rank() const override { return 0; }
+  int world_size() const override { return 2; }
+  Status Sum(std::span<float> numbers) override {
+    {
+      const std::lock_guard lock(mutex_);
+      sizes_.push_back(numbers.size());
+      if (sizes_.size() > fails_after_) return Unavailable("it left");
+    }
+    for (float& number : numbers) number *= 2;
+    changed_.notify_all();
+    return OkStatus();
+  }
+  Status Sum(std::span<double> numbers) override {
+    for (double& number : numbers) number *= 2;
+    return OkStatus();
+  }
+  void WaitForSums(size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return sizes_.size() >= count; });
+  }
+  void FailAfter(size_t count) { fails_after_ = count; }
+  const std::vector<size_t>& sizes() const { return sizes_; }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<size_t> sizes_;
+  size_t fails_after_ = 1000;
+};
+
+TEST(GradientBuckets, AreUnderWayBeforeTheBackwardPassHasEnded) {
+  Twin twin;
+  GradientBuckets buckets(twin, 10);
+  std::vector<float> gradients(35, 1.0F);
+  for (int step = 0; step < 2; ++step) {
+    buckets.Begin(gradients);
+    buckets.Ready(27);  // Not a whole bucket yet.
+    buckets.Ready(12);
+    twin.WaitForSums(static_cast<size_t>(4 * step + 2));  // Nothing more is ready.
+    buckets.Ready(0);
+    ASSERT_TRUE(buckets.Finish().ok());
+  }
+  EXPECT_EQ(twin.sizes(), (std::vector<size_t>{10, 10, 10, 5, 10, 10, 10, 5}));
+  EXPECT_EQ(gradients, std::vector<float>(35, 4.0F));
+}
+
+TEST(GradientBuckets, LeaveWhatWasNotComputed) {
+  Twin twin;
+  GradientBuckets buckets(twin, 10);
+  std::vector<float> gradients(35, 1.0F);
+  buckets.Begin(gradients);
+  buckets.Ready(31);
+  ASSERT_TRUE(buckets.Finish().ok());
+  EXPECT_EQ(gradients[30], 1.0F);
+  EXPECT_EQ(gradients[31], 2.0F);
+}
+
+TEST(GradientBuckets, SayThatARankIsGoneAndGoOnSayingIt) {
+  Twin twin;
+  twin.FailAfter(1);
+  GradientBuckets buckets(twin, 10);
+  std::vector<float> gradients(35, 1.0F);
+  for (int step = 0; step < 2; ++step) {
+    buckets.Begin(gradients);
+    buckets.Ready(0);
+    EXPECT_EQ(buckets.Finish(), Unavailable("it left"));
+  }
+  EXPECT_EQ(twin.sizes().size(), 2u);
+}
+
+// ---- training steps
+
+// Of 32 pixels the last maps are single ones, and batch norm over a few of those makes much of a
+// rounding: where sums are taken in another order, as over the same images in two ways, that is a
+// thousandth and more of a gradient. Of 64 pixels it is a hundred-thousandth.
+constexpr int kPixels = 64;
+
+NetworkOptions SmallNetwork(int threads) {
+  NetworkOptions options;
+  options.width_mult = 0.35;
+  options.image_size = kPixels;
+  options.class_count = 4;
+  options.batch_max = 16;
+  options.threads = threads;
+  return options;
+}
+
+struct Batch {
+  std::vector<float> images;
+  std::vector<int32_t> labels;
+};
+
+Batch DrawBatch(int count) {
+  Batch batch;
+  for (int i = 0; i < count; ++i) {
+    KeyedRandom random(11, "image", static_cast<uint64_t>(i));
+    for (int j = 0; j < kPixels * kPixels * 3; ++j) {
+      batch.images.push_back(static_cast<float>(random.NextNormal()));
+    }
+    batch.labels.push_back(static_cast<int32_t>(random.NextBelow(4)));
+  }
+  return batch;
+}
+
+Batch Part(const Batch& batch, size_t begin, size_t count) {
+  const size_t floats = kPixels * kPixels * 3;
+  return {{batch.images.begin() + static_cast<ptrdiff_t>(begin * floats),
+           batch.images.begin() + static_cast<ptrdiff_t>((begin + count) * floats)},
+          {batch.labels.begin() + static_cast<ptrdiff_t>(begin),
+           batch.labels.begin() + static_cast<ptrdiff_t>(begin + count)}};
+}
+
+// The gradients that rank `rank` holds after one step on its part of the batch.
+using Gradients = std::vector<NamedTensor>;
+std::vector<Gradients> StepOnRanks(const Batch& batch, const std::vector<size_t>& counts,
+                                   int threads, const TrainStepOptions& options) {
+  std::vector<Gradients> of_ranks(counts.size());
+  OnRanks(static_cast<int>(counts.size()), [&](AllReduce& ranks) {
+    const size_t rank = static_cast<size_t>(ranks.rank());
+    size_t begin = 0;
+    for (size_t i = 0; i < rank; ++i) begin += counts[i];
+    GradientBuckets exchange(ranks, 10'000);
+    const auto network = *MobileNetV2::Create(SmallNetwork(threads), 5);
+    TrainStepOptions step = options;
+    step.share =
+        BatchShare{static_cast<int>(batch.labels.size()), static_cast<int>(begin), &exchange};
+    const Batch mine = Part(batch, begin, counts[rank]);
+    const auto result = network->TrainStep(mine.images, mine.labels, step);
+    ASSERT_TRUE(result.ok()) << result.status().message();
+    of_ranks[rank] = *network->ExportGradients();
+  });
+  return of_ranks;
+}
+
+// Of the gradients over all, in the 2-norm.
+double RelativeDistance(const Gradients& a, const Gradients& b) {
+  double difference = 0, size = 0;
+  EXPECT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(a[i].name, b[i].name);
+    for (size_t j = 0; j < a[i].data.size(); ++j) {
+      difference += std::pow(a[i].data[j] - b[i].data[j], 2);
+      size += std::pow(a[i].data[j], 2);
+    }
+  }
+  return std::sqrt(difference / size);
+}
+
+// Each rank's share has images of its own, so has batch norm: the reference computes each share
+// apart and adds up the gradients, each weighted by its images.
+TEST(RankedStep, IsTheWeightedSumOfStepsOnTheShares) {
+  const Batch batch = DrawBatch(11);
+  const std::vector<size_t> counts = {5, 3, 3};
+  TrainStepOptions step;
+  step.dropout_probability = 0;
+  for (const int threads : {1, 2}) {
+    Gradients sum;
+    for (size_t begin = 0, rank = 0; rank < counts.size(); begin += counts[rank++]) {
+      const auto network = *MobileNetV2::Create(SmallNetwork(threads), 5);
+      const Batch part = Part(batch, begin, counts[rank]);
+      ASSERT_TRUE(network->TrainStep(part.images, part.labels, step).ok());
+      const Gradients mine = *network->ExportGradients();
+      if (sum.empty()) {
+        sum = mine;
+        for (NamedTensor& tensor : sum) tensor.data.assign(tensor.data.size(), 0.0F);
+      }
+      for (size_t i = 0; i < sum.size(); ++i) {
+        for (size_t j = 0; j < sum[i].data.size(); ++j) {
+          sum[i].data[j] += mine[i].data[j] * static_cast<float>(counts[rank]) / 11.0F;
+        }
+      }
+    }
+    const std::vector<Gradients> of_ranks = StepOnRanks(batch, counts, threads, step);
+    for (const Gradients& gradients : of_ranks) {
+      EXPECT_LT(RelativeDistance(sum, gradients), 1e-5);
+      EXPECT_TRUE(SameTensors(gradients, of_ranks.front()));
+    }
+    // The same bits each time.
+    EXPECT_TRUE(SameTensors(StepOnRanks(batch, counts, threads, step).front(), of_ranks.front()));
+  }
+}
+
+// Where both shares hold the same images, their batch norms see what one over the whole would see:
+// in the backward pass too, unless dropout makes the shares' gradients differ.
+TEST(RankedStep, OfTwoRanksIsOneRanksStepWithTheDoubledBatch) {
+  Batch batch = DrawBatch(8);
+  const Batch half = batch;
+  batch.images.insert(batch.images.end(), half.images.begin(), half.images.end());
+  batch.labels.insert(batch.labels.end(), half.labels.begin(), half.labels.end());
+  for (const bool train_backbone : {true, false}) {
+    TrainStepOptions step;
+    step.train_backbone = train_backbone;
+    step.dropout_probability = train_backbone ? 0 : 0.4;  // Each image has a mask of its own.
+    const auto network = *MobileNetV2::Create(SmallNetwork(2), 5);
+    ASSERT_TRUE(network->TrainStep(batch.images, batch.labels, step).ok());
+    const std::vector<Gradients> of_ranks = StepOnRanks(batch, {8, 8}, 2, step);
+    EXPECT_LT(RelativeDistance(*network->ExportGradients(), of_ranks[0]), 1e-4);
+    EXPECT_TRUE(SameTensors(of_ranks[0], of_ranks[1]));
+  }
+}
+
+TEST(RankedStep, ThatFailsMovesNoWeight) {
+  Twin twin;
+  twin.FailAfter(0);
+  GradientBuckets exchange(twin);
+  const Batch batch = DrawBatch(4);
+  const auto network = *MobileNetV2::Create(SmallNetwork(1), 5);
+  const std::vector<NamedTensor> before = *network->ExportOptimizer();
+  TrainStepOptions step;
+  step.share = BatchShare{8, 0, &exchange};
+  EXPECT_EQ(network->TrainStep(batch.images, batch.labels, step).status(), Unavailable("it left"));
+  EXPECT_TRUE(SameTensors(*network->ExportOptimizer(), before));
+}
+
+// ---- whole trainings
+
+std::shared_ptr<const Dataset> SmallData() {
+  SyntheticOptions options;
+  options.image_size = 32;
+  options.class_count = 4;
+  options.training_per_class = 11;  // 44: batches of 10 leave four, two a rank.
+  options.validation_per_class = 5;
+  options.evaluation_per_class = 5;
+  return std::make_shared<const Dataset>(MakeSynthetic(options));
+}
+
+Food11Options SmallTraining() {
+  Food11Options options;
+  options.batch_size = 10;
+  options.width_mult = 0.35;
+  options.image_size = 32;
+  options.lr = 3e-3;
+  options.fine_tune_lr = 2e-3;
+  options.initial_epochs = 1;
+  options.total_epochs = 4;
+  options.seed = 3;
+  return options;
+}
+
+struct Trained {
+  std::vector<NamedTensor> weights, optimizer;
+  std::vector<EpochReport> history;
+  std::vector<std::vector<NamedTensor>> after_epoch;
+};
+
+// `from`: a checkpoint, or empty; rank 0 saves into `parent`, unless empty, after `save_after`.
+std::vector<Trained> TrainOnRanks(int world_size, const std::string& from = "",
+                                  const std::string& parent = "", size_t save_after = 0) {
+  std::vector<Trained> of_ranks(static_cast<size_t>(world_size));
+  OnRanks(world_size, [&](AllReduce& ranks) {
+    Trained& trained = of_ranks[static_cast<size_t>(ranks.rank())];
+    auto made = MakeTrainer(
+        SmallTraining(), SmallData(), 1, [] { return 0.0; }, &ranks);
+    ASSERT_TRUE(made.ok()) << made.status().message();
+    Trainer& trainer = **made;
+    if (!from.empty()) {
+      const Status restored = trainer.RestoreCheckpoint(from);
+      ASSERT_TRUE(restored.ok()) << restored.message();
+    }
+    while (!trainer.finished()) {
+      ASSERT_TRUE(trainer.RunEpoch().ok());
+      trained.after_epoch.push_back(*trainer.network().ExportWeights());
+      if (ranks.rank() == 0 && trainer.history().size() == save_after) {
+        ASSERT_TRUE(trainer.SaveCheckpoint(parent, "saved").ok());
+      }
+    }
+    trained.weights = *trainer.network().ExportWeights();
+    trained.optimizer = *trainer.network().ExportOptimizer();
+    trained.history = trainer.history();
+  });
+  return of_ranks;
+}
+
+TEST(RankedTraining, LeavesAllRanksWithTheSameWeightsAndScoresAfterEachEpoch) {
+  const std::vector<Trained> of_ranks = TrainOnRanks(3);
+  for (const Trained& trained : of_ranks) {
+    const Trained& first = of_ranks.front();
+    ASSERT_EQ(trained.after_epoch.size(), first.after_epoch.size());
+    for (size_t i = 0; i < first.after_epoch.size(); ++i) {
+      EXPECT_TRUE(SameTensors(trained.after_epoch[i], first.after_epoch[i])) << "epoch " << i + 1;
+      EXPECT_EQ(trained.history[i].train_loss, first.history[i].train_loss);
+      EXPECT_EQ(trained.history[i].val_loss, first.history[i].val_loss);
+    }
+    EXPECT_TRUE(SameTensors(trained.optimizer, first.optimizer));
+    EXPECT_EQ(trained.history.back().test_loss, first.history.back().test_loss);
+  }
+}
+
+TEST(RankedTraining, SeesEachImageOnce) {
+  const std::vector<EpochReport> history = TrainOnRanks(2).front().history;
+  ASSERT_EQ(history.size(), 4u);
+  // 44 images in training, 20 in validation: the accuracies are their multiples.
+  for (const EpochReport& report : history) {
+    EXPECT_NEAR(report.train_accuracy * 44, std::round(report.train_accuracy * 44), 1e-9);
+    EXPECT_NEAR(report.val_accuracy * 20, std::round(report.val_accuracy * 20), 1e-9);
+  }
+}
+
+TEST(RankedTraining, ResumesBitForBitInBothPhases) {
+  for (const size_t save_after : {size_t{1}, size_t{2}}) {
+    const TempFolder folder;
+    const Trained whole = TrainOnRanks(2, "", folder.path(), save_after).front();
+    const Trained resumed = TrainOnRanks(2, folder / "saved").front();
+    EXPECT_TRUE(SameTensors(resumed.weights, whole.weights));
+    EXPECT_TRUE(SameTensors(resumed.optimizer, whole.optimizer));
+    EXPECT_EQ(resumed.history.back().test_loss, whole.history.back().test_loss);
+  }
+}
+
+TEST(RankedTraining, RefusesWhatRanksCannotShare) {
+  Twin two;
+  const auto make = [&two](const Food11Options& options) {
+    return MakeTrainer(
+               options, SmallData(), 1, [] { return 0.0; }, &two)
+        .status();
+  };
+  Food11Options options = SmallTraining();
+  options.batch_size = 3;
+  EXPECT_EQ(make(options),
+            InvalidArgument("batch_size: read 3, which 2 ranks share; expected 4 or more"));
+  options = SmallTraining();
+  options.device = DeviceKind::kCuda;
+  EXPECT_EQ(make(options), InvalidArgument("device: 2 ranks train together on processors alone; "
+                                           "expected cpu"));
+}
+
+}  // namespace
+}  // namespace tune::models
