@@ -87,6 +87,10 @@ const std::map<std::string, std::set<std::string>> kArrows = {
 // `models` is bridged to in these files alone.
 const std::set<std::string> kModelBridges = {"trial_runner/fusion.cc",
                                              "trial_runner/trainable_catalog.cc",
+                                             "trial_runner/worker/food11_attempt.cc",
+                                             "trial_runner/worker/food11_attempt.h",
+                                             "trial_runner/worker/food11_rank.cc",
+                                             "trial_runner/worker/food11_rank.h",
                                              "trial_runner/worker/food11_lanes.cc",
                                              "trial_runner/worker/food11_lanes.h",
                                              "trial_runner/worker/food11_trial_main.cc",

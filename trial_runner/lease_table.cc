@@ -22,7 +22,7 @@ LeaseTable::Lost LeaseTable::RemoveWorker(WorkerId worker) {
   if (found == workers_.end()) return lost;
   for (const auto& [epoch, lease] : found->second.running) lost.running.push_back(lease.ref);
   lost.ahead.assign(found->second.ahead.begin(), found->second.ahead.end());
-  running_count_ -= static_cast<int64_t>(lost.running.size());
+  for (const AttemptRef& ref : lost.running) CountOut(ref.trial);
   ahead_count_ -= static_cast<int64_t>(lost.ahead.size());
   order_.Erase(found->second.view);
   takes_ahead_.erase(worker);
@@ -63,18 +63,13 @@ LeaseTable::Rejoined LeaseTable::Rejoin(WorkerId from, WorkerId to, const Worker
                                         const std::vector<HeldAttempt>& held) {
   const WorkerBooks before = std::move(workers_.at(from));
   TUNE_CHECK(!before.takes_ahead && before.ahead.empty());
-  running_count_ -= static_cast<int64_t>(before.running.size());
+  for (const auto& [epoch, lease] : before.running) CountOut(lease.ref.trial);
   order_.Erase(before.view);
   workers_.erase(from);
   AddWorker(to, capacity, false);
   WorkerBooks& books = workers_.at(to);
 
   Rejoined rejoined;
-  const auto run = [&](const AttemptRef& ref, const Placement& placement) {
-    Take(books, placement, -1);
-    books.running.emplace(ref.epoch, Lease{ref, placement});
-    ++running_count_;
-  };
   for (const HeldAttempt& attempt : held) {
     const auto running = before.running.find(attempt.ref.epoch);
     const bool has_lease = running != before.running.end() && running->second.ref == attempt.ref &&
@@ -86,7 +81,7 @@ LeaseTable::Rejoined LeaseTable::Rejoin(WorkerId from, WorkerId to, const Worker
       Occupy(to, attempt);
       continue;
     }
-    run(attempt.ref, placement);
+    Run(books, Lease{attempt.ref, placement, running->second.rank});
     rejoined.kept.push_back(attempt.ref);
   }
   for (const auto& [epoch, lease] : before.running) {
@@ -97,8 +92,8 @@ LeaseTable::Rejoined LeaseTable::Rejoin(WorkerId from, WorkerId to, const Worker
       rejoined.lost.push_back(lease.ref);
       continue;
     }
-    run(lease.ref, placement);
-    rejoined.unsent.push_back(Lease{lease.ref, placement});
+    rejoined.unsent.push_back(Lease{lease.ref, placement, lease.rank});
+    Run(books, rejoined.unsent.back());
   }
   const auto by_epoch = [](const AttemptRef& a, const AttemptRef& b) { return a.epoch < b.epoch; };
   std::sort(rejoined.kept.begin(), rejoined.kept.end(), by_epoch);
@@ -118,6 +113,19 @@ AttemptRef LeaseTable::NewRef(TrialNumber trial, AttemptNumber attempt) {
   return AttemptRef{trial, attempt, last_epoch_};
 }
 
+// It takes its room and runs.
+void LeaseTable::Run(WorkerBooks& books, const Lease& lease) {
+  Take(books, lease.placement, -1);
+  books.running.emplace(lease.ref.epoch, lease);
+  ++rank_counts_[lease.ref.trial];
+}
+
+// One that ran does not any more.
+void LeaseTable::CountOut(TrialNumber trial) {
+  const auto count = rank_counts_.find(trial);
+  if (--count->second == 0) rank_counts_.erase(count);
+}
+
 // Whether a worker's books have room for what the worker itself says.
 bool LeaseTable::Fits(const WorkerBooks& books, const Placement& placement) {
   if (placement.cpu_milli > books.view.free_cpu_milli) return false;
@@ -135,69 +143,47 @@ bool LeaseTable::Fits(const WorkerBooks& books, const Placement& placement) {
   return true;
 }
 
-// One more (sign -1: its room is taken) or less of those that fuse there.
-void LeaseTable::CountKey(WorkerView& view, size_t device, const std::string& key, int64_t sign) {
-  view.fuse_keys.resize(view.free_gpu_milli.size());
-  std::map<std::string, int64_t>& counts = view.fuse_keys[device];
-  int64_t& count = counts[key];
-  count -= sign;
-  TUNE_CHECK(count >= 0);
-  if (count == 0) counts.erase(key);
-}
-
-// Books resources out (sign -1) or back (sign +1). Shares of a device never add up to more than
-// one, nor their memory to more than it has. What lies on a device that fell away is nobody's.
 void LeaseTable::Take(WorkerBooks& books, const Placement& placement, int64_t sign) {
   order_.Erase(books.view);
-  books.view.free_cpu_milli += sign * placement.cpu_milli;
-  TUNE_CHECK(books.view.free_cpu_milli >= 0);
-  for (const DeviceSlice& slice : placement.slices) {
-    for (size_t i = 0; i < books.view.capacity.devices.size(); ++i) {
-      const Device& device = books.view.capacity.devices[i];
-      if (device.index != slice.device) continue;
-      int64_t& free = books.view.free_gpu_milli[i];
-      free += sign * slice.milli;
-      TUNE_CHECK(free >= 0 && free <= kWholeMilli);
-      if (!placement.fuse_key.empty()) CountKey(books.view, i, placement.fuse_key, sign);
-      if (device.memory_bytes == 0) continue;
-      int64_t& free_memory = books.view.free_gpu_memory[i];
-      free_memory += sign * slice.memory_bytes;
-      TUNE_CHECK(free_memory >= 0 && free_memory <= device.memory_bytes);
-    }
-  }
+  Book(placement, sign, books.view);
   order_.Insert(books.view);
 }
 
-std::optional<Placement> LeaseTable::FindRoom(const ResourceRequest& request,
-                                              const std::string& fuse_key) const {
-  return order_.Place(
+std::vector<Placement> LeaseTable::FindRoom(const ResourceRequest& request,
+                                            const std::string& fuse_key) const {
+  if (request.workers > 1) return PlaceRanks(request, Views());
+  auto placement = order_.Place(
       request, [this](WorkerId worker) -> const WorkerView& { return workers_.at(worker).view; },
       fuse_key);
+  if (!placement) return {};
+  return {*std::move(placement)};
 }
 
 bool LeaseTable::HasRoom(const ResourceRequest& request) const {
-  return FindRoom(request).has_value();
+  return !FindRoom(request).empty();
 }
 
 bool LeaseTable::CouldTake(const ResourceRequest& request) const {
-  return std::any_of(workers_.begin(), workers_.end(), [&request](const auto& entry) {
-    const WorkerBooks& books = entry.second;
+  std::vector<WorkerCapacity> together;
+  for (const auto& [id, books] : workers_) {
     if (books.is_away) return true;
-    return !books.view.is_draining && CouldEverFit(request, books.view.capacity);
-  });
+    if (books.view.is_draining) continue;
+    if (CouldEverFit(request, books.view.capacity)) return true;
+    together.push_back(books.view.capacity);
+  }
+  return request.workers > 1 && CouldEverFit(request, together);
 }
 
-std::optional<LeaseTable::Lease> LeaseTable::Grant(const ResourceRequest& request,
-                                                   TrialNumber trial, AttemptNumber attempt,
-                                                   const std::string& fuse_key) {
-  const std::optional<Placement> placement = FindRoom(request, fuse_key);
-  if (!placement) return std::nullopt;
-  WorkerBooks& books = workers_.at(placement->worker);
-  Take(books, *placement, -1);
-  const Lease lease{NewRef(trial, attempt), *placement};
-  books.running.emplace(lease.ref.epoch, lease);
-  ++running_count_;
-  return lease;
+std::vector<LeaseTable::Lease> LeaseTable::Grant(const ResourceRequest& request, TrialNumber trial,
+                                                 AttemptNumber attempt,
+                                                 const std::string& fuse_key) {
+  std::vector<Lease> leases;
+  for (Placement& placement : FindRoom(request, fuse_key)) {
+    const auto rank = static_cast<int64_t>(leases.size());
+    leases.push_back(Lease{NewRef(trial, attempt), std::move(placement), rank});
+    Run(workers_.at(leases.back().placement.worker), leases.back());
+  }
+  return leases;
 }
 
 std::optional<WorkerId> LeaseTable::RoomAhead(int64_t ahead_per_running) const {
@@ -259,15 +245,16 @@ LeaseTable::Ended LeaseTable::End(WorkerId worker, const AttemptRef& ref) {
   ended.was_running = true;
   const Placement placement = running->second.placement;
   books.running.erase(running);
+  CountOut(ref.trial);
   if (books.ahead.empty()) {
     Take(books, placement, +1);
-    --running_count_;
     return ended;
   }
   const Lease begun{books.ahead.front(), placement};
   books.ahead.pop_front();
   --ahead_count_;
   books.running.emplace(begun.ref.epoch, begun);
+  ++rank_counts_[begun.ref.trial];
   ended.begun = begun;
   return ended;
 }
@@ -277,7 +264,9 @@ int64_t LeaseTable::EndsSeen(WorkerId worker) const { return workers_.at(worker)
 std::vector<std::pair<WorkerId, AttemptRef>> LeaseTable::All() const {
   std::vector<std::pair<WorkerId, AttemptRef>> all;
   for (const auto& [id, books] : workers_) {
-    for (const auto& [epoch, lease] : books.running) all.emplace_back(id, lease.ref);
+    for (const auto& [epoch, lease] : books.running) {
+      if (lease.rank == 0) all.emplace_back(id, lease.ref);
+    }
   }
   for (const auto& [id, books] : workers_) {
     for (const AttemptRef& ref : books.ahead) all.emplace_back(id, ref);
@@ -289,6 +278,16 @@ std::vector<LeaseTable::Lease> LeaseTable::RunningOn(WorkerId worker) const {
   std::vector<Lease> leases;
   for (const auto& [epoch, lease] : workers_.at(worker).running) leases.push_back(lease);
   return leases;
+}
+
+std::vector<LeaseTable::Lease> LeaseTable::RanksOf(TrialNumber trial) const {
+  std::vector<Lease> ranks;
+  for (const auto& [id, books] : workers_) {
+    for (const auto& [epoch, lease] : books.running) {
+      if (lease.ref.trial == trial) ranks.push_back(lease);
+    }
+  }
+  return ranks;
 }
 
 std::vector<WorkerView> LeaseTable::Views() const {

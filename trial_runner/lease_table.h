@@ -1,6 +1,6 @@
 // Who holds what: the workers, the attempts that run on them, and those granted ahead. An attempt
-// holds a lease; a lease has an epoch that no other ever has, and whatever arrives under another
-// one is refused (fencing).
+// holds a lease, or one for each of its ranks; a lease has an epoch that no other ever has, and
+// whatever arrives under another one is refused (fencing).
 //
 // A worker takes the head of its queue the moment an attempt there ends, without asking
 // (messages.h). This table sees the same ends in the same order and keeps the same books: End says
@@ -33,6 +33,7 @@ class LeaseTable {
     AttemptRef ref;
     Placement
         placement;  // Of a running lease; empty but for the worker while it waits in the queue.
+    int64_t rank = 0;
   };
 
   // `takes_ahead`: its queue is part of the books; not for workers that outlive their connection.
@@ -73,13 +74,14 @@ class LeaseTable {
   void Occupy(WorkerId worker, const HeldAttempt& attempt);
   bool IsAway(WorkerId worker) const { return workers_.at(worker).is_away; }
 
-  // A lease that begins now, where Place() finds room for `request`; nothing when there is none.
+  // Leases that begin now, where there is room for `request`, one for each of its ranks, in order;
+  // empty when there is not room for all of them.
   bool HasRoom(const ResourceRequest& request) const;
   // Whether a worker that is there, and is to stay, could take it once it is empty, or one that is
   // away may come back.
   bool CouldTake(const ResourceRequest& request) const;
-  std::optional<Lease> Grant(const ResourceRequest& request, TrialNumber trial,
-                             AttemptNumber attempt, const std::string& fuse_key = "");
+  std::vector<Lease> Grant(const ResourceRequest& request, TrialNumber trial, AttemptNumber attempt,
+                           const std::string& fuse_key = "");
 
   // The worker with the fewest leases ahead for each running one, if it has room for one more
   // within `ahead_per_running`; nothing else. GrantAhead queues a lease there.
@@ -100,10 +102,14 @@ class LeaseTable {
   // AttemptEnded messages seen on this connection.
   int64_t EndsSeen(WorkerId worker) const;
 
-  int64_t running_count() const { return running_count_; }
+  // Attempts of which a rank runs.
+  int64_t running_count() const { return static_cast<int64_t>(rank_counts_.size()); }
   int64_t ahead_count() const { return ahead_count_; }
-  // All leases, running ones first, with their workers: for an interrupt.
+  // All attempts' leases, those of their first ranks, running ones first, with their workers: for
+  // an interrupt.
   std::vector<std::pair<WorkerId, AttemptRef>> All() const;
+  // The running leases of one trial's ranks.
+  std::vector<Lease> RanksOf(TrialNumber trial) const;
 
   std::vector<WorkerView> Views() const;
   std::vector<Lease> RunningOn(WorkerId worker) const;  // By epoch.
@@ -120,17 +126,18 @@ class LeaseTable {
   };
 
   AttemptRef NewRef(TrialNumber trial, AttemptNumber attempt);
+  void Run(WorkerBooks& books, const Lease& lease);
+  void CountOut(TrialNumber trial);
   static bool Fits(const WorkerBooks& books, const Placement& placement);
   void Take(WorkerBooks& books, const Placement& placement, int64_t sign);
-  static void CountKey(WorkerView& view, size_t device, const std::string& key, int64_t sign);
-  std::optional<Placement> FindRoom(const ResourceRequest& request,
-                                    const std::string& fuse_key = "") const;
+  std::vector<Placement> FindRoom(const ResourceRequest& request,
+                                  const std::string& fuse_key = "") const;
 
   std::map<WorkerId, WorkerBooks> workers_;
   PlacementOrder order_;  // Of their views.
   std::set<WorkerId> takes_ahead_;
   LeaseEpoch last_epoch_;
-  int64_t running_count_ = 0;
+  std::map<TrialNumber, int64_t> rank_counts_;  // Of running leases; none is 0.
   int64_t ahead_count_ = 0;
 };
 

@@ -68,6 +68,7 @@ enum class EndDetail {
   kNone,
   kBadCheckpoint,  // What it should go on from is torn, corrupt or gone: use the one before.
   kDiskFull,       // There was no room for a checkpoint: the sweep shall wait for the person.
+  kRankLost,       // Another rank of it is gone, whose end says why.
 };
 
 // ---- worker -> tuner
@@ -193,6 +194,11 @@ struct StartAttempt {
   int64_t checkpoint_every = 1;  // Reports.
   bool saves_first = false;      // The first report shall have a checkpoint, as with kSave.
   int64_t memory_bytes = 0;      // The trial process may have no more; 0: no limit.
+  // Of data-parallel training this is one rank of `world_size`, each with a lease of its own. Rank
+  // 0 reports and saves; the others take part, and end with it.
+  int64_t rank = 0;
+  int64_t world_size = 1;
+  bool is_spread = false;  // Some of the others run on other workers.
 };
 
 enum class ReportAnswer {

@@ -77,6 +77,16 @@ std::optional<std::vector<DeviceSlice>> FitDevices(const ResourceRequest& reques
   return slices;
 }
 
+// One more (sign -1: its room is taken) or less of those that fuse there.
+void CountKey(WorkerView& view, size_t device, const std::string& key, int64_t sign) {
+  view.fuse_keys.resize(view.free_gpu_milli.size());
+  std::map<std::string, int64_t>& counts = view.fuse_keys[device];
+  int64_t& count = counts[key];
+  count -= sign;
+  TUNE_CHECK(count >= 0);
+  if (count == 0) counts.erase(key);
+}
+
 int64_t Sum(const std::vector<int64_t>& values) {
   int64_t sum = 0;
   for (const int64_t value : values) sum += value;
@@ -152,15 +162,55 @@ int64_t CountOnDevice(const ResourceRequest& request, const Device& device) {
   while (one.gpu_milli > 0) {
     const auto placement = PlaceOn(one, view);
     if (!placement) break;
-    view.free_gpu_milli[0] -= placement->slices[0].milli;
-    if (device.memory_bytes > 0) view.free_gpu_memory[0] -= placement->slices[0].memory_bytes;
+    Book(*placement, -1, view);
     ++count;
   }
   return count;
 }
 
+std::vector<Placement> PlaceRanks(const ResourceRequest& request, std::vector<WorkerView> workers) {
+  std::vector<Placement> placements;
+  while (static_cast<int64_t>(placements.size()) < request.workers) {
+    std::optional<Placement> placement = Place(request, workers);
+    if (!placement) return {};
+    const auto view = std::find_if(workers.begin(), workers.end(), [&](const WorkerView& v) {
+      return v.worker == placement->worker;
+    });
+    Book(*placement, -1, *view);
+    placements.push_back(*std::move(placement));
+  }
+  return placements;
+}
+
+bool CouldEverFit(const ResourceRequest& request, const std::vector<WorkerCapacity>& capacities) {
+  std::vector<WorkerView> views;
+  for (const WorkerCapacity& capacity : capacities) {
+    views.push_back(EmptyWorker(WorkerId{static_cast<int64_t>(views.size())}, capacity));
+  }
+  return !PlaceRanks(request, std::move(views)).empty();
+}
+
 bool CouldEverFit(const ResourceRequest& request, const WorkerCapacity& capacity) {
-  return PlaceOn(request, EmptyWorker(WorkerId{}, capacity)).has_value();
+  return CouldEverFit(request, std::vector<WorkerCapacity>{capacity});
+}
+
+void Book(const Placement& placement, int64_t sign, WorkerView& view) {
+  view.free_cpu_milli += sign * placement.cpu_milli;
+  TUNE_CHECK(view.free_cpu_milli >= 0);
+  for (const DeviceSlice& slice : placement.slices) {
+    for (size_t i = 0; i < view.capacity.devices.size(); ++i) {
+      const Device& device = view.capacity.devices[i];
+      if (device.index != slice.device) continue;
+      int64_t& free = view.free_gpu_milli[i];
+      free += sign * slice.milli;
+      TUNE_CHECK(free >= 0 && free <= kWholeMilli);
+      if (!placement.fuse_key.empty()) CountKey(view, i, placement.fuse_key, sign);
+      if (device.memory_bytes == 0) continue;
+      int64_t& free_memory = view.free_gpu_memory[i];
+      free_memory += sign * slice.memory_bytes;
+      TUNE_CHECK(free_memory >= 0 && free_memory <= device.memory_bytes);
+    }
+  }
 }
 
 std::string DescribeRequest(const ResourceRequest& request) {
@@ -171,6 +221,7 @@ std::string DescribeRequest(const ResourceRequest& request) {
   } else if (request.learned_gpu_memory_bytes > 0) {
     text += ", " + DescribeMemory(request.learned_gpu_memory_bytes) + " of GPU memory, as learned";
   }
+  if (request.workers > 1) text += ", workers: " + std::to_string(request.workers);
   return text;
 }
 

@@ -1,6 +1,7 @@
-// Which worker and which devices a trial gets. Pure: a plan is a value, computed from a picture of
-// the workers and applied as decided. Filter (could it ever run here? could it now?), score, then
-// total order by worker id, so that the order in which workers are listed changes nothing.
+// Which worker and which devices a trial gets, or each of its ranks. Pure: a plan is a value,
+// computed from a picture of the workers and applied as decided. Filter (could it ever run here?
+// could it now?), score, then total order by worker id, so that the order in which workers are
+// listed changes nothing.
 //
 // Thread rule: pure functions.
 #pragma once
@@ -79,10 +80,19 @@ std::optional<Placement> Place(const ResourceRequest& request,
 // devices 1 where it can be one of them.
 int64_t CountOnDevice(const ResourceRequest& request, const Device& device);
 
-// Whether a worker with this capacity, empty, could run it.
+// All ranks of a request, each where Place() puts it beside those before it, which is room for all
+// of them wherever there is any: they are alike. Empty when there is not room for all now.
+std::vector<Placement> PlaceRanks(const ResourceRequest& request, std::vector<WorkerView> workers);
+
+// Whether workers with these capacities, empty, could run it.
+bool CouldEverFit(const ResourceRequest& request, const std::vector<WorkerCapacity>& capacities);
 bool CouldEverFit(const ResourceRequest& request, const WorkerCapacity& capacity);
 
-// "cpu: 4, gpu: 0.5" and "4 CPUs, 2 GPUs (24 GiB, 80 GiB)", for messages.
+// Books resources out (sign -1) or back (sign +1). Shares of a device never add up to more than
+// one, nor their memory to more than it has. What lies on a device that fell away is nobody's.
+void Book(const Placement& placement, int64_t sign, WorkerView& view);
+
+// "cpu: 4, gpu: 0.5", "cpu: 1, workers: 2" and "4 CPUs, 2 GPUs (24 GiB, 80 GiB)", for messages.
 std::string DescribeRequest(const ResourceRequest& request);
 std::string DescribeCapacity(const WorkerCapacity& capacity);
 

@@ -149,9 +149,14 @@ Result<TrainableInfo> DescribeTrainable(const Value& trainable,
   return info;
 }
 
-Status CheckConfiguration(const Value& trainable, const Configuration& configuration) {
+Status CheckConfiguration(const Value& trainable, const Configuration& configuration,
+                          int64_t workers) {
   TUNE_ASSIGN_OR_RETURN(const std::string kind, TrainableKind(trainable));
-  if (kind == "food11") return ParseFood11(configuration, kSynthetic).status();
+  if (kind == "food11") {
+    TUNE_ASSIGN_OR_RETURN(const models::Food11Options options,
+                          ParseFood11(configuration, kSynthetic));
+    return models::CheckForRanks(options, static_cast<int>(workers));
+  }
   if (kind == "command") {
     TUNE_ASSIGN_OR_RETURN(const CommandSpec spec, CommandSpec::Parse(trainable));
     Value own = Value::MakeMap();

@@ -42,9 +42,10 @@ Result<TrainableInfo> DescribeTrainable(const Value& trainable,
                                         const std::vector<std::string>& parameters,
                                         const TrainablePlaces& places = {});
 
-// Whether a concrete configuration can run: types and ranges of each parameter, one clear line
-// naming it.
-Status CheckConfiguration(const Value& trainable, const Configuration& configuration);
+// Whether a concrete configuration can run, on so many data-parallel ranks: types and ranges of
+// each parameter, one clear line naming it.
+Status CheckConfiguration(const Value& trainable, const Configuration& configuration,
+                          int64_t workers = 1);
 
 // How many iterations a trial with this configuration has if nothing ends it sooner; nothing where
 // only the trainable knows. Requires a configuration that CheckConfiguration takes.

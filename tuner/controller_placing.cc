@@ -36,7 +36,7 @@ ResourceRequest ExperimentController::RequestOf(const TrialRecord& trial) const 
 
 std::string ExperimentController::FuseKeyOf(const TrialRecord& trial) const {
   const ResourceRequest request = RequestOf(trial);
-  if (request.gpu_milli == 0 || !MayFuse(options_.spec.trainable)) return "";
+  if (request.gpu_milli == 0 || request.workers > 1 || !MayFuse(options_.spec.trainable)) return "";
   const Fusion fusion =
       FusionOf(options_.spec.trainable, trial.configuration.ToNested(), request.gpu_milli);
   return fusion.lanes_max > 1 ? fusion.shape : "";
@@ -52,15 +52,12 @@ void ExperimentController::Fill() {
     if (!leases_.HasRoom(request)) break;
     TrialRecord* const trial = NextCandidate();
     if (trial == nullptr) return;
-    const auto lease = leases_.Grant(request, trial->row.number,
-                                     AttemptNumber{trial->row.attempts + 1}, FuseKeyOf(*trial));
-    TUNE_CHECK(lease.has_value());
-    trial->lease = lease->ref;
-    StartAttempt message = StartMessage(*trial, lease->placement.worker);
-    message.cpu_milli = lease->placement.cpu_milli;
-    message.slices = lease->placement.slices;
-    Send(lease->placement.worker, std::move(message));
-    BeginAttempt(*trial, lease->placement.worker);
+    const std::vector<LeaseTable::Lease> ranks = leases_.Grant(
+        request, trial->row.number, AttemptNumber{trial->row.attempts + 1}, FuseKeyOf(*trial));
+    TUNE_CHECK(!ranks.empty());
+    trial->lease = ranks.front().ref;
+    for (const LeaseTable::Lease& rank : ranks) SendStart(*trial, rank);
+    BeginAttempt(*trial, ranks.front().placement.worker);
   }
   // With fewer places than before, those that become free are not taken over.
   if (leases_.running_count() + backing_off_count() > max_concurrent_) return;
@@ -138,8 +135,10 @@ TrialRecord* ExperimentController::CreateTrial() {
 }
 
 // Leases ahead serve trials shorter than the wait for a commit. A searcher that learns is asked as
-// late as possible. With one place at a time a failure must not let another trial go first.
+// late as possible. With one place at a time a failure must not let another trial go first. The
+// ranks of a trial begin together or not at all.
 int64_t ExperimentController::AheadPerRunning() const {
+  if (options_.spec.resources.workers > 1) return 0;
   if (searcher_->LearnsFromResults() || !mean_attempt_ || max_concurrent_ == 1) return 0;
   const int64_t mean_us = std::max<int64_t>(mean_attempt_->us, 1);
   return std::min<int64_t>(limits::kAheadHorizonUs / mean_us, limits::kAheadPerSlotMax);
@@ -152,6 +151,9 @@ void ExperimentController::BeginAttempt(TrialRecord& trial, WorkerId worker) {
   trial.last_answer = ReportAnswer::kContinue;
   if (!trial.row.started_at) trial.row.started_at = now_;
   trial.is_running = true;
+  trial.ranks_left = options_.spec.resources.workers;
+  trial.rank_end.reset();
+  trial.are_ranks_told_to_end = false;
   trial.attempt_iteration = trial.resume_iteration;
   trial.last_sequence = 0;
   trial.progress_at = now_;
@@ -165,6 +167,24 @@ void ExperimentController::BeginAttempt(TrialRecord& trial, WorkerId worker) {
   out_.attempts.push_back(trial.attempt);
   MarkChanged(trial);
   if (const auto limit = LimitOf(worker, trial)) limits_due_ = std::min(limits_due_, *limit);
+}
+
+// A lease that begins at once.
+void ExperimentController::SendStart(const TrialRecord& trial, const LeaseTable::Lease& lease) {
+  const WorkerId worker = lease.placement.worker;
+  StartAttempt message = StartMessage(trial, worker);
+  message.ref = lease.ref;
+  message.cpu_milli = lease.placement.cpu_milli;
+  message.slices = lease.placement.slices;
+  message.rank = lease.rank;
+  message.world_size = options_.spec.resources.workers;
+  if (message.world_size > 1) {
+    const std::vector<LeaseTable::Lease> ranks = leases_.RanksOf(trial.row.number);
+    message.is_spread = std::any_of(ranks.begin(), ranks.end(), [worker](const auto& rank) {
+      return rank.placement.worker != worker;
+    });
+  }
+  Send(worker, std::move(message));
 }
 
 StartAttempt ExperimentController::StartMessage(const TrialRecord& trial, WorkerId worker) const {

@@ -81,26 +81,23 @@ void ExperimentController::Rejoin(WorkerId from, const WorkerJoined& event) {
 
   const LeaseTable::Rejoined rejoined =
       leases_.Rejoin(from, event.worker, event.capacity, event.held);
-  const auto go_on = [&](TrialRecord& trial) {
-    trial.attempt.worker = event.worker;
+  const auto go_on = [&](const AttemptRef& ref) {
+    TrialRecord& trial = At(ref.trial);
     trial.progress_at = now_;  // It could not be heard.
-    out_.attempts.push_back(trial.attempt);
-    if (trial.is_told_to_end) TellToEnd(event.worker, trial);
+    if (trial.lease == ref) {
+      trial.attempt.worker = event.worker;
+      out_.attempts.push_back(trial.attempt);
+      if (trial.is_told_to_end) TellToEnd(event.worker, trial);
+    }
+    if (trial.are_ranks_told_to_end) Send(event.worker, KillAttempt{ref, true});
   };
-  for (const AttemptRef& ref : rejoined.kept) go_on(At(ref.trial));
+  for (const AttemptRef& ref : rejoined.kept) go_on(ref);
   for (const LeaseTable::Lease& lease : rejoined.unsent) {
-    TrialRecord& trial = At(lease.ref.trial);
-    trial.attempt.worker = event.worker;
-    trial.progress_at = now_;
-    out_.attempts.push_back(trial.attempt);
-    StartAttempt message = StartMessage(trial, event.worker);
-    message.cpu_milli = lease.placement.cpu_milli;
-    message.slices = lease.placement.slices;
-    Send(event.worker, std::move(message));
-    if (trial.is_told_to_end) TellToEnd(event.worker, trial);
+    SendStart(At(lease.ref.trial), lease);
+    go_on(lease.ref);
   }
   for (const AttemptRef& ref : rejoined.lost) {
-    EndAttempt(At(ref.trial), {ref, Outcome::kLost, "worker " + event.name + " does not know it"});
+    EndRank(At(ref.trial), {ref, Outcome::kLost, "worker " + event.name + " does not know it"});
   }
   for (const AttemptRef& ref : rejoined.unknown) Send(event.worker, KillAttempt{ref, true});
 }
@@ -223,7 +220,7 @@ void ExperimentController::Remove(WorkerId worker, WorkerState state, const std:
   SetPresent(record);
   out_.workers.push_back(record.row);
   const LeaseTable::Lost lost = leases_.RemoveWorker(worker);
-  for (const AttemptRef& ref : lost.running) EndAttempt(At(ref.trial), {ref, Outcome::kLost, why});
+  for (const AttemptRef& ref : lost.running) EndRank(At(ref.trial), {ref, Outcome::kLost, why});
   for (const AttemptRef& ref : lost.ahead) {
     At(ref.trial).lease.reset();
     WaitForLease(At(ref.trial));

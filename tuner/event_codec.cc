@@ -9,7 +9,7 @@
 //   ["r", worker, trial, attempt, epoch, sequence, iteration, final, [name, value, ...]]
 //   ["r", ..., [name, value, ...], path, bytes, checksum] ReportArrived, with a checkpoint
 //   ["e", worker, trial, attempt, epoch, outcome, error] AttemptFinished
-//   ["e", ..., error, detail]   with a detail: 1 bad checkpoint, 2 disk full
+//   ["e", ..., error, detail]   with a detail: 1 bad checkpoint, 2 disk full, 3 rank lost
 //   ["i"] InterruptRequested    ["t"] or ["t", 1 listens] TunerRestarted  ["z", us] TunerSlept
 //   ["s", samples] SamplesExtended                           ["d"] DeadlinePassed
 //   ["p", trial, now] PauseRequested, trial -1 for the sweep ["u", trial] UnpauseRequested
@@ -367,7 +367,7 @@ AttemptFinished ReadAttemptFinished(Fields& fields) {
   event.message.ref = fields.Ref();
   if (!ParseOutcome(fields.Text(), event.message.outcome)) fields.Fail();
   event.message.error = fields.Text();
-  if (!fields.AtEnd()) event.message.detail = fields.OneOf(EndDetail::kDiskFull);
+  if (!fields.AtEnd()) event.message.detail = fields.OneOf(EndDetail::kRankLost);
   return event;
 }
 

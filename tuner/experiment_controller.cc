@@ -61,7 +61,7 @@ void ExperimentController::On(const ReportArrived& event) {
   const AttemptRef& ref = message.ref;
   const bool is_known = ref.trial.value >= 0 &&
                         ref.trial.value < static_cast<int64_t>(trials_.size()) &&
-                        leases_.IsRunning(event.worker, ref);
+                        leases_.IsRunning(event.worker, ref) && At(ref.trial).lease == ref;
   if (!is_known) {
     if (leases_.HasWorker(event.worker)) {
       Send(event.worker, AnswerReport{ref, message.sequence, ReportAnswer::kRefused});
@@ -269,8 +269,31 @@ void ExperimentController::On(const AttemptFinished& event) {
     WaitForLease(trial);
     return;
   }
-  EndAttempt(trial, trial.verdict ? *trial.verdict : event.message);
+  EndRank(trial, event.message);
   if (ended.begun) BeginAttempt(At(ended.begun->ref.trial), event.worker);
+}
+
+// The end of one rank is that of all, but for one that has trained all there was and waits for
+// nobody. The cause is what the first one says that was not only told to end, or misses another.
+void ExperimentController::EndRank(TrialRecord& trial, const AttemptEnded& end) {
+  const bool is_done = trial.lease != end.ref && end.outcome == Outcome::kCompleted;
+  const bool was_told = trial.are_ranks_told_to_end && end.outcome == Outcome::kPreempted;
+  const bool knows_no_cause = !trial.rank_end || trial.rank_end->detail == EndDetail::kRankLost;
+  if (!is_done && !was_told && knows_no_cause) trial.rank_end = end;
+  if (--trial.ranks_left == 0) {
+    const AttemptEnded last = trial.rank_end.value_or(end);
+    EndAttempt(trial, trial.verdict ? *trial.verdict : last);
+  } else if (!is_done) {
+    EndRanksLeft(trial);
+  }
+}
+
+void ExperimentController::EndRanksLeft(TrialRecord& trial) {
+  trial.is_told_to_end = true;
+  trial.are_ranks_told_to_end = true;
+  for (const LeaseTable::Lease& rank : leases_.RanksOf(trial.row.number)) {
+    Send(rank.placement.worker, KillAttempt{rank.ref, true});
+  }
 }
 
 void ExperimentController::EndAttempt(TrialRecord& trial, const AttemptEnded& end) {
@@ -329,10 +352,8 @@ void ExperimentController::AfterAttempt(TrialRecord& trial, const AttemptEnded& 
 
 void ExperimentController::AfterFailure(TrialRecord& trial, const AttemptEnded& end) {
   ++trial.failures[end.outcome];
-  const int64_t gpu_milli = RequestOf(trial).gpu_milli;
   const FailureAnswer answer =
-      AnswerFailure(options_.spec.failure,
-                    {end.outcome, trial.row.number, gpu_milli > 0 && gpu_milli < kWholeMilli},
+      AnswerFailure(options_.spec.failure, {end.outcome, trial.row.number, MayHaveMore(trial)},
                     trial.failures, options_.seed);
   if (answer.gives_up) {
     if (!answer.why.empty()) {
@@ -347,6 +368,14 @@ void ExperimentController::AfterFailure(TrialRecord& trial, const AttemptEnded& 
   waiting_.erase(trial.row.number);
   trial.retry_at = now_ + answer.wait;
   backing_off_.insert({*trial.retry_at, trial.row.number});
+}
+
+// Whether it has shares of devices that could be whole ones. Of several ranks each needs its own.
+bool ExperimentController::MayHaveMore(const TrialRecord& trial) const {
+  ResourceRequest request = RequestOf(trial);
+  if (request.gpu_milli == 0 || request.gpu_milli >= kWholeMilli) return false;
+  request.gpu_milli = kWholeMilli;
+  return request.workers == 1 || leases_.CouldTake(request);
 }
 
 // What it should have gone on from cannot be used: the next attempt takes the one before, or
@@ -445,8 +474,10 @@ void ExperimentController::Kill(TrialRecord& trial, Outcome outcome, const std::
   TellToEnd(*trial.attempt.worker, trial);
 }
 
+// Of several ranks only the first has something to save: its end is the others'.
 void ExperimentController::TellToEnd(WorkerId worker, TrialRecord& trial) {
   trial.is_told_to_end = true;
+  if (trial.ranks_left > 1 && !trial.takes_reports()) return EndRanksLeft(trial);
   Send(worker, KillAttempt{*trial.lease, !trial.takes_reports()});
 }
 

@@ -54,7 +54,7 @@ struct TrialRecord {
   std::optional<Instant> retry_at;  // It backs off until then.
   bool on_whole_device = false;     // A share was too small for it.
 
-  // The present attempt; meaningful while `lease` is there.
+  // The present attempt; meaningful while `lease` is there. Of several ranks it is the first one's.
   std::optional<AttemptRef> lease;
   bool is_running = false;  // false: granted ahead, waiting in a worker's queue.
   AttemptRow attempt;
@@ -67,6 +67,10 @@ struct TrialRecord {
   Duration clock_shift;                 // Of the tuner's clock since it began, at restarts.
   std::optional<AttemptEnded> verdict;  // Why we killed it, in place of what the worker will say.
   bool is_told_to_end = false;          // The worker was told to kill it.
+  // It ends when each of its ranks has: as the first one says that has something to say.
+  int64_t ranks_left = 0;
+  std::optional<AttemptEnded> rank_end;
+  bool are_ranks_told_to_end = false;
 
   // What keeps it PAUSED: either, or both.
   bool held_by_scheduler = false;
@@ -184,9 +188,12 @@ class ExperimentController {
               ReportAnswer answer);
 
   // The ends of attempts and trials.
+  void EndRank(TrialRecord& trial, const AttemptEnded& end);
+  void EndRanksLeft(TrialRecord& trial);
   void EndAttempt(TrialRecord& trial, const AttemptEnded& end);
   void AfterAttempt(TrialRecord& trial, const AttemptEnded& end);
   void AfterFailure(TrialRecord& trial, const AttemptEnded& end);
+  bool MayHaveMore(const TrialRecord& trial) const;
   void LeaveBadCheckpoint(TrialRecord& trial);
   void GoOnFromLatest(TrialRecord& trial);
   void WaitForLease(TrialRecord& trial);  // Or ends it: the sweep gives out nothing more.
@@ -225,6 +232,7 @@ class ExperimentController {
   TrialRecord* CreateTrial();
   int64_t AheadPerRunning() const;
   void BeginAttempt(TrialRecord& trial, WorkerId worker);
+  void SendStart(const TrialRecord& trial, const LeaseTable::Lease& lease);
   StartAttempt StartMessage(const TrialRecord& trial, WorkerId worker) const;
   void TellWhetherMoreCome();
   void SayIfExhausted();

@@ -7,6 +7,7 @@
 
 #include "core/input_error.h"
 #include "core/limits.h"
+#include "trial_runner/trial_programs.h"
 #include "tuner/spec_bounds.h"
 #include "tuner/spec_parts.h"
 #include "tuner/spec_reader.h"
@@ -150,6 +151,17 @@ Status ReadSamplesAndSeed(const SpecSection& root, ExperimentSpec& spec) {
   return OkStatus();
 }
 
+// A program of the user's would have to find its other ranks by itself.
+Status CheckRanks(const SpecSection& root, const ExperimentSpec& spec) {
+  if (spec.resources.workers == 1 || spec.trainable.is_null()) return OkStatus();
+  TUNE_ASSIGN_OR_RETURN(const std::string kind, TrainableKind(spec.trainable));
+  if (kind != "command") return OkStatus();
+  return InvalidAt(root.Find("resources")->Find("workers")->place,
+                   "resources.workers: read " + std::to_string(spec.resources.workers) +
+                       ", but a command runs in one place; expected 1 (food11 trains over several "
+                       "workers)");
+}
+
 Status Interpret(std::string_view file, bool require_trainable, ExperimentSpec& spec) {
   if (spec.document.is_null()) return InvalidArgument("no keys are there; expected a space file");
   if (!spec.document.is_map()) {
@@ -175,6 +187,7 @@ Status Interpret(std::string_view file, bool require_trainable, ExperimentSpec& 
   TUNE_ASSIGN_OR_RETURN(const std::vector<std::string> reported,
                         CheckParts(spec, require_trainable));
   TUNE_RETURN_IF_ERROR(ReadResources(root, spec.resources));
+  TUNE_RETURN_IF_ERROR(CheckRanks(root, spec));
   TUNE_RETURN_IF_ERROR(ReadStop(root, reported, spec));
   TUNE_RETURN_IF_ERROR(ReadLimits(root, spec.limits));
   TUNE_RETURN_IF_ERROR(ReadFailure(root, spec.failure));

@@ -98,10 +98,6 @@ Status ReadResources(const SpecSection& root, ResourceRequest& out) {
   TUNE_RETURN_IF_ERROR(section.ReadBytes("memory", out.memory_bytes));
   TUNE_RETURN_IF_ERROR(section.ReadInt("workers", 1, limits::kConcurrencyMax,
                                        "an integer of 1 or more", out.workers));
-  if (out.workers != 1) {
-    return InvalidAt(section.Find("workers")->place,
-                     "'resources.workers' above 1 is not supported yet");
-  }
   return OkStatus();
 }
 

@@ -39,7 +39,8 @@ class Trainer {
   Result<EpochReport> RunEpoch();
   MobileNetV2& network() { return *network_; }
 
-  // The run's (training_run.h).
+  // The run (training_run.h), and what is its own.
+  const TrainingRun& run() const { return run_; }
   bool finished() const { return run_.finished(); }
   const std::vector<EpochReport>& history() const { return run_.history(); }
   int best_epoch() const { return run_.best_epoch(); }

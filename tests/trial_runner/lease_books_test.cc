@@ -82,13 +82,14 @@ class World {
   }
 
   void GrantWhereThereIsRoom() {
-    const auto lease = table_.Grant(request_, TrialNumber{next_trial_}, AttemptNumber{1});
-    if (!lease) return;
+    const auto leases = table_.Grant(request_, TrialNumber{next_trial_}, AttemptNumber{1});
+    if (leases.empty()) return;
+    const LeaseTable::Lease& lease = leases.front();
     ++next_trial_;
-    placements_[lease->ref.epoch] = lease->placement;
-    StartAttempt start = StartOf(lease->ref);
-    start.cpu_milli = lease->placement.cpu_milli;
-    start.slices = lease->placement.slices;
+    placements_[lease.ref.epoch] = lease.placement;
+    StartAttempt start = StartOf(lease.ref);
+    start.cpu_milli = lease.placement.cpu_milli;
+    start.slices = lease.placement.slices;
     to_worker_.push_back(start);
   }
 

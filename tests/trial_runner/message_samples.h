@@ -63,6 +63,9 @@ inline StartAttempt SampleStart() {
   start.checkpoint_every = 2;
   start.saves_first = true;
   start.memory_bytes = 1 << 30;
+  start.rank = 1;
+  start.world_size = 3;
+  start.is_spread = true;
   return start;
 }
 

@@ -39,6 +39,7 @@ constexpr std::pair<EndDetail, v1::EndDetail> kDetails[] = {
     {EndDetail::kNone, v1::END_DETAIL_NONE},
     {EndDetail::kBadCheckpoint, v1::END_DETAIL_BAD_CHECKPOINT},
     {EndDetail::kDiskFull, v1::END_DETAIL_DISK_FULL},
+    {EndDetail::kRankLost, v1::END_DETAIL_RANK_LOST},
 };
 
 // ---- encoding
@@ -175,6 +176,9 @@ void Put(const StartAttempt& start, v1::StartAttempt* out) {
   out->set_checkpoint_every(start.checkpoint_every);
   out->set_saves_first(start.saves_first);
   out->set_memory_bytes(start.memory_bytes);
+  out->set_rank(start.rank);
+  out->set_world_size(start.world_size);
+  out->set_is_spread(start.is_spread);
 }
 
 void Put(const AnswerReport& answer, v1::AnswerReport* out) {
@@ -437,7 +441,11 @@ Status Read(v1::StartAttempt& in, StartAttempt& out) {
   out.saves_first = in.saves_first();
   TUNE_RETURN_IF_ERROR(
       ReadInt(in.checkpoint_every(), 1, kAny, "start.checkpoint_every", out.checkpoint_every));
-  return ReadInt(in.memory_bytes(), 0, kAny, "start.memory_bytes", out.memory_bytes);
+  TUNE_RETURN_IF_ERROR(ReadInt(in.memory_bytes(), 0, kAny, "start.memory_bytes", out.memory_bytes));
+  TUNE_RETURN_IF_ERROR(
+      ReadInt(in.world_size(), 1, limits::kConcurrencyMax, "start.world_size", out.world_size));
+  out.is_spread = in.is_spread();
+  return ReadInt(in.rank(), 0, out.world_size - 1, "start.rank", out.rank);
 }
 
 Status Read(const v1::AnswerReport& in, AnswerReport& out) {

@@ -70,6 +70,9 @@ TrialEnd RunCurve(const TrialStart& start, TrialSession& session) {
     const Status restored = VerifyCurveCheckpoint(start.checkpoint_path, CurveStateOf(start));
     if (!restored.ok()) return EndForUnrestored(restored);
   }
+  // The first rank is all there is to a curve: the others hold their room until it has ended, and
+  // then are killed.
+  if (start.rank > 0) Hang();
   CheckpointPlace place(start);
   for (int64_t t = start.from_iteration + 1; t <= curve->iterations(); ++t) {
     const CurveStep step = curve->Step(start.seed, start.trial.value, start.attempt.value, t);

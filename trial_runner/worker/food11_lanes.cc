@@ -1,87 +1,29 @@
 #include "trial_runner/worker/food11_lanes.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <filesystem>
 #include <new>
 #include <utility>
 
-#include "core/hash.h"
-#include "core/random.h"
 #include "models/data/decode.h"
 #include "models/data/load_data.h"
 #include "models/train/trainer.h"
 #include "trial_runner/worker/checkpoint_place.h"
+#include "trial_runner/worker/food11_attempt.h"
+#include "trial_runner/worker/food11_rank.h"
 
 namespace tune {
 namespace {
 
-constexpr char kSynthetic[] = "synthetic";
-
 // What waiting for others may cost: of an epoch, and at most.
 constexpr double kOthersShare = 0.125;
 constexpr double kOthersSecondsMax = 0.5;
-
-double MonotonicSeconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-std::string Resolve(const std::string& base_dir, const std::string& path) {
-  if (path.empty() || path == kSynthetic) return path;
-  return (std::filesystem::path(base_dir) / path).lexically_normal().string();
-}
-
-Result<models::Food11Options> ReadOptions(const TrialStart& start, const std::string& data_dir) {
-  if (!start.config.is_map()) return InvalidArgument("config: expected a map");
-  Configuration configuration;
-  for (const MapEntry& entry : start.config.AsMap()) configuration.Set(entry.key, entry.value);
-  KeyedRandom random(start.seed, "food11", static_cast<uint64_t>(start.trial.value));
-  TUNE_ASSIGN_OR_RETURN(models::Food11Options options,
-                        models::ParseFood11Options(configuration, random.NextU64(), data_dir));
-  options.data = Resolve(start.base_dir, options.data);
-  options.weights = Resolve(start.base_dir, options.weights);
-  return options;
-}
-
-TrialEnd EndFor(const Status& status) {
-  switch (status.code()) {
-    case StatusCode::kInvalidArgument:
-    case StatusCode::kNotFound:
-      return {Outcome::kBadConfig, status.message()};
-    case StatusCode::kResourceExhausted:
-      return {Outcome::kOutOfMemory, status.message()};
-    default:
-      return {Outcome::kCrashed, status.message()};
-  }
-}
-
-// Of training, where the memory that ran out may be a card's.
-TrialEnd EndForTraining(const Status& status, models::DeviceKind device) {
-  if (status.code() == StatusCode::kResourceExhausted && device == models::DeviceKind::kCuda) {
-    return {Outcome::kDeviceOutOfMemory, status.message()};
-  }
-  return EndFor(status);
-}
 
 // Decoded images are kept on disk.
 TrialEnd EndForUnloaded(const Status& status) {
   if (status.code() != StatusCode::kResourceExhausted) return EndFor(status);
   return {Outcome::kCrashed, "no room for the decoded images: " + status.message(),
           EndDetail::kDiskFull};
-}
-
-// Saves the epoch, and says where.
-Status SaveInto(const models::TrainingRun& run, CheckpointPlace& place, Report& report) {
-  TUNE_RETURN_IF_ERROR(place.Prepare());
-  TUNE_ASSIGN_OR_RETURN(const std::string path,
-                        run.SaveCheckpoint(place.folder(), place.NameOf(report.iteration)));
-  TUNE_ASSIGN_OR_RETURN(const models::CheckpointIdentity identity,
-                        models::IdentifyCheckpoint(path));
-  place.RemoveEarlierOf(report.iteration);
-  report.has_checkpoint = true;
-  report.checkpoint = {path, static_cast<int64_t>(identity.bytes), HashToHex(identity.checksum)};
-  return OkStatus();
 }
 
 }  // namespace
@@ -132,7 +74,7 @@ void Food11Lanes::On(int64_t lane, const LaneShallEnd&) { End(lane, {Outcome::kS
 
 // Nothing, or why it does not begin.
 std::optional<TrialEnd> Food11Lanes::Begin(int64_t lane, const TrialStart& start) {
-  const Result<models::Food11Options> options = ReadOptions(start, surroundings_.data_dir);
+  const Result<models::Food11Options> options = ReadFood11Options(start, surroundings_.data_dir);
   if (!options.ok()) return EndFor(options.status());
   const std::string shape = models::LaneShape(*options);
   if (!lanes_.empty() && shape != shape_) {
@@ -141,6 +83,7 @@ std::optional<TrialEnd> Food11Lanes::Begin(int64_t lane, const TrialStart& start
   const int threads = static_cast<int>(start.threads);
   const auto dataset = Load(options->data, options->image_size, threads);
   if (!dataset.ok()) return EndForUnloaded(dataset.status());
+  if (start.world_size > 1) return TrainAsRank(lane, start, *options, *dataset, session_);
   if (lanes_.empty()) {
     array_.reset();
     auto runner = models::MakeLaneRunner(

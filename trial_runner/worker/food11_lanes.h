@@ -2,7 +2,8 @@
 // meet. Attempts that run at the same time are lanes of one array (models/train/lane_array.h): they
 // train in step, an epoch at a time, and begin together when each has been answered. Where some
 // have ended, the others wait a moment for those that come in their place. A step ends before the
-// worker is heard again; so a lane leaves between two steps.
+// worker is heard again; so a lane leaves between two steps. A rank of several trains alone
+// (food11_rank.h).
 //
 // Thread rule: one thread.
 #pragma once

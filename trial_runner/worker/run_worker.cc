@@ -23,6 +23,7 @@
 #include "trial_runner/version.h"
 #include "trial_runner/worker/device_watch.h"
 #include "trial_runner/worker/find_tuner.h"
+#include "trial_runner/worker/own_address.h"
 #include "trial_runner/worker/package_fetcher.h"
 #include "trial_runner/worker/process_tree.h"
 #include "trial_runner/worker/worker_loop.h"
@@ -103,6 +104,8 @@ Result<Prepared> Prepare(const WorkerOptions& options) {
         "only the tuner's own workers are called 'local'; give this one another name with --name");
   }
   TUNE_ASSIGN_OR_RETURN(prepared.tuner, FindTuner(options));
+  // A local worker meets its tuner on the loopback, others not.
+  prepared.core.address = options.is_local ? OwnAddress() : OwnAddress(prepared.tuner.address.host);
   return prepared;
 }
 

@@ -19,9 +19,10 @@ constexpr std::array<std::pair<ReportAnswer, std::string_view>, 4> kAnswers = {{
     {ReportAnswer::kRefused, "refused"},
 }};
 
-constexpr std::array<std::pair<EndDetail, std::string_view>, 2> kDetails = {{
+constexpr std::array<std::pair<EndDetail, std::string_view>, 3> kDetails = {{
     {EndDetail::kBadCheckpoint, "bad_checkpoint"},
     {EndDetail::kDiskFull, "disk_full"},
+    {EndDetail::kRankLost, "rank_lost"},
 }};
 
 // ---- writing
@@ -154,7 +155,8 @@ Result<FromTrial> ReadEnd(const Value& map) {
     if (name == detail) end.detail = value;
   }
   if (!detail.empty() && end.detail == EndDetail::kNone) {
-    return InvalidArgument("detail: read '" + detail + "', expected bad_checkpoint or disk_full");
+    return InvalidArgument("detail: read '" + detail +
+                           "', expected bad_checkpoint, disk_full or rank_lost");
   }
   return FromTrial(std::move(end));
 }
@@ -206,6 +208,13 @@ Result<TrialStart> ReadStart(Value& map) {
   TUNE_RETURN_IF_ERROR(TakeInt(map, "memory_bytes", 0, start.memory_bytes));
   TUNE_RETURN_IF_ERROR(TakeInt(map, "threads", 1, start.threads));
   TUNE_RETURN_IF_ERROR(ReadDevices(map, start));
+  TUNE_RETURN_IF_ERROR(TakeInt(map, "rank", 0, start.rank));
+  TUNE_RETURN_IF_ERROR(TakeInt(map, "world_size", 1, start.world_size));
+  if (start.rank >= start.world_size) {
+    return InvalidArgument("rank: read " + std::to_string(start.rank) + ", expected one below " +
+                           std::to_string(start.world_size) + ", the world_size");
+  }
+  TUNE_RETURN_IF_ERROR(TakeText(map, "address", limits::kNameBytesMax, start.place.address));
   TUNE_RETURN_IF_ERROR(TakeText(map, "folder", limits::kPathBytesMax, start.place.folder));
   TUNE_RETURN_IF_ERROR(TakeText(map, "content", limits::kNameBytesMax, start.place.content));
   TUNE_RETURN_IF_ERROR(TakeText(map, "cache", limits::kPathBytesMax, start.place.cache));
@@ -276,6 +285,11 @@ std::string EncodeStart(const Welcome& welcome, const StartAttempt& start,
   if (!place.folder.empty()) Text("folder", place.folder, out);
   if (!place.content.empty()) Text("content", place.content, out);
   if (!place.cache.empty()) Text("cache", place.cache, out);
+  if (start.world_size > 1) {
+    Int("rank", start.rank, out);
+    Int("world_size", start.world_size, out);
+    Text("address", place.address, out);
+  }
   Key("devices", out);
   out += '[';
   for (const DeviceSlice& slice : start.slices) {

@@ -14,6 +14,8 @@
 //       `"folder"`: where programs run, if not where the space file says; `"content"`: the SHA-256
 //       of what was in that folder when the sweep began, if it is known; `"cache"`: where the
 //       worker keeps what other sweeps can use too, if anywhere.
+//       `"rank": 1, "world_size": 2, "address": "10.0.0.7"`: of data-parallel training this is one
+//       rank of two, which the other reaches at that address of this machine.
 //       `"other_config": true`: the checkpoint was made under another configuration, and training
 //       goes on under this one; `"saves_first": true`: the first report shall have a checkpoint.
 //   {"answer": "continue"}      to the last report: go on; "save": go on, and the next report shall
@@ -29,8 +31,9 @@
 //   {"end": {"outcome": "completed", "error": ""}}
 //       completed, stopped (told to), crashed, out_of_memory, device_out_of_memory or bad_config.
 //       `"detail": "bad_checkpoint"`: what it was to go on from is torn, corrupt or gone;
-//       `"detail": "disk_full"`: there was no room for a checkpoint; both with the outcome crashed.
-//       The process then waits for the next start.
+//       `"detail": "disk_full"`: there was no room for a checkpoint; `"detail": "rank_lost"`:
+//       another rank is gone; all with the outcome crashed. The process then waits for the next
+//       start.
 // A process may run several attempts at once, each in a lane of its own: a start then says in which
 // (`"lane": 3` beside the message's key: a number from 1 that is never used twice in that process),
 // and so does every line about that attempt in both directions. A worker sends it also
@@ -80,6 +83,8 @@ struct TrialStart {
   int64_t threads = 1;
   std::vector<DeviceSlice> slices;
   DeviceEnvironment device_environment;
+  int64_t rank = 0;  // Of `world_size`: rank 0 reports.
+  int64_t world_size = 1;
   WorkPlace place;
 };
 

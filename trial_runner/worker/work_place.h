@@ -14,6 +14,7 @@ struct WorkPlace {
   std::string folder;   // Absolute; empty: where the space file says.
   std::string content;  // SHA-256 of what was in it when the sweep began; empty: not known.
   std::string cache;    // Absolute: what other sweeps can use too; empty: nowhere.
+  std::string address = "127.0.0.1";  // Of this machine, as the other ranks of an attempt reach it.
   friend bool operator==(const WorkPlace&, const WorkPlace&) = default;
 };
 

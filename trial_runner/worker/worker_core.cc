@@ -21,6 +21,13 @@ std::string CutError(std::string error) {
   return ToUtf8(error);
 }
 
+// Of each attempt, and of each rank but the first.
+std::string LogPath(const StartAttempt& start) {
+  if (start.artifact_dir.empty()) return "";
+  return start.artifact_dir + "/attempt_" + std::to_string(start.ref.attempt.value) +
+         (start.rank == 0 ? "" : "_rank_" + std::to_string(start.rank)) + ".log";
+}
+
 // A line that could not be understood, for a message.
 std::string Excerpt(std::string_view line) {
   constexpr size_t kExcerptBytes = 80;
@@ -323,7 +330,7 @@ void WorkerCore::StartNow(StartAttempt start) {
 }
 
 Fusion WorkerCore::FusionFor(const StartAttempt& start) const {
-  if (!MayFuse(trainable_) || loners_.contains(start.ref.trial)) return {};
+  if (!MayFuse(trainable_) || loners_.contains(start.ref.trial) || start.world_size > 1) return {};
   const Result<Value> config = ParseJson(start.config);
   if (!config.ok()) return {};
   int64_t gpu_milli = 0;
@@ -356,10 +363,8 @@ void WorkerCore::BeginAttempt(ProcessId id, Process& process, int64_t lane) {
       *path = found_->artifacts + path->substr(wanted_->artifacts.size());
     }
   }
-  if (!start.artifact_dir.empty()) {
-    running.log_path =
-        start.artifact_dir + "/attempt_" + std::to_string(start.ref.attempt.value) + ".log";
-  }
+  if (start.is_spread) place.address = options_.address;
+  running.log_path = LogPath(start);
   ChooseLogs(id, process);
   effects_.push_back(WriteToProcess{
       id, EncodeStart(*welcome_, start, DevicesOf(start, process.fusion), place, lane)});
@@ -691,6 +696,9 @@ void WorkerCore::LetGo(Process& process, int64_t lane, TrialEnd end) {
   process.running.erase(found);
   running_.erase(ended.ref.epoch);
   --running_count_;
+  if (ended.rank > 0 && !end.error.empty()) {
+    end.error = "rank " + std::to_string(ended.rank) + ": " + end.error;
+  }
   EndAttempt(ended.ref, std::move(end));
   Vacate(ended.cpu_milli, std::move(ended.slices));
 }

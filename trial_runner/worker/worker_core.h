@@ -117,6 +117,7 @@ class WorkerCore {
     std::string prewarm_program;  // Started before the tuner says what to run; may be empty.
     std::string cache = {};       // Where things for other sweeps too are kept; empty: nowhere.
     bool has_mps = false;         // It holds trials to their part of a device's memory.
+    std::string address = {};     // Of this machine, as other workers reach it.
   };
   explicit WorkerCore(Options options);
 

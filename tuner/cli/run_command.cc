@@ -60,7 +60,7 @@ Result<Configuration> CheckConfigurations(const ExperimentSpec& spec, uint64_t s
   for (int64_t i = 0; i < count; ++i) {
     const std::optional<Configuration> configuration = searcher->Suggest(TrialNumber{i});
     if (!configuration) break;
-    TUNE_RETURN_IF_ERROR(CheckConfiguration(spec.trainable, *configuration)
+    TUNE_RETURN_IF_ERROR(CheckConfiguration(spec.trainable, *configuration, spec.resources.workers)
                              .At("the configuration of trial " + std::to_string(i)));
     if (i == 0) {
       TUNE_RETURN_IF_ERROR(CheckInputs(spec.trainable, *configuration,

@@ -65,15 +65,18 @@ Result<std::unique_ptr<ExperimentController>> MakeVirtualController(
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<TrialScheduler> scheduler,
                         MakeScheduler(spec.scheduler, spec.mode, seed));
   ControllerOptions options{spec, seed, std::move(space), spec.name, "/virtual"};
+  options.spec.resources.workers = 1;  // A curve has a time of its own, whatever ranks it took.
   return std::make_unique<ExperimentController>(std::move(options), std::move(searcher),
                                                 std::move(scheduler));
 }
 
 Status CheckSimulation(const Simulation& simulation) {
   const ExperimentSpec& spec = simulation.spec;
-  if (!CouldEverFit(spec.resources, simulation.workers.capacity)) {
+  ResourceRequest place = spec.resources;
+  place.workers = 1;
+  if (!CouldEverFit(place, simulation.workers.capacity)) {
     return InvalidArgument("a worker has " + DescribeCapacity(simulation.workers.capacity) +
-                           ", and a trial needs " + DescribeRequest(spec.resources) +
+                           ", and a trial needs " + DescribeRequest(place) +
                            "; give the workers more with --cpus and --gpus");
   }
   if (spec.samples < 0 && !spec.limits.sweep_time) {

@@ -1,0 +1,293 @@
+// Trials of several ranks: all begin together, the end of one is the end of all, and the attempt is
+// charged once, for the cause.
+#include <gtest/gtest.h>
+
+#include "tests/tuner/controller_world.h"
+
+namespace tune {
+namespace {
+
+using testing::ControllerWorld;
+
+constexpr TrialNumber kFirst{0};
+constexpr AttemptNumber kAttempt{1};
+
+ExperimentSpec SpecOfTwoRanks(int64_t samples = 1, int64_t max_failures = 1) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec(samples);
+  spec.resources.workers = 2;
+  spec.failure.max_failures = max_failures;
+  return spec;
+}
+
+// Two workers with room for one rank each.
+struct TwoWorkers {
+  explicit TwoWorkers(const ExperimentSpec& spec = SpecOfTwoRanks()) : world(spec) {
+    first = world.Join(1);
+    EXPECT_TRUE(world.Running(first).empty()) << "one rank began without the other";
+    second = world.Join(1);
+  }
+  const StartAttempt& Start(WorkerId worker) { return world.Running(worker).at(kFirst).start; }
+  bool IsToldToDie(WorkerId worker) {
+    const auto& running = world.Running(worker);
+    return running.contains(kFirst) && running.at(kFirst).told_to_die;
+  }
+  const AttemptRow& Row(int64_t attempt = 1) {
+    return world.attempts.at({kFirst, AttemptNumber{attempt}});
+  }
+  // Each rank's end, in this order; what is told to die ends as preempted.
+  Event Lost(WorkerId worker) {
+    Event event = world.End(worker, kFirst, Outcome::kCrashed, "the connection broke");
+    std::get<AttemptFinished>(event).message.detail = EndDetail::kRankLost;
+    return event;
+  }
+
+  ControllerWorld world;
+  WorkerId first, second;
+};
+
+void ExpectReplay(ControllerWorld& world) {
+  const auto trials = world.trials;
+  world.Recover();
+  for (const auto& [number, row] : trials) {
+    const TrialRecord& record = world.controller().trials()[static_cast<size_t>(number.value)];
+    EXPECT_EQ(record.row.status, row.status);
+    EXPECT_EQ(record.row.attempts, row.attempts);
+    EXPECT_EQ(record.row.iterations, row.iterations);
+  }
+}
+
+TEST(ControllerRanks, BeginTogetherUnderLeasesOfTheirOwn) {
+  TwoWorkers two;
+  const StartAttempt& leader = two.Start(two.first);
+  const StartAttempt& follower = two.Start(two.second);
+  EXPECT_EQ(leader.rank, 0);
+  EXPECT_EQ(follower.rank, 1);
+  EXPECT_EQ(leader.world_size, 2);
+  EXPECT_EQ(follower.world_size, 2);
+  EXPECT_TRUE(leader.is_spread && follower.is_spread);
+  EXPECT_EQ(leader.ref.attempt, follower.ref.attempt);
+  EXPECT_NE(leader.ref.epoch, follower.ref.epoch);
+  EXPECT_EQ(leader.config, follower.config);
+  EXPECT_EQ(two.Row().worker, two.first);
+}
+
+TEST(ControllerRanks, OnOneWorkerAreToldSo) {
+  ControllerWorld world(SpecOfTwoRanks());
+  ExperimentController& controller = world.controller();
+  const WorkerJoined joined{WorkerId{1}, "w", "local", 1, WorkerCapacity{2000, {}}};
+  std::vector<StartAttempt> starts;
+  for (const Action& action : controller.Apply({joined}, world.now).actions) {
+    const auto* const send = std::get_if<SendToWorker>(&action);
+    const auto* const start = send != nullptr ? std::get_if<StartAttempt>(&send->message) : nullptr;
+    if (start != nullptr) starts.push_back(*start);
+  }
+  ASSERT_EQ(starts.size(), 2u);
+  EXPECT_FALSE(starts[0].is_spread || starts[1].is_spread);
+}
+
+TEST(ControllerRanks, ATrialThatCompletesEndsWhenItsLastRankHas) {
+  TwoWorkers two;
+  two.world.Apply({two.world.NextReport(two.first, kFirst, 0.5, true)});
+  // A rank that has trained all there was ends first; the other one saves meanwhile.
+  two.world.Apply({two.world.End(two.second, kFirst, Outcome::kCompleted)});
+  EXPECT_FALSE(two.IsToldToDie(two.first));
+  EXPECT_EQ(two.Row().outcome, Outcome::kRunning);
+  two.world.Apply({two.world.End(two.first, kFirst, Outcome::kCompleted)});
+  EXPECT_EQ(two.Row().outcome, Outcome::kCompleted);
+  EXPECT_TRUE(two.world.has_ended);
+  EXPECT_EQ(two.world.trials.at(kFirst).status, TrialStatus::kTerminated);
+  ExpectReplay(two.world);
+}
+
+TEST(ControllerRanks, TheFirstRanksEndIsTheOthers) {
+  TwoWorkers two;
+  two.world.Apply({two.world.NextReport(two.first, kFirst, 0.5, true)});
+  two.world.Apply({two.world.End(two.first, kFirst, Outcome::kCompleted)});
+  EXPECT_TRUE(two.IsToldToDie(two.second));
+  EXPECT_TRUE(two.world.Running(two.second).at(kFirst).told_at_once);
+  EXPECT_FALSE(two.world.has_ended);
+  two.world.Apply({two.world.End(two.second, kFirst, Outcome::kPreempted)});
+  EXPECT_EQ(two.Row().outcome, Outcome::kCompleted);
+  EXPECT_EQ(two.world.worker_rows.at(two.second).state,
+            WorkerState::kLeft);  // Not draining before.
+  EXPECT_TRUE(two.world.has_ended);
+}
+
+TEST(ControllerRanks, ADeadRankRestartsTheTrialFromItsCheckpointAndIsOneFailure) {
+  TwoWorkers two;
+  two.world.Apply({two.world.NextReport(two.first, kFirst, 0.5)});
+  two.world.Apply({two.world.End(two.second, kFirst, Outcome::kKilled, "rank 1: SIGKILL")});
+  EXPECT_TRUE(two.IsToldToDie(two.first));
+  EXPECT_EQ(two.Row().outcome, Outcome::kRunning);
+  two.world.Apply({two.Lost(two.first)});
+  EXPECT_EQ(two.Row().outcome, Outcome::kKilled);
+  EXPECT_EQ(two.Row().error, "rank 1: SIGKILL");
+  // Both again, from the checkpoint.
+  for (const WorkerId worker : {two.first, two.second}) {
+    EXPECT_EQ(two.Start(worker).ref.attempt, AttemptNumber{2});
+    EXPECT_EQ(two.Start(worker).from_iteration, 1);
+    EXPECT_FALSE(two.Start(worker).checkpoint_path.empty());
+  }
+  EXPECT_EQ(two.world.controller().trials()[0].failures.at(Outcome::kKilled), 1);
+  ExpectReplay(two.world);
+}
+
+TEST(ControllerRanks, TheCauseIsWhatTheDeadOneSaysAlsoWhenItSaysItLast) {
+  TwoWorkers two;
+  two.world.Apply({two.Lost(two.first)});
+  EXPECT_TRUE(two.IsToldToDie(two.second));
+  two.world.Apply({two.world.End(two.second, kFirst, Outcome::kOutOfMemory, "none left")});
+  EXPECT_EQ(two.Row().outcome, Outcome::kOutOfMemory);
+  EXPECT_EQ(two.Row().error, "none left");
+}
+
+TEST(ControllerRanks, WithoutACauseTheBrokenConnectionIsOne) {
+  TwoWorkers two;
+  two.world.Apply({two.Lost(two.first)});
+  two.world.Apply({two.world.End(two.second, kFirst, Outcome::kPreempted)});
+  EXPECT_EQ(two.Row().outcome, Outcome::kCrashed);
+  EXPECT_EQ(two.Row().error, "the connection broke");
+  EXPECT_EQ(two.world.trials.at(kFirst).attempts, 2);
+}
+
+TEST(ControllerRanks, ALostWorkerEndsTheRanksElsewhereForFree) {
+  TwoWorkers two;
+  two.world.Apply({two.world.NextReport(two.first, kFirst, 0.5)});
+  two.world.Lose(two.second);
+  two.world.Apply({WorkerGone{two.second, Departure::kBroken}});
+  EXPECT_TRUE(two.IsToldToDie(two.first));
+  two.world.Apply({two.world.End(two.first, kFirst, Outcome::kPreempted)});
+  EXPECT_EQ(two.Row().outcome, Outcome::kLost);
+  EXPECT_EQ(two.world.worker_rows.at(two.first).state, WorkerState::kAlive);  // It was told to.
+  // With room for one rank alone nothing begins.
+  EXPECT_TRUE(two.world.Running(two.first).empty());
+  const WorkerId third = two.world.Join(1);
+  EXPECT_EQ(two.Start(third).from_iteration, 1);
+  EXPECT_TRUE(two.world.controller().trials()[0].failures.empty());
+  ExpectReplay(two.world);
+}
+
+TEST(ControllerRanks, OfOneLostWorkerEndTogether) {
+  ControllerWorld world(SpecOfTwoRanks());
+  ExperimentController& controller = world.controller();
+  const WorkerJoined joined{WorkerId{1}, "w", "local", 1, WorkerCapacity{2000, {}}};
+  controller.Apply({joined}, world.now);
+  const Transition t = controller.Apply({WorkerGone{WorkerId{1}, Departure::kBroken}}, world.now);
+  EXPECT_EQ(controller.trials()[0].attempt.outcome, Outcome::kLost);
+  EXPECT_EQ(controller.trials()[0].row.status, TrialStatus::kPending);
+  EXPECT_EQ(controller.leases().running_count(), 0);
+}
+
+TEST(ControllerRanks, AWorkerThatLeavesTakesItsRankWithItAndIsGivenNoOther) {
+  TwoWorkers two;
+  two.world.Apply({two.world.End(two.second, kFirst, Outcome::kPreempted)});
+  EXPECT_EQ(two.world.worker_rows.at(two.second).state, WorkerState::kDraining);
+  two.world.Apply({two.world.End(two.first, kFirst, Outcome::kPreempted)});
+  EXPECT_EQ(two.Row().outcome, Outcome::kPreempted);
+  EXPECT_TRUE(two.world.Running(two.first).empty());
+  EXPECT_EQ(two.world.worker_rows.at(two.first).state, WorkerState::kAlive);
+}
+
+TEST(ControllerRanks, AnInterruptAsksTheFirstRankAloneAndItsEndEndsTheOthers) {
+  TwoWorkers two;
+  two.world.Apply({InterruptRequested{}});
+  EXPECT_TRUE(two.IsToldToDie(two.first));
+  EXPECT_FALSE(two.world.Running(two.first).at(kFirst).told_at_once);
+  EXPECT_FALSE(two.IsToldToDie(two.second));
+  two.world.Apply({two.world.NextReport(two.first, kFirst, 0.5)});  // What it saved in time.
+  two.world.Apply({two.world.End(two.first, kFirst, Outcome::kPreempted)});
+  EXPECT_TRUE(two.IsToldToDie(two.second));
+  two.world.Apply({two.Lost(two.second)});
+  EXPECT_EQ(two.Row().outcome, Outcome::kPreempted);
+  EXPECT_TRUE(two.world.controller().trials()[0].failures.empty());
+  EXPECT_EQ(two.world.experiment.status, ExperimentStatus::kInterrupted);
+  EXPECT_EQ(two.world.trials.at(kFirst).iterations, 1);
+}
+
+TEST(ControllerRanks, AVerdictReachesAllRanksAtOnce) {
+  ExperimentSpec spec = SpecOfTwoRanks();
+  spec.limits.no_progress = Seconds(10);
+  TwoWorkers two(spec);
+  two.world.now = two.world.now + Seconds(10);
+  two.world.Apply({DeadlinePassed{}});
+  EXPECT_TRUE(two.IsToldToDie(two.first));
+  EXPECT_TRUE(two.IsToldToDie(two.second));
+  two.world.Apply({two.world.End(two.second, kFirst, Outcome::kPreempted)});
+  two.world.Apply({two.Lost(two.first)});
+  EXPECT_EQ(two.Row().outcome, Outcome::kHung);
+}
+
+TEST(ControllerRanks, WhatAFollowerReportsIsRefused) {
+  TwoWorkers two;
+  two.world.Apply({two.world.NextReport(two.second, kFirst, 0.5)});
+  EXPECT_EQ(two.world.answers.at({two.Start(two.second).ref, 1}), ReportAnswer::kRefused);
+  EXPECT_TRUE(two.world.reports.empty());
+}
+
+TEST(ControllerRanks, TakePlacesUnderMaxConcurrentByTrialsAndNeverGoAhead) {
+  ExperimentSpec spec = SpecOfTwoRanks(10);
+  spec.limits.max_concurrent = 2;
+  ControllerWorld world(spec);
+  std::vector<WorkerId> workers;
+  for (int i = 0; i < 6; ++i) workers.push_back(world.Join(1));
+  EXPECT_EQ(world.controller().leases().running_count(), 2);
+  // Attempts that take no time are what leases ahead are for.
+  for (int64_t trial = 0; trial < 4; ++trial) {
+    std::vector<std::pair<int64_t, WorkerId>> ranks;
+    for (const WorkerId worker : workers) {
+      const auto& running = world.Running(worker);
+      if (!running.contains(TrialNumber{trial})) continue;
+      ranks.emplace_back(running.at(TrialNumber{trial}).start.rank, worker);
+    }
+    std::sort(ranks.begin(), ranks.end());
+    ASSERT_EQ(ranks.size(), 2u) << "trial " << trial;
+    world.Apply({world.NextReport(ranks[0].second, TrialNumber{trial}, 0.5, true)});
+    world.Apply({world.End(ranks[1].second, TrialNumber{trial}, Outcome::kCompleted)});
+    world.Apply({world.End(ranks[0].second, TrialNumber{trial}, Outcome::kCompleted)});
+    EXPECT_EQ(world.controller().leases().running_count(), 2);
+    EXPECT_EQ(world.controller().leases().ahead_count(), 0);
+  }
+}
+
+TEST(ControllerRanks, OfAWorkerThatIsAwayAreWaitedForAndGoOnWhenItIsBack) {
+  ControllerWorld world(SpecOfTwoRanks());
+  const WorkerId first = world.Join(1);
+  const WorkerId before = world.JoinConnected(1, "s");
+  world.Break(before);
+  EXPECT_FALSE(world.Running(first).at(kFirst).told_to_die);
+  const WorkerId back = world.ComeBack(before, 1, "s");
+  EXPECT_FALSE(world.Running(back).at(kFirst).told_to_die);
+  EXPECT_EQ(world.attempts.at({kFirst, kAttempt}).worker, first);  // Its first rank's.
+  world.Apply({world.NextReport(first, kFirst, 0.5, true)});
+  world.Apply({world.End(back, kFirst, Outcome::kCompleted)});
+  world.Apply({world.End(first, kFirst, Outcome::kCompleted)});
+  EXPECT_EQ(world.trials.at(kFirst).attempts, 1);
+  EXPECT_TRUE(world.has_ended);
+}
+
+TEST(ControllerRanks, ARankWhoseTrialEndedWhileItsWorkerWasAwayIsEndedWhenItIsBack) {
+  ControllerWorld world(SpecOfTwoRanks());
+  const WorkerId first = world.Join(1);
+  const WorkerId before = world.JoinConnected(1, "s");
+  world.Break(before);
+  world.Apply({world.End(first, kFirst, Outcome::kCrashed, "SIGSEGV")});
+  EXPECT_EQ(world.attempts.at({kFirst, kAttempt}).outcome, Outcome::kRunning);
+  const WorkerId back = world.ComeBack(before, 1, "s");
+  EXPECT_TRUE(world.Running(back).at(kFirst).told_to_die);
+  world.Apply({world.End(back, kFirst, Outcome::kPreempted)});
+  EXPECT_EQ(world.attempts.at({kFirst, kAttempt}).outcome, Outcome::kCrashed);
+  EXPECT_TRUE(world.Running(back).contains(kFirst));
+}
+
+TEST(ControllerRanks, ThatDoNotFitAreSaidToBeMissing) {
+  ExperimentSpec spec = SpecOfTwoRanks();
+  ControllerWorld world(spec);
+  world.Join(1);
+  ASSERT_FALSE(world.said.empty());
+  EXPECT_NE(world.said.back().find("it needs cpu: 1, workers: 2; the workers have 1 CPU, 0 GPUs"),
+            std::string::npos)
+      << world.said.back();
+}
+
+}  // namespace
+}  // namespace tune

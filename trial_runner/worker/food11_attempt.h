@@ -1,0 +1,31 @@
+// What an attempt of food11 needs, whether it trains beside others (food11_lanes.h) or as one rank
+// of several (food11_rank.h).
+//
+// Thread rule: any thread; one at a time for a run.
+#pragma once
+
+#include <string>
+
+#include "core/status.h"
+#include "models/train/training_run.h"
+#include "trial_runner/worker/checkpoint_place.h"
+#include "trial_runner/worker/trial_protocol.h"
+
+namespace tune {
+
+// Seconds from any origin.
+double MonotonicSeconds();
+
+// Weights, shuffle and dropout are drawn from the sweep's seed and the trial's number.
+Result<models::Food11Options> ReadFood11Options(const TrialStart& start,
+                                                const std::string& data_dir);
+
+// How an error is told.
+TrialEnd EndFor(const Status& status);
+// Of training, where the memory that ran out may be a card's.
+TrialEnd EndForTraining(const Status& status, models::DeviceKind device);
+
+// Saves the run's last epoch, and says where.
+Status SaveInto(const models::TrainingRun& run, CheckpointPlace& place, Report& report);
+
+}  // namespace tune

@@ -1,0 +1,108 @@
+#include "trial_runner/worker/food11_rank.h"
+
+#include <span>
+#include <string>
+#include <utility>
+
+#include "models/ranks/gloo_all_reduce.h"
+#include "models/train/trainer.h"
+#include "trial_runner/worker/checkpoint_place.h"
+#include "trial_runner/worker/food11_attempt.h"
+
+namespace tune {
+namespace {
+
+// What is unavailable is another rank.
+TrialEnd EndForRank(const Status& status) {
+  if (status.code() != StatusCode::kUnavailable) {
+    return EndForTraining(status, models::DeviceKind::kCpu);
+  }
+  return {Outcome::kCrashed, status.message(), EndDetail::kRankLost};
+}
+
+class Rank {
+ public:
+  Rank(int64_t lane, const TrialStart& start, models::Trainer& trainer, models::AllReduce& ranks,
+       LaneSession& session)
+      : lane_(lane),
+        start_(start),
+        trainer_(trainer),
+        ranks_(ranks),
+        session_(session),
+        place_(start) {}
+
+  TrialEnd Train() {
+    while (!trainer_.finished()) {
+      const Result<models::EpochReport> epoch = trainer_.RunEpoch();
+      if (!epoch.ok()) return EndForRank(epoch.status());
+      bool goes_on = false;
+      if (IsFirst()) {
+        const Result<bool> answer = SaveAndReport(*epoch);
+        if (!answer.ok()) return EndForUnsaved(place_.folder(), answer.status());
+        goes_on = *answer;
+      }
+      if (trainer_.finished()) break;
+      const Result<bool> all_go_on = AllGoOn(goes_on);
+      if (!all_go_on.ok()) return EndForRank(all_go_on.status());
+      // Who is told nothing itself has done its part.
+      if (!*all_go_on) return {IsFirst() ? Outcome::kStopped : Outcome::kCompleted, ""};
+    }
+    return {Outcome::kCompleted, ""};
+  }
+
+ private:
+  bool IsFirst() const { return start_.rank == 0; }
+
+  // Whether the attempt goes on.
+  Result<bool> SaveAndReport(const models::EpochReport& epoch) {
+    Report report;
+    report.iteration = epoch.epoch;
+    report.metrics = models::ToMetrics(epoch);
+    report.final = trainer_.finished();
+    const bool is_due = epoch.epoch % start_.checkpoint_every == 0;
+    if (report.final || is_due || session_.ShallSave(lane_)) {
+      TUNE_RETURN_IF_ERROR(SaveInto(trainer_.run(), place_, report));
+    }
+    session_.Report(lane_, report);
+    if (report.final) return false;
+    const std::optional<OfLane<LaneEvent>> event = session_.Next(/*wait=*/true);
+    if (!event) TrialSocket::EndProcess("the worker is gone");
+    return std::holds_alternative<LaneGoesOn>(event->message);
+  }
+
+  // What the first rank was answered, for all of them.
+  Result<bool> AllGoOn(bool goes_on) {
+    double answer = IsFirst() && goes_on ? 1 : 0;
+    TUNE_RETURN_IF_ERROR(ranks_.Sum(std::span(&answer, 1)));
+    return answer > 0;
+  }
+
+  const int64_t lane_;
+  const TrialStart& start_;
+  models::Trainer& trainer_;
+  models::AllReduce& ranks_;
+  LaneSession& session_;
+  CheckpointPlace place_;
+};
+
+}  // namespace
+
+TrialEnd TrainAsRank(int64_t lane, const TrialStart& start, const models::Food11Options& options,
+                     std::shared_ptr<const models::Dataset> dataset, LaneSession& session) {
+  const auto ranks = models::ConnectRanks(
+      {static_cast<int>(start.rank), static_cast<int>(start.world_size),
+       start.artifact_dir + "/ranks_" + std::to_string(start.attempt.value), start.place.address});
+  if (!ranks.ok()) return EndForRank(ranks.status());
+  const auto trainer = models::MakeTrainer(
+      options, std::move(dataset), static_cast<int>(start.threads), MonotonicSeconds, ranks->get());
+  if (!trainer.ok()) return EndForRank(trainer.status());
+  if (!start.checkpoint_path.empty()) {
+    const Status restored = (*trainer)->RestoreCheckpoint(
+        start.checkpoint_path, start.has_other_config ? models::CheckpointOf::kOtherOptions
+                                                      : models::CheckpointOf::kThisRun);
+    if (!restored.ok()) return EndForUnrestored(restored);
+  }
+  return Rank(lane, start, **trainer, **ranks, session).Train();
+}
+
+}  // namespace tune

@@ -1,0 +1,41 @@
+#include "trial_runner/worker/own_address.h"
+
+#include <netdb.h>
+#include <sys/socket.h>
+
+#include <memory>
+
+#include "core/posix/file_descriptor.h"
+
+namespace tune {
+namespace {
+
+constexpr char kLoopback[] = "127.0.0.1";
+constexpr char kAnyPort[] = "9";
+// For documentation (RFC 5737): it is nobody's, so it lies where the default route leads.
+constexpr char kElsewhere[] = "192.0.2.1";
+
+}  // namespace
+
+// A datagram socket that is connected has chosen its interface; nothing is sent for that.
+std::string OwnAddress(const std::string& host) {
+  addrinfo hints = {};
+  hints.ai_socktype = SOCK_DGRAM;
+  addrinfo* first = nullptr;
+  if (getaddrinfo(host.c_str(), kAnyPort, &hints, &first) != 0) return kLoopback;
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> found(first, freeaddrinfo);
+  const FileDescriptor probe(socket(first->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_storage own = {};
+  socklen_t size = sizeof own;
+  char text[NI_MAXHOST] = {};
+  const bool is_known = probe.is_open() &&
+                        connect(probe.get(), first->ai_addr, first->ai_addrlen) == 0 &&
+                        getsockname(probe.get(), reinterpret_cast<sockaddr*>(&own), &size) == 0 &&
+                        getnameinfo(reinterpret_cast<const sockaddr*>(&own), size, text,
+                                    sizeof text, nullptr, 0, NI_NUMERICHOST) == 0;
+  return is_known ? text : kLoopback;
+}
+
+std::string OwnAddress() { return OwnAddress(kElsewhere); }
+
+}  // namespace tune

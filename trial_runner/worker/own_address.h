@@ -1,0 +1,17 @@
+// The address of this machine that others reach it at, as a number ("10.0.0.7").
+//
+// Thread rule: any thread. Nothing is sent.
+#pragma once
+
+#include <string>
+
+namespace tune {
+
+// Of the interface by which packets to `host` (a name or a number) leave. "127.0.0.1" where there
+// is none, or `host` cannot be found.
+std::string OwnAddress(const std::string& host);
+
+// Of the interface that leads to the rest of the world.
+std::string OwnAddress();
+
+}  // namespace tune
