@@ -268,11 +268,7 @@ void CommitLog::TakeEvents(const std::vector<Event>& events, const Transition& t
     } else if (const auto* const joined = std::get_if<WorkerJoined>(&event)) {
       TakeJoin(*joined);
     } else if (const auto* const finished = std::get_if<AttemptFinished>(&event)) {
-      const auto lease = leases_.find(finished->message.ref.trial);
-      if (lease != leases_.end() && lease->second.ref == finished->message.ref &&
-          lease->second.worker == finished->worker) {
-        leases_.erase(lease);
-      }
+      CloseLease(finished->worker, finished->message.ref);
     } else if (const auto* const gone = std::get_if<WorkerGone>(&event)) {
       // One that is not local may come back.
       if (gone->how != Departure::kBroken || connections_[gone->worker].is_local) {
@@ -350,7 +346,7 @@ void CommitLog::TakeExploits(const Transition& transition) {
 void CommitLog::TakeJoin(const WorkerJoined& event) {
   connections_[event.worker] = {event.is_local, event.session};
   if (event.is_local) return;
-  for (auto& [trial, lease] : leases_) {
+  for (auto& [rank, lease] : leases_) {
     const Connection& before = connections_[lease.worker];
     if (before.is_local || before.session != event.session) continue;
     lease.worker = event.worker;
@@ -360,6 +356,12 @@ void CommitLog::TakeJoin(const WorkerJoined& event) {
 
 void CommitLog::CloseLeases(WorkerId worker) {
   std::erase_if(leases_, [&](const auto& lease) { return lease.second.worker == worker; });
+}
+
+void CommitLog::CloseLease(WorkerId worker, const AttemptRef& ref) {
+  std::erase_if(leases_, [&](const auto& lease) {
+    return lease.second.ref == ref && lease.second.worker == worker;
+  });
 }
 
 // It comes of a trial process that ran under this very lease; what comes twice comes with the same
@@ -380,7 +382,7 @@ void CommitLog::CheckEmitted(const ReportArrived& event) {
 
 void CommitLog::CheckReport(const ReportRow& row, const ReportArrived& event) {
   const AttemptRef& ref = event.message.ref;
-  const auto lease = leases_.find(row.trial);
+  const auto lease = leases_.find({row.trial, 0});
   if (lease == leases_.end() || lease->second.ref != ref || lease->second.worker != event.worker) {
     Fail("a report of " + Describe(ref) + " took effect, but " +
          (lease == leases_.end() ? "nobody holds a lease on the trial"
@@ -408,6 +410,7 @@ void CommitLog::CheckReport(const ReportRow& row, const ReportArrived& event) {
 // ---- leases
 
 void CommitLog::TakeGrants(const Transition& transition) {
+  std::map<TrialNumber, int64_t> granted;
   for (const Action& action : transition.actions) {
     const auto* const send = std::get_if<SendToWorker>(&action);
     const auto* const start = send == nullptr ? nullptr : std::get_if<StartAttempt>(&send->message);
@@ -419,13 +422,39 @@ void CommitLog::TakeGrants(const Transition& transition) {
     }
     if (ref.epoch <= last_epoch_) Fail(Describe(ref) + ": the epoch is not a new one");
     last_epoch_ = std::max(last_epoch_, ref.epoch);
-    const auto held = leases_.find(ref.trial);
-    if (held != leases_.end()) {
-      Fail(Describe(ref) + " is granted while " + Describe(held->second.ref) + " is held");
-    }
-    leases_[ref.trial] = {ref, send->worker};
+    CheckRank(*start);
+    leases_[{ref.trial, start->rank}] = {ref, send->worker};
+    ++granted[ref.trial];
+    if (start->world_size > 1) ++coverage_["a rank was granted"];
     if (IsOver(trials_[ref.trial])) Fail(Describe(ref) + " is granted, but the trial is over");
     CheckGrant(*start);
+  }
+  for (const auto& [trial, count] : granted) {
+    if (count == spec_.resources.workers) continue;
+    Fail("trial " + std::to_string(trial.value) + " was granted " + std::to_string(count) +
+         " leases, and has " + std::to_string(spec_.resources.workers) + " ranks");
+  }
+}
+
+// A lease that is held of this trial, or nothing.
+std::string CommitLog::HolderOf(TrialNumber trial) const {
+  const auto held = leases_.lower_bound({trial, 0});
+  return held == leases_.end() || held->first.first != trial ? "" : Describe(held->second.ref);
+}
+
+// The first rank's lease comes first, when no other is held; those of the same attempt follow.
+void CommitLog::CheckRank(const StartAttempt& start) {
+  const AttemptRef& ref = start.ref;
+  if (start.rank == 0) {
+    const std::string held = HolderOf(ref.trial);
+    if (!held.empty()) Fail(Describe(ref) + " is granted while " + held + " is held");
+    return;
+  }
+  const auto first = leases_.find({ref.trial, 0});
+  if (first == leases_.end() || first->second.ref.attempt != ref.attempt ||
+      leases_.contains({ref.trial, start.rank}) || start.ahead) {
+    Fail(Describe(ref) + " is granted to rank " + std::to_string(start.rank) +
+         ", which cannot begin now");
   }
 }
 
@@ -496,11 +525,10 @@ void CommitLog::TakeAttempts(const Transition& transition) {
       Fail(name + " has an outcome that does not go with its end");
     }
     attempts_[key] = row;
-    const auto lease = leases_.find(row.trial);
-    if (row.outcome != Outcome::kRunning && lease != leases_.end() &&
-        lease->second.ref.attempt == row.number) {
-      leases_.erase(lease);
-    }
+    if (row.outcome == Outcome::kRunning) continue;
+    std::erase_if(leases_, [&row](const auto& lease) {
+      return lease.first.first == row.trial && lease.second.ref.attempt == row.number;
+    });
   }
 }
 

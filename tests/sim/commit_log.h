@@ -101,12 +101,15 @@ class CommitLog {
   void TakeJoin(const WorkerJoined& event);
   void Count(const std::vector<Event>& events, const Transition& transition);
   void CloseLeases(WorkerId worker);
+  void CloseLease(WorkerId worker, const AttemptRef& ref);
   void TakeOrders(const Transition& transition);
   void TakeExploits(const Transition& transition);
   void TakeTrials(const Transition& transition);
   void TakeAttempts(const Transition& transition);
   void TakeGrants(const Transition& transition);
   void CheckGrant(const StartAttempt& start);
+  void CheckRank(const StartAttempt& start);
+  std::string HolderOf(TrialNumber trial) const;
   void TakeCheckpoints(const Transition& transition);
   void CheckEmitted(const ReportArrived& event);
   void CheckReport(const ReportRow& row, const ReportArrived& event);
@@ -141,7 +144,8 @@ class CommitLog {
     std::string session;
   };
   std::map<WorkerId, Connection> connections_;
-  std::map<TrialNumber, Lease> leases_;
+  // Of a trial's ranks: the first one's is its lease, which speaks for it.
+  std::map<std::pair<TrialNumber, int64_t>, Lease> leases_;
   // Of this step: leases that came back with a worker, which may never have heard of them.
   std::set<std::pair<LeaseEpoch, WorkerId>> moved_;
   LeaseEpoch last_epoch_;

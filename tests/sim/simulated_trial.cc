@@ -77,7 +77,24 @@ void SimulatedTrial::Begin(TrialStart start) {
       return End(Outcome::kBadConfig, "this configuration cannot run");
     }
   }
-  if (Restore()) NextIteration();
+  if (!Restore()) return;
+  start_->rank > 0 ? Follow() : NextIteration();
+}
+
+// A rank that reports nothing: some have done all there was while the first one still saves, some
+// die, alone or because they miss another; the others live until they are ended.
+void SimulatedTrial::Follow() {
+  KeyedRandom random(environment_.swarm.seed, "rank", static_cast<uint64_t>(start_->trial.value),
+                     static_cast<uint64_t>(start_->attempt.value * 1'000'000 + start_->rank));
+  const double pause = environment_.swarm.iteration_time.seconds() * random.NextUniform(0.0, 10.0);
+  const bool dies = Happens(5 * environment_.swarm.temper.crash, "rank dies", start_->rank);
+  const uint64_t kind = random.NextBelow(3);
+  if (!dies && kind > 0) return;
+  host_.Later(id_, Seconds(pause), [this, dies, kind] {
+    if (!dies) return End(Outcome::kCompleted, "");
+    if (kind > 0) return Exit(0, "SIGKILL");
+    End(Outcome::kCrashed, "the connection to another rank broke", EndDetail::kRankLost);
+  });
 }
 
 // A damaged checkpoint is told; one that is not there, or another's, must not be.

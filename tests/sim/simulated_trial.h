@@ -47,6 +47,7 @@ class SimulatedTrial {
  private:
   void Begin(TrialStart start);
   bool Restore();
+  void Follow();
   void NextIteration();
   void Work(int64_t iteration);
   void ReportNow(int64_t iteration, double value);

@@ -154,7 +154,7 @@ void SimulatedWorker::OnBytes(ConnectionId connection, const std::string& bytes)
                                  Describe(message));
       }
       if (const auto* const start = std::get_if<StartAttempt>(&message)) {
-        started_[{start->ref.trial.value, start->ref.attempt.value}] = start->ref;
+        started_[{start->ref.trial.value, start->ref.attempt.value, start->rank}] = start->ref;
       }
       core_->OnMessage(message, Now());
     }
@@ -333,7 +333,7 @@ void SimulatedWorker::NoteStart(ProcessId process, std::string_view line) {
   const Result<ToTrial> message = ParseToTrial(line);
   if (!message.ok()) return;  // The process says so.
   const auto& start = std::get<TrialStart>(*message);
-  const auto found = started_.find({start.trial.value, start.attempt.value});
+  const auto found = started_.find({start.trial.value, start.attempt.value, start.rank});
   if (found == started_.end()) {
     return environment_.trace.Fail("a worker started what the tuner never sent it: trial " +
                                    std::to_string(start.trial.value));

@@ -14,6 +14,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "tests/sim/environment.h"
@@ -95,8 +96,8 @@ class SimulatedWorker final : public SimulatedTrial::Host, public SimulatedNetwo
   std::optional<Instant> wake_at_;        // Virtual time.
   std::optional<int> exit_status_;
   bool is_stopped_ = false;
-  std::set<int64_t> lost_devices_;                             // That the worker knows of.
-  std::map<std::pair<int64_t, int64_t>, AttemptRef> started_;  // By (trial, attempt).
+  std::set<int64_t> lost_devices_;  // That the worker knows of.
+  std::map<std::tuple<int64_t, int64_t, int64_t>, AttemptRef> started_;  // By trial, attempt, rank.
 };
 
 }  // namespace tune::sim

@@ -6,6 +6,7 @@
 #include "core/json.h"
 #include "core/random.h"
 #include "core/value.h"
+#include "trial_runner/placement.h"
 
 namespace tune::sim {
 namespace {
@@ -109,6 +110,29 @@ Value DrawSearch(uint64_t seed, const Value& document) {
   return search;
 }
 
+// An eighth of the sweeps has trials of several ranks, where the machines have room for them
+// together; drawn apart too. Heavy ones are about leases ahead, which ranks never have.
+void DrawRanks(Swarm& swarm, Value& document) {
+  KeyedRandom random(swarm.seed, "swarm ranks");
+  ResourceRequest request;
+  request.workers = 2 + static_cast<int64_t>(random.NextBelow(2));
+  if (random.NextBelow(8) != 0 || swarm.is_heavy) return;
+  const Value* const drawn = document.Find("resources");
+  Value resources = drawn != nullptr ? *drawn : Value::MakeMap();
+  if (const Value* const cpu = resources.Find("cpu")) {
+    request.cpu_milli = cpu->AsInt() * kWholeMilli;
+  }
+  if (const Value* const gpu = resources.Find("gpu")) {
+    request.gpu_milli = std::llround(gpu->AsDouble() * kWholeMilli);
+  }
+  std::vector<WorkerCapacity> capacities;
+  for (const Machine& machine : swarm.machines) capacities.push_back(machine.capacity);
+  if (!CouldEverFit(request, capacities)) return;
+  resources.Set("workers", Value(request.workers));
+  document.Set("resources", std::move(resources));
+  swarm.spec = ToJson(document);
+}
+
 void DrawSweep(Dice& dice, Swarm& swarm) {
   swarm.is_heavy = dice.OneIn(4);
   swarm.samples = swarm.is_heavy ? dice.From(100, 300) : dice.From(1, dice.OneIn(3) ? 40 : 12);
@@ -205,6 +229,7 @@ void DrawSweep(Dice& dice, Swarm& swarm) {
     if (dice.OneIn(2)) machine.clock_offset = Seconds(static_cast<double>(dice.From(-9999, 9999)));
     swarm.machines.push_back(std::move(machine));
   }
+  DrawRanks(swarm, document);
 }
 
 // Devices as a driver tells of them, of unequal memory, which trials ask for or are seen to use.
