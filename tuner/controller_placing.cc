@@ -57,7 +57,9 @@ void ExperimentController::Fill() {
     TUNE_CHECK(!ranks.empty());
     trial->lease = ranks.front().ref;
     for (const LeaseTable::Lease& rank : ranks) SendStart(*trial, rank);
-    BeginAttempt(*trial, ranks.front().placement.worker);
+    std::vector<WorkerId> others;
+    for (size_t i = 1; i < ranks.size(); ++i) others.push_back(ranks[i].placement.worker);
+    BeginAttempt(*trial, ranks.front().placement.worker, std::move(others));
   }
   // With fewer places than before, those that become free are not taken over.
   if (leases_.running_count() + backing_off_count() > max_concurrent_) return;
@@ -144,7 +146,8 @@ int64_t ExperimentController::AheadPerRunning() const {
   return std::min<int64_t>(limits::kAheadHorizonUs / mean_us, limits::kAheadPerSlotMax);
 }
 
-void ExperimentController::BeginAttempt(TrialRecord& trial, WorkerId worker) {
+void ExperimentController::BeginAttempt(TrialRecord& trial, WorkerId worker,
+                                        std::vector<WorkerId> other_workers) {
   TUNE_CHECK(trial.lease.has_value());
   ++trial.row.attempts;
   if (!trial.is_over() && !trial.is_paused()) trial.row.status = TrialStatus::kRunning;
@@ -162,6 +165,7 @@ void ExperimentController::BeginAttempt(TrialRecord& trial, WorkerId worker) {
   trial.attempt.trial = trial.row.number;
   trial.attempt.number = AttemptNumber{trial.row.attempts};
   trial.attempt.worker = worker;
+  trial.attempt.other_workers = std::move(other_workers);
   trial.attempt.from_iteration = trial.resume_iteration;
   trial.attempt.started_at = now_;
   out_.attempts.push_back(trial.attempt);
@@ -183,6 +187,11 @@ void ExperimentController::SendStart(const TrialRecord& trial, const LeaseTable:
     message.is_spread = std::any_of(ranks.begin(), ranks.end(), [worker](const auto& rank) {
       return rank.placement.worker != worker;
     });
+  }
+  if (message.is_spread && !std::exchange(said_spread_, true)) {
+    out_.actions.push_back(
+        Say{"ranks of one trial run on several workers: what goes between them is neither "
+            "encrypted nor authenticated, as it would be between tuner and worker"});
   }
   Send(worker, std::move(message));
 }

@@ -84,11 +84,12 @@ void ExperimentController::Rejoin(WorkerId from, const WorkerJoined& event) {
   const auto go_on = [&](const AttemptRef& ref) {
     TrialRecord& trial = At(ref.trial);
     trial.progress_at = now_;  // It could not be heard.
-    if (trial.lease == ref) {
-      trial.attempt.worker = event.worker;
-      out_.attempts.push_back(trial.attempt);
-      if (trial.is_told_to_end) TellToEnd(event.worker, trial);
-    }
+    const bool is_first_rank = trial.lease == ref;
+    if (is_first_rank) trial.attempt.worker = event.worker;
+    std::replace(trial.attempt.other_workers.begin(), trial.attempt.other_workers.end(), from,
+                 event.worker);
+    out_.attempts.push_back(trial.attempt);
+    if (is_first_rank && trial.is_told_to_end) TellToEnd(event.worker, trial);
     if (trial.are_ranks_told_to_end) Send(event.worker, KillAttempt{ref, true});
   };
   for (const AttemptRef& ref : rejoined.kept) go_on(ref);

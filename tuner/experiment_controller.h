@@ -231,7 +231,7 @@ class ExperimentController {
   TrialRecord* NextCandidate();
   TrialRecord* CreateTrial();
   int64_t AheadPerRunning() const;
-  void BeginAttempt(TrialRecord& trial, WorkerId worker);
+  void BeginAttempt(TrialRecord& trial, WorkerId worker, std::vector<WorkerId> other_workers = {});
   void SendStart(const TrialRecord& trial, const LeaseTable::Lease& lease);
   StartAttempt StartMessage(const TrialRecord& trial, WorkerId worker) const;
   void TellWhetherMoreCome();
@@ -256,6 +256,7 @@ class ExperimentController {
   CheckpointRetention retention_;
   bool said_over_budget_ = false;
   bool said_missing_objective_ = false;
+  bool said_spread_ = false;
   std::map<TrialNumber, Configuration> suggestions_;
 
   std::vector<TrialRecord> trials_;  // By number.

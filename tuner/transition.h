@@ -63,7 +63,8 @@ struct NewTrialRow {
 struct AttemptRow {
   TrialNumber trial;
   AttemptNumber number;
-  std::optional<WorkerId> worker;
+  std::optional<WorkerId> worker;       // Of several ranks, the first one's,
+  std::vector<WorkerId> other_workers;  // and those of the others, in order of rank.
   Outcome outcome = Outcome::kRunning;
   std::string error;
   int64_t from_iteration = 0;

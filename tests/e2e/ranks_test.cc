@@ -52,6 +52,7 @@ const std::string& UndisturbedEnd() {
     EXPECT_EQ(result.exit_status, 0) << result.err;
     EXPECT_EQ(Query(folder, "select outcome, error from attempts"),
               std::vector<std::string>{"completed|"});
+    EXPECT_EQ(result.err.find("encrypted"), std::string::npos) << result.err;
     EXPECT_FALSE(std::filesystem::exists(folder / "tune.artifacts/space/0/ranks_1"));
     return EndState(folder);
   }();
@@ -92,8 +93,12 @@ TEST(Ranks, OfTwoWorkersEndWithTheSameBits) {
   EXPECT_EQ(result.exit_status, 0) << result.err;
   EXPECT_EQ(first.Wait().exit_status, 0);
   EXPECT_EQ(second.Wait().exit_status, 0);
-  EXPECT_EQ(Query(folder, "select outcome, error from attempts"),
-            std::vector<std::string>{"completed|"});
+  EXPECT_EQ(Query(folder,
+                  "select outcome, error, '[' || (3 - worker) || ']' = other_workers"
+                  " from attempts"),
+            std::vector<std::string>{"completed||1"});
+  EXPECT_NE(result.err.find("neither encrypted nor authenticated"), std::string::npos)
+      << result.err;
   EXPECT_EQ(EndState(folder), UndisturbedEnd());
 }
 

@@ -48,6 +48,7 @@ class Writer {
                  << row.run_seconds;
   }
   Writer& operator<<(const AttemptRow& row) {
+    for (const WorkerId other : row.other_workers) *this << other;
     return *this << row.trial << row.number << row.worker << static_cast<int>(row.outcome)
                  << row.error << row.from_iteration << row.started_at << row.finished_at;
   }
@@ -68,8 +69,8 @@ struct MessageWriter {
   void operator()(const StartAttempt& m) {
     out << m.ref << static_cast<int>(m.ahead) << m.ends_seen << m.cpu_milli << m.config
         << m.from_iteration << m.checkpoint_path << static_cast<int>(m.has_other_config)
-        << m.config_since << m.artifact_dir << m.checkpoint_every
-        << static_cast<int>(m.saves_first);
+        << m.config_since << m.artifact_dir << m.checkpoint_every << static_cast<int>(m.saves_first)
+        << m.rank << m.world_size << static_cast<int>(m.is_spread);
     for (const DeviceSlice& slice : m.slices)
       out << slice.device << slice.milli << slice.memory_bytes;
   }

@@ -69,6 +69,7 @@ TEST(ControllerRanks, BeginTogetherUnderLeasesOfTheirOwn) {
   EXPECT_NE(leader.ref.epoch, follower.ref.epoch);
   EXPECT_EQ(leader.config, follower.config);
   EXPECT_EQ(two.Row().worker, two.first);
+  EXPECT_EQ(two.Row().other_workers, std::vector<WorkerId>{two.second});
 }
 
 TEST(ControllerRanks, OnOneWorkerAreToldSo) {
@@ -257,7 +258,8 @@ TEST(ControllerRanks, OfAWorkerThatIsAwayAreWaitedForAndGoOnWhenItIsBack) {
   EXPECT_FALSE(world.Running(first).at(kFirst).told_to_die);
   const WorkerId back = world.ComeBack(before, 1, "s");
   EXPECT_FALSE(world.Running(back).at(kFirst).told_to_die);
-  EXPECT_EQ(world.attempts.at({kFirst, kAttempt}).worker, first);  // Its first rank's.
+  EXPECT_EQ(world.attempts.at({kFirst, kAttempt}).worker, first);
+  EXPECT_EQ(world.attempts.at({kFirst, kAttempt}).other_workers, std::vector<WorkerId>{back});
   world.Apply({world.NextReport(first, kFirst, 0.5, true)});
   world.Apply({world.End(back, kFirst, Outcome::kCompleted)});
   world.Apply({world.End(first, kFirst, Outcome::kCompleted)});

@@ -90,8 +90,10 @@ Status ReadUse(Database& database, int64_t experiment, SweepSnapshot& snapshot) 
       "SELECT count(), coalesce(sum(cpu_milli), 0), coalesce(sum(device_count), 0)"
       " FROM worker_rows WHERE experiment = ?1 AND state IN ('alive', 'draining')";
   static constexpr char kRequestSql[] =
-      "SELECT coalesce(json_extract(spec, '$.resources.cpu'), 1),"
-      " coalesce(json_extract(spec, '$.resources.gpu'), 0) FROM experiment_rows WHERE id = ?1";
+      "SELECT coalesce(json_extract(spec, '$.resources.cpu'), 1) * r.ranks,"
+      " coalesce(json_extract(spec, '$.resources.gpu'), 0) * r.ranks"
+      " FROM (SELECT spec, coalesce(json_extract(spec, '$.resources.workers'), 1) AS ranks"
+      " FROM experiment_rows WHERE id = ?1) AS r";
   TUNE_ASSIGN_OR_RETURN(Statement * workers, database.Kept(kWorkersSql));
   workers->BindAll(experiment);
   TUNE_ASSIGN_OR_RETURN(const bool has_workers, workers->Step());

@@ -264,7 +264,19 @@ constexpr char kVersion3[] =
 
     "PRAGMA user_version = 3;";
 
-constexpr const char* kMigrations[] = {kVersion1, kVersion2, kVersion3};
+// Of an attempt of several ranks, the workers of all but the first: a JSON list of worker_rows.id.
+constexpr char kVersion4[] =
+    "ALTER TABLE attempt_rows ADD COLUMN other_workers TEXT;"
+    "DROP VIEW attempts;"
+    "CREATE VIEW attempts AS SELECT"
+    "  trial, number, worker, outcome, error, from_iteration,"
+    "  " TUNE_ISO_TIME("started_us") " AS started_at,"
+    "  " TUNE_ISO_TIME("finished_us") " AS finished_at,"
+    "  other_workers"
+    "  FROM attempt_rows;"
+    "PRAGMA user_version = 4;";
+
+constexpr const char* kMigrations[] = {kVersion1, kVersion2, kVersion3, kVersion4};
 
 Status WrittenByNewer(const Database& database, int64_t version) {
   return FailedPrecondition(database.path() + ": was written by a newer tune (schema " +

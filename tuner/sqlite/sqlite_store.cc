@@ -363,20 +363,26 @@ Status SqliteStore::WriteTrial(const TrialRow& row) {
 Status SqliteStore::WriteAttempt(const AttemptRow& row) {
   static constexpr char kUpsertAttemptSql[] =
       "INSERT INTO attempt_rows (trial, number, worker, outcome, error, from_iteration, started_us,"
-      " finished_us) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
+      " finished_us, other_workers) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
       " ON CONFLICT (trial, number) DO UPDATE SET worker = excluded.worker,"
       " outcome = excluded.outcome, error = excluded.error,"
       " from_iteration = excluded.from_iteration, started_us = excluded.started_us,"
-      " finished_us = excluded.finished_us";
+      " finished_us = excluded.finished_us, other_workers = excluded.other_workers";
   TUNE_ASSIGN_OR_RETURN(const int64_t trial, TrialId(row.trial));
   std::optional<int64_t> worker;
   if (row.worker.has_value()) {
     TUNE_ASSIGN_OR_RETURN(worker, WorkerRowId(*row.worker));
   }
+  std::string others;  // A JSON list.
+  for (const WorkerId other : row.other_workers) {
+    TUNE_ASSIGN_OR_RETURN(const int64_t id, WorkerRowId(other));
+    others += (others.empty() ? "[" : ",") + std::to_string(id);
+  }
+  if (!others.empty()) others += "]";
   const std::string_view error = std::string_view(row.error).substr(0, limits::kErrorBytesMax);
   return database_->Run(kUpsertAttemptSql, trial, row.number.value, worker,
                         OutcomeName(row.outcome), TextOrNull(error), row.from_iteration,
-                        row.started_at.us, Us(row.finished_at));
+                        row.started_at.us, Us(row.finished_at), TextOrNull(others));
 }
 
 Status SqliteStore::WriteReport(const ReportRow& row) {
