@@ -145,6 +145,9 @@ TEST_F(WorkerLanesTest, OneThatDoesNotLeaveCostsTheProcessAndTheOthersAreLostNot
   ASSERT_EQ(ended.size(), 2u);
   EXPECT_EQ(ended[0], "ended 0 preempted");
   EXPECT_THAT(ended[1], HasSubstr("ended 1 lost: it shared its process with 1 other trial"));
+  Tell(Fused(Ref(0, 2, 3)));
+  Tell(Fused(Ref(1, 2, 4)));
+  EXPECT_THAT(Effects(), testing::IsSupersetOf({"start 2 trial 0", "start 3 trial 1"})) << "alone";
 }
 
 TEST_F(WorkerLanesTest, OneThatIsToldToStopAndDoesNotIsAskedToLeave) {

@@ -734,11 +734,11 @@ void WorkerCore::Condemn(ProcessId id, Process& process, std::optional<int64_t> 
                          const TrialEnd& end, bool at_once, Instant now) {
   const size_t others = OthersIn(process);
   for (auto& [number, running] : process.running) {
+    if (others > 0) loners_.insert(running.start.ref.trial);
     if (running.verdict) continue;
     const bool is_reason = others == 0 || number == lane;
     running.verdict = is_reason ? end : LostWith(running, others, end.error);
     running.stop_by.reset();
-    if (others > 0) loners_.insert(running.start.ref.trial);
   }
   Doom(id, process, at_once, now);
 }
