@@ -1,5 +1,6 @@
 // Runs of one shape as lanes of one network on a card (models/train/lane_runner.h), for any Device
 // of lane_network.h, so that it is tested without a card too. The data set lies on the card once.
+// What all take of its memory together is capped at the sum of the lanes' shares.
 //
 // A launch of training moves every lane of its network. So the network has exactly the lanes of the
 // step at hand: when those change (one joins, one leaves, one waits for the others), their states
@@ -13,11 +14,13 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "core/check.h"
 #include "models/cuda/card_network.h"
+#include "models/cuda/memory_budget.h"
 #include "models/train/lane_runner.h"
 
 namespace tune::models::cuda {
@@ -25,26 +28,33 @@ namespace tune::models::cuda {
 template <class Device, class T>
 class CardLaneRunner final : public LaneRunner {
  public:
-  using OpenDevice = std::function<Result<std::unique_ptr<Device>>()>;
+  // A device whose memory is of this budget.
+  using OpenDevice =
+      std::function<Result<std::unique_ptr<Device>>(std::shared_ptr<MemoryBudget> budget)>;
 
-  static Result<std::unique_ptr<LaneRunner>> Make(OpenDevice open, const NetworkOptions& options,
-                                                  std::shared_ptr<const Dataset> dataset) {
-    TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, open());
-    TUNE_ASSIGN_OR_RETURN(CardDataset<Device> set,
-                          CardDataset<Device>::Make(*device, std::move(dataset)));
-    return std::unique_ptr<LaneRunner>(
-        new CardLaneRunner(std::move(open), options, std::move(device), std::move(set)));
-  }
+  CardLaneRunner(OpenDevice open, const NetworkOptions& options,
+                 std::shared_ptr<const Dataset> dataset)
+      : open_(std::move(open)),
+        options_(options),
+        architecture_(BuildArchitecture(options)),
+        dataset_(std::move(dataset)) {}
 
-  Result<NetworkTensors*> Add(uint64_t seed, int /*threads*/) override {
-    lanes_.push_back(std::make_unique<Lane>(*this, seed));
-    return static_cast<NetworkTensors*>(lanes_.back().get());
+  Result<NetworkTensors*> Add(uint64_t seed, const LaneResources& resources) override {
+    lanes_.push_back(std::make_unique<Lane>(*this, seed, resources.device_bytes));
+    NetworkTensors* const lane = lanes_.back().get();
+    SetBudget();
+    if (const Status uploaded = UploadData(); !uploaded.ok()) {
+      Remove(lane);
+      return uploaded;
+    }
+    return lane;
   }
 
   void Remove(NetworkTensors* tensors) override {
     std::replace(slots_.begin(), slots_.end(), static_cast<Lane*>(tensors),
                  static_cast<Lane*>(nullptr));
     std::erase_if(lanes_, [tensors](const auto& lane) { return lane.get() == tensors; });
+    SetBudget();
   }
 
   std::vector<Result<BatchResult>> Run(std::span<const LaneStep> steps) override {
@@ -76,8 +86,10 @@ class CardLaneRunner final : public LaneRunner {
   // A lane's state is in its slot of the network, or, if it has none, here.
   class Lane final : public NetworkTensors {
    public:
-    Lane(CardLaneRunner& owner, uint64_t seed)
-        : state(InitialState(owner.architecture_, seed)), owner_(owner) {}
+    Lane(CardLaneRunner& owner, uint64_t seed, int64_t its_device_bytes)
+        : device_bytes(its_device_bytes),
+          state(InitialState(owner.architecture_, seed)),
+          owner_(owner) {}
 
     Result<std::vector<NamedTensor>> ExportWeights() const override {
       TUNE_RETURN_IF_ERROR(owner_.Fetch(*this));
@@ -99,20 +111,13 @@ class CardLaneRunner final : public LaneRunner {
       return owner_.Put(*this);
     }
 
+    const int64_t device_bytes;
     // Its counts are the lane's; its floats are what was last set or read.
     mutable NetworkState state;
 
    private:
     CardLaneRunner& owner_;
   };
-
-  CardLaneRunner(OpenDevice open, const NetworkOptions& options, std::unique_ptr<Device> device,
-                 CardDataset<Device> set)
-      : open_(std::move(open)),
-        options_(options),
-        architecture_(BuildArchitecture(options)),
-        data_device_(std::move(device)),
-        set_(std::move(set)) {}
 
   int SlotOf(const Lane& lane) const {
     const auto found = std::find(slots_.begin(), slots_.end(), &lane);
@@ -127,6 +132,25 @@ class CardLaneRunner final : public LaneRunner {
     return slot < 0 ? OkStatus() : network_->SetState(slot, lane.state);
   }
 
+  // What is taken when a lane leaves is given back by the next network.
+  void SetBudget() {
+    int64_t sum = 0;
+    for (const auto& lane : lanes_) {
+      if (lane->device_bytes == 0) return budget_->SetMax(0);
+      sum += lane->device_bytes;
+    }
+    budget_->SetMax(CapOfShare(sum));
+  }
+
+  Status UploadData() {
+    if (set_) return OkStatus();
+    TUNE_ASSIGN_OR_RETURN(data_device_, open_(budget_));
+    TUNE_ASSIGN_OR_RETURN(CardDataset<Device> set,
+                          CardDataset<Device>::Make(*data_device_, dataset_));
+    set_.emplace(std::move(set));
+    return OkStatus();
+  }
+
   // Makes the network that of these lanes.
   Status Compose(const std::vector<Lane*>& lanes) {
     for (const Lane* const lane : slots_) {
@@ -135,7 +159,7 @@ class CardLaneRunner final : public LaneRunner {
     slots_.clear();
     network_.reset();  // Its memory is needed.
     device_.reset();
-    TUNE_ASSIGN_OR_RETURN(device_, open_());
+    TUNE_ASSIGN_OR_RETURN(device_, open_(budget_));
     network_ = std::make_unique<LaneNetwork<Device, T>>(*device_, options_,
                                                         static_cast<int>(lanes.size()));
     TUNE_RETURN_IF_ERROR(network_->status());
@@ -153,9 +177,9 @@ class CardLaneRunner final : public LaneRunner {
       const auto own = std::find_if(steps.begin(), steps.end(),
                                     [lane](const LaneStep& step) { return step.lane == lane; });
       const LaneStep& step = own == steps.end() ? steps.front() : *own;
-      set_.AppendInputs(step.step, inputs);
+      set_->AppendInputs(step.step, inputs);
     }
-    network_->MakeImages(set_.Of(steps.front().step.split), inputs);
+    network_->MakeImages(set_->Of(steps.front().step.split), inputs);
     return inputs;
   }
 
@@ -196,8 +220,10 @@ class CardLaneRunner final : public LaneRunner {
   const OpenDevice open_;
   const NetworkOptions options_;
   const Architecture architecture_;
-  const std::unique_ptr<Device> data_device_;
-  const CardDataset<Device> set_;
+  const std::shared_ptr<const Dataset> dataset_;
+  const std::shared_ptr<MemoryBudget> budget_ = std::make_shared<MemoryBudget>();
+  std::unique_ptr<Device> data_device_;
+  std::optional<CardDataset<Device>> set_;  // From the first lane on.
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<LaneNetwork<Device, T>> network_;

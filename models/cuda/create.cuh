@@ -46,7 +46,8 @@ Result<std::unique_ptr<BatchRunner>> MakeRunnerOn(MobileNetV2& network,
 template <class T>
 Result<std::unique_ptr<LaneRunner>> MakeLanesOn(const NetworkOptions& options,
                                                 std::shared_ptr<const Dataset> dataset) {
-  return CardLaneRunner<CudaCard, T>::Make(&CudaCard::Open, options, std::move(dataset));
+  return std::unique_ptr<LaneRunner>(
+      new CardLaneRunner<CudaCard, T>(&CudaCard::Open, options, std::move(dataset)));
 }
 
 }  // namespace tune::models::cuda

@@ -13,14 +13,18 @@ Status CudaFailure(cudaError_t error, const char* call, const std::string& devic
   return Internal(message);
 }
 
-Result<std::unique_ptr<CudaCard>> CudaCard::Open() {
+Result<std::unique_ptr<CudaCard>> CudaCard::Open(std::shared_ptr<MemoryBudget> budget) {
   std::unique_ptr<CudaCard> card(new CudaCard());
+  card->budget_ = std::move(budget);
   TUNE_RETURN_IF_ERROR(card->Start());
   return Result<std::unique_ptr<CudaCard>>(std::move(card));
 }
 
 Status CudaCard::Start() {
-  budget_ = std::make_shared<MemoryBudget>(BudgetOfShare(EnvironmentText("TUNE_GPU_MEMORY_BYTES")));
+  if (budget_ == nullptr) {
+    budget_ =
+        std::make_shared<MemoryBudget>(BudgetOfShare(EnvironmentText("TUNE_GPU_MEMORY_BYTES")));
+  }
   name_ = "device 0";
   int count = 0;
   Note(cudaGetDeviceCount(&count), "cudaGetDeviceCount");

@@ -71,9 +71,9 @@ class CudaCard {
     int64_t size_ = 0;
   };
 
-  // The first device that this process may use, and of its memory what TUNE_GPU_MEMORY_BYTES
-  // leaves (memory_budget.h).
-  static Result<std::unique_ptr<CudaCard>> Open();
+  // The first device that this process may use, and of its memory what `budget` leaves; null: what
+  // TUNE_GPU_MEMORY_BYTES does (memory_budget.h).
+  static Result<std::unique_ptr<CudaCard>> Open(std::shared_ptr<MemoryBudget> budget = nullptr);
   ~CudaCard();
   CudaCard(const CudaCard&) = delete;
   CudaCard& operator=(const CudaCard&) = delete;

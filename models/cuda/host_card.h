@@ -58,6 +58,8 @@ class HostCard {
   // `budget`: of its memory.
   explicit HostCard(MemoryBudget budget = MemoryBudget())
       : budget_(std::make_shared<MemoryBudget>(budget)) {}
+  // That others take of, too.
+  explicit HostCard(std::shared_ptr<MemoryBudget> budget) : budget_(std::move(budget)) {}
   const MemoryBudget& budget() const { return *budget_; }
 
   // The first error so far; what is asked of a card after one does nothing.

@@ -34,14 +34,18 @@ class MemoryBudget {
   void GiveBack(int64_t bytes) { taken_ -= bytes; }
 
   int64_t taken() const { return taken_; }
+  // From now on. What is taken stays taken.
+  void SetMax(int64_t bytes_max) { bytes_max_ = bytes_max; }
 
  private:
-  const int64_t bytes_max_;
+  int64_t bytes_max_;
   int64_t taken_ = 0;
 };
 
-// Of a process with this part of a device's memory ("20000000000", as TUNE_GPU_MEMORY_BYTES has it;
-// empty, or no number: no cap): what is left of it beside the context, at least one byte.
+// The cap of a process with this part of a device's memory: what is left of it beside the context,
+// at least one byte; 0 of 0.
+int64_t CapOfShare(int64_t bytes);
+// The same of a text ("20000000000", as TUNE_GPU_MEMORY_BYTES has it; empty, or no number: no cap).
 MemoryBudget BudgetOfShare(const std::string& bytes);
 
 }  // namespace tune::models::cuda

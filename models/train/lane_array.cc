@@ -13,10 +13,10 @@ LaneArray::LaneArray(std::shared_ptr<const Dataset> dataset, std::unique_ptr<Lan
                      SecondsClock seconds)
     : dataset_(std::move(dataset)), runner_(std::move(runner)), seconds_(std::move(seconds)) {}
 
-Result<TrainingRun*> LaneArray::Add(const Food11Options& options, int threads) {
+Result<TrainingRun*> LaneArray::Add(const Food11Options& options, const LaneResources& resources) {
   TUNE_CHECK(lanes_.empty() || LaneShape(lanes_.front().run->options()) == LaneShape(options));
   TUNE_RETURN_IF_ERROR(CheckData(options, *dataset_));
-  TUNE_ASSIGN_OR_RETURN(NetworkTensors* const tensors, runner_->Add(options.seed, threads));
+  TUNE_ASSIGN_OR_RETURN(NetworkTensors* const tensors, runner_->Add(options.seed, resources));
   if (const Status loaded = LoadWeights(options, *tensors); !loaded.ok()) {
     runner_->Remove(tensors);
     return loaded;

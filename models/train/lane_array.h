@@ -3,7 +3,7 @@
 // randomness, history, checkpoints and failure, and what it computes is what it computes alone
 // (lane_runner.h).
 //
-//   array.Add(options, threads) ...
+//   array.Add(options, resources) ...
 //   array.BeginEpoch();
 //   while (array.is_in_epoch()) {
 //     for (const LaneArray::Ended& ended : array.Step()) {
@@ -32,7 +32,7 @@ class LaneArray {
 
   // A run of the array's shape (LaneShape in food11_options.h) in a lane of its own, there until it
   // is removed. It begins with the next epoch, and may be restored before.
-  Result<TrainingRun*> Add(const Food11Options& options, int threads);
+  Result<TrainingRun*> Add(const Food11Options& options, const LaneResources& resources);
   void Remove(const TrainingRun* run);
   int64_t size() const { return static_cast<int64_t>(lanes_.size()); }
 

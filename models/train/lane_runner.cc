@@ -16,9 +16,9 @@ class HostLaneRunner final : public LaneRunner {
     options_.device = DeviceKind::kCpu;
   }
 
-  Result<NetworkTensors*> Add(uint64_t seed, int threads) override {
+  Result<NetworkTensors*> Add(uint64_t seed, const LaneResources& resources) override {
     NetworkOptions options = options_;
-    options.threads = threads;
+    options.threads = resources.threads;
     TUNE_ASSIGN_OR_RETURN(std::unique_ptr<MobileNetV2> network, MobileNetV2::Create(options, seed));
     std::unique_ptr<BatchRunner> batches = MakeHostBatchRunner(*network, *dataset_);
     lanes_.push_back({std::move(network), std::move(batches)});

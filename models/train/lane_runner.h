@@ -29,13 +29,19 @@ struct LaneStep {
 // Whether two steps can be one launch's: of one split, and as many images.
 bool AreAlike(const BatchStep& a, const BatchStep& b);
 
+// What a lane was given.
+struct LaneResources {
+  int threads = 1;
+  int64_t device_bytes = 0;  // Its share of a card's memory; 0: no limit.
+};
+
 class LaneRunner {
  public:
   virtual ~LaneRunner() = default;
 
   // A lane more, its weights drawn from the seed. It is there
   // until it is removed or the runner ends.
-  virtual Result<NetworkTensors*> Add(uint64_t seed, int threads) = 0;
+  virtual Result<NetworkTensors*> Add(uint64_t seed, const LaneResources& resources) = 0;
   virtual void Remove(NetworkTensors* lane) = 0;
 
   // Steps that are alike, each of another lane; a result each, in their order. Other lanes stay as

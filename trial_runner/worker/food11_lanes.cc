@@ -26,6 +26,12 @@ TrialEnd EndForUnloaded(const Status& status) {
           EndDetail::kDiskFull};
 }
 
+// Of a share of one device; a whole one has no limit but its own.
+int64_t DeviceBytes(const TrialStart& start) {
+  const bool has_share = start.slices.size() == 1 && start.slices.front().milli < kWholeMilli;
+  return has_share ? start.slices.front().memory_bytes : 0;
+}
+
 }  // namespace
 
 Food11Lanes::Food11Lanes(Surroundings surroundings, LaneSession& session)
@@ -92,7 +98,7 @@ std::optional<TrialEnd> Food11Lanes::Begin(int64_t lane, const TrialStart& start
     array_ = std::make_unique<models::LaneArray>(*dataset, *std::move(runner), MonotonicSeconds);
     shape_ = shape;
   }
-  const Result<models::TrainingRun*> run = array_->Add(*options, threads);
+  const Result<models::TrainingRun*> run = array_->Add(*options, {threads, DeviceBytes(start)});
   if (!run.ok()) return EndForTraining(run.status(), options->device);
   lanes_.try_emplace(lane, start, *run);
   if (!start.checkpoint_path.empty()) {

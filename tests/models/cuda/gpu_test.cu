@@ -54,14 +54,19 @@ TEST_F(Gpu, RunnerSeesTheImagesOfTheHost) { RunnerSeesTheImagesOfTheHost<CudaCar
 
 // The same, over epochs, in which Adam makes steps of rounding.
 constexpr double kLaneTolerance = 0.05;
+std::unique_ptr<CudaCard> MakeCardOf(std::shared_ptr<MemoryBudget> budget) {
+  auto card = CudaCard::Open(std::move(budget));
+  TUNE_CHECK(card.ok());
+  return std::move(*card);
+}
 TEST_F(Gpu, LanesOfAllPhasesAreAsAlone) {
-  LanesOfAllPhasesAreAsAlone(OnTheCard<CudaCard, float>(MakeCard, kLaneTolerance));
+  LanesOfAllPhasesAreAsAlone(OnTheCard<CudaCard, float>(MakeCardOf, kLaneTolerance));
 }
 TEST_F(Gpu, LanesJoinAndLeaveWithoutATrace) {
-  LanesJoinAndLeaveWithoutATrace(OnTheCard<CudaCard, float>(MakeCard, kLaneTolerance));
+  LanesJoinAndLeaveWithoutATrace(OnTheCard<CudaCard, float>(MakeCardOf, kLaneTolerance));
 }
 TEST_F(Gpu, ALaneThatDivergesHurtsItselfAlone) {
-  ALaneThatDivergesHurtsItselfAlone(OnTheCard<CudaCard, float>(MakeCard, kLaneTolerance));
+  ALaneThatDivergesHurtsItselfAlone(OnTheCard<CudaCard, float>(MakeCardOf, kLaneTolerance));
 }
 
 TEST_F(Gpu, SaysThatItsMemoryIsTooSmallAndGoesOn) {

@@ -6,7 +6,9 @@ namespace tune::models::cuda {
 namespace {
 
 LaneWorld OnTheHostCard() {
-  return OnTheCard<HostCard, float>([] { return std::make_unique<HostCard>(); });
+  return OnTheCard<HostCard, float>([](std::shared_ptr<MemoryBudget> budget) {
+    return std::make_unique<HostCard>(std::move(budget));
+  });
 }
 
 TEST(LanesOnTheHostCard, OfAllPhasesAreAsAlone) { LanesOfAllPhasesAreAsAlone(OnTheHostCard()); }
@@ -17,47 +19,24 @@ TEST(LanesOnTheHostCard, ThatDivergeHurtThemselvesAlone) {
   ALaneThatDivergesHurtsItselfAlone(OnTheHostCard());
 }
 
-// A card whose memory holds so much and no more.
-class SmallCard : public HostCard {
- public:
-  explicit SmallCard(int64_t bytes) : left_(bytes) {}
-
-  const Status& status() const { return status_; }
-  Status Finish() { return status_; }
-  template <class T>
-  Array<T> New(int64_t count) {
-    left_ -= count * static_cast<int64_t>(sizeof(T));
-    if (left_ >= 0) return HostCard::New<T>(count);
-    status_ = ResourceExhausted("cudaMalloc on the small card: out of memory");
-    return {};
-  }
-  template <class Kernel>
-  void Launch(const Kernel& kernel, const Grid& grid) {
-    if (status_.ok()) HostCard::Launch(kernel, grid);
-  }
-  template <class T>
-  void Upload(const T* from, int64_t count, T* to) {
-    if (status_.ok()) HostCard::Upload(from, count, to);
-  }
-  template <class T>
-  void Zero(T* data, int64_t count) {
-    if (status_.ok()) HostCard::Zero(data, count);
-  }
-
- private:
-  int64_t left_;
-  Status status_;
-};
-
-TEST(LanesOnTheHostCard, TheOneForWhichThereIsNoMemoryFailsAlone) {
-  const NetworkOptions options = NetworkOptionsOf(LaneOptions(0), LaneData()->class_count(), 1);
+// What so many lanes and the data set take.
+int64_t BytesOf(int lanes) {
+  const auto data = LaneData();
   HostCard card;
-  const int64_t two = LaneNetwork<HostCard, float>(card, options, 2).memory_bytes();
-  LaneTest test(OnTheCard<SmallCard, float>([two] { return std::make_unique<SmallCard>(two); }));
-  TrainingRun* const first = test.Add(LaneOptions(1));
-  TrainingRun* const second = test.Add(LaneOptions(2));
+  const auto set = CardDataset<HostCard>::Make(card, data);
+  const NetworkOptions options = NetworkOptionsOf(LaneOptions(0), data->class_count(), 1);
+  const LaneNetwork<HostCard, float> network(card, options, lanes);
+  TUNE_CHECK(set.ok() && network.status().ok());
+  return card.budget().taken();
+}
+
+// A share of the card's memory that holds two lanes, and no more comes with the others.
+TEST(LanesOnTheHostCard, TheOneForWhichThereIsNoMemoryFailsAlone) {
+  LaneTest test(OnTheHostCard());
+  TrainingRun* const first = test.Add(LaneOptions(1), BytesOf(2) + MemoryBudget::kContextBytes);
+  TrainingRun* const second = test.Add(LaneOptions(2), /*device_bytes=*/1);
   test.Epoch();
-  TrainingRun* const third = test.Add(LaneOptions(3));
+  TrainingRun* const third = test.Add(LaneOptions(3), /*device_bytes=*/1);
   test.Begin();
   const auto failed = test.EndEpoch();
   ASSERT_EQ(failed.size(), 1u);
@@ -66,6 +45,24 @@ TEST(LanesOnTheHostCard, TheOneForWhichThereIsNoMemoryFailsAlone) {
   test.array.Remove(third);
   test.ExpectAsAlone(*first, "the first");
   test.ExpectAsAlone(*second, "the second");
+}
+
+// What one lane needs is not enough for two; but the second brings a share of its own.
+TEST(LanesOnTheHostCard, BringTheirSharesOfItsMemory) {
+  ASSERT_LT(BytesOf(1), BytesOf(2));
+  const int64_t share = BytesOf(1) + MemoryBudget::kContextBytes;
+  LaneTest test(OnTheHostCard());
+  test.Add(LaneOptions(1), share);
+  test.Epoch();
+  test.Add(LaneOptions(2), share);
+  test.Epoch();
+}
+
+TEST(LanesOnTheHostCard, AreRefusedWhereTheDataIsLargerThanTheShare) {
+  LaneTest test(OnTheHostCard());
+  const auto refused = test.array.Add(LaneOptions(1), {1, MemoryBudget::kContextBytes + 1000});
+  EXPECT_EQ(refused.status().code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(test.array.size(), 0);
 }
 
 }  // namespace

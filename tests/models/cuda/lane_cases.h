@@ -10,21 +10,21 @@
 
 namespace tune::models::cuda {
 
-// `make()` makes a card.
+// `make(budget)` makes a card whose memory is of a budget.
 template <class Device, class T, class Make>
 LaneWorld OnTheCard(Make make, double tolerance = 0) {
   LaneWorld world;
   world.tolerance = tolerance;
   world.lanes = [make](std::shared_ptr<const Dataset> data) {
     const NetworkOptions options = NetworkOptionsOf(LaneOptions(0), data->class_count(), 1);
-    auto runner = CardLaneRunner<Device, T>::Make(
-        [make]() -> Result<std::unique_ptr<Device>> { return make(); }, options, std::move(data));
-    TUNE_CHECK(runner.ok());
-    return *std::move(runner);
+    return std::make_unique<CardLaneRunner<Device, T>>(
+        [make](auto budget) -> Result<std::unique_ptr<Device>> { return make(std::move(budget)); },
+        options, std::move(data));
   };
   world.alone = [make](const Food11Options& options, std::shared_ptr<const Dataset> data) {
-    auto network = CardNetwork<Device, T>::Make(
-        make(), NetworkOptionsOf(options, data->class_count(), 1), options.seed);
+    auto network = CardNetwork<Device, T>::Make(make(std::make_shared<MemoryBudget>()),
+                                                NetworkOptionsOf(options, data->class_count(), 1),
+                                                options.seed);
     TUNE_CHECK(network.ok() && LoadWeights(options, **network).ok());
     auto batches = CardBatchRunner<Device, T>::Make(**network, data);
     TUNE_CHECK(batches.ok());

@@ -30,7 +30,7 @@ TEST(Lanes, RefuseARunThatCannotBeOneAndGoOn) {
   TrainingRun* const run = test.Add(LaneOptions(1));
   Food11Options absent = LaneOptions(2);
   absent.weights = "/nonexistent.safetensors";
-  const Result<TrainingRun*> refused = test.array.Add(absent, 1);
+  const Result<TrainingRun*> refused = test.array.Add(absent, {});
   EXPECT_EQ(refused.status().code(), StatusCode::kNotFound) << refused.status().message();
   EXPECT_EQ(test.array.size(), 1);
   test.Epoch();

@@ -57,8 +57,8 @@ struct LaneTest {
   explicit LaneTest(const LaneWorld& made)
       : world(made), data(LaneData()), array(data, made.lanes(data), [] { return 0.0; }) {}
 
-  TrainingRun* Add(const Food11Options& options) {
-    Result<TrainingRun*> run = array.Add(options, 1);
+  TrainingRun* Add(const Food11Options& options, int64_t device_bytes = 0) {
+    Result<TrainingRun*> run = array.Add(options, {1, device_bytes});
     EXPECT_TRUE(run.ok()) << run.status().message();
     return *run;
   }
