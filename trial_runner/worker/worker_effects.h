@@ -1,0 +1,85 @@
+// What goes out of a worker's decisions and what comes in of its processes and devices: effects,
+// which worker_loop performs, and what it saw (worker_core.h).
+//
+// Thread rule: values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/ids.h"
+#include "trial_runner/devices/device_environment.h"
+#include "trial_runner/messages.h"
+#include "trial_runner/worker/work_place.h"
+
+namespace tune {
+
+using ProcessId = Id<struct ProcessTag>;  // Within the worker, from 1; never used twice.
+
+// ---- effects, performed in order
+
+struct SendToTuner {
+  FromWorker message;
+};
+// A process in a group of its own. If it cannot be started, OnProcessEnded says why.
+struct SpawnProcess {
+  ProcessId process;
+  std::string program;  // In the folder of our programs.
+  int64_t threads = 0;  // 0: not known yet.
+  DeviceEnvironment devices;
+};
+struct WriteToProcess {
+  ProcessId process;
+  std::string line;
+};
+// What the process prints goes to the end of each of these files from now on; none: nowhere.
+struct KeepOutput {
+  ProcessId process;
+  std::vector<std::string> paths;
+};
+// To its whole group.
+struct SignalProcess {
+  ProcessId process;
+  bool kill = false;  // SIGKILL, else SIGTERM.
+};
+// To standard error.
+struct PrintLine {
+  std::string text;
+};
+// Answered by OnPlace, unless another one follows.
+struct FindPlace {
+  WantedPlace wanted;
+};
+// A new connection in place of the one before, which is given up with all that it still carries.
+struct ConnectToTuner {};
+// Sends what is left to send and ends the program.
+struct ExitWorker {
+  int status = 0;
+};
+using Effect = std::variant<SendToTuner, SpawnProcess, WriteToProcess, KeepOutput, SignalProcess,
+                            PrintLine, FindPlace, ConnectToTuner, ExitWorker>;
+
+// ---- what was seen
+
+// How a process ended.
+struct ProcessEnd {
+  int exit_status = 0;
+  std::string signal;            // "SIGSEGV"; empty: it exited by itself.
+  std::string spawn_error = {};  // Not empty: it could not be started.
+  bool by_oom_killer = false;    // The system killed it: memory is short.
+};
+
+// What was seen of the devices. Those that fell away are told of again and again.
+struct DevicesSeen {
+  std::vector<DeviceUse> use;
+  std::vector<DeviceLost> lost;
+  struct ProcessUse {  // By a process and all that it started.
+    ProcessId process;
+    DeviceUse use;
+  };
+  std::vector<ProcessUse> by_process;
+};
+
+}  // namespace tune
