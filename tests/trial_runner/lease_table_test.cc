@@ -1,8 +1,12 @@
-// The books of what workers hold, with the memory of devices and devices that fall away.
+// The books of what workers hold: the memory of devices, devices that fall away, what fuses.
 #include "trial_runner/lease_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "core/random.h"
 
@@ -22,13 +26,20 @@ ResourceRequest Share(int64_t milli, int64_t asked = 0) {
   return request;
 }
 
+// Of a trial of one rank.
+std::optional<LeaseTable::Lease> GrantOne(LeaseTable& table, const ResourceRequest& request,
+                                          int64_t trial, const std::string& fuse_key = "") {
+  const auto leases = table.Grant(request, TrialNumber{trial}, AttemptNumber{1}, fuse_key);
+  return leases.empty() ? std::nullopt : std::optional(leases.front());
+}
+
 // Two of 30 GiB fit on 80 and none of them on 24, though the share would fit four and four times.
 TEST(LeaseTable, AdmitsOnlyWhereMemoryIsLeft) {
   LeaseTable table;
   table.AddWorker(WorkerId{1}, kMixed, false);
   const ResourceRequest request = Share(250, 30 * kGiB);
   for (int64_t trial = 0; trial < 2; ++trial) {
-    const auto lease = table.Grant(request, TrialNumber{trial}, AttemptNumber{1});
+    const auto lease = GrantOne(table, request, trial);
     ASSERT_TRUE(lease);
     EXPECT_THAT(lease->placement.slices, ElementsAre(DeviceSlice{0, 250, 30 * kGiB}));
   }
@@ -45,14 +56,14 @@ TEST(LeaseTable, AdmitsOnlyWhereMemoryIsLeft) {
 TEST(LeaseTable, ALostDeviceTakesItsRoomAlong) {
   LeaseTable table;
   table.AddWorker(WorkerId{1}, kMixed, false);
-  const auto lease = table.Grant(Share(500), TrialNumber{0}, AttemptNumber{1});
+  const auto lease = GrantOne(table, Share(500), 0);
   ASSERT_TRUE(lease);
   ASSERT_EQ(lease->placement.slices[0].device, 1);
   EXPECT_TRUE(table.LoseDevice(WorkerId{1}, 1));
   EXPECT_FALSE(table.LoseDevice(WorkerId{1}, 1));
   EXPECT_TRUE(table.IsRunning(WorkerId{1}, lease->ref)) << "until its end arrives";
   EXPECT_FALSE(table.CouldTake(Share(2000)));
-  const auto other = table.Grant(Share(1000), TrialNumber{1}, AttemptNumber{1});
+  const auto other = GrantOne(table, Share(1000), 1);
   ASSERT_TRUE(other);
   EXPECT_THAT(other->placement.slices, ElementsAre(DeviceSlice{0, 1000, 80 * kGiB}));
   EXPECT_TRUE(table.End(WorkerId{1}, lease->ref).known);
@@ -75,9 +86,10 @@ TEST(LeaseTable, BooksOfMemoryAreThoseOfAPlainCount) {
         table.End(WorkerId{1}, leases[at].ref);
         leases.erase(leases.begin() + static_cast<std::ptrdiff_t>(at));
       } else {
-        const auto lease = table.Grant(Share(125 * static_cast<int64_t>(1 + random.NextBelow(8)),
-                                             static_cast<int64_t>(random.NextBelow(3)) * 10 * kGiB),
-                                       TrialNumber{step}, AttemptNumber{1});
+        const auto lease = GrantOne(table,
+                                    Share(125 * static_cast<int64_t>(1 + random.NextBelow(8)),
+                                          static_cast<int64_t>(random.NextBelow(3)) * 10 * kGiB),
+                                    step);
         if (lease) leases.push_back(*lease);
       }
       if (step == 150) table.LoseDevice(WorkerId{1}, 0);
@@ -98,6 +110,82 @@ TEST(LeaseTable, BooksOfMemoryAreThoseOfAPlainCount) {
       }
     }
   }
+}
+
+// ---- what fuses
+
+// The books know what runs where, and forget what has ended.
+TEST(LeaseTable, TheBooksKnowWhatFuses) {
+  LeaseTable leases;
+  leases.AddWorker(WorkerId{1}, {8000, {{0, "d", 0}, {1, "d", 0}}});
+  ResourceRequest share;
+  share.cpu_milli = 1000;
+  share.gpu_milli = 250;
+  const auto grant = [&](int64_t trial, const std::string& key) {
+    return *GrantOne(leases, share, trial, key);
+  };
+  const auto device = [](const LeaseTable::Lease& lease) {
+    return lease.placement.slices.front().device;
+  };
+  ResourceRequest whole = share;
+  whole.gpu_milli = 1000;
+  const auto first = *GrantOne(leases, whole, 0);
+  const auto a = grant(1, "a");
+  EXPECT_EQ(device(a), 1) << "the other one is taken";
+  leases.End(WorkerId{1}, first.ref);
+  const auto b = grant(2, "b");
+  const auto c = grant(3, "b");
+  EXPECT_EQ(device(b), 1) << "the fullest";
+  EXPECT_EQ(device(c), 1) << "beside its like";
+  const auto d = grant(4, "a");
+  EXPECT_EQ(device(d), 1);
+  const auto e = grant(5, "b");
+  EXPECT_EQ(device(e), 0) << "there is no room beside its like";
+  leases.End(WorkerId{1}, a.ref);
+  EXPECT_EQ(device(grant(6, "b")), 1) << "both run its like: the fuller one";
+  leases.End(WorkerId{1}, d.ref);
+  EXPECT_EQ(device(grant(7, "a")), 1) << "nothing of its like runs any more";
+}
+
+TEST(LeaseTable, ADeviceThatFallsAwayTakesWhatFusesThereAlong) {
+  LeaseTable leases;
+  leases.AddWorker(WorkerId{1}, {8000, {{0, "d", 0}, {1, "d", 0}}});
+  ResourceRequest share;
+  share.gpu_milli = 250;
+  ResourceRequest whole;
+  whole.gpu_milli = 1000;
+  const auto filler = *GrantOne(leases, whole, 0);
+  const auto on_second = *GrantOne(leases, share, 1, "a");
+  ASSERT_EQ(on_second.placement.slices.front().device, 1);
+  ASSERT_TRUE(leases.LoseDevice(WorkerId{1}, 0));
+  leases.End(WorkerId{1}, filler.ref);
+  EXPECT_EQ(GrantOne(leases, share, 2, "a")->placement.slices.front().device, 1);
+  ASSERT_TRUE(leases.LoseDevice(WorkerId{1}, 1));
+  leases.End(WorkerId{1}, on_second.ref);
+  EXPECT_FALSE(GrantOne(leases, share, 3, "a"));
+}
+
+TEST(LeaseTable, AShareGoesToTheWorkerThatRunsWhatItFusesWith) {
+  LeaseTable leases;
+  for (int64_t i = 1; i <= 3; ++i) leases.AddWorker(WorkerId{i}, {8000, {{0, "d", 0}}});
+  ResourceRequest half;
+  half.gpu_milli = 500;
+  ResourceRequest whole;
+  whole.gpu_milli = 1000;
+  const auto worker_of = [&](int64_t trial, const ResourceRequest& request, const char* key) {
+    const auto lease = GrantOne(leases, request, trial, key);
+    return lease ? lease->placement.worker.value : 0;
+  };
+  const auto filler = *GrantOne(leases, whole, 0);
+  EXPECT_EQ(filler.placement.worker, WorkerId{1});
+  EXPECT_EQ(worker_of(1, half, "a"), 2);
+  leases.End(WorkerId{1}, filler.ref);
+  EXPECT_EQ(worker_of(2, half, ""), 2) << "packed";
+  EXPECT_EQ(worker_of(3, half, "a"), 1) << "there is no room beside its like";
+  EXPECT_EQ(worker_of(4, half, "b"), 1) << "packed";
+  EXPECT_EQ(worker_of(5, half, "b"), 3);
+  EXPECT_EQ(worker_of(6, half, "b"), 3) << "beside its like";
+  EXPECT_EQ(worker_of(7, half, "b"), 0);
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/resource_text.h"
-#include "trial_runner/lease_table.h"
 
 namespace tune {
 namespace {
@@ -104,82 +103,6 @@ TEST(Placement, AShareGoesToTheDeviceThatRunsWhatItFusesWith) {
   EXPECT_EQ(DeviceOf(view, ""), 0);
   view.free_gpu_milli = {500, 0};
   EXPECT_EQ(DeviceOf(view, "a"), 0) << "there is no room beside its like";
-}
-
-// The books know what runs where, and forget what has ended.
-TEST(Placement, TheBooksKnowWhatFuses) {
-  LeaseTable leases;
-  leases.AddWorker(WorkerId{1}, {8000, {{0, "d", 0}, {1, "d", 0}}});
-  ResourceRequest share;
-  share.cpu_milli = 1000;
-  share.gpu_milli = 250;
-  const auto grant = [&](int64_t trial, const std::string& key) {
-    return *leases.Grant(share, TrialNumber{trial}, AttemptNumber{1}, key);
-  };
-  const auto device = [](const LeaseTable::Lease& lease) {
-    return lease.placement.slices.front().device;
-  };
-  ResourceRequest whole = share;
-  whole.gpu_milli = 1000;
-  const auto first = *leases.Grant(whole, TrialNumber{0}, AttemptNumber{1});
-  const auto a = grant(1, "a");
-  EXPECT_EQ(device(a), 1) << "the other one is taken";
-  leases.End(WorkerId{1}, first.ref);
-  const auto b = grant(2, "b");
-  const auto c = grant(3, "b");
-  EXPECT_EQ(device(b), 1) << "the fullest";
-  EXPECT_EQ(device(c), 1) << "beside its like";
-  const auto d = grant(4, "a");
-  EXPECT_EQ(device(d), 1);
-  const auto e = grant(5, "b");
-  EXPECT_EQ(device(e), 0) << "there is no room beside its like";
-  leases.End(WorkerId{1}, a.ref);
-  EXPECT_EQ(device(grant(6, "b")), 1) << "both run its like: the fuller one";
-  leases.End(WorkerId{1}, d.ref);
-  EXPECT_EQ(device(grant(7, "a")), 1) << "nothing of its like runs any more";
-}
-
-TEST(Placement, ADeviceThatFallsAwayTakesWhatFusesThereAlong) {
-  LeaseTable leases;
-  leases.AddWorker(WorkerId{1}, {8000, {{0, "d", 0}, {1, "d", 0}}});
-  ResourceRequest share;
-  share.gpu_milli = 250;
-  ResourceRequest whole;
-  whole.gpu_milli = 1000;
-  const auto filler = *leases.Grant(whole, TrialNumber{0}, AttemptNumber{1});
-  const auto on_second = *leases.Grant(share, TrialNumber{1}, AttemptNumber{1}, "a");
-  ASSERT_EQ(on_second.placement.slices.front().device, 1);
-  ASSERT_TRUE(leases.LoseDevice(WorkerId{1}, 0));
-  leases.End(WorkerId{1}, filler.ref);
-  EXPECT_EQ(
-      leases.Grant(share, TrialNumber{2}, AttemptNumber{1}, "a")->placement.slices.front().device,
-      1);
-  ASSERT_TRUE(leases.LoseDevice(WorkerId{1}, 1));
-  leases.End(WorkerId{1}, on_second.ref);
-  EXPECT_FALSE(leases.Grant(share, TrialNumber{3}, AttemptNumber{1}, "a"));
-}
-
-TEST(Placement, AShareGoesToTheWorkerThatRunsWhatItFusesWith) {
-  LeaseTable leases;
-  for (int64_t i = 1; i <= 3; ++i) leases.AddWorker(WorkerId{i}, {8000, {{0, "d", 0}}});
-  ResourceRequest half;
-  half.gpu_milli = 500;
-  ResourceRequest whole;
-  whole.gpu_milli = 1000;
-  const auto worker_of = [&](int64_t trial, const ResourceRequest& request, const char* key) {
-    const auto lease = leases.Grant(request, TrialNumber{trial}, AttemptNumber{1}, key);
-    return lease ? lease->placement.worker.value : 0;
-  };
-  const auto filler = *leases.Grant(whole, TrialNumber{0}, AttemptNumber{1});
-  EXPECT_EQ(filler.placement.worker, WorkerId{1});
-  EXPECT_EQ(worker_of(1, half, "a"), 2);
-  leases.End(WorkerId{1}, filler.ref);
-  EXPECT_EQ(worker_of(2, half, ""), 2) << "packed";
-  EXPECT_EQ(worker_of(3, half, "a"), 1) << "there is no room beside its like";
-  EXPECT_EQ(worker_of(4, half, "b"), 1) << "packed";
-  EXPECT_EQ(worker_of(5, half, "b"), 3);
-  EXPECT_EQ(worker_of(6, half, "b"), 3) << "beside its like";
-  EXPECT_EQ(worker_of(7, half, "b"), 0);
 }
 
 }  // namespace

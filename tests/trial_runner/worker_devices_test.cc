@@ -179,6 +179,20 @@ TEST_F(WorkerDevices, WhatIsSentToALostDeviceIsGivenBack) {
   EXPECT_EQ(core_->running_count(), 1);
 }
 
+// Between its Hello and the Welcome nothing is said.
+TEST_F(WorkerDevices, WhatFellAwayBeforeTheWelcomeIsToldAfterIt) {
+  WorkerCore::Options options;
+  options.hello = Greeting();
+  options.hello.capacity.devices = {{0, "H100", 80 * kGiB, "GPU-1b2c"}};
+  core_.emplace(std::move(options));
+  core_->Begin();
+  core_->TakeEffects();
+  LoseDevice(0);
+  EXPECT_THAT(Said(), IsEmpty());
+  Welcome_(kCommand);
+  EXPECT_THAT(Said(), ElementsAre("lost 0: device 0 (H100): NVML: GPU is lost (15)"));
+}
+
 TEST_F(WorkerDevices, AWorkerThatComesBackOffersWhatIsLeft) {
   Join(kCommand, false, /*is_local=*/false);
   core_->OnTunerGone(Unavailable("it broke"), now_);

@@ -265,6 +265,12 @@ void WorkerCore::Reconnect(Instant now) {
 void WorkerCore::SendAgain() {
   ends_sent_ = 0;
   idle_rooms_.clear();
+  // Hello may have been on its way when they fell away.
+  if (!options_.is_local) {
+    for (const auto& [device, why] : lost_devices_) {
+      effects_.push_back(SendToTuner{DeviceLost{device, DeviceName(device) + ": " + why}});
+    }
+  }
   for (Unacknowledged& entry : unacknowledged_) {
     if (entry.end_number) entry.end_number = ++ends_sent_;
     effects_.push_back(SendToTuner{entry.message});
