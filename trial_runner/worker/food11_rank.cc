@@ -65,7 +65,7 @@ class Rank {
     }
     session_.Report(lane_, report);
     if (report.final) return false;
-    const std::optional<OfLane<LaneEvent>> event = session_.Next(/*wait=*/true);
+    const std::optional<OfLane<LaneEvent>> event = session_.Next(TrialSocket::kForever);
     if (!event) TrialSocket::EndProcess("the worker is gone");
     return std::holds_alternative<LaneGoesOn>(event->message);
   }
