@@ -69,8 +69,8 @@ std::vector<pid_t> RankProcesses(pid_t root) {
   return pids;
 }
 
-void WaitForReports(const TestFolder& folder, Program& tune, int count) {
-  ASSERT_TRUE(tune.WaitForText("database tune.db"));
+// Requires that the database is there.
+void WaitForReports(const TestFolder& folder, int count) {
   const std::string there = "select count(*) >= " + std::to_string(count) + " from reports";
   while (Query(folder, there) != std::vector<std::string>{"1"}) {
   }
@@ -108,7 +108,8 @@ class DeadRank : public ::testing::TestWithParam<int> {};
 TEST_P(DeadRank, RestartsTheTrialFromItsCheckpoint) {
   TestFolder folder;
   Program tune(folder, "tune", {"run", folder.Write("space.yaml", Space()), "--cpus", "2"});
-  WaitForReports(folder, tune, 3);
+  ASSERT_TRUE(tune.WaitForText("database tune.db"));
+  WaitForReports(folder, 3);
   const std::vector<pid_t> ranks = RankProcesses(tune.pid());
   ASSERT_EQ(ranks.size(), 2u);
   ASSERT_EQ(kill(ranks[static_cast<size_t>(GetParam())], SIGKILL), 0);
@@ -126,11 +127,35 @@ TEST_P(DeadRank, RestartsTheTrialFromItsCheckpoint) {
 INSTANTIATE_TEST_SUITE_P(First, DeadRank, ::testing::Values(0));
 INSTANTIATE_TEST_SUITE_P(Second, DeadRank, ::testing::Values(1));
 
+// Its rank is gone at once, and the other one ends; that it was the worker is known when its lease
+// is over.
+TEST(Ranks, OfALostWorkerGoOnWithAnotherOne) {
+  TestFolder folder;
+  Program tune(folder, "tune",
+               {"run", folder.Write("space.yaml", Space("limits: {lease: 2s}\n")), "--cpus", "0",
+                "--listen", "127.0.0.1:0"});
+  const JoinLine join = WaitForJoinLine(tune);
+  ASSERT_NE(join.token, "");
+  Program first(folder, "tune", join.Worker({"--cpus", "1", "--name", "a"}));
+  Program second(folder, "tune", join.Worker({"--cpus", "1", "--name", "b"}));
+  WaitForReports(folder, 3);
+  second.Signal(SIGKILL);
+  Program third(folder, "tune", join.Worker({"--cpus", "1", "--name", "c"}));
+  const ProgramResult result = tune.Wait();
+  EXPECT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_EQ(first.Wait().exit_status, 0);
+  EXPECT_EQ(third.Wait().exit_status, 0);
+  EXPECT_EQ(Query(folder, "select number, outcome from attempts"),
+            (std::vector<std::string>{"1|lost", "2|completed"}));
+  EXPECT_EQ(EndState(folder), UndisturbedEnd());
+}
+
 TEST(Ranks, OfAKilledTunerGoOnAfterAResume) {
   TestFolder folder;
   {
     Program tune(folder, "tune", {"run", folder.Write("space.yaml", Space()), "--cpus", "2"});
-    WaitForReports(folder, tune, 3);
+    ASSERT_TRUE(tune.WaitForText("database tune.db"));
+    WaitForReports(folder, 3);
     tune.Signal(SIGKILL);
     EXPECT_EQ(tune.Wait().exit_status, 128 + SIGKILL);
   }
