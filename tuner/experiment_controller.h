@@ -23,8 +23,8 @@
 #include "tuner/checkpoint_retention.h"
 #include "tuner/event.h"
 #include "tuner/experiment_spec.h"
-#include "tuner/failure_policy.h"
 #include "tuner/transition.h"
+#include "tuner/trial_record.h"
 
 namespace tune {
 
@@ -34,68 +34,6 @@ struct ControllerOptions {
   SearchSpace space;
   std::string name;           // As stored: with its "-2".
   std::string artifact_root;  // <db stem>.artifacts/<name>, absolute.
-};
-
-enum class PauseCommand { kTrial, kSweep };
-
-// A connection of a worker.
-struct WorkerRecord {
-  WorkerRow row;
-  bool is_local = true;
-  std::string session;
-  std::optional<Instant> away_until;  // Its connection broke; it may come back until then.
-};
-
-// One trial as the controller knows it.
-struct TrialRecord {
-  TrialRow row;
-  Configuration configuration;
-  FailureCounts failures;
-  std::optional<Instant> retry_at;  // It backs off until then.
-  bool on_whole_device = false;     // A share was too small for it.
-
-  // The present attempt; meaningful while `lease` is there. Of several ranks it is the first one's.
-  std::optional<AttemptRef> lease;
-  bool is_running = false;  // false: granted ahead, waiting in a worker's queue.
-  AttemptRow attempt;
-  int64_t attempt_iteration = 0;  // Last one reported by it.
-  int64_t last_sequence = 0;
-  std::vector<Metric> last_values;   // Of each objective, as the searcher heard them.
-  std::vector<double> whole_values;  // The last that had them all.
-  ReportAnswer last_answer = ReportAnswer::kContinue;
-  Instant progress_at;                  // Its start or last report.
-  Duration clock_shift;                 // Of the tuner's clock since it began, at restarts.
-  std::optional<AttemptEnded> verdict;  // Why we killed it, in place of what the worker will say.
-  bool is_told_to_end = false;          // The worker was told to kill it.
-  // It ends when each of its ranks has: as the first one says that has something to say.
-  int64_t ranks_left = 0;
-  std::optional<AttemptEnded> rank_end;
-  bool are_ranks_told_to_end = false;
-
-  // What keeps it PAUSED: either, or both.
-  bool held_by_scheduler = false;
-  std::optional<PauseCommand> held_by_command;
-
-  // Commands about it. A pause waits for the next checkpoint.
-  std::optional<PauseCommand> pause_wanted;
-  bool is_stop_wanted = false;
-
-  // Where the next attempt goes on.
-  int64_t resume_iteration = 0;
-  std::string resume_path;  // Within its artifact folder; empty: its iteration is all there is.
-  std::optional<TrialNumber> resume_owner;  // Whose folder that is, where it is not its own.
-  bool resume_has_other_config = false;     // What it goes on from was made with another one.
-  int64_t exploit_count = 0;                // Each time it had a new configuration,
-  AttemptNumber config_since{1};            // the present one since this attempt.
-
-  // What its attempt reports counts: also while that is told to end, if nothing was decided of it.
-  bool takes_reports() const { return !is_over() && !verdict && !is_paused(); }
-  // By the clock of now.
-  Instant running_since() const { return attempt.started_at + clock_shift; }
-  bool is_paused() const { return held_by_scheduler || held_by_command.has_value(); }
-  bool is_over() const {
-    return row.status == TrialStatus::kTerminated || row.status == TrialStatus::kError;
-  }
 };
 
 class ExperimentController {
