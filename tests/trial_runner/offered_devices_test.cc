@@ -95,5 +95,15 @@ TEST(DeviceEnvironment, HoldsAShareToItsPartWhereMpsRuns) {
               testing::Contains(Pair("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "1")));
 }
 
+TEST(DeviceEnvironment, KnowsWhetherTwoSeeTheSame) {
+  const auto of = [](std::vector<DeviceSlice> slices) {
+    return EnvironmentOf(slices, kAll, false);
+  };
+  EXPECT_TRUE(SeeTheSame(of({{1, 250, 20}}), of({{1, 250, 34}})));
+  EXPECT_FALSE(SeeTheSame(of({{1, 250, 20}}), of({{0, 250, 20}})));
+  EXPECT_FALSE(SeeTheSame(of({{1, 250, 20}}), of({})));
+  EXPECT_TRUE(SeeTheSame(of({}), of({})));
+}
+
 }  // namespace
 }  // namespace tune

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <set>
+#include <string>
 
 #include "tests/trial_runner/message_samples.h"
 #include "trial_runner/worker/worker_core.h"
@@ -124,6 +126,35 @@ TEST_F(WorkerDevices, LeavesAloneWhatHasNoLimitOrIsHeldToIt) {
   Start(Ref(0, 1, 1), {{0, 250, 20 * kGiB}});
   Use(1, 0, 21 * kGiB);
   EXPECT_THAT(Said(), IsEmpty()) << "our own knows its limit";
+}
+
+// ---- trials that share a process
+
+// Where MPS runs, its limits are fixed when the process begins; lanes bring theirs as they come.
+TEST_F(WorkerDevices, LanesHaveNoLimitsThatCannotGrowAndShareAProcessWhateverTheirParts) {
+  for (const int64_t lanes : {1, 4}) {
+    Join(R"("food11")", /*has_mps=*/true);
+    StartAttempt start;
+    start.cpu_milli = 1000;
+    start.config = R"({"data":"synthetic","lanes":)" + std::to_string(lanes) + "}";
+    start.artifact_dir = "/a/0";
+    int64_t begun = 0;
+    for (const int64_t memory : {20, 34}) {
+      start.ref = Ref(begun, 1, begun + 1);
+      start.slices = {{0, 250, memory * kGiB}};
+      core_->OnMessage(start, now_);
+      ++begun;
+    }
+    std::set<int64_t> processes;
+    for (const Effect& effect : core_->TakeEffects()) {
+      const auto* const write = std::get_if<WriteToProcess>(&effect);
+      if (write == nullptr) continue;
+      processes.insert(write->process.value);
+      const bool has_mps = write->line.find("CUDA_MPS") != std::string::npos;
+      EXPECT_EQ(has_mps, lanes == 1) << write->line;
+    }
+    EXPECT_EQ(static_cast<int64_t>(processes.size()), lanes == 1 ? 2 : 1);
+  }
 }
 
 // ---- what is told

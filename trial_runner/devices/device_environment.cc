@@ -6,6 +6,7 @@
 namespace tune {
 namespace {
 
+constexpr char kVisibleVariable[] = "CUDA_VISIBLE_DEVICES";
 constexpr int64_t kMilliPerPercent = kWholeMilli / 100;
 constexpr int64_t kMiB = int64_t{1} << 20;
 
@@ -23,7 +24,21 @@ std::string ShareText(int64_t milli) {
   return "0." + digits;
 }
 
+// Null: none is chosen.
+const std::string* VisibleIn(const DeviceEnvironment& environment) {
+  for (const auto& [name, value] : environment) {
+    if (name == kVisibleVariable) return &value;
+  }
+  return nullptr;
+}
+
 }  // namespace
+
+bool SeeTheSame(const DeviceEnvironment& a, const DeviceEnvironment& b) {
+  const std::string* const of_a = VisibleIn(a);
+  const std::string* const of_b = VisibleIn(b);
+  return of_a == nullptr || of_b == nullptr ? of_a == of_b : *of_a == *of_b;
+}
 
 DeviceEnvironment EnvironmentOf(const std::vector<DeviceSlice>& slices,
                                 const std::vector<Device>& devices, bool has_mps) {
@@ -33,7 +48,7 @@ DeviceEnvironment EnvironmentOf(const std::vector<DeviceSlice>& slices,
   for (const DeviceSlice& slice : slices) {
     visible += (visible.empty() ? "" : ",") + VisibleName(slice.device, devices);
   }
-  environment.emplace_back("CUDA_VISIBLE_DEVICES", visible);
+  environment.emplace_back(kVisibleVariable, visible);
   // A share lies on one device alone: the first that it sees.
   const DeviceSlice& share = slices.front();
   if (share.milli >= kWholeMilli) return environment;

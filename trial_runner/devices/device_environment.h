@@ -4,7 +4,8 @@
 //   TUNE_GPU_SHARE, TUNE_GPU_MEMORY_BYTES the share (0.5) of a device that is not all its own, and
 //                                         how much of its memory it may use, where that is known
 //   CUDA_MPS_ACTIVE_THREAD_PERCENTAGE, CUDA_MPS_PINNED_DEVICE_MEM_LIMIT
-//                                         where an MPS daemon runs, which then holds it to them
+//                                         where an MPS daemon runs, which then holds it to them as
+//                                         they are when it begins to use the device
 //
 // Thread rule: pure functions.
 #pragma once
@@ -22,5 +23,8 @@ using DeviceEnvironment = std::vector<std::pair<std::string, std::string>>;
 // Empty for an attempt without devices.
 DeviceEnvironment EnvironmentOf(const std::vector<DeviceSlice>& slices,
                                 const std::vector<Device>& devices, bool has_mps);
+
+// Whether both see the same devices, whatever their parts of them.
+bool SeeTheSame(const DeviceEnvironment& a, const DeviceEnvironment& b);
 
 }  // namespace tune

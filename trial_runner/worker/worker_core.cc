@@ -420,7 +420,9 @@ ProcessId WorkerCore::ProcessFor(const StartAttempt& start, const Fusion& fusion
   for (auto& [id, process] : processes_) {
     const bool has_room = !process.running.empty() && takes_more(process) &&
                           static_cast<int64_t>(process.running.size()) < fusion.lanes_max;
-    if (has_room && process.fusion == fusion && process.devices == devices) return id;
+    const bool fuses = has_room && process.fusion == fusion && process.devices &&
+                       SeeTheSame(*process.devices, devices);
+    if (fuses) return id;
   }
   for (auto& [id, process] : processes_) {
     if (is_idle(process) && (!process.devices || *process.devices == devices)) return id;
