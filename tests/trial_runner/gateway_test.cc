@@ -48,6 +48,8 @@ TEST_F(GatewayTest, NumbersWorkersByTheirHelloAndCarriesMessagesBothWays) {
   EXPECT_TRUE(sink_.WaitForMessage<AttemptEnded>());
   EXPECT_TRUE(sink_.WaitForMessage<Heartbeat>());
   EXPECT_TRUE(sink_.WaitForMessage<Goodbye>());
+  EXPECT_TRUE(sink_.WaitForMessage<DeviceLost>());
+  EXPECT_TRUE(sink_.WaitForMessage<DeviceMemoryPeak>());
 
   TunerChannel second(Address(), second_sink);
   second.Send({Greeting()});
