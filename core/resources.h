@@ -17,6 +17,7 @@ struct ResourceRequest {
   int64_t gpu_memory_bytes = 0;  // 0: not asked for.
   int64_t memory_bytes = 0;      // 0: no limit.
   int64_t workers = 1;           // Data-parallel ranks.
+  bool spread = false;           // They may be on several workers.
   // The most that trials like it were seen to use of a device: a share has no less of its memory.
   // Does not count where gpu_memory_bytes is asked for.
   int64_t learned_gpu_memory_bytes = 0;

@@ -93,6 +93,22 @@ int64_t Sum(const std::vector<int64_t>& values) {
   return sum;
 }
 
+// All ranks on the first worker, as Place() prefers them, that has room for all.
+std::vector<Placement> PlaceTogether(const ResourceRequest& request,
+                                     std::vector<WorkerView> workers) {
+  ResourceRequest on_one = request;
+  on_one.spread = true;
+  while (const std::optional<Placement> first = Place(request, workers)) {
+    const auto preferred = std::find_if(workers.begin(), workers.end(), [&](const WorkerView& v) {
+      return v.worker == first->worker;
+    });
+    std::vector<Placement> placements = PlaceRanks(on_one, {*preferred});
+    if (!placements.empty()) return placements;
+    workers.erase(preferred);
+  }
+  return {};
+}
+
 }  // namespace
 
 WorkerView EmptyWorker(WorkerId worker, const WorkerCapacity& capacity) {
@@ -169,6 +185,7 @@ int64_t CountOnDevice(const ResourceRequest& request, const Device& device) {
 }
 
 std::vector<Placement> PlaceRanks(const ResourceRequest& request, std::vector<WorkerView> workers) {
+  if (!request.spread) return PlaceTogether(request, std::move(workers));
   std::vector<Placement> placements;
   while (static_cast<int64_t>(placements.size()) < request.workers) {
     std::optional<Placement> placement = Place(request, workers);
@@ -222,6 +239,7 @@ std::string DescribeRequest(const ResourceRequest& request) {
     text += ", " + DescribeMemory(request.learned_gpu_memory_bytes) + " of GPU memory, as learned";
   }
   if (request.workers > 1) text += ", workers: " + std::to_string(request.workers);
+  if (request.workers > 1 && !request.spread) text += " in one place (spread: false)";
   return text;
 }
 

@@ -81,7 +81,8 @@ std::optional<Placement> Place(const ResourceRequest& request,
 int64_t CountOnDevice(const ResourceRequest& request, const Device& device);
 
 // All ranks of a request, each where Place() puts it beside those before it, which is room for all
-// of them wherever there is any: they are alike. Empty when there is not room for all now.
+// of them wherever there is any: they are alike. On one worker, the first in Place()'s order that
+// has room for all, unless they may spread. Empty when there is not room for all now.
 std::vector<Placement> PlaceRanks(const ResourceRequest& request, std::vector<WorkerView> workers);
 
 // Whether workers with these capacities, empty, could run it.

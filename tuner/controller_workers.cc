@@ -181,7 +181,11 @@ void ExperimentController::On(const DeviceMemorySeen& event) {
       is_beyond_share = is_beyond_share || bytes > SliceMemory(Request(), device);
     }
   }
-  learned_gpu_memory_ = std::max(learned_gpu_memory_, std::min(bytes, largest));
+  ResourceRequest next = Request();
+  next.learned_gpu_memory_bytes = std::max(learned_gpu_memory_, std::min(bytes, largest));
+  // It ran: ranks that could not all be had with so much go on with their shares' parts.
+  if (!leases_.CouldTake(next)) return;
+  learned_gpu_memory_ = next.learned_gpu_memory_bytes;
   if (!is_beyond_share || std::exchange(is_learning_said_, true)) return;
   out_.actions.push_back(
       Say{"a trial used " + DescribeMemory(event.message.bytes) +

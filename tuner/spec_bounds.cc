@@ -12,8 +12,8 @@
 namespace tune {
 namespace {
 
-constexpr std::array<std::string_view, 5> kResourceKeys = {"cpu", "gpu", "gpu_memory", "memory",
-                                                           "workers"};
+constexpr std::array<std::string_view, 6> kResourceKeys = {"cpu",    "gpu",     "gpu_memory",
+                                                           "memory", "workers", "spread"};
 constexpr std::array<std::string_view, 7> kLimitKeys = {
     "max_concurrent", "sweep_time",  "trial_time", "no_progress",
     "failed_trials",  "unplaceable", "lease"};
@@ -98,6 +98,10 @@ Status ReadResources(const SpecSection& root, ResourceRequest& out) {
   TUNE_RETURN_IF_ERROR(section.ReadBytes("memory", out.memory_bytes));
   TUNE_RETURN_IF_ERROR(section.ReadInt("workers", 1, limits::kConcurrencyMax,
                                        "an integer of 1 or more", out.workers));
+  if (const Value* const spread = section.Find("spread")) {
+    if (!spread->is_bool()) return section.Expected(*spread, "spread", "true or false");
+    out.spread = spread->AsBool();
+  }
   return OkStatus();
 }
 

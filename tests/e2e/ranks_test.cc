@@ -22,7 +22,7 @@ std::string Space(const std::string& more = "") {
          "        patience: 100, total_epochs: " +
          std::to_string(kEpochs) +
          "}\n"
-         "resources: {cpu: 1, workers: 2}\n"
+         "resources: {cpu: 1, workers: 2, spread: true}\n"
          "failure: {max_failures: 1, backoff: 0}\n" +
          more;
 }
@@ -188,6 +188,7 @@ TEST(Ranks, ThatCannotBeAreRefusedBeforeAnythingStarts) {
       {"resources.workers=3",
        "a trial needs cpu: 1, workers: 3, but the only worker (local) has "
        "2 CPUs, 0 GPUs"},
+      {"resources.spread=maybe", "spread: read 'maybe', expected true or false"},
       {"trainable={command: [\"true\"]}", "expected 1 (food11 trains over several workers)"},
   };
   for (const Refusal& refusal : refusals) {

@@ -116,6 +116,7 @@ void DrawRanks(Swarm& swarm, Value& document) {
   KeyedRandom random(swarm.seed, "swarm ranks");
   ResourceRequest request;
   request.workers = 2 + static_cast<int64_t>(random.NextBelow(2));
+  request.spread = random.NextBelow(3) != 0;
   if (random.NextBelow(8) != 0 || swarm.is_heavy) return;
   const Value* const drawn = document.Find("resources");
   Value resources = drawn != nullptr ? *drawn : Value::MakeMap();
@@ -129,6 +130,7 @@ void DrawRanks(Swarm& swarm, Value& document) {
   for (const Machine& machine : swarm.machines) capacities.push_back(machine.capacity);
   if (!CouldEverFit(request, capacities)) return;
   resources.Set("workers", Value(request.workers));
+  resources.Set("spread", Value(request.spread));
   document.Set("resources", std::move(resources));
   swarm.spec = ToJson(document);
 }

@@ -24,6 +24,7 @@ ResourceRequest Request(int64_t cpu_milli, int64_t gpu_milli, int64_t workers) {
   request.cpu_milli = cpu_milli;
   request.gpu_milli = gpu_milli;
   request.workers = workers;
+  request.spread = true;
   return request;
 }
 
@@ -90,11 +91,36 @@ TEST(PlaceRanks, PlacesAllWhereverThereIsRoomForAllAndNoneElsewhere) {
   EXPECT_GT(refused_count, 500);
 }
 
+TEST(PlaceRanks, KeepsThemOnOneWorkerUnlessTheyMaySpread) {
+  int64_t placed_count = 0, refused_count = 0;
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    KeyedRandom random(seed, "ranks together");
+    ResourceRequest request = Request(500, 250 * static_cast<int64_t>(random.NextBelow(3)), 3);
+    request.spread = false;
+    std::vector<WorkerView> views;
+    int64_t room_on_one = 0;
+    for (int64_t id = 1; id <= 4; ++id) {
+      views.push_back(DrawView(id, random));
+      room_on_one = std::max(room_on_one, RoomOn(request, views.back()));
+    }
+    const std::vector<Placement> ranks = PlaceRanks(request, views);
+    ASSERT_EQ(!ranks.empty(), room_on_one >= 3) << "seed " << seed;
+    (ranks.empty() ? refused_count : placed_count) += 1;
+    for (const Placement& rank : ranks) EXPECT_EQ(rank.worker, ranks.front().worker);
+  }
+  EXPECT_GT(placed_count, 200);
+  EXPECT_GT(refused_count, 200);
+}
+
 TEST(CouldEverFit, CountsTheRanksOverAllWorkers) {
   EXPECT_TRUE(CouldEverFit(Request(2000, 0, 2), Capacity(4, 0)));
   EXPECT_FALSE(CouldEverFit(Request(2000, 0, 3), Capacity(4, 0)));
   EXPECT_TRUE(CouldEverFit(Request(2000, 0, 3), {Capacity(4, 0), Capacity(2, 0)}));
   EXPECT_FALSE(CouldEverFit(Request(1000, 1000, 2), {Capacity(4, 1), Capacity(2, 0)}));
+  ResourceRequest together = Request(2000, 0, 3);
+  together.spread = false;
+  EXPECT_FALSE(CouldEverFit(together, {Capacity(4, 0), Capacity(2, 0)}));
+  EXPECT_TRUE(CouldEverFit(together, {Capacity(4, 0), Capacity(6, 0)}));
 }
 
 TEST(LeaseTable, GrantsALeaseToEachRankAndCountsTheAttemptOnce) {

@@ -107,6 +107,25 @@ TEST(ControllerDevices, WhatATrialWasSeenToUseIsWhatTheNextOnesGet) {
   EXPECT_EQ(world.controller().leases().Views()[0].free_gpu_memory[0], 6 * kGiB);
 }
 
+// The simulator found that a sweep waited for devices that nobody had.
+TEST(ControllerDevices, RanksThatCouldNotAllHaveWhatOneUsedGoOnWithTheirShares) {
+  ExperimentSpec spec = Shares(750, 2);
+  spec.limits.max_concurrent = 1;
+  spec.resources.workers = 2;
+  spec.resources.spread = true;
+  ControllerWorld world(spec);
+  const WorkerId large = JoinWithDevices(world, 4, {80 * kGiB});
+  const WorkerId small = JoinWithDevices(world, 4, {24 * kGiB});
+  const AttemptRef ref = world.Running(large).at(kFirst).start.ref;
+  world.Apply({DeviceMemorySeen{large, {ref, 70 * kGiB}}});
+  world.Apply({world.NextReport(large, kFirst, 0.5, true)});
+  world.Apply({world.End(large, kFirst, Outcome::kCompleted)});
+  world.Apply({world.End(small, kFirst, Outcome::kPreempted)});
+  ASSERT_TRUE(world.Running(large).contains(kSecond));
+  EXPECT_EQ(world.Running(large).at(kSecond).slices.at(0).memory_bytes, 60 * kGiB);
+  EXPECT_EQ(world.Running(small).at(kSecond).slices.at(0).memory_bytes, 18 * kGiB);
+}
+
 TEST(ControllerDevices, WhatWasSeenIsNeverMoreThanThereIs) {
   ControllerWorld world(Shares(250, 9));
   const WorkerId worker = JoinWithDevices(world, 16, {80 * kGiB});

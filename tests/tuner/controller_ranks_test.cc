@@ -15,6 +15,7 @@ constexpr AttemptNumber kAttempt{1};
 ExperimentSpec SpecOfTwoRanks(int64_t samples = 1, int64_t max_failures = 1) {
   ExperimentSpec spec = ControllerWorld::MakeSpec(samples);
   spec.resources.workers = 2;
+  spec.resources.spread = true;
   spec.failure.max_failures = max_failures;
   return spec;
 }
@@ -279,6 +280,18 @@ TEST(ControllerRanks, ARankWhoseTrialEndedWhileItsWorkerWasAwayIsEndedWhenItIsBa
   world.Apply({world.End(back, kFirst, Outcome::kPreempted)});
   EXPECT_EQ(world.attempts.at({kFirst, kAttempt}).outcome, Outcome::kCrashed);
   EXPECT_TRUE(world.Running(back).contains(kFirst));
+}
+
+TEST(ControllerRanks, StayInOnePlaceUnlessTheyMaySpread) {
+  ExperimentSpec spec = SpecOfTwoRanks();
+  spec.resources.spread = false;
+  ControllerWorld world(spec);
+  const WorkerId first = world.Join(1);
+  const WorkerId second = world.Join(1);
+  EXPECT_TRUE(world.Running(first).empty() && world.Running(second).empty());
+  ASSERT_FALSE(world.said.empty());
+  EXPECT_NE(world.said.back().find("workers: 2 in one place (spread: false)"), std::string::npos)
+      << world.said.back();
 }
 
 TEST(ControllerRanks, ThatDoNotFitAreSaidToBeMissing) {
