@@ -93,16 +93,30 @@ int64_t Sum(const std::vector<int64_t>& values) {
   return sum;
 }
 
+// Each rank where Place() puts it beside those before it.
+std::vector<Placement> PlaceSpread(const ResourceRequest& request,
+                                   std::vector<WorkerView> workers) {
+  std::vector<Placement> placements;
+  while (static_cast<int64_t>(placements.size()) < request.workers) {
+    std::optional<Placement> placement = Place(request, workers);
+    if (!placement) return {};
+    const auto view = std::find_if(workers.begin(), workers.end(), [&](const WorkerView& v) {
+      return v.worker == placement->worker;
+    });
+    Book(*placement, -1, *view);
+    placements.push_back(*std::move(placement));
+  }
+  return placements;
+}
+
 // All ranks on the first worker, as Place() prefers them, that has room for all.
 std::vector<Placement> PlaceTogether(const ResourceRequest& request,
                                      std::vector<WorkerView> workers) {
-  ResourceRequest on_one = request;
-  on_one.spread = true;
   while (const std::optional<Placement> first = Place(request, workers)) {
     const auto preferred = std::find_if(workers.begin(), workers.end(), [&](const WorkerView& v) {
       return v.worker == first->worker;
     });
-    std::vector<Placement> placements = PlaceRanks(on_one, {*preferred});
+    std::vector<Placement> placements = PlaceSpread(request, {*preferred});
     if (!placements.empty()) return placements;
     workers.erase(preferred);
   }
@@ -185,18 +199,8 @@ int64_t CountOnDevice(const ResourceRequest& request, const Device& device) {
 }
 
 std::vector<Placement> PlaceRanks(const ResourceRequest& request, std::vector<WorkerView> workers) {
-  if (!request.spread) return PlaceTogether(request, std::move(workers));
-  std::vector<Placement> placements;
-  while (static_cast<int64_t>(placements.size()) < request.workers) {
-    std::optional<Placement> placement = Place(request, workers);
-    if (!placement) return {};
-    const auto view = std::find_if(workers.begin(), workers.end(), [&](const WorkerView& v) {
-      return v.worker == placement->worker;
-    });
-    Book(*placement, -1, *view);
-    placements.push_back(*std::move(placement));
-  }
-  return placements;
+  return request.spread ? PlaceSpread(request, std::move(workers))
+                        : PlaceTogether(request, std::move(workers));
 }
 
 bool CouldEverFit(const ResourceRequest& request, const std::vector<WorkerCapacity>& capacities) {
