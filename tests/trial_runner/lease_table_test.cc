@@ -9,22 +9,12 @@
 #include <vector>
 
 #include "core/random.h"
+#include "tests/trial_runner/mixed_devices.h"
 
 namespace tune {
 namespace {
 
 using testing::ElementsAre;
-
-constexpr int64_t kGiB = int64_t{1} << 30;
-const WorkerCapacity kMixed{16'000,
-                            {{0, "H100", 80 * kGiB, "GPU-a"}, {1, "L4", 24 * kGiB, "GPU-b"}}};
-
-ResourceRequest Share(int64_t milli, int64_t asked = 0) {
-  ResourceRequest request;
-  request.gpu_milli = milli;
-  request.gpu_memory_bytes = asked;
-  return request;
-}
 
 // Of a trial of one rank.
 std::optional<LeaseTable::Lease> GrantOne(LeaseTable& table, const ResourceRequest& request,
@@ -36,7 +26,7 @@ std::optional<LeaseTable::Lease> GrantOne(LeaseTable& table, const ResourceReque
 // Two of 30 GiB fit on 80 and none of them on 24, though the share would fit four and four times.
 TEST(LeaseTable, AdmitsOnlyWhereMemoryIsLeft) {
   LeaseTable table;
-  table.AddWorker(WorkerId{1}, kMixed, false);
+  table.AddWorker(WorkerId{1}, MixedDevices(), false);
   const ResourceRequest request = Share(250, 30 * kGiB);
   for (int64_t trial = 0; trial < 2; ++trial) {
     const auto lease = GrantOne(table, request, trial);
@@ -55,7 +45,7 @@ TEST(LeaseTable, AdmitsOnlyWhereMemoryIsLeft) {
 
 TEST(LeaseTable, ALostDeviceTakesItsRoomAlong) {
   LeaseTable table;
-  table.AddWorker(WorkerId{1}, kMixed, false);
+  table.AddWorker(WorkerId{1}, MixedDevices(), false);
   const auto lease = GrantOne(table, Share(500), 0);
   ASSERT_TRUE(lease);
   ASSERT_EQ(lease->placement.slices[0].device, 1);
@@ -78,7 +68,7 @@ TEST(LeaseTable, BooksOfMemoryAreThoseOfAPlainCount) {
   for (uint64_t seed = 0; seed < 50; ++seed) {
     KeyedRandom random(seed, "books of memory");
     LeaseTable table;
-    table.AddWorker(WorkerId{1}, kMixed, false);
+    table.AddWorker(WorkerId{1}, MixedDevices(), false);
     std::vector<LeaseTable::Lease> leases;
     for (int64_t step = 0; step < 200; ++step) {
       if (!leases.empty() && random.NextBelow(2) == 0) {

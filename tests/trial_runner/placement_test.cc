@@ -9,23 +9,12 @@
 #include <vector>
 
 #include "core/resource_text.h"
+#include "tests/trial_runner/mixed_devices.h"
 
 namespace tune {
 namespace {
 
 using testing::ElementsAre;
-
-constexpr int64_t kGiB = int64_t{1} << 30;
-const WorkerCapacity kMixed{16'000,
-                            {{0, "H100", 80 * kGiB, "GPU-a"}, {1, "L4", 24 * kGiB, "GPU-b"}}};
-
-ResourceRequest Share(int64_t milli, int64_t asked = 0, int64_t learned = 0) {
-  ResourceRequest request;
-  request.gpu_milli = milli;
-  request.gpu_memory_bytes = asked;
-  request.learned_gpu_memory_bytes = learned;
-  return request;
-}
 
 std::vector<DeviceSlice> SlicesOf(const ResourceRequest& request, const WorkerView& view) {
   const auto placement = PlaceOn(request, view);
@@ -45,7 +34,7 @@ TEST(Placement, AShareHasItsPartOfTheMemoryUnlessMoreWasAskedForOrLearned) {
 }
 
 TEST(Placement, AShareLiesOnTheFullestDeviceThenOnTheOneWithTheLeastMemory) {
-  WorkerView view = EmptyWorker(WorkerId{1}, kMixed);
+  WorkerView view = EmptyWorker(WorkerId{1}, MixedDevices());
   EXPECT_THAT(SlicesOf(Share(500), view), ElementsAre(DeviceSlice{1, 500, 12 * kGiB}));
   view.free_gpu_milli[0] = 500;
   EXPECT_THAT(SlicesOf(Share(500), view), ElementsAre(DeviceSlice{0, 500, 40 * kGiB}));
@@ -53,14 +42,14 @@ TEST(Placement, AShareLiesOnTheFullestDeviceThenOnTheOneWithTheLeastMemory) {
 
 // The share's own part on a device that has room for it and not enough memory left.
 TEST(Placement, PassesOverADeviceWhoseMemoryOthersHave) {
-  WorkerView view = EmptyWorker(WorkerId{1}, kMixed);
+  WorkerView view = EmptyWorker(WorkerId{1}, MixedDevices());
   view.free_gpu_milli[1] = 700;
   view.free_gpu_memory[1] = 2 * kGiB;
   EXPECT_THAT(SlicesOf(Share(250), view), ElementsAre(DeviceSlice{0, 250, 20 * kGiB}));
 }
 
 TEST(Placement, WholeDevicesAreThoseWithTheLeastMemoryThatIsEnough) {
-  const WorkerView view = EmptyWorker(WorkerId{1}, kMixed);
+  const WorkerView view = EmptyWorker(WorkerId{1}, MixedDevices());
   EXPECT_THAT(SlicesOf(Share(1000), view), ElementsAre(DeviceSlice{1, 1000, 24 * kGiB}));
   EXPECT_THAT(SlicesOf(Share(1000, 25 * kGiB), view), ElementsAre(DeviceSlice{0, 1000, 80 * kGiB}));
   EXPECT_THAT(SlicesOf(Share(1000, 0, 25 * kGiB), view),
@@ -74,7 +63,7 @@ TEST(Placement, SaysWhatIsNeededAndWhatIsThere) {
   EXPECT_EQ(DescribeRequest(Share(250, 30 * kGiB)), "cpu: 1, gpu: 0.25, gpu_memory: 30 GiB");
   EXPECT_EQ(DescribeRequest(Share(250, 0, kGiB * 3 / 2)),
             "cpu: 1, gpu: 0.25, 1.5 GiB of GPU memory, as learned");
-  EXPECT_EQ(DescribeCapacity(kMixed), "16 CPUs, 2 GPUs (80 GiB, 24 GiB)");
+  EXPECT_EQ(DescribeCapacity(MixedDevices()), "16 CPUs, 2 GPUs (80 GiB, 24 GiB)");
   EXPECT_EQ(DescribeCapacity({1000, {{0, "logical", 0}}}), "1 CPU, 1 GPU");
   EXPECT_EQ(DescribeMemory(300), "300 bytes");
   EXPECT_EQ(DescribeMemory(24'152'899'584), "22.4 GiB");

@@ -18,6 +18,7 @@
 #include "models/train/rank_batch_runner.h"
 #include "models/train/trainer.h"
 #include "tests/models/training/fake_network.h"
+#include "tests/models/training/small_training.h"
 #include "tests/models/training/temp_folder.h"
 
 namespace tune::models {
@@ -297,28 +298,8 @@ TEST(RankedStep, ThatFailsMovesNoWeight) {
 
 // ---- whole trainings
 
-std::shared_ptr<const Dataset> SmallData() {
-  SyntheticOptions options;
-  options.image_size = 32;
-  options.class_count = 4;
-  options.training_per_class = 11;  // 44: batches of 10 leave four, two a rank.
-  options.validation_per_class = 5;
-  options.evaluation_per_class = 5;
-  return std::make_shared<const Dataset>(MakeSynthetic(options));
-}
-
-Food11Options SmallTraining() {
-  Food11Options options;
-  options.batch_size = 10;
-  options.width_mult = 0.35;
-  options.image_size = 32;
-  options.lr = 3e-3;
-  options.fine_tune_lr = 2e-3;
-  options.initial_epochs = 1;
-  options.total_epochs = 4;
-  options.seed = 3;
-  return options;
-}
+constexpr int kTrainingPerClass = 11;  // 44: batches of 10 leave four, two a rank.
+constexpr int kBatchSize = 10;
 
 struct Trained {
   std::vector<NamedTensor> weights, optimizer;
@@ -333,7 +314,7 @@ std::vector<Trained> TrainOnRanks(int world_size, const std::string& from = "",
   OnRanks(world_size, [&](AllReduce& ranks) {
     Trained& trained = of_ranks[static_cast<size_t>(ranks.rank())];
     auto made = MakeTrainer(
-        SmallTraining(), SmallData(), 1, [] { return 0.0; }, &ranks);
+        SmallTraining(kBatchSize), SmallData(kTrainingPerClass), 1, [] { return 0.0; }, &ranks);
     ASSERT_TRUE(made.ok()) << made.status().message();
     Trainer& trainer = **made;
     if (!from.empty()) {
@@ -394,14 +375,14 @@ TEST(RankedTraining, RefusesWhatRanksCannotShare) {
   Twin two;
   const auto make = [&two](const Food11Options& options) {
     return MakeTrainer(
-               options, SmallData(), 1, [] { return 0.0; }, &two)
+               options, SmallData(kTrainingPerClass), 1, [] { return 0.0; }, &two)
         .status();
   };
-  Food11Options options = SmallTraining();
+  Food11Options options = SmallTraining(kBatchSize);
   options.batch_size = 3;
   EXPECT_EQ(make(options),
             InvalidArgument("batch_size: read 3, which 2 ranks share; expected 4 or more"));
-  options = SmallTraining();
+  options = SmallTraining(kBatchSize);
   options.device = DeviceKind::kCuda;
   EXPECT_EQ(make(options), InvalidArgument("device: 2 ranks train together on processors alone; "
                                            "expected cpu"));

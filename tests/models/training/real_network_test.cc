@@ -7,33 +7,18 @@
 #include "models/data/synthetic.h"
 #include "models/train/trainer.h"
 #include "tests/models/training/fake_network.h"
+#include "tests/models/training/small_training.h"
 #include "tests/models/training/temp_folder.h"
 
 namespace tune::models {
 namespace {
 
-std::shared_ptr<const Dataset> SmallData() {
-  SyntheticOptions options;
-  options.image_size = 32;
-  options.class_count = 4;
-  options.training_per_class = 12;
-  options.validation_per_class = 5;
-  options.evaluation_per_class = 5;
-  return std::make_shared<const Dataset>(MakeSynthetic(options));
-}
+constexpr int kTrainingPerClass = 12;
 
 std::unique_ptr<Trainer> NewTrainer(int threads) {
-  Food11Options options;
-  options.batch_size = 8;
-  options.width_mult = 0.35;
-  options.image_size = 32;
-  options.lr = 3e-3;
-  options.fine_tune_lr = 2e-3;
-  options.initial_epochs = 1;
-  options.total_epochs = 4;
-  options.seed = 3;
+  const Food11Options options = SmallTraining(/*batch_size=*/8);
   Result<std::unique_ptr<Trainer>> trainer =
-      MakeTrainer(options, SmallData(), threads, [] { return 0.0; });
+      MakeTrainer(options, SmallData(kTrainingPerClass), threads, [] { return 0.0; });
   EXPECT_TRUE(trainer.ok()) << trainer.status().message();
   return *std::move(trainer);
 }
