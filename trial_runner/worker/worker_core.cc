@@ -6,20 +6,12 @@
 #include "core/check.h"
 #include "core/json.h"
 #include "core/limits.h"
-#include "core/random.h"
-#include "core/resource_text.h"
 #include "core/utf8.h"
 #include "trial_runner/trial_programs.h"
 #include "trial_runner/working_folder.h"
 
 namespace tune {
 namespace {
-
-std::string CutError(std::string error) {
-  std::replace(error.begin(), error.end(), '\n', ' ');
-  if (error.size() > limits::kErrorBytesMax) error.resize(limits::kErrorBytesMax);
-  return ToUtf8(error);
-}
 
 // Of each attempt, and of each rank but the first.
 std::string LogPath(const StartAttempt& start) {
@@ -42,6 +34,12 @@ TrialEnd Crash(std::string error) {
 }
 
 }  // namespace
+
+std::string WorkerCore::CutError(std::string error) {
+  std::replace(error.begin(), error.end(), '\n', ' ');
+  if (error.size() > limits::kErrorBytesMax) error.resize(limits::kErrorBytesMax);
+  return ToUtf8(error);
+}
 
 WorkerCore::WorkerCore(Options options)
     : options_(std::move(options)),
@@ -198,108 +196,6 @@ void WorkerCore::On(const Heartbeat&, Instant) {}  // Heard.
 
 void WorkerCore::On(const Shutdown&, Instant now) { Wind(now); }
 
-// ---- the connection
-
-// A worker that was never welcomed, and one whose messages are refused, would try in vain.
-void WorkerCore::OnTunerGone(const Status& reason, Instant now) {
-  if (has_exited_ || IsAway()) return;
-  const bool is_expected = is_winding_down_;
-  const bool is_plain_loss = reason.ok() || reason.code() == StatusCode::kUnavailable;
-  const bool is_quiet = options_.is_local && welcome_ && is_plain_loss;
-  const bool tries_again = !options_.is_local && welcome_ && is_plain_loss && !is_expected;
-  const std::string text =
-      reason.ok() ? std::string("the tuner closed the connection") : reason.message();
-  if (!tries_again) {
-    if (!is_expected && !is_quiet) {
-      effects_.push_back(
-          PrintLine{text + (running_count_ > 0 ? "; the running trials are ended" : "")});
-    }
-    AbandonAll();
-    has_exited_ = true;
-    effects_.push_back(ExitWorker{is_expected                                     ? 0
-                                  : reason.code() == StatusCode::kInvalidArgument ? 2
-                                                                                  : 1});
-    return;
-  }
-  if (reconnect_count_ == 0) {
-    effects_.push_back(PrintLine{text + "; trying again for " + FormatDuration(LeaseEnd() - now) +
-                                 ", its trials go on meanwhile"});
-  }
-  is_up_ = false;
-  next_heartbeat_.reset();
-  int64_t pause_ms = limits::kReconnectMs;
-  for (int64_t i = 0; i < reconnect_count_ && pause_ms < limits::kReconnectMsMax; ++i) {
-    pause_ms *= 2;
-  }
-  // Workers that lost the same tuner do not come back in step.
-  KeyedRandom random(StableHash(options_.hello.session), "reconnect",
-                     static_cast<uint64_t>(reconnect_count_));
-  pause_ms = std::min(pause_ms, limits::kReconnectMsMax);
-  reconnect_at_ = now + Milliseconds(pause_ms / 2) +
-                  Duration{static_cast<int64_t>(
-                      random.NextBelow(static_cast<uint64_t>(Milliseconds(pause_ms / 2).us) + 1))};
-  ++reconnect_count_;
-}
-
-Instant WorkerCore::LeaseEnd() const { return last_heard_ + Milliseconds(welcome_->lease_ms); }
-
-// Says what it holds. What has ended holds nothing.
-void WorkerCore::Reconnect(Instant now) {
-  reconnect_at_.reset();
-  connected_at_ = now;
-  effects_.push_back(ConnectToTuner{});
-  Hello hello = options_.hello;
-  std::erase_if(hello.capacity.devices,
-                [this](const Device& device) { return lost_devices_.contains(device.index); });
-  for (const auto& [epoch, seat] : running_) {
-    const StartAttempt& start = At(seat).start;
-    hello.held.push_back({start.ref, start.cpu_milli, start.slices});
-  }
-  for (const Unacknowledged& entry : unacknowledged_) {
-    if (entry.end_number) hello.held.push_back({entry.ref, 0, {}});
-  }
-  effects_.push_back(SendToTuner{std::move(hello)});
-}
-
-// What the tuner may not have heard, in the order in which it was first said.
-void WorkerCore::SendAgain() {
-  ends_sent_ = 0;
-  idle_rooms_.clear();
-  // Hello may have been on its way when they fell away.
-  if (!options_.is_local) {
-    for (const auto& [device, why] : lost_devices_) {
-      effects_.push_back(SendToTuner{DeviceLost{device, DeviceName(device) + ": " + why}});
-    }
-  }
-  for (Unacknowledged& entry : unacknowledged_) {
-    if (entry.end_number) entry.end_number = ++ends_sent_;
-    effects_.push_back(SendToTuner{entry.message});
-  }
-  for (const auto& [epoch, seat] : running_) {
-    const Running& running = At(seat);
-    if (running.unanswered) effects_.push_back(SendToTuner{*running.unanswered});
-  }
-}
-
-// A worker that is not local says again after the next Welcome what it cannot say now.
-void WorkerCore::Tell(FromWorker message) {
-  if (is_up_ || options_.is_local) effects_.push_back(SendToTuner{std::move(message)});
-}
-
-void WorkerCore::Acknowledge(int64_t ends_seen) {
-  for (size_t i = 0; i < unacknowledged_.size();) {
-    const Unacknowledged& entry = unacknowledged_[i];
-    if (!entry.end_number) {
-      ++i;
-      continue;
-    }
-    if (*entry.end_number > ends_seen) return;
-    const AttemptRef ref = entry.ref;
-    std::erase_if(unacknowledged_, [&ref](const Unacknowledged& e) { return e.ref == ref; });
-    i = 0;
-  }
-}
-
 // ---- starting
 
 void WorkerCore::StartNow(StartAttempt start) {
@@ -443,81 +339,6 @@ ProcessId WorkerCore::Spawn(const std::string& program, int64_t threads,
   processes_[last_process_].program = program;
   effects_.push_back(SpawnProcess{last_process_, program, threads, std::move(devices)});
   return last_process_;
-}
-
-// ---- devices
-
-// MPS would hold a process that several share to the share of the first of them, for good.
-DeviceEnvironment WorkerCore::DevicesOf(const StartAttempt& start, const Fusion& fusion) const {
-  const bool is_held_by_mps = options_.has_mps && fusion.lanes_max == 1;
-  return EnvironmentOf(start.slices, options_.hello.capacity.devices, is_held_by_mps);
-}
-
-std::string WorkerCore::DeviceName(int64_t index) const {
-  const auto& devices = options_.hello.capacity.devices;
-  const auto found = std::find_if(devices.begin(), devices.end(),
-                                  [index](const Device& device) { return device.index == index; });
-  return "device " + std::to_string(index) +
-         (found == devices.end() || found->name.empty() ? "" : " (" + found->name + ")");
-}
-
-// Why an attempt with these slices cannot run: the first of their devices that fell away.
-std::optional<std::string> WorkerCore::LossUnder(const std::vector<DeviceSlice>& slices) const {
-  for (const DeviceSlice& slice : slices) {
-    const auto lost = lost_devices_.find(slice.device);
-    if (lost == lost_devices_.end()) continue;
-    return DeviceName(slice.device) + " fell away: " + lost->second;
-  }
-  return std::nullopt;
-}
-
-void WorkerCore::OnDevicesSeen(const DevicesSeen& seen, Instant now) {
-  if (has_exited_) return;
-  device_use_ = seen.use;
-  for (const DeviceLost& lost : seen.lost) LoseDevice(lost, now);
-  for (const DevicesSeen::ProcessUse& use : seen.by_process) {
-    const auto found = processes_.find(use.process);
-    if (found != processes_.end()) OnDeviceUse(found->first, found->second, use.use, now);
-  }
-}
-
-// First the device, then the ends of what ran there: so the tuner gives nobody its place.
-void WorkerCore::LoseDevice(const DeviceLost& lost, Instant now) {
-  if (!lost_devices_.emplace(lost.device, CutError(lost.why)).second) return;
-  Tell(DeviceLost{lost.device, DeviceName(lost.device) + ": " + lost_devices_.at(lost.device)});
-  for (auto& [id, process] : processes_) {
-    if (process.running.empty()) continue;
-    // Those that share a process share its devices.
-    const std::optional<std::string> loss = LossUnder(process.running.begin()->second.start.slices);
-    if (loss) GiveBackAll(id, process, {Outcome::kLost, *loss, EndDetail::kNone}, true, now);
-  }
-}
-
-void WorkerCore::OnDeviceUse(ProcessId id, Process& process, const DeviceUse& use, Instant now) {
-  const int64_t lanes = static_cast<int64_t>(process.running.size());
-  for (auto& [lane, running] : process.running) {
-    for (const DeviceSlice& slice : running.start.slices) {
-      if (slice.device != use.device) continue;
-      // Of those that share a process nobody can tell whose is what.
-      running.device_bytes_max = std::max(running.device_bytes_max, use.used_bytes / lanes);
-      const bool is_watched = RunsUserPrograms(process.program) && !options_.has_mps;
-      if (!is_watched || slice.memory_bytes == 0 || use.used_bytes <= slice.memory_bytes) continue;
-      return Condemn(id, process, lane,
-                     {Outcome::kDeviceOutOfMemory,
-                      "it used " + DescribeMemory(use.used_bytes) + " of " +
-                          DeviceName(slice.device) + ", more than its share's " +
-                          DescribeMemory(slice.memory_bytes) + "; without MPS that is watched for",
-                      EndDetail::kNone},
-                     true, now);
-    }
-  }
-}
-
-// With what is said anyway: a lease that has ended teaches nothing.
-void WorkerCore::TellDeviceMemory(Running& running) {
-  if (running.device_bytes_max <= running.device_bytes_told) return;
-  running.device_bytes_told = running.device_bytes_max;
-  Tell(DeviceMemoryPeak{running.start.ref, running.device_bytes_told});
 }
 
 // ---- from trial processes

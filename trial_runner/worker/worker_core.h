@@ -171,6 +171,8 @@ class WorkerCore {
   std::string DeviceName(int64_t index) const;
   void OnReport(ProcessId id, Process& process, int64_t lane, const Report& report, Instant now);
   void OnEnd(ProcessId id, Process& process, int64_t lane, const TrialEnd& end, Instant now);
+  // One line, of a length that a message may have.
+  static std::string CutError(std::string error);
   void EndAttempt(const AttemptRef& ref, TrialEnd end);
   void EndRunning(ProcessId id, Process& process, int64_t lane, TrialEnd end, Instant now);
   void LetGo(Process& process, int64_t lane, TrialEnd end);
