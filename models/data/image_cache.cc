@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <functional>
+#include <future>
 #include <memory>
 #include <new>
 #include <optional>
@@ -22,16 +24,16 @@
 #include "core/posix/durable_file.h"
 #include "models/data/image_folder.h"
 
-// The file: a Header, then a JSON text (class names, counts, skipped images), then the labels of
-// all splits (int32), then, from a page boundary, their pixels. Integers are little-endian.
+// The file: a Header, the pixels of all splits, their labels (int32), and a JSON text (class names,
+// counts, skipped images). Integers are little-endian. The header is written last, and all of it is
+// checked when it is read: so nothing waits for the disk.
 
 namespace tune::models {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kMagic = 0x31474D49454E5554ULL;  // "TUNEIMG1"
-constexpr uint64_t kPage = 4096;
+constexpr uint64_t kMagic = 0x32474D49454E5554ULL;  // "TUNEIMG2"
 constexpr uint64_t kTextBytesMax = 256u << 20;
 constexpr uint64_t kImageBytesMax = 1u << 30;  // Of one file to decode.
 constexpr uint64_t kBatchBytes = 8u << 20;     // Files decoded together: bounds the memory.
@@ -42,17 +44,15 @@ struct Header {
   uint64_t text_bytes = 0;
   uint64_t image_count = 0;
   uint64_t pixel_bytes = 0;
-  uint64_t content_hash = 0;  // Of text and labels.
+  uint64_t content_hash = 0;  // Of labels and text.
   uint64_t pixel_hash = 0;
   uint64_t header_hash = 0;  // Of the fields before.
 
   uint64_t OwnHash() const {
     return Xxh64(std::as_bytes(std::span(this, 1)).first(sizeof(Header) - sizeof(uint64_t)));
   }
-  uint64_t PixelOffset() const {
-    const uint64_t end = sizeof(Header) + text_bytes + image_count * sizeof(int32_t);
-    return (end + kPage - 1) / kPage * kPage;
-  }
+  uint64_t LabelBytes() const { return image_count * sizeof(int32_t); }
+  uint64_t FileBytes() const { return sizeof(Header) + pixel_bytes + LabelBytes() + text_bytes; }
 };
 static_assert(sizeof(Header) == 64);
 
@@ -151,22 +151,21 @@ Result<Dataset> OpenCache(const std::string& path, uint64_t key, int image_size)
   if (header.magic != kMagic || header.header_hash != header.OwnHash() || header.key != key ||
       header.text_bytes > kTextBytesMax || header.image_count > bytes.size() ||
       header.pixel_bytes != header.image_count * image_bytes ||
-      bytes.size() != header.PixelOffset() + header.pixel_bytes) {
+      bytes.size() != header.FileBytes()) {
     return damaged;
   }
-  const auto content =
-      bytes.subspan(sizeof header, header.text_bytes + header.image_count * sizeof(int32_t));
-  const auto pixels = bytes.subspan(header.PixelOffset());
+  const auto pixels = bytes.subspan(sizeof(Header), header.pixel_bytes);
+  const auto content = bytes.subspan(sizeof(Header) + header.pixel_bytes);
   if (Xxh64(content) != header.content_hash || Xxh64(pixels) != header.pixel_hash) return damaged;
 
-  const std::string_view text(reinterpret_cast<const char*>(content.data()), header.text_bytes);
+  const std::string_view text(reinterpret_cast<const char*>(content.data()) + header.LabelBytes(),
+                              header.text_bytes);
   const Result<Contents> contents = FromText(text, image_size);
   if (!contents.ok()) return damaged;
   auto labels = std::make_shared<std::pair<std::shared_ptr<const FileMap>, std::vector<int32_t>>>();
   labels->first = map;
   labels->second.resize(header.image_count);
-  std::memcpy(labels->second.data(), content.data() + header.text_bytes,
-              header.image_count * sizeof(int32_t));
+  std::memcpy(labels->second.data(), content.data(), header.LabelBytes());
 
   Dataset dataset;
   dataset.image_size = image_size;
@@ -238,33 +237,48 @@ std::vector<DecodedFile> DecodeBatch(std::span<const ImageFile> files, const Loa
   return decoded;
 }
 
-// Writes the pixels of a split behind what `fd` already has.
-Status AppendSplit(int fd, const std::string& path, const ImageFolder& found, Split split,
-                   const LoadOptions& options, Contents& contents, std::vector<int32_t>& labels) {
-  const std::vector<ImageFile>& files = found.splits[static_cast<size_t>(split)];
-  const size_t image_bytes = static_cast<size_t>(options.image_size) * options.image_size * 3;
-  std::vector<int64_t> class_counts(found.class_names.size(), 0);
-  std::vector<SkippedImage> class_skipped(found.class_names.size());  // The last one of each.
-  for (size_t begin = 0; begin < files.size();) {
-    size_t end = begin;
+// A split's files, cut into what is decoded together.
+std::vector<std::span<const ImageFile>> BatchesOf(std::span<const ImageFile> files) {
+  std::vector<std::span<const ImageFile>> batches;
+  for (size_t begin = 0, end = 0; begin < files.size(); begin = end) {
     for (uint64_t bytes = 0; end < files.size() && bytes < kBatchBytes; ++end) {
       bytes += files[end].bytes;
     }
-    const auto batch = std::span(files).subspan(begin, end - begin);
-    const std::vector<DecodedFile> decoded = DecodeBatch(batch, options);
-    for (size_t i = 0; i < batch.size(); ++i) {
+    batches.push_back(files.subspan(begin, end - begin));
+  }
+  return batches;
+}
+
+// Writes the pixels of a split behind what `fd` already has.
+Status AppendSplit(int fd, const std::string& path, const ImageFolder& found, Split split,
+                   const LoadOptions& options, Contents& contents, std::vector<int32_t>& labels) {
+  const size_t image_bytes = static_cast<size_t>(options.image_size) * options.image_size * 3;
+  std::vector<int64_t> class_counts(found.class_names.size(), 0);
+  std::vector<SkippedImage> class_skipped(found.class_names.size());  // The last one of each.
+  const auto batches = BatchesOf(found.splits[static_cast<size_t>(split)]);
+  std::future<std::vector<DecodedFile>> next;
+  const auto begin_decoding = [&](size_t b) {
+    if (b < batches.size()) {
+      next = std::async(std::launch::async, DecodeBatch, batches[b], std::cref(options));
+    }
+  };
+  begin_decoding(0);
+  for (size_t b = 0; b < batches.size(); ++b) {
+    const std::vector<DecodedFile> decoded = next.get();
+    begin_decoding(b + 1);  // While these are written.
+    for (size_t i = 0; i < decoded.size(); ++i) {
+      const ImageFile& file = batches[b][i];
       if (!decoded[i].error.empty()) {
-        contents.skipped.push_back({batch[i].path, decoded[i].error});
-        class_skipped[static_cast<size_t>(batch[i].label)] = contents.skipped.back();
+        contents.skipped.push_back({file.path, decoded[i].error});
+        class_skipped[static_cast<size_t>(file.label)] = contents.skipped.back();
         continue;
       }
       const size_t count = decoded[i].pixels.size() / image_bytes;
-      labels.insert(labels.end(), count, batch[i].label);
-      class_counts[static_cast<size_t>(batch[i].label)] += static_cast<int64_t>(count);
+      labels.insert(labels.end(), count, file.label);
+      class_counts[static_cast<size_t>(file.label)] += static_cast<int64_t>(count);
       contents.counts[static_cast<size_t>(split)] += static_cast<int64_t>(count);
       TUNE_RETURN_IF_ERROR(WriteAll(fd, std::as_bytes(std::span(decoded[i].pixels)), path));
     }
-    begin = end;
   }
   for (size_t label = 0; label < class_counts.size(); ++label) {
     if (class_counts[label] > 0) continue;
@@ -277,46 +291,36 @@ Status AppendSplit(int fd, const std::string& path, const ImageFolder& found, Sp
   return OkStatus();
 }
 
-// Decodes everything into `path`, synced. The pixels go to a scratch file first, since the text
-// before them, with the skipped images, is known only at the end.
+// Decodes everything into `path`.
 Status BuildCache(const ImageFolder& found, const LoadOptions& options, uint64_t key,
                   const std::string& path) {
-  const std::string scratch = path + ".pixels";
-  const FileDescriptor pixels_file(
-      ::open(scratch.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (!pixels_file.is_open()) return ErrnoStatus("create", scratch);
-  ::unlink(scratch.c_str());  // Goes with the descriptor, whatever happens.
+  const FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!file.is_open()) return ErrnoStatus("create", path);
+  if (::lseek(file.get(), sizeof(Header), SEEK_SET) < 0) return ErrnoStatus("write", path);
 
   Contents contents;
   contents.class_names = found.class_names;
   std::vector<int32_t> labels;
   for (const Split split : kSplits) {
-    TUNE_RETURN_IF_ERROR(
-        AppendSplit(pixels_file.get(), scratch, found, split, options, contents, labels));
+    TUNE_RETURN_IF_ERROR(AppendSplit(file.get(), path, found, split, options, contents, labels));
   }
 
-  const std::string text = ToText(contents, options.image_size);
-  std::string content = text;
-  content.append(reinterpret_cast<const char*>(labels.data()), labels.size() * sizeof(int32_t));
   Header header;
   header.key = key;
-  header.text_bytes = text.size();
   header.image_count = labels.size();
   header.pixel_bytes = labels.size() * static_cast<uint64_t>(options.image_size) *
                        static_cast<uint64_t>(options.image_size) * 3;
+  const std::string text = ToText(contents, options.image_size);
+  header.text_bytes = text.size();
+  std::string content(reinterpret_cast<const char*>(labels.data()), header.LabelBytes());
+  content += text;
   header.content_hash = Xxh64(content);
-  void* const map =
-      ::mmap(nullptr, header.pixel_bytes, PROT_READ, MAP_SHARED, pixels_file.get(), 0);
-  if (map == MAP_FAILED) return ErrnoStatus("map", scratch);
-  const std::span<const std::byte> pixels(static_cast<const std::byte*>(map), header.pixel_bytes);
-  header.pixel_hash = Xxh64(pixels);
+  TUNE_RETURN_IF_ERROR(WriteAll(file.get(), std::as_bytes(std::span(content)), path));
+  TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<const FileMap> map, FileMap::Open(path));
+  header.pixel_hash = Xxh64(map->bytes().subspan(sizeof(Header), header.pixel_bytes));
   header.header_hash = header.OwnHash();
-  content.resize(header.PixelOffset() - sizeof header, '\0');
-  const Status written =
-      WriteFileSynced(path, {std::as_bytes(std::span(&header, 1)),
-                             std::as_bytes(std::span(content.data(), content.size())), pixels});
-  ::munmap(map, header.pixel_bytes);
-  return written;
+  if (::lseek(file.get(), 0, SEEK_SET) < 0) return ErrnoStatus("write", path);
+  return WriteAll(file.get(), std::as_bytes(std::span(&header, 1)), path);
 }
 
 // Removes earlier caches of the same folder and size.
@@ -388,7 +392,7 @@ Result<Dataset> LoadImages(const LoadOptions& options) {
       ::unlink(temporary.c_str());
       return built;
     }
-    TUNE_RETURN_IF_ERROR(RenameSynced(temporary, path));
+    if (::rename(temporary.c_str(), path.c_str()) != 0) return ErrnoStatus("rename", temporary);
     RemoveOutdated(folder, prefix, name);
     return OpenCache(path, key, options.image_size);
   }
