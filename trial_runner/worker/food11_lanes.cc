@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <new>
+#include <thread>
 #include <utility>
 
 #include "models/data/decode.h"
@@ -87,7 +88,7 @@ std::optional<TrialEnd> Food11Lanes::Begin(int64_t lane, const TrialStart& start
     return TrialEnd{Outcome::kCrashed, "it was to train beside trials of another shape"};
   }
   const int threads = static_cast<int>(start.threads);
-  const auto dataset = Load(options->data, options->image_size, threads);
+  const auto dataset = Load(options->data, options->image_size);
   if (!dataset.ok()) return EndForUnloaded(dataset.status());
   if (start.world_size > 1) return TrainAsRank(lane, start, *options, *dataset, session_);
   if (lanes_.empty()) {
@@ -167,11 +168,14 @@ void Food11Lanes::End(int64_t lane, const TrialEnd& end) {
 }
 
 Result<std::shared_ptr<const models::Dataset>> Food11Lanes::Load(const std::string& data,
-                                                                 int image_size, int threads) {
+                                                                 int image_size) {
   if (dataset_ != nullptr && dataset_data_ == data && dataset_image_size_ == image_size) {
     return dataset_;
   }
   dataset_.reset();  // Never two at a time.
+  // Images are decoded once, while the sweep's other trials wait for it: on all processors, however
+  // few this trial trains on.
+  const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   TUNE_ASSIGN_OR_RETURN(
       models::Dataset dataset,
       models::LoadData(data, image_size, surroundings_.cache_folder, threads, models::DecodeImage));

@@ -55,8 +55,7 @@ class Food11Lanes {
   void Step();
   void EndEpoch(const models::LaneArray::Ended& ended);
   void End(int64_t lane, const TrialEnd& end);
-  Result<std::shared_ptr<const models::Dataset>> Load(const std::string& data, int image_size,
-                                                      int threads);
+  Result<std::shared_ptr<const models::Dataset>> Load(const std::string& data, int image_size);
 
   const Surroundings surroundings_;
   LaneSession& session_;
