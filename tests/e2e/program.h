@@ -198,7 +198,9 @@ inline pid_t ChildOf(pid_t parent, const std::string& name) {
 // Answers of a query, one string a row, columns joined by '|', through Debian's sqlite3.
 inline std::vector<std::string> Query(const TestFolder& folder, const std::string& sql,
                                       const std::string& db = "tune.db") {
-  const std::string command = "sqlite3 -readonly '" + (folder / db) + "' \"" + sql + "\"";
+  // A tuner that closes its database locks it for a moment.
+  const std::string command =
+      "sqlite3 -readonly -cmd '.timeout 30000' '" + (folder / db) + "' \"" + sql + "\"";
   FILE* const pipe = popen(command.c_str(), "r");
   TUNE_CHECK(pipe != nullptr);
   std::vector<std::string> rows;
