@@ -81,7 +81,7 @@ bool IsStillDurable(Database& database, const DurableCheckpoint& row) {
   static constexpr char kStateSql[] =
       "SELECT 1 FROM checkpoint_rows WHERE trial = ?1 AND iteration = ?2 AND path = ?3"
       " AND state = 'durable'";
-  const Result<Statement*> statement = database.Kept(kStateSql);
+  const Result<KeptStatement> statement = database.Kept(kStateSql);
   if (!statement.ok()) return true;
   (*statement)->BindAll(row.trial_id, row.iteration, row.path);
   const Result<bool> is_there = (*statement)->Step();

@@ -35,11 +35,10 @@ Result<std::string> FindLearner(Database& database, const std::string& name) {
   static constexpr char kLearnerSql[] =
       "SELECT name FROM experiment_rows WHERE json_extract(spec, '$.from') = ?1 AND name <> ?1"
       " AND status IN ('RUNNING', 'INTERRUPTED') ORDER BY id LIMIT 1";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kLearnerSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kLearnerSql));
   row->BindAll(name);
   TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
   std::string learner = has_row ? std::string(row->Text(0)) : "";
-  row->Reset();
   return learner;
 }
 
@@ -49,11 +48,10 @@ Result<Doomed> FindDoomed(const DeleteOptions& options) {
   if (options.name.empty()) return InvalidArgument("NAME: read '', expected the name of a sweep");
   Doomed doomed;
   TUNE_ASSIGN_OR_RETURN(doomed.sweep, FindSweep(*database, options.name));
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database->Kept(kCountSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database->Kept(kCountSql));
   row->BindAll(doomed.sweep.id);
   TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
   if (has_row) doomed.trial_count = row->Int(0);
-  row->Reset();
   TUNE_ASSIGN_OR_RETURN(doomed.learner, FindLearner(*database, doomed.sweep.name));
   doomed.folder = ArtifactsDirOf(options.db_path) + "/" + doomed.sweep.name;
   doomed.folder_bytes = MeasureBytes(doomed.folder);

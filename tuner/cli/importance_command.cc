@@ -38,7 +38,7 @@ Result<std::vector<StoredTrial>> ReadTrials(Database& database, const FoundSweep
       "   ORDER BY r.iteration DESC, r.attempt DESC LIMIT 1)"
       " FROM trial_rows AS t JOIN configuration_rows AS c ON c.trial = t.id"
       " WHERE t.experiment = ?1 ORDER BY t.number";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kTrialsSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kTrialsSql));
   row->BindAll(sweep.id);
   std::vector<StoredTrial> trials;
   for (;;) {
@@ -52,7 +52,6 @@ Result<std::vector<StoredTrial>> ReadTrials(Database& database, const FoundSweep
     if (row->IsNull(3)) continue;
     TUNE_ASSIGN_OR_RETURN(trial.last_metrics, ParseJson(row->Text(3)));
   }
-  row->Reset();
   return trials;
 }
 

@@ -23,7 +23,7 @@ Status ReadSamples(Database& database, Samples& samples) {
       " JOIN experiment_rows AS e ON e.id = t.experiment"
       " WHERE json_extract(e.spec, '$.trainable') = 'food11'"
       " ORDER BY r.reported_us DESC, r.trial, r.iteration LIMIT 20000";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kSpeedsSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSpeedsSql));
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
     if (!has_row) break;
@@ -35,7 +35,6 @@ Status ReadSamples(Database& database, Samples& samples) {
     const Fusion fusion = FusionOf(Value("food11"), configuration.ToNested(), /*gpu_milli=*/0);
     samples[fusion.shape][lanes].push_back(static_cast<double>(lanes) * row->Real(2));
   }
-  row->Reset();
   return OkStatus();
 }
 

@@ -21,12 +21,11 @@ Status PrintList(const ListOptions& options, std::ostream& out) {
   printer.Begin({"name", "status", "trials", "ended", "metric", "mode", "best_value", "best_trial",
                  "created_at", "finished_at"});
   for (const FoundSweep& sweep : sweeps) {
-    TUNE_ASSIGN_OR_RETURN(Statement * counts, database->Kept(kCountsSql));
+    TUNE_ASSIGN_OR_RETURN(const KeptStatement counts, database->Kept(kCountsSql));
     counts->BindAll(sweep.id);
     TUNE_ASSIGN_OR_RETURN(const bool has_counts, counts->Step());
     const int64_t trial_count = has_counts ? counts->Int(0) : 0;
     const int64_t ended_count = has_counts ? counts->Int(1) : 0;
-    counts->Reset();
     TUNE_ASSIGN_OR_RETURN(const std::optional<BestTrial> best, FindBestTrial(*database, sweep));
     printer.Row({sweep.name, sweep.status, trial_count, ended_count, sweep.metric, sweep.mode,
                  best.has_value() ? Value(best->value) : Value(),

@@ -40,7 +40,7 @@ Result<TrialState> ReadState(const LogsOptions& options) {
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database, OpenForQueries(options.db_path));
   TrialState state;
   TUNE_ASSIGN_OR_RETURN(state.trial, FindTrial(*database, options.trial));
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database->Kept(kStatusSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database->Kept(kStatusSql));
   row->BindAll(state.trial.id);
   TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
   if (has_row) {
@@ -48,8 +48,7 @@ Result<TrialState> ReadState(const LogsOptions& options) {
     const bool is_living = state.trial.sweep.status == "RUNNING";
     state.may_print_more = is_living && (!is_over || row->Int(1) != 0);
   }
-  row->Reset();
-  TUNE_ASSIGN_OR_RETURN(Statement * worker, database->Kept(kWorkersSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement worker, database->Kept(kWorkersSql));
   worker->BindAll(state.trial.id);
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_worker, worker->Step());
@@ -57,7 +56,6 @@ Result<TrialState> ReadState(const LogsOptions& options) {
     state.workers += (state.workers.empty() ? "" : ", ") + Printable(worker->Text(0)) + " (" +
                      Printable(worker->Text(1)) + ")";
   }
-  worker->Reset();
   return state;
 }
 

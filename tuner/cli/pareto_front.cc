@@ -50,7 +50,7 @@ Result<std::vector<ObjectiveValues>> ReadParetoFront(Database& database, const F
   static constexpr char kReportsSql[] =
       "SELECT t.number, r.metrics FROM report_rows AS r JOIN trial_rows AS t ON t.id = r.trial"
       " WHERE t.experiment = ?1 AND t.status <> 'ERROR' ORDER BY t.number, r.iteration, r.attempt";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kReportsSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kReportsSql));
   row->BindAll(sweep.id);
   std::map<int64_t, std::vector<double>> last;
   for (;;) {
@@ -62,7 +62,6 @@ Result<std::vector<ObjectiveValues>> ReadParetoFront(Database& database, const F
       last[row->Int(0)] = *std::move(values);
     }
   }
-  row->Reset();
   std::vector<ObjectiveValues> trials;
   for (auto& [number, values] : last) trials.push_back({number, std::move(values)});
   return ParetoFront(trials, sweep.objectives);

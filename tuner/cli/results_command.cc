@@ -143,7 +143,7 @@ Result<std::vector<TrialData>> ReadTrials(Database& database, int64_t experiment
       "   ORDER BY r.iteration DESC, r.attempt DESC LIMIT 1)"
       " FROM trial_rows AS t JOIN configuration_rows AS c ON c.trial = t.id"
       " WHERE t.experiment = ?1 ORDER BY t.number";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kTrialsSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kTrialsSql));
   row->BindAll(experiment);
   std::vector<TrialData> trials;
   for (;;) {
@@ -162,7 +162,6 @@ Result<std::vector<TrialData>> ReadTrials(Database& database, int64_t experiment
                         number.has_value() && !std::isnan(*number) ? Value(*number) : Value());
     }
   }
-  row->Reset();
   return trials;
 }
 

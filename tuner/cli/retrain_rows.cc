@@ -22,7 +22,7 @@ Result<std::vector<BestConfiguration>> ReadBestConfigurations(Database& database
       " WHERE t.experiment = ?1 AND t.best_value IS NOT NULL"
       " ORDER BY t.best_value * ?2, t.number";
   const double turn = sweep.direction() == Mode::kMax ? -1 : 1;
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kBestSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kBestSql));
   row->BindAll(sweep.id, turn);
   std::vector<BestConfiguration> best;
   std::map<std::string, size_t> places;
@@ -39,7 +39,6 @@ Result<std::vector<BestConfiguration>> ReadBestConfigurations(Database& database
     best[place->second].value += row->Real(2);
     ++trial_counts[place->second];
   }
-  row->Reset();
   for (size_t i = 0; i < best.size(); ++i) best[i].value /= static_cast<double>(trial_counts[i]);
   // Of opposite infinities there is no mean: they come last.
   const auto key = [turn](const BestConfiguration& one) {
@@ -74,7 +73,7 @@ Result<std::vector<RetrainedConfiguration>> ReadRetrained(Database& database,
   static constexpr char kTrialsSql[] =
       "SELECT c.flat, t.best_value FROM trial_rows AS t"
       " JOIN configuration_rows AS c ON c.trial = t.id WHERE t.experiment = ?1 ORDER BY t.number";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kTrialsSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kTrialsSql));
   row->BindAll(sweep.id);
   std::vector<RetrainedConfiguration> retrained;
   for (;;) {
@@ -87,7 +86,6 @@ Result<std::vector<RetrainedConfiguration>> ReadRetrained(Database& database,
     ++found->trial_count;
     if (const auto value = row->OptionalReal(1)) found->values.push_back(*value);
   }
-  row->Reset();
   return retrained;
 }
 

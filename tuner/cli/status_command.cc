@@ -67,7 +67,7 @@ struct SweepStatus {
 };
 
 Result<std::vector<Counted>> ReadCounts(Database& database, const char* sql, int64_t experiment) {
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(sql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(sql));
   row->BindAll(experiment);
   std::vector<Counted> counts;
   for (;;) {
@@ -75,7 +75,6 @@ Result<std::vector<Counted>> ReadCounts(Database& database, const char* sql, int
     if (!has_row) break;
     counts.push_back({std::string(row->Text(0)), row->Int(1)});
   }
-  row->Reset();
   return counts;
 }
 
@@ -86,7 +85,7 @@ Result<std::vector<RungLine>> ReadRungs(Database& database, int64_t experiment) 
       " max(d.count) FROM decisions AS d"
       " JOIN trials AS t ON t.id = d.trial WHERE t.experiment = ?1 AND d.rung IS NOT NULL"
       " GROUP BY d.rung ORDER BY d.rung";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kRungsSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kRungsSql));
   row->BindAll(experiment);
   std::vector<RungLine> rungs;
   for (;;) {
@@ -94,7 +93,6 @@ Result<std::vector<RungLine>> ReadRungs(Database& database, int64_t experiment) 
     if (!has_row) break;
     rungs.push_back({row->Int(0), row->Int(1), row->Int(2), row->OptionalReal(3)});
   }
-  row->Reset();
   return rungs;
 }
 
@@ -103,7 +101,7 @@ Result<std::vector<std::string>> ReadWorkers(Database& database, int64_t experim
       "SELECT name, address, cpus, gpus, state FROM workers WHERE experiment = ?1 AND state <> "
       "'left'"
       " AND state <> 'lost' ORDER BY id";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kWorkersSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kWorkersSql));
   row->BindAll(experiment);
   std::vector<std::string> workers;
   for (;;) {
@@ -112,7 +110,6 @@ Result<std::vector<std::string>> ReadWorkers(Database& database, int64_t experim
     workers.push_back(Printable(row->Text(0)) + " (" + ShortNumber(row->Real(2)) + " CPU, " +
                       std::to_string(row->Int(3)) + " GPU, " + std::string(row->Text(4)) + ")");
   }
-  row->Reset();
   return workers;
 }
 

@@ -52,14 +52,13 @@ Status StoredCurveReader::ReadMetricNames(int64_t experiment) {
   static constexpr char kNamesSql[] =
       "SELECT DISTINCT m.key FROM report_rows AS r JOIN trial_rows AS t ON t.id = r.trial,"
       " json_each(r.metrics) AS m WHERE t.experiment = ?1 ORDER BY m.key";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database_.Kept(kNamesSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_.Kept(kNamesSql));
   row->BindAll(experiment);
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
     if (!has_row) break;
     curves_.metrics.emplace_back(row->Text(0));
   }
-  row->Reset();
   return OkStatus();
 }
 
@@ -75,7 +74,7 @@ Status StoredCurveReader::ReadReports(const FoundSweep& sweep) {
       " WHERE t.experiment = ?1 AND NOT EXISTS (SELECT 1 FROM exploit_rows AS x"
       "   WHERE x.trial = t.id AND x.iteration < r.iteration)"
       " ORDER BY t.number, r.attempt, r.iteration";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database_.Kept(kReportsSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_.Kept(kReportsSql));
   row->BindAll(sweep.id);
   std::pair<int64_t, int64_t> attempt{-1, -1};
   int64_t curve_of = -1;
@@ -92,7 +91,6 @@ Status StoredCurveReader::ReadReports(const FoundSweep& sweep) {
     if (std::exchange(curve_of, trial) != trial) TUNE_RETURN_IF_ERROR(BeginCurve(sweep, *row));
     TUNE_RETURN_IF_ERROR(AddReport(*row, seconds));
   }
-  row->Reset();
   return OkStatus();
 }
 

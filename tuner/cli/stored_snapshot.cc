@@ -22,7 +22,7 @@ Status CountTrials(Database& database, int64_t experiment, SweepSnapshot& snapsh
   static constexpr char kCountsSql[] =
       "SELECT status, count(), coalesce(sum(iterations), 0) FROM trials WHERE experiment = ?1"
       " GROUP BY status ORDER BY status";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kCountsSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kCountsSql));
   row->BindAll(experiment);
   int64_t trial_count = 0;
   for (;;) {
@@ -37,7 +37,6 @@ Status CountTrials(Database& database, int64_t experiment, SweepSnapshot& snapsh
     if (status == "TERMINATED") snapshot.stopped_count = count;
     if (status == "ERROR") snapshot.failed_count = count;
   }
-  row->Reset();
   if (snapshot.samples >= 0) {
     snapshot.pending_count += std::max<int64_t>(0, snapshot.samples - trial_count);
   }
@@ -50,7 +49,7 @@ Status ReadRunning(Database& database, int64_t experiment, Instant now, SweepSna
       " FROM trial_rows AS t JOIN attempt_rows AS a ON a.trial = t.id AND a.number = t.attempts"
       " LEFT JOIN worker_rows AS w ON w.id = a.worker"
       " WHERE t.experiment = ?1 AND t.status = 'RUNNING' ORDER BY t.number";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kRunningSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kRunningSql));
   row->BindAll(experiment);
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
@@ -63,7 +62,6 @@ Status ReadRunning(Database& database, int64_t experiment, Instant now, SweepSna
     if (!row->IsNull(4)) trial.worker = row->Text(4);
     trial.running_for = now - Instant{row->Int(5)};
   }
-  row->Reset();
   return OkStatus();
 }
 
@@ -73,14 +71,13 @@ Status ReadRungs(Database& database, int64_t experiment, SweepSnapshot& snapshot
       "SELECT d.rung, d.cutoff, max(d.count) FROM decisions AS d"
       " JOIN trials AS t ON t.id = d.trial WHERE t.experiment = ?1 AND d.rung IS NOT NULL"
       " GROUP BY d.rung ORDER BY d.rung";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kRungsSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kRungsSql));
   row->BindAll(experiment);
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
     if (!has_row) break;
     snapshot.rungs.push_back({0, row->Int(0), row->Int(2), row->OptionalReal(1)});
   }
-  row->Reset();
   return OkStatus();
 }
 
@@ -94,7 +91,7 @@ Status ReadUse(Database& database, int64_t experiment, SweepSnapshot& snapshot) 
       " coalesce(json_extract(spec, '$.resources.gpu'), 0) * r.ranks"
       " FROM (SELECT spec, coalesce(json_extract(spec, '$.resources.workers'), 1) AS ranks"
       " FROM experiment_rows WHERE id = ?1) AS r";
-  TUNE_ASSIGN_OR_RETURN(Statement * workers, database.Kept(kWorkersSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement workers, database.Kept(kWorkersSql));
   workers->BindAll(experiment);
   TUNE_ASSIGN_OR_RETURN(const bool has_workers, workers->Step());
   if (has_workers) {
@@ -102,8 +99,7 @@ Status ReadUse(Database& database, int64_t experiment, SweepSnapshot& snapshot) 
     snapshot.cpu_milli_total = workers->Int(1);
     snapshot.gpu_milli_total = workers->Int(2) * kWholeMilli;
   }
-  workers->Reset();
-  TUNE_ASSIGN_OR_RETURN(Statement * request, database.Kept(kRequestSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement request, database.Kept(kRequestSql));
   request->BindAll(experiment);
   TUNE_ASSIGN_OR_RETURN(const bool has_request, request->Step());
   if (has_request) {
@@ -111,7 +107,6 @@ Status ReadUse(Database& database, int64_t experiment, SweepSnapshot& snapshot) 
     snapshot.cpu_milli_used = static_cast<int64_t>(running * request->Real(0) + 0.5);
     snapshot.gpu_milli_used = static_cast<int64_t>(running * request->Real(1) + 0.5);
   }
-  request->Reset();
   return OkStatus();
 }
 
@@ -144,7 +139,7 @@ Result<std::vector<EndedTrial>> StoredSnapshots::ReadEnded(Database& database,
       " (SELECT a.error FROM attempt_rows AS a WHERE a.trial = t.id AND a.number = t.attempts)"
       " FROM trial_rows AS t WHERE t.experiment = ?1 AND t.status IN ('TERMINATED', 'ERROR')"
       " ORDER BY t.finished_us, t.number";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kEndedSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kEndedSql));
   row->BindAll(sweep.id);
   std::vector<EndedTrial> ended;
   for (;;) {
@@ -157,7 +152,6 @@ Result<std::vector<EndedTrial>> StoredSnapshots::ReadEnded(Database& database,
                      row->IsNull(reason) ? "" : std::string(row->Text(reason)), row->Int(3),
                      row->OptionalReal(4)});
   }
-  row->Reset();
   has_looked_ = true;
   return ended;
 }
@@ -186,7 +180,7 @@ Result<SweepSummary> StoredSnapshots::ReadSummary(Database& database, const Foun
   summary.elapsed = end - begun_at_;
   summary.db_path = database.path();
   summary.resume_line = ShellCommand("resume", sweep.name, database.path());
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kTotalsSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kTotalsSql));
   row->BindAll(sweep.id);
   TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
   if (has_row) {
@@ -199,7 +193,6 @@ Result<SweepSummary> StoredSnapshots::ReadSummary(Database& database, const Foun
     if (longest > 0)
       summary.iterations_full = longest * (summary.trial_count - summary.failed_count);
   }
-  row->Reset();
   return summary;
 }
 

@@ -68,7 +68,7 @@ Result<std::vector<FoundSweep>> ListSweeps(Database& database) {
       " ELSE printf('%u', seed) END AS TEXT), scheduler, spec, created_us, finished_us"
       " FROM experiment_rows ORDER BY id";
   const std::optional<LockHolder> holder = FindLockHolder(database.path());
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kSweepsSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSweepsSql));
   std::vector<FoundSweep> sweeps;
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
@@ -98,7 +98,6 @@ Result<std::vector<FoundSweep>> ListSweeps(Database& database) {
     const bool needs_tuner = sweep.trainable_kind != "ask-tell";
     if (sweep.status == "RUNNING" && needs_tuner && !has_tuner) sweep.status = "INTERRUPTED";
   }
-  row->Reset();
   return sweeps;
 }
 
@@ -135,13 +134,12 @@ std::string FindArtifact(const std::string& path, const std::string& db_path,
 Result<ExperimentSpec> ReadStoredSpec(Database& database, const FoundSweep& sweep,
                                       bool require_trainable) {
   static constexpr char kSpecSql[] = "SELECT spec, base_dir FROM experiment_rows WHERE id = ?1";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kSpecSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSpecSql));
   row->BindAll(sweep.id);
   TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
   if (!has_row) return NotFound(database.path() + ": the sweep " + sweep.name + " is gone");
   Result<ExperimentSpec> spec =
       InterpretStoredSpec(row->Text(0), sweep.name, row->Text(1), require_trainable);
-  row->Reset();
   return spec;
 }
 
@@ -160,7 +158,7 @@ Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSw
   static constexpr char kCheckpointSql[] =
       "SELECT path, iteration FROM checkpoints WHERE trial = ?1 AND state = 'durable'"
       " ORDER BY iteration = ?2 DESC, iteration DESC, path LIMIT 1";
-  TUNE_ASSIGN_OR_RETURN(Statement * row,
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row,
                         database.Kept(sweep.direction() == Mode::kMax ? kHighestSql : kLowestSql));
   row->BindAll(sweep.id);
   TUNE_ASSIGN_OR_RETURN(const bool has_trial, row->Step());
@@ -171,15 +169,13 @@ Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSw
   best.status = row->Text(2);
   best.value = row->Real(3);
   best.iteration = row->Int(4);
-  row->Reset();
-  TUNE_ASSIGN_OR_RETURN(Statement * config, database.Kept(kConfigSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement config, database.Kept(kConfigSql));
   config->BindAll(best.id, best.iteration);
   TUNE_ASSIGN_OR_RETURN(const bool has_config, config->Step());
   if (has_config) {
     TUNE_ASSIGN_OR_RETURN(best.config, ParseJson(config->Text(0)));
   }
-  config->Reset();
-  TUNE_ASSIGN_OR_RETURN(Statement * checkpoint, database.Kept(kCheckpointSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement checkpoint, database.Kept(kCheckpointSql));
   checkpoint->BindAll(best.id, best.iteration);
   TUNE_ASSIGN_OR_RETURN(const bool has_checkpoint, checkpoint->Step());
   if (has_checkpoint) {
@@ -187,7 +183,6 @@ Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSw
         FindArtifact(std::string(checkpoint->Text(0)), database.path(), sweep.name, best.number);
     best.checkpoint_iteration = checkpoint->Int(1);
   }
-  checkpoint->Reset();
   return std::optional<BestTrial>(std::move(best));
 }
 

@@ -20,7 +20,7 @@ Status ReadTrial(Database& database, TrialHistory& history) {
   static constexpr char kTrialSql[] =
       "SELECT status, coalesce(stop_reason, ''), config, iterations, best_value, best_iteration,"
       " run_seconds FROM trials WHERE id = ?1";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kTrialSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kTrialSql));
   row->BindAll(history.trial.id);
   TUNE_ASSIGN_OR_RETURN(const bool has_trial, row->Step());
   if (!has_trial) return NotFound(database.path() + ": the trial is gone");
@@ -32,7 +32,6 @@ Status ReadTrial(Database& database, TrialHistory& history) {
   history.best_value = row->OptionalReal(4);
   history.best_iteration = row->OptionalInt(5);
   history.run_seconds = row->Real(6);
-  row->Reset();
 
   Result<ExperimentSpec> spec = ReadStoredSpec(database, history.trial.sweep);
   if (spec.ok()) history.spec = *std::move(spec);
@@ -52,7 +51,7 @@ Status ReadReports(Database& database, TrialHistory& history) {
       " END FROM order_rows AS o JOIN (SELECT max(attempt) AS attempt, iteration, value, metrics"
       " FROM report_rows WHERE trial = ?1 GROUP BY iteration) AS r ON r.iteration = o.iteration"
       " WHERE o.trial = ?1 ORDER BY 1, 2, 5, 6";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kReportsSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kReportsSql));
   row->BindAll(history.trial.id);
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
@@ -75,7 +74,6 @@ Status ReadReports(Database& database, TrialHistory& history) {
     report.count = row->OptionalInt(9);
     report.copied = Text(*row, 10);
   }
-  row->Reset();
   return OkStatus();
 }
 
@@ -88,7 +86,7 @@ Status ReadAttempts(Database& database, TrialHistory& history) {
       "   AND c.path = (SELECT max(path) FROM checkpoint_rows"
       "     WHERE trial = a.trial AND iteration = a.from_iteration)"
       " WHERE a.trial = ?1 ORDER BY a.number";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kAttemptsSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kAttemptsSql));
   row->BindAll(history.trial.id);
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
@@ -108,7 +106,6 @@ Status ReadAttempts(Database& database, TrialHistory& history) {
     attempt.started_us = row->Int(7);
     attempt.finished_us = row->OptionalInt(8);
   }
-  row->Reset();
   return OkStatus();
 }
 

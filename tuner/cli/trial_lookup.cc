@@ -20,12 +20,11 @@ std::optional<int64_t> ParseNumber(std::string_view text) {
 Result<std::string> DescribeTrials(Database& database, const FoundSweep& sweep) {
   static constexpr char kRangeSql[] =
       "SELECT count(), coalesce(max(number), 0) FROM trials WHERE experiment = ?1";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kRangeSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kRangeSql));
   row->BindAll(sweep.id);
   TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
   const int64_t count = has_row ? row->Int(0) : 0;
   const int64_t last = has_row ? row->Int(1) : 0;
-  row->Reset();
   const std::string name = Printable(sweep.name);
   if (count == 0) return name + " has no trial yet";
   return name + " has " + (last == 0 ? "trial 0 alone" : "trials 0 to " + std::to_string(last));
@@ -46,11 +45,10 @@ Result<FoundTrial> FindTrial(Database& database, const std::string& text) {
   FoundTrial trial;
   TUNE_ASSIGN_OR_RETURN(trial.sweep, FindSweep(database, name));
   trial.number = *number;
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kTrialSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kTrialSql));
   row->BindAll(trial.sweep.id, trial.number);
   TUNE_ASSIGN_OR_RETURN(const bool is_there, row->Step());
   if (is_there) trial.id = row->Int(0);
-  row->Reset();
   if (is_there) return trial;
   TUNE_ASSIGN_OR_RETURN(const std::string have, DescribeTrials(database, trial.sweep));
   return NotFound(database.path() + ": there is no trial " + Printable(text) + "; " + have);

@@ -51,7 +51,7 @@ Status AppendDecisions(Database& database, const ExportedTrial& trial, OutputFil
   static constexpr char kDecisionsSql[] =
       "SELECT iteration, decision, scheduler, rung, cutoff, rank, count FROM decisions"
       " WHERE trial = ?1 ORDER BY iteration, decision";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kDecisionsSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kDecisionsSql));
   row->BindAll(trial.id);
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
@@ -67,7 +67,6 @@ Status AppendDecisions(Database& database, const ExportedTrial& trial, OutputFil
     SetIfThere(line, "count", row->OptionalInt(6));
     TUNE_RETURN_IF_ERROR(file.Append(ToJson(line) + "\n"));
   }
-  row->Reset();
   return OkStatus();
 }
 

@@ -63,11 +63,10 @@ Result<SweepRows> SweepRows::Open(Database& database, ExportedSweep sweep,
   TUNE_RETURN_IF_ERROR(rows.ReadSpec());
   TUNE_ASSIGN_OR_RETURN(const int64_t copies, database.QueryInt(kHasCopiesSql));
   rows.has_copies_ = copies > 0;
-  TUNE_ASSIGN_OR_RETURN(Statement * count, database.Kept(kCountSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement count, database.Kept(kCountSql));
   count->BindAll(rows.sweep_.id);
   TUNE_ASSIGN_OR_RETURN(const bool has_row, count->Step());
   rows.report_total_ = has_row ? count->Int(0) : 0;
-  count->Reset();
   return rows;
 }
 
@@ -79,27 +78,26 @@ SweepRows::SweepRows(SweepRows&& other) noexcept
       report_total_(other.report_total_),
       report_count_(other.report_count_),
       has_copies_(other.has_copies_),
-      trials_(other.trials_),
-      reports_(other.reports_),
+      trials_(std::move(other.trials_)),
+      reports_(std::move(other.reports_)),
       trial_(other.trial_),
       iteration_(other.iteration_) {}
 
 SweepRows::~SweepRows() {
   if (database_ == nullptr) return;
-  if (trials_ != nullptr) trials_->Reset();
-  if (reports_ != nullptr) reports_->Reset();
+  trials_.reset();
+  reports_.reset();
   // Nothing was written: what could fail here changes nothing.
   (void)database_->Execute("COMMIT");
 }
 
 Status SweepRows::ReadSpec() {
   static constexpr char kSpecSql[] = "SELECT spec FROM experiment_rows WHERE id = ?1";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database_->Kept(kSpecSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kSpecSql));
   row->BindAll(sweep_.id);
   TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
   if (!has_row) return NotFound(sweep_.name + ": the sweep was deleted");
   Result<Value> spec = ParseJson(row->Text(0));
-  row->Reset();
   if (!spec.ok()) return spec.status().At("the stored spec of " + sweep_.name);
   spec_ = *std::move(spec);
   return OkStatus();
@@ -120,7 +118,7 @@ Result<std::vector<std::string>> SweepRows::MetricNames() {
   std::vector<std::string> names;
   for (const Objective& objective : sweep_.objectives) names.push_back(objective.metric);
   const size_t objective_count = names.size();
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database_->Kept(kNamesSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kNamesSql));
   row->BindAll(sweep_.id);
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
@@ -128,7 +126,6 @@ Result<std::vector<std::string>> SweepRows::MetricNames() {
     const auto end = names.begin() + static_cast<std::ptrdiff_t>(objective_count);
     if (std::find(names.begin(), end, row->Text(0)) == end) names.emplace_back(row->Text(0));
   }
-  row->Reset();
   // Not SQLite's ORDER BY, which would put every report's names in order.
   std::sort(names.begin() + static_cast<std::ptrdiff_t>(objective_count), names.end());
   return names;
@@ -148,18 +145,18 @@ Result<std::vector<std::string>> SweepRows::ParameterNames() {
 }
 
 Result<bool> SweepRows::NextTrial(ExportedTrial& trial) {
-  if (trials_ == nullptr) {
+  if (!trials_) {
     TUNE_ASSIGN_OR_RETURN(trials_,
                           database_->Kept(has_copies_ ? kTrialsWithCopiesSql : kTrialsSql));
-    trials_->BindAll(sweep_.id);
+    (*trials_)->BindAll(sweep_.id);
   }
-  TUNE_ASSIGN_OR_RETURN(const bool has_row, trials_->Step());
-  reports_ = nullptr;
+  TUNE_ASSIGN_OR_RETURN(const bool has_row, (*trials_)->Step());
+  reports_.reset();
   if (!has_row) {
-    std::exchange(trials_, nullptr)->Reset();
+    trials_.reset();
     return false;
   }
-  const Statement& row = *trials_;
+  const Statement& row = **trials_;
   trial.id = row.Int(0);
   trial.number = row.Int(1);
   trial.status = row.Text(2);
@@ -187,21 +184,21 @@ Result<bool> SweepRows::NextReport(ExportedReport& report) {
   static constexpr char kReportsSql[] =
       "SELECT attempt, iteration, value, metrics, reported_us FROM report_rows WHERE trial = ?1"
       " ORDER BY attempt, iteration";
-  if (reports_ == nullptr) {
+  if (!reports_) {
     TUNE_ASSIGN_OR_RETURN(reports_, database_->Kept(kReportsSql));
-    reports_->BindAll(trial_);
+    (*reports_)->BindAll(trial_);
     iteration_ = 0;
   }
-  TUNE_ASSIGN_OR_RETURN(const bool has_row, reports_->Step());
+  TUNE_ASSIGN_OR_RETURN(const bool has_row, (*reports_)->Step());
   if (!has_row) {
-    std::exchange(reports_, nullptr)->Reset();
+    reports_.reset();
     return false;
   }
-  report.attempt = reports_->Int(0);
-  report.iteration = reports_->Int(1);
-  report.value = reports_->OptionalReal(2);
-  report.metrics_json = reports_->Text(3);
-  report.reported_at = Instant{reports_->Int(4)};
+  report.attempt = (*reports_)->Int(0);
+  report.iteration = (*reports_)->Int(1);
+  report.value = (*reports_)->OptionalReal(2);
+  report.metrics_json = (*reports_)->Text(3);
+  report.reported_at = Instant{(*reports_)->Int(4)};
   report.is_new = report.iteration > iteration_;
   iteration_ = std::max(iteration_, report.iteration);
   ++report_count_;

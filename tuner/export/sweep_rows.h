@@ -110,9 +110,9 @@ class SweepRows {
   std::function<void(int64_t, int64_t)> on_progress_;
   int64_t report_total_ = 0;
   int64_t report_count_ = 0;
-  bool has_copies_ = false;       // The database knows of trials that went on as copies.
-  Statement* trials_ = nullptr;   // The database keeps them.
-  Statement* reports_ = nullptr;  // Of the present trial; null: none is open.
+  bool has_copies_ = false;  // The database knows of trials that went on as copies.
+  std::optional<KeptStatement> trials_;
+  std::optional<KeptStatement> reports_;  // Of the present trial.
   int64_t trial_ = 0;
   int64_t iteration_ = 0;
 };

@@ -82,36 +82,34 @@ std::optional<std::string> TensorboardLog::Finish() {
 }
 
 Status TensorboardLog::AppendReports() {
+  for (int64_t last_row = -1; last_row != last_row_;) {
+    last_row = last_row_;
+    TUNE_ASSIGN_OR_RETURN(const int64_t read, TakeReports());
+    TUNE_RETURN_IF_ERROR(Flush());
+    last_row_ = read;
+  }
+  return OkStatus();
+}
+
+Result<int64_t> TensorboardLog::TakeReports() {
   // CROSS JOIN: from the last rows on, never from the trials, so that a call costs what is new.
   static constexpr char kReportsSql[] =
       "SELECT r.rowid, r.trial, t.number, r.iteration, r.metrics, r.reported_us"
       " FROM report_rows AS r CROSS JOIN trial_rows AS t ON t.id = r.trial"
       " WHERE r.rowid > ?1 AND t.experiment = ?2 ORDER BY r.rowid LIMIT ?3";
-  for (int64_t last_row = -1; last_row != last_row_;) {
-    last_row = last_row_;
-    TUNE_ASSIGN_OR_RETURN(Statement * rows, database_->Kept(kReportsSql));
-    rows->BindAll(last_row_, sweep_.id, kReportsPerFlush);
-    const Result<int64_t> read = TakeReports(*rows);
-    rows->Reset();  // A statement that stands open would keep the WAL from being folded back.
-    if (!read.ok()) return read.status();
-    TUNE_RETURN_IF_ERROR(Flush());
-    last_row_ = *read;
-  }
-  return OkStatus();
-}
-
-Result<int64_t> TensorboardLog::TakeReports(Statement& rows) {
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kReportsSql));
+  row->BindAll(last_row_, sweep_.id, kReportsPerFlush);
   int64_t last_row = last_row_;
   for (;;) {
-    TUNE_ASSIGN_OR_RETURN(const bool has_row, rows.Step());
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
     if (!has_row) return last_row;
-    last_row = rows.Int(0);
-    TUNE_ASSIGN_OR_RETURN(Run * run, RunOf(rows.Int(1), rows.Int(2)));
-    const int64_t step = rows.Int(3);
+    last_row = row->Int(0);
+    TUNE_ASSIGN_OR_RETURN(Run * run, RunOf(row->Int(1), row->Int(2)));
+    const int64_t step = row->Int(3);
     if (step <= std::max(run->written.last_step, run->pending_step)) continue;
-    TUNE_ASSIGN_OR_RETURN(const Metrics metrics, ParseMetrics(rows.Text(4)));
+    TUNE_ASSIGN_OR_RETURN(const Metrics metrics, ParseMetrics(row->Text(4)));
     TUNE_RETURN_IF_ERROR(AppendExperiment(metrics));
-    Append(*run, ScalarsRecord(Instant{rows.Int(5)}, step, metrics));
+    Append(*run, ScalarsRecord(Instant{row->Int(5)}, step, metrics));
     run->pending_step = step;
     run->has_pending_end = false;
   }
@@ -126,7 +124,7 @@ Status TensorboardLog::AppendEnds() {
   static constexpr char kEndedSql[] =
       "SELECT id, number, status, coalesce(finished_us, created_us) FROM trial_rows"
       " WHERE experiment = ?1 AND status IN ('TERMINATED', 'ERROR') ORDER BY number";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database_->Kept(kEndedSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kEndedSql));
   row->BindAll(sweep_.id);
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
@@ -137,7 +135,6 @@ Status TensorboardLog::AppendEnds() {
     Append(*run, SessionEndRecord(Instant{row->Int(3)}, end));
     run->has_pending_end = true;
   }
-  row->Reset();
   return Flush();
 }
 
@@ -162,14 +159,13 @@ Result<std::string> TensorboardLog::Header(int64_t trial) {
   static constexpr char kTrialSql[] =
       "SELECT c.flat, coalesce(t.started_us, t.created_us) FROM trial_rows AS t"
       " JOIN configuration_rows AS c ON c.trial = t.id WHERE t.id = ?1";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database_->Kept(kTrialSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kTrialSql));
   row->BindAll(trial);
   TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
   if (!has_row) return NotFound(database_->path() + ": a report has no trial");
   TUNE_ASSIGN_OR_RETURN(const Value flat, ParseJson(row->Text(0)));
   TUNE_ASSIGN_OR_RETURN(const Configuration config, Configuration::FromFlat(flat));
   const Instant start{row->Int(1)};
-  row->Reset();
   return FileVersionRecord(start) + SessionStartRecord(start, config, hparams_);
 }
 

@@ -55,7 +55,7 @@ class TensorboardLog {
 
   Status AppendReports();
   // The last row of them.
-  Result<int64_t> TakeReports(Statement& rows);
+  Result<int64_t> TakeReports();
   Status AppendEnds();
   void Append(Run& run, const std::string& record);
   // What its file holds already is looked at when it is first asked for.

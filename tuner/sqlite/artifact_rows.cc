@@ -35,7 +35,7 @@ Status ReadTrials(Database& database, const std::string& only, KnownSweeps& swee
       " FROM experiment_rows AS e"
       " LEFT JOIN trial_rows AS t ON t.experiment = e.id"
       " WHERE ?1 = '' OR e.name = ?1 ORDER BY e.id, t.number";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kTrialsSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kTrialsSql));
   row->BindAll(only, kLocalWorkerName);
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
@@ -46,7 +46,6 @@ Status ReadTrials(Database& database, const std::string& only, KnownSweeps& swee
     trial.status = ParseTrialStatus(row->Text(2));
     trial.may_run = row->Int(3) != 0;
   }
-  row->Reset();
   return OkStatus();
 }
 
@@ -55,7 +54,7 @@ Status ReadCheckpoints(Database& database, const std::string& only, KnownSweeps&
       "SELECT e.name, t.number, c.path, c.state FROM checkpoint_rows AS c"
       " JOIN trial_rows AS t ON t.id = c.trial JOIN experiment_rows AS e ON e.id = t.experiment"
       " WHERE ?1 = '' OR e.name = ?1 ORDER BY c.trial, c.iteration, c.path";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kCheckpointsSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kCheckpointsSql));
   row->BindAll(only);
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
@@ -67,7 +66,6 @@ Status ReadCheckpoints(Database& database, const std::string& only, KnownSweeps&
     sweeps[name].trials[number].checkpoints.push_back(
         {*within, ParseCheckpointState(row->Text(3))});
   }
-  row->Reset();
   return OkStatus();
 }
 
@@ -88,7 +86,7 @@ Result<std::vector<DurableCheckpoint>> ReadDurableCheckpoints(Database& database
       " FROM checkpoint_rows AS c JOIN trial_rows AS t ON t.id = c.trial"
       " JOIN experiment_rows AS e ON e.id = t.experiment WHERE c.state = 'durable'"
       " ORDER BY c.trial, c.iteration, c.path";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kDurableSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kDurableSql));
   std::vector<DurableCheckpoint> checkpoints;
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
@@ -96,7 +94,6 @@ Result<std::vector<DurableCheckpoint>> ReadDurableCheckpoints(Database& database
     checkpoints.push_back({row->Int(0), std::string(row->Text(1)), row->Int(2), row->Int(3),
                            std::string(row->Text(4)), row->Int(5), std::string(row->Text(6))});
   }
-  row->Reset();
   return checkpoints;
 }
 

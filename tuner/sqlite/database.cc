@@ -416,13 +416,13 @@ Result<Statement> Database::Prepare(std::string_view sql) {
   return Statement(this, raw);
 }
 
-Result<Statement*> Database::Kept(const char* sql) {
-  if (const auto found = kept_.find(sql); found != kept_.end()) {
-    found->second.Reset();
-    return &found->second;
+Result<KeptStatement> Database::Kept(const char* sql) {
+  auto found = kept_.find(sql);
+  if (found == kept_.end()) {
+    TUNE_ASSIGN_OR_RETURN(Statement statement, Prepare(sql));
+    found = kept_.emplace(sql, std::move(statement)).first;
   }
-  TUNE_ASSIGN_OR_RETURN(Statement statement, Prepare(sql));
-  return &kept_.emplace(sql, std::move(statement)).first->second;
+  return KeptStatement(found->second);
 }
 
 Result<Statement> Database::PrepareQuery(std::string_view sql) {

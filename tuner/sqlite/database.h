@@ -86,6 +86,23 @@ class Statement {
   int bind_error_ = 0;  // The first SQLITE_TOOBIG or NOMEM; told by Step.
 };
 
+// A statement that a database keeps, while somebody uses it: reset at the end of its scope, also on
+// the way out by an error, so that it holds no snapshot that would keep the WAL from being folded
+// back. The database outlives it.
+class KeptStatement {
+ public:
+  explicit KeptStatement(Statement& statement) : statement_(&statement) {}
+
+  Statement& operator*() const { return *statement_; }
+  Statement* operator->() const { return statement_.get(); }
+
+ private:
+  struct Resetter {
+    void operator()(Statement* statement) const { statement->Reset(); }
+  };
+  std::unique_ptr<Statement, Resetter> statement_;
+};
+
 class Database {
  public:
   // Refused by name and untouched: another program's SQLite database, a file that is none, a
@@ -102,9 +119,9 @@ class Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  // `sql` has static storage and its address is the key: prepared at the first use, reset when
-  // given out again.
-  Result<Statement*> Kept(const char* sql);
+  // `sql` has static storage and its address is the key: prepared at the first use. One user at a
+  // time.
+  Result<KeptStatement> Kept(const char* sql);
   Result<Statement> Prepare(std::string_view sql);
   // A person's query: exactly one statement, and one that reads. kInvalidArgument says what is
   // wrong with it.
@@ -116,7 +133,7 @@ class Database {
   // A kept statement, its parameters in order, run to its end.
   template <typename... Args>
   Status Run(const char* sql, const Args&... args) {
-    Result<Statement*> statement = Kept(sql);
+    const Result<KeptStatement> statement = Kept(sql);
     if (!statement.ok()) return statement.status();
     (*statement)->BindAll(args...);
     return (*statement)->Run();

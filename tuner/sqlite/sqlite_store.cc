@@ -125,11 +125,10 @@ Result<int64_t> LastStep(Database& database, int64_t experiment) {
   static constexpr char kLastStepSql[] =
       "SELECT coalesce(max(id) - (?1 << 40), 0) FROM journal_rows"
       " WHERE id BETWEEN ?1 << 40 AND (?1 + 1 << 40) - 1";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kLastStepSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kLastStepSql));
   row->BindAll(experiment);
   TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
   const int64_t step = has_row ? row->Int(0) : 0;
-  row->Reset();
   return step;
 }
 
@@ -243,10 +242,9 @@ Result<StoredExperiment> SqliteStore::CreateExperiment(const NewExperiment& expe
   TUNE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(*database_));
   std::string name = experiment.name;
   for (int64_t suffix = 2;; ++suffix) {
-    TUNE_ASSIGN_OR_RETURN(Statement * is_taken, database_->Kept(kNameIsTakenSql));
+    TUNE_ASSIGN_OR_RETURN(const KeptStatement is_taken, database_->Kept(kNameIsTakenSql));
     is_taken->BindAll(name);
     TUNE_ASSIGN_OR_RETURN(const bool found, is_taken->Step());
-    is_taken->Reset();
     if (!found) break;
     name = experiment.name + "-" + std::to_string(suffix);
   }
@@ -479,11 +477,10 @@ Status SqliteStore::LoadRowIds(ExperimentId experiment) {
   static constexpr char kWorkerIdsSql[] =
       "SELECT number, id FROM worker_rows WHERE experiment = ?1 ORDER BY number";
   ids_.reset();
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database_->Kept(kExperimentSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kExperimentSql));
   row->BindAll(experiment.value);
   TUNE_ASSIGN_OR_RETURN(const bool is_there, row->Step());
   const std::string name(is_there ? row->Text(0) : std::string_view());
-  row->Reset();
   if (!is_there) {
     return NotFound(database_->path() + ": there is no experiment " +
                     std::to_string(experiment.value));
@@ -492,7 +489,7 @@ Status SqliteStore::LoadRowIds(ExperimentId experiment) {
   RowIds ids;
   ids.experiment = experiment;
   const auto load = [&](const char* sql, std::vector<int64_t>& by_number) -> Status {
-    TUNE_ASSIGN_OR_RETURN(Statement * statement, database_->Kept(sql));
+    TUNE_ASSIGN_OR_RETURN(const KeptStatement statement, database_->Kept(sql));
     statement->BindAll(experiment.value);
     for (;;) {
       TUNE_ASSIGN_OR_RETURN(const bool has_row, statement->Step());
@@ -500,17 +497,15 @@ Status SqliteStore::LoadRowIds(ExperimentId experiment) {
       by_number.resize(static_cast<size_t>(statement->Int(0)) + 1);
       by_number.back() = statement->Int(1);
     }
-    statement->Reset();
     return OkStatus();
   };
   static constexpr char kLastChecksumSql[] =
       "SELECT checksum FROM journal_rows WHERE id BETWEEN ?1 << 40 AND (?1 + 1 << 40) - 1"
       " ORDER BY id DESC LIMIT 1";
-  TUNE_ASSIGN_OR_RETURN(Statement * last, database_->Kept(kLastChecksumSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement last, database_->Kept(kLastChecksumSql));
   last->BindAll(experiment.value);
   TUNE_ASSIGN_OR_RETURN(const bool has_step, last->Step());
   ids.last_checksum = has_step ? std::bit_cast<uint64_t>(last->Int(0)) : 0;
-  last->Reset();
   TUNE_RETURN_IF_ERROR(load(kTrialIdsSql, ids.trials));
   TUNE_RETURN_IF_ERROR(load(kWorkerIdsSql, ids.workers));
   ids_ = std::move(ids);
@@ -537,7 +532,7 @@ Result<std::vector<StoredExperiment>> SqliteStore::ListExperiments() {
   static constexpr char kListSql[] =
       "SELECT id, name, metric, mode, seed, samples, spec, base_dir, provenance, decision_version,"
       " status, created_us FROM experiment_rows ORDER BY id";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database_->Kept(kListSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kListSql));
   std::vector<StoredExperiment> experiments;
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
@@ -556,7 +551,6 @@ Result<std::vector<StoredExperiment>> SqliteStore::ListExperiments() {
     TUNE_ASSIGN_OR_RETURN(experiment.status, ParseStatus(row->Text(10)));
     experiment.created_at = Instant{row->Int(11)};
   }
-  row->Reset();
   return experiments;
 }
 
@@ -565,7 +559,7 @@ Result<std::vector<std::pair<TrialNumber, Configuration>>> SqliteStore::ReadSugg
   static constexpr char kSuggestionsSql[] =
       "SELECT t.number, c.flat FROM trial_rows AS t JOIN configuration_rows AS c ON c.trial = t.id"
       " WHERE t.experiment = ?1 ORDER BY t.number";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database_->Kept(kSuggestionsSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kSuggestionsSql));
   row->BindAll(experiment.value);
   std::vector<std::pair<TrialNumber, Configuration>> suggestions;
   for (;;) {
@@ -580,7 +574,6 @@ Result<std::vector<std::pair<TrialNumber, Configuration>>> SqliteStore::ReadSugg
     if (!configuration.ok()) return DataLoss(configuration.status().At(place).message());
     suggestions.emplace_back(number, *std::move(configuration));
   }
-  row->Reset();
   return suggestions;
 }
 
@@ -588,7 +581,7 @@ Result<std::vector<JournalStep>> SqliteStore::ReadJournal(ExperimentId experimen
   static constexpr char kJournalSql[] =
       "SELECT id - (?1 << 40), at_us, events, checksum FROM journal_rows"
       " WHERE id BETWEEN ?1 << 40 AND (?1 + 1 << 40) - 1 ORDER BY id";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database_->Kept(kJournalSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kJournalSql));
   row->BindAll(experiment.value);
   std::vector<JournalStep> steps;
   uint64_t previous = 0;
@@ -608,7 +601,6 @@ Result<std::vector<JournalStep>> SqliteStore::ReadJournal(ExperimentId experimen
     previous = std::bit_cast<uint64_t>(checksum.value_or(0));
     steps.push_back(JournalStep{row->Int(0), Instant{row->Int(1)}, std::string(row->Text(2))});
   }
-  row->Reset();
   return steps;
 }
 
@@ -617,7 +609,7 @@ Result<std::vector<TrialRow>> SqliteStore::ReadTrials(ExperimentId experiment) {
       "SELECT number, status, stop_reason, iterations, last_value, best_value, best_iteration,"
       " attempts, created_us, started_us, finished_us, run_seconds FROM trial_rows"
       " WHERE experiment = ?1 ORDER BY number";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database_->Kept(kTrialsSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kTrialsSql));
   row->BindAll(experiment.value);
   std::vector<TrialRow> trials;
   for (;;) {
@@ -637,7 +629,6 @@ Result<std::vector<TrialRow>> SqliteStore::ReadTrials(ExperimentId experiment) {
     trial.finished_at = At(row->OptionalInt(10));
     trial.run_seconds = row->Real(11);
   }
-  row->Reset();
   return trials;
 }
 
@@ -648,7 +639,7 @@ Result<std::vector<ReportRow>> SqliteStore::ReadReports(ExperimentId experiment)
       " WHERE t.experiment = ?1 AND NOT EXISTS (SELECT 1 FROM exploit_rows AS x"
       "   WHERE x.trial = t.id AND x.iteration < r.iteration)"
       " ORDER BY t.number, r.attempt, r.iteration";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database_->Kept(kReportsSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kReportsSql));
   row->BindAll(experiment.value);
   std::vector<ReportRow> reports;
   for (;;) {
@@ -662,18 +653,16 @@ Result<std::vector<ReportRow>> SqliteStore::ReadReports(ExperimentId experiment)
     TUNE_ASSIGN_OR_RETURN(report.metrics, ParseMetrics(row->Text(4)));
     report.reported_at = Instant{row->Int(5)};
   }
-  row->Reset();
   return reports;
 }
 
 Result<WorkerId> SqliteStore::LastWorker(ExperimentId experiment) {
   static constexpr char kLastWorkerSql[] =
       "SELECT coalesce(max(number), 0) FROM worker_rows WHERE experiment = ?1";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database_->Kept(kLastWorkerSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kLastWorkerSql));
   row->BindAll(experiment.value);
   TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
   const WorkerId worker{has_row ? row->Int(0) : 0};
-  row->Reset();
   return worker;
 }
 

@@ -10,7 +10,7 @@ Status ReadTrials(Database& database, int64_t experiment, SweepLines& lines) {
       "SELECT number, status, coalesce(stop_reason, ''), iterations, last_value, best_value,"
       " best_iteration, attempts, created_us, started_us, finished_us, run_seconds FROM trial_rows"
       " WHERE experiment = ?1 ORDER BY number";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kTrialsSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kTrialsSql));
   row->BindAll(experiment);
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
@@ -29,7 +29,6 @@ Status ReadTrials(Database& database, int64_t experiment, SweepLines& lines) {
                                     .Add("run_seconds", row->OptionalReal(11))
                                     .text();
   }
-  row->Reset();
   return OkStatus();
 }
 
@@ -39,7 +38,7 @@ Status ReadAttempts(Database& database, int64_t experiment, SweepLines& lines) {
       " a.finished_us, coalesce(a.error, '') FROM trial_rows AS t"
       " JOIN attempt_rows AS a ON a.trial = t.id LEFT JOIN worker_rows AS w ON w.id = a.worker"
       " WHERE t.experiment = ?1 ORDER BY t.number, a.number";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kAttemptsSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kAttemptsSql));
   row->BindAll(experiment);
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
@@ -53,7 +52,6 @@ Status ReadAttempts(Database& database, int64_t experiment, SweepLines& lines) {
                                                      .Add("error", row->Text(7))
                                                      .text();
   }
-  row->Reset();
   return OkStatus();
 }
 
@@ -62,7 +60,7 @@ Status ReadReports(Database& database, int64_t experiment, SweepLines& lines) {
       "SELECT t.number, r.attempt, r.iteration, r.value, r.reported_us, r.decision, r.rung,"
       " r.cutoff, r.rank, r.count FROM report_rows AS r JOIN trial_rows AS t ON t.id = r.trial"
       " WHERE t.experiment = ?1 ORDER BY r.rowid";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kReportsSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kReportsSql));
   row->BindAll(experiment);
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
@@ -80,7 +78,6 @@ Status ReadReports(Database& database, int64_t experiment, SweepLines& lines) {
                                 .Add("count", row->OptionalInt(9))
                                 .text());
   }
-  row->Reset();
   return OkStatus();
 }
 
@@ -89,7 +86,7 @@ Status ReadOrders(Database& database, int64_t experiment, SweepLines& lines) {
       "SELECT t.number, o.iteration, o.kind, o.rung, o.cutoff, o.rank, o.count, o.ordered_us"
       " FROM order_rows AS o JOIN trial_rows AS t ON t.id = o.trial"
       " WHERE t.experiment = ?1 ORDER BY o.rowid";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kOrdersSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kOrdersSql));
   row->BindAll(experiment);
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
@@ -105,7 +102,6 @@ Status ReadOrders(Database& database, int64_t experiment, SweepLines& lines) {
                                .Add("ordered_us", row->Int(7))
                                .text());
   }
-  row->Reset();
   return OkStatus();
 }
 
@@ -114,7 +110,7 @@ Status ReadExploits(Database& database, int64_t experiment, SweepLines& lines) {
       "SELECT t.number, x.iteration, x.source, x.source_iteration, x.flat"
       " FROM exploit_rows AS x JOIN trial_rows AS t ON t.id = x.trial"
       " WHERE t.experiment = ?1 ORDER BY x.id";
-  TUNE_ASSIGN_OR_RETURN(Statement * row, database.Kept(kExploitsSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kExploitsSql));
   row->BindAll(experiment);
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
@@ -127,7 +123,6 @@ Status ReadExploits(Database& database, int64_t experiment, SweepLines& lines) {
                                  .Add("config", row->Text(4))
                                  .text());
   }
-  row->Reset();
   return OkStatus();
 }
 
