@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -85,6 +86,7 @@ class Program {
     TUNE_CHECK(pid_ >= 0);
     if (pid_ == 0) {
       setpgid(0, 0);
+      prctl(PR_SET_PDEATHSIG, SIGKILL);  // A test that is killed takes its programs along.
       if (!network.empty()) {
         TUNE_CHECK(setns(open(network.c_str(), O_RDONLY | O_CLOEXEC), CLONE_NEWNET) == 0);
       }
