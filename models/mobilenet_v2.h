@@ -63,7 +63,7 @@ struct TrainStepOptions {
   double dropout_probability = 0.2;
   uint64_t dropout_seed =
       0;  // Keyed by the caller (seed, trial, epoch, step): the mask is a function of it.
-  std::optional<BatchShare> share;  // Of the batch, where several ranks share it; CPU alone.
+  std::optional<BatchShare> share;  // Of the batch, where several ranks share it.
 };
 
 struct BatchResult {

@@ -47,6 +47,11 @@ inline uint64_t DropoutKey(uint64_t dropout_seed, size_t place) {
   return KeyedRandom(dropout_seed, "dropout", place).key();
 }
 
+// The place of a step's first image in the batch, of which it may be a share.
+inline size_t FirstImage(const TrainStepOptions& options) {
+  return options.share ? static_cast<size_t>(options.share->first_image) : 0;
+}
+
 inline BatchResult Total(std::span<const ImageResult> results) {
   BatchResult total;
   for (const ImageResult& result : results) {
@@ -77,14 +82,14 @@ class CardNetwork final : public MobileNetV2 {
                                 const TrainStepOptions& options) override {
     CheckBatch(images, labels);
     lanes_.UploadImages(images);
-    return TrainUploaded(InputsOf(labels, options.dropout_seed), options);
+    return TrainUploaded(InputsOf(labels, options.dropout_seed, FirstImage(options)), options);
   }
   // The same on images that already lie in lanes().
   Result<BatchResult> TrainUploaded(const std::vector<ImageInput>& inputs,
                                     const TrainStepOptions& options) {
     const LaneInput lane = ToLaneInput(options, state_);
     std::vector<ImageResult> results(inputs.size());
-    TUNE_RETURN_IF_ERROR(lanes_.Train(std::span(&lane, 1), inputs, results));
+    TUNE_RETURN_IF_ERROR(lanes_.Train(std::span(&lane, 1), inputs, results, options.share));
     CountStep(options, state_);
     has_gradients_ = true;
     backbone_has_gradients_ = options.train_backbone;
@@ -95,7 +100,7 @@ class CardNetwork final : public MobileNetV2 {
                                std::span<float> logits) override {
     CheckBatch(images, labels);
     lanes_.UploadImages(images);
-    return EvaluateUploaded(InputsOf(labels, 0), logits);
+    return EvaluateUploaded(InputsOf(labels, 0, 0), logits);
   }
   Result<BatchResult> EvaluateUploaded(const std::vector<ImageInput>& inputs,
                                        std::span<float> logits) {
@@ -145,11 +150,12 @@ class CardNetwork final : public MobileNetV2 {
     TUNE_CHECK(images.size() == labels.size() * pixels * 3);
   }
 
-  static std::vector<ImageInput> InputsOf(std::span<const int32_t> labels, uint64_t dropout_seed) {
+  static std::vector<ImageInput> InputsOf(std::span<const int32_t> labels, uint64_t dropout_seed,
+                                          size_t first_image) {
     std::vector<ImageInput> inputs(labels.size());
     for (size_t i = 0; i < inputs.size(); ++i) {
       inputs[i].label = labels[i];
-      inputs[i].dropout_key = DropoutKey(dropout_seed, i);
+      inputs[i].dropout_key = DropoutKey(dropout_seed, first_image + i);
     }
     return inputs;
   }
@@ -184,7 +190,8 @@ class CardDataset {
       input.source = step.trains() ? step.images[static_cast<size_t>(i)] : step.begin + i;
       input.label = set.labels[static_cast<size_t>(input.source)];
       if (step.trains()) {
-        input.dropout_key = DropoutKey(step.options.dropout_seed, static_cast<size_t>(i));
+        input.dropout_key = DropoutKey(step.options.dropout_seed,
+                                       FirstImage(step.options) + static_cast<size_t>(i));
         input.change = ToChange(DrawAugmentation(step.augmentation, step.epoch, input.source),
                                 dataset_->image_size);
       }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "models/cuda/card_buckets.h"
 #include "models/cuda/card_lanes.h"
 #include "models/cuda/card_network.h"
 #include "models/cuda/cuda_card.cuh"
@@ -21,6 +22,8 @@ Result<std::unique_ptr<BatchRunner>> MakeBf16Runner(MobileNetV2& network,
                                                     std::shared_ptr<const Dataset> dataset);
 Result<std::unique_ptr<BatchRunner>> MakeFp32Runner(MobileNetV2& network,
                                                     std::shared_ptr<const Dataset> dataset);
+Result<std::unique_ptr<GradientExchange>> MakeBf16Exchange(MobileNetV2& network, AllReduce& ranks);
+Result<std::unique_ptr<GradientExchange>> MakeFp32Exchange(MobileNetV2& network, AllReduce& ranks);
 Result<std::unique_ptr<LaneRunner>> MakeBf16Lanes(const NetworkOptions& options,
                                                   std::shared_ptr<const Dataset> dataset);
 Result<std::unique_ptr<LaneRunner>> MakeFp32Lanes(const NetworkOptions& options,
@@ -41,6 +44,13 @@ Result<std::unique_ptr<BatchRunner>> MakeRunnerOn(MobileNetV2& network,
   auto* const on_card = dynamic_cast<CardNetwork<CudaCard, T>*>(&network);
   if (on_card == nullptr) return std::unique_ptr<BatchRunner>();
   return CardBatchRunner<CudaCard, T>::Make(*on_card, std::move(dataset));
+}
+
+template <class T>
+Result<std::unique_ptr<GradientExchange>> MakeExchangeOn(MobileNetV2& network, AllReduce& ranks) {
+  auto* const on_card = dynamic_cast<CardNetwork<CudaCard, T>*>(&network);
+  if (on_card == nullptr) return std::unique_ptr<GradientExchange>();
+  return MakeCardBuckets(on_card->device(), ranks);
 }
 
 template <class T>

@@ -1,5 +1,11 @@
+#include <sched.h>
+
+#include <array>
+#include <cstring>
+
 #include "core/posix/environment.h"
 #include "models/cuda/cuda_card.cuh"
+#include "models/cuda/nccl_meeting.h"
 
 namespace tune::models::cuda {
 
@@ -45,10 +51,16 @@ Status CudaCard::Start() {
 // Errors of the ends of things are those of what ran before, which was noted, or of a process that
 // ends.
 CudaCard::~CudaCard() {
-  if (stream_ != nullptr) cudaStreamSynchronize(stream_);
+  if (stream_ != nullptr && nccl_ == nullptr) cudaStreamSynchronize(stream_);
   for (const auto& [key, captured] : graphs_) {
     if (captured.graph != nullptr) cudaGraphExecDestroy(captured.graph);
   }
+  // After the graphs, for which it would wait; it ends sums that wait for a rank that is gone.
+  nccl_.reset();
+  if (stream_ != nullptr) cudaStreamSynchronize(stream_);
+  if (is_ready_ != nullptr) cudaEventDestroy(is_ready_);
+  if (is_summed_ != nullptr) cudaEventDestroy(is_summed_);
+  if (rank_stream_ != nullptr) cudaStreamDestroy(rank_stream_);
   blas_.reset();
   if (stream_ != nullptr) cudaStreamDestroy(stream_);
 }
@@ -62,8 +74,61 @@ void CudaCard::Note(cudaError_t error, const char* call) {
 }
 
 Status CudaCard::Finish() {
-  if (status_.ok()) Note(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+  Wait();
   return status_;
+}
+
+// A sum waits for the other ranks on the device, where nobody would tell it that one is gone.
+void CudaCard::Wait() {
+  if (!status_.ok()) return;
+  if (nccl_ == nullptr) return Note(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+  cudaError_t state = cudaStreamQuery(stream_);
+  for (; status_.ok() && state == cudaErrorNotReady; state = cudaStreamQuery(stream_)) {
+    // That it is not ready is no error, but would be told as the next launch's.
+    static_cast<void>(cudaGetLastError());
+    if (const Status others = nccl_->Check(); !others.ok()) status_ = others.At(name_);
+    sched_yield();
+  }
+  if (status_.ok()) Note(state, "cudaStreamQuery");
+}
+
+Status CudaCard::MakeRankStream() {
+  int least = 0, greatest = 0;
+  Note(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
+  // Sums are short, and other ranks wait for them.
+  Note(cudaStreamCreateWithPriority(&rank_stream_, cudaStreamNonBlocking, greatest),
+       "cudaStreamCreateWithPriority");
+  for (cudaEvent_t* event : {&is_ready_, &is_summed_}) {
+    Note(cudaEventCreateWithFlags(event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+  }
+  return status_;
+}
+
+Status CudaCard::JoinRanks(AllReduce& ranks) {
+  TUNE_RETURN_IF_ERROR(MakeRankStream());
+  cudaDeviceProp properties = {};
+  Note(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
+  TUNE_RETURN_IF_ERROR(status_);
+  DeviceUuid uuid;
+  static_assert(sizeof uuid == sizeof properties.uuid);
+  std::memcpy(uuid.data(), &properties.uuid, sizeof uuid);
+  TUNE_ASSIGN_OR_RETURN(nccl_, MeetByNccl(ranks, uuid));
+  return OkStatus();
+}
+
+void CudaCard::SumOverRanks(float* data, int64_t count) {
+  if (!status_.ok() || count == 0) return;
+  Note(cudaEventRecord(is_ready_, stream_), "cudaEventRecord");
+  Note(cudaStreamWaitEvent(rank_stream_, is_ready_, 0), "cudaStreamWaitEvent");
+  if (!status_.ok()) return;
+  const Status asked = nccl_->Sum(data, count, rank_stream_);
+  if (!asked.ok()) status_ = asked.At(name_);
+}
+
+void CudaCard::AwaitSums() {
+  if (!status_.ok()) return;
+  Note(cudaEventRecord(is_summed_, rank_stream_), "cudaEventRecord");
+  Note(cudaStreamWaitEvent(stream_, is_summed_, 0), "cudaStreamWaitEvent");
 }
 
 void* CudaCard::Allocate(int64_t bytes) {
@@ -78,6 +143,9 @@ void* CudaCard::Allocate(int64_t bytes) {
 
 void CudaCard::Copy(const void* from, int64_t bytes, void* to, cudaMemcpyKind kind) {
   if (!status_.ok() || bytes == 0) return;
+  // A download waits for what was asked for before it.
+  if (kind == cudaMemcpyDeviceToHost && nccl_ != nullptr) Wait();
+  if (!status_.ok()) return;
   // From pageable memory: it is staged before the call returns.
   Note(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), kind, stream_), "cudaMemcpyAsync");
 }

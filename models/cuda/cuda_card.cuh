@@ -4,9 +4,12 @@
 // The first error is kept, with the call's name and the device's, and what is asked afterwards does
 // nothing; Finish() waits and tells.
 //
+// Ranks add up on a stream of their own, which leaves the first one and comes back to it by events,
+// so that a captured graph has both.
+//
 // Thread rule: one thread drives a card. Errors: kResourceExhausted where the device's memory, or
 // this process's share of it, is too small, kFailedPrecondition where there is no device or no
-// cuBLAS, else kInternal.
+// cuBLAS, kUnavailable where NCCL says that another rank is gone, else kInternal.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -20,8 +23,10 @@
 #include "models/cuda/blas.h"
 #include "models/cuda/kernel.h"
 #include "models/cuda/memory_budget.h"
+#include "models/cuda/nccl.h"
 #include "models/cuda/number.h"
 #include "models/cuda/product.h"
+#include "models/ranks/all_reduce.h"
 
 namespace tune::models::cuda {
 
@@ -127,6 +132,14 @@ class CudaCard {
     Multiply({false, true, s.in, s.out, s.rows, s.lanes}, Of(x, s.in), Of(dy, s.out), Of(dw, s.in));
   }
 
+  // Ranks that train together, each with a card of its own, can add up numbers there from here on
+  // (nccl_meeting.h, whose errors it has).
+  Status JoinRanks(AllReduce& ranks);
+  // In place, after what was asked for before; what is asked for next goes on beside it until
+  // AwaitSums. All ranks ask alike.
+  void SumOverRanks(float* data, int64_t count);
+  void AwaitSums();
+
   // The first time for a key, `body` runs as it is, which loads what it needs; the second time it
   // is captured; from then on its graph is launched.
   template <class Body>
@@ -149,6 +162,9 @@ class CudaCard {
   CudaCard() = default;
   Status Start();
   void Note(cudaError_t error, const char* call);
+  Status MakeRankStream();
+  // Until all is done, or another rank is gone.
+  void Wait();
   void* Allocate(int64_t bytes);
   void Copy(const void* from, int64_t bytes, void* to, cudaMemcpyKind kind);
   void Fill(void* data, int64_t bytes);
@@ -177,6 +193,9 @@ class CudaCard {
   cudaStream_t stream_ = nullptr;
   Array<unsigned char> workspace_;  // cuBLAS's: it may not allocate while a graph is captured.
   std::unique_ptr<Blas> blas_;
+  std::unique_ptr<Nccl> nccl_;  // Null: alone, or ranks that add up elsewhere.
+  cudaStream_t rank_stream_ = nullptr;
+  cudaEvent_t is_ready_ = nullptr, is_summed_ = nullptr;
   std::map<int64_t, Captured> graphs_;
 };
 

@@ -110,6 +110,7 @@ struct CrossEntropy {
 
   int batch = 0;
   int classes = 0;
+  int mean_over = 0;  // Images of the mean loss: `batch`, or those of all ranks.
   ChannelFloats bias;
   const ImageInput* images = nullptr;  // (lane, batch)
   float* logits = nullptr;             // (lane, batch, classes)
@@ -175,7 +176,7 @@ struct CrossEntropy {
     for (int k = t.index; k < classes; k += kThreads) {
       const double p = exp(static_cast<double>(row[k]) - shared.largest[0]) / total;
       const double target = k == label ? 1 : 0;
-      gradient[image * classes + k] = static_cast<float>((p - target) / batch);
+      gradient[image * classes + k] = static_cast<float>((p - target) / mean_over);
     }
   }
 };

@@ -4,7 +4,7 @@
 //
 // What a kernel reads before anything was written is a NaN here, in memory and in shared memory.
 //
-// Thread rule: one thread. Errors: kResourceExhausted, as a card has it.
+// Thread rule: one thread. Errors: kResourceExhausted, as a card has it, and those of the ranks.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "models/cuda/memory_budget.h"
 #include "models/cuda/number.h"
 #include "models/cuda/product.h"
+#include "models/ranks/all_reduce.h"
 
 namespace tune::models::cuda {
 
@@ -120,6 +122,17 @@ class HostCard {
     Multiply(s.lanes, s.out, s.in, s.rows, View<T>{dy, 1, s.out}, View<T>{x, s.in, 1}, dw);
   }
 
+  // `ranks` outlives the card.
+  Status JoinRanks(AllReduce& ranks) {
+    ranks_ = &ranks;
+    return OkStatus();
+  }
+  // In place. What is asked for next may touch them only after AwaitSums.
+  void SumOverRanks(float* data, int64_t count) {
+    if (status_.ok()) status_ = ranks_->Sum(std::span(data, static_cast<size_t>(count)));
+  }
+  void AwaitSums() {}
+
   // Runs `body`, which asks this card alone and in the same way each time for the same key.
   template <class Body>
   void RunCaptured(int64_t /*key*/, Body&& body) {
@@ -178,6 +191,7 @@ class HostCard {
   }
 
   Status status_;
+  AllReduce* ranks_ = nullptr;
   const std::shared_ptr<MemoryBudget> budget_;
 };
 

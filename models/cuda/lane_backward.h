@@ -11,23 +11,57 @@ namespace tune::models::cuda {
 template <class Device, class T>
 Status LaneNetwork<Device, T>::Train(std::span<const LaneInput> lanes,
                                      std::span<const ImageInput> inputs,
-                                     std::span<ImageResult> results) {
+                                     std::span<ImageResult> results,
+                                     const std::optional<BatchShare>& share) {
   TUNE_CHECK(static_cast<int>(lanes.size()) == lanes_ && results.size() == inputs.size());
+  TUNE_CHECK(!share || lanes_ == 1);
   const int batch = static_cast<int>(inputs.size()) / lanes_;
   TUNE_CHECK(batch >= 2);
   const bool backbone = std::any_of(lanes.begin(), lanes.end(),
                                     [](const LaneInput& lane) { return lane.train_backbone != 0; });
   device_.Upload(lanes.data(), static_cast<int64_t>(lanes.size()), lane_inputs_.data());
   UploadInputs(inputs);
-  device_.RunCaptured(int64_t{batch} * 4 + (backbone ? 2 : 1), [&] {
-    ForwardBackbone(batch, /*training=*/true);
-    ForwardHead(batch, lane_inputs_.data(), logits_gradient_.data());
-    BackwardHead(batch, backbone);
-    if (backbone) BackwardBackbone(batch);
-    Update();
-  });
+  const StepShape step = {batch, share ? share->whole_count : batch, backbone};
+  if (!share || share->exchange->is_on_card()) {
+    device_.RunCaptured(KeyOf(share ? Work::kSharedStep : Work::kStep, step), [&] {
+      ComputeGradients(step, share ? share->exchange : nullptr);
+      Update();
+    });
+  } else {
+    device_.RunCaptured(KeyOf(Work::kGradients, step), [&] { ComputeGradients(step, nullptr); });
+    TUNE_RETURN_IF_ERROR(SumOnHost(step, *share->exchange));
+    device_.RunCaptured(KeyOf(Work::kUpdate, {}), [&] { Update(); });
+  }
   device_.Download(results_.data(), static_cast<int64_t>(results.size()), results.data());
   return device_.Finish();
+}
+
+template <class Device, class T>
+void LaneNetwork<Device, T>::ComputeGradients(const StepShape& step, GradientExchange* exchange) {
+  ForwardBackbone(step.batch, /*training=*/true);
+  ForwardHead(step.batch, step.mean_over, lane_inputs_.data(), logits_gradient_.data());
+  BackwardHead(step.batch, step.backbone);
+  if (exchange != nullptr) {
+    exchange->Begin({gradients_.data(), static_cast<size_t>(gradients_.size())});
+    exchange->Ready(linear_at());
+  }
+  if (step.backbone) BackwardBackbone(step.batch, exchange);
+  // An error is the card's, and kept there.
+  if (exchange != nullptr) static_cast<void>(exchange->Finish());
+}
+
+template <class Device, class T>
+Status LaneNetwork<Device, T>::SumOnHost(const StepShape& step, GradientExchange& exchange) {
+  const int64_t begin = step.backbone ? 0 : linear_at();
+  const int64_t count = gradients_.size() - begin;
+  host_gradients_.resize(static_cast<size_t>(gradients_.size()));
+  device_.Download(gradients_.data() + begin, count, host_gradients_.data() + begin);
+  TUNE_RETURN_IF_ERROR(device_.Finish());
+  exchange.Begin(host_gradients_);
+  exchange.Ready(begin);
+  TUNE_RETURN_IF_ERROR(exchange.Finish());
+  device_.Upload(host_gradients_.data() + begin, count, gradients_.data() + begin);
+  return OkStatus();
 }
 
 template <class Device, class T>
@@ -54,7 +88,7 @@ void LaneNetwork<Device, T>::BackwardHead(int batch, bool backbone) {
 }
 
 template <class Device, class T>
-void LaneNetwork<Device, T>::BackwardBackbone(int batch) {
+void LaneNetwork<Device, T>::BackwardBackbone(int batch, GradientExchange* exchange) {
   NetworkLayer& last = layers_.back();
   PoolGradient<T> pool;
   pool.y = last.y.data();
@@ -77,6 +111,8 @@ void LaneNetwork<Device, T>::BackwardBackbone(int batch) {
         BackwardStem(batch);
         break;
     }
+    // Its batch norm's gradients came with the layer after it.
+    if (exchange != nullptr) exchange->Ready(layers_[i].place.weight_at);
   }
 }
 

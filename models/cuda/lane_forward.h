@@ -11,9 +11,9 @@ Status LaneNetwork<Device, T>::Evaluate(std::span<const ImageInput> inputs,
   TUNE_CHECK(results.size() == inputs.size());
   const int batch = static_cast<int>(inputs.size()) / lanes_;
   UploadInputs(inputs);
-  device_.RunCaptured(int64_t{batch} * 4, [&] {
+  device_.RunCaptured(KeyOf(Work::kEvaluation, {batch, batch, false}), [&] {
     ForwardBackbone(batch, /*training=*/false);
-    ForwardHead(batch, /*lanes=*/nullptr, /*logits_gradient=*/nullptr);
+    ForwardHead(batch, batch, /*lanes=*/nullptr, /*logits_gradient=*/nullptr);
   });
   device_.Download(results_.data(), static_cast<int64_t>(results.size()), results.data());
   device_.Download(logits_.data(), static_cast<int64_t>(logits.size()), logits.data());
@@ -109,7 +109,7 @@ void LaneNetwork<Device, T>::FinishNorm(const NetworkLayer& layer, int batch, bo
 }
 
 template <class Device, class T>
-void LaneNetwork<Device, T>::ForwardHead(int batch, const LaneInput* lanes,
+void LaneNetwork<Device, T>::ForwardHead(int batch, int mean_over, const LaneInput* lanes,
                                          float* logits_gradient) {
   const NetworkLayer& last = layers_.back();
   const int features = architecture_.feature_count;
@@ -133,6 +133,7 @@ void LaneNetwork<Device, T>::ForwardHead(int batch, const LaneInput* lanes,
   CrossEntropy loss;
   loss.batch = batch;
   loss.classes = classes;
+  loss.mean_over = mean_over;
   loss.bias = Parameter(bias_at());
   loss.images = image_inputs_.data();
   loss.logits = logits_.data();

@@ -67,6 +67,9 @@ void LaneNetwork<Device, T>::AllocateLayers() {
   stem_weights_ = New<T>(stem_floats);
   stem_gradient_ = New<float>(stem_floats);
   device_.Zero(stem_weights_.data(), stem_floats);
+  // Ranks add up what lies behind the only lane's gradients, too.
+  device_.Zero(gradients_.data() + architecture_.parameter_count,
+               parameter_stride_ - architecture_.parameter_count);
 }
 
 template <class Device, class T>

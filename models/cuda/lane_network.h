@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -26,6 +27,7 @@
 #include "models/cuda/product.h"
 #include "models/cuda/stem.h"
 #include "models/cuda/step_input.h"
+#include "models/gradient_exchange.h"
 #include "models/network_state.h"
 
 namespace tune::models::cuda {
@@ -56,15 +58,30 @@ class LaneNetwork {
   // changed and normalised, for the next step.
   void MakeImages(const uint8_t* set, std::span<const ImageInput> inputs);
 
-  // One step of all lanes on the uploaded images; inputs (lanes, batch). Results likewise.
+  // One step of all lanes on the uploaded images; inputs (lanes, batch). Results likewise. `share`:
+  // of one lane, where several ranks share its batch.
   Status Train(std::span<const LaneInput> lanes, std::span<const ImageInput> inputs,
-               std::span<ImageResult> results);
+               std::span<ImageResult> results, const std::optional<BatchShare>& share = {});
   // Loss and hits with the running statistics; logits (lanes, batch, classes) unless empty.
   Status Evaluate(std::span<const ImageInput> inputs, std::span<ImageResult> results,
                   std::span<float> logits);
 
  private:
   using NetworkLayer = Layer<Device, T>;
+
+  // What a captured run of launches does, and what decides which they are.
+  enum class Work { kEvaluation, kStep, kSharedStep, kGradients, kUpdate };
+  struct StepShape {
+    int batch = 0;      // Of this network,
+    int mean_over = 0;  // and of all ranks.
+    bool backbone = false;
+  };
+  // All ranks of a step have the same part of the key that is not `batch`, which follows from it:
+  // so what one of them captures they all capture, and their sums are asked for alike.
+  static int64_t KeyOf(Work work, const StepShape& step) {
+    return (((int64_t{step.mean_over} << 20 | step.batch) << 1 | (step.backbone ? 1 : 0)) << 3) |
+           static_cast<int64_t>(work);
+  }
 
   template <class U>
   Array<U> New(int64_t count) {
@@ -80,11 +97,13 @@ class LaneNetwork {
   void ForwardLayer(size_t index, int batch, bool training);
   void MakePointwiseInput(size_t index, int batch);
   void FinishNorm(const NetworkLayer& layer, int batch, bool training, int64_t chunks);
-  void ForwardHead(int batch, const LaneInput* lanes, float* logits_gradient);
+  void ForwardHead(int batch, int mean_over, const LaneInput* lanes, float* logits_gradient);
 
-  // lane_backward.h.
+  // lane_backward.h. `exchange`: null where nothing is shared, or not on the card.
+  void ComputeGradients(const StepShape& step, GradientExchange* exchange);
+  Status SumOnHost(const StepShape& step, GradientExchange& exchange);
   void BackwardHead(int batch, bool backbone);
-  void BackwardBackbone(int batch);
+  void BackwardBackbone(int batch, GradientExchange* exchange);
   void BackwardPointwise(size_t index, int batch);
   void BackwardDepthwise(size_t index, int batch);
   void BackwardStem(int batch);
@@ -139,6 +158,7 @@ class LaneNetwork {
   Array<LaneInput> lane_inputs_;
   Array<ImageInput> image_inputs_;
   Array<ImageResult> results_;
+  std::vector<float> host_gradients_;  // Where ranks add them up there.
 };
 
 }  // namespace tune::models::cuda

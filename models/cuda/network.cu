@@ -20,6 +20,11 @@ Result<std::unique_ptr<BatchRunner>> MakeBatchRunner(MobileNetV2& network,
   return MakeFp32Runner(network, std::move(dataset));
 }
 
+Result<std::unique_ptr<GradientExchange>> MakeExchange(MobileNetV2& network, AllReduce& ranks) {
+  return network.options().precision == Precision::kBf16 ? MakeBf16Exchange(network, ranks)
+                                                         : MakeFp32Exchange(network, ranks);
+}
+
 Result<std::unique_ptr<LaneRunner>> MakeLaneRunner(const NetworkOptions& options,
                                                    std::shared_ptr<const Dataset> dataset) {
   return options.precision == Precision::kBf16 ? MakeBf16Lanes(options, std::move(dataset))

@@ -18,7 +18,9 @@
 
 #include "core/status.h"
 #include "models/data/dataset.h"
+#include "models/gradient_exchange.h"
 #include "models/mobilenet_v2.h"
+#include "models/ranks/all_reduce.h"
 #include "models/train/batch_runner.h"
 #include "models/train/lane_runner.h"
 
@@ -34,6 +36,11 @@ Result<std::unique_ptr<MobileNetV2>> CreateNetwork(const NetworkOptions& options
 // one. The network outlives it.
 Result<std::unique_ptr<BatchRunner>> MakeBatchRunner(MobileNetV2& network,
                                                      std::shared_ptr<const Dataset> dataset);
+
+// For a network of CreateNetwork, as each of the ranks has one: where they add up gradients from
+// card to card, by NCCL; null for another network. kFailedPrecondition, on all ranks alike, with
+// the reason, where they cannot (nccl_meeting.h). The network outlives it.
+Result<std::unique_ptr<GradientExchange>> MakeExchange(MobileNetV2& network, AllReduce& ranks);
 
 // Lanes on a card, and the data set. Checked options.
 Result<std::unique_ptr<LaneRunner>> MakeLaneRunner(const NetworkOptions& options,

@@ -15,6 +15,10 @@ Result<std::unique_ptr<BatchRunner>> MakeBatchRunner(MobileNetV2&, std::shared_p
   return std::unique_ptr<BatchRunner>();
 }
 
+Result<std::unique_ptr<GradientExchange>> MakeExchange(MobileNetV2&, AllReduce&) {
+  return std::unique_ptr<GradientExchange>();
+}
+
 Result<std::unique_ptr<LaneRunner>> MakeLaneRunner(const NetworkOptions&,
                                                    std::shared_ptr<const Dataset>) {
   return CardName().status();

@@ -12,6 +12,10 @@ Result<std::unique_ptr<BatchRunner>> MakeFp32Runner(MobileNetV2& network,
   return MakeRunnerOn<float>(network, std::move(dataset));
 }
 
+Result<std::unique_ptr<GradientExchange>> MakeFp32Exchange(MobileNetV2& network, AllReduce& ranks) {
+  return MakeExchangeOn<float>(network, ranks);
+}
+
 Result<std::unique_ptr<LaneRunner>> MakeFp32Lanes(const NetworkOptions& options,
                                                   std::shared_ptr<const Dataset> dataset) {
   return MakeLanesOn<float>(options, std::move(dataset));

@@ -212,10 +212,6 @@ Result<Food11Options> ParseFood11Options(const Configuration& configuration, uin
 Status CheckForRanks(const Food11Options& options, int world_size) {
   if (world_size == 1) return OkStatus();
   const std::string ranks = std::to_string(world_size) + " ranks";
-  if (options.device != DeviceKind::kCpu) {
-    return InvalidArgument("device: " + ranks +
-                           " train together on processors alone; expected cpu");
-  }
   if (options.batch_size >= kImagesPerRankMin * world_size) return OkStatus();
   return InvalidArgument("batch_size: read " + std::to_string(options.batch_size) + ", which " +
                          ranks + " share; expected " +

@@ -15,8 +15,13 @@ bool IsRunningStatistic(const NamedTensor& tensor) {
 
 class RankBatchRunner final : public BatchRunner {
  public:
-  RankBatchRunner(std::unique_ptr<BatchRunner> inner, MobileNetV2& network, AllReduce& ranks)
-      : inner_(std::move(inner)), network_(network), ranks_(ranks), exchange_(ranks) {}
+  RankBatchRunner(std::unique_ptr<BatchRunner> inner, MobileNetV2& network, AllReduce& ranks,
+                  std::unique_ptr<GradientExchange> exchange)
+      : inner_(std::move(inner)),
+        network_(network),
+        ranks_(ranks),
+        exchange_(exchange != nullptr ? std::move(exchange)
+                                      : std::make_unique<GradientBuckets>(ranks)) {}
 
   Result<BatchResult> Run(const BatchStep& whole) override {
     if (whole.trains()) {
@@ -41,7 +46,7 @@ class RankBatchRunner final : public BatchRunner {
     share.images =
         whole.images.subspan(static_cast<size_t>(begin), static_cast<size_t>(share.count));
     share.options.share =
-        BatchShare{static_cast<int>(whole.count), static_cast<int>(begin), &exchange_};
+        BatchShare{static_cast<int>(whole.count), static_cast<int>(begin), exchange_.get()};
     return share;
   }
 
@@ -71,7 +76,7 @@ class RankBatchRunner final : public BatchRunner {
   const std::unique_ptr<BatchRunner> inner_;
   MobileNetV2& network_;
   AllReduce& ranks_;
-  GradientBuckets exchange_;
+  const std::unique_ptr<GradientExchange> exchange_;
   bool has_trained_ = false;  // Since the statistics were averaged.
 };
 
@@ -80,8 +85,9 @@ class RankBatchRunner final : public BatchRunner {
 int ShareMax(int batch_size, int world_size) { return (batch_size + world_size - 1) / world_size; }
 
 std::unique_ptr<BatchRunner> MakeRankBatchRunner(std::unique_ptr<BatchRunner> inner,
-                                                 MobileNetV2& network, AllReduce& ranks) {
-  return std::make_unique<RankBatchRunner>(std::move(inner), network, ranks);
+                                                 MobileNetV2& network, AllReduce& ranks,
+                                                 std::unique_ptr<GradientExchange> exchange) {
+  return std::make_unique<RankBatchRunner>(std::move(inner), network, ranks, std::move(exchange));
 }
 
 }  // namespace tune::models

@@ -14,6 +14,7 @@
 
 #include <memory>
 
+#include "models/gradient_exchange.h"
 #include "models/ranks/all_reduce.h"
 #include "models/train/batch_runner.h"
 
@@ -23,7 +24,9 @@ namespace tune::models {
 int ShareMax(int batch_size, int world_size);
 
 // `inner` runs `network` on this rank's data set; `network` and `ranks` outlive the runner.
-std::unique_ptr<BatchRunner> MakeRankBatchRunner(std::unique_ptr<BatchRunner> inner,
-                                                 MobileNetV2& network, AllReduce& ranks);
+// `exchange`: by which the network's gradients are added up; null: by `ranks`.
+std::unique_ptr<BatchRunner> MakeRankBatchRunner(
+    std::unique_ptr<BatchRunner> inner, MobileNetV2& network, AllReduce& ranks,
+    std::unique_ptr<GradientExchange> exchange = nullptr);
 
 }  // namespace tune::models

@@ -1,5 +1,6 @@
 #include "models/train/trainer.h"
 
+#include <span>
 #include <utility>
 
 #include "core/check.h"
@@ -8,13 +9,48 @@
 #include "models/train/safetensors.h"
 
 namespace tune::models {
+namespace {
+
+// Where the ranks' networks compute: on cards only if each of them has one.
+Result<DeviceKind> AgreedDevice(DeviceKind wanted, AllReduce* ranks) {
+  if (wanted != DeviceKind::kAuto || ranks == nullptr) return wanted;
+  double with_card = cuda::CardName().ok() ? 1 : 0;
+  TUNE_RETURN_IF_ERROR(ranks->Sum(std::span(&with_card, 1)));
+  return with_card == ranks->world_size() ? DeviceKind::kCuda : DeviceKind::kCpu;
+}
+
+struct RankedBatches {
+  std::unique_ptr<BatchRunner> batches;
+  std::string note;
+};
+
+// `inner`: the card's runner; null: the network is on the processor.
+Result<RankedBatches> ShareBatches(std::unique_ptr<BatchRunner> inner, MobileNetV2& network,
+                                   const Dataset& dataset, AllReduce& ranks) {
+  if (inner == nullptr) {
+    return RankedBatches{MakeRankBatchRunner(MakeHostBatchRunner(network, dataset), network, ranks),
+                         ""};
+  }
+  Result<std::unique_ptr<GradientExchange>> exchange = cuda::MakeExchange(network, ranks);
+  if (exchange.ok()) {
+    return RankedBatches{
+        MakeRankBatchRunner(std::move(inner), network, ranks, *std::move(exchange)),
+        "gradients go from card to card, by NCCL"};
+  }
+  if (exchange.status().code() != StatusCode::kFailedPrecondition) return exchange.status();
+  return RankedBatches{MakeRankBatchRunner(std::move(inner), network, ranks),
+                       "gradients go through the host: " + exchange.status().message()};
+}
+
+}  // namespace
 
 Trainer::Trainer(const Food11Options& options, std::shared_ptr<const Dataset> dataset,
                  std::unique_ptr<MobileNetV2> network, SecondsClock seconds,
-                 std::unique_ptr<BatchRunner> batches, int world_size)
+                 std::unique_ptr<BatchRunner> batches, int world_size, std::string note)
     : dataset_(std::move(dataset)),
       network_(std::move(network)),
       batches_(batches != nullptr ? std::move(batches) : MakeHostBatchRunner(*network_, *dataset_)),
+      note_(std::move(note)),
       run_(options, dataset_, *network_, std::move(seconds), kImagesPerRankMin * world_size) {
   TUNE_CHECK(network_->options().image_size == options.image_size);
   TUNE_CHECK(network_->options().class_count == dataset_->class_count());
@@ -66,17 +102,23 @@ Result<std::unique_ptr<Trainer>> MakeTrainer(const Food11Options& options,
   const int world_size = ranks == nullptr ? 1 : ranks->world_size();
   TUNE_RETURN_IF_ERROR(CheckForRanks(options, world_size));
   TUNE_RETURN_IF_ERROR(CheckData(options, *dataset, world_size));
+  Food11Options placed = options;
+  TUNE_ASSIGN_OR_RETURN(placed.device, AgreedDevice(options.device, ranks));
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<MobileNetV2> network,
-                        MakeNetwork(options, dataset->class_count(), threads, world_size));
+                        MakeNetwork(placed, dataset->class_count(), threads, world_size));
   // On a card, the data lies there too.
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<BatchRunner> batches,
                         cuda::MakeBatchRunner(*network, dataset));
+  std::string note;
   if (ranks != nullptr) {
-    if (batches == nullptr) batches = MakeHostBatchRunner(*network, *dataset);
-    batches = MakeRankBatchRunner(std::move(batches), *network, *ranks);
+    TUNE_ASSIGN_OR_RETURN(RankedBatches ranked,
+                          ShareBatches(std::move(batches), *network, *dataset, *ranks));
+    batches = std::move(ranked.batches);
+    note = std::move(ranked.note);
   }
   return std::make_unique<Trainer>(options, std::move(dataset), std::move(network),
-                                   std::move(seconds), std::move(batches), world_size);
+                                   std::move(seconds), std::move(batches), world_size,
+                                   std::move(note));
 }
 
 }  // namespace tune::models

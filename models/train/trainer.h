@@ -30,14 +30,17 @@ class Trainer {
  public:
   // The dataset has the options' image size, no empty split, and training images for one batch at
   // least; the network fits both. `batches` runs this network on this data; null: in this process's
-  // memory. `world_size`: the ranks that share each batch.
+  // memory. `world_size`: the ranks that share each batch. `note`: see note().
   Trainer(const Food11Options& options, std::shared_ptr<const Dataset> dataset,
           std::unique_ptr<MobileNetV2> network, SecondsClock seconds,
-          std::unique_ptr<BatchRunner> batches = nullptr, int world_size = 1);
+          std::unique_ptr<BatchRunner> batches = nullptr, int world_size = 1,
+          std::string note = "");
 
   // Requires !finished().
   Result<EpochReport> RunEpoch();
   MobileNetV2& network() { return *network_; }
+  // What a log should say of how it trains: a line, or nothing.
+  const std::string& note() const { return note_; }
 
   // The run (training_run.h), and what is its own.
   const TrainingRun& run() const { return run_; }
@@ -57,6 +60,7 @@ class Trainer {
   const std::shared_ptr<const Dataset> dataset_;
   const std::unique_ptr<MobileNetV2> network_;
   const std::unique_ptr<BatchRunner> batches_;
+  const std::string note_;
   TrainingRun run_;
 };
 
@@ -73,7 +77,7 @@ Result<std::unique_ptr<MobileNetV2>> MakeNetwork(const Food11Options& options, i
 
 // Network and trainer, with what the constructor requires checked (kInvalidArgument). `ranks`:
 // those that train this together, each with a trainer of its own, all options and data alike; null:
-// one alone. It outlives the trainer.
+// one alone. It outlives the trainer. With kAuto either all ranks train on cards, or none.
 Result<std::unique_ptr<Trainer>> MakeTrainer(const Food11Options& options,
                                              std::shared_ptr<const Dataset> dataset, int threads,
                                              SecondsClock seconds, AllReduce* ranks = nullptr);

@@ -4,60 +4,15 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
+#include <cstdlib>
 
 #include "tests/e2e/join_line.h"
 #include "tests/e2e/program.h"
+#include "tests/e2e/rank_sweep.h"
 #include "tests/e2e/watched_program.h"
 
 namespace tune::testing {
 namespace {
-
-constexpr int kEpochs = 20;
-
-std::string Space(const std::string& more = "") {
-  return "trainable: food11\nmetric: val_loss\nmode: min\nsamples: 1\nseed: 5\n"
-         "space: {data: synthetic, image_size: 32, width_mult: 0.35, batch_size: 32, lr: 0.01,\n"
-         "        patience: 100, total_epochs: " +
-         std::to_string(kEpochs) +
-         "}\n"
-         "resources: {cpu: 1, workers: 2, spread: true}\n"
-         "failure: {max_failures: 1, backoff: 0}\n" +
-         more;
-}
-
-std::string FileText(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-// Weights, Adam's moments and the best epoch's weights at the end of trial 0.
-std::string EndState(const TestFolder& folder) {
-  const auto paths =
-      Query(folder, "select path from checkpoints where iteration = " + std::to_string(kEpochs));
-  EXPECT_EQ(paths.size(), 1u);
-  if (paths.size() != 1) return "";
-  return FileText(paths[0] + "/model.safetensors") + FileText(paths[0] + "/state.safetensors");
-}
-
-// Of a sweep that nobody disturbs; run once.
-const std::string& UndisturbedEnd() {
-  static const std::string state = [] {
-    TestFolder folder;
-    const ProgramResult result =
-        RunTune(folder, {"run", folder.Write("space.yaml", Space()), "--cpus", "2"});
-    EXPECT_EQ(result.exit_status, 0) << result.err;
-    EXPECT_EQ(Query(folder, "select outcome, error from attempts"),
-              std::vector<std::string>{"completed|"});
-    EXPECT_EQ(result.err.find("encrypted"), std::string::npos) << result.err;
-    EXPECT_FALSE(std::filesystem::exists(folder / "tune.artifacts/space/0/ranks_1"));
-    return EndState(folder);
-  }();
-  return state;
-}
 
 // The ranks' processes below `root`, the first rank's first: it was started before the other.
 std::vector<pid_t> RankProcesses(pid_t root) {
@@ -69,13 +24,6 @@ std::vector<pid_t> RankProcesses(pid_t root) {
   return pids;
 }
 
-// Requires that the database is there.
-void WaitForReports(const TestFolder& folder, int count) {
-  const std::string there = "select count(*) >= " + std::to_string(count) + " from reports";
-  while (Query(folder, there) != std::vector<std::string>{"1"}) {
-  }
-}
-
 TEST(Ranks, OfOneWorkerTrainTogetherAndEndWithACheckpoint) {
   EXPECT_GT(UndisturbedEnd().size(), 1'000'000u);
 }
@@ -84,7 +32,7 @@ TEST(Ranks, OfTwoWorkersEndWithTheSameBits) {
   TestFolder folder;
   Program tune(
       folder, "tune",
-      {"run", folder.Write("space.yaml", Space()), "--cpus", "0", "--listen", "127.0.0.1:0"});
+      {"run", folder.Write("space.yaml", RankSpace()), "--cpus", "0", "--listen", "127.0.0.1:0"});
   const JoinLine join = WaitForJoinLine(tune);
   ASSERT_NE(join.token, "");
   Program first(folder, "tune", join.Worker({"--cpus", "1", "--name", "a"}));
@@ -107,7 +55,7 @@ class DeadRank : public ::testing::TestWithParam<int> {};
 
 TEST_P(DeadRank, RestartsTheTrialFromItsCheckpoint) {
   TestFolder folder;
-  Program tune(folder, "tune", {"run", folder.Write("space.yaml", Space()), "--cpus", "2"});
+  Program tune(folder, "tune", {"run", folder.Write("space.yaml", RankSpace()), "--cpus", "2"});
   ASSERT_TRUE(tune.WaitForText("database tune.db"));
   WaitForReports(folder, 3);
   const std::vector<pid_t> ranks = RankProcesses(tune.pid());
@@ -132,8 +80,8 @@ INSTANTIATE_TEST_SUITE_P(Second, DeadRank, ::testing::Values(1));
 TEST(Ranks, OfALostWorkerGoOnWithAnotherOne) {
   TestFolder folder;
   Program tune(folder, "tune",
-               {"run", folder.Write("space.yaml", Space("limits: {lease: 2s}\n")), "--cpus", "0",
-                "--listen", "127.0.0.1:0"});
+               {"run", folder.Write("space.yaml", RankSpace("limits: {lease: 2s}\n")), "--cpus",
+                "0", "--listen", "127.0.0.1:0"});
   const JoinLine join = WaitForJoinLine(tune);
   ASSERT_NE(join.token, "");
   Program first(folder, "tune", join.Worker({"--cpus", "1", "--name", "a"}));
@@ -153,7 +101,7 @@ TEST(Ranks, OfALostWorkerGoOnWithAnotherOne) {
 TEST(Ranks, OfAKilledTunerGoOnAfterAResume) {
   TestFolder folder;
   {
-    Program tune(folder, "tune", {"run", folder.Write("space.yaml", Space()), "--cpus", "2"});
+    Program tune(folder, "tune", {"run", folder.Write("space.yaml", RankSpace()), "--cpus", "2"});
     ASSERT_TRUE(tune.WaitForText("database tune.db"));
     WaitForReports(folder, 3);
     tune.Signal(SIGKILL);
@@ -168,12 +116,83 @@ TEST(Ranks, OfAKilledTunerGoOnAfterAResume) {
 
 TEST(Ranks, StopTogetherWhenTheirTrialIsStopped) {
   TestFolder folder;
-  const ProgramResult result =
-      RunTune(folder, {"run", folder.Write("space.yaml", Space("stop: {training_iteration: 2}\n")),
-                       "--samples", "3", "--cpus", "2"});
+  const ProgramResult result = RunTune(
+      folder, {"run", folder.Write("space.yaml", RankSpace("stop: {training_iteration: 2}\n")),
+               "--samples", "3", "--cpus", "2"});
   EXPECT_EQ(result.exit_status, 0) << result.err;
   EXPECT_EQ(Query(folder, "select outcome, error from attempts"),
             (std::vector<std::string>{"stopped|", "stopped|", "stopped|"}));
+}
+
+// ---- on cards
+
+// Two ranks by this request, of which the device is that of the configuration.
+std::string CardSpace(const std::string& device, const std::string& gpu) {
+  std::string space = RankSpace();
+  space.insert(space.find("data: synthetic"), "device: " + device + ", precision: fp32, ");
+  return space.insert(space.find("cpu: 1"), gpu);
+}
+
+std::string RankLog(const TestFolder& folder) {
+  return FileText(folder / "tune.artifacts/space/0/attempt_1.log");
+}
+
+TEST(RanksWithoutCards, TrainOnProcessorsWhereTheDeviceIsForThemToFind) {
+  setenv("CUDA_VISIBLE_DEVICES", "", 1);
+  TestFolder folder;
+  const ProgramResult result =
+      RunTune(folder, {"run", folder.Write("space.yaml", CardSpace("auto", "")), "--cpus", "2"});
+  unsetenv("CUDA_VISIBLE_DEVICES");
+  EXPECT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_EQ(EndState(folder), UndisturbedEnd());
+}
+
+TEST(RanksWithoutCards, SayThatThereIsNone) {
+  setenv("CUDA_VISIBLE_DEVICES", "", 1);
+  TestFolder folder;
+  const ProgramResult result =
+      RunTune(folder, {"run", folder.Write("space.yaml", CardSpace("cuda", "")), "--cpus", "2"});
+  unsetenv("CUDA_VISIBLE_DEVICES");
+  EXPECT_NE(result.exit_status, 0);
+  const auto errors = Query(folder, "select distinct error from attempts");
+  ASSERT_FALSE(errors.empty());
+  for (const std::string& error : errors) {
+    EXPECT_NE(error.find("CUDA"), std::string::npos) << error;
+    EXPECT_EQ(error.find("connection"), std::string::npos) << "that is no cause: " << error;
+  }
+}
+
+int64_t CardCount() {
+  std::error_code none;
+  int64_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/driver/nvidia/gpus", none)) {
+    count += entry.is_directory() ? 1 : 0;
+  }
+  return TUNE_HAS_CUDA ? count : 0;
+}
+
+// The same end each time.
+void EndAlike(const std::string& space, const std::string& log_line) {
+  std::string state;
+  for (int time = 0; time < 2; ++time) {
+    TestFolder folder;
+    const ProgramResult result =
+        RunTune(folder, {"run", folder.Write("space.yaml", space), "--cpus", "2"});
+    EXPECT_EQ(result.exit_status, 0) << result.err;
+    EXPECT_NE(RankLog(folder).find(log_line), std::string::npos) << RankLog(folder);
+    if (time == 0) state = EndState(folder);
+    EXPECT_EQ(EndState(folder), state);
+  }
+}
+
+TEST(RanksOnCards, OfTheirOwnAddUpByNccl) {
+  if (CardCount() < 2) GTEST_SKIP() << "two GPUs are needed";
+  EndAlike(CardSpace("cuda", "gpu: 1, "), "gradients go from card to card, by NCCL");
+}
+
+TEST(RanksOnCards, ThatShareOneAddUpThroughTheHost) {
+  if (CardCount() < 1) GTEST_SKIP() << "no GPU";
+  EndAlike(CardSpace("cuda", "gpu: 0.5, "), "gradients go through the host: ");
 }
 
 struct Refusal {
@@ -184,7 +203,6 @@ struct Refusal {
 TEST(Ranks, ThatCannotBeAreRefusedBeforeAnythingStarts) {
   const Refusal refusals[] = {
       {"space.batch_size=3", "batch_size: read 3, which 2 ranks share; expected 4 or more"},
-      {"space.device=cuda", "device: 2 ranks train together on processors alone; expected cpu"},
       {"resources.workers=3",
        "a trial needs cpu: 1, workers: 3, but the only worker (local) has "
        "2 CPUs, 0 GPUs"},
@@ -193,7 +211,7 @@ TEST(Ranks, ThatCannotBeAreRefusedBeforeAnythingStarts) {
   };
   for (const Refusal& refusal : refusals) {
     TestFolder folder;
-    const ProgramResult result = RunTune(folder, {"run", folder.Write("space.yaml", Space()),
+    const ProgramResult result = RunTune(folder, {"run", folder.Write("space.yaml", RankSpace()),
                                                   "--cpus", "2", "--set", refusal.option});
     EXPECT_EQ(result.exit_status, 2) << refusal.option;
     EXPECT_NE(result.err.find(refusal.reason), std::string::npos) << result.err;

@@ -1,5 +1,6 @@
 #include "trial_runner/worker/food11_rank.h"
 
+#include <cstdio>
 #include <span>
 #include <string>
 #include <utility>
@@ -13,10 +14,8 @@ namespace tune {
 namespace {
 
 // What is unavailable is another rank.
-TrialEnd EndForRank(const Status& status) {
-  if (status.code() != StatusCode::kUnavailable) {
-    return EndForTraining(status, models::DeviceKind::kCpu);
-  }
+TrialEnd EndForRank(const Status& status, models::DeviceKind device) {
+  if (status.code() != StatusCode::kUnavailable) return EndForTraining(status, device);
   return {Outcome::kCrashed, status.message(), EndDetail::kRankLost};
 }
 
@@ -34,7 +33,7 @@ class Rank {
   TrialEnd Train() {
     while (!trainer_.finished()) {
       const Result<models::EpochReport> epoch = trainer_.RunEpoch();
-      if (!epoch.ok()) return EndForRank(epoch.status());
+      if (!epoch.ok()) return EndForRank(epoch.status(), Device());
       bool goes_on = false;
       if (IsFirst()) {
         const Result<bool> answer = SaveAndReport(*epoch);
@@ -43,7 +42,7 @@ class Rank {
       }
       if (trainer_.finished()) break;
       const Result<bool> all_go_on = AllGoOn(goes_on);
-      if (!all_go_on.ok()) return EndForRank(all_go_on.status());
+      if (!all_go_on.ok()) return EndForRank(all_go_on.status(), Device());
       // Who is told nothing itself has done its part.
       if (!*all_go_on) return {IsFirst() ? Outcome::kStopped : Outcome::kCompleted, ""};
     }
@@ -52,6 +51,7 @@ class Rank {
 
  private:
   bool IsFirst() const { return start_.rank == 0; }
+  models::DeviceKind Device() const { return trainer_.options().device; }
 
   // Whether the attempt goes on.
   Result<bool> SaveAndReport(const models::EpochReport& epoch) {
@@ -92,10 +92,11 @@ TrialEnd TrainAsRank(int64_t lane, const TrialStart& start, const models::Food11
   const auto ranks = models::ConnectRanks(
       {static_cast<int>(start.rank), static_cast<int>(start.world_size),
        start.artifact_dir + "/ranks_" + std::to_string(start.attempt.value), start.place.address});
-  if (!ranks.ok()) return EndForRank(ranks.status());
+  if (!ranks.ok()) return EndForRank(ranks.status(), options.device);
   const auto trainer = models::MakeTrainer(
       options, std::move(dataset), static_cast<int>(start.threads), MonotonicSeconds, ranks->get());
-  if (!trainer.ok()) return EndForRank(trainer.status());
+  if (!trainer.ok()) return EndForRank(trainer.status(), options.device);
+  if (!(*trainer)->note().empty()) std::printf("%s\n", (*trainer)->note().c_str());
   if (!start.checkpoint_path.empty()) {
     const Status restored = (*trainer)->RestoreCheckpoint(
         start.checkpoint_path, start.has_other_config ? models::CheckpointOf::kOtherOptions

@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <condition_variable>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -13,31 +12,16 @@
 
 #include "core/random.h"
 #include "models/data/synthetic.h"
-#include "models/ranks/gloo_all_reduce.h"
 #include "models/ranks/gradient_buckets.h"
 #include "models/train/rank_batch_runner.h"
 #include "models/train/trainer.h"
 #include "tests/models/training/fake_network.h"
+#include "tests/models/training/on_ranks.h"
 #include "tests/models/training/small_training.h"
 #include "tests/models/training/temp_folder.h"
 
 namespace tune::models {
 namespace {
-
-// Each rank in a thread of its own, connected with the others.
-void OnRanks(int world_size, const std::function<void(AllReduce&)>& run) {
-  const TempFolder folder;
-  std::vector<std::thread> ranks;
-  for (int rank = 0; rank < world_size; ++rank) {
-    ranks.emplace_back([&, rank] {
-      const auto connected = ConnectRanks({rank, world_size, folder / "ranks"});
-      ASSERT_TRUE(connected.ok()) << connected.status().message();
-      run(**connected);
-    });
-  }
-  for (std::thread& rank : ranks) rank.join();
-  EXPECT_FALSE(std::filesystem::exists(folder / "ranks"));
-}
 
 TEST(ConnectRanks, EachRankGetsTheSameSums) {
   for (const int world_size : {2, 3}) {
@@ -382,10 +366,6 @@ TEST(RankedTraining, RefusesWhatRanksCannotShare) {
   options.batch_size = 3;
   EXPECT_EQ(make(options),
             InvalidArgument("batch_size: read 3, which 2 ranks share; expected 4 or more"));
-  options = SmallTraining(kBatchSize);
-  options.device = DeviceKind::kCuda;
-  EXPECT_EQ(make(options), InvalidArgument("device: 2 ranks train together on processors alone; "
-                                           "expected cpu"));
 }
 
 }  // namespace
