@@ -95,6 +95,12 @@ TEST(DeviceEnvironment, HoldsAShareToItsPartWhereMpsRuns) {
               testing::Contains(Pair("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "1")));
 }
 
+TEST(DeviceEnvironment, LetsRanksOfOneMachineListenOnItsLoopbackAlone) {
+  EXPECT_THAT(RankEnvironment(""),
+              ElementsAre(Pair("NCCL_SOCKET_IFNAME", "=lo"), Pair("NCCL_IB_DISABLE", "1")));
+  EXPECT_THAT(RankEnvironment("eth0"), ElementsAre(Pair("NCCL_SOCKET_IFNAME", "=eth0")));
+}
+
 TEST(DeviceEnvironment, KnowsWhetherTwoSeeTheSame) {
   const auto of = [](std::vector<DeviceSlice> slices) {
     return EnvironmentOf(slices, kAll, false);

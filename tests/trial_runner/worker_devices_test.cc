@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tests/trial_runner/message_samples.h"
+#include "trial_runner/worker/trial_protocol.h"
 #include "trial_runner/worker/worker_core.h"
 
 namespace tune {
@@ -30,6 +31,8 @@ class WorkerDevices : public testing::Test {
                                       {1, "L4", 24 * kGiB, "GPU-77aa"}};
     options.is_local = is_local;
     options.has_mps = has_mps;
+    options.near_ranks = {{"NCCL_SOCKET_IFNAME", "=lo"}};
+    options.spread_ranks = {{"NCCL_SOCKET_IFNAME", "=eth0"}};
     core_.emplace(std::move(options));
     core_->Begin();
     Welcome_(trainable);
@@ -126,6 +129,51 @@ TEST_F(WorkerDevices, LeavesAloneWhatHasNoLimitOrIsHeldToIt) {
   Start(Ref(0, 1, 1), {{0, 250, 20 * kGiB}});
   Use(1, 0, 21 * kGiB);
   EXPECT_THAT(Said(), IsEmpty()) << "our own knows its limit";
+}
+
+// ---- ranks
+
+// NCCL reads its environment once: a process that listens here is not one that listens there.
+TEST_F(WorkerDevices, RanksListenOnTheLoopbackAloneUnlessTheyAreSpread) {
+  Join();
+  const auto started = [this] {
+    std::vector<std::string> texts;
+    for (const Effect& effect : core_->TakeEffects()) {
+      const auto* const written = std::get_if<WriteToProcess>(&effect);
+      if (written == nullptr) continue;
+      const auto read =
+          ParseToTrial(std::string_view(written->line).substr(0, written->line.size() - 1));
+      const TrialStart start = std::get<TrialStart>(*read);
+      std::string text = std::to_string(written->process.value);
+      for (const auto& [name, value] : start.device_environment) {
+        if (name.starts_with("NCCL")) text += " " + name + value;
+      }
+      texts.push_back(text);
+    }
+    return texts;
+  };
+  int64_t epoch = 0;
+  const auto run = [&](int64_t world_size, bool is_spread) {
+    StartAttempt start;
+    ++epoch;
+    start.ref = Ref(0, epoch, epoch);
+    start.cpu_milli = 1000;
+    start.slices = {{0, 1000, 80 * kGiB}};
+    start.world_size = world_size;
+    start.is_spread = is_spread;
+    start.config = "{}";
+    start.artifact_dir = "/a/0";
+    core_->OnMessage(start, now_);
+    const std::vector<std::string> texts = started();
+    const int64_t process = std::stoll(texts.front());
+    core_->OnProcessLine(ProcessId{process}, R"({"end":{"outcome":"completed"}})", now_);
+    core_->TakeEffects();
+    return texts.front();
+  };
+  EXPECT_EQ(run(1, false), "1");
+  EXPECT_EQ(run(2, false), "2 NCCL_SOCKET_IFNAME=lo");
+  EXPECT_EQ(run(2, true), "3 NCCL_SOCKET_IFNAME=eth0");
+  EXPECT_EQ(run(2, true), "3 NCCL_SOCKET_IFNAME=eth0");
 }
 
 // ---- trials that share a process

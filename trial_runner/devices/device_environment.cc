@@ -34,6 +34,12 @@ const std::string* VisibleIn(const DeviceEnvironment& environment) {
 
 }  // namespace
 
+// "=": that name, not all names that begin so.
+DeviceEnvironment RankEnvironment(const std::string& interface) {
+  if (!interface.empty()) return {{"NCCL_SOCKET_IFNAME", "=" + interface}};
+  return {{"NCCL_SOCKET_IFNAME", "=lo"}, {"NCCL_IB_DISABLE", "1"}};
+}
+
 bool SeeTheSame(const DeviceEnvironment& a, const DeviceEnvironment& b) {
   const std::string* const of_a = VisibleIn(a);
   const std::string* const of_b = VisibleIn(b);

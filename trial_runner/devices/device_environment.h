@@ -6,6 +6,7 @@
 //   CUDA_MPS_ACTIVE_THREAD_PERCENTAGE, CUDA_MPS_PINNED_DEVICE_MEM_LIMIT
 //                                         where an MPS daemon runs, which then holds it to them as
 //                                         they are when it begins to use the device
+//   NCCL_SOCKET_IFNAME, NCCL_IB_DISABLE   of an attempt of several ranks: where NCCL may listen
 //
 // Thread rule: pure functions.
 #pragma once
@@ -23,6 +24,10 @@ using DeviceEnvironment = std::vector<std::pair<std::string, std::string>>;
 // Empty for an attempt without devices.
 DeviceEnvironment EnvironmentOf(const std::vector<DeviceSlice>& slices,
                                 const std::vector<Device>& devices, bool has_mps);
+
+// What ranks that share an attempt call for besides: NCCL, where they use it, listens on this
+// interface ("eth0") alone; empty: on the loopback alone, since all of them are on this machine.
+DeviceEnvironment RankEnvironment(const std::string& interface);
 
 // Whether both see the same devices, whatever their parts of them.
 bool SeeTheSame(const DeviceEnvironment& a, const DeviceEnvironment& b);

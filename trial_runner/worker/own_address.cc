@@ -1,9 +1,12 @@
 #include "trial_runner/worker/own_address.h"
 
+#include <ifaddrs.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <memory>
+#include <string_view>
 
 #include "core/posix/file_descriptor.h"
 
@@ -34,6 +37,23 @@ std::string OwnAddress(const std::string& host) {
                         getnameinfo(reinterpret_cast<const sockaddr*>(&own), size, text,
                                     sizeof text, nullptr, 0, NI_NUMERICHOST) == 0;
   return is_known ? text : kLoopback;
+}
+
+std::string InterfaceOf(const std::string& address) {
+  ifaddrs* first = nullptr;
+  if (getifaddrs(&first) != 0) return "";
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> all(first, freeifaddrs);
+  for (const ifaddrs* entry = first; entry != nullptr; entry = entry->ifa_next) {
+    if (entry->ifa_addr == nullptr) continue;
+    const int family = entry->ifa_addr->sa_family;
+    if (family != AF_INET && family != AF_INET6) continue;
+    char text[NI_MAXHOST] = {};
+    const socklen_t size = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    const bool is_known =
+        getnameinfo(entry->ifa_addr, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0;
+    if (is_known && address == std::string_view(text)) return entry->ifa_name;
+  }
+  return "";
 }
 
 std::string OwnAddress() { return OwnAddress(kElsewhere); }

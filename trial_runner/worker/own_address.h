@@ -14,4 +14,7 @@ std::string OwnAddress(const std::string& host);
 // Of the interface that leads to the rest of the world.
 std::string OwnAddress();
 
+// The interface ("eth0") that has this address; empty: none has.
+std::string InterfaceOf(const std::string& address);
+
 }  // namespace tune

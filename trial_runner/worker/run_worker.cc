@@ -14,6 +14,7 @@
 #include "core/limits.h"
 #include "core/posix/environment.h"
 #include "core/posix/real_clock.h"
+#include "trial_runner/devices/device_environment.h"
 #include "trial_runner/devices/machine_devices.h"
 #include "trial_runner/devices/mps_daemon.h"
 #include "trial_runner/devices/offered_devices.h"
@@ -56,6 +57,14 @@ Hello MakeHello(const WorkerOptions& options) {
   if (!options.is_local) hello.session = HashToHex(DrawEntropy()) + HashToHex(DrawEntropy());
   hello.capacity.cpu_milli = options.cpu_milli >= 0 ? options.cpu_milli : CoreCount() * kWholeMilli;
   return hello;
+}
+
+// What a person chose stays.
+DeviceEnvironment WithoutWhatIsSet(DeviceEnvironment environment) {
+  std::erase_if(environment, [](const auto& variable) {
+    return !EnvironmentText(variable.first.c_str()).empty();
+  });
+  return environment;
 }
 
 struct Prepared {
@@ -106,6 +115,9 @@ Result<Prepared> Prepare(const WorkerOptions& options) {
   TUNE_ASSIGN_OR_RETURN(prepared.tuner, FindTuner(options));
   // A local worker meets its tuner on the loopback, others not.
   prepared.core.address = options.is_local ? OwnAddress() : OwnAddress(prepared.tuner.address.host);
+  prepared.core.near_ranks = WithoutWhatIsSet(RankEnvironment(""));
+  prepared.core.spread_ranks =
+      WithoutWhatIsSet(RankEnvironment(InterfaceOf(prepared.core.address)));
   return prepared;
 }
 

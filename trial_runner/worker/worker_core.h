@@ -54,6 +54,8 @@ class WorkerCore {
     std::string cache = {};       // Where things for other sweeps too are kept; empty: nowhere.
     bool has_mps = false;         // It holds trials to their part of a device's memory.
     std::string address = {};     // Of this machine, as other workers reach it.
+    // Of ranks that are all here, and of such as are on other workers too.
+    DeviceEnvironment near_ranks = {}, spread_ranks = {};
   };
   explicit WorkerCore(Options options);
 

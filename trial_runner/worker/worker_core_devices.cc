@@ -11,7 +11,13 @@ namespace tune {
 // MPS would hold a process that several share to the share of the first of them, for good.
 DeviceEnvironment WorkerCore::DevicesOf(const StartAttempt& start, const Fusion& fusion) const {
   const bool is_held_by_mps = options_.has_mps && fusion.lanes_max == 1;
-  return EnvironmentOf(start.slices, options_.hello.capacity.devices, is_held_by_mps);
+  DeviceEnvironment environment =
+      EnvironmentOf(start.slices, options_.hello.capacity.devices, is_held_by_mps);
+  if (start.world_size > 1) {
+    const DeviceEnvironment& more = start.is_spread ? options_.spread_ranks : options_.near_ranks;
+    environment.insert(environment.end(), more.begin(), more.end());
+  }
+  return environment;
 }
 
 std::string WorkerCore::DeviceName(int64_t index) const {
