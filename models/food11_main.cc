@@ -119,6 +119,9 @@ Status RunTrain(const TrainCommand& command) {
                         Load(options.data, options.image_size, command.threads));
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Trainer> trainer,
                         MakeTrainer(options, dataset, command.threads, Seconds));
+  if (const std::string about = trainer->AboutData(); !about.empty()) {
+    std::fprintf(stderr, "food11: %s\n", about.c_str());
+  }
   std::string checkpoint = command.out.empty() ? "" : LatestCheckpoint(command.out);
   if (!checkpoint.empty() && !command.resume) {
     return InvalidArgument(checkpoint + " exists; add --resume to go on from it, or name another " +

@@ -1,5 +1,6 @@
 // Times training steps on a CUDA device, all of them in the way that trials run: inputs uploaded,
-// the step's graph launched, results fetched, each step waited for. Images lie on the card.
+// the step's graph launched, results fetched, each step waited for. Images lie on the card, or
+// (streamed) come to it from the host's memory while it computes the step before.
 //   bench_gpu_step WIDTH SIZE BATCH LANES bf16|fp32 STEPS
 // prints lines of "name value"; bench/gpu/run drives it beside its peer. Ends with 77 where there
 // is no device.
@@ -8,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -108,11 +110,37 @@ Status Measure(const Request& request) {
   });
   const double step =
       SecondsOf(request.steps, [&] { note(network.Train(lanes, inputs, results)); });
+  const double with_images = SecondsOf(request.steps, [&] {
+    network.MakeImages(set.data(), inputs);
+    note(network.Train(lanes, inputs, results));
+  });
+  auto data = std::make_shared<Dataset>();
+  data->image_size = options.image_size;
+  data->splits[0].pixels = pixels;
+  ImageStream<CudaCard> stream(*card, data, static_cast<int64_t>(inputs.size()));
+  std::vector<StreamedImages> batches(16);
+  for (StreamedImages& drawn : batches) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      drawn.numbers.push_back(static_cast<int64_t>(random.NextBelow(kImages)));
+    }
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) inputs[i].source = static_cast<int64_t>(i);
+  size_t turn = 0;
+  const double streamed = SecondsOf(request.steps, [&] {
+    const StreamedImages& now = batches[turn++ % batches.size()];
+    const auto place = stream.Bring(now, batches[turn % batches.size()]);
+    note(place.status());
+    if (!place.ok()) return;
+    network.MakeImages(*place, inputs);
+    note(network.Train(lanes, inputs, results));
+  });
   TUNE_RETURN_IF_ERROR(failed);
   const double images = static_cast<double>(inputs.size());
   std::printf("device %s\n", card->name().c_str());
   std::printf("step_images_per_second %.6g\naugment_images_per_second %.6g\n", images / step,
               images / augment);
+  std::printf("whole_images_per_second %.6g\nstreamed_images_per_second %.6g\n",
+              images / with_images, images / streamed);
   std::printf("megabytes %.6g\nbandwidth %.6g\nfloor_share %.4g\n",
               static_cast<double>(network.memory_bytes()) / 1e6, bandwidth,
               FloorBytes(network.architecture(), static_cast<int64_t>(inputs.size()), sizeof(T)) /

@@ -1,6 +1,8 @@
 // Runs of one shape as lanes of one network on a card (models/train/lane_runner.h), for any Device
-// of lane_network.h, so that it is tested without a card too. The data set lies on the card once.
-// What all take of its memory together is capped at the sum of the lanes' shares.
+// of lane_network.h, so that it is tested without a card too. The data set lies on the card once,
+// or streams to it (card_dataset.h): which, is decided for each network, so that a lane more is
+// refused only where there is no room to stream. What all take of the card's memory together is
+// capped at the sum of the lanes' shares.
 //
 // A launch of training moves every lane of its network. So the network has exactly the lanes of the
 // step at hand: when those change (one joins, one leaves, one waits for the others), their states
@@ -14,7 +16,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
-#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -37,15 +39,15 @@ class CardLaneRunner final : public LaneRunner {
       : open_(std::move(open)),
         options_(options),
         architecture_(BuildArchitecture(options)),
-        dataset_(std::move(dataset)) {}
+        set_(std::move(dataset)) {}
 
   Result<NetworkTensors*> Add(uint64_t seed, const LaneResources& resources) override {
     lanes_.push_back(std::make_unique<Lane>(*this, seed, resources.device_bytes));
     NetworkTensors* const lane = lanes_.back().get();
     SetBudget();
-    if (const Status uploaded = UploadData(); !uploaded.ok()) {
+    if (const Status opened = EnsureDevice(); !opened.ok()) {
       Remove(lane);
-      return uploaded;
+      return opened;
     }
     return lane;
   }
@@ -56,6 +58,9 @@ class CardLaneRunner final : public LaneRunner {
     std::erase_if(lanes_, [tensors](const auto& lane) { return lane.get() == tensors; });
     SetBudget();
   }
+
+  std::string AboutData() const override { return set_.About(); }
+  const CardDataset<Device>& set() const { return set_; }
 
   std::vector<Result<BatchResult>> Run(std::span<const LaneStep> steps) override {
     std::vector<Lane*> lanes;
@@ -76,7 +81,7 @@ class CardLaneRunner final : public LaneRunner {
       refusal = composed;
     } else {
       const auto held = steps.first(lanes.size());
-      results = trains ? Train(held) : Evaluate(held);
+      results = ResultsOf(held, trains ? Train(held) : Evaluate(held));
     }
     while (results.size() < steps.size()) results.push_back(refusal);
     return results;
@@ -142,27 +147,28 @@ class CardLaneRunner final : public LaneRunner {
     budget_->SetMax(CapOfShare(sum));
   }
 
-  Status UploadData() {
-    if (set_) return OkStatus();
-    TUNE_ASSIGN_OR_RETURN(data_device_, open_(budget_));
-    TUNE_ASSIGN_OR_RETURN(CardDataset<Device> set,
-                          CardDataset<Device>::Make(*data_device_, dataset_));
-    set_.emplace(std::move(set));
+  // So that who cannot have one hears of it at once.
+  Status EnsureDevice() {
+    if (device_ != nullptr) return OkStatus();
+    TUNE_ASSIGN_OR_RETURN(device_, open_(budget_));
     return OkStatus();
   }
 
-  // Makes the network that of these lanes.
+  // Makes the network that of these lanes. It comes before the data set, which can stream.
   Status Compose(const std::vector<Lane*>& lanes) {
     for (const Lane* const lane : slots_) {
       if (lane != nullptr) TUNE_RETURN_IF_ERROR(Fetch(*lane));
     }
     slots_.clear();
-    network_.reset();  // Its memory is needed.
-    device_.reset();
-    TUNE_ASSIGN_OR_RETURN(device_, open_(budget_));
-    network_ = std::make_unique<LaneNetwork<Device, T>>(*device_, options_,
-                                                        static_cast<int>(lanes.size()));
-    TUNE_RETURN_IF_ERROR(network_->status());
+    set_.EndStream();
+    const int lane_count = static_cast<int>(lanes.size());
+    Status made = MakeNetwork(lane_count);
+    if (made.code() == StatusCode::kResourceExhausted) {
+      set_.Clear();
+      made = MakeNetwork(lane_count);
+    }
+    TUNE_RETURN_IF_ERROR(made);
+    TUNE_RETURN_IF_ERROR(set_.Place(*device_, int64_t{lane_count} * options_.batch_max));
     for (size_t i = 0; i < lanes.size(); ++i) {
       TUNE_RETURN_IF_ERROR(network_->SetState(static_cast<int>(i), lanes[i]->state));
     }
@@ -170,49 +176,57 @@ class CardLaneRunner final : public LaneRunner {
     return OkStatus();
   }
 
+  Status MakeNetwork(int lane_count) {
+    network_.reset();  // Its memory is needed.
+    device_.reset();
+    TUNE_RETURN_IF_ERROR(EnsureDevice());
+    network_ = std::make_unique<LaneNetwork<Device, T>>(*device_, options_, lane_count);
+    return network_->status();
+  }
+
   // The steps' images for all slots; one that has no step gets the first's.
-  std::vector<ImageInput> MakeImages(std::span<const LaneStep> steps) {
-    std::vector<ImageInput> inputs;
+  Result<std::vector<ImageInput>> MakeImages(std::span<const LaneStep> steps) {
+    std::vector<BatchStep> of_slots;
     for (const Lane* const lane : slots_) {
       const auto own = std::find_if(steps.begin(), steps.end(),
                                     [lane](const LaneStep& step) { return step.lane == lane; });
-      const LaneStep& step = own == steps.end() ? steps.front() : *own;
-      set_->AppendInputs(step.step, inputs);
+      of_slots.push_back(own == steps.end() ? steps.front().step : own->step);
     }
-    network_->MakeImages(set_->Of(steps.front().step.split), inputs);
-    return inputs;
+    TUNE_ASSIGN_OR_RETURN(CardImages images, set_.Bring(of_slots));
+    network_->MakeImages(images.set, images.inputs);
+    return std::move(images.inputs);
   }
 
-  std::vector<Result<BatchResult>> Train(std::span<const LaneStep> steps) {
-    const std::vector<ImageInput> inputs = MakeImages(steps);
+  Result<std::vector<ImageResult>> Train(std::span<const LaneStep> steps) {
+    TUNE_ASSIGN_OR_RETURN(const std::vector<ImageInput> inputs, MakeImages(steps));
     std::vector<LaneInput> lanes;
     for (size_t i = 0; i < steps.size(); ++i) {
       lanes.push_back(ToLaneInput(steps[i].step.options, slots_[i]->state));
     }
     std::vector<ImageResult> results(inputs.size());
-    const Status trained = network_->Train(lanes, inputs, results);
+    TUNE_RETURN_IF_ERROR(network_->Train(lanes, inputs, results));
     for (size_t i = 0; i < steps.size(); ++i) CountStep(steps[i].step.options, slots_[i]->state);
-    return ResultsOf(steps, trained, results);
+    return results;
   }
 
-  std::vector<Result<BatchResult>> Evaluate(std::span<const LaneStep> steps) {
-    const std::vector<ImageInput> inputs = MakeImages(steps);
+  Result<std::vector<ImageResult>> Evaluate(std::span<const LaneStep> steps) {
+    TUNE_ASSIGN_OR_RETURN(const std::vector<ImageInput> inputs, MakeImages(steps));
     std::vector<ImageResult> results(inputs.size());
-    const Status evaluated = network_->Evaluate(inputs, results, {});
-    return ResultsOf(steps, evaluated, results);
+    TUNE_RETURN_IF_ERROR(network_->Evaluate(inputs, results, {}));
+    return results;
   }
 
-  std::vector<Result<BatchResult>> ResultsOf(std::span<const LaneStep> steps, const Status& status,
-                                             std::span<const ImageResult> results) const {
+  std::vector<Result<BatchResult>> ResultsOf(
+      std::span<const LaneStep> steps, const Result<std::vector<ImageResult>>& results) const {
     std::vector<Result<BatchResult>> totals;
     const size_t batch = static_cast<size_t>(steps.front().step.count);
     for (const LaneStep& step : steps) {
-      if (!status.ok()) {
-        totals.push_back(status);
+      if (!results.ok()) {
+        totals.push_back(results.status());
         continue;
       }
       const size_t slot = static_cast<size_t>(SlotOf(*static_cast<const Lane*>(step.lane)));
-      totals.push_back(Total(results.subspan(slot * batch, batch)));
+      totals.push_back(Total(std::span(*results).subspan(slot * batch, batch)));
     }
     return totals;
   }
@@ -220,12 +234,10 @@ class CardLaneRunner final : public LaneRunner {
   const OpenDevice open_;
   const NetworkOptions options_;
   const Architecture architecture_;
-  const std::shared_ptr<const Dataset> dataset_;
   const std::shared_ptr<MemoryBudget> budget_ = std::make_shared<MemoryBudget>();
-  std::unique_ptr<Device> data_device_;
-  std::optional<CardDataset<Device>> set_;  // From the first lane on.
   std::vector<std::unique_ptr<Lane>> lanes_;
-  std::unique_ptr<Device> device_;
+  std::unique_ptr<Device> device_;  // From the first lane on.
+  CardDataset<Device> set_;         // Placed beside the network.
   std::unique_ptr<LaneNetwork<Device, T>> network_;
   std::vector<Lane*> slots_;  // Of the network; null: its lane was removed.
 };

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -162,27 +163,28 @@ template <class Device, class T>
 class CardBatchRunner final : public BatchRunner {
  public:
   // The network outlives the runner.
-  static Result<std::unique_ptr<BatchRunner>> Make(CardNetwork<Device, T>& network,
-                                                   std::shared_ptr<const Dataset> dataset) {
-    TUNE_ASSIGN_OR_RETURN(CardDataset<Device> set,
-                          CardDataset<Device>::Make(network.device(), std::move(dataset)));
-    return std::unique_ptr<BatchRunner>(new CardBatchRunner(network, std::move(set)));
+  static Result<std::unique_ptr<CardBatchRunner>> Make(CardNetwork<Device, T>& network,
+                                                       std::shared_ptr<const Dataset> dataset) {
+    std::unique_ptr<CardBatchRunner> runner(new CardBatchRunner(network, std::move(dataset)));
+    TUNE_RETURN_IF_ERROR(runner->set_.Place(network.device(), network.options().batch_max));
+    return Result<std::unique_ptr<CardBatchRunner>>(std::move(runner));
   }
 
   Result<BatchResult> Run(const BatchStep& step) override {
-    std::vector<ImageInput> inputs;
-    set_.AppendInputs(step, inputs);
-    network_.lanes().MakeImages(set_.Of(step.split), inputs);
-    return step.trains() ? network_.TrainUploaded(inputs, step.options)
-                         : network_.EvaluateUploaded(inputs, {});
+    TUNE_ASSIGN_OR_RETURN(const CardImages images, set_.Bring(std::span(&step, 1)));
+    network_.lanes().MakeImages(images.set, images.inputs);
+    return step.trains() ? network_.TrainUploaded(images.inputs, step.options)
+                         : network_.EvaluateUploaded(images.inputs, {});
   }
+  std::string AboutData() const override { return set_.About(); }
+  const CardDataset<Device>& set() const { return set_; }
 
  private:
-  CardBatchRunner(CardNetwork<Device, T>& network, CardDataset<Device> set)
-      : network_(network), set_(std::move(set)) {}
+  CardBatchRunner(CardNetwork<Device, T>& network, std::shared_ptr<const Dataset> dataset)
+      : network_(network), set_(std::move(dataset)) {}
 
   CardNetwork<Device, T>& network_;
-  const CardDataset<Device> set_;
+  CardDataset<Device> set_;
 };
 
 }  // namespace tune::models::cuda

@@ -43,7 +43,9 @@ Result<std::unique_ptr<BatchRunner>> MakeRunnerOn(MobileNetV2& network,
                                                   std::shared_ptr<const Dataset> dataset) {
   auto* const on_card = dynamic_cast<CardNetwork<CudaCard, T>*>(&network);
   if (on_card == nullptr) return std::unique_ptr<BatchRunner>();
-  return CardBatchRunner<CudaCard, T>::Make(*on_card, std::move(dataset));
+  using Runner = CardBatchRunner<CudaCard, T>;
+  TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Runner> runner, Runner::Make(*on_card, std::move(dataset)));
+  return std::unique_ptr<BatchRunner>(std::move(runner));
 }
 
 template <class T>

@@ -1,5 +1,6 @@
 #include <sched.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -18,6 +19,18 @@ Status CudaFailure(cudaError_t error, const char* call, const std::string& devic
   }
   return Internal(message);
 }
+
+namespace {
+
+void Keep(cudaError_t error, const char* call, const std::string& device, Status& status) {
+  if (error == cudaSuccess) return;
+  if (status.ok()) status = CudaFailure(error, call, device);
+  // What does not harm the device for good is forgotten there, or the next call would tell it as
+  // its own.
+  static_cast<void>(cudaGetLastError());
+}
+
+}  // namespace
 
 Result<std::unique_ptr<CudaCard>> CudaCard::Open(std::shared_ptr<MemoryBudget> budget) {
   std::unique_ptr<CudaCard> card(new CudaCard());
@@ -65,13 +78,7 @@ CudaCard::~CudaCard() {
   if (stream_ != nullptr) cudaStreamDestroy(stream_);
 }
 
-void CudaCard::Note(cudaError_t error, const char* call) {
-  if (error == cudaSuccess) return;
-  if (status_.ok()) status_ = CudaFailure(error, call, name_);
-  // What does not harm the device for good is forgotten there, or the next call would tell it as
-  // its own.
-  static_cast<void>(cudaGetLastError());
-}
+void CudaCard::Note(cudaError_t error, const char* call) { Keep(error, call, name_, status_); }
 
 Status CudaCard::Finish() {
   Wait();
@@ -139,6 +146,49 @@ void* CudaCard::Allocate(int64_t bytes) {
   Note(cudaMalloc(&data, static_cast<size_t>(bytes)), "cudaMalloc");
   if (data == nullptr) budget_->GiveBack(bytes);
   return data;
+}
+
+CudaCard::Copies::Copies(const CudaCard& card) : name_(card.name_) {
+  Note(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  Note(cudaEventCreateWithFlags(&done_, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+}
+
+CudaCard::Copies::~Copies() {
+  if (stream_ != nullptr) cudaStreamSynchronize(stream_);
+  if (done_ != nullptr) cudaEventDestroy(done_);
+  if (stream_ != nullptr) cudaStreamDestroy(stream_);
+}
+
+void CudaCard::Copies::Note(cudaError_t error, const char* call) {
+  Keep(error, call, name_, status_);
+}
+
+void CudaCard::Copies::Copy(const void* from, int64_t bytes, void* to) {
+  if (!status_.ok() || bytes == 0) return;
+  Note(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyHostToDevice, stream_),
+       "cudaMemcpyAsync");
+}
+
+int64_t CudaCard::FreeBytes() {
+  if (!status_.ok()) return 0;
+  size_t free = 0, total = 0;
+  Note(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  const int64_t of_device = std::max<int64_t>(0, static_cast<int64_t>(free) - kKeptBackBytes);
+  return std::min(of_device, budget_->left());
+}
+
+void* CudaCard::AllocateOnHost(int64_t bytes) {
+  if (!status_.ok() || bytes == 0) return nullptr;
+  void* data = nullptr;
+  Note(cudaHostAlloc(&data, static_cast<size_t>(bytes), cudaHostAllocDefault), "cudaHostAlloc");
+  return data;
+}
+
+void CudaCard::WaitFor(Copies& copies) {
+  if (status_.ok()) status_ = copies.status_;
+  if (!status_.ok()) return;
+  Note(cudaEventRecord(copies.done_, copies.stream_), "cudaEventRecord");
+  Note(cudaStreamWaitEvent(stream_, copies.done_, 0), "cudaStreamWaitEvent");
 }
 
 void CudaCard::Copy(const void* from, int64_t bytes, void* to, cudaMemcpyKind kind) {

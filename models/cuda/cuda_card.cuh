@@ -48,8 +48,8 @@ __global__ void __launch_bounds__(Kernel::kThreads) RunKernel(const Kernel kerne
 
 class CudaCard {
  public:
-  // What cudaMalloc gave. An error of cudaFree could only be one of an earlier call, or of a
-  // process that ends.
+  // What cudaMalloc gave. An error of cudaFree (of cudaFreeHost below) could only be one of an
+  // earlier call, or of a process that ends.
   template <class T>
   class Array {
    public:
@@ -76,6 +76,50 @@ class CudaCard {
     int64_t size_ = 0;
   };
 
+  // Memory of the host that the device reads by itself (pinned).
+  template <class T>
+  class HostArray {
+   public:
+    HostArray() = default;
+    HostArray(T* data, int64_t size) : data_(data), size_(size) {}
+    T* data() const { return data_.get(); }
+    int64_t size() const { return size_; }
+
+   private:
+    struct Free {
+      void operator()(T* data) const { cudaFreeHost(data); }
+    };
+    std::unique_ptr<T, Free> data_;
+    int64_t size_ = 0;
+  };
+
+  // Copies to a card beside what it computes: a stream of its own.
+  //
+  // Thread rule: one thread at a time, and not while the card waits for it.
+  class Copies {
+   public:
+    explicit Copies(const CudaCard& card);
+    ~Copies();
+    Copies(const Copies&) = delete;
+    Copies& operator=(const Copies&) = delete;
+
+    // From memory of NewOnHost, which stays as it is until the copy was waited for.
+    template <class T>
+    void Start(const T* from, int64_t count, T* to) {
+      Copy(from, count * static_cast<int64_t>(sizeof(T)), to);
+    }
+
+   private:
+    friend class CudaCard;
+    void Note(cudaError_t error, const char* call);
+    void Copy(const void* from, int64_t bytes, void* to);
+
+    const std::string name_;  // The device's.
+    Status status_;
+    cudaStream_t stream_ = nullptr;
+    cudaEvent_t done_ = nullptr;
+  };
+
   // The first device that this process may use, and of its memory what `budget` leaves; null: what
   // TUNE_GPU_MEMORY_BYTES does (memory_budget.h).
   static Result<std::unique_ptr<CudaCard>> Open(std::shared_ptr<MemoryBudget> budget = nullptr);
@@ -92,6 +136,18 @@ class CudaCard {
     return Array<T>(static_cast<T*>(Allocate(count * static_cast<int64_t>(sizeof(T)))), count,
                     budget_);
   }
+  // What New would still give; something is kept back for graphs and cuBLAS's kernels, which the
+  // driver allocates.
+  int64_t FreeBytes();
+  template <class T>
+  HostArray<T> NewOnHost(int64_t count) {
+    return HostArray<T>(static_cast<T*>(AllocateOnHost(count * static_cast<int64_t>(sizeof(T)))),
+                        count);
+  }
+  // What is asked of the card from now on comes after all copies that were started; an error of
+  // theirs is the card's from now on, too.
+  void WaitFor(Copies& copies);
+
   // From and to memory of the host, which may be used again when they return.
   template <class T>
   void Upload(const T* from, int64_t count, T* to) {
@@ -159,6 +215,8 @@ class CudaCard {
     cudaGraphExec_t graph = nullptr;
   };
 
+  static constexpr int64_t kKeptBackBytes = int64_t{256} << 20;
+
   CudaCard() = default;
   Status Start();
   void Note(cudaError_t error, const char* call);
@@ -166,6 +224,7 @@ class CudaCard {
   // Until all is done, or another rank is gone.
   void Wait();
   void* Allocate(int64_t bytes);
+  void* AllocateOnHost(int64_t bytes);
   void Copy(const void* from, int64_t bytes, void* to, cudaMemcpyKind kind);
   void Fill(void* data, int64_t bytes);
   bool BeginCapture();

@@ -48,7 +48,7 @@ class HostCard {
           : budget(std::move(taken_of)), bytes(taken) {}
       void operator()(T* data) const {
         operator delete[](data, std::align_val_t{64});
-        budget->GiveBack(bytes);
+        if (budget != nullptr) budget->GiveBack(bytes);
       }
       std::shared_ptr<MemoryBudget> budget;
       int64_t bytes;
@@ -75,6 +75,47 @@ class HostCard {
     status_ = budget_->Take(count * static_cast<int64_t>(sizeof(T)), "the processor");
     return status_.ok() ? Array<T>(count, budget_) : Array<T>();
   }
+  template <class T>
+  using HostArray = Array<T>;
+
+  // What New would still give.
+  int64_t FreeBytes() const { return budget_->left(); }
+  // Memory of the host that Copies may read.
+  template <class T>
+  HostArray<T> NewOnHost(int64_t count) {
+    return status_.ok() ? Array<T>(count, nullptr) : Array<T>();
+  }
+
+  // Copies to a card beside what it computes. Here what was there is gone at once, and the copy is
+  // made at the last moment, when it is waited for: who changes or reads too early is found out.
+  //
+  // Thread rule: one thread at a time, and not while the card waits for it.
+  class Copies {
+   public:
+    explicit Copies(const HostCard& /*card*/) {}
+    template <class T>
+    void Start(const T* from, int64_t count, T* to) {
+      started_.push_back({from, to, static_cast<size_t>(count) * sizeof(T)});
+      std::memset(static_cast<void*>(to), 0xff, started_.back().bytes);
+    }
+
+   private:
+    friend class HostCard;
+    struct Started {
+      const void* from;
+      void* to;
+      size_t bytes;
+    };
+    std::vector<Started> started_;
+  };
+  // What is asked of the card from now on comes after all copies that were started.
+  void WaitFor(Copies& copies) {
+    for (const Copies::Started& copy : copies.started_) {
+      if (status_.ok()) std::memcpy(copy.to, copy.from, copy.bytes);
+    }
+    copies.started_.clear();
+  }
+
   template <class T>
   void Upload(const T* from, int64_t count, T* to) {
     Copy(from, count, to);

@@ -4,6 +4,7 @@
 // Thread rule: one thread, the card's.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -34,6 +35,10 @@ class MemoryBudget {
   void GiveBack(int64_t bytes) { taken_ -= bytes; }
 
   int64_t taken() const { return taken_; }
+  // What may still be taken; without a cap more than any device has.
+  int64_t left() const {
+    return bytes_max_ > 0 ? std::max<int64_t>(0, bytes_max_ - taken_) : int64_t{1} << 60;
+  }
   // From now on. What is taken stays taken.
   void SetMax(int64_t bytes_max) { bytes_max_ = bytes_max; }
 

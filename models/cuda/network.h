@@ -32,8 +32,8 @@ Result<std::string> CardName();
 // Checked options. Fails where no card can be used or its memory is too small.
 Result<std::unique_ptr<MobileNetV2>> CreateNetwork(const NetworkOptions& options, uint64_t seed);
 
-// For a network of CreateNetwork, a runner that keeps the data set on its card; null for another
-// one. The network outlives it.
+// For a network of CreateNetwork, a runner that keeps on its card what of the data set has room
+// there (card_dataset.h); null for another one. The network outlives it.
 Result<std::unique_ptr<BatchRunner>> MakeBatchRunner(MobileNetV2& network,
                                                      std::shared_ptr<const Dataset> dataset);
 

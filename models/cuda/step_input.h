@@ -27,7 +27,7 @@ struct LaneInput {
 
 // Of one image of one lane's batch.
 struct ImageInput {
-  int64_t source = 0;  // Its number in the data set on the card.
+  int64_t source = 0;  // Its place in the images that MakeImages was given.
   int32_t label = 0;
   uint64_t dropout_key = 0;  // KeyedRandom::key() of (dropout seed, "dropout", place in the batch).
   Change change;

@@ -76,12 +76,13 @@ Score PassTotals::ToScore() const {
 
 Result<Score> EvaluateSplit(BatchRunner& batches, int64_t image_count, Split split,
                             int batch_size) {
+  const auto images_from = [&](int64_t begin) {
+    return BatchImages{split, begin, std::min<int64_t>(batch_size, image_count - begin), {}};
+  };
   PassTotals pass;
-  for (int64_t begin = 0; begin < image_count; begin += batch_size) {
-    BatchStep step;
-    step.split = split;
-    step.begin = begin;
-    step.count = std::min<int64_t>(batch_size, image_count - begin);
+  for (BatchStep step; pass.image_count < image_count;) {
+    static_cast<BatchImages&>(step) = images_from(pass.image_count);
+    step.next = images_from(step.begin + step.count);
     TUNE_ASSIGN_OR_RETURN(const BatchResult result, batches.Run(step));
     pass.Add(result, static_cast<size_t>(step.count));
   }

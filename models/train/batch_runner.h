@@ -1,6 +1,6 @@
 // Where a training loop's batches are made and run: images of a data set, by their numbers, through
 // one network. The host's runner augments them in memory with the network's threads; a card's
-// (models/cuda/) keeps the data set and does all of it there.
+// (models/cuda/) keeps the data set, or what has room of it, and does all of it there.
 //
 // Thread rule: one thread drives a runner and its network.
 // Errors: the network's.
@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "core/status.h"
 #include "models/data/augment.h"
@@ -17,17 +18,27 @@
 
 namespace tune::models {
 
+// Images of a split: of training those that are named, else those that lie from `begin` on.
+struct BatchImages {
+  Split split = Split::kTraining;
+  int64_t begin = 0;  // Images of the pass that were before these.
+  int64_t count = 0;
+  std::span<const int64_t> images;  // (count), or empty.
+
+  int64_t Number(int64_t place) const {
+    return images.empty() ? begin + place : images[static_cast<size_t>(place)];
+  }
+};
+
 // A step of a run: an optimizer step on images of the training split, as they look in an epoch
 // (DrawAugmentation), or images of another one in evaluation mode, as they are.
-struct BatchStep {
-  Split split = Split::kTraining;
-  int64_t begin = 0;  // Images of the split that were before these.
-  int64_t count = 0;
-  // Of training: which images, and how.
+struct BatchStep : BatchImages {
+  // Of training: how.
   int epoch = 0;
   AugmentationOptions augmentation;
-  std::span<const int64_t> images;
   TrainStepOptions options;
+  // Those of the step after this one, for who fetches ahead; none at the end of a pass.
+  BatchImages next;
 
   bool trains() const { return split == Split::kTraining; }
 };
@@ -37,6 +48,8 @@ class BatchRunner {
   virtual ~BatchRunner() = default;
 
   virtual Result<BatchResult> Run(const BatchStep& step) = 0;
+  // For people: what is unusual about where the images lie; mostly nothing.
+  virtual std::string AboutData() const { return ""; }
 };
 
 // Network and data set outlive the runner.

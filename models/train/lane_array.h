@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/status.h"
@@ -35,6 +36,7 @@ class LaneArray {
   Result<TrainingRun*> Add(const Food11Options& options, const LaneResources& resources);
   void Remove(const TrainingRun* run);
   int64_t size() const { return static_cast<int64_t>(lanes_.size()); }
+  std::string AboutData() const { return runner_->AboutData(); }
 
   // A run whose epoch is over; without a report it has failed, and does no more.
   struct Ended {

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/status.h"
@@ -47,6 +48,8 @@ class LaneRunner {
   // Steps that are alike, each of another lane; a result each, in their order. Other lanes stay as
   // they are. Where the memory does not hold them all, those that were added last are refused.
   virtual std::vector<Result<BatchResult>> Run(std::span<const LaneStep> steps) = 0;
+  // As BatchRunner's; it may change with a step.
+  virtual std::string AboutData() const { return ""; }
 };
 
 // `options.threads` of the shape are not used: each lane says how many it has.

@@ -29,24 +29,29 @@ class RankBatchRunner final : public BatchRunner {
     } else if (std::exchange(has_trained_, false)) {
       TUNE_RETURN_IF_ERROR(AverageStatistics());
     }
-    const BatchStep share = ShareOf(whole);
+    BatchStep share = whole;
+    static_cast<BatchImages&>(share) = ShareOf(whole);
+    share.next = ShareOf(whole.next);
+    if (whole.trains()) {
+      const int before = static_cast<int>(share.begin - whole.begin);
+      share.options.share = BatchShare{static_cast<int>(whole.count), before, exchange_.get()};
+    }
     if (share.count == 0) return OverRanks(BatchResult());
     TUNE_ASSIGN_OR_RETURN(const BatchResult result, inner_->Run(share));
     return OverRanks(result);
   }
 
  private:
-  BatchStep ShareOf(const BatchStep& whole) {
+  BatchImages ShareOf(const BatchImages& whole) const {
     const int64_t begin = whole.count * ranks_.rank() / ranks_.world_size();
     const int64_t end = whole.count * (ranks_.rank() + 1) / ranks_.world_size();
-    BatchStep share = whole;
+    BatchImages share = whole;
     share.begin += begin;
     share.count = end - begin;
-    if (!whole.trains()) return share;
-    share.images =
-        whole.images.subspan(static_cast<size_t>(begin), static_cast<size_t>(share.count));
-    share.options.share =
-        BatchShare{static_cast<int>(whole.count), static_cast<int>(begin), exchange_.get()};
+    if (!whole.images.empty()) {
+      share.images =
+          whole.images.subspan(static_cast<size_t>(begin), static_cast<size_t>(share.count));
+    }
     return share;
   }
 

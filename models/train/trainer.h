@@ -41,6 +41,7 @@ class Trainer {
   MobileNetV2& network() { return *network_; }
   // What a log should say of how it trains: a line, or nothing.
   const std::string& note() const { return note_; }
+  std::string AboutData() const { return batches_->AboutData(); }
 
   // The run (training_run.h), and what is its own.
   const TrainingRun& run() const { return run_; }

@@ -83,20 +83,27 @@ int64_t TrainingRun::PassImageCount() const {
   return rest < batch_min_ ? count - rest : count;
 }
 
+BatchImages TrainingRun::ImagesFrom(int64_t begin) const {
+  BatchImages images;
+  images.begin = begin;
+  images.count = std::min<int64_t>(options_.batch_size, PassImageCount() - begin);
+  if (pass_ == Pass::kTraining) {
+    images.images =
+        std::span(order_).subspan(static_cast<size_t>(begin), static_cast<size_t>(images.count));
+  } else {
+    images.split = pass_ == Pass::kValidation ? Split::kValidation : Split::kEvaluation;
+  }
+  return images;
+}
+
 BatchStep TrainingRun::NextStep() const {
   TUNE_CHECK(is_in_epoch());
   BatchStep step;
-  step.count = std::min<int64_t>(options_.batch_size, PassImageCount() - begin_);
-  step.begin = begin_;
-  if (pass_ != Pass::kTraining) {
-    step.split = pass_ == Pass::kValidation ? Split::kValidation : Split::kEvaluation;
-    return step;
-  }
-  step.split = Split::kTraining;
+  static_cast<BatchImages&>(step) = ImagesFrom(begin_);
+  step.next = ImagesFrom(begin_ + step.count);
+  if (!step.trains()) return step;
   step.epoch = report_.epoch;
   step.augmentation = {options_.seed, options_.augmentation};
-  step.images =
-      std::span(order_).subspan(static_cast<size_t>(begin_), static_cast<size_t>(step.count));
   step.options = StepOptions(report_.epoch);
   step.options.dropout_seed =
       KeyedRandom(options_.seed, "dropout", static_cast<uint64_t>(report_.epoch),

@@ -85,6 +85,8 @@ class TrainingRun {
   Status EndValidation();
   Status EndTest();
   int64_t PassImageCount() const;
+  // Of this pass: a step's; none at its end.
+  BatchImages ImagesFrom(int64_t begin) const;
   TrainStepOptions StepOptions(int epoch) const;
   std::vector<int64_t> Shuffled(int epoch) const;
   void NoteBest(const EpochReport& report);

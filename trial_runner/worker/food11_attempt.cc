@@ -1,6 +1,7 @@
 #include "trial_runner/worker/food11_attempt.h"
 
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 
 #include "core/hash.h"
@@ -52,6 +53,12 @@ TrialEnd EndForTraining(const Status& status, models::DeviceKind device) {
     return {Outcome::kDeviceOutOfMemory, status.message()};
   }
   return EndFor(status);
+}
+
+void LogAboutData(const std::string& about_data) {
+  if (about_data.empty()) return;
+  std::printf("%s\n", about_data.c_str());
+  std::fflush(stdout);
 }
 
 Status SaveInto(const models::TrainingRun& run, CheckpointPlace& place, Report& report) {

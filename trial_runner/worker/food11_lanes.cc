@@ -102,6 +102,7 @@ std::optional<TrialEnd> Food11Lanes::Begin(int64_t lane, const TrialStart& start
   const Result<models::TrainingRun*> run = array_->Add(*options, {threads, DeviceBytes(start)});
   if (!run.ok()) return EndForTraining(run.status(), options->device);
   lanes_.try_emplace(lane, start, *run);
+  logged_.clear();  // It has a log of its own.
   if (!start.checkpoint_path.empty()) {
     const Status restored = (*run)->RestoreCheckpoint(
         start.checkpoint_path, start.has_other_config ? models::CheckpointOf::kOtherOptions
@@ -118,6 +119,7 @@ void Food11Lanes::Step() {
     if (begins) epoch_lane_count_ = lanes_.size();
     const std::vector<models::LaneArray::Ended> ended =
         begins ? array_->BeginEpoch() : array_->Step();
+    if (array_->AboutData() != logged_) LogAboutData(logged_ = array_->AboutData());
     // A card that fails fails for all that it runs, and nobody knows whose fault it was.
     const auto failed = std::count_if(ended.begin(), ended.end(), [](const auto& lane) {
       return !lane.report.ok() && lane.report.status().code() != StatusCode::kResourceExhausted;

@@ -2,8 +2,8 @@
 #include "models/cuda/cuda_card.cuh"
 #include "tests/models/cuda/depthwise_cases.h"
 #include "tests/models/cuda/image_cases.h"
-#include "tests/models/cuda/lane_cases.h"
 #include "tests/models/cuda/network_cases.h"
+#include "tests/models/cuda/stream_cases.h"
 
 namespace tune::models::cuda {
 namespace {
@@ -67,6 +67,20 @@ TEST_F(Gpu, LanesJoinAndLeaveWithoutATrace) {
 }
 TEST_F(Gpu, ALaneThatDivergesHurtsItselfAlone) {
   ALaneThatDivergesHurtsItselfAlone(OnTheCard<CudaCard, float>(MakeCardOf, kLaneTolerance));
+}
+
+TEST_F(Gpu, DataThatStreamsGivesTheBitsOfDataThatIsThere) {
+  ARunWhoseDataStreamsIsAsOneWhoseDataIsThere<CudaCard, float>(MakeCardOf);
+  ARunWhoseDataStreamsIsAsOneWhoseDataIsThere<CudaCard, Bf16>(MakeCardOf);
+}
+TEST_F(Gpu, DataIsSentAheadForAllButAPasssFirstStep) {
+  TheImagesOfAllButAPasssFirstStepAreSentAhead<CudaCard, float>(MakeCardOf);
+}
+TEST_F(Gpu, DataThatWasNotSentAheadIsRightToo) {
+  ImagesThatWereNotSentAheadAreRightToo<CudaCard>(MakeCardOf);
+}
+TEST_F(Gpu, DataLiesThereAsFarAsThereIsRoom) {
+  WhatHasRoomLiesOnTheCardAndTheRestStreams<CudaCard, float>(MakeCardOf);
 }
 
 TEST_F(Gpu, SaysThatItsMemoryIsTooSmallAndGoesOn) {

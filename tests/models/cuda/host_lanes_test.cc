@@ -1,15 +1,15 @@
 // Runs as lanes of the card's network, with the processor in the card's place.
 #include "models/cuda/host_card.h"
-#include "tests/models/cuda/lane_cases.h"
+#include "tests/models/cuda/stream_cases.h"
 
 namespace tune::models::cuda {
 namespace {
 
-LaneWorld OnTheHostCard() {
-  return OnTheCard<HostCard, float>([](std::shared_ptr<MemoryBudget> budget) {
-    return std::make_unique<HostCard>(std::move(budget));
-  });
+std::unique_ptr<HostCard> MakeCardOf(std::shared_ptr<MemoryBudget> budget) {
+  return std::make_unique<HostCard>(std::move(budget));
 }
+
+LaneWorld OnTheHostCard() { return OnTheCard<HostCard, float>(MakeCardOf); }
 
 TEST(LanesOnTheHostCard, OfAllPhasesAreAsAlone) { LanesOfAllPhasesAreAsAlone(OnTheHostCard()); }
 TEST(LanesOnTheHostCard, JoinAndLeaveWithoutATrace) {
@@ -19,15 +19,9 @@ TEST(LanesOnTheHostCard, ThatDivergeHurtThemselvesAlone) {
   ALaneThatDivergesHurtsItselfAlone(OnTheHostCard());
 }
 
-// What so many lanes and the data set take.
+// What so many lanes take at least: their network, and what their images stream through.
 int64_t BytesOf(int lanes) {
-  const auto data = LaneData();
-  HostCard card;
-  const auto set = CardDataset<HostCard>::Make(card, data);
-  const NetworkOptions options = NetworkOptionsOf(LaneOptions(0), data->class_count(), 1);
-  const LaneNetwork<HostCard, float> network(card, options, lanes);
-  TUNE_CHECK(set.ok() && network.status().ok());
-  return card.budget().taken();
+  return BytesOfNetwork<HostCard, float>(MakeCardOf, lanes) + BytesOfStream(lanes);
 }
 
 // A share of the card's memory that holds two lanes, and no more comes with the others.
@@ -58,11 +52,87 @@ TEST(LanesOnTheHostCard, BringTheirSharesOfItsMemory) {
   test.Epoch();
 }
 
-TEST(LanesOnTheHostCard, AreRefusedWhereTheDataIsLargerThanTheShare) {
+TEST(LanesOnTheHostCard, AreRefusedWhereTheShareHasNoRoomToStream) {
   LaneTest test(OnTheHostCard());
-  const auto refused = test.array.Add(LaneOptions(1), {1, MemoryBudget::kContextBytes + 1000});
-  EXPECT_EQ(refused.status().code(), StatusCode::kResourceExhausted);
-  EXPECT_EQ(test.array.size(), 0);
+  TrainingRun* const run = test.Add(LaneOptions(1), BytesOf(1) - 1 + MemoryBudget::kContextBytes);
+  test.Begin();
+  const auto failed = test.EndEpoch();
+  ASSERT_EQ(failed.count(run), 1u);
+  EXPECT_EQ(failed.at(run).code(), StatusCode::kResourceExhausted);
+}
+
+// The first one's share holds two lanes, but then not the data any more.
+TEST(LanesOnTheHostCard, MakeTheDataStreamRatherThanRefuseOneMore) {
+  const int64_t share = BytesOf(2) + MemoryBudget::kContextBytes;
+  LaneTest test(OnTheHostCard());
+  TrainingRun* const first = test.Add(LaneOptions(1), share);
+  test.Epoch();
+  EXPECT_EQ(test.array.AboutData(), "");
+  TrainingRun* const second = test.Add(LaneOptions(2), /*device_bytes=*/1);
+  test.Epoch();
+  EXPECT_EQ(test.array.AboutData(),
+            "there is no room for all images on the device; these stream to it: "
+            "training (1 MB), validation (1 MB), evaluation (1 MB)");
+  test.ExpectAsAlone(*second, "the second");
+  test.array.Remove(second);
+  test.Epoch();
+  EXPECT_EQ(test.array.AboutData(), "");
+  test.ExpectAsAlone(*first, "the first");
+}
+
+// A card that never has room for the data.
+class FullCard : public HostCard {
+ public:
+  using HostCard::HostCard;
+  int64_t FreeBytes() const { return 0; }
+};
+std::unique_ptr<FullCard> MakeFullCard(std::shared_ptr<MemoryBudget> budget) {
+  return std::make_unique<FullCard>(std::move(budget));
+}
+// As those alone whose data lies on the card.
+LaneWorld OnTheFullCard() {
+  LaneWorld world = OnTheHostCard();
+  world.lanes = OnTheCard<FullCard, float>(MakeFullCard).lanes;
+  return world;
+}
+
+TEST(LanesWhoseDataStreams, OfAllPhasesAreAsAlone) { LanesOfAllPhasesAreAsAlone(OnTheFullCard()); }
+TEST(LanesWhoseDataStreams, JoinAndLeaveWithoutATrace) {
+  LanesJoinAndLeaveWithoutATrace(OnTheFullCard());
+}
+TEST(LanesWhoseDataStreams, ThatDivergeHurtThemselvesAlone) {
+  ALaneThatDivergesHurtsItselfAlone(OnTheFullCard());
+}
+
+// Twelve images a lane in batches of 5, 5 and 2, then the same six for both in batches of 5 and 1.
+TEST(LanesWhoseDataStreams, HaveTheImagesOfAllButAPasssFirstStepSentAhead) {
+  LaneWorld world = OnTheFullCard();
+  const CardLaneRunner<FullCard, float>* runner = nullptr;
+  world.lanes = [&runner, make = world.lanes](std::shared_ptr<const Dataset> data) {
+    std::unique_ptr<LaneRunner> lanes = make(std::move(data));
+    runner = static_cast<const CardLaneRunner<FullCard, float>*>(lanes.get());
+    return lanes;
+  };
+  LaneTest test(world);
+  test.Add(LaneOptions(1));
+  test.Add(LaneOptions(2));
+  test.Epoch();
+  EXPECT_EQ(runner->set().stream()->ahead_count(), 2 + 1);
+  EXPECT_EQ(runner->set().stream()->late_count(), 2);
+}
+
+TEST(DataOnTheHostCard, IsSentAheadForAllButAPasssFirstStep) {
+  TheImagesOfAllButAPasssFirstStepAreSentAhead<HostCard, float>(MakeCardOf);
+}
+TEST(DataOnTheHostCard, ThatStreamsGivesTheBitsOfDataThatIsThere) {
+  ARunWhoseDataStreamsIsAsOneWhoseDataIsThere<HostCard, float>(MakeCardOf);
+  ARunWhoseDataStreamsIsAsOneWhoseDataIsThere<HostCard, Bf16>(MakeCardOf);
+}
+TEST(DataOnTheHostCard, ThatWasNotSentAheadIsRightToo) {
+  ImagesThatWereNotSentAheadAreRightToo<HostCard>(MakeCardOf);
+}
+TEST(DataOnTheHostCard, LiesThereAsFarAsThereIsRoom) {
+  WhatHasRoomLiesOnTheCardAndTheRestStreams<HostCard, float>(MakeCardOf);
 }
 
 }  // namespace

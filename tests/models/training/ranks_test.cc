@@ -344,6 +344,51 @@ TEST(RankedTraining, SeesEachImageOnce) {
   }
 }
 
+// Who is told ahead what images come next, and counts the steps that it was told nothing of.
+class Foretold final : public BatchRunner {
+ public:
+  Foretold(std::unique_ptr<BatchRunner> inner, int& surprises)
+      : inner_(std::move(inner)), surprises_(surprises) {}
+
+  Result<BatchResult> Run(const BatchStep& step) override {
+    if (!next_.empty()) {
+      EXPECT_EQ(NumbersOf(step), next_);
+    } else {
+      ++surprises_;
+    }
+    next_ = NumbersOf(step.next);
+    return inner_->Run(step);
+  }
+
+ private:
+  static std::vector<int64_t> NumbersOf(const BatchImages& images) {
+    std::vector<int64_t> numbers;
+    for (int64_t i = 0; i < images.count; ++i) numbers.push_back(images.Number(i));
+    return numbers;
+  }
+
+  const std::unique_ptr<BatchRunner> inner_;
+  int& surprises_;
+  std::vector<int64_t> next_;
+};
+
+TEST(RankedTraining, TellsEachRankAheadWhichImagesItsNextStepHas) {
+  OnRanks(2, [](AllReduce& ranks) {
+    const Food11Options options = SmallTraining(kBatchSize);
+    const auto data = SmallData(kTrainingPerClass);
+    auto network = MakeNetwork(options, data->class_count(), 1, /*world_size=*/2);
+    ASSERT_TRUE(network.ok());
+    int surprises = 0;
+    auto foretold = std::make_unique<Foretold>(MakeHostBatchRunner(**network, *data), surprises);
+    auto batches = MakeRankBatchRunner(std::move(foretold), **network, ranks);
+    Trainer trainer(
+        options, data, *std::move(network), [] { return 0.0; }, std::move(batches),
+        /*world_size=*/2);
+    ASSERT_TRUE(trainer.RunEpoch().ok());
+    EXPECT_EQ(surprises, 2);  // The first steps of training and of validation.
+  });
+}
+
 TEST(RankedTraining, ResumesBitForBitInBothPhases) {
   for (const size_t save_after : {size_t{1}, size_t{2}}) {
     const TempFolder folder;
