@@ -1,10 +1,9 @@
 #include "models/train/batch_runner.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <vector>
 
+#include "models/cpu/parts.h"
 #include "models/data/augment.h"
 
 namespace tune::models {
@@ -28,16 +27,22 @@ class HostBatchRunner final : public BatchRunner {
     images_.resize(step.images.size() * image_floats_);
     labels_.resize(step.images.size());
     const ImageSet& set = dataset_.split(Split::kTraining);
-    // The draws are keyed by the image, so it does not matter which thread makes which.
-#pragma omp parallel for num_threads(network_.options().threads)
-    for (size_t i = 0; i < step.images.size(); ++i) {
-      const int64_t image = step.images[i];
-      Augmenter& augmenter = augmenters_[static_cast<size_t>(omp_get_thread_num())];
-      augmenter.ApplyAndNormalize(dataset_.image(Split::kTraining, image),
-                                  DrawAugmentation(step.augmentation, step.epoch, image),
-                                  std::span(images_).subspan(i * image_floats_, image_floats_));
-      labels_[i] = set.labels[static_cast<size_t>(image)];
-    }
+    const int parts = network_.options().threads;
+    const auto begin_of = [&](int part) {
+      return static_cast<size_t>(
+          cpu::PartBegin(static_cast<int64_t>(step.images.size()), part, parts));
+    };
+    // The draws are keyed by the image, so it does not matter which part makes which.
+    cpu::ForParts(parts, [&](int part) {
+      for (size_t i = begin_of(part); i < begin_of(part + 1); ++i) {
+        const int64_t image = step.images[i];
+        augmenters_[static_cast<size_t>(part)].ApplyAndNormalize(
+            dataset_.image(Split::kTraining, image),
+            DrawAugmentation(step.augmentation, step.epoch, image),
+            std::span(images_).subspan(i * image_floats_, image_floats_));
+        labels_[i] = set.labels[static_cast<size_t>(image)];
+      }
+    });
     return network_.TrainStep(images_, labels_, step.options);
   }
 
