@@ -29,9 +29,12 @@ struct Device {
   int64_t index = 0;
   std::string name;
   int64_t memory_bytes = 0;  // 0: unknown (a logical device).
-  std::string uuid = {};     // The driver's ("GPU-..."); empty: a logical device.
+  std::string uuid = {};     // The driver's ("GPU-...", "MIG-..."); empty: a logical device.
   friend bool operator==(const Device&, const Device&) = default;
 };
+
+// Whether it is an instance of a device in MIG mode, not a whole one: a process sees one of them.
+inline bool IsInstance(const Device& device) { return device.uuid.starts_with("MIG-"); }
 
 // A share of one device, given to one attempt. milli is 1 .. 1000; of the device's memory it may
 // use so much (0: the device's memory is not known).

@@ -56,7 +56,7 @@ void LeaseTable::SetAway(WorkerId worker) {
   WorkerBooks& books = workers_.at(worker);
   books.is_away = true;
   order_.Erase(books.view);
-  books.view.is_draining = true;  // Place() passes it over.
+  books.view.is_draining = true;  // PlaceTrial() passes it over.
 }
 
 LeaseTable::Rejoined LeaseTable::Rejoin(WorkerId from, WorkerId to, const WorkerCapacity& capacity,
@@ -152,7 +152,7 @@ void LeaseTable::Take(WorkerBooks& books, const Placement& placement, int64_t si
 std::vector<Placement> LeaseTable::FindRoom(const ResourceRequest& request,
                                             const std::string& fuse_key) const {
   if (request.workers > 1) return PlaceRanks(request, Views());
-  auto placement = order_.Place(
+  auto placement = order_.PlaceTrial(
       request, [this](WorkerId worker) -> const WorkerView& { return workers_.at(worker).view; },
       fuse_key);
   if (!placement) return {};

@@ -42,6 +42,8 @@ std::vector<size_t> FindWhole(const ResourceRequest& request, const WorkerView& 
   const int64_t needed =
       request.gpu_memory_bytes > 0 ? request.gpu_memory_bytes : request.learned_gpu_memory_bytes;
   for (size_t i = 0; i < view.free_gpu_milli.size(); ++i) {
+    // CUDA shows a process one instance, however many it is given.
+    if (request.gpu_milli > kWholeMilli && IsInstance(view.capacity.devices[i])) continue;
     if (view.free_gpu_milli[i] == kWholeMilli && HasMemory(view, i, needed)) found.push_back(i);
   }
   const auto memory = [&view](size_t at) { return view.capacity.devices[at].memory_bytes; };
@@ -93,12 +95,12 @@ int64_t Sum(const std::vector<int64_t>& values) {
   return sum;
 }
 
-// Each rank where Place() puts it beside those before it.
+// Each rank where PlaceTrial() puts it beside those before it.
 std::vector<Placement> PlaceSpread(const ResourceRequest& request,
                                    std::vector<WorkerView> workers) {
   std::vector<Placement> placements;
   while (static_cast<int64_t>(placements.size()) < request.workers) {
-    std::optional<Placement> placement = Place(request, workers);
+    std::optional<Placement> placement = PlaceTrial(request, workers);
     if (!placement) return {};
     const auto view = std::find_if(workers.begin(), workers.end(), [&](const WorkerView& v) {
       return v.worker == placement->worker;
@@ -109,10 +111,21 @@ std::vector<Placement> PlaceSpread(const ResourceRequest& request,
   return placements;
 }
 
-// All ranks on the first worker, as Place() prefers them, that has room for all.
+// "2 GPUs (80 GiB, 24 GiB)".
+std::string DescribeDevices(const std::vector<Device>& devices, const std::string& what) {
+  std::string memory;
+  for (const Device& device : devices) {
+    if (device.memory_bytes == 0) continue;
+    memory += (memory.empty() ? " (" : ", ") + DescribeMemory(device.memory_bytes);
+  }
+  return std::to_string(devices.size()) + " " + what + (devices.size() == 1 ? "" : "s") + memory +
+         (memory.empty() ? "" : ")");
+}
+
+// All ranks on the first worker, as PlaceTrial() prefers them, that has room for all.
 std::vector<Placement> PlaceTogether(const ResourceRequest& request,
                                      std::vector<WorkerView> workers) {
-  while (const std::optional<Placement> first = Place(request, workers)) {
+  while (const std::optional<Placement> first = PlaceTrial(request, workers)) {
     const auto preferred = std::find_if(workers.begin(), workers.end(), [&](const WorkerView& v) {
       return v.worker == first->worker;
     });
@@ -167,9 +180,9 @@ bool FusesOn(const ResourceRequest& request, const WorkerView& view, const std::
   return device && RunsOn(*device, view, fuse_key);
 }
 
-std::optional<Placement> Place(const ResourceRequest& request,
-                               const std::vector<WorkerView>& workers,
-                               const std::string& fuse_key) {
+std::optional<Placement> PlaceTrial(const ResourceRequest& request,
+                                    const std::vector<WorkerView>& workers,
+                                    const std::string& fuse_key) {
   std::optional<std::pair<std::pair<bool, PlacementScore>, Placement>> best;
   for (const WorkerView& view : workers) {
     auto placement = PlaceOn(request, view, fuse_key);
@@ -184,6 +197,7 @@ std::optional<Placement> Place(const ResourceRequest& request,
 }
 
 int64_t CountOnDevice(const ResourceRequest& request, const Device& device) {
+  if (request.gpu_milli > kWholeMilli && IsInstance(device)) return 0;
   ResourceRequest one = request;
   one.cpu_milli = 0;
   one.gpu_milli = std::min(request.gpu_milli, kWholeMilli);
@@ -248,15 +262,16 @@ std::string DescribeRequest(const ResourceRequest& request) {
 }
 
 std::string DescribeCapacity(const WorkerCapacity& capacity) {
-  const size_t gpus = capacity.devices.size();
-  std::string memory;
+  std::vector<Device> whole;
+  std::vector<Device> instances;
   for (const Device& device : capacity.devices) {
-    if (device.memory_bytes == 0) continue;
-    memory += (memory.empty() ? " (" : ", ") + DescribeMemory(device.memory_bytes);
+    (IsInstance(device) ? instances : whole).push_back(device);
   }
-  return DescribeShare(capacity.cpu_milli) +
-         (capacity.cpu_milli == kWholeMilli ? " CPU, " : " CPUs, ") + std::to_string(gpus) +
-         (gpus == 1 ? " GPU" : " GPUs") + memory + (memory.empty() ? "" : ")");
+  std::string text =
+      DescribeShare(capacity.cpu_milli) + (capacity.cpu_milli == kWholeMilli ? " CPU" : " CPUs");
+  if (!whole.empty() || instances.empty()) text += ", " + DescribeDevices(whole, "GPU");
+  if (!instances.empty()) text += ", " + DescribeDevices(instances, "MIG instance");
+  return text + (instances.size() > 1 ? ", one for a process" : "");
 }
 
 }  // namespace tune

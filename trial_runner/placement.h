@@ -68,21 +68,22 @@ bool FusesOn(const ResourceRequest& request, const WorkerView& view, const std::
 
 // A share goes to a device that already runs what it fuses with, among such and else to the fullest
 // one on which it fits, then to that with the least memory left; whole devices are those with the
-// least memory that is enough, then the lowest. Among workers: for a share first those where it
-// fuses; then for a GPU request the one that is left with the least free GPU (pack), for a CPU
-// request first those without GPUs, then the one with the most free CPU (spread); ties to the lower
-// id. Nothing when no worker has room now.
-std::optional<Placement> Place(const ResourceRequest& request,
-                               const std::vector<WorkerView>& workers,
-                               const std::string& fuse_key = "");
+// least memory that is enough, then the lowest; several of them are never MIG instances, of which a
+// process sees one. Among workers: for a share first those where it fuses; then for a GPU request
+// the one that is left with the least free GPU (pack), for a CPU request first those without GPUs,
+// then the one with the most free CPU (spread); ties to the lower id. Nothing when no worker has
+// room now.
+std::optional<Placement> PlaceTrial(const ResourceRequest& request,
+                                    const std::vector<WorkerView>& workers,
+                                    const std::string& fuse_key = "");
 
 // How many trials at a time have their share of this device, empty; of trials with several whole
 // devices 1 where it can be one of them.
 int64_t CountOnDevice(const ResourceRequest& request, const Device& device);
 
-// All ranks of a request, each where Place() puts it beside those before it, which is room for all
-// of them wherever there is any: they are alike. On one worker, the first in Place()'s order that
-// has room for all, unless they may spread. Empty when there is not room for all now.
+// All ranks of a request, each where PlaceTrial() puts it beside those before it, which is room for
+// all of them wherever there is any: they are alike. On one worker, the first in PlaceTrial()'s
+// order that has room for all, unless they may spread. Empty when there is not room for all now.
 std::vector<Placement> PlaceRanks(const ResourceRequest& request, std::vector<WorkerView> workers);
 
 // Whether workers with these capacities, empty, could run it.

@@ -1,5 +1,5 @@
-// The workers in the order in which Place() prefers them, so that it need not look at all of them:
-// an index over the WorkerViews that somebody else holds. Its answers are Place()'s
+// The workers in the order in which PlaceTrial() prefers them, so that it need not look at all of
+// them: an index over the WorkerViews that somebody else holds. Its answers are PlaceTrial()'s
 // (tests/trial_runner/placement_order_test.cc).
 //
 // Thread rule: one thread.
@@ -22,11 +22,11 @@ class PlacementOrder {
   void Insert(const WorkerView& view);
   void Erase(const WorkerView& view);
 
-  // As Place(request, all views that are in, fuse_key). `view_of(WorkerId)` gives the view of one
-  // that is in.
+  // As PlaceTrial(request, all views that are in, fuse_key). `view_of(WorkerId)` gives the view of
+  // one that is in.
   template <typename ViewOf>
-  std::optional<Placement> Place(const ResourceRequest& request, ViewOf view_of,
-                                 const std::string& fuse_key = "") const {
+  std::optional<Placement> PlaceTrial(const ResourceRequest& request, ViewOf view_of,
+                                      const std::string& fuse_key = "") const {
     if (const auto runs = by_fuse_key_.find(fuse_key); runs != by_fuse_key_.end()) {
       for (const PlacementScore& score : runs->second) {
         const WorkerView& view = view_of(score.worker);

@@ -168,6 +168,48 @@ TEST_F(Devices, AProgramThatTakesMoreThanItsShareIsEndedAndTriedOnAWholeDevice) 
   EXPECT_THAT(result.err, HasSubstr("a trial used 16 GiB of a device, more than its share"));
 }
 
+TEST_F(Devices, WhatRanOnADeviceWithAnErrorThatOnlyAResetEndsGoesOnOnAnother) {
+  WriteScript(
+      "if [ $TUNE_ATTEMPT = 1 ]; then\n"
+      "  echo xid 1 31 - >> " +
+      machine_.path() +  // A program's fault.
+      "\n"
+      "  echo xid 1 95 - >> " +
+      machine_.path() +
+      "\n"
+      "  exec tail -f /dev/null\n"
+      "fi\n"
+      "tune report acc=1\n");
+  const ProgramResult result = Run("gpu: 1", 1);
+  ASSERT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_EQ(Ask("select outcome, error from attempts order by number"),
+            (Rows{"lost|device 1 (NVIDIA L4) fell away: Xid 95: an uncontained error of its memory",
+                  "completed|"}));
+}
+
+TEST_F(Devices, OfADeviceInMigModeItsInstancesAreOfferedEachToAProcess) {
+  machine_.MigMode(0);
+  machine_.Instance(0, "MIG-aaaa", 40 * kGiB, 0, 1, "NVIDIA H100 MIG 3g.40gb");
+  machine_.Instance(0, "MIG-bbbb", 20 * kGiB, 0, 2, "NVIDIA H100 MIG 2g.20gb");
+  setenv("CUDA_VISIBLE_DEVICES", "MIG-aaaa,MIG-bbbb", 1);
+  WriteScript(
+      "echo \"$CUDA_VISIBLE_DEVICES\" >> given\n"
+      "until [ $(wc -l < given) = 2 ]; do :; done\n"
+      "tune report acc=1\n");
+  const ProgramResult both = Run("gpu: 1", 2);
+  ASSERT_EQ(both.exit_status, 0) << both.err;
+  Rows given;
+  std::ifstream file(folder_ / "given");
+  for (std::string line; std::getline(file, line);) given.push_back(line);
+  EXPECT_THAT(given, ::testing::UnorderedElementsAre("MIG-aaaa", "MIG-bbbb"));
+
+  const ProgramResult refused = Run("gpu: 2", 1);
+  EXPECT_EQ(refused.exit_status, 2);
+  EXPECT_THAT(refused.err,
+              HasSubstr("a trial needs cpu: 1, gpu: 2, but the only worker (local) has "
+                        "4 CPUs, 2 MIG instances (40 GiB, 20 GiB), one for a process"));
+}
+
 TEST_F(Devices, WhatRanOnALostDeviceGoesOnOnAnother) {
   // The first one makes its device fall away.
   WriteScript(

@@ -13,8 +13,10 @@ tune::FuzzStart tune::StartOfFuzz() {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const std::vector<tune::Device> all = {
-      {0, "a", 1, "GPU-1b2c"}, {1, "b", 2, "GPU-1b9f"}, {2, "c", 3, "GPU-77aa"}};
+  static const std::vector<tune::Device> all = {{0, "a", 1, "GPU-1b2c"},
+                                                {1, "b", 2, "GPU-1b9f"},
+                                                {2, "c", 3, "GPU-77aa"},
+                                                {3, "d", 4, "MIG-1b2c"}};
   std::set<int64_t> indices;
   for (const tune::Device& device :
        tune::VisibleDevices(all, {reinterpret_cast<const char*>(data), size})) {

@@ -38,6 +38,21 @@ class StandInMachine {
   void Fail(int index, int error) {
     Line("fail " + std::to_string(index) + " " + std::to_string(error));
   }
+  // That device is in MIG mode, and has these instances, in order.
+  void MigMode(int index) { Line("mig " + std::to_string(index)); }
+  void Instance(int index, const std::string& uuid, int64_t total, int64_t used, int gpu_instance,
+                const std::string& name) {
+    Line("instance " + std::to_string(index) + " " + uuid + " " + std::to_string(total) + " " +
+         std::to_string(used) + " " + std::to_string(gpu_instance) + " " + name);
+  }
+  void InstanceProcess(int index, int place, int64_t pid, int64_t bytes) {
+    Line("instance_process " + std::to_string(index) + " " + std::to_string(place) + " " +
+         std::to_string(pid) + " " + std::to_string(bytes));
+  }
+  // An error of the device, or of one of its GPU instances.
+  void Xid(int index, int number, const std::string& gpu_instance = "-") {
+    Line("xid " + std::to_string(index) + " " + std::to_string(number) + " " + gpu_instance);
+  }
   void Driver(int error) { Line("driver " + std::to_string(error)); }
   void Clear() {
     text_.clear();

@@ -121,6 +121,104 @@ TEST_F(NvmlInventory, ADriverThatIsNotLoadedIsNoDriverAndOneThatDoesNotFitSaysSo
   EXPECT_EQ(OpenNvml().status().message(), "NVML: Driver/library version mismatch (18)");
 }
 
+// ---- MIG
+
+TEST_F(NvmlInventory, OfADeviceInMigModeListsItsInstancesAfterTheWholeDevices) {
+  Load("nvml");
+  machine_.Device("GPU-1b2c", 80 * kGiB, kGiB, "H100");
+  machine_.MigMode(0);
+  machine_.Instance(0, "MIG-aaaa", 40 * kGiB, 0, 1, "H100 MIG 3g.40gb");
+  machine_.Instance(0, "MIG-bbbb", 20 * kGiB, 0, 5, "H100 MIG 2g.20gb");
+  machine_.Device("GPU-77aa", 24 * kGiB, 0, "L4");
+  machine_.Device("GPU-88bb", 24 * kGiB, 0, "H100 without an instance");
+  machine_.MigMode(2);
+  const auto inventory = Open();
+  ASSERT_NE(inventory, nullptr);
+  EXPECT_THAT(inventory->List(), ElementsAre(Device{1, "L4", 24 * kGiB, "GPU-77aa"},
+                                             Device{3, "H100 MIG 3g.40gb", 40 * kGiB, "MIG-aaaa"},
+                                             Device{4, "H100 MIG 2g.20gb", 20 * kGiB, "MIG-bbbb"}));
+}
+
+TEST_F(NvmlInventory, ReadsWhoUsesHowMuchOfAnInstance) {
+  Load("nvml");
+  machine_.Device("GPU-1b2c", 80 * kGiB, 30 * kGiB, "H100");
+  machine_.Process(0, 1, kGiB);
+  machine_.MigMode(0);
+  machine_.Instance(0, "MIG-aaaa", 40 * kGiB, 0, 1, "a");
+  machine_.Instance(0, "MIG-bbbb", 20 * kGiB, 7 * kGiB, 2, "b");
+  machine_.InstanceProcess(0, 1, 4711, 6 * kGiB);
+  const auto inventory = Open();
+  ASSERT_NE(inventory, nullptr);
+  const auto reading = inventory->Read(inventory->List().at(1));
+  ASSERT_TRUE(reading.ok());
+  EXPECT_EQ(reading->device, 2);
+  EXPECT_EQ(reading->memory_bytes, 20 * kGiB);
+  EXPECT_EQ(reading->used_bytes, 7 * kGiB);
+  EXPECT_THAT(reading->processes, ElementsAre(DeviceProcess{4711, 6 * kGiB}));
+}
+
+TEST_F(NvmlInventory, AnInstanceIsLostWithItsDeviceAndWhenItIsUnmade) {
+  Load("nvml");
+  machine_.Device("GPU-1b2c", 80 * kGiB, 0, "H100");
+  machine_.MigMode(0);
+  machine_.Instance(0, "MIG-aaaa", 40 * kGiB, 0, 1, "a");
+  const auto inventory = Open();
+  ASSERT_NE(inventory, nullptr);
+  const Device instance = inventory->List().at(0);
+  machine_.Fail(0, testing::StandInMachine::kGpuIsLost);
+  EXPECT_EQ(inventory->Read(instance)->lost, "NVML: GPU is lost (15)");
+  machine_.Clear();
+  machine_.Device("GPU-1b2c", 80 * kGiB, 0, "H100");
+  EXPECT_EQ(inventory->Read(instance)->lost, "NVML: Not Found (6)");
+}
+
+// ---- Xid
+
+TEST_F(NvmlInventory, AnErrorThatOnlyAResetEndsIsTheDevicesLossAtOnceAndForGood) {
+  Load("nvml");
+  machine_.Device("GPU-1b2c", 80 * kGiB, 0, "H100");
+  machine_.Device("GPU-77aa", 24 * kGiB, 0, "L4");
+  machine_.Xid(0, 79);
+  const auto inventory = Open();
+  ASSERT_NE(inventory, nullptr);
+  const std::vector<Device> devices = inventory->List();
+  EXPECT_EQ(inventory->Read(devices[0])->lost, "") << "that was before";
+  machine_.Xid(0, 48);
+  EXPECT_EQ(inventory->Read(devices[1])->lost, "");
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(inventory->Read(devices[0])->lost, "Xid 48: a double bit error of its memory");
+  }
+}
+
+TEST_F(NvmlInventory, WhatAProgramDidIsNoLossOfTheDevice) {
+  Load("nvml");
+  machine_.Device("GPU-1b2c", 80 * kGiB, 0, "H100");
+  const auto inventory = Open();
+  ASSERT_NE(inventory, nullptr);
+  const Device device = inventory->List().at(0);
+  // Nor what was contained (94), replaced (63), or is unknown.
+  for (const int xid : {13, 31, 43, 45, 63, 69, 94, 9999}) machine_.Xid(0, xid);
+  EXPECT_EQ(inventory->Read(device)->lost, "");
+  machine_.Xid(0, 119);
+  EXPECT_EQ(inventory->Read(device)->lost, "Xid 119: its system processor (GSP) does not answer");
+}
+
+TEST_F(NvmlInventory, AnErrorOfOneInstanceIsNoLossOfTheOthers) {
+  Load("nvml");
+  machine_.Device("GPU-1b2c", 80 * kGiB, 0, "H100");
+  machine_.MigMode(0);
+  machine_.Instance(0, "MIG-aaaa", 40 * kGiB, 0, 1, "a");
+  machine_.Instance(0, "MIG-bbbb", 20 * kGiB, 0, 2, "b");
+  const auto inventory = Open();
+  ASSERT_NE(inventory, nullptr);
+  const std::vector<Device> devices = inventory->List();
+  machine_.Xid(0, 95, "2");
+  EXPECT_EQ(inventory->Read(devices[0])->lost, "");
+  EXPECT_EQ(inventory->Read(devices[1])->lost, "Xid 95: an uncontained error of its memory");
+  machine_.Xid(0, 79);
+  EXPECT_EQ(inventory->Read(devices[0])->lost, "Xid 79: it has fallen off the bus");
+}
+
 // ---- the other daemon
 
 TEST(MpsDaemon, RunsWhereItsNumberIsThatOfALivingProcess) {

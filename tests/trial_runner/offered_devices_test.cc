@@ -42,6 +42,15 @@ TEST(VisibleDevices, EndAtTheFirstEntryThatIsNoneOrComesTwice) {
   EXPECT_THAT(Visible("NoDevFiles"), IsEmpty());
 }
 
+TEST(VisibleDevices, NamesAnInstanceByItsUuidAlone) {
+  const std::vector<Device> all = {
+      {0, "L4", 24, "GPU-77aa"}, {2, "1g", 10, "MIG-1b2c"}, {3, "1g", 10, "MIG-1b9f"}};
+  EXPECT_THAT(VisibleDevices(all, "MIG-1b9,GPU-7,MIG-1b2c"), ElementsAre(all[2], all[0], all[1]));
+  EXPECT_THAT(VisibleDevices(all, "0,2"), ElementsAre(all[0])) << "2 is no number of nvidia-smi's";
+  EXPECT_THAT(VisibleDevices(all, "MIG-1b"), IsEmpty()) << "two begin so";
+  EXPECT_THAT(VisibleDevices(all, "MIG-"), IsEmpty());
+}
+
 TEST(OfferedDevices, AreAllThatAreHereOrTheFirstOfThem) {
   EXPECT_EQ(*OfferedDevices(std::nullopt, kAll, true), kAll);
   EXPECT_EQ(OfferedDevices(2, kAll, true)->size(), 2u);

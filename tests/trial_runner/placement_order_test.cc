@@ -1,4 +1,4 @@
-// The order answers as Place() does over all views, whatever was taken and given back.
+// The order answers as PlaceTrial() does over all views, whatever was taken and given back.
 #include "trial_runner/placement_order.h"
 
 #include <gtest/gtest.h>
@@ -49,8 +49,8 @@ class Pool {
     std::vector<WorkerView> all;
     for (const auto& [id, view] : views_) all.push_back(view);
     const std::string key = Key();
-    const auto expected = Place(request, all, key);
-    const auto placed = order_.Place(
+    const auto expected = PlaceTrial(request, all, key);
+    const auto placed = order_.PlaceTrial(
         request, [this](WorkerId id) -> const WorkerView& { return views_.at(id); }, key);
     ASSERT_EQ(placed, expected);
     placed_count += placed.has_value();

@@ -59,6 +59,25 @@ TEST(Placement, WholeDevicesAreThoseWithTheLeastMemoryThatIsEnough) {
   EXPECT_FALSE(PlaceOn(Share(2000, 25 * kGiB), view));
 }
 
+WorkerCapacity Instances() {
+  return {16'000,
+          {{0, "L4", 24 * kGiB, "GPU-77aa"},
+           {2, "2g", 20 * kGiB, "MIG-1b2c"},
+           {3, "2g", 20 * kGiB, "MIG-1b9f"}}};
+}
+
+TEST(Placement, AnInstanceIsADeviceButNeverOneOfSeveralForATrial) {
+  const WorkerView view = EmptyWorker(WorkerId{1}, Instances());
+  EXPECT_THAT(SlicesOf(Share(500), view), ElementsAre(DeviceSlice{2, 500, 10 * kGiB}));
+  EXPECT_THAT(SlicesOf(Share(1000), view), ElementsAre(DeviceSlice{2, 1000, 20 * kGiB}));
+  EXPECT_FALSE(PlaceOn(Share(2000), view));
+  EXPECT_FALSE(CouldEverFit(Share(2000), Instances()));
+  EXPECT_EQ(CountOnDevice(Share(1000), Instances().devices[1]), 1);
+  EXPECT_EQ(CountOnDevice(Share(2000), Instances().devices[1]), 0);
+  EXPECT_EQ(DescribeCapacity(Instances()),
+            "16 CPUs, 1 GPU (24 GiB), 2 MIG instances (20 GiB, 20 GiB), one for a process");
+}
+
 TEST(Placement, SaysWhatIsNeededAndWhatIsThere) {
   EXPECT_EQ(DescribeRequest(Share(250, 30 * kGiB)), "cpu: 1, gpu: 0.25, gpu_memory: 30 GiB");
   EXPECT_EQ(DescribeRequest(Share(250, 0, kGiB * 3 / 2)),

@@ -36,9 +36,10 @@ class DeviceInventory {
  public:
   virtual ~DeviceInventory() = default;
   // In the driver's order, which is that of nvidia-smi; each with its uuid. A device that does not
-  // answer is left out.
+  // answer is left out. Of one in MIG mode its instances are there in its place, after all whole
+  // ones, each by itself a device.
   virtual std::vector<Device> List() = 0;
-  // kUnavailable: nothing can be said of it now, which may pass.
+  // Of a device that was listed. kUnavailable: nothing can be said of it now, which may pass.
   virtual Result<DeviceReading> Read(const Device& device) = 0;
 };
 

@@ -20,13 +20,14 @@ const Device* Named(const std::vector<Device>& all, std::string_view entry) {
   int64_t place = 0;
   const auto [end, error] = std::from_chars(entry.data(), entry.data() + entry.size(), place);
   if (error == std::errc() && end == entry.data() + entry.size()) {
-    const auto found =
-        std::find_if(all.begin(), all.end(), [place](const Device& d) { return d.index == place; });
+    const auto found = std::find_if(all.begin(), all.end(), [place](const Device& d) {
+      return d.index == place && !IsInstance(d);
+    });
     return found == all.end() ? nullptr : &*found;
   }
   const Device* named = nullptr;
-  constexpr std::string_view kPrefix = "GPU-";
-  if (!entry.starts_with(kPrefix) || entry == kPrefix) return nullptr;
+  const bool is_uuid = entry.starts_with("GPU-") || entry.starts_with("MIG-");
+  if (!is_uuid || entry.size() == 4) return nullptr;
   for (const Device& device : all) {
     if (!device.uuid.starts_with(entry)) continue;
     if (named != nullptr) return nullptr;

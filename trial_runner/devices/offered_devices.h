@@ -16,7 +16,8 @@ namespace tune {
 
 // What a list as in CUDA_VISIBLE_DEVICES leaves of `all`, in its order: places in the driver's list
 // (nvidia-smi's numbers: those of CUDA_DEVICE_ORDER=PCI_BUS_ID), or the beginning of a UUID that no
-// other has. As in CUDA, the list ends at the first entry that is none of these, or comes twice.
+// other has, which alone names an instance of a device in MIG mode. As in CUDA, the list ends at
+// the first entry that is none of these, or comes twice.
 std::vector<Device> VisibleDevices(const std::vector<Device>& all, std::string_view list);
 
 // The first `wanted` of them, all where nothing is said. `has_driver`: the machine has devices,
