@@ -199,6 +199,9 @@ struct StartAttempt {
   int64_t rank = 0;
   int64_t world_size = 1;
   bool is_spread = false;  // Some of the others run on other workers.
+  // More trials than these do not share its process (trial_runner/fusion.h), by what was measured;
+  // 0: that says nothing.
+  int64_t lanes_max = 0;
 };
 
 enum class ReportAnswer {

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <utility>
+#include <vector>
+
 #include "core/json.h"
 
 namespace tune {
@@ -42,6 +46,52 @@ TEST(Fusion, IsNotOfOtherTrainablesNorOfWhatCannotBeRead) {
   EXPECT_EQ(Of("[1]").lanes_max, 1);
   EXPECT_EQ(Of(R"({"lanes":4,"lr":-1})").lanes_max, 1);
   EXPECT_TRUE(Of(R"({"lanes":4,"lr":-1})").shape.empty());
+}
+
+TEST(Fusion, HasRoomForAsManyAsEachOfThemAllows) {
+  const Fusion four = Of(R"({"lanes":4})");
+  const Fusion two = Of(R"({"lanes":2})");
+  EXPECT_TRUE(FitsInto(four, 3, four));
+  EXPECT_FALSE(FitsInto(four, 4, four));
+  EXPECT_TRUE(FitsInto(four, 1, two));
+  EXPECT_FALSE(FitsInto(four, 2, two)) << "it would have three beside it";
+  EXPECT_FALSE(FitsInto(two, 2, four));
+  EXPECT_FALSE(FitsInto(four, 1, Of(R"({"lanes":4,"batch_size":64})")));
+  EXPECT_FALSE(FitsInto(four, 1, Of("{}"))) << "it runs alone";
+  EXPECT_FALSE(FitsInto({}, 1, {})) << "nothing fuses with what has no shape";
+}
+
+Report SpeedReport(int64_t iteration, Metrics metrics) {
+  Report report;
+  report.iteration = iteration;
+  report.metrics = std::move(metrics);
+  return report;
+}
+
+TEST(FusedSpeed, IsThatOfAllLanesInEpochsThatTrainTheBackbone) {
+  const Value config = *ParseJson(R"({"initial_epochs":2})");
+  const Metrics metrics = {{"val_loss", 1}, {"images_per_second", 300}, {"lanes", 8}};
+  EXPECT_FALSE(FusedSpeedOf(config, SpeedReport(2, metrics)));
+  const auto speed = FusedSpeedOf(config, SpeedReport(3, metrics));
+  ASSERT_TRUE(speed);
+  EXPECT_EQ(speed->lanes, 8);
+  EXPECT_EQ(speed->images_per_second, 2400);
+}
+
+TEST(FusedSpeed, IsNothingWhereAReportDoesNotSayOrCannotBe) {
+  const Value config = *ParseJson("{}");
+  const double infinite = std::numeric_limits<double>::infinity();
+  for (const Metrics& metrics :
+       std::vector<Metrics>{{{"images_per_second", 300}},
+                            {{"lanes", 8}},
+                            {{"lanes", 0}, {"images_per_second", 300}},
+                            {{"lanes", 65}, {"images_per_second", 300}},
+                            {{"lanes", 8}, {"images_per_second", 0}},
+                            {{"lanes", 8}, {"images_per_second", infinite}}}) {
+    EXPECT_FALSE(FusedSpeedOf(config, SpeedReport(1, metrics)));
+  }
+  EXPECT_FALSE(FusedSpeedOf(*ParseJson(R"({"lr":-1})"),
+                            SpeedReport(1, {{"lanes", 8}, {"images_per_second", 300}})));
 }
 
 }  // namespace

@@ -66,6 +66,7 @@ inline StartAttempt SampleStart() {
   start.rank = 1;
   start.world_size = 3;
   start.is_spread = true;
+  start.lanes_max = 4;
   return start;
 }
 

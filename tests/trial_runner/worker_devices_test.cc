@@ -14,6 +14,7 @@
 namespace tune {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -30,10 +31,10 @@ class WorkerDevices : public testing::Test {
     options.hello.capacity.devices = {{0, "H100", 80 * kGiB, "GPU-1b2c"},
                                       {1, "L4", 24 * kGiB, "GPU-77aa"}};
     options.is_local = is_local;
-    options.has_mps = has_mps;
     options.near_ranks = {{"NCCL_SOCKET_IFNAME", "=lo"}};
     options.spread_ranks = {{"NCCL_SOCKET_IFNAME", "=eth0"}};
     core_.emplace(std::move(options));
+    core_->OnMpsSeen(has_mps);
     core_->Begin();
     Welcome_(trainable);
     core_->TakeEffects();
@@ -129,6 +130,21 @@ TEST_F(WorkerDevices, LeavesAloneWhatHasNoLimitOrIsHeldToIt) {
   Start(Ref(0, 1, 1), {{0, 250, 20 * kGiB}});
   Use(1, 0, 21 * kGiB);
   EXPECT_THAT(Said(), IsEmpty()) << "our own knows its limit";
+}
+
+TEST_F(WorkerDevices, HoldsTrialsByMpsFromTheOneOnThatBeginsAfterIt) {
+  Join();
+  Start(Ref(0, 1, 1), {{0, 250, 20 * kGiB}});
+  core_->OnMpsSeen(true);
+  Start(Ref(1, 1, 2), {{0, 250, 20 * kGiB}});
+  Use(2, 0, 21 * kGiB);
+  EXPECT_THAT(Said(), IsEmpty()) << "MPS sees to it";
+  core_->OnMpsSeen(false);
+  Use(2, 0, 21 * kGiB);
+  EXPECT_THAT(Said(), IsEmpty()) << "it began under MPS";
+  Use(1, 0, 21 * kGiB);
+  core_->OnProcessEnded(ProcessId{1}, {0, "SIGKILL", ""}, now_);
+  EXPECT_THAT(Said(), Contains(HasSubstr("device_out_of_memory")));
 }
 
 // ---- ranks

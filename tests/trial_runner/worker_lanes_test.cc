@@ -16,8 +16,8 @@ class WorkerLanesTest : public WorkerCoreTest {
   // Trials of food11 of which up to four train as one.
   void JoinForFood11(bool is_local = true, bool has_mps = false) {
     WorkerCore::Options options{Greeting(), is_local, "tune_trial_food11"};
-    options.has_mps = has_mps;
     core_.emplace(std::move(options));
+    core_->OnMpsSeen(has_mps);
     core_->Begin();
     Welcome welcome = SampleWelcome();
     welcome.trainable = R"("food11")";
@@ -115,6 +115,26 @@ TEST_F(WorkerLanesTest, OneIsAskedToLeaveAndTheOthersGoOn) {
   Pass(Milliseconds(limits::kLeaveGraceMs));
   Line(1, OfLane(2, kReport));
   EXPECT_THAT(Effects(), ElementsAre("heartbeat", "report 1 sequence 1"));
+}
+
+TEST_F(WorkerLanesTest, AsManyAsTheTunerSaysShareAProcessOrFewerIfTheConfigurationSaysSo) {
+  JoinForFood11();
+  const auto at_most = [](const AttemptRef& ref, int64_t lanes_max) {
+    StartAttempt start = Fused(ref);
+    start.lanes_max = lanes_max;
+    return start;
+  };
+  StartFused(3);
+  Tell(at_most(Ref(3, 1, 4), 2));
+  EXPECT_THAT(Effects(), Contains("start 2 lane 1 trial 3")) << "the first has three";
+  Tell(at_most(Ref(4, 1, 5), 2));
+  EXPECT_THAT(Effects(), Contains("start 2 lane 2 trial 4"));
+  Tell(Fused(Ref(5, 1, 6)));
+  EXPECT_THAT(Effects(), Contains("start 1 lane 4 trial 5")) << "the second has its two";
+  Tell(at_most(Ref(6, 1, 7), 9));
+  EXPECT_THAT(Effects(), Contains("start 3 lane 1 trial 6")) << "four, as it asks itself";
+  Tell(at_most(Ref(7, 1, 8), 1));
+  EXPECT_THAT(Effects(), Contains("start 4 trial 7"));
 }
 
 TEST_F(WorkerLanesTest, OneThatIsEndedAtOnceIsNotHeardAndMayHaveCompletedJustThen) {

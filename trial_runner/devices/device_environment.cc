@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 
 namespace tune {
 namespace {
 
 constexpr char kVisibleVariable[] = "CUDA_VISIBLE_DEVICES";
+constexpr char kMpsMemoryVariable[] = "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT";
 constexpr int64_t kMilliPerPercent = kWholeMilli / 100;
 constexpr int64_t kMiB = int64_t{1} << 20;
 
@@ -24,10 +26,10 @@ std::string ShareText(int64_t milli) {
   return "0." + digits;
 }
 
-// Null: none is chosen.
-const std::string* VisibleIn(const DeviceEnvironment& environment) {
+// Null: it is not set.
+const std::string* Find(const DeviceEnvironment& environment, std::string_view variable) {
   for (const auto& [name, value] : environment) {
-    if (name == kVisibleVariable) return &value;
+    if (name == variable) return &value;
   }
   return nullptr;
 }
@@ -40,9 +42,13 @@ DeviceEnvironment RankEnvironment(const std::string& interface) {
   return {{"NCCL_SOCKET_IFNAME", "=lo"}, {"NCCL_IB_DISABLE", "1"}};
 }
 
+bool IsHeldByMps(const DeviceEnvironment& environment) {
+  return Find(environment, kMpsMemoryVariable) != nullptr;
+}
+
 bool SeeTheSame(const DeviceEnvironment& a, const DeviceEnvironment& b) {
-  const std::string* const of_a = VisibleIn(a);
-  const std::string* const of_b = VisibleIn(b);
+  const std::string* const of_a = Find(a, kVisibleVariable);
+  const std::string* const of_b = Find(b, kVisibleVariable);
   return of_a == nullptr || of_b == nullptr ? of_a == of_b : *of_a == *of_b;
 }
 
@@ -66,7 +72,7 @@ DeviceEnvironment EnvironmentOf(const std::vector<DeviceSlice>& slices,
   environment.emplace_back("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
                            std::to_string(std::max<int64_t>(1, share.milli / kMilliPerPercent)));
   if (share.memory_bytes >= kMiB) {
-    environment.emplace_back("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT",
+    environment.emplace_back(kMpsMemoryVariable,
                              "0=" + std::to_string(share.memory_bytes / kMiB) + "M");
   }
   return environment;

@@ -29,6 +29,9 @@ DeviceEnvironment EnvironmentOf(const std::vector<DeviceSlice>& slices,
 // interface ("eth0") alone; empty: on the loopback alone, since all of them are on this machine.
 DeviceEnvironment RankEnvironment(const std::string& interface);
 
+// Whether the daemon holds what runs so to its share's memory.
+bool IsHeldByMps(const DeviceEnvironment& environment);
+
 // Whether both see the same devices, whatever their parts of them.
 bool SeeTheSame(const DeviceEnvironment& a, const DeviceEnvironment& b);
 

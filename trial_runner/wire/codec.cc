@@ -179,6 +179,7 @@ void Put(const StartAttempt& start, v1::StartAttempt* out) {
   out->set_rank(start.rank);
   out->set_world_size(start.world_size);
   out->set_is_spread(start.is_spread);
+  out->set_lanes_max(start.lanes_max);
 }
 
 void Put(const AnswerReport& answer, v1::AnswerReport* out) {
@@ -445,6 +446,7 @@ Status Read(v1::StartAttempt& in, StartAttempt& out) {
   TUNE_RETURN_IF_ERROR(
       ReadInt(in.world_size(), 1, limits::kConcurrencyMax, "start.world_size", out.world_size));
   out.is_spread = in.is_spread();
+  TUNE_RETURN_IF_ERROR(ReadInt(in.lanes_max(), 0, kAny, "start.lanes_max", out.lanes_max));
   return ReadInt(in.rank(), 0, out.world_size - 1, "start.rank", out.rank);
 }
 

@@ -16,7 +16,6 @@
 #include "core/posix/real_clock.h"
 #include "trial_runner/devices/device_environment.h"
 #include "trial_runner/devices/machine_devices.h"
-#include "trial_runner/devices/mps_daemon.h"
 #include "trial_runner/devices/offered_devices.h"
 #include "trial_runner/grpc/package_channel.h"
 #include "trial_runner/grpc/tuner_channel.h"
@@ -84,7 +83,6 @@ Status FindDevices(const WorkerOptions& options, Prepared& prepared) {
   TUNE_ASSIGN_OR_RETURN(prepared.core.hello.capacity.devices,
                         OfferedDevices(options.gpu_count, found.visible, found.has_any));
   prepared.inventory = std::move(found.inventory);
-  prepared.core.has_mps = RunsMps(EnvironmentText("CUDA_MPS_PIPE_DIRECTORY"));
   return OkStatus();
 }
 

@@ -52,7 +52,6 @@ class WorkerCore {
     bool is_local = false;        // Ends without a word when its tuner is gone.
     std::string prewarm_program;  // Started before the tuner says what to run; may be empty.
     std::string cache = {};       // Where things for other sweeps too are kept; empty: nowhere.
-    bool has_mps = false;         // It holds trials to their part of a device's memory.
     std::string address = {};     // Of this machine, as other workers reach it.
     // Of ranks that are all here, and of such as are on other workers too.
     DeviceEnvironment near_ranks = {}, spread_ranks = {};
@@ -80,6 +79,8 @@ class WorkerCore {
   // Ends what uses more of a device's memory than it was given, where nothing else sees to it:
   // users' programs, without MPS. Our own trials know their limit.
   void OnDevicesSeen(const DevicesSeen& seen, Instant now);
+  // Whether an MPS daemon runs, which holds what starts from now on to its part of a device.
+  void OnMpsSeen(bool runs) { has_mps_ = runs; }
 
   // Where programs run that need this package.
   void OnPlace(const PackageName& package, const Result<FoundPlace>& found, Instant now);
@@ -96,6 +97,7 @@ class WorkerCore {
   // An attempt that runs.
   struct Running {
     StartAttempt start;
+    DeviceEnvironment devices;
     std::string log_path;
     int64_t sequence = 0;
     bool awaits_answer = false;
@@ -116,7 +118,7 @@ class WorkerCore {
   struct Process {
     std::string program;
     std::optional<DeviceEnvironment> devices;  // Bound to these since its first attempt.
-    Fusion fusion;                             // Of those that it runs.
+    Fusion fusion;                             // Of those that it runs; the least lanes_max.
     std::map<int64_t, Running> running;        // By lane.
     int64_t last_lane = 0;
     bool is_leaving = false;         // Takes no other attempt.
@@ -175,6 +177,7 @@ class WorkerCore {
   void OnEnd(ProcessId id, Process& process, int64_t lane, const TrialEnd& end, Instant now);
   // One line, of a length that a message may have.
   static std::string CutError(std::string error);
+  static TrialEnd Crash(std::string error);
   void EndAttempt(const AttemptRef& ref, TrialEnd end);
   void EndRunning(ProcessId id, Process& process, int64_t lane, TrialEnd end, Instant now);
   void LetGo(Process& process, int64_t lane, TrialEnd end);
@@ -216,7 +219,8 @@ class WorkerCore {
   std::deque<IdleRoom> idle_rooms_;  // Oldest first.
   int64_t ends_sent_ = 0;            // On this connection.
 
-  std::vector<DeviceUse> device_use_;            // As last seen.
+  bool has_mps_ = false;                         // As last seen.
+  std::vector<DeviceUse> device_use_;            // Likewise.
   std::map<int64_t, std::string> lost_devices_;  // Why.
 
   // What the tuner may not have: final reports and ends, in order. `end_number` of ends, on this

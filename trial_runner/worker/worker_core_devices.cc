@@ -10,7 +10,7 @@ namespace tune {
 
 // MPS would hold a process that several share to the share of the first of them, for good.
 DeviceEnvironment WorkerCore::DevicesOf(const StartAttempt& start, const Fusion& fusion) const {
-  const bool is_held_by_mps = options_.has_mps && fusion.lanes_max == 1;
+  const bool is_held_by_mps = has_mps_ && fusion.lanes_max == 1;
   DeviceEnvironment environment =
       EnvironmentOf(start.slices, options_.hello.capacity.devices, is_held_by_mps);
   if (start.world_size > 1) {
@@ -67,7 +67,7 @@ void WorkerCore::OnDeviceUse(ProcessId id, Process& process, const DeviceUse& us
       if (slice.device != use.device) continue;
       // Of those that share a process nobody can tell whose is what.
       running.device_bytes_max = std::max(running.device_bytes_max, use.used_bytes / lanes);
-      const bool is_watched = RunsUserPrograms(process.program) && !options_.has_mps;
+      const bool is_watched = RunsUserPrograms(process.program) && !IsHeldByMps(running.devices);
       if (!is_watched || slice.memory_bytes == 0 || use.used_bytes <= slice.memory_bytes) continue;
       return Condemn(id, process, lane,
                      {Outcome::kDeviceOutOfMemory,

@@ -24,11 +24,20 @@
 
 #include "core/check.h"
 #include "core/limits.h"
+#include "core/posix/environment.h"
+#include "trial_runner/devices/mps_daemon.h"
 #include "trial_runner/trial_programs.h"
 #include "trial_runner/worker/process_tree.h"
 
 namespace tune {
 namespace {
+
+bool StartOnDevices(const std::vector<ToWorker>& messages) {
+  return std::any_of(messages.begin(), messages.end(), [](const ToWorker& message) {
+    const auto* const start = std::get_if<StartAttempt>(&message);
+    return start != nullptr && !start->slices.empty();
+  });
+}
 
 // What an epoll entry is about: the low bits say which, the rest is the process.
 enum Source : uint64_t { kInbox, kSignals, kSocket, kOutput, kExit, kSourceCount };
@@ -212,6 +221,9 @@ void WorkerLoop::Handle(uint64_t tag, uint32_t events) {
   switch (static_cast<Source>(tag % kSourceCount)) {
     case kInbox: {
       TunerInbox::Content content = inbox_.Take();
+      if (StartOnDevices(content.messages)) {
+        core_.OnMpsSeen(RunsMps(EnvironmentText("CUDA_MPS_PIPE_DIRECTORY")));
+      }
       for (const ToWorker& message : content.messages) core_.OnMessage(message, clock_.Now());
       if (content.place) {
         core_.OnPlace(content.place->first, content.place->second, clock_.Now());

@@ -296,7 +296,7 @@ Findings JudgeGpus(const std::vector<Device>& devices, const std::vector<DeviceR
 Finding JudgeShares(bool has_mps, bool sees_processes) {
   if (has_mps) return Ok("gpu shares", "MPS: its daemon holds command trials to their share");
   const std::string remedy =
-      "start MPS (nvidia-cuda-mps-control -d) before the worker to have limits enforced";
+      "start MPS (nvidia-cuda-mps-control -d): trials that begin after it have limits enforced";
   if (sees_processes) {
     return Warning("gpu shares",
                    "watching: a command trial that takes more memory than its share is ended "

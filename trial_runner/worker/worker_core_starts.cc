@@ -1,0 +1,170 @@
+// How the worker begins an attempt: in which process, and in which folder.
+#include <algorithm>
+#include <utility>
+
+#include "core/json.h"
+#include "trial_runner/trial_programs.h"
+#include "trial_runner/worker/worker_core.h"
+
+namespace tune {
+namespace {
+
+// Of each attempt, and of each rank but the first.
+std::string LogPath(const StartAttempt& start) {
+  if (start.artifact_dir.empty()) return "";
+  return start.artifact_dir + "/attempt_" + std::to_string(start.ref.attempt.value) +
+         (start.rank == 0 ? "" : "_rank_" + std::to_string(start.rank)) + ".log";
+}
+
+}  // namespace
+
+void WorkerCore::StartNow(StartAttempt start) {
+  const AttemptRef ref = start.ref;
+  if (!program_.ok() || start.config.find('\n') != std::string::npos) {
+    EndAttempt(ref, {Outcome::kBadConfig,
+                     program_.ok() ? "the configuration is not one line of JSON"
+                                   : program_.status().message(),
+                     EndDetail::kNone});
+    Vacate(start.cpu_milli, std::move(start.slices));
+    return;
+  }
+  if (const std::optional<std::string> loss = LossUnder(start.slices)) {
+    EndAttempt(ref, {Outcome::kLost, *loss, EndDetail::kNone});
+    Vacate(start.cpu_milli, std::move(start.slices));
+    return;
+  }
+  const Fusion fusion = FusionFor(start);
+  const ProcessId id = ProcessFor(start, fusion);
+  Process& process = processes_.at(id);
+  DeviceEnvironment devices = DevicesOf(start, fusion);
+  process.devices = devices;
+  const int64_t others_max = process.running.empty() ? fusion.lanes_max : process.fusion.lanes_max;
+  process.fusion = fusion;
+  process.fusion.lanes_max = std::min(fusion.lanes_max, others_max);
+  const int64_t lane = fusion.lanes_max > 1 ? ++process.last_lane : 0;
+  Running& running = process.running[lane];
+  running.start = std::move(start);
+  running.devices = std::move(devices);
+  running_.emplace(ref.epoch, Seat{id, lane});
+  ++running_count_;
+  if (KnowsPlace()) {
+    BeginAttempt(id, process, lane);
+  } else {
+    running.is_held_back = true;
+    AskForPlace(running.start.artifact_dir);
+  }
+}
+
+Fusion WorkerCore::FusionFor(const StartAttempt& start) const {
+  if (!MayFuse(trainable_) || loners_.contains(start.ref.trial) || start.world_size > 1) return {};
+  const Result<Value> config = ParseJson(start.config);
+  if (!config.ok()) return {};
+  int64_t gpu_milli = 0;
+  for (const DeviceSlice& slice : start.slices) gpu_milli += slice.milli;
+  Fusion fusion = FusionOf(trainable_, *config, gpu_milli);
+  if (start.lanes_max > 0) fusion.lanes_max = std::min(fusion.lanes_max, start.lanes_max);
+  return fusion;
+}
+
+// A local worker shares its tuner's disk.
+bool WorkerCore::KnowsPlace() const {
+  return options_.is_local || welcome_->package.sha256.empty() || found_.has_value();
+}
+
+void WorkerCore::AskForPlace(const std::string& artifact_dir) {
+  if (wanted_) return;
+  const std::string artifacts = artifact_dir.substr(0, artifact_dir.rfind('/'));
+  wanted_ = WantedPlace{welcome_->package, working_folder_, artifacts};
+  effects_.push_back(FindPlace{*wanted_});
+}
+
+void WorkerCore::BeginAttempt(ProcessId id, Process& process, int64_t lane) {
+  Running& running = process.running.at(lane);
+  running.is_held_back = false;
+  StartAttempt start = running.start;
+  WorkPlace place{"", welcome_->package.sha256, options_.cache};
+  if (found_) {
+    place = found_->place;
+    // Also a checkpoint that this machine made is where it put it.
+    for (std::string* const path : {&start.artifact_dir, &start.checkpoint_path}) {
+      if (!path->starts_with(wanted_->artifacts + "/")) continue;
+      *path = found_->artifacts + path->substr(wanted_->artifacts.size());
+    }
+  }
+  if (start.is_spread) place.address = options_.address;
+  running.log_path = LogPath(start);
+  ChooseLogs(id, process);
+  effects_.push_back(
+      WriteToProcess{id, EncodeStart(*welcome_, start, running.devices, place, lane)});
+}
+
+// What a process prints is kept with each attempt that it runs.
+void WorkerCore::ChooseLogs(ProcessId id, const Process& process) {
+  KeepOutput logs{id, {}};
+  for (const auto& [lane, running] : process.running) {
+    if (!running.log_path.empty()) logs.paths.push_back(running.log_path);
+  }
+  effects_.push_back(std::move(logs));
+}
+
+void WorkerCore::OnPlace(const PackageName& package, const Result<FoundPlace>& found, Instant now) {
+  if (has_exited_ || is_winding_down_ || !wanted_ || wanted_->package != package) return;
+  if (!found.ok()) {
+    const std::string text = "this worker cannot have the working_dir " + wanted_->folder + ": " +
+                             found.status().message();
+    effects_.push_back(PrintLine{CutError(text)});
+    for (auto& [id, process] : processes_) {
+      if (process.running.empty()) continue;
+      GiveBackAll(id, process, {Outcome::kPreempted, text, EndDetail::kNone}, true, now);
+    }
+    wind_status_ = 1;
+    says_goodbye_ = true;
+    return Wind(now);
+  }
+  found_ = *found;
+  for (auto& [id, process] : processes_) {
+    for (const auto& [lane, running] : process.running) {
+      if (running.is_held_back && !process.is_doomed) BeginAttempt(id, process, lane);
+    }
+  }
+}
+
+// One that runs what it fuses with; else an idle process that has seen these devices, or none yet;
+// else a new one.
+ProcessId WorkerCore::ProcessFor(const StartAttempt& start, const Fusion& fusion) {
+  const DeviceEnvironment devices = DevicesOf(start, fusion);
+  const auto takes_more = [](const Process& process) {
+    return !process.is_doomed && !process.is_leaving && !process.is_spent;
+  };
+  const auto is_idle = [&](const Process& process) {
+    return process.running.empty() && takes_more(process);
+  };
+  for (auto& [id, process] : processes_) {
+    const auto count = static_cast<int64_t>(process.running.size());
+    const bool fuses = count > 0 && takes_more(process) &&
+                       FitsInto(process.fusion, count, fusion) && process.devices &&
+                       SeeTheSame(*process.devices, devices);
+    if (fuses) return id;
+  }
+  for (auto& [id, process] : processes_) {
+    if (is_idle(process) && (!process.devices || *process.devices == devices)) return id;
+  }
+  // An idle process that is bound to other devices makes room.
+  for (auto& [id, process] : processes_) {
+    if (!is_idle(process)) continue;
+    process.is_doomed = true;
+    effects_.push_back(SignalProcess{id, true});
+    break;
+  }
+  return Spawn(*program_, ThreadsOf(start.cpu_milli), devices);
+}
+
+ProcessId WorkerCore::Spawn(const std::string& program, int64_t threads,
+                            DeviceEnvironment devices) {
+  ++last_process_.value;
+  processes_[last_process_].program = program;
+  effects_.push_back(SpawnProcess{last_process_, program, threads, std::move(devices)});
+  return last_process_;
+}
+
+}  // namespace tune
