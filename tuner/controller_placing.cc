@@ -5,7 +5,6 @@
 #include "core/check.h"
 #include "core/json.h"
 #include "core/limits.h"
-#include "trial_runner/fusion.h"
 #include "tuner/experiment_controller.h"
 #include "tuner/search_problem.h"
 
@@ -34,14 +33,6 @@ ResourceRequest ExperimentController::RequestOf(const TrialRecord& trial) const 
   return request;
 }
 
-std::string ExperimentController::FuseKeyOf(const TrialRecord& trial) const {
-  const ResourceRequest request = RequestOf(trial);
-  if (request.gpu_milli == 0 || request.workers > 1 || !MayFuse(options_.spec.trainable)) return "";
-  const Fusion fusion =
-      FusionOf(options_.spec.trainable, trial.configuration.ToNested(), request.gpu_milli);
-  return fusion.lanes_max > 1 ? fusion.shape : "";
-}
-
 // A trial that backs off keeps its place under max_concurrent, so that with one place the order of
 // the reports is that of a sweep in which nothing failed. One that needs more than the others is
 // waited for, so that it gets its turn.
@@ -52,8 +43,10 @@ void ExperimentController::Fill() {
     if (!leases_.HasRoom(request)) break;
     TrialRecord* const trial = NextCandidate();
     if (trial == nullptr) return;
-    const std::vector<LeaseTable::Lease> ranks = leases_.Grant(
-        request, trial->row.number, AttemptNumber{trial->row.attempts + 1}, FuseKeyOf(*trial));
+    const Fusion fusion = FusionFor(*trial);
+    const std::vector<LeaseTable::Lease> ranks =
+        leases_.Grant(request, trial->row.number, AttemptNumber{trial->row.attempts + 1},
+                      fusion.lanes_max > 1 ? fusion.shape : "");
     TUNE_CHECK(!ranks.empty());
     trial->lease = ranks.front().ref;
     for (const LeaseTable::Lease& rank : ranks) SendStart(*trial, rank);
@@ -180,6 +173,7 @@ void ExperimentController::SendStart(const TrialRecord& trial, const LeaseTable:
   message.ref = lease.ref;
   message.cpu_milli = lease.placement.cpu_milli;
   message.slices = lease.placement.slices;
+  message.lanes_max = LanesMaxOf(trial, lease.placement);
   message.rank = lease.rank;
   message.world_size = options_.spec.resources.workers;
   if (message.world_size > 1) {

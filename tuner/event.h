@@ -11,6 +11,7 @@
 #include "core/status.h"
 #include "core/time.h"
 #include "trial_runner/messages.h"
+#include "tuner/lane_speeds.h"
 
 namespace tune {
 
@@ -59,6 +60,11 @@ struct DeviceMemorySeen {
   DeviceMemoryPeak message;
 };
 
+// What the database's earlier sweeps measured of lanes, as this one began.
+struct LaneSpeedsKnown {
+  std::vector<LaneSpeedRow> speeds;
+};
+
 // Ctrl-C, SIGTERM, SIGHUP: stop starting, end what runs, be resumable.
 struct InterruptRequested {};
 
@@ -101,10 +107,11 @@ struct SamplesExtended {
 // Time passed a deadline.
 struct DeadlinePassed {};
 
-using Event = std::variant<WorkerJoined, WorkerGone, ReportArrived, AttemptFinished,
-                           InterruptRequested, TunerRestarted, TunerSlept, SamplesExtended,
-                           DeadlinePassed, PauseRequested, UnpauseRequested, StopRequested,
-                           MaxConcurrentChanged, ErroredRetried, DeviceFellAway, DeviceMemorySeen>;
+using Event =
+    std::variant<WorkerJoined, WorkerGone, ReportArrived, AttemptFinished, InterruptRequested,
+                 TunerRestarted, TunerSlept, SamplesExtended, DeadlinePassed, PauseRequested,
+                 UnpauseRequested, StopRequested, MaxConcurrentChanged, ErroredRetried,
+                 DeviceFellAway, DeviceMemorySeen, LaneSpeedsKnown>;
 
 // One line of JSON a batch for the journal, and back. Numbers keep their bits, NaN and the
 // infinities too.

@@ -16,6 +16,7 @@
 //   ["x", trial, now] StopRequested                          ["c", count] MaxConcurrentChanged
 //   ["a"] ErroredRetried        ["l", worker, device, why] DeviceFellAway
 //   ["m", worker, trial, attempt, epoch, bytes] DeviceMemorySeen
+//   ["v", [[shape, device, lanes, images_per_second, report_count], ...]] LaneSpeedsKnown
 //
 // Stored journals are read by later programs: letters and places are never given another meaning.
 #include <charconv>
@@ -202,6 +203,20 @@ struct Encoder {
     AppendRef(event.message.ref, out);
     AppendField(event.message.bytes, out);
   }
+  void operator()(const LaneSpeedsKnown& event) const {
+    out += "\"v\",[";
+    for (const LaneSpeedRow& row : event.speeds) {
+      out += out.back() == '[' ? "[" : ",[";
+      AppendJsonString(row.kind.shape, out);
+      AppendField(row.kind.device, out);
+      AppendField(row.speed.lanes, out);
+      out.push_back(',');
+      AppendJsonNumber(row.speed.images_per_second, out);
+      AppendField(row.speed.report_count, out);
+      out.push_back(']');
+    }
+    out.push_back(']');
+  }
 };
 
 // ---- from text
@@ -387,6 +402,26 @@ DeviceMemorySeen ReadDeviceMemorySeen(Fields& fields) {
   return event;
 }
 
+LaneSpeedsKnown ReadLaneSpeedsKnown(Fields& fields) {
+  LaneSpeedsKnown event;
+  Value::List speeds = fields.List();
+  for (Value& entry : speeds) {
+    if (!entry.is_list()) {
+      fields.Fail();
+      break;
+    }
+    Fields inner(entry.AsList());
+    LaneSpeedRow& row = event.speeds.emplace_back();
+    row.kind.shape = inner.Text();
+    row.kind.device = inner.Text();
+    row.speed.lanes = inner.Int();
+    row.speed.images_per_second = inner.Number();
+    row.speed.report_count = inner.Int();
+    if (!inner.Good()) fields.Fail();
+  }
+  return event;
+}
+
 // The fields of an aggregate are evaluated in order.
 PauseRequested ReadPauseRequested(Fields& fields) { return {fields.Trial(), fields.Flag()}; }
 StopRequested ReadStopRequested(Fields& fields) { return {fields.Trial(), fields.Flag()}; }
@@ -409,6 +444,7 @@ Event ReadEvent(Fields& fields) {
   if (letter == "a") return ErroredRetried{};
   if (letter == "l") return ReadDeviceFellAway(fields);
   if (letter == "m") return ReadDeviceMemorySeen(fields);
+  if (letter == "v") return ReadLaneSpeedsKnown(fields);
   fields.Fail();
   return DeadlinePassed{};
 }

@@ -93,6 +93,7 @@ void ExperimentController::On(const ReportArrived& event) {
   trial.progress_at = now_;
   out_.reports.push_back(
       ReportRow{ref.trial, ref.attempt, report.iteration, value, report.metrics, now_, decision});
+  MeasureLanes(trial, report);
   KeepCheckpoint(trial, report, value);
   const StopReason reason = ReasonToStop(trial, report, decision);
   ReportAnswer answer = ReportAnswer::kContinue;

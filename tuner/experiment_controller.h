@@ -18,11 +18,13 @@
 #include "core/configuration.h"
 #include "schedulers/trial_scheduler.h"
 #include "search/searcher.h"
+#include "trial_runner/fusion.h"
 #include "trial_runner/lease_table.h"
 #include "tuner/alike_failures.h"
 #include "tuner/checkpoint_retention.h"
 #include "tuner/event.h"
 #include "tuner/experiment_spec.h"
+#include "tuner/lane_speeds.h"
 #include "tuner/transition.h"
 #include "tuner/trial_record.h"
 
@@ -96,6 +98,7 @@ class ExperimentController {
   void On(const ErroredRetried& event);
   void On(const DeviceFellAway& event);
   void On(const DeviceMemorySeen& event);
+  void On(const LaneSpeedsKnown& event);
 
   // Workers that come, go and come back.
   bool MayQueue(const WorkerCapacity& capacity) const;
@@ -165,7 +168,10 @@ class ExperimentController {
   void Fill();
   ResourceRequest Request() const;
   ResourceRequest RequestOf(const TrialRecord& trial) const;
-  std::string FuseKeyOf(const TrialRecord& trial) const;
+  Fusion FusionFor(const TrialRecord& trial) const;
+  LaneKind LaneKindOf(const std::string& shape, const Placement& placement) const;
+  void MeasureLanes(const TrialRecord& trial, const Report& report);
+  int64_t LanesMaxOf(const TrialRecord& trial, const Placement& placement);
   TrialRecord* NextCandidate();
   TrialRecord* CreateTrial();
   int64_t AheadPerRunning() const;
@@ -216,6 +222,8 @@ class ExperimentController {
   bool is_waiting_said_ = false;
   int64_t learned_gpu_memory_ = 0;  // The most that an attempt was seen to use of a device.
   bool is_learning_said_ = false;
+  LaneSpeeds lane_speeds_;  // What workers are told from them changes nothing here.
+  std::map<LaneKind, int64_t> said_lanes_max_;
   std::optional<Duration> mean_attempt_;  // Exponential mean of the attempts' durations.
 
   ExperimentStatus status_ = ExperimentStatus::kRunning;

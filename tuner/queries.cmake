@@ -4,6 +4,7 @@ tune_library(tune_queries
     ${CMAKE_CURRENT_LIST_DIR}/cli/attach_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/best_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/importance_command.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/lane_speeds.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/list_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/live_screen.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/live_view.cc
@@ -17,4 +18,4 @@ tune_library(tune_queries
     ${CMAKE_CURRENT_LIST_DIR}/cli/trial_history.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/trial_lookup.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/why_command.cc
-  DEPS tune_core tune_control tune_device_status tune_sqlite tune_artifacts tune_search tune_spec)
+  DEPS tune_core tune_control tune_device_status tune_lane_speeds tune_sqlite tune_artifacts tune_search tune_spec)

@@ -1,6 +1,6 @@
 // What one step of the controller leads to: rows for the database, then actions for the world. Rows
-// of trials, attempts and workers are whole (insert or replace by their key); reports are only ever
-// added.
+// of trials, attempts, workers and speeds are whole (insert or replace by their key); reports are
+// only ever added.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@
 #include "core/time.h"
 #include "schedulers/trial_scheduler.h"
 #include "trial_runner/messages.h"
+#include "tuner/lane_speeds.h"
 
 namespace tune {
 
@@ -153,6 +154,7 @@ struct Transition {
   std::vector<ExploitRow> exploits;
   std::vector<CheckpointRow> checkpoints;
   std::vector<WorkerRow> workers;
+  std::vector<LaneSpeedRow> lane_speeds;
   std::optional<ExperimentRow> experiment;
   std::vector<Action> actions;
 };

@@ -61,7 +61,8 @@ void ExpectPlanned(const TestFolder& folder, const std::string& space) {
   EXPECT_THAT(elsewhere.out, HasSubstr("was not measured"));
   EXPECT_FALSE(std::filesystem::exists(folder / "absent.db"));
   const ProgramResult json = RunTune(folder, {"plan", space, "--cpus", "4", "--format", "json"});
-  EXPECT_THAT(json.out, HasSubstr("\"lanes_max\":4,\"measured\":[{\"lanes\":"));
+  EXPECT_THAT(json.out,
+              HasSubstr("\"lanes_max\":4,\"lanes\":4,\"limit\":null,\"measured\":[{\"lanes\":"));
   const ProgramResult alone = RunTune(folder, {"plan", "alone.yaml", "--cpus", "4"});
   EXPECT_THAT(alone.out, Not(HasSubstr("lanes")));
 }

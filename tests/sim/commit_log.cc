@@ -70,7 +70,7 @@ struct MessageWriter {
     out << m.ref << static_cast<int>(m.ahead) << m.ends_seen << m.cpu_milli << m.config
         << m.from_iteration << m.checkpoint_path << static_cast<int>(m.has_other_config)
         << m.config_since << m.artifact_dir << m.checkpoint_every << static_cast<int>(m.saves_first)
-        << m.rank << m.world_size << static_cast<int>(m.is_spread);
+        << m.rank << m.world_size << static_cast<int>(m.is_spread) << m.lanes_max;
     for (const DeviceSlice& slice : m.slices)
       out << slice.device << slice.milli << slice.memory_bytes;
   }
@@ -109,6 +109,10 @@ void WriteRows(const Transition& transition, Writer& out) {
     out << row.worker << row.name << row.address << row.capacity.cpu_milli
         << static_cast<int64_t>(row.capacity.devices.size()) << static_cast<int>(row.state)
         << row.joined_at << row.last_seen_at;
+  }
+  for (const LaneSpeedRow& row : transition.lane_speeds) {
+    out << row.kind.shape << row.kind.device << row.speed.lanes << row.speed.images_per_second
+        << row.speed.report_count;
   }
   if (transition.experiment) {
     out << static_cast<int>(transition.experiment->status) << transition.experiment->samples

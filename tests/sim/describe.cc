@@ -99,6 +99,7 @@ const char* NameOf(const Event& event) {
       {Event(ErroredRetried{}).index(), "failed trials were retried"},
       {Event(DeviceFellAway{}).index(), "a device fell away"},
       {Event(DeviceMemorySeen{}).index(), "a trial was seen to use device memory"},
+      {Event(LaneSpeedsKnown{}).index(), "speeds of earlier sweeps were known"},
   };
   for (const auto& [index, name] : kOthers) {
     if (index == event.index()) return name;

@@ -75,7 +75,9 @@ std::vector<Event> OneOfEach() {
           ErroredRetried{},
           WithRealDevices(),
           DeviceFellAway{WorkerId{5}, {1, "it \"fell\""}},
-          DeviceMemorySeen{WorkerId{5}, {Ref(), int64_t{30} << 30}}};
+          DeviceMemorySeen{WorkerId{5}, {Ref(), int64_t{30} << 30}},
+          LaneSpeedsKnown{},
+          LaneSpeedsKnown{{{{R"({"batch_size":32})", "H200"}, {8, 0.1, 9}}, {{"", ""}, {}}}}};
 }
 
 TEST(EventCodec, WritesEachEventAsAShortList) {
@@ -94,7 +96,8 @@ TEST(EventCodec, WritesEachEventAsAShortList) {
       R"(["x",0,0],["x",-1,1],["c",4],["a"],)"
       R"(["j",5,"far","10.0.0.2:5",7,2000,[[0,"H200",1073741824,"GPU-1b2c"],[1,"L",0]],"9f3c",)"
       R"([[12,2,77,1000,[0,500,1,1000],[536870912,0]]]],)"
-      R"(["l",5,1,"it \"fell\""],["m",5,12,2,77,32212254720]])");
+      R"(["l",5,1,"it \"fell\""],["m",5,12,2,77,32212254720],["v",[]],)"
+      R"(["v",[["{\"batch_size\":32}","H200",8,0.1,9],["","",1,0.0,0]]]])");
 }
 
 TEST(EventCodec, ReadsBackWhatItWrote) {
@@ -110,7 +113,7 @@ TEST(EventCodec, ReadsBackWhatItWrote) {
   EXPECT_TRUE(report.final);
   EXPECT_EQ(report.checkpoint.path, "/tmp/it's, a [path]");
   EXPECT_EQ(std::get<AttemptFinished>(events->at(8)).message.error, "no room: \t\\ \x01 end");
-  const auto& real = std::get<WorkerJoined>(events->at(events->size() - 3));
+  const auto& real = std::get<WorkerJoined>(events->at(events->size() - 5));
   EXPECT_EQ(real.capacity, WithRealDevices().capacity);
   EXPECT_EQ(real.held, WithRealDevices().held);
 }

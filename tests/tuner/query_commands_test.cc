@@ -14,6 +14,7 @@
 #include "tests/tuner/sample_sweep.h"
 #include "tests/tuner/temp_folder.h"
 #include "tuner/cli/best_command.h"
+#include "tuner/cli/lane_speeds.h"
 #include "tuner/cli/list_command.h"
 #include "tuner/cli/results_command.h"
 #include "tuner/cli/retrain_rows.h"
@@ -470,6 +471,45 @@ TEST_F(QueryCommands, WhetherATunerLivesIsToldByItsLock) {
   EXPECT_THAT(ShowStatus(options).out, HasSubstr("second,RUNNING,"));
   options.name = "first";
   EXPECT_THAT(ShowStatus(options).out, HasSubstr("first,INTERRUPTED,"));
+}
+
+// The second sweep says how many lanes: nothing limits them.
+TEST_F(QueryCommands, StatusSaysWhatLimitsLanesWhereTheSpaceDoesNotSayHowMany) {
+  {
+    const LaneKind kind = {"{}", "NVIDIA H200"};
+    const auto store = OpenStore(path_);
+    Transition rows;
+    rows.lane_speeds = {{kind, {4, 2480, 9}},
+                        {kind, {8, 2310, 9}},
+                        {{"{}", ""}, {4, 9, 9}},
+                        {{"{}", ""}, {8, 1, 9}}};
+    for (const int64_t id : {1, 2}) {
+      ASSERT_TRUE(store->Commit(ExperimentId{id}, {3, kSampleStart, "[]"}, rows).ok());
+    }
+    rows.lane_speeds = {{kind, {4, 3000, 3}}};
+    ASSERT_TRUE(store->Commit(ExperimentId{2}, {4, kSampleStart, "[]"}, rows).ok());
+    const auto database = Database::Open(path_, Access::kWrite);
+    ASSERT_TRUE((*database)
+                    ->Execute("UPDATE experiment_rows SET spec = json_set(spec, '$.space', "
+                              "json('{\"lanes\":8}')) WHERE id = 2")
+                    .ok());
+  }
+  StatusOptions options;
+  options.db_path = path_;
+  options.name = "first";
+  EXPECT_THAT(
+      ShowStatus(options).out,
+      HasSubstr("lanes      4 train as one on NVIDIA H200: 8 were slower (2310 against 2480 "
+                "images/s); {}\n"));
+  options.name = "second";
+  EXPECT_THAT(ShowStatus(options).out, Not(HasSubstr("lanes")));
+  // What the latest sweep measured is what a new one goes by.
+  const Result<std::vector<LaneSpeedRow>> known = ReadLaneSpeeds(path_);
+  ASSERT_TRUE(known.ok());
+  EXPECT_THAT(*known,
+              ElementsAre(LaneSpeedRow{{"{}", ""}, {4, 9, 9}}, LaneSpeedRow{{"{}", ""}, {8, 1, 9}},
+                          LaneSpeedRow{{"{}", "NVIDIA H200"}, {4, 3000, 3}},
+                          LaneSpeedRow{{"{}", "NVIDIA H200"}, {8, 2310, 9}}));
 }
 
 TEST_F(QueryCommands, StatusAsJsonHasTheRungs) {

@@ -766,6 +766,32 @@ TEST(Open, ACreationThatDiedHalfwayIsBegunAgain) {
   EXPECT_TRUE(store->CreateExperiment(SampleExperiment("s")).ok());
 }
 
+// ---- what was measured of lanes
+
+TEST(LaneSpeeds, AreKeptByTheirLatestMeasureAndGoWithTheirSweep) {
+  const TempFolder folder;
+  const std::string path = folder / "tune.db";
+  const LaneKind kind = {R"({"batch_size":32})", "NVIDIA H200"};
+  {
+    const auto store = OpenStore(path);
+    const StoredExperiment experiment = WriteSampleSweep(*store, "s");
+    Transition rows;
+    rows.lane_speeds = {{kind, {8, 2400, 3}}, {kind, {4, 2000, 3}}, {{"{}", ""}, {8, 100, 4}}};
+    ASSERT_TRUE(store->Commit(experiment.id, {3, kSampleStart, "[]"}, rows).ok());
+    rows.lane_speeds = {{kind, {8, 2310.5, 9}}};
+    ASSERT_TRUE(store->Commit(experiment.id, {4, kSampleStart, "[]"}, rows).ok());
+  }
+  constexpr char kAllSql[] =
+      "SELECT experiment, shape, device, lanes, images_per_second, reports FROM lane_speeds"
+      " ORDER BY shape, lanes";
+  EXPECT_THAT(Query(path, kAllSql),
+              ElementsAre("1|{\"batch_size\":32}|NVIDIA H200|4|2000.0|3",
+                          "1|{\"batch_size\":32}|NVIDIA H200|8|2310.5|9", "1|{}||8|100.0|4"));
+  const auto database = Database::Open(path, Access::kWrite);
+  ASSERT_TRUE((*database)->Execute("DELETE FROM experiment_rows WHERE id = 1").ok());
+  EXPECT_THAT(Query(path, kAllSql), IsEmpty());
+}
+
 // ---- databases of earlier programs
 
 // Made from tests/golden/db/v<version>.sql.

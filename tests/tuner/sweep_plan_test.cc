@@ -155,6 +155,12 @@ TEST(PlanCommand, AnswersForPeopleAndPrograms) {
   EXPECT_EQ(object->Find("epochs_worst")->AsDouble(), 243);
   EXPECT_EQ(object->Find("rungs")->AsList().size(), 3u);
 
+  // What tune run would refuse.
+  std::ofstream(options.space_path)
+      << "metric: val_loss\nmode: min\nname: s\nspace: {lr: -1}\ntrainable: food11\n";
+  EXPECT_EQ(PlanCommand(options, out, err), 2);
+  EXPECT_THAT(err.str(), HasSubstr("the configuration of trial 0: lr: read -1"));
+
   options.space_path += ".not";
   EXPECT_EQ(PlanCommand(options, out, err), 2);
   EXPECT_THAT(err.str(), HasSubstr("there is no such file"));

@@ -1,60 +1,71 @@
 #include "tuner/cli/lane_speeds.h"
 
-#include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <optional>
 
-#include "core/configuration.h"
-#include "core/json.h"
-#include "trial_runner/fusion.h"
 #include "tuner/cli/sweep_lookup.h"
 
 namespace tune {
 namespace {
 
-// The latest ones, by shape and lanes.
-using Samples = std::map<std::string, std::map<int64_t, std::vector<double>>>;
+Result<bool> HasLaneSpeeds(Database& database) {
+  TUNE_ASSIGN_OR_RETURN(const int64_t tables,
+                        database.QueryInt("SELECT count(*) FROM sqlite_master"
+                                          " WHERE type = 'view' AND name = 'lane_speeds'"));
+  return tables > 0;
+}
 
-Status ReadSamples(Database& database, Samples& samples) {
-  static constexpr char kSpeedsSql[] =
-      "SELECT c.flat, json_extract(r.metrics, '$.lanes'),"
-      " json_extract(r.metrics, '$.images_per_second') FROM report_rows AS r"
-      " JOIN trial_rows AS t ON t.id = r.trial JOIN configuration_rows AS c ON c.trial = t.id"
-      " JOIN experiment_rows AS e ON e.id = t.experiment"
-      " WHERE json_extract(e.spec, '$.trainable') = 'food11'"
-      " ORDER BY r.reported_us DESC, r.trial, r.iteration LIMIT 20000";
-  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSpeedsSql));
+Result<std::vector<LaneSpeedRow>> ReadRows(Statement& row) {
+  std::vector<LaneSpeedRow> rows;
   for (;;) {
-    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row.Step());
     if (!has_row) break;
-    // Reports of before there were lanes do not say how many.
-    const int64_t lanes = row->IsNull(1) ? 1 : static_cast<int64_t>(row->Real(1));
-    if (row->IsNull(2) || lanes < 1 || !(row->Real(2) > 0)) continue;
-    TUNE_ASSIGN_OR_RETURN(const Value flat, ParseJson(row->Text(0)));
-    TUNE_ASSIGN_OR_RETURN(const Configuration configuration, Configuration::FromFlat(flat));
-    const Fusion fusion = FusionOf(Value("food11"), configuration.ToNested(), /*gpu_milli=*/0);
-    samples[fusion.shape][lanes].push_back(static_cast<double>(lanes) * row->Real(2));
+    rows.push_back({{std::string(row.Text(0)), std::string(row.Text(1))},
+                    {row.Int(2), row.Real(3), row.Int(4)}});
   }
-  return OkStatus();
+  return rows;
 }
 
 }  // namespace
 
-Result<std::map<std::string, std::vector<LaneSpeed>>> ReadLaneSpeeds(const std::string& db_path) {
-  std::map<std::string, std::vector<LaneSpeed>> speeds;
+Result<std::vector<LaneSpeedRow>> ReadLaneSpeeds(const std::string& db_path) {
+  // SQLite takes bare columns from the row that has the max().
+  static constexpr char kLatestSql[] =
+      "SELECT shape, device, lanes, images_per_second, reports, max(experiment) FROM lane_speeds"
+      " GROUP BY shape, device, lanes ORDER BY shape, device, lanes";
   std::error_code none;
-  if (!std::filesystem::exists(db_path, none)) return speeds;
+  if (!std::filesystem::exists(db_path, none)) return std::vector<LaneSpeedRow>();
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database, OpenForQueries(db_path));
-  Samples samples;
-  TUNE_RETURN_IF_ERROR(ReadSamples(*database, samples));
-  for (auto& [shape, by_lanes] : samples) {
-    for (auto& [lanes, values] : by_lanes) {
-      const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-      std::nth_element(values.begin(), middle, values.end());
-      speeds[shape].push_back({lanes, *middle, static_cast<int64_t>(values.size())});
-    }
+  TUNE_ASSIGN_OR_RETURN(const bool has_speeds, HasLaneSpeeds(*database));
+  if (!has_speeds) return std::vector<LaneSpeedRow>();
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database->Kept(kLatestSql));
+  return ReadRows(*row);
+}
+
+Result<std::vector<std::string>> DescribeLaneLimits(Database& database, int64_t experiment) {
+  static constexpr char kOfSweepSql[] =
+      "SELECT s.shape, s.device, s.lanes, s.images_per_second, s.reports FROM lane_speeds AS s"
+      " JOIN experiments AS e ON e.id = s.experiment"
+      " WHERE e.id = ?1 AND json_extract(e.spec, '$.space.lanes') IS NULL AND s.device <> ''"
+      " ORDER BY s.shape, s.device, s.lanes";
+  std::vector<std::string> lines;
+  TUNE_ASSIGN_OR_RETURN(const bool has_speeds, HasLaneSpeeds(database));
+  if (!has_speeds) return lines;
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kOfSweepSql));
+  row->BindAll(experiment);
+  TUNE_ASSIGN_OR_RETURN(const std::vector<LaneSpeedRow> rows, ReadRows(*row));
+  std::map<LaneKind, std::vector<LaneSpeed>> by_kind;
+  for (const LaneSpeedRow& speed : rows) by_kind[speed.kind].push_back(speed.speed);
+  for (const auto& [kind, speeds] : by_kind) {
+    const std::optional<LaneLimit> limit = LaneLimitOf(speeds);
+    if (!limit) continue;
+    lines.push_back(std::to_string(limit->kept.lanes) +
+                    (limit->kept.lanes == 1 ? " trains alone on " : " train as one on ") +
+                    kind.device + ": " + Describe(*limit) + "; " + kind.shape);
   }
-  return speeds;
+  return lines;
 }
 
 }  // namespace tune

@@ -1,25 +1,24 @@
-// How fast trials of food11 trained, by how many of a shape trained as one: what the reports of a
-// database's sweeps say of it.
+// How fast lanes were in the sweeps of a database (tuner/lane_speeds.h).
 //
 // Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "core/status.h"
+#include "tuner/lane_speeds.h"
+#include "tuner/sqlite/database.h"
 
 namespace tune {
 
-struct LaneSpeed {
-  int64_t lanes = 1;
-  double images_per_second = 0;  // Of all lanes together: the median of the reports.
-  int64_t report_count = 0;
-};
+// In order of kind, then of lanes; of each the latest sweep's. Nothing where there is no database,
+// or one of a version that did not measure.
+Result<std::vector<LaneSpeedRow>> ReadLaneSpeeds(const std::string& db_path);
 
-// By shape (trial_runner/fusion.h), each in order of lanes. Nothing where there is no database.
-Result<std::map<std::string, std::vector<LaneSpeed>>> ReadLaneSpeeds(const std::string& db_path);
+// What limits the lanes of a sweep whose space does not say how many: a line for each kind, "4
+// train as one on NVIDIA H200: 8 were slower (2310 against 2480 images/s); {"batch_size":32}".
+Result<std::vector<std::string>> DescribeLaneLimits(Database& database, int64_t experiment);
 
 }  // namespace tune

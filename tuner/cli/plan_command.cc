@@ -1,11 +1,14 @@
 #include "tuner/cli/plan_command.h"
 
+#include <set>
 #include <utility>
 
+#include "core/input_error.h"
 #include "core/json.h"
 #include "core/resource_text.h"
 #include "trial_runner/placement.h"
 #include "tuner/cli/complain.h"
+#include "tuner/cli/configuration_check.h"
 #include "tuner/cli/lane_speeds.h"
 #include "tuner/simulate/sweep_plan.h"
 #include "tuner/spec_reader.h"
@@ -76,6 +79,9 @@ std::string DescribeFit(const ResourceRequest& request, const Device& device) {
     text += " (" + Printable(device.name) + ", " + DescribeMemory(device.memory_bytes) + ")";
   }
   const int64_t count = CountOnDevice(request, device);
+  if (count == 0 && IsInstance(device) && request.gpu_milli > kWholeMilli) {
+    return text + ": none, a process sees one MIG instance";
+  }
   if (count == 0) return text + ": none, it has too little memory";
   const int64_t memory = SliceMemory(request, device);
   return text + ": " + Count(count, "trial") +
@@ -111,18 +117,59 @@ void PrintNumbers(const ExperimentSpec& spec, const SweepPlan& plan, const PlanO
       << "checkpoints    " << CheckpointText(spec, plan) << "\n";
 }
 
-using LaneSpeeds = std::map<std::string, std::vector<LaneSpeed>>;
+// The speeds that were measured of a kind, in order of lanes.
+std::vector<LaneSpeed> SpeedsOf(const std::vector<LaneSpeedRow>& measured, const LaneKind& kind) {
+  std::vector<LaneSpeed> speeds;
+  for (const LaneSpeedRow& row : measured) {
+    if (row.kind == kind) speeds.push_back(row.speed);
+  }
+  return speeds;
+}
 
-// How many of a shape train as one, and what that was measured to bring.
-void PrintLanes(const SweepPlan& plan, const LaneSpeeds& speeds, std::ostream& out) {
+// How many of a shape would train as one on a kind of device.
+struct PlannedKind {
+  LaneKind kind;
+  int64_t fit = 1;                 // On the device, and by what the configurations say.
+  std::vector<LaneSpeed> speeds;   // Measured.
+  std::optional<LaneLimit> limit;  // Where it lowers the number.
+  int64_t lanes() const { return limit ? limit->kept.lanes : fit; }
+};
+
+std::vector<PlannedKind> PlanLanes(const SweepPlan& plan, const PlanOptions& options,
+                                   const std::vector<LaneSpeedRow>& measured) {
+  std::set<std::string> names;
+  for (const Device& device : options.devices) names.insert(device.uuid.empty() ? "" : device.name);
+  if (names.empty()) names.insert("");
+  std::vector<PlannedKind> kinds;
   for (const auto& [shape, lanes] : plan.lanes) {
-    out << "lanes          up to " << lanes << " train as one of " << Printable(shape) << "\n";
-    const auto measured = speeds.find(shape);
-    if (measured == speeds.end()) {
-      out << "               how fast was not measured: no sweep in the database trained this\n";
-      continue;
+    for (const std::string& name : names) {
+      PlannedKind& one = kinds.emplace_back();
+      one.kind = {shape, name};
+      one.fit = lanes.count_max;
+      one.speeds = SpeedsOf(measured, one.kind);
+      const auto limit = lanes.is_asked ? std::nullopt : LaneLimitOf(one.speeds);
+      if (limit && limit->kept.lanes < one.fit) one.limit = limit;
     }
-    for (const LaneSpeed& speed : measured->second) {
+  }
+  return kinds;
+}
+
+void PrintLanes(const std::vector<PlannedKind>& kinds, std::ostream& out) {
+  for (const PlannedKind& one : kinds) {
+    const std::string where = one.kind.device.empty() ? "" : " on " + Printable(one.kind.device);
+    const std::string shape = Printable(one.kind.shape);
+    if (one.limit) {
+      out << "lanes          " << one.fit << " would fit" << where << "; " << one.lanes()
+          << (one.lanes() == 1 ? " trains alone: " : " train as one: ") << Describe(*one.limit)
+          << "; of " << shape << "\n";
+    } else {
+      out << "lanes          up to " << one.fit << " train as one" << where << " of " << shape
+          << "\n";
+    }
+    if (one.speeds.empty()) {
+      out << "               how fast was not measured: no sweep in the database trained this\n";
+    }
+    for (const LaneSpeed& speed : one.speeds) {
       out << "               " << speed.lanes << (speed.lanes == 1 ? " alone: " : " as one: ")
           << ShortNumber(speed.images_per_second) << " images/s"
           << (speed.lanes == 1 ? "" : " together") << " (the median of "
@@ -131,16 +178,17 @@ void PrintLanes(const SweepPlan& plan, const LaneSpeeds& speeds, std::ostream& o
   }
 }
 
-Value LanesValue(const SweepPlan& plan, const LaneSpeeds& speeds) {
+Value LanesValue(const std::vector<PlannedKind>& kinds) {
   Value list = Value::MakeList();
-  for (const auto& [shape, lanes] : plan.lanes) {
+  for (const PlannedKind& one : kinds) {
     Value row = Value::MakeMap();
-    row.Set("shape", shape);
-    row.Set("lanes_max", lanes);
+    row.Set("shape", one.kind.shape);
+    row.Set("device", one.kind.device);
+    row.Set("lanes_max", one.fit);
+    row.Set("lanes", one.lanes());
+    row.Set("limit", one.limit ? Value(Describe(*one.limit)) : Value());
     Value measured = Value::MakeList();
-    const auto found = speeds.find(shape);
-    for (const LaneSpeed& speed :
-         found == speeds.end() ? std::vector<LaneSpeed>() : found->second) {
+    for (const LaneSpeed& speed : one.speeds) {
       Value entry = Value::MakeMap();
       entry.Set("lanes", speed.lanes);
       entry.Set("images_per_second", speed.images_per_second);
@@ -182,7 +230,7 @@ void SetEpochs(const std::optional<PlannedEpochs>& epochs, const std::string& na
 }
 
 void PrintJson(const ExperimentSpec& spec, const SweepPlan& plan, const PlanOptions& options,
-               const LaneSpeeds& speeds, std::ostream& out) {
+               const std::vector<PlannedKind>& lanes, std::ostream& out) {
   Value object = Value::MakeMap();
   object.Set("name", spec.name);
   object.Set("trials", OrNull(plan.trials));
@@ -193,7 +241,7 @@ void PrintJson(const ExperimentSpec& spec, const SweepPlan& plan, const PlanOpti
   object.Set("auto", plan.automatic);
   object.Set("at_once", plan.at_once);
   object.Set("devices", DevicesValue(spec.resources, options.devices));
-  object.Set("lanes", LanesValue(plan, speeds));
+  object.Set("lanes", LanesValue(lanes));
   SetEpochs(plan.expected, "expected", object);
   SetEpochs(plan.worst, "worst", object);
   object.Set("checkpoints_max", plan.worst ? Value(CheckpointsMax(spec, *plan.worst)) : Value());
@@ -220,24 +268,26 @@ int PlanCommand(const PlanOptions& options, std::ostream& out, std::ostream& err
   const Result<ExperimentSpec> spec =
       ReadSpecFile(options.space_path, WithShortcuts(options), /*require_trainable=*/false);
   if (!spec.ok()) return Complain(spec.status(), err);
-  const Result<SweepPlan> plan =
-      PlanSweep(*spec, spec->seed.value_or(kDefaultSeed), CapacityOf(options));
-  if (!plan.ok()) return Complain(plan.status(), err);
-  LaneSpeeds speeds;
-  if (!plan->lanes.empty()) {
-    Result<LaneSpeeds> read = ReadLaneSpeeds(options.db_path);
-    if (!read.ok()) return Complain(read.status(), err);
-    speeds = *std::move(read);
+  const uint64_t seed = spec->seed.value_or(kDefaultSeed);
+  if (!spec->trainable.is_null()) {
+    const Result<Configuration> first = CheckConfigurations(*spec, seed);
+    if (!first.ok()) return Complain(InFile(options.space_path, first.status()), err);
   }
+  const Result<SweepPlan> plan = PlanSweep(*spec, seed, CapacityOf(options));
+  if (!plan.ok()) return Complain(plan.status(), err);
+  Result<std::vector<LaneSpeedRow>> measured = std::vector<LaneSpeedRow>();
+  if (!plan->lanes.empty()) measured = ReadLaneSpeeds(options.db_path);
+  if (!measured.ok()) return Complain(measured.status(), err);
+  const std::vector<PlannedKind> lanes = PlanLanes(*plan, options, *measured);
   if (options.format == OutputFormat::kJson) {
-    PrintJson(*spec, *plan, options, speeds, out);
+    PrintJson(*spec, *plan, options, lanes, out);
     return 0;
   }
   if (options.format == OutputFormat::kCsv) {
     PrintRungs(*plan, options.format, options.width, out);
   } else {
     PrintNumbers(*spec, *plan, options, out);
-    PrintLanes(*plan, speeds, out);
+    PrintLanes(lanes, out);
     if (!plan->rungs.empty()) PrintRungs(*plan, options.format, options.width, out << "\n");
   }
   for (const std::string& warning : plan->warnings) err << "warning: " << warning << "\n";

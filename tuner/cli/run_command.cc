@@ -19,12 +19,15 @@
 #include "core/posix/real_clock.h"
 #include "search/auto_choice.h"
 #include "search/searcher.h"
+#include "trial_runner/fusion.h"
 #include "trial_runner/trainable_catalog.h"
 #include "trial_runner/trial_programs.h"
 #include "tuner/cli/artifact_cleanup.h"
 #include "tuner/cli/background.h"
 #include "tuner/cli/complain.h"
+#include "tuner/cli/configuration_check.h"
 #include "tuner/cli/gather_provenance.h"
+#include "tuner/cli/lane_speeds.h"
 #include "tuner/cli/listening.h"
 #include "tuner/cli/live_view.h"
 #include "tuner/cli/stored_ask_tell.h"
@@ -41,33 +44,16 @@ namespace tune {
 namespace {
 
 constexpr int kExitUsage = 2;
-constexpr int64_t kCheckedConfigurationsMax = 256;
 
 int Complain(const Status& status) { return Complain(status, std::cerr); }
 
-// What the trainable will be given, looked at before the start: types and ranges of the first
-// configurations, data and weights of the first one.
-// Returns the first one.
-Result<Configuration> CheckConfigurations(const ExperimentSpec& spec, uint64_t seed,
-                                          const std::string& data_dir) {
-  TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
-  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Searcher> searcher,
-                        MakeSearcher(spec.search, ProblemOf(spec, space, spec.samples, seed)));
-  const int64_t count_max = TrialCountOf(spec, space, spec.samples);
-  const int64_t count =
-      count_max < 0 ? kCheckedConfigurationsMax : std::min(count_max, kCheckedConfigurationsMax);
-  Configuration first;
-  for (int64_t i = 0; i < count; ++i) {
-    const std::optional<Configuration> configuration = searcher->Suggest(TrialNumber{i});
-    if (!configuration) break;
-    TUNE_RETURN_IF_ERROR(CheckConfiguration(spec.trainable, *configuration, spec.resources.workers)
-                             .At("the configuration of trial " + std::to_string(i)));
-    if (i == 0) {
-      TUNE_RETURN_IF_ERROR(CheckInputs(spec.trainable, *configuration,
-                                       {spec.base_dir, data_dir, EnvironmentText("PATH")}));
-      first = *configuration;
-    }
-  }
+// The first configuration, with data and weights that are there: all that can be known before the
+// start.
+Result<Configuration> CheckTrials(const ExperimentSpec& spec, uint64_t seed,
+                                  const std::string& data_dir) {
+  TUNE_ASSIGN_OR_RETURN(Configuration first, CheckConfigurations(spec, seed));
+  TUNE_RETURN_IF_ERROR(
+      CheckInputs(spec.trainable, first, {spec.base_dir, data_dir, EnvironmentText("PATH")}));
   return first;
 }
 
@@ -152,6 +138,16 @@ void SayWhatAutoChose(const ExperimentController& controller, uint64_t seed) {
   std::cerr << "search: auto takes " << choice.why << "\n";
 }
 
+// What earlier sweeps of the database tell this one: journalled, so that a resume decides by the
+// same, whatever they do meanwhile.
+Result<std::vector<Event>> KnownAtStart(const ExperimentSpec& spec, const std::string& db_path) {
+  std::vector<Event> events;
+  if (!MayFuse(spec.trainable)) return events;
+  TUNE_ASSIGN_OR_RETURN(std::vector<LaneSpeedRow> speeds, ReadLaneSpeeds(db_path));
+  if (!speeds.empty()) events.push_back(LaneSpeedsKnown{std::move(speeds)});
+  return events;
+}
+
 // All has been checked: the sweep is stored and conducted.
 int StoreAndConduct(const RunOptions& options, const ExperimentSpec& spec, uint64_t seed,
                     bool seed_is_drawn, SweepSurroundings& surroundings, Background* background) {
@@ -162,6 +158,8 @@ int StoreAndConduct(const RunOptions& options, const ExperimentSpec& spec, uint6
   Result<std::unique_ptr<SqliteStore>> store =
       SqliteStore::Open(options.db_path, Access::kCreate, clock.Now());
   if (!store.ok()) return Complain(store.status());
+  Result<std::vector<Event>> first_events = KnownAtStart(spec, options.db_path);
+  if (!first_events.ok()) return Complain(first_events.status());
 
   NewExperiment wanted;
   wanted.name = spec.name;
@@ -192,7 +190,7 @@ int StoreAndConduct(const RunOptions& options, const ExperimentSpec& spec, uint6
             << (seed_is_drawn ? " (drawn)" : "") << ", database " << options.db_path << "\n";
   SayWhatAutoChose(**controller, seed);
   if (!earlier->note.empty()) std::cerr << earlier->note << "\n";
-  return ConductSweep(surroundings, *experiment, **controller, 0, {}, **store, clock);
+  return ConductSweep(surroundings, *experiment, **controller, 0, *first_events, **store, clock);
 }
 
 }  // namespace
@@ -223,7 +221,7 @@ int RunSpec(ExperimentSpec spec, const RunOptions& options) {
   if (const Status s = CheckListen(options.listen); !s.ok()) return Complain(s);
   if (const Status s = CheckLog(options.log); !s.ok()) return Complain(s);
   if (const Status s = CheckFeasible(spec.resources, surroundings); !s.ok()) return Complain(s);
-  const Result<Configuration> first = CheckConfigurations(spec, seed, options.data_dir);
+  const Result<Configuration> first = CheckTrials(spec, seed, options.data_dir);
   if (!first.ok()) {
     return Complain(options.space_path.empty() ? first.status()
                                                : InFile(options.space_path, first.status()));

@@ -11,6 +11,7 @@
 #include "core/json.h"
 #include "tuner/artifact_path.h"
 #include "tuner/cli/complain.h"
+#include "tuner/cli/lane_speeds.h"
 #include "tuner/cli/live_view.h"
 #include "tuner/cli/pareto_front.h"
 #include "tuner/cli/sweep_lookup.h"
@@ -47,6 +48,7 @@ struct SweepStatus {
   std::vector<Counted> outcomes;  // Of attempts.
   std::vector<std::string> workers;
   std::vector<DeviceStatus> devices;  // Of a sweep that runs.
+  std::vector<std::string> lanes;     // What limits them.
   int64_t iteration_count = 0;
 
   int64_t Count(const std::vector<Counted>& list, std::string_view what) const {
@@ -157,6 +159,7 @@ Result<SweepStatus> ReadStatus(Database& database, const std::string& name) {
   TUNE_ASSIGN_OR_RETURN(status.outcomes, ReadCounts(database, kOutcomesSql, id));
   TUNE_ASSIGN_OR_RETURN(status.rungs, ReadRungs(database, id));
   TUNE_ASSIGN_OR_RETURN(status.workers, ReadWorkers(database, id));
+  TUNE_ASSIGN_OR_RETURN(status.lanes, DescribeLaneLimits(database, id));
   TUNE_ASSIGN_OR_RETURN(const std::vector<Counted> iterations,
                         ReadCounts(database, kIterationsSql, id));
   status.iteration_count = status.Total(iterations);
@@ -238,6 +241,10 @@ std::vector<std::string> Describe(const SweepStatus& status, Instant now) {
     lines.push_back((&device == &status.devices.front() ? "devices    " : "           ") +
                     Printable(DescribeDevice(device)));
   }
+  for (const std::string& line : status.lanes) {
+    lines.push_back((&line == &status.lanes.front() ? "lanes      " : "           ") +
+                    Printable(line));
+  }
   for (std::string& line : DescribeTimes(status, now)) lines.push_back(std::move(line));
   return lines;
 }
@@ -245,6 +252,12 @@ std::vector<std::string> Describe(const SweepStatus& status, Instant now) {
 Value DevicesValue(const std::vector<DeviceStatus>& devices) {
   Value list = Value::MakeList();
   for (const DeviceStatus& device : devices) list.AsList().push_back(ToValue(device));
+  return list;
+}
+
+Value LinesValue(const std::vector<std::string>& lines) {
+  Value list = Value::MakeList();
+  for (const std::string& line : lines) list.AsList().emplace_back(line);
   return list;
 }
 
@@ -266,7 +279,7 @@ void PrintRow(const StatusOptions& options, const SweepStatus& status, std::ostr
                  "paused",     "terminated",  "error",           "iterations",
                  "best_trial", "best_value",  "best_iteration",  "best_config",
                  "rungs",      "attempts",    "failed_attempts", "workers",
-                 "created_at", "finished_at", "devices"});
+                 "created_at", "finished_at", "devices",         "lanes"});
   printer.Row({sweep.name,
                sweep.status,
                sweep.metric,
@@ -289,7 +302,8 @@ void PrintRow(const StatusOptions& options, const SweepStatus& status, std::ostr
                static_cast<int64_t>(status.workers.size()),
                FormatInstant(Instant{sweep.created_us}),
                sweep.finished_us ? Value(FormatInstant(Instant{*sweep.finished_us})) : Value(),
-               DevicesValue(status.devices)});
+               DevicesValue(status.devices),
+               LinesValue(status.lanes)});
   printer.End();
 }
 

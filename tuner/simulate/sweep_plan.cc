@@ -161,7 +161,7 @@ Status Planner::LookAtConfigurations() {
     if (!MayFuse(spec_.trainable)) continue;
     const Fusion fusion =
         FusionOf(spec_.trainable, configuration->ToNested(), spec_.resources.gpu_milli);
-    if (fusion.lanes_max > 1) plan_.lanes[fusion.shape] = fusion.lanes_max;
+    if (fusion.lanes_max > 1) plan_.lanes[fusion.shape] = {fusion.lanes_max, fusion.is_asked};
   }
   const auto bound = [&longest](int64_t iterations) {
     if (!longest || iterations < *longest) longest = iterations;
@@ -185,7 +185,7 @@ void Planner::CountPlaces() {
   const int64_t gpu_milli = spec_.resources.gpu_milli;
   const int64_t on_device = gpu_milli > 0 ? kWholeMilli / gpu_milli : plan_.at_once;
   for (auto& [shape, lanes] : plan_.lanes) {
-    lanes = std::min({lanes, plan_.at_once, std::max<int64_t>(on_device, 1)});
+    lanes.count_max = std::min({lanes.count_max, plan_.at_once, std::max<int64_t>(on_device, 1)});
   }
 }
 

@@ -41,8 +41,12 @@ struct SweepPlan {
   std::string automatic;                    // What `algorithm: auto` takes here, and why.
   std::optional<int64_t> checkpoint_bytes;  // Of the largest one; nothing: only the trial knows.
   int64_t at_once = 0;                      // Trials at a time on the worker; 0: none fits.
-  // Of trials that can train as one (trial_runner/fusion.h): by shape, how many at a time.
-  std::map<std::string, int64_t> lanes;
+  // Of trials that can train as one (trial_runner/fusion.h), by shape.
+  struct Lanes {
+    int64_t count_max = 1;  // As many as have their places on one device.
+    bool is_asked = false;  // The configuration says how many at most; else what was measured may.
+  };
+  std::map<std::string, Lanes> lanes;
   std::optional<PlannedEpochs> expected;  // Nothing where trials or iterations are unknown.
   std::optional<PlannedEpochs> worst;
   std::vector<PlannedRung> rungs;

@@ -276,7 +276,24 @@ constexpr char kVersion4[] =
     "  FROM attempt_rows;"
     "PRAGMA user_version = 4;";
 
-constexpr const char* kMigrations[] = {kVersion1, kVersion2, kVersion3, kVersion4};
+// How fast trials of food11 trained, by how many trained as one: what a sweep goes by, learned from
+// earlier ones or measured by itself.
+constexpr char kVersion5[] =
+    "CREATE TABLE lane_speed_rows ("
+    "  experiment INTEGER NOT NULL REFERENCES experiment_rows (id) ON DELETE CASCADE,"
+    "  shape TEXT NOT NULL,"   // JSON.
+    "  device TEXT NOT NULL,"  // Its name; empty: the processor.
+    "  lanes INTEGER NOT NULL,"
+    "  images_per_second REAL NOT NULL,"
+    "  report_count INTEGER NOT NULL,"
+    "  PRIMARY KEY (experiment, shape, device, lanes)"
+    ") WITHOUT ROWID;"
+    "CREATE VIEW lane_speeds AS SELECT"
+    "  experiment, shape, device, lanes, images_per_second, report_count AS reports"
+    "  FROM lane_speed_rows;"
+    "PRAGMA user_version = 5;";
+
+constexpr const char* kMigrations[] = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5};
 
 Status WrittenByNewer(const Database& database, int64_t version) {
   return FailedPrecondition(database.path() + ": was written by a newer tune (schema " +

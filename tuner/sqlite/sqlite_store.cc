@@ -299,6 +299,8 @@ Status SqliteStore::WriteAll(ExperimentId experiment, const JournalStep& step,
   for (const ExploitRow& row : transition.exploits) TUNE_RETURN_IF_ERROR(WriteExploit(row));
   for (const CheckpointRow& row : transition.checkpoints)
     TUNE_RETURN_IF_ERROR(WriteCheckpoint(row));
+  for (const LaneSpeedRow& row : transition.lane_speeds)
+    TUNE_RETURN_IF_ERROR(WriteLaneSpeed(experiment, row));
   if (transition.experiment.has_value()) {
     TUNE_RETURN_IF_ERROR(WriteExperiment(experiment, *transition.experiment));
   }
@@ -431,6 +433,16 @@ Status SqliteStore::WriteCheckpoint(const CheckpointRow& row) {
   TUNE_ASSIGN_OR_RETURN(const int64_t trial, TrialId(row.trial));
   return database_->Run(kUpsertCheckpointSql, trial, row.iteration, row.ref.path, row.ref.bytes,
                         row.ref.checksum, CheckpointStateName(row.state));
+}
+
+Status SqliteStore::WriteLaneSpeed(ExperimentId experiment, const LaneSpeedRow& row) {
+  static constexpr char kUpsertLaneSpeedSql[] =
+      "INSERT INTO lane_speed_rows"
+      " (experiment, shape, device, lanes, images_per_second, report_count)"
+      " VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (experiment, shape, device, lanes) DO UPDATE"
+      " SET images_per_second = excluded.images_per_second, report_count = excluded.report_count";
+  return database_->Run(kUpsertLaneSpeedSql, experiment.value, row.kind.shape, row.kind.device,
+                        row.speed.lanes, row.speed.images_per_second, row.speed.report_count);
 }
 
 Status SqliteStore::WriteWorker(ExperimentId experiment, const WorkerRow& row) {

@@ -63,6 +63,7 @@ class SqliteStore final : public Store {
   Status WriteExploit(const ExploitRow& row);
   Status WriteCheckpoint(const CheckpointRow& row);
   Status WriteWorker(ExperimentId experiment, const WorkerRow& row);
+  Status WriteLaneSpeed(ExperimentId experiment, const LaneSpeedRow& row);
   Status WriteExperiment(ExperimentId experiment, const ExperimentRow& row);
 
   // Also says in the lock's file which sweep is worked on.

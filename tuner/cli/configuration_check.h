@@ -1,0 +1,19 @@
+// What a trainable will be given, looked at before anything starts.
+//
+// Thread rule: pure functions.
+#pragma once
+
+#include <cstdint>
+
+#include "core/configuration.h"
+#include "core/status.h"
+#include "tuner/experiment_spec.h"
+
+namespace tune {
+
+// The types and ranges of the trainable's parameters in the first configurations that its searcher
+// suggests. Returns the first of these. kInvalidArgument, with its place in the file: "the
+// configuration of trial 0: lr: read -1, expected ...".
+Result<Configuration> CheckConfigurations(const ExperimentSpec& spec, uint64_t seed);
+
+}  // namespace tune
