@@ -119,8 +119,8 @@ Status RunTrain(const TrainCommand& command) {
                         Load(options.data, options.image_size, command.threads));
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Trainer> trainer,
                         MakeTrainer(options, dataset, command.threads, Seconds));
-  if (const std::string about = trainer->AboutData(); !about.empty()) {
-    std::fprintf(stderr, "food11: %s\n", about.c_str());
+  if (const std::string note = trainer->Note(); !note.empty()) {
+    std::fprintf(stderr, "food11: %s\n", note.c_str());
   }
   std::string checkpoint = command.out.empty() ? "" : LatestCheckpoint(command.out);
   if (!checkpoint.empty() && !command.resume) {

@@ -59,7 +59,7 @@ class CardLaneRunner final : public LaneRunner {
     SetBudget();
   }
 
-  std::string AboutData() const override { return set_.About(); }
+  std::string Note() const override { return set_.About(); }
   const CardDataset<Device>& set() const { return set_; }
 
   std::vector<Result<BatchResult>> Run(std::span<const LaneStep> steps) override {

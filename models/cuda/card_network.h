@@ -176,7 +176,7 @@ class CardBatchRunner final : public BatchRunner {
     return step.trains() ? network_.TrainUploaded(images.inputs, step.options)
                          : network_.EvaluateUploaded(images.inputs, {});
   }
-  std::string AboutData() const override { return set_.About(); }
+  std::string Note() const override { return set_.About(); }
   const CardDataset<Device>& set() const { return set_; }
 
  private:

@@ -48,8 +48,8 @@ class BatchRunner {
   virtual ~BatchRunner() = default;
 
   virtual Result<BatchResult> Run(const BatchStep& step) = 0;
-  // For people: what is unusual about where the images lie; mostly nothing.
-  virtual std::string AboutData() const { return ""; }
+  // What a log should say of how it runs: lines without the last one's end, mostly none.
+  virtual std::string Note() const { return ""; }
 };
 
 // Network and data set outlive the runner.

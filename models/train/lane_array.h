@@ -36,7 +36,7 @@ class LaneArray {
   Result<TrainingRun*> Add(const Food11Options& options, const LaneResources& resources);
   void Remove(const TrainingRun* run);
   int64_t size() const { return static_cast<int64_t>(lanes_.size()); }
-  std::string AboutData() const { return runner_->AboutData(); }
+  std::string Note() const { return runner_->Note(); }
 
   // A run whose epoch is over; without a report it has failed, and does no more.
   struct Ended {

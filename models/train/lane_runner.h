@@ -49,7 +49,7 @@ class LaneRunner {
   // they are. Where the memory does not hold them all, those that were added last are refused.
   virtual std::vector<Result<BatchResult>> Run(std::span<const LaneStep> steps) = 0;
   // As BatchRunner's; it may change with a step.
-  virtual std::string AboutData() const { return ""; }
+  virtual std::string Note() const { return ""; }
 };
 
 // `options.threads` of the shape are not used: each lane says how many it has.

@@ -16,12 +16,18 @@ bool IsRunningStatistic(const NamedTensor& tensor) {
 class RankBatchRunner final : public BatchRunner {
  public:
   RankBatchRunner(std::unique_ptr<BatchRunner> inner, MobileNetV2& network, AllReduce& ranks,
-                  std::unique_ptr<GradientExchange> exchange)
+                  std::unique_ptr<GradientExchange> exchange, std::string note)
       : inner_(std::move(inner)),
         network_(network),
         ranks_(ranks),
         exchange_(exchange != nullptr ? std::move(exchange)
-                                      : std::make_unique<GradientBuckets>(ranks)) {}
+                                      : std::make_unique<GradientBuckets>(ranks)),
+        note_(std::move(note)) {}
+
+  std::string Note() const override {
+    const std::string inner = inner_->Note();
+    return note_ + (note_.empty() || inner.empty() ? "" : "\n") + inner;
+  }
 
   Result<BatchResult> Run(const BatchStep& whole) override {
     if (whole.trains()) {
@@ -82,6 +88,7 @@ class RankBatchRunner final : public BatchRunner {
   MobileNetV2& network_;
   AllReduce& ranks_;
   const std::unique_ptr<GradientExchange> exchange_;
+  const std::string note_;
   bool has_trained_ = false;  // Since the statistics were averaged.
 };
 
@@ -91,8 +98,10 @@ int ShareMax(int batch_size, int world_size) { return (batch_size + world_size -
 
 std::unique_ptr<BatchRunner> MakeRankBatchRunner(std::unique_ptr<BatchRunner> inner,
                                                  MobileNetV2& network, AllReduce& ranks,
-                                                 std::unique_ptr<GradientExchange> exchange) {
-  return std::make_unique<RankBatchRunner>(std::move(inner), network, ranks, std::move(exchange));
+                                                 std::unique_ptr<GradientExchange> exchange,
+                                                 std::string note) {
+  return std::make_unique<RankBatchRunner>(std::move(inner), network, ranks, std::move(exchange),
+                                           std::move(note));
 }
 
 }  // namespace tune::models

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "models/gradient_exchange.h"
 #include "models/ranks/all_reduce.h"
@@ -24,9 +25,10 @@ namespace tune::models {
 int ShareMax(int batch_size, int world_size);
 
 // `inner` runs `network` on this rank's data set; `network` and `ranks` outlive the runner.
-// `exchange`: by which the network's gradients are added up; null: by `ranks`.
+// `exchange`: by which the network's gradients are added up; null: by `ranks`. `note`: what a log
+// should say besides the inner one's.
 std::unique_ptr<BatchRunner> MakeRankBatchRunner(
     std::unique_ptr<BatchRunner> inner, MobileNetV2& network, AllReduce& ranks,
-    std::unique_ptr<GradientExchange> exchange = nullptr);
+    std::unique_ptr<GradientExchange> exchange = nullptr, std::string note = "");
 
 }  // namespace tune::models

@@ -19,38 +19,30 @@ Result<DeviceKind> AgreedDevice(DeviceKind wanted, AllReduce* ranks) {
   return with_card == ranks->world_size() ? DeviceKind::kCuda : DeviceKind::kCpu;
 }
 
-struct RankedBatches {
-  std::unique_ptr<BatchRunner> batches;
+// How ranks add up their gradients, and what a log says of it.
+struct RankExchange {
+  std::unique_ptr<GradientExchange> exchange;  // Null: through the host.
   std::string note;
 };
 
-// `inner`: the card's runner; null: the network is on the processor.
-Result<RankedBatches> ShareBatches(std::unique_ptr<BatchRunner> inner, MobileNetV2& network,
-                                   const Dataset& dataset, AllReduce& ranks) {
-  if (inner == nullptr) {
-    return RankedBatches{MakeRankBatchRunner(MakeHostBatchRunner(network, dataset), network, ranks),
-                         ""};
-  }
+Result<RankExchange> MakeExchange(MobileNetV2& network, AllReduce& ranks) {
   Result<std::unique_ptr<GradientExchange>> exchange = cuda::MakeExchange(network, ranks);
   if (exchange.ok()) {
-    return RankedBatches{
-        MakeRankBatchRunner(std::move(inner), network, ranks, *std::move(exchange)),
-        "gradients go from card to card, by NCCL"};
+    const std::string note = *exchange ? "gradients go from card to card, by NCCL" : "";
+    return RankExchange{*std::move(exchange), note};
   }
   if (exchange.status().code() != StatusCode::kFailedPrecondition) return exchange.status();
-  return RankedBatches{MakeRankBatchRunner(std::move(inner), network, ranks),
-                       "gradients go through the host: " + exchange.status().message()};
+  return RankExchange{nullptr, "gradients go through the host: " + exchange.status().message()};
 }
 
 }  // namespace
 
 Trainer::Trainer(const Food11Options& options, std::shared_ptr<const Dataset> dataset,
                  std::unique_ptr<MobileNetV2> network, SecondsClock seconds,
-                 std::unique_ptr<BatchRunner> batches, int world_size, std::string note)
+                 std::unique_ptr<BatchRunner> batches, int world_size)
     : dataset_(std::move(dataset)),
       network_(std::move(network)),
       batches_(batches != nullptr ? std::move(batches) : MakeHostBatchRunner(*network_, *dataset_)),
-      note_(std::move(note)),
       run_(options, dataset_, *network_, std::move(seconds), kImagesPerRankMin * world_size) {
   TUNE_CHECK(network_->options().image_size == options.image_size);
   TUNE_CHECK(network_->options().class_count == dataset_->class_count());
@@ -106,19 +98,20 @@ Result<std::unique_ptr<Trainer>> MakeTrainer(const Food11Options& options,
   TUNE_ASSIGN_OR_RETURN(placed.device, AgreedDevice(options.device, ranks));
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<MobileNetV2> network,
                         MakeNetwork(placed, dataset->class_count(), threads, world_size));
-  // On a card, the data lies there too.
+  RankExchange exchange;
+  if (ranks != nullptr) {
+    TUNE_ASSIGN_OR_RETURN(exchange, MakeExchange(*network, *ranks));
+  }
+  // On a card, the data lies there too, as far as it has room beside all else.
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<BatchRunner> batches,
                         cuda::MakeBatchRunner(*network, dataset));
-  std::string note;
+  if (batches == nullptr) batches = MakeHostBatchRunner(*network, *dataset);
   if (ranks != nullptr) {
-    TUNE_ASSIGN_OR_RETURN(RankedBatches ranked,
-                          ShareBatches(std::move(batches), *network, *dataset, *ranks));
-    batches = std::move(ranked.batches);
-    note = std::move(ranked.note);
+    batches = MakeRankBatchRunner(std::move(batches), *network, *ranks,
+                                  std::move(exchange.exchange), std::move(exchange.note));
   }
   return std::make_unique<Trainer>(options, std::move(dataset), std::move(network),
-                                   std::move(seconds), std::move(batches), world_size,
-                                   std::move(note));
+                                   std::move(seconds), std::move(batches), world_size);
 }
 
 }  // namespace tune::models

@@ -30,18 +30,15 @@ class Trainer {
  public:
   // The dataset has the options' image size, no empty split, and training images for one batch at
   // least; the network fits both. `batches` runs this network on this data; null: in this process's
-  // memory. `world_size`: the ranks that share each batch. `note`: see note().
+  // memory. `world_size`: the ranks that share each batch.
   Trainer(const Food11Options& options, std::shared_ptr<const Dataset> dataset,
           std::unique_ptr<MobileNetV2> network, SecondsClock seconds,
-          std::unique_ptr<BatchRunner> batches = nullptr, int world_size = 1,
-          std::string note = "");
+          std::unique_ptr<BatchRunner> batches = nullptr, int world_size = 1);
 
   // Requires !finished().
   Result<EpochReport> RunEpoch();
   MobileNetV2& network() { return *network_; }
-  // What a log should say of how it trains: a line, or nothing.
-  const std::string& note() const { return note_; }
-  std::string AboutData() const { return batches_->AboutData(); }
+  std::string Note() const { return batches_->Note(); }
 
   // The run (training_run.h), and what is its own.
   const TrainingRun& run() const { return run_; }
@@ -61,7 +58,6 @@ class Trainer {
   const std::shared_ptr<const Dataset> dataset_;
   const std::unique_ptr<MobileNetV2> network_;
   const std::unique_ptr<BatchRunner> batches_;
-  const std::string note_;
   TrainingRun run_;
 };
 

@@ -55,9 +55,9 @@ TrialEnd EndForTraining(const Status& status, models::DeviceKind device) {
   return EndFor(status);
 }
 
-void LogAboutData(const std::string& about_data) {
-  if (about_data.empty()) return;
-  std::printf("%s\n", about_data.c_str());
+void Log(const std::string& note) {
+  if (note.empty()) return;
+  std::printf("%s\n", note.c_str());
   std::fflush(stdout);
 }
 

@@ -25,8 +25,8 @@ TrialEnd EndFor(const Status& status);
 // Of training, where the memory that ran out may be a card's.
 TrialEnd EndForTraining(const Status& status, models::DeviceKind device);
 
-// Prints what is to be said of where the data lies, if anything.
-void LogAboutData(const std::string& about_data);
+// Into the attempt's log; nothing of nothing.
+void Log(const std::string& note);
 
 // Saves the run's last epoch, and says where.
 Status SaveInto(const models::TrainingRun& run, CheckpointPlace& place, Report& report);

@@ -119,7 +119,7 @@ void Food11Lanes::Step() {
     if (begins) epoch_lane_count_ = lanes_.size();
     const std::vector<models::LaneArray::Ended> ended =
         begins ? array_->BeginEpoch() : array_->Step();
-    if (array_->AboutData() != logged_) LogAboutData(logged_ = array_->AboutData());
+    if (array_->Note() != logged_) Log(logged_ = array_->Note());
     // A card that fails fails for all that it runs, and nobody knows whose fault it was.
     const auto failed = std::count_if(ended.begin(), ended.end(), [](const auto& lane) {
       return !lane.report.ok() && lane.report.status().code() != StatusCode::kResourceExhausted;

@@ -64,7 +64,7 @@ class Food11Lanes {
   std::map<int64_t, Lane> lanes_;
   size_t epoch_lane_count_ = 0;     // That began the last epoch.
   double awaits_others_until_ = 0;  // By the clock, for as many as those.
-  std::string logged_;              // What was last said of where the data lies.
+  std::string logged_;              // Of the array.
   // Kept for the next attempt, which mostly wants the same.
   std::shared_ptr<const models::Dataset> dataset_;
   std::string dataset_data_;

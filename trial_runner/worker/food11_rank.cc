@@ -1,6 +1,5 @@
 #include "trial_runner/worker/food11_rank.h"
 
-#include <cstdio>
 #include <span>
 #include <string>
 #include <utility>
@@ -96,8 +95,7 @@ TrialEnd TrainAsRank(int64_t lane, const TrialStart& start, const models::Food11
   const auto trainer = models::MakeTrainer(
       options, std::move(dataset), static_cast<int>(start.threads), MonotonicSeconds, ranks->get());
   if (!trainer.ok()) return EndForRank(trainer.status(), options.device);
-  if (!(*trainer)->note().empty()) std::printf("%s\n", (*trainer)->note().c_str());
-  LogAboutData((*trainer)->AboutData());
+  Log((*trainer)->Note());
   if (!start.checkpoint_path.empty()) {
     const Status restored = (*trainer)->RestoreCheckpoint(
         start.checkpoint_path, start.has_other_config ? models::CheckpointOf::kOtherOptions

@@ -1,5 +1,6 @@
 // Runs as lanes of the card's network, with the processor in the card's place.
 #include "models/cuda/host_card.h"
+#include "tests/models/cuda/full_card.h"
 #include "tests/models/cuda/stream_cases.h"
 
 namespace tune::models::cuda {
@@ -67,25 +68,19 @@ TEST(LanesOnTheHostCard, MakeTheDataStreamRatherThanRefuseOneMore) {
   LaneTest test(OnTheHostCard());
   TrainingRun* const first = test.Add(LaneOptions(1), share);
   test.Epoch();
-  EXPECT_EQ(test.array.AboutData(), "");
+  EXPECT_EQ(test.array.Note(), "");
   TrainingRun* const second = test.Add(LaneOptions(2), /*device_bytes=*/1);
   test.Epoch();
-  EXPECT_EQ(test.array.AboutData(),
+  EXPECT_EQ(test.array.Note(),
             "there is no room for all images on the device; these stream to it: "
             "training (1 MB), validation (1 MB), evaluation (1 MB)");
   test.ExpectAsAlone(*second, "the second");
   test.array.Remove(second);
   test.Epoch();
-  EXPECT_EQ(test.array.AboutData(), "");
+  EXPECT_EQ(test.array.Note(), "");
   test.ExpectAsAlone(*first, "the first");
 }
 
-// A card that never has room for the data.
-class FullCard : public HostCard {
- public:
-  using HostCard::HostCard;
-  int64_t FreeBytes() const { return 0; }
-};
 std::unique_ptr<FullCard> MakeFullCard(std::shared_ptr<MemoryBudget> budget) {
   return std::make_unique<FullCard>(std::move(budget));
 }

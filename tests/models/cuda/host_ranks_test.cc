@@ -1,6 +1,7 @@
 // Ranks on cards, with the processor in each card's place: real connections between them, in both
 // ways that gradients go.
 #include "models/cuda/host_card.h"
+#include "tests/models/cuda/full_card.h"
 #include "tests/models/cuda/rank_cases.h"
 
 namespace tune::models::cuda {
@@ -22,6 +23,14 @@ TEST_P(OnBothPaths, TrainingIsThatOnProcessors) {
 
 INSTANTIATE_TEST_SUITE_P(Cards, OnBothPaths, testing::Values(Path::kCards));
 INSTANTIATE_TEST_SUITE_P(Host, OnBothPaths, testing::Values(Path::kHost));
+
+TEST(RanksOnTheHost, WhoseDataStreamsEndWithTheBitsOfThoseWhoseDataIsThere) {
+  const auto there = TrainRanksOnCards<HostCard>(Path::kCards, kMake);
+  const auto streamed =
+      TrainRanksOnCards<FullCard>(Path::kCards, [] { return std::make_unique<FullCard>(); });
+  EXPECT_TRUE(SameBits(streamed.front().weights, there.front().weights));
+  EXPECT_EQ(streamed.front().history.back().test_loss, there.front().history.back().test_loss);
+}
 
 // Of three ranks the order of addition matters.
 TEST(RanksOnTheHost, HaveTheSameBitsEachTimeAndOnBothPaths) {

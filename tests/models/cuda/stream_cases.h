@@ -128,7 +128,7 @@ void WhatHasRoomLiesOnTheCardAndTheRestStreams(Make make) {
   const auto about = [&make](int64_t bytes) {
     const RunAlone<Device, T> run(make, bytes);
     EXPECT_TRUE(run.status.ok()) << run.status.message();
-    return run.status.ok() ? run.batches->AboutData() : "refused";
+    return run.status.ok() ? run.batches->Note() : "refused";
   };
   const std::string streams = "there is no room for all images on the device; these stream to it: ";
   EXPECT_EQ(about(network + BytesOfData()), "");

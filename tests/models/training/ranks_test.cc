@@ -350,6 +350,7 @@ class Foretold final : public BatchRunner {
   Foretold(std::unique_ptr<BatchRunner> inner, int& surprises)
       : inner_(std::move(inner)), surprises_(surprises) {}
 
+  std::string Note() const override { return "the inner one"; }
   Result<BatchResult> Run(const BatchStep& step) override {
     if (!next_.empty()) {
       EXPECT_EQ(NumbersOf(step), next_);
@@ -380,7 +381,8 @@ TEST(RankedTraining, TellsEachRankAheadWhichImagesItsNextStepHas) {
     ASSERT_TRUE(network.ok());
     int surprises = 0;
     auto foretold = std::make_unique<Foretold>(MakeHostBatchRunner(**network, *data), surprises);
-    auto batches = MakeRankBatchRunner(std::move(foretold), **network, ranks);
+    auto batches = MakeRankBatchRunner(std::move(foretold), **network, ranks, nullptr, "the ranks");
+    EXPECT_EQ(batches->Note(), "the ranks\nthe inner one");
     Trainer trainer(
         options, data, *std::move(network), [] { return 0.0; }, std::move(batches),
         /*world_size=*/2);
