@@ -46,6 +46,7 @@ class SimulatedTrial {
 
  private:
   void Begin(TrialStart start);
+  Value CurveOf(const Value& trainable) const;
   bool Restore();
   void Follow();
   void NextIteration();

@@ -162,7 +162,7 @@ Status SimulatedTuner::Create() {
   TUNE_ASSIGN_OR_RETURN(
       auto shadow, MakeController(spec, environment_.swarm.seed, experiment.name, kArtifactsDir));
   log_.Begin(experiment, spec, std::move(shadow));
-  BeginLoop(experiment, 0, {});
+  BeginLoop(experiment, 0, KnownAtStart());
   return OkStatus();
 }
 
@@ -199,7 +199,9 @@ Status SimulatedTuner::GoOn(const StoredExperiment& experiment, std::optional<in
   const bool listens =
       std::any_of(environment_.swarm.machines.begin(), environment_.swarm.machines.end(),
                   [](const Machine& machine) { return !machine.is_local; });
-  std::vector<Event> first_events = {TunerRestarted{listens}};
+  std::vector<Event> first_events;
+  if (recovered->last_step == 0) first_events = KnownAtStart();
+  first_events.push_back(TunerRestarted{listens});
   if (extends) first_events.push_back(SamplesExtended{*extend_to});
   if (environment_.swarm.retries_errored && environment_.are_faults_on) {
     first_events.push_back(ErroredRetried{});
@@ -208,6 +210,11 @@ Status SimulatedTuner::GoOn(const StoredExperiment& experiment, std::optional<in
   life.next_worker = WorkerId{last_worker.value + 1};
   BeginLoop(experiment, recovered->last_step, first_events);
   return OkStatus();
+}
+
+std::vector<Event> SimulatedTuner::KnownAtStart() const {
+  const std::vector<LaneSpeedRow>& known = environment_.swarm.known_lanes;
+  return known.empty() ? std::vector<Event>() : std::vector<Event>{LaneSpeedsKnown{known}};
 }
 
 void SimulatedTuner::BeginLoop(const StoredExperiment& experiment, int64_t last_step,

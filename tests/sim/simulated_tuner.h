@@ -64,6 +64,7 @@ class SimulatedTuner final : public SimulatedNetwork::End, public WorkerLink, pu
   Status Open(std::optional<int64_t> extend_to);
   Status Create();
   Status GoOn(const StoredExperiment& experiment, std::optional<int64_t> extend_to);
+  std::vector<Event> KnownAtStart() const;
   void BeginLoop(const StoredExperiment& experiment, int64_t last_step,
                  const std::vector<Event>& first_events);
   void PushEvent(Event event);

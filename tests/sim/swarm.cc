@@ -6,6 +6,7 @@
 #include "core/json.h"
 #include "core/random.h"
 #include "core/value.h"
+#include "trial_runner/fusion.h"
 #include "trial_runner/placement.h"
 
 namespace tune::sim {
@@ -260,6 +261,34 @@ void DrawDevices(Swarm& swarm) {
   }
 }
 
+// Half of the sweeps that share devices of a driver train the classifier, whose trials there would
+// train as one, were it not known that each is faster alone: so a process runs one, as all here do.
+// Reports say how fast, which is measured. Drawn apart; pbt is about parameters that it has not.
+void DrawLanes(Swarm& swarm) {
+  KeyedRandom random(swarm.seed, "swarm lanes");
+  Value document = *ParseJson(swarm.spec);
+  const Value* const resources = document.Find("resources");
+  const Value* const gpu = resources != nullptr ? resources->Find("gpu") : nullptr;
+  const Value* const scheduler = document.Find("scheduler");
+  const bool shares =
+      gpu != nullptr && gpu->AsDouble() < 1 && resources->Find("workers") == nullptr;
+  const bool is_pbt = scheduler != nullptr && scheduler->Find("pbt") != nullptr;
+  bool has_driver = false;
+  for (const Machine& machine : swarm.machines) {
+    for (const Device& device : machine.capacity.devices) has_driver |= !device.uuid.empty();
+  }
+  if (!shares || is_pbt || !has_driver || random.NextBelow(2) == 0) return;
+  Value space = Map({{"data", Value("synthetic")}, {"device", Value("cuda")}});
+  const Fusion fusion = FusionOf(Value("food11"), space, /*gpu_milli=*/1);
+  swarm.known_lanes = {{{fusion.shape, "device"}, {1, 1000, 9}},
+                       {{fusion.shape, "device"}, {2, 100, 9}}};
+  space.Set("lr", Map({{"loguniform", Value::List{Value(0.0001), Value(0.5)}}}));
+  document.Set("space", std::move(space));
+  document.Set("trainable", Value("food11"));
+  document.Set("metric", Value("val_loss"));
+  swarm.spec = ToJson(document);
+}
+
 void DrawTemper(Dice& dice, Temper& temper) {
   const double often = dice.Log(0.002, 0.1);
   for (double* rate : {&temper.crash, &temper.quiet_exit, &temper.hang, &temper.out_of_memory,
@@ -311,6 +340,7 @@ Swarm DrawSwarm(uint64_t seed) {
   DrawFaults(dice, span_s, swarm.is_heavy ? 4 : 1, swarm.faults);
   if (!dice.OneIn(3)) DrawTemper(dice, swarm.temper);
   DrawDevices(swarm);
+  DrawLanes(swarm);
   const Temper& temper = swarm.temper;
   const bool is_tempered = temper.crash + temper.quiet_exit + temper.hang + temper.out_of_memory +
                                temper.nan + temper.garbage + temper.bad_config +

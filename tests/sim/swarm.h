@@ -12,6 +12,7 @@
 #include "core/resources.h"
 #include "core/time.h"
 #include "tests/sim/planted_faults.h"
+#include "tuner/lane_speeds.h"
 
 namespace tune::sim {
 
@@ -101,6 +102,8 @@ struct Swarm {
   int64_t extend_to = 0;       // `tune resume --samples` at some resume; 0: never.
   bool retries_errored = false;  // `tune resume --errored`, at resumes in phase one.
   std::vector<Machine> machines;
+  // What earlier sweeps measured: trials of food11, of which two would be slower than one.
+  std::vector<LaneSpeedRow> known_lanes;
 
   Duration latency_max;      // Of a message.
   Duration commit_time_max;  // What a step of the tuner takes.

@@ -140,9 +140,10 @@ void SayWhatAutoChose(const ExperimentController& controller, uint64_t seed) {
 
 // What earlier sweeps of the database tell this one: journalled, so that a resume decides by the
 // same, whatever they do meanwhile.
-Result<std::vector<Event>> KnownAtStart(const ExperimentSpec& spec, const std::string& db_path) {
+Result<std::vector<Event>> KnownAtStart(const ExperimentSpec& spec, int64_t last_step,
+                                        const std::string& db_path) {
   std::vector<Event> events;
-  if (!MayFuse(spec.trainable)) return events;
+  if (last_step > 0 || !MayFuse(spec.trainable)) return events;
   TUNE_ASSIGN_OR_RETURN(std::vector<LaneSpeedRow> speeds, ReadLaneSpeeds(db_path));
   if (!speeds.empty()) events.push_back(LaneSpeedsKnown{std::move(speeds)});
   return events;
@@ -158,7 +159,7 @@ int StoreAndConduct(const RunOptions& options, const ExperimentSpec& spec, uint6
   Result<std::unique_ptr<SqliteStore>> store =
       SqliteStore::Open(options.db_path, Access::kCreate, clock.Now());
   if (!store.ok()) return Complain(store.status());
-  Result<std::vector<Event>> first_events = KnownAtStart(spec, options.db_path);
+  Result<std::vector<Event>> first_events = KnownAtStart(spec, 0, options.db_path);
   if (!first_events.ok()) return Complain(first_events.status());
 
   NewExperiment wanted;
@@ -397,14 +398,17 @@ int Resume(const ResumeOptions& options, Background* background) {
   WarnOfDifferences(*experiment,
                     GatherProvenance(spec, {TUNE_VERSION, options.command_line, options.data_dir}));
   CleanUp(options, *experiment, clock.Now());
-  std::vector<Event> first_events = {TunerRestarted{!surroundings.listen.empty()}};
-  if (extends) first_events.push_back(SamplesExtended{*options.samples});
-  if (options.errored && error_count > 0) first_events.push_back(ErroredRetried{});
+  Result<std::vector<Event>> first_events =
+      KnownAtStart(spec, recovered->last_step, options.db_path);
+  if (!first_events.ok()) return Complain(first_events.status());
+  first_events->push_back(TunerRestarted{!surroundings.listen.empty()});
+  if (extends) first_events->push_back(SamplesExtended{*options.samples});
+  if (options.errored && error_count > 0) first_events->push_back(ErroredRetried{});
   if (options.errored && error_count == 0) std::cerr << "no trial failed: --errored does nothing\n";
   std::cerr << "sweep " << experiment->name << ": going on from "
             << recovered->controller->trials().size() << " trials\n";
   return ConductSweep(surroundings, *experiment, *recovered->controller, recovered->last_step,
-                      first_events, **store, clock);
+                      *first_events, **store, clock);
 }
 
 }  // namespace
