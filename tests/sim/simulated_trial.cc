@@ -85,12 +85,13 @@ void SimulatedTrial::Begin(TrialStart start) {
       return End(Outcome::kBadConfig, "this configuration cannot run");
     }
   }
-  if (!Restore()) return;
-  start_->rank > 0 ? Follow() : NextIteration();
+  if (start_->rank > 0) return Follow();
+  if (Restore()) NextIteration();
 }
 
-// A rank that reports nothing: some have done all there was while the first one still saves, some
-// die, alone or because they miss another; the others live until they are ended.
+// A rank that reports nothing and, since the first one does not wait for it here, reads nothing:
+// some have done all there was while the first one still saves, some die, alone or because they
+// miss another; the others live until they are ended.
 void SimulatedTrial::Follow() {
   KeyedRandom random(environment_.swarm.seed, "rank", static_cast<uint64_t>(start_->trial.value),
                      static_cast<uint64_t>(start_->attempt.value * 1'000'000 + start_->rank));

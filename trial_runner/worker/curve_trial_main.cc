@@ -66,13 +66,13 @@ CurveState CurveStateOf(const TrialStart& start) {
 TrialEnd RunCurve(const TrialStart& start, TrialSession& session) {
   const Result<BoundCurve> curve = BindCurve(start);
   if (!curve.ok()) return {Outcome::kBadConfig, curve.status().message()};
+  // The first rank is all there is to a curve: the others hold their room until it has ended, and
+  // then are killed. It does not wait for them: what it goes on from may be gone when they begin.
+  if (start.rank > 0) Hang();
   if (!start.checkpoint_path.empty()) {
     const Status restored = VerifyCurveCheckpoint(start.checkpoint_path, CurveStateOf(start));
     if (!restored.ok()) return EndForUnrestored(restored);
   }
-  // The first rank is all there is to a curve: the others hold their room until it has ended, and
-  // then are killed.
-  if (start.rank > 0) Hang();
   CheckpointPlace place(start);
   for (int64_t t = start.from_iteration + 1; t <= curve->iterations(); ++t) {
     const CurveStep step = curve->Step(start.seed, start.trial.value, start.attempt.value, t);
