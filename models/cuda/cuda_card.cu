@@ -7,6 +7,7 @@
 #include "core/posix/environment.h"
 #include "models/cuda/cuda_card.cuh"
 #include "models/cuda/nccl_meeting.h"
+#include "models/ranks/bucket_queue.h"
 
 namespace tune::models::cuda {
 
@@ -120,7 +121,12 @@ Status CudaCard::JoinRanks(AllReduce& ranks) {
   static_assert(sizeof uuid == sizeof properties.uuid);
   std::memcpy(uuid.data(), &properties.uuid, sizeof uuid);
   TUNE_ASSIGN_OR_RETURN(nccl_, MeetByNccl(ranks, uuid));
-  return OkStatus();
+  // NCCL takes its memory on the device with the first sum of a size: now, while there is some.
+  const Array<float> first = New<float>(kBucketFloats);
+  Zero(first.data(), first.size());
+  SumOverRanks(first.data(), first.size());
+  AwaitSums();
+  return Finish();
 }
 
 void CudaCard::SumOverRanks(float* data, int64_t count) {

@@ -1,6 +1,7 @@
 #include "models/train/rank_batch_runner.h"
 
 #include <array>
+#include <string>
 #include <utility>
 #include <vector>
 

@@ -44,6 +44,18 @@ TEST(RanksOnTheHost, HaveTheSameBitsEachTimeAndOnBothPaths) {
   }
 }
 
+TEST(RanksOnTheHost, WhoseDataStreamsEndAsThoseWhoseDataIsThere) {
+  const NetworkOptions options = NetworkOptionsOf(RankTraining(), 5, 1, 2);
+  const int64_t bytes = OnCard<HostCard, float>(kMake, options)->device().budget().taken() +
+                        StreamBytes(*RankData(), options.batch_max);
+  const auto with_little_room = [bytes] { return std::make_unique<HostCard>(MemoryBudget(bytes)); };
+  const auto streamed = TrainRanksOnCards<HostCard>(Path::kCards, with_little_room);
+  const auto there = TrainRanksOnCards<HostCard>(Path::kCards, kMake);
+  EXPECT_NE(streamed[0].note, "");
+  EXPECT_EQ(there[0].note, "");
+  EXPECT_TRUE(SameBits(streamed[0].weights, there[0].weights));
+}
+
 // A card on which sums begin as late as they may: what it was given to add up must not be touched
 // until then. It knows how much was launched when.
 class LateCard final : public HostCard {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "models/cuda/card_buckets.h"
@@ -190,6 +191,7 @@ inline Food11Options RankTraining() {
 struct RankTrained {
   std::vector<EpochReport> history;
   std::vector<NamedTensor> weights;
+  std::string note;
 };
 
 // `make_batches`: this rank's runner and how it exchanges gradients.
@@ -207,8 +209,8 @@ std::vector<RankTrained> TrainRanks(MakeNetworkAndBatches make) {
       const auto epoch = trainer.RunEpoch();
       ASSERT_TRUE(epoch.ok()) << epoch.status().message();
     }
-    of_ranks[static_cast<size_t>(ranks.rank())] = {trainer.history(),
-                                                   *trainer.network().ExportWeights()};
+    of_ranks[static_cast<size_t>(ranks.rank())] = {
+        trainer.history(), *trainer.network().ExportWeights(), trainer.Note()};
   });
   return of_ranks;
 }
