@@ -75,6 +75,22 @@ TEST_P(DeadRank, RestartsTheTrialFromItsCheckpoint) {
 INSTANTIATE_TEST_SUITE_P(First, DeadRank, ::testing::Values(0));
 INSTANTIATE_TEST_SUITE_P(Second, DeadRank, ::testing::Values(1));
 
+// The system sends it to who writes to a rank that is gone.
+TEST(Ranks, DoNotDieOfABrokenPipesSignal) {
+  TestFolder folder;
+  Program tune(folder, "tune", {"run", folder.Write("space.yaml", RankSpace()), "--cpus", "2"});
+  ASSERT_TRUE(tune.WaitForText("database tune.db"));
+  WaitForReports(folder, 1);
+  const std::vector<pid_t> ranks = RankProcesses(tune.pid());
+  ASSERT_EQ(ranks.size(), 2u);
+  for (const pid_t rank : ranks) ASSERT_EQ(kill(rank, SIGPIPE), 0);
+  const ProgramResult result = tune.Wait();
+  EXPECT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_EQ(Query(folder, "select number, outcome from attempts"),
+            std::vector<std::string>{"1|completed"});
+  EXPECT_EQ(EndState(folder), UndisturbedEnd());
+}
+
 // Its rank is gone at once, and the other one ends; that it was the worker is known when its lease
 // is over.
 TEST(Ranks, OfALostWorkerGoOnWithAnotherOne) {

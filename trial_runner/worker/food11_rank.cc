@@ -1,5 +1,6 @@
 #include "trial_runner/worker/food11_rank.h"
 
+#include <csignal>
 #include <span>
 #include <string>
 #include <utility>
@@ -88,6 +89,8 @@ class Rank {
 
 TrialEnd TrainAsRank(int64_t lane, const TrialStart& start, const models::Food11Options& options,
                      std::shared_ptr<const models::Dataset> dataset, LaneSession& session) {
+  // Gloo writes to ranks that may be gone: that is an error to tell, no signal to die of.
+  std::signal(SIGPIPE, SIG_IGN);
   const auto ranks = models::ConnectRanks(
       {static_cast<int>(start.rank), static_cast<int>(start.world_size),
        start.artifact_dir + "/ranks_" + std::to_string(start.attempt.value), start.place.address});
