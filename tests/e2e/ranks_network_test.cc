@@ -88,21 +88,5 @@ TEST_F(RanksOfTwoMachines, AreEndedByAPulledCableAndGoOnFromTheirCheckpoint) {
   EXPECT_EQ(EndState(folder_), UndisturbedEnd());
 }
 
-// Their connections are broken, so the ranks hear of it themselves, before any lease is over.
-TEST_F(RanksOfTwoMachines, WhoseConnectionIsResetGoOnFromTheirCheckpoint) {
-  const auto tune = StartTuner();
-  const auto here = StartWorker("here", rig_->tuner_network());
-  const auto there = StartWorker("there", rig_->worker_network());
-  WaitForReports(folder_, 3);
-  rig_->Reset();
-  ASSERT_TRUE(there->WaitForText("trying again"));
-  rig_->Heal();
-  const ProgramResult result = tune->Wait();
-  EXPECT_EQ(result.exit_status, 0) << result.err;
-  EXPECT_EQ(Query(folder_, "select count(*) >= 2, sum(outcome = 'completed') from attempts"),
-            std::vector<std::string>{"1|1"});
-  EXPECT_EQ(EndState(folder_), UndisturbedEnd());
-}
-
 }  // namespace
 }  // namespace tune::testing

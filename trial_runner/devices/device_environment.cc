@@ -38,8 +38,10 @@ const std::string* Find(const DeviceEnvironment& environment, std::string_view v
 
 // "=": that name, not all names that begin so.
 DeviceEnvironment RankEnvironment(const std::string& interface) {
-  if (!interface.empty()) return {{"NCCL_SOCKET_IFNAME", "=" + interface}};
-  return {{"NCCL_SOCKET_IFNAME", "=lo"}, {"NCCL_IB_DISABLE", "1"}};
+  DeviceEnvironment environment = {{"NCCL_DEBUG", "WARN"}};
+  environment.emplace_back("NCCL_SOCKET_IFNAME", "=" + (interface.empty() ? "lo" : interface));
+  if (interface.empty()) environment.emplace_back("NCCL_IB_DISABLE", "1");
+  return environment;
 }
 
 bool IsHeldByMps(const DeviceEnvironment& environment) {

@@ -6,7 +6,9 @@
 //   CUDA_MPS_ACTIVE_THREAD_PERCENTAGE, CUDA_MPS_PINNED_DEVICE_MEM_LIMIT
 //                                         where an MPS daemon runs, which then holds it to them as
 //                                         they are when it begins to use the device
-//   NCCL_SOCKET_IFNAME, NCCL_IB_DISABLE   of an attempt of several ranks: where NCCL may listen
+//   NCCL_SOCKET_IFNAME, NCCL_IB_DISABLE, NCCL_DEBUG
+//                                         of an attempt of several ranks: where NCCL may listen,
+//                                         and that it says in the attempt's log what went wrong
 //
 // Thread rule: pure functions.
 #pragma once

@@ -3,6 +3,8 @@
 // processes of tests/e2e/ranks_test.cc.
 #include <nccl.h>
 
+#include <cstdio>
+
 #include "models/cuda/cuda_card.cuh"
 #include "models/cuda/nccl.h"
 #include "tests/models/cuda/rank_cases.h"
@@ -21,6 +23,15 @@ static_assert(std::is_same_v<decltype(&ncclAllReduce),
                                               ncclRedOp_t, ncclComm_t, cudaStream_t)>);
 static_assert(
     std::is_same_v<decltype(&ncclCommGetAsyncError), ncclResult_t (*)(ncclComm_t, ncclResult_t*)>);
+
+// Without a card, too.
+TEST(InstalledNccl, HasTheCallsThatWeUse) {
+  const auto nccl = Nccl::Load();
+  if (!nccl.ok()) GTEST_SKIP() << nccl.status().message();
+  int major = 0;
+  ASSERT_EQ(std::sscanf((*nccl)->name().c_str(), "NCCL %d.", &major), 1) << (*nccl)->name();
+  EXPECT_EQ(major, 2);
+}
 
 std::unique_ptr<CudaCard> MakeCard() {
   auto card = CudaCard::Open();
