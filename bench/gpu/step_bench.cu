@@ -2,8 +2,9 @@
 // the step's graph launched, results fetched, each step waited for. Images lie on the card, or
 // (streamed) come to it from the host's memory while it computes the step before.
 //   bench_gpu_step WIDTH SIZE BATCH LANES bf16|fp32 STEPS
-// prints lines of "name value"; bench/gpu/run drives it beside its peer. Ends with 77 where there
-// is no device.
+// prints lines of "name value"; bench/gpu/run drives it beside its peer. With 0 STEPS it takes one
+// step and prints nothing: for a profiler (bench/gpu/profile). Ends with 77 where there is no
+// device.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -75,7 +76,6 @@ Status Measure(const Request& request) {
   const NetworkOptions& options = request.options;
   const int batch = options.batch_max;
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<CudaCard> card, CudaCard::Open());
-  const double bandwidth = CopyBandwidth(*card);
   LaneNetwork<CudaCard, T> network(*card, options, request.lanes);
   TUNE_RETURN_IF_ERROR(network.status());
   std::vector<LaneInput> lanes;
@@ -100,6 +100,10 @@ Status Measure(const Request& request) {
         ToChange(DrawAugmentation({.seed = 1}, 1, static_cast<int64_t>(i)), options.image_size);
   }
   std::vector<ImageResult> results(inputs.size());
+  if (request.steps == 0) {
+    network.MakeImages(set.data(), inputs);
+    return network.Train(lanes, inputs, results);
+  }
   Status failed;
   const auto note = [&](const Status& status) {
     if (failed.ok() && !status.ok()) failed = status;
@@ -135,6 +139,7 @@ Status Measure(const Request& request) {
     note(network.Train(lanes, inputs, results));
   });
   TUNE_RETURN_IF_ERROR(failed);
+  const double bandwidth = CopyBandwidth(*card);
   const double images = static_cast<double>(inputs.size());
   std::printf("device %s\n", card->name().c_str());
   std::printf("step_images_per_second %.6g\naugment_images_per_second %.6g\n", images / step,
