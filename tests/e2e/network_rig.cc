@@ -60,7 +60,8 @@ void NetworkRig::Heal() { Run("ip netns exec " + worker_ + " nft flush ruleset")
 
 void NetworkRig::Partition() { Filter("counter drop"); }
 
-void NetworkRig::Reset() { Filter("meta l4proto tcp reject with tcp reset"); }
+// But for the resets themselves, which the filter sees on their way out.
+void NetworkRig::Reset() { Filter("tcp flags & rst == 0 reject with tcp reset"); }
 
 void NetworkRig::Lose(int percent) {
   Filter("numgen random mod 100 < " + std::to_string(percent) + " counter drop");

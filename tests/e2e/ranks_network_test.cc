@@ -88,5 +88,27 @@ TEST_F(RanksOfTwoMachines, AreEndedByAPulledCableAndGoOnFromTheirCheckpoint) {
   EXPECT_EQ(EndState(folder_), UndisturbedEnd());
 }
 
+// A rank that sends hears of it and ends; one that waits for the other is ended with its worker's
+// lease.
+TEST_F(RanksOfTwoMachines, WhoseConnectionIsResetGoOnFromTheirCheckpoint) {
+  const auto tune = StartTuner("limits: {lease: 4s}\n");
+  const auto here = StartWorker("here", rig_->tuner_network());
+  const auto there = StartWorker("there", rig_->worker_network());
+  WaitForReports(folder_, 3);
+  rig_->Reset();
+  const std::string has_ended = "select count(*) from attempts where finished_at is not null";
+  while (Query(folder_, has_ended) == std::vector<std::string>{"0"}) {
+  }
+  rig_->Heal();
+  const auto back = StartWorker("back", rig_->worker_network());
+  const ProgramResult result = tune->Wait();
+  EXPECT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_EQ(Query(folder_, "select outcome <> 'completed' from attempts where number = 1"),
+            std::vector<std::string>{"1"});
+  EXPECT_EQ(Query(folder_, "select count(*) from attempts where outcome = 'completed'"),
+            std::vector<std::string>{"1"});
+  EXPECT_EQ(EndState(folder_), UndisturbedEnd());
+}
+
 }  // namespace
 }  // namespace tune::testing
