@@ -2,9 +2,9 @@
 //
 // A kernel is a value: sizes and pointers, and `Run<phase>(thread, shared)`, what one thread does
 // in one phase. Between two phases the threads of a block wait for each other; what a thread hands
-// to others goes through `shared`. A card runs all threads at once (device.cuh), the processor one
-// after the other (host_device.h): arithmetic, geometry and reductions are the same source, and are
-// tested where there is no card.
+// to others goes through `shared`. A card runs all threads at once (cuda_card.cuh), the processor
+// one after the other (host_card.h): arithmetic, geometry and reductions are the same source, and
+// are tested where there is no card.
 //
 // A kernel has: kThreads (of a block), kPhases, `Shared` and
 //   template <int kPhase> TUNE_HOST_DEVICE void Run(const Thread&, Shared&) const;

@@ -7,8 +7,8 @@
 // is read (passes.h, depthwise.h), but for the inputs of 1x1 convolutions, which a product reads:
 // those are kept too. Backward goes from dz (the gradient after batch norm) to dy and on.
 //
-// `Device` is a card (device.cuh) or the processor in its place (host_card.h), `T` what tensors are
-// stored in: float or Bf16. Parameters, gradients of parameters, sums and Adam are float.
+// `Device` is a card (cuda_card.cuh) or the processor in its place (host_card.h), `T` what tensors
+// are stored in: float or Bf16. Parameters, gradients of parameters, sums and Adam are float.
 //
 // Determinism: no atomics, one order for each sum: the same calls give the same bits, always.
 // Thread rule: one thread drives a network. Errors: the device's, kept: status().
