@@ -75,19 +75,12 @@ Result<std::string> ReadFile(const std::string& path, uint64_t bytes_max) {
   return contents;
 }
 
-Status WriteFileSynced(const std::string& path,
-                       std::initializer_list<std::span<const std::byte>> parts) {
+Status WriteFileSynced(const std::string& path, std::string_view text) {
   const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (!file.is_open()) return ErrnoStatus("create", path);
-  for (const std::span<const std::byte> part : parts) {
-    TUNE_RETURN_IF_ERROR(WriteAll(file.get(), part, path));
-  }
+  TUNE_RETURN_IF_ERROR(WriteAll(file.get(), std::as_bytes(std::span(text)), path));
   if (::fsync(file.get()) != 0) return ErrnoStatus("sync", path);
   return OkStatus();
-}
-
-Status WriteFileSynced(const std::string& path, std::string_view text) {
-  return WriteFileSynced(path, {std::as_bytes(std::span(text.data(), text.size()))});
 }
 
 Status CopyFileSynced(const std::string& from, const std::string& to) {

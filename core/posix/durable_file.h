@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,9 +19,7 @@ namespace tune {
 // not be read, kDataLoss when the disk cannot give it back.
 Result<std::string> ReadFile(const std::string& path, uint64_t bytes_max);
 
-// Creates or replaces the file's contents, the parts one after another, and syncs it.
-Status WriteFileSynced(const std::string& path,
-                       std::initializer_list<std::span<const std::byte>> parts);
+// Creates or replaces the file's contents and syncs it.
 Status WriteFileSynced(const std::string& path, std::string_view text);
 
 // Creates or replaces `to` with the contents of the regular file `from`, without going through our
