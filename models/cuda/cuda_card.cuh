@@ -39,7 +39,7 @@ __device__ void RunPhases(const Kernel& kernel, const Thread& thread,
 template <class Kernel>
 __global__ void __launch_bounds__(Kernel::kThreads) RunKernel(const Kernel kernel) {
   // Bytes, since what lies in shared memory may not have a constructor.
-  __shared__ alignas(16) unsigned char bytes[sizeof(typename Kernel::Shared)];
+  alignas(16) __shared__ unsigned char bytes[sizeof(typename Kernel::Shared)];
   const Thread thread = {static_cast<int>(blockIdx.x), static_cast<int>(blockIdx.y),
                          static_cast<int>(blockIdx.z), static_cast<int>(threadIdx.x)};
   RunPhases(kernel, thread, *reinterpret_cast<typename Kernel::Shared*>(bytes),
@@ -167,8 +167,11 @@ class CudaCard {
     if (!status_.ok()) return;
     const dim3 blocks(static_cast<unsigned>(grid.blocks_x), static_cast<unsigned>(grid.blocks_y),
                       static_cast<unsigned>(grid.lanes));
-    RunKernel<Kernel><<<blocks, Kernel::kThreads, 0, stream_>>>(kernel);
-    Note(cudaGetLastError(), "a kernel's launch");
+    Kernel copy = kernel;
+    void* parameters[] = {&copy};
+    Note(cudaLaunchKernel(&RunKernel<Kernel>, blocks, dim3(Kernel::kThreads), parameters, 0,
+                          stream_),
+         "cudaLaunchKernel");
   }
 
   template <class T>

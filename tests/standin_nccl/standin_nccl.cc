@@ -1,6 +1,8 @@
 // A library in the place of NVIDIA's libnccl.so.2, for tests: the calls that we use, with the
 // names, layouts and values of NVIDIA's nccl.h. Its ranks are threads of one process and its
 // numbers are in the host's memory: ncclAllReduce waits for all ranks and adds up in their order.
+// Where there is a device in CUDA's place (tests/standin_cuda), they are in its memory, and what
+// waits is the stream.
 // What NCCL may refuse or do wrong with, it refuses: another type than float, another operation
 // than the sum, sums that are not in place, no stream, ranks that ask for different counts.
 //
@@ -8,12 +10,16 @@
 //   what
 //                                          ncclCommGetAsyncError tells; null: none any more
 //   standin_nccl_open()                    communicators that were not ended
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <condition_variable>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -69,6 +75,39 @@ void AddUp(World& world) {
     for (const float* data : world.data) sum += data[i];
     for (float* data : world.data) data[i] = sum;
   }
+}
+
+// ---- on the streams of tests/standin_cuda, where that is there
+
+using Enqueue = int(void* stream, std::function<void()> work, std::function<bool()> is_ready);
+Enqueue* FindEnqueue() {
+  return reinterpret_cast<Enqueue*>(dlsym(RTLD_DEFAULT, "standin_cuda_enqueue"));
+}
+
+// The sum begins when the streams of all ranks have come to it.
+ncclResult_t EnqueueSum(Enqueue& enqueue, const ncclComm& comm, float* data, size_t count,
+                        void* stream) {
+  World* const world = &worlds[comm.id];
+  const auto rank = static_cast<size_t>(comm.rank);
+  const auto is_ready = [world, rank, data, count, has_come = false]() mutable {
+    const std::lock_guard lock(mutex);
+    if (world->is_aborted) return true;
+    if (!has_come && world->left > 0) return false;  // Some have still to leave the one before.
+    if (!std::exchange(has_come, true)) {
+      world->data[rank] = data;
+      world->counts[rank] = count;
+      if (++world->asked == world->size) {
+        AddUp(*world);
+        world->left = world->size;
+      }
+    }
+    return world->left > 0;
+  };
+  const auto leave = [world] {
+    const std::lock_guard lock(mutex);
+    if (!world->is_aborted && --world->left == 0) world->asked = 0;
+  };
+  return enqueue(stream, leave, is_ready);
 }
 
 }  // namespace
@@ -143,6 +182,11 @@ ncclResult_t ncclAllReduce(const void* from, void* to, size_t count, int type, i
   if (const ncclResult_t answer = Answer("ncclAllReduce", comm->rank)) return answer;
   if (type != ncclFloat32 || operation != ncclSum || from != to || stream == nullptr) {
     return ncclInvalidArgument;
+  }
+  if (Enqueue* const enqueue = FindEnqueue()) {
+    const ncclComm of_rank = *comm;
+    lock.unlock();
+    return EnqueueSum(*enqueue, of_rank, static_cast<float*>(to), count, stream);
   }
   World& world = worlds[comm->id];
   changed.wait(lock, [&] { return world.left == 0; });  // The sum before this one.

@@ -12,11 +12,12 @@ namespace tune::models::cuda {
 
 // `make(budget)` makes a card whose memory is of a budget.
 template <class Device, class T, class Make>
-LaneWorld OnTheCard(Make make, double tolerance = 0) {
+LaneWorld OnTheCard(Make make, const LaneCloseness& closeness = {}) {
   LaneWorld world;
-  world.tolerance = tolerance;
-  world.lanes = [make](std::shared_ptr<const Dataset> data) {
-    const NetworkOptions options = NetworkOptionsOf(LaneOptions(0), data->class_count(), 1);
+  world.closeness = closeness;
+  world.lanes = [make, closeness](std::shared_ptr<const Dataset> data) {
+    const NetworkOptions options =
+        NetworkOptionsOf(LaneOptions(0, closeness), data->class_count(), 1);
     return std::make_unique<CardLaneRunner<Device, T>>(
         [make](auto budget) -> Result<std::unique_ptr<Device>> { return make(std::move(budget)); },
         options, std::move(data));

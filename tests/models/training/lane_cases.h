@@ -21,9 +21,19 @@
 
 namespace tune::models {
 
-inline std::shared_ptr<const Dataset> LaneData() {
+// How close the numbers of a run among others are to those that it has alone. Where sums have
+// another order, a batch norm over few pixels makes much of a rounding, and Adam whole steps of
+// gradients that are rounding alone: there images are larger and learning rates smaller.
+struct LaneCloseness {
+  double tolerance = 0;  // Of losses. 0: the same bits, of the weights too.
+  double rate = 1;       // Of the learning rates.
+  int image_size = 32;
+};
+inline constexpr LaneCloseness kWithinRounding = {2e-3, 1e-3, 64};
+
+inline std::shared_ptr<const Dataset> LaneData(const LaneCloseness& closeness = {}) {
   SyntheticOptions options;
-  options.image_size = 32;
+  options.image_size = closeness.image_size;
   options.class_count = 3;
   options.training_per_class = 4;  // Batches of 5, 5 and 2.
   options.validation_per_class = 2;
@@ -31,14 +41,14 @@ inline std::shared_ptr<const Dataset> LaneData() {
   return std::make_shared<const Dataset>(MakeSynthetic(options));
 }
 
-inline Food11Options LaneOptions(uint64_t seed) {
+inline Food11Options LaneOptions(uint64_t seed, const LaneCloseness& closeness = {}) {
   Food11Options options;
   options.batch_size = 5;
-  options.image_size = 32;
+  options.image_size = closeness.image_size;
   options.width_mult = 0.35;
   options.precision = Precision::kFp32;
-  options.lr = 0.01;
-  options.fine_tune_lr = 0.001;
+  options.lr = 0.01 * closeness.rate;
+  options.fine_tune_lr = 0.001 * closeness.rate;
   options.total_epochs = 3;
   options.seed = seed;
   return options;
@@ -49,14 +59,16 @@ struct LaneWorld {
   std::function<std::unique_ptr<LaneRunner>(std::shared_ptr<const Dataset>)> lanes;
   std::function<std::unique_ptr<Trainer>(const Food11Options&, std::shared_ptr<const Dataset>)>
       alone;
-  // Of losses. 0: the same bits, of the weights too.
-  double tolerance = 0;
+  LaneCloseness closeness;
 };
 
 struct LaneTest {
   explicit LaneTest(const LaneWorld& made)
-      : world(made), data(LaneData()), array(data, made.lanes(data), [] { return 0.0; }) {}
+      : world(made),
+        data(LaneData(made.closeness)),
+        array(data, made.lanes(data), [] { return 0.0; }) {}
 
+  Food11Options Options(uint64_t seed) const { return LaneOptions(seed, world.closeness); }
   TrainingRun* Add(const Food11Options& options, int64_t device_bytes = 0) {
     Result<TrainingRun*> run = array.Add(options, {1, device_bytes});
     EXPECT_TRUE(run.ok()) << run.status().message();
@@ -83,7 +95,7 @@ struct LaneTest {
     const std::unique_ptr<Trainer> trainer = world.alone(run.options(), data);
     while (trainer->history().size() < run.history().size()) ASSERT_TRUE(trainer->RunEpoch().ok());
     const auto same = [this](double a, double b) {
-      return std::abs(a - b) <= world.tolerance || (std::isnan(a) && std::isnan(b));
+      return std::abs(a - b) <= world.closeness.tolerance || (std::isnan(a) && std::isnan(b));
     };
     for (size_t i = 0; i < run.history().size(); ++i) {
       const EpochReport& lane = run.history()[i];
@@ -91,14 +103,14 @@ struct LaneTest {
       const std::string where = name + " epoch " + std::to_string(lane.epoch);
       EXPECT_PRED2(same, lane.train_loss, single.train_loss) << where;
       EXPECT_PRED2(same, lane.val_loss, single.val_loss) << where;
-      if (world.tolerance > 0) continue;
+      if (world.closeness.tolerance > 0) continue;
       EXPECT_PRED2(same, lane.train_accuracy, single.train_accuracy) << where;
       EXPECT_PRED2(same, lane.val_accuracy, single.val_accuracy) << where;
       EXPECT_EQ(lane.test_loss, single.test_loss) << where;
       EXPECT_EQ(lane.test_accuracy, single.test_accuracy) << where;
       EXPECT_EQ(lane.end, single.end) << where;
     }
-    if (world.tolerance > 0) return;
+    if (world.closeness.tolerance > 0) return;
     const TempFolder folder;
     const Result<std::string> a = run.SaveCheckpoint(folder.path());
     const Result<std::string> b = trainer->SaveCheckpoint(folder.path());
@@ -132,9 +144,9 @@ struct LaneTest {
 // and lengths: one ends before the others, and they go on without it.
 inline void LanesOfAllPhasesAreAsAlone(const LaneWorld& world) {
   LaneTest test(world);
-  Food11Options head = LaneOptions(1), whole = LaneOptions(2), shorter = LaneOptions(3);
+  Food11Options head = test.Options(1), whole = test.Options(2), shorter = test.Options(3);
   head.initial_epochs = 2;
-  whole.lr = 0.003;
+  whole.lr *= 0.3;
   whole.dropout_probability = 0.1;
   whole.weight_decay = 0.1;
   whole.augmentation = 0;
@@ -155,15 +167,15 @@ inline void LanesOfAllPhasesAreAsAlone(const LaneWorld& world) {
 inline void LanesJoinAndLeaveWithoutATrace(const LaneWorld& world) {
   const TempFolder folder;
   LaneTest test(world);
-  const std::unique_ptr<Trainer> before = world.alone(LaneOptions(3), test.data);
+  const std::unique_ptr<Trainer> before = world.alone(test.Options(3), test.data);
   ASSERT_TRUE(before->RunEpoch().ok());
   const Result<std::string> checkpoint = before->SaveCheckpoint(folder.path());
   ASSERT_TRUE(checkpoint.ok());
 
-  TrainingRun* const leaves = test.Add(LaneOptions(1));
-  TrainingRun* const stays = test.Add(LaneOptions(2));
+  TrainingRun* const leaves = test.Add(test.Options(1));
+  TrainingRun* const stays = test.Add(test.Options(2));
   test.Epoch();
-  TrainingRun* const joins = test.Add(LaneOptions(3));
+  TrainingRun* const joins = test.Add(test.Options(3));
   ASSERT_TRUE(joins->RestoreCheckpoint(*checkpoint).ok());
   test.Begin();
   EXPECT_TRUE(test.array.Step().empty());
@@ -179,18 +191,18 @@ inline void LanesJoinAndLeaveWithoutATrace(const LaneWorld& world) {
 // notice.
 inline void ALaneThatDivergesHurtsItselfAlone(const LaneWorld& world) {
   const TempFolder folder;
+  LaneTest test(world);
   const std::string weights = folder / "no_numbers.safetensors";
   std::vector<NamedTensor> tensors =
-      *world.alone(LaneOptions(1), LaneData())->network().ExportWeights();
+      *world.alone(test.Options(1), test.data)->network().ExportWeights();
   for (NamedTensor& tensor : tensors) {
     if (tensor.name == "classifier.1.bias") tensor.data.assign(3, std::nanf(""));
   }
   std::ofstream(weights, std::ios::binary) << SerializeSafetensors(tensors);
-  LaneTest test(world);
-  Food11Options wild = LaneOptions(1);
+  Food11Options wild = test.Options(1);
   wild.weights = weights;
   TrainingRun* const diverges = test.Add(wild);
-  TrainingRun* const neighbour = test.Add(LaneOptions(2));
+  TrainingRun* const neighbour = test.Add(test.Options(2));
   test.Epoch();
   EXPECT_EQ(diverges->history().back().end, EndReason::kDiverged);
   EXPECT_FALSE(std::isfinite(diverges->history().back().train_loss));
