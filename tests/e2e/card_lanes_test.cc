@@ -4,12 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <vector>
 
-#include "tests/e2e/program.h"
+#include "tests/e2e/other_trial_program.h"
 #include "tests/standin_nvml/standin_machine.h"
 
 namespace tune::testing {
@@ -19,29 +17,12 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using Rows = std::vector<std::string>;
-namespace fs = std::filesystem;
 
 constexpr int64_t kGiB = int64_t{1} << 30;
 
 class CardLanes : public ::testing::Test {
  protected:
-  CardLanes() {
-    machine_.Device("GPU-1b2c", 80 * kGiB, kGiB, "NVIDIA H100");
-    const char* const build = std::getenv("TUNE_BUILD_DIR");
-    const fs::path card_trial =
-        fs::absolute(fs::path(build == nullptr ? "build/release" : build) / "tests/card_trial");
-    fs::create_directory(folder_ / "bin");
-    // Copies of those that look beside themselves for the others.
-    for (const char* name : {"tune", "tune_cli", "tune_worker"}) {
-      fs::copy_file(programs_ + "/" + name, folder_ / "bin/" + name);
-    }
-    for (const char* name : {"tune_trial", "tune_trial_command", "food11"}) {
-      fs::create_symlink(programs_ + "/" + name, folder_ / "bin/" + name);
-    }
-    fs::create_symlink(card_trial, folder_ / "bin/tune_trial_food11");
-    setenv("TUNE_BIN_DIR", (folder_ / "bin").c_str(), 1);
-  }
-  ~CardLanes() override { setenv("TUNE_BIN_DIR", programs_.c_str(), 1); }
+  CardLanes() { machine_.Device("GPU-1b2c", 80 * kGiB, kGiB, "NVIDIA H100"); }
 
   // Trials of which eight fit the card.
   std::string Space(const std::string& lanes = "") const {
@@ -66,8 +47,8 @@ class CardLanes : public ::testing::Test {
                  "reports r join trials t on t.id = r.trial group by 1 order by 1");
   }
 
-  const std::string programs_ = fs::absolute(BinDir()).string();
   TestFolder folder_;
+  const OtherTrialProgram programs_{folder_, "card_trial"};
   StandInMachine machine_{folder_ / "nvml"};
 };
 

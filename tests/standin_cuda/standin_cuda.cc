@@ -438,8 +438,9 @@ const char* cudaGetErrorString(cudaError_t error) {
 cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
 
 cudaError_t cudaGetDeviceCount(int* count) {
-  *count = 1;
-  return cudaSuccess;
+  const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  *count = visible == nullptr || *visible != 0 ? 1 : 0;
+  return Answer(*count == 0 ? cudaErrorNoDevice : cudaSuccess);
 }
 
 cudaError_t cudaSetDevice(int device) {
