@@ -191,14 +191,30 @@ Result<Dataset> OpenCache(const std::string& path, uint64_t key, int image_size)
 
 struct DecodedFile {
   std::vector<uint8_t> pixels;  // (images, size, size, 3)
-  std::string error;
+  std::string error;            // What is wrong with the image.
+  Status unread;                // Why the file was not read, which says nothing of the image.
 };
 
-DecodedFile DecodeFile(const std::string& path, const LoadOptions& options) {
+// A disk that fails, too many open files, a file that is gone again: left out for that, the image
+// would be missing from the cache for good.
+Status Unread(const Status& why) {
+  const bool is_gone = why.code() == StatusCode::kNotFound;
+  return Status(is_gone ? StatusCode::kUnavailable : why.code(),
+                "data: " + why.message() + "; it is not left out for that: try again, or take it " +
+                    "out of the folder if it stays so");
+}
+
+DecodedFile DecodeFile(const ImageFile& file, const LoadOptions& options) {
   DecodedFile decoded;
-  const Result<std::string> bytes = ReadFile(path, kImageBytesMax);
+  if (file.bytes > kImageBytesMax) {
+    decoded.error = std::to_string(file.bytes) + " bytes, at most " +
+                    std::to_string(kImageBytesMax) + " are expected";
+    return decoded;
+  }
+  const Result<std::string> bytes =
+      ReadFile((fs::path(options.folder) / file.path).string(), kImageBytesMax);
   if (!bytes.ok()) {
-    decoded.error = bytes.status().message();
+    decoded.unread = Unread(bytes.status());
     return decoded;
   }
   const Result<std::vector<RgbImage>> images =
@@ -223,7 +239,7 @@ std::vector<DecodedFile> DecodeBatch(std::span<const ImageFile> files, const Loa
   const auto work = [&] {
     try {
       for (size_t i = next++; i < files.size(); i = next++) {
-        decoded[i] = DecodeFile((fs::path(options.folder) / files[i].path).string(), options);
+        decoded[i] = DecodeFile(files[i], options);
       }
     } catch (const std::bad_alloc&) {
       is_memory_short = true;  // For the caller: no thread may end by an exception.
@@ -268,6 +284,7 @@ Status AppendSplit(int fd, const std::string& path, const ImageFolder& found, Sp
     begin_decoding(b + 1);  // While these are written.
     for (size_t i = 0; i < decoded.size(); ++i) {
       const ImageFile& file = batches[b][i];
+      TUNE_RETURN_IF_ERROR(decoded[i].unread);
       if (!decoded[i].error.empty()) {
         contents.skipped.push_back({file.path, decoded[i].error});
         class_skipped[static_cast<size_t>(file.label)] = contents.skipped.back();

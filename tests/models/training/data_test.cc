@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -289,6 +290,41 @@ TEST(ImageCache, NamesAndSkipsBrokenImages) {
   const Result<Dataset> again = LoadImages(OptionsFor(folder));
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(again->skipped.size(), 3U);
+}
+
+// Left out then, it would stay out: the cache is made once.
+TEST(ImageCache, LeavesNoImageOutBecauseItsFileCouldNotBeRead) {
+  const TempFolder folder;
+  WriteClassFolders(folder);
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  LoadOptions options = OptionsFor(folder);
+  options.decoder = [&before](std::span<const uint8_t> bytes) {
+    const rlimit none = {.rlim_cur = 0, .rlim_max = before.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);  // What is open stays so.
+    return DecodeImage(bytes);
+  };
+  const Result<Dataset> without_files = LoadImages(options);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(without_files.status().code(), StatusCode::kUnavailable);
+  EXPECT_THAT(without_files.status().message(),
+              HasSubstr("training/apple/1.jpg: Too many open files; it is not left out"));
+
+  const std::string gone = folder / "validation/apple/1.jpg";
+  options.decoder = [&gone](std::span<const uint8_t> bytes) {
+    fs::remove(gone);
+    return DecodeImage(bytes);
+  };
+  const Result<Dataset> changing = LoadImages(options);
+  EXPECT_EQ(changing.status().code(), StatusCode::kUnavailable);
+  EXPECT_THAT(changing.status().message(), HasSubstr("validation/apple/1.jpg: No such file"));
+  EXPECT_EQ(CacheFile(folder), "");
+
+  WriteText(gone, Encoded(".jpg", 10));
+  const Result<Dataset> whole = LoadImages(OptionsFor(folder));
+  ASSERT_TRUE(whole.ok()) << whole.status().message();
+  EXPECT_TRUE(whole->skipped.empty());
+  EXPECT_EQ(whole->split(Split::kValidation).count(), 4);
 }
 
 TEST(ImageCache, FailsWhenAClassLosesAllItsImages) {
