@@ -78,6 +78,7 @@ inline constexpr int64_t kPackageBytesMax = 512 << 20;
 inline constexpr size_t kPackageEntriesMax = 200'000;
 inline constexpr int kPackageDepthMax = 64;
 inline constexpr size_t kPackagePieceBytes = 256u << 10;  // One message of it.
+inline constexpr size_t kPackagesKeptMax = 16;            // In a worker's cache.
 inline constexpr int kPackageTriesMax = 3;                // Of one that came with a wrong hash.
 inline constexpr size_t kIgnoreFileBytesMax = 64u << 10;
 

@@ -10,12 +10,13 @@
 #include <optional>
 #include <vector>
 
+#include "core/posix/folder_lock.h"
+
 namespace tune {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kTemporarySuffix = ".tmp";
 constexpr int kSameNameMax = 1000;
 
 // "name", "name-2", "name-3", ...
@@ -23,32 +24,12 @@ std::string Numbered(const std::string& name, int number) {
   return number == 1 ? name : name + "-" + std::to_string(number);
 }
 
-FileDescriptor OpenFolder(const std::string& path) {
-  return FileDescriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
-}
-
-enum class LockState { kOurs, kTheirs, kUnknown };
-
-// kUnknown: the file system has no locks.
-LockState Lock(const FileDescriptor& folder) {
-  while (::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno == EINTR) continue;
-    return errno == EWOULDBLOCK ? LockState::kTheirs : LockState::kUnknown;
-  }
-  return LockState::kOurs;
-}
-
-bool IsAt(const FileDescriptor& folder, const std::string& path) {
-  struct stat open_one = {};
-  struct stat named_one = {};
-  return ::fstat(folder.get(), &open_one) == 0 && ::lstat(path.c_str(), &named_one) == 0 &&
-         open_one.st_ino == named_one.st_ino && open_one.st_dev == named_one.st_dev;
-}
-
 // Of a process that has ended: ours to remove.
 void RemoveIfAbandoned(const std::string& path) {
   const FileDescriptor folder = OpenFolder(path);
-  if (!folder.is_open() || Lock(folder) != LockState::kOurs || !IsAt(folder, path)) return;
+  if (!folder.is_open() || LockFolder(folder, LOCK_EX) != FolderLock::kOurs ||
+      !IsFolderAt(folder, path))
+    return;
   std::error_code ignored;
   fs::remove_all(path, ignored);
 }
@@ -63,7 +44,8 @@ Result<std::optional<FileDescriptor>> MakeLocked(const std::string& path) {
   FileDescriptor folder = OpenFolder(path);
   // Between the two lines above another may have taken it for an abandoned one.
   if (!folder.is_open() && errno != ENOENT) return ErrnoStatus("open", path);
-  if (!folder.is_open() || Lock(folder) == LockState::kTheirs || !IsAt(folder, path)) {
+  if (!folder.is_open() || LockFolder(folder, LOCK_EX) == FolderLock::kTheirs ||
+      !IsFolderAt(folder, path)) {
     return std::optional<FileDescriptor>();
   }
   return std::optional<FileDescriptor>(std::move(folder));

@@ -28,6 +28,9 @@
 
 namespace tune {
 
+// What a folder is called until it is whole.
+inline constexpr std::string_view kTemporarySuffix = ".tmp";
+
 class DurableFolder {
  public:
   // Makes the parent too (MakeFolderSynced).

@@ -5,8 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -208,16 +210,16 @@ struct Sender {
 TEST_F(PackageFolder, ComesOutAsItWentIn) {
   Sender sender{Text()};
   const PackageStore store(folder_ / "cache", interruption_);
-  const Result<std::string> there = store.Obtain(Name(), sender.Dial());
+  const Result<HeldPackage> there = store.Obtain(Name(), sender.Dial());
   ASSERT_TRUE(there.ok()) << there.status().message();
-  EXPECT_EQ(*NameFolder(*there, kAnyBytes), Name());
-  EXPECT_EQ(ReadText(*there + "/train.py"), "print(1)\n");
-  EXPECT_EQ(fs::read_symlink(*there + "/sub/link"), "../train.py");
-  EXPECT_EQ(access((*there + "/sub/run.sh").c_str(), X_OK), 0);
-  EXPECT_TRUE(fs::is_directory(*there + "/sub/empty"));
+  EXPECT_EQ(*NameFolder(there->folder, kAnyBytes), Name());
+  EXPECT_EQ(ReadText(there->folder + "/train.py"), "print(1)\n");
+  EXPECT_EQ(fs::read_symlink(there->folder + "/sub/link"), "../train.py");
+  EXPECT_EQ(access((there->folder + "/sub/run.sh").c_str(), X_OK), 0);
+  EXPECT_TRUE(fs::is_directory(there->folder + "/sub/empty"));
   EXPECT_THAT(Cached(), ElementsAre(Name().sha256));
   // Another time nothing is sent.
-  EXPECT_EQ(*store.Obtain(Name(), sender.Dial()), *there);
+  EXPECT_EQ(store.Obtain(Name(), sender.Dial())->folder, there->folder);
   EXPECT_EQ(sender.offsets.size(), 1u);
 }
 
@@ -226,7 +228,7 @@ TEST_F(PackageFolder, GoesOnWhereTheConnectionBroke) {
   sender.breaks = {{0, 3}, {1, 0}, {2, 2}};
   const auto there = PackageStore(folder_ / "cache", interruption_).Obtain(Name(), sender.Dial());
   ASSERT_TRUE(there.ok()) << there.status().message();
-  EXPECT_EQ(*NameFolder(*there, kAnyBytes), Name());
+  EXPECT_EQ(*NameFolder(there->folder, kAnyBytes), Name());
   EXPECT_THAT(sender.offsets, ElementsAre(0, 21, 21, 35));
 }
 
@@ -254,7 +256,7 @@ TEST_F(PackageFolder, WhatCameWrongIsFetchedAgainAndGivenUpInTheEnd) {
   Sender sender{good};
   sender.text[good.size() / 2] ^= 1;
   const PackageStore store(folder_ / "cache", interruption_);
-  const Result<std::string> wrong = store.Obtain(Name(), sender.Dial());
+  const Result<HeldPackage> wrong = store.Obtain(Name(), sender.Dial());
   EXPECT_EQ(wrong.status().message(), "what came has another SHA-256");
   EXPECT_EQ(sender.offsets, std::vector<int64_t>(limits::kPackageTriesMax, 0));
   EXPECT_THAT(Cached(), IsEmpty());
@@ -295,17 +297,49 @@ TEST_F(PackageFolder, TwoThatWantItAtOnceFetchItOnce) {
   const PackageStore store(folder_ / "cache", interruption_);
   const PackageName name = Name();
   // The second begins while the first is fetching, and is waited for.
-  Result<std::string> second = Internal("");
+  Result<HeldPackage> second = Internal("");
   std::thread other;
   const PackageDial dial = [&](const PackageName& wanted, int64_t offset) {
     other = std::thread([&] { second = store.Obtain(name, sender.Dial()); });
     return sender.Dial()(wanted, offset);
   };
-  const Result<std::string> first = store.Obtain(name, dial);
+  const Result<HeldPackage> first = store.Obtain(name, dial);
   other.join();
   ASSERT_TRUE(first.ok() && second.ok());
-  EXPECT_EQ(*first, *second);
+  EXPECT_EQ(first->folder, second->folder);
   EXPECT_EQ(sender.offsets.size(), 1u);
+}
+
+TEST_F(PackageFolder, OfThoseThatNobodyHoldsTheLatestUsedStay) {
+  const PackageStore store(folder_ / "cache", interruption_);
+  std::vector<std::string> paths;
+  const auto obtain = [&](size_t number) {
+    Write("train.py", std::to_string(number));
+    Sender sender{Text(), kAnyBytes};
+    Result<HeldPackage> there = store.Obtain(Name(), sender.Dial());
+    TUNE_CHECK(there.ok());
+    if (paths.size() == number) paths.push_back(there->folder);
+    return *std::move(there);
+  };
+  std::optional<HeldPackage> first = obtain(0);
+  for (size_t i = 1; i < limits::kPackagesKeptMax; ++i) obtain(i);
+  // 2 was used before all others, then 0 and 1; but 1 is used again.
+  const auto now = fs::last_write_time(paths[3]);
+  fs::last_write_time(paths[2], now - std::chrono::hours(3));
+  fs::last_write_time(paths[1], now - std::chrono::hours(2));
+  fs::last_write_time(paths[0], now - std::chrono::hours(1));
+  obtain(1);
+
+  obtain(limits::kPackagesKeptMax);
+  EXPECT_FALSE(fs::exists(paths[2]));
+  EXPECT_EQ(Cached().size(), limits::kPackagesKeptMax);
+  obtain(limits::kPackagesKeptMax + 1);
+  EXPECT_TRUE(fs::exists(paths[0])) << "it is held";
+  first.reset();
+  obtain(limits::kPackagesKeptMax + 2);
+  EXPECT_FALSE(fs::exists(paths[0]));
+  EXPECT_TRUE(fs::exists(paths[1]));
+  EXPECT_EQ(Cached().size(), limits::kPackagesKeptMax);
 }
 
 TEST_F(PackageFolder, OneThatWaitsCanBeInterrupted) {
@@ -327,7 +361,7 @@ TEST_F(PackageFolder, AFullDiskIsToldAndLeftNoFuller) {
   for (const size_t bytes : {400'000, 150'000}) {
     Write("large", std::string(bytes, 'x'));
     Sender sender{Text(), 100'000};
-    const Result<std::string> full = store.Obtain(Name(), sender.Dial());
+    const Result<HeldPackage> full = store.Obtain(Name(), sender.Dial());
     EXPECT_EQ(full.status().code(), StatusCode::kResourceExhausted);
     EXPECT_THAT(full.status().message(), HasSubstr("No space left on device"));
     EXPECT_THAT(Cached(), IsEmpty());

@@ -20,6 +20,7 @@
 #include "core/limits.h"
 #include "core/posix/durable_file.h"
 #include "core/posix/durable_folder.h"
+#include "core/posix/kept_folders.h"
 #include "trial_runner/package/package_format.h"
 #include "trial_runner/package/sha256.h"
 
@@ -109,18 +110,34 @@ bool Interruption::Waits(Duration patience) const {
   return poll(&raised, 1, static_cast<int>(patience.us / 1000)) == 1;
 }
 
-Result<std::string> PackageStore::Obtain(const PackageName& package,
+Result<HeldPackage> PackageStore::Obtain(const PackageName& package,
                                          const PackageDial& dial) const {
+  const std::string part_path = folder_ + "/" + package.sha256 + ".part";
+  std::string target = folder_ + "/" + package.sha256;
+  bool is_new = false;
+  while (true) {
+    TUNE_ASSIGN_OR_RETURN(std::optional<FileDescriptor> hold, HoldFolder(target));
+    if (hold) {
+      if (is_new) RemoveLeastUsedFolders(folder_, limits::kPackagesKeptMax);
+      return HeldPackage{std::move(target), *std::move(hold)};
+    }
+    TUNE_RETURN_IF_ERROR(MakeFolderSynced(folder_));
+    TUNE_ASSIGN_OR_RETURN(FileDescriptor part, OpenLocked(part_path));
+    if (part.is_open()) {
+      TUNE_ASSIGN_OR_RETURN(target, FetchAndUnpack(package, dial, part));
+      is_new = true;
+    } else if (interruption_.Waits(kLockLookPause)) {
+      return Interrupted();
+    }
+  }
+}
+
+Result<std::string> PackageStore::FetchAndUnpack(const PackageName& package,
+                                                 const PackageDial& dial,
+                                                 const FileDescriptor& part) const {
   const std::string target = folder_ + "/" + package.sha256;
   const std::string part_path = target + ".part";
-  FileDescriptor part;
-  while (!part.is_open()) {
-    if (IsFolder(target)) return target;
-    TUNE_RETURN_IF_ERROR(MakeFolderSynced(folder_));
-    TUNE_ASSIGN_OR_RETURN(part, OpenLocked(part_path));
-    if (!part.is_open() && interruption_.Waits(kLockLookPause)) return Interrupted();
-  }
-  if (IsFolder(target)) {  // Its fetcher ended between the two lines above.
+  if (IsFolder(target)) {  // Its fetcher has just ended.
     unlink(part_path.c_str());
     return target;
   }

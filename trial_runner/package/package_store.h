@@ -4,7 +4,8 @@
 //   packages/<sha256>.part   its text while it is on its way; whoever fetches it holds a lock on it
 //
 // Any number of workers may share a cache: one of them fetches, the others wait. What was fetched
-// of a package that broke off is kept, and gone on from.
+// of a package that broke off is kept, and gone on from. Of packages that no worker holds the
+// latest used stay (limits::kPackagesKeptMax, counted with those that are held).
 //
 // Thread rule: one thread an object, and its Interruption from any.
 #pragma once
@@ -32,19 +33,27 @@ class Interruption {
   FileDescriptor event_;
 };
 
+// A package's folder, which stays as long as this lives.
+struct HeldPackage {
+  std::string folder;
+  FileDescriptor hold;
+};
+
 class PackageStore {
  public:
   // `cache`: made when it is needed.
   PackageStore(std::string cache, const Interruption& interruption)
       : folder_(std::move(cache) + "/packages"), interruption_(interruption) {}
 
-  // The package's folder, fetched if it is not there: whole and durable when it returns. Tries
+  // The package, fetched if it is not there: whole and durable when it returns. Tries
   // again when the connection breaks, until it is interrupted (kUnavailable). Other errors are one
   // line about this machine (kResourceExhausted: the disk is full), or kDataLoss: what comes is not
   // what was named, or no package.
-  Result<std::string> Obtain(const PackageName& package, const PackageDial& dial) const;
+  Result<HeldPackage> Obtain(const PackageName& package, const PackageDial& dial) const;
 
  private:
+  Result<std::string> FetchAndUnpack(const PackageName& package, const PackageDial& dial,
+                                     const FileDescriptor& part) const;
   Result<std::string> Unpack(const PackageName& package, int part) const;
   Status Fetch(const PackageName& package, const PackageDial& dial, int part) const;
 

@@ -31,7 +31,7 @@ std::string ArtifactsHere(const std::string& artifacts, const std::string& cache
 
 Result<FoundPlace> Find(const WantedPlace& wanted, const std::string& cache,
                         const std::string& tuner, const PackageDial& dial,
-                        const Interruption& interruption) {
+                        const Interruption& interruption, std::vector<FileDescriptor>& held) {
   FoundPlace found;
   found.place.content = wanted.package.sha256;
   found.place.cache = cache;
@@ -43,8 +43,10 @@ Result<FoundPlace> Find(const WantedPlace& wanted, const std::string& cache,
   if (cache.empty()) {
     return FailedPrecondition("there is no folder to keep it in: neither HOME nor XDG_CACHE_HOME");
   }
-  TUNE_ASSIGN_OR_RETURN(found.place.folder,
+  TUNE_ASSIGN_OR_RETURN(HeldPackage package,
                         PackageStore(cache, interruption).Obtain(wanted.package, dial));
+  found.place.folder = std::move(package.folder);
+  held.push_back(std::move(package.hold));
   found.artifacts = ArtifactsHere(wanted.artifacts, cache, tuner);
   return found;
 }
@@ -66,7 +68,7 @@ void PackageFetcher::Begin(const WantedPlace& wanted, OnFound on_found) {
   End();
   interruption_ = std::make_unique<Interruption>();
   thread_ = std::thread([this, wanted, on_found = std::move(on_found)] {
-    Result<FoundPlace> found = Find(wanted, cache_, tuner_, dial_, *interruption_);
+    Result<FoundPlace> found = Find(wanted, cache_, tuner_, dial_, *interruption_, held_);
     if (!interruption_->IsRaised()) on_found(wanted.package, std::move(found));
   });
 }

@@ -11,7 +11,9 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "core/posix/file_descriptor.h"
 #include "core/status.h"
 #include "trial_runner/package_source.h"
 #include "trial_runner/worker/work_place.h"
@@ -39,6 +41,7 @@ class PackageFetcher {
   const std::string cache_;
   const std::string tuner_;
   std::unique_ptr<Interruption> interruption_;
+  std::vector<FileDescriptor> held_;  // Packages in which trials run, or ran. The thread's.
   std::thread thread_;
 };
 

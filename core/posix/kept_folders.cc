@@ -1,0 +1,72 @@
+#include "core/posix/kept_folders.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "core/posix/durable_file.h"
+#include "core/posix/durable_folder.h"
+#include "core/posix/folder_lock.h"
+
+namespace tune {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct UsedFolder {
+  timespec used = {};
+  std::string path;
+};
+
+// By the temporary name, so that it is never found by its own with a part of what was in it; the
+// name is durable before anything goes.
+void RemoveUnlessHeld(const std::string& path) {
+  const FileDescriptor folder = OpenFolder(path);
+  if (!folder.is_open() || LockFolder(folder, LOCK_EX) != FolderLock::kOurs) return;
+  if (!IsFolderAt(folder, path)) return;
+  const std::string doomed = path + std::string(kTemporarySuffix);
+  if (!RenameSynced(path, doomed).ok()) return;
+  std::error_code ignored;
+  fs::remove_all(doomed, ignored);
+}
+
+}  // namespace
+
+Result<std::optional<FileDescriptor>> HoldFolder(const std::string& path) {
+  FileDescriptor folder = OpenFolder(path);
+  if (!folder.is_open()) {
+    if (errno == ENOENT || errno == ENOTDIR) return std::optional<FileDescriptor>();
+    return ErrnoStatus("open", path);
+  }
+  // Without locks nothing is ever removed.
+  if (LockFolder(folder, LOCK_SH) == FolderLock::kTheirs || !IsFolderAt(folder, path)) {
+    return std::optional<FileDescriptor>();
+  }
+  // Where this cannot be set, it is removed a little too early.
+  (void)::futimens(folder.get(), nullptr);
+  return std::optional(std::move(folder));
+}
+
+void RemoveLeastUsedFolders(const std::string& parent, size_t keep) {
+  std::vector<UsedFolder> found;
+  std::error_code error;
+  for (fs::directory_iterator it(parent, error), end; !error && it != end; it.increment(error)) {
+    const std::string path = it->path().string();
+    struct stat info = {};
+    if (path.ends_with(kTemporarySuffix) || ::lstat(path.c_str(), &info) != 0) continue;
+    if (S_ISDIR(info.st_mode)) found.push_back({info.st_mtim, path});
+  }
+  std::sort(found.begin(), found.end(), [](const UsedFolder& a, const UsedFolder& b) {
+    if (a.used.tv_sec != b.used.tv_sec) return a.used.tv_sec > b.used.tv_sec;
+    if (a.used.tv_nsec != b.used.tv_nsec) return a.used.tv_nsec > b.used.tv_nsec;
+    return a.path < b.path;
+  });
+  for (size_t i = keep; i < found.size(); ++i) RemoveUnlessHeld(found[i].path);
+}
+
+}  // namespace tune
