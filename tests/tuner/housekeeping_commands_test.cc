@@ -210,6 +210,16 @@ TEST_F(Housekeeping, DeleteRemovesRowsJournalAndArtifactsOfThatSweepAlone) {
   EXPECT_FALSE(fs::exists(artifacts_ + "/s"));
   EXPECT_TRUE(fs::exists(artifacts_ + "/other/0/checkpoint_000002"));
   EXPECT_THAT(folder_.List(), ElementsAre("only", "tune.artifacts", "tune.db"));
+  // With the last one goes the folder of all.
+  ASSERT_EQ(Delete("other", true).status, 0);
+  EXPECT_THAT(folder_.List(), ElementsAre("only", "tune.db"));
+}
+
+TEST_F(Housekeeping, DeleteKeepsWhatOthersPutBesideTheArtifacts) {
+  WriteSweep("s");
+  fs::create_directories(artifacts_ + "/tls");
+  ASSERT_EQ(Delete("s", true).status, 0);
+  EXPECT_THAT(folder_.List(), ElementsAre("tune.artifacts", "tune.db"));
 }
 
 TEST_F(Housekeeping, DeleteAsksOnATerminalAndTakesNothingElseForAYes) {
@@ -276,7 +286,7 @@ TEST_F(Housekeeping, WhatADeleteThatWasKilledLeavesGcFinds) {
   ASSERT_EQ(Delete("s", true).status, 0);
   fs::rename(folder_ / "kept", artifacts_);
   EXPECT_EQ(Gc().err, "freed 45 bytes in 1 place\n");
-  EXPECT_THAT(Artifacts(), IsEmpty());
+  EXPECT_THAT(folder_.List(), ElementsAre("tune.db"));
 }
 
 // ---- backup

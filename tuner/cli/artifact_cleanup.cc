@@ -45,12 +45,15 @@ Status CleanUpAfterTuner(const std::string& db_path, const std::string& sweep, I
   for (const RemovedGarbage& removed : RemoveGarbage(db_path, garbage, false)) {
     TUNE_RETURN_IF_ERROR(removed.status);
   }
-  // Nobody listens there, and a folder that was made for it alone goes with it.
+  RemoveEmptyArtifacts(db_path);
+  return OkStatus();
+}
+
+void RemoveEmptyArtifacts(const std::string& db_path) {
   std::error_code ignored;
   const std::filesystem::path folder = ArtifactsDirOf(db_path);
-  std::filesystem::remove(folder / kControlSocketName, ignored);
+  std::filesystem::remove(folder / kControlSocketName, ignored);  // Nobody listens there.
   std::filesystem::remove(folder, ignored);
-  return OkStatus();
 }
 
 }  // namespace tune

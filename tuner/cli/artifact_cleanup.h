@@ -35,4 +35,8 @@ std::vector<RemovedGarbage> RemoveGarbage(const std::string& db_path,
 // lock.
 Status CleanUpAfterTuner(const std::string& db_path, const std::string& sweep, Instant now);
 
+// The socket where a tuner listened that lives no more, and the artifacts' folder if nothing else
+// is in it. The caller holds the writer's lock.
+void RemoveEmptyArtifacts(const std::string& db_path);
+
 }  // namespace tune

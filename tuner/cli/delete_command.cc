@@ -7,6 +7,7 @@
 #include "tuner/artifact_garbage.h"
 #include "tuner/artifact_path.h"
 #include "tuner/artifact_store.h"
+#include "tuner/cli/artifact_cleanup.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/text_table.h"
@@ -131,6 +132,7 @@ int DeleteCommand(const DeleteOptions& options, const Clock& clock, std::istream
         << s.message() << "; tune gc tries again\n";
     return 1;
   }
+  RemoveEmptyArtifacts(options.db_path);
   out << "deleted " << doomed->Describe() << "\n";
   return 0;
 }

@@ -62,6 +62,7 @@ class Collection {
     if (!garbage.ok()) return Complain(garbage.status(), err_);
     std::vector<RemovedGarbage> removed =
         RemoveGarbage(options_.db_path, *garbage, options_.dry_run);
+    if (lock) RemoveEmptyArtifacts(options_.db_path);
     for (RemovedGarbage& item : removed) {
       item.garbage.path = ArtifactsDirOf(options_.db_path) + "/" + item.garbage.path;
     }
