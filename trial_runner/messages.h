@@ -137,7 +137,9 @@ struct DeviceMemoryPeak {
 };
 
 // The worker ends by its own wish (SIGTERM); its attempts have been reported as preempted.
-struct Goodbye {};
+struct Goodbye {
+  std::string why;  // One line for a person.
+};
 
 using FromWorker = std::variant<Hello, AttemptReport, AttemptEnded, Heartbeat, Goodbye, DeviceLost,
                                 DeviceMemoryPeak>;

@@ -123,8 +123,8 @@ void ExperimentController::On(const WorkerGone& event) {
       news = " is lost: its connection broke";
       break;
     case Departure::kGoodbye:
-      Remove(event.worker, WorkerState::kLeft, "worker " + name + " left");
-      news = " left";
+      news = event.why.empty() ? " left" : " left: " + event.why;
+      Remove(event.worker, WorkerState::kLeft, "worker " + name + news);
       break;
     case Departure::kSilent:
       Remove(event.worker, WorkerState::kLost, "worker " + name + " was silent");

@@ -36,6 +36,7 @@ enum class Departure {
 struct WorkerGone {
   WorkerId worker;
   Departure how = Departure::kBroken;
+  std::string why = "";  // Of a goodbye, one line for a person; empty: it was not said.
 };
 
 struct ReportArrived {

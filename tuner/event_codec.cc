@@ -5,7 +5,8 @@
 //        a device of the driver's: [index, name, memory_bytes, uuid]
 //   ["j", ..., session, [[trial, attempt, epoch, cpu_milli, [device, milli, ...]], ...]] not local
 //        where memory is held, too: [..., [device, milli, ...], [memory_bytes, ...]]
-//   ["g", worker, how]          WorkerGone: 0 broken, 1 goodbye, 2 silent
+//   ["g", worker, how, why]     WorkerGone: 0 broken, 1 goodbye, 2 silent; why only where it is
+//   said
 //   ["r", worker, trial, attempt, epoch, sequence, iteration, final, [name, value, ...]]
 //   ["r", ..., [name, value, ...], path, bytes, checksum] ReportArrived, with a checkpoint
 //   ["e", worker, trial, attempt, epoch, outcome, error] AttemptFinished
@@ -121,6 +122,7 @@ struct Encoder {
     out += "\"g\"";
     AppendField(event.worker.value, out);
     AppendField(static_cast<int64_t>(event.how), out);
+    if (!event.why.empty()) AppendField(event.why, out);
   }
 
   void operator()(const ReportArrived& event) const {
@@ -350,6 +352,7 @@ WorkerGone ReadWorkerGone(Fields& fields) {
   WorkerGone event;
   event.worker = WorkerId{fields.Int()};
   event.how = fields.OneOf(Departure::kSilent);
+  if (!fields.AtEnd()) event.why = fields.Text();
   return event;
 }
 

@@ -14,7 +14,8 @@ std::optional<Event> ToEvent(Incoming incoming) {
   const WorkerId worker = incoming.worker;
   if (const auto* const end = std::get_if<WorkerDisconnected>(&incoming.message)) {
     // Nobody waits for one that may not come back.
-    return WorkerGone{worker, end->is_expelled ? Departure::kGoodbye : Departure::kBroken};
+    if (!end->is_expelled) return WorkerGone{worker, Departure::kBroken};
+    return WorkerGone{worker, Departure::kGoodbye, "its token was revoked"};
   }
   FromWorker& message = std::get<FromWorker>(incoming.message);
   if (auto* hello = std::get_if<Hello>(&message)) {
@@ -37,7 +38,9 @@ std::optional<Event> ToEvent(Incoming incoming) {
     return DeviceFellAway{worker, std::move(*lost)};
   }
   if (auto* peak = std::get_if<DeviceMemoryPeak>(&message)) return DeviceMemorySeen{worker, *peak};
-  if (std::holds_alternative<Goodbye>(message)) return WorkerGone{worker, Departure::kGoodbye};
+  if (auto* goodbye = std::get_if<Goodbye>(&message)) {
+    return WorkerGone{worker, Departure::kGoodbye, std::move(goodbye->why)};
+  }
   return std::nullopt;
 }
 

@@ -42,7 +42,7 @@ inline std::vector<FromWorker> SampleFromWorker() {
           SampleReport(),
           AttemptEnded{Ref(0, 1, 1), Outcome::kCrashed, "no room", EndDetail::kDiskFull},
           Heartbeat{{{0, 5}, {1, 1 << 20}}},
-          Goodbye{},
+          Goodbye{"its disk is full"},
           DeviceLost{1, "it fell off the bus"},
           DeviceMemoryPeak{Ref(3, 2, 17), 1 << 29}};
 }

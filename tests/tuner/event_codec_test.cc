@@ -77,7 +77,8 @@ std::vector<Event> OneOfEach() {
           DeviceFellAway{WorkerId{5}, {1, "it \"fell\""}},
           DeviceMemorySeen{WorkerId{5}, {Ref(), int64_t{30} << 30}},
           LaneSpeedsKnown{},
-          LaneSpeedsKnown{{{{R"({"batch_size":32})", "H200"}, {8, 0.1, 9}}, {{"", ""}, {}}}}};
+          LaneSpeedsKnown{{{{R"({"batch_size":32})", "H200"}, {8, 0.1, 9}}, {{"", ""}, {}}}},
+          WorkerGone{WorkerId{2}, Departure::kGoodbye, "its \"disk\" is full"}};
 }
 
 TEST(EventCodec, WritesEachEventAsAShortList) {
@@ -97,7 +98,7 @@ TEST(EventCodec, WritesEachEventAsAShortList) {
       R"(["j",5,"far","10.0.0.2:5",7,2000,[[0,"H200",1073741824,"GPU-1b2c"],[1,"L",0]],"9f3c",)"
       R"([[12,2,77,1000,[0,500,1,1000],[536870912,0]]]],)"
       R"(["l",5,1,"it \"fell\""],["m",5,12,2,77,32212254720],["v",[]],)"
-      R"(["v",[["{\"batch_size\":32}","H200",8,0.1,9],["","",1,0.0,0]]]])");
+      R"(["v",[["{\"batch_size\":32}","H200",8,0.1,9],["","",1,0.0,0]]],["g",2,1,"its \"disk\" is full"]])");
 }
 
 TEST(EventCodec, ReadsBackWhatItWrote) {
@@ -113,7 +114,7 @@ TEST(EventCodec, ReadsBackWhatItWrote) {
   EXPECT_TRUE(report.final);
   EXPECT_EQ(report.checkpoint.path, "/tmp/it's, a [path]");
   EXPECT_EQ(std::get<AttemptFinished>(events->at(8)).message.error, "no room: \t\\ \x01 end");
-  const auto& real = std::get<WorkerJoined>(events->at(events->size() - 5));
+  const auto& real = std::get<WorkerJoined>(events->at(events->size() - 6));
   EXPECT_EQ(real.capacity, WithRealDevices().capacity);
   EXPECT_EQ(real.held, WithRealDevices().held);
 }

@@ -10,7 +10,9 @@
 namespace tune {
 namespace {
 
+using ::testing::Contains;
 using testing::ControllerWorld;
+using ::testing::HasSubstr;
 
 Value AshaScheduler(int64_t max_t) {
   Value options = Value::MakeMap();
@@ -431,6 +433,16 @@ TEST(ExperimentController, AWorkerThatSaidGoodbyeHasLeftAndIsNotLost) {
       {world.End(second, kSecond, Outcome::kPreempted), WorkerGone{second, Departure::kGoodbye}});
   world.Apply({WorkerGone{second, Departure::kBroken}});  // Its connection ends.
   EXPECT_EQ(world.worker_rows.at(second).state, WorkerState::kLeft);
+}
+
+TEST(ExperimentController, AWorkerThatLeavesIsToldWithItsReason) {
+  ControllerWorld world(ControllerWorld::MakeSpec());
+  world.Join(1);
+  const WorkerId second = world.Join(1);
+  world.Apply({WorkerGone{second, Departure::kGoodbye, "no room for the working_dir"}});
+  EXPECT_THAT(world.said, Contains(HasSubstr("left: no room for the working_dir")));
+  const AttemptRow& attempt = world.attempts.at({kSecond, AttemptNumber{1}});
+  EXPECT_THAT(attempt.error, HasSubstr("left: no room for the working_dir"));
 }
 
 TEST(ExperimentController, AWorkerThatGivesBackAnAttemptGetsNoOther) {

@@ -137,7 +137,7 @@ void Put(const FromWorker& message, v1::FromWorker* out) {
                  [out](const AttemptReport& m) { Put(m, out->mutable_report()); },
                  [out](const AttemptEnded& m) { Put(m, out->mutable_ended()); },
                  [out](const Heartbeat& m) { Put(m, out->mutable_heartbeat()); },
-                 [out](const Goodbye&) { out->mutable_goodbye(); },
+                 [out](const Goodbye& m) { out->mutable_goodbye()->set_why(m.why); },
                  [out](const DeviceLost& m) { Put(m, out->mutable_device_lost()); },
                  [out](const DeviceMemoryPeak& m) { Put(m, out->mutable_device_memory_peak()); },
              },
@@ -386,6 +386,10 @@ Status Read(const v1::Heartbeat& in, Heartbeat& out) {
   return OkStatus();
 }
 
+Status Read(v1::Goodbye& in, Goodbye& out) {
+  return ReadText(in.mutable_why(), limits::kErrorBytesMax, "goodbye.why", out.why);
+}
+
 Status Read(v1::DeviceLost& in, DeviceLost& out) {
   TUNE_RETURN_IF_ERROR(ReadInt(in.device(), 0, kAny, "device_lost.device", out.device));
   return ReadText(in.mutable_why(), limits::kErrorBytesMax, "device_lost.why", out.why);
@@ -485,8 +489,7 @@ Status Read(v1::FromWorker& in, FromWorker& out) {
     case v1::FromWorker::kHeartbeat:
       return ReadInto<Heartbeat>(in.heartbeat(), out);
     case v1::FromWorker::kGoodbye:
-      out = Goodbye{};
-      return OkStatus();
+      return ReadInto<Goodbye>(*in.mutable_goodbye(), out);
     case v1::FromWorker::kDeviceLost:
       return ReadInto<DeviceLost>(*in.mutable_device_lost(), out);
     case v1::FromWorker::kDeviceMemoryPeak:

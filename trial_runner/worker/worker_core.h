@@ -239,7 +239,7 @@ class WorkerCore {
 
   std::optional<Instant> next_heartbeat_;
   bool is_winding_down_ = false;
-  bool says_goodbye_ = false;
+  std::optional<Goodbye> goodbye_;  // What it says when it ends by its own wish.
   bool has_exited_ = false;
   int wind_status_ = 0;  // The exit status once nothing runs any more.
   std::vector<Effect> effects_;

@@ -164,7 +164,7 @@ void WorkerCore::GiveBackAll(ProcessId id, Process& process, const TrialEnd& end
 }
 
 void WorkerCore::OnTerminate(Instant now) {
-  says_goodbye_ = true;
+  if (!goodbye_) goodbye_ = Goodbye{"it was told to end"};
   Wind(now);
 }
 
@@ -185,7 +185,7 @@ void WorkerCore::Wind(Instant now) {
 void WorkerCore::ExitIfDone() {
   if (!is_winding_down_ || has_exited_ || !processes_.empty()) return;
   has_exited_ = true;
-  if (says_goodbye_) Tell(Goodbye{});
+  if (goodbye_) Tell(*goodbye_);
   effects_.push_back(ExitWorker{wind_status_});
 }
 

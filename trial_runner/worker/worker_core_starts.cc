@@ -118,7 +118,7 @@ void WorkerCore::OnPlace(const PackageName& package, const Result<FoundPlace>& f
       GiveBackAll(id, process, {Outcome::kPreempted, text, EndDetail::kNone}, true, now);
     }
     wind_status_ = 1;
-    says_goodbye_ = true;
+    goodbye_ = Goodbye{CutError(text)};
     return Wind(now);
   }
   found_ = *found;
