@@ -128,6 +128,22 @@ TEST_F(ControlPlanTest, APausedSweepStartsNothingAndSaysHowItGoesOn) {
   EXPECT_EQ(world_.Running(worker_).count(TrialNumber{0}), 1u);
 }
 
+// Its own pause it can be rid of; then it waits for the sweep as they all do.
+TEST_F(ControlPlanTest, InAPausedSweepNoTrialGoesOnAlone) {
+  Do(Ask(kPause, 1));
+  Do(Ask(kPause));
+  EXPECT_TRUE(Says(Refusal(Ask(kUnpause, 0)).message(),
+                   "trial 0 of sweep is paused with all others; tune unpause sweep goes on"));
+  EXPECT_EQ(Do(Ask(kUnpause, 1)), "trial 1 goes on when sweep does, which is paused too");
+  Report(1);
+  EXPECT_EQ(StatusOf(1), TrialStatus::kPaused);
+  Report(0);
+  EXPECT_TRUE(Says(Refusal(Ask(kUnpause, 0)).message(), "with all others"));
+  Do(Ask(kUnpause));
+  EXPECT_EQ(StatusOf(0), TrialStatus::kPending);
+  EXPECT_EQ(StatusOf(1), TrialStatus::kPending);
+}
+
 TEST_F(ControlPlanTest, AStoppedSweepEndsWithItsTrialsAndCanBeHurried) {
   EXPECT_TRUE(Says(Do(Ask(kStop)), "2 running trials end at their next reports"));
   EXPECT_TRUE(Says(Refusal(Ask(kPause)).message(), "about to end"));

@@ -53,7 +53,8 @@ class TrialCommand {
         sweep_(controller.options().name),
         trial_(trial),
         runs_(is_alive && trial.lease && trial.is_running && !trial.is_paused()),
-        is_alive_(is_alive) {}
+        is_alive_(is_alive),
+        is_sweep_paused_(is_alive && controller.is_paused()) {}
 
   Result<ControlPlan> Plan() const {
     if (trial_.is_over()) {
@@ -92,11 +93,17 @@ class TrialCommand {
     if (!trial_.is_paused() && !trial_.pause_wanted) {
       return Refuse(std::string("is not paused but ") + TrialStatusName(trial_.row.status));
     }
+    const bool is_own = trial_.held_by_command == PauseCommand::kTrial ||
+                        trial_.pause_wanted == PauseCommand::kTrial;
+    if (is_sweep_paused_ && !is_own) {
+      return Refuse("is paused with all others; tune unpause " + sweep_ + " goes on");
+    }
     return Planned(UnpauseRequested{request_.trial},
                    trial_.held_by_scheduler ? "is left to the scheduler, which paused it too"
-                   : !trial_.is_paused()    ? "goes on without a pause"
-                   : is_alive_              ? "goes on when there is room for it"
-                                            : "goes on when " + sweep_ + " is resumed",
+                   : is_sweep_paused_    ? "goes on when " + sweep_ + " does, which is paused too"
+                   : !trial_.is_paused() ? "goes on without a pause"
+                   : is_alive_           ? "goes on when there is room for it"
+                                         : "goes on when " + sweep_ + " is resumed",
                    "");
   }
 
@@ -117,6 +124,7 @@ class TrialCommand {
   const TrialRecord& trial_;
   const bool runs_;
   const bool is_alive_;
+  const bool is_sweep_paused_;
 };
 
 Result<const TrialRecord*> FindTrial(const ExperimentController& controller, TrialNumber number) {
