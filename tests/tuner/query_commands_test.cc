@@ -455,8 +455,28 @@ TEST_F(QueryCommands, StatusTellsASweepAtAGlance) {
             "rungs      1: 3 reached, 1 stopped, cutoff 0.5\n"
             "           2: 1 reached, 1 stopped, cutoff 0.7\n"
             "iterations 5\n"
-            "attempts   5, 2 failed (1 crashed, 1 out_of_memory, 1 running, 2 stopped)\n"
+            "attempts   5, 2 failed (1 crashed, 1 out_of_memory)\n"
             "started    2026-11-21T09:30:00.125Z (2 min 00 s ago)\n");
+}
+
+// Each has a decision at its report and an order later.
+TEST_F(QueryCommands, StatusCountsATrialThatPausedAtARungOnce) {
+  {
+    const auto store = OpenStore(path_, Access::kWrite);
+    Transition rows;
+    rows.reports = {SampleReport(1, 1, 4, 0.5), SampleReport(3, 1, 4, 0.6)};
+    for (ReportRow& report : rows.reports) {
+      report.decision = SampleDecision(Verdict::kPause, 4, 0.5, 1, 2);
+    }
+    rows.orders = {{{Order::Kind::kStop, TrialNumber{1}, {}, 4}, 4, SampleTime(40)},
+                   {{Order::Kind::kResume, TrialNumber{3}, {}, 4}, 4, SampleTime(40)}};
+    const Status committed = store->Commit(ExperimentId{1}, {3, kSampleStart, "[]"}, rows);
+    ASSERT_TRUE(committed.ok()) << committed.message();
+  }
+  StatusOptions options;
+  options.db_path = path_;
+  options.name = "first";
+  EXPECT_THAT(ShowStatus(options).out, HasSubstr(" 4: 2 reached, 1 stopped, cutoff 0.5\n"));
 }
 
 TEST_F(QueryCommands, WhetherATunerLivesIsToldByItsLock) {

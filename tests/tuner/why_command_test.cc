@@ -11,6 +11,7 @@
 #include "core/json.h"
 #include "tests/tuner/sample_sweep.h"
 #include "tests/tuner/temp_folder.h"
+#include "trial_runner/fusion.h"
 
 namespace tune {
 namespace {
@@ -158,6 +159,48 @@ INSTANTIATE_TEST_SUITE_P(
                               "ended with its sweep: limits.sweep_time was used up, or "
                               "limits.failed_trials was reached"}));
 
+// With a limit that was not reached, and with none.
+TEST_F(WhyTest, AStoppedSweepWhoseFirstTrialsFailedAlikeIsToldSo) {
+  for (const std::string rest : {R"(,"limits":{"failed_trials":2,"sweep_time":10})", ""}) {
+    WriteTrial(TrialStatus::kTerminated, StopReason::kSweepLimit, {}, rest);
+    store_ = OpenStore(path_, Access::kWrite);
+    Transition over;
+    over.experiment = ExperimentRow{ExperimentStatus::kStopped, 1, SampleTime(2)};
+    const ExperimentId sweep{rest.empty() ? 2 : 1};
+    ASSERT_TRUE(store_->Commit(sweep, {2, SampleTime(2), "[]"}, over).ok());
+    EXPECT_EQ(Sentence(), "ended with its sweep: its first trials failed alike, before any report");
+  }
+}
+
+TEST_F(WhyTest, ATrialThatNeverReportedTheMetricIsToldSo) {
+  Transition rows;
+  rows.attempts = {SampleAttempt(0, 1, Outcome::kBadConfig)};
+  rows.attempts[0].error = "no_metric: the program ended with status 0";
+  WriteTrial(TrialStatus::kError, StopReason::kNone, rows);
+  EXPECT_EQ(Sentence(), "failed: it ended without reporting val_accuracy");
+}
+
+// The second attempt goes on from an earlier iteration of another trial.
+TEST_F(WhyTest, AnOrderStandsAfterTheReportThatItCameAfter) {
+  Transition rows;
+  rows.reports = {SampleReport(0, 1, 2, 0.1), SampleReport(0, 2, 2, 0.7), Undecided(2, 3, 0.8)};
+  rows.reports[0].decision = SampleDecision(Verdict::kPause, 2, 0.5, 2, 2);
+  rows.reports[1].reported_at = SampleTime(50);
+  rows.reports[2].reported_at = SampleTime(60);
+  rows.orders = {{{Order::Kind::kResume, TrialNumber{0}}, 2, SampleTime(40)}};
+  rows.attempts = {SampleAttempt(0, 1, Outcome::kStopped), SampleAttempt(0, 2, Outcome::kRunning)};
+  WriteTrial(TrialStatus::kRunning, StopReason::kNone, rows);
+  const Result<Value> json = ParseJson(Why("0", OutputFormat::kJson).out);
+  ASSERT_TRUE(json.ok());
+  std::vector<std::string> lines;
+  for (const Value& report : json->Find("reports")->AsList()) {
+    lines.push_back(std::to_string(report.Find("attempt")->AsInt()) + " " +
+                    ToJson(*report.Find("value")) + " " + ToJson(*report.Find("decision")));
+  }
+  EXPECT_THAT(lines, testing::ElementsAre("1 0.1 \"pause\"", "1 0.1 \"resume\"", "2 0.7 null",
+                                          "2 0.8 \"continue\""));
+}
+
 TEST_F(WhyTest, ReportsBetweenRungsShareALine) {
   Transition rows;
   for (int64_t i = 1; i <= 5; ++i) rows.reports.push_back(Undecided(1, i, 0.1 * double(i)));
@@ -241,6 +284,43 @@ TEST_F(WhyTest, TheCheckpointOfAnAttemptIsNamedWhereItLiesNow) {
   ASSERT_TRUE(json.ok());
   EXPECT_EQ(json->Find("attempts")->AsList()[1].Find("checkpoint")->AsString(),
             folder_ / "tune.artifacts/one/0/checkpoint_000004");
+}
+
+// Of two shapes that were measured; the trial has the first one.
+TEST_F(WhyTest, SaysHowManyTrainedAsOneAndWhatLimitsThat) {
+  NewExperiment experiment = SampleExperiment("one");
+  experiment.spec =
+      R"({"name":"one","metric":"val_accuracy","mode":"max","trainable":"food11",)"
+      R"("space":{"device":"cuda","batch_size":{"choice":[32,64]}},"resources":{"gpu":0.1}})";
+  ASSERT_TRUE(store_->CreateExperiment(experiment).ok());
+  Transition rows;
+  for (const int64_t number : {0, 1}) {
+    NewTrialRow row;
+    row.trial.number = TrialNumber{number};
+    row.trial.created_at = SampleTime(number);
+    row.configuration.Set("device", "cuda");
+    row.configuration.Set("batch_size", 32 + 32 * number);
+    rows.new_trials.push_back(row);
+  }
+  ReportRow report = SampleReport(0, 1, 1, 0.5);
+  report.metrics = {{"val_accuracy", 0.5}, {"lanes", 4}, {"images_per_second", 620}};
+  rows.reports.push_back(report);
+  const Value cuda = *ParseJson(R"({"device":"cuda","batch_size":32})");
+  const std::string shape = FusionOf("food11", cuda, 100).shape;
+  rows.lane_speeds = {{{shape, "NVIDIA H200"}, {4, 2480, 9}},
+                      {{shape, "NVIDIA H200"}, {8, 2310, 9}},
+                      {{"{}", "NVIDIA H200"}, {1, 2480, 9}},
+                      {{"{}", "NVIDIA H200"}, {2, 2310, 9}}};
+  const Status committed = store_->Commit(ExperimentId{1}, {1, SampleTime(1), "[]"}, rows);
+  ASSERT_TRUE(committed.ok()) << committed.message();
+  const std::string line =
+      "4 at its last report; 4 train as one on NVIDIA H200: 8 were slower (2310 against 2480 "
+      "images/s)";
+  EXPECT_THAT(Why("0").out, HasSubstr("\nlanes          " + line + "\n"));
+  const Result<Value> json = ParseJson(Why("0", OutputFormat::kJson).out);
+  ASSERT_TRUE(json.ok());
+  EXPECT_EQ(json->Find("lanes")->AsString(), line);
+  EXPECT_THAT(Why("1").out, Not(HasSubstr("lanes")));
 }
 
 TEST_F(WhyTest, AsCsvEachAttemptStandsBeforeItsReports) {

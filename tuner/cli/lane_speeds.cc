@@ -44,15 +44,15 @@ Result<std::vector<LaneSpeedRow>> ReadLaneSpeeds(const std::string& db_path) {
   return ReadRows(*row);
 }
 
-Result<std::vector<std::string>> DescribeLaneLimits(Database& database, int64_t experiment) {
+Result<std::vector<KindLimit>> ReadLaneLimits(Database& database, int64_t experiment) {
   static constexpr char kOfSweepSql[] =
       "SELECT s.shape, s.device, s.lanes, s.images_per_second, s.reports FROM lane_speeds AS s"
       " JOIN experiments AS e ON e.id = s.experiment"
       " WHERE e.id = ?1 AND json_extract(e.spec, '$.space.lanes') IS NULL AND s.device <> ''"
       " ORDER BY s.shape, s.device, s.lanes";
-  std::vector<std::string> lines;
+  std::vector<KindLimit> limits;
   TUNE_ASSIGN_OR_RETURN(const bool has_speeds, HasLaneSpeeds(database));
-  if (!has_speeds) return lines;
+  if (!has_speeds) return limits;
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kOfSweepSql));
   row->BindAll(experiment);
   TUNE_ASSIGN_OR_RETURN(const std::vector<LaneSpeedRow> rows, ReadRows(*row));
@@ -60,12 +60,15 @@ Result<std::vector<std::string>> DescribeLaneLimits(Database& database, int64_t 
   for (const LaneSpeedRow& speed : rows) by_kind[speed.kind].push_back(speed.speed);
   for (const auto& [kind, speeds] : by_kind) {
     const std::optional<LaneLimit> limit = LaneLimitOf(speeds);
-    if (!limit) continue;
-    lines.push_back(std::to_string(limit->kept.lanes) +
-                    (limit->kept.lanes == 1 ? " trains alone on " : " train as one on ") +
-                    kind.device + ": " + Describe(*limit) + "; " + kind.shape);
+    if (limit) limits.push_back({kind, *limit});
   }
-  return lines;
+  return limits;
+}
+
+std::string Describe(const KindLimit& limit) {
+  const int64_t lanes = limit.limit.kept.lanes;
+  return std::to_string(lanes) + (lanes == 1 ? " trains alone on " : " train as one on ") +
+         limit.kind.device + ": " + Describe(limit.limit);
 }
 
 }  // namespace tune

@@ -17,8 +17,15 @@ namespace tune {
 // or one of a version that did not measure.
 Result<std::vector<LaneSpeedRow>> ReadLaneSpeeds(const std::string& db_path);
 
-// What limits the lanes of a sweep whose space does not say how many: a line for each kind, "4
-// train as one on NVIDIA H200: 8 were slower (2310 against 2480 images/s); {"batch_size":32}".
-Result<std::vector<std::string>> DescribeLaneLimits(Database& database, int64_t experiment);
+struct KindLimit {
+  LaneKind kind;
+  LaneLimit limit;
+};
+
+// What limits the lanes of a sweep whose space does not say how many, by kind.
+Result<std::vector<KindLimit>> ReadLaneLimits(Database& database, int64_t experiment);
+
+// "4 train as one on NVIDIA H200: 8 were slower (2310 against 2480 images/s)".
+std::string Describe(const KindLimit& limit);
 
 }  // namespace tune

@@ -62,9 +62,13 @@ struct SweepStatus {
     for (const Counted& counted : list) total += counted.count;
     return total;
   }
-  int64_t FailedAttempts() const {
-    return Total(outcomes) - Count(outcomes, "running") - Count(outcomes, "completed") -
-           Count(outcomes, "stopped") - Count(outcomes, "preempted");
+  std::vector<Counted> FailedAttempts() const {
+    std::vector<Counted> failed = outcomes;
+    std::erase_if(failed, [](const Counted& counted) {
+      return counted.what == "running" || counted.what == "completed" ||
+             counted.what == "stopped" || counted.what == "preempted";
+    });
+    return failed;
   }
 };
 
@@ -81,9 +85,10 @@ Result<std::vector<Counted>> ReadCounts(Database& database, const char* sql, int
 }
 
 Result<std::vector<RungLine>> ReadRungs(Database& database, int64_t experiment) {
-  // SQLite takes a bare column from the row that has the max().
+  // SQLite takes a bare column from the row that has the max(). One that pauses has a decision at
+  // its report, and another when its scheduler lets it go on or stops it.
   static constexpr char kRungsSql[] =
-      "SELECT d.rung, sum(d.decision <> 'resume'), sum(d.decision = 'stop'), d.cutoff,"
+      "SELECT d.rung, count(DISTINCT d.trial), sum(d.decision = 'stop'), d.cutoff,"
       " max(d.count) FROM decisions AS d"
       " JOIN trials AS t ON t.id = d.trial WHERE t.experiment = ?1 AND d.rung IS NOT NULL"
       " GROUP BY d.rung ORDER BY d.rung";
@@ -159,7 +164,10 @@ Result<SweepStatus> ReadStatus(Database& database, const std::string& name) {
   TUNE_ASSIGN_OR_RETURN(status.outcomes, ReadCounts(database, kOutcomesSql, id));
   TUNE_ASSIGN_OR_RETURN(status.rungs, ReadRungs(database, id));
   TUNE_ASSIGN_OR_RETURN(status.workers, ReadWorkers(database, id));
-  TUNE_ASSIGN_OR_RETURN(status.lanes, DescribeLaneLimits(database, id));
+  TUNE_ASSIGN_OR_RETURN(const std::vector<KindLimit> limits, ReadLaneLimits(database, id));
+  for (const KindLimit& limit : limits) {
+    status.lanes.push_back(Describe(limit) + "; " + limit.kind.shape);
+  }
   TUNE_ASSIGN_OR_RETURN(const std::vector<Counted> iterations,
                         ReadCounts(database, kIterationsSql, id));
   status.iteration_count = status.Total(iterations);
@@ -227,11 +235,11 @@ std::vector<std::string> Describe(const SweepStatus& status, Instant now) {
                     " reached, " + std::to_string(rung.stop_count) + " stopped" +
                     (rung.cutoff.has_value() ? ", cutoff " + ShortNumber(*rung.cutoff) : ""));
   }
-  const int64_t failed = status.FailedAttempts();
+  const std::vector<Counted> failed = status.FailedAttempts();
   lines.push_back("iterations " + std::to_string(status.iteration_count));
   lines.push_back("attempts   " + std::to_string(status.Total(status.outcomes)) + ", " +
-                  std::to_string(failed) + " failed" +
-                  (failed > 0 ? " (" + Enumerate(status.outcomes) + ")" : ""));
+                  std::to_string(status.Total(failed)) + " failed" +
+                  (failed.empty() ? "" : " (" + Enumerate(failed) + ")"));
   std::string workers;
   for (const std::string& worker : status.workers)
     workers += (workers.empty() ? "" : ", ") + worker;
@@ -298,7 +306,7 @@ void PrintRow(const StatusOptions& options, const SweepStatus& status, std::ostr
                best ? best->config : Value(),
                std::move(rungs),
                status.Total(status.outcomes),
-               status.FailedAttempts(),
+               status.Total(status.FailedAttempts()),
                static_cast<int64_t>(status.workers.size()),
                FormatInstant(Instant{sweep.created_us}),
                sweep.finished_us ? Value(FormatInstant(Instant{*sweep.finished_us})) : Value(),

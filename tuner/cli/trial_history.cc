@@ -4,11 +4,14 @@
 #include <iterator>
 
 #include "core/json.h"
+#include "trial_runner/fusion.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/text_table.h"
 
 namespace tune {
 namespace {
+
+using std::string_literals::operator""s;
 
 // As report_rows.decision has them, then as order_rows.kind.
 constexpr const char* kDecisionNames[] = {"continue", "stop", "pause", "resume", "stop", "resume"};
@@ -19,7 +22,8 @@ std::string Text(const Statement& row, int column) { return std::string(row.Text
 Status ReadTrial(Database& database, TrialHistory& history) {
   static constexpr char kTrialSql[] =
       "SELECT status, coalesce(stop_reason, ''), config, iterations, best_value, best_iteration,"
-      " run_seconds FROM trials WHERE id = ?1";
+      " run_seconds, (SELECT count() FROM trials AS o WHERE o.experiment = t.experiment"
+      " AND o.status = 'ERROR') FROM trials AS t WHERE id = ?1";
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kTrialSql));
   row->BindAll(history.trial.id);
   TUNE_ASSIGN_OR_RETURN(const bool has_trial, row->Step());
@@ -32,6 +36,7 @@ Status ReadTrial(Database& database, TrialHistory& history) {
   history.best_value = row->OptionalReal(4);
   history.best_iteration = row->OptionalInt(5);
   history.run_seconds = row->Real(6);
+  history.failed_trials = row->Int(7);
 
   Result<ExperimentSpec> spec = ReadStoredSpec(database, history.trial.sweep);
   if (spec.ok()) history.spec = *std::move(spec);
@@ -48,9 +53,13 @@ Status ReadReports(Database& database, TrialHistory& history) {
       " o.rung, o.cutoff, o.rank, o.count, CASE o.kind WHEN 2 THEN coalesce("
       "(SELECT 'trial ' || x.source || ' at iteration ' || x.source_iteration"
       " FROM exploit_rows AS x WHERE x.trial = o.trial AND x.iteration = o.iteration), '') ELSE ''"
-      " END FROM order_rows AS o JOIN (SELECT max(attempt) AS attempt, iteration, value, metrics"
-      " FROM report_rows WHERE trial = ?1 GROUP BY iteration) AS r ON r.iteration = o.iteration"
-      " WHERE o.trial = ?1 ORDER BY 1, 2, 5, 6";
+      // Later attempts may report that iteration again.
+      " END FROM order_rows AS o JOIN report_rows AS r ON r.trial = o.trial"
+      " AND r.iteration = o.iteration AND r.attempt = coalesce("
+      "(SELECT max(y.attempt) FROM report_rows AS y WHERE y.trial = o.trial"
+      " AND y.iteration = o.iteration AND y.reported_us <= o.ordered_us),"
+      " (SELECT min(y.attempt) FROM report_rows AS y WHERE y.trial = o.trial"
+      " AND y.iteration = o.iteration)) WHERE o.trial = ?1 ORDER BY 1, 2, 5, 6";
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kReportsSql));
   row->BindAll(history.trial.id);
   for (;;) {
@@ -106,6 +115,18 @@ Status ReadAttempts(Database& database, TrialHistory& history) {
     attempt.started_us = row->Int(7);
     attempt.finished_us = row->OptionalInt(8);
   }
+  return OkStatus();
+}
+
+// Its kinds on all devices: which one it had, and will have, is the tuner's to know.
+Status ReadLaneLimits(Database& database, TrialHistory& history) {
+  if (!history.spec) return OkStatus();
+  const ResourceRequest& request = history.spec->resources;
+  const Fusion fusion = FusionOf(history.spec->trainable, history.config, request.gpu_milli);
+  if (fusion.lanes_max == 1 || fusion.is_asked || request.workers > 1) return OkStatus();
+  TUNE_ASSIGN_OR_RETURN(history.lane_limits, ReadLaneLimits(database, history.trial.sweep.id));
+  std::erase_if(history.lane_limits,
+                [&](const KindLimit& limit) { return limit.kind.shape != fusion.shape; });
   return OkStatus();
 }
 
@@ -201,15 +222,23 @@ std::string ByACondition(const TrialHistory& history) {
   return "stopped: a condition of `stop` held";
 }
 
-// Which limit it was is not stored; mostly there is one.
+// Which limit it was is not stored; mostly there is one. A sweep whose time is used up is FINISHED,
+// the others leave it STOPPED.
 std::string ByASweepLimit(const TrialHistory& history) {
-  const bool had_time = !history.spec || history.spec->limits.sweep_time;
-  const bool had_failures = !history.spec || history.spec->limits.failed_trials;
-  std::string text = "ended with its sweep: ";
-  if (had_time) text += "limits.sweep_time was used up";
-  if (had_failures)
-    text += std::string(had_time ? ", or " : "") + "limits.failed_trials was reached";
-  return text;
+  const std::string& status = history.trial.sweep.status;
+  bool by_time = !history.spec || history.spec->limits.sweep_time;
+  bool by_failures = !history.spec || history.spec->limits.failed_trials;
+  if (history.spec && status == "STOPPED") {
+    by_time = false;
+    by_failures = by_failures && history.failed_trials >= *history.spec->limits.failed_trials;
+  } else if (by_time && status == "FINISHED") {
+    by_failures = false;
+  }
+  std::string text;
+  if (by_time) text = "limits.sweep_time was used up";
+  if (by_failures) text += (text.empty() ? "" : ", or ") + "limits.failed_trials was reached"s;
+  if (text.empty()) text = "its first trials failed alike, before any report";
+  return "ended with its sweep: " + text;
 }
 
 std::string WhyTerminated(const TrialHistory& history) {
@@ -236,7 +265,7 @@ std::string LastAttempt(const TrialHistory& history) {
 std::string WhyFailed(const TrialHistory& history) {
   if (history.attempts.empty()) return "failed before its first attempt";
   const HistoryAttempt& last = history.attempts.back();
-  if (last.outcome == "completed" || last.outcome == "no_metric") {
+  if (last.outcome == "completed" || last.error.starts_with("no_metric")) {
     return "failed: it ended without reporting " + Printable(history.trial.sweep.metric);
   }
   if (last.outcome == "bad_config") return "failed: its configuration was refused: " + last.error;
@@ -284,6 +313,7 @@ Result<TrialHistory> ReadTrialHistory(Database& database, const std::string& tri
   TUNE_RETURN_IF_ERROR(ReadTrial(database, history));
   TUNE_RETURN_IF_ERROR(ReadReports(database, history));
   TUNE_RETURN_IF_ERROR(ReadAttempts(database, history));
+  TUNE_RETURN_IF_ERROR(ReadLaneLimits(database, history));
   TUNE_RETURN_IF_ERROR(database.Execute("COMMIT"));
   return history;
 }
@@ -296,7 +326,11 @@ std::string ReportedValue(const TrialHistory& history, const HistoryReport& repo
 }
 
 std::string ExplainReport(const TrialHistory& history, const HistoryReport& report) {
-  if (report.decision.empty()) return "reported again after a retry: stored, decides nothing";
+  if (report.decision.empty()) {
+    return history.trial.sweep.trainable_kind == "ask-tell"
+               ? "told: nothing decides about such trials"
+               : "reported again after a retry: stored, decides nothing";
+  }
   const std::string& scheduler = history.trial.sweep.scheduler;
   const bool is_worse = report.cutoff && report.value &&
                         IsBetter(*report.cutoff, *report.value, history.trial.sweep.direction());
@@ -311,6 +345,21 @@ std::string ExplainReport(const TrialHistory& history, const HistoryReport& repo
   if (!at_end.empty()) return at_end;
   if (scheduler == "fifo") return "fifo lets every trial go on";
   return "between rungs";
+}
+
+std::string ExplainLanes(const TrialHistory& history) {
+  const Value* lanes = nullptr;
+  if (!history.reports.empty() && history.reports.back().metrics.is_map()) {
+    lanes = history.reports.back().metrics.Find("lanes");
+  }
+  std::string text;
+  if (lanes != nullptr && MayFuse(history.spec ? history.spec->trainable : Value())) {
+    text = ShortText(*lanes) + " at its last report";
+  }
+  for (const KindLimit& limit : history.lane_limits) {
+    text += (text.empty() ? "" : "; ") + Describe(limit);
+  }
+  return text;
 }
 
 std::string ExplainStatus(const TrialHistory& history) {

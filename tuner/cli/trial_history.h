@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/value.h"
+#include "tuner/cli/lane_speeds.h"
 #include "tuner/cli/trial_lookup.h"
 #include "tuner/experiment_spec.h"
 #include "tuner/sqlite/database.h"
@@ -56,8 +57,10 @@ struct TrialHistory {
   std::optional<double> best_value;
   std::optional<int64_t> best_iteration;
   double run_seconds = 0;
+  int64_t failed_trials = 0;             // Of its sweep.
   std::vector<HistoryReport> reports;    // In order of arrival.
   std::vector<HistoryAttempt> attempts;  // By number.
+  std::vector<KindLimit> lane_limits;    // Of trials of its shape.
 };
 
 // From one state of the database, also while a tuner writes.
@@ -69,6 +72,10 @@ std::string ExplainReport(const TrialHistory& history, const HistoryReport& repo
 // Why it ended, or what it waits for: "stopped by asha at rung 4: val_accuracy 0.41 was the 7th
 // best of 9, ...".
 std::string ExplainStatus(const TrialHistory& history);
+
+// How many trained as one with it, and what that is limited by: "8 at its last report; 8 train as
+// one on NVIDIA H200: 16 were slower (...)". Empty: nothing says so.
+std::string ExplainLanes(const TrialHistory& history);
 
 // The value for a person; what is not finite or not there in words.
 std::string ReportedValue(const TrialHistory& history, const HistoryReport& report);

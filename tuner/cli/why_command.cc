@@ -91,6 +91,8 @@ void PrintForPerson(const TrialHistory& history, const WhyOptions& options, std:
     out << "best           " << Printable(sweep.metric) << " = " << ShortNumber(*history.best_value)
         << " at iteration " << *history.best_iteration << "\n";
   }
+  const std::string lanes = ExplainLanes(history);
+  if (!lanes.empty()) out << "lanes          " << Printable(lanes) << "\n";
   out << "\n";
   PrintReports(history, options, out);
   PrintAttempts(history, options, out);
@@ -170,6 +172,7 @@ void PrintJson(const TrialHistory& history, std::ostream& out) {
   value.Set("iterations", history.iterations);
   value.Set("best_value", NumberCell(history.best_value));
   value.Set("best_iteration", NumberCell(history.best_iteration));
+  value.Set("lanes", TextCell(ExplainLanes(history)));
   Value::List reports;
   for (const HistoryReport& report : history.reports) {
     reports.push_back(ReportValue(history, report));
