@@ -103,7 +103,11 @@ Result<std::vector<std::string>> CheckParts(const ExperimentSpec& spec, bool req
   TUNE_RETURN_IF_ERROR(CheckExplored(spec, space, info));
   if (info.reports_others) return std::vector<std::string>();
   std::vector<std::string> reported = info.metrics;
-  for (const Objective& objective : spec.objectives()) reported.push_back(objective.metric);
+  for (const Objective& objective : spec.objectives()) {
+    const bool is_new =
+        std::find(reported.begin(), reported.end(), objective.metric) == reported.end();
+    if (is_new) reported.push_back(objective.metric);
+  }
   return reported;
 }
 

@@ -90,6 +90,25 @@ TEST(AskTell, WhatIsAskedAndToldStandsInTheDatabase) {
             (std::vector<std::string>{"1|1|0.5|{\"loss\":0.5}", "2|2|0.4|{\"loss\":0.4}"}));
 }
 
+TEST(AskTell, NumbersAreToldAsProgramsPrintThem) {
+  TestFolder folder;
+  folder.Write("study.yaml", kSpace);
+  ASSERT_EQ(RunTune(folder, {"ask", "study.yaml", "--count", "4"}).exit_status, 0);
+  const std::vector<std::string> told = {"nan", "+.5", "-1e-3", "inf"};
+  for (size_t i = 0; i < told.size(); ++i) {
+    const ProgramResult result = RunTune(folder, {"tell", std::to_string(i), told[i]});
+    EXPECT_EQ(result.exit_status, 0) << result.err;
+  }
+  EXPECT_EQ(Query(folder, "select number, metrics from trials join reports on trial = trials.id"),
+            (std::vector<std::string>{"0|{\"loss\":\"NaN\"}", "1|{\"loss\":0.5}",
+                                      "2|{\"loss\":-0.001}", "3|{\"loss\":\"Infinity\"}"}));
+  EXPECT_NE(RunTune(folder, {"why", "1"}).out.find("told: nothing decides about such trials"),
+            std::string::npos);
+  const ProgramResult resumed = RunTune(folder, {"resume"});
+  EXPECT_EQ(resumed.exit_status, 2);
+  EXPECT_NE(resumed.err.find("holds only sweeps of tune ask"), std::string::npos) << resumed.err;
+}
+
 TEST(AskTell, WhatWasAnsweredSurvivesAKillAndTheNextGoesOnAsIfNothingHadBeen) {
   TestFolder folder;
   folder.Write("study.yaml", kSpace);
@@ -132,7 +151,9 @@ TEST(AskTell, BadInputIsOneLineAndChangesNothing) {
       {{"tell", "0", "1", "--failed"}, "tune: --failed: a failed trial has no value\n"},
       {{"tell", "other/0", "1"},
        "tune: tune.db: there is no ask-tell sweep 'other'; there are study\n"},
-      {{"resume"}, "tune: nothing to resume: tune.db holds no sweep\n"},
+      {{"resume"},
+       "tune: nothing to resume: tune.db holds only sweeps of tune ask, whose trials are "
+       "told\n"},
       {{"resume", "study"},
        "tune: nothing to resume: the trials of study are told; go on with tune ask and tune "
        "tell\n"},

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <iostream>
 #include <string_view>
@@ -159,6 +160,19 @@ int AskCommand(const LinesOptions& options) {
 
 namespace {
 
+// As JSON writes it, or as programs print it: nan, inf, .5, +1.
+Result<Value> ReadTold(const std::string& text) {
+  const Result<Value> value = ParseJson(text, JsonDialect::kWithNaN);
+  if (value.ok() && (value->is_null() || ReadNumber(*value))) return value;
+  std::string_view printed = text;
+  if (printed.starts_with('+')) printed.remove_prefix(1);
+  double number = 0;
+  const char* const end = printed.data() + printed.size();
+  const auto read = std::from_chars(printed.data(), end, number);
+  if (read.ec == std::errc() && read.ptr == end && !printed.empty()) return Value(number);
+  return InvalidArgument("read '" + text + "', expected a number, NaN or null");
+}
+
 // The line that a person could have written to ask-tell.
 Result<std::string> TellLine(const TellOptions& options, std::string_view number) {
   Value tell = Value::MakeMap();
@@ -173,11 +187,8 @@ Result<std::string> TellLine(const TellOptions& options, std::string_view number
   }
   Value values = Value::MakeList();
   for (const std::string& text : options.values) {
-    const Result<Value> value = ParseJson(text, JsonDialect::kWithNaN);
-    if (!value.ok() || !(value->is_null() || ReadNumber(*value))) {
-      return InvalidArgument("read '" + text + "', expected a number, NaN or null");
-    }
-    values.AsList().push_back(*value);
+    TUNE_ASSIGN_OR_RETURN(Value value, ReadTold(text));
+    values.AsList().push_back(std::move(value));
   }
   if (options.failed) {
     tell.Set("failed", true);

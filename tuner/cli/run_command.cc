@@ -272,7 +272,10 @@ Result<StoredExperiment> FindToResume(const ResumeOptions& options, Store& store
     if (options.name.empty() ? is_open : it->name == options.name) return *it;
   }
   if (latest == nullptr) {
-    return InvalidArgument("nothing to resume: " + options.db_path + " holds no sweep");
+    return InvalidArgument("nothing to resume: " + options.db_path +
+                           (experiments.empty() ? " holds no sweep"
+                                                : " holds only sweeps of tune ask, whose trials "
+                                                  "are told"));
   }
   if (options.name.empty()) return *latest;  // Finished; the caller says so.
   return InvalidArgument("nothing to resume: there is no sweep '" + options.name + "' in " +

@@ -68,8 +68,7 @@ Result<OutputFormat> ParseOutputFormat(std::string_view name) {
   if (name == "table") return OutputFormat::kTable;
   if (name == "csv") return OutputFormat::kCsv;
   if (name == "json") return OutputFormat::kJson;
-  return InvalidArgument("--format: '" + std::string(name) +
-                         "' is no format; there are table, csv and json");
+  return InvalidArgument("'" + std::string(name) + "' is no format; there are table, csv and json");
 }
 
 size_t DisplayWidth(std::string_view text) {
