@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -129,6 +130,23 @@ TEST_F(Elsewhere, TwoSweepsOfOneContentShareTheCopyAndItsSetup) {
   EXPECT_THAT(NamesIn(away_ / "cache/packages"), SizeIs(2));
   EXPECT_EQ(Rows("select max(value) from reports", "c.db"), std::vector<std::string>{"1.0"});
   EXPECT_THAT(NamesIn(away_ / "cache/setup"), SizeIs(2));
+}
+
+// An environment of packages each: they would fill the disk with each edit of the program.
+TEST_F(Elsewhere, OfSetupsThatNobodyUsesTheLatestUsedStay) {
+  std::vector<std::string> earlier;
+  for (size_t i = 0; i < limits::kPackagesKeptMax; ++i) {
+    earlier.push_back(away_ / ("cache/setup/earlier-" + std::to_string(i)));
+    fs::create_directories(earlier.back() + "/venv");
+  }
+  const auto now = fs::last_write_time(earlier[0]);
+  fs::last_write_time(earlier[3], now - std::chrono::hours(1));
+  Space("  setup: [\"echo 1 > $TUNE_SETUP_DIR/made\"]\n");
+  WriteScript("tune report acc=$(cat $TUNE_SETUP_DIR/made)\n");
+  RunSweep();
+  EXPECT_EQ(Rows("select count(*) from reports"), std::vector<std::string>{"4"});
+  EXPECT_THAT(NamesIn(away_ / "cache/setup"), SizeIs(limits::kPackagesKeptMax));
+  EXPECT_FALSE(fs::exists(earlier[3]));
 }
 
 TEST_F(Elsewhere, AWorkerThatSeesTheSameFolderUsesIt) {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -18,6 +19,8 @@
 #include "core/check.h"
 #include "core/json.h"
 #include "core/posix/durable_file.h"
+#include "core/posix/folder_lock.h"
+#include "core/posix/kept_folders.h"
 #include "trial_runner/command/program_checkpoint.h"
 #include "trial_runner/command/setup_place.h"
 #include "trial_runner/worker/process_tree.h"
@@ -91,6 +94,7 @@ struct CommandRunner::Attempt {
   std::string folder;  // The program's.
   FilledCommand filled;
   Environment environment;
+  FileDescriptor setup_hold;  // What `setup` made stays as long as this is open.
   CpuShare cpus;
   std::optional<MemoryGroup> memory;
   bool has_exceeded_memory = false;
@@ -213,20 +217,38 @@ Status CommandRunner::SetUp(Attempt& attempt) {
   const std::string& folder = place.folder();
   attempt.environment["TUNE_SETUP_DIR"] = folder;
 
-  std::error_code error;
-  fs::create_directories(folder, error);
-  const FileDescriptor lock(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!lock.is_open()) return ErrnoStatus("create", folder);
-  while (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    pollfd fds[] = {worker_.ToPoll(), {signals_.get(), POLLIN, 0}};
-    poll(fds, 2, static_cast<int>(kSetupLookPause.us / 1000));
-    if (fds[0].revents != 0 || fds[1].revents != 0) LeaveWithAll();
+  while (true) {
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error) return InvalidArgument("cannot create " + folder + ": " + error.message());
+    // A setup may put a link in its place, which nobody removes.
+    const bool is_link = fs::is_symlink(fs::symlink_status(folder, error));
+    if (!is_link) {
+      TUNE_ASSIGN_OR_RETURN(std::optional<FileDescriptor> hold, HoldFolder(folder));
+      if (hold) attempt.setup_hold = *std::move(hold);
+    }
+    const bool is_held = is_link || attempt.setup_hold.is_open();
+    if (is_held && place.IsMarked()) return OkStatus();
+    attempt.setup_hold.Close();
+    FileDescriptor lock(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!lock.is_open() && errno != ENOENT) return ErrnoStatus("open", folder);
+    if (!lock.is_open()) continue;
+    // Who has done it holds the folder as long as its trial runs.
+    while (!place.IsMarked() && LockFolder(lock, LOCK_EX) == FolderLock::kTheirs) {
+      pollfd fds[] = {worker_.ToPoll(), {signals_.get(), POLLIN, 0}};
+      poll(fds, 2, static_cast<int>(kSetupLookPause.us / 1000));
+      if (fds[0].revents != 0 || fds[1].revents != 0) LeaveWithAll();
+    }
+    if (place.IsMarked() || (!is_link && !IsFolderAt(lock, folder))) continue;
+    for (const std::string& line : attempt.spec.setup()) {
+      TUNE_RETURN_IF_ERROR(RunSetup(attempt, line));
+    }
+    TUNE_RETURN_IF_ERROR(place.Mark());
+    place.RemoveLeastUsed();
+    (void)LockFolder(lock, LOCK_SH);  // The others may have it too.
+    attempt.setup_hold = std::move(lock);
+    return OkStatus();
   }
-  if (place.IsMarked()) return OkStatus();
-  for (const std::string& line : attempt.spec.setup()) {
-    TUNE_RETURN_IF_ERROR(RunSetup(attempt, line));
-  }
-  return place.Mark();
 }
 
 Status CommandRunner::RunSetup(const Attempt& attempt, const std::string& line) {

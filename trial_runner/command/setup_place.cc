@@ -8,6 +8,7 @@
 #include "core/json.h"
 #include "core/limits.h"
 #include "core/posix/durable_file.h"
+#include "core/posix/kept_folders.h"
 #include "trial_runner/package/packed_folder.h"
 
 namespace tune {
@@ -58,6 +59,11 @@ Status SetupPlace::Mark() const {
     if (now.ok() && now->sha256 == content_) return WriteFileSynced(folder_ + kMarkFile, mark_);
   }
   return WriteFileSynced(sweep_mark_file_, mark_);
+}
+
+void SetupPlace::RemoveLeastUsed() const {
+  if (!is_shared_) return;
+  RemoveLeastUsedFolders(std::filesystem::path(folder_).parent_path(), limits::kPackagesKeptMax);
 }
 
 }  // namespace tune

@@ -27,6 +27,9 @@ class SetupPlace {
   // Once all commands have ended well. Durable when it returns.
   Status Mark() const;
   bool IsMarked() const;
+  // Of the setups that others may use too, and that nobody holds (core/posix/kept_folders.h), the
+  // latest used stay.
+  void RemoveLeastUsed() const;
 
  private:
   const std::string working_folder_;
