@@ -273,7 +273,7 @@ TEST(Damage, AJournalThatWasEditedIsToldAndChangesNothing) {
   const std::string command =
       "sqlite3 '" + sweep.db() +
       "' \"update journal_rows set events = replace(events, '0.', '1.') where id = (select max(id) "
-      "- 2 from journal_rows)\"";
+      "from journal_rows where events like '%0.%')\"";
   ASSERT_EQ(std::system(command.c_str()), 0);
   const std::string before = ReadBytes(sweep.db());
   const ProgramResult refused = RunTune(sweep.folder(), {"resume"});

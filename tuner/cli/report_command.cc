@@ -23,13 +23,13 @@ Usage: tune report NAME=NUMBER... [--iteration N] [--checkpoint PATH]
   NAME=NUMBER        a metric; the sweep's own among them
   --iteration N      default: one more than the last report's
   --checkpoint PATH  a file or a folder, copied before this returns; a trial that is tried again
-                     finds it under $TUNE_RESTORED
+                     finds it under $TUNE_RESTORED; write it into $TUNE_DIR, which is its own
 
 It returns when the report is kept and decided on. Exit status: 0 go on, 10 stop (the trial is ended
 after a while if it does not end by itself), 2 the report was not taken, 1 the tuner is gone.
 Outside a sweep the report is printed, and the status is 0.
 
-Example: tune report val_accuracy=0.91 --checkpoint model.bin || exit 0
+Example: tune report val_accuracy=0.91 --checkpoint "$TUNE_DIR/model.bin" || exit 0
 )";
 
 template <typename T>
