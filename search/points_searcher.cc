@@ -2,13 +2,17 @@
 
 #include <utility>
 
+#include "core/random.h"
 #include "search/points.h"
 
 namespace tune {
 
 PointsSearcher::PointsSearcher(std::unique_ptr<Searcher> inner, std::vector<Configuration> points,
                                SearchSpace space, uint64_t seed)
-    : inner_(std::move(inner)), points_(std::move(points)), draws_(std::move(space), seed) {}
+    : inner_(std::move(inner)),
+      points_(std::move(points)),
+      // Draws of their own: the inner searcher counts its trials from 0, too.
+      draws_(std::move(space), KeyedRandom(seed, "points").NextU64()) {}
 
 std::optional<TrialNumber> PointsSearcher::Inner(TrialNumber number) const {
   if (inner_->LearnsFromResults()) return number;

@@ -115,6 +115,16 @@ TEST(ReadPoints, ConstraintsHoldOrCanHold) {
   Points(R"([{"a": 7}])", sum);
 }
 
+TEST(Points, WhatCompletesThemIsNotDrawnAgainAfterThem) {
+  const SearchSpace space = Space(R"({"x": {"uniform": [0, 1]}, "n": {"choice": [1, 2]}})", "null");
+  const auto searcher = Make("null", space, R"([{"n": 1}, {}])");
+  std::set<double> all;
+  for (int64_t n = 0; n < 4; ++n) {
+    all.insert(searcher->Suggest(TrialNumber{n})->Find("x")->AsDouble());
+  }
+  EXPECT_EQ(all.size(), 4u);
+}
+
 TEST(Points, ComeFirstAndPartialOnesAreCompletedAtRandom) {
   const SearchSpace space = Space();
   const auto searcher = Make("null", space, R"([{"n": 4, "q": 1}, {"n": 4}, {"n": 4}])");
