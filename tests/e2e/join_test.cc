@@ -64,6 +64,21 @@ TEST(Join, ALocalWorkerAndAnotherOneWorkTogether) {
   EXPECT_EQ(tune.Wait().exit_status, 130);
 }
 
+// As from a machine without a GPU.
+TEST(Join, WhatTheLocalWorkerCannotTakeWaitsForOneThatCan) {
+  TestFolder folder;
+  const std::string space = folder.Write("space.yaml", kSpace + "resources: {cpu: 3}\n");
+  Program tune(folder, "tune", {"run", space, "--cpus", "1", "--listen", "127.0.0.1:0"});
+  const JoinLine join = WaitForJoinLine(tune);
+  ASSERT_TRUE(
+      tune.WaitForText("no worker can take a trial: it needs cpu: 3; the workers have 1 CPU"));
+  Program worker(folder, "tune", join.Worker({"--cpus", "3", "--name", "other"}));
+  const ProgramResult result = tune.Wait();
+  EXPECT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_EQ(Query(folder, "select distinct name from workers join attempts on worker = workers.id"),
+            std::vector<std::string>{"other"});
+}
+
 TEST(Join, AWorkerUnderNohupOutlivesItsTerminal) {
   TestFolder folder;
   Program tune(folder, "tune",

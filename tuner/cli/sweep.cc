@@ -203,8 +203,8 @@ Result<WorkerCapacity> FindLocalCapacity(const ResourceRequest& request,
 }
 
 Status CheckFeasible(const ResourceRequest& request, const SweepSurroundings& surroundings) {
+  if (!surroundings.listen.empty()) return OkStatus();  // What others have is not known yet.
   if (!HasLocalWorker(surroundings)) {
-    if (!surroundings.listen.empty()) return OkStatus();  // What others have is not known yet.
     return InvalidArgument(
         "--cpus 0: there would be no worker; let others join with --listen 127.0.0.1:0, or offer "
         "CPUs");
