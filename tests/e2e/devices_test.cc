@@ -17,9 +17,8 @@ namespace tune::testing {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::Each;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
 using Rows = std::vector<std::string>;
 
 constexpr int64_t kGiB = int64_t{1} << 30;
@@ -37,6 +36,14 @@ class Devices : public ::testing::Test {
     folder_.Write("trial.sh", "#!/bin/sh\n" + text);
     chmod((folder_ / "trial.sh").c_str(), 0755);
   }
+  // Its first attempt makes that befall the machine, and waits for its end.
+  void WriteScriptThatMakes(const Rows& befalls) {
+    std::string script = "if [ $TUNE_ATTEMPT = 1 ]; then\n";
+    for (const std::string& line : befalls) {
+      script += "  echo " + line + " >> " + machine_.path() + "\n";
+    }
+    WriteScript(script + "  exec tail -f /dev/null\nfi\ntune report acc=1\n");
+  }
   ProgramResult Run(const std::string& resources, int samples,
                     const std::vector<std::string>& options = {}) {
     const std::string space =
@@ -49,6 +56,13 @@ class Devices : public ::testing::Test {
     return RunTune(folder_, arguments);
   }
   Rows Ask(const std::string& sql) const { return Query(folder_, sql); }
+  // What the trials wrote of what they were given.
+  Rows Given() const {
+    Rows lines;
+    std::ifstream file(folder_ / "given");
+    for (std::string line; std::getline(file, line);) lines.push_back(line);
+    return lines;
+  }
 
   TestFolder folder_;
   TestFolder cache_;
@@ -62,10 +76,8 @@ TEST_F(Devices, AreOfferedAsTheyAreAndGivenByUuid) {
   const ProgramResult result = Run("gpu: 0.5", 1);
   ASSERT_EQ(result.exit_status, 0) << result.err;
   EXPECT_EQ(Ask("select gpus from workers"), Rows{"2"});
-  std::string given;
-  std::getline(std::ifstream(folder_ / "given"), given);
   // Of two empty devices the one with less memory.
-  EXPECT_EQ(given, "GPU-77aa 0.5 12884901888");
+  EXPECT_EQ(Given(), Rows{"GPU-77aa 0.5 12884901888"});
 }
 
 TEST_F(Devices, AreThoseThatCudaVisibleDevicesLeaves) {
@@ -74,8 +86,7 @@ TEST_F(Devices, AreThoseThatCudaVisibleDevicesLeaves) {
   const ProgramResult result = Run("gpu: 1", 2);
   ASSERT_EQ(result.exit_status, 0) << result.err;
   EXPECT_EQ(Ask("select gpus from workers"), Rows{"1"});
-  std::ifstream given(folder_ / "given");
-  for (std::string line; std::getline(given, line);) EXPECT_EQ(line, "GPU-1b2c");
+  EXPECT_EQ(Given(), (Rows{"GPU-1b2c", "GPU-1b2c"}));
 }
 
 TEST_F(Devices, WhatFitsOnNoneIsRefusedAtTheStart) {
@@ -169,17 +180,8 @@ TEST_F(Devices, AProgramThatTakesMoreThanItsShareIsEndedAndTriedOnAWholeDevice) 
 }
 
 TEST_F(Devices, WhatRanOnADeviceWithAnErrorThatOnlyAResetEndsGoesOnOnAnother) {
-  WriteScript(
-      "if [ $TUNE_ATTEMPT = 1 ]; then\n"
-      "  echo xid 1 31 - >> " +
-      machine_.path() +  // A program's fault.
-      "\n"
-      "  echo xid 1 95 - >> " +
-      machine_.path() +
-      "\n"
-      "  exec tail -f /dev/null\n"
-      "fi\n"
-      "tune report acc=1\n");
+  WriteScriptThatMakes({"xid 1 31 -",  // A program's fault.
+                        "xid 1 95 -"});
   const ProgramResult result = Run("gpu: 1", 1);
   ASSERT_EQ(result.exit_status, 0) << result.err;
   EXPECT_EQ(Ask("select outcome, error from attempts order by number"),
@@ -198,10 +200,7 @@ TEST_F(Devices, OfADeviceInMigModeItsInstancesAreOfferedEachToAProcess) {
       "tune report acc=1\n");
   const ProgramResult both = Run("gpu: 1", 2);
   ASSERT_EQ(both.exit_status, 0) << both.err;
-  Rows given;
-  std::ifstream file(folder_ / "given");
-  for (std::string line; std::getline(file, line);) given.push_back(line);
-  EXPECT_THAT(given, ::testing::UnorderedElementsAre("MIG-aaaa", "MIG-bbbb"));
+  EXPECT_THAT(Given(), UnorderedElementsAre("MIG-aaaa", "MIG-bbbb"));
 
   const ProgramResult refused = Run("gpu: 2", 1);
   EXPECT_EQ(refused.exit_status, 2);
@@ -211,16 +210,7 @@ TEST_F(Devices, OfADeviceInMigModeItsInstancesAreOfferedEachToAProcess) {
 }
 
 TEST_F(Devices, WhatRanOnALostDeviceGoesOnOnAnother) {
-  // The first one makes its device fall away.
-  WriteScript(
-      "echo \"$CUDA_VISIBLE_DEVICES\" >> given\n"
-      "if [ $TUNE_ATTEMPT = 1 ]; then\n"
-      "  echo fail 1 15 >> " +
-      machine_.path() +
-      "\n"
-      "  exec tail -f /dev/null\n"
-      "fi\n"
-      "tune report acc=1\n");
+  WriteScriptThatMakes({"fail 1 15"});
   const ProgramResult result = Run("gpu: 1", 1);
   ASSERT_EQ(result.exit_status, 0) << result.err;
   EXPECT_EQ(Ask("select outcome, error from attempts order by number"),
