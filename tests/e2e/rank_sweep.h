@@ -1,4 +1,5 @@
-// A sweep of one trial of two ranks, and how it ends when nobody disturbs it.
+// A sweep of one trial of two ranks, on this machine or with workers from elsewhere, and how it
+// ends when nobody disturbs it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/e2e/join_line.h"
 #include "tests/e2e/program.h"
 
 namespace tune::testing {
@@ -64,5 +66,46 @@ inline void WaitForReports(const TestFolder& folder, int count) {
   while (Query(folder, there) != std::vector<std::string>{"1"}) {
   }
 }
+
+// A sweep whose two ranks need a worker each, and whose workers come from elsewhere. Networks are
+// those of Program.
+class JoinedRankSweep {
+ public:
+  explicit JoinedRankSweep(const std::string& more = "", const std::string& host = "127.0.0.1",
+                           const std::string& network = "")
+      : tune_(folder_, "tune",
+              {"run", folder_.Write("space.yaml", RankSpace(more)), "--cpus", "0", "--listen",
+               host + ":0"},
+              network),
+        join_(WaitForJoinLine(tune_)) {
+    EXPECT_NE(join_.token, "");
+  }
+
+  const TestFolder& folder() const { return folder_; }
+  Program Worker(const std::string& name, const std::string& network = "") const {
+    return Program(folder_, "tune", join_.Worker({"--cpus", "1", "--name", name}), network);
+  }
+  ProgramResult Wait() { return tune_.Wait(); }
+  std::vector<std::string> Ask(const std::string& sql) const { return Query(folder_, sql); }
+
+  // That both workers had a part in the one attempt, whose end is that of one machine.
+  void ExpectUndisturbedEnd(Program& first, Program& second) {
+    const ProgramResult result = Wait();
+    EXPECT_EQ(result.exit_status, 0) << result.err;
+    EXPECT_EQ(first.Wait().exit_status, 0);
+    EXPECT_EQ(second.Wait().exit_status, 0);
+    EXPECT_EQ(Ask("select outcome, error, '[' || (3 - worker) || ']' = other_workers"
+                  " from attempts"),
+              std::vector<std::string>{"completed||1"});
+    EXPECT_NE(result.err.find("neither encrypted nor authenticated"), std::string::npos)
+        << result.err;
+    EXPECT_EQ(EndState(folder_), UndisturbedEnd());
+  }
+
+ private:
+  TestFolder folder_;
+  Program tune_;
+  JoinLine join_;
+};
 
 }  // namespace tune::testing

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "tests/e2e/join_line.h"
 #include "tests/e2e/program.h"
 #include "tests/e2e/rank_sweep.h"
 #include "tests/e2e/watched_program.h"
@@ -24,52 +23,51 @@ std::vector<pid_t> RankProcesses(pid_t root) {
   return pids;
 }
 
+// A sweep whose ranks have one worker, and have reported as often.
+struct SweepUnderWay {
+  explicit SweepUnderWay(int reports)
+      : tune(folder, "tune", {"run", folder.Write("space.yaml", RankSpace()), "--cpus", "2"}) {
+    EXPECT_TRUE(tune.WaitForText("database tune.db"));
+    WaitForReports(folder, reports);
+  }
+
+  // It goes on to the end that it has when nobody disturbs it.
+  void ExpectItsEnd() {
+    const ProgramResult result = tune.Wait();
+    EXPECT_EQ(result.exit_status, 0) << result.err;
+    EXPECT_EQ(EndState(folder), UndisturbedEnd());
+  }
+
+  TestFolder folder;
+  Program tune;
+};
+
 TEST(Ranks, OfOneWorkerTrainTogetherAndEndWithACheckpoint) {
   EXPECT_GT(UndisturbedEnd().size(), 1'000'000u);
 }
 
 TEST(Ranks, OfTwoWorkersEndWithTheSameBits) {
-  TestFolder folder;
-  Program tune(
-      folder, "tune",
-      {"run", folder.Write("space.yaml", RankSpace()), "--cpus", "0", "--listen", "127.0.0.1:0"});
-  const JoinLine join = WaitForJoinLine(tune);
-  ASSERT_NE(join.token, "");
-  Program first(folder, "tune", join.Worker({"--cpus", "1", "--name", "a"}));
-  Program second(folder, "tune", join.Worker({"--cpus", "1", "--name", "b"}));
-  const ProgramResult result = tune.Wait();
-  EXPECT_EQ(result.exit_status, 0) << result.err;
-  EXPECT_EQ(first.Wait().exit_status, 0);
-  EXPECT_EQ(second.Wait().exit_status, 0);
-  EXPECT_EQ(Query(folder,
-                  "select outcome, error, '[' || (3 - worker) || ']' = other_workers"
-                  " from attempts"),
-            std::vector<std::string>{"completed||1"});
-  EXPECT_NE(result.err.find("neither encrypted nor authenticated"), std::string::npos)
-      << result.err;
-  EXPECT_EQ(EndState(folder), UndisturbedEnd());
+  JoinedRankSweep sweep;
+  Program first = sweep.Worker("a");
+  Program second = sweep.Worker("b");
+  sweep.ExpectUndisturbedEnd(first, second);
 }
 
 // Whichever of the two dies, the trial goes on from its checkpoint as if nothing had been.
 class DeadRank : public ::testing::TestWithParam<int> {};
 
 TEST_P(DeadRank, RestartsTheTrialFromItsCheckpoint) {
-  TestFolder folder;
-  Program tune(folder, "tune", {"run", folder.Write("space.yaml", RankSpace()), "--cpus", "2"});
-  ASSERT_TRUE(tune.WaitForText("database tune.db"));
-  WaitForReports(folder, 3);
-  const std::vector<pid_t> ranks = RankProcesses(tune.pid());
+  SweepUnderWay sweep(3);
+  const std::vector<pid_t> ranks = RankProcesses(sweep.tune.pid());
   ASSERT_EQ(ranks.size(), 2u);
   ASSERT_EQ(kill(ranks[static_cast<size_t>(GetParam())], SIGKILL), 0);
-  const ProgramResult result = tune.Wait();
-  EXPECT_EQ(result.exit_status, 0) << result.err;
-  EXPECT_EQ(Query(folder, "select number, outcome, from_iteration >= 3 from attempts"),
+  sweep.ExpectItsEnd();
+  EXPECT_EQ(Query(sweep.folder, "select number, outcome, from_iteration >= 3 from attempts"),
             (std::vector<std::string>{"1|killed|0", "2|completed|1"}));
   const std::string prefix = GetParam() == 0 ? "" : "rank 1: ";
-  EXPECT_EQ(Query(folder, "select error from attempts where number = 1"),
+  EXPECT_EQ(Query(sweep.folder, "select error from attempts where number = 1"),
             std::vector<std::string>{
                 prefix + "the trial process was killed by SIGKILL, and not for want of memory"});
-  EXPECT_EQ(EndState(folder), UndisturbedEnd());
 }
 
 INSTANTIATE_TEST_SUITE_P(First, DeadRank, ::testing::Values(0));
@@ -77,57 +75,42 @@ INSTANTIATE_TEST_SUITE_P(Second, DeadRank, ::testing::Values(1));
 
 // The system sends it to who writes to a rank that is gone.
 TEST(Ranks, DoNotDieOfABrokenPipesSignal) {
-  TestFolder folder;
-  Program tune(folder, "tune", {"run", folder.Write("space.yaml", RankSpace()), "--cpus", "2"});
-  ASSERT_TRUE(tune.WaitForText("database tune.db"));
-  WaitForReports(folder, 1);
-  const std::vector<pid_t> ranks = RankProcesses(tune.pid());
+  SweepUnderWay sweep(1);
+  const std::vector<pid_t> ranks = RankProcesses(sweep.tune.pid());
   ASSERT_EQ(ranks.size(), 2u);
   for (const pid_t rank : ranks) ASSERT_EQ(kill(rank, SIGPIPE), 0);
-  const ProgramResult result = tune.Wait();
-  EXPECT_EQ(result.exit_status, 0) << result.err;
-  EXPECT_EQ(Query(folder, "select number, outcome from attempts"),
+  sweep.ExpectItsEnd();
+  EXPECT_EQ(Query(sweep.folder, "select number, outcome from attempts"),
             std::vector<std::string>{"1|completed"});
-  EXPECT_EQ(EndState(folder), UndisturbedEnd());
 }
 
 // Its rank is gone at once, and the other one ends; that it was the worker is known when its lease
 // is over.
 TEST(Ranks, OfALostWorkerGoOnWithAnotherOne) {
-  TestFolder folder;
-  Program tune(folder, "tune",
-               {"run", folder.Write("space.yaml", RankSpace("limits: {lease: 2s}\n")), "--cpus",
-                "0", "--listen", "127.0.0.1:0"});
-  const JoinLine join = WaitForJoinLine(tune);
-  ASSERT_NE(join.token, "");
-  Program first(folder, "tune", join.Worker({"--cpus", "1", "--name", "a"}));
-  Program second(folder, "tune", join.Worker({"--cpus", "1", "--name", "b"}));
-  WaitForReports(folder, 3);
+  JoinedRankSweep sweep("limits: {lease: 2s}\n");
+  Program first = sweep.Worker("a");
+  Program second = sweep.Worker("b");
+  WaitForReports(sweep.folder(), 3);
   second.Signal(SIGKILL);
-  Program third(folder, "tune", join.Worker({"--cpus", "1", "--name", "c"}));
-  const ProgramResult result = tune.Wait();
+  Program third = sweep.Worker("c");
+  const ProgramResult result = sweep.Wait();
   EXPECT_EQ(result.exit_status, 0) << result.err;
   EXPECT_EQ(first.Wait().exit_status, 0);
   EXPECT_EQ(third.Wait().exit_status, 0);
-  EXPECT_EQ(Query(folder, "select number, outcome from attempts"),
+  EXPECT_EQ(sweep.Ask("select number, outcome from attempts"),
             (std::vector<std::string>{"1|lost", "2|completed"}));
-  EXPECT_EQ(EndState(folder), UndisturbedEnd());
+  EXPECT_EQ(EndState(sweep.folder()), UndisturbedEnd());
 }
 
 TEST(Ranks, OfAKilledTunerGoOnAfterAResume) {
-  TestFolder folder;
-  {
-    Program tune(folder, "tune", {"run", folder.Write("space.yaml", RankSpace()), "--cpus", "2"});
-    ASSERT_TRUE(tune.WaitForText("database tune.db"));
-    WaitForReports(folder, 3);
-    tune.Signal(SIGKILL);
-    EXPECT_EQ(tune.Wait().exit_status, 128 + SIGKILL);
-  }
-  const ProgramResult result = RunTune(folder, {"resume", "--cpus", "2"});
+  SweepUnderWay sweep(3);
+  sweep.tune.Signal(SIGKILL);
+  EXPECT_EQ(sweep.tune.Wait().exit_status, 128 + SIGKILL);
+  const ProgramResult result = RunTune(sweep.folder, {"resume", "--cpus", "2"});
   EXPECT_EQ(result.exit_status, 0) << result.err;
-  EXPECT_EQ(Query(folder, "select number, outcome from attempts"),
+  EXPECT_EQ(Query(sweep.folder, "select number, outcome from attempts"),
             (std::vector<std::string>{"1|lost", "2|completed"}));
-  EXPECT_EQ(EndState(folder), UndisturbedEnd());
+  EXPECT_EQ(EndState(sweep.folder), UndisturbedEnd());
 }
 
 TEST(Ranks, StopTogetherWhenTheirTrialIsStopped) {
@@ -153,22 +136,25 @@ std::string RankLog(const TestFolder& folder) {
   return FileText(folder / "tune.artifacts/space/0/attempt_1.log");
 }
 
-TEST(RanksWithoutCards, TrainOnProcessorsWhereTheDeviceIsForThemToFind) {
+// Where no card can be seen.
+ProgramResult RunWithoutCards(const TestFolder& folder, const std::string& device) {
   setenv("CUDA_VISIBLE_DEVICES", "", 1);
-  TestFolder folder;
   const ProgramResult result =
-      RunTune(folder, {"run", folder.Write("space.yaml", CardSpace("auto", "")), "--cpus", "2"});
+      RunTune(folder, {"run", folder.Write("space.yaml", CardSpace(device, "")), "--cpus", "2"});
   unsetenv("CUDA_VISIBLE_DEVICES");
+  return result;
+}
+
+TEST(RanksWithoutCards, TrainOnProcessorsWhereTheDeviceIsForThemToFind) {
+  TestFolder folder;
+  const ProgramResult result = RunWithoutCards(folder, "auto");
   EXPECT_EQ(result.exit_status, 0) << result.err;
   EXPECT_EQ(EndState(folder), UndisturbedEnd());
 }
 
 TEST(RanksWithoutCards, SayThatThereIsNone) {
-  setenv("CUDA_VISIBLE_DEVICES", "", 1);
   TestFolder folder;
-  const ProgramResult result =
-      RunTune(folder, {"run", folder.Write("space.yaml", CardSpace("cuda", "")), "--cpus", "2"});
-  unsetenv("CUDA_VISIBLE_DEVICES");
+  const ProgramResult result = RunWithoutCards(folder, "cuda");
   EXPECT_NE(result.exit_status, 0);
   const auto errors = Query(folder, "select distinct error from attempts");
   ASSERT_FALSE(errors.empty());
