@@ -1,9 +1,8 @@
 // Whole sweeps with the real programs: tune, its local worker, trial processes, gRPC, SQLite.
 #include <gtest/gtest.h>
 
-#include <set>
-
 #include "tests/e2e/curve_sweep.h"
+#include "tests/e2e/join_line.h"
 #include "tests/e2e/program.h"
 
 namespace tune::testing {
@@ -12,6 +11,17 @@ namespace {
 // `more` goes into the trainable, `rest` to the end.
 std::string CurveSpace(const std::string& more = "", const std::string& rest = "") {
   return CurveSweep("    iterations: 9\n" + more, "samples: 16\n" + rest);
+}
+
+// Four trials of the classifier, with images that are made up; `rest` goes to the end.
+std::string ClassifierSpace(const std::string& width_mult, int total_epochs,
+                            const std::string& rest) {
+  return "trainable: food11\nmetric: val_accuracy\nmode: max\nsamples: 4\nseed: 3\n"
+         "space:\n  data: synthetic\n  image_size: 32\n  width_mult: " +
+         width_mult +
+         "\n  lr: {loguniform: [0.0003, 0.01]}\n  batch_size: {choice: [16, 32]}\n"
+         "  total_epochs: " +
+         std::to_string(total_epochs) + "\n" + rest;
 }
 
 TEST(Sweep, RunsToItsEndAndEverythingIsInTheDatabase) {
@@ -196,13 +206,8 @@ TEST(Sweep, APortThatIsTakenIsNamedAndNothingIsMade) {
   Program tune(
       holder, "tune",
       {"run", holder.Write("space.yaml", CurveSpace()), "--cpus", "0", "--listen", "127.0.0.1:0"});
-  std::string address;
-  ASSERT_TRUE(tune.WaitForLine([&](const std::string& line) {
-    const size_t at = line.find("--connect ");
-    if (at == std::string::npos) return false;
-    address = line.substr(at + 10, line.find_first_of(" \n", at + 10) - at - 10);
-    return true;
-  }));
+  const std::string address = WaitForJoinLine(tune).address;
+  ASSERT_NE(address, "");
   TestFolder folder;
   const std::string space = folder.Write("space.yaml", CurveSpace());
   const ProgramResult second = RunTune(folder, {"run", space, "--listen", address});
@@ -264,13 +269,9 @@ TEST(Sweep, GridTriesEachPointOnce) {
 
 TEST(Sweep, TheClassifierTrainsItsTrialsAndTheBestOneCanBeExported) {
   TestFolder folder;
-  const std::string space =
-      folder.Write("food.yaml",
-                   "trainable: food11\nmetric: val_accuracy\nmode: max\nsamples: 4\nseed: 3\n"
-                   "space:\n  data: synthetic\n  width_mult: 0.35\n  image_size: 32\n"
-                   "  lr: {loguniform: [0.0003, 0.01]}\n  batch_size: {choice: [16, 32]}\n"
-                   "  total_epochs: 4\n"
-                   "scheduler: {asha: {max_t: 4, reduction_factor: 2}}\n");
+  const std::string space = folder.Write(
+      "food.yaml",
+      ClassifierSpace("0.35", 4, "scheduler: {asha: {max_t: 4, reduction_factor: 2}}\n"));
   const ProgramResult result = RunTune(folder, {"run", space});
   ASSERT_EQ(result.exit_status, 0) << result.err;
   EXPECT_EQ(Query(folder, "select count(*) from trials where status = 'TERMINATED'"),
@@ -302,12 +303,11 @@ TEST(Sweep, TheClassifierIsTrainedByAPopulation) {
   TestFolder folder;
   const std::string space = folder.Write(
       "food.yaml",
-      "trainable: food11\nmetric: val_accuracy\nmode: max\nsamples: 4\nseed: 3\n"
-      "space:\n  data: synthetic\n  width_mult: {choice: [0.35, 0.4]}\n  image_size: 32\n"
-      "  lr: {loguniform: [0.0003, 0.01]}\n  batch_size: {choice: [16, 32]}\n  total_epochs: 3\n"
-      "scheduler:\n  pbt: {perturbation_interval: 1, synch: true, quantile_fraction: 0.5,\n"
-      "        resample_probability: 0.5, hyperparam_mutations: [lr, batch_size]}\n"
-      "checkpoint: {every: 10}\n");
+      ClassifierSpace(
+          "{choice: [0.35, 0.4]}", 3,
+          "scheduler:\n  pbt: {perturbation_interval: 1, synch: true, quantile_fraction: 0.5,\n"
+          "        resample_probability: 0.5, hyperparam_mutations: [lr, batch_size]}\n"
+          "checkpoint: {every: 10}\n"));
   const ProgramResult result = RunTune(folder, {"run", space});
   ASSERT_EQ(result.exit_status, 0) << result.err;
   EXPECT_EQ(Query(folder, "select count(*) from trials where stop_reason = 'completed'"),
