@@ -69,6 +69,17 @@ struct Sweep {
   ControllerWorld world;
 };
 
+// Of two paused trials on one worker, the second has been told to go on from the first one.
+struct ExploitingSweep : Sweep {
+  ExploitingSweep() : Sweep({Order::Kind::kExploit, kSecond, kFirst}), worker(world.Join(1)) {
+    PauseAtOnce(worker, kFirst);
+    PauseAtOnce(worker, kSecond);
+    EXPECT_TRUE(world.Running(worker).contains(kSecond));
+  }
+
+  WorkerId worker;
+};
+
 TEST(ControllerOrders, AResumedTrialGoesOnFromItsCheckpointBeforeNewOnes) {
   Sweep sweep({Order::Kind::kResume, kFirst, {}, 1, 0.25, 1, 2}, 2, 3);
   ControllerWorld& world = sweep.world;
@@ -156,13 +167,9 @@ TEST(ControllerOrders, WhatIsPausedForGoodDoesNotKeepTheSweepFromItsEnd) {
 }
 
 TEST(ControllerOrders, AnExploitingTrialGoesOnFromTheSourcesCheckpointWhichIsKeptForIt) {
-  Sweep sweep({Order::Kind::kExploit, kSecond, kFirst});
+  ExploitingSweep sweep;
   ControllerWorld& world = sweep.world;
-  const WorkerId worker = world.Join(1);
-  sweep.PauseAtOnce(worker, kFirst);
-  sweep.PauseAtOnce(worker, kSecond);
-  ASSERT_TRUE(world.Running(worker).contains(kSecond));
-  EXPECT_EQ(world.Running(worker).at(kSecond).start.checkpoint_path,
+  EXPECT_EQ(world.Running(sweep.worker).at(kSecond).start.checkpoint_path,
             "/artifacts/sweep/0/checkpoint_1");
   ASSERT_EQ(world.exploits.size(), 1u);
   EXPECT_EQ(world.exploits[0].source, kFirst);
@@ -174,14 +181,10 @@ TEST(ControllerOrders, AnExploitingTrialGoesOnFromTheSourcesCheckpointWhichIsKep
 
 // So that one which only goes on insists on the configuration that it had.
 TEST(ControllerOrders, TheCheckpointIsOfAnotherConfigurationUntilTheTrialHasOneOfItsOwn) {
-  Sweep sweep({Order::Kind::kExploit, kSecond, kFirst});
+  ExploitingSweep sweep;
   ControllerWorld& world = sweep.world;
-  const WorkerId worker = world.Join(1);
-  sweep.PauseAtOnce(worker, kFirst);
-  sweep.PauseAtOnce(worker, kSecond);
-  ASSERT_TRUE(world.Running(worker).contains(kSecond));
-  EXPECT_TRUE(world.Running(worker).at(kSecond).start.has_other_config);
-  world.Apply({world.End(worker, kSecond, Outcome::kPreempted)});  // Before it has one.
+  EXPECT_TRUE(world.Running(sweep.worker).at(kSecond).start.has_other_config);
+  world.Apply({world.End(sweep.worker, kSecond, Outcome::kPreempted)});  // Before it has one.
   WorkerId next = world.Join(1);
   ASSERT_TRUE(world.Running(next).contains(kSecond));
   EXPECT_TRUE(world.Running(next).at(kSecond).start.has_other_config);
@@ -194,11 +197,8 @@ TEST(ControllerOrders, TheCheckpointIsOfAnotherConfigurationUntilTheTrialHasOneO
 }
 
 TEST(ControllerOrders, RecoveryComesToTheSameOrders) {
-  Sweep sweep({Order::Kind::kExploit, kSecond, kFirst});
+  ExploitingSweep sweep;
   ControllerWorld& world = sweep.world;
-  const WorkerId worker = world.Join(1);
-  sweep.PauseAtOnce(worker, kFirst);
-  sweep.PauseAtOnce(worker, kSecond);
   const Configuration changed = world.exploits.at(0).configuration;
   world.Recover();
   const TrialRecord& trial = world.controller().trials()[1];
