@@ -6,11 +6,11 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "core/json.h"
 #include "core/random.h"
+#include "tests/tuner/temp_folder.h"
 
 namespace tune {
 namespace {
@@ -56,6 +56,15 @@ std::string With(std::string_view key, std::string_view line) {
   }
   EXPECT_TRUE(found) << key;
   return out;
+}
+
+// The curve's file with one line more.
+std::string WithMore(std::string_view line) { return kCurve + std::string(line) + "\n"; }
+
+// The first `from` replaced.
+std::string Changed(std::string_view text, std::string_view from, std::string_view to) {
+  EXPECT_NE(text.find(from), std::string_view::npos) << from;
+  return std::string(text).replace(text.find(from), from.size(), to);
 }
 
 Result<ExperimentSpec> Interpret(std::string_view text, bool require_trainable = true) {
@@ -205,9 +214,7 @@ TEST(InterpretSpec, SamplesAreAtLeastOneOrUnlimited) {
 TEST(InterpretSpec, AGridWithoutSamplesIsMeantWhole) {
   const std::string grid = With("space", "space: {x: {choice: [0.1, 0.2, 0.3]}}");
   const auto with_grid = [&](std::string_view samples) {
-    std::string text = grid;
-    text.replace(text.find("samples: 16"), 11, samples);
-    return text.replace(text.find("random"), 6, "grid");
+    return Changed(Changed(grid, "samples: 16", samples), "random", "grid");
   };
   EXPECT_EQ(Good(with_grid("")).samples, -1);
   EXPECT_EQ(Good(with_grid("samples: 2")).samples, 2);
@@ -276,27 +283,25 @@ TEST(InterpretSpec, AConditionIsBlamedWhereItStands) {
 }
 
 TEST(InterpretSpec, ConstraintsAreCheckedWithTheirPlace) {
-  const auto with = [](const std::string& line) { return std::string(kCurve) + line + "\n"; };
-  EXPECT_EQ(ToJson(Good(with("constraints: [x < 1, x > 0.5]")).constraints),
+  EXPECT_EQ(ToJson(Good(WithMore("constraints: [x < 1, x > 0.5]")).constraints),
             R"(["x < 1","x > 0.5"])");
-  EXPECT_EQ(ErrorOf(with("constraints: [x < 1, 'lr + x > 2']")),
+  EXPECT_EQ(ErrorOf(WithMore("constraints: [x < 1, 'lr + x > 2']")),
             "f.yaml:16:22: constraints: column 1 of 'lr + x > 2': there is no parameter 'lr'; "
             "known are x");
-  EXPECT_EQ(ErrorOf(with("constraints: [x <= 1, x > 2]")),
+  EXPECT_EQ(ErrorOf(WithMore("constraints: [x <= 1, x > 2]")),
             "f.yaml:16:23: constraints: 'x > 2' is never satisfied, by none of 100000 draws and "
             "the ends and middles of the domains of 'x'");
-  EXPECT_THAT(ErrorOf(with("constraints: x > 2")),
+  EXPECT_THAT(ErrorOf(WithMore("constraints: x > 2")),
               HasSubstr("f.yaml:16:14: constraints: read 'x > 2', expected a list"));
 }
 
 TEST(InterpretSpec, PointsAreCheckedWithTheirPlace) {
-  const auto with = [](const std::string& line) { return std::string(kCurve) + line + "\n"; };
-  EXPECT_EQ(ToJson(Good(with("points: [{x: 0.5}]")).points), R"([{"x":0.5}])");
-  EXPECT_EQ(ErrorOf(with("points: [{x: 0.5}, {x: 1}]")),
+  EXPECT_EQ(ToJson(Good(WithMore("points: [{x: 0.5}]")).points), R"([{"x":0.5}])");
+  EXPECT_EQ(ErrorOf(WithMore("points: [{x: 0.5}, {x: 1}]")),
             "f.yaml:16:24: points: 'x': read 1, which is not in its domain, uniform: [0, 1]");
-  EXPECT_THAT(ErrorOf(with("points: [{y: 0.5}]")),
+  EXPECT_THAT(ErrorOf(WithMore("points: [{y: 0.5}]")),
               HasSubstr("f.yaml:16:11: points: there is no parameter 'y'"));
-  EXPECT_THAT(ErrorOf(with("points: [{x: 0.2}]\nconstraints: [x > 0.5]")),
+  EXPECT_THAT(ErrorOf(WithMore("points: [{x: 0.2}]\nconstraints: [x > 0.5]")),
               HasSubstr("f.yaml:16:10: points: 'x > 0.5' is not satisfied"));
 }
 
@@ -308,7 +313,7 @@ TEST(InterpretSpec, AnEarlierSweepIsForASearchThatLearnsFromIt) {
   EXPECT_EQ(Good(with("{algorithm: random, unique: true}")).from, "other");
   EXPECT_THAT(ErrorOf(with("{algorithm: random}")),
               HasSubstr("f.yaml:16:7: from: this search does not learn"));
-  EXPECT_THAT(ErrorOf(std::string(kCurve) + "from: 3\n"),
+  EXPECT_THAT(ErrorOf(WithMore("from: 3")),
               HasSubstr("from: read 3, expected the name of an earlier sweep"));
 }
 
@@ -317,8 +322,7 @@ TEST(InterpretSpec, WhatATrainableDoesNotKnowIsToldWhereItStands) {
       "trainable: food11\nmetric: val_accuracy\nmode: max\nspace:\n  data: synthetic\n  lr: 1e-3\n";
   EXPECT_TRUE(Interpret(kFood).ok());
   const auto with = [&](std::string_view from, std::string_view to) {
-    std::string text(kFood);
-    return ErrorOf(text.replace(text.find(from), from.size(), to));
+    return ErrorOf(Changed(kFood, from, to));
   };
   EXPECT_THAT(with("lr:", "lrr:"),
               HasSubstr("f.yaml:6:3: trainable: food11 has no parameter 'lrr'"));
@@ -329,18 +333,15 @@ TEST(InterpretSpec, WhatATrainableDoesNotKnowIsToldWhereItStands) {
 }
 
 TEST(InterpretSpec, FailuresHaveAPolicyOfTheirCause) {
-  std::string text(kCurve);
-  text.replace(text.find("failure: "),
-               text.find('\n', text.find("failure: ")) - text.find("failure: "),
-               "failure: {max_failures: 2, backoff: 0, crashed: 5, hung: {backoff: 10s}, "
-               "lost: {max_failures: -1}}");
-  const Result<ExperimentSpec> spec = Interpret(text);
-  ASSERT_TRUE(spec.ok()) << spec.status().message();
-  EXPECT_EQ(spec->failure.backoff, Duration{});
-  EXPECT_EQ(spec->failure.causes.at(Outcome::kCrashed).max_failures, 5);
-  EXPECT_EQ(spec->failure.causes.at(Outcome::kHung).backoff, Seconds(10));
-  EXPECT_EQ(spec->failure.causes.at(Outcome::kHung).max_failures, std::nullopt);
-  EXPECT_EQ(spec->failure.causes.at(Outcome::kLost).max_failures, -1);
+  const ExperimentSpec spec =
+      Good(With("failure",
+                "failure: {max_failures: 2, backoff: 0, crashed: 5, hung: {backoff: 10s}, "
+                "lost: {max_failures: -1}}"));
+  EXPECT_EQ(spec.failure.backoff, Duration{});
+  EXPECT_EQ(spec.failure.causes.at(Outcome::kCrashed).max_failures, 5);
+  EXPECT_EQ(spec.failure.causes.at(Outcome::kHung).backoff, Seconds(10));
+  EXPECT_EQ(spec.failure.causes.at(Outcome::kHung).max_failures, std::nullopt);
+  EXPECT_EQ(spec.failure.causes.at(Outcome::kLost).max_failures, -1);
   EXPECT_THAT(ErrorWith("failure", "failure: {crashed: often}"),
               HasSubstr("failure.crashed: read 'often', expected an integer of 0 or more"));
   EXPECT_THAT(ErrorWith("failure", "failure: {preempted: 1}"),
@@ -357,9 +358,7 @@ TEST(InterpretSpec, SeveralObjectivesHaveAModeEach) {
   EXPECT_EQ(spec.metric, "a");
   EXPECT_EQ(spec.more_objectives, (std::vector<Objective>{{"b", Mode::kMin}}));
   const auto with = [&](std::string_view from, std::string_view to) {
-    std::string text = kTwo;
-    text.replace(text.find(from), from.size(), to);
-    return ErrorOf(text);
+    return ErrorOf(Changed(kTwo, from, to));
   };
   EXPECT_EQ(
       with("[max, min]", "min"),
@@ -414,27 +413,19 @@ TEST(ApplyOverride, RefusesWhatIsNoAssignmentOrNoMap) {
 
 class ReadSpecFileTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "spec-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  std::string Write(const std::string& name, std::string_view text) {
-    const fs::path path = folder_ / name;
-    std::ofstream(path, std::ios::binary) << text;
-    return path.string();
+  std::string Write(const std::string& name, const std::string& text) {
+    WriteText(folder_ / name, text);
+    return folder_ / name;
   }
 
-  fs::path folder_;
+  TempFolder folder_;
 };
 
 TEST_F(ReadSpecFileTest, ReadsAFileAndKnowsItsFolder) {
   const auto spec = ReadSpecFile(Write("my-sweep.yaml", With("name", "")), {});
   ASSERT_TRUE(spec.ok()) << spec.status().message();
   EXPECT_EQ(spec->name, "my-sweep");
-  EXPECT_EQ(spec->base_dir, folder_.string());
+  EXPECT_EQ(spec->base_dir, folder_.path());
   EXPECT_EQ(*spec->document.Find("name"), Value("my-sweep"));
 }
 
@@ -470,9 +461,8 @@ TEST_F(ReadSpecFileTest, FilesThatCannotBeReadAreToldAsSuch) {
     EXPECT_EQ(spec.status().code(), StatusCode::kInvalidArgument);
     return spec.status().message();
   };
-  EXPECT_EQ(error((folder_ / "no.yaml").string()),
-            (folder_ / "no.yaml").string() + ": there is no such file");
-  EXPECT_THAT(error(folder_.string()), HasSubstr("is a folder"));
+  EXPECT_EQ(error(folder_ / "no.yaml"), folder_ / "no.yaml" + ": there is no such file");
+  EXPECT_THAT(error(folder_.path()), HasSubstr("is a folder"));
   EXPECT_THAT(error(Write("empty.yaml", "")), HasSubstr("is empty"));
   EXPECT_THAT(error(Write("large.yaml", "a: 1\n#" + std::string(limits::kSpecBytesMax, 'x'))),
               HasSubstr("bytes; at most"));
@@ -502,8 +492,7 @@ TEST(PopulationBasedTraining, IsRefusedBesideASearchThatLearns) {
 
 TEST(PopulationBasedTraining, ExploresOnlyWhatIsInTheSpaceAndCanChangeInTheMiddleOfTraining) {
   const auto exploring = [&](const std::string& names) {
-    std::string text(kPopulation);
-    return text.replace(text.find("pbt"), 3, "{pbt: {hyperparam_mutations: [" + names + "]}}") +
+    return Changed(kPopulation, "pbt", "{pbt: {hyperparam_mutations: [" + names + "]}}") +
            "  batch_size: {choice: [16, 32]}\n  width_mult: {uniform: [0.4, 1]}\n";
   };
   EXPECT_EQ(ErrorOf(exploring("lr, bach_size")),
