@@ -8,10 +8,10 @@
 
 namespace tune::models {
 
-inline std::shared_ptr<const Dataset> SmallData(int training_per_class) {
+inline std::shared_ptr<const Dataset> SmallData(int training_per_class, int class_count = 4) {
   SyntheticOptions options;
   options.image_size = 32;
-  options.class_count = 4;
+  options.class_count = class_count;
   options.training_per_class = training_per_class;
   options.validation_per_class = 5;
   options.evaluation_per_class = 5;

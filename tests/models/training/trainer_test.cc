@@ -7,9 +7,9 @@
 #include <memory>
 
 #include "models/data/augment.h"
-#include "models/data/synthetic.h"
 #include "models/train/model_folder.h"
 #include "tests/models/training/fake_network.h"
+#include "tests/models/training/small_training.h"
 #include "tests/models/training/temp_folder.h"
 
 namespace tune::models {
@@ -17,14 +17,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::shared_ptr<const Dataset> SmallData(int training_per_class = 8) {
-  SyntheticOptions options;
-  options.image_size = 32;
-  options.class_count = 3;
-  options.training_per_class = training_per_class;
-  options.validation_per_class = 4;
-  options.evaluation_per_class = 4;
-  return std::make_shared<const Dataset>(MakeSynthetic(options));
+std::shared_ptr<const Dataset> ThreeClasses(int training_per_class = 8) {
+  return SmallData(training_per_class, 3);
 }
 
 Food11Options SmallOptions() {
@@ -69,7 +63,7 @@ struct TrialRun {
 };
 
 TEST(Trainer, TrainsTheHeadAloneThenTheBackboneAtDoublingStepsUntilItMeetsTheHead) {
-  TrialRun run(SmallOptions(), SmallData());
+  TrialRun run(SmallOptions(), ThreeClasses());
   run.Epochs(6);
   // 24 training images in batches of 8: three steps an epoch.
   ASSERT_EQ(run.network->steps.size(), 18U);
@@ -86,7 +80,7 @@ TEST(Trainer, NeverTrainsTheBackboneFasterThanTheHead) {
   Food11Options options = SmallOptions();
   options.initial_epochs = 0;
   options.fine_tune_lr = 0.5;
-  TrialRun run(options, SmallData());
+  TrialRun run(options, ThreeClasses());
   run.Epoch();
   EXPECT_EQ(run.network->steps[0].options.backbone_lr, options.lr);
 }
@@ -94,24 +88,24 @@ TEST(Trainer, NeverTrainsTheBackboneFasterThanTheHead) {
 TEST(Trainer, KeepsTheLastShortBatchButDropsASingleImage) {
   Food11Options options = SmallOptions();
   options.batch_size = 10;  // 24 = 10 + 10 + 4.
-  TrialRun short_batch(options, SmallData());
+  TrialRun short_batch(options, ThreeClasses());
   short_batch.Epoch();
   ASSERT_EQ(short_batch.network->steps.size(), 3U);
   EXPECT_EQ(short_batch.network->steps[2].batch, 4);
 
   options.batch_size = 23;  // 24 = 23 + 1.
-  TrialRun single(options, SmallData());
+  TrialRun single(options, ThreeClasses());
   single.Epoch();
   ASSERT_EQ(single.network->steps.size(), 1U);
   EXPECT_EQ(single.network->steps[0].batch, 23);
 }
 
 TEST(Trainer, ShufflesEachEpochByItsSeedAlone) {
-  TrialRun a(SmallOptions(), SmallData());
-  TrialRun b(SmallOptions(), SmallData());
+  TrialRun a(SmallOptions(), ThreeClasses());
+  TrialRun b(SmallOptions(), ThreeClasses());
   Food11Options other_seed = SmallOptions();
   other_seed.seed = 6;
-  TrialRun c(other_seed, SmallData());
+  TrialRun c(other_seed, ThreeClasses());
   a.Epochs(2);
   b.Epochs(2);
   c.Epochs(2);
@@ -122,8 +116,8 @@ TEST(Trainer, ShufflesEachEpochByItsSeedAlone) {
 }
 
 TEST(Trainer, PreparesTheSameBatchesWithAThreadToSpare) {
-  TrialRun one(SmallOptions(), SmallData(), /*threads=*/1);
-  TrialRun two(SmallOptions(), SmallData(), /*threads=*/2);
+  TrialRun one(SmallOptions(), ThreeClasses(), /*threads=*/1);
+  TrialRun two(SmallOptions(), ThreeClasses(), /*threads=*/2);
   one.Epochs(3);
   two.Epochs(3);
   EXPECT_TRUE(SameTensors(*one.network->ExportWeights(), *two.network->ExportWeights()));
@@ -132,7 +126,7 @@ TEST(Trainer, PreparesTheSameBatchesWithAThreadToSpare) {
 TEST(Trainer, LearnsTheSyntheticData) {
   Food11Options options = SmallOptions();
   options.total_epochs = 15;
-  TrialRun run(options, SmallData(32));
+  TrialRun run(options, ThreeClasses(32));
   const EpochReport first = run.Epoch();
   while (!run.trainer->finished()) run.Epoch();
   const EpochReport& last = run.trainer->history().back();
@@ -141,7 +135,7 @@ TEST(Trainer, LearnsTheSyntheticData) {
 }
 
 TEST(Trainer, ReportsTimesByTheClockItWasGiven) {
-  TrialRun run(SmallOptions(), SmallData());
+  TrialRun run(SmallOptions(), ThreeClasses());
   const EpochReport report = run.Epoch();
   // The clock moves by half a second at each look: at the start, after training, at the end.
   EXPECT_EQ(report.epoch_seconds, 1.0);
@@ -149,7 +143,7 @@ TEST(Trainer, ReportsTimesByTheClockItWasGiven) {
 }
 
 TEST(Trainer, EndsAfterAllEpochsWithTheTestScoreOfTheBestEpoch) {
-  TrialRun run(SmallOptions(), SmallData());
+  TrialRun run(SmallOptions(), ThreeClasses());
   while (!run.trainer->finished()) run.Epoch();
   const std::vector<EpochReport>& history = run.trainer->history();
   ASSERT_EQ(history.size(), 6U);
@@ -167,7 +161,7 @@ TEST(Trainer, EndsAfterAllEpochsWithTheTestScoreOfTheBestEpoch) {
   }
   Food11Options until_best = SmallOptions();
   until_best.total_epochs = best;
-  TrialRun again(until_best, SmallData());
+  TrialRun again(until_best, ThreeClasses());
   while (!again.trainer->finished()) again.Epoch();
   EXPECT_EQ(again.trainer->history().back().test_loss, history[5].test_loss);
 }
@@ -179,7 +173,7 @@ TEST(Trainer, LosesPatienceWhenTheValidationLossDoesNotFall) {
   options.initial_epochs = 0;
   options.total_epochs = 1000;
   options.patience = 3;
-  TrialRun run(options, SmallData());
+  TrialRun run(options, ThreeClasses());
   while (!run.trainer->finished()) run.Epoch();
   const std::vector<EpochReport>& history = run.trainer->history();
   EXPECT_EQ(history.back().end, EndReason::kPatience);
@@ -188,7 +182,7 @@ TEST(Trainer, LosesPatienceWhenTheValidationLossDoesNotFall) {
 }
 
 TEST(Trainer, EndsWithTheReasonDivergedWhenALossIsNoNumber) {
-  TrialRun run(SmallOptions(), SmallData());
+  TrialRun run(SmallOptions(), ThreeClasses());
   run.network->diverge_after = 5;  // In the second epoch's second step.
   run.Epoch();
   const EpochReport report = run.Epoch();
@@ -203,19 +197,19 @@ TEST(Trainer, EndsWithTheReasonDivergedWhenALossIsNoNumber) {
 // Train k epochs, save, go on in another trainer: the same as never having stopped. For every k, so
 // also across the border of the phases (after the second epoch).
 TEST(Trainer, ResumesBitForBitFromAnyEpoch) {
-  TrialRun whole(SmallOptions(), SmallData());
+  TrialRun whole(SmallOptions(), ThreeClasses());
   while (!whole.trainer->finished()) whole.Epoch();
   for (int k = 1; k < 6; ++k) {
     const TempFolder folder;
     std::string checkpoint;
     {
-      TrialRun first(SmallOptions(), SmallData());
+      TrialRun first(SmallOptions(), ThreeClasses());
       first.Epochs(k);
       Result<std::string> saved = first.trainer->SaveCheckpoint(folder.path());
       ASSERT_TRUE(saved.ok()) << saved.status().message();
       checkpoint = *saved;
     }
-    TrialRun second(SmallOptions(), SmallData());
+    TrialRun second(SmallOptions(), ThreeClasses());
     const Status restored = second.trainer->RestoreCheckpoint(checkpoint);
     ASSERT_TRUE(restored.ok()) << restored.message();
     EXPECT_EQ(second.trainer->history().size(), static_cast<size_t>(k));
@@ -239,15 +233,15 @@ TEST(Trainer, ResumesInTheMidstOfItsPatience) {
   options.initial_epochs = 0;
   options.total_epochs = 1000;
   options.patience = 4;
-  TrialRun whole(options, SmallData());
+  TrialRun whole(options, ThreeClasses());
   while (!whole.trainer->finished()) whole.Epoch();
   const int ended = static_cast<int>(whole.trainer->history().size());
 
   const TempFolder folder;
-  TrialRun first(options, SmallData());
+  TrialRun first(options, ThreeClasses());
   first.Epochs(ended - 2);  // Two epochs of patience are used up.
   ASSERT_TRUE(first.trainer->SaveCheckpoint(folder.path()).ok());
-  TrialRun second(options, SmallData());
+  TrialRun second(options, ThreeClasses());
   ASSERT_TRUE(second.trainer->RestoreCheckpoint(folder / CheckpointName(ended - 2)).ok());
   while (!second.trainer->finished()) second.Epoch();
   EXPECT_EQ(second.trainer->history().size(), static_cast<size_t>(ended));
@@ -260,42 +254,42 @@ TEST(Trainer, KnowsAfterResumingThatItHadFinished) {
   const TempFolder folder;
   Food11Options options = SmallOptions();
   options.total_epochs = 2;
-  TrialRun first(options, SmallData());
+  TrialRun first(options, ThreeClasses());
   first.Epochs(2);
   ASSERT_TRUE(first.trainer->SaveCheckpoint(folder.path()).ok());
-  TrialRun second(options, SmallData());
+  TrialRun second(options, ThreeClasses());
   ASSERT_TRUE(second.trainer->RestoreCheckpoint(folder / "checkpoint_000002").ok());
   EXPECT_TRUE(second.trainer->finished());
   EXPECT_EQ(second.trainer->history().back().test_loss, first.trainer->history().back().test_loss);
 
   options.total_epochs = 3;  // The limit was raised: it goes on.
-  TrialRun third(options, SmallData());
+  TrialRun third(options, ThreeClasses());
   ASSERT_TRUE(third.trainer->RestoreCheckpoint(folder / "checkpoint_000002").ok());
   EXPECT_FALSE(third.trainer->finished());
 }
 
 TEST(Trainer, RefusesACheckpointOfOtherOptionsOrDataAndSaysWhich) {
   const TempFolder folder;
-  TrialRun first(SmallOptions(), SmallData());
+  TrialRun first(SmallOptions(), ThreeClasses());
   first.Epoch();
   Result<std::string> checkpoint = first.trainer->SaveCheckpoint(folder.path());
   ASSERT_TRUE(checkpoint.ok());
 
   Food11Options other = SmallOptions();
   other.lr = 0.02;
-  TrialRun other_lr(other, SmallData());
+  TrialRun other_lr(other, ThreeClasses());
   const Status lr = other_lr.trainer->RestoreCheckpoint(*checkpoint);
   EXPECT_EQ(lr.code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(lr.message(), HasSubstr("another lr (0.01, now 0.02)"));
 
-  TrialRun other_data(SmallOptions(), SmallData(9));
+  TrialRun other_data(SmallOptions(), ThreeClasses(9));
   const Status data = other_data.trainer->RestoreCheckpoint(*checkpoint);
   EXPECT_EQ(data.code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(data.message(), HasSubstr("other data"));
 }
 
 TEST(Trainer, ChangesItsImagesAsStronglyAsItIsAsked) {
-  const std::shared_ptr<const Dataset> data = SmallData();
+  const std::shared_ptr<const Dataset> data = ThreeClasses();
   const ImageSet& set = data->split(Split::kTraining);
   std::vector<float> plain(set.pixels.size());
   Normalize(set.pixels, plain);
@@ -317,7 +311,7 @@ TEST(Trainer, ChangesItsImagesAsStronglyAsItIsAsked) {
 
 TEST(Trainer, GoesOnFromAnotherRunsCheckpointUnderItsOwnOptions) {
   const TempFolder folder;
-  TrialRun first(SmallOptions(), SmallData());
+  TrialRun first(SmallOptions(), ThreeClasses());
   first.Epochs(3);
   const Result<std::string> checkpoint = first.trainer->SaveCheckpoint(folder.path());
   ASSERT_TRUE(checkpoint.ok());
@@ -330,7 +324,7 @@ TEST(Trainer, GoesOnFromAnotherRunsCheckpointUnderItsOwnOptions) {
   other.fine_tune_lr = 0.004;
   other.initial_epochs = 1;
   other.seed = 6;
-  TrialRun second(other, SmallData());
+  TrialRun second(other, ThreeClasses());
   const Status restored =
       second.trainer->RestoreCheckpoint(*checkpoint, CheckpointOf::kOtherOptions);
   ASSERT_TRUE(restored.ok()) << restored.message();
@@ -347,26 +341,26 @@ TEST(Trainer, GoesOnFromAnotherRunsCheckpointUnderItsOwnOptions) {
   // From its own checkpoint it goes on as any run.
   const Result<std::string> own = second.trainer->SaveCheckpoint(folder.path());
   ASSERT_TRUE(own.ok());
-  TrialRun third(other, SmallData());
+  TrialRun third(other, ThreeClasses());
   EXPECT_TRUE(third.trainer->RestoreCheckpoint(*own).ok());
 }
 
 TEST(Trainer, RefusesAnotherRunsCheckpointOfAnotherNetworkOrOtherData) {
   const TempFolder folder;
-  TrialRun first(SmallOptions(), SmallData());
+  TrialRun first(SmallOptions(), ThreeClasses());
   first.Epoch();
   const Result<std::string> checkpoint = first.trainer->SaveCheckpoint(folder.path());
   ASSERT_TRUE(checkpoint.ok());
 
   Food11Options other = SmallOptions();
   other.width_mult = 0.5;
-  TrialRun other_width(other, SmallData());
+  TrialRun other_width(other, ThreeClasses());
   const Status width =
       other_width.trainer->RestoreCheckpoint(*checkpoint, CheckpointOf::kOtherOptions);
   EXPECT_EQ(width.code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(width.message(), HasSubstr("another width_mult (1.0, now 0.5)"));
 
-  TrialRun other_data(SmallOptions(), SmallData(9));
+  TrialRun other_data(SmallOptions(), ThreeClasses(9));
   const Status data =
       other_data.trainer->RestoreCheckpoint(*checkpoint, CheckpointOf::kOtherOptions);
   EXPECT_THAT(data.message(), HasSubstr("other data"));
@@ -375,11 +369,11 @@ TEST(Trainer, RefusesAnotherRunsCheckpointOfAnotherNetworkOrOtherData) {
 TEST(Trainer, LeavesACheckpointOfTheSameEpochAlone) {
   const TempFolder folder;
   Food11Options options = SmallOptions();
-  TrialRun first(options, SmallData());
+  TrialRun first(options, ThreeClasses());
   first.Epoch();
   ASSERT_TRUE(first.trainer->SaveCheckpoint(folder.path()).ok());
   options.seed = 9;
-  TrialRun second(options, SmallData());
+  TrialRun second(options, ThreeClasses());
   second.Epoch();
   const Result<std::string> beside = second.trainer->SaveCheckpoint(folder.path());
   const Result<std::string> named = second.trainer->SaveCheckpoint(folder.path(), "of_another");
@@ -400,7 +394,7 @@ TEST(ModelFolder, HoldsTheBestEpochsWeightsOfACheckpoint) {
   options.initial_epochs = 0;
   options.patience = 3;
   options.total_epochs = 100;
-  TrialRun run(options, SmallData());
+  TrialRun run(options, ThreeClasses());
   while (!run.trainer->finished()) run.Epoch();
   Result<std::string> checkpoint = run.trainer->SaveCheckpoint(folder.path());
   ASSERT_TRUE(checkpoint.ok());
@@ -410,11 +404,11 @@ TEST(ModelFolder, HoldsTheBestEpochsWeightsOfACheckpoint) {
   ASSERT_TRUE(exported.ok()) << exported.message();
   Result<Model> model = ReadModel(folder / "best");
   ASSERT_TRUE(model.ok()) << model.status().message();
-  EXPECT_EQ(model->class_names, SmallData()->class_names);
+  EXPECT_EQ(model->class_names, ThreeClasses()->class_names);
   EXPECT_EQ(model->image_size, 32);
 
   options.total_epochs = run.trainer->best_epoch();
-  TrialRun until_best(options, SmallData());
+  TrialRun until_best(options, ThreeClasses());
   while (!until_best.trainer->finished()) until_best.Epoch();
   EXPECT_TRUE(SameTensors(model->weights, *until_best.network->ExportWeights()));
 
