@@ -25,9 +25,6 @@
 
 namespace tune::sim {
 
-// Every field of the rows and actions, as text: equal if and only if the transitions are.
-std::string Digest(const Transition& transition);
-
 class CommitLog {
  public:
   explicit CommitLog(Environment& environment) : environment_(environment) {}
@@ -94,8 +91,6 @@ class CommitLog {
   };
 
   void Absorb(const JournalStep& step, const Transition& transition, bool will_act);
-  void AskShadow(const std::vector<Event>& events, const JournalStep& step,
-                 const Transition& transition);
   void TakeEvents(const std::vector<Event>& events, const Transition& transition);
   void TakeReport(const ReportArrived& event, const Transition& transition, size_t& next);
   void TakeJoin(const WorkerJoined& event);
