@@ -1,0 +1,348 @@
+#include "trial_runner/wire/decode.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "core/limits.h"
+#include "trial_runner/wire/enumerations.h"
+
+namespace tune {
+namespace {
+
+constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+constexpr int64_t kMilliMax = 1'000'000'000;     // A million CPUs.
+constexpr int64_t kPeriodMsMax = 1'000'000'000;  // Eleven days.
+
+Status ReadInt(int64_t value, int64_t min, int64_t max, const char* field, int64_t& out) {
+  if (value < min || value > max) {
+    return InvalidArgument(std::string(field) + ": read " + std::to_string(value) +
+                           ", expected at least " + std::to_string(min) +
+                           (max == kAny ? "" : " and at most " + std::to_string(max)));
+  }
+  out = value;
+  return OkStatus();
+}
+
+Status ReadText(std::string* text, size_t bytes_max, const char* field, std::string& out) {
+  if (text->size() > bytes_max) {
+    return InvalidArgument(std::string(field) + ": " + std::to_string(text->size()) +
+                           " bytes, expected at most " + std::to_string(bytes_max));
+  }
+  out = std::move(*text);
+  return OkStatus();
+}
+
+// Empty, or absolute.
+Status ReadPath(std::string* path, const char* field, std::string& out) {
+  TUNE_RETURN_IF_ERROR(ReadText(path, limits::kPathBytesMax, field, out));
+  if (!out.empty() && out.front() != '/') {
+    return InvalidArgument(std::string(field) + ": expected an absolute path");
+  }
+  return OkStatus();
+}
+
+Status Absent(const char* field) { return InvalidArgument(std::string(field) + ": is absent"); }
+
+Status Read(const v1::AttemptRef& in, AttemptRef& out) {
+  TUNE_RETURN_IF_ERROR(ReadInt(in.trial(), 0, kAny, "ref.trial", out.trial.value));
+  TUNE_RETURN_IF_ERROR(ReadInt(in.attempt(), 1, kAny, "ref.attempt", out.attempt.value));
+  return ReadInt(in.epoch(), 1, kAny, "ref.epoch", out.epoch.value);
+}
+
+Status Read(const google::protobuf::RepeatedPtrField<v1::DeviceSlice>& in, const std::string& field,
+            std::vector<DeviceSlice>& out) {
+  if (static_cast<size_t>(in.size()) > limits::kDevicesPerWorkerMax) {
+    return InvalidArgument(field + ": " + std::to_string(in.size()) + ", expected at most " +
+                           std::to_string(limits::kDevicesPerWorkerMax));
+  }
+  for (const v1::DeviceSlice& s : in) {
+    DeviceSlice slice;
+    TUNE_RETURN_IF_ERROR(ReadInt(s.device(), 0, kAny, (field + ".device").c_str(), slice.device));
+    TUNE_RETURN_IF_ERROR(
+        ReadInt(s.milli(), 1, kWholeMilli, (field + ".milli").c_str(), slice.milli));
+    TUNE_RETURN_IF_ERROR(ReadInt(s.memory_bytes(), 0, limits::kDeviceBytesMax,
+                                 (field + ".memory_bytes").c_str(), slice.memory_bytes));
+    out.push_back(slice);
+  }
+  return OkStatus();
+}
+
+Status ReadHeld(v1::Hello& in, std::vector<HeldAttempt>& out) {
+  if (static_cast<size_t>(in.held_size()) > limits::kHeldAttemptsMax) {
+    return InvalidArgument("hello.held: " + std::to_string(in.held_size()) + ", expected at most " +
+                           std::to_string(limits::kHeldAttemptsMax));
+  }
+  for (const v1::HeldAttempt& h : in.held()) {
+    HeldAttempt& held = out.emplace_back();
+    if (!h.has_ref()) return Absent("hello.held.ref");
+    TUNE_RETURN_IF_ERROR(Read(h.ref(), held.ref).At("hello.held"));
+    TUNE_RETURN_IF_ERROR(
+        ReadInt(h.cpu_milli(), 0, kMilliMax, "hello.held.cpu_milli", held.cpu_milli));
+    TUNE_RETURN_IF_ERROR(Read(h.slices(), "hello.held.slices", held.slices));
+  }
+  return OkStatus();
+}
+
+Status Read(v1::Hello& in, Hello& out) {
+  TUNE_RETURN_IF_ERROR(
+      ReadText(in.mutable_version(), limits::kNameBytesMax, "hello.version", out.version));
+  TUNE_RETURN_IF_ERROR(ReadText(in.mutable_name(), limits::kNameBytesMax, "hello.name", out.name));
+  TUNE_RETURN_IF_ERROR(ReadText(in.mutable_host(), limits::kNameBytesMax, "hello.host", out.host));
+  TUNE_RETURN_IF_ERROR(ReadInt(in.pid(), 0, kAny, "hello.pid", out.pid));
+  TUNE_RETURN_IF_ERROR(
+      ReadInt(in.cpu_milli(), 0, kMilliMax, "hello.cpu_milli", out.capacity.cpu_milli));
+  if (static_cast<size_t>(in.devices_size()) > limits::kDevicesPerWorkerMax) {
+    return InvalidArgument("hello.devices: " + std::to_string(in.devices_size()) +
+                           ", expected at most " + std::to_string(limits::kDevicesPerWorkerMax));
+  }
+  std::vector<int64_t> indices;
+  for (v1::Device& d : *in.mutable_devices()) {
+    Device device;
+    TUNE_RETURN_IF_ERROR(ReadInt(d.index(), 0, kAny, "hello.devices.index", device.index));
+    TUNE_RETURN_IF_ERROR(
+        ReadText(d.mutable_name(), limits::kNameBytesMax, "hello.devices.name", device.name));
+    TUNE_RETURN_IF_ERROR(ReadInt(d.memory_bytes(), 0, limits::kDeviceBytesMax,
+                                 "hello.devices.memory_bytes", device.memory_bytes));
+    TUNE_RETURN_IF_ERROR(
+        ReadText(d.mutable_uuid(), limits::kNameBytesMax, "hello.devices.uuid", device.uuid));
+    indices.push_back(device.index);
+    out.capacity.devices.push_back(std::move(device));
+  }
+  std::sort(indices.begin(), indices.end());
+  if (std::adjacent_find(indices.begin(), indices.end()) != indices.end()) {
+    return InvalidArgument("hello.devices.index: two devices have the same one");
+  }
+  out.is_local = in.local();
+  if (!out.is_local && out.name == kLocalWorkerName) {
+    return InvalidArgument("hello.name: read 'local', expected another name of one that is not");
+  }
+  TUNE_RETURN_IF_ERROR(
+      ReadText(in.mutable_session(), limits::kNameBytesMax, "hello.session", out.session));
+  return ReadHeld(in, out.held);
+}
+
+Status Read(v1::AttemptReport& in, AttemptReport& out) {
+  Report& report = out.report;
+  TUNE_RETURN_IF_ERROR(Read(in.ref(), out.ref));
+  TUNE_RETURN_IF_ERROR(ReadInt(in.sequence(), 1, kAny, "report.sequence", out.sequence));
+  TUNE_RETURN_IF_ERROR(ReadInt(in.iteration(), 1, kAny, "report.iteration", report.iteration));
+  if (in.metrics_size() > limits::kMetricsPerReportMax) {
+    return InvalidArgument("report.metrics: " + std::to_string(in.metrics_size()) +
+                           ", expected at most " + std::to_string(limits::kMetricsPerReportMax));
+  }
+  report.metrics.reserve(static_cast<size_t>(in.metrics_size()));
+  for (v1::Metric& metric : *in.mutable_metrics()) {
+    std::string name;
+    TUNE_RETURN_IF_ERROR(
+        ReadText(metric.mutable_name(), limits::kNameBytesMax, "report.metrics.name", name));
+    report.metrics.emplace_back(std::move(name), metric.value());
+  }
+  report.final = in.final();
+  report.has_checkpoint = in.has_checkpoint();
+  if (!report.has_checkpoint) return OkStatus();
+  v1::Checkpoint& checkpoint = *in.mutable_checkpoint();
+  TUNE_RETURN_IF_ERROR(
+      ReadPath(checkpoint.mutable_path(), "report.checkpoint.path", report.checkpoint.path));
+  TUNE_RETURN_IF_ERROR(
+      ReadInt(checkpoint.bytes(), 0, kAny, "report.checkpoint.bytes", report.checkpoint.bytes));
+  return ReadText(checkpoint.mutable_checksum(), limits::kNameBytesMax,
+                  "report.checkpoint.checksum", report.checkpoint.checksum);
+}
+
+Status Read(v1::AttemptEnded& in, AttemptEnded& out) {
+  TUNE_RETURN_IF_ERROR(Read(in.ref(), out.ref));
+  TUNE_RETURN_IF_ERROR(
+      ReadText(in.mutable_error(), limits::kErrorBytesMax, "ended.error", out.error));
+  bool is_known_detail = false;
+  for (const auto& [detail, wire] : kDetails) {
+    if (wire != in.detail()) continue;
+    out.detail = detail;
+    is_known_detail = true;
+  }
+  if (!is_known_detail) {
+    return InvalidArgument("ended.detail: read " + std::to_string(in.detail()) +
+                           ", expected a known detail");
+  }
+  for (const auto& [outcome, wire] : kOutcomes) {
+    if (wire != in.outcome()) continue;
+    out.outcome = outcome;
+    return OkStatus();
+  }
+  return InvalidArgument("ended.outcome: read " + std::to_string(in.outcome()) +
+                         ", expected a known outcome");
+}
+
+Status Read(const v1::Heartbeat& in, Heartbeat& out) {
+  if (static_cast<size_t>(in.devices_size()) > limits::kDevicesPerWorkerMax) {
+    return InvalidArgument("heartbeat.devices: " + std::to_string(in.devices_size()) +
+                           ", expected at most " + std::to_string(limits::kDevicesPerWorkerMax));
+  }
+  for (const v1::DeviceUse& u : in.devices()) {
+    DeviceUse& use = out.devices.emplace_back();
+    TUNE_RETURN_IF_ERROR(ReadInt(u.device(), 0, kAny, "heartbeat.devices.device", use.device));
+    TUNE_RETURN_IF_ERROR(ReadInt(u.used_bytes(), 0, limits::kDeviceBytesMax,
+                                 "heartbeat.devices.used_bytes", use.used_bytes));
+  }
+  return OkStatus();
+}
+
+Status Read(v1::Goodbye& in, Goodbye& out) {
+  return ReadText(in.mutable_why(), limits::kErrorBytesMax, "goodbye.why", out.why);
+}
+
+Status Read(v1::DeviceLost& in, DeviceLost& out) {
+  TUNE_RETURN_IF_ERROR(ReadInt(in.device(), 0, kAny, "device_lost.device", out.device));
+  return ReadText(in.mutable_why(), limits::kErrorBytesMax, "device_lost.why", out.why);
+}
+
+Status Read(const v1::DeviceMemoryPeak& in, DeviceMemoryPeak& out) {
+  TUNE_RETURN_IF_ERROR(Read(in.ref(), out.ref));
+  return ReadInt(in.bytes(), 1, limits::kDeviceBytesMax, "device_memory_peak.bytes", out.bytes);
+}
+
+// Part of a path on the worker's disk: digits and nothing else.
+Status Read(const v1::Package& in, const std::string& field, PackageName& out) {
+  constexpr size_t kDigits = 64;
+  const std::string& hash = in.sha256();
+  if (hash.size() != kDigits || hash.find_first_not_of("0123456789abcdef") != std::string::npos) {
+    return InvalidArgument(field + ".sha256: expected 64 lower-case hexadecimal digits");
+  }
+  out.sha256 = hash;
+  return ReadInt(in.bytes(), 1, limits::kPackageBytesMax, (field + ".bytes").c_str(), out.bytes);
+}
+
+Status Read(v1::Welcome& in, Welcome& out) {
+  TUNE_RETURN_IF_ERROR(ReadInt(in.worker(), 1, kAny, "welcome.worker", out.worker.value));
+  TUNE_RETURN_IF_ERROR(ReadText(in.mutable_experiment(), limits::kNameBytesMax,
+                                "welcome.experiment", out.experiment));
+  TUNE_RETURN_IF_ERROR(
+      ReadText(in.mutable_metric(), limits::kExpressionBytesMax, "welcome.metric", out.metric));
+  TUNE_RETURN_IF_ERROR(ReadText(in.mutable_trainable(), limits::kJsonTextBytesMax,
+                                "welcome.trainable", out.trainable));
+  TUNE_RETURN_IF_ERROR(ReadPath(in.mutable_base_dir(), "welcome.base_dir", out.base_dir));
+  out.seed = in.seed();
+  TUNE_RETURN_IF_ERROR(
+      ReadInt(in.heartbeat_ms(), 1, kPeriodMsMax, "welcome.heartbeat_ms", out.heartbeat_ms));
+  if (in.has_package()) TUNE_RETURN_IF_ERROR(Read(in.package(), "welcome.package", out.package));
+  return ReadInt(in.lease_ms(), 1, kPeriodMsMax, "welcome.lease_ms", out.lease_ms);
+}
+
+Status Read(v1::StartAttempt& in, StartAttempt& out) {
+  TUNE_RETURN_IF_ERROR(Read(in.ref(), out.ref));
+  out.ahead = in.ahead();
+  TUNE_RETURN_IF_ERROR(ReadInt(in.ends_seen(), 0, kAny, "start.ends_seen", out.ends_seen));
+  TUNE_RETURN_IF_ERROR(ReadInt(in.cpu_milli(), 0, kMilliMax, "start.cpu_milli", out.cpu_milli));
+  TUNE_RETURN_IF_ERROR(Read(in.slices(), "start.slices", out.slices));
+  TUNE_RETURN_IF_ERROR(
+      ReadText(in.mutable_config(), limits::kJsonTextBytesMax, "start.config", out.config));
+  TUNE_RETURN_IF_ERROR(
+      ReadInt(in.from_iteration(), 0, kAny, "start.from_iteration", out.from_iteration));
+  TUNE_RETURN_IF_ERROR(
+      ReadPath(in.mutable_checkpoint_path(), "start.checkpoint_path", out.checkpoint_path));
+  out.has_other_config = in.has_other_config();
+  TUNE_RETURN_IF_ERROR(
+      ReadInt(in.config_since(), 1, kAny, "start.config_since", out.config_since.value));
+  TUNE_RETURN_IF_ERROR(ReadPath(in.mutable_artifact_dir(), "start.artifact_dir", out.artifact_dir));
+  out.saves_first = in.saves_first();
+  TUNE_RETURN_IF_ERROR(
+      ReadInt(in.checkpoint_every(), 1, kAny, "start.checkpoint_every", out.checkpoint_every));
+  TUNE_RETURN_IF_ERROR(ReadInt(in.memory_bytes(), 0, kAny, "start.memory_bytes", out.memory_bytes));
+  TUNE_RETURN_IF_ERROR(
+      ReadInt(in.world_size(), 1, limits::kConcurrencyMax, "start.world_size", out.world_size));
+  out.is_spread = in.is_spread();
+  TUNE_RETURN_IF_ERROR(ReadInt(in.lanes_max(), 0, kAny, "start.lanes_max", out.lanes_max));
+  return ReadInt(in.rank(), 0, out.world_size - 1, "start.rank", out.rank);
+}
+
+Status Read(const v1::AnswerReport& in, AnswerReport& out) {
+  TUNE_RETURN_IF_ERROR(Read(in.ref(), out.ref));
+  TUNE_RETURN_IF_ERROR(ReadInt(in.sequence(), 1, kAny, "answer.sequence", out.sequence));
+  for (const auto& [answer, wire] : kAnswers) {
+    if (wire != in.answer()) continue;
+    out.answer = answer;
+    return OkStatus();
+  }
+  return InvalidArgument("answer.answer: read " + std::to_string(in.answer()) +
+                         ", expected a known answer");
+}
+
+Status Read(const v1::KillAttempt& in, KillAttempt& out) {
+  out.at_once = in.at_once();
+  return Read(in.ref(), out.ref);
+}
+
+template <typename T, typename In, typename Variant>
+Status ReadInto(In& in, Variant& out) {
+  return Read(in, out.template emplace<T>());
+}
+
+}  // namespace
+
+Status Read(v1::FromWorker& in, FromWorker& out) {
+  switch (in.kind_case()) {
+    case v1::FromWorker::kHello:
+      return ReadInto<Hello>(*in.mutable_hello(), out);
+    case v1::FromWorker::kReport:
+      if (!in.report().has_ref()) return Absent("report.ref");
+      return ReadInto<AttemptReport>(*in.mutable_report(), out);
+    case v1::FromWorker::kEnded:
+      if (!in.ended().has_ref()) return Absent("ended.ref");
+      return ReadInto<AttemptEnded>(*in.mutable_ended(), out);
+    case v1::FromWorker::kHeartbeat:
+      return ReadInto<Heartbeat>(in.heartbeat(), out);
+    case v1::FromWorker::kGoodbye:
+      return ReadInto<Goodbye>(*in.mutable_goodbye(), out);
+    case v1::FromWorker::kDeviceLost:
+      return ReadInto<DeviceLost>(*in.mutable_device_lost(), out);
+    case v1::FromWorker::kDeviceMemoryPeak:
+      if (!in.device_memory_peak().has_ref()) return Absent("device_memory_peak.ref");
+      return ReadInto<DeviceMemoryPeak>(in.device_memory_peak(), out);
+    case v1::FromWorker::KIND_NOT_SET:
+      break;
+  }
+  return Absent("kind");
+}
+
+Status Read(v1::ToWorker& in, ToWorker& out) {
+  switch (in.kind_case()) {
+    case v1::ToWorker::kWelcome:
+      return ReadInto<Welcome>(*in.mutable_welcome(), out);
+    case v1::ToWorker::kRefused:
+      return ReadText(in.mutable_refused()->mutable_reason(), limits::kErrorBytesMax,
+                      "refused.reason", out.emplace<Refused>().reason);
+    case v1::ToWorker::kStart:
+      if (!in.start().has_ref()) return Absent("start.ref");
+      return ReadInto<StartAttempt>(*in.mutable_start(), out);
+    case v1::ToWorker::kAnswer:
+      if (!in.answer().has_ref()) return Absent("answer.ref");
+      return ReadInto<AnswerReport>(in.answer(), out);
+    case v1::ToWorker::kKill:
+      if (!in.kill().has_ref()) return Absent("kill.ref");
+      return ReadInto<KillAttempt>(in.kill(), out);
+    case v1::ToWorker::kEndsAcknowledged:
+      return ReadInt(in.ends_acknowledged().ends_seen(), 0, kAny, "ends_acknowledged.ends_seen",
+                     out.emplace<EndsAcknowledged>().ends_seen);
+    case v1::ToWorker::kHeartbeat:
+      return ReadInto<Heartbeat>(in.heartbeat(), out);
+    case v1::ToWorker::kShutdown:
+      out = Shutdown{};
+      return OkStatus();
+    case v1::ToWorker::KIND_NOT_SET:
+      break;
+  }
+  return Absent("kind");
+}
+
+Status Read(v1::FetchRequest& in, FetchRequest& out) {
+  TUNE_RETURN_IF_ERROR(Read(in.package(), "fetch.package", out.package));
+  return ReadInt(in.offset(), 0, out.package.bytes, "fetch.offset", out.offset);
+}
+
+Status Read(v1::FetchPiece& in, std::string& text) {
+  if (in.text().empty()) return InvalidArgument("piece.text: expected at least one byte");
+  return ReadText(in.mutable_text(), limits::kPackagePieceBytes, "piece.text", text);
+}
+
+}  // namespace tune

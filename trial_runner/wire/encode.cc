@@ -1,0 +1,186 @@
+#include "trial_runner/wire/encode.h"
+
+#include <variant>
+#include <vector>
+
+#include "core/overloaded.h"
+#include "trial_runner/wire/enumerations.h"
+
+namespace tune {
+namespace {
+
+void Put(const AttemptRef& ref, v1::AttemptRef* out) {
+  out->set_trial(ref.trial.value);
+  out->set_attempt(ref.attempt.value);
+  out->set_epoch(ref.epoch.value);
+}
+
+void Put(const std::vector<DeviceSlice>& slices,
+         google::protobuf::RepeatedPtrField<v1::DeviceSlice>* out) {
+  for (const DeviceSlice& slice : slices) {
+    v1::DeviceSlice* const s = out->Add();
+    s->set_device(slice.device);
+    s->set_milli(slice.milli);
+    s->set_memory_bytes(slice.memory_bytes);
+  }
+}
+
+void Put(const Hello& hello, v1::Hello* out) {
+  out->set_version(hello.version);
+  out->set_name(hello.name);
+  out->set_host(hello.host);
+  out->set_pid(hello.pid);
+  out->set_cpu_milli(hello.capacity.cpu_milli);
+  for (const Device& device : hello.capacity.devices) {
+    v1::Device* const d = out->add_devices();
+    d->set_index(device.index);
+    d->set_name(device.name);
+    d->set_memory_bytes(device.memory_bytes);
+    d->set_uuid(device.uuid);
+  }
+  out->set_local(hello.is_local);
+  out->set_session(hello.session);
+  for (const HeldAttempt& held : hello.held) {
+    v1::HeldAttempt* const h = out->add_held();
+    Put(held.ref, h->mutable_ref());
+    h->set_cpu_milli(held.cpu_milli);
+    Put(held.slices, h->mutable_slices());
+  }
+}
+
+void Put(const AttemptReport& message, v1::AttemptReport* out) {
+  const Report& report = message.report;
+  Put(message.ref, out->mutable_ref());
+  out->set_sequence(message.sequence);
+  out->set_iteration(report.iteration);
+  out->mutable_metrics()->Reserve(static_cast<int>(report.metrics.size()));
+  for (const auto& [name, value] : report.metrics) {
+    v1::Metric* const metric = out->add_metrics();
+    metric->set_name(name);
+    metric->set_value(value);
+  }
+  out->set_final(report.final);
+  if (!report.has_checkpoint) return;
+  v1::Checkpoint* const checkpoint = out->mutable_checkpoint();
+  checkpoint->set_path(report.checkpoint.path);
+  checkpoint->set_bytes(report.checkpoint.bytes);
+  checkpoint->set_checksum(report.checkpoint.checksum);
+}
+
+void Put(const AttemptEnded& ended, v1::AttemptEnded* out) {
+  Put(ended.ref, out->mutable_ref());
+  for (const auto& [outcome, wire] : kOutcomes) {
+    if (outcome == ended.outcome) out->set_outcome(wire);
+  }
+  out->set_error(ended.error);
+  for (const auto& [detail, wire] : kDetails) {
+    if (detail == ended.detail) out->set_detail(wire);
+  }
+}
+
+void Put(const Heartbeat& heartbeat, v1::Heartbeat* out) {
+  for (const DeviceUse& use : heartbeat.devices) {
+    v1::DeviceUse* const u = out->add_devices();
+    u->set_device(use.device);
+    u->set_used_bytes(use.used_bytes);
+  }
+}
+
+void Put(const DeviceLost& lost, v1::DeviceLost* out) {
+  out->set_device(lost.device);
+  out->set_why(lost.why);
+}
+
+void Put(const DeviceMemoryPeak& peak, v1::DeviceMemoryPeak* out) {
+  Put(peak.ref, out->mutable_ref());
+  out->set_bytes(peak.bytes);
+}
+
+void Put(const PackageName& package, v1::Package* out) {
+  out->set_sha256(package.sha256);
+  out->set_bytes(package.bytes);
+}
+
+void Put(const Welcome& welcome, v1::Welcome* out) {
+  out->set_worker(welcome.worker.value);
+  out->set_experiment(welcome.experiment);
+  out->set_metric(welcome.metric);
+  out->set_trainable(welcome.trainable);
+  out->set_base_dir(welcome.base_dir);
+  out->set_seed(welcome.seed);
+  out->set_heartbeat_ms(welcome.heartbeat_ms);
+  out->set_lease_ms(welcome.lease_ms);
+  if (!welcome.package.sha256.empty()) Put(welcome.package, out->mutable_package());
+}
+
+void Put(const StartAttempt& start, v1::StartAttempt* out) {
+  Put(start.ref, out->mutable_ref());
+  out->set_ahead(start.ahead);
+  out->set_ends_seen(start.ends_seen);
+  out->set_cpu_milli(start.cpu_milli);
+  Put(start.slices, out->mutable_slices());
+  out->set_config(start.config);
+  out->set_from_iteration(start.from_iteration);
+  out->set_checkpoint_path(start.checkpoint_path);
+  out->set_has_other_config(start.has_other_config);
+  out->set_config_since(start.config_since.value);
+  out->set_artifact_dir(start.artifact_dir);
+  out->set_checkpoint_every(start.checkpoint_every);
+  out->set_saves_first(start.saves_first);
+  out->set_memory_bytes(start.memory_bytes);
+  out->set_rank(start.rank);
+  out->set_world_size(start.world_size);
+  out->set_is_spread(start.is_spread);
+  out->set_lanes_max(start.lanes_max);
+}
+
+void Put(const AnswerReport& answer, v1::AnswerReport* out) {
+  Put(answer.ref, out->mutable_ref());
+  out->set_sequence(answer.sequence);
+  for (const auto& [value, wire] : kAnswers) {
+    if (value == answer.answer) out->set_answer(wire);
+  }
+}
+
+void Put(const KillAttempt& kill, v1::KillAttempt* out) {
+  Put(kill.ref, out->mutable_ref());
+  out->set_at_once(kill.at_once);
+}
+
+}  // namespace
+
+void Put(const FromWorker& message, v1::FromWorker* out) {
+  std::visit(Overloaded{
+                 [out](const Hello& m) { Put(m, out->mutable_hello()); },
+                 [out](const AttemptReport& m) { Put(m, out->mutable_report()); },
+                 [out](const AttemptEnded& m) { Put(m, out->mutable_ended()); },
+                 [out](const Heartbeat& m) { Put(m, out->mutable_heartbeat()); },
+                 [out](const Goodbye& m) { out->mutable_goodbye()->set_why(m.why); },
+                 [out](const DeviceLost& m) { Put(m, out->mutable_device_lost()); },
+                 [out](const DeviceMemoryPeak& m) { Put(m, out->mutable_device_memory_peak()); },
+             },
+             message);
+}
+
+void Put(const ToWorker& message, v1::ToWorker* out) {
+  std::visit(Overloaded{
+                 [out](const Welcome& m) { Put(m, out->mutable_welcome()); },
+                 [out](const Refused& m) { out->mutable_refused()->set_reason(m.reason); },
+                 [out](const StartAttempt& m) { Put(m, out->mutable_start()); },
+                 [out](const AnswerReport& m) { Put(m, out->mutable_answer()); },
+                 [out](const KillAttempt& m) { Put(m, out->mutable_kill()); },
+                 [out](const EndsAcknowledged& m) {
+                   out->mutable_ends_acknowledged()->set_ends_seen(m.ends_seen);
+                 },
+                 [out](const Heartbeat& m) { Put(m, out->mutable_heartbeat()); },
+                 [out](const Shutdown&) { out->mutable_shutdown(); },
+             },
+             message);
+}
+
+void Put(const FetchRequest& request, v1::FetchRequest* out) {
+  Put(request.package, out->mutable_package());
+  out->set_offset(request.offset);
+}
+
+}  // namespace tune
