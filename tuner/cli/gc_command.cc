@@ -10,7 +10,7 @@
 #include "tuner/cli/artifact_cleanup.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/sweep_lookup.h"
-#include "tuner/sqlite/sqlite_store.h"
+#include "tuner/sqlite/integrity.h"
 #include "tuner/sqlite/writer_lock.h"
 
 namespace tune {

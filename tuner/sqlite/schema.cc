@@ -185,8 +185,8 @@ constexpr char kVersion1[] =
 
     "PRAGMA user_version = 1;";
 
-// A step's checksum covers its own bytes and the step before it (sqlite_store.cc); NULL for steps
-// of version 1.
+// A step's checksum covers its own bytes and the step before it (journal_checksum.h); NULL for
+// steps of version 1.
 constexpr char kVersion2[] =
     "ALTER TABLE journal_rows ADD COLUMN checksum INTEGER;"
     "PRAGMA user_version = 2;";

@@ -3,15 +3,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <bit>
 #include <cmath>
-#include <span>
 #include <utility>
 
-#include "core/hash.h"
 #include "core/json.h"
 #include "core/limits.h"
+#include "tuner/sqlite/integrity.h"
+#include "tuner/sqlite/journal_checksum.h"
 #include "tuner/sqlite/schema.h"
 
 namespace tune {
@@ -35,14 +34,6 @@ std::optional<std::string_view> StopReasonOrNull(StopReason reason) {
   return StopReasonName(reason);
 }
 
-// Of a step of the journal, over its bytes and the step before: one that was changed, or taken from
-// another journal, is told. 0 before the first.
-uint64_t StepChecksum(uint64_t previous, int64_t step, int64_t at_us, std::string_view events) {
-  const std::array<uint64_t, 3> place = {previous, static_cast<uint64_t>(step),
-                                         static_cast<uint64_t>(at_us)};
-  return Xxh64(events, Xxh64(std::as_bytes(std::span(place))));
-}
-
 void AppendMetrics(const Metrics& metrics, std::string& out) {
   out.push_back('{');
   for (const auto& [name, value] : metrics) {
@@ -52,18 +43,6 @@ void AppendMetrics(const Metrics& metrics, std::string& out) {
     AppendJsonNumber(value, out);
   }
   out.push_back('}');
-}
-
-Result<Metrics> ParseMetrics(std::string_view text) {
-  const Result<Value> map = ParseJson(text);
-  if (!map.ok() || !map->is_map()) return DataLoss("the metrics of a report are not a map");
-  Metrics metrics;
-  for (const MapEntry& entry : map->AsMap()) {
-    const std::optional<double> value = ReadNumber(entry.value);
-    if (!value) return DataLoss("the metric '" + entry.key + "' of a report is not a number");
-    metrics.emplace_back(entry.key, *value);
-  }
-  return metrics;
 }
 
 void AppendDevices(const std::vector<Device>& devices, std::string& out) {
@@ -88,104 +67,6 @@ std::string SchedulerName(const std::string& spec) {
   return "fifo";
 }
 
-Result<ExperimentStatus> ParseStatus(std::string_view name) {
-  for (const ExperimentStatus status : {ExperimentStatus::kRunning, ExperimentStatus::kInterrupted,
-                                        ExperimentStatus::kFinished, ExperimentStatus::kStopped}) {
-    if (name == ExperimentStatusName(status)) return status;
-  }
-  return DataLoss("experiment_rows holds the unknown status '" + std::string(name) + "'");
-}
-
-Result<TrialStatus> ParseTrialStatus(std::string_view name) {
-  for (const TrialStatus status :
-       {TrialStatus::kPending, TrialStatus::kRunning, TrialStatus::kPaused,
-        TrialStatus::kTerminated, TrialStatus::kError}) {
-    if (name == TrialStatusName(status)) return status;
-  }
-  return DataLoss("trial_rows holds the unknown status '" + std::string(name) + "'");
-}
-
-// NULL, read as an empty text, is no reason.
-Result<StopReason> ParseStopReason(std::string_view name) {
-  if (name.empty()) return StopReason::kNone;
-  for (const StopReason reason :
-       {StopReason::kCompleted, StopReason::kStopCondition, StopReason::kMaxT,
-        StopReason::kScheduler, StopReason::kSweepLimit, StopReason::kUser}) {
-    if (name == StopReasonName(reason)) return reason;
-  }
-  return DataLoss("trial_rows holds the unknown stop reason '" + std::string(name) + "'");
-}
-
-std::optional<Instant> At(const std::optional<int64_t>& us) {
-  return us.has_value() ? std::optional<Instant>(Instant{*us}) : std::nullopt;
-}
-
-// The last step that the journal holds of an experiment, 0 for none.
-Result<int64_t> LastStep(Database& database, int64_t experiment) {
-  static constexpr char kLastStepSql[] =
-      "SELECT coalesce(max(id) - (?1 << 40), 0) FROM journal_rows"
-      " WHERE id BETWEEN ?1 << 40 AND (?1 + 1 << 40) - 1";
-  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kLastStepSql));
-  row->BindAll(experiment);
-  TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
-  const int64_t step = has_row ? row->Int(0) : 0;
-  return step;
-}
-
-// A killed tuner's lock says what it had committed; SQLite takes a WAL that was cut for the end of
-// what there is.
-Status CheckNothingIsMissing(Database& database, const JournalEnd& committed) {
-  TUNE_ASSIGN_OR_RETURN(const int64_t step, LastStep(database, committed.experiment));
-  if (step >= committed.step) return OkStatus();
-  const std::string& path = database.path();
-  return DataLoss(path + ": step " + std::to_string(committed.step) + " of sweep " +
-                  std::to_string(committed.experiment) +
-                  " was committed, but its journal ends with step " + std::to_string(step) + ": " +
-                  path +
-                  "-wal is missing, cut or damaged, or the database is an older copy; put "
-                  "it back, or remove " +
-                  path + ".lock to go on without those steps");
-}
-
-// Pages that are not what they should be or not there, before anything is written over them.
-Status CheckPages(Database& database) {
-  struct stat file, wal;
-  const bool has_wal = stat((database.path() + "-wal").c_str(), &wal) == 0 && wal.st_size > 0;
-  if (!has_wal && stat(database.path().c_str(), &file) == 0) {
-    TUNE_ASSIGN_OR_RETURN(const int64_t page_bytes, database.QueryInt("PRAGMA page_size"));
-    TUNE_ASSIGN_OR_RETURN(const int64_t pages, database.QueryInt("PRAGMA page_count"));
-    if (file.st_size != pages * page_bytes) {
-      return DataLoss(database.path() + ": the file is cut: it has " +
-                      std::to_string(file.st_size) + " of " + std::to_string(pages * page_bytes) +
-                      " bytes; keep a copy, go on from a backup, or read what is left with tune "
-                      "results or sqlite3's .recover");
-    }
-  }
-  TUNE_ASSIGN_OR_RETURN(Statement check, database.Prepare("PRAGMA quick_check(1)"));
-  TUNE_ASSIGN_OR_RETURN(const bool has_row, check.Step());
-  if (has_row && check.Text(0) == "ok") return OkStatus();
-  std::string words(check.Text(0));
-  for (char& c : words) c = c == '\n' ? ' ' : c;
-  return DataLoss(database.path() + ": the file is damaged (" + words +
-                  "); keep a copy, go on from a backup, or read what is left with tune results or "
-                  "sqlite3's .recover");
-}
-
-// Through a connection that changes nothing, so that what is refused stays as it was.
-Status CheckWhatIsThere(const std::string& path, bool looks_at_pages,
-                        const std::optional<JournalEnd>& committed) {
-  if (!looks_at_pages && !committed) return OkStatus();
-  Result<std::unique_ptr<Database>> database = Database::Open(path, Access::kRead);
-  // Nothing is there yet: begun again, or said by the one who wants to go on.
-  if (database.status().code() == StatusCode::kNotFound) return OkStatus();
-  if (!database.ok()) return database.status();
-  const Status schema = CheckSchema(**database);
-  if (schema.code() == StatusCode::kNotFound) return OkStatus();
-  TUNE_RETURN_IF_ERROR(schema);
-  if (looks_at_pages) TUNE_RETURN_IF_ERROR(CheckPages(**database));
-  return committed ? CheckNothingIsMissing(**database, *committed) : OkStatus();
-}
-
 // A creation that found no room leaves an empty file, and one to roll it back; nobody else can have
 // made them, since the lock is ours.
 void RemoveEmptyDatabase(const std::string& path) {
@@ -204,12 +85,6 @@ Result<std::unique_ptr<Database>> OpenAndMigrate(const std::string& path, Access
 }
 
 }  // namespace
-
-Status SettleLock(const std::string& path, WriterLock& lock) {
-  TUNE_RETURN_IF_ERROR(CheckWhatIsThere(path, /*looks_at_pages=*/false, lock.committed()));
-  lock.Settle();
-  return OkStatus();
-}
 
 Result<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path, Access access,
                                                        Instant now, const std::string& vfs) {
@@ -536,146 +411,6 @@ Result<int64_t> SqliteStore::WorkerRowId(WorkerId worker) const {
   if (index < ids_->workers.size() && ids_->workers[index] != 0) return ids_->workers[index];
   return Internal(database_->path() + ": a row of worker " + std::to_string(worker.value) +
                   " came before the worker");
-}
-
-// ---- recovery
-
-Result<std::vector<StoredExperiment>> SqliteStore::ListExperiments() {
-  static constexpr char kListSql[] =
-      "SELECT id, name, metric, mode, seed, samples, spec, base_dir, provenance, decision_version,"
-      " status, created_us FROM experiment_rows ORDER BY id";
-  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kListSql));
-  std::vector<StoredExperiment> experiments;
-  for (;;) {
-    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
-    if (!has_row) break;
-    StoredExperiment& experiment = experiments.emplace_back();
-    experiment.id = ExperimentId{row->Int(0)};
-    experiment.name = row->Text(1);
-    experiment.metric = row->Text(2);
-    experiment.mode = row->Text(3);
-    experiment.seed = std::bit_cast<uint64_t>(row->Int(4));
-    experiment.samples = row->Int(5);
-    experiment.spec = row->Text(6);
-    experiment.base_dir = row->Text(7);
-    experiment.provenance = row->Text(8);
-    experiment.decision_version = row->Int(9);
-    TUNE_ASSIGN_OR_RETURN(experiment.status, ParseStatus(row->Text(10)));
-    experiment.created_at = Instant{row->Int(11)};
-  }
-  return experiments;
-}
-
-Result<std::vector<std::pair<TrialNumber, Configuration>>> SqliteStore::ReadSuggestions(
-    ExperimentId experiment) {
-  static constexpr char kSuggestionsSql[] =
-      "SELECT t.number, c.flat FROM trial_rows AS t JOIN configuration_rows AS c ON c.trial = t.id"
-      " WHERE t.experiment = ?1 ORDER BY t.number";
-  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kSuggestionsSql));
-  row->BindAll(experiment.value);
-  std::vector<std::pair<TrialNumber, Configuration>> suggestions;
-  for (;;) {
-    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
-    if (!has_row) break;
-    const TrialNumber number{row->Int(0)};
-    const std::string place =
-        database_->path() + ": the configuration of trial " + std::to_string(number.value);
-    const Result<Value> flat = ParseJson(row->Text(1));
-    if (!flat.ok()) return DataLoss(flat.status().At(place).message());
-    Result<Configuration> configuration = Configuration::FromFlat(*flat);
-    if (!configuration.ok()) return DataLoss(configuration.status().At(place).message());
-    suggestions.emplace_back(number, *std::move(configuration));
-  }
-  return suggestions;
-}
-
-Result<std::vector<JournalStep>> SqliteStore::ReadJournal(ExperimentId experiment) {
-  static constexpr char kJournalSql[] =
-      "SELECT id - (?1 << 40), at_us, events, checksum FROM journal_rows"
-      " WHERE id BETWEEN ?1 << 40 AND (?1 + 1 << 40) - 1 ORDER BY id";
-  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kJournalSql));
-  row->BindAll(experiment.value);
-  std::vector<JournalStep> steps;
-  uint64_t previous = 0;
-  for (;;) {
-    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
-    if (!has_row) break;
-    const int64_t expected = static_cast<int64_t>(steps.size()) + 1;
-    const std::optional<int64_t> checksum = row->OptionalInt(3);
-    const bool is_whole =
-        !checksum || std::bit_cast<uint64_t>(*checksum) ==
-                         StepChecksum(previous, row->Int(0), row->Int(1), row->Text(2));
-    if (row->Int(0) != expected || !is_whole) {
-      return DataLoss(database_->path() + ": the journal's step " + std::to_string(expected) +
-                      (row->Int(0) != expected ? " is missing" : " is not what was written") +
-                      "; go on from a backup, or look at what is there with tune results");
-    }
-    previous = std::bit_cast<uint64_t>(checksum.value_or(0));
-    steps.push_back(JournalStep{row->Int(0), Instant{row->Int(1)}, std::string(row->Text(2))});
-  }
-  return steps;
-}
-
-Result<std::vector<TrialRow>> SqliteStore::ReadTrials(ExperimentId experiment) {
-  static constexpr char kTrialsSql[] =
-      "SELECT number, status, stop_reason, iterations, last_value, best_value, best_iteration,"
-      " attempts, created_us, started_us, finished_us, run_seconds FROM trial_rows"
-      " WHERE experiment = ?1 ORDER BY number";
-  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kTrialsSql));
-  row->BindAll(experiment.value);
-  std::vector<TrialRow> trials;
-  for (;;) {
-    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
-    if (!has_row) break;
-    TrialRow& trial = trials.emplace_back();
-    trial.number = TrialNumber{row->Int(0)};
-    TUNE_ASSIGN_OR_RETURN(trial.status, ParseTrialStatus(row->Text(1)));
-    TUNE_ASSIGN_OR_RETURN(trial.stop_reason, ParseStopReason(row->Text(2)));
-    trial.iterations = row->Int(3);
-    trial.last_value = row->OptionalReal(4);
-    trial.best_value = row->OptionalReal(5);
-    trial.best_iteration = row->OptionalInt(6);
-    trial.attempts = row->Int(7);
-    trial.created_at = Instant{row->Int(8)};
-    trial.started_at = At(row->OptionalInt(9));
-    trial.finished_at = At(row->OptionalInt(10));
-    trial.run_seconds = row->Real(11);
-  }
-  return trials;
-}
-
-Result<std::vector<ReportRow>> SqliteStore::ReadReports(ExperimentId experiment) {
-  static constexpr char kReportsSql[] =
-      "SELECT t.number, r.attempt, r.iteration, r.value, r.metrics, r.reported_us"
-      " FROM report_rows AS r JOIN trial_rows AS t ON t.id = r.trial"
-      " WHERE t.experiment = ?1 AND NOT EXISTS (SELECT 1 FROM exploit_rows AS x"
-      "   WHERE x.trial = t.id AND x.iteration < r.iteration)"
-      " ORDER BY t.number, r.attempt, r.iteration";
-  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kReportsSql));
-  row->BindAll(experiment.value);
-  std::vector<ReportRow> reports;
-  for (;;) {
-    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
-    if (!has_row) break;
-    ReportRow& report = reports.emplace_back();
-    report.trial = TrialNumber{row->Int(0)};
-    report.attempt = AttemptNumber{row->Int(1)};
-    report.iteration = row->Int(2);
-    report.value = row->OptionalReal(3);
-    TUNE_ASSIGN_OR_RETURN(report.metrics, ParseMetrics(row->Text(4)));
-    report.reported_at = Instant{row->Int(5)};
-  }
-  return reports;
-}
-
-Result<WorkerId> SqliteStore::LastWorker(ExperimentId experiment) {
-  static constexpr char kLastWorkerSql[] =
-      "SELECT coalesce(max(number), 0) FROM worker_rows WHERE experiment = ?1";
-  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kLastWorkerSql));
-  row->BindAll(experiment.value);
-  TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
-  const WorkerId worker{has_row ? row->Int(0) : 0};
-  return worker;
 }
 
 }  // namespace tune

@@ -16,11 +16,6 @@
 
 namespace tune {
 
-// For a writer that opens no store: compares the database with what a killed tuner had committed
-// and settles the lock. kDataLoss: its WAL is missing, cut or damaged, so that nothing may be
-// concluded from its rows.
-Status SettleLock(const std::string& path, WriterLock& lock);
-
 class SqliteStore final : public Store {
  public:
   // Takes the writer's lock, opens and migrates. `access` is kWrite (resume: the file must be a

@@ -1,0 +1,196 @@
+// What the store gives back: the rows and the journal from which a sweep goes on.
+#include <bit>
+#include <utility>
+
+#include "core/json.h"
+#include "tuner/sqlite/journal_checksum.h"
+#include "tuner/sqlite/sqlite_store.h"
+
+namespace tune {
+namespace {
+
+Result<ExperimentStatus> ParseStatus(std::string_view name) {
+  for (const ExperimentStatus status : {ExperimentStatus::kRunning, ExperimentStatus::kInterrupted,
+                                        ExperimentStatus::kFinished, ExperimentStatus::kStopped}) {
+    if (name == ExperimentStatusName(status)) return status;
+  }
+  return DataLoss("experiment_rows holds the unknown status '" + std::string(name) + "'");
+}
+
+Result<TrialStatus> ParseTrialStatus(std::string_view name) {
+  for (const TrialStatus status :
+       {TrialStatus::kPending, TrialStatus::kRunning, TrialStatus::kPaused,
+        TrialStatus::kTerminated, TrialStatus::kError}) {
+    if (name == TrialStatusName(status)) return status;
+  }
+  return DataLoss("trial_rows holds the unknown status '" + std::string(name) + "'");
+}
+
+// NULL, read as an empty text, is no reason.
+Result<StopReason> ParseStopReason(std::string_view name) {
+  if (name.empty()) return StopReason::kNone;
+  for (const StopReason reason :
+       {StopReason::kCompleted, StopReason::kStopCondition, StopReason::kMaxT,
+        StopReason::kScheduler, StopReason::kSweepLimit, StopReason::kUser}) {
+    if (name == StopReasonName(reason)) return reason;
+  }
+  return DataLoss("trial_rows holds the unknown stop reason '" + std::string(name) + "'");
+}
+
+std::optional<Instant> At(const std::optional<int64_t>& us) {
+  return us.has_value() ? std::optional<Instant>(Instant{*us}) : std::nullopt;
+}
+
+Result<Metrics> ParseMetrics(std::string_view text) {
+  const Result<Value> map = ParseJson(text);
+  if (!map.ok() || !map->is_map()) return DataLoss("the metrics of a report are not a map");
+  Metrics metrics;
+  for (const MapEntry& entry : map->AsMap()) {
+    const std::optional<double> value = ReadNumber(entry.value);
+    if (!value) return DataLoss("the metric '" + entry.key + "' of a report is not a number");
+    metrics.emplace_back(entry.key, *value);
+  }
+  return metrics;
+}
+
+}  // namespace
+
+Result<std::vector<StoredExperiment>> SqliteStore::ListExperiments() {
+  static constexpr char kListSql[] =
+      "SELECT id, name, metric, mode, seed, samples, spec, base_dir, provenance, decision_version,"
+      " status, created_us FROM experiment_rows ORDER BY id";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kListSql));
+  std::vector<StoredExperiment> experiments;
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    StoredExperiment& experiment = experiments.emplace_back();
+    experiment.id = ExperimentId{row->Int(0)};
+    experiment.name = row->Text(1);
+    experiment.metric = row->Text(2);
+    experiment.mode = row->Text(3);
+    experiment.seed = std::bit_cast<uint64_t>(row->Int(4));
+    experiment.samples = row->Int(5);
+    experiment.spec = row->Text(6);
+    experiment.base_dir = row->Text(7);
+    experiment.provenance = row->Text(8);
+    experiment.decision_version = row->Int(9);
+    TUNE_ASSIGN_OR_RETURN(experiment.status, ParseStatus(row->Text(10)));
+    experiment.created_at = Instant{row->Int(11)};
+  }
+  return experiments;
+}
+
+Result<std::vector<std::pair<TrialNumber, Configuration>>> SqliteStore::ReadSuggestions(
+    ExperimentId experiment) {
+  static constexpr char kSuggestionsSql[] =
+      "SELECT t.number, c.flat FROM trial_rows AS t JOIN configuration_rows AS c ON c.trial = t.id"
+      " WHERE t.experiment = ?1 ORDER BY t.number";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kSuggestionsSql));
+  row->BindAll(experiment.value);
+  std::vector<std::pair<TrialNumber, Configuration>> suggestions;
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    const TrialNumber number{row->Int(0)};
+    const std::string place =
+        database_->path() + ": the configuration of trial " + std::to_string(number.value);
+    const Result<Value> flat = ParseJson(row->Text(1));
+    if (!flat.ok()) return DataLoss(flat.status().At(place).message());
+    Result<Configuration> configuration = Configuration::FromFlat(*flat);
+    if (!configuration.ok()) return DataLoss(configuration.status().At(place).message());
+    suggestions.emplace_back(number, *std::move(configuration));
+  }
+  return suggestions;
+}
+
+Result<std::vector<JournalStep>> SqliteStore::ReadJournal(ExperimentId experiment) {
+  static constexpr char kJournalSql[] =
+      "SELECT id - (?1 << 40), at_us, events, checksum FROM journal_rows"
+      " WHERE id BETWEEN ?1 << 40 AND (?1 + 1 << 40) - 1 ORDER BY id";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kJournalSql));
+  row->BindAll(experiment.value);
+  std::vector<JournalStep> steps;
+  uint64_t previous = 0;
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    const int64_t expected = static_cast<int64_t>(steps.size()) + 1;
+    const std::optional<int64_t> checksum = row->OptionalInt(3);
+    const bool is_whole =
+        !checksum || std::bit_cast<uint64_t>(*checksum) ==
+                         StepChecksum(previous, row->Int(0), row->Int(1), row->Text(2));
+    if (row->Int(0) != expected || !is_whole) {
+      return DataLoss(database_->path() + ": the journal's step " + std::to_string(expected) +
+                      (row->Int(0) != expected ? " is missing" : " is not what was written") +
+                      "; go on from a backup, or look at what is there with tune results");
+    }
+    previous = std::bit_cast<uint64_t>(checksum.value_or(0));
+    steps.push_back(JournalStep{row->Int(0), Instant{row->Int(1)}, std::string(row->Text(2))});
+  }
+  return steps;
+}
+
+Result<std::vector<TrialRow>> SqliteStore::ReadTrials(ExperimentId experiment) {
+  static constexpr char kTrialsSql[] =
+      "SELECT number, status, stop_reason, iterations, last_value, best_value, best_iteration,"
+      " attempts, created_us, started_us, finished_us, run_seconds FROM trial_rows"
+      " WHERE experiment = ?1 ORDER BY number";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kTrialsSql));
+  row->BindAll(experiment.value);
+  std::vector<TrialRow> trials;
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    TrialRow& trial = trials.emplace_back();
+    trial.number = TrialNumber{row->Int(0)};
+    TUNE_ASSIGN_OR_RETURN(trial.status, ParseTrialStatus(row->Text(1)));
+    TUNE_ASSIGN_OR_RETURN(trial.stop_reason, ParseStopReason(row->Text(2)));
+    trial.iterations = row->Int(3);
+    trial.last_value = row->OptionalReal(4);
+    trial.best_value = row->OptionalReal(5);
+    trial.best_iteration = row->OptionalInt(6);
+    trial.attempts = row->Int(7);
+    trial.created_at = Instant{row->Int(8)};
+    trial.started_at = At(row->OptionalInt(9));
+    trial.finished_at = At(row->OptionalInt(10));
+    trial.run_seconds = row->Real(11);
+  }
+  return trials;
+}
+
+Result<std::vector<ReportRow>> SqliteStore::ReadReports(ExperimentId experiment) {
+  static constexpr char kReportsSql[] =
+      "SELECT t.number, r.attempt, r.iteration, r.value, r.metrics, r.reported_us"
+      " FROM report_rows AS r JOIN trial_rows AS t ON t.id = r.trial"
+      " WHERE t.experiment = ?1 AND NOT EXISTS (SELECT 1 FROM exploit_rows AS x"
+      "   WHERE x.trial = t.id AND x.iteration < r.iteration)"
+      " ORDER BY t.number, r.attempt, r.iteration";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kReportsSql));
+  row->BindAll(experiment.value);
+  std::vector<ReportRow> reports;
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    ReportRow& report = reports.emplace_back();
+    report.trial = TrialNumber{row->Int(0)};
+    report.attempt = AttemptNumber{row->Int(1)};
+    report.iteration = row->Int(2);
+    report.value = row->OptionalReal(3);
+    TUNE_ASSIGN_OR_RETURN(report.metrics, ParseMetrics(row->Text(4)));
+    report.reported_at = Instant{row->Int(5)};
+  }
+  return reports;
+}
+
+Result<WorkerId> SqliteStore::LastWorker(ExperimentId experiment) {
+  static constexpr char kLastWorkerSql[] =
+      "SELECT coalesce(max(number), 0) FROM worker_rows WHERE experiment = ?1";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kLastWorkerSql));
+  row->BindAll(experiment.value);
+  TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+  const WorkerId worker{has_row ? row->Int(0) : 0};
+  return worker;
+}
+
+}  // namespace tune
