@@ -57,6 +57,12 @@ inline ReportRow SampleReport(int64_t trial, int64_t attempt, int64_t iteration,
   return row;
 }
 
+inline Transition OneReport(int64_t iteration) {
+  Transition rows;
+  rows.reports = {SampleReport(0, 1, iteration, 0.5)};
+  return rows;
+}
+
 inline Decision SampleDecision(Verdict verdict, int64_t rung, double cutoff, int64_t rank,
                                int64_t count) {
   Decision decision;
@@ -172,6 +178,12 @@ inline std::unique_ptr<SqliteStore> OpenStore(const std::string& path,
   Result<std::unique_ptr<SqliteStore>> store = SqliteStore::Open(path, access, kSampleStart);
   EXPECT_TRUE(store.ok()) << store.status().message();
   return store.ok() ? *std::move(store) : nullptr;
+}
+
+// Why it cannot be opened.
+inline Status OpenError(const std::string& path, Access access) {
+  if (access == Access::kRead) return Database::Open(path, access).status();
+  return SqliteStore::Open(path, access, kSampleStart).status();
 }
 
 // All rows of a query: columns parted by '|', NULL as "-".

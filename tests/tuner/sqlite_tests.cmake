@@ -2,7 +2,11 @@
 tune_test(event_codec_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/event_codec_test.cc DEPS tune_events tune_core)
 tune_test(sqlite_store_test
-  SOURCES ${CMAKE_CURRENT_LIST_DIR}/sqlite_store_test.cc DEPS tune_sqlite)
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/database_company_test.cc
+    ${CMAKE_CURRENT_LIST_DIR}/database_files_test.cc
+    ${CMAKE_CURRENT_LIST_DIR}/database_views_test.cc
+    ${CMAKE_CURRENT_LIST_DIR}/sqlite_store_test.cc
+  DEPS tune_sqlite)
 tune_test(query_commands_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/query_commands_test.cc DEPS tune_queries)
 tune_test(importance_command_test

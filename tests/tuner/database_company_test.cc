@@ -1,0 +1,154 @@
+// Several processes at one database: a second tuner, the writer's lock, readers.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/tuner/child_process.h"
+#include "tests/tuner/sample_sweep.h"
+#include "tests/tuner/temp_folder.h"
+
+namespace tune {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(Store, ASecondTunerIsRefusedAndToldWhoHoldsTheDatabase) {
+  const TempFolder folder;
+  const std::string path = folder / "tune.db";
+  auto store = OpenStore(path);
+  const Status status = OpenError(path, Access::kCreate);
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(status.message(), AllOf(HasSubstr(path), HasSubstr("pid " + std::to_string(getpid())),
+                                      HasSubstr("since 2026-11-21T09:30:00.125Z")));
+  WriteSampleSweep(*store, "food11");
+  ASSERT_TRUE(FindLockHolder(path).has_value());
+  EXPECT_EQ(FindLockHolder(path)->experiment, "food11");
+  EXPECT_EQ(FindLockHolder(path)->pid, getpid());
+  store.reset();
+  EXPECT_FALSE(FindLockHolder(path).has_value());
+  EXPECT_TRUE(OpenError(path, Access::kCreate).ok());
+}
+
+TEST(WriterLock, OfADeadTunerIsFree) {
+  const TempFolder folder;
+  const std::string path = folder / "tune.db";
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto lock = AcquireWriterLock(path, kSampleStart);
+    raise(SIGKILL);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_THAT(folder.List(), ElementsAre("tune.db.lock"));  // It is still there ...
+  EXPECT_FALSE(FindLockHolder(path).has_value());           // ... and means nothing.
+  {
+    const auto lock = AcquireWriterLock(path, kSampleStart);
+    ASSERT_TRUE(lock.ok()) << lock.status().message();
+    EXPECT_EQ(FindLockHolder(path)->pid, getpid());
+  }
+  EXPECT_THAT(folder.List(), IsEmpty());
+}
+
+TEST(WriterLock, OnlyOneOfManyGetsIt) {
+  const TempFolder folder;
+  const std::string path = folder / "tune.db";
+  // Each child takes and gives back the lock many times; two at once would see the other's mark.
+  std::vector<pid_t> children;
+  for (int i = 0; i < 4; ++i) {
+    const pid_t child = fork();
+    if (child != 0) {
+      children.push_back(child);
+      continue;
+    }
+    for (int got = 0; got < 200;) {
+      const auto lock = AcquireWriterLock(path, kSampleStart);
+      if (!lock.ok()) continue;
+      const int mark = open((path + ".mark").c_str(), O_CREAT | O_EXCL | O_WRONLY, 0600);
+      if (mark < 0) _exit(1);
+      close(mark);
+      unlink((path + ".mark").c_str());
+      ++got;
+    }
+    _exit(0);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+}
+
+TEST(Reader, SeesTheLastCommitWhileAWriterIsInATransaction) {
+  const TempFolder folder;
+  const std::string path = folder / "tune.db";
+  const auto store = OpenStore(path);
+  WriteSampleSweep(*store, "s");
+  const auto writer = Database::Open(path, Access::kWrite);
+  ASSERT_TRUE(writer.ok());
+  auto transaction = Transaction::Begin(**writer);
+  ASSERT_TRUE(transaction.ok());
+  ASSERT_TRUE((*writer)->Run("UPDATE experiment_rows SET name = ?1", "changed").ok());
+  EXPECT_THAT(Query(path, "SELECT name FROM experiments"), ElementsAre("s"));
+  ASSERT_TRUE(transaction->Commit().ok());
+  EXPECT_THAT(Query(path, "SELECT name FROM experiments"), ElementsAre("changed"));
+}
+
+TEST(Reader, DoesNotKeepTheWriterWaiting) {
+  const TempFolder folder;
+  const std::string path = folder / "tune.db";
+  const auto store = OpenStore(path);
+  const StoredExperiment experiment = WriteSampleSweep(*store, "s");
+  const auto reader = Database::Open(path, Access::kRead);
+  auto query = (*reader)->PrepareQuery("SELECT number FROM trials");
+  ASSERT_TRUE(*query->Step());  // In the middle of reading.
+  EXPECT_TRUE(store->Commit(experiment.id, {3, kSampleStart, "[]"}, OneReport(5)).ok());
+  EXPECT_TRUE(*query->Step());
+}
+
+TEST(Reader, LeavesNothingBesideADatabaseAtRest) {
+  const TempFolder folder;
+  const std::string path = folder / "tune.db";
+  WriteSampleSweep(*OpenStore(path), "s");
+  const std::string before = ReadText(path);
+  EXPECT_THAT(Query(path, "SELECT name FROM experiments"), ElementsAre("s"));
+  EXPECT_THAT(folder.List(), ElementsAre("tune.db"));
+  EXPECT_EQ(ReadText(path), before);
+}
+
+TEST(Reader, ReadsAFileAndAFolderThatMayNotBeWritten) {
+  const TempFolder folder;
+  const std::string path = folder / "tune.db";
+  WriteSampleSweep(*OpenStore(path), "s");
+  chmod(path.c_str(), 0444);
+  chmod(folder.path().c_str(), 0555);
+  EXPECT_EQ(InChild([&] {
+              BecomeNobody();
+              return Query(path, "SELECT name FROM experiments").at(0);
+            }),
+            "s");
+  chmod(folder.path().c_str(), 0755);
+  EXPECT_THAT(folder.List(), ElementsAre("tune.db"));
+}
+
+TEST(Reader, MayNotWrite) {
+  const TempFolder folder;
+  const std::string path = folder / "tune.db";
+  WriteSampleSweep(*OpenStore(path), "s");
+  const auto reader = Database::Open(path, Access::kRead);
+  EXPECT_FALSE((*reader)->Run("DELETE FROM experiment_rows").ok());
+  EXPECT_THAT(Query(path, "SELECT name FROM experiments"), ElementsAre("s"));
+}
+
+}  // namespace
+}  // namespace tune

@@ -1,0 +1,236 @@
+// Files that are not ours, or not well, or of an earlier program. Real files throughout.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "tests/tuner/child_process.h"
+#include "tests/tuner/sample_sweep.h"
+#include "tests/tuner/temp_folder.h"
+#include "tuner/sqlite/schema.h"
+
+namespace tune {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// Each is refused with its name, and neither it nor its folder is changed.
+void ExpectRefusedUntouched(const TempFolder& folder, const std::string& name, StatusCode code,
+                            const std::string& words) {
+  const std::string path = folder / name;
+  const std::string before = ReadText(path);
+  const std::vector<std::string> files = folder.List();
+  for (const Access access : {Access::kRead, Access::kWrite, Access::kCreate}) {
+    const Status status = OpenError(path, access);
+    EXPECT_EQ(status.code(), code) << status.message();
+    EXPECT_THAT(status.message(), AllOf(HasSubstr(path), HasSubstr(words)));
+  }
+  EXPECT_EQ(ReadText(path), before);
+  EXPECT_EQ(folder.List(), files);
+}
+
+TEST(Open, RefusesAnotherProgramsDatabaseUntouched) {
+  const TempFolder folder;
+  const std::string path = folder / "photos.db";
+  sqlite3* other = nullptr;
+  ASSERT_EQ(sqlite3_open(path.c_str(), &other), SQLITE_OK);
+  ASSERT_EQ(
+      sqlite3_exec(
+          other, "PRAGMA journal_mode=WAL; CREATE TABLE trials (a); INSERT INTO trials VALUES (1);",
+          nullptr, nullptr, nullptr),
+      SQLITE_OK);
+  sqlite3_close(other);
+  ExpectRefusedUntouched(folder, "photos.db", StatusCode::kFailedPrecondition,
+                         "another program's SQLite file");
+}
+
+TEST(Open, RefusesAFileThatIsNoDatabaseUntouched) {
+  const TempFolder folder;
+  WriteText(folder / "space.yaml", "name: food11\nmetric: val_accuracy\n");
+  ExpectRefusedUntouched(folder, "space.yaml", StatusCode::kFailedPrecondition,
+                         "is not a tune database");
+  WriteText(folder / "long.txt", std::string(100'000, 'x'));
+  ExpectRefusedUntouched(folder, "long.txt", StatusCode::kFailedPrecondition,
+                         "is not a tune database");
+}
+
+TEST(Open, ADatabaseCutShortIsRefusedOrTellsItsLoss) {
+  const TempFolder folder;
+  const std::string path = folder / "tune.db";
+  WriteSampleSweep(*OpenStore(path), "s");
+  const std::string whole = ReadText(path);
+  for (const size_t size :
+       {size_t{1}, size_t{50}, size_t{99}, size_t{600}, size_t{4096}, whole.size() / 2}) {
+    WriteText(path, whole.substr(0, size));
+    const auto reader = Database::Open(path, Access::kRead);
+    if (!reader.ok()) {
+      EXPECT_THAT(reader.status().message(), HasSubstr(path)) << size;
+      continue;
+    }
+    const auto rows = Query(path, "SELECT count() FROM reports");
+    EXPECT_THAT(rows.at(0), AllOf(HasSubstr(path), HasSubstr("malformed"))) << size;
+  }
+}
+
+// As a full disk or a kill leaves it: the main file's first page says more pages than there are,
+// and only the WAL has them.
+TEST(Open, ACheckpointCutShortLosesNothing) {
+  const TempFolder folder;
+  const auto store = OpenStore(folder / "tune.db");
+  const StoredExperiment experiment = WriteSampleSweep(*store, "s");
+  Transition rows = OneReport(3);  // Large: the file must grow by it.
+  rows.reports[0].metrics.emplace_back(std::string(50'000, 'm'), 1.0);
+  ASSERT_TRUE(store->Commit(experiment.id, {3, kSampleStart, "[]"}, rows).ok());
+  std::string main_file = ReadText(folder / "tune.db");
+  main_file.replace(28, 4, std::string("\0\0\x03\xe8", 4));
+  WriteText(folder / "cut.db", main_file);
+  WriteText(folder / "cut.db-wal", ReadText(folder / "tune.db-wal"));
+  EXPECT_EQ(Query(folder / "cut.db", "SELECT count() FROM reports"),
+            Query(folder / "tune.db", "SELECT count() FROM reports"));
+  EXPECT_TRUE(SqliteStore::Open(folder / "cut.db", Access::kWrite, kSampleStart).ok());
+}
+
+TEST(Open, AMissingOrEmptyFileIsMadeOnlyByCreate) {
+  const TempFolder folder;
+  const std::string path = folder / "tune.db";
+  for (const bool is_empty_file : {false, true}) {
+    if (is_empty_file) WriteText(path, "");
+    for (const Access access : {Access::kRead, Access::kWrite}) {
+      const Status status = OpenError(path, access);
+      EXPECT_EQ(status.code(), StatusCode::kNotFound);
+      EXPECT_THAT(status.message(), HasSubstr(path));
+    }
+    EXPECT_EQ(folder.List().size(), is_empty_file ? 1u : 0u);
+  }
+  EXPECT_TRUE(OpenError(path, Access::kCreate).ok());
+  EXPECT_THAT(folder.List(), ElementsAre("tune.db"));
+  EXPECT_TRUE(OpenError(path, Access::kWrite).ok());
+}
+
+TEST(Open, RefusesFoldersAndFoldersThatAreNotThere) {
+  const TempFolder folder;
+  EXPECT_THAT(OpenError(folder.path(), Access::kCreate).message(), HasSubstr("is a folder"));
+  EXPECT_THAT(OpenError(folder / "no/tune.db", Access::kCreate).message(),
+              AllOf(HasSubstr("no does not exist"), HasSubstr("mkdir -p")));
+  WriteText(folder / "file", "x");
+  EXPECT_FALSE(OpenError(folder / "file/tune.db", Access::kCreate).ok());
+  EXPECT_THAT(folder.List(), ElementsAre("file"));
+}
+
+TEST(Open, AFolderThatMayNotBeWrittenIsOneClearLine) {
+  const TempFolder folder;
+  chmod(folder.path().c_str(), 0555);
+  const std::string message = InChild([&] {
+    BecomeNobody();
+    return OpenError(folder / "tune.db", Access::kCreate).message();
+  });
+  EXPECT_THAT(message, AllOf(HasSubstr("is not writable"), HasSubstr("--db")));
+  chmod(folder.path().c_str(), 0755);
+  EXPECT_THAT(folder.List(), IsEmpty());
+}
+
+TEST(Open, ADatabaseThatMayNotBeReadIsOneClearLine) {
+  const TempFolder folder;
+  const std::string path = folder / "tune.db";
+  WriteSampleSweep(*OpenStore(path), "s");
+  chmod(path.c_str(), 0);
+  EXPECT_THAT(InChild([&] {
+                BecomeNobody();
+                return OpenError(path, Access::kRead).message();
+              }),
+              AllOf(HasSubstr(path), HasSubstr("permissions")));
+}
+
+TEST(Open, KnowsTheFileSystemsWhereWalCannotWork) {
+  EXPECT_STREQ(NetworkFileSystemName(0x6969), "NFS");
+  EXPECT_STREQ(NetworkFileSystemName(int64_t{0xff534d42}), "SMB");
+  EXPECT_EQ(NetworkFileSystemName(0xef53), nullptr);      // ext4.
+  EXPECT_EQ(NetworkFileSystemName(0x01021994), nullptr);  // tmpfs.
+}
+
+TEST(Open, ADatabaseOfANewerProgramIsRefused) {
+  const TempFolder folder;
+  const std::string path = folder / "tune.db";
+  WriteSampleSweep(*OpenStore(path), "s");
+  {
+    const auto database = Database::Open(path, Access::kWrite);
+    ASSERT_TRUE((*database)->Execute("PRAGMA user_version = 1000").ok());
+  }
+  const Status status = OpenError(path, Access::kCreate);
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(status.message(), HasSubstr("newer tune (schema 1000"));
+  const auto reader = Database::Open(path, Access::kRead);
+  EXPECT_EQ(CheckSchema(**reader).code(), StatusCode::kFailedPrecondition);
+}
+
+TEST(Open, ACreationThatDiedHalfwayIsBegunAgain) {
+  const TempFolder folder;
+  const std::string path = folder / "tune.db";
+  {  // The header says that it is ours, the schema is not there yet.
+    sqlite3* half = nullptr;
+    ASSERT_EQ(sqlite3_open(path.c_str(), &half), SQLITE_OK);
+    ASSERT_EQ(sqlite3_exec(half, "PRAGMA application_id = 1953853029;", nullptr, nullptr, nullptr),
+              SQLITE_OK);
+    sqlite3_close(half);
+  }
+  EXPECT_EQ(OpenError(path, Access::kWrite).code(), StatusCode::kNotFound);
+  const auto store = OpenStore(path);
+  EXPECT_TRUE(store->CreateExperiment(SampleExperiment("s")).ok());
+}
+
+// ---- databases of earlier programs
+
+// Made from tests/golden/db/v<version>.sql.
+std::string ThawDatabase(const TempFolder& folder, int version) {
+  const std::string path = folder / "frozen.db";
+  const char* const root = std::getenv("TUNE_SOURCE_DIR");
+  const std::string sql = ReadText(std::string(root == nullptr ? "." : root) +
+                                   "/tests/golden/db/v" + std::to_string(version) + ".sql");
+  EXPECT_FALSE(sql.empty());
+  sqlite3* database = nullptr;
+  EXPECT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+      << sqlite3_errmsg(database);
+  sqlite3_close(database);
+  return path;
+}
+
+constexpr char kSchemaSql[] = "SELECT type, name, sql FROM sqlite_schema ORDER BY name";
+
+TEST(FrozenDatabase, OfEachVersionIsBroughtUpToDateAndGoesOn) {
+  const TempFolder fresh;
+  WriteSampleSweep(*OpenStore(fresh / "tune.db"), "frozen");
+  for (int version = 1; version <= SchemaVersion(); ++version) {
+    const TempFolder folder;
+    const std::string path = ThawDatabase(folder, version);
+    {
+      const auto store = OpenStore(path, Access::kWrite);
+      ASSERT_NE(store, nullptr);
+      const auto journal = store->ReadJournal(ExperimentId{1});
+      ASSERT_TRUE(journal.ok()) << journal.status().message();
+      ASSERT_EQ(journal->size(), 2u);
+      const auto events = DecodeEvents(journal->at(0).events);
+      ASSERT_TRUE(events.ok()) << events.status().message();
+      EXPECT_EQ(EncodeEvents(*events), EncodeEvents(SampleEvents()));
+      EXPECT_EQ(store->ReadSuggestions(ExperimentId{1})->at(3).second,
+                SampleTrial(3).configuration);
+    }
+    EXPECT_EQ(Query(path, kSchemaSql), Query(fresh / "tune.db", kSchemaSql))
+        << "from version " << version;
+    EXPECT_EQ(Query(path, "SELECT number, status, config, best_value FROM trials ORDER BY id"),
+              Query(fresh / "tune.db",
+                    "SELECT number, status, config, best_value FROM trials ORDER BY id"));
+    const auto store = OpenStore(path, Access::kWrite);
+    EXPECT_TRUE(store->Commit(ExperimentId{1}, {3, kSampleStart, "[]"}, OneReport(3)).ok());
+  }
+}
+
+}  // namespace
+}  // namespace tune
