@@ -13,6 +13,7 @@
 
 #include "core/clock.h"
 #include "tests/small_disk.h"
+#include "tests/tuner/answer.h"
 #include "tests/tuner/sample_sweep.h"
 #include "tests/tuner/temp_folder.h"
 #include "tuner/cli/backup_command.h"
@@ -31,12 +32,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
-
-struct Answer {
-  int status = -1;
-  std::string out;
-  std::string err;
-};
 
 class FixedClock final : public Clock {
  public:
@@ -75,24 +70,22 @@ class Housekeeping : public testing::Test {
 
   Answer Gc(GcOptions options = {}) const {
     options.db_path = path_;
-    std::ostringstream out, err;
-    const int status = GcCommand(options, FixedClock(), out, err);
-    return {status, out.str(), err.str()};
+    return AnswerOf(
+        [&](auto& out, auto& err) { return GcCommand(options, FixedClock(), out, err); });
   }
 
   Answer Delete(const std::string& name, bool yes, const std::string& typed = "",
                 bool is_terminal = false) const {
     DeleteOptions options{path_, name, yes, is_terminal};
     std::istringstream in(typed);
-    std::ostringstream out, err;
-    const int status = DeleteCommand(options, FixedClock(), in, out, err);
-    return {status, out.str(), err.str()};
+    return AnswerOf(
+        [&](auto& out, auto& err) { return DeleteCommand(options, FixedClock(), in, out, err); });
   }
 
   Answer Backup(const std::string& file, const std::function<void()>& between = nullptr) const {
-    std::ostringstream out, err;
-    const int status = BackupCommand({path_, file, between}, out, err);
-    return {status, out.str(), err.str()};
+    return AnswerOf([&](auto& out, auto& err) {
+      return BackupCommand({path_, file, between}, out, err);
+    });
   }
 
   // All that lies below the artifacts, with its folders.
@@ -471,9 +464,9 @@ TEST_F(BackupTest, ASweepWithoutArtifactsIsADatabaseAlone) {
 class LogsTest : public Housekeeping {
  protected:
   Answer Logs(const std::string& trial, const WaitFunction& follow = nullptr) const {
-    std::ostringstream out, err;
-    const int status = LogsCommand({path_, trial, follow != nullptr}, follow, out, err);
-    return {status, out.str(), err.str()};
+    return AnswerOf([&](auto& out, auto& err) {
+      return LogsCommand({path_, trial, follow != nullptr}, follow, out, err);
+    });
   }
   void Say(int64_t trial, int64_t attempt, const std::string& text) {
     const std::string folder = artifacts_ + "/s/" + std::to_string(trial);

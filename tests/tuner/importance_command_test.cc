@@ -5,12 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <sstream>
 #include <string>
 #include <utility>
 
 #include "core/json.h"
 #include "core/random.h"
+#include "tests/tuner/answer.h"
 #include "tests/tuner/sample_sweep.h"
 #include "tests/tuner/temp_folder.h"
 
@@ -18,12 +18,6 @@ namespace tune {
 namespace {
 
 using testing::HasSubstr;
-
-struct Answer {
-  int status = -1;
-  std::string out;
-  std::string err;
-};
 
 constexpr char kSpace[] =
     R"({"lr": {"loguniform": [1e-5, 1]}, "net": {"depth": {"randint": [1, 9]}, "act": "relu"}})";
@@ -77,9 +71,7 @@ class ImportanceCommandTest : public testing::Test {
 
   Answer Ask(ImportanceOptions options) const {
     options.db_path = path_;
-    std::ostringstream out, err;
-    const int status = ImportanceCommand(options, out, err);
-    return {status, out.str(), err.str()};
+    return AnswerOf([&](auto& out, auto& err) { return ImportanceCommand(options, out, err); });
   }
 
   TempFolder folder_;

@@ -4,9 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <sstream>
-
 #include "core/json.h"
+#include "tests/tuner/answer.h"
 #include "tests/tuner/instant_sweep.h"
 #include "tests/tuner/temp_folder.h"
 
@@ -19,12 +18,6 @@ using ::testing::StartsWith;
 class StillClock final : public Clock {
  public:
   Instant Now() const override { return Instant{0}; }
-};
-
-struct Answer {
-  int status = 0;
-  std::string out;
-  std::string err;
 };
 
 class SimulateCommandTest : public ::testing::Test {
@@ -43,9 +36,8 @@ class SimulateCommandTest : public ::testing::Test {
   }
 
   Answer Simulate() const {
-    std::ostringstream out, err;
-    const int status = SimulateCommand(options_, StillClock(), out, err);
-    return {status, out.str(), err.str()};
+    return AnswerOf(
+        [&](auto& out, auto& err) { return SimulateCommand(options_, StillClock(), out, err); });
   }
 
   TempFolder folder_{true};

@@ -8,7 +8,11 @@ tune_test(sqlite_store_test
     ${CMAKE_CURRENT_LIST_DIR}/sqlite_store_test.cc
   DEPS tune_sqlite)
 tune_test(query_commands_test
-  SOURCES ${CMAKE_CURRENT_LIST_DIR}/query_commands_test.cc DEPS tune_queries)
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/best_command_test.cc
+    ${CMAKE_CURRENT_LIST_DIR}/results_command_test.cc
+    ${CMAKE_CURRENT_LIST_DIR}/text_table_test.cc
+    ${CMAKE_CURRENT_LIST_DIR}/status_command_test.cc
+  DEPS tune_queries)
 tune_test(importance_command_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/importance_command_test.cc DEPS tune_queries)
 tune_test(live_view_test

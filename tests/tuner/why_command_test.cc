@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "tests/tuner/answer.h"
 #include "tests/tuner/sample_sweep.h"
 #include "tests/tuner/temp_folder.h"
 #include "trial_runner/fusion.h"
@@ -21,12 +22,6 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-struct Answer {
-  int status = -1;
-  std::string out;
-  std::string err;
-};
-
 class WhyTest : public testing::Test {
  protected:
   WhyTest() : path_(folder_ / "tune.db"), store_(OpenStore(path_)) {}
@@ -36,9 +31,7 @@ class WhyTest : public testing::Test {
     options.db_path = path_;
     options.trial = trial;
     options.format = format;
-    std::ostringstream out, err;
-    const int status = WhyCommand(options, out, err);
-    return {status, out.str(), err.str()};
+    return AnswerOf([&](auto& out, auto& err) { return WhyCommand(options, out, err); });
   }
 
   // The sentence after "why", on the sweep's one trial.

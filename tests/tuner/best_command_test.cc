@@ -1,0 +1,181 @@
+// tune best, on a real database.
+#include "tuner/cli/best_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "core/json.h"
+#include "tests/tuner/answer.h"
+#include "tests/tuner/two_sweeps.h"
+
+namespace tune {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+Answer Best(const BestOptions& options, const ModelExporter& exporter = nullptr) {
+  return AnswerOf([&](auto& out, auto& err) { return BestCommand(options, exporter, out, err); });
+}
+
+using BestTest = TwoSweeps;
+
+TEST_F(BestTest, BestTellsTrialConfigurationAndCheckpoint) {
+  BestOptions options = OfDatabase<BestOptions>(path_);
+  const Answer answer = Best(options);
+  EXPECT_EQ(answer.status, 0);
+  EXPECT_EQ(answer.out,
+            "best trial     second/0 (TERMINATED)\n"
+            "value          val_accuracy = 0.75 at iteration 2\n"
+            "configuration  lr=0.1 batch_size=32 optimizer/kind=adam augment=true\n"
+            "checkpoint     /a/s/0/checkpoint_2\n");
+  options.format = OutputFormat::kJson;
+  const Result<Value> list = ParseJson(Best(options).out);
+  ASSERT_TRUE(list.ok());
+  EXPECT_EQ(
+      ToJson(list->AsList().at(0)),
+      R"({"experiment":"second","trial":0,"status":"TERMINATED","metric":"val_accuracy","value":0.75,)"
+      R"("iteration":2,"config":{"lr":0.1,"batch_size":32,"optimizer":{"kind":"adam"},"augment":true},)"
+      R"("checkpoint":"/a/s/0/checkpoint_2","checkpoint_iteration":2})");
+}
+
+TEST(Best, IsTheLowestWhereLessIsBetterAndTheEarliestOfEquals) {
+  const TempFolder folder;
+  const std::string path = folder / "tune.db";
+  {
+    const auto store = OpenStore(path);
+    NewExperiment wanted = SampleExperiment("s");
+    wanted.mode = "min";
+    const auto experiment = store->CreateExperiment(wanted);
+    Transition rows;
+    for (int64_t number = 0; number < 4; ++number) {
+      rows.new_trials.push_back(SampleTrial(number));
+      if (number == 3) break;  // The last one has no value.
+      rows.new_trials.back().trial.best_value = number == 0 ? 0.5 : 0.25;
+      rows.new_trials.back().trial.best_iteration = 1;
+    }
+    ASSERT_TRUE(store->Commit(experiment->id, {1, kSampleStart, "[]"}, rows).ok());
+  }
+  const auto options = OfDatabase<BestOptions>(path);
+  EXPECT_THAT(Best(options).out,
+              AllOf(HasSubstr("best trial     s/1 "), HasSubstr("checkpoint     none")));
+}
+
+TEST(Best, OfASweepWithoutAValueIsOneLine) {
+  const TempFolder folder;
+  { ASSERT_TRUE(OpenStore(folder / "tune.db")->CreateExperiment(SampleExperiment("s")).ok()); }
+  const auto options = OfDatabase<BestOptions>(folder / "tune.db");
+  const Answer answer = Best(options);
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_EQ(answer.err, "tune: s: no trial has reported val_accuracy yet\n");
+}
+
+class BestExport : public testing::Test {
+ protected:
+  explicit BestExport() : path_(folder_ / "tune.db"), checkpoint_(folder_ / "checkpoint") {
+    std::filesystem::create_directories(checkpoint_ + "/inner");
+    WriteText(checkpoint_ + "/weights.bin", "bytes");
+    WriteText(checkpoint_ + "/inner/state", "more");
+    options_.db_path = path_;
+    options_.export_dir = folder_ / "out/model";
+  }
+  void Write(const std::string& trainable) {
+    const auto store = OpenStore(path_);
+    NewExperiment wanted = SampleExperiment("s");
+    wanted.spec = R"({"trainable":)" + trainable + "}";
+    const auto experiment = store->CreateExperiment(wanted);
+    Transition rows = SampleRows();
+    rows.checkpoints[1].ref.path = checkpoint_;
+    ASSERT_TRUE(store->Commit(experiment->id, {1, kSampleStart, "[]"}, rows).ok());
+  }
+
+  TempFolder folder_;
+  std::string path_;
+  std::string checkpoint_;
+  BestOptions options_;
+};
+
+TEST_F(BestExport, CopiesTheCheckpointAndAddsTheConfiguration) {
+  Write(R"({"curve":{"value":"x"}})");
+  const Answer answer = Best(options_, [](const std::string&, const std::string&) -> Status {
+    ADD_FAILURE() << "not food11";
+    return OkStatus();
+  });
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_EQ(ReadText(options_.export_dir + "/weights.bin"), "bytes");
+  EXPECT_EQ(ReadText(options_.export_dir + "/inner/state"), "more");
+  EXPECT_EQ(ReadText(options_.export_dir + "/config.json"),
+            R"({"lr":0.1,"batch_size":32,"optimizer":{"kind":"adam"},"augment":true})"
+            "\n");
+  EXPECT_THAT(ReadText(options_.export_dir + "/best.json"),
+              HasSubstr(R"("trial":0,"metric":"val_accuracy","value":0.75)"));
+}
+
+TEST_F(BestExport, FindsTheCheckpointWhereTheDatabaseWasMovedTo) {
+  std::filesystem::create_directories(folder_ / "tune.artifacts/s/0");
+  std::filesystem::rename(checkpoint_, folder_ / "tune.artifacts/s/0/checkpoint_2");
+  checkpoint_ = "/no/such/place/old.artifacts/s/0/checkpoint_2";
+  Write(R"({"curve":{"value":"x"}})");
+  const Answer answer = Best(options_);
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_EQ(ReadText(options_.export_dir + "/weights.bin"), "bytes");
+  EXPECT_THAT(answer.out, HasSubstr(folder_ / "tune.artifacts/s/0/checkpoint_2"));
+}
+
+TEST_F(BestExport, LeavesTheModelToTheExporterOfFood11) {
+  Write(R"("food11")");
+  const Answer answer =
+      Best(options_, [](const std::string& from, const std::string& to) -> Status {
+        WriteText(to + "/config.json", "the exporter's, from " + from);
+        return OkStatus();
+      });
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_EQ(ReadText(options_.export_dir + "/config.json"), "the exporter's, from " + checkpoint_);
+  EXPECT_FALSE(std::filesystem::exists(options_.export_dir + "/weights.bin"));
+  EXPECT_THAT(ReadText(options_.export_dir + "/best.json"), HasSubstr(R"("config":{"lr":0.1)"));
+}
+
+TEST_F(BestExport, OfATrialWithoutACheckpointIsItsConfiguration) {
+  Write(R"({"curve":{"value":"x"}})");
+  {
+    const auto store = OpenStore(path_, Access::kWrite);
+    Transition rows;
+    rows.checkpoints = {SampleRows().checkpoints[1]};
+    rows.checkpoints[0].ref.path = checkpoint_;
+    rows.checkpoints[0].state = CheckpointState::kRemoved;
+    ASSERT_TRUE(store->Commit(ExperimentId{1}, {2, kSampleStart, "[]"}, rows).ok());
+  }
+  const Answer answer = Best(options_);
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_THAT(answer.err, HasSubstr("it has no checkpoint"));
+  EXPECT_THAT(ReadText(options_.export_dir + "/config.json"), HasSubstr(R"("lr":0.1)"));
+}
+
+TEST_F(BestExport, TellsWhatWentWrong) {
+  Write(R"("food11")");
+  const auto exporter = [](const std::string&, const std::string&) -> Status {
+    return Internal("no room");
+  };
+  EXPECT_EQ(Best(options_, exporter).status, 1);
+
+  WriteText(folder_ / "file", "mine");
+  options_.export_dir = folder_ / "file";
+  EXPECT_EQ(Best(options_, exporter).status, 2);
+  EXPECT_EQ(ReadText(folder_ / "file"), "mine");
+
+  options_.export_dir = checkpoint_;  // Not empty.
+  EXPECT_THAT(Best(options_, exporter).err, HasSubstr("is not an empty folder"));
+
+  std::filesystem::remove_all(checkpoint_);
+  options_.export_dir = folder_ / "other";
+  const Answer answer = Best(options_, exporter);
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.err,
+              HasSubstr("the checkpoint of trial s/0 is not where it was: " + checkpoint_));
+}
+
+}  // namespace
+}  // namespace tune

@@ -1,0 +1,67 @@
+// Tables, CSV and JSON of whatever texts the rows hold.
+#include "tuner/cli/text_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <sstream>
+#include <string>
+
+#include "tests/tuner/answer.h"
+
+namespace tune {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(RowPrinter, CutsTheWidestColumnsToATerminal) {
+  std::ostringstream out;
+  RowPrinter printer(OutputFormat::kTable, 30, out);
+  printer.Begin({"n", "text"});
+  printer.Row({1, std::string(100, 'x')});
+  printer.Row({22, "Brötchen 面包"});
+  printer.End();
+  EXPECT_EQ(out.str(), " n  text\n 1  xxxxxxxxxxxxxxxxxxxxxxxxx…\n22  Brötchen 面包\n");
+  for (const std::string& line : Lines(out.str())) EXPECT_LE(DisplayWidth(line), 30u);
+}
+
+TEST(RowPrinter, NothingThatATrialPrintedMovesTheCursor) {
+  std::ostringstream out;
+  RowPrinter printer(OutputFormat::kTable, 0, out);
+  printer.Begin({"error"});
+  printer.Row({"\x1b[2Jboom\nand\tmore \xff\xc2\x9b"});
+  printer.End();
+  EXPECT_EQ(out.str(), "error\n\\x1b[2Jboom\\nand\\tmore ?\\x9b\n");
+}
+
+TEST(RowPrinter, CsvQuotesAsRfc4180Says) {
+  std::ostringstream out;
+  RowPrinter printer(OutputFormat::kCsv, 0, out);
+  printer.Begin({"a,b", "c"});
+  printer.Row({"say \"hi\"\nthere", Value()});
+  printer.Row({0.1, std::numeric_limits<double>::infinity()});
+  printer.End();
+  EXPECT_EQ(out.str(), "\"a,b\",c\r\n\"say \"\"hi\"\"\nthere\",\r\n0.1,inf\r\n");
+}
+
+TEST(RowPrinter, JsonIsValidWhateverTheTextsHold) {
+  std::ostringstream out;
+  RowPrinter printer(OutputFormat::kJson, 0, out);
+  printer.Begin({"na\"me", "x"});
+  printer.Row({"\xff \x01 \"", std::nan("")});
+  printer.Row({Value(Value::List{1, "a"}), int64_t{9'007'199'254'740'993}});
+  printer.End();
+  EXPECT_EQ(out.str(),
+            "[\n{\"na\\\"me\":\"? \\u0001 "
+            "\\\"\",\"x\":null},\n{\"na\\\"me\":[1,\"a\"],\"x\":9007199254740993}\n]\n");
+}
+
+TEST(OutputFormat, KnowsThreeNames) {
+  EXPECT_EQ(*ParseOutputFormat("json"), OutputFormat::kJson);
+  EXPECT_THAT(ParseOutputFormat("xml").status().message(), HasSubstr("table, csv and json"));
+}
+
+}  // namespace
+}  // namespace tune
