@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "core/json.h"
 
@@ -19,7 +23,6 @@ class Writer {
     out_.append(bytes, sizeof number);
     return *this;
   }
-  Writer& operator<<(int number) { return *this << static_cast<int64_t>(number); }
   Writer& operator<<(double number) { return *this << std::bit_cast<int64_t>(number); }
   Writer& operator<<(std::string_view text) {
     *this << static_cast<int64_t>(text.size());
@@ -37,107 +40,120 @@ class Writer {
     if (!value) return *this << static_cast<int64_t>(-1);
     return *this << static_cast<int64_t>(1) << *value;
   }
+  Writer& operator<<(bool is_so) { return *this << static_cast<int64_t>(is_so); }
+  Writer& operator<<(uint64_t number) { return *this << std::bit_cast<int64_t>(number); }
+  template <typename Enum>
+  requires std::is_enum_v<Enum> Writer& operator<<(Enum value) {
+    return *this << static_cast<int64_t>(value);
+  }
+  template <typename T>
+  Writer& operator<<(const std::vector<T>& list) {
+    *this << static_cast<int64_t>(list.size());
+    for (const T& item : list) *this << item;
+    return *this;
+  }
+  Writer& operator<<(const std::pair<std::string, double>& metric) {
+    return *this << metric.first << metric.second;
+  }
+  Writer& operator<<(const Configuration& configuration) {
+    return *this << ToJson(configuration.ToFlat());
+  }
+  Writer& operator<<(const DeviceSlice& slice) {
+    return *this << slice.device << slice.milli << slice.memory_bytes;
+  }
+  Writer& operator<<(const Device& device) {
+    return *this << device.index << device.name << device.memory_bytes << device.uuid;
+  }
   Writer& operator<<(const AttemptRef& ref) {
     return *this << ref.trial << ref.attempt << ref.epoch;
   }
+  Writer& operator<<(const NewTrialRow& row) { return *this << row.trial << row.configuration; }
   Writer& operator<<(const TrialRow& row) {
-    return *this << row.number << static_cast<int>(row.status) << static_cast<int>(row.stop_reason)
-                 << row.iterations << row.last_value << row.best_value << row.best_iteration
-                 << row.attempts << row.created_at << row.started_at << row.finished_at
-                 << row.run_seconds;
+    return *this << row.number << row.status << row.stop_reason << row.iterations << row.last_value
+                 << row.best_value << row.best_iteration << row.attempts << row.created_at
+                 << row.started_at << row.finished_at << row.run_seconds;
   }
   Writer& operator<<(const AttemptRow& row) {
-    for (const WorkerId other : row.other_workers) *this << other;
-    return *this << row.trial << row.number << row.worker << static_cast<int>(row.outcome)
+    return *this << row.trial << row.number << row.worker << row.other_workers << row.outcome
                  << row.error << row.from_iteration << row.started_at << row.finished_at;
   }
   Writer& operator<<(const Decision& decision) {
-    return *this << static_cast<int>(decision.verdict) << static_cast<int>(decision.cause)
-                 << decision.rung << decision.cutoff << decision.rank << decision.count;
+    return *this << decision.verdict << decision.cause << decision.rung << decision.cutoff
+                 << decision.rank << decision.count;
   }
+  Writer& operator<<(const ReportRow& row) {
+    return *this << row.trial << row.attempt << row.iteration << row.value << row.metrics
+                 << row.reported_at << row.decision;
+  }
+  Writer& operator<<(const Order& order) {
+    return *this << order.kind << order.trial << order.source << order.rung << order.cutoff
+                 << order.rank << order.count;
+  }
+  Writer& operator<<(const OrderRow& row) {
+    return *this << row.order << row.iteration << row.ordered_at;
+  }
+  Writer& operator<<(const ExploitRow& row) {
+    return *this << row.trial << row.iteration << row.source << row.source_iteration
+                 << row.configuration;
+  }
+  Writer& operator<<(const CheckpointRow& row) {
+    return *this << row.trial << row.iteration << row.ref.path << row.ref.bytes << row.ref.checksum
+                 << row.state;
+  }
+  Writer& operator<<(const WorkerRow& row) {
+    return *this << row.worker << row.name << row.address << row.capacity.cpu_milli
+                 << row.capacity.devices << row.state << row.joined_at << row.last_seen_at;
+  }
+  Writer& operator<<(const LaneSpeedRow& row) {
+    return *this << row.kind.shape << row.kind.device << row.speed.lanes
+                 << row.speed.images_per_second << row.speed.report_count;
+  }
+  Writer& operator<<(const ExperimentRow& row) {
+    return *this << row.status << row.samples << row.finished_at;
+  }
+  // Which one it is, and what it holds.
+  template <typename... Ts>
+  Writer& operator<<(const std::variant<Ts...>& one_of) {
+    *this << static_cast<int64_t>(one_of.index());
+    std::visit([this](const auto& held) { *this << held; }, one_of);
+    return *this;
+  }
+  Writer& operator<<(const Welcome& m) {
+    return *this << m.worker << m.experiment << m.metric << m.trainable << m.base_dir << m.seed
+                 << m.heartbeat_ms << m.lease_ms << m.package.sha256 << m.package.bytes;
+  }
+  Writer& operator<<(const Refused& m) { return *this << m.reason; }
+  Writer& operator<<(const StartAttempt& m) {
+    return *this << m.ref << m.ahead << m.ends_seen << m.cpu_milli << m.slices << m.config
+                 << m.from_iteration << m.checkpoint_path << m.has_other_config << m.config_since
+                 << m.artifact_dir << m.checkpoint_every << m.saves_first << m.memory_bytes
+                 << m.rank << m.world_size << m.is_spread << m.lanes_max;
+  }
+  Writer& operator<<(const AnswerReport& m) { return *this << m.ref << m.sequence << m.answer; }
+  Writer& operator<<(const KillAttempt& m) { return *this << m.ref << m.at_once; }
+  Writer& operator<<(const EndsAcknowledged& m) { return *this << m.ends_seen; }
+  Writer& operator<<(const Heartbeat&) { return *this; }  // A tuner's says nothing.
+  Writer& operator<<(const Shutdown&) { return *this; }
+  Writer& operator<<(const SendToWorker& action) {
+    return *this << action.worker << action.message;
+  }
+  Writer& operator<<(const DisconnectWorker& action) { return *this << action.worker; }
+  Writer& operator<<(const RemoveCheckpoint& action) { return *this << action.path; }
+  Writer& operator<<(const EndOfExperiment& action) { return *this << action.status; }
+  Writer& operator<<(const Say& action) { return *this << action.text; }
 
  private:
   std::string& out_;
 };
 
-struct MessageWriter {
-  Writer& out;
-
-  void operator()(const Welcome& m) { out << m.worker << m.experiment << m.trainable; }
-  void operator()(const Refused& m) { out << m.reason; }
-  void operator()(const StartAttempt& m) {
-    out << m.ref << static_cast<int>(m.ahead) << m.ends_seen << m.cpu_milli << m.config
-        << m.from_iteration << m.checkpoint_path << static_cast<int>(m.has_other_config)
-        << m.config_since << m.artifact_dir << m.checkpoint_every << static_cast<int>(m.saves_first)
-        << m.rank << m.world_size << static_cast<int>(m.is_spread) << m.lanes_max;
-    for (const DeviceSlice& slice : m.slices)
-      out << slice.device << slice.milli << slice.memory_bytes;
-  }
-  void operator()(const AnswerReport& m) {
-    out << m.ref << m.sequence << static_cast<int>(m.answer);
-  }
-  void operator()(const KillAttempt& m) { out << m.ref << static_cast<int>(m.at_once); }
-  void operator()(const EndsAcknowledged& m) { out << m.ends_seen; }
-  void operator()(const Heartbeat&) {}
-  void operator()(const Shutdown&) {}
-};
-
-void WriteRows(const Transition& transition, Writer& out) {
-  for (const NewTrialRow& row : transition.new_trials) {
-    out << row.trial << ToJson(row.configuration.ToFlat());
-  }
-  for (const TrialRow& row : transition.trials) out << row;
-  for (const AttemptRow& row : transition.attempts) out << row;
-  for (const ReportRow& row : transition.reports) {
-    out << row.trial << row.attempt << row.iteration << row.value << row.reported_at
-        << row.decision;
-    for (const auto& [name, value] : row.metrics) out << name << value;
-  }
-  for (const OrderRow& row : transition.orders) {
-    out << row.order.trial << static_cast<int>(row.order.kind) << row.iteration << row.ordered_at;
-  }
-  for (const ExploitRow& row : transition.exploits) {
-    out << row.trial << row.iteration << row.source << row.source_iteration
-        << ToJson(row.configuration.ToFlat());
-  }
-  for (const CheckpointRow& row : transition.checkpoints) {
-    out << row.trial << row.iteration << row.ref.path << row.ref.bytes << row.ref.checksum
-        << static_cast<int>(row.state);
-  }
-  for (const WorkerRow& row : transition.workers) {
-    out << row.worker << row.name << row.address << row.capacity.cpu_milli
-        << static_cast<int64_t>(row.capacity.devices.size()) << static_cast<int>(row.state)
-        << row.joined_at << row.last_seen_at;
-  }
-  for (const LaneSpeedRow& row : transition.lane_speeds) {
-    out << row.kind.shape << row.kind.device << row.speed.lanes << row.speed.images_per_second
-        << row.speed.report_count;
-  }
-  if (transition.experiment) {
-    out << static_cast<int>(transition.experiment->status) << transition.experiment->samples
-        << transition.experiment->finished_at;
-  }
-}
-
 }  // namespace
 
 std::string Digest(const Transition& transition) {
   std::string text;
-  Writer out(text);
-  WriteRows(transition, out);
-  for (const Action& action : transition.actions) {
-    out << static_cast<int64_t>(action.index());
-    if (const auto* const send = std::get_if<SendToWorker>(&action)) {
-      out << send->worker << static_cast<int64_t>(send->message.index());
-      std::visit(MessageWriter{out}, send->message);
-    } else if (const auto* const remove = std::get_if<RemoveCheckpoint>(&action)) {
-      out << remove->path;
-    } else if (const auto* const disconnect = std::get_if<DisconnectWorker>(&action)) {
-      out << disconnect->worker;
-    } else if (const auto* const say = std::get_if<Say>(&action)) {
-      out << say->text;
-    }
-  }
+  Writer(text) << transition.new_trials << transition.trials << transition.attempts
+               << transition.reports << transition.orders << transition.exploits
+               << transition.checkpoints << transition.workers << transition.lane_speeds
+               << transition.experiment << transition.actions;
   return text;
 }
 
