@@ -93,10 +93,10 @@ TEST_F(CardLanes, OfASweepThatGoesOnAreLimitedByWhatWasKnownWhenItBegan) {
   {
     Program tune(folder_, "tune", {"run", Space(), "--cpus", "8", "--samples", "60"});
     ASSERT_TRUE(tune.WaitForText("at most 4 trials"));
-    while (Query(folder_,
-                 "select count(*) > 8 from reports r join trials t on t.id = r.trial "
-                 "where t.experiment = 3") != Rows{"1"}) {
-    }
+    WaitForRows(folder_,
+                "select count(*) > 8 from reports r join trials t on t.id = r.trial "
+                "where t.experiment = 3",
+                {"1"});
     tune.Signal(SIGTERM);
     EXPECT_EQ(tune.Wait().exit_status, 143);
   }

@@ -35,16 +35,15 @@ void FlipABit(const fs::path& file) {
   ASSERT_TRUE(stream.flush()) << file;
 }
 
-// Runs until the trial has reported a few times.
-void WaitForReports(const TestFolder& folder, Program& tune) {
+// Until the trial has reported a few times.
+void WaitUntilUnderWay(const TestFolder& folder, Program& tune) {
   ASSERT_TRUE(tune.WaitForText("tune.db"));
-  while (Query1(folder, "select count(*) >= 5 from reports") != "1") {
-  }
+  WaitForReports(folder, 5);
 }
 
 void RunAndInterrupt(const TestFolder& folder, const std::string& space) {
   Program tune(folder, "tune", {"run", space});
-  WaitForReports(folder, tune);
+  WaitUntilUnderWay(folder, tune);
   tune.Signal(SIGINT);
   EXPECT_EQ(tune.Wait().exit_status, 130);
   ASSERT_EQ(Query1(folder, "select status from experiments"), "INTERRUPTED");
@@ -100,7 +99,7 @@ TEST(Checkpoint, CtrlCSavesWhatTheLastOneDoesNotHold) {
 TEST(Checkpoint, AWorkerThatIsToldToEndSavesWhatTheLastOneDoesNotHold) {
   TestFolder folder;
   Program tune(folder, "tune", {"run", folder.Write("space.yaml", CurveSweep(kSlow, kRare))});
-  WaitForReports(folder, tune);
+  WaitUntilUnderWay(folder, tune);
   kill(ChildOf(tune.pid(), "tune_worker"), SIGTERM);
   const ProgramResult result = tune.Wait();
   EXPECT_EQ(result.exit_status, 0) << result.err;
@@ -111,10 +110,9 @@ TEST(Checkpoint, WhatIsStoppedOrPausedNowSavesNothingMore) {
   for (const std::string verb : {"stop", "pause"}) {
     TestFolder folder;
     Program tune(folder, "tune", {"run", folder.Write("space.yaml", CurveSweep(kSlow, kRare))});
-    WaitForReports(folder, tune);
+    WaitUntilUnderWay(folder, tune);
     EXPECT_EQ(RunTune(folder, {verb, "--trial", "0", "--now"}).exit_status, 0);
-    while (Query1(folder, "select outcome from attempts") != "stopped") {
-    }
+    WaitForRows(folder, "select outcome from attempts", {"stopped"});
     tune.Signal(SIGINT);
     tune.Wait();
     EXPECT_EQ(Query1(folder, "select status from trials"),

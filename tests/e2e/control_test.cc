@@ -20,19 +20,14 @@ std::string CurveSpace(int iterations, const std::string& seconds, const std::st
 }
 constexpr int kForever = 1'000'000;
 
-// Until the query gives this.
-void WaitFor(const TestFolder& folder, const std::string& sql, const Rows& wanted) {
-  while (Query(folder, sql) != wanted) {
-  }
-}
-
 // `tune run` with two places, both taken and reported from.
 std::unique_ptr<Program> RunTwo(const TestFolder& folder, const std::string& space) {
   folder.Write("space.yaml", space);
   auto tune = std::make_unique<Program>(
       folder, "tune", std::vector<std::string>{"run", "space.yaml", "--cpus", "2"});
   EXPECT_TRUE(tune->WaitForText("sweep space"));
-  WaitFor(folder, "select count(*) from trials where status = 'RUNNING' and iterations > 0", {"2"});
+  WaitForRows(folder, "select count(*) from trials where status = 'RUNNING' and iterations > 0",
+              {"2"});
   return tune;
 }
 
@@ -55,7 +50,8 @@ TEST(Control, OneTrialIsPausedGoesOnAndIsStopped) {
   TestFolder folder;
   const auto tune = RunTwo(folder, CurveSpace(kForever, "0.01"));
   EXPECT_TRUE(Says(RunTune(folder, {"pause", "--trial", "0"}), 0, "trial 0 pauses at its next"));
-  WaitFor(folder, "select number from trials where status = 'RUNNING' order by number", {"1", "2"});
+  WaitForRows(folder, "select number from trials where status = 'RUNNING' order by number",
+              {"1", "2"});
   EXPECT_EQ(StatusOf(folder, 0), Rows{"PAUSED"});
   EXPECT_TRUE(Says(RunTune(folder, {"pause", "space", "--trial", "0"}), 2, "paused already"));
 
@@ -65,7 +61,8 @@ TEST(Control, OneTrialIsPausedGoesOnAndIsStopped) {
   EXPECT_EQ(Query(folder, "select status, stop_reason from trials where number = 1"),
             Rows{"TERMINATED|user"});
   EXPECT_TRUE(Says(RunTune(folder, {"stop", "--trial", "1"}), 2, "trial 1 of space is over"));
-  WaitFor(folder, "select number from trials where status = 'RUNNING' order by number", {"0", "2"});
+  WaitForRows(folder, "select number from trials where status = 'RUNNING' order by number",
+              {"0", "2"});
   EXPECT_EQ(Query(folder,
                   "select count(*) from attempts join trials on id = trial where trials.number = 0 "
                   "and attempts.number = 2 and from_iteration > 0"),
@@ -86,14 +83,16 @@ TEST(Control, ASweepIsPausedAndItsTunerLivesOn) {
   TestFolder folder;
   const auto tune = RunTwo(folder, CurveSpace(kForever, "0.01"));
   EXPECT_TRUE(Says(RunTune(folder, {"pause"}), 0, "space is paused"));
-  WaitFor(folder, "select number, status from trials order by number", {"0|PAUSED", "1|PAUSED"});
+  WaitForRows(folder, "select number, status from trials order by number",
+              {"0|PAUSED", "1|PAUSED"});
   EXPECT_TRUE(Says(RunTune(folder, {"pause"}), 2, "paused already"));
   EXPECT_TRUE(
       Says(RunTune(folder, {"set", "max_concurrent=1"}), 0, "max_concurrent of space is 1"));
   EXPECT_TRUE(Says(RunTune(folder, {"unpause", "space"}), 0, "space goes on"));
-  WaitFor(folder, "select number from trials where status = 'RUNNING'", {"0"});
+  WaitForRows(folder, "select number from trials where status = 'RUNNING'", {"0"});
   EXPECT_TRUE(Says(RunTune(folder, {"set", "space", "max_concurrent=2"}), 0, "was 1"));
-  WaitFor(folder, "select number from trials where status = 'RUNNING' order by number", {"0", "1"});
+  WaitForRows(folder, "select number from trials where status = 'RUNNING' order by number",
+              {"0", "1"});
   tune->Signal(SIGINT);
   EXPECT_EQ(tune->Wait().exit_status, 130);
 }
@@ -103,7 +102,7 @@ TEST(Control, StopNowDoesNotWaitForAReport) {
   folder.Write("space.yaml", CurveSpace(2, "100000"));
   Program tune(folder, "tune", {"run", "space.yaml", "--cpus", "2"});
   ASSERT_TRUE(tune.WaitForText("sweep space"));
-  WaitFor(folder, "select count(*) from attempts", {"2"});
+  WaitForRows(folder, "select count(*) from attempts", {"2"});
   EXPECT_TRUE(Says(RunTune(folder, {"stop"}), 0, "2 running trials end at their next reports"));
   EXPECT_TRUE(Says(RunTune(folder, {"pause"}), 2, "about to end"));
   EXPECT_TRUE(Says(RunTune(folder, {"stop", "--now"}), 0, "end now"));
@@ -263,7 +262,7 @@ TEST(Control, APausedSweepCanBeInterruptedAndGoesOnUnpaused) {
   TestFolder folder;
   const auto tune = RunTwo(folder, CurveSpace(40, "0.01"));
   EXPECT_TRUE(Says(RunTune(folder, {"pause", "--now"}), 0, "space is paused"));
-  WaitFor(folder, "select count(*) from attempts where outcome = 'running'", {"0"});
+  WaitForRows(folder, "select count(*) from attempts where outcome = 'running'", {"0"});
   tune->Signal(SIGINT);
   EXPECT_TRUE(Says(tune->Wait(), 130, "tune resume space"));
   EXPECT_TRUE(Says(RunTune(folder, {"resume"}), 0, "space FINISHED"));

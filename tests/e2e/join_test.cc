@@ -55,11 +55,10 @@ TEST(Join, ALocalWorkerAndAnotherOneWorkTogether) {
   const JoinLine join = WaitForJoinLine(tune);
   Program worker(folder, "tune", join.Worker({"--cpus", "1"}));
   // Until both report.
-  const std::string both =
-      "select count(distinct a.worker) from reports r join attempts a on "
-      "a.trial = r.trial and a.number = r.attempt";
-  while (Query(folder, both) != std::vector<std::string>{"2"}) {
-  }
+  WaitForRows(folder,
+              "select count(distinct a.worker) from reports r join attempts a on "
+              "a.trial = r.trial and a.number = r.attempt",
+              {"2"});
   tune.Signal(SIGINT);
   EXPECT_EQ(tune.Wait().exit_status, 130);
 }
@@ -90,8 +89,7 @@ TEST(Join, AWorkerUnderNohupOutlivesItsTerminal) {
   const auto before = signal(SIGHUP, SIG_IGN);
   Program worker(folder, "tune", join.Worker({"--cpus", "1"}));
   signal(SIGHUP, before);
-  while (Query(folder, "select count(*) > 0 from reports") != std::vector<std::string>{"1"}) {
-  }
+  WaitForReports(folder, 1);
   worker.Signal(SIGHUP);
   EXPECT_EQ(worker.Wait().exit_status, 0);
   tune.Signal(SIGINT);  // Nobody else would come.
@@ -137,8 +135,7 @@ TEST(Join, RevokingATokenEndsTheWorkersThatCameWithIt) {
   Program tune(folder, "tune", RunListening(folder.Write("space.yaml", kEndlessSpace)));
   const JoinLine join = WaitForJoinLine(tune);
   Program worker(folder, "tune", join.Worker({"--cpus", "1"}));
-  while (Query(folder, "select count(*) > 0 from reports") != std::vector<std::string>{"1"}) {
-  }
+  WaitForReports(folder, 1);
   const std::string listed = RunTune(folder, {"tokens", "--format", "csv"}).out;
   ASSERT_EQ(RunTune(folder, {"tokens", "--revoke", listed.substr(listed.find("\r\n") + 2, 8)})
                 .exit_status,
@@ -148,9 +145,7 @@ TEST(Join, RevokingATokenEndsTheWorkersThatCameWithIt) {
   const JoinLine fresh = ParseJoinLine(RunTune(folder, {"tokens", "--new"}).out);
   EXPECT_EQ(fresh.address, join.address);
   Program next(folder, "tune", fresh.Worker({"--cpus", "1"}));
-  while (Query(folder, "select count(*) from attempts where trial = 1 and number = 2") !=
-         std::vector<std::string>{"1"}) {
-  }
+  WaitForRows(folder, "select count(*) from attempts where trial = 1 and number = 2", {"1"});
   EXPECT_EQ(Query(folder, "select outcome from attempts where trial = 1 and number = 1"),
             std::vector<std::string>{"lost"});
 }

@@ -106,8 +106,7 @@ std::unique_ptr<Program> RunFused(const TestFolder& folder, const std::string& s
       folder, "tune",
       std::vector<std::string>{"run", folder.Write("space.yaml", space), "--cpus", "4"});
   EXPECT_TRUE(tune->WaitForText("sweep space"));
-  while (Query(folder, "select count(distinct trial) from checkpoints") != Rows{"4"}) {
-  }
+  WaitForRows(folder, "select count(distinct trial) from checkpoints", {"4"});
   return tune;
 }
 
@@ -160,9 +159,7 @@ TEST(Lanes, GoOnAfterAnInterruptWhereTheyWere) {
   {
     Program tune(folder, "tune", {"run", "space.yaml", "--cpus", "4"});
     ASSERT_TRUE(tune.WaitForText("sweep space"));
-    while (Query(folder, "select count(distinct trial) from reports where iteration > 1") !=
-           Rows{"4"}) {
-    }
+    WaitForRows(folder, "select count(distinct trial) from reports where iteration > 1", {"4"});
     tune.Signal(SIGTERM);
     EXPECT_EQ(tune.Wait().exit_status, 143);
   }

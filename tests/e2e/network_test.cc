@@ -87,12 +87,6 @@ std::string SlowSpace(const std::string& lease) {
   return space.insert(space.find(at), "    seconds: 0.05\n");
 }
 
-// Waits until the worker's trials report.
-void WaitForReports(const TestFolder& folder) {
-  while (Query(folder, "select count(*) > 3 from reports") != std::vector<std::string>{"1"}) {
-  }
-}
-
 // Every trial needed one attempt, which the break did not end.
 void ExpectOneAttemptEach(const TestFolder& folder) {
   EXPECT_EQ(Query(folder, "select count(*), sum(outcome = 'completed') from attempts"),
@@ -102,7 +96,7 @@ void ExpectOneAttemptEach(const TestFolder& folder) {
 TEST_F(Network, ATrialGoesOnThroughAPartitionThatHealsWithinTheLease) {
   const auto tune = StartTuner(SlowSpace("12s"));
   const auto worker = StartWorker();
-  WaitForReports(folder_);
+  WaitForReports(folder_, 4);
   rig_->Partition();
   ASSERT_TRUE(worker->WaitForText("trying again"));
   rig_->Heal();
@@ -113,7 +107,7 @@ TEST_F(Network, ATrialGoesOnThroughAPartitionThatHealsWithinTheLease) {
 TEST_F(Network, AConnectionThatIsResetIsMadeAgain) {
   const auto tune = StartTuner(SlowSpace("12s"));
   const auto worker = StartWorker();
-  WaitForReports(folder_);
+  WaitForReports(folder_, 4);
   rig_->Reset();
   ASSERT_TRUE(worker->WaitForText("trying again"));
   rig_->Heal();
@@ -124,7 +118,7 @@ TEST_F(Network, AConnectionThatIsResetIsMadeAgain) {
 TEST_F(Network, APartitionLongerThanTheLeaseGivesTheTrialsToAnotherWorker) {
   const auto tune = StartTuner(SlowSpace("4s"));
   const auto worker = StartWorker();
-  WaitForReports(folder_);
+  WaitForReports(folder_, 4);
   rig_->Partition();
   Program other(folder_, "tune", join_.Worker({"--cpus", "2", "--name", "other"}),
                 rig_->tuner_network());
@@ -142,15 +136,13 @@ TEST_F(Network, APartitionLongerThanTheLeaseGivesTheTrialsToAnotherWorker) {
 TEST_F(Network, WhatAWorkerSaysAfterItsLeaseHasNoEffect) {
   const auto tune = StartTuner(SlowSpace("3s"));
   const auto worker = StartWorker();
-  WaitForReports(folder_);
+  WaitForReports(folder_, 4);
   // A machine that sleeps: its clock's lease and its connection look whole to it when it wakes.
   worker->Signal(SIGSTOP);
   Program other(folder_, "tune", join_.Worker({"--cpus", "2", "--name", "other"}),
                 rig_->tuner_network());
   ASSERT_TRUE(tune->WaitForText("is lost"));
-  while (Query(folder_, "select count(*) > 3 from reports where attempt = 2") !=
-         std::vector<std::string>{"1"}) {
-  }
+  WaitForRows(folder_, "select count(*) > 3 from reports where attempt = 2", {"1"});
   worker->Signal(SIGCONT);
   EXPECT_NE(worker->Wait().exit_status, 0);
   ExpectAnswer(*tune, other, FastSpace());
@@ -164,7 +156,7 @@ TEST_F(Network, WhatAWorkerSaysAfterItsLeaseHasNoEffect) {
 TEST_F(Network, ATunerThatWasKilledFindsItsWorkersAgain) {
   const auto tune = StartTuner(SlowSpace("30s"));
   const auto worker = StartWorker();
-  WaitForReports(folder_);
+  WaitForReports(folder_, 4);
   tune->Signal(SIGKILL);
   tune->Wait();
   ASSERT_TRUE(worker->WaitForText("trying again"));
@@ -176,7 +168,7 @@ TEST_F(Network, ATunerThatWasKilledFindsItsWorkersAgain) {
 TEST_F(Network, AWorkerWhoseTunerNeverComesBackEndsWithItsLease) {
   const auto tune = StartTuner(SlowSpace("3s"));
   const auto worker = StartWorker();
-  WaitForReports(folder_);
+  WaitForReports(folder_, 4);
   tune->Signal(SIGKILL);
   tune->Wait();
   const ProgramResult left = worker->Wait();  // Its trials too: they hold its standard error.

@@ -216,4 +216,16 @@ inline std::vector<std::string> Query(const TestFolder& folder, const std::strin
   return rows;
 }
 
+// Asks until this is the answer. The database must be there.
+inline void WaitForRows(const TestFolder& folder, const std::string& sql,
+                        const std::vector<std::string>& rows) {
+  while (Query(folder, sql) != rows) {
+  }
+}
+
+// Until all trials together have reported as often.
+inline void WaitForReports(const TestFolder& folder, int count) {
+  WaitForRows(folder, "select count(*) >= " + std::to_string(count) + " from reports", {"1"});
+}
+
 }  // namespace tune::testing

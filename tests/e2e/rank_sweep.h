@@ -60,13 +60,6 @@ inline const std::string& UndisturbedEnd() {
   return state;
 }
 
-// Requires that the database is there.
-inline void WaitForReports(const TestFolder& folder, int count) {
-  const std::string there = "select count(*) >= " + std::to_string(count) + " from reports";
-  while (Query(folder, there) != std::vector<std::string>{"1"}) {
-  }
-}
-
 // A sweep whose two ranks need a worker each, and whose workers come from elsewhere. Networks are
 // those of Program.
 class JoinedRankSweep {

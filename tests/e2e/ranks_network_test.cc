@@ -73,9 +73,8 @@ TEST_F(RanksOfTwoMachines, WhoseConnectionIsResetGoOnFromTheirCheckpoint) {
   Start("limits: {lease: 4s}\n");
   WaitForReports(sweep_->folder(), 3);
   rig_->Reset();
-  const std::string has_ended = "select count(*) from attempts where finished_at is not null";
-  while (sweep_->Ask(has_ended) == std::vector<std::string>{"0"}) {
-  }
+  WaitForRows(sweep_->folder(), "select count(*) > 0 from attempts where finished_at is not null",
+              {"1"});
   rig_->Heal();
   ExpectToGoOn();
   EXPECT_EQ(sweep_->Ask("select outcome <> 'completed' from attempts where number = 1"),
