@@ -2,8 +2,10 @@
 // convolution before it applied as its input is read: forward with the sums that batch norm needs,
 // and backward with both gradients in one pass. Weights are torchvision's: (channels, 3, 3), fp32.
 //
-// A thread walks along one row of pixels with four channels and keeps the window's columns, so that
-// each number is read and activated three times, not nine.
+// A thread walks along a piece of a row of pixels with four channels and keeps the window's
+// columns, so that each number is read and activated three times, not nine. Each step waits for its
+// numbers: pieces are as short as a column more at each end allows, and each thread has one where
+// it can.
 //
 // Thread rule: values; see kernel.h.
 #pragma once
@@ -19,6 +21,18 @@ struct DepthwiseShape {
   int in_size = 0;
   int out_size = 0;  // (in_size - 1) / stride + 1
 };
+
+// A row of so many pixels has so many pieces; piece `i` begins there, and ends where the next does.
+TUNE_HOST_DEVICE int PiecesOf(int size) {
+  constexpr int kPixelsMax = 28;
+  return static_cast<int>(CeilDivide(size, kPixelsMax));
+}
+TUNE_HOST_DEVICE int PieceBegin(int size, int i) { return size * i / PiecesOf(size); }
+
+// Over all pieces of (batch, size, size, channels).
+inline RowGeometry PieceGeometry(int batch, int size, int channels) {
+  return RowGeometry::Of(int64_t{batch} * size * PiecesOf(size), channels, 1);
+}
 
 // The nine weights of four channels.
 struct QuadWeights {
@@ -52,7 +66,7 @@ struct DepthwiseForward {
   using Shared = LineSums<2>;
 
   DepthwiseShape shape;
-  RowGeometry g;         // Over the rows of pixels of the output: batch * out_size.
+  RowGeometry g;         // PieceGeometry of the output.
   const T* x = nullptr;  // (lane, batch, in_size, in_size, channels), before batch norm and ReLU6.
   NormFold fold;
   ChannelFloats weights;  // A channel's are nine floats.
@@ -81,26 +95,32 @@ struct DepthwiseForward {
       const QuadFold f = LoadFold(fold, t.lane, channel);
       const QuadWeights w = LoadWeights(weights.Of(t.lane), channel);
       QuadSums sums;
-      for (int64_t row = g.Begin(t.block_y) + g.Line(t); row < g.Begin(t.block_y + 1);
-           row += g.lines()) {
-        RunRow(t.lane, row, channel, f, w, &sums);
+      for (int64_t piece = g.Begin(t.block_y) + g.Line(t); piece < g.Begin(t.block_y + 1);
+           piece += g.lines()) {
+        RunPiece(t.lane, piece, channel, f, w, &sums);
       }
       shared.of[t.index][0] = sums.first;
       shared.of[t.index][1] = sums.second;
     }
   }
 
-  TUNE_HOST_DEVICE void RunRow(int lane, int64_t row, int channel, const QuadFold& f,
-                               const QuadWeights& w, QuadSums* sums) const {
+  TUNE_HOST_DEVICE void RunPiece(int lane, int64_t piece, int channel, const QuadFold& f,
+                                 const QuadWeights& w, QuadSums* sums) const {
+    const int pieces = PiecesOf(shape.out_size);
+    const int place = static_cast<int>(piece % pieces);
+    const int begin = PieceBegin(shape.out_size, place);
+    const int end = PieceBegin(shape.out_size, place + 1);
+    const int64_t row = piece / pieces;
     const int64_t image = lane * static_cast<int64_t>(shape.batch) + row / shape.out_size;
     const int top = static_cast<int>(row % shape.out_size) * kStride - 1;
     const int64_t in_pixels = static_cast<int64_t>(shape.in_size) * shape.in_size;
     const T* const from = x + image * in_pixels * shape.channels + channel;
-    const int64_t out_row = lane * g.rows + row;
+    const int64_t out_row = lane * (g.rows / pieces) + row;
     T* const to = y + out_row * shape.out_size * shape.channels + channel;
-    Column window[3];  // window[0] is left of the image at first.
-    if (kStride == 1) window[1] = LoadColumn(from, f, top, 0);
-    for (int ow = 0; ow < shape.out_size; ++ow) {
+    Column window[3];
+    window[0] = LoadColumn(from, f, top, begin * kStride - 1);
+    if (kStride == 1) window[1] = LoadColumn(from, f, top, begin);
+    for (int ow = begin; ow < end; ++ow) {
       if (kStride == 2) window[1] = LoadColumn(from, f, top, 2 * ow);
       window[2] = LoadColumn(from, f, top, ow * kStride + 1);
       Quad sum;
@@ -127,7 +147,7 @@ struct DepthwiseBackward {
   using Shared = LineSums<kDepthwiseSums>;
 
   DepthwiseShape shape;
-  RowGeometry g;          // Over the rows of pixels of the input: batch * in_size.
+  RowGeometry g;          // PieceGeometry of the input.
   const T* dy = nullptr;  // (lane, batch, out_size, out_size, channels)
   ChannelFloats weights;
   const T* x = nullptr;  // As in DepthwiseForward.
@@ -154,9 +174,9 @@ struct DepthwiseBackward {
       const QuadFold f = LoadFold(fold, t.lane, channel);
       const QuadWeights w = LoadWeights(weights.Of(t.lane), channel);
       Sums sums;
-      for (int64_t row = g.Begin(t.block_y) + g.Line(t); row < g.Begin(t.block_y + 1);
-           row += g.lines()) {
-        RunRow(t.lane, row, channel, f, w, &sums);
+      for (int64_t piece = g.Begin(t.block_y) + g.Line(t); piece < g.Begin(t.block_y + 1);
+           piece += g.lines()) {
+        RunPiece(t.lane, piece, channel, f, w, &sums);
       }
       shared.of[t.index][0] = sums.input.first;
       shared.of[t.index][1] = sums.input.second;
@@ -171,16 +191,25 @@ struct DepthwiseBackward {
     return kStride == 1 ? at : (at % 2 == 0 ? at / 2 : -1);
   }
 
-  TUNE_HOST_DEVICE void RunRow(int lane, int64_t row, int channel, const QuadFold& f,
-                               const QuadWeights& w, Sums* sums) const {
+  TUNE_HOST_DEVICE void RunPiece(int lane, int64_t piece, int channel, const QuadFold& f,
+                                 const QuadWeights& w, Sums* sums) const {
+    const int pieces = PiecesOf(shape.in_size);
+    const int place = static_cast<int>(piece % pieces);
+    const int begin = PieceBegin(shape.in_size, place);
+    const int end = PieceBegin(shape.in_size, place + 1);
+    const int64_t row = piece / pieces;
     const int64_t image = lane * static_cast<int64_t>(shape.batch) + row / shape.in_size;
     const int ih = static_cast<int>(row % shape.in_size);
     const int64_t out_pixels = static_cast<int64_t>(shape.out_size) * shape.out_size;
     const T* const from = dy + image * out_pixels * shape.channels + channel;
-    const int64_t first = (lane * g.rows + row) * shape.in_size * shape.channels + channel;
+    const int64_t in_row = lane * (g.rows / pieces) + row;
+    const int64_t first = in_row * shape.in_size * shape.channels + channel;
     Column window[3];  // Of dy, by tap: window[0] is right of the pixel, window[2] left of it.
-    if (kStride == 1) window[1] = LoadMeeting(from, ih, 0, 1);
-    for (int iw = 0; iw < shape.in_size; ++iw) {
+    if (kStride == 1) {
+      window[1] = LoadMeeting(from, ih, begin, 1);
+      window[2] = LoadMeeting(from, ih, begin, 2);
+    }
+    for (int iw = begin; iw < end; ++iw) {
       if (kStride == 1) {
         window[0] = LoadMeeting(from, ih, iw, 0);
       } else {

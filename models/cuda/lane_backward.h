@@ -182,7 +182,7 @@ void LaneNetwork<Device, T>::BackwardDepthwise(size_t index, int batch) {
   MakeDy(layer, batch, layer.dz);
   const auto run = [&](auto kernel) {
     kernel.shape = {batch, c.out_channels, c.in_size, c.out_size};
-    kernel.g = RowGeometry::Of(static_cast<int64_t>(batch) * c.in_size, c.out_channels);
+    kernel.g = PieceGeometry(batch, c.in_size, c.out_channels);
     kernel.dy = layer.dz;
     kernel.weights = Parameter(layer.place.weight_at);
     kernel.x = before.y.data();

@@ -75,17 +75,15 @@ struct NormArrays {
 
 // Floats of partial sums that any pass over a layer leaves, of one lane.
 inline int64_t PartialFloats(const Convolution& c, int batch) {
-  const auto floats = [](int64_t rows, int channels, int count) {
-    return RowGeometry::Of(rows, channels).chunks * channels * count;
+  const auto floats = [&c](const RowGeometry& g, int count) {
+    return g.chunks * c.out_channels * count;
   };
-  int64_t most = 0;
   // No batch of up to `batch` images leaves more chunks than the largest: they grow with the rows.
-  const int64_t out_rows = static_cast<int64_t>(batch) * c.out_size;
-  most = std::max(most, floats(out_rows * c.out_size, c.out_channels, 2));
+  const int64_t pixels = int64_t{batch} * c.out_size * c.out_size;
+  int64_t most = floats(RowGeometry::Of(pixels, c.out_channels), 2);
   if (c.kind == ConvolutionKind::kDepthwise) {
-    const int64_t in_rows = static_cast<int64_t>(batch) * c.in_size;
-    most = std::max(most, floats(out_rows, c.out_channels, 2));
-    most = std::max(most, floats(in_rows, c.out_channels, kDepthwiseSums));
+    most = std::max(most, floats(PieceGeometry(batch, c.out_size, c.out_channels), 2));
+    most = std::max(most, floats(PieceGeometry(batch, c.in_size, c.out_channels), kDepthwiseSums));
   }
   return most;
 }

@@ -22,12 +22,13 @@ struct RowGeometry {
   int columns = 1;
   int64_t chunks = 1;
 
-  static RowGeometry Of(int64_t rows, int channels) {
+  // A thread takes `rows_a_thread` rows, more where there would be too many chunks.
+  static RowGeometry Of(int64_t rows, int channels, int64_t rows_a_thread = 4) {
     RowGeometry g;
     g.rows = rows;
     g.channels = channels;
     while (g.columns < 32 && g.columns * kVector < channels) g.columns *= 2;
-    const int64_t wanted = CeilDivide(rows, int64_t{4} * g.lines());
+    const int64_t wanted = CeilDivide(rows, rows_a_thread * g.lines());
     const int64_t most = kChunksMax / g.tiles();
     g.chunks = wanted < most ? wanted : most;
     if (g.chunks < 1) g.chunks = 1;

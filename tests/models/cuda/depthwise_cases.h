@@ -8,9 +8,9 @@ namespace tune::models::cuda {
 struct DepthwiseCase {
   int batch, channels, size, stride;
 };
-inline constexpr DepthwiseCase kDepthwiseCases[] = {{2, 8, 5, 1},  {2, 8, 5, 2},   {1, 24, 1, 1},
-                                                    {3, 16, 2, 2}, {2, 144, 7, 1}, {1, 200, 6, 2},
-                                                    {5, 32, 9, 1}, {2, 32, 13, 2}};
+inline constexpr DepthwiseCase kDepthwiseCases[] = {
+    {2, 8, 5, 1},  {2, 8, 5, 2},   {1, 24, 1, 1}, {3, 16, 2, 2}, {2, 144, 7, 1}, {1, 200, 6, 2},
+    {5, 32, 9, 1}, {2, 32, 13, 2}, {2, 8, 29, 1}, {1, 8, 61, 1}, {1, 8, 61, 2}};
 
 // relu6(scale x + shift) of each lane's tensor, channels innermost.
 inline Values ActivatedValues(const Values& x, const Values& scale, const Values& shift) {
@@ -38,7 +38,7 @@ void DepthwiseForwardAgrees(Device& device) {
     const auto y = device.template New<T>(out_count * kLanes);
     const auto run = [&](auto kernel) {
       kernel.shape = {c.batch, c.channels, c.size, out_size};
-      kernel.g = RowGeometry::Of(int64_t{c.batch} * out_size, c.channels);
+      kernel.g = PieceGeometry(c.batch, out_size, c.channels);
       const auto partial = device.template New<float>(kernel.g.chunks * 2 * c.channels * kLanes);
       kernel.x = x.data();
       kernel.fold = {{scale.data(), c.channels}, {shift.data(), c.channels}};
@@ -89,7 +89,7 @@ void DepthwiseBackwardAgrees(Device& device) {
     const auto dz = device.template New<T>(in_count * kLanes);
     const auto run = [&](auto kernel) {
       kernel.shape = {c.batch, c.channels, c.size, out_size};
-      kernel.g = RowGeometry::Of(int64_t{c.batch} * c.size, c.channels);
+      kernel.g = PieceGeometry(c.batch, c.size, c.channels);
       const int64_t partial_count = kernel.g.chunks * kDepthwiseSums * c.channels * kLanes;
       const auto partial = device.template New<float>(partial_count);
       kernel.dy = dy.data();

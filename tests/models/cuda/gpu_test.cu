@@ -40,7 +40,7 @@ TEST_F(Gpu, BatchNorm) {
 }
 TEST_F(Gpu, HasTheGradientsOfTheCpu) { HasTheGradientsOfTheCpu<CudaCard, float>(MakeCard, 1e-3); }
 TEST_F(Gpu, GradientIsTheSlopeOfTheLoss) { GradientIsTheSlopeOfTheLoss<CudaCard>(MakeCard); }
-TEST_F(Gpu, TrainsAsTheCpu) { TrainsAsTheCpu<CudaCard, float>(MakeCard, 4, 5e-3, 0.1); }
+TEST_F(Gpu, TrainsAsTheCpu) { TrainsAsTheCpu<CudaCard, float>(MakeCard, 4, 1e-3, 0.1); }
 TEST_F(Gpu, TrainsInBf16CloseToTheCpu) { TrainsAsTheCpu<CudaCard, Bf16>(MakeCard, 3, 0.15); }
 TEST_F(Gpu, ResumesBitForBit) { ResumesBitForBit<CudaCard, float>(MakeCard); }
 TEST_F(Gpu, ResumesBitForBitInBf16) { ResumesBitForBit<CudaCard, Bf16>(MakeCard); }
