@@ -37,7 +37,11 @@ enum cudaError_t {
   cudaErrorStreamCaptureIsolation = 905,
   cudaErrorCapturedEvent = 907,
 };
-enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
+enum cudaMemcpyKind {
+  cudaMemcpyHostToDevice = 1,
+  cudaMemcpyDeviceToHost = 2,
+  cudaMemcpyDeviceToDevice = 3
+};
 enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal = 1 };
 inline constexpr unsigned cudaStreamNonBlocking = 1;
 inline constexpr unsigned cudaEventDisableTiming = 2;
@@ -68,6 +72,7 @@ cudaError_t cudaSetDevice(int device);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest);
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
+cudaError_t cudaDeviceSynchronize();
 
 cudaError_t cudaMalloc(void** data, size_t bytes);
 cudaError_t cudaFree(void* data);
@@ -85,6 +90,8 @@ cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags);
 
+// On the device, and at once.
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind);
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream);
 cudaError_t cudaMemsetAsync(void* data, int value, size_t bytes, cudaStream_t stream);

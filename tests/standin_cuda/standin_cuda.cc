@@ -15,7 +15,7 @@
 // does not allow, work of a capture that does not come back to its stream, grids that are too
 // large. Memory that nobody has written is NaN.
 //
-// The device has TUNE_STANDIN_CUDA_BYTES of memory, 1 GiB unless it is set.
+// The device has TUNE_STANDIN_CUDA_BYTES of memory, 2 GiB unless it is set.
 //
 // Thread rule: any; one call at a time.
 #include <sys/mman.h>
@@ -107,7 +107,7 @@ struct Device {
   std::vector<WorkPointer> waiting;  // Asked for and not done; not what is captured.
   std::set<cudaStream_t> streams;
   std::map<std::uintptr_t, size_t> allocations, pinned;  // Begin and bytes.
-  const size_t bytes = Setting("TUNE_STANDIN_CUDA_BYTES", uint64_t{1} << 30);
+  const size_t bytes = Setting("TUNE_STANDIN_CUDA_BYTES", uint64_t{2} << 30);
   size_t taken = 0;
   std::uintptr_t arena = 0, arena_end = 0;  // Addresses, twice the memory: it is never packed.
 
@@ -470,6 +470,14 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   return cudaSuccess;
 }
 
+cudaError_t cudaDeviceSynchronize() {
+  Device& device = TheDevice();
+  Lock lock(device.mutex);
+  if (IsForbidden(device)) return Answer(cudaErrorStreamCaptureUnsupported);
+  RunUntilDone(device, lock, AllAsked(device));
+  return cudaSuccess;
+}
+
 // ---- memory
 
 cudaError_t cudaMalloc(void** data, size_t bytes) {
@@ -524,6 +532,19 @@ cudaError_t cudaFreeHost(void* data) {
   }
   RunUntilDone(device, lock, AllAsked(device));
   std::free(data);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  Device& device = TheDevice();
+  const Lock lock(device.mutex);
+  if (IsForbidden(device)) return Answer(cudaErrorStreamCaptureUnsupported);
+  if (kind != cudaMemcpyDeviceToDevice || !IsOnDevice(device, to, bytes) ||
+      !IsOnDevice(device, from, bytes)) {
+    return Answer(cudaErrorInvalidValue);
+  }
+  const MemoryOpen open(device);
+  std::memcpy(to, from, bytes);
   return cudaSuccess;
 }
 
