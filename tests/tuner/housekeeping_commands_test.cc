@@ -9,6 +9,7 @@
 #include <functional>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/clock.h"
@@ -206,6 +207,27 @@ TEST_F(Housekeeping, DeleteRemovesRowsJournalAndArtifactsOfThatSweepAlone) {
   // With the last one goes the folder of all.
   ASSERT_EQ(Delete("other", true).status, 0);
   EXPECT_THAT(folder_.List(), ElementsAre("only", "tune.db"));
+}
+
+// A copy that was made by hand knows nothing of what came after it.
+TEST_F(Housekeeping, OfTwoDatabasesThatShareTheirArtifactsNeitherRemovesAny) {
+  WriteSweep("s");
+  fs::copy_file(path_, folder_ / "tune.old");
+  WriteSweep("later");
+  const std::vector<std::string> before = Artifacts();
+  const std::string path = std::exchange(path_, folder_ / "tune.old");
+  const Answer gc = Gc();
+  EXPECT_EQ(gc.status, 2);
+  EXPECT_THAT(gc.err, HasSubstr("tune.old: tune.db lies beside it, and its artifacts in the same"));
+  const Answer deleted = Delete("s", true);
+  EXPECT_EQ(deleted.status, 2);
+  EXPECT_THAT(deleted.err, HasSubstr("nothing was deleted: "));
+  path_ = path;
+  EXPECT_EQ(Gc().status, 2);
+  EXPECT_EQ(Artifacts(), before);
+  fs::create_directories(folder_ / "copies");
+  fs::rename(folder_ / "tune.old", folder_ / "copies/tune.old");
+  EXPECT_EQ(Gc().status, 0);
 }
 
 TEST_F(Housekeeping, DeleteKeepsWhatOthersPutBesideTheArtifacts) {

@@ -39,7 +39,29 @@ std::vector<RemovedGarbage> RemoveGarbage(const std::string& db_path,
   return removed;
 }
 
+Status CheckArtifactsAreOwn(const std::string& db_path) {
+  namespace fs = std::filesystem;
+  const fs::path own(db_path);
+  const fs::path folder = own.has_parent_path() ? own.parent_path() : fs::path(".");
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const fs::path& other = it->path();
+    std::error_code ignored;
+    if (other.stem() != own.stem() || other.filename() == own.filename() ||
+        !it->is_regular_file(ignored) || !IsTuneDatabase(other.string())) {
+      continue;
+    }
+    return FailedPrecondition(
+        db_path + ": " + other.filename().string() +
+        " lies beside it, and its artifacts in the same folder, " + ArtifactsDirOf(db_path) +
+        "; give one of the two another folder, or a name that differs before its "
+        "ending (tune backup copies the artifacts, too)");
+  }
+  return OkStatus();
+}
+
 Status CleanUpAfterTuner(const std::string& db_path, const std::string& sweep, Instant now) {
+  if (!CheckArtifactsAreOwn(db_path).ok()) return OkStatus();
   TUNE_ASSIGN_OR_RETURN(const std::vector<Garbage> garbage,
                         FindGarbageOf(db_path, sweep, std::nullopt, now));
   for (const RemovedGarbage& removed : RemoveGarbage(db_path, garbage, false)) {

@@ -30,9 +30,14 @@ struct RemovedGarbage {
 std::vector<RemovedGarbage> RemoveGarbage(const std::string& db_path,
                                           const std::vector<Garbage>& garbage, bool dry_run);
 
+// Artifacts belong to all databases of a folder whose names differ in their ending alone, such as
+// tune.db and a copy of it, tune.old: what one of them does not know may be the other's. An error
+// that names such another one.
+Status CheckArtifactsAreOwn(const std::string& db_path);
+
 // For a tuner that takes a sweep over, before it gives anything out: what the one before had given
-// up and did not come to remove, and the socket where it listened. The caller holds the writer's
-// lock.
+// up and did not come to remove (nothing where CheckArtifactsAreOwn fails), and the socket where it
+// listened. The caller holds the writer's lock.
 Status CleanUpAfterTuner(const std::string& db_path, const std::string& sweep, Instant now);
 
 // The socket where a tuner listened that lives no more, and the artifacts' folder if nothing else

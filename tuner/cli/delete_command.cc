@@ -101,6 +101,9 @@ int DeleteCommand(const DeleteOptions& options, const Clock& clock, std::istream
                         " and could not go on without it; delete that one first"),
         err);
   }
+  if (const Status s = CheckArtifactsAreOwn(options.db_path); !s.ok()) {
+    return Complain(s.At("nothing was deleted"), err);
+  }
   if (!options.yes) {
     if (!options.is_terminal) {
       return Complain(

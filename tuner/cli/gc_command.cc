@@ -43,6 +43,9 @@ class Collection {
     if (const auto database = OpenForQueries(options_.db_path); !database.ok()) {
       return Complain(database.status(), err_);
     }
+    if (const Status s = CheckArtifactsAreOwn(options_.db_path); !s.ok()) {
+      return Complain(s, err_);
+    }
     tuner_ = FindLockHolder(options_.db_path);
     std::vector<RemovedGarbage> leftovers;
     if (!tuner_) leftovers = FindLeftovers(options_.db_path);

@@ -229,6 +229,10 @@ int RunSpec(ExperimentSpec spec, const RunOptions& options) {
   }
   const Result<std::string> kind = TrainableKind(spec.trainable);
   if (kind.ok()) surroundings.trainable_kind = *kind;
+  const bool is_new = access(options.db_path.c_str(), F_OK) != 0;
+  if (const Status s = is_new ? CheckArtifactsAreOwn(options.db_path) : OkStatus(); !s.ok()) {
+    return Complain(s);
+  }
   if (options.dry_run) {
     PrintPlan(spec, seed, surroundings);
     return 0;

@@ -169,6 +169,8 @@ int Authorize(void* /*context*/, int action, const char* first, const char* seco
 
 }  // namespace
 
+bool IsTuneDatabase(const std::string& path) { return CheckIsOurs(path).ok(); }
+
 const char* NetworkFileSystemName(int64_t statfs_type) {
   // linux/magic.h; the values are part of the kernel's interface.
   switch (static_cast<uint32_t>(statfs_type)) {

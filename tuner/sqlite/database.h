@@ -27,6 +27,9 @@ namespace tune {
 // "tune" in ASCII; stands in the file's header and tells our files from others.
 inline constexpr int64_t kApplicationId = 0x74756e65;
 
+// By its header. Any file is safe to ask about, also one that is open.
+bool IsTuneDatabase(const std::string& path);
+
 enum class Access {
   kRead,   // Never changes a row and never keeps the writer waiting; leaves no file behind where it
            // can.
