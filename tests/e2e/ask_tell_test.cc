@@ -1,6 +1,8 @@
 // Trials that others run, kept in a database: tune ask, tune tell, and ask-tell with a name.
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,7 @@ namespace tune {
 namespace {
 
 using testing::BinDir;
+using testing::Program;
 using testing::ProgramResult;
 using testing::Query;
 using testing::RunTune;
@@ -88,6 +91,26 @@ TEST(AskTell, WhatIsAskedAndToldStandsInTheDatabase) {
             (std::vector<std::string>{"0|TERMINATED|1|0.5", "1|RUNNING|2|0.4", "2|ERROR|0|"}));
   EXPECT_EQ(Query(folder, "select trial, iteration, value, metrics from reports"),
             (std::vector<std::string>{"1|1|0.5|{\"loss\":0.5}", "2|2|0.4|{\"loss\":0.4}"}));
+}
+
+TEST(AskTell, ThoseWhoAskAndTellAtATimeWaitForEachOther) {
+  TestFolder folder;
+  folder.Write("study.yaml", kSpace);
+  constexpr int64_t kCount = 8;
+  const auto all = [&](const std::function<std::vector<std::string>(int64_t)>& arguments) {
+    std::vector<std::unique_ptr<Program>> programs;
+    for (int64_t i = 0; i < kCount; ++i) {
+      programs.push_back(std::make_unique<Program>(folder, "tune", arguments(i)));
+    }
+    for (const auto& program : programs) {
+      const ProgramResult result = program->Wait();
+      EXPECT_EQ(result.exit_status, 0) << result.err;
+    }
+  };
+  all([](int64_t) { return std::vector<std::string>{"ask", "study.yaml"}; });
+  all([](int64_t i) { return std::vector<std::string>{"tell", std::to_string(i), "0.5"}; });
+  EXPECT_EQ(Query(folder, "select count(*), sum(status = 'TERMINATED') from trials"),
+            std::vector<std::string>{"8|8"});
 }
 
 TEST(AskTell, NumbersAreToldAsProgramsPrintThem) {

@@ -1,11 +1,13 @@
 #include "tuner/cli/lines_command.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <iostream>
+#include <optional>
 #include <string_view>
 
 #include "core/json.h"
@@ -17,11 +19,15 @@
 #include "tuner/decide.h"
 #include "tuner/search_problem.h"
 #include "tuner/spec_reader.h"
+#include "tuner/sqlite/writer_lock.h"
 
 namespace tune {
 namespace {
 
 constexpr size_t kReadBytes = 1 << 16;
+constexpr int kTurnPauseMs = 20;
+constexpr int kTurnTriesMax = 250;  // Five seconds, of one holder.
+constexpr int kTurnsMax = 1'000;    // Of the others.
 
 int Complain(const Status& status) { return Complain(status, std::cerr); }
 
@@ -109,6 +115,28 @@ Result<std::unique_ptr<StoredAskTell>> OpenKept(const LinesOptions& options, std
                              provenance, clock);
 }
 
+// Trials that run at a time ask and tell at a time: each has the database for a moment, and who has
+// it for longer, such as a tuner, keeps it.
+template <typename Open>
+Result<std::unique_ptr<StoredAskTell>> InTurn(const std::string& db_path, const Open& open) {
+  std::optional<Instant> since;  // When the one came who has it.
+  int tries = 0;
+  int turns = 0;
+  while (true) {
+    Result<std::unique_ptr<StoredAskTell>> kept = open();
+    if (kept.status().code() != StatusCode::kUnavailable) return kept;
+    const std::optional<LockHolder> holder = FindLockHolder(db_path);
+    const bool is_next = holder && holder->since != since;
+    if (is_next) {
+      since = holder->since;
+      tries = 0;
+      ++turns;
+    }
+    if (++tries > kTurnTriesMax || turns > kTurnsMax) return kept;
+    poll(nullptr, 0, kTurnPauseMs);
+  }
+}
+
 // Whoever said one line need not be told its number.
 Status OfTheOnlyLine(const Status& status) {
   constexpr std::string_view kPrefix = "line 1: ";
@@ -143,8 +171,9 @@ int AskCommand(const LinesOptions& options) {
   const Result<Prepared> prepared = Prepare(options);
   if (!prepared.ok()) return Complain(prepared.status());
   const RealClock clock;
-  const auto kept = OpenKept(options, options.name.empty() ? prepared->spec.name : options.name,
-                             *prepared, clock);
+  const std::string& name = options.name.empty() ? prepared->spec.name : options.name;
+  const auto kept =
+      InTurn(options.db_path, [&] { return OpenKept(options, name, *prepared, clock); });
   if (!kept.ok()) return Complain(kept.status());
   const auto answers = (*kept)->OnLine("{\"ask\": " + std::to_string(options.count) + "}");
   if (!answers.ok()) return Complain(OfTheOnlyLine(answers.status()).At("--count"));
@@ -210,7 +239,8 @@ int TellCommand(const TellOptions& options) {
       options, std::string_view(options.trial).substr(slash == std::string::npos ? 0 : slash + 1));
   if (!line.ok()) return Complain(line.status());
   const RealClock clock;
-  const auto kept = StoredAskTell::OpenStored(options.db_path, name, clock);
+  const auto kept = InTurn(options.db_path,
+                           [&] { return StoredAskTell::OpenStored(options.db_path, name, clock); });
   if (!kept.ok()) return Complain(kept.status());
   const auto answers = (*kept)->OnLine(*line);
   if (!answers.ok()) {
