@@ -97,5 +97,21 @@ TEST_F(StoredSnapshotTest, SumsUpAtTheEnd) {
   EXPECT_EQ(summary->best->number, 3);
 }
 
+// Trial 1 was stopped by the scheduler after one of three iterations; 2 by a person now, or it
+// failed.
+TEST_F(StoredSnapshotTest, WhatAPersonOrAFailureEndedIsNoSaving) {
+  EndSweep();
+  Transition rows;
+  rows.trials = {SampleRows().trials[2]};
+  rows.trials[0].status = TrialStatus::kTerminated;
+  rows.trials[0].stop_reason = StopReason::kUser;
+  ASSERT_TRUE(store_->Commit(ExperimentId{1}, {4, SampleTime(60), "[]"}, rows).ok());
+  const auto database = Open();
+  const auto summary = snapshots_.ReadSummary(*database, Find(*database), SampleTime(999));
+  ASSERT_TRUE(summary.ok()) << summary.status().message();
+  EXPECT_EQ(summary->iterations_trained, 7);
+  EXPECT_EQ(summary->iterations_full, 9);
+}
+
 }  // namespace
 }  // namespace tune

@@ -161,9 +161,12 @@ Result<SweepSummary> StoredSnapshots::ReadSummary(Database& database, const Foun
   static constexpr char kTotalsSql[] =
       "SELECT count(), coalesce(sum(status = 'ERROR'), 0),"
       " coalesce(sum(stop_reason = 'scheduler'), 0), coalesce(sum(iterations), 0),"
-      " coalesce(max(CASE WHEN stop_reason IN ('completed', 'max_t') THEN iterations END), 0),"
-      " coalesce(sum(status = 'PAUSED'), 0)"
-      " FROM trials WHERE experiment = ?1";
+      " coalesce(sum(status = 'PAUSED'), 0), l.iterations_max,"
+      " coalesce(sum(CASE WHEN stop_reason = 'scheduler' OR status = 'PAUSED'"
+      " THEN max(iterations, l.iterations_max) ELSE iterations END), 0)"
+      " FROM trials, (SELECT coalesce(max(iterations), 0) AS iterations_max FROM trials"
+      " WHERE experiment = ?1 AND stop_reason IN ('completed', 'max_t')) AS l"
+      " WHERE experiment = ?1";
   SweepSummary summary;
   summary.name = sweep.name;
   summary.metric = sweep.metric;
@@ -188,10 +191,8 @@ Result<SweepSummary> StoredSnapshots::ReadSummary(Database& database, const Foun
     summary.failed_count = row->Int(1);
     summary.early_count = row->Int(2);
     summary.iterations_trained = row->Int(3);
-    summary.paused_count = row->Int(5);
-    const int64_t longest = row->Int(4);
-    if (longest > 0)
-      summary.iterations_full = longest * (summary.trial_count - summary.failed_count);
+    summary.paused_count = row->Int(4);
+    if (row->Int(5) > 0) summary.iterations_full = row->Int(6);
   }
   return summary;
 }

@@ -56,9 +56,20 @@ class SweepDisplay::State {
         longest = std::max(longest, row.iterations);
       }
     }
-    if (longest > 0)
-      summary.iterations_full = longest * (summary.trial_count - summary.failed_count);
+    if (longest > 0) summary.iterations_full = WithoutEarlyStopping(longest);
     return summary;
+  }
+
+  // Those that failed, or that a person or a limit ended, are no saving.
+  int64_t WithoutEarlyStopping(int64_t longest) const {
+    int64_t iterations = 0;
+    for (const TrialRecord& trial : controller_.trials()) {
+      const TrialRow& row = trial.row;
+      const bool is_early =
+          row.stop_reason == StopReason::kScheduler || row.status == TrialStatus::kPaused;
+      iterations += is_early ? std::max(longest, row.iterations) : row.iterations;
+    }
+    return iterations;
   }
 
   std::string ResumeLine() const { return ShellCommand("resume", experiment_.name, db_path_); }
