@@ -45,16 +45,17 @@ TEST_F(StatusTest, StatusTellsASweepAtAGlance) {
   const Answer answer = ShowStatus(options);
   EXPECT_EQ(answer.status, 0) << answer.err;
   EXPECT_EQ(answer.out,
-            "first: INTERRUPTED; go on with: tune resume first\n"
-            "metric     val_accuracy (max), scheduler asha, seed 7\n"
-            "trials     4 of 4: 1 ERROR, 1 RUNNING, 2 TERMINATED (1 max_t, 1 scheduler)\n"
-            "best       val_accuracy = 0.75, trial 0 at iteration 2\n"
-            "           lr=0.1 batch_size=32 optimizer/kind=adam augment=true\n"
-            "rungs      1: 3 reached, 1 stopped, cutoff 0.5\n"
-            "           2: 1 reached, 1 stopped, cutoff 0.7\n"
-            "iterations 5\n"
-            "attempts   5, 2 failed (1 crashed, 1 out_of_memory)\n"
-            "started    2026-11-21T09:30:00.125Z (2 min 00 s ago)\n");
+            "first: INTERRUPTED; go on with: tune resume first --db " + path_ +
+                "\n"
+                "metric     val_accuracy (max), scheduler asha, seed 7\n"
+                "trials     4 of 4: 1 ERROR, 1 RUNNING, 2 TERMINATED (1 max_t, 1 scheduler)\n"
+                "best       val_accuracy = 0.75, trial 0 at iteration 2\n"
+                "           lr=0.1 batch_size=32 optimizer/kind=adam augment=true\n"
+                "rungs      1: 3 reached, 1 stopped, cutoff 0.5\n"
+                "           2: 1 reached, 1 stopped, cutoff 0.7\n"
+                "iterations 5\n"
+                "attempts   5, 2 failed (1 crashed, 1 out_of_memory)\n"
+                "started    2026-11-21T09:30:00.125Z (2 min 00 s ago)\n");
 }
 
 // Each has a decision at its report and an order later.

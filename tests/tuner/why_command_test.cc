@@ -127,7 +127,8 @@ TEST_F(WhyTest, ARunningTrialIsToldWithItsWorkerAndOneWhoseTunerDiedWithTheWayOn
   EXPECT_EQ(Sentence("3"),
             "was running when its tuner ended: attempt 1 on worker local since "
             "2026-11-21T09:30:05.125Z, at iteration 1; the sweep is interrupted, go on with: tune "
-            "resume first");
+            "resume first --db " +
+                path_);
 }
 
 struct LimitCase {

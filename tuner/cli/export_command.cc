@@ -5,6 +5,7 @@
 
 #include "core/status.h"
 #include "tuner/cli/complain.h"
+#include "tuner/cli/live_view.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/text_table.h"
 #include "tuner/export/export_folder.h"
@@ -18,12 +19,12 @@ namespace {
 std::string Advice(ExportFormat format, const std::string& folder, const std::string& sweep) {
   switch (format) {
     case ExportFormat::kTensorboard:
-      return "; see it with: tensorboard --logdir " + folder;
+      return "; see it with: tensorboard --logdir " + ShellQuoted(folder);
     case ExportFormat::kOptuna:
       return "; open it with: optuna.load_study(storage=\"sqlite:///" + folder +
              "/optuna.db\", study_name=\"" + sweep + "\")";
     case ExportFormat::kMlflow:
-      return "; see it with: mlflow ui --backend-store-uri " + folder + "/mlruns";
+      return "; see it with: mlflow ui --backend-store-uri " + ShellQuoted(folder + "/mlruns");
     default:
       return "";
   }

@@ -139,7 +139,8 @@ void PrintForPerson(const FoundSweep& sweep, const Objective& objective, const W
   }
   printer.End();
   err << Printable(sweep.name) << ": from " << weighed.trial_count << " of " << trial_count
-      << " trials; the others failed or have no value\n";
+      << " trials"
+      << (weighed.trial_count < trial_count ? "; the others failed or have no value" : "") << "\n";
   const bool says_nothing = weighed.parameters.front().share == 0;
   if (says_nothing) err << "all trials have the same value: no parameter made a difference\n";
 }

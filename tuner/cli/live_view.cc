@@ -121,18 +121,6 @@ std::string EndLine(const EndedTrial& trial, const std::string& metric) {
   return line;
 }
 
-// As a shell takes it.
-std::string ShellQuoted(const std::string& text) {
-  const bool is_plain = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '/' ||
-           c == '.' || c == '_' || c == '-';
-  });
-  if (is_plain) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 std::string SavedLine(const SweepSummary& summary) {
   const int64_t full = *summary.iterations_full;
   const int64_t saved = std::max<int64_t>(0, full - summary.iterations_trained);
@@ -260,6 +248,17 @@ std::vector<std::string> ProgressLog::Update(const SweepSnapshot& snapshot,
   said_at_ = now;
   said_iterations_ = snapshot.iteration_count;
   return lines;
+}
+
+std::string ShellQuoted(const std::string& text) {
+  const bool is_plain = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '/' ||
+           c == '.' || c == '_' || c == '-';
+  });
+  if (is_plain) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
 }
 
 std::string ShellCommand(const std::string& verb, const std::string& sweep,

@@ -146,6 +146,9 @@ struct SweepSummary {
   std::string resume_line;  // Shown unless the sweep is FINISHED or STOPPED.
 };
 
+// A word as a shell takes it.
+std::string ShellQuoted(const std::string& text);
+
 // A command for a person to copy, as a shell takes it: "tune resume food11 --db other.db".
 std::string ShellCommand(const std::string& verb, const std::string& sweep,
                          const std::string& db_path);

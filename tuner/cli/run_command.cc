@@ -358,8 +358,8 @@ int Resume(const ResumeOptions& options, Background* background) {
   const bool extends = options.samples && IsMore(*options.samples, experiment->samples);
   if (IsOver(*experiment) && !extends && !options.errored && options.space_path.empty()) {
     CleanUp(options, *experiment, clock.Now());  // It may have been killed after its last commit.
-    std::cerr << "sweep " << experiment->name << " is finished; nothing to resume (tune resume "
-              << experiment->name
+    std::cerr << "sweep " << experiment->name << " is finished; nothing to resume ("
+              << ShellCommand("resume", experiment->name, options.db_path)
               << " --samples N extends it, --errored tries failed trials again)\n";
     return 0;
   }

@@ -49,6 +49,7 @@ struct SweepStatus {
   std::vector<std::string> workers;
   std::vector<DeviceStatus> devices;  // Of a sweep that runs.
   std::vector<std::string> lanes;     // What limits them.
+  std::string resume_command;
   int64_t iteration_count = 0;
 
   int64_t Count(const std::vector<Counted>& list, std::string_view what) const {
@@ -153,6 +154,7 @@ Result<SweepStatus> ReadStatus(Database& database, const std::string& name) {
   SweepStatus status;
   TUNE_ASSIGN_OR_RETURN(status.sweep, FindSweep(database, name));
   const int64_t id = status.sweep.id;
+  status.resume_command = ShellCommand("resume", status.sweep.name, database.path());
   if (status.sweep.status == "RUNNING") status.tuner = FindLockHolder(database.path());
   TUNE_ASSIGN_OR_RETURN(status.best, FindBestTrial(database, status.sweep));
   if (status.sweep.objectives.size() > 1) {
@@ -204,7 +206,7 @@ std::vector<std::string> Describe(const SweepStatus& status, Instant now) {
   if (status.tuner.has_value() && status.tuner->pid != 0) {
     head += " (tuner: pid " + std::to_string(status.tuner->pid) + " on " + status.tuner->host + ")";
   }
-  if (sweep.status == "INTERRUPTED") head += "; go on with: tune resume " + Printable(sweep.name);
+  if (sweep.status == "INTERRUPTED") head += "; go on with: " + status.resume_command;
   lines.push_back(head);
   std::string objectives;
   for (const Objective& objective : sweep.objectives) {

@@ -5,6 +5,7 @@
 
 #include "core/json.h"
 #include "trial_runner/fusion.h"
+#include "tuner/cli/live_view.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/text_table.h"
 
@@ -274,8 +275,7 @@ std::string WhyFailed(const TrialHistory& history) {
 
 std::string ResumeHint(const TrialHistory& history) {
   if (history.trial.sweep.status != "INTERRUPTED") return std::string();
-  return "; the sweep is interrupted, go on with: tune resume " +
-         Printable(history.trial.sweep.name);
+  return "; the sweep is interrupted, go on with: " + history.resume_command;
 }
 
 std::string WhyPending(const TrialHistory& history) {
@@ -310,6 +310,7 @@ Result<TrialHistory> ReadTrialHistory(Database& database, const std::string& tri
   TUNE_RETURN_IF_ERROR(database.Execute("BEGIN"));
   TrialHistory history;
   TUNE_ASSIGN_OR_RETURN(history.trial, FindTrial(database, trial));
+  history.resume_command = ShellCommand("resume", history.trial.sweep.name, database.path());
   TUNE_RETURN_IF_ERROR(ReadTrial(database, history));
   TUNE_RETURN_IF_ERROR(ReadReports(database, history));
   TUNE_RETURN_IF_ERROR(ReadAttempts(database, history));

@@ -61,6 +61,7 @@ struct TrialHistory {
   std::vector<HistoryReport> reports;    // In order of arrival.
   std::vector<HistoryAttempt> attempts;  // By number.
   std::vector<KindLimit> lane_limits;    // Of trials of its shape.
+  std::string resume_command;            // Of its sweep.
 };
 
 // From one state of the database, also while a tuner writes.
