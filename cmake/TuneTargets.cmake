@@ -30,6 +30,14 @@ if(TUNE_SANITIZE)
   target_link_options(tune_options INTERFACE -fsanitize=${TUNE_SANITIZE})
 endif()
 
+# Of every test; what it starts inherits it.
+set(TUNE_TEST_ENVIRONMENT TUNE_SOURCE_DIR=${PROJECT_SOURCE_DIR} TUNE_BIN_DIR=${CMAKE_BINARY_DIR}/bin
+  TUNE_BUILD_DIR=${CMAKE_BINARY_DIR})
+if(TUNE_SANITIZE MATCHES thread)
+  list(APPEND TUNE_TEST_ENVIRONMENT
+    TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/thread_sanitizer.supp:print_suppressions=0)
+endif()
+
 # tune_library(NAME SOURCES ... DEPS ...): a static library of one room.
 function(tune_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
@@ -73,7 +81,7 @@ function(tune_test name)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES
     LABELS "${ARG_LABELS}" TIMEOUT 600
-    ENVIRONMENT "TUNE_SOURCE_DIR=${PROJECT_SOURCE_DIR};TUNE_BIN_DIR=${CMAKE_BINARY_DIR}/bin;TUNE_BUILD_DIR=${CMAKE_BINARY_DIR}")
+    ENVIRONMENT "${TUNE_TEST_ENVIRONMENT}")
 endfunction()
 
 # A room that is there; while the house grows, one that is not yet has nothing to build.
