@@ -11,6 +11,7 @@
 
 #include "tests/e2e/curve_sweep.h"
 #include "tests/e2e/program.h"
+#include "tests/sanitized.h"
 #include "tests/small_disk.h"
 
 namespace tune::testing {
@@ -201,9 +202,7 @@ TEST(Causes, EachIsInTheAttempts) {
 }
 
 TEST(Causes, ATrialThatPassesItsMemoryLimitHurtsItselfAlone) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "a sanitizer ends a program that gets no memory, in words of its own";
-#endif
+  if (kIsSanitized) GTEST_SKIP() << "a sanitizer speaks of memory in its own words";
   TestFolder folder;
   const std::string space =
       folder.Write("space.yaml", CurveSweep("    iterations: 2\n    checkpoint_bytes: 512MiB\n",

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "tests/e2e/program.h"
+#include "tests/sanitized.h"
 
 namespace tune::testing {
 namespace {
@@ -172,6 +173,7 @@ TEST(Lanes, GoOnAfterAnInterruptWhereTheyWere) {
 
 // Each is charged for its own want of memory alone, whoever it shared a process with.
 TEST(Lanes, ThatHaveTooLittleMemoryAreChargedAlone) {
+  if (kIsSanitized) GTEST_SKIP() << "a sanitizer speaks of memory in its own words";
   TestFolder folder;
   const std::string little = "resources: {cpu: 1, memory: 256MiB}\n";
   folder.Write("space.yaml", Space(kLanes, kShort, little));

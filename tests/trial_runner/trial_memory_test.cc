@@ -7,6 +7,7 @@
 #include <sstream>
 #include <string>
 
+#include "tests/sanitized.h"
 #include "tests/trial_runner/driven_trial.h"
 #include "tests/trial_runner/message_samples.h"
 
@@ -21,9 +22,7 @@ using ::testing::HasSubstr;
 class TrialMemory : public testing::Test {
  protected:
   void SetUp() override {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "a sanitizer takes more memory than any limit here";
-#endif
+    if (kIsSanitized) GTEST_SKIP() << "a sanitizer takes more memory than any limit here";
     std::string name = (fs::temp_directory_path() / "tune_memory_XXXXXX").string();
     ASSERT_NE(mkdtemp(name.data()), nullptr);
     root_ = name;
