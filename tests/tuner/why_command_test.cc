@@ -315,6 +315,13 @@ TEST_F(WhyTest, SaysHowManyTrainedAsOneAndWhatLimitsThat) {
   ASSERT_TRUE(json.ok());
   EXPECT_EQ(json->Find("lanes")->AsString(), line);
   EXPECT_THAT(Why("1").out, Not(HasSubstr("lanes")));
+  // One that trained alone, of a shape that nothing limits.
+  ReportRow alone = SampleReport(1, 1, 1, 0.5);
+  alone.metrics = {{"val_accuracy", 0.5}, {"lanes", 1}};
+  Transition more;
+  more.reports = {alone};
+  ASSERT_TRUE(store_->Commit(ExperimentId{1}, {2, SampleTime(2), "[]"}, more).ok());
+  EXPECT_THAT(Why("1").out, Not(HasSubstr("lanes")));
 }
 
 TEST_F(WhyTest, AsCsvEachAttemptStandsBeforeItsReports) {

@@ -354,7 +354,9 @@ std::string ExplainLanes(const TrialHistory& history) {
     lanes = history.reports.back().metrics.Find("lanes");
   }
   std::string text;
-  if (lanes != nullptr && MayFuse(history.spec ? history.spec->trainable : Value())) {
+  const bool is_food11 = history.spec && MayFuse(history.spec->trainable);
+  const std::optional<double> count = lanes == nullptr ? std::nullopt : ReadNumber(*lanes);
+  if (is_food11 && count && (*count > 1 || !history.lane_limits.empty())) {
     text = ShortText(*lanes) + " at its last report";
   }
   for (const KindLimit& limit : history.lane_limits) {

@@ -75,7 +75,7 @@ std::string ExplainReport(const TrialHistory& history, const HistoryReport& repo
 std::string ExplainStatus(const TrialHistory& history);
 
 // How many trained as one with it, and what that is limited by: "8 at its last report; 8 train as
-// one on NVIDIA H200: 16 were slower (...)". Empty: nothing says so.
+// one on NVIDIA H200: 16 were slower (...)". Empty: it trained alone, and nothing limits that.
 std::string ExplainLanes(const TrialHistory& history);
 
 // The value for a person; what is not finite or not there in words.
