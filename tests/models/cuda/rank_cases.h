@@ -136,20 +136,6 @@ void SharedStepIsThatOfProcessors(Path path, Make make, double tolerance) {
   }
 }
 
-// Of the gradients over all, in the 2-norm: a batch norm over a few pixels makes much of a
-// rounding.
-inline double DistanceOverAll(const std::vector<NamedTensor>& a,
-                              const std::vector<NamedTensor>& b) {
-  double difference = 0, size = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    for (size_t j = 0; j < a[i].data.size(); ++j) {
-      difference += std::pow(a[i].data[j] - b[i].data[j], 2);
-      size += std::pow(a[i].data[j], 2);
-    }
-  }
-  return std::sqrt(difference / size);
-}
-
 // The batch norms of both shares see what one over the whole would see, for they hold the same.
 template <class Device, class Make>
 void TwoRanksAreOneWithTheDoubledBatch(Path path, Make make, double tolerance) {
