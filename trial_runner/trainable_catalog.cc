@@ -149,6 +149,11 @@ Result<TrainableInfo> DescribeTrainable(const Value& trainable,
   return info;
 }
 
+Status CheckParameter(const Value& trainable, std::string_view name, const Value& value) {
+  TUNE_ASSIGN_OR_RETURN(const std::string kind, TrainableKind(trainable));
+  return kind == "food11" ? models::CheckFood11Parameter(name, value) : OkStatus();
+}
+
 Status CheckConfiguration(const Value& trainable, const Configuration& configuration,
                           int64_t workers) {
   TUNE_ASSIGN_OR_RETURN(const std::string kind, TrainableKind(trainable));

@@ -42,6 +42,9 @@ Result<TrainableInfo> DescribeTrainable(const Value& trainable,
                                         const std::vector<std::string>& parameters,
                                         const TrainablePlaces& places = {});
 
+// Whether a parameter may have this value, whatever the others have, as far as that is known.
+Status CheckParameter(const Value& trainable, std::string_view name, const Value& value);
+
 // Whether a concrete configuration can run, on so many data-parallel ranks: types and ranges of
 // each parameter, one clear line naming it.
 Status CheckConfiguration(const Value& trainable, const Configuration& configuration,

@@ -111,4 +111,22 @@ Result<std::vector<std::string>> CheckParts(const ExperimentSpec& spec, bool req
   return reported;
 }
 
+Status CheckValues(const ExperimentSpec& spec) {
+  if (spec.trainable.is_null()) return OkStatus();
+  TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
+  for (const SpaceParameter& parameter : space.parameters()) {
+    std::vector<Value> values;
+    if (const auto* const constant = std::get_if<Value>(&parameter.content)) {
+      values.push_back(*constant);
+    } else if (const Domain& domain = std::get<Domain>(parameter.content); domain.is_list()) {
+      for (uint64_t i = 0; i < domain.Count().value_or(0); ++i) values.push_back(domain.At(i));
+    }
+    for (const Value& value : values) {
+      const Status checked = CheckParameter(spec.trainable, parameter.name, value);
+      if (!checked.ok()) return InvalidAt(parameter.place, "trainable: " + checked.message());
+    }
+  }
+  return OkStatus();
+}
+
 }  // namespace tune

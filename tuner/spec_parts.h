@@ -16,4 +16,9 @@ namespace tune {
 // "line:column: ".
 Result<std::vector<std::string>> CheckParts(const ExperimentSpec& spec, bool require_trainable);
 
+// Whether the trainable takes each constant of the space and each value of a list, with
+// "line:column: "; of numbers in a range configurations tell. For a space file that is new: a sweep
+// that has begun goes on with what never was drawn.
+Status CheckValues(const ExperimentSpec& spec);
+
 }  // namespace tune

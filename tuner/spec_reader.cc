@@ -7,6 +7,7 @@
 
 #include "core/input_error.h"
 #include "core/json.h"
+#include "tuner/spec_parts.h"
 
 namespace tune {
 namespace {
@@ -135,6 +136,8 @@ Result<ExperimentSpec> ReadSpecFile(const std::string& path,
   Result<ExperimentSpec> spec = InterpretSpec(
       *document, path, absolute.parent_path().lexically_normal().string(), require_trainable);
   if (!spec.ok()) return NameOverride(spec.status(), overrides);
+  const Status values = InFile(path, CheckValues(*spec));
+  if (!values.ok()) return NameOverride(values, overrides);
   return spec;
 }
 

@@ -446,6 +446,20 @@ TEST_F(ReadSpecFileTest, AnOverrideIsBlamedByItsPath) {
               testing::StartsWith("--set space.x.uniform: uniform: lo is 1"));
 }
 
+// A value of a list may be drawn first in the hundredth trial.
+TEST_F(ReadSpecFileTest, ValuesThatTheTrainableCannotTakeAreToldWhereTheyStand) {
+  const std::string space =
+      "trainable: food11\nmetric: val_accuracy\nmode: max\nspace:\n  data: synthetic\n"
+      "  batch_size: {choice: [16, 32, 0]}\n";
+  const std::string path = Write("a.yaml", space);
+  EXPECT_EQ(ReadSpecFile(path, {}).status().message(),
+            path + ":6:3: trainable: batch_size: read 0, expected an integer from 2 to 4096");
+  EXPECT_EQ(ReadSpecFile(path, {"space.batch_size=16", "space.device=tpu"}).status().message(),
+            "--set space.device: trainable: device: read \"tpu\", expected one of cpu, cuda, auto");
+  // A sweep that has begun goes on.
+  EXPECT_TRUE(InterpretSpec(*ParseYaml(space), path, "/", true).ok());
+}
+
 TEST_F(ReadSpecFileTest, ErrorsBeginWithTheFileAndThePlace) {
   const std::string path = Write("a.yaml", With("mode", "mode: 3"));
   EXPECT_EQ(ReadSpecFile(path, {}).status().message(),

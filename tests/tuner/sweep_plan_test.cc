@@ -159,7 +159,8 @@ TEST(PlanCommand, AnswersForPeopleAndPrograms) {
   std::ofstream(options.space_path)
       << "metric: val_loss\nmode: min\nname: s\nspace: {lr: -1}\ntrainable: food11\n";
   EXPECT_EQ(PlanCommand(options, out, err), 2);
-  EXPECT_THAT(err.str(), HasSubstr("the configuration of trial 0: lr: read -1"));
+  EXPECT_THAT(err.str(),
+              HasSubstr(":4:9: trainable: lr: read -1, expected a number above 0 to 10"));
 
   options.space_path += ".not";
   EXPECT_EQ(PlanCommand(options, out, err), 2);
