@@ -92,6 +92,8 @@ std::optional<ProcessEntry> ReadEntry(const std::string& pid) {
   std::vector<char*> argv = {const_cast<char*>(options.program.c_str())};
   for (const std::string& a : options.arguments) argv.push_back(const_cast<char*>(a.c_str()));
   argv.push_back(nullptr);
+  // The sanitizer of leaks would trace it too, and fails where it cannot.
+  if (options.is_traced) setenv("LSAN_OPTIONS", "detect_leaks=0", 1);
   if (options.is_traced && ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) _exit(126);
   execv(options.program.c_str(), argv.data());
   _exit(126);
