@@ -9,395 +9,66 @@
 // each thread runs until the others must be waited for.
 //
 // What a device would hang, crash or go wrong with, or would do by luck, ends the program with a
-// line: the host touching the device's memory (which it can only while work is done), a kernel that
-// was given memory of the host or memory that is freed, threads that do not all come to
-// __syncthreads. What CUDA refuses is refused with its error: among others calls that a capture
-// does not allow, work of a capture that does not come back to its stream, grids that are too
-// large. Memory that nobody has written is NaN.
+// line: a kernel that was given memory of the host or memory that is freed, threads that do not all
+// come to __syncthreads. The device's memory is out of the host's reach but while work is done.
+// What CUDA refuses is refused with its error: among others calls that a capture does not allow,
+// work of a capture that does not come back to its stream, grids that are too large. Memory that
+// nobody has written is NaN.
 //
 // The device has TUNE_STANDIN_CUDA_BYTES of memory, 2 GiB unless it is set.
 //
 // Thread rule: any; one call at a time.
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <boost/context/fiber.hpp>
-#include <boost/context/fixedsize_stack.hpp>
-#include <condition_variable>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <iterator>
 #include <map>
 #include <memory>
-#include <mutex>
-#include <random>
-#include <set>
-#include <thread>
 #include <utility>
 #include <vector>
 
-#include "tests/standin_cuda/cuda_runtime.h"
+#include "tests/standin_cuda/blocks.h"
+#include "tests/standin_cuda/device.h"
 
 namespace {
 
-// ---- what is asked for
+using standin_cuda::Add;
+using standin_cuda::AllAsked;
+using standin_cuda::Capture;
+using standin_cuda::CapturePointer;
+using standin_cuda::CheckParameters;
+using standin_cuda::Device;
+using standin_cuda::device_of_thread;
+using standin_cuda::Die;
+using standin_cuda::FindRoom;
+using standin_cuda::InPages;
+using standin_cuda::IsDone;
+using standin_cuda::IsForbidden;
+using standin_cuda::IsJoined;
+using standin_cuda::IsKnown;
+using standin_cuda::IsOnDevice;
+using standin_cuda::IsPinned;
+using standin_cuda::Join;
+using standin_cuda::Lock;
+using standin_cuda::MemoryOpen;
+using standin_cuda::RunOne;
+using standin_cuda::RunSome;
+using standin_cuda::RunUntilDone;
+using standin_cuda::Tail;
+using standin_cuda::TheDevice;
+using standin_cuda::Work;
+using standin_cuda::WorkPointer;
 
-struct Work;
-using WorkPointer = std::shared_ptr<Work>;
-// What something comes after.
-using Tail = std::vector<WorkPointer>;
-
-struct Work {
-  std::function<void()> run;
-  std::function<bool()> is_ready;
-  Tail after;
-  int device = 0;
-  bool is_done = false;
-};
-
-struct Capture {
-  cudaStream_t origin = nullptr;
-  std::thread::id thread;
-  std::vector<WorkPointer> works;  // Each comes after those it waits for.
-  bool is_valid = true;
-  bool is_ended = false;
-};
-using CapturePointer = std::shared_ptr<Capture>;
-
-[[noreturn]] void Die(const char* what) {
-  std::fprintf(stderr, "standin_cuda: %s\n", what);
-  std::abort();
-}
-
-uint64_t Setting(const char* name, uint64_t otherwise) {
-  const char* const text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
-
-}  // namespace
-
-struct CUstream_st {
-  int device = 0;
-  Tail tail;
-  CapturePointer capture;
-  Tail tail_before_capture;
-};
-struct CUevent_st {
-  Tail tail;
-  CapturePointer capture;
-};
-struct CUgraph_st {
-  std::vector<WorkPointer> works;
-};
-struct CUgraphExec_st {
-  std::vector<WorkPointer> works;
-};
-
-namespace {
-
-// ---- the device
-
-struct Device {
-  std::mutex mutex;
-  std::condition_variable asked;
-  std::mt19937_64 random{Setting("TUNE_STANDIN_CUDA_SEED", 1)};
-  std::vector<WorkPointer> waiting;  // Asked for and not done; not what is captured.
-  std::set<cudaStream_t> streams;
-  std::map<std::uintptr_t, size_t> allocations, pinned;  // Begin and bytes.
-  const size_t bytes = Setting("TUNE_STANDIN_CUDA_BYTES", uint64_t{2} << 30);
-  size_t taken = 0;
-  std::uintptr_t arena = 0, arena_end = 0;  // Addresses, twice the memory: it is never packed.
-
-  size_t Draw(size_t below) { return random() % below; }
-};
-Device& TheDevice() {
-  static Device& device = *new Device();
-  return device;
-}
-using Lock = std::unique_lock<std::mutex>;
-
-thread_local int device_of_thread = 0;
 thread_local cudaError_t last_error = cudaSuccess;
 cudaError_t Answer(cudaError_t error) {
   if (error != cudaSuccess) last_error = error;
   return error;
 }
 
-// ---- memory
-
-size_t PageBytes() {
-  static const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  return bytes;
-}
-size_t InPages(size_t bytes) { return (bytes + PageBytes() - 1) / PageBytes() * PageBytes(); }
-
-void Allow(const Device& device, int protection) {
-  if (device.arena == 0) return;
-  if (mprotect(reinterpret_cast<void*>(device.arena), device.arena_end - device.arena,
-               protection) != 0) {
-    Die("mprotect failed");
-  }
-}
-
-// While work is done.
-class MemoryOpen {
- public:
-  explicit MemoryOpen(const Device& device) : device_(device) {
-    Allow(device_, PROT_READ | PROT_WRITE);
-  }
-  ~MemoryOpen() { Allow(device_, PROT_NONE); }
-
- private:
-  const Device& device_;
-};
-
-// Whether all of it is of one allocation.
-bool IsIn(const std::map<std::uintptr_t, size_t>& allocations, const void* data, size_t bytes) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(data);
-  auto found = allocations.upper_bound(begin);
-  if (found == allocations.begin()) return false;
-  --found;
-  return begin + bytes <= found->first + found->second;
-}
-bool IsOnDevice(const Device& device, const void* data, size_t bytes) {
-  return IsIn(device.allocations, data, bytes);
-}
-bool IsPinned(const Device& device, const void* data, size_t bytes) {
-  return IsIn(device.pinned, data, bytes);
-}
-
-// The first gap of the arena. 0: none.
-std::uintptr_t FindRoom(Device& device, size_t bytes) {
-  if (device.arena == 0) {
-    const size_t size = 2 * InPages(device.bytes);
-    void* const mapped =
-        mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (mapped == MAP_FAILED) Die("there are no addresses for the device's memory");
-    device.arena = reinterpret_cast<std::uintptr_t>(mapped);
-    device.arena_end = device.arena + size;
-  }
-  std::uintptr_t begin = device.arena;
-  for (const auto& [taken_begin, taken_bytes] : device.allocations) {
-    if (taken_begin - begin >= bytes) break;
-    begin = taken_begin + InPages(taken_bytes);
-  }
-  return device.arena_end - begin >= bytes ? begin : 0;
-}
-
-// A kernel's parameters hold no pointer to memory that a device cannot read.
-void CheckParameters(const Device& device, const void* parameters, size_t bytes) {
-  for (size_t i = 0; i + sizeof(std::uintptr_t) <= bytes; i += sizeof(std::uintptr_t)) {
-    std::uintptr_t word = 0;
-    std::memcpy(&word, static_cast<const char*>(parameters) + i, sizeof word);
-    const auto* const address = reinterpret_cast<const void*>(word);
-    if (word >= device.arena && word < device.arena_end) {
-      if (!IsOnDevice(device, address, 0)) {
-        Die("a kernel was given memory of the device that is not allocated");
-      }
-      continue;
-    }
-    // What is no pointer is hardly ever where the host has memory.
-    if (word >> 32 == 0 || word >> 47 != 0 || IsPinned(device, address, 0)) continue;
-    void* const page = reinterpret_cast<void*>(word / PageBytes() * PageBytes());
-    if (msync(page, PageBytes(), MS_ASYNC) == 0) Die("a kernel was given memory of the host");
-  }
-}
-
-// ---- threads of the device
-
-thread_local boost::context::fiber* block_of_thread = nullptr;
-
-// Threads of a block, on fibers that are used again by the next.
-class Block {
- public:
-  // In a drawn order, the same between any two __syncthreads.
-  void Run(const std::function<void()>& thread, dim3 threads, dim3 index, Device& device) {
-    thread_ = &thread;
-    const size_t count = threads.x;
-    while (fibers_.size() < count) fibers_.push_back(MakeFiber(fibers_.size()));
-    order_.resize(count);
-    for (size_t i = 0; i < count; ++i) order_[i] = i;
-    // Every other thread is another's neighbour: as good as any order, and cheap.
-    const size_t first = device.Draw(count);
-    if (device.Draw(2) == 0) std::reverse(order_.begin(), order_.end());
-    std::rotate(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(first), order_.end());
-    is_done_.assign(count, false);
-    for (size_t done_count = 0; done_count < count;) {
-      done_count = 0;
-      for (const size_t i : order_) {
-        blockIdx = index;
-        threadIdx = dim3(static_cast<unsigned>(i), 0, 0);
-        fibers_[i] = std::move(fibers_[i]).resume();
-        done_count += is_done_[i] ? 1 : 0;
-      }
-      if (done_count != 0 && done_count != count) {
-        Die("some threads of a block wait in __syncthreads for others that have ended");
-      }
-    }
-  }
-
- private:
-  boost::context::fiber MakeFiber(size_t index) {
-    return boost::context::fiber(std::allocator_arg, boost::context::fixedsize_stack(kStackBytes),
-                                 [this, index](boost::context::fiber&& block) {
-                                   for (;;) {
-                                     block_of_thread = &block;
-                                     (*thread_)();
-                                     is_done_[index] = true;
-                                     block = std::move(block).resume();
-                                   }
-                                   return std::move(block);
-                                 });
-  }
-
-  static constexpr size_t kStackBytes = 64 << 10;
-  const std::function<void()>* thread_ = nullptr;
-  std::vector<boost::context::fiber> fibers_;
-  std::vector<size_t> order_;
-  std::vector<bool> is_done_;
-};
-
-void RunGrid(const std::function<void()>& thread, dim3 grid, dim3 block, Device& device) {
-  static thread_local Block threads;
-  std::vector<dim3> blocks;
-  for (unsigned z = 0; z < grid.z; ++z) {
-    for (unsigned y = 0; y < grid.y; ++y) {
-      for (unsigned x = 0; x < grid.x; ++x) blocks.emplace_back(x, y, z);
-    }
-  }
-  std::shuffle(blocks.begin(), blocks.end(), device.random);
-  for (const dim3& index : blocks) threads.Run(thread, block, index, device);
-}
-
-// ---- when it happens
-
-bool MayRun(const Work& work) {
-  return std::all_of(work.after.begin(), work.after.end(),
-                     [](const WorkPointer& before) { return before->is_done; }) &&
-         (work.is_ready == nullptr || work.is_ready());
-}
-
-// One that is drawn, while the memory is open. False: none may run.
-bool RunOne(Device& device) {
-  std::vector<size_t> able;
-  for (size_t i = 0; i < device.waiting.size(); ++i) {
-    if (MayRun(*device.waiting[i])) able.push_back(i);
-  }
-  if (able.empty()) return false;
-  const size_t drawn = able[device.Draw(able.size())];
-  const WorkPointer work = device.waiting[drawn];
-  device.waiting.erase(device.waiting.begin() + static_cast<std::ptrdiff_t>(drawn));
-  work->run();
-  work->is_done = true;
-  work->run = nullptr;
-  work->after.clear();
-  device.asked.notify_all();
-  return true;
-}
-
-bool IsDone(const Tail& tail) {
-  return std::all_of(tail.begin(), tail.end(),
-                     [](const WorkPointer& work) { return work->is_done; });
-}
-
-// What the thread's device was asked for.
-Tail AllAsked(const Device& device) {
-  Tail asked;
-  std::copy_if(device.waiting.begin(), device.waiting.end(), std::back_inserter(asked),
-               [](const WorkPointer& work) { return work->device == device_of_thread; });
-  return asked;
-}
-
-void RunUntilDone(Device& device, Lock& lock, const Tail& tail) {
-  while (!IsDone(tail)) {
-    {
-      const MemoryOpen open(device);
-      while (!IsDone(tail) && RunOne(device)) {
-      }
-    }
-    // Another thread may have to ask for something first: of NCCL's sums.
-    if (!IsDone(tail)) device.asked.wait(lock);
-  }
-}
-
-// The device is sometimes quick.
-void RunSome(Device& device) {
-  if (device.Draw(16) != 0) return;
-  const MemoryOpen open(device);
-  for (size_t count = device.Draw(16); count > 0 && RunOne(device);) --count;
-}
-
-// ---- captures
-
-// What a capture of this thread does not allow ends it.
-bool IsForbidden(const Device& device) {
-  bool is_forbidden = false;
-  for (const cudaStream_t stream : device.streams) {
-    if (stream->capture == nullptr || stream->capture->thread != std::this_thread::get_id())
-      continue;
-    stream->capture->is_valid = false;
-    is_forbidden = true;
-  }
-  return is_forbidden;
-}
-
-void Join(Tail& tail, const Tail& others) {
-  for (const WorkPointer& work : others) {
-    if (!work->is_done && std::find(tail.begin(), tail.end(), work) == tail.end()) {
-      tail.push_back(work);
-    }
-  }
-}
-
-bool IsKnown(const Device& device, cudaStream_t stream) {
-  return stream != nullptr && device.streams.contains(stream);
-}
-
-cudaError_t Add(Device& device, cudaStream_t stream, std::function<void()> run,
-                std::function<bool()> is_ready = nullptr) {
-  if (!IsKnown(device, stream)) return cudaErrorInvalidResourceHandle;
-  if (stream->capture != nullptr && !stream->capture->is_valid) {
-    return cudaErrorStreamCaptureInvalidated;
-  }
-  auto work = std::make_shared<Work>();
-  work->run = std::move(run);
-  work->is_ready = std::move(is_ready);
-  work->after = std::exchange(stream->tail, {work});
-  work->device = stream->device;
-  if (stream->capture != nullptr) {
-    stream->capture->works.push_back(std::move(work));
-    return cudaSuccess;
-  }
-  device.waiting.push_back(std::move(work));
-  device.asked.notify_all();
-  RunSome(device);
-  return cudaSuccess;
-}
-
-// Whether all of the capture comes before the end of the stream that began it.
-bool IsJoined(const Capture& capture, const Tail& end) {
-  std::set<WorkPointer> before(end.begin(), end.end());
-  for (auto work = capture.works.rbegin(); work != capture.works.rend(); ++work) {
-    if (!before.contains(*work)) return false;
-    before.insert((*work)->after.begin(), (*work)->after.end());
-  }
-  return true;
-}
-
 }  // namespace
-
-// ---- what a kernel sees
-
-thread_local dim3 blockIdx, threadIdx;
-
-void __syncthreads() {
-  boost::context::fiber* const block = block_of_thread;
-  *block = std::move(*block).resume();
-  block_of_thread = block;
-}
 
 // ---- errors, the device
 
@@ -515,7 +186,7 @@ cudaError_t cudaHostAlloc(void** data, size_t bytes, unsigned /*flags*/) {
   Device& device = TheDevice();
   const Lock lock(device.mutex);
   if (IsForbidden(device)) return Answer(cudaErrorStreamCaptureUnsupported);
-  *data = std::aligned_alloc(PageBytes(), InPages(bytes));
+  *data = std::aligned_alloc(InPages(1), InPages(bytes));
   if (*data == nullptr) return Answer(cudaErrorMemoryAllocation);
   std::memset(*data, 0xff, bytes);
   device.pinned[reinterpret_cast<std::uintptr_t>(*data)] = bytes;
