@@ -116,6 +116,29 @@ TEST(Reader, DoesNotKeepTheWriterWaiting) {
   EXPECT_TRUE(*query->Step());
 }
 
+// POSIX drops a process's locks on a file when it closes any descriptor of that file.
+TEST(Store, KeepsItsLocksWhenItsFilesAreAskedWhetherTheyAreADatabase) {
+  const TempFolder folder;
+  const std::string path = folder / "tune.db";
+  const auto store = OpenStore(path);
+  WriteSampleSweep(*store, "s");
+  const int shared_memory = open((path + "-shm").c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_GE(shared_memory, 0);
+  const auto is_locked = [shared_memory] {
+    struct flock question = {};
+    question.l_type = F_WRLCK;
+    EXPECT_EQ(fcntl(shared_memory, F_OFD_GETLK, &question), 0);
+    return question.l_type != F_UNLCK;
+  };
+  ASSERT_TRUE(is_locked());
+  EXPECT_TRUE(IsTuneDatabase(path));
+  for (const char* const ending : {"-wal", "-shm", "-journal", ".lock"}) {
+    EXPECT_FALSE(IsTuneDatabase(path + ending)) << ending;
+  }
+  EXPECT_TRUE(is_locked());
+  close(shared_memory);
+}
+
 TEST(Reader, LeavesNothingBesideADatabaseAtRest) {
   const TempFolder folder;
   const std::string path = folder / "tune.db";

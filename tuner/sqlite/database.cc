@@ -169,7 +169,14 @@ int Authorize(void* /*context*/, int action, const char* first, const char* seco
 
 }  // namespace
 
-bool IsTuneDatabase(const std::string& path) { return CheckIsOurs(path).ok(); }
+bool IsTuneDatabase(const std::string& path) {
+  // Not opened: when this process closes the shared memory of a database that it has open, all its
+  // locks there are gone, and another process takes the database for nobody's.
+  for (const char* const ending : {"-wal", "-shm", "-journal"}) {
+    if (path.ends_with(ending)) return false;
+  }
+  return CheckIsOurs(path).ok();
+}
 
 const char* NetworkFileSystemName(int64_t statfs_type) {
   // linux/magic.h; the values are part of the kernel's interface.

@@ -27,7 +27,7 @@ namespace tune {
 // "tune" in ASCII; stands in the file's header and tells our files from others.
 inline constexpr int64_t kApplicationId = 0x74756e65;
 
-// By its header. Any file is safe to ask about, also one that is open.
+// By its header. Any file is safe to ask about, also one that is open, or SQLite's beside it.
 bool IsTuneDatabase(const std::string& path);
 
 enum class Access {
