@@ -136,7 +136,8 @@ struct DeviceMemoryPeak {
   int64_t bytes = 0;
 };
 
-// The worker ends by its own wish (SIGTERM); its attempts have been reported as preempted.
+// The worker ends by its own wish (SIGTERM, no room for the programs' folder); its attempts have
+// been reported as preempted.
 struct Goodbye {
   std::string why;  // One line for a person.
 };
