@@ -22,12 +22,24 @@ struct DepthwiseShape {
   int out_size = 0;  // (in_size - 1) / stride + 1
 };
 
-// A row of so many pixels has so many pieces; piece `i` begins there, and ends where the next does.
+// Pixels `begin` to `end` of row `row` of image `image` of a batch.
+struct Piece {
+  int64_t image = 0;
+  int row = 0, begin = 0, end = 0;
+};
+
 TUNE_HOST_DEVICE int PiecesOf(int size) {
   constexpr int kPixelsMax = 28;
   return static_cast<int>(CeilDivide(size, kPixelsMax));
 }
-TUNE_HOST_DEVICE int PieceBegin(int size, int i) { return size * i / PiecesOf(size); }
+// Of all pieces of rows of `size` pixels.
+TUNE_HOST_DEVICE Piece PieceAt(int size, int64_t number) {
+  const int pieces = PiecesOf(size);
+  const int place = static_cast<int>(number % pieces);
+  const int64_t row = number / pieces;
+  return {row / size, static_cast<int>(row % size), size * place / pieces,
+          size * (place + 1) / pieces};
+}
 
 // Over all pieces of (batch, size, size, channels).
 inline RowGeometry PieceGeometry(int batch, int size, int channels) {
@@ -97,30 +109,25 @@ struct DepthwiseForward {
       QuadSums sums;
       for (int64_t piece = g.Begin(t.block_y) + g.Line(t); piece < g.Begin(t.block_y + 1);
            piece += g.lines()) {
-        RunPiece(t.lane, piece, channel, f, w, &sums);
+        RunPiece(t.lane, PieceAt(shape.out_size, piece), channel, f, w, &sums);
       }
       shared.of[t.index][0] = sums.first;
       shared.of[t.index][1] = sums.second;
     }
   }
 
-  TUNE_HOST_DEVICE void RunPiece(int lane, int64_t piece, int channel, const QuadFold& f,
+  TUNE_HOST_DEVICE void RunPiece(int lane, const Piece& piece, int channel, const QuadFold& f,
                                  const QuadWeights& w, QuadSums* sums) const {
-    const int pieces = PiecesOf(shape.out_size);
-    const int place = static_cast<int>(piece % pieces);
-    const int begin = PieceBegin(shape.out_size, place);
-    const int end = PieceBegin(shape.out_size, place + 1);
-    const int64_t row = piece / pieces;
-    const int64_t image = lane * static_cast<int64_t>(shape.batch) + row / shape.out_size;
-    const int top = static_cast<int>(row % shape.out_size) * kStride - 1;
+    const int64_t image = lane * static_cast<int64_t>(shape.batch) + piece.image;
+    const int top = piece.row * kStride - 1;
     const int64_t in_pixels = static_cast<int64_t>(shape.in_size) * shape.in_size;
     const T* const from = x + image * in_pixels * shape.channels + channel;
-    const int64_t out_row = lane * (g.rows / pieces) + row;
+    const int64_t out_row = image * shape.out_size + piece.row;
     T* const to = y + out_row * shape.out_size * shape.channels + channel;
     Column window[3];
-    window[0] = LoadColumn(from, f, top, begin * kStride - 1);
-    if (kStride == 1) window[1] = LoadColumn(from, f, top, begin);
-    for (int ow = begin; ow < end; ++ow) {
+    window[0] = LoadColumn(from, f, top, piece.begin * kStride - 1);
+    if (kStride == 1) window[1] = LoadColumn(from, f, top, piece.begin);
+    for (int ow = piece.begin; ow < piece.end; ++ow) {
       if (kStride == 2) window[1] = LoadColumn(from, f, top, 2 * ow);
       window[2] = LoadColumn(from, f, top, ow * kStride + 1);
       Quad sum;
@@ -176,7 +183,7 @@ struct DepthwiseBackward {
       Sums sums;
       for (int64_t piece = g.Begin(t.block_y) + g.Line(t); piece < g.Begin(t.block_y + 1);
            piece += g.lines()) {
-        RunPiece(t.lane, piece, channel, f, w, &sums);
+        RunPiece(t.lane, PieceAt(shape.in_size, piece), channel, f, w, &sums);
       }
       shared.of[t.index][0] = sums.input.first;
       shared.of[t.index][1] = sums.input.second;
@@ -191,25 +198,20 @@ struct DepthwiseBackward {
     return kStride == 1 ? at : (at % 2 == 0 ? at / 2 : -1);
   }
 
-  TUNE_HOST_DEVICE void RunPiece(int lane, int64_t piece, int channel, const QuadFold& f,
+  TUNE_HOST_DEVICE void RunPiece(int lane, const Piece& piece, int channel, const QuadFold& f,
                                  const QuadWeights& w, Sums* sums) const {
-    const int pieces = PiecesOf(shape.in_size);
-    const int place = static_cast<int>(piece % pieces);
-    const int begin = PieceBegin(shape.in_size, place);
-    const int end = PieceBegin(shape.in_size, place + 1);
-    const int64_t row = piece / pieces;
-    const int64_t image = lane * static_cast<int64_t>(shape.batch) + row / shape.in_size;
-    const int ih = static_cast<int>(row % shape.in_size);
+    const int64_t image = lane * static_cast<int64_t>(shape.batch) + piece.image;
+    const int ih = piece.row;
     const int64_t out_pixels = static_cast<int64_t>(shape.out_size) * shape.out_size;
     const T* const from = dy + image * out_pixels * shape.channels + channel;
-    const int64_t in_row = lane * (g.rows / pieces) + row;
+    const int64_t in_row = image * shape.in_size + ih;
     const int64_t first = in_row * shape.in_size * shape.channels + channel;
     Column window[3];  // Of dy, by tap: window[0] is right of the pixel, window[2] left of it.
     if (kStride == 1) {
-      window[1] = LoadMeeting(from, ih, begin, 1);
-      window[2] = LoadMeeting(from, ih, begin, 2);
+      window[1] = LoadMeeting(from, ih, piece.begin, 1);
+      window[2] = LoadMeeting(from, ih, piece.begin, 2);
     }
-    for (int iw = begin; iw < end; ++iw) {
+    for (int iw = piece.begin; iw < piece.end; ++iw) {
       if (kStride == 1) {
         window[0] = LoadMeeting(from, ih, iw, 0);
       } else {
