@@ -172,6 +172,8 @@ TEST_F(WorkerEndToEnd, ALocalWorkerDiesWithItsTunerWithoutAWord) {
 TEST_F(WorkerEndToEnd, AConnectedWorkerTriesAgainForALeaseAndSaysSo) {
   lease_ms_ = 2000;  // A quarter of it is silence: by then the connection is closed.
   Join(kStill, {"--name", "guest"});
+  Send(Start(Ref(0, 1, 1)));
+  Report();  // So it was welcomed, and is not one that could not connect.
   gateway_.reset();
   const auto status = worker_->Wait();
   ASSERT_TRUE(status);
