@@ -13,28 +13,32 @@ namespace tune::models::cuda {
 inline constexpr double kNormEpsilon = 1e-5;
 inline constexpr double kNormMomentum = 0.1;
 
-// Adds partial sums (lane, chunk, count, channels): 32 channels a block, a few strands of chunks
-// each, which are added in order. Finish(lane, channel, totals) is called once a channel.
+// Adds partial sums (lane, chunk, count, channels): a block takes two of the count for 32 channels,
+// in strands of chunks, which are added in order. Finish(lane, channel, pair, totals) is called
+// once for each channel and pair of sums; of an odd count the last pair's second total is zero.
 inline constexpr int kStrandChannels = 32;
+inline constexpr int kStrands = 32;
 
-template <int kStrands, int kCount>
 struct StrandSums {
-  double of[kStrands][kStrandChannels][kCount];
+  double of[kStrands][kStrandChannels][2];
 };
 
-template <class Finish, int kCount>
+template <class Finish>
 struct FinishSums {
-  static constexpr int kStrands = kCount > 2 ? 8 : 32;  // Shared memory is short.
   static constexpr int kThreads = kStrands * kStrandChannels;
   static constexpr int kPhases = 2;
-  using Shared = StrandSums<kStrands, kCount>;
+  static constexpr int kChunksAtOnce = 8;  // Asked for before the first is added (rows.h).
+  using Shared = StrandSums;
 
   Finish finish;
   const float* partial = nullptr;
   int64_t chunks = 0;
   int channels = 0;
+  int count = 2;
 
-  Grid LaunchGrid(int lanes) const { return {CeilDivide(channels, kStrandChannels), 1, lanes}; }
+  Grid LaunchGrid(int lanes) const {
+    return {CeilDivide(channels, kStrandChannels), CeilDivide(count, 2), lanes};
+  }
 
   template <int kPhase>
   TUNE_HOST_DEVICE void Run(const Thread& t, Shared& shared) const {
@@ -43,18 +47,35 @@ struct FinishSums {
     const int channel = t.block_x * kStrandChannels + column;
     if (channel >= channels) return;
     if constexpr (kPhase == 0) {
-      double totals[kCount] = {};
-      for (int64_t chunk = strand; chunk < chunks; chunk += kStrands) {
-        const float* from = partial + (t.lane * chunks + chunk) * kCount * channels + channel;
-        for (int i = 0; i < kCount; ++i) totals[i] += from[i * static_cast<int64_t>(channels)];
-      }
-      for (int i = 0; i < kCount; ++i) shared.of[strand][column][i] = totals[i];
+      AddStrand(t, channel, strand, shared.of[strand][column]);
     } else if (strand == 0) {
-      double totals[kCount] = {};
+      double totals[2] = {};
       for (int s = 0; s < kStrands; ++s) {
-        for (int i = 0; i < kCount; ++i) totals[i] += shared.of[s][column][i];
+        for (int i = 0; i < 2; ++i) totals[i] += shared.of[s][column][i];
       }
-      finish(t.lane, channel, totals);
+      finish(t.lane, channel, t.block_y, totals);
+    }
+  }
+
+  TUNE_HOST_DEVICE void AddStrand(const Thread& t, int channel, int strand, double* totals) const {
+    const int first = 2 * t.block_y;
+    const bool has_second = first + 1 < count;
+    const int64_t step = int64_t{count} * channels;
+    const float* const from = partial + (t.lane * chunks * count + first) * channels + channel;
+    totals[0] = totals[1] = 0;
+    for (int64_t chunk = strand; chunk < chunks; chunk += kChunksAtOnce * kStrands) {
+      float sums[kChunksAtOnce][2];
+      TUNE_UNROLL
+      for (int i = 0; i < kChunksAtOnce; ++i) {
+        const int64_t other = chunk + i * kStrands;
+        sums[i][0] = other < chunks ? from[other * step] : 0;
+        sums[i][1] = other < chunks && has_second ? from[other * step + channels] : 0;
+      }
+      TUNE_UNROLL
+      for (int i = 0; i < kChunksAtOnce; ++i) {
+        totals[0] += sums[i][0];
+        totals[1] += sums[i][1];
+      }
     }
   }
 };
@@ -76,7 +97,7 @@ struct FinishForward {
   NormFold fold;
   BatchMoments moments;
 
-  TUNE_HOST_DEVICE void operator()(int lane, int c, const double* totals) const {
+  TUNE_HOST_DEVICE void operator()(int lane, int c, int, const double* totals) const {
     const double n = static_cast<double>(count);
     const double mean = totals[0] / n;
     double variance = totals[1] / n - mean * mean;
@@ -104,7 +125,7 @@ struct FinishBackward {
   ChannelFloats scale_gradient, shift_gradient;
   NormGradient gradient;
 
-  TUNE_HOST_DEVICE void operator()(int lane, int c, const double* totals) const {
+  TUNE_HOST_DEVICE void operator()(int lane, int c, int, const double* totals) const {
     const double n = static_cast<double>(count);
     const double mean = moments.mean.Of(lane)[c];
     const double inverse = moments.inverse_deviation.Of(lane)[c];

@@ -37,7 +37,8 @@ __device__ void RunPhases(const Kernel& kernel, const Thread& thread,
 }
 
 template <class Kernel>
-__global__ void __launch_bounds__(Kernel::kThreads) RunKernel(const Kernel kernel) {
+__global__ void __launch_bounds__(Kernel::kThreads, ResidentBlocks<Kernel>())
+    RunKernel(const Kernel kernel) {
   // Bytes, since what lies in shared memory may not have a constructor.
   alignas(16) __shared__ unsigned char bytes[sizeof(typename Kernel::Shared)];
   const Thread thread = {static_cast<int>(blockIdx.x), static_cast<int>(blockIdx.y),

@@ -32,18 +32,22 @@ TUNE_HOST_DEVICE int PiecesOf(int size) {
   constexpr int kPixelsMax = 28;
   return static_cast<int>(CeilDivide(size, kPixelsMax));
 }
-// Of all pieces of rows of `size` pixels.
+// Of all pieces of rows of `size` pixels. Those of neighbouring rows follow each other: a block
+// walks along them side by side, and finds two of the three rows that a piece needs in its cache.
 TUNE_HOST_DEVICE Piece PieceAt(int size, int64_t number) {
   const int pieces = PiecesOf(size);
-  const int place = static_cast<int>(number % pieces);
-  const int64_t row = number / pieces;
-  return {row / size, static_cast<int>(row % size), size * place / pieces,
-          size * (place + 1) / pieces};
+  const int row = static_cast<int>(number % size);
+  const int place = static_cast<int>(number / size % pieces);
+  return {number / size / pieces, row, size * place / pieces, size * (place + 1) / pieces};
 }
+
+// Threads of a block: registers are what is short, and small blocks waste few.
+inline constexpr int kDepthwiseThreads = 128;
 
 // Over all pieces of (batch, size, size, channels).
 inline RowGeometry PieceGeometry(int batch, int size, int channels) {
-  return RowGeometry::Of(int64_t{batch} * size * PiecesOf(size), channels, 1);
+  return RowGeometry::Of(int64_t{batch} * size * PiecesOf(size), channels,
+                         {kDepthwiseThreads, /*columns_max=*/16, /*rows_a_thread=*/1});
 }
 
 // The nine weights of four channels.
@@ -70,12 +74,35 @@ TUNE_HOST_DEVICE void AddProduct(const Quad& a, const Quad& b, Quad* sum) {
 struct Column {
   Quad row[3];
 };
+template <class T>
+struct PackedColumn {
+  Packed<T> row[3];
+};
+
+TUNE_HOST_DEVICE bool IsInside(int at, int size) { return at >= 0 && at < size; }
+
+// Rows `top` to `top + 2` of column `at` of an image (size, size, channels) from its first channel;
+// beyond the image's edge something else, to be left out: a load that nothing decides on needs not
+// wait.
+template <class T>
+TUNE_HOST_DEVICE PackedColumn<T> LoadColumn(const T* image, int size, int channels, int top,
+                                            int at) {
+  const auto clamped = [size](int i) { return i < 0 ? 0 : (i < size ? i : size - 1); };
+  PackedColumn<T> column;
+  TUNE_UNROLL
+  for (int kh = 0; kh < 3; ++kh) {
+    const int64_t pixel = static_cast<int64_t>(clamped(top + kh)) * size + clamped(at);
+    column.row[kh] = LoadPacked(image + pixel * channels);
+  }
+  return column;
+}
 
 template <class T, int kStride>
 struct DepthwiseForward {
-  static constexpr int kThreads = kBlockThreads;
+  static constexpr int kThreads = kDepthwiseThreads;
+  static constexpr int kResidentBlocks = kStride == 1 ? 4 : 3;
   static constexpr int kPhases = 2;
-  using Shared = LineSums<2>;
+  using Shared = LineSums<2, kDepthwiseThreads>;
 
   DepthwiseShape shape;
   RowGeometry g;         // PieceGeometry of the output.
@@ -85,34 +112,32 @@ struct DepthwiseForward {
   T* y = nullptr;
   float* partial = nullptr;  // (lane, chunk, 2, channels): sums of y and y * y.
 
-  TUNE_HOST_DEVICE Column LoadColumn(const T* image, const QuadFold& f, int top, int at) const {
+  TUNE_HOST_DEVICE Column ActivatedColumn(const PackedColumn<T>& packed, const QuadFold& f, int top,
+                                          int at) const {
     Column column;
-    if (at < 0 || at >= shape.in_size) return column;
     TUNE_UNROLL
     for (int kh = 0; kh < 3; ++kh) {
-      const int row = top + kh;
-      if (row < 0 || row >= shape.in_size) continue;
-      const int64_t pixel = static_cast<int64_t>(row) * shape.in_size + at;
-      column.row[kh] = Activated(f, LoadQuad(image + pixel * shape.channels));
+      const Quad x = Activated(f, Unpacked(packed.row[kh]));
+      if (IsInside(top + kh, shape.in_size) && IsInside(at, shape.in_size)) column.row[kh] = x;
     }
     return column;
   }
 
   template <int kPhase>
   TUNE_HOST_DEVICE void Run(const Thread& t, Shared& shared) const {
-    const int channel = g.Channel(t);
     if constexpr (kPhase == 1) {
-      AddLines<2>(g, t, shared, partial);
-    } else if (channel < shape.channels) {
+      AddLines(g, t, shared, partial);
+    } else if (!g.IsIdle(t)) {
+      const int channel = g.Channel(t);
       const QuadFold f = LoadFold(fold, t.lane, channel);
       const QuadWeights w = LoadWeights(weights.Of(t.lane), channel);
       QuadSums sums;
-      for (int64_t piece = g.Begin(t.block_y) + g.Line(t); piece < g.Begin(t.block_y + 1);
-           piece += g.lines()) {
+      for (int64_t piece = g.Begin(t.block_y) + g.Line(t); piece < g.End(t.block_y);
+           piece += g.lines) {
         RunPiece(t.lane, PieceAt(shape.out_size, piece), channel, f, w, &sums);
       }
-      shared.of[t.index][0] = sums.first;
-      shared.of[t.index][1] = sums.second;
+      shared.of[0][t.index] = sums.first;
+      shared.of[1][t.index] = sums.second;
     }
   }
 
@@ -124,12 +149,31 @@ struct DepthwiseForward {
     const T* const from = x + image * in_pixels * shape.channels + channel;
     const int64_t out_row = image * shape.out_size + piece.row;
     T* const to = y + out_row * shape.out_size * shape.channels + channel;
+    const auto load = [&](int at) {
+      return LoadColumn(from, shape.in_size, shape.channels, top, at);
+    };
+    const auto activated = [&](const PackedColumn<T>& packed, int at) {
+      return ActivatedColumn(packed, f, top, at);
+    };
+    // The columns that a pixel needs beside those of the pixel before are on their way while that
+    // one is computed.
+    constexpr int kKept = 3 - kStride;
+    const int left = piece.begin * kStride - 1;
     Column window[3];
-    window[0] = LoadColumn(from, f, top, piece.begin * kStride - 1);
-    if (kStride == 1) window[1] = LoadColumn(from, f, top, piece.begin);
+    PackedColumn<T> first[kKept], next[kStride];
+    TUNE_UNROLL
+    for (int i = 0; i < kKept; ++i) first[i] = load(left + i);
+    TUNE_UNROLL
+    for (int i = 0; i < kStride; ++i) next[i] = load(left + kKept + i);
+    TUNE_UNROLL
+    for (int i = 0; i < kKept; ++i) window[i] = activated(first[i], left + i);
     for (int ow = piece.begin; ow < piece.end; ++ow) {
-      if (kStride == 2) window[1] = LoadColumn(from, f, top, 2 * ow);
-      window[2] = LoadColumn(from, f, top, ow * kStride + 1);
+      const int newest = ow * kStride - 1 + kKept;
+      TUNE_UNROLL
+      for (int i = 0; i < kStride; ++i) {
+        window[kKept + i] = activated(next[i], newest + i);
+        next[i] = load(newest + kStride + i);
+      }
       Quad sum;
       TUNE_UNROLL
       for (int tap = 0; tap < 9; ++tap) {
@@ -137,8 +181,8 @@ struct DepthwiseForward {
       }
       StoreQuad(sum, to + static_cast<int64_t>(ow) * shape.channels);
       sums->Add(sum, sum);
-      window[0] = window[kStride == 1 ? 1 : 2];
-      if (kStride == 1) window[1] = window[2];
+      TUNE_UNROLL
+      for (int i = 0; i < kKept; ++i) window[i] = window[i + kStride];
     }
   }
 };
@@ -149,9 +193,10 @@ inline constexpr int kDepthwiseSums = 11;  // dz, dz * y of the input, nine taps
 
 template <class T, int kStride>
 struct DepthwiseBackward {
-  static constexpr int kThreads = kBlockThreads;
+  static constexpr int kThreads = kDepthwiseThreads;
+  static constexpr int kResidentBlocks = 3;
   static constexpr int kPhases = 2;
-  using Shared = LineSums<kDepthwiseSums>;
+  using Shared = LineSums<kDepthwiseSums, kDepthwiseThreads>;
 
   DepthwiseShape shape;
   RowGeometry g;          // PieceGeometry of the input.
@@ -174,21 +219,21 @@ struct DepthwiseBackward {
 
   template <int kPhase>
   TUNE_HOST_DEVICE void Run(const Thread& t, Shared& shared) const {
-    const int channel = g.Channel(t);
     if constexpr (kPhase == 1) {
-      AddLines<kDepthwiseSums>(g, t, shared, partial);
-    } else if (channel < shape.channels) {
+      AddLines(g, t, shared, partial);
+    } else if (!g.IsIdle(t)) {
+      const int channel = g.Channel(t);
       const QuadFold f = LoadFold(fold, t.lane, channel);
       const QuadWeights w = LoadWeights(weights.Of(t.lane), channel);
       Sums sums;
-      for (int64_t piece = g.Begin(t.block_y) + g.Line(t); piece < g.Begin(t.block_y + 1);
-           piece += g.lines()) {
+      for (int64_t piece = g.Begin(t.block_y) + g.Line(t); piece < g.End(t.block_y);
+           piece += g.lines) {
         RunPiece(t.lane, PieceAt(shape.in_size, piece), channel, f, w, &sums);
       }
-      shared.of[t.index][0] = sums.input.first;
-      shared.of[t.index][1] = sums.input.second;
+      shared.of[0][t.index] = sums.input.first;
+      shared.of[1][t.index] = sums.input.second;
       TUNE_UNROLL
-      for (int tap = 0; tap < 9; ++tap) shared.of[t.index][2 + tap] = sums.tap[tap];
+      for (int tap = 0; tap < 9; ++tap) shared.of[2 + tap][t.index] = sums.tap[tap];
     }
   }
 
@@ -252,17 +297,18 @@ struct DepthwiseBackward {
   }
 };
 
-// Splits the totals of DepthwiseBackward: the taps to the gradient of the weights, the rest to the
-// batch norm of the input.
+// Splits the totals of DepthwiseBackward: the first pair to the batch norm of the input, the taps
+// to the gradient of the weights.
 template <class NormFinish>
 struct FinishDepthwise {
   NormFinish norm;
   ChannelFloats weight_gradient;
 
-  TUNE_HOST_DEVICE void operator()(int lane, int c, const double* totals) const {
-    norm(lane, c, totals);
-    for (int tap = 0; tap < 9; ++tap) {
-      weight_gradient.Of(lane)[c * 9 + tap] = static_cast<float>(totals[2 + tap]);
+  TUNE_HOST_DEVICE void operator()(int lane, int c, int pair, const double* totals) const {
+    if (pair == 0) return norm(lane, c, pair, totals);
+    for (int i = 0; i < 2; ++i) {
+      const int tap = 2 * (pair - 1) + i;
+      if (tap < 9) weight_gradient.Of(lane)[c * 9 + tap] = static_cast<float>(totals[i]);
     }
   }
 };

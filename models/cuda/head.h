@@ -25,8 +25,9 @@ TUNE_HOST_DEVICE float DropoutFactor(const LaneInput& lane, uint64_t key, int ch
 // four channels of an image.
 template <class T>
 struct PoolForward {
-  static constexpr int kThreads = kBlockThreads;
+  static constexpr int kThreads = 64;  // There are few: they are to be spread over the card.
   static constexpr int kPhases = 1;
+  static constexpr int kPixelsAtOnce = 8;  // Asked for before the first is added (rows.h).
   using Shared = NothingShared;
 
   const T* y = nullptr;  // (lane, batch, pixels, channels)
@@ -48,11 +49,19 @@ struct PoolForward {
     if (channel >= channels) return;
     const int64_t image = t.lane * static_cast<int64_t>(batch) + t.block_y;
     const QuadFold f = LoadFold(fold, t.lane, channel);
+    const T* const from = y + image * pixels * channels + channel;
     Quad sum;
-    for (int p = 0; p < pixels; ++p) {
-      const Quad x = Activated(f, LoadQuad(y + (image * pixels + p) * channels + channel));
+    for (int p = 0; p < pixels; p += kPixelsAtOnce) {
+      Packed<T> loaded[kPixelsAtOnce];
       TUNE_UNROLL
-      for (int i = 0; i < kVector; ++i) sum.v[i] += x.v[i];
+      for (int i = 0; i < kPixelsAtOnce; ++i) {
+        const int other = p + i < pixels ? p + i : p;
+        loaded[i] = LoadPacked(from + static_cast<int64_t>(other) * channels);
+      }
+      TUNE_UNROLL
+      for (int i = 0; i < kPixelsAtOnce; ++i) {
+        if (p + i < pixels) AddQuad(Activated(f, Unpacked(loaded[i])), &sum);
+      }
     }
     TUNE_UNROLL
     for (int i = 0; i < kVector; ++i) {

@@ -8,6 +8,8 @@
 //
 // A kernel has: kThreads (of a block), kPhases, `Shared` and
 //   template <int kPhase> TUNE_HOST_DEVICE void Run(const Thread&, Shared&) const;
+// and may have kResidentBlocks: how many of its blocks a multiprocessor is to hold at a time, for
+// which the compiler keeps its registers few enough.
 //
 // Every tensor begins with its lane: a lane is one trial of those that train as one array, and the
 // lanes' numbers never meet. No kernel uses atomics, so all sums have one order and all results the
@@ -36,6 +38,12 @@ struct Grid {
 };
 
 struct NothingShared {};
+
+template <class Kernel>
+constexpr int ResidentBlocks() {
+  if constexpr (requires { Kernel::kResidentBlocks; }) return Kernel::kResidentBlocks;
+  return 0;  // As the compiler likes.
+}
 
 // Threads of a block where nothing else is said.
 inline constexpr int kBlockThreads = 256;

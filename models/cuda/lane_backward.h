@@ -123,8 +123,8 @@ void LaneNetwork<Device, T>::SumAndFinish(const NetworkLayer& layer, int batch,
                                           const Operation& operation) {
   const RowGeometry g = RowsOf(layer, batch);
   device_.Launch(SumPass<Operation>{operation, g, partial_.data()}, g.LaunchGrid(lanes_));
-  const FinishSums<FinishBackward, 2> finish = {BackwardFinish(layer, batch), partial_.data(),
-                                                g.chunks, layer.shape.out_channels};
+  const FinishSums<FinishBackward> finish = {BackwardFinish(layer, batch), partial_.data(),
+                                             g.chunks, layer.shape.out_channels};
   device_.Launch(finish, finish.LaunchGrid(lanes_));
 }
 
@@ -164,7 +164,7 @@ void LaneNetwork<Device, T>::BackwardPointwise(size_t index, int batch) {
                                     Lanes(before.dz, in));
   if (before.shape.relu6) {
     SumAndFinish(before, batch,
-                 MaskGradient<T>{before.y.data(), norm_.Fold(before.place), before.dz});
+                 MaskedSums<T>{before.y.data(), norm_.Fold(before.place), before.dz});
   } else {
     // The convolution that begins a residual block: its input's gradient comes by the residual
     // connection too.
@@ -179,7 +179,10 @@ void LaneNetwork<Device, T>::BackwardDepthwise(size_t index, int batch) {
   NetworkLayer& layer = layers_[index];
   NetworkLayer& before = layers_[index - 1];
   const Convolution& c = layer.shape;
-  MakeDy(layer, batch, layer.dz);
+  const RowGeometry g = RowsOf(layer, batch);
+  const MaskedNormBackward<T> make_dy = {layer.y.data(), norm_.Fold(layer.place),
+                                         norm_.Gradient(layer.place), layer.dz};
+  device_.Launch(RowPass<MaskedNormBackward<T>>{make_dy, g}, g.LaunchGrid(lanes_));
   const auto run = [&](auto kernel) {
     kernel.shape = {batch, c.out_channels, c.in_size, c.out_size};
     kernel.g = PieceGeometry(batch, c.in_size, c.out_channels);
@@ -191,9 +194,9 @@ void LaneNetwork<Device, T>::BackwardDepthwise(size_t index, int batch) {
     kernel.partial = partial_.data();
     device_.Launch(kernel, kernel.g.LaunchGrid(lanes_));
     using Finish = FinishDepthwise<FinishBackward>;
-    const FinishSums<Finish, kDepthwiseSums> finish = {
+    const FinishSums<Finish> finish = {
         Finish{BackwardFinish(before, batch), Gradient(layer.place.weight_at)}, partial_.data(),
-        kernel.g.chunks, c.out_channels};
+        kernel.g.chunks, c.out_channels, kDepthwiseSums};
     device_.Launch(finish, finish.LaunchGrid(lanes_));
   };
   if (c.stride == 1) return run(DepthwiseBackward<T, 1>());

@@ -100,7 +100,7 @@ void LaneNetwork<Device, T>::FinishNorm(const NetworkLayer& layer, int batch, bo
   if (training) {
     const FinishForward finish = {batch * layer.pixels, parameters, norm_.Fold(layer.place),
                                   norm_.Moments(layer.place)};
-    const FinishSums<FinishForward, 2> kernel = {finish, partial_.data(), chunks, channels};
+    const FinishSums<FinishForward> kernel = {finish, partial_.data(), chunks, channels};
     device_.Launch(kernel, kernel.LaunchGrid(lanes_));
   } else {
     const UseRunning kernel = {parameters, norm_.Fold(layer.place), channels};

@@ -76,9 +76,9 @@ struct NormArrays {
 // Floats of partial sums that any pass over a layer leaves, of one lane.
 inline int64_t PartialFloats(const Convolution& c, int batch) {
   const auto floats = [&c](const RowGeometry& g, int count) {
-    return g.chunks * c.out_channels * count;
+    return g.chunks_max * c.out_channels * count;
   };
-  // No batch of up to `batch` images leaves more chunks than the largest: they grow with the rows.
+  // No batch of up to `batch` images leaves more chunks.
   const int64_t pixels = int64_t{batch} * c.out_size * c.out_size;
   int64_t most = floats(RowGeometry::Of(pixels, c.out_channels), 2);
   if (c.kind == ConvolutionKind::kDepthwise) {

@@ -60,6 +60,11 @@ TUNE_HOST_DEVICE Quad Masked(const Quad& z, const Quad& dx) {
   return dz;
 }
 
+TUNE_HOST_DEVICE void AddQuad(const Quad& a, Quad* sum) {
+  TUNE_UNROLL
+  for (int i = 0; i < kVector; ++i) sum->v[i] += a.v[i];
+}
+
 // Sums of four channels: of a, and of a * b.
 struct QuadSums {
   Quad first, second;

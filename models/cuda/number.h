@@ -48,26 +48,59 @@ struct Quad {
   float v[kVector] = {};
 };
 
+// Four numbers as they are stored. Those of bfloat16 are two to a word, so that they stay together
+// until they are used: a thread that takes them apart waits for them. They lie where numbers do.
 template <class T>
-struct alignas(kVector * sizeof(T)) Packed {
-  T v[kVector];
+struct Packed;
+template <>
+struct [[gnu::may_alias]] alignas(16) Packed<float> {
+  float v[kVector];
+};
+template <>
+struct [[gnu::may_alias]] alignas(8) Packed<Bf16> {
+  uint32_t words[kVector / 2];  // The first number is the lower half.
 };
 
-// `from` and `to` are aligned to four numbers.
+// Aligned to four numbers, as all that is loaded and stored so.
 template <class T>
-TUNE_HOST_DEVICE Quad LoadQuad(const T* from) {
-  const Packed<T> packed = *reinterpret_cast<const Packed<T>*>(from);
+TUNE_HOST_DEVICE Packed<T> LoadPacked(const T* from) {
+  return *reinterpret_cast<const Packed<T>*>(from);
+}
+
+TUNE_HOST_DEVICE Quad Unpacked(const Packed<float>& packed) {
+  return {{packed.v[0], packed.v[1], packed.v[2], packed.v[3]}};
+}
+TUNE_HOST_DEVICE Quad Unpacked(const Packed<Bf16>& packed) {
   Quad quad;
   TUNE_UNROLL
-  for (int i = 0; i < kVector; ++i) quad.v[i] = ToFloat(packed.v[i]);
+  for (int i = 0; i < kVector; ++i) {
+    const uint32_t word = packed.words[i / 2];
+    quad.v[i] = std::bit_cast<float>(i % 2 == 0 ? word << 16 : word & 0xffff0000);
+  }
   return quad;
+}
+
+TUNE_HOST_DEVICE void Pack(const Quad& quad, Packed<float>* to) {
+  TUNE_UNROLL
+  for (int i = 0; i < kVector; ++i) to->v[i] = quad.v[i];
+}
+TUNE_HOST_DEVICE void Pack(const Quad& quad, Packed<Bf16>* to) {
+  TUNE_UNROLL
+  for (int i = 0; i < kVector / 2; ++i) {
+    to->words[i] = RoundToBf16(quad.v[2 * i]).bits |
+                   static_cast<uint32_t>(RoundToBf16(quad.v[2 * i + 1]).bits) << 16;
+  }
+}
+
+template <class T>
+TUNE_HOST_DEVICE Quad LoadQuad(const T* from) {
+  return Unpacked(LoadPacked(from));
 }
 
 template <class T>
 TUNE_HOST_DEVICE void StoreQuad(const Quad& quad, T* to) {
   Packed<T> packed;
-  TUNE_UNROLL
-  for (int i = 0; i < kVector; ++i) Put(quad.v[i], &packed.v[i]);
+  Pack(quad, &packed);
   *reinterpret_cast<Packed<T>*>(to) = packed;
 }
 

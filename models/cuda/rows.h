@@ -2,41 +2,62 @@
 // channels of every so many-th row; a sum over rows leaves one partial sum a chunk of rows, which
 // the kernels of batch_norm.h add in order.
 //
+// A pass waits for memory alone: so each thread asks for several rows before it uses the first
+// (Little's law: a card's bandwidth times its latency is some 20 KiB on the way a multiprocessor).
+//
 // Thread rule: values; see kernel.h.
 #pragma once
+
+#include <algorithm>
 
 #include "models/cuda/kernel.h"
 #include "models/cuda/number.h"
 
 namespace tune::models::cuda {
 
-// Partial sums of a tensor at most. As many blocks as keep a large card busy.
-inline constexpr int64_t kChunksMax = 1024;
+// Blocks of a pass at most, as many as keep a large card busy: each leaves a partial sum.
+inline constexpr int64_t kRowBlocksMax = 1024;
+// Rows that a thread asks for at once, each of so many bytes: with registers for more, fewer
+// threads would be there to ask.
+TUNE_HOST_DEVICE constexpr int RowsAtOnce(int64_t bytes) { return bytes <= 8 ? 4 : 2; }
+
+// How a block is laid over rows and channels.
+struct RowBlock {
+  int threads = kBlockThreads;
+  int columns_max = 64;  // Threads beside each other, over the channels of a row.
+  int rows_a_thread = 4;
+};
 
 // Which thread takes what. A block is `columns` threads wide (four channels each) and as many lines
-// high as its threads allow; blocks_x tiles the channels, blocks_y the rows in chunks. It does not
-// depend on the number of lanes, so that neither do a lane's bits.
+// high as its threads allow; blocks_x tiles the channels, blocks_y the rows in chunks, in each of
+// which all lines have equally many rows. It does not depend on the number of lanes, so that
+// neither do a lane's bits.
 struct RowGeometry {
   int64_t rows = 0;
   int channels = 0;
   int columns = 1;
+  int lines = 1;
+  int64_t chunk_rows = 1;
   int64_t chunks = 1;
+  int64_t chunks_max = 1;  // Of as many rows or fewer.
 
-  // A thread takes `rows_a_thread` rows, more where there would be too many chunks.
-  static RowGeometry Of(int64_t rows, int channels, int64_t rows_a_thread = 4) {
+  static RowGeometry Of(int64_t rows, int channels, const RowBlock& block = {}) {
     RowGeometry g;
     g.rows = rows;
     g.channels = channels;
-    while (g.columns < 32 && g.columns * kVector < channels) g.columns *= 2;
-    const int64_t wanted = CeilDivide(rows, rows_a_thread * g.lines());
-    const int64_t most = kChunksMax / g.tiles();
-    g.chunks = wanted < most ? wanted : most;
-    if (g.chunks < 1) g.chunks = 1;
+    const int64_t quads = CeilDivide(channels, kVector);
+    g.columns = static_cast<int>(CeilDivide(quads, CeilDivide(quads, block.columns_max)));
+    g.lines = block.threads / g.columns;
+    const int64_t turn = int64_t{g.lines} * block.rows_a_thread;  // Rows of a block at one go.
+    const int64_t most = std::max<int64_t>(kRowBlocksMax / g.tiles(), 1);
+    const int64_t turns = CeilDivide(rows, turn);
+    g.chunk_rows = turn * CeilDivide(turns, most);
+    g.chunks = CeilDivide(rows, g.chunk_rows);
+    g.chunks_max = std::min(turns, most);
     return g;
   }
   Grid LaunchGrid(int lanes) const { return {tiles(), chunks, lanes}; }
 
-  TUNE_HOST_DEVICE int lines() const { return kBlockThreads / columns; }
   TUNE_HOST_DEVICE int64_t tiles() const {
     return CeilDivide(channels, int64_t{columns} * kVector);
   }
@@ -44,39 +65,73 @@ struct RowGeometry {
     return (t.block_x * columns + t.index % columns) * kVector;
   }
   TUNE_HOST_DEVICE int Line(const Thread& t) const { return t.index / columns; }
-  TUNE_HOST_DEVICE int64_t Begin(int64_t chunk) const { return rows * chunk / chunks; }
-  // Where this thread's four partial sums number `which` of `count` lie.
-  TUNE_HOST_DEVICE int64_t PartialAt(const Thread& t, int which, int count) const {
-    return ((t.lane * chunks + t.block_y) * count + which) * channels + Channel(t);
+  // Threads that are left over, and those beyond the last channel.
+  TUNE_HOST_DEVICE bool IsIdle(const Thread& t) const {
+    return Line(t) >= lines || Channel(t) >= channels;
+  }
+  // The rows of a chunk.
+  TUNE_HOST_DEVICE int64_t Begin(int64_t chunk) const { return chunk * chunk_rows; }
+  TUNE_HOST_DEVICE int64_t End(int64_t chunk) const {
+    const int64_t end = Begin(chunk + 1);
+    return end < rows ? end : rows;
   }
 };
 
-// The lines' sums of a block, added in order by the threads of line 0.
-template <int kCount>
+// The lines' sums of a block, added in order: a thread takes the sums of four channels.
+template <int kCount, int kThreads = kBlockThreads>
 struct LineSums {
-  Quad of[kBlockThreads][kCount];
+  Quad of[kCount][kThreads];
 };
 
-template <int kCount>
+// To `partial` (lane, chunk, kCount, channels).
+template <int kCount, int kThreads>
 TUNE_HOST_DEVICE void AddLines(const RowGeometry& g, const Thread& t,
-                               const LineSums<kCount>& shared, float* partial) {
-  const int channel = g.Channel(t);
-  if (g.Line(t) != 0 || channel >= g.channels) return;
-  for (int which = 0; which < kCount; ++which) {
-    Quad sum = shared.of[t.index][which];
-    for (int line = 1; line < g.lines(); ++line) {
+                               const LineSums<kCount, kThreads>& shared, float* partial) {
+  for (int at = t.index; at < kCount * g.columns; at += kThreads) {
+    const int which = at / g.columns;
+    const int column = at % g.columns;
+    const int channel = (t.block_x * g.columns + column) * kVector;
+    if (channel >= g.channels) continue;
+    Quad sum = shared.of[which][column];
+    for (int line = 1; line < g.lines; ++line) {
       TUNE_UNROLL
       for (int i = 0; i < kVector; ++i) {
-        sum.v[i] += shared.of[line * g.columns + t.index][which].v[i];
+        sum.v[i] += shared.of[which][line * g.columns + column].v[i];
       }
     }
-    StoreQuad(sum, partial + g.PartialAt(t, which, kCount));
+    StoreQuad(sum,
+              partial + ((t.lane * g.chunks + t.block_y) * kCount + which) * g.channels + channel);
   }
 }
 
-// Operation::Row(lane, row, at, channel_values) for each row; `at` is the place of the four numbers
-// in a tensor of this shape. Operation::Begin(lane, channel) loads what belongs to the channels.
-// With sums: Row adds to a QuadSums, and `partial` (lane, chunk, 2, channels) gets them.
+// What a pass does with each of its rows. `at` is the place of four numbers in a tensor of this
+// shape. An Operation has
+//   Begin(lane, channel)        what belongs to the channels
+//   Load(lane, row, at)         what it reads of a row, as it is stored
+//   Row(at, values, loaded)     what it makes of that; of SumPass with a QuadSums*, to which it
+//   adds
+template <class Operation, class Use>
+TUNE_HOST_DEVICE void ForEachRow(const Operation& operation, const RowGeometry& g, const Thread& t,
+                                 int channel, const Use& use) {
+  constexpr int kRowsAtOnce = RowsAtOnce(sizeof(typename Operation::Loaded));
+  const int64_t end = g.End(t.block_y);
+  for (int64_t row = g.Begin(t.block_y) + g.Line(t); row < end; row += kRowsAtOnce * g.lines) {
+    const int64_t at = (t.lane * g.rows + row) * g.channels + channel;
+    const int64_t step = int64_t{g.lines} * g.channels;
+    typename Operation::Loaded loaded[kRowsAtOnce];
+    TUNE_UNROLL
+    for (int i = 0; i < kRowsAtOnce; ++i) {
+      const int ahead = row + i * g.lines < end ? i : 0;  // Something, rather than a branch.
+      loaded[i] = operation.Load(t.lane, row + ahead * g.lines, at + ahead * step);
+    }
+    TUNE_UNROLL
+    for (int i = 0; i < kRowsAtOnce; ++i) {
+      if (row + i * g.lines < end) use(at + i * step, loaded[i]);
+    }
+  }
+}
+
+// With sums: `partial` (lane, chunk, 2, channels) gets them.
 template <class Operation>
 struct SumPass {
   static constexpr int kThreads = kBlockThreads;
@@ -90,19 +145,16 @@ struct SumPass {
   template <int kPhase>
   TUNE_HOST_DEVICE void Run(const Thread& t, Shared& shared) const {
     if constexpr (kPhase == 1) {
-      AddLines<2>(g, t, shared, partial);
+      AddLines(g, t, shared, partial);
     } else {
+      if (g.IsIdle(t)) return;
       const int channel = g.Channel(t);
-      if (channel >= g.channels) return;
       QuadSums sums;
       const auto values = operation.Begin(t.lane, channel);
-      const int64_t end = g.Begin(t.block_y + 1);
-      for (int64_t row = g.Begin(t.block_y) + g.Line(t); row < end; row += g.lines()) {
-        const int64_t at = (t.lane * g.rows + row) * g.channels + channel;
-        operation.Row(t.lane, row, at, values, &sums);
-      }
-      shared.of[t.index][0] = sums.first;
-      shared.of[t.index][1] = sums.second;
+      ForEachRow(operation, g, t, channel,
+                 [&](int64_t at, const auto& loaded) { operation.Row(at, values, loaded, &sums); });
+      shared.of[0][t.index] = sums.first;
+      shared.of[1][t.index] = sums.second;
     }
   }
 };
@@ -119,14 +171,11 @@ struct RowPass {
 
   template <int kPhase>
   TUNE_HOST_DEVICE void Run(const Thread& t, Shared&) const {
+    if (g.IsIdle(t)) return;
     const int channel = g.Channel(t);
-    if (channel >= g.channels) return;
     const auto values = operation.Begin(t.lane, channel);
-    const int64_t end = g.Begin(t.block_y + 1);
-    for (int64_t row = g.Begin(t.block_y) + g.Line(t); row < end; row += g.lines()) {
-      const int64_t at = (t.lane * g.rows + row) * g.channels + channel;
-      operation.Row(t.lane, row, at, values);
-    }
+    ForEachRow(operation, g, t, channel,
+               [&](int64_t at, const auto& loaded) { operation.Row(at, values, loaded); });
   }
 };
 

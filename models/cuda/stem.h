@@ -22,6 +22,7 @@ TUNE_HOST_DEVICE float PatchInput(const float* image, int size, int oh, int ow, 
   return image[(static_cast<int64_t>(row) * size + column) * 3 + k / 9];
 }
 
+// A thread gathers four neighbouring inputs of a patch.
 template <class T>
 struct GatherPatches {
   static constexpr int kThreads = kBlockThreads;
@@ -29,26 +30,32 @@ struct GatherPatches {
   using Shared = NothingShared;
 
   const float* images = nullptr;  // (lane, batch, size, size, 3), normalised.
-  int64_t batch = 0;
+  int batch = 0;
   int size = 0;
   int out_size = 0;
   T* patches = nullptr;  // (lane, batch, out_size, out_size, 32)
 
-  int64_t count() const { return batch * out_size * out_size * kPatchStride; }
-  Grid LaunchGrid(int lanes) const { return {CeilDivide(count(), kThreads), 1, lanes}; }
+  Grid LaunchGrid(int lanes) const {
+    return {CeilDivide(int64_t{out_size} * out_size * kPatchStride / kVector, kThreads), batch,
+            lanes};
+  }
 
   template <int kPhase>
   TUNE_HOST_DEVICE void Run(const Thread& t, Shared&) const {
-    const int64_t all = batch * out_size * out_size * kPatchStride;
-    const int64_t at = static_cast<int64_t>(t.block_x) * kThreads + t.index;
-    if (at >= all) return;
-    const int64_t pixel = at / kPatchStride;
-    const int64_t image = t.lane * batch + pixel / out_size / out_size;
+    constexpr int kQuads = kPatchStride / kVector;
+    const int at = t.block_x * kThreads + t.index;
+    const int pixel = at / kQuads;
+    if (pixel >= out_size * out_size) return;
+    const int64_t image = t.lane * static_cast<int64_t>(batch) + t.block_y;
     const float* const from = images + image * size * size * 3;
-    const float value =
-        PatchInput(from, size, static_cast<int>(pixel / out_size % out_size),
-                   static_cast<int>(pixel % out_size), static_cast<int>(at % kPatchStride));
-    Put(value, patches + t.lane * all + at);
+    Quad quad;
+    TUNE_UNROLL
+    for (int i = 0; i < kVector; ++i) {
+      quad.v[i] =
+          PatchInput(from, size, pixel / out_size, pixel % out_size, at % kQuads * kVector + i);
+    }
+    StoreQuad(quad, patches + (image * out_size * out_size + pixel) * kPatchStride +
+                        at % kQuads * kVector);
   }
 };
 

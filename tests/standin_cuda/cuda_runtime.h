@@ -8,7 +8,7 @@
 
 #define __global__
 #define __device__
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 // One block runs at a time, on one thread of the processor.
 #define __shared__ static thread_local
 

@@ -1,4 +1,8 @@
 // Each kernel on the processor in the card's place, against the plain kernels.
+#include <gmock/gmock.h>
+
+#include <vector>
+
 #include "models/cuda/host_card.h"
 #include "tests/models/cuda/depthwise_cases.h"
 #include "tests/models/cuda/kernel_cases.h"
@@ -20,6 +24,59 @@ TYPED_TEST(KernelsOnTheHost, DepthwiseBackward) {
 }
 TYPED_TEST(KernelsOnTheHost, Products) { ProductsAgree<TypeParam>(this->device_); }
 TYPED_TEST(KernelsOnTheHost, BatchNorm) { BatchNormAgrees<TypeParam>(this->device_); }
+
+// How often a pass takes each four channels of each row.
+std::vector<int> TimesTaken(const RowGeometry& g, int threads) {
+  const int64_t quads = CeilDivide(g.channels, kVector);
+  std::vector<int> times(static_cast<size_t>(g.rows * quads), 0);
+  const Grid grid = g.LaunchGrid(1);
+  for (int64_t y = 0; y < grid.blocks_y; ++y) {
+    for (int64_t x = 0; x < grid.blocks_x; ++x) {
+      for (int index = 0; index < threads; ++index) {
+        const Thread t = {static_cast<int>(x), static_cast<int>(y), 0, index};
+        if (g.IsIdle(t)) continue;
+        for (int64_t row = g.Begin(y) + g.Line(t); row < g.End(y); row += g.lines) {
+          ++times[static_cast<size_t>(row * quads + g.Channel(t) / kVector)];
+        }
+      }
+    }
+  }
+  return times;
+}
+
+TEST(RowGeometry, TakesEachRowOnceInBlocksThatAreFullAndNotTooMany) {
+  const RowBlock small = {128, 16, 1};
+  for (const int channels : {8, 16, 24, 32, 96, 136, 144, 160, 192, 320, 576, 960, 1280}) {
+    for (const int64_t rows : {1, 2, 49, 63, 1000, 5000}) {
+      for (const RowBlock& block : {RowBlock(), small}) {
+        const RowGeometry g = RowGeometry::Of(rows, channels, block);
+        EXPECT_THAT(TimesTaken(g, block.threads), testing::Each(1)) << rows << " " << channels;
+        EXPECT_LE(g.chunks, g.chunks_max);
+        EXPECT_LE(g.chunks * g.tiles(), kRowBlocksMax);
+        EXPECT_GE(g.columns * g.lines, block.threads * 7 / 8) << "idle threads " << channels;
+        EXPECT_GE(RowGeometry::Of(rows + 1, channels, block).chunks_max, g.chunks);
+      }
+    }
+  }
+}
+
+TEST(DepthwisePieces, CoverEachPixelOnceAndNeighboursAreOfNeighbouringRows) {
+  for (const int size : {1, 7, 28, 29, 56, 113}) {
+    constexpr int kBatch = 2;
+    std::vector<int> times(static_cast<size_t>(kBatch * size * size), 0);
+    const int64_t count = PieceGeometry(kBatch, size, 8).rows;
+    for (int64_t number = 0; number < count; ++number) {
+      const Piece piece = PieceAt(size, number);
+      EXPECT_LE(piece.end - piece.begin, 28);
+      for (int at = piece.begin; at < piece.end; ++at) {
+        ++times[static_cast<size_t>((piece.image * size + piece.row) * size + at)];
+      }
+      const Piece next = PieceAt(size, number + 1);
+      EXPECT_EQ(next.row, (piece.row + 1) % size);
+    }
+    EXPECT_THAT(times, testing::Each(1)) << size;
+  }
+}
 
 TEST(Bf16Numbers, RoundToTheNearestEvenAndKeepWhatIsNoNumber) {
   EXPECT_EQ(RoundToBf16(1.0f).bits, 0x3f80);

@@ -132,7 +132,7 @@ void BatchNormAgrees(Device& device) {
     const auto shift_of = [&](int lane) { return DrawValues("shift", lane, c.channels, 1, 1); };
     const Values ones(static_cast<size_t>(c.channels) * kLanes, 1);
     const auto y = ToDevice<T>(device, OfLanes(y_of));
-    const auto dz = ToDevice<T>(device, OfLanes(dx_of));
+    const auto dy = ToDevice<T>(device, OfLanes(dx_of));  // dx, and dy in its place.
     const auto x = device.template New<T>(count * kLanes);
     const auto scale = ToDevice<float>(device, OfLanes(scale_of));
     const auto shift = ToDevice<float>(device, OfLanes(shift_of));
@@ -149,12 +149,12 @@ void BatchNormAgrees(Device& device) {
         {channel(scale), channel(shift), channel(mean), channel(variance)},
         arrays.Fold(place),
         arrays.Moments(place)};
-    const FinishSums<FinishForward, 2> finish = {forward, partial.data(), g.chunks, c.channels};
+    const FinishSums<FinishForward> finish = {forward, partial.data(), g.chunks, c.channels};
     device.Launch(finish, finish.LaunchGrid(kLanes));
     device.Launch(RowPass<Activate<T>>{{y.data(), arrays.Fold(place), x.data()}, g},
                   g.LaunchGrid(kLanes));
     device.Launch(
-        SumPass<MaskGradient<T>>{{y.data(), arrays.Fold(place), dz.data()}, g, partial.data()},
+        SumPass<MaskedSums<T>>{{y.data(), arrays.Fold(place), dy.data()}, g, partial.data()},
         g.LaunchGrid(kLanes));
     const auto scale_gradient = device.template New<float>(int64_t{c.channels} * kLanes);
     const auto shift_gradient = device.template New<float>(int64_t{c.channels} * kLanes);
@@ -164,11 +164,11 @@ void BatchNormAgrees(Device& device) {
                                      channel(scale_gradient),
                                      channel(shift_gradient),
                                      arrays.Gradient(place)};
-    const FinishSums<FinishBackward, 2> finish_back = {backward, partial.data(), g.chunks,
-                                                       c.channels};
+    const FinishSums<FinishBackward> finish_back = {backward, partial.data(), g.chunks, c.channels};
     device.Launch(finish_back, finish_back.LaunchGrid(kLanes));
     device.Launch(
-        RowPass<NormBackward<T>>{{y.data(), arrays.Gradient(place), dz.data(), dz.data()}, g},
+        RowPass<MaskedNormBackward<T>>{
+            {y.data(), arrays.Fold(place), arrays.Gradient(place), dy.data()}, g},
         g.LaunchGrid(kLanes));
 
     Values oracle_x, oracle_dy, oracle_scale, oracle_mean;
@@ -194,7 +194,7 @@ void BatchNormAgrees(Device& device) {
               tolerance)
         << c.rows;
     if (c.rows > 2) {  // Of two rows, a gradient through batch norm is nothing but rounding.
-      EXPECT_LT(RelativeDistance(oracle_dy, FromDevice(device, dz.data(), oracle_dy.size())),
+      EXPECT_LT(RelativeDistance(oracle_dy, FromDevice(device, dy.data(), oracle_dy.size())),
                 tolerance)
           << c.rows;
     }
