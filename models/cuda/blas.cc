@@ -13,10 +13,13 @@ constexpr int kNotTransposed = 0, kTransposed = 1;  // CUBLAS_OP_N, CUBLAS_OP_T
 constexpr int kReal32 = 0, kRealBf16 = 14;          // CUDA_R_32F, CUDA_R_16BF
 constexpr int kCompute32 = 68;                      // CUBLAS_COMPUTE_32F
 constexpr int kGemmDefault = -1;                    // CUBLAS_GEMM_DEFAULT
+// CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION: by default partial sums may be kept as bf16.
+constexpr int kSumsInFloat = 16;
 using Handle = void*;
 using CreateFunction = int(Handle*);
 using DestroyFunction = int(Handle);
 using SetStreamFunction = int(Handle, CUstream_st*);
+using SetMathModeFunction = int(Handle, int);
 using SetWorkspaceFunction = int(Handle, void*, size_t);
 using GemmFunction = int(Handle, int transa, int transb, int m, int n, int k, const void* alpha,
                          const void* a, int a_type, int lda, long long a_stride, const void* b,
@@ -60,6 +63,7 @@ struct Blas::Library {
   CreateFunction* create = nullptr;
   DestroyFunction* destroy = nullptr;
   SetStreamFunction* set_stream = nullptr;
+  SetMathModeFunction* set_math_mode = nullptr;
   SetWorkspaceFunction* set_workspace = nullptr;
   GemmFunction* multiply = nullptr;
   Handle handle = nullptr;
@@ -74,10 +78,13 @@ Result<std::unique_ptr<Blas>> Blas::Open(CUstream_st* stream, void* workspace) {
   TUNE_RETURN_IF_ERROR(Find(library, "cublasCreate_v2", found->create));
   TUNE_RETURN_IF_ERROR(Find(library, "cublasDestroy_v2", found->destroy));
   TUNE_RETURN_IF_ERROR(Find(library, "cublasSetStream_v2", found->set_stream));
+  TUNE_RETURN_IF_ERROR(Find(library, "cublasSetMathMode", found->set_math_mode));
   TUNE_RETURN_IF_ERROR(Find(library, "cublasSetWorkspace_v2", found->set_workspace));
   TUNE_RETURN_IF_ERROR(Find(library, "cublasGemmStridedBatchedEx", found->multiply));
   TUNE_RETURN_IF_ERROR(BlasFailure(found->create(&found->handle), "cublasCreate"));
   TUNE_RETURN_IF_ERROR(BlasFailure(found->set_stream(found->handle, stream), "cublasSetStream"));
+  TUNE_RETURN_IF_ERROR(
+      BlasFailure(found->set_math_mode(found->handle, kSumsInFloat), "cublasSetMathMode"));
   // After the stream, which takes a workspace away.
   TUNE_RETURN_IF_ERROR(BlasFailure(found->set_workspace(found->handle, workspace, kWorkspaceBytes),
                                    "cublasSetWorkspace"));

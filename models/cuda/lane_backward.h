@@ -142,6 +142,22 @@ void LaneNetwork<Device, T>::MakeDy(const NetworkLayer& layer, int batch, T* dy)
   device_.Launch(RowPass<NormBackward<T>>{pass, g}, g.LaunchGrid(lanes_));
 }
 
+// dw = dy' x, of dy (lanes, rows, out) and x (lanes, rows, in).
+template <class Device, class T>
+void LaneNetwork<Device, T>::MakeWeightGradient(const ProductShape& shape, const T* dy, const T* x,
+                                                LaneMatrix<float> dw) {
+  const int64_t segments = SegmentsOf(shape.rows, shape.in, shape.out);
+  const int64_t rows = shape.rows / segments;
+  const int64_t count = int64_t{shape.in} * shape.out;
+  device_.template WeightGradient<T>(
+      {rows, shape.in, shape.out, lanes_ * static_cast<int>(segments)},
+      Lanes<const T>(dy, rows * shape.out), Lanes<const T>(x, rows * shape.in),
+      segments == 1 ? dw : Lanes(weight_gradient_parts_.data(), count));
+  if (segments == 1) return;
+  const SumSegments sum = {weight_gradient_parts_.data(), segments, count, dw.data, dw.stride};
+  device_.Launch(sum, sum.LaunchGrid(lanes_));
+}
+
 // From this convolution's dz to that of the one before, whose activated output or whose block it
 // reads.
 template <class Device, class T>
@@ -155,9 +171,8 @@ void LaneNetwork<Device, T>::BackwardPointwise(size_t index, int batch) {
   MakeDy(layer, batch, dy);
   const ProductShape shape = {rows, c.in_channels, c.out_channels, lanes_};
   const int64_t in = rows * c.in_channels, out = rows * c.out_channels;
-  device_.template WeightGradient<T>(
-      shape, Lanes<const T>(dy, out), Lanes<const T>(before.x.data(), in),
-      Lanes(gradients_.data() + layer.place.weight_at, parameter_stride_));
+  MakeWeightGradient(shape, dy, before.x.data(),
+                     Lanes(gradients_.data() + layer.place.weight_at, parameter_stride_));
   const T* const weights = weights_.data() + layer.place.weight_at;
   device_.template InputGradient<T>(shape, Lanes<const T>(dy, out),
                                     Lanes<const T>(weights, parameter_stride_),
@@ -209,10 +224,8 @@ void LaneNetwork<Device, T>::BackwardStem(int batch) {
   MakeDy(stem, batch, stem.dz);
   const int out = stem.shape.out_channels;
   const int64_t rows = batch * stem.pixels;
-  device_.template WeightGradient<T>({rows, kPatchStride, out, lanes_},
-                                     Lanes<const T>(stem.dz, rows * out),
-                                     Lanes<const T>(patches_.data(), rows * kPatchStride),
-                                     Lanes(stem_gradient_.data(), int64_t{out} * kPatchStride));
+  MakeWeightGradient({rows, kPatchStride, out, lanes_}, stem.dz, patches_.data(),
+                     Lanes(stem_gradient_.data(), int64_t{out} * kPatchStride));
   const UnpackStemGradient unpack = {stem_gradient_.data(), out,
                                      gradients_.data() + stem.place.weight_at, parameter_stride_};
   device_.Launch(unpack, unpack.LaunchGrid(lanes_));

@@ -47,7 +47,7 @@ LaneNetwork<Device, T>::LaneNetwork(Device& device, const NetworkOptions& option
 template <class Device, class T>
 void LaneNetwork<Device, T>::AllocateLayers() {
   const int64_t images = static_cast<int64_t>(lanes_) * options_.batch_max;
-  int64_t norm_at = 0, partial = 0;
+  int64_t norm_at = 0, partial = 0, parts = 0;
   const auto& convolutions = architecture_.convolutions;
   for (size_t i = 0; i < convolutions.size(); ++i) {
     const Convolution& c = convolutions[i];
@@ -59,7 +59,9 @@ void LaneNetwork<Device, T>::AllocateLayers() {
                        New<T>(product_follows ? size : 0), nullptr});
     norm_at += c.out_channels;
     partial = std::max(partial, PartialFloats(c, options_.batch_max));
+    parts = std::max(parts, WeightGradientParts(c, options_.batch_max));
   }
+  weight_gradient_parts_ = New<float>(parts * lanes_);
   partial_ = New<float>(partial * lanes_);
   const NetworkLayer& stem = layers_.front();
   const int64_t stem_floats = int64_t{lanes_} * stem.shape.out_channels * kPatchStride;

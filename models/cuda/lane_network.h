@@ -25,6 +25,7 @@
 #include "models/cuda/layer.h"
 #include "models/cuda/passes.h"
 #include "models/cuda/product.h"
+#include "models/cuda/segments.h"
 #include "models/cuda/stem.h"
 #include "models/cuda/step_input.h"
 #include "models/gradient_exchange.h"
@@ -110,6 +111,7 @@ class LaneNetwork {
   template <class Operation>
   void SumAndFinish(const NetworkLayer& layer, int batch, const Operation& operation);
   void MakeDy(const NetworkLayer& layer, int batch, T* dy);
+  void MakeWeightGradient(const ProductShape& shape, const T* dy, const T* x, LaneMatrix<float> dw);
   FinishBackward BackwardFinish(const NetworkLayer& layer, int batch);
   void Update();
   void CopyAllWeights();
@@ -146,8 +148,9 @@ class LaneNetwork {
   std::vector<NetworkLayer> layers_;
   NormArrays<Device> norm_;
   Array<float> parameters_, gradients_, adam_m_, adam_v_, statistics_;
-  Array<T> weights_, stem_weights_;  // As the products read them.
-  Array<float> stem_gradient_;       // (lane, out, 32)
+  Array<T> weights_, stem_weights_;     // As the products read them.
+  Array<float> stem_gradient_;          // (lane, out, 32)
+  Array<float> weight_gradient_parts_;  // (lane, segment, out, in)
 
   Array<float> images_;  // (lane, batch, image_size, image_size, 3), normalised.
   Array<T> patches_;

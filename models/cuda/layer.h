@@ -12,6 +12,8 @@
 #include "models/cuda/batch_norm.h"
 #include "models/cuda/depthwise.h"
 #include "models/cuda/rows.h"
+#include "models/cuda/segments.h"
+#include "models/cuda/stem.h"
 
 namespace tune::models::cuda {
 
@@ -86,6 +88,15 @@ inline int64_t PartialFloats(const Convolution& c, int batch) {
     most = std::max(most, floats(PieceGeometry(batch, c.in_size, c.out_channels), kDepthwiseSums));
   }
   return most;
+}
+
+// Floats of the products that are added up to the gradient of its weights, of one lane.
+inline int64_t WeightGradientParts(const Convolution& c, int batch) {
+  if (c.kind == ConvolutionKind::kDepthwise) return 0;
+  const int in = c.kind == ConvolutionKind::kStem ? kPatchStride : c.in_channels;
+  const int64_t rows = int64_t{batch} * c.out_size * c.out_size;
+  const int64_t segments = SegmentsAtMost(rows, in, c.out_channels);
+  return segments == 1 ? 0 : segments * in * c.out_channels;
 }
 
 }  // namespace tune::models::cuda

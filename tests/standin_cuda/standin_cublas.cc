@@ -19,10 +19,12 @@ constexpr cublasStatus_t CUBLAS_STATUS_NOT_SUPPORTED = 15;
 constexpr int CUBLAS_OP_N = 0, CUBLAS_OP_T = 1;
 constexpr int CUDA_R_32F = 0, CUDA_R_16BF = 14;
 constexpr int CUBLAS_COMPUTE_32F = 68;
+constexpr int CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION = 16;
 
 struct cublasContext {
   cudaStream_t stream = nullptr;
   void* workspace = nullptr;
+  bool sums_in_float = false;
 };
 using cublasHandle_t = cublasContext*;
 
@@ -71,6 +73,11 @@ cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
+cublasStatus_t cublasSetMathMode(cublasHandle_t handle, int mode) {
+  handle->sums_in_float = mode == CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
 cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void* workspace, size_t /*bytes*/) {
   if (reinterpret_cast<std::uintptr_t>(workspace) % 256 != 0) return CUBLAS_STATUS_INVALID_VALUE;
   handle->workspace = workspace;
@@ -85,6 +92,7 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, int transa, int
                                           int batch_count, int compute_type, int /*algorithm*/) {
   // Without one of ours it would allocate, which a capture does not allow.
   if (handle->workspace == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
+  if (!handle->sums_in_float) return CUBLAS_STATUS_NOT_SUPPORTED;  // Not here.
   const bool flips_a = transa == CUBLAS_OP_T, flips_b = transb == CUBLAS_OP_T;
   if ((!flips_a && transa != CUBLAS_OP_N) || (!flips_b && transb != CUBLAS_OP_N) || m <= 0 ||
       n <= 0 || k <= 0 || batch_count <= 0 || lda < (flips_a ? k : m) || ldb < (flips_b ? n : k) ||

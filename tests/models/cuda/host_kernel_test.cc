@@ -78,6 +78,39 @@ TEST(DepthwisePieces, CoverEachPixelOnceAndNeighboursAreOfNeighbouringRows) {
   }
 }
 
+TEST(WeightGradients, AreCutIntoEqualSegmentsWhereTheyHaveFewNumbersAndManyRows) {
+  EXPECT_EQ(SegmentsOf(32 * 112 * 112, 32, 16), 128);
+  EXPECT_EQ(SegmentsOf(32 * 7 * 7, 960, 320), 2);
+  EXPECT_EQ(SegmentsOf(32 * 7 * 7, 320, 1280), 2);
+  EXPECT_EQ(SegmentsOf(32, 1280, 11), 1);
+  for (int64_t batch = 1; batch < 70; ++batch) {
+    const int64_t rows = batch * 14 * 14;
+    EXPECT_EQ(rows % SegmentsOf(rows, 96, 576), 0);
+    EXPECT_LE(SegmentsOf(rows, 96, 576), SegmentsAtMost(69 * 14 * 14, 96, 576));
+  }
+}
+
+TEST(WeightGradients, AddUpTheirSegmentsInOrder) {
+  HostCard device;
+  constexpr int64_t kSegments = 16, kCount = 300, kStride = 304;
+  const auto part_of = [&](int lane) { return DrawValues("part", lane, kSegments * kCount); };
+  const auto parts = ToDevice<float>(device, OfLanes(part_of));
+  const auto sum = ToDevice<float>(device, Values(kStride * kLanes, -1));
+  const SumSegments kernel = {parts.data(), kSegments, kCount, sum.data(), kStride};
+  device.Launch(kernel, kernel.LaunchGrid(kLanes));
+  const Values got = FromDevice(device, sum.data(), static_cast<size_t>(kStride) * kLanes);
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const Values part = part_of(lane);
+    for (int64_t at = 0; at < kStride; ++at) {
+      float expected = at < kCount ? 0.0f : -1.0f;
+      for (int64_t s = 0; at < kCount && s < kSegments; ++s) {
+        expected += static_cast<float>(part[static_cast<size_t>(s * kCount + at)]);
+      }
+      EXPECT_EQ(got[static_cast<size_t>(lane * kStride + at)], expected);
+    }
+  }
+}
+
 TEST(Bf16Numbers, RoundToTheNearestEvenAndKeepWhatIsNoNumber) {
   EXPECT_EQ(RoundToBf16(1.0f).bits, 0x3f80);
   EXPECT_EQ(RoundToBf16(1.00390625f).bits, 0x3f80);  // Half way between 1 and 1.0078125: to even.
