@@ -1,9 +1,7 @@
 #include "trial_runner/command/command_runner.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,8 +17,6 @@
 #include "core/check.h"
 #include "core/json.h"
 #include "core/posix/durable_file.h"
-#include "core/posix/folder_lock.h"
-#include "core/posix/kept_folders.h"
 #include "trial_runner/command/program_checkpoint.h"
 #include "trial_runner/command/setup_place.h"
 #include "trial_runner/worker/process_tree.h"
@@ -214,41 +210,27 @@ Status CommandRunner::SetUp(Attempt& attempt) {
   if (attempt.spec.setup().empty()) return OkStatus();
   const SetupPlace place(attempt.start, attempt.spec.setup(), attempt.folder,
                          attempt.environment["PATH"]);
-  const std::string& folder = place.folder();
-  attempt.environment["TUNE_SETUP_DIR"] = folder;
-
-  while (true) {
-    std::error_code error;
-    fs::create_directories(folder, error);
-    if (error) return InvalidArgument("cannot create " + folder + ": " + error.message());
-    // A setup may put a link in its place, which nobody removes.
-    const bool is_link = fs::is_symlink(fs::symlink_status(folder, error));
-    if (!is_link) {
-      TUNE_ASSIGN_OR_RETURN(std::optional<FileDescriptor> hold, HoldFolder(folder));
-      if (hold) attempt.setup_hold = *std::move(hold);
-    }
-    const bool is_held = is_link || attempt.setup_hold.is_open();
-    if (is_held && place.IsMarked()) return OkStatus();
-    attempt.setup_hold.Close();
-    FileDescriptor lock(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!lock.is_open() && errno != ENOENT) return ErrnoStatus("open", folder);
-    if (!lock.is_open()) continue;
-    // Who has done it holds the folder as long as its trial runs.
-    while (!place.IsMarked() && LockFolder(lock, LOCK_EX) == FolderLock::kTheirs) {
-      pollfd fds[] = {worker_.ToPoll(), {signals_.get(), POLLIN, 0}};
-      poll(fds, 2, static_cast<int>(kSetupLookPause.us / 1000));
-      if (fds[0].revents != 0 || fds[1].revents != 0) LeaveWithAll();
-    }
-    if (place.IsMarked() || (!is_link && !IsFolderAt(lock, folder))) continue;
+  attempt.environment["TUNE_SETUP_DIR"] = place.folder();
+  TUNE_ASSIGN_OR_RETURN(SetupPlace::Claim claim, place.Ask());
+  if (claim.turn == SetupPlace::Turn::kWait) {
+    std::printf("tune: setup: waiting for another trial of this machine in %s\n",
+                place.folder().c_str());
+    std::fflush(stdout);
+  }
+  while (claim.turn == SetupPlace::Turn::kWait) {
+    pollfd fds[] = {worker_.ToPoll(), {signals_.get(), POLLIN, 0}};
+    poll(fds, 2, static_cast<int>(kSetupLookPause.us / 1000));
+    if (fds[0].revents != 0 || fds[1].revents != 0) LeaveWithAll();
+    TUNE_ASSIGN_OR_RETURN(claim, place.Ask());
+  }
+  if (claim.turn == SetupPlace::Turn::kToMake) {
     for (const std::string& line : attempt.spec.setup()) {
       TUNE_RETURN_IF_ERROR(RunSetup(attempt, line));
     }
-    TUNE_RETURN_IF_ERROR(place.Mark());
-    place.RemoveLeastUsed();
-    (void)LockFolder(lock, LOCK_SH);  // The others may have it too.
-    attempt.setup_hold = std::move(lock);
-    return OkStatus();
+    TUNE_RETURN_IF_ERROR(place.Finish(claim));
   }
+  attempt.setup_hold = std::move(claim.hold);
+  return OkStatus();
 }
 
 Status CommandRunner::RunSetup(const Attempt& attempt, const std::string& line) {

@@ -1,18 +1,25 @@
 #include "trial_runner/command/setup_place.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
+#include <optional>
+#include <utility>
 
 #include "core/hash.h"
 #include "core/json.h"
 #include "core/limits.h"
 #include "core/posix/durable_file.h"
+#include "core/posix/folder_lock.h"
 #include "core/posix/kept_folders.h"
 #include "trial_runner/package/packed_folder.h"
 
 namespace tune {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr uint64_t kMarkBytesMax = 100;
 constexpr char kMarkFile[] = "/done";
@@ -43,10 +50,42 @@ SetupPlace::SetupPlace(const TrialStart& start, const std::vector<std::string>& 
   for (const std::string& command : commands) all.AsList().emplace_back(command);
   mark_ = HashToHex(Xxh64(ToJson(all)));
 
-  const std::string sweep_folder = std::filesystem::path(start.artifact_dir).parent_path();
+  const std::string sweep_folder = fs::path(start.artifact_dir).parent_path();
   is_shared_ = !start.place.cache.empty() && !content_.empty();
   folder_ = is_shared_ ? start.place.cache + "/setup/" + mark_ : sweep_folder + "/setup-" + host;
   sweep_mark_file_ = sweep_folder + "/setup-" + host + ".done";
+}
+
+Result<SetupPlace::Claim> SetupPlace::Ask() const {
+  while (true) {
+    std::error_code error;
+    fs::create_directories(folder_, error);
+    if (error) return InvalidArgument("cannot create " + folder_ + ": " + error.message());
+    // A setup may put a link in its place, which nobody removes.
+    const bool is_link = fs::is_symlink(fs::symlink_status(folder_, error));
+    if (IsMarked()) {
+      if (is_link) return Claim{Turn::kMade, FileDescriptor()};
+      TUNE_ASSIGN_OR_RETURN(std::optional<FileDescriptor> hold, HoldFolder(folder_));
+      if (hold && IsMarked()) return Claim{Turn::kMade, *std::move(hold)};
+      return Claim{};  // It is being removed, or was just made.
+    }
+    FileDescriptor lock(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!lock.is_open() && errno != ENOENT) return ErrnoStatus("open", folder_);
+    if (!lock.is_open()) continue;
+    if (LockFolder(lock, LOCK_EX) == FolderLock::kTheirs) return Claim{};
+    if (IsMarked() || (!is_link && !IsFolderAt(lock, folder_))) continue;
+    return Claim{Turn::kToMake, std::move(lock)};
+  }
+}
+
+Status SetupPlace::Finish(Claim& claim) const {
+  TUNE_RETURN_IF_ERROR(Mark());
+  (void)LockFolder(claim.hold, LOCK_SH);  // The others may have it too.
+  if (is_shared_) {
+    RemoveLeastUsedFolders(fs::path(folder_).parent_path(), limits::kPackagesKeptMax);
+  }
+  claim.turn = Turn::kMade;
+  return OkStatus();
 }
 
 bool SetupPlace::IsMarked() const {
@@ -59,11 +98,6 @@ Status SetupPlace::Mark() const {
     if (now.ok() && now->sha256 == content_) return WriteFileSynced(folder_ + kMarkFile, mark_);
   }
   return WriteFileSynced(sweep_mark_file_, mark_);
-}
-
-void SetupPlace::RemoveLeastUsed() const {
-  if (!is_shared_) return;
-  RemoveLeastUsedFolders(std::filesystem::path(folder_).parent_path(), limits::kPackagesKeptMax);
 }
 
 }  // namespace tune

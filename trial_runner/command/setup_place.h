@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/posix/file_descriptor.h"
 #include "core/status.h"
 #include "trial_runner/worker/trial_protocol.h"
 
@@ -24,14 +25,26 @@ class SetupPlace {
 
   // What is made belongs there.
   const std::string& folder() const { return folder_; }
-  // Once all commands have ended well. Durable when it returns.
-  Status Mark() const;
-  bool IsMarked() const;
-  // Of the setups that others may use too, and that nobody holds (core/posix/kept_folders.h), the
-  // latest used stay.
-  void RemoveLeastUsed() const;
+
+  enum class Turn {
+    kMade,    // By somebody, before.
+    kToMake,  // By the caller: the others wait, as long as `hold` is open.
+    kWait,    // Another makes it, or uses what it made for its own sweep: ask again.
+  };
+  struct Claim {
+    Turn turn = Turn::kWait;
+    FileDescriptor hold;  // What was made stays as long as this is open.
+  };
+  Result<Claim> Ask() const;
+  // All commands have ended well: that is durable when it returns. The claim goes on as that of one
+  // who found it made. Of the setups that others may use too, and that nobody holds
+  // (core/posix/kept_folders.h), the latest used stay.
+  Status Finish(Claim& claim) const;
 
  private:
+  bool IsMarked() const;
+  Status Mark() const;
+
   const std::string working_folder_;
   const std::string content_;
   std::string folder_;

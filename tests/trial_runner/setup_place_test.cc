@@ -1,0 +1,121 @@
+// Who makes a setup, who waits for it, and what of it stays. Claims are those of programs beside
+// each other: locks of folders belong to what opened them, not to the process.
+#include "trial_runner/command/setup_place.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/limits.h"
+#include "tests/tuner/temp_folder.h"
+#include "trial_runner/package/packed_folder.h"
+
+namespace tune {
+namespace {
+
+namespace fs = std::filesystem;
+using Turn = SetupPlace::Turn;
+
+class SetupPlaces : public testing::Test {
+ protected:
+  SetupPlaces() {
+    fs::create_directories(folder_ / "program");
+    std::ofstream(folder_ / "program/train.py") << "print(1)\n";
+    const auto named = NameFolder(folder_ / "program", limits::kPackageBytesMax);
+    EXPECT_TRUE(named.ok());
+    content_ = named->sha256;
+  }
+  SetupPlace Place(const std::string& command = "make", bool is_shared = true) const {
+    TrialStart start;
+    start.artifact_dir = folder_ / "artifacts/1/0";
+    fs::create_directories(start.artifact_dir);
+    start.trainable = Value::MakeMap();
+    if (is_shared) {
+      start.place.cache = folder_ / "cache";
+      start.place.content = content_;
+    }
+    return SetupPlace(start, {command}, folder_ / "program", "/bin");
+  }
+  static SetupPlace::Claim Ask(const SetupPlace& place) {
+    Result<SetupPlace::Claim> claim = place.Ask();
+    EXPECT_TRUE(claim.ok()) << claim.status().message();
+    return claim.ok() ? *std::move(claim) : SetupPlace::Claim();
+  }
+  void Make(const SetupPlace& place) {
+    SetupPlace::Claim claim = Ask(place);
+    ASSERT_EQ(claim.turn, Turn::kToMake);
+    std::ofstream(place.folder() + "/made") << "x";
+    ASSERT_TRUE(place.Finish(claim).ok());
+    EXPECT_EQ(claim.turn, Turn::kMade);
+  }
+
+  const TempFolder folder_;
+  std::string content_;
+};
+
+TEST_F(SetupPlaces, TheFirstMakesItTheOthersWaitAndFindItMade) {
+  for (const bool is_shared : {true, false}) {
+    const SetupPlace place = Place("make", is_shared);
+    SetupPlace::Claim first = Ask(place);
+    EXPECT_EQ(first.turn, Turn::kToMake);
+    EXPECT_EQ(Ask(place).turn, Turn::kWait);
+    EXPECT_TRUE(fs::is_directory(place.folder()));
+    ASSERT_TRUE(place.Finish(first).ok());
+    const SetupPlace::Claim second = Ask(place);
+    EXPECT_EQ(second.turn, Turn::kMade);
+    EXPECT_EQ(Ask(place).turn, Turn::kMade) << "beside those who hold it";
+  }
+}
+
+TEST_F(SetupPlaces, WhoFailsOrDiesLeavesItToTheNext) {
+  const SetupPlace place = Place();
+  { EXPECT_EQ(Ask(place).turn, Turn::kToMake); }
+  EXPECT_EQ(Ask(place).turn, Turn::kToMake);
+}
+
+TEST_F(SetupPlaces, OtherCommandsHaveAnotherPlace) {
+  Make(Place("make"));
+  EXPECT_EQ(Ask(Place("make all")).turn, Turn::kToMake);
+  EXPECT_EQ(Ask(Place("make")).turn, Turn::kMade);
+}
+
+TEST_F(SetupPlaces, OneThatChangesItsFolderIsKeptForItsSweepAlone) {
+  const SetupPlace place = Place();
+  SetupPlace::Claim claim = Ask(place);
+  std::ofstream(folder_ / "program/built") << "x";
+  ASSERT_TRUE(place.Finish(claim).ok());
+  EXPECT_EQ(Ask(place).turn, Turn::kMade);
+  EXPECT_TRUE(fs::remove_all(folder_ / "artifacts"));  // As it is for another sweep.
+  EXPECT_EQ(Ask(place).turn, Turn::kWait) << "who made it still uses it";
+  claim.hold.Close();
+  EXPECT_EQ(Ask(place).turn, Turn::kToMake);
+}
+
+TEST_F(SetupPlaces, TheLatestUsedStayAndThoseThatAreHeldDo) {
+  const SetupPlace held = Place("held"), left = Place("left");
+  Make(held);
+  Make(left);
+  const SetupPlace::Claim hold = Ask(held);
+  for (size_t i = 0; i < limits::kPackagesKeptMax; ++i) Make(Place("other " + std::to_string(i)));
+  EXPECT_TRUE(fs::exists(held.folder() + "/made"));
+  EXPECT_FALSE(fs::exists(left.folder()));
+  EXPECT_EQ(Ask(left).turn, Turn::kToMake);
+}
+
+// As one that says `python3 -m venv` elsewhere and links it.
+TEST_F(SetupPlaces, AFolderThatBecameALinkIsMade) {
+  const SetupPlace place = Place();
+  SetupPlace::Claim claim = Ask(place);
+  fs::create_directories(folder_ / "elsewhere");
+  fs::remove_all(place.folder());
+  fs::create_directory_symlink(folder_ / "elsewhere", place.folder());
+  ASSERT_TRUE(place.Finish(claim).ok());
+  EXPECT_EQ(Ask(place).turn, Turn::kMade);
+}
+
+}  // namespace
+}  // namespace tune
