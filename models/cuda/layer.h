@@ -10,7 +10,7 @@
 
 #include "models/architecture.h"
 #include "models/cuda/batch_norm.h"
-#include "models/cuda/depthwise.h"
+#include "models/cuda/depthwise_backward.h"
 #include "models/cuda/rows.h"
 #include "models/cuda/segments.h"
 #include "models/cuda/stem.h"
