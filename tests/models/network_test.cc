@@ -315,6 +315,8 @@ TEST(MobileNetV2, RefusesOptionsOutOfRangeInOneLine) {
   EXPECT_NE(message([](auto& o) { o.class_count = 0; }).find("class_count"), std::string::npos);
   EXPECT_NE(message([](auto& o) { o.threads = 0; }).find("threads"), std::string::npos);
   EXPECT_NE(message([](auto& o) { o.batch_max = 0; }).find("batch_max"), std::string::npos);
+  EXPECT_EQ(message([](auto& o) { o.batch_max = 65536; }),
+            "batch_max is 65536, expected 1 to 65535");
 }
 
 TEST(MobileNetV2, WorksAtTheSmallestImageAndWidth) {
