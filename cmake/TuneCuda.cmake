@@ -18,7 +18,10 @@ if(TUNE_CUDA AND NOT (TUNE_CUDA STREQUAL "AUTO" AND TUNE_SANITIZE))
     endif()
     # The kernels call constexpr functions of the standard library. nvcc takes each assignment of a [[nodiscard]] class for
     # a dropped value; the host compiler, which reads the same source, tells the real ones.
-    add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;--diag-suppress=2810;-Xcompiler=-Wall,-Wno-unknown-pragmas,-Werror=unused-result>")
+    add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;--diag-suppress=2810;-Xcompiler=-Wall,-Wno-unknown-pragmas>")
+    if(TUNE_WERROR)
+      add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Werror=unused-result>")
+    endif()
     set(CMAKE_CUDA_STANDARD 20)
     set(CMAKE_CUDA_STANDARD_REQUIRED ON)
     set(TUNE_HAS_CUDA ON)

@@ -14,7 +14,8 @@ endif()
 
 add_library(tune_options INTERFACE)
 target_compile_options(tune_options INTERFACE
-  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Werror -Werror=unused-result>)
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra>
+  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${TUNE_WERROR}>>:-Werror -Werror=unused-result>)
 # GCC 12 warns falsely of overlapping copies in "text" + std::string (GCC bug 105651) and of optionals read empty (80635).
 target_compile_options(tune_options INTERFACE
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-restrict -Wno-maybe-uninitialized>)
