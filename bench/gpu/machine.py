@@ -5,11 +5,15 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import tempfile
 
 
+PROGRAM_FOLDERS = ["/usr/local/nvidia/bin"]
+
+
 def _program(name):
-    return shutil.which(name) or f"/usr/local/nvidia/bin/{name}"
+    return shutil.which(name) or shutil.which(name, path=":".join(PROGRAM_FOLDERS)) or name
 
 
 def device():
@@ -38,19 +42,29 @@ def environment():
 @contextlib.contextmanager
 def mps_daemon():
     """The variables of a program that shall be MPS's client; None where its daemon does not start."""
-    with tempfile.TemporaryDirectory() as folder:
+    # The daemon may still write there.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         variables = {"CUDA_MPS_PIPE_DIRECTORY": f"{folder}/pipe", "CUDA_MPS_LOG_DIRECTORY": f"{folder}/log"}
         for path in variables.values():
             os.mkdir(path)
-        control = _program("nvidia-cuda-mps-control")
-        try:
-            started = subprocess.run([control, "-d"], env=os.environ | variables, capture_output=True, timeout=60)
-            runs = started.returncode == 0
-        except (OSError, subprocess.TimeoutExpired):
-            runs = False
+
+        def control(*arguments, **options):
+            # Not to a pipe of ours: the daemon inherits it and never closes it.
+            with open(f"{folder}/said", "w+") as said:
+                try:
+                    ended = subprocess.run([_program("nvidia-cuda-mps-control"), *arguments],
+                                           env=os.environ | variables, stdout=said, stderr=said, timeout=60,
+                                           **options).returncode
+                except (OSError, subprocess.TimeoutExpired) as error:
+                    ended = error
+                said.seek(0)
+                if ended != 0:
+                    print(f"bench/gpu: MPS: {ended}: {said.read().strip()}", file=sys.stderr)
+            return ended == 0
+
+        runs = control("-d", stdin=subprocess.DEVNULL)
         try:
             yield variables if runs else None
         finally:
             if runs:
-                subprocess.run([control], input="quit\n", text=True, env=os.environ | variables, capture_output=True,
-                               check=False)
+                control(input="quit\n", text=True)
