@@ -43,6 +43,12 @@ def write_program(path, code):
 
 
 class MachineTest(unittest.TestCase):
+    def test_tells_the_loader_of_the_drivers_folder_where_there_is_one(self):
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(machine, "DRIVER_FOLDERS", [folder, "/nowhere"]), \
+                mock.patch.dict(os.environ, {"LD_LIBRARY_PATH": "/known"}):
+            self.assertEqual(machine.peer_environment()["LD_LIBRARY_PATH"], f"/known:{folder}")
+            self.assertTrue(machine.environment()["LD_LIBRARY_PATH"].endswith(folder))
+
     def test_does_not_wait_for_a_daemon_that_keeps_its_output(self):
         with tempfile.TemporaryDirectory() as folder:
             control = pathlib.Path(folder, "nvidia-cuda-mps-control")
