@@ -1,4 +1,4 @@
-"""What the scripts here do where no GPU is.
+"""What the scripts here do where no GPU is: programs that hang or fail, wrong options, devices and daemons that are not there.
 
     scripts_test.py BIN
 
@@ -10,6 +10,7 @@ import importlib.util
 import io
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -33,13 +34,50 @@ def script(name):
     return module
 
 
-SWEEP = script("sweep")
+RUN, SWEEP = script("run"), script("sweep")
+
+
+def python(code):
+    return [sys.executable, "-c", code]
 
 
 def write_program(path, code):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"#!{sys.executable}\n{code}\n")
     path.chmod(0o755)
+
+
+class ProgramsTest(unittest.TestCase):
+    def run_them(self, *commands, seconds=60, line="ready"):
+        with machine.Programs(commands, os.environ, seconds) as programs:
+            if line:
+                programs.hear(line)
+                programs.tell("go")
+            return programs.answers()
+
+    def failure_of(self, *commands, **options):
+        with contextlib.redirect_stderr(io.StringIO()), self.assertRaises(machine.Failed) as failed:
+            self.run_them(*commands, **options)
+        return str(failed.exception)
+
+    def test_begins_all_at_once_and_has_their_answers(self):
+        peer = python("print('ready', flush=True); print('heard', input())")
+        self.assertEqual(self.run_them(peer, peer), ["heard go\n"] * 2)
+
+    def test_says_which_hung_and_lets_none_live(self):
+        programs = machine.Programs([python("import signal; signal.pause()")] * 2, os.environ, 0.1)
+        with self.assertRaises(machine.Failed) as failed, programs:
+            programs.hear("ready")
+        self.assertIn("1 of 2 did not say 'ready' within 0.1 s", str(failed.exception))
+        self.assertEqual([process.returncode for process in programs._processes], [-signal.SIGKILL] * 2)
+
+    def test_says_what_one_ended_with_and_its_last_words(self):
+        self.assertIn("ended with 3: no memory", self.failure_of(python("import sys; print('no memory', file=sys.stderr); "
+                                                                         "sys.exit(3)"), line=None))
+        self.assertIn("ended before it said 'ready'", self.failure_of(python("")))
+        self.assertIn("was not done within 1 s", self.failure_of(python("import signal; signal.pause()"),
+                                                                 seconds=1, line=None))
+        self.assertIn("/nowhere/program does not start", self.failure_of(["/nowhere/program"]))
 
 
 class MachineTest(unittest.TestCase):
@@ -76,6 +114,94 @@ else:
                     machine.mps_daemon() as variables:
                 self.assertIsNone(variables)
             self.assertIn("MPS: 1: no permission", said.getvalue())
+
+
+STEP = """
+import sys
+if sys.argv[5] == "fp32":
+    sys.exit("no such kernel")
+print("step_images_per_second 100\\naugment_images_per_second 1000\\nwhole_images_per_second 90")
+print("streamed_images_per_second 80\\nmegabytes 7\\nfloor_share 0.5")"""
+HOG = "import sys; sys.stdin.read(); print('refused 3')"
+
+
+class RunTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def run_it(self, *arguments):
+        """The status, what was written and what was said, on a machine with a card and without PyTorch."""
+        out = self.folder / "out.md"
+        out.unlink(missing_ok=True)
+        program = (f"import sys; sys.path.insert(0, '{HERE}'); sys.dont_write_bytecode = True; import scripts_test, machine; "
+                   "machine.device = lambda: ['A card', '9.0', '1']; machine.package_version = lambda name: None; "
+                   "sys.exit(scripts_test.RUN.main())")
+        ran = subprocess.run(python(program) + ["--build", str(self.folder), "--toy", "--out", str(out), *arguments],
+                             capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120)
+        return ran.returncode, out.read_text() if out.exists() else "", ran.stderr
+
+    def test_refuses_a_part_that_it_does_not_know(self):
+        status, _, said = self.run_it("--only", "steps,stesp")
+        self.assertEqual(status, 2)
+        self.assertIn("argument --only: read 'stesp', expected some of build,tests,steps,fused,neighbour", said)
+
+    def test_refuses_numbers_and_folders_that_are_none(self):
+        for option, value, words in (("--rounds", "0", "read '0', expected a whole number from 1 to 1000"),
+                                     ("--steps", "many", "read 'many', expected a whole number"),
+                                     ("--gtest", "/nowhere", "read '/nowhere', expected the folder of googletest's sources"),
+                                     ("--out", "/nowhere/out", "argument --out: /nowhere/out: No such file or directory")):
+            status, _, said = self.run_it(option, value)
+            self.assertEqual(status, 2)
+            self.assertIn(words, said)
+
+    def test_says_which_programs_there_are_none_of(self):
+        write_program(self.folder / "bin/bench_gpu_step", STEP)
+        status, wrote, _ = self.run_it("--only", "fused")
+        self.assertEqual(status, 1)
+        self.assertIn("bin: no bench_gpu_hog. Build them (--only build,...)", wrote)
+
+    def test_a_row_that_fails_leaves_the_others(self):
+        write_program(self.folder / "bin/bench_gpu_step", STEP)
+        write_program(self.folder / "bin/bench_gpu_hog", HOG)
+        status, wrote, _ = self.run_it("--only", "steps,neighbour")
+        self.assertEqual(status, 1)
+        self.assertIn("| 0.35, 64², batch 4 | bf16 | 100 | - | - | 50 % | 1000 | 10 | 90 | 80 | 7 |", wrote)
+        self.assertIn("| 0.35, 64², batch 4 | fp32 | - |", wrote)
+        self.assertEqual(wrote.count("FAILED"), 1)  # It was not asked again.
+        self.assertIn("ended with 1: no such kernel", wrote)
+        self.assertIn("| 0.35, 64², batch 4 | 40.000 | 40.000 | 1.000 | 3 |", wrote)
+        self.assertNotIn("many trials", wrote)
+
+    def test_a_program_that_hangs_is_ended(self):
+        write_program(self.folder / "bin/bench_gpu_step", "import signal; signal.pause()")
+        write_program(self.folder / "bin/bench_gpu_hog", HOG)
+        status, wrote, _ = self.run_it("--only", "fused", "--patience", "1")
+        self.assertEqual(status, 1)
+        self.assertIn("| 2 × (0.35, 64², batch 4) | - | - | - | - |", wrote)
+        self.assertIn("was not done within 1 s", wrote)
+
+    def test_tests_that_cannot_run_are_a_failure(self):
+        status, wrote, _ = self.run_it("--only", "tests")
+        self.assertEqual(status, 1)
+        self.assertIn("| of a card | NOT RUN (no googletest; --gtest DIR) |", wrote)
+        self.assertIn("| of the processor | not run: the programs were not built there |", wrote)
+
+    def test_tests_that_skip_or_fail_are_a_failure(self):
+        for lines, said in (("[  SKIPPED ] Gpu.A (0 ms)", "0 passed, 0 failed, 1 skipped"),
+                            ("[       OK ] Gpu.A (0 ms)\n[  FAILED  ] Gpu.B (0 ms)", "1 passed, 1 failed, 0 skipped; Gpu.B")):
+            write_program(self.folder / "tests/models_gpu_test", f"print('''{lines}'''); exit({'FAILED' in lines})")
+            status, wrote, _ = self.run_it("--only", "tests")
+            self.assertEqual(status, 1)
+            self.assertIn(f"| of a card | {said} |", wrote)
+            self.assertIn(f"FAILED: the tests of a card: {said}\n\n```\n{lines}\n```", wrote)
+
+    def test_tests_that_pass(self):
+        write_program(self.folder / "tests/models_gpu_test", "print('[       OK ] Gpu.A (0 ms)')")
+        status, wrote, _ = self.run_it("--only", "tests")
+        self.assertEqual(status, 0)
+        self.assertIn("| of a card | 1 passed, 0 failed, 0 skipped |", wrote)
 
 
 class SweepTest(unittest.TestCase):
