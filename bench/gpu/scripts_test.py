@@ -1,4 +1,4 @@
-"""What the scripts here do where no GPU is: programs that hang or fail, wrong options, devices and daemons that are not there.
+"""What the scripts here do where no GPU is: programs that hang or fail, wrong options, what lies in folders from before.
 
     scripts_test.py BIN
 
@@ -218,6 +218,31 @@ class SweepTest(unittest.TestCase):
                 space.write_text(SWEEP.space_of(options, name, self.folder / "data"))
                 plan = subprocess.run([BIN / "tune", "plan", space], capture_output=True, text=True, timeout=120)
                 self.assertEqual(plan.returncode, 0, plan.stderr)
+
+    def test_a_result_is_kept_for_sweeps_of_its_size(self):
+        path, size = self.folder / "peer.json", {"device": "A card", "samples": 16, "epochs": 20}
+        result = {"seconds": 9.5, "epochs": 105, "best": 0.5}
+        self.assertEqual(SWEEP.kept(path, size),
+                         (None, "peer: not measured yet; `--only peer` with the same --folder measures it."))
+        SWEEP.keep(path, size, result)
+        found, said = SWEEP.kept(path, size)
+        self.assertEqual(found, result)
+        self.assertIn("peer: measured ", said)
+        found, said = SWEEP.kept(path, size | {"epochs": 8})
+        self.assertIsNone(found)
+        self.assertIn("is of another sweep (epochs is 20, expected 8); `--only peer`", said)
+        for text in ("", "{}", "[1]", '{"result": {"seconds": null}}'):
+            path.write_text(text)
+            found, said = SWEEP.kept(path, size)
+            self.assertIsNone(found)
+            self.assertIn("peer.json is no result of this script; `--only peer`", said)
+
+    def test_refuses_what_is_out_of_range(self):
+        for option, value, words in (("--lanes", "0", "argument --lanes: read '0', expected a whole number from 1 to 64"),
+                                     ("--bin", "/nowhere", "argument --bin: no /nowhere/tune; name the folder")):
+            ran = subprocess.run([sys.executable, HERE / "sweep", option, value], capture_output=True, text=True, timeout=120)
+            self.assertEqual(ran.returncode, 2)
+            self.assertIn(words, ran.stderr)
 
 
 if __name__ == "__main__":
