@@ -11,7 +11,9 @@
 #include <chrono>
 #include <exception>
 #include <filesystem>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "core/check.h"
 
@@ -20,6 +22,17 @@ namespace {
 
 // Whether a rank still lives is known to who started it: here nobody gives up on another.
 constexpr std::chrono::hours kPatience{24 * 365};
+
+// Of the ranks before this one Gloo first asks on which machines they are, and would wait for each
+// 30 s, whatever the context's patience is.
+class PatientStore final : public gloo::rendezvous::FileStore {
+ public:
+  using FileStore::FileStore;
+  using FileStore::wait;
+  void wait(const std::vector<std::string>& keys, const std::chrono::milliseconds&) override {
+    FileStore::wait(keys, kPatience);
+  }
+};
 
 // One line: Gloo begins its messages with the place in its source.
 Status Lost(const std::exception& error) {
@@ -69,7 +82,7 @@ Result<std::unique_ptr<AllReduce>> ConnectRanks(const RankPlace& place) {
   TUNE_CHECK(place.world_size >= 2 && place.rank >= 0 && place.rank < place.world_size);
   try {
     std::filesystem::create_directories(place.folder);
-    gloo::rendezvous::FileStore store(place.folder);
+    PatientStore store(place.folder);
     std::shared_ptr<gloo::transport::Device> device =
         gloo::transport::tcp::CreateDevice(gloo::transport::tcp::attr(place.host.c_str()));
     auto context = std::make_shared<gloo::rendezvous::Context>(place.rank, place.world_size);

@@ -1,7 +1,10 @@
 // Several ranks train one network: real sums over real connections, each rank a thread.
 
 #include <gtest/gtest.h>
+#include <time.h>
 
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <condition_variable>
 #include <memory>
@@ -25,6 +28,18 @@
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() {
   return "leak:gloo::transport::tcp::CreateDeviceAttr";
+}
+
+// Minutes that pass each time when a thread that says so looks at the clock.
+static thread_local bool time_flies = false;
+static std::atomic<int> minutes_flown = 0;
+
+// In the place of the standard library's, for Gloo too.
+std::chrono::steady_clock::time_point std::chrono::steady_clock::now() noexcept {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const int minutes = time_flies ? ++minutes_flown : 0;
+  return time_point(seconds(now.tv_sec) + nanoseconds(now.tv_nsec) + std::chrono::minutes(minutes));
 }
 
 namespace tune::models {
@@ -61,6 +76,26 @@ TEST(ConnectRanks, OneThatLeavesIsHeardOfByThoseThatWaitForIt) {
         << status.message();
     EXPECT_EQ(ranks.Sum(std::span<float>(numbers)), status);
   });
+}
+
+// It may have had to decode the images first.
+TEST(ConnectRanks, OneThatComesLateIsWaitedFor) {
+  for (const int late : {0, 1}) {
+    const TempFolder folder;
+    const auto connect = [&](int rank) { return ConnectRanks({rank, 2, folder / "ranks"}); };
+    minutes_flown = 0;
+    std::atomic<bool> has_ended = false;
+    std::thread early([&] {
+      time_flies = true;
+      const auto connected = connect(1 - late);
+      EXPECT_TRUE(connected.ok()) << connected.status().message();
+      has_ended = true;
+    });
+    while (minutes_flown < 10 && !has_ended) std::this_thread::yield();
+    const auto connected = has_ended ? Unavailable("nobody waits") : connect(late).status();
+    EXPECT_TRUE(connected.ok()) << "after " << minutes_flown << " minutes: " << connected.message();
+    early.join();
+  }
 }
 
 TEST(ConnectRanks, SaysWhatAddressItCannotHave) {
