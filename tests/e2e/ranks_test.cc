@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "tests/e2e/program.h"
 #include "tests/e2e/rank_sweep.h"
@@ -15,11 +16,15 @@ namespace {
 
 // The ranks' processes below `root`, the first rank's first: it was started before the other.
 std::vector<pid_t> RankProcesses(pid_t root) {
-  std::vector<pid_t> pids;
+  std::vector<std::pair<int64_t, pid_t>> starts;
   for (const ProcessEntry& entry : Descendants(root)) {
-    if (entry.name.starts_with("tune_trial_food")) pids.push_back(entry.pid);
+    if (entry.name.starts_with("tune_trial_food")) {
+      starts.emplace_back(entry.started_at, entry.pid);
+    }
   }
-  std::sort(pids.begin(), pids.end());
+  std::sort(starts.begin(), starts.end());
+  std::vector<pid_t> pids;
+  for (const auto& [at, pid] : starts) pids.push_back(pid);
   return pids;
 }
 

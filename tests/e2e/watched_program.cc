@@ -75,6 +75,10 @@ std::optional<ProcessEntry> ReadEntry(const std::string& pid) {
   std::istringstream rest(text.substr(close + 1));
   rest >> state >> entry.parent;
   if (state == 'Z' || state == 'X') return std::nullopt;
+  constexpr int kFieldsBetween = 17;  // From the parent to the start (proc(5)).
+  std::string other;
+  for (int i = 0; i < kFieldsBetween; ++i) rest >> other;
+  rest >> entry.started_at;
   return entry;
 }
 

@@ -23,6 +23,7 @@ struct ProcessEntry {
   pid_t pid = 0;
   pid_t parent = 0;
   std::string name;
+  int64_t started_at = 0;  // In hundredths of a second. Numbers are given anew from the first.
 };
 // All that descend from `root`, without it; ended ones that nobody has reaped are left out.
 std::vector<ProcessEntry> Descendants(pid_t root);
