@@ -3,13 +3,13 @@
 // needs. (Backward: depthwise_backward.h.) Weights are torchvision's: (channels, 3, 3), fp32.
 //
 // A thread walks along a piece of a row of pixels with four channels and keeps the window's
-// columns, so that each number is read and activated three times, not nine. What it waits for are
-// its numbers: pieces are as short as a column more at each end allows, each thread has one where
-// it can, and forward the next columns are on their way while one is computed.
+// columns, so that each number is read and activated three times, not nine; the columns that come
+// next are on their way meanwhile (async_copy.h). Threads of neighbouring rows walk side by side.
 //
 // Thread rule: values; see kernel.h.
 #pragma once
 
+#include "models/cuda/async_copy.h"
 #include "models/cuda/norm.h"
 #include "models/cuda/rows.h"
 
@@ -22,33 +22,38 @@ struct DepthwiseShape {
   int out_size = 0;  // (in_size - 1) / stride + 1
 };
 
-// Pixels `begin` to `end` of row `row` of image `image` of a batch.
+// Threads of a block: registers are what is short, and small blocks waste few.
+inline constexpr int kDepthwiseThreads = 128;
+
+// Columns `begin` to `end` of row `row` of image `image` of a batch.
 struct Piece {
   int64_t image = 0;
   int row = 0, begin = 0, end = 0;
 };
 
-TUNE_HOST_DEVICE int PiecesOf(int size) {
-  constexpr int kPixelsMax = 28;
-  return static_cast<int>(CeilDivide(size, kPixelsMax));
-}
-// Of all pieces of rows of `size` pixels. Those of neighbouring rows follow each other: a block
-// walks along them side by side, and finds two of the three rows that a piece needs in its cache.
-TUNE_HOST_DEVICE Piece PieceAt(int size, int64_t number) {
-  const int pieces = PiecesOf(size);
-  const int row = static_cast<int>(number % size);
-  const int place = static_cast<int>(number / size % pieces);
-  return {number / size / pieces, row, size * place / pieces, size * (place + 1) / pieces};
-}
+// The pieces that rows are walked in: short ones, since each thread has one where it can, but not
+// so short that the columns at both ends, which are read for their neighbours' sake, are many.
+struct RowPieces {
+  int rows = 0, columns = 0;  // Of an image.
 
-// Threads of a block: registers are what is short, and small blocks waste few.
-inline constexpr int kDepthwiseThreads = 128;
-
-// Over all pieces of (batch, size, size, channels).
-inline RowGeometry PieceGeometry(int batch, int size, int channels) {
-  return RowGeometry::Of(int64_t{batch} * size * PiecesOf(size), channels,
-                         {kDepthwiseThreads, /*columns_max=*/16, /*rows_a_thread=*/1});
-}
+  TUNE_HOST_DEVICE int InRow() const {
+    constexpr int kColumnsMax = 28;
+    return static_cast<int>(CeilDivide(columns, kColumnsMax));
+  }
+  // Those of neighbouring rows follow each other: a block finds two of the three rows that each of
+  // its pieces needs in its cache.
+  TUNE_HOST_DEVICE Piece At(int64_t number) const {
+    const int pieces = InRow();
+    const int row = static_cast<int>(number % rows);
+    const int place = static_cast<int>(number / rows % pieces);
+    return {number / rows / pieces, row, columns * place / pieces, columns * (place + 1) / pieces};
+  }
+  // A row of this geometry is a piece.
+  RowGeometry Geometry(int batch, int channels) const {
+    return RowGeometry::Of(int64_t{batch} * rows * InRow(), channels,
+                           {kDepthwiseThreads, /*columns_max=*/16, /*rows_a_thread=*/1});
+  }
+};
 
 // The nine weights of four channels.
 struct QuadWeights {
@@ -70,109 +75,122 @@ TUNE_HOST_DEVICE void AddProduct(const Quad& a, const Quad& b, Quad* sum) {
   for (int i = 0; i < kVector; ++i) sum->v[i] += a.v[i] * b.v[i];
 }
 
+TUNE_HOST_DEVICE bool IsInside(int at, int size) { return at >= 0 && at < size; }
+TUNE_HOST_DEVICE int Clamped(int at, int size) { return at < 0 ? 0 : (at < size ? at : size - 1); }
+
+// What each thread of a block has asked for: groups of `kQuads` times four numbers, in the places
+// of which the latest `kGroups` lie. A group is asked for in the place of one that was taken a step
+// before, and so read for certain.
+template <class T, int kGroups, int kQuads>
+struct CopyQueue {
+  static constexpr int kAhead = kGroups - 1;
+  Packed<T> of[kGroups][kQuads][kDepthwiseThreads];
+
+  TUNE_HOST_DEVICE Packed<T>* Place(const Thread& t, int group, int quad) {
+    return &of[group % kGroups][quad][t.index];
+  }
+  TUNE_HOST_DEVICE Quad Taken(const Thread& t, int group, int quad) {
+    return Unpacked(*Place(t, group, quad));
+  }
+};
+
 // Three rows of one column of pixels.
 struct Column {
   Quad row[3];
 };
-template <class T>
-struct PackedColumn {
-  Packed<T> row[3];
-};
-
-TUNE_HOST_DEVICE bool IsInside(int at, int size) { return at >= 0 && at < size; }
-
-// Rows `top` to `top + 2` of column `at` of an image (size, size, channels) from its first channel;
-// beyond the image's edge something else, to be left out: a load that nothing decides on needs not
-// wait.
-template <class T>
-TUNE_HOST_DEVICE PackedColumn<T> LoadColumn(const T* image, int size, int channels, int top,
-                                            int at) {
-  const auto clamped = [size](int i) { return i < 0 ? 0 : (i < size ? i : size - 1); };
-  PackedColumn<T> column;
-  TUNE_UNROLL
-  for (int kh = 0; kh < 3; ++kh) {
-    const int64_t pixel = static_cast<int64_t>(clamped(top + kh)) * size + clamped(at);
-    column.row[kh] = LoadPacked(image + pixel * channels);
-  }
-  return column;
-}
 
 template <class T, int kStride>
 struct DepthwiseForward {
   static constexpr int kThreads = kDepthwiseThreads;
   static constexpr int kResidentBlocks = kStride == 1 ? 4 : 3;
   static constexpr int kPhases = 2;
-  using Shared = LineSums<2, kDepthwiseThreads>;
+  struct Shared {
+    LineSums<2, kThreads> sums;
+    CopyQueue<T, kStride * 8 / sizeof(T), 3> columns;
+  };
 
   DepthwiseShape shape;
-  RowGeometry g;         // PieceGeometry of the output.
+  RowGeometry g;         // Pieces(shape)'s.
   const T* x = nullptr;  // (lane, batch, in_size, in_size, channels), before batch norm and ReLU6.
   NormFold fold;
   ChannelFloats weights;  // A channel's are nine floats.
   T* y = nullptr;
   float* partial = nullptr;  // (lane, chunk, 2, channels): sums of y and y * y.
 
-  TUNE_HOST_DEVICE Column ActivatedColumn(const PackedColumn<T>& packed, const QuadFold& f, int top,
-                                          int at) const {
-    Column column;
-    TUNE_UNROLL
-    for (int kh = 0; kh < 3; ++kh) {
-      const Quad x = Activated(f, Unpacked(packed.row[kh]));
-      if (IsInside(top + kh, shape.in_size) && IsInside(at, shape.in_size)) column.row[kh] = x;
-    }
-    return column;
+  // Of output pixels.
+  TUNE_HOST_DEVICE static RowPieces Pieces(const DepthwiseShape& shape) {
+    return {shape.out_size, shape.out_size};
   }
 
   template <int kPhase>
   TUNE_HOST_DEVICE void Run(const Thread& t, Shared& shared) const {
     if constexpr (kPhase == 1) {
-      AddLines(g, t, shared, partial);
+      AddLines(g, t, shared.sums, partial);
     } else if (!g.IsIdle(t)) {
       const int channel = g.Channel(t);
       const QuadFold f = LoadFold(fold, t.lane, channel);
       const QuadWeights w = LoadWeights(weights.Of(t.lane), channel);
+      const RowPieces pieces = Pieces(shape);
       QuadSums sums;
       for (int64_t piece = g.Begin(t.block_y) + g.Line(t); piece < g.End(t.block_y);
            piece += g.lines) {
-        RunPiece(t.lane, PieceAt(shape.out_size, piece), channel, f, w, &sums);
+        RunPiece(t, pieces.At(piece), channel, f, w, shared.columns, &sums);
       }
-      shared.of[0][t.index] = sums.first;
-      shared.of[1][t.index] = sums.second;
+      shared.sums.of[0][t.index] = sums.first;
+      shared.sums.of[1][t.index] = sums.second;
     }
   }
 
-  TUNE_HOST_DEVICE void RunPiece(int lane, const Piece& piece, int channel, const QuadFold& f,
-                                 const QuadWeights& w, QuadSums* sums) const {
-    const int64_t image = lane * static_cast<int64_t>(shape.batch) + piece.image;
-    const int top = piece.row * kStride - 1;
-    const int64_t in_pixels = static_cast<int64_t>(shape.in_size) * shape.in_size;
-    const T* const from = x + image * in_pixels * shape.channels + channel;
+  template <class Queue>
+  TUNE_HOST_DEVICE void RunPiece(const Thread& t, const Piece& piece, int channel,
+                                 const QuadFold& f, const QuadWeights& w, Queue& queue,
+                                 QuadSums* sums) const {
+    const int64_t image = t.lane * static_cast<int64_t>(shape.batch) + piece.image;
+    const int64_t in_row = static_cast<int64_t>(shape.in_size) * shape.channels;
+    const T* const from = x + image * shape.in_size * in_row + channel;
     const int64_t out_row = image * shape.out_size + piece.row;
     T* const to = y + out_row * shape.out_size * shape.channels + channel;
-    const auto load = [&](int at) {
-      return LoadColumn(from, shape.in_size, shape.channels, top, at);
-    };
-    const auto activated = [&](const PackedColumn<T>& packed, int at) {
-      return ActivatedColumn(packed, f, top, at);
-    };
-    // The columns that a pixel needs beside those of the pixel before are on their way while that
-    // one is computed.
+    // Input columns are numbered from the first that the piece needs; a column is a group. A pixel
+    // needs kStride that the one before did not.
     constexpr int kKept = 3 - kStride;
-    const int left = piece.begin * kStride - 1;
+    const int top = piece.row * kStride - 1, left = piece.begin * kStride - 1;
+    const int columns = (piece.end - piece.begin) * kStride + kKept;
+    const auto ask = [&](int number) {
+      if (number < columns) {
+        // Beyond the edge something else, which is not used: one branch less.
+        const int at = Clamped(left + number, shape.in_size);
+        TUNE_UNROLL
+        for (int kh = 0; kh < 3; ++kh) {
+          AskForCopy(from + Clamped(top + kh, shape.in_size) * in_row +
+                         static_cast<int64_t>(at) * shape.channels,
+                     queue.Place(t, number, kh));
+        }
+      }
+      CloseGroupOfCopies();
+    };
+    const auto take = [&](int number) {
+      AwaitCopies<Queue::kAhead - 1>();
+      Column column;
+      TUNE_UNROLL
+      for (int kh = 0; kh < 3; ++kh) {
+        const Quad activated = Activated(f, queue.Taken(t, number, kh));
+        if (IsInside(top + kh, shape.in_size) && IsInside(left + number, shape.in_size)) {
+          column.row[kh] = activated;
+        }
+      }
+      ask(number + Queue::kAhead);
+      return column;
+    };
+
+    TUNE_UNROLL
+    for (int number = 0; number < Queue::kAhead; ++number) ask(number);
     Column window[3];
-    PackedColumn<T> first[kKept], next[kStride];
     TUNE_UNROLL
-    for (int i = 0; i < kKept; ++i) first[i] = load(left + i);
-    TUNE_UNROLL
-    for (int i = 0; i < kStride; ++i) next[i] = load(left + kKept + i);
-    TUNE_UNROLL
-    for (int i = 0; i < kKept; ++i) window[i] = activated(first[i], left + i);
+    for (int i = 0; i < kKept; ++i) window[i] = take(i);
     for (int ow = piece.begin; ow < piece.end; ++ow) {
-      const int newest = ow * kStride - 1 + kKept;
       TUNE_UNROLL
       for (int i = 0; i < kStride; ++i) {
-        window[kKept + i] = activated(next[i], newest + i);
-        next[i] = load(newest + kStride + i);
+        window[kKept + i] = take((ow - piece.begin) * kStride + kKept + i);
       }
       Quad sum;
       TUNE_UNROLL
@@ -184,6 +202,7 @@ struct DepthwiseForward {
       TUNE_UNROLL
       for (int i = 0; i < kKept; ++i) window[i] = window[i + kStride];
     }
+    AwaitCopies<0>();
   }
 };
 

@@ -1,15 +1,16 @@
-// The depthwise 3x3 convolution backward, with both gradients in one pass: a thread walks along a
-// piece of a row as forward (depthwise.h), over the input's pixels.
+// The depthwise 3x3 convolution backward, both gradients in one pass: from dy, dz of the
+// convolution before (its batch norm's output, ReLU6 applied) with its sums, and the gradient of
+// the weights. A thread walks along pieces of rows of the input, as forward (depthwise.h).
 //
 // Thread rule: values; see kernel.h.
 #pragma once
+
+#include <type_traits>
 
 #include "models/cuda/depthwise.h"
 
 namespace tune::models::cuda {
 
-// From dy: dz of the convolution before (its batch norm's output, ReLU6 applied), with its sums,
-// and the gradient of the weights.
 inline constexpr int kDepthwiseSums = 11;  // dz, dz * y of the input, nine taps.
 
 template <class T, int kStride>
@@ -17,10 +18,14 @@ struct DepthwiseBackward {
   static constexpr int kThreads = kDepthwiseThreads;
   static constexpr int kResidentBlocks = 3;
   static constexpr int kPhases = 2;
-  using Shared = LineSums<kDepthwiseSums, kDepthwiseThreads>;
+  using Sums = LineSums<kDepthwiseSums, kThreads>;
+  struct Shared {
+    Sums sums;
+    CopyQueue<T, 8 / sizeof(T), 4> columns;
+  };
 
   DepthwiseShape shape;
-  RowGeometry g;          // PieceGeometry of the input.
+  RowGeometry g;          // Pieces(shape)'s.
   const T* dy = nullptr;  // (lane, batch, out_size, out_size, channels)
   ChannelFloats weights;
   const T* x = nullptr;  // As in DepthwiseForward.
@@ -28,93 +33,221 @@ struct DepthwiseBackward {
   T* dz = nullptr;           // As large as x.
   float* partial = nullptr;  // (lane, chunk, 11, channels)
 
-  struct Sums {
-    QuadSums input;
-    Quad tap[9];
-  };
-
-  TUNE_HOST_DEVICE Quad LoadDy(const T* image, int row, int at) const {
-    if (row < 0 || row >= shape.out_size || at < 0 || at >= shape.out_size) return {};
-    return LoadQuad(image + (static_cast<int64_t>(row) * shape.out_size + at) * shape.channels);
+  // Of input pixels, or of pairs of them: each output column meets one even and two odd ones.
+  TUNE_HOST_DEVICE static RowPieces Pieces(const DepthwiseShape& shape) {
+    return {shape.in_size, static_cast<int>(CeilDivide(shape.in_size, kStride))};
   }
 
   template <int kPhase>
   TUNE_HOST_DEVICE void Run(const Thread& t, Shared& shared) const {
     if constexpr (kPhase == 1) {
-      AddLines(g, t, shared, partial);
+      AddLines(g, t, shared.sums, partial);
     } else if (!g.IsIdle(t)) {
+      TUNE_UNROLL
+      for (int i = 0; i < kDepthwiseSums; ++i) shared.sums.of[i][t.index] = Quad();
       const int channel = g.Channel(t);
       const QuadFold f = LoadFold(fold, t.lane, channel);
-      const QuadWeights w = LoadWeights(weights.Of(t.lane), channel);
-      Sums sums;
+      const RowPieces pieces = Pieces(shape);
       for (int64_t piece = g.Begin(t.block_y) + g.Line(t); piece < g.End(t.block_y);
            piece += g.lines) {
-        RunPiece(t.lane, PieceAt(shape.in_size, piece), channel, f, w, &sums);
+        if constexpr (kStride == 1) {
+          WalkPixels(t, pieces.At(piece), channel, f, shared);
+        } else {
+          WalkPairs(t, pieces.At(piece), channel, f, shared);
+        }
       }
-      shared.of[0][t.index] = sums.input.first;
-      shared.of[1][t.index] = sums.input.second;
-      TUNE_UNROLL
-      for (int tap = 0; tap < 9; ++tap) shared.of[2 + tap][t.index] = sums.tap[tap];
     }
   }
 
-  // Output pixel `at` that meets input pixel `in` by tap k of three, or -1.
-  TUNE_HOST_DEVICE int Meets(int in, int k) const {
-    const int at = in + 1 - k;
-    return kStride == 1 ? at : (at % 2 == 0 ? at / 2 : -1);
+  // Where a piece's rows begin.
+  struct PieceRows {
+    const T* dy;  // The image's.
+    const T* x;
+    T* dz;
+  };
+  TUNE_HOST_DEVICE PieceRows RowsOf(const Thread& t, const Piece& piece, int channel) const {
+    const int64_t image = t.lane * static_cast<int64_t>(shape.batch) + piece.image;
+    const int64_t in_row =
+        (image * shape.in_size + piece.row) * shape.in_size * shape.channels + channel;
+    const int64_t out_image = image * shape.out_size * shape.out_size * shape.channels + channel;
+    return {dy + out_image, x + in_row, dz + in_row};
+  }
+  TUNE_HOST_DEVICE const T* DyAt(const PieceRows& rows, int row, int column) const {
+    const int64_t at = static_cast<int64_t>(Clamped(row, shape.out_size)) * shape.out_size +
+                       Clamped(column, shape.out_size);
+    return rows.dy + at * shape.channels;
+  }
+  // dy as it was taken, zero beyond the edge.
+  TUNE_HOST_DEVICE Quad Inside(const Quad& taken, int row, int column) const {
+    const bool is_inside = IsInside(row, shape.out_size) && IsInside(column, shape.out_size);
+    Quad quad;
+    TUNE_UNROLL
+    for (int i = 0; i < kVector; ++i) quad.v[i] = is_inside ? taken.v[i] : 0;
+    return quad;
+  }
+  // One input pixel: dz from dx, and what it adds to the sums.
+  TUNE_HOST_DEVICE static void Finish(const Quad& y, const Quad& z, const Quad& dx, T* to,
+                                      QuadSums* sums) {
+    const Quad result = Masked(z, dx);
+    StoreQuad(result, to);
+    sums->Add(result, y);
+  }
+  TUNE_HOST_DEVICE static Quad Input(const Quad& z) {
+    Quad input;
+    TUNE_UNROLL
+    for (int i = 0; i < kVector; ++i) input.v[i] = Relu6(z.v[i]);
+    return input;
   }
 
-  TUNE_HOST_DEVICE void RunPiece(int lane, const Piece& piece, int channel, const QuadFold& f,
-                                 const QuadWeights& w, Sums* sums) const {
-    const int64_t image = lane * static_cast<int64_t>(shape.batch) + piece.image;
-    const int ih = piece.row;
-    const int64_t out_pixels = static_cast<int64_t>(shape.out_size) * shape.out_size;
-    const T* const from = dy + image * out_pixels * shape.channels + channel;
-    const int64_t in_row = image * shape.in_size + ih;
-    const int64_t first = in_row * shape.in_size * shape.channels + channel;
-    Column window[3];  // Of dy, by tap: window[0] is right of the pixel, window[2] left of it.
-    if (kStride == 1) {
-      window[1] = LoadMeeting(from, ih, piece.begin, 1);
-      window[2] = LoadMeeting(from, ih, piece.begin, 2);
-    }
-    for (int iw = piece.begin; iw < piece.end; ++iw) {
-      if (kStride == 1) {
-        window[0] = LoadMeeting(from, ih, iw, 0);
-      } else {
+  // Stride 1. Input pixel (ih, iw) meets dy (ih + 1 - kh, iw + 1 - kw) by tap (kh, kw). Group
+  // `number` is a column of dy and the pixel before it.
+  TUNE_HOST_DEVICE void WalkPixels(const Thread& t, const Piece& piece, int channel,
+                                   const QuadFold& f, Shared& shared) const {
+    auto& queue = shared.columns;
+    constexpr int kAhead = std::remove_reference_t<decltype(queue)>::kAhead;
+    const QuadWeights w = LoadWeights(weights.Of(t.lane), channel);
+    const PieceRows rows = RowsOf(t, piece, channel);
+    const int left = piece.begin - 1, columns = piece.end - piece.begin + 2;
+    const auto ask = [&](int number) {
+      if (number < columns) {
         TUNE_UNROLL
-        for (int kw = 0; kw < 3; ++kw) window[kw] = LoadMeeting(from, ih, iw, kw);
+        for (int kh = 0; kh < 3; ++kh) {
+          AskForCopy(DyAt(rows, piece.row + 1 - kh, left + number), queue.Place(t, number, kh));
+        }
+        const int64_t pixel = Clamped(left + number - 1, shape.in_size);
+        AskForCopy(rows.x + pixel * shape.channels, queue.Place(t, number, 3));
       }
-      const int64_t at = first + static_cast<int64_t>(iw) * shape.channels;
-      const Quad y = LoadQuad(x + at);
+      CloseGroupOfCopies();
+    };
+    const auto take = [&](int number) {
+      AwaitCopies<kAhead - 1>();
+      Column column;
+      TUNE_UNROLL
+      for (int kh = 0; kh < 3; ++kh) {
+        column.row[kh] = Inside(queue.Taken(t, number, kh), piece.row + 1 - kh, left + number);
+      }
+      ask(number + kAhead);
+      return column;
+    };
+
+    TUNE_UNROLL
+    for (int number = 0; number < kAhead; ++number) ask(number);
+    Column window[3];  // By kw: window[0] is right of the pixel, window[2] left of it.
+    window[2] = take(0);
+    window[1] = take(1);
+    QuadSums sums;
+    Quad taps[9];
+    for (int iw = piece.begin; iw < piece.end; ++iw) {
+      const int number = iw - left + 1;
+      window[0] = take(number);
+      const Quad y = queue.Taken(t, number, 3);
       const Quad z = Normalised(f, y);
-      Quad input = z;
+      const Quad input = Input(z);
       Quad dx;
       TUNE_UNROLL
-      for (int i = 0; i < kVector; ++i) input.v[i] = Relu6(z.v[i]);
-      TUNE_UNROLL
       for (int tap = 0; tap < 9; ++tap) {
-        const Quad& g_tap = window[tap % 3].row[tap / 3];
-        AddProduct(g_tap, w.tap[tap], &dx);
-        AddProduct(g_tap, input, &sums->tap[tap]);
+        AddProduct(window[tap % 3].row[tap / 3], w.tap[tap], &dx);
+        AddProduct(window[tap % 3].row[tap / 3], input, &taps[tap]);
       }
-      const Quad result = Masked(z, dx);
-      StoreQuad(result, dz + at);
-      sums->input.Add(result, y);
-      if (kStride == 1) {
-        window[2] = window[1];
-        window[1] = window[0];
+      Finish(y, z, dx, rows.dz + static_cast<int64_t>(iw) * shape.channels, &sums);
+      window[2] = window[1];
+      window[1] = window[0];
+    }
+    AwaitCopies<0>();
+    AddTo(t, sums, &shared.sums);
+    TUNE_UNROLL
+    for (int tap = 0; tap < 9; ++tap) AddQuad(taps[tap], &shared.sums.of[2 + tap][t.index]);
+  }
+
+  // Stride 2. An even row of the input meets one row of dy, by kh = 1; an odd one two, by kh = 0
+  // and 2. So do columns: pixel 2 p meets column p by kw = 1, pixel 2 p + 1 columns p + 1 and p by
+  // kw = 0 and 2. Group `number` is a column of dy, two rows, and the pair of pixels before it.
+  TUNE_HOST_DEVICE void WalkPairs(const Thread& t, const Piece& piece, int channel,
+                                  const QuadFold& f, Shared& shared) const {
+    auto& queue = shared.columns;
+    constexpr int kAhead = std::remove_reference_t<decltype(queue)>::kAhead;
+    const PieceRows rows = RowsOf(t, piece, channel);
+    const bool is_even = piece.row % 2 == 0;
+    const int kh[2] = {is_even ? 1 : 0, 2};
+    const int dy_row[2] = {(piece.row + 1) / 2, is_even ? -1 : piece.row / 2};
+    Quad w[2][3];
+    TUNE_UNROLL
+    for (int r = 0; r < 2; ++r) {
+      TUNE_UNROLL
+      for (int kw = 0; kw < 3; ++kw) {
+        TUNE_UNROLL
+        for (int i = 0; i < kVector; ++i) {
+          w[r][kw].v[i] = weights.Of(t.lane)[(channel + i) * 9 + kh[r] * 3 + kw];
+        }
       }
+    }
+    const int columns = piece.end - piece.begin + 1;
+    const auto ask = [&](int number) {
+      if (number < columns) {
+        TUNE_UNROLL
+        for (int i = 0; i < 2; ++i) {
+          AskForCopy(DyAt(rows, dy_row[i], piece.begin + number), queue.Place(t, number, i));
+          const int64_t pixel = Clamped(2 * (piece.begin + number - 1) + i, shape.in_size);
+          AskForCopy(rows.x + pixel * shape.channels, queue.Place(t, number, 2 + i));
+        }
+      }
+      CloseGroupOfCopies();
+    };
+    struct DyColumn {
+      Quad row[2];
+    };
+    const auto take = [&](int number) {
+      AwaitCopies<kAhead - 1>();
+      DyColumn column;
+      TUNE_UNROLL
+      for (int r = 0; r < 2; ++r) {
+        column.row[r] = Inside(queue.Taken(t, number, r), dy_row[r], piece.begin + number);
+      }
+      ask(number + kAhead);
+      return column;
+    };
+
+    TUNE_UNROLL
+    for (int number = 0; number < kAhead; ++number) ask(number);
+    QuadSums sums;
+    Quad taps[2][3];
+    DyColumn here = take(0);
+    for (int pair = piece.begin; pair < piece.end; ++pair) {
+      const int number = pair - piece.begin + 1;
+      const DyColumn next = take(number);
+      TUNE_UNROLL
+      for (int i = 0; i < 2; ++i) {
+        const int iw = 2 * pair + i;
+        if (iw >= shape.in_size) break;
+        const Quad y = queue.Taken(t, number, 2 + i);
+        const Quad z = Normalised(f, y);
+        const Quad input = Input(z);
+        Quad dx;
+        TUNE_UNROLL
+        for (int r = 0; r < 2; ++r) {
+          const int kw = i == 0 ? 1 : 2;
+          AddProduct(here.row[r], w[r][kw], &dx);
+          AddProduct(here.row[r], input, &taps[r][kw]);
+          if (i == 0) continue;
+          AddProduct(next.row[r], w[r][0], &dx);
+          AddProduct(next.row[r], input, &taps[r][0]);
+        }
+        Finish(y, z, dx, rows.dz + static_cast<int64_t>(iw) * shape.channels, &sums);
+      }
+      here = next;
+    }
+    AwaitCopies<0>();
+    AddTo(t, sums, &shared.sums);
+    TUNE_UNROLL
+    for (int kw = 0; kw < 3; ++kw) {
+      AddQuad(taps[0][kw], &shared.sums.of[2 + kh[0] * 3 + kw][t.index]);
+      if (!is_even) AddQuad(taps[1][kw], &shared.sums.of[2 + 6 + kw][t.index]);
     }
   }
 
-  // The three numbers of dy that meet input pixel (ih, iw) by the taps (0 .. 2, kw).
-  TUNE_HOST_DEVICE Column LoadMeeting(const T* image, int ih, int iw, int kw) const {
-    Column column;
-    TUNE_UNROLL
-    for (int kh = 0; kh < 3; ++kh) {
-      column.row[kh] = LoadDy(image, Meets(ih, kh), Meets(iw, kw));
-    }
-    return column;
+  TUNE_HOST_DEVICE static void AddTo(const Thread& t, const QuadSums& sums, Sums* to) {
+    AddQuad(sums.first, &to->of[0][t.index]);
+    AddQuad(sums.second, &to->of[1][t.index]);
   }
 };
 

@@ -84,8 +84,15 @@ inline int64_t PartialFloats(const Convolution& c, int batch) {
   const int64_t pixels = int64_t{batch} * c.out_size * c.out_size;
   int64_t most = floats(RowGeometry::Of(pixels, c.out_channels), 2);
   if (c.kind == ConvolutionKind::kDepthwise) {
-    most = std::max(most, floats(PieceGeometry(batch, c.out_size, c.out_channels), 2));
-    most = std::max(most, floats(PieceGeometry(batch, c.in_size, c.out_channels), kDepthwiseSums));
+    const DepthwiseShape shape = {batch, c.out_channels, c.in_size, c.out_size};
+    const auto geometry = [&](const RowPieces& pieces) {
+      return pieces.Geometry(batch, c.out_channels);
+    };
+    using Forward = DepthwiseForward<float, 1>;  // The pieces are those of any number and stride.
+    most = std::max(most, floats(geometry(Forward::Pieces(shape)), 2));
+    const RowPieces backward = c.stride == 1 ? DepthwiseBackward<float, 1>::Pieces(shape)
+                                             : DepthwiseBackward<float, 2>::Pieces(shape);
+    most = std::max(most, floats(geometry(backward), kDepthwiseSums));
   }
   return most;
 }

@@ -64,14 +64,15 @@ TEST(DepthwisePieces, CoverEachPixelOnceAndNeighboursAreOfNeighbouringRows) {
   for (const int size : {1, 7, 28, 29, 56, 113}) {
     constexpr int kBatch = 2;
     std::vector<int> times(static_cast<size_t>(kBatch * size * size), 0);
-    const int64_t count = PieceGeometry(kBatch, size, 8).rows;
+    const RowPieces pieces = {size, size};
+    const int64_t count = pieces.Geometry(kBatch, 8).rows;
     for (int64_t number = 0; number < count; ++number) {
-      const Piece piece = PieceAt(size, number);
+      const Piece piece = pieces.At(number);
       EXPECT_LE(piece.end - piece.begin, 28);
       for (int at = piece.begin; at < piece.end; ++at) {
         ++times[static_cast<size_t>((piece.image * size + piece.row) * size + at)];
       }
-      const Piece next = PieceAt(size, number + 1);
+      const Piece next = pieces.At(number + 1);
       EXPECT_EQ(next.row, (piece.row + 1) % size);
     }
     EXPECT_THAT(times, testing::Each(1)) << size;
