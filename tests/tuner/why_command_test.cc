@@ -280,6 +280,28 @@ TEST_F(WhyTest, TheCheckpointOfAnAttemptIsNamedWhereItLiesNow) {
             folder_ / "tune.artifacts/one/0/checkpoint_000004");
 }
 
+// The eleventh was killed before it told of what it had made, so the twelfth went on from the
+// tenth's and made that iteration again.
+TEST_F(WhyTest, AnAttemptBeganWithWhatTheLatestBeforeItHadMade) {
+  Transition rows;
+  for (const int64_t number : {9, 10, 12}) {
+    rows.attempts.push_back(SampleAttempt(0, number, Outcome::kCrashed));
+    rows.attempts.back().from_iteration = number == 9 ? 0 : 4;
+    const std::string path = "/a.artifacts/one/0/checkpoint_000004." + std::to_string(number);
+    rows.checkpoints.push_back({TrialNumber{0}, 4, {path, 100, "00ff"}, CheckpointState::kDurable});
+  }
+  WriteTrial(TrialStatus::kRunning, StopReason::kNone, rows);
+  const Result<Value> json = ParseJson(Why("0", OutputFormat::kJson).out);
+  ASSERT_TRUE(json.ok());
+  const auto checkpoint_of = [&](size_t attempt) {
+    const Value& value = *json->Find("attempts")->AsList()[attempt].Find("checkpoint");
+    return value.is_string() ? value.AsString().substr(value.AsString().rfind('/') + 1) : "none";
+  };
+  EXPECT_EQ(checkpoint_of(0), "none");
+  EXPECT_EQ(checkpoint_of(1), "checkpoint_000004.9");
+  EXPECT_EQ(checkpoint_of(2), "checkpoint_000004.10");
+}
+
 // Of two shapes that were measured; the trial has the first one.
 TEST_F(WhyTest, SaysHowManyTrainedAsOneAndWhatLimitsThat) {
   NewExperiment experiment = SampleExperiment("one");

@@ -39,6 +39,10 @@ int64_t AttemptOf(std::string_view name, std::string_view first_name) {
 
 }  // namespace
 
+int64_t AttemptThatMade(const std::string& path, int64_t iteration) {
+  return AttemptOf(fs::path(path).filename().string(), FirstName(iteration));
+}
+
 std::string CheckpointPlace::NameOf(int64_t iteration) const {
   return FirstName(iteration) + (attempt_ > 1 ? "." + std::to_string(attempt_) : "");
 }

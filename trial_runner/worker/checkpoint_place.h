@@ -16,6 +16,9 @@
 
 namespace tune {
 
+// Which attempt made a checkpoint of that iteration, by its path; 0: none that is named so.
+int64_t AttemptThatMade(const std::string& path, int64_t iteration);
+
 class CheckpointPlace {
  public:
   explicit CheckpointPlace(const TrialStart& start)

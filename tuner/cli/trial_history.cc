@@ -5,6 +5,7 @@
 
 #include "core/json.h"
 #include "trial_runner/fusion.h"
+#include "trial_runner/worker/checkpoint_place.h"
 #include "tuner/cli/live_view.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/text_table.h"
@@ -90,11 +91,8 @@ Status ReadReports(Database& database, TrialHistory& history) {
 Status ReadAttempts(Database& database, TrialHistory& history) {
   static constexpr char kAttemptsSql[] =
       "SELECT a.number, coalesce(w.name, ''), a.outcome, coalesce(a.error, ''), a.from_iteration,"
-      " coalesce(c.path, ''), coalesce(c.state, ''), a.started_us, a.finished_us"
+      " a.started_us, a.finished_us"
       " FROM attempt_rows AS a LEFT JOIN worker_rows AS w ON w.id = a.worker"
-      " LEFT JOIN checkpoint_rows AS c ON c.trial = a.trial AND c.iteration = a.from_iteration"
-      "   AND c.path = (SELECT max(path) FROM checkpoint_rows"
-      "     WHERE trial = a.trial AND iteration = a.from_iteration)"
       " WHERE a.trial = ?1 ORDER BY a.number";
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kAttemptsSql));
   row->BindAll(history.trial.id);
@@ -107,14 +105,35 @@ Status ReadAttempts(Database& database, TrialHistory& history) {
     attempt.outcome = Text(*row, 2);
     attempt.error = Text(*row, 3);
     attempt.from_iteration = row->Int(4);
-    const std::string path = Text(*row, 5);
-    if (!path.empty()) {
+    attempt.started_us = row->Int(5);
+    attempt.finished_us = row->OptionalInt(6);
+  }
+  return OkStatus();
+}
+
+// An attempt went on from what the latest one before it had made of that iteration: later ones may
+// have made it again.
+Status ReadCheckpoints(Database& database, TrialHistory& history) {
+  static constexpr char kCheckpointsSql[] =
+      "SELECT iteration, path, state FROM checkpoint_rows WHERE trial = ?1";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kCheckpointsSql));
+  row->BindAll(history.trial.id);
+  std::vector<int64_t> made_by(history.attempts.size(), -1);
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    const int64_t iteration = row->Int(0);
+    const std::string path = Text(*row, 1);
+    const int64_t maker = AttemptThatMade(path, iteration);
+    for (size_t i = 0; i < history.attempts.size(); ++i) {
+      HistoryAttempt& attempt = history.attempts[i];
+      if (attempt.from_iteration != iteration || maker >= attempt.number) continue;
+      if (maker <= made_by[i]) continue;
+      made_by[i] = maker;
       attempt.checkpoint =
           FindArtifact(path, database.path(), history.trial.sweep.name, history.trial.number);
+      attempt.checkpoint_state = Text(*row, 2);
     }
-    attempt.checkpoint_state = Text(*row, 6);
-    attempt.started_us = row->Int(7);
-    attempt.finished_us = row->OptionalInt(8);
   }
   return OkStatus();
 }
@@ -314,6 +333,7 @@ Result<TrialHistory> ReadTrialHistory(Database& database, const std::string& tri
   TUNE_RETURN_IF_ERROR(ReadTrial(database, history));
   TUNE_RETURN_IF_ERROR(ReadReports(database, history));
   TUNE_RETURN_IF_ERROR(ReadAttempts(database, history));
+  TUNE_RETURN_IF_ERROR(ReadCheckpoints(database, history));
   TUNE_RETURN_IF_ERROR(ReadLaneLimits(database, history));
   TUNE_RETURN_IF_ERROR(database.Execute("COMMIT"));
   return history;
