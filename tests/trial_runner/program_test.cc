@@ -8,7 +8,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <cstdio>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/limits.h"
@@ -188,6 +190,27 @@ TEST(ProgramEnvironment, NamesWhatToGoOnFromAndNoDevicesWhereThereAreNone) {
   EXPECT_EQ(environment.at("PYTHONUNBUFFERED"), "") << "as it was set";
   EXPECT_EQ(environment.at("PATH"), "/opt/tune");
   EXPECT_EQ(environment.count("PYTHONPATH"), 0u);
+}
+
+// What it gives on to our standard output, for the log.
+TEST_F(ProgramTest, OfAnOutputThatIsTooLongForALogTheMiddleIsLeftOut) {
+  const auto logged = [this](const std::string& script) {
+    testing::internal::CaptureStdout();
+    const Ended ended = Run(script);
+    std::fflush(stdout);
+    return std::pair(testing::internal::GetCapturedStdout(), ended.output);
+  };
+  const auto [log, output] =
+      logged("echo first; head -c 20000000 /dev/zero | tr '\\0' x; echo last");
+  EXPECT_EQ(output.size(), 6u + 20'000'000u + 5u);
+  EXPECT_LT(log.size(), static_cast<size_t>(limits::kAttemptLogBytesMax) - 100'000);
+  EXPECT_THAT(log, testing::StartsWith("first\nxxx"));
+  EXPECT_THAT(log.substr(log.size() - 70'000),
+              AllOf(HasSubstr("bytes of the output are left out here]\nxxx"),
+                    testing::EndsWith("xxxlast\n")));
+
+  const auto [whole_log, whole] = logged("head -c 16600000 /dev/zero | tr '\\0' x; echo last");
+  EXPECT_EQ(whole_log, whole) << "what fits is whole";
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "core/limits.h"
 #include "trial_runner/find_program.h"
@@ -17,9 +18,6 @@
 
 namespace tune {
 namespace {
-
-// What a full log would not keep need not be given on.
-constexpr int64_t kForwardedBytesMax = limits::kAttemptLogBytesMax + (64 << 10);
 
 void Forward(std::string_view text) {
   while (!text.empty()) {
@@ -31,6 +29,47 @@ void Forward(std::string_view text) {
 }
 
 }  // namespace
+
+class Program::Log {
+ public:
+  // Together with some lines of ours less than a log may have.
+  static constexpr size_t kEndBytes = 64u << 10;
+  static constexpr int64_t kBeginBytes = limits::kAttemptLogBytesMax - 3 * int64_t{kEndBytes};
+
+  void Add(std::string_view text) {
+    const auto room = static_cast<size_t>(std::max<int64_t>(0, kBeginBytes - bytes_));
+    bytes_ += static_cast<int64_t>(text.size());
+    Forward(text.substr(0, room));
+    text.remove_prefix(std::min(room, text.size()));
+    end_ += text.substr(text.size() - std::min(text.size(), kEndBytes));
+    // Seldom, so that each byte is moved once.
+    if (end_.size() > 2 * kEndBytes) CutEnd();
+    const bool is_full = bytes_ > kBeginBytes + static_cast<int64_t>(kEndBytes);
+    if (is_full && !std::exchange(was_full_, true)) {
+      Forward("\n[the log is full: of what follows, the end will be kept]\n");
+    }
+  }
+  ~Log() {
+    CutEnd();
+    const int64_t left_out = bytes_ - kBeginBytes - static_cast<int64_t>(end_.size());
+    if (left_out > 0) {
+      Forward("\n[" + std::to_string(left_out) + " bytes of the output are left out here]\n");
+    }
+    Forward(end_);
+  }
+
+ private:
+  void CutEnd() { end_.erase(0, end_.size() - std::min(end_.size(), kEndBytes)); }
+
+  int64_t bytes_ = 0;
+  std::string end_;  // Of what comes after the beginning.
+  bool was_full_ = false;
+};
+
+Program::Program() : log_(std::make_unique<Log>()) {}
+Program::Program(Program&&) noexcept = default;
+Program& Program::operator=(Program&&) noexcept = default;
+Program::~Program() = default;
 
 Result<Program> Program::Start(const ProgramOptions& options) {
   const std::string& name = options.arguments.front();
@@ -82,10 +121,7 @@ std::string Program::TakeOutput() {
     if (count <= 0) break;
     taken.append(buffer, static_cast<size_t>(count));
   }
-  const auto room =
-      static_cast<size_t>(std::max<int64_t>(0, kForwardedBytesMax - forwarded_bytes_));
-  Forward(std::string_view(taken).substr(0, room));
-  forwarded_bytes_ += static_cast<int64_t>(taken.size());
+  log_->Add(taken);
   return taken;
 }
 

@@ -1,5 +1,7 @@
 // A program that runs: the user's, or a command of `setup`. Its output is read, given on to our own
-// standard output (which the worker keeps as the attempt's log), and returned.
+// standard output (which the worker keeps as the attempt's log), and returned. Of an output that is
+// longer than a log, the middle is left out: a traceback stands at the end, which is given on when
+// the Program is destroyed.
 //
 // Thread rule: one thread, which must live as long as the program shall.
 #pragma once
@@ -7,6 +9,7 @@
 #include <poll.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +30,10 @@ struct ProgramOptions {
 
 class Program {
  public:
+  Program(Program&&) noexcept;
+  Program& operator=(Program&&) noexcept;
+  ~Program();
+
   // Errors say what could not be started and why, with the remedy where there is one.
   static Result<Program> Start(const ProgramOptions& options);
 
@@ -40,10 +47,13 @@ class Program {
   int pid() const { return pid_; }
 
  private:
+  class Log;
+  Program();
+
   int pid_ = 0;
   FileDescriptor pid_fd_;
   FileDescriptor output_;
-  int64_t forwarded_bytes_ = 0;
+  std::unique_ptr<Log> log_;
 };
 
 }  // namespace tune
