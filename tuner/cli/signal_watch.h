@@ -1,5 +1,7 @@
-// Ctrl-C, SIGTERM and SIGHUP as events. The first asks the sweep to end cleanly; the second ends
-// the program at once, which loses nothing either: whatever was told to anyone is durable already.
+// Ctrl-C, SIGTERM and SIGHUP as events. The first asks the sweep to end cleanly; one that comes
+// after that was told ends the program at once, which loses nothing either: whatever was told to
+// anyone is durable already. (Not just a second one: timeout(1) and others signal a program and
+// then its group, and mean one.)
 //
 // Thread rule: make it before any other thread is started (it blocks the signals for all of them).
 #pragma once
@@ -19,6 +21,9 @@ class SignalWatch {
   SignalWatch& operator=(const SignalWatch&) = delete;
 
   int count() const { return count_.load(); }
+  // Those that came until now are told.
+  void Tell() { told_count_ = count(); }
+  bool came_again() const { return told_count_ > 0 && count() > told_count_; }
   // Of the first one: 130, 143 or 129; 0 if there was none.
   int exit_status() const;
 
@@ -27,6 +32,7 @@ class SignalWatch {
 
   EventQueue& queue_;
   std::atomic<int> count_{0};
+  int told_count_ = 0;
   std::atomic<int> first_signal_{0};
   std::atomic<bool> is_ending_{false};
   std::thread thread_;

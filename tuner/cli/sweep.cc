@@ -256,7 +256,7 @@ int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& 
   }
   EventFiles event_files(surroundings, experiment, controller.options().spec, display);
   bool is_interrupt_told = false;
-  while (!tuner.is_done() && signals.count() < 2) {
+  while (!tuner.is_done() && !signals.came_again()) {
     Status step = tuner.Step(clock.Now() + kLookEvery);
     if (step.ok()) step = control.Serve();
     if (!step.ok()) {
@@ -268,6 +268,7 @@ int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& 
     for (const std::string& line : tuner.TakeLines()) display.Say(line);
     for (const std::string& line : control.TakeLines()) display.Say(line);
     if (signals.count() > 0 && !std::exchange(is_interrupt_told, true)) {
+      signals.Tell();
       display.Say(controller.is_being_stopped()
                       ? "running trials end now; again to stop at once"
                       : "stopping: running trials go on from their checkpoints later; again to "
