@@ -12,9 +12,6 @@
 
 #include "models/cuda/number.h"
 
-#if defined(__CUDACC__)
-#include <cuda_pipeline.h>
-#endif
 #if !defined(__CUDA_ARCH__)
 #include <cstring>
 #include <deque>
@@ -33,7 +30,7 @@ class HostCopies {
     copies_.push_back({from, to, bytes});
     ++open_;
     turn_ = (turn_ + 1) % 3;
-    if (turn_ == 0) std::memcpy(to, from, bytes);
+    if (turn_ == 0) Make(copies_.back());
   }
   void Close() {
     groups_.push_back(open_);
@@ -42,17 +39,24 @@ class HostCopies {
   void AwaitAllBut(size_t latest) {
     for (; groups_.size() > latest; groups_.pop_front()) {
       for (int i = 0; i < groups_.front(); ++i, copies_.pop_front()) {
-        std::memcpy(copies_.front().to, copies_.front().from, copies_.front().bytes);
+        Make(copies_.front());
       }
     }
   }
 
  private:
   struct Copy {
-    const void* from;
+    const void* from;  // Null: zeros.
     void* to;
     size_t bytes;
   };
+  static void Make(const Copy& copy) {
+    if (copy.from == nullptr) {
+      std::memset(copy.to, 0, copy.bytes);
+    } else {
+      std::memcpy(copy.to, copy.from, copy.bytes);
+    }
+  }
   std::deque<Copy> copies_;
   std::deque<int> groups_;
   int open_ = 0;
@@ -60,19 +64,26 @@ class HostCopies {
 };
 #endif
 
-// `from`, of the card's memory, is aligned to four numbers; `to` is shared.
+// `from`, of the card's memory, is aligned to four numbers, and may be read; `to` is shared, and
+// gets zeros where there is nothing to copy.
 template <class T>
-TUNE_HOST_DEVICE void AskForCopy(const T* from, Packed<T>* to) {
+TUNE_HOST_DEVICE void AskForCopy(const T* from, Packed<T>* to, bool is_there = true) {
 #if defined(__CUDA_ARCH__)
-  __pipeline_memcpy_async(to, from, sizeof(Packed<T>));
+  // "ca": by the cache near the multiprocessor, where neighbouring rows find each other's; CUDA's
+  // own function goes past it with 16 bytes.
+  const auto bytes = static_cast<uint32_t>(is_there ? sizeof(Packed<T>) : 0);
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(
+                   static_cast<uint32_t>(__cvta_generic_to_shared(to))),
+               "l"(__cvta_generic_to_global(from)), "n"(sizeof(Packed<T>)), "r"(bytes)
+               : "memory");
 #else
-  HostCopies::OfThread().Ask(from, to, sizeof(Packed<T>));
+  HostCopies::OfThread().Ask(is_there ? from : nullptr, to, sizeof(Packed<T>));
 #endif
 }
 
 TUNE_HOST_DEVICE void CloseGroupOfCopies() {
 #if defined(__CUDA_ARCH__)
-  __pipeline_commit();
+  asm volatile("cp.async.commit_group;" ::: "memory");
 #else
   HostCopies::OfThread().Close();
 #endif
@@ -83,7 +94,7 @@ template <int kLatest>
 TUNE_HOST_DEVICE void AwaitCopies() {
   static_assert(kLatest <= 8);
 #if defined(__CUDA_ARCH__)
-  __pipeline_wait_prior(kLatest);
+  asm volatile("cp.async.wait_group %0;" ::"n"(kLatest) : "memory");
 #else
   HostCopies::OfThread().AwaitAllBut(kLatest);
 #endif

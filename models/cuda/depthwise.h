@@ -2,9 +2,10 @@
 // convolution before it applied as its input is read, and the sums that the batch norm after it
 // needs. (Backward: depthwise_backward.h.) Weights are torchvision's: (channels, 3, 3), fp32.
 //
-// A thread walks along a piece of a row of pixels with four channels and keeps the window's
-// columns, so that each number is read and activated three times, not nine; the columns that come
-// next are on their way meanwhile (async_copy.h). Threads of neighbouring rows walk side by side.
+// A thread walks along a piece of a row of pixels with four channels. It adds each column to the
+// pixels that it belongs to as it comes, so that each number is read and activated three times, not
+// nine; the columns that come next are on their way meanwhile (async_copy.h). Threads of
+// neighbouring rows walk side by side.
 //
 // Thread rule: values; see kernel.h.
 #pragma once
@@ -51,11 +52,12 @@ struct RowPieces {
   // A row of this geometry is a piece.
   RowGeometry Geometry(int batch, int channels) const {
     return RowGeometry::Of(int64_t{batch} * rows * InRow(), channels,
-                           {kDepthwiseThreads, /*columns_max=*/16, /*rows_a_thread=*/1});
+                           {kDepthwiseThreads, /*columns_max=*/16, /*rows_a_thread=*/1,
+                            /*blocks_max=*/2048});
   }
 };
 
-// The nine weights of four channels.
+// The nine weights of four channels, which lie one after the other.
 struct QuadWeights {
   Quad tap[9];
 };
@@ -63,9 +65,13 @@ struct QuadWeights {
 TUNE_HOST_DEVICE QuadWeights LoadWeights(const float* weights, int channel) {
   QuadWeights w;
   TUNE_UNROLL
-  for (int tap = 0; tap < 9; ++tap) {
+  for (int part = 0; part < 9; ++part) {
+    const Quad quad = LoadQuad(weights + channel * 9 + part * kVector);
     TUNE_UNROLL
-    for (int i = 0; i < kVector; ++i) w.tap[tap].v[i] = weights[(channel + i) * 9 + tap];
+    for (int i = 0; i < kVector; ++i) {
+      const int at = part * kVector + i;
+      w.tap[at % 9].v[at / 9] = quad.v[i];
+    }
   }
   return w;
 }
@@ -87,7 +93,7 @@ struct CopyQueue {
   Packed<T> of[kGroups][kQuads][kDepthwiseThreads];
 
   TUNE_HOST_DEVICE Packed<T>* Place(const Thread& t, int group, int quad) {
-    return &of[group % kGroups][quad][t.index];
+    return &of[static_cast<unsigned>(group) % kGroups][quad][t.index];
   }
   TUNE_HOST_DEVICE Quad Taken(const Thread& t, int group, int quad) {
     return Unpacked(*Place(t, group, quad));
@@ -102,11 +108,11 @@ struct Column {
 template <class T, int kStride>
 struct DepthwiseForward {
   static constexpr int kThreads = kDepthwiseThreads;
-  static constexpr int kResidentBlocks = kStride == 1 ? 4 : 3;
+  static constexpr int kResidentBlocks = 4;
   static constexpr int kPhases = 2;
   struct Shared {
     LineSums<2, kThreads> sums;
-    CopyQueue<T, kStride * 8 / sizeof(T), 3> columns;
+    CopyQueue<T, sizeof(T) == 2 ? 4 * kStride : 4, 3> columns;
   };
 
   DepthwiseShape shape;
@@ -157,7 +163,7 @@ struct DepthwiseForward {
     const int columns = (piece.end - piece.begin) * kStride + kKept;
     const auto ask = [&](int number) {
       if (number < columns) {
-        // Beyond the edge something else, which is not used: one branch less.
+        // Beyond the edge something else, which is not used.
         const int at = Clamped(left + number, shape.in_size);
         TUNE_UNROLL
         for (int kh = 0; kh < 3; ++kh) {
@@ -173,10 +179,10 @@ struct DepthwiseForward {
       Column column;
       TUNE_UNROLL
       for (int kh = 0; kh < 3; ++kh) {
-        const Quad activated = Activated(f, queue.Taken(t, number, kh));
-        if (IsInside(top + kh, shape.in_size) && IsInside(left + number, shape.in_size)) {
-          column.row[kh] = activated;
-        }
+        // Beyond the edge nothing, which a cap of nothing says in no instruction more.
+        const bool is_inside =
+            IsInside(top + kh, shape.in_size) && IsInside(left + number, shape.in_size);
+        column.row[kh] = Activated(f, queue.Taken(t, number, kh), is_inside ? 6.0f : 0.0f);
       }
       ask(number + Queue::kAhead);
       return column;
@@ -184,25 +190,42 @@ struct DepthwiseForward {
 
     TUNE_UNROLL
     for (int number = 0; number < Queue::kAhead; ++number) ask(number);
-    Column window[3];
-    TUNE_UNROLL
-    for (int i = 0; i < kKept; ++i) window[i] = take(i);
+    // A column is used as it comes: by the pixel that it ends (kw = 2), and for those to come.
+    const auto add = [&](const Column& column, int kw, Quad* sum) {
+      TUNE_UNROLL
+      for (int kh = 0; kh < 3; ++kh) AddProduct(column.row[kh], w.tap[3 * kh + kw], sum);
+    };
+    Quad next, after;  // What the next pixel and the one after it have of columns before.
+    if constexpr (kStride == 1) {
+      const Column first = take(0);
+      add(first, 0, &next);
+      const Column second = take(1);
+      add(second, 1, &next);
+      add(second, 0, &after);
+    } else {
+      add(take(0), 0, &next);
+    }
     for (int ow = piece.begin; ow < piece.end; ++ow) {
-      TUNE_UNROLL
-      for (int i = 0; i < kStride; ++i) {
-        window[kKept + i] = take((ow - piece.begin) * kStride + kKept + i);
-      }
-      Quad sum;
-      TUNE_UNROLL
-      for (int tap = 0; tap < 9; ++tap) {
-        AddProduct(window[tap % 3].row[tap / 3], w.tap[tap], &sum);
+      const int number = (ow - piece.begin) * kStride + kKept;
+      Quad sum = next;
+      if constexpr (kStride == 1) {
+        const Column column = take(number);
+        add(column, 2, &sum);
+        next = after;
+        add(column, 1, &next);
+        after = Quad();
+        add(column, 0, &after);
+      } else {
+        add(take(number), 1, &sum);
+        const Column column = take(number + 1);
+        add(column, 2, &sum);
+        next = Quad();
+        add(column, 0, &next);
       }
       StoreQuad(sum, to + static_cast<int64_t>(ow) * shape.channels);
       sums->Add(sum, sum);
-      TUNE_UNROLL
-      for (int i = 0; i < kKept; ++i) window[i] = window[i + kStride];
     }
-    AwaitCopies<0>();
+    AwaitCopies<0>();  // There are none but empty groups.
   }
 };
 

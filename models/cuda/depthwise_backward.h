@@ -21,7 +21,7 @@ struct DepthwiseBackward {
   using Sums = LineSums<kDepthwiseSums, kThreads>;
   struct Shared {
     Sums sums;
-    CopyQueue<T, 8 / sizeof(T), 4> columns;
+    CopyQueue<T, sizeof(T) == 2 ? 4 : 3, 4> columns;
   };
 
   DepthwiseShape shape;
@@ -48,10 +48,12 @@ struct DepthwiseBackward {
       const int channel = g.Channel(t);
       const QuadFold f = LoadFold(fold, t.lane, channel);
       const RowPieces pieces = Pieces(shape);
+      QuadWeights w;
+      if constexpr (kStride == 1) w = LoadWeights(weights.Of(t.lane), channel);
       for (int64_t piece = g.Begin(t.block_y) + g.Line(t); piece < g.End(t.block_y);
            piece += g.lines) {
         if constexpr (kStride == 1) {
-          WalkPixels(t, pieces.At(piece), channel, f, shared);
+          WalkPixels(t, pieces.At(piece), channel, f, w, shared);
         } else {
           WalkPairs(t, pieces.At(piece), channel, f, shared);
         }
@@ -73,17 +75,11 @@ struct DepthwiseBackward {
     return {dy + out_image, x + in_row, dz + in_row};
   }
   TUNE_HOST_DEVICE const T* DyAt(const PieceRows& rows, int row, int column) const {
-    const int64_t at = static_cast<int64_t>(Clamped(row, shape.out_size)) * shape.out_size +
-                       Clamped(column, shape.out_size);
-    return rows.dy + at * shape.channels;
+    const int at = Clamped(row, shape.out_size) * shape.out_size + Clamped(column, shape.out_size);
+    return rows.dy + static_cast<int64_t>(at) * shape.channels;
   }
-  // dy as it was taken, zero beyond the edge.
-  TUNE_HOST_DEVICE Quad Inside(const Quad& taken, int row, int column) const {
-    const bool is_inside = IsInside(row, shape.out_size) && IsInside(column, shape.out_size);
-    Quad quad;
-    TUNE_UNROLL
-    for (int i = 0; i < kVector; ++i) quad.v[i] = is_inside ? taken.v[i] : 0;
-    return quad;
+  TUNE_HOST_DEVICE bool IsThere(int row, int column) const {
+    return IsInside(row, shape.out_size) && IsInside(column, shape.out_size);
   }
   // One input pixel: dz from dx, and what it adds to the sums.
   TUNE_HOST_DEVICE static void Finish(const Quad& y, const Quad& z, const Quad& dx, T* to,
@@ -102,17 +98,17 @@ struct DepthwiseBackward {
   // Stride 1. Input pixel (ih, iw) meets dy (ih + 1 - kh, iw + 1 - kw) by tap (kh, kw). Group
   // `number` is a column of dy and the pixel before it.
   TUNE_HOST_DEVICE void WalkPixels(const Thread& t, const Piece& piece, int channel,
-                                   const QuadFold& f, Shared& shared) const {
+                                   const QuadFold& f, const QuadWeights& w, Shared& shared) const {
     auto& queue = shared.columns;
     constexpr int kAhead = std::remove_reference_t<decltype(queue)>::kAhead;
-    const QuadWeights w = LoadWeights(weights.Of(t.lane), channel);
     const PieceRows rows = RowsOf(t, piece, channel);
     const int left = piece.begin - 1, columns = piece.end - piece.begin + 2;
     const auto ask = [&](int number) {
       if (number < columns) {
         TUNE_UNROLL
         for (int kh = 0; kh < 3; ++kh) {
-          AskForCopy(DyAt(rows, piece.row + 1 - kh, left + number), queue.Place(t, number, kh));
+          AskForCopy(DyAt(rows, piece.row + 1 - kh, left + number), queue.Place(t, number, kh),
+                     IsThere(piece.row + 1 - kh, left + number));
         }
         const int64_t pixel = Clamped(left + number - 1, shape.in_size);
         AskForCopy(rows.x + pixel * shape.channels, queue.Place(t, number, 3));
@@ -124,7 +120,7 @@ struct DepthwiseBackward {
       Column column;
       TUNE_UNROLL
       for (int kh = 0; kh < 3; ++kh) {
-        column.row[kh] = Inside(queue.Taken(t, number, kh), piece.row + 1 - kh, left + number);
+        column.row[kh] = queue.Taken(t, number, kh);
       }
       ask(number + kAhead);
       return column;
@@ -153,7 +149,7 @@ struct DepthwiseBackward {
       window[2] = window[1];
       window[1] = window[0];
     }
-    AwaitCopies<0>();
+    AwaitCopies<0>();  // There are none but empty groups.
     AddTo(t, sums, &shared.sums);
     TUNE_UNROLL
     for (int tap = 0; tap < 9; ++tap) AddQuad(taps[tap], &shared.sums.of[2 + tap][t.index]);
@@ -170,23 +166,20 @@ struct DepthwiseBackward {
     const bool is_even = piece.row % 2 == 0;
     const int kh[2] = {is_even ? 1 : 0, 2};
     const int dy_row[2] = {(piece.row + 1) / 2, is_even ? -1 : piece.row / 2};
+    const QuadWeights all = LoadWeights(weights.Of(t.lane), channel);
     Quad w[2][3];
     TUNE_UNROLL
-    for (int r = 0; r < 2; ++r) {
-      TUNE_UNROLL
-      for (int kw = 0; kw < 3; ++kw) {
-        TUNE_UNROLL
-        for (int i = 0; i < kVector; ++i) {
-          w[r][kw].v[i] = weights.Of(t.lane)[(channel + i) * 9 + kh[r] * 3 + kw];
-        }
-      }
+    for (int kw = 0; kw < 3; ++kw) {
+      w[0][kw] = is_even ? all.tap[3 + kw] : all.tap[kw];
+      w[1][kw] = all.tap[6 + kw];
     }
     const int columns = piece.end - piece.begin + 1;
     const auto ask = [&](int number) {
       if (number < columns) {
         TUNE_UNROLL
         for (int i = 0; i < 2; ++i) {
-          AskForCopy(DyAt(rows, dy_row[i], piece.begin + number), queue.Place(t, number, i));
+          AskForCopy(DyAt(rows, dy_row[i], piece.begin + number), queue.Place(t, number, i),
+                     IsThere(dy_row[i], piece.begin + number));
           const int64_t pixel = Clamped(2 * (piece.begin + number - 1) + i, shape.in_size);
           AskForCopy(rows.x + pixel * shape.channels, queue.Place(t, number, 2 + i));
         }
@@ -201,7 +194,7 @@ struct DepthwiseBackward {
       DyColumn column;
       TUNE_UNROLL
       for (int r = 0; r < 2; ++r) {
-        column.row[r] = Inside(queue.Taken(t, number, r), dy_row[r], piece.begin + number);
+        column.row[r] = queue.Taken(t, number, r);
       }
       ask(number + kAhead);
       return column;
@@ -236,7 +229,7 @@ struct DepthwiseBackward {
       }
       here = next;
     }
-    AwaitCopies<0>();
+    AwaitCopies<0>();  // There are none but empty groups.
     AddTo(t, sums, &shared.sums);
     TUNE_UNROLL
     for (int kw = 0; kw < 3; ++kw) {

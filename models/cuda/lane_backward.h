@@ -121,7 +121,7 @@ template <class Device, class T>
 template <class Operation>
 void LaneNetwork<Device, T>::SumAndFinish(const NetworkLayer& layer, int batch,
                                           const Operation& operation) {
-  const RowGeometry g = RowsOf(layer, batch);
+  const RowGeometry g = SumRowsOf(layer, batch);
   device_.Launch(SumPass<Operation>{operation, g, partial_.data()}, g.LaunchGrid(lanes_));
   const FinishSums<FinishBackward> finish = {BackwardFinish(layer, batch), partial_.data(),
                                              g.chunks, layer.shape.out_channels};

@@ -67,7 +67,7 @@ void LaneNetwork<Device, T>::ForwardLayer(size_t index, int batch, bool training
                                 Lanes<const T>(layers_[index - 1].x.data(), rows * c.in_channels),
                                 Lanes<const T>(weights, parameter_stride_), y);
   }
-  const RowGeometry g = RowsOf(layer, batch);
+  const RowGeometry g = SumRowsOf(layer, batch);
   if (training) {
     const Moments<T> moments = {layer.y.data()};
     device_.Launch(SumPass<Moments<T>>{moments, g, partial_.data()}, g.LaunchGrid(lanes_));

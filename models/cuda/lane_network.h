@@ -116,8 +116,14 @@ class LaneNetwork {
   void Update();
   void CopyAllWeights();
 
-  RowGeometry RowsOf(const NetworkLayer& layer, int batch) const {
+  // For a SumPass over its output, or a RowPass.
+  RowGeometry SumRowsOf(const NetworkLayer& layer, int batch) const {
     return RowGeometry::Of(batch * layer.pixels, layer.shape.out_channels);
+  }
+  RowGeometry RowsOf(const NetworkLayer& layer, int batch) const {
+    RowBlock block;
+    block.blocks_max = kRowBlocksMax;
+    return RowGeometry::Of(batch * layer.pixels, layer.shape.out_channels, block);
   }
   ChannelFloats Parameter(int64_t at) const { return {parameters_.data() + at, parameter_stride_}; }
   ChannelFloats Gradient(int64_t at) const { return {gradients_.data() + at, parameter_stride_}; }

@@ -26,8 +26,19 @@ struct NormGradient {
   ChannelFloats dz_factor, y_factor, constant;
 };
 
-// Written so that a NaN stays one.
-TUNE_HOST_DEVICE float Relu6(float z) { return z < 0 ? 0.0f : (z > 6 ? 6.0f : z); }
+// Between 0 and `cap`; a NaN stays one.
+TUNE_HOST_DEVICE float Clipped(float z, float cap) {
+#if defined(__CUDA_ARCH__)
+  // Two instructions; fmaxf and fminf would lose a NaN.
+  float low, both;
+  asm("max.NaN.f32 %0, %1, 0f00000000;" : "=f"(low) : "f"(z));
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(both) : "f"(low), "f"(cap));
+  return both;
+#else
+  return z < 0 ? 0.0f : (z > cap ? cap : z);
+#endif
+}
+TUNE_HOST_DEVICE float Relu6(float z) { return Clipped(z, 6); }
 TUNE_HOST_DEVICE float Relu6Gradient(float z, float dx) { return z > 0 && z < 6 ? dx : 0.0f; }
 
 // The fold of four channels.
@@ -46,10 +57,10 @@ TUNE_HOST_DEVICE Quad Normalised(const QuadFold& fold, const Quad& y) {
   return z;
 }
 
-TUNE_HOST_DEVICE Quad Activated(const QuadFold& fold, const Quad& y) {
+TUNE_HOST_DEVICE Quad Activated(const QuadFold& fold, const Quad& y, float cap = 6) {
   Quad x = Normalised(fold, y);
   TUNE_UNROLL
-  for (int i = 0; i < kVector; ++i) x.v[i] = Relu6(x.v[i]);
+  for (int i = 0; i < kVector; ++i) x.v[i] = Clipped(x.v[i], cap);
   return x;
 }
 

@@ -87,8 +87,13 @@ TUNE_HOST_DEVICE void Pack(const Quad& quad, Packed<float>* to) {
 TUNE_HOST_DEVICE void Pack(const Quad& quad, Packed<Bf16>* to) {
   TUNE_UNROLL
   for (int i = 0; i < kVector / 2; ++i) {
+#if defined(__CUDA_ARCH__)
+    const __nv_bfloat162 pair = __floats2bfloat162_rn(quad.v[2 * i], quad.v[2 * i + 1]);
+    to->words[i] = *reinterpret_cast<const uint32_t*>(&pair);
+#else
     to->words[i] = RoundToBf16(quad.v[2 * i]).bits |
                    static_cast<uint32_t>(RoundToBf16(quad.v[2 * i + 1]).bits) << 16;
+#endif
   }
 }
 

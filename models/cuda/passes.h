@@ -202,8 +202,10 @@ struct PoolGradient {
     return LoadFold(fold, lane, channel);
   }
   TUNE_HOST_DEVICE Loaded Load(int lane, int64_t row, int64_t at) const {
-    const int64_t image = lane * static_cast<int64_t>(batch) + row / pixels;
-    return {LoadPacked(y + at), LoadQuad(pooled_gradient + image * channels + at % channels)};
+    const int64_t first_row = int64_t{lane} * batch * pixels;
+    const int64_t channel = at - (first_row + row) * channels;
+    const int64_t image = int64_t{lane} * batch + static_cast<int>(row) / pixels;
+    return {LoadPacked(y + at), LoadQuad(pooled_gradient + image * channels + channel)};
   }
   TUNE_HOST_DEVICE void Row(int64_t at, const QuadFold& f, const Loaded& loaded,
                             QuadSums* sums) const {

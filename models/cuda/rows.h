@@ -15,8 +15,10 @@
 
 namespace tune::models::cuda {
 
-// Blocks of a pass at most, as many as keep a large card busy: each leaves a partial sum.
-inline constexpr int64_t kRowBlocksMax = 1024;
+// Blocks of a pass at most: each leaves a partial sum. Without sums, so many that the last of them
+// are few beside all.
+inline constexpr int64_t kSumBlocksMax = 1024;
+inline constexpr int64_t kRowBlocksMax = 4096;
 // Rows that a thread asks for at once, each of so many bytes: with registers for more, fewer
 // threads would be there to ask.
 TUNE_HOST_DEVICE constexpr int RowsAtOnce(int64_t bytes) { return bytes <= 8 ? 4 : 2; }
@@ -26,12 +28,13 @@ struct RowBlock {
   int threads = kBlockThreads;
   int columns_max = 64;  // Threads beside each other, over the channels of a row.
   int rows_a_thread = 4;
+  int64_t blocks_max = kSumBlocksMax;
 };
 
 // Which thread takes what. A block is `columns` threads wide (four channels each) and as many lines
 // high as its threads allow; blocks_x tiles the channels, blocks_y the rows in chunks, in each of
-// which all lines have equally many rows. It does not depend on the number of lanes, so that
-// neither do a lane's bits.
+// which (but the last) all lines have equally many rows. It does not depend on the number of lanes,
+// so that neither do a lane's bits.
 struct RowGeometry {
   int64_t rows = 0;
   int channels = 0;
@@ -49,7 +52,7 @@ struct RowGeometry {
     g.columns = static_cast<int>(CeilDivide(quads, CeilDivide(quads, block.columns_max)));
     g.lines = block.threads / g.columns;
     const int64_t turn = int64_t{g.lines} * block.rows_a_thread;  // Rows of a block at one go.
-    const int64_t most = std::max<int64_t>(kRowBlocksMax / g.tiles(), 1);
+    const int64_t most = std::max<int64_t>(block.blocks_max / g.tiles(), 1);
     const int64_t turns = CeilDivide(rows, turn);
     g.chunk_rows = turn * CeilDivide(turns, most);
     g.chunks = CeilDivide(rows, g.chunk_rows);

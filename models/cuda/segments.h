@@ -33,7 +33,7 @@ inline int64_t SegmentsOf(int64_t rows, int in, int out) {
 struct SumSegments {
   static constexpr int kThreads = kBlockThreads;
   static constexpr int kPhases = 1;
-  static constexpr int kPartsAtOnce = 8;  // Asked for before the first is added (rows.h).
+  static constexpr int kPartsAtOnce = 16;  // Asked for before the first is added (rows.h).
   using Shared = NothingShared;
 
   const float* parts = nullptr;

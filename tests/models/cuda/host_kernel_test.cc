@@ -45,14 +45,14 @@ std::vector<int> TimesTaken(const RowGeometry& g, int threads) {
 }
 
 TEST(RowGeometry, TakesEachRowOnceInBlocksThatAreFullAndNotTooMany) {
-  const RowBlock small = {128, 16, 1};
+  const RowBlock small = {128, 16, 1, 300};
   for (const int channels : {8, 16, 24, 32, 96, 136, 144, 160, 192, 320, 576, 960, 1280}) {
     for (const int64_t rows : {1, 2, 49, 63, 1000, 5000}) {
       for (const RowBlock& block : {RowBlock(), small}) {
         const RowGeometry g = RowGeometry::Of(rows, channels, block);
         EXPECT_THAT(TimesTaken(g, block.threads), testing::Each(1)) << rows << " " << channels;
         EXPECT_LE(g.chunks, g.chunks_max);
-        EXPECT_LE(g.chunks * g.tiles(), kRowBlocksMax);
+        EXPECT_LE(g.chunks * g.tiles(), block.blocks_max);
         EXPECT_GE(g.columns * g.lines, block.threads * 7 / 8) << "idle threads " << channels;
         EXPECT_GE(RowGeometry::Of(rows + 1, channels, block).chunks_max, g.chunks);
       }
