@@ -126,7 +126,10 @@ TEST(AwayFromTheTerminal, ASecondCtrlCEndsAtOnceAndLosesNothing) {
   tune.Signal(SIGINT);
   ASSERT_TRUE(tune.WaitForText("again to stop at once"));
   tune.Signal(SIGINT);
-  EXPECT_EQ(tune.Wait().exit_status, 130);
+  const ProgramResult result = tune.Wait();
+  EXPECT_EQ(result.exit_status, 130);
+  EXPECT_EQ(result.out.find("space INTERRUPTED: "), 0u) << result.out;
+  EXPECT_NE(result.out.find("tune resume space"), std::string::npos) << result.out;
   EXPECT_NE(kill(worker, 0), 0) << "the worker is left behind";
   EXPECT_EQ(RunTune(folder, {"resume"}).exit_status, 0);
   EXPECT_EQ(FinalTable(folder), UndisturbedTable(text));

@@ -36,7 +36,11 @@ class SweepDisplay::State {
     SweepSummary summary;
     summary.name = experiment_.name;
     summary.metric = experiment_.metric;
-    summary.status = ExperimentStatusName(controller_.status());
+    // A tuner that was made to end at once leaves its sweep running, and running without a tuner is
+    // being interrupted, as `tune list` says from then on.
+    const ExperimentStatus status = controller_.status();
+    summary.status = ExperimentStatusName(
+        status == ExperimentStatus::kRunning ? ExperimentStatus::kInterrupted : status);
     summary.experiment = experiment_.id.value;
     summary.mode = controller_.options().spec.mode;
     summary.best = Best();
