@@ -46,6 +46,9 @@ struct Report {
   CheckpointRef checkpoint;  // Of this iteration; meaningful if has_checkpoint.
 };
 
+// In an error, before what a program printed last where that is not its cause.
+inline constexpr std::string_view kLastPrinted = "; the last that it printed: ";
+
 // How an attempt ended, as the view `attempts` has it; docs/ARCHITECTURE.md says who tells it.
 enum class Outcome {
   kRunning,

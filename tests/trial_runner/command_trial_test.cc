@@ -34,7 +34,7 @@ class CommandTrialTest : public testing::Test {
  protected:
   void Begin(const std::string& trainable = kByItself, TrialStart start = {}) {
     spec_ = std::make_unique<CommandSpec>(*CommandSpec::Parse(*ParseJson(trainable)));
-    start.metric = "acc";
+    if (start.metric.empty()) start.metric = "acc";
     trial_ = std::make_unique<CommandTrial>(start, *spec_);
     effects_.clear();
   }
@@ -476,6 +476,30 @@ TEST_F(CommandTrialTest, StatusZeroWithoutTheMetricIsNoMetric) {
   EXPECT_EQ(end.error,
             "no_metric: the program ended with status 0 and never reported 'acc'; the last that it "
             "printed: done, see report.txt");
+}
+
+TEST_F(CommandTrialTest, AMetricMadeOfOthersNeedsAReportWithAllOfThem) {
+  const auto end_after = [&](const std::vector<std::string>& reports) {
+    TrialStart start;
+    start.metric = "val.loss + 2 * time";
+    Begin(kByItself, start);
+    for (const std::string& metrics : reports) {
+      trial_->OnProgramLine(kFirst, R"({"report":{"metrics":)" + metrics + "}}");
+      Next<SendReport>();
+      Continue();
+      NextReply(kFirst);
+    }
+    Exit(0);
+    return NextEnd();
+  };
+  const TrialEnd end = end_after({R"({"time":1})", R"({"val/loss":1,"tmie":1})"});
+  EXPECT_EQ(end.outcome, Outcome::kBadConfig);
+  EXPECT_EQ(end.error,
+            "no_metric: the program ended with status 0 and no report had all that the metric "
+            "'val.loss + 2 * time' is made of: 'val/loss' was missing");
+  EXPECT_EQ(end_after({R"({"val/loss":1,"time":1})", R"({"time":1})"}).outcome,
+            Outcome::kCompleted);
+  EXPECT_EQ(end_after({R"({"val.loss":"NaN","time":1})"}).outcome, Outcome::kCompleted);
 }
 
 TEST_F(CommandTrialTest, AnExpressionThatNeverMatchedIsNamed) {

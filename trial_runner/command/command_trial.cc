@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/expression.h"
 #include "core/limits.h"
 #include "trial_runner/worker/checkpoint_place.h"
 
@@ -23,16 +24,36 @@ std::string WithTail(std::string text, const OutputTail& tail) {
   return line.empty() ? text : text + ": " + line;
 }
 
+// The names that a report has to have: the metric itself, or those of its expression.
+std::vector<std::string> NamesIn(const std::string& metric) {
+  const Result<Expression> expression = Expression::Parse(metric);
+  if (IsMetricName(metric) || !expression.ok()) return {metric};
+  std::vector<std::string> names;
+  for (const ExpressionVariable& variable : expression->variables()) names.push_back(variable.name);
+  return names;
+}
+
+// A nested name of an expression may be reported as it is written there, "val.loss".
+bool IsReported(const Metrics& metrics, const std::string& name) {
+  std::string dotted = name;
+  std::replace(dotted.begin(), dotted.end(), '/', '.');
+  return std::any_of(metrics.begin(), metrics.end(), [&](const auto& metric) {
+    return metric.first == name || metric.first == dotted;
+  });
+}
+
 }  // namespace
 
 CommandTrial::CommandTrial(const TrialStart& start, const CommandSpec& spec)
     : spec_(spec),
       metric_(start.metric),
+      metric_names_(NamesIn(start.metric)),
       from_iteration_(start.from_iteration),
       checkpoint_every_(start.checkpoint_every),
       output_(spec.output_metrics()),
       shall_save_(start.saves_first),
-      last_iteration_(start.from_iteration) {}
+      last_iteration_(start.from_iteration),
+      missing_names_(metric_names_) {}
 
 std::vector<CommandEffect> CommandTrial::TakeEffects() { return std::exchange(effects_, {}); }
 
@@ -110,10 +131,9 @@ bool CommandTrial::Begin(Pending& pending) {
 
 void CommandTrial::Send() {
   last_iteration_ = report_.iteration;
-  for (const auto& [name, value] : report_.metrics) {
-    // An expression is made of metrics that only the tuner knows.
-    has_reported_metric_ = has_reported_metric_ || name == metric_ || !IsMetricName(metric_);
-  }
+  std::vector<std::string> missing = metric_names_;
+  std::erase_if(missing, [&](const auto& name) { return IsReported(report_.metrics, name); });
+  if (missing.size() < missing_names_.size()) missing_names_ = std::move(missing);
   effects_.push_back(SendReport{report_});
   if (!report_.final) return;
   // Nothing is left to decide.
@@ -221,20 +241,23 @@ TrialEnd CommandTrial::EndOfProgram() const {
   if (!end.file_metrics.ok()) {
     return {Outcome::kBadConfig, "metrics: " + end.file_metrics.status().message()};
   }
-  if (!has_reported_metric_ && from_iteration_ == 0) return {Outcome::kBadConfig, NoMetric()};
+  if (!missing_names_.empty() && from_iteration_ == 0) return {Outcome::kBadConfig, NoMetric()};
   return {Outcome::kCompleted, ""};
 }
 
 std::string CommandTrial::NoMetric() const {
   const std::string text = "no_metric: the program ended with status 0 and ";
   const std::vector<std::string> never = output_.NeverFound();
-  if (std::find(never.begin(), never.end(), metric_) != never.end()) {
-    return text + "the regular expression of '" + metric_ +
+  const std::string& missing = missing_names_.front();
+  if (std::find(never.begin(), never.end(), missing) != never.end()) {
+    return text + "the regular expression of '" + missing +
            "' found no number in anything it printed";
   }
   const std::string line = tail_.LastLine();
-  return text + "never reported '" + metric_ + "'" +
-         (line.empty() ? "" : "; the last that it printed: " + line);
+  const std::string what = missing == metric_ ? "never reported '" + metric_ + "'"
+                                              : "no report had all that the metric '" + metric_ +
+                                                    "' is made of: '" + missing + "' was missing";
+  return text + what + (line.empty() ? "" : std::string(kLastPrinted) + line);
 }
 
 }  // namespace tune

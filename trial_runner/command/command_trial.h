@@ -108,6 +108,7 @@ class CommandTrial {
 
   const CommandSpec& spec_;
   const std::string metric_;
+  const std::vector<std::string> metric_names_;  // What a report of the metric has.
   const int64_t from_iteration_;
   const int64_t checkpoint_every_;
   OutputMetrics output_;
@@ -119,7 +120,7 @@ class CommandTrial {
   bool is_saving_ = false;
   bool shall_save_;  // The next report, whether due or not.
   int64_t last_iteration_;
-  bool has_reported_metric_ = false;
+  std::vector<std::string> missing_names_;  // From the report that had most; empty: one had all.
   bool is_told_to_stop_ = false;
   bool is_told_to_end_ = false;
   std::optional<Instant> terminate_at_;
