@@ -30,6 +30,12 @@ inline Metric FindMetric(const Metrics& metrics, const std::string& name) {
   return std::nullopt;
 }
 
+// Whether it was reported, be it as NaN.
+inline bool HasMetric(const Metrics& metrics, const std::string& name) {
+  return std::any_of(metrics.begin(), metrics.end(),
+                     [&](const auto& metric) { return metric.first == name; });
+}
+
 // "val_accuracy", "val/loss", "f1-score": what can only be a name, and no expression of names.
 inline bool IsMetricName(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {

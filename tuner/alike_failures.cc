@@ -11,6 +11,7 @@ bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 }  // namespace
 
 std::string ErrorKind(std::string_view error) {
+  error = error.substr(0, error.find(kLastPrinted));
   std::string kind;
   for (size_t i = 0; i < error.size();) {
     if (!IsDigit(error[i])) {

@@ -12,17 +12,18 @@
 
 namespace tune {
 
-// An error without its numbers: "lr 0.01 is too large" and "lr 0.3 is too large" are of one kind.
+// An error without its numbers, and without what was printed before it: "lr 0.01 is too large" and
+// "lr 0.3 is too large" are of one kind.
 std::string ErrorKind(std::string_view error);
 
-// Watches whether a sweep does anything but fail in one way before its first report.
+// Watches whether a sweep does anything but fail in one way before its first report of the metric.
 class AlikeFailures {
  public:
-  // A trial failed that never reported. True: so did every one before it, in the same way, and
-  // often enough to end the sweep: three times where the configuration or the program was refused,
-  // eight times where another attempt might have gone well.
+  // A trial failed that never reported the metric. True: so did every one before it, in the same
+  // way, and often enough to end the sweep: three times where the configuration or the program was
+  // refused, eight times where another attempt might have gone well.
   bool Add(Outcome outcome, std::string_view error);
-  // A trial reported, or ended well: nothing is ended any more.
+  // A trial reported the metric: nothing is ended any more.
   void OnSuccess() { has_success_ = true; }
 
   int64_t count() const { return count_; }

@@ -84,9 +84,12 @@ void ExperimentController::On(const ReportArrived& event) {
     return;
   }
 
-  alike_failures_.OnSuccess();
   Report report = message.report;
   report.metrics = options_.spec.scores.Scored(std::move(report.metrics));
+  if (HasMetric(report.metrics, options_.spec.metric)) {
+    trial.has_reported_metric = true;
+    alike_failures_.OnSuccess();
+  }
   const Metric value = FindObjective(report.metrics, options_.spec.metric);
   const std::optional<Decision> decision = Decide(trial, report, value);
   trial.attempt_iteration = report.iteration;
@@ -452,7 +455,7 @@ void ExperimentController::Fail(TrialRecord& trial, const std::string& error) {
   EndTrial(trial, TrialStatus::kError, StopReason::kNone);
   ++error_count_;
   const bool all_fail_alike =
-      trial.row.iterations == 0 && alike_failures_.Add(trial.attempt.outcome, error);
+      !trial.has_reported_metric && alike_failures_.Add(trial.attempt.outcome, error);
   if (end_status_) return;
   const auto& failed_max = options_.spec.limits.failed_trials;
   if (failed_max && error_count_ >= *failed_max) {
@@ -460,10 +463,10 @@ void ExperimentController::Fail(TrialRecord& trial, const std::string& error) {
                                " trials failed; the sweep ends"});
     EndSweep(StopReason::kSweepLimit, true);
   } else if (all_fail_alike) {
-    out_.actions.push_back(Say{"all " + std::to_string(alike_failures_.count()) +
-                               " trials so far failed alike, before their first report; the sweep "
-                               "ends. When the cause is mended: tune resume " +
-                               options_.name + " --errored"});
+    out_.actions.push_back(Say{
+        "all " + std::to_string(alike_failures_.count()) +
+        " trials so far failed alike, before any report of " + options_.spec.metric +
+        "; the sweep ends. When the cause is mended: tune resume " + options_.name + " --errored"});
     EndSweep(StopReason::kSweepLimit, true);
   }
 }

@@ -33,8 +33,9 @@ struct TrialRecord {
   TrialRow row;
   Configuration configuration;
   FailureCounts failures;
-  std::optional<Instant> retry_at;  // It backs off until then.
-  bool on_whole_device = false;     // A share was too small for it.
+  std::optional<Instant> retry_at;   // It backs off until then.
+  bool on_whole_device = false;      // A share was too small for it.
+  bool has_reported_metric = false;  // In any attempt; what else it reports is nothing to go by.
 
   // The present attempt; meaningful while `lease` is there. Of several ranks it is the first one's.
   std::optional<AttemptRef> lease;

@@ -12,6 +12,13 @@ TEST(ErrorKind, LeavesOutNumbersAndNothingElse) {
   EXPECT_EQ(ErrorKind(""), "");
 }
 
+TEST(ErrorKind, LeavesOutWhatWasPrintedAndIsNoCause) {
+  const std::string error = "no_metric: the program ended with status 0 and never reported 'acc'";
+  EXPECT_EQ(ErrorKind(error + "; the last that it printed: done with adam"), ErrorKind(error));
+  EXPECT_NE(ErrorKind("the program exited with status 1: no module a"),
+            ErrorKind("the program exited with status 1: no module b"));
+}
+
 TEST(AlikeFailures, ThreeThatAreRefusedAlikeAreEnough) {
   AlikeFailures failures;
   EXPECT_FALSE(failures.Add(Outcome::kBadConfig, "no_metric"));

@@ -197,6 +197,37 @@ TEST(ExperimentController, ASweepInWhichEveryTrialIsRefusedAlikeEndsAfterThree) 
   }
 }
 
+// As a program does that names its metric otherwise than the space file.
+TEST(ExperimentController, WhatElseIsReportedDoesNotKeepASweepThatIsRefusedAlikeGoing) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.samples = 16;
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(1);
+  for (int64_t i = 0; i < 3; ++i) {
+    EXPECT_TRUE(world.said.empty());
+    Event event = world.NextReport(worker, TrialNumber{i}, 0.5);
+    std::get<ReportArrived>(event).message.report.metrics = {{"vaule", 0.5}};
+    world.Apply({event});
+    world.Apply({world.End(worker, TrialNumber{i}, Outcome::kBadConfig, "no_metric")});
+  }
+  EXPECT_THAT(
+      world.said,
+      Contains(HasSubstr("all 3 trials so far failed alike, before any report of value; ")));
+}
+
+// A NaN is a report of the metric.
+TEST(ExperimentController, AReportOfNoNumberIsOneOfTheMetric) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.samples = 16;
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(1);
+  world.Apply({world.NextReport(worker, kFirst, std::nan(""))});
+  for (int64_t i = 0; i < 12; ++i) {
+    world.Apply({world.End(worker, TrialNumber{i}, Outcome::kBadConfig, "it is no module")});
+  }
+  EXPECT_TRUE(world.said.empty());
+}
+
 TEST(ExperimentController, ASweepThatHasReportedGoesOnWhateverFails) {
   ExperimentSpec spec = ControllerWorld::MakeSpec();
   spec.samples = 16;

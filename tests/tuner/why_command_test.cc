@@ -162,7 +162,9 @@ TEST_F(WhyTest, AStoppedSweepWhoseFirstTrialsFailedAlikeIsToldSo) {
     over.experiment = ExperimentRow{ExperimentStatus::kStopped, 1, SampleTime(2)};
     const ExperimentId sweep{rest.empty() ? 2 : 1};
     ASSERT_TRUE(store_->Commit(sweep, {2, SampleTime(2), "[]"}, over).ok());
-    EXPECT_EQ(Sentence(), "ended with its sweep: its first trials failed alike, before any report");
+    EXPECT_EQ(Sentence(),
+              "ended with its sweep: its first trials failed alike, before any report of "
+              "val_accuracy");
   }
 }
 
