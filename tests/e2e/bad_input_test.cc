@@ -201,6 +201,19 @@ TEST(BadInput, ADryRunStartsAndWritesNothing) {
   EXPECT_EQ(folder.Names(), std::vector<std::string>{"space.yaml"});
 }
 
+// As `tune plan` says, and as the sweep then has them.
+TEST(BadInput, ADryRunCountsTrialsAndNotSamples) {
+  TestFolder folder;
+  const std::string space =
+      folder.Write("space.yaml",
+                   "metric: value\nmode: min\nsamples: 2\ntrainable: {curve: {value: x}}\n"
+                   "space: {x: {grid_search: [1, 2, 3]}}\nsearch: {algorithm: random, repeat: 2}\n"
+                   "scheduler: asha\n");
+  const ProgramResult result = RunTune(folder, {"run", space, "--dry-run"});
+  EXPECT_NE(result.out.find("  trials     12\n"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("  scheduler  asha\n"), std::string::npos) << result.out;
+}
+
 TEST(BadInput, AnAnswerThatCannotBeWrittenIsAFailure) {
   TestFolder folder;
   const std::string space = folder.Write("space.yaml", kGood);

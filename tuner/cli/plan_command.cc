@@ -37,11 +37,6 @@ std::string SearchText(const ExperimentSpec& spec) {
   return spec.search.is_null() ? R"({"algorithm":"random"})" : ToJson(spec.search);
 }
 
-std::string SchedulerText(const ExperimentSpec& spec) {
-  if (spec.scheduler.is_null()) return "fifo";
-  return spec.scheduler.is_string() ? spec.scheduler.AsString() : ToJson(spec.scheduler);
-}
-
 // "1 trial", "4 trials".
 std::string Count(int64_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
@@ -263,6 +258,11 @@ void PrintJson(const ExperimentSpec& spec, const SweepPlan& plan, const PlanOpti
 }
 
 }  // namespace
+
+std::string SchedulerText(const ExperimentSpec& spec) {
+  if (spec.scheduler.is_null()) return "fifo";
+  return spec.scheduler.is_string() ? spec.scheduler.AsString() : ToJson(spec.scheduler);
+}
 
 int PlanCommand(const PlanOptions& options, std::ostream& out, std::ostream& err) {
   const Result<ExperimentSpec> spec =

@@ -16,6 +16,7 @@
 
 #include "core/resources.h"
 #include "tuner/cli/text_table.h"
+#include "tuner/experiment_spec.h"
 
 namespace tune {
 
@@ -32,5 +33,8 @@ struct PlanOptions {
 
 // Returns the exit status: 0, or 2 with one line on `err`.
 int PlanCommand(const PlanOptions& options, std::ostream& out, std::ostream& err);
+
+// As people read it: "fifo", or the map in JSON.
+std::string SchedulerText(const ExperimentSpec& spec);
 
 }  // namespace tune

@@ -30,6 +30,7 @@
 #include "tuner/cli/lane_speeds.h"
 #include "tuner/cli/listening.h"
 #include "tuner/cli/live_view.h"
+#include "tuner/cli/plan_command.h"
 #include "tuner/cli/stored_ask_tell.h"
 #include "tuner/cli/sweep.h"
 #include "tuner/earlier_sweep.h"
@@ -104,13 +105,14 @@ std::vector<std::string> WithShortcuts(const RunOptions& options) {
   return overrides;
 }
 
-void PrintPlan(const ExperimentSpec& spec, uint64_t seed, const SweepSurroundings& surroundings) {
+void PrintPlan(const ExperimentSpec& spec, int64_t trial_count, uint64_t seed,
+               const SweepSurroundings& surroundings) {
   std::cout << "dry run: " << spec.name << " would start with seed " << seed << "\n"
             << "  trials     "
-            << (spec.samples < 0 ? "until a limit ends it" : std::to_string(spec.samples))
+            << (trial_count < 0 ? "until a limit ends it" : std::to_string(trial_count))
             << "\n  metric     " << spec.metric << " (" << (spec.mode == Mode::kMax ? "max" : "min")
-            << ")\n  scheduler  " << (spec.scheduler.is_null() ? "fifo" : ToJson(spec.scheduler))
-            << "\n  each needs " << DescribeRequest(spec.resources) << "\n  worker     "
+            << ")\n  scheduler  " << SchedulerText(spec) << "\n  each needs "
+            << DescribeRequest(spec.resources) << "\n  worker     "
             << DescribeCapacity(surroundings.local) << "\n  database   " << surroundings.db_path
             << "\nnothing was started or written\n";
 }
@@ -234,7 +236,9 @@ int RunSpec(ExperimentSpec spec, const RunOptions& options) {
     return Complain(s);
   }
   if (options.dry_run) {
-    PrintPlan(spec, seed, surroundings);
+    const Result<SearchSpace> space = SpaceOf(spec);
+    if (!space.ok()) return Complain(space.status());
+    PrintPlan(spec, TrialCountOf(spec, *space, spec.samples), seed, surroundings);
     return 0;
   }
   if (surroundings.trainable_kind == "food11" &&
