@@ -5,6 +5,7 @@
 #include "core/check.h"
 #include "core/json.h"
 #include "core/limits.h"
+#include "search/grid.h"
 #include "tuner/experiment_controller.h"
 #include "tuner/search_problem.h"
 
@@ -87,9 +88,16 @@ void ExperimentController::SayIfExhausted() {
   const bool is_short =
       samples_ >= 0 && trial_count_max_ == count(-1) && trial_count_max_ < samples_ * count(1);
   if (!space_exhausted_ && !is_short) return;
-  out_.actions.push_back(Say{"the search space is exhausted after " +
-                             std::to_string(trials_.size()) +
-                             " trials: nothing new is left to try"});
+  const std::string after = std::to_string(trials_.size()) + " trials";
+  // A space without an end of points is never exhausted, but its constraints may leave too little
+  // of it to be found.
+  const bool is_found_no_more = space_exhausted_ && !Grid::OfAll(options_.space).ok();
+  out_.actions.push_back(
+      Say{is_found_no_more
+              ? "after " + after +
+                    " no other configuration was found that satisfies the constraints; ease them, "
+                    "or name configurations in points"
+              : "the search space is exhausted after " + after + ": nothing new is left to try"});
 }
 
 // Interrupted and retried trials in order of number, then a new one.

@@ -97,6 +97,18 @@ TEST(ExperimentController, ASpaceThatIsExhaustedEarlyEndsTheSweepAndIsTold) {
   EXPECT_THAT(SaidOverThreeConfigurations(-1, search("grid", false)), ::testing::IsEmpty());
 }
 
+// It lies at an end of both domains, where the check at the start looks and no draw comes.
+TEST(ExperimentController, ConstraintsThatLeaveNothingToFindAreToldAsTheCause) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.space = *ParseJson(R"({"a": {"uniform": [0, 1]}, "b": {"uniform": [0, 1]}})");
+  spec.constraints = *ParseJson(R"(["a + b < 1e-9"])");
+  ControllerWorld world(spec);
+  world.Join(1);
+  EXPECT_TRUE(world.trials.empty());
+  EXPECT_THAT(world.said, ::testing::ElementsAre(HasSubstr(
+                              "after 0 trials no other configuration was found that satisfies")));
+}
+
 TEST(ExperimentController, TheBestValueIsTheEarliestOfEquals) {
   ControllerWorld world(ControllerWorld::MakeSpec());
   const WorkerId worker = world.Join(1);
