@@ -160,6 +160,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     Value value;
     value.place = PlaceOf(mark);
+    RefuseEmptyEntry(mark, anchor);
     // What is empty is found only at the next token; its key is the better place.
     if (!open_.empty() && open_.back().has_key && open_.back().key_place.line != value.place.line) {
       value.place = open_.back().key_place;
@@ -249,6 +250,17 @@ class TreeBuilder final : public YAML::EventHandler {
       }
     }
     throw Refusal{InvalidAt(PlaceOf(mark), "this quote is never closed")};
+  }
+
+  // yaml-cpp takes nothing between two commas for null. Of an entry that has an anchor the commas
+  // would be allowed, and in a list of lines an empty one is null.
+  void RefuseEmptyEntry(const YAML::Mark& mark, YAML::anchor_t anchor) const {
+    if (open_.empty() || !open_.back().value.is_list() || anchor != 0) return;
+    const size_t line = static_cast<size_t>(mark.line);
+    if (line >= line_begins_.size()) return;
+    const size_t pos = line_begins_[line] + static_cast<size_t>(mark.column);
+    if (pos >= text_.size() || text_[pos] != ',') return;
+    throw Refusal{InvalidAt(PlaceOf(mark), "read ',', expected a value; write null for none")};
   }
 
   void RefuseAsKey(const Place& place, std::string_view what) const {

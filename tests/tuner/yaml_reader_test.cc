@@ -156,6 +156,17 @@ TEST(ParseYaml, SyntaxErrorsHaveAPlaceAndARemedy) {
   EXPECT_THAT(ErrorOf("a: *nowhere"), HasSubstr("not valid YAML"));
 }
 
+TEST(ParseYaml, NothingBetweenTwoCommasIsNoValue) {
+  EXPECT_EQ(ErrorOf("a: [32,,64]"), "1:8: read ',', expected a value; write null for none");
+  EXPECT_EQ(ErrorOf("a: [, 1]"), "1:5: read ',', expected a value; write null for none");
+  EXPECT_EQ(ErrorOf("a:\n  [1,\n  , 2]"), "3:3: read ',', expected a value; write null for none");
+  // These are values.
+  EXPECT_EQ(Read("[1, 2,]"), Read("[1, 2]"));
+  EXPECT_EQ(Read("[~, &x , null, \",\"]"), Value(Value::List{Value(), Value(), Value(), ","}));
+  EXPECT_EQ(Read("-\n- ','\n"), Value(Value::List{Value(), ","}));
+  EXPECT_EQ(Read("[{a: , b}]"), Read("[{a: null, b: null}]"));
+}
+
 TEST(ParseYaml, RefusesWhatASpaceFileCannotMean) {
   EXPECT_THAT(ErrorOf("a: 1\n---\nb: 2\n"), StartsWith("2:1: a second document begins here"));
   EXPECT_THAT(ErrorOf("? [a]\n: 1\n"), HasSubstr("read a list as a key"));
