@@ -135,6 +135,7 @@ TEST(ReportCommand, RefusesWhatIsNoReportBeforeItAsksAnybody) {
       {{"acc=high"}, "acc: read 'high', expected a number"},
       {{"acc="}, "acc: read '', expected a number"},
       {{"acc=0.5%"}, "acc: read '0.5%', expected a number"},
+      {{"acc=1", "loss=2", "acc=3"}, "acc: reported twice"},
       {{"acc=0,5"}, "acc: read '0,5', expected a number"},
       {{"acc=1", "--iteration"}, "--iteration: its value is missing"},
       {{"acc=1", "--iteration", "0"}, "--iteration: read '0', expected an integer from 1"},

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/metric.h"
 #include "core/posix/file_descriptor.h"
 #include "trial_runner/command/program_messages.h"
 #include "trial_runner/command/runner_socket.h"
@@ -50,6 +51,8 @@ Status TakeMetric(const std::string& argument, ProgramReport& report) {
   if (!ReadWhole(text, number)) {
     return InvalidArgument(name + ": read '" + text + "', expected a number");
   }
+  // The sweep would keep one of the two in silence.
+  if (HasMetric(report.metrics, name)) return InvalidArgument(name + ": reported twice");
   report.metrics.emplace_back(std::move(name), number);
   return OkStatus();
 }
