@@ -167,5 +167,30 @@ TEST(PlanCommand, AnswersForPeopleAndPrograms) {
   EXPECT_THAT(err.str(), HasSubstr("there is no such file"));
 }
 
+// Those of trials that are over stay too.
+TEST(PlanCommand, CountsTheCheckpointsOfAllTrials) {
+  TempFolder folder(true);
+  PlanOptions options;
+  options.space_path = folder.path() + "/space.yaml";
+  options.format = OutputFormat::kJson;
+  const auto planned = [&](const std::string& policy) {
+    std::ofstream(options.space_path)
+        << "metric: loss\nmode: min\nname: s\nspace: {x: {uniform: [0, 1]}}\nsamples: 16\n"
+        << "trainable: {curve: {value: x, iterations: 5, checkpoint_bytes: 1000}}\n"
+        << "checkpoint: {" << policy << "}\n";
+    std::ostringstream out, err;
+    EXPECT_EQ(PlanCommand(options, out, err), 0) << err.str();
+    const Value object = *ParseJson(out.str());
+    return std::pair(object.Find("checkpoints_max")->AsInt(), object.Find("disk_bytes")->AsInt());
+  };
+  EXPECT_EQ(planned(""), std::pair(int64_t{17}, int64_t{17'000}));
+  EXPECT_EQ(planned("keep: 2, keep_best: 3"), std::pair(int64_t{35}, int64_t{35'000}));
+  // There are no more than are made.
+  EXPECT_EQ(planned("keep: 9, keep_best: 9"), std::pair(int64_t{80}, int64_t{80'000}));
+  EXPECT_EQ(planned("disk_budget: 9000").second, 9'000);
+  // One to go on from, and the very best.
+  EXPECT_EQ(planned("disk_budget: 1000").second, 2'000);
+}
+
 }  // namespace
 }  // namespace tune

@@ -1,5 +1,6 @@
 #include "tuner/cli/plan_command.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -47,21 +48,28 @@ std::string Both(double expected, double worst) {
   return ShortNumber(expected) + " expected, " + ShortNumber(worst) + " at worst";
 }
 
-// The latest ones of each trial that may go on, and the best ones.
-int64_t CheckpointsMax(const ExperimentSpec& spec, const PlannedEpochs& epochs) {
-  return epochs.live_max * spec.checkpoint.keep + spec.checkpoint.keep_best;
+// The latest ones of each trial, of those that are over too, and the best ones. Requires that the
+// plan knows its trials and their length.
+int64_t CheckpointsMax(const ExperimentSpec& spec, const SweepPlan& plan) {
+  const int64_t made = *plan.trials * *plan.trial_iterations;
+  const int64_t latest = *plan.trials * std::min(spec.checkpoint.keep, *plan.trial_iterations);
+  return latest + std::min(spec.checkpoint.keep_best, made - latest);
 }
 
 // What they take together at most, where that is known.
 std::optional<int64_t> DiskBytes(const ExperimentSpec& spec, const SweepPlan& plan) {
   if (!plan.worst || !plan.checkpoint_bytes) return std::nullopt;
-  return CheckpointsMax(spec, *plan.worst) * *plan.checkpoint_bytes;
+  const int64_t all = CheckpointsMax(spec, plan) * *plan.checkpoint_bytes;
+  if (!spec.checkpoint.disk_budget_bytes) return all;
+  // What trials would go on from, and the very best, stay whatever the budget is.
+  const int64_t needed = (plan.worst->live_max + 1) * *plan.checkpoint_bytes;
+  return std::min(all, std::max(*spec.checkpoint.disk_budget_bytes, needed));
 }
 
 std::string CheckpointText(const ExperimentSpec& spec, const SweepPlan& plan) {
   if (plan.checkpoint_bytes == 0) return "nothing on disk";
   const auto bytes = DiskBytes(spec, plan);
-  return "at most " + std::to_string(CheckpointsMax(spec, *plan.worst)) + " at a time" +
+  return "at most " + std::to_string(CheckpointsMax(spec, plan)) + " at a time" +
          (bytes ? ", about " + FormatBytes(*bytes) : "") + " (checkpoint.keep " +
          std::to_string(spec.checkpoint.keep) + ", keep_best " +
          std::to_string(spec.checkpoint.keep_best) + ")";
@@ -239,7 +247,7 @@ void PrintJson(const ExperimentSpec& spec, const SweepPlan& plan, const PlanOpti
   object.Set("lanes", LanesValue(lanes));
   SetEpochs(plan.expected, "expected", object);
   SetEpochs(plan.worst, "worst", object);
-  object.Set("checkpoints_max", plan.worst ? Value(CheckpointsMax(spec, *plan.worst)) : Value());
+  object.Set("checkpoints_max", plan.worst ? Value(CheckpointsMax(spec, plan)) : Value());
   Value rungs = Value::MakeList();
   for (const PlannedRung& rung : plan.rungs) {
     Value row = Value::MakeMap();
