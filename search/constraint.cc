@@ -48,7 +48,12 @@ std::string Misuse(const ExpressionVariable& variable, const SpaceParameter& par
   for (const Value& value : values) {
     if (value.is_string()) texts.push_back(value.AsString());
   }
-  if (texts.empty()) return name + " is never a text; write the number without quotes";
+  if (texts.empty()) {
+    const bool is_flag = !values.empty() && std::all_of(values.begin(), values.end(),
+                                                        [](const Value& v) { return v.is_bool(); });
+    return name + " is never a text; " +
+           (is_flag ? "write 1 for true and 0 for false" : "write the number without quotes");
+  }
   for (const std::string& text : variable.texts) {
     if (std::find(texts.begin(), texts.end(), text) != texts.end()) continue;
     return name + " is never '" + text + "'" + DidYouMean(text, texts);

@@ -82,7 +82,8 @@ TEST(Constraint, WhatItCannotBeIsToldWithItsColumn) {
   EXPECT_THAT(ErrorOf("1 + kind > 2"),
               HasSubstr("column 5 of '1 + kind > 2': 'kind' can be 'adam', which is no number"));
   EXPECT_THAT(ErrorOf("net.width == '3'"), HasSubstr("'net.width' is never a text"));
-  EXPECT_THAT(ErrorOf("flag == 'true'"), HasSubstr("'flag' is never a text"));
+  EXPECT_THAT(ErrorOf("flag == 'true'"),
+              HasSubstr("'flag' is never a text; write 1 for true and 0 for false"));
   EXPECT_THAT(ErrorOf("kind == 'adm'"), HasSubstr("'kind' is never 'adm'; did you mean 'adam'?"));
   EXPECT_THAT(ErrorOf("mix > 1"), HasSubstr("'mix' can be 'a', which is no number"));
   EXPECT_THAT(ErrorOf("beta == 'x'"), HasSubstr("'beta' is never a text"));
