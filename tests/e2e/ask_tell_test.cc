@@ -132,6 +132,23 @@ TEST(AskTell, NumbersAreToldAsProgramsPrintThem) {
   EXPECT_NE(resumed.err.find("holds only sweeps of tune ask"), std::string::npos) << resumed.err;
 }
 
+TEST(AskTell, WhatATunerWouldDoIsRefusedWithTheReason) {
+  TestFolder folder;
+  folder.Write("study.yaml", kSpace);
+  ASSERT_EQ(RunTune(folder, {"ask", "study.yaml"}).exit_status, 0);
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"stop", "study"},
+                                             {"pause", "study"},
+                                             {"set", "study", "max_concurrent=2"},
+                                             {"retrain", "study", "--top", "1", "--seeds", "2"}}) {
+    const ProgramResult result = RunTune(folder, arguments);
+    EXPECT_EQ(result.exit_status, 2) << arguments[0];
+    EXPECT_NE(result.err.find("study: its trials are told with tune ask and tune tell"),
+              std::string::npos)
+        << result.err;
+  }
+}
+
 TEST(AskTell, WhatWasAnsweredSurvivesAKillAndTheNextGoesOnAsIfNothingHadBeen) {
   TestFolder folder;
   folder.Write("study.yaml", kSpace);

@@ -87,7 +87,7 @@ class Command {
   Result<FoundSweep> Find(const std::string& name) const {
     TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
                           OpenForQueries(options_.db_path));
-    return FindSweep(*database, name);
+    return FindRunSweep(*database, name);
   }
 
   Result<std::optional<Lines>> Ask(const LockHolder& holder) {

@@ -39,7 +39,7 @@ Result<Prepared> Prepare(const RetrainOptions& options, std::ostream& err) {
   TUNE_RETURN_IF_ERROR(CheckCounts(options));
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
                         OpenForQueries(options.run.db_path));
-  TUNE_ASSIGN_OR_RETURN(FoundSweep sweep, FindSweep(*database, options.name));
+  TUNE_ASSIGN_OR_RETURN(FoundSweep sweep, FindRunSweep(*database, options.name));
   TUNE_ASSIGN_OR_RETURN(const ExperimentSpec earlier,
                         ReadStoredSpec(*database, sweep, /*require_trainable=*/true));
   TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(earlier));

@@ -14,6 +14,8 @@
 namespace tune {
 namespace {
 
+constexpr char kAskTell[] = "ask-tell";
+
 std::string TrainableKind(const Value& spec) {
   const Value* const trainable = spec.is_map() ? spec.Find("trainable") : nullptr;
   if (trainable == nullptr) return std::string();
@@ -95,7 +97,7 @@ Result<std::vector<FoundSweep>> ListSweeps(Database& database) {
     const bool has_tuner =
         holder.has_value() && (holder->experiment.empty() || holder->experiment == sweep.name);
     // One that is only told of its trials has none.
-    const bool needs_tuner = sweep.trainable_kind != "ask-tell";
+    const bool needs_tuner = sweep.trainable_kind != kAskTell;
     if (sweep.status == "RUNNING" && needs_tuner && !has_tuner) sweep.status = "INTERRUPTED";
   }
   return sweeps;
@@ -129,6 +131,14 @@ std::string FindArtifact(const std::string& path, const std::string& db_path,
   const bool only_stayed =
       !std::filesystem::exists(present, error) && std::filesystem::exists(path, error);
   return only_stayed ? path : present;
+}
+
+Result<FoundSweep> FindRunSweep(Database& database, const std::string& name) {
+  TUNE_ASSIGN_OR_RETURN(FoundSweep sweep, FindSweep(database, name));
+  if (sweep.trainable_kind != kAskTell) return sweep;
+  return InvalidArgument(Printable(sweep.name) +
+                         ": its trials are told with tune ask and tune tell, no tuner runs "
+                         "them; tune delete removes it");
 }
 
 Result<ExperimentSpec> ReadStoredSpec(Database& database, const FoundSweep& sweep,

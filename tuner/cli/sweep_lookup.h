@@ -28,7 +28,7 @@ struct FoundSweep {
   int64_t samples = 0;
   std::string seed;
   std::string scheduler;
-  std::string trainable_kind;  // "food11", "curve", "command".
+  std::string trainable_kind;  // "food11", "curve", "command"; "ask-tell": no tuner runs it.
   int64_t created_us = 0;
   std::optional<int64_t> finished_us;
 
@@ -55,6 +55,9 @@ Result<std::vector<FoundSweep>> ListSweeps(Database& database);
 // By name; the latest of the database for "". kNotFound names the nearest, or those that are
 // there.
 Result<FoundSweep> FindSweep(Database& database, const std::string& name);
+// The same, of one whose trials a tuner runs; kInvalidArgument where they are told with tune ask
+// and tune tell.
+Result<FoundSweep> FindRunSweep(Database& database, const std::string& name);
 // What it was begun with, as InterpretStoredSpec reads it.
 Result<ExperimentSpec> ReadStoredSpec(Database& database, const FoundSweep& sweep,
                                       bool require_trainable = false);

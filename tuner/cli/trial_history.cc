@@ -257,9 +257,10 @@ std::string ByASweepLimit(const TrialHistory& history) {
   std::string text;
   if (by_time) text = "limits.sweep_time was used up";
   if (by_failures) text += (text.empty() ? "" : ", or ") + "limits.failed_trials was reached"s;
-  if (text.empty())
+  if (text.empty()) {
     text = "its first trials failed alike, before any report of " +
            Printable(history.trial.sweep.metric);
+  }
   return "ended with its sweep: " + text;
 }
 
