@@ -101,9 +101,16 @@ TrialSplit SplitByLoss(const std::vector<ObservedTrial>& trials, const SplitRule
 
 std::optional<TrialSplit> SplitAtHighestLevel(const std::vector<ObservedTrial>& trials,
                                               const SplitRule& rule, size_t good_min) {
+  // Trials of which only their results were told stand as whole ones beside those that came
+  // furthest.
+  int64_t whole = 0;
+  for (const ObservedTrial& trial : trials) whole = std::max(whole, trial.iterations());
   std::map<int64_t, std::vector<Ranked>> levels;
   for (size_t i = 0; i < trials.size(); ++i) {
     if (trials[i].state == ObservedTrial::State::kFailed) continue;
+    if (trials[i].reports.empty() && !trials[i].losses.empty()) {
+      levels[whole].push_back({i, 0, trials[i].losses[0]});
+    }
     for (const auto& [iteration, losses] : trials[i].reports) {
       if (!std::isnan(losses[0])) levels[iteration].push_back({i, 0, losses[0]});
     }

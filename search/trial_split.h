@@ -43,7 +43,8 @@ TrialSplit SplitByLoss(const std::vector<ObservedTrial>& trials, const SplitRule
 
 // As BOHB (Falkner, Klein, Hutter, ICML 2018, section 4.1): ranked are the trials that reported a
 // value at the highest iteration where at least 2 * good_min did, by that value; good_min of them
-// or more are good. Nothing where there is no such iteration.
+// or more are good. Nothing where there is no such iteration. A trial that was told of at its end
+// alone counts at the highest iteration of all.
 std::optional<TrialSplit> SplitAtHighestLevel(const std::vector<ObservedTrial>& trials,
                                               const SplitRule& rule, size_t good_min);
 

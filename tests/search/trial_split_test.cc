@@ -104,6 +104,20 @@ TEST(SplitAtHighestLevel, AFailedTrialOrAValuelessReportIsNotThere) {
   EXPECT_FALSE(SplitAtHighestLevel(trials, {}, 2));
 }
 
+TEST(SplitAtHighestLevel, ATrialThatOnlyTellsItsResultIsAWholeOne) {
+  std::vector<ObservedTrial> trials = {Trial({4}), Trial({1}), Trial({3}), Trial({2})};
+  for (ObservedTrial& trial : trials) trial.reports.clear();
+  const auto split = SplitAtHighestLevel(trials, {}, 2);
+  ASSERT_TRUE(split);
+  EXPECT_THAT(split->good, ElementsAre(1, 3));
+  // Beside one that reports it is compared with that one's latest.
+  trials[0] = Trial({4}, State::kRunning, 5);
+  trials[0].reports[4].losses = {0.5};
+  const auto mixed = SplitAtHighestLevel(trials, {}, 2);
+  ASSERT_TRUE(mixed);
+  EXPECT_THAT(mixed->good, ElementsAre(0, 1));
+}
+
 TEST(SplitByFronts, FirstTheFrontThenWhatCoversTheMostOfTheNext) {
   // Front 0: (0, 3), (3, 0). Front 1: (1, 4), (4, 1), (3.5, 3.5).
   const std::vector<ObservedTrial> trials = {Trial({1, 4}), Trial({0, 3}), Trial({3.5, 3.5}),
