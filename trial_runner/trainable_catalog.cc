@@ -8,7 +8,9 @@
 #include "core/nearest_name.h"
 #include "models/architecture.h"
 #include "models/data/image_folder.h"
+#include "models/network_state.h"
 #include "models/train/food11_options.h"
+#include "models/train/safetensors.h"
 #include "trial_runner/command_spec.h"
 #include "trial_runner/curve.h"
 #include "trial_runner/find_program.h"
@@ -74,6 +76,20 @@ std::string Resolve(const std::string& base_dir, const std::string& path) {
   return (std::filesystem::path(base_dir) / path).lexically_normal().string();
 }
 
+// Reads the whole file into such a network as the trial's, since a file that does not fit fails
+// every trial. The linear layer may be of other classes.
+Status CheckWeights(const std::string& path, const models::Food11Options& options) {
+  const Result<std::vector<models::NamedTensor>> tensors = models::ReadSafetensors(path);
+  if (!tensors.ok()) return InvalidArgument("weights: " + tensors.status().message());
+  models::NetworkOptions network;
+  network.width_mult = options.width_mult;
+  network.image_size = options.image_size;
+  const models::Architecture architecture = models::BuildArchitecture(network);
+  models::NetworkState state = models::InitialState(architecture, /*seed=*/0);
+  const Status fits = models::ImportWeights(architecture, *tensors, /*head_optional=*/true, &state);
+  return fits.ok() ? fits : InvalidArgument("weights: " + path + ": " + fits.message());
+}
+
 Status CheckFood11Inputs(const Configuration& configuration, const InputPlaces& places) {
   TUNE_ASSIGN_OR_RETURN(const models::Food11Options options,
                         ParseFood11(configuration, places.data_dir));
@@ -83,6 +99,7 @@ Status CheckFood11Inputs(const Configuration& configuration, const InputPlaces& 
     if (!std::filesystem::is_regular_file(path, ignored)) {
       return InvalidArgument("weights: read '" + path + "', expected a file that exists");
     }
+    TUNE_RETURN_IF_ERROR(CheckWeights(path, options));
   }
   if (options.data == kSynthetic) return OkStatus();
   if (options.data.empty()) {

@@ -6,6 +6,9 @@
 #include <vector>
 
 #include "core/json.h"
+#include "models/network_state.h"
+#include "models/train/safetensors.h"
+#include "tests/tuner/temp_folder.h"
 #include "trial_runner/curve.h"
 #include "trial_runner/trainable_catalog.h"
 #include "trial_runner/trial_programs.h"
@@ -13,7 +16,9 @@
 namespace tune {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 Value Json(std::string_view text) {
   Result<Value> value = ParseJson(text);
@@ -180,6 +185,30 @@ TEST(TrainableCatalog, LooksForDataAndWeightsBeforeTheStart) {
   configuration.Set("weights", Value("absent.safetensors"));
   EXPECT_EQ(CheckInputs(Value("food11"), configuration, {"/nowhere", "", ""}).message(),
             "weights: read '/nowhere/absent.safetensors', expected a file that exists");
+}
+
+TEST(TrainableCatalog, ReadsTheWeightsBeforeTheStart) {
+  const models::Architecture small = models::BuildArchitecture({.width_mult = 0.35});
+  const TempFolder folder;
+  const std::string path = folder / "theirs.safetensors";
+  Configuration configuration;
+  configuration.Set("data", Value("synthetic"));
+  configuration.Set("weights", Value("theirs.safetensors"));
+  configuration.Set("width_mult", Value(0.35));
+  const auto check = [&] {
+    return CheckInputs(Value("food11"), configuration, {folder.path(), "", ""});
+  };
+  WriteText(path, models::SerializeSafetensors(
+                      models::ExportWeights(small, models::InitialState(small, 1))));
+  EXPECT_TRUE(check().ok()) << check().message();
+  configuration.Set("width_mult", Value(0.5));
+  EXPECT_EQ(check().code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(check().message(),
+              AllOf(StartsWith("weights: " + path + ": tensor features."),
+                    HasSubstr("the weights are of a network with other options")));
+  WriteText(path, "hi");
+  EXPECT_EQ(check().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(check().message(), "weights: " + path + ": shorter than a safetensors header");
 }
 
 }  // namespace
