@@ -12,6 +12,9 @@ namespace tune {
 namespace {
 
 constexpr int64_t kTooFewToLearn = 10;
+// Without a limit of trials. A grid goes along one parameter after the other: of more points the
+// first hundreds would all be alike.
+constexpr int64_t kGridWithoutLimitMax = 500;
 constexpr int64_t kParametersOfGpMax = 20;
 constexpr int64_t kTrialsOfGpMax = 500;
 constexpr int64_t kTrialsOfCmaEsMin = 2000;
@@ -68,8 +71,9 @@ AutoChoice ChooseAlgorithm(const SearchProblem& problem) {
                : Choice("tpe", objectives + " and " + budget);
   }
   // Those that would not learn are no choice where there is an earlier sweep to learn from.
+  const int64_t grid_max = is_endless ? kGridWithoutLimitMax : samples;
   if (const Result<Grid> all = Grid::OfAll(problem.space);
-      !problem.has_earlier && all.ok() && (is_endless || all->size() <= samples)) {
+      !problem.has_earlier && all.ok() && all->size() <= grid_max) {
     return Choice("grid",
                   "the space has " + Count(all->size(), "point") + ", " + budget + " try them all");
   }

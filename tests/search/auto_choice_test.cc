@@ -51,6 +51,15 @@ TEST(AutoChoice, FollowsSpaceAndBudget) {
   EXPECT_EQ(ChosenFor(kNumbers, 5000, 2), "nsga2");
 }
 
+TEST(AutoChoice, WithoutALimitOfTrialsOnlyASmallGridIsGoneThrough) {
+  EXPECT_EQ(ChosenFor(R"({"x": {"choice": [1, 2, 3]}})", -1), "grid");
+  const std::string eight = R"({"choice": [1, 2, 3, 4, 5, 6, 7, 8]})";
+  const std::string large = R"({"a": )" + eight + R"(, "b": )" + eight + R"(, "c": )" + eight +
+                            R"(, "d": )" + eight + "}";
+  EXPECT_EQ(ChosenFor(large, -1), "tpe");
+  EXPECT_EQ(ChosenFor(large, 4096), "grid");
+}
+
 TEST(AutoChoice, LearnsWhereThereIsAnEarlierSweep) {
   for (const char* const space : {kNumbers, R"({"x": {"choice": [1, 2, 3]}})"}) {
     SearchProblem problem;
