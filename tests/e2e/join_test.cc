@@ -120,6 +120,8 @@ TEST(Join, EachWayToBeRefusedIsOneClearLine) {
   ExpectRefusal(run_worker("no.such.host.invalid:7443", join.token), 2, "is not known");
   ExpectRefusal(run_worker("0.0.0.0:7443", join.token), 2, "0.0.0.0:7443");
   ExpectRefusal(run_worker("127.0.0.1:1", join.token), 1, "nobody listens there");
+  ExpectRefusal(RunTune(folder, join.Worker({"--cpus", "0", "--gpus", "0"})), 2,
+                "offer CPUs or GPUs");
 
   const std::string made = RunTune(folder, {"tokens", "--new", "--token-expires", "1ms"}).out;
   ExpectRefusal(RunTune(folder, ParseJoinLine(made).Worker()), 2, "expired at");

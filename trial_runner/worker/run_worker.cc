@@ -106,6 +106,10 @@ Result<Prepared> Prepare(const WorkerOptions& options) {
   prepared.core.cache = prepared.cache;
   prepared.core.hello = MakeHello(options);
   TUNE_RETURN_IF_ERROR(FindDevices(options, prepared));
+  const WorkerCapacity& capacity = prepared.core.hello.capacity;
+  if (!options.is_local && capacity.cpu_milli == 0 && capacity.devices.empty()) {
+    return InvalidArgument("--cpus 0 and no GPU: no trial could ever run here; offer CPUs or GPUs");
+  }
   if (!options.is_local && prepared.core.hello.name == kLocalWorkerName) {
     return InvalidArgument(
         "only the tuner's own workers are called 'local'; give this one another name with --name");
