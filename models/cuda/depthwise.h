@@ -16,13 +16,6 @@
 
 namespace tune::models::cuda {
 
-struct DepthwiseShape {
-  int batch = 0;
-  int channels = 0;
-  int in_size = 0;
-  int out_size = 0;  // (in_size - 1) / stride + 1
-};
-
 // Threads of a block: registers are what is short, and small blocks waste few.
 inline constexpr int kDepthwiseThreads = 128;
 
@@ -57,6 +50,20 @@ struct RowPieces {
   }
 };
 
+struct DepthwiseShape {
+  int batch = 0;
+  int channels = 0;
+  int in_size = 0;
+  int out_size = 0;  // (in_size - 1) / stride + 1
+
+  // Of output pixels.
+  TUNE_HOST_DEVICE RowPieces ForwardPieces() const { return {out_size, out_size}; }
+  // Of input pixels; with stride 2 of pairs: an output column meets one even and two odd ones.
+  TUNE_HOST_DEVICE RowPieces BackwardPieces(int stride) const {
+    return {in_size, static_cast<int>(CeilDivide(in_size, stride))};
+  }
+};
+
 // The nine weights of four channels, which lie one after the other.
 struct QuadWeights {
   Quad tap[9];
@@ -84,9 +91,16 @@ TUNE_HOST_DEVICE void AddProduct(const Quad& a, const Quad& b, Quad* sum) {
 TUNE_HOST_DEVICE bool IsInside(int at, int size) { return at >= 0 && at < size; }
 TUNE_HOST_DEVICE int Clamped(int at, int size) { return at < 0 ? 0 : (at < size ? at : size - 1); }
 
+// Rows of one column of pixels.
+template <int kRows>
+struct Column {
+  Quad row[kRows];
+};
+
 // What each thread of a block has asked for: groups of `kQuads` times four numbers, in the places
 // of which the latest `kGroups` lie. A group is asked for in the place of one that was taken a step
-// before, and so read for certain.
+// before, and so read for certain. ask(number) asks for the copies of a group, if there is one of
+// that number.
 template <class T, int kGroups, int kQuads>
 struct CopyQueue {
   static constexpr int kAhead = kGroups - 1;
@@ -98,11 +112,31 @@ struct CopyQueue {
   TUNE_HOST_DEVICE Quad Taken(const Thread& t, int group, int quad) {
     return Unpacked(*Place(t, group, quad));
   }
-};
+  template <int kRows>
+  TUNE_HOST_DEVICE Column<kRows> TakenColumn(const Thread& t, int group) {
+    Column<kRows> column;
+    TUNE_UNROLL
+    for (int row = 0; row < kRows; ++row) column.row[row] = Taken(t, group, row);
+    return column;
+  }
 
-// Three rows of one column of pixels.
-struct Column {
-  Quad row[3];
+  template <class Ask>
+  TUNE_HOST_DEVICE static void Begin(const Ask& ask) {
+    TUNE_UNROLL
+    for (int number = 0; number < kAhead; ++number) {
+      ask(number);
+      CloseGroupOfCopies();
+    }
+  }
+  // Group `number`, all before it having been taken, is there until the next is taken.
+  template <class Ask>
+  TUNE_HOST_DEVICE static void Take(int number, const Ask& ask) {
+    AwaitCopies<kAhead - 1>();
+    ask(number + kAhead);
+    CloseGroupOfCopies();
+  }
+  // When all were taken: what is left are empty groups.
+  TUNE_HOST_DEVICE static void End() { AwaitCopies<0>(); }
 };
 
 template <class T, int kStride>
@@ -116,17 +150,12 @@ struct DepthwiseForward {
   };
 
   DepthwiseShape shape;
-  RowGeometry g;         // Pieces(shape)'s.
+  RowGeometry g;         // Of shape.ForwardPieces().
   const T* x = nullptr;  // (lane, batch, in_size, in_size, channels), before batch norm and ReLU6.
   NormFold fold;
   ChannelFloats weights;  // A channel's are nine floats.
   T* y = nullptr;
   float* partial = nullptr;  // (lane, chunk, 2, channels): sums of y and y * y.
-
-  // Of output pixels.
-  TUNE_HOST_DEVICE static RowPieces Pieces(const DepthwiseShape& shape) {
-    return {shape.out_size, shape.out_size};
-  }
 
   template <int kPhase>
   TUNE_HOST_DEVICE void Run(const Thread& t, Shared& shared) const {
@@ -136,7 +165,7 @@ struct DepthwiseForward {
       const int channel = g.Channel(t);
       const QuadFold f = LoadFold(fold, t.lane, channel);
       const QuadWeights w = LoadWeights(weights.Of(t.lane), channel);
-      const RowPieces pieces = Pieces(shape);
+      const RowPieces pieces = shape.ForwardPieces();
       QuadSums sums;
       for (int64_t piece = g.Begin(t.block_y) + g.Line(t); piece < g.End(t.block_y);
            piece += g.lines) {
@@ -162,44 +191,40 @@ struct DepthwiseForward {
     const int top = piece.row * kStride - 1, left = piece.begin * kStride - 1;
     const int columns = (piece.end - piece.begin) * kStride + kKept;
     const auto ask = [&](int number) {
-      if (number < columns) {
-        // Beyond the edge something else, which is not used.
-        const int at = Clamped(left + number, shape.in_size);
-        TUNE_UNROLL
-        for (int kh = 0; kh < 3; ++kh) {
-          AskForCopy(from + Clamped(top + kh, shape.in_size) * in_row +
-                         static_cast<int64_t>(at) * shape.channels,
-                     queue.Place(t, number, kh));
-        }
+      if (number >= columns) return;
+      // Beyond the edge something else, which is not used.
+      const int at = Clamped(left + number, shape.in_size);
+      TUNE_UNROLL
+      for (int kh = 0; kh < 3; ++kh) {
+        AskForCopy(from + Clamped(top + kh, shape.in_size) * in_row +
+                       static_cast<int64_t>(at) * shape.channels,
+                   queue.Place(t, number, kh));
       }
-      CloseGroupOfCopies();
     };
     const auto take = [&](int number) {
-      AwaitCopies<Queue::kAhead - 1>();
-      Column column;
+      Queue::Take(number, ask);
+      Column<3> column = queue.template TakenColumn<3>(t, number);
       TUNE_UNROLL
       for (int kh = 0; kh < 3; ++kh) {
         // Beyond the edge nothing, which a cap of nothing says in no instruction more.
         const bool is_inside =
             IsInside(top + kh, shape.in_size) && IsInside(left + number, shape.in_size);
-        column.row[kh] = Activated(f, queue.Taken(t, number, kh), is_inside ? 6.0f : 0.0f);
+        column.row[kh] = Capped(Normalised(f, column.row[kh]), is_inside ? 6.0f : 0.0f);
       }
-      ask(number + Queue::kAhead);
       return column;
     };
 
-    TUNE_UNROLL
-    for (int number = 0; number < Queue::kAhead; ++number) ask(number);
+    Queue::Begin(ask);
     // A column is used as it comes: by the pixel that it ends (kw = 2), and for those to come.
-    const auto add = [&](const Column& column, int kw, Quad* sum) {
+    const auto add = [&](const Column<3>& column, int kw, Quad* sum) {
       TUNE_UNROLL
       for (int kh = 0; kh < 3; ++kh) AddProduct(column.row[kh], w.tap[3 * kh + kw], sum);
     };
     Quad next, after;  // What the next pixel and the one after it have of columns before.
     if constexpr (kStride == 1) {
-      const Column first = take(0);
+      const Column<3> first = take(0);
       add(first, 0, &next);
-      const Column second = take(1);
+      const Column<3> second = take(1);
       add(second, 1, &next);
       add(second, 0, &after);
     } else {
@@ -209,7 +234,7 @@ struct DepthwiseForward {
       const int number = (ow - piece.begin) * kStride + kKept;
       Quad sum = next;
       if constexpr (kStride == 1) {
-        const Column column = take(number);
+        const Column<3> column = take(number);
         add(column, 2, &sum);
         next = after;
         add(column, 1, &next);
@@ -217,7 +242,7 @@ struct DepthwiseForward {
         add(column, 0, &after);
       } else {
         add(take(number), 1, &sum);
-        const Column column = take(number + 1);
+        const Column<3> column = take(number + 1);
         add(column, 2, &sum);
         next = Quad();
         add(column, 0, &next);
@@ -225,7 +250,7 @@ struct DepthwiseForward {
       StoreQuad(sum, to + static_cast<int64_t>(ow) * shape.channels);
       sums->Add(sum, sum);
     }
-    AwaitCopies<0>();  // There are none but empty groups.
+    Queue::End();
   }
 };
 

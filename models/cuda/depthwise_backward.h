@@ -5,8 +5,6 @@
 // Thread rule: values; see kernel.h.
 #pragma once
 
-#include <type_traits>
-
 #include "models/cuda/depthwise.h"
 
 namespace tune::models::cuda {
@@ -19,24 +17,20 @@ struct DepthwiseBackward {
   static constexpr int kResidentBlocks = 3;
   static constexpr int kPhases = 2;
   using Sums = LineSums<kDepthwiseSums, kThreads>;
+  using Queue = CopyQueue<T, sizeof(T) == 2 ? 4 : 3, 4>;
   struct Shared {
     Sums sums;
-    CopyQueue<T, sizeof(T) == 2 ? 4 : 3, 4> columns;
+    Queue columns;
   };
 
   DepthwiseShape shape;
-  RowGeometry g;          // Pieces(shape)'s.
+  RowGeometry g;          // Of shape.BackwardPieces(kStride).
   const T* dy = nullptr;  // (lane, batch, out_size, out_size, channels)
   ChannelFloats weights;
   const T* x = nullptr;  // As in DepthwiseForward.
   NormFold fold;
   T* dz = nullptr;           // As large as x.
   float* partial = nullptr;  // (lane, chunk, 11, channels)
-
-  // Of input pixels, or of pairs of them: each output column meets one even and two odd ones.
-  TUNE_HOST_DEVICE static RowPieces Pieces(const DepthwiseShape& shape) {
-    return {shape.in_size, static_cast<int>(CeilDivide(shape.in_size, kStride))};
-  }
 
   template <int kPhase>
   TUNE_HOST_DEVICE void Run(const Thread& t, Shared& shared) const {
@@ -47,7 +41,7 @@ struct DepthwiseBackward {
       for (int i = 0; i < kDepthwiseSums; ++i) shared.sums.of[i][t.index] = Quad();
       const int channel = g.Channel(t);
       const QuadFold f = LoadFold(fold, t.lane, channel);
-      const RowPieces pieces = Pieces(shape);
+      const RowPieces pieces = shape.BackwardPieces(kStride);
       QuadWeights w;
       if constexpr (kStride == 1) w = LoadWeights(weights.Of(t.lane), channel);
       for (int64_t piece = g.Begin(t.block_y) + g.Line(t); piece < g.End(t.block_y);
@@ -88,47 +82,30 @@ struct DepthwiseBackward {
     StoreQuad(result, to);
     sums->Add(result, y);
   }
-  TUNE_HOST_DEVICE static Quad Input(const Quad& z) {
-    Quad input;
-    TUNE_UNROLL
-    for (int i = 0; i < kVector; ++i) input.v[i] = Relu6(z.v[i]);
-    return input;
-  }
-
   // Stride 1. Input pixel (ih, iw) meets dy (ih + 1 - kh, iw + 1 - kw) by tap (kh, kw). Group
   // `number` is a column of dy and the pixel before it.
   TUNE_HOST_DEVICE void WalkPixels(const Thread& t, const Piece& piece, int channel,
                                    const QuadFold& f, const QuadWeights& w, Shared& shared) const {
-    auto& queue = shared.columns;
-    constexpr int kAhead = std::remove_reference_t<decltype(queue)>::kAhead;
+    Queue& queue = shared.columns;
     const PieceRows rows = RowsOf(t, piece, channel);
     const int left = piece.begin - 1, columns = piece.end - piece.begin + 2;
     const auto ask = [&](int number) {
-      if (number < columns) {
-        TUNE_UNROLL
-        for (int kh = 0; kh < 3; ++kh) {
-          AskForCopy(DyAt(rows, piece.row + 1 - kh, left + number), queue.Place(t, number, kh),
-                     IsThere(piece.row + 1 - kh, left + number));
-        }
-        const int64_t pixel = Clamped(left + number - 1, shape.in_size);
-        AskForCopy(rows.x + pixel * shape.channels, queue.Place(t, number, 3));
-      }
-      CloseGroupOfCopies();
-    };
-    const auto take = [&](int number) {
-      AwaitCopies<kAhead - 1>();
-      Column column;
+      if (number >= columns) return;
       TUNE_UNROLL
       for (int kh = 0; kh < 3; ++kh) {
-        column.row[kh] = queue.Taken(t, number, kh);
+        AskForCopy(DyAt(rows, piece.row + 1 - kh, left + number), queue.Place(t, number, kh),
+                   IsThere(piece.row + 1 - kh, left + number));
       }
-      ask(number + kAhead);
-      return column;
+      const int64_t pixel = Clamped(left + number - 1, shape.in_size);
+      AskForCopy(rows.x + pixel * shape.channels, queue.Place(t, number, 3));
+    };
+    const auto take = [&](int number) {
+      Queue::Take(number, ask);
+      return queue.template TakenColumn<3>(t, number);
     };
 
-    TUNE_UNROLL
-    for (int number = 0; number < kAhead; ++number) ask(number);
-    Column window[3];  // By kw: window[0] is right of the pixel, window[2] left of it.
+    Queue::Begin(ask);
+    Column<3> window[3];  // By kw: window[0] is right of the pixel, window[2] left of it.
     window[2] = take(0);
     window[1] = take(1);
     QuadSums sums;
@@ -138,7 +115,7 @@ struct DepthwiseBackward {
       window[0] = take(number);
       const Quad y = queue.Taken(t, number, 3);
       const Quad z = Normalised(f, y);
-      const Quad input = Input(z);
+      const Quad input = Capped(z);
       Quad dx;
       TUNE_UNROLL
       for (int tap = 0; tap < 9; ++tap) {
@@ -149,7 +126,7 @@ struct DepthwiseBackward {
       window[2] = window[1];
       window[1] = window[0];
     }
-    AwaitCopies<0>();  // There are none but empty groups.
+    Queue::End();
     AddTo(t, sums, &shared.sums);
     TUNE_UNROLL
     for (int tap = 0; tap < 9; ++tap) AddQuad(taps[tap], &shared.sums.of[2 + tap][t.index]);
@@ -160,8 +137,7 @@ struct DepthwiseBackward {
   // kw = 0 and 2. Group `number` is a column of dy, two rows, and the pair of pixels before it.
   TUNE_HOST_DEVICE void WalkPairs(const Thread& t, const Piece& piece, int channel,
                                   const QuadFold& f, Shared& shared) const {
-    auto& queue = shared.columns;
-    constexpr int kAhead = std::remove_reference_t<decltype(queue)>::kAhead;
+    Queue& queue = shared.columns;
     const PieceRows rows = RowsOf(t, piece, channel);
     const bool is_even = piece.row % 2 == 0;
     const int kh[2] = {is_even ? 1 : 0, 2};
@@ -175,46 +151,34 @@ struct DepthwiseBackward {
     }
     const int columns = piece.end - piece.begin + 1;
     const auto ask = [&](int number) {
-      if (number < columns) {
-        TUNE_UNROLL
-        for (int i = 0; i < 2; ++i) {
-          AskForCopy(DyAt(rows, dy_row[i], piece.begin + number), queue.Place(t, number, i),
-                     IsThere(dy_row[i], piece.begin + number));
-          const int64_t pixel = Clamped(2 * (piece.begin + number - 1) + i, shape.in_size);
-          AskForCopy(rows.x + pixel * shape.channels, queue.Place(t, number, 2 + i));
-        }
+      if (number >= columns) return;
+      TUNE_UNROLL
+      for (int i = 0; i < 2; ++i) {
+        AskForCopy(DyAt(rows, dy_row[i], piece.begin + number), queue.Place(t, number, i),
+                   IsThere(dy_row[i], piece.begin + number));
+        const int64_t pixel = Clamped(2 * (piece.begin + number - 1) + i, shape.in_size);
+        AskForCopy(rows.x + pixel * shape.channels, queue.Place(t, number, 2 + i));
       }
-      CloseGroupOfCopies();
-    };
-    struct DyColumn {
-      Quad row[2];
     };
     const auto take = [&](int number) {
-      AwaitCopies<kAhead - 1>();
-      DyColumn column;
-      TUNE_UNROLL
-      for (int r = 0; r < 2; ++r) {
-        column.row[r] = queue.Taken(t, number, r);
-      }
-      ask(number + kAhead);
-      return column;
+      Queue::Take(number, ask);
+      return queue.template TakenColumn<2>(t, number);
     };
 
-    TUNE_UNROLL
-    for (int number = 0; number < kAhead; ++number) ask(number);
+    Queue::Begin(ask);
     QuadSums sums;
     Quad taps[2][3];
-    DyColumn here = take(0);
+    Column<2> here = take(0);
     for (int pair = piece.begin; pair < piece.end; ++pair) {
       const int number = pair - piece.begin + 1;
-      const DyColumn next = take(number);
+      const Column<2> next = take(number);
       TUNE_UNROLL
       for (int i = 0; i < 2; ++i) {
         const int iw = 2 * pair + i;
         if (iw >= shape.in_size) break;
         const Quad y = queue.Taken(t, number, 2 + i);
         const Quad z = Normalised(f, y);
-        const Quad input = Input(z);
+        const Quad input = Capped(z);
         Quad dx;
         TUNE_UNROLL
         for (int r = 0; r < 2; ++r) {
@@ -229,7 +193,7 @@ struct DepthwiseBackward {
       }
       here = next;
     }
-    AwaitCopies<0>();  // There are none but empty groups.
+    Queue::End();
     AddTo(t, sums, &shared.sums);
     TUNE_UNROLL
     for (int kw = 0; kw < 3; ++kw) {

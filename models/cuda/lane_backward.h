@@ -200,7 +200,7 @@ void LaneNetwork<Device, T>::BackwardDepthwise(size_t index, int batch) {
   device_.Launch(RowPass<MaskedNormBackward<T>>{make_dy, g}, g.LaunchGrid(lanes_));
   const auto run = [&](auto kernel) {
     kernel.shape = {batch, c.out_channels, c.in_size, c.out_size};
-    kernel.g = kernel.Pieces(kernel.shape).Geometry(batch, c.out_channels);
+    kernel.g = kernel.shape.BackwardPieces(c.stride).Geometry(batch, c.out_channels);
     kernel.dy = layer.dz;
     kernel.weights = Parameter(layer.place.weight_at);
     kernel.x = before.y.data();

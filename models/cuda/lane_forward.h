@@ -42,7 +42,7 @@ void LaneNetwork<Device, T>::ForwardLayer(size_t index, int batch, bool training
     const NetworkLayer& before = layers_[index - 1];
     const auto run = [&](auto kernel) {
       kernel.shape = {batch, c.out_channels, c.in_size, c.out_size};
-      kernel.g = kernel.Pieces(kernel.shape).Geometry(batch, c.out_channels);
+      kernel.g = kernel.shape.ForwardPieces().Geometry(batch, c.out_channels);
       kernel.x = before.y.data();
       kernel.fold = norm_.Fold(before.place);
       kernel.weights = Parameter(layer.place.weight_at);

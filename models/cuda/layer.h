@@ -88,11 +88,8 @@ inline int64_t PartialFloats(const Convolution& c, int batch) {
     const auto geometry = [&](const RowPieces& pieces) {
       return pieces.Geometry(batch, c.out_channels);
     };
-    using Forward = DepthwiseForward<float, 1>;  // The pieces are those of any number and stride.
-    most = std::max(most, floats(geometry(Forward::Pieces(shape)), 2));
-    const RowPieces backward = c.stride == 1 ? DepthwiseBackward<float, 1>::Pieces(shape)
-                                             : DepthwiseBackward<float, 2>::Pieces(shape);
-    most = std::max(most, floats(geometry(backward), kDepthwiseSums));
+    most = std::max(most, floats(geometry(shape.ForwardPieces()), 2));
+    most = std::max(most, floats(geometry(shape.BackwardPieces(c.stride)), kDepthwiseSums));
   }
   return most;
 }

@@ -57,11 +57,15 @@ TUNE_HOST_DEVICE Quad Normalised(const QuadFold& fold, const Quad& y) {
   return z;
 }
 
-TUNE_HOST_DEVICE Quad Activated(const QuadFold& fold, const Quad& y, float cap = 6) {
-  Quad x = Normalised(fold, y);
+// relu6(z), where the cap is 6.
+TUNE_HOST_DEVICE Quad Capped(Quad z, float cap = 6) {
   TUNE_UNROLL
-  for (int i = 0; i < kVector; ++i) x.v[i] = Clipped(x.v[i], cap);
-  return x;
+  for (int i = 0; i < kVector; ++i) z.v[i] = Clipped(z.v[i], cap);
+  return z;
+}
+
+TUNE_HOST_DEVICE Quad Activated(const QuadFold& fold, const Quad& y) {
+  return Capped(Normalised(fold, y));
 }
 
 TUNE_HOST_DEVICE Quad Masked(const Quad& z, const Quad& dx) {

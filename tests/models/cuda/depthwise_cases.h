@@ -38,7 +38,7 @@ void DepthwiseForwardAgrees(Device& device) {
     const auto y = device.template New<T>(out_count * kLanes);
     const auto run = [&](auto kernel) {
       kernel.shape = {c.batch, c.channels, c.size, out_size};
-      kernel.g = kernel.Pieces(kernel.shape).Geometry(c.batch, c.channels);
+      kernel.g = kernel.shape.ForwardPieces().Geometry(c.batch, c.channels);
       const auto partial = device.template New<float>(kernel.g.chunks * 2 * c.channels * kLanes);
       kernel.x = x.data();
       kernel.fold = {{scale.data(), c.channels}, {shift.data(), c.channels}};
@@ -89,7 +89,7 @@ void DepthwiseBackwardAgrees(Device& device) {
     const auto dz = device.template New<T>(in_count * kLanes);
     const auto run = [&](auto kernel) {
       kernel.shape = {c.batch, c.channels, c.size, out_size};
-      kernel.g = kernel.Pieces(kernel.shape).Geometry(c.batch, c.channels);
+      kernel.g = kernel.shape.BackwardPieces(c.stride).Geometry(c.batch, c.channels);
       const int64_t partial_count = kernel.g.chunks * kDepthwiseSums * c.channels * kLanes;
       const auto partial = device.template New<float>(partial_count);
       kernel.dy = dy.data();
