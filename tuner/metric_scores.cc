@@ -5,25 +5,16 @@
 #include <optional>
 
 #include "core/input_error.h"
+#include "core/metric_variable.h"
 
 namespace tune {
 namespace {
-
-// NaN is a number here: a value that was reported and is none.
-std::optional<double> FindReported(const Metrics& metrics, const std::string& flat_name) {
-  std::string dotted = flat_name;
-  std::replace(dotted.begin(), dotted.end(), '/', '.');
-  for (const auto& [name, value] : metrics) {
-    if (name == flat_name || name == dotted) return value;
-  }
-  return std::nullopt;
-}
 
 // Nothing where a metric is missing.
 std::optional<double> ValueOf(const Expression& expression, const Metrics& metrics) {
   std::vector<ExpressionInput> inputs;
   for (const ExpressionVariable& variable : expression.variables()) {
-    const std::optional<double> number = FindReported(metrics, variable.name);
+    const std::optional<double> number = FindVariable(metrics, variable.name);
     if (!number) return std::nullopt;
     inputs.push_back({*number});
   }

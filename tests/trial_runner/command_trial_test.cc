@@ -479,9 +479,9 @@ TEST_F(CommandTrialTest, StatusZeroWithoutTheMetricIsNoMetric) {
 }
 
 TEST_F(CommandTrialTest, AMetricMadeOfOthersNeedsAReportWithAllOfThem) {
+  TrialStart start;
+  start.metric = "val.loss + 2 * time";
   const auto end_after = [&](const std::vector<std::string>& reports) {
-    TrialStart start;
-    start.metric = "val.loss + 2 * time";
     Begin(kByItself, start);
     for (const std::string& metrics : reports) {
       trial_->OnProgramLine(kFirst, R"({"report":{"metrics":)" + metrics + "}}");
@@ -500,6 +500,10 @@ TEST_F(CommandTrialTest, AMetricMadeOfOthersNeedsAReportWithAllOfThem) {
   EXPECT_EQ(end_after({R"({"val/loss":1,"time":1})", R"({"time":1})"}).outcome,
             Outcome::kCompleted);
   EXPECT_EQ(end_after({R"({"val.loss":"NaN","time":1})"}).outcome, Outcome::kCompleted);
+  // A metric that is no expression is looked for by its own name alone.
+  start.metric = "val/loss";
+  EXPECT_EQ(end_after({R"({"val.loss":1})"}).outcome, Outcome::kBadConfig);
+  EXPECT_EQ(end_after({R"({"val/loss":1})"}).outcome, Outcome::kCompleted);
 }
 
 TEST_F(CommandTrialTest, AnExpressionThatNeverMatchedIsNamed) {

@@ -6,6 +6,7 @@
 #include "core/check.h"
 #include "core/expression.h"
 #include "core/limits.h"
+#include "core/metric_variable.h"
 #include "trial_runner/worker/checkpoint_place.h"
 
 namespace tune {
@@ -31,15 +32,6 @@ std::vector<std::string> NamesIn(const std::string& metric) {
   std::vector<std::string> names;
   for (const ExpressionVariable& variable : expression->variables()) names.push_back(variable.name);
   return names;
-}
-
-// A nested name of an expression may be reported as it is written there, "val.loss".
-bool IsReported(const Metrics& metrics, const std::string& name) {
-  std::string dotted = name;
-  std::replace(dotted.begin(), dotted.end(), '/', '.');
-  return std::any_of(metrics.begin(), metrics.end(), [&](const auto& metric) {
-    return metric.first == name || metric.first == dotted;
-  });
 }
 
 }  // namespace
@@ -132,7 +124,10 @@ bool CommandTrial::Begin(Pending& pending) {
 void CommandTrial::Send() {
   last_iteration_ = report_.iteration;
   std::vector<std::string> missing = metric_names_;
-  std::erase_if(missing, [&](const auto& name) { return IsReported(report_.metrics, name); });
+  std::erase_if(missing, [&](const std::string& name) {
+    return name == metric_ ? HasMetric(report_.metrics, name)
+                           : FindVariable(report_.metrics, name).has_value();
+  });
   if (missing.size() < missing_names_.size()) missing_names_ = std::move(missing);
   effects_.push_back(SendReport{report_});
   if (!report_.final) return;
