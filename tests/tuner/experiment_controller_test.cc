@@ -191,10 +191,14 @@ TEST(ExperimentController, ABadConfigurationIsNotRetried) {
   EXPECT_EQ(world.trials.at(kFirst).attempts, 1);
 }
 
-TEST(ExperimentController, ASweepInWhichEveryTrialIsRefusedAlikeEndsAfterThree) {
+ExperimentSpec SpecOfSixteen() {
   ExperimentSpec spec = ControllerWorld::MakeSpec();
   spec.samples = 16;
-  ControllerWorld world(spec);
+  return spec;
+}
+
+TEST(ExperimentController, ASweepInWhichEveryTrialIsRefusedAlikeEndsAfterThree) {
+  ControllerWorld world(SpecOfSixteen());
   const WorkerId worker = world.Join(1);
   for (int64_t i = 0; i < 3; ++i) {
     EXPECT_TRUE(world.said.empty());
@@ -211,9 +215,7 @@ TEST(ExperimentController, ASweepInWhichEveryTrialIsRefusedAlikeEndsAfterThree) 
 
 // As a program does that names its metric otherwise than the space file.
 TEST(ExperimentController, WhatElseIsReportedDoesNotKeepASweepThatIsRefusedAlikeGoing) {
-  ExperimentSpec spec = ControllerWorld::MakeSpec();
-  spec.samples = 16;
-  ControllerWorld world(spec);
+  ControllerWorld world(SpecOfSixteen());
   const WorkerId worker = world.Join(1);
   for (int64_t i = 0; i < 3; ++i) {
     EXPECT_TRUE(world.said.empty());
@@ -229,9 +231,7 @@ TEST(ExperimentController, WhatElseIsReportedDoesNotKeepASweepThatIsRefusedAlike
 
 // A NaN is a report of the metric.
 TEST(ExperimentController, AReportOfNoNumberIsOneOfTheMetric) {
-  ExperimentSpec spec = ControllerWorld::MakeSpec();
-  spec.samples = 16;
-  ControllerWorld world(spec);
+  ControllerWorld world(SpecOfSixteen());
   const WorkerId worker = world.Join(1);
   world.Apply({world.NextReport(worker, kFirst, std::nan(""))});
   for (int64_t i = 0; i < 12; ++i) {
@@ -241,9 +241,7 @@ TEST(ExperimentController, AReportOfNoNumberIsOneOfTheMetric) {
 }
 
 TEST(ExperimentController, ASweepThatHasReportedGoesOnWhateverFails) {
-  ExperimentSpec spec = ControllerWorld::MakeSpec();
-  spec.samples = 16;
-  ControllerWorld world(spec);
+  ControllerWorld world(SpecOfSixteen());
   const WorkerId worker = world.Join(1);
   world.Apply({world.NextReport(worker, kFirst, 0.5)});
   for (int64_t i = 0; i < 12; ++i) {
