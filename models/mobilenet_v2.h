@@ -79,9 +79,9 @@ class NetworkTensors {
   // Parameters and batch-norm statistics (num_batches_tracked included as a scalar), torchvision's
   // order.
   virtual Result<std::vector<NamedTensor>> ExportWeights() const = 0;
-  // The same names and shapes, any order. Unless `head_optional`, all must be there; with it,
-  // tensors of the classifier that are missing or of another class count keep their values. Fails
-  // without having changed anything.
+  // The same names and shapes, any order. All must be there but num_batches_tracked, which many
+  // files lack: such a count keeps its value. With `head_optional`, tensors of the classifier that
+  // are missing or of another class count keep theirs too. Fails without having changed anything.
   virtual Status ImportWeights(std::span<const NamedTensor> tensors, bool head_optional) = 0;
 
   // Adam's moments and step counts ("adam.step/head", "adam.step/backbone" as scalars).

@@ -36,6 +36,8 @@ class TensorSource {
     return source;
   }
 
+  bool Has(const std::string& name) const { return by_name_.contains(name); }
+
   bool Fits(const std::string& name, const std::vector<int64_t>& shape) const {
     const auto found = by_name_.find(name);
     return found != by_name_.end() && found->second->shape == shape &&
@@ -151,7 +153,9 @@ Status ImportWeights(const Architecture& architecture, std::span<const NamedTens
     if (keep_head && IsHead(spec)) {
       source.Forget(spec.name);
     } else if (spec.role == TensorRole::kBatchCount) {
-      TUNE_RETURN_IF_ERROR(source.TakeCount(spec.name, &result.batch_counts[batch_norm++]));
+      // Many files lack these counts, and nothing is computed from them.
+      int64_t& count = result.batch_counts[batch_norm++];
+      if (source.Has(spec.name)) TUNE_RETURN_IF_ERROR(source.TakeCount(spec.name, &count));
     } else {
       auto& array = spec.is_parameter() ? result.parameters : result.statistics;
       TUNE_RETURN_IF_ERROR(source.Take(spec.name, spec.shape, array.data() + spec.offset));

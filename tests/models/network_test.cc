@@ -302,6 +302,20 @@ TEST(ImportWeights, KeepsTheHeadWhenItIsOptionalAndOfOtherClasses) {
   EXPECT_TRUE(network->ImportWeights(tensors, true).ok());
 }
 
+// Files of older PyTorch and of other tools lack these counts.
+TEST(ImportWeights, TakesWeightsWithoutBatchCounts) {
+  auto tensors = *Make(SmallOptions(), 2)->ExportWeights();
+  const auto whole = tensors;
+  std::erase_if(tensors, [](const NamedTensor& tensor) {
+    return tensor.name.ends_with("num_batches_tracked");
+  });
+  ASSERT_LT(tensors.size(), whole.size());
+  const auto network = Make(SmallOptions());
+  const Status imported = network->ImportWeights(tensors, false);
+  ASSERT_TRUE(imported.ok()) << imported.message();
+  EXPECT_TRUE(Same(*network->ExportWeights(), whole));
+}
+
 TEST(MobileNetV2, RefusesOptionsOutOfRangeInOneLine) {
   const auto message = [](auto change) {
     NetworkOptions options = SmallOptions();
