@@ -56,17 +56,10 @@ int ExitStatus(const Status& status) {
 Result<std::shared_ptr<const Dataset>> Load(const std::string& data, int image_size, int threads) {
   TUNE_ASSIGN_OR_RETURN(Dataset dataset,
                         LoadData(data, image_size, UserCacheFolder(), threads, DecodeImage));
-  if (!dataset.skipped.empty()) {
-    std::fprintf(stderr, "food11: %zu images that cannot be read are left out:\n",
-                 dataset.skipped.size());
-    constexpr size_t kShown = 20;
-    for (size_t i = 0; i < std::min(dataset.skipped.size(), kShown); ++i) {
-      std::fprintf(stderr, "  %s: %s\n", dataset.skipped[i].path.c_str(),
-                   dataset.skipped[i].reason.c_str());
-    }
-    if (dataset.skipped.size() > kShown) {
-      std::fprintf(stderr, "  and %zu more\n", dataset.skipped.size() - kShown);
-    }
+  constexpr size_t kNamesShown = 20;  // For each reason.
+  if (const std::string left_out = DescribeSkipped(dataset.skipped, kNamesShown);
+      !left_out.empty()) {
+    std::fprintf(stderr, "food11: warning: data: %s\n", left_out.c_str());
   }
   return std::make_shared<const Dataset>(std::move(dataset));
 }

@@ -28,16 +28,22 @@ struct ImageSet {
   int64_t count() const { return static_cast<int64_t>(labels.size()); }
 };
 
+// A file of a data folder that is not trained on.
 struct SkippedImage {
   std::string path;    // Relative to the data folder.
-  std::string reason;  // "truncated JPEG", "not an image that can be read".
+  std::string reason;  // "truncated JPEG", "in a nested folder".
 };
+
+// One line: how many files are left out, and for each reason the names of the first `names_max`:
+// "5 files are left out: a.heic, b.heic and 2 more (not the extension of an image); c.jpg
+// (truncated JPEG)". Empty if there is none.
+std::string DescribeSkipped(std::span<const SkippedImage> skipped, size_t names_max);
 
 struct Dataset {
   std::vector<std::string> class_names;
   int image_size = 0;
   std::array<ImageSet, 3> splits;
-  std::vector<SkippedImage> skipped;
+  std::vector<SkippedImage> skipped;  // First those that were not even tried.
   uint64_t hash = 0;  // Of labels, pixels and class names: the provenance of what was trained on.
   std::shared_ptr<const void> storage;
 

@@ -3,7 +3,9 @@
 #include <new>
 #include <opencv2/core.hpp>
 #include <opencv2/imgcodecs.hpp>
+#include <utility>
 
+#include "models/data/gif.h"
 #include "models/data/pnm.h"
 
 namespace tune::models {
@@ -54,11 +56,15 @@ Status Unreadable() {
 Result<std::vector<RgbImage>> DecodeImage(std::span<const uint8_t> bytes) {
   if (bytes.empty()) return DataLoss("an empty file");
   if (LooksLikePnm(bytes)) return ReadPnm(bytes);
+  if (LooksLikeGif(bytes)) {
+    TUNE_ASSIGN_OR_RETURN(RgbImage image, ReadGif(bytes));
+    return std::vector<RgbImage>{std::move(image)};
+  }
   if (LooksLikeJpeg(bytes) && !JpegIsComplete(bytes)) return DataLoss("truncated JPEG");
   try {
     const cv::Mat data(1, static_cast<int>(bytes.size()), CV_8UC1,
                        const_cast<uint8_t*>(bytes.data()));  // NOLINT: OpenCV does not write to it.
-    const cv::Mat bgr = cv::imdecode(data, cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION);
+    const cv::Mat bgr = cv::imdecode(data, cv::IMREAD_COLOR);
     if (bgr.empty()) return Unreadable();
     std::vector<RgbImage> images(1);
     RgbImage& image = images.front();

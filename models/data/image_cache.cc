@@ -33,7 +33,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kMagic = 0x32474D49454E5554ULL;  // "TUNEIMG2"
+// "TUNEIMG3". The number rises when the same file would be decoded to other pixels: 3 applies the
+// orientation tag.
+constexpr uint64_t kMagic = 0x33474D49454E5554ULL;
 constexpr uint64_t kTextBytesMax = 256u << 20;
 constexpr uint64_t kImageBytesMax = 1u << 30;  // Of one file to decode.
 constexpr uint64_t kBatchBytes = 8u << 20;     // Files decoded together: bounds the memory.
@@ -369,17 +371,8 @@ Result<FileDescriptor> LockFolder(const std::string& folder, const std::string& 
   return lock;
 }
 
-}  // namespace
-
-std::vector<std::string> CacheFolders(const std::string& folder, const std::string& fallback) {
-  std::vector<std::string> folders = {(fs::path(folder) / ".tune-cache").string()};
-  if (!fallback.empty()) folders.push_back(fallback);
-  return folders;
-}
-
-Result<Dataset> LoadImages(const LoadOptions& options) {
-  TUNE_CHECK(options.image_size > 0 && options.threads > 0 && !options.cache_folders.empty());
-  TUNE_ASSIGN_OR_RETURN(const ImageFolder found, FindImages(options.folder));
+// The dataset of these images, from a cache or into one.
+Result<Dataset> LoadFound(const ImageFolder& found, const LoadOptions& options) {
   const uint64_t key = Xxh64(std::to_string(options.image_size), found.ListHash());
   std::error_code error;
   const fs::path absolute = fs::canonical(options.folder, error);
@@ -414,6 +407,22 @@ Result<Dataset> LoadImages(const LoadOptions& options) {
     return OpenCache(path, key, options.image_size);
   }
   return cannot_lock;
+}
+
+}  // namespace
+
+std::vector<std::string> CacheFolders(const std::string& folder, const std::string& fallback) {
+  std::vector<std::string> folders = {(fs::path(folder) / ".tune-cache").string()};
+  if (!fallback.empty()) folders.push_back(fallback);
+  return folders;
+}
+
+Result<Dataset> LoadImages(const LoadOptions& options) {
+  TUNE_CHECK(options.image_size > 0 && options.threads > 0 && !options.cache_folders.empty());
+  TUNE_ASSIGN_OR_RETURN(const ImageFolder found, FindImages(options.folder));
+  TUNE_ASSIGN_OR_RETURN(Dataset dataset, LoadFound(found, options));
+  dataset.skipped.insert(dataset.skipped.begin(), found.left_out.begin(), found.left_out.end());
+  return dataset;
 }
 
 }  // namespace tune::models

@@ -3,9 +3,10 @@
 // read-only and shared by all.
 //
 // The file is keyed by the list of images with sizes and modification times, is written under
-// another name and renamed, and carries checksums; one that is damaged is made anew. A broken image
-// is skipped and named in Dataset::skipped; a class that loses all its images in a split is an
-// error, and so is a file that cannot be read.
+// another name and renamed, and carries checksums; one that is damaged, or whose images were
+// decoded by other rules, is made anew. A broken image is skipped and named in Dataset::skipped, as
+// is what the folder has beside images (image_folder.h); a class that loses all its images in a
+// split is an error, and so is a file that cannot be read.
 //
 // Thread rule: LoadImages may be called from any thread; it runs `threads` threads while it
 // decodes.

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -28,11 +29,13 @@ using ClassFiles = std::map<std::string, std::vector<ImageFile>>;
 struct SplitListing {
   bool raw = false;  // Class names are numbers out of file names.
   ClassFiles classes;
+  std::vector<SkippedImage> left_out;
 };
 
 bool IsImageName(const fs::path& path) {
-  static constexpr std::array<std::string_view, 7> kExtensions = {".jpg",  ".jpeg", ".png", ".bmp",
-                                                                  ".webp", ".ppm",  ".pgm"};
+  static constexpr std::array<std::string_view, 16> kExtensions = {
+      ".jpg", ".jpeg", ".jpe",  ".jfif", ".png", ".bmp", ".dib", ".webp",
+      ".gif", ".tif",  ".tiff", ".jp2",  ".ppm", ".pgm", ".pbm", ".pnm"};
   std::string extension = path.extension().string();
   for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return std::find(kExtensions.begin(), kExtensions.end(), extension) != kExtensions.end();
@@ -77,17 +80,84 @@ Result<std::vector<fs::directory_entry>> ListFolder(const fs::path& folder) {
   return entries;
 }
 
-Result<ImageFile> Describe(const fs::directory_entry& entry, const fs::path& root) {
+std::string PathBelow(const fs::path& root, const fs::path& path) {
+  return path.lexically_relative(root).string();
+}
+
+// Why an entry that is no folder is not trained on, or "".
+std::string WhyLeftOut(const fs::directory_entry& entry) {
   std::error_code error;
+  const fs::file_status status = entry.status(error);
+  if (status.type() == fs::file_type::not_found) return "a link to nothing";
+  if (error) return "cannot be read: " + error.message();
+  if (!IsImageName(entry.path())) return "not the extension of an image";
+  return fs::is_regular_file(status) ? "" : "not a file";
+}
+
+// Adds an entry that is no folder to its class, or to what is left out.
+void AddFile(const fs::directory_entry& entry, const fs::path& root, const std::string& class_name,
+             SplitListing& listing) {
   ImageFile file;
-  file.path = entry.path().lexically_relative(root).string();
-  file.bytes = entry.file_size(error);
-  if (error) return CannotRead(entry.path(), error);
-  const auto modified = entry.last_write_time(error);
-  if (error) return CannotRead(entry.path(), error);
-  file.modified_ns =
-      std::chrono::duration_cast<std::chrono::nanoseconds>(modified.time_since_epoch()).count();
-  return file;
+  file.path = PathBelow(root, entry.path());
+  std::string why = WhyLeftOut(entry);
+  std::error_code error;
+  if (why.empty()) {
+    file.bytes = entry.file_size(error);
+    const auto modified = error ? fs::file_time_type() : entry.last_write_time(error);
+    file.modified_ns =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(modified.time_since_epoch()).count();
+    if (error) why = "cannot be read: " + error.message();
+  }
+  if (why.empty()) {
+    listing.classes[class_name].push_back(std::move(file));
+  } else {
+    listing.left_out.push_back({file.path, why});
+  }
+}
+
+// Names the files of a folder below a class's. Links to folders are not followed.
+void LeaveOutFolder(const fs::path& folder, const fs::path& root, SplitListing& listing) {
+  std::error_code error;
+  std::vector<std::string> paths;
+  fs::recursive_directory_iterator it(folder, error);
+  for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
+    std::error_code ignored;
+    const bool is_hidden = it->path().filename().string().starts_with('.');
+    if (it->is_directory(ignored)) {
+      if (is_hidden) it.disable_recursion_pending();
+    } else if (!is_hidden) {
+      paths.push_back(PathBelow(root, it->path()));
+    }
+  }
+  std::sort(paths.begin(), paths.end());
+  for (const std::string& path : paths) listing.left_out.push_back({path, "in a nested folder"});
+  if (error) {
+    listing.left_out.push_back({PathBelow(root, folder), "cannot be read: " + error.message()});
+  }
+}
+
+Status ListClassFolder(const fs::path& folder, const fs::path& root, SplitListing& listing) {
+  const std::string name = folder.filename().string();
+  listing.classes[name];  // Also without images.
+  TUNE_ASSIGN_OR_RETURN(const std::vector<fs::directory_entry> entries, ListFolder(folder));
+  for (const fs::directory_entry& entry : entries) {
+    std::error_code error;
+    if (entry.is_directory(error)) {
+      LeaveOutFolder(entry.path(), root, listing);
+    } else {
+      AddFile(entry, root, name, listing);
+    }
+  }
+  return OkStatus();
+}
+
+// " (3 files are left out: ...)" below a folder, or "".
+std::string LeftOutBelow(const std::string& folder, const SplitListing& listing) {
+  constexpr size_t kNamesShown = 3;
+  std::vector<SkippedImage> below;
+  std::copy_if(listing.left_out.begin(), listing.left_out.end(), std::back_inserter(below),
+               [&folder](const auto& file) { return file.path.starts_with(folder + "/"); });
+  return below.empty() ? "" : " (" + DescribeSkipped(below, kNamesShown) + ")";
 }
 
 Result<SplitListing> ListSplit(const fs::path& root, Split split) {
@@ -101,23 +171,16 @@ Result<SplitListing> ListSplit(const fs::path& root, Split split) {
     const std::string name = entry.path().filename().string();
     if (entry.is_directory(error)) {
       folders = true;
-      std::vector<ImageFile>& files = listing.classes[name];
-      TUNE_ASSIGN_OR_RETURN(const std::vector<fs::directory_entry> inner, ListFolder(entry.path()));
-      for (const fs::directory_entry& image : inner) {
-        if (!IsImageName(image.path()) || !image.is_regular_file(error)) continue;
-        TUNE_ASSIGN_OR_RETURN(ImageFile file, Describe(image, root));
-        files.push_back(std::move(file));
-      }
-    } else if (IsImageName(entry.path())) {
-      const std::optional<int> number = ClassOfRawName(name);
-      if (!number) {
-        stray = name;
-        continue;
-      }
-      listing.raw = true;
-      TUNE_ASSIGN_OR_RETURN(ImageFile file, Describe(entry, root));
-      listing.classes[std::to_string(*number)].push_back(std::move(file));
+      TUNE_RETURN_IF_ERROR(ListClassFolder(entry.path(), root, listing));
+      continue;
     }
+    const std::optional<int> number = ClassOfRawName(name);
+    if (IsImageName(entry.path()) && !number) {
+      stray = name;
+      continue;
+    }
+    AddFile(entry, root, number ? std::to_string(*number) : "", listing);
+    listing.raw = listing.raw || IsImageName(entry.path());
   }
   if (!stray.empty() || (listing.raw && folders)) {
     return InvalidArgument(
@@ -126,7 +189,8 @@ Result<SplitListing> ListSplit(const fs::path& root, Split split) {
         std::string(kExpected));
   }
   if (listing.classes.empty()) {
-    return InvalidArgument("data: " + folder.string() + " has no images; " +
+    return InvalidArgument("data: " + folder.string() + " has no images" +
+                           LeftOutBelow(std::string(SplitName(split)), listing) + "; " +
                            std::string(kExpected));
   }
   return listing;
@@ -174,7 +238,10 @@ Status CheckClassesAgree(const std::vector<std::string>& names, const SplitListi
     if (std::find(names.begin(), names.end(), name) == names.end()) {
       return InvalidArgument(place + " has the class '" + name + "' which training/ lacks");
     }
-    if (files.empty()) return InvalidArgument(place + name + " has no images");
+    if (files.empty()) {
+      return InvalidArgument(place + name + " has no images" +
+                             LeftOutBelow(std::string(SplitName(split)) + "/" + name, listing));
+    }
   }
   for (const std::string& name : names) {
     if (!listing.classes.contains(name)) {
@@ -254,6 +321,7 @@ Result<ImageFolder> FindImages(const std::string& folder) {
     }
     std::sort(files.begin(), files.end(),
               [](const ImageFile& a, const ImageFile& b) { return a.path < b.path; });
+    found.left_out.insert(found.left_out.end(), listing.left_out.begin(), listing.left_out.end());
   }
   found.class_names = DisplayNames(std::move(names));
   return found;

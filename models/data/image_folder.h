@@ -4,7 +4,9 @@
 //     <class>_<id>.jpg            the raw Food-11 form, the class a number from 0, or
 //     <class name>/<name>.jpg     one folder a class.
 //
-// Images are .jpg .jpeg .png .bmp .webp .ppm .pgm; other files and hidden ones are left alone.
+// Images are .jpg .jpeg .jpe .jfif .png .bmp .dib .webp .gif .tif .tiff .jp2 .ppm .pgm .pbm .pnm.
+// Other files, links to nothing and files in folders below those of the classes are left out and
+// named. Hidden files are passed over.
 // Eleven classes that have numbers only (raw form, or folders class_00 .. class_10) get Food-11's
 // names.
 //
@@ -32,8 +34,9 @@ struct ImageFolder {
   std::string folder;
   std::vector<std::string> class_names;
   std::array<std::vector<ImageFile>, 3> splits;  // Sorted by path.
+  std::vector<SkippedImage> left_out;            // In the order of the splits and of paths.
 
-  // Of names, sizes and modification times: changes when the folder does.
+  // Of the images' names, sizes and modification times: changes when they do.
   uint64_t ListHash() const;
 };
 

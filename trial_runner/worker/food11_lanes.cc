@@ -181,8 +181,10 @@ Result<std::shared_ptr<const models::Dataset>> Food11Lanes::Load(const std::stri
   TUNE_ASSIGN_OR_RETURN(
       models::Dataset dataset,
       models::LoadData(data, image_size, surroundings_.cache_folder, threads, models::DecodeImage));
-  for (const auto& skipped : dataset.skipped) {
-    std::printf("left out: %s: %s\n", skipped.path.c_str(), skipped.reason.c_str());
+  constexpr size_t kNamesShown = 20;  // For each reason.
+  if (const std::string left_out = models::DescribeSkipped(dataset.skipped, kNamesShown);
+      !left_out.empty()) {
+    Log("warning: data: " + left_out);
   }
   dataset_ = std::make_shared<const models::Dataset>(std::move(dataset));
   dataset_data_ = data;

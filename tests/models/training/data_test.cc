@@ -1,4 +1,4 @@
-// Folder, decoding and cache.
+// The cache of decoded images, and what else makes a data set.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,17 +7,15 @@
 
 #include <atomic>
 #include <filesystem>
-#include <opencv2/core.hpp>
-#include <opencv2/imgcodecs.hpp>
 #include <thread>
 
+#include "core/hash.h"
 #include "core/random.h"
 #include "models/data/decode.h"
 #include "models/data/idx.h"
 #include "models/data/image_cache.h"
-#include "models/data/image_folder.h"
 #include "models/data/load_data.h"
-#include "models/data/pnm.h"
+#include "tests/models/training/image_samples.h"
 #include "tests/models/training/temp_folder.h"
 
 namespace tune::models {
@@ -26,33 +24,6 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-// An encoded picture in one colour with a gradient; `extension` as OpenCV takes it.
-std::string Encoded(const std::string& extension, int level, int width = 48, int height = 40) {
-  cv::Mat image(height, width, CV_8UC3);
-  for (int y = 0; y < height; ++y) {
-    for (int x = 0; x < width; ++x) {
-      image.at<cv::Vec3b>(y, x) = cv::Vec3b(static_cast<uint8_t>(level), static_cast<uint8_t>(x),
-                                            static_cast<uint8_t>(255 - level));
-    }
-  }
-  std::vector<uint8_t> bytes;
-  TUNE_CHECK(cv::imencode(extension, image, bytes));
-  return std::string(bytes.begin(), bytes.end());
-}
-
-// Two classes in folders, two images each in every split.
-void WriteClassFolders(const TempFolder& folder) {
-  for (const char* split : {"training", "validation", "evaluation"}) {
-    for (int label = 0; label < 2; ++label) {
-      for (int i = 0; i < 2; ++i) {
-        WriteText(folder / (std::string(split) + "/" + (label == 0 ? "apple" : "pear") + "/" +
-                            std::to_string(i) + ".jpg"),
-                  Encoded(".jpg", 100 * label + 10 * i));
-      }
-    }
-  }
-}
 
 LoadOptions OptionsFor(const TempFolder& folder, int threads = 1) {
   LoadOptions options;
@@ -69,152 +40,6 @@ std::string CacheFile(const TempFolder& folder) {
     if (entry.path().extension() == ".images") return entry.path().string();
   }
   return "";
-}
-
-std::string FindError(const TempFolder& folder) {
-  const Result<ImageFolder> found = FindImages(folder.path());
-  if (found.ok()) return "";
-  EXPECT_EQ(found.status().code(), StatusCode::kInvalidArgument);
-  EXPECT_THAT(found.status().message(), ::testing::Not(HasSubstr("\n")));
-  return found.status().message();
-}
-
-TEST(ImageFolder, FindsOneFolderAClassInTheOrderOfNames) {
-  const TempFolder folder;
-  WriteClassFolders(folder);
-  WriteText(folder / "training/apple/notes.txt", "left alone");
-  WriteText(folder / "training/apple/.hidden.jpg", "left alone");
-  const Result<ImageFolder> found = FindImages(folder.path());
-  ASSERT_TRUE(found.ok()) << found.status().message();
-  EXPECT_THAT(found->class_names, ElementsAre("apple", "pear"));
-  ASSERT_EQ(found->splits[0].size(), 4U);
-  EXPECT_EQ(found->splits[0][2].path, "training/pear/0.jpg");
-  EXPECT_EQ(found->splits[0][2].label, 1);
-}
-
-TEST(ImageFolder, GivesElevenNumberedClassesTheNamesOfFood11InBothForms) {
-  const TempFolder raw;
-  const TempFolder folders;
-  for (const char* split : {"training", "validation", "evaluation"}) {
-    for (int label = 0; label < 11; ++label) {
-      WriteText(raw / (std::string(split) + "/" + std::to_string(label) + "_0.jpg"), "x");
-      const std::string name = (label < 10 ? "class_0" : "class_") + std::to_string(label);
-      WriteText(folders / (std::string(split) + "/" + name + "/0.jpg"), "x");
-    }
-  }
-  for (const TempFolder* folder : {&raw, &folders}) {
-    const Result<ImageFolder> found = FindImages(folder->path());
-    ASSERT_TRUE(found.ok()) << found.status().message();
-    ASSERT_EQ(found->class_names.size(), 11U);
-    EXPECT_EQ(found->class_names[0], "Bread");
-    EXPECT_EQ(found->class_names[10], "Vegetable/Fruit");
-    for (const ImageFile& file : found->splits[0]) {
-      if (file.path.find("10") != std::string::npos) {
-        EXPECT_EQ(file.label, 10) << file.path;
-      }
-    }
-  }
-}
-
-TEST(ImageFolder, SaysWhatIsMissing) {
-  const TempFolder empty;
-  EXPECT_THAT(FindError(empty), HasSubstr("is empty"));
-  EXPECT_THAT(FindImages(empty / "nowhere").status().message(), HasSubstr("no folder"));
-
-  const TempFolder split;
-  WriteClassFolders(split);
-  fs::remove_all(split / "validation");
-  EXPECT_THAT(FindError(split), HasSubstr("has no folder validation/"));
-  fs::create_directories(split / "validation");
-  EXPECT_THAT(FindError(split), HasSubstr("validation has no images"));
-
-  const TempFolder class_folder;
-  WriteClassFolders(class_folder);
-  fs::remove_all(class_folder / "evaluation/pear");
-  EXPECT_THAT(FindError(class_folder), HasSubstr("evaluation/ has no image of class 'pear'"));
-  fs::create_directories(class_folder / "evaluation/pear");
-  EXPECT_THAT(FindError(class_folder), HasSubstr("evaluation/pear has no images"));
-  WriteText(class_folder / "evaluation/pear/0.jpg", "x");
-  WriteText(class_folder / "evaluation/plum/0.jpg", "x");
-  EXPECT_THAT(FindError(class_folder), HasSubstr("the class 'plum' which training/ lacks"));
-}
-
-TEST(ImageFolder, RefusesOtherLayouts) {
-  const TempFolder stray;
-  WriteClassFolders(stray);
-  WriteText(stray / "training/loose.jpg", "x");
-  EXPECT_THAT(FindError(stray), HasSubstr("unsupported layout (read 'loose.jpg')"));
-
-  const TempFolder mixed;
-  WriteClassFolders(mixed);
-  WriteText(mixed / "training/0_1.jpg", "x");
-  EXPECT_THAT(FindError(mixed), HasSubstr("images beside class folders"));
-
-  const TempFolder gap;
-  for (const char* split : {"training", "validation", "evaluation"}) {
-    for (const char* name : {"/0_1.jpg", "/2_1.jpg"})
-      WriteText(gap / (split + std::string(name)), "x");
-  }
-  EXPECT_THAT(FindError(gap), HasSubstr("no image of class 1"));
-
-  const TempFolder one;
-  for (const char* split : {"training", "validation", "evaluation"}) {
-    WriteText(one / (split + std::string("/only/1.jpg")), "x");
-  }
-  EXPECT_THAT(FindError(one), HasSubstr("needs two or more"));
-}
-
-TEST(DecodeImage, ReadsTheUsualFormatsAsRgb) {
-  for (const char* extension : {".jpg", ".png", ".bmp", ".webp", ".ppm"}) {
-    const std::string file = Encoded(extension, 200);
-    const auto images =
-        DecodeImage(std::span(reinterpret_cast<const uint8_t*>(file.data()), file.size()));
-    ASSERT_TRUE(images.ok()) << extension << ": " << images.status().message();
-    ASSERT_EQ(images->size(), 1U);
-    const RgbImage& image = images->front();
-    EXPECT_EQ(image.width, 48);
-    EXPECT_EQ(image.height, 40);
-    EXPECT_NEAR(image.pixels[0], 55, 12) << extension;   // Red: 255 - level.
-    EXPECT_NEAR(image.pixels[2], 200, 12) << extension;  // Blue: level.
-  }
-}
-
-TEST(DecodeImage, RefusesAJpegCutAtAnyPlace) {
-  const std::string file = Encoded(".jpg", 200);
-  for (size_t size = 0; size + 1 < file.size(); size += 7) {
-    const auto images = DecodeImage(std::span(reinterpret_cast<const uint8_t*>(file.data()), size));
-    EXPECT_FALSE(images.ok()) << size << " of " << file.size() << " bytes";
-  }
-}
-
-TEST(Pnm, ReadsSeveralImagesOfOneFile) {
-  const std::string file = std::string("P5\n2 1\n255\n") + "AB" + "P5 # grey\n1 2 255\n" + "CD";
-  const auto images =
-      ReadPnm(std::span(reinterpret_cast<const uint8_t*>(file.data()), file.size()));
-  ASSERT_TRUE(images.ok()) << images.status().message();
-  ASSERT_EQ(images->size(), 2U);
-  EXPECT_THAT((*images)[0].pixels, ElementsAre('A', 'A', 'A', 'B', 'B', 'B'));
-  EXPECT_EQ((*images)[1].height, 2);
-  const auto cut =
-      ReadPnm(std::span(reinterpret_cast<const uint8_t*>(file.data()), file.size() - 1));
-  EXPECT_THAT(cut.status().message(), HasSubstr("truncated"));
-}
-
-TEST(Pnm, NeverCrashesOnDamagedFiles) {
-  const std::string file = std::string("P6\n3 2\n255\n") + std::string(18, 'x') + "P5\n1 1\n255\ny";
-  for (uint64_t round = 0; round < 3000; ++round) {
-    KeyedRandom random(round, "damage");
-    std::string damaged = file.substr(0, random.NextBelow(file.size() + 1));
-    for (uint64_t i = random.NextBelow(4); i > 0 && !damaged.empty(); --i) {
-      damaged[random.NextBelow(damaged.size())] = static_cast<char>(random.NextBelow(256));
-    }
-    const auto images =
-        ReadPnm(std::span(reinterpret_cast<const uint8_t*>(damaged.data()), damaged.size()));
-    if (!images.ok()) continue;
-    for (const RgbImage& image : *images) {
-      EXPECT_EQ(image.pixels.size(), static_cast<size_t>(image.width) * image.height * 3);
-    }
-  }
 }
 
 TEST(ImageCache, DecodesAFolderOnceAndServesTheSameBytesAfter) {
@@ -290,6 +115,41 @@ TEST(ImageCache, NamesAndSkipsBrokenImages) {
   const Result<Dataset> again = LoadImages(OptionsFor(folder));
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(again->skipped.size(), 3U);
+}
+
+TEST(ImageCache, NamesWhatTheFolderHasBesideImagesWithoutDecodingAgain) {
+  const TempFolder folder;
+  WriteClassFolders(folder);
+  const Result<Dataset> before = LoadImages(OptionsFor(folder));
+  ASSERT_TRUE(before.ok());
+  WriteText(folder / "training/apple/notes.txt", "x");
+  LoadOptions options = OptionsFor(folder);
+  options.decoder = nullptr;
+  const Result<Dataset> after = LoadImages(options);
+  ASSERT_TRUE(after.ok()) << after.status().message();
+  ASSERT_EQ(after->skipped.size(), 1U);
+  EXPECT_EQ(after->skipped[0].path, "training/apple/notes.txt");
+  EXPECT_EQ(after->hash, before->hash);
+}
+
+// Such a cache was made when orientation tags were not applied yet.
+TEST(ImageCache, IsMadeAnewWhenItWasDecodedByEarlierRules) {
+  const TempFolder folder;
+  WriteClassFolders(folder);
+  ASSERT_TRUE(LoadImages(OptionsFor(folder)).ok());
+  const std::string path = CacheFile(folder);
+  std::string bytes = ReadText(path);
+  bytes.replace(0, 8, "TUNEIMG2");
+  const uint64_t header_hash = Xxh64(std::string_view(bytes).substr(0, 56));
+  bytes.replace(56, 8, reinterpret_cast<const char*>(&header_hash), 8);
+  fs::remove(path);
+  WriteText(path, bytes);
+  LoadOptions options = OptionsFor(folder);
+  options.decoder = nullptr;
+  EXPECT_EQ(LoadImages(options).status().code(), StatusCode::kFailedPrecondition);
+  options.decoder = DecodeImage;
+  EXPECT_TRUE(LoadImages(options).ok());
+  EXPECT_NE(ReadText(path), bytes);
 }
 
 // Left out then, it would stay out: the cache is made once.
