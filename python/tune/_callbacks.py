@@ -11,7 +11,7 @@ import os
 import sys
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
-from . import Stop, report
+from . import Stop, report, restored
 from ._number import as_number
 
 # Names that the framework logs; or a map from the name that is reported to the one that is logged.
@@ -78,3 +78,18 @@ def is_stopped_by(values: Mapping[str, float], checkpoint: Optional[os.PathLike[
     except Stop:
         return True
     return False
+
+
+def warn(text: str) -> None:
+    # Not by the module `warnings`, which programs silence.
+    print("tune: WARNING: " + text, file=sys.stderr, flush=True)
+
+
+def warn_unless_restored(remedy: str) -> None:
+    """To be called where a training begins at its first step. `remedy`: code that goes on."""
+    path = restored()
+    if path is not None:
+        warn(
+            f"this attempt shall go on from the checkpoint {path}, but the training starts anew:"
+            f" its results are wrong. Go on with {remedy}"
+        )

@@ -2,6 +2,8 @@
 
     from tune.keras import ReportCallback
 
+    restored = tune.restored()
+    model = keras.models.load_model(restored) if restored else build_model(cfg)
     model.fit(..., initial_epoch=tune.iteration(),
               callbacks=[ReportCallback("val_accuracy", checkpoint=True)])
 """
@@ -12,7 +14,14 @@ from pathlib import Path
 from typing import Any, Mapping, Optional
 
 from . import folder
-from ._callbacks import Metrics, callback_class, choose, is_stopped_by, logged_names
+from ._callbacks import (
+    Metrics,
+    callback_class,
+    choose,
+    is_stopped_by,
+    logged_names,
+    warn_unless_restored,
+)
 
 _Callback: Any = callback_class(["keras.callbacks", "tf_keras.callbacks"])
 
@@ -21,7 +30,8 @@ class ReportCallback(_Callback):  # type: ignore[misc]
     """Reports the logs of each epoch, and ends the fit on a stop.
 
     `metrics`: names of the logs, such as "val_loss"; a map {reported name: name}; None: all.
-    `checkpoint`: also save the whole model for each report (keras.models.load_model reads it).
+    `checkpoint`: also save the whole model for each report (keras.models.load_model reads it); let
+    this callback be the last one, so that it saves what others did at the end of the epoch.
     `stopped` tells afterwards.
     """
 
@@ -30,6 +40,11 @@ class ReportCallback(_Callback):  # type: ignore[misc]
         self._names = logged_names(metrics)
         self._checkpoint = checkpoint
         self.stopped = False
+
+    def on_train_begin(self, logs: Optional[Mapping[str, object]] = None) -> None:
+        optimizer = getattr(self.model, "optimizer", None)
+        if optimizer is not None and int(optimizer.iterations) == 0:
+            warn_unless_restored("model = keras.models.load_model(tune.restored())")
 
     def on_epoch_end(self, epoch: int, logs: Optional[Mapping[str, object]] = None) -> None:
         path: Optional[Path] = None

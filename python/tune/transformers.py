@@ -13,7 +13,16 @@ import sys
 from pathlib import Path
 from typing import Any, Dict, Mapping, Optional
 
-from ._callbacks import Metrics, choose, is_stopped_by, logged_names, missing, not_logged
+from ._callbacks import (
+    Metrics,
+    choose,
+    is_stopped_by,
+    logged_names,
+    missing,
+    not_logged,
+    warn,
+    warn_unless_restored,
+)
 
 _TrainerCallback: Any = importlib.import_module("transformers").TrainerCallback
 
@@ -24,8 +33,10 @@ class ReportCallback(_TrainerCallback):  # type: ignore[misc]
     `metrics`: names as the Trainer gives them, such as "eval_loss"; a map {reported name: name};
     None: all numbers. With several evaluation sets name the metrics: a report is made when all of
     them are there. `checkpoint`: where the Trainer saves one after the evaluation (save_strategy
-    as eval_strategy), the report waits for it and names it. With several processes the first one
-    reports, and all of them stop. `stopped` tells afterwards.
+    as eval_strategy; with "best", after an evaluation that was the best), the report waits for it
+    and names it; settings by which that never or seldom happens are warned of as the training
+    begins. With several processes the first one reports, and all of them stop. `stopped` tells
+    afterwards.
     """
 
     def __init__(self, metrics: Metrics = None, *, checkpoint: bool = False) -> None:
@@ -39,6 +50,13 @@ class ReportCallback(_TrainerCallback):  # type: ignore[misc]
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self._is_training = True
+        if not state.is_world_process_zero:
+            return
+        if state.global_step == 0:
+            warn_unless_restored("trainer.train(resume_from_checkpoint=tune.restored())")
+        lack = _lack_of_checkpoints(args, state) if self._checkpoint else None
+        if lack is not None:
+            warn(f"checkpoint=True, but {lack}")
 
     def on_evaluate(
         self,
@@ -54,7 +72,7 @@ class ReportCallback(_TrainerCallback):  # type: ignore[misc]
         self._logged.update(metrics or {})
         if missing(self._names, self._logged):
             return  # Of another evaluation set, whose turn comes.
-        if not (self._checkpoint and control.should_save):
+        if not (self._checkpoint and _saves_next(args, state, control, self._logged)):
             self._report(state, control, None)
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
@@ -79,6 +97,49 @@ class ReportCallback(_TrainerCallback):  # type: ignore[misc]
         self.stopped = _as_the_first_says(stop)
         if self.stopped:
             control.should_training_stop = True
+
+
+def _saves_next(args: Any, state: Any, control: Any, logged: Mapping[str, object]) -> bool:
+    """Whether a checkpoint is saved once this evaluation is over."""
+    if _word(args.save_strategy) != "best":
+        return bool(control.should_save)
+    # The Trainer decides it after the evaluation, by this comparison.
+    name = args.metric_for_best_model or "loss"
+    value: Any = logged.get(name if name.startswith("eval_") else "eval_" + name)
+    if value is None:
+        return False
+    best = state.best_metric
+    return best is None or bool(value > best if args.greater_is_better else value < best)
+
+
+def _lack_of_checkpoints(args: Any, state: Any) -> Optional[str]:
+    """Why reports will have none, or few of them; None: all is well."""
+    saves, evaluates = _word(args.save_strategy), _word(args.eval_strategy)
+    remedy = f"; let it be {evaluates!r}, as eval_strategy"
+    if evaluates == "no":
+        return "eval_strategy is 'no': without evaluations there are no reports"
+    if saves == "no":
+        return "save_strategy is 'no': no report has a checkpoint" + remedy
+    if getattr(args, "save_only_model", False):
+        return "save_only_model leaves out what a training needs to go on exactly"
+    if saves == "best":
+        return None
+    if saves != evaluates:
+        return (
+            f"save_strategy is {saves!r} and eval_strategy {evaluates!r}: a report has a checkpoint"
+            " only where they meet by chance" + remedy
+        )
+    if saves == "steps" and state.eval_steps % state.save_steps != 0:
+        return (
+            f"save_steps is {state.save_steps} and eval_steps {state.eval_steps}: only a report at"
+            " a multiple of both has a checkpoint; let them be equal"
+        )
+    return None
+
+
+def _word(strategy: Any) -> str:
+    """ "steps", "epoch", "best" or "no": of an enumeration's member or a text."""
+    return str(getattr(strategy, "value", strategy))
 
 
 def _distributed() -> Any:

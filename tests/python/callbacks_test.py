@@ -1,7 +1,7 @@
 """The callbacks for PyTorch Lightning, Hugging Face's Trainer and Keras.
 
-The frameworks are too large to be asked for here. Each stand-in below has what the callbacks
-touch, and calls them in the order of the framework's own loop.
+The frameworks are too large to be asked for here; tests/frameworks has them. Each stand-in below
+has what the callbacks touch, and calls them in the order of the framework's own loop.
 """
 
 import contextlib
@@ -30,11 +30,7 @@ class Tensor:
 
 
 class LightningCallback:
-    def on_validation_end(self, trainer, pl_module):
-        pass
-
-    def on_train_epoch_end(self, trainer, pl_module):
-        pass
+    pass
 
 
 class LightningStrategy:
@@ -60,21 +56,31 @@ class LightningTrainer:
         self.should_stop = False
         self.state = types.SimpleNamespace(fn=None)
         self.strategy = LightningStrategy(heard)
+        self.world_size = 1 if heard is None else 2
+        self.num_training_batches = self.val_check_batch = 10
+        self.global_step = 0
+        self.fit_loop = types.SimpleNamespace(batch_idx=9, on_advance_end=self.end_epoch)
         self.saved = []
         self.epochs = 0
 
     def fit(self, accuracies):
         self.state.fn = "fit"
+        self.callback.on_fit_start(self, None)
         self.sanity_checking = True
         self.callback.on_validation_end(self, None)
         self.sanity_checking = False
+        self.callback.on_train_start(self, None)
         for accuracy in accuracies:
-            self.callback_metrics = {"val_accuracy": Tensor(accuracy), "images": Tensor(3)}
+            self.callback_metrics["val_accuracy"] = Tensor(accuracy)
             self.callback.on_validation_end(self, None)
-            self.callback.on_train_epoch_end(self, None)
-            self.epochs += 1
+            self.fit_loop.on_advance_end()
             if self.should_stop:
-                return
+                break
+        self.callback.teardown(self, None, "fit")
+
+    def end_epoch(self):
+        self.callback_metrics["images"] = Tensor(3)  # Of the training epoch.
+        self.epochs += 1
 
     def validate(self):
         self.state.fn = "validate"
@@ -84,7 +90,7 @@ class LightningTrainer:
         self.saved.append(path)
         if self.is_global_zero:
             with open(path, "w") as file:
-                file.write(str(self.epochs + 1))
+                file.write(str(self.epochs))
 
 
 # Hugging Face: after a step log, evaluate each set, save; what to do is in `control`.
@@ -107,7 +113,10 @@ class HuggingFaceCallback:
 class HuggingFaceTrainer:
     def __init__(self, callback, output_dir="", saves=False, rank=0):
         self.callback = callback
-        self.args = types.SimpleNamespace(output_dir=output_dir)
+        strategy = "epoch" if saves else "no"
+        self.args = types.SimpleNamespace(
+            output_dir=output_dir, eval_strategy="epoch", save_strategy=strategy
+        )
         self.state = types.SimpleNamespace(global_step=0, is_world_process_zero=rank == 0)
         self.control = types.SimpleNamespace(should_save=False, should_training_stop=False)
         self.saves = saves
@@ -154,6 +163,7 @@ class KerasModel:
     def fit(self, logs, callbacks):
         for callback in callbacks:
             callback.set_model(self)
+            callback.on_train_begin()
         for epoch, log in enumerate(logs):
             self.epochs += 1
             for callback in callbacks:
