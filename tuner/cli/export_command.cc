@@ -24,7 +24,8 @@ std::string Advice(ExportFormat format, const std::string& folder, const std::st
       return "; open it with: optuna.load_study(storage=\"sqlite:///" + folder +
              "/optuna.db\", study_name=\"" + sweep + "\")";
     case ExportFormat::kMlflow:
-      return "; see it with: mlflow ui --backend-store-uri " + ShellQuoted(folder + "/mlruns");
+      return "; see it with: mlflow ui --backend-store-uri " +
+             ShellQuoted("sqlite:///" + folder + "/mlflow.db");
     default:
       return "";
   }

@@ -36,4 +36,9 @@ Status ExportSweep(SweepRows& rows, ExportFormat format, const ExportPlace& plac
   return OkStatus();
 }
 
+Status DiskFullInWords(Status status, const Database& written) {
+  if (status.code() != StatusCode::kResourceExhausted) return status;
+  return ResourceExhausted(written.path() + ": the disk is full");
+}
+
 }  // namespace tune

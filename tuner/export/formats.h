@@ -25,6 +25,10 @@ struct ExportPlace {
 
 Status ExportSweep(SweepRows& rows, ExportFormat format, const ExportPlace& place);
 
+// The status, for a database that is written: SQLite's words on a full disk end with advice that is
+// meant for sweeps.
+Status DiskFullInWords(Status status, const Database& written);
+
 // Each into an empty folder, row by row.
 Status ExportCsv(SweepRows& rows, const ExportPlace& place);
 Status ExportJsonLines(SweepRows& rows, const ExportPlace& place);

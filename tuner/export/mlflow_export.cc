@@ -1,48 +1,86 @@
-// mlruns/: the folder of MLflow's FileStore (mlflow ui --backend-store-uri DIR/mlruns).
+// mlflow.db: a SQLite store of MLflow (mlflow ui --backend-store-uri sqlite:///DIR/mlflow.db).
 //
-//   mlruns/<experiment id>/meta.yaml
-//   mlruns/<experiment id>/<run id>/meta.yaml
-//                                   metrics/<name>   "<milliseconds> <value> <step>", a line each
-//                                   params/<name>    the value
-//                                   tags/<name>      the text
-//                                   artifacts/       empty
+// Its tables are those of MLflow 1.2 (schema 89d4b8295536), before the model registry. MLflow looks
+// at a store for the tables that it knows; where one is missing, it takes the store for one to be
+// made and brings its schema up to date by itself, in whatever version it is. A store of the newest
+// schema would be refused by every other version ("out-of-date database schema").
 //
-// A slash in a name is a folder, as in MLflow. Ids are drawn from the sweep's name, its time and
-// the trial's number, so that a second export has the same.
+// Ids are drawn from the sweep's name, its time and the trial's number, so that a second export has
+// the same.
 //
-// Source: mlflow/store/tracking/file_store.py.
-#include <algorithm>
+// Source: mlflow/store/db/utils.py (_initialize_tables), mlflow/store/db_migrations/versions.
 #include <cmath>
-#include <filesystem>
+#include <limits>
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
-#include <system_error>
+#include <string_view>
 #include <vector>
 
 #include "core/csv.h"
 #include "core/hash.h"
 #include "core/json.h"
 #include "tuner/export/formats.h"
-#include "tuner/export/output_file.h"
 
 namespace tune {
 namespace {
 
-// RunStatus of mlflow.entities.
-enum class RunStatus { kRunning = 1, kScheduled = 2, kFinished = 3, kFailed = 4, kKilled = 5 };
+constexpr char kSchema[] =
+    "CREATE TABLE experiments (experiment_id INTEGER NOT NULL, name VARCHAR(256) NOT NULL,"
+    "  artifact_location VARCHAR(256), lifecycle_stage VARCHAR(32),"
+    "  CONSTRAINT experiment_pk PRIMARY KEY (experiment_id), UNIQUE (name),"
+    "  CONSTRAINT experiments_lifecycle_stage CHECK (lifecycle_stage IN ('active', 'deleted')));"
+    "CREATE TABLE runs (run_uuid VARCHAR(32) NOT NULL, name VARCHAR(250), source_type VARCHAR(20),"
+    "  source_name VARCHAR(500), entry_point_name VARCHAR(50), user_id VARCHAR(256),"
+    "  status VARCHAR(20), start_time BIGINT, end_time BIGINT, source_version VARCHAR(50),"
+    "  lifecycle_stage VARCHAR(20), artifact_uri VARCHAR(200), experiment_id INTEGER,"
+    "  CONSTRAINT run_pk PRIMARY KEY (run_uuid),"
+    "  CONSTRAINT source_type"
+    "    CHECK (source_type IN ('NOTEBOOK', 'JOB', 'LOCAL', 'UNKNOWN', 'PROJECT')),"
+    "  CONSTRAINT status"
+    "    CHECK (status IN ('SCHEDULED', 'FAILED', 'FINISHED', 'RUNNING', 'KILLED')),"
+    "  CONSTRAINT runs_lifecycle_stage CHECK (lifecycle_stage IN ('active', 'deleted')),"
+    "  FOREIGN KEY(experiment_id) REFERENCES experiments (experiment_id));"
+    "CREATE TABLE params (\"key\" VARCHAR(250) NOT NULL, value VARCHAR(250) NOT NULL,"
+    "  run_uuid VARCHAR(32) NOT NULL, CONSTRAINT param_pk PRIMARY KEY (\"key\", run_uuid),"
+    "  FOREIGN KEY(run_uuid) REFERENCES runs (run_uuid));"
+    "CREATE TABLE metrics (\"key\" VARCHAR(250) NOT NULL, value FLOAT NOT NULL,"
+    "  timestamp BIGINT NOT NULL, run_uuid VARCHAR(32) NOT NULL,"
+    "  step BIGINT DEFAULT '0' NOT NULL, is_nan BOOLEAN DEFAULT '0' NOT NULL,"
+    "  CONSTRAINT metric_pk PRIMARY KEY (\"key\", timestamp, step, run_uuid, value, is_nan),"
+    "  FOREIGN KEY(run_uuid) REFERENCES runs (run_uuid));"
+    "CREATE TABLE latest_metrics (\"key\" VARCHAR(250) NOT NULL, value FLOAT NOT NULL,"
+    "  timestamp BIGINT, step BIGINT NOT NULL, is_nan BOOLEAN NOT NULL,"
+    "  run_uuid VARCHAR(32) NOT NULL,"
+    "  CONSTRAINT latest_metric_pk PRIMARY KEY (\"key\", run_uuid),"
+    "  FOREIGN KEY(run_uuid) REFERENCES runs (run_uuid));"
+    "CREATE TABLE experiment_tags (\"key\" VARCHAR(250) NOT NULL, value VARCHAR(5000),"
+    "  experiment_id INTEGER NOT NULL,"
+    "  CONSTRAINT experiment_tag_pk PRIMARY KEY (\"key\", experiment_id),"
+    "  FOREIGN KEY(experiment_id) REFERENCES experiments (experiment_id));"
+    "CREATE TABLE tags (\"key\" VARCHAR(250) NOT NULL, value VARCHAR(5000),"
+    "  run_uuid VARCHAR(32) NOT NULL, CONSTRAINT tag_pk PRIMARY KEY (\"key\", run_uuid),"
+    "  FOREIGN KEY(run_uuid) REFERENCES runs (run_uuid));"
+    "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL,"
+    "  CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num));"
+    "INSERT INTO alembic_version (version_num) VALUES ('89d4b8295536');";
 
-RunStatus StatusOf(const ExportedTrial& trial) {
-  if (trial.status == "PENDING") return RunStatus::kScheduled;
-  if (trial.status == "ERROR") return RunStatus::kFailed;
-  if (!trial.has_ended()) return RunStatus::kRunning;
-  return trial.stop_reason == "user" ? RunStatus::kKilled : RunStatus::kFinished;
+// A metric's last value: SQLite takes the other columns from the row that has the maximum.
+constexpr char kLatestSql[] =
+    "INSERT INTO latest_metrics (\"key\", value, timestamp, step, is_nan, run_uuid)"
+    " SELECT \"key\", value, timestamp, max(step), is_nan, run_uuid FROM metrics"
+    " GROUP BY run_uuid, \"key\"";
+
+const char* StatusOf(const ExportedTrial& trial) {
+  if (trial.status == "PENDING") return "SCHEDULED";
+  if (trial.status == "ERROR") return "FAILED";
+  if (!trial.has_ended()) return "RUNNING";
+  return trial.stop_reason == "user" ? "KILLED" : "FINISHED";
 }
 
-std::string Milliseconds(Instant at) { return std::to_string(at.us / 1000); }
-
-// A JSON string is a YAML one, too.
-std::string YamlText(const std::string& text) { return ToJson(Value(text)); }
+int64_t Milliseconds(Instant at) { return at.us / 1000; }
 
 // "file:///a%20b/c".
 std::string FileUri(const std::string& path) {
@@ -63,71 +101,43 @@ std::string FileUri(const std::string& path) {
   return uri;
 }
 
-// Where metrics or parameters lie below their folder: what MLflow allows in a name, no two alike,
-// and none a folder that another one is a file of.
-class FileNames {
+// The names of metrics or parameters, with the letters that MLflow allows and no two alike.
+class AllowedNames {
  public:
   const std::string& Of(const std::string& name) {
-    const auto [entry, is_new] = files_.emplace(name, std::string());
+    const auto [entry, is_new] = allowed_.emplace(name, std::string());
     if (is_new) entry->second = Choose(name);
     return entry->second;
   }
 
  private:
-  static std::string Allowed(const std::string& name) {
-    std::string file;
-    std::string part;
-    const auto end_part = [&] {
-      if (part.empty() || part == "." || part == "..") part.insert(part.begin(), '_');
-      file += (file.empty() ? "" : "/") + part;
-      part.clear();
-    };
-    for (const char c : name) {
+  std::string Choose(const std::string& name) {
+    std::string base = name;
+    for (char& c : base) {
       const bool is_allowed = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
                               (c >= '0' && c <= '9') ||
-                              std::string_view("_-. ").find(c) != std::string_view::npos;
-      if (c == '/') {
-        end_part();
-      } else {
-        part.push_back(is_allowed ? c : '_');
-      }
+                              std::string_view("_-. /").find(c) != std::string_view::npos;
+      if (!is_allowed) c = '_';
     }
-    end_part();
-    return file;
+    std::string chosen = base;
+    for (int i = 2; !taken_.insert(chosen).second; ++i) chosen = base + "_" + std::to_string(i);
+    return chosen;
   }
 
-  bool IsFree(const std::string& file) const {
-    if (taken_.contains(file) || folders_.contains(file)) return false;
-    for (size_t slash = file.find('/'); slash != std::string::npos;
-         slash = file.find('/', slash + 1)) {
-      if (taken_.contains(file.substr(0, slash))) return false;
-    }
-    return true;
-  }
-
-  std::string Choose(const std::string& name) {
-    const std::string wanted = Allowed(name);
-    std::string file = wanted;
-    if (!IsFree(file)) std::replace(file.begin(), file.end(), '/', '_');
-    const std::string base = file;
-    for (int i = 2; !IsFree(file); ++i) file = base + "_" + std::to_string(i);
-    taken_.insert(file);
-    for (size_t slash = file.find('/'); slash != std::string::npos;
-         slash = file.find('/', slash + 1)) {
-      folders_.insert(file.substr(0, slash));
-    }
-    return file;
-  }
-
-  std::map<std::string, std::string> files_;
+  std::map<std::string, std::string> allowed_;
   std::set<std::string> taken_;
-  std::set<std::string> folders_;
 };
 
-// Python's float() reads these: "nan", "inf", "-inf".
-std::string MetricLine(const ExportedReport& report, double value) {
-  return Milliseconds(report.reported_at) + " " + FullNumber(Value(value)) + " " +
-         std::to_string(report.iteration) + "\n";
+// As MLflow keeps numbers: SQL has neither NaN nor infinities.
+struct StoredNumber {
+  double value = 0;
+  bool is_nan = false;
+};
+StoredNumber Stored(double value) {
+  if (std::isnan(value)) return {0, true};
+  constexpr double kMax = std::numeric_limits<double>::max();
+  if (std::isinf(value)) return {value > 0 ? kMax : -kMax, false};
+  return {value, false};
 }
 
 std::string ParamText(const Value& value) {
@@ -139,23 +149,29 @@ std::string ParamText(const Value& value) {
 
 class StoreWriter {
  public:
-  StoreWriter(SweepRows& rows, const ExportPlace& place) : rows_(rows) {
+  StoreWriter(SweepRows& rows, Database& store, const ExportPlace& place)
+      : rows_(rows), store_(store), artifacts_(FileUri(place.target + "/artifacts")) {
     const ExportedSweep& sweep = rows.sweep();
     identity_ = sweep.name + "\n" + std::to_string(sweep.created_at.us);
-    // Eighteen digits, as MLflow's own ids have; never "0", the default experiment's.
-    const uint64_t digits = Xxh64(identity_) % 900'000'000'000'000'000 + 100'000'000'000'000'000;
-    experiment_ = std::to_string(digits);
-    folder_ = place.folder + "/mlruns/" + experiment_;
-    target_ = place.target + "/mlruns/" + experiment_;
+    // Eighteen digits, as MLflow's own ids can have; never 0, the default experiment's.
+    experiment_ =
+        static_cast<int64_t>(Xxh64(identity_) % 900'000'000'000'000'000 + 100'000'000'000'000'000);
   }
 
   Status Write() {
-    TUNE_RETURN_IF_ERROR(WriteExperiment());
+    static constexpr char kExperimentSql[] =
+        "INSERT INTO experiments (experiment_id, name, artifact_location, lifecycle_stage)"
+        " VALUES (?1, ?2, ?3, 'active')";
+    TUNE_RETURN_IF_ERROR(store_.Execute("BEGIN"));
+    TUNE_RETURN_IF_ERROR(store_.Execute(kSchema));
+    TUNE_RETURN_IF_ERROR(store_.Run(kExperimentSql, experiment_, rows_.sweep().name, artifacts_));
     for (ExportedTrial trial;;) {
       TUNE_ASSIGN_OR_RETURN(const bool has_trial, rows_.NextTrial(trial));
-      if (!has_trial) return OkStatus();
+      if (!has_trial) break;
       TUNE_RETURN_IF_ERROR(WriteRun(trial));
     }
+    TUNE_RETURN_IF_ERROR(store_.Execute(kLatestSql));
+    return store_.Execute("COMMIT");
   }
 
  private:
@@ -164,61 +180,48 @@ class StoreWriter {
     return HashToHex(Xxh64(run, 0)) + HashToHex(Xxh64(run, 1));
   }
 
-  Status WriteExperiment() const {
-    const ExportedSweep& sweep = rows_.sweep();
-    const Instant updated_at = sweep.finished_at.value_or(sweep.created_at);
-    return WriteOutputFile(folder_ + "/meta.yaml",
-                           "artifact_location: " + YamlText(FileUri(target_)) +
-                               "\ncreation_time: " + Milliseconds(sweep.created_at) +
-                               "\nexperiment_id: '" + experiment_ +
-                               "'\nlast_update_time: " + Milliseconds(updated_at) +
-                               "\nlifecycle_stage: active\nname: " + YamlText(sweep.name) + "\n");
-  }
-
   Status WriteRun(const ExportedTrial& trial) {
+    static constexpr char kRunSql[] =
+        "INSERT INTO runs (run_uuid, name, source_type, source_name, entry_point_name, user_id,"
+        "  status, start_time, end_time, source_version, lifecycle_stage, artifact_uri,"
+        "  experiment_id)"
+        " VALUES (?1, ?2, 'LOCAL', '', '', 'tune', ?3, ?4, ?5, '', 'active', ?6, ?7)";
+    static constexpr char kParamSql[] =
+        "INSERT INTO params (\"key\", value, run_uuid) VALUES (?1, ?2, ?3)";
     const std::string id = RunId(trial);
-    const std::string folder = folder_ + "/" + id;
     const Instant start = trial.started_at.value_or(trial.created_at);
-    const std::string end =
-        trial.has_ended() ? Milliseconds(trial.finished_at.value_or(start)) : "null";
-    TUNE_RETURN_IF_ERROR(WriteOutputFile(
-        folder + "/meta.yaml",
-        "artifact_uri: " + YamlText(FileUri(target_ + "/" + id + "/artifacts")) +
-            "\nend_time: " + end + "\nentry_point_name: ''\nexperiment_id: '" + experiment_ +
-            "'\nlifecycle_stage: active\nrun_id: " + id + "\nrun_name: " + YamlText(Name(trial)) +
-            "\nrun_uuid: " + id + "\nsource_name: ''\nsource_type: 4\nsource_version: ''" +
-            "\nstart_time: " + Milliseconds(start) + "\nstatus: " +
-            std::to_string(static_cast<int>(StatusOf(trial))) + "\ntags: []\nuser_id: tune\n"));
-    std::error_code error;
-    for (const char* name : {"artifacts", "metrics", "params", "tags"}) {
-      std::filesystem::create_directory(folder + "/" + name, error);
-    }
-    if (error) return Internal("cannot make " + folder + ": " + error.message());
+    std::optional<int64_t> end;
+    if (trial.has_ended()) end = Milliseconds(trial.finished_at.value_or(start));
+    TUNE_RETURN_IF_ERROR(store_.Run(kRunSql, id, Name(trial), StatusOf(trial), Milliseconds(start),
+                                    end, artifacts_ + "/" + id + "/artifacts", experiment_));
     for (const auto& [name, value] : trial.config.parameters()) {
-      TUNE_RETURN_IF_ERROR(
-          WriteOutputFile(folder + "/params/" + params_.Of(name), ParamText(value)));
+      TUNE_RETURN_IF_ERROR(store_.Run(kParamSql, params_.Of(name), ParamText(value), id));
     }
-    TUNE_RETURN_IF_ERROR(WriteMetrics(folder + "/metrics/"));
-    return WriteTags(trial, folder + "/tags/");
+    TUNE_RETURN_IF_ERROR(WriteMetrics(id));
+    return WriteTags(trial, id);
   }
 
-  // A trial's lines are gathered by metric, each file is written once.
-  Status WriteMetrics(const std::string& folder) {
-    std::map<std::string, std::string> lines;
+  Status WriteMetrics(const std::string& run) {
+    static constexpr char kMetricSql[] =
+        "INSERT INTO metrics (\"key\", value, timestamp, run_uuid, step, is_nan)"
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     for (ExportedReport report;;) {
       TUNE_ASSIGN_OR_RETURN(const bool has_report, rows_.NextReport(report));
-      if (!has_report) break;
+      if (!has_report) return OkStatus();
       if (!report.is_new) continue;
       TUNE_ASSIGN_OR_RETURN(const Metrics metrics, ParseMetrics(report.metrics_json));
-      for (const auto& [name, value] : metrics) lines[name] += MetricLine(report, value);
+      for (const auto& [name, value] : metrics) {
+        const StoredNumber stored = Stored(value);
+        TUNE_RETURN_IF_ERROR(store_.Run(kMetricSql, metrics_.Of(name), stored.value,
+                                        Milliseconds(report.reported_at), run, report.iteration,
+                                        stored.is_nan));
+      }
     }
-    for (const auto& [name, text] : lines) {
-      TUNE_RETURN_IF_ERROR(WriteOutputFile(folder + metrics_.Of(name), text));
-    }
-    return OkStatus();
   }
 
-  Status WriteTags(const ExportedTrial& trial, const std::string& folder) const {
+  Status WriteTags(const ExportedTrial& trial, const std::string& run) {
+    static constexpr char kTagSql[] =
+        "INSERT INTO tags (\"key\", value, run_uuid) VALUES (?1, ?2, ?3)";
     std::vector<std::pair<std::string, std::string>> tags = {
         {"mlflow.runName", Name(trial)},
         {"mlflow.user", "tune"},
@@ -232,8 +235,9 @@ class StoreWriter {
       tags.emplace_back("best_value", FullNumber(Value(*trial.best_value)));
     if (trial.best_iteration.has_value())
       tags.emplace_back("best_iteration", std::to_string(*trial.best_iteration));
-    for (const auto& [name, text] : tags)
-      TUNE_RETURN_IF_ERROR(WriteOutputFile(folder + name, text));
+    for (const auto& [name, text] : tags) {
+      TUNE_RETURN_IF_ERROR(store_.Run(kTagSql, name, text, run));
+    }
     return OkStatus();
   }
 
@@ -242,18 +246,20 @@ class StoreWriter {
   }
 
   SweepRows& rows_;
+  Database& store_;
+  std::string artifacts_;  // Where MLflow may put files that are logged later.
   std::string identity_;
-  std::string experiment_;
-  std::string folder_;  // Of the experiment.
-  std::string target_;  // The same, once the export is whole.
-  FileNames metrics_;
-  FileNames params_;
+  int64_t experiment_ = 0;
+  AllowedNames metrics_;
+  AllowedNames params_;
 };
 
 }  // namespace
 
 Status ExportMlflow(SweepRows& rows, const ExportPlace& place) {
-  return StoreWriter(rows, place).Write();
+  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> store,
+                        Database::CreateForeign(place.folder + "/mlflow.db"));
+  return DiskFullInWords(StoreWriter(rows, *store, place).Write(), *store);
 }
 
 }  // namespace tune

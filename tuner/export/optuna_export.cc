@@ -1,7 +1,12 @@
-// optuna.db: a study in the tables of Optuna's RDBStorage, as Optuna 3.0 and 3.1 make them (schema
-// 12, alembic v3.0.0.d); newer ones bring it up to date with `optuna storage upgrade`.
+// optuna.db: a study in the tables of Optuna's RDBStorage, as Optuna 3.0 to 5.0 have them.
 //
-// Source: optuna/storages/_rdb/models.py.
+// The tables that name a version (version_info, alembic_version) are left out: Optuna opens a
+// storage of its own version alone, and takes one that names none for one that it has just made.
+// Whichever opens the file first writes its version there. The index is that of newer ones under
+// the name that they give it, not the name by which `optuna storage upgrade` adds it to older
+// storages.
+//
+// Source: optuna/storages/_rdb/models.py, storage.py (_VersionManager).
 #include <cmath>
 #include <map>
 #include <memory>
@@ -34,6 +39,7 @@ constexpr char kSchema[] =
     "CREATE TABLE trials (trial_id INTEGER NOT NULL, number INTEGER, study_id INTEGER,"
     "  state VARCHAR(8) NOT NULL, datetime_start DATETIME, datetime_complete DATETIME,"
     "  PRIMARY KEY (trial_id), FOREIGN KEY(study_id) REFERENCES studies (study_id));"
+    "CREATE INDEX ix_trials_study_id ON trials (study_id);"
     "CREATE TABLE trial_user_attributes (trial_user_attribute_id INTEGER NOT NULL,"
     "  trial_id INTEGER, \"key\" VARCHAR(512), value_json TEXT,"
     "  PRIMARY KEY (trial_user_attribute_id), UNIQUE (trial_id, \"key\"),"
@@ -58,14 +64,7 @@ constexpr char kSchema[] =
     "CREATE TABLE trial_heartbeats (trial_heartbeat_id INTEGER NOT NULL,"
     "  trial_id INTEGER NOT NULL, heartbeat DATETIME NOT NULL,"
     "  PRIMARY KEY (trial_heartbeat_id), UNIQUE (trial_id),"
-    "  FOREIGN KEY(trial_id) REFERENCES trials (trial_id));"
-    "CREATE TABLE version_info (version_info_id INTEGER NOT NULL, schema_version INTEGER,"
-    "  library_version VARCHAR(256), PRIMARY KEY (version_info_id), CHECK (version_info_id=1));"
-    "INSERT INTO version_info (version_info_id, schema_version, library_version)"
-    "  VALUES (1, 12, '3.1.0');"
-    "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL,"
-    "  CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num));"
-    "INSERT INTO alembic_version (version_num) VALUES ('v3.0.0.d');";
+    "  FOREIGN KEY(trial_id) REFERENCES trials (trial_id));";
 
 constexpr int64_t kStudy = 1;
 
@@ -272,12 +271,7 @@ Status StudyWriter::WriteTrial(const ExportedTrial& trial) {
 Status ExportOptuna(SweepRows& rows, const ExportPlace& place) {
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> study,
                         Database::CreateForeign(place.folder + "/optuna.db"));
-  const Status status = StudyWriter(rows, *study).Write();
-  // SQLite's words on a full disk end with advice that is meant for sweeps.
-  if (status.code() == StatusCode::kResourceExhausted) {
-    return ResourceExhausted(study->path() + ": the disk is full");
-  }
-  return status;
+  return DiskFullInWords(StudyWriter(rows, *study).Write(), *study);
 }
 
 }  // namespace tune

@@ -114,47 +114,59 @@ TEST_F(ExportTest, EventFilesHoldCurvesAndHyperparameters) {
   EXPECT_EQ(read.json.Find("3")->AsList().size(), 3u) << "a trial that runs has no end";
 }
 
-TEST_F(ExportTest, MlflowsStoreHasARunATrial) {
-  ASSERT_EQ(Export(folder_, "mlflow", {folder_ / "out"}).exit_status, 0);
-  std::vector<fs::path> experiments(fs::directory_iterator(folder_ / "out/mlruns"), {});
-  ASSERT_EQ(experiments.size(), 1u);
-  const std::string id = experiments[0].filename().string();
-  EXPECT_EQ(id.size(), 18u);
-  EXPECT_EQ(ReadText(experiments[0] / "meta.yaml"),
-            "artifact_location: \"file://" + (folder_ / "out/mlruns/") + id +
-                "\"\ncreation_time: 1795253400125\nexperiment_id: '" + id +
-                "'\nlast_update_time: 1795253400125\nlifecycle_stage: active\nname: \"food\"\n");
-  std::vector<std::string> names;
-  fs::path stopped;
-  for (const auto& entry : fs::directory_iterator(experiments[0])) {
-    if (!entry.is_directory()) continue;
-    names.push_back(ReadText(entry.path() / "tags/mlflow.runName"));
-    if (names.back() == "food/0") stopped = entry.path();
+// A query's rows, or the whole database as text.
+std::vector<std::string> Ask(const std::string& database, const std::string& sql) {
+  const std::string command = "sqlite3 -readonly '" + database + "' \"" + sql + "\"";
+  FILE* const pipe = popen(command.c_str(), "r");
+  std::vector<std::string> rows;
+  char line[4096];
+  while (fgets(line, sizeof line, pipe) != nullptr) {
+    rows.emplace_back(line);
+    rows.back().pop_back();
   }
-  EXPECT_THAT(names,
-              ::testing::UnorderedElementsAre("food/0", "food/1", "food/2", "food/3", "food/4"));
-  const std::string meta = ReadText(stopped / "meta.yaml");
-  EXPECT_THAT(meta, HasSubstr("run_id: " + stopped.filename().string() + "\n"));
-  EXPECT_THAT(meta, HasSubstr("status: 3\n"));
-  EXPECT_THAT(meta, HasSubstr("start_time: 1795253405125\n"));
-  EXPECT_EQ(ReadText(stopped / "params/optimizer/kind"), "adam");
-  EXPECT_EQ(ReadText(stopped / "params/augment"), "True");
-  EXPECT_EQ(ReadText(stopped / "metrics/val_accuracy"),
-            "1795253411125 0.5 1\n1795253412125 0.75 2\n");
-  EXPECT_EQ(ReadText(stopped / "tags/best_value"), "0.75");
+  EXPECT_EQ(pclose(pipe), 0) << sql;
+  return rows;
+}
+
+TEST_F(ExportTest, MlflowsStoreHasARunATrial) {
+  const ExportAnswer answer = Export(folder_, "mlflow", {folder_ / "out"});
+  ASSERT_EQ(answer.exit_status, 0) << answer.err;
+  const std::string store = folder_ / "out/mlflow.db";
+  EXPECT_THAT(answer.err, HasSubstr("mlflow ui --backend-store-uri 'sqlite:///" + store + "'"));
+  EXPECT_THAT(Ask(store, "select name, lifecycle_stage, length(experiment_id) from experiments"),
+              ElementsAre("food|active|18"));
+  EXPECT_THAT(Ask(store, "select name, status, start_time, end_time from runs order by name"),
+              ElementsAre("food/0|FINISHED|1795253405125|1795253420125",
+                          StartsWith("food/1|FINISHED|"), StartsWith("food/2|FAILED|"),
+                          StartsWith("food/3|RUNNING|"), StartsWith("food/4|SCHEDULED|")));
+  const std::string of_first =
+      " where run_uuid = (select run_uuid from runs where name = 'food/0') order by key";
+  EXPECT_THAT(Ask(store, "select key, value from params" + of_first),
+              ElementsAre("augment|True", "batch_size|32", "lr|0.1", "optimizer/kind|adam"));
+  EXPECT_THAT(Ask(store, "select step, value, timestamp from metrics" + of_first +
+                             " desc, step limit 2 offset 2"),
+              ElementsAre("1|0.5|1795253411125", "2|0.75|1795253412125"));
+  EXPECT_THAT(Ask(store,
+                  "select step, value from latest_metrics where key = 'val_accuracy'"
+                  " and run_uuid = (select run_uuid from runs where name = 'food/0')"),
+              ElementsAre("2|0.75"));
+  EXPECT_THAT(Ask(store, "select value from tags" + of_first + " limit 2 offset 1"),
+              ElementsAre("2", "0.75"))
+      << "best_iteration and best_value";
+}
+
+TEST_F(ExportTest, MlflowsStoreKeepsNumbersThatSqlHasNot) {
+  ASSERT_EQ(Export(folder_, "mlflow", {folder_ / "out"}).exit_status, 0);
+  EXPECT_THAT(Ask(folder_ / "out/mlflow.db",
+                  "select value, is_nan from metrics where is_nan and key = 'val_accuracy'"),
+              ElementsAre("0.0|1"));
 }
 
 TEST_F(ExportTest, ASecondExportToMlflowHasTheSameRuns) {
   ASSERT_EQ(Export(folder_, "mlflow", {folder_ / "a"}).exit_status, 0);
   ASSERT_EQ(Export(folder_, "mlflow", {folder_ / "b"}).exit_status, 0);
-  const auto paths = [](const std::string& root) {
-    std::vector<std::string> all;
-    for (const auto& entry : fs::recursive_directory_iterator(root))
-      all.push_back(fs::relative(entry.path(), root).string());
-    std::sort(all.begin(), all.end());
-    return all;
-  };
-  EXPECT_EQ(paths(folder_ / "a"), paths(folder_ / "b"));
+  const char* const sql = "select experiment_id, run_uuid, name from runs order by name";
+  EXPECT_EQ(Ask(folder_ / "a/mlflow.db", sql), Ask(folder_ / "b/mlflow.db", sql));
 }
 
 TEST_F(ExportTest, AFolderWithSomethingInItIsRefusedAndLeftAlone) {
