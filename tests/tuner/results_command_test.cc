@@ -46,26 +46,116 @@ class ResultsTest : public TwoSweeps {
   }
 };
 
-TEST_F(ResultsTest, ResultsShowsTrialsWithParametersAndLastMetrics) {
+TEST_F(ResultsTest, ResultsShowsWhatAPersonLooksForTheBestTrialFirst) {
   const Answer answer = Results(For());
   EXPECT_EQ(answer.status, 0);
   EXPECT_EQ(answer.out,
-            "number  status      stop_reason  iterations  best_value  best_iteration  last_value  "
-            "attempts  "
-            "run_seconds   lr  batch_size  optimizer/kind  val_accuracy  val_loss  test_accuracy\n"
-            "     0  TERMINATED  max_t                 2        0.75               2        0.75   "
-            "      2           "
-            "15  0.1          32  adam                    0.75      0.25            0.7\n"
-            "     1  TERMINATED  scheduler             1        0.25               1        0.25   "
-            "      1           "
-            "15  0.2          64  sgd, \"plain\"            0.25      0.75\n"
-            "     2  ERROR                             1                                           "
-            "      1           "
-            "15  0.3         128  adam\n"
-            "     3  RUNNING                           1         0.5               1         0.5   "
-            "      1           "
-            "15  0.4         256  sgd, \"plain\"             0.5       0.5\n");
+            "number  status      best_value   lr  batch_size  optimizer/kind  iterations  failure\n"
+            "     0  TERMINATED        0.75  0.1          32  adam                     2\n"
+            "     3  RUNNING            0.5  0.4         256  sgd, \"plain\"             1\n"
+            "     1  TERMINATED        0.25  0.2          64  sgd, \"plain\"             1\n"
+            "     2  ERROR                   0.3         128  adam                     1  "
+            "out_of_memory\n");
   EXPECT_EQ(answer.err, "the same in all trials: augment=true\n");
+}
+
+TEST_F(ResultsTest, ATerminalThatIsTooNarrowCutsNoParameter) {
+  ResultsOptions options = For();
+  options.width = 70;
+  const Answer answer = Results(options);
+  EXPECT_EQ(answer.out,
+            "number  status      best_value  iterations  parameters\n"
+            "     0  TERMINATED        0.75           2  lr=0.1 batch_size=32\n"
+            "                                            optimizer/kind=adam\n"
+            "     3  RUNNING            0.5           1  lr=0.4 batch_size=256\n"
+            "                                            optimizer/kind=sgd,\n"
+            "                                            \"plain\"\n"
+            "     1  TERMINATED        0.25           1  lr=0.2 batch_size=64\n"
+            "                                            optimizer/kind=sgd,\n"
+            "                                            \"plain\"\n"
+            "     2  ERROR                            1  lr=0.3 batch_size=128\n"
+            "                                            optimizer/kind=adam\n"
+            "                                            failed: out_of_memory\n");
+}
+
+TEST_F(ResultsTest, AFailureIsCutBeforeTheTableIsLaidOutOtherwise) {
+  {
+    const auto store = OpenStore(path_, Access::kWrite);
+    const StoredExperiment experiment = WriteSampleSweep(*store, "failing");
+    Transition rows;
+    AttemptRow attempt = SampleAttempt(2, 1, Outcome::kCrashed);
+    attempt.error = "exit status 1: " + std::string(100, 'x');
+    rows.attempts = {attempt};
+    ASSERT_TRUE(store->Commit(experiment.id, {3, kSampleStart, "[]"}, rows).ok());
+  }
+  ResultsOptions options = For();
+  options.width = 110;
+  const std::vector<std::string> lines = Lines(Results(options).out);
+  ASSERT_EQ(lines.size(), 5u);
+  EXPECT_THAT(lines[4], HasSubstr("1  exit status 1: xxxxxxxxxxxx"));
+  EXPECT_EQ(DisplayWidth(lines[4]), 110u);
+  options.format = OutputFormat::kCsv;
+  EXPECT_THAT(Results(options).out, HasSubstr(std::string(100, 'x')));
+}
+
+TEST_F(ResultsTest, AllColumnsAreBlocksWhereATerminalIsTooNarrow) {
+  ResultsOptions options = For();
+  options.all = true;
+  EXPECT_THAT(Lines(Results(options).out)[0],
+              HasSubstr("run_seconds   lr  batch_size  optimizer/kind  augment  val_accuracy"));
+  options.width = 60;
+  options.where = "number = 1";
+  EXPECT_EQ(Results(options).out,
+            "trial           1\n"
+            "status          TERMINATED\n"
+            "stop_reason     scheduler\n"
+            "iterations      1\n"
+            "best_value      0.25\n"
+            "best_iteration  1\n"
+            "last_value      0.25\n"
+            "attempts        1\n"
+            "run_seconds     15\n"
+            "lr              0.2\n"
+            "batch_size      64\n"
+            "optimizer/kind  sgd, \"plain\"\n"
+            "augment         true\n"
+            "val_accuracy    0.25\n"
+            "val_loss        0.75\n");
+}
+
+TEST_F(ResultsTest, ColumnsAreShownAsNamedAndAnUnknownOneIsRefused) {
+  ResultsOptions options = For(OutputFormat::kCsv);
+  options.columns = "val_loss,number";
+  options.limit = 2;
+  const Answer answer = Results(options);
+  EXPECT_THAT(Lines(answer.out)[1], testing::StartsWith("0.25,0"));
+  EXPECT_EQ(answer.err, "2 of 4 trials are shown\n");
+  options.columns = "number,val_los";
+  EXPECT_EQ(Results(options).err,
+            "tune: --columns: there is no column 'val_los'; did you mean 'val_loss'?; tune results "
+            "--all shows them all\n");
+}
+
+TEST_F(ResultsTest, TheTopTrialsAreTheBestAndNoFailedOneIsAmongThem) {
+  {
+    const auto store = OpenStore(path_, Access::kWrite);
+    const StoredExperiment experiment = WriteSampleSweep(*store, "failing");
+    Transition rows;
+    TrialRow failed = SampleRows().trials[2];
+    failed.best_value = failed.last_value = 0.9;
+    failed.best_iteration = 1;
+    rows.trials = {failed};
+    ASSERT_TRUE(store->Commit(experiment.id, {3, kSampleStart, "[]"}, rows).ok());
+  }
+  ResultsOptions options = For();
+  options.top = 2;
+  EXPECT_THAT(Numbers(options), ElementsAre("0", "3"));
+  options.top = 9;
+  EXPECT_THAT(Numbers(options), ElementsAre("0", "3", "1"));
+  options.with_failed = true;
+  EXPECT_THAT(Numbers(options), ElementsAre("2", "0", "3", "1"));
+  options.sort = "lr";
+  EXPECT_EQ(Results(options).status, 2);
 }
 
 TEST_F(ResultsTest, ResultsAsCsvKeepsEveryColumnAndEveryBit) {
@@ -75,11 +165,11 @@ TEST_F(ResultsTest, ResultsAsCsvKeepsEveryColumnAndEveryBit) {
   EXPECT_EQ(lines[0],
             "number,status,stop_reason,iterations,best_value,best_iteration,last_value,attempts,"
             "run_seconds,"
-            "lr,batch_size,optimizer/kind,augment,val_accuracy,val_loss,test_accuracy\r");
+            "lr,batch_size,optimizer/kind,augment,val_accuracy,val_loss,test_accuracy,failure\r");
   EXPECT_EQ(
       lines[2],
-      "1,TERMINATED,scheduler,1,0.25,1,0.25,1,15,0.2,64,\"sgd, \"\"plain\"\"\",true,0.25,0.75,\r");
-  EXPECT_EQ(lines[3], "2,ERROR,,1,,,,1,15,0.30000000000000004,128,adam,true,,,\r");
+      "1,TERMINATED,scheduler,1,0.25,1,0.25,1,15,0.2,64,\"sgd, \"\"plain\"\"\",true,0.25,0.75,,\r");
+  EXPECT_EQ(lines[3], "2,ERROR,,1,,,,1,15,0.30000000000000004,128,adam,true,,,,out_of_memory\r");
   EXPECT_EQ(answer.err, "");
 }
 
@@ -303,11 +393,27 @@ TEST_F(ResultsTest, SqlNamesTheViewsAndTheirColumns) {
                                               " reported_at)"));
 }
 
-TEST_F(ResultsTest, SqlDoesNotGoWithASweepsName) {
-  ResultsOptions options = For();
-  options.sql = "SELECT 1";
+TEST_F(ResultsTest, SqlKnowsTheSweepByItsParameter) {
+  ResultsOptions options = For(OutputFormat::kCsv);
+  options.columns.clear();
+  options.sql = "SELECT name FROM experiments WHERE id = :experiment";
+  EXPECT_THAT(Lines(Results(options).out)[1], testing::StartsWith("second"));
   options.name = "first";
+  EXPECT_THAT(Lines(Results(options).out)[1], testing::StartsWith("first"));
+  options.name = "third";
   EXPECT_EQ(Results(options).status, 2);
+}
+
+TEST_F(ResultsTest, SqlRefusesANameThatTheQueryDoesNotAskFor) {
+  ResultsOptions options = For();
+  options.sql = "SELECT count() FROM trials";
+  options.name = "first";
+  EXPECT_EQ(Results(options).err,
+            "tune: --sql: the query is over all sweeps and does not say :experiment, the id of "
+            "'first'; add WHERE experiment = :experiment, or leave the name out\n");
+  options.sql = "SELECT :sweep, ?";
+  EXPECT_EQ(Results(options).err,
+            "tune: --sql: :sweep has no value; the one parameter is :experiment, the sweep's id\n");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@ tune_test(sqlite_store_test
   DEPS tune_sqlite)
 tune_test(query_commands_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/best_command_test.cc
+    ${CMAKE_CURRENT_LIST_DIR}/compare_command_test.cc
     ${CMAKE_CURRENT_LIST_DIR}/results_command_test.cc
     ${CMAKE_CURRENT_LIST_DIR}/text_table_test.cc
     ${CMAKE_CURRENT_LIST_DIR}/status_command_test.cc

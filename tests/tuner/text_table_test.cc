@@ -27,6 +27,34 @@ TEST(RowPrinter, CutsTheWidestColumnsToATerminal) {
   for (const std::string& line : Lines(out.str())) EXPECT_LE(DisplayWidth(line), 30u);
 }
 
+TEST(TextTable, AColumnThatWrapsGoesOnBelowAndAWholeOneIsNeverCut) {
+  TextTable table({{"whole", Fit::kWhole}, {"text", Fit::kWrap, 6}, {"cut", Fit::kCut, 4}});
+  table.Row({"0123456789", "one two three", "and more"});
+  table.Row({"a", "面包面包面包", Value()});
+  EXPECT_EQ(table.MinWidth(), 24u);
+  std::ostringstream out;
+  table.Print(24, out);
+  EXPECT_EQ(out.str(),
+            "whole       text    cut\n"
+            "0123456789  one     and…\n"
+            "            two\n"
+            "            three\n"
+            "a           面包面\n"
+            "            包面包\n");
+  std::ostringstream narrow;
+  table.Print(5, narrow);
+  EXPECT_THAT(narrow.str(), HasSubstr("0123456789"));
+}
+
+TEST(WrapToWidth, BreaksAtSpacesAndWithinLongWords) {
+  using testing::ElementsAre;
+  EXPECT_THAT(WrapToWidth("", 5), ElementsAre(""));
+  EXPECT_THAT(WrapToWidth("one two", 7), ElementsAre("one two"));
+  EXPECT_THAT(WrapToWidth("one two", 6), ElementsAre("one", "two"));
+  EXPECT_THAT(WrapToWidth("abcdefgh i", 3), ElementsAre("abc", "def", "gh", "i"));
+  EXPECT_THAT(WrapToWidth("a\n\nbc d", 2), ElementsAre("a", "", "bc", "d"));
+}
+
 TEST(RowPrinter, NothingThatATrialPrintedMovesTheCursor) {
   std::ostringstream out;
   RowPrinter printer(OutputFormat::kTable, 0, out);

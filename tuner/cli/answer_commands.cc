@@ -7,6 +7,7 @@
 #include "tuner/cli/best_command.h"
 #include "tuner/cli/best_export.h"
 #include "tuner/cli/commands.h"
+#include "tuner/cli/compare_command.h"
 #include "tuner/cli/export_command.h"
 #include "tuner/cli/importance_command.h"
 #include "tuner/cli/list_command.h"
@@ -21,7 +22,7 @@ namespace {
 void AddStatus(Commands& commands) {
   const auto [command, status] =
       commands.Add<StatusOptions>("status", "One sweep at a glance.\nExample: tune status --watch");
-  command->add_option("name", status->name, "The sweep; default: the latest");
+  command->add_option("name", status->name, "The sweep; default: the latest")->type_name("NAME");
   command->add_flag("--watch", status->watch, "Shows it again until the sweep has ended");
   AddFormat(command, status->format);
   commands.Bind(command, [status = status](const Invocation& invocation) {
@@ -35,6 +36,7 @@ void AddStatus(Commands& commands) {
 void AddList(Commands& commands) {
   const auto [command, list] = commands.Add<ListOptions>(
       "list", "All sweeps of the database.\nExample: tune list --format json");
+  command->add_flag("--names", list->names, "Their names alone, one a line");
   AddFormat(command, list->format);
   commands.Bind(command, [list = list](const Invocation& invocation) {
     list->db_path = invocation.db_path;
@@ -46,14 +48,36 @@ void AddList(Commands& commands) {
 void AddResults(Commands& commands) {
   const auto [command, results] = commands.Add<ResultsOptions>(
       "results",
-      "Trials, parameters and metrics.\nExample: tune results --where "
-      "'iterations > 4' --sort val_loss\n"
-      "Example: tune results --sql 'select number, best_value from trials'");
-  command->add_option("name", results->name, "The sweep; default: the latest");
-  command->add_flag("--best", results->best, "The best trial alone");
-  command->add_option("--sort", results->sort, "A column; -COL is descending");
-  command->add_option("--where", results->where, "An SQL expression over the columns");
-  command->add_option("--sql", results->sql, "A whole read-only query over the database's views");
+      "Trials and their parameters, the best first. CSV and JSON have all columns and are ordered "
+      "by number.\n"
+      "Example: tune results --top 5\n"
+      "Example: tune results food11 --where 'iterations > 4' --columns number,lr,val_loss\n"
+      "Example: tune results food11 --sql 'select number, best_value from trials where experiment "
+      "= :experiment'");
+  command->add_option("name", results->name, "The sweep; default: the latest")->type_name("NAME");
+  command->add_flag("--best", results->best,
+                    "The best trial alone; of several objectives the Pareto front");
+  command->add_option("--top", results->top, "The N best trials")
+      ->type_name("N")
+      ->check(IntegerFrom(1));
+  command->add_option("--limit", results->limit, "At most N rows")
+      ->type_name("N")
+      ->check(IntegerFrom(1));
+  command
+      ->add_option("--columns", results->columns,
+                   "The columns to show, such as number,best_value,lr")
+      ->type_name("COLUMNS");
+  command->add_flag("--all", results->all, "All columns");
+  command->add_flag("--with-failed", results->with_failed,
+                    "Lets trials that failed be among the best");
+  command->add_option("--sort", results->sort, "A column; -COL is descending")->type_name("COLUMN");
+  command->add_option("--where", results->where, "An SQL expression over the columns")
+      ->type_name("SQL");
+  command
+      ->add_option("--sql", results->sql,
+                   "A whole read-only query over the database's views; :experiment is the "
+                   "sweep's id")
+      ->type_name("SQL");
   AddFormat(command, results->format);
   commands.Bind(command, [results = results](const Invocation& invocation) {
     results->db_path = invocation.db_path;
@@ -65,8 +89,9 @@ void AddResults(Commands& commands) {
 void AddBest(Commands& commands) {
   const auto [command, best] = commands.Add<BestOptions>(
       "best", "The best trial, to use it.\nExample: tune best food11 --export best-model");
-  command->add_option("name", best->name, "The sweep; default: the latest");
-  command->add_option("--export", best->export_dir, "A folder for its weights and configuration");
+  command->add_option("name", best->name, "The sweep; default: the latest")->type_name("NAME");
+  command->add_option("--export", best->export_dir, "A folder for its weights and configuration")
+      ->type_name("DIR");
   AddFormat(command, best->format);
   commands.Bind(command, [best = best](const Invocation& invocation) {
     best->db_path = invocation.db_path;
@@ -84,6 +109,7 @@ void AddExport(Commands& commands) {
   command->add_option("arguments", exported->arguments, "[NAME] DIR; default: the latest sweep")
       ->required();
   command->add_option("--to", exported->format, "csv, jsonl, tensorboard, optuna or mlflow")
+      ->type_name("csv|jsonl|tensorboard|optuna|mlflow")
       ->required();
   commands.Bind(command, [exported = exported](const Invocation& invocation) {
     exported->db_path = invocation.db_path;
@@ -96,9 +122,12 @@ void AddImportance(Commands& commands) {
       "importance",
       "Which parameters mattered.\nExample: tune importance food11\n"
       "Example: tune importance food11 --metric epoch_seconds --mode min --format csv");
-  command->add_option("name", importance->name, "The sweep; default: the latest");
-  command->add_option("--metric", importance->metric, "Another metric than the sweep's");
+  command->add_option("name", importance->name, "The sweep; default: the latest")
+      ->type_name("NAME");
+  command->add_option("--metric", importance->metric, "Another metric than the sweep's")
+      ->type_name("METRIC");
   command->add_option("--mode", importance->mode, "Its direction")
+      ->type_name("min|max")
       ->transform(CLI::CheckedTransformer(
           std::map<std::string, Mode>{{"min", Mode::kMin}, {"max", Mode::kMax}}));
   AddFormat(command, importance->format);
@@ -109,13 +138,30 @@ void AddImportance(Commands& commands) {
   });
 }
 
+void AddCompare(Commands& commands) {
+  const auto [command, compare] = commands.Add<CompareOptions>(
+      "compare",
+      "What is different between trials: status, values, iterations, parameters, metrics.\n"
+      "Example: tune compare 3 7\nExample: tune compare food11 3 7 12");
+  command
+      ->add_option("trials", compare->words,
+                   "Numbers in the latest sweep, NAME/NUMBER, or NAME before its numbers")
+      ->type_name("TRIAL")
+      ->required();
+  AddFormat(command, compare->format);
+  commands.Bind(command, [compare = compare](const Invocation& invocation) {
+    compare->db_path = invocation.db_path;
+    compare->width = OutputWidth();
+    return Answered(CompareCommand(*compare, std::cout, std::cerr));
+  });
+}
+
 void AddWhy(Commands& commands) {
   const auto [command, why] = commands.Add<WhyOptions>(
       "why",
       "Why a trial is where it is: its decisions and its attempts.\nExample: "
       "tune why 3\nExample: tune why food11/3 --format json");
-  command->add_option("trial", why->trial, "A number in the latest sweep, or NAME/NUMBER")
-      ->required();
+  AddTrial(command, why->trial);
   AddFormat(command, why->format);
   commands.Bind(command, [why = why](const Invocation& invocation) {
     why->db_path = invocation.db_path;
@@ -127,8 +173,7 @@ void AddWhy(Commands& commands) {
 void AddLogs(Commands& commands) {
   const auto [command, logs] = commands.Add<LogsOptions>(
       "logs", "What a trial printed.\nExample: tune logs 3\nExample: tune logs food11/3 -f");
-  command->add_option("trial", logs->trial, "A number in the latest sweep, or NAME/NUMBER")
-      ->required();
+  AddTrial(command, logs->trial);
   command->add_flag("-f,--follow", logs->follow, "Goes on until the trial ends");
   commands.Bind(command, [logs = logs](const Invocation& invocation) {
     logs->db_path = invocation.db_path;
@@ -145,6 +190,7 @@ void AddAnswerCommands(Commands& commands) {
   AddBest(commands);
   AddExport(commands);
   AddImportance(commands);
+  AddCompare(commands);
   AddWhy(commands);
   AddLogs(commands);
 }

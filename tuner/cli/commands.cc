@@ -9,6 +9,7 @@
 
 #include "core/check.h"
 #include "tuner/cli/listening.h"
+#include "tuner/cli/trial_lookup.h"
 
 namespace tune {
 
@@ -33,7 +34,25 @@ void AddFormat(CLI::App* command, OutputFormat& format) {
             format = *parsed;
           },
           "table, csv or json")
+      ->type_name("table|csv|json")
       ->default_str("table");
+}
+
+void AddTrial(CLI::App* command, std::string& trial) {
+  command
+      ->add_option_function<std::vector<std::string>>(
+          "trial",
+          [&trial](const std::vector<std::string>& words) {
+            std::vector<std::string> rest = words;
+            trial = TakeTrial(rest);
+            if (rest.empty()) return;
+            throw CLI::ValidationError("trial", "read '" + rest[0] + "' after the trial " + trial +
+                                                    ", expected one trial alone");
+          },
+          "A number in the latest sweep, or a sweep and a number: NAME/NUMBER or NAME NUMBER")
+      ->type_name("TRIAL")
+      ->required()
+      ->expected(1, 2);
 }
 
 void AddTokenExpires(CLI::App* command, Duration& validity) {
@@ -52,6 +71,7 @@ void AddTokenExpires(CLI::App* command, Duration& validity) {
             validity = *parsed;
           },
           "How long the printed token can be used to join, such as 12h")
+      ->type_name("DURATION")
       ->default_str("30d");
 }
 

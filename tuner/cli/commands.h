@@ -40,6 +40,7 @@ class Commands {
   }
   // Runs the one that was said. Requires that one was, and that it is bound.
   int Run(const Invocation& invocation) const;
+  const CLI::App& app() const { return app_; }
 
  private:
   CLI::App& app_;
@@ -51,11 +52,14 @@ void AddAnswerCommands(Commands& commands);  // status, results, best, why, ...
 void AddPlanCommands(Commands& commands);    // plan, simulate, import.
 void AddLineCommands(Commands& commands);    // decide, ask-tell, ask, tell.
 void AddUpkeepCommands(Commands& commands);  // backup, delete, gc, doctor, tokens.
+void AddHelpCommands(Commands& commands);    // help, completion.
 
 // ---- what several commands share
 
 // --format of the commands that answer.
 void AddFormat(CLI::App* command, OutputFormat& format);
+// TRIAL of the commands about one trial, in one word or two: "3", "food11/3", "food11 3".
+void AddTrial(CLI::App* command, std::string& trial);
 // --token-expires of the commands that make tokens.
 void AddTokenExpires(CLI::App* command, Duration& validity);
 // --cpus and --gpus, as tune_worker takes them.

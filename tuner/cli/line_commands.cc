@@ -1,6 +1,7 @@
 // The commands that speak in lines of JSON, and ask and tell, which are made of them.
 #include "tuner/cli/commands.h"
 #include "tuner/cli/lines_command.h"
+#include "tuner/cli/trial_lookup.h"
 
 namespace tune {
 namespace {
@@ -11,8 +12,10 @@ std::pair<CLI::App*, std::shared_ptr<LinesOptions>> AddLines(Commands& commands,
                                                              const std::string& about,
                                                              int (*run)(const LinesOptions&)) {
   const auto [command, lines] = commands.Add<LinesOptions>(name, about);
-  command->add_option("space", lines->space_path, "The space file")->required();
-  command->add_option("--set", lines->overrides, "As for run")->allow_extra_args(false);
+  command->add_option("space", lines->space_path, "The space file")->type_name("FILE")->required();
+  command->add_option("--set", lines->overrides, "As for run")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
   commands.Bind(command, [lines = lines, run](const Invocation& invocation) {
     lines->db_path = invocation.db_path;
     lines->command_line = invocation.command_line;
@@ -26,10 +29,20 @@ void AddTell(Commands& commands) {
       "tell",
       "How a trial went that tune ask gave out.\nExample: tune tell 3 0.42\nExample: tune "
       "tell study/3 0.6 --iteration 2");
-  command->add_option("trial", tell->trial, "A number in the latest such sweep, or NAME/NUMBER")
-      ->required();
-  command->add_option("value", tell->values, "Of each metric; NaN or null for none");
+  command
+      ->add_option_function<std::vector<std::string>>(
+          "trial",
+          [tell = tell.get()](const std::vector<std::string>& words) {
+            tell->values = words;
+            tell->trial = TakeTrial(tell->values);
+          },
+          "A number in the latest such sweep, NAME/NUMBER or NAME NUMBER; then the value of each "
+          "metric, NaN or null for none")
+      ->type_name("TRIAL VALUE")
+      ->required()
+      ->expected(-1);
   command->add_option("--iteration", tell->iteration, "An intermediate value; the trial goes on")
+      ->type_name("N")
       ->check(IntegerFrom(1));
   command->add_flag("--failed", tell->failed, "It has failed");
   commands.Bind(command, [tell = tell](const Invocation& invocation) {
@@ -50,14 +63,17 @@ void AddLineCommands(Commands& commands) {
       commands, "ask-tell",
       "The searcher alone, as JSON lines.\nExample: echo '{\"ask\": 3}' | tune ask-tell space.yaml",
       AskTellCommand);
-  ask_tell->add_option("--name", told->name,
-                       "Keeps it as this sweep of the database, and goes on with it");
+  ask_tell
+      ->add_option("--name", told->name,
+                   "Keeps it as this sweep of the database, and goes on with it")
+      ->type_name("NAME");
   const auto [ask, asked] = AddLines(commands, "ask",
                                      "The next configurations of a sweep whose trials you run "
                                      "yourself.\nExample: tune ask space.yaml --count 2",
                                      AskCommand);
-  ask->add_option("--name", asked->name, "The sweep, in place of the space file's name");
-  ask->add_option("--count", asked->count, "How many")->capture_default_str();
+  ask->add_option("--name", asked->name, "The sweep, in place of the space file's name")
+      ->type_name("NAME");
+  ask->add_option("--count", asked->count, "How many")->type_name("N")->capture_default_str();
   AddTell(commands);
 }
 

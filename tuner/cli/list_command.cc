@@ -17,6 +17,10 @@ Status PrintList(const ListOptions& options, std::ostream& out) {
       "experiment = ?1";
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database, OpenForQueries(options.db_path));
   TUNE_ASSIGN_OR_RETURN(const std::vector<FoundSweep> sweeps, ListSweeps(*database));
+  if (options.names) {
+    for (const FoundSweep& sweep : sweeps) out << Printable(sweep.name) << "\n";
+    return OkStatus();
+  }
   RowPrinter printer(options.format, options.width, out);
   printer.Begin({"name", "status", "trials", "ended", "metric", "mode", "best_value", "best_trial",
                  "created_at", "finished_at"});

@@ -13,6 +13,7 @@ namespace tune {
 
 struct ListOptions {
   std::string db_path;
+  bool names = false;  // The names alone, a line each, in any format.
   OutputFormat format = OutputFormat::kTable;
   size_t width = 0;  // The terminal's; 0: none.
 };

@@ -21,13 +21,15 @@ void AddPlan(Commands& commands) {
       "plan",
       "What would run: trials, rungs, epochs, how many at a time; runs nothing.\n"
       "Example: tune plan space.yaml --cpus 8 --gpus 2");
-  command->add_option("space", plan->space_path, "The space file")->required();
-  command->add_option("--samples", plan->samples, "As for run");
-  command->add_option("--set", plan->overrides, "As for run")->allow_extra_args(false);
+  command->add_option("space", plan->space_path, "The space file")->type_name("FILE")->required();
+  command->add_option("--samples", plan->samples, "As for run")->type_name("N");
+  command->add_option("--set", plan->overrides, "As for run")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
   plan->cpus = AvailableCpus();
-  command->add_option("--cpus", plan->cpus, "As for run")->check(kCpuRange);
+  command->add_option("--cpus", plan->cpus, "As for run")->type_name("N")->check(kCpuRange);
   const auto gpus = std::make_shared<std::optional<int64_t>>();
-  command->add_option("--gpus", *gpus, "As for run")->check(kGpuRange);
+  command->add_option("--gpus", *gpus, "As for run")->type_name("N")->check(kGpuRange);
   AddFormat(command, plan->format);
   commands.Bind(command, [plan = plan, gpus](const Invocation& invocation) {
     plan->db_path = invocation.db_path;
@@ -45,26 +47,40 @@ void AddSimulate(Commands& commands) {
       "simulate",
       "A whole sweep in virtual time, over recorded learning curves or the space's curve formula.\n"
       "Example: tune simulate space.yaml --curves tune.db:food11 --workers 8 --compare asha,fifo");
-  command->add_option("space", simulate->space_path, "The space file")->required();
-  command->add_option("--curves", simulate->curves,
-                      "A CSV file with a line a report, or the database of an earlier sweep, also "
-                      "as tune.db:NAME");
-  command->add_option("--workers", simulate->workers, "How many workers")->required();
-  command->add_option("--cpus", simulate->cpus, "CPUs of each worker; default: as one trial needs");
-  command->add_option("--gpus", simulate->gpus, "GPUs of each worker; default: as one trial needs");
-  command->add_option("--samples", simulate->samples, "As for run");
-  command->add_option("--seed", simulate->seed, "As for run; default: the file's, else 0");
+  command->add_option("space", simulate->space_path, "The space file")
+      ->type_name("FILE")
+      ->required();
+  command
+      ->add_option("--curves", simulate->curves,
+                   "A CSV file with a line a report, or the database of an earlier sweep, also "
+                   "as tune.db:NAME")
+      ->type_name("FILE");
+  command->add_option("--workers", simulate->workers, "How many workers")
+      ->type_name("N")
+      ->required();
+  command->add_option("--cpus", simulate->cpus, "CPUs of each worker; default: as one trial needs")
+      ->type_name("N");
+  command->add_option("--gpus", simulate->gpus, "GPUs of each worker; default: as one trial needs")
+      ->type_name("N");
+  command->add_option("--samples", simulate->samples, "As for run")->type_name("N");
+  command->add_option("--seed", simulate->seed, "As for run; default: the file's, else 0")
+      ->type_name("N");
   command->add_option("--seeds", simulate->seeds, "Plays it with so many seeds, from --seed on")
+      ->type_name("N")
       ->capture_default_str();
-  command->add_option("--set", simulate->overrides, "As for run")->allow_extra_args(false);
+  command->add_option("--set", simulate->overrides, "As for run")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
   command
       ->add_option("--compare", simulate->compare,
                    "Schedulers by name, to be put side by side: asha,fifo")
+      ->type_name("SCHEDULERS")
       ->delimiter(',')
       ->allow_extra_args(false);
   command
       ->add_option("--scheduler", simulate->schedulers,
                    "One more to compare, as in the space file: '{asha: {max_t: 9}}'")
+      ->type_name("SCHEDULER")
       ->allow_extra_args(false);
   AddFormat(command, simulate->format);
   commands.Bind(command, [simulate = simulate](const Invocation&) {
@@ -78,8 +94,9 @@ void AddImport(Commands& commands) {
       "import",
       "A space file from AutoTuner's configuration.\nExample: tune import autotuner.json --out "
       "space.yaml");
-  command->add_option("file", import->path, "AutoTuner's JSON")->required();
-  command->add_option("--out", import->out, "The space file; default: standard output");
+  command->add_option("file", import->path, "AutoTuner's JSON")->type_name("FILE")->required();
+  command->add_option("--out", import->out, "The space file; default: standard output")
+      ->type_name("FILE");
   commands.Bind(command, [import = import](const Invocation&) {
     const Status imported = ImportCommand(*import, std::cout, std::cerr);
     if (imported.ok()) return Answered(0);

@@ -1,32 +1,25 @@
 #include "tuner/cli/results_command.h"
 
 #include <algorithm>
-#include <cmath>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "core/configuration.h"
 #include "core/json.h"
 #include "core/nearest_name.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/pareto_front.h"
+#include "tuner/cli/results_view.h"
 #include "tuner/cli/sweep_lookup.h"
+#include "tuner/cli/trial_table.h"
 #include "tuner/sqlite/database.h"
 
 namespace tune {
 namespace {
 
-constexpr size_t kColumnsMax = 1900;  // SQLite's limit is 2000.
-
-const char* const kTrialColumns[] = {"number",     "status",     "stop_reason",
-                                     "iterations", "best_value", "best_iteration",
-                                     "last_value", "attempts",   "run_seconds"};
-constexpr size_t kTrialColumnCount = std::size(kTrialColumns);
-
+constexpr char kSweepParameter[] = ":experiment";
 constexpr const char* kViews[] = {"experiments", "trials",   "params",      "reports",
                                   "decisions",   "attempts", "checkpoints", "workers"};
 
@@ -37,19 +30,6 @@ std::string QuotedName(std::string_view name) {
     quoted.push_back(c);
   }
   return quoted + "\"";
-}
-
-Value CellOf(const Statement& row, int column) {
-  switch (row.Kind(column)) {
-    case ColumnKind::kNull:
-      return Value();
-    case ColumnKind::kInteger:
-      return Value(row.Int(column));
-    case ColumnKind::kReal:
-      return Value(row.Real(column));
-    default:
-      return Value(row.Text(column));
-  }
 }
 
 // ---- --sql
@@ -83,8 +63,30 @@ std::string WhatThereIs(Database& database, const std::string& error, const std:
   return text;
 }
 
+// Gives :experiment its value.
+Status BindSweep(const ResultsOptions& options, int64_t sweep, Statement& query) {
+  const std::vector<std::string> parameters = query.ParameterNames();
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i] != kSweepParameter) {
+      return InvalidArgument("--sql: " + (parameters[i].empty() ? "?" : parameters[i]) +
+                             " has no value; the one parameter is :experiment, the sweep's id");
+    }
+    query.Bind(static_cast<int>(i) + 1, sweep);
+  }
+  if (!parameters.empty() || options.name.empty()) return OkStatus();
+  return InvalidArgument(
+      "--sql: the query is over all sweeps and does not say :experiment, the id of '" +
+      Printable(options.name) + "'; add WHERE experiment = :experiment, or leave the name out");
+}
+
 int PrintQuery(const ResultsOptions& options, Database& database, std::ostream& out,
                std::ostream& err) {
+  int64_t sweep = 0;
+  if (!options.name.empty() || options.sql.find(kSweepParameter) != std::string::npos) {
+    const Result<FoundSweep> found = FindSweep(database, options.name);
+    if (!found.ok()) return Complain(found.status(), err);
+    sweep = found->id;
+  }
   database.ForbidAllButReading();
   Result<Statement> query = database.PrepareQuery(options.sql);
   if (!query.ok()) {
@@ -92,6 +94,7 @@ int PrintQuery(const ResultsOptions& options, Database& database, std::ostream& 
     return Complain(InvalidArgument("--sql: " + error + WhatThereIs(database, error, options.sql)),
                     err);
   }
+  if (const Status s = BindSweep(options, sweep, *query); !s.ok()) return Complain(s, err);
   RowPrinter printer(options.format, options.width, out);
   std::vector<std::string> columns;
   for (int i = 0; i < query->column_count(); ++i) columns.emplace_back(query->Name(i));
@@ -113,96 +116,6 @@ int PrintQuery(const ResultsOptions& options, Database& database, std::ostream& 
 }
 
 // ---- trials
-
-struct TrialTable {
-  std::vector<std::string> columns;
-  size_t param_count = 0;  // They follow the trial's own columns; the metrics follow them.
-  std::vector<std::vector<Value>> rows;
-
-  std::optional<size_t> Find(std::string_view name) const {
-    const auto found = std::find(columns.begin(), columns.end(), name);
-    if (found == columns.end()) return std::nullopt;
-    return static_cast<size_t>(found - columns.begin());
-  }
-};
-
-struct TrialData {
-  std::vector<Value> own;
-  Configuration params;
-  Configuration metrics;  // A metric is a named value, too.
-};
-
-Result<std::vector<TrialData>> ReadTrials(Database& database, int64_t experiment) {
-  static constexpr char kTrialsSql[] =
-      "SELECT t.number, t.status, t.stop_reason, t.iterations, t.best_value, t.best_iteration,"
-      // Of several configurations the last, as in the view.
-      " t.last_value, t.attempts, t.run_seconds,"
-      " coalesce((SELECT x.flat FROM exploit_rows AS x WHERE x.trial = t.id"
-      "   ORDER BY x.id DESC LIMIT 1), c.flat),"
-      " (SELECT r.metrics FROM report_rows AS r WHERE r.trial = t.id"
-      "   ORDER BY r.iteration DESC, r.attempt DESC LIMIT 1)"
-      " FROM trial_rows AS t JOIN configuration_rows AS c ON c.trial = t.id"
-      " WHERE t.experiment = ?1 ORDER BY t.number";
-  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kTrialsSql));
-  row->BindAll(experiment);
-  std::vector<TrialData> trials;
-  for (;;) {
-    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
-    if (!has_row) break;
-    TrialData& trial = trials.emplace_back();
-    for (size_t i = 0; i < kTrialColumnCount; ++i)
-      trial.own.push_back(CellOf(*row, static_cast<int>(i)));
-    TUNE_ASSIGN_OR_RETURN(const Value flat, ParseJson(row->Text(kTrialColumnCount)));
-    TUNE_ASSIGN_OR_RETURN(trial.params, Configuration::FromFlat(flat));
-    if (row->IsNull(kTrialColumnCount + 1)) continue;
-    TUNE_ASSIGN_OR_RETURN(const Value metrics, ParseJson(row->Text(kTrialColumnCount + 1)));
-    for (const MapEntry& entry : metrics.AsMap()) {
-      const std::optional<double> number = ReadNumber(entry.value);
-      trial.metrics.Set(entry.key,
-                        number.has_value() && !std::isnan(*number) ? Value(*number) : Value());
-    }
-  }
-  return trials;
-}
-
-// The names that occur, each once, in order of appearance.
-void CollectNames(const Configuration& values, std::vector<std::string>& names) {
-  for (const auto& [name, value] : values.parameters()) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  }
-}
-
-TrialTable Tabulate(std::vector<TrialData> trials) {
-  std::vector<std::string> params;
-  std::vector<std::string> metrics;
-  for (const TrialData& trial : trials) {
-    CollectNames(trial.params, params);
-    CollectNames(trial.metrics, metrics);
-  }
-  params.resize(std::min(params.size(), kColumnsMax - kTrialColumnCount));
-  metrics.resize(std::min(metrics.size(), kColumnsMax - kTrialColumnCount - params.size()));
-  TrialTable table;
-  table.param_count = params.size();
-  table.columns.assign(std::begin(kTrialColumns), std::end(kTrialColumns));
-  for (const std::string& name : params) {
-    table.columns.push_back(table.Find(name).has_value() ? "param." + name : name);
-  }
-  for (const std::string& name : metrics) {
-    table.columns.push_back(table.Find(name).has_value() ? "metric." + name : name);
-  }
-  for (TrialData& trial : trials) {
-    std::vector<Value>& row = table.rows.emplace_back(std::move(trial.own));
-    const auto append = [&row](const std::vector<std::string>& names, const Configuration& values) {
-      for (const std::string& name : names) {
-        const Value* const value = values.Find(name);
-        row.push_back(value == nullptr ? Value() : *value);
-      }
-    };
-    append(params, trial.params);
-    append(metrics, trial.metrics);
-  }
-  return table;
-}
 
 // A temporary table of the connection's own, so that --where and ORDER BY are SQLite's, over these
 // columns; its rowids are the rows' places from 1. The names are data: they stand quoted in the
@@ -271,7 +184,25 @@ Result<SortOrder> ParseSort(const std::string& sort, const TrialTable& table,
   return order;
 }
 
-// Places in table.rows, filtered and in order.
+// The best first: those with a value, then those without, then those that failed.
+void SortBestFirst(const ResultsOptions& options, const TrialTable& table, const FoundSweep& sweep,
+                   const std::vector<int64_t>& front, std::vector<size_t>& rows) {
+  const bool has_one_value = sweep.objectives.size() == 1;
+  const auto group = [&](size_t row) {
+    if (table.HasFailed(row) && !options.with_failed) return 2;
+    if (has_one_value) return table.Own(row, "best_value").is_null() ? 1 : 0;
+    return std::count(front.begin(), front.end(), table.Own(row, "number").AsInt()) > 0 ? 0 : 1;
+  };
+  std::stable_sort(rows.begin(), rows.end(), [&](size_t a, size_t b) {
+    if (group(a) != group(b)) return group(a) < group(b);
+    const Value& first = table.Own(a, "best_value");
+    const Value& second = table.Own(b, "best_value");
+    return has_one_value && !first.is_null() && !second.is_null() &&
+           IsBetter(*ReadNumber(first), *ReadNumber(second), sweep.direction());
+  });
+}
+
+// Places in table.rows that --where keeps, as --sort orders them, else by number.
 Result<std::vector<size_t>> Choose(const ResultsOptions& options, Database& database,
                                    const TrialTable& table, const FoundSweep& sweep) {
   std::vector<size_t> chosen;
@@ -307,46 +238,6 @@ Result<std::vector<size_t>> Choose(const ResultsOptions& options, Database& data
   return chosen;
 }
 
-// Parameters with one value everywhere would only make a table wide.
-std::vector<size_t> ConstantColumns(const TrialTable& table) {
-  std::vector<size_t> constants;
-  if (table.rows.size() < 2) return constants;
-  for (size_t i = kTrialColumnCount; i < kTrialColumnCount + table.param_count; ++i) {
-    const bool is_constant =
-        std::all_of(table.rows.begin(), table.rows.end(),
-                    [&](const auto& row) { return row[i] == table.rows[0][i]; });
-    if (is_constant) constants.push_back(i);
-  }
-  return constants;
-}
-
-void PrintTrials(const ResultsOptions& options, const TrialTable& table,
-                 const std::vector<size_t>& chosen, std::ostream& out, std::ostream& err) {
-  std::vector<size_t> hidden;
-  if (options.format == OutputFormat::kTable) hidden = ConstantColumns(table);
-  std::vector<size_t> shown;
-  std::vector<std::string> names;
-  for (size_t i = 0; i < table.columns.size(); ++i) {
-    if (std::find(hidden.begin(), hidden.end(), i) != hidden.end()) continue;
-    shown.push_back(i);
-    names.push_back(table.columns[i]);
-  }
-  RowPrinter printer(options.format, options.width, out);
-  printer.Begin(names);
-  std::vector<Value> cells(shown.size());
-  for (const size_t place : chosen) {
-    for (size_t i = 0; i < shown.size(); ++i) cells[i] = table.rows[place][shown[i]];
-    printer.Row(cells);
-  }
-  printer.End();
-  if (hidden.empty()) return;
-  err << "the same in all trials:";
-  for (const size_t i : hidden) {
-    err << " " << Printable(table.columns[i]) << "=" << ShortText(table.rows[0][i]);
-  }
-  err << "\n";
-}
-
 // The best trial's, or those of the Pareto front.
 Result<std::vector<int64_t>> BestNumbers(Database& database, const FoundSweep& sweep) {
   std::vector<int64_t> numbers;
@@ -369,40 +260,80 @@ std::string WhyThereIsNoBest(const FoundSweep& sweep) {
          (sweep.objectives.size() > 1 ? " and kept to the constraints" : "") + " yet";
 }
 
+// Columns of --columns, in its order.
+Result<std::vector<size_t>> ParseColumns(const std::string& list, const TrialTable& table) {
+  std::vector<size_t> columns;
+  for (size_t begin = 0; begin <= list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    const std::string name = list.substr(begin, end - begin);
+    const std::optional<size_t> column = table.Find(name);
+    if (!column.has_value()) {
+      const std::vector<std::string_view> known(table.columns.begin(), table.columns.end());
+      return InvalidArgument("--columns: there is no column '" + Printable(name) + "'" +
+                             DidYouMean(name, known) + "; tune results --all shows them all");
+    }
+    columns.push_back(*column);
+    begin = end + 1;
+  }
+  return columns;
+}
+
 Status PrintSweep(const ResultsOptions& options, Database& database, std::ostream& out,
                   std::ostream& err) {
   TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindSweep(database, options.name));
-  TUNE_ASSIGN_OR_RETURN(std::vector<TrialData> trials, ReadTrials(database, sweep.id));
-  const TrialTable table = Tabulate(std::move(trials));
-  if (options.best) {
-    TUNE_ASSIGN_OR_RETURN(const std::vector<int64_t> best, BestNumbers(database, sweep));
-    std::vector<size_t> chosen;
-    for (size_t i = 0; i < table.rows.size(); ++i) {
-      if (std::count(best.begin(), best.end(), table.rows[i][0].AsInt()) > 0) chosen.push_back(i);
-    }
-    PrintTrials(options, table, chosen, out, err);
-    if (best.empty()) err << WhyThereIsNoBest(sweep) << "\n";
-    return OkStatus();
+  TUNE_ASSIGN_OR_RETURN(const TrialTable table, ReadTrialTable(database, sweep.id));
+  ResultsView view{options.format, options.width, ShownColumns::kUsual, {}};
+  if (options.all || options.format != OutputFormat::kTable) view.shown = ShownColumns::kAll;
+  if (!options.columns.empty()) {
+    view.shown = ShownColumns::kNamed;
+    TUNE_ASSIGN_OR_RETURN(view.columns, ParseColumns(options.columns, table));
   }
-  TUNE_ASSIGN_OR_RETURN(const std::vector<size_t> chosen, Choose(options, database, table, sweep));
-  PrintTrials(options, table, chosen, out, err);
+  std::vector<int64_t> best;
+  if (options.best || sweep.objectives.size() > 1) {
+    TUNE_ASSIGN_OR_RETURN(best, BestNumbers(database, sweep));
+  }
+  TUNE_ASSIGN_OR_RETURN(std::vector<size_t> rows, Choose(options, database, table, sweep));
+  const bool is_best_first = options.sort.empty() && !options.best &&
+                             (options.top > 0 || options.format == OutputFormat::kTable);
+  if (is_best_first) SortBestFirst(options, table, sweep, best, rows);
+  std::erase_if(rows, [&](size_t row) {
+    if (options.best) return std::count(best.begin(), best.end(), table.rows[row][0].AsInt()) == 0;
+    return options.top > 0 && (table.Own(row, "best_value").is_null() ||
+                               (table.HasFailed(row) && !options.with_failed));
+  });
+  if (options.top > 0) rows.resize(std::min(rows.size(), static_cast<size_t>(options.top)));
+  const size_t count = rows.size();
+  if (options.limit > 0) rows.resize(std::min(count, static_cast<size_t>(options.limit)));
+  PrintTrials(view, sweep, table, rows, out, err);
+  if (options.best && best.empty()) err << WhyThereIsNoBest(sweep) << "\n";
+  if (rows.size() < count) err << rows.size() << " of " << count << " trials are shown\n";
+  return OkStatus();
+}
+
+// Options that do not go with each other.
+Status CheckOptions(const ResultsOptions& options) {
+  const bool chooses = !options.sort.empty() || !options.where.empty() || options.top > 0;
+  if (!options.sql.empty() && (options.best || options.all || options.with_failed || chooses ||
+                               options.limit > 0 || !options.columns.empty())) {
+    return InvalidArgument(
+        "--sql is a whole query: of the other options only --format and the sweep's name, for "
+        ":experiment, go with it");
+  }
+  if (options.best && chooses) {
+    return InvalidArgument("--best is one trial; --sort, --where and --top do not go with it");
+  }
+  if (options.top > 0 && !options.sort.empty()) {
+    return InvalidArgument("--top N is the best first; with --sort, say --limit N");
+  }
+  if (options.all && !options.columns.empty())
+    return InvalidArgument("--all and --columns do not go together: say one of them");
   return OkStatus();
 }
 
 }  // namespace
 
 int ResultsCommand(const ResultsOptions& options, std::ostream& out, std::ostream& err) {
-  if (!options.sql.empty() &&
-      (options.best || !options.sort.empty() || !options.where.empty() || !options.name.empty())) {
-    return Complain(
-        InvalidArgument(
-            "--sql is a whole query; NAME, --best, --sort and --where do not go with it"),
-        err);
-  }
-  if (options.best && (!options.where.empty() || !options.sort.empty())) {
-    return Complain(InvalidArgument("--best is one trial; --sort and --where do not go with it"),
-                    err);
-  }
+  if (const Status s = CheckOptions(options); !s.ok()) return Complain(s, err);
   const Result<std::unique_ptr<Database>> database = OpenForQueries(options.db_path);
   if (!database.ok()) return Complain(database.status(), err);
   if (!options.sql.empty()) return PrintQuery(options, **database, out, err);

@@ -1,14 +1,13 @@
 // `tune results [NAME]`: the trials of a sweep with their parameters and metrics, or any query.
 //
-// Columns: number, status, stop_reason, iterations, best_value, best_iteration, last_value,
-// attempts, run_seconds, then the parameters ("optimizer/lr"), then the metrics of each trial's
-// last report. A parameter or metric whose name is taken is called "param.NAME" or "metric.NAME". A
-// table leaves out parameters that are the same in all trials and tells them on `err`.
+// The columns are those of trial_table.h. CSV and JSON have them all and are ordered by number, for
+// scripts; a table has those that a person looks for (results_view.h), the best trial first.
 //
 // Thread rule: one thread.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <ostream>
 #include <string>
 
@@ -23,8 +22,14 @@ struct ResultsOptions {
   // A column, the best first if it is the metric or one of its values, else ascending; "-COL" is
   // descending, "+COL" ascending.
   std::string sort;
-  std::string where;  // An SQL expression over the columns above.
-  std::string sql;    // A whole query over the database's views, in place of all that.
+  std::string where;         // An SQL expression over the columns above.
+  int64_t top = 0;           // The best so many, the best first; 0: no such choice.
+  int64_t limit = 0;         // At most so many rows; 0: all.
+  std::string columns;       // Their names, parted by commas.
+  bool all = false;          // All columns.
+  bool with_failed = false;  // A trial in ERROR may be the best.
+  // A whole query over the database's views, in place of all that; :experiment is the sweep's id.
+  std::string sql;
   OutputFormat format = OutputFormat::kTable;
   size_t width = 0;  // The terminal's; 0: none.
 };

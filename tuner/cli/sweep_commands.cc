@@ -29,30 +29,42 @@ void AddRun(Commands& commands) {
   const auto [command, run] = commands.Add<RunOptions>(
       "run",
       "Runs a sweep.\nExample: tune run space.yaml --samples 16 --set scheduler.asha.max_t=10");
-  command->add_option("space", run->space_path, "The space file (YAML or JSON)")->required();
-  command->add_option("--samples", run->samples, "How many trials; overrides the file");
-  command->add_option("--name", run->name, "The sweep's name; default: the file's");
+  command->add_option("space", run->space_path, "The space file (YAML or JSON)")
+      ->type_name("FILE")
+      ->required();
+  command->add_option("--samples", run->samples, "How many trials; overrides the file")
+      ->type_name("N");
+  command->add_option("--name", run->name, "The sweep's name; default: the file's")
+      ->type_name("NAME");
   command->add_option("--seed", run->seed, "The seed; default: the file's, else drawn and printed")
+      ->type_name("N")
       ->check(IntegerFrom(0));
-  command->add_option("--max-concurrent", run->max_concurrent, "Trials at a time");
+  command->add_option("--max-concurrent", run->max_concurrent, "Trials at a time")->type_name("N");
   command->add_option("--set", run->overrides, "key.path=value, as if written in the file")
+      ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   command
       ->add_option("--cpus", run->cpus,
                    "CPUs that the local worker offers; default: this machine's")
+      ->type_name("N")
       ->check(kCpuRange);
   command
       ->add_option(
           "--gpus", run->gpus,
           "GPUs that the local worker offers; default: all that are here, if trials need any; "
           "logical ones where there is none")
+      ->type_name("N")
       ->check(kGpuRange);
-  command->add_option("--listen", run->listen,
-                      "HOST:PORT for workers on other machines, over TLS; prints the line with "
-                      "which they join; 0.0.0.0 stands for all addresses, port 0 for any");
+  command
+      ->add_option("--listen", run->listen,
+                   "HOST:PORT for workers on other machines, over TLS; prints the line with "
+                   "which they join; 0.0.0.0 stands for all addresses, port 0 for any")
+      ->type_name("HOST:PORT");
   AddTokenExpires(command, run->token_validity);
-  command->add_option("--log", run->log,
-                      "tensorboard: event files are written live beside the database");
+  command
+      ->add_option("--log", run->log,
+                   "tensorboard: event files are written live beside the database")
+      ->type_name("tensorboard");
   command->add_flag("--detach", run->detach,
                     "Goes on in the background, also when the terminal closes");
   command->add_flag("--dry-run", run->dry_run, "Checks everything, starts and writes nothing");
@@ -65,19 +77,26 @@ void AddRun(Commands& commands) {
 void AddResume(Commands& commands) {
   const auto [command, resume] = commands.Add<ResumeOptions>(
       "resume", "Goes on with an interrupted sweep.\nExample: tune resume food11");
-  command->add_option("name", resume->name, "The sweep; default: the latest unfinished one");
-  command->add_option("--samples", resume->samples, "The new total of trials");
+  command->add_option("name", resume->name, "The sweep; default: the latest unfinished one")
+      ->type_name("NAME");
+  command->add_option("--samples", resume->samples, "The new total of trials")->type_name("N");
   command->add_flag("--errored", resume->errored, "Tries the trials that failed once more");
-  command->add_option("--space", resume->space_path,
-                      "A space file; refused unless it is what the sweep was begun with");
+  command
+      ->add_option("--space", resume->space_path,
+                   "A space file; refused unless it is what the sweep was begun with")
+      ->type_name("FILE");
   command->add_option("--set", resume->overrides, "As for run, over --space")
+      ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  command->add_option("--log", resume->log, "As for run; earlier lives' reports, too");
+  command->add_option("--log", resume->log, "As for run; earlier lives' reports, too")
+      ->type_name("tensorboard");
   command->add_flag("--detach", resume->detach, "As for run");
-  command->add_option("--cpus", resume->cpus, "As for run")->check(kCpuRange);
-  command->add_option("--gpus", resume->gpus, "As for run")->check(kGpuRange);
-  command->add_option("--listen", resume->listen,
-                      "As for run; default: where the sweep listened before; off: nowhere");
+  command->add_option("--cpus", resume->cpus, "As for run")->type_name("N")->check(kCpuRange);
+  command->add_option("--gpus", resume->gpus, "As for run")->type_name("N")->check(kGpuRange);
+  command
+      ->add_option("--listen", resume->listen,
+                   "As for run; default: where the sweep listened before; off: nowhere")
+      ->type_name("HOST:PORT");
   AddTokenExpires(command, resume->token_validity);
   commands.Bind(command, [resume = resume](const Invocation& invocation) {
     Take(invocation, *resume);
@@ -90,18 +109,26 @@ void AddRetrain(Commands& commands) {
       "retrain",
       "The best configurations of a sweep once more, at full length, several runs of each, as a "
       "sweep of its own.\nExample: tune retrain food11 --top 3 --seeds 5");
-  command->add_option("name", retrain->name, "The earlier sweep; default: the latest");
-  command->add_option("--top", retrain->top, "How many configurations")->capture_default_str();
-  command->add_option("--seeds", retrain->seeds, "Runs of each")->capture_default_str();
+  command->add_option("name", retrain->name, "The earlier sweep; default: the latest")
+      ->type_name("NAME");
+  command->add_option("--top", retrain->top, "How many configurations")
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--seeds", retrain->seeds, "Runs of each")
+      ->type_name("N")
+      ->capture_default_str();
   command->add_flag("--show", retrain->show, "Only shows what an earlier retrain came to");
-  command->add_option("--name", retrain->run.name, "The new sweep's name; default: NAME-retrain");
+  command->add_option("--name", retrain->run.name, "The new sweep's name; default: NAME-retrain")
+      ->type_name("NAME");
   command
       ->add_option("--seed", retrain->run.seed, "The new sweep's seed; default: drawn from NAME's")
+      ->type_name("N")
       ->check(IntegerFrom(0));
-  command->add_option("--max-concurrent", retrain->run.max_concurrent, "Trials at a time");
-  command->add_option("--cpus", retrain->run.cpus, "As for run")->check(kCpuRange);
-  command->add_option("--gpus", retrain->run.gpus, "As for run")->check(kGpuRange);
-  command->add_option("--listen", retrain->run.listen, "As for run");
+  command->add_option("--max-concurrent", retrain->run.max_concurrent, "Trials at a time")
+      ->type_name("N");
+  command->add_option("--cpus", retrain->run.cpus, "As for run")->type_name("N")->check(kCpuRange);
+  command->add_option("--gpus", retrain->run.gpus, "As for run")->type_name("N")->check(kGpuRange);
+  command->add_option("--listen", retrain->run.listen, "As for run")->type_name("HOST:PORT");
   AddTokenExpires(command, retrain->run.token_validity);
   command->add_flag("--detach", retrain->run.detach, "As for run");
   command->add_flag("--dry-run", retrain->run.dry_run, "As for run");
@@ -129,7 +156,8 @@ void AddAttach(Commands& commands) {
       "attach",
       "Watches a sweep that runs elsewhere until it ends; Ctrl-C leaves it running.\n"
       "Example: tune attach food11");
-  command->add_option("name", attach->name, "The sweep; default: the one that runs");
+  command->add_option("name", attach->name, "The sweep; default: the one that runs")
+      ->type_name("NAME");
   commands.Bind(command, [attach = attach](const Invocation& invocation) {
     attach->db_path = invocation.db_path;
     LiveScreen screen;
@@ -162,9 +190,11 @@ void AddControls(Commands& commands) {
        "Example: tune stop food11 --now"}};
   for (const auto& [verb, about] : kAboutTrials) {
     const auto [command, control] = AddControl(commands, verb, about);
-    command->add_option("name", control->name,
-                        "The sweep; default: the one that runs, or the latest");
-    command->add_option("--trial", control->trial, "One trial alone, by its number");
+    command
+        ->add_option("name", control->name, "The sweep; default: the one that runs, or the latest")
+        ->type_name("NAME");
+    command->add_option("--trial", control->trial, "One trial alone, by its number")
+        ->type_name("N");
     if (verb == ControlVerb::kUnpause) continue;
     command->add_flag("--now", control->now, "Without waiting for the next report");
   }

@@ -14,7 +14,7 @@
 namespace tune {
 namespace {
 
-constexpr size_t kColumnWidthMin = 8;  // A column is not cut below it.
+constexpr size_t kGap = 2;  // Between columns.
 
 // The code point that begins at `at`, in valid UTF-8; moves past it.
 uint32_t NextCodePoint(std::string_view text, size_t& at) {
@@ -93,6 +93,31 @@ std::string CutToWidth(std::string_view text, size_t width) {
   return std::string(text.substr(0, end)) + "…";
 }
 
+std::vector<std::string> WrapToWidth(std::string_view text, size_t width) {
+  std::vector<std::string> lines;
+  for (;;) {
+    const size_t newline = text.find('\n');
+    const std::string_view rest = text.substr(0, newline);
+    size_t used = 0;
+    size_t at = 0;
+    size_t space = 0;  // The last one at which the line can be broken.
+    while (at < rest.size()) {
+      size_t next = at;
+      const size_t wide = WidthOf(NextCodePoint(rest, next));
+      if (rest[at] == ' ') space = at;
+      if (used + wide > width && at > 0) break;
+      used += wide;
+      at = next;
+    }
+    const bool is_whole = at >= rest.size();
+    const size_t end = is_whole || space == 0 ? at : space;
+    lines.emplace_back(rest.substr(0, end));
+    if (is_whole && newline == std::string_view::npos) return lines;
+    text.remove_prefix(is_whole ? newline + 1 : end);
+    if (!is_whole && text.starts_with(' ')) text.remove_prefix(1);
+  }
+}
+
 std::string Printable(std::string_view text) {
   const std::string valid = ToUtf8(text);
   std::string out;
@@ -142,12 +167,97 @@ std::string ShortText(const Value& value) {
   return Printable(ToJson(value));
 }
 
+// ---- TextTable
+
+TextTable::TextTable(std::vector<TableColumn> columns)
+    : columns_(std::move(columns)), is_numeric_(columns_.size(), true) {
+  for (TableColumn& column : columns_) {
+    column.name = Printable(column.name);
+    whole_widths_.push_back(DisplayWidth(column.name));
+  }
+}
+
+void TextTable::Row(const std::vector<Value>& cells) {
+  TUNE_CHECK(cells.size() == columns_.size());
+  std::vector<std::string>& line = lines_.emplace_back();
+  for (size_t i = 0; i < cells.size(); ++i) {
+    line.push_back(ShortText(cells[i]));
+    whole_widths_[i] = std::max(whole_widths_[i], DisplayWidth(line.back()));
+    if (!cells[i].is_number() && !cells[i].is_null()) is_numeric_[i] = false;
+  }
+}
+
+size_t TextTable::MinWidth() const {
+  size_t total = kGap * (columns_.empty() ? 0 : columns_.size() - 1);
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    total += columns_[i].fit == Fit::kWhole ? whole_widths_[i]
+                                            : std::min(whole_widths_[i], columns_[i].width_min);
+  }
+  return total;
+}
+
+// The widest column that can give way is narrowed until all fit, or none can.
+std::vector<size_t> TextTable::Widths(size_t width) const {
+  std::vector<size_t> widths = whole_widths_;
+  if (width == 0 || columns_.empty()) return widths;
+  for (const Fit fit : {Fit::kCut, Fit::kWrap}) {
+    for (;;) {
+      const size_t total =
+          std::accumulate(widths.begin(), widths.end(), kGap * (columns_.size() - 1));
+      std::optional<size_t> widest;
+      for (size_t i = 0; i < columns_.size(); ++i) {
+        if (columns_[i].fit != fit || widths[i] <= columns_[i].width_min) continue;
+        if (!widest || widths[i] > widths[*widest]) widest = i;
+      }
+      if (total <= width || !widest) break;
+      widths[*widest] -= std::min(widths[*widest] - columns_[*widest].width_min, total - width);
+    }
+  }
+  return widths;
+}
+
+void TextTable::PrintLine(const std::vector<std::string>& cells, const std::vector<size_t>& widths,
+                          size_t width, std::ostream& out) const {
+  std::vector<std::vector<std::string>> parts;  // By column, its lines.
+  size_t line_count = 1;
+  bool may_cut = width > 0;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const Fit fit = columns_[i].fit;
+    parts.push_back(fit == Fit::kWrap ? WrapToWidth(cells[i], widths[i])
+                                      : std::vector{CutToWidth(cells[i], widths[i])});
+    line_count = std::max(line_count, parts.back().size());
+    may_cut = may_cut && fit == Fit::kCut;
+  }
+  for (size_t n = 0; n < line_count; ++n) {
+    std::string line;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      if (i > 0) line.append(kGap, ' ');
+      line += Padded(n < parts[i].size() ? parts[i][n] : "", widths[i], is_numeric_[i]);
+    }
+    while (!line.empty() && line.back() == ' ') line.pop_back();
+    out << (may_cut ? CutToWidth(line, width) : line) << "\n";
+  }
+}
+
+void TextTable::Print(size_t width, std::ostream& out) const {
+  const std::vector<size_t> widths = Widths(width);
+  std::vector<std::string> names;
+  for (const TableColumn& column : columns_) names.push_back(column.name);
+  PrintLine(names, widths, width, out);
+  for (const std::vector<std::string>& line : lines_) PrintLine(line, widths, width, out);
+}
+
+// ---- RowPrinter
+
 void RowPrinter::Begin(std::vector<std::string> columns) {
   columns_ = std::move(columns);
   row_count_ = 0;
-  lines_.clear();
-  is_numeric_.assign(columns_.size(), true);
   if (format_ == OutputFormat::kJson) out_ << "[";
+  if (format_ == OutputFormat::kTable) {
+    std::vector<TableColumn> all;
+    for (const std::string& name : columns_) all.push_back({name});
+    table_.emplace(std::move(all));
+  }
   if (format_ != OutputFormat::kCsv) return;
   std::string line;
   for (size_t i = 0; i < columns_.size(); ++i) {
@@ -160,12 +270,8 @@ void RowPrinter::Begin(std::vector<std::string> columns) {
 void RowPrinter::Row(const std::vector<Value>& cells) {
   TUNE_CHECK(cells.size() == columns_.size());
   ++row_count_;
-  if (format_ == OutputFormat::kTable) {
-    std::vector<std::string>& line = lines_.emplace_back();
-    for (size_t i = 0; i < cells.size(); ++i) {
-      line.push_back(ShortText(cells[i]));
-      if (!cells[i].is_number() && !cells[i].is_null()) is_numeric_[i] = false;
-    }
+  if (table_) {
+    table_->Row(cells);
     return;
   }
   std::string line = format_ == OutputFormat::kCsv ? "" : row_count_ == 1 ? "\n{" : ",\n{";
@@ -183,42 +289,9 @@ void RowPrinter::Row(const std::vector<Value>& cells) {
 }
 
 void RowPrinter::End() {
-  if (format_ == OutputFormat::kTable) PrintTable();
+  if (table_) table_->Print(width_, out_);
   if (format_ == OutputFormat::kJson) out_ << (row_count_ == 0 ? "]\n" : "\n]\n");
   out_.flush();
-}
-
-void RowPrinter::PrintTable() {
-  std::vector<std::string> names;
-  std::vector<size_t> widths;
-  for (const std::string& column : columns_) {
-    names.push_back(Printable(column));
-    widths.push_back(DisplayWidth(names.back()));
-  }
-  for (const auto& line : lines_) {
-    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], DisplayWidth(line[i]));
-  }
-  constexpr size_t kGap = 2;
-  const auto total = [&] {
-    return std::accumulate(widths.begin(), widths.end(), size_t{0}) +
-           kGap * (widths.empty() ? 0 : widths.size() - 1);
-  };
-  while (width_ > 0 && total() > width_) {
-    const auto widest = std::max_element(widths.begin(), widths.end());
-    if (*widest <= kColumnWidthMin) break;
-    *widest -= std::min(*widest - kColumnWidthMin, total() - width_);
-  }
-  const auto print = [&](const std::vector<std::string>& cells) {
-    std::string line;
-    for (size_t i = 0; i < cells.size(); ++i) {
-      if (i > 0) line.append(kGap, ' ');
-      line += Padded(CutToWidth(cells[i], widths[i]), widths[i], is_numeric_[i]);
-    }
-    while (!line.empty() && line.back() == ' ') line.pop_back();
-    out_ << (width_ > 0 ? CutToWidth(line, width_) : line) << "\n";
-  };
-  print(names);
-  for (const auto& line : lines_) print(line);
 }
 
 }  // namespace tune

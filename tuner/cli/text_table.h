@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -21,9 +22,43 @@ enum class OutputFormat { kTable, kCsv, kJson };
 // "table", "csv" or "json".
 Result<OutputFormat> ParseOutputFormat(std::string_view name);
 
-// - table: columns aligned, numbers to the right with six digits, control characters made visible;
-// where `width` is not 0
-//   (a terminal's) the widest columns are cut to fit. Held until End.
+// How a column of a table gets by with less than its width.
+enum class Fit {
+  kCut,    // Its cells are cut, "…" at their ends. Such columns give way first, the widest first.
+  kWrap,   // Its cells go on in the lines below.
+  kWhole,  // It does not: a line that is too long goes on past the terminal's edge.
+};
+
+struct TableColumn {
+  std::string name;
+  Fit fit = Fit::kCut;
+  size_t width_min = 8;  // Not narrower than this, unless all its cells are.
+};
+
+// Aligned columns for a person: numbers to the right with six digits, control characters made
+// visible.
+class TextTable {
+ public:
+  explicit TextTable(std::vector<TableColumn> columns);
+
+  void Row(const std::vector<Value>& cells);  // As many as there are columns.
+  // The least width in which no cell is cut below its column's minimum.
+  size_t MinWidth() const;
+  // `width`: the terminal's; 0: as wide as the cells are.
+  void Print(size_t width, std::ostream& out) const;
+
+ private:
+  std::vector<size_t> Widths(size_t width) const;
+  void PrintLine(const std::vector<std::string>& cells, const std::vector<size_t>& widths,
+                 size_t width, std::ostream& out) const;
+
+  std::vector<TableColumn> columns_;
+  std::vector<std::vector<std::string>> lines_;
+  std::vector<bool> is_numeric_;      // By column.
+  std::vector<size_t> whole_widths_;  // By column.
+};
+
+// - table: a TextTable whose columns are cut to fit `width`. Held until End.
 // - csv: RFC 4180, a header line, "\r\n"; null is an empty field; numbers read back to the same
 // bits.
 // - json: a list of objects, a line each; numbers typed, those that are not finite are null.
@@ -37,21 +72,20 @@ class RowPrinter {
   void End();
 
  private:
-  void PrintTable();
-
   OutputFormat format_;
   size_t width_;
   std::ostream& out_;
   std::vector<std::string> columns_;
   size_t row_count_ = 0;
-  std::vector<std::vector<std::string>> lines_;  // Table: texts of the cells.
-  std::vector<bool> is_numeric_;                 // Table: by column.
+  std::optional<TextTable> table_;  // Of the format table.
 };
 
 // Columns on a terminal: wide (East Asian) letters count two, combining ones none.
 size_t DisplayWidth(std::string_view text);
 // The longest beginning that fits, with "…" at its end if something was cut.
 std::string CutToWidth(std::string_view text, size_t width);
+// Lines of at most `width`, broken at spaces, and within words that are longer. "\n" begins a line.
+std::vector<std::string> WrapToWidth(std::string_view text, size_t width);
 // Valid UTF-8, and control characters (also escape sequences) made visible: nothing a trial printed
 // moves the cursor.
 std::string Printable(std::string_view text);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "core/check.h"
 #include "tuner/cli/text_table.h"
 
 namespace tune {
@@ -32,6 +33,33 @@ Result<std::string> DescribeTrials(Database& database, const FoundSweep& sweep) 
 
 }  // namespace
 
+std::string TakeTrial(std::vector<std::string>& words) {
+  TUNE_CHECK(!words.empty());
+  std::string trial = words[0];
+  const bool is_name = !ParseNumber(trial.substr(trial.rfind('/') + 1));
+  if (is_name && words.size() > 1) trial += "/" + words[1];
+  words.erase(words.begin(), words.begin() + (is_name && words.size() > 1 ? 2 : 1));
+  return trial;
+}
+
+std::vector<std::string> TrialTexts(const std::vector<std::string>& words) {
+  std::vector<std::string> texts;
+  std::string sweep;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const size_t slash = words[i].rfind('/');
+    if (ParseNumber(words[i])) {
+      texts.push_back(sweep.empty() ? words[i] : sweep + "/" + words[i]);
+    } else if (slash != std::string::npos && ParseNumber(words[i].substr(slash + 1))) {
+      texts.push_back(words[i]);
+    } else {
+      sweep = words[i];
+      const bool is_alone = i + 1 == words.size() || !ParseNumber(words[i + 1]);
+      if (is_alone) texts.push_back(sweep);
+    }
+  }
+  return texts;
+}
+
 Result<FoundTrial> FindTrial(Database& database, const std::string& text) {
   static constexpr char kTrialSql[] = "SELECT id FROM trials WHERE experiment = ?1 AND number = ?2";
   const size_t slash = text.rfind('/');
@@ -39,8 +67,10 @@ Result<FoundTrial> FindTrial(Database& database, const std::string& text) {
   const std::optional<int64_t> number =
       ParseNumber(slash == std::string::npos ? text : text.substr(slash + 1));
   if (!number || slash == 0) {
-    return InvalidArgument("TRIAL: read '" + Printable(text) +
-                           "', expected a trial's number, as in 3, or NAME/NUMBER, as in food11/3");
+    return InvalidArgument(
+        "TRIAL: read '" + Printable(text) +
+        "', expected a trial's number, as in 3, or a sweep and a number, as in food11/3 or "
+        "food11 3");
   }
   FoundTrial trial;
   TUNE_ASSIGN_OR_RETURN(trial.sweep, FindSweep(database, name));

@@ -19,7 +19,9 @@ void AddBackup(Commands& commands) {
       "backup",
       "A copy of the database and its artifacts, also while a tuner writes.\nExample: tune backup "
       "/backups/monday.db");
-  command->add_option("file", backup->file, "The copy; it must not be there yet")->required();
+  command->add_option("file", backup->file, "The copy; it must not be there yet")
+      ->type_name("FILE")
+      ->required();
   commands.Bind(command, [backup = backup](const Invocation& invocation) {
     backup->db_path = invocation.db_path;
     return Answered(BackupCommand(*backup, std::cout, std::cerr));
@@ -29,7 +31,7 @@ void AddBackup(Commands& commands) {
 void AddDelete(Commands& commands) {
   const auto [command, doomed] = commands.Add<DeleteOptions>(
       "delete", "A sweep with all its rows and artifacts.\nExample: tune delete food11 --yes");
-  command->add_option("name", doomed->name, "The sweep")->required();
+  command->add_option("name", doomed->name, "The sweep")->type_name("NAME")->required();
   command->add_flag("--yes", doomed->yes, "Does not ask");
   commands.Bind(command, [doomed = doomed](const Invocation& invocation) {
     doomed->db_path = invocation.db_path;
@@ -73,7 +75,8 @@ void AddTokens(Commands& commands) {
       "Who may join from other machines.\nExample: tune tokens\nExample: tune tokens --revoke "
       "1f3a9c02");
   command->add_flag("--new", tokens->make_new, "Makes a token and prints the line to join with");
-  command->add_option("--revoke", tokens->revoke, "The id of a token that is good no more")
+  command->add_option("--revoke", tokens->revoke, "Revokes the token with this id")
+      ->type_name("ID")
       ->excludes("--new");
   AddTokenExpires(command, tokens->validity);
   AddFormat(command, tokens->format);

@@ -269,6 +269,16 @@ std::string_view Statement::Name(int column) const {
   const char* const name = sqlite3_column_name(statement_.get(), column);
   return name == nullptr ? std::string_view() : std::string_view(name);
 }
+
+std::vector<std::string> Statement::ParameterNames() const {
+  std::vector<std::string> names;
+  for (int i = 1; i <= sqlite3_bind_parameter_count(statement_.get()); ++i) {
+    const char* const name = sqlite3_bind_parameter_name(statement_.get(), i);
+    names.emplace_back(name == nullptr ? "" : name);
+  }
+  return names;
+}
+
 ColumnKind Statement::Kind(int column) const {
   switch (sqlite3_column_type(statement_.get(), column)) {
     case SQLITE_INTEGER:

@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/status.h"
 
@@ -68,6 +69,8 @@ class Statement {
 
   int column_count() const;
   std::string_view Name(int column) const;
+  // Of the parameters, from the first; "" for those without a name.
+  std::vector<std::string> ParameterNames() const;
   ColumnKind Kind(int column) const;
   bool IsNull(int column) const { return Kind(column) == ColumnKind::kNull; }
   int64_t Int(int column) const;

@@ -1,0 +1,144 @@
+#include "tuner/cli/trial_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include "core/check.h"
+#include "core/configuration.h"
+#include "core/json.h"
+
+namespace tune {
+namespace {
+
+constexpr size_t kColumnsMax = 1900;  // SQLite's limit is 2000.
+
+const char* const kTrialColumns[] = {"number",     "status",     "stop_reason",
+                                     "iterations", "best_value", "best_iteration",
+                                     "last_value", "attempts",   "run_seconds"};
+constexpr size_t kTrialColumnCount = std::size(kTrialColumns);
+constexpr char kFailure[] = "failure";
+
+struct TrialData {
+  std::vector<Value> own;
+  Value failure;
+  Configuration params;
+  Configuration metrics;  // A metric is a named value, too.
+};
+
+Result<std::vector<TrialData>> ReadTrials(Database& database, int64_t experiment) {
+  static constexpr char kTrialsSql[] =
+      "SELECT t.number, t.status, t.stop_reason, t.iterations, t.best_value, t.best_iteration,"
+      // Of several configurations the last, as in the view.
+      " t.last_value, t.attempts, t.run_seconds,"
+      " coalesce((SELECT x.flat FROM exploit_rows AS x WHERE x.trial = t.id"
+      "   ORDER BY x.id DESC LIMIT 1), c.flat),"
+      " (SELECT r.metrics FROM report_rows AS r WHERE r.trial = t.id"
+      "   ORDER BY r.iteration DESC, r.attempt DESC LIMIT 1),"
+      // An attempt without an error of its own ended as its outcome says.
+      " CASE t.status WHEN 'ERROR' THEN (SELECT coalesce(nullif(a.error, ''), a.outcome)"
+      "   FROM attempt_rows AS a WHERE a.trial = t.id ORDER BY a.number DESC LIMIT 1) END"
+      " FROM trial_rows AS t JOIN configuration_rows AS c ON c.trial = t.id"
+      " WHERE t.experiment = ?1 ORDER BY t.number";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kTrialsSql));
+  row->BindAll(experiment);
+  std::vector<TrialData> trials;
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    TrialData& trial = trials.emplace_back();
+    for (size_t i = 0; i < kTrialColumnCount; ++i)
+      trial.own.push_back(CellOf(*row, static_cast<int>(i)));
+    TUNE_ASSIGN_OR_RETURN(const Value flat, ParseJson(row->Text(kTrialColumnCount)));
+    TUNE_ASSIGN_OR_RETURN(trial.params, Configuration::FromFlat(flat));
+    trial.failure = CellOf(*row, kTrialColumnCount + 2);
+    if (row->IsNull(kTrialColumnCount + 1)) continue;
+    TUNE_ASSIGN_OR_RETURN(const Value metrics, ParseJson(row->Text(kTrialColumnCount + 1)));
+    for (const MapEntry& entry : metrics.AsMap()) {
+      const std::optional<double> number = ReadNumber(entry.value);
+      trial.metrics.Set(entry.key,
+                        number.has_value() && !std::isnan(*number) ? Value(*number) : Value());
+    }
+  }
+  return trials;
+}
+
+// The names that occur, each once, in order of appearance.
+void CollectNames(const Configuration& values, std::vector<std::string>& names) {
+  for (const auto& [name, value] : values.parameters()) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+}
+
+TrialTable Tabulate(std::vector<TrialData> trials) {
+  std::vector<std::string> params;
+  std::vector<std::string> metrics;
+  for (const TrialData& trial : trials) {
+    CollectNames(trial.params, params);
+    CollectNames(trial.metrics, metrics);
+  }
+  constexpr size_t kNamesMax = kColumnsMax - kTrialColumnCount - 1;
+  params.resize(std::min(params.size(), kNamesMax));
+  metrics.resize(std::min(metrics.size(), kNamesMax - params.size()));
+  TrialTable table;
+  table.columns.assign(std::begin(kTrialColumns), std::end(kTrialColumns));
+  const auto append_names = [&table](const std::vector<std::string>& names, const char* prefix) {
+    for (const std::string& name : names) {
+      const bool is_taken = name == kFailure || table.Find(name).has_value();
+      table.columns.push_back(is_taken ? prefix + name : name);
+    }
+    return table.columns.size();
+  };
+  table.param_begin = kTrialColumnCount;
+  table.metric_begin = append_names(params, "param.");
+  table.failure = append_names(metrics, "metric.");
+  table.columns.emplace_back(kFailure);
+  for (TrialData& trial : trials) {
+    std::vector<Value>& row = table.rows.emplace_back(std::move(trial.own));
+    const auto append = [&row](const std::vector<std::string>& names, const Configuration& values) {
+      for (const std::string& name : names) {
+        const Value* const value = values.Find(name);
+        row.push_back(value == nullptr ? Value() : *value);
+      }
+    };
+    append(params, trial.params);
+    append(metrics, trial.metrics);
+    row.push_back(std::move(trial.failure));
+  }
+  return table;
+}
+
+}  // namespace
+
+Value CellOf(const Statement& row, int column) {
+  switch (row.Kind(column)) {
+    case ColumnKind::kNull:
+      return Value();
+    case ColumnKind::kInteger:
+      return Value(row.Int(column));
+    case ColumnKind::kReal:
+      return Value(row.Real(column));
+    default:
+      return Value(row.Text(column));
+  }
+}
+
+std::optional<size_t> TrialTable::Find(std::string_view name) const {
+  const auto found = std::find(columns.begin(), columns.end(), name);
+  if (found == columns.end()) return std::nullopt;
+  return static_cast<size_t>(found - columns.begin());
+}
+
+const Value& TrialTable::Own(size_t row, std::string_view name) const {
+  const std::optional<size_t> column = Find(name);
+  TUNE_CHECK(column.has_value());
+  return rows[row][*column];
+}
+
+Result<TrialTable> ReadTrialTable(Database& database, int64_t experiment) {
+  TUNE_ASSIGN_OR_RETURN(std::vector<TrialData> trials, ReadTrials(database, experiment));
+  return Tabulate(std::move(trials));
+}
+
+}  // namespace tune

@@ -1,0 +1,41 @@
+// The trials of a sweep as rows: what `tune results` and `tune compare` show.
+//
+// Thread rule: values.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/status.h"
+#include "core/value.h"
+#include "tuner/sqlite/database.h"
+
+namespace tune {
+
+// Columns: number, status, stop_reason, iterations, best_value, best_iteration, last_value,
+// attempts, run_seconds, then the parameters ("optimizer/lr"), then the metrics of each trial's
+// last report, then failure: why a trial in ERROR failed. A parameter or metric whose name is taken
+// is called "param.NAME" or "metric.NAME".
+struct TrialTable {
+  std::vector<std::string> columns;
+  size_t param_begin = 0;
+  size_t metric_begin = 0;               // The parameters end where the metrics begin.
+  size_t failure = 0;                    // The metrics end here.
+  std::vector<std::vector<Value>> rows;  // By number.
+
+  std::optional<size_t> Find(std::string_view name) const;
+  // The cell of a trial's own column, one that is named above.
+  const Value& Own(size_t row, std::string_view name) const;
+  bool HasFailed(size_t row) const { return Own(row, "status") == Value("ERROR"); }
+};
+
+Result<TrialTable> ReadTrialTable(Database& database, int64_t experiment);
+
+// What stands in a column of a row, as its kind is in the database.
+Value CellOf(const Statement& row, int column);
+
+}  // namespace tune
