@@ -5,6 +5,7 @@
 #include <string_view>
 #include <variant>
 
+#include "core/counted.h"
 #include "core/option_map.h"
 #include "search/grid.h"
 
@@ -42,10 +43,6 @@ Features FeaturesOf(const SearchSpace& space) {
   return features;
 }
 
-std::string Count(int64_t count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 AutoChoice Choice(std::string_view algorithm, const std::string& why) {
   AutoChoice choice;
   choice.search = Value::MakeMap();
@@ -60,8 +57,8 @@ AutoChoice ChooseAlgorithm(const SearchProblem& problem) {
   const Features features = FeaturesOf(problem.space);
   const int64_t samples = problem.samples;
   const bool is_endless = samples < 0;
-  const std::string budget = is_endless ? "no limit of trials" : Count(samples, "trial");
-  const std::string size = Count(features.parameters, "parameter");
+  const std::string budget = is_endless ? "no limit of trials" : Counted(samples, "trial");
+  const std::string size = Counted(features.parameters, "parameter");
   if (features.parameters == 0) return Choice("random", "there is nothing to choose from");
   if (features.has_grid_search) return Choice("random", "the space has a grid_search");
   if (problem.modes.size() > 1) {
@@ -74,8 +71,8 @@ AutoChoice ChooseAlgorithm(const SearchProblem& problem) {
   const int64_t grid_max = is_endless ? kGridWithoutLimitMax : samples;
   if (const Result<Grid> all = Grid::OfAll(problem.space);
       !problem.has_earlier && all.ok() && all->size() <= grid_max) {
-    return Choice("grid",
-                  "the space has " + Count(all->size(), "point") + ", " + budget + " try them all");
+    return Choice(
+        "grid", "the space has " + Counted(all->size(), "point") + ", " + budget + " try them all");
   }
   if (!problem.has_earlier && !is_endless && samples < kTooFewToLearn) {
     return Choice("sobol", budget + (samples == 1 ? " is" : " are") +

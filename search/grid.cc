@@ -41,7 +41,7 @@ Status Grid::SetCounts(const SearchSpace& space, bool grid_search_only) {
     if (!count) {
       return InvalidAt(parameters[i].place,
                        "'" + parameters[i].name + "' is " + std::string(domain->name()) +
-                           ", which has no end of values; a grid needs choice, "
+                           ", which has endlessly many values; a grid needs choice, "
                            "ordinal, integers or a quantised domain");
     }
     if (*count > static_cast<uint64_t>(limits::kGridPointsMax)) return TooManyPoints(parameters[i]);

@@ -54,13 +54,14 @@ void ExperimentController::On(const TunerRestarted& event) {
   for (const WorkerView& view : leases_.Views()) SetAway(view.worker);
   EndSweepPause();
   if (was_stopped) {
-    out_.actions.push_back(Say{"the sweep was being stopped when its tuner ended: it stays so"});
+    out_.actions.push_back(
+        Say{"the sweep was being stopped when its tuner ended; it stays stopped"});
   } else {
     end_status_.reset();
     end_reason_ = StopReason::kNone;
   }
   if (sweep_over_) {
-    out_.actions.push_back(Say{"limits.sweep_time is used up: nothing begins any more"});
+    out_.actions.push_back(Say{"limits.sweep_time was reached: no trial is started any more"});
   }
   has_ended_ = false;
   is_waiting_said_ = false;
@@ -362,7 +363,7 @@ void ExperimentController::CheckTimeLimits() {
   if (sweep_end && !sweep_over_ && now_ >= *sweep_end) {
     sweep_over_ = true;
     out_.actions.push_back(
-        Say{"limits.sweep_time is used up: running trials end at their next report"});
+        Say{"limits.sweep_time was reached: running trials end at their next report"});
     EndIdle(StopReason::kSweepLimit);
     // What waits in a worker's queue shall not begin.
     for (const auto& [worker, ref] : leases_.All()) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/counted.h"
 #include "core/json.h"
 #include "core/limits.h"
 #include "search/grid.h"
@@ -88,16 +89,16 @@ void ExperimentController::SayIfExhausted() {
   const bool is_short =
       samples_ >= 0 && trial_count_max_ == count(-1) && trial_count_max_ < samples_ * count(1);
   if (!space_exhausted_ && !is_short) return;
-  const std::string after = std::to_string(trials_.size()) + " trials";
+  const std::string after = Counted(static_cast<int64_t>(trials_.size()), "trial");
   // A space without an end of points is never exhausted, but its constraints may leave too little
   // of it to be found.
   const bool is_found_no_more = space_exhausted_ && !Grid::OfAll(options_.space).ok();
-  out_.actions.push_back(
-      Say{is_found_no_more
-              ? "after " + after +
-                    " no other configuration was found that satisfies the constraints; ease them, "
-                    "or name configurations in points"
-              : "the search space is exhausted after " + after + ": nothing new is left to try"});
+  out_.actions.push_back(Say{
+      is_found_no_more
+          ? "after " + after +
+                " the search found no further configuration that satisfies the constraints; "
+                "loosen them, or name configurations in points"
+          : "the search space is exhausted after " + after + ": every configuration was tried"});
 }
 
 // Interrupted and retried trials in order of number, then a new one.
@@ -230,9 +231,9 @@ void ExperimentController::WatchForUnplaceable() {
     if (view.is_draining) continue;
     have += (have.empty() ? "" : "; ") + DescribeCapacity(view.capacity);
   }
-  const std::string shortfall = "no worker can take a trial: it needs " +
-                                DescribeRequest(Request()) + "; the workers have " +
-                                (have.empty() ? "nothing, there is none" : have);
+  const std::string shortfall =
+      "no worker can take a trial: it needs " + DescribeRequest(Request()) +
+      (have.empty() ? "; no worker is there" : "; the workers have " + have);
   const Duration patience = options_.spec.limits.unplaceable;
   if (!unplaceable_since_) {
     unplaceable_since_ = now_;
@@ -247,8 +248,8 @@ void ExperimentController::WatchForUnplaceable() {
     unplaceable_with_ = have;
     return;
   }
-  out_.actions.push_back(
-      Say{shortfall + "; limits.unplaceable (" + FormatDuration(patience) + ") is over"});
+  out_.actions.push_back(Say{shortfall + "; the sweep ends after waiting " +
+                             FormatDuration(patience) + " (limits.unplaceable)"});
   StopGiving(ExperimentStatus::kInterrupted);
 }
 

@@ -98,7 +98,7 @@ Status DecideSession::OnEvent(const Value& object, Trial& trial, bool is_new) {
                          DidYouMean(read, kEvents));
   }
   if (object.AsMap().size() != 2) {
-    return reader_.Error("a line with an event has 'trial' and 'event' alone");
+    return reader_.Error("a line with 'event' has only 'trial' beside it");
   }
   const std::string& name = names_[static_cast<size_t>(trial.number.value)];
   if (read == "added") {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/counted.h"
 #include "core/input_error.h"
 #include "core/json.h"
 #include "core/nearest_name.h"
@@ -111,8 +112,8 @@ Result<EarlierSweep> ReadEarlierSweep(const ExperimentSpec& spec, const SearchSp
     trial.configuration = *std::move(fitted);
     sweep.trials.push_back(std::move(trial));
   }
-  sweep.note =
-      "from: learning from " + std::to_string(sweep.trials.size()) + " trials of " + earlier.name;
+  sweep.note = "from: learning from " +
+               Counted(static_cast<int64_t>(sweep.trials.size()), "trial") + " of " + earlier.name;
   if (left_out > 0) {
     sweep.note += "; " + std::to_string(left_out) + " do not fit this space (" + why + ")";
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/counted.h"
 #include "core/json.h"
 #include "core/limits.h"
 #include "tuner/artifact_path.h"
@@ -459,8 +460,8 @@ void ExperimentController::Fail(TrialRecord& trial, const std::string& error) {
   if (end_status_) return;
   const auto& failed_max = options_.spec.limits.failed_trials;
   if (failed_max && error_count_ >= *failed_max) {
-    out_.actions.push_back(Say{"limits.failed_trials: " + std::to_string(error_count_) +
-                               " trials failed; the sweep ends"});
+    out_.actions.push_back(
+        Say{"limits.failed_trials: " + Counted(error_count_, "trial") + " failed; the sweep ends"});
     EndSweep(StopReason::kSweepLimit, true);
   } else if (all_fail_alike) {
     out_.actions.push_back(Say{

@@ -34,7 +34,7 @@ Result<Expression> ParseOver(std::string_view key, const Value& text) {
                                      "' cannot be compared with a text");
   }
   if (expression->variables().empty()) {
-    return InvalidAt(text.place, label + "no metric stands in " + Shown(text));
+    return InvalidAt(text.place, label + "no metric is named in " + Shown(text));
   }
   return expression;
 }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/counted.h"
 #include "core/json.h"
 
 namespace tune {
@@ -29,8 +30,8 @@ std::string Describe(const GitState& git) {
 }
 
 std::string Describe(const DataState& data) {
-  return std::to_string(data.file_count) + " files of " + std::to_string(data.bytes) +
-         " bytes (hash " + data.hash + ")";
+  return Counted(data.file_count, "file") + " of " + std::to_string(data.bytes) + " bytes (hash " +
+         data.hash + ")";
 }
 
 std::string Changed(const std::string& what, const std::string& was, const std::string& is) {

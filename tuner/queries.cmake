@@ -17,8 +17,9 @@ tune_library(tune_queries
     ${CMAKE_CURRENT_LIST_DIR}/cli/stored_snapshot.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/sweep_lookup.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/text_table.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/time_left.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/trial_history.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/trial_lookup.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/trial_table.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/why_command.cc
-  DEPS tune_checkpoint_place tune_core tune_control tune_device_status tune_fusion tune_lane_speeds tune_sqlite tune_artifacts tune_search tune_spec)
+  DEPS tune_checkpoint_place tune_core tune_control tune_device_status tune_fusion tune_lane_speeds tune_sqlite tune_artifacts tune_search tune_spec tune_schedulers)

@@ -41,7 +41,8 @@ class Comparison {
         Compare(place + "." + entry.key, nullptr, &entry.value);
       }
     }
-    if (lines_.size() == before) lines_.push_back(place + ": the same in another order");
+    if (lines_.size() == before)
+      lines_.push_back(place + ": has the same entries in another order");
   }
 
   void CompareLists(const std::string& place, const Value& stored, const Value& file) {

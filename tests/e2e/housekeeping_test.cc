@@ -54,7 +54,7 @@ TEST(Provenance, AResumeSaysWhatIsNotAsItWas) {
   folder.Write("space.yaml", kSpace + "# changed\n");
   const ProgramResult changed = RunTune(folder, {"resume", "--samples", "10"});
   EXPECT_EQ(changed.exit_status, 0) << changed.err;
-  EXPECT_NE(changed.err.find("warning: not as when space began: git: was "), std::string::npos)
+  EXPECT_NE(changed.err.find("warning: changed since space began: git: was "), std::string::npos)
       << changed.err;
   EXPECT_NE(changed.err.find("with uncommitted changes"), std::string::npos) << changed.err;
 }

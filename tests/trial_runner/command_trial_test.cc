@@ -495,8 +495,8 @@ TEST_F(CommandTrialTest, AMetricMadeOfOthersNeedsAReportWithAllOfThem) {
   const TrialEnd end = end_after({R"({"time":1})", R"({"val/loss":1,"tmie":1})"});
   EXPECT_EQ(end.outcome, Outcome::kBadConfig);
   EXPECT_EQ(end.error,
-            "no_metric: the program ended with status 0 and no report had all that the metric "
-            "'val.loss + 2 * time' is made of: 'val/loss' was missing");
+            "no_metric: the program ended with status 0 and no report had everything that the "
+            "metric 'val.loss + 2 * time' is made of: it lacked 'val/loss'");
   EXPECT_EQ(end_after({R"({"val/loss":1,"time":1})", R"({"time":1})"}).outcome,
             Outcome::kCompleted);
   EXPECT_EQ(end_after({R"({"val.loss":"NaN","time":1})"}).outcome, Outcome::kCompleted);

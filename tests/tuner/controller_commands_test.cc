@@ -327,7 +327,7 @@ TEST(ControllerCommands, ASweepWhoseTimeIsUsedUpSaysSoWhenMoreIsAskedOfIt) {
   EXPECT_EQ(world.experiment.status, ExperimentStatus::kFinished);
   EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kError);
   ASSERT_FALSE(world.said.empty());
-  EXPECT_NE(world.said.front().find("limits.sweep_time is used up"), std::string::npos);
+  EXPECT_NE(world.said.front().find("limits.sweep_time was reached"), std::string::npos);
 }
 
 }  // namespace

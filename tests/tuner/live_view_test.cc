@@ -47,15 +47,19 @@ SweepSnapshot Sample() {
   snapshot.iteration_count = 60;
   snapshot.iterations_per_second = 1.25;
   snapshot.elapsed = Seconds(125);
-  snapshot.time_left = Seconds(97);
+  snapshot.time_left = TimeLeft{Seconds(97), Seconds(200)};
   return snapshot;
+}
+
+EndedTrial Failed(int64_t number, const std::string& error, int64_t iterations) {
+  return {number, true, error, iterations, std::nullopt, 0, std::nullopt};
 }
 
 TEST(LiveView, ShowsTheSweepAsATable) {
   EXPECT_THAT(
       RenderTable(Sample(), 120, 40),
       ElementsAre(
-          "food11  9/16 trials ended, 2 running, 1 paused, 1 failed  2 min 05 s, about 1 min 37 s "
+          "food11  9/16 trials ended, 2 running, 1 paused, 1 failed  2 min 05 s, 2 to 3 min "
           "left",
           "best    val_accuracy 0.75, trial 4 at iteration 12  optimizer/lr=0.015625 batch_size=32",
           "rungs   1: 9 (≥ 0.375)  2: 1",
@@ -65,16 +69,30 @@ TEST(LiveView, ShowsTheSweepAsATable) {
           "    11         -           -           -      500 ms  gpu-1"));
 }
 
-TEST(LiveView, ASweepThatWasPausedSaysHowItGoesOn) {
+TEST(LiveView, APausedSweepSaysPausedAndHowItGoesOn) {
   SweepSnapshot snapshot;
   snapshot.name = "s";
   snapshot.samples = 2;
   snapshot.paused_count = 2;
   snapshot.is_paused = true;
   EXPECT_EQ(RenderTable(snapshot, 80, 24).front(),
-            "s  0/2 trials ended, 0 running, 2 paused (paused: tune unpause goes on)  0 ms");
+            "s  PAUSED (tune unpause goes on): 0/2 trials ended, 0 running, 2 paused  0 ms");
   EXPECT_EQ(RenderProgress(snapshot),
-            "0/2 trials ended, 0 running, 2 paused (paused: tune unpause goes on)");
+            "PAUSED (tune unpause goes on): 0/2 trials ended, 0 running, 2 paused");
+}
+
+TEST(LiveView, OneIsSaidInTheSingular) {
+  SweepSnapshot snapshot;
+  snapshot.name = "s";
+  snapshot.samples = 1;
+  snapshot.stopped_count = 1;
+  snapshot.iteration_count = 1;
+  snapshot.worker_count = 1;
+  EXPECT_THAT(RenderTable(snapshot, 80, 24),
+              ElementsAre("s  1/1 trial ended, 0 running  0 ms", "best    nothing reported yet",
+                          "using   0 of 0 CPUs of 1 worker, 1 iteration"));
+  snapshot.samples = -1;
+  EXPECT_EQ(RenderProgress(snapshot), "1 trial ended, 0 running");
 }
 
 TEST(LiveView, BeforeTheFirstReportThereIsNoBest) {
@@ -124,17 +142,6 @@ TEST(TerminalPainter, DrawsOverWhatItDrewAndLeavesNoRest) {
   EXPECT_EQ(painter.Draw({"d"}), "d\x1b[K\n");
 }
 
-TEST(TimeLeft, GoesByTheTrialsThatEnded) {
-  SweepSnapshot snapshot = Sample();
-  snapshot.elapsed = Seconds(90);
-  EXPECT_EQ(EstimateTimeLeft(snapshot), Seconds(70));  // 10 s each, 7 to go.
-  snapshot.samples = -1;
-  EXPECT_EQ(EstimateTimeLeft(snapshot), std::nullopt);
-  snapshot = SweepSnapshot();
-  snapshot.samples = 4;
-  EXPECT_EQ(EstimateTimeLeft(snapshot), std::nullopt);
-}
-
 TEST(RateMeter, LooksAtTheLastHalfMinute) {
   RateMeter meter;
   EXPECT_EQ(meter.PerSecond(), std::nullopt);
@@ -152,13 +159,15 @@ TEST(ProgressLog, TellsEachEndAtOnceAndProgressEveryTenSeconds) {
   const Instant start{1'000'000};
   EXPECT_THAT(log.Update(snapshot, {}, start), IsEmpty());
   EXPECT_THAT(
-      log.Update(snapshot, {{4, false, "scheduler", 8, 0.5}, {5, true, "it fell over", 1, {}}},
+      log.Update(snapshot,
+                 {{4, false, "scheduler", 8, 0.625, 3, 0.5}, Failed(5, "it fell over", 1)},
                  start + Seconds(1)),
-      ElementsAre("trial 4 ended (scheduler) after 8 iterations, val_accuracy 0.5"));
+      ElementsAre("trial 4 ended (scheduler) after 8 iterations, best val_accuracy 0.625 at "
+                  "iteration 3, last 0.5"));
   EXPECT_THAT(log.Update(snapshot, {}, start + Seconds(9)), IsEmpty());
   const char* const progress =
       "9/16 trials ended, 2 running, 1 paused, 1 failed, best 0.75 (trial 4), 1.2 iterations/s, "
-      "about 1 min 37 s left";
+      "2 to 3 min left";
   EXPECT_THAT(log.Update(snapshot, {}, start + Seconds(10)), ElementsAre(progress));
   EXPECT_THAT(log.Update(snapshot, {}, start + Seconds(15)), IsEmpty());
   EXPECT_THAT(log.Update(snapshot, {}, start + Seconds(30)), IsEmpty());  // Nothing has moved.
@@ -166,22 +175,38 @@ TEST(ProgressLog, TellsEachEndAtOnceAndProgressEveryTenSeconds) {
   EXPECT_THAT(log.Update(snapshot, {}, start + Seconds(31)), ElementsAre(progress));
 }
 
+TEST(ProgressLog, AnEndTellsTheBestAndThenTheLastWhereTheyDiffer) {
+  ProgressLog log;
+  EXPECT_THAT(log.Update(Sample(),
+                         {{1, false, "max_t", 40, 0.453, 12, 0.375},
+                          {2, false, "completed", 1, 0.5, 1, 0.5},
+                          {3, false, "completed", 2, {}, 0, {}},
+                          {4, false, "scheduler", 3, 0.25, 1, {}}},
+                         Instant{0}),
+              ElementsAre("trial 1 ended (max_t) after 40 iterations, best val_accuracy 0.453 at "
+                          "iteration 12, last 0.375",
+                          "trial 2 ended (completed) after 1 iteration, best val_accuracy 0.5",
+                          "trial 3 ended (completed) after 2 iterations",
+                          "trial 4 ended (scheduler) after 3 iterations, best val_accuracy 0.25 at "
+                          "iteration 1, last not a number"));
+}
+
 TEST(FailureLog, TellsAnErrorOnceWhateverItsNumbers) {
   FailureLog log;
-  EXPECT_THAT(log.Lines({{4, false, "scheduler", 8, 0.5}, {5, true, "lr 0.1 is too large", 1, {}}}),
-              ElementsAre("trial 5 failed after 1 iteration: lr 0.1 is too large"));
-  EXPECT_THAT(log.Lines({{6, true, "lr 3e-1 is too large", 2, {}}}),
+  EXPECT_THAT(
+      log.Lines({{4, false, "scheduler", 8, 0.5, 8, 0.5}, Failed(5, "lr 0.1 is too large", 1)}),
+      ElementsAre("trial 5 failed after 1 iteration: lr 0.1 is too large"));
+  EXPECT_THAT(log.Lines({Failed(6, "lr 3e-1 is too large", 2)}),
               ElementsAre("trial 6 failed as trial 5 did"));
-  EXPECT_THAT(log.Lines({{7, true, "lr 0.5 is too large", 2, {}},
-                         {8, true, "it fell over", 0, {}},
-                         {9, true, "lr 12 is too large", 2, {}}}),
+  EXPECT_THAT(log.Lines({Failed(7, "lr 0.5 is too large", 2), Failed(8, "it fell over", 0),
+                         Failed(9, "lr 12 is too large", 2)}),
               ElementsAre("trial 8 failed after 0 iterations: it fell over",
                           "2 more trials failed as trial 5 did"));
 }
 
 TEST(ProgressLog, ManyEndsAtOnceAreOneLine) {
   ProgressLog log;
-  std::vector<EndedTrial> ended(50, EndedTrial{1, false, "max_t", 1, 0.5});
+  std::vector<EndedTrial> ended(50, EndedTrial{1, false, "max_t", 1, 0.5, 1, 0.5});
   EXPECT_THAT(log.Update(Sample(), ended, Instant{0}), ElementsAre("50 trials ended"));
   ended[3].failed = true;
   EXPECT_THAT(log.Update(Sample(), ended, Instant{0}),
@@ -215,6 +240,23 @@ TEST(Summary, TellsTheBestAndWhatEarlyStoppingSaved) {
             "more            sqlite3 'my sweeps/tune'\\''s.db' \"select number, status, "
             "stop_reason, iterations,"
             " best_value from trials where experiment = 3 order by best_value desc\"\n");
+}
+
+TEST(Summary, OfASweepThatWasInterruptedInAPauseSaysPaused) {
+  SweepSummary summary = SampleSummary();
+  summary.status = "INTERRUPTED";
+  summary.was_paused = true;
+  EXPECT_THAT(RenderSummary(summary),
+              testing::StartsWith("food11 INTERRUPTED while it was PAUSED: 16 trials, 2 min 05 s"));
+}
+
+TEST(Summary, OneTrialOfOneIterationIsSaidInTheSingular) {
+  SweepSummary summary = SampleSummary();
+  summary.trial_count = summary.early_count = summary.iterations_trained = 1;
+  summary.iterations_full = 2;
+  EXPECT_THAT(RenderSummary(summary),
+              AllOf(HasSubstr(": 1 trial, "),
+                    HasSubstr("1 trial stopped early: 1 iteration in place of 2, 50 % saved")));
 }
 
 TEST(Summary, OfAnInterruptedSweepSaysHowToGoOn) {

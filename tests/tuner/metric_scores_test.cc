@@ -70,7 +70,7 @@ TEST(MetricScores, WhatCannotBeUsedIsTold) {
     return MetricScores::Make({metric}, constraint).status().message();
   };
   EXPECT_THAT(error("a +", Value()), HasSubstr("metric: column 4 of 'a +'"));
-  EXPECT_THAT(error("1 + 1", Value()), HasSubstr("no metric stands in '1 + 1'"));
+  EXPECT_THAT(error("1 + 1", Value()), HasSubstr("no metric is named in '1 + 1'"));
   EXPECT_THAT(error("(a == 'x')", Value()), HasSubstr("'a' cannot be compared with a text"));
   EXPECT_THAT(error("a", 7), HasSubstr("metric_constraints: read 7, expected an expression"));
 }

@@ -50,7 +50,7 @@ TEST(SpecDifference, TheOrderOfParametersCounts) {
   EXPECT_EQ(DescribeSpecDifferences(
                 Read("metric: loss\nmode: min\nspace: {x: {uniform: [0, 1]}, y: 1}\n"),
                 Read("metric: loss\nmode: min\nspace: {y: 1, x: {uniform: [0, 1]}}\n")),
-            Lines{"space: the same in another order"});
+            Lines{"space: has the same entries in another order"});
 }
 
 }  // namespace

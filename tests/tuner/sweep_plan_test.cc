@@ -107,9 +107,10 @@ TEST(SweepPlan, WarnsOfWhatIsOdd) {
   EXPECT_THAT(warnings(curve + space + "resources: {cpu: 8}\n"),
               Contains(HasSubstr("no trial fits: each needs cpu: 8, the worker has 4 CPUs")));
   EXPECT_THAT(warnings(curve + space + "samples: -1\n"), Contains(HasSubstr("samples: -1")));
-  EXPECT_THAT(warnings(space), Contains(HasSubstr("how long a trial is")));
-  EXPECT_THAT(warnings(curve + space + "samples: 1\npoints: [{x: 0.5}, {x: 0.25}]\n"),
-              Contains(HasSubstr("points: 2 of them for 1 trial: the last ones are never tried")));
+  EXPECT_THAT(warnings(space), Contains(HasSubstr("only the trainable knows how long a trial is")));
+  EXPECT_THAT(
+      warnings(curve + space + "samples: 1\npoints: [{x: 0.5}, {x: 0.25}]\n"),
+      Contains(HasSubstr("points: 2 configurations for 1 trial: the last ones are never tried")));
   EXPECT_THAT(warnings(curve + space + "samples: 9\nsearch: {algorithm: tpe}\nfrom: earlier\n"),
               Contains(HasSubstr("from: earlier is in a database, which a plan does not read")));
 }

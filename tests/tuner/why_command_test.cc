@@ -82,7 +82,7 @@ TEST_F(WhyTest, ATrialStoppedByItsSchedulerIsToldWithRungRankAndCutoff) {
   EXPECT_EQ(answer.out,
             "trial first/1: TERMINATED\n"
             "why            stopped by asha at rung 1: val_accuracy 0.25 was 2nd best of 2, the "
-            "cutoff was 0.375 (the best 1 of 4 go on)\n"
+            "cutoff was 0.375 (the best of every 4 goes on)\n"
             "scheduler      asha on val_accuracy (max)\n"
             "configuration  lr=0.2 batch_size=64 optimizer/kind=sgd, \"plain\" augment=true\n"
             "best           val_accuracy = 0.25 at iteration 1\n"
@@ -106,10 +106,12 @@ TEST_F(WhyTest, AnIterationReportedAgainAfterARetryIsShownAsSuch) {
   WriteSampleSweep(*store_, "first");
   const std::string out = Why("0").out;
   EXPECT_THAT(out, HasSubstr("why            reached max_t: iteration 2 is the last one"));
-  EXPECT_THAT(out, HasSubstr("2  0.5                     reported again after a retry"));
+  EXPECT_THAT(
+      out,
+      HasSubstr("2  0.5                     repeated after a retry; the first report decided"));
   EXPECT_THAT(out, HasSubstr("crashed  it fell over"));
-  EXPECT_THAT(out, HasSubstr("rung 2: the first to arrive, the cutoff was 0.7; the last iteration "
-                             "that asha allows"));
+  EXPECT_THAT(out, HasSubstr("rung 2: the first to arrive, the cutoff was 0.7; reached max_t of "
+                             "asha"));
 }
 
 TEST_F(WhyTest, AFailedTrialIsToldWithItsLastError) {
@@ -146,11 +148,11 @@ TEST_P(SweepLimits, ThatEndedATrialAreNamedAsFarAsIsKnown) {
 INSTANTIATE_TEST_SUITE_P(
     Table, SweepLimits,
     testing::Values(LimitCase{R"(,"limits":{"sweep_time":10})",
-                              "ended with its sweep: limits.sweep_time was used up"},
+                              "ended with its sweep: limits.sweep_time was reached"},
                     LimitCase{R"(,"limits":{"failed_trials":2})",
                               "ended with its sweep: limits.failed_trials was reached"},
                     LimitCase{R"(,"limits":{"sweep_time":10,"failed_trials":2})",
-                              "ended with its sweep: limits.sweep_time was used up, or "
+                              "ended with its sweep: limits.sweep_time was reached, or "
                               "limits.failed_trials was reached"}));
 
 // With a limit that was not reached, and with none.
@@ -228,7 +230,7 @@ TEST_F(WhyTest, APausedTrialIsToldWithWhatItsRungSaid) {
              R"(,"scheduler":{"asha":{"reduction_factor":2}})");
   EXPECT_THAT(Sentence(),
               StartsWith("paused by asha at rung 1: val_accuracy 0.5 was 3rd best of 4, the cutoff "
-                         "was 0.6 (the best 1 of 2 go on); the sweep is interrupted"));
+                         "was 0.6 (the best of every 2 goes on); the sweep is interrupted"));
 }
 
 TEST_F(WhyTest, AWaitingTrialIsToldWithHowItsLastAttemptEnded) {
@@ -263,7 +265,7 @@ TEST_F(WhyTest, ATrialThatUsedUpItsTimeIsNotMistakenForACondition) {
   rows.attempts[0].error = "limits.trial_time reached";
   WriteTrial(TrialStatus::kTerminated, StopReason::kStopCondition, rows,
              R"(,"limits":{"trial_time":10})");
-  EXPECT_EQ(Sentence(), "stopped: limits.trial_time is used up after 15 s");
+  EXPECT_EQ(Sentence(), "stopped: limits.trial_time was reached after 15 s");
 }
 
 TEST_F(WhyTest, TheCheckpointOfAnAttemptIsNamedWhereItLiesNow) {
@@ -379,8 +381,8 @@ TEST_F(WhyTest, AMistypedTrialIsToldWhatThereIs) {
     EXPECT_EQ(answer.status, 2) << text;
     EXPECT_EQ(answer.out, "");
     EXPECT_EQ(answer.err, "tune: TRIAL: read '" + text +
-                              "', expected a trial's number, as in 3, or NAME/NUMBER, as in "
-                              "food11/3\n");
+                              "', expected a trial's number, as in 3, or a sweep and a "
+                              "number, as in food11/3 or food11 3\n");
   }
 }
 

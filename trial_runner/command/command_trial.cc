@@ -249,9 +249,10 @@ std::string CommandTrial::NoMetric() const {
            "' found no number in anything it printed";
   }
   const std::string line = tail_.LastLine();
-  const std::string what = missing == metric_ ? "never reported '" + metric_ + "'"
-                                              : "no report had all that the metric '" + metric_ +
-                                                    "' is made of: '" + missing + "' was missing";
+  const std::string what = missing == metric_
+                               ? "never reported '" + metric_ + "'"
+                               : "no report had everything that the metric '" + metric_ +
+                                     "' is made of: it lacked '" + missing + "'";
   return text + what + (line.empty() ? "" : std::string(kLastPrinted) + line);
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "core/counted.h"
 #include "tuner/alike_failures.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/text_table.h"
@@ -17,11 +18,7 @@ constexpr size_t kEndLinesMax = 10;  // More ends at once are told as one line.
 
 std::string OrDash(const Metric& value) { return value.has_value() ? ShortNumber(*value) : "-"; }
 
-std::string Count(int64_t count, const std::string& one, const std::string& many) {
-  return std::to_string(count) + " " + (count == 1 ? one : many);
-}
-
-std::string Trials(int64_t count) { return Count(count, "trial", "trials"); }
+std::string Trials(int64_t count) { return Counted(count, "trial"); }
 
 // "4 of 8", thousandths as a person counts.
 std::string Share(int64_t used_milli, int64_t total_milli) {
@@ -29,10 +26,18 @@ std::string Share(int64_t used_milli, int64_t total_milli) {
          ShortNumber(static_cast<double>(total_milli) / 1000);
 }
 
+// "9/16 trials ended"
 std::string EndedOf(const SweepSnapshot& snapshot) {
   const std::string ended = std::to_string(snapshot.ended_count());
-  return snapshot.samples >= 0 ? ended + "/" + std::to_string(snapshot.samples) : ended;
+  if (snapshot.samples < 0) return Trials(snapshot.ended_count()) + " ended";
+  return ended + "/" + Trials(snapshot.samples) + " ended";
 }
+
+std::string Paused(const SweepSnapshot& snapshot) {
+  return snapshot.is_paused ? "PAUSED (tune unpause goes on): " : "";
+}
+
+std::string Iterations(int64_t count) { return Counted(count, "iteration"); }
 
 std::string Rate(double per_second) {
   char digits[32];
@@ -41,16 +46,14 @@ std::string Rate(double per_second) {
 }
 
 std::string HeadLine(const SweepSnapshot& snapshot) {
-  std::string line = Printable(snapshot.name) + "  " + EndedOf(snapshot) + " trials ended, " +
+  std::string line = Printable(snapshot.name) + "  " + Paused(snapshot) + EndedOf(snapshot) + ", " +
                      std::to_string(snapshot.running.size()) + " running";
   if (snapshot.pending_count > 0)
     line += ", " + std::to_string(snapshot.pending_count) + " waiting";
   if (snapshot.paused_count > 0) line += ", " + std::to_string(snapshot.paused_count) + " paused";
   if (snapshot.failed_count > 0) line += ", " + std::to_string(snapshot.failed_count) + " failed";
-  if (snapshot.is_paused) line += " (paused: tune unpause goes on)";
   line += "  " + FormatDuration(snapshot.elapsed);
-  if (snapshot.time_left.has_value())
-    line += ", about " + FormatDuration(*snapshot.time_left) + " left";
+  if (snapshot.time_left.has_value()) line += ", " + Describe(*snapshot.time_left);
   return line;
 }
 
@@ -75,8 +78,8 @@ std::string UseLine(const SweepSnapshot& snapshot) {
   if (snapshot.gpu_milli_total > 0) {
     line += ", " + Share(snapshot.gpu_milli_used, snapshot.gpu_milli_total) + " GPUs";
   }
-  line += " of " + Count(snapshot.worker_count, "worker", "workers") + ", " +
-          std::to_string(snapshot.iteration_count) + " iterations";
+  line += " of " + Counted(snapshot.worker_count, "worker") + ", " +
+          Iterations(snapshot.iteration_count);
   if (snapshot.iterations_per_second.has_value())
     line += ", " + Rate(*snapshot.iterations_per_second);
   return line;
@@ -115,10 +118,12 @@ void AppendRunning(const SweepSnapshot& snapshot, size_t room, std::vector<std::
 
 std::string EndLine(const EndedTrial& trial, const std::string& metric) {
   std::string line = "trial " + std::to_string(trial.number) + " ended (" + trial.reason +
-                     ") after " + Count(trial.iterations, "iteration", "iterations");
-  if (trial.last_value.has_value())
-    line += ", " + Printable(metric) + " " + ShortNumber(*trial.last_value);
-  return line;
+                     ") after " + Iterations(trial.iterations);
+  if (!trial.best_value.has_value()) return line;
+  line += ", best " + Printable(metric) + " " + ShortNumber(*trial.best_value);
+  if (trial.best_iteration == trial.iterations) return line;
+  return line + " at iteration " + std::to_string(trial.best_iteration) + ", last " +
+         (trial.last_value.has_value() ? ShortNumber(*trial.last_value) : "not a number");
 }
 
 std::string SavedLine(const SweepSummary& summary) {
@@ -126,21 +131,14 @@ std::string SavedLine(const SweepSummary& summary) {
   const int64_t saved = std::max<int64_t>(0, full - summary.iterations_trained);
   const double percent =
       full > 0 ? 100.0 * static_cast<double>(saved) / static_cast<double>(full) : 0;
-  return "early stopping  " + Count(summary.early_count, "trial", "trials") + " stopped early" +
+  return "early stopping  " + Counted(summary.early_count, "trial") + " stopped early" +
          (summary.paused_count > 0 ? ", " + std::to_string(summary.paused_count) + " left paused"
                                    : "") +
-         ": " + std::to_string(summary.iterations_trained) + " iterations in place of " +
-         std::to_string(full) + ", " + std::to_string(std::llround(percent)) + " % saved\n";
+         ": " + Iterations(summary.iterations_trained) + " in place of " + std::to_string(full) +
+         ", " + std::to_string(std::llround(percent)) + " % saved\n";
 }
 
 }  // namespace
-
-std::optional<Duration> EstimateTimeLeft(const SweepSnapshot& snapshot) {
-  const int64_t ended = snapshot.ended_count();
-  if (ended == 0 || snapshot.samples < 0 || ended >= snapshot.samples) return std::nullopt;
-  const double per_trial = static_cast<double>(snapshot.elapsed.us) / static_cast<double>(ended);
-  return Duration{static_cast<int64_t>(per_trial * static_cast<double>(snapshot.samples - ended))};
-}
 
 std::vector<std::string> RenderTable(const SweepSnapshot& snapshot, size_t width, size_t height) {
   std::vector<std::string> lines = {HeadLine(snapshot)};
@@ -162,19 +160,17 @@ std::vector<std::string> RenderTable(const SweepSnapshot& snapshot, size_t width
 }
 
 std::string RenderProgress(const SweepSnapshot& snapshot) {
-  std::string line =
-      EndedOf(snapshot) + " trials ended, " + std::to_string(snapshot.running.size()) + " running";
+  std::string line = Paused(snapshot) + EndedOf(snapshot) + ", " +
+                     std::to_string(snapshot.running.size()) + " running";
   if (snapshot.paused_count > 0) line += ", " + std::to_string(snapshot.paused_count) + " paused";
   if (snapshot.failed_count > 0) line += ", " + std::to_string(snapshot.failed_count) + " failed";
-  if (snapshot.is_paused) line += " (paused: tune unpause goes on)";
   if (snapshot.best.has_value()) {
     line += ", best " + ShortNumber(snapshot.best->value) + " (trial " +
             std::to_string(snapshot.best->number) + ")";
   }
   if (snapshot.iterations_per_second.has_value())
     line += ", " + Rate(*snapshot.iterations_per_second);
-  if (snapshot.time_left.has_value())
-    line += ", about " + FormatDuration(*snapshot.time_left) + " left";
+  if (snapshot.time_left.has_value()) line += ", " + Describe(*snapshot.time_left);
   return line;
 }
 
@@ -217,7 +213,7 @@ std::vector<std::string> FailureLog::Lines(const std::vector<EndedTrial>& ended)
       continue;
     }
     lines.push_back("trial " + std::to_string(trial.number) + " failed after " +
-                    Count(trial.iterations, "iteration", "iterations") +
+                    Iterations(trial.iterations) +
                     (trial.reason.empty() ? "" : ": " + Printable(trial.reason)));
   }
   for (const auto& [first, numbers] : repeats) {
@@ -238,7 +234,7 @@ std::vector<std::string> ProgressLog::Update(const SweepSnapshot& snapshot,
   } else {
     const auto failed =
         std::count_if(ended.begin(), ended.end(), [](const EndedTrial& t) { return t.failed; });
-    lines.push_back(std::to_string(ended.size()) + " trials ended" +
+    lines.push_back(Trials(static_cast<int64_t>(ended.size())) + " ended" +
                     (failed > 0 ? ", " + std::to_string(failed) + " of them failed" : ""));
   }
   if (!said_at_.has_value()) said_at_ = now;  // The first line of progress after the first while.
@@ -269,7 +265,8 @@ std::string ShellCommand(const std::string& verb, const std::string& sweep,
 
 std::string RenderSummary(const SweepSummary& summary) {
   std::string text =
-      Printable(summary.name) + " " + summary.status + ": " + Trials(summary.trial_count) +
+      Printable(summary.name) + " " + summary.status +
+      (summary.was_paused ? " while it was PAUSED" : "") + ": " + Trials(summary.trial_count) +
       (summary.failed_count > 0 ? ", " + std::to_string(summary.failed_count) + " failed" : "") +
       ", " + FormatDuration(summary.elapsed) + "\n";
   if (!summary.front.empty()) {

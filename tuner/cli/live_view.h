@@ -18,6 +18,7 @@
 #include "core/time.h"
 #include "core/value.h"
 #include "schedulers/trial_scheduler.h"
+#include "tuner/cli/time_left.h"
 
 namespace tune {
 
@@ -35,6 +36,8 @@ struct EndedTrial {
   bool failed = false;
   std::string reason;  // "max_t", "scheduler", ...; of a failed one its error.
   int64_t iterations = 0;
+  Metric best_value;
+  int64_t best_iteration = 0;  // 0: none.
   Metric last_value;
 };
 
@@ -65,19 +68,15 @@ struct SweepSnapshot {
   int64_t iteration_count = 0;  // Trained in the whole sweep.
   std::optional<double> iterations_per_second;
   Duration elapsed;
-  std::optional<Duration> time_left;
+  std::optional<TimeLeft> time_left;
 
   int64_t ended_count() const { return stopped_count + failed_count; }
 };
 
-// As if the trials to come take as long as those that ended; nothing before the first has, or
-// without a known end.
-std::optional<Duration> EstimateTimeLeft(const SweepSnapshot& snapshot);
-
 // Lines for a terminal: none wider than `width`, fewer than `height`.
 std::vector<std::string> RenderTable(const SweepSnapshot& snapshot, size_t width, size_t height);
 
-// "12/16 trials ended, 3 running, best 0.731 (trial 4), 1.2 iterations/s, about 4 min left".
+// "12/16 trials ended, 3 running, best 0.731 (trial 4), 1.2 iterations/s, 2 to 4 min left".
 std::string RenderProgress(const SweepSnapshot& snapshot);
 
 // Keeps a block of lines at the bottom of a terminal: each Draw goes over the one before without
@@ -130,7 +129,8 @@ class ProgressLog {
 struct SweepSummary {
   std::string name;
   std::string metric;
-  std::string status;  // "FINISHED", "INTERRUPTED", "STOPPED".
+  std::string status;       // "FINISHED", "INTERRUPTED", "STOPPED".
+  bool was_paused = false;  // By command, when it was interrupted.
   int64_t experiment = 0;
   int64_t trial_count = 0;
   int64_t failed_count = 0;

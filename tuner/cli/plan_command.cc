@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "core/counted.h"
 #include "core/input_error.h"
 #include "core/json.h"
 #include "core/resource_text.h"
@@ -36,11 +37,6 @@ Value OrNull(const std::optional<int64_t>& number) { return number ? Value(*numb
 
 std::string SearchText(const ExperimentSpec& spec) {
   return spec.search.is_null() ? R"({"algorithm":"random"})" : ToJson(spec.search);
-}
-
-// "1 trial", "4 trials".
-std::string Count(int64_t count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
 // "74 expected, 320 at worst".
@@ -87,7 +83,7 @@ std::string DescribeFit(const ResourceRequest& request, const Device& device) {
   }
   if (count == 0) return text + ": none, it has too little memory";
   const int64_t memory = SliceMemory(request, device);
-  return text + ": " + Count(count, "trial") +
+  return text + ": " + Counted(count, "trial") +
          (memory > 0 ? " of " + DescribeMemory(memory) + " each" : "");
 }
 
@@ -103,20 +99,20 @@ void PrintDevices(const ResourceRequest& request, const std::vector<Device>& dev
 void PrintNumbers(const ExperimentSpec& spec, const SweepPlan& plan, const PlanOptions& options,
                   std::ostream& out) {
   out << "sweep          " << Printable(spec.name) << ": "
-      << (plan.trials ? Count(*plan.trials, "trial") : "trials without end");
-  if (plan.trial_iterations) out << " of at most " << Count(*plan.trial_iterations, "iteration");
+      << (plan.trials ? Counted(*plan.trials, "trial")
+                      : "trials until a limit or a person ends the sweep");
+  if (plan.trial_iterations) out << " of at most " << Counted(*plan.trial_iterations, "iteration");
   out << "\nsearch         " << Printable(SearchText(spec)) << ", "
-      << (plan.points ? "a space of " + Count(*plan.points, "point")
-                      : "a space without an end of points")
+      << (plan.points ? "a space of " + Counted(*plan.points, "point") : "an endless space")
       << "\n               auto would be " << Printable(plan.automatic) << "\nscheduler      "
-      << Printable(SchedulerText(spec)) << "\nat once        " << Count(plan.at_once, "trial")
+      << Printable(SchedulerText(spec)) << "\nat once        " << Counted(plan.at_once, "trial")
       << " on " << DescribeCapacity(CapacityOf(options)) << " (each needs "
       << DescribeRequest(spec.resources) << ")\n";
   PrintDevices(spec.resources, options.devices, out);
   if (!plan.expected || !plan.worst) return;
   out << "epochs         " << Both(plan.expected->total, plan.worst->total) << "\n"
       << "in a row       " << Both(plan.expected->in_a_row, plan.worst->in_a_row)
-      << " epochs, from the first trial's begin to the last one's end\n"
+      << " epochs one after the other, from the start of the sweep to its end\n"
       << "checkpoints    " << CheckpointText(spec, plan) << "\n";
 }
 
@@ -162,7 +158,7 @@ void PrintLanes(const std::vector<PlannedKind>& kinds, std::ostream& out) {
     const std::string where = one.kind.device.empty() ? "" : " on " + Printable(one.kind.device);
     const std::string shape = Printable(one.kind.shape);
     if (one.limit) {
-      out << "lanes          " << one.fit << " would fit" << where << "; " << one.lanes()
+      out << "lanes          " << one.fit << " would fit" << where << ", but " << one.lanes()
           << (one.lanes() == 1 ? " trains alone: " : " train as one: ") << Describe(*one.limit)
           << "; of " << shape << "\n";
     } else {
@@ -170,13 +166,13 @@ void PrintLanes(const std::vector<PlannedKind>& kinds, std::ostream& out) {
           << "\n";
     }
     if (one.speeds.empty()) {
-      out << "               how fast was not measured: no sweep in the database trained this\n";
+      out << "               not measured yet: no sweep in the database has trained this shape\n";
     }
     for (const LaneSpeed& speed : one.speeds) {
       out << "               " << speed.lanes << (speed.lanes == 1 ? " alone: " : " as one: ")
           << ShortNumber(speed.images_per_second) << " images/s"
           << (speed.lanes == 1 ? "" : " together") << " (the median of "
-          << Count(speed.report_count, "report") << ")\n";
+          << Counted(speed.report_count, "report") << ")\n";
     }
   }
 }

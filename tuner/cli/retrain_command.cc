@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/counted.h"
 #include "core/json.h"
 #include "core/limits.h"
 #include "schedulers/trial_scheduler.h"
@@ -48,8 +49,9 @@ Result<Prepared> Prepare(const RetrainOptions& options, std::ostream& err) {
     return InvalidArgument(sweep.name + ": no trial has reported " + sweep.metric + " yet");
   }
   if (static_cast<int64_t>(best.size()) < options.top) {
-    err << "warning: --top " << options.top << ": only " << best.size() << " configurations of "
-        << sweep.name << " reported " << sweep.metric << "\n";
+    err << "warning: --top " << options.top << ": only "
+        << Counted(static_cast<int64_t>(best.size()), "configuration") << " of " << sweep.name
+        << " reported " << sweep.metric << "\n";
   }
   RetrainPlan plan;
   plan.name = options.run.name.value_or(sweep.name + kSuffix);

@@ -12,6 +12,7 @@
 #include <iostream>
 #include <memory>
 
+#include "core/counted.h"
 #include "core/input_error.h"
 #include "core/json.h"
 #include "core/limits.h"
@@ -92,7 +93,7 @@ void WarnOfDifferences(const StoredExperiment& experiment, const Provenance& now
   const Result<Provenance> was = DecodeProvenance(experiment.provenance);
   if (!was.ok()) return;
   for (const std::string& line : DescribeDifferences(*was, now)) {
-    std::cerr << "warning: not as when " << experiment.name << " began: " << line << "\n";
+    std::cerr << "warning: changed since " << experiment.name << " began: " << line << "\n";
   }
 }
 
@@ -270,8 +271,8 @@ Result<StoredExperiment> FindToResume(const ResumeOptions& options, Store& store
     const Result<Value> spec = ParseJson(it->spec);
     if (spec.ok() && IsAskTell(*spec)) {
       if (it->name != options.name) continue;
-      return InvalidArgument("nothing to resume: the trials of " + it->name +
-                             " are told; go on with tune ask and tune tell");
+      return InvalidArgument("nothing to resume: " + it->name +
+                             " is a sweep of tune ask; go on with tune ask and tune tell");
     }
     names += (names.empty() ? "" : ", ") + it->name;
     if (latest == nullptr) latest = &*it;
@@ -282,8 +283,8 @@ Result<StoredExperiment> FindToResume(const ResumeOptions& options, Store& store
   if (latest == nullptr) {
     return InvalidArgument("nothing to resume: " + options.db_path +
                            (experiments.empty() ? " holds no sweep"
-                                                : " holds only sweeps of tune ask, whose trials "
-                                                  "are told"));
+                                                : " holds only sweeps of tune ask; go on with "
+                                                  "tune ask and tune tell"));
   }
   if (options.name.empty()) return *latest;  // Finished; the caller says so.
   return InvalidArgument("nothing to resume: there is no sweep '" + options.name + "' in " +
@@ -325,8 +326,8 @@ Status CheckSameSpace(const ResumeOptions& options, const StoredExperiment& expe
                         ReadSpecFile(options.space_path, options.overrides));
   const std::vector<std::string> differences = DescribeSpecDifferences(stored, file);
   if (differences.empty()) return OkStatus();
-  std::string text = options.space_path + " is not what " + experiment.name +
-                     " was begun with; go on without it, or begin a new sweep with tune run:";
+  std::string text = options.space_path + " differs from what " + experiment.name +
+                     " was begun with; leave it out, or begin a new sweep with tune run:";
   for (const std::string& difference : differences) text += "\n  " + difference;
   return InvalidArgument(text);
 }
@@ -417,7 +418,8 @@ int Resume(const ResumeOptions& options, Background* background) {
   if (options.errored && error_count > 0) first_events->push_back(ErroredRetried{});
   if (options.errored && error_count == 0) std::cerr << "no trial failed: --errored does nothing\n";
   std::cerr << "sweep " << experiment->name << ": going on from "
-            << recovered->controller->trials().size() << " trials\n";
+            << Counted(static_cast<int64_t>(recovered->controller->trials().size()), "trial")
+            << "\n";
   return ConductSweep(surroundings, *experiment, *recovered->controller, recovered->last_step,
                       *first_events, **store, clock);
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/counted.h"
 #include "tuner/cli/sweep_lookup.h"
 
 namespace tune {
@@ -138,7 +139,7 @@ void SimulateReport::PrintOne(const Simulation& simulation, const Simulated& one
   const Improvement& best = outcome.improvements.back();
   out << "best           " << Printable(simulation.spec.metric) << " = " << ShortNumber(best.value)
       << " of trial " << best.trial.value << " at iteration " << best.iteration << ", after "
-      << FormatDuration(best.at) << " and " << best.epochs << " epochs\n"
+      << FormatDuration(best.at) << " and " << Counted(best.epochs, "epoch") << "\n"
       << "configuration  " << DescribeConfig(sweep.best_configuration.ToNested()) << "\n";
 }
 
@@ -178,23 +179,25 @@ void WarnOfSimulated(const Simulation& simulation, const Simulated& one, std::os
   const auto& [label, seed, sweep] = one;
   for (const std::string& said : sweep.outcome.said) err << label << ": " << said << "\n";
   const int64_t unsaid = sweep.outcome.said_count - static_cast<int64_t>(sweep.outcome.said.size());
-  if (unsaid > 0) err << label << ": and " << unsaid << " lines more like these\n";
+  if (unsaid > 0)
+    err << label << ": and " << unsaid << (unsaid == 1 ? " more line" : " more lines")
+        << " like these\n";
   if (sweep.outcome.status == ExperimentStatus::kRunning) {
     err << "warning: " << label
-        << ": it never ends: what still runs hangs, and no limit of the space ends it "
-           "(limits.no_progress)\n";
+        << ": the sweep never ends: a trial hangs and no limit ends it (set limits.no_progress)\n";
   }
   if (sweep.distance.trials > 0) {
     err << "warning: " << label << ": " << sweep.distance.trials << " of " << sweep.trials
-        << " trials replayed the curve of the nearest recorded configuration: "
-        << ShortNumber(sweep.distance.mean) << " of the space away on the mean, "
-        << ShortNumber(sweep.distance.max) << " at most\n";
+        << " trials replayed the curve of the nearest recorded configuration, on average "
+        << ShortNumber(sweep.distance.mean) << " of the space away, at most "
+        << ShortNumber(sweep.distance.max) << "\n";
   }
   const bool repeats = simulation.recorded && sweep.distance.trials == 0 &&
                        sweep.trials > static_cast<int64_t>(simulation.recorded->curves.size());
   if (repeats) {
-    err << "warning: " << label << ": " << sweep.trials << " trials of "
-        << simulation.recorded->curves.size() << " recorded curves: some were had again\n";
+    err << "warning: " << label << ": " << Counted(sweep.trials, "trial") << " of "
+        << simulation.recorded->curves.size()
+        << " recorded curves: some curves were used more than once\n";
   }
 }
 
@@ -208,7 +211,7 @@ void WarnOfShortCurves(const Simulation& simulation, std::ostream& err) {
   if (count == 0) return;
   err << "warning: " << count << " of " << curves.size()
       << " recorded curves are shorter than the longest, " << longest
-      << " iterations: a trial ends as completed where its record ends\n";
+      << " iterations; a trial completes where its recorded curve ends\n";
 }
 
 }  // namespace tune

@@ -35,11 +35,11 @@ Status CheckSame(const StoredExperiment& experiment, const ExperimentSpec& store
                  const ExperimentSpec& spec) {
   if (!IsAskTell(stored.document)) {
     return InvalidArgument("--name: " + experiment.name +
-                           " is a sweep of tune run, which is told by its trials; name another");
+                           " is a sweep of tune run, whose own trials report; name another");
   }
   const std::vector<std::string> differences = DescribeSpecDifferences(stored, spec);
   if (differences.empty()) return OkStatus();
-  std::string text = "the space file is not what " + experiment.name +
+  std::string text = "the space file differs from what " + experiment.name +
                      " was begun with; go on with that one, or name another sweep with --name:";
   for (const std::string& difference : differences) text += "\n  " + difference;
   return InvalidArgument(text);

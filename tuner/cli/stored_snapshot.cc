@@ -110,7 +110,49 @@ Status ReadUse(Database& database, int64_t experiment, SweepSnapshot& snapshot) 
   return OkStatus();
 }
 
+TrialPace::State StoredState(std::string_view status) {
+  if (status == "PENDING") return TrialPace::State::kOpen;
+  if (status == "RUNNING") return TrialPace::State::kRunning;
+  if (status == "PAUSED") return TrialPace::State::kPaused;
+  return TrialPace::State::kOver;
+}
+
 }  // namespace
+
+Result<SweepPace> ReadPace(Database& database, const FoundSweep& sweep, Instant now) {
+  static constexpr char kTrialsSql[] =
+      "SELECT t.status, t.iterations, t.run_seconds,"
+      " CASE t.status WHEN 'RUNNING' THEN (SELECT a.started_us FROM attempt_rows AS a"
+      "   WHERE a.trial = t.id AND a.number = t.attempts) END"
+      " FROM trial_rows AS t WHERE t.experiment = ?1 ORDER BY t.number";
+  static constexpr char kRungsSql[] =
+      "SELECT DISTINCT d.rung FROM decisions AS d JOIN trials AS t ON t.id = d.trial"
+      " WHERE t.experiment = ?1 AND d.rung IS NOT NULL ORDER BY d.rung";
+  SweepPace pace;
+  pace.samples = sweep.samples;
+  const Result<ExperimentSpec> spec = ReadStoredSpec(database, sweep);
+  if (spec.ok()) {
+    pace.longest = LongestTrial(*spec);
+    pace.rung_share = RungShare(*spec);
+  }
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kTrialsSql));
+  row->BindAll(sweep.id);
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    Duration run_time = Seconds(row->Real(2));
+    if (!row->IsNull(3)) run_time = run_time + (now - Instant{row->Int(3)});
+    pace.trials.push_back({StoredState(row->Text(0)), row->Int(1), run_time});
+  }
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement rung, database.Kept(kRungsSql));
+  rung->BindAll(sweep.id);
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, rung->Step());
+    if (!has_row) break;
+    pace.rungs.push_back(rung->Int(0));
+  }
+  return pace;
+}
 
 Result<SweepSnapshot> StoredSnapshots::Read(Database& database, const FoundSweep& sweep,
                                             Instant now) {
@@ -128,14 +170,16 @@ Result<SweepSnapshot> StoredSnapshots::Read(Database& database, const FoundSweep
   rate_.Add(now, snapshot.iteration_count);
   snapshot.iterations_per_second = rate_.PerSecond();
   snapshot.elapsed = now - begun_at_;
-  snapshot.time_left = EstimateTimeLeft(snapshot);
+  TUNE_ASSIGN_OR_RETURN(const SweepPace pace, ReadPace(database, sweep, now));
+  if (!snapshot.is_paused) snapshot.time_left = EstimateTimeLeft(pace);
   return snapshot;
 }
 
 Result<std::vector<EndedTrial>> StoredSnapshots::ReadEnded(Database& database,
                                                            const FoundSweep& sweep) {
   static constexpr char kEndedSql[] =
-      "SELECT t.number, t.status, t.stop_reason, t.iterations, t.last_value,"
+      "SELECT t.number, t.status, t.stop_reason, t.iterations, t.best_value,"
+      " coalesce(t.best_iteration, 0), t.last_value,"
       " (SELECT a.error FROM attempt_rows AS a WHERE a.trial = t.id AND a.number = t.attempts)"
       " FROM trial_rows AS t WHERE t.experiment = ?1 AND t.status IN ('TERMINATED', 'ERROR')"
       " ORDER BY t.finished_us, t.number";
@@ -147,10 +191,10 @@ Result<std::vector<EndedTrial>> StoredSnapshots::ReadEnded(Database& database,
     if (!has_row) break;
     if (!told_.insert(row->Int(0)).second || !has_looked_) continue;
     const bool has_failed = row->Text(1) == "ERROR";
-    const int reason = has_failed ? 5 : 2;
+    const int reason = has_failed ? 7 : 2;
     ended.push_back({row->Int(0), has_failed,
                      row->IsNull(reason) ? "" : std::string(row->Text(reason)), row->Int(3),
-                     row->OptionalReal(4)});
+                     row->OptionalReal(4), row->Int(5), row->OptionalReal(6)});
   }
   has_looked_ = true;
   return ended;

@@ -15,6 +15,9 @@
 
 namespace tune {
 
+// How the trials of a sweep that runs went so far, for EstimateTimeLeft.
+Result<SweepPace> ReadPace(Database& database, const FoundSweep& sweep, Instant now);
+
 // Reads of one sweep, one after the other; each may be on a connection of its own.
 class StoredSnapshots {
  public:

@@ -187,7 +187,7 @@ int64_t AvailableCpus() {
 Status CheckLog(const std::string& log) {
   constexpr std::string_view kKnown[] = {"tensorboard"};
   if (log.empty() || log == kKnown[0]) return OkStatus();
-  return InvalidArgument("--log: '" + log + "' is nothing to log to" + DidYouMean(log, kKnown));
+  return InvalidArgument("--log: '" + log + "' is no format to log to" + DidYouMean(log, kKnown));
 }
 
 Result<WorkerCapacity> FindLocalCapacity(const ResourceRequest& request,

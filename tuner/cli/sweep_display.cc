@@ -41,6 +41,7 @@ class SweepDisplay::State {
     const ExperimentStatus status = controller_.status();
     summary.status = ExperimentStatusName(
         status == ExperimentStatus::kRunning ? ExperimentStatus::kInterrupted : status);
+    summary.was_paused = controller_.is_paused();
     summary.experiment = experiment_.id.value;
     summary.mode = controller_.options().spec.mode;
     summary.best = Best();
@@ -105,8 +106,24 @@ class SweepDisplay::State {
     rate_.Add(now, snapshot.iteration_count);
     snapshot.iterations_per_second = rate_.PerSecond();
     snapshot.elapsed = now - begun_at_;
-    snapshot.time_left = EstimateTimeLeft(snapshot);
+    snapshot.time_left = TimeLeftOf(snapshot, now);
     return snapshot;
+  }
+
+  std::optional<TimeLeft> TimeLeftOf(const SweepSnapshot& snapshot, Instant now) const {
+    if (snapshot.is_paused) return std::nullopt;
+    SweepPace pace;
+    pace.samples = snapshot.samples;
+    pace.longest = LongestTrial(controller_.options().spec);
+    pace.rung_share = RungShare(controller_.options().spec);
+    for (const RungView& rung : snapshot.rungs) pace.rungs.push_back(rung.milestone);
+    for (const TrialRecord& trial : controller_.trials()) {
+      Duration run_time = Seconds(trial.row.run_seconds);
+      const bool is_running = trial.row.status == TrialStatus::kRunning;
+      if (is_running) run_time = run_time + (now - trial.attempt.started_at);
+      pace.trials.push_back({PaceState(trial.row.status), trial.row.iterations, run_time});
+    }
+    return EstimateTimeLeft(pace);
   }
 
   void Count(const TrialRecord& trial, Instant now, SweepSnapshot& snapshot) const {
@@ -181,7 +198,8 @@ class SweepDisplay::State {
       const bool has_failed = row.status == TrialStatus::kError;
       ended.push_back({row.number.value, has_failed,
                        has_failed ? trials[i].attempt.error : StopReasonName(row.stop_reason),
-                       row.iterations, row.last_value});
+                       row.iterations, row.best_value, row.best_iteration.value_or(0),
+                       row.last_value});
     }
     return ended;
   }

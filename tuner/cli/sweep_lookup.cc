@@ -137,8 +137,8 @@ Result<FoundSweep> FindRunSweep(Database& database, const std::string& name) {
   TUNE_ASSIGN_OR_RETURN(FoundSweep sweep, FindSweep(database, name));
   if (sweep.trainable_kind != kAskTell) return sweep;
   return InvalidArgument(Printable(sweep.name) +
-                         ": its trials are told with tune ask and tune tell, no tuner runs "
-                         "them; tune delete removes it");
+                         ": is a sweep of tune ask and tune tell, which no tuner runs; tune delete "
+                         "removes it");
 }
 
 Result<ExperimentSpec> ReadStoredSpec(Database& database, const FoundSweep& sweep,
@@ -197,6 +197,7 @@ Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSw
 }
 
 std::string DescribeConfig(const Value& nested) {
+  if (nested.is_map() && nested.AsMap().empty()) return "no parameters";
   std::string out;
   AppendConfig(nested, "", out);
   return out;

@@ -178,7 +178,7 @@ std::string AtRung(const HistoryReport& report) {
   return text;
 }
 
-// "; the best 1 of 2 go on": what the cutoff of successive halving is.
+// " (the best of every 4 goes on)": what the cutoff of successive halving is.
 std::string WhoGoesOn(const TrialHistory& history) {
   if (!history.spec || !history.spec->scheduler.is_map()) return std::string();
   const Value* const asha = history.spec->scheduler.Find("asha");
@@ -186,7 +186,7 @@ std::string WhoGoesOn(const TrialHistory& history) {
   const Value* const factor = asha->is_map() ? asha->Find("reduction_factor") : nullptr;
   constexpr int64_t kDefaultFactor = 4;
   const int64_t among = factor != nullptr && factor->is_int() ? factor->AsInt() : kDefaultFactor;
-  return " (the best 1 of " + std::to_string(among) + " go on)";
+  return " (the best of every " + std::to_string(among) + " goes on)";
 }
 
 const HistoryReport* LastDecided(const TrialHistory& history, const std::string& decision) {
@@ -203,9 +203,11 @@ std::string ByTheScheduler(const TrialHistory& history, const std::string& decis
   const HistoryReport* const report = LastDecided(history, decision);
   if (report == nullptr) return text;
   if (!report->rung) return text + " at iteration " + std::to_string(report->iteration);
-  std::string why = text + " at rung " + std::to_string(*report->rung) + ": " +
-                    Printable(history.trial.sweep.metric) + " " + ReportedValue(history, *report) +
-                    " was " + PlaceInRung(*report);
+  const std::string metric = Printable(history.trial.sweep.metric);
+  std::string why = text + " at rung " + std::to_string(*report->rung) + ": ";
+  why += report->rank
+             ? metric + " " + ReportedValue(history, *report) + " was " + PlaceInRung(*report)
+             : "the report had no " + metric + " to rank";
   if (report->cutoff) {
     why += ", the cutoff was " + ShortNumber(*report->cutoff) + WhoGoesOn(history);
   }
@@ -216,7 +218,8 @@ std::string ByTheScheduler(const TrialHistory& history, const std::string& decis
 std::string ByACondition(const TrialHistory& history) {
   const std::string error = history.attempts.empty() ? "" : history.attempts.back().error;
   if (error.starts_with("limits.trial_time")) {
-    return "stopped: limits.trial_time is used up after " + ShortNumber(history.run_seconds) + " s";
+    return "stopped: limits.trial_time was reached after " + ShortNumber(history.run_seconds) +
+           " s";
   }
   const HistoryReport* const last = LastDecided(history, "");
   if (!history.spec || last == nullptr) return "stopped: a condition of `stop` held";
@@ -255,7 +258,7 @@ std::string ByASweepLimit(const TrialHistory& history) {
     by_failures = false;
   }
   std::string text;
-  if (by_time) text = "limits.sweep_time was used up";
+  if (by_time) text = "limits.sweep_time was reached";
   if (by_failures) text += (text.empty() ? "" : ", or ") + "limits.failed_trials was reached"s;
   if (text.empty()) {
     text = "its first trials failed alike, before any report of " +
@@ -352,17 +355,16 @@ std::string ReportedValue(const TrialHistory& history, const HistoryReport& repo
 std::string ExplainReport(const TrialHistory& history, const HistoryReport& report) {
   if (report.decision.empty()) {
     return history.trial.sweep.trainable_kind == "ask-tell"
-               ? "told: nothing decides about such trials"
-               : "reported again after a retry: stored, decides nothing";
+               ? "told by tune tell; no scheduler decides"
+               : "repeated after a retry; the first report decided";
   }
   const std::string& scheduler = history.trial.sweep.scheduler;
   const bool is_worse = report.cutoff && report.value &&
                         IsBetter(*report.cutoff, *report.value, history.trial.sweep.direction());
-  const std::string at_end = report.decision == "stop" && !is_worse
-                                 ? "the last iteration that " + scheduler + " allows"
-                                 : "";
+  const std::string at_end =
+      report.decision == "stop" && !is_worse ? "reached max_t of " + scheduler : "";
   if (report.decision == "resume") {
-    return report.copied.empty() ? "taken up again" + (report.rung ? "; " + AtRung(report) : "")
+    return report.copied.empty() ? "resumed" + (report.rung ? "; " + AtRung(report) : "")
                                  : "goes on as a copy of " + report.copied + ", changed a little";
   }
   if (report.rung) return AtRung(report) + (at_end.empty() ? "" : "; " + at_end);

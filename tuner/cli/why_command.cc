@@ -43,12 +43,13 @@ void PrintReports(const TrialHistory& history, const WhyOptions& options, std::o
     const HistoryReport& begin = history.reports[first];
     const HistoryReport& end = history.reports[last];
     const bool is_run = last > first;
+    const std::string first_value = ReportedValue(history, begin);
+    const std::string last_value = ReportedValue(history, end);
     printer.Row(
         {is_run ? Value(std::to_string(begin.iteration) + " to " + std::to_string(end.iteration))
                 : Value(std::to_string(begin.iteration)),
          begin.attempt,
-         is_run ? Value(ReportedValue(history, begin) + " to " + ReportedValue(history, end))
-                : Value(ReportedValue(history, begin)),
+         first_value == last_value ? Value(first_value) : Value(first_value + " to " + last_value),
          TextCell(begin.decision), ExplainReport(history, begin)});
     first = last + 1;
   }

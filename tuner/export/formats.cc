@@ -16,7 +16,7 @@ constexpr std::string_view kNames[] = {"csv", "jsonl", "tensorboard", "optuna", 
 Result<ExportFormat> ParseExportFormat(std::string_view name) {
   const auto* const found = std::find(std::begin(kNames), std::end(kNames), name);
   if (found != std::end(kNames)) return static_cast<ExportFormat>(found - kNames);
-  return InvalidArgument("'" + std::string(name) + "' is nothing to export to" +
+  return InvalidArgument("'" + std::string(name) + "' is no format to export to" +
                          DidYouMean(name, kNames));
 }
 

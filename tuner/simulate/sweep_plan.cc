@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/counted.h"
 #include "core/random.h"
 #include "schedulers/trial_scheduler.h"
 #include "search/auto_choice.h"
@@ -266,24 +267,24 @@ void Planner::Warn() {
   }
   if (!plan_.trial_iterations) {
     warnings.push_back(
-        "how long a trial is only the trainable knows: a max_t of the scheduler, or a stop at a "
-        "training_iteration, would say so");
+        "only the trainable knows how long a trial is; a max_t of the scheduler, or stop: "
+        "{training_iteration: N}, would tell");
   }
   if (plan_.points && plan_.trials && *plan_.points < *plan_.trials) {
-    warnings.push_back("the space has " + std::to_string(*plan_.points) + " points for " +
-                       std::to_string(*plan_.trials) +
-                       " trials: configurations are repeated, or the sweep ends sooner");
+    warnings.push_back("the space has " + Counted(*plan_.points, "point") + " for " +
+                       Counted(*plan_.trials, "trial") +
+                       ": configurations are repeated, or the sweep ends sooner");
   }
   const size_t given = spec_.points.is_list() ? spec_.points.AsList().size() : 0;
   if (plan_.trials && static_cast<int64_t>(given) > *plan_.trials) {
-    warnings.push_back("points: " + std::to_string(given) + " of them for " +
-                       std::to_string(*plan_.trials) + (*plan_.trials == 1 ? " trial" : " trials") +
+    warnings.push_back("points: " + Counted(static_cast<int64_t>(given), "configuration") +
+                       " for " + Counted(*plan_.trials, "trial") +
                        ": the last ones are never tried");
   }
   if (!spec_.from.empty()) {
     warnings.push_back("from: " + spec_.from +
-                       " is in a database, which a plan does not read: whether it is there, and "
-                       "what is learned from it, is told when the sweep begins");
+                       " is in a database, which a plan does not read; tune run tells whether it "
+                       "is there and what is learned from it");
   }
   WarnOfRungs();
 }
@@ -293,8 +294,8 @@ void Planner::WarnOfRungs() {
   const auto max_t = SchedulerMaxT(spec_.scheduler);
   if (max_t && longest > 0 && longest < *max_t) {
     plan_.warnings.push_back("the scheduler's max_t is " + std::to_string(*max_t) +
-                             ", but a trial ends by itself after " + std::to_string(longest) +
-                             " iterations; the rungs above are never reached");
+                             ", but a trial ends by itself after " + Counted(longest, "iteration") +
+                             "; the rungs above are never reached");
   }
   std::string empty;
   for (const PlannedRung& rung : plan_.rungs) {

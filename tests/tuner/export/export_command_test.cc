@@ -190,8 +190,9 @@ TEST_F(ExportTest, AnEmptyFolderIsFilledAndWhatAKilledExportLeftGoes) {
 }
 
 TEST_F(ExportTest, WhatIsMistypedIsNamed) {
-  EXPECT_THAT(Export(folder_, "tensorbord", {folder_ / "out"}).err,
-              HasSubstr("--to: 'tensorbord' is nothing to export to; did you mean 'tensorboard'?"));
+  EXPECT_THAT(
+      Export(folder_, "tensorbord", {folder_ / "out"}).err,
+      HasSubstr("--to: 'tensorbord' is no format to export to; did you mean 'tensorboard'?"));
   const ExportAnswer unknown = Export(folder_, "csv", {"fod", folder_ / "out"});
   EXPECT_EQ(unknown.exit_status, 2);
   EXPECT_THAT(unknown.err, HasSubstr("no sweep is named 'fod'; did you mean 'food'?"));
