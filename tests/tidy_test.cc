@@ -133,7 +133,8 @@ TEST(Tidy, LibrariesStayInTheirFolders) {
       {"^opencv2/", "^(models/data/|tests/models/)"},
       {"^gloo/", "^models/ranks/"},
       {"^CLI/",
-       "^(tuner/cli/|trial_runner/worker/worker_main\\.cc|models/food11_main\\.cc|bench/)"},
+       "^(tuner/cli/|trial_runner/worker/worker_(main|command_line)\\.|models/"
+       "food11_main\\.cc|bench/)"},
       {"^Eigen/", "^search/"},
       {"^absl/", "^trial_runner/grpc/"},
       {"^re2/", "^trial_runner/output_metrics"},

@@ -85,7 +85,7 @@ TEST(AskTell, WhatIsAskedAndToldStandsInTheDatabase) {
   EXPECT_TRUE(first.out.starts_with("{\"trial\":0,\"config\":{\"x\":")) << first.out;
   EXPECT_EQ(RunTune(folder, {"ask", "study.yaml", "--count", "2"}).exit_status, 0);
   EXPECT_EQ(RunTune(folder, {"tell", "0", "0.5"}).exit_status, 0);
-  EXPECT_EQ(RunTune(folder, {"tell", "study/1", "0.4", "--iteration", "2"}).exit_status, 0);
+  EXPECT_EQ(RunTune(folder, {"tell", "study", "1", "0.4", "--iteration", "2"}).exit_status, 0);
   EXPECT_EQ(RunTune(folder, {"tell", "2", "--failed"}).exit_status, 0);
   EXPECT_EQ(Query(folder, "select number, status, iterations, best_value from trials"),
             (std::vector<std::string>{"0|TERMINATED|1|0.5", "1|RUNNING|2|0.4", "2|ERROR|0|"}));
@@ -125,7 +125,7 @@ TEST(AskTell, NumbersAreToldAsProgramsPrintThem) {
   EXPECT_EQ(Query(folder, "select number, metrics from trials join reports on trial = trials.id"),
             (std::vector<std::string>{"0|{\"loss\":\"NaN\"}", "1|{\"loss\":0.5}",
                                       "2|{\"loss\":-0.001}", "3|{\"loss\":\"Infinity\"}"}));
-  EXPECT_NE(RunTune(folder, {"why", "1"}).out.find("told: nothing decides about such trials"),
+  EXPECT_NE(RunTune(folder, {"why", "1"}).out.find("told by tune tell; no scheduler decides"),
             std::string::npos);
   const ProgramResult resumed = RunTune(folder, {"resume"});
   EXPECT_EQ(resumed.exit_status, 2);
@@ -143,8 +143,7 @@ TEST(AskTell, WhatATunerWouldDoIsRefusedWithTheReason) {
                                              {"retrain", "study", "--top", "1", "--seeds", "2"}}) {
     const ProgramResult result = RunTune(folder, arguments);
     EXPECT_EQ(result.exit_status, 2) << arguments[0];
-    EXPECT_NE(result.err.find("study: its trials are told with tune ask and tune tell"),
-              std::string::npos)
+    EXPECT_NE(result.err.find("study: is a sweep of tune ask and tune tell"), std::string::npos)
         << result.err;
   }
 }
@@ -182,11 +181,12 @@ TEST(AskTell, BadInputIsOneLineAndChangesNothing) {
   ASSERT_EQ(RunTune(folder, {"ask", "study.yaml"}).exit_status, 0);
   const std::pair<std::vector<std::string>, std::string> cases[] = {
       {{"tell", "7", "1"}, "tune: study: tell: the trial 7 was never asked for\n"},
-      {{"tell", "x", "1"}, "tune: read 'x', expected a trial: 3, or NAME/3\n"},
+      {{"tell", "x", "1"}, "tune: a value is missing; or write --failed\n"},
+      {{"tell", "x", "y", "1"}, "tune: read 'x/y', expected a trial: 3, or NAME/3\n"},
       {{"tell", "0"}, "tune: a value is missing; or write --failed\n"},
       {{"tell", "0", "1", "--iteration", "0"},
-       "tune: --iteration: read 0, expected an integer of 1 or more (tune --help shows the "
-       "commands)\n"},
+       "tune: --iteration: read 0, expected an integer of 1 or more (tune help tell shows "
+       "its options)\n"},
       {{"tell", "0", "abc"}, "tune: read 'abc', expected a number, NaN or null\n"},
       {{"tell", "0", "1", "--failed"}, "tune: --failed: a failed trial has no value\n"},
       {{"tell", "other/0", "1"},
@@ -195,10 +195,10 @@ TEST(AskTell, BadInputIsOneLineAndChangesNothing) {
        "tune: nothing to resume: tune.db holds only sweeps of tune ask, whose trials are "
        "told\n"},
       {{"resume", "study"},
-       "tune: nothing to resume: the trials of study are told; go on with tune ask and tune "
+       "tune: nothing to resume: study is a sweep of tune ask; go on with tune ask and tune "
        "tell\n"},
       {{"ask", "study.yaml", "--set", "space.x.uniform=[0,2]"},
-       "tune: the space file is not what study was begun with; go on with that one, or name "
+       "tune: the space file differs from what study was begun with; go on with that one, or name "
        "another sweep with --name:\n  space.x.uniform[1]: 1 is stored, the file has 2\n"},
       {{"ask", "study.yaml", "--count", "0"},
        "tune: --count: ask: read 0, expected an integer of 1 or more\n"},

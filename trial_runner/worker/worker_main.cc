@@ -10,6 +10,7 @@
 #include "core/resources.h"
 #include "trial_runner/version.h"
 #include "trial_runner/worker/run_worker.h"
+#include "trial_runner/worker/worker_command_line.h"
 
 namespace {
 
@@ -46,29 +47,7 @@ int main(int argc, char** argv) {
       "Example:\n  tune worker --connect tuner.example.org:7443 --join tune1_... --cpus 4 --gpus "
       "1");
   app.set_version_flag("--version", tune::kProgramVersion);
-  app.add_option("--connect", options.connect, "The tuner's address")
-      ->type_name("HOST:PORT")
-      ->required();
-  app.add_option("--join", options.join,
-                 "The token in the line that tune run --listen prints (or TUNE_JOIN)")
-      ->type_name("TOKEN");
-  app.add_option("--cpus", cpus, "CPUs to offer (default: this machine's cores)")
-      ->type_name("N")
-      ->check(CLI::Range(0.0, 1e6));
-  app.add_option("--gpus", options.gpu_count,
-                 "GPUs to offer (default: all that NVIDIA's driver knows here)")
-      ->type_name("N")
-      ->check(CLI::Range(0, 1024));
-  app.add_option("--name", options.name, "What people call it (default: the host's name)")
-      ->type_name("NAME");
-  options.cache = tune::UserCacheFolder();
-  app.add_option("--cache", options.cache,
-                 "Where folders that the tuner sends and what `setup` makes are kept (default: " +
-                     (options.cache.empty() ? std::string("none") : options.cache) + ")")
-      ->type_name("DIR");
-  app.add_flag("--local", options.is_local, "Ends, with all its trials, when the tuner is gone");
-  app.add_option("--prewarm", options.prewarm, "Start a trial process of this trainable at once")
-      ->type_name("KIND");
+  tune::AddWorkerOptions(app, options, cpus);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -28,11 +28,13 @@ class Commands {
  public:
   explicit Commands(CLI::App& app) : app_(app) {}
 
+  // What the commands that are added next stand under in the overview.
+  void SetGroup(const std::string& group) { group_ = group; }
   // A command, and what its options are read into.
   template <typename Options>
   std::pair<CLI::App*, std::shared_ptr<Options>> Add(const std::string& name,
                                                      const std::string& about) {
-    return {app_.add_subcommand(name, about), std::make_shared<Options>()};
+    return {app_.add_subcommand(name, about)->group(group_), std::make_shared<Options>()};
   }
   // `run` returns the exit status.
   void Bind(const CLI::App* command, std::function<int(const Invocation&)> run) {
@@ -44,6 +46,7 @@ class Commands {
 
  private:
   CLI::App& app_;
+  std::string group_;
   std::vector<std::pair<const CLI::App*, std::function<int(const Invocation&)>>> bound_;
 };
 

@@ -11,6 +11,8 @@
 
 #include "core/nearest_name.h"
 #include "core/posix/environment.h"
+#include "trial_runner/worker/worker_command_line.h"
+#include "tuner/cli/command_texts.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/report_command.h"
 
@@ -47,6 +49,39 @@ int MustStandFirst(const tune::Invocation&) {
   return 2;
 }
 
+// `report` and `worker` read their own command lines; their options stand here for help, manual
+// pages and completions, and where an option of tune's stands before them.
+class OtherPrograms {
+ public:
+  void AddTo(CLI::App& app, tune::Commands& commands) {
+    CLI::App* const report = app.add_subcommand(
+        "report",
+        "Reports from within a trial how it is doing. Exit status 10 means that the trial is to "
+        "stop.\n"
+        "Example: tune report val_loss=0.31 --checkpoint \"$TUNE_DIR/model.bin\"");
+    report->add_option("metrics", metrics_, "What is reported, such as val_loss=0.31")
+        ->type_name("NAME=NUMBER");
+    report->add_option("--checkpoint", path_, "A file or folder to go on from later")
+        ->type_name("FILE");
+    report->add_option("--iteration", iteration_, "The training iteration; default: the next one")
+        ->type_name("N");
+    CLI::App* const worker =
+        app.add_subcommand("worker",
+                           "Joins a tuner and runs trials for it.\nExample: tune worker --connect "
+                           "tuner.example.org:7443 --join tune1_... --cpus 4");
+    tune::AddWorkerOptions(*worker, worker_options_, cpus_);
+    worker->get_option("--connect")->required(false);  // Another program sees to it.
+    for (CLI::App* const program : {report, worker})
+      commands.Bind(program->group("Other programs")->allow_extras(), MustStandFirst);
+  }
+
+ private:
+  std::vector<std::string> metrics_;
+  std::string path_, iteration_;
+  tune::WorkerOptions worker_options_;
+  double cpus_ = -1;
+};
+
 // CLI11 says of a mistyped command only that one is needed.
 std::string WhatIsWrong(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<std::string> rest = app.remaining();
@@ -56,6 +91,13 @@ std::string WhatIsWrong(const CLI::App& app, const CLI::ParseError& error) {
     names.push_back(command->get_name());
   const std::vector<std::string_view> known(names.begin(), names.end());
   return "there is no command '" + rest[0] + "'" + tune::DidYouMean(rest[0], known);
+}
+
+// "tune help run tells its options"
+std::string HelpFor(const CLI::App& app) {
+  const std::vector<CLI::App*> said = app.get_subcommands();
+  return said.empty() ? "tune help shows the commands"
+                      : "tune help " + said.front()->get_name() + " shows its options";
 }
 
 }  // namespace
@@ -69,38 +111,44 @@ int main(int argc, char** argv) {
   }
   if (first == "worker") return BecomeWorker(program_dir, argc, argv);
 
-  CLI::App app{"tune: finds good hyperparameters. Example: tune run space.yaml --samples 16",
-               "tune"};
+  CLI::App app{"Finds good hyperparameters.\nExample: tune run space.yaml --samples 16", "tune"};
   app.set_version_flag("--version", std::string("tune ") + TUNE_VERSION);
   app.require_subcommand(1);
   std::string db_path = tune::EnvironmentText("TUNE_DB");
   if (db_path.empty()) db_path = "tune.db";
-  app.add_option("--db", db_path, "The database (or TUNE_DB)")->capture_default_str();
+  app.add_option("--db", db_path, "The database (or TUNE_DB)")
+      ->type_name("FILE")
+      ->capture_default_str();
   app.fallthrough();
 
   tune::Commands commands(app);
+  commands.SetGroup("Running sweeps");
   tune::AddSweepCommands(commands);
+  commands.SetGroup("Looking at sweeps");
   tune::AddAnswerCommands(commands);
+  commands.SetGroup("Before a sweep");
   tune::AddPlanCommands(commands);
+  commands.SetGroup("Trials that you run yourself, and JSON lines");
   tune::AddLineCommands(commands);
+  commands.SetGroup("Keeping things in order");
   tune::AddUpkeepCommands(commands);
-  // Both were caught above; they stand here for --help, and where an option stands before them.
-  commands.Bind(app.add_subcommand("report",
-                                   "From within a trial: how it is doing.\n"
-                                   "Example: tune report val_loss=0.31")
-                    ->allow_extras(),
-                MustStandFirst);
-  commands.Bind(app.add_subcommand("worker",
-                                   "Joins a tuner.\nExample: tune worker --connect "
-                                   "tuner.example.org:7443 --join tune1_... --cpus 4")
-                    ->allow_extras(),
-                MustStandFirst);
+  OtherPrograms others;
+  others.AddTo(app, commands);
+  commands.SetGroup("Help");
+  tune::AddHelpCommands(commands);
+  const auto show_overview = [&app] {
+    std::cout << tune::Overview(tune::ReadCommandTexts(app));
+    return tune::Answered(0);
+  };
+  if (argc == 1) return show_overview();
 
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
+    const bool asks_for_help = dynamic_cast<const CLI::CallForHelp*>(&error) != nullptr;
+    if (asks_for_help && app.get_subcommands().empty()) return show_overview();
     if (error.get_exit_code() == 0) return app.exit(error);
-    std::cerr << "tune: " << WhatIsWrong(app, error) << " (tune --help shows the commands)\n";
+    std::cerr << "tune: " << WhatIsWrong(app, error) << " (" << HelpFor(app) << ")\n";
     return 2;
   }
 

@@ -1,0 +1,35 @@
+#include "trial_runner/worker/worker_command_line.h"
+
+#include <string>
+
+#include "core/posix/environment.h"
+
+namespace tune {
+
+void AddWorkerOptions(CLI::App& app, WorkerOptions& options, double& cpus) {
+  app.add_option("--connect", options.connect, "The tuner's address")
+      ->type_name("HOST:PORT")
+      ->required();
+  app.add_option("--join", options.join,
+                 "The token in the line that tune run --listen prints (or TUNE_JOIN)")
+      ->type_name("TOKEN");
+  app.add_option("--cpus", cpus, "CPUs to offer (default: this machine's cores)")
+      ->type_name("N")
+      ->check(CLI::Range(0.0, 1e6));
+  app.add_option("--gpus", options.gpu_count,
+                 "GPUs to offer (default: all that NVIDIA's driver knows here)")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1024));
+  app.add_option("--name", options.name, "What people call it (default: the host's name)")
+      ->type_name("WORKER");
+  options.cache = UserCacheFolder();
+  app.add_option("--cache", options.cache,
+                 "Where folders that the tuner sends and what `setup` makes are kept (default: " +
+                     (options.cache.empty() ? std::string("none") : options.cache) + ")")
+      ->type_name("DIR");
+  app.add_flag("--local", options.is_local, "Ends, with all its trials, when the tuner is gone");
+  app.add_option("--prewarm", options.prewarm, "Start a trial process of this trainable at once")
+      ->type_name("KIND");
+}
+
+}  // namespace tune
