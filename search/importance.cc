@@ -15,6 +15,8 @@ namespace {
 
 constexpr size_t kBins = 64;
 constexpr size_t kConfigurations = 4000;
+constexpr size_t kResamples = 20;
+constexpr size_t kDeals = 19;
 
 // Where a parameter's trials lie: its values' cells, or bins of equal length.
 struct Support {
@@ -169,6 +171,60 @@ std::vector<double> Divergences(const std::vector<Support>& supports,
   return divergences;
 }
 
+// The parts of a whole; all 0 where there is none.
+std::vector<double> SharesOf(std::vector<double> divergences) {
+  const double sum = std::accumulate(divergences.begin(), divergences.end(), 0.0);
+  for (double& divergence : divergences) divergence = sum > 0 ? divergence / sum : 0.0;
+  return divergences;
+}
+
+// Trials and what is asked of them.
+struct Question {
+  std::vector<Support> supports;
+  std::vector<std::vector<double>> trials;
+  std::vector<double> losses;
+  std::vector<std::vector<double>> points;
+
+  std::vector<double> Divergences() const {
+    const auto [least, most] = std::minmax_element(losses.begin(), losses.end());
+    if (*least == *most) return std::vector<double>(supports.size(), 0.0);
+    return tune::Divergences(supports, trials, losses, points);
+  }
+};
+
+// The shares of trials drawn anew, each parameter's in order.
+std::vector<std::vector<double>> ResampledShares(const Question& question) {
+  std::vector<std::vector<double>> shares(question.supports.size());
+  for (size_t i = 0; i < kResamples; ++i) {
+    KeyedRandom random(0, "importance again", i);
+    Question again = question;
+    for (size_t n = 0; n < question.trials.size(); ++n) {
+      const size_t drawn = random.NextBelow(question.trials.size());
+      again.trials[n] = question.trials[drawn];
+      again.losses[n] = question.losses[drawn];
+    }
+    const std::vector<double> drawn = SharesOf(again.Divergences());
+    for (size_t d = 0; d < drawn.size(); ++d) shares[d].push_back(drawn[d]);
+  }
+  for (auto& of_one : shares) std::sort(of_one.begin(), of_one.end());
+  return shares;
+}
+
+// The most that each parameter says where the losses have nothing to do with the trials.
+std::vector<double> MostByChance(const Question& question) {
+  std::vector<double> most(question.supports.size(), 0.0);
+  for (size_t i = 0; i < kDeals; ++i) {
+    KeyedRandom random(0, "importance by chance", i);
+    Question dealt = question;
+    for (size_t n = dealt.losses.size() - 1; n > 0; --n) {
+      std::swap(dealt.losses[n], dealt.losses[random.NextBelow(n + 1)]);
+    }
+    const std::vector<double> said = dealt.Divergences();
+    for (size_t d = 0; d < said.size(); ++d) most[d] = std::max(most[d], said[d]);
+  }
+  return most;
+}
+
 }  // namespace
 
 std::vector<ParameterImportance> Importances(const SearchSpace& space,
@@ -184,20 +240,19 @@ std::vector<ParameterImportance> Importances(const SearchSpace& space,
     TUNE_CHECK(cells.has_value());
     trials.push_back(PointOf(*cells));
   }
-  const std::vector<double> bounded = Bounded(losses);
-  const auto [least, most] = std::minmax_element(bounded.begin(), bounded.end());
-  std::vector<double> divergences(unit.size(), 0.0);
-  if (*least < *most) {
-    std::vector<std::vector<double>> points = DrawPoints(unit);
-    if (points.size() < kConfigurations) {
-      points.insert(points.end(), trials.begin(), trials.end());
-    }
-    divergences = Divergences(supports, trials, bounded, points);
-  }
-  const double sum = std::accumulate(divergences.begin(), divergences.end(), 0.0);
+  std::vector<std::vector<double>> points = DrawPoints(unit);
+  if (points.size() < kConfigurations) points.insert(points.end(), trials.begin(), trials.end());
+  const Question question{std::move(supports), std::move(trials), Bounded(losses),
+                          std::move(points)};
+  const std::vector<double> divergences = question.Divergences();
+  const std::vector<double> shares = SharesOf(divergences);
+  const std::vector<std::vector<double>> again = ResampledShares(question);
+  const std::vector<double> by_chance = MostByChance(question);
   std::vector<ParameterImportance> importances;
   for (size_t d = 0; d < unit.size(); ++d) {
-    importances.push_back({unit.name(d), sum > 0 ? divergences[d] / sum : 0.0});
+    // Of 20 in order the second and the last but one: a twentieth lies beyond each.
+    importances.push_back({unit.name(d), shares[d], again[d][1], again[d][kResamples - 2],
+                           divergences[d] > by_chance[d]});
   }
   return importances;
 }

@@ -32,8 +32,8 @@ Shares SharesOf(std::string_view space, int64_t trials, Loss loss,
     searcher->OnTrialEnded(TrialNumber{n}, {&value, 1}, false);
   }
   Shares shares;
-  for (const auto& [name, share] : Importances(Space(space), configurations, losses)) {
-    shares[name] = share;
+  for (const ParameterImportance& one : Importances(Space(space), configurations, losses)) {
+    shares[one.name] = one.share;
   }
   return shares;
 }
@@ -107,6 +107,41 @@ TEST(Importances, AreZeroWhereAllLossesAreAlike) {
   for (const double loss : {1.0, std::numeric_limits<double>::infinity()}) {
     EXPECT_EQ(SumOf(SharesOf(kThree, 20, [&](const Configuration&) { return loss; })), 0);
   }
+}
+
+std::vector<ParameterImportance> OfRandomTrials(int64_t trials, double (*loss)(double lr)) {
+  const SearchSpace space = Space(
+      R"({"lr": {"uniform": [0, 1]}, "kind": {"choice": ["a", "b", "c"]}, "x": {"uniform": [0, 1]}})");
+  const auto searcher = *MakeSearcher(*ParseJson(R"({"algorithm": "random"})"),
+                                      {.space = space, .modes = {Mode::kMin}, .seed = 11});
+  std::vector<Configuration> configurations;
+  std::vector<double> losses;
+  for (int64_t n = 0; n < trials; ++n) {
+    configurations.push_back(*searcher->Suggest(TrialNumber{n}));
+    losses.push_back(loss(configurations.back().Find("lr")->AsDouble()));
+  }
+  return Importances(space, configurations, losses);
+}
+
+TEST(Importances, AParameterThatDoesNothingIsNotClearHoweverFewTheTrials) {
+  const auto distance = [](double lr) { return std::fabs(lr - 0.4); };
+  for (const int64_t trials : {14, 40, 120}) {
+    const auto of_all = OfRandomTrials(trials, distance);
+    EXPECT_TRUE(of_all[0].is_clear) << trials;
+    EXPECT_FALSE(of_all[1].is_clear) << trials;
+    EXPECT_FALSE(of_all[2].is_clear) << trials;
+  }
+}
+
+TEST(Importances, AnIntervalHoldsTheShareAndNarrowsWithTrials) {
+  const auto distance = [](double lr) { return std::fabs(lr - 0.4); };
+  const ParameterImportance few = OfRandomTrials(14, distance)[0];
+  const ParameterImportance many = OfRandomTrials(200, distance)[0];
+  for (const ParameterImportance& one : {few, many}) {
+    EXPECT_LE(one.low, one.share);
+    EXPECT_GE(one.high, one.share);
+  }
+  EXPECT_GT(few.high - few.low, many.high - many.low);
 }
 
 TEST(Importances, OfASpaceWithoutDomainsAreNone) {

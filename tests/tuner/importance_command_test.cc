@@ -57,7 +57,9 @@ void WriteSweep(SqliteStore& store, const std::string& name, int64_t trials,
     report.attempt = AttemptNumber{1};
     report.iteration = 1;
     report.value = accuracy;
-    report.metrics = {{"accuracy", accuracy}, {"seconds", 10.0 * static_cast<double>(depth)}};
+    report.metrics = {{"accuracy", accuracy},
+                      {"seconds", 10.0 * static_cast<double>(depth)},
+                      {"noise", random.NextDouble()}};
     rows.reports.push_back(report);
   }
   const Status status =
@@ -107,7 +109,8 @@ TEST_F(ImportanceCommandTest, JsonAndCsvHaveTheSharesOfAllParameters) {
   EXPECT_EQ(json.err, "");
   EXPECT_THAT(
       Ask({.format = OutputFormat::kCsv}).out,
-      testing::StartsWith("experiment,metric,parameter,importance,trials\r\none,accuracy,lr,"));
+      testing::StartsWith(
+          "experiment,metric,parameter,importance,trials,low,high,clear\r\none,accuracy,lr,"));
 }
 
 TEST_F(ImportanceCommandTest, AnotherMetricIsWeighedInTheDirectionThatIsSaid) {
@@ -115,6 +118,59 @@ TEST_F(ImportanceCommandTest, AnotherMetricIsWeighedInTheDirectionThatIsSaid) {
   const Answer answer =
       Ask({.metric = "seconds", .mode = Mode::kMin, .format = OutputFormat::kCsv});
   EXPECT_THAT(answer.out, HasSubstr("\r\none,seconds,net/depth,0.9"));
+}
+
+TEST_F(ImportanceCommandTest, WhatChanceWouldShowIsToldAsThat) {
+  WriteSweep(*OpenStore(path_), "one", 64);
+  EXPECT_THAT(Ask({}).err, HasSubstr("no clearer than chance: net/depth"));
+  const Answer few = [&] {
+    WriteSweep(*OpenStore(path_), "few", 16);
+    return Ask({.name = "few", .metric = "noise", .mode = Mode::kMin});
+  }();
+  EXPECT_THAT(few.err, HasSubstr("too few trials to tell"));
+}
+
+// Trials that were stopped at iteration 1 have worse best values than the others, whatever their
+// configuration: at iteration 1 they are alike.
+TEST_F(ImportanceCommandTest, TrialsThatWereStoppedAreComparedAtEqualIterations) {
+  const auto store = OpenStore(path_);
+  NewExperiment experiment = SampleExperiment("one");
+  experiment.metric = "accuracy";
+  experiment.spec =
+      R"({"name":"one","metric":"accuracy","mode":"max","space":)" + std::string(kSpace) + "}";
+  const auto created = store->CreateExperiment(experiment);
+  Transition rows;
+  for (int64_t n = 0; n < 24; ++n) {
+    KeyedRandom random(1, "trial", static_cast<uint64_t>(n));
+    const double exponent = random.NextUniform(-5, 0);
+    NewTrialRow added;
+    added.trial.number = TrialNumber{n};
+    added.configuration.Set("lr", std::pow(10, exponent));
+    added.configuration.Set("net/depth", 1 + static_cast<int64_t>(random.NextBelow(8)));
+    added.configuration.Set("net/act", "relu");
+    const bool is_stopped = n % 3 != 0;
+    TrialRow& row = added.trial;
+    row.status = TrialStatus::kTerminated;
+    row.stop_reason = is_stopped ? StopReason::kScheduler : StopReason::kMaxT;
+    row.iterations = is_stopped ? 1 : 9;
+    row.best_value = is_stopped ? 0.5 : 0.9;
+    row.best_iteration = row.iterations;
+    rows.new_trials.push_back(added);
+    for (const int64_t iteration : {1, 9}) {
+      if (iteration > row.iterations) continue;
+      ReportRow report;
+      report.trial = TrialNumber{n};
+      report.attempt = AttemptNumber{1};
+      report.iteration = iteration;
+      report.value = iteration == 1 ? 0.5 - std::fabs(exponent + 3) / 50 : 0.9;
+      report.metrics = {{"accuracy", *report.value}};
+      rows.reports.push_back(report);
+    }
+  }
+  ASSERT_TRUE(store->Commit(created->id, {1, SampleTime(20), "[]"}, rows).ok());
+  const Answer answer = Ask({});
+  EXPECT_THAT(answer.err, HasSubstr("from 24 of 24 trials, compared at iteration 1,"));
+  EXPECT_LT(answer.out.find("lr "), answer.out.find("net/depth "));
 }
 
 TEST_F(ImportanceCommandTest, SaysWhatIsWrong) {

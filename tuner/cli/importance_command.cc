@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <set>
 #include <string_view>
@@ -22,8 +23,11 @@ namespace tune {
 namespace {
 
 struct StoredTrial {
+  int64_t id = 0;
   Configuration configuration;
   bool has_failed = false;
+  bool was_stopped = false;  // By the scheduler, or paused by it.
+  int64_t iterations = 0;
   std::optional<double> best_value;
   Value last_metrics;  // A map, or null.
 };
@@ -35,7 +39,8 @@ Result<std::vector<StoredTrial>> ReadTrials(Database& database, const FoundSweep
       "   AND x.iteration < t.best_iteration ORDER BY x.id DESC LIMIT 1), c.flat),"
       " t.best_value, t.status,"
       " (SELECT r.metrics FROM report_rows AS r WHERE r.trial = t.id"
-      "   ORDER BY r.iteration DESC, r.attempt DESC LIMIT 1)"
+      "   ORDER BY r.iteration DESC, r.attempt DESC LIMIT 1),"
+      " t.id, t.iterations, t.stop_reason = 'scheduler' OR t.status = 'PAUSED'"
       " FROM trial_rows AS t JOIN configuration_rows AS c ON c.trial = t.id"
       " WHERE t.experiment = ?1 ORDER BY t.number";
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kTrialsSql));
@@ -49,6 +54,9 @@ Result<std::vector<StoredTrial>> ReadTrials(Database& database, const FoundSweep
     TUNE_ASSIGN_OR_RETURN(trial.configuration, Configuration::FromFlat(flat));
     trial.best_value = row->OptionalReal(1);
     trial.has_failed = row->Text(2) == "ERROR";
+    trial.id = row->Int(4);
+    trial.iterations = row->Int(5);
+    trial.was_stopped = !row->IsNull(6) && row->Int(6) != 0;
     if (row->IsNull(3)) continue;
     TUNE_ASSIGN_OR_RETURN(trial.last_metrics, ParseJson(row->Text(3)));
   }
@@ -91,27 +99,72 @@ Result<std::vector<Objective>> ChooseMetrics(const ImportanceOptions& options,
   return std::vector<Objective>{{options.metric, *options.mode}};
 }
 
+// Where trials were stopped early: the iteration that half of those that did not fail reached, and
+// at least so many as are needed. Nothing: none was stopped.
+std::optional<int64_t> EqualIteration(const std::vector<StoredTrial>& trials) {
+  std::vector<int64_t> iterations;
+  bool is_any_stopped = false;
+  for (const StoredTrial& trial : trials) {
+    if (trial.has_failed || trial.iterations == 0) continue;
+    iterations.push_back(trial.iterations);
+    is_any_stopped = is_any_stopped || trial.was_stopped;
+  }
+  if (!is_any_stopped) return std::nullopt;
+  std::sort(iterations.rbegin(), iterations.rend());
+  const size_t count = std::max(kImportanceTrialsMin, (iterations.size() + 1) / 2);
+  return iterations[std::min(count, iterations.size()) - 1];
+}
+
+// The best value of each trial up to there, in place of its best one; of those that did not come so
+// far none.
+Status CompareAt(int64_t iteration, Mode mode, Database& database, int64_t experiment,
+                 std::vector<StoredTrial>& trials) {
+  static constexpr char kValuesSql[] =
+      "SELECT r.trial, min(r.value), max(r.value) FROM report_rows AS r"
+      " JOIN trial_rows AS t ON t.id = r.trial"
+      " WHERE t.experiment = ?1 AND r.iteration <= ?2 AND r.value IS NOT NULL GROUP BY r.trial";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kValuesSql));
+  row->BindAll(experiment, iteration);
+  std::map<int64_t, double> values;
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    values[row->Int(0)] = row->Real(mode == Mode::kMin ? 1 : 2);
+  }
+  for (StoredTrial& trial : trials) {
+    const auto found = values.find(trial.id);
+    const bool came_so_far = trial.iterations >= iteration && found != values.end();
+    trial.best_value = came_so_far ? std::optional(found->second) : std::nullopt;
+  }
+  return OkStatus();
+}
+
 struct Weighed {
   std::vector<ParameterImportance> parameters;  // The most important first.
   size_t trial_count = 0;
+  std::optional<int64_t> iteration;  // At which trials are compared, where some were stopped.
 };
 
 Result<Weighed> Weigh(const FoundSweep& sweep, const Objective& objective, const SearchSpace& space,
-                      const std::vector<StoredTrial>& trials) {
+                      std::vector<StoredTrial> trials, Database& database) {
   const UnitSpace unit(space);
   if (unit.size() == 0) {
     return FailedPrecondition(sweep.name + ": all of its parameters are constants");
   }
   const bool is_sweeps = sweep.objectives.size() == 1 && objective.metric == sweep.metric;
+  const auto iteration = is_sweeps ? EqualIteration(trials) : std::nullopt;
+  if (iteration) {
+    TUNE_RETURN_IF_ERROR(CompareAt(*iteration, objective.mode, database, sweep.id, trials));
+  }
   std::vector<Configuration> configurations;
   std::vector<double> losses;
   for (const StoredTrial& trial : trials) {
     const std::optional<double> value =
         is_sweeps ? trial.best_value : LastValue(trial, objective.metric);
-    if (trial.has_failed || !value || std::isnan(*value)) continue;
+    if (trial.has_failed || !Finite(value)) continue;
     if (!unit.CellsOf(trial.configuration)) continue;
     configurations.push_back(trial.configuration);
-    losses.push_back(objective.mode == Mode::kMax ? -*value : *value);
+    losses.push_back(AsLoss(*value, objective.mode));
   }
   if (losses.size() < kImportanceTrialsMin) {
     return FailedPrecondition(
@@ -119,7 +172,7 @@ Result<Weighed> Weigh(const FoundSweep& sweep, const Objective& objective, const
         (losses.size() == 1 ? " trial has" : " trials have") + " a value of " + objective.metric +
         "; at least " + std::to_string(kImportanceTrialsMin) + " are needed to tell anything");
   }
-  Weighed weighed{Importances(space, configurations, losses), losses.size()};
+  Weighed weighed{Importances(space, configurations, losses), losses.size(), iteration};
   std::stable_sort(
       weighed.parameters.begin(), weighed.parameters.end(),
       [](const ParameterImportance& a, const ParameterImportance& b) { return a.share > b.share; });
@@ -131,18 +184,40 @@ void PrintForPerson(const FoundSweep& sweep, const Objective& objective, const W
                     std::ostream& err) {
   constexpr double kBarLength = 40;
   RowPrinter printer(options.format, options.width, out);
-  printer.Begin({"parameter", "percent", Printable(objective.metric)});
+  printer.Begin({"parameter", "percent", "from", "to", Printable(objective.metric)});
+  bool is_any_clear = false;
+  std::string unclear;
+  const auto percent = [](double share) { return std::round(1000 * share) / 10; };
   for (const ParameterImportance& parameter : weighed.parameters) {
-    const double percent = std::round(1000 * parameter.share) / 10;
-    const auto bar = static_cast<size_t>(std::lround(kBarLength * parameter.share));
-    printer.Row({parameter.name, percent, std::string(bar, '#')});
+    // The certain part of the bar, and the rest of the share.
+    const auto length = [](double share) {
+      return static_cast<size_t>(std::lround(kBarLength * share));
+    };
+    const size_t sure = parameter.is_clear ? length(std::min(parameter.low, parameter.share)) : 0;
+    const std::string bar =
+        std::string(sure, '#') + std::string(length(parameter.share) - sure, '-');
+    printer.Row({parameter.name, percent(parameter.share), percent(parameter.low),
+                 percent(parameter.high), bar});
+    is_any_clear = is_any_clear || parameter.is_clear;
+    if (!parameter.is_clear) unclear += (unclear.empty() ? "" : ", ") + Printable(parameter.name);
   }
   printer.End();
   err << Printable(sweep.name) << ": from " << weighed.trial_count << " of " << trial_count
-      << " trials"
-      << (weighed.trial_count < trial_count ? "; the others failed or have no value" : "") << "\n";
-  const bool says_nothing = weighed.parameters.front().share == 0;
-  if (says_nothing) err << "all trials have the same value: no parameter made a difference\n";
+      << " trials";
+  if (weighed.iteration) {
+    err << ", compared at iteration " << *weighed.iteration
+        << ", since the scheduler stopped some early";
+  }
+  err << (weighed.trial_count < trial_count ? "; the others failed, stopped before or have no value"
+                                            : "")
+      << "\n";
+  if (weighed.parameters.front().share == 0) {
+    err << "all trials have the same value: no parameter made a difference\n";
+  } else if (!is_any_clear) {
+    err << "too few trials to tell: what each parameter shows is what chance would show\n";
+  } else if (!unclear.empty()) {
+    err << "no clearer than chance: " << unclear << "\n";
+  }
 }
 
 Status Print(const ImportanceOptions& options, std::ostream& out, std::ostream& err) {
@@ -154,7 +229,7 @@ Status Print(const ImportanceOptions& options, std::ostream& out, std::ostream& 
   TUNE_ASSIGN_OR_RETURN(const auto objectives, ChooseMetrics(options, sweep, trials));
   std::vector<Weighed> all;
   for (const Objective& objective : objectives) {
-    TUNE_ASSIGN_OR_RETURN(all.emplace_back(), Weigh(sweep, objective, space, trials));
+    TUNE_ASSIGN_OR_RETURN(all.emplace_back(), Weigh(sweep, objective, space, trials, *database));
   }
   if (options.format == OutputFormat::kTable) {
     for (size_t i = 0; i < all.size(); ++i) {
@@ -164,11 +239,13 @@ Status Print(const ImportanceOptions& options, std::ostream& out, std::ostream& 
     return OkStatus();
   }
   RowPrinter printer(options.format, options.width, out);
-  printer.Begin({"experiment", "metric", "parameter", "importance", "trials"});
+  printer.Begin(
+      {"experiment", "metric", "parameter", "importance", "trials", "low", "high", "clear"});
   for (size_t i = 0; i < all.size(); ++i) {
     for (const ParameterImportance& parameter : all[i].parameters) {
       printer.Row({sweep.name, objectives[i].metric, parameter.name, parameter.share,
-                   static_cast<int64_t>(all[i].trial_count)});
+                   static_cast<int64_t>(all[i].trial_count), parameter.low, parameter.high,
+                   parameter.is_clear});
     }
   }
   printer.End();

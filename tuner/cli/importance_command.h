@@ -24,8 +24,10 @@ struct ImportanceOptions {
 };
 
 // A trial counts with its best value of the sweep's metric; with its last one of another metric, or
-// where the sweep has several. Trials that failed or have no value are left out, and how many is
-// said on `err`. Returns the exit status: 0; 2 with one line on `err`, also where too few trials
+// where the sweep has several. Where a scheduler stopped trials, they are compared at equal
+// iterations: with their best value up to the iteration that half of them (at least ten) reached.
+// Trials that failed, have no value or did not come so far are left out, and how many is said on
+// `err`. Returns the exit status: 0; 2 with one line on `err`, also where too few trials
 // have a value.
 int ImportanceCommand(const ImportanceOptions& options, std::ostream& out, std::ostream& err);
 
