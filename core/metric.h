@@ -1,5 +1,5 @@
-// A metric's value as a decision sees it: there, or not. NaN is "not there"; the infinities compare
-// as numbers do.
+// A metric's value as a decision sees it: a finite number, or nothing. NaN and the infinities are
+// kept for the record and are no values.
 #pragma once
 
 #include <algorithm>
@@ -23,6 +23,10 @@ using Objectives = std::span<const Metric>;
 // Names in the order of the report; NaN is kept here, for the record.
 using Metrics = std::vector<std::pair<std::string, double>>;
 
+// NaN and the infinities are no values.
+inline Metric Finite(Metric value) { return value && std::isfinite(*value) ? value : Metric(); }
+
+// As it was reported: an infinity, too. Nothing where it is missing or NaN.
 inline Metric FindMetric(const Metrics& metrics, const std::string& name) {
   for (const auto& [key, value] : metrics) {
     if (key == name) return std::isnan(value) ? Metric() : Metric(value);
@@ -46,7 +50,9 @@ inline bool IsMetricName(std::string_view text) {
   });
 }
 
-// The only place where a direction is applied: strictly better in this mode.
-inline bool IsBetter(double a, double b, Mode mode) { return mode == Mode::kMax ? a > b : a < b; }
+// The only place where a direction is applied. Of losses the lower one is better.
+inline double AsLoss(double value, Mode mode) { return mode == Mode::kMin ? value : -value; }
+// Whether `a` is strictly better.
+inline bool IsBetter(double a, double b, Mode mode) { return AsLoss(a, mode) < AsLoss(b, mode); }
 
 }  // namespace tune

@@ -11,6 +11,12 @@ constexpr size_t kLengthMax = 100;
 
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
+// "val_acc" of "val_accuracy".
+bool IsShortened(std::string_view shorter, std::string_view name) {
+  constexpr size_t kLengthMin = 3;
+  return shorter.size() >= kLengthMin && shorter.size() < name.size() && name.starts_with(shorter);
+}
+
 }  // namespace
 
 size_t EditDistance(std::string_view a, std::string_view b) {
@@ -41,7 +47,8 @@ std::optional<std::string_view> NearestName(std::string_view read,
   for (const std::string_view name : known) {
     const size_t distance = EditDistance(read, name);
     const size_t longer = std::max(read.size(), name.size());
-    const bool is_near = distance <= std::max<size_t>(2, longer / 3) && distance < longer;
+    const bool is_near = (distance <= std::max<size_t>(2, longer / 3) && distance < longer) ||
+                         IsShortened(read, name) || IsShortened(name, read);
     if (is_near && (!nearest || distance < nearest_distance)) {
       nearest = name;
       nearest_distance = distance;

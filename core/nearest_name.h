@@ -16,7 +16,7 @@ namespace tune {
 size_t EditDistance(std::string_view a, std::string_view b);
 
 // The first of the nearest names, if it is near enough to be meant: at most a third of its letters
-// differ (two always may, if one letter at least is alike).
+// differ (two always may, if one letter at least is alike), or one is the other's beginning.
 std::optional<std::string_view> NearestName(std::string_view read,
                                             std::span<const std::string_view> known);
 

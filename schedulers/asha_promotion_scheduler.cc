@@ -47,7 +47,7 @@ AshaPromotionScheduler::Passing AshaPromotionScheduler::PassingOf(const Rung& ru
 Decision AshaPromotionScheduler::OnReport(TrialNumber number, int64_t iteration, Metric value) {
   Trial& trial = trials_[number];
   TUNE_CHECK(trial.state == State::kRunning);
-  if (value && std::isnan(*value)) value.reset();
+  value = Finite(value);
 
   Decision decision;
   const std::vector<int64_t>& milestones = brackets_.milestones[trial.bracket];
@@ -146,7 +146,7 @@ AshaPromotionScheduler::PausedKey AshaPromotionScheduler::KeyOf(TrialNumber numb
   const Trial& trial = trials_[number];
   const double value = trial.value.value_or(0);
   return {brackets_.milestones[trial.bracket][trial.first_open - 1], trial.value.has_value(),
-          mode_ == Mode::kMax ? value : -value, -number.value};
+          -AsLoss(value, mode_), -number.value};
 }
 
 void AshaPromotionScheduler::Pause(TrialNumber number) {

@@ -12,8 +12,9 @@
 
 namespace tune {
 
-AshaScheduler::AshaScheduler(std::string name, Brackets brackets, Mode mode, uint64_t seed)
-    : name_(std::move(name)), brackets_(std::move(brackets)), mode_(mode), seed_(seed) {
+AshaScheduler::AshaScheduler(std::string name, Brackets brackets, NanRule nan, Mode mode,
+                             uint64_t seed)
+    : name_(std::move(name)), brackets_(std::move(brackets)), nan_(nan), mode_(mode), seed_(seed) {
   for (const auto& milestones : brackets_.milestones) {
     rungs_.emplace_back(milestones.size(), RankedValues(mode));
   }
@@ -41,21 +42,27 @@ std::optional<double> AshaScheduler::Cutoff(const RankedValues& values) const {
 Decision AshaScheduler::OnReport(TrialNumber number, int64_t iteration, Metric value) {
   Trial& trial = trials_[number];
   TUNE_CHECK(trial.is_live);
-  if (value && std::isnan(*value)) value.reset();
+  value = Finite(value);
 
   Decision decision;
   const std::vector<int64_t>& milestones = brackets_.milestones[trial.bracket];
   if (FillsRung(milestones, iteration, trial.first_open)) {
     decision.rung = milestones[trial.first_open - 1];
+    RankedValues& values = rungs_[trial.bracket][trial.first_open - 1];
+    bool is_worse = false;
     if (value) {
-      RankedValues& values = rungs_[trial.bracket][trial.first_open - 1];
       decision.cutoff = Cutoff(values);
       decision.rank = static_cast<int64_t>(values.Insert(*value)) + 1;
       decision.count = static_cast<int64_t>(values.size());
-      if (decision.cutoff && IsBetter(*decision.cutoff, *value, mode_)) {
-        decision.verdict = Verdict::kStop;
-        decision.cause = StopCause::kScheduler;
-      }
+      is_worse = decision.cutoff && IsBetter(*decision.cutoff, *value, mode_);
+    } else if (nan_ == NanRule::kStop) {
+      decision.cutoff = Cutoff(values);
+      decision.rank = decision.count = static_cast<int64_t>(values.size()) + 1;
+      is_worse = true;
+    }
+    if (is_worse) {
+      decision.verdict = Verdict::kStop;
+      decision.cause = StopCause::kScheduler;
     }
   }
   if (iteration >= brackets_.max_t) {
@@ -88,14 +95,15 @@ std::string AshaScheduler::DebugString() const { return name_ + DescribeRungs(Ru
 
 namespace {
 
-constexpr std::array<std::string_view, 6> kAshaOptions = {
-    "variant", "max_t", "grace_period", "reduction_factor", "brackets", "paused_max"};
+constexpr std::array<std::string_view, 7> kAshaOptions = {
+    "variant", "max_t", "grace_period", "reduction_factor", "brackets", "paused_max", "nan"};
 
 struct AshaOptions {
   bool promotes = false;
   LadderOptions ladder;
   int64_t brackets = 1;
   std::optional<int64_t> paused_max;
+  NanRule nan = NanRule::kStop;
 };
 
 Result<AshaOptions> ReadAshaOptions(const Value& map) {
@@ -114,6 +122,12 @@ Result<AshaOptions> ReadAshaOptions(const Value& map) {
     }
     TUNE_RETURN_IF_ERROR(options.Read("paused_max", 1, kNoMax, asha.paused_max.emplace(1)));
   }
+  if (options.Find("nan") != nullptr && asha.promotes) {
+    return InvalidAt(options.PlaceOf("nan"),
+                     "scheduler: nan: the variant promote never promotes a trial without a finite "
+                     "value; only the variant stop has a choice");
+  }
+  TUNE_RETURN_IF_ERROR(ReadNanRule(options, asha.nan));
   TUNE_RETURN_IF_ERROR(ReadLadder(options, asha.ladder));
   TUNE_RETURN_IF_ERROR(options.Read("brackets", 1, kNoMax, asha.brackets));
   const LadderOptions& ladder = asha.ladder;
@@ -139,7 +153,7 @@ Result<std::unique_ptr<TrialScheduler>> MakeAshaScheduler(const Value& map, Mode
         "asha", std::move(brackets), options.paused_max, mode, seed));
   }
   return std::unique_ptr<TrialScheduler>(
-      std::make_unique<AshaScheduler>("asha", std::move(brackets), mode, seed));
+      std::make_unique<AshaScheduler>("asha", std::move(brackets), options.nan, mode, seed));
 }
 
 std::optional<int64_t> AshaMaxT(const Value& map) {

@@ -11,8 +11,8 @@
 // Where this differs from Ray: rung levels come from integer multiplication and include max_t,
 // where it is one; the percentile's position is an exact fraction; a skipped milestone is never
 // filled afterwards; brackets are drawn with a key, not from a global generator. A report without a
-// value closes its rung, is compared with nothing, and continues. Infinities are values like
-// others; a percentile that falls between an infinity and another value is the worse of both.
+// finite value is the worst of its rung and stops there (nan_rule.h); it does not stay in the rung,
+// so that the others are measured against values alone.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "schedulers/brackets.h"
+#include "schedulers/nan_rule.h"
 #include "schedulers/ranked_values.h"
 #include "schedulers/trial_scheduler.h"
 #include "schedulers/trial_table.h"
@@ -30,7 +31,7 @@ namespace tune {
 class AshaScheduler final : public TrialScheduler {
  public:
   // `name`: what the decisions are recorded under.
-  AshaScheduler(std::string name, Brackets brackets, Mode mode, uint64_t seed);
+  AshaScheduler(std::string name, Brackets brackets, NanRule nan, Mode mode, uint64_t seed);
 
   void OnTrialAdded(TrialNumber trial) override;
   Decision OnReport(TrialNumber trial, int64_t iteration, Metric value) override;
@@ -54,6 +55,7 @@ class AshaScheduler final : public TrialScheduler {
 
   std::string name_;
   Brackets brackets_;
+  NanRule nan_;
   Mode mode_;
   uint64_t seed_;
   std::vector<std::vector<RankedValues>> rungs_;  // Of each bracket.
@@ -62,7 +64,7 @@ class AshaScheduler final : public TrialScheduler {
 
 // Options, with Ray's names: variant (stop | promote), max_t, grace_period, reduction_factor,
 // brackets, where 1 <= grace_period <= max_t, reduction_factor >= 2, 1 <= brackets <= number of
-// rungs; and paused_max of promote. Errors carry "line:column: ".
+// rungs; paused_max of promote, nan of stop. Errors carry "line:column: ".
 Result<std::unique_ptr<TrialScheduler>> MakeAshaScheduler(const Value& options, Mode mode,
                                                           uint64_t seed);
 // Both require options that can be read.

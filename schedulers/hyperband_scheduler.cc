@@ -56,7 +56,7 @@ void HyperbandScheduler::Join(TrialNumber number) {
 Decision HyperbandScheduler::OnReport(TrialNumber number, int64_t iteration, Metric value) {
   Trial& trial = trials_[number];
   TUNE_CHECK(trial.state == State::kRunning);
-  if (value && std::isnan(*value)) value.reset();
+  value = Finite(value);
   Decision decision;
   const int64_t milestone = levels_[trial.rung];
   if (iteration < milestone) return decision;
@@ -171,8 +171,8 @@ std::string HyperbandScheduler::DebugString() const {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kHyperbandOptions = {"max_t", "reduction_factor",
-                                                               "variant", "paused_max"};
+constexpr std::array<std::string_view, 5> kHyperbandOptions = {"max_t", "reduction_factor",
+                                                               "variant", "paused_max", "nan"};
 
 enum class Variant { kSync, kAsync, kAsyncPromote };
 
@@ -182,6 +182,7 @@ struct HyperbandOptions {
   int64_t reduction_factor = 3;
   Variant variant = Variant::kSync;
   std::optional<int64_t> paused_max;
+  NanRule nan = NanRule::kStop;
 };
 
 Result<HyperbandOptions> ReadHyperbandOptions(const Value& map) {
@@ -203,6 +204,12 @@ Result<HyperbandOptions> ReadHyperbandOptions(const Value& map) {
     }
     TUNE_RETURN_IF_ERROR(options.Read("paused_max", 1, kNoMax, hyperband.paused_max.emplace(1)));
   }
+  if (options.Find("nan") != nullptr && hyperband.variant != Variant::kAsync) {
+    return InvalidAt(options.PlaceOf("nan"),
+                     "scheduler: nan: a trial without a finite value never passes a rung; only the "
+                     "variant async has a choice");
+  }
+  TUNE_RETURN_IF_ERROR(ReadNanRule(options, hyperband.nan));
   return hyperband;
 }
 
@@ -218,7 +225,8 @@ Result<std::unique_ptr<TrialScheduler>> MakeHyperbandScheduler(const Value& map,
       break;
     case Variant::kAsync:
       made = std::make_unique<AshaScheduler>(
-          "hyperband", HyperbandBrackets(options.max_t, options.reduction_factor), mode, seed);
+          "hyperband", HyperbandBrackets(options.max_t, options.reduction_factor), options.nan,
+          mode, seed);
       break;
     case Variant::kAsyncPromote:
       made = std::make_unique<AshaPromotionScheduler>(

@@ -66,22 +66,23 @@ void MedianStoppingScheduler::Advance(Trial& trial, int64_t iteration, Metric va
 Decision MedianStoppingScheduler::OnReport(TrialNumber number, int64_t iteration, Metric value) {
   Trial& trial = trials_[number];
   TUNE_CHECK(trial.state == State::kRunning);
-  if (value && std::isnan(*value)) value.reset();
+  value = Finite(value);
   Decision decision;
   Advance(trial, iteration, value);
   if (iteration < options_.grace_period) return decision;
   RankedValues& means = MeansAt(iteration, number);
   const size_t count = means.size();
-  if (value && count >= static_cast<size_t>(options_.min_samples_required)) {
+  const bool is_ranked = value || options_.nan == NanRule::kStop;
+  if (is_ranked && count >= static_cast<size_t>(options_.min_samples_required)) {
+    const size_t better = value ? means.CountBetterThan(*trial.best) : count;
     decision.rung = iteration;
     decision.cutoff = means.At((count - 1) / 2, count % 2 == 0 ? 0.5 : 0);
-    decision.rank = static_cast<int64_t>(means.CountBetterThan(*trial.best)) + 1;
+    decision.rank = static_cast<int64_t>(better) + 1;
     decision.count = static_cast<int64_t>(count) + 1;
   }
   if (const Metric mean = MeanAt(trial, iteration)) means.Insert(*mean);
-  if (!decision.cutoff || trial.is_spared || !IsBetter(*decision.cutoff, *trial.best, mode_)) {
-    return decision;
-  }
+  if (!decision.cutoff || trial.is_spared) return decision;
+  if (value && !IsBetter(*decision.cutoff, *trial.best, mode_)) return decision;
   ++stopped_count_;
   if (options_.hard_stop) {
     decision.verdict = Verdict::kStop;
@@ -131,8 +132,8 @@ std::string MedianStoppingScheduler::DebugString() const {
 namespace {
 
 Result<MedianStoppingOptions> ReadMedianStoppingOptions(const Value& map) {
-  static constexpr std::array<std::string_view, 3> kOptions = {"grace_period",
-                                                               "min_samples_required", "hard_stop"};
+  static constexpr std::array<std::string_view, 4> kOptions = {
+      "grace_period", "min_samples_required", "hard_stop", "nan"};
   constexpr int64_t kNoMax = std::numeric_limits<int64_t>::max();
   const OptionMap options("scheduler", "median_stopping", map);
   MedianStoppingOptions median;
@@ -141,6 +142,7 @@ Result<MedianStoppingOptions> ReadMedianStoppingOptions(const Value& map) {
   TUNE_RETURN_IF_ERROR(
       options.Read("min_samples_required", 1, kNoMax, median.min_samples_required));
   TUNE_RETURN_IF_ERROR(options.Read("hard_stop", median.hard_stop));
+  TUNE_RETURN_IF_ERROR(ReadNanRule(options, median.nan));
   return median;
 }
 

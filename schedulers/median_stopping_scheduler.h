@@ -7,8 +7,8 @@
 // With hard_stop: false it pauses instead; when no trial is added any more and nobody else runs,
 // what is paused is resumed and runs to its end.
 //
-// Time is the iteration. A report without a value is compared with nothing and counts in no mean;
-// nor does a mean of both infinities. A decision names its iteration as its rung.
+// Time is the iteration. A report without a finite value counts in no mean and, where others are
+// compared, is the worst (nan_rule.h). A decision names its iteration as its rung.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "schedulers/nan_rule.h"
 #include "schedulers/ranked_values.h"
 #include "schedulers/trial_scheduler.h"
 #include "schedulers/trial_table.h"
@@ -27,6 +28,7 @@ struct MedianStoppingOptions {
   int64_t grace_period = 1;
   int64_t min_samples_required = 3;
   bool hard_stop = true;
+  NanRule nan = NanRule::kStop;
 };
 
 class MedianStoppingScheduler final : public TrialScheduler {
@@ -73,8 +75,8 @@ class MedianStoppingScheduler final : public TrialScheduler {
   bool no_more_trials_ = false;
 };
 
-// Options as in Ray: grace_period (1), min_samples_required (3), hard_stop (true). Errors carry
-// "line:column: ".
+// Options as in Ray: grace_period (1), min_samples_required (3), hard_stop (true); and nan. Errors
+// carry "line:column: ".
 Result<std::unique_ptr<TrialScheduler>> MakeMedianStoppingScheduler(const Value& options, Mode mode,
                                                                     uint64_t seed);
 // Requires options that can be read.

@@ -57,7 +57,7 @@ void PashaScheduler::OnTrialAdded(TrialNumber trial) {
 
 Decision PashaScheduler::OnReport(TrialNumber trial, int64_t iteration, Metric value) {
   const Decision decision = asha_.OnReport(trial, iteration, value);
-  if (!value || std::isnan(*value)) return decision;
+  if (!Finite(value)) return decision;
   Curve& curve = curves_[trial];
   curve.values.emplace_back(iteration, *value);
   if (!decision.rung) return decision;

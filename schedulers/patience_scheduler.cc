@@ -12,7 +12,11 @@ namespace tune {
 
 Decision PatienceScheduler::OnReport(TrialNumber number, int64_t iteration, Metric value) {
   Decision decision;
-  if (!value || std::isnan(*value)) return decision;
+  value = Finite(value);
+  if (!value) {
+    if (options_.nan == NanRule::kContinue) return decision;
+    value = AsLoss(std::numeric_limits<double>::infinity(), mode_);  // The worst.
+  }
   Trial& trial = trials_[number];
   const size_t window = static_cast<size_t>(options_.patience) + 1;
   if (trial.recent.size() < window) {
@@ -25,9 +29,9 @@ Decision PatienceScheduler::OnReport(TrialNumber number, int64_t iteration, Metr
 
   const double slack = mode_ == Mode::kMax ? -options_.min_delta : options_.min_delta;
   decision.rung = iteration;
-  decision.cutoff = *trial.best_before + slack;
+  decision.cutoff = Finite(*trial.best_before + slack);
   const bool is_met = std::any_of(trial.recent.begin(), trial.recent.end(), [&](double recent) {
-    return !IsBetter(*decision.cutoff, recent, mode_);
+    return std::isfinite(recent) && !(decision.cutoff && IsBetter(*decision.cutoff, recent, mode_));
   });
   if (is_met) return decision;
   decision.verdict = Verdict::kStop;
@@ -46,7 +50,7 @@ std::string PatienceScheduler::DebugString() const {
 
 Result<std::unique_ptr<TrialScheduler>> MakePatienceScheduler(const Value& map, Mode mode,
                                                               uint64_t /*seed*/) {
-  static constexpr std::array<std::string_view, 2> kOptions = {"patience", "min_delta"};
+  static constexpr std::array<std::string_view, 3> kOptions = {"patience", "min_delta", "nan"};
   // Each trial keeps so many values.
   constexpr int64_t kPatienceMax = 1'000'000;
   const OptionMap options("scheduler", "patience", map);
@@ -58,6 +62,7 @@ Result<std::unique_ptr<TrialScheduler>> MakePatienceScheduler(const Value& map, 
   TUNE_RETURN_IF_ERROR(options.Read("patience", 0, kPatienceMax, patience.patience));
   TUNE_RETURN_IF_ERROR(
       options.Read("min_delta", 0.0, std::numeric_limits<double>::infinity(), patience.min_delta));
+  TUNE_RETURN_IF_ERROR(ReadNanRule(options, patience.nan));
   return std::unique_ptr<TrialScheduler>(std::make_unique<PatienceScheduler>(patience, mode));
 }
 

@@ -1,8 +1,10 @@
 // Early stopping of a trial by itself, by the rule of Optuna's PatientPruner without a pruner
 // inside (optuna/pruners/_patient.py): it stops if the best of its last patience + 1 values is
-// worse by more than min_delta than the best one before them. Reports without a value do not count.
+// worse by more than min_delta than the best one before them. A report without a finite value is
+// worse than any other (nan_rule.h).
 //
-// A decision names its iteration as its rung, and as its cutoff the value that had to be met.
+// A decision names its iteration as its rung, and as its cutoff the value that had to be met, where
+// there was one.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "schedulers/nan_rule.h"
 #include "schedulers/trial_scheduler.h"
 #include "schedulers/trial_table.h"
 
@@ -19,6 +22,7 @@ namespace tune {
 struct PatienceOptions {
   int64_t patience = 0;
   double min_delta = 0;
+  NanRule nan = NanRule::kStop;
 };
 
 class PatienceScheduler final : public TrialScheduler {
@@ -47,7 +51,7 @@ class PatienceScheduler final : public TrialScheduler {
   int64_t stopped_count_ = 0;
 };
 
-// Options: patience (needed), min_delta (0). Errors carry "line:column: ".
+// Options: patience (needed), min_delta (0); and nan. Errors carry "line:column: ".
 Result<std::unique_ptr<TrialScheduler>> MakePatienceScheduler(const Value& options, Mode mode,
                                                               uint64_t seed);
 

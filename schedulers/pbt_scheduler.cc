@@ -30,7 +30,7 @@ Decision PbtScheduler::OnReport(TrialNumber number, int64_t iteration, Metric va
   TUNE_CHECK(trial.state == State::kRunning);
   Decision decision;
   if (!IsDue(trial, iteration)) return decision;
-  if (value && std::isnan(*value)) value.reset();
+  value = Finite(value);
   trial.looked_at = iteration;
   decision.rung = iteration;
   const size_t place = SetScore(number, value);

@@ -29,13 +29,15 @@ double PercentileScheduler::Cutoff(const RankedValues& values) const {
 Decision PercentileScheduler::OnReport(TrialNumber number, int64_t iteration, Metric value) {
   Trial& trial = trials_[number];
   TUNE_CHECK(trial.is_live);
-  if (value && std::isnan(*value)) value.reset();
+  value = Finite(value);
   const bool is_due = options_.interval.IsDue(iteration, trial.previous);
   trial.previous = iteration;
   Decision decision;
-  if (!value) return decision;
-  trial.values.emplace_back(iteration, *value);
-  if (!trial.best || IsBetter(*value, *trial.best, mode_)) trial.best = value;
+  if (!value && options_.nan == NanRule::kContinue) return decision;
+  if (value) {
+    trial.values.emplace_back(iteration, *value);
+    if (!trial.best || IsBetter(*value, *trial.best, mode_)) trial.best = value;
+  }
   if (!is_due || completed_count_ < options_.n_startup_trials) return decision;
   const auto found = completed_.find(iteration);
   if (found == completed_.end()) return decision;
@@ -43,9 +45,10 @@ Decision PercentileScheduler::OnReport(TrialNumber number, int64_t iteration, Me
   if (static_cast<int64_t>(values.size()) < options_.n_min_trials) return decision;
   decision.rung = iteration;
   decision.cutoff = Cutoff(values);
-  decision.rank = static_cast<int64_t>(values.CountBetterThan(*trial.best)) + 1;
+  const size_t better = value ? values.CountBetterThan(*trial.best) : values.size();
+  decision.rank = static_cast<int64_t>(better) + 1;
   decision.count = static_cast<int64_t>(values.size()) + 1;
-  if (IsBetter(*decision.cutoff, *trial.best, mode_)) {
+  if (!value || IsBetter(*decision.cutoff, *trial.best, mode_)) {
     decision.verdict = Verdict::kStop;
     decision.cause = StopCause::kScheduler;
     trial.was_stopped = true;
@@ -75,8 +78,8 @@ std::string PercentileScheduler::DebugString() const {
 
 Result<std::unique_ptr<TrialScheduler>> MakePercentileScheduler(const Value& map, Mode mode,
                                                                 uint64_t /*seed*/) {
-  static constexpr std::array<std::string_view, 5> kOptions = {
-      "percentile", "n_startup_trials", "n_warmup_steps", "interval_steps", "n_min_trials"};
+  static constexpr std::array<std::string_view, 6> kOptions = {
+      "percentile", "n_startup_trials", "n_warmup_steps", "interval_steps", "n_min_trials", "nan"};
   constexpr int64_t kNoMax = std::numeric_limits<int64_t>::max();
   const OptionMap options("scheduler", "percentile", map);
   PercentileOptions percentile;
@@ -88,6 +91,7 @@ Result<std::unique_ptr<TrialScheduler>> MakePercentileScheduler(const Value& map
   TUNE_RETURN_IF_ERROR(options.Read("n_startup_trials", 0, kNoMax, percentile.n_startup_trials));
   TUNE_RETURN_IF_ERROR(options.Read("n_min_trials", 1, kNoMax, percentile.n_min_trials));
   TUNE_RETURN_IF_ERROR(ReadCheckInterval(options, percentile.interval));
+  TUNE_RETURN_IF_ERROR(ReadNanRule(options, percentile.nan));
   return std::unique_ptr<TrialScheduler>(std::make_unique<PercentileScheduler>(percentile, mode));
 }
 

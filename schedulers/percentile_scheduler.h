@@ -4,10 +4,9 @@
 //
 // A trial completes by ending without failure, unless this rule stopped it; within `combine` one
 // that another rule stopped counts as completed. Nothing is stopped before n_startup_trials have
-// completed, nor where fewer than n_min_trials of them reported. A report without a value is
-// compared with nothing (Optuna stops a trial that never had one). The percentile is interpolated
-// linearly, between an infinity and another value it is the worse of both. A decision names its
-// iteration as its rung.
+// completed, nor where fewer than n_min_trials of them reported. A report without a finite value is
+// the worst where it is compared (nan_rule.h; Optuna stops a trial that never had one). The
+// percentile is interpolated linearly. A decision names its iteration as its rung.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "schedulers/check_interval.h"
+#include "schedulers/nan_rule.h"
 #include "schedulers/ranked_values.h"
 #include "schedulers/trial_scheduler.h"
 #include "schedulers/trial_table.h"
@@ -30,6 +30,7 @@ struct PercentileOptions {
   int64_t n_startup_trials = 5;
   int64_t n_min_trials = 1;
   CheckInterval interval;
+  NanRule nan = NanRule::kStop;
 };
 
 class PercentileScheduler final : public TrialScheduler {
@@ -65,7 +66,7 @@ class PercentileScheduler final : public TrialScheduler {
 };
 
 // Options as in Optuna: percentile (needed), n_startup_trials (5), n_warmup_steps (0),
-// interval_steps (1), n_min_trials (1). Errors carry "line:column: ".
+// interval_steps (1), n_min_trials (1); and nan. Errors carry "line:column: ".
 Result<std::unique_ptr<TrialScheduler>> MakePercentileScheduler(const Value& options, Mode mode,
                                                                 uint64_t seed);
 

@@ -39,7 +39,7 @@ class RankedTrials {
  private:
   // The smaller the better.
   OrderedBlocks::Item ItemOf(TrialNumber trial, double value) const;
-  double Turned(double value) const { return mode_ == Mode::kMin ? value : -value; }
+  double Turned(double value) const { return AsLoss(value, mode_); }
 
   Mode mode_;
   OrderedBlocks items_;

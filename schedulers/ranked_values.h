@@ -28,7 +28,7 @@ class RankedValues {
 
  private:
   // The smaller the better; its own inverse.
-  double Turned(double value) const { return mode_ == Mode::kMin ? value : -value; }
+  double Turned(double value) const { return AsLoss(value, mode_); }
 
   Mode mode_;
   OrderedBlocks items_;  // From the best to the worst; without tags.

@@ -12,13 +12,14 @@ Decision ThresholdScheduler::OnReport(TrialNumber trial, int64_t iteration, Metr
   Decision decision;
   const bool is_due = options_.interval.IsDue(iteration, previous_[trial]);
   previous_[trial] = iteration;
-  if (!is_due || !value) return decision;
-  const bool is_below = *value < options_.lower;
-  if (!is_below && !(*value > options_.upper)) return decision;
+  value = Finite(value);
+  if (!is_due || (!value && options_.nan == NanRule::kContinue)) return decision;
+  if (value && *value < options_.lower) decision.cutoff = options_.lower;
+  if (value && *value > options_.upper) decision.cutoff = options_.upper;
+  if (value && !decision.cutoff) return decision;
   decision.verdict = Verdict::kStop;
   decision.cause = StopCause::kScheduler;
   decision.rung = iteration;
-  decision.cutoff = is_below ? options_.lower : options_.upper;
   ++stopped_count_;
   return decision;
 }
@@ -29,8 +30,8 @@ std::string ThresholdScheduler::DebugString() const {
 
 Result<std::unique_ptr<TrialScheduler>> MakeThresholdScheduler(const Value& map, Mode /*mode*/,
                                                                uint64_t /*seed*/) {
-  static constexpr std::array<std::string_view, 4> kOptions = {"lower", "upper", "n_warmup_steps",
-                                                               "interval_steps"};
+  static constexpr std::array<std::string_view, 5> kOptions = {"lower", "upper", "n_warmup_steps",
+                                                               "interval_steps", "nan"};
   constexpr double kInf = std::numeric_limits<double>::infinity();
   const OptionMap options("scheduler", "threshold", map);
   ThresholdOptions threshold;
@@ -38,6 +39,7 @@ Result<std::unique_ptr<TrialScheduler>> MakeThresholdScheduler(const Value& map,
   TUNE_RETURN_IF_ERROR(options.Read("lower", -kInf, kInf, threshold.lower));
   TUNE_RETURN_IF_ERROR(options.Read("upper", -kInf, kInf, threshold.upper));
   TUNE_RETURN_IF_ERROR(ReadCheckInterval(options, threshold.interval));
+  TUNE_RETURN_IF_ERROR(ReadNanRule(options, threshold.nan));
   if (options.Find("lower") == nullptr && options.Find("upper") == nullptr) {
     return InvalidAt(map.place,
                      "scheduler: threshold needs lower or upper, as in {threshold: "

@@ -1,9 +1,8 @@
 // Optuna's ThresholdPruner (optuna/pruners/_threshold.py), a guard against what has diverged: a
-// trial stops if a value is below `lower` or above `upper`, infinities too. One that must not be
-// infinite has a bound of 1e308. A report without a value is not looked at (Optuna stops a NaN;
-// here it is the same as a metric that was not reported).
+// trial stops if a value is below `lower` or above `upper`, or is not finite (nan_rule.h).
 //
-// A decision to stop names its iteration as its rung, and the bound as its cutoff.
+// A decision to stop names its iteration as its rung, and the bound as its cutoff, where there is
+// one.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "schedulers/check_interval.h"
+#include "schedulers/nan_rule.h"
 #include "schedulers/trial_scheduler.h"
 #include "schedulers/trial_table.h"
 
@@ -23,6 +23,7 @@ struct ThresholdOptions {
   double lower = -std::numeric_limits<double>::infinity();
   double upper = std::numeric_limits<double>::infinity();
   CheckInterval interval;
+  NanRule nan = NanRule::kStop;
 };
 
 class ThresholdScheduler final : public TrialScheduler {
@@ -44,8 +45,8 @@ class ThresholdScheduler final : public TrialScheduler {
   int64_t stopped_count_ = 0;
 };
 
-// Options: lower, upper (one of them at least), n_warmup_steps (0), interval_steps (1). Errors
-// carry "line:column: ".
+// Options: lower, upper (one of them at least), n_warmup_steps (0), interval_steps (1);
+// and nan. Errors carry "line:column: ".
 Result<std::unique_ptr<TrialScheduler>> MakeThresholdScheduler(const Value& options, Mode mode,
                                                                uint64_t seed);
 

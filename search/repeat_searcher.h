@@ -1,8 +1,8 @@
 // Around a searcher: each configuration is tried `repeat` times, in consecutive trials, each with
-// the seed of its own number. The searcher counts configurations, not trials, and hears the mean
-// over those that have a value: of an iteration once all of them have reported it, of the end once
-// all have ended (of one objective the mean of each one's best). A configuration has failed when
-// all of its trials have.
+// the seed of its repetition (trial_seed.h). The searcher counts configurations, not trials, and
+// hears the mean over those that have a value: of an iteration once all of them have reported it,
+// of the end once all have ended (of one objective the mean of each one's best). A configuration
+// has failed when all of its trials have.
 #pragma once
 
 #include <cstdint>

@@ -149,6 +149,12 @@ Result<std::unique_ptr<Searcher>> MakeSearcher(const Value& search, SearchProble
   return searcher;
 }
 
+int64_t RepeatCount(const Value& search) {
+  const Result<CommonOptions> common = ReadCommonOptions(search);
+  TUNE_CHECK(common.ok());
+  return common->repeat;
+}
+
 int64_t TrialCount(const Value& search, const SearchSpace& space, int64_t samples, int64_t points) {
   const Result<Algorithm> algorithm = FindAlgorithm(search);
   const Result<CommonOptions> common = ReadCommonOptions(search);

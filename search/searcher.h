@@ -66,6 +66,9 @@ struct SearchProblem {
 // (repeat_searcher.h).
 Result<std::unique_ptr<Searcher>> MakeSearcher(const Value& search, SearchProblem problem);
 
+// In how many trials each configuration is tried. Requires what MakeSearcher takes.
+int64_t RepeatCount(const Value& search);
+
 // How many trials the sweep has if nothing ends it sooner; -1: no end. `samples` counts
 // configurations, each of which has `repeat` trials; `points` of them are given. With grid_search
 // domains it counts repetitions of the whole product. Under algorithm grid, and where

@@ -57,7 +57,7 @@ Losses TrialObservations::ToLosses(Objectives values) const {
   Losses losses;
   for (size_t i = 0; i < values.size(); ++i) {
     const double value = values[i].value_or(std::numeric_limits<double>::quiet_NaN());
-    losses.push_back(modes_[i] == Mode::kMax ? -value : value);
+    losses.push_back(AsLoss(value, modes_[i]));
   }
   return losses;
 }

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kKeys = {"command",     "shell", "env",
                                                    "working_dir", "setup", "metrics"};
-constexpr std::array<std::string_view, 5> kOwnNames = {"tune/dir", "tune/trial", "tune/attempt",
-                                                       "tune/seed", "tune/experiment"};
+constexpr std::array<std::string_view, 6> kOwnNames = {
+    "tune/dir", "tune/trial", "tune/attempt", "tune/seed", "tune/sweep_seed", "tune/experiment"};
 
 Status Expected(std::string_view key, const Value& read, std::string_view expected) {
   return InvalidAt(read.place, "trainable: " + std::string(key) + ": read " + Shown(read) +

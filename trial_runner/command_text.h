@@ -1,8 +1,8 @@
 // Texts of a command with places for parameters: "--lr={lr}", "{optimizer.lr}".
 //
 // {name} is a parameter's value ('.' or '/' between nested names); {tune.dir}, {tune.trial},
-// {tune.attempt}, {tune.seed} and {tune.experiment} are the attempt's own. {{ and }} are braces;
-// a brace with anything but a name behind it, as in awk's {print $1}, is itself.
+// {tune.attempt}, {tune.seed}, {tune.sweep_seed} and {tune.experiment} are the attempt's own. {{
+// and }} are braces; a brace with anything but a name behind it, as in awk's {print $1}, is itself.
 //
 // Thread rule: values.
 #pragma once

@@ -163,7 +163,7 @@ struct Welcome {
   std::string metric;      // The sweep's metric: a curve reports it.
   std::string trainable;   // JSON of the spec's `trainable`.
   std::string base_dir;    // The space file's folder.
-  uint64_t seed = 0;
+  uint64_t seed = 0;       // The sweep's.
   int64_t heartbeat_ms = 0;
   int64_t lease_ms = 0;
   PackageName package = {};  // Of a command's working_dir: who has no such folder asks for it.
@@ -188,6 +188,7 @@ struct StartAttempt {
   int64_t ends_seen = 0;
   int64_t cpu_milli = 0;
   std::vector<DeviceSlice> slices;
+  uint64_t seed = 0;            // Of the trial's own draws (search/trial_seed.h).
   std::string config;           // JSON, nested, constants too.
   int64_t from_iteration = 0;   // Iterations that the checkpoint has behind it; 0: from the start.
   std::string checkpoint_path;  // Empty: from the start.

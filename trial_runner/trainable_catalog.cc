@@ -182,7 +182,7 @@ Status CheckConfiguration(const Value& trainable, const Configuration& configura
   if (kind == "command") {
     TUNE_ASSIGN_OR_RETURN(const CommandSpec spec, CommandSpec::Parse(trainable));
     Value own = Value::MakeMap();
-    for (const char* const name : {"dir", "trial", "attempt", "seed", "experiment"}) {
+    for (const char* const name : {"dir", "trial", "attempt", "seed", "sweep_seed", "experiment"}) {
       own.Set(name, Value(""));
     }
     return spec.Fill(configuration.ToNested(), own).status();

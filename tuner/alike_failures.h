@@ -26,6 +26,8 @@ class AlikeFailures {
   // A trial reported the metric: nothing is ended any more.
   void OnSuccess() { has_success_ = true; }
 
+  bool has_success() const { return has_success_; }
+
   int64_t count() const { return count_; }
 
  private:

@@ -9,6 +9,7 @@
 #include "core/json.h"
 #include "core/limits.h"
 #include "core/nearest_name.h"
+#include "tuner/best_trial.h"
 
 namespace tune {
 
@@ -144,10 +145,9 @@ Status AskTellSession::Tell(const Value& tell) {
   if (!has_failed) {
     TUNE_ASSIGN_OR_RETURN(std::vector<Metric> values, ReadValues(tell));
     if (tell.Find("iteration") != nullptr) return TellIteration(trial, tell, std::move(values));
-    // A value at the end is a report where there was none; else it is the last word on the trial.
-    if (trial.row.iterations == 0) Report(trial, 1, values);
+    // The final value is the trial's last report.
+    Report(trial, trial.row.iterations + 1, values);
     trial.last_values = std::move(values);
-    trial.row.last_value = trial.last_values.front();
   }
   trial.row.status = has_failed ? TrialStatus::kError : TrialStatus::kTerminated;
   trial.row.stop_reason = has_failed ? StopReason::kNone : StopReason::kCompleted;
@@ -174,13 +174,7 @@ Status AskTellSession::TellIteration(Trial& trial, const Value& tell, std::vecto
 // As a trial process would have reported it.
 void AskTellSession::Report(Trial& trial, int64_t iteration, const std::vector<Metric>& values) {
   TrialRow& row = trial.row;
-  row.iterations = iteration;
-  row.last_value = values.front();
-  if (values.front() &&
-      (!row.best_value || IsBetter(*values.front(), *row.best_value, objectives_.front().mode))) {
-    row.best_value = values.front();
-    row.best_iteration = iteration;
-  }
+  TakeValue(iteration, values.front(), objectives_.front().mode, row);
   if (!keeps_steps_) return;
   ReportRow report;
   report.trial = row.number;

@@ -20,8 +20,7 @@ CheckpointRetention::CheckpointRetention(const CheckpointPolicy& policy, Mode mo
     : policy_(policy), mode_(mode) {}
 
 CheckpointRetention::Ranked CheckpointRetention::RankOf(const Entry& entry) const {
-  const double goodness = mode_ == Mode::kMax ? *entry.value : -*entry.value;
-  return {goodness, KeyOf(entry)};
+  return {-AsLoss(*entry.value, mode_), KeyOf(entry)};
 }
 
 bool CheckpointRetention::IsAmongBest(const Entry& entry) const {
@@ -63,7 +62,7 @@ void CheckpointRetention::ClassifyFirstBest() {
 }
 
 void CheckpointRetention::Rank(const Entry& entry) {
-  if (!entry.value) return;
+  if (!entry.value || failed_.contains(entry.trial)) return;
   best_.insert(RankOf(entry));
   if (static_cast<int64_t>(best_.size()) <= policy_.keep_best) return;
   const auto worst = std::prev(best_.end());
@@ -73,13 +72,20 @@ void CheckpointRetention::Rank(const Entry& entry) {
 }
 
 void CheckpointRetention::Unrank(const Entry& entry) {
-  if (!entry.value) return;
+  if (!entry.value || failed_.contains(entry.trial)) return;
   if (other_.erase(RankOf(entry)) > 0) return;
   best_.erase(RankOf(entry));
   if (other_.empty() || static_cast<int64_t>(best_.size()) >= policy_.keep_best) return;
   const Key risen = other_.begin()->key;
   best_.insert(other_.extract(other_.begin()));
   Classify(risen.trial);
+}
+
+void CheckpointRetention::RankAll(TrialNumber trial,
+                                  void (CheckpointRetention::*rank)(const Entry&)) {
+  const auto found = kept_.find(trial);
+  if (found == kept_.end()) return;
+  for (const Kept& kept : found->second) (this->*rank)(kept.entry);
 }
 
 void CheckpointRetention::Insert(const Entry& entry) {
@@ -148,10 +154,17 @@ void CheckpointRetention::MeetBudget(std::vector<Entry>& removed) {
   }
 }
 
-std::vector<CheckpointRetention::Entry> CheckpointRetention::OnTrialOver(TrialNumber trial) {
+std::vector<CheckpointRetention::Entry> CheckpointRetention::OnTrialOver(TrialNumber trial,
+                                                                         bool has_failed) {
   std::vector<Entry> removed;
   over_.insert(trial);
   EndBorrowing(trial, removed);
+  if (has_failed) {
+    RankAll(trial, &CheckpointRetention::Unrank);
+    failed_.insert(trial);
+    Prune(trial, removed);
+    ClassifyFirstBest();
+  }
   Classify(trial);
   MeetBudget(removed);
   return removed;
@@ -189,9 +202,40 @@ void CheckpointRetention::EndBorrowing(TrialNumber borrower, std::vector<Entry>&
   Prune(owner, removed);
 }
 
-void CheckpointRetention::OnTrialReopened(TrialNumber trial) {
+std::vector<CheckpointRetention::Entry> CheckpointRetention::OnTrialReopened(TrialNumber trial) {
+  std::vector<Entry> removed;
   over_.erase(trial);
+  if (failed_.erase(trial) > 0) {
+    RankAll(trial, &CheckpointRetention::Rank);
+    // Others may have fallen off the list of the best.
+    std::vector<TrialNumber> all;
+    for (const auto& [number, own] : kept_) all.push_back(number);
+    for (const TrialNumber number : all) Prune(number, removed);
+    ClassifyFirstBest();
+  }
   Classify(trial);
+  return removed;
+}
+
+std::vector<CheckpointRetention::Entry> CheckpointRetention::ChangePolicy(
+    const CheckpointPolicy& policy) {
+  std::vector<Entry> removed;
+  policy_ = policy;
+  const auto size = [](const std::set<Ranked>& ranked) {
+    return static_cast<int64_t>(ranked.size());
+  };
+  while (size(best_) > policy_.keep_best) other_.insert(best_.extract(std::prev(best_.end())));
+  while (size(best_) < policy_.keep_best && !other_.empty()) {
+    best_.insert(other_.extract(other_.begin()));
+  }
+  std::vector<TrialNumber> all;
+  for (const auto& [trial, own] : kept_) all.push_back(trial);
+  for (const TrialNumber trial : all) {
+    Prune(trial, removed);
+    Classify(trial);
+  }
+  MeetBudget(removed);
+  return removed;
 }
 
 std::optional<CheckpointRetention::Entry> CheckpointRetention::Drop(TrialNumber trial,

@@ -50,8 +50,9 @@ class CheckpointRetention {
   // an iteration again, as another one: others go on from what it saved there before, or it is
   // among the best.
   std::vector<Entry> Add(const Entry& entry);
-  // The trial will not go on: its latest is no longer needed for that.
-  std::vector<Entry> OnTrialOver(TrialNumber trial);
+  // The trial will not go on: its latest is no longer needed for that. What a failed trial saved is
+  // not among the best: others take its places.
+  std::vector<Entry> OnTrialOver(TrialNumber trial, bool has_failed);
 
   // The borrower goes on from that checkpoint of another trial, which must be kept: it stays until
   // the borrower has one of its own or is over. In place of one borrowed before.
@@ -59,11 +60,14 @@ class CheckpointRetention {
   std::vector<Entry> Borrow(TrialNumber borrower, TrialNumber owner, std::string_view path);
 
   // It will go on after all, from Latest.
-  void OnTrialReopened(TrialNumber trial);
+  std::vector<Entry> OnTrialReopened(TrialNumber trial);
 
   // It turned out to be damaged; the trial's latest is then the one before. Nothing: it was not
   // kept.
   std::optional<Entry> Drop(TrialNumber trial, std::string_view path);
+
+  // Another rule from now on. What was removed under the one before does not come back.
+  std::vector<Entry> ChangePolicy(const CheckpointPolicy& policy);
 
   // What the trial goes on from; null if it has none.
   const Entry* Latest(TrialNumber trial) const;
@@ -116,6 +120,7 @@ class CheckpointRetention {
   Entry Erase(Key key);
   void Rank(const Entry& entry);
   void Unrank(const Entry& entry);
+  void RankAll(TrialNumber trial, void (CheckpointRetention::*rank)(const Entry&));
   void Classify(TrialNumber trial);
   void ClassifyFirstBest();
   bool IsBorrowed(Key key) const;
@@ -127,9 +132,11 @@ class CheckpointRetention {
   Mode mode_;
   std::map<TrialNumber, KeptList> kept_;
   std::set<TrialNumber> over_;
+  std::set<TrialNumber> failed_;
   std::map<TrialNumber, Key> borrowed_;  // By borrower.
   std::set<Ranked> best_;                // At most keep_best.
-  std::set<Ranked> other_;               // Kept ones with a value that are not among the best.
+  // Kept ones with a value, of trials that have not failed, that are not among the best.
+  std::set<Ranked> other_;
   std::set<Removable> removable_;
   int64_t bytes_ = 0;
 };

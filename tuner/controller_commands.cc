@@ -8,6 +8,7 @@
 #include "search/perturb.h"
 #include "tuner/experiment_controller.h"
 #include "tuner/search_problem.h"
+#include "tuner/spec_reader.h"
 
 namespace tune {
 
@@ -74,6 +75,7 @@ void ExperimentController::On(const TunerRestarted& event) {
 // was left of it; what ran on while nobody looked is not counted.
 void ExperimentController::TakeOverClock(Duration gap) {
   limits_due_ = kAtOnce;
+  silence_due_ = kAtOnce;
   std::set<std::pair<Instant, TrialNumber>> waits;
   for (const auto& [at, number] : std::exchange(backing_off_, {})) {
     const Duration left{std::max<int64_t>(0, (at + gap - now_).us)};
@@ -129,7 +131,7 @@ void ExperimentController::On(const ErroredRetried&) {
     --error_count_;
     scheduler_->OnTrialAdded(trial.row.number);
     FollowOrders();
-    retention_.OnTrialReopened(trial.row.number);
+    RemoveCheckpoints(retention_.OnTrialReopened(trial.row.number));
     if (!trial.resume_path.empty()) GoOnFromLatest(trial);
     WaitForLease(trial);
     MarkChanged(trial);
@@ -196,6 +198,28 @@ void ExperimentController::On(const StopRequested& event) {
 
 void ExperimentController::On(const MaxConcurrentChanged& event) {
   max_concurrent_ = std::clamp<int64_t>(event.max_concurrent, 1, limits::kConcurrencyMax);
+}
+
+// Whoever sent it has checked it; decisions of before stand.
+void ExperimentController::On(const SettingsChanged& event) {
+  Result<ExperimentSpec> changed = InterpretStoredSpec(
+      event.document, options_.name, options_.spec.base_dir, /*require_trainable=*/true);
+  TUNE_CHECK(changed.ok());
+  ExperimentSpec& spec = options_.spec;
+  if (changed->limits.max_concurrent != spec.limits.max_concurrent) {
+    max_concurrent_ = changed->limits.max_concurrent;
+  }
+  spec.trainable = std::move(changed->trainable);
+  spec.resources = changed->resources;
+  spec.stop = std::move(changed->stop);
+  spec.limits = changed->limits;
+  spec.failure = std::move(changed->failure);
+  spec.checkpoint = changed->checkpoint;
+  spec.document = std::move(changed->document);
+  RemoveCheckpoints(retention_.ChangePolicy(spec.checkpoint));
+  limits_due_ = kAtOnce;
+  unplaceable_since_.reset();
+  out_.present_spec = event.document;
 }
 
 void ExperimentController::PauseTrial(TrialRecord& trial, PauseCommand command, bool now) {
@@ -371,6 +395,49 @@ void ExperimentController::CheckTimeLimits() {
     }
   }
   CheckTrialLimits();
+  CheckSilence();
+}
+
+// Before the report is counted.
+void ExperimentController::NotePace(const TrialRecord& trial) {
+  // Until the first one a program loads its data.
+  if (trial.last_sequence > 0) pace_.Add(now_ - trial.progress_at);
+  if (const auto patience = pace_.patience()) {
+    silence_due_ = std::min(silence_due_, now_ + *patience);
+  }
+}
+
+// When it is silent for longer than trials of this sweep are; nothing where a limit looks after
+// that, or it was said.
+std::optional<Instant> ExperimentController::SilentAt(const TrialRecord& trial) const {
+  const auto patience = pace_.patience();
+  const bool is_watched = patience && !options_.spec.limits.no_progress && trial.is_running &&
+                          trial.last_sequence > 0 && !trial.is_silence_said &&
+                          !trial.is_told_to_end && !trial.is_over() && !trial.is_paused();
+  return is_watched ? std::optional(trial.progress_at + *patience) : std::nullopt;
+}
+
+void ExperimentController::CheckSilence() {
+  if (now_ < silence_due_) return;
+  silence_due_ = kNever;
+  for (const auto& [worker, ref] : leases_.All()) {
+    TrialRecord& trial = At(ref.trial);
+    const std::optional<Instant> silent_at = SilentAt(trial);
+    if (!silent_at || leases_.IsAway(worker)) continue;
+    if (now_ < *silent_at) {
+      silence_due_ = std::min(silence_due_, *silent_at);
+      continue;
+    }
+    trial.is_silence_said = true;
+    const std::string number = std::to_string(ref.trial.value);
+    out_.actions.push_back(
+        Say{"trial " + number + " has been silent for " + FormatDuration(now_ - trial.progress_at) +
+            "; trials of this sweep report every " + FormatDuration(*pace_.median()) +
+            ". If it hangs: tune stop " + options_.name + " --trial " + number +
+            " --now ends it, tune set " + options_.name + " no_progress=" +
+            std::to_string(std::max<int64_t>(60, 20 * pace_.median()->us / 1'000'000)) +
+            "s ends such trials and tries them again"});
+  }
 }
 
 // When the limits end its attempt unless it reports; nothing when they do not.
@@ -431,6 +498,7 @@ std::optional<Instant> ExperimentController::NextDeadline() const {
   if (unplaceable_since_) consider(*unplaceable_since_ + limits.unplaceable);
   if (!backing_off_.empty()) consider(backing_off_.begin()->first);
   for (const WorkerId worker : away_) consider(*workers_.at(worker).away_until);
+  if (silence_due_ != kNever && silence_due_ != kAtOnce) consider(silence_due_);
   if (!limits.trial_time && !limits.no_progress) return next;
   for (const auto& [worker, ref] : leases_.All()) {
     const TrialRecord& trial = trials_[static_cast<size_t>(ref.trial.value)];

@@ -7,6 +7,7 @@
 #include "core/json.h"
 #include "core/limits.h"
 #include "search/grid.h"
+#include "search/trial_seed.h"
 #include "tuner/experiment_controller.h"
 #include "tuner/search_problem.h"
 
@@ -160,8 +161,11 @@ void ExperimentController::BeginAttempt(TrialRecord& trial, WorkerId worker,
   trial.rank_end.reset();
   trial.are_ranks_told_to_end = false;
   trial.attempt_iteration = trial.resume_iteration;
+  trial.open_iteration = 0;
+  trial.open_metrics.clear();
   trial.last_sequence = 0;
   trial.progress_at = now_;
+  trial.is_silence_said = false;
   trial.clock_shift = Duration{};
   trial.attempt = AttemptRow{};
   trial.attempt.trial = trial.row.number;
@@ -203,6 +207,7 @@ StartAttempt ExperimentController::StartMessage(const TrialRecord& trial, Worker
   StartAttempt message;
   message.ref = *trial.lease;
   message.ends_seen = leases_.EndsSeen(worker);
+  message.seed = TrialSeed(options_.seed, trial.row.number, RepeatCount(options_.spec.search));
   message.config = ToJson(trial.configuration.ToNested());
   message.from_iteration = trial.resume_iteration;
   message.artifact_dir = options_.artifact_root + "/" + std::to_string(trial.row.number.value);

@@ -127,7 +127,10 @@ Result<std::string> DecideSession::OnReport(const Value& object, Trial& trial) {
   }
   TUNE_ASSIGN_OR_RETURN(const Metric value, reader_.ReadMetric(object, metric_));
   trial.iteration = iteration;
-  const Decision decision = scheduler_->OnReport(trial.number, iteration, value);
+  // A report of other metrics is no iteration for the scheduler.
+  const Decision decision = object.Find(metric_) == nullptr
+                                ? Decision{}
+                                : scheduler_->OnReport(trial.number, iteration, value);
   if (decision.verdict == Verdict::kPause) trial.state = State::kPaused;
   if (decision.verdict == Verdict::kStop) {
     trial.state = State::kStopped;

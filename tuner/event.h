@@ -96,6 +96,10 @@ struct StopRequested {
 struct MaxConcurrentChanged {
   int64_t max_concurrent = 0;
 };
+// The sweep's document with other settings (spec_difference.h), checked.
+struct SettingsChanged {
+  std::string document;  // JSON.
+};
 
 // `tune resume --errored`: trials that failed get another chance, their failures forgotten.
 struct ErroredRetried {};
@@ -112,7 +116,7 @@ using Event =
     std::variant<WorkerJoined, WorkerGone, ReportArrived, AttemptFinished, InterruptRequested,
                  TunerRestarted, TunerSlept, SamplesExtended, DeadlinePassed, PauseRequested,
                  UnpauseRequested, StopRequested, MaxConcurrentChanged, ErroredRetried,
-                 DeviceFellAway, DeviceMemorySeen, LaneSpeedsKnown>;
+                 DeviceFellAway, DeviceMemorySeen, LaneSpeedsKnown, SettingsChanged>;
 
 // One line of JSON a batch for the journal, and back. Numbers keep their bits, NaN and the
 // infinities too.

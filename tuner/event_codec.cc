@@ -17,6 +17,7 @@
 //   ["x", trial, now] StopRequested                          ["c", count] MaxConcurrentChanged
 //   ["a"] ErroredRetried        ["l", worker, device, why] DeviceFellAway
 //   ["m", worker, trial, attempt, epoch, bytes] DeviceMemorySeen
+//   ["n", document] SettingsChanged
 //   ["v", [[shape, device, lanes, images_per_second, report_count], ...]] LaneSpeedsKnown
 //
 // Stored journals are read by later programs: letters and places are never given another meaning.
@@ -191,6 +192,10 @@ struct Encoder {
   void operator()(const MaxConcurrentChanged& event) const {
     out += "\"c\"";
     AppendField(event.max_concurrent, out);
+  }
+  void operator()(const SettingsChanged& event) const {
+    out += "\"n\"";
+    AppendField(event.document, out);
   }
   void operator()(const ErroredRetried&) const { out += "\"a\""; }
   void operator()(const DeviceFellAway& event) const {
@@ -444,6 +449,7 @@ Event ReadEvent(Fields& fields) {
   if (letter == "u") return UnpauseRequested{fields.Trial()};
   if (letter == "x") return ReadStopRequested(fields);
   if (letter == "c") return MaxConcurrentChanged{fields.Int()};
+  if (letter == "n") return SettingsChanged{fields.Text()};
   if (letter == "a") return ErroredRetried{};
   if (letter == "l") return ReadDeviceFellAway(fields);
   if (letter == "m") return ReadDeviceMemorySeen(fields);

@@ -7,7 +7,9 @@
 #include "core/counted.h"
 #include "core/json.h"
 #include "core/limits.h"
+#include "core/nearest_name.h"
 #include "tuner/artifact_path.h"
+#include "tuner/best_trial.h"
 #include "tuner/search_problem.h"
 
 namespace tune {
@@ -15,6 +17,10 @@ namespace {
 
 constexpr char kIterationName[] = "training_iteration";
 constexpr char kTimeTotalName[] = "time_total";
+
+bool IsCommand(const Value& trainable) {
+  return trainable.is_map() && trainable.Find("command") != nullptr;
+}
 
 }  // namespace
 
@@ -27,7 +33,8 @@ ExperimentController::ExperimentController(ControllerOptions options,
       retention_(options_.spec.checkpoint, options_.spec.mode),
       samples_(options_.spec.samples),
       trial_count_max_(TrialCountOf(options_.spec, options_.space, samples_)),
-      max_concurrent_(options_.spec.limits.max_concurrent) {}
+      max_concurrent_(options_.spec.limits.max_concurrent),
+      repeated_runs_(RepeatCount(options_.spec.search)) {}
 
 void ExperimentController::RestoreSuggestions(
     std::vector<std::pair<TrialNumber, Configuration>> suggestions) {
@@ -85,21 +92,24 @@ void ExperimentController::On(const ReportArrived& event) {
     return;
   }
 
-  Report report = message.report;
-  report.metrics = options_.spec.scores.Scored(std::move(report.metrics));
-  if (HasMetric(report.metrics, options_.spec.metric)) {
-    trial.has_reported_metric = true;
-    alike_failures_.OnSuccess();
-  }
+  const Report report = Joined(trial, message.report);
   const Metric value = FindObjective(report.metrics, options_.spec.metric);
-  const std::optional<Decision> decision = Decide(trial, report, value);
-  trial.attempt_iteration = report.iteration;
+  std::optional<Decision> decision;
+  if (trial.open_iteration == 0) decision = Decide(trial, report, value);
+  NotePace(trial);
   trial.progress_at = now_;
   out_.reports.push_back(
       ReportRow{ref.trial, ref.attempt, report.iteration, value, report.metrics, now_, decision});
   MeasureLanes(trial, report);
   KeepCheckpoint(trial, report, value);
   const StopReason reason = ReasonToStop(trial, report, decision);
+  if (reason == StopReason::kStopCondition && trial.row.iterations == 0) {
+    Answer(event.worker, trial, message, ReportAnswer::kRefused);
+    Kill(trial, Outcome::kBadConfig,
+         "no_metric: a condition of `stop` ended it before it ever reported " +
+             options_.spec.metric);
+    return;
+  }
   ReportAnswer answer = ReportAnswer::kContinue;
   if (reason != StopReason::kNone) {
     EndTrial(trial, TrialStatus::kTerminated, reason);
@@ -112,7 +122,7 @@ void ExperimentController::On(const ReportArrived& event) {
     if (trial.is_paused()) {
       Pause(trial);
       answer = ReportAnswer::kStop;
-    } else if (MayPauseAfter(trial, report.iteration)) {
+    } else if (MayPauseAfter(trial, trial.attempt_iteration)) {
       answer = ReportAnswer::kSave;
     }
   }
@@ -121,11 +131,63 @@ void ExperimentController::On(const ReportArrived& event) {
   if (decision) FollowOrders();
 }
 
+// The report with what its iteration has so far. Without a value of the sweep's metric, be it NaN,
+// the iteration stays open: it is stored, and neither scheduler nor searcher hear of it.
+Report ExperimentController::Joined(TrialRecord& trial, const Report& part) {
+  Metrics metrics = part.metrics;
+  for (const auto& open : trial.open_metrics) {
+    const bool goes_on = part.iteration == trial.open_iteration;
+    if (goes_on && !HasMetric(metrics, open.first)) metrics.push_back(open);
+  }
+  Report report = part;
+  report.metrics = options_.spec.scores.Scored(metrics);
+  if (HasMetric(report.metrics, options_.spec.metric)) {
+    trial.has_reported_metric = true;
+    alike_failures_.OnSuccess();
+    trial.attempt_iteration = part.iteration;
+    trial.open_iteration = 0;
+    trial.open_metrics.clear();
+  } else {
+    SayMissingMetric(trial, metrics);
+    trial.open_iteration = part.iteration;
+    trial.open_metrics = std::move(metrics);
+  }
+  return report;
+}
+
+// Of a program, before any trial has reported the sweep's metric: once at the first report, and
+// once where another name seems to be meant.
+void ExperimentController::SayMissingMetric(const TrialRecord& trial, const Metrics& metrics) {
+  if (alike_failures_.has_success() || !IsCommand(options_.spec.trainable)) return;
+  if (said_meant_metric_) return;
+  std::vector<std::string_view> names;
+  std::string reported;
+  for (const auto& [name, value] : metrics) {
+    names.push_back(name);
+    reported += (reported.empty() ? "" : ", ") + name;
+  }
+  std::string wanted;
+  std::string meant;
+  for (const std::string& name : options_.spec.scores.reported_names()) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    wanted += (wanted.empty() ? "" : ", ") + name;
+    const auto nearest = NearestName(name, names);
+    if (nearest && meant.empty()) meant = "; did you mean '" + std::string(*nearest) + "'?";
+  }
+  if (std::exchange(said_missing_metric_, true) && meant.empty()) return;
+  said_meant_metric_ = !meant.empty();
+  out_.actions.push_back(Say{"trial " + std::to_string(trial.row.number.value) + " reports " +
+                             reported + "; the sweep wants " + wanted + meant +
+                             (meant.empty() ? ", which has not come yet;" : "") +
+                             " reports without it are stored and are no iterations"});
+}
+
 std::optional<std::string> ExperimentController::Objection(const TrialRecord& trial,
                                                            const Report& report) const {
-  if (report.iteration <= trial.attempt_iteration) {
+  if (report.iteration <= trial.attempt_iteration || report.iteration < trial.open_iteration) {
+    const int64_t before = std::max(trial.attempt_iteration, trial.open_iteration);
     return "reported iteration " + std::to_string(report.iteration) + " after iteration " +
-           std::to_string(trial.attempt_iteration) + "; iterations must rise";
+           std::to_string(before) + "; iterations must rise";
   }
   const std::string& path = report.checkpoint.path;
   if (report.has_checkpoint && !path.empty() && !WithinArtifacts(trial, path)) {
@@ -146,12 +208,8 @@ std::optional<Decision> ExperimentController::Decide(TrialRecord& trial, const R
                                                      Metric value) {
   TrialRow& row = trial.row;
   if (report.iteration <= row.iterations) return std::nullopt;
-  row.iterations = report.iteration;
-  row.last_value = value;
-  if (value && (!row.best_value || IsBetter(*value, *row.best_value, options_.spec.mode))) {
-    row.best_value = value;
-    row.best_iteration = report.iteration;
-  }
+  TakeValue(report.iteration, value, options_.spec.mode, row);
+  repeated_runs_.OnReport(row.number, report.iteration, value);
   TellSearcher(trial, report, value);
   return scheduler_->OnReport(row.number, report.iteration, value);
 }
@@ -178,11 +236,12 @@ void ExperimentController::TellSearcher(TrialRecord& trial, const Report& report
 
 StopReason ExperimentController::ReasonToStop(const TrialRecord& trial, const Report& report,
                                               const std::optional<Decision>& decision) const {
-  if (report.final) return StopReason::kCompleted;
+  // One that never reported the metric has not completed: its end says so.
+  if (report.final && trial.row.iterations > 0) return StopReason::kCompleted;
   for (const StopCondition& condition : options_.spec.stop) {
     Metric reached;
     if (condition.metric == kIterationName) {
-      reached = static_cast<double>(report.iteration);
+      reached = static_cast<double>(trial.attempt_iteration);
     } else if (condition.metric == kTimeTotalName) {
       reached = trial.row.run_seconds + (now_ - trial.running_since()).seconds();
     } else {
@@ -438,7 +497,7 @@ void ExperimentController::CloseTrial(TrialRecord& trial, TrialStatus status, St
   trial.row.status = status;
   trial.row.stop_reason = reason;
   trial.row.finished_at = now_;
-  RemoveCheckpoints(retention_.OnTrialOver(trial.row.number));
+  RemoveCheckpoints(retention_.OnTrialOver(trial.row.number, status == TrialStatus::kError));
   waiting_.erase(trial.row.number);
   paused_.erase(trial.row.number);
   if (trial.retry_at) backing_off_.erase({*trial.retry_at, trial.row.number});
@@ -449,6 +508,8 @@ void ExperimentController::CloseTrial(TrialRecord& trial, TrialStatus status, St
   trial.is_stop_wanted = false;
   trial.last_values.resize(1 + options_.spec.more_objectives.size());  // It may have said nothing.
   searcher_->OnTrialEnded(trial.row.number, trial.last_values, status == TrialStatus::kError);
+  const auto alike = repeated_runs_.OnTrialEnded(trial.row.number, status == TrialStatus::kError);
+  if (alike && IsCommand(options_.spec.trainable)) out_.actions.push_back(Say{*alike});
   MarkChanged(trial);
 }
 

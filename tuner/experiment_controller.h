@@ -25,6 +25,8 @@
 #include "tuner/event.h"
 #include "tuner/experiment_spec.h"
 #include "tuner/lane_speeds.h"
+#include "tuner/repeated_runs.h"
+#include "tuner/report_pace.h"
 #include "tuner/transition.h"
 #include "tuner/trial_record.h"
 
@@ -95,6 +97,7 @@ class ExperimentController {
   void On(const UnpauseRequested& event);
   void On(const StopRequested& event);
   void On(const MaxConcurrentChanged& event);
+  void On(const SettingsChanged& event);
   void On(const ErroredRetried& event);
   void On(const DeviceFellAway& event);
   void On(const DeviceMemorySeen& event);
@@ -113,6 +116,8 @@ class ExperimentController {
   void FenceAway(const std::string& why);
 
   // A report's way: stored, decided, answered.
+  Report Joined(TrialRecord& trial, const Report& part);
+  void SayMissingMetric(const TrialRecord& trial, const Metrics& metrics);
   std::optional<std::string> Objection(const TrialRecord& trial, const Report& report) const;
   // The part of a path that lies below the trial's artifact folder; nothing when none does.
   std::optional<std::string> WithinArtifacts(const TrialRecord& trial,
@@ -162,6 +167,9 @@ class ExperimentController {
   // Giving out work.
   void CheckTimeLimits();
   void CheckTrialLimits();
+  void NotePace(const TrialRecord& trial);
+  void CheckSilence();
+  std::optional<Instant> SilentAt(const TrialRecord& trial) const;
   std::optional<Instant> LimitOf(WorkerId worker, const TrialRecord& trial) const;
   void TakeOverClock(Duration gap);
   void EndBackOffs();
@@ -200,6 +208,8 @@ class ExperimentController {
   CheckpointRetention retention_;
   bool said_over_budget_ = false;
   bool said_missing_objective_ = false;
+  bool said_missing_metric_ = false;
+  bool said_meant_metric_ = false;
   bool said_spread_ = false;
   std::map<TrialNumber, Configuration> suggestions_;
 
@@ -222,6 +232,8 @@ class ExperimentController {
   bool is_waiting_said_ = false;
   int64_t learned_gpu_memory_ = 0;  // The most that an attempt was seen to use of a device.
   bool is_learning_said_ = false;
+  RepeatedRuns repeated_runs_;
+  ReportPace pace_;
   LaneSpeeds lane_speeds_;  // What workers are told from them changes nothing here.
   std::map<LaneKind, int64_t> said_lanes_max_;
   std::optional<Duration> mean_attempt_;  // Exponential mean of the attempts' durations.
@@ -236,7 +248,8 @@ class ExperimentController {
   Instant last_active_;  // Of the latest Apply.
   static constexpr Instant kAtOnce{std::numeric_limits<int64_t>::min()};
   static constexpr Instant kNever{std::numeric_limits<int64_t>::max()};
-  Instant limits_due_ = kNever;  // No attempt's limit is reached before.
+  Instant limits_due_ = kNever;   // No attempt's limit is reached before.
+  Instant silence_due_ = kNever;  // No attempt is silent for too long before.
   std::optional<Instant> unplaceable_since_;
   std::string unplaceable_with_;  // What the workers had when it was last looked at.
 

@@ -1,7 +1,5 @@
 #include "tuner/json_lines.h"
 
-#include <cmath>
-
 #include "core/input_error.h"
 #include "core/json.h"
 
@@ -41,7 +39,7 @@ Result<Metric> LineReader::ReadMetric(const Value& object, std::string_view key)
   if (!number) {
     return Error(std::string(key) + ": read " + Shown(*value) + ", expected a number or null");
   }
-  return std::isnan(*number) ? Metric() : Metric(*number);
+  return Finite(*number);
 }
 
 }  // namespace tune

@@ -83,7 +83,7 @@ Metrics MetricScores::Scored(Metrics reported) const {
 Metric FindObjective(const Metrics& scored, const std::string& objective) {
   const Metric infeasible = FindMetric(scored, kInfeasibleName);
   if (infeasible && *infeasible != 0) return std::nullopt;
-  return FindMetric(scored, objective);
+  return Finite(FindMetric(scored, objective));
 }
 
 }  // namespace tune

@@ -46,7 +46,7 @@ class MetricScores {
   std::vector<std::string> reported_names_;
 };
 
-// An objective's value in metrics that were scored: nothing where it is missing, not a number or
+// An objective's value in metrics that were scored: nothing where it is missing, not finite or
 // infeasible.
 Metric FindObjective(const Metrics& scored, const std::string& objective);
 

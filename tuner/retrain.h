@@ -1,10 +1,10 @@
 // The best configurations of a sweep once more, as a sweep of its own: at full length, several runs
 // of each.
 //
-// Runs of one configuration differ by their trials' numbers, which key all that is random in a
-// trial: food11 draws its seed (weights, shuffling, augmentation) with (the sweep's seed, the
-// trial), a curve its noise. A `seed` among the space's own parameters is kept as it is: then runs
-// are alike.
+// Runs of one configuration differ by what they draw: food11 (weights, shuffling, augmentation) and
+// the noise of a curve by their trials' numbers, a program by its seed (search/trial_seed.h). A
+// `seed` among the space's own parameters is kept as it is: then runs are alike, and the tuner says
+// so.
 //
 // Thread rule: pure functions.
 #pragma once

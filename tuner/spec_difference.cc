@@ -25,14 +25,20 @@ class Comparison {
       if (stored->is_map() && file->is_map()) return CompareMaps(place, *stored, *file);
       if (stored->is_list() && file->is_list()) return CompareLists(place, *stored, *file);
     }
-    lines_.push_back(place + ": " + Shown(stored) + " is stored, the file has " + Shown(file));
+    places_.push_back({place, Shown(stored), Shown(file)});
   }
 
-  std::vector<std::string> TakeLines() { return std::move(lines_); }
+  // What differs: the place, and both.
+  struct Place {
+    std::string name;
+    std::string stored;
+    std::string file;
+  };
+  const std::vector<Place>& places() const { return places_; }
 
  private:
   void CompareMaps(const std::string& place, const Value& stored, const Value& file) {
-    const size_t before = lines_.size();
+    const size_t before = places_.size();
     for (const MapEntry& entry : stored.AsMap()) {
       Compare(place + "." + entry.key, &entry.value, file.Find(entry.key));
     }
@@ -41,8 +47,7 @@ class Comparison {
         Compare(place + "." + entry.key, nullptr, &entry.value);
       }
     }
-    if (lines_.size() == before)
-      lines_.push_back(place + ": has the same entries in another order");
+    if (places_.size() == before) places_.push_back({place, "one order", "another order"});
   }
 
   void CompareLists(const std::string& place, const Value& stored, const Value& file) {
@@ -55,7 +60,7 @@ class Comparison {
     }
   }
 
-  std::vector<std::string> lines_;
+  std::vector<Place> places_;
 };
 
 Value OrFifo(const Value& scheduler) { return scheduler.is_null() ? Value("fifo") : scheduler; }
@@ -87,6 +92,16 @@ Value ModesOf(const ExperimentSpec& spec) {
   return list;
 }
 
+// Which kind of trainable it is; null: none is named.
+Value KindOf(const ExperimentSpec& spec) {
+  if (!spec.trainable.is_map()) return spec.trainable;
+  const char* const kKinds[] = {"command", "curve"};
+  for (const char* const kind : kKinds) {
+    if (spec.trainable.Find(kind) != nullptr) return kind;
+  }
+  return Value();
+}
+
 }  // namespace
 
 std::vector<std::string> DescribeSpecDifferences(const ExperimentSpec& stored,
@@ -105,7 +120,44 @@ std::vector<std::string> DescribeSpecDifferences(const ExperimentSpec& stored,
   comparison.Compare("mode", &modes[0], &modes[1]);
   comparison.Compare("search", &searches[0], &searches[1]);
   comparison.Compare("scheduler", &schedulers[0], &schedulers[1]);
-  return comparison.TakeLines();
+  const Value kinds[] = {KindOf(stored), KindOf(file)};
+  comparison.Compare("trainable", &kinds[0], &kinds[1]);
+  std::vector<std::string> lines;
+  for (const Comparison::Place& place : comparison.places()) {
+    lines.push_back(place.name + ": " + place.stored + " is stored, the file has " + place.file);
+  }
+  return lines;
+}
+
+Value WithSettings(Value document, const Value& other) {
+  for (const std::string_view key : kSettings) {
+    if (const Value* const own = other.Find(key)) {
+      document.Set(key, *own);
+    } else {
+      std::erase_if(document.AsMap(), [key](const MapEntry& entry) { return entry.key == key; });
+    }
+  }
+  return document;
+}
+
+std::vector<std::string> DescribeSettingsChanges(const Value& before, const Value& after) {
+  Comparison comparison;
+  // A section that was not there is one in which nothing is set.
+  const Value nothing = Value::MakeMap();
+  const auto section = [&](const Value& own, const Value& other, std::string_view key) {
+    const Value* const value = own.Find(key);
+    const Value* const beside = other.Find(key);
+    return value == nullptr && beside != nullptr && beside->is_map() ? &nothing : value;
+  };
+  for (const std::string_view key : kSettings) {
+    comparison.Compare(std::string(key), section(before, after, key), section(after, before, key));
+  }
+  std::vector<std::string> lines;
+  for (const Comparison::Place& place : comparison.places()) {
+    const auto shown = [](const std::string& text) { return text == "nothing" ? "not set" : text; };
+    lines.push_back(place.name + " is " + shown(place.file) + ", was " + shown(place.stored));
+  }
+  return lines;
 }
 
 }  // namespace tune

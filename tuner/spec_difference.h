@@ -1,12 +1,15 @@
-// What a sweep was decided by, stored and as a file has it now: a resume goes on only with the same
-// one, or earlier decisions would not be comparable with later ones.
+// A sweep as it is stored and as a file has it now. What its decisions go by may not change, or
+// earlier ones would not be comparable with later ones. The rest may: its settings.
 //
 // Thread rule: pure functions.
 #pragma once
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/value.h"
 #include "tuner/experiment_spec.h"
 
 namespace tune {
@@ -17,5 +20,16 @@ namespace tune {
 // the names random and fifo.
 std::vector<std::string> DescribeSpecDifferences(const ExperimentSpec& stored,
                                                  const ExperimentSpec& file);
+
+// What may change while a sweep goes on.
+inline constexpr std::array<std::string_view, 6> kSettings = {
+    "trainable", "resources", "stop", "limits", "failure", "checkpoint"};
+
+// `document` of a sweep with another one's settings in place of its own. What the other leaves out
+// has its default again.
+Value WithSettings(Value document, const Value& other);
+
+// A line for each place where the settings differ: "limits.trial_time is '20m', was '10m'".
+std::vector<std::string> DescribeSettingsChanges(const Value& before, const Value& after);
 
 }  // namespace tune

@@ -1,6 +1,7 @@
 // What one step of the controller leads to: rows for the database, then actions for the world. Rows
-// of trials, attempts, workers and speeds are whole (insert or replace by their key); reports are
-// only ever added.
+// of trials, attempts, reports, workers and speeds are whole (insert or replace by their key); a
+// report takes the place of an earlier one where its iteration was reported in part before, and has
+// all that the parts had.
 #pragma once
 
 #include <cstdint>
@@ -80,7 +81,8 @@ struct ReportRow {
   Metric value;     // The sweep's metric.
   Metrics metrics;  // All of them.
   Instant reported_at;
-  std::optional<Decision> decision;  // Nothing for an iteration reported again after a retry.
+  // Nothing for an iteration reported again after a retry, and while the sweep's metric is missing.
+  std::optional<Decision> decision;
 };
 
 // What a scheduler decided about a paused trial.
@@ -156,6 +158,7 @@ struct Transition {
   std::vector<WorkerRow> workers;
   std::vector<LaneSpeedRow> lane_speeds;
   std::optional<ExperimentRow> experiment;
+  std::optional<std::string> present_spec;  // The sweep's document, where its settings changed.
   std::vector<Action> actions;
 };
 

@@ -42,11 +42,15 @@ struct TrialRecord {
   bool is_running = false;  // false: granted ahead, waiting in a worker's queue.
   AttemptRow attempt;
   int64_t attempt_iteration = 0;  // Last one reported by it.
+  // What it reported without the sweep's metric, of the iteration that is under way; 0: nothing.
+  int64_t open_iteration = 0;
+  Metrics open_metrics;
   int64_t last_sequence = 0;
   std::vector<Metric> last_values;   // Of each objective, as the searcher heard them.
   std::vector<double> whole_values;  // The last that had them all.
   ReportAnswer last_answer = ReportAnswer::kContinue;
   Instant progress_at;                  // Its start or last report.
+  bool is_silence_said = false;         // Of the present attempt.
   Duration clock_shift;                 // Of the tuner's clock since it began, at restarts.
   std::optional<AttemptEnded> verdict;  // Why we killed it, in place of what the worker will say.
   bool is_told_to_end = false;          // The worker was told to kill it.

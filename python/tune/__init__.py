@@ -27,7 +27,7 @@ from . import _environment
 from ._reporter import Reporter, ReportError, Stop
 
 __all__ = [
-    "ReportError", "Stop", "config", "folder", "iteration", "report", "restored", "trial",
+    "ReportError", "Stop", "config", "folder", "iteration", "report", "restored", "seed", "trial",
 ]
 __version__ = "0.1.0"
 
@@ -87,6 +87,19 @@ def restored() -> Optional[Path]:
 def iteration() -> int:
     """How many iterations lie behind: those of the restored checkpoint and those reported since."""
     return _reporter.iteration()
+
+
+def seed(default: int = 0) -> int:
+    """The trial's own seed, from 0 to 2**31 - 1; `default` outside a sweep.
+
+    It is the same in all attempts of the trial. Where a configuration is run several times
+    (`repeat`, `tune retrain`) each run has another one; a program that does not use it runs the
+    same draw again:
+
+        torch.manual_seed(tune.seed())
+    """
+    given = _environment.integer(os.environ, "TUNE_SEED")
+    return default if given is None else given
 
 
 def trial() -> Optional[int]:

@@ -236,17 +236,21 @@ TEST_P(SchedulerContract, AReportMayLeapToTheLastIterationThereIs) {
   EXPECT_FALSE(scheduler->DebugString().empty());
 }
 
-TEST_P(SchedulerContract, AReportWithoutAValueIsNeverStoppedForIt) {
+TEST_P(SchedulerContract, AValueThatIsNotFiniteIsNeverBetterThanAnother) {
   const auto scheduler = Make();
-  for (int64_t n = 0; n < 30; ++n) {
-    scheduler->OnTrialAdded(TrialNumber{n});
-    const Metric value =
-        n % 3 == 0 ? Metric() : Metric(n % 3 == 1 ? std::nan("") : 0.1 * static_cast<double>(n));
-    const Decision decision = scheduler->OnReport(TrialNumber{n}, 1, value);
-    if (n % 3 != 2) {
-      EXPECT_NE(decision.verdict, Verdict::kStop);
-      EXPECT_FALSE(decision.cutoff || decision.rank || decision.count);
+  const Metric values[] = {Metric(), std::nan(""), std::numeric_limits<double>::infinity(),
+                           -std::numeric_limits<double>::infinity()};
+  for (size_t n = 0; n < 40; ++n) {
+    const TrialNumber number{static_cast<int64_t>(n)};
+    scheduler->OnTrialAdded(number);
+    const bool has_value = n % 5 == 4;
+    const Decision decision = scheduler->OnReport(
+        number, 1, has_value ? Metric(0.1 * static_cast<double>(n)) : values[n % 5]);
+    if (!has_value && decision.rank) {
+      EXPECT_EQ(decision.rank, decision.count);
+      EXPECT_EQ(decision.verdict, Verdict::kStop);
     }
+    EXPECT_TRUE(!decision.cutoff || std::isfinite(*decision.cutoff));
   }
 }
 

@@ -93,6 +93,28 @@ TEST(AskTell, WhatIsAskedAndToldStandsInTheDatabase) {
             (std::vector<std::string>{"1|1|0.5|{\"loss\":0.5}", "2|2|0.4|{\"loss\":0.4}"}));
 }
 
+TEST(AskTell, AFinalValueIsTheLastReport) {
+  TestFolder folder;
+  folder.Write("study.yaml", kSpace);
+  EXPECT_EQ(RunTune(folder, {"ask", "study.yaml"}).exit_status, 0);
+  EXPECT_EQ(RunTune(folder, {"tell", "0", "0.9", "--iteration", "1"}).exit_status, 0);
+  EXPECT_EQ(RunTune(folder, {"tell", "0", "0.1"}).exit_status, 0);
+  EXPECT_EQ(Query(folder, "select iterations, last_value, best_value, best_iteration from trials"),
+            (std::vector<std::string>{"2|0.1|0.1|2"}));
+  EXPECT_EQ(Query(folder, "select iteration, value from reports order by iteration"),
+            (std::vector<std::string>{"1|0.9", "2|0.1"}));
+}
+
+TEST(AskTell, AnInfiniteValueIsNoValue) {
+  TestFolder folder;
+  folder.Write("study.yaml", kSpace);
+  EXPECT_EQ(RunTune(folder, {"ask", "study.yaml", "--count", "2"}).exit_status, 0);
+  EXPECT_EQ(RunTune(folder, {"tell", "0", "-inf"}).exit_status, 0);
+  EXPECT_EQ(RunTune(folder, {"tell", "1", "0.5"}).exit_status, 0);
+  EXPECT_EQ(Query(folder, "select number, best_value is null from trials"),
+            (std::vector<std::string>{"0|1", "1|0"}));
+}
+
 TEST(AskTell, ThoseWhoAskAndTellAtATimeWaitForEachOther) {
   TestFolder folder;
   folder.Write("study.yaml", kSpace);

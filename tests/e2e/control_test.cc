@@ -86,8 +86,8 @@ TEST(Control, ASweepIsPausedAndItsTunerLivesOn) {
   WaitForRows(folder, "select number, status from trials order by number",
               {"0|PAUSED", "1|PAUSED"});
   EXPECT_TRUE(Says(RunTune(folder, {"pause"}), 2, "paused already"));
-  EXPECT_TRUE(
-      Says(RunTune(folder, {"set", "max_concurrent=1"}), 0, "max_concurrent of space is 1"));
+  EXPECT_TRUE(Says(RunTune(folder, {"set", "max_concurrent=1"}), 0,
+                   "limits.max_concurrent is 1, was not set"));
   EXPECT_TRUE(Says(RunTune(folder, {"unpause", "space"}), 0, "space goes on"));
   WaitForRows(folder, "select number from trials where status = 'RUNNING'", {"0"});
   EXPECT_TRUE(Says(RunTune(folder, {"set", "space", "max_concurrent=2"}), 0, "was 1"));
@@ -95,6 +95,52 @@ TEST(Control, ASweepIsPausedAndItsTunerLivesOn) {
               {"0", "1"});
   tune->Signal(SIGINT);
   EXPECT_EQ(tune->Wait().exit_status, 130);
+}
+
+// What counts from now on stands in the database, and a resume knows it.
+TEST(Control, AnyLimitCanBeSetWhileASweepGoesOn) {
+  TestFolder folder;
+  const auto tune = RunTwo(folder, CurveSpace(kForever, "0.01"));
+  EXPECT_TRUE(Says(RunTune(folder, {"set", "trial_time=1h", "failure.max_failures=3"}), 0,
+                   "limits.trial_time is \"1h\", was not set"));
+  EXPECT_EQ(Query(folder,
+                  "select json_extract(spec, '$.limits.trial_time'),"
+                  " json_extract(spec, '$.failure.max_failures') from experiments"),
+            Rows{"1h|3"});
+  EXPECT_TRUE(Says(RunTune(folder, {"set", "trial_time=1h"}), 2, "that is how it is set already"));
+  EXPECT_TRUE(Says(RunTune(folder, {"set", "trial_time=10ms"}), 0, "was \"1h\""));
+  EXPECT_EQ(tune->Wait().exit_status, 0) << "each trial ran for longer than that";
+  EXPECT_EQ(Query(folder, "select distinct status, stop_reason from trials"),
+            Rows{"TERMINATED|stop_condition"});
+}
+
+TEST(Control, AResumeTakesOtherSettingsAndRefusesAnotherSweep) {
+  TestFolder folder;
+  const std::string space = CurveSpace(kForever, "0.01");
+  {
+    const auto tune = RunTwo(folder, space);
+    tune->Signal(SIGINT);
+    EXPECT_EQ(tune->Wait().exit_status, 130);
+  }
+  EXPECT_TRUE(Says(RunTune(folder, {"resume", "--set", "mode=max"}), 2,
+                   "--set differs from what space was begun with"));
+  EXPECT_TRUE(Says(RunTune(folder, {"resume", "--set", "limits.trial_tiem=10ms"}), 2,
+                   "did you mean 'trial_time'?"));
+  EXPECT_EQ(Query(folder, "select status from experiments"), Rows{"INTERRUPTED"});
+  const ProgramResult resumed =
+      RunTune(folder, {"resume", "--set", "limits.trial_time=10ms", "--cpus", "2"});
+  EXPECT_TRUE(Says(resumed, 0, "from now on limits.trial_time is \"10ms\", was not set"));
+  EXPECT_EQ(Query(folder, "select status from experiments"), Rows{"FINISHED"});
+  // The file's greater number of samples extends it.
+  std::string more = space;
+  more.replace(more.find("samples: "), std::string("samples: ").size() + 1, "samples: 9");
+  folder.Write("other.yaml", more + "limits: {trial_time: 20ms}\n");
+  EXPECT_TRUE(Says(RunTune(folder, {"resume", "--space", "other.yaml"}), 0,
+                   "from now on limits.trial_time is \"20ms\", was \"10ms\""));
+  EXPECT_EQ(Query(folder,
+                  "select json_extract(spec, '$.limits.trial_time'),"
+                  " (select count(*) from trials) from experiments"),
+            Rows{"20ms|9"});
 }
 
 TEST(Control, StopNowDoesNotWaitForAReport) {
@@ -169,14 +215,15 @@ TEST(Control, WhatIsWrongIsOneLineAndChangesNothing) {
       {{"unpause"}, "space is not paused"},
       {{"unpause", "--now"}, "--now"},
       {{"set"}, "arguments"},
-      {{"set", "space"}, "expected max_concurrent=N"},
-      {{"set", "samples=4"}, "which alone can be set"},
+      {{"set", "space"}, "expected NAME=VALUE"},
+      {{"set", "samples=4"}, "what decides (space, search, scheduler, metric) cannot change"},
       {{"set", "max_concurent=4"}, "did you mean 'max_concurrent'?"},
-      {{"set", "max_concurrent=0"}, "expected an integer from 1"},
-      {{"set", "max_concurrent=4x"}, "expected an integer from 1"},
-      {{"set", "max_concurrent=99999999999999999999"}, "expected an integer from 1"},
+      {{"set", "max_concurrent=0"}, "limits.max_concurrent: read 0, expected an integer"},
+      {{"set", "max_concurrent=4x"}, "limits.max_concurrent: read '4x', expected"},
+      {{"set", "trial_time=soon"}, "limits.trial_time: read 'soon', expected"},
+      {{"set", "resources.cpu=2"}, "tune resume --set resources.cpu=2"},
       {{"set", "spce", "max_concurrent=4"}, "did you mean 'space'?"},
-      {{"set", "a", "b", "c"}, "expected [NAME] max_concurrent=N"}};
+      {{"set", "a", "b", "c"}, "expected NAME=VALUE"}};
   for (const Mistake& mistake : mistakes) {
     const ProgramResult result = RunTune(folder, mistake.arguments);
     EXPECT_TRUE(Says(result, 2, mistake.says));
@@ -214,7 +261,7 @@ TEST(Control, CommandsAtOnceAreTakenOneAfterTheOther) {
   for (const auto& command : commands) EXPECT_TRUE(Says(command->Wait(), 0, "max_concurrent"));
   EXPECT_TRUE(Says(RunTune(folder, {"stop", "--now"}), 0, "stops"));
   EXPECT_EQ(tune->Wait().exit_status, 0);
-  EXPECT_EQ(Query(folder, "select count(*) from journal_rows where events glob '*[[]\\\"c\\\",*'"),
+  EXPECT_EQ(Query(folder, "select count(*) from journal_rows where events glob '*[[]\\\"n\\\",*'"),
             Rows{std::to_string(kCount)});
 }
 

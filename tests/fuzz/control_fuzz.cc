@@ -14,7 +14,7 @@ tune::FuzzStart tune::StartOfFuzz() {
            R"({"tuner": 4711, "sweep": "food11", "pause": {"now": true}})",
            R"({"tuner": 1, "sweep": "gr\u00f6\u00dfe", "unpause": {"trial": 3}})",
            R"({"tuner": 1, "sweep": "a", "stop": {"trial": 0, "now": true}})",
-           R"({"tuner": 1, "sweep": "a", "set": {"max_concurrent": 4}})",
+           R"({"tuner": 1, "sweep": "a", "set": {"settings": ["limits.max_concurrent=4"]}})",
            R"({"ok": ["trial 3 pauses at its next report", "b"]})",
            R"({"error": "food11 has no trial 99", "code": "not_found"})"},
           50'000};

@@ -192,6 +192,13 @@ class WhoTheTrialIs(ProgramCase):
         self.run_program("import tune; tune.report(a=1)")
         self.assertEqual(os.listdir(self.folder), [])
 
+    def test_a_trial_has_a_seed_of_its_own(self):
+        program = "import tune; print(tune.seed(), tune.seed(5))"
+        _, output, _ = self.run_program(program, {"TUNE_SEED": "1804289383"})
+        self.assertEqual(output, "1804289383 1804289383\n")
+        _, output, _ = self.run_program(program)
+        self.assertEqual(output, "0 5\n")
+
     def test_a_number_that_is_none_is_named(self):
         _, _, error = self.run_program("import tune; tune.trial()", {"TUNE_TRIAL": "x"})
         self.assertIn("TUNE_TRIAL: read 'x', expected an integer", error)

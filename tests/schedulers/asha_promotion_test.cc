@@ -140,9 +140,10 @@ TEST(AshaPromotion, WithoutAValueATrialCountsAsWorstAndIsNeverPromoted) {
   const auto scheduler = Make(2);
   EXPECT_EQ(Report(*scheduler, 0, 1, std::nullopt), "P");
   EXPECT_EQ(Report(*scheduler, 1, 1, std::nan("")), "P");
-  EXPECT_EQ(Report(*scheduler, 2, 1, -kInf), "P+2");  // The best of three.
+  EXPECT_EQ(Report(*scheduler, 2, 1, kInf), "P");
+  EXPECT_EQ(Report(*scheduler, 4, 1, 0.1), "P+4");  // The best of four.
   EXPECT_EQ(Report(*scheduler, 3, 1, std::nullopt), "P");
-  EXPECT_EQ(scheduler->Rungs()[0].count, 4);
+  EXPECT_EQ(scheduler->Rungs()[0].count, 5);
 }
 
 TEST(AshaPromotion, AFailedTrialCountsAsWorstInTheRungThatItWasOnItsWayTo) {

@@ -106,24 +106,31 @@ TEST(Asha, AtMaxTTheTrialStopsWhateverItsValue) {
   EXPECT_EQ(worse.verdict, Verdict::kStop);
 }
 
-TEST(Asha, AReportWithoutAValueClosesItsRungAndIsComparedWithNothing) {
+TEST(Asha, AValueThatIsNotFiniteIsTheWorstOfItsRungAndStopsThere) {
   const auto scheduler = Make(R"({"asha": {"max_t": 20, "reduction_factor": 2}})");
-  for (int64_t n = 0; n < 3; ++n) scheduler->OnTrialAdded(TrialNumber{n});
-  EXPECT_EQ(scheduler->OnReport(TrialNumber{0}, 1, std::nullopt).rung, 1);
-  EXPECT_EQ(scheduler->OnReport(TrialNumber{1}, 1, std::nan("")).rung, 1);
+  for (int64_t n = 0; n < 5; ++n) scheduler->OnTrialAdded(TrialNumber{n});
+  EXPECT_EQ(scheduler->OnReport(TrialNumber{0}, 1, std::nullopt),
+            (Decision{Verdict::kStop, StopCause::kScheduler, 1, std::nullopt, 1, 1}));
+  EXPECT_EQ(scheduler->OnReport(TrialNumber{1}, 1, std::nan("")).verdict, Verdict::kStop);
   // The first value in the rung, after two that had none.
   const Decision first = scheduler->OnReport(TrialNumber{2}, 1, 0.1);
+  EXPECT_EQ(first.verdict, Verdict::kContinue);
   EXPECT_EQ(first.cutoff, std::nullopt);
   EXPECT_EQ(first.count, 1);
+  EXPECT_EQ(scheduler->OnReport(TrialNumber{3}, 1, kInf),
+            (Decision{Verdict::kStop, StopCause::kScheduler, 1, 0.1, 2, 2}));
+  // Between rungs nothing is compared.
+  EXPECT_EQ(scheduler->OnReport(TrialNumber{2}, 3, std::nan("")).verdict, Verdict::kStop);
+  EXPECT_EQ(scheduler->OnReport(TrialNumber{4}, 1, 0.2).verdict, Verdict::kContinue);
+  EXPECT_EQ(Verdicts(2, {-kInf, 0.5, -kInf, 0.5, 0.6}), "SCSCC");
+  EXPECT_EQ(Verdicts(2, {kInf, 0.5, kInf}, Mode::kMin), "SCS");
 }
 
-TEST(Asha, InfinitiesCompareAsNumbersDo) {
-  EXPECT_EQ(Verdicts(2, {-kInf, 0.5, -kInf, 0.5}),
-            "CCCC");  // 0.5 and -inf, the worse of both: -inf.
-  EXPECT_EQ(Verdicts(2, {0.5, -kInf, 0.6, 0.4}), "CSCS");
-  EXPECT_EQ(Verdicts(2, {kInf, 0.5, kInf}), "CSC");
-  EXPECT_EQ(Verdicts(2, {kInf, 0.5}, Mode::kMin), "CC");
-  EXPECT_EQ(Verdicts(2, {-kInf, kInf, 3}, Mode::kMin), "CSC");
+TEST(Asha, NanContinueKeepsATrialWithoutAValue) {
+  const auto scheduler = Make(R"({"asha": {"max_t": 20, "nan": "continue"}})");
+  scheduler->OnTrialAdded(TrialNumber{0});
+  EXPECT_EQ(scheduler->OnReport(TrialNumber{0}, 1, std::nan("")),
+            (Decision{Verdict::kContinue, StopCause::kNone, 1}));
 }
 
 TEST(Asha, AFailedTrialLeavesWhatItReportedAndNothingMore) {

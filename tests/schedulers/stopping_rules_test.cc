@@ -213,11 +213,18 @@ TEST(Patience, MinDeltaIsWhatMayBeLost) {
             (Decision{Verdict::kStop, StopCause::kScheduler, 3, 4.5}));
 }
 
-TEST(Patience, ReportsWithoutAValueDoNotCount) {
+TEST(Patience, AValueThatIsNotFiniteIsWorseThanAnyOther) {
   constexpr char kOne[] = R"({"patience": {"patience": 1}})";
+  EXPECT_EQ(Play(*Make(kOne), 0, {5, std::nan(""), kInf}), "CCS");
+  EXPECT_EQ(Play(*Make(kOne), 0, {5, std::nan(""), 5, std::nullopt, 6}), "CCCCC");
+  EXPECT_EQ(Play(*Make(kOne), 0, {kInf, 4, 4}), "CCC");
+  EXPECT_EQ(Play(*Make(kOne), 0, {-kInf, -kInf, -kInf}), "CCS") << "it never had a value";
+  EXPECT_EQ(Play(*Make(kOne, Mode::kMin), 0, {kInf, std::nan(""), kInf}), "CCS");
+}
+
+TEST(Patience, WithNanContinueReportsWithoutAValueDoNotCount) {
+  constexpr char kOne[] = R"({"patience": {"patience": 1, "nan": "continue"}})";
   EXPECT_EQ(Play(*Make(kOne), 0, {5, std::nullopt, std::nan(""), 4, {}, {}, 4}), "CCCCCCS");
-  EXPECT_EQ(Play(*Make(kOne), 0, {kInf, 4, 4}), "CCS");
-  EXPECT_EQ(Play(*Make(kOne), 0, {-kInf, -kInf, -kInf}), "CCC");
 }
 
 // Optuna's rule once more, with the whole history each time.
@@ -248,8 +255,10 @@ TEST(Threshold, StopsWhatLeavesItsBounds) {
   constexpr char kBounds[] = R"({"threshold": {"lower": -1, "upper": 100}})";
   EXPECT_EQ(Play(*Make(kBounds), 0, {-1, 100, 100.5}), "CCS");
   EXPECT_EQ(Play(*Make(kBounds, Mode::kMin), 0, {-1.5}), "S");
-  EXPECT_EQ(Play(*Make(kBounds), 0, {std::nullopt, std::nan(""), kInf}), "CCS");
-  EXPECT_EQ(Play(*Make(R"({"threshold": {"lower": 0}})"), 0, {kInf, -kInf}), "CS");
+  EXPECT_EQ(Play(*Make(kBounds), 0, {std::nan("")}), "S");
+  EXPECT_EQ(Play(*Make(R"({"threshold": {"lower": 0}})"), 0, {7, kInf}), "CS");
+  EXPECT_EQ(Play(*Make(R"({"threshold": {"lower": 0, "nan": "continue"}})"), 0, {kInf, 7, -1}),
+            "CCS");
 }
 
 TEST(Threshold, LooksAtTheFirstReportOfEachInterval) {

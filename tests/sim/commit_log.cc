@@ -171,8 +171,20 @@ void CommitLog::TakeReport(const ReportArrived& event, const Transition& transit
   }
   ++next;
   CheckReport(row, event);
-  reports_.push_back(row);
-  if (row.decision) turns_.back().reports.push_back(&reports_.back());
+  const auto part = open_reports_.find({row.trial, row.attempt, row.iteration});
+  if (part == open_reports_.end()) {
+    reports_.push_back(row);
+  } else {
+    *part->second = row;
+    ++coverage_["an iteration was reported in parts"];
+  }
+  ReportRow* const stored = part == open_reports_.end() ? &reports_.back() : part->second;
+  if (HasMetric(row.metrics, spec_.metric)) {
+    open_reports_.erase({row.trial, row.attempt, row.iteration});
+  } else {
+    open_reports_[{row.trial, row.attempt, row.iteration}] = stored;
+  }
+  if (row.decision) turns_.back().reports.push_back(stored);
 }
 
 // A step's orders follow its reports: no trial reports between a pause and what becomes of it.
@@ -264,6 +276,13 @@ void CommitLog::CheckReport(const ReportRow& row, const ReportArrived& event) {
   }
   int64_t& last = last_iterations_[{row.trial, row.attempt}];
   if (row.iteration <= last) Fail("iterations do not rise within " + Describe(ref));
+  for (const auto& metric : event.message.report.metrics) {
+    if (!HasMetric(row.metrics, metric.first)) Fail(Describe(ref) + ": a metric was not stored");
+  }
+  if (!HasMetric(row.metrics, spec_.metric)) {
+    if (row.decision) Fail(Describe(ref) + ": a report without the metric was decided");
+    return;
+  }
   last = row.iteration;
   int64_t& decided = decided_[row.trial];
   if (row.decision && row.iteration <= std::exchange(decided, row.iteration)) {

@@ -124,6 +124,8 @@ class CommitLog {
   int64_t event_count_ = 0;
   std::map<std::string, int64_t> coverage_;
   std::deque<ReportRow> reports_;  // Turns point to them.
+  // Those whose iteration has no value of the metric yet.
+  std::map<std::tuple<TrialNumber, AttemptNumber, int64_t>, ReportRow*> open_reports_;
   std::vector<Turn> turns_;
   std::set<TrialNumber> held_;  // By the scheduler.
   std::map<TrialNumber, TrialRow> trials_;

@@ -47,7 +47,7 @@ struct Describer {
     return text;
   }
   std::string operator()(const AnswerReport& m) const {
-    static constexpr const char* kAnswers[] = {"continue", "stop", "refused"};
+    static constexpr const char* kAnswers[] = {"continue", "save", "stop", "refused"};
     return std::string("answer to report ") + std::to_string(m.sequence) + " of " +
            Describe(m.ref) + ": " + kAnswers[static_cast<int>(m.answer)];
   }
@@ -96,6 +96,7 @@ const char* NameOf(const Event& event) {
       {Event(PauseRequested{}).index(), "a pause was asked for"},
       {Event(StopRequested{}).index(), "a stop was asked for"},
       {Event(MaxConcurrentChanged{}).index(), "max_concurrent was changed"},
+      {Event(SettingsChanged{}).index(), "the settings were changed"},
       {Event(ErroredRetried{}).index(), "failed trials were retried"},
       {Event(DeviceFellAway{}).index(), "a device fell away"},
       {Event(DeviceMemorySeen{}).index(), "a trial was seen to use device memory"},

@@ -124,7 +124,7 @@ class Writer {
   }
   Writer& operator<<(const Refused& m) { return *this << m.reason; }
   Writer& operator<<(const StartAttempt& m) {
-    return *this << m.ref << m.ahead << m.ends_seen << m.cpu_milli << m.slices << m.config
+    return *this << m.ref << m.ahead << m.ends_seen << m.cpu_milli << m.slices << m.seed << m.config
                  << m.from_iteration << m.checkpoint_path << m.has_other_config << m.config_since
                  << m.artifact_dir << m.checkpoint_every << m.saves_first << m.memory_bytes
                  << m.rank << m.world_size << m.is_spread << m.lanes_max;
@@ -153,7 +153,7 @@ std::string Digest(const Transition& transition) {
   Writer(text) << transition.new_trials << transition.trials << transition.attempts
                << transition.reports << transition.orders << transition.exploits
                << transition.checkpoints << transition.workers << transition.lane_speeds
-               << transition.experiment << transition.actions;
+               << transition.experiment << transition.present_spec << transition.actions;
   return text;
 }
 

@@ -95,6 +95,12 @@ class PlainAsha {
           decision.verdict = Verdict::kStop;
           decision.cause = StopCause::kScheduler;
         }
+      } else {
+        const std::vector<double>& rung = rungs_[{bracket, *milestone}];
+        decision.verdict = Verdict::kStop;
+        decision.cause = StopCause::kScheduler;
+        decision.cutoff = Percentile(rung);
+        decision.rank = decision.count = static_cast<int64_t>(rung.size()) + 1;
       }
     }
     if (iteration >= ladder_.max_t) {
@@ -128,13 +134,14 @@ class PlainAsha {
 
 Status CheckStopping(const CommitLog& log, const Value& options) {
   PlainAsha asha(Ladder(options, log.experiment()->seed), log.spec().mode);
-  for (const ReportRow& row : log.reports()) {
-    if (!row.decision) continue;
-    const Decision plain = asha.Decide(row.trial, row.iteration, row.value);
-    if (plain == *row.decision) continue;
-    return Internal("the decision about " + NameOf(row.trial) + " at iteration " +
-                    std::to_string(row.iteration) + " is " + Text(*row.decision) +
-                    ", a plain re-computation makes it " + Text(plain));
+  for (const CommitLog::Turn& turn : log.turns()) {
+    for (const ReportRow* const row : turn.reports) {
+      const Decision plain = asha.Decide(row->trial, row->iteration, row->value);
+      if (plain == *row->decision) continue;
+      return Internal("the decision about " + NameOf(row->trial) + " at iteration " +
+                      std::to_string(row->iteration) + " is " + Text(*row->decision) +
+                      ", a plain re-computation makes it " + Text(plain));
+    }
   }
   return OkStatus();
 }

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace tune::sim {
 
@@ -44,6 +45,8 @@ void SimulatedTrial::OnLine(std::string_view line) {
   awaits_answer_ = false;
   const ReportAnswer answer = std::get<ReportAnswer>(*message);
   shall_save_ = answer == ReportAnswer::kSave;
+  const std::optional<double> value = std::exchange(value_to_come_, std::nullopt);
+  if (GoesOn(answer) && value) return ReportNow(iteration_, *value);
   if (GoesOn(answer)) {
     return is_told_to_end_ && !has_unsaved_ ? Exit(0, "SIGTERM") : NextIteration();
   }
@@ -70,6 +73,7 @@ void SimulatedTrial::Begin(TrialStart start) {
   }
   start_ = std::move(start);
   is_hung_ = awaits_answer_ = has_unsaved_ = false;
+  value_to_come_.reset();
   iteration_ = start_->from_iteration;
   report_count_ = 0;
   shall_save_ = start_->saves_first;
@@ -173,7 +177,7 @@ void SimulatedTrial::Work(int64_t iteration) {
     return;
   }
   const CurveStep step =
-      curve_->Step(start_->seed, start_->trial.value, start_->attempt.value, iteration);
+      curve_->Step(start_->sweep_seed, start_->trial.value, start_->attempt.value, iteration);
   double value = step.values[0];
   if (temper.nan > 0 && environment_.are_faults_on) {
     KeyedRandom random(environment_.swarm.seed, "nan", static_cast<uint64_t>(start_->trial.value),
@@ -183,7 +187,22 @@ void SimulatedTrial::Work(int64_t iteration) {
                                        : std::numeric_limits<double>::infinity();
     }
   }
-  ReportNow(iteration, value);
+  KeyedRandom parts(environment_.swarm.seed, "part", static_cast<uint64_t>(start_->trial.value),
+                    static_cast<uint64_t>(iteration));
+  if (parts.NextDouble() >= environment_.swarm.parts) return ReportNow(iteration, value);
+  value_to_come_ = value;
+  Report part;
+  part.iteration = iteration;
+  part.metrics = {{"other", static_cast<double>(iteration)}};
+  Say(part);
+}
+
+void SimulatedTrial::Say(const Report& report) {
+  awaits_answer_ = !report.final;
+  host_.OnTrialSays(id_, report.iteration);
+  std::string line = EncodeReport(report);
+  line.pop_back();
+  host_.OnTrialLine(id_, std::move(line));
 }
 
 void SimulatedTrial::ReportNow(int64_t iteration, double value) {
@@ -206,11 +225,7 @@ void SimulatedTrial::ReportNow(int64_t iteration, double value) {
     }
   }
   has_unsaved_ = !report.has_checkpoint;
-  awaits_answer_ = !report.final;
-  host_.OnTrialSays(id_, iteration);
-  std::string line = EncodeReport(report);
-  line.pop_back();
-  host_.OnTrialLine(id_, std::move(line));
+  Say(report);
   if (report.final) End(Outcome::kCompleted, "");
 }
 

@@ -52,6 +52,7 @@ class SimulatedTrial {
   void NextIteration();
   void Work(int64_t iteration);
   void ReportNow(int64_t iteration, double value);
+  void Say(const Report& report);
   bool SaveCheckpoint(int64_t iteration, CheckpointRef& ref);
   void End(Outcome outcome, const std::string& error, EndDetail detail = EndDetail::kNone);
   void Exit(int status, const std::string& signal);
@@ -65,6 +66,7 @@ class SimulatedTrial {
   int64_t iteration_ = 0;
   int64_t report_count_ = 0;
   bool awaits_answer_ = false;
+  std::optional<double> value_to_come_;  // Of an iteration that was reported without it so far.
   bool is_hung_ = false;
   bool has_unsaved_ = false;  // Reported iterations that no checkpoint holds: SIGTERM is put off.
   bool is_told_to_end_ = false;

@@ -26,14 +26,26 @@ TEST(Simulator, NothingIsFoundInTwoHundredSeedsAndEachIsTheSameTwice) {
   }
   // The seeds are about something.
   EXPECT_GT(events, 50'000);
-  for (const char* const what :
-       {"a checkpoint was damaged", "a connection broke", "a lease was sent again",
-        "a paused trial was stopped", "a paused trial was taken up again", "a report was refused",
-        "a trial exploited another", "a trial found the disk full",
-        "a worker came back with attempts", "a worker said goodbye",
-        "a worker was silent for its lease", "attempt crashed", "attempt killed", "attempt lost",
-        "attempt out_of_memory", "attempt preempted", "the sweep was extended", "the tuner slept",
-        "the user interrupted"}) {
+  for (const char* const what : {"a checkpoint was damaged",
+                                 "a connection broke",
+                                 "a lease was sent again",
+                                 "a paused trial was stopped",
+                                 "a paused trial was taken up again",
+                                 "a report was refused",
+                                 "a trial exploited another",
+                                 "a trial found the disk full",
+                                 "a worker came back with attempts",
+                                 "a worker said goodbye",
+                                 "a worker was silent for its lease",
+                                 "an iteration was reported in parts",
+                                 "attempt crashed",
+                                 "attempt killed",
+                                 "attempt lost",
+                                 "attempt out_of_memory",
+                                 "attempt preempted",
+                                 "the sweep was extended",
+                                 "the tuner slept",
+                                 "the user interrupted"}) {
     EXPECT_GT(coverage[what], 0) << what;
   }
   EXPECT_GT(lives, 2 * static_cast<int64_t>(kSeeds));

@@ -347,6 +347,9 @@ Swarm DrawSwarm(uint64_t seed) {
                                temper.ignore_stop + temper.late_checkpoint >
                            0;
   swarm.is_order_free = swarm.is_order_free && !is_tempered;
+  // Drawn apart, so that all else of a seed stays what it was.
+  KeyedRandom parts(seed, "reports in parts");
+  if (parts.NextBelow(3) == 0) swarm.parts = parts.NextDouble();
   if (swarm.is_order_free) {
     swarm.extend_to = 0;
     swarm.faults.command = {};
@@ -398,6 +401,7 @@ std::string Describe(const Swarm& swarm) {
     if (p > 0) text += std::string(" ") + name + " " + std::to_string(p) + ";";
   };
   text += "\ntrials:";
+  chance("in parts", swarm.parts);
   chance("crash", t.crash);
   chance("quiet exit", t.quiet_exit);
   chance("hang", t.hang);

@@ -111,6 +111,8 @@ struct Swarm {
   Duration liveness_bound;   // Phase two.
   bool name_follows_sync = false;
   bool begins_empty = false;  // The database is made by the run, else it is there with its tables.
+  double parts =
+      0;  // Share of the iterations that are reported in two parts, the metric in the second.
   bool has_clock_jumps = false;
   Duration clock_jump;  // The same at each new life of the tuner.
   Temper temper;

@@ -316,7 +316,7 @@ class World {
     const bool now = random_.NextBelow(2) == 0;
     switch (random_.NextBelow(8)) {
       case 0:
-        return tuner_.Command(MaxConcurrentChanged{1 + static_cast<int64_t>(random_.NextBelow(8))});
+        return ChangeSettings(1 + static_cast<int64_t>(random_.NextBelow(8)));
       case 1:
         // Of the whole sweep but rarely: it would be its end.
         if (!trial && random_.NextBelow(8) != 0) return;
@@ -328,6 +328,15 @@ class World {
         happenings_.After(Pause(swarm_.fault_time.seconds() * 0.1),
                           [this, trial] { tuner_.Command(UnpauseRequested{trial}); });
     }
+  }
+
+  void ChangeSettings(int64_t max_concurrent) {
+    if (max_concurrent % 2 == 0) return tuner_.Command(MaxConcurrentChanged{max_concurrent});
+    Value document = *ParseJson(swarm_.spec);
+    const Status set =
+        ApplyOverride("limits.max_concurrent=" + std::to_string(max_concurrent), document);
+    TUNE_CHECK(set.ok());
+    tuner_.Command(SettingsChanged{ToJson(document)});
   }
 
   // Phase two: nothing stays paused.

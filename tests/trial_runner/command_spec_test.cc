@@ -37,7 +37,8 @@ CommandSpec Parsed(const std::string& json) {
 std::string ErrorOf(const std::string& json) { return Parse(json).status().message(); }
 
 Value Own() {
-  return *ParseJson(R"({"dir":"/a/0","trial":4,"attempt":1,"seed":"7","experiment":"e"})");
+  return *ParseJson(
+      R"({"dir":"/a/0","trial":4,"attempt":1,"seed":"7","sweep_seed":"5","experiment":"e"})");
 }
 Result<FilledCommand> Fill(const CommandSpec& spec, const std::string& config) {
   return spec.Fill(*ParseJson(config), Own());
@@ -87,9 +88,9 @@ TEST(CommandSpec, AnInactiveParameterElsewhereIsAnErrorThatSaysHowToLeaveItOut) 
 TEST(CommandSpec, FillsInTheAttemptsOwnNames) {
   const CommandSpec spec = Parsed(
       R"({"command":["x","{tune.dir}/out","{tune.trial}","{tune.attempt}","{tune.seed}",)"
-      R"("{tune.experiment}"],"metrics":{"area":{"json":"{tune.dir}/r.json","key":"a.b"}}})");
+      R"("{tune.sweep_seed}","{tune.experiment}"],"metrics":{"area":{"json":"{tune.dir}/r.json","key":"a.b"}}})");
   const Result<FilledCommand> filled = Fill(spec, "{}");
-  EXPECT_THAT(filled->arguments, ElementsAre("x", "/a/0/out", "4", "1", "7", "e"));
+  EXPECT_THAT(filled->arguments, ElementsAre("x", "/a/0/out", "4", "1", "7", "5", "e"));
   EXPECT_THAT(filled->metric_files, ElementsAre("/a/0/r.json"));
   EXPECT_EQ(spec.file_metrics()[0].key, "a.b");
 }

@@ -175,6 +175,52 @@ TEST_F(CommandTrialTest, AfterTheLastIterationThereIsThoughtOfNoOther) {
   EXPECT_THAT(NextReply(kFirst), HasSubstr("training_iteration: there is none after "));
 }
 
+TEST_F(CommandTrialTest, WhatIsReportedWithoutTheMetricBelongsToTheIterationUnderWay) {
+  const auto says = [this](const Metrics& metrics, std::optional<int64_t> iteration = {}) {
+    std::string line = EncodeProgramReport({metrics, iteration, ""});
+    line.pop_back();
+    trial_->OnProgramLine(kFirst, line);
+    const int64_t sent = Next<SendReport>().report.iteration;
+    Continue();
+    return std::to_string(sent) + ", " + NextReply(kFirst);
+  };
+  EXPECT_EQ(says({{"loss", 2}}), "1, continue 0") << "no iteration lies behind it";
+  EXPECT_EQ(says({{"loss", 1}}), "1, continue 0");
+  EXPECT_EQ(says({{"acc", 0.5}}), "1, continue 1");
+  EXPECT_EQ(says({{"loss", 1}}), "2, continue 1");
+  EXPECT_EQ(says({{"acc", 0.6}, {"loss", 1}}), "2, continue 2");
+  // The caller's own count of steps.
+  EXPECT_EQ(says({{"loss", 1}}, 100), "100, continue 2");
+  EXPECT_EQ(says({{"loss", 1}}, 200), "200, continue 2");
+  EXPECT_EQ(says({{"acc", 0.7}}, 200), "200, continue 200");
+}
+
+TEST_F(CommandTrialTest, AMetricMadeOfOthersIsWholeWhenTheLastOfThemHasCome) {
+  TrialStart start;
+  start.metric = "acc - size";
+  Begin(kByItself, start);
+  for (const char* const name : {"acc", "size"}) {
+    std::string line = EncodeProgramReport({{{name, 1}}, std::nullopt, ""});
+    line.pop_back();
+    trial_->OnProgramLine(kFirst, line);
+    EXPECT_EQ(Next<SendReport>().report.iteration, 1);
+    Continue();
+    EXPECT_EQ(NextReply(kFirst), std::string(name) == "acc" ? "continue 0" : "continue 1");
+  }
+}
+
+TEST_F(CommandTrialTest, ACheckpointWithoutTheMetricIsRefusedUnlessItsIterationIsNamed) {
+  std::string line = EncodeProgramReport({{{"loss", 1}}, std::nullopt, "/m/model.pt"});
+  line.pop_back();
+  trial_->OnProgramLine(kFirst, line);
+  EXPECT_THAT(NextReply(kFirst), AllOf(HasSubstr("checkpoint: this report has no value of acc"),
+                                       HasSubstr("name its iteration (step)")));
+  line = EncodeProgramReport({{{"loss", 1}}, 5, "/m/model.pt"});
+  line.pop_back();
+  trial_->OnProgramLine(kFirst, line);
+  EXPECT_EQ(Next<SaveProgramCheckpoint>().iteration, 5);
+}
+
 TEST_F(CommandTrialTest, ALineThatIsNoReportIsRefusedAtOnce) {
   Reports(kFirst, 1);
   Next<SendReport>();
@@ -474,8 +520,8 @@ TEST_F(CommandTrialTest, StatusZeroWithoutTheMetricIsNoMetric) {
   const TrialEnd end = NextEnd();
   EXPECT_EQ(end.outcome, Outcome::kBadConfig);
   EXPECT_EQ(end.error,
-            "no_metric: the program ended with status 0 and never reported 'acc'; the last that it "
-            "printed: done, see report.txt");
+            "no_metric: the program ended with status 0 and never reported 'acc', but loss; the "
+            "last that it printed: done, see report.txt");
 }
 
 TEST_F(CommandTrialTest, AMetricMadeOfOthersNeedsAReportWithAllOfThem) {
@@ -492,11 +538,12 @@ TEST_F(CommandTrialTest, AMetricMadeOfOthersNeedsAReportWithAllOfThem) {
     Exit(0);
     return NextEnd();
   };
-  const TrialEnd end = end_after({R"({"time":1})", R"({"val/loss":1,"tmie":1})"});
+  const TrialEnd end = end_after({R"({"time":1})", R"({"vla/loss":1,"time":1})"});
   EXPECT_EQ(end.outcome, Outcome::kBadConfig);
   EXPECT_EQ(end.error,
             "no_metric: the program ended with status 0 and no report had everything that the "
-            "metric 'val.loss + 2 * time' is made of: it lacked 'val/loss'");
+            "metric 'val.loss + 2 * time' is made of: it lacked 'val/loss', but had time, "
+            "vla/loss; did you mean 'vla/loss'?");
   EXPECT_EQ(end_after({R"({"val/loss":1,"time":1})", R"({"time":1})"}).outcome,
             Outcome::kCompleted);
   EXPECT_EQ(end_after({R"({"val.loss":"NaN","time":1})"}).outcome, Outcome::kCompleted);
@@ -587,7 +634,7 @@ TEST_F(CommandTrialTest, NumbersOfFilesComeAfterAllThatItPrinted) {
   Continue();
   const Report last = Next<SendReport>().report;
   EXPECT_TRUE(last.final);
-  EXPECT_EQ(last.iteration, 3);
+  EXPECT_EQ(last.iteration, 1) << "the losses belong to the iteration of acc";
   EXPECT_EQ(NextEnd().outcome, Outcome::kCompleted);
 }
 

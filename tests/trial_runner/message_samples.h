@@ -54,6 +54,7 @@ inline StartAttempt SampleStart() {
   start.ends_seen = 4;
   start.cpu_milli = 1500;
   start.slices = {{0, 500, 1 << 28}, {1, 1000}};
+  start.seed = 1804289383;
   start.config = R"({"lr":0.1})";
   start.from_iteration = 8;
   start.checkpoint_path = "/a/0/checkpoint_000008";

@@ -142,7 +142,8 @@ TEST(ProgramEnvironment, HasTheConfigurationInBothForms) {
   TrialStart start;
   start.experiment = "sweep";
   start.metric = "acc";
-  start.seed = 18446744073709551615u;
+  start.sweep_seed = 18446744073709551615u;
+  start.seed = 1804289383;
   start.trial = TrialNumber{4};
   start.attempt = AttemptNumber{2};
   start.artifact_dir = "/a/4";
@@ -169,7 +170,8 @@ TEST(ProgramEnvironment, HasTheConfigurationInBothForms) {
                                 {"TUNE_TRIAL", "4"},
                                 {"TUNE_ATTEMPT", "2"},
                                 {"TUNE_EXPERIMENT", "sweep"},
-                                {"TUNE_SEED", "18446744073709551615"},
+                                {"TUNE_SEED", "1804289383"},
+                                {"TUNE_SWEEP_SEED", "18446744073709551615"},
                                 {"TUNE_METRIC", "acc"},
                                 {"TUNE_DIR", "/a/4"},
                                 {"TUNE_FROM_ITERATION", "7"},

@@ -28,7 +28,8 @@ TEST(TrialProtocol, BringsBackAStart) {
   const auto& start = std::get<TrialStart>(*read);
   EXPECT_EQ(start.experiment, welcome.experiment);
   EXPECT_EQ(start.metric, "loss");
-  EXPECT_EQ(start.seed, ~0ull);
+  EXPECT_EQ(start.sweep_seed, ~0ull);
+  EXPECT_EQ(start.seed, SampleStart().seed);
   EXPECT_EQ(start.base_dir, "/spaces");
   EXPECT_EQ(ToJson(start.trainable), welcome.trainable);
   EXPECT_EQ(start.trial, TrialNumber{0});

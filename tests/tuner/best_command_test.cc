@@ -64,6 +64,26 @@ TEST(Best, IsTheLowestWhereLessIsBetterAndTheEarliestOfEquals) {
               AllOf(HasSubstr("best trial     s/1 "), HasSubstr("checkpoint     none")));
 }
 
+TEST(Best, ATrialInErrorIsNeverTheBestUnlessItIsAskedFor) {
+  const TempFolder folder;
+  const auto store = OpenStore(folder / "tune.db");
+  const auto experiment = store->CreateExperiment(SampleExperiment("s"));
+  Transition rows;
+  for (int64_t number = 0; number < 3; ++number) {
+    rows.new_trials.push_back(SampleTrial(number));
+    TrialRow& trial = rows.new_trials.back().trial;
+    trial.best_value = 0.1 * static_cast<double>(number);
+    trial.best_iteration = 1;
+    trial.status = number == 2 ? TrialStatus::kError : TrialStatus::kTerminated;
+  }
+  ASSERT_TRUE(store->Commit(experiment->id, {1, kSampleStart, "[]"}, rows).ok());
+  const auto options = OfDatabase<BestOptions>(folder / "tune.db");
+  EXPECT_THAT(Best(options).out, HasSubstr("best trial     s/1 "));
+  const auto database = OpenForQueries(folder / "tune.db");
+  const auto sweep = FindSweep(**database, "s");
+  EXPECT_EQ((*FindBestTrial(**database, *sweep, FailedTrials::kCount))->number, 2);
+}
+
 TEST(Best, OfASweepWithoutAValueIsOneLine) {
   const TempFolder folder;
   { ASSERT_TRUE(OpenStore(folder / "tune.db")->CreateExperiment(SampleExperiment("s")).ok()); }

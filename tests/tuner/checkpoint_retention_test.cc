@@ -114,7 +114,7 @@ TEST(CheckpointRetention, TheBudgetTakesExtrasThenTheLesserBestThenTheLatestOfTh
   CheckpointRetention retention(Policy(2, 2, 40), Mode::kMax);
   retention.Add(MakeEntry(2, 1, 0.3));
   retention.Add(MakeEntry(2, 2, 0.2));
-  EXPECT_THAT(retention.OnTrialOver(TrialNumber{2}), IsEmpty());
+  EXPECT_THAT(retention.OnTrialOver(TrialNumber{2}, false), IsEmpty());
   retention.Add(MakeEntry(0, 1, 0.8));
   retention.Add(MakeEntry(0, 2, 0.9));
   EXPECT_FALSE(retention.is_over_budget());
@@ -127,9 +127,21 @@ TEST(CheckpointRetention, TheBudgetTakesExtrasThenTheLesserBestThenTheLatestOfTh
   EXPECT_THAT(Paths(retention.Add(MakeEntry(4, 1, 0.1))), ElementsAre("/a/2/2"));
   EXPECT_THAT(retention.Add(MakeEntry(5, 1, 0.1)), IsEmpty());
   EXPECT_TRUE(retention.is_over_budget()) << "each is needed by a trial that is not over";
-  EXPECT_THAT(Paths(retention.OnTrialOver(TrialNumber{4})), ElementsAre("/a/4/1"));
+  EXPECT_THAT(Paths(retention.OnTrialOver(TrialNumber{4}, false)), ElementsAre("/a/4/1"));
   EXPECT_FALSE(retention.is_over_budget());
-  EXPECT_THAT(retention.OnTrialOver(TrialNumber{0}), IsEmpty()) << "the very best stays";
+  EXPECT_THAT(retention.OnTrialOver(TrialNumber{0}, false), IsEmpty()) << "the very best stays";
+}
+
+TEST(CheckpointRetention, WhatAFailedTrialSavedIsNotAmongTheBest) {
+  CheckpointRetention retention(Policy(1, 1), Mode::kMax);
+  retention.Add(MakeEntry(0, 1, 0.9));
+  retention.Add(MakeEntry(0, 2, 0.1));  // 0/1 stays, as the best.
+  retention.Add(MakeEntry(1, 1, 0.5));
+  EXPECT_THAT(Paths(retention.OnTrialOver(TrialNumber{0}, true)), ElementsAre("/a/0/1"));
+  EXPECT_THAT(retention.Add(MakeEntry(1, 2, 0.4)), IsEmpty()) << "1/1 is the best now";
+  // tune resume --errored: what is left of it counts again.
+  EXPECT_THAT(retention.OnTrialReopened(TrialNumber{0}), IsEmpty());
+  EXPECT_EQ(retention.Latest(TrialNumber{0})->iteration, 2);
 }
 
 // The rule said once more, plainly: lists instead of books.
@@ -142,9 +154,14 @@ class PlainRetention {
     entries_.push_back(entry);
     Settle();
   }
-  void SetOver(TrialNumber trial, bool is_over) {
-    is_over ? (void)over_.insert(trial) : (void)over_.erase(trial);
-    if (is_over) Settle();
+  void End(TrialNumber trial, bool has_failed) {
+    over_.insert(trial);
+    if (has_failed) failed_.insert(trial);
+    Settle();
+  }
+  void Reopen(TrialNumber trial) {
+    over_.erase(trial);
+    if (failed_.erase(trial) > 0) RemoveSuperfluous();
   }
   void Forget(TrialNumber trial, int64_t iteration) {
     std::erase_if(entries_, [&](const Entry& entry) {
@@ -160,9 +177,9 @@ class PlainRetention {
   // 1: the best.
   int64_t Rank(size_t index) const {
     const Entry& own = entries_[index];
-    if (!own.value) return std::numeric_limits<int64_t>::max();
+    if (!own.value || failed_.contains(own.trial)) return std::numeric_limits<int64_t>::max();
     return 1 + std::count_if(entries_.begin(), entries_.end(), [&](const Entry& other) {
-             if (!other.value) return false;
+             if (!other.value || failed_.contains(other.trial)) return false;
              if (*other.value != *own.value) return IsBetter(*other.value, *own.value, mode_);
              return std::tie(other.trial, other.iteration) < std::tie(own.trial, own.iteration);
            });
@@ -184,8 +201,11 @@ class PlainRetention {
   const std::vector<Entry>& entries() const { return entries_; }
 
  private:
-  void Settle() {
+  void RemoveSuperfluous() {
     while (const auto index = Superfluous()) Remove(*index);
+  }
+  void Settle() {
+    RemoveSuperfluous();
     while (policy_.disk_budget_bytes && Bytes() > *policy_.disk_budget_bytes) {
       const auto index = FirstToGo();
       if (!index) return;
@@ -225,6 +245,7 @@ class PlainRetention {
   const Mode mode_;
   std::vector<Entry> entries_;  // In the order they were made.
   std::set<TrialNumber> over_;
+  std::set<TrialNumber> failed_;
 };
 
 class RandomLife {
@@ -259,13 +280,15 @@ class RandomLife {
         plain.Forget(trial, iteration);
         settles = false;
       } else if (kind <= 2) {
+        // A trial that is over does not fail any more.
+        const bool has_failed = kind == 2 && !over_.contains(trial);
         over_.insert(trial);
-        removed = retention.OnTrialOver(trial);
-        plain.SetOver(trial, true);
+        removed = retention.OnTrialOver(trial, has_failed);
+        plain.End(trial, has_failed);
       } else if (kind == 3) {
         over_.erase(trial);
-        retention.OnTrialReopened(trial);
-        plain.SetOver(trial, false);
+        removed = retention.OnTrialReopened(trial);
+        plain.Reopen(trial);
         settles = false;
       } else if (over_.contains(trial)) {
         settles = false;

@@ -72,6 +72,7 @@ std::vector<Event> OneOfEach() {
           StopRequested{TrialNumber{0}, false},
           StopRequested{std::nullopt, true},
           MaxConcurrentChanged{4},
+          SettingsChanged{R"({"name":"a \"b\""})"},
           ErroredRetried{},
           WithRealDevices(),
           DeviceFellAway{WorkerId{5}, {1, "it \"fell\""}},

@@ -239,7 +239,18 @@ TEST(Summary, TellsTheBestAndWhatEarlyStoppingSaved) {
             "early stopping  12 trials stopped early: 80 iterations in place of 320, 75 % saved\n"
             "more            sqlite3 'my sweeps/tune'\\''s.db' \"select number, status, "
             "stop_reason, iterations,"
-            " best_value from trials where experiment = 3 order by best_value desc\"\n");
+            " best_value from trials where experiment = 3 and status <> 'ERROR' order by "
+            "best_value DESC NULLS LAST, number\"\n");
+}
+
+TEST(Summary, TellsAFailedTrialThatHadABetterValue) {
+  SweepSummary summary = SampleSummary();
+  summary.better_failed = FailedBest{7, 2, 1.816};
+  EXPECT_THAT(RenderSummary(summary),
+              HasSubstr("best trial      4: val_accuracy 0.75 at iteration 12\n"));
+  EXPECT_THAT(
+      RenderSummary(summary),
+      HasSubstr("not counted     trial 7 failed after iteration 2 with a better value, 1.816\n"));
 }
 
 TEST(Summary, OfASweepThatWasInterruptedInAPauseSaysPaused) {
@@ -267,13 +278,14 @@ TEST(Summary, OfAnInterruptedSweepSaysHowToGoOn) {
   summary.iterations_full.reset();
   summary.failed_count = 2;
   summary.db_path = "tune.db";
-  EXPECT_EQ(RenderSummary(summary),
-            "food11 INTERRUPTED: 16 trials, 2 failed, 2 min 05 s\n"
-            "best trial      none: nothing reported val_accuracy\n"
-            "more            sqlite3 tune.db \"select number, status, stop_reason, iterations, "
-            "best_value from trials"
-            " where experiment = 3 order by best_value asc nulls last\"\n"
-            "go on with      tune resume food11\n");
+  EXPECT_EQ(
+      RenderSummary(summary),
+      "food11 INTERRUPTED: 16 trials, 2 failed, 2 min 05 s\n"
+      "best trial      none: nothing reported val_accuracy\n"
+      "more            sqlite3 tune.db \"select number, status, stop_reason, iterations, "
+      "best_value from trials"
+      " where experiment = 3 and status <> 'ERROR' order by best_value ASC NULLS LAST, number\"\n"
+      "go on with      tune resume food11\n");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "core/expression.h"
 #include "core/limits.h"
 #include "core/metric_variable.h"
+#include "core/nearest_name.h"
 #include "trial_runner/worker/checkpoint_place.h"
 
 namespace tune {
@@ -99,16 +100,10 @@ void CommandTrial::Advance() {
 
 // Whether the report can be sent, or is about to be saved.
 bool CommandTrial::Begin(Pending& pending) {
-  const int64_t iteration = pending.report.iteration.value_or(last_iteration_ + 1);
-  if (iteration <= last_iteration_) {
-    Answer(pending, EncodeProgramError("training_iteration: read " + std::to_string(iteration) +
-                                       ", expected more than the last one, " +
-                                       std::to_string(last_iteration_)));
-    return false;
-  }
-  if (iteration > kProgramIterationMax) {
-    Answer(pending, EncodeProgramError("training_iteration: there is none after " +
-                                       std::to_string(last_iteration_)));
+  const int64_t present = open_iteration_ == 0 ? last_iteration_ + 1 : open_iteration_;
+  const int64_t iteration = pending.report.iteration.value_or(present);
+  if (const auto objection = Objection(pending.report, iteration)) {
+    Answer(pending, EncodeProgramError(*objection));
     return false;
   }
   report_ = {};
@@ -121,13 +116,48 @@ bool CommandTrial::Begin(Pending& pending) {
   return true;
 }
 
-void CommandTrial::Send() {
-  last_iteration_ = report_.iteration;
+std::optional<std::string> CommandTrial::Objection(const ProgramReport& report,
+                                                   int64_t iteration) const {
+  const bool goes_back = iteration <= last_iteration_ || iteration < open_iteration_;
+  if (goes_back) {
+    return "training_iteration: read " + std::to_string(iteration) +
+           ", expected more than the last one, " +
+           std::to_string(std::max(last_iteration_, open_iteration_ - 1));
+  }
+  if (iteration > kProgramIterationMax) {
+    return "training_iteration: there is none after " + std::to_string(last_iteration_);
+  }
+  const std::vector<std::string> missing = MissingIn(report.metrics);
+  if (missing.empty() || report.checkpoint.empty() || report.iteration) return std::nullopt;
+  return "checkpoint: this report has no value of " + missing.front() +
+         ", so no iteration has ended that a trial could go on from; report the checkpoint "
+         "together with " +
+         missing.front() + ", or name its iteration (step)";
+}
+
+std::vector<std::string> CommandTrial::MissingIn(const Metrics& metrics) const {
   std::vector<std::string> missing = metric_names_;
   std::erase_if(missing, [&](const std::string& name) {
-    return name == metric_ ? HasMetric(report_.metrics, name)
-                           : FindVariable(report_.metrics, name).has_value();
+    const auto is_in = [&](const Metrics& some) {
+      return name == metric_ ? HasMetric(some, name) : FindVariable(some, name).has_value();
+    };
+    return is_in(metrics) || is_in(open_metrics_);
   });
+  return missing;
+}
+
+void CommandTrial::Send() {
+  if (report_.iteration != open_iteration_) open_metrics_.clear();
+  for (const auto& metric : report_.metrics) reported_names_.insert(metric.first);
+  std::vector<std::string> missing = MissingIn(report_.metrics);
+  if (missing.empty()) {
+    last_iteration_ = report_.iteration;
+    open_iteration_ = 0;
+    open_metrics_.clear();
+  } else {
+    open_iteration_ = report_.iteration;
+    for (const auto& metric : report_.metrics) open_metrics_.push_back(metric);
+  }
   if (missing.size() < missing_names_.size()) missing_names_ = std::move(missing);
   effects_.push_back(SendReport{report_});
   if (!report_.final) return;
@@ -159,7 +189,7 @@ void CommandTrial::OnAnswer(ReportAnswer answer, Instant now) {
   const Pending pending = *std::exchange(under_way_, std::nullopt);
   const bool stops = !GoesOn(answer);
   shall_save_ = answer == ReportAnswer::kSave;
-  Answer(pending, EncodeProgramAnswer({stops, report_.iteration}));
+  Answer(pending, EncodeProgramAnswer({stops, last_iteration_}));
   if (stops) Stop(now, pending.client.value != 0);
   Advance();
 }
@@ -253,7 +283,18 @@ std::string CommandTrial::NoMetric() const {
                                ? "never reported '" + metric_ + "'"
                                : "no report had everything that the metric '" + metric_ +
                                      "' is made of: it lacked '" + missing + "'";
-  return text + what + (line.empty() ? "" : std::string(kLastPrinted) + line);
+  return text + what + Reported(missing) + (line.empty() ? "" : std::string(kLastPrinted) + line);
+}
+
+// What it did report, and which of that may be meant.
+std::string CommandTrial::Reported(const std::string& missing) const {
+  if (reported_names_.empty()) return "";
+  const std::vector<std::string_view> names(reported_names_.begin(), reported_names_.end());
+  std::string list;
+  for (const std::string_view name : names) list += (list.empty() ? "" : ", ") + std::string(name);
+  const auto nearest = NearestName(missing, names);
+  return (missing == metric_ ? ", but " : ", but had ") + list +
+         (nearest ? "; did you mean '" + std::string(*nearest) + "'?" : "");
 }
 
 }  // namespace tune

@@ -6,12 +6,17 @@
 // One report is under way at a time; others wait in the order in which they came, those that the
 // program made and those that were found in its output. A stop answers them all.
 //
+// An iteration is a report of the sweep's metric. What is reported without it belongs to the
+// iteration that is under way: it is stored there and does not count. `step` names the iteration of
+// any report.
+//
 // Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -100,11 +105,15 @@ class CommandTrial {
 
   void Advance();
   bool Begin(Pending& pending);
+  std::optional<std::string> Objection(const ProgramReport& report, int64_t iteration) const;
+  // What the metric is made of and neither the report nor those before it in its iteration have.
+  std::vector<std::string> MissingIn(const Metrics& metrics) const;
   void Send();
   void Answer(const Pending& pending, std::string line);
   void Stop(Instant now, bool listens);
   TrialEnd EndOfProgram() const;
   std::string NoMetric() const;
+  std::string Reported(const std::string& missing) const;
 
   const CommandSpec& spec_;
   const std::string metric_;
@@ -120,7 +129,10 @@ class CommandTrial {
   bool is_saving_ = false;
   bool shall_save_;  // The next report, whether due or not.
   int64_t last_iteration_;
-  std::vector<std::string> missing_names_;  // From the report that had most; empty: one had all.
+  int64_t open_iteration_ = 0;              // Reported in part; 0: none.
+  Metrics open_metrics_;                    // What it has so far.
+  std::set<std::string> reported_names_;
+  std::vector<std::string> missing_names_;  // From the iteration that had most; empty: one had all.
   bool is_told_to_stop_ = false;
   bool is_told_to_end_ = false;
   std::optional<Instant> terminate_at_;

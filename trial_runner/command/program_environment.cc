@@ -36,6 +36,7 @@ Value OwnValues(const TrialStart& start) {
   own.Set("trial", Value(start.trial.value));
   own.Set("attempt", Value(start.attempt.value));
   own.Set("seed", Value(std::to_string(start.seed)));
+  own.Set("sweep_seed", Value(std::to_string(start.sweep_seed)));
   own.Set("experiment", Value(start.experiment));
   return own;
 }
@@ -55,6 +56,7 @@ Environment ProgramEnvironment(const Environment& base, const TrialStart& start,
   environment["TUNE_ATTEMPT"] = std::to_string(start.attempt.value);
   environment["TUNE_EXPERIMENT"] = start.experiment;
   environment["TUNE_SEED"] = std::to_string(start.seed);
+  environment["TUNE_SWEEP_SEED"] = std::to_string(start.sweep_seed);
   environment["TUNE_METRIC"] = start.metric;
   environment["TUNE_DIR"] = start.artifact_dir;
   environment["TUNE_FROM_ITERATION"] = std::to_string(start.from_iteration);

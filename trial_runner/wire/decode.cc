@@ -235,6 +235,7 @@ Status Read(v1::StartAttempt& in, StartAttempt& out) {
   TUNE_RETURN_IF_ERROR(ReadInt(in.ends_seen(), 0, kAny, "start.ends_seen", out.ends_seen));
   TUNE_RETURN_IF_ERROR(ReadInt(in.cpu_milli(), 0, kMilliMax, "start.cpu_milli", out.cpu_milli));
   TUNE_RETURN_IF_ERROR(Read(in.slices(), "start.slices", out.slices));
+  out.seed = in.seed();
   TUNE_RETURN_IF_ERROR(
       ReadText(in.mutable_config(), limits::kJsonTextBytesMax, "start.config", out.config));
   TUNE_RETURN_IF_ERROR(

@@ -119,6 +119,7 @@ void Put(const StartAttempt& start, v1::StartAttempt* out) {
   out->set_ends_seen(start.ends_seen);
   out->set_cpu_milli(start.cpu_milli);
   Put(start.slices, out->mutable_slices());
+  out->set_seed(start.seed);
   out->set_config(start.config);
   out->set_from_iteration(start.from_iteration);
   out->set_checkpoint_path(start.checkpoint_path);

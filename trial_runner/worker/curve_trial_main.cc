@@ -60,7 +60,7 @@ std::optional<TrialEnd> GoWrong(const CurveStep& step) {
 }
 
 CurveState CurveStateOf(const TrialStart& start) {
-  return {start.seed, start.trial.value, start.from_iteration};
+  return {start.sweep_seed, start.trial.value, start.from_iteration};
 }
 
 TrialEnd RunCurve(const TrialStart& start, TrialSession& session) {
@@ -75,7 +75,7 @@ TrialEnd RunCurve(const TrialStart& start, TrialSession& session) {
   }
   CheckpointPlace place(start);
   for (int64_t t = start.from_iteration + 1; t <= curve->iterations(); ++t) {
-    const CurveStep step = curve->Step(start.seed, start.trial.value, start.attempt.value, t);
+    const CurveStep step = curve->Step(start.sweep_seed, start.trial.value, start.attempt.value, t);
     Wait(step.seconds);
     if (const std::optional<TrialEnd> end = GoWrong(step)) return *end;
     Report report;
@@ -84,8 +84,8 @@ TrialEnd RunCurve(const TrialStart& start, TrialSession& session) {
     report.final = t == curve->iterations();
     report.has_checkpoint = t % start.checkpoint_every == 0 || report.final || session.ShallSave();
     if (report.has_checkpoint && curve->checkpoint_bytes() > 0) {
-      const Result<CheckpointRef> saved =
-          SaveCurveCheckpoint(place, {start.seed, start.trial.value, t}, curve->checkpoint_bytes());
+      const Result<CheckpointRef> saved = SaveCurveCheckpoint(
+          place, {start.sweep_seed, start.trial.value, t}, curve->checkpoint_bytes());
       if (!saved.ok()) return EndForUnsaved(place.folder(), saved.status());
       report.checkpoint = *saved;
     }

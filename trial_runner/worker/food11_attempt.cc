@@ -28,7 +28,7 @@ Result<models::Food11Options> ReadFood11Options(const TrialStart& start,
   if (!start.config.is_map()) return InvalidArgument("config: expected a map");
   Configuration configuration;
   for (const MapEntry& entry : start.config.AsMap()) configuration.Set(entry.key, entry.value);
-  KeyedRandom random(start.seed, "food11", static_cast<uint64_t>(start.trial.value));
+  KeyedRandom random(start.sweep_seed, "food11", static_cast<uint64_t>(start.trial.value));
   TUNE_ASSIGN_OR_RETURN(models::Food11Options options,
                         models::ParseFood11Options(configuration, random.NextU64(), data_dir));
   options.data = Resolve(start.base_dir, options.data);

@@ -183,17 +183,22 @@ Status ReadDevices(const Value& map, TrialStart& out) {
   return OkStatus();
 }
 
+Status TakeSeed(Value& map, std::string_view key, uint64_t& seed) {
+  std::string text;
+  TUNE_RETURN_IF_ERROR(TakeText(map, key, limits::kNameBytesMax, text));
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (error == std::errc() && end == text.data() + text.size()) return OkStatus();
+  return InvalidArgument(std::string(key) + ": read '" + text +
+                         "', expected an integer in a string");
+}
+
 Result<TrialStart> ReadStart(Value& map) {
   TrialStart start;
   TUNE_RETURN_IF_ERROR(TakeText(map, "experiment", limits::kTrialLineBytesMax, start.experiment));
   TUNE_RETURN_IF_ERROR(TakeText(map, "metric", limits::kTrialLineBytesMax, start.metric));
   TUNE_RETURN_IF_ERROR(TakeText(map, "base_dir", limits::kPathBytesMax, start.base_dir));
-  std::string seed;
-  TUNE_RETURN_IF_ERROR(TakeText(map, "seed", limits::kNameBytesMax, seed));
-  const auto [end, error] = std::from_chars(seed.data(), seed.data() + seed.size(), start.seed);
-  if (error != std::errc() || end != seed.data() + seed.size()) {
-    return InvalidArgument("seed: read '" + seed + "', expected an integer in a string");
-  }
+  TUNE_RETURN_IF_ERROR(TakeSeed(map, "sweep_seed", start.sweep_seed));
+  TUNE_RETURN_IF_ERROR(TakeSeed(map, "seed", start.seed));
   if (Value* const trainable = map.Find("trainable")) start.trainable = std::move(*trainable);
   if (Value* const config = map.Find("config")) start.config = std::move(*config);
   TUNE_RETURN_IF_ERROR(TakeInt(map, "trial", 0, start.trial.value));
@@ -265,7 +270,8 @@ std::string EncodeStart(const Welcome& welcome, const StartAttempt& start,
   out += R"("start":{)";
   Text("experiment", welcome.experiment, out);
   Text("metric", welcome.metric, out);
-  Text("seed", std::to_string(welcome.seed), out);
+  Text("sweep_seed", std::to_string(welcome.seed), out);
+  Text("seed", std::to_string(start.seed), out);
   Text("base_dir", welcome.base_dir, out);
   Key("trainable", out);
   out += welcome.trainable;

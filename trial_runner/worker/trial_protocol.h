@@ -3,9 +3,10 @@
 // there means that no more will come.
 //
 // Worker to process, one line each:
-//   {"start": {"experiment": "lr-sweep", "metric": "val_loss", "seed": "7", "base_dir": "/home/me",
-//              "trainable": {"curve": {...}}, "trial": 0, "attempt": 1, "config": {"lr": 0.1},
-//              "from_iteration": 0, "checkpoint": "", "config_since": 1, "artifact_dir":
+//   {"start": {"experiment": "lr-sweep", "metric": "val_loss", "sweep_seed": "7", "base_dir":
+//              "/home/me", "seed": "1804289383", "trainable": {"curve": {...}}, "trial": 0,
+//              "attempt": 1, "config": {"lr": 0.1}, "from_iteration": 0, "checkpoint": "",
+//              "config_since": 1, "artifact_dir":
 //              "/home/me/tune.artifacts/lr-sweep/0", "checkpoint_every": 1,
 //              "memory_bytes": 0, "threads": 2,
 //              "devices": [{"device": 0, "milli": 500, "memory_bytes": 0}]}}
@@ -41,7 +42,7 @@
 //       reported and is in no checkpoint may be saved and reported first; "now": at once, what it
 //       still says does not count. It is answered by the attempt's end, unless that was already
 //       said; a lane that there is not is passed over.
-// The seed is a text, since it may be beyond the integers of JSON readers. An exit in the middle of
+// Seeds are texts, since they may be beyond the integers of JSON readers. An exit in the middle of
 // an attempt is a crash.
 //
 // Thread rule: pure functions.
@@ -66,7 +67,8 @@ namespace tune {
 struct TrialStart {
   std::string experiment;
   std::string metric;
-  uint64_t seed = 0;
+  uint64_t sweep_seed = 0;
+  uint64_t seed = 0;  // Of the trial's own draws.
   std::string base_dir;
   Value trainable;
   TrialNumber trial;

@@ -1,6 +1,5 @@
 #include "tuner/cli/control_command.h"
 
-#include <charconv>
 #include <memory>
 #include <utility>
 
@@ -26,27 +25,36 @@ constexpr Duration kLookEvery = Milliseconds(50);
 
 using Lines = std::vector<std::string>;
 
-// "max_concurrent=4"
-Status ReadSetting(const std::string& text, ControlRequest& request) {
-  static constexpr std::string_view kSettable[] = {"max_concurrent"};
-  const size_t equals = text.find('=');
-  const std::string key = text.substr(0, equals);
+// "max_concurrent=4" to "limits.max_concurrent=4": the names of limits stand alone, too. What a
+// worker was told when it joined does not change while the sweep goes on.
+Result<std::string> ReadSetting(const std::string& text) {
+  static constexpr std::string_view kSections[] = {"limits", "failure", "checkpoint", "stop"};
   const std::string place = "tune set: read '" + Printable(text) + "', expected ";
-  if (equals == std::string::npos) return InvalidArgument(place + "max_concurrent=N");
-  if (key != kSettable[0]) {
-    return InvalidArgument(place +
-                           "max_concurrent=N, which alone can be set while a sweep goes on" +
-                           (NearestName(key, kSettable) ? DidYouMean(key, kSettable) : ""));
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    return InvalidArgument(place + "NAME=VALUE, such as max_concurrent=4 or limits.trial_time=20m");
   }
-  const char* const begin = text.data() + equals + 1;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(begin, end, request.max_concurrent);
-  if (error != std::errc() || stop != end || request.max_concurrent < 1 ||
-      request.max_concurrent > limits::kConcurrencyMax) {
-    return InvalidArgument(place + "an integer from 1 to " +
-                           std::to_string(limits::kConcurrencyMax) + " for max_concurrent");
+  const std::string key = text.substr(0, text.find_first_of(".="));
+  for (const std::string_view section : kSections) {
+    if (key == section) return text;
   }
-  return OkStatus();
+  static constexpr std::string_view kNeedsResume[] = {"trainable", "resources"};
+  for (const std::string_view section : kNeedsResume) {
+    if (key != section) continue;
+    return InvalidArgument("tune set: " + key +
+                           " can change between two runs of the tuner: tune "
+                           "stop it with Ctrl-C, then tune resume --set " +
+                           text);
+  }
+  static constexpr std::string_view kLimits[] = {"max_concurrent", "sweep_time",    "trial_time",
+                                                 "no_progress",    "failed_trials", "unplaceable",
+                                                 "lease"};
+  for (const std::string_view limit : kLimits) {
+    if (text.substr(0, equals) == limit) return "limits." + text;
+  }
+  return InvalidArgument(place + "a setting of limits, failure, checkpoint or stop" +
+                         DidYouMean(text.substr(0, equals), kLimits) +
+                         "; what decides (space, search, scheduler, metric) cannot change");
 }
 
 // The request as the command line says it; whom it is for is found later.
@@ -64,11 +72,18 @@ Result<ControlRequest> ReadRequest(const ControlOptions& options) {
   }
   if (options.verb != ControlVerb::kSet) return request;
   const Lines& arguments = options.arguments;
-  if (arguments.empty() || arguments.size() > 2) {
-    return InvalidArgument("tune set: expected [NAME] max_concurrent=N");
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const bool is_name = i == 0 && arguments[i].find('=') == std::string::npos;
+    if (is_name && arguments.size() > 1) {
+      request.sweep = arguments[i];
+      continue;
+    }
+    TUNE_ASSIGN_OR_RETURN(std::string setting, ReadSetting(arguments[i]));
+    request.settings.push_back(std::move(setting));
   }
-  if (arguments.size() == 2) request.sweep = arguments[0];
-  TUNE_RETURN_IF_ERROR(ReadSetting(arguments.back(), request));
+  if (request.settings.empty()) {
+    return InvalidArgument("tune set: expected [NAME] SETTING=VALUE, such as max_concurrent=4");
+  }
   return request;
 }
 

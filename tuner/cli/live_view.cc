@@ -6,6 +6,7 @@
 
 #include "core/counted.h"
 #include "tuner/alike_failures.h"
+#include "tuner/best_trial.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/text_table.h"
 
@@ -283,12 +284,18 @@ std::string RenderSummary(const SweepSummary& summary) {
   } else {
     text += "best trial      none: nothing reported " + Printable(summary.metric) + "\n";
   }
+  if (summary.better_failed.has_value() && summary.front.empty()) {
+    const FailedBest& failed = *summary.better_failed;
+    text += "not counted     trial " + std::to_string(failed.number) + " failed after iteration " +
+            std::to_string(failed.iterations) + " with a better value, " +
+            ShortNumber(failed.value) + "\n";
+  }
   if (summary.iterations_full.has_value()) text += SavedLine(summary);
-  const char* const order = summary.mode == Mode::kMax ? "desc" : "asc nulls last";
   text += "more            sqlite3 " + ShellQuoted(summary.db_path) +
           " \"select number, status, stop_reason, iterations, best_value from trials where "
           "experiment = " +
-          std::to_string(summary.experiment) + " order by best_value " + order + "\"\n";
+          std::to_string(summary.experiment) + " and status <> 'ERROR' order by " +
+          BestFirstSql(summary.mode) + "\"\n";
   const bool has_ended = summary.status == "FINISHED" || summary.status == "STOPPED";
   if (!has_ended && !summary.resume_line.empty())
     text += "go on with      " + summary.resume_line + "\n";

@@ -49,6 +49,13 @@ struct BestSoFar {
   std::string checkpoint_path;  // Empty: none.
 };
 
+// A trial in ERROR whose best value is better than that of the best trial.
+struct FailedBest {
+  int64_t number = 0;
+  int64_t iterations = 0;  // Where it failed.
+  double value = 0;
+};
+
 struct SweepSnapshot {
   std::string name;
   std::string metric;
@@ -137,6 +144,7 @@ struct SweepSummary {
   int64_t early_count = 0;   // Stopped by the scheduler before their full length.
   int64_t paused_count = 0;  // Paused and not taken up again.
   std::optional<BestSoFar> best;
+  std::optional<FailedBest> better_failed;
   std::string front;  // Of several objectives: "4 trials (0, 3, 7, 12)".
   Mode mode = Mode::kMax;
   int64_t iterations_trained = 0;

@@ -1,6 +1,5 @@
 #include "tuner/cli/pareto_front.h"
 
-#include <cmath>
 #include <map>
 #include <optional>
 #include <utility>
@@ -20,7 +19,7 @@ std::optional<std::vector<double>> WholeValues(const Value& metrics,
   for (const Objective& objective : objectives) {
     const Value* const metric = metrics.Find(objective.metric);
     const std::optional<double> number = metric == nullptr ? std::nullopt : ReadNumber(*metric);
-    if (!number || std::isnan(*number)) return std::nullopt;
+    if (!Finite(number)) return std::nullopt;
     values.push_back(*number);
   }
   return values;
@@ -33,9 +32,7 @@ std::vector<ObjectiveValues> ParetoFront(const std::vector<ObjectiveValues>& tri
   std::vector<LossPoint> losses;
   for (const ObjectiveValues& trial : trials) {
     LossPoint point = trial.values;
-    for (size_t i = 0; i < point.size(); ++i) {
-      if (objectives[i].mode == Mode::kMax) point[i] = -point[i];
-    }
+    for (size_t i = 0; i < point.size(); ++i) point[i] = AsLoss(point[i], objectives[i].mode);
     losses.push_back(std::move(point));
   }
   const std::vector<size_t> ranks = NonDominationRanks(losses);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/json.h"
+#include "tuner/best_trial.h"
 
 namespace tune {
 
@@ -13,39 +14,33 @@ Result<std::vector<BestConfiguration>> ReadBestConfigurations(Database& database
                                                               const FoundSweep& sweep,
                                                               int64_t count) {
   // A trial that exploited others had several configurations: the one that its best value is of.
-  // The best trials first: turned, lower is better.
-  static constexpr char kBestSql[] =
+  const std::string sql =
       "SELECT coalesce((SELECT x.flat FROM exploit_rows AS x WHERE x.trial = t.id"
       "   AND x.iteration < t.best_iteration ORDER BY x.id DESC LIMIT 1), c.flat),"
       " t.number, t.best_value FROM trial_rows AS t"
-      " JOIN configuration_rows AS c ON c.trial = t.id"
-      " WHERE t.experiment = ?1 AND t.best_value IS NOT NULL"
-      " ORDER BY t.best_value * ?2, t.number";
-  const double turn = sweep.direction() == Mode::kMax ? -1 : 1;
-  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kBestSql));
-  row->BindAll(sweep.id, turn);
+      " JOIN configuration_rows AS c ON c.trial = t.id WHERE t.experiment = ?1 AND " +
+      std::string(kMayBeBestSql) + " ORDER BY " + BestFirstSql(sweep.direction());
+  TUNE_ASSIGN_OR_RETURN(Statement row, database.Prepare(sql));
+  row.BindAll(sweep.id);
   std::vector<BestConfiguration> best;
   std::map<std::string, size_t> places;
   std::vector<int64_t> trial_counts;
   for (;;) {
-    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row.Step());
     if (!has_row) break;
-    const std::string flat(row->Text(0));
+    const std::string flat(row.Text(0));
     const auto [place, is_new] = places.emplace(flat, best.size());
     if (is_new) {
-      best.push_back({flat, {}, row->Int(1), 0});
+      best.push_back({flat, {}, row.Int(1), 0});
       trial_counts.push_back(0);
     }
-    best[place->second].value += row->Real(2);
+    best[place->second].value += row.Real(2);
     ++trial_counts[place->second];
   }
   for (size_t i = 0; i < best.size(); ++i) best[i].value /= static_cast<double>(trial_counts[i]);
-  // Of opposite infinities there is no mean: they come last.
-  const auto key = [turn](const BestConfiguration& one) {
-    return std::pair(std::isnan(one.value), std::isnan(one.value) ? 0 : one.value * turn);
-  };
-  std::stable_sort(best.begin(), best.end(),
-                   [&](const auto& a, const auto& b) { return key(a) < key(b); });
+  std::stable_sort(best.begin(), best.end(), [&sweep](const auto& a, const auto& b) {
+    return IsBetter(a.value, b.value, sweep.direction());
+  });
   if (static_cast<int64_t>(best.size()) > count) best.resize(static_cast<size_t>(count));
   for (BestConfiguration& one : best) {
     TUNE_ASSIGN_OR_RETURN(const Value flat, ParseJson(one.flat));

@@ -315,21 +315,45 @@ Status CheckNewTotal(int64_t samples, const StoredExperiment& experiment,
       .status();
 }
 
-// The file that --space names must be what the sweep was decided by.
-Status CheckSameSpace(const ResumeOptions& options, const StoredExperiment& experiment,
-                      const ExperimentSpec& stored) {
+// What --space FILE and --set change.
+struct ChangesOfResume {
+  std::optional<SettingsChanged> event;
+  std::vector<std::string> lines;  // For a person.
+  int64_t samples = 0;             // The file's; those of the sweep without one.
+};
+
+// Settings may change; what the sweep was decided by must be the same.
+Result<ChangesOfResume> ReadChanges(const ResumeOptions& options,
+                                    const StoredExperiment& experiment,
+                                    const ExperimentSpec& present) {
+  ChangesOfResume changes;
+  changes.samples = experiment.samples;
+  if (options.space_path.empty() && options.overrides.empty()) return changes;
+  Value document = present.document;
   if (options.space_path.empty()) {
-    if (options.overrides.empty()) return OkStatus();
-    return InvalidArgument("--set: changes nothing without --space FILE, which it is set over");
+    for (const std::string& assignment : options.overrides) {
+      TUNE_RETURN_IF_ERROR(ApplyOverride(assignment, document));
+    }
+  } else {
+    TUNE_ASSIGN_OR_RETURN(const ExperimentSpec file,
+                          ReadSpecFile(options.space_path, options.overrides));
+    document = file.document;
+    changes.samples = file.samples;
   }
-  TUNE_ASSIGN_OR_RETURN(const ExperimentSpec file,
-                        ReadSpecFile(options.space_path, options.overrides));
-  const std::vector<std::string> differences = DescribeSpecDifferences(stored, file);
-  if (differences.empty()) return OkStatus();
-  std::string text = options.space_path + " differs from what " + experiment.name +
-                     " was begun with; leave it out, or begin a new sweep with tune run:";
-  for (const std::string& difference : differences) text += "\n  " + difference;
-  return InvalidArgument(text);
+  const std::string source = options.space_path.empty() ? "--set" : options.space_path;
+  TUNE_ASSIGN_OR_RETURN(const ExperimentSpec wanted,
+                        InterpretSpec(document, source, present.base_dir, true));
+  const std::vector<std::string> differences = DescribeSpecDifferences(present, wanted);
+  if (!differences.empty()) {
+    std::string text = source + " differs from what " + experiment.name +
+                       " was begun with; leave it out, or begin a new sweep with tune run:";
+    for (const std::string& difference : differences) text += "\n  " + difference;
+    return InvalidArgument(text);
+  }
+  const Value changed = WithSettings(present.document, document);
+  changes.lines = DescribeSettingsChanges(present.document, changed);
+  if (!changes.lines.empty()) changes.event = SettingsChanged{ToJson(changed)};
+  return changes;
 }
 
 int64_t ErrorCount(const ExperimentController& controller) {
@@ -360,8 +384,8 @@ int Resume(const ResumeOptions& options, Background* background) {
   if (!store.ok()) return Complain(store.status());
   const Result<StoredExperiment> experiment = FindToResume(options, **store);
   if (!experiment.ok()) return Complain(experiment.status());
-  const bool extends = options.samples && IsMore(*options.samples, experiment->samples);
-  if (IsOver(*experiment) && !extends && !options.errored && options.space_path.empty()) {
+  const bool may_extend = options.samples && IsMore(*options.samples, experiment->samples);
+  if (IsOver(*experiment) && !may_extend && !options.errored && options.space_path.empty()) {
     CleanUp(options, *experiment, clock.Now());  // It may have been killed after its last commit.
     std::cerr << "sweep " << experiment->name << " is finished; nothing to resume ("
               << ShellCommand("resume", experiment->name, options.db_path)
@@ -372,10 +396,19 @@ int Resume(const ResumeOptions& options, Background* background) {
   Result<RecoveredExperiment> recovered =
       Recover(*experiment, ArtifactsDirOf(options.db_path), **store);
   if (!recovered.ok()) return Complain(recovered.status());
-  const ExperimentSpec& spec = recovered->controller->options().spec;
-  if (const Status s = CheckSameSpace(options, *experiment, spec); !s.ok()) return Complain(s);
-  if (options.samples) {
-    const Status s = CheckNewTotal(*options.samples, *experiment, recovered->controller->options());
+  ExperimentSpec spec = recovered->controller->options().spec;
+  const Result<ChangesOfResume> changes = ReadChanges(options, *experiment, spec);
+  if (!changes.ok()) return Complain(changes.status());
+  if (changes->event) {
+    Result<ExperimentSpec> changed =
+        InterpretStoredSpec(changes->event->document, experiment->name, spec.base_dir, true);
+    if (!changed.ok()) return Complain(changed.status());
+    spec = *std::move(changed);
+  }
+  const int64_t total = options.samples.value_or(changes->samples);
+  const bool extends = IsMore(total, experiment->samples);
+  if (options.samples || extends) {
+    const Status s = CheckNewTotal(total, *experiment, recovered->controller->options());
     if (!s.ok()) return Complain(s);
   }
   const int64_t error_count = options.errored ? ErrorCount(*recovered->controller) : 0;
@@ -414,9 +447,11 @@ int Resume(const ResumeOptions& options, Background* background) {
       KnownAtStart(spec, recovered->last_step, options.db_path);
   if (!first_events.ok()) return Complain(first_events.status());
   first_events->push_back(TunerRestarted{!surroundings.listen.empty()});
-  if (extends) first_events->push_back(SamplesExtended{*options.samples});
+  if (changes->event) first_events->push_back(*changes->event);
+  if (extends) first_events->push_back(SamplesExtended{total});
   if (options.errored && error_count > 0) first_events->push_back(ErroredRetried{});
   if (options.errored && error_count == 0) std::cerr << "no trial failed: --errored does nothing\n";
+  for (const std::string& line : changes->lines) std::cerr << "from now on " << line << "\n";
   std::cerr << "sweep " << experiment->name << ": going on from "
             << Counted(static_cast<int64_t>(recovered->controller->trials().size()), "trial")
             << "\n";

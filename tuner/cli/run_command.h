@@ -46,8 +46,8 @@ struct ResumeOptions {
   std::string command_line;
   std::optional<int64_t> samples;      // The new total.
   bool errored = false;                // Trials that failed get another chance.
-  std::string space_path;              // Not empty: refused unless it is the stored one.
-  std::vector<std::string> overrides;  // --set, over that file.
+  std::string space_path;              // Its settings count from now on; the rest must be the same.
+  std::vector<std::string> overrides;  // --set, over that file, or over what is stored.
   std::optional<int64_t> cpus;
   std::optional<int64_t> gpus;
   std::string listen;

@@ -200,9 +200,10 @@ void AddControls(Commands& commands) {
   }
   const auto [set, control] =
       AddControl(commands, ControlVerb::kSet,
-                 "Changes a sweep that goes on: max_concurrent, the trials at a time.\n"
-                 "Example: tune set food11 max_concurrent=4");
-  set->add_option("arguments", control->arguments, "[NAME] max_concurrent=N")->required();
+                 "Changes the settings of a sweep, also while it goes on: its limits, failure,\n"
+                 "checkpoint and stop, as the space file names them.\n"
+                 "Example: tune set food11 max_concurrent=4 limits.trial_time=20m");
+  set->add_option("arguments", control->arguments, "[NAME] SETTING=VALUE...")->required();
 }
 
 }  // namespace

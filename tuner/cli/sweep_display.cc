@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "tuner/best_trial.h"
 #include "tuner/cli/live_screen.h"
 #include "tuner/cli/live_view.h"
 #include "tuner/cli/pareto_front.h"
@@ -44,7 +45,9 @@ class SweepDisplay::State {
     summary.was_paused = controller_.is_paused();
     summary.experiment = experiment_.id.value;
     summary.mode = controller_.options().spec.mode;
-    summary.best = Best();
+    const TrialRecord* const best = Best();
+    if (best != nullptr) summary.best = Described(*best);
+    summary.better_failed = BetterFailed(best);
     summary.front = Front();
     summary.elapsed = now - begun_at_;
     summary.db_path = db_path_;
@@ -93,7 +96,7 @@ class SweepDisplay::State {
           snapshot.samples - static_cast<int64_t>(controller_.trials().size());
     }
     snapshot.rungs = controller_.scheduler().Rungs();
-    snapshot.best = Best();
+    if (const TrialRecord* const best = Best()) snapshot.best = Described(*best);
     for (const WorkerView& worker : controller_.leases().Views()) {
       ++snapshot.worker_count;
       snapshot.cpu_milli_total += worker.capacity.cpu_milli;
@@ -167,24 +170,42 @@ class SweepDisplay::State {
     return DescribeFront(ParetoFront(trials, spec.objectives()));
   }
 
-  std::optional<BestSoFar> Best() const {
+  // Null: there is none.
+  const TrialRecord* Best() const {
     const TrialRecord* best = nullptr;
     for (const TrialRecord& trial : controller_.trials()) {
-      if (!trial.row.best_value) continue;
-      if (best == nullptr ||
-          IsBetter(*trial.row.best_value, *best->row.best_value, controller_.options().spec.mode)) {
-        best = &trial;
-      }
+      if (MayBeBest(trial.row) && IsBetterThan(trial, best)) best = &trial;
     }
-    if (best == nullptr) return std::nullopt;
-    BestSoFar found;
-    found.number = best->row.number.value;
-    found.value = *best->row.best_value;
-    found.iteration = best->row.best_iteration.value_or(0);
-    found.config = best->configuration.ToNested();
-    const auto* checkpoint = controller_.checkpoints().Nearest(best->row.number, found.iteration);
-    if (checkpoint != nullptr) found.checkpoint_path = checkpoint->ref.path;
-    return found;
+    return best;
+  }
+
+  // The best of the failed trials, where it has a better value than the best one.
+  std::optional<FailedBest> BetterFailed(const TrialRecord* best) const {
+    const TrialRecord* failed = nullptr;
+    for (const TrialRecord& trial : controller_.trials()) {
+      if (MayBeBest(trial.row) || !IsBetterThan(trial, best)) continue;
+      if (IsBetterThan(trial, failed)) failed = &trial;
+    }
+    if (failed == nullptr) return std::nullopt;
+    const TrialRow& row = failed->row;
+    return FailedBest{row.number.value, row.iterations, *row.best_value};
+  }
+
+  bool IsBetterThan(const TrialRecord& trial, const TrialRecord* best) const {
+    return IsBetterTrial(trial.row, best == nullptr ? nullptr : &best->row,
+                         controller_.options().spec.mode);
+  }
+
+  BestSoFar Described(const TrialRecord& best) const {
+    BestSoFar described;
+    described.number = best.row.number.value;
+    described.value = *best.row.best_value;
+    described.iteration = best.row.best_iteration.value_or(0);
+    described.config = best.configuration.ToNested();
+    const auto* checkpoint =
+        controller_.checkpoints().Nearest(best.row.number, described.iteration);
+    if (checkpoint != nullptr) described.checkpoint_path = checkpoint->ref.path;
+    return described;
   }
 
   std::vector<EndedTrial> TakeEnded() {

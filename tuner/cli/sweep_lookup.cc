@@ -6,6 +6,7 @@
 #include "core/json.h"
 #include "core/nearest_name.h"
 #include "tuner/artifact_path.h"
+#include "tuner/best_trial.h"
 #include "tuner/cli/text_table.h"
 #include "tuner/spec_reader.h"
 #include "tuner/sqlite/schema.h"
@@ -143,7 +144,7 @@ Result<FoundSweep> FindRunSweep(Database& database, const std::string& name) {
 
 Result<ExperimentSpec> ReadStoredSpec(Database& database, const FoundSweep& sweep,
                                       bool require_trainable) {
-  static constexpr char kSpecSql[] = "SELECT spec, base_dir FROM experiment_rows WHERE id = ?1";
+  static constexpr char kSpecSql[] = "SELECT spec, base_dir FROM experiments WHERE id = ?1";
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSpecSql));
   row->BindAll(sweep.id);
   TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
@@ -153,13 +154,8 @@ Result<ExperimentSpec> ReadStoredSpec(Database& database, const FoundSweep& swee
   return spec;
 }
 
-Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSweep& sweep) {
-  static constexpr char kHighestSql[] =
-      "SELECT id, number, status, best_value, best_iteration FROM trials"
-      " WHERE experiment = ?1 AND best_value IS NOT NULL ORDER BY best_value DESC, number LIMIT 1";
-  static constexpr char kLowestSql[] =
-      "SELECT id, number, status, best_value, best_iteration FROM trials"
-      " WHERE experiment = ?1 AND best_value IS NOT NULL ORDER BY best_value ASC, number LIMIT 1";
+Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSweep& sweep,
+                                               FailedTrials failed) {
   // Of several configurations the one that the best value is of.
   static constexpr char kConfigSql[] =
       "SELECT coalesce((SELECT x.nested FROM exploit_rows AS x WHERE x.trial = c.trial"
@@ -168,17 +164,21 @@ Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSw
   static constexpr char kCheckpointSql[] =
       "SELECT path, iteration FROM checkpoints WHERE trial = ?1 AND state = 'durable'"
       " ORDER BY iteration = ?2 DESC, iteration DESC, path LIMIT 1";
-  TUNE_ASSIGN_OR_RETURN(const KeptStatement row,
-                        database.Kept(sweep.direction() == Mode::kMax ? kHighestSql : kLowestSql));
-  row->BindAll(sweep.id);
-  TUNE_ASSIGN_OR_RETURN(const bool has_trial, row->Step());
+  const std::string sql =
+      "SELECT id, number, status, best_value, best_iteration FROM trials WHERE experiment = ?1 "
+      "AND " +
+      std::string(failed == FailedTrials::kCount ? "best_value IS NOT NULL" : kMayBeBestSql) +
+      " ORDER BY " + BestFirstSql(sweep.direction()) + " LIMIT 1";
+  TUNE_ASSIGN_OR_RETURN(Statement row, database.Prepare(sql));
+  row.BindAll(sweep.id);
+  TUNE_ASSIGN_OR_RETURN(const bool has_trial, row.Step());
   if (!has_trial) return std::optional<BestTrial>();
   BestTrial best;
-  best.id = row->Int(0);
-  best.number = row->Int(1);
-  best.status = row->Text(2);
-  best.value = row->Real(3);
-  best.iteration = row->Int(4);
+  best.id = row.Int(0);
+  best.number = row.Int(1);
+  best.status = row.Text(2);
+  best.value = row.Real(3);
+  best.iteration = row.Int(4);
   TUNE_ASSIGN_OR_RETURN(const KeptStatement config, database.Kept(kConfigSql));
   config->BindAll(best.id, best.iteration);
   TUNE_ASSIGN_OR_RETURN(const bool has_config, config->Step());

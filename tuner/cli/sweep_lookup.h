@@ -35,7 +35,7 @@ struct FoundSweep {
   Mode direction() const { return mode == "min" ? Mode::kMin : Mode::kMax; }
 };
 
-// The best trial of a sweep: by its best value, the earliest of equals.
+// The best trial of a sweep, by the rule of tuner/best_trial.h.
 struct BestTrial {
   int64_t id = 0;
   int64_t number = 0;
@@ -58,12 +58,16 @@ Result<FoundSweep> FindSweep(Database& database, const std::string& name);
 // The same, of one whose trials a tuner runs; kInvalidArgument where they are told with tune ask
 // and tune tell.
 Result<FoundSweep> FindRunSweep(Database& database, const std::string& name);
-// What it was begun with, as InterpretStoredSpec reads it.
+// Its space file, with the settings that it has now, as InterpretStoredSpec reads it.
 Result<ExperimentSpec> ReadStoredSpec(Database& database, const FoundSweep& sweep,
                                       bool require_trainable = false);
+// Whether a trial in ERROR may be the best one: only where a person asks for it.
+enum class FailedTrials { kLeaveOut, kCount };
+
 // Nothing while no trial has reported a value. Its checkpoint is that of the best iteration if it
 // is durable, else the trial's latest durable one.
-Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSweep& sweep);
+Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSweep& sweep,
+                                               FailedTrials failed = FailedTrials::kLeaveOut);
 
 // Where a stored path of a trial's lies now: below the database's artifacts folder, or, where the
 // database alone was moved, still at its old place.

@@ -4,8 +4,10 @@
 #include <utility>
 #include <variant>
 
-#include "core/limits.h"
+#include "core/json.h"
 #include "tuner/recovery.h"
+#include "tuner/spec_difference.h"
+#include "tuner/spec_reader.h"
 
 namespace tune {
 namespace {
@@ -21,11 +23,6 @@ std::string RunningTrials(int64_t count, const std::string& one, const std::stri
   if (count == 0) return "none runs";
   return count == 1 ? "the running trial " + one
                     : std::to_string(count) + " running trials " + many;
-}
-
-std::string AtATime(int64_t max_concurrent) {
-  return max_concurrent >= limits::kConcurrencyMax ? "without a limit"
-                                                   : std::to_string(max_concurrent);
 }
 
 std::string Named(const TrialRecord& trial) {
@@ -157,16 +154,11 @@ class SweepCommand {
       case ControlVerb::kStop:
         return Stop();
       case ControlVerb::kSet:
-        break;
+        return Set();
       case ControlVerb::kDevices:
-        return InvalidArgument("devices: changes nothing");
+        break;
     }
-    const std::string what = "max_concurrent of " + sweep_ + " is " +
-                             std::to_string(request_.max_concurrent) + ", was " +
-                             AtATime(controller_.max_concurrent());
-    return Planned(MaxConcurrentChanged{request_.max_concurrent},
-                   what + (is_alive_ ? "; " + RunningTrials(running_count_, "goes on", "go on")
-                                     : "; it counts when the sweep is resumed"));
+    return InvalidArgument("devices: changes nothing");
   }
 
  private:
@@ -213,6 +205,24 @@ class SweepCommand {
     return Planned(event, sweep_ + " stops: nothing new is started, " +
                               RunningTrials(running_count_, "ends at its next report",
                                             "end at their next reports"));
+  }
+
+  // Trials that run go on as they are; a limit counts for them, too.
+  Result<ControlPlan> Set() const {
+    const ExperimentSpec& spec = controller_.options().spec;
+    Value document = spec.document;
+    for (const std::string& setting : request_.settings) {
+      TUNE_RETURN_IF_ERROR(ApplyOverride(setting, document));
+    }
+    const std::string json = ToJson(document);
+    const Result<ExperimentSpec> changed =
+        InterpretSpec(document, "--set", spec.base_dir, /*require_trainable=*/true);
+    if (!changed.ok()) return changed.status();
+    std::vector<std::string> lines = DescribeSettingsChanges(spec.document, document);
+    if (lines.empty()) return FailedPrecondition(sweep_ + ": that is how it is set already");
+    lines.back() += is_alive_ ? "; " + RunningTrials(running_count_, "goes on", "go on")
+                              : "; it counts when the sweep is resumed";
+    return ControlPlan{SettingsChanged{json}, std::move(lines)};
   }
 
   Result<ControlPlan> Planned(Event event, std::string line) const {

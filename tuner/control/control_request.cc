@@ -56,9 +56,12 @@ Status ReadArgument(const MapEntry& argument, ControlRequest& request) {
   } else if (argument.key == "now" && takes_now) {
     if (!argument.value.is_bool()) return Unexpected("now", argument.value, "true or false");
     request.now = argument.value.AsBool();
-  } else if (argument.key == "max_concurrent" && is_set) {
-    TUNE_ASSIGN_OR_RETURN(request.max_concurrent,
-                          ReadInt("max_concurrent", argument.value, 1, limits::kConcurrencyMax));
+  } else if (argument.key == "settings" && is_set) {
+    if (!argument.value.is_list()) return Unexpected("settings", argument.value, "a list");
+    for (const Value& setting : argument.value.AsList()) {
+      if (!setting.is_string()) return Unexpected("settings", setting, "PATH=VALUE");
+      request.settings.push_back(setting.AsString());
+    }
   } else {
     return InvalidArgument(std::string(ControlVerbName(request.verb)) + ": unknown key '" +
                            ToUtf8(argument.key.substr(0, 40)) + "'");
@@ -72,8 +75,8 @@ Status ReadVerb(ControlVerb verb, const Value& arguments, ControlRequest& reques
   for (const MapEntry& argument : arguments.AsMap()) {
     TUNE_RETURN_IF_ERROR(ReadArgument(argument, request));
   }
-  if (verb == ControlVerb::kSet && request.max_concurrent == 0) {
-    return InvalidArgument("set: max_concurrent is missing");
+  if (verb == ControlVerb::kSet && request.settings.empty()) {
+    return InvalidArgument("set: settings are missing");
   }
   return OkStatus();
 }
@@ -111,7 +114,11 @@ std::string EncodeRequest(const ControlRequest& request) {
   Value arguments = Value::MakeMap();
   if (request.trial) arguments.Set("trial", request.trial->value);
   if (request.now) arguments.Set("now", true);
-  if (request.verb == ControlVerb::kSet) arguments.Set("max_concurrent", request.max_concurrent);
+  if (request.verb == ControlVerb::kSet) {
+    Value settings = Value::MakeList();
+    for (const std::string& setting : request.settings) settings.AsList().emplace_back(setting);
+    arguments.Set("settings", std::move(settings));
+  }
   Value object = Value::MakeMap();
   object.Set("tuner", request.tuner);
   object.Set("sweep", request.sweep);

@@ -5,7 +5,8 @@
 //   {"ok": ["trial 3 pauses at its next report"]}       or
 //   {"error": "food11 has no trial 99", "code": "not_found"}
 //
-// The verbs are pause {trial, now}, unpause {trial}, stop {trial, now}, set {max_concurrent}.
+// The verbs are pause {trial, now}, unpause {trial}, stop {trial, now}, set {settings}: a list
+// of "limits.trial_time=20m".
 // Without a trial they are about the whole sweep. devices {} changes nothing: it is answered with a
 // line for each device (tuner/device_status.h).
 //
@@ -34,9 +35,9 @@ struct ControlRequest {
   int64_t tuner = 0;  // The process that it is meant for, as the writer's lock names it.
   std::string sweep;  // As stored.
   ControlVerb verb = ControlVerb::kPause;
-  std::optional<TrialNumber> trial;  // Not with kSet.
-  bool now = false;                  // kPause, kStop: without waiting for the next report.
-  int64_t max_concurrent = 0;        // kSet.
+  std::optional<TrialNumber> trial;   // Not with kSet.
+  bool now = false;                   // kPause, kStop: without waiting for the next report.
+  std::vector<std::string> settings;  // kSet: PATH=VALUE of a space file.
 
   friend bool operator==(const ControlRequest&, const ControlRequest&) = default;
 };

@@ -71,7 +71,7 @@ class SteadyTrials final : public TrialCurves {
       KeyedRandom random(play_, "plan", static_cast<uint64_t>(trial.value));
       return random.NextDouble();
     }
-    return static_cast<double>(spec_.mode == Mode::kMax ? trial.value : -trial.value);
+    return -AsLoss(static_cast<double>(trial.value), spec_.mode);
   }
 
   const ExperimentSpec& spec_;

@@ -16,7 +16,7 @@ namespace {
 // configuration_rows, once.
 //   `flat` is Configuration::ToFlat (recovery, params), `nested` is ToNested (trials.config).
 // - report_rows carries its decision: 0 continue, 1 stop, 2 pause; NULL for an iteration reported
-// again after a retry.
+// again after a retry, and for one that is reported in part so far.
 // - Reports and the journal lie in order of arrival, so a commit touches their last pages alone;
 // that is also why the
 //   journal's key is one integer.
@@ -293,7 +293,23 @@ constexpr char kVersion5[] =
     "  FROM lane_speed_rows;"
     "PRAGMA user_version = 5;";
 
-constexpr const char* kMigrations[] = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5};
+// `spec` is what the sweep began with, which a replay of its journal begins with; `present_spec` is
+// there once its settings have changed.
+constexpr char kVersion6[] =
+    "ALTER TABLE experiment_rows ADD COLUMN present_spec TEXT;"
+    "DROP VIEW experiments;"
+    "CREATE VIEW experiments AS SELECT"
+    "  id, name, metric, mode, status,"
+    "  CASE WHEN seed >= 0 THEN seed ELSE printf('%u', seed) END AS seed,"
+    "  samples, coalesce(present_spec, spec) AS spec,"
+    "  " TUNE_ISO_TIME("created_us") " AS created_at,"
+    "  " TUNE_ISO_TIME("finished_us") " AS finished_at,"
+    "  scheduler, base_dir, provenance, decision_version"
+    "  FROM experiment_rows;"
+    "PRAGMA user_version = 6;";
+
+constexpr const char* kMigrations[] = {kVersion1, kVersion2, kVersion3,
+                                       kVersion4, kVersion5, kVersion6};
 
 Status WrittenByNewer(const Database& database, int64_t version) {
   return FailedPrecondition(database.path() + ": was written by a newer tune (schema " +

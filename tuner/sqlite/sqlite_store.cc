@@ -179,6 +179,12 @@ Status SqliteStore::WriteAll(ExperimentId experiment, const JournalStep& step,
   if (transition.experiment.has_value()) {
     TUNE_RETURN_IF_ERROR(WriteExperiment(experiment, *transition.experiment));
   }
+  if (transition.present_spec.has_value()) {
+    static constexpr char kUpdateSpecSql[] =
+        "UPDATE experiment_rows SET present_spec = ?2 WHERE id = ?1";
+    TUNE_RETURN_IF_ERROR(
+        database_->Run(kUpdateSpecSql, experiment.value, *transition.present_spec));
+  }
   return transaction.Commit();
 }
 
@@ -263,7 +269,12 @@ Status SqliteStore::WriteAttempt(const AttemptRow& row) {
 Status SqliteStore::WriteReport(const ReportRow& row) {
   static constexpr char kInsertReportSql[] =
       "INSERT INTO report_rows (trial, attempt, iteration, value, metrics, reported_us, decision,"
-      " rung, cutoff, rank, count) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+      " rung, cutoff, rank, count) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
+      // An iteration that was reported in part before.
+      " ON CONFLICT (trial, attempt, iteration) DO UPDATE SET value = excluded.value,"
+      " metrics = excluded.metrics, reported_us = excluded.reported_us,"
+      " decision = excluded.decision, rung = excluded.rung, cutoff = excluded.cutoff,"
+      " rank = excluded.rank, count = excluded.count";
   TUNE_ASSIGN_OR_RETURN(const int64_t trial, TrialId(row.trial));
   text_.clear();
   AppendMetrics(row.metrics, text_);

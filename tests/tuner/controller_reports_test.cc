@@ -1,0 +1,195 @@
+// What counts as an iteration, and as a value: reports in parts, numbers that are not finite, the
+// seeds of trials.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "search/trial_seed.h"
+#include "tests/tuner/controller_world.h"
+
+namespace tune {
+namespace {
+
+using testing::ControllerWorld;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
+
+constexpr TrialNumber kFirst{0};
+
+class ControllerReports : public ::testing::Test {
+ protected:
+  void Begin(ExperimentSpec spec) {
+    spec.trainable = Value::MakeMap();
+    spec.trainable.Set("command", Value(Value::List{Value("train")}));
+    world_ = std::make_unique<ControllerWorld>(spec);
+    worker_ = world_->Join(1);
+  }
+  // A report of trial 0's present attempt.
+  ReportAnswer Report(int64_t iteration, Metrics metrics, bool final = false) {
+    ControllerWorld::RunningAttempt& attempt = world_->Running(worker_).at(kFirst);
+    tune::Report report;
+    report.iteration = iteration;
+    report.metrics = std::move(metrics);
+    report.final = final;
+    ++attempt.sequence;
+    world_->Apply({ReportArrived{worker_, {attempt.start.ref, attempt.sequence, report}}});
+    return world_->answers.at({attempt.start.ref, attempt.sequence});
+  }
+  void End(Outcome outcome, const std::string& error = "") {
+    world_->Apply({world_->End(worker_, kFirst, outcome, error)});
+  }
+  const TrialRow& Row() { return world_->trials.at(kFirst); }
+
+  std::unique_ptr<ControllerWorld> world_;
+  WorkerId worker_;
+};
+
+Value Asha(int64_t max_t) {
+  Value options = Value::MakeMap();
+  options.Set("max_t", max_t);
+  options.Set("reduction_factor", 2);
+  Value scheduler = Value::MakeMap();
+  scheduler.Set("asha", options);
+  return scheduler;
+}
+
+TEST_F(ControllerReports, WithoutTheMetricAReportIsStoredAndIsNoIteration) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.scheduler = Asha(2);
+  Begin(spec);
+  // Five losses for each value: the trial ends after its second value, not after two losses.
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(Report(1, {{"loss", 5.0 - i}}), ReportAnswer::kContinue);
+    EXPECT_EQ(world_->reports.back().decision, std::nullopt);
+  }
+  EXPECT_EQ(Row().iterations, 0);
+  EXPECT_EQ(Report(1, {{"value", 0.5}}), ReportAnswer::kContinue);
+  EXPECT_EQ(Row().iterations, 1);
+  const ReportRow first = world_->reports.back();
+  EXPECT_THAT(first.metrics, UnorderedElementsAre(Pair("value", 0.5), Pair("loss", 1.0)));
+  EXPECT_EQ(first.decision->rung, 1);
+  Report(2, {{"loss", 0.5}});
+  EXPECT_EQ(Report(2, {{"value", 0.6}}), ReportAnswer::kStop);
+  EXPECT_EQ(Row().stop_reason, StopReason::kMaxT);
+}
+
+TEST_F(ControllerReports, AnIterationNamedByTheCallerIsItsOwnEvenWithoutTheMetric) {
+  Begin(ControllerWorld::MakeSpec());
+  Report(100, {{"loss", 2}});
+  Report(200, {{"loss", 1}});
+  Report(200, {{"value", 0.5}});
+  ASSERT_EQ(world_->reports.size(), 3u);
+  EXPECT_EQ(world_->reports[1].iteration, 200);
+  EXPECT_THAT(world_->reports[2].metrics,
+              UnorderedElementsAre(Pair("value", 0.5), Pair("loss", 1)));
+  EXPECT_EQ(Row().iterations, 200);
+  // It has a value: it is over.
+  EXPECT_EQ(Report(200, {{"loss", 3}}), ReportAnswer::kRefused);
+}
+
+TEST_F(ControllerReports, AMetricThatIsNamedOtherwiseIsToldAtTheFirstReport) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.metric = "val_acc";
+  spec.scores = *MetricScores::Make({Value("val_acc")}, Value());
+  Begin(spec);
+  Report(1, {{"val_accuracy", 0.5}, {"loss", 1}});
+  ASSERT_FALSE(world_->said.empty());
+  EXPECT_THAT(world_->said.front(),
+              HasSubstr("trial 0 reports val_accuracy, loss; the sweep wants val_acc; did you mean "
+                        "'val_accuracy'?"));
+  Report(1, {{"val_accuracy", 0.6}, {"loss", 1}});
+  EXPECT_EQ(world_->said.size(), 1u);
+  // A trial that ends so is an error, under any scheduler.
+  Report(1, {{"val_accuracy", 0.7}}, /*final=*/true);
+  EXPECT_NE(Row().status, TrialStatus::kTerminated);
+  End(Outcome::kBadConfig, "no_metric");
+  EXPECT_EQ(Row().status, TrialStatus::kError);
+}
+
+TEST_F(ControllerReports, ATrialThatStopsWithoutTheMetricIsAnError) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.stop = {{"loss", 1, false}};
+  Begin(spec);
+  EXPECT_EQ(Report(1, {{"loss", 0.5}}), ReportAnswer::kRefused);
+  End(Outcome::kStopped);
+  EXPECT_EQ(Row().status, TrialStatus::kError);
+  EXPECT_THAT(world_->attempts.at({kFirst, AttemptNumber{1}}).error, HasSubstr("no_metric"));
+}
+
+TEST_F(ControllerReports, ANumberThatIsNotFiniteIsNeverTheBest) {
+  Begin(ControllerWorld::MakeSpec());
+  Report(1, {{"value", 0.5}});
+  Report(2, {{"value", std::numeric_limits<double>::infinity()}});
+  EXPECT_EQ(Row().best_value, 0.5);
+  EXPECT_EQ(Row().last_value, std::nullopt);
+  EXPECT_EQ(Row().iterations, 2);
+  EXPECT_EQ(world_->reports.back().value, std::nullopt);
+}
+
+TEST_F(ControllerReports, AStopConditionSeesAnInfinity) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.stop = {{"loss", 100, true}};
+  Begin(spec);
+  EXPECT_EQ(Report(1, {{"value", 0.5}, {"loss", std::numeric_limits<double>::infinity()}}),
+            ReportAnswer::kStop);
+  EXPECT_EQ(Row().stop_reason, StopReason::kStopCondition);
+}
+
+TEST_F(ControllerReports, EachTrialIsGivenASeedOfItsOwnAndKeepsIt) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.failure.max_failures = 1;
+  Begin(spec);
+  const uint64_t seed = world_->Running(worker_).at(kFirst).start.seed;
+  EXPECT_EQ(seed, TrialSeed(7, kFirst, 1));
+  End(Outcome::kCrashed);
+  EXPECT_EQ(world_->Running(worker_).at(kFirst).start.seed, seed);
+  Report(1, {{"value", 0.5}}, /*final=*/true);
+  End(Outcome::kCompleted);
+  EXPECT_EQ(world_->Running(worker_).at(TrialNumber{1}).start.seed,
+            TrialSeed(7, TrialNumber{1}, 1));
+}
+
+TEST_F(ControllerReports, ATrialThatIsSilentForTenTimesTheUsualIsToldOnce) {
+  Begin(ControllerWorld::MakeSpec());
+  int64_t iteration = 0;
+  for (int i = 0; i < 8; ++i) {
+    world_->now = world_->now + Seconds(30);
+    Report(++iteration, {{"value", 0.5}});
+  }
+  EXPECT_THAT(world_->said, IsEmpty());
+  const std::optional<Instant> deadline = world_->controller().NextDeadline();
+  ASSERT_TRUE(deadline.has_value());
+  EXPECT_LE(deadline->us, (world_->now + Seconds(300)).us);
+  world_->now = world_->now + Seconds(299);
+  world_->Apply({DeadlinePassed{}});
+  EXPECT_THAT(world_->said, IsEmpty());
+  for (int i = 0; i < 3; ++i) {
+    world_->now = world_->now + Seconds(2);
+    world_->Apply({DeadlinePassed{}});
+  }
+  EXPECT_THAT(world_->said, ElementsAre(HasSubstr("trial 0 has been silent for 5 min 01 s; trials of "
+                                                  "this sweep report every 30")));
+}
+
+TEST(ControllerRepeats, RunsThatReportTheSameAreTold) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec(1);
+  spec.trainable = Value::MakeMap();
+  spec.trainable.Set("command", Value(Value::List{Value("train")}));
+  spec.search = Value::MakeMap();
+  spec.search.Set("algorithm", "random");
+  spec.search.Set("repeat", 2);
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(2);
+  for (int64_t trial = 0; trial < 2; ++trial) {
+    world.Apply({world.NextReport(worker, TrialNumber{trial}, 0.5, /*final=*/true)});
+  }
+  EXPECT_THAT(world.said, ElementsAre(HasSubstr("the program does not use its seed")));
+}
+
+}  // namespace
+}  // namespace tune
