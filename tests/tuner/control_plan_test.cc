@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/tuner/controller_world.h"
+#include "tuner/spec_reader.h"
 
 namespace tune {
 namespace {
@@ -20,7 +21,7 @@ ControlRequest Ask(ControlVerb verb, std::optional<int64_t> trial = {}, bool now
   request.verb = verb;
   if (trial) request.trial = TrialNumber{*trial};
   request.now = now;
-  request.max_concurrent = 1;
+  request.settings = {"limits.max_concurrent=1"};
   return request;
 }
 
@@ -32,7 +33,18 @@ constexpr ControlVerb kSet = ControlVerb::kSet;
 // A sweep of four trials, of which two run.
 class ControlPlanTest : public ::testing::Test {
  protected:
-  ControlPlanTest() : world_(ControllerWorld::MakeSpec()), worker_(world_.Join(2)) {}
+  ControlPlanTest() : world_(SpecWithDocument()), worker_(world_.Join(2)) {}
+
+  // As a space file says it.
+  static ExperimentSpec SpecWithDocument() {
+    const Result<ExperimentSpec> spec = InterpretStoredSpec(
+        R"({"name": "sweep", "metric": "value", "mode": "max", "samples": 4,
+            "trainable": {"curve": {"value": "x"}}, "space": {"x": {"uniform": [0, 1]}},
+            "failure": {"backoff": 0}})",
+        "sweep", "/spaces", /*require_trainable=*/true);
+    EXPECT_TRUE(spec.ok()) << spec.status().message();
+    return *spec;
+  }
 
   // Plans and applies; the first line of what is said.
   std::string Do(const ControlRequest& request) {
@@ -157,11 +169,31 @@ TEST_F(ControlPlanTest, AStoppedSweepEndsWithItsTrialsAndCanBeHurried) {
 }
 
 TEST_F(ControlPlanTest, MaxConcurrentEndsNothingThatRuns) {
-  EXPECT_TRUE(Says(Do(Ask(kSet)), "is 1, was without a limit; 2 running trials go on"));
+  EXPECT_TRUE(
+      Says(Do(Ask(kSet)), "limits.max_concurrent is 1, was not set; 2 running trials go on"));
   Report(0);
   world_.Apply({world_.End(worker_, TrialNumber{0}, Outcome::kCompleted)});
   EXPECT_EQ(world_.Running(worker_).size(), 1u);
-  EXPECT_TRUE(Says(Do(Ask(kSet)), "was 1; the running trial goes on"));
+  EXPECT_TRUE(Says(Refusal(Ask(kSet)).message(), "that is how it is set already"));
+}
+
+TEST_F(ControlPlanTest, SettingsAreCheckedAndCountAtOnce) {
+  ControlRequest request = Ask(kSet);
+  request.settings = {"limits.trial_tiem=10s"};
+  EXPECT_TRUE(Says(Refusal(request).message(), "did you mean 'trial_time'?"));
+  request.settings = {"limits.trial_time=10s", "failure.max_failures=2", "checkpoint.keep=3"};
+  EXPECT_TRUE(Says(Do(request), "\"10s\", was not set"));
+  const ExperimentSpec& spec = world_.controller().options().spec;
+  EXPECT_EQ(spec.limits.trial_time, Seconds(10));
+  EXPECT_EQ(spec.failure.max_failures, 2);
+  EXPECT_EQ(spec.checkpoint.keep, 3);
+  world_.now = world_.now + Seconds(11);
+  world_.Apply({DeadlinePassed{}});
+  EXPECT_EQ(StatusOf(0), TrialStatus::kTerminated);
+  // A replay of the journal comes to the same.
+  world_.Recover();
+  EXPECT_EQ(world_.controller().options().spec.limits.trial_time, Seconds(10));
+  EXPECT_EQ(world_.controller().trials()[0].row.status, TrialStatus::kTerminated);
 }
 
 TEST_F(ControlPlanTest, AtRestNothingRunsAndTheWordsSaySo) {

@@ -32,7 +32,7 @@ std::vector<ControlRequest> Samples() {
   ControlRequest set = pause_all;
   set.verb = ControlVerb::kSet;
   set.now = false;
-  set.max_concurrent = limits::kConcurrencyMax;
+  set.settings = {"limits.max_concurrent=4", "failure.max_failures=\"a b\""};
   return {pause, pause_all, unpause, stop, set};
 }
 
@@ -78,8 +78,9 @@ TEST(ControlRequest, WhatIsWrongIsNamed) {
       {R"({"tuner": 1, "sweep": "a", "stop": {"trial": 1e30}})", "trial"},
       {R"({"tuner": 1, "sweep": "a", "stop": {"now": 1}})", "now: read 1"},
       {R"({"tuner": 1, "sweep": "a", "unpause": {"now": true}})", "unknown key 'now'"},
-      {R"({"tuner": 1, "sweep": "a", "set": {}})", "max_concurrent is missing"},
-      {R"({"tuner": 1, "sweep": "a", "set": {"max_concurrent": 0}})", "max_concurrent: read 0"},
+      {R"({"tuner": 1, "sweep": "a", "set": {}})", "settings are missing"},
+      {R"({"tuner": 1, "sweep": "a", "set": {"settings": "a=1"}})", "settings: read 'a=1'"},
+      {R"({"tuner": 1, "sweep": "a", "set": {"settings": [1]}})", "settings: read 1"},
       {R"({"tuner": 1, "sweep": "a", "set": {"trial": 1}})", "unknown key 'trial'"},
       {R"({"tuner": 1, "sweep": ")" + std::string(limits::kNameBytesMax + 1, 'a') + "\"}", "sweep"},
       {std::string(kControlLineBytesMax + 1, ' '), "more than"},

@@ -172,8 +172,9 @@ TEST_F(ControllerReports, ATrialThatIsSilentForTenTimesTheUsualIsToldOnce) {
     world_->now = world_->now + Seconds(2);
     world_->Apply({DeadlinePassed{}});
   }
-  EXPECT_THAT(world_->said, ElementsAre(HasSubstr("trial 0 has been silent for 5 min 01 s; trials of "
-                                                  "this sweep report every 30")));
+  EXPECT_THAT(world_->said,
+              ElementsAre(HasSubstr("trial 0 has been silent for 5 min 01 s; trials of "
+                                    "this sweep report every 30")));
 }
 
 TEST(ControllerRepeats, RunsThatReportTheSameAreTold) {

@@ -416,5 +416,40 @@ TEST_F(ResultsTest, SqlRefusesANameThatTheQueryDoesNotAskFor) {
             "tune: --sql: :sweep has no value; the one parameter is :experiment, the sweep's id\n");
 }
 
+// Of several objectives a trial counts with its last report that has them all, in the table as in
+// the front.
+TEST(ResultsOfSeveralObjectives, TableAndFrontShowTheSameReport) {
+  const TempFolder folder;
+  const std::string path = folder / "tune.db";
+  {
+    const auto store = OpenStore(path);
+    NewExperiment wanted = SampleExperiment("s");
+    wanted.metric = "accuracy";
+    wanted.spec = R"({"name":"s","metric":["accuracy","latency"],"mode":["max","min"]})";
+    const auto experiment = store->CreateExperiment(wanted);
+    Transition rows;
+    rows.new_trials = {SampleTrial(0)};
+    rows.new_trials[0].trial.iterations = 3;
+    const auto report = [&](int64_t iteration, Metrics metrics) {
+      rows.reports.push_back(SampleReport(0, 1, iteration, 0.5));
+      rows.reports.back().metrics = std::move(metrics);
+    };
+    report(1, {{"accuracy", 0.7}, {"latency", 20}});
+    report(2, {{"accuracy", 0.8}, {"latency", 30}});
+    report(3, {{"accuracy", 0.9}});
+    ASSERT_TRUE(store->Commit(experiment->id, {1, kSampleStart, "[]"}, rows).ok());
+  }
+  ResultsOptions options;
+  options.db_path = path;
+  for (const bool best : {false, true}) {
+    options.best = best;
+    const Answer answer = Results(options);
+    EXPECT_THAT(answer.out,
+                AllOf(HasSubstr("0.8"), HasSubstr("30"), testing::Not(HasSubstr("0.9"))));
+    EXPECT_THAT(answer.err,
+                HasSubstr("each trial's last report that has all of accuracy and latency"));
+  }
+}
+
 }  // namespace
 }  // namespace tune

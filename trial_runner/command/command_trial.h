@@ -129,8 +129,8 @@ class CommandTrial {
   bool is_saving_ = false;
   bool shall_save_;  // The next report, whether due or not.
   int64_t last_iteration_;
-  int64_t open_iteration_ = 0;              // Reported in part; 0: none.
-  Metrics open_metrics_;                    // What it has so far.
+  int64_t open_iteration_ = 0;  // Reported in part; 0: none.
+  Metrics open_metrics_;        // What it has so far.
   std::set<std::string> reported_names_;
   std::vector<std::string> missing_names_;  // From the iteration that had most; empty: one had all.
   bool is_told_to_stop_ = false;

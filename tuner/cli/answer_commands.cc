@@ -92,6 +92,7 @@ void AddBest(Commands& commands) {
   command->add_option("name", best->name, "The sweep; default: the latest")->type_name("NAME");
   command->add_option("--export", best->export_dir, "A folder for its weights and configuration")
       ->type_name("DIR");
+  command->add_flag("--with-failed", best->with_failed, "A trial that failed may be the best");
   AddFormat(command, best->format);
   commands.Bind(command, [best = best](const Invocation& invocation) {
     best->db_path = invocation.db_path;

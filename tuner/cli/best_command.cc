@@ -121,7 +121,8 @@ int BestCommand(const BestOptions& options, const ModelExporter& export_food11, 
                         ShellCommand("results", sweep->name, options.db_path) + " --best"),
                     err);
   }
-  const Result<std::optional<BestTrial>> best = FindBestTrial(**database, *sweep);
+  const Result<std::optional<BestTrial>> best = FindBestTrial(
+      **database, *sweep, options.with_failed ? FailedTrials::kCount : FailedTrials::kLeaveOut);
   if (!best.ok()) return Complain(best.status(), err);
   if (!best->has_value()) {
     return Complain(NotFound(sweep->name + ": no trial has reported " + sweep->metric + " yet"),

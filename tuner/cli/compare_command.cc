@@ -64,7 +64,7 @@ Result<std::vector<Compared>> ReadTrials(Database& database,
   for (const std::string& text : texts) {
     TUNE_ASSIGN_OR_RETURN(FoundTrial trial, FindTrial(database, text));
     if (!tables.contains(trial.sweep.id)) {
-      TUNE_ASSIGN_OR_RETURN(tables[trial.sweep.id], ReadTrialTable(database, trial.sweep.id));
+      TUNE_ASSIGN_OR_RETURN(tables[trial.sweep.id], ReadTrialTable(database, trial.sweep));
     }
     found.push_back(std::move(trial));
   }

@@ -1,6 +1,5 @@
 #include "tuner/cli/pareto_front.h"
 
-#include <map>
 #include <optional>
 #include <utility>
 
@@ -43,24 +42,37 @@ std::vector<ObjectiveValues> ParetoFront(const std::vector<ObjectiveValues>& tri
   return front;
 }
 
-Result<std::vector<ObjectiveValues>> ReadParetoFront(Database& database, const FoundSweep& sweep) {
+Result<std::map<int64_t, Value>> ReadWholeReports(Database& database, const FoundSweep& sweep) {
   static constexpr char kReportsSql[] =
       "SELECT t.number, r.metrics FROM report_rows AS r JOIN trial_rows AS t ON t.id = r.trial"
-      " WHERE t.experiment = ?1 AND t.status <> 'ERROR' ORDER BY t.number, r.iteration, r.attempt";
+      " WHERE t.experiment = ?1 ORDER BY t.number, r.iteration, r.attempt";
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kReportsSql));
   row->BindAll(sweep.id);
-  std::map<int64_t, std::vector<double>> last;
+  std::map<int64_t, Value> last;
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
-    if (!has_row) break;
-    const Result<Value> metrics = ParseJson(row->Text(1));
+    if (!has_row) return last;
+    Result<Value> metrics = ParseJson(row->Text(1));
     if (!metrics.ok() || !metrics->is_map()) continue;
-    if (auto values = WholeValues(*metrics, sweep.objectives)) {
-      last[row->Int(0)] = *std::move(values);
-    }
+    if (WholeValues(*metrics, sweep.objectives)) last[row->Int(0)] = *std::move(metrics);
+  }
+}
+
+Result<std::vector<ObjectiveValues>> ReadParetoFront(Database& database, const FoundSweep& sweep) {
+  static constexpr char kFailedSql[] =
+      "SELECT number FROM trial_rows WHERE experiment = ?1 AND status = 'ERROR'";
+  TUNE_ASSIGN_OR_RETURN(auto whole, ReadWholeReports(database, sweep));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement failed, database.Kept(kFailedSql));
+  failed->BindAll(sweep.id);
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, failed->Step());
+    if (!has_row) break;
+    whole.erase(failed->Int(0));
   }
   std::vector<ObjectiveValues> trials;
-  for (auto& [number, values] : last) trials.push_back({number, std::move(values)});
+  for (const auto& [number, metrics] : whole) {
+    trials.push_back({number, *WholeValues(metrics, sweep.objectives)});
+  }
   return ParetoFront(trials, sweep.objectives);
 }
 

@@ -6,10 +6,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "core/status.h"
+#include "core/value.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/experiment_spec.h"
 #include "tuner/sqlite/database.h"
@@ -24,6 +26,10 @@ struct ObjectiveValues {
 // Those that no other dominates, in the order given.
 std::vector<ObjectiveValues> ParetoFront(const std::vector<ObjectiveValues>& trials,
                                          const std::vector<Objective>& objectives);
+
+// The metrics of each trial's last report that has a finite value of each objective and keeps to
+// the constraints, by number: what a trial of several objectives counts with, wherever it is shown.
+Result<std::map<int64_t, Value>> ReadWholeReports(Database& database, const FoundSweep& sweep);
 
 // Of a stored sweep, by number.
 Result<std::vector<ObjectiveValues>> ReadParetoFront(Database& database, const FoundSweep& sweep);

@@ -239,24 +239,31 @@ Result<std::vector<size_t>> Choose(const ResultsOptions& options, Database& data
 }
 
 // The best trial's, or those of the Pareto front.
-Result<std::vector<int64_t>> BestNumbers(Database& database, const FoundSweep& sweep) {
+Result<std::vector<int64_t>> BestNumbers(Database& database, const FoundSweep& sweep,
+                                         FailedTrials failed) {
   std::vector<int64_t> numbers;
   if (sweep.objectives.size() > 1) {
     TUNE_ASSIGN_OR_RETURN(const auto front, ReadParetoFront(database, sweep));
     for (const ObjectiveValues& trial : front) numbers.push_back(trial.trial);
     return numbers;
   }
-  TUNE_ASSIGN_OR_RETURN(const std::optional<BestTrial> best, FindBestTrial(database, sweep));
+  TUNE_ASSIGN_OR_RETURN(const std::optional<BestTrial> best,
+                        FindBestTrial(database, sweep, failed));
   if (best) numbers.push_back(best->number);
   return numbers;
 }
 
-std::string WhyThereIsNoBest(const FoundSweep& sweep) {
+// "accuracy and latency".
+std::string ObjectiveNames(const FoundSweep& sweep) {
   std::string metrics;
   for (const Objective& objective : sweep.objectives) {
     metrics += (metrics.empty() ? "" : " and ") + Printable(objective.metric);
   }
-  return sweep.name + ": no trial has reported " + metrics +
+  return metrics;
+}
+
+std::string WhyThereIsNoBest(const FoundSweep& sweep) {
+  return sweep.name + ": no trial has reported " + ObjectiveNames(sweep) +
          (sweep.objectives.size() > 1 ? " and kept to the constraints" : "") + " yet";
 }
 
@@ -281,7 +288,7 @@ Result<std::vector<size_t>> ParseColumns(const std::string& list, const TrialTab
 Status PrintSweep(const ResultsOptions& options, Database& database, std::ostream& out,
                   std::ostream& err) {
   TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindSweep(database, options.name));
-  TUNE_ASSIGN_OR_RETURN(const TrialTable table, ReadTrialTable(database, sweep.id));
+  TUNE_ASSIGN_OR_RETURN(const TrialTable table, ReadTrialTable(database, sweep));
   ResultsView view{options.format, options.width, ShownColumns::kUsual, {}};
   if (options.all || options.format != OutputFormat::kTable) view.shown = ShownColumns::kAll;
   if (!options.columns.empty()) {
@@ -290,7 +297,9 @@ Status PrintSweep(const ResultsOptions& options, Database& database, std::ostrea
   }
   std::vector<int64_t> best;
   if (options.best || sweep.objectives.size() > 1) {
-    TUNE_ASSIGN_OR_RETURN(best, BestNumbers(database, sweep));
+    TUNE_ASSIGN_OR_RETURN(
+        best, BestNumbers(database, sweep,
+                          options.with_failed ? FailedTrials::kCount : FailedTrials::kLeaveOut));
   }
   TUNE_ASSIGN_OR_RETURN(std::vector<size_t> rows, Choose(options, database, table, sweep));
   const bool is_best_first = options.sort.empty() && !options.best &&
@@ -306,6 +315,10 @@ Status PrintSweep(const ResultsOptions& options, Database& database, std::ostrea
   if (options.limit > 0) rows.resize(std::min(count, static_cast<size_t>(options.limit)));
   PrintTrials(view, sweep, table, rows, out, err);
   if (options.best && best.empty()) err << WhyThereIsNoBest(sweep) << "\n";
+  if (sweep.objectives.size() > 1 && options.format == OutputFormat::kTable && !rows.empty()) {
+    err << "metrics are those of each trial's last report that has all of " << ObjectiveNames(sweep)
+        << "\n";
+  }
   if (rows.size() < count) err << rows.size() << " of " << count << " trials are shown\n";
   return OkStatus();
 }

@@ -8,6 +8,7 @@
 #include "core/check.h"
 #include "core/configuration.h"
 #include "core/json.h"
+#include "tuner/cli/pareto_front.h"
 
 namespace tune {
 namespace {
@@ -27,7 +28,17 @@ struct TrialData {
   Configuration metrics;  // A metric is a named value, too.
 };
 
-Result<std::vector<TrialData>> ReadTrials(Database& database, int64_t experiment) {
+// NaN is no number here.
+Configuration MetricsOf(const Value& metrics) {
+  Configuration numbers;
+  for (const MapEntry& entry : metrics.AsMap()) {
+    const std::optional<double> number = ReadNumber(entry.value);
+    numbers.Set(entry.key, number.has_value() && !std::isnan(*number) ? Value(*number) : Value());
+  }
+  return numbers;
+}
+
+Result<std::vector<TrialData>> ReadTrials(Database& database, const FoundSweep& sweep) {
   static constexpr char kTrialsSql[] =
       "SELECT t.number, t.status, t.stop_reason, t.iterations, t.best_value, t.best_iteration,"
       // Of several configurations the last, as in the view.
@@ -42,7 +53,7 @@ Result<std::vector<TrialData>> ReadTrials(Database& database, int64_t experiment
       " FROM trial_rows AS t JOIN configuration_rows AS c ON c.trial = t.id"
       " WHERE t.experiment = ?1 ORDER BY t.number";
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kTrialsSql));
-  row->BindAll(experiment);
+  row->BindAll(sweep.id);
   std::vector<TrialData> trials;
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
@@ -55,11 +66,13 @@ Result<std::vector<TrialData>> ReadTrials(Database& database, int64_t experiment
     trial.failure = CellOf(*row, kTrialColumnCount + 2);
     if (row->IsNull(kTrialColumnCount + 1)) continue;
     TUNE_ASSIGN_OR_RETURN(const Value metrics, ParseJson(row->Text(kTrialColumnCount + 1)));
-    for (const MapEntry& entry : metrics.AsMap()) {
-      const std::optional<double> number = ReadNumber(entry.value);
-      trial.metrics.Set(entry.key,
-                        number.has_value() && !std::isnan(*number) ? Value(*number) : Value());
-    }
+    trial.metrics = MetricsOf(metrics);
+  }
+  if (sweep.objectives.size() == 1) return trials;
+  TUNE_ASSIGN_OR_RETURN(const auto whole, ReadWholeReports(database, sweep));
+  for (TrialData& trial : trials) {
+    const auto found = whole.find(trial.own.front().AsInt());
+    trial.metrics = found == whole.end() ? Configuration() : MetricsOf(found->second);
   }
   return trials;
 }
@@ -136,8 +149,8 @@ const Value& TrialTable::Own(size_t row, std::string_view name) const {
   return rows[row][*column];
 }
 
-Result<TrialTable> ReadTrialTable(Database& database, int64_t experiment) {
-  TUNE_ASSIGN_OR_RETURN(std::vector<TrialData> trials, ReadTrials(database, experiment));
+Result<TrialTable> ReadTrialTable(Database& database, const FoundSweep& sweep) {
+  TUNE_ASSIGN_OR_RETURN(std::vector<TrialData> trials, ReadTrials(database, sweep));
   return Tabulate(std::move(trials));
 }
 

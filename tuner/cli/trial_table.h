@@ -12,14 +12,15 @@
 
 #include "core/status.h"
 #include "core/value.h"
+#include "tuner/cli/sweep_lookup.h"
 #include "tuner/sqlite/database.h"
 
 namespace tune {
 
 // Columns: number, status, stop_reason, iterations, best_value, best_iteration, last_value,
 // attempts, run_seconds, then the parameters ("optimizer/lr"), then the metrics of each trial's
-// last report, then failure: why a trial in ERROR failed. A parameter or metric whose name is taken
-// is called "param.NAME" or "metric.NAME".
+// last report (of several objectives the last that has them all), then failure: why a trial in
+// ERROR failed. A parameter or metric whose name is taken is called "param.NAME" or "metric.NAME".
 struct TrialTable {
   std::vector<std::string> columns;
   size_t param_begin = 0;
@@ -33,7 +34,7 @@ struct TrialTable {
   bool HasFailed(size_t row) const { return Own(row, "status") == Value("ERROR"); }
 };
 
-Result<TrialTable> ReadTrialTable(Database& database, int64_t experiment);
+Result<TrialTable> ReadTrialTable(Database& database, const FoundSweep& sweep);
 
 // What stands in a column of a row, as its kind is in the database.
 Value CellOf(const Statement& row, int column);
