@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kBins = 64;
 constexpr size_t kConfigurations = 4000;
 constexpr size_t kResamples = 20;
-constexpr size_t kDeals = 19;
+constexpr size_t kDeals = 39;
 
 // Where a parameter's trials lie: its values' cells, or bins of equal length.
 struct Support {

@@ -33,7 +33,7 @@ struct ParameterImportance {
   // Nine tenths of the shares of trials drawn anew lie between these.
   double low = 0;
   double high = 0;
-  // Whether it says more than in each of 19 deals by chance: a wrong "yes" is one in 20.
+  // Whether it says more than in each of 39 deals by chance: a wrong "yes" is one in 40.
   bool is_clear = false;
 };
 

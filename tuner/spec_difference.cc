@@ -25,7 +25,7 @@ class Comparison {
       if (stored->is_map() && file->is_map()) return CompareMaps(place, *stored, *file);
       if (stored->is_list() && file->is_list()) return CompareLists(place, *stored, *file);
     }
-    places_.push_back({place, Shown(stored), Shown(file)});
+    places_.push_back({place, Shown(stored), Shown(file), false});
   }
 
   // What differs: the place, and both.
@@ -33,6 +33,7 @@ class Comparison {
     std::string name;
     std::string stored;
     std::string file;
+    bool is_order = false;  // The same entries in another one.
   };
   const std::vector<Place>& places() const { return places_; }
 
@@ -47,7 +48,7 @@ class Comparison {
         Compare(place + "." + entry.key, nullptr, &entry.value);
       }
     }
-    if (places_.size() == before) places_.push_back({place, "one order", "another order"});
+    if (places_.size() == before) places_.push_back({place, "one order", "another order", true});
   }
 
   void CompareLists(const std::string& place, const Value& stored, const Value& file) {
@@ -124,7 +125,9 @@ std::vector<std::string> DescribeSpecDifferences(const ExperimentSpec& stored,
   comparison.Compare("trainable", &kinds[0], &kinds[1]);
   std::vector<std::string> lines;
   for (const Comparison::Place& place : comparison.places()) {
-    lines.push_back(place.name + ": " + place.stored + " is stored, the file has " + place.file);
+    lines.push_back(place.name + ": " +
+                    (place.is_order ? "has the same entries in another order"
+                                    : place.stored + " is stored, the file has " + place.file));
   }
   return lines;
 }

@@ -67,15 +67,18 @@ TEST(Decide, BetweenRungsTheFourLastAreNull) {
                   R"("cutoff":null,"rank":null,"count":null})"));
 }
 
-TEST(Decide, LinesWithoutAValueAreLinesLikeOthers) {
+TEST(Decide, ALineWithoutAFiniteValueIsTheWorstAndOneWithoutTheMetricIsNoIteration) {
   DecideSession session = Make();
   int number = 0;
-  for (const char* line : {R"(, "acc": null})", R"(, "acc": NaN})", R"(, "acc": "NaN"})", "}"}) {
+  for (const char* line :
+       {R"(, "acc": null})", R"(, "acc": NaN})", R"(, "acc": "NaN"})", R"(, "acc": Infinity})"}) {
     EXPECT_THAT(Say(session, R"({"trial": )" + std::to_string(number++) +
                                  R"(, "training_iteration": 1)" + line),
-                ElementsAre(HasSubstr(R"("decision":"continue","rung":1,"cutoff":null)")));
+                ElementsAre(HasSubstr(R"("decision":"stop","rung":1,"cutoff":null)")));
   }
-  EXPECT_THAT(Say(session, R"({"trial": "x", "training_iteration": 1, "acc": -Infinity})"),
+  EXPECT_THAT(Say(session, R"({"trial": "x", "training_iteration": 1, "loss": 3})"),
+              ElementsAre(HasSubstr(R"("decision":"continue","rung":null)")));
+  EXPECT_THAT(Say(session, R"({"trial": "x", "training_iteration": 2, "acc": 0.1})"),
               ElementsAre(HasSubstr(R"("rank":1,"count":1)")));
 }
 
@@ -114,7 +117,8 @@ TEST(Decide, ALineThatCannotBeUsedIsToldByItsNumber) {
        "a report of the trial \"b\" after its stop"},
       {R"({"trial": "a", "event": "complete"})", "did you mean 'completed'?"},
       {R"({"trial": "a", "event": "added"})", "the trial \"a\" was added before"},
-      {R"({"trial": "a", "event": "failed", "acc": 1})", "'trial' and 'event' alone"},
+      {R"({"trial": "a", "event": "failed", "acc": 1})",
+       "a line with 'event' has only 'trial' beside it"},
   };
   for (const auto& [line, message] : cases) {
     DecideSession session = Make();

@@ -105,8 +105,9 @@ TEST(ExperimentController, ConstraintsThatLeaveNothingToFindAreToldAsTheCause) {
   ControllerWorld world(spec);
   world.Join(1);
   EXPECT_TRUE(world.trials.empty());
-  EXPECT_THAT(world.said, ::testing::ElementsAre(HasSubstr(
-                              "after 0 trials no other configuration was found that satisfies")));
+  EXPECT_THAT(world.said,
+              ::testing::ElementsAre(HasSubstr(
+                  "after 0 trials the search found no further configuration that satisfies")));
 }
 
 TEST(ExperimentController, TheBestValueIsTheEarliestOfEquals) {

@@ -57,9 +57,10 @@ void WriteSweep(SqliteStore& store, const std::string& name, int64_t trials,
     report.attempt = AttemptNumber{1};
     report.iteration = 1;
     report.value = accuracy;
-    report.metrics = {{"accuracy", accuracy},
-                      {"seconds", 10.0 * static_cast<double>(depth)},
-                      {"noise", random.NextDouble()}};
+    report.metrics = {{"accuracy", accuracy}, {"seconds", 10.0 * static_cast<double>(depth)}, {}};
+    for (int i = 0; i < 8; ++i) {
+      report.metrics.emplace_back("noise" + std::to_string(i), random.NextDouble());
+    }
     rows.reports.push_back(report);
   }
   const Status status =
@@ -90,7 +91,7 @@ TEST_F(ImportanceCommandTest, ATableHasTheMostImportantParameterFirstWithTheLong
   EXPECT_LT(lr, depth);
   EXPECT_NE(depth, std::string::npos);
   EXPECT_EQ(answer.out.find("net/act"), std::string::npos);
-  EXPECT_THAT(answer.out, HasSubstr("##############################"));
+  EXPECT_THAT(answer.out, HasSubstr("####################"));
 }
 
 TEST_F(ImportanceCommandTest, JsonAndCsvHaveTheSharesOfAllParameters) {
@@ -123,11 +124,15 @@ TEST_F(ImportanceCommandTest, AnotherMetricIsWeighedInTheDirectionThatIsSaid) {
 TEST_F(ImportanceCommandTest, WhatChanceWouldShowIsToldAsThat) {
   WriteSweep(*OpenStore(path_), "one", 64);
   EXPECT_THAT(Ask({}).err, HasSubstr("no clearer than chance: net/depth"));
-  const Answer few = [&] {
-    WriteSweep(*OpenStore(path_), "few", 16);
-    return Ask({.name = "few", .metric = "noise", .mode = Mode::kMin});
-  }();
-  EXPECT_THAT(few.err, HasSubstr("too few trials to tell"));
+  // One wrong answer in 40 is to be expected of each parameter.
+  WriteSweep(*OpenStore(path_), "few", 16);
+  int told = 0;
+  for (int i = 0; i < 8; ++i) {
+    const Answer few =
+        Ask({.name = "few", .metric = "noise" + std::to_string(i), .mode = Mode::kMin});
+    if (few.err.find("too few trials to tell") != std::string::npos) ++told;
+  }
+  EXPECT_GE(told, 6);
 }
 
 // Trials that were stopped at iteration 1 have worse best values than the others, whatever their

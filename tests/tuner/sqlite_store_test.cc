@@ -111,8 +111,7 @@ TEST(Store, AFailedCommitLeavesNothingAndTheStoreGoesOn) {
   const StoredExperiment experiment = WriteSampleSweep(*store, "s");
   Transition rows;
   rows.new_trials = {SampleTrial(4)};
-  rows.reports = {SampleReport(4, 1, 1, 0.5),
-                  SampleReport(4, 1, 1, 0.6)};  // The same iteration twice.
+  rows.reports = {SampleReport(4, 1, 1, 0.5), SampleReport(5, 1, 1, 0.6)};  // There is no trial 5.
   EXPECT_FALSE(store->Commit(experiment.id, {3, kSampleStart, "[]"}, rows).ok());
   EXPECT_EQ(store->ReadSuggestions(experiment.id)->size(), 4u);
   EXPECT_EQ(store->ReadJournal(experiment.id)->size(), 2u);
@@ -120,6 +119,25 @@ TEST(Store, AFailedCommitLeavesNothingAndTheStoreGoesOn) {
   rows.reports.pop_back();
   EXPECT_TRUE(store->Commit(experiment.id, {3, kSampleStart, "[]"}, rows).ok());
   EXPECT_EQ(store->ReadSuggestions(experiment.id)->size(), 5u);
+}
+
+TEST(Store, AnIterationThatIsReportedInPartsIsOneRowWithItsLastPart) {
+  const TempFolder folder;
+  const auto store = OpenStore(folder / "tune.db");
+  const StoredExperiment experiment = WriteSampleSweep(*store, "s");
+  Transition rows;
+  ReportRow part = SampleReport(3, 1, 2, 0.5);
+  part.value.reset();
+  part.metrics = {{"val_loss", 0.25}};
+  rows.reports = {part};
+  ASSERT_TRUE(store->Commit(experiment.id, {3, kSampleStart, "[]"}, rows).ok());
+  rows.reports = {SampleReport(3, 1, 2, 0.75)};
+  rows.reports[0].decision = Decision();
+  ASSERT_TRUE(store->Commit(experiment.id, {4, kSampleStart, "[]"}, rows).ok());
+  EXPECT_THAT(Query(folder / "tune.db",
+                    "SELECT value, metrics FROM reports JOIN trials AS t ON t.id = trial"
+                    " WHERE number = 3 AND iteration = 2"),
+              testing::ElementsAre(R"(0.75|{"val_accuracy":0.75,"val_loss":0.25})"));
 }
 
 TEST(Store, RowsOfTrialsNobodyCreatedAreRefused) {
