@@ -7,6 +7,7 @@
 
 #include "core/check.h"
 #include "core/random.h"
+#include "search/distance_covariance.h"
 #include "search/regression_forest.h"
 #include "search/unit_space.h"
 
@@ -210,19 +211,42 @@ std::vector<std::vector<double>> ResampledShares(const Question& question) {
   return shares;
 }
 
-// The most that each parameter says where the losses have nothing to do with the trials.
-std::vector<double> MostByChance(const Question& question) {
-  std::vector<double> most(question.supports.size(), 0.0);
-  for (size_t i = 0; i < kDeals; ++i) {
-    KeyedRandom random(0, "importance by chance", i);
-    Question dealt = question;
-    for (size_t n = dealt.losses.size() - 1; n > 0; --n) {
-      std::swap(dealt.losses[n], dealt.losses[random.NextBelow(n + 1)]);
-    }
-    const std::vector<double> said = dealt.Divergences();
-    for (size_t d = 0; d < said.size(); ++d) most[d] = std::max(most[d], said[d]);
+// Of each parameter whether the losses depend on it, by their ranks. Of many trials the first ones
+// are enough.
+std::vector<bool> WhatLossesDependOn(const Question& question) {
+  constexpr size_t kTrialsMax = 400;
+  const size_t n = std::min(question.trials.size(), kTrialsMax);
+  std::vector<double> ranks(n);
+  for (size_t i = 0; i < n; ++i) {
+    const double loss = question.losses[i];
+    const auto begin = question.losses.begin();
+    const auto end = begin + static_cast<ptrdiff_t>(n);
+    // Of equals the middle of their ranks.
+    const auto below = std::count_if(begin, end, [&](double other) { return other < loss; });
+    const auto equal = std::count(begin, end, loss);
+    ranks[i] = static_cast<double>(below) + static_cast<double>(equal) / 2;
   }
-  return most;
+  const auto distances = [n](const auto& between) {
+    Distances all(n * n, 0.0);
+    for (size_t i = 0; i < n; ++i) {
+      for (size_t j = 0; j < n; ++j) all[i * n + j] = between(i, j);
+    }
+    return Centred(std::move(all), n);
+  };
+  const Distances of_losses =
+      distances([&](size_t i, size_t j) { return std::abs(ranks[i] - ranks[j]); });
+  std::vector<bool> depend;
+  for (size_t d = 0; d < question.supports.size(); ++d) {
+    const bool is_ordered = question.supports[d].is_ordered;
+    const Distances of_values = distances([&](size_t i, size_t j) {
+      const double u = question.trials[i][d];
+      const double v = question.trials[j][d];
+      const bool is_step = !is_ordered || u == kAbsent || v == kAbsent;
+      return is_step ? (u == v ? 0.0 : 1.0) : std::abs(u - v);
+    });
+    depend.push_back(DependOnEachOther(of_losses, of_values, n, kDeals));
+  }
+  return depend;
 }
 
 }  // namespace
@@ -244,15 +268,14 @@ std::vector<ParameterImportance> Importances(const SearchSpace& space,
   if (points.size() < kConfigurations) points.insert(points.end(), trials.begin(), trials.end());
   const Question question{std::move(supports), std::move(trials), Bounded(losses),
                           std::move(points)};
-  const std::vector<double> divergences = question.Divergences();
-  const std::vector<double> shares = SharesOf(divergences);
+  const std::vector<double> shares = SharesOf(question.Divergences());
   const std::vector<std::vector<double>> again = ResampledShares(question);
-  const std::vector<double> by_chance = MostByChance(question);
+  const std::vector<bool> is_clear = WhatLossesDependOn(question);
   std::vector<ParameterImportance> importances;
   for (size_t d = 0; d < unit.size(); ++d) {
     // Of 20 in order the second and the last but one: a twentieth lies beyond each.
-    importances.push_back({unit.name(d), shares[d], again[d][1], again[d][kResamples - 2],
-                           divergences[d] > by_chance[d]});
+    importances.push_back(
+        {unit.name(d), shares[d], again[d][1], again[d][kResamples - 2], is_clear[d]});
   }
   return importances;
 }

@@ -11,8 +11,8 @@
 // that have it, and counts by its part in the best ones.
 //
 // How sure that is: the shares again for trials drawn anew with replacement (bootstrap; Efron,
-// Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13), and whether a parameter says
-// more than it does where the losses are dealt out to the trials by chance (a permutation test).
+// Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13), and whether the losses
+// depend on a parameter at all (search/distance_covariance.h).
 //
 // Thread rule: a pure function; its draws have fixed keys.
 #pragma once
@@ -33,7 +33,7 @@ struct ParameterImportance {
   // Nine tenths of the shares of trials drawn anew lie between these.
   double low = 0;
   double high = 0;
-  // Whether it says more than in each of 39 deals by chance: a wrong "yes" is one in 40.
+  // Whether the losses depend on it; a wrong "yes" is one in 40.
   bool is_clear = false;
 };
 
