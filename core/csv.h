@@ -1,4 +1,4 @@
-// Fields of CSV (RFC 4180) from values.
+// Fields of CSV (RFC 4180; our lines of them end with LF, as shells expect) from values.
 //
 // Thread rule: pure functions.
 #pragma once

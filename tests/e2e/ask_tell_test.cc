@@ -154,6 +154,19 @@ TEST(AskTell, NumbersAreToldAsProgramsPrintThem) {
   EXPECT_NE(resumed.err.find("holds only sweeps of tune ask"), std::string::npos) << resumed.err;
 }
 
+TEST(AskTell, NumbersThatAShellReadFromALineAreTaken) {
+  TestFolder folder;
+  folder.Write("study.yaml", kSpace);
+  ASSERT_EQ(RunTune(folder, {"ask", "study.yaml", "--count", "2\r"}).exit_status, 0);
+  EXPECT_EQ(RunTune(folder, {"tell", "study/0\r", " 0.5\r", "--iteration=2\r"}).exit_status, 0);
+  EXPECT_EQ(RunTune(folder, {"tell", "1\r", "0.25\r"}).exit_status, 0);
+  EXPECT_EQ(Query(folder, "select trial, iteration, value from reports"),
+            (std::vector<std::string>{"1|2|0.5", "2|1|0.25"}));
+  const ProgramResult csv = RunTune(folder, {"results", "--format", "csv"});
+  EXPECT_EQ(csv.out.find('\r'), std::string::npos) << csv.out;
+  EXPECT_EQ(RunTune(folder, {"why", "1\r"}).exit_status, 0);
+}
+
 TEST(AskTell, WhatATunerWouldDoIsRefusedWithTheReason) {
   TestFolder folder;
   folder.Write("study.yaml", kSpace);

@@ -310,7 +310,7 @@ TEST(DoctorCommand, IsALineAnItemAndOneWhenThereIsAProblem) {
   options.format = OutputFormat::kCsv;
   std::ostringstream csv;
   EXPECT_EQ(DoctorCommand(options, FixedClock(), csv, err), 1);
-  EXPECT_THAT(csv.str(), StartsWith("state,item,what,remedy\r\nok,cores,"));
+  EXPECT_THAT(csv.str(), StartsWith("state,item,what,remedy\nok,cores,"));
 }
 
 }  // namespace

@@ -165,11 +165,11 @@ TEST_F(ResultsTest, ResultsAsCsvKeepsEveryColumnAndEveryBit) {
   EXPECT_EQ(lines[0],
             "number,status,stop_reason,iterations,best_value,best_iteration,last_value,attempts,"
             "run_seconds,"
-            "lr,batch_size,optimizer/kind,augment,val_accuracy,val_loss,test_accuracy,failure\r");
+            "lr,batch_size,optimizer/kind,augment,val_accuracy,val_loss,test_accuracy,failure");
   EXPECT_EQ(
       lines[2],
-      "1,TERMINATED,scheduler,1,0.25,1,0.25,1,15,0.2,64,\"sgd, \"\"plain\"\"\",true,0.25,0.75,,\r");
-  EXPECT_EQ(lines[3], "2,ERROR,,1,,,,1,15,0.30000000000000004,128,adam,true,,,,out_of_memory\r");
+      "1,TERMINATED,scheduler,1,0.25,1,0.25,1,15,0.2,64,\"sgd, \"\"plain\"\"\",true,0.25,0.75,,");
+  EXPECT_EQ(lines[3], "2,ERROR,,1,,,,1,15,0.30000000000000004,128,adam,true,,,,out_of_memory");
   EXPECT_EQ(answer.err, "");
 }
 
@@ -353,11 +353,11 @@ TEST_F(ResultsTest, SqlRunsAnyQueryThatReads) {
   options.sql = "SELECT name FROM params WHERE 0";
   EXPECT_EQ(Results(options).out, "[]\n");
   options.format = OutputFormat::kCsv;
-  EXPECT_EQ(Results(options).out, "name\r\n");
+  EXPECT_EQ(Results(options).out, "name\n");
   options.sql =
       "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3) SELECT i FROM "
       "n;";
-  EXPECT_EQ(Results(options).out, "i\r\n1\r\n2\r\n3\r\n");
+  EXPECT_EQ(Results(options).out, "i\n1\n2\n3\n");
 }
 
 TEST_F(ResultsTest, SqlRefusesWhatDoesMoreThanRead) {

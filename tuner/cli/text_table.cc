@@ -264,7 +264,7 @@ void RowPrinter::Begin(std::vector<std::string> columns) {
     if (i > 0) line.push_back(',');
     AppendCsvField(Value(columns_[i]), line);
   }
-  out_ << line << "\r\n";
+  out_ << line << "\n";
 }
 
 void RowPrinter::Row(const std::vector<Value>& cells) {
@@ -285,7 +285,7 @@ void RowPrinter::Row(const std::vector<Value>& cells) {
     line.push_back(':');
     AppendJsonCell(cells[i], line);
   }
-  out_ << line << (format_ == OutputFormat::kCsv ? "\r\n" : "}");
+  out_ << line << (format_ == OutputFormat::kCsv ? "\n" : "}");
 }
 
 void RowPrinter::End() {

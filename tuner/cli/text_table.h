@@ -59,8 +59,8 @@ class TextTable {
 };
 
 // - table: a TextTable whose columns are cut to fit `width`. Held until End.
-// - csv: RFC 4180, a header line, "\r\n"; null is an empty field; numbers read back to the same
-// bits.
+// - csv: as in RFC 4180, but lines end with "\n", which shells expect; a header line; null is an
+// empty field; numbers read back to the same bits.
 // - json: a list of objects, a line each; numbers typed, those that are not finite are null.
 class RowPrinter {
  public:

@@ -1,4 +1,4 @@
-// trials.csv and reports.csv.
+// trials.csv and reports.csv. Lines end with "\n".
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -30,7 +30,7 @@ Status AppendLine(const std::vector<Value>& fields, OutputFile& file) {
     if (i > 0) line.push_back(',');
     AppendCsvField(fields[i], line);
   }
-  return file.Append(line + "\r\n");
+  return file.Append(line + "\n");
 }
 
 std::vector<Value> CellsOf(const ExportedTrial& trial, const std::vector<std::string>& names) {

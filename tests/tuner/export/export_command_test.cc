@@ -41,21 +41,20 @@ TEST_F(ExportTest, CsvHasALineATrialAndALineAReport) {
   EXPECT_EQ(trials[0],
             "number,status,stop_reason,iterations,best_value,best_iteration,last_value,attempts,"
             "created_at,started_at,finished_at,run_seconds,config/lr,config/batch_size,"
-            "config/optimizer/kind,config/augment\r");
+            "config/optimizer/kind,config/augment");
   EXPECT_EQ(trials[2],
             "1,TERMINATED,scheduler,1,0.25,1,0.25,1,2026-11-21T09:30:01.125Z,"
             "2026-11-21T09:30:05.125Z,2026-11-21T09:30:20.125Z,15,0.2,64,\"sgd, \"\"plain\"\"\","
-            "true\r");
+            "true");
   EXPECT_THAT(trials[5], StartsWith("4,PENDING,,0,,,,0,2026-11-21T09:30:04.125Z,,,"));
-  EXPECT_THAT(
-      Lines(folder_ / "out/reports.csv"),
-      ElementsAre("trial,attempt,iteration,reported_at,val_accuracy,test_accuracy,val_loss\r",
-                  "0,1,1,2026-11-21T09:30:11.125Z,0.5,,0.5\r",
-                  "0,2,1,2026-11-21T09:30:11.125Z,0.5,,0.5\r",
-                  "0,2,2,2026-11-21T09:30:12.125Z,0.75,0.7,0.25\r",
-                  "1,1,1,2026-11-21T09:30:11.125Z,0.25,,0.75\r",
-                  "2,1,1,2026-11-21T09:30:11.125Z,nan,,nan\r",
-                  "3,1,1,2026-11-21T09:30:11.125Z,0.5,,0.5\r"));
+  EXPECT_THAT(Lines(folder_ / "out/reports.csv"),
+              ElementsAre("trial,attempt,iteration,reported_at,val_accuracy,test_accuracy,val_loss",
+                          "0,1,1,2026-11-21T09:30:11.125Z,0.5,,0.5",
+                          "0,2,1,2026-11-21T09:30:11.125Z,0.5,,0.5",
+                          "0,2,2,2026-11-21T09:30:12.125Z,0.75,0.7,0.25",
+                          "1,1,1,2026-11-21T09:30:11.125Z,0.25,,0.75",
+                          "2,1,1,2026-11-21T09:30:11.125Z,nan,,nan",
+                          "3,1,1,2026-11-21T09:30:11.125Z,0.5,,0.5"));
 }
 
 TEST_F(ExportTest, JsonLinesHoldConfigurationsReportsAndDecisions) {
