@@ -59,6 +59,21 @@ class ProgramCase(unittest.TestCase):
 
 
 class AProgramRunsUnchanged(ProgramCase):
+    @unittest.skipUnless("TUNE_BIN_DIR" in os.environ, "the programs' folder is not known")
+    def test_by_hand_with_the_folder_beside_the_program_on_the_path(self):
+        (self.folder / "train.py").write_text(TRAINING)
+        done = subprocess.run(
+            f"export PYTHONPATH={os.environ['TUNE_BIN_DIR']}/python\n{sys.executable} train.py",
+            shell=True,
+            cwd=self.folder,
+            env={"PATH": os.environ["PATH"]},
+            text=True,
+            capture_output=True,
+            timeout=60,
+        )
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertTrue(done.stdout.startswith("report 1: val_accuracy=0.5"), done.stdout)
+
     def test_outside_a_sweep_with_its_defaults(self):
         status, out, error = self.run_program(TRAINING)
         self.assertEqual((status, error), (0, ""))

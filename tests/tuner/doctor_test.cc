@@ -177,6 +177,35 @@ TEST(Doctor, ProgramsOfAnotherVersionAndMissingOnesAreProblems) {
   EXPECT_THAT(findings, Contains(Found(FindingState::kProblem, "food11", "version unknown")));
 }
 
+TEST(Doctor, AnotherProgramOfTheNameIsAWarningThatNamesTheSecondOne) {
+  TempFolder folder;
+  for (const char* name : {"own", "ray", "empty"}) fs::create_directory(folder / name);
+  for (const char* name : {"own/tune", "ray/tune"}) {
+    WriteText(folder / name, "#!/bin/sh\n");
+    chmod((folder / name).c_str(), 0755);
+  }
+  fs::create_symlink("tune", folder / "own/tunectl");
+  const std::string own = folder / "own";
+  const std::string ray = folder / "ray";
+  EXPECT_THAT(CheckName((folder / "empty") + ":" + own + ":" + ray, own),
+              Found(FindingState::kOk, "name", "tune on PATH is this program"));
+  const Finding other = CheckName(ray + ":" + own, own);
+  EXPECT_THAT(other, Found(FindingState::kWarning, "name", "another program, " + ray + "/tune"));
+  EXPECT_THAT(other.remedy, HasSubstr("call tunectl"));
+  EXPECT_THAT(CheckName(folder / "empty", own),
+              Found(FindingState::kOk, "name", "no tune is on PATH"));
+}
+
+TEST(Doctor, ThePythonModuleBesideTheProgramsIsNamed) {
+  TempFolder folder;
+  EXPECT_THAT(CheckPythonModule(folder.path()),
+              Found(FindingState::kWarning, "python", "is not in " + (folder / "python")));
+  fs::create_directories(folder / "python/tune");
+  WriteText(folder / "python/tune/__init__.py", "");
+  EXPECT_THAT(CheckPythonModule(folder.path()),
+              Found(FindingState::kOk, "python", "export PYTHONPATH=" + (folder / "python")));
+}
+
 // ---- databases
 
 TEST(DatabaseCheck, NoDatabaseIsNoProblem) {

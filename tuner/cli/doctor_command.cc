@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "core/posix/environment.h"
 #include "tuner/cli/database_check.h"
 #include "tuner/cli/finding.h"
 #include "tuner/cli/machine_check.h"
@@ -60,6 +61,8 @@ int DoctorCommand(const DoctorOptions& options, const Clock& clock, std::ostream
   add(CheckMachine(clock.Now()));
   add(CheckDisk(error ? "." : path.parent_path().string()));
   add(CheckPrograms(options.program_dir, options.version));
+  add({CheckName(EnvironmentText("PATH"), options.program_dir),
+       CheckPythonModule(options.program_dir)});
   add(CheckDatabase(options.db_path, clock.Now()));
   if (options.format == OutputFormat::kTable) {
     PrintLines(findings, out);

@@ -340,6 +340,32 @@ Findings CheckDisk(const std::string& folder) {
   return findings;
 }
 
+Finding CheckName(const std::string& path_variable, const std::string& program_dir) {
+  std::istringstream folders(path_variable);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const fs::path found = fs::path(folder.empty() ? "." : folder) / "tune";
+    if (access(found.c_str(), X_OK) != 0 || fs::is_directory(found)) continue;
+    std::error_code error;
+    if (fs::equivalent(found, fs::path(program_dir) / "tune", error)) {
+      return Ok("name", "tune on PATH is this program");
+    }
+    return Warning("name", "tune on PATH is another program, " + Printable(found.string()),
+                   "call tunectl, which is this one, or put " + Printable(program_dir) +
+                       " first on PATH (Ray has a program tune)");
+  }
+  return Ok("name", "no tune is on PATH");
+}
+
+Finding CheckPythonModule(const std::string& program_dir) {
+  const std::string folder = program_dir + "/python";
+  std::error_code error;
+  if (!fs::is_regular_file(folder + "/tune/__init__.py", error)) {
+    return Warning("python", "the module is not in " + Printable(folder),
+                   "copy the folder python there; trials in Python import it");
+  }
+  return Ok("python", "trials find the module; by hand: export PYTHONPATH=" + Printable(folder));
+}
+
 Findings CheckPrograms(const std::string& program_dir, const std::string& version) {
   Findings findings;
   for (const char* const name : {"tune_cli", "tune_worker", "tune_trial", "tune_trial_command",

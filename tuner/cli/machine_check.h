@@ -25,6 +25,12 @@ Findings CheckDisk(const std::string& folder);
 // tune_cli, tune_worker and the others in `program_dir`: there, and of `version`.
 Findings CheckPrograms(const std::string& program_dir, const std::string& version);
 
+// Whether `tune` is this program in a shell whose PATH this is: Ray has a program of that name.
+Finding CheckName(const std::string& path_variable, const std::string& program_dir);
+
+// Where programs that are run by hand find the Python module.
+Finding CheckPythonModule(const std::string& program_dir);
+
 // ---- the judgements, from what was measured
 
 Finding JudgeCores(int64_t affinity, int64_t online, std::optional<double> cgroup_cpus);
