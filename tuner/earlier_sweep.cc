@@ -78,12 +78,119 @@ Result<std::map<TrialNumber, std::vector<EarlierTrial::Report>>> ReportsBefore(
   return reports;
 }
 
+// The trials that are learned from, and what is said of those that are not.
+class Gathering {
+ public:
+  explicit Gathering(const SearchSpace& space) : space_(space) {}
+
+  void Add(TrialNumber number, const Configuration& configuration, EarlierTrial trial) {
+    Result<Configuration> fitted = FitToSpace(configuration, space_);
+    if (!fitted.ok()) {
+      if (left_out_++ == 0) {
+        why_ = "trial " + std::to_string(number.value) + ": " + fitted.status().message();
+      }
+      return;
+    }
+    trial.configuration = *std::move(fitted);
+    sweep_.trials.push_back(std::move(trial));
+  }
+
+  EarlierSweep Finish(const std::string& source) {
+    const auto count = static_cast<int64_t>(sweep_.trials.size());
+    sweep_.note = "from: learning from " + Counted(count, "trial") + " of " + source;
+    if (left_out_ > 0) {
+      sweep_.note += "; " + std::to_string(left_out_) + " do not fit this space (" + why_ + ")";
+    }
+    return std::move(sweep_);
+  }
+
+ private:
+  const SearchSpace& space_;
+  EarlierSweep sweep_;
+  int64_t left_out_ = 0;
+  std::string why_;  // Of the first one.
+};
+
+// A study's parameters under the names of the space, with its constants.
+Configuration InWordsOf(const SearchSpace& space, const Configuration& configuration) {
+  const auto has = [&space](std::string_view name) {
+    return std::any_of(space.parameters().begin(), space.parameters().end(),
+                       [name](const SpaceParameter& known) { return known.name == name; });
+  };
+  Configuration renamed;
+  for (const auto& [name, value] : configuration.parameters()) {
+    std::string nested = name;
+    std::replace(nested.begin(), nested.end(), '.', '/');
+    renamed.Set(!has(name) && has(nested) ? nested : name, value);
+  }
+  for (size_t i = 0; i < space.parameters().size(); ++i) {
+    const SpaceParameter& parameter = space.parameters()[i];
+    const auto* const constant = std::get_if<Value>(&parameter.content);
+    if (constant == nullptr || renamed.Find(parameter.name) != nullptr) continue;
+    if (space.IsActive(i, renamed)) renamed.Set(parameter.name, *constant);
+  }
+  return renamed;
+}
+
+Result<EarlierTrial::Report> ReadReport(const Value& list, size_t objective_count) {
+  const bool is_report = list.is_list() && list.AsList().size() == objective_count + 1 &&
+                         list.AsList().front().is_int();
+  if (!is_report) return InvalidArgument("a report is no list of an iteration and its values");
+  EarlierTrial::Report report{list.AsList().front().AsInt(), {}};
+  for (size_t i = 1; i <= objective_count; ++i) {
+    const Value& value = list.AsList()[i];
+    report.values.push_back(value.is_number() ? Metric(value.AsDouble()) : Metric());
+  }
+  return report;
+}
+
+Result<EarlierSweep> ReadStudy(const Value& study, const ExperimentSpec& spec,
+                               const SearchSpace& space) {
+  static const Value kNone = Value::MakeList();
+  const auto list_at = [](const Value& map, std::string_view key) -> const Value& {
+    const Value* const value = map.is_map() ? map.Find(key) : nullptr;
+    return value != nullptr && value->is_list() ? *value : kNone;
+  };
+  Gathering gathering(space);
+  int64_t without_value = 0;
+  for (const Value& entry : list_at(study, "trials").AsList()) {
+    TUNE_ASSIGN_OR_RETURN(const Configuration configuration,
+                          Configuration::FromFlat(list_at(entry, "config")));
+    EarlierTrial trial;
+    for (const Value& list : list_at(entry, "reports").AsList()) {
+      TUNE_ASSIGN_OR_RETURN(EarlierTrial::Report report,
+                            ReadReport(list, spec.objectives().size()));
+      trial.reports.push_back(std::move(report));
+    }
+    trial.has_failed = entry.is_map() && entry.Find("failed") != nullptr;
+    if (trial.reports.empty() && !trial.has_failed) {
+      ++without_value;
+      continue;
+    }
+    const Value* const number = entry.Find("number");
+    gathering.Add(TrialNumber{number != nullptr && number->is_int() ? number->AsInt() : 0},
+                  InWordsOf(space, configuration), std::move(trial));
+  }
+  const Value* const name = study.Find("study");
+  EarlierSweep sweep = gathering.Finish(
+      "the Optuna study " + (name != nullptr ? Shown(*name) : std::string("that is stored")));
+  if (without_value > 0) {
+    sweep.note += "; " + Counted(without_value, "trial") + " without a value yet";
+  }
+  return sweep;
+}
+
 }  // namespace
+
+const Value* StudyOf(const ExperimentSpec& spec) {
+  const Value* const from = spec.document.is_map() ? spec.document.Find("from") : nullptr;
+  return from != nullptr && from->is_map() ? from : nullptr;
+}
 
 Result<EarlierSweep> ReadEarlierSweep(const ExperimentSpec& spec, const SearchSpace& space,
                                       Instant before, Store& store) {
-  EarlierSweep sweep;
-  if (spec.from.empty()) return sweep;
+  if (spec.from.empty()) return EarlierSweep();
+  if (const Value* const study = StudyOf(spec)) return ReadStudy(*study, spec, space);
   TUNE_ASSIGN_OR_RETURN(const StoredExperiment earlier, FindEarlier(spec, store));
   TUNE_ASSIGN_OR_RETURN(auto reports, ReportsBefore(before, spec, earlier.id, store));
   TUNE_ASSIGN_OR_RETURN(const std::vector<TrialRow> trials, store.ReadTrials(earlier.id));
@@ -92,8 +199,7 @@ Result<EarlierSweep> ReadEarlierSweep(const ExperimentSpec& spec, const SearchSp
   for (const auto& [number, configuration] : suggestions) {
     configurations.emplace(number, &configuration);
   }
-  int64_t left_out = 0;
-  std::string why;
+  Gathering gathering(space);
   for (const TrialRow& row : trials) {
     EarlierTrial trial;
     trial.reports = std::move(reports[row.number]);
@@ -102,22 +208,9 @@ Result<EarlierSweep> ReadEarlierSweep(const ExperimentSpec& spec, const SearchSp
     const auto configuration = configurations.find(row.number);
     if (configuration == configurations.end()) continue;
     if (trial.reports.empty() && !trial.has_failed) continue;
-    Result<Configuration> fitted = FitToSpace(*configuration->second, space);
-    if (!fitted.ok()) {
-      if (left_out++ == 0) {
-        why = "trial " + std::to_string(row.number.value) + ": " + fitted.status().message();
-      }
-      continue;
-    }
-    trial.configuration = *std::move(fitted);
-    sweep.trials.push_back(std::move(trial));
+    gathering.Add(row.number, *configuration->second, std::move(trial));
   }
-  sweep.note = "from: learning from " +
-               Counted(static_cast<int64_t>(sweep.trials.size()), "trial") + " of " + earlier.name;
-  if (left_out > 0) {
-    sweep.note += "; " + std::to_string(left_out) + " do not fit this space (" + why + ")";
-  }
-  return sweep;
+  return gathering.Finish(earlier.name);
 }
 
 }  // namespace tune

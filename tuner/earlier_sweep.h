@@ -1,5 +1,18 @@
-// What `from` brings: the trials of an earlier sweep of the same database, for the searcher to
-// learn from.
+// What `from` brings: the trials of an earlier sweep of the same database, or of a study of
+// Optuna's, for the searcher to learn from.
+//
+// The trials of a study are put into the spec's document when the sweep begins
+// (tuner/export/optuna_study.h) and are stored with it, so that a resumed sweep learns from the
+// same ones, whatever became of the file:
+//
+//   from:
+//     optuna: study.db
+//     study: NAME
+//     trials:
+//     - {number: 3, config: [["lr", 0.1], ["kind", "adam"]], reports: [[1, 0.5], [2, null]]}
+//     - {number: 4, config: [["lr", 0.2], ["kind", "sgd"]], reports: [], failed: true}
+//
+// A report is an iteration and a value for each objective; null: none.
 //
 // Thread rule: one thread, the store's.
 #pragma once
@@ -21,11 +34,17 @@ struct EarlierSweep {
   std::string note;  // For a person: how many there are, how many were left out and why.
 };
 
+// The map under `from`; null where the spec names a sweep, or nothing.
+const Value* StudyOf(const ExperimentSpec& spec);
+
 // Nothing where the spec has no `from`. Only what was known before `before` counts, so that a
 // resumed sweep learns from the same trials however the earlier one went on. Configurations that do
 // not fit the space (FitToSpace) and trials that have neither reported nor failed are left out.
 // Errors: the sweep is not there (the nearest name is told), it follows other metrics or the other
 // mode. Without any trial that fits it is a note.
+//
+// Parameters of a study are taken by their names, "optimizer.lr" also as "optimizer/lr"; constants
+// of the space, which a study does not have, are taken as they are.
 Result<EarlierSweep> ReadEarlierSweep(const ExperimentSpec& spec, const SearchSpace& space,
                                       Instant before, Store& store);
 

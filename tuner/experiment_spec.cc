@@ -79,10 +79,28 @@ Result<Value::List> OneOrMore(const SpecSection& root, std::string_view key, con
 Status ReadFrom(const SpecSection& root, ExperimentSpec& spec) {
   const Value* const from = root.Find("from");
   if (from == nullptr) return OkStatus();
-  if (!from->is_string() || from->AsString().empty()) {
-    return root.Expected(*from, "from", "the name of an earlier sweep");
+  const auto is_text = [](const Value* value) {
+    return value != nullptr && value->is_string() && !value->AsString().empty();
+  };
+  if (!from->is_map()) {
+    if (!is_text(from)) {
+      return root.Expected(*from, "from",
+                           "the name of an earlier sweep, or {optuna: study.db} of Optuna's");
+    }
+    spec.from = from->AsString();
+    return OkStatus();
   }
-  spec.from = from->AsString();
+  // `trials` is what the study had when the sweep began: in stored specs alone.
+  static constexpr std::string_view kStudyKeys[] = {"optuna", "study", "trials"};
+  TUNE_ASSIGN_OR_RETURN(const SpecSection study, SpecSection::Open(from, "from"));
+  TUNE_RETURN_IF_ERROR(study.CheckKeys(kStudyKeys));
+  if (!is_text(study.Find("optuna"))) {
+    return study.Expected(*from, "optuna", "the path of a study's SQLite file");
+  }
+  if (const Value* const name = study.Find("study"); name != nullptr && !is_text(name)) {
+    return study.Expected(*name, "study", "the name of a study in that file");
+  }
+  spec.from = "optuna: " + study.Find("optuna")->AsString();
   return OkStatus();
 }
 

@@ -65,7 +65,7 @@ struct ExperimentSpec {
   Value space;                   // Checked by SearchSpace::Parse,
   Value constraints;             // as these; null: none.
   Value points;                  // Checked by ReadPoints; null: none.
-  std::string from;              // The name of an earlier sweep to learn from; empty: none.
+  std::string from;              // Earlier sweep to learn from, or "optuna: FILE"; empty: none.
   Value search;                  // Checked by MakeSearcher; null: random.
   Value scheduler;               // Checked by MakeScheduler; null: fifo.
   ResourceRequest resources;

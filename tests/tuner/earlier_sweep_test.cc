@@ -101,6 +101,41 @@ TEST_F(EarlierSweepTest, ASweepThatIsNotThereOrFollowsSomethingElseIsRefused) {
             "from: the sweep 'space' follows loss (min), this one loss (max)");
 }
 
+// What is stored of a study (tuner/export/optuna_study.h puts it there).
+constexpr char kStudySpec[] =
+    "trainable: {curve: {value: x}}\nmetric: loss\nmode: min\nsearch: {algorithm: tpe}\n"
+    "space: {x: {uniform: [0, 1]}, optimizer: {kind: {choice: [adam, sgd]}}, depth: 3}\n"
+    "from: {optuna: study.db, study: food, trials: [\n"
+    "  {number: 0, config: [[x, 0.5], [optimizer.kind, sgd]], reports: [[1, 0.5], [2, null]]},\n"
+    "  {number: 1, config: [[x, 0.25], [optimizer/kind, adam], [depth, 3]], reports: [],"
+    "   failed: true},\n"
+    "  {number: 2, config: [[x, 2.5], [optimizer.kind, adam]], reports: [[1, 0.5]]},\n"
+    "  {number: 3, config: [[x, 0.5], [optimizer.kind, adam]], reports: []},\n"
+    "  {number: 4, config: [[x, 0.5], [width, 3]], reports: [[1, 0.5]]}]}\n";
+
+TEST_F(EarlierSweepTest, ATrialOfAStudyIsTakenByItsNamesAndWithTheConstants) {
+  const auto sweep = From(kStudySpec, kInstantBegin);
+  ASSERT_TRUE(sweep.ok()) << sweep.status().message();
+  ASSERT_EQ(sweep->trials.size(), 2u);
+  const EarlierTrial& first = sweep->trials[0];
+  EXPECT_EQ(ToJson(first.configuration.ToNested()),
+            R"({"x":0.5,"optimizer":{"kind":"sgd"},"depth":3})");
+  ASSERT_EQ(first.reports.size(), 2u);
+  EXPECT_EQ(first.reports[0].values, std::vector<Metric>{0.5});
+  EXPECT_EQ(first.reports[1].iteration, 2);
+  EXPECT_EQ(first.reports[1].values, std::vector<Metric>{std::nullopt});
+  EXPECT_FALSE(first.has_failed);
+  EXPECT_TRUE(sweep->trials[1].has_failed);
+}
+
+TEST_F(EarlierSweepTest, WhatOfAStudyIsNotLearnedFromIsTold) {
+  const auto sweep = From(kStudySpec, kInstantBegin);
+  ASSERT_TRUE(sweep.ok());
+  EXPECT_EQ(sweep->note,
+            "from: learning from 2 trials of the Optuna study 'food'; 2 do not fit this space "
+            "(trial 2: 'x' was 2.5, now it is uniform: [0, 1]); 1 trial without a value yet");
+}
+
 TEST_F(EarlierSweepTest, AResumedSweepNeedsItStill) {
   const ExperimentSpec spec = Read(std::string(kSpec) + "from: space\nname: second\n");
   const auto second = store_->CreateExperiment(

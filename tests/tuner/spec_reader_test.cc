@@ -311,6 +311,14 @@ TEST(InterpretSpec, AnEarlierSweepIsForASearchThatLearnsFromIt) {
   };
   EXPECT_EQ(Good(with("{algorithm: tpe}")).from, "other");
   EXPECT_EQ(Good(with("{algorithm: random, unique: true}")).from, "other");
+  const auto with_study = [&](std::string_view from) {
+    return With("search", "search: {algorithm: tpe}") + "from: " + std::string(from) + "\n";
+  };
+  EXPECT_EQ(Good(with_study("{optuna: study.db, study: a}")).from, "optuna: study.db");
+  EXPECT_THAT(ErrorOf(with_study("{optuna: study.db, stdy: a}")),
+              HasSubstr("did you mean 'study'?"));
+  EXPECT_THAT(ErrorOf(with_study("{study: a}")), HasSubstr("the path of a study's SQLite file"));
+  EXPECT_THAT(ErrorOf(with_study("3")), HasSubstr("or {optuna: study.db} of Optuna's"));
   EXPECT_THAT(ErrorOf(with("{algorithm: random}")),
               HasSubstr("f.yaml:16:7: from: this search does not learn"));
   EXPECT_THAT(ErrorOf(WithMore("from: 3")),

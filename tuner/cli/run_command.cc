@@ -35,6 +35,7 @@
 #include "tuner/cli/stored_ask_tell.h"
 #include "tuner/cli/sweep.h"
 #include "tuner/earlier_sweep.h"
+#include "tuner/export/optuna_study.h"
 #include "tuner/provenance.h"
 #include "tuner/recovery.h"
 #include "tuner/search_problem.h"
@@ -156,7 +157,8 @@ Result<std::vector<Event>> KnownAtStart(const ExperimentSpec& spec, int64_t last
 int StoreAndConduct(const RunOptions& options, const ExperimentSpec& spec, uint64_t seed,
                     bool seed_is_drawn, SweepSurroundings& surroundings, Background* background) {
   const RealClock clock;
-  if (!spec.from.empty() && access(options.db_path.c_str(), F_OK) != 0) {
+  const bool needs_database = !spec.from.empty() && StudyOf(spec) == nullptr;
+  if (needs_database && access(options.db_path.c_str(), F_OK) != 0) {
     return Complain(InvalidArgument("from: there is no database " + options.db_path));
   }
   Result<std::unique_ptr<SqliteStore>> store =
@@ -225,6 +227,7 @@ int RunSpec(ExperimentSpec spec, const RunOptions& options) {
   if (const Status s = CheckListen(options.listen); !s.ok()) return Complain(s);
   if (const Status s = CheckLog(options.log); !s.ok()) return Complain(s);
   if (const Status s = CheckFeasible(spec.resources, surroundings); !s.ok()) return Complain(s);
+  if (const Status s = TakeOptunaTrials(spec); !s.ok()) return Complain(s);
   const Result<Configuration> first = CheckTrials(spec, seed, options.data_dir);
   if (!first.ok()) {
     return Complain(options.space_path.empty() ? first.status()

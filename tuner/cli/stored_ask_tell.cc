@@ -5,6 +5,7 @@
 
 #include "core/json.h"
 #include "tuner/earlier_sweep.h"
+#include "tuner/export/optuna_study.h"
 #include "tuner/search_problem.h"
 #include "tuner/spec_difference.h"
 #include "tuner/spec_reader.h"
@@ -79,7 +80,8 @@ Result<std::unique_ptr<StoredAskTell>> StoredAskTell::Open(const std::string& db
                                                            const Clock& clock) {
   spec.trainable = Value(kTrainable);
   spec.document.Set("trainable", Value(kTrainable));
-  if (!spec.from.empty() && !std::filesystem::exists(db_path)) {
+  const bool needs_database = !spec.from.empty() && StudyOf(spec) == nullptr;
+  if (needs_database && !std::filesystem::exists(db_path)) {
     return InvalidArgument("from: there is no database " + db_path);
   }
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<SqliteStore> store,
@@ -91,6 +93,7 @@ Result<std::unique_ptr<StoredAskTell>> StoredAskTell::Open(const std::string& db
     TUNE_RETURN_IF_ERROR(CheckSame(experiment, stored, spec));
     return GoOn(std::move(store), experiment, stored, clock);
   }
+  TUNE_RETURN_IF_ERROR(TakeOptunaTrials(spec));
   NewExperiment wanted;
   wanted.created_at = clock.Now();
   TUNE_ASSIGN_OR_RETURN(AskTellSession session, MakeSession(spec, seed, wanted.created_at, *store));

@@ -281,7 +281,7 @@ void Planner::Warn() {
                        " for " + Counted(*plan_.trials, "trial") +
                        ": the last ones are never tried");
   }
-  if (!spec_.from.empty()) {
+  if (!spec_.from.empty() && !spec_.from.starts_with("optuna: ")) {
     warnings.push_back("from: " + spec_.from +
                        " is in a database, which a plan does not read; tune run tells whether it "
                        "is there and what is learned from it");
