@@ -111,14 +111,14 @@ TEST_F(ImportanceCommandTest, JsonAndCsvHaveTheSharesOfAllParameters) {
   EXPECT_THAT(
       Ask({.format = OutputFormat::kCsv}).out,
       testing::StartsWith(
-          "experiment,metric,parameter,importance,trials,low,high,clear\r\none,accuracy,lr,"));
+          "experiment,metric,parameter,importance,trials,low,high,clear\none,accuracy,lr,"));
 }
 
 TEST_F(ImportanceCommandTest, AnotherMetricIsWeighedInTheDirectionThatIsSaid) {
   WriteSweep(*OpenStore(path_), "one", 64);
   const Answer answer =
       Ask({.metric = "seconds", .mode = Mode::kMin, .format = OutputFormat::kCsv});
-  EXPECT_THAT(answer.out, HasSubstr("\r\none,seconds,net/depth,0.9"));
+  EXPECT_THAT(answer.out, HasSubstr("\none,seconds,net/depth,0.9"));
 }
 
 TEST_F(ImportanceCommandTest, WhatChanceWouldShowIsToldAsThat) {
