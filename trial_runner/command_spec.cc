@@ -13,8 +13,11 @@
 namespace tune {
 namespace {
 
-constexpr std::array<std::string_view, 6> kKeys = {"command",     "shell", "env",
-                                                   "working_dir", "setup", "metrics"};
+constexpr std::array<std::string_view, 8> kKeys = {"command", "shell",   "env",       "working_dir",
+                                                   "setup",   "metrics", "report_on", "iteration"};
+constexpr char kSourceForm[] = "{regex: \"acc: {number}\"} or {json: FILE, key: \"a.b\"}";
+constexpr char kIterationForm[] =
+    "{regex: \"Epoch {number}\"}, with first: 0 where it counts from 0";
 constexpr std::array<std::string_view, 6> kOwnNames = {
     "tune/dir", "tune/trial", "tune/attempt", "tune/seed", "tune/sweep_seed", "tune/experiment"};
 
@@ -80,6 +83,12 @@ Result<CommandSpec> CommandSpec::Parse(const Value& trainable) {
   if (const Value* const metrics = trainable.Find("metrics")) {
     TUNE_RETURN_IF_ERROR(spec.ReadMetrics(*metrics));
   }
+  if (const Value* const name = trainable.Find("report_on")) {
+    TUNE_RETURN_IF_ERROR(spec.ReadReportOn(*name));
+  }
+  if (const Value* const iteration = trainable.Find("iteration")) {
+    TUNE_RETURN_IF_ERROR(spec.ReadIteration(*iteration));
+  }
   return spec;
 }
 
@@ -142,7 +151,7 @@ Status CommandSpec::ReadSetup(const Value& setup) {
 }
 
 Status CommandSpec::ReadMetrics(const Value& metrics) {
-  constexpr char kForm[] = "metrics by name, {val_accuracy: {regex: \"acc: ([0-9.]+)\"}}";
+  constexpr char kForm[] = "metrics by name, {val_accuracy: {regex: \"acc: {number}\"}}";
   if (!metrics.is_map() || metrics.AsMap().empty()) return Expected("metrics", metrics, kForm);
   for (const MapEntry& entry : metrics.AsMap()) {
     if (entry.key.empty() || entry.key.size() > limits::kNameBytesMax) {
@@ -155,36 +164,103 @@ Status CommandSpec::ReadMetrics(const Value& metrics) {
   return OkStatus();
 }
 
-Status CommandSpec::ReadMetric(const std::string& name, const Value& source) {
-  constexpr std::array<std::string_view, 3> kSourceKeys = {"regex", "json", "key"};
-  const std::string label = "metrics: " + name;
-  if (!source.is_map()) {
-    return Expected(label, source, "{regex: \"...\"} or {json: FILE, key: \"a.b\"}");
-  }
-  for (const MapEntry& entry : source.AsMap()) {
-    if (std::find(kSourceKeys.begin(), kSourceKeys.end(), entry.key) == kSourceKeys.end()) {
-      return InvalidAt(entry.key_place, "trainable: " + label + ": unknown key '" + entry.key +
-                                            "'" + DidYouMean(entry.key, kSourceKeys));
+namespace {
+
+// Of {regex: ..., from: ...}, whose other keys are checked by the caller.
+Result<OutputPattern> ReadPattern(const std::string& label, const std::string& metric,
+                                  const Value& source) {
+  constexpr std::array<std::pair<std::string_view, StreamChoice>, 3> kStreams = {{
+      {"stdout", StreamChoice::kStdout},
+      {"stderr", StreamChoice::kStderr},
+      {"both", StreamChoice::kBoth},
+  }};
+  StreamChoice choice = StreamChoice::kStdout;
+  if (const Value* const from = source.Find("from")) {
+    const auto* const named =
+        std::find_if(kStreams.begin(), kStreams.end(),
+                     [&](const auto& stream) { return *from == Value(std::string(stream.first)); });
+    if (named == kStreams.end()) {
+      return Expected(label + ": from", *from, "stdout, stderr or both");
     }
+    choice = named->second;
+  }
+  const Value& regex = *source.Find("regex");
+  if (!regex.is_string()) return Expected(label + ": regex", regex, "a text");
+  Result<OutputPattern> pattern = OutputPattern::Make(metric, regex.AsString(), choice);
+  if (pattern.ok()) return pattern;
+  return InvalidAt(regex.place, "trainable: " + label + ": " + pattern.status().message());
+}
+
+template <size_t kCount>
+Status CheckSourceKeys(const std::string& label, const Value& source,
+                       const std::array<std::string_view, kCount>& known) {
+  for (const MapEntry& entry : source.AsMap()) {
+    if (std::find(known.begin(), known.end(), entry.key) != known.end()) continue;
+    return InvalidAt(entry.key_place, "trainable: " + label + ": unknown key '" + entry.key + "'" +
+                                          DidYouMean(entry.key, known));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Status CommandSpec::ReadMetric(const std::string& name, const Value& source) {
+  constexpr std::array<std::string_view, 4> kSourceKeys = {"regex", "from", "json", "key"};
+  const std::string label = "metrics: " + name;
+  if (!source.is_map()) return Expected(label, source, kSourceForm);
+  TUNE_RETURN_IF_ERROR(CheckSourceKeys(label, source, kSourceKeys));
+  for (const MapEntry& entry : source.AsMap()) {
     if (!entry.value.is_string()) return Expected(label + ": " + entry.key, entry.value, "a text");
   }
-  const Value* const regex = source.Find("regex");
   const Value* const json = source.Find("json");
   const Value* const key = source.Find("key");
-  if ((regex != nullptr) == (json != nullptr) || (key != nullptr && json == nullptr)) {
-    return Expected(label, source, "{regex: \"...\"} or {json: FILE, key: \"a.b\"}");
-  }
-  if (json != nullptr) {
-    file_metrics_.push_back(
-        {name, CommandText::Parse(json->AsString()), key == nullptr ? "" : key->AsString()});
-    file_places_.push_back(json->place);
+  const bool has_regex = source.Find("regex") != nullptr;
+  const bool has_stray =
+      (key != nullptr && json == nullptr) || (source.Find("from") != nullptr && !has_regex);
+  if (has_regex == (json != nullptr) || has_stray) return Expected(label, source, kSourceForm);
+  if (has_regex) {
+    TUNE_ASSIGN_OR_RETURN(OutputPattern pattern, ReadPattern(label, name, source));
+    output_rules_.patterns.push_back(std::move(pattern));
     return OkStatus();
   }
-  Result<OutputPattern> pattern = OutputPattern::Make(name, regex->AsString());
-  if (!pattern.ok()) {
-    return InvalidAt(regex->place, "trainable: " + label + ": " + pattern.status().message());
+  file_metrics_.push_back(
+      {name, CommandText::Parse(json->AsString()), key == nullptr ? "" : key->AsString()});
+  file_places_.push_back(json->place);
+  return OkStatus();
+}
+
+Status CommandSpec::ReadReportOn(const Value& name) {
+  std::vector<std::string_view> known;
+  for (const OutputPattern& pattern : output_rules_.patterns) known.push_back(pattern.metric());
+  if (!name.is_string()) return Expected("report_on", name, "the name of a metric with a regex");
+  if (std::find(known.begin(), known.end(), name.AsString()) == known.end()) {
+    return InvalidAt(name.place, "trainable: report_on: '" + name.AsString() +
+                                     "' is no metric with a regex under metrics:" +
+                                     DidYouMean(name.AsString(), known));
   }
-  output_metrics_.push_back(*std::move(pattern));
+  output_rules_.report_on = name.AsString();
+  return OkStatus();
+}
+
+Status CommandSpec::ReadIteration(const Value& source) {
+  constexpr std::array<std::string_view, 3> kIterationKeys = {"regex", "from", "first"};
+  if (!source.is_map()) return Expected("iteration", source, kIterationForm);
+  TUNE_RETURN_IF_ERROR(CheckSourceKeys("iteration", source, kIterationKeys));
+  if (source.Find("regex") == nullptr) return Expected("iteration", source, kIterationForm);
+  if (output_rules_.patterns.empty()) {
+    return InvalidAt(source.place,
+                     "trainable: iteration: is read from the output together with metrics, and no "
+                     "metric has a regex under metrics:");
+  }
+  TUNE_ASSIGN_OR_RETURN(OutputPattern pattern, ReadPattern("iteration", "iteration", source));
+  int64_t first = 1;
+  if (const Value* const given = source.Find("first")) {
+    if (*given != Value(int64_t{0}) && *given != Value(int64_t{1})) {
+      return Expected("iteration: first", *given, "0 or 1, the number of the first iteration");
+    }
+    first = given->AsInt();
+  }
+  output_rules_.iteration = IterationPattern{std::move(pattern), first};
   return OkStatus();
 }
 

@@ -9,8 +9,10 @@
 //     working_dir: code         # default: the space file's folder
 //     setup: ["pip install ..."]  # shell commands, once a worker, before its first trial
 //     metrics:                  # for programs that do not report by themselves
-//       val_accuracy: {regex: "val acc: ([0-9.]+)"}      # in what it prints (output_metrics.h)
+//       val_accuracy: {regex: "val acc: {number}"}       # in what it prints (output_metrics.h)
 //       area: {json: "out/{tune.trial}.json", key: a.b}  # in a file, read when it has ended
+//     report_on: val_accuracy   # whose values are the iterations (output_metrics.h)
+//     iteration: {regex: "Epoch {number}"}
 //
 // Places for parameters: command_text.h.
 //
@@ -58,7 +60,7 @@ class CommandSpec {
 
   const std::string& working_dir() const { return working_dir_; }
   const std::vector<std::string>& setup() const { return setup_; }
-  const std::vector<OutputPattern>& output_metrics() const { return output_metrics_; }
+  const OutputRules& output_rules() const { return output_rules_; }
   const std::vector<FileMetric>& file_metrics() const { return file_metrics_; }
   // Of both kinds, in the order of the text; empty: the program reports by itself.
   const std::vector<std::string>& metric_names() const { return metric_names_; }
@@ -80,6 +82,8 @@ class CommandSpec {
   Status ReadSetup(const Value& setup);
   Status ReadMetrics(const Value& metrics);
   Status ReadMetric(const std::string& name, const Value& source);
+  Status ReadReportOn(const Value& name);
+  Status ReadIteration(const Value& source);
 
   std::vector<Group> arguments_;
   std::vector<bool> is_optional_;  // Of each group.
@@ -87,7 +91,7 @@ class CommandSpec {
   std::vector<std::pair<std::string, Text>> env_;
   std::string working_dir_;
   std::vector<std::string> setup_;
-  std::vector<OutputPattern> output_metrics_;
+  OutputRules output_rules_;
   std::vector<FileMetric> file_metrics_;
   std::vector<Place> file_places_;
   std::vector<std::string> metric_names_;

@@ -167,6 +167,7 @@ struct Welcome {
   int64_t heartbeat_ms = 0;
   int64_t lease_ms = 0;
   PackageName package = {};  // Of a command's working_dir: who has no such folder asks for it.
+  std::vector<std::string> more_metrics = {};  // Of several objectives: those after `metric`.
 };
 
 struct Refused {

@@ -1,115 +1,269 @@
 #include "trial_runner/output_metrics.h"
 
-#include <re2/re2.h>
-
 #include <algorithm>
-#include <charconv>
+#include <cmath>
 #include <utility>
+
+#include "core/utf8.h"
 
 namespace tune {
 namespace {
 
-// One too large for RE2's memory is refused as any other that cannot be used.
-re2::RE2::Options PatternOptions() {
-  re2::RE2::Options options(re2::RE2::Latin1);  // Output need not be UTF-8.
-  options.set_log_errors(false);
-  return options;
+constexpr OutputStream kStreams[] = {OutputStream::kStdout, OutputStream::kStderr};
+constexpr double kIterationMax = 1e15;  // Whole numbers below are exact.
+
+std::string NumberText(double number) {
+  std::string text = std::to_string(number);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text;
 }
 
-// "0.93", "+1e-3", "nan", "-inf"; the full stop of a sentence behind it does not count.
-std::optional<double> ReadNumberText(std::string_view text) {
-  if (text.starts_with('+')) text.remove_prefix(1);
-  if (text.ends_with('.')) text.remove_suffix(1);
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
+std::string Quoted(const std::string& line) {
+  constexpr size_t kShownMax = 120;
+  const bool is_cut = line.size() > kShownMax;
+  return "'" + ToUtf8(std::string_view(line).substr(0, kShownMax)) + (is_cut ? "..." : "") + "'";
+}
+
+// An expression may write "val/loss" as "val.loss".
+std::string Dotted(std::string name) {
+  std::replace(name.begin(), name.end(), '/', '.');
+  return name;
+}
+
+bool IsSameValue(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+const char* NameOf(StreamChoice choice) {
+  switch (choice) {
+    case StreamChoice::kStdout:
+      return "on standard output";
+    case StreamChoice::kStderr:
+      return "on standard error";
+    case StreamChoice::kBoth:
+      return "on standard output and standard error";
+  }
+  return "";
 }
 
 }  // namespace
 
-Result<OutputPattern> OutputPattern::Make(std::string metric, const std::string& pattern) {
-  auto expression = std::make_shared<const re2::RE2>(pattern, PatternOptions());
-  if (!expression->ok()) {
-    return InvalidArgument("the regular expression '" + pattern +
-                           "' cannot be used: " + expression->error());
+OutputMetrics::OutputMetrics(OutputRules rules, std::vector<std::string> wanted)
+    : rules_(std::move(rules)),
+      wanted_(std::move(wanted)),
+      found_(rules_.patterns.size()),
+      was_reported_(rules_.patterns.size()),
+      elsewhere_(rules_.patterns.size()) {
+  size_t wanted_count = 0;
+  for (size_t i = 0; i < rules_.patterns.size(); ++i) {
+    const std::string& metric = rules_.patterns[i].metric();
+    if (IsWanted(metric)) ++wanted_count;
+    if (rules_.report_on.empty() ? IsWanted(metric) : metric == rules_.report_on) {
+      leaders_.push_back(i);
+    }
   }
-  if (expression->NumberOfCapturingGroups() == 0) {
-    return InvalidArgument("the regular expression '" + pattern +
-                           "' has no group; put the number in parentheses: \"acc: ([0-9.]+)\"");
-  }
-  return OutputPattern(std::move(metric), std::move(expression));
+  // A value that comes from elsewhere, at the end, is a part of it: there is one report, then.
+  if (rules_.report_on.empty() && wanted_count < wanted_.size()) leaders_.clear();
+  if (leaders_.size() == 1) leader_ = leaders_.front();
 }
 
-std::optional<double> OutputPattern::FindIn(std::string_view line) const {
-  std::optional<double> number;
-  const re2::StringPiece whole(line.data(), line.size());
-  re2::StringPiece match[2];  // All of it, and its first group.
-  for (size_t begin = 0; begin <= line.size();) {
-    const bool is_found =
-        expression_->Match(whole, begin, line.size(), re2::RE2::UNANCHORED, match, 2);
-    if (!is_found) break;
-    const std::string_view text(match[1].data() == nullptr ? "" : match[1].data(), match[1].size());
-    if (const std::optional<double> read = ReadNumberText(text)) number = read;
-    begin = static_cast<size_t>(match[0].data() - line.data()) + match[0].size();
-    if (match[0].empty()) ++begin;
-  }
-  return number;
+bool OutputMetrics::IsWanted(const std::string& metric) const {
+  return std::any_of(wanted_.begin(), wanted_.end(), [&](const std::string& name) {
+    return name == metric || Dotted(name) == metric;
+  });
 }
 
-OutputMetrics::OutputMetrics(std::vector<OutputPattern> patterns)
-    : patterns_(std::move(patterns)), found_(patterns_.size()), was_found_(patterns_.size()) {}
-
-std::vector<Metrics> OutputMetrics::Read(std::string_view piece) {
-  std::vector<Metrics> whole;
-  if (patterns_.empty()) return whole;
-  while (!piece.empty()) {
-    const size_t end = piece.find_first_of("\r\n");
-    const std::string_view part = piece.substr(0, end);
-    line_.append(part.substr(0, kLineBytesMax - std::min(kLineBytesMax, line_.size())));
-    if (end == std::string_view::npos) break;
-    ReadLine(line_, whole);
-    line_.clear();
-    piece.remove_prefix(end + 1);
+std::vector<OutputReport> OutputMetrics::Read(OutputStream stream, std::string_view piece) {
+  std::vector<OutputReport> reports;
+  if (rules_.patterns.empty() || refusal_) return reports;
+  for (const OutputLine& line : lines_[stream == OutputStream::kStderr ? 1 : 0].Add(piece)) {
+    Take(stream, line, reports);
   }
-  return whole;
+  return reports;
 }
 
-void OutputMetrics::ReadLine(std::string_view line, std::vector<Metrics>& whole) {
-  for (size_t i = 0; i < patterns_.size(); ++i) {
-    const std::optional<double> number = patterns_[i].FindIn(line);
+std::vector<OutputReport> OutputMetrics::Finish() {
+  std::vector<OutputReport> reports;
+  if (rules_.patterns.empty()) return reports;
+  for (const OutputStream stream : kStreams) {
+    for (const OutputLine& line : lines_[stream == OutputStream::kStderr ? 1 : 0].Finish()) {
+      Take(stream, line, reports);
+    }
+  }
+  ReadHeld(reports);
+  return reports;
+}
+
+void OutputMetrics::Take(OutputStream stream, const OutputLine& line,
+                         std::vector<OutputReport>& reports) {
+  if (refusal_) return;
+  LookElsewhere(stream, line);
+  if (!line.stands) return TakeState(stream, line.text, reports);
+  if (held_ && held_->stream == stream) {
+    const std::optional<double> number = NumberIn(rules_.iteration->pattern, line.text);
+    if (number && *number > held_->number) ReadHeld(reports);
+    if (number && held_ && *number == held_->number) held_.reset();
+  }
+  ReadLine(stream, line.text, reports);
+}
+
+void OutputMetrics::TakeState(OutputStream stream, const std::string& text,
+                              std::vector<OutputReport>& reports) {
+  if (!rules_.iteration || !IsChosen(rules_.iteration->pattern.from(), stream)) return;
+  const std::optional<double> number = NumberIn(rules_.iteration->pattern, text);
+  if (!number) return;
+  if (held_ && *number > held_->number) ReadHeld(reports);
+  held_ = {stream, text, *number};
+}
+
+void OutputMetrics::ReadHeld(std::vector<OutputReport>& reports) {
+  if (!held_) return;
+  const HeldState state = *std::exchange(held_, std::nullopt);
+  ReadLine(state.stream, state.text, reports);
+}
+
+std::optional<double> OutputMetrics::NumberIn(const OutputPattern& pattern,
+                                              const std::string& line) {
+  Result<std::optional<double>> number = pattern.FindIn(line);
+  if (number.ok()) return *number;
+  if (!refusal_) refusal_ = number.status().message() + ", in the line " + Quoted(line);
+  return std::nullopt;
+}
+
+void OutputMetrics::LookElsewhere(OutputStream stream, const OutputLine& line) {
+  for (size_t i = 0; i < rules_.patterns.size(); ++i) {
+    const OutputPattern& pattern = rules_.patterns[i];
+    const bool is_chosen = IsChosen(pattern.from(), stream);
+    if (found_[i] || (is_chosen && line.stands)) continue;
+    std::string& seen = is_chosen ? elsewhere_[i].drawn_over : elsewhere_[i].on_other_stream;
+    if (!seen.empty()) continue;
+    const Result<std::optional<double>> number = pattern.FindIn(line.text);
+    if (!number.ok() || number->has_value()) seen = line.text;
+  }
+}
+
+// ---- reports
+
+void OutputMetrics::ReadLine(OutputStream stream, const std::string& line,
+                             std::vector<OutputReport>& reports) {
+  ReadIteration(stream, line);
+  std::vector<size_t> in_line;
+  for (size_t i = 0; i < rules_.patterns.size() && !refusal_; ++i) {
+    if (!IsChosen(rules_.patterns[i].from(), stream)) continue;
+    const std::optional<double> number = NumberIn(rules_.patterns[i], line);
     if (!number) continue;
-    if (found_[i]) whole.push_back(Take());
-    found_[i] = number;
-    was_found_[i] = true;
+    found_[i] = {rules_.patterns[i].metric(), *number, stream, line};
+    in_line.push_back(i);
   }
-  const bool is_whole = std::all_of(found_.begin(), found_.end(),
-                                    [](const auto& number) { return number.has_value(); });
-  if (is_whole && !found_.empty()) whole.push_back(Take());
+  if (refusal_ || !Leads(in_line)) return;
+  if (std::optional<OutputReport> report = MakeReport()) reports.push_back(*std::move(report));
 }
 
-Metrics OutputMetrics::Take() {
+void OutputMetrics::ReadIteration(OutputStream stream, const std::string& line) {
+  if (!rules_.iteration || !IsChosen(rules_.iteration->pattern.from(), stream)) return;
+  const std::optional<double> number = NumberIn(rules_.iteration->pattern, line);
+  if (number) printed_iteration_ = number;
+}
+
+bool OutputMetrics::Leads(const std::vector<size_t>& in_line) {
+  const auto is_in_line = [&](size_t i) {
+    return std::find(in_line.begin(), in_line.end(), i) != in_line.end();
+  };
+  if (leader_) return is_in_line(*leader_);
+  const bool are_all_there = std::all_of(leaders_.begin(), leaders_.end(),
+                                         [&](size_t i) { return found_[i].has_value(); });
+  if (!are_all_there) return false;
+  // That this line completed them.
+  for (const size_t i : leaders_) {
+    if (is_in_line(i)) leader_ = i;
+  }
+  return leader_.has_value();
+}
+
+std::optional<OutputReport> OutputMetrics::MakeReport() {
+  OutputReport report;
+  if (rules_.iteration) {
+    report.iteration = NextIteration();
+    if (!report.iteration) return std::nullopt;
+  }
+  const bool is_first = !std::exchange(has_reported_, true);
+  for (size_t i = 0; i < found_.size(); ++i) {
+    if (!found_[i]) continue;
+    report.metrics.emplace_back(found_[i]->metric, found_[i]->value);
+    was_reported_[i] = true;
+    if (is_first) report.findings.push_back(*found_[i]);
+  }
+  return report;
+}
+
+std::optional<int64_t> OutputMetrics::NextIteration() {
+  const OutputFinding& leading = *found_[*leader_];
+  const std::string where = ", in the line " + Quoted(leading.line);
+  if (!printed_iteration_) {
+    refusal_ = "a value of '" + leading.metric + "' stands before the first number of `iteration`" +
+               where + "; the number must stand in the same line or before it; without " +
+               "`iteration`, values are counted";
+    return std::nullopt;
+  }
+  const double printed = *printed_iteration_;
+  const double counted = printed + static_cast<double>(1 - rules_.iteration->first);
+  if (printed != std::floor(printed) || !(counted >= 1) || counted > kIterationMax) {
+    refusal_ = "iteration: read " + NumberText(printed) + where +
+               ", expected a whole number from " + std::to_string(rules_.iteration->first) +
+               (printed == 0 ? "; for a program that counts from 0 write iteration: {regex: ..., "
+                               "first: 0}"
+                             : "");
+    return std::nullopt;
+  }
+  const auto iteration = static_cast<int64_t>(counted);
+  const auto before = values_.find(iteration);
+  const bool rises = values_.empty() || iteration > values_.rbegin()->first;
+  if (!rises && before != values_.end() && IsSameValue(before->second, leading.value)) {
+    return std::nullopt;
+  }
+  if (!rises) {
+    refusal_ =
+        "iteration: read " + NumberText(printed) + " with another value of '" + leading.metric +
+        "'" + where + " after " +
+        NumberText(static_cast<double>(values_.rbegin()->first + rules_.iteration->first - 1)) +
+        "; the number must rise with each value of '" + leading.metric +
+        "': let `iteration` read what counts those, or leave it out";
+    return std::nullopt;
+  }
+  values_[iteration] = leading.value;
+  return iteration;
+}
+
+Metrics OutputMetrics::Unreported(const std::vector<std::string>& names) const {
   Metrics metrics;
-  for (size_t i = 0; i < patterns_.size(); ++i) {
-    if (found_[i]) metrics.emplace_back(patterns_[i].metric(), *found_[i]);
-    found_[i].reset();
+  for (size_t i = 0; i < found_.size(); ++i) {
+    if (!found_[i]) continue;
+    const bool is_named = std::find(names.begin(), names.end(), found_[i]->metric) != names.end();
+    if (is_named || !was_reported_[i]) metrics.emplace_back(found_[i]->metric, found_[i]->value);
   }
   return metrics;
 }
 
-std::vector<Metrics> OutputMetrics::Finish() {
-  std::vector<Metrics> whole;
-  ReadLine(std::exchange(line_, {}), whole);
-  if (Metrics rest = Take(); !rest.empty()) whole.push_back(std::move(rest));
-  return whole;
-}
-
-std::vector<std::string> OutputMetrics::NeverFound() const {
-  std::vector<std::string> names;
-  for (size_t i = 0; i < patterns_.size(); ++i) {
-    if (!was_found_[i]) names.push_back(patterns_[i].metric());
+std::optional<std::string> OutputMetrics::WhyMissing(const std::string& metric) const {
+  for (size_t i = 0; i < rules_.patterns.size(); ++i) {
+    const OutputPattern& pattern = rules_.patterns[i];
+    if (pattern.metric() != metric || found_[i]) continue;
+    const std::string text = "the regular expression of '" + metric + "' found no number in " +
+                             "anything it printed " + NameOf(pattern.from());
+    const Elsewhere& seen = elsewhere_[i];
+    if (!seen.on_other_stream.empty()) {
+      const bool is_out = pattern.from() == StreamChoice::kStderr;
+      return text + "; it stands on standard " + (is_out ? "output" : "error") + ", in " +
+             Quoted(seen.on_other_stream) + ": write from: " + (is_out ? "stdout" : "stderr") +
+             " beside the regex";
+    }
+    if (!seen.drawn_over.empty()) {
+      return text + " but in a bar that was drawn over, " + Quoted(seen.drawn_over) +
+             ": print the value in a line of its own, or say with `iteration` where the bar's "
+             "iteration stands";
+    }
+    return text;
   }
-  return names;
+  return std::nullopt;
 }
 
 }  // namespace tune

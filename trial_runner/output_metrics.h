@@ -1,74 +1,124 @@
 // Metrics of programs that know nothing of tune: numbers found in what they print, line by line.
 //
 //   metrics:
-//     val_accuracy: {regex: "val acc: ([0-9.]+)"}
-//     val_loss: {regex: "val loss: ([0-9.eE+-]+)"}
+//     val_accuracy: {regex: "val acc: {number}"}
+//     val_loss: {regex: "val loss: {number}", from: stderr}
+//   report_on: val_loss                                   # default: the sweep's metric
+//   iteration: {regex: "Epoch {number}/", first: 1}       # default: counted from 1
 //
-// A report is whole when each of the expressions has found a number since the one before; when one
-// finds its next number earlier, what is missing is missing. At the end of the output the numbers
-// that wait make the last report. Regular expressions are RE2's, so that no line, however long or
-// unlucky, takes more than linear time.
+// An iteration is a value of one metric, the leading one: that of `report_on`, else the sweep's. Of
+// several names (an expression, several objectives) it is the one that came last the first time.
+// At the end of its line the report is made; other metrics hold their last value since the
+// program's start, and one that was never seen is absent.
+//
+// With `iteration`, the report's iteration is the number that was printed last, on the metric's
+// line or before it. It must rise; a value that stands again under a number that had the same value
+// is passed over. A bar that is drawn over and over counts by its last state; with `iteration`, by
+// its last state under each number.
 //
 // Thread rule: one thread an object.
 #pragma once
 
+#include <array>
 #include <cstddef>
-#include <memory>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/metric.h"
-#include "core/status.h"
-
-namespace re2 {
-class RE2;
-}
+#include "trial_runner/output_lines.h"
+#include "trial_runner/output_pattern.h"
 
 namespace tune {
 
-// A metric and where its number stands: the first group of `pattern`.
-class OutputPattern {
- public:
-  // Errors say what is wrong with the expression, without a place.
-  static Result<OutputPattern> Make(std::string metric, const std::string& pattern);
-
-  const std::string& metric() const { return metric_; }
-  // The number of the last match in the line; nothing where there is none, or no number in it.
-  std::optional<double> FindIn(std::string_view line) const;
-
- private:
-  OutputPattern(std::string metric, std::shared_ptr<const re2::RE2> expression)
-      : metric_(std::move(metric)), expression_(std::move(expression)) {}
-
-  std::string metric_;
-  std::shared_ptr<const re2::RE2> expression_;  // Immutable: shared, not copied.
+// Where a program's iterations stand.
+struct IterationPattern {
+  OutputPattern pattern;
+  int64_t first = 1;  // What the program calls its first iteration: 0 or 1.
 };
 
-// The lines of an output that comes in pieces. A line ends with '\n' or '\r' (progress bars).
+struct OutputRules {
+  std::vector<OutputPattern> patterns;
+  std::string report_on;  // Empty: the sweep's metrics lead.
+  std::optional<IterationPattern> iteration;
+};
+
+// Where a value was read.
+struct OutputFinding {
+  std::string metric;
+  double value = 0;
+  OutputStream stream = OutputStream::kStdout;
+  std::string line;
+};
+
+struct OutputReport {
+  Metrics metrics;
+  std::optional<int64_t> iteration;     // As printed; absent: the next one.
+  std::vector<OutputFinding> findings;  // Of the first report: what a person checks.
+};
+
 class OutputMetrics {
  public:
-  explicit OutputMetrics(std::vector<OutputPattern> patterns);
+  // `wanted`: the names that the sweep's metrics are made of.
+  OutputMetrics(OutputRules rules, std::vector<std::string> wanted);
 
   // The reports that became whole.
-  std::vector<Metrics> Read(std::string_view piece);
-  // The end of the output: what its last line made whole, and what waits.
-  std::vector<Metrics> Finish();
+  std::vector<OutputReport> Read(OutputStream stream, std::string_view piece);
+  // The end of the output: the reports of the lines that are left.
+  std::vector<OutputReport> Finish();
 
-  // "val_accuracy (val acc: ...)" of each expression that never found a number.
-  std::vector<std::string> NeverFound() const;
+  // Why what was printed cannot be read; then nothing more is. Without a place.
+  const std::optional<std::string>& refusal() const { return refusal_; }
+  // The last values of those metrics that no report has had, and of `names`.
+  Metrics Unreported(const std::vector<std::string>& names) const;
+  // Why a metric has no value, "the regular expression of 'acc' found no number in ..."; nothing
+  // where it has one or is none of ours.
+  std::optional<std::string> WhyMissing(const std::string& metric) const;
 
  private:
-  static constexpr size_t kLineBytesMax = 64u << 10;  // Of a longer line the rest is not looked at.
+  // A bar's last state under an iteration's number.
+  struct HeldState {
+    OutputStream stream;
+    std::string text;
+    double number;
+  };
+  // What was seen of a metric elsewhere than where it is looked for.
+  struct Elsewhere {
+    std::string on_other_stream;  // The line; empty: none.
+    std::string drawn_over;
+  };
 
-  void ReadLine(std::string_view line, std::vector<Metrics>& whole);
-  Metrics Take();
+  void Take(OutputStream stream, const OutputLine& line, std::vector<OutputReport>& reports);
+  void TakeState(OutputStream stream, const std::string& text, std::vector<OutputReport>& reports);
+  void ReadHeld(std::vector<OutputReport>& reports);
+  void ReadLine(OutputStream stream, const std::string& line, std::vector<OutputReport>& reports);
+  void ReadIteration(OutputStream stream, const std::string& line);
+  void LookElsewhere(OutputStream stream, const OutputLine& line);
+  // Whether a value of the leading metric is among those that a line had.
+  bool Leads(const std::vector<size_t>& in_line);
+  // Nothing: it is passed over, or refused.
+  std::optional<OutputReport> MakeReport();
+  // The number by which the leading value is reported; nothing as above.
+  std::optional<int64_t> NextIteration();
+  std::optional<double> NumberIn(const OutputPattern& pattern, const std::string& line);
+  bool IsWanted(const std::string& metric) const;
 
-  const std::vector<OutputPattern> patterns_;
-  std::vector<std::optional<double>> found_;  // Since the last report.
-  std::vector<bool> was_found_;
-  std::string line_;  // That is not ended yet.
+  const OutputRules rules_;
+  const std::vector<std::string> wanted_;
+  std::array<OutputLines, 2> lines_;                 // By stream.
+  std::vector<std::optional<OutputFinding>> found_;  // By pattern.
+  std::vector<bool> was_reported_;
+  std::vector<Elsewhere> elsewhere_;
+  std::vector<size_t> leaders_;   // Patterns, one of which leads.
+  std::optional<size_t> leader_;  // Once it is known.
+  std::optional<double> printed_iteration_;
+  std::map<int64_t, double> values_;  // Of the leader, by printed iteration.
+  std::optional<HeldState> held_;
+  bool has_reported_ = false;
+  std::optional<std::string> refusal_;
 };
 
 }  // namespace tune

@@ -28,6 +28,9 @@ void ExperimentController::On(const WorkerJoined& event) {
   welcome.worker = event.worker;
   welcome.experiment = options_.name;
   welcome.metric = options_.spec.metric;
+  for (const Objective& objective : options_.spec.more_objectives) {
+    welcome.more_metrics.push_back(objective.metric);
+  }
   welcome.trainable = ToJson(options_.spec.trainable);
   welcome.base_dir = options_.spec.base_dir;
   welcome.seed = options_.seed;

@@ -21,25 +21,41 @@ std::string_view TakeLine(std::string_view& rest) {
   return line;
 }
 
-std::vector<tune::Metrics> Read(const std::vector<tune::OutputPattern>& patterns,
-                                std::string_view output, size_t piece) {
-  tune::OutputMetrics metrics(patterns);
-  std::vector<tune::Metrics> all;
-  for (size_t i = 0; i < output.size(); i += piece) {
-    for (tune::Metrics& report : metrics.Read(output.substr(i, piece))) {
-      all.push_back(std::move(report));
-    }
+std::vector<tune::OutputReport> Read(const std::vector<tune::OutputPattern>& patterns,
+                                     std::string_view output, size_t piece) {
+  tune::OutputRules rules;
+  rules.patterns = patterns;
+  if (patterns.size() == 2) {
+    // The second expression counts the first one's values.
+    rules.patterns.pop_back();
+    rules.iteration = tune::IterationPattern{patterns[1], 0};
   }
-  for (tune::Metrics& report : metrics.Finish()) all.push_back(std::move(report));
+  tune::OutputMetrics metrics(std::move(rules), {"a"});
+  std::vector<tune::OutputReport> all;
+  const auto take = [&](std::vector<tune::OutputReport> reports) {
+    for (tune::OutputReport& report : reports) all.push_back(std::move(report));
+  };
+  for (size_t i = 0; i < output.size(); i += piece) {
+    take(metrics.Read(tune::OutputStream::kStdout, output.substr(i, piece)));
+  }
+  take(metrics.Finish());
   TUNE_CHECK(metrics.Finish().empty());
   return all;
 }
 
-std::string Shown(const std::vector<tune::Metrics>& reports) {
+std::string Shown(const std::vector<tune::OutputReport>& reports) {
   std::string text;
-  for (const tune::Metrics& report : reports) {
-    TUNE_CHECK(!report.empty());
-    for (const auto& [name, value] : report) text += name + "=" + std::to_string(value) + " ";
+  int64_t last = 0;
+  for (const tune::OutputReport& report : reports) {
+    TUNE_CHECK(!report.metrics.empty());
+    if (report.iteration) {
+      TUNE_CHECK(*report.iteration > last);
+      last = *report.iteration;
+      text += std::to_string(last) + ": ";
+    }
+    for (const auto& [name, value] : report.metrics) {
+      text += name + "=" + std::to_string(value) + " ";
+    }
     text += "\n";
   }
   return text;
@@ -49,7 +65,8 @@ std::string Shown(const std::vector<tune::Metrics>& reports) {
 
 tune::FuzzStart tune::StartOfFuzz() {
   return {{"loss: ([0-9.]+)\nacc=(\\S+)\n..\nepoch 1 loss: 0.5 acc=0.25\nloss: 1e9\nacc=nan\n",
-           "a ([-+]?[0-9]+)\nb ([a-z]+|[0-9]*)\n\na 1\nb 2\na 3\r\nb inf\n",
+           "a ([-+]?[0-9]+)\nb ([a-z]+|[0-9]*)\n\nb 1\na 1\nb 2 a 3\r\nb inf\n",
+           "a {number}\n\\bb {number}\n.\n\rb 0 a 1\rb 0 a 2\rb 1 a 3\x1b[A\n\x1b[Kb 2 a 1.5e-3\n",
            "(.*)\n(x|y)+ ([0-9])\n......\n7\nxyx 8\nno end"},
           5'000};
 }

@@ -60,6 +60,16 @@ TEST(Codec, LosesNothingOfAnyKind) {
   EXPECT_EQ(start.slices, SampleStart().slices);
   EXPECT_EQ(start.config, SampleStart().config);
   EXPECT_EQ(std::get<Welcome>((*to_read)[0]).seed, ~0ull);
+  EXPECT_EQ(std::get<Welcome>((*to_read)[0]).more_metrics, std::vector<std::string>{"size"});
+}
+
+TEST(Codec, RefusesMoreObjectivesThanASweepMayHave) {
+  Welcome welcome = std::get<Welcome>(SampleToWorker()[0]);
+  welcome.more_metrics.assign(limits::kObjectivesMax - 1, "m");
+  EXPECT_TRUE(RefusalOf(welcome).ok());
+  welcome.more_metrics.emplace_back("m");
+  EXPECT_EQ(RefusalOf(welcome).message(),
+            "message 1: welcome.more_metrics: 8, expected less than 8");
 }
 
 TEST(Codec, NamesAPackageOnlyByDigitsAndASizeThatMayBe) {

@@ -106,9 +106,41 @@ TEST(CommandSpec, KnowsTheMetricsThatItLooksForInTheirOrder) {
       R"j({"command":["x"],"metrics":{"acc":{"regex":"acc ([0-9.]+)"},"area":{"json":"r.json"},)j"
       R"j("loss":{"regex":"loss ([0-9.]+)"}}})j");
   EXPECT_THAT(spec.metric_names(), ElementsAre("acc", "area", "loss"));
-  ASSERT_EQ(spec.output_metrics().size(), 2u);
-  EXPECT_EQ(spec.output_metrics()[1].metric(), "loss");
+  ASSERT_EQ(spec.output_rules().patterns.size(), 2u);
+  EXPECT_EQ(spec.output_rules().patterns[1].metric(), "loss");
+  EXPECT_EQ(spec.output_rules().patterns[1].from(), StreamChoice::kStdout);
+  EXPECT_FALSE(spec.output_rules().iteration.has_value());
   EXPECT_EQ(spec.file_metrics()[0].key, "");
+}
+
+TEST(CommandSpec, KnowsWhoseValuesAreTheIterations) {
+  const CommandSpec spec = Parsed(
+      R"j({"command":["x"],"metrics":{"acc":{"regex":"acc {number}","from":"both"}},)j"
+      R"j("report_on":"acc","iteration":{"regex":"epoch {number}","from":"stderr","first":0}})j");
+  EXPECT_EQ(spec.output_rules().patterns[0].from(), StreamChoice::kBoth);
+  EXPECT_EQ(spec.output_rules().report_on, "acc");
+  EXPECT_EQ(spec.output_rules().iteration->first, 0);
+  EXPECT_EQ(spec.output_rules().iteration->pattern.from(), StreamChoice::kStderr);
+}
+
+TEST(CommandSpec, RefusesIterationsThatCannotBeRead) {
+  const auto error = [](const std::string& rest) {
+    return ErrorOf(R"({"command":["a"],"metrics":{"acc":{"regex":"{number}"}},)" + rest + "}");
+  };
+  EXPECT_THAT(error(R"("report_on":"ac")"),
+              AllOf(StartsWith("1:69: trainable: report_on: 'ac' is no metric with a regex"),
+                    HasSubstr("did you mean 'acc'")));
+  EXPECT_THAT(error(R"("report_on":3)"), HasSubstr("expected the name of a metric"));
+  EXPECT_THAT(error(R"("iteration":"epoch")"), HasSubstr("expected {regex: "));
+  EXPECT_THAT(error(R"("iteration":{"first":0})"), HasSubstr("expected {regex: "));
+  EXPECT_THAT(
+      error(R"("iteration":{"regex":"epoch"})"),
+      StartsWith("1:78: trainable: iteration: the regular expression 'epoch' has no group"));
+  EXPECT_THAT(error(R"("iteration":{"regex":"{number}","first":2})"), HasSubstr("expected 0 or 1"));
+  EXPECT_THAT(error(R"("iteration":{"regex":"{number}","key":"a"})"), HasSubstr("unknown key"));
+  EXPECT_THAT(ErrorOf(R"({"command":["a"],"metrics":{"acc":{"json":"f"}},)"
+                      R"("iteration":{"regex":"{number}"}})"),
+              HasSubstr("no metric has a regex"));
 }
 
 TEST(CommandSpec, SaysWhichProgramIsLookedForUnlessAParameterDecides) {
@@ -163,6 +195,10 @@ TEST(CommandSpec, RefusesWhatIsNoMetricAtItsPlace) {
               AllOf(StartsWith("1:44: trainable: metrics: acc: "), HasSubstr("missing )")));
   EXPECT_THAT(error(R"({"acc":{"regex":"acc [0-9]+"}})"), HasSubstr("has no group"));
   EXPECT_THAT(error(R"j({"":{"regex":"(a)"}})j"), HasSubstr("a name must have 1 to"));
+  EXPECT_THAT(
+      error(R"j({"acc":{"regex":"(a)","from":"stdin"}})j"),
+      StartsWith("1:57: trainable: metrics: acc: from: read 'stdin', expected stdout, std"));
+  EXPECT_THAT(error(R"j({"acc":{"json":"f","from":"stdout"}})j"), HasSubstr("expected {regex: "));
 }
 
 TEST(CommandSpec, RefusesParametersThatTheSpaceDoesNotHave) {

@@ -52,6 +52,7 @@ class CommandTrialTest : public testing::Test {
     line.pop_back();
     trial_->OnProgramLine(kFirst, line);
   }
+  void Prints(const std::string& text) { trial_->OnOutput(OutputStream::kStdout, text); }
   void Continue() { trial_->OnAnswer(ReportAnswer::kContinue, now_); }
   void Stop() { trial_->OnAnswer(ReportAnswer::kStop, now_); }
   void Exit(int status) {
@@ -96,11 +97,19 @@ class CommandTrialTest : public testing::Test {
   }
 
   std::unique_ptr<CommandTrial> trial_;
+  std::vector<std::string> log_;
   Instant now_{1'000'000};
 
  private:
   void Collect() {
-    for (CommandEffect& effect : trial_->TakeEffects()) effects_.push_back(std::move(effect));
+    for (CommandEffect& effect : trial_->TakeEffects()) {
+      const auto* const line = std::get_if<AddToLog>(&effect);
+      if (line != nullptr) {
+        log_.push_back(line->line);
+      } else {
+        effects_.push_back(std::move(effect));
+      }
+    }
   }
 
   std::unique_ptr<CommandSpec> spec_;
@@ -241,9 +250,9 @@ TEST_F(CommandTrialTest, AProgramWhoseOutputIsReadMayNotReportBesides) {
 
 TEST_F(CommandTrialTest, NumbersInTheOutputAreReportsOfTheSameOrder) {
   Begin(kByRegex);
-  trial_->OnOutput("acc: 0.1\nacc: 0.2\nacc:");
+  Prints("acc: 0.1\nacc: 0.2\nacc:");
   EXPECT_THAT(Next<SendReport>().report.metrics, ElementsAre(Pair("acc", 0.1)));
-  trial_->OnOutput(" 0.3\n");
+  Prints(" 0.3\n");
   EXPECT_TRUE(IsIdle());
   for (const double acc : {0.2, 0.3}) {
     Continue();
@@ -258,7 +267,7 @@ TEST_F(CommandTrialTest, OneThatReportsFasterThanIsAnsweredMustWait) {
   EXPECT_TRUE(trial_->HasRoom());
   std::string lines;
   for (int i = 0; i < 2'000; ++i) lines += "acc: 1\n";
-  trial_->OnOutput(lines);
+  Prints(lines);
   EXPECT_FALSE(trial_->HasRoom());
   for (int i = 0; i < 1'500; ++i) Continue();
   EXPECT_TRUE(trial_->HasRoom());
@@ -406,12 +415,12 @@ TEST_F(CommandTrialTest, OneThatDoesNotListenIsTerminatedAfterAWhileAndThenKille
 
 TEST_F(CommandTrialTest, OneWhoseOutputIsReadIsTerminatedAtOnce) {
   Begin(kByRegex);
-  trial_->OnOutput("acc: 1\nacc: 2\n");
+  Prints("acc: 1\nacc: 2\n");
   Next<SendReport>();
   Stop();
   EXPECT_FALSE(Next<SignalProgram>().kill);
   EXPECT_EQ(trial_->NextDeadline(), now_ + Milliseconds(limits::kKillGraceMs));
-  trial_->OnOutput("acc: 3\n");
+  Prints("acc: 3\n");
   EXPECT_TRUE(IsIdle()) << "what it prints after a stop is not counted";
   ProgramEnd end;
   end.signal = "SIGTERM";
@@ -421,7 +430,7 @@ TEST_F(CommandTrialTest, OneWhoseOutputIsReadIsTerminatedAtOnce) {
 
 TEST_F(CommandTrialTest, AStopThatComesAfterTheProgramsEndEndsTheAttempt) {
   Begin(kByRegex);
-  trial_->OnOutput("acc: 1\nacc: 2\n");
+  Prints("acc: 1\nacc: 2\n");
   Next<SendReport>();
   Exit(0);
   EXPECT_TRUE(IsIdle()) << "what it printed is decided first";
@@ -466,7 +475,7 @@ TEST_F(CommandTrialTest, NothingThatComesLaterGivesItMoreTime) {
   EXPECT_TRUE(Next<SignalProgram>().kill);
 
   Begin(kByRegex);
-  trial_->OnOutput("acc: 1\n");
+  Prints("acc: 1\n");
   Next<SendReport>();
   trial_->OnTerminate(now_);
   const Instant of_output = trial_->NextDeadline().value();
@@ -515,7 +524,7 @@ TEST_F(CommandTrialTest, StatusZeroWithoutTheMetricIsNoMetric) {
   Next<SendReport>();
   Continue();
   NextReply(kFirst);
-  trial_->OnOutput("done, see report.txt\n");
+  Prints("done, see report.txt\n");
   Exit(0);
   const TrialEnd end = NextEnd();
   EXPECT_EQ(end.outcome, Outcome::kBadConfig);
@@ -555,9 +564,88 @@ TEST_F(CommandTrialTest, AMetricMadeOfOthersNeedsAReportWithAllOfThem) {
 
 TEST_F(CommandTrialTest, AnExpressionThatNeverMatchedIsNamed) {
   Begin(kByRegex);
-  trial_->OnOutput("accuracy = 0.5\n");
+  Prints("accuracy = 0.5\n");
   Exit(0);
   EXPECT_THAT(NextEnd().error, AllOf(HasSubstr("no_metric"), HasSubstr("'acc' found no number")));
+}
+
+TEST_F(CommandTrialTest, AMetricOfTheOtherStreamIsNamed) {
+  Begin(kByRegex);
+  trial_->OnOutput(OutputStream::kStderr, "acc: 0.5\n");
+  Exit(0);
+  EXPECT_THAT(NextEnd().error, HasSubstr("write from: stderr"));
+}
+
+TEST_F(CommandTrialTest, APartOfANumberEndsTheTrial) {
+  Begin(kByRegex);
+  Prints("acc: 0.5\n");
+  EXPECT_THAT(Next<SendReport>().report.metrics, ElementsAre(Pair("acc", 0.5)));
+  Prints("acc: 1.98e-05\nacc: 0.25\n");
+  EXPECT_TRUE(Next<SignalProgram>().kill);
+  Continue();
+  ProgramEnd end;
+  end.signal = "SIGKILL";
+  trial_->OnProgramEnded(std::move(end));
+  const TrialEnd told = NextEnd();
+  EXPECT_EQ(told.outcome, Outcome::kBadConfig);
+  EXPECT_THAT(told.error, AllOf(HasSubstr("metrics: the regular expression of 'acc' took '1.98' "
+                                          "out of '1.98e-05'"),
+                                HasSubstr("{number}")));
+}
+
+TEST_F(CommandTrialTest, TheLogSaysWhereTheFirstReportWasRead) {
+  Begin(kByRegex);
+  Prints("epoch 1 acc: 0.5\nacc: 0.75\n");
+  EXPECT_THAT(Next<SendReport>().report.metrics, ElementsAre(Pair("acc", 0.5)));
+  EXPECT_THAT(log_, ElementsAre("tune: read acc = 0.5 on standard output: epoch 1 acc: 0.5"));
+}
+
+TEST_F(CommandTrialTest, IterationsHaveTheNumbersThatWerePrinted) {
+  Begin(R"j({"command":["x"],"metrics":{"acc":{"regex":"acc: {number}"}},)j"
+        R"j("iteration":{"regex":"epoch {number}"}})j");
+  Prints("epoch 5 acc: 0.5\n");
+  EXPECT_EQ(Next<SendReport>().report.iteration, 5);
+}
+
+// Both objectives make one report, whichever is printed last.
+TEST_F(CommandTrialTest, AReportHasAllObjectives) {
+  TrialStart start;
+  start.more_metrics = {"size * 2"};
+  Begin(R"j({"command":["x"],"metrics":{"acc":{"regex":"acc: {number}"},)j"
+        R"j("size":{"regex":"size: {number}"}}})j",
+        start);
+  Prints("acc: 1\nsize: 7\nacc: 2\n");
+  EXPECT_THAT(Next<SendReport>().report.metrics, ElementsAre(Pair("acc", 1), Pair("size", 7)));
+  Continue();
+  EXPECT_TRUE(IsIdle());
+}
+
+TEST_F(CommandTrialTest, WhatIsPrintedAtTheEndAloneIsInTheFinalReport) {
+  Begin(R"j({"command":["x"],"metrics":{"acc":{"regex":"\\bacc: {number}"},)j"
+        R"j("test":{"regex":"test: {number}"}}})j");
+  Prints("acc: 1\ntest: 7\n");
+  EXPECT_THAT(Next<SendReport>().report.metrics, ElementsAre(Pair("acc", 1)));
+  Continue();
+  Exit(0);
+  const Report last = Next<SendReport>().report;
+  EXPECT_TRUE(last.final);
+  EXPECT_THAT(last.metrics, ElementsAre(Pair("test", 7)));
+  EXPECT_EQ(NextEnd().outcome, Outcome::kCompleted);
+}
+
+// A metric of a printed part and one of a file has a value when both are there.
+TEST_F(CommandTrialTest, AMetricOfOutputAndFileIsWholeAtTheEnd) {
+  TrialStart start;
+  start.metric = "acc - area";
+  Begin(R"j({"command":["x"],"metrics":{"acc":{"regex":"acc: {number}"},"area":{"json":"r"}}})j",
+        start);
+  Prints("acc: 1\nacc: 2\n");
+  EXPECT_TRUE(IsIdle());
+  ProgramEnd end;
+  end.file_metrics = Metrics{{"area", 3}};
+  trial_->OnProgramEnded(std::move(end));
+  EXPECT_THAT(Next<SendReport>().report.metrics, ElementsAre(Pair("acc", 2), Pair("area", 3)));
+  EXPECT_EQ(NextEnd().outcome, Outcome::kCompleted);
 }
 
 TEST_F(CommandTrialTest, OneThatGoesOnFromAReportNeedsNoOther) {
@@ -569,7 +657,7 @@ TEST_F(CommandTrialTest, OneThatGoesOnFromAReportNeedsNoOther) {
 }
 
 TEST_F(CommandTrialTest, AnotherStatusIsACrashWithTheLastLine) {
-  trial_->OnOutput("Traceback\nValueError: lr must be positive\n\n");
+  Prints("Traceback\nValueError: lr must be positive\n\n");
   Exit(3);
   const TrialEnd end = NextEnd();
   EXPECT_EQ(end.outcome, Outcome::kCrashed);
@@ -594,7 +682,7 @@ TEST_F(CommandTrialTest, WhatRanOutOfMemoryIsToldByWhatItPrinted) {
   };
   for (const auto& [text, outcome] : cases) {
     Begin();
-    trial_->OnOutput(text);
+    Prints(text);
     Exit(1);
     EXPECT_EQ(NextEnd().outcome, outcome) << text;
   }
@@ -623,8 +711,9 @@ TEST_F(CommandTrialTest, NumbersOfFilesAreTheFinalReport) {
 }
 
 TEST_F(CommandTrialTest, NumbersOfFilesComeAfterAllThatItPrinted) {
-  Begin(R"j({"command":["x"],"metrics":{"loss":{"regex":"loss: (.*)"},"acc":{"json":"r.json"}}})j");
-  trial_->OnOutput("loss: 1\nloss: 2");
+  Begin(R"j({"command":["x"],"metrics":{"loss":{"regex":"loss: (.*)"},"acc":{"json":"r.json"}},)j"
+        R"j("report_on":"loss"})j");
+  Prints("loss: 1\nloss: 2");
   ProgramEnd end;
   end.file_metrics = Metrics{{"acc", 0.75}};
   trial_->OnProgramEnded(std::move(end));

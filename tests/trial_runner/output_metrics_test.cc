@@ -1,11 +1,9 @@
-// Numbers found in what a program prints, however its output comes in pieces.
+// Iterations found in what a program prints, however its output comes in pieces.
 #include "trial_runner/output_metrics.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,154 +11,272 @@
 namespace tune {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Pair;
 
-OutputPattern Pattern(const std::string& metric, const std::string& pattern) {
-  Result<OutputPattern> made = OutputPattern::Make(metric, pattern);
+OutputPattern Pattern(const std::string& metric, StreamChoice from = StreamChoice::kStdout) {
+  Result<OutputPattern> made = OutputPattern::Make(metric, "\\b" + metric + ": {number}", from);
   EXPECT_TRUE(made.ok()) << made.status().message();
   return *std::move(made);
 }
-OutputPattern Accuracy() { return Pattern("acc", "acc: ([0-9.eE+-]+)"); }
-OutputPattern Loss() { return Pattern("loss", "loss: ([0-9.eE+-]+)"); }
-
-// ---- one expression
-
-TEST(OutputPattern, TakesTheLastNumberOfALine) {
-  EXPECT_EQ(Accuracy().FindIn("acc: 0.5"), 0.5);
-  EXPECT_EQ(Accuracy().FindIn("step 3, acc: 0.25, acc: 0.75 (best)"), 0.75);
-  EXPECT_EQ(Accuracy().FindIn("accuracy 0.5"), std::nullopt);
-  EXPECT_EQ(Accuracy().FindIn(""), std::nullopt);
+OutputRules Rules(std::vector<std::string> metrics, const std::string& report_on = "") {
+  OutputRules rules;
+  for (const std::string& metric : metrics) rules.patterns.push_back(Pattern(metric));
+  rules.report_on = report_on;
+  return rules;
+}
+OutputRules NumberedRules(std::vector<std::string> metrics, int64_t first = 1) {
+  OutputRules rules = Rules(std::move(metrics));
+  rules.iteration = IterationPattern{*OutputPattern::Make("iteration", "epoch {number}"), first};
+  return rules;
 }
 
-TEST(OutputPattern, ReadsNumbersInAllTheirForms) {
-  const OutputPattern any = Pattern("x", "x=(\\S+)");
-  EXPECT_EQ(any.FindIn("x=-1e-3"), -0.001);
-  EXPECT_EQ(any.FindIn("x=+2"), 2);
-  EXPECT_EQ(any.FindIn("it ends with x=0.5."), 0.5);
-  EXPECT_EQ(any.FindIn("x=.5"), 0.5);
-  EXPECT_TRUE(std::isnan(*any.FindIn("x=nan")));
-  EXPECT_EQ(any.FindIn("x=inf"), std::numeric_limits<double>::infinity());
-  EXPECT_EQ(any.FindIn("x=-inf"), -std::numeric_limits<double>::infinity());
-  for (const char* const text : {"x=abc", "x=1.2.3", "x=1,5", "x=-", "x=.", "x=++1", "x=0x10"}) {
-    EXPECT_EQ(any.FindIn(text), std::nullopt) << text;
-  }
-}
-
-TEST(OutputPattern, KeepsTheNumberBeforeOneThatCannotBeRead) {
-  EXPECT_EQ(Pattern("x", "x=(\\S+)").FindIn("x=1 x=two"), 1);
-}
-
-// The beginning of a line is where the line begins, not where the match before it ended.
-TEST(OutputPattern, AnchorsMeanTheWholeLine) {
-  EXPECT_EQ(Pattern("x", "^([0-9])").FindIn("123"), 1);
-  EXPECT_EQ(Pattern("x", "([0-9])$").FindIn("123"), 3);
-  EXPECT_EQ(Pattern("x", "\\b([0-9])").FindIn("12 34"), 3);
-}
-
-TEST(OutputPattern, EndsWhateverTheExpressionMatches) {
-  EXPECT_EQ(Pattern("x", "([0-9]*)").FindIn("a1b22"), 22);
-  EXPECT_EQ(Pattern("x", "()").FindIn("abc"), std::nullopt);
-  EXPECT_EQ(Pattern("x", "a|(b)").FindIn("aaa"), std::nullopt);
-  EXPECT_EQ(Pattern("x", "a|([0-9])").FindIn("a1a"), 1);
-  EXPECT_EQ(Pattern("x", "$(a?)").FindIn("a"), std::nullopt);
-}
-
-TEST(OutputPattern, ReadsBytesThatAreNoUtf8) {
-  EXPECT_EQ(Accuracy().FindIn("\xff\xfe acc: 0.5 \xc3"), 0.5);
-}
-
-TEST(OutputPattern, RefusesWhatCannotBeUsed) {
-  const auto error = [](const std::string& pattern) {
-    return OutputPattern::Make("x", pattern).status().message();
-  };
-  EXPECT_THAT(error("([0-9]+"), HasSubstr("cannot be used: missing )"));
-  EXPECT_THAT(error("acc"), HasSubstr("has no group"));
-  EXPECT_THAT(error("(?:acc)"), HasSubstr("has no group"));
-  EXPECT_THAT(error("(a){1000}{1000}"), HasSubstr("cannot be used"));
-  EXPECT_THAT(error("(a)\\1"), HasSubstr("cannot be used"));
-}
-
-// ---- reports
-
-TEST(OutputMetrics, AReportIsWholeWhenEachNumberWasFound) {
-  OutputMetrics metrics({Accuracy(), Loss()});
-  EXPECT_THAT(metrics.Read("loss: 2\n"), IsEmpty());
-  EXPECT_THAT(metrics.Read("acc: 0.5\n"),
-              ElementsAre(ElementsAre(Pair("acc", 0.5), Pair("loss", 2))));
-  EXPECT_THAT(metrics.Read("acc: 0.6 loss: 1\n"),
-              ElementsAre(ElementsAre(Pair("acc", 0.6), Pair("loss", 1))));
-  EXPECT_THAT(metrics.Finish(), IsEmpty());
-}
-
-TEST(OutputMetrics, OneThatFindsItsNextNumberEarlierLeavesTheOthersMissing) {
-  OutputMetrics metrics({Accuracy(), Loss()});
-  EXPECT_THAT(
-      metrics.Read("acc: 1\nacc: 2\nloss: 3\n"),
-      ElementsAre(ElementsAre(Pair("acc", 1)), ElementsAre(Pair("acc", 2), Pair("loss", 3))));
-}
-
-TEST(OutputMetrics, ReadsTheSameInWhateverPiecesTheOutputComes) {
-  const std::string text = "a acc: 0.5\r\nacc: 0.6\rloss: 1\n\nloss: 2 acc: 7\nacc: 8";
-  const auto read = [&](size_t size) {
-    OutputMetrics metrics({Accuracy(), Loss()});
-    std::vector<Metrics> all;
-    for (size_t i = 0; i < text.size(); i += size) {
-      for (Metrics& report : metrics.Read(text.substr(i, size))) all.push_back(std::move(report));
+// "acc=0.5 loss=2", with "3: " before it where the iteration was printed.
+std::vector<std::string> Shown(const std::vector<OutputReport>& reports) {
+  std::vector<std::string> texts;
+  for (const OutputReport& report : reports) {
+    std::string text = report.iteration ? std::to_string(*report.iteration) + ":" : "";
+    for (const auto& [name, value] : report.metrics) {
+      std::string number = std::to_string(value);
+      number.erase(number.find_last_not_of('0') + 1);
+      if (number.ends_with('.')) number.pop_back();
+      text += (text.empty() ? "" : " ") + name + "=" + number;
     }
-    for (Metrics& report : metrics.Finish()) all.push_back(std::move(report));
+    texts.push_back(text);
+  }
+  return texts;
+}
+
+class OutputMetricsTest : public testing::Test {
+ protected:
+  void Begin(OutputRules rules, std::vector<std::string> wanted = {"acc"}) {
+    metrics_.emplace(std::move(rules), std::move(wanted));
+  }
+  std::vector<std::string> Print(const std::string& text) {
+    return Shown(metrics_->Read(OutputStream::kStdout, text));
+  }
+  std::vector<std::string> PrintError(const std::string& text) {
+    return Shown(metrics_->Read(OutputStream::kStderr, text));
+  }
+  std::vector<std::string> Finish() { return Shown(metrics_->Finish()); }
+  std::string Refusal() { return metrics_->refusal().value_or(""); }
+
+  std::optional<OutputMetrics> metrics_;
+};
+
+// ---- what an iteration is
+
+TEST_F(OutputMetricsTest, AnIterationIsAValueOfTheSweepsMetric) {
+  Begin(Rules({"acc", "loss"}));
+  EXPECT_THAT(Print("loss: 5\nloss: 4\nloss: 3\n"), IsEmpty());
+  EXPECT_THAT(Print("acc: 0.5\n"), ElementsAre("acc=0.5 loss=3"));
+  EXPECT_THAT(Print("acc: 0.6\n"), ElementsAre("acc=0.6 loss=3")) << "the last value is held";
+  EXPECT_THAT(Print("loss: 1 acc: 0.7\n"), ElementsAre("acc=0.7 loss=1"));
+  EXPECT_THAT(Finish(), IsEmpty());
+}
+
+TEST_F(OutputMetricsTest, AMetricThatWasNotSeenYetIsAbsent) {
+  Begin(Rules({"acc", "loss"}));
+  EXPECT_THAT(Print("acc: 1\nloss: 2\nacc: 3\n"), ElementsAre("acc=1", "acc=3 loss=2"));
+}
+
+TEST_F(OutputMetricsTest, OthersOfTheSameLineAreOfTheSameIterationWhereverTheyStand) {
+  Begin(Rules({"loss", "acc"}));
+  EXPECT_THAT(Print("acc: 1 loss: 9\nacc: 2 loss: 8\n"),
+              ElementsAre("loss=9 acc=1", "loss=8 acc=2"));
+}
+
+TEST_F(OutputMetricsTest, ReportOnNamesTheMetricThatLeads) {
+  Begin(Rules({"acc", "loss"}, "loss"));
+  EXPECT_THAT(Print("acc: 1\nloss: 9\nacc: 2\nloss: 8\n"),
+              ElementsAre("acc=1 loss=9", "acc=2 loss=8"));
+}
+
+TEST_F(OutputMetricsTest, OfSeveralNamesTheOneThatCameLastLeads) {
+  Begin(Rules({"acc", "f1", "loss"}), {"f1", "acc"});
+  EXPECT_THAT(Print("acc: 1\nloss: 7\n"), IsEmpty());
+  EXPECT_THAT(Print("f1: 2\n"), ElementsAre("acc=1 f1=2 loss=7"));
+  EXPECT_THAT(Print("acc: 3\nf1: 4\n"), ElementsAre("acc=3 f1=4 loss=7"));
+}
+
+// The size of a model is printed once, its accuracy each epoch.
+TEST_F(OutputMetricsTest, ANameThatIsPrintedOnceIsHeld) {
+  Begin(Rules({"acc", "size"}), {"acc", "size"});
+  EXPECT_THAT(Print("size: 9\nacc: 1\nacc: 2\n"), ElementsAre("acc=1 size=9", "acc=2 size=9"));
+}
+
+TEST_F(OutputMetricsTest, WithoutAllItsNamesInTheOutputNothingLeads) {
+  Begin(Rules({"acc"}), {"acc", "parameters"});
+  EXPECT_THAT(Print("acc: 1\nacc: 2\n"), IsEmpty());
+  EXPECT_THAT(metrics_->Unreported({}), ElementsAre(testing::Pair("acc", 2)));
+}
+
+TEST_F(OutputMetricsTest, KnowsWhatNoReportHad) {
+  Begin(Rules({"acc", "test"}));
+  EXPECT_THAT(Print("acc: 1\ntest: 5\n"), ElementsAre("acc=1"));
+  EXPECT_THAT(metrics_->Unreported({}), ElementsAre(testing::Pair("test", 5)));
+  EXPECT_THAT(metrics_->Unreported({"acc"}),
+              ElementsAre(testing::Pair("acc", 1), testing::Pair("test", 5)));
+}
+
+TEST_F(OutputMetricsTest, TheFirstReportSaysWhereItWasRead) {
+  OutputRules rules = Rules({"acc"});
+  rules.patterns.push_back(Pattern("loss", StreamChoice::kStderr));
+  Begin(std::move(rules));
+  EXPECT_THAT(PrintError("the loss: 2 is small\n"), IsEmpty());
+  const auto reports = metrics_->Read(OutputStream::kStdout, "acc: 1\nacc: 2\n");
+  ASSERT_EQ(reports.size(), 2u);
+  ASSERT_EQ(reports[0].findings.size(), 2u);
+  EXPECT_EQ(reports[0].findings[0].line, "acc: 1");
+  EXPECT_EQ(reports[0].findings[1].line, "the loss: 2 is small");
+  EXPECT_EQ(reports[0].findings[1].stream, OutputStream::kStderr);
+  EXPECT_THAT(reports[1].findings, IsEmpty());
+}
+
+// ---- lines
+
+TEST_F(OutputMetricsTest, ReadsTheSameInWhateverPiecesTheOutputComes) {
+  const std::string text = "a acc: 0.5\r\nacc: 0.6\rloss: 1 acc: 1\n\nloss: 2 acc: 7\nacc: 8";
+  const auto read = [&](size_t size) {
+    Begin(Rules({"acc", "loss"}));
+    std::vector<std::string> all;
+    for (size_t i = 0; i < text.size(); i += size) {
+      for (std::string& report : Print(text.substr(i, size))) all.push_back(std::move(report));
+    }
+    for (std::string& report : Finish()) all.push_back(std::move(report));
     return all;
   };
-  const std::vector<Metrics> whole = read(text.size());
-  ASSERT_EQ(whole.size(), 4u);
+  const std::vector<std::string> whole = read(text.size());
+  EXPECT_THAT(whole, ElementsAre("acc=0.5", "acc=1 loss=1", "acc=7 loss=2", "acc=8 loss=2"));
   for (size_t size = 1; size < text.size(); ++size) EXPECT_EQ(read(size), whole) << size;
 }
 
-TEST(OutputMetrics, WhatWaitsAtTheEndIsTheLastReport) {
-  OutputMetrics metrics({Accuracy(), Loss()});
-  EXPECT_THAT(metrics.Read("acc: 0.5\n"), IsEmpty());
-  EXPECT_THAT(metrics.Finish(), ElementsAre(ElementsAre(Pair("acc", 0.5))));
-  EXPECT_THAT(metrics.Finish(), IsEmpty());
+TEST_F(OutputMetricsTest, ALineOfAMegabyteIsSearched) {
+  Begin(Rules({"acc"}));
+  EXPECT_THAT(Print(std::string(1'000'000, '.')), IsEmpty());
+  EXPECT_THAT(Print(" acc: 0.75\n"), ElementsAre("acc=0.75"));
 }
 
-TEST(OutputMetrics, ALastLineWithoutItsEndIsReadToo) {
-  OutputMetrics metrics({Accuracy()});
-  EXPECT_THAT(metrics.Read("acc: 0.5\nacc: 0.7"), ElementsAre(ElementsAre(Pair("acc", 0.5))));
-  EXPECT_THAT(metrics.Finish(), ElementsAre(ElementsAre(Pair("acc", 0.7))));
+// 60 redraws are not 60 iterations.
+TEST_F(OutputMetricsTest, ABarCountsByItsLastState) {
+  Begin(Rules({"acc"}));
+  std::string bar;
+  for (int i = 0; i < 60; ++i) bar += "\r" + std::to_string(i) + "/60 acc: 0." + std::to_string(i);
+  EXPECT_THAT(Print(bar + "\ndone\n"), ElementsAre("acc=0.59"));
 }
 
-// The last line ends one report and makes another: neither is lost.
-TEST(OutputMetrics, ALastLineMayEndTwoReports) {
-  OutputMetrics whole({Accuracy(), Loss()});
-  EXPECT_THAT(whole.Read("acc: 1\nacc: 2 loss: 3"), IsEmpty());
-  EXPECT_THAT(whole.Finish(), ElementsAre(ElementsAre(Pair("acc", 1)),
-                                          ElementsAre(Pair("acc", 2), Pair("loss", 3))));
-  OutputMetrics part({Accuracy(), Loss()});
-  EXPECT_THAT(part.Read("acc: 1\nacc: 2"), IsEmpty());
-  EXPECT_THAT(part.Finish(), ElementsAre(ElementsAre(Pair("acc", 1)), ElementsAre(Pair("acc", 2))));
+TEST_F(OutputMetricsTest, StandardErrorIsReadWhereItIsAskedFor) {
+  OutputRules rules;
+  rules.patterns = {Pattern("acc"), Pattern("loss", StreamChoice::kStderr),
+                    Pattern("f", StreamChoice::kBoth)};
+  Begin(std::move(rules));
+  EXPECT_THAT(PrintError("acc: 9 loss: 3 f: 4\n"), IsEmpty());
+  EXPECT_THAT(Print("acc: 1 loss: 9\nf: 5 acc: 2\n"),
+              ElementsAre("acc=1 loss=3 f=4", "acc=2 loss=3 f=5"));
 }
 
-TEST(OutputMetrics, OfALineWithoutEndOnlyTheBeginningIsLookedAt) {
-  OutputMetrics metrics({Accuracy()});
-  EXPECT_THAT(metrics.Read("acc: 0.25 "), IsEmpty());
-  for (int i = 0; i < 200; ++i) EXPECT_THAT(metrics.Read(std::string(1000, '.')), IsEmpty());
-  EXPECT_THAT(metrics.Read("acc: 0.75\nacc: 0.5\n"),
-              ElementsAre(ElementsAre(Pair("acc", 0.25)), ElementsAre(Pair("acc", 0.5))));
+// ---- numbers that are printed
+
+TEST_F(OutputMetricsTest, AnIterationHasTheNumberThatWasPrinted) {
+  Begin(NumberedRules({"acc"}));
+  EXPECT_THAT(Print("epoch 5\nacc: 1\nepoch 7 acc: 2\n"), ElementsAre("5: acc=1", "7: acc=2"));
+  EXPECT_EQ(Refusal(), "");
 }
 
-TEST(OutputMetrics, SaysWhichExpressionsNeverFoundANumber) {
-  OutputMetrics metrics({Accuracy(), Loss()});
-  (void)metrics.Read("loss: 1\nacc: many\n");
-  EXPECT_THAT(metrics.NeverFound(), ElementsAre("acc"));
+TEST_F(OutputMetricsTest, NumbersFromZeroAreSaidToBe) {
+  Begin(NumberedRules({"acc"}, 0));
+  EXPECT_THAT(Print("epoch 0 acc: 1\nepoch 1 acc: 2\n"), ElementsAre("1: acc=1", "2: acc=2"));
+  Begin(NumberedRules({"acc"}));
+  EXPECT_THAT(Print("epoch 0 acc: 1\n"), IsEmpty());
+  EXPECT_EQ(Refusal(),
+            "iteration: read 0, in the line 'epoch 0 acc: 1', expected a whole number from 1; for "
+            "a program that counts from 0 write iteration: {regex: ..., first: 0}");
 }
 
-TEST(OutputMetrics, WithoutExpressionsNothingIsFound) {
-  OutputMetrics metrics({});
-  EXPECT_THAT(metrics.Read("acc: 0.5\n\n"), IsEmpty());
-  EXPECT_THAT(metrics.Finish(), IsEmpty());
-  EXPECT_THAT(metrics.NeverFound(), IsEmpty());
+TEST_F(OutputMetricsTest, ASecondValueOfAnIterationIsRefused) {
+  Begin(NumberedRules({"acc"}));
+  EXPECT_THAT(Print("epoch 1\nacc: 1\nacc: 2\nepoch 2 acc: 3\n"), ElementsAre("1: acc=1"));
+  EXPECT_THAT(Refusal(), AllOf(HasSubstr("iteration: read 1 with another value of 'acc'"),
+                               HasSubstr("'acc: 2'"), HasSubstr("must rise")));
+}
+
+TEST_F(OutputMetricsTest, ANumberThatFallsIsRefused) {
+  Begin(NumberedRules({"acc"}));
+  EXPECT_THAT(Print("epoch 3 acc: 1\nepoch 1 acc: 2\n"), ElementsAre("3: acc=1"));
+  EXPECT_THAT(Refusal(), HasSubstr("must rise"));
+}
+
+TEST_F(OutputMetricsTest, ASummaryThatRepeatsAnIterationIsPassedOver) {
+  Begin(NumberedRules({"acc"}));
+  EXPECT_THAT(Print("epoch 1 acc: 2\nepoch 2 acc: 1\nthe best: epoch 1 acc: 2\n"),
+              ElementsAre("1: acc=2", "2: acc=1"));
+  EXPECT_EQ(Refusal(), "");
+}
+
+TEST_F(OutputMetricsTest, AValueBeforeTheFirstNumberIsRefused) {
+  Begin(NumberedRules({"acc"}));
+  EXPECT_THAT(Print("acc: 1\nepoch 1 done\n"), IsEmpty());
+  EXPECT_THAT(Refusal(), HasSubstr("stands before the first number of `iteration`"));
+}
+
+TEST_F(OutputMetricsTest, PartsOfIterationsAreRefused) {
+  Begin(NumberedRules({"acc"}));
+  EXPECT_THAT(Print("epoch 0.5 acc: 1\n"), IsEmpty());
+  EXPECT_THAT(Refusal(), HasSubstr("read 0.5"));
+}
+
+// A bar over all epochs is one line; its states under one number are one iteration.
+TEST_F(OutputMetricsTest, ABarWithNumbersCountsByItsLastStateUnderEach) {
+  Begin(NumberedRules({"acc"}, 0));
+  EXPECT_THAT(Print("\repoch 0 acc: 1\repoch 0 acc: 2\repoch 1 acc: 2\repoch 1 acc: 3\r"),
+              ElementsAre("1: acc=2"));
+  EXPECT_THAT(Print("\repoch 2 acc: 3\repoch 2 acc: 4\n"), ElementsAre("2: acc=3"));
+  EXPECT_THAT(Finish(), ElementsAre("3: acc=4"));
+}
+
+// ---- what cannot be read
+
+TEST_F(OutputMetricsTest, APartOfANumberEndsTheReading) {
+  OutputRules rules;
+  rules.patterns.push_back(*OutputPattern::Make("acc", "acc: ([0-9.]+)"));
+  Begin(std::move(rules));
+  EXPECT_THAT(Print("acc: 0.5\nacc: 9.8e-05\nacc: 0.25\n"), ElementsAre("acc=0.5"));
+  EXPECT_EQ(Refusal(),
+            "the regular expression of 'acc' took '9.8' out of '9.8e-05'; write {number} for its "
+            "group, which takes a number whole, in the line 'acc: 9.8e-05'");
+  EXPECT_THAT(Print("acc: 0.5\n"), IsEmpty());
+}
+
+TEST_F(OutputMetricsTest, SaysWhyAMetricWasNotFound) {
+  Begin(Rules({"acc", "loss"}));
+  (void)Print("loss: 1\nacc: many\n");
+  EXPECT_EQ(metrics_->WhyMissing("loss"), std::nullopt);
+  EXPECT_EQ(metrics_->WhyMissing("other"), std::nullopt);
+  EXPECT_EQ(metrics_->WhyMissing("acc"),
+            "the regular expression of 'acc' found no number in anything it printed on standard "
+            "output");
+}
+
+TEST_F(OutputMetricsTest, SaysThatAMetricStandsOnTheOtherStream) {
+  Begin(Rules({"acc"}));
+  (void)PrintError("acc: 0.5\n");
+  EXPECT_THAT(*metrics_->WhyMissing("acc"),
+              HasSubstr("it stands on standard error, in 'acc: 0.5': write from: stderr"));
+}
+
+TEST_F(OutputMetricsTest, SaysThatAMetricStoodInABarAlone) {
+  Begin(Rules({"acc"}));
+  (void)Print("\racc: 0.5\r        \rdone\n");
+  EXPECT_THAT(*metrics_->WhyMissing("acc"),
+              AllOf(HasSubstr("in a bar that was drawn over, 'acc: 0.5'"), HasSubstr("iteration")));
+}
+
+TEST_F(OutputMetricsTest, WithoutExpressionsNothingIsFound) {
+  Begin({});
+  EXPECT_THAT(Print("acc: 0.5\n\n"), IsEmpty());
+  EXPECT_THAT(Finish(), IsEmpty());
 }
 
 }  // namespace

@@ -27,7 +27,8 @@ using ::testing::Not;
 
 struct Ended {
   int status = 0;
-  std::string output;
+  std::string output;  // Of both streams.
+  std::string error;
 };
 
 class ProgramTest : public testing::Test {
@@ -35,6 +36,14 @@ class ProgramTest : public testing::Test {
   ProgramTest() {
     options_.folder = folder_.path();
     options_.environment = {{"PATH", "/usr/bin:/bin"}};
+  }
+  static bool Take(Program& program, Ended& ended) {
+    const std::vector<OutputPiece> output = program.TakeOutput();
+    for (const OutputPiece& piece : output) {
+      ended.output += piece.text;
+      if (piece.stream == OutputStream::kStderr) ended.error += piece.text;
+    }
+    return !output.empty();
   }
   // To its end.
   Ended Run(const std::string& script) {
@@ -46,10 +55,11 @@ class ProgramTest : public testing::Test {
       std::vector<pollfd> fds;
       program->AddTo(fds, true);
       poll(fds.data(), fds.size(), -1);
-      ended.output += program->TakeOutput();
+      Take(*program, ended);
       const std::optional<int> status = program->TakeEnd();
       if (!status) continue;
-      for (std::string rest; !(rest = program->TakeOutput()).empty();) ended.output += rest;
+      while (Take(*program, ended)) {
+      }
       ended.status = *status;
       return ended;
     }
@@ -74,6 +84,12 @@ TEST_F(ProgramTest, RunsInItsFolderWithItsEnvironmentAlone) {
   EXPECT_EQ(WEXITSTATUS(ended.status), 3);
   EXPECT_THAT(ended.output, AllOf(HasSubstr(folder_.path() + "\n"), HasSubstr("LR=0.5\n"),
                                   HasSubstr("told\n"), Not(HasSubstr("HOME="))));
+}
+
+TEST_F(ProgramTest, TellsItsStreamsApart) {
+  const Ended ended = Run("echo out; echo err >&2; echo both >&2 2>&1");
+  EXPECT_EQ(ended.error, "err\nboth\n");
+  EXPECT_THAT(ended.output, HasSubstr("out\n"));
 }
 
 TEST_F(ProgramTest, ReadsNothing) { EXPECT_EQ(Run("cat; echo end").output, "end\n"); }

@@ -28,6 +28,7 @@ TEST(TrialProtocol, BringsBackAStart) {
   const auto& start = std::get<TrialStart>(*read);
   EXPECT_EQ(start.experiment, welcome.experiment);
   EXPECT_EQ(start.metric, "loss");
+  EXPECT_EQ(start.more_metrics, std::vector<std::string>{"size"});
   EXPECT_EQ(start.sweep_seed, ~0ull);
   EXPECT_EQ(start.seed, SampleStart().seed);
   EXPECT_EQ(start.base_dir, "/spaces");

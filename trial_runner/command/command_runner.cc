@@ -71,6 +71,10 @@ Result<Metrics> ReadFileMetrics(const CommandSpec& spec, const std::vector<std::
   return metrics;
 }
 
+void AddTo(OutputTail& tail, const std::vector<OutputPiece>& output) {
+  for (const OutputPiece& piece : output) tail.Add(piece.text);
+}
+
 }  // namespace
 
 // One that is under way.
@@ -247,11 +251,11 @@ Status CommandRunner::RunSetup(const Attempt& attempt, const std::string& line) 
     program.AddTo(fds, true);
     poll(fds.data(), fds.size(), -1);
     if (fds[0].revents != 0 || fds[1].revents != 0) LeaveWithAll();
-    tail.Add(program.TakeOutput());
+    AddTo(tail, program.TakeOutput());
     const std::optional<int> status = program.TakeEnd();
     if (!status) continue;
     EndDescendants();
-    tail.Add(program.TakeOutput());
+    AddTo(tail, program.TakeOutput());
     if (*status == 0) return OkStatus();
     return InvalidArgument("setup: '" + line + "' failed: " + tail.LastLine());
   }
@@ -304,7 +308,7 @@ void CommandRunner::Wait(Attempt& attempt) {
     }
   }
   if (attempt.program) {
-    if (has_room) attempt.trial.OnOutput(attempt.program->TakeOutput());
+    if (has_room) TakeOutput(attempt);
     if (watches) LookAtMemory(attempt, clock_.Now());
     TakeProgramEnd(attempt);
   }
@@ -319,6 +323,12 @@ void CommandRunner::LookAtMemory(Attempt& attempt, Instant now) {
   SignalDescendants(SIGKILL);
 }
 
+bool CommandRunner::TakeOutput(Attempt& attempt) {
+  const std::vector<OutputPiece> output = attempt.program->TakeOutput();
+  for (const OutputPiece& piece : output) attempt.trial.OnOutput(piece.stream, piece.text);
+  return !output.empty();
+}
+
 void CommandRunner::TakeProgramEnd(Attempt& attempt) {
   const std::optional<int> status = attempt.program->TakeEnd();
   if (!status) return;
@@ -327,10 +337,7 @@ void CommandRunner::TakeProgramEnd(Attempt& attempt) {
   for (const ProgramServer::Line& line : attempt.server.Take()) {
     attempt.trial.OnProgramLine(line.client, line.text);
   }
-  while (true) {
-    const std::string output = attempt.program->TakeOutput();
-    if (output.empty()) break;
-    attempt.trial.OnOutput(output);
+  while (TakeOutput(attempt)) {
   }
   ProgramEnd end;
   if (WIFSIGNALED(*status)) {
@@ -344,8 +351,9 @@ void CommandRunner::TakeProgramEnd(Attempt& attempt) {
   if (*status == 0) {
     end.file_metrics = ReadFileMetrics(attempt.spec, attempt.filled.metric_files, attempt.folder);
   }
-  attempt.program.reset();
   attempt.trial.OnProgramEnded(std::move(end));
+  Perform(attempt);
+  attempt.program.reset();
 }
 
 // ---- effects
@@ -379,6 +387,10 @@ void CommandRunner::Do(Attempt& attempt, const SaveProgramCheckpoint& effect) {
 
 void CommandRunner::Do(Attempt&, const SignalProgram& effect) {
   SignalDescendants(effect.kill ? SIGKILL : SIGTERM);
+}
+
+void CommandRunner::Do(Attempt& attempt, const AddToLog& effect) {
+  if (attempt.program) attempt.program->AddToLog(effect.line);
 }
 
 void CommandRunner::Do(Attempt& attempt, const FinishAttempt& effect) { attempt.finish = effect; }

@@ -42,12 +42,15 @@ class CommandRunner {
   std::optional<TrialEnd> Follow(Attempt& attempt);
   void Wait(Attempt& attempt);
   void LookAtMemory(Attempt& attempt, Instant now);
+  // Whether there was any.
+  bool TakeOutput(Attempt& attempt);
   void TakeProgramEnd(Attempt& attempt);
   void Perform(Attempt& attempt);
   void Do(Attempt& attempt, const SendReport& effect);
   void Do(Attempt& attempt, const ReplyToProgram& effect);
   void Do(Attempt& attempt, const SaveProgramCheckpoint& effect);
   void Do(Attempt& attempt, const SignalProgram& effect);
+  void Do(Attempt& attempt, const AddToLog& effect);
   void Do(Attempt& attempt, const FinishAttempt& effect);
 
   WorkerLine& worker_;

@@ -1,13 +1,16 @@
 #include "trial_runner/command/command_trial.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "core/check.h"
 #include "core/expression.h"
+#include "core/json.h"
 #include "core/limits.h"
 #include "core/metric_variable.h"
 #include "core/nearest_name.h"
+#include "core/utf8.h"
 #include "trial_runner/worker/checkpoint_place.h"
 
 namespace tune {
@@ -35,6 +38,30 @@ std::vector<std::string> NamesIn(const std::string& metric) {
   return names;
 }
 
+// Those of all objectives.
+std::vector<std::string> AllNames(const TrialStart& start) {
+  std::vector<std::string> names = NamesIn(start.metric);
+  for (const std::string& metric : start.more_metrics) {
+    for (std::string& name : NamesIn(metric)) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+std::string ShortLine(const std::string& line) {
+  constexpr size_t kShownMax = 300;
+  return ToUtf8(std::string_view(line).substr(0, kShownMax)) +
+         (line.size() > kShownMax ? "..." : "");
+}
+
+// What the log says of the first report, so that a person sees what was read where.
+std::string DescribeFinding(const OutputFinding& finding) {
+  const bool is_error = finding.stream == OutputStream::kStderr;
+  const std::string value =
+      std::isfinite(finding.value) ? ToJson(Value(finding.value)) : std::to_string(finding.value);
+  return "tune: read " + finding.metric + " = " + value +
+         (is_error ? " on standard error: " : " on standard output: ") + ShortLine(finding.line);
+}
+
 }  // namespace
 
 CommandTrial::CommandTrial(const TrialStart& start, const CommandSpec& spec)
@@ -43,7 +70,8 @@ CommandTrial::CommandTrial(const TrialStart& start, const CommandSpec& spec)
       metric_names_(NamesIn(start.metric)),
       from_iteration_(start.from_iteration),
       checkpoint_every_(start.checkpoint_every),
-      output_(spec.output_metrics()),
+      wanted_(AllNames(start)),
+      output_(spec.output_rules(), wanted_),
       shall_save_(start.saves_first),
       last_iteration_(start.from_iteration),
       missing_names_(metric_names_) {}
@@ -66,12 +94,24 @@ void CommandTrial::OnProgramLine(ClientId client, std::string_view line) {
   Advance();
 }
 
-void CommandTrial::OnOutput(std::string_view piece) {
+void CommandTrial::OnOutput(OutputStream stream, std::string_view piece) {
   tail_.Add(piece);
-  for (Metrics& metrics : output_.Read(piece)) {
-    pending_.push_back({ClientId{}, {std::move(metrics), std::nullopt, ""}});
-  }
+  const bool had_verdict = verdict_.has_value();
+  Take(output_.Read(stream, piece));
+  if (verdict_ && !had_verdict) effects_.push_back(SignalProgram{true});
   Advance();
+}
+
+void CommandTrial::Take(std::vector<OutputReport> reports) {
+  for (OutputReport& report : reports) {
+    for (const OutputFinding& finding : report.findings) {
+      effects_.push_back(AddToLog{DescribeFinding(finding)});
+    }
+    pending_.push_back({ClientId{}, {std::move(report.metrics), report.iteration, ""}});
+  }
+  if (output_.refusal() && !is_told_to_stop_ && !verdict_) {
+    verdict_ = TrialEnd{Outcome::kBadConfig, "metrics: " + *output_.refusal()};
+  }
 }
 
 void CommandTrial::Answer(const Pending& pending, std::string line) {
@@ -235,15 +275,30 @@ std::optional<Instant> CommandTrial::NextDeadline() const {
 }
 
 void CommandTrial::OnProgramEnded(ProgramEnd end) {
-  for (Metrics& rest : output_.Finish()) {
-    pending_.push_back({ClientId{}, {std::move(rest), std::nullopt, ""}});
-  }
-  const bool is_well = end.exit_status == 0 && end.signal.empty() && end.memory_limit_bytes == 0;
-  if (is_well && end.file_metrics.ok() && !end.file_metrics->empty()) {
-    pending_.push_back({ClientId{}, {*end.file_metrics, std::nullopt, ""}, true});
-  }
+  Take(output_.Finish());
   program_end_ = std::move(end);
+  TakeLast();
   Advance();
+}
+
+// The last report of a program that ended well: the metrics of files, and those that were printed
+// and in no report. Where a file has a part of the sweep's metric, the printed part goes with it.
+void CommandTrial::TakeLast() {
+  const ProgramEnd& end = *program_end_;
+  const bool is_well = end.exit_status == 0 && end.signal.empty() && end.memory_limit_bytes == 0;
+  if (!is_well || !end.file_metrics.ok()) return;
+  const bool has_part = std::any_of(wanted_.begin(), wanted_.end(), [&](const std::string& name) {
+    return FindVariable(*end.file_metrics, name).has_value();
+  });
+  Metrics last = output_.Unreported(has_part ? wanted_ : std::vector<std::string>());
+  last.insert(last.end(), end.file_metrics->begin(), end.file_metrics->end());
+  // A final report completes a trial: one without the metric is told as no_metric instead.
+  const bool has_metric = missing_names_.empty() || MissingIn(last).empty() ||
+                          std::any_of(pending_.begin(), pending_.end(), [&](const Pending& next) {
+                            return MissingIn(next.report.metrics).empty();
+                          });
+  if (last.empty() || !has_metric) return;
+  pending_.push_back({ClientId{}, {std::move(last), std::nullopt, ""}, true});
 }
 
 TrialEnd CommandTrial::EndOfProgram() const {
@@ -272,12 +327,8 @@ TrialEnd CommandTrial::EndOfProgram() const {
 
 std::string CommandTrial::NoMetric() const {
   const std::string text = "no_metric: the program ended with status 0 and ";
-  const std::vector<std::string> never = output_.NeverFound();
   const std::string& missing = missing_names_.front();
-  if (std::find(never.begin(), never.end(), missing) != never.end()) {
-    return text + "the regular expression of '" + missing +
-           "' found no number in anything it printed";
-  }
+  if (const std::optional<std::string> why = output_.WhyMissing(missing)) return text + *why;
   const std::string line = tail_.LastLine();
   const std::string what = missing == metric_
                                ? "never reported '" + metric_ + "'"

@@ -53,12 +53,16 @@ struct SaveProgramCheckpoint {
 struct SignalProgram {
   bool kill = false;  // SIGKILL, else SIGTERM.
 };
+// A line of ours for a person who reads the attempt's log.
+struct AddToLog {
+  std::string line;
+};
 // The attempt is over; without an end the process leaves without a word, as it was told to.
 struct FinishAttempt {
   std::optional<TrialEnd> end;
 };
-using CommandEffect =
-    std::variant<SendReport, ReplyToProgram, SaveProgramCheckpoint, SignalProgram, FinishAttempt>;
+using CommandEffect = std::variant<SendReport, ReplyToProgram, SaveProgramCheckpoint, SignalProgram,
+                                   AddToLog, FinishAttempt>;
 
 // How the program ended.
 struct ProgramEnd {
@@ -79,7 +83,7 @@ class CommandTrial {
 
   // A line of a connection.
   void OnProgramLine(ClientId client, std::string_view line);
-  void OnOutput(std::string_view piece);
+  void OnOutput(OutputStream stream, std::string_view piece);
   void OnSaved(const Result<CheckpointRef>& saved);
   // `folder`: where checkpoints go, for the message.
   void OnDiskFull(const std::string& folder, const Status& status);
@@ -103,6 +107,8 @@ class CommandTrial {
     bool is_final = false;
   };
 
+  void Take(std::vector<OutputReport> reports);
+  void TakeLast();
   void Advance();
   bool Begin(Pending& pending);
   std::optional<std::string> Objection(const ProgramReport& report, int64_t iteration) const;
@@ -120,6 +126,7 @@ class CommandTrial {
   const std::vector<std::string> metric_names_;  // What a report of the metric has.
   const int64_t from_iteration_;
   const int64_t checkpoint_every_;
+  const std::vector<std::string> wanted_;  // The names that all objectives are made of.
   OutputMetrics output_;
   OutputTail tail_;
 

@@ -28,6 +28,32 @@ void Forward(std::string_view text) {
   }
 }
 
+// A pipe whose end to read is returned in `to_read`; the end to write is far above the numbers that
+// a child fills.
+Result<FileDescriptor> OpenPipe(FileDescriptor& to_read) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    return Unavailable(std::string("no pipe: ") + std::strerror(errno));
+  }
+  to_read = FileDescriptor(ends[0]);
+  fcntl(to_read.get(), F_SETFL, O_NONBLOCK);
+  return MovedUp(FileDescriptor(ends[1]));
+}
+
+std::string TakeFrom(FileDescriptor& output) {
+  constexpr size_t kTakenMax = 256u << 10;  // At a time: one who prints without end is not all.
+  std::string taken;
+  char buffer[64 << 10];
+  while (output.is_open() && taken.size() < kTakenMax) {
+    const ssize_t count = read(output.get(), buffer, sizeof buffer);
+    if (count < 0 && errno == EINTR) continue;
+    if (count == 0) output.Close();
+    if (count <= 0) break;
+    taken.append(buffer, static_cast<size_t>(count));
+  }
+  return taken;
+}
+
 }  // namespace
 
 class Program::Log {
@@ -36,7 +62,9 @@ class Program::Log {
   static constexpr size_t kEndBytes = 64u << 10;
   static constexpr int64_t kBeginBytes = limits::kAttemptLogBytesMax - 3 * int64_t{kEndBytes};
 
+  void AddLine(std::string_view line) { Add((is_in_line_ ? "\n" : "") + std::string(line) + "\n"); }
   void Add(std::string_view text) {
+    if (!text.empty()) is_in_line_ = text.back() != '\n';
     const auto room = static_cast<size_t>(std::max<int64_t>(0, kBeginBytes - bytes_));
     bytes_ += static_cast<int64_t>(text.size());
     Forward(text.substr(0, room));
@@ -64,6 +92,7 @@ class Program::Log {
   int64_t bytes_ = 0;
   std::string end_;  // Of what comes after the beginning.
   bool was_full_ = false;
+  bool is_in_line_ = false;  // What was added last ends within a line.
 };
 
 Program::Program() : log_(std::make_unique<Log>()) {}
@@ -86,18 +115,14 @@ Result<Program> Program::Start(const ProgramOptions& options) {
   launch.cpus = options.cpus;
   launch.cgroup_procs = options.cgroup_procs;
 
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) {
-    return Unavailable(std::string("no pipe: ") + std::strerror(errno));
-  }
   Program program;
-  program.output_ = FileDescriptor(ends[0]);
-  fcntl(program.output_.get(), F_SETFL, O_NONBLOCK);
-  TUNE_ASSIGN_OR_RETURN(const FileDescriptor output, MovedUp(FileDescriptor(ends[1])));
+  TUNE_ASSIGN_OR_RETURN(const FileDescriptor output, OpenPipe(program.outputs_[0]));
+  TUNE_ASSIGN_OR_RETURN(const FileDescriptor error, OpenPipe(program.outputs_[1]));
   TUNE_ASSIGN_OR_RETURN(const FileDescriptor input,
                         MovedUp(FileDescriptor(open("/dev/null", O_RDONLY | O_CLOEXEC))));
   launch.input = input.get();
   launch.output = output.get();
+  launch.error = error.get();
   const Result<int> pid = Launch(launch);
   if (!pid.ok()) return pid.status().At("cannot start '" + name + "' in " + options.folder);
   program.pid_ = *pid;
@@ -106,24 +131,24 @@ Result<Program> Program::Start(const ProgramOptions& options) {
 }
 
 void Program::AddTo(std::vector<pollfd>& fds, bool with_output) const {
-  if (with_output && output_.is_open()) fds.push_back({output_.get(), POLLIN, 0});
+  for (const FileDescriptor& output : outputs_) {
+    if (with_output && output.is_open()) fds.push_back({output.get(), POLLIN, 0});
+  }
   if (pid_fd_.is_open()) fds.push_back({pid_fd_.get(), POLLIN, 0});
 }
 
-std::string Program::TakeOutput() {
-  constexpr size_t kTakenMax = 256u << 10;  // At a time: one who prints without end is not all.
-  std::string taken;
-  char buffer[64 << 10];
-  while (output_.is_open() && taken.size() < kTakenMax) {
-    const ssize_t count = read(output_.get(), buffer, sizeof buffer);
-    if (count < 0 && errno == EINTR) continue;
-    if (count == 0) output_.Close();
-    if (count <= 0) break;
-    taken.append(buffer, static_cast<size_t>(count));
+std::vector<OutputPiece> Program::TakeOutput() {
+  std::vector<OutputPiece> taken;
+  for (const OutputStream stream : {OutputStream::kStdout, OutputStream::kStderr}) {
+    std::string text = TakeFrom(outputs_[stream == OutputStream::kStderr ? 1 : 0]);
+    if (text.empty()) continue;
+    log_->Add(text);
+    taken.push_back({stream, std::move(text)});
   }
-  log_->Add(taken);
   return taken;
 }
+
+void Program::AddToLog(std::string_view line) { log_->AddLine(line); }
 
 std::optional<int> Program::TakeEnd() {
   if (!pid_fd_.is_open()) return std::nullopt;

@@ -1,22 +1,26 @@
-// A program that runs: the user's, or a command of `setup`. Its output is read, given on to our own
-// standard output (which the worker keeps as the attempt's log), and returned. Of an output that is
-// longer than a log, the middle is left out: a traceback stands at the end, which is given on when
-// the Program is destroyed.
+// A program that runs: the user's, or a command of `setup`. What it prints on standard output and
+// on standard error comes through two pipes. It is given on to our own standard output (which the
+// worker keeps as the attempt's log) in the order in which it is read, and returned. Of an output
+// that is longer than a log, the middle is left out: a traceback stands at the end, which is given
+// on when the Program is destroyed.
 //
 // Thread rule: one thread, which must live as long as the program shall.
 #pragma once
 
 #include <poll.h>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/posix/file_descriptor.h"
 #include "core/status.h"
 #include "trial_runner/command/program_environment.h"
+#include "trial_runner/output_pattern.h"
 
 namespace tune {
 
@@ -26,6 +30,11 @@ struct ProgramOptions {
   std::string folder;
   std::vector<int64_t> cpus;  // Empty: all.
   int cgroup_procs = -1;
+};
+
+struct OutputPiece {
+  OutputStream stream;
+  std::string text;
 };
 
 class Program {
@@ -39,8 +48,11 @@ class Program {
 
   // To poll for its end, and for its output where that is wanted now.
   void AddTo(std::vector<pollfd>& fds, bool with_output) const;
-  // What it has printed and was not read yet.
-  std::string TakeOutput();
+  // What it has printed and was not read yet, a piece a stream: standard output first, because a
+  // traceback comes after what was printed before it. Empty: nothing.
+  std::vector<OutputPiece> TakeOutput();
+  // A line of ours in the log, on a line of its own.
+  void AddToLog(std::string_view line);
   // Its wait status once it has ended. What it started may live on.
   std::optional<int> TakeEnd();
 
@@ -52,7 +64,7 @@ class Program {
 
   int pid_ = 0;
   FileDescriptor pid_fd_;
-  FileDescriptor output_;
+  std::array<FileDescriptor, 2> outputs_;  // Standard output's and standard error's.
   std::unique_ptr<Log> log_;
 };
 

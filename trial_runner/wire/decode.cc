@@ -219,6 +219,14 @@ Status Read(v1::Welcome& in, Welcome& out) {
                                 "welcome.experiment", out.experiment));
   TUNE_RETURN_IF_ERROR(
       ReadText(in.mutable_metric(), limits::kExpressionBytesMax, "welcome.metric", out.metric));
+  if (in.more_metrics_size() >= limits::kObjectivesMax) {
+    return InvalidArgument("welcome.more_metrics: " + std::to_string(in.more_metrics_size()) +
+                           ", expected less than " + std::to_string(limits::kObjectivesMax));
+  }
+  for (std::string& metric : *in.mutable_more_metrics()) {
+    TUNE_RETURN_IF_ERROR(ReadText(&metric, limits::kExpressionBytesMax, "welcome.more_metrics",
+                                  out.more_metrics.emplace_back()));
+  }
   TUNE_RETURN_IF_ERROR(ReadText(in.mutable_trainable(), limits::kJsonTextBytesMax,
                                 "welcome.trainable", out.trainable));
   TUNE_RETURN_IF_ERROR(ReadPath(in.mutable_base_dir(), "welcome.base_dir", out.base_dir));

@@ -105,6 +105,7 @@ void Put(const Welcome& welcome, v1::Welcome* out) {
   out->set_worker(welcome.worker.value);
   out->set_experiment(welcome.experiment);
   out->set_metric(welcome.metric);
+  for (const std::string& metric : welcome.more_metrics) out->add_more_metrics(metric);
   out->set_trainable(welcome.trainable);
   out->set_base_dir(welcome.base_dir);
   out->set_seed(welcome.seed);

@@ -60,7 +60,7 @@ int BecomeProgram(const Child& child) {
   if (child.cpus != nullptr) sched_setaffinity(0, sizeof *child.cpus, child.cpus);
   if (!options.folder.empty() && chdir(options.folder.c_str()) != 0) return errno;
   if (dup2(options.input, STDIN_FILENO) < 0 || dup2(options.output, STDOUT_FILENO) < 0 ||
-      dup2(options.output, STDERR_FILENO) < 0) {
+      dup2(options.error >= 0 ? options.error : options.output, STDERR_FILENO) < 0) {
     return errno;
   }
   const bool has_socket = options.socket >= 0;

@@ -17,10 +17,12 @@ struct LaunchOptions {
   std::vector<std::string> arguments;    // With the program's name first.
   std::vector<std::string> environment;  // "NAME=value"; all of it.
   std::string folder;                    // To begin in; empty: ours.
-  // Its standard input, output and error, and what becomes its file descriptor 3 (-1: nothing).
+  // Its standard input and output, its standard error (-1: where its output goes), and what becomes
+  // its file descriptor 3 (-1: nothing).
   // Borrowed; all above 10 (MovedUp). Nothing else is open in it.
   int input = -1;
   int output = -1;
+  int error = -1;
   int socket = -1;
   int cgroup_procs = -1;      // Where it writes itself into a cgroup; -1: it stays in ours.
   std::vector<int64_t> cpus;  // That it may run on; empty: as we may.

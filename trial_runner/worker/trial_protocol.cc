@@ -60,6 +60,17 @@ Status TakeText(const Value& map, std::string_view key, size_t bytes_max, std::s
   return OkStatus();
 }
 
+Status TakeTexts(const Value& map, std::string_view key, std::vector<std::string>& out) {
+  const Value* const value = map.Find(key);
+  if (value == nullptr) return OkStatus();
+  if (!value->is_list()) return Wrong(key, *value, "a list of strings");
+  for (const Value& text : value->AsList()) {
+    if (!text.is_string()) return Wrong(key, text, "a string");
+    out.push_back(text.AsString());
+  }
+  return OkStatus();
+}
+
 Status TakeInt(const Value& map, std::string_view key, int64_t min, int64_t& out) {
   const Value* const value = map.Find(key);
   if (value == nullptr) return OkStatus();
@@ -196,6 +207,7 @@ Result<TrialStart> ReadStart(Value& map) {
   TrialStart start;
   TUNE_RETURN_IF_ERROR(TakeText(map, "experiment", limits::kTrialLineBytesMax, start.experiment));
   TUNE_RETURN_IF_ERROR(TakeText(map, "metric", limits::kTrialLineBytesMax, start.metric));
+  TUNE_RETURN_IF_ERROR(TakeTexts(map, "more_metrics", start.more_metrics));
   TUNE_RETURN_IF_ERROR(TakeText(map, "base_dir", limits::kPathBytesMax, start.base_dir));
   TUNE_RETURN_IF_ERROR(TakeSeed(map, "sweep_seed", start.sweep_seed));
   TUNE_RETURN_IF_ERROR(TakeSeed(map, "seed", start.seed));
@@ -270,6 +282,11 @@ std::string EncodeStart(const Welcome& welcome, const StartAttempt& start,
   out += R"("start":{)";
   Text("experiment", welcome.experiment, out);
   Text("metric", welcome.metric, out);
+  if (!welcome.more_metrics.empty()) {
+    Value::List metrics(welcome.more_metrics.begin(), welcome.more_metrics.end());
+    Key("more_metrics", out);
+    out += ToJson(Value(std::move(metrics)));
+  }
   Text("sweep_seed", std::to_string(welcome.seed), out);
   Text("seed", std::to_string(start.seed), out);
   Text("base_dir", welcome.base_dir, out);

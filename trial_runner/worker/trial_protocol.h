@@ -67,6 +67,7 @@ namespace tune {
 struct TrialStart {
   std::string experiment;
   std::string metric;
+  std::vector<std::string> more_metrics;  // Of several objectives: those after `metric`.
   uint64_t sweep_seed = 0;
   uint64_t seed = 0;  // Of the trial's own draws.
   std::string base_dir;

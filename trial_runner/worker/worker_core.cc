@@ -53,7 +53,9 @@ void WorkerCore::On(const Welcome& message, Instant now) {
   reconnect_count_ = 0;
   const bool is_same = welcome_ && welcome_->experiment == message.experiment &&
                        welcome_->trainable == message.trainable && welcome_->seed == message.seed &&
-                       welcome_->metric == message.metric && welcome_->base_dir == message.base_dir;
+                       welcome_->metric == message.metric &&
+                       welcome_->more_metrics == message.more_metrics &&
+                       welcome_->base_dir == message.base_dir;
   const bool has_same_package = welcome_ && welcome_->package == message.package;
   if (!has_same_package) {
     wanted_.reset();

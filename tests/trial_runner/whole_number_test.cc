@@ -1,0 +1,104 @@
+// Which texts are numbers, and which numbers are parts of longer ones.
+#include "trial_runner/whole_number.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+namespace tune {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+TEST(ReadWholeNumber, ReadsEachForm) {
+  const std::pair<const char*, double> forms[] = {{"3", 3},
+                                                  {"+3", 3},
+                                                  {"-3.5", -3.5},
+                                                  {"\xe2\x88\x92"
+                                                   "3.5",
+                                                   -3.5},
+                                                  {".5", 0.5},
+                                                  {"5.", 5},
+                                                  {"1.98e-05", 1.98e-05},
+                                                  {"7.032E-01", 0.7032},
+                                                  {"1e3", 1000},
+                                                  {"1.e+05", 1e5},
+                                                  {"1,234,567", 1234567},
+                                                  {"1,234.5", 1234.5},
+                                                  {"12,345e2", 1234500},
+                                                  {"1_000", 1000},
+                                                  {"1_000.25", 1000.25},
+                                                  {"inf", kInfinity},
+                                                  {"-Infinity", -kInfinity},
+                                                  {"1e999", kInfinity},
+                                                  {"-1e999", -kInfinity},
+                                                  {"1e-999", 0}};
+  for (const auto& [text, number] : forms) EXPECT_EQ(ReadWholeNumber(text), number) << text;
+  EXPECT_TRUE(std::isnan(*ReadWholeNumber("nan")));
+  EXPECT_TRUE(std::isnan(*ReadWholeNumber("NaN")));
+}
+
+TEST(ReadWholeNumber, RefusesWhatIsNoNumber) {
+  for (const char* const text :
+       {"",         "-",    ".",    "e5",  "1.2.3",      "0,93",     "1,23", "1,2345",
+        "1234,567", ",123", "1__0", "_1",  "1_",         "0x10",     "++1",  "+-1",
+        "1e",       "1e-",  "12s",  "50%", "2024-01-02", "nanometre"}) {
+    EXPECT_EQ(ReadWholeNumber(text), std::nullopt) << text;
+  }
+}
+
+// The number is marked by < and >.
+bool IsPart(std::string marked, SpelledBeside spelled = {}) {
+  const size_t begin = marked.find('<');
+  marked.erase(begin, 1);
+  const size_t end = marked.find('>');
+  marked.erase(end, 1);
+  return IsPartOfNumber(marked, begin, end, spelled);
+}
+
+TEST(IsPartOfNumber, FindsWhatGoesOnBehindIt) {
+  for (const char* const line :
+       {"lr <1.98>e-05", "lr <7>.032e-01", "<1>2", "<1.5>e3", "<1>.e-05", "<1>,234", "<0>,93",
+        "<1>,234.5", "<12>_000", "<0>x1f", "<1.2>.3"}) {
+    EXPECT_TRUE(IsPart(line)) << line;
+  }
+}
+
+TEST(IsPartOfNumber, FindsWhatStandsBeforeIt) {
+  for (const char* const line :
+       {"loss -<3.5>", "-<3.5>", "loss=-<3.5>", "(-<1>)", "\xe2\x88\x92<3.5>", "0.9<8>", "0.<98>",
+        "=.<5>", "1e-<05>", "1.5e<3>", "1.e+<05>", "1e<-05>", "1,<234>", "0,<93>", "1_<000>",
+        "x -<inf>"}) {
+    EXPECT_TRUE(IsPart(line)) << line;
+  }
+}
+
+TEST(IsPartOfNumber, KnowsWhatStandsBesideANumber) {
+  for (const char* const line :
+       {"acc: <0.93>.", "<0.93>, <0.5>", "<93.4>%",    "<8>s",    "<3>ms/step", "epoch-<3>",
+        "10-<20>",      "fold_<3>",      "resnet<50>", "v<2>",    "a.<5>",      "...<5>",
+        "[<3>/10]",     "<1>:20",        "--<5>",      "<5>e",    "<2>epochs",  "[<0.5>,0.25]",
+        "0.5,<0.25>",   "3,<0.5>",       "0.5,<12>",   "<3>,0.5", "loss<nan>,", "loss -<-3>"}) {
+    EXPECT_FALSE(IsPart(line)) << line;
+  }
+}
+
+TEST(IsPartOfNumber, AnExpressionMaySpellWhatStandsBesideIt) {
+  EXPECT_TRUE(IsPart("3,<200>"));
+  EXPECT_FALSE(IsPart("3,<200>", {',', 0}));
+  EXPECT_TRUE(IsPart("<3>,200"));
+  EXPECT_FALSE(IsPart("<3>,200", {0, ','}));
+  EXPECT_FALSE(IsPart(" -<0.5>", {'-', 0}));
+  EXPECT_TRUE(IsPart(" -<0.5>e-3", {'-', 0})) << "what is spelled on one side counts there";
+}
+
+TEST(WordAround, IsWhatAPersonReads) {
+  const std::string line = "lr 1.98e-05, loss";
+  EXPECT_EQ(WordAround(line, 3, 7), "1.98e-05,");
+  EXPECT_EQ(WordAround(line, 0, 2), "lr");
+}
+
+}  // namespace
+}  // namespace tune

@@ -1,0 +1,186 @@
+#include "trial_runner/output_pattern.h"
+
+#include <re2/re2.h>
+
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "core/utf8.h"
+
+namespace tune {
+namespace {
+
+constexpr std::string_view kNumber = "{number}";
+
+// One too large for RE2's memory is refused as any other that cannot be used.
+re2::RE2::Options PatternOptions() {
+  re2::RE2::Options options(re2::RE2::Latin1);  // Output need not be UTF-8.
+  options.set_log_errors(false);
+  return options;
+}
+
+bool IsEscaped(std::string_view pattern, size_t at) {
+  size_t slashes = 0;
+  while (slashes < at && pattern[at - 1 - slashes] == '\\') ++slashes;
+  return slashes % 2 == 1;
+}
+
+// Where {number} stands; `\{number}` is a brace.
+std::vector<size_t> NumberPlaces(std::string_view pattern) {
+  std::vector<size_t> places;
+  for (size_t at = pattern.find(kNumber); at != std::string_view::npos;
+       at = pattern.find(kNumber, at + 1)) {
+    if (!IsEscaped(pattern, at)) places.push_back(at);
+  }
+  return places;
+}
+
+// The first group that is kept, from its '(' to behind its ')'.
+std::pair<size_t, size_t> FirstGroup(std::string_view pattern) {
+  size_t begin = std::string_view::npos;
+  int depth = 0;
+  bool in_class = false;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] == '\\') {
+      ++i;
+    } else if (in_class) {
+      in_class = pattern[i] != ']' || pattern[i - 1] == '[';
+    } else if (pattern[i] == '[') {
+      in_class = true;
+    } else if (pattern[i] == '(') {
+      const bool is_kept = !pattern.substr(i).starts_with("(?") ||
+                           pattern.substr(i).starts_with("(?P<") ||
+                           pattern.substr(i).starts_with("(?<");
+      if (begin == std::string_view::npos && is_kept) {
+        begin = i;
+        depth = 0;
+      }
+      ++depth;
+    } else if (pattern[i] == ')' && --depth == 0 && begin != std::string_view::npos) {
+      return {begin, i + 1};
+    }
+  }
+  return {0, pattern.size()};
+}
+
+// The characters right beside [begin, end) of a pattern, where they stand for themselves.
+SpelledBeside SpelledIn(std::string_view pattern, size_t begin, size_t end) {
+  constexpr std::string_view kOperators = ".?*+|()[]{}^$\\";
+  SpelledBeside spelled;
+  if (begin > 0) {
+    const char c = pattern[begin - 1];
+    const bool is_operator = kOperators.find(c) != std::string_view::npos;
+    const bool is_escaped = IsEscaped(pattern, begin - 1);
+    if (is_escaped ? !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) : !is_operator) {
+      spelled.before = c;
+    }
+  }
+  if (end < pattern.size()) {
+    const bool is_escape = pattern[end] == '\\' && end + 1 < pattern.size();
+    const size_t at = is_escape ? end + 1 : end;
+    const bool is_optional =
+        at + 1 < pattern.size() &&
+        std::string_view("?*{").find(pattern[at + 1]) != std::string_view::npos;
+    const bool is_operator = !is_escape && kOperators.find(pattern[at]) != std::string_view::npos;
+    if (!is_optional && !is_operator) spelled.after = pattern[at];
+  }
+  // A comma on one side parts columns: it does so on the other side too.
+  if (spelled.before == ',' && spelled.after == 0) spelled.after = ',';
+  if (spelled.after == ',' && spelled.before == 0) spelled.before = ',';
+  return spelled;
+}
+
+// A group of one's own takes what stands around a number too: "(\S+)" takes "0.5,".
+std::string_view WithoutPunctuation(std::string_view text) {
+  const size_t last = text.find_last_not_of(".,;:)]}'\"%");
+  return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
+}
+
+bool BeginsAsNumber(std::string_view text) {
+  if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
+  if (text.starts_with('.')) text.remove_prefix(1);
+  return !text.empty() && text.front() >= '0' && text.front() <= '9';
+}
+
+}  // namespace
+
+Result<OutputPattern> OutputPattern::Make(std::string metric, const std::string& pattern,
+                                          StreamChoice from) {
+  OutputPattern made;
+  made.metric_ = std::move(metric);
+  made.from_ = from;
+  const std::vector<size_t> places = NumberPlaces(pattern);
+  if (places.size() > 1) {
+    return InvalidArgument("the regular expression '" + pattern + "' holds " +
+                           std::string(kNumber) + " twice, expected it once");
+  }
+  std::string written = pattern;
+  made.has_number_ = !places.empty();
+  if (made.has_number_) {
+    made.spelled_ = SpelledIn(pattern, places[0], places[0] + kNumber.size());
+    const bool is_column = made.spelled_.before == ',' || made.spelled_.after == ',';
+    written.replace(
+        places[0], kNumber.size(),
+        NumberExpression(is_column ? Thousands::kWithoutCommas : Thousands::kWithCommas));
+  }
+  auto expression = std::make_shared<const re2::RE2>(written, PatternOptions());
+  if (!expression->ok()) {
+    return InvalidArgument("the regular expression '" + pattern +
+                           "' cannot be used: " + expression->error());
+  }
+  if (expression->NumberOfCapturingGroups() == 0) {
+    return InvalidArgument("the regular expression '" + pattern +
+                           "' has no group; write {number} where the number stands: \"acc: "
+                           "{number}\"");
+  }
+  if (made.has_number_) {
+    made.group_ = expression->NamedCapturingGroups().at(kNumberGroup);
+  } else {
+    const auto [begin, end] = FirstGroup(pattern);
+    made.spelled_ = SpelledIn(pattern, begin, end);
+  }
+  made.expression_ = std::move(expression);
+  return made;
+}
+
+Result<std::optional<double>> OutputPattern::FindIn(std::string_view line) const {
+  std::optional<std::string_view> found;  // The last match's that is a number, or begins as one.
+  const re2::StringPiece whole(line.data(), line.size());
+  std::vector<re2::StringPiece> match(static_cast<size_t>(group_) + 1);
+  for (size_t begin = 0; begin <= line.size();) {
+    const bool is_found = expression_->Match(whole, begin, line.size(), re2::RE2::UNANCHORED,
+                                             match.data(), group_ + 1);
+    if (!is_found) break;
+    const re2::StringPiece& group = match.back();
+    if (group.data() != nullptr) {
+      std::string_view text(group.data(), group.size());
+      if (!has_number_ && !ReadWholeNumber(text)) text = WithoutPunctuation(text);
+      if (ReadWholeNumber(text) || BeginsAsNumber(text)) found = text;
+    }
+    begin = static_cast<size_t>(match[0].data() - line.data()) + match[0].size();
+    if (match[0].empty()) ++begin;
+  }
+  if (!found) return std::optional<double>();
+
+  const auto begin = static_cast<size_t>(found->data() - line.data());
+  const size_t end = begin + found->size();
+  const std::optional<double> number = ReadWholeNumber(*found);
+  if (number && !IsPartOfNumber(line, begin, end, spelled_)) return number;
+  const std::string word = ToUtf8(WordAround(line, begin, end));
+  const std::string read =
+      "the regular expression of '" + metric_ + "' took '" + ToUtf8(*found) + "'";
+  if (word == *found) {
+    return InvalidArgument(read +
+                           ", which is no number; write {number} for its group, and the "
+                           "text beside the number as it is printed");
+  }
+  const bool ends_at_comma = end < line.size() && line[end] == ',';
+  const std::string remedy =
+      ends_at_comma ? "; a comma is no decimal point: print the number with a point"
+      : has_number_ ? "; write .*? for .* and the text right beside the number as it is printed"
+                    : "; write {number} for its group, which takes a number whole";
+  return InvalidArgument(read + " out of '" + word + "'" + remedy);
+}
+
+}  // namespace tune
