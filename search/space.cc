@@ -96,8 +96,9 @@ class SpaceReader {
       TUNE_ASSIGN_OR_RETURN(auto content, ReadAutoTunerForm(value));
       return Add(entry, name, std::move(content), std::move(clauses));
     }
-    const Value* const constant = value.Find("constant");
-    if (when != nullptr && constant != nullptr && value.AsMap().size() == 2) {
+    const Value* constant = value.Find("constant");
+    if (constant == nullptr) constant = value.Find("const");
+    if (constant != nullptr && value.AsMap().size() == (when == nullptr ? 1 : 2)) {
       return Add(entry, name, *constant, std::move(clauses));
     }
     TUNE_RETURN_IF_ERROR(RefuseUnknownDomain(value));

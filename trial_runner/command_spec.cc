@@ -272,6 +272,28 @@ std::optional<std::string> CommandSpec::program() const {
   return name.ok() ? std::optional(*name) : std::nullopt;
 }
 
+std::vector<std::optional<std::string>> CommandSpec::LiteralArguments() const {
+  std::vector<std::optional<std::string>> literals;
+  if (uses_shell_) return literals;
+  for (const Group& group : arguments_) {
+    for (const Text& text : group) {
+      const Result<std::string> filled = text.text.Fill(Value::MakeMap());
+      literals.push_back(filled.ok() ? std::optional(*filled) : std::nullopt);
+    }
+  }
+  return literals;
+}
+
+std::vector<std::string> CommandSpec::ParameterNames() const {
+  std::vector<std::string> names;
+  const auto add = [&](const Text& text) {
+    for (std::string& name : text.text.ParameterNames()) names.push_back(std::move(name));
+  };
+  for (const Group& group : arguments_) std::for_each(group.begin(), group.end(), add);
+  for (const auto& [variable, text] : env_) add(text);
+  return names;
+}
+
 std::optional<std::string> CommandSpec::search_path() const {
   for (const auto& [name, text] : env_) {
     const Result<std::string> value = text.text.Fill(Value::MakeMap());

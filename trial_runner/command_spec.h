@@ -67,6 +67,11 @@ class CommandSpec {
   // What is looked for on the disk before anything starts; nothing where a shell will look, or a
   // parameter says which.
   std::optional<std::string> program() const;
+  // The program and its arguments, those of groups too; nothing for one that a parameter decides,
+  // and none of a shell's text.
+  std::vector<std::optional<std::string>> LiteralArguments() const;
+  // The parameters (flat names) that the command and `env` name.
+  std::vector<std::string> ParameterNames() const;
   // PATH, where `env` sets it without parameters.
   std::optional<std::string> search_path() const;
 

@@ -14,6 +14,7 @@
 #include "trial_runner/command_spec.h"
 #include "trial_runner/curve.h"
 #include "trial_runner/find_program.h"
+#include "trial_runner/find_script.h"
 #include "trial_runner/trial_programs.h"
 #include "trial_runner/working_folder.h"
 
@@ -122,12 +123,24 @@ Status CheckCommandInputs(const Value& trainable, const InputPlaces& places) {
   const std::optional<std::string> program = spec.program();
   if (!program || !spec.setup().empty()) return OkStatus();
   const std::string path = spec.search_path().value_or(places.search_path);
-  const Status found = FindProgram(*program, path, folder).status();
+  Status found = FindProgram(*program, path, folder).status();
+  const std::optional<std::string> script = ScriptOf(spec);
+  if (found.ok() && script) found = CheckScript(*script, folder);
   if (found.ok()) return found;
   return InvalidAt(trainable.Find("command")->place, "trainable: command: " + found.message());
 }
 
 }  // namespace
+
+std::vector<std::string> UncarriedParameters(const Value& trainable,
+                                             const std::vector<std::string>& parameters,
+                                             const std::string& base_dir) {
+  const Result<std::string> kind = TrainableKind(trainable);
+  if (!kind.ok() || *kind != "command") return {};
+  const Result<CommandSpec> spec = CommandSpec::Parse(trainable);
+  if (!spec.ok()) return {};
+  return UncarriedParameters(*spec, parameters, WorkingFolder(trainable, base_dir));
+}
 
 Result<TrainableInfo> DescribeTrainable(const Value& trainable,
                                         const std::vector<std::string>& metrics,

@@ -70,4 +70,10 @@ struct InputPlaces {
 Status CheckInputs(const Value& trainable, const Configuration& configuration,
                    const InputPlaces& places);
 
+// Those of `parameters` (flat names) that a command's program will surely not see (find_script.h);
+// none for other trainables.
+std::vector<std::string> UncarriedParameters(const Value& trainable,
+                                             const std::vector<std::string>& parameters,
+                                             const std::string& base_dir);
+
 }  // namespace tune

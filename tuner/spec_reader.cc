@@ -7,6 +7,7 @@
 
 #include "core/input_error.h"
 #include "core/json.h"
+#include "search/foreign_domain.h"
 #include "tuner/spec_parts.h"
 
 namespace tune {
@@ -133,6 +134,10 @@ Result<ExperimentSpec> ReadSpecFile(const std::string& path,
   std::error_code error;
   const fs::path absolute = fs::absolute(path, error);
   if (error) return InvalidArgument(path + ": " + error.message());
+  if (const Value* const space = document->is_map() ? document->Find("space") : nullptr) {
+    const Status own = InFile(path, RefuseForeignDomains(*space));
+    if (!own.ok()) return NameOverride(own, overrides);
+  }
   Result<ExperimentSpec> spec = InterpretSpec(
       *document, path, absolute.parent_path().lexically_normal().string(), require_trainable);
   if (!spec.ok()) return NameOverride(spec.status(), overrides);

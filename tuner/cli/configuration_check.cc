@@ -14,7 +14,63 @@ namespace {
 
 constexpr int64_t kCheckedMax = 256;
 
+// "'lr', 'momentum' and 2 more".
+std::string Listed(const std::vector<std::string>& names) {
+  constexpr size_t kShownMax = 5;
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kShownMax); ++i) {
+    text += (i == 0 ? "'" : ", '") + names[i] + "'";
+  }
+  if (names.size() > kShownMax)
+    text += " and " + std::to_string(names.size() - kShownMax) + " more";
+  return text;
+}
+
+bool Varies(const SpaceParameter& parameter) {
+  const auto* const domain = std::get_if<Domain>(&parameter.content);
+  return domain != nullptr && domain->Count().value_or(2) > 1;
+}
+
+bool IsLookedAt(size_t index, const SearchSpace& space) {
+  return std::any_of(space.parameters().begin(), space.parameters().end(), [&](const auto& other) {
+    return std::any_of(other.conditions.begin(), other.conditions.end(),
+                       [&](const Condition& condition) { return condition.parent == index; });
+  });
+}
+
+bool IsRepeated(const ExperimentSpec& spec) {
+  return spec.search.is_map() && spec.search.Find("repeat") != nullptr;
+}
+
 }  // namespace
+
+std::vector<std::string> WarningsBeforeStart(const ExperimentSpec& spec, const SearchSpace& space) {
+  std::vector<std::string> warnings;
+  std::vector<std::string> varying;
+  std::vector<std::string> needed;  // Of these, what no `when` looks at: that decides about others.
+  for (size_t i = 0; i < space.parameters().size(); ++i) {
+    if (!Varies(space.parameters()[i])) continue;
+    varying.push_back(space.parameters()[i].name);
+    if (!IsLookedAt(i, space)) needed.push_back(varying.back());
+  }
+  const std::vector<std::string> uncarried =
+      UncarriedParameters(spec.trainable, needed, spec.base_dir);
+  if (!uncarried.empty()) {
+    std::string braced = uncarried.front();
+    std::replace(braced.begin(), braced.end(), '/', '.');
+    warnings.push_back("the program will not see " + Listed(uncarried) + ": write {" + braced +
+                       "} into the command or env, or let the script read tune.config() or "
+                       "TUNE_CONFIG");
+  }
+  const int64_t count = TrialCountOf(spec, space, spec.samples);
+  if (varying.empty() && count != 1 && !IsRepeated(spec)) {
+    warnings.push_back("nothing in the space varies: " +
+                       (count < 0 ? "all trials" : "the " + std::to_string(count) + " trials") +
+                       " have one configuration; write domains such as lr: {loguniform: [1.0e-5, "
+                       "1.0e-1]}, or search: {repeat: k} if that is meant");
+  }
+  return warnings;
+}
 
 Result<Configuration> CheckConfigurations(const ExperimentSpec& spec, uint64_t seed) {
   TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));

@@ -4,9 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "core/configuration.h"
 #include "core/status.h"
+#include "search/space.h"
 #include "tuner/experiment_spec.h"
 
 namespace tune {
@@ -15,5 +18,9 @@ namespace tune {
 // suggests. Returns the first of these. kInvalidArgument, with its place in the file: "the
 // configuration of trial 0: lr: read -1, expected ...".
 Result<Configuration> CheckConfigurations(const ExperimentSpec& spec, uint64_t seed);
+
+// What a person should know before the start, a line each: parameters that the program will not
+// see, and a space in which nothing varies.
+std::vector<std::string> WarningsBeforeStart(const ExperimentSpec& spec, const SearchSpace& space);
 
 }  // namespace tune

@@ -153,14 +153,22 @@ Result<std::vector<Event>> KnownAtStart(const ExperimentSpec& spec, int64_t last
   return events;
 }
 
+// The sweep that `from` names is there and fits. For a dry run; the run itself looks again.
+Status CheckFrom(const ExperimentSpec& spec, const SearchSpace& space, const std::string& db_path) {
+  if (spec.from.empty() || StudyOf(spec) != nullptr) return OkStatus();
+  const Instant now = RealClock().Now();
+  const Result<std::unique_ptr<SqliteStore>> store =
+      SqliteStore::Open(db_path, Access::kWrite, now);
+  // A living tuner holds it: the run itself will say so.
+  if (store.status().code() == StatusCode::kFailedPrecondition) return OkStatus();
+  if (!store.ok()) return store.status();
+  return ReadEarlierSweep(spec, space, now, **store).status();
+}
+
 // All has been checked: the sweep is stored and conducted.
 int StoreAndConduct(const RunOptions& options, const ExperimentSpec& spec, uint64_t seed,
                     bool seed_is_drawn, SweepSurroundings& surroundings, Background* background) {
   const RealClock clock;
-  const bool needs_database = !spec.from.empty() && StudyOf(spec) == nullptr;
-  if (needs_database && access(options.db_path.c_str(), F_OK) != 0) {
-    return Complain(InvalidArgument("from: there is no database " + options.db_path));
-  }
   Result<std::unique_ptr<SqliteStore>> store =
       SqliteStore::Open(options.db_path, Access::kCreate, clock.Now());
   if (!store.ok()) return Complain(store.status());
@@ -239,9 +247,17 @@ int RunSpec(ExperimentSpec spec, const RunOptions& options) {
   if (const Status s = is_new ? CheckArtifactsAreOwn(options.db_path) : OkStatus(); !s.ok()) {
     return Complain(s);
   }
+  const bool needs_database = !spec.from.empty() && StudyOf(spec) == nullptr;
+  if (needs_database && is_new) {
+    return Complain(InvalidArgument("from: there is no database " + options.db_path));
+  }
+  const Result<SearchSpace> space = SpaceOf(spec);
+  if (!space.ok()) return Complain(space.status());
+  for (const std::string& warning : WarningsBeforeStart(spec, *space)) {
+    std::cerr << "warning: " << warning << "\n";
+  }
   if (options.dry_run) {
-    const Result<SearchSpace> space = SpaceOf(spec);
-    if (!space.ok()) return Complain(space.status());
+    if (const Status s = CheckFrom(spec, *space, options.db_path); !s.ok()) return Complain(s);
     PrintPlan(spec, TrialCountOf(spec, *space, spec.samples), seed, surroundings);
     return 0;
   }

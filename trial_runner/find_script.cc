@@ -1,0 +1,128 @@
+#include "trial_runner/find_script.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+
+namespace tune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kReadBytesMax = 1u << 20;  // Of a file; what is longer is no script.
+constexpr int kFilesMax = 500;
+
+constexpr std::array<std::string_view, 9> kSuffixes = {".py", ".sh", ".R",  ".r",  ".jl",
+                                                       ".pl", ".rb", ".js", ".lua"};
+
+bool HasScriptSuffix(const std::string& name) {
+  const std::string suffix = fs::path(name).extension().string();
+  return std::find(kSuffixes.begin(), kSuffixes.end(), suffix) != kSuffixes.end();
+}
+
+// "python3.11", "bash": it runs the first argument that is no option.
+bool IsInterpreter(const std::string& program) {
+  constexpr std::array<std::string_view, 10> kNames = {"sh",   "bash", "zsh",  "Rscript", "julia",
+                                                       "perl", "ruby", "node", "lua",     "dash"};
+  const std::string name = fs::path(program).filename().string();
+  return name.starts_with("python") ||
+         std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
+// Whether a text of our own or a library's says that it reads what tune gives.
+bool ReadsConfiguration(std::string_view text) {
+  constexpr std::array<std::string_view, 5> kSigns = {"TUNE_CONFIG", "TUNE_PARAM", "import tune",
+                                                      "from tune", "tune.config"};
+  return std::any_of(kSigns.begin(), kSigns.end(), [&](std::string_view sign) {
+    return text.find(sign) != std::string_view::npos;
+  });
+}
+
+std::optional<std::string> ReadScript(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return std::nullopt;
+  std::string text(kReadBytesMax + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<size_t>(in.gcount()));
+  const bool is_text = text.find('\0') == std::string::npos;
+  return is_text && text.size() <= kReadBytesMax ? std::optional(text) : std::nullopt;
+}
+
+// The script, and what it may take in: the files of its kind in its folder and below.
+bool MayReadConfiguration(const fs::path& script) {
+  const std::optional<std::string> own = ReadScript(script);
+  if (!own || ReadsConfiguration(*own)) return true;
+  std::error_code error;
+  int count = 0;
+  fs::recursive_directory_iterator it(script.parent_path(),
+                                      fs::directory_options::skip_permission_denied, error);
+  for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
+    std::error_code ignored;
+    if (++count > kFilesMax) return true;
+    if (it->path().extension() != script.extension() || !it->is_regular_file(ignored)) continue;
+    const std::optional<std::string> text = ReadScript(it->path());
+    if (!text || ReadsConfiguration(*text)) return true;
+  }
+  return static_cast<bool>(error);
+}
+
+}  // namespace
+
+std::optional<std::string> ScriptOf(const CommandSpec& spec) {
+  const std::vector<std::optional<std::string>> arguments = spec.LiteralArguments();
+  if (arguments.empty() || !arguments.front()) return std::nullopt;
+  const std::string& program = *arguments.front();
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    if (!arguments[i]) {
+      if (IsInterpreter(program)) return std::nullopt;
+      continue;
+    }
+    const std::string& argument = *arguments[i];
+    if (argument == "-m" || argument == "-c" || argument == "-e") return std::nullopt;
+    const bool is_option = argument.starts_with('-');
+    const bool follows_option = arguments[i - 1] && arguments[i - 1]->starts_with("--") &&
+                                arguments[i - 1]->find('=') == std::string::npos;
+    if (IsInterpreter(program) && !is_option) {
+      const bool takes_value = arguments[i - 1] == "-W" || arguments[i - 1] == "-X";
+      if (!takes_value) return argument;
+    } else if (!is_option && !follows_option && HasScriptSuffix(argument)) {
+      return argument;  // Of a launcher: torchrun, accelerate launch, uv run.
+    }
+  }
+  const bool is_path = program.find('/') != std::string::npos;
+  return is_path && !IsInterpreter(program) ? std::optional(program) : std::nullopt;
+}
+
+Status CheckScript(const std::string& script, const std::string& folder) {
+  const fs::path path = fs::path(folder) / script;
+  std::error_code error;
+  if (!fs::exists(path, error)) {
+    return NotFound("there is no file " + path.lexically_normal().string() + "; the command's '" +
+                    script + "' is looked for in working_dir");
+  }
+  if (fs::is_directory(path, error)) return OkStatus();  // Python runs a folder with __main__.py.
+  if (access(path.c_str(), R_OK) != 0) {
+    return InvalidArgument("the file " + path.lexically_normal().string() + " cannot be read");
+  }
+  return OkStatus();
+}
+
+std::vector<std::string> UncarriedParameters(const CommandSpec& spec,
+                                             const std::vector<std::string>& parameters,
+                                             const std::string& folder) {
+  std::vector<std::string> left = parameters;
+  const std::vector<std::string> named = spec.ParameterNames();
+  std::erase_if(left, [&](const std::string& name) {
+    return std::find(named.begin(), named.end(), name) != named.end();
+  });
+  const std::optional<std::string> script = ScriptOf(spec);
+  if (left.empty() || !script || !spec.setup().empty()) return {};
+  if (MayReadConfiguration(fs::path(folder) / *script)) return {};
+  return left;
+}
+
+}  // namespace tune
