@@ -78,7 +78,7 @@ Result<Value::List> OneOrMore(const SpecSection& root, std::string_view key, con
 
 Status ReadFrom(const SpecSection& root, ExperimentSpec& spec) {
   const Value* const from = root.Find("from");
-  if (from == nullptr) return OkStatus();
+  if (from == nullptr || from->is_null()) return OkStatus();
   const auto is_text = [](const Value* value) {
     return value != nullptr && value->is_string() && !value->AsString().empty();
   };

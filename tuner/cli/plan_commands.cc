@@ -9,12 +9,31 @@
 #include "tuner/cli/commands.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/import_command.h"
+#include "tuner/cli/init_command.h"
 #include "tuner/cli/plan_command.h"
 #include "tuner/cli/simulate_command.h"
 #include "tuner/cli/sweep.h"
 
 namespace tune {
 namespace {
+
+void AddInit(Commands& commands) {
+  const auto [command, init] = commands.Add<InitOptions>(
+      "init",
+      "Writes a space file for a script, from its options and what it prints; runs nothing.\n"
+      "Example: tune init train.py");
+  command->add_option("script", init->script, "The script")->required();
+  command->add_option("--command", init->command,
+                      "What runs it, as in a shell, such as 'torchrun train.py'; default: by name");
+  command->add_option("--log", init->log, "What an earlier run printed: metrics are read there");
+  command->add_option("-o,--out", init->space_path, "The file to write; -: standard output")
+      ->capture_default_str();
+  command->add_flag("--force", init->force, "Writes over a file that is there");
+  commands.Bind(command, [init = init](const Invocation& invocation) {
+    init->program_dir = invocation.program_dir;
+    return Answered(InitCommand(*init, std::cout, std::cerr));
+  });
+}
 
 void AddPlan(Commands& commands) {
   const auto [command, plan] = commands.Add<PlanOptions>(
@@ -108,6 +127,7 @@ void AddImport(Commands& commands) {
 }  // namespace
 
 void AddPlanCommands(Commands& commands) {
+  AddInit(commands);
   AddPlan(commands);
   AddSimulate(commands);
   AddImport(commands);

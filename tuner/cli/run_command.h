@@ -28,6 +28,7 @@ struct RunOptions {
   Duration token_validity;
   std::string log;  // What is written live beside the database: "tensorboard", or empty.
   bool dry_run = false;
+  bool try_one = false;  // For `tune run`: one trial to its first report (try_command.h).
   bool detach = false;   // The sweep goes on in a process of its own.
   std::string data_dir;  // FOOD11_DATA_DIR, or empty.
 };

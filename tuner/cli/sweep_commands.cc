@@ -10,6 +10,7 @@
 #include "tuner/cli/control_command.h"
 #include "tuner/cli/retrain_command.h"
 #include "tuner/cli/run_command.h"
+#include "tuner/cli/try_command.h"
 
 namespace tune {
 namespace {
@@ -68,9 +69,11 @@ void AddRun(Commands& commands) {
   command->add_flag("--detach", run->detach,
                     "Goes on in the background, also when the terminal closes");
   command->add_flag("--dry-run", run->dry_run, "Checks everything, starts and writes nothing");
+  command->add_flag("--try-one", run->try_one,
+                    "Runs one trial up to its first report, shows what was read, keeps nothing");
   commands.Bind(command, [run = run](const Invocation& invocation) {
     Take(invocation, *run);
-    return RunCommand(*run);
+    return run->try_one ? TryOne(*run, std::cout, std::cerr) : RunCommand(*run);
   });
 }
 

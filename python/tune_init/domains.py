@@ -1,0 +1,94 @@
+"""A domain for an option, by its name, type and default."""
+
+import json
+import re
+
+
+def is_like(name, *words):
+    parts = re.split(r"[_\W]+", re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower())
+    return any(w in parts or (len(w) > 4 and w in name.lower()) for w in words)
+
+
+def number(value):
+    """As YAML's core schema reads it as a number: 1.0e-05."""
+    if isinstance(value, int):
+        return str(value)
+    text = repr(float(f"{value:.6g}"))
+    return re.sub(r"^(-?\d+)e", r"\1.0e", text)
+
+
+def scalar(value):
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return number(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def log_range(default, factor=10.0):
+    return f"{{loguniform: [{number(default / factor)}, {number(default * factor)}]}}"
+
+
+def domain_of(option):
+    """(domain, comment), or None where the option is better left as it is."""
+    name, default = option.name, option.default
+    is_number = isinstance(default, (int, float)) and not isinstance(default, bool)
+    kept = ("data", "dataset", "dir", "path", "file", "output", "out", "save", "log", "logs", "device",
+            "name", "seed", "epochs", "epoch", "steps", "iterations", "iters", "rounds", "workers",
+            "threads", "jobs", "gpu", "gpus", "cuda", "verbose", "debug", "port", "host", "resume",
+            "project", "wandb", "checkpoint", "interval", "every", "freq", "frequency", "fold",
+            "split", "dry", "test", "eval", "evaluate", "local", "rank", "world", "quick", "limit",
+            "train", "mode", "task", "target", "fp16", "bf16", "amp", "profile", "print", "cache",
+            "root", "folder", "download", "progress", "silent", "quiet", "version", "config",
+            "examples", "patience", "samples", "mps", "accel", "plot", "figure", "labels", "classes",
+            "vocab", "num_classes", "warmup_steps")
+    lr_words = ("lr", "learning_rate", "eta", "stepsize", "step_size", "learningrate")
+    if option.is_list or option.kind == "path" or is_like(name, "test", "eval", "valid", "val"):
+        return None
+    if name == "eta" and is_number and 0 < default <= 1:
+        return f"{{loguniform: [{number(default / 10)}, 1.0]}}", "a rate: on a log scale"
+    if is_like(name, *lr_words) and option.kind in ("float", "int", None):
+        return log_range(default if is_number and default > 0 else 0.001), "a rate: on a log scale"
+    if is_like(name, "decay", "wd", "l1", "l2", "reg", "alpha", "lambda", "lam", "regularization",
+               "penalty", "epsilon", "eps", "tol") and option.kind in ("float", None):
+        if is_number and default > 0:
+            return log_range(default), "on a log scale"
+        return "{loguniform: [1.0e-06, 0.01]}", "on a log scale"
+    if option.choices:
+        if is_like(name, *kept) or len(option.choices) < 2:
+            return None
+        return "{choice: [" + ", ".join(scalar(c) for c in option.choices) + "]}", "its choices"
+    if option.kind == "bool":
+        if is_like(name, *kept):
+            return None
+        return "{choice: [true, false]}", "a switch"
+    if is_like(name, "dropout", "drop") and option.kind in ("float", "int", None):
+        return "{uniform: [0.0, 0.6]}", "a probability"
+    if is_like(name, "momentum"):
+        return "{uniform: [0.5, 0.99]}", "below 1"
+    if is_like(name, "smoothing"):
+        return "{uniform: [0.0, 0.2]}", "a share"
+    if is_like(name, "subsample", "colsample", "bagging", "fraction"):
+        return "{uniform: [0.5, 1.0]}", "a share"
+    if is_like(name, "beta", "beta1", "beta2", "rho"):
+        return "{uniform: [0.8, 0.999]}", "below 1"
+    if is_like(name, "batch", "batchsize", "bs") and option.kind in ("int", None):
+        base = default if is_number and default >= 2 else 64
+        return f"{{choice: [{int(base) // 2}, {int(base)}, {int(base) * 2}]}}", "around the default"
+    if is_like(name, *kept):
+        return None
+    if option.kind == "int" and is_number and default > 0:
+        if is_like(name, "hidden", "units", "width", "dim", "channels", "size", "filters", "embed",
+                   "neurons", "leaves", "estimators", "features", "nodes") and default >= 4:
+            return f"{{choice: [{default // 2}, {default}, {default * 2}]}}", "around the default"
+        low = max(1, default // 2)
+        high = max(low + 2, default * 2 + 1)
+        return f"{{randint: [{low}, {high}]}}", "whole numbers; the end is not a value"
+    if option.kind == "float" and is_number and default > 0:
+        if default < 0.01:
+            return log_range(default), "on a log scale"
+        if default <= 1:
+            high = min(1.0, default * 2) if default < 1 else 1.5
+            return f"{{uniform: [{number(default / 2)}, {number(high)}]}}", "around the default"
+        return f"{{uniform: [{number(default / 2)}, {number(default * 2)}]}}", "around the default"
+    return None

@@ -1,0 +1,261 @@
+"""The options of a Python script: argparse, click, typer, absl, dataclasses, tune.config()."""
+
+import ast
+import re
+
+
+class Option:
+    """An option of the script's command line, or an entry of tune.config()."""
+
+    def __init__(self, name, flag="", kind=None, default=None, choices=None):
+        self.name = name  # The parameter's: letters, digits, underscores.
+        self.flag = flag  # "--lr"; empty: positional, or of tune.config().
+        self.kind = kind  # "float", "int", "str", "bool", "path", or None.
+        self.default = default
+        self.choices = choices
+        self.no_flag = ""  # "--no-shuffle".
+        self.is_switch = False  # A flag without a value.
+        self.is_list = False
+        self.is_required = False
+        self.is_config = False
+
+
+def constants_of(tree):
+    """The names that stand for one literal at the top of the module."""
+    values = {}
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target = node.targets[0]
+            if isinstance(target, ast.Name):
+                try:
+                    values[target.id] = ast.literal_eval(node.value)
+                except (ValueError, SyntaxError, TypeError):
+                    pass
+    return values
+
+
+def literal(node, constants):
+    """(known, value)"""
+    if node is None:
+        return False, None
+    if isinstance(node, ast.Name) and node.id in constants:
+        return True, constants[node.id]
+    try:
+        return True, ast.literal_eval(node)
+    except (ValueError, SyntaxError, TypeError):
+        pass
+    if isinstance(node, ast.BinOp):  # 1024 * 1024
+        left, a = literal(node.left, constants)
+        right, b = literal(node.right, constants)
+        if left and right and isinstance(a, (int, float)) and isinstance(b, (int, float)):
+            if isinstance(node.op, ast.Mult):
+                return True, a * b
+            if isinstance(node.op, ast.Pow) and abs(b) < 64:
+                return True, a**b
+            if isinstance(node.op, ast.Div) and b != 0:
+                return True, a / b
+    return False, None
+
+
+def dotted(node):
+    """"parser.add_argument" of a call's function."""
+    if isinstance(node, ast.Attribute):
+        return dotted(node.value) + "." + node.attr
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Call):
+        return dotted(node.func)
+    return ""
+
+
+def kind_of(node, default):
+    if node is not None:
+        text = ast.unparse(node).split(".")[-1].lower()
+        if "path" in text or "file" in text:
+            return "path"
+        if "float" in text:
+            return "float"
+        if "bool" in text:
+            return "bool"
+        if "int" in text:
+            return "int"
+        if "str" in text:
+            return "str"
+        return "other"
+    if isinstance(default, bool):
+        return "bool"
+    if isinstance(default, int):
+        return "int"
+    if isinstance(default, float):
+        return "float"
+    return "str" if isinstance(default, str) else None
+
+
+def name_of(flag):
+    return re.sub(r"\W", "_", flag.lstrip("-"))
+
+
+def from_add_argument(call, constants):
+    """argparse and click: names first, the rest by keyword."""
+    words = {k.arg: k.value for k in call.keywords if k.arg}
+    names = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+    if not names:
+        return None
+    flags = [n for n in names if n.startswith("-")]
+    flag = next((f for f in flags if f.startswith("--")), flags[0] if flags else "")
+    no_flag = ""
+    if "/" in flag:  # click's --shuffle/--no-shuffle
+        flag, no_flag = (part.strip() for part in flag.split("/", 1))
+    option = Option(name_of(flag or names[0]), flag)
+    has_default, option.default = literal(words.get("default"), constants)
+    option.kind = kind_of(words.get("type"), option.default)
+    choices = words.get("choices")
+    type_node = words.get("type")
+    if isinstance(type_node, ast.Call) and dotted(type_node.func).endswith("Choice"):
+        choices = type_node.args[0] if type_node.args else None
+    is_known, values = literal(choices, constants)
+    if is_known and isinstance(values, (list, tuple)):
+        option.choices = list(values)
+    action = literal(words.get("action"), constants)[1]
+    if words.get("action") is not None and action is None:
+        action = ast.unparse(words["action"]).split(".")[-1]
+    if action in ("help", "version", "append", "count", "append_const"):
+        return None
+    if action in ("store_true", "store_false", "store_const") or literal(words.get("is_flag"), constants)[1]:
+        option.is_switch = True
+        option.kind = "bool"
+    if action == "BooleanOptionalAction":
+        no_flag = "--no-" + flag.lstrip("-")
+    if no_flag:
+        option.no_flag, option.is_switch, option.kind = no_flag, True, "bool"
+    option.is_list = "nargs" in words and literal(words["nargs"], constants)[1] not in ("?", None)
+    option.is_list = option.is_list or bool(literal(words.get("multiple"), constants)[1])
+    is_optional = "nargs" in words and literal(words["nargs"], constants)[1] in ("?", "*")
+    option.is_required = bool(literal(words.get("required"), constants)[1]) or (
+        not flag and not is_optional and not (has_default and dotted(call.func).endswith("argument")
+                                              and "click" in dotted(call.func)))
+    return option
+
+
+def from_signature(function, constants):
+    """typer: the parameters of a command's function."""
+    arguments = function.args
+    plain = arguments.args + arguments.kwonlyargs
+    defaults = [None] * (len(arguments.args) - len(arguments.defaults)) + arguments.defaults
+    options = []
+    for argument, default in zip(plain, defaults + arguments.kw_defaults):
+        flag = "--" + argument.arg.replace("_", "-")
+        if isinstance(default, ast.Call) and "Argument" in dotted(default.func):
+            flag = ""
+        if isinstance(default, ast.Call):
+            default = default.args[0] if default.args else None
+        option = from_field(argument.arg, argument.annotation, default, flag, constants)
+        if option.kind == "bool" and flag:
+            option.is_switch, option.no_flag = True, "--no-" + flag[2:]
+        options.append(option)
+    return options
+
+
+def from_field(name, annotation, default, flag, constants):
+    if isinstance(default, ast.Call):  # field(default=0.1)
+        default = next((k.value for k in default.keywords if k.arg == "default"), None)
+    has_default, value = literal(default, constants)
+    option = Option(name, flag, kind_of(annotation, value), value)
+    option.is_required = not has_default and default is None
+    text = ast.unparse(annotation) if annotation is not None else ""
+    option.is_list = text.lower().startswith(("list", "tuple", "typing.list", "sequence"))
+    literals = re.search(r"Literal\[(.*)\]", text)
+    if literals:
+        try:
+            option.choices = list(ast.literal_eval("[" + literals.group(1) + "]"))
+        except (ValueError, SyntaxError):
+            pass
+    return option
+
+
+def from_dataclasses(tree, source, constants):
+    """HfArgumentParser, simple_parsing and tyro: the fields of dataclasses are options."""
+    if not re.search(r"HfArgumentParser|simple_parsing|tyro", source):
+        return []
+    dash = "-" if "tyro" in source else "_"
+    options = []
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ClassDef):
+            continue
+        if not any("dataclass" in ast.unparse(d) for d in node.decorator_list):
+            continue
+        for field in node.body:
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                name = field.target.id
+                options.append(from_field(name, field.annotation, field.value,
+                                          "--" + name.replace("_", dash), constants))
+    return options
+
+
+def from_config(tree, constants):
+    """cfg = tune.config(): cfg["lr"], cfg.get("lr", 0.1)."""
+    names = set()
+    options = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            if dotted(node.value.func) in ("tune.config", "config"):
+                names |= {t.id for t in node.targets if isinstance(t, ast.Name)}
+
+    def is_config(value):
+        is_call = isinstance(value, ast.Call) and dotted(value.func) == "tune.config"
+        return is_call or (isinstance(value, ast.Name) and value.id in names)
+
+    def add(key, default):
+        if isinstance(key, ast.Constant) and isinstance(key.value, str):
+            option = options.setdefault(key.value, Option(name_of(key.value)))
+            option.is_config = True
+            known, value = literal(default, constants)
+            if known and option.default is None:
+                option.default, option.kind = value, kind_of(None, value)
+                option.is_list = isinstance(value, (list, tuple, dict))
+
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and dotted(node.func) == "tune.config":
+            for keyword in node.keywords:  # Its defaults.
+                if keyword.arg:
+                    add(ast.Constant(keyword.arg), keyword.value)
+        if isinstance(node, ast.Subscript) and is_config(node.value):
+            add(node.slice, None)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr == "get" and is_config(node.func.value) and node.args:
+                add(node.args[0], node.args[1] if len(node.args) > 1 else None)
+    return list(options.values())
+
+
+def options_of(tree, source):
+    constants = constants_of(tree)
+    options = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = dotted(node.func)
+            last = name.split(".")[-1]
+            option = None
+            if last == "add_argument" or name in ("click.option", "click.argument"):
+                option = from_add_argument(node, constants)
+            elif last.startswith("DEFINE_") and node.args:  # absl
+                kinds = {"DEFINE_float": "float", "DEFINE_integer": "int", "DEFINE_string": "str",
+                         "DEFINE_bool": "bool", "DEFINE_boolean": "bool", "DEFINE_enum": "str"}
+                known, flag = literal(node.args[0], constants)
+                if known and last in kinds:
+                    default = literal(node.args[1], constants)[1] if len(node.args) > 1 else None
+                    option = Option(name_of(flag), "--" + flag, kinds[last], default)
+                    if last == "DEFINE_enum" and len(node.args) > 2:
+                        option.choices = literal(node.args[2], constants)[1]
+            if option is not None:
+                options.append(option)
+        elif isinstance(node, ast.FunctionDef) and "typer" in source:
+            texts = [ast.unparse(d) for d in node.decorator_list]
+            is_run = re.search(r"typer\.run\(\s*" + node.name + r"\s*\)", source)
+            if is_run or any(re.search(r"\.command\b", t) for t in texts):
+                options += from_signature(node, constants)
+    options += from_dataclasses(tree, source, constants)
+    options += from_config(tree, constants)
+    unique = {}
+    for option in options:
+        unique.setdefault(option.name, option)
+    return list(unique.values())

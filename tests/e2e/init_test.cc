@@ -1,0 +1,166 @@
+// From a script to its first sweep: `tune init`, `--dry-run`, `--try-one`, and what is told before
+// anything runs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/e2e/program.h"
+
+namespace tune::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string ReadAll(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+std::vector<std::string> Scripts() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(TUNE_SCRIPTS_DIR)) {
+    if (entry.path().extension() == ".py") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+class InitOfScript : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(InitOfScript, ItsSpaceFilePassesTheDryRunAndReadsItsMetric) {
+  const std::string name = GetParam() + ".py";
+  TestFolder folder;
+  fs::copy_file(fs::path(TUNE_SCRIPTS_DIR) / name, folder / name);
+  const ProgramResult init = RunTune(folder, {"init", name});
+  ASSERT_EQ(init.exit_status, 0) << init.err;
+  const ProgramResult dry = RunTune(folder, {"run", "space.yaml", "--dry-run"});
+  EXPECT_EQ(dry.exit_status, 0) << dry.err << ReadAll(folder / "space.yaml");
+  EXPECT_THAT(dry.err, Not(HasSubstr("will not see")));
+  if (ReadAll(folder / name).find("Runs anywhere") == std::string::npos) return;
+  const ProgramResult tried = RunTune(folder, {"run", "space.yaml", "--try-one"});
+  EXPECT_EQ(tried.exit_status, 0) << tried.out << tried.err;
+  EXPECT_THAT(tried.out, HasSubstr("the first report, iteration 1:"));
+  EXPECT_EQ(folder.Names(), (std::vector<std::string>{name, "space.yaml"})) << "nothing is kept";
+}
+
+INSTANTIATE_TEST_SUITE_P(All, InitOfScript, ::testing::ValuesIn(Scripts()),
+                         [](const auto& info) { return info.param; });
+
+class BeforeTheStart : public ::testing::Test {
+ protected:
+  void WriteScript(const std::string& text) {
+    folder_.Write("trial.sh", "#!/bin/sh\n" + text + "\n");
+    chmod((folder_ / "trial.sh").c_str(), 0755);
+  }
+  ProgramResult Run(const std::string& space, const std::vector<std::string>& options) {
+    std::vector<std::string> arguments = {"run", folder_.Write("space.yaml", space)};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return RunTune(folder_, arguments);
+  }
+  static std::string Sweep(const std::string& trainable, const std::string& rest = "samples: 4\n") {
+    return "trainable: {" + trainable + "}\nmetric: acc\nmode: max\n" + rest +
+           "space: {x: {uniform: [0, 1]}, k: 3}\n";
+  }
+
+  TestFolder folder_;
+};
+
+TEST_F(BeforeTheStart, InitNeverWritesOverAFile) {
+  folder_.Write("a.py", "print('acc: 1')\n");
+  folder_.Write("space.yaml", "mine\n");
+  const ProgramResult refused = RunTune(folder_, {"init", "a.py"});
+  EXPECT_EQ(refused.exit_status, 2);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("space.yaml: is there already"), HasSubstr("--force")));
+  EXPECT_EQ(ReadAll(folder_ / "space.yaml"), "mine\n");
+  const ProgramResult printed = RunTune(folder_, {"init", "a.py", "-o", "-"});
+  EXPECT_EQ(printed.exit_status, 0) << printed.err;
+  EXPECT_THAT(printed.out, HasSubstr("command: [python3, a.py]"));
+  EXPECT_EQ(RunTune(folder_, {"init", "a.py", "--force"}).exit_status, 0);
+  EXPECT_THAT(ReadAll(folder_ / "space.yaml"), HasSubstr("command: [python3, a.py]"));
+  EXPECT_THAT(RunTune(folder_, {"init", "none.py"}).err,
+              HasSubstr("none.py: there is no such file"));
+}
+
+TEST_F(BeforeTheStart, InitReadsTheMetricsOfALog) {
+  folder_.Write("fit.R", "print(1)\n");
+  folder_.Write("fit.log", "epoch 1 | val_loss: 1.5e-3\nepoch 2 | val_loss: 1.2e-3\n");
+  const ProgramResult init = RunTune(folder_, {"init", "fit.R", "--log", "fit.log", "-o", "-"});
+  EXPECT_EQ(init.exit_status, 0) << init.err;
+  EXPECT_THAT(init.out, AllOf(HasSubstr("val_loss: {regex: "), HasSubstr("metric: val_loss"),
+                              HasSubstr("mode: min"), HasSubstr("[Rscript, fit.R]")));
+}
+
+TEST_F(BeforeTheStart, AParameterThatNothingCarriesIsTold) {
+  WriteScript("echo 'acc: 0.5'");
+  const std::string metrics = ", metrics: {acc: {regex: \"acc: {number}\"}}";
+  const auto warnings = [&](const std::string& command) {
+    return Run(Sweep("command: " + command + metrics), {"--dry-run"}).err;
+  };
+  EXPECT_THAT(warnings("[./trial.sh]"),
+              AllOf(HasSubstr("warning: the program will not see 'x'"), HasSubstr("{x}")));
+  EXPECT_EQ(warnings("[./trial.sh, \"{x}\"]"), "");
+  EXPECT_EQ(warnings("[sh, -c, \"exec ./trial.sh\"]"), "") << "only where it is sure";
+  WriteScript("echo \"acc: $TUNE_PARAM_X\"");
+  EXPECT_EQ(warnings("[./trial.sh]"), "");
+  folder_.Write("train.py", "from helper import run\n");
+  folder_.Write("helper.py", "import tune\n");
+  EXPECT_EQ(warnings("[python3, train.py]"), "") << "a module beside it reads them";
+}
+
+TEST_F(BeforeTheStart, ASpaceInWhichNothingVariesIsTold) {
+  WriteScript("echo 'acc: 0.5'");
+  const std::string sweep =
+      "trainable: {command: [./trial.sh]}\nmetric: acc\nmode: max\nspace: {x: 3}\n";
+  EXPECT_THAT(
+      Run(sweep + "samples: 4\n", {"--dry-run"}).err,
+      HasSubstr("warning: nothing in the space varies: the 4 trials have one configuration"));
+  EXPECT_EQ(Run(sweep, {"--dry-run"}).err, "");
+  EXPECT_EQ(Run(sweep + "samples: 1\nsearch: {repeat: 4}\n", {"--dry-run"}).err, "");
+}
+
+TEST_F(BeforeTheStart, ADryRunLooksForTheEarlierSweep) {
+  WriteScript("tune report acc=1");
+  ASSERT_EQ(
+      Run(Sweep("command: [./trial.sh, \"{x}\"]", "name: first\nsamples: 1\n"), {}).exit_status, 0);
+  const std::string sweep = Sweep("command: [./trial.sh, \"{x}\"]", "name: second\nfrom: firts\n");
+  EXPECT_THAT(Run(sweep, {"--dry-run"}).err, AllOf(HasSubstr("firts"), HasSubstr("first")));
+  EXPECT_EQ(
+      Run(Sweep("command: [./trial.sh, \"{x}\"]", "from: first\n"), {"--dry-run"}).exit_status, 0);
+}
+
+TEST_F(BeforeTheStart, TryOneShowsWhatWasReadWhere) {
+  WriteScript("echo 'loss: 2' >&2; echo 'epoch 1 acc: 0.5'; echo 'late: 7'; sleep 60");
+  const ProgramResult tried =
+      Run(Sweep("command: [./trial.sh, \"{x}\"], metrics: {acc: {regex: \"acc: {number}\"}, "
+                "late: {regex: \"late: {number}\"}}",
+                "samples: 9\nscheduler: {asha: {max_t: 4}}\nsearch: {algorithm: tpe}\n"),
+          {"--try-one", "--cpus", "1"});
+  EXPECT_EQ(tried.exit_status, 0) << tried.err;
+  EXPECT_THAT(tried.out, AllOf(HasSubstr("configuration: {\"x\":"),
+                               HasSubstr("acc = 0.5   read on standard output: epoch 1 acc: 0.5"),
+                               HasSubstr("late was not seen yet"), HasSubstr("nothing was kept")));
+  EXPECT_EQ(folder_.Names(), (std::vector<std::string>{"space.yaml", "trial.sh"}));
+}
+
+TEST_F(BeforeTheStart, TryOneSaysWhyNothingWasRead) {
+  WriteScript("echo 'acc: 0.5' >&2");
+  const ProgramResult tried =
+      Run(Sweep("command: [./trial.sh, \"{x}\"], metrics: {acc: {regex: \"acc: {number}\"}}"),
+          {"--try-one", "--cpus", "1"});
+  EXPECT_EQ(tried.exit_status, 3) << tried.err;
+  EXPECT_THAT(tried.out, AllOf(HasSubstr("the metric acc was not reported"),
+                               HasSubstr("from: stderr"), HasSubstr("  acc: 0.5")));
+}
+
+}  // namespace
+}  // namespace tune::testing
