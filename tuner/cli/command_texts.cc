@@ -25,8 +25,8 @@ OptionText ReadOption(const CLI::Option& option) {
   return text;
 }
 
-CommandText ReadCommand(const CLI::App& app) {
-  CommandText text;
+CommandUsage ReadCommand(const CLI::App& app) {
+  CommandUsage text;
   text.name = app.get_name();
   text.group = app.get_group();
   std::istringstream lines(app.get_description());
@@ -45,8 +45,8 @@ CommandText ReadCommand(const CLI::App& app) {
 
 }  // namespace
 
-std::vector<CommandText> ReadCommandTexts(const CLI::App& app) {
-  std::vector<CommandText> commands = {ReadCommand(app)};
+std::vector<CommandUsage> ReadCommandTexts(const CLI::App& app) {
+  std::vector<CommandUsage> commands = {ReadCommand(app)};
   for (const CLI::App* const command : app.get_subcommands(nullptr)) {
     if (!command->get_group().empty()) commands.push_back(ReadCommand(*command));
   }
@@ -58,12 +58,12 @@ std::string FirstSentence(const std::string& text) {
   return end == std::string::npos ? text : text.substr(0, end) + ".";
 }
 
-std::string Overview(const std::vector<CommandText>& commands) {
-  const CommandText& program = commands.front();
+std::string Overview(const std::vector<CommandUsage>& commands) {
+  const CommandUsage& program = commands.front();
   std::string text = program.about + "\n\nusage: tune [--db FILE] COMMAND ...\n";
   for (const std::string& example : program.examples) text += "example: " + example + "\n";
   size_t width = 0;
-  for (const CommandText& command : commands) width = std::max(width, command.name.size());
+  for (const CommandUsage& command : commands) width = std::max(width, command.name.size());
   std::vector<std::string> groups;
   for (size_t i = 1; i < commands.size(); ++i) {
     if (std::find(groups.begin(), groups.end(), commands[i].group) == groups.end())

@@ -22,7 +22,7 @@ struct OptionText {
   bool is_many = false;  // Several values may follow.
 };
 
-struct CommandText {
+struct CommandUsage {
   std::string name;
   std::string group;  // What it stands under in the overview.
   std::string about;
@@ -31,10 +31,10 @@ struct CommandText {
 };
 
 // The program itself comes first, then its commands in their order.
-std::vector<CommandText> ReadCommandTexts(const CLI::App& app);
+std::vector<CommandUsage> ReadCommandTexts(const CLI::App& app);
 
 // What `tune` alone shows: a line a command, by group.
-std::string Overview(const std::vector<CommandText>& commands);
+std::string Overview(const std::vector<CommandUsage>& commands);
 // "Runs a sweep." of a longer text.
 std::string FirstSentence(const std::string& text);
 

@@ -14,7 +14,7 @@ std::string Quoted(std::string_view text) {
   return quoted + "'";
 }
 
-std::vector<OptionText> Only(const CommandText& command, bool positionals) {
+std::vector<OptionText> Only(const CommandUsage& command, bool positionals) {
   std::vector<OptionText> options;
   std::copy_if(command.options.begin(), command.options.end(), std::back_inserter(options),
                [&](const OptionText& option) { return option.is_positional == positionals; });
@@ -22,7 +22,7 @@ std::vector<OptionText> Only(const CommandText& command, bool positionals) {
 }
 
 // "--samples -f --follow", and with their values "--samples=N --format=table|csv|json".
-std::string Names(const CommandText& command) {
+std::string Names(const CommandUsage& command) {
   std::string names;
   for (const OptionText& option : Only(command, false)) {
     names += (names.empty() ? "" : " ") + option.name;
@@ -31,7 +31,7 @@ std::string Names(const CommandText& command) {
   return names;
 }
 
-std::string CommandNames(const std::vector<CommandText>& commands) {
+std::string CommandNames(const std::vector<CommandUsage>& commands) {
   std::string names;
   for (size_t i = 1; i < commands.size(); ++i) names += (i > 1 ? " " : "") + commands[i].name;
   return names;
@@ -97,7 +97,7 @@ constexpr char kBashEnd[] = R"bash(  esac
 complete -F _tune tune
 )bash";
 
-std::string Values(const CommandText& command) {
+std::string Values(const CommandUsage& command) {
   std::string values;
   for (const OptionText& option : Only(command, false)) {
     if (option.value.empty()) continue;
@@ -108,10 +108,10 @@ std::string Values(const CommandText& command) {
   return values;
 }
 
-std::string Bash(const std::vector<CommandText>& commands) {
-  const CommandText& program = commands.front();
+std::string Bash(const std::vector<CommandUsage>& commands) {
+  const CommandUsage& program = commands.front();
   std::string script = kBashBegin;
-  for (const CommandText& command : commands) {
+  for (const CommandUsage& command : commands) {
     const bool is_program = &command == &program;
     std::string options = Names(command);
     std::string values = Values(command);
@@ -155,7 +155,7 @@ std::string ZshAction(const std::string& value) {
   return "(" + choices + ")";
 }
 
-std::string ZshArguments(const CommandText& command) {
+std::string ZshArguments(const CommandUsage& command) {
   std::string text;
   for (const OptionText& option : command.options) {
     const std::string about = ZshText(option.about);
@@ -172,7 +172,7 @@ std::string ZshArguments(const CommandText& command) {
   return text;
 }
 
-std::string Zsh(const std::vector<CommandText>& commands) {
+std::string Zsh(const std::vector<CommandUsage>& commands) {
   std::string script =
       "#compdef tune\n# zsh completion for tune, made by: tune completion zsh\n"
       "# Use it with: tune completion zsh > a folder of $fpath/_tune\n\n"
@@ -208,7 +208,7 @@ std::string FishValues(const std::string& value) {
   return " -x -a " + Quoted(choices);
 }
 
-std::string FishOptions(const CommandText& command, const std::string& condition) {
+std::string FishOptions(const CommandUsage& command, const std::string& condition) {
   std::string script;
   for (const OptionText& option : command.options) {
     const std::string line = "complete -c tune" + condition;
@@ -225,14 +225,14 @@ std::string FishOptions(const CommandText& command, const std::string& condition
   return script;
 }
 
-std::string Fish(const std::vector<CommandText>& commands) {
+std::string Fish(const std::vector<CommandUsage>& commands) {
   std::string script =
       "# fish completion for tune, made by: tune completion fish\n"
       "# Use it with: tune completion fish > ~/.config/fish/completions/tune.fish\n\n"
       "complete -c tune -f\n" +
       FishOptions(commands.front(), "");
   for (size_t i = 1; i < commands.size(); ++i) {
-    const CommandText& command = commands[i];
+    const CommandUsage& command = commands[i];
     script += "complete -c tune -n __fish_use_subcommand -a " + command.name + " -d " +
               Quoted(FirstSentence(command.about)) + "\n" +
               FishOptions(command, " -n '__fish_seen_subcommand_from " + command.name + "'");
@@ -243,7 +243,7 @@ std::string Fish(const std::vector<CommandText>& commands) {
 }  // namespace
 
 Result<std::string> CompletionScript(std::string_view shell,
-                                     const std::vector<CommandText>& commands) {
+                                     const std::vector<CommandUsage>& commands) {
   TUNE_CHECK(!commands.empty());
   if (shell == "bash") return Bash(commands);
   if (shell == "zsh") return Zsh(commands);

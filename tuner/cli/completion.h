@@ -15,6 +15,6 @@ namespace tune {
 // `shell`: "bash", "zsh" or "fish". Names of sweeps are asked of `tune list --names` when they are
 // wanted.
 Result<std::string> CompletionScript(std::string_view shell,
-                                     const std::vector<CommandText>& commands);
+                                     const std::vector<CommandUsage>& commands);
 
 }  // namespace tune

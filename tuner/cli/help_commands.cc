@@ -18,7 +18,7 @@ struct HelpOptions {
   std::string man_dir;
 };
 
-Status WriteManual(const std::string& dir, const std::vector<CommandText>& commands) {
+Status WriteManual(const std::string& dir, const std::vector<CommandUsage>& commands) {
   std::error_code error;
   std::filesystem::create_directories(dir, error);
   if (error) return InvalidArgument("--man " + dir + ": cannot be made: " + error.message());

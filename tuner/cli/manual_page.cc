@@ -36,7 +36,7 @@ std::string Heading(const std::string& page, const std::string& version) {
 }
 
 // "[--samples N] SPACE".
-std::string Synopsis(const CommandText& command, const std::string& program) {
+std::string Synopsis(const CommandUsage& command, const std::string& program) {
   std::string line = Bold(program) + " [" + Italic("options") + "]";
   for (const OptionText& option : command.options) {
     if (!option.is_positional) continue;
@@ -46,7 +46,7 @@ std::string Synopsis(const CommandText& command, const std::string& program) {
   return ".SH SYNOPSIS\n" + line + "\n";
 }
 
-std::string Options(const CommandText& command) {
+std::string Options(const CommandUsage& command) {
   std::string text;
   for (const OptionText& option : command.options) {
     std::string head = option.is_positional ? Italic(Upper(option.name)) : Bold(option.name);
@@ -57,20 +57,20 @@ std::string Options(const CommandText& command) {
   return text.empty() ? "" : ".SH OPTIONS\n" + text;
 }
 
-std::string Examples(const CommandText& command) {
+std::string Examples(const CommandUsage& command) {
   if (command.examples.empty()) return "";
   std::string text = ".SH EXAMPLES\n.nf\n";
   for (const std::string& example : command.examples) text += Roff(example) + "\n";
   return text + ".fi\n";
 }
 
-std::string NameSection(const std::string& page, const CommandText& command) {
+std::string NameSection(const std::string& page, const CommandUsage& command) {
   std::string about = command.about.substr(0, command.about.find(". "));
   while (!about.empty() && about.back() == '.') about.pop_back();
   return ".SH NAME\n" + Roff(page) + " \\- " + Roff(about) + "\n";
 }
 
-std::string CommandPage(const CommandText& command, const std::string& version) {
+std::string CommandPage(const CommandUsage& command, const std::string& version) {
   const std::string page = "tune-" + command.name;
   return Heading(page, version) + NameSection(page, command) +
          Synopsis(command, "tune " + command.name) + ".SH DESCRIPTION\n" + Roff(command.about) +
@@ -107,11 +107,11 @@ The sweep was ended by Ctrl\-C, SIGTERM or SIGHUP; the line to resume it was pri
 
 }  // namespace
 
-std::vector<ManualPage> ManualPages(const std::vector<CommandText>& commands,
+std::vector<ManualPage> ManualPages(const std::vector<CommandUsage>& commands,
                                     const std::string& version) {
   std::vector<ManualPage> pages;
   if (commands.empty()) return pages;
-  const CommandText& program = commands.front();
+  const CommandUsage& program = commands.front();
   std::string text = Heading("tune", version) + NameSection("tune", program) + ".SH SYNOPSIS\n" +
                      Bold("tune") + " [" + Italic("options") + "] " + Italic("COMMAND") +
                      " ...\n.SH DESCRIPTION\n" + Roff(program.about) + "\n.SH COMMANDS\n";

@@ -16,7 +16,7 @@ struct ManualPage {
 };
 
 // tune.1 with all commands, and a page for each.
-std::vector<ManualPage> ManualPages(const std::vector<CommandText>& commands,
+std::vector<ManualPage> ManualPages(const std::vector<CommandUsage>& commands,
                                     const std::string& version);
 
 }  // namespace tune
