@@ -147,7 +147,6 @@ Status AskTellSession::Tell(const Value& tell) {
     if (tell.Find("iteration") != nullptr) return TellIteration(trial, tell, std::move(values));
     // The final value is the trial's last report.
     Report(trial, trial.row.iterations + 1, values);
-    trial.last_values = std::move(values);
   }
   trial.row.status = has_failed ? TrialStatus::kError : TrialStatus::kTerminated;
   trial.row.stop_reason = has_failed ? StopReason::kNone : StopReason::kCompleted;
@@ -165,7 +164,6 @@ Status AskTellSession::TellIteration(Trial& trial, const Value& tell, std::vecto
                          ", expected more than the last, " + std::to_string(trial.row.iterations));
   }
   Report(trial, iteration, values);
-  trial.last_values = std::move(values);
   searcher_->OnReport(trial.row.number, iteration, trial.last_values);
   if (keeps_steps_) step_.rows.trials.push_back(trial.row);
   return OkStatus();
@@ -174,13 +172,15 @@ Status AskTellSession::TellIteration(Trial& trial, const Value& tell, std::vecto
 // As a trial process would have reported it.
 void AskTellSession::Report(Trial& trial, int64_t iteration, const std::vector<Metric>& values) {
   TrialRow& row = trial.row;
-  TakeValue(iteration, values.front(), objectives_.front().mode, row);
+  trial.last_values.clear();
+  for (const Metric& value : values) trial.last_values.push_back(Finite(value));
+  TakeValue(iteration, trial.last_values.front(), objectives_.front().mode, row);
   if (!keeps_steps_) return;
   ReportRow report;
   report.trial = row.number;
   report.attempt = AttemptNumber{1};
   report.iteration = iteration;
-  report.value = values.front();
+  report.value = trial.last_values.front();
   report.reported_at = now_;
   for (size_t i = 0; i < values.size(); ++i) {
     report.metrics.emplace_back(objectives_[i].metric, values[i].value_or(std::nan("")));

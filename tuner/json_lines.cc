@@ -1,5 +1,7 @@
 #include "tuner/json_lines.h"
 
+#include <cmath>
+
 #include "core/input_error.h"
 #include "core/json.h"
 
@@ -39,7 +41,7 @@ Result<Metric> LineReader::ReadMetric(const Value& object, std::string_view key)
   if (!number) {
     return Error(std::string(key) + ": read " + Shown(*value) + ", expected a number or null");
   }
-  return Finite(*number);
+  return std::isnan(*number) ? Metric() : Metric(*number);
 }
 
 }  // namespace tune

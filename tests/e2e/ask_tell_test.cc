@@ -107,9 +107,11 @@ TEST(AskTell, AFinalValueIsTheLastReport) {
 
 TEST(AskTell, AnInfiniteValueIsNoValue) {
   TestFolder folder;
-  folder.Write("study.yaml", kSpace);
+  std::string space = kSpace;
+  space.replace(space.find("min"), 3, "max");
+  folder.Write("study.yaml", space);
   EXPECT_EQ(RunTune(folder, {"ask", "study.yaml", "--count", "2"}).exit_status, 0);
-  EXPECT_EQ(RunTune(folder, {"tell", "0", "-inf"}).exit_status, 0);
+  EXPECT_EQ(RunTune(folder, {"tell", "0", "inf"}).exit_status, 0);
   EXPECT_EQ(RunTune(folder, {"tell", "1", "0.5"}).exit_status, 0);
   EXPECT_EQ(Query(folder, "select number, best_value is null from trials"),
             (std::vector<std::string>{"0|1", "1|0"}));
@@ -227,8 +229,8 @@ TEST(AskTell, BadInputIsOneLineAndChangesNothing) {
       {{"tell", "other/0", "1"},
        "tune: tune.db: there is no ask-tell sweep 'other'; there are study\n"},
       {{"resume"},
-       "tune: nothing to resume: tune.db holds only sweeps of tune ask, whose trials are "
-       "told\n"},
+       "tune: nothing to resume: tune.db holds only sweeps of tune ask; go on with tune ask and "
+       "tune tell\n"},
       {{"resume", "study"},
        "tune: nothing to resume: study is a sweep of tune ask; go on with tune ask and tune "
        "tell\n"},
