@@ -88,6 +88,8 @@ struct HeldAttempt {
 // Of the tuner's own workers, and of no other: what they ran has ended when their tuner has.
 inline constexpr char kLocalWorkerName[] = "local";
 
+inline constexpr size_t kEndedSessionsMax = 64;  // That one worker tells of.
+
 struct Hello {
   std::string version;  // The program's; the tuner refuses another one.
   std::string name;     // For people: kLocalWorkerName, a host's name, or what was asked for.
@@ -97,6 +99,8 @@ struct Hello {
   bool is_local = false;               // It ends with its connection.
   std::string session = {};            // Drawn once by each worker that is not local.
   std::vector<HeldAttempt> held = {};  // Empty at its first connection.
+  // Workers of this machine whose processes are known to have ended: nobody need wait for them.
+  std::vector<std::string> ended_sessions = {};
 };
 
 struct AttemptReport {
@@ -246,7 +250,11 @@ struct EndsAcknowledged {
 };
 
 // The sweep is over: end every trial process, then the worker.
-struct Shutdown {};
+struct Shutdown {
+  // Not empty: the sweep goes on without this worker. It gives its attempts back, and says this in
+  // its Goodbye.
+  std::string why = {};
+};
 
 using ToWorker = std::variant<Welcome, Refused, StartAttempt, AnswerReport, KillAttempt,
                               EndsAcknowledged, Heartbeat, Shutdown>;

@@ -17,6 +17,9 @@ Duration ExperimentController::heartbeat() const {
 
 void ExperimentController::On(const WorkerJoined& event) {
   TUNE_CHECK(!workers_.contains(event.worker));
+  for (const std::string& session : event.ended_sessions) {
+    if (session != event.session) EndFormer(session);
+  }
   const std::optional<WorkerId> before = EarlierConnection(event);
   const bool was_here = WasHere(event.session);
   const WorkerRow row{event.worker,        event.name, event.address, event.capacity,
@@ -51,6 +54,19 @@ void ExperimentController::On(const WorkerJoined& event) {
     }
   }
   if (has_ended_) Send(event.worker, Shutdown{});
+}
+
+// A worker's process ended, seen by another one on its machine: its trials need not wait for the
+// end of its lease.
+void ExperimentController::EndFormer(const std::string& session) {
+  if (session.empty()) return;
+  for (const auto& [id, record] : workers_) {
+    if (record.is_local || record.session != session || !leases_.HasWorker(id)) continue;
+    const std::string name = record.row.name;
+    Remove(id, WorkerState::kLost, "the process of worker " + name + " ended");
+    out_.actions.push_back(DisconnectWorker{id});
+    out_.actions.push_back(Say{"worker " + name + " is lost: its process ended"});
+  }
 }
 
 // Whoever has, or had, a lease of this sweep has a row.
@@ -241,6 +257,12 @@ void ExperimentController::Drain(WorkerId worker) {
   record.row.state = WorkerState::kDraining;
   record.row.last_seen_at = now_;
   out_.workers.push_back(record.row);
+}
+
+void ExperimentController::On(const WorkerDrainRequested& event) {
+  if (!leases_.HasWorker(event.worker) || leases_.IsAway(event.worker)) return;
+  Drain(event.worker);
+  Send(event.worker, Shutdown{"tune drain"});
 }
 
 bool ExperimentController::HasLocalWorker() const {

@@ -26,6 +26,8 @@ struct WorkerJoined {
   bool is_local = true;
   std::string session = {};
   std::vector<HeldAttempt> held = {};
+  // Of its machine: the worker has seen that their processes ended. Their leases are over.
+  std::vector<std::string> ended_sessions = {};
 };
 
 enum class Departure {
@@ -93,6 +95,10 @@ struct StopRequested {
   std::optional<TrialNumber> trial;
   bool now = false;
 };
+// `tune drain`: the worker gets no more trials, gives back those that it runs, and leaves.
+struct WorkerDrainRequested {
+  WorkerId worker;
+};
 struct MaxConcurrentChanged {
   int64_t max_concurrent = 0;
 };
@@ -112,11 +118,11 @@ struct SamplesExtended {
 // Time passed a deadline.
 struct DeadlinePassed {};
 
-using Event =
-    std::variant<WorkerJoined, WorkerGone, ReportArrived, AttemptFinished, InterruptRequested,
-                 TunerRestarted, TunerSlept, SamplesExtended, DeadlinePassed, PauseRequested,
-                 UnpauseRequested, StopRequested, MaxConcurrentChanged, ErroredRetried,
-                 DeviceFellAway, DeviceMemorySeen, LaneSpeedsKnown, SettingsChanged>;
+using Event = std::variant<WorkerJoined, WorkerGone, ReportArrived, AttemptFinished,
+                           InterruptRequested, TunerRestarted, TunerSlept, SamplesExtended,
+                           DeadlinePassed, PauseRequested, UnpauseRequested, StopRequested,
+                           MaxConcurrentChanged, ErroredRetried, DeviceFellAway, DeviceMemorySeen,
+                           LaneSpeedsKnown, SettingsChanged, WorkerDrainRequested>;
 
 // One line of JSON a batch for the journal, and back. Numbers keep their bits, NaN and the
 // infinities too.

@@ -5,6 +5,7 @@
 //        a device of the driver's: [index, name, memory_bytes, uuid]
 //   ["j", ..., session, [[trial, attempt, epoch, cpu_milli, [device, milli, ...]], ...]] not local
 //        where memory is held, too: [..., [device, milli, ...], [memory_bytes, ...]]
+//   ["j", ..., session, [...], [ended session, ...]] where it knows of any
 //   ["g", worker, how, why]     WorkerGone: 0 broken, 1 goodbye, 2 silent; why only where it is
 //   said
 //   ["r", worker, trial, attempt, epoch, sequence, iteration, final, [name, value, ...]]
@@ -18,6 +19,7 @@
 //   ["a"] ErroredRetried        ["l", worker, device, why] DeviceFellAway
 //   ["m", worker, trial, attempt, epoch, bytes] DeviceMemorySeen
 //   ["n", document] SettingsChanged
+//   ["w", worker] WorkerDrainRequested
 //   ["v", [[shape, device, lanes, images_per_second, report_count], ...]] LaneSpeedsKnown
 //
 // Stored journals are read by later programs: letters and places are never given another meaning.
@@ -96,6 +98,13 @@ struct Encoder {
       AppendField(held.cpu_milli, out);
       AppendSlices(held.slices);
       out.push_back(']');
+    }
+    out.push_back(']');
+    if (event.ended_sessions.empty()) return;
+    out += ",[";
+    for (const std::string& session : event.ended_sessions) {
+      if (out.back() != '[') out.push_back(',');
+      AppendJsonString(session, out);
     }
     out.push_back(']');
   }
@@ -196,6 +205,10 @@ struct Encoder {
   void operator()(const SettingsChanged& event) const {
     out += "\"n\"";
     AppendField(event.document, out);
+  }
+  void operator()(const WorkerDrainRequested& event) const {
+    out += "\"w\"";
+    AppendField(event.worker.value, out);
   }
   void operator()(const ErroredRetried&) const { out += "\"a\""; }
   void operator()(const DeviceFellAway& event) const {
@@ -350,6 +363,11 @@ WorkerJoined ReadWorkerJoined(Fields& fields) {
     event.held.push_back(ReadHeldAttempt(inner));
     if (!inner.Good()) fields.Fail();
   }
+  if (fields.AtEnd()) return event;
+  Value::List sessions = fields.List();
+  Fields inner(sessions);
+  while (!inner.AtEnd()) event.ended_sessions.push_back(inner.Text());
+  if (!inner.Good()) fields.Fail();
   return event;
 }
 
@@ -450,6 +468,7 @@ Event ReadEvent(Fields& fields) {
   if (letter == "x") return ReadStopRequested(fields);
   if (letter == "c") return MaxConcurrentChanged{fields.Int()};
   if (letter == "n") return SettingsChanged{fields.Text()};
+  if (letter == "w") return WorkerDrainRequested{WorkerId{fields.Int()}};
   if (letter == "a") return ErroredRetried{};
   if (letter == "l") return ReadDeviceFellAway(fields);
   if (letter == "m") return ReadDeviceMemorySeen(fields);

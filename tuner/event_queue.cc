@@ -26,7 +26,8 @@ std::optional<Event> ToEvent(Incoming incoming) {
                         std::move(hello->capacity),
                         hello->is_local,
                         std::move(hello->session),
-                        std::move(hello->held)};
+                        std::move(hello->held),
+                        std::move(hello->ended_sessions)};
   }
   if (auto* report = std::get_if<AttemptReport>(&message)) {
     return ReportArrived{worker, std::move(*report)};

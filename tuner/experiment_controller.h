@@ -98,6 +98,7 @@ class ExperimentController {
   void On(const StopRequested& event);
   void On(const MaxConcurrentChanged& event);
   void On(const SettingsChanged& event);
+  void On(const WorkerDrainRequested& event);
   void On(const ErroredRetried& event);
   void On(const DeviceFellAway& event);
   void On(const DeviceMemorySeen& event);
@@ -111,6 +112,7 @@ class ExperimentController {
   void SetAway(WorkerId worker);
   void SetPresent(WorkerRecord& record);
   void Drain(WorkerId worker);
+  void EndFormer(const std::string& session);
   void Remove(WorkerId worker, WorkerState state, const std::string& why);
   void CheckAway();
   void FenceAway(const std::string& why);

@@ -8,6 +8,7 @@ tune_library(tune_queries
     ${CMAKE_CURRENT_LIST_DIR}/cli/lane_speeds.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/list_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/live_screen.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/living_state.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/live_view.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/pareto_front.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/results_command.cc

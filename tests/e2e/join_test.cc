@@ -63,6 +63,60 @@ TEST(Join, ALocalWorkerAndAnotherOneWorkTogether) {
   EXPECT_EQ(tune.Wait().exit_status, 130);
 }
 
+// The lease of 60 s would be the end of this test's patience.
+TEST(Join, AWorkerThatIsKilledAndStartedAgainTakesItsTrialUpAtOnce) {
+  TestFolder folder;
+  const std::string space = folder.Write(
+      "space.yaml", CurveSweep("    iterations: 1000000\n    seconds: 0.02\n", "samples: 1\n"));
+  Program tune(folder, "tune", RunListening(space));
+  const JoinLine join = WaitForJoinLine(tune);
+  const std::vector<std::string> worker = join.Worker({"--cpus", "1", "--name", "gpu-1"});
+  Program first(folder, "tune", worker);
+  WaitForRows(folder, "select count(*) > 0 from reports", {"1"});
+  // One of the same name that lives is nobody's former self.
+  Program other(folder, "tune", worker);
+  WaitForRows(folder, "select count(*) from workers where state = 'alive'", {"2"});
+  first.Signal(SIGKILL);
+  first.Wait();
+  Program second(folder, "tune", worker);
+  WaitForRows(folder,
+              "select group_concat(outcome) from (select outcome from attempts order by number)",
+              {"lost,running"});
+  EXPECT_TRUE(tune.WaitForText("worker gpu-1 is lost: its process ended"));
+  tune.Signal(SIGINT);
+  EXPECT_EQ(tune.Wait().exit_status, 130);
+}
+
+TEST(Join, AWorkerThatIsDrainedLeavesAndItsTrialGoesOnElsewhere) {
+  TestFolder folder;
+  const std::string space = folder.Write(
+      "space.yaml", CurveSweep("    iterations: 1000000\n    seconds: 0.02\n", "samples: 1\n"));
+  Program tune(folder, "tune", RunListening(space));
+  const JoinLine join = WaitForJoinLine(tune);
+  Program first(folder, "tune", join.Worker({"--cpus", "1", "--name", "gpu-1"}));
+  WaitForRows(folder, "select count(*) > 0 from reports", {"1"});
+  Program second(folder, "tune", join.Worker({"--cpus", "1", "--name", "gpu-2"}));
+  WaitForRows(folder, "select count(*) from workers where state = 'alive'", {"2"});
+  const ProgramResult drained = RunTune(folder, {"drain", "gpu-1"});
+  EXPECT_EQ(drained.exit_status, 0) << drained.err;
+  EXPECT_EQ(drained.out,
+            "worker gpu-1 leaves: it gets no more trials, the running trial goes on elsewhere\n");
+  const ProgramResult left = first.Wait();
+  EXPECT_EQ(left.exit_status, 0);
+  for (const char* const said : {"Z joined space as gpu-1, with 1 CPU", "Z trial 0 begins",
+                                 "Z draining (tune drain): 1 running trial goes back to the tuner",
+                                 "Z trial 0 ended: preempted"}) {
+    EXPECT_NE(left.err.find(said), std::string::npos) << said << " is not in " << left.err;
+  }
+  WaitForRows(folder,
+              "select w.name from attempts a join workers w on w.id = a.worker where a.outcome = "
+              "'running'",
+              {"gpu-2"});
+  EXPECT_EQ(RunTune(folder, {"drain", "gpu-1"}).exit_status, 2);
+  tune.Signal(SIGINT);
+  EXPECT_EQ(tune.Wait().exit_status, 130);
+}
+
 // As from a machine without a GPU.
 TEST(Join, WhatTheLocalWorkerCannotTakeWaitsForOneThatCan) {
   TestFolder folder;

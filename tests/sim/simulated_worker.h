@@ -69,6 +69,7 @@ class SimulatedWorker final : public SimulatedTrial::Host, public SimulatedNetwo
   void Do(const KeepOutput& effect);
   void Do(const SignalProcess& effect);
   void Do(const PrintLine& effect);
+  void Do(const PrintNote& /*effect*/) {}
   void Do(const FindPlace& effect);
   void Do(const ConnectToTuner& effect);
   void Do(const ExitWorker& effect);

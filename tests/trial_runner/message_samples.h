@@ -37,6 +37,7 @@ inline std::vector<FromWorker> SampleFromWorker() {
               WorkerCapacity{4000, {{0, "first", 0}, {1, "second", 1 << 30, "GPU-1b2c"}}}};
   hello.is_local = true;
   hello.session = "9f3c";
+  hello.ended_sessions = {"0a1b", "77"};
   hello.held = {{Ref(3, 2, 17), 1500, {{0, 500}, {1, 1000, 1 << 30}}}, {Ref(4, 1, 18), 0, {}}};
   return {hello,
           SampleReport(),
@@ -81,7 +82,7 @@ inline std::vector<ToWorker> SampleToWorker() {
           KillAttempt{Ref(3, 2, 17), true},
           EndsAcknowledged{7},
           Heartbeat{},
-          Shutdown{}};
+          Shutdown{"tune drain"}};
 }
 
 }  // namespace tune

@@ -79,8 +79,19 @@ class WorkerCoreTest : public testing::Test {
   // The effects since the last call, one text each: what tests compare.
   std::vector<std::string> Effects() {
     std::vector<std::string> texts;
-    for (const Effect& effect : core_->TakeEffects()) texts.push_back(Text(effect));
+    for (const Effect& effect : core_->TakeEffects()) {
+      if (const auto* const note = std::get_if<PrintNote>(&effect)) {
+        notes_.push_back(note->text);
+      } else {
+        texts.push_back(Text(effect));
+      }
+    }
     return texts;
+  }
+  // What it told of itself, in the effects that were taken since the last call.
+  std::vector<std::string> Notes() {
+    Effects();
+    return std::exchange(notes_, {});
   }
 
   static std::string Text(const Effect& effect) {
@@ -143,6 +154,7 @@ class WorkerCoreTest : public testing::Test {
 
   Instant now_{1'000'000};
   std::optional<WorkerCore> core_;
+  std::vector<std::string> notes_;  // That Effects() left out.
 };
 
 }  // namespace tune

@@ -541,6 +541,41 @@ TEST_F(WorkerCoreTest, ShutdownEndsAllProcessesThenTheWorker) {
   EXPECT_THAT(Effects(), ElementsAre());
 }
 
+TEST_F(WorkerCoreTest, AWorkerThatIsDrainedGivesItsTrialsBackAndSaysGoodbye) {
+  Join();
+  Tell(Start(Ref(0, 1, 1)));
+  Effects();
+  Tell(Shutdown{"tune drain"});
+  EXPECT_THAT(Effects(), ElementsAre("term 1"));
+  Ended(1, {0, "SIGTERM", ""});
+  EXPECT_THAT(Effects(), ElementsAre("ended 0 preempted", "goodbye", "exit 0"));
+}
+
+TEST_F(WorkerCoreTest, AWorkerTellsWhatItDoes) {
+  core_.emplace(WorkerCore::Options{Greeting(), false, ""});
+  core_->Begin();
+  Tell(SampleWelcome());
+  ASSERT_EQ(Notes().size(), 1u);
+  Tell(Start(Ref(3, 1, 1)));
+  EXPECT_THAT(Notes(), ElementsAre("trial 3 begins"));
+  Line(1, kCompleted);
+  EXPECT_THAT(Notes(), ElementsAre("trial 3 ended: completed"));
+  StartAttempt again = Start(Ref(4, 2, 2));
+  again.from_iteration = 5;
+  Tell(again);
+  EXPECT_THAT(Notes(), ElementsAre("trial 4 begins, attempt 2, from iteration 5"));
+  core_->OnTerminate(now_);
+  EXPECT_THAT(Notes(),
+              ElementsAre("draining (told to end): 1 running trial goes back to the tuner"));
+}
+
+TEST_F(WorkerCoreTest, ALocalWorkerLeavesTellingToItsTuner) {
+  Join(true);
+  Tell(Start(Ref(0, 1, 1)));
+  Line(1, kCompleted);
+  EXPECT_THAT(Notes(), ElementsAre());
+}
+
 TEST_F(WorkerCoreTest, ALocalWorkerEndsAtOnceWithItsTuner) {
   Join(true);
   Tell(Start(Ref(0, 1, 1)));

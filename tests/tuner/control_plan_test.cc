@@ -223,5 +223,29 @@ TEST_F(ControlPlanTest, CommandsAreReplayedLikeAllElse) {
   EXPECT_TRUE(world_.controller().trials()[1].is_stop_wanted);
 }
 
+TEST_F(ControlPlanTest, AWorkerIsDrainedByItsNameOrWhereTwoHaveItByItsAddress) {
+  ControlRequest drain = Ask(ControlVerb::kDrain);
+  drain.worker = "gpu-1";
+  EXPECT_TRUE(Says(Refusal(drain).message(),
+                   "sweep has no worker 'gpu-1' from another machine; there is none"));
+  EXPECT_TRUE(Says(Refusal(drain, false).message(), "no worker is connected"));
+  WorkerCapacity capacity;
+  capacity.cpu_milli = kWholeMilli;
+  const auto join = [&](int64_t id, const std::string& address) {
+    world_.Apply({WorkerJoined{WorkerId{id}, "gpu-1", address, 1, capacity, false, address}});
+  };
+  join(7, "10.0.0.1:5");
+  EXPECT_EQ(Do(drain),
+            "worker gpu-1 leaves: it gets no more trials, the running trial goes on "
+            "elsewhere");
+  EXPECT_EQ(world_.worker_rows.at(WorkerId{7}).state, WorkerState::kDraining);
+  join(8, "10.0.0.2:5");
+  EXPECT_TRUE(Says(Refusal(drain).message(),
+                   "2 workers are called gpu-1; name one by its address: 10.0.0.1:5, 10.0.0.2:5"));
+  drain.worker = "10.0.0.2:5";
+  Do(drain);
+  EXPECT_EQ(world_.worker_rows.at(WorkerId{8}).state, WorkerState::kDraining);
+}
+
 }  // namespace
 }  // namespace tune

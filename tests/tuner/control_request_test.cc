@@ -33,7 +33,15 @@ std::vector<ControlRequest> Samples() {
   set.verb = ControlVerb::kSet;
   set.now = false;
   set.settings = {"limits.max_concurrent=4", "failure.max_failures=\"a b\""};
-  return {pause, pause_all, unpause, stop, set};
+  ControlRequest drain;
+  drain.tuner = 1;
+  drain.sweep = "a";
+  drain.verb = ControlVerb::kDrain;
+  drain.worker = "gpu-1";
+  ControlRequest state = drain;
+  state.verb = ControlVerb::kState;
+  state.worker.clear();
+  return {pause, pause_all, unpause, stop, set, drain, state};
 }
 
 TEST(ControlRequest, ComesBackAsItWasWritten) {
@@ -72,6 +80,8 @@ TEST(ControlRequest, WhatIsWrongIsNamed) {
       {R"({"tuner": 1, "sweep": "a", "stop": {}, "pause": {}})", "more than one verb"},
       {R"({"tuner": 1, "sweep": "a", "stop": {}, "stop": {}})", "stop"},
       {R"({"tuner": 1, "sweep": "a", "halt": {}})", "unknown key 'halt'"},
+      {R"({"tuner": 1, "sweep": "a", "drain": {}})", "drain: worker is missing"},
+      {R"({"tuner": 1, "sweep": "a", "drain": {"worker": 3}})", "worker: read 3"},
       {R"({"tuner": 1, "sweep": "a", "stop": 3})", "stop: read 3"},
       {R"({"tuner": 1, "sweep": "a", "stop": {"trial": -1}})", "trial: read -1"},
       {R"({"tuner": 1, "sweep": "a", "stop": {"trial": 1.0}})", "trial: read 1"},

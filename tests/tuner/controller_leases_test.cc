@@ -63,6 +63,54 @@ TEST(ControllerLeases, ItsTrialsAreGivenToOthersWhenTheLeaseIsOver) {
   EXPECT_EQ(world.reports.size(), 1u);
 }
 
+WorkerJoined Restarted(int64_t id, const std::string& name, const std::string& session,
+                       std::vector<std::string> ended) {
+  WorkerCapacity capacity;
+  capacity.cpu_milli = kWholeMilli;
+  return {WorkerId{id}, name, "10.0.0.2:8", 1, capacity, false, session, {}, std::move(ended)};
+}
+
+TEST(ControllerLeases, AWorkerThatStartsAgainEndsTheLeaseOfItsFormerSelfAtOnce) {
+  ControllerWorld world(ControllerWorld::MakeSpec(1));
+  const WorkerId former = world.JoinConnected(1, "s");
+  world.Apply({world.NextReport(former, kFirst, 0.3)});
+  world.Break(former);
+  const WorkerId again{former.value + 1};
+  const Transition rows = world.Apply({Restarted(again.value, "w1", "t", {"other", "s"})});
+  EXPECT_EQ(world.attempts.at({kFirst, AttemptNumber{1}}).outcome, Outcome::kLost);
+  EXPECT_EQ(world.worker_rows.at(former).state, WorkerState::kLost);
+  EXPECT_EQ(world.attempts.at({kFirst, AttemptNumber{2}}).worker, again);
+  EXPECT_TRUE(HasSaid(world, "worker w1 is lost: its process ended"));
+}
+
+TEST(ControllerLeases, AWorkerOfTheSameNameThatLivesKeepsItsLease) {
+  ControllerWorld world(ControllerWorld::MakeSpec(1));
+  const WorkerId first = world.JoinConnected(1, "s");
+  world.Apply({world.NextReport(first, kFirst, 0.3)});
+  world.Break(first);
+  world.Apply({Restarted(first.value + 1, "w1", "t", {})});
+  EXPECT_EQ(world.attempts.at({kFirst, AttemptNumber{1}}).outcome, Outcome::kRunning);
+  EXPECT_EQ(world.worker_rows.at(first).state, WorkerState::kAlive);
+}
+
+TEST(ControllerLeases, ADrainedWorkerIsAskedToLeaveAndGetsNothingMore) {
+  ControllerWorld world(ControllerWorld::MakeSpec(2));
+  const WorkerId worker = world.JoinConnected(1, "s");
+  world.Apply({world.NextReport(worker, kFirst, 0.3)});
+  world.Apply({WorkerDrainRequested{worker}});
+  EXPECT_TRUE(world.shut_down.contains(worker));
+  EXPECT_EQ(world.worker_rows.at(worker).state, WorkerState::kDraining);
+  // It gives its trial back, free of charge, which goes on elsewhere.
+  world.Apply({world.End(worker, kFirst, Outcome::kPreempted)});
+  EXPECT_TRUE(world.Running(worker).empty());
+  world.Apply({WorkerGone{worker, Departure::kGoodbye, "tune drain"}});
+  EXPECT_EQ(world.worker_rows.at(worker).state, WorkerState::kLeft);
+  const WorkerId other = world.Join(1);
+  ASSERT_TRUE(world.Running(other).contains(kFirst));
+  EXPECT_EQ(world.Running(other).at(kFirst).start.from_iteration, 1);
+  world.Apply({WorkerDrainRequested{worker}});  // It is gone: nothing happens.
+}
+
 TEST(ControllerLeases, AnAttemptThatNeverReachedTheWorkerIsSentAgain) {
   ControllerWorld world(ControllerWorld::MakeSpec(1));
   const WorkerId before = world.JoinConnected(1, "s");

@@ -34,7 +34,8 @@ Answer ShowStatus(const StatusOptions& options, const WaitFunction& wait = nullp
 }
 
 Answer List(const ListOptions& options) {
-  return AnswerOf([&](auto& out, auto& err) { return ListCommand(options, out, err); });
+  return AnswerOf(
+      [&](auto& out, auto& err) { return ListCommand(options, FixedClock(), out, err); });
 }
 
 using StatusTest = TwoSweeps;

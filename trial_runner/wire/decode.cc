@@ -69,6 +69,18 @@ Status Read(const google::protobuf::RepeatedPtrField<v1::DeviceSlice>& in, const
   return OkStatus();
 }
 
+Status ReadEndedSessions(v1::Hello& in, std::vector<std::string>& out) {
+  if (static_cast<size_t>(in.ended_sessions_size()) > kEndedSessionsMax) {
+    return InvalidArgument("hello.ended_sessions: " + std::to_string(in.ended_sessions_size()) +
+                           ", expected at most " + std::to_string(kEndedSessionsMax));
+  }
+  for (std::string& session : *in.mutable_ended_sessions()) {
+    TUNE_RETURN_IF_ERROR(
+        ReadText(&session, limits::kNameBytesMax, "hello.ended_sessions", out.emplace_back()));
+  }
+  return OkStatus();
+}
+
 Status ReadHeld(v1::Hello& in, std::vector<HeldAttempt>& out) {
   if (static_cast<size_t>(in.held_size()) > limits::kHeldAttemptsMax) {
     return InvalidArgument("hello.held: " + std::to_string(in.held_size()) + ", expected at most " +
@@ -120,6 +132,7 @@ Status Read(v1::Hello& in, Hello& out) {
   }
   TUNE_RETURN_IF_ERROR(
       ReadText(in.mutable_session(), limits::kNameBytesMax, "hello.session", out.session));
+  TUNE_RETURN_IF_ERROR(ReadEndedSessions(in, out.ended_sessions));
   return ReadHeld(in, out.held);
 }
 
@@ -336,7 +349,8 @@ Status Read(v1::ToWorker& in, ToWorker& out) {
     case v1::ToWorker::kHeartbeat:
       return ReadInto<Heartbeat>(in.heartbeat(), out);
     case v1::ToWorker::kShutdown:
-      out = Shutdown{};
+      return ReadText(in.mutable_shutdown()->mutable_why(), limits::kErrorBytesMax, "shutdown.why",
+                      out.emplace<Shutdown>().why);
       return OkStatus();
     case v1::ToWorker::KIND_NOT_SET:
       break;

@@ -40,6 +40,7 @@ void Put(const Hello& hello, v1::Hello* out) {
   }
   out->set_local(hello.is_local);
   out->set_session(hello.session);
+  for (const std::string& session : hello.ended_sessions) out->add_ended_sessions(session);
   for (const HeldAttempt& held : hello.held) {
     v1::HeldAttempt* const h = out->add_held();
     Put(held.ref, h->mutable_ref());
@@ -175,7 +176,7 @@ void Put(const ToWorker& message, v1::ToWorker* out) {
                    out->mutable_ends_acknowledged()->set_ends_seen(m.ends_seen);
                  },
                  [out](const Heartbeat& m) { Put(m, out->mutable_heartbeat()); },
-                 [out](const Shutdown&) { out->mutable_shutdown(); },
+                 [out](const Shutdown& m) { out->mutable_shutdown()->set_why(m.why); },
              },
              message);
 }

@@ -26,6 +26,7 @@
 #include "trial_runner/worker/own_address.h"
 #include "trial_runner/worker/package_fetcher.h"
 #include "trial_runner/worker/process_tree.h"
+#include "trial_runner/worker/session_mark.h"
 #include "trial_runner/worker/worker_loop.h"
 
 namespace tune {
@@ -67,6 +68,7 @@ DeviceEnvironment WithoutWhatIsSet(DeviceEnvironment environment) {
 }
 
 struct Prepared {
+  std::optional<SessionMark> mark;
   TunerEndpoint tuner;
   WorkerCore::Options core;
   std::string program_folder;
@@ -84,6 +86,17 @@ Status FindDevices(const WorkerOptions& options, Prepared& prepared) {
                         OfferedDevices(options.gpu_count, found.visible, found.has_any));
   prepared.inventory = std::move(found.inventory);
   return OkStatus();
+}
+
+// Without a folder for marks nothing is lost but time: a tuner waits for the lease of a worker that
+// was killed.
+void MarkSession(Prepared& prepared) {
+  Hello& hello = prepared.core.hello;
+  const Result<std::string> folder = SessionMarksFolder();
+  if (!folder.ok()) return;
+  hello.ended_sessions = EndedSessions(*folder, RealClock().Now());
+  Result<SessionMark> mark = SessionMark::Make(*folder, hello.session);
+  if (mark.ok()) prepared.mark.emplace(*std::move(mark));
 }
 
 Result<Prepared> Prepare(const WorkerOptions& options) {
@@ -105,6 +118,7 @@ Result<Prepared> Prepare(const WorkerOptions& options) {
   }
   prepared.core.cache = prepared.cache;
   prepared.core.hello = MakeHello(options);
+  if (!options.is_local) MarkSession(prepared);
   TUNE_RETURN_IF_ERROR(FindDevices(options, prepared));
   const WorkerCapacity& capacity = prepared.core.hello.capacity;
   if (!options.is_local && capacity.cpu_milli == 0 && capacity.devices.empty()) {

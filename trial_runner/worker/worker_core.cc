@@ -6,6 +6,7 @@
 #include "core/json.h"
 #include "core/limits.h"
 #include "core/utf8.h"
+#include "trial_runner/placement.h"
 #include "trial_runner/trial_programs.h"
 #include "trial_runner/working_folder.h"
 
@@ -50,6 +51,11 @@ void WorkerCore::OnMessage(const ToWorker& message, Instant now) {
 
 void WorkerCore::On(const Welcome& message, Instant now) {
   next_heartbeat_ = now + Milliseconds(message.heartbeat_ms);
+  if (!is_up_) {
+    Say(reconnect_count_ > 0 ? "is connected again to " + message.experiment
+                             : "joined " + message.experiment + " as " + options_.hello.name +
+                                   ", with " + DescribeCapacity(options_.hello.capacity));
+  }
   reconnect_count_ = 0;
   const bool is_same = welcome_ && welcome_->experiment == message.experiment &&
                        welcome_->trainable == message.trainable && welcome_->seed == message.seed &&
@@ -105,7 +111,7 @@ void WorkerCore::TakeUp(const Welcome& message, Instant now) {
 }
 
 void WorkerCore::On(const Refused& message, Instant) {
-  effects_.push_back(PrintLine{"the tuner refused this worker: " + CutError(message.reason)});
+  Complain("the tuner refused this worker: " + CutError(message.reason));
   AbandonAll();
   has_exited_ = true;
   effects_.push_back(ExitWorker{2});
@@ -184,7 +190,15 @@ void WorkerCore::On(const EndsAcknowledged& message, Instant) { Acknowledge(mess
 
 void WorkerCore::On(const Heartbeat&, Instant) {}  // Heard.
 
-void WorkerCore::On(const Shutdown&, Instant now) { Wind(now); }
+void WorkerCore::On(const Shutdown& message, Instant now) {
+  if (message.why.empty()) {
+    Say("the sweep is over");
+  } else {
+    if (!goodbye_) goodbye_ = Goodbye{message.why};
+    TellOfDraining(message.why);
+  }
+  Wind(now);
+}
 
 // ---- from trial processes
 
@@ -338,9 +352,8 @@ Duration WorkerCore::SilenceMax() const {
 void WorkerCore::CheckLease(Instant now) {
   if (options_.is_local || !welcome_ || is_winding_down_) return;
   if (now >= LeaseEnd()) {
-    effects_.push_back(PrintLine{"nothing was heard of the tuner for " +
-                                 FormatDuration(Milliseconds(welcome_->lease_ms)) +
-                                 "; its trials are ended"});
+    Complain("nothing was heard of the tuner for " +
+             FormatDuration(Milliseconds(welcome_->lease_ms)) + "; its trials are ended");
     AbandonAll();
     has_exited_ = true;
     effects_.push_back(ExitWorker{1});

@@ -148,6 +148,10 @@ class WorkerCore {
   void Reconnect(Instant now);
   void SendAgain();
   void Tell(FromWorker message);
+  // To the person who started it; a local worker leaves that to its tuner.
+  void Say(std::string text);
+  void Complain(std::string text);
+  void TellOfDraining(const std::string& why);
   void Acknowledge(int64_t ends_seen);
   void TakeUp(const Welcome& message, Instant now);
 

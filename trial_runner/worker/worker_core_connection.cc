@@ -19,8 +19,7 @@ void WorkerCore::OnTunerGone(const Status& reason, Instant now) {
       reason.ok() ? std::string("the tuner closed the connection") : reason.message();
   if (!tries_again) {
     if (!is_expected && !is_quiet) {
-      effects_.push_back(
-          PrintLine{text + (running_count_ > 0 ? "; the running trials are ended" : "")});
+      Complain(text + (running_count_ > 0 ? "; the running trials are ended" : ""));
     }
     AbandonAll();
     has_exited_ = true;
@@ -30,8 +29,8 @@ void WorkerCore::OnTunerGone(const Status& reason, Instant now) {
     return;
   }
   if (reconnect_count_ == 0) {
-    effects_.push_back(PrintLine{text + "; trying again for " + FormatDuration(LeaseEnd() - now) +
-                                 ", its trials go on meanwhile"});
+    Complain(text + "; trying again for " + FormatDuration(LeaseEnd() - now) +
+             ", its trials go on meanwhile");
   }
   is_up_ = false;
   next_heartbeat_.reset();
@@ -92,6 +91,14 @@ void WorkerCore::SendAgain() {
 // A worker that is not local says again after the next Welcome what it cannot say now.
 void WorkerCore::Tell(FromWorker message) {
   if (is_up_ || options_.is_local) effects_.push_back(SendToTuner{std::move(message)});
+}
+
+void WorkerCore::Complain(std::string text) {
+  effects_.push_back(PrintLine{std::move(text), !options_.is_local});
+}
+
+void WorkerCore::Say(std::string text) {
+  if (!options_.is_local) effects_.push_back(PrintNote{std::move(text)});
 }
 
 void WorkerCore::Acknowledge(int64_t ends_seen) {

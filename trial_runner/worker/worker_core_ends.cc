@@ -1,6 +1,7 @@
 // How the worker ends attempts and processes, what it says of them, and its own end.
 #include <utility>
 
+#include "core/counted.h"
 #include "core/limits.h"
 #include "trial_runner/worker/worker_core.h"
 
@@ -64,6 +65,8 @@ TrialEnd WorkerCore::LostWith(const Running& running, size_t others, const std::
 void WorkerCore::EndAttempt(const AttemptRef& ref, TrialEnd end) {
   ++ends_sent_;
   AttemptEnded message{ref, end.outcome, CutError(std::move(end.error)), end.detail};
+  Say("trial " + std::to_string(ref.trial.value) + " ended: " + OutcomeName(end.outcome) +
+      (message.error.empty() ? "" : ", " + message.error));
   if (!options_.is_local) unacknowledged_.push_back({message, ref, ends_sent_});
   Tell(std::move(message));
 }
@@ -165,7 +168,16 @@ void WorkerCore::GiveBackAll(ProcessId id, Process& process, const TrialEnd& end
 
 void WorkerCore::OnTerminate(Instant now) {
   if (!goodbye_) goodbye_ = Goodbye{"it was told to end"};
+  TellOfDraining("told to end");
   Wind(now);
+}
+
+void WorkerCore::TellOfDraining(const std::string& why) {
+  if (is_winding_down_ || has_exited_) return;
+  Say("draining (" + why + "): " +
+      (running_count_ == 0 ? std::string("no trial runs")
+                           : Counted(static_cast<int64_t>(running_count_), "running trial") +
+                                 (running_count_ == 1 ? " goes" : " go") + " back to the tuner"));
 }
 
 // Nothing begins any more; what waits is given back, what runs is ended.

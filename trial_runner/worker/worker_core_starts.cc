@@ -82,6 +82,10 @@ void WorkerCore::BeginAttempt(ProcessId id, Process& process, int64_t lane) {
   Running& running = process.running.at(lane);
   running.is_held_back = false;
   StartAttempt start = running.start;
+  Say("trial " + std::to_string(start.ref.trial.value) + " begins" +
+      (start.ref.attempt.value > 1 ? ", attempt " + std::to_string(start.ref.attempt.value) : "") +
+      (start.from_iteration > 0 ? ", from iteration " + std::to_string(start.from_iteration) : "") +
+      (start.world_size > 1 ? ", rank " + std::to_string(start.rank) : ""));
   WorkPlace place{"", welcome_->package.sha256, options_.cache};
   if (found_) {
     place = found_->place;

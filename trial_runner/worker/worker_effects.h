@@ -44,8 +44,13 @@ struct SignalProcess {
   ProcessId process;
   bool kill = false;  // SIGKILL, else SIGTERM.
 };
-// To standard error.
+// What went wrong, to standard error.
 struct PrintLine {
+  std::string text;
+  bool has_time = false;  // It stands before the text.
+};
+// What the worker does, to standard error with the time.
+struct PrintNote {
   std::string text;
 };
 // Answered by OnPlace, unless another one follows.
@@ -59,7 +64,7 @@ struct ExitWorker {
   int status = 0;
 };
 using Effect = std::variant<SendToTuner, SpawnProcess, WriteToProcess, KeepOutput, SignalProcess,
-                            PrintLine, FindPlace, ConnectToTuner, ExitWorker>;
+                            PrintLine, PrintNote, FindPlace, ConnectToTuner, ExitWorker>;
 
 // ---- what was seen
 

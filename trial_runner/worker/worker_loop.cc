@@ -494,8 +494,13 @@ void WorkerLoop::Do(const SignalProcess& effect) {
   Kill(found->second);
 }
 
-void WorkerLoop::Do(const PrintLine& effect) {
-  std::fprintf(stderr, "tune worker: %s\n", effect.text.c_str());
+void WorkerLoop::Do(const PrintLine& effect) { Print(effect.text, effect.has_time); }
+void WorkerLoop::Do(const PrintNote& effect) { Print(effect.text, true); }
+
+// The time is for workers that have long run when somebody looks at them.
+void WorkerLoop::Print(const std::string& text, bool has_time) const {
+  const std::string time = has_time ? FormatInstant(clock_.Now()).substr(0, 19) + "Z " : "";
+  std::fprintf(stderr, "tune worker: %s%s\n", time.c_str(), text.c_str());
 }
 
 void WorkerLoop::Do(const FindPlace& effect) {

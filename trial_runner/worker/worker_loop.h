@@ -113,6 +113,8 @@ class WorkerLoop {
   void Do(const KeepOutput& effect);
   void Do(const SignalProcess& effect);
   void Do(const PrintLine& effect);
+  void Do(const PrintNote& effect);
+  void Print(const std::string& text, bool has_time) const;
   void Do(const FindPlace& effect);
   void Do(const ExitWorker& effect);
   void Do(const ConnectToTuner& effect);

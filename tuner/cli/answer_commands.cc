@@ -41,7 +41,7 @@ void AddList(Commands& commands) {
   commands.Bind(command, [list = list](const Invocation& invocation) {
     list->db_path = invocation.db_path;
     list->width = OutputWidth();
-    return Answered(ListCommand(*list, std::cout, std::cerr));
+    return Answered(ListCommand(*list, RealClock(), std::cout, std::cerr));
   });
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tuner/cli/complain.h"
+#include "tuner/cli/living_state.h"
 #include "tuner/cli/stored_snapshot.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/sqlite/writer_lock.h"
@@ -34,10 +35,11 @@ class Watch {
     if (name_.empty()) {
       name_ = options_.name.empty() && holder ? holder->experiment : options_.name;
     }
-    TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindSweep(*database, name_));
+    TUNE_ASSIGN_OR_RETURN(FoundSweep sweep, FindSweep(*database, name_));
+    TellPaused(options_.db_path, clock_, sweep);
     name_ = sweep.name;
     const Instant now = clock_.Now();
-    const bool is_running = sweep.status == "RUNNING";
+    const bool is_running = HasTuner(sweep);
     if (!snapshots_) {
       snapshots_.emplace(is_running && holder ? holder->since : Instant{sweep.created_us});
     }

@@ -63,6 +63,7 @@ Result<ControlRequest> ReadRequest(const ControlOptions& options) {
   request.verb = options.verb;
   request.sweep = options.name;
   request.now = options.now;
+  request.worker = options.worker;
   if (options.trial) {
     if (*options.trial < 0 || *options.trial > limits::kSamplesMax) {
       return InvalidArgument("--trial: read " + std::to_string(*options.trial) +

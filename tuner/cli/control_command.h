@@ -1,5 +1,5 @@
-// `tune pause`, `tune unpause`, `tune stop` and `tune set`: asks the tuner that runs the sweep, or,
-// where none lives, does it on the stored sweep.
+// `tune pause`, `tune unpause`, `tune stop`, `tune set` and `tune drain`: asks the tuner that runs
+// the sweep, or, where none lives, does it on the stored sweep.
 //
 // Thread rule: one thread.
 #pragma once
@@ -22,6 +22,7 @@ struct ControlOptions {
   std::string name;              // "": the sweep that runs, else the latest.
   std::optional<int64_t> trial;  // Its number.
   bool now = false;
+  std::string worker;                  // Of drain.
   std::vector<std::string> arguments;  // Of set: NAME, if it is named, and KEY=VALUE.
 };
 

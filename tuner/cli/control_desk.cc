@@ -38,6 +38,11 @@ Status ControlDesk::ServeOne(const ControlServer::Arrival& arrival) {
     server_->Answer(arrival.client, TellOfDevices());
     return OkStatus();
   }
+  if (arrival.request.verb == ControlVerb::kState) {
+    server_->Answer(arrival.client,
+                    {OkStatus(), {controller_.is_paused() ? kStatePaused : kStateRunning}});
+    return OkStatus();
+  }
   Result<ControlPlan> plan = PlanControl(arrival.request, controller_, true);
   if (!plan.ok()) {
     server_->Answer(arrival.client, {plan.status(), {}});

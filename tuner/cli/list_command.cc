@@ -1,42 +1,59 @@
 #include "tuner/cli/list_command.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "core/time.h"
 #include "tuner/cli/complain.h"
+#include "tuner/cli/living_state.h"
 #include "tuner/cli/sweep_lookup.h"
 
 namespace tune {
 namespace {
 
-Status PrintList(const ListOptions& options, std::ostream& out) {
+Status PrintList(const ListOptions& options, const Clock& clock, std::ostream& out) {
   static constexpr char kCountsSql[] =
       "SELECT count(), coalesce(sum(status IN ('TERMINATED', 'ERROR')), 0) FROM trials WHERE "
       "experiment = ?1";
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database, OpenForQueries(options.db_path));
-  TUNE_ASSIGN_OR_RETURN(const std::vector<FoundSweep> sweeps, ListSweeps(*database));
+  TUNE_ASSIGN_OR_RETURN(std::vector<FoundSweep> sweeps, ListSweeps(*database));
   if (options.names) {
     for (const FoundSweep& sweep : sweeps) out << Printable(sweep.name) << "\n";
     return OkStatus();
   }
   RowPrinter printer(options.format, options.width, out);
-  printer.Begin({"name", "status", "trials", "ended", "metric", "mode", "best_value", "best_trial",
-                 "created_at", "finished_at"});
-  for (const FoundSweep& sweep : sweeps) {
+  const bool is_for_person = options.format == OutputFormat::kTable;
+  if (is_for_person) {
+    printer.Begin({"name", "status", "ended", "metric", "best", "trial", "created"});
+  } else {
+    printer.Begin({"name", "status", "trials", "ended", "metric", "mode", "best_value",
+                   "best_trial", "created_at", "finished_at"});
+  }
+  for (FoundSweep& sweep : sweeps) {
+    TellPaused(options.db_path, clock, sweep);
     TUNE_ASSIGN_OR_RETURN(const KeptStatement counts, database->Kept(kCountsSql));
     counts->BindAll(sweep.id);
     TUNE_ASSIGN_OR_RETURN(const bool has_counts, counts->Step());
     const int64_t trial_count = has_counts ? counts->Int(0) : 0;
     const int64_t ended_count = has_counts ? counts->Int(1) : 0;
     TUNE_ASSIGN_OR_RETURN(const std::optional<BestTrial> best, FindBestTrial(*database, sweep));
+    const Value best_value = best ? Value(best->value) : Value();
+    const Value best_trial = best ? Value(best->number) : Value();
+    const std::string created = FormatInstant(Instant{sweep.created_us});
+    if (is_for_person) {
+      printer.Row(
+          {sweep.name, sweep.status,
+           std::to_string(ended_count) + "/" + std::to_string(std::max(trial_count, sweep.samples)),
+           sweep.metric + " (" + sweep.mode + ")", best_value, best_trial,
+           // To the minute.
+           created.substr(0, 10) + " " + created.substr(11, 5)});
+      continue;
+    }
     printer.Row({sweep.name, sweep.status, trial_count, ended_count, sweep.metric, sweep.mode,
-                 best.has_value() ? Value(best->value) : Value(),
-                 best.has_value() ? Value(best->number) : Value(),
-                 FormatInstant(Instant{sweep.created_us}),
-                 sweep.finished_us.has_value() ? Value(FormatInstant(Instant{*sweep.finished_us}))
-                                               : Value()});
+                 best_value, best_trial, created,
+                 sweep.finished_us ? Value(FormatInstant(Instant{*sweep.finished_us})) : Value()});
   }
   printer.End();
   return OkStatus();
@@ -44,8 +61,9 @@ Status PrintList(const ListOptions& options, std::ostream& out) {
 
 }  // namespace
 
-int ListCommand(const ListOptions& options, std::ostream& out, std::ostream& err) {
-  const Status status = PrintList(options, out);
+int ListCommand(const ListOptions& options, const Clock& clock, std::ostream& out,
+                std::ostream& err) {
+  const Status status = PrintList(options, clock, out);
   return status.ok() ? 0 : Complain(status, err);
 }
 

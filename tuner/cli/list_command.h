@@ -7,6 +7,7 @@
 #include <ostream>
 #include <string>
 
+#include "core/clock.h"
 #include "tuner/cli/text_table.h"
 
 namespace tune {
@@ -19,6 +20,7 @@ struct ListOptions {
 };
 
 // Returns the exit status: 0, or 2 with one line on `err`.
-int ListCommand(const ListOptions& options, std::ostream& out, std::ostream& err);
+int ListCommand(const ListOptions& options, const Clock& clock, std::ostream& out,
+                std::ostream& err);
 
 }  // namespace tune

@@ -13,6 +13,7 @@
 #include "tuner/cli/complain.h"
 #include "tuner/cli/lane_speeds.h"
 #include "tuner/cli/live_view.h"
+#include "tuner/cli/living_state.h"
 #include "tuner/cli/pareto_front.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/control/control_client.h"
@@ -140,7 +141,7 @@ std::vector<DeviceStatus> AskForDevices(const std::string& db_path, const LockHo
   return devices;
 }
 
-Result<SweepStatus> ReadStatus(Database& database, const std::string& name) {
+Result<SweepStatus> ReadStatus(Database& database, const std::string& name, const Clock& clock) {
   static constexpr char kTrialsSql[] =
       "SELECT status, count() FROM trials WHERE experiment = ?1 GROUP BY status ORDER BY status";
   static constexpr char kReasonsSql[] =
@@ -153,9 +154,10 @@ Result<SweepStatus> ReadStatus(Database& database, const std::string& name) {
       "SELECT 'iterations', coalesce(sum(iterations), 0) FROM trials WHERE experiment = ?1";
   SweepStatus status;
   TUNE_ASSIGN_OR_RETURN(status.sweep, FindSweep(database, name));
+  TellPaused(database.path(), clock, status.sweep);
   const int64_t id = status.sweep.id;
   status.resume_command = ShellCommand("resume", status.sweep.name, database.path());
-  if (status.sweep.status == "RUNNING") status.tuner = FindLockHolder(database.path());
+  if (HasTuner(status.sweep)) status.tuner = FindLockHolder(database.path());
   TUNE_ASSIGN_OR_RETURN(status.best, FindBestTrial(database, status.sweep));
   if (status.sweep.objectives.size() > 1) {
     TUNE_ASSIGN_OR_RETURN(const auto front, ReadParetoFront(database, status.sweep));
@@ -206,6 +208,7 @@ std::vector<std::string> Describe(const SweepStatus& status, Instant now) {
   if (status.tuner.has_value() && status.tuner->pid != 0) {
     head += " (tuner: pid " + std::to_string(status.tuner->pid) + " on " + status.tuner->host + ")";
   }
+  if (sweep.status == kStatePaused) head += "; tune unpause goes on";
   if (sweep.status == "INTERRUPTED") head += "; go on with: " + status.resume_command;
   lines.push_back(head);
   std::string objectives;
@@ -245,8 +248,7 @@ std::vector<std::string> Describe(const SweepStatus& status, Instant now) {
   std::string workers;
   for (const std::string& worker : status.workers)
     workers += (workers.empty() ? "" : ", ") + worker;
-  if (sweep.status == "RUNNING")
-    lines.push_back("workers    " + (workers.empty() ? "none" : workers));
+  if (HasTuner(sweep)) lines.push_back("workers    " + (workers.empty() ? "none" : workers));
   for (const DeviceStatus& device : status.devices) {
     lines.push_back((&device == &status.devices.front() ? "devices    " : "           ") +
                     Printable(DescribeDevice(device)));
@@ -327,7 +329,7 @@ int StatusCommand(const StatusOptions& options, const Clock& clock, const WaitFu
     const auto read = [&]() -> Result<SweepStatus> {
       TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
                             OpenForQueries(options.db_path));
-      TUNE_ASSIGN_OR_RETURN(SweepStatus status, ReadStatus(*database, options.name));
+      TUNE_ASSIGN_OR_RETURN(SweepStatus status, ReadStatus(*database, options.name, clock));
       if (status.tuner) {
         status.devices = AskForDevices(options.db_path, *status.tuner, status.sweep.name, clock);
       }
@@ -349,7 +351,7 @@ int StatusCommand(const StatusOptions& options, const Clock& clock, const WaitFu
       }
     }
     out.flush();
-    if (!options.watch || status->sweep.status != "RUNNING" || !wait(kWatchEvery)) return 0;
+    if (!options.watch || !HasTuner(status->sweep) || !wait(kWatchEvery)) return 0;
   }
 }
 

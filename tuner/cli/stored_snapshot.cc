@@ -8,6 +8,7 @@
 #include "core/json.h"
 #include "core/resources.h"
 #include "tuner/cli/pareto_front.h"
+#include "tuner/control/control_request.h"
 
 namespace tune {
 namespace {
@@ -161,6 +162,7 @@ Result<SweepSnapshot> StoredSnapshots::Read(Database& database, const FoundSweep
   snapshot.metric = sweep.metric;
   snapshot.mode = sweep.direction();
   snapshot.samples = sweep.samples;
+  snapshot.is_paused = sweep.status == kStatePaused;
   TUNE_RETURN_IF_ERROR(CountTrials(database, sweep.id, snapshot));
   TUNE_RETURN_IF_ERROR(ReadRunning(database, sweep.id, now, snapshot));
   TUNE_RETURN_IF_ERROR(ReadRungs(database, sweep.id, snapshot));

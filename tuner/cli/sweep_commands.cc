@@ -181,7 +181,7 @@ std::pair<CLI::App*, std::shared_ptr<ControlOptions>> AddControl(Commands& comma
   return {command, control};
 }
 
-// pause, unpause, stop and set.
+// pause, unpause, stop, set and drain.
 void AddControls(Commands& commands) {
   const std::pair<ControlVerb, std::string> kAboutTrials[] = {
       {ControlVerb::kPause,
@@ -207,6 +207,14 @@ void AddControls(Commands& commands) {
                  "checkpoint and stop, as the space file names them.\n"
                  "Example: tune set food11 max_concurrent=4 limits.trial_time=20m");
   set->add_option("arguments", control->arguments, "[NAME] SETTING=VALUE...")->required();
+
+  const auto [drain, leaving] = AddControl(
+      commands, ControlVerb::kDrain,
+      "Lets a worker of another machine leave in order: it gets no more trials, and those "
+      "that it runs go on elsewhere from their checkpoints.\nExample: tune drain gpu-1");
+  drain->add_option("worker", leaving->worker, "Its name as tune status shows it, or its address")
+      ->type_name("WORKER")
+      ->required();
 }
 
 }  // namespace

@@ -12,6 +12,8 @@
 namespace tune {
 namespace {
 
+constexpr size_t kTextWidthMin = 24;
+
 Value TextCell(const std::string& text) { return text.empty() ? Value() : Value(text); }
 Value TimeCell(std::optional<int64_t> us) {
   return us ? Value(FormatInstant(Instant{*us})) : Value();
@@ -32,8 +34,11 @@ void PrintReports(const TrialHistory& history, const WhyOptions& options, std::o
     out << "nothing was reported yet\n";
     return;
   }
-  RowPrinter printer(options.format, options.width, out);
-  printer.Begin({"iteration", "attempt", Printable(history.trial.sweep.metric), "decision", "why"});
+  TextTable table({{"iteration", Fit::kWhole},
+                   {"attempt", Fit::kWhole},
+                   {history.trial.sweep.metric, Fit::kCut},
+                   {"decision", Fit::kWhole},
+                   {"why", Fit::kWrap, kTextWidthMin}});
   for (size_t first = 0; first < history.reports.size();) {
     size_t last = first;
     while (last + 1 < history.reports.size() &&
@@ -45,7 +50,7 @@ void PrintReports(const TrialHistory& history, const WhyOptions& options, std::o
     const bool is_run = last > first;
     const std::string first_value = ReportedValue(history, begin);
     const std::string last_value = ReportedValue(history, end);
-    printer.Row(
+    table.Row(
         {is_run ? Value(std::to_string(begin.iteration) + " to " + std::to_string(end.iteration))
                 : Value(std::to_string(begin.iteration)),
          begin.attempt,
@@ -53,15 +58,20 @@ void PrintReports(const TrialHistory& history, const WhyOptions& options, std::o
          TextCell(begin.decision), ExplainReport(history, begin)});
     first = last + 1;
   }
-  printer.End();
+  table.Print(options.width, out);
 }
 
+// Errors stand below the table where a terminal is too narrow for both.
 void PrintAttempts(const TrialHistory& history, const WhyOptions& options, std::ostream& out) {
   if (history.attempts.empty()) return;
   out << "\n";
-  RowPrinter printer(options.format, options.width, out);
-  printer.Begin(
-      {"attempt", "worker", "started_at", "ran", "from", "checkpoint", "outcome", "error"});
+  std::vector<TableColumn> columns;
+  for (const char* const name :
+       {"attempt", "worker", "started_at", "ran", "from", "checkpoint", "outcome"})
+    columns.push_back({name, Fit::kWhole});
+  TextTable narrow(columns);
+  columns.push_back({"error", Fit::kCut, kTextWidthMin});
+  TextTable wide(columns);
   for (const HistoryAttempt& attempt : history.attempts) {
     const std::string from = attempt.from_iteration == 0
                                  ? "the start"
@@ -74,11 +84,23 @@ void PrintAttempts(const TrialHistory& history, const WhyOptions& options, std::
         attempt.finished_us
             ? Value(FormatDuration(Duration{*attempt.finished_us - attempt.started_us}))
             : Value();
-    printer.Row({attempt.number, TextCell(attempt.worker),
-                 FormatInstant(Instant{attempt.started_us}), ran, from, TextCell(checkpoint),
-                 attempt.outcome, TextCell(attempt.error)});
+    std::vector<Value> cells = {attempt.number,
+                                TextCell(attempt.worker),
+                                FormatInstant(Instant{attempt.started_us}),
+                                ran,
+                                from,
+                                TextCell(checkpoint),
+                                attempt.outcome};
+    narrow.Row(cells);
+    cells.push_back(TextCell(attempt.error));
+    wide.Row(cells);
   }
-  printer.End();
+  if (options.width == 0 || wide.MinWidth() <= options.width) return wide.Print(options.width, out);
+  narrow.Print(options.width, out);
+  for (const HistoryAttempt& attempt : history.attempts) {
+    if (!attempt.error.empty())
+      out << "attempt " << attempt.number << ": " << Printable(attempt.error) << "\n";
+  }
 }
 
 void PrintForPerson(const TrialHistory& history, const WhyOptions& options, std::ostream& out) {

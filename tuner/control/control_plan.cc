@@ -155,10 +155,13 @@ class SweepCommand {
         return Stop();
       case ControlVerb::kSet:
         return Set();
+      case ControlVerb::kDrain:
+        return Drain();
       case ControlVerb::kDevices:
+      case ControlVerb::kState:
         break;
     }
-    return InvalidArgument("devices: changes nothing");
+    return InvalidArgument(std::string(ControlVerbName(request_.verb)) + ": changes nothing");
   }
 
  private:
@@ -223,6 +226,43 @@ class SweepCommand {
     lines.back() += is_alive_ ? "; " + RunningTrials(running_count_, "goes on", "go on")
                               : "; it counts when the sweep is resumed";
     return ControlPlan{SettingsChanged{json}, std::move(lines)};
+  }
+
+  Result<ControlPlan> Drain() const {
+    const std::string& wanted = request_.worker;
+    if (!is_alive_) return NotFound(sweep_ + " does not run: no worker is connected");
+    std::vector<const WorkerRow*> found;
+    std::string names;
+    for (const auto& [id, record] : controller_.workers()) {
+      if (record.is_local || !controller_.leases().HasWorker(id)) continue;
+      names += (names.empty() ? "" : ", ") + record.row.name;
+      if (record.row.name == wanted || record.row.address == wanted) found.push_back(&record.row);
+    }
+    if (found.empty()) {
+      return NotFound(sweep_ + " has no worker '" + wanted + "' from another machine; there " +
+                      (names.empty() ? "is none" : "are " + names));
+    }
+    if (found.size() > 1) return FailedPrecondition(WhichOf(found));
+    const WorkerRow& worker = *found.front();
+    if (controller_.leases().IsAway(worker.worker)) {
+      return FailedPrecondition("worker " + wanted +
+                                " is not connected; its trials are waited for");
+    }
+    const auto runs = std::count_if(
+        controller_.trials().begin(), controller_.trials().end(), [&](const TrialRecord& trial) {
+          return trial.lease && trial.is_running && trial.attempt.worker == worker.worker;
+        });
+    return Planned(WorkerDrainRequested{worker.worker},
+                   "worker " + worker.name + " leaves: it gets no more trials, " +
+                       RunningTrials(runs, "goes on elsewhere", "go on elsewhere"));
+  }
+
+  std::string WhichOf(const std::vector<const WorkerRow*>& workers) const {
+    std::string addresses;
+    for (const WorkerRow* const worker : workers)
+      addresses += (addresses.empty() ? "" : ", ") + worker->address;
+    return std::to_string(workers.size()) + " workers are called " + request_.worker +
+           "; name one by its address: " + addresses;
   }
 
   Result<ControlPlan> Planned(Event event, std::string line) const {

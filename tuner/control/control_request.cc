@@ -14,7 +14,8 @@ namespace tune {
 namespace {
 
 constexpr std::array kVerbs = {ControlVerb::kPause, ControlVerb::kUnpause, ControlVerb::kStop,
-                               ControlVerb::kSet, ControlVerb::kDevices};
+                               ControlVerb::kSet,   ControlVerb::kDrain,   ControlVerb::kDevices,
+                               ControlVerb::kState};
 
 struct CodeName {
   StatusCode code;
@@ -47,7 +48,9 @@ Result<int64_t> ReadInt(std::string_view key, const Value& value, int64_t min, i
 
 Status ReadArgument(const MapEntry& argument, ControlRequest& request) {
   const bool is_set = request.verb == ControlVerb::kSet;
-  const bool takes_trial = !is_set && request.verb != ControlVerb::kDevices;
+  const bool takes_trial = request.verb == ControlVerb::kPause ||
+                           request.verb == ControlVerb::kUnpause ||
+                           request.verb == ControlVerb::kStop;
   const bool takes_now = request.verb == ControlVerb::kPause || request.verb == ControlVerb::kStop;
   if (argument.key == "trial" && takes_trial) {
     TUNE_ASSIGN_OR_RETURN(const int64_t number,
@@ -62,6 +65,10 @@ Status ReadArgument(const MapEntry& argument, ControlRequest& request) {
       if (!setting.is_string()) return Unexpected("settings", setting, "PATH=VALUE");
       request.settings.push_back(setting.AsString());
     }
+  } else if (argument.key == "worker" && request.verb == ControlVerb::kDrain) {
+    if (!argument.value.is_string() || argument.value.AsString().empty())
+      return Unexpected("worker", argument.value, "a worker's name");
+    request.worker = argument.value.AsString();
   } else {
     return InvalidArgument(std::string(ControlVerbName(request.verb)) + ": unknown key '" +
                            ToUtf8(argument.key.substr(0, 40)) + "'");
@@ -77,6 +84,9 @@ Status ReadVerb(ControlVerb verb, const Value& arguments, ControlRequest& reques
   }
   if (verb == ControlVerb::kSet && request.settings.empty()) {
     return InvalidArgument("set: settings are missing");
+  }
+  if (verb == ControlVerb::kDrain && request.worker.empty()) {
+    return InvalidArgument("drain: worker is missing");
   }
   return OkStatus();
 }
@@ -104,8 +114,12 @@ const char* ControlVerbName(ControlVerb verb) {
       return "stop";
     case ControlVerb::kSet:
       return "set";
+    case ControlVerb::kDrain:
+      return "drain";
     case ControlVerb::kDevices:
       return "devices";
+    case ControlVerb::kState:
+      return "state";
   }
   return "";
 }
@@ -119,6 +133,7 @@ std::string EncodeRequest(const ControlRequest& request) {
     for (const std::string& setting : request.settings) settings.AsList().emplace_back(setting);
     arguments.Set("settings", std::move(settings));
   }
+  if (request.verb == ControlVerb::kDrain) arguments.Set("worker", request.worker);
   Value object = Value::MakeMap();
   object.Set("tuner", request.tuner);
   object.Set("sweep", request.sweep);
@@ -162,7 +177,8 @@ Result<ControlRequest> DecodeRequest(std::string_view line) {
     }
   }
   if (verb_count == 0) {
-    return InvalidArgument("the verb is missing: one of pause, unpause, stop, set and devices");
+    return InvalidArgument(
+        "the verb is missing: one of pause, unpause, stop, set, drain, devices and state");
   }
   if (request.tuner == 0) return InvalidArgument("'tuner' is missing");
   if (request.sweep.empty()) return InvalidArgument("'sweep' is missing");

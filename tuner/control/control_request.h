@@ -6,9 +6,9 @@
 //   {"error": "food11 has no trial 99", "code": "not_found"}
 //
 // The verbs are pause {trial, now}, unpause {trial}, stop {trial, now}, set {settings}: a list
-// of "limits.trial_time=20m".
+// of "limits.trial_time=20m", drain {worker}.
 // Without a trial they are about the whole sweep. devices {} changes nothing: it is answered with a
-// line for each device (tuner/device_status.h).
+// line for each device (tuner/device_status.h). state {} is answered with PAUSED or RUNNING.
 //
 // Thread rule: pure functions.
 #pragma once
@@ -28,8 +28,11 @@ namespace tune {
 inline constexpr size_t kControlLineBytesMax = 8'192;  // Of a request, without its end.
 inline constexpr size_t kControlAnswerBytesMax = 1u << 20;
 
-enum class ControlVerb { kPause, kUnpause, kStop, kSet, kDevices };
+enum class ControlVerb { kPause, kUnpause, kStop, kSet, kDrain, kDevices, kState };
 const char* ControlVerbName(ControlVerb verb);
+// What kState is answered with.
+inline constexpr char kStatePaused[] = "PAUSED";
+inline constexpr char kStateRunning[] = "RUNNING";
 
 struct ControlRequest {
   int64_t tuner = 0;  // The process that it is meant for, as the writer's lock names it.
@@ -38,6 +41,7 @@ struct ControlRequest {
   std::optional<TrialNumber> trial;   // Not with kSet.
   bool now = false;                   // kPause, kStop: without waiting for the next report.
   std::vector<std::string> settings;  // kSet: PATH=VALUE of a space file.
+  std::string worker;                 // kDrain: its name, or its address.
 
   friend bool operator==(const ControlRequest&, const ControlRequest&) = default;
 };
