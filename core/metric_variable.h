@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "core/expression.h"
 #include "core/metric.h"
 
 namespace tune {
@@ -18,6 +20,17 @@ inline std::optional<double> FindVariable(const Metrics& metrics, const std::str
     if (name == variable || name == dotted) return value;
   }
   return std::nullopt;
+}
+
+// Nothing where a metric is missing that the expression needs. All of its variables are numbers.
+inline std::optional<double> EvaluateOver(const Expression& expression, const Metrics& metrics) {
+  std::vector<ExpressionInput> inputs;
+  for (const ExpressionVariable& variable : expression.variables()) {
+    const std::optional<double> number = FindVariable(metrics, variable.name);
+    if (!number) return std::nullopt;
+    inputs.push_back({*number});
+  }
+  return expression.Evaluate(inputs);
 }
 
 }  // namespace tune

@@ -138,12 +138,12 @@ Status RunTrain(const TrainCommand& command) {
                     " is not a number; a lower lr may help");
   }
   const int best = trainer->best_epoch();
-  std::printf("best epoch %d: val_accuracy %.4f, test_accuracy %.4f (%s)\n", best,
-              trainer->history()[static_cast<size_t>(best - 1)].val_accuracy, *last.test_accuracy,
-              std::string(EndReasonName(last.end)).c_str());
+  std::printf("best epoch %d (the lowest val_loss): val_accuracy %.4f, test_accuracy %.4f (%s)\n",
+              best, trainer->history()[static_cast<size_t>(best - 1)].val_accuracy,
+              *last.test_accuracy, std::string(EndReasonName(last.end)).c_str());
   if (command.out.empty()) return OkStatus();
-  TUNE_RETURN_IF_ERROR(ExportModel(checkpoint, command.out));
-  std::printf("model in %s\n", command.out.c_str());
+  TUNE_ASSIGN_OR_RETURN(const int epoch, ExportModel(checkpoint, command.out));
+  std::printf("model of epoch %d in %s\n", epoch, command.out.c_str());
   return OkStatus();
 }
 

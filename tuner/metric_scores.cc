@@ -10,17 +10,6 @@
 namespace tune {
 namespace {
 
-// Nothing where a metric is missing.
-std::optional<double> ValueOf(const Expression& expression, const Metrics& metrics) {
-  std::vector<ExpressionInput> inputs;
-  for (const ExpressionVariable& variable : expression.variables()) {
-    const std::optional<double> number = FindVariable(metrics, variable.name);
-    if (!number) return std::nullopt;
-    inputs.push_back({*number});
-  }
-  return expression.Evaluate(inputs);
-}
-
 Result<Expression> ParseOver(std::string_view key, const Value& text) {
   const std::string label = std::string(key) + ": ";
   if (!text.is_string()) {
@@ -66,12 +55,12 @@ Result<MetricScores> MetricScores::Make(const Value::List& metrics, const Value&
 Metrics MetricScores::Scored(Metrics reported) const {
   bool is_infeasible = false;
   for (const Expression& constraint : constraints_) {
-    const std::optional<double> holds = ValueOf(constraint, reported);
+    const std::optional<double> holds = EvaluateOver(constraint, reported);
     is_infeasible = is_infeasible || (holds && !Expression::IsTrue(*holds));
   }
   Metrics made;
   for (const Expression& expression : expressions_) {
-    if (const auto value = ValueOf(expression, reported)) {
+    if (const auto value = EvaluateOver(expression, reported)) {
       made.emplace_back(expression.text(), *value);
     }
   }

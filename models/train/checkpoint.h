@@ -28,7 +28,7 @@ struct CheckpointState {
   std::vector<std::string> class_names;
   uint64_t data_hash = 0;
   std::vector<EpochReport> history;  // One entry an epoch; not empty.
-  int best_epoch = 0;  // The lowest val_loss, the earliest on a tie; 0: none was finite.
+  int best_epoch = 0;                // By the run's rule (best_epoch.h); 0: there is none.
   std::vector<NamedTensor> weights;
   std::vector<NamedTensor> optimizer;
   std::vector<NamedTensor> best_weights;  // Empty if best_epoch is this epoch, or 0.

@@ -33,6 +33,7 @@ Metrics ToMetrics(const EpochReport& report) {
                      {"lanes", static_cast<double>(report.lanes)}};
   if (report.test_loss) metrics.emplace_back("test_loss", *report.test_loss);
   if (report.test_accuracy) metrics.emplace_back("test_accuracy", *report.test_accuracy);
+  if (report.test_epoch) metrics.emplace_back("test_epoch", *report.test_epoch);
   return metrics;
 }
 
@@ -76,6 +77,11 @@ Result<EpochReport> EpochReportFromValue(const Value& value) {
   if (const Value* const loss = value.Find("test_loss")) report.test_loss = ReadNumber(*loss);
   if (const Value* const hits = value.Find("test_accuracy")) {
     report.test_accuracy = ReadNumber(*hits);
+  }
+  if (const Value* const tested = value.Find("test_epoch")) {
+    const std::optional<double> read = ReadNumber(*tested);
+    if (!read || *read < 1 || *read > report.epoch) return bad;
+    report.test_epoch = static_cast<int>(*read);
   }
   const Value* const end = value.Find("end");
   if (end == nullptr || !end->is_string()) return bad;

@@ -31,9 +31,11 @@ struct EpochReport {
   double epoch_seconds = 0;      // Training and validation.
   double images_per_second = 0;  // Of the training part; of this run alone, if others are lanes.
   int lanes = 1;                 // Runs that trained as one array in this epoch (lane_array.h).
-  // Of the best epoch's weights, in the last report of a run that ends by kAllEpochs or kPatience.
+  // Of the best epoch's weights, in the last report of a run that ends by kAllEpochs or kPatience;
+  // and which epoch that was. Checkpoints of earlier versions do not say which.
   std::optional<double> test_loss;
   std::optional<double> test_accuracy;
+  std::optional<int> test_epoch;
   EndReason end = EndReason::kNone;  // Not kNone: the last report.
 };
 

@@ -49,9 +49,9 @@ constexpr std::array<Food11Parameter, 17> kParameters = {{
     {"seed", ParameterKind::kInteger, 0, 9007199254740992.0, false, false, "of all draws"},
 }};
 
-constexpr std::array<std::string_view, 9> kMetricNames = {
-    "train_loss",        "train_accuracy", "val_loss",  "val_accuracy", "epoch_seconds",
-    "images_per_second", "lanes",          "test_loss", "test_accuracy"};
+constexpr std::array<std::string_view, 10> kMetricNames = {
+    "train_loss",        "train_accuracy", "val_loss",  "val_accuracy",  "epoch_seconds",
+    "images_per_second", "lanes",          "test_loss", "test_accuracy", "test_epoch"};
 
 std::vector<std::string> SplitChoices(std::string_view choices) {
   std::vector<std::string> names;

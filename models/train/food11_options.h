@@ -14,6 +14,7 @@
 #include "core/status.h"
 #include "core/value.h"
 #include "models/mobilenet_v2.h"
+#include "models/train/best_epoch.h"
 
 namespace tune::models {
 
@@ -36,6 +37,7 @@ struct Food11Options {
   std::string data;  // A folder, or "synthetic"; empty: the caller decides (FOOD11_DATA_DIR).
   // Of weights, shuffle, dropout and augmentation. The caller's default if not given.
   uint64_t seed = 0;
+  BestEpochRule best_epoch;  // Not the configuration's: the caller says what the run is for.
 };
 
 enum class ParameterKind { kInteger, kNumber, kText, kChoice };
@@ -68,7 +70,7 @@ Result<Food11Options> ParseFood11Options(const Configuration& configuration, uin
                                          const std::string& default_data);
 
 // The options as a map that ParseFood11Options reads back, but for the seed, which may be beyond
-// JSON's integers.
+// JSON's integers, and the rule of the best epoch.
 Value Food11OptionsToValue(const Food11Options& options);
 
 // Lanes of one array, at most.

@@ -22,6 +22,29 @@ const std::vector<NamedTensor>& BestWeights(const CheckpointState& state) {
   return state.best_weights.empty() ? state.weights : state.best_weights;
 }
 
+void TakeTest(const Metrics& from, EpochReport& report) {
+  report.test_loss = FindMetric(from, "test_loss");
+  report.test_accuracy = FindMetric(from, "test_accuracy");
+  report.test_epoch = report.epoch;
+}
+
+// What the history says of an epoch, with the scores of the test of that epoch's weights, if there
+// was one: a later report has it, or `tested`.
+EpochReport WithTest(const std::vector<EpochReport>& history, int epoch, const Metrics& tested) {
+  EpochReport report = history[static_cast<size_t>(epoch - 1)];
+  report.test_loss.reset();  // A report's test may be of another epoch's weights.
+  report.test_accuracy.reset();
+  report.test_epoch.reset();
+  const bool is_same = FindMetric(tested, "train_loss") == report.train_loss &&
+                       FindMetric(tested, "val_loss") == report.val_loss &&
+                       FindMetric(tested, "test_epoch") == epoch;
+  if (is_same) TakeTest(tested, report);
+  for (const EpochReport& later : history) {
+    if (later.test_epoch == epoch) TakeTest(ToMetrics(later), report);
+  }
+  return report;
+}
+
 Result<Model> ReadExported(const std::string& folder) {
   const std::string path = PathIn(folder, "config.json");
   TUNE_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kConfigBytesMax));
@@ -49,35 +72,34 @@ Result<Model> ReadExported(const std::string& folder) {
 
 }  // namespace
 
-Status ExportModel(const std::string& checkpoint_folder, const std::string& out_folder,
-                   ExportedWeights weights) {
+Result<int> ExportModel(const std::string& checkpoint_folder, const std::string& out_folder,
+                        const ExportRequest& request) {
   TUNE_ASSIGN_OR_RETURN(const CheckpointState state, ReadCheckpoint(checkpoint_folder));
-  const int epoch = weights == ExportedWeights::kOfItsEpoch || state.best_epoch == 0
-                        ? state.epoch()
-                        : state.best_epoch;
+  const bool is_best =
+      state.best_epoch != 0 && (request.epoch == 0 || request.epoch == state.best_epoch);
+  const int epoch = is_best ? state.best_epoch : state.epoch();
   Value config = Value::MakeMap();
   config.Set("architecture", "mobilenet_v2");
   config.Set("class_names", Value::List(state.class_names.begin(), state.class_names.end()));
   config.Set("width_mult", state.options.width_mult);
   config.Set("image_size", state.options.image_size);
   config.Set("options", Food11OptionsToValue(state.options));
-  config.Set("metrics", ToValue(state.history[static_cast<size_t>(epoch - 1)]));
+  config.Set("epoch", epoch);
+  config.Set("metrics", ToValue(WithTest(state.history, epoch, request.tested)));
 
   std::error_code error;
   fs::create_directories(out_folder, error);
   if (error) return InvalidArgument("cannot create " + out_folder + ": " + error.message());
   // Weights first: a config without its weights would be half a model.
   const std::pair<std::string_view, std::string> files[] = {
-      {"model.safetensors",
-       SerializeSafetensors(weights == ExportedWeights::kOfItsEpoch ? state.weights
-                                                                    : BestWeights(state))},
+      {"model.safetensors", SerializeSafetensors(is_best ? BestWeights(state) : state.weights)},
       {"config.json", ToJson(config) + "\n"}};
   for (const auto& [name, contents] : files) {
     const std::string path = PathIn(out_folder, name);
     TUNE_RETURN_IF_ERROR(WriteFileSynced(path + ".tmp", contents));
     TUNE_RETURN_IF_ERROR(RenameSynced(path + ".tmp", path));
   }
-  return OkStatus();
+  return epoch;
 }
 
 Result<Model> ReadModel(const std::string& folder) {

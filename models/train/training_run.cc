@@ -37,6 +37,10 @@ std::string FirstDifference(const Food11Options& a, const Food11Options& b, Chec
   return "";
 }
 
+bool HasFiniteLosses(const EpochReport& report) {
+  return std::isfinite(report.train_loss) && std::isfinite(report.val_loss);
+}
+
 }  // namespace
 
 TrainingRun::TrainingRun(const Food11Options& options, std::shared_ptr<const Dataset> dataset,
@@ -171,6 +175,7 @@ Status TrainingRun::EndTest() {
   const Score test = totals_.ToScore();
   report_.test_loss = test.loss;
   report_.test_accuracy = test.accuracy;
+  report_.test_epoch = best_epoch_ == 0 ? report_.epoch : best_epoch_;
   if (!put_aside_.empty()) {
     TUNE_RETURN_IF_ERROR(tensors_.ImportWeights(put_aside_, /*head_optional=*/false));
     put_aside_.clear();
@@ -204,21 +209,35 @@ std::vector<int64_t> TrainingRun::Shuffled(int epoch) const {
 
 // Called after each epoch, before it enters the history.
 void TrainingRun::NoteBest(const EpochReport& report) {
-  if (!std::isfinite(report.train_loss) || !std::isfinite(report.val_loss)) return;
-  if (best_epoch_ != 0 &&
-      report.val_loss >= history_[static_cast<size_t>(best_epoch_ - 1)].val_loss) {
-    return;
+  if (!HasFiniteLosses(report)) return;
+  const BestEpochRule& rule = options_.best_epoch;
+  const Metric value = rule.ValueOf(ToMetrics(report));
+  if (!value) return;
+  if (best_epoch_ != 0) {
+    const EpochReport& best = history_[static_cast<size_t>(best_epoch_ - 1)];
+    const Metric best_value = rule.ValueOf(ToMetrics(best));
+    if (best_value && !rule.IsBetter(*value, *best_value)) return;
   }
   best_epoch_ = report.epoch;
   best_weights_.clear();
 }
 
-EndReason TrainingRun::ReasonToEnd(const EpochReport& report) const {
-  if (!std::isfinite(report.train_loss) || !std::isfinite(report.val_loss)) {
-    return EndReason::kDiverged;
+// Of the history and then the report, which may be the history's last; the earliest on a tie.
+int TrainingRun::EpochOfLowestLoss(const EpochReport& report) const {
+  const EpochReport* lowest = &report;
+  for (const EpochReport& earlier : history_) {
+    if (earlier.val_loss < lowest->val_loss ||
+        (earlier.val_loss == lowest->val_loss && earlier.epoch < lowest->epoch)) {
+      lowest = &earlier;
+    }
   }
+  return lowest->epoch;
+}
+
+EndReason TrainingRun::ReasonToEnd(const EpochReport& report) const {
+  if (!HasFiniteLosses(report)) return EndReason::kDiverged;
   if (report.epoch >= options_.total_epochs) return EndReason::kAllEpochs;
-  if (report.epoch - best_epoch_ >= options_.patience) return EndReason::kPatience;
+  if (report.epoch - EpochOfLowestLoss(report) >= options_.patience) return EndReason::kPatience;
   return EndReason::kNone;
 }
 
@@ -256,8 +275,16 @@ Status TrainingRun::RestoreCheckpoint(const std::string& folder, CheckpointOf of
   // What makes the network's shape is the same, and so is the data.
   if (!imported.ok()) return DataLoss(folder + ": " + imported.message());
   history_ = std::move(state.history);
-  best_epoch_ = state.best_epoch;
-  best_weights_ = std::move(state.best_weights);
+  if (of == CheckpointOf::kThisRun) {
+    best_epoch_ = state.best_epoch;
+    best_weights_ = std::move(state.best_weights);
+    // If the checkpoint's best epoch went by another rule, it competes with the checkpoint's own:
+    // there are weights of no other.
+    NoteBest(history_.back());
+  } else {
+    best_epoch_ = 0;
+    best_weights_.clear();
+  }
   // A run that ended by a limit that has been raised since goes on.
   EpochReport& last = history_.back();
   last.end = ReasonToEnd(last);

@@ -12,9 +12,9 @@
 // For `initial_epochs` only the head trains; then the backbone joins at fine_tune_lr, which doubles
 // each epoch until it meets lr. Each epoch is shuffled anew; the last short batch is kept unless it
 // is a single image (or, of several ranks, fewer than two images for each). The run ends after
-// total_epochs, after `patience` epochs without a lower val_loss, or when a loss is no longer
-// finite. The best epoch is the one with the lowest val_loss (the lab's early stopping and
-// checkpoint watch it), the earliest on a tie.
+// total_epochs, after `patience` epochs without a lower val_loss (the lab's early stopping watches
+// it), or when a loss is no longer finite. The best epoch is the one that the options' rule says
+// (best_epoch.h), the earliest on a tie: its weights are kept, and tested when the run ends.
 //
 // Thread rule: one thread. Errors: those of the network's tensors, and of files where it says so.
 #pragma once
@@ -73,7 +73,8 @@ class TrainingRun {
   // Goes on from there. Fails, with nothing changed, if the folder cannot be used (ReadCheckpoint's
   // errors; kDataLoss also for tensors of another network) or was made with other options or data
   // (kFailedPrecondition, naming the first that differs and both values). total_epochs and patience
-  // may differ; of other options all may that are not fixed (food11_options.h).
+  // may differ; of other options all may that are not fixed (food11_options.h). From another run's
+  // checkpoint the best epoch is sought anew: an epoch of another run is no result of this one.
   Status RestoreCheckpoint(const std::string& folder, CheckpointOf of = CheckpointOf::kThisRun);
 
  private:
@@ -90,6 +91,7 @@ class TrainingRun {
   TrainStepOptions StepOptions(int epoch) const;
   std::vector<int64_t> Shuffled(int epoch) const;
   void NoteBest(const EpochReport& report);
+  int EpochOfLowestLoss(const EpochReport& report) const;
   EndReason ReasonToEnd(const EpochReport& report) const;
 
   const Food11Options options_;

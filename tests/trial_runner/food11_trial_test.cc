@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -68,6 +69,11 @@ TEST_F(Food11Trial, GoesOnFromItsCheckpointAsIfItHadNeverStopped) {
   }
   EXPECT_TRUE(whole[2].report.final);
   EXPECT_TRUE(Learned(whole[2]).contains("test_accuracy"));
+  // Of the epoch with the highest val_accuracy, the sweep's metric.
+  const auto best = std::max_element(whole.begin(), whole.end(), [](const auto& a, const auto& b) {
+    return Learned(a).at("val_accuracy") < Learned(b).at("val_accuracy");
+  });
+  EXPECT_EQ(Learned(whole[2]).at("test_epoch"), static_cast<double>(best->report.iteration));
   EXPECT_EQ(End().outcome, Outcome::kCompleted);
 
   Start(Ref(0, 2, 2), kSmall);

@@ -39,7 +39,7 @@ TEST_F(BestTest, BestTellsTrialConfigurationAndCheckpoint) {
       ToJson(list->AsList().at(0)),
       R"({"experiment":"second","trial":0,"status":"TERMINATED","metric":"val_accuracy","value":0.75,)"
       R"("iteration":2,"config":{"lr":0.1,"batch_size":32,"optimizer":{"kind":"adam"},"augment":true},)"
-      R"("checkpoint":"/a/s/0/checkpoint_2","checkpoint_iteration":2})");
+      R"("checkpoint":"/a/s/0/checkpoint_2","checkpoint_iteration":2,"test":null})");
 }
 
 TEST(Best, IsTheLowestWhereLessIsBetterAndTheEarliestOfEquals) {
@@ -101,12 +101,15 @@ class BestExport : public testing::Test {
     options_.db_path = path_;
     options_.export_dir = folder_ / "out/model";
   }
-  void Write(const std::string& trainable) {
+  void Write(const std::string& trainable, const Metrics& test = {}) {
     const auto store = OpenStore(path_);
     NewExperiment wanted = SampleExperiment("s");
     wanted.spec = R"({"trainable":)" + trainable + "}";
     const auto experiment = store->CreateExperiment(wanted);
     Transition rows = SampleRows();
+    rows.reports.push_back(SampleReport(0, 2, 3, 0.5));
+    rows.reports.back().metrics.insert(rows.reports.back().metrics.end(), test.begin(), test.end());
+    rows.reports[2].metrics.pop_back();  // The sample's test, whose epoch it does not say.
     rows.checkpoints[1].ref.path = checkpoint_;
     ASSERT_TRUE(store->Commit(experiment->id, {1, kSampleStart, "[]"}, rows).ok());
   }
@@ -119,10 +122,11 @@ class BestExport : public testing::Test {
 
 TEST_F(BestExport, CopiesTheCheckpointAndAddsTheConfiguration) {
   Write(R"({"curve":{"value":"x"}})");
-  const Answer answer = Best(options_, [](const std::string&, const std::string&) -> Status {
-    ADD_FAILURE() << "not food11";
-    return OkStatus();
-  });
+  const Answer answer =
+      Best(options_, [](const auto&, const auto&, const auto&) -> Result<int64_t> {
+        ADD_FAILURE() << "not food11";
+        return 0;
+      });
   EXPECT_EQ(answer.status, 0) << answer.err;
   EXPECT_EQ(ReadText(options_.export_dir + "/weights.bin"), "bytes");
   EXPECT_EQ(ReadText(options_.export_dir + "/inner/state"), "more");
@@ -147,14 +151,53 @@ TEST_F(BestExport, FindsTheCheckpointWhereTheDatabaseWasMovedTo) {
 TEST_F(BestExport, LeavesTheModelToTheExporterOfFood11) {
   Write(R"("food11")");
   const Answer answer =
-      Best(options_, [](const std::string& from, const std::string& to) -> Status {
+      Best(options_, [](const auto& from, const BestModel& model, const auto& to) {
         WriteText(to + "/config.json", "the exporter's, from " + from);
-        return OkStatus();
+        return Result<int64_t>(model.epoch);
       });
   EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_THAT(answer.err, HasSubstr("out/model: the model of epoch 2\n"));
   EXPECT_EQ(ReadText(options_.export_dir + "/config.json"), "the exporter's, from " + checkpoint_);
   EXPECT_FALSE(std::filesystem::exists(options_.export_dir + "/weights.bin"));
   EXPECT_THAT(ReadText(options_.export_dir + "/best.json"), HasSubstr(R"("config":{"lr":0.1)"));
+}
+
+// The best value, 0.75, is of iteration 2; the trial ended with iteration 3.
+TEST_F(BestExport, HasTheScoresOfTheModelsOwnEpoch) {
+  Write(R"("food11")", {{"test_loss", 0.5}, {"test_accuracy", 0.625}, {"test_epoch", 2}});
+  Metrics tested;
+  const Answer answer = Best(options_, [&tested](const auto&, const BestModel& model, const auto&) {
+    tested = model.tested;
+    return Result<int64_t>(model.epoch);
+  });
+  EXPECT_THAT(answer.out, HasSubstr("\ntest           test_accuracy = 0.625, test_loss = 0.5, of "
+                                    "epoch 2\n"));
+  EXPECT_THAT(tested, testing::ElementsAre(
+                          testing::Pair("val_accuracy", 0.75), testing::Pair("val_loss", 0.25),
+                          testing::Pair("test_loss", 0.5), testing::Pair("test_accuracy", 0.625),
+                          testing::Pair("test_epoch", 2)));
+  options_.export_dir.clear();
+  options_.format = OutputFormat::kJson;
+  EXPECT_THAT(Best(options_).out,
+              HasSubstr(R"("test":{"test_loss":0.5,"test_accuracy":0.625,"test_epoch":2.0}})"));
+}
+
+TEST_F(BestExport, HasNoScoresOfAnotherEpochsWeights) {
+  Write(R"("food11")", {{"test_loss", 0.5}, {"test_accuracy", 0.625}, {"test_epoch", 3}});
+  const Answer answer = Best(options_, [](const auto&, const BestModel& model, const auto&) {
+    EXPECT_TRUE(model.tested.empty());
+    return Result<int64_t>(3);
+  });
+  EXPECT_THAT(answer.out, HasSubstr("test           not of epoch 2: the scores that the trial "
+                                    "reported are of another epoch's weights"));
+  EXPECT_THAT(answer.err, HasSubstr("the model of epoch 3; no checkpoint has the weights of epoch "
+                                    "2, which has the best value"));
+}
+
+TEST_F(BestExport, OfATrialThatWasStoppedEarlyHasNoScores) {
+  Write(R"("food11")");
+  options_.export_dir.clear();
+  EXPECT_THAT(Best(options_).out, testing::Not(HasSubstr("test ")));
 }
 
 TEST_F(BestExport, OfATrialWithoutACheckpointIsItsConfiguration) {
@@ -175,7 +218,7 @@ TEST_F(BestExport, OfATrialWithoutACheckpointIsItsConfiguration) {
 
 TEST_F(BestExport, TellsWhatWentWrong) {
   Write(R"("food11")");
-  const auto exporter = [](const std::string&, const std::string&) -> Status {
+  const auto exporter = [](const auto&, const auto&, const auto&) -> Result<int64_t> {
     return Internal("no room");
   };
   EXPECT_EQ(Best(options_, exporter).status, 1);

@@ -33,6 +33,9 @@ Result<models::Food11Options> ReadFood11Options(const TrialStart& start,
                         models::ParseFood11Options(configuration, random.NextU64(), data_dir));
   options.data = Resolve(start.base_dir, options.data);
   options.weights = Resolve(start.base_dir, options.weights);
+  options.best_epoch = models::BestEpochRule::ForMetric(start.metric);
+  // Ranks agree on the best epoch without a word, and each has times of its own.
+  if (start.world_size > 1 && options.best_epoch.GoesByTime()) options.best_epoch = {};
   return options;
 }
 

@@ -16,7 +16,8 @@ namespace tune {
 // Seconds from any origin.
 double MonotonicSeconds();
 
-// Weights, shuffle and dropout are drawn from the sweep's seed and the trial's number.
+// Weights, shuffle and dropout are drawn from the sweep's seed and the trial's number. The best
+// epoch goes by the sweep's metric.
 Result<models::Food11Options> ReadFood11Options(const TrialStart& start,
                                                 const std::string& data_dir);
 

@@ -17,19 +17,48 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr char kFood11[] = "food11";
+
 Value CheckpointCell(const BestTrial& best) {
   return best.checkpoint_path.empty() ? Value() : Value(best.checkpoint_path);
 }
 
+// The scores of the model on the evaluation set; null where it was not tested.
+Value TestCell(const BestModel& model) {
+  if (model.tested.empty()) return Value();
+  Value scores = Value::MakeMap();
+  for (const auto& [name, value] : model.tested) {
+    if (name.starts_with("test_")) scores.Set(name, value);
+  }
+  return scores;
+}
+
+// Its line of the table, or nothing.
+std::string TestLine(const BestModel& model) {
+  const std::string epoch = std::to_string(model.epoch);
+  if (!model.tested.empty()) {
+    std::string line = "test           ";
+    for (const char* const name : {"test_accuracy", "test_loss"}) {
+      const Metric score = FindMetric(model.tested, name);
+      line += std::string(name) + " = " + (score ? ShortNumber(*score) : "NaN") + ", ";
+    }
+    return line + "of epoch " + epoch + "\n";
+  }
+  if (!model.has_other_test) return "";
+  return "test           not of epoch " + epoch +
+         ": the scores that the trial reported are of another epoch's weights\n";
+}
+
 void Print(const BestOptions& options, const FoundSweep& sweep, const BestTrial& best,
-           std::ostream& out) {
+           const BestModel& model, std::ostream& out) {
   if (options.format != OutputFormat::kTable) {
     RowPrinter printer(options.format, options.width, out);
     printer.Begin({"experiment", "trial", "status", "metric", "value", "iteration", "config",
-                   "checkpoint", "checkpoint_iteration"});
+                   "checkpoint", "checkpoint_iteration", "test"});
     printer.Row({sweep.name, best.number, best.status, sweep.metric, best.value, best.iteration,
                  best.config, CheckpointCell(best),
-                 best.checkpoint_path.empty() ? Value() : Value(best.checkpoint_iteration)});
+                 best.checkpoint_path.empty() ? Value() : Value(best.checkpoint_iteration),
+                 TestCell(model)});
     printer.End();
     return;
   }
@@ -37,7 +66,7 @@ void Print(const BestOptions& options, const FoundSweep& sweep, const BestTrial&
       << ")\n"
       << "value          " << Printable(sweep.metric) << " = " << ShortNumber(best.value)
       << " at iteration " << best.iteration << "\n"
-      << "configuration  " << DescribeConfig(best.config) << "\n"
+      << TestLine(model) << "configuration  " << DescribeConfig(best.config) << "\n"
       << "checkpoint     ";
   if (best.checkpoint_path.empty()) {
     out << "none\n";
@@ -70,11 +99,23 @@ Status PrepareExportDir(const std::string& dir) {
   return OkStatus();
 }
 
-Status Export(const BestOptions& options, const FoundSweep& sweep, const BestTrial& best,
-              const ModelExporter& export_food11) {
+// What was exported, as a person is told.
+std::string DescribeExported(const BestModel& model, int64_t epoch) {
+  std::string text = "the model of epoch " + std::to_string(epoch);
+  if (epoch != model.epoch) {
+    text += "; no checkpoint has the weights of epoch " + std::to_string(model.epoch) +
+            ", which has the best value (checkpoint: {every: 1} keeps them)";
+  }
+  return text;
+}
+
+// Returns what was exported.
+Result<std::string> Export(const BestOptions& options, const FoundSweep& sweep,
+                           const BestTrial& best, const BestModel& model,
+                           const ModelExporter& export_food11) {
   const std::string trial = sweep.name + "/" + std::to_string(best.number);
   std::error_code error;
-  const bool is_food11 = sweep.trainable_kind == "food11" && export_food11;
+  const bool is_food11 = sweep.trainable_kind == kFood11 && export_food11;
   const bool has_checkpoint = !best.checkpoint_path.empty();
   if (!has_checkpoint && is_food11) {
     return FailedPrecondition("trial " + trial +
@@ -85,8 +126,11 @@ Status Export(const BestOptions& options, const FoundSweep& sweep, const BestTri
                               " is not where it was: " + best.checkpoint_path);
   }
   TUNE_RETURN_IF_ERROR(PrepareExportDir(options.export_dir));
+  std::string exported;
   if (is_food11) {
-    TUNE_RETURN_IF_ERROR(export_food11(best.checkpoint_path, options.export_dir));
+    TUNE_ASSIGN_OR_RETURN(const int64_t epoch,
+                          export_food11(best.checkpoint_path, model, options.export_dir));
+    exported = DescribeExported(model, epoch);
   } else if (has_checkpoint) {
     fs::copy(best.checkpoint_path, options.export_dir, fs::copy_options::recursive, error);
     if (error)
@@ -102,8 +146,10 @@ Status Export(const BestOptions& options, const FoundSweep& sweep, const BestTri
   origin.Set("config", best.config);
   const fs::path dir(options.export_dir);
   TUNE_RETURN_IF_ERROR(WriteFile(dir / "best.json", ToJson(origin) + "\n"));
-  if (fs::exists(dir / "config.json", error)) return OkStatus();
-  return WriteFile(dir / "config.json", ToJson(best.config) + "\n");
+  if (!fs::exists(dir / "config.json", error)) {
+    TUNE_RETURN_IF_ERROR(WriteFile(dir / "config.json", ToJson(best.config) + "\n"));
+  }
+  return has_checkpoint ? exported : "its configuration; it has no checkpoint";
 }
 
 }  // namespace
@@ -128,14 +174,16 @@ int BestCommand(const BestOptions& options, const ModelExporter& export_food11, 
     return Complain(NotFound(sweep->name + ": no trial has reported " + sweep->metric + " yet"),
                     err);
   }
+  Result<BestModel> model = BestModel();
+  if (sweep->trainable_kind == kFood11) model = FindBestModel(**database, *sweep, **best);
+  if (!model.ok()) return Complain(model.status(), err);
   if (!options.export_dir.empty()) {
-    if (const Status s = Export(options, *sweep, **best, export_food11); !s.ok())
-      return Complain(s, err);
-    err << "exported to " << options.export_dir
-        << ((*best)->checkpoint_path.empty() ? ": its configuration; it has no checkpoint\n"
-                                             : "\n");
+    const Result<std::string> exported = Export(options, *sweep, **best, *model, export_food11);
+    if (!exported.ok()) return Complain(exported.status(), err);
+    err << "exported to " << options.export_dir << (exported->empty() ? "" : ": " + *exported)
+        << "\n";
   }
-  Print(options, *sweep, **best, out);
+  Print(options, *sweep, **best, *model, out);
   return 0;
 }
 

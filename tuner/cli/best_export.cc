@@ -4,8 +4,12 @@
 
 namespace tune {
 
-Status ExportFood11(const std::string& checkpoint_dir, const std::string& export_dir) {
-  return models::ExportModel(checkpoint_dir, export_dir, models::ExportedWeights::kOfItsEpoch);
+Result<int64_t> ExportFood11(const std::string& checkpoint_dir, const BestModel& model,
+                             const std::string& export_dir) {
+  TUNE_ASSIGN_OR_RETURN(const int epoch,
+                        models::ExportModel(checkpoint_dir, export_dir,
+                                            {static_cast<int>(model.epoch), model.tested}));
+  return epoch;
 }
 
 }  // namespace tune

@@ -2,14 +2,18 @@
 // model.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "core/status.h"
+#include "tuner/cli/best_model.h"
 
 namespace tune {
 
-// The weights of the checkpoint's epoch, whose value `tune best` shows, and the configuration, for
-// the program food11 and others.
-Status ExportFood11(const std::string& checkpoint_dir, const std::string& export_dir);
+// The weights of the model's epoch, whose value `tune best` shows, with its configuration and
+// scores, for the program food11 and others. Returns the epoch: another one if the checkpoint does
+// not have that epoch's weights.
+Result<int64_t> ExportFood11(const std::string& checkpoint_dir, const BestModel& model,
+                             const std::string& export_dir);
 
 }  // namespace tune

@@ -7,60 +7,14 @@
 #include <memory>
 
 #include "models/data/augment.h"
-#include "models/train/model_folder.h"
 #include "tests/models/training/fake_network.h"
-#include "tests/models/training/small_training.h"
+#include "tests/models/training/fake_run.h"
 #include "tests/models/training/temp_folder.h"
 
 namespace tune::models {
 namespace {
 
 using ::testing::HasSubstr;
-
-std::shared_ptr<const Dataset> ThreeClasses(int training_per_class = 8) {
-  return SmallData(training_per_class, 3);
-}
-
-Food11Options SmallOptions() {
-  Food11Options options;
-  options.batch_size = 8;
-  options.image_size = 32;
-  options.lr = 0.01;
-  options.fine_tune_lr = 0.001;
-  options.initial_epochs = 2;
-  options.total_epochs = 6;
-  options.patience = 100;
-  options.seed = 5;
-  return options;
-}
-
-struct TrialRun {
-  std::unique_ptr<Trainer> trainer;
-  FakeNetwork* network = nullptr;
-
-  TrialRun(const Food11Options& options, std::shared_ptr<const Dataset> data, int threads = 1) {
-    NetworkOptions network_options;
-    network_options.image_size = options.image_size;
-    network_options.class_count = data->class_count();
-    network_options.batch_max = options.batch_size;
-    network_options.threads = threads;
-    auto made = std::make_unique<FakeNetwork>(network_options, options.seed);
-    network = made.get();
-    trainer = std::make_unique<Trainer>(options, std::move(data), std::move(made),
-                                        [this] { return seconds += 0.5; });
-  }
-
-  EpochReport Epoch() {
-    Result<EpochReport> report = trainer->RunEpoch();
-    EXPECT_TRUE(report.ok());
-    return *report;
-  }
-  void Epochs(int count) {
-    for (int i = 0; i < count; ++i) Epoch();
-  }
-
-  double seconds = 0;
-};
 
 TEST(Trainer, TrainsTheHeadAloneThenTheBackboneAtDoublingStepsUntilItMeetsTheHead) {
   TrialRun run(SmallOptions(), ThreeClasses());
@@ -156,6 +110,7 @@ TEST(Trainer, EndsAfterAllEpochsWithTheTestScoreOfTheBestEpoch) {
 
   // The same run stopped at its best epoch has the same test score.
   const int best = run.trainer->best_epoch();
+  EXPECT_EQ(history[5].test_epoch, best);
   for (const EpochReport& report : history) {
     EXPECT_GE(report.val_loss, history[static_cast<size_t>(best - 1)].val_loss);
   }
@@ -384,46 +339,6 @@ TEST(Trainer, LeavesACheckpointOfTheSameEpochAlone) {
   ASSERT_TRUE(old.ok() && read.ok());
   EXPECT_EQ(old->options.seed, SmallOptions().seed);
   EXPECT_EQ(read->options.seed, 9U);
-}
-
-TEST(ModelFolder, HoldsTheBestEpochsWeightsOfACheckpoint) {
-  const TempFolder folder;
-  Food11Options options = SmallOptions();
-  options.lr = 3;  // The best epoch is not the last one.
-  options.fine_tune_lr = 3;
-  options.initial_epochs = 0;
-  options.patience = 3;
-  options.total_epochs = 100;
-  TrialRun run(options, ThreeClasses());
-  while (!run.trainer->finished()) run.Epoch();
-  Result<std::string> checkpoint = run.trainer->SaveCheckpoint(folder.path());
-  ASSERT_TRUE(checkpoint.ok());
-  ASSERT_LT(run.trainer->best_epoch(), static_cast<int>(run.trainer->history().size()));
-
-  const Status exported = ExportModel(*checkpoint, folder / "best");
-  ASSERT_TRUE(exported.ok()) << exported.message();
-  Result<Model> model = ReadModel(folder / "best");
-  ASSERT_TRUE(model.ok()) << model.status().message();
-  EXPECT_EQ(model->class_names, ThreeClasses()->class_names);
-  EXPECT_EQ(model->image_size, 32);
-
-  options.total_epochs = run.trainer->best_epoch();
-  TrialRun until_best(options, ThreeClasses());
-  while (!until_best.trainer->finished()) until_best.Epoch();
-  EXPECT_TRUE(SameTensors(model->weights, *until_best.network->ExportWeights()));
-
-  // A checkpoint is a model too.
-  Result<Model> direct = ReadModel(*checkpoint);
-  ASSERT_TRUE(direct.ok());
-  EXPECT_TRUE(SameTensors(model->weights, direct->weights));
-}
-
-TEST(ModelFolder, SaysWhatIsExpectedWhereThereIsNoModel) {
-  const TempFolder folder;
-  const Result<Model> model = ReadModel(folder.path());
-  ASSERT_FALSE(model.ok());
-  EXPECT_EQ(model.status().code(), StatusCode::kInvalidArgument);
-  EXPECT_THAT(model.status().message(), HasSubstr("config.json"));
 }
 
 }  // namespace
