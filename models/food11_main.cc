@@ -108,6 +108,9 @@ Status RunTrain(const TrainCommand& command) {
   TUNE_ASSIGN_OR_RETURN(
       const Food11Options options,
       ParseFood11Options(ToConfiguration(command.parameters), kDefaultSeed, command.data));
+  if (const std::string advice = Food11Advice(options); !advice.empty()) {
+    std::fprintf(stderr, "food11: warning: %s\n", advice.c_str());
+  }
   TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<const Dataset> dataset,
                         Load(options.data, options.image_size, command.threads));
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Trainer> trainer,

@@ -205,6 +205,13 @@ Status CheckConfiguration(const Value& trainable, const Configuration& configura
   return curve.Bind(configuration.ToNested()).status();
 }
 
+std::string ConfigurationAdvice(const Value& trainable, const Configuration& configuration) {
+  const Result<std::string> kind = TrainableKind(trainable);
+  if (!kind.ok() || *kind != "food11") return "";
+  const auto options = ParseFood11(configuration, kSynthetic);
+  return options.ok() ? models::Food11Advice(*options) : "";
+}
+
 std::optional<int64_t> TrialIterations(const Value& trainable, const Configuration& configuration) {
   const Result<std::string> kind = TrainableKind(trainable);
   if (!kind.ok()) return std::nullopt;

@@ -50,6 +50,10 @@ Status CheckParameter(const Value& trainable, std::string_view name, const Value
 Status CheckConfiguration(const Value& trainable, const Configuration& configuration,
                           int64_t workers = 1);
 
+// One line of advice about a configuration that can run but is hardly what anybody wants, or "".
+// Requires a configuration that CheckConfiguration takes.
+std::string ConfigurationAdvice(const Value& trainable, const Configuration& configuration);
+
 // How many iterations a trial with this configuration has if nothing ends it sooner; nothing where
 // only the trainable knows. Requires a configuration that CheckConfiguration takes.
 std::optional<int64_t> TrialIterations(const Value& trainable, const Configuration& configuration);

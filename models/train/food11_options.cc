@@ -209,6 +209,14 @@ Result<Food11Options> ParseFood11Options(const Configuration& configuration, uin
   return options;
 }
 
+std::string Food11Advice(const Food11Options& options) {
+  if (options.initial_epochs == 0 || !options.weights.empty()) return "";
+  return "initial_epochs: read " + std::to_string(options.initial_epochs) +
+         " without weights: in these epochs the head alone learns, on a backbone of random weights "
+         "that stay as they are; name a pretrained backbone with weights, or leave initial_epochs "
+         "out (0)";
+}
+
 Status CheckForRanks(const Food11Options& options, int world_size) {
   if (world_size == 1) return OkStatus();
   const std::string ranks = std::to_string(world_size) + " ranks";

@@ -73,6 +73,9 @@ Result<Food11Options> ParseFood11Options(const Configuration& configuration, uin
 // JSON's integers, and the rule of the best epoch.
 Value Food11OptionsToValue(const Food11Options& options);
 
+// One line of advice where options are allowed that hardly anybody wants, or "".
+std::string Food11Advice(const Food11Options& options);
+
 // Lanes of one array, at most.
 inline constexpr int kLanesMax = 64;
 

@@ -72,21 +72,24 @@ std::vector<std::string> WarningsBeforeStart(const ExperimentSpec& spec, const S
   return warnings;
 }
 
-Result<Configuration> CheckConfigurations(const ExperimentSpec& spec, uint64_t seed) {
+Result<CheckedConfigurations> CheckConfigurations(const ExperimentSpec& spec, uint64_t seed) {
   TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Searcher> searcher,
                         MakeSearcher(spec.search, ProblemOf(spec, space, spec.samples, seed)));
   const int64_t count_max = TrialCountOf(spec, space, spec.samples);
   const int64_t count = count_max < 0 ? kCheckedMax : std::min(count_max, kCheckedMax);
-  Configuration first;
+  CheckedConfigurations checked;
   for (int64_t i = 0; i < count; ++i) {
     const std::optional<Configuration> configuration = searcher->Suggest(TrialNumber{i});
     if (!configuration) break;
-    TUNE_RETURN_IF_ERROR(CheckConfiguration(spec.trainable, *configuration, spec.resources.workers)
-                             .At("the configuration of trial " + std::to_string(i)));
-    if (i == 0) first = *configuration;
+    const std::string which = "the configuration of trial " + std::to_string(i);
+    TUNE_RETURN_IF_ERROR(
+        CheckConfiguration(spec.trainable, *configuration, spec.resources.workers).At(which));
+    if (i == 0) checked.first = *configuration;
+    const std::string advice = ConfigurationAdvice(spec.trainable, *configuration);
+    if (checked.advice.empty() && !advice.empty()) checked.advice = which + ": " + advice;
   }
-  return first;
+  return checked;
 }
 
 }  // namespace tune

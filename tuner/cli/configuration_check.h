@@ -14,10 +14,15 @@
 
 namespace tune {
 
+struct CheckedConfigurations {
+  Configuration first;
+  std::string advice;  // One line about the first of them that needs some; empty: none does.
+};
+
 // The types and ranges of the trainable's parameters in the first configurations that its searcher
-// suggests. Returns the first of these. kInvalidArgument, with its place in the file: "the
-// configuration of trial 0: lr: read -1, expected ...".
-Result<Configuration> CheckConfigurations(const ExperimentSpec& spec, uint64_t seed);
+// suggests. kInvalidArgument, with its place in the file: "the configuration of trial 0: lr: read
+// -1, expected ...".
+Result<CheckedConfigurations> CheckConfigurations(const ExperimentSpec& spec, uint64_t seed);
 
 // What a person should know before the start, a line each: parameters that the program will not
 // see, and a space in which nothing varies.

@@ -273,12 +273,15 @@ int PlanCommand(const PlanOptions& options, std::ostream& out, std::ostream& err
       ReadSpecFile(options.space_path, WithShortcuts(options), /*require_trainable=*/false);
   if (!spec.ok()) return Complain(spec.status(), err);
   const uint64_t seed = spec->seed.value_or(kDefaultSeed);
+  std::string advice;
   if (!spec->trainable.is_null()) {
-    const Result<Configuration> first = CheckConfigurations(*spec, seed);
-    if (!first.ok()) return Complain(InFile(options.space_path, first.status()), err);
+    const Result<CheckedConfigurations> checked = CheckConfigurations(*spec, seed);
+    if (!checked.ok()) return Complain(InFile(options.space_path, checked.status()), err);
+    advice = checked->advice;
   }
-  const Result<SweepPlan> plan = PlanSweep(*spec, seed, CapacityOf(options));
+  Result<SweepPlan> plan = PlanSweep(*spec, seed, CapacityOf(options));
   if (!plan.ok()) return Complain(plan.status(), err);
+  if (!advice.empty()) plan->warnings.push_back(advice);
   Result<std::vector<LaneSpeedRow>> measured = std::vector<LaneSpeedRow>();
   if (!plan->lanes.empty()) measured = ReadLaneSpeeds(options.db_path);
   if (!measured.ok()) return Complain(measured.status(), err);

@@ -51,13 +51,14 @@ constexpr int kExitUsage = 2;
 int Complain(const Status& status) { return Complain(status, std::cerr); }
 
 // The first configuration, with data and weights that are there: all that can be known before the
-// start.
+// start. Prints advice, if there is some.
 Result<Configuration> CheckTrials(const ExperimentSpec& spec, uint64_t seed,
                                   const std::string& data_dir) {
-  TUNE_ASSIGN_OR_RETURN(Configuration first, CheckConfigurations(spec, seed));
-  TUNE_RETURN_IF_ERROR(
-      CheckInputs(spec.trainable, first, {spec.base_dir, data_dir, EnvironmentText("PATH")}));
-  return first;
+  TUNE_ASSIGN_OR_RETURN(CheckedConfigurations checked, CheckConfigurations(spec, seed));
+  TUNE_RETURN_IF_ERROR(CheckInputs(spec.trainable, checked.first,
+                                   {spec.base_dir, data_dir, EnvironmentText("PATH")}));
+  if (!checked.advice.empty()) std::cerr << "warning: " << checked.advice << "\n";
+  return std::move(checked.first);
 }
 
 // Decodes the classifier's images into their cache before the start, so that broken ones are named
