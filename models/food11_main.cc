@@ -24,6 +24,7 @@
 #include "core/nearest_name.h"
 #include "core/posix/durable_file.h"
 #include "core/posix/environment.h"
+#include "core/utf8.h"
 #include "models/data/augment.h"
 #include "models/data/decode.h"
 #include "models/data/idx.h"
@@ -43,7 +44,12 @@ double Seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-int DefaultThreads() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+// To compute with, on every machine: the rounding of sums depends on their number, and a result
+// shall not depend on who computes it.
+constexpr int kThreads = 4;
+
+// To decode images with, where their number changes nothing.
+int Cores() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
 
 int ExitStatus(const Status& status) {
   if (status.ok()) return 0;
@@ -53,21 +59,24 @@ int ExitStatus(const Status& status) {
              : 1;
 }
 
-Result<std::shared_ptr<const Dataset>> Load(const std::string& data, int image_size, int threads) {
+void Warn(const std::string& text) {
+  if (!text.empty()) std::fprintf(stderr, "food11: warning: %s\n", text.c_str());
+}
+
+Result<std::shared_ptr<const Dataset>> Load(const std::string& data, int image_size,
+                                            int threads = Cores()) {
   TUNE_ASSIGN_OR_RETURN(Dataset dataset,
                         LoadData(data, image_size, UserCacheFolder(), threads, DecodeImage));
   constexpr size_t kNamesShown = 20;  // For each reason.
-  if (const std::string left_out = DescribeSkipped(dataset.skipped, kNamesShown);
-      !left_out.empty()) {
-    std::fprintf(stderr, "food11: warning: data: %s\n", left_out.c_str());
-  }
+  const std::string left_out = DescribeSkipped(dataset.skipped, kNamesShown);
+  Warn(left_out.empty() ? "" : "data: " + left_out);
   return std::make_shared<const Dataset>(std::move(dataset));
 }
 
 struct TrainCommand {
   std::string data = EnvironmentText("FOOD11_DATA_DIR");
   std::string out;
-  int threads = DefaultThreads();
+  std::optional<int> threads;  // Nothing: as the checkpoint was trained, or kThreads.
   bool resume = false;
   std::map<std::string, std::string> parameters;
 };
@@ -104,26 +113,44 @@ void PrintReport(const EpochReport& report) {
   std::fflush(stdout);
 }
 
+// The checkpoint in --out to go on from, or "".
+Result<std::string> CheckpointToResume(const TrainCommand& command) {
+  if (command.resume && command.out.empty()) {
+    return InvalidArgument(
+        "--resume: --out is missing, the folder of the checkpoint to go on from");
+  }
+  const std::string checkpoint = command.out.empty() ? "" : LatestCheckpoint(command.out);
+  if (command.resume && checkpoint.empty()) {
+    Warn("--resume: there is no checkpoint in " + command.out + ", so it begins with epoch 1");
+  }
+  if (checkpoint.empty() || command.resume) return checkpoint;
+  return InvalidArgument(checkpoint + " exists; add --resume to go on from it, or name another " +
+                         "--out");
+}
+
+Result<int> ThreadsFor(const TrainCommand& command, const std::string& checkpoint) {
+  if (command.threads) return *command.threads;
+  if (checkpoint.empty()) return kThreads;
+  TUNE_ASSIGN_OR_RETURN(const CheckpointState state, ReadCheckpointManifest(checkpoint));
+  return state.threads == 0 ? kThreads : state.threads;
+}
+
 Status RunTrain(const TrainCommand& command) {
   TUNE_ASSIGN_OR_RETURN(
       const Food11Options options,
       ParseFood11Options(ToConfiguration(command.parameters), kDefaultSeed, command.data));
-  if (const std::string advice = Food11Advice(options); !advice.empty()) {
-    std::fprintf(stderr, "food11: warning: %s\n", advice.c_str());
-  }
+  Warn(Food11Advice(options));
+  TUNE_ASSIGN_OR_RETURN(std::string checkpoint, CheckpointToResume(command));
+  TUNE_ASSIGN_OR_RETURN(const int threads, ThreadsFor(command, checkpoint));
   TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<const Dataset> dataset,
-                        Load(options.data, options.image_size, command.threads));
+                        Load(options.data, options.image_size));
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Trainer> trainer,
-                        MakeTrainer(options, dataset, command.threads, Seconds));
+                        MakeTrainer(options, dataset, threads, Seconds));
   if (const std::string note = trainer->Note(); !note.empty()) {
     std::fprintf(stderr, "food11: %s\n", note.c_str());
   }
-  std::string checkpoint = command.out.empty() ? "" : LatestCheckpoint(command.out);
-  if (!checkpoint.empty() && !command.resume) {
-    return InvalidArgument(checkpoint + " exists; add --resume to go on from it, or name another " +
-                           "--out");
-  }
   if (!checkpoint.empty()) TUNE_RETURN_IF_ERROR(trainer->RestoreCheckpoint(checkpoint));
+  Warn(trainer->run().ThreadsNote());
   std::printf("epoch  train_loss  train_accuracy  val_loss  val_accuracy  seconds  images/s\n");
   for (const EpochReport& report : trainer->history()) PrintReport(report);
   while (!trainer->finished()) {
@@ -154,13 +181,13 @@ struct EvaluateCommand {
   std::string data = EnvironmentText("FOOD11_DATA_DIR");
   std::string weights;
   int batch_size = 32;
-  int threads = DefaultThreads();
+  int threads = kThreads;
 };
 
 Status RunEvaluate(const EvaluateCommand& command) {
   TUNE_ASSIGN_OR_RETURN(const Model model, ReadModel(command.weights));
   TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<const Dataset> dataset,
-                        Load(command.data, model.image_size, command.threads));
+                        Load(command.data, model.image_size));
   if (dataset->class_names != model.class_names) {
     return InvalidArgument("the model in " + command.weights + " knows " +
                            std::to_string(model.class_names.size()) + " classes from '" +
@@ -183,8 +210,9 @@ Status RunEvaluate(const EvaluateCommand& command) {
 struct PredictCommand {
   std::string weights;
   std::vector<std::string> images;
-  int top = 3;
-  int threads = DefaultThreads();
+  std::string format = "text";
+  std::optional<int> top;  // Classes; nothing: three of a text, five of JSON.
+  int threads = kThreads;
 };
 
 // The probabilities of one image's classes.
@@ -212,36 +240,76 @@ Result<std::vector<double>> Predict(MobileNetV2& network, const std::string& pat
   return probabilities;
 }
 
+struct Guess {
+  std::string class_name;
+  double probability = 0;
+};
+
+// The likeliest classes, the likeliest first.
+std::vector<Guess> TopGuesses(const Model& model, const std::vector<double>& probabilities,
+                              int top) {
+  std::vector<Guess> guesses;
+  for (size_t i = 0; i < probabilities.size(); ++i) {
+    guesses.push_back({model.class_names[i], probabilities[i]});
+  }
+  std::stable_sort(guesses.begin(), guesses.end(),
+                   [](const Guess& a, const Guess& b) { return a.probability > b.probability; });
+  guesses.resize(std::min(guesses.size(), static_cast<size_t>(top)));
+  return guesses;
+}
+
+void PrintGuesses(const std::string& path, const std::vector<Guess>& guesses) {
+  std::printf("%s:", path.c_str());
+  const char* separator = "";
+  for (const Guess& guess : guesses) {
+    std::printf("%s %s %.3f", separator, guess.class_name.c_str(), guess.probability);
+    separator = ",";
+  }
+  std::printf("\n");
+}
+
+Value GuessesValue(const std::vector<Guess>& guesses) {
+  Value list = Value::MakeList();
+  for (const Guess& guess : guesses) {
+    Value entry = Value::MakeMap();
+    entry.Set("class", guess.class_name);
+    entry.Set("probability", guess.probability);
+    list.AsList().push_back(std::move(entry));
+  }
+  return list;
+}
+
 Status RunPredict(const PredictCommand& command) {
   TUNE_ASSIGN_OR_RETURN(const Model model, ReadModel(command.weights));
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<MobileNetV2> network,
                         MakeModelNetwork(model, /*batch_max=*/1, command.threads));
+  const bool is_json = command.format == "json";
+  Value answers = Value::MakeList();
   Status outcome;
   for (const std::string& path : command.images) {
+    Value answer = Value::MakeMap();
+    answer.Set("image", ToUtf8(path));
     const Result<std::vector<double>> probabilities = Predict(*network, path);
-    if (!probabilities.ok()) {  // Named; the others are still answered.
+    if (probabilities.ok()) {
+      const std::vector<Guess> guesses =
+          TopGuesses(model, *probabilities, command.top.value_or(is_json ? 5 : 3));
+      if (!is_json) PrintGuesses(path, guesses);
+      answer.Set("classes", GuessesValue(guesses));
+    } else {  // Named; the others are still answered.
       if (!outcome.ok()) std::fprintf(stderr, "food11: %s\n", outcome.message().c_str());
       outcome = probabilities.status();
-      continue;
+      answer.Set("error", ToUtf8(outcome.message()));
     }
-    std::vector<size_t> order(probabilities->size());
-    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(),
-                     [&](size_t a, size_t b) { return (*probabilities)[a] > (*probabilities)[b]; });
-    std::printf("%s:", path.c_str());
-    for (size_t i = 0; i < std::min(order.size(), static_cast<size_t>(command.top)); ++i) {
-      std::printf("%s %s %.3f", i == 0 ? "" : ",", model.class_names[order[i]].c_str(),
-                  (*probabilities)[order[i]]);
-    }
-    std::printf("\n");
+    answers.AsList().push_back(std::move(answer));
   }
+  if (is_json) std::printf("%s\n", ToJson(answers).c_str());
   return outcome;
 }
 
 struct PrepareCommand {
   std::string data = EnvironmentText("FOOD11_DATA_DIR");
   int image_size = 224;
-  int threads = DefaultThreads();
+  int threads = Cores();
   bool quiet = false;
 };
 
@@ -259,11 +327,14 @@ Status RunPrepare(const PrepareCommand& command) {
   return OkStatus();
 }
 
-void AddThreads(CLI::App& command, int& threads) {
-  command.add_option("--threads", threads, "Threads to compute with")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
+template <typename Threads>
+CLI::Option* AddThreads(CLI::App& command, Threads& threads, const std::string& meaning) {
+  return command.add_option("--threads", threads, meaning)->check(CLI::Range(1, kThreadsMax));
 }
+
+// The default is the same on every machine.
+constexpr char kThreadsMeaning[] =
+    "Threads to compute with, on which the last digits of a result depend";
 
 void AddTrain(CLI::App& app, TrainCommand& command) {
   CLI::App& train = *app.add_subcommand("train", "Train one configuration");
@@ -273,7 +344,9 @@ void AddTrain(CLI::App& app, TrainCommand& command) {
       "--out model");
   train.add_option("--out", command.out, "Folder for the checkpoint and the trained model");
   train.add_flag("--resume", command.resume, "Go on from the checkpoint in --out");
-  AddThreads(train, command.threads);
+  AddThreads(train, command.threads,
+             std::string(kThreadsMeaning) + " (default: " + std::to_string(kThreads) +
+                 " on every machine; with --resume, as many as before)");
   for (const Food11Parameter& parameter : Food11Parameters()) {
     const std::string name(parameter.name);
     if (name == "lanes") continue;  // It trains one run, alone.
@@ -288,16 +361,24 @@ void AddEvaluate(CLI::App& app, EvaluateCommand& command) {
   evaluate.add_option("--weights", command.weights, "Folder of the model")->required();
   evaluate.add_option("--batch-size", command.batch_size, "Images at once")
       ->check(CLI::Range(1, 4096));
-  AddThreads(evaluate, command.threads);
+  AddThreads(evaluate, command.threads, kThreadsMeaning)->capture_default_str();
 }
 
 void AddPredict(CLI::App& app, PredictCommand& command) {
   CLI::App& predict = *app.add_subcommand("predict", "What is on these photographs?");
-  predict.footer("Example:\n  food11 predict --weights model lunch.jpg dinner.jpg");
+  predict.footer(
+      "Example:\n  food11 predict --weights model lunch.jpg dinner.jpg\n"
+      "  food11 predict --weights model --format json --top 1 lunch.jpg");
   predict.add_option("--weights", command.weights, "Folder of the model")->required();
   predict.add_option("images", command.images, "Image files")->required();
-  predict.add_option("--top", command.top, "Classes to show")->check(CLI::Range(1, 10000));
-  AddThreads(predict, command.threads);
+  predict
+      .add_option("--format", command.format,
+                  "text, or json: a list with an entry an image, probabilities with all digits")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  predict.add_option("--top", command.top, "Classes to show (default: 3, with json 5)")
+      ->check(CLI::Range(1, 10000));
+  AddThreads(predict, command.threads, kThreadsMeaning)->capture_default_str();
 }
 
 void AddPrepare(CLI::App& app, PrepareCommand& command) {
@@ -307,7 +388,7 @@ void AddPrepare(CLI::App& app, PrepareCommand& command) {
   prepare.add_option("--data", command.data, "Data folder (FOOD11_DATA_DIR)");
   prepare.add_option("--image-size", command.image_size, "Pixels")->check(CLI::Range(32, 1024));
   prepare.add_flag("--quiet", command.quiet, "Say only what is wrong");
-  AddThreads(prepare, command.threads);
+  AddThreads(prepare, command.threads, "Threads to decode with")->capture_default_str();
 }
 
 void AddImportIdx(CLI::App& app, IdxImport& import) {

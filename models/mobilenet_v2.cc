@@ -14,7 +14,6 @@ constexpr int kImageSizeMin = 32;
 constexpr int kImageSizeMax = 4096;
 constexpr int kBatchMax = 65535;  // A card's grid is no higher, and each image has a row there.
 constexpr int kClassMax = 1'000'000;
-constexpr int kThreadsMax = 1024;
 // Below 0.278 the stem and the first block both have 8 channels: that block would be residual, with
 // the stem's activated output as its input, which the kernels do not keep.
 constexpr double kWidthMin = 0.3;

@@ -32,6 +32,8 @@ enum class DeviceKind { kCpu, kCuda, kAuto };
 // CPU has fp32 alone.
 enum class Precision { kBf16, kFp32 };
 
+inline constexpr int kThreadsMax = 1024;
+
 struct NetworkOptions {
   double width_mult = 1.0;  // 0.3 to 16.
   int image_size = 224;     // Height and width of an input image, in pixels. At least 32.

@@ -43,6 +43,7 @@ std::string ManifestText(const CheckpointState& state, std::string_view model,
   manifest.Set("format", kFormat);
   manifest.Set("epoch", state.epoch());
   manifest.Set("best_epoch", state.best_epoch);
+  manifest.Set("threads", state.threads);
   manifest.Set("seed", HashToHex(state.options.seed));
   manifest.Set("data_hash", HashToHex(state.data_hash));
   manifest.Set("options", Food11OptionsToValue(state.options));
@@ -131,6 +132,9 @@ Result<CheckpointState> FromManifest(const Value& manifest) {
     return DataLoss("its epochs do not fit together");
   }
   state.best_epoch = static_cast<int>(*best);
+  const std::optional<int64_t> threads = ReadInt(manifest, "threads");
+  if (threads && *threads > 0 && *threads <= kThreadsMax)
+    state.threads = static_cast<int>(*threads);
   return state;
 }
 
@@ -224,6 +228,13 @@ Result<std::string> WriteCheckpoint(const std::string& parent, const std::string
   TUNE_RETURN_IF_ERROR(folder.Write(kState, state_file));
   TUNE_RETURN_IF_ERROR(folder.Write(kManifest, ManifestText(state, model_file, state_file)));
   return folder.Commit();
+}
+
+Result<CheckpointState> ReadCheckpointManifest(const std::string& folder) {
+  TUNE_ASSIGN_OR_RETURN(const Value manifest, ReadManifest(folder));
+  Result<CheckpointState> state = FromManifest(manifest);
+  if (!state.ok()) return state.status().At(PathIn(folder, kManifest));
+  return state;
 }
 
 Result<CheckpointState> ReadCheckpoint(const std::string& folder) {

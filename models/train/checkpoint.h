@@ -29,6 +29,9 @@ struct CheckpointState {
   uint64_t data_hash = 0;
   std::vector<EpochReport> history;  // One entry an epoch; not empty.
   int best_epoch = 0;                // By the run's rule (best_epoch.h); 0: there is none.
+  // That the last epochs were computed with, on which the rounding of sums depends; 0: unknown, of
+  // an earlier version.
+  int threads = 0;
   std::vector<NamedTensor> weights;
   std::vector<NamedTensor> optimizer;
   std::vector<NamedTensor> best_weights;  // Empty if best_epoch is this epoch, or 0.
@@ -49,6 +52,10 @@ Result<std::string> WriteCheckpoint(const std::string& parent, const std::string
 // kDataLoss, naming the file and what is wrong, when sizes, checksums or contents are not what was
 // written or the disk cannot read them.
 Result<CheckpointState> ReadCheckpoint(const std::string& folder);
+
+// What its manifest says: the state without tensors, and without a look at the files that hold
+// these. Errors as of ReadCheckpoint.
+Result<CheckpointState> ReadCheckpointManifest(const std::string& folder);
 
 // Bytes and a checksum of a checkpoint's manifest, which itself covers the other files: for a
 // catalogue.

@@ -22,7 +22,9 @@ Result<TrainingRun*> LaneArray::Add(const Food11Options& options, const LaneReso
     return loaded;
   }
   lanes_.push_back(
-      {tensors, std::make_unique<TrainingRun>(options, dataset_, *tensors, seconds_), false});
+      {tensors,
+       std::make_unique<TrainingRun>(options, dataset_, *tensors, seconds_, resources.threads),
+       false});
   return lanes_.back().run.get();
 }
 

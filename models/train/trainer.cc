@@ -43,7 +43,8 @@ Trainer::Trainer(const Food11Options& options, std::shared_ptr<const Dataset> da
     : dataset_(std::move(dataset)),
       network_(std::move(network)),
       batches_(batches != nullptr ? std::move(batches) : MakeHostBatchRunner(*network_, *dataset_)),
-      run_(options, dataset_, *network_, std::move(seconds), kImagesPerRankMin * world_size) {
+      run_(options, dataset_, *network_, std::move(seconds), network_->options().threads,
+           kImagesPerRankMin * world_size) {
   TUNE_CHECK(network_->options().image_size == options.image_size);
   TUNE_CHECK(network_->options().class_count == dataset_->class_count());
   TUNE_CHECK(network_->options().batch_max >= ShareMax(options.batch_size, world_size));

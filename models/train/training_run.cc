@@ -44,11 +44,12 @@ bool HasFiniteLosses(const EpochReport& report) {
 }  // namespace
 
 TrainingRun::TrainingRun(const Food11Options& options, std::shared_ptr<const Dataset> dataset,
-                         NetworkTensors& tensors, SecondsClock seconds, int batch_min)
+                         NetworkTensors& tensors, SecondsClock seconds, int threads, int batch_min)
     : options_(options),
       dataset_(std::move(dataset)),
       tensors_(tensors),
       seconds_(std::move(seconds)),
+      threads_(threads),
       batch_min_(batch_min) {
   TUNE_CHECK(dataset_->image_size == options_.image_size);
   TUNE_CHECK(options_.batch_size >= batch_min_);
@@ -243,6 +244,15 @@ EndReason TrainingRun::ReasonToEnd(const EpochReport& report) const {
 
 // ---- checkpoints
 
+std::string TrainingRun::ThreadsNote() const {
+  // A card's sums do not depend on them.
+  const bool is_other = restored_threads_ != 0 && restored_threads_ != threads_;
+  if (!is_other || options_.device == DeviceKind::kCuda) return "";
+  return "trained with " + std::to_string(restored_threads_) + " threads so far and with " +
+         std::to_string(threads_) +
+         " from here on: the results differ in rounding from those of one number throughout";
+}
+
 Result<std::string> TrainingRun::SaveCheckpoint(const std::string& parent,
                                                 const std::string& name) const {
   TUNE_CHECK(!history_.empty());
@@ -252,6 +262,7 @@ Result<std::string> TrainingRun::SaveCheckpoint(const std::string& parent,
   state.data_hash = dataset_->hash;
   state.history = history_;
   state.best_epoch = best_epoch_;
+  state.threads = threads_;
   TUNE_ASSIGN_OR_RETURN(state.weights, tensors_.ExportWeights());
   TUNE_ASSIGN_OR_RETURN(state.optimizer, tensors_.ExportOptimizer());
   state.best_weights = best_weights_;
@@ -274,6 +285,7 @@ Status TrainingRun::RestoreCheckpoint(const std::string& folder, CheckpointOf of
   }
   // What makes the network's shape is the same, and so is the data.
   if (!imported.ok()) return DataLoss(folder + ": " + imported.message());
+  restored_threads_ = state.threads;
   history_ = std::move(state.history);
   if (of == CheckpointOf::kThisRun) {
     best_epoch_ = state.best_epoch;

@@ -47,10 +47,11 @@ enum class CheckpointOf {
 class TrainingRun {
  public:
   // The dataset has the options' image size, training images for one batch at least and no empty
-  // split; the tensors are those of a network that fits both, and outlive the run. `batch_min`: the
-  // fewest images that are trained on.
+  // split; the tensors are those of a network that fits both, computes with `threads`, and outlives
+  // the run. `batch_min`: the fewest images that are trained on.
   TrainingRun(const Food11Options& options, std::shared_ptr<const Dataset> dataset,
-              NetworkTensors& tensors, SecondsClock seconds, int batch_min = kImagesPerRankMin);
+              NetworkTensors& tensors, SecondsClock seconds, int threads,
+              int batch_min = kImagesPerRankMin);
 
   // Requires !finished() and !is_in_epoch(). `lanes`: how many runs train as one with it.
   Status BeginEpoch(int lanes = 1);
@@ -65,6 +66,10 @@ class TrainingRun {
   const std::vector<EpochReport>& history() const { return history_; }
   int best_epoch() const { return best_epoch_; }
   const Food11Options& options() const { return options_; }
+
+  // One line if what was restored was computed with another number of threads, on which the
+  // rounding of sums depends: from there on the run is not what it would have been. Else "".
+  std::string ThreadsNote() const;
 
   // Between epochs. Durable when it returns; the folder's path. `name`: empty: CheckpointName of
   // the last epoch. Errors are WriteCheckpoint's. Requires at least one epoch.
@@ -98,7 +103,9 @@ class TrainingRun {
   const std::shared_ptr<const Dataset> dataset_;
   NetworkTensors& tensors_;
   const SecondsClock seconds_;
+  const int threads_;
   const int batch_min_;
+  int restored_threads_ = 0;  // 0: unknown, or nothing was restored.
   std::vector<EpochReport> history_;
   int best_epoch_ = 0;
   std::vector<NamedTensor> best_weights_;  // Empty if best_epoch_ is the last epoch, or 0.

@@ -104,5 +104,24 @@ TEST(Classifier, TheBestEpochIsExportedThoughItHasNoCheckpointOfItsOwn) {
               config.Find("metrics")->Find("test_accuracy")->AsDouble(), 6e-5);
 }
 
+TEST(Classifier, AFrozenBackboneOfRandomWeightsIsWarnedOfBeforeAnythingRuns) {
+  TestFolder folder;
+  const std::string space =
+      folder.Write("space.yaml",
+                   "trainable: food11\nmetric: val_accuracy\nmode: max\nsamples: 4\nseed: 5\n"
+                   "space: {data: synthetic, image_size: 32, initial_epochs: {choice: [0, 5]}}\n");
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"plan", space}, {"run", space, "--dry-run"}}) {
+    const ProgramResult result = RunTune(folder, arguments);
+    EXPECT_EQ(result.exit_status, 0) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("warning: the configuration of trial "));
+    EXPECT_THAT(result.err, HasSubstr(": initial_epochs: read 5 without weights: "));
+  }
+  const ProgramResult example =
+      RunTune(folder, {"plan", std::string(TUNE_SOURCE_DIR) + "/examples/food11/space.yaml"});
+  EXPECT_EQ(example.exit_status, 0) << example.err;
+  EXPECT_THAT(example.err, Not(HasSubstr("initial_epochs")));
+}
+
 }  // namespace
 }  // namespace tune::testing

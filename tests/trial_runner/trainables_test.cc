@@ -174,6 +174,20 @@ TEST(TrainableCatalog, ChecksConcreteConfigurations) {
   EXPECT_TRUE(CheckConfiguration(curve, configuration).ok());
 }
 
+TEST(TrainableCatalog, AdvisesAgainstAFrozenBackboneOfRandomWeights) {
+  Configuration configuration;
+  EXPECT_EQ(ConfigurationAdvice(Value("food11"), configuration), "");
+  configuration.Set("initial_epochs", Value(5));
+  EXPECT_THAT(ConfigurationAdvice(Value("food11"), configuration),
+              StartsWith("initial_epochs: read 5 without weights: "));
+  EXPECT_EQ(ConfigurationAdvice(Json(R"({"command":["true"]})"), configuration), "");
+  configuration.Set("weights", Value("imagenet.safetensors"));
+  EXPECT_EQ(ConfigurationAdvice(Value("food11"), configuration), "");
+  configuration.Set("initial_epochs", Value(0));
+  configuration.Set("weights", Value(""));
+  EXPECT_EQ(ConfigurationAdvice(Value("food11"), configuration), "");
+}
+
 TEST(TrainableCatalog, LooksForDataAndWeightsBeforeTheStart) {
   Configuration configuration;
   EXPECT_THAT(CheckInputs(Value("food11"), configuration, {"/", "", ""}).message(),

@@ -108,6 +108,7 @@ std::optional<TrialEnd> Food11Lanes::Begin(int64_t lane, const TrialStart& start
         start.checkpoint_path, start.has_other_config ? models::CheckpointOf::kOtherOptions
                                                       : models::CheckpointOf::kThisRun);
     if (!restored.ok()) return EndForUnrestored(restored);
+    Log((*run)->ThreadsNote());
   }
   if ((*run)->finished()) return TrialEnd{Outcome::kCompleted, ""};
   return std::nullopt;

@@ -104,6 +104,7 @@ TrialEnd TrainAsRank(int64_t lane, const TrialStart& start, const models::Food11
         start.checkpoint_path, start.has_other_config ? models::CheckpointOf::kOtherOptions
                                                       : models::CheckpointOf::kThisRun);
     if (!restored.ok()) return EndForUnrestored(restored);
+    Log((*trainer)->run().ThreadsNote());
   }
   return Rank(lane, start, **trainer, **ranks, session).Train();
 }

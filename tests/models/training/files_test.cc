@@ -132,6 +132,7 @@ CheckpointState SomeState() {
   state.history[1].val_loss = std::nan("");
   state.history[1].end = EndReason::kDiverged;
   state.best_epoch = 1;
+  state.threads = 3;
   state.weights = {{"w", {2}, {1, 2}}};
   state.optimizer = {{"adam.m/w", {2}, {3, 4}}};
   state.best_weights = {{"w", {2}, {5, 6}}};
@@ -152,6 +153,7 @@ TEST(Checkpoint, ReadsBackWhatItWrote) {
   EXPECT_EQ(read->class_names, state.class_names);
   EXPECT_EQ(read->data_hash, 42U);
   EXPECT_EQ(read->best_epoch, 1);
+  EXPECT_EQ(read->threads, 3);
   ASSERT_EQ(read->history.size(), 2U);
   EXPECT_EQ(read->history[0].val_loss, 1.0 / 3);
   EXPECT_TRUE(std::isnan(read->history[1].val_loss));
@@ -159,6 +161,18 @@ TEST(Checkpoint, ReadsBackWhatItWrote) {
   EXPECT_TRUE(SameTensors(read->weights, state.weights));
   EXPECT_TRUE(SameTensors(read->optimizer, state.optimizer));
   EXPECT_TRUE(SameTensors(read->best_weights, state.best_weights));
+}
+
+TEST(Checkpoint, TellsItsStateWithoutItsTensors) {
+  const TempFolder folder;
+  const Result<std::string> path = WriteCheckpoint(folder.path(), "checkpoint_000002", SomeState());
+  ASSERT_TRUE(path.ok());
+  std::filesystem::remove(*path + "/model.safetensors");
+  const Result<CheckpointState> state = ReadCheckpointManifest(*path);
+  ASSERT_TRUE(state.ok()) << state.status().message();
+  EXPECT_EQ(state->threads, 3);
+  EXPECT_EQ(state->epoch(), 2);
+  EXPECT_TRUE(state->weights.empty());
 }
 
 TEST(Checkpoint, HasAnIdentityThatChangesWithItsContents) {

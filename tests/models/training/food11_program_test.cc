@@ -5,10 +5,12 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 
+#include "core/json.h"
 #include "tests/models/training/temp_folder.h"
 
 namespace tune::models {
@@ -71,6 +73,73 @@ TEST(Food11Program, TrainsResumesEvaluatesAndPredicts) {
   EXPECT_THAT(predicted.error, HasSubstr("b.ppm: not an image"));
 }
 
+TEST(Food11Program, PredictsAsJsonWithTheTopFiveAndAllDigits) {
+  const TempFolder folder;
+  const std::string model = folder / "model";
+  ASSERT_EQ(RunFood11(folder, "train" + std::string(kSmall) + "1 --out " + model).status, 0);
+  WriteText(folder / "a.ppm", "P6\n40 30\n255\n" + std::string(40 * 30 * 3, 'z'));
+  WriteText(folder / "b.ppm", "broken");
+  const std::string images = " " + (folder / "b.ppm") + " " + (folder / "a.ppm");
+  const Outcome predicted = RunFood11(folder, "predict --format json --weights " + model + images);
+  EXPECT_EQ(predicted.status, 2);
+  const Result<Value> answers = ParseJson(predicted.out);
+  ASSERT_TRUE(answers.ok()) << predicted.out;
+  ASSERT_EQ(answers->AsList().size(), 2U);
+  EXPECT_THAT(answers->AsList()[0].Find("error")->AsString(), HasSubstr("not an image"));
+  const Value& answer = answers->AsList()[1];
+  EXPECT_EQ(*answer.Find("image"), Value(folder / "a.ppm"));
+  const Value::List& classes = answer.Find("classes")->AsList();
+  ASSERT_EQ(classes.size(), 5U);
+  double before = 1;
+  bool has_more_digits = false;
+  for (const Value& entry : classes) {
+    const double probability = entry.Find("probability")->AsDouble();
+    EXPECT_LE(probability, before);
+    before = probability;
+    has_more_digits =
+        has_more_digits || std::abs(std::round(probability * 1e6) / 1e6 - probability) > 0;
+  }
+  EXPECT_TRUE(has_more_digits);
+  EXPECT_THAT(classes[0].Find("class")->AsString(), HasSubstr("texture"));
+  EXPECT_EQ(RunFood11(folder, "predict --format yaml --weights " + model + images).status, 2);
+}
+
+// The same on every machine: what is trained depends on it.
+TEST(Food11Program, TrainsWithFourThreadsOrAsManyAsBefore) {
+  const TempFolder folder;
+  const std::string train = "train --data synthetic --width_mult 0.35 --image_size 32 --lr 3e-3 ";
+  const std::string fresh = folder / "fresh", other = folder / "other";
+  ASSERT_EQ(RunFood11(folder, train + "--total_epochs 1 --out " + fresh).status, 0);
+  EXPECT_THAT(ReadText(fresh + "/checkpoint_000001/manifest.json"), HasSubstr(R"("threads":4)"));
+  ASSERT_EQ(RunFood11(folder, train + "--total_epochs 1 --threads 1 --out " + other).status, 0);
+  const Outcome as_before = RunFood11(folder, train + "--total_epochs 2 --resume --out " + other);
+  EXPECT_EQ(as_before.status, 0);
+  EXPECT_EQ(as_before.error, "");
+  EXPECT_THAT(ReadText(other + "/checkpoint_000002/manifest.json"), HasSubstr(R"("threads":1)"));
+  const Outcome with_others =
+      RunFood11(folder, train + "--total_epochs 3 --resume --threads 2 --out " + other);
+  EXPECT_EQ(with_others.status, 0);
+  EXPECT_THAT(with_others.error,
+              HasSubstr("warning: trained with 1 threads so far and with 2 from here on"));
+}
+
+TEST(Food11Program, SaysThatThereIsNothingToResume) {
+  const TempFolder folder;
+  const Outcome trained =
+      RunFood11(folder, "train --resume" + std::string(kSmall) + "1 --out " + (folder / "empty"));
+  EXPECT_EQ(trained.status, 0);
+  EXPECT_THAT(trained.error, HasSubstr("warning: --resume: there is no checkpoint in "));
+}
+
+TEST(Food11Program, WarnsOfAFrozenBackboneOfRandomWeights) {
+  const TempFolder folder;
+  const Outcome trained = RunFood11(folder, "train" + std::string(kSmall) + "1 --initial_epochs 1");
+  EXPECT_EQ(trained.status, 0);
+  EXPECT_THAT(
+      trained.error,
+      HasSubstr("food11: warning: initial_epochs: read 1 without weights: in these epochs"));
+}
+
 TEST(Food11Program, AnswersBadUseWithOneLineAndStatusTwo) {
   const TempFolder folder;
   const std::pair<std::string, std::string> cases[] = {
@@ -81,6 +150,7 @@ TEST(Food11Program, AnswersBadUseWithOneLineAndStatusTwo) {
       {"train --data /nowhere/at/all", "no folder '/nowhere/at/all'"},
       {"train --data synthetic --image_size 32 --weights /nowhere.safetensors",
        "/nowhere.safetensors"},
+      {"train --data synthetic --resume", "--resume: --out is missing"},
       {"predict --weights /nowhere a.jpg", "no model in '/nowhere'"},
       {"evaluate", "--weights"},
   };
