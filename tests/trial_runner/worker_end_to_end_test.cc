@@ -179,7 +179,8 @@ TEST_F(WorkerEndToEnd, AConnectedWorkerTriesAgainForALeaseAndSaysSo) {
   ASSERT_TRUE(status);
   EXPECT_EQ(WEXITSTATUS(*status), 1);
   EXPECT_THAT(worker_->ReadErrors(),
-              testing::AllOf(testing::StartsWith("tune worker: the connection to the tuner"),
+              testing::AllOf(testing::HasSubstr(" trial 0 begins\n"),
+                             testing::HasSubstr(" the connection to the tuner"),
                              testing::HasSubstr("trying again for"),
                              testing::HasSubstr("nothing was heard of the tuner for 2.0 s")));
 }
@@ -214,8 +215,8 @@ TEST_F(WorkerEndToEnd, ARefusedWorkerSaysWhyAndEnds) {
   const auto status = worker_->Wait();
   ASSERT_TRUE(status);
   EXPECT_EQ(WEXITSTATUS(*status), 2);
-  EXPECT_EQ(worker_->ReadErrors(),
-            "tune worker: the tuner refused this worker: the sweep is over\n");
+  EXPECT_THAT(worker_->ReadErrors(),
+              testing::EndsWith("Z the tuner refused this worker: the sweep is over\n"));
 }
 
 TEST_F(WorkerEndToEnd, APrewarmedProcessRunsTheFirstAttempt) {
@@ -258,8 +259,9 @@ TEST(WorkerProgram, SaysThatNobodyListens) {
   const auto status = worker.Wait();
   ASSERT_TRUE(status);
   EXPECT_EQ(WEXITSTATUS(*status), 1);
-  EXPECT_EQ(worker.ReadErrors(),
-            "tune worker: cannot connect to the tuner at 127.0.0.1:1: nobody listens there\n");
+  EXPECT_THAT(worker.ReadErrors(),
+              testing::EndsWith("Z cannot connect to the tuner at 127.0.0.1:1: nobody listens "
+                                "there\n"));
 }
 
 }  // namespace
