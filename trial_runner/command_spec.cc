@@ -168,13 +168,12 @@ namespace {
 
 // Of {regex: ..., from: ...}, whose other keys are checked by the caller.
 Result<OutputPattern> ReadPattern(const std::string& label, const std::string& metric,
-                                  const Value& source) {
+                                  const Value& source, StreamChoice choice) {
   constexpr std::array<std::pair<std::string_view, StreamChoice>, 3> kStreams = {{
       {"stdout", StreamChoice::kStdout},
       {"stderr", StreamChoice::kStderr},
       {"both", StreamChoice::kBoth},
   }};
-  StreamChoice choice = StreamChoice::kStdout;
   if (const Value* const from = source.Find("from")) {
     const auto* const named =
         std::find_if(kStreams.begin(), kStreams.end(),
@@ -219,7 +218,8 @@ Status CommandSpec::ReadMetric(const std::string& name, const Value& source) {
       (key != nullptr && json == nullptr) || (source.Find("from") != nullptr && !has_regex);
   if (has_regex == (json != nullptr) || has_stray) return Expected(label, source, kSourceForm);
   if (has_regex) {
-    TUNE_ASSIGN_OR_RETURN(OutputPattern pattern, ReadPattern(label, name, source));
+    TUNE_ASSIGN_OR_RETURN(OutputPattern pattern,
+                          ReadPattern(label, name, source, StreamChoice::kStdout));
     output_rules_.patterns.push_back(std::move(pattern));
     return OkStatus();
   }
@@ -252,7 +252,8 @@ Status CommandSpec::ReadIteration(const Value& source) {
                      "trainable: iteration: is read from the output together with metrics, and no "
                      "metric has a regex under metrics:");
   }
-  TUNE_ASSIGN_OR_RETURN(OutputPattern pattern, ReadPattern("iteration", "iteration", source));
+  TUNE_ASSIGN_OR_RETURN(OutputPattern pattern,
+                        ReadPattern("iteration", "iteration", source, StreamChoice::kBoth));
   int64_t first = 1;
   if (const Value* const given = source.Find("first")) {
     if (*given != Value(int64_t{0}) && *given != Value(int64_t{1})) {

@@ -103,6 +103,17 @@ bool BeginsAsNumber(std::string_view text) {
   return !text.empty() && text.front() >= '0' && text.front() <= '9';
 }
 
+// Whether the text at `begin` goes on from a longer name: "loss" in "val_loss", "eval/loss".
+bool IsWithinName(std::string_view line, size_t begin, size_t end) {
+  const auto is_name = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  if (begin == 0 || begin == end || !is_name(line[begin])) return false;
+  const char before = line[begin - 1];
+  const bool is_joint = before == '/' || before == '-' || before == '.';
+  return is_name(before) || (is_joint && begin > 1 && is_name(line[begin - 2]));
+}
+
 }  // namespace
 
 Result<OutputPattern> OutputPattern::Make(std::string metric, const std::string& pattern,
@@ -145,7 +156,10 @@ Result<OutputPattern> OutputPattern::Make(std::string metric, const std::string&
 }
 
 Result<std::optional<double>> OutputPattern::FindIn(std::string_view line) const {
-  std::optional<std::string_view> found;  // The last match's that is a number, or begins as one.
+  // The last match's that is a number, or begins as one. A match within a longer name counts where
+  // there is no other: "loss: {number}" is not meant to read "loss: 0.5 val_loss: 0.7" as 0.7.
+  std::optional<std::string_view> found;
+  bool is_found_within = false;
   const re2::StringPiece whole(line.data(), line.size());
   std::vector<re2::StringPiece> match(static_cast<size_t>(group_) + 1);
   for (size_t begin = 0; begin <= line.size();) {
@@ -156,7 +170,13 @@ Result<std::optional<double>> OutputPattern::FindIn(std::string_view line) const
     if (group.data() != nullptr) {
       std::string_view text(group.data(), group.size());
       if (!has_number_ && !ReadWholeNumber(text)) text = WithoutPunctuation(text);
-      if (ReadWholeNumber(text) || BeginsAsNumber(text)) found = text;
+      const auto from = static_cast<size_t>(match[0].data() - line.data());
+      const bool is_within = IsWithinName(line, from, from + match[0].size());
+      const bool goes_before = !found || is_found_within || !is_within;
+      if (goes_before && (ReadWholeNumber(text) || BeginsAsNumber(text))) {
+        found = text;
+        is_found_within = is_within;
+      }
     }
     begin = static_cast<size_t>(match[0].data() - line.data()) + match[0].size();
     if (match[0].empty()) ++begin;
@@ -170,6 +190,11 @@ Result<std::optional<double>> OutputPattern::FindIn(std::string_view line) const
   const std::string word = ToUtf8(WordAround(line, begin, end));
   const std::string read =
       "the regular expression of '" + metric_ + "' took '" + ToUtf8(*found) + "'";
+  if (word == *found && found->find(',') != std::string_view::npos) {
+    return InvalidArgument(read +
+                           ", which is no number: a comma is no decimal point; print the number "
+                           "with a point");
+  }
   if (word == *found) {
     return InvalidArgument(read +
                            ", which is no number; write {number} for its group, and the "

@@ -40,7 +40,8 @@ class OutputPattern {
 
   const std::string& metric() const { return metric_; }
   StreamChoice from() const { return from_; }
-  // The number of the last match in the line; nothing where there is none, or no number in it.
+  // The number of the last match in the line, of those that do not begin within a longer name if
+  // there are such; nothing where there is none, or no number in it.
   // kInvalidArgument: what it took is a part of a number, or begins as one and is none.
   Result<std::optional<double>> FindIn(std::string_view line) const;
 

@@ -37,7 +37,9 @@ bool TakeInteger(std::string_view& text, std::string& digits) {
   const bool had_any = count > 0;
   const size_t first = count;
   text.remove_prefix(count);
-  if (At(text, 0) == ',' && (first < 1 || first > 3)) return false;
+  // No thousands begin with a zero: "0,934" has a decimal comma.
+  const bool begins_with_zero = first > 0 && digits[digits.size() - first] == '0';
+  if (At(text, 0) == ',' && (first < 1 || first > 3 || begins_with_zero)) return false;
   for (const char separator : {',', '_'}) {
     while (had_any && At(text, 0) == separator) {
       count = DigitCount(text.substr(1));

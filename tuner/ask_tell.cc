@@ -158,7 +158,12 @@ Status AskTellSession::Tell(const Value& tell) {
 }
 
 Status AskTellSession::TellIteration(Trial& trial, const Value& tell, std::vector<Metric> values) {
+  constexpr int64_t kIterationMax = int64_t{1} << 53;  // What all readers of JSON hold.
   TUNE_ASSIGN_OR_RETURN(const int64_t iteration, reader_.ReadInt(tell, "iteration", 1));
+  if (iteration >= kIterationMax) {
+    return reader_.Error("tell: iteration: read " + std::to_string(iteration) +
+                         ", expected less than 2^53");
+  }
   if (iteration <= trial.row.iterations) {
     return reader_.Error("tell: iteration: read " + std::to_string(iteration) +
                          ", expected more than the last, " + std::to_string(trial.row.iterations));

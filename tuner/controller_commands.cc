@@ -219,6 +219,11 @@ void ExperimentController::On(const SettingsChanged& event) {
   RemoveCheckpoints(retention_.ChangePolicy(spec.checkpoint));
   limits_due_ = kAtOnce;
   unplaceable_since_.reset();
+  const auto sweep_end = sweep_deadline();
+  if (sweep_over_ && (!sweep_end || now_ < *sweep_end)) {
+    sweep_over_ = false;
+    out_.actions.push_back(Say{"limits.sweep_time is no longer reached: the sweep goes on"});
+  }
   out_.present_spec = event.document;
 }
 
@@ -473,6 +478,12 @@ void ExperimentController::CheckTrialLimits() {
     }
     const Duration ran = Seconds(trial.row.run_seconds) + (now_ - trial.running_since());
     if (limits.trial_time && ran >= *limits.trial_time && !trial.is_over()) {
+      if (trial.row.iterations == 0) {
+        out_.actions.push_back(Say{"trial " + std::to_string(ref.trial.value) +
+                                   " ends without a value of " + options_.spec.metric +
+                                   ": limits.trial_time (" + FormatDuration(*limits.trial_time) +
+                                   ") came first"});
+      }
       EndTrial(trial, TrialStatus::kTerminated, StopReason::kStopCondition);
       Kill(trial, Outcome::kStopped, "limits.trial_time reached");
     } else {

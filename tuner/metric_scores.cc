@@ -72,7 +72,9 @@ Metrics MetricScores::Scored(Metrics reported) const {
 Metric FindObjective(const Metrics& scored, const std::string& objective) {
   const Metric infeasible = FindMetric(scored, kInfeasibleName);
   if (infeasible && *infeasible != 0) return std::nullopt;
-  return Finite(FindMetric(scored, objective));
+  const Metric value = Finite(FindMetric(scored, objective));
+  // Zero has no sign, as in the database.
+  return value ? Metric(*value + 0.0) : value;
 }
 
 }  // namespace tune

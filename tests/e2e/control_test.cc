@@ -114,6 +114,19 @@ TEST(Control, AnyLimitCanBeSetWhileASweepGoesOn) {
             Rows{"TERMINATED|stop_condition"});
 }
 
+TEST(Control, ASweepWhoseTimeWasUpGoesOnWithMore) {
+  TestFolder folder;
+  folder.Write("space.yaml", CurveSpace(5, "0.02") + "limits: {sweep_time: 10ms}\n");
+  ASSERT_EQ(RunTune(folder, {"run", "space.yaml", "--cpus", "1"}).exit_status, 0);
+  EXPECT_NE(Query(folder, "select count(*) from trials"), Rows{"4"});
+  EXPECT_TRUE(Says(RunTune(folder, {"resume", "--set", "seed=4"}), 2, "seed: it keys every draw"));
+  EXPECT_TRUE(Says(RunTune(folder, {"resume", "--set", "samples=2"}), 2, "tune resume --samples"));
+  const ProgramResult resumed =
+      RunTune(folder, {"resume", "--set", "limits.sweep_time=1h", "--cpus", "1"});
+  EXPECT_TRUE(Says(resumed, 0, "from now on limits.sweep_time is \"1h\", was \"10ms\""));
+  EXPECT_EQ(Query(folder, "select count(*) from trials"), Rows{"4"});
+}
+
 TEST(Control, AResumeTakesOtherSettingsAndRefusesAnotherSweep) {
   TestFolder folder;
   const std::string space = CurveSpace(kForever, "0.01");

@@ -210,8 +210,8 @@ TEST_F(Elsewhere, AFullDiskIsTheWorkersFaultAndNotTheTrials) {
   const auto full = StartWorker("", "small");
   const ProgramResult left = full->Wait();
   EXPECT_EQ(left.exit_status, 1);
-  EXPECT_THAT(left.err, HasSubstr("Z this worker cannot have the working_dir " + (home_ / "code") +
-                                  ": cannot write "));
+  EXPECT_THAT(left.err, HasSubstr("tune worker: this worker cannot have the working_dir " +
+                                  (home_ / "code") + ": cannot write "));
   EXPECT_THAT(left.err, HasSubstr(": No space left on device\n"));
   const auto worker = StartWorker();
   EXPECT_EQ(worker->Wait().exit_status, 0);

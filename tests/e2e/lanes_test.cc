@@ -59,7 +59,7 @@ void ExpectPlanned(const TestFolder& folder, const std::string& space) {
   const ProgramResult elsewhere =
       RunTune(folder, {"plan", space, "--cpus", "2", "--db", "absent.db"});
   EXPECT_THAT(elsewhere.out, HasSubstr("lanes          up to 2 train as one"));
-  EXPECT_THAT(elsewhere.out, HasSubstr("was not measured"));
+  EXPECT_THAT(elsewhere.out, HasSubstr("not measured yet"));
   EXPECT_FALSE(std::filesystem::exists(folder / "absent.db"));
   const ProgramResult json = RunTune(folder, {"plan", space, "--cpus", "4", "--format", "json"});
   EXPECT_THAT(json.out,

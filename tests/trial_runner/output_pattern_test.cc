@@ -36,6 +36,21 @@ TEST(OutputPattern, TakesTheLastNumberOfALine) {
   EXPECT_EQ(Found("acc: {number}", ""), std::nullopt);
 }
 
+TEST(OutputPattern, ADecimalCommaIsNotReadAsThousands) {
+  for (const char* const line : {"acc: 0,934", "acc: 00,125", "acc: -0,125"}) {
+    EXPECT_THAT(Refusal("acc: {number}", line), testing::HasSubstr("a comma is no decimal point"));
+  }
+  EXPECT_EQ(Found("acc: {number}", "acc: 10,934"), 10934);
+}
+
+TEST(OutputPattern, AMatchWithinALongerNameCountsWhereThereIsNoOther) {
+  EXPECT_EQ(Found("loss: {number}", "epoch 0 loss: 0.426 val_loss: 0.213"), 0.426);
+  EXPECT_EQ(Found("loss: {number}", "val_loss: 0.213 loss: 0.426"), 0.426);
+  EXPECT_EQ(Found("loss: {number}", "loss: 0.426 eval/loss: 0.2 val-loss: 0.1"), 0.426);
+  EXPECT_EQ(Found("loss: {number}", "epoch 0 val_loss: 0.213"), 0.213);
+  EXPECT_EQ(Found("loss: {number}", "step 3 - loss: 0.5 - val_loss: 0.25"), 0.5);
+}
+
 TEST(OutputPattern, NumberStandsForAWholeNumber) {
   for (const auto& [text, number] : {std::pair("1.98e-05", 1.98e-05),
                                      {"-3.5", -3.5},
@@ -84,9 +99,10 @@ TEST(OutputPattern, SaysHowAGreedyExpressionIsMended) {
 }
 
 TEST(OutputPattern, RefusesWhatBeginsAsANumberAndIsNone) {
-  for (const char* const text : {"x=1.2.3", "x=1,5", "x=0x10", "x=3/10", "x=12ms", "x=2abc"}) {
+  for (const char* const text : {"x=1.2.3", "x=0x10", "x=3/10", "x=12ms", "x=2abc"}) {
     EXPECT_THAT(Refusal("x=(\\S+)", text), HasSubstr("write {number}")) << text;
   }
+  EXPECT_THAT(Refusal("x=(\\S+)", "x=1,5"), HasSubstr("a comma is no decimal point"));
 }
 
 TEST(OutputPattern, AGroupOfOnesOwnMayTakeThePunctuationToo) {

@@ -353,6 +353,10 @@ Result<ChangesOfResume> ReadChanges(const ResumeOptions& options,
   if (options.space_path.empty()) {
     for (const std::string& assignment : options.overrides) {
       TUNE_RETURN_IF_ERROR(ApplyOverride(assignment, document));
+      if (assignment.starts_with("samples=")) {
+        return InvalidArgument(
+            "--set: the number of samples is changed with tune resume --samples");
+      }
     }
   } else {
     TUNE_ASSIGN_OR_RETURN(const ExperimentSpec file,
@@ -363,7 +367,13 @@ Result<ChangesOfResume> ReadChanges(const ResumeOptions& options,
   const std::string source = options.space_path.empty() ? "--set" : options.space_path;
   TUNE_ASSIGN_OR_RETURN(const ExperimentSpec wanted,
                         InterpretSpec(document, source, present.base_dir, true));
-  const std::vector<std::string> differences = DescribeSpecDifferences(present, wanted);
+  std::vector<std::string> differences = DescribeSpecDifferences(present, wanted);
+  if (options.space_path.empty() && wanted.seed != present.seed) {
+    differences.push_back("seed: it keys every draw of the sweep");
+  }
+  if (options.space_path.empty() && wanted.name != present.name) {
+    differences.push_back("name: its artifacts lie under it");
+  }
   if (!differences.empty()) {
     std::string text = source + " differs from what " + experiment.name +
                        " was begun with; leave it out, or begin a new sweep with tune run:";
@@ -405,7 +415,8 @@ int Resume(const ResumeOptions& options, Background* background) {
   const Result<StoredExperiment> experiment = FindToResume(options, **store);
   if (!experiment.ok()) return Complain(experiment.status());
   const bool may_extend = options.samples && IsMore(*options.samples, experiment->samples);
-  if (IsOver(*experiment) && !may_extend && !options.errored && options.space_path.empty()) {
+  const bool may_change = !options.space_path.empty() || !options.overrides.empty();
+  if (IsOver(*experiment) && !may_extend && !options.errored && !may_change) {
     CleanUp(options, *experiment, clock.Now());  // It may have been killed after its last commit.
     std::cerr << "sweep " << experiment->name << " is finished; nothing to resume ("
               << ShellCommand("resume", experiment->name, options.db_path)
@@ -432,7 +443,13 @@ int Resume(const ResumeOptions& options, Background* background) {
     if (!s.ok()) return Complain(s);
   }
   const int64_t error_count = options.errored ? ErrorCount(*recovered->controller) : 0;
-  if (IsOver(*experiment) && !extends && error_count == 0) {
+  // A limit that ended it may be another one now.
+  const ExperimentController& was = *recovered->controller;
+  const bool is_short = was.trial_count_max() < 0 ||
+                        static_cast<int64_t>(was.trials().size()) < was.trial_count_max();
+  const bool goes_on = changes->event && experiment->status == ExperimentStatus::kFinished &&
+                       is_short && spec.limits.sweep_time != was.options().spec.limits.sweep_time;
+  if (IsOver(*experiment) && !extends && error_count == 0 && !goes_on) {
     std::cerr << "sweep " << experiment->name << " is finished"
               << (options.errored ? " and no trial of it failed" : "") << "; nothing to resume\n";
     return 0;

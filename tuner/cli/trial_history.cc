@@ -353,6 +353,11 @@ std::string ReportedValue(const TrialHistory& history, const HistoryReport& repo
 }
 
 std::string ExplainReport(const TrialHistory& history, const HistoryReport& report) {
+  const std::string& metric = history.trial.sweep.metric;
+  const bool has_metric = report.metrics.is_map() && report.metrics.Find(metric) != nullptr;
+  if (report.decision.empty() && !has_metric && !report.is_order) {
+    return "no iteration: reported without " + Printable(metric);
+  }
   if (report.decision.empty()) {
     return history.trial.sweep.trainable_kind == "ask-tell"
                ? "told by tune tell; no scheduler decides"
@@ -361,8 +366,12 @@ std::string ExplainReport(const TrialHistory& history, const HistoryReport& repo
   const std::string& scheduler = history.trial.sweep.scheduler;
   const bool is_worse = report.cutoff && report.value &&
                         IsBetter(*report.cutoff, *report.value, history.trial.sweep.direction());
-  const std::string at_end =
-      report.decision == "stop" && !is_worse ? "reached max_t of " + scheduler : "";
+  std::string at_end;
+  if (report.decision == "stop" && !report.value && history.stop_reason != "max_t") {
+    at_end = "what is not finite is the worst, and stops";
+  } else if (report.decision == "stop" && !is_worse) {
+    at_end = "reached max_t of " + scheduler;
+  }
   if (report.decision == "resume") {
     return report.copied.empty() ? "resumed" + (report.rung ? "; " + AtRung(report) : "")
                                  : "goes on as a copy of " + report.copied + ", changed a little";
