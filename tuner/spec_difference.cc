@@ -121,6 +121,9 @@ std::vector<std::string> DescribeSpecDifferences(const ExperimentSpec& stored,
   comparison.Compare("mode", &modes[0], &modes[1]);
   comparison.Compare("search", &searches[0], &searches[1]);
   comparison.Compare("scheduler", &schedulers[0], &schedulers[1]);
+  // A worker that is away goes by the lease that it was told.
+  const Value leases[] = {FormatDuration(stored.limits.lease), FormatDuration(file.limits.lease)};
+  comparison.Compare("limits.lease", &leases[0], &leases[1]);
   const Value kinds[] = {KindOf(stored), KindOf(file)};
   comparison.Compare("trainable", &kinds[0], &kinds[1]);
   std::vector<std::string> lines;

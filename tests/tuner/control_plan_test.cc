@@ -181,6 +181,11 @@ TEST_F(ControlPlanTest, SettingsAreCheckedAndCountAtOnce) {
   ControlRequest request = Ask(kSet);
   request.settings = {"limits.trial_tiem=10s"};
   EXPECT_TRUE(Says(Refusal(request).message(), "did you mean 'trial_time'?"));
+  // Workers that are away count by the lease that they were told.
+  request.settings = {"limits.lease=5s"};
+  EXPECT_TRUE(Says(Refusal(request).message(), "limits.lease: "));
+  request.settings = {"scheduler=asha"};
+  EXPECT_TRUE(Says(Refusal(request).message(), "cannot change while a sweep goes on: scheduler"));
   request.settings = {"limits.trial_time=10s", "failure.max_failures=2", "checkpoint.keep=3"};
   EXPECT_TRUE(Says(Do(request), "\"10s\", was not set"));
   const ExperimentSpec& spec = world_.controller().options().spec;

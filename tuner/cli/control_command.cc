@@ -47,8 +47,7 @@ Result<std::string> ReadSetting(const std::string& text) {
                            text);
   }
   static constexpr std::string_view kLimits[] = {"max_concurrent", "sweep_time",    "trial_time",
-                                                 "no_progress",    "failed_trials", "unplaceable",
-                                                 "lease"};
+                                                 "no_progress",    "failed_trials", "unplaceable"};
   for (const std::string_view limit : kLimits) {
     if (text.substr(0, equals) == limit) return "limits." + text;
   }

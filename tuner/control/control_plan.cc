@@ -221,6 +221,10 @@ class SweepCommand {
     const Result<ExperimentSpec> changed =
         InterpretSpec(document, "--set", spec.base_dir, /*require_trainable=*/true);
     if (!changed.ok()) return changed.status();
+    const std::vector<std::string> fixed = DescribeSpecDifferences(spec, *changed);
+    if (!fixed.empty()) {
+      return InvalidArgument("tune set: this cannot change while a sweep goes on: " + fixed[0]);
+    }
     std::vector<std::string> lines = DescribeSettingsChanges(spec.document, document);
     if (lines.empty()) return FailedPrecondition(sweep_ + ": that is how it is set already");
     lines.back() += is_alive_ ? "; " + RunningTrials(running_count_, "goes on", "go on")
