@@ -28,4 +28,9 @@ std::string TrimAroundNumber(const std::string& argument) {
   return IsNumber(number) ? argument.substr(0, begin) + std::string(number) : argument;
 }
 
+bool IsNumberLikeOptions(std::string_view argument) {
+  const bool has_dash = argument.size() > 1 && argument[0] == '-';
+  return has_dash && (argument[1] < '0' || argument[1] > '9') && IsNumber(argument);
+}
+
 }  // namespace tune

@@ -17,4 +17,8 @@ std::string_view TrimSpace(std::string_view text);
 // come back as they are.
 std::string TrimAroundNumber(const std::string& argument);
 
+// Whether a command line's parser takes an argument for options though it is a number: "-inf",
+// "-nan", "-.5". "-0.5" is none of them.
+bool IsNumberLikeOptions(std::string_view argument);
+
 }  // namespace tune

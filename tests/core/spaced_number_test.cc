@@ -20,6 +20,15 @@ TEST(SpacedNumber, OtherArgumentsStayAsTheyAre) {
   }
 }
 
+TEST(SpacedNumber, SomeNumbersLookLikeOptions) {
+  for (const char* text : {"-inf", "-Infinity", "-nan", "-.5", "-.5e-3"}) {
+    EXPECT_TRUE(IsNumberLikeOptions(text)) << text;
+  }
+  for (const char* text : {"-0.5", "-1e-3", "inf", ".5", "-i", "-", "", "--inf", "-info"}) {
+    EXPECT_FALSE(IsNumberLikeOptions(text)) << text;
+  }
+}
+
 TEST(SpacedNumber, TrimmedTextHasNoSpaceAtItsEnds) {
   EXPECT_EQ(TrimSpace(" \ta b\r\n"), "a b");
   EXPECT_EQ(TrimSpace("\r\n"), "");

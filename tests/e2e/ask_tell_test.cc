@@ -140,15 +140,17 @@ TEST(AskTell, ThoseWhoAskAndTellAtATimeWaitForEachOther) {
 TEST(AskTell, NumbersAreToldAsProgramsPrintThem) {
   TestFolder folder;
   folder.Write("study.yaml", kSpace);
-  ASSERT_EQ(RunTune(folder, {"ask", "study.yaml", "--count", "4"}).exit_status, 0);
-  const std::vector<std::string> told = {"nan", "+.5", "-1e-3", "inf"};
+  ASSERT_EQ(RunTune(folder, {"ask", "study.yaml", "--count", "7"}).exit_status, 0);
+  const std::vector<std::string> told = {"nan", "+.5", "-1e-3", "inf", "-inf", "-.5", "-NaN"};
   for (size_t i = 0; i < told.size(); ++i) {
     const ProgramResult result = RunTune(folder, {"tell", std::to_string(i), told[i]});
     EXPECT_EQ(result.exit_status, 0) << result.err;
   }
-  EXPECT_EQ(Query(folder, "select number, metrics from trials join reports on trial = trials.id"),
-            (std::vector<std::string>{"0|{\"loss\":\"NaN\"}", "1|{\"loss\":0.5}",
-                                      "2|{\"loss\":-0.001}", "3|{\"loss\":\"Infinity\"}"}));
+  EXPECT_EQ(
+      Query(folder, "select number, metrics from trials join reports on trial = trials.id"),
+      (std::vector<std::string>{"0|{\"loss\":\"NaN\"}", "1|{\"loss\":0.5}", "2|{\"loss\":-0.001}",
+                                "3|{\"loss\":\"Infinity\"}", "4|{\"loss\":\"-Infinity\"}",
+                                "5|{\"loss\":-0.5}", "6|{\"loss\":\"NaN\"}"}));
   EXPECT_NE(RunTune(folder, {"why", "1"}).out.find("told by tune tell; no scheduler decides"),
             std::string::npos);
   const ProgramResult resumed = RunTune(folder, {"resume"});

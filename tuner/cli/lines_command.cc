@@ -12,6 +12,7 @@
 
 #include "core/json.h"
 #include "core/posix/real_clock.h"
+#include "core/spaced_number.h"
 #include "tuner/ask_tell.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/gather_provenance.h"
@@ -193,7 +194,7 @@ namespace {
 Result<Value> ReadTold(const std::string& text) {
   const Result<Value> value = ParseJson(text, JsonDialect::kWithNaN);
   if (value.ok() && (value->is_null() || ReadNumber(*value))) return value;
-  std::string_view printed = text;
+  std::string_view printed = TrimSpace(text);
   if (printed.starts_with('+')) printed.remove_prefix(1);
   double number = 0;
   const char* const end = printed.data() + printed.size();

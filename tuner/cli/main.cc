@@ -83,6 +83,13 @@ class OtherPrograms {
   double cpus_ = -1;
 };
 
+// An argument as CLI11 takes it: a number with a dash stands behind a space, so that "-inf" is not
+// taken for the options -i, -n and -f. What reads the number leaves the space out.
+std::string AsArgument(const std::string& text) {
+  const std::string argument = tune::TrimAroundNumber(text);
+  return tune::IsNumberLikeOptions(argument) ? " " + argument : argument;
+}
+
 // CLI11 says of a mistyped command only that one is needed.
 std::string WhatIsWrong(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<std::string> rest = app.remaining();
@@ -144,7 +151,7 @@ int main(int argc, char** argv) {
   if (argc == 1) return show_overview();
 
   std::vector<std::string> arguments;
-  for (int i = 1; i < argc; ++i) arguments.push_back(tune::TrimAroundNumber(argv[i]));
+  for (int i = 1; i < argc; ++i) arguments.push_back(AsArgument(argv[i]));
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::ParseError& error) {
