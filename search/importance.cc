@@ -7,7 +7,7 @@
 
 #include "core/check.h"
 #include "core/random.h"
-#include "search/distance_covariance.h"
+#include "search/dependence_test.h"
 #include "search/regression_forest.h"
 #include "search/unit_space.h"
 
@@ -17,7 +17,6 @@ namespace {
 constexpr size_t kBins = 64;
 constexpr size_t kConfigurations = 4000;
 constexpr size_t kResamples = 20;
-constexpr size_t kDeals = 39;
 
 // Where a parameter's trials lie: its values' cells, or bins of equal length.
 struct Support {
@@ -211,42 +210,22 @@ std::vector<std::vector<double>> ResampledShares(const Question& question) {
   return shares;
 }
 
-// Of each parameter whether the losses depend on it, by their ranks. Of many trials the first ones
-// are enough.
+// Of each parameter whether the losses depend on it. Of many trials the first ones are enough.
 std::vector<bool> WhatLossesDependOn(const Question& question) {
   constexpr size_t kTrialsMax = 400;
   const size_t n = std::min(question.trials.size(), kTrialsMax);
-  std::vector<double> ranks(n);
-  for (size_t i = 0; i < n; ++i) {
-    const double loss = question.losses[i];
-    const auto begin = question.losses.begin();
-    const auto end = begin + static_cast<ptrdiff_t>(n);
-    // Of equals the middle of their ranks.
-    const auto below = std::count_if(begin, end, [&](double other) { return other < loss; });
-    const auto equal = std::count(begin, end, loss);
-    ranks[i] = static_cast<double>(below) + static_cast<double>(equal) / 2;
-  }
-  const auto distances = [n](const auto& between) {
-    Distances all(n * n, 0.0);
-    for (size_t i = 0; i < n; ++i) {
-      for (size_t j = 0; j < n; ++j) all[i * n + j] = between(i, j);
-    }
-    return Centred(std::move(all), n);
-  };
-  const Distances of_losses =
-      distances([&](size_t i, size_t j) { return std::abs(ranks[i] - ranks[j]); });
-  std::vector<bool> depend;
+  const std::span<const double> losses(question.losses.data(), n);
+  const uint64_t deals = DealsFor(question.supports.size());
+  std::vector<double> p_values;
   for (size_t d = 0; d < question.supports.size(); ++d) {
-    const bool is_ordered = question.supports[d].is_ordered;
-    const Distances of_values = distances([&](size_t i, size_t j) {
+    ParameterValues parameter{{}, question.supports[d].is_ordered};
+    for (size_t i = 0; i < n; ++i) {
       const double u = question.trials[i][d];
-      const double v = question.trials[j][d];
-      const bool is_step = !is_ordered || u == kAbsent || v == kAbsent;
-      return is_step ? (u == v ? 0.0 : 1.0) : std::abs(u - v);
-    });
-    depend.push_back(DependOnEachOther(of_losses, of_values, n, kDeals));
+      parameter.values.push_back(u == kAbsent ? std::nullopt : std::optional(u));
+    }
+    p_values.push_back(DependencePValue(parameter, losses, deals));
   }
-  return depend;
+  return ClearByHolm(p_values);
 }
 
 }  // namespace

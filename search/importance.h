@@ -12,7 +12,7 @@
 //
 // How sure that is: the shares again for trials drawn anew with replacement (bootstrap; Efron,
 // Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13), and whether the losses
-// depend on a parameter at all (search/distance_covariance.h).
+// depend on a parameter at all (search/dependence_test.h).
 //
 // Thread rule: a pure function; its draws have fixed keys.
 #pragma once
@@ -33,7 +33,8 @@ struct ParameterImportance {
   // Nine tenths of the shares of trials drawn anew lie between these.
   double low = 0;
   double high = 0;
-  // Whether the losses depend on it; a wrong "yes" is one in 40.
+  // Whether the losses depend on it. Where they depend on nothing, one sweep in 20 has a parameter
+  // that is called clear.
   bool is_clear = false;
 };
 

@@ -124,7 +124,7 @@ TEST_F(ImportanceCommandTest, AnotherMetricIsWeighedInTheDirectionThatIsSaid) {
 TEST_F(ImportanceCommandTest, WhatChanceWouldShowIsToldAsThat) {
   WriteSweep(*OpenStore(path_), "one", 64);
   EXPECT_THAT(Ask({}).err, HasSubstr("no clearer than chance: net/depth"));
-  // One wrong answer in 40 is to be expected of each parameter.
+  // Of 20 metrics that are noise one is expected to have a parameter that is called clear.
   WriteSweep(*OpenStore(path_), "few", 16);
   int told = 0;
   for (int i = 0; i < 8; ++i) {
