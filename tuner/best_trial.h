@@ -1,8 +1,13 @@
 // Which value of a trial is its best, and which trial of a sweep: the one rule, for the records of
 // a tuner and for the rows of a database.
 //
-// A value counts when it is finite (core/metric.h). Of equal values the earlier one is the best. A
-// trial in ERROR is never the best one: nobody knows whether what it reported was right.
+// A value counts when it is finite (core/metric.h) and is the trial's first at that iteration with
+// that configuration. Of equal values the earlier one is the best. A trial in ERROR is never the
+// best one: nobody knows whether what it reported was right.
+//
+// A trial that exploits others (schedulers/pbt_scheduler.h) has several configurations, and may
+// come to an iteration again. The configuration that is shown beside its best value is the one that
+// the value was reported with.
 //
 // Thread rule: pure functions.
 #pragma once
@@ -14,13 +19,16 @@
 
 namespace tune {
 
-// Takes the value of the next iteration into the trial's row.
-inline void TakeValue(int64_t iteration, Metric value, Mode mode, TrialRow& row) {
-  row.iterations = iteration;
-  row.last_value = value;
-  if (!value || (row.best_value && !IsBetter(*value, *row.best_value, mode))) return;
+// Takes a value that counts into the trial's row; whether it is its best.
+inline bool TakeValue(int64_t iteration, Metric value, Mode mode, TrialRow& row) {
+  if (iteration > row.iterations) {
+    row.iterations = iteration;
+    row.last_value = value;
+  }
+  if (!value || (row.best_value && !IsBetter(*value, *row.best_value, mode))) return false;
   row.best_value = value;
   row.best_iteration = iteration;
+  return true;
 }
 
 // Whether `trial` takes the place of `best`, which may be null. Trials come in order of number.
@@ -40,5 +48,21 @@ inline const char* BestFirstSql(Mode mode) {
   return mode == Mode::kMax ? "best_value DESC NULLS LAST, number"
                             : "best_value ASC NULLS LAST, number";
 }
+
+// Over `x` of exploit_rows: the last attempt before the new configuration.
+#define TUNE_ATTEMPT_BEFORE_EXPLOIT_SQL                                  \
+  "(SELECT max(d.attempt) FROM report_rows AS d WHERE d.trial = x.trial" \
+  " AND d.iteration = x.iteration AND d.decision IS NOT NULL)"
+
+// Over `t` of trial_rows and `c` of its configuration_rows: the configuration of its best value,
+// or the present one while there is none. FORM is a column of both, "flat" or "nested".
+#define TUNE_CONFIG_OF_BEST_SQL(FORM)                                              \
+  "coalesce((SELECT x." FORM                                                       \
+  " FROM exploit_rows AS x WHERE x.trial = t.id AND"                               \
+  " coalesce(" TUNE_ATTEMPT_BEFORE_EXPLOIT_SQL                                     \
+  " < (SELECT min(b.attempt)"                                                      \
+  " FROM report_rows AS b WHERE b.trial = t.id AND b.iteration = t.best_iteration" \
+  " AND b.value = t.best_value), t.best_value IS NULL)"                            \
+  " ORDER BY x.id DESC LIMIT 1), c." FORM ")"
 
 }  // namespace tune

@@ -261,12 +261,12 @@ const CheckpointRetention::Entry* CheckpointRetention::Latest(TrialNumber trial)
   return found == kept_.end() ? nullptr : &found->second.back().entry;
 }
 
-const CheckpointRetention::Entry* CheckpointRetention::Nearest(TrialNumber trial,
-                                                               int64_t iteration) const {
+const CheckpointRetention::Entry* CheckpointRetention::Nearest(TrialNumber trial, int64_t iteration,
+                                                               int64_t lineage) const {
   const auto found = kept_.find(trial);
   if (found == kept_.end()) return nullptr;
   for (const Kept& kept : found->second) {
-    if (kept.entry.iteration == iteration) return &kept.entry;
+    if (kept.entry.iteration == iteration && kept.entry.lineage == lineage) return &kept.entry;
   }
   return &found->second.back().entry;
 }

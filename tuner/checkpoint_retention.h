@@ -73,9 +73,9 @@ class CheckpointRetention {
   const Entry* Latest(TrialNumber trial) const;
   // The kept one with that path, within the trial's folder; null if there is none.
   const Entry* Find(TrialNumber trial, std::string_view path) const;
-  // The trial's first checkpoint of that iteration if it is kept, else its latest; null if it has
-  // none.
-  const Entry* Nearest(TrialNumber trial, int64_t iteration) const;
+  // The trial's checkpoint of that iteration and lineage if it is kept, else its latest; null if it
+  // has none.
+  const Entry* Nearest(TrialNumber trial, int64_t iteration, int64_t lineage) const;
 
   int64_t bytes() const { return bytes_; }
   bool is_over_budget() const {

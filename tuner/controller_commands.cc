@@ -317,6 +317,10 @@ void ExperimentController::Exploit(TrialRecord& trial, const TrialRecord& source
   trial.resume_owner = owner;
   ++trial.exploit_count;
   trial.config_since = AttemptNumber{trial.row.attempts + 1};
+  trial.config_iteration = 0;
+  if (trial.row.best_value && !trial.best_configuration) {
+    trial.best_configuration = trial.configuration;
+  }
   trial.resume_has_other_config = true;
   if (!source.resume_path.empty()) {
     RemoveCheckpoints(retention_.Borrow(trial.row.number, owner, source.resume_path));

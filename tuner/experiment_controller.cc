@@ -203,12 +203,19 @@ std::optional<std::string> ExperimentController::WithinArtifacts(const TrialReco
   return WithinTrialFolder(path, options_.name, trial.row.number.value);
 }
 
-// Nothing for an iteration that was reported before a retry: it is stored and reaches no one.
+// Nothing for an iteration that was reported before a retry: it is stored and reaches no one. One
+// that comes again with another trial's configuration counts for the trial's best alone.
 std::optional<Decision> ExperimentController::Decide(TrialRecord& trial, const Report& report,
                                                      Metric value) {
   TrialRow& row = trial.row;
-  if (report.iteration <= row.iterations) return std::nullopt;
-  TakeValue(report.iteration, value, options_.spec.mode, row);
+  if (report.iteration <= trial.config_iteration) return std::nullopt;
+  trial.config_iteration = report.iteration;
+  const bool is_new = report.iteration > row.iterations;
+  if (TakeValue(report.iteration, value, options_.spec.mode, row)) {
+    trial.best_configuration.reset();
+    trial.best_lineage = trial.exploit_count;
+  }
+  if (!is_new) return std::nullopt;
   repeated_runs_.OnReport(row.number, report.iteration, value);
   TellSearcher(trial, report, value);
   return scheduler_->OnReport(row.number, report.iteration, value);

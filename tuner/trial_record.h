@@ -73,12 +73,19 @@ struct TrialRecord {
   std::optional<TrialNumber> resume_owner;  // Whose folder that is, where it is not its own.
   bool resume_has_other_config = false;     // What it goes on from was made with another one.
   int64_t exploit_count = 0;                // Each time it had a new configuration,
-  AttemptNumber config_since{1};            // the present one since this attempt.
+  AttemptNumber config_since{1};            // the present one since this attempt;
+  int64_t config_iteration = 0;             // the last iteration reported with it.
+  // The configuration of the best value, where that is an earlier one, and the exploits before it.
+  std::optional<Configuration> best_configuration;
+  int64_t best_lineage = 0;
 
   // What its attempt reports counts: also while that is told to end, if nothing was decided of it.
   bool takes_reports() const { return !is_over() && !verdict && !is_paused(); }
   // By the clock of now.
   Instant running_since() const { return attempt.started_at + clock_shift; }
+  const Configuration& ConfigurationOfBest() const {
+    return best_configuration ? *best_configuration : configuration;
+  }
   bool is_paused() const { return held_by_scheduler || held_by_command.has_value(); }
   bool is_over() const {
     return row.status == TrialStatus::kTerminated || row.status == TrialStatus::kError;

@@ -215,6 +215,7 @@ void CommitLog::TakeOrders(const Transition& transition) {
 void CommitLog::TakeExploits(const Transition& transition) {
   for (const ExploitRow& row : transition.exploits) {
     ++coverage_["a trial exploited another"];
+    exploits_[row.trial].insert(row.iteration);
     const auto source = saved_[row.source].find(row.source_iteration);
     if (source == saved_[row.source].end()) {
       Fail("trial " + std::to_string(row.trial.value) + " exploits trial " +

@@ -78,6 +78,8 @@ class CommitLog {
   using CheckpointKey = std::tuple<TrialNumber, int64_t, std::string>;
   const std::map<CheckpointKey, CheckpointRow>& checkpoints() const { return checkpoints_; }
   const std::map<WorkerId, WorkerRow>& workers() const { return workers_; }
+  // By trial, of each exploit, the trial's last iteration before.
+  const std::map<TrialNumber, std::set<int64_t>>& exploits() const { return exploits_; }
   const std::map<TrialNumber, Configuration>& configurations() const { return configurations_; }
   const ExperimentRow& experiment_row() const { return experiment_row_; }
   const std::optional<StoredExperiment>& experiment() const { return experiment_; }
@@ -130,7 +132,8 @@ class CommitLog {
   std::set<TrialNumber> held_;  // By the scheduler.
   std::map<TrialNumber, TrialRow> trials_;
   std::map<TrialNumber, Configuration> configurations_;  // That it was made with.
-  std::map<TrialNumber, std::string> present_configs_;   // That it goes on with.
+  std::map<TrialNumber, std::set<int64_t>> exploits_;
+  std::map<TrialNumber, std::string> present_configs_;  // That it goes on with.
   std::map<std::pair<TrialNumber, AttemptNumber>, AttemptRow> attempts_;
   std::map<CheckpointKey, CheckpointRow> checkpoints_;
   std::map<WorkerId, WorkerRow> workers_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -219,13 +220,33 @@ bool GivesUp(const FailurePolicy& policy, const std::map<Outcome, int64_t>& fail
   return policy.max_failures >= 0 && sum > policy.max_failures;
 }
 
+// The attempts with which the trial's configurations end: each ended at a decision.
+std::set<AttemptNumber> LastAttemptsOfConfigurations(const CommitLog& log, TrialNumber trial) {
+  std::set<AttemptNumber> last;
+  const auto exploits = log.exploits().find(trial);
+  if (exploits == log.exploits().end()) return last;
+  for (const ReportRow& report : log.reports()) {
+    if (report.trial != trial || !report.decision) continue;
+    if (exploits->second.contains(report.iteration)) last.insert(report.attempt);
+  }
+  return last;
+}
+
 Status CheckTrial(const CommitLog& log, const TrialRow& row) {
   const std::string name = "trial " + std::to_string(row.number.value);
   TrialRow plain;
+  const std::set<AttemptNumber> lasts = LastAttemptsOfConfigurations(log, row.number);
+  std::map<std::ptrdiff_t, int64_t> told;  // With each configuration, up to which iteration.
   for (const ReportRow& report : log.reports()) {
-    if (report.trial != row.number || !report.decision) continue;
-    plain.iterations = std::max(plain.iterations, report.iteration);
-    plain.last_value = report.value;
+    if (report.trial != row.number) continue;
+    if (report.decision) {
+      plain.iterations = std::max(plain.iterations, report.iteration);
+      plain.last_value = report.value;
+    }
+    if (!HasMetric(report.metrics, log.spec().metric)) continue;
+    int64_t& told_to = told[std::distance(lasts.begin(), lasts.lower_bound(report.attempt))];
+    if (report.iteration <= told_to) continue;
+    told_to = report.iteration;
     if (report.value &&
         (!plain.best_value || IsBetter(*report.value, *plain.best_value, log.spec().mode))) {
       plain.best_value = report.value;

@@ -81,7 +81,7 @@ TEST(CheckpointRetention, TheBestOfAnEarlierLifeStaysTheBest) {
   Entry again = MakeEntry(0, 2, 0.1, 10, ".2");
   again.lineage = 1;
   EXPECT_THAT(retention.Add(again), IsEmpty());
-  EXPECT_EQ(retention.Nearest(TrialNumber{0}, 2)->ref.path, "/a/0/2") << "whose value is known";
+  EXPECT_EQ(retention.Nearest(TrialNumber{0}, 2, 0)->ref.path, "/a/0/2") << "whose value is known";
 }
 
 TEST(CheckpointRetention, TheSameIterationOfALaterAttemptTakesItsPlace) {
@@ -102,7 +102,7 @@ TEST(CheckpointRetention, ADamagedOneGivesWayToTheOneBefore) {
   }
   ASSERT_TRUE(retention.Drop(TrialNumber{0}, "3").has_value());
   EXPECT_FALSE(retention.Drop(TrialNumber{0}, "3").has_value());
-  EXPECT_EQ(retention.Nearest(TrialNumber{0}, 3)->iteration, 2);
+  EXPECT_EQ(retention.Nearest(TrialNumber{0}, 3, 0)->iteration, 2);
   EXPECT_EQ(retention.bytes(), 10);
   ASSERT_TRUE(retention.Drop(TrialNumber{0}, "2").has_value());
   EXPECT_EQ(retention.Latest(TrialNumber{0}), nullptr) << "from the start again";

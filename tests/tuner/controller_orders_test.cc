@@ -13,8 +13,9 @@ using testing::ControllerWorld;
 constexpr TrialNumber kFirst{0};
 constexpr TrialNumber kSecond{1};
 
-// Pauses every trial at its first report; when `order.trial` and as many as `paused_count` are
-// paused, gives the order. Remembers what it was told.
+// Pauses every trial at its first report (the second one at iteration `second_pause`); when
+// `order.trial` and as many as `paused_count` are paused, gives the order. Remembers what it was
+// told.
 class PausingScheduler final : public TrialScheduler {
  public:
   struct Told {
@@ -22,12 +23,12 @@ class PausingScheduler final : public TrialScheduler {
     int64_t no_more_trials = 0;
   };
 
-  PausingScheduler(Order order, int64_t paused_count, Told& told)
-      : order_(order), paused_count_(paused_count), told_(told) {}
+  PausingScheduler(Order order, int64_t paused_count, int64_t second_pause, Told& told)
+      : order_(order), paused_count_(paused_count), second_pause_(second_pause), told_(told) {}
 
   void OnTrialAdded(TrialNumber) override {}
-  Decision OnReport(TrialNumber, int64_t iteration, Metric) override {
-    if (iteration > 1) return Decision{};
+  Decision OnReport(TrialNumber trial, int64_t iteration, Metric) override {
+    if (iteration != (trial == kSecond ? second_pause_ : 1)) return Decision{};
     if (++paused_ == paused_count_) orders_.push_back(order_);
     return Decision{Verdict::kPause, StopCause::kNone, 1, {}, 1, 1};
   }
@@ -41,15 +42,17 @@ class PausingScheduler final : public TrialScheduler {
  private:
   Order order_;
   int64_t paused_count_;
+  int64_t second_pause_;
   Told& told_;
   int64_t paused_ = 0;
   std::vector<Order> orders_;
 };
 
 struct Sweep {
-  explicit Sweep(Order order, int64_t paused_count = 2, int64_t samples = 2)
-      : world(Spec(samples), [order, paused_count, this] {
-          return std::make_unique<PausingScheduler>(order, paused_count, told);
+  explicit Sweep(Order order, int64_t paused_count = 2, int64_t samples = 2,
+                 int64_t second_pause = 1)
+      : world(Spec(samples), [order, paused_count, second_pause, this] {
+          return std::make_unique<PausingScheduler>(order, paused_count, second_pause, told);
         }) {}
 
   static ExperimentSpec Spec(int64_t samples) {
@@ -194,6 +197,29 @@ TEST(ControllerOrders, TheCheckpointIsOfAnotherConfigurationUntilTheTrialHasOneO
   ASSERT_TRUE(world.Running(next).contains(kSecond));
   EXPECT_EQ(world.Running(next).at(kSecond).start.from_iteration, 2);
   EXPECT_FALSE(world.Running(next).at(kSecond).start.has_other_config);
+}
+
+// The second trial is at iteration 3 when it goes on from the first one's checkpoint of
+// iteration 1.
+TEST(ControllerOrders, AValueOfAnIterationThatComesAgainAfterAnExploitCountsOnceForTheBest) {
+  Sweep sweep({Order::Kind::kExploit, kSecond, kFirst}, 2, 2, 3);
+  ControllerWorld& world = sweep.world;
+  const WorkerId worker = world.Join(1);
+  const auto best = [&] { return world.controller().trials()[1]; };
+  sweep.PauseAtOnce(worker, kFirst);
+  world.Apply({world.NextReport(worker, kSecond, 0.5)});
+  world.Apply({world.NextReport(worker, kSecond, 0.7)});
+  sweep.PauseAtOnce(worker, kSecond);
+  ASSERT_EQ(world.exploits.size(), 1u);
+  EXPECT_EQ(best().row.best_value, 0.7);
+  EXPECT_EQ(best().ConfigurationOfBest(), world.configurations.at(kSecond)) << "not the new one";
+  ASSERT_EQ(world.Running(worker).at(kSecond).start.from_iteration, 1);
+  world.Apply({world.NextReport(worker, kSecond, 0.9)});
+  EXPECT_EQ(best().row.best_value, 0.9);
+  EXPECT_EQ(best().row.best_iteration, 2);
+  EXPECT_EQ(best().row.iterations, 3) << "what it has reached before";
+  EXPECT_EQ(best().ConfigurationOfBest(), world.exploits[0].configuration);
+  EXPECT_EQ(best().best_lineage, 1);
 }
 
 TEST(ControllerOrders, RecoveryComesToTheSameOrders) {

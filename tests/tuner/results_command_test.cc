@@ -269,7 +269,7 @@ TEST_F(ResultsTest, ATrialThatExploitedAnotherHasTheConfigurationOfItsTime) {
     const auto store = OpenStore(path_, Access::kWrite);
     const StoredExperiment experiment = WriteSampleSweep(*store, "population");
     Transition rows;
-    // The first one was best after it, the second one before.
+    // The first one was best after it, the second one before; both were at iteration 1.
     for (const int64_t trial : {0, 1}) {
       ExploitRow row{TrialNumber{trial}, 1, TrialNumber{3}, 1, SampleTrial(trial).configuration};
       row.configuration.Set("lr", 0.05);
@@ -284,7 +284,8 @@ TEST_F(ResultsTest, ATrialThatExploitedAnotherHasTheConfigurationOfItsTime) {
   ResultsOptions options = For(OutputFormat::kJson);
   options.where = "number < 2";
   const Value shown = *ParseJson(Results(options).out);
-  for (const Value& trial : shown.AsList()) EXPECT_EQ(*trial.Find("lr"), Value(0.05));
+  EXPECT_EQ(*shown.AsList().at(0).Find("lr"), Value(0.05));
+  EXPECT_EQ(*shown.AsList().at(1).Find("lr"), Value(0.2)) << "the value beside it was before";
   const auto database = OpenForQueries(path_);
   ASSERT_TRUE(database.ok());
   const FoundSweep sweep = *FindSweep(**database, "population");

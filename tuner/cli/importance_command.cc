@@ -14,6 +14,7 @@
 #include "core/nearest_name.h"
 #include "search/importance.h"
 #include "search/unit_space.h"
+#include "tuner/best_trial.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/search_problem.h"
@@ -34,9 +35,7 @@ struct StoredTrial {
 
 Result<std::vector<StoredTrial>> ReadTrials(Database& database, const FoundSweep& sweep) {
   static constexpr char kTrialsSql[] =
-      // Of several configurations the one that the best value is of.
-      "SELECT coalesce((SELECT x.flat FROM exploit_rows AS x WHERE x.trial = t.id"
-      "   AND x.iteration < t.best_iteration ORDER BY x.id DESC LIMIT 1), c.flat),"
+      "SELECT " TUNE_CONFIG_OF_BEST_SQL("flat") ","
       " t.best_value, t.status,"
       " (SELECT r.metrics FROM report_rows AS r WHERE r.trial = t.id"
       "   ORDER BY r.iteration DESC, r.attempt DESC LIMIT 1),"

@@ -13,10 +13,8 @@ namespace tune {
 Result<std::vector<BestConfiguration>> ReadBestConfigurations(Database& database,
                                                               const FoundSweep& sweep,
                                                               int64_t count) {
-  // A trial that exploited others had several configurations: the one that its best value is of.
   const std::string sql =
-      "SELECT coalesce((SELECT x.flat FROM exploit_rows AS x WHERE x.trial = t.id"
-      "   AND x.iteration < t.best_iteration ORDER BY x.id DESC LIMIT 1), c.flat),"
+      "SELECT " TUNE_CONFIG_OF_BEST_SQL("flat") ","
       " t.number, t.best_value FROM trial_rows AS t"
       " JOIN configuration_rows AS c ON c.trial = t.id WHERE t.experiment = ?1 AND " +
       std::string(kMayBeBestSql) + " ORDER BY " + BestFirstSql(sweep.direction());

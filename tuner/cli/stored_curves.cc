@@ -7,6 +7,7 @@
 
 #include "core/json.h"
 #include "core/limits.h"
+#include "tuner/best_trial.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/simulate/recorded_configuration.h"
 
@@ -72,7 +73,8 @@ Status StoredCurveReader::ReadReports(const FoundSweep& sweep) {
       " JOIN configuration_rows AS c ON c.trial = t.id"
       " JOIN attempt_rows AS a ON a.trial = r.trial AND a.number = r.attempt"
       " WHERE t.experiment = ?1 AND NOT EXISTS (SELECT 1 FROM exploit_rows AS x"
-      "   WHERE x.trial = t.id AND x.iteration < r.iteration)"
+      "   WHERE x.trial = t.id AND " TUNE_ATTEMPT_BEFORE_EXPLOIT_SQL
+      " < r.attempt)"
       " ORDER BY t.number, r.attempt, r.iteration";
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_.Kept(kReportsSql));
   row->BindAll(sweep.id);

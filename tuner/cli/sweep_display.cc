@@ -201,9 +201,9 @@ class SweepDisplay::State {
     described.number = best.row.number.value;
     described.value = *best.row.best_value;
     described.iteration = best.row.best_iteration.value_or(0);
-    described.config = best.configuration.ToNested();
+    described.config = best.ConfigurationOfBest().ToNested();
     const auto* checkpoint =
-        controller_.checkpoints().Nearest(best.row.number, described.iteration);
+        controller_.checkpoints().Nearest(best.row.number, described.iteration, best.best_lineage);
     if (checkpoint != nullptr) described.checkpoint_path = checkpoint->ref.path;
     return described;
   }

@@ -156,14 +156,15 @@ Result<ExperimentSpec> ReadStoredSpec(Database& database, const FoundSweep& swee
 
 Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSweep& sweep,
                                                FailedTrials failed) {
-  // Of several configurations the one that the best value is of.
   static constexpr char kConfigSql[] =
-      "SELECT coalesce((SELECT x.nested FROM exploit_rows AS x WHERE x.trial = c.trial"
-      "   AND x.iteration < ?2 ORDER BY x.id DESC LIMIT 1), c.nested)"
-      " FROM configuration_rows AS c WHERE c.trial = ?1";
+      "SELECT " TUNE_CONFIG_OF_BEST_SQL("nested") ", (SELECT min(b.attempt) FROM report_rows AS b"
+      "   WHERE b.trial = t.id AND b.iteration = t.best_iteration AND b.value = t.best_value)"
+      " FROM trial_rows AS t JOIN configuration_rows AS c ON c.trial = t.id WHERE t.id = ?1";
   static constexpr char kCheckpointSql[] =
       "SELECT path, iteration FROM checkpoints WHERE trial = ?1 AND state = 'durable'"
-      " ORDER BY iteration = ?2 DESC, iteration DESC, path LIMIT 1";
+      // The name of what a later attempt made ends with its number.
+      " ORDER BY iteration = ?2 DESC, path GLOB '*/checkpoint_*.' || ?3 || '*' DESC,"
+      " iteration DESC, path LIMIT 1";
   const std::string sql =
       "SELECT id, number, status, best_value, best_iteration FROM trials WHERE experiment = ?1 "
       "AND " +
@@ -180,13 +181,15 @@ Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSw
   best.value = row.Real(3);
   best.iteration = row.Int(4);
   TUNE_ASSIGN_OR_RETURN(const KeptStatement config, database.Kept(kConfigSql));
-  config->BindAll(best.id, best.iteration);
+  config->BindAll(best.id);
   TUNE_ASSIGN_OR_RETURN(const bool has_config, config->Step());
+  int64_t attempt = 1;
   if (has_config) {
     TUNE_ASSIGN_OR_RETURN(best.config, ParseJson(config->Text(0)));
+    attempt = config->OptionalInt(1).value_or(1);
   }
   TUNE_ASSIGN_OR_RETURN(const KeptStatement checkpoint, database.Kept(kCheckpointSql));
-  checkpoint->BindAll(best.id, best.iteration);
+  checkpoint->BindAll(best.id, best.iteration, attempt);
   TUNE_ASSIGN_OR_RETURN(const bool has_checkpoint, checkpoint->Step());
   if (has_checkpoint) {
     best.checkpoint_path =

@@ -8,6 +8,7 @@
 #include "core/check.h"
 #include "core/configuration.h"
 #include "core/json.h"
+#include "tuner/best_trial.h"
 #include "tuner/cli/pareto_front.h"
 
 namespace tune {
@@ -41,10 +42,7 @@ Configuration MetricsOf(const Value& metrics) {
 Result<std::vector<TrialData>> ReadTrials(Database& database, const FoundSweep& sweep) {
   static constexpr char kTrialsSql[] =
       "SELECT t.number, t.status, t.stop_reason, t.iterations, t.best_value, t.best_iteration,"
-      // Of several configurations the last, as in the view.
-      " t.last_value, t.attempts, t.run_seconds,"
-      " coalesce((SELECT x.flat FROM exploit_rows AS x WHERE x.trial = t.id"
-      "   ORDER BY x.id DESC LIMIT 1), c.flat),"
+      " t.last_value, t.attempts, t.run_seconds, " TUNE_CONFIG_OF_BEST_SQL("flat") ","
       " (SELECT r.metrics FROM report_rows AS r WHERE r.trial = t.id"
       "   ORDER BY r.iteration DESC, r.attempt DESC LIMIT 1),"
       // An attempt without an error of its own ended as its outcome says.

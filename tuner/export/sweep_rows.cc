@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/json.h"
+#include "tuner/best_trial.h"
 
 namespace tune {
 namespace {
@@ -35,8 +36,7 @@ constexpr char kTrialsSql[] =
 constexpr char kTrialsWithCopiesSql[] =
     "SELECT t.id, t.number, t.status, t.stop_reason, t.iterations, t.best_value,"
     " t.best_iteration, t.last_value, t.attempts, t.created_us, t.started_us, t.finished_us,"
-    " t.run_seconds, coalesce((SELECT x.flat FROM exploit_rows AS x WHERE x.trial = t.id"
-    "                          ORDER BY x.id DESC LIMIT 1), c.flat)"
+    " t.run_seconds, " TUNE_CONFIG_OF_BEST_SQL("flat")
     " FROM trial_rows AS t JOIN configuration_rows AS c ON c.trial = t.id"
     " WHERE t.experiment = ?1 ORDER BY t.number";
 

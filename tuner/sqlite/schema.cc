@@ -3,6 +3,8 @@
 #include <iterator>
 #include <string>
 
+#include "tuner/best_trial.h"
+
 namespace tune {
 namespace {
 
@@ -308,8 +310,30 @@ constexpr char kVersion6[] =
     "  FROM experiment_rows;"
     "PRAGMA user_version = 6;";
 
-constexpr const char* kMigrations[] = {kVersion1, kVersion2, kVersion3,
-                                       kVersion4, kVersion5, kVersion6};
+// `config` and `params` are of the configuration that best_value was reported with (best_trial.h).
+constexpr char kVersion7[] =
+    "DROP VIEW trials;"
+    "CREATE VIEW trials AS SELECT"
+    "  t.id AS id, t.experiment AS experiment, t.number AS number, t.status AS status,"
+    "  t.stop_reason AS stop_reason, " TUNE_CONFIG_OF_BEST_SQL("nested") " AS config,"
+    "  t.iterations AS iterations,"
+    "  t.last_value AS last_value, t.best_value AS best_value, t.best_iteration AS best_iteration,"
+    "  t.attempts AS attempts,"
+    "  " TUNE_ISO_TIME("t.created_us") " AS created_at,"
+    "  " TUNE_ISO_TIME("t.started_us") " AS started_at,"
+    "  " TUNE_ISO_TIME("t.finished_us") " AS finished_at,"
+    "  t.run_seconds AS run_seconds"
+    "  FROM trial_rows AS t LEFT JOIN configuration_rows AS c ON c.trial = t.id;"
+
+    "DROP VIEW params;"
+    "CREATE VIEW params AS SELECT"
+    "  t.id AS trial, json_extract(p.value, '$[0]') AS name, json_extract(p.value, '$[1]') AS value"
+    "  FROM trial_rows AS t JOIN configuration_rows AS c ON c.trial = t.id,"
+    "  json_each(" TUNE_CONFIG_OF_BEST_SQL("flat") ") AS p;"
+    "PRAGMA user_version = 7;";
+
+constexpr const char* kMigrations[] = {kVersion1, kVersion2, kVersion3, kVersion4,
+                                       kVersion5, kVersion6, kVersion7};
 
 Status WrittenByNewer(const Database& database, int64_t version) {
   return FailedPrecondition(database.path() + ": was written by a newer tune (schema " +

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/json.h"
+#include "tuner/best_trial.h"
 #include "tuner/sqlite/journal_checksum.h"
 #include "tuner/sqlite/sqlite_store.h"
 
@@ -164,7 +165,8 @@ Result<std::vector<ReportRow>> SqliteStore::ReadReports(ExperimentId experiment)
       "SELECT t.number, r.attempt, r.iteration, r.value, r.metrics, r.reported_us"
       " FROM report_rows AS r JOIN trial_rows AS t ON t.id = r.trial"
       " WHERE t.experiment = ?1 AND NOT EXISTS (SELECT 1 FROM exploit_rows AS x"
-      "   WHERE x.trial = t.id AND x.iteration < r.iteration)"
+      "   WHERE x.trial = t.id AND " TUNE_ATTEMPT_BEFORE_EXPLOIT_SQL
+      " < r.attempt)"
       " ORDER BY t.number, r.attempt, r.iteration";
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kReportsSql));
   row->BindAll(experiment.value);
