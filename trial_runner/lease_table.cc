@@ -164,10 +164,15 @@ bool LeaseTable::HasRoom(const ResourceRequest& request) const {
 }
 
 bool LeaseTable::CouldTake(const ResourceRequest& request) const {
+  const bool is_any_away = std::any_of(workers_.begin(), workers_.end(),
+                                       [](const auto& entry) { return entry.second.is_away; });
+  return is_any_away || CouldPresentTake(request);
+}
+
+bool LeaseTable::CouldPresentTake(const ResourceRequest& request) const {
   std::vector<WorkerCapacity> together;
   for (const auto& [id, books] : workers_) {
-    if (books.is_away) return true;
-    if (books.view.is_draining) continue;
+    if (books.is_away || books.view.is_draining) continue;
     if (CouldEverFit(request, books.view.capacity)) return true;
     together.push_back(books.view.capacity);
   }

@@ -77,8 +77,9 @@ class LeaseTable {
   // Leases that begin now, where there is room for `request`, one for each of its ranks, in order;
   // empty when there is not room for all of them.
   bool HasRoom(const ResourceRequest& request) const;
-  // Whether a worker that is there, and is to stay, could take it once it is empty, or one that is
-  // away may come back.
+  // Whether workers that are there, and are to stay, could take it once they are empty.
+  bool CouldPresentTake(const ResourceRequest& request) const;
+  // The same, or one that is away may come back.
   bool CouldTake(const ResourceRequest& request) const;
   std::vector<Lease> Grant(const ResourceRequest& request, TrialNumber trial, AttemptNumber attempt,
                            const std::string& fuse_key = "");

@@ -34,7 +34,7 @@ std::optional<CheckpointRetention::Removable> CheckpointRetention::RemovableNow(
   const bool is_best = IsAmongBest(entry);
   const bool is_first = is_best && best_.begin()->key == KeyOf(entry);
   if (is_first || (is_latest && !over_.contains(entry.trial))) return std::nullopt;
-  if (IsBorrowed(KeyOf(entry))) return std::nullopt;
+  if (IsInUse(KeyOf(entry))) return std::nullopt;
   Removable removable{kExtra, 0, entry.iteration, entry.trial, entry.lineage};
   if (!is_latest && !is_best) return removable;
   removable.step = !is_latest ? kBest : is_best ? kBestLatestOfOver : kLatestOfOver;
@@ -142,7 +142,7 @@ void CheckpointRetention::Prune(TrialNumber trial, std::vector<Entry>& removed) 
   for (int64_t i = 0; i < older; ++i) {
     const Entry& entry = own[static_cast<size_t>(i)].entry;
     const Key key = KeyOf(entry);
-    if (!IsAmongBest(entry) && !IsBorrowed(key)) going.push_back(key);
+    if (!IsAmongBest(entry) && !IsInUse(key)) going.push_back(key);
   }
   for (const Key& key : going) removed.push_back(Erase(key));
 }
@@ -170,9 +170,10 @@ std::vector<CheckpointRetention::Entry> CheckpointRetention::OnTrialOver(TrialNu
   return removed;
 }
 
-bool CheckpointRetention::IsBorrowed(Key key) const {
-  return std::any_of(borrowed_.begin(), borrowed_.end(),
-                     [&](const auto& item) { return item.second == key; });
+bool CheckpointRetention::IsInUse(Key key) const {
+  const auto is_key = [&](const auto& item) { return item.second == key; };
+  return std::any_of(borrowed_.begin(), borrowed_.end(), is_key) ||
+         std::any_of(pinned_.begin(), pinned_.end(), is_key);
 }
 
 std::vector<CheckpointRetention::Entry> CheckpointRetention::Borrow(TrialNumber borrower,
@@ -200,6 +201,24 @@ void CheckpointRetention::EndBorrowing(TrialNumber borrower, std::vector<Entry>&
   borrowed_.erase(found);
   Classify(owner);
   Prune(owner, removed);
+}
+
+void CheckpointRetention::Pin(TrialNumber reader, TrialNumber owner, std::string_view path) {
+  const Entry* const entry = Find(owner, path);
+  if (entry == nullptr) return;
+  pinned_[reader] = KeyOf(*entry);
+  Classify(owner);
+}
+
+std::vector<CheckpointRetention::Entry> CheckpointRetention::Unpin(TrialNumber reader) {
+  std::vector<Entry> removed;
+  const auto pinned = pinned_.extract(reader);
+  if (pinned.empty()) return removed;
+  const TrialNumber owner = pinned.mapped().trial;
+  Classify(owner);
+  Prune(owner, removed);
+  MeetBudget(removed);
+  return removed;
 }
 
 std::vector<CheckpointRetention::Entry> CheckpointRetention::OnTrialReopened(TrialNumber trial) {

@@ -6,8 +6,9 @@
 //   2. the best ones but for the very best, worst first;
 //   3. the latest ones of trials that are over, worst first, those among the best last.
 // Never the latest of a trial that is not over, which it would go on from, nor one that another
-// trial is to go on from (Borrow), nor the very best: they
-// stay even where the budget is then exceeded (is_over_budget).
+// trial is to go on from (Borrow), nor one that an attempt was told to go on from and may not have
+// read yet (Pin), nor the very best: they stay even where the budget is then exceeded
+// (is_over_budget).
 //
 // The latest is the one made last, which after a step back need not have the highest iteration.
 // Ties in value go to the earlier trial, then the earlier iteration.
@@ -58,6 +59,12 @@ class CheckpointRetention {
   // the borrower has one of its own or is over. In place of one borrowed before.
   // Requires that it is kept.
   std::vector<Entry> Borrow(TrialNumber borrower, TrialNumber owner, std::string_view path);
+
+  // The reader was told to go on from that checkpoint, its own or another trial's: it stays until
+  // Unpin, so that it is there when the reader's process opens it. In place of one pinned before.
+  // One that is not kept is not pinned.
+  void Pin(TrialNumber reader, TrialNumber owner, std::string_view path);
+  std::vector<Entry> Unpin(TrialNumber reader);
 
   // It will go on after all, from Latest.
   std::vector<Entry> OnTrialReopened(TrialNumber trial);
@@ -123,7 +130,7 @@ class CheckpointRetention {
   void RankAll(TrialNumber trial, void (CheckpointRetention::*rank)(const Entry&));
   void Classify(TrialNumber trial);
   void ClassifyFirstBest();
-  bool IsBorrowed(Key key) const;
+  bool IsInUse(Key key) const;  // Borrowed or pinned.
   void EndBorrowing(TrialNumber borrower, std::vector<Entry>& removed);
   void Prune(TrialNumber trial, std::vector<Entry>& removed);
   void MeetBudget(std::vector<Entry>& removed);
@@ -134,6 +141,7 @@ class CheckpointRetention {
   std::set<TrialNumber> over_;
   std::set<TrialNumber> failed_;
   std::map<TrialNumber, Key> borrowed_;  // By borrower.
+  std::map<TrialNumber, Key> pinned_;    // By reader.
   std::set<Ranked> best_;                // At most keep_best.
   // Kept ones with a value, of trials that have not failed, that are not among the best.
   std::set<Ranked> other_;

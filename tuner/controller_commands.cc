@@ -38,6 +38,10 @@ void ExperimentController::FenceAway(const std::string& why) {
 
 void ExperimentController::On(const TunerRestarted& event) {
   const bool was_stopped = end_status_ == ExperimentStatus::kStopped && !has_ended_;
+  if (!was_stopped) {
+    end_status_.reset();
+    end_reason_ = StopReason::kNone;
+  }
   active_before_ = active_before_ + (last_active_ - *life_start_);
   life_start_ = now_;
   alike_failures_ = AlikeFailures();  // The cause may have been mended.
@@ -46,6 +50,7 @@ void ExperimentController::On(const TunerRestarted& event) {
   // may come back with theirs.
   const Instant now = std::exchange(now_, last_active_);
   for (const WorkerView& view : leases_.Views()) {
+    if (!leases_.HasWorker(view.worker)) continue;  // The end of another's trials ended the sweep.
     const bool may_come_back =
         event.listens && !workers_.at(view.worker).is_local && leases_.HoldsAny(view.worker);
     if (!may_come_back) Remove(view.worker, WorkerState::kLost, "the tuner ended");
@@ -57,9 +62,8 @@ void ExperimentController::On(const TunerRestarted& event) {
   if (was_stopped) {
     out_.actions.push_back(
         Say{"the sweep was being stopped when its tuner ended; it stays stopped"});
-  } else {
-    end_status_.reset();
-    end_reason_ = StopReason::kNone;
+  } else if (end_status_) {
+    FenceAway("the sweep ended while its worker was away");  // By limits.failed_trials, just now.
   }
   if (sweep_over_) {
     out_.actions.push_back(Say{"limits.sweep_time was reached: no trial is started any more"});
@@ -480,21 +484,30 @@ void ExperimentController::CheckTrialLimits() {
       limits_due_ = std::min(limits_due_, *limit);
       continue;
     }
-    const Duration ran = Seconds(trial.row.run_seconds) + (now_ - trial.running_since());
-    if (limits.trial_time && ran >= *limits.trial_time && !trial.is_over()) {
-      if (trial.row.iterations == 0) {
-        out_.actions.push_back(Say{"trial " + std::to_string(ref.trial.value) +
-                                   " ends without a value of " + options_.spec.metric +
-                                   ": limits.trial_time (" + FormatDuration(*limits.trial_time) +
-                                   ") came first"});
-      }
-      EndTrial(trial, TrialStatus::kTerminated, StopReason::kStopCondition);
+    if (!trial.is_over() && HasUsedItsTime(trial, now_ - trial.running_since())) {
+      EndByTrialTime(trial);
       Kill(trial, Outcome::kStopped, "limits.trial_time reached");
     } else {
       Kill(trial, Outcome::kHung,
            "no report for " + FormatDuration(*limits.no_progress) + " (limits.no_progress)");
     }
   }
+}
+
+// All of its earlier attempts' time, and `of_attempt` of the present one.
+bool ExperimentController::HasUsedItsTime(const TrialRecord& trial, Duration of_attempt) const {
+  const auto& limit = options_.spec.limits.trial_time;
+  return limit && Seconds(trial.row.run_seconds) + of_attempt >= *limit;
+}
+
+void ExperimentController::EndByTrialTime(TrialRecord& trial) {
+  if (trial.row.iterations == 0) {
+    out_.actions.push_back(Say{"trial " + std::to_string(trial.row.number.value) +
+                               " ends without a value of " + options_.spec.metric +
+                               ": limits.trial_time (" +
+                               FormatDuration(*options_.spec.limits.trial_time) + ") came first"});
+  }
+  EndTrial(trial, TrialStatus::kTerminated, StopReason::kStopCondition);
 }
 
 std::optional<Instant> ExperimentController::sweep_deadline() const {

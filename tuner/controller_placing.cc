@@ -42,10 +42,11 @@ ResourceRequest ExperimentController::RequestOf(const TrialRecord& trial) const 
 void ExperimentController::Fill() {
   if (!GivesOut() || is_paused_) return;
   while (leases_.running_count() + backing_off_count() < max_concurrent_) {
-    const ResourceRequest request = waiting_.empty() ? Request() : RequestOf(At(*waiting_.begin()));
+    const ResourceRequest request = NextRequest();
     if (!leases_.HasRoom(request)) break;
     TrialRecord* const trial = NextCandidate();
     if (trial == nullptr) return;
+    PinCheckpoint(*trial);
     const Fusion fusion = FusionFor(*trial);
     const std::vector<LeaseTable::Lease> ranks =
         leases_.Grant(request, trial->row.number, AttemptNumber{trial->row.attempts + 1},
@@ -65,6 +66,7 @@ void ExperimentController::Fill() {
     if (!waiting_.empty() && At(*waiting_.begin()).on_whole_device) return;
     TrialRecord* const trial = NextCandidate();
     if (trial == nullptr) return;
+    PinCheckpoint(*trial);
     trial->lease =
         leases_.GrantAhead(*worker, trial->row.number, AttemptNumber{trial->row.attempts + 1});
     StartAttempt message = StartMessage(*trial, *worker);
@@ -179,6 +181,14 @@ void ExperimentController::BeginAttempt(TrialRecord& trial, WorkerId worker,
   if (const auto limit = LimitOf(worker, trial)) limits_due_ = std::min(limits_due_, *limit);
 }
 
+// What it is told to go on from stays until its first report, or the lease's end: also if it is
+// stopped before it has read it.
+void ExperimentController::PinCheckpoint(const TrialRecord& trial) {
+  if (trial.resume_path.empty()) return;
+  retention_.Pin(trial.row.number, trial.resume_owner.value_or(trial.row.number),
+                 trial.resume_path);
+}
+
 // A lease that begins at once.
 void ExperimentController::SendStart(const TrialRecord& trial, const LeaseTable::Lease& lease) {
   const WorkerId worker = lease.placement.worker;
@@ -224,10 +234,17 @@ StartAttempt ExperimentController::StartMessage(const TrialRecord& trial, Worker
   return message;
 }
 
-// Something waits, nothing runs, and no worker that is there could ever take it.
+// Of what is placed next: all others wait for it.
+ResourceRequest ExperimentController::NextRequest() const {
+  if (waiting_.empty()) return Request();
+  return RequestOf(trials_[static_cast<size_t>(waiting_.begin()->value)]);
+}
+
+// Something waits, and no worker that is there could ever take it.
 void ExperimentController::WatchForUnplaceable() {
+  const ResourceRequest request = NextRequest();
   if (!GivesOut() || is_paused_ || (waiting_.empty() && !HasMoreToCreate()) ||
-      leases_.CouldTake(Request())) {
+      leases_.CouldTake(request)) {
     unplaceable_since_.reset();
     return;
   }
@@ -237,7 +254,7 @@ void ExperimentController::WatchForUnplaceable() {
     have += (have.empty() ? "" : "; ") + DescribeCapacity(view.capacity);
   }
   const std::string shortfall =
-      "no worker can take a trial: it needs " + DescribeRequest(Request()) +
+      "no worker can take a trial: it needs " + DescribeRequest(request) +
       (have.empty() ? "; no worker is there" : "; the workers have " + have);
   const Duration patience = options_.spec.limits.unplaceable;
   if (!unplaceable_since_) {

@@ -202,8 +202,9 @@ void ExperimentController::On(const DeviceMemorySeen& event) {
   }
   ResourceRequest next = Request();
   next.learned_gpu_memory_bytes = std::max(learned_gpu_memory_, std::min(bytes, largest));
-  // It ran: ranks that could not all be had with so much go on with their shares' parts.
-  if (!leases_.CouldTake(next)) return;
+  // It ran: ranks that could not all be had with so much go on with their shares' parts. A worker
+  // that is away may be one of those that are here, started anew.
+  if (!leases_.CouldPresentTake(next)) return;
   learned_gpu_memory_ = next.learned_gpu_memory_bytes;
   if (!is_beyond_share || std::exchange(is_learning_said_, true)) return;
   out_.actions.push_back(
@@ -231,7 +232,8 @@ void ExperimentController::SetPresent(WorkerRecord& record) {
 void ExperimentController::CheckAway() {
   for (const WorkerId worker : std::set<WorkerId>(away_)) {
     const WorkerRecord& record = workers_.at(worker);
-    if (now_ < *record.away_until) continue;
+    // The end of one's trials may have ended the sweep, and with it the wait for the others.
+    if (!record.away_until || now_ < *record.away_until) continue;
     Remove(worker, WorkerState::kLost, "worker " + record.row.name + " did not come back");
     out_.actions.push_back(Say{"worker " + record.row.name + " is lost: it did not come back"});
   }
@@ -246,7 +248,7 @@ void ExperimentController::Remove(WorkerId worker, WorkerState state, const std:
   const LeaseTable::Lost lost = leases_.RemoveWorker(worker);
   for (const AttemptRef& ref : lost.running) EndRank(At(ref.trial), {ref, Outcome::kLost, why});
   for (const AttemptRef& ref : lost.ahead) {
-    At(ref.trial).lease.reset();
+    DropLease(At(ref.trial));
     WaitForLease(At(ref.trial));
   }
 }

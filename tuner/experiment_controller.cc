@@ -92,6 +92,7 @@ void ExperimentController::On(const ReportArrived& event) {
     return;
   }
 
+  RemoveCheckpoints(retention_.Unpin(trial.row.number));
   const Report report = Joined(trial, message.report);
   const Metric value = FindObjective(report.metrics, options_.spec.metric);
   std::optional<Decision> decision;
@@ -336,7 +337,7 @@ void ExperimentController::On(const AttemptFinished& event) {
   }
   if (!ended.was_running) {
     // Dropped from the queue before it began.
-    trial.lease.reset();
+    DropLease(trial);
     WaitForLease(trial);
     return;
   }
@@ -367,6 +368,11 @@ void ExperimentController::EndRanksLeft(TrialRecord& trial) {
   }
 }
 
+void ExperimentController::DropLease(TrialRecord& trial) {
+  RemoveCheckpoints(retention_.Unpin(trial.row.number));
+  trial.lease.reset();
+}
+
 void ExperimentController::EndAttempt(TrialRecord& trial, const AttemptEnded& end) {
   TUNE_CHECK(trial.lease.has_value());
   const Duration ran = now_ - trial.running_since();
@@ -377,7 +383,7 @@ void ExperimentController::EndAttempt(TrialRecord& trial, const AttemptEnded& en
   // An exponential mean with weight 1/8 follows the sweep's pace and is exact in integers.
   mean_attempt_ =
       mean_attempt_ ? Duration{mean_attempt_->us + (ran.us - mean_attempt_->us) / 8} : ran;
-  trial.lease.reset();
+  DropLease(trial);
   trial.is_running = false;
   AfterAttempt(trial, end);
   trial.verdict.reset();
@@ -486,6 +492,7 @@ void ExperimentController::WaitForLease(TrialRecord& trial) {
                                                          : StopReason::kUser);
     return;
   }
+  if (HasUsedItsTime(trial, Duration{})) return EndByTrialTime(trial);
   trial.row.status = TrialStatus::kPending;
   MarkChanged(trial);
   if (trial.pause_wanted) return PauseByCommand(trial, *trial.pause_wanted);

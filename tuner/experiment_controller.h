@@ -169,6 +169,8 @@ class ExperimentController {
   // Giving out work.
   void CheckTimeLimits();
   void CheckTrialLimits();
+  bool HasUsedItsTime(const TrialRecord& trial, Duration of_attempt) const;
+  void EndByTrialTime(TrialRecord& trial);
   void NotePace(const TrialRecord& trial);
   void CheckSilence();
   std::optional<Instant> SilentAt(const TrialRecord& trial) const;
@@ -178,6 +180,7 @@ class ExperimentController {
   void Fill();
   ResourceRequest Request() const;
   ResourceRequest RequestOf(const TrialRecord& trial) const;
+  ResourceRequest NextRequest() const;
   Fusion FusionFor(const TrialRecord& trial) const;
   LaneKind LaneKindOf(const std::string& shape, const Placement& placement) const;
   void MeasureLanes(const TrialRecord& trial, const Report& report);
@@ -185,6 +188,8 @@ class ExperimentController {
   TrialRecord* NextCandidate();
   TrialRecord* CreateTrial();
   int64_t AheadPerRunning() const;
+  void PinCheckpoint(const TrialRecord& trial);
+  void DropLease(TrialRecord& trial);
   void BeginAttempt(TrialRecord& trial, WorkerId worker, std::vector<WorkerId> other_workers = {});
   void SendStart(const TrialRecord& trial, const LeaseTable::Lease& lease);
   StartAttempt StartMessage(const TrialRecord& trial, WorkerId worker) const;

@@ -55,7 +55,8 @@ void Tuner::LookAtWorkers(Instant due, Instant now, std::vector<Event>& events) 
   const Duration late = now - std::max(due, std::exchange(awake_at_, now));
   if (late >= Duration{parts_.controller.lease().us / 2}) {
     liveness_.Excuse(late);
-    events.push_back(TunerSlept{late});
+    // Before what came in that time: what begins to be waited for now did not wait while we slept.
+    events.insert(events.begin(), TunerSlept{late});
   }
   for (const WorkerId worker : parts_.queue.TakeHeard()) liveness_.OnHeard(worker, now);
   for (auto& [worker, use] : parts_.queue.TakeDeviceUse()) device_use_[worker] = std::move(use);

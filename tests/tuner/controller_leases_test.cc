@@ -298,5 +298,82 @@ TEST(ControllerLeases, EndsOfConnectedWorkersAreAcknowledgedAndLocalOnesNeedNone
   }
 }
 
+TEST(ControllerLeases, ATrialThatHasUsedItsTimeGetsNoFurtherLease) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec(1);
+  spec.limits.trial_time = Seconds(10);
+  spec.failure.max_failures = -1;
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(1);
+  world.Apply({world.NextReport(worker, kFirst, 0.3)});
+  world.now = world.now + Seconds(11);
+  world.Apply({world.End(worker, kFirst, Outcome::kCrashed, "at last")});
+  EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kTerminated);
+  EXPECT_EQ(world.trials.at(kFirst).stop_reason, StopReason::kStopCondition);
+  EXPECT_EQ(world.trials.at(kFirst).attempts, 1);
+}
+
+// It may still be on its way to the worker, whose process opens it before it hears of the stop.
+TEST(ControllerLeases, TheCheckpointOfAStartStaysUntilItsFirstReportOrItsEnd) {
+  for (const bool reports : {true, false}) {
+    ExperimentSpec spec = ControllerWorld::MakeSpec(2);
+    spec.checkpoint.disk_budget_bytes = 100;
+    ControllerWorld world(spec);
+    const WorkerId worker = world.Join(2);
+    const auto report = [&world, worker](TrialNumber trial) {
+      Event event = world.NextReport(worker, trial, trial == kSecond ? 0.9 : 0.3);
+      std::get<ReportArrived>(event).message.report.checkpoint.bytes = 100;
+      world.Apply({event});
+    };
+    report(kFirst);
+    report(kSecond);
+    world.Apply({world.End(worker, kFirst, Outcome::kPreempted)});
+    const WorkerId next = world.Join(1);
+    const StartAttempt& start = world.Running(next).at(kFirst).start;
+    ASSERT_EQ(start.checkpoint_path, "/artifacts/sweep/0/checkpoint_1");
+    if (reports) {
+      world.Apply({world.NextReport(next, kFirst, 0.4, false, /*with_checkpoint=*/false)});
+      world.Apply({StopRequested{kFirst, true}});
+      EXPECT_EQ(world.removed, std::vector<std::string>{"/artifacts/sweep/0/checkpoint_1"});
+      continue;
+    }
+    world.Apply({StopRequested{kFirst, true}});
+    EXPECT_TRUE(world.removed.empty());
+    world.Apply({world.End(next, kFirst, Outcome::kStopped)});
+    EXPECT_EQ(world.removed, std::vector<std::string>{"/artifacts/sweep/0/checkpoint_1"});
+  }
+}
+
+ExperimentSpec OneLossEndsTheSweep() {
+  ExperimentSpec spec = ControllerWorld::MakeSpec(3);
+  spec.limits.failed_trials = 1;
+  spec.failure.causes[Outcome::kLost].max_failures = 0;
+  return spec;
+}
+
+TEST(ControllerLeases, ALimitOfFailedTrialsThatIsReachedAtARestartEndsTheSweep) {
+  ControllerWorld world(OneLossEndsTheSweep());
+  world.Join(1);
+  world.JoinConnected(1, "a");
+  world.JoinConnected(1, "b");
+  world.Recover();
+  world.Apply({TunerRestarted{true}});
+  EXPECT_TRUE(world.has_ended);
+  EXPECT_EQ(world.experiment.status, ExperimentStatus::kStopped);
+  EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kError);
+  EXPECT_EQ(world.trials.at(kSecond).status, TrialStatus::kTerminated);
+}
+
+TEST(ControllerLeases, ALimitOfFailedTrialsThatALostWorkerReachesEndsTheWaitForTheOthers) {
+  ControllerWorld world(OneLossEndsTheSweep());
+  const WorkerId first = world.JoinConnected(1, "a");
+  const WorkerId second = world.JoinConnected(1, "b");
+  world.Break(first);
+  world.Break(second);
+  world.now = world.now + Seconds(60);
+  world.Apply({DeadlinePassed{}});
+  EXPECT_TRUE(world.has_ended);
+  EXPECT_EQ(world.worker_rows.at(second).state, WorkerState::kLost);
+}
+
 }  // namespace
 }  // namespace tune

@@ -304,5 +304,24 @@ TEST(ControllerRanks, ThatDoNotFitAreSaidToBeMissing) {
       << world.said.back();
 }
 
+// Shares of both would fit on the device that is left.
+TEST(ControllerRanks, ThatNeedWholeDevicesWhichAreGoneAreSaidToBeMissing) {
+  ExperimentSpec spec = SpecOfTwoRanks();
+  spec.resources.gpu_milli = 500;
+  ControllerWorld world(spec);
+  const WorkerId first = world.Join(1, 1);
+  const WorkerId second = world.Join(1, 1);
+  world.Apply({world.End(first, kFirst, Outcome::kDeviceOutOfMemory, "no room")});
+  world.Apply({world.End(second, kFirst, Outcome::kPreempted)});
+  ASSERT_EQ(world.Running(first).at(kFirst).slices[0].milli, 1000);
+  world.Lose(second);
+  world.Apply({WorkerGone{second, Departure::kGoodbye}});
+  world.Apply({world.End(first, kFirst, Outcome::kPreempted)});
+  ASSERT_FALSE(world.said.empty());
+  EXPECT_NE(world.said.back().find("it needs cpu: 1, gpu: 1, workers: 2"), std::string::npos)
+      << world.said.back();
+  EXPECT_TRUE(world.controller().NextDeadline().has_value()) << "limits.unplaceable";
+}
+
 }  // namespace
 }  // namespace tune
