@@ -1,6 +1,8 @@
 // Whole sweeps in virtual time, under faults, each seed twice. Longer runs: tune_sim --seeds A..B.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <iostream>
 #include <map>
 #include <string>
 
@@ -49,6 +51,18 @@ TEST(Simulator, NothingIsFoundInTwoHundredSeedsAndEachIsTheSameTwice) {
     EXPECT_GT(coverage[what], 0) << what;
   }
   EXPECT_GT(lives, 2 * static_cast<int64_t>(kSeeds));
+}
+
+// Fixed seeds wear out. A day's seeds are its number times 1000 and the 59 after it.
+TEST(Simulator, NothingIsFoundInTheSeedsOfTheDay) {
+  const auto now = std::chrono::system_clock::now();
+  const auto day = std::chrono::floor<std::chrono::days>(now).time_since_epoch().count();
+  const auto first = static_cast<uint64_t>(day) * 1000;
+  std::cout << "tune_sim --once --seeds " << first << ".." << first + 59 << std::endl;
+  for (uint64_t seed = first; seed < first + 60; ++seed) {
+    SCOPED_TRACE("tune_sim --verbose --seed " + std::to_string(seed));
+    EXPECT_EQ(sim::Run(DrawSwarm(seed)).finding, "");
+  }
 }
 
 TEST(Simulator, AnUndisturbedSweepHasOneLifeOfTheTuner) {

@@ -63,6 +63,26 @@ Value DrawFailure(Dice& dice) {
   return failure;
 }
 
+// Half the time asha as it is, else one that is rarer; drawn apart too.
+Value StoppingScheduler(uint64_t seed, int64_t max_t, int64_t factor, Value asha) {
+  KeyedRandom random(seed, "swarm stopping");
+  switch (random.NextBelow(8)) {
+    case 0: {
+      Value pasha = Map({{"max_t", Value(max_t)}, {"reduction_factor", Value(factor)}});
+      return Map({{"pasha", std::move(pasha)}});
+    }
+    case 1:
+      return Map(
+          {{"percentile", Map({{"percentile", Value(25)}, {"n_startup_trials", Value(2)}})}});
+    case 2:
+      return Map({{"threshold", Map({{"upper", Value(1.5)}, {"lower", Value(0.05)}})}});
+    case 3:
+      return Map({{"patience", Map({{"patience", Value(1)}, {"min_delta", Value(0.01)}})}});
+    default:
+      return Map({{"asha", std::move(asha)}});
+  }
+}
+
 // Half the time asha as it is, else another one. Drawn apart, so that a seed's other options are
 // what they were when there was nothing else.
 Value OtherScheduler(uint64_t seed, int64_t max_t, int64_t factor, Value asha) {
@@ -91,7 +111,7 @@ Value OtherScheduler(uint64_t seed, int64_t max_t, int64_t factor, Value asha) {
       return Map({{"pbt", std::move(pbt)}});
     }
     default:
-      break;
+      return StoppingScheduler(seed, max_t, factor, std::move(asha));
   }
   return Map({{"asha", std::move(asha)}});
 }
@@ -111,27 +131,40 @@ Value DrawSearch(uint64_t seed, const Value& document) {
   return search;
 }
 
+ResourceRequest RequestIn(const Value& resources) {
+  ResourceRequest request;
+  const auto whole = [&resources](const char* name, int64_t otherwise) {
+    const Value* const value = resources.Find(name);
+    return value != nullptr ? value->AsInt() : otherwise;
+  };
+  request.cpu_milli = whole("cpu", 1) * kWholeMilli;
+  request.gpu_memory_bytes = whole("gpu_memory", 0);
+  request.workers = whole("workers", 1);
+  if (const Value* const gpu = resources.Find("gpu")) {
+    request.gpu_milli = std::llround(gpu->AsDouble() * kWholeMilli);
+  }
+  if (const Value* const spread = resources.Find("spread")) request.spread = spread->AsBool();
+  return request;
+}
+
+std::vector<WorkerCapacity> CapacitiesOf(const Swarm& swarm) {
+  std::vector<WorkerCapacity> capacities;
+  for (const Machine& machine : swarm.machines) capacities.push_back(machine.capacity);
+  return capacities;
+}
+
 // An eighth of the sweeps has trials of several ranks, where the machines have room for them
 // together; drawn apart too. Heavy ones are about leases ahead, which ranks never have.
 void DrawRanks(Swarm& swarm, Value& document) {
   KeyedRandom random(swarm.seed, "swarm ranks");
-  ResourceRequest request;
-  request.workers = 2 + static_cast<int64_t>(random.NextBelow(2));
-  request.spread = random.NextBelow(3) != 0;
+  const Value workers(2 + static_cast<int64_t>(random.NextBelow(2)));
+  const Value spread(random.NextBelow(3) != 0);
   if (random.NextBelow(8) != 0 || swarm.is_heavy) return;
   const Value* const drawn = document.Find("resources");
   Value resources = drawn != nullptr ? *drawn : Value::MakeMap();
-  if (const Value* const cpu = resources.Find("cpu")) {
-    request.cpu_milli = cpu->AsInt() * kWholeMilli;
-  }
-  if (const Value* const gpu = resources.Find("gpu")) {
-    request.gpu_milli = std::llround(gpu->AsDouble() * kWholeMilli);
-  }
-  std::vector<WorkerCapacity> capacities;
-  for (const Machine& machine : swarm.machines) capacities.push_back(machine.capacity);
-  if (!CouldEverFit(request, capacities)) return;
-  resources.Set("workers", Value(request.workers));
-  resources.Set("spread", Value(request.spread));
+  resources.Set("workers", workers);
+  resources.Set("spread", spread);
+  if (!CouldEverFit(RequestIn(resources), CapacitiesOf(swarm))) return;
   document.Set("resources", std::move(resources));
   swarm.spec = ToJson(document);
 }
@@ -254,7 +287,7 @@ void DrawDevices(Swarm& swarm) {
   const bool asks = resources != nullptr && resources->Find("gpu") != nullptr;
   if (asks && random.NextBelow(3) == 0) {
     resources->Set("gpu_memory", Value(static_cast<int64_t>(1 + random.NextBelow(16'000))));
-    swarm.spec = ToJson(document);
+    if (CouldEverFit(RequestIn(*resources), CapacitiesOf(swarm))) swarm.spec = ToJson(document);
   }
   if (has_any && random.NextBelow(2) == 0) {
     swarm.faults.device_loss = Seconds(swarm.fault_time.seconds() * random.NextUniform(0.1, 1.0));
