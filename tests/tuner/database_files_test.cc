@@ -51,6 +51,25 @@ TEST(Open, RefusesAnotherProgramsDatabaseUntouched) {
                          "another program's SQLite file");
 }
 
+TEST(Open, MakesADatabaseForItsOwnerAloneWhateverTheUmask) {
+  for (const mode_t mask : {0, 022, 0777}) {
+    const TempFolder folder;
+    const mode_t before = umask(mask);
+    const Result<std::unique_ptr<Database>> made =
+        Database::Open(folder / "tune.db", Access::kCreate);
+    ASSERT_TRUE(made.ok()) << made.status().message();
+    EXPECT_TRUE((*made)->Execute("PRAGMA journal_mode = WAL; CREATE TABLE a (b);").ok());
+    EXPECT_TRUE((*made)->CopyTo(folder / "copy.db").ok());
+    umask(before);
+    EXPECT_THAT(folder.List(), ElementsAre("copy.db", "tune.db", "tune.db-shm", "tune.db-wal"));
+    for (const std::string& name : folder.List()) {
+      struct stat info = {};
+      ASSERT_EQ(stat((folder / name).c_str(), &info), 0);
+      EXPECT_EQ(info.st_mode & 0777, 0600u) << name << " with the umask " << std::oct << mask;
+    }
+  }
+}
+
 TEST(Open, RefusesAFileThatIsNoDatabaseUntouched) {
   const TempFolder folder;
   WriteText(folder / "space.yaml", "name: food11\nmetric: val_accuracy\n");

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "tuner/sqlite/private_file.h"
+
 namespace tune {
 namespace {
 
@@ -394,6 +396,7 @@ Status Database::OpenForReading(const std::string& vfs) {
 
 Status Database::OpenForWriting(Access access, const std::string& vfs) {
   const int create = access == Access::kCreate ? SQLITE_OPEN_CREATE : 0;
+  if (create != 0 && vfs.empty()) MakePrivateFile(path_);
   TUNE_RETURN_IF_ERROR(OpenConnection(FileUri(path_, create ? "?mode=rwc" : "?mode=rw"),
                                       SQLITE_OPEN_READWRITE | create, vfs));
   // A WAL of 2,000 pages (8 MB) is folded back by the commit that fills it: some milliseconds once

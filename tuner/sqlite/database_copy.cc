@@ -2,10 +2,12 @@
 #include <sqlite3.h>
 
 #include "tuner/sqlite/database.h"
+#include "tuner/sqlite/private_file.h"
 
 namespace tune {
 
 Status Database::CopyTo(const std::string& path) {
+  MakePrivateFile(path);
   sqlite3* raw = nullptr;
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
   int code = sqlite3_open_v2(path.c_str(), &raw, flags, nullptr);
