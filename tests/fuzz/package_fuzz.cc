@@ -36,7 +36,10 @@ tune::FuzzStart tune::StartOfFuzz() {
   using Kind = PackageKind;
   return {
       {Package({}), Package({{Kind::kFile, "a", "content"}, {Kind::kProgram, "b.sh", "#!/bin/sh"}}),
-       Package({{Kind::kFolder, "d", ""}, {Kind::kLink, "d/e", "../f"}, {Kind::kFile, "f", ""}})},
+       Package({{Kind::kFolder, "d", ""}, {Kind::kLink, "d/e", "../f"}, {Kind::kFile, "f", ""}}),
+       Package({{Kind::kPrivateFolder, "d", ""},
+                {Kind::kPrivateFile, "d/e", "f"},
+                {Kind::kPrivateProgram, "d/g", ""}})},
       50'000};
 }
 
@@ -49,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const tune::PackageEntry& entry : *entries) {
     CheckPlace(entry, folders);
     TUNE_CHECK(paths.insert(entry.path).second);
-    if (entry.kind == tune::PackageKind::kFolder) folders.insert(entry.path);
+    if (tune::IsFolder(entry.kind)) folders.insert(entry.path);
   }
   TUNE_CHECK(Package(*entries) == text);
   return 0;

@@ -83,9 +83,11 @@ TEST_F(PackageFolder, IsNamedByItsContentAlone) {
   fs::copy(folder_ / "from", folder_ / "copy",
            fs::copy_options::recursive | fs::copy_options::copy_symlinks);
   EXPECT_EQ(*NameFolder(folder_ / "copy", kAnyBytes), name);
-  chmod(From("train.py").c_str(), 0600);
+  chmod(From("train.py").c_str(), 0664);
   EXPECT_EQ(Name(), name);
 
+  chmod(From("train.py").c_str(), 0600);
+  EXPECT_NE(Name(), name) << "other users could read it elsewhere";
   chmod(From("train.py").c_str(), 0755);
   EXPECT_NE(Name(), name);
   chmod(From("train.py").c_str(), 0644);
@@ -132,6 +134,60 @@ TEST_F(PackageFolder, LeavesOutWhatASweepWritesThere) {
   fs::create_directories(From(".git/objects"));
   mkfifo(From("pipe").c_str(), 0600);
   EXPECT_EQ(Name(), name);
+
+  // By its content, whatever it is called; and its artifacts, whatever became of it.
+  Write("sub/sweeps.sqlite3", database);
+  Write("sub/sweeps.sqlite3.lock", "{}");
+  fs::create_directories(From("sub/sweeps.artifacts/tls"));
+  Write("sub/sweeps.artifacts/tls/identity.pem", "keys");
+  fs::create_directories(folder_ / "elsewhere.artifacts/tls");
+  fs::create_symlink(folder_ / "elsewhere.artifacts", From("linked.artifacts"));
+  fs::remove(From("tune.db"));
+  EXPECT_EQ(Name(), name);
+}
+
+// One of openssl genpkey, of its first bytes alone.
+constexpr char kKey[] =
+    "-----BEGIN PRIVATE KEY-----\n"
+    "MC4CAQAwBQYDK2VwBCIEIAabcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOP\n"
+    "-----END PRIVATE KEY-----\n";
+
+TEST_F(PackageFolder, IsNotPackedWithAPrivateKeyInIt) {
+  const auto refusal = [this] {
+    return PackedFolder::Pack(folder_ / "from", *OpenNamelessFile(folder_.path())).status();
+  };
+  Write("sub/id", std::string("Bag Attributes\r\n") + kKey);
+  EXPECT_EQ(refusal().message(),
+            (folder_ / "from") +
+                ": sub/id holds a private key, which would be sent to every worker that joins; "
+                "move it out of the folder, or list it in the folder's .tuneignore");
+  EXPECT_TRUE(NameFolder(folder_ / "from", kAnyBytes).ok()) << "nothing is sent";
+  // Beyond the first piece that is read, and across two of them.
+  for (const size_t at : {size_t{300'000}, (256u << 10) - std::string(kKey).size() / 2}) {
+    Write("sub/id", std::string(at, 'x') + "\n" + kKey);
+    EXPECT_THAT(refusal().message(), HasSubstr("sub/id holds a private key")) << at;
+  }
+  // As the file of a cloud account has it.
+  std::string in_json = kKey;
+  for (size_t at = 0; (at = in_json.find('\n', at)) != std::string::npos;) {
+    in_json.replace(at, 1, "\\n");
+  }
+  Write("sub/id", "{\"private_key\": \"" + in_json + "\"}");
+  EXPECT_THAT(refusal().message(), HasSubstr("sub/id holds a private key"));
+  // A text that speaks of keys is none.
+  Write("sub/id",
+        "if line == '-----BEGIN PRIVATE KEY-----':\n  return '-----END PRIVATE KEY-----'");
+  EXPECT_TRUE(refusal().ok()) << refusal().message();
+  Write("sub/id", kKey);
+  Write(".tuneignore", "id\n");
+  EXPECT_TRUE(refusal().ok()) << refusal().message();
+}
+
+TEST_F(PackageFolder, IsNotPackedWithTheValueOfASecret) {
+  Write("space.yaml", "trainable: {env: {HF_TOKEN: hf_abcdefgh}}");
+  const auto packed = PackedFolder::Pack(folder_ / "from", *OpenNamelessFile(folder_.path()),
+                                         {{"SHORT_KEY", "train"}, {"HF_TOKEN", "hf_abcdefgh"}});
+  EXPECT_THAT(packed.status().message(), HasSubstr("space.yaml holds the value of HF_TOKEN"));
 }
 
 TEST_F(PackageFolder, LeavesOutWhatItsIgnoreFileLists) {
@@ -217,10 +273,51 @@ TEST_F(PackageFolder, ComesOutAsItWentIn) {
   EXPECT_EQ(fs::read_symlink(there->folder + "/sub/link"), "../train.py");
   EXPECT_EQ(access((there->folder + "/sub/run.sh").c_str(), X_OK), 0);
   EXPECT_TRUE(fs::is_directory(there->folder + "/sub/empty"));
+  EXPECT_EQ(fs::status(folder_ / "cache/packages").permissions(), fs::perms::owner_all);
   EXPECT_THAT(Cached(), ElementsAre(Name().sha256));
   // Another time nothing is sent.
   EXPECT_EQ(store.Obtain(Name(), sender.Dial())->folder, there->folder);
   EXPECT_EQ(sender.offsets.size(), 1u);
+}
+
+TEST_F(PackageFolder, KeepsToItselfWhatOtherUsersCouldNotReadWhateverTheUmask) {
+  Write("sub/password", "x");
+  fs::create_directory(From("hidden"));
+  Write("hidden/run", "x");
+  chmod(From("sub/password").c_str(), 0600);
+  chmod(From("hidden").c_str(), 0700);
+  chmod(From("hidden/run").c_str(), 0700);
+  for (const mode_t mask : {0, 022, 077}) {
+    const std::string cache = folder_ / ("cache" + std::to_string(mask));
+    Sender sender{Text()};
+    const PackageName name = Name();
+    const mode_t before = umask(mask);
+    const auto there = PackageStore(cache, interruption_).Obtain(name, sender.Dial());
+    umask(before);
+    ASSERT_TRUE(there.ok()) << there.status().message();
+    const auto mode_of = [&](const std::string& path) {
+      struct stat info = {};
+      EXPECT_EQ(stat((there->folder + path).c_str(), &info), 0) << path;
+      return info.st_mode & 0777;
+    };
+    EXPECT_EQ(mode_of("/sub/password"), 0600u);
+    EXPECT_EQ(mode_of("/hidden"), 0700u);
+    EXPECT_EQ(mode_of("/hidden/run"), 0700u);
+    EXPECT_EQ(mode_of("/train.py"), 0644u);
+    EXPECT_EQ(*NameFolder(there->folder, kAnyBytes), name);
+  }
+}
+
+TEST_F(PackageFolder, IsNotKeptWhereOthersMayWrite) {
+  fs::create_directories(folder_ / "cache/packages");
+  chmod((folder_ / "cache/packages").c_str(), 0775);
+  Sender sender{Text()};
+  const PackageStore store(folder_ / "cache", interruption_);
+  EXPECT_THAT(store.Obtain(Name(), sender.Dial()).status().message(),
+              HasSubstr("cache/packages can be written by other users"));
+  chmod((folder_ / "cache/packages").c_str(), 0755);
+  ASSERT_TRUE(store.Obtain(Name(), sender.Dial()).ok());
+  EXPECT_EQ(fs::status(folder_ / "cache/packages").permissions(), fs::perms::owner_all);
 }
 
 TEST_F(PackageFolder, GoesOnWhereTheConnectionBroke) {

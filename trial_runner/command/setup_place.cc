@@ -14,6 +14,7 @@
 #include "core/posix/durable_file.h"
 #include "core/posix/folder_lock.h"
 #include "core/posix/kept_folders.h"
+#include "core/posix/private_folder.h"
 #include "trial_runner/package/packed_folder.h"
 
 namespace tune {
@@ -57,6 +58,7 @@ SetupPlace::SetupPlace(const TrialStart& start, const std::vector<std::string>& 
 }
 
 Result<SetupPlace::Claim> SetupPlace::Ask() const {
+  if (is_shared_) TUNE_RETURN_IF_ERROR(MakePrivateFolder(fs::path(folder_).parent_path()));
   while (true) {
     std::error_code error;
     fs::create_directories(folder_, error);

@@ -48,7 +48,7 @@ Status CheckPath(std::string_view path) {
 }
 
 Status CheckContent(const PackageEntry& entry) {
-  if (entry.kind == PackageKind::kFolder && !entry.content.empty()) {
+  if (IsFolder(entry.kind) && !entry.content.empty()) {
     return DataLoss("a folder has no content");
   }
   if (entry.kind != PackageKind::kLink) return OkStatus();
@@ -74,7 +74,7 @@ class Taker {
 };
 
 Result<PackageEntry> TakeEntry(char kind, Taker& taker) {
-  if (std::string_view("dfxl").find(kind) == std::string_view::npos) {
+  if (std::string_view("dfxlDFX").find(kind) == std::string_view::npos) {
     return DataLoss("it is of no known kind");
   }
   PackageEntry entry;
@@ -101,7 +101,7 @@ class OrderCheck {
     Folder& folder = open_.back();
     if (folder.path != parent || NameOf(entry.path) <= folder.last_name) return false;
     folder.last_name = NameOf(entry.path);
-    if (entry.kind == PackageKind::kFolder) open_.push_back({entry.path, {}});
+    if (IsFolder(entry.kind)) open_.push_back({entry.path, {}});
     return true;
   }
 
@@ -114,6 +114,30 @@ class OrderCheck {
 };
 
 }  // namespace
+
+PackageKind KindOf(bool is_folder, unsigned mode) {
+  const bool is_private = (mode & 0077) == 0;
+  if (is_folder) return is_private ? PackageKind::kPrivateFolder : PackageKind::kFolder;
+  if ((mode & 0100) != 0) return is_private ? PackageKind::kPrivateProgram : PackageKind::kProgram;
+  return is_private ? PackageKind::kPrivateFile : PackageKind::kFile;
+}
+
+unsigned ModeOf(PackageKind kind) {
+  switch (kind) {
+    case PackageKind::kFolder:
+    case PackageKind::kProgram:
+      return 0755;
+    case PackageKind::kPrivateFolder:
+    case PackageKind::kPrivateProgram:
+      return 0700;
+    case PackageKind::kPrivateFile:
+      return 0600;
+    case PackageKind::kFile:
+    case PackageKind::kLink:
+      break;
+  }
+  return 0644;
+}
 
 std::string EncodeEntryHead(PackageKind kind, std::string_view path, uint64_t content_bytes) {
   std::string head(1, static_cast<char>(kind));

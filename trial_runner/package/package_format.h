@@ -2,13 +2,14 @@
 // that their SHA-256 names the content.
 //
 //   "tune-package 1\n"
-//   for each entry: kind (1 byte: d folder, f file, x executable file, l symbolic link),
+//   for each entry: kind (1 byte: d folder, f file, x executable file, l symbolic link; D, F and X:
+//                   one on which other users have no rights),
 //                   bytes of its path (4, little-endian), bytes of its content (8), path, content
 //   "e"
 //
 // A link's content is what it points to, wherever that is; a folder has none. Paths are relative to
 // the folder; an entry comes after the folder that it is in, and names within one folder rise.
-// Owners, times and other modes are not kept.
+// Owners, times and other rights are not kept.
 //
 // Thread rule: pure functions.
 #pragma once
@@ -22,7 +23,21 @@
 
 namespace tune {
 
-enum class PackageKind : char { kFolder = 'd', kFile = 'f', kProgram = 'x', kLink = 'l' };
+enum class PackageKind : char {
+  kFolder = 'd',
+  kFile = 'f',
+  kProgram = 'x',
+  kLink = 'l',
+  kPrivateFolder = 'D',
+  kPrivateFile = 'F',
+  kPrivateProgram = 'X',
+};
+inline bool IsFolder(PackageKind kind) {
+  return kind == PackageKind::kFolder || kind == PackageKind::kPrivateFolder;
+}
+// The kind of a folder or file with these rights, and the rights that it gets where it is unpacked.
+PackageKind KindOf(bool is_folder, unsigned mode);
+unsigned ModeOf(PackageKind kind);
 
 // What comes before the entries, before an entry's content, and after all.
 inline constexpr std::string_view kPackageHead = "tune-package 1\n";

@@ -21,6 +21,7 @@
 #include "core/posix/durable_file.h"
 #include "core/posix/durable_folder.h"
 #include "core/posix/kept_folders.h"
+#include "core/posix/private_folder.h"
 #include "trial_runner/package/package_format.h"
 #include "trial_runner/package/sha256.h"
 
@@ -79,17 +80,20 @@ Result<FileDescriptor> OpenLocked(const std::string& path) {
 }
 
 Status Write(const PackageEntry& entry, const std::string& path) {
-  if (entry.kind == PackageKind::kFolder) {
-    return mkdir(path.c_str(), 0755) == 0 ? OkStatus() : ErrnoStatus("create", path);
+  if (IsFolder(entry.kind)) {
+    const mode_t mode = ModeOf(entry.kind);
+    const bool is_made = mkdir(path.c_str(), mode) == 0 && chmod(path.c_str(), mode) == 0;
+    return is_made ? OkStatus() : ErrnoStatus("create", path);
   }
   if (entry.kind == PackageKind::kLink) {
     const std::string target(entry.content);
     return symlink(target.c_str(), path.c_str()) == 0 ? OkStatus() : ErrnoStatus("create", path);
   }
-  const mode_t mode = entry.kind == PackageKind::kProgram ? 0755 : 0644;
+  const mode_t mode = ModeOf(entry.kind);
   const FileDescriptor file(
       open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
-  if (!file.is_open()) return ErrnoStatus("create", path);
+  // As it was packed, whatever the umask here: the rights are a part of the name.
+  if (!file.is_open() || fchmod(file.get(), mode) != 0) return ErrnoStatus("create", path);
   return WriteAll(file.get(), std::as_bytes(std::span(entry.content.data(), entry.content.size())),
                   path);
 }
@@ -121,7 +125,7 @@ Result<HeldPackage> PackageStore::Obtain(const PackageName& package,
       if (is_new) RemoveLeastUsedFolders(folder_, limits::kPackagesKeptMax);
       return HeldPackage{std::move(target), *std::move(hold)};
     }
-    TUNE_RETURN_IF_ERROR(MakeFolderSynced(folder_));
+    TUNE_RETURN_IF_ERROR(MakePrivateFolder(folder_));
     TUNE_ASSIGN_OR_RETURN(FileDescriptor part, OpenLocked(part_path));
     if (part.is_open()) {
       TUNE_ASSIGN_OR_RETURN(target, FetchAndUnpack(package, dial, part));

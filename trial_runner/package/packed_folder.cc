@@ -17,6 +17,7 @@
 #include "core/posix/durable_file.h"
 #include "trial_runner/package/ignore_list.h"
 #include "trial_runner/package/package_format.h"
+#include "trial_runner/package/secret_search.h"
 #include "trial_runner/package/sha256.h"
 
 namespace tune {
@@ -69,27 +70,29 @@ bool IsOurDatabase(const std::string& path) {
 // Names in one folder and what they are; sorted.
 using Names = std::map<std::string, fs::file_type>;
 
-// A database with its journals and its artifacts: it changes while the sweep runs.
-void LeaveOutDatabases(const std::string& folder, Names& names) {
+// Databases with their journals and locks, and all artifacts: they change while a sweep runs, and
+// the tuner's keys lie among the artifacts, also of a database that is gone or elsewhere.
+void LeaveOutOurs(const std::string& folder, Names& names) {
   std::vector<std::string> databases;
   for (const auto& [name, type] : names) {
     if (type != fs::file_type::regular) continue;
-    const bool may_be = fs::path(name).extension() == ".db" || names.contains(name + "-wal");
-    if (may_be && (names.contains(name + "-wal") || IsOurDatabase(folder + "/" + name))) {
+    if (names.contains(name + "-wal") || IsOurDatabase(folder + "/" + name)) {
       databases.push_back(name);
     }
   }
   for (const std::string& database : databases) {
-    for (const char* const suffix : {"", "-wal", "-shm", "-journal"}) {
+    for (const char* const suffix : {"", "-wal", "-shm", "-journal", ".lock"}) {
       names.erase(database + suffix);
     }
-    names.erase(fs::path(database).stem().string() + ".artifacts");
   }
+  std::erase_if(names, [](const auto& entry) { return entry.first.ends_with(".artifacts"); });
 }
 
 class Packer {
  public:
-  Packer(const std::string& root, PackageText& text) : root_(root), text_(text) {}
+  // `secrets`: null: nothing is sent, so anything may be in the folder.
+  Packer(const std::string& root, PackageText& text, const std::vector<Secret>* secrets)
+      : root_(root), text_(text), secrets_(secrets) {}
 
   Status Run() {
     std::error_code error;
@@ -117,7 +120,7 @@ class Packer {
     if (error) return InvalidArgument("cannot read " + folder + ": " + error.message());
     names.erase(".git");
     names.erase("__pycache__");
-    LeaveOutDatabases(folder, names);
+    LeaveOutOurs(folder, names);
     return names;
   }
 
@@ -130,7 +133,9 @@ class Packer {
       if (ignored_.Holds(path, type == fs::file_type::directory)) continue;
       if (path.size() > limits::kPathBytesMax) return FailedPrecondition(path + " lies too deep");
       if (type == fs::file_type::directory) {
-        TUNE_RETURN_IF_ERROR(AddHead(PackageKind::kFolder, path, 0));
+        struct stat info = {};
+        if (stat(PathOf(path).c_str(), &info) != 0) return ErrnoStatus("read", PathOf(path));
+        TUNE_RETURN_IF_ERROR(AddHead(KindOf(true, info.st_mode), path, 0));
         TUNE_RETURN_IF_ERROR(AddFolder(path, depth + 1));
       } else if (type == fs::file_type::symlink) {
         TUNE_RETURN_IF_ERROR(AddLink(path));
@@ -166,9 +171,9 @@ class Packer {
     if (!file.is_open() || fstat(file.get(), &info) != 0) {
       return ErrnoStatus("read", PathOf(path));
     }
-    const bool is_program = (info.st_mode & S_IXUSR) != 0;
-    TUNE_RETURN_IF_ERROR(AddHead(is_program ? PackageKind::kProgram : PackageKind::kFile, path,
-                                 static_cast<uint64_t>(info.st_size)));
+    TUNE_RETURN_IF_ERROR(
+        AddHead(KindOf(false, info.st_mode), path, static_cast<uint64_t>(info.st_size)));
+    SecretSearch search(secrets_ != nullptr ? *secrets_ : std::vector<Secret>());
     buffer_.resize(kReadBytes);
     for (int64_t left = info.st_size; left > 0;) {
       const auto wanted = static_cast<size_t>(std::min<int64_t>(left, kReadBytes));
@@ -176,16 +181,28 @@ class Packer {
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) return ErrnoStatus("read", PathOf(path));
       if (count == 0) return Unavailable(PathOf(path) + " became shorter while it was read");
-      TUNE_RETURN_IF_ERROR(text_.Add({buffer_.data(), static_cast<size_t>(count)}));
+      const std::string_view piece(buffer_.data(), static_cast<size_t>(count));
+      if (secrets_ != nullptr) {
+        if (const auto found = search.Add(piece)) return Refused(path, *found);
+      }
+      TUNE_RETURN_IF_ERROR(text_.Add(piece));
       left -= count;
     }
     return OkStatus();
+  }
+
+  static Status Refused(const std::string& path, const std::string& found) {
+    return InvalidArgument(path + " holds " + found +
+                           ", which would be sent to every worker that joins; move it out of the "
+                           "folder, or list it in the folder's " +
+                           kIgnoreFile);
   }
 
   std::string PathOf(const std::string& within) const { return root_ + "/" + within; }
 
   const std::string root_;
   PackageText& text_;
+  const std::vector<Secret>* const secrets_;
   IgnoreList ignored_;
   size_t entry_count_ = 0;
   std::string buffer_;
@@ -195,13 +212,14 @@ class Packer {
 
 Result<PackageName> NameFolder(const std::string& folder, int64_t bytes_max) {
   PackageText text(-1, bytes_max);
-  TUNE_RETURN_IF_ERROR(Packer(folder, text).Run().At(folder));
+  TUNE_RETURN_IF_ERROR(Packer(folder, text, nullptr).Run().At(folder));
   return text.Finish();
 }
 
-Result<PackedFolder> PackedFolder::Pack(const std::string& folder, FileDescriptor file) {
+Result<PackedFolder> PackedFolder::Pack(const std::string& folder, FileDescriptor file,
+                                        const std::vector<Secret>& secrets) {
   PackageText text(file.get(), limits::kPackageBytesMax);
-  const Status status = Packer(folder, text).Run().At(folder);
+  const Status status = Packer(folder, text, &secrets).Run().At(folder);
   if (status.code() == StatusCode::kFailedPrecondition) {
     return FailedPrecondition(status.message() +
                               ", too much to be sent to workers of other machines; list what they "

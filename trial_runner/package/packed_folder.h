@@ -1,8 +1,12 @@
 // Packing a folder (package_format.h), or only naming what is in it.
 //
-// Left out: what .tuneignore lists; `.git` and `__pycache__`; databases of ours and those that are
-// in use, with what lies beside them; what is neither file, folder nor link. Two that pack the same
-// folder so agree on its name, though a sweep runs in it.
+// Left out: what .tuneignore lists; `.git` and `__pycache__`; each `*.artifacts`; databases of
+// ours, whatever their names, and those that are in use, with what lies beside them; what is
+// neither file, folder nor link. Two that pack the same folder so agree on its name, though a sweep
+// runs in it.
+//
+// What holds a private key, or the value of a secret, is never packed: it would lie on every
+// machine that joins.
 //
 // Thread rule: one thread packs; a PackedFolder may be read by several.
 #pragma once
@@ -10,10 +14,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/posix/file_descriptor.h"
 #include "core/status.h"
 #include "trial_runner/package_source.h"
+#include "trial_runner/secrets.h"
 
 namespace tune {
 
@@ -24,9 +30,11 @@ Result<PackageName> NameFolder(const std::string& folder, int64_t bytes_max);
 
 class PackedFolder final : public PackageSource {
  public:
-  // Packs into `file`, which is empty and is kept. Errors as above; one that is too large is told
-  // with what can be done; kResourceExhausted: the disk is full.
-  static Result<PackedFolder> Pack(const std::string& folder, FileDescriptor file);
+  // Packs into `file`, which is empty and is kept. Errors as above; one that is too large, or holds
+  // what must not be sent (kInvalidArgument), is told with what can be done; kResourceExhausted:
+  // the disk is full.
+  static Result<PackedFolder> Pack(const std::string& folder, FileDescriptor file,
+                                   const std::vector<Secret>& secrets = {});
 
   const PackageName& name() const override { return name_; }
   Result<std::string> Read(int64_t offset, size_t bytes_max) const override;

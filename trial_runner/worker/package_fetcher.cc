@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/hash.h"
+#include "core/posix/private_folder.h"
 #include "trial_runner/package/package_store.h"
 #include "trial_runner/package/packed_folder.h"
 
@@ -48,6 +49,9 @@ Result<FoundPlace> Find(const WantedPlace& wanted, const std::string& cache,
   found.place.folder = std::move(package.folder);
   held.push_back(std::move(package.hold));
   found.artifacts = ArtifactsHere(wanted.artifacts, cache, tuner);
+  if (found.artifacts != wanted.artifacts) {
+    TUNE_RETURN_IF_ERROR(MakePrivateFolder(cache + "/artifacts"));
+  }
   return found;
 }
 

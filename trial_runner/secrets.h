@@ -1,0 +1,34 @@
+// Secrets among the values under a command's `env`: passwords, tokens and keys, known by their
+// variable's name. They stay on the machine where they were written down: what is stored and sent
+// says only that the variable comes from the environment,
+//
+//   env: {HF_TOKEN: {from_environment: true}}
+//
+// which is that of `tune run` or `tune resume` for local workers, and that of `tune worker`
+// elsewhere.
+//
+// Thread rule: pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/value.h"
+
+namespace tune {
+
+struct Secret {
+  std::string name;  // Of the variable.
+  std::string value;
+};
+
+// HF_TOKEN, WANDB_API_KEY, aws_secret, DB_PASSWORD and their like.
+bool NamesSecret(std::string_view variable);
+
+// Puts {from_environment: true} in the place of each secret under `env` of a space file's document,
+// and returns what stood there. A text with parameters in it is none, nor is what is no text;
+// {value: TEXT} says that this is none either.
+std::vector<Secret> TakeSecrets(Value& document);
+
+}  // namespace tune
