@@ -74,7 +74,7 @@ const std::map<std::string, std::set<std::string>> kArrows = {
     {"trial_runner/command/",
      {"core/", "core/posix/", "trial_runner/", "trial_runner/package/", "trial_runner/worker/"}},
     {"tuner/", {"core/", "search/", "schedulers/", "trial_runner/"}},
-    {"tuner/control/", {"core/", "core/posix/", "tuner/"}},
+    {"tuner/control/", {"core/", "core/posix/", "trial_runner/", "tuner/"}},
     {"tuner/export/", {"core/", "core/posix/", "search/", "tuner/", "tuner/sqlite/"}},
     {"tuner/sqlite/", {"core/", "tuner/", "schedulers/", "trial_runner/"}},
     {"tuner/cli/",

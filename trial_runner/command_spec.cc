@@ -134,7 +134,18 @@ Status CommandSpec::ReadEnvironment(const Value& env) {
       return InvalidAt(entry.key_place, "trainable: env: read '" + entry.key +
                                             "', expected a name of letters, digits and _");
     }
-    TUNE_ASSIGN_OR_RETURN(const std::string text, TextOf("env: " + entry.key, entry.value));
+    const std::string label = "env: " + entry.key;
+    const Value* value = &entry.value;
+    if (value->is_map()) {
+      const bool is_one = value->AsMap().size() == 1;
+      const Value* const from = value->Find("from_environment");
+      if (is_one && from != nullptr && *from == Value(true)) continue;
+      value = is_one ? value->Find("value") : nullptr;
+      if (value == nullptr) {
+        return Expected(label, entry.value, "a text, {from_environment: true} or {value: TEXT}");
+      }
+    }
+    TUNE_ASSIGN_OR_RETURN(const std::string text, TextOf(label, *value));
     env_.emplace_back(entry.key, Text{CommandText::Parse(text), entry.value.place});
   }
   return OkStatus();

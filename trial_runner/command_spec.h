@@ -5,7 +5,8 @@
 //         # or one text, with `shell: true`. Texts in a list of their own stand together: they are
 //         # left out when a parameter in them is inactive.
 //     shell: false              # /bin/sh -c, values quoted
-//     env: {LR: "{lr}"}         # added to the environment
+//     env: {LR: "{lr}"}         # added to the environment; {from_environment: true} in place of a
+//         # text: it is there, and each machine has its own (secrets.h); {value: TEXT}: no secret
 //     working_dir: code         # default: the space file's folder
 //     setup: ["pip install ..."]  # shell commands, once a worker, before its first trial
 //     metrics:                  # for programs that do not report by themselves

@@ -40,4 +40,22 @@ std::vector<Secret> TakeSecrets(Value& document) {
   return secrets;
 }
 
+std::vector<std::string> VariablesFromEnvironment(const Value& trainable) {
+  std::vector<std::string> names;
+  const Value* const env = trainable.is_map() ? trainable.Find("env") : nullptr;
+  if (env == nullptr || !env->is_map()) return names;
+  for (const MapEntry& variable : env->AsMap()) {
+    const Value* const from =
+        variable.value.is_map() ? variable.value.Find("from_environment") : nullptr;
+    if (from != nullptr && *from == Value(true)) names.push_back(variable.key);
+  }
+  return names;
+}
+
+std::string DescribeMissingVariable(const std::string& name) {
+  return "trainable: env: " + name +
+         " is not set in this environment, and its value is neither stored nor sent; set it (" +
+         name + "=...) and start again";
+}
+
 }  // namespace tune

@@ -31,4 +31,10 @@ bool NamesSecret(std::string_view variable);
 // {value: TEXT} says that this is none either.
 std::vector<Secret> TakeSecrets(Value& document);
 
+// The variables that a trainable takes from the environment of the worker that runs it.
+std::vector<std::string> VariablesFromEnvironment(const Value& trainable);
+
+// For the person who has to set it, on whichever machine.
+std::string DescribeMissingVariable(const std::string& name);
+
 }  // namespace tune

@@ -13,6 +13,7 @@
 #include "core/status.h"
 #include "core/time.h"
 #include "core/value.h"
+#include "trial_runner/secrets.h"
 #include "tuner/failure_policy.h"
 #include "tuner/metric_scores.h"
 
@@ -76,6 +77,7 @@ struct ExperimentSpec {
   CheckpointPolicy checkpoint;
   std::string base_dir;  // Relative paths are relative to it: the space file's folder.
   Value document;        // The whole file after --set, as it is stored in `experiments.spec`.
+  std::vector<Secret> secrets;  // What the file said of them; in no document (secrets.h).
 
   // All of them, the first one first.
   std::vector<Objective> objectives() const {

@@ -4,10 +4,12 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "core/input_error.h"
 #include "core/json.h"
 #include "search/foreign_domain.h"
+#include "trial_runner/secrets.h"
 #include "tuner/spec_parts.h"
 
 namespace tune {
@@ -131,6 +133,7 @@ Result<ExperimentSpec> ReadSpecFile(const std::string& path,
   for (size_t i = 0; i < overrides.size(); ++i) {
     TUNE_RETURN_IF_ERROR(Apply(overrides[i], OverridePlace(static_cast<int>(i) + 1), *document));
   }
+  std::vector<Secret> secrets = TakeSecrets(*document);
   std::error_code error;
   const fs::path absolute = fs::absolute(path, error);
   if (error) return InvalidArgument(path + ": " + error.message());
@@ -143,6 +146,7 @@ Result<ExperimentSpec> ReadSpecFile(const std::string& path,
   if (!spec.ok()) return NameOverride(spec.status(), overrides);
   const Status values = InFile(path, CheckValues(*spec));
   if (!values.ok()) return NameOverride(values, overrides);
+  spec->secrets = std::move(secrets);
   return spec;
 }
 

@@ -54,6 +54,13 @@ TEST(CommandSpec, ReadsAProgramAndItsArguments) {
   EXPECT_THAT(spec.metric_names(), IsEmpty());
 }
 
+TEST(CommandSpec, AVariableFromTheEnvironmentIsNotSetAndAnyTextMayBeAValue) {
+  const CommandSpec spec = Parsed(
+      R"({"command":["x"],"env":{"HF_TOKEN":{"from_environment":true},"A_KEY":{"value":"{a}"}}})");
+  EXPECT_THAT(Fill(spec, R"({"a":"b"})")->environment, ElementsAre(Pair("A_KEY", "b")));
+  EXPECT_THAT(spec.ParameterNames(), ElementsAre("a"));
+}
+
 TEST(CommandSpec, AValueIsOneArgumentWhateverItHolds) {
   const CommandSpec spec = Parsed(R"({"command":["x","{a}"]})");
   EXPECT_THAT(Fill(spec, R"j({"a":"two words; $(id)"})j")->arguments,
@@ -168,6 +175,12 @@ TEST(CommandSpec, RefusesWhatIsNoCommandAtItsPlace) {
       {R"({"command":["a"],"env":[]})", "1:24: trainable: env: read a list, expected a map"},
       {R"({"command":["a"],"env":{"A B":1}})", "1:25: trainable: env: read 'A B', expected"},
       {R"({"command":["a"],"env":{"A":[1]}})", "1:29: trainable: env: A: read a list, expected"},
+      {R"({"command":["a"],"env":{"A":{"from":1}}})",
+       "1:29: trainable: env: A: read a map, expected a text, {from_environment: true} or {value:"},
+      {R"({"command":["a"],"env":{"A":{"from_environment":false}}})",
+       "1:29: trainable: env: A: read a map, expected a text"},
+      {R"({"command":["a"],"env":{"A":{"value":[1]}}})",
+       "1:38: trainable: env: A: read a list, expected a text"},
       {R"({"command":["a"],"working_dir":1})", "1:32: trainable: working_dir: read 1, expected"},
       {R"({"command":["a"],"setup":{}})", "1:26: trainable: setup: read a map, expected a list"},
       {R"({"command":["a"],"setup":["b",1]})", "1:31: trainable: setup: read 1, expected a shel"},

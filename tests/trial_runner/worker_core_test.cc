@@ -875,5 +875,21 @@ TEST_F(ElsewhereTest, AWorkerThatCannotHaveTheFolderGivesItsTrialsBackAndEnds) {
   EXPECT_THAT(Effects(), ElementsAre("ended 0 preempted: " + why, "goodbye", "exit 1"));
 }
 
+TEST_F(WorkerCoreTest, AWorkerWithoutAVariableOfTheSweepLeavesAndSaysWhichOne) {
+  WorkerCore::Options options{Greeting(), /*is_local=*/false, ""};
+  options.has_variable = [](const std::string& name) { return name == "HOME"; };
+  core_.emplace(std::move(options));
+  core_->Begin();
+  Welcome welcome = SampleWelcome();
+  welcome.trainable =
+      R"({"command":["a"],"env":{"HOME":{"from_environment":true},"HF_TOKEN":{"from_environment":true}}})";
+  Effects();
+  Tell(welcome);
+  EXPECT_THAT(Effects(), Contains(testing::StartsWith(
+                             "print trainable: env: HF_TOKEN is not set in this environment")));
+  Ended(1, {0, "SIGKILL"});
+  EXPECT_THAT(Effects(), ElementsAre("goodbye", "exit 1"));
+}
+
 }  // namespace
 }  // namespace tune

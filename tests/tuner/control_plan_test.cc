@@ -186,6 +186,8 @@ TEST_F(ControlPlanTest, SettingsAreCheckedAndCountAtOnce) {
   EXPECT_TRUE(Says(Refusal(request).message(), "limits.lease: "));
   request.settings = {"scheduler=asha"};
   EXPECT_TRUE(Says(Refusal(request).message(), "cannot change while a sweep goes on: scheduler"));
+  request.settings = {"trainable.env.HF_TOKEN=hf_abc"};
+  EXPECT_TRUE(Says(Refusal(request).message(), "trainable.env.HF_TOKEN is a secret"));
   request.settings = {"limits.trial_time=10s", "failure.max_failures=2", "checkpoint.keep=3"};
   EXPECT_TRUE(Says(Do(request), "\"10s\", was not set"));
   const ExperimentSpec& spec = world_.controller().options().spec;

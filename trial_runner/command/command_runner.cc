@@ -19,6 +19,7 @@
 #include "core/posix/durable_file.h"
 #include "trial_runner/command/program_checkpoint.h"
 #include "trial_runner/command/setup_place.h"
+#include "trial_runner/secrets.h"
 #include "trial_runner/worker/process_tree.h"
 #include "trial_runner/working_folder.h"
 
@@ -159,6 +160,10 @@ Result<std::unique_ptr<CommandRunner::Attempt>> CommandRunner::Begin(const Trial
   }
   TUNE_ASSIGN_OR_RETURN(CommandSpec spec, CommandSpec::Parse(start.trainable));
   TUNE_ASSIGN_OR_RETURN(ProgramServer server, ProgramServer::Open());
+  const Environment ours = OurEnvironment();
+  for (const std::string& name : VariablesFromEnvironment(start.trainable)) {
+    if (!ours.contains(name)) return InvalidArgument(DescribeMissingVariable(name));
+  }
   auto attempt = std::make_unique<Attempt>(start, std::move(spec), std::move(server));
   TUNE_ASSIGN_OR_RETURN(attempt->filled, attempt->spec.Fill(start.config, OwnValues(start)));
   attempt->folder = start.place.folder.empty() ? WorkingFolder(start.trainable, start.base_dir)
@@ -181,8 +186,7 @@ Result<std::unique_ptr<CommandRunner::Attempt>> CommandRunner::Begin(const Trial
   std::ofstream config_file(places.config_file, std::ios::trunc);
   config_file << ToJson(start.config) << "\n";
   if (!config_file.flush()) return ErrnoStatus("write", places.config_file);
-  attempt->environment =
-      ProgramEnvironment(OurEnvironment(), start, places, attempt->filled.environment);
+  attempt->environment = ProgramEnvironment(ours, start, places, attempt->filled.environment);
   TUNE_RETURN_IF_ERROR(SetUp(*attempt));
 
   ProgramOptions options;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <utility>
 
@@ -120,6 +121,9 @@ Result<Prepared> Prepare(const WorkerOptions& options) {
   prepared.core.hello = MakeHello(options);
   if (!options.is_local) MarkSession(prepared);
   TUNE_RETURN_IF_ERROR(FindDevices(options, prepared));
+  prepared.core.has_variable = [](const std::string& name) {
+    return std::getenv(name.c_str()) != nullptr;
+  };
   const WorkerCapacity& capacity = prepared.core.hello.capacity;
   if (!options.is_local && capacity.cpu_milli == 0 && capacity.devices.empty()) {
     return InvalidArgument("--cpus 0 and no GPU: no trial could ever run here; offer CPUs or GPUs");

@@ -7,6 +7,7 @@
 #include "core/limits.h"
 #include "core/utf8.h"
 #include "trial_runner/placement.h"
+#include "trial_runner/secrets.h"
 #include "trial_runner/trial_programs.h"
 #include "trial_runner/working_folder.h"
 
@@ -79,6 +80,10 @@ void WorkerCore::On(const Welcome& message, Instant now) {
     }
   }
   if (!std::exchange(is_up_, true)) SendAgain();
+  if (!options_.has_variable || options_.is_local) return;
+  for (const std::string& name : VariablesFromEnvironment(trainable_)) {
+    if (!options_.has_variable(name)) return LeaveUnfit(DescribeMissingVariable(name), now);
+  }
 }
 
 // A sweep to work for. What ran for another one is over, and nothing is said of it: the same

@@ -26,6 +26,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -55,6 +56,8 @@ class WorkerCore {
     std::string address = {};     // Of this machine, as other workers reach it.
     // Of ranks that are all here, and of such as are on other workers too.
     DeviceEnvironment near_ranks = {}, spread_ranks = {};
+    // Whether a variable is set here; null: all are.
+    std::function<bool(const std::string& name)> has_variable = {};
   };
   explicit WorkerCore(Options options);
 
@@ -194,6 +197,8 @@ class WorkerCore {
   void GiveBack(ProcessId id, Process& process, int64_t lane, bool at_once, Instant now);
   void GiveBackAll(ProcessId id, Process& process, const TrialEnd& end, bool at_once, Instant now);
   void Wind(Instant now);
+  // It can run nothing of this sweep, for a reason that a person must mend.
+  void LeaveUnfit(const std::string& text, Instant now);
   void ExitIfDone();
   static TrialEnd EndOf(const Running& running, const ProcessEnd& end);
   static size_t OthersIn(const Process& process);

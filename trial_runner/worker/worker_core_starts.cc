@@ -116,14 +116,7 @@ void WorkerCore::OnPlace(const PackageName& package, const Result<FoundPlace>& f
   if (!found.ok()) {
     const std::string text = "this worker cannot have the working_dir " + wanted_->folder + ": " +
                              found.status().message();
-    effects_.push_back(PrintLine{CutError(text)});
-    for (auto& [id, process] : processes_) {
-      if (process.running.empty()) continue;
-      GiveBackAll(id, process, {Outcome::kPreempted, text, EndDetail::kNone}, true, now);
-    }
-    wind_status_ = 1;
-    goodbye_ = Goodbye{CutError(text)};
-    return Wind(now);
+    return LeaveUnfit(text, now);
   }
   found_ = *found;
   for (auto& [id, process] : processes_) {
@@ -131,6 +124,17 @@ void WorkerCore::OnPlace(const PackageName& package, const Result<FoundPlace>& f
       if (running.is_held_back && !process.is_doomed) BeginAttempt(id, process, lane);
     }
   }
+}
+
+void WorkerCore::LeaveUnfit(const std::string& text, Instant now) {
+  effects_.push_back(PrintLine{CutError(text)});
+  for (auto& [id, process] : processes_) {
+    if (process.running.empty()) continue;
+    GiveBackAll(id, process, {Outcome::kPreempted, text, EndDetail::kNone}, true, now);
+  }
+  wind_status_ = 1;
+  goodbye_ = Goodbye{CutError(text)};
+  Wind(now);
 }
 
 // One that runs what it fuses with; else an idle process that has seen these devices, or none yet;

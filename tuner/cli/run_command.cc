@@ -32,6 +32,7 @@
 #include "tuner/cli/listening.h"
 #include "tuner/cli/live_view.h"
 #include "tuner/cli/plan_command.h"
+#include "tuner/cli/secret_environment.h"
 #include "tuner/cli/stored_ask_tell.h"
 #include "tuner/cli/sweep.h"
 #include "tuner/earlier_sweep.h"
@@ -88,6 +89,12 @@ bool PrepareData(const Configuration& configuration, const std::string& base_dir
   while (waitpid(pid, &wait_status, 0) < 0 && errno == EINTR) {
   }
   return WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0;
+}
+
+// Workers of other machines have environments of their own.
+Status CheckEnvironment(const ExperimentSpec& spec, const SweepSurroundings& surroundings) {
+  const bool runs_here = surroundings.local.cpu_milli > 0 || !surroundings.local.devices.empty();
+  return runs_here ? CheckVariables(spec.trainable) : OkStatus();
 }
 
 // What is not as it was when the sweep began; it goes on all the same.
@@ -184,8 +191,8 @@ int StoreAndConduct(const RunOptions& options, const ExperimentSpec& spec, uint6
   wanted.samples = spec.samples;
   wanted.spec = ToJson(spec.document);
   wanted.base_dir = spec.base_dir;
-  wanted.provenance = EncodeProvenance(
-      GatherProvenance(spec, {TUNE_VERSION, options.command_line, options.data_dir}));
+  wanted.provenance = EncodeProvenance(GatherProvenance(
+      spec, {TUNE_VERSION, WithoutSecrets(options.command_line, spec.secrets), options.data_dir}));
   wanted.created_at = clock.Now();
   // Before the sweep is made: what it wants to learn from must be there.
   const Result<SearchSpace> space = SpaceOf(spec);
@@ -237,7 +244,9 @@ int RunSpec(ExperimentSpec spec, const RunOptions& options) {
   if (const Status s = CheckLog(options.log); !s.ok()) return Complain(s);
   if (const Status s = CheckFeasible(spec.resources, surroundings); !s.ok()) return Complain(s);
   if (const Status s = TakeOptunaTrials(spec); !s.ok()) return Complain(s);
-  const Result<Configuration> first = CheckTrials(spec, seed, options.data_dir);
+  SetSecrets(spec.secrets, std::cerr);
+  Result<Configuration> first = CheckTrials(spec, seed, options.data_dir);
+  if (const Status s = CheckEnvironment(spec, surroundings); first.ok() && !s.ok()) first = s;
   if (!first.ok()) {
     return Complain(options.space_path.empty() ? first.status()
                                                : InFile(options.space_path, first.status()));
@@ -340,6 +349,7 @@ struct ChangesOfResume {
   std::optional<SettingsChanged> event;
   std::vector<std::string> lines;  // For a person.
   int64_t samples = 0;             // The file's; those of the sweep without one.
+  std::vector<Secret> secrets;     // Which the event does not hold.
 };
 
 // Settings may change; what the sweep was decided by must be the same.
@@ -358,11 +368,13 @@ Result<ChangesOfResume> ReadChanges(const ResumeOptions& options,
             "--set: the number of samples is changed with tune resume --samples");
       }
     }
+    changes.secrets = TakeSecrets(document);
   } else {
     TUNE_ASSIGN_OR_RETURN(const ExperimentSpec file,
                           ReadSpecFile(options.space_path, options.overrides));
     document = file.document;
     changes.samples = file.samples;
+    changes.secrets = file.secrets;
   }
   const std::string source = options.space_path.empty() ? "--set" : options.space_path;
   TUNE_ASSIGN_OR_RETURN(const ExperimentSpec wanted,
@@ -467,6 +479,10 @@ int Resume(const ResumeOptions& options, Background* background) {
   surroundings.token_validity = options.token_validity;
   surroundings.log = options.log;
   if (const Status s = CheckFeasible(spec.resources, surroundings); !s.ok()) return Complain(s);
+  SetSecrets(changes->secrets, std::cerr);
+  if (const Status s = CheckEnvironment(spec, surroundings); !s.ok()) {
+    return Complain(s.At("the stored spec of " + experiment->name));
+  }
   const Result<std::string> kind = TrainableKind(spec.trainable);
   if (kind.ok()) surroundings.trainable_kind = *kind;
   Result<WorkingPackage> package =

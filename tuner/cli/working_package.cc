@@ -6,6 +6,7 @@
 #include "core/limits.h"
 #include "core/posix/nameless_file.h"
 #include "trial_runner/working_folder.h"
+#include "tuner/cli/secret_environment.h"
 
 namespace tune {
 
@@ -22,7 +23,8 @@ Result<WorkingPackage> PackWorkingFolder(const ExperimentSpec& spec, const std::
   }
   const std::string beside = std::filesystem::absolute(db_path).parent_path().string();
   TUNE_ASSIGN_OR_RETURN(FileDescriptor file, OpenNamelessFile(beside));
-  Result<PackedFolder> packed = PackedFolder::Pack(folder, std::move(file));
+  Result<PackedFolder> packed =
+      PackedFolder::Pack(folder, std::move(file), SecretsOf(spec.trainable));
   if (!packed.ok()) return packed.status().At("trainable: working_dir");
   package.packed = std::make_shared<const PackedFolder>(*std::move(packed));
   package.name = package.packed->name();

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "core/json.h"
+#include "trial_runner/secrets.h"
 #include "tuner/recovery.h"
 #include "tuner/spec_difference.h"
 #include "tuner/spec_reader.h"
@@ -216,6 +217,16 @@ class SweepCommand {
     Value document = spec.document;
     for (const std::string& setting : request_.settings) {
       TUNE_RETURN_IF_ERROR(ApplyOverride(setting, document));
+    }
+    // One that an older build has stored is not what is set now.
+    Value stored = spec.document;
+    Value wanted = document;
+    const size_t stored_count = TakeSecrets(stored).size();
+    const std::vector<Secret> secrets = TakeSecrets(wanted);
+    if (secrets.size() > stored_count) {
+      return InvalidArgument("tune set: trainable.env." + secrets.back().name +
+                             " is a secret, which is not stored; set it in the environment of tune "
+                             "resume, and of the workers");
     }
     const std::string json = ToJson(document);
     const Result<ExperimentSpec> changed =

@@ -1,0 +1,56 @@
+// Which values under `env` are secrets, and what is stored in their place.
+#include "trial_runner/secrets.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+
+namespace tune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(Secrets, AreKnownByTheNamesOfTheirVariables) {
+  for (const char* const name :
+       {"HF_TOKEN", "WANDB_API_KEY", "AWS_SECRET_ACCESS_KEY", "CLIENT_SECRET", "DB_PASSWORD",
+        "db_password_2", "PASSWORD", "TOKEN", "OPENAI_APIKEY", "SSH_PASSPHRASE", "hf_token"}) {
+    EXPECT_TRUE(NamesSecret(name)) << name;
+  }
+  for (const char* const name : {"WANDB_MODE", "TOKENIZERS_PARALLELISM", "KEYBOARD", "MONKEY",
+                                 "HF_HOME", "PATH", "SECRETARY", "AWS_ACCESS_KEY_ID", "PWD"}) {
+    EXPECT_FALSE(NamesSecret(name)) << name;
+  }
+}
+
+TEST(Secrets, AreTakenOutOfADocumentAndNothingElseIs) {
+  Value document = *ParseJson(
+      R"({"name":"s","trainable":{"command":["a"],"env":{"HF_TOKEN":"hf_{{x}}","SORT_KEY":"{lr}",)"
+      R"("MAX_TOKEN":512,"MODE":"b","A_KEY":{"value":"c"},"B_KEY":""}}})");
+  const std::vector<Secret> secrets = TakeSecrets(document);
+  ASSERT_EQ(secrets.size(), 1u);
+  EXPECT_EQ(secrets[0].name, "HF_TOKEN");
+  EXPECT_EQ(secrets[0].value, "hf_{x}") << "as the program would have got it";
+  EXPECT_EQ(ToJson(document),
+            R"({"name":"s","trainable":{"command":["a"],"env":{"HF_TOKEN":)"
+            R"({"from_environment":true},"SORT_KEY":"{lr}","MAX_TOKEN":512,"MODE":"b",)"
+            R"("A_KEY":{"value":"c"},"B_KEY":""}}})");
+  EXPECT_THAT(VariablesFromEnvironment(*document.Find("trainable")), ElementsAre("HF_TOKEN"));
+  EXPECT_THAT(TakeSecrets(document), IsEmpty());
+}
+
+TEST(Secrets, OfWhatIsNoCommandAreNone) {
+  for (const char* const text :
+       {"[]", "{}", R"({"trainable":"food11"})", R"({"trainable":{"env":["HF_TOKEN"]}})"}) {
+    Value document = *ParseJson(text);
+    EXPECT_THAT(TakeSecrets(document), IsEmpty()) << text;
+    EXPECT_EQ(ToJson(document), text);
+  }
+}
+
+}  // namespace
+}  // namespace tune

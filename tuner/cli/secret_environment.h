@@ -1,0 +1,28 @@
+// Where the values go that a space file may say and a database must not: into the environment of
+// this process, which its local worker and their programs inherit.
+//
+// Thread rule: one thread, before others start.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "tuner/experiment_spec.h"
+
+namespace tune {
+
+// Sets the variables, and says which, and what follows from it.
+void SetSecrets(const std::vector<Secret>& secrets, std::ostream& err);
+
+// Each variable that the trainable takes from the environment is set in this one.
+Status CheckVariables(const Value& trainable);
+
+// The values that this process's environment has of them.
+std::vector<Secret> SecretsOf(const Value& trainable);
+
+// A command line in which the values are not to be read any more.
+std::string WithoutSecrets(std::string command_line, const std::vector<Secret>& secrets);
+
+}  // namespace tune
