@@ -18,7 +18,7 @@ class Admission {
   // Others are not spoken to at all.
   virtual bool Knows(std::string_view certificate) = 0;
   // When a worker attaches: the id of its token, or kFailedPrecondition with one line for the
-  // worker that says why it may not (any more).
+  // worker that says why it may not (any more). kUnavailable: that cannot be told at the moment.
   virtual Result<std::string> Admit(std::string_view certificate) = 0;
   // While it is attached: kFailedPrecondition when its token has been revoked since.
   virtual Status StillAdmits(std::string_view token_id) = 0;

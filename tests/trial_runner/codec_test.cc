@@ -143,10 +143,46 @@ TEST(Codec, RefusesIdsThatCannotBe) {
 
 TEST(Codec, TakesMetricsUpToTheLimitAndNoFurther) {
   AttemptReport report = SampleReport();
-  report.report.metrics.assign(limits::kMetricsPerReportMax, {"m", 1.0});
+  report.report.metrics.clear();
+  for (int64_t i = 0; i < limits::kMetricsPerReportMax; ++i) {
+    report.report.metrics.emplace_back("m" + std::to_string(i), 1.0);
+  }
   EXPECT_TRUE(RefusalOf(report).ok());
   report.report.metrics.emplace_back("m", 1.0);
   EXPECT_EQ(RefusalOf(report).message(), "message 1: report.metrics: 1001, expected at most 1000");
+}
+
+TEST(Codec, RefusesAReportWithOneMetricTwice) {
+  AttemptReport report = SampleReport();
+  report.report.metrics = {{"loss", 1.0}, {"accuracy", 0.5}, {"loss", 2.0}};
+  EXPECT_EQ(RefusalOf(report).message(), "message 1: report.metrics: 'loss' is there twice");
+}
+
+TEST(Codec, WhatPeopleSeeHasNothingThatATerminalObeys) {
+  Hello hello = Greeting();
+  hello.name =
+      "a\x1b[2Jb\x07\x7f\xc2\x9b"
+      "31mc \xc3\xa4";
+  const FromWorker named = hello;
+  const auto read = DecodeFromWorkerBatch(EncodeBatch(std::span(&named, 1)));
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(std::get<Hello>(read->front()).name, "a?[2Jb???31mc \xc3\xa4");
+  AttemptEnded ended{Ref(0, 1, 1), Outcome::kCrashed, ""};
+  ended.error = "line\nline\r";
+  const FromWorker whole = ended;
+  EXPECT_EQ(
+      std::get<AttemptEnded>(DecodeFromWorkerBatch(EncodeBatch(std::span(&whole, 1)))->front())
+          .error,
+      "line?line?");
+}
+
+// A message of two bytes takes a hundred times as many once it is read.
+TEST(Codec, RefusesMoreMessagesThanABatchHolds) {
+  const std::vector<FromWorker> most(limits::kBatchMessagesMax, Heartbeat{});
+  EXPECT_TRUE(DecodeFromWorkerBatch(EncodeBatch(most)).ok());
+  const std::vector<FromWorker> more(limits::kBatchMessagesMax + 1, Heartbeat{});
+  EXPECT_EQ(DecodeFromWorkerBatch(EncodeBatch(more)).status().message(),
+            "a batch of 4097 messages, expected at most 4096");
 }
 
 TEST(Codec, TakesTextsUpToTheLimitAndNoFurther) {

@@ -312,6 +312,43 @@ TEST(Tls, AWorkerWithATokenJoinsAndBothSidesSpeak) {
   EXPECT_EQ(tuner.folder_.ReadTokens()->FindById(token.record.id)->last_used_at, kStart);
 }
 
+// What a local worker ran ends with its tuner: nobody far away may say that of its trials.
+TEST(Tls, AWorkerThatClaimsToBeTheTunersOwnIsRefused) {
+  ListeningTuner tuner;
+  GatheringTunerSink sink;
+  TunerChannel channel(tuner.EndpointFor(tuner.Invite().text), sink);
+  Hello hello = Greeting();
+  hello.is_local = true;
+  hello.name = kLocalWorkerName;
+  channel.Send({hello});
+  const auto messages = sink.WaitForMessages(1);
+  ASSERT_EQ(messages.size(), 1u);
+  EXPECT_THAT(std::get<Refused>(messages[0]).reason,
+              HasSubstr("it says that it is the tuner's own worker, and is not"));
+  EXPECT_TRUE(sink.WaitForClose());
+}
+
+// A list that cannot be read for a moment says nothing about who may join.
+TEST(Tls, TokensThatCannotBeReadNowAreNoRefusal) {
+  ListeningTuner tuner;
+  const NewToken token = tuner.Invite();
+  const std::string path = tuner.temp_ / "tls/tokens.json";
+  std::filesystem::rename(path, path + ".away");
+  std::filesystem::create_directory(path);
+  {
+    Caller worker(tuner.EndpointFor(token.text));
+    const auto closed = worker.sink.WaitForClose();
+    ASSERT_TRUE(closed);
+    EXPECT_EQ(closed->code(), StatusCode::kUnavailable);
+    EXPECT_THAT(closed->message(), HasSubstr("its list of tokens cannot be read"));
+    EXPECT_EQ(worker.Refusal(), "");
+  }
+  std::filesystem::remove(path);
+  std::filesystem::rename(path + ".away", path);
+  Caller worker(tuner.EndpointFor(token.text));
+  EXPECT_TRUE(tuner.sink_.WaitForMessage<Hello>());
+}
+
 TEST(Tls, OneTokenServesManyWorkers) {
   ListeningTuner tuner;
   const NewToken token = tuner.Invite();

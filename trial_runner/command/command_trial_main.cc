@@ -5,6 +5,7 @@
 
 #include <cstdio>
 
+#include "core/posix/descriptor_limit.h"
 #include "core/posix/real_clock.h"
 #include "trial_runner/command/command_runner.h"
 #include "trial_runner/command/worker_line.h"
@@ -36,4 +37,7 @@ int Main() {
 }  // namespace
 }  // namespace tune
 
-int main(int argc, char** argv) { return tune::AnswerVersion(argc, argv) ? 0 : tune::Main(); }
+int main(int argc, char** argv) {
+  tune::RaiseDescriptorLimit();
+  return tune::AnswerVersion(argc, argv) ? 0 : tune::Main();
+}

@@ -13,7 +13,9 @@
 #include <utility>
 
 #include "core/limits.h"
+#include "core/posix/descriptor_limit.h"
 #include "trial_runner/grpc/completions.h"
+#include "trial_runner/grpc/listener.h"
 #include "trial_runner/grpc/server_credentials.h"
 #include "trial_runner/grpc/wire_buffer.h"
 #include "trial_runner/network_address.h"
@@ -32,6 +34,13 @@ std::string PeerAddress(const std::string& peer) {
     address.replace(end, 3, "]");
   return address;
 }
+
+// A worker sends no more at once: a batch (limits::kBatchBytes) and one message beyond.
+constexpr int kReceivedBytesMax = 4 << 20;
+
+// What may wait for a worker that is slow to read.
+constexpr size_t kOutboxMessagesMax = 100'000;
+constexpr size_t kOutboxBytesMax = 256u << 20;
 
 // Takes as long wherever they differ.
 bool EqualSecrets(std::string_view a, std::string_view b) {
@@ -66,19 +75,24 @@ class WorkerGateway::Service final {
   }
   void Await();
   void Opened();
+  void NotCalled();  // Of one that was awaited.
   WorkerId Enter(std::shared_ptr<Connection> connection);
   void Leave(std::optional<WorkerId> worker);
 
  private:
-  // Each adds a port to the builder, for which the operating system may choose the number.
-  Status AddPlainPort(grpc::ServerBuilder& builder);
-  Status AddTlsPort(grpc::ServerBuilder& builder);
+  Status ReadAddresses();
+  // Connections of the address will be the server's, with these credentials.
+  void AddPort(grpc::ServerBuilder& builder, const NetworkAddress& address,
+               std::shared_ptr<grpc::ServerCredentials> credentials);
 
   const Options options_;
   IncomingSink& sink_;
   grpc::AsyncGenericService service_;
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   std::unique_ptr<grpc::Server> server_;
+  std::vector<std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor>> acceptors_;
+  std::vector<Listener::Port> ports_;
+  std::unique_ptr<Listener> listener_;  // After what it hands connections to.
   std::thread thread_;
   NetworkAddress plain_;
   NetworkAddress tls_;
@@ -88,6 +102,8 @@ class WorkerGateway::Service final {
   std::mutex mutex_;
   std::condition_variable connection_left_;
   int64_t open_count_ = 0;
+  int64_t awaited_count_ = 0;
+  bool is_ending_ = false;
   WorkerId next_worker_;
   std::map<WorkerId, std::shared_ptr<Connection>> workers_;
 };
@@ -105,8 +121,16 @@ class WorkerGateway::Connection final {
   void Send(std::vector<ToWorker> messages) {
     const std::lock_guard lock(mutex_);
     if (wants_to_finish_) return;
-    for (ToWorker& message : messages) outbox_.push_back(std::move(message));
+    for (ToWorker& message : messages) {
+      outbox_bytes_ += ApproximateBytes(message);
+      outbox_.push_back(std::move(message));
+    }
     Advance();
+    if (outbox_.empty()) outbox_bytes_ = 0;
+    if (outbox_.size() <= kOutboxMessagesMax && outbox_bytes_ <= kOutboxBytesMax) return;
+    outbox_.clear();
+    wants_to_finish_ = true;
+    context_.TryCancel();
   }
 
   void Close() { FinishAfterSending(grpc::Status::OK); }
@@ -115,7 +139,10 @@ class WorkerGateway::Connection final {
   explicit Connection(Service& service) : service_(service), stream_(&context_) {}
 
   void OnCalled(bool ok) {
-    if (!ok) return self_.reset();  // The server ends.
+    if (!ok) {  // The server ends.
+      const std::shared_ptr<Connection> keep = std::move(self_);
+      return service_.NotCalled();
+    }
     service_.Opened();
     service_.Await();  // The next one.
     address_ = PeerAddress(context_.peer());
@@ -149,7 +176,11 @@ class WorkerGateway::Connection final {
         "this port is for its own worker; others join with the line that tune run --listen prints");
   }
 
+  // kUnavailable passes: the caller may try again.
   void Refuse(const Status& status) {
+    if (status.code() == StatusCode::kUnavailable) {
+      return FinishAfterSending({grpc::StatusCode::UNAVAILABLE, status.message()});
+    }
     if (is_fetch_) {
       return FinishAfterSending({grpc::StatusCode::FAILED_PRECONDITION, status.message()});
     }
@@ -260,6 +291,10 @@ class WorkerGateway::Connection final {
                                   ", this tuner of version " + kProgramVersion +
                                   "; install the same one on both sides");
       }
+      // What a local worker ran is known to have ended with its tuner.
+      if (hello->is_local && token_id_) {
+        return FailedPrecondition("it says that it is the tuner's own worker, and is not");
+      }
       worker_ = service_.Enter(self_);
     }
     return OkStatus();
@@ -291,6 +326,7 @@ class WorkerGateway::Connection final {
     if (!outbox_.empty()) {
       is_writing_ = true;
       stream_.Write(ToBuffer(EncodeBatch(TakeBatch(outbox_))), &on_written_);
+      if (outbox_.empty()) outbox_bytes_ = 0;
     } else if (wants_to_finish_) {
       is_finishing_ = true;
       stream_.Finish(status_, &on_finished_);
@@ -318,6 +354,7 @@ class WorkerGateway::Connection final {
 
   std::mutex mutex_;
   std::deque<ToWorker> outbox_;
+  size_t outbox_bytes_ = 0;  // At most, since it was last empty.
   bool is_writing_ = false;
   bool wants_to_finish_ = false;
   bool is_finishing_ = false;
@@ -326,36 +363,45 @@ class WorkerGateway::Connection final {
   int64_t fetch_offset_ = 0;
 };
 
-Status WorkerGateway::Service::AddPlainPort(grpc::ServerBuilder& builder) {
-  TUNE_ASSIGN_OR_RETURN(plain_, ParseNetworkAddress(options_.listen));
-  if (!plain_.is_loopback()) {
-    return InvalidArgument("address '" + options_.listen +
-                           "': without TLS only this machine's loopback is listened on");
+Status WorkerGateway::Service::ReadAddresses() {
+  if (!options_.listen.empty()) {
+    TUNE_ASSIGN_OR_RETURN(plain_, ParseNetworkAddress(options_.listen));
+    if (!plain_.is_loopback()) {
+      return InvalidArgument("address '" + options_.listen +
+                             "': without TLS only this machine's loopback is listened on");
+    }
   }
-  builder.AddListeningPort(plain_.ToText(), grpc::InsecureServerCredentials(), &plain_.port);
+  if (options_.tls) {
+    TUNE_ASSIGN_OR_RETURN(tls_, ParseNetworkAddress(options_.tls->listen));
+  }
   return OkStatus();
 }
 
-Status WorkerGateway::Service::AddTlsPort(grpc::ServerBuilder& builder) {
-  TUNE_ASSIGN_OR_RETURN(tls_, ParseNetworkAddress(options_.tls->listen));
-  builder.AddListeningPort(tls_.ToText(),
-                           MakeServerCredentials(options_.tls->certificates, options_.tls->key,
-                                                 *options_.tls->admission),
-                           &tls_.port);
-  return OkStatus();
+void WorkerGateway::Service::AddPort(grpc::ServerBuilder& builder, const NetworkAddress& address,
+                                     std::shared_ptr<grpc::ServerCredentials> credentials) {
+  using Type = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
+  acceptors_.push_back(
+      builder.experimental().AddExternalConnectionAcceptor(Type::FROM_FD, std::move(credentials)));
+  ports_.push_back({address, [acceptor = acceptors_.back().get()](int fd) {
+                      grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters peer;
+                      peer.fd = fd;
+                      acceptor->HandleNewConnection(&peer);
+                    }});
 }
 
 Status WorkerGateway::Service::Listen() {
   QuietGrpcLog();
   grpc::ServerBuilder builder;
-  if (!options_.listen.empty()) TUNE_RETURN_IF_ERROR(AddPlainPort(builder));
-  if (options_.tls) TUNE_RETURN_IF_ERROR(AddTlsPort(builder));
-  const NetworkAddress wanted = options_.tls ? tls_ : plain_;
+  TUNE_RETURN_IF_ERROR(ReadAddresses());
+  if (!options_.listen.empty()) AddPort(builder, plain_, grpc::InsecureServerCredentials());
+  if (options_.tls) {
+    AddPort(builder, tls_,
+            MakeServerCredentials(options_.tls->certificates, options_.tls->key,
+                                  *options_.tls->admission));
+  }
   builder.RegisterAsyncGenericService(&service_);
-  builder.SetMaxReceiveMessageSize(static_cast<int>(limits::kMessageBytesMax));
+  builder.SetMaxReceiveMessageSize(kReceivedBytesMax);
   builder.SetMaxSendMessageSize(static_cast<int>(limits::kMessageBytesMax));
-  // Two tuners on one port would share its workers in silence.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   builder.AddChannelArgument(GRPC_ARG_OPTIMIZATION_TARGET, "latency");
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
@@ -365,23 +411,28 @@ Status WorkerGateway::Service::Listen() {
   SetKeepalive([&](const char* name, int value) { builder.AddChannelArgument(name, value); });
   queue_ = builder.AddCompletionQueue();
   server_ = builder.BuildAndStart();
-  if (server_ == nullptr) {
-    return Unavailable("cannot listen on " + wanted.ToText() +
-                       ": it is no address of this machine, or the port is in use or not "
-                       "permitted; choose another, or 0 for any");
-  }
-  if (!options_.listen.empty()) address_ = plain_.ToText();
-  if (options_.tls) tls_address_ = tls_.ToText();
+  if (server_ == nullptr) return Internal("the server of workers' connections cannot start");
   Await();
   thread_ = RunCompletions(queue_.get());
+  TUNE_ASSIGN_OR_RETURN(listener_, Listener::Open(ports_, RoomWithin(DescriptorLimit()),
+                                                  Milliseconds(limits::kStrangerMs)));
+  if (!options_.listen.empty()) address_ = ports_.front().address.ToText();
+  if (options_.tls) tls_address_ = ports_.back().address.ToText();
   return OkStatus();
 }
 
 void WorkerGateway::Service::Shutdown() {
+  listener_.reset();
   if (server_ != nullptr) {
+    {
+      const std::lock_guard lock(mutex_);
+      is_ending_ = true;
+    }
     server_->Shutdown(std::chrono::system_clock::now());
+    // A call that came last may still be on its way to us: nothing of it may begin on a queue that
+    // has been shut down.
     std::unique_lock lock(mutex_);
-    connection_left_.wait(lock, [this] { return open_count_ == 0; });
+    connection_left_.wait(lock, [this] { return open_count_ == 0 && awaited_count_ == 0; });
   }
   if (queue_ == nullptr) return;
   queue_->Shutdown();
@@ -389,11 +440,25 @@ void WorkerGateway::Service::Shutdown() {
   thread_.join();
 }
 
-void WorkerGateway::Service::Await() { Connection::Await(*this); }
+void WorkerGateway::Service::Await() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_ending_) return;
+    ++awaited_count_;
+  }
+  Connection::Await(*this);
+}
 
 void WorkerGateway::Service::Opened() {
   const std::lock_guard lock(mutex_);
+  --awaited_count_;
   ++open_count_;
+}
+
+void WorkerGateway::Service::NotCalled() {
+  const std::lock_guard lock(mutex_);
+  --awaited_count_;
+  connection_left_.notify_all();
 }
 
 std::shared_ptr<WorkerGateway::Connection> WorkerGateway::Service::Find(WorkerId worker) {

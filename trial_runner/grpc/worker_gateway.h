@@ -6,9 +6,11 @@
 //
 // A call of Fetch brings a package to who may attach; nothing of it is seen by the sink.
 //
-// On the encrypted port a stranger (no certificate, or one of an unknown key) is closed in the
-// handshake; a known one that may not join is told why; one whose right ends is closed at its next
-// message.
+// Connections are accepted by a Listener (listener.h), so that no crowd of strangers makes the
+// gateway deaf. On the encrypted port a stranger (no certificate, or one of an unknown key) is
+// closed in the handshake; a known one that may not join is told why; one whose right ends is
+// closed at its next message. A worker that does not read what it is sent is disconnected, and so
+// is one that says that it is the tuner's own and is not.
 //
 // Thread rule: as WorkerLink says; the destructor from the tuner's thread. The sink must outlive
 // the gateway, and somebody must empty it until the destructor has returned if its Push can block.

@@ -13,7 +13,8 @@ Status TokenGate::Refresh() {
   if (has_read_ && version == version_) return OkStatus();
   Result<TokenList> read = folder_.ReadTokens();
   if (!read.ok()) {
-    return FailedPrecondition("its list of tokens cannot be read: " + read.status().message());
+    // It may be but a moment: a full table of descriptors, a network disk that is away.
+    return Unavailable("its list of tokens cannot be read: " + read.status().message());
   }
   tokens_ = *std::move(read);
   version_ = version;  // Of before the reading: what changed meanwhile is read the next time.

@@ -1,5 +1,7 @@
 #include "trial_runner/wire/codec.h"
 
+#include <google/protobuf/io/coded_stream.h>
+
 #include <utility>
 
 #include "core/limits.h"
@@ -21,11 +23,31 @@ std::string Encode(std::span<const Message> messages) {
   return bytes;
 }
 
+// How many messages there would be: a message of two bytes is a hundred times as large once it is
+// read. Stops where the text is no batch.
+int64_t CountMessages(std::string_view bytes) {
+  google::protobuf::io::CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()),
+                                            static_cast<int>(bytes.size()));
+  constexpr uint32_t kMessages = 1 << 3 | 2;  // The one field of a batch.
+  int64_t count = 0;
+  uint32_t length = 0;
+  while (in.ReadTag() == kMessages && in.ReadVarint32(&length) &&
+         in.Skip(static_cast<int>(length))) {
+    ++count;
+  }
+  return count;
+}
+
 template <typename Batch, typename Message>
 Result<std::vector<Message>> Decode(std::string_view bytes) {
   if (bytes.size() > limits::kMessageBytesMax) {
     return InvalidArgument("a batch of " + std::to_string(bytes.size()) +
                            " bytes, expected at most " + std::to_string(limits::kMessageBytesMax));
+  }
+  const int64_t count = CountMessages(bytes);
+  if (count > static_cast<int64_t>(limits::kBatchMessagesMax)) {
+    return InvalidArgument("a batch of " + std::to_string(count) + " messages, expected at most " +
+                           std::to_string(limits::kBatchMessagesMax));
   }
   google::protobuf::Arena arena;
   auto* const batch = google::protobuf::Arena::CreateMessage<Batch>(&arena);
@@ -40,7 +62,7 @@ Result<std::vector<Message>> Decode(std::string_view bytes) {
   return messages;
 }
 
-// An upper bound that is close where it matters: for the messages that can be large.
+// As ApproximateBytes of a ToWorker.
 size_t ApproximateBytes(const FromWorker& message) {
   size_t bytes = 128;
   if (const auto* const report = std::get_if<AttemptReport>(&message)) {
@@ -50,17 +72,6 @@ size_t ApproximateBytes(const FromWorker& message) {
     bytes += ended->error.size();
   } else if (const auto* const heartbeat = std::get_if<Heartbeat>(&message)) {
     bytes += heartbeat->devices.size() * 24;
-  }
-  return bytes;
-}
-
-size_t ApproximateBytes(const ToWorker& message) {
-  size_t bytes = 128;
-  if (const auto* const start = std::get_if<StartAttempt>(&message)) {
-    bytes += start->config.size() + start->checkpoint_path.size() + start->artifact_dir.size() +
-             start->slices.size() * 16;
-  } else if (const auto* const welcome = std::get_if<Welcome>(&message)) {
-    bytes += welcome->trainable.size();
   }
   return bytes;
 }
@@ -79,6 +90,17 @@ std::vector<Message> Take(std::deque<Message>& queue) {
 }
 
 }  // namespace
+
+size_t ApproximateBytes(const ToWorker& message) {
+  size_t bytes = 128;
+  if (const auto* const start = std::get_if<StartAttempt>(&message)) {
+    bytes += start->config.size() + start->checkpoint_path.size() + start->artifact_dir.size() +
+             start->slices.size() * 16;
+  } else if (const auto* const welcome = std::get_if<Welcome>(&message)) {
+    bytes += welcome->trainable.size();
+  }
+  return bytes;
+}
 
 std::string EncodeBatch(std::span<const FromWorker> messages) {
   return Encode<v1::FromWorkerBatch>(messages);

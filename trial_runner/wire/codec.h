@@ -39,4 +39,8 @@ Result<std::string> DecodeFetchPiece(std::string_view bytes);
 std::vector<FromWorker> TakeBatch(std::deque<FromWorker>& queue);
 std::vector<ToWorker> TakeBatch(std::deque<ToWorker>& queue);
 
+// Of a message on the wire: an upper bound that is close where it matters, for those that can be
+// large.
+size_t ApproximateBytes(const ToWorker& message);
+
 }  // namespace tune

@@ -34,6 +34,21 @@ Status ReadText(std::string* text, size_t bytes_max, const char* field, std::str
   return OkStatus();
 }
 
+// A text that people see in their terminals: a control character in it, which might do something
+// there, becomes '?'.
+Status ReadLine(std::string* text, size_t bytes_max, const char* field, std::string& out) {
+  TUNE_RETURN_IF_ERROR(ReadText(text, bytes_max, field, out));
+  for (size_t i = 0; i < out.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(out[i]);
+    // Those of one byte, and C1's in UTF-8 (C2 80 to C2 9F).
+    const auto next = i + 1 < out.size() ? static_cast<unsigned char>(out[i + 1]) : 0;
+    const bool is_c1 = byte == 0xc2 && next >= 0x80 && next <= 0x9f;
+    if (is_c1) out.erase(i + 1, 1);
+    if (is_c1 || byte < 0x20 || byte == 0x7f) out[i] = '?';
+  }
+  return OkStatus();
+}
+
 // Empty, or absolute.
 Status ReadPath(std::string* path, const char* field, std::string& out) {
   TUNE_RETURN_IF_ERROR(ReadText(path, limits::kPathBytesMax, field, out));
@@ -99,9 +114,9 @@ Status ReadHeld(v1::Hello& in, std::vector<HeldAttempt>& out) {
 
 Status Read(v1::Hello& in, Hello& out) {
   TUNE_RETURN_IF_ERROR(
-      ReadText(in.mutable_version(), limits::kNameBytesMax, "hello.version", out.version));
-  TUNE_RETURN_IF_ERROR(ReadText(in.mutable_name(), limits::kNameBytesMax, "hello.name", out.name));
-  TUNE_RETURN_IF_ERROR(ReadText(in.mutable_host(), limits::kNameBytesMax, "hello.host", out.host));
+      ReadLine(in.mutable_version(), limits::kNameBytesMax, "hello.version", out.version));
+  TUNE_RETURN_IF_ERROR(ReadLine(in.mutable_name(), limits::kNameBytesMax, "hello.name", out.name));
+  TUNE_RETURN_IF_ERROR(ReadLine(in.mutable_host(), limits::kNameBytesMax, "hello.host", out.host));
   TUNE_RETURN_IF_ERROR(ReadInt(in.pid(), 0, kAny, "hello.pid", out.pid));
   TUNE_RETURN_IF_ERROR(
       ReadInt(in.cpu_milli(), 0, kMilliMax, "hello.cpu_milli", out.capacity.cpu_milli));
@@ -114,7 +129,7 @@ Status Read(v1::Hello& in, Hello& out) {
     Device device;
     TUNE_RETURN_IF_ERROR(ReadInt(d.index(), 0, kAny, "hello.devices.index", device.index));
     TUNE_RETURN_IF_ERROR(
-        ReadText(d.mutable_name(), limits::kNameBytesMax, "hello.devices.name", device.name));
+        ReadLine(d.mutable_name(), limits::kNameBytesMax, "hello.devices.name", device.name));
     TUNE_RETURN_IF_ERROR(ReadInt(d.memory_bytes(), 0, limits::kDeviceBytesMax,
                                  "hello.devices.memory_bytes", device.memory_bytes));
     TUNE_RETURN_IF_ERROR(
@@ -136,6 +151,16 @@ Status Read(v1::Hello& in, Hello& out) {
   return ReadHeld(in, out.held);
 }
 
+// A map with a key twice could not be read again.
+Status CheckNamesDiffer(const Metrics& metrics) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, value] : metrics) names.push_back(name);
+  std::sort(names.begin(), names.end());
+  const auto twice = std::adjacent_find(names.begin(), names.end());
+  if (twice == names.end()) return OkStatus();
+  return InvalidArgument("report.metrics: '" + std::string(*twice) + "' is there twice");
+}
+
 Status Read(v1::AttemptReport& in, AttemptReport& out) {
   Report& report = out.report;
   TUNE_RETURN_IF_ERROR(Read(in.ref(), out.ref));
@@ -152,6 +177,7 @@ Status Read(v1::AttemptReport& in, AttemptReport& out) {
         ReadText(metric.mutable_name(), limits::kNameBytesMax, "report.metrics.name", name));
     report.metrics.emplace_back(std::move(name), metric.value());
   }
+  TUNE_RETURN_IF_ERROR(CheckNamesDiffer(report.metrics));
   report.final = in.final();
   report.has_checkpoint = in.has_checkpoint();
   if (!report.has_checkpoint) return OkStatus();
@@ -167,7 +193,7 @@ Status Read(v1::AttemptReport& in, AttemptReport& out) {
 Status Read(v1::AttemptEnded& in, AttemptEnded& out) {
   TUNE_RETURN_IF_ERROR(Read(in.ref(), out.ref));
   TUNE_RETURN_IF_ERROR(
-      ReadText(in.mutable_error(), limits::kErrorBytesMax, "ended.error", out.error));
+      ReadLine(in.mutable_error(), limits::kErrorBytesMax, "ended.error", out.error));
   bool is_known_detail = false;
   for (const auto& [detail, wire] : kDetails) {
     if (wire != in.detail()) continue;
@@ -202,12 +228,12 @@ Status Read(const v1::Heartbeat& in, Heartbeat& out) {
 }
 
 Status Read(v1::Goodbye& in, Goodbye& out) {
-  return ReadText(in.mutable_why(), limits::kErrorBytesMax, "goodbye.why", out.why);
+  return ReadLine(in.mutable_why(), limits::kErrorBytesMax, "goodbye.why", out.why);
 }
 
 Status Read(v1::DeviceLost& in, DeviceLost& out) {
   TUNE_RETURN_IF_ERROR(ReadInt(in.device(), 0, kAny, "device_lost.device", out.device));
-  return ReadText(in.mutable_why(), limits::kErrorBytesMax, "device_lost.why", out.why);
+  return ReadLine(in.mutable_why(), limits::kErrorBytesMax, "device_lost.why", out.why);
 }
 
 Status Read(const v1::DeviceMemoryPeak& in, DeviceMemoryPeak& out) {
@@ -228,7 +254,7 @@ Status Read(const v1::Package& in, const std::string& field, PackageName& out) {
 
 Status Read(v1::Welcome& in, Welcome& out) {
   TUNE_RETURN_IF_ERROR(ReadInt(in.worker(), 1, kAny, "welcome.worker", out.worker.value));
-  TUNE_RETURN_IF_ERROR(ReadText(in.mutable_experiment(), limits::kNameBytesMax,
+  TUNE_RETURN_IF_ERROR(ReadLine(in.mutable_experiment(), limits::kNameBytesMax,
                                 "welcome.experiment", out.experiment));
   TUNE_RETURN_IF_ERROR(
       ReadText(in.mutable_metric(), limits::kExpressionBytesMax, "welcome.metric", out.metric));
@@ -332,7 +358,7 @@ Status Read(v1::ToWorker& in, ToWorker& out) {
     case v1::ToWorker::kWelcome:
       return ReadInto<Welcome>(*in.mutable_welcome(), out);
     case v1::ToWorker::kRefused:
-      return ReadText(in.mutable_refused()->mutable_reason(), limits::kErrorBytesMax,
+      return ReadLine(in.mutable_refused()->mutable_reason(), limits::kErrorBytesMax,
                       "refused.reason", out.emplace<Refused>().reason);
     case v1::ToWorker::kStart:
       if (!in.start().has_ref()) return Absent("start.ref");
@@ -349,7 +375,7 @@ Status Read(v1::ToWorker& in, ToWorker& out) {
     case v1::ToWorker::kHeartbeat:
       return ReadInto<Heartbeat>(in.heartbeat(), out);
     case v1::ToWorker::kShutdown:
-      return ReadText(in.mutable_shutdown()->mutable_why(), limits::kErrorBytesMax, "shutdown.why",
+      return ReadLine(in.mutable_shutdown()->mutable_why(), limits::kErrorBytesMax, "shutdown.why",
                       out.emplace<Shutdown>().why);
       return OkStatus();
     case v1::ToWorker::KIND_NOT_SET:

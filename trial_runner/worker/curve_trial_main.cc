@@ -10,6 +10,7 @@
 #include <new>
 #include <optional>
 
+#include "core/posix/descriptor_limit.h"
 #include "trial_runner/curve.h"
 #include "trial_runner/version.h"
 #include "trial_runner/worker/checkpoint_place.h"
@@ -112,4 +113,7 @@ int Main() {
 }  // namespace
 }  // namespace tune
 
-int main(int argc, char** argv) { return tune::AnswerVersion(argc, argv) ? 0 : tune::Main(); }
+int main(int argc, char** argv) {
+  tune::RaiseDescriptorLimit();
+  return tune::AnswerVersion(argc, argv) ? 0 : tune::Main();
+}

@@ -1,5 +1,6 @@
 // tune_trial_food11: runs trials of the built-in trainable `food11`. The one trial program that
 // links the classifier and OpenCV, which takes 40 ms to start: a worker starts it ahead of need.
+#include "core/posix/descriptor_limit.h"
 #include "core/posix/environment.h"
 #include "trial_runner/version.h"
 #include "trial_runner/worker/food11_lanes.h"
@@ -18,4 +19,7 @@ int Main() {
 }  // namespace
 }  // namespace tune
 
-int main(int argc, char** argv) { return tune::AnswerVersion(argc, argv) ? 0 : tune::Main(); }
+int main(int argc, char** argv) {
+  tune::RaiseDescriptorLimit();
+  return tune::AnswerVersion(argc, argv) ? 0 : tune::Main();
+}

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/posix/descriptor_limit.h"
 #include "core/posix/environment.h"
 #include "core/resources.h"
 #include "trial_runner/version.h"
@@ -40,6 +41,7 @@ void HideToken(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  tune::RaiseDescriptorLimit();
   tune::WorkerOptions options;
   double cpus = -1;
   CLI::App app("Runs trials for a tuner until the tuner ends, or SIGTERM.", "tune worker");

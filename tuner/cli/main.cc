@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/nearest_name.h"
+#include "core/posix/descriptor_limit.h"
 #include "core/posix/environment.h"
 #include "core/spaced_number.h"
 #include "trial_runner/worker/worker_command_line.h"
@@ -111,6 +112,7 @@ std::string HelpFor(const CLI::App& app) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  tune::RaiseDescriptorLimit();
   const std::string program_dir = ProgramDir();
   const std::string first = argc > 1 ? argv[1] : "";
   if (first == "report") {
