@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -234,6 +235,54 @@ TEST_F(WorkerLoopTest, ReportsAndAnswersPassWholeHoweverLong) {
   Tell(AnswerReport{Ref(0, 1, 1), 1, ReportAnswer::kContinue});
   EXPECT_EQ(End().outcome, Outcome::kCompleted);
   EXPECT_EQ(LogOf(0, 1), "{\"answer\":\"continue\"}\n");
+}
+
+TEST_F(WorkerLoopTest, AStartForWhichThereAreNoDescriptorsWaitsAndHurtsNoTrial) {
+  Run(R"(read -r line <&3
+         printf '{"report":{"iteration":1,"metrics":{"loss":1}}}\n' >&3
+         read -r answer <&3; echo "$answer"
+         printf '{"end":{"outcome":"completed"}}\n' >&3
+         read -r line <&3)");
+  Start(Ref(0, 1, 1));
+  ASSERT_TRUE(sink_.WaitForMessage<AttemptReport>());
+  std::vector<FileDescriptor> all;
+  do {
+    all.emplace_back(dup(STDERR_FILENO));
+  } while (all.back().is_open());
+  ASSERT_EQ(errno, EMFILE);
+  Start(Ref(1, 1, 2));
+  // Messages are taken in order: when the end of this one comes, the one before has been tried.
+  StartAttempt bad;
+  bad.ref = Ref(2, 1, 3);
+  bad.config = "\n";
+  Tell(bad);
+  const AttemptEnded end = End();
+  EXPECT_EQ(end.ref.trial.value, 2) << end.error;
+  all.clear();
+  const auto report = sink_.WaitForMessage<AttemptReport>();
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->second.ref.trial.value, 1);
+  Tell(AnswerReport{Ref(1, 1, 2), 1, ReportAnswer::kContinue});
+  EXPECT_EQ(End().ref.trial.value, 1);
+  EXPECT_EQ(LogOf(1, 1), "{\"answer\":\"continue\"}\n");
+  Tell(AnswerReport{Ref(0, 1, 1), 1, ReportAnswer::kContinue});
+  EXPECT_EQ(End().outcome, Outcome::kCompleted);
+}
+
+TEST_F(WorkerLoopTest, AStartThatWaitsCanBeTakenBack) {
+  Run(R"(while read -r line <&3; do printf '{"end":{"outcome":"completed"}}\n' >&3; done)");
+  Start(Ref(0, 1, 1));
+  ASSERT_EQ(End().outcome, Outcome::kCompleted);
+  std::vector<FileDescriptor> all;
+  do {
+    all.emplace_back(dup(STDERR_FILENO));
+  } while (all.back().is_open());
+  Start(Ref(1, 1, 2), {{0, 1000}});  // The idle process is of no device.
+  Tell(KillAttempt{Ref(1, 1, 2), true});
+  const AttemptEnded end = End();
+  EXPECT_EQ(end.ref.trial.value, 1);
+  EXPECT_NE(end.outcome, Outcome::kCompleted);
+  all.clear();
 }
 
 TEST_F(WorkerLoopTest, AProgramThatIsNotThereIsTold) {

@@ -30,6 +30,7 @@ namespace fs = std::filesystem;
 
 constexpr Duration kMemoryLookPause = Milliseconds(250);
 constexpr Duration kSetupLookPause = Milliseconds(100);
+constexpr Duration kStartPause = Milliseconds(250);
 constexpr uint64_t kMetricFileBytesMax = 64u << 20;
 
 Environment OurEnvironment() {
@@ -159,11 +160,11 @@ Result<std::unique_ptr<CommandRunner::Attempt>> CommandRunner::Begin(const Trial
     return InvalidArgument("this program runs the trainable command alone");
   }
   TUNE_ASSIGN_OR_RETURN(CommandSpec spec, CommandSpec::Parse(start.trainable));
-  TUNE_ASSIGN_OR_RETURN(ProgramServer server, ProgramServer::Open());
   const Environment ours = OurEnvironment();
   for (const std::string& name : VariablesFromEnvironment(start.trainable)) {
     if (!ours.contains(name)) return InvalidArgument(DescribeMissingVariable(name));
   }
+  TUNE_ASSIGN_OR_RETURN(ProgramServer server, ProgramServer::Open());
   auto attempt = std::make_unique<Attempt>(start, std::move(spec), std::move(server));
   TUNE_ASSIGN_OR_RETURN(attempt->filled, attempt->spec.Fill(start.config, OwnValues(start)));
   attempt->folder = start.place.folder.empty() ? WorkingFolder(start.trainable, start.base_dir)
@@ -206,8 +207,24 @@ Result<std::unique_ptr<CommandRunner::Attempt>> CommandRunner::Begin(const Trial
       std::fflush(stdout);
     }
   }
-  TUNE_ASSIGN_OR_RETURN(attempt->program, Program::Start(options));
+  TUNE_ASSIGN_OR_RETURN(attempt->program, StartWhenThereIsRoom(options));
   return attempt;
+}
+
+// A machine that is full at the moment is no fault of the trial's: its start waits.
+Result<Program> CommandRunner::StartWhenThereIsRoom(const ProgramOptions& options) {
+  Result<Program> program = Program::Start(options);
+  if (program.status().code() == StatusCode::kResourceExhausted) {
+    std::printf("tune: %s; trying again until it starts\n", program.status().message().c_str());
+    std::fflush(stdout);
+  }
+  while (program.status().code() == StatusCode::kResourceExhausted) {
+    pollfd fds[] = {worker_.ToPoll(), {signals_.get(), POLLIN, 0}};
+    poll(fds, 2, static_cast<int>(kStartPause.us / 1000));
+    if (fds[0].revents != 0 || fds[1].revents != 0) LeaveWithAll();
+    program = Program::Start(options);
+  }
+  return program;
 }
 
 // ---- setup
@@ -248,7 +265,7 @@ Status CommandRunner::RunSetup(const Attempt& attempt, const std::string& line) 
   options.arguments = {"/bin/sh", "-c", line};
   options.environment = attempt.environment;
   options.folder = attempt.folder;
-  TUNE_ASSIGN_OR_RETURN(Program program, Program::Start(options));
+  TUNE_ASSIGN_OR_RETURN(Program program, StartWhenThereIsRoom(options));
   OutputTail tail;
   while (true) {
     std::vector<pollfd> fds = {worker_.ToPoll(), {signals_.get(), POLLIN, 0}};

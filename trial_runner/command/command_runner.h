@@ -37,6 +37,7 @@ class CommandRunner {
 
   std::optional<TrialEnd> RunAttempt(const TrialStart& start);
   Result<std::unique_ptr<Attempt>> Begin(const TrialStart& start);
+  Result<Program> StartWhenThereIsRoom(const ProgramOptions& options);
   Status SetUp(Attempt& attempt);
   Status RunSetup(const Attempt& attempt, const std::string& line);
   std::optional<TrialEnd> Follow(Attempt& attempt);

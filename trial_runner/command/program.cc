@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,7 +34,7 @@ void Forward(std::string_view text) {
 Result<FileDescriptor> OpenPipe(FileDescriptor& to_read) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
-    return Unavailable(std::string("no pipe: ") + std::strerror(errno));
+    return StartFailure(errno).At("no pipe");
   }
   to_read = FileDescriptor(ends[0]);
   fcntl(to_read.get(), F_SETFL, O_NONBLOCK);
@@ -127,6 +128,12 @@ Result<Program> Program::Start(const ProgramOptions& options) {
   if (!pid.ok()) return pid.status().At("cannot start '" + name + "' in " + options.folder);
   program.pid_ = *pid;
   program.pid_fd_ = FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, *pid, 0)));
+  if (!program.pid_fd_.is_open()) {
+    const int open_error = errno;
+    kill(*pid, SIGKILL);
+    waitpid(*pid, nullptr, 0);
+    return StartFailure(open_error).At("no pidfd");
+  }
   return program;
 }
 

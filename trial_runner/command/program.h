@@ -44,6 +44,7 @@ class Program {
   ~Program();
 
   // Errors say what could not be started and why, with the remedy where there is one.
+  // kResourceExhausted: it may succeed later.
   static Result<Program> Start(const ProgramOptions& options);
 
   // To poll for its end, and for its output where that is wanted now.

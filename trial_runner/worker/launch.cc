@@ -12,6 +12,8 @@
 #include <cstring>
 #include <utility>
 
+#include "core/posix/descriptor_limit.h"
+
 namespace tune {
 namespace {
 
@@ -67,6 +69,7 @@ int BecomeProgram(const Child& child) {
   if (has_socket && dup2(options.socket, kSocketInChild) < 0) return errno;
   close_range(kSocketInChild + (has_socket ? 1 : 0), ~0u, CLOSE_RANGE_CLOEXEC);
   UseDefaultSignals();
+  RestoreDescriptorLimit();
   execve(options.path.c_str(), child.arguments, child.environment);
   return errno;
 }
@@ -98,6 +101,8 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   return pid;
 }
 
+}  // namespace
+
 Status StartFailure(int error) {
   const std::string text = std::strerror(error);
   switch (error) {
@@ -111,18 +116,22 @@ Status StartFailure(int error) {
       return InvalidArgument(text);
     case ENOEXEC:
       return InvalidArgument("it is no program, and has no #! line that names one");
+    case EMFILE:
+    case ENFILE:
+    case EAGAIN:
+    case ENOMEM:
+    case ENOBUFS:
+      return ResourceExhausted(text);
     default:
       return Unavailable(text);
   }
 }
 
-}  // namespace
-
 Result<FileDescriptor> MovedUp(FileDescriptor fd) {
   constexpr int kAboveStandard = 10;
   FileDescriptor moved(fcntl(fd.get(), F_DUPFD_CLOEXEC, kAboveStandard));
   if (!moved.is_open()) {
-    return Unavailable(std::string("cannot copy a file descriptor: ") + std::strerror(errno));
+    return StartFailure(errno).At("cannot copy a file descriptor");
   }
   return moved;
 }
@@ -130,7 +139,7 @@ Result<FileDescriptor> MovedUp(FileDescriptor fd) {
 Result<int> Launch(const LaunchOptions& options) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
-    return Unavailable(std::string("no pipe: ") + std::strerror(errno));
+    return StartFailure(errno).At("no pipe");
   }
   const FileDescriptor failure(ends[0]);
   TUNE_ASSIGN_OR_RETURN(FileDescriptor child_failure, MovedUp(FileDescriptor(ends[1])));
@@ -143,7 +152,7 @@ Result<int> Launch(const LaunchOptions& options) {
   const std::vector<char*> environment = Pointers(options.environment);
   const pid_t pid = Fork({options, arguments.data(), environment.data(),
                           options.cpus.empty() ? nullptr : &cpus, getpid(), child_failure.get()});
-  if (pid < 0) return Unavailable(std::strerror(errno));
+  if (pid < 0) return StartFailure(errno);
   child_failure.Close();
   int error = 0;
   if (read(failure.get(), &error, sizeof error) != sizeof error) return static_cast<int>(pid);

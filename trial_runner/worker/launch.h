@@ -30,11 +30,16 @@ struct LaunchOptions {
 };
 
 // Its pid. It gets SIGKILL when the thread that started it ends, is offered to the system to be
-// ended first when memory is short, and finds the default signal handlers. kNotFound and
-// kInvalidArgument, without its path: the program or its folder is not there, or may not be run.
+// ended first when memory is short, and finds the default signal handlers and the limit of
+// descriptors that we were started with. kNotFound and kInvalidArgument, without its path: the
+// program or its folder is not there, or may not be run. Other errors: as StartFailure.
 Result<int> Launch(const LaunchOptions& options);
 
 // A copy far above the numbers that a child fills, so that filling one closes none of the others.
 Result<FileDescriptor> MovedUp(FileDescriptor fd);
+
+// What an errno means for a start. kResourceExhausted: there is no room for one more just now (of
+// descriptors, processes or memory); it may well succeed later.
+Status StartFailure(int error);
 
 }  // namespace tune

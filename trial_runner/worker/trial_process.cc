@@ -9,15 +9,12 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <utility>
 
 #include "trial_runner/worker/launch.h"
 
 namespace tune {
 namespace {
-
-std::string ErrorText(int error) { return std::strerror(error); }
 
 // Our own environment with some variables replaced.
 std::vector<std::string> Environment(const TrialProcessOptions& options) {
@@ -45,13 +42,13 @@ std::vector<std::string> Environment(const TrialProcessOptions& options) {
 Result<TrialProcess> Start(const TrialProcessOptions& options) {
   int sockets[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) {
-    return Unavailable("no socket: " + ErrorText(errno));
+    return StartFailure(errno).At("no socket");
   }
   TrialProcess process;
   process.socket = FileDescriptor(sockets[0]);
   TUNE_ASSIGN_OR_RETURN(const FileDescriptor child_socket, MovedUp(FileDescriptor(sockets[1])));
   int pipe_ends[2];
-  if (pipe2(pipe_ends, O_CLOEXEC) != 0) return Unavailable("no pipe: " + ErrorText(errno));
+  if (pipe2(pipe_ends, O_CLOEXEC) != 0) return StartFailure(errno).At("no pipe");
   process.output = FileDescriptor(pipe_ends[0]);
   TUNE_ASSIGN_OR_RETURN(const FileDescriptor child_output, MovedUp(FileDescriptor(pipe_ends[1])));
   TUNE_ASSIGN_OR_RETURN(const FileDescriptor child_input,
@@ -73,7 +70,7 @@ Result<TrialProcess> Start(const TrialProcessOptions& options) {
     const int error = errno;
     kill(process.pid, SIGKILL);
     waitpid(process.pid, nullptr, 0);
-    return Unavailable("no pidfd: " + ErrorText(error));
+    return StartFailure(error).At("no pidfd");
   }
   return process;
 }

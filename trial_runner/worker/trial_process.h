@@ -33,6 +33,7 @@ struct TrialProcessOptions {
 };
 
 // Errors name the program and the cause: "cannot start /opt/tune_trial: No such file or directory".
+// kResourceExhausted: it may succeed later (StartFailure in launch.h).
 Result<TrialProcess> StartTrialProcess(const TrialProcessOptions& options);
 
 // The folder of the running program, where its companions are.

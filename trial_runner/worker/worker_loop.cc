@@ -48,6 +48,7 @@ uint64_t Tag(Source source, ProcessId id = {}) {
 
 constexpr Duration kClosePatience = Seconds(1);
 constexpr Duration kMemoryLookPause = Seconds(1);
+constexpr Duration kStartPause = Milliseconds(250);
 
 std::vector<std::string> FindOomKillFiles() {
   std::ostringstream cgroups;
@@ -183,7 +184,9 @@ int WorkerLoop::Run(const TunerLinkFactory& connect) {
   if (!to_send_.empty()) link_->Send(std::exchange(to_send_, {}));
   while (!exit_status_) {
     int timeout_ms = -1;
-    if (const std::optional<Instant> deadline = core_.NextDeadline()) {
+    std::optional<Instant> deadline = core_.NextDeadline();
+    if (start_again_at_ && (!deadline || *start_again_at_ < *deadline)) deadline = start_again_at_;
+    if (deadline) {
       const int64_t wait_us = std::max<int64_t>(0, (*deadline - clock_.Now()).us);
       timeout_ms = static_cast<int>(std::min<int64_t>((wait_us + 999) / 1000, 60'000));
     }
@@ -195,6 +198,10 @@ int WorkerLoop::Run(const TunerLinkFactory& connect) {
     }
     core_.OnTime(clock_.Now());
     Perform();
+    if (start_again_at_ && clock_.Now() >= *start_again_at_) {
+      StartWaiting();
+      Perform();
+    }
     if (clock_.Now() >= memory_seen_at_ + kMemoryLookPause) LookAtMemory(clock_.Now());
     if (!to_send_.empty()) link_->Send(std::exchange(to_send_, {}));
   }
@@ -364,6 +371,7 @@ void WorkerLoop::Reap(ProcessId id) {
   TUNE_CHECK(waitpid(pid, &status, 0) == pid);
   trials_.erase(found);
   if (ran_user_programs) EndOrphans();
+  if (start_again_at_) start_again_at_ = clock_.Now();  // There is room now.
   ProcessEnd end;
   if (WIFSIGNALED(status)) {
     end.signal = SignalName(WTERMSIG(status));
@@ -426,8 +434,8 @@ void WorkerLoop::Perform() {
     for (Effect& effect : effects) {
       std::visit([this](auto& e) { Do(e); }, effect);
     }
-    for (const auto& [id, error] : std::exchange(failed_spawns_, {})) {
-      core_.OnProcessEnded(id, ProcessEnd{0, "", error}, clock_.Now());
+    for (const auto& [id, end] : std::exchange(early_ends_, {})) {
+      core_.OnProcessEnded(id, end, clock_.Now());
     }
   }
 }
@@ -435,14 +443,50 @@ void WorkerLoop::Perform() {
 void WorkerLoop::Do(SendToTuner& effect) { to_send_.push_back(std::move(effect.message)); }
 
 void WorkerLoop::Do(const SpawnProcess& effect) {
-  Result<TrialProcess> process =
-      StartTrialProcess({program_folder_ + "/" + effect.program, effect.threads, effect.devices});
-  if (!process.ok()) {
-    failed_spawns_.emplace_back(effect.process, process.status().message());
-    return;
+  if (waiting_.empty()) {
+    Result<TrialProcess> process =
+        StartTrialProcess({program_folder_ + "/" + effect.program, effect.threads, effect.devices});
+    if (process.ok()) return TakeProcess(effect, *std::move(process));
+    if (process.status().code() != StatusCode::kResourceExhausted) {
+      early_ends_.emplace_back(effect.process, ProcessEnd{0, "", process.status().message()});
+      return;
+    }
+    Print(process.status().message() + "; its trial waits, and is tried again until it starts",
+          true);
+    start_again_at_ = clock_.Now() + kStartPause;
   }
+  waiting_.emplace(effect.process, WaitingStart{effect});  // Behind those that wait already.
+}
+
+// In order, as far as there is room.
+void WorkerLoop::StartWaiting() {
+  start_again_at_.reset();
+  while (!waiting_.empty()) {
+    const auto first = waiting_.begin();
+    const SpawnProcess& effect = first->second.effect;
+    Result<TrialProcess> process =
+        StartTrialProcess({program_folder_ + "/" + effect.program, effect.threads, effect.devices});
+    if (process.status().code() == StatusCode::kResourceExhausted) {
+      start_again_at_ = clock_.Now() + kStartPause;
+      return;
+    }
+    WaitingStart start = std::move(first->second);
+    waiting_.erase(first);
+    if (!process.ok()) {
+      early_ends_.emplace_back(start.effect.process, ProcessEnd{0, "", process.status().message()});
+      continue;
+    }
+    TakeProcess(start.effect, *std::move(process));
+    Trial& trial = trials_.at(start.effect.process);
+    trial.outbox = std::move(start.outbox);
+    trial.logs = std::move(start.logs);
+    FlushSocket(start.effect.process, trial);
+  }
+}
+
+void WorkerLoop::TakeProcess(const SpawnProcess& effect, TrialProcess process) {
   Trial& trial = trials_[effect.process];
-  trial.process = *std::move(process);
+  trial.process = std::move(process);
   trial.runs_user_programs = RunsUserPrograms(effect.program);
   Watch(trial.process.socket.get(), Tag(kSocket, effect.process), EPOLLIN);
   Watch(trial.process.output.get(), Tag(kOutput, effect.process), EPOLLIN);
@@ -450,6 +494,10 @@ void WorkerLoop::Do(const SpawnProcess& effect) {
 }
 
 void WorkerLoop::Do(const WriteToProcess& effect) {
+  if (const auto waiting = waiting_.find(effect.process); waiting != waiting_.end()) {
+    waiting->second.outbox += effect.line;
+    return;
+  }
   const auto found = trials_.find(effect.process);
   if (found == trials_.end() || found->second.is_closed) return;
   Trial& trial = found->second;
@@ -465,6 +513,11 @@ void WorkerLoop::Do(const WriteToProcess& effect) {
 }
 
 void WorkerLoop::Do(const KeepOutput& effect) {
+  if (const auto waiting = waiting_.find(effect.process); waiting != waiting_.end()) {
+    waiting->second.logs.clear();
+    for (const std::string& path : effect.paths) waiting->second.logs.emplace_back(path);
+    return;
+  }
   const auto found = trials_.find(effect.process);
   if (found == trials_.end()) return;
   ReadOutput(effect.process);
@@ -483,6 +536,10 @@ void WorkerLoop::Do(const KeepOutput& effect) {
 }
 
 void WorkerLoop::Do(const SignalProcess& effect) {
+  if (waiting_.erase(effect.process) > 0) {
+    early_ends_.emplace_back(effect.process, ProcessEnd{0, effect.kill ? "SIGKILL" : "SIGTERM"});
+    return;
+  }
   const auto found = trials_.find(effect.process);
   if (found == trials_.end()) return;
   if (!effect.kill) {

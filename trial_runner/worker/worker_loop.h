@@ -93,6 +93,15 @@ class WorkerLoop {
     bool was_killed = false;  // By us.
   };
 
+  // A process that this machine has no room for at the moment, and what awaits it.
+  struct WaitingStart {
+    SpawnProcess effect;
+    std::string outbox = {};
+    std::vector<OutputLog> logs = {};
+  };
+
+  void TakeProcess(const SpawnProcess& effect, TrialProcess process);
+  void StartWaiting();
   void Watch(int fd, uint64_t tag, uint32_t events);
   void Handle(uint64_t tag, uint32_t events);
   void HandleSignals();
@@ -128,10 +137,12 @@ class WorkerLoop {
   FileDescriptor epoll_;
   FileDescriptor signals_;
   std::map<ProcessId, Trial> trials_;
+  std::map<ProcessId, WaitingStart> waiting_;
+  std::optional<Instant> start_again_at_;  // Of the first that waits.
   const TunerLinkFactory* connect_ = nullptr;
   std::unique_ptr<TunerLink> link_;
   std::vector<FromWorker> to_send_;
-  std::vector<std::pair<ProcessId, std::string>> failed_spawns_;
+  std::vector<std::pair<ProcessId, ProcessEnd>> early_ends_;  // Of processes that never were.
   bool is_link_closed_ = false;
   std::optional<int> exit_status_;
   const std::vector<std::string> oom_kill_files_;
