@@ -6,6 +6,7 @@
 //   ["j", ..., session, [[trial, attempt, epoch, cpu_milli, [device, milli, ...]], ...]] not local
 //        where memory is held, too: [..., [device, milli, ...], [memory_bytes, ...]]
 //   ["j", ..., session, [...], [ended session, ...]] where it knows of any
+//   ["j", ..., session, [...], [ended session, ...], 1] local, where it says any of these
 //   ["g", worker, how, why]     WorkerGone: 0 broken, 1 goodbye, 2 silent; why only where it is
 //   said
 //   ["r", worker, trial, attempt, epoch, sequence, iteration, final, [name, value, ...]]
@@ -86,7 +87,9 @@ struct Encoder {
       out.push_back(']');
     }
     out.push_back(']');
-    if (event.is_local) return;
+    const bool says_more =
+        !event.session.empty() || !event.held.empty() || !event.ended_sessions.empty();
+    if (event.is_local && !says_more) return;
     AppendField(event.session, out);
     out += ",[";
     for (const HeldAttempt& held : event.held) {
@@ -100,13 +103,14 @@ struct Encoder {
       out.push_back(']');
     }
     out.push_back(']');
-    if (event.ended_sessions.empty()) return;
+    if (event.ended_sessions.empty() && !event.is_local) return;
     out += ",[";
     for (const std::string& session : event.ended_sessions) {
       if (out.back() != '[') out.push_back(',');
       AppendJsonString(session, out);
     }
     out.push_back(']');
+    if (event.is_local) AppendField(1, out);
   }
 
   void AppendSlices(const std::vector<DeviceSlice>& slices) const {
@@ -368,6 +372,7 @@ WorkerJoined ReadWorkerJoined(Fields& fields) {
   Fields inner(sessions);
   while (!inner.AtEnd()) event.ended_sessions.push_back(inner.Text());
   if (!inner.Good()) fields.Fail();
+  if (!fields.AtEnd()) event.is_local = fields.Flag();
   return event;
 }
 

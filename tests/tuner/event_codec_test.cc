@@ -121,6 +121,29 @@ TEST(EventCodec, ReadsBackWhatItWrote) {
   EXPECT_EQ(real.held, WithRealDevices().held);
 }
 
+// Whatever a controller may have decided by is there for the replay.
+TEST(EventCodec, KeepsWhatALocalWorkerSaidOfItselfAndReadsOlderJournals) {
+  WorkerJoined local{WorkerId{1}, "local", "a", 9, {1'000, {}}, true, "9f3c", {}, {}};
+  for (int part = 0; part < 3; ++part) {
+    local.session = part == 0 ? "9f3c" : "";
+    local.held =
+        part == 1 ? std::vector<HeldAttempt>{{Ref(), 1'000, {}}} : std::vector<HeldAttempt>{};
+    local.ended_sessions = part == 2 ? std::vector<std::string>{"77"} : std::vector<std::string>{};
+    const auto events = DecodeEvents(EncodeEvents({local}));
+    ASSERT_TRUE(events.ok()) << events.status().message();
+    const auto& read = std::get<WorkerJoined>(events->front());
+    EXPECT_TRUE(read.is_local);
+    EXPECT_EQ(read.session, local.session);
+    EXPECT_EQ(read.held, local.held);
+    EXPECT_EQ(read.ended_sessions, local.ended_sessions);
+  }
+  const auto older = DecodeEvents(
+      R"([["j",1,"local","a",9,1000,[]],["j",2,"far","b",9,1000,[],"9f3c",[],["77"]]])");
+  ASSERT_TRUE(older.ok()) << older.status().message();
+  EXPECT_TRUE(std::get<WorkerJoined>(older->at(0)).is_local);
+  EXPECT_FALSE(std::get<WorkerJoined>(older->at(1)).is_local);
+}
+
 TEST(EventCodec, AnEmptyBatchIsAnEmptyList) {
   EXPECT_EQ(EncodeEvents({}), "[]");
   const Result<std::vector<Event>> events = DecodeEvents("[]");
