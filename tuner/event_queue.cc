@@ -10,6 +10,23 @@
 namespace tune {
 namespace {
 
+constexpr size_t kQueueBytesMax = 256u << 20;
+
+// About what it takes in memory; the same whenever it is asked.
+size_t BytesOf(const Event& event) {
+  size_t bytes = sizeof(Event);
+  if (const auto* const report = std::get_if<ReportArrived>(&event)) {
+    bytes += report->message.report.metrics.size() * sizeof(Metrics::value_type);
+    for (const auto& [name, value] : report->message.report.metrics) bytes += name.size();
+    bytes += report->message.report.checkpoint.path.size();
+  } else if (const auto* const ended = std::get_if<AttemptFinished>(&event)) {
+    bytes += ended->message.error.size();
+  } else if (const auto* const joined = std::get_if<WorkerJoined>(&event)) {
+    bytes += joined->held.size() * sizeof(HeldAttempt);
+  }
+  return bytes;
+}
+
 std::optional<Event> ToEvent(Incoming incoming) {
   const WorkerId worker = incoming.worker;
   if (const auto* const end = std::get_if<WorkerDisconnected>(&incoming.message)) {
@@ -94,8 +111,13 @@ void EventQueue::Wake() {
 void EventQueue::Append(std::vector<Event> events) {
   {
     std::unique_lock<std::mutex> lock(mutex_);
-    has_room_.wait(lock, [this] { return events_.size() < limits::kEventQueueMax; });
-    for (Event& event : events) events_.push_back(std::move(event));
+    has_room_.wait(lock, [this] {
+      return events_.size() < limits::kEventQueueMax && bytes_ < kQueueBytesMax;
+    });
+    for (Event& event : events) {
+      bytes_ += BytesOf(event);
+      events_.push_back(std::move(event));
+    }
   }
   has_events_.notify_one();
 }
@@ -118,6 +140,7 @@ std::vector<Event> EventQueue::Drain(size_t count_max) {
     const size_t count = std::min(count_max, events_.size());
     drained.reserve(count);
     for (size_t i = 0; i < count; ++i) {
+      bytes_ -= BytesOf(events_.front());
       drained.push_back(std::move(events_.front()));
       events_.pop_front();
     }

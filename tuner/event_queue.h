@@ -1,5 +1,6 @@
-// Where everything from outside enters: adapter threads push, the tuner's thread drains. Bounded: a
-// pusher waits while the queue is full, so that a flood slows its source instead of eating memory.
+// Where everything from outside enters: adapter threads push, the tuner's thread drains. Bounded,
+// by count and by bytes: a pusher waits while the queue is full, so that a flood slows its source
+// instead of eating memory.
 //
 // Thread rule: Push, PushEvent and Wake from any thread; the rest from the tuner's thread.
 #pragma once
@@ -44,6 +45,7 @@ class EventQueue final : public IncomingSink {
   std::condition_variable has_events_;
   std::condition_variable has_room_;
   std::deque<Event> events_;
+  size_t bytes_ = 0;  // About, of the events.
   bool is_woken_ = false;
   std::set<WorkerId> heard_;
   std::map<WorkerId, std::vector<DeviceUse>> device_use_;

@@ -29,6 +29,7 @@ Status Tuner::Step(std::optional<Instant> wake_at) {
   parts_.queue.Wait(parts_.clock, until);
 
   std::vector<Event> events = parts_.queue.Drain(limits::kEventsPerCommit);
+  DropEffectless(events);
   const Instant now = parts_.clock.Now();
   LookAtWorkers(until.value_or(now), now, events);
   if (events.empty()) {
@@ -48,6 +49,18 @@ Status Tuner::Take(const std::vector<Event>& events) {
   report_count_ += static_cast<int64_t>(transition.reports.size());
   Perform(std::move(transition.actions));
   return OkStatus();
+}
+
+// Their answers say what was decided before, so they need not wait for a commit.
+void Tuner::DropEffectless(std::vector<Event>& events) {
+  EffectlessEvents::Taken taken = effectless_.TakeFrom(events, parts_.controller);
+  std::map<WorkerId, std::vector<ToWorker>> answers;
+  for (auto& [worker, answer] : taken.answers) answers[worker].push_back(std::move(answer));
+  for (auto& [worker, messages] : answers) parts_.link.Send(worker, std::move(messages));
+  for (const WorkerId worker : taken.expelled) {
+    lines_.push_back("a worker sent ends of trials that it never had without end; disconnected");
+    parts_.link.Close(worker);
+  }
 }
 
 void Tuner::LookAtWorkers(Instant due, Instant now, std::vector<Event>& events) {

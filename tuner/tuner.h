@@ -17,6 +17,7 @@
 #include "trial_runner/worker_link.h"
 #include "tuner/artifact_store.h"
 #include "tuner/device_status.h"
+#include "tuner/effectless.h"
 #include "tuner/event_queue.h"
 #include "tuner/experiment_controller.h"
 #include "tuner/store.h"
@@ -61,12 +62,14 @@ class Tuner {
  private:
   // Whom was nothing heard of, and did we run ourselves?
   void LookAtWorkers(Instant due, Instant now, std::vector<Event>& events);
+  void DropEffectless(std::vector<Event>& events);
   void Perform(std::vector<Action> actions);
 
   Parts parts_;
   ExperimentId experiment_;
   int64_t step_ = 0;
   Liveness liveness_;
+  EffectlessEvents effectless_;
   Instant awake_at_;  // When the loop last looked.
   bool is_done_ = false;
   int64_t report_count_ = 0;

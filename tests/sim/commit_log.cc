@@ -97,6 +97,12 @@ void CommitLog::Absorb(const JournalStep& step, const Transition& transition, bo
   TakeGrants(transition);
   for (const WorkerRow& row : transition.workers) workers_[row.worker] = row;
   if (transition.experiment) experiment_row_ = *transition.experiment;
+  for (const Action& action : transition.actions) {
+    const auto* const send = std::get_if<SendToWorker>(&action);
+    const auto* const answer =
+        send == nullptr ? nullptr : std::get_if<AnswerReport>(&send->message);
+    if (answer != nullptr) answers_[{answer->ref, answer->sequence}] = answer->answer;
+  }
   if (!will_act) return;
   for (const Action& action : transition.actions) {
     if (const auto* const send = std::get_if<SendToWorker>(&action)) {
@@ -444,10 +450,23 @@ void CommitLog::Sent(WorkerId worker, const ToWorker& message) {
   if (std::holds_alternative<Heartbeat>(message)) return;  // No decision.
   std::deque<Fingerprint>& expected = to_send_[worker];
   if (expected.empty() || expected.front() != FingerprintOf(message)) {
+    if (NeedsNoCommit(worker, message)) return;
     return Fail("a message left the tuner for worker " + std::to_string(worker.value) +
                 " that was not committed");
   }
   expected.pop_front();
+}
+
+// What was decided before may be said again, and what comes under no lease of the worker's refused.
+bool CommitLog::NeedsNoCommit(WorkerId worker, const ToWorker& message) const {
+  const auto* const answer = std::get_if<AnswerReport>(&message);
+  if (answer == nullptr) return false;
+  const auto before = answers_.find({answer->ref, answer->sequence});
+  if (before != answers_.end() && before->second == answer->answer) return true;
+  const auto lease = leases_.find({answer->ref.trial, 0});
+  const bool is_alive =
+      lease != leases_.end() && lease->second.ref == answer->ref && lease->second.worker == worker;
+  return answer->answer == ReportAnswer::kRefused && !is_alive;
 }
 
 void CommitLog::RemovedCheckpoint(const std::string& path) {

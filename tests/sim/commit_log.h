@@ -110,6 +110,7 @@ class CommitLog {
   void TakeCheckpoints(const Transition& transition);
   void CheckEmitted(const ReportArrived& event);
   void CheckReport(const ReportRow& row, const ReportArrived& event);
+  bool NeedsNoCommit(WorkerId worker, const ToWorker& message) const;
   void Fail(const std::string& finding);
 
   // What a message is about; enough to tell it from others.
@@ -156,6 +157,7 @@ class CommitLog {
   std::map<std::pair<TrialNumber, AttemptNumber>, int64_t> last_iterations_;
 
   std::map<WorkerId, std::deque<Fingerprint>> to_send_;
+  std::map<std::pair<AttemptRef, int64_t>, ReportAnswer> answers_;  // Committed, by sequence.
   std::set<std::string> to_remove_;
 };
 
