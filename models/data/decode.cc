@@ -3,9 +3,12 @@
 #include <new>
 #include <opencv2/core.hpp>
 #include <opencv2/imgcodecs.hpp>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "models/data/gif.h"
+#include "models/data/image_header.h"
 #include "models/data/pnm.h"
 
 namespace tune::models {
@@ -61,6 +64,15 @@ Result<std::vector<RgbImage>> DecodeImage(std::span<const uint8_t> bytes) {
     return std::vector<RgbImage>{std::move(image)};
   }
   if (LooksLikeJpeg(bytes) && !JpegIsComplete(bytes)) return DataLoss("truncated JPEG");
+  if (const std::optional<ImageSize> size = SizeInHeader(bytes)) {
+    const bool is_too_large = size->width > kImagePixelsMax || size->height > kImagePixelsMax ||
+                              size->width * size->height > kImagePixelsMax;
+    if (is_too_large) {
+      return DataLoss("an image of " + std::to_string(size->width) + " x " +
+                      std::to_string(size->height) + " pixels, expected at most " +
+                      std::to_string(kImagePixelsMax) + " in all");
+    }
+  }
   try {
     const cv::Mat data(1, static_cast<int>(bytes.size()), CV_8UC1,
                        const_cast<uint8_t*>(bytes.data()));  // NOLINT: OpenCV does not write to it.

@@ -11,6 +11,7 @@
 
 #include "core/random.h"
 #include "models/data/gif.h"
+#include "models/data/image_header.h"
 #include "models/data/pnm.h"
 #include "tests/models/training/image_samples.h"
 
@@ -36,6 +37,33 @@ TEST(DecodeImage, ReadsTheUsualFormatsAsRgb) {
     EXPECT_NEAR(image.pixels[0], 55, 12) << extension;   // Red: 255 - level.
     EXPECT_NEAR(image.pixels[2], 200, 12) << extension;  // Blue: level.
   }
+}
+
+TEST(DecodeImage, TheSizeInTheHeaderIsThatOfTheImage) {
+  for (const char* extension : {".jpg", ".png", ".bmp", ".webp", ".tiff", ".jp2"}) {
+    const auto size = SizeInHeader(BytesOf(Encoded(extension, 200)));
+    ASSERT_TRUE(size) << extension;
+    EXPECT_EQ(size->width, 48) << extension;
+    EXPECT_EQ(size->height, 40) << extension;
+  }
+  EXPECT_FALSE(SizeInHeader(BytesOf("P6 48 40 255\n")));
+}
+
+// A few bytes that stand for a thousand million pixels.
+TEST(DecodeImage, RefusesAnImageWhoseHeaderSaysMoreThanThereIsRoomFor) {
+  std::string png = Encoded(".png", 200);
+  png.replace(16, 8, std::string("\0\0\x7d\0\0\0\x7d\0", 8));  // 32,000 x 32,000.
+  EXPECT_EQ(DecodeImage(BytesOf(png)).status().message(),
+            "an image of 32000 x 32000 pixels, expected at most 268435456 in all");
+  std::string bmp = Encoded(".bmp", 200);
+  bmp.replace(18, 8, std::string("\xff\xff\xff\x7f\xff\xff\xff\x7f", 8));
+  EXPECT_THAT(DecodeImage(BytesOf(bmp)).status().message(), HasSubstr("an image of 2147483647 x"));
+  std::string jpeg = Encoded(".jpg", 200);
+  const size_t frame = jpeg.find("\xff\xc0");
+  ASSERT_NE(frame, std::string::npos);
+  jpeg.replace(frame + 5, 4, "\xff\xf0\xff\xf0");
+  EXPECT_THAT(DecodeImage(BytesOf(jpeg)).status().message(),
+              HasSubstr("an image of 65520 x 65520"));
 }
 
 TEST(DecodeImage, RefusesAJpegCutAtAnyPlace) {
