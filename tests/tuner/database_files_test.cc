@@ -170,6 +170,12 @@ TEST(Open, ADatabaseThatMayNotBeReadIsOneClearLine) {
 TEST(Open, KnowsTheFileSystemsWhereWalCannotWork) {
   EXPECT_STREQ(NetworkFileSystemName(0x6969), "NFS");
   EXPECT_STREQ(NetworkFileSystemName(int64_t{0xff534d42}), "SMB");
+  EXPECT_STREQ(NetworkFileSystemName(0x0bd00bd0), "Lustre");
+  EXPECT_STREQ(NetworkFileSystemName(0x47504653), "GPFS");
+  EXPECT_STREQ(NetworkFileSystemName(0x19830326), "BeeGFS");
+  EXPECT_STREQ(NetworkFileSystemName(0x00c36400), "CephFS");
+  EXPECT_STREQ(NetworkFileSystemName(0x01021997), "9p");
+  EXPECT_STREQ(NetworkFileSystemName(0x65735546), "FUSE");
   EXPECT_EQ(NetworkFileSystemName(0xef53), nullptr);      // ext4.
   EXPECT_EQ(NetworkFileSystemName(0x01021994), nullptr);  // tmpfs.
 }

@@ -2,11 +2,16 @@
 
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 #include <string_view>
 
 #include "tuner/sqlite/private_file.h"
@@ -30,9 +35,37 @@ bool HasContents(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && info.st_size > 0;
 }
 
-const char* NetworkFileSystemAt(const std::string& folder) {
+constexpr int64_t kFuse = 0x65735546;
+
+// FUSE stands for network file systems (sshfs, s3fs, GlusterFS, ...) and for some of this machine,
+// which the kernel's table of mounts tells apart by their types.
+bool IsLocalFuse(const std::string& path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0) return false;
+  const std::string device =
+      std::to_string(major(info.st_dev)) + ":" + std::to_string(minor(info.st_dev));
+  std::ifstream mounts("/proc/self/mountinfo");
+  // ID PARENT MAJOR:MINOR ROOT PLACE OPTIONS ... - TYPE SOURCE OPTIONS
+  for (std::string line; std::getline(mounts, line);) {
+    std::istringstream words(line);
+    std::string word;
+    for (int i = 0; i < 3; ++i) words >> word;
+    if (word != device) continue;
+    while (words >> word && word != "-") {
+    }
+    words >> word;
+    if (word == "fuseblk" || word == "fuse.fuse-overlayfs") return true;
+  }
+  return false;
+}
+
+// Of the place where the file is, or will be, whatever links lead there. Null: it is none.
+const char* NetworkFileSystemAt(const std::string& path) {
+  char resolved[PATH_MAX];
+  const std::string place = realpath(path.c_str(), resolved) != nullptr ? resolved : FolderOf(path);
   struct statfs info;
-  if (statfs(folder.c_str(), &info) != 0) return nullptr;
+  if (statfs(place.c_str(), &info) != 0) return nullptr;
+  if (info.f_type == kFuse && IsLocalFuse(place)) return nullptr;
   return NetworkFileSystemName(info.f_type);
 }
 
@@ -193,6 +226,18 @@ const char* NetworkFileSystemName(int64_t statfs_type) {
       return "AFS";
     case 0x73757245:
       return "Coda";
+    case 0x0bd00bd0:
+      return "Lustre";
+    case 0x47504653:
+      return "GPFS";
+    case 0x19830326:
+      return "BeeGFS";
+    case 0x00c36400:
+      return "CephFS";
+    case 0x01021997:
+      return "9p";
+    case kFuse:
+      return "FUSE";
     default:
       return nullptr;
   }
@@ -200,7 +245,7 @@ const char* NetworkFileSystemName(int64_t statfs_type) {
 
 Status CheckDatabaseFile(const std::string& path, Access access) {
   if (access != Access::kRead) {
-    if (const char* name = NetworkFileSystemAt(FolderOf(path))) return RefusedNetwork(path, name);
+    if (const char* name = NetworkFileSystemAt(path)) return RefusedNetwork(path, name);
   }
   const Status file = CheckFile(path);
   if (file.code() == StatusCode::kNotFound && access == Access::kCreate)
@@ -373,8 +418,9 @@ Status Database::OpenForReading(const std::string& vfs) {
   // Without one, a connection that may write removes its own -wal and -shm at the end, which a
   // read-only one would leave behind.
   const bool has_wal = vfs.empty() && HasContents(WalOf(path_));
-  const bool is_remote = vfs.empty() && NetworkFileSystemAt(FolderOf(path_)) != nullptr;
-  if (is_remote && has_wal) return RefusedNetwork(path_, NetworkFileSystemAt(FolderOf(path_)));
+  const char* const network = vfs.empty() ? NetworkFileSystemAt(path_) : nullptr;
+  const bool is_remote = network != nullptr;
+  if (is_remote && has_wal) return RefusedNetwork(path_, network);
   if (!is_remote) {
     TUNE_RETURN_IF_ERROR(OpenConnection(FileUri(path_, has_wal ? "?mode=ro" : "?mode=rw"),
                                         has_wal ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE,
