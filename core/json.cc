@@ -3,16 +3,39 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <set>
+#include <string>
 
+#include "core/json_places.h"
 #include "core/limits.h"
 
 namespace tune {
 namespace {
 
+// The keys of a map that is being read. Few are looked for one by one, many in a set: a text of a
+// hundred thousand keys takes no longer than its length asks for.
+class KeySet {
+ public:
+  // Whether the map has no such key yet.
+  bool Add(const std::string& key, const Value& map) {
+    constexpr size_t kFew = 16;
+    const Value::Map& entries = map.AsMap();
+    if (entries.size() < kFew) return map.Find(key) == nullptr;
+    if (keys_.empty()) {
+      for (const MapEntry& entry : entries) keys_.insert(entry.key);
+    }
+    return keys_.insert(key).second;
+  }
+
+ private:
+  std::set<std::string> keys_;
+};
+
 // A recursive-descent reader over one text; each Read* leaves pos_ after what it read.
 class JsonReader {
  public:
-  JsonReader(std::string_view text, JsonDialect dialect) : text_(text), dialect_(dialect) {}
+  JsonReader(std::string_view text, JsonDialect dialect, bool has_places = false)
+      : text_(text), dialect_(dialect), has_places_(has_places) {}
 
   Result<Value> ReadDocument() {
     TUNE_ASSIGN_OR_RETURN(Value value, ReadValue(0));
@@ -59,9 +82,27 @@ class JsonReader {
     return true;
   }
 
+  // Of a value or key that begins here; texts are read forwards.
+  Place TakePlace() {
+    if (!has_places_) return Place{};
+    for (; counted_ < pos_; ++counted_) {
+      if (text_[counted_] != '\n') continue;
+      ++line_;
+      line_start_ = counted_ + 1;
+    }
+    return Place{line_, static_cast<int>(pos_ - line_start_) + 1};
+  }
+
   Result<Value> ReadValue(int depth) {
     if (depth > limits::kJsonDepthMax) return Error("nested too deeply");
     SkipSpace();
+    const Place place = TakePlace();
+    Result<Value> value = ReadValueHere(depth);
+    if (value.ok()) value->place = place;
+    return value;
+  }
+
+  Result<Value> ReadValueHere(int depth) {
     if (pos_ >= text_.size()) return Error("expected a value, read the end of the text");
     switch (text_[pos_]) {
       case '{':
@@ -92,15 +133,17 @@ class JsonReader {
     ++pos_;
     SkipSpace();
     if (Take('}')) return map;
+    KeySet keys;
     for (;;) {
       SkipSpace();
       if (pos_ >= text_.size() || text_[pos_] != '"') return Error("expected a key in quotes");
+      const Place key_place = TakePlace();
       TUNE_ASSIGN_OR_RETURN(const std::string key, ReadString());
-      if (map.Find(key) != nullptr) return Error("duplicate key '" + key + "'");
+      if (!keys.Add(key, map)) return Error("duplicate key '" + key + "'");
       SkipSpace();
       if (!Take(':')) return Error("expected ':' after the key '" + key + "'");
       TUNE_ASSIGN_OR_RETURN(Value value, ReadValue(depth + 1));
-      map.AsMap().push_back(MapEntry{key, std::move(value), Place{}});
+      map.AsMap().push_back(MapEntry{key, std::move(value), key_place});
       SkipSpace();
       if (Take('}')) return map;
       if (!Take(',')) return Error("expected ',' or '}'");
@@ -261,7 +304,11 @@ class JsonReader {
 
   std::string_view text_;
   JsonDialect dialect_;
+  bool has_places_;
   size_t pos_ = 0;
+  size_t counted_ = 0;  // Lines are counted up to here.
+  int line_ = 1;
+  size_t line_start_ = 0;
 };
 
 }  // namespace
@@ -346,6 +393,10 @@ std::string ToJson(const Value& value) {
 
 Result<Value> ParseJson(std::string_view text, JsonDialect dialect) {
   return JsonReader(text, dialect).ReadDocument();
+}
+
+Result<Value> ParseJsonWithPlaces(std::string_view text) {
+  return JsonReader(text, JsonDialect::kStrict, /*has_places=*/true).ReadDocument();
 }
 
 std::optional<double> ReadNumber(const Value& value) {

@@ -13,7 +13,7 @@
 
 #include "core/check.h"
 #include "core/input_error.h"
-#include "core/json.h"
+#include "core/json_places.h"
 #include "core/limits.h"
 #include "core/utf8.h"
 #include "tuner/spec_reader.h"
@@ -445,10 +445,10 @@ Result<Value> ParseYaml(std::string_view text) {
   TUNE_RETURN_IF_ERROR(CheckCharacters(text));
   Result<Value> value = ParseDocument(text);
   if (value.ok()) return value;
-  // A few JSON texts are beyond yaml-cpp, such as surrogate pairs; they come without places.
+  // A few JSON texts are beyond yaml-cpp, such as surrogate pairs.
   const size_t first = text.find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && text[first] == '{') {
-    Result<Value> json = ParseJson(text);
+    Result<Value> json = ParseJsonWithPlaces(text);
     if (json.ok()) return json;
   }
   return value;

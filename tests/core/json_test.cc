@@ -8,6 +8,7 @@
 #include <limits>
 #include <string>
 
+#include "core/json_places.h"
 #include "core/limits.h"
 #include "core/random.h"
 
@@ -30,6 +31,30 @@ TEST(Json, KeepsEveryKindOfValue) {
   EXPECT_TRUE(value->Find("c")->is_int());
   EXPECT_TRUE(value->Find("d")->is_double());
   EXPECT_EQ(ToJson(*value), text);
+}
+
+TEST(Json, AMapOfManyKeysIsReadInTheTimeThatItsLengthAsksFor) {
+  // Looked for one by one, these would be compared 45,000,000,000 times.
+  std::string text = "{";
+  for (int i = 0; i < 300'000; ++i) text += "\"" + std::to_string(i) + "\":0,";
+  const Result<Value> map = ParseJson(text + "\"last\":1}");
+  ASSERT_TRUE(map.ok()) << map.status().message();
+  EXPECT_EQ(map->AsMap().size(), 300'001u);
+  EXPECT_THAT(ErrorOf(text + "\"5\":1}"), HasSubstr("duplicate key '5'"));
+  EXPECT_THAT(ErrorOf(R"({"a":1,"b":2,"a":3})"), HasSubstr("duplicate key 'a'"));
+}
+
+TEST(Json, ValuesAndKeysKnowTheirPlacesWhereTheyAreAskedFor) {
+  const Value value =
+      *ParseJsonWithPlaces("{\"a\": [1,\n  {\"b\":\"\\ud83d\\ude00\"}],\n\n \"c\":2}");
+  EXPECT_EQ(value.AsMap()[1].key_place.line, 4);
+  EXPECT_EQ(value.AsMap()[1].key_place.column, 2);
+  EXPECT_EQ(value.Find("c")->place.column, 6);
+  const Value& map = value.Find("a")->AsList()[1];
+  EXPECT_EQ(map.place.line, 2);
+  EXPECT_EQ(map.place.column, 3);
+  EXPECT_EQ(map.Find("b")->place.column, 8);
+  EXPECT_EQ(ParseJson("[1]")->AsList()[0].place.line, 0);
 }
 
 TEST(Json, AnIntegerAndANumberWithoutAFractionStayApart) {

@@ -105,6 +105,7 @@ TEST(ParseYaml, AnyJsonIsYaml) {
       "{\n\t\"a\": [1, 2.5e-3, \"x\\/y\\u00e9\"],\n\t\"b\":{\"c\":null},\"d\":true\n}";
   EXPECT_EQ(Read(json), *ParseJson(json));
   EXPECT_EQ(Read(R"({"a": "\ud83d\ude00"})"), *ParseJson(R"({"a": "\ud83d\ude00"})"));
+  EXPECT_EQ(Read("{\"a\": \"\\ud83d\\ude00\",\n \"b\": 1}").Find("b")->place.line, 2);
 }
 
 TEST(ParseYaml, AnEmptyTextIsNull) {
