@@ -142,10 +142,13 @@ std::string RankLog(const TestFolder& folder) {
 }
 
 // Where no card can be seen.
-ProgramResult RunWithoutCards(const TestFolder& folder, const std::string& device) {
+ProgramResult RunWithoutCards(const TestFolder& folder, const std::string& device,
+                              const std::vector<std::string>& more = {}) {
   setenv("CUDA_VISIBLE_DEVICES", "", 1);
-  const ProgramResult result =
-      RunTune(folder, {"run", folder.Write("space.yaml", CardSpace(device, "")), "--cpus", "2"});
+  std::vector<std::string> arguments = {"run", folder.Write("space.yaml", CardSpace(device, "")),
+                                        "--cpus", "2"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  const ProgramResult result = RunTune(folder, arguments);
   unsetenv("CUDA_VISIBLE_DEVICES");
   return result;
 }
@@ -159,7 +162,14 @@ TEST(RanksWithoutCards, TrainOnProcessorsWhereTheDeviceIsForThemToFind) {
 
 TEST(RanksWithoutCards, SayThatThereIsNone) {
   TestFolder folder;
-  const ProgramResult result = RunWithoutCards(folder, "cuda");
+  // Without a share of a device that is told before anything starts.
+  const ProgramResult unshared = RunWithoutCards(folder, "cuda");
+  EXPECT_EQ(unshared.exit_status, 2);
+  EXPECT_NE(unshared.err.find("device: read 'cuda', but a trial has no share of a device here"),
+            std::string::npos)
+      << unshared.err;
+  const ProgramResult result =
+      RunWithoutCards(folder, "cuda", {"--gpus", "1", "--set", "resources.gpu=0.5"});
   EXPECT_NE(result.exit_status, 0);
   const auto errors = Query(folder, "select distinct error from attempts");
   ASSERT_FALSE(errors.empty());

@@ -7,6 +7,7 @@
 
 #include "search/searcher.h"
 #include "trial_runner/trainable_catalog.h"
+#include "trial_runner/trial_programs.h"
 #include "tuner/search_problem.h"
 
 namespace tune {
@@ -72,6 +73,22 @@ std::vector<std::string> WarningsBeforeStart(const ExperimentSpec& spec, const S
   return warnings;
 }
 
+namespace {
+
+// A trial without a share of a device sees none, whatever the machine has.
+Status CheckDevice(const ExperimentSpec& spec, const Configuration& configuration) {
+  const Result<std::string> kind = TrainableKind(spec.trainable);
+  const Value* const device = configuration.Find("device");
+  const bool wants_card = kind.ok() && *kind == "food11" && device != nullptr &&
+                          *device == Value("cuda") && spec.resources.gpu_milli == 0;
+  if (!wants_card) return OkStatus();
+  return InvalidArgument(
+      "device: read 'cuda', but a trial has no share of a device here (resources.gpu is 0); write "
+      "resources: {gpu: 1} or a part of one, or device: auto");
+}
+
+}  // namespace
+
 Result<CheckedConfigurations> CheckConfigurations(const ExperimentSpec& spec, uint64_t seed) {
   TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Searcher> searcher,
@@ -85,6 +102,7 @@ Result<CheckedConfigurations> CheckConfigurations(const ExperimentSpec& spec, ui
     const std::string which = "the configuration of trial " + std::to_string(i);
     TUNE_RETURN_IF_ERROR(
         CheckConfiguration(spec.trainable, *configuration, spec.resources.workers).At(which));
+    TUNE_RETURN_IF_ERROR(CheckDevice(spec, *configuration).At(which));
     if (i == 0) checked.first = *configuration;
     const std::string advice = ConfigurationAdvice(spec.trainable, *configuration);
     if (checked.advice.empty() && !advice.empty()) checked.advice = which + ": " + advice;
