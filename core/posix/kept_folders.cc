@@ -23,6 +23,8 @@ struct UsedFolder {
   std::string path;
 };
 
+}  // namespace
+
 // By the temporary name, so that it is never found by its own with a part of what was in it; the
 // name is durable before anything goes.
 void RemoveUnlessHeld(const std::string& path) {
@@ -34,8 +36,6 @@ void RemoveUnlessHeld(const std::string& path) {
   std::error_code ignored;
   fs::remove_all(doomed, ignored);
 }
-
-}  // namespace
 
 Result<std::optional<FileDescriptor>> HoldFolder(const std::string& path) {
   FileDescriptor folder = OpenFolder(path);

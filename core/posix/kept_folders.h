@@ -17,6 +17,9 @@ namespace tune {
 // Held as long as the descriptor is open. Nothing: it is not there, or is just being removed.
 Result<std::optional<FileDescriptor>> HoldFolder(const std::string& path);
 
+// Removes the folder if nobody holds it.
+void RemoveUnlessHeld(const std::string& path);
+
 // Removes the folders in `parent` that nobody holds, but for the `keep` latest used of all; those
 // with a temporary name (durable_folder.h) are left alone. What cannot be looked at, locked or
 // removed stays.

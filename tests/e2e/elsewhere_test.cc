@@ -31,7 +31,7 @@ std::vector<std::string> NamesIn(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    names.push_back(it->path().filename().string());
+    if (it->path().extension() != ".list") names.push_back(it->path().filename().string());
   }
   std::sort(names.begin(), names.end());
   return names;

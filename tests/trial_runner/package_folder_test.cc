@@ -17,6 +17,7 @@
 #include "core/posix/nameless_file.h"
 #include "tests/small_disk.h"
 #include "tests/tuner/temp_folder.h"
+#include "trial_runner/package/cache_trim.h"
 #include "trial_runner/package/package_format.h"
 #include "trial_runner/package/package_store.h"
 #include "trial_runner/package/packed_folder.h"
@@ -66,7 +67,7 @@ class PackageFolder : public ::testing::Test {
   std::vector<std::string> Cached() const {
     std::vector<std::string> names;
     for (const auto& entry : fs::directory_iterator(folder_ / "cache/packages")) {
-      names.push_back(entry.path().filename().string());
+      if (entry.path().extension() != ".list") names.push_back(entry.path().filename().string());
     }
     return names;
   }
@@ -308,6 +309,36 @@ TEST_F(PackageFolder, KeepsToItselfWhatOtherUsersCouldNotReadWhateverTheUmask) {
   }
 }
 
+TEST_F(PackageFolder, InWhichSomethingThatCameWasChangedIsFetchedAgain) {
+  Sender sender{Text()};
+  const PackageStore store(folder_ / "cache", interruption_);
+  const std::string there = store.Obtain(Name(), sender.Dial())->folder;
+  WriteText(there + "/result.txt", "what a program left");
+  EXPECT_EQ(store.Obtain(Name(), sender.Dial())->folder, there);
+  EXPECT_EQ(sender.offsets.size(), 1u);
+
+  WriteText(there + "/train.py", "print(2)\n");
+  EXPECT_EQ(store.Obtain(Name(), sender.Dial())->folder, there);
+  EXPECT_EQ(sender.offsets.size(), 2u);
+  EXPECT_EQ(ReadText(there + "/train.py"), "print(1)\n");
+  EXPECT_FALSE(fs::exists(there + "/result.txt"));
+  {
+    // Where another worker runs in it, it stays as it is.
+    const Result<HeldPackage> held = store.Obtain(Name(), sender.Dial());
+    fs::remove(there + "/sub/link");
+    const Result<HeldPackage> other = store.Obtain(Name(), sender.Dial());
+    ASSERT_TRUE(other.ok()) << other.status().message();
+    EXPECT_EQ(other->folder, there + "-2");
+    EXPECT_TRUE(fs::is_symlink(other->folder + "/sub/link"));
+    EXPECT_FALSE(fs::is_symlink(held->folder + "/sub/link"));
+  }
+  // Of an older build, or another hand: nothing says what came.
+  fs::remove(there + ".list");
+  const size_t fetched = sender.offsets.size();
+  EXPECT_TRUE(store.Obtain(Name(), sender.Dial()).ok());
+  EXPECT_EQ(sender.offsets.size(), fetched + 1);
+}
+
 TEST_F(PackageFolder, IsNotKeptWhereOthersMayWrite) {
   fs::create_directories(folder_ / "cache/packages");
   chmod((folder_ / "cache/packages").c_str(), 0775);
@@ -437,6 +468,35 @@ TEST_F(PackageFolder, OfThoseThatNobodyHoldsTheLatestUsedStay) {
   EXPECT_FALSE(fs::exists(paths[0]));
   EXPECT_TRUE(fs::exists(paths[1]));
   EXPECT_EQ(Cached().size(), limits::kPackagesKeptMax);
+}
+
+TEST_F(PackageFolder, ACacheKeepsToItsBudgetAndToWhatIsInUse) {
+  Sender sender{Text()};
+  const PackageStore store(folder_ / "cache", interruption_);
+  const std::string old = store.Obtain(Name(), sender.Dial())->folder;
+  Write("train.py", "print(2)\n");
+  sender.text = Text();
+  const HeldPackage held = *store.Obtain(Name(), sender.Dial());
+  const std::string cache = folder_ / "cache";
+  WriteText(cache + "/packages/ab.part", "half");
+  const auto now = [](Duration later) {
+    return Instant{std::chrono::duration_cast<std::chrono::microseconds>(
+                       std::chrono::system_clock::now().time_since_epoch())
+                       .count()} +
+           later;
+  };
+  EXPECT_THAT(TrimCache(cache, int64_t{1} << 40, now({})), IsEmpty());
+  const Instant in_two_days = now(Seconds(2 * 24 * 3600));
+  EXPECT_EQ(TrimCache(cache, 0, in_two_days, /*dry_run=*/true).size(), 2u);
+  const auto trimmed = TrimCache(cache, 0, in_two_days);
+  ASSERT_EQ(trimmed.size(), 2u);
+  EXPECT_EQ(trimmed[0].path, cache + "/packages/ab.part");
+  EXPECT_EQ(trimmed[1].path, old);
+  EXPECT_GT(trimmed[1].bytes, 0);
+  EXPECT_THAT(Cached(), ElementsAre(fs::path(held.folder).filename().string()));
+  // The list of what was there goes the next time.
+  EXPECT_EQ(TrimCache(cache, 0, in_two_days).size(), 1u);
+  EXPECT_THAT(TrimCache(folder_ / "none", 0, in_two_days), IsEmpty());
 }
 
 TEST_F(PackageFolder, OneThatWaitsCanBeInterrupted) {

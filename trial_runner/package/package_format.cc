@@ -68,26 +68,34 @@ class Taker {
     return true;
   }
   bool is_empty() const { return rest_.empty(); }
+  std::string_view rest() const { return rest_; }
 
  private:
   std::string_view rest_;
 };
 
-Result<PackageEntry> TakeEntry(char kind, Taker& taker) {
+Result<PackageEntryHead> TakeHead(char kind, Taker& taker) {
   if (std::string_view("dfxlDFX").find(kind) == std::string_view::npos) {
     return DataLoss("it is of no known kind");
   }
-  PackageEntry entry;
-  entry.kind = static_cast<PackageKind>(kind);
+  PackageEntryHead head;
+  head.kind = static_cast<PackageKind>(kind);
   std::string_view path_bytes;
   std::string_view content_bytes;
   if (!taker.Take(kPathLengthBytes, path_bytes) ||
       !taker.Take(kContentLengthBytes, content_bytes) ||
-      !taker.Take(NumberOf(path_bytes), entry.path) ||
-      !taker.Take(NumberOf(content_bytes), entry.content)) {
+      !taker.Take(NumberOf(path_bytes), head.path)) {
     return DataLoss("it is cut off");
   }
-  TUNE_RETURN_IF_ERROR(CheckPath(entry.path));
+  head.content_bytes = NumberOf(content_bytes);
+  TUNE_RETURN_IF_ERROR(CheckPath(head.path));
+  return head;
+}
+
+Result<PackageEntry> TakeEntry(char kind, Taker& taker) {
+  TUNE_ASSIGN_OR_RETURN(const PackageEntryHead head, TakeHead(kind, taker));
+  PackageEntry entry{head.kind, head.path, {}};
+  if (!taker.Take(head.content_bytes, entry.content)) return DataLoss("it is cut off");
   TUNE_RETURN_IF_ERROR(CheckContent(entry));
   return entry;
 }
@@ -137,6 +145,15 @@ unsigned ModeOf(PackageKind kind) {
       break;
   }
   return 0644;
+}
+
+Result<PackageEntryHead> TakeEntryHead(std::string_view& text) {
+  Taker taker(text);
+  std::string_view kind;
+  if (!taker.Take(1, kind)) return DataLoss("it is cut off");
+  TUNE_ASSIGN_OR_RETURN(const PackageEntryHead head, TakeHead(kind.front(), taker));
+  text = taker.rest();
+  return head;
 }
 
 std::string EncodeEntryHead(PackageKind kind, std::string_view path, uint64_t content_bytes) {

@@ -44,6 +44,15 @@ inline constexpr std::string_view kPackageHead = "tune-package 1\n";
 std::string EncodeEntryHead(PackageKind kind, std::string_view path, uint64_t content_bytes);
 inline constexpr std::string_view kPackageEnd = "e";
 
+// An entry's head as it stands at the front of `text`, which is taken off. An error as of
+// ParsePackage; the order is not looked at.
+struct PackageEntryHead {
+  PackageKind kind = PackageKind::kFile;
+  std::string_view path;
+  uint64_t content_bytes = 0;
+};
+Result<PackageEntryHead> TakeEntryHead(std::string_view& text);
+
 struct PackageEntry {
   PackageKind kind = PackageKind::kFile;
   std::string_view path;  // Both are parts of the text.

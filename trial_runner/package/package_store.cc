@@ -24,6 +24,7 @@
 #include "core/posix/private_folder.h"
 #include "trial_runner/package/package_format.h"
 #include "trial_runner/package/sha256.h"
+#include "trial_runner/package/unpacked_folder.h"
 
 namespace tune {
 namespace {
@@ -34,7 +35,7 @@ constexpr Duration kLockLookPause = Milliseconds(100);
 
 Status Interrupted() { return Unavailable("the worker is ending"); }
 
-bool IsFolder(const std::string& path) {
+bool IsFolderPath(const std::string& path) {
   std::error_code ignored;
   return fs::is_directory(path, ignored);
 }
@@ -119,16 +120,24 @@ Result<HeldPackage> PackageStore::Obtain(const PackageName& package,
   const std::string part_path = folder_ + "/" + package.sha256 + ".part";
   std::string target = folder_ + "/" + package.sha256;
   bool is_new = false;
+  bool is_changed = false;
   while (true) {
     TUNE_ASSIGN_OR_RETURN(std::optional<FileDescriptor> hold, HoldFolder(target));
-    if (hold) {
+    if (hold && !is_new && !is_changed) {
+      TUNE_RETURN_IF_ERROR(MakePrivateFolder(folder_));  // Whose is it?
+      is_changed = !IsAsItCame(target, package);
+      // Where others run in it, ours gets another name.
+      if (is_changed) hold->Close();
+      if (is_changed) RemoveUnlessHeld(target);
+    }
+    if (hold && hold->is_open() && (is_new || !is_changed)) {
       if (is_new) RemoveLeastUsedFolders(folder_, limits::kPackagesKeptMax);
       return HeldPackage{std::move(target), *std::move(hold)};
     }
     TUNE_RETURN_IF_ERROR(MakePrivateFolder(folder_));
     TUNE_ASSIGN_OR_RETURN(FileDescriptor part, OpenLocked(part_path));
     if (part.is_open()) {
-      TUNE_ASSIGN_OR_RETURN(target, FetchAndUnpack(package, dial, part));
+      TUNE_ASSIGN_OR_RETURN(target, FetchAndUnpack(package, dial, part, is_changed));
       is_new = true;
     } else if (interruption_.Waits(kLockLookPause)) {
       return Interrupted();
@@ -138,10 +147,11 @@ Result<HeldPackage> PackageStore::Obtain(const PackageName& package,
 
 Result<std::string> PackageStore::FetchAndUnpack(const PackageName& package,
                                                  const PackageDial& dial,
-                                                 const FileDescriptor& part) const {
+                                                 const FileDescriptor& part,
+                                                 bool is_changed) const {
   const std::string target = folder_ + "/" + package.sha256;
   const std::string part_path = target + ".part";
-  if (IsFolder(target)) {  // Its fetcher has just ended.
+  if (!is_changed && IsFolderPath(target)) {  // Its fetcher has just ended.
     unlink(part_path.c_str());
     return target;
   }
@@ -203,6 +213,8 @@ Result<std::string> PackageStore::Unpack(const PackageName& package, int part) c
   // All at once: a sync for each of many small files would take minutes.
   const FileDescriptor here(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!here.is_open() || syncfs(here.get()) != 0) return ErrnoStatus("sync", folder_);
+  // Before anybody finds the folder. Without it the next worker fetches again.
+  (void)WriteEntryList(folder_ + "/" + package.sha256, entries);
   return folder.Commit();
 }
 

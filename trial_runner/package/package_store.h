@@ -1,6 +1,9 @@
 // The folders that came to this machine from others, below a worker's cache:
 //
 //   packages/<sha256>        what was in the folder; programs run in it, and what they leave stays
+//   packages/<sha256>.list   what of it came (unpacked_folder.h): a folder in which that was
+//   changed
+//                            is fetched again
 //   packages/<sha256>.part   its text while it is on its way; whoever fetches it holds a lock on it
 //
 // Any number of workers may share a cache: one of them fetches, the others wait. What was fetched
@@ -53,7 +56,7 @@ class PackageStore {
 
  private:
   Result<std::string> FetchAndUnpack(const PackageName& package, const PackageDial& dial,
-                                     const FileDescriptor& part) const;
+                                     const FileDescriptor& part, bool is_changed) const;
   Result<std::string> Unpack(const PackageName& package, int part) const;
   Status Fetch(const PackageName& package, const PackageDial& dial, int part) const;
 

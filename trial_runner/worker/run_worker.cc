@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 #include <utility>
 
 #include "core/hash.h"
@@ -20,6 +21,7 @@
 #include "trial_runner/devices/offered_devices.h"
 #include "trial_runner/grpc/package_channel.h"
 #include "trial_runner/grpc/tuner_channel.h"
+#include "trial_runner/package/cache_trim.h"
 #include "trial_runner/trial_programs.h"
 #include "trial_runner/version.h"
 #include "trial_runner/worker/device_watch.h"
@@ -74,6 +76,7 @@ struct Prepared {
   WorkerCore::Options core;
   std::string program_folder;
   std::string cache;  // Absolute, or empty.
+  int64_t cache_budget_bytes = kCacheBudgetBytes;
   std::unique_ptr<DeviceInventory> inventory;
 };
 
@@ -118,12 +121,17 @@ Result<Prepared> Prepare(const WorkerOptions& options) {
     prepared.cache = std::filesystem::absolute(options.cache).lexically_normal().string();
   }
   prepared.core.cache = prepared.cache;
-  prepared.core.hello = MakeHello(options);
-  if (!options.is_local) MarkSession(prepared);
-  TUNE_RETURN_IF_ERROR(FindDevices(options, prepared));
   prepared.core.has_variable = [](const std::string& name) {
     return std::getenv(name.c_str()) != nullptr;
   };
+  if (!options.cache_budget.empty()) {
+    const Result<int64_t> budget = ParseBytes(options.cache_budget);
+    if (!budget.ok()) return InvalidArgument("--cache-budget: " + budget.status().message());
+    prepared.cache_budget_bytes = *budget;
+  }
+  prepared.core.hello = MakeHello(options);
+  if (!options.is_local) MarkSession(prepared);
+  TUNE_RETURN_IF_ERROR(FindDevices(options, prepared));
   const WorkerCapacity& capacity = prepared.core.hello.capacity;
   if (!options.is_local && capacity.cpu_milli == 0 && capacity.devices.empty()) {
     return InvalidArgument("--cpus 0 and no GPU: no trial could ever run here; offer CPUs or GPUs");
@@ -184,14 +192,23 @@ int RunWorker(const WorkerOptions& options) {
   const auto dial = [&prepared](const PackageName& package, int64_t offset) {
     return std::make_unique<PackageChannel>(prepared->tuner, package, offset);
   };
+  // A large cache takes a while to look through.
+  std::thread trimmer;
+  if (!options.is_local) {
+    trimmer = std::thread([&prepared, &clock] {
+      TrimCache(prepared->cache, prepared->cache_budget_bytes, clock.Now());
+    });
+  }
   PackageFetcher fetcher(dial, prepared->cache,
                          prepared->tuner.tls ? prepared->tuner.tls->authority : "");
   WorkerLoop loop(core, inbox, clock, prepared->program_folder, &fetcher);
   // A trial process gets ready while the connection is made.
   loop.Begin();
-  return loop.Run([&prepared](TunerSink& sink) -> std::unique_ptr<TunerLink> {
+  const int status = loop.Run([&prepared](TunerSink& sink) -> std::unique_ptr<TunerLink> {
     return std::make_unique<TunerChannel>(prepared->tuner, sink);
   });
+  if (trimmer.joinable()) trimmer.join();
+  return status;
 }
 
 }  // namespace tune

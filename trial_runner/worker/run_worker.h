@@ -20,6 +20,7 @@ struct WorkerOptions {
   std::string prewarm;    // "curve" or "food11": a trial process that starts before the tuner says
                           // what to run.
   std::string cache;      // For what other sweeps can use too; empty: nothing is kept.
+  std::string cache_budget;    // "20GB"; empty: the default (package/cache_trim.h).
   std::string program_folder;  // Of the trial programs; empty: where this program is.
 };
 

@@ -27,6 +27,10 @@ void AddWorkerOptions(CLI::App& app, WorkerOptions& options, double& cpus) {
                  "Where folders that the tuner sends and what `setup` makes are kept (default: " +
                      (options.cache.empty() ? std::string("none") : options.cache) + ")")
       ->type_name("DIR");
+  app.add_option("--cache-budget", options.cache_budget,
+                 "How large it may become: what was used least is removed when the worker starts "
+                 "(default: 50GiB)")
+      ->type_name("SIZE");
   app.add_flag("--local", options.is_local, "Ends, with all its trials, when the tuner is gone");
   app.add_option("--prewarm", options.prewarm, "Start a trial process of this trainable at once")
       ->type_name("KIND");

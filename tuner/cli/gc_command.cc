@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "trial_runner/package/cache_trim.h"
 #include "tuner/artifact_path.h"
 #include "tuner/cli/artifact_cleanup.h"
 #include "tuner/cli/complain.h"
@@ -79,6 +80,10 @@ class Collection {
       // A reader that has the database open keeps its files; the lock's goes with the lock.
       const bool goes = options_.dry_run || item.garbage.path.ends_with(".lock");
       if (goes || !Exists(item.garbage.path)) removed.push_back(item);
+    }
+    for (TrimmedPath& trimmed :
+         TrimCache(options_.cache, options_.cache_budget_bytes, clock_.Now(), options_.dry_run)) {
+      removed.push_back({{std::move(trimmed.path), std::move(trimmed.reason)}, trimmed.bytes, {}});
     }
     const bool is_whole = Print(removed);
     if (!folded.ok()) return Complain(folded, err_);

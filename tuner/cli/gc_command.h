@@ -1,12 +1,13 @@
 // `tune gc [--dry-run] [--vacuum]`: removes what nothing needs any more: checkpoints that were
 // given up or never told of, folders of deleted sweeps, what a killed tuner left beside the
-// database. What a trial could go on from is never touched; of a sweep that a tuner runs, only
-// ended trials.
+// database, and what a worker's cache has beyond its budget. What a trial could go on from is never
+// touched; of a sweep that a tuner runs, only ended trials.
 //
 // Thread rule: one thread.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <ostream>
 #include <string>
 
@@ -17,8 +18,10 @@ namespace tune {
 
 struct GcOptions {
   std::string db_path;
-  bool dry_run = false;  // Only says what would be removed; takes no lock.
-  bool vacuum = false;   // Also packs the database; refused while a tuner lives.
+  bool dry_run = false;    // Only says what would be removed; takes no lock.
+  bool vacuum = false;     // Also packs the database; refused while a tuner lives.
+  std::string cache = {};  // Of this machine's workers, kept within its budget; empty: left alone.
+  int64_t cache_budget_bytes = 0;
   OutputFormat format = OutputFormat::kTable;
   size_t width = 0;  // The terminal's; 0: none.
 };

@@ -3,7 +3,9 @@
 
 #include <iostream>
 
+#include "core/posix/environment.h"
 #include "core/posix/real_clock.h"
+#include "trial_runner/package/cache_trim.h"
 #include "tuner/cli/backup_command.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/delete_command.h"
@@ -50,6 +52,8 @@ void AddGc(Commands& commands) {
   AddFormat(command, gc->format);
   commands.Bind(command, [gc = gc](const Invocation& invocation) {
     gc->db_path = invocation.db_path;
+    gc->cache = UserCacheFolder();
+    gc->cache_budget_bytes = kCacheBudgetBytes;
     gc->width = OutputWidth();
     return Answered(GcCommand(*gc, RealClock(), std::cout, std::cerr));
   });

@@ -1,0 +1,29 @@
+// Keeps the cache of a machine's user (package_store.h) within a budget: of packages, of what
+// `setup` made and of artifacts, what was used least goes first. What a process holds stays, and so
+// do artifacts that were written within the last day: their trials may run.
+//
+// Thread rule: any thread, also beside workers that use the cache.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/time.h"
+
+namespace tune {
+
+inline constexpr int64_t kCacheBudgetBytes = int64_t{50} << 30;
+
+struct TrimmedPath {
+  std::string path;
+  int64_t bytes = 0;
+  std::string reason;
+};
+
+// Removes, or with `dry_run` only tells of: packages that broke off on their way and that nobody
+// fetches any more, and what is beyond the budget. A cache that is not there has nothing.
+std::vector<TrimmedPath> TrimCache(const std::string& cache, int64_t budget_bytes, Instant now,
+                                   bool dry_run = false);
+
+}  // namespace tune
