@@ -351,6 +351,8 @@ TEST_F(ResultsTest, SqlRunsAnyQueryThatReads) {
             "status\":\"RUNNING\",\"missing\":null,\"big\":null}\n]\n");
   options.sql = "SELECT count() FROM trials, json_each(config)";
   EXPECT_EQ(Results(options).out, "[\n{\"count()\":32}\n]\n");
+  options.sql = "SELECT x'00ff1b' AS bytes";
+  EXPECT_EQ(Results(options).out, "[\n{\"bytes\":\"x'00ff1b'\"}\n]\n");
   options.sql = "SELECT name FROM params WHERE 0";
   EXPECT_EQ(Results(options).out, "[]\n");
   options.format = OutputFormat::kCsv;

@@ -120,6 +120,17 @@ TrialTable Tabulate(std::vector<TrialData> trials) {
   return table;
 }
 
+// As SQL writes it: bytes that are no text have no other form that JSON and a table can hold.
+std::string BlobLiteral(std::string_view bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text = "x'";
+  for (const char c : bytes) {
+    text += kDigits[static_cast<unsigned char>(c) >> 4];
+    text += kDigits[static_cast<unsigned char>(c) & 0xf];
+  }
+  return text + "'";
+}
+
 }  // namespace
 
 Value CellOf(const Statement& row, int column) {
@@ -130,9 +141,12 @@ Value CellOf(const Statement& row, int column) {
       return Value(row.Int(column));
     case ColumnKind::kReal:
       return Value(row.Real(column));
-    default:
-      return Value(row.Text(column));
+    case ColumnKind::kBlob:
+      return Value(BlobLiteral(row.Text(column)));
+    case ColumnKind::kText:
+      break;
   }
+  return Value(row.Text(column));
 }
 
 std::optional<size_t> TrialTable::Find(std::string_view name) const {
