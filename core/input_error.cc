@@ -3,6 +3,17 @@
 #include "core/json.h"
 
 namespace tune {
+namespace {
+
+// An error is one line, whatever was read.
+std::string OneLine(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  return text;
+}
+
+}  // namespace
 
 std::string PlacePrefix(const Place& place) {
   if (place.line < 0) return "--set " + std::to_string(-place.line) + ": ";
@@ -11,7 +22,8 @@ std::string PlacePrefix(const Place& place) {
 }
 
 Status InvalidAt(const Place& place, std::string_view message) {
-  return InvalidArgument(PlacePrefix(place) + std::string(message));
+  // Keys stand in messages as they were read.
+  return InvalidArgument(PlacePrefix(place) + OneLine(std::string(message)));
 }
 
 Status InFile(std::string_view file, const Status& status) {
@@ -25,11 +37,7 @@ Status InFile(std::string_view file, const Status& status) {
 std::string Shown(const Value& value) {
   constexpr size_t kShownMax = 60;
   if (value.is_string()) {
-    std::string text = value.AsString();
-    // An error is one line, whatever was read.
-    for (char& c : text) {
-      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-    }
+    const std::string text = OneLine(value.AsString());
     return "'" + (text.size() <= kShownMax ? text : text.substr(0, kShownMax) + "...") + "'";
   }
   if (value.is_double()) {

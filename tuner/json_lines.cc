@@ -8,7 +8,7 @@
 namespace tune {
 
 Status LineReader::Error(std::string_view message) const {
-  return InvalidArgument("line " + std::to_string(line_) + ": " + std::string(message));
+  return InvalidAt(Place{}, "line " + std::to_string(line_) + ": " + std::string(message));
 }
 
 Result<std::optional<Value>> LineReader::Read(std::string_view line) {

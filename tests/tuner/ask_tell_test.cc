@@ -88,6 +88,15 @@ TEST(AskTell, ALineThatCannotBeUsedIsToldByItsNumber) {
   }
 }
 
+TEST(AskTell, AnErrorIsOneLineWhateverTheKeysHold) {
+  AskTellSession session = MakeGrid();
+  const std::string message =
+      session.OnLine(R"({"tell": {"trial": 0, "iterati\n\u001b[2J": 1, "value": 0.5}})")
+          .status()
+          .message();
+  EXPECT_NE(message.find("iterati  [2J"), std::string::npos) << message;
+}
+
 TEST(AskTell, IterationsOfATrialRise) {
   AskTellSession session = MakeGrid();
   Say(session, R"({"ask": 1})");
