@@ -1,10 +1,12 @@
 // The fuzzers' targets with fixed seeds, as ordinary tests: each of a target's own inputs, and
 // mutations of them. A target that does not hold ends the program; the input is printed then.
+// TUNE_FUZZ_SEED and TUNE_FUZZ_ROUNDS draw others, and more of them.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,14 +62,21 @@ void Edit(const std::vector<std::string>& inputs, KeyedRandom& random, std::stri
   }
 }
 
+uint64_t NumberFrom(const char* variable, uint64_t otherwise) {
+  const char* const text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
 TEST(SeededRuns, TheTargetHoldsForItsInputsAndWhatIsNearThem) {
   std::signal(SIGABRT, PrintRunning);
   const FuzzStart start = StartOfFuzz();
   ASSERT_FALSE(start.inputs.empty());
   Give("");
   for (const std::string& input : start.inputs) Give(input);
-  for (uint64_t round = 0; round < start.rounds; ++round) {
-    KeyedRandom random(1, "fuzz", round);
+  const uint64_t seed = NumberFrom("TUNE_FUZZ_SEED", 1);
+  const uint64_t rounds = NumberFrom("TUNE_FUZZ_ROUNDS", start.rounds);
+  for (uint64_t round = 0; round < rounds; ++round) {
+    KeyedRandom random(seed, "fuzz", round);
     std::string text = start.inputs[random.NextBelow(start.inputs.size())];
     for (uint64_t edits = random.NextBelow(kEditsMax) + 1; edits > 0; --edits) {
       Edit(start.inputs, random, text);
