@@ -215,6 +215,38 @@ TEST_F(GatewayTest, GarbageOnTheWireEndsThatConnectionAlone) {
   EXPECT_TRUE(sink_.WaitForMessage<AttemptReport>());
 }
 
+// A worker that is stuck in its first message.
+class StuckSink final : public TunerSink {
+ public:
+  void OnMessages(std::vector<ToWorker>) override {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return is_released_; });
+  }
+  void OnClosed(Status) override {}
+  void Release() {
+    const std::lock_guard lock(mutex_);
+    is_released_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_released_ = false;
+};
+
+TEST_F(GatewayTest, AWorkerThatDoesNotReadIsDisconnected) {
+  StuckSink stuck;
+  TunerChannel channel(Address(), stuck);
+  channel.Send({Greeting()});
+  ASSERT_TRUE(sink_.WaitForMessage<Hello>());
+  const std::vector<ToWorker> answers(1'000,
+                                      AnswerReport{Ref(0, 1, 1), 1, ReportAnswer::kContinue});
+  for (int i = 0; i < 1'000; ++i) gateway_->Send(WorkerId{7}, answers);
+  EXPECT_EQ(sink_.WaitForDisconnect(), WorkerId{7});
+  stuck.Release();
+}
+
 TEST(Gateway, ListensOnLoopbackOnly) {
   GatheringSink sink;
   const auto gateway = WorkerGateway::Start({"0.0.0.0:0", WorkerId{1}}, sink);
