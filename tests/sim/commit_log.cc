@@ -159,8 +159,8 @@ void CommitLog::TakeEvents(const std::vector<Event>& events, const Transition& t
         return !restarted->listens || connections_[lease.second.worker].is_local;
       });
     } else if (std::holds_alternative<ErroredRetried>(event)) {
-      for (auto& [number, row] : trials_) {
-        if (row.status == TrialStatus::kError) row.status = TrialStatus::kPending;
+      for (const auto& [number, row] : trials_) {
+        if (row.status == TrialStatus::kError) may_reopen_.insert(number);
       }
     }
   }
@@ -391,7 +391,7 @@ void CommitLog::TakeTrials(const Transition& transition) {
   for (const TrialRow& row : transition.trials) {
     turns_.back().statuses.emplace_back(row.number, row.status);
     TrialRow& before = trials_[row.number];
-    if (IsOver(before) &&
+    if (IsOver(before) && !may_reopen_.contains(row.number) &&
         (row.status != before.status || row.stop_reason != before.stop_reason ||
          row.iterations != before.iterations || row.last_value != before.last_value ||
          row.best_value != before.best_value)) {
@@ -399,6 +399,7 @@ void CommitLog::TakeTrials(const Transition& transition) {
     }
     before = row;
   }
+  may_reopen_.clear();
 }
 
 void CommitLog::TakeAttempts(const Transition& transition) {

@@ -132,6 +132,7 @@ class CommitLog {
   std::vector<Turn> turns_;
   std::set<TrialNumber> held_;  // By the scheduler.
   std::map<TrialNumber, TrialRow> trials_;
+  std::set<TrialNumber> may_reopen_;  // In this step: they failed, and failed trials are retried.
   std::map<TrialNumber, Configuration> configurations_;  // That it was made with.
   std::map<TrialNumber, std::set<int64_t>> exploits_;
   std::map<TrialNumber, std::string> present_configs_;  // That it goes on with.

@@ -55,6 +55,20 @@ class FaultVfsTest : public ::testing::Test {
     return count.ok() ? *count : -1;
   }
 
+  // Rows as a reader finds them who begins now, made durable.
+  int64_t CountMadeDurable() {
+    vfs_.Revive();
+    auto database = Open();
+    TUNE_CHECK(database.ok());
+    const auto has_table =
+        (*database)->QueryInt("SELECT count(name) FROM sqlite_schema WHERE name = 't'");
+    TUNE_CHECK((*database)->MakeDurable().ok());
+    if (*has_table == 0) return 0;
+    const int64_t count = *(*database)->QueryInt("SELECT count(v) FROM t");
+    vfs_.Kill();
+    return count;
+  }
+
   // Inserts until the process dies at its `calls`th changing call; how many were acknowledged.
   // `is_whole`: it was never killed.
   int64_t LiveUntilKilled(int64_t calls, bool& is_whole) {
@@ -102,6 +116,20 @@ TEST_F(FaultVfsTest, TheDeathOfAProcessLosesNothingThatWasWritten) {
     const int64_t acknowledged = LiveUntilKilled(calls, is_whole);
     vfs_.Kill();
     EXPECT_GE(CountAfterRestart(), acknowledged) << "at call " << calls;
+  }
+}
+
+TEST_F(FaultVfsTest, WhatAProcessDidNotLiveToSyncIsDurableOnceANextOneHasMadeItSo) {
+  bool is_whole = false;
+  for (int64_t calls = 1; !is_whole; ++calls) {
+    disk_ = SimulatedDisk();
+    vfs_.Revive();
+    LiveUntilKilled(calls, is_whole);
+    vfs_.Kill();
+    const int64_t count = CountMadeDurable();
+    KeyedRandom random(7, "power", static_cast<uint64_t>(calls));
+    disk_.PowerLoss(SimulatedDisk::Loss::kAll, random);
+    EXPECT_EQ(CountAfterRestart(), count) << "at call " << calls;
   }
 }
 

@@ -457,6 +457,11 @@ Status Database::OpenForWriting(Access access, const std::string& vfs) {
       "PRAGMA journal_size_limit = 67108864;");
 }
 
+Status Database::MakeDurable() {
+  TUNE_ASSIGN_OR_RETURN(const int64_t version, QueryInt("PRAGMA user_version"));
+  return Execute(("PRAGMA user_version = " + std::to_string(version)).c_str());
+}
+
 Result<std::unique_ptr<Database>> Database::Open(const std::string& path, Access access,
                                                  const std::string& vfs) {
   if (vfs.empty()) TUNE_RETURN_IF_ERROR(CheckDatabaseFile(path, access));

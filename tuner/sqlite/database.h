@@ -146,6 +146,9 @@ class Database {
   }
   // Statements separated by ';', no parameters: schemas and pragmas.
   Status Execute(const char* sql);
+  // Syncs what an earlier process has written and did not live to sync: it is there for who reads
+  // it now, and a power cut would take it back.
+  Status MakeDurable();
   // The first column of the first row; 0 when there is none.
   Result<int64_t> QueryInt(const char* sql);
 

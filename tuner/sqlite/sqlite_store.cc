@@ -81,6 +81,7 @@ Result<std::unique_ptr<Database>> OpenAndMigrate(const std::string& path, Access
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Database> database, Database::Open(path, access, vfs));
   if (access == Access::kWrite) TUNE_RETURN_IF_ERROR(CheckSchema(*database));
   TUNE_RETURN_IF_ERROR(Migrate(*database));
+  TUNE_RETURN_IF_ERROR(database->MakeDurable());  // Before anything is decided from it.
   return database;
 }
 
