@@ -1,5 +1,6 @@
 // Which value of a trial is its best, and which trial of a sweep: the one rule, for the records of
-// a tuner and for the rows of a database.
+// a tuner and for the rows of a database. Where configurations are tried several times, which of
+// them is the best: tuner/best_configuration.h.
 //
 // A value counts when it is finite (core/metric.h) and is the trial's first at that iteration with
 // that configuration. Of equal values the earlier one is the best. A trial in ERROR is never the
@@ -37,9 +38,14 @@ inline bool IsBetterTrial(const TrialRow& trial, const TrialRow* best, Mode mode
          (best == nullptr || IsBetter(*trial.best_value, *best->best_value, mode));
 }
 
-inline bool MayBeBest(const TrialRow& trial) {
-  return trial.best_value.has_value() && trial.status != TrialStatus::kError;
+// Whether a trial in ERROR may be the best one: only where a person asks for it.
+enum class FailedTrials { kLeaveOut, kCount };
+
+inline bool MayBeBest(TrialStatus status, Metric best_value,
+                      FailedTrials failed = FailedTrials::kLeaveOut) {
+  return best_value && (status != TrialStatus::kError || failed == FailedTrials::kCount);
 }
+inline bool MayBeBest(const TrialRow& trial) { return MayBeBest(trial.status, trial.best_value); }
 
 // The same over the columns of `trials`: a condition (9e999 is infinity), and an order that has the
 // best first.

@@ -1,5 +1,6 @@
 // The words of the views. Scripts compare with them: they are never changed.
 #include "core/check.h"
+#include "tuner/stored_names.h"
 #include "tuner/transition.h"
 
 namespace tune {
@@ -18,6 +19,15 @@ const char* TrialStatusName(TrialStatus status) {
       return "ERROR";
   }
   TUNE_CHECK(false);
+}
+
+std::optional<TrialStatus> FindTrialStatus(std::string_view name) {
+  for (const TrialStatus status :
+       {TrialStatus::kPending, TrialStatus::kRunning, TrialStatus::kPaused,
+        TrialStatus::kTerminated, TrialStatus::kError}) {
+    if (name == TrialStatusName(status)) return status;
+  }
+  return std::nullopt;
 }
 
 const char* StopReasonName(StopReason reason) {

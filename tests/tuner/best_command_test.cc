@@ -39,7 +39,7 @@ TEST_F(BestTest, BestTellsTrialConfigurationAndCheckpoint) {
       ToJson(list->AsList().at(0)),
       R"({"experiment":"second","trial":0,"status":"TERMINATED","metric":"val_accuracy","value":0.75,)"
       R"("iteration":2,"config":{"lr":0.1,"batch_size":32,"optimizer":{"kind":"adam"},"augment":true},)"
-      R"("checkpoint":"/a/s/0/checkpoint_2","checkpoint_iteration":2,"test":null})");
+      R"("checkpoint":"/a/s/0/checkpoint_2","checkpoint_iteration":2,"test":null,"runs":null})");
 }
 
 TEST(Best, IsTheLowestWhereLessIsBetterAndTheEarliestOfEquals) {
@@ -179,7 +179,7 @@ TEST_F(BestExport, HasTheScoresOfTheModelsOwnEpoch) {
   options_.export_dir.clear();
   options_.format = OutputFormat::kJson;
   EXPECT_THAT(Best(options_).out,
-              HasSubstr(R"("test":{"test_loss":0.5,"test_accuracy":0.625,"test_epoch":2.0}})"));
+              HasSubstr(R"("test":{"test_loss":0.5,"test_accuracy":0.625,"test_epoch":2.0},)"));
 }
 
 TEST_F(BestExport, HasNoScoresOfAnotherEpochsWeights) {

@@ -48,7 +48,8 @@ void AddList(Commands& commands) {
 void AddResults(Commands& commands) {
   const auto [command, results] = commands.Add<ResultsOptions>(
       "results",
-      "Trials and their parameters, the best first. CSV and JSON have all columns and are ordered "
+      "Trials and their parameters, the best first; with repeat the configurations, by the means "
+      "of their runs. CSV and JSON have all columns and are ordered "
       "by number.\n"
       "Example: tune results --top 5\n"
       "Example: tune results food11 --where 'iterations > 4' --columns number,lr,val_loss\n"
@@ -57,6 +58,15 @@ void AddResults(Commands& commands) {
   command->add_option("name", results->name, "The sweep; default: the latest")->type_name("NAME");
   command->add_flag("--best", results->best,
                     "The best trial alone; of several objectives the Pareto front");
+  command
+      ->add_option_function<std::string>(
+          "--by",
+          [results = results.get()](const std::string& rows) {
+            results->rows = rows == "run" ? ResultRows::kRuns : ResultRows::kConfigurations;
+          },
+          "With repeat: a row for each run, or for each configuration with the mean of its runs")
+      ->type_name("run|configuration")
+      ->check(CLI::IsMember({"run", "configuration"}));
   command->add_option("--top", results->top, "The N best trials")
       ->type_name("N")
       ->check(IntegerFrom(1));
@@ -88,7 +98,9 @@ void AddResults(Commands& commands) {
 
 void AddBest(Commands& commands) {
   const auto [command, best] = commands.Add<BestOptions>(
-      "best", "The best trial, to use it.\nExample: tune best food11 --export best-model");
+      "best",
+      "The best trial, to use it; with repeat the best run of the configuration with the best "
+      "mean.\nExample: tune best food11 --export best-model");
   command->add_option("name", best->name, "The sweep; default: the latest")->type_name("NAME");
   command->add_option("--export", best->export_dir, "A folder for its weights and configuration")
       ->type_name("DIR");

@@ -23,6 +23,20 @@ Value CheckpointCell(const BestTrial& best) {
   return best.checkpoint_path.empty() ? Value() : Value(best.checkpoint_path);
 }
 
+// The runs of its configuration; null where it was tried once.
+Value RunsCell(const BestTrial& best) {
+  if (!best.runs) return Value();
+  Value trials = Value::MakeList();
+  for (const int64_t trial : best.runs->trials) trials.AsList().emplace_back(trial);
+  Value runs = Value::MakeMap();
+  runs.Set("mean", best.runs->mean);
+  runs.Set("deviation", best.runs->deviation ? Value(*best.runs->deviation) : Value());
+  runs.Set("count", best.runs->count());
+  runs.Set("repeat", best.runs->repeat);
+  runs.Set("trials", std::move(trials));
+  return runs;
+}
+
 // The scores of the model on the evaluation set; null where it was not tested.
 Value TestCell(const BestModel& model) {
   if (model.tested.empty()) return Value();
@@ -54,16 +68,19 @@ void Print(const BestOptions& options, const FoundSweep& sweep, const BestTrial&
   if (options.format != OutputFormat::kTable) {
     RowPrinter printer(options.format, options.width, out);
     printer.Begin({"experiment", "trial", "status", "metric", "value", "iteration", "config",
-                   "checkpoint", "checkpoint_iteration", "test"});
+                   "checkpoint", "checkpoint_iteration", "test", "runs"});
     printer.Row({sweep.name, best.number, best.status, sweep.metric, best.value, best.iteration,
                  best.config, CheckpointCell(best),
                  best.checkpoint_path.empty() ? Value() : Value(best.checkpoint_iteration),
-                 TestCell(model)});
+                 TestCell(model), RunsCell(best)});
     printer.End();
     return;
   }
-  out << "best trial     " << Printable(sweep.name) << "/" << best.number << " (" << best.status
-      << ")\n"
+  if (best.runs) {
+    out << "best           the configuration with the best mean: " << Describe(*best.runs) << "\n";
+  }
+  out << (best.runs ? "its best run   " : "best trial     ") << Printable(sweep.name) << "/"
+      << best.number << " (" << best.status << ")\n"
       << "value          " << Printable(sweep.metric) << " = " << ShortNumber(best.value)
       << " at iteration " << best.iteration << "\n"
       << TestLine(model) << "configuration  " << DescribeConfig(best.config) << "\n"
@@ -144,6 +161,7 @@ Result<std::string> Export(const BestOptions& options, const FoundSweep& sweep,
   origin.Set("iteration", best.iteration);
   origin.Set("checkpoint_iteration", best.checkpoint_iteration);
   origin.Set("config", best.config);
+  if (best.runs) origin.Set("runs", RunsCell(best));
   const fs::path dir(options.export_dir);
   TUNE_RETURN_IF_ERROR(WriteFile(dir / "best.json", ToJson(origin) + "\n"));
   if (!fs::exists(dir / "config.json", error)) {
@@ -180,8 +198,11 @@ int BestCommand(const BestOptions& options, const ModelExporter& export_food11, 
   if (!options.export_dir.empty()) {
     const Result<std::string> exported = Export(options, *sweep, **best, *model, export_food11);
     if (!exported.ok()) return Complain(exported.status(), err);
-    err << "exported to " << options.export_dir << (exported->empty() ? "" : ": " + *exported)
-        << "\n";
+    err << "exported to " << options.export_dir << (exported->empty() ? "" : ": " + *exported);
+    if ((*best)->runs) {
+      err << "; of trial " << (*best)->number << ", the best run of the configuration";
+    }
+    err << "\n";
   }
   Print(options, *sweep, **best, *model, out);
   return 0;

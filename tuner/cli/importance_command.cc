@@ -25,6 +25,7 @@ namespace {
 
 struct StoredTrial {
   int64_t id = 0;
+  int64_t number = 0;
   Configuration configuration;
   bool has_failed = false;
   bool was_stopped = false;  // By the scheduler, or paused by it.
@@ -39,7 +40,7 @@ Result<std::vector<StoredTrial>> ReadTrials(Database& database, const FoundSweep
       " t.best_value, t.status,"
       " (SELECT r.metrics FROM report_rows AS r WHERE r.trial = t.id"
       "   ORDER BY r.iteration DESC, r.attempt DESC LIMIT 1),"
-      " t.id, t.iterations, t.stop_reason = 'scheduler' OR t.status = 'PAUSED'"
+      " t.id, t.iterations, t.stop_reason = 'scheduler' OR t.status = 'PAUSED', t.number"
       " FROM trial_rows AS t JOIN configuration_rows AS c ON c.trial = t.id"
       " WHERE t.experiment = ?1 ORDER BY t.number";
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kTrialsSql));
@@ -55,6 +56,7 @@ Result<std::vector<StoredTrial>> ReadTrials(Database& database, const FoundSweep
     trial.has_failed = row->Text(2) == "ERROR";
     trial.id = row->Int(4);
     trial.iterations = row->Int(5);
+    trial.number = row->Int(7);
     trial.was_stopped = !row->IsNull(6) && row->Int(6) != 0;
     if (row->IsNull(3)) continue;
     TUNE_ASSIGN_OR_RETURN(trial.last_metrics, ParseJson(row->Text(3)));
@@ -140,7 +142,7 @@ Status CompareAt(int64_t iteration, Mode mode, Database& database, int64_t exper
 
 struct Weighed {
   std::vector<ParameterImportance> parameters;  // The most important first.
-  size_t trial_count = 0;
+  size_t trial_count = 0;                       // With `repeat` of configurations.
   std::optional<int64_t> iteration;  // At which trials are compared, where some were stopped.
 };
 
@@ -155,21 +157,37 @@ Result<Weighed> Weigh(const FoundSweep& sweep, const Objective& objective, const
   if (iteration) {
     TUNE_RETURN_IF_ERROR(CompareAt(*iteration, objective.mode, database, sweep.id, trials));
   }
-  std::vector<Configuration> configurations;
-  std::vector<double> losses;
+  // Runs of one configuration are no trials of their own: their mean is what it came to.
+  struct Runs {
+    const Configuration* configuration = nullptr;
+    double sum = 0;
+    double count = 0;
+  };
+  std::map<int64_t, Runs> by_configuration;
   for (const StoredTrial& trial : trials) {
     const std::optional<double> value =
         is_sweeps ? trial.best_value : LastValue(trial, objective.metric);
     if (trial.has_failed || !Finite(value)) continue;
     if (!unit.CellsOf(trial.configuration)) continue;
-    configurations.push_back(trial.configuration);
-    losses.push_back(AsLoss(*value, objective.mode));
+    Runs& runs = by_configuration[trial.number / sweep.repeat];
+    runs.configuration = &trial.configuration;
+    runs.sum += AsLoss(*value, objective.mode);
+    ++runs.count;
+  }
+  std::vector<Configuration> configurations;
+  std::vector<double> losses;
+  for (const auto& [number, runs] : by_configuration) {
+    configurations.push_back(*runs.configuration);
+    losses.push_back(runs.sum / runs.count);
   }
   if (losses.size() < kImportanceTrialsMin) {
-    return FailedPrecondition(
-        sweep.name + ": " + std::to_string(losses.size()) +
-        (losses.size() == 1 ? " trial has" : " trials have") + " a value of " + objective.metric +
-        "; at least " + std::to_string(kImportanceTrialsMin) + " are needed to tell anything");
+    return FailedPrecondition(sweep.name + ": " + std::to_string(losses.size()) +
+                              (sweep.repeat > 1     ? " configurations have"
+                               : losses.size() == 1 ? " trial has"
+                                                    : " trials have") +
+                              " a value of " + objective.metric + "; at least " +
+                              std::to_string(kImportanceTrialsMin) +
+                              " are needed to tell anything");
   }
   Weighed weighed{Importances(space, configurations, losses), losses.size(), iteration};
   std::stable_sort(
@@ -202,7 +220,7 @@ void PrintForPerson(const FoundSweep& sweep, const Objective& objective, const W
   }
   printer.End();
   err << Printable(sweep.name) << ": from " << weighed.trial_count << " of " << trial_count
-      << " trials";
+      << (sweep.repeat > 1 ? " configurations, each by the mean of its runs" : " trials");
   if (weighed.iteration) {
     err << ", compared at iteration " << *weighed.iteration
         << ", since the scheduler stopped some early";
@@ -231,9 +249,11 @@ Status Print(const ImportanceOptions& options, std::ostream& out, std::ostream& 
     TUNE_ASSIGN_OR_RETURN(all.emplace_back(), Weigh(sweep, objective, space, trials, *database));
   }
   if (options.format == OutputFormat::kTable) {
+    const auto repeat = static_cast<size_t>(sweep.repeat);
+    const size_t configuration_count = (trials.size() + repeat - 1) / repeat;
     for (size_t i = 0; i < all.size(); ++i) {
       if (i > 0) out << "\n";
-      PrintForPerson(sweep, objectives[i], all[i], trials.size(), options, out, err);
+      PrintForPerson(sweep, objectives[i], all[i], configuration_count, options, out, err);
     }
     return OkStatus();
   }

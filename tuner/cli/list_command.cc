@@ -40,15 +40,17 @@ Status PrintList(const ListOptions& options, const Clock& clock, std::ostream& o
     const int64_t ended_count = has_counts ? counts->Int(1) : 0;
     TUNE_ASSIGN_OR_RETURN(const std::optional<BestTrial> best, FindBestTrial(*database, sweep));
     const Value best_value = best ? Value(best->value) : Value();
+    // With `repeat` a person sees the mean of the best configuration, and its best run.
+    const Value best_mean = best && best->runs ? Value(best->runs->mean) : best_value;
     const Value best_trial = best ? Value(best->number) : Value();
     const std::string created = FormatInstant(Instant{sweep.created_us});
     if (is_for_person) {
-      printer.Row(
-          {sweep.name, sweep.status,
-           std::to_string(ended_count) + "/" + std::to_string(std::max(trial_count, sweep.samples)),
-           sweep.metric + " (" + sweep.mode + ")", best_value, best_trial,
-           // To the minute.
-           created.substr(0, 10) + " " + created.substr(11, 5)});
+      printer.Row({sweep.name, sweep.status,
+                   std::to_string(ended_count) + "/" +
+                       std::to_string(std::max(trial_count, TrialCountMax(*database, sweep))),
+                   sweep.metric + " (" + sweep.mode + ")", best_mean, best_trial,
+                   // To the minute.
+                   created.substr(0, 10) + " " + created.substr(11, 5)});
       continue;
     }
     printer.Row({sweep.name, sweep.status, trial_count, ended_count, sweep.metric, sweep.mode,

@@ -139,18 +139,38 @@ std::string SavedLine(const SweepSummary& summary) {
          ", " + std::to_string(std::llround(percent)) + " % saved\n";
 }
 
+// "trials 3, 4, 5"; of many the first ones.
+std::string Listed(const std::vector<int64_t>& trials) {
+  constexpr size_t kListedMax = 8;
+  std::string list = trials.size() == 1 ? "trial " : "trials ";
+  const size_t listed = trials.size() <= kListedMax ? trials.size() : kListedMax - 1;
+  for (size_t i = 0; i < listed; ++i) list += (i == 0 ? "" : ", ") + std::to_string(trials[i]);
+  if (listed < trials.size()) list += " and " + std::to_string(trials.size() - listed) + " more";
+  return list;
+}
+
+std::string BestLine(const SweepSnapshot& snapshot) {
+  if (!snapshot.best.has_value()) return "best    nothing reported yet";
+  const BestSoFar& best = *snapshot.best;
+  const std::string line = "best    " + Printable(snapshot.metric) + " ";
+  if (best.runs) return line + Describe(*best.runs) + "  " + DescribeConfig(best.config);
+  return line + ShortNumber(best.value) + ", trial " + std::to_string(best.number) +
+         " at iteration " + std::to_string(best.iteration) + "  " + DescribeConfig(best.config);
+}
+
 }  // namespace
+
+std::string Describe(const ConfigurationRuns& runs) {
+  std::string text = "mean " + ShortNumber(runs.mean);
+  if (runs.deviation) text += " deviation " + ShortNumber(*runs.deviation);
+  text += " of " + std::to_string(runs.count());
+  if (runs.count() < runs.repeat) text += " of " + std::to_string(runs.repeat);
+  return text + " runs (" + Listed(runs.trials) + ")";
+}
 
 std::vector<std::string> RenderTable(const SweepSnapshot& snapshot, size_t width, size_t height) {
   std::vector<std::string> lines = {HeadLine(snapshot)};
-  if (snapshot.best.has_value()) {
-    const BestSoFar& best = *snapshot.best;
-    lines.push_back("best    " + Printable(snapshot.metric) + " " + ShortNumber(best.value) +
-                    ", trial " + std::to_string(best.number) + " at iteration " +
-                    std::to_string(best.iteration) + "  " + DescribeConfig(best.config));
-  } else {
-    lines.push_back("best    nothing reported yet");
-  }
+  lines.push_back(BestLine(snapshot));
   if (!snapshot.rungs.empty()) lines.push_back(RungLine(snapshot));
   lines.push_back(UseLine(snapshot));
   const size_t line_max = height > 1 ? height - 1 : 1;  // The cursor stands on a line of its own.
@@ -165,7 +185,9 @@ std::string RenderProgress(const SweepSnapshot& snapshot) {
                      std::to_string(snapshot.running.size()) + " running";
   if (snapshot.paused_count > 0) line += ", " + std::to_string(snapshot.paused_count) + " paused";
   if (snapshot.failed_count > 0) line += ", " + std::to_string(snapshot.failed_count) + " failed";
-  if (snapshot.best.has_value()) {
+  if (snapshot.best.has_value() && snapshot.best->runs) {
+    line += ", best " + Describe(*snapshot.best->runs);
+  } else if (snapshot.best.has_value()) {
     line += ", best " + ShortNumber(snapshot.best->value) + " (trial " +
             std::to_string(snapshot.best->number) + ")";
   }
@@ -275,9 +297,13 @@ std::string RenderSummary(const SweepSummary& summary) {
             ShellCommand("results", summary.name, summary.db_path) + " --best\n";
   } else if (summary.best.has_value()) {
     const BestSoFar& best = *summary.best;
-    text += "best trial      " + std::to_string(best.number) + ": " + Printable(summary.metric) +
-            " " + ShortNumber(best.value) + " at iteration " + std::to_string(best.iteration) +
-            "\n";
+    if (best.runs) {
+      text +=
+          "best configuration: " + Printable(summary.metric) + " " + Describe(*best.runs) + "\n";
+    }
+    text += std::string(best.runs ? "its best run    " : "best trial      ") +
+            std::to_string(best.number) + ": " + Printable(summary.metric) + " " +
+            ShortNumber(best.value) + " at iteration " + std::to_string(best.iteration) + "\n";
     text += "configuration   " + DescribeConfig(best.config) + "\n";
     text += "checkpoint      " +
             (best.checkpoint_path.empty() ? "none" : Printable(best.checkpoint_path)) + "\n";
@@ -291,11 +317,14 @@ std::string RenderSummary(const SweepSummary& summary) {
             ShortNumber(failed.value) + "\n";
   }
   if (summary.iterations_full.has_value()) text += SavedLine(summary);
-  text += "more            sqlite3 " + ShellQuoted(summary.db_path) +
-          " \"select number, status, stop_reason, iterations, best_value from trials where "
-          "experiment = " +
-          std::to_string(summary.experiment) + " and status <> 'ERROR' order by " +
-          BestFirstSql(summary.mode) + "\"\n";
+  const bool has_means = summary.repeat > 1 && summary.front.empty();
+  const std::string query =
+      has_means ? RankConfigurationsSql(summary.experiment, summary.repeat, summary.mode)
+                : "select number, status, stop_reason, iterations, best_value from trials where "
+                  "experiment = " +
+                      std::to_string(summary.experiment) + " and status <> 'ERROR' order by " +
+                      BestFirstSql(summary.mode);
+  text += "more            sqlite3 " + ShellQuoted(summary.db_path) + " \"" + query + "\"\n";
   const bool has_ended = summary.status == "FINISHED" || summary.status == "STOPPED";
   if (!has_ended && !summary.resume_line.empty())
     text += "go on with      " + summary.resume_line + "\n";

@@ -18,6 +18,7 @@
 #include "core/time.h"
 #include "core/value.h"
 #include "schedulers/trial_scheduler.h"
+#include "tuner/best_configuration.h"
 #include "tuner/cli/time_left.h"
 
 namespace tune {
@@ -41,12 +42,14 @@ struct EndedTrial {
   Metric last_value;
 };
 
+// The best trial; with `repeat` the best run of the best configuration.
 struct BestSoFar {
   int64_t number = 0;
   double value = 0;
   int64_t iteration = 0;
-  Value config;                 // Nested.
-  std::string checkpoint_path;  // Empty: none.
+  Value config;                                // Nested.
+  std::string checkpoint_path;                 // Empty: none.
+  std::optional<ConfigurationRuns> runs = {};  // With `repeat`.
 };
 
 // A trial in ERROR whose best value is better than that of the best trial.
@@ -147,6 +150,7 @@ struct SweepSummary {
   std::optional<FailedBest> better_failed;
   std::string front;  // Of several objectives: "4 trials (0, 3, 7, 12)".
   Mode mode = Mode::kMax;
+  int64_t repeat = 1;  // Trials of each configuration.
   int64_t iterations_trained = 0;
   std::optional<int64_t> iterations_full;  // Had nothing been stopped early; nothing: not known.
   Duration elapsed;
@@ -160,6 +164,9 @@ std::string ShellQuoted(const std::string& text);
 // A command for a person to copy, as a shell takes it: "tune resume food11 --db other.db".
 std::string ShellCommand(const std::string& verb, const std::string& sweep,
                          const std::string& db_path);
+
+// "mean 0.93 deviation 0.01 of 3 runs (trials 3, 4, 5)", "mean 0.9 of 1 of 3 runs (trial 3)".
+std::string Describe(const ConfigurationRuns& runs);
 
 // Ends with a newline.
 std::string RenderSummary(const SweepSummary& summary);

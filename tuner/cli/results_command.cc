@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -285,10 +286,57 @@ Result<std::vector<size_t>> ParseColumns(const std::string& list, const TrialTab
   return columns;
 }
 
+// Whether a row is a configuration.
+Result<bool> IsByConfiguration(const ResultsOptions& options, const FoundSweep& sweep) {
+  const bool is_of_trials =
+      options.all || !options.columns.empty() || !options.where.empty() || !options.sort.empty();
+  if (options.rows == ResultRows::kUsual) {
+    const bool is_ranked = options.format == OutputFormat::kTable || options.top > 0;
+    return sweep.has_means() && is_ranked && !is_of_trials;
+  }
+  if (options.rows == ResultRows::kRuns) return false;
+  if (!sweep.has_means()) {
+    return InvalidArgument("--by configuration: " + Printable(sweep.name) +
+                           (sweep.repeat > 1 ? " has several objectives, which have no mean"
+                                             : " tries each configuration once; search: {repeat: "
+                                               "k} tries it k times"));
+  }
+  if (!is_of_trials) return true;
+  return InvalidArgument(
+      "--by configuration: --all, --columns, --where and --sort are about single runs; leave them "
+      "out, or say --by run");
+}
+
+Status PrintByConfiguration(const ResultsOptions& options, const FoundSweep& sweep,
+                            const TrialTable& trials, Database& database, std::ostream& out,
+                            std::ostream& err) {
+  TUNE_ASSIGN_OR_RETURN(
+      const auto ranked,
+      ReadConfigurationRuns(database, sweep,
+                            options.with_failed ? FailedTrials::kCount : FailedTrials::kLeaveOut));
+  const TrialTable table = ByConfiguration(trials, ranked, sweep.repeat);
+  size_t count = table.rows.size();
+  if (options.top > 0) count = std::min(ranked.size(), static_cast<size_t>(options.top));
+  if (options.best) count = std::min(ranked.size(), size_t{1});
+  size_t shown = count;
+  if (options.limit > 0) shown = std::min(count, static_cast<size_t>(options.limit));
+  std::vector<size_t> rows(shown);
+  std::iota(rows.begin(), rows.end(), size_t{0});
+  PrintConfigurations({options.format, options.width, ShownColumns::kUsual, {}}, table, rows, out,
+                      err);
+  if (options.best && ranked.empty()) err << WhyThereIsNoBest(sweep) << "\n";
+  if (shown < count) err << shown << " of " << count << " configurations are shown\n";
+  if (options.format == OutputFormat::kTable && options.rows == ResultRows::kUsual)
+    err << "each row is a configuration of " << sweep.repeat << " runs; --by run shows the runs\n";
+  return OkStatus();
+}
+
 Status PrintSweep(const ResultsOptions& options, Database& database, std::ostream& out,
                   std::ostream& err) {
   TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindSweep(database, options.name));
+  TUNE_ASSIGN_OR_RETURN(const bool is_by_configuration, IsByConfiguration(options, sweep));
   TUNE_ASSIGN_OR_RETURN(const TrialTable table, ReadTrialTable(database, sweep));
+  if (is_by_configuration) return PrintByConfiguration(options, sweep, table, database, out, err);
   ResultsView view{options.format, options.width, ShownColumns::kUsual, {}};
   if (options.all || options.format != OutputFormat::kTable) view.shown = ShownColumns::kAll;
   if (!options.columns.empty()) {
@@ -326,8 +374,9 @@ Status PrintSweep(const ResultsOptions& options, Database& database, std::ostrea
 // Options that do not go with each other.
 Status CheckOptions(const ResultsOptions& options) {
   const bool chooses = !options.sort.empty() || !options.where.empty() || options.top > 0;
-  if (!options.sql.empty() && (options.best || options.all || options.with_failed || chooses ||
-                               options.limit > 0 || !options.columns.empty())) {
+  if (!options.sql.empty() &&
+      (options.rows != ResultRows::kUsual || options.best || options.all || options.with_failed ||
+       chooses || options.limit > 0 || !options.columns.empty())) {
     return InvalidArgument(
         "--sql is a whole query: of the other options only --format and the sweep's name, for "
         ":experiment, go with it");

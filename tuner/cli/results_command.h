@@ -15,10 +15,18 @@
 
 namespace tune {
 
+// What a row is, of a sweep that tries each configuration several times.
+enum class ResultRows {
+  kUsual,  // Configurations in a table and with `top`, unless trials are chosen or columns named.
+  kRuns,
+  kConfigurations,
+};
+
 struct ResultsOptions {
   std::string db_path;
   std::string name;   // "": the latest sweep.
   bool best = false;  // The best trial alone; of several objectives the Pareto front.
+  ResultRows rows = ResultRows::kUsual;
   // A column, the best first if it is the metric or one of its values, else ascending; "-COL" is
   // descending, "+COL" ascending.
   std::string sort;

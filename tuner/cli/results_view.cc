@@ -79,12 +79,17 @@ std::string DescribeParameters(const TrialTable& table, const std::vector<size_t
   return text;
 }
 
+// What stands before the parameters of a row, and after them.
+struct OwnColumns {
+  std::vector<size_t> leading, trailing;
+};
+
 // All parameters in the last column, and why a trial failed below them.
-void PrintNarrow(const ResultsView& view, const TrialTable& table,
-                 const std::vector<size_t>& leading, const std::vector<size_t>& parameters,
-                 const std::vector<size_t>& rows, std::ostream& out) {
-  std::vector<size_t> own = leading;
-  own.push_back(*table.Find("iterations"));
+void PrintNarrow(const ResultsView& view, const TrialTable& table, const OwnColumns& columns,
+                 const std::vector<size_t>& parameters, const std::vector<size_t>& rows,
+                 std::ostream& out) {
+  std::vector<size_t> own = columns.leading;
+  own.insert(own.end(), columns.trailing.begin(), columns.trailing.end());
   std::vector<TableColumn> laid;
   for (const size_t column : own) laid.push_back({table.columns[column], Fit::kWhole});
   laid.push_back({"parameters", Fit::kWrap, kParametersWidthMin});
@@ -103,17 +108,16 @@ void PrintNarrow(const ResultsView& view, const TrialTable& table,
   text.Print(view.width, out);
 }
 
-void PrintUsual(const ResultsView& view, const FoundSweep& sweep, const TrialTable& table,
+void PrintUsual(const ResultsView& view, const TrialTable& table, const OwnColumns& own,
                 const std::vector<size_t>& hidden, const std::vector<size_t>& rows,
                 std::ostream& out) {
-  const std::vector<size_t> leading = LeadingColumns(sweep, table);
   std::vector<size_t> parameters;
   for (size_t i = table.param_begin; i < table.metric_begin; ++i) {
     if (std::find(hidden.begin(), hidden.end(), i) == hidden.end()) parameters.push_back(i);
   }
-  std::vector<size_t> columns = leading;
+  std::vector<size_t> columns = own.leading;
   columns.insert(columns.end(), parameters.begin(), parameters.end());
-  columns.push_back(*table.Find("iterations"));
+  columns.insert(columns.end(), own.trailing.begin(), own.trailing.end());
   const bool has_failure = std::any_of(rows.begin(), rows.end(), [&](size_t row) {
     return !table.rows[row][table.failure].is_null();
   });
@@ -122,7 +126,7 @@ void PrintUsual(const ResultsView& view, const FoundSweep& sweep, const TrialTab
   if (view.width == 0 || text.MinWidth() <= view.width) {
     text.Print(view.width, out);
   } else {
-    PrintNarrow(view, table, leading, parameters, rows, out);
+    PrintNarrow(view, table, own, parameters, rows, out);
   }
 }
 
@@ -142,6 +146,18 @@ void PrintBlocks(const ResultsView& view, const TrialTable& table,
   }
 }
 
+void PrintWithoutConstants(const ResultsView& view, const TrialTable& table, const OwnColumns& own,
+                           const std::vector<size_t>& rows, std::ostream& out, std::ostream& err) {
+  const std::vector<size_t> hidden = ConstantColumns(table);
+  PrintUsual(view, table, own, hidden, rows, out);
+  if (hidden.empty()) return;
+  err << "the same in all trials:";
+  for (const size_t i : hidden) {
+    err << " " << Printable(table.columns[i]) << "=" << ShortText(table.rows[0][i]);
+  }
+  err << "\n";
+}
+
 }  // namespace
 
 void PrintTrials(const ResultsView& view, const FoundSweep& sweep, const TrialTable& table,
@@ -156,14 +172,27 @@ void PrintTrials(const ResultsView& view, const FoundSweep& sweep, const TrialTa
     if (view.width == 0 || text.MinWidth() <= view.width) return text.Print(view.width, out);
     return PrintBlocks(view, table, columns, rows, out);
   }
-  const std::vector<size_t> hidden = ConstantColumns(table);
-  PrintUsual(view, sweep, table, hidden, rows, out);
-  if (hidden.empty()) return;
-  err << "the same in all trials:";
-  for (const size_t i : hidden) {
-    err << " " << Printable(table.columns[i]) << "=" << ShortText(table.rows[0][i]);
+  PrintWithoutConstants(view, table, {LeadingColumns(sweep, table), {*table.Find("iterations")}},
+                        rows, out, err);
+}
+
+void PrintConfigurations(const ResultsView& view, const TrialTable& table,
+                         const std::vector<size_t>& rows, std::ostream& out, std::ostream& err) {
+  std::vector<size_t> columns;
+  for (size_t i = 0; i < table.columns.size(); ++i) columns.push_back(i);
+  if (view.format != OutputFormat::kTable) return PrintColumns(view, table, columns, rows, out);
+  TrialTable shown = table;
+  const size_t runs = *table.Find("runs");
+  const size_t repeat = *table.Find("repeat");
+  for (std::vector<Value>& row : shown.rows) {
+    if (row[runs] == row[repeat]) continue;
+    row[runs] = Value(ShortText(row[runs]) + " of " + ShortText(row[repeat]));
   }
-  err << "\n";
+  OwnColumns own;
+  for (const char* const name : {"configuration", "runs", "mean", "deviation", "best", "worst"})
+    own.leading.push_back(*table.Find(name));
+  own.trailing.push_back(*table.Find("best_trial"));
+  PrintWithoutConstants(view, shown, own, rows, out, err);
 }
 
 }  // namespace tune

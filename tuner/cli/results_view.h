@@ -32,4 +32,9 @@ struct ResultsView {
 void PrintTrials(const ResultsView& view, const FoundSweep& sweep, const TrialTable& table,
                  const std::vector<size_t>& rows, std::ostream& out, std::ostream& err);
 
+// The same of a table by configuration: in a table the runs that count, the mean, the deviation,
+// the best and the worst run.
+void PrintConfigurations(const ResultsView& view, const TrialTable& table,
+                         const std::vector<size_t>& rows, std::ostream& out, std::ostream& err);
+
 }  // namespace tune

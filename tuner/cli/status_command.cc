@@ -52,6 +52,7 @@ struct SweepStatus {
   std::vector<std::string> lanes;     // What limits them.
   std::string resume_command;
   int64_t iteration_count = 0;
+  int64_t trial_count_max = -1;  // -1: no end.
 
   int64_t Count(const std::vector<Counted>& list, std::string_view what) const {
     for (const Counted& counted : list) {
@@ -158,6 +159,7 @@ Result<SweepStatus> ReadStatus(Database& database, const std::string& name, cons
   const int64_t id = status.sweep.id;
   status.resume_command = ShellCommand("resume", status.sweep.name, database.path());
   if (HasTuner(status.sweep)) status.tuner = FindLockHolder(database.path());
+  status.trial_count_max = TrialCountMax(database, status.sweep);
   TUNE_ASSIGN_OR_RETURN(status.best, FindBestTrial(database, status.sweep));
   if (status.sweep.objectives.size() > 1) {
     TUNE_ASSIGN_OR_RETURN(const auto front, ReadParetoFront(database, status.sweep));
@@ -218,13 +220,17 @@ std::vector<std::string> Describe(const SweepStatus& status, Instant now) {
   }
   lines.push_back("metric     " + objectives + ", scheduler " + Printable(sweep.scheduler) +
                   ", seed " + sweep.seed);
-  std::string trials = "trials     " + std::to_string(status.Total(status.trials)) +
-                       (sweep.samples >= 0 ? " of " + std::to_string(sweep.samples) : "");
+  std::string trials =
+      "trials     " + std::to_string(status.Total(status.trials)) +
+      (status.trial_count_max >= 0 ? " of " + std::to_string(status.trial_count_max) : "");
   if (!status.trials.empty()) trials += ": " + Enumerate(status.trials);
   if (!status.stop_reasons.empty()) trials += " (" + Enumerate(status.stop_reasons) + ")";
   lines.push_back(trials);
   if (!status.front.empty()) {
     lines.push_back("front      " + status.front);
+  } else if (status.best.has_value() && status.best->runs) {
+    lines.push_back("best       " + Printable(sweep.metric) + ": " + Describe(*status.best->runs));
+    lines.push_back("           " + DescribeConfig(status.best->config));
   } else if (status.best.has_value()) {
     lines.push_back("best       " + Printable(sweep.metric) + " = " +
                     ShortNumber(status.best->value) + ", trial " +

@@ -15,8 +15,8 @@ namespace {
 
 std::optional<BestSoFar> ToBestSoFar(const std::optional<BestTrial>& found) {
   if (!found) return std::nullopt;
-  return BestSoFar{found->number, found->value, found->iteration, found->config,
-                   found->checkpoint_path};
+  return BestSoFar{found->number, found->value,           found->iteration,
+                   found->config, found->checkpoint_path, found->runs};
 }
 
 Status CountTrials(Database& database, int64_t experiment, SweepSnapshot& snapshot) {
@@ -130,7 +130,7 @@ Result<SweepPace> ReadPace(Database& database, const FoundSweep& sweep, Instant 
       "SELECT DISTINCT d.rung FROM decisions AS d JOIN trials AS t ON t.id = d.trial"
       " WHERE t.experiment = ?1 AND d.rung IS NOT NULL ORDER BY d.rung";
   SweepPace pace;
-  pace.samples = sweep.samples;
+  pace.samples = TrialCountMax(database, sweep);
   const Result<ExperimentSpec> spec = ReadStoredSpec(database, sweep);
   if (spec.ok()) {
     pace.longest = LongestTrial(*spec);
@@ -161,7 +161,7 @@ Result<SweepSnapshot> StoredSnapshots::Read(Database& database, const FoundSweep
   snapshot.name = sweep.name;
   snapshot.metric = sweep.metric;
   snapshot.mode = sweep.direction();
-  snapshot.samples = sweep.samples;
+  snapshot.samples = TrialCountMax(database, sweep);
   snapshot.is_paused = sweep.status == kStatePaused;
   TUNE_RETURN_IF_ERROR(CountTrials(database, sweep.id, snapshot));
   TUNE_RETURN_IF_ERROR(ReadRunning(database, sweep.id, now, snapshot));
@@ -219,6 +219,7 @@ Result<SweepSummary> StoredSnapshots::ReadSummary(Database& database, const Foun
   summary.status = sweep.status;
   summary.experiment = sweep.id;
   summary.mode = sweep.direction();
+  summary.repeat = sweep.repeat;
   TUNE_ASSIGN_OR_RETURN(const auto best, FindBestTrial(database, sweep));
   summary.best = ToBestSoFar(best);
   if (sweep.objectives.size() > 1) {

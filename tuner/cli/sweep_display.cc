@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "search/searcher.h"
+#include "tuner/best_configuration.h"
 #include "tuner/best_trial.h"
 #include "tuner/cli/live_screen.h"
 #include "tuner/cli/live_view.h"
@@ -45,9 +47,9 @@ class SweepDisplay::State {
     summary.was_paused = controller_.is_paused();
     summary.experiment = experiment_.id.value;
     summary.mode = controller_.options().spec.mode;
-    const TrialRecord* const best = Best();
-    if (best != nullptr) summary.best = Described(*best);
-    summary.better_failed = BetterFailed(best);
+    summary.repeat = RepeatCount(controller_.options().spec.search);
+    summary.best = Best();
+    summary.better_failed = BetterFailed(summary.best);
     summary.front = Front();
     summary.elapsed = now - begun_at_;
     summary.db_path = db_path_;
@@ -96,7 +98,7 @@ class SweepDisplay::State {
           snapshot.samples - static_cast<int64_t>(controller_.trials().size());
     }
     snapshot.rungs = controller_.scheduler().Rungs();
-    if (const TrialRecord* const best = Best()) snapshot.best = Described(*best);
+    snapshot.best = Best();
     for (const WorkerView& worker : controller_.leases().Views()) {
       ++snapshot.worker_count;
       snapshot.cpu_milli_total += worker.capacity.cpu_milli;
@@ -170,30 +172,44 @@ class SweepDisplay::State {
     return DescribeFront(ParetoFront(trials, spec.objectives()));
   }
 
-  // Null: there is none.
-  const TrialRecord* Best() const {
+  std::optional<BestSoFar> Best() const {
+    const ExperimentSpec& spec = controller_.options().spec;
+    const int64_t repeat = RepeatCount(spec.search);
+    if (repeat > 1 && spec.more_objectives.empty()) return BestOfMeans(repeat, spec.mode);
     const TrialRecord* best = nullptr;
     for (const TrialRecord& trial : controller_.trials()) {
-      if (MayBeBest(trial.row) && IsBetterThan(trial, best)) best = &trial;
+      const TrialRow* const row = best == nullptr ? nullptr : &best->row;
+      if (MayBeBest(trial.row) && IsBetterTrial(trial.row, row, spec.mode)) best = &trial;
     }
+    return best == nullptr ? std::nullopt : std::optional(Described(*best));
+  }
+
+  std::optional<BestSoFar> BestOfMeans(int64_t repeat, Mode mode) const {
+    std::vector<Run> runs;
+    for (const TrialRecord& trial : controller_.trials())
+      runs.push_back({trial.row.number.value, trial.row.status, trial.row.best_value});
+    std::vector<ConfigurationRuns> ranked = RankConfigurations(runs, repeat, mode);
+    if (ranked.empty()) return std::nullopt;
+    const auto number = static_cast<size_t>(ranked.front().best_trial);
+    BestSoFar best = Described(controller_.trials()[number]);
+    best.runs = std::move(ranked.front());
     return best;
   }
 
-  // The best of the failed trials, where it has a better value than the best one.
-  std::optional<FailedBest> BetterFailed(const TrialRecord* best) const {
-    const TrialRecord* failed = nullptr;
+  // The best of the failed trials, where it has a better value than the best one. Of runs of a
+  // configuration none is compared alone.
+  std::optional<FailedBest> BetterFailed(const std::optional<BestSoFar>& best) const {
+    const Mode mode = controller_.options().spec.mode;
+    std::optional<FailedBest> failed;
+    if (best && best->runs) return failed;
     for (const TrialRecord& trial : controller_.trials()) {
-      if (MayBeBest(trial.row) || !IsBetterThan(trial, best)) continue;
-      if (IsBetterThan(trial, failed)) failed = &trial;
+      const TrialRow& row = trial.row;
+      if (!row.best_value || MayBeBest(row)) continue;
+      const bool beats_best = !best || IsBetter(*row.best_value, best->value, mode);
+      if (!beats_best || (failed && !IsBetter(*row.best_value, failed->value, mode))) continue;
+      failed = FailedBest{row.number.value, row.iterations, *row.best_value};
     }
-    if (failed == nullptr) return std::nullopt;
-    const TrialRow& row = failed->row;
-    return FailedBest{row.number.value, row.iterations, *row.best_value};
-  }
-
-  bool IsBetterThan(const TrialRecord& trial, const TrialRecord* best) const {
-    return IsBetterTrial(trial.row, best == nullptr ? nullptr : &best->row,
-                         controller_.options().spec.mode);
+    return failed;
   }
 
   BestSoFar Described(const TrialRecord& best) const {

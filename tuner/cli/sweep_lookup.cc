@@ -8,9 +8,11 @@
 #include "tuner/artifact_path.h"
 #include "tuner/best_trial.h"
 #include "tuner/cli/text_table.h"
+#include "tuner/search_problem.h"
 #include "tuner/spec_reader.h"
 #include "tuner/sqlite/schema.h"
 #include "tuner/sqlite/writer_lock.h"
+#include "tuner/stored_names.h"
 
 namespace tune {
 namespace {
@@ -23,6 +25,13 @@ std::string TrainableKind(const Value& spec) {
   if (trainable->is_string()) return trainable->AsString();
   if (trainable->is_map() && !trainable->AsMap().empty()) return trainable->AsMap().front().key;
   return std::string();
+}
+
+int64_t RepeatOf(const Value& spec) {
+  const Value* const search = spec.is_map() ? spec.Find("search") : nullptr;
+  const Value* const repeat =
+      search != nullptr && search->is_map() ? search->Find("repeat") : nullptr;
+  return repeat != nullptr && repeat->is_int() ? std::max<int64_t>(1, repeat->AsInt()) : 1;
 }
 
 void AppendConfig(const Value& value, const std::string& name, std::string& out) {
@@ -89,6 +98,7 @@ Result<std::vector<FoundSweep>> ListSweeps(Database& database) {
     sweep.objectives = {{sweep.metric, sweep.direction()}};
     if (spec.ok()) {
       sweep.trainable_kind = TrainableKind(*spec);
+      sweep.repeat = RepeatOf(*spec);
       ReadMoreObjectives(*spec, sweep.objectives);
     }
     sweep.created_us = row->Int(9);
@@ -154,6 +164,32 @@ Result<ExperimentSpec> ReadStoredSpec(Database& database, const FoundSweep& swee
   return spec;
 }
 
+int64_t TrialCountMax(Database& database, const FoundSweep& sweep) {
+  const Result<ExperimentSpec> spec = ReadStoredSpec(database, sweep);
+  if (spec.ok()) {
+    const Result<SearchSpace> space = SpaceOf(*spec);
+    if (space.ok()) return TrialCountOf(*spec, *space, sweep.samples);
+  }
+  return sweep.samples < 0 ? -1 : sweep.samples * sweep.repeat;
+}
+
+Result<std::vector<ConfigurationRuns>> ReadConfigurationRuns(Database& database,
+                                                             const FoundSweep& sweep,
+                                                             FailedTrials failed) {
+  static constexpr char kRunsSql[] =
+      "SELECT number, status, best_value FROM trial_rows WHERE experiment = ?1 ORDER BY number";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kRunsSql));
+  row->BindAll(sweep.id);
+  std::vector<Run> runs;
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    runs.push_back({row->Int(0), FindTrialStatus(row->Text(1)).value_or(TrialStatus::kRunning),
+                    row->OptionalReal(2)});
+  }
+  return RankConfigurations(runs, sweep.repeat, sweep.direction(), failed);
+}
+
 Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSweep& sweep,
                                                FailedTrials failed) {
   static constexpr char kConfigSql[] =
@@ -165,16 +201,23 @@ Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSw
       // The name of what a later attempt made ends with its number.
       " ORDER BY iteration = ?2 DESC, path GLOB '*/checkpoint_*.' || ?3 || '*' DESC,"
       " iteration DESC, path LIMIT 1";
+  BestTrial best;
+  std::string which =
+      failed == FailedTrials::kCount ? "best_value IS NOT NULL" : std::string(kMayBeBestSql);
+  if (sweep.has_means()) {
+    TUNE_ASSIGN_OR_RETURN(auto ranked, ReadConfigurationRuns(database, sweep, failed));
+    if (ranked.empty()) return std::optional<BestTrial>();
+    best.runs = std::move(ranked.front());
+    which = "number = " + std::to_string(best.runs->best_trial);
+  }
   const std::string sql =
       "SELECT id, number, status, best_value, best_iteration FROM trials WHERE experiment = ?1 "
       "AND " +
-      std::string(failed == FailedTrials::kCount ? "best_value IS NOT NULL" : kMayBeBestSql) +
-      " ORDER BY " + BestFirstSql(sweep.direction()) + " LIMIT 1";
+      which + " ORDER BY " + BestFirstSql(sweep.direction()) + " LIMIT 1";
   TUNE_ASSIGN_OR_RETURN(Statement row, database.Prepare(sql));
   row.BindAll(sweep.id);
   TUNE_ASSIGN_OR_RETURN(const bool has_trial, row.Step());
   if (!has_trial) return std::optional<BestTrial>();
-  BestTrial best;
   best.id = row.Int(0);
   best.number = row.Int(1);
   best.status = row.Text(2);

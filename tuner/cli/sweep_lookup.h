@@ -13,6 +13,7 @@
 #include "core/metric.h"
 #include "core/status.h"
 #include "core/value.h"
+#include "tuner/best_configuration.h"
 #include "tuner/experiment_spec.h"
 #include "tuner/sqlite/database.h"
 
@@ -26,6 +27,7 @@ struct FoundSweep {
   std::vector<Objective> objectives;  // All of them, in most sweeps one.
   std::string status;  // As a person should read it: a RUNNING row whose tuner died is INTERRUPTED.
   int64_t samples = 0;
+  int64_t repeat = 1;  // Trials of each configuration.
   std::string seed;
   std::string scheduler;
   std::string trainable_kind;  // "food11", "curve", "command"; "ask-tell": no tuner runs it.
@@ -33,9 +35,12 @@ struct FoundSweep {
   std::optional<int64_t> finished_us;
 
   Mode direction() const { return mode == "min" ? Mode::kMin : Mode::kMax; }
+  // Whether configurations are compared by the means of their runs.
+  bool has_means() const { return repeat > 1 && objectives.size() == 1; }
 };
 
-// The best trial of a sweep, by the rule of tuner/best_trial.h.
+// The best trial of a sweep, by the rule of tuner/best_trial.h; with `repeat` the best run of the
+// best configuration.
 struct BestTrial {
   int64_t id = 0;
   int64_t number = 0;
@@ -45,6 +50,7 @@ struct BestTrial {
   Value config;                 // Nested.
   std::string checkpoint_path;  // Empty: none is there any more.
   int64_t checkpoint_iteration = 0;
+  std::optional<ConfigurationRuns> runs;  // Of its configuration, with `repeat`.
 };
 
 // Opens for reading; kNotFound and all others are one line for a person.
@@ -61,13 +67,18 @@ Result<FoundSweep> FindRunSweep(Database& database, const std::string& name);
 // Its space file, with the settings that it has now, as InterpretStoredSpec reads it.
 Result<ExperimentSpec> ReadStoredSpec(Database& database, const FoundSweep& sweep,
                                       bool require_trainable = false);
-// Whether a trial in ERROR may be the best one: only where a person asks for it.
-enum class FailedTrials { kLeaveOut, kCount };
-
 // Nothing while no trial has reported a value. Its checkpoint is that of the best iteration if it
 // is durable, else the trial's latest durable one.
 Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSweep& sweep,
                                                FailedTrials failed = FailedTrials::kLeaveOut);
+
+// The configurations of a sweep with `repeat`, the best first.
+Result<std::vector<ConfigurationRuns>> ReadConfigurationRuns(
+    Database& database, const FoundSweep& sweep, FailedTrials failed = FailedTrials::kLeaveOut);
+
+// How many trials the sweep has if nothing ends it sooner; -1: no end. `samples` counts
+// configurations.
+int64_t TrialCountMax(Database& database, const FoundSweep& sweep);
 
 // Where a stored path of a trial's lies now: below the database's artifacts folder, or, where the
 // database alone was moved, still at its old place.

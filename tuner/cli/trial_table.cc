@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
 #include <utility>
 
 #include "core/check.h"
@@ -21,6 +22,10 @@ const char* const kTrialColumns[] = {"number",     "status",     "stop_reason",
                                      "last_value", "attempts",   "run_seconds"};
 constexpr size_t kTrialColumnCount = std::size(kTrialColumns);
 constexpr char kFailure[] = "failure";
+
+const char* const kConfigurationColumns[] = {"configuration", "runs",       "repeat",
+                                             "mean",          "deviation",  "best",
+                                             "worst",         "best_trial", "trials"};
 
 struct TrialData {
   std::vector<Value> own;
@@ -159,6 +164,48 @@ const Value& TrialTable::Own(size_t row, std::string_view name) const {
   const std::optional<size_t> column = Find(name);
   TUNE_CHECK(column.has_value());
   return rows[row][*column];
+}
+
+TrialTable ByConfiguration(const TrialTable& trials, const std::vector<ConfigurationRuns>& ranked,
+                           int64_t repeat) {
+  std::map<int64_t, std::vector<size_t>> places;  // Of each configuration's rows.
+  for (size_t row = 0; row < trials.rows.size(); ++row) {
+    places[trials.rows[row].front().AsInt() / repeat].push_back(row);
+  }
+  TrialTable table;
+  table.columns.assign(std::begin(kConfigurationColumns), std::end(kConfigurationColumns));
+  table.param_begin = table.columns.size();
+  for (size_t i = trials.param_begin; i < trials.metric_begin; ++i) {
+    const std::string& name = trials.columns[i];
+    const bool is_taken = name == kFailure || table.Find(name).has_value();
+    table.columns.push_back(is_taken ? "param." + name : name);
+  }
+  table.metric_begin = table.failure = table.columns.size();
+  table.columns.emplace_back(kFailure);
+  const auto add = [&](std::vector<Value> row, const std::vector<size_t>& of) {
+    for (size_t i = trials.param_begin; i < trials.metric_begin; ++i)
+      row.push_back(trials.rows[of.front()][i]);
+    const auto failed = std::find_if(of.begin(), of.end(), [&](size_t run) {
+      return !trials.rows[run][trials.failure].is_null();
+    });
+    row.push_back(failed == of.end() ? Value() : trials.rows[*failed][trials.failure]);
+    table.rows.push_back(std::move(row));
+  };
+  for (const ConfigurationRuns& runs : ranked) {
+    Value numbers = Value::MakeList();
+    for (const int64_t trial : runs.trials) numbers.AsList().emplace_back(trial);
+    add({runs.number, runs.count(), repeat, runs.mean,
+         runs.deviation ? Value(*runs.deviation) : Value(), runs.best, runs.worst, runs.best_trial,
+         std::move(numbers)},
+        places.at(runs.number));
+    places.erase(runs.number);
+  }
+  for (const auto& [number, of] : places) {
+    add({number, int64_t{0}, repeat, Value(), Value(), Value(), Value(), Value(),
+         Value::MakeList()},
+        of);
+  }
+  return table;
 }
 
 Result<TrialTable> ReadTrialTable(Database& database, const FoundSweep& sweep) {

@@ -17,10 +17,11 @@
 
 namespace tune {
 
-// Columns: number, status, stop_reason, iterations, best_value, best_iteration, last_value,
-// attempts, run_seconds, then the parameters ("optimizer/lr"), then the metrics of each trial's
-// last report (of several objectives the last that has them all), then failure: why a trial in
-// ERROR failed. A parameter or metric whose name is taken is called "param.NAME" or "metric.NAME".
+// Columns of trials: number, status, stop_reason, iterations, best_value, best_iteration,
+// last_value, attempts, run_seconds, then the parameters ("optimizer/lr"), then the metrics of each
+// trial's last report (of several objectives the last that has them all), then failure: why a trial
+// in ERROR failed. A parameter or metric whose name is taken is called "param.NAME" or
+// "metric.NAME".
 struct TrialTable {
   std::vector<std::string> columns;
   size_t param_begin = 0;
@@ -33,6 +34,12 @@ struct TrialTable {
   const Value& Own(size_t row, std::string_view name) const;
   bool HasFailed(size_t row) const { return Own(row, "status") == Value("ERROR"); }
 };
+
+// The configurations of a sweep with `repeat` as rows, the best first: configuration, runs (those
+// that count), repeat (how many there should be), mean, deviation, best, worst, best_trial, trials,
+// then the parameters, then failure: why a run failed. Last those of which no run counts.
+TrialTable ByConfiguration(const TrialTable& trials, const std::vector<ConfigurationRuns>& ranked,
+                           int64_t repeat);
 
 Result<TrialTable> ReadTrialTable(Database& database, const FoundSweep& sweep);
 

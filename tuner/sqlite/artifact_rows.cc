@@ -6,18 +6,10 @@
 
 #include "trial_runner/messages.h"
 #include "tuner/artifact_path.h"
+#include "tuner/stored_names.h"
 
 namespace tune {
 namespace {
-
-// What this program does not know is not over, and not to be removed.
-TrialStatus ParseTrialStatus(std::string_view name) {
-  for (const TrialStatus status : {TrialStatus::kPending, TrialStatus::kPaused,
-                                   TrialStatus::kTerminated, TrialStatus::kError}) {
-    if (name == TrialStatusName(status)) return status;
-  }
-  return TrialStatus::kRunning;
-}
 
 CheckpointState ParseCheckpointState(std::string_view name) {
   for (const CheckpointState state : {CheckpointState::kCorrupt, CheckpointState::kRemoved}) {
@@ -43,7 +35,8 @@ Status ReadTrials(Database& database, const std::string& only, KnownSweeps& swee
     KnownSweep& sweep = sweeps[std::string(row->Text(0))];
     if (row->IsNull(1)) continue;
     KnownTrial& trial = sweep.trials[row->Int(1)];
-    trial.status = ParseTrialStatus(row->Text(2));
+    // What this program does not know is not over, and not to be removed.
+    trial.status = FindTrialStatus(row->Text(2)).value_or(TrialStatus::kRunning);
     trial.may_run = row->Int(3) != 0;
   }
   return OkStatus();

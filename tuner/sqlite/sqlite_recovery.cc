@@ -6,6 +6,7 @@
 #include "tuner/best_trial.h"
 #include "tuner/sqlite/journal_checksum.h"
 #include "tuner/sqlite/sqlite_store.h"
+#include "tuner/stored_names.h"
 
 namespace tune {
 namespace {
@@ -19,11 +20,7 @@ Result<ExperimentStatus> ParseStatus(std::string_view name) {
 }
 
 Result<TrialStatus> ParseTrialStatus(std::string_view name) {
-  for (const TrialStatus status :
-       {TrialStatus::kPending, TrialStatus::kRunning, TrialStatus::kPaused,
-        TrialStatus::kTerminated, TrialStatus::kError}) {
-    if (name == TrialStatusName(status)) return status;
-  }
+  if (const auto status = FindTrialStatus(name)) return *status;
   return DataLoss("trial_rows holds the unknown status '" + std::string(name) + "'");
 }
 
