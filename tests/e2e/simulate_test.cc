@@ -102,5 +102,59 @@ TEST(Retrain, RunsTheBestAgainAsASweepOfItsOwn) {
   EXPECT_THAT(RunTune(folder, {"retrain", "nosuch"}).err, HasSubstr("no sweep is named 'nosuch'"));
 }
 
+// A noisy program whose luckiest run is not of its best configuration.
+TEST(Repeat, TheSweepEndsWithTheConfigurationThatHasTheBestMean) {
+  TestFolder folder;
+  const std::string space = folder.Write(
+      "space.yaml",
+      "trainable:\n  curve: {value: \"x\", iterations: 2, noise: 5}\n"
+      "metric: loss\nmode: min\nseed: 3\nsamples: 1\nspace: {x: {grid_search: [1, 2, 3, 4]}}\n"
+      "search: {algorithm: random, repeat: 3}\n");
+  const ProgramResult run = RunTune(folder, {"run", space});
+  ASSERT_EQ(run.exit_status, 0) << run.err;
+  const std::string best = "select number / 3 from trials group by 1 order by avg(best_value)";
+  const std::string first = Query(folder, best + " limit 1").at(0);
+  EXPECT_NE(Query(folder, "select number / 3 from trials order by best_value limit 1").at(0), first)
+      << "the test needs a sweep where the luckiest run is of another one";
+  const int64_t number = std::stoll(first);
+  std::string trials = "of 3 runs (trials " + std::to_string(3 * number);
+  trials += ", " + std::to_string(3 * number + 1) + ", " + std::to_string(3 * number + 2) + ")\n";
+  EXPECT_THAT(run.out, HasSubstr("best configuration: loss mean "));
+  EXPECT_THAT(run.out, HasSubstr(trials));
+  EXPECT_THAT(RunTune(folder, {"best"}).out, HasSubstr(trials));
+  EXPECT_THAT(RunTune(folder, {"status"}).out, HasSubstr("12 of 12: 12 TERMINATED"));
+  EXPECT_EQ(OnlyRow(RunTune(folder, {"results", "--top", "1", "--format", "json"}).out)
+                .Find("configuration")
+                ->AsInt(),
+            number);
+}
+
+TEST(Retrain, OfSeveralObjectivesTheWholeFrontIsRetrained) {
+  TestFolder folder;
+  const std::string space = folder.Write(
+      "space.yaml",
+      "trainable:\n  curve: {values: {a: \"x\", b: \"(x - 2)^2\"}, iterations: 2}\n"
+      "metric: [a, b]\nmode: [min, min]\nsamples: 1\nspace: {x: {grid_search: [0, 1, 2, 3]}}\n");
+  ASSERT_EQ(RunTune(folder, {"run", space}).exit_status, 0);
+  EXPECT_THAT(RunTune(folder, {"retrain", "--top", "1"}).err,
+              HasSubstr("none of the 3 configurations of the Pareto front (trials 0, 1, 2) comes "
+                        "before another; leave --top out"));
+  const ProgramResult all = RunTune(folder, {"retrain", "--seeds", "2", "--format", "json"});
+  ASSERT_EQ(all.exit_status, 0) << all.err;
+  const std::vector<std::string> show = {"retrain", "space", "--show", "--format", "csv"};
+  EXPECT_THAT(RunTune(folder, show).out,
+              HasSubstr("trial_before,metric,value_before,runs,reported,mean,"));
+  EXPECT_THAT(RunTune(folder, show).out, HasSubstr("\n1,b,1,2,2,1,0,1,1,"));
+  EXPECT_EQ(RunTune(folder, {"retrain", "space", "--trial", "3", "--trial", "1", "--seeds", "1"})
+                .exit_status,
+            0);
+  EXPECT_EQ(Query(folder,
+                  "select json_extract(config, '$.x') from trials where experiment = 3 order by "
+                  "number"),
+            (std::vector<std::string>{"3", "1"}));
+  EXPECT_THAT(RunTune(folder, {"retrain", "space", "--trial", "9"}).err,
+              HasSubstr("--trial: space has no trial 9"));
+}
+
 }  // namespace
 }  // namespace tune

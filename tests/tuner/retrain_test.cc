@@ -91,8 +91,8 @@ TEST(Retrain, TheBestConfigurationsComeFirstAndOnce) {
   ASSERT_TRUE(best.ok()) << best.status().message();
   ASSERT_EQ(best->size(), 3u);
   // Lower is better in that sweep.
-  EXPECT_LE((*best)[0].value, (*best)[1].value);
-  EXPECT_LE((*best)[1].value, (*best)[2].value);
+  EXPECT_LE((*best)[0].values.at(0), (*best)[1].values.at(0));
+  EXPECT_LE((*best)[1].values.at(0), (*best)[2].values.at(0));
   EXPECT_EQ(FindBestTrial(**database, *sweep)->value().number, (*best)[0].trial);
   EXPECT_EQ(ReadBestConfigurations(**database, *sweep, 100)->size(), 20u);
   EXPECT_EQ(ReadRetrained(**database, *sweep)->size(), 20u);
@@ -123,10 +123,10 @@ TEST(Retrain, AConfigurationThatSeveralTrialsHadCountsByTheirMean) {
   ASSERT_TRUE(best.ok()) << best.status().message();
   ASSERT_EQ(best->size(), 2u);
   EXPECT_EQ((*best)[0].trial, 3);
-  EXPECT_NEAR((*best)[0].value, 0.65, 1e-12);
+  EXPECT_NEAR((*best)[0].values.at(0), 0.65, 1e-12);
   EXPECT_EQ((*best)[0].configuration.Find("lr")->AsDouble(), 0.2);
   EXPECT_EQ((*best)[1].trial, 0);
-  EXPECT_NEAR((*best)[1].value, 0.5, 1e-12);
+  EXPECT_NEAR((*best)[1].values.at(0), 0.5, 1e-12);
 }
 
 TEST(Retrain, MeanAndDeviationAreThoseOfASample) {

@@ -25,39 +25,66 @@ struct Prepared {
   ExperimentSpec spec;
 };
 
-Status CheckCounts(const RetrainOptions& options) {
-  const auto check = [](const char* name, int64_t read, int64_t max) {
-    if (read >= 1 && read <= max) return OkStatus();
-    return InvalidArgument(std::string(name) + ": read " + std::to_string(read) +
-                           ", expected 1 to " + std::to_string(max));
-  };
-  TUNE_RETURN_IF_ERROR(check("--top", options.top, limits::kPointsMax));
-  TUNE_RETURN_IF_ERROR(check("--seeds", options.seeds, limits::kRepeatMax));
-  return check("--top times --seeds", options.top * options.seeds, limits::kAskMax);
+Status CheckCount(const char* name, int64_t read, int64_t max) {
+  if (read >= 1 && read <= max) return OkStatus();
+  return InvalidArgument(std::string(name) + ": read " + std::to_string(read) + ", expected 1 to " +
+                         std::to_string(max));
+}
+
+Status CheckOptions(const RetrainOptions& options) {
+  if (options.top && !options.trials.empty())
+    return InvalidArgument("--top and --trial do not go together: say one of them");
+  TUNE_RETURN_IF_ERROR(CheckCount("--top", options.top.value_or(1), limits::kPointsMax));
+  return CheckCount("--seeds", options.seeds, limits::kRepeatMax);
+}
+
+// The configurations to be retrained, at least one.
+Result<std::vector<BestConfiguration>> Choose(const RetrainOptions& options, Database& database,
+                                              const FoundSweep& sweep, std::ostream& err) {
+  if (!options.trials.empty()) return ReadConfigurations(database, sweep, options.trials);
+  const bool has_front = sweep.objectives.size() > 1;
+  const int64_t top = options.top.value_or(has_front ? limits::kPointsMax : 1);
+  TUNE_ASSIGN_OR_RETURN(
+      auto best, ReadBestConfigurations(database, sweep, has_front ? limits::kPointsMax : top));
+  const auto count = static_cast<int64_t>(best.size());
+  if (best.empty()) {
+    return InvalidArgument(sweep.name + ": no trial has reported " + sweep.metric + " yet");
+  }
+  if (has_front && count > top) {
+    std::string trials;
+    for (const BestConfiguration& one : best)
+      trials += (trials.empty() ? "" : ", ") + std::to_string(one.trial);
+    return InvalidArgument("--top " + std::to_string(top) + ": of several objectives none of the " +
+                           std::to_string(count) + " configurations of the Pareto front (trials " +
+                           trials +
+                           ") comes before another; leave --top out to retrain them all, "
+                           "or name some with --trial N");
+  }
+  if (options.top && count < top) {
+    err << "warning: --top " << top << ": only " << Counted(count, "configuration") << " of "
+        << sweep.name << (has_front ? " are on its Pareto front" : " reported " + sweep.metric)
+        << "\n";
+  }
+  return best;
 }
 
 Result<Prepared> Prepare(const RetrainOptions& options, std::ostream& err) {
-  TUNE_RETURN_IF_ERROR(CheckCounts(options));
+  TUNE_RETURN_IF_ERROR(CheckOptions(options));
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
                         OpenForQueries(options.run.db_path));
   TUNE_ASSIGN_OR_RETURN(FoundSweep sweep, FindRunSweep(*database, options.name));
   TUNE_ASSIGN_OR_RETURN(const ExperimentSpec earlier,
                         ReadStoredSpec(*database, sweep, /*require_trainable=*/true));
   TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(earlier));
-  TUNE_ASSIGN_OR_RETURN(const auto best, ReadBestConfigurations(*database, sweep, options.top));
-  if (best.empty()) {
-    return InvalidArgument(sweep.name + ": no trial has reported " + sweep.metric + " yet");
-  }
-  if (static_cast<int64_t>(best.size()) < options.top) {
-    err << "warning: --top " << options.top << ": only "
-        << Counted(static_cast<int64_t>(best.size()), "configuration") << " of " << sweep.name
-        << " reported " << sweep.metric << "\n";
-  }
+  TUNE_ASSIGN_OR_RETURN(const auto chosen, Choose(options, *database, sweep, err));
+  TUNE_RETURN_IF_ERROR(CheckCount("configurations times --seeds",
+                                  static_cast<int64_t>(chosen.size()) * options.seeds,
+                                  limits::kAskMax));
   RetrainPlan plan;
   plan.name = options.run.name.value_or(sweep.name + kSuffix);
   plan.seed = options.run.seed.value_or(RetrainSeed(std::stoull(sweep.seed)));
   plan.runs = options.seeds;
-  for (const BestConfiguration& one : best) plan.configurations.push_back(one.configuration);
+  for (const BestConfiguration& one : chosen) plan.configurations.push_back(one.configuration);
   Value again = RetrainDocument(earlier.document, space, SchedulerMaxT(earlier.scheduler), plan);
   if (const auto& at_once = options.run.max_concurrent) {
     TUNE_RETURN_IF_ERROR(ApplyOverride("limits.max_concurrent=" + std::to_string(*at_once), again));
@@ -92,6 +119,26 @@ Result<FoundSweep> FindRetrained(Database& database, const std::string& wanted) 
 
 Value OrNull(const std::optional<double>& number) { return number ? Value(*number) : Value(); }
 
+Result<std::vector<Value>> RetrainedRow(const RetrainedConfiguration& one,
+                                        const std::vector<BestConfiguration>& before,
+                                        size_t objective) {
+  const auto was = std::find_if(before.begin(), before.end(),
+                                [&](const auto& other) { return other.flat == one.flat; });
+  const bool has_any = !one.values.empty();
+  TUNE_ASSIGN_OR_RETURN(const Value flat, ParseJson(one.flat));
+  TUNE_ASSIGN_OR_RETURN(const Configuration configuration, Configuration::FromFlat(flat));
+  return std::vector<Value>{
+      was == before.end() ? Value() : Value(was->trial),
+      was == before.end() ? Value() : Value(was->values.at(objective)),
+      one.trial_count,
+      static_cast<int64_t>(one.values.size()),
+      OrNull(one.mean()),
+      OrNull(one.deviation()),
+      has_any ? Value(*std::min_element(one.values.begin(), one.values.end())) : Value(),
+      has_any ? Value(*std::max_element(one.values.begin(), one.values.end())) : Value(),
+      configuration.ToNested()};
+}
+
 Status PrintRetrained(const RetrainOptions& options, const std::string& earlier_name,
                       std::ostream& out) {
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
@@ -102,27 +149,23 @@ Status PrintRetrained(const RetrainOptions& options, const std::string& earlier_
       FindRetrained(*database, options.run.name.value_or(earlier.name + kSuffix)));
   TUNE_ASSIGN_OR_RETURN(const auto before,
                         ReadBestConfigurations(*database, earlier, limits::kSamplesMax));
-  TUNE_ASSIGN_OR_RETURN(const auto retrained, ReadRetrained(*database, sweep));
+  const bool has_several = sweep.objectives.size() > 1;
   if (options.format == OutputFormat::kTable) {
-    out << Printable(sweep.name) << ": " << Printable(sweep.metric)
+    out << Printable(sweep.name) << ": " << (has_several ? "objectives" : Printable(sweep.metric))
         << " of each configuration's runs\n";
   }
   RowPrinter printer(options.format, options.width, out);
-  printer.Begin({"trial_before", "value_before", "runs", "reported", "mean", "deviation", "min",
-                 "max", "config"});
-  for (const RetrainedConfiguration& one : retrained) {
-    const auto was = std::find_if(before.begin(), before.end(),
-                                  [&](const auto& other) { return other.flat == one.flat; });
-    const bool has_any = !one.values.empty();
-    TUNE_ASSIGN_OR_RETURN(const Value flat, ParseJson(one.flat));
-    TUNE_ASSIGN_OR_RETURN(const Configuration configuration, Configuration::FromFlat(flat));
-    printer.Row({was == before.end() ? Value() : Value(was->trial),
-                 was == before.end() ? Value() : Value(was->value), one.trial_count,
-                 static_cast<int64_t>(one.values.size()), OrNull(one.mean()),
-                 OrNull(one.deviation()),
-                 has_any ? Value(*std::min_element(one.values.begin(), one.values.end())) : Value(),
-                 has_any ? Value(*std::max_element(one.values.begin(), one.values.end())) : Value(),
-                 configuration.ToNested()});
+  std::vector<std::string> columns = {"trial_before", "value_before", "runs", "reported", "mean",
+                                      "deviation",    "min",          "max",  "config"};
+  if (has_several) columns.insert(columns.begin() + 1, "metric");
+  printer.Begin(columns);
+  for (size_t i = 0; i < sweep.objectives.size(); ++i) {
+    TUNE_ASSIGN_OR_RETURN(const auto retrained, ReadRetrained(*database, sweep, i));
+    for (const RetrainedConfiguration& one : retrained) {
+      TUNE_ASSIGN_OR_RETURN(std::vector<Value> row, RetrainedRow(one, before, i));
+      if (has_several) row.insert(row.begin() + 1, Value(sweep.objectives[i].metric));
+      printer.Row(row);
+    }
   }
   printer.End();
   return OkStatus();

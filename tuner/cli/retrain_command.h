@@ -1,4 +1,5 @@
-// `tune retrain NAME --top K --seeds S`: the best configurations of a sweep once more, at full
+// `tune retrain NAME --top K --seeds S`: the best configurations of a sweep (of several
+// objectives those of its Pareto front) once more, at full
 // length and several runs of each, as a sweep of its own, NAME-retrain (tuner/retrain.h). It runs,
 // and is resumed, as every sweep; at its end it shows what each configuration came to, and again
 // with --show.
@@ -7,8 +8,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "tuner/cli/run_command.h"
 #include "tuner/cli/text_table.h"
@@ -17,7 +20,9 @@ namespace tune {
 
 struct RetrainOptions {
   std::string name;  // Of the earlier sweep; empty: the latest.
-  int64_t top = 1;
+  // Nothing: one; of several objectives the whole front.
+  std::optional<int64_t> top;
+  std::vector<int64_t> trials;  // The configurations of these, in place of the best.
   int64_t seeds = 3;
   bool show = false;  // Only what an earlier call came to.
   OutputFormat format = OutputFormat::kTable;

@@ -19,27 +19,35 @@ namespace tune {
 struct BestConfiguration {
   std::string flat;  // As it is stored.
   Configuration configuration;
-  int64_t trial = 0;  // The best of those that had it.
-  double value = 0;   // The mean of their best values.
+  int64_t trial = 0;           // The best of those that had it.
+  std::vector<double> values;  // Of each objective; of one the mean of their best values.
 };
 
-// By value, whether their trials completed or not; at most `count`, each once.
+// By value, whether their trials completed or not; at most `count`, each once. With `repeat` by the
+// rule of tuner/best_configuration.h. Of several objectives the Pareto front, by number.
 Result<std::vector<BestConfiguration>> ReadBestConfigurations(Database& database,
                                                               const FoundSweep& sweep,
                                                               int64_t count);
 
-// What the trials of one configuration came to.
+// Of these trials, in their order. kInvalidArgument for a number that there is not.
+Result<std::vector<BestConfiguration>> ReadConfigurations(Database& database,
+                                                          const FoundSweep& sweep,
+                                                          const std::vector<int64_t>& trials);
+
+// What the trials of one configuration came to, by one objective.
 struct RetrainedConfiguration {
   std::string flat;
-  std::vector<double> values;  // The best of each trial that reported.
+  std::vector<double> values;  // The best of each trial that reported; of several objectives those
+                               // of its last whole report.
   int64_t trial_count = 0;
 
   std::optional<double> mean() const;
   std::optional<double> deviation() const;  // Of a sample: nothing for less than two.
 };
 
-// In order of their first trials.
+// In order of their first trials. `objective`: its place among the sweep's.
 Result<std::vector<RetrainedConfiguration>> ReadRetrained(Database& database,
-                                                          const FoundSweep& sweep);
+                                                          const FoundSweep& sweep,
+                                                          size_t objective = 0);
 
 }  // namespace tune

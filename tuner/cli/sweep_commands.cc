@@ -114,9 +114,16 @@ void AddRetrain(Commands& commands) {
       "sweep of its own.\nExample: tune retrain food11 --top 3 --seeds 5");
   command->add_option("name", retrain->name, "The earlier sweep; default: the latest")
       ->type_name("NAME");
-  command->add_option("--top", retrain->top, "How many configurations")
+  command
+      ->add_option("--top", retrain->top,
+                   "How many configurations; default: 1, of several objectives the whole Pareto "
+                   "front")
+      ->type_name("N");
+  command
+      ->add_option("--trial", retrain->trials,
+                   "The configuration of this trial, in place of the best; may be repeated")
       ->type_name("N")
-      ->capture_default_str();
+      ->allow_extra_args(false);
   command->add_option("--seeds", retrain->seeds, "Runs of each")
       ->type_name("N")
       ->capture_default_str();
