@@ -147,10 +147,23 @@ TEST(RateMeter, LooksAtTheLastHalfMinute) {
   EXPECT_EQ(meter.PerSecond(), std::nullopt);
   meter.Add(Instant{0}, 0);
   EXPECT_EQ(meter.PerSecond(), std::nullopt);
-  for (int second = 1; second <= 60; ++second) {
+  for (int second = 1; second <= 62; ++second) {
     meter.Add(Instant{0} + Seconds(second), second < 30 ? 0 : (second - 30) * 2);
   }
   EXPECT_NEAR(*meter.PerSecond(), 2.0, 1e-9);
+}
+
+// A hundred steps once a minute.
+TEST(RateMeter, CountsStepsThatAreReportedByTheHundredOverTheTimeTheyTook) {
+  RateMeter meter;
+  for (int second = 0; second <= 290; ++second) {
+    meter.Add(Instant{0} + Seconds(second), second / 60 * 100);
+    if (second < 60) continue;
+    EXPECT_NEAR(*meter.PerSecond(), 100.0 / 60, 0.01) << second;
+  }
+  // The program has fallen silent.
+  for (int second = 291; second <= 900; ++second) meter.Add(Instant{0} + Seconds(second), 400);
+  EXPECT_LT(*meter.PerSecond(), 0.5);
 }
 
 TEST(ProgressLog, TellsEachEndAtOnceAndProgressEveryTenSeconds) {

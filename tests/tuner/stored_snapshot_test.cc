@@ -52,7 +52,7 @@ TEST_F(StoredSnapshotTest, ShowsWhatTheTunersOwnTerminalWould) {
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(RenderTable(*read, 200, 24),
             (std::vector<std::string>{
-                "sweep  3/4 trials ended, 1 running, 1 failed  40.0 s, 15 s to 2 min left",
+                "sweep  3/4 trials ended, 1 running, 1 failed  40.0 s, 5 to 75 s left",
                 "best    val_accuracy 0.75, trial 0 at iteration 2  "
                 "lr=0.1 batch_size=32 optimizer/kind=adam augment=true",
                 "rungs   1: 3 (≥ 0.5)  2: 1 (≥ 0.7)",

@@ -184,5 +184,16 @@ TEST(TimeLeft, IsSaidAsAPersonWould) {
   EXPECT_EQ(said(100'000, 300'000), "28 h to 3.5 d left");
 }
 
+// A program that reports a hundred steps every 20 seconds, shortly before its second report.
+TEST(TimeLeft, StepsThatAreReportedByTheHundredAreNoSlownessInBetween) {
+  SweepPace pace{{}, 1, {}, 1000, std::nullopt};
+  pace.trials.push_back({TrialPace::State::kRunning, 100, Seconds(39.0), Seconds(20.0)});
+  const auto left = EstimateTimeLeft(pace);
+  ASSERT_TRUE(left.has_value());
+  EXPECT_LT(left->low.seconds(), 161);
+  EXPECT_GT(left->high.seconds(), 161);
+  EXPECT_LT(left->high.seconds(), 200);
+}
+
 }  // namespace
 }  // namespace tune

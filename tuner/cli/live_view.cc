@@ -213,14 +213,21 @@ std::string TerminalPainter::Erase() {
 }
 
 void RateMeter::Add(Instant now, int64_t count) {
-  samples_.emplace_back(now, count);
+  constexpr size_t kReportsMin = 2;
+  now_ = now;
+  if (samples_.empty() || samples_.back().second != count) samples_.emplace_back(now, count);
   // The last one outside of the window stays: it is where the window begins.
-  while (samples_.size() > 2 && now - samples_[1].first >= kRateWindow) samples_.pop_front();
+  while (samples_.size() > kReportsMin + 1 && now - samples_[1].first >= kRateWindow)
+    samples_.pop_front();
 }
 
 std::optional<double> RateMeter::PerSecond() const {
   if (samples_.size() < 2) return std::nullopt;
-  const double seconds = (samples_.back().first - samples_.front().first).seconds();
+  const double reported = (samples_.back().first - samples_.front().first).seconds();
+  // Silence counts where it is longer than reports are apart.
+  const double gap = reported / static_cast<double>(samples_.size() - 1);
+  const double silent = (now_ - samples_.back().first).seconds();
+  const double seconds = reported + std::max(0.0, silent - gap);
   if (seconds < 1) return std::nullopt;
   return static_cast<double>(samples_.back().second - samples_.front().second) / seconds;
 }

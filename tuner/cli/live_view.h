@@ -102,14 +102,16 @@ class TerminalPainter {
   size_t drawn_count_ = 0;
 };
 
-// Iterations a second over the last half minute.
+// Iterations a second over the last half minute, and over at least two reports: a program that
+// reports a hundred steps once a minute is neither at rest nor in a hurry in between.
 class RateMeter {
  public:
   void Add(Instant now, int64_t count);
   std::optional<double> PerSecond() const;
 
  private:
-  std::deque<std::pair<Instant, int64_t>> samples_;
+  std::deque<std::pair<Instant, int64_t>> samples_;  // Where the count changed.
+  Instant now_;
 };
 
 // What is told of trials that failed: an error that several have, but for its numbers, stands there

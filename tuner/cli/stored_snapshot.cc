@@ -124,7 +124,9 @@ Result<SweepPace> ReadPace(Database& database, const FoundSweep& sweep, Instant 
   static constexpr char kTrialsSql[] =
       "SELECT t.status, t.iterations, t.run_seconds,"
       " CASE t.status WHEN 'RUNNING' THEN (SELECT a.started_us FROM attempt_rows AS a"
-      "   WHERE a.trial = t.id AND a.number = t.attempts) END"
+      "   WHERE a.trial = t.id AND a.number = t.attempts) END,"
+      " CASE t.status WHEN 'RUNNING' THEN (SELECT max(r.reported_us) FROM report_rows AS r"
+      "   WHERE r.trial = t.id AND r.attempt = t.attempts) END"
       " FROM trial_rows AS t WHERE t.experiment = ?1 ORDER BY t.number";
   static constexpr char kRungsSql[] =
       "SELECT DISTINCT d.rung FROM decisions AS d JOIN trials AS t ON t.id = d.trial"
@@ -143,7 +145,8 @@ Result<SweepPace> ReadPace(Database& database, const FoundSweep& sweep, Instant 
     if (!has_row) break;
     Duration run_time = Seconds(row->Real(2));
     if (!row->IsNull(3)) run_time = run_time + (now - Instant{row->Int(3)});
-    pace.trials.push_back({StoredState(row->Text(0)), row->Int(1), run_time});
+    TrialPace& one = pace.trials.emplace_back(StoredState(row->Text(0)), row->Int(1), run_time);
+    if (!row->IsNull(4)) one.report_time = Duration{run_time.us - (now - Instant{row->Int(4)}).us};
   }
   TUNE_ASSIGN_OR_RETURN(const KeptStatement rung, database.Kept(kRungsSql));
   rung->BindAll(sweep.id);

@@ -126,7 +126,9 @@ class SweepDisplay::State {
       Duration run_time = Seconds(trial.row.run_seconds);
       const bool is_running = trial.row.status == TrialStatus::kRunning;
       if (is_running) run_time = run_time + (now - trial.attempt.started_at);
-      pace.trials.push_back({PaceState(trial.row.status), trial.row.iterations, run_time});
+      TrialPace& one =
+          pace.trials.emplace_back(PaceState(trial.row.status), trial.row.iterations, run_time);
+      if (is_running) one.report_time = Duration{run_time.us - (now - trial.progress_at).us};
     }
     return EstimateTimeLeft(pace);
   }

@@ -113,6 +113,12 @@ class Paces {
 };
 
 double SecondsAnIteration(const TrialPace& trial) {
+  if (trial.state == State::kRunning && trial.report_time && trial.report_time->us > 0) {
+    // One that is silent for longer than all it has reported took has become slower.
+    const int64_t silent_us = trial.run_time.us - trial.report_time->us;
+    return Duration{std::max(trial.report_time->us, silent_us)}.seconds() /
+           static_cast<double>(trial.iterations);
+  }
   // A running trial is in the midst of its next one.
   const double done =
       static_cast<double>(trial.iterations) + (trial.state == State::kRunning ? 0.5 : 0);

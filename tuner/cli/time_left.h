@@ -30,6 +30,9 @@ struct TrialPace {
   State state = State::kOpen;
   int64_t iterations = 0;  // Trained so far.
   Duration run_time;       // Of all its attempts, the running one included.
+  // Of it, the part up to the last report. Iterations may be counted by the hundred: what a running
+  // trial has done since is not known. Nothing: neither is this.
+  std::optional<Duration> report_time = {};
 };
 
 TrialPace::State PaceState(TrialStatus status);
