@@ -98,6 +98,10 @@ class Gathering {
   EarlierSweep Finish(const std::string& source) {
     const auto count = static_cast<int64_t>(sweep_.trials.size());
     sweep_.note = "from: learning from " + Counted(count, "trial") + " of " + source;
+    if (count == 0) {
+      sweep_.note = "from: there is nothing to learn from " + source;
+      if (left_out_ == 0) sweep_.note += ": no trial of it has reported or failed yet";
+    }
     if (left_out_ > 0) {
       sweep_.note += "; " + std::to_string(left_out_) + " do not fit this space (" + why_ + ")";
     }
@@ -181,6 +185,25 @@ Result<EarlierSweep> ReadStudy(const Value& study, const ExperimentSpec& spec,
 }
 
 }  // namespace
+
+namespace {
+
+Result<EarlierSweep> NotEmpty(Result<EarlierSweep> sweep) {
+  if (!sweep.ok() || !sweep->trials.empty() || sweep->note.empty()) return sweep;
+  return InvalidArgument(sweep->note + "; leave `from` out to begin without");
+}
+
+}  // namespace
+
+Result<EarlierSweep> ReadEarlierAtStart(const ExperimentSpec& spec, const SearchSpace& space,
+                                        Instant before, Store& store) {
+  return NotEmpty(ReadEarlierSweep(spec, space, before, store));
+}
+
+Status CheckStudy(const ExperimentSpec& spec, const SearchSpace& space) {
+  const Value* const study = StudyOf(spec);
+  return study == nullptr ? OkStatus() : NotEmpty(ReadStudy(*study, spec, space)).status();
+}
 
 const Value* StudyOf(const ExperimentSpec& spec) {
   const Value* const from = spec.document.is_map() ? spec.document.Find("from") : nullptr;

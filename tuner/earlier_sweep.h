@@ -41,11 +41,19 @@ const Value* StudyOf(const ExperimentSpec& spec);
 // resumed sweep learns from the same trials however the earlier one went on. Configurations that do
 // not fit the space (FitToSpace) and trials that have neither reported nor failed are left out.
 // Errors: the sweep is not there (the nearest name is told), it follows other metrics or the other
-// mode. Without any trial that fits it is a note.
+// mode. Without any trial that fits it is a note: a sweep that began so goes on so.
 //
 // Parameters of a study are taken by their names, "optimizer.lr" also as "optimizer/lr"; constants
 // of the space, which a study does not have, are taken as they are.
 Result<EarlierSweep> ReadEarlierSweep(const ExperimentSpec& spec, const SearchSpace& space,
                                       Instant before, Store& store);
+
+// The same for a new sweep, which must have something to learn from: without any trial that fits it
+// is an error.
+Result<EarlierSweep> ReadEarlierAtStart(const ExperimentSpec& spec, const SearchSpace& space,
+                                        Instant before, Store& store);
+
+// What a new sweep's `from` has stored of a study, by itself; nothing where it names none.
+Status CheckStudy(const ExperimentSpec& spec, const SearchSpace& space);
 
 }  // namespace tune

@@ -101,6 +101,26 @@ TEST_F(EarlierSweepTest, ASweepThatIsNotThereOrFollowsSomethingElseIsRefused) {
             "from: the sweep 'space' follows loss (min), this one loss (max)");
 }
 
+TEST_F(EarlierSweepTest, ANewSweepNeedsSomethingToLearnFrom) {
+  const auto error_of = [&](const std::string& text, Instant before) {
+    const ExperimentSpec spec = Read(text);
+    const auto sweep = ReadEarlierAtStart(spec, *SpaceOf(spec), before, *store_);
+    EXPECT_FALSE(sweep.ok());
+    return sweep.status().message();
+  };
+  const std::string from_space = std::string(kSpec) + "from: space\n";
+  EXPECT_EQ(
+      error_of(from_space, kInstantBegin),
+      "from: there is nothing to learn from space: no trial of it has reported or failed yet; "
+      "leave `from` out to begin without");
+  EXPECT_THAT(error_of(With(from_space, "lr:", "rate:"), kLater),
+              HasSubstr("nothing to learn from space; 10 do not fit this space (trial 0: "));
+  // One that began so, by an earlier version, goes on.
+  EXPECT_TRUE(From(from_space, kInstantBegin).ok());
+  const ExperimentSpec without = Read(kSpec);
+  EXPECT_TRUE(ReadEarlierAtStart(without, *SpaceOf(without), kLater, *store_).ok());
+}
+
 // What is stored of a study (tuner/export/optuna_study.h puts it there).
 constexpr char kStudySpec[] =
     "trainable: {curve: {value: x}}\nmetric: loss\nmode: min\nsearch: {algorithm: tpe}\n"

@@ -170,7 +170,7 @@ Status CheckFrom(const ExperimentSpec& spec, const SearchSpace& space, const std
   // A living tuner holds it: the run itself will say so.
   if (store.status().code() == StatusCode::kFailedPrecondition) return OkStatus();
   if (!store.ok()) return store.status();
-  return ReadEarlierSweep(spec, space, now, **store).status();
+  return ReadEarlierAtStart(spec, space, now, **store).status();
 }
 
 // All has been checked: the sweep is stored and conducted.
@@ -197,7 +197,7 @@ int StoreAndConduct(const RunOptions& options, const ExperimentSpec& spec, uint6
   // Before the sweep is made: what it wants to learn from must be there.
   const Result<SearchSpace> space = SpaceOf(spec);
   if (!space.ok()) return Complain(space.status());
-  Result<EarlierSweep> earlier = ReadEarlierSweep(spec, *space, wanted.created_at, **store);
+  Result<EarlierSweep> earlier = ReadEarlierAtStart(spec, *space, wanted.created_at, **store);
   if (!earlier.ok()) return Complain(earlier.status());
   const Result<StoredExperiment> experiment = (*store)->CreateExperiment(wanted);
   if (!experiment.ok()) return Complain(experiment.status());
@@ -263,6 +263,7 @@ int RunSpec(ExperimentSpec spec, const RunOptions& options) {
   }
   const Result<SearchSpace> space = SpaceOf(spec);
   if (!space.ok()) return Complain(space.status());
+  if (const Status s = CheckStudy(spec, *space); !s.ok()) return Complain(s);
   for (const std::string& warning : WarningsBeforeStart(spec, *space)) {
     std::cerr << "warning: " << warning << "\n";
   }
