@@ -44,6 +44,7 @@ struct Report {
   bool final = false;  // The trainable's last one: the trial completes with it.
   bool has_checkpoint = false;
   CheckpointRef checkpoint;  // Of this iteration; meaningful if has_checkpoint.
+  std::string note = {};     // One line for a person: its value may not be what is meant.
 };
 
 // In an error, before what a program printed last where that is not its cause.

@@ -63,7 +63,12 @@ std::vector<OutputLine> OutputLines::Finish() {
 
 void OutputLines::AddText(std::string_view text) {
   Backspaces();
-  written_ += text.substr(0, kLineBytesMax - std::min(kLineBytesMax, written_.size()));
+  if (is_full_) return;
+  is_full_ = text.size() > kLineBytesMax - written_.size();
+  written_ += text.substr(0, kLineBytesMax - written_.size());
+  // A piece of a word at the cut could be a piece of a number.
+  const size_t last = is_full_ ? written_.find_last_of(" \t:=") : std::string::npos;
+  if (last != std::string::npos) written_.resize(last + 1);
 }
 
 // Back to the row's beginning, as a carriage return, or over some characters.
@@ -78,6 +83,7 @@ void OutputLines::Backspaces() {
 }
 
 void OutputLines::Draw() {
+  is_full_ = false;
   if (written_.empty()) return;
   Row& row = rows_[cursor_];
   if (!row.text.empty()) {

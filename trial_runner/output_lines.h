@@ -6,7 +6,7 @@
 //
 // Colours and other escape sequences are taken out. The line of a bar is known to stand when
 // something stands below it, because bars below may lead back to it (tqdm's nested bars). Of a line
-// longer than kLineBytesMax, the rest is left out.
+// longer than kLineBytesMax the rest is left out, and the word that the limit cuts.
 //
 // Thread rule: one thread an object.
 #pragma once
@@ -60,6 +60,7 @@ class OutputLines {
   std::deque<Row> rows_ = std::deque<Row>(1);
   size_t cursor_ = 0;  // The row; all rows above and below it are open.
   std::string written_;
+  bool is_full_ = false;       // The line is longer than kLineBytesMax.
   bool has_returned_ = false;  // The next text is written over the row's.
   size_t backspaces_ = 0;      // Not yet followed by text.
   std::string escape_;         // Begun with ESC, not whole yet.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/utf8.h"
+#include "trial_runner/line_form.h"
 
 namespace tune {
 namespace {
@@ -19,8 +20,9 @@ std::string NumberText(double number) {
   return text;
 }
 
+constexpr size_t kShownMax = 120;
+
 std::string Quoted(const std::string& line) {
-  constexpr size_t kShownMax = 120;
   const bool is_cut = line.size() > kShownMax;
   return "'" + ToUtf8(std::string_view(line).substr(0, kShownMax)) + (is_cut ? "..." : "") + "'";
 }
@@ -121,12 +123,18 @@ void OutputMetrics::ReadHeld(std::vector<OutputReport>& reports) {
   ReadLine(state.stream, state.text, reports);
 }
 
+std::optional<OutputMatch> OutputMetrics::MatchIn(const OutputPattern& pattern,
+                                                  const std::string& line) {
+  Result<std::optional<OutputMatch>> match = pattern.FindIn(line);
+  if (match.ok()) return *match;
+  if (!refusal_) refusal_ = match.status().message() + ", in the line " + Quoted(line);
+  return std::nullopt;
+}
+
 std::optional<double> OutputMetrics::NumberIn(const OutputPattern& pattern,
                                               const std::string& line) {
-  Result<std::optional<double>> number = pattern.FindIn(line);
-  if (number.ok()) return *number;
-  if (!refusal_) refusal_ = number.status().message() + ", in the line " + Quoted(line);
-  return std::nullopt;
+  const std::optional<OutputMatch> match = MatchIn(pattern, line);
+  return match ? std::optional(match->number) : std::nullopt;
 }
 
 void OutputMetrics::LookElsewhere(OutputStream stream, const OutputLine& line) {
@@ -136,8 +144,8 @@ void OutputMetrics::LookElsewhere(OutputStream stream, const OutputLine& line) {
     if (found_[i] || (is_chosen && line.stands)) continue;
     std::string& seen = is_chosen ? elsewhere_[i].drawn_over : elsewhere_[i].on_other_stream;
     if (!seen.empty()) continue;
-    const Result<std::optional<double>> number = pattern.FindIn(line.text);
-    if (!number.ok() || number->has_value()) seen = line.text;
+    const Result<std::optional<OutputMatch>> match = pattern.FindIn(line.text);
+    if (!match.ok() || match->has_value()) seen = line.text;
   }
 }
 
@@ -149,9 +157,9 @@ void OutputMetrics::ReadLine(OutputStream stream, const std::string& line,
   std::vector<size_t> in_line;
   for (size_t i = 0; i < rules_.patterns.size() && !refusal_; ++i) {
     if (!IsChosen(rules_.patterns[i].from(), stream)) continue;
-    const std::optional<double> number = NumberIn(rules_.patterns[i], line);
-    if (!number) continue;
-    found_[i] = {rules_.patterns[i].metric(), *number, stream, line};
+    const std::optional<OutputMatch> match = MatchIn(rules_.patterns[i], line);
+    if (!match) continue;
+    found_[i] = {rules_.patterns[i].metric(), match->number, stream, line, *match};
     in_line.push_back(i);
   }
   if (refusal_ || !Leads(in_line)) return;
@@ -192,8 +200,75 @@ std::optional<OutputReport> OutputMetrics::MakeReport() {
     was_reported_[i] = true;
     if (is_first) report.findings.push_back(*found_[i]);
   }
+  report.note = Note();
   return report;
 }
+
+// ---- notes
+
+// With `iteration` a line of another form has a number of its own, or is refused.
+std::string OutputMetrics::Note() {
+  const OutputFinding& leading = *found_[*leader_];
+  if (leading.match.passed_over && !std::exchange(has_noted_values_, true)) {
+    return NoteOnValues(leading);
+  }
+  if (rules_.iteration || has_noted_forms_) return "";
+  if (!first_leading_) {
+    first_leading_ = leading;
+    return "";
+  }
+  const auto form = [](const OutputFinding& finding) {
+    return LineForm(std::string_view(finding.line).substr(0, finding.match.number_begin));
+  };
+  has_noted_forms_ = form(leading) != form(*first_leading_);
+  return has_noted_forms_ ? NoteOnForms(leading) : "";
+}
+
+std::string OutputMetrics::NoteOnValues(const OutputFinding& leading) const {
+  const OutputPattern& pattern = rules_.patterns[*leader_];
+  std::string text = "the regular expression of '" + leading.metric +
+                     "' found two values in one line: in " + Quoted(leading.line) +
+                     " the last one, " + NumberText(leading.value) + ", is read and " +
+                     NumberText(*leading.match.passed_over) +
+                     " is not; write into it what stands before the one that is meant";
+  const std::string exact =
+      EscapedForRegex(WordBefore(leading.line, leading.match.match_begin)) + pattern.text();
+  const Result<OutputPattern> made = OutputPattern::Make(leading.metric, exact, pattern.from());
+  if (!made.ok()) return text;
+  const auto match = made->FindIn(leading.line);
+  const bool is_exact =
+      match.ok() && *match && (*match)->number == leading.value && !(*match)->passed_over;
+  return is_exact && exact.size() <= kShownMax ? text + ", such as " + Quoted(exact) : text;
+}
+
+std::string OutputMetrics::NoteOnForms(const OutputFinding& leading) const {
+  const OutputPattern& pattern = rules_.patterns[*leader_];
+  const std::string& first = first_leading_->line;
+  std::string text = "the regular expression of '" + leading.metric +
+                     "' matches lines of two kinds: " + Quoted(first) + " and " +
+                     Quoted(leading.line) +
+                     "; each of them counts as an iteration. If one kind is a "
+                     "summary, begin the expression with what the other lines begin with";
+  const size_t begin = first_leading_->match.match_begin;
+  std::vector<std::string> candidates = {LineBeginning(first, begin) + pattern.text()};
+  const size_t end =
+      first.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+  if (end > 0 && end < begin) {
+    candidates.insert(candidates.begin(), "^" + first.substr(0, end) + "\\b.*" + pattern.text());
+  }
+  for (const std::string& candidate : candidates) {
+    const Result<OutputPattern> made =
+        OutputPattern::Make(leading.metric, candidate, pattern.from());
+    if (!made.ok() || candidate.size() > kShownMax) continue;
+    const auto here = made->FindIn(first);
+    const auto there = made->FindIn(leading.line);
+    const bool is_right = here.ok() && *here && (*here)->number == first_leading_->value;
+    if (is_right && there.ok() && !*there) return text + ", such as " + Quoted(candidate);
+  }
+  return text;
+}
+
+// ---- iterations
 
 std::optional<int64_t> OutputMetrics::NextIteration() {
   const OutputFinding& leading = *found_[*leader_];

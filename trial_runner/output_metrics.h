@@ -52,12 +52,16 @@ struct OutputFinding {
   double value = 0;
   OutputStream stream = OutputStream::kStdout;
   std::string line;
+  OutputMatch match = {};
 };
 
 struct OutputReport {
   Metrics metrics;
   std::optional<int64_t> iteration;     // As printed; absent: the next one.
   std::vector<OutputFinding> findings;  // Of the first report: what a person checks.
+  // For a person: the value may not be what is meant. "WHAT: the lines and the remedy"; each WHAT
+  // once.
+  std::string note = {};
 };
 
 class OutputMetrics {
@@ -103,7 +107,12 @@ class OutputMetrics {
   std::optional<OutputReport> MakeReport();
   // The number by which the leading value is reported; nothing as above.
   std::optional<int64_t> NextIteration();
+  std::optional<OutputMatch> MatchIn(const OutputPattern& pattern, const std::string& line);
   std::optional<double> NumberIn(const OutputPattern& pattern, const std::string& line);
+  // What is doubtful in the leading value's line: two values, or a line of another form.
+  std::string Note();
+  std::string NoteOnValues(const OutputFinding& leading) const;
+  std::string NoteOnForms(const OutputFinding& leading) const;
   bool IsWanted(const std::string& metric) const;
 
   const OutputRules rules_;
@@ -118,6 +127,9 @@ class OutputMetrics {
   std::map<int64_t, double> values_;  // Of the leader, by printed iteration.
   std::optional<HeldState> held_;
   bool has_reported_ = false;
+  std::optional<OutputFinding> first_leading_;  // Its line's form is the trial's.
+  bool has_noted_values_ = false;
+  bool has_noted_forms_ = false;
   std::optional<std::string> refusal_;
 };
 

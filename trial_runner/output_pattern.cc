@@ -120,6 +120,7 @@ Result<OutputPattern> OutputPattern::Make(std::string metric, const std::string&
                                           StreamChoice from) {
   OutputPattern made;
   made.metric_ = std::move(metric);
+  made.text_ = pattern;
   made.from_ = from;
   const std::vector<size_t> places = NumberPlaces(pattern);
   if (places.size() > 1) {
@@ -155,11 +156,12 @@ Result<OutputPattern> OutputPattern::Make(std::string metric, const std::string&
   return made;
 }
 
-Result<std::optional<double>> OutputPattern::FindIn(std::string_view line) const {
+Result<std::optional<OutputMatch>> OutputPattern::FindIn(std::string_view line) const {
   // The last match's that is a number, or begins as one. A match within a longer name counts where
   // there is no other: "loss: {number}" is not meant to read "loss: 0.5 val_loss: 0.7" as 0.7.
   std::optional<std::string_view> found;
   bool is_found_within = false;
+  OutputMatch result;
   const re2::StringPiece whole(line.data(), line.size());
   std::vector<re2::StringPiece> match(static_cast<size_t>(group_) + 1);
   for (size_t begin = 0; begin <= line.size();) {
@@ -174,6 +176,9 @@ Result<std::optional<double>> OutputPattern::FindIn(std::string_view line) const
       const bool is_within = IsWithinName(line, from, from + match[0].size());
       const bool goes_before = !found || is_found_within || !is_within;
       if (goes_before && (ReadWholeNumber(text) || BeginsAsNumber(text))) {
+        result.passed_over.reset();
+        if (found && is_found_within == is_within) result.passed_over = ReadWholeNumber(*found);
+        result.match_begin = from;
         found = text;
         is_found_within = is_within;
       }
@@ -181,28 +186,44 @@ Result<std::optional<double>> OutputPattern::FindIn(std::string_view line) const
     begin = static_cast<size_t>(match[0].data() - line.data()) + match[0].size();
     if (match[0].empty()) ++begin;
   }
-  if (!found) return std::optional<double>();
+  if (!found) return std::optional<OutputMatch>();
 
   const auto begin = static_cast<size_t>(found->data() - line.data());
   const size_t end = begin + found->size();
   const std::optional<double> number = ReadWholeNumber(*found);
-  if (number && !IsPartOfNumber(line, begin, end, spelled_)) return number;
-  const std::string word = ToUtf8(WordAround(line, begin, end));
+  if (number && !IsPartOfNumber(line, begin, end, spelled_)) {
+    result.number = *number;
+    result.number_begin = begin;
+    if (result.passed_over == number) result.passed_over.reset();
+    return std::optional(result);
+  }
+  return Refusal(line, begin, end);
+}
+
+Status OutputPattern::Refusal(std::string_view line, size_t begin, size_t end) const {
+  const std::string_view taken = line.substr(begin, end - begin);
   const std::string read =
-      "the regular expression of '" + metric_ + "' took '" + ToUtf8(*found) + "'";
-  if (word == *found && found->find(',') != std::string_view::npos) {
+      "the regular expression of '" + metric_ + "' took '" + ToUtf8(taken) + "'";
+  const std::string_view tail = line.substr(end);
+  const bool is_other_notation = IsOtherNotation(tail, taken);
+  std::string_view around = WordAround(line, begin, end);
+  if (is_other_notation && tail.starts_with(' ')) {  // "1.5 x 10^3".
+    around = line.substr(begin, line.find(' ', line.find("10", end)) - begin);
+  }
+  const std::string word = ToUtf8(around);
+  if (word == taken && taken.find(',') != std::string_view::npos) {
     return InvalidArgument(read +
                            ", which is no number: a comma is no decimal point; print the number "
                            "with a point");
   }
-  if (word == *found) {
+  if (word == taken) {
     return InvalidArgument(read +
                            ", which is no number; write {number} for its group, and the "
                            "text beside the number as it is printed");
   }
-  const bool ends_at_comma = end < line.size() && line[end] == ',';
   const std::string remedy =
-      ends_at_comma ? "; a comma is no decimal point: print the number with a point"
+      tail.starts_with(',') ? "; a comma is no decimal point: print the number with a point"
+      : is_other_notation   ? "; print the number as 12345.6 or 1.5e-03, which are read"
       : has_number_ ? "; write .*? for .* and the text right beside the number as it is printed"
                     : "; write {number} for its group, which takes a number whole";
   return InvalidArgument(read + " out of '" + word + "'" + remedy);

@@ -32,6 +32,13 @@ constexpr bool IsChosen(StreamChoice choice, OutputStream stream) {
          (choice == StreamChoice::kStdout) == (stream == OutputStream::kStdout);
 }
 
+struct OutputMatch {
+  double number = 0;
+  size_t match_begin = 0;             // Where the expression's match begins in the line.
+  size_t number_begin = 0;            // And its number.
+  std::optional<double> passed_over;  // Another number of an earlier match that was as good.
+};
+
 class OutputPattern {
  public:
   // Errors say what is wrong with the expression, without a place.
@@ -39,16 +46,20 @@ class OutputPattern {
                                     StreamChoice from = StreamChoice::kStdout);
 
   const std::string& metric() const { return metric_; }
+  const std::string& text() const { return text_; }  // As it was written.
   StreamChoice from() const { return from_; }
-  // The number of the last match in the line, of those that do not begin within a longer name if
-  // there are such; nothing where there is none, or no number in it.
+  // The last match in the line, of those that do not begin within a longer name if there are such;
+  // nothing where there is none, or no number in it.
   // kInvalidArgument: what it took is a part of a number, or begins as one and is none.
-  Result<std::optional<double>> FindIn(std::string_view line) const;
+  Result<std::optional<OutputMatch>> FindIn(std::string_view line) const;
 
  private:
   OutputPattern() = default;
+  // What is wrong with the text at [begin, end), which was taken.
+  Status Refusal(std::string_view line, size_t begin, size_t end) const;
 
   std::string metric_;
+  std::string text_;
   StreamChoice from_ = StreamChoice::kStdout;
   std::shared_ptr<const re2::RE2> expression_;  // Shared, not copied.
   int group_ = 1;

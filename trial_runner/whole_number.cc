@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <limits>
 #include <system_error>
 
@@ -28,6 +29,88 @@ char FromEnd(std::string_view text, size_t index) {
 bool BeginsWithExponent(std::string_view text) {
   if (!IsExponentMark(At(text, 0))) return false;
   return IsDigit(At(text, IsSign(At(text, 1)) ? 2 : 1));
+}
+
+// Fortran's double precision, "1.5D-03": with its point or the exponent's sign, since "1d12h" is a
+// time.
+bool BeginsWithFortranExponent(std::string_view number, std::string_view tail) {
+  if (At(tail, 0) != 'd' && At(tail, 0) != 'D') return false;
+  const bool has_sign = IsSign(At(tail, 1));
+  const bool has_point = number.find('.') != std::string_view::npos;
+  return (has_sign || has_point) && IsDigit(At(tail, has_sign ? 2 : 1));
+}
+
+bool TakePrefix(std::string_view& text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return false;
+  text.remove_prefix(prefix.size());
+  return true;
+}
+
+// "^3" or "**3".
+bool BeginsWithPower(std::string_view text) {
+  if (!TakePrefix(text, "^") && !TakePrefix(text, "**")) return false;
+  TakePrefix(text, "{");
+  return IsDigit(At(text, IsSign(At(text, 0)) ? 1 : 0));
+}
+
+// " x 10^3", "\xc3\x97" "10\xc2\xb3" (a cross and superscripts).
+bool BeginsWithPowerOfTen(std::string_view text) {
+  const auto skip_spaces = [&] {
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  };
+  skip_spaces();
+  constexpr std::string_view kSigns[] = {"x", "X", "*", "\xc3\x97", "\xc2\xb7", "\\times"};
+  if (std::none_of(std::begin(kSigns), std::end(kSigns),
+                   [&](std::string_view sign) { return TakePrefix(text, sign); })) {
+    return false;
+  }
+  skip_spaces();
+  if (!TakePrefix(text, "10")) return false;
+  constexpr std::string_view kSuperscripts[] = {"\xc2\xb2", "\xc2\xb3", "\xc2\xb9", "\xe2\x81"};
+  return BeginsWithPower(text) ||
+         std::any_of(std::begin(kSuperscripts), std::end(kSuperscripts),
+                     [&](std::string_view mark) { return text.starts_with(mark); });
+}
+
+// What sets thousands apart in other countries: 12'345, and spaces that do not part words.
+constexpr std::string_view kThousandsMarks[] = {"'", "\xe2\x80\x99", "\xc2\xa0", "\xe2\x80\xaf",
+                                                "\xe2\x80\x89"};
+
+// Three digits and no more.
+bool IsGroup(std::string_view text) { return DigitCount(text) == 3; }
+
+bool BeginsWithThousands(std::string_view number, std::string_view tail) {
+  if (number.find_first_of(".eE") != std::string_view::npos) return false;
+  return std::any_of(std::begin(kThousandsMarks), std::end(kThousandsMarks),
+                     [&](std::string_view mark) {
+                       return tail.starts_with(mark) && IsGroup(tail.substr(mark.size()));
+                     });
+}
+
+// "1.234" of "1.234,5". Columns with fractions of their own, "1.234,0.5", stand apart.
+bool IsContinental(std::string_view number, std::string_view after_comma) {
+  if (IsSign(At(number, 0))) number.remove_prefix(1);
+  const size_t whole = DigitCount(number);
+  const bool has_thousands = whole >= 1 && whole <= 3 && number[0] != '0' &&
+                             At(number, whole) == '.' && number.size() == whole + 4 &&
+                             IsGroup(number.substr(whole + 1));
+  const size_t count = DigitCount(after_comma);
+  const bool is_column = At(after_comma, count) == '.' && IsDigit(At(after_comma, count + 1));
+  return has_thousands && count > 0 && !is_column;
+}
+
+// "0.5abc1", "3f2a": a name. "1h30m", "3x3", "12m2" are measures.
+bool GoesOnAsName(std::string_view tail) {
+  const auto end = std::find_if_not(tail.begin(), tail.end(), IsLetter);
+  const auto letters = static_cast<size_t>(end - tail.begin());
+  if (letters == 0) return false;
+  const char next = At(tail, letters);
+  if (!IsDigit(next)) return false;
+  const bool is_time =
+      letters == 1 && std::string_view("dhmsxX").find(tail[0]) != std::string_view::npos;
+  const char after = At(tail, letters + 1);
+  const bool is_exponent = (next == '2' || next == '3') && !IsDigit(after) && !IsLetter(after);
+  return !is_time && !is_exponent;
 }
 
 // Digits with thousands set apart by one kind of separator, taken off `text` and put on `digits`.
@@ -67,16 +150,35 @@ bool IsSignBefore(std::string_view head) {
          std::string_view("-._)]%").find(before) == std::string_view::npos;
 }
 
-// An 'e' behind a mantissa; `head` ends with it, or with the exponent's sign.
-bool EndsWithExponentMark(std::string_view head) {
+// An 'e' behind a mantissa, or Fortran's 'd'; `head` ends with it, or with the exponent's sign.
+bool EndsWithExponentMark(std::string_view head, std::string_view number) {
+  const bool has_sign = IsSign(FromEnd(head, 0)) || IsSign(At(number, 0));
   if (IsSign(FromEnd(head, 0))) head.remove_suffix(1);
+  const char mark = FromEnd(head, 0);
   const char mantissa = FromEnd(head, 1);
-  return IsExponentMark(FromEnd(head, 0)) &&
-         (IsDigit(mantissa) || (mantissa == '.' && IsDigit(FromEnd(head, 2))));
+  const bool has_mantissa = IsDigit(mantissa) || (mantissa == '.' && IsDigit(FromEnd(head, 2)));
+  return has_mantissa && (IsExponentMark(mark) || (has_sign && (mark == 'd' || mark == 'D')));
+}
+
+// "345" of "12'345".
+bool EndsWithThousands(std::string_view head, std::string_view number) {
+  return IsGroup(number) && std::any_of(std::begin(kThousandsMarks), std::end(kThousandsMarks),
+                                        [&](std::string_view mark) {
+                                          return head.ends_with(mark) &&
+                                                 IsDigit(FromEnd(head, mark.size()));
+                                        });
+}
+
+// The digits and points that `text` ends with.
+std::string_view NumberAtEnd(std::string_view text) {
+  const auto is_part = [](char c) { return IsDigit(c) || c == '.'; };
+  const auto begin = std::find_if_not(text.rbegin(), text.rend(), is_part);
+  return text.substr(static_cast<size_t>(text.rend() - begin));
 }
 
 // Columns of a table stand apart by commas, too: "3,0.5".
 bool GoesOnFromComma(std::string_view head, std::string_view number) {
+  if (IsContinental(NumberAtEnd(head.substr(0, head.size() - 1)), number)) return true;
   const auto column = head.rbegin() + 1;
   const auto before = std::find_if_not(column, head.rend(), IsDigit);
   const bool has_fraction = before != head.rend() && *before == '.';
@@ -86,7 +188,8 @@ bool GoesOnFromComma(std::string_view head, std::string_view number) {
 bool GoesOnBefore(std::string_view head, std::string_view number) {
   const char last = FromEnd(head, 0);
   const char before = FromEnd(head, 1);
-  if (EndsWithExponentMark(head)) return true;
+  if (EndsWithExponentMark(head, number) || EndsWithThousands(head, number)) return true;
+  if (head.ends_with("10^") || head.ends_with("10**")) return true;
   if (IsSign(At(number, 0))) return false;
   if (head.ends_with(kMinusSign) || (last == '-' && IsSignBefore(head))) return true;
   if (!IsDigit(At(number, 0))) return IsDigit(last) && At(number, 0) == '.';
@@ -99,18 +202,20 @@ bool GoesOnBefore(std::string_view head, std::string_view number) {
 
 bool GoesOnAfter(std::string_view tail, std::string_view number) {
   if (!IsDigit(FromEnd(number, 0)) && FromEnd(number, 0) != '.') return false;  // nan, inf.
+  if (IsOtherNotation(tail, number)) return true;
   switch (At(tail, 0)) {
     case '.':
       return IsDigit(At(tail, 1)) || BeginsWithExponent(tail.substr(1));
     case '_':
       return IsDigit(At(tail, 1));
     case ',':
-      return GoesOnAfterComma(number, tail.substr(1));
+      return GoesOnAfterComma(number, tail.substr(1)) || IsContinental(number, tail.substr(1));
     case 'x':
     case 'X':
-      return number == "0" && (IsDigit(At(tail, 1)) || IsLetter(At(tail, 1)));
+      return (number == "0" && (IsDigit(At(tail, 1)) || IsLetter(At(tail, 1)))) ||
+             GoesOnAsName(tail);
     default:
-      return IsDigit(At(tail, 0)) || BeginsWithExponent(tail);
+      return IsDigit(At(tail, 0)) || BeginsWithExponent(tail) || GoesOnAsName(tail);
   }
 }
 
@@ -162,6 +267,11 @@ bool IsPartOfNumber(std::string_view line, size_t begin, size_t end, SpelledBesi
   return goes_on_before || goes_on_after;
 }
 
+bool IsOtherNotation(std::string_view tail, std::string_view number) {
+  return BeginsWithFortranExponent(number, tail) || BeginsWithThousands(number, tail) ||
+         BeginsWithPower(tail) || BeginsWithPowerOfTen(tail);
+}
+
 std::string_view WordAround(std::string_view line, size_t begin, size_t end) {
   constexpr size_t kShownMax = 40;
   const auto is_part = [](char c) {
@@ -170,7 +280,21 @@ std::string_view WordAround(std::string_view line, size_t begin, size_t end) {
   const size_t first_min = begin - std::min(begin, kShownMax);
   while (begin > first_min && is_part(line[begin - 1])) --begin;
   const size_t last_max = std::min(line.size(), end + kShownMax);
-  while (end < last_max && is_part(line[end])) ++end;
+  const auto joint = [&](std::string_view tail) -> size_t {
+    if (is_part(tail[0]) || tail[0] == '^' || tail[0] == '*') return 1;
+    for (const std::string_view mark : kThousandsMarks) {
+      if (BeginsWithThousands("", tail) && tail.starts_with(mark)) return mark.size();
+    }
+    for (const std::string_view mark : {"\xc3\x97", "\xc2\xb7"}) {
+      if (tail.starts_with(mark)) return mark.size();
+    }
+    return 0;
+  };
+  while (end < last_max) {
+    const size_t size = joint(line.substr(end));
+    if (size == 0) break;
+    end += size;
+  }
   return line.substr(begin, end - begin);
 }
 

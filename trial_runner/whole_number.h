@@ -2,7 +2,9 @@
 //
 // A number has a sign, digits (1,234,567 and 1_000 with thousands apart), a fraction after a point,
 // and an exponent, each where it is needed; or it is nan, inf or infinity in any case. U+2212 is a
-// minus sign too. A comma is never the point: "0,93" is no number.
+// minus sign too. A comma is never the point: "0,93" is no number. Other ways to write one
+// (1.5D-03, 12'345, 1.5x10^3, 1.234,5) are known so that no piece of theirs is taken. A unit may
+// follow a number right away (12ms, 93%, 1.2GB); a name may not (3f2a).
 //
 // Thread rule: pure.
 #pragma once
@@ -33,6 +35,10 @@ struct SpelledBeside {
 // Whether the number at [begin, end) of `line` is a part of a longer one: "1.98" of "1.98e-05",
 // "3.5" of "-3.5".
 bool IsPartOfNumber(std::string_view line, size_t begin, size_t end, SpelledBeside spelled);
+
+// Whether the number goes on in a way that ReadWholeNumber() does not know: "1.5D-03", "12'345",
+// "1.5x10^3".
+bool IsOtherNotation(std::string_view tail, std::string_view number);
 
 // What a person sees there as one word: "1.98e-05".
 std::string_view WordAround(std::string_view line, size_t begin, size_t end);

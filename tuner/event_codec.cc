@@ -155,10 +155,12 @@ struct Encoder {
       AppendJsonNumber(value, out);
     }
     out.push_back(']');
-    if (!report.has_checkpoint) return;
-    AppendField(report.checkpoint.path, out);
-    AppendField(report.checkpoint.bytes, out);
-    AppendField(report.checkpoint.checksum, out);
+    if (report.has_checkpoint) {
+      AppendField(report.checkpoint.path, out);
+      AppendField(report.checkpoint.bytes, out);
+      AppendField(report.checkpoint.checksum, out);
+    }
+    if (!report.note.empty()) AppendField(report.note, out);
   }
 
   void operator()(const AttemptFinished& event) const {
@@ -303,6 +305,7 @@ class Fields {
 
   void Fail() { failed_ = true; }
   bool AtEnd() const { return next_ == list_.size(); }
+  size_t Left() const { return list_.size() - next_; }
   // All taken, and each was right.
   bool Good() const { return !failed_ && AtEnd(); }
 
@@ -399,11 +402,14 @@ ReportArrived ReadReportArrived(Fields& fields) {
     report.metrics.emplace_back(std::move(name), inner.Number());
   }
   if (!inner.Good()) fields.Fail();
-  if (fields.AtEnd()) return event;
-  report.has_checkpoint = true;
-  report.checkpoint.path = fields.Text();
-  report.checkpoint.bytes = fields.Int();
-  report.checkpoint.checksum = fields.Text();
+  // A checkpoint has three fields, and the note behind it one.
+  if (fields.Left() > 1) {
+    report.has_checkpoint = true;
+    report.checkpoint.path = fields.Text();
+    report.checkpoint.bytes = fields.Int();
+    report.checkpoint.checksum = fields.Text();
+  }
+  if (!fields.AtEnd()) report.note = fields.Text();
   return event;
 }
 

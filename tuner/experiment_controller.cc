@@ -17,6 +17,8 @@ namespace {
 
 constexpr char kIterationName[] = "training_iteration";
 constexpr char kTimeTotalName[] = "time_total";
+// Far above the steps of an epoch: a program may report each step and validate once an epoch.
+constexpr int64_t kReportsWithoutMetricMax = 10'000;
 
 bool IsCommand(const Value& trainable) {
   return trainable.is_map() && trainable.Find("command") != nullptr;
@@ -93,6 +95,7 @@ void ExperimentController::On(const ReportArrived& event) {
   }
 
   RemoveCheckpoints(retention_.Unpin(trial.row.number));
+  SayNote(trial, message.report.note);
   const Report report = Joined(trial, message.report);
   const Metric value = FindObjective(report.metrics, options_.spec.metric);
   std::optional<Decision> decision;
@@ -109,6 +112,13 @@ void ExperimentController::On(const ReportArrived& event) {
     Kill(trial, Outcome::kBadConfig,
          "no_metric: a condition of `stop` ended it before it ever reported " +
              options_.spec.metric);
+    return;
+  }
+  if (!trial.has_reported_metric && ++trial.reports_without_metric >= kReportsWithoutMetricMax) {
+    Answer(event.worker, trial, message, ReportAnswer::kRefused);
+    Kill(trial, Outcome::kBadConfig,
+         "no_metric: it was ended, since none of its " + std::to_string(kReportsWithoutMetricMax) +
+             " reports had " + options_.spec.metric);
     return;
   }
   ReportAnswer answer = ReportAnswer::kContinue;
@@ -181,6 +191,12 @@ void ExperimentController::SayMissingMetric(const TrialRecord& trial, const Metr
                              reported + "; the sweep wants " + wanted + meant +
                              (meant.empty() ? ", which has not come yet;" : "") +
                              " reports without it are stored and are no iterations"});
+}
+
+// Of each kind the first of the sweep: what stands before the note's colon.
+void ExperimentController::SayNote(const TrialRecord& trial, const std::string& note) {
+  if (note.empty() || !said_notes_.insert(note.substr(0, note.find(':'))).second) return;
+  out_.actions.push_back(Say{"trial " + std::to_string(trial.row.number.value) + ": " + note});
 }
 
 std::optional<std::string> ExperimentController::Objection(const TrialRecord& trial,

@@ -120,6 +120,7 @@ class ExperimentController {
   // A report's way: stored, decided, answered.
   Report Joined(TrialRecord& trial, const Report& part);
   void SayMissingMetric(const TrialRecord& trial, const Metrics& metrics);
+  void SayNote(const TrialRecord& trial, const std::string& note);
   std::optional<std::string> Objection(const TrialRecord& trial, const Report& report) const;
   // The part of a path that lies below the trial's artifact folder; nothing when none does.
   std::optional<std::string> WithinArtifacts(const TrialRecord& trial,
@@ -216,6 +217,7 @@ class ExperimentController {
   bool said_over_budget_ = false;
   bool said_missing_objective_ = false;
   bool said_missing_metric_ = false;
+  std::set<std::string> said_notes_;  // What they are about.
   bool said_meant_metric_ = false;
   bool said_spread_ = false;
   std::map<TrialNumber, Configuration> suggestions_;

@@ -33,9 +33,10 @@ struct TrialRecord {
   TrialRow row;
   Configuration configuration;
   FailureCounts failures;
-  std::optional<Instant> retry_at;   // It backs off until then.
-  bool on_whole_device = false;      // A share was too small for it.
-  bool has_reported_metric = false;  // In any attempt; what else it reports is nothing to go by.
+  std::optional<Instant> retry_at;     // It backs off until then.
+  bool on_whole_device = false;        // A share was too small for it.
+  bool has_reported_metric = false;    // In any attempt; what else it reports is nothing to go by.
+  int64_t reports_without_metric = 0;  // Until then.
 
   // The present attempt; meaningful while `lease` is there. Of several ranks it is the first one's.
   std::optional<AttemptRef> lease;

@@ -101,6 +101,26 @@ TEST_F(BeforeTheStart, InitReadsTheMetricsOfALog) {
                               HasSubstr("mode: min"), HasSubstr("[Rscript, fit.R]")));
 }
 
+TEST_F(BeforeTheStart, TryOneTellsOfTwoValuesInALine) {
+  WriteScript("echo 'train acc: 0.9 val acc: 0.5'");
+  const ProgramResult tried =
+      Run(Sweep("command: [./trial.sh, \"{x}\"], metrics: {acc: {regex: \"acc: {number}\"}}"),
+          {"--try-one"});
+  EXPECT_EQ(tried.exit_status, 0) << tried.out << tried.err;
+  EXPECT_THAT(tried.out, AllOf(HasSubstr("note: the regular expression of 'acc' found two values"),
+                               HasSubstr("such as 'val acc: {number}'")));
+}
+
+TEST_F(BeforeTheStart, ASummaryThatCountsIsToldOnceASweep) {
+  WriteScript("for i in 1 2; do echo \"epoch $i acc: 0.$i\"; done; echo 'best acc: 0.2'");
+  const ProgramResult sweep =
+      Run(Sweep("command: [./trial.sh, \"{x}\"], metrics: {acc: {regex: \"acc: {number}\"}}"), {});
+  EXPECT_EQ(sweep.exit_status, 0) << sweep.out << sweep.err;
+  const std::string told = "matches lines of two kinds: 'epoch 1 acc: 0.1' and 'best acc: 0.2'";
+  EXPECT_THAT(sweep.err, AllOf(HasSubstr(told), HasSubstr("such as '^epoch\\b.*acc: {number}'")));
+  EXPECT_EQ(sweep.err.find(told), sweep.err.rfind(told)) << sweep.err;
+}
+
 TEST_F(BeforeTheStart, AParameterThatNothingCarriesIsTold) {
   WriteScript("echo 'acc: 0.5'");
   const std::string metrics = ", metrics: {acc: {regex: \"acc: {number}\"}}";

@@ -595,7 +595,7 @@ TEST_F(CommandTrialTest, APartOfANumberEndsTheTrial) {
 
 TEST_F(CommandTrialTest, TheLogSaysWhereTheFirstReportWasRead) {
   Begin(kByRegex);
-  Prints("epoch 1 acc: 0.5\nacc: 0.75\n");
+  Prints("epoch 1 acc: 0.5\nepoch 2 acc: 0.75\n");
   EXPECT_THAT(Next<SendReport>().report.metrics, ElementsAre(Pair("acc", 0.5)));
   EXPECT_THAT(log_, ElementsAre("tune: read acc = 0.5 on standard output: epoch 1 acc: 0.5"));
 }
@@ -752,6 +752,40 @@ TEST_F(CommandTrialTest, AnAnswerThatNobodyAwaitsChangesNothing) {
   EXPECT_TRUE(IsIdle());
   Reports(kFirst, 1);
   EXPECT_EQ(Next<SendReport>().report.iteration, 1);
+}
+
+// A report without `step` belongs to the iteration under way, which the metric's report numbers.
+TEST_F(CommandTrialTest, AStepOfTheMetricAloneTakesWhatCameBefore) {
+  const auto report = [&](Metrics metrics, std::optional<int64_t> iteration) {
+    std::string line = EncodeProgramReport({std::move(metrics), iteration, ""});
+    line.pop_back();
+    trial_->OnProgramLine(kFirst, line);
+    const Report sent = Next<SendReport>().report;
+    Continue();
+    (void)Next<ReplyToProgram>();
+    return sent;
+  };
+  EXPECT_EQ(report({{"loss", 3}, {"lr", 1}}, std::nullopt).iteration, 1);
+  EXPECT_EQ(report({{"loss", 2}}, std::nullopt).iteration, 1);
+  const Report value = report({{"acc", 0.5}}, 100);
+  EXPECT_EQ(value.iteration, 100);
+  EXPECT_THAT(value.metrics,
+              testing::UnorderedElementsAre(Pair("acc", 0.5), Pair("loss", 2), Pair("lr", 1)));
+  EXPECT_EQ(report({{"loss", 1}}, std::nullopt).iteration, 101);
+  EXPECT_THAT(report({{"acc", 0.6}}, 200).metrics,
+              testing::UnorderedElementsAre(Pair("acc", 0.6), Pair("loss", 1)));
+  // A step of its own stays with it.
+  EXPECT_EQ(report({{"loss", 1}}, 210).iteration, 210);
+  EXPECT_THAT(report({{"acc", 0.7}}, 300).metrics, ElementsAre(Pair("acc", 0.7)));
+}
+
+TEST_F(CommandTrialTest, ANoteGoesWithItsReportAndIntoTheLog) {
+  Begin(kByRegex);
+  Prints("epoch 1 acc: 0.5\nbest acc: 0.5\n");
+  EXPECT_EQ(Next<SendReport>().report.note, "");
+  Continue();
+  EXPECT_THAT(Next<SendReport>().report.note, HasSubstr("lines of two kinds"));
+  EXPECT_THAT(log_, ElementsAre(HasSubstr("tune: read acc"), HasSubstr("tune: note: the regular")));
 }
 
 }  // namespace

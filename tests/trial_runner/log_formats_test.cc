@@ -89,6 +89,7 @@ class LogFormats : public testing::TestWithParam<std::string> {
     const auto take = [&](const std::vector<OutputReport>& reports) {
       for (const OutputReport& report : reports) {
         shown.push_back(Shown(report.iteration, report.metrics));
+        if (!report.note.empty()) notes_.push_back(report.note);
       }
     };
     for (const auto& [stream, name] :
@@ -104,6 +105,7 @@ class LogFormats : public testing::TestWithParam<std::string> {
   Value log_;
   CommandSpec spec_;
   std::vector<std::string> wanted_;
+  mutable std::vector<std::string> notes_;
 };
 
 TEST_P(LogFormats, EachIterationIsReadWithItsValues) {
@@ -122,11 +124,19 @@ TEST_P(LogFormats, EachIterationIsReadWithItsValues) {
                                                     : testing::HasSubstr(refusal->AsString()));
     EXPECT_EQ(metrics.refusal().has_value(), refusal != nullptr) << metrics.refusal().value_or("");
   }
+  // Told once each time where a person should look, and never cried otherwise.
+  const Value* const note = log_.Find("note");
+  if (note == nullptr) {
+    EXPECT_THAT(notes_, testing::IsEmpty());
+  } else {
+    EXPECT_THAT(notes_, testing::AllOf(testing::SizeIs(3),
+                                       testing::Each(testing::HasSubstr(note->AsString()))));
+  }
 }
 
 // The documentation's table has each format's expressions, as they stand in its log's file.
 TEST_P(LogFormats, ItsExpressionsAreDocumented) {
-  if (log_.Find("refusal") != nullptr) return;
+  if (log_.Find("refusal") != nullptr || log_.Find("note") != nullptr) return;
   const std::string docs = ReadAll(TUNE_COMMAND_DOCS);
   const Value* const wanted =
       log_.Find("trainable")

@@ -29,6 +29,7 @@ inline AttemptReport SampleReport() {
   message.report.final = true;
   message.report.has_checkpoint = true;
   message.report.checkpoint = {"/a/3/checkpoint_000009", 4096, "00ff00ff00ff00ff"};
+  message.report.note = "two \"values\"";
   return message;
 }
 

@@ -96,6 +96,25 @@ TEST(OutputLines, OfALineWithoutEndOnlyTheBeginningIsKept) {
   EXPECT_EQ(all[1].text, "b");
 }
 
+// "0.93" of "0.9312" would be another number.
+TEST(OutputLines, ANumberAtTheLimitIsReadWholeOrNotAtAll) {
+  const std::string head = std::string(OutputLines::kLineBytesMax - 9, 'x') + " acc=";
+  for (const size_t piece : {size_t{7}, OutputLines::kLineBytesMax}) {
+    for (const auto& [number, left] : {std::pair("0.93", "0.93"), {"0.9312", ""}}) {
+      OutputLines lines;
+      const std::string text = head + number + "\nb\n";
+      std::vector<OutputLine> all;
+      for (size_t i = 0; i < text.size(); i += piece) {
+        for (OutputLine& line : lines.Add(std::string_view(text).substr(i, piece)))
+          all.push_back(line);
+      }
+      ASSERT_EQ(all.size(), 2u);
+      EXPECT_EQ(all[0].text.substr(head.size()), left) << number << " in pieces of " << piece;
+      EXPECT_EQ(all[1].text, "b");
+    }
+  }
+}
+
 TEST(OutputLines, ManyOpenBarsEnd) {
   std::string text;
   for (int i = 0; i < 1'000; ++i) text += "\rbar " + std::to_string(i) + "\n";

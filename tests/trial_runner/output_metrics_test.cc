@@ -236,6 +236,60 @@ TEST_F(OutputMetricsTest, ABarWithNumbersCountsByItsLastStateUnderEach) {
   EXPECT_THAT(Finish(), ElementsAre("3: acc=4"));
 }
 
+// ---- what is doubtful
+
+std::vector<std::string> Notes(const std::vector<OutputReport>& reports) {
+  std::vector<std::string> notes;
+  for (const OutputReport& report : reports) {
+    if (!report.note.empty()) notes.push_back(report.note);
+  }
+  return notes;
+}
+
+TEST_F(OutputMetricsTest, ALineOfAnotherKindIsTold) {
+  Begin(Rules({"acc"}));
+  EXPECT_THAT(
+      Notes(
+          metrics_->Read(OutputStream::kStdout,
+                         "Epoch 1: acc: 0.5\nEpoch 2: acc: 0.6\nDone. acc: 0.6\nBest acc: 0.6\n")),
+      ElementsAre(
+          "the regular expression of 'acc' matches lines of two kinds: 'Epoch 1: acc: 0.5' and "
+          "'Done. acc: 0.6'; each of them counts as an iteration. If one kind is a summary, begin "
+          "the expression with what the other lines begin with, such as "
+          "'^Epoch\\b.*\\bacc: {number}'"));
+}
+
+TEST_F(OutputMetricsTest, TheExpressionThatItNamesMatchesOneKind) {
+  Begin(Rules({"acc"}));
+  EXPECT_THAT(Notes(metrics_->Read(OutputStream::kStdout, "acc: 0.5\nbest acc: 0.6\n")),
+              ElementsAre(HasSubstr("such as '^\\bacc: {number}'")));
+  Begin(Rules({"acc"}));
+  EXPECT_THAT(Notes(metrics_->Read(OutputStream::kStdout, "  3/10 acc: 0.5\nbest acc: 0.6\n")),
+              ElementsAre(HasSubstr("such as '^ *[\\d.]+/[\\d.]+ +\\bacc: {number}'")));
+  Begin(Rules({"acc"}));
+  EXPECT_THAT(
+      Notes(metrics_->Read(OutputStream::kStdout, "Epoch best acc: 0.5\nEpoch last acc: 0.6\n")),
+      ElementsAre(HasSubstr("such as '^Epoch +best +\\bacc: {number}'")));
+}
+
+TEST_F(OutputMetricsTest, ALineOfAnotherKindWithItsOwnNumberIsAnIteration) {
+  Begin(NumberedRules({"acc"}));
+  EXPECT_THAT(Notes(metrics_->Read(OutputStream::kStdout,
+                                   "epoch 1 acc: 0.5\nthe last one, epoch 2 acc: 0.6\n")),
+              IsEmpty());
+}
+
+TEST_F(OutputMetricsTest, TwoValuesInALineAreTold) {
+  Begin(Rules({"acc"}));
+  EXPECT_THAT(
+      Notes(metrics_->Read(OutputStream::kStdout,
+                           "train acc: 0.9, val acc: 0.8\ntrain acc: 0.9, val acc: 0.85\n")),
+      ElementsAre(
+          "the regular expression of 'acc' found two values in one line: in 'train acc: 0.9, val "
+          "acc: 0.8' the last one, 0.8, is read and 0.9 is not; write into it what stands before "
+          "the one that is meant, such as 'val \\bacc: {number}'"));
+}
+
 // ---- what cannot be read
 
 TEST_F(OutputMetricsTest, APartOfANumberEndsTheReading) {

@@ -21,7 +21,7 @@ OutputPattern Pattern(const std::string& pattern) {
 std::optional<double> Found(const std::string& pattern, const std::string& line) {
   const auto number = Pattern(pattern).FindIn(line);
   EXPECT_TRUE(number.ok()) << pattern << ": " << number.status().message();
-  return number.ok() ? *number : std::nullopt;
+  return number.ok() && *number ? std::optional((*number)->number) : std::nullopt;
 }
 std::string Refusal(const std::string& pattern, const std::string& line) {
   const auto number = Pattern(pattern).FindIn(line);
@@ -34,6 +34,20 @@ TEST(OutputPattern, TakesTheLastNumberOfALine) {
   EXPECT_EQ(Found("acc: {number}", "step 3, acc: 0.25, acc: 0.75 (best)"), 0.75);
   EXPECT_EQ(Found("acc: {number}", "accuracy 0.5"), std::nullopt);
   EXPECT_EQ(Found("acc: {number}", ""), std::nullopt);
+}
+
+TEST(OutputPattern, KnowsAnEarlierMatchThatWasAsGood) {
+  const auto passed_over = [](const std::string& line) {
+    return (*Pattern("acc: {number}").FindIn(line))->passed_over;
+  };
+  EXPECT_EQ(passed_over("train acc: 0.9, val acc: 0.8"), 0.9);
+  EXPECT_EQ(passed_over("acc: 0.8, acc: 0.8"), std::nullopt);
+  EXPECT_EQ(passed_over("train_acc: 0.9, acc: 0.8"), std::nullopt) << "one is within a longer name";
+  EXPECT_EQ(passed_over("acc: 0.8, val_acc: 0.9"), std::nullopt);
+  EXPECT_EQ(passed_over("train_acc: 0.9, val_acc: 0.8"), 0.9);
+  const auto match = **Pattern("acc: {number}").FindIn("val acc: 0.8");
+  EXPECT_EQ(match.match_begin, 4u);
+  EXPECT_EQ(match.number_begin, 9u);
 }
 
 TEST(OutputPattern, ADecimalCommaIsNotReadAsThousands) {
@@ -90,6 +104,30 @@ TEST(OutputPattern, RefusesAPartOfANumber) {
               HasSubstr("took '0' out of '0,93'; a comma is no decimal point"));
   EXPECT_THAT(Refusal("([0-9.e]+)$", "1.98e-05"), HasSubstr("took '05' out of '1.98e-05'"));
   EXPECT_THAT(Refusal("lr ([0-9.e]+)", "lr 1.98e-05"), HasSubstr("took '1.98e' out of"));
+}
+
+TEST(OutputPattern, SaysHowANumberOfAnotherNotationIsPrinted) {
+  for (const auto& [text, taken] : {std::pair("1.5D-03", "'1.5' out of '1.5D-03'"),
+                                    {"12'345", "'12' out of '12'345'"},
+                                    {"1.5x10^3", "'1.5' out of '1.5x10^3'"},
+                                    {"1.5\xc3\x97"
+                                     "10^3",
+                                     "'1.5' out of '1.5\xc3\x97"
+                                     "10^3'"}}) {
+    EXPECT_THAT(Refusal("x={number}", std::string("x=") + text),
+                AllOf(HasSubstr(std::string("took ") + taken),
+                      HasSubstr("print the number as 12345.6 or 1.5e-03")));
+  }
+  EXPECT_THAT(Refusal("x={number}", "x=1.234,5"),
+              AllOf(HasSubstr("out of '1.234,5'"), HasSubstr("a comma is no decimal point")));
+  EXPECT_EQ(Found("^{number},", "1.234,5"), 1.234) << "a comma that is spelled parts columns";
+}
+
+TEST(OutputPattern, RefusesANumberThatGoesOnAsAName) {
+  EXPECT_THAT(Refusal("acc: {number}", "acc: 3f2a9"), HasSubstr("took '3' out of '3f2a9'"));
+  for (const char* const line : {"acc: 3 ms", "acc: 3ms", "acc: 3GB", "acc: 3it/s"}) {
+    EXPECT_EQ(Found("acc: {number}", line), 3) << line;
+  }
 }
 
 TEST(OutputPattern, SaysHowAGreedyExpressionIsMended) {

@@ -58,6 +58,7 @@ TEST(TrialProtocol, BringsBackAReportBitForBit) {
   EXPECT_TRUE(report.final);
   EXPECT_TRUE(report.has_checkpoint);
   EXPECT_EQ(report.checkpoint, sent.checkpoint);
+  EXPECT_EQ(report.note, sent.note);
   ASSERT_EQ(report.metrics.size(), 3u);
   EXPECT_EQ(report.metrics[0], sent.metrics[0]);
   EXPECT_TRUE(std::isnan(report.metrics[1].second));

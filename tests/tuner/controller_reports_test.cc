@@ -30,12 +30,14 @@ class ControllerReports : public ::testing::Test {
     worker_ = world_->Join(1);
   }
   // A report of trial 0's present attempt.
-  ReportAnswer Report(int64_t iteration, Metrics metrics, bool final = false) {
+  ReportAnswer Report(int64_t iteration, Metrics metrics, bool final = false,
+                      const std::string& note = "") {
     ControllerWorld::RunningAttempt& attempt = world_->Running(worker_).at(kFirst);
     tune::Report report;
     report.iteration = iteration;
     report.metrics = std::move(metrics);
     report.final = final;
+    report.note = note;
     ++attempt.sequence;
     world_->Apply({ReportArrived{worker_, {attempt.start.ref, attempt.sequence, report}}});
     return world_->answers.at({attempt.start.ref, attempt.sequence});
@@ -119,6 +121,35 @@ TEST_F(ControllerReports, ATrialThatStopsWithoutTheMetricIsAnError) {
   End(Outcome::kStopped);
   EXPECT_EQ(Row().status, TrialStatus::kError);
   EXPECT_THAT(world_->attempts.at({kFirst, AttemptNumber{1}}).error, HasSubstr("no_metric"));
+}
+
+TEST_F(ControllerReports, ANoteOfATrialIsToldOnceASweep) {
+  Begin(ControllerWorld::MakeSpec());
+  Report(1, {{"value", 0.5}});
+  Report(2, {{"value", 0.6}}, false, "two kinds: a 1 and b 2");
+  Report(3, {{"value", 0.6}}, false, "two kinds: c 3 and d 4");
+  Report(4, {{"value", 0.6}}, false, "two values: 5 and 6");
+  EXPECT_THAT(world_->said,
+              ElementsAre("trial 0: two kinds: a 1 and b 2", "trial 0: two values: 5 and 6"));
+}
+
+TEST_F(ControllerReports, ATrialThatNeverReportsTheMetricIsEnded) {
+  Begin(ControllerWorld::MakeSpec());
+  int64_t count = 1;
+  while (count < 20'000 && Report(count, {{"loss", 1.0}}) == ReportAnswer::kContinue) ++count;
+  EXPECT_EQ(count, 10'000);
+  End(Outcome::kStopped);
+  EXPECT_EQ(Row().status, TrialStatus::kError);
+  EXPECT_THAT(world_->attempts.at({kFirst, AttemptNumber{1}}).error,
+              HasSubstr("no_metric: it was ended, since none of its 10000 reports had value"));
+}
+
+TEST_F(ControllerReports, StepsBeforeTheFirstValueAreManyOnceTheMetricCame) {
+  Begin(ControllerWorld::MakeSpec());
+  Report(1, {{"value", 0.5}});
+  for (int64_t i = 0; i < 10'001; ++i) {
+    ASSERT_EQ(Report(2, {{"loss", 1.0}}), ReportAnswer::kContinue);
+  }
 }
 
 TEST_F(ControllerReports, ANumberThatIsNotFiniteIsNeverTheBest) {

@@ -115,6 +115,7 @@ TEST(EventCodec, ReadsBackWhatItWrote) {
   const auto& report = std::get<ReportArrived>(events->at(7)).message.report;
   EXPECT_TRUE(report.final);
   EXPECT_EQ(report.checkpoint.path, "/tmp/it's, a [path]");
+  EXPECT_EQ(report.note, "");
   EXPECT_EQ(std::get<AttemptFinished>(events->at(8)).message.error, "no room: \t\\ \x01 end");
   const auto& real = std::get<WorkerJoined>(events->at(events->size() - 6));
   EXPECT_EQ(real.capacity, WithRealDevices().capacity);
@@ -142,6 +143,21 @@ TEST(EventCodec, KeepsWhatALocalWorkerSaidOfItselfAndReadsOlderJournals) {
   ASSERT_TRUE(older.ok()) << older.status().message();
   EXPECT_TRUE(std::get<WorkerJoined>(older->at(0)).is_local);
   EXPECT_FALSE(std::get<WorkerJoined>(older->at(1)).is_local);
+}
+
+TEST(EventCodec, KeepsANoteWithAndWithoutACheckpoint) {
+  for (const bool has_checkpoint : {false, true}) {
+    ReportArrived event;
+    event.message.report.note = "two values";
+    event.message.report.has_checkpoint = has_checkpoint;
+    event.message.report.checkpoint.path = has_checkpoint ? "/a" : "";
+    const Result<std::vector<Event>> events = DecodeEvents(EncodeEvents({event}));
+    ASSERT_TRUE(events.ok()) << events.status().message();
+    const Report& report = std::get<ReportArrived>(events->at(0)).message.report;
+    EXPECT_EQ(report.note, "two values");
+    EXPECT_EQ(report.has_checkpoint, has_checkpoint);
+    EXPECT_EQ(report.checkpoint.path, event.message.report.checkpoint.path);
+  }
 }
 
 TEST(EventCodec, AnEmptyBatchIsAnEmptyList) {

@@ -107,7 +107,11 @@ void CommandTrial::Take(std::vector<OutputReport> reports) {
     for (const OutputFinding& finding : report.findings) {
       effects_.push_back(AddToLog{DescribeFinding(finding)});
     }
-    pending_.push_back({ClientId{}, {std::move(report.metrics), report.iteration, ""}});
+    if (!report.note.empty()) effects_.push_back(AddToLog{"tune: note: " + report.note});
+    pending_.push_back({ClientId{},
+                        {std::move(report.metrics), report.iteration, ""},
+                        false,
+                        std::move(report.note)});
   }
   if (output_.refusal() && !is_told_to_stop_ && !verdict_) {
     verdict_ = TrialEnd{Outcome::kBadConfig, "metrics: " + *output_.refusal()};
@@ -150,6 +154,7 @@ bool CommandTrial::Begin(Pending& pending) {
   report_.iteration = iteration;
   report_.metrics = pending.report.metrics;
   report_.final = pending.is_final;
+  report_.note = pending.note;
   const bool is_due = iteration % checkpoint_every_ == 0 || shall_save_ || is_told_to_end_;
   is_saving_ = !pending.report.checkpoint.empty() && is_due;
   if (is_saving_) effects_.push_back(SaveProgramCheckpoint{pending.report.checkpoint, iteration});
@@ -186,8 +191,19 @@ std::vector<std::string> CommandTrial::MissingIn(const Metrics& metrics) const {
   return missing;
 }
 
+// The iteration under way gets its number only now: what was reported of it goes with it.
+void CommandTrial::TakeOpenMetrics() {
+  for (auto metric = open_metrics_.rbegin(); metric != open_metrics_.rend(); ++metric) {
+    if (!HasMetric(report_.metrics, metric->first)) report_.metrics.push_back(*metric);
+  }
+}
+
 void CommandTrial::Send() {
-  if (report_.iteration != open_iteration_) open_metrics_.clear();
+  if (report_.iteration != open_iteration_) {
+    if (!is_open_numbered_) TakeOpenMetrics();
+    open_metrics_.clear();
+    is_open_numbered_ = false;
+  }
   for (const auto& metric : report_.metrics) reported_names_.insert(metric.first);
   std::vector<std::string> missing = MissingIn(report_.metrics);
   if (missing.empty()) {
@@ -196,6 +212,7 @@ void CommandTrial::Send() {
     open_metrics_.clear();
   } else {
     open_iteration_ = report_.iteration;
+    is_open_numbered_ = is_open_numbered_ || under_way_->report.iteration.has_value();
     for (const auto& metric : report_.metrics) open_metrics_.push_back(metric);
   }
   if (missing.size() < missing_names_.size()) missing_names_ = std::move(missing);

@@ -8,7 +8,8 @@
 //
 // An iteration is a report of the sweep's metric. What is reported without it belongs to the
 // iteration that is under way: it is stored there and does not count. `step` names the iteration of
-// any report.
+// any report. Where the metric alone comes with `step`, what came without one since the iteration
+// before goes with it.
 //
 // Thread rule: one thread.
 #pragma once
@@ -105,6 +106,7 @@ class CommandTrial {
     ClientId client;  // 0: from the output, or from files.
     ProgramReport report;
     bool is_final = false;
+    std::string note = {};
   };
 
   void Take(std::vector<OutputReport> reports);
@@ -114,6 +116,7 @@ class CommandTrial {
   std::optional<std::string> Objection(const ProgramReport& report, int64_t iteration) const;
   // What the metric is made of and neither the report nor those before it in its iteration have.
   std::vector<std::string> MissingIn(const Metrics& metrics) const;
+  void TakeOpenMetrics();
   void Send();
   void Answer(const Pending& pending, std::string line);
   void Stop(Instant now, bool listens);
@@ -136,8 +139,9 @@ class CommandTrial {
   bool is_saving_ = false;
   bool shall_save_;  // The next report, whether due or not.
   int64_t last_iteration_;
-  int64_t open_iteration_ = 0;  // Reported in part; 0: none.
-  Metrics open_metrics_;        // What it has so far.
+  int64_t open_iteration_ = 0;     // Reported in part; 0: none.
+  bool is_open_numbered_ = false;  // By the program; else a later report of it may.
+  Metrics open_metrics_;           // What it has so far.
   std::set<std::string> reported_names_;
   std::vector<std::string> missing_names_;  // From the iteration that had most; empty: one had all.
   bool is_told_to_stop_ = false;

@@ -179,6 +179,8 @@ Status Read(v1::AttemptReport& in, AttemptReport& out) {
   }
   TUNE_RETURN_IF_ERROR(CheckNamesDiffer(report.metrics));
   report.final = in.final();
+  TUNE_RETURN_IF_ERROR(
+      ReadText(in.mutable_note(), limits::kErrorBytesMax, "report.note", report.note));
   report.has_checkpoint = in.has_checkpoint();
   if (!report.has_checkpoint) return OkStatus();
   v1::Checkpoint& checkpoint = *in.mutable_checkpoint();

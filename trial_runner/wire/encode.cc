@@ -61,6 +61,7 @@ void Put(const AttemptReport& message, v1::AttemptReport* out) {
     metric->set_value(value);
   }
   out->set_final(report.final);
+  out->set_note(report.note);
   if (!report.has_checkpoint) return;
   v1::Checkpoint* const checkpoint = out->mutable_checkpoint();
   checkpoint->set_path(report.checkpoint.path);

@@ -118,6 +118,7 @@ Result<FromTrial> ReadReport(const Value& map) {
   if (report.iteration == 0) return InvalidArgument("iteration: is missing");
   TUNE_RETURN_IF_ERROR(ReadMetrics(map, report.metrics));
   TUNE_RETURN_IF_ERROR(TakeBool(map, "final", report.final));
+  TUNE_RETURN_IF_ERROR(TakeText(map, "note", limits::kErrorBytesMax, report.note));
   const Value* const checkpoint = map.Find("checkpoint");
   if (checkpoint == nullptr || checkpoint->is_null()) return FromTrial(std::move(report));
   if (!checkpoint->is_map()) return Wrong("checkpoint", *checkpoint, "a map");
@@ -357,6 +358,7 @@ std::string EncodeReport(const Report& report, int64_t lane) {
   }
   out += '}';
   if (report.final) out += R"(,"final":true)";
+  if (!report.note.empty()) Text("note", report.note, out);
   if (report.has_checkpoint) {
     Key("checkpoint", out);
     out += '{';

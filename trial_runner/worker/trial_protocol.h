@@ -28,7 +28,8 @@
 //       `final` and `checkpoint` may be absent. A report waits for its answer before anything else
 //       is sent; a final one gets none, since nothing is left to decide, and the end follows. A
 //       metric that is no number is written "NaN", "Infinity" or "-Infinity". A checkpoint with an
-//       empty path says that the iteration is all there is to it.
+//       empty path says that the iteration is all there is to it. `"note"`, one line for a person:
+//       the report's value may not be what is meant.
 //   {"end": {"outcome": "completed", "error": ""}}
 //       completed, stopped (told to), crashed, out_of_memory, device_out_of_memory or bad_config.
 //       `"detail": "bad_checkpoint"`: what it was to go on from is torn, corrupt or gone;

@@ -156,6 +156,15 @@ std::map<std::string, std::string> LinesRead(const std::string& log) {
   return lines;
 }
 
+// What is doubtful in them (command_trial.cc).
+void PrintNotes(const std::string& log, std::ostream& out) {
+  constexpr std::string_view kNote = "tune: note: ";
+  std::istringstream rest(log);
+  for (std::string line; std::getline(rest, line);) {
+    if (line.starts_with(kNote)) out << "note: " << line.substr(kNote.size()) << "\n";
+  }
+}
+
 void PrintLastLines(const std::string& log, std::ostream& out) {
   constexpr size_t kLinesMax = 10;
   std::vector<std::string> lines;
@@ -215,6 +224,7 @@ int TryOne(const RunOptions& options, std::ostream& out, std::ostream& err) {
   }
   out << "configuration: " << ToJson(tried->config) << "\n";
   if (tried->metrics.is_map()) PrintReport(*tried, *spec, out);
+  PrintNotes(tried->log, out);
   const bool has_metric = tried->metrics.is_map() && tried->metrics.Find(spec->metric) != nullptr;
   if (!has_metric) {
     out << "the metric " << spec->metric << " was not reported"

@@ -1,0 +1,75 @@
+// Which lines are of one kind.
+#include "trial_runner/line_form.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace tune {
+namespace {
+
+// What ordinary programs print before a value, at one epoch and at another.
+TEST(LineForm, IsTheSameInEachEpoch) {
+  const std::vector<std::pair<const char*, const char*>> pairs = {
+      {"Epoch 1: val_acc ", "Epoch 10: val_acc "},
+      {"epoch  9 | loss 0.5 | val acc ", "epoch 10 | loss nan | val acc "},
+      {"Epoch 3/10 [#####     ] val_acc=", "Epoch 4/10 [######    ] val_acc="},
+      {"100%|\xe2\x96\x88\xe2\x96\x88| 5/5 [00:01<00:00, 3.20it/s, acc=",
+       "100%|\xe2\x96\x88| 5/5 [00:09<00:00,  1.52s/it, acc="},
+      {"0%| | 0/5 [00:00<?, ?it/s, acc=", "100%|\xe2\x96\x88| 5/5 [00:09<00:00,  1.52s/it, acc="},
+      {"938/938 - 3s 15us/step - loss: 0.5 - val_loss: ",
+       "938/938 - 1m 2ms/step - loss: 1e-05 - val_loss: "},
+      {"Mon Nov 23 23:59:59 2026 INFO acc=", "Tue Nov 24 00:00:01 2026 INFO acc="},
+      {"[2026-03-01T12:00:01.5Z] rank0 acc=", "[2026-03-01T12:59:01Z] rank0 acc="},
+      {"{\"epoch\": 1, \"best\": null, \"acc\": ", "{\"epoch\": 2, \"best\": 0.5, \"acc\": "},
+      {"Epoch 0: v_num=0, train_loss_step=0.5, val_acc=",
+       "Epoch 1: v_num=0, train_loss_step=0.4, train_loss_epoch=0.5, val_acc="},
+      {"took 3 s, acc ", "took 2 min 3 s, acc "},
+      {"* epoch 3 acc ", "\xe2\x9c\x93 epoch 4 acc "},
+      {"mem 900 MB acc ", "mem 1.2GB acc "},
+      {"[10]\tvalid_0's auc: ", "[20]\tvalid_0's auc: "},
+      {"\xe7\xac\xac"
+       "1\xe8\xbd\xae acc ",
+       "\xe7\xac\xac"
+       "12\xe8\xbd\xae acc "},
+      {"is_best=True acc=", "is_best=False acc="},
+      {"  1    0.5    ", " 10    0.25   "}};
+  for (const auto& [one, other] : pairs) EXPECT_EQ(LineForm(one), LineForm(other)) << one;
+}
+
+TEST(LineForm, OfASummaryIsAnother) {
+  const std::vector<std::pair<const char*, const char*>> pairs = {
+      {"Epoch 3: val_acc: ", "Done. val_acc: "},
+      {"Epoch 3: val_acc: ", "Best val_acc: "},
+      {"val_acc: ", "Best val_acc: "},
+      {"Epoch 3: val_acc: ", "val_acc: "},
+      {"Epoch 3: val_acc: ", "Epoch 3 summary: val_acc: "},
+      {"Epoch 3: val_acc ", "Restored best: val_acc "},
+      {"epoch 1 train acc: ", "epoch 1 valid acc: "},
+      {"[train] acc: ", "[val] acc: "},
+      {"{\"epoch\": 1, \"acc\": ", "{\"event\": \"summary\", \"acc\": "},
+      {"2026-03-01 12:00:01,123 INFO epoch=1 acc=", "2026-03-01 12:00:01,123 INFO final acc="},
+      {"\xe7\xac\xac"
+       "1\xe8\xbd\xae acc ",
+       "\xe6\x9c\x80\xe5\xa5\xbd acc "},
+      {"  Valid loss: ", "Valid loss: "},
+      {"0.5 acc ", "best 0.5 acc "}};
+  for (const auto& [one, other] : pairs) EXPECT_NE(LineForm(one), LineForm(other)) << one;
+}
+
+TEST(LineForm, LineBeginningIsAnExpressionOfAnyNumbers) {
+  const std::string line = "  3/10 (a.b)  acc";
+  EXPECT_EQ(LineBeginning(line, line.size() - 3), "^ *[\\d.]+/[\\d.]+ +\\(a\\.b\\) +");
+  EXPECT_EQ(LineBeginning("x", 0), "^");
+}
+
+TEST(LineForm, WordBeforeHasWhatPartsIt) {
+  const std::string line = "epoch 3 val - acc: 0.5";
+  EXPECT_EQ(WordBefore(line, line.find("acc")), "val - ");
+  EXPECT_EQ(WordBefore(line, 0), "");
+  EXPECT_EQ(EscapedForRegex("a (b.c) d-e"), "a \\(b\\.c\\) d-e");
+}
+
+}  // namespace
+}  // namespace tune

@@ -1,0 +1,144 @@
+#include "trial_runner/line_form.h"
+
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+#include <vector>
+
+#include "core/utf8.h"
+
+namespace tune {
+namespace {
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsAsciiWord(char c) {
+  // A '?' is a number that is not known yet: "?it/s".
+  return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '?';
+}
+
+template <size_t kCount>
+bool IsOneOf(const std::string_view (&words)[kCount], std::string_view word) {
+  return std::find(std::begin(words), std::end(words), word) != std::end(words);
+}
+
+// Punctuation, arrows, boxes, blocks, braille and emoji are no letters.
+bool IsForeignLetter(std::string_view character) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(character[i]); };
+  if (character.size() < 2) return false;
+  if (character.size() == 2) return byte(0) >= 0xc3 && character != "\xc3\x97";
+  if (character.size() == 4) return byte(0) == 0xf0 && byte(1) < 0x9f;
+  const bool is_symbol = byte(0) == 0xe2 && byte(1) < 0xb0;  // U+2000 to U+2BFF.
+  const bool is_wide_mark = (byte(0) == 0xe3 && byte(1) == 0x80) || byte(0) == 0xef;
+  return !is_symbol && !is_wide_mark;
+}
+
+// The length of the word at the front; 0: none stands there.
+size_t WordBytes(std::string_view text) {
+  size_t end = 0;
+  while (end < text.size()) {
+    if (IsAsciiWord(text[end])) {
+      ++end;
+      continue;
+    }
+    const size_t bytes = Utf8CharacterBytes(text.substr(end));
+    if (bytes < 2 || !IsForeignLetter(text.substr(end, bytes))) break;
+    end += bytes;
+  }
+  return end;
+}
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower;
+}
+
+bool IsNumberWord(const std::string& word) {
+  static constexpr std::string_view kValues[] = {"nan",  "inf",  "infinity", "none",
+                                                 "null", "true", "false"};
+  return word.find_first_of("0123456789?") != std::string::npos || IsOneOf(kValues, word);
+}
+
+bool IsUnit(const std::string& word) {
+  static constexpr std::string_view kUnits[] = {
+      "s",      "sec",     "secs", "second", "seconds", "ms",    "us",  "ns",  "min",  "mins",
+      "minute", "minutes", "h",    "hr",     "hour",    "hours", "d",   "day", "days", "it",
+      "b",      "kb",      "mb",   "gb",     "kib",     "mib",   "gib", "am",  "pm",   "mon",
+      "tue",    "wed",     "thu",  "fri",    "sat",     "sun",   "jan", "feb", "mar",  "apr",
+      "may",    "jun",     "jul",  "aug",    "sep",     "oct",   "nov", "dec"};
+  return IsOneOf(kUnits, word);
+}
+
+// Whether a number follows, as behind "epoch" and "loss=".
+bool IsKey(std::string_view after) {
+  const size_t next = after.find_first_not_of(" \t=:'\"([-+#.");
+  if (next == std::string_view::npos) return false;
+  const size_t bytes = WordBytes(after.substr(next));
+  return bytes > 0 && (IsDigit(after[next]) || IsNumberWord(Lower(after.substr(next, bytes))));
+}
+
+}  // namespace
+
+std::string LineForm(std::string_view before) {
+  std::string first;
+  std::string words;
+  bool is_after_unit = false;  // "15us" of "15us/step".
+  for (size_t i = 0; i < before.size();) {
+    const size_t bytes = WordBytes(before.substr(i));
+    if (bytes == 0) {
+      is_after_unit = is_after_unit && before[i] == '/';
+      ++i;
+      continue;
+    }
+    const std::string word = Lower(before.substr(i, bytes));
+    i += bytes;
+    const bool is_left_out = IsNumberWord(word) || IsUnit(word) || is_after_unit;
+    is_after_unit = is_left_out;
+    if (is_left_out) continue;
+    if (first.empty()) first = word;
+    if (!IsKey(before.substr(i))) words += "|" + word;
+  }
+  const size_t indent = before.find_first_not_of(" \t");
+  const bool is_indented = indent != 0 && indent < before.size() && IsAsciiWord(before[indent]) &&
+                           !IsDigit(before[indent]);
+  return (is_indented ? "  " : "") + first + words;
+}
+
+std::string EscapedForRegex(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (std::string_view("\\.^$*+?()[]{}|").find(c) != std::string_view::npos) escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
+std::string LineBeginning(std::string_view line, size_t begin) {
+  std::string regex = "^";
+  for (size_t i = 0; i < begin;) {
+    if (IsDigit(line[i])) {
+      while (i < begin &&
+             (IsDigit(line[i]) || (line[i] == '.' && i + 1 < begin && IsDigit(line[i + 1]))))
+        ++i;
+      regex += "[\\d.]+";
+    } else if (line[i] == ' ') {
+      while (i < begin && line[i] == ' ') ++i;
+      regex += regex == "^" ? " *" : " +";
+    } else {
+      regex += EscapedForRegex(line.substr(i++, 1));
+    }
+  }
+  return regex;
+}
+
+std::string_view WordBefore(std::string_view line, size_t begin) {
+  const auto is_word = [](char c) {
+    return IsAsciiWord(c) || static_cast<unsigned char>(c) >= 0x80;
+  };
+  size_t at = begin;
+  while (at > 0 && !is_word(line[at - 1])) --at;
+  while (at > 0 && is_word(line[at - 1])) --at;
+  return line.substr(at, begin - at);
+}
+
+}  // namespace tune

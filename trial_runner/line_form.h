@@ -1,0 +1,30 @@
+// What kind of line a value was read in, so that a summary ("Best val_acc: 0.95") is told from the
+// lines of epochs ("Epoch 3: loss 0.1, val_acc 0.91").
+//
+// The form of a line is whether a word is indented, its first word and the words before the value
+// that name no other number. Numbers, times, units, bars and the values of other metrics are left
+// out: they differ from one epoch to the next.
+//
+// Thread rule: pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tune {
+
+// Of what stands before a value: "epoch|val_acc", lower-case; "  epoch|val_acc" where it is
+// indented.
+std::string LineForm(std::string_view before);
+
+// The line up to `begin`, as a regular expression from the line's beginning: each number stands for
+// any.
+std::string LineBeginning(std::string_view line, size_t begin);
+
+// The text as a regular expression that matches it.
+std::string EscapedForRegex(std::string_view text);
+
+// The word right before `begin`, with what parts it from there: "val " of "epoch 3 val acc".
+std::string_view WordBefore(std::string_view line, size_t begin);
+
+}  // namespace tune
