@@ -14,7 +14,8 @@ import shlex
 import sys
 
 from domains import domain_of, scalar
-from metrics import Metric, metrics_of_log, metrics_of_source, mode_of, rank, reported_names
+from logs import Log
+from metrics import Metric, metrics_of_source, mode_of, rank, reported_names
 from options import options_of
 
 INTERPRETERS = {".py": "python3", ".sh": "sh", ".bash": "bash", ".R": "Rscript", ".r": "Rscript",
@@ -47,9 +48,13 @@ class Space:
 
     def __init__(self):
         self.words, self.lines, self.left_out, self.notes = [], [], [], []
+        self.env = {}
 
     def add_option(self, option):
         name = option.name
+        if name == "seed" and option.variable:
+            self.env[option.variable] = "{tune.seed}"
+            return
         if name == "seed" and option.flag:
             self.words.append(f'{quoted(option.flag)}, "{{tune.seed}}"')
             return
@@ -68,7 +73,9 @@ class Space:
         if option.is_switch:
             self.add_switch(option)
         else:
-            if option.flag:
+            if option.variable:
+                self.env[option.variable] = f"{{{name}}}"
+            elif option.flag:
                 self.words.append(f'{quoted(option.flag)}, "{{{name}}}"')
             elif not option.is_config:
                 self.words.append(f'"{{{name}}}"')
@@ -104,25 +111,34 @@ def metric_lines(metrics, main):
         lines.append(f"    {metric.name}: {{regex: {single(metric.regex)}{source}}}"
                      + (f"   # {metric.line[:100]}" if metric.line else ""))
     beside = [m for m in metrics if m.block is not None and m.block == main.block]
-    last = max(beside, key=lambda m: m.order, default=main)
-    if last.order > main.order:
+    last = max(beside, key=lambda m: m.order[0], default=main)
+    if last.order[0] > main.order[0]:
         lines.append(f"  report_on: {last.name}   # printed after {main.name}: an iteration ends there")
     return lines
 
 
-def write(out, script, command, space, metrics, reported, is_guess, epochs):
+def iteration_line(iteration, source):
+    regex, first = iteration
+    entries = [f"regex: {single(regex)}"] + ([f"from: {source}"] if source != "stdout" else [])
+    return f"  iteration: {{{', '.join(entries + (['first: 0'] if first == 0 else []))}}}"
+
+
+def write(out, script, command, space, metrics, reported, is_guess, epochs, log):
     name = re.sub(r"[^\w-]", "-", os.path.splitext(os.path.basename(script))[0])
     if reported:
         metrics = [Metric(n, "") for n in reported]
         for i, metric in enumerate(metrics):
-            metric.order = i
+            metric.order = (i, 0)
     main = max(metrics, key=rank) if metrics else None
     out(f"# Made by `tune init {script}`. Look it over, then: tune run --dry-run, --try-one, tune run.")
-    for note in space.notes:
+    doubts = [log.notes[main.name]] if log and main and main.name in log.notes else []
+    for note in space.notes + doubts:
         out(f"# TO DO: {note}.")
     out(f"name: {name}")
     out("trainable:")
     out("  command: [" + ", ".join([quoted(w) for w in command] + space.words) + "]")
+    if space.env:
+        out("  env: {" + ", ".join(f'{name}: "{value}"' for name, value in space.env.items()) + "}")
     if main is None:
         out("  # TO DO: what it prints is not known. Run it once: `tune init --log FILE` reads its output.")
         out("  metrics:")
@@ -131,6 +147,9 @@ def write(out, script, command, space, metrics, reported, is_guess, epochs):
         out("  metrics:")
         for line in metric_lines(metrics, main):
             out(line)
+        iteration = log.iteration_of(main) if log else None
+        if iteration:
+            out(iteration_line(iteration, main.source))
     main_name = main.name if main else "val_accuracy"
     others = [m.name for m in metrics if m is not main][:6]
     out(f"metric: {main_name}" + (f"   # or: {', '.join(others)}" if others else ""))
@@ -185,12 +204,14 @@ def main():
         reported = reported_names(tree)
         metrics = metrics_of_source(tree, source)
     if log is not None and not reported:
-        found = metrics_of_log(log)
+        log = Log(log)
+        found = log.metrics()
         if not found:
             refuse(f"{arguments.log}: no metric was found in it, such as 'val_loss: 0.5'")
         metrics = found
     command = command_of(script, shlex.split(arguments.command) if arguments.command else [])
-    write(print, script, command, space, metrics, reported, not script.endswith(".py"), epochs)
+    write(print, script, command, space, metrics, reported, not script.endswith(".py"), epochs,
+          log if isinstance(log, Log) else None)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import ast
 import re
 
 from options import dotted
+from templates import lines_of
 
 NUMBER = r"[+-]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|nan|inf"
 HIGHER = ("acc", "accuracy", "auc", "auroc", "ap", "map", "map50", "f1", "score", "r2", "iou", "miou", "dice",
@@ -16,8 +17,15 @@ NEVER = ("lr", "epoch", "epochs", "step", "steps", "time", "seed", "batch", "ite
          "elapsed", "eta", "best", "total", "seconds", "params", "sec", "patience", "grad")
 
 
+SUMMARY = ("best", "final", "finally", "done", "finished", "restored", "summary", "overall", "result", "results",
+           "average", "mean", "early", "stopping", "stopped", "improved", "previous")
+
+# In the name of a summary.
+ENDS = ("best", "done", "finished", "restored", "final", "finally", "result", "results", "early", "previous")
+
+
 class Metric:
-    def __init__(self, name, regex, source="stdout", order=0):
+    def __init__(self, name, regex, source="stdout", order=(0, 0)):
         self.name, self.regex, self.source, self.order = name, regex, source, order
         self.line = ""  # Of the script, or of the log.
         self.block = None  # The statements among which it is printed.
@@ -29,7 +37,7 @@ def words_of(name):
 
 def is_metric(name):
     words = words_of(name)
-    if not words or words[0] in NEVER or words[-1] in NEVER:
+    if not words or words[0] in NEVER or words[-1] in NEVER or any(w in ENDS for w in words):
         return False
     return any(w in HIGHER or w in LOWER for w in words)
 
@@ -49,7 +57,7 @@ def rank(metric):
         part = 2
     elif "train" in words or "training" in words:
         part = -2
-    return (part, any(w in HIGHER for w in words), -metric.order)
+    return (part, any(w in HIGHER for w in words), tuple(-n for n in metric.order))
 
 
 def escaped(text):
@@ -58,115 +66,10 @@ def escaped(text):
 
 # ---- the source
 
-# A printed line is a list of texts and of None, where a value stands.
-
-
-def template_of(node):
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return [node.value]
-    if isinstance(node, ast.Constant):
-        return [str(node.value)]
-    if isinstance(node, ast.JoinedStr):
-        parts = []
-        for value in node.values:
-            parts += template_of(value.value if isinstance(value, ast.FormattedValue)
-                                 and isinstance(value.value, ast.Constant) else value)
-        return parts
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
-        text = template_of(node.left)
-        if len(text) == 1 and text[0] is not None:
-            return holes_in(text[0], r"%[-+ #0]*\d*(?:\.\d+)?[a-zA-Z]", "%%", "%")
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        is_text = any(isinstance(n, ast.Constant) and isinstance(n.value, str) or isinstance(n, ast.JoinedStr)
-                      for n in ast.walk(node))
-        return template_of(node.left) + template_of(node.right) if is_text else [None]
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
-        text = template_of(node.func.value)
-        if len(text) == 1 and text[0] is not None:
-            return holes_in(text[0], r"\{[^{}]*\}", None, None)
-    if isinstance(node, ast.Call) and dotted(node.func).endswith("dumps") and node.args:
-        return dict_template(node.args[0], '"')
-    if isinstance(node, ast.Dict):
-        return dict_template(node, "'")
-    return [None]
-
-
-def holes_in(text, pattern, escape, plain):
-    parts, rest = [], text
-    for piece in re.split(f"({re.escape(escape)}|{pattern})" if escape else f"({pattern})", rest):
-        if escape and piece == escape:
-            parts.append(plain)
-        elif re.fullmatch(pattern, piece or " "):
-            parts.append(None)
-        elif piece:
-            parts.append(piece)
-    return parts
-
-
-def dict_template(node, quote):
-    if not isinstance(node, ast.Dict):
-        return [None]
-    parts = ["{"]
-    for key in node.keys:
-        if not isinstance(key, ast.Constant):
-            return [None]
-        parts += [f"{quote}{key.value}{quote}: ", None, ", "]
-    return parts[:-1] + ["}"]
-
-
-def joined(arguments, separator):
-    parts = []
-    for i, argument in enumerate(arguments):
-        parts += ([separator] if i else []) + template_of(argument)
-    return parts
-
-
-def merged(parts):
-    out = []
-    for part in parts:
-        if part is not None and out and out[-1] is not None:
-            out[-1] += part
-        else:
-            out.append(part)
-    return out
-
-
-def printed(call):
-    """(template, stream) of a call that prints; None for others."""
-    name = dotted(call.func)
-    last = name.split(".")[-1]
-    words = {k.arg: k.value for k in call.keywords if k.arg}
-    if last in ("print", "echo", "secho", "rprint") or name in ("tqdm.write", "console.print"):
-        stream = "stdout"
-        if "file" in words and "stderr" in ast.unparse(words["file"]) or "err" in words:
-            stream = "stderr"
-        separator = words.get("sep")
-        text = separator.value if isinstance(separator, ast.Constant) else " "
-        return joined(call.args, text), stream
-    if name == "sys.stdout.write":
-        return joined(call.args, ""), "stdout"
-    if last in ("info", "warning", "debug", "error", "log") and re.search(r"log", name, re.I):
-        arguments = call.args[1:] if last == "log" else call.args
-        if not arguments:
-            return None
-        parts = template_of(arguments[0])
-        if len(arguments) > 1 and len(parts) == 1 and parts[0]:
-            parts = holes_in(parts[0], r"%[-+ #0]*\d*(?:\.\d+)?[a-zA-Z]", "%%", "%")
-        return [None, " "] + parts, "both"  # A time or a level may stand before it.
-    if last == "set_postfix":
-        parts = []
-        names = [k for k in words if k not in ("refresh", "ordered_dict")]
-        if call.args and isinstance(call.args[0], ast.Dict):
-            names = [k.value for k in call.args[0].keys if isinstance(k, ast.Constant)] + names
-        for key in names:
-            parts += [", " + str(key) + "=", None]
-        return ([None] + parts if parts else None) and ([None] + parts, "stderr")
-    return None
-
 
 def label_of(text):
     """"val acc" of "epoch done, val acc: "."""
-    text = re.split(r"[\n|,;()\[\]{}]|\s[-–—/>]+\s|\t|  +", text.rstrip(" :=→>\"'\t|(["))[-1]
+    text = re.split(r"[\n|,;()\[\]{}]|\s[-–—/>]+\s|\t|  +|\b\d[\w.]*\s", text.rstrip(" :=→>\"'\t|([]"))[-1]
     match = re.search(r"[A-Za-z][\w /.@-]*$", text.strip("\"' *"))
     return re.sub(r"\W+", "_", match.group(0)).strip("_").lower() if match else ""
 
@@ -190,12 +93,17 @@ def regex_for(parts, i):
         anchor = escaped(separator)
     else:
         anchor = "^" if is_first else r"\b"
+    if label[:1] in ("'", '"'):  # A dictionary's keys come in any order.
+        anchor = ""
     if anchor == r"\b" and not re.match(r"\w", label):
         anchor = ""
     after = parts[i + 1] if i + 1 < len(parts) else None
     tail = "%" if after is not None and after.startswith("%") else ""
     tail = "/" if after is not None and after.startswith("/") else tail
-    return anchor + re.sub(r"\s+", r"\\s+", escaped(label)) + "{number}" + tail
+    # A dictionary shows a number of numpy or torch as np.float64(0.5).
+    kind = r"(?:[\w.]+\()?'?" if label.endswith("': ") else ""
+    blank = r"\s*" if label[-1:] in ":=" else ""  # f"acc={acc:8.3f}" pads it.
+    return anchor + re.sub(r"\s+", r"\\s+", escaped(label)) + blank + kind + "{number}" + tail
 
 
 def rendered(parts):
@@ -215,49 +123,115 @@ def finds(regex, line):
     return found
 
 
-def blocks_of(tree):
-    """The list of statements in which each call stands."""
-    blocks = {}
-    for node in ast.walk(tree):
-        for field in ("body", "orelse", "finalbody"):
-            statements = getattr(node, field, None)
-            for statement in statements if isinstance(statements, list) else []:
-                if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-                    blocks[statement.value] = (node, field)
-    return blocks
+def summarizes(line):
+    """Whether a line sums up, so that its value is no iteration's."""
+    return any(w in SUMMARY for p in line.parts if p for w in words_of(p))
+
+
+def beginning_of(parts, i):
+    """The expression of the value at parts[i], from its line's beginning on."""
+    before, first = parts[:i], 0
+    for at, part in enumerate(before):
+        if part is not None and "\n" in part:
+            first = at
+    texts = [p.split("\n")[-1] if at == first and p is not None else p
+             for at, p in enumerate(before) if at >= first]
+    expressions = [".*?" if p is None else re.sub(r"\s+", r"\\s+", escaped(p)) for p in texts]
+    return "^" + "".join(expressions) + "{number}"
+
+
+def is_free_of(regex, others):
+    return not any(finds(regex, rendered(other.parts)[0]) for other in others)
+
+
+def regex_in(line, i, others):
+    """The shortest expression that finds the value at parts[i], and nothing in the other lines.
+
+    (expression, whether others are free of it)
+    """
+    text, numbers = rendered(line.parts)
+    last = line.parts[i - 1].split("\n")[-1]
+    words = re.match(r"\W{0,4}\w+\b", line.parts[0] or "")
+    short = regex_for(line.parts, i)
+    candidates = [short]
+    if words and i > 1:  # "^Epoch\\b.*?val_acc: {number}"
+        candidates.append("^" + escaped(words.group(0)) + r"\b.*?" + re.sub(r"^(\^|\\s\+|, )", "", short))
+    candidates += [beginning_of(line.parts, i), escaped(last) + "{number}"]
+    right = [c for c in candidates if finds(c, text)[-1:] == [numbers[i]]]
+    for regex in right:
+        if is_free_of(regex, others):
+            return regex, True
+    return (right or candidates[-1:])[0], False
 
 
 def metrics_of_source(tree, source):
-    blocks = blocks_of(tree)
-    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call)]
-    calls.sort(key=lambda n: (n.lineno, n.col_offset))
-    templates = []
-    for call in calls:
-        found = printed(call)
-        if found and found[0]:
-            templates.append((merged(found[0]), found[1], call))
+    lines = lines_of(tree)
     metrics = {}
-    for parts, stream, call in templates:
-        for i in range(1, len(parts)):
-            if parts[i] is not None or not isinstance(parts[i - 1], str):
-                continue
-            name = label_of(parts[i - 1])
-            if not name or not is_metric(name) or name in metrics:
-                continue
-            regex = regex_for(parts, i)
-            line, numbers = rendered(parts)
-            if finds(regex, line)[-1:] != [numbers[i]]:
-                regex = escaped(parts[i - 1].split("\n")[-1]) + "{number}"
-            metric = Metric(name, regex, stream, call.lineno)
-            metric.block = blocks.get(call)
-            metric.line = source.split("\n")[call.lineno - 1].strip()
-            # One that other lines satisfy, too, would take their values.
-            strays = [p for p, s, c in templates if c is not call and finds(regex, rendered(p)[0])]
-            if not strays or all(label_of_match(regex, p) == name for p in strays):
-                metrics[name] = metric
+    for is_wanted in (is_metric, lambda name: is_metric("_".join(w for w in words_of(name) if w not in ENDS))):
+        for line in sorted(lines, key=lambda n: (summarizes(n), not n.is_in_loop)):
+            add_metrics_of(line, lines, is_wanted, source, metrics)
+        if metrics:
+            break
+    for metric in column_metrics(lines):
+        metrics.setdefault(metric.name, metric)
     for metric in framework_metrics(tree, source):
         metrics.setdefault(metric.name, metric)
-    return list(metrics.values())
+    return sorted(metrics.values(), key=lambda metric: metric.order)
+
+
+def column_regex(names, name, separator, row):
+    """The expression of a column of a table whose columns have these names, in rows such as this one."""
+    before, after = names.index(name), len(names) - names.index(name) - 1
+    if separator.isspace() or not separator:
+        return r"^\s*" + r"\S+\s+" * before + "{number}" + r"\s+\S+" * after + r"\s*$"
+    cell, blank = rf"[^{escaped(separator)}]*", r"\s*" if separator + " " in row else ""
+    written = escaped(separator)
+    return "^" + (cell + written) * before + f"{blank}{{number}}{blank}" + (written + cell) * after + "$"
+
+
+def names_of_header(text):
+    """(names, separator) of a line such as "epoch,loss,val_acc"; None for others."""
+    separator = next((c for c in ",;\t|" if c in text), " ")
+    names = [n.strip() for n in text.strip().split(None if separator == " " else separator)]
+    is_header = len(names) > 1 and all(re.fullmatch(r"[A-Za-z][\w/.@-]*", n) for n in names)
+    return (names, separator) if is_header and any(is_metric(n) for n in names) else None
+
+
+def column_metrics(lines):
+    """The columns of a table that is printed below its header."""
+    header = None
+    for line in lines:
+        if all(p is not None for p in line.parts):
+            header = names_of_header("".join(line.parts)) or header
+            continue
+        texts = [p for p in line.parts if p is not None]
+        if header is None or line.parts.count(None) != len(header[0]) or any(t.strip(" ,;\t|") for t in texts):
+            continue
+        names, separator = header
+        for i, name in enumerate(names):
+            if is_metric(name):
+                regex = column_regex(names, name, separator, rendered(line.parts)[0])
+                yield Metric(re.sub(r"\W+", "_", name).lower(), regex, line.stream, (line.call.lineno, i))
+
+
+def add_metrics_of(line, lines, is_wanted, source, metrics):
+    for i in range(1, len(line.parts)):
+        if line.parts[i] is not None or not isinstance(line.parts[i - 1], str):
+            continue
+        name = label_of(line.parts[i - 1])
+        if not name or not is_wanted(name) or name in metrics:
+            continue
+        # Lines that say the same in two branches of the script are one.
+        others = [n for n in lines if n.parts[:i + 1] != line.parts[:i + 1]]
+        regex, is_free = regex_in(line, i, others)
+        # An expression that lines of other values satisfy, too, would take those.
+        strays = [] if is_free else [n for n in others if finds(regex, rendered(n.parts)[0])]
+        if any(label_of_match(regex, n.parts) != name for n in strays):
+            continue
+        metric = Metric(name, regex, line.stream, (line.call.lineno, i))
+        metric.block = line.block
+        metric.line = source.split("\n")[line.call.lineno - 1].strip()
+        metrics[name] = metric
 
 
 def label_of_match(regex, parts):
@@ -277,12 +251,12 @@ def framework_metrics(tree, source):
         prefix = "val_" if re.search(r"validation_(data|split)", source) else ""
         for i, name in enumerate(names + ["loss"]):
             before = r"\b" if prefix else " "
-            yield Metric(prefix + name, f"{before}{prefix}{name}: {{number}}", "stdout", 10**6 + i)
+            yield Metric(prefix + name, f"{before}{prefix}{name}: {{number}}", "stdout", (10**6, i))
     if re.search(r"\bTrainer\(", source) and "transformers" in source:
         returned = re.findall(r"return\s*\{([^}]*)\}", source)
         names = [n for text in returned for n in re.findall(r"[\"'](\w+)[\"']\s*:", text) if is_metric(n)]
         for i, name in enumerate(list(dict.fromkeys(names)) + ["loss"]):
-            yield Metric("eval_" + name, f"'eval_{name}': '?{{number}}", "stdout", 10**6 + i)
+            yield Metric("eval_" + name, f"'eval_{name}': '?{{number}}", "stdout", (10**6, i))
     if re.search(r"\b(xgb|xgboost)\b", source) and re.search(r"\bevals\s*=|eval_set\s*=", source):
         named = re.findall(r"evals\s*=\s*\[(.*?)\]\s*[,)]", source, re.S)
         sets = re.findall(r"[\"'](\w+)[\"']", named[0]) if named else []
@@ -291,7 +265,7 @@ def framework_metrics(tree, source):
         kind = kinds[0] if kinds else None
         if kind is not None:
             name = f"{data}_{kind}".replace("@", "_")
-            yield Metric(name, f"{data}-{escaped(kind)}:{{number}}", "stdout", 10**6)
+            yield Metric(name, f"{data}-{escaped(kind)}:{{number}}", "stdout", (10**6, 0))
 
 
 def reported_names(tree):
@@ -305,43 +279,3 @@ def reported_names(tree):
                 if isinstance(argument, ast.Dict):
                     names += [k.value for k in argument.keys if isinstance(k, ast.Constant)]
     return list(dict.fromkeys(names))
-
-
-# ---- a log
-
-ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
-
-
-WORD = r"[A-Za-z][\w./@-]*"
-VALUE = re.compile(rf"(?<!\w')({WORD}(?: {WORD})?)([\"']?\s?[:=]\s*'?|\s+)(?=({NUMBER})(?![\w.]))")
-
-
-def plain(name):
-    return re.sub(r"\W+", "_", name).strip("_").lower()
-
-
-def anchor_of(before):
-    """What tells a label's beginning from the middle of another label."""
-    if not before.strip():
-        return "^" if not before else r"\b"
-    last = before.rstrip()[-1]
-    if last.isalnum():  # "val" of "val loss".
-        return r"\b"
-    return escaped(last) + (r"\s*" if before[-1].isspace() else "")
-
-
-def metrics_of_log(text):
-    metrics = {}
-    for order, line in enumerate(ESCAPES.sub("", text).replace("\r\n", "\n").split("\n")):
-        line = line.split("\r")[-1]
-        for match in VALUE.finditer(line):
-            begin, name = match.start(), plain(match.group(1))
-            if not is_metric(name):  # "epoch loss" is not one, "loss" is.
-                short = match.group(1).split(" ")[-1]
-                begin, name = match.end(1) - len(short), plain(short)
-            if not is_metric(name) or name in metrics:
-                continue
-            label = escaped(line[begin:match.end()]) + "{number}"
-            metrics[name] = Metric(name, anchor_of(line[:begin]) + label, "stdout", order)
-            metrics[name].line = line.strip()
-    return list(metrics.values())

@@ -18,6 +18,7 @@ class Option:
         self.is_list = False
         self.is_required = False
         self.is_config = False
+        self.variable = ""  # Of the environment.
 
 
 def constants_of(tree):
@@ -175,7 +176,7 @@ def from_field(name, annotation, default, flag, constants):
 
 def from_dataclasses(tree, source, constants):
     """HfArgumentParser, simple_parsing and tyro: the fields of dataclasses are options."""
-    if not re.search(r"HfArgumentParser|simple_parsing|tyro", source):
+    if not re.search(r"HfArgumentParser|simple_parsing|tyro|add_argument\(\s*f[\"']--\{", source):
         return []
     dash = "-" if "tyro" in source else "_"
     options = []
@@ -227,6 +228,29 @@ def from_config(tree, constants):
     return list(options.values())
 
 
+def from_environment(tree, constants):
+    """float(os.environ.get("LR", "0.1")), os.getenv("HIDDEN", 64)."""
+    options, kinds = [], {}
+    for node in ast.walk(tree):  # Outer calls come first.
+        if not isinstance(node, ast.Call):
+            continue
+        name = dotted(node.func)
+        if name in ("float", "int") and node.args:
+            kinds[node.args[0]] = name
+        if name in ("os.environ.get", "environ.get", "os.getenv", "getenv") and len(node.args) == 2:
+            known, variable = literal(node.args[0], constants)
+            default = literal(node.args[1], constants)[1]
+            kind = kinds.get(node)
+            if known and kind and default is not None:
+                try:
+                    option = Option(name_of(variable).lower(), "", kind, {"float": float, "int": int}[kind](default))
+                except ValueError:
+                    continue
+                option.variable = variable
+                options.append(option)
+    return options
+
+
 def options_of(tree, source):
     constants = constants_of(tree)
     options = []
@@ -255,6 +279,7 @@ def options_of(tree, source):
                 options += from_signature(node, constants)
     options += from_dataclasses(tree, source, constants)
     options += from_config(tree, constants)
+    options += from_environment(tree, constants)
     unique = {}
     for option in options:
         unique.setdefault(option.name, option)

@@ -12,6 +12,7 @@ INIT = os.path.join(HERE, "..", "..", "python", "tune_init")
 SCRIPTS = os.path.join(HERE, "..", "golden", "scripts")
 sys.path.insert(0, INIT)
 
+import logs  # noqa: E402
 import metrics  # noqa: E402
 
 
@@ -59,6 +60,13 @@ class Scripts(unittest.TestCase):
                           {"opt": '{choice: ["sgd", "lamb"]}'}, ['--lr, "{lr}"']),
         "boosting.py": ({"validation_logloss"}, "validation_logloss", "min",
                         {"max_depth": "{randint: [3, 13]}"}, ['--min-child-weight, "{min_child_weight}"']),
+        "summary_lines.py": ({"loss", "val_acc"}, "val_acc", "max", {}, []),
+        "dictionary.py": ({"val_loss", "val_acc"}, "val_acc", "max", {}, []),
+        "message_in_parts.py": ({"valid_loss"}, "valid_loss", "min", {}, []),
+        "items_and_equals.py": ({"train_loss", "valid_accuracy"}, "valid_accuracy", "max", {}, []),
+        "csv_table.py": ({"train_loss", "val_acc"}, "val_acc", "max", {}, []),
+        "environment.py": ({"loss", "dev_f1"}, "dev_f1", "max",
+                           {"lr": "{loguniform: [0.01, 1.0]}", "hidden": "{choice: [32, 64, 128]}"}, ["environment.py]"]),
         "two_phases.py": ({"valid_error", "test_error"}, "valid_error", "min",
                           {"use_bias": "{choice: [true, false]}", "learning_rate": "{loguniform: [3.0e-05, 0.003]}"}, []),
     }
@@ -87,6 +95,14 @@ class Scripts(unittest.TestCase):
             "two_phases.py": ([], {"valid_error": ["1.000000e+00", "5.000005e-01", "3.333338e-01"],
                                    "test_error": ["0.36667"]}),
             "no_options.py": ([], {"accuracy": ["0.9"], "f1_score": ["0.900"]}),
+            # Without their summaries.
+            "summary_lines.py": ([], {"val_acc": ["0.9000", "0.9500", "0.9667"]}),
+            "dictionary.py": ([], {"val_acc": ["0.9", "0.95", "0.9666666666666667"]}),
+            "message_in_parts.py": ([], {"valid_loss": ["0.10000", "0.05000", "0.03333"]}),
+            "items_and_equals.py": ([], {"valid_accuracy": ["0.9000", "0.9500", "0.9667"]}),
+            "csv_table.py": ([], {"train_loss": ["0.1000", "0.0500", "0.0333"],
+                                  "val_acc": ["0.9000", "0.9500", "0.9667"]}),
+            "environment.py": ([], {"dev_f1": ["0.9000", "0.9500", "0.9667"]}),
         }
         for script, (options, values) in printed.items():
             with self.subTest(script):
@@ -95,6 +111,9 @@ class Scripts(unittest.TestCase):
                 lines = metric_lines(space_of(script))
                 for name, wanted in values.items():
                     self.assertEqual(metrics.finds(lines[name][0], run.stdout), wanted)
+
+    def test_options_of_the_environment_are_set_there(self):
+        self.assertIn('  env: {LR: "{lr}", HIDDEN: "{hidden}"}', space_of("environment.py"))
 
     def test_values_on_later_lines_of_a_loop_end_the_iteration(self):
         self.assertIn("  report_on: val_loss ", space_of("tqdm_two_lines.py"))
@@ -130,7 +149,7 @@ class Scripts(unittest.TestCase):
 
 class Logs(unittest.TestCase):
     def found(self, log):
-        return {m.name: m.regex for m in metrics.metrics_of_log(log)}
+        return {m.name: m.regex for m in logs.metrics_of_log(log)}
 
     def test_each_metric_of_a_log_has_an_expression_that_finds_it(self):
         log = ("epoch 1 | train loss: 0.9 | val loss: 1.98e-05, val_acc=0.5\n"
@@ -152,6 +171,54 @@ class Logs(unittest.TestCase):
                 found = self.found(line)
                 self.assertIn(name, found)
                 self.assertEqual(metrics.finds(found[name], line), [value])
+
+    def test_only_the_lines_of_epochs_are_found(self):
+        for epochs, summaries in (
+                (("Epoch 1: val_acc: 0.5", "Epoch 2: val_acc: 0.6"), ("Done. val_acc: 0.6", "Best val_acc: 0.6 (epoch 2)")),
+                (("val_acc: 0.5", "val_acc: 0.6"), ("Restored best: val_acc: 0.6",)),
+                (("2026-03-01 10:00:01 INFO epoch=1 val_acc=0.5", "2026-03-01 10:00:02 INFO epoch=2 val_acc=0.6"),
+                 ("2026-03-01 10:00:03 INFO best val_acc=0.6",)),
+                (('{"epoch": 1, "val_acc": 0.5}', '{"epoch": 2, "val_acc": 0.6}'), ('{"event": "end", "val_acc": 0.6}',)),
+                (("  val_acc: 0.5", "  val_acc: 0.6"), ("val_acc: 0.6",)),
+                (("Epoch  9 | loss nan | val_acc 0.5", "Epoch 10 | loss 0.1 | val_acc 0.6"), ("best val_acc 0.6",))):
+            for lines in (epochs + summaries, summaries[:1] + epochs):
+                with self.subTest(lines):
+                    log = "\n".join(lines)
+                    self.assertEqual(metrics.finds(self.found(log)["val_acc"], log), ["0.5", "0.6"])
+
+    def test_lines_of_two_kinds_that_may_both_be_epochs_are_told(self):
+        log = "warmup 1 val_acc 0.1\nwarmup 2 val_acc 0.2\nmain 1 val_acc 0.3\nmain 2 val_acc 0.4\n"
+        found = logs.Log(log)
+        self.assertEqual(metrics.finds(found.metrics()[0].regex, log), ["0.1", "0.2", "0.3", "0.4"])
+        self.assertEqual(found.notes["val_acc"], "each line that the expression of val_acc finds is an iteration, "
+                                                 "'warmup 1 val_acc 0.1' and 'main 1 val_acc 0.3'")
+
+    def test_a_log_of_both_streams_is_read_on_both(self):
+        bar = "Epoch 1:  50%|█████     | 1/2 [00:00<00:00, 3.1it/s]\r"
+        for log, stream in ((bar + "\nval_acc: 0.5\n", "both"), ("val_acc: 0.5\n", "stdout"),
+                            ("2026-03-01 10:00:01,123 INFO val_acc: 0.5\n", "both")):
+            self.assertEqual(logs.metrics_of_log(log)[0].source, stream, log)
+
+    def test_a_bar_over_epochs_has_its_number(self):
+        log = "".join(f"\repoch {i} val_acc {i / 10}: {i}0%|#| {i}/3 [00:00<00:00, 3.1it/s]" for i in range(3)) + "\n"
+        found = logs.Log(log)
+        self.assertEqual(found.iteration_of(found.metrics()[0]), (r"\bepoch\s+{number}", 0))
+        self.assertIsNone(logs.Log("epoch 1 val_acc 0.5\nepoch 2 val_acc 0.6\n").iteration_of(found.metrics()[0]))
+
+    def test_padded_numbers_and_changing_ones_before_them_are_found(self):
+        log = ("[0]\ttrain-rmse:-0.9\tvalid-rmse:  91.5\n[1]\ttrain-rmse:1e-05\tvalid-rmse: 101.5\n"
+               "[2]\ttrain-rmse:nan\tvalid-rmse: 7.5\nBest valid-rmse: 7.5\n")
+        self.assertEqual(metrics.finds(self.found(log)["valid_rmse"], log), ["91.5", "101.5", "7.5"])
+        log = "| end | valid ppl   232.1\n| end | valid ppl  1032.1\n| end | valid ppl 10032.1\n"
+        self.assertEqual(metrics.finds(self.found(log)["valid_ppl"], log), ["232.1", "1032.1", "10032.1"])
+
+    def test_a_table_below_its_header(self):
+        for log in ("epoch,loss,val_acc\n1,200,300\n2,100,400\n", "epoch   loss   val_acc\n 1  200  300\n 2  100  400\n",
+                    "epoch, loss, val_acc\n1, 200, 300\n2, 100, 400\n"):
+            self.assertEqual(metrics.finds(self.found(log)["val_acc"], log), ["300", "400"], log)
+
+    def test_units_are_left_to_the_reader(self):
+        self.assertEqual(metrics.finds(self.found("took 0.5s latency: 12.5ms")["latency"], "latency: 12.5ms"), ["12.5"])
 
     def test_times_and_rates_are_no_metrics(self):
         self.assertEqual(self.found("step 3 time: 0.5 lr: 0.001 eta: 3 epoch: 2\n"), {})

@@ -1,0 +1,169 @@
+"""What a program printed, read in a log of it: metrics, the lines of epochs, the number of an epoch."""
+
+import re
+
+from metrics import NUMBER, SUMMARY, Metric, column_regex, escaped, finds, is_metric, names_of_header, words_of
+
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
+WORD = r"[A-Za-z](?:[\w./@-]*[\w@])?"
+VALUE = re.compile(rf"(?<!\w')(?<!\w)({WORD}(?: {WORD})?)([\"']?\s?[:=]\s*'?|\s+)(?=({NUMBER})(?!\w*\d|\.\d))")
+# Bars and `logging` write to standard error, which `2>&1` mixes in.
+OF_STDERR = re.compile(r"\d%\|.*\||\bit/s\b|\bs/it\b|\b(?:INFO|WARNING|DEBUG)\b")
+EPOCH = re.compile(r"\b(epoch|step|iteration|iter|round)\b([\s:=#\[(]*)(\d+)", re.I)
+NUMBER_NEXT = re.compile(r"[\s:='\"(\[#.+-]*(?:\d|(?:nan|inf|none|null|true|false)\b)", re.I)
+EXPRESSIONS_MAX = 8  # Tried for a metric.
+VARYING = ("nan", "inf", "infinity", "none", "null", "true", "false", "s", "sec", "ms", "us", "it", "min", "h",
+           "mb", "gb", "am", "pm", "mon", "tue", "wed", "thu", "fri", "sat", "sun", "jan", "feb", "mar", "apr",
+           "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+
+
+def plain(name):
+    return re.sub(r"\W+", "_", name).strip("_").lower()
+
+
+def anchor_of(before):
+    """What tells a label's beginning from the middle of another label."""
+    if not before.strip():
+        return "^" if not before else r"\b"
+    last = before.rstrip()[-1]
+    if last.isalnum():  # "val" of "val loss".
+        return r"\b"
+    return escaped(last) + (r"\s*" if before[-1].isspace() else "")
+
+
+def label_regex(label):
+    """The label as an expression: numbers may be padded, "ppl  912.1" and "ppl 1012.1"."""
+    body = label.rstrip(" \t")
+    blank = "" if body == label else r"\s*" if body[-1:] in ":=" else r"\s+"
+    return re.sub(r"\s{2,}", r"\\s+", escaped(body)) + blank
+
+
+def form_of(before):
+    """The kind of a line, as trial_runner/line_form.h has it: the first word, and words that name no number."""
+    words, first = [], ""
+    for match in re.finditer(r"[\w?]+(?:/[a-z]+)?", before):
+        word = match.group(0).lower()
+        if re.search(r"[\d?]", word) or word.split("/")[0] in VARYING:
+            continue
+        first = first or word
+        if not NUMBER_NEXT.match(before[match.end():]):
+            words.append(word)
+    is_indented = re.match(r"[ \t]+[A-Za-z]", before) is not None
+    return (is_indented, first, *words)
+
+
+def match_of(regex, line):
+    matches = list(re.finditer(regex.replace("{number}", f"({NUMBER})"), line))
+    return matches[-1] if matches else None
+
+
+def beginning_of(line, end):
+    """The line's beginning as an expression, each number standing for any."""
+    text = re.sub(r"\s+", " ", line[:end])
+    pieces = re.split(r"((?<![\w.])[-+]?\d[\d.]*(?:e[-+]?\d+)?|\bnan\b|\binf\b| )", text)
+    return "^" + "".join(r"\S+?" if i % 2 and p != " " else r"\s+" if p == " " else escaped(p)
+                         for i, p in enumerate(pieces))
+
+
+def anchored(regex, main, others):
+    """The expression so that it finds what it finds in `main`, and nothing in `others`."""
+    found = [finds(regex, line) for line in main]
+    begin = match_of(regex, main[0]).start()
+    word = re.match(r"[A-Za-z]+", main[0])
+    candidates = [regex]
+    if word and word.end() < begin:
+        candidates.append("^" + word.group(0) + r"\b.*?" + regex.lstrip("^"))
+    candidates.append("^" + regex.lstrip("^"))
+    if not re.search(r"\d[a-z%]", main[0][:begin]):  # Units may change: "900ms/step", "1s/step".
+        candidates.append(beginning_of(main[0], begin) + regex.removeprefix(r"\b").lstrip("^"))
+    for candidate in candidates:
+        if [finds(candidate, line) for line in main] == found and not any(finds(candidate, o) for o in others):
+            return candidate
+    return None
+
+
+def is_summary(kind):
+    return any(w in SUMMARY for word in kind[1:] for w in words_of(word))
+
+
+class Log:
+    def __init__(self, text):
+        rows = ESCAPES.sub("", text).replace("\r\n", "\n").split("\n")
+        self.states = [[s for s in row.split("\r") if s.strip()] for row in rows]  # Of a bar that is drawn over.
+        self.lines = [states[-1] if states else "" for states in self.states]
+        self.notes = {}  # metric: what is doubtful in its expression.
+        self.is_mixed = any(OF_STDERR.search(line) for line in self.lines)
+
+    def metrics(self):
+        found = {}
+        for order, line in enumerate(self.lines):
+            for match in VALUE.finditer(line):
+                begin, name = match.start(), plain(match.group(1))
+                if not is_metric(name):  # "epoch loss" is not one, "loss" is.
+                    short = match.group(1).split(" ")[-1]
+                    begin, name = match.end(1) - len(short), plain(short)
+                expressions = found.setdefault(name, {}) if is_metric(name) else {}
+                if is_metric(name) and len(expressions) < EXPRESSIONS_MAX:
+                    regex = anchor_of(line[:begin]) + label_regex(line[begin:match.end()]) + "{number}"
+                    expressions.setdefault(regex, (line, order))
+        metrics = {}
+        for name, expressions in found.items():  # The one of the most lines.
+            regex = max(expressions, key=lambda r: sum(match_of(r, line) is not None for line in self.lines))
+            metrics[name] = self.metric(name, regex, *expressions[regex])
+        for metric in self.columns():
+            metrics.setdefault(metric.name, metric)
+        return list(metrics.values())
+
+    def columns(self):
+        """The columns of a table below its header."""
+        header = None
+        for order, line in enumerate(self.lines):
+            names = names_of_header(line)
+            if names:
+                header = names
+            elif header:
+                for name in header[0]:
+                    regex = column_regex(header[0], name, header[1], line)
+                    if is_metric(name) and match_of(regex, line):
+                        metric = Metric(plain(name), regex, "both" if self.is_mixed else "stdout", (order, 0))
+                        metric.line = line.strip()
+                        yield metric
+                header = None
+
+    def metric(self, name, regex, line, order):
+        kinds = {}
+        for other in self.lines:
+            match = match_of(regex, other)
+            if match:
+                kinds.setdefault(form_of(other[:match.start(1)]), []).append(other)
+        if len(kinds) > 1:
+            epochs = max(kinds, key=lambda kind: (not is_summary(kind), len(kinds[kind])))
+            main = kinds[epochs]
+            others = [o for kind in kinds if kind != epochs for o in kinds[kind]]
+            are_summaries = all(is_summary(kind) or 2 * len(kinds[kind]) <= len(main)
+                                for kind in kinds if kind != epochs)
+            exact = anchored(regex, main, others) if are_summaries else None
+            if exact is None:
+                self.notes[name] = (f"each line that the expression of {name} finds is an iteration, "
+                                    f"'{main[0].strip()[:60]}' and '{others[0].strip()[:60]}'")
+            regex, line = exact or regex, main[0]
+        metric = Metric(name, regex, "both" if self.is_mixed else "stdout", (order, 0))
+        metric.line = line.strip()
+        return metric
+
+    def iteration_of(self, metric):
+        """`iteration:` for a bar that is drawn over from one epoch to the next; None: lines are counted."""
+        for states in self.states:
+            numbers, expression = [], None
+            for state in states:
+                match = EPOCH.search(state)
+                if match and match_of(metric.regex, state):
+                    expression = r"\b" + match.group(1) + re.sub(r"\s+", r"\\s+", escaped(match.group(2))) + "{number}"
+                    numbers.append(int(match.group(3)))
+            if len(set(numbers)) > 1 and numbers == sorted(numbers):
+                return expression, numbers[0]
+        return None
+
+
+def metrics_of_log(text):
+    return Log(text).metrics()

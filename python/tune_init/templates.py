@@ -1,0 +1,354 @@
+"""The lines that a Python script prints, read in its source: texts with holes where values stand.
+
+A template is a list of texts and of None, where a value stands.
+"""
+
+import ast
+import re
+
+from options import dotted
+
+PERCENT_HOLE = r"%(?:\(\w+\))?[-+ #0]*\d*(?:\.\d+)?[a-zA-Z]"
+BRACE_HOLE = r"\{[^{}]*\}"
+
+
+def holes_in(text, pattern, escape=None, plain=None):
+    parts = []
+    for piece in re.split(f"({re.escape(escape)}|{pattern})" if escape else f"({pattern})", text):
+        if escape and piece == escape:
+            parts.append(plain)
+        elif re.fullmatch(pattern, piece or " "):
+            parts.append(None)
+        elif piece:
+            parts.append(piece)
+    return parts
+
+
+def keys_template(keys, quote):
+    parts = ["{"]
+    for key in keys:
+        parts += [f"{quote}{key}{quote}: ", None, ", "]
+    return (parts[:-1] if keys else parts) + ["}"]
+
+
+def merged(parts):
+    out = []
+    for part in parts:
+        if part is not None and out and out[-1] is not None:
+            out[-1] += part
+        else:
+            out.append(part)
+    return out
+
+
+def is_name(node):
+    return isinstance(node, ast.Name)
+
+
+def is_text(node):
+    """Whether the node makes a text, and no number."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str)
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, (ast.Add, ast.Mod)) and (is_text(node.left) or is_text(node.right))
+    if isinstance(node, ast.IfExp):
+        return is_text(node.body) or is_text(node.orelse)
+    is_made = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    return isinstance(node, ast.JoinedStr) or (is_made and node.func.attr in ("format", "join", "dumps"))
+
+
+class Names:
+    """What the script's names stand for: dictionaries by their keys, and texts that are printed later."""
+
+    def __init__(self, tree):
+        self.keys = {}  # Of a dictionary, in order.
+        self.texts = {}  # name: [(line, node, is_added)]
+        returned = {}
+        functions = [n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
+        for _ in range(2):  # A name may be known by a function below it.
+            self.keys = {}
+            for node in sorted((n for n in ast.walk(tree) if hasattr(n, "lineno")), key=lambda n: n.lineno):
+                self.add(node, returned)
+            for function in functions:
+                for node in ast.walk(function):
+                    if isinstance(node, ast.Return) and node.value is not None:
+                        found = self.keys_of(node.value, returned)
+                        if found:
+                            returned[function.name] = found
+
+    def add(self, node, returned):
+        if isinstance(node, ast.AnnAssign) and node.value is not None:
+            targets, value = [node.target], node.value
+        elif isinstance(node, ast.Assign):
+            targets, value = node.targets, node.value
+        elif isinstance(node, ast.AugAssign) and is_name(node.target):
+            self.remember(node.target.id, node.lineno, node.value, True)
+            return
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "update":
+            name = ast.unparse(node.func.value)
+            found = [k.arg for k in node.keywords if k.arg]
+            for argument in node.args:
+                found += self.keys_of(argument, returned) or []
+            if name in self.keys:
+                self.extend(name, found)
+            return
+        else:
+            return
+        for target in targets:
+            name = ast.unparse(target)
+            if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
+                if isinstance(target.slice.value, str):
+                    self.extend(ast.unparse(target.value), [target.slice.value])
+                continue
+            found = self.keys_of(value, returned)
+            if found is not None:
+                self.extend(name, found)
+            elif is_name(target):
+                self.remember(name, node.lineno, value, False)
+
+    def extend(self, name, keys):
+        known = self.keys.setdefault(name, [])
+        known += [k for k in keys if k not in known]
+
+    def remember(self, name, line, value, is_added):
+        texts = self.texts.setdefault(name, [])
+        if (line, value, is_added) not in texts:
+            texts.append((line, value, is_added))
+
+    def keys_of(self, node, returned=None):
+        """Of a node that is a dictionary; None: it is none, or not known."""
+        if isinstance(node, ast.Dict):
+            keys = []
+            for key, value in zip(node.keys, node.values):
+                if key is None:  # {**metrics, "epoch": 1}
+                    keys += self.keys_of(value, returned) or []
+                elif isinstance(key, ast.Constant):
+                    keys.append(str(key.value))
+                else:
+                    return None
+            return keys
+        if isinstance(node, ast.Call) and dotted(node.func) == "dict":
+            keys = [k.arg for k in node.keywords if k.arg]
+            for argument in [*node.args, *(k.value for k in node.keywords if not k.arg)]:
+                keys += self.keys_of(argument, returned) or []
+            return keys
+        if isinstance(node, ast.Call) and returned:
+            return returned.get(dotted(node.func).split(".")[-1])
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            return self.keys.get(ast.unparse(node))
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+            left, right = self.keys_of(node.left, returned), self.keys_of(node.right, returned)
+            return None if left is None or right is None else left + [k for k in right if k not in left]
+        if isinstance(node, ast.DictComp) and isinstance(node.key, ast.Name):
+            return self.items_of(node.generators[0].iter)
+        return None
+
+    def items_of(self, node):
+        """The keys of X in X.items(), sorted(X.items()) or X."""
+        if isinstance(node, ast.Call) and is_name(node.func) and node.func.id == "sorted" and node.args:
+            return self.items_of(node.args[0])
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "items":
+            return self.keys_of(node.func.value)
+        return None
+
+    def text_at(self, name, line):
+        """The nodes of the text that a name stands for at a line: the last assignment, and what was added."""
+        nodes = []
+        for at, node, is_added in sorted(self.texts.get(name, []), key=lambda t: t[0]):
+            if at <= line:
+                nodes = nodes + [node] if is_added else [node]
+        is_plain = len(nodes) == 1 and isinstance(nodes[0], ast.Constant)
+        is_changed = is_plain and len(self.texts[name]) > 1  # A word that is now this, now that.
+        return nodes if not is_changed and all(is_text(node) for node in nodes) else []
+
+
+class Templates:
+    """Templates of expressions. `bound` holds those of names that are known where they stand."""
+
+    def __init__(self, tree):
+        self.names = Names(tree)
+
+    def of(self, node, bound=None, depth=0):
+        bound = bound or {}
+        if depth > 20:
+            return [None]
+
+        def inner(child, more=None):
+            return self.of(child, {**bound, **(more or {})}, depth + 1)
+
+        if isinstance(node, ast.Constant):
+            return [node.value if isinstance(node.value, str) else None]
+        if isinstance(node, ast.Name) and node.id in bound:
+            return bound[node.id]
+        if isinstance(node, ast.JoinedStr):
+            parts = []
+            for value in node.values:
+                parts += inner(value.value) if isinstance(value, ast.FormattedValue) else inner(value)
+            return parts
+        if isinstance(node, ast.IfExp) and is_text(node):  # What it says at most.
+            return max(inner(node.body), inner(node.orelse), key=lambda parts: parts.count(None))
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+            text = inner(node.left)
+            if len(text) == 1 and text[0] is not None:
+                return holes_in(text[0], PERCENT_HOLE, "%%", "%")
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            left, right = inner(node.left), inner(node.right)
+            return left + right if any(p is not None for p in left + right) else [None]
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr == "format":
+                text = inner(node.func.value)
+                if len(text) == 1 and text[0] is not None:
+                    return holes_in(text[0], BRACE_HOLE)
+            if node.func.attr == "join" and len(node.args) == 1:
+                return self.joined_list(node, inner)
+        if isinstance(node, ast.Call) and dotted(node.func).endswith("dumps") and node.args:
+            keys = self.names.keys_of(node.args[0])
+            return keys_template(keys, '"') if keys else [None]
+        keys = self.names.keys_of(node)
+        if keys:
+            return keys_template(keys, "'")
+        if isinstance(node, ast.Name) and depth < 6:
+            parts = []
+            for text in self.names.text_at(node.id, node.lineno):
+                parts += inner(text)
+            return parts if any(p is not None for p in parts) else [None]
+        return [None]
+
+    def joined_list(self, node, inner):
+        separator = inner(node.func.value)
+        listed = node.args[0]
+        if len(separator) != 1 or separator[0] is None:
+            return [None]
+        if isinstance(listed, (ast.List, ast.Tuple)):
+            return self.joined([inner(element) for element in listed.elts], separator[0])
+        if isinstance(listed, (ast.GeneratorExp, ast.ListComp)) and len(listed.generators) == 1:
+            target, keys = listed.generators[0].target, self.names.items_of(listed.generators[0].iter)
+            if keys and isinstance(target, ast.Tuple) and is_name(target.elts[0]):
+                return self.joined([inner(listed.elt, {target.elts[0].id: [key]}) for key in keys], separator[0])
+        return [None]
+
+    @staticmethod
+    def joined(templates, separator):
+        parts = []
+        for i, template in enumerate(templates):
+            parts += ([separator] if i else []) + template
+        return parts
+
+    def printed(self, call, bound=None):
+        """(template, stream) of a call that prints; None for others."""
+        name = dotted(call.func)
+        owner, _, last = name.rpartition(".")
+        words = {k.arg: k.value for k in call.keywords if k.arg}
+        is_rich = last == "rprint" or "console" in owner.lower() or owner == "rich"
+        if last in ("print", "echo", "secho", "rprint", "pprint") or (last == "log" and is_rich):
+            is_error = "stderr" in ast.unparse(words["file"]) if "file" in words else "err" in words
+            separator = words.get("sep")
+            text = separator.value if isinstance(separator, ast.Constant) else " "
+            parts = self.joined([self.of(a, bound) for a in call.args], text)
+            if is_rich:  # Its markup: [bold]...[/].
+                parts = [p if p is None else re.sub(r"\[/?[a-z][a-z ]*\]|\[/\]", "", p) for p in parts]
+            return ([None, " "] if last == "log" else []) + parts, "stderr" if is_error else "stdout"
+        is_bar = re.search(r"tqdm|bar|prog|loop|epochs|iter|^t$", owner) is not None
+        if last == "write" and call.args:
+            if owner in ("sys.stdout", "stdout") or (is_bar and "file" not in words):
+                return self.of(call.args[0], bound), "stdout"
+            return (self.of(call.args[0], bound), "stderr") if owner in ("sys.stderr", "stderr") else None
+        if last in ("info", "warning", "debug", "error", "success", "log") and re.search(r"log", name, re.I):
+            arguments = call.args[1:] if last == "log" else call.args
+            if not arguments:
+                return None
+            parts = self.of(arguments[0], bound)
+            if len(arguments) > 1 and len(parts) == 1 and parts[0]:
+                filled = holes_in(parts[0], PERCENT_HOLE, "%%", "%")
+                parts = filled if None in filled else holes_in(parts[0], BRACE_HOLE)
+            return [None, " "] + parts, "both"  # A time or a level may stand before it.
+        if last in ("set_description", "set_description_str", "set_postfix_str") and call.args:
+            before = [None, ", "] if "postfix" in last else []
+            return before + self.of(call.args[0], bound) + [" ", None], "stderr"
+        if last == "set_postfix":
+            keys = self.names.keys_of(call.args[0]) or [] if call.args else []
+            keys = keys + [k for k in words if k not in ("refresh", "ordered_dict")]
+            for keyword in call.keywords:
+                if keyword.arg is None:
+                    keys += self.names.keys_of(keyword.value) or []
+            parts = []
+            for key in keys:
+                parts += [", " + key + "=", None]
+            return ([None] + parts, "stderr") if parts else None
+        return None
+
+
+class Line:
+    """A printed line: its template, its stream, the call, and whether a loop prints it."""
+
+    def __init__(self, parts, stream, call, block, is_in_loop):
+        self.parts, self.stream, self.call = merged(parts), stream, call
+        self.block, self.is_in_loop = block, is_in_loop
+
+
+def places_of(tree):
+    """call: (the list of statements in which it stands, whether in a loop, loops over items())"""
+    places = {}
+    in_loops = {dotted(call.func).split(".")[-1] for loop in ast.walk(tree)
+                if isinstance(loop, (ast.For, ast.AsyncFor, ast.While))
+                for call in ast.walk(loop) if isinstance(call, ast.Call)}
+
+    def walk(node, block, in_loop, loops):
+        if isinstance(node, ast.Call):
+            places[node] = (block, in_loop, loops)
+        for field, value in ast.iter_fields(node):
+            for child in value if isinstance(value, list) else [value]:
+                if not isinstance(child, ast.AST):
+                    continue
+                is_body = field in ("body", "orelse", "finalbody")
+                is_loop = isinstance(node, (ast.For, ast.AsyncFor, ast.While)) and field == "body"
+                is_function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+                is_called = is_function and node.name in in_loops
+                more = [node] if is_loop and isinstance(node, ast.For) else []
+                walk(child, (node, field) if is_body else block,
+                     is_loop or (is_called if is_function and is_body else in_loop), loops + more)
+
+    walk(tree, None, False, [])
+    return places
+
+
+def wrappers_of(tree, templates):
+    """name: (parameters, [calls that print]) of the script's own functions that print what they are given."""
+    wrappers = {}
+    for function in ast.walk(tree):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        parameters = [a.arg for a in function.args.args if a.arg not in ("self", "cls")]
+        calls = [n for n in ast.walk(function) if isinstance(n, ast.Call) and templates.printed(n) and
+                 any(is_name(m) and m.id in parameters for a in n.args for m in ast.walk(a))]
+        if calls:
+            wrappers[function.name] = (parameters, calls[:1])
+    return wrappers
+
+
+def lines_of(tree):
+    """All lines that the script prints by itself, in the source's order."""
+    templates = Templates(tree)
+    places = places_of(tree)
+    wrappers = wrappers_of(tree, templates)
+    lines = []
+    for call in sorted(places, key=lambda n: (n.lineno, n.col_offset)):
+        block, in_loop, loops = places[call]
+        bindings = [{}]
+        for loop in loops:  # for name, value in metrics.items(): print(name, value)
+            keys = templates.names.items_of(loop.iter)
+            if keys and isinstance(loop.target, ast.Tuple) and is_name(loop.target.elts[0]):
+                bindings = [{**b, loop.target.elts[0].id: [key]} for b in bindings for key in keys]
+        inner = [call]
+        name = dotted(call.func).split(".")[-1]
+        if name in wrappers and not templates.printed(call):
+            parameters, inner = wrappers[name]
+            given = dict(zip(parameters, call.args))
+            given.update({k.arg: k.value for k in call.keywords if k.arg})
+            bindings = [{**b, **{p: templates.of(a, b) for p, a in given.items()}} for b in bindings]
+        for bound in bindings:
+            for printing in inner:
+                found = templates.printed(printing, bound)
+                if found and found[0]:
+                    lines.append(Line(found[0], found[1], call, block, in_loop))
+    return lines
