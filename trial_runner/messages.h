@@ -173,6 +173,7 @@ struct Welcome {
   int64_t lease_ms = 0;
   PackageName package = {};  // Of a command's working_dir: who has no such folder asks for it.
   std::vector<std::string> more_metrics = {};  // Of several objectives: those after `metric`.
+  Mode mode = Mode::kMax;                      // Of `metric`.
 };
 
 struct Refused {

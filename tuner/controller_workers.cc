@@ -31,6 +31,7 @@ void ExperimentController::On(const WorkerJoined& event) {
   welcome.worker = event.worker;
   welcome.experiment = options_.name;
   welcome.metric = options_.spec.metric;
+  welcome.mode = options_.spec.mode;
   for (const Objective& objective : options_.spec.more_objectives) {
     welcome.more_metrics.push_back(objective.metric);
   }

@@ -38,12 +38,6 @@ BestEpochRule::BestEpochRule(const std::string& metric, Mode mode) : BestEpochRu
   if (expression.ok()) *this = BestEpochRule(*std::move(expression), mode);
 }
 
-BestEpochRule BestEpochRule::ForMetric(const std::string& metric) {
-  if (!EveryEpochReports(metric)) return BestEpochRule();
-  const bool is_more_better = metric.ends_with("_accuracy") || metric == "images_per_second";
-  return BestEpochRule(metric, is_more_better ? Mode::kMax : Mode::kMin);
-}
-
 bool BestEpochRule::GoesByTime() const {
   return std::any_of(expression_.variables().begin(), expression_.variables().end(),
                      [](const ExpressionVariable& variable) {

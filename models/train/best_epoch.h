@@ -21,11 +21,6 @@ class BestEpochRule {
   // (test_accuracy, or a name that no epoch reports), the rule is the lowest val_loss.
   BestEpochRule(const std::string& metric, Mode mode);
 
-  // For a sweep of this metric, in the direction that is better by its nature: more of an accuracy,
-  // less of a loss. An expression says nothing of its direction: then the rule is the lowest
-  // val_loss.
-  static BestEpochRule ForMetric(const std::string& metric);
-
   // What it goes by: "val_loss".
   const std::string& metric() const { return expression_.text(); }
   // Whether it depends on how fast an epoch was.

@@ -62,6 +62,7 @@ TEST(Codec, LosesNothingOfAnyKind) {
   EXPECT_EQ(start.config, SampleStart().config);
   EXPECT_EQ(std::get<Welcome>((*to_read)[0]).seed, ~0ull);
   EXPECT_EQ(std::get<Welcome>((*to_read)[0]).more_metrics, std::vector<std::string>{"size"});
+  EXPECT_EQ(std::get<Welcome>((*to_read)[0]).mode, Mode::kMin);
 }
 
 TEST(Codec, RefusesMoreObjectivesThanASweepMayHave) {

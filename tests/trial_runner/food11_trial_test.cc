@@ -11,6 +11,7 @@
 
 #include "tests/trial_runner/message_samples.h"
 #include "tests/trial_runner/one_worker_test.h"
+#include "trial_runner/worker/food11_attempt.h"
 
 namespace tune {
 namespace {
@@ -90,6 +91,18 @@ TEST_F(Food11Trial, GoesOnFromItsCheckpointAsIfItHadNeverStopped) {
   Answer(third, ReportAnswer::kStop);
   EXPECT_EQ(End().outcome, Outcome::kCompleted);
   EXPECT_EQ(ChildrenOf(worker_->pid()).size(), 1u) << "one process ran all three";
+}
+
+TEST(Food11Options, TheBestEpochIsThatOfTheSweepsMetricInItsDirection) {
+  TrialStart start;
+  start.config = Value::MakeMap();
+  start.metric = "val_accuracy - val_loss";
+  const auto most = ReadFood11Options(start, "synthetic");
+  ASSERT_TRUE(most.ok()) << most.status().message();
+  EXPECT_EQ(most->best_epoch.metric(), start.metric);
+  EXPECT_TRUE(most->best_epoch.IsBetter(0.5, 0.4));
+  start.mode = Mode::kMin;
+  EXPECT_TRUE(ReadFood11Options(start, "synthetic")->best_epoch.IsBetter(0.4, 0.5));
 }
 
 TEST_F(Food11Trial, SaysWhatIsWrongWithAConfiguration) {

@@ -75,7 +75,8 @@ inline StartAttempt SampleStart() {
 
 inline std::vector<ToWorker> SampleToWorker() {
   const Welcome welcome{WorkerId{2}, "sweep", "loss", R"({"curve":{"value":"x"}})",   "/spaces",
-                        ~0ull,       1000,    60'000, {std::string(64, 'a'), 12'345}, {"size"}};
+                        ~0ull,       1000,    60'000, {std::string(64, 'a'), 12'345}, {"size"},
+                        Mode::kMin};
   return {welcome,
           Refused{"another version"},
           SampleStart(),

@@ -271,6 +271,7 @@ Status Read(v1::Welcome& in, Welcome& out) {
   TUNE_RETURN_IF_ERROR(ReadText(in.mutable_trainable(), limits::kJsonTextBytesMax,
                                 "welcome.trainable", out.trainable));
   TUNE_RETURN_IF_ERROR(ReadPath(in.mutable_base_dir(), "welcome.base_dir", out.base_dir));
+  out.mode = in.less_is_better() ? Mode::kMin : Mode::kMax;
   out.seed = in.seed();
   TUNE_RETURN_IF_ERROR(
       ReadInt(in.heartbeat_ms(), 1, kPeriodMsMax, "welcome.heartbeat_ms", out.heartbeat_ms));

@@ -108,6 +108,7 @@ void Put(const Welcome& welcome, v1::Welcome* out) {
   out->set_experiment(welcome.experiment);
   out->set_metric(welcome.metric);
   for (const std::string& metric : welcome.more_metrics) out->add_more_metrics(metric);
+  out->set_less_is_better(welcome.mode == Mode::kMin);
   out->set_trainable(welcome.trainable);
   out->set_base_dir(welcome.base_dir);
   out->set_seed(welcome.seed);

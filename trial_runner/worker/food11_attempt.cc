@@ -33,7 +33,7 @@ Result<models::Food11Options> ReadFood11Options(const TrialStart& start,
                         models::ParseFood11Options(configuration, random.NextU64(), data_dir));
   options.data = Resolve(start.base_dir, options.data);
   options.weights = Resolve(start.base_dir, options.weights);
-  options.best_epoch = models::BestEpochRule::ForMetric(start.metric);
+  options.best_epoch = models::BestEpochRule(start.metric, start.mode);
   // Ranks agree on the best epoch without a word, and each has times of its own.
   if (start.world_size > 1 && options.best_epoch.GoesByTime()) options.best_epoch = {};
   return options;

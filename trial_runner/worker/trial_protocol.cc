@@ -209,6 +209,9 @@ Result<TrialStart> ReadStart(Value& map) {
   TUNE_RETURN_IF_ERROR(TakeText(map, "experiment", limits::kTrialLineBytesMax, start.experiment));
   TUNE_RETURN_IF_ERROR(TakeText(map, "metric", limits::kTrialLineBytesMax, start.metric));
   TUNE_RETURN_IF_ERROR(TakeTexts(map, "more_metrics", start.more_metrics));
+  bool less_is_better = false;
+  TUNE_RETURN_IF_ERROR(TakeBool(map, "less_is_better", less_is_better));
+  start.mode = less_is_better ? Mode::kMin : Mode::kMax;
   TUNE_RETURN_IF_ERROR(TakeText(map, "base_dir", limits::kPathBytesMax, start.base_dir));
   TUNE_RETURN_IF_ERROR(TakeSeed(map, "sweep_seed", start.sweep_seed));
   TUNE_RETURN_IF_ERROR(TakeSeed(map, "seed", start.seed));
@@ -288,6 +291,7 @@ std::string EncodeStart(const Welcome& welcome, const StartAttempt& start,
     Key("more_metrics", out);
     out += ToJson(Value(std::move(metrics)));
   }
+  if (welcome.mode == Mode::kMin) out += R"(,"less_is_better":true)";
   Text("sweep_seed", std::to_string(welcome.seed), out);
   Text("seed", std::to_string(start.seed), out);
   Text("base_dir", welcome.base_dir, out);

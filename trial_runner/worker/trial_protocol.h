@@ -10,7 +10,8 @@
 //              "/home/me/tune.artifacts/lr-sweep/0", "checkpoint_every": 1,
 //              "memory_bytes": 0, "threads": 2,
 //              "devices": [{"device": 0, "milli": 500, "memory_bytes": 0}]}}
-//       `"device_environment"`: what its devices call for in its environment, if it has any:
+//       `"less_is_better": true`: of the metric. `"device_environment"`: what its devices call for
+//       in its environment, if it has any:
 //       {"CUDA_VISIBLE_DEVICES": "GPU-1b2c"}.
 //       `"folder"`: where programs run, if not where the space file says; `"content"`: the SHA-256
 //       of what was in that folder when the sweep began, if it is known; `"cache"`: where the
@@ -69,6 +70,7 @@ struct TrialStart {
   std::string experiment;
   std::string metric;
   std::vector<std::string> more_metrics;  // Of several objectives: those after `metric`.
+  Mode mode = Mode::kMax;                 // Of `metric`.
   uint64_t sweep_seed = 0;
   uint64_t seed = 0;  // Of the trial's own draws.
   std::string base_dir;

@@ -62,7 +62,7 @@ void WorkerCore::On(const Welcome& message, Instant now) {
                        welcome_->trainable == message.trainable && welcome_->seed == message.seed &&
                        welcome_->metric == message.metric &&
                        welcome_->more_metrics == message.more_metrics &&
-                       welcome_->base_dir == message.base_dir;
+                       welcome_->mode == message.mode && welcome_->base_dir == message.base_dir;
   const bool has_same_package = welcome_ && welcome_->package == message.package;
   if (!has_same_package) {
     wanted_.reset();

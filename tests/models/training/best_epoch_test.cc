@@ -39,15 +39,6 @@ TEST(BestEpochRule, GoesByTheMetricOfEveryEpoch) {
   }
 }
 
-TEST(BestEpochRule, HasTheDirectionOfItsMetric) {
-  EXPECT_TRUE(BestEpochRule::ForMetric("val_accuracy").IsBetter(0.5, 0.4));
-  EXPECT_TRUE(BestEpochRule::ForMetric("train_loss").IsBetter(0.4, 0.5));
-  EXPECT_EQ(BestEpochRule::ForMetric("train_loss").metric(), "train_loss");
-  for (const char* metric : {"val_accuracy - val_loss", "test_accuracy", "f1"}) {
-    EXPECT_EQ(BestEpochRule::ForMetric(metric).metric(), "val_loss") << metric;
-  }
-}
-
 // Five epochs whose losses climb from the first one on; the accuracy is highest in the third.
 Food11Options RisingLosses() {
   Food11Options options = SmallOptions();
