@@ -875,6 +875,22 @@ TEST_F(ElsewhereTest, AWorkerThatCannotHaveTheFolderGivesItsTrialsBackAndEnds) {
   EXPECT_THAT(Effects(), ElementsAre("ended 0 preempted: " + why, "goodbye", "exit 1"));
 }
 
+TEST_F(WorkerCoreTest, IdleProcessesMakeRoomForStartsThatWait) {
+  Join();
+  Tell(Start(Ref(0, 1, 1)));
+  Tell(Start(Ref(1, 1, 2)));
+  Effects();
+  Line(1, kFinal);
+  Line(1, kCompleted);
+  Effects();
+  core_->GiveUpIdle();
+  EXPECT_THAT(Effects(), ElementsAre("kill 1"));
+  core_->GiveUpIdle();
+  EXPECT_THAT(Effects(), testing::IsEmpty()) << "process 2 runs a trial";
+  Ended(1, {0, "SIGKILL"});
+  EXPECT_THAT(Effects(), testing::IsEmpty());
+}
+
 TEST_F(WorkerCoreTest, AWorkerWithoutAVariableOfTheSweepLeavesAndSaysWhichOne) {
   WorkerCore::Options options{Greeting(), /*is_local=*/false, ""};
   options.has_variable = [](const std::string& name) { return name == "HOME"; };

@@ -85,6 +85,9 @@ class WorkerCore {
   // Whether an MPS daemon runs, which holds what starts from now on to its part of a device.
   void OnMpsSeen(bool runs) { has_mps_ = runs; }
 
+  // The machine has no room for another process: those that wait for an attempt make some.
+  void GiveUpIdle();
+
   // Where programs run that need this package.
   void OnPlace(const PackageName& package, const Result<FoundPlace>& found, Instant now);
 

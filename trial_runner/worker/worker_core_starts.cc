@@ -167,6 +167,14 @@ ProcessId WorkerCore::ProcessFor(const StartAttempt& start, const Fusion& fusion
   return Spawn(*program_, ThreadsOf(start.cpu_milli), devices);
 }
 
+void WorkerCore::GiveUpIdle() {
+  for (auto& [id, process] : processes_) {
+    if (!process.running.empty() || process.is_doomed) continue;
+    process.is_doomed = true;
+    effects_.push_back(SignalProcess{id, true});
+  }
+}
+
 ProcessId WorkerCore::Spawn(const std::string& program, int64_t threads,
                             DeviceEnvironment devices) {
   ++last_process_.value;

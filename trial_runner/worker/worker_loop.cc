@@ -467,6 +467,7 @@ void WorkerLoop::StartWaiting() {
     Result<TrialProcess> process =
         StartTrialProcess({program_folder_ + "/" + effect.program, effect.threads, effect.devices});
     if (process.status().code() == StatusCode::kResourceExhausted) {
+      core_.GiveUpIdle();
       start_again_at_ = clock_.Now() + kStartPause;
       return;
     }
