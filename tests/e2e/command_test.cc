@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -75,10 +76,14 @@ class NamedPipe {
     // Also to write, so that it does not end between two writers.
     file_ = fdopen(open(path.c_str(), O_RDWR | O_CLOEXEC), "r");
     TUNE_CHECK(file_ != nullptr);
+    setvbuf(file_, nullptr, _IONBF, 0);  // What poll does not see is not read ahead.
   }
   ~NamedPipe() { fclose(file_); }
+  // Of the next line, which comes within a minute.
   int Number() {
     char line[100] = {};
+    pollfd readable{fileno(file_), POLLIN, 0};
+    TUNE_CHECK(poll(&readable, 1, 60'000) == 1 && "a program that the test waits for said nothing");
     TUNE_CHECK(fgets(line, sizeof line, file_) != nullptr);
     return std::atoi(line);
   }
@@ -306,7 +311,10 @@ TEST_F(Command, NothingOfATrialOutlivesTheProcessThatRunsItsProgram) {
 
 TEST_F(Command, AChildThatForksAndLeavesEndsWithItsTrial) {
   WriteScript(
-      "setsid sh -c 'echo $$ > pids; exec sleep 1000' > /dev/null 2>&1 &\n"
+      // It leaves before the trial ends, however slow the machine is.
+      "mkfifo left\n"
+      "setsid sh -c 'echo $$ > pids; echo > left; exec sleep 1000' > /dev/null 2>&1 &\n"
+      "read line < left\n"
       "tune report acc=1\n");
   NamedPipe pids(folder_ / "pids");
   Program tune(folder_, "tune", {"run", folder_.Write("space.yaml", ScriptSweep())});
