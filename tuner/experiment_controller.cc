@@ -7,6 +7,7 @@
 #include "core/counted.h"
 #include "core/json.h"
 #include "core/limits.h"
+#include "core/metric_variable.h"
 #include "core/nearest_name.h"
 #include "tuner/artifact_path.h"
 #include "tuner/best_trial.h"
@@ -19,6 +20,7 @@ constexpr char kIterationName[] = "training_iteration";
 constexpr char kTimeTotalName[] = "time_total";
 // Far above the steps of an epoch: a program may report each step and validate once an epoch.
 constexpr int64_t kReportsWithoutMetricMax = 10'000;
+constexpr size_t kNoteKindsMax = 16;  // There are two; what a worker makes up shall not pile up.
 
 bool IsCommand(const Value& trainable) {
   return trainable.is_map() && trainable.Find("command") != nullptr;
@@ -150,10 +152,18 @@ Report ExperimentController::Joined(TrialRecord& trial, const Report& part) {
     const bool goes_on = part.iteration == trial.open_iteration;
     if (goes_on && !HasMetric(metrics, open.first)) metrics.push_back(open);
   }
+  const bool is_constrained = !options_.spec.scores.constrained_names().empty();
+  if (part.final && is_constrained) {
+    for (const auto& held : trial.held_metrics) {
+      if (!HasMetric(metrics, held.first)) metrics.push_back(held);
+    }
+  }
   Report report = part;
   report.metrics = options_.spec.scores.Scored(metrics);
   if (HasMetric(report.metrics, options_.spec.metric)) {
     trial.has_reported_metric = true;
+    SayMissingConstraint(trial, metrics);
+    if (is_constrained) trial.held_metrics = metrics;
     alike_failures_.OnSuccess();
     trial.attempt_iteration = part.iteration;
     trial.open_iteration = 0;
@@ -193,9 +203,27 @@ void ExperimentController::SayMissingMetric(const TrialRecord& trial, const Metr
                              " reports without it are stored and are no iterations"});
 }
 
+// Once: it may come with a later report, or be named otherwise.
+void ExperimentController::SayMissingConstraint(const TrialRecord& trial, const Metrics& metrics) {
+  if (said_missing_constraint_) return;
+  for (const std::string& name : options_.spec.scores.constrained_names()) {
+    if (FindVariable(metrics, name)) continue;
+    said_missing_constraint_ = true;
+    std::vector<std::string_view> names;
+    for (const auto& metric : metrics) names.push_back(metric.first);
+    const auto nearest = NearestName(name, names);
+    out_.actions.push_back(Say{"trial " + std::to_string(trial.row.number.value) + " reports " +
+                               options_.spec.metric + " and no number as " + name +
+                               ", which metric_constraints name; such a report is never the best" +
+                               (nearest ? "; did you mean '" + std::string(*nearest) + "'?" : "")});
+    return;
+  }
+}
+
 // Of each kind the first of the sweep: what stands before the note's colon.
 void ExperimentController::SayNote(const TrialRecord& trial, const std::string& note) {
-  if (note.empty() || !said_notes_.insert(note.substr(0, note.find(':'))).second) return;
+  if (note.empty() || said_notes_.size() >= kNoteKindsMax) return;
+  if (!said_notes_.insert(note.substr(0, note.find(':'))).second) return;
   out_.actions.push_back(Say{"trial " + std::to_string(trial.row.number.value) + ": " + note});
 }
 
@@ -235,7 +263,8 @@ std::optional<Decision> ExperimentController::Decide(TrialRecord& trial, const R
   if (!is_new) return std::nullopt;
   repeated_runs_.OnReport(row.number, report.iteration, value);
   TellSearcher(trial, report, value);
-  return scheduler_->OnReport(row.number, report.iteration, value);
+  return scheduler_->OnReport(row.number, report.iteration,
+                              FindProvisional(report.metrics, options_.spec.metric));
 }
 
 void ExperimentController::TellSearcher(TrialRecord& trial, const Report& report, Metric value) {

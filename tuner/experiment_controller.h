@@ -125,6 +125,7 @@ class ExperimentController {
   // The part of a path that lies below the trial's artifact folder; nothing when none does.
   std::optional<std::string> WithinArtifacts(const TrialRecord& trial,
                                              const std::string& path) const;
+  void SayMissingConstraint(const TrialRecord& trial, const Metrics& metrics);
   std::optional<Decision> Decide(TrialRecord& trial, const Report& report, Metric value);
   void TellSearcher(TrialRecord& trial, const Report& report, Metric value);
   StopReason ReasonToStop(const TrialRecord& trial, const Report& report,
@@ -217,6 +218,7 @@ class ExperimentController {
   bool said_over_budget_ = false;
   bool said_missing_objective_ = false;
   bool said_missing_metric_ = false;
+  bool said_missing_constraint_ = false;
   std::set<std::string> said_notes_;  // What they are about.
   bool said_meant_metric_ = false;
   bool said_spread_ = false;

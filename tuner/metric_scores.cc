@@ -47,6 +47,9 @@ Result<MetricScores> MetricScores::Make(const Value::List& metrics, const Value&
   for (const Value& text :
        constraints.is_list() ? constraints.AsList() : Value::List{constraints}) {
     TUNE_ASSIGN_OR_RETURN(Expression constraint, ParseOver("metric_constraints", text));
+    for (const ExpressionVariable& variable : constraint.variables()) {
+      scores.constrained_names_.push_back(variable.name);
+    }
     scores.constraints_.push_back(std::move(constraint));
   }
   return scores;
@@ -54,9 +57,11 @@ Result<MetricScores> MetricScores::Make(const Value::List& metrics, const Value&
 
 Metrics MetricScores::Scored(Metrics reported) const {
   bool is_infeasible = false;
+  bool is_known = true;
   for (const Expression& constraint : constraints_) {
     const std::optional<double> holds = EvaluateOver(constraint, reported);
     is_infeasible = is_infeasible || (holds && !Expression::IsTrue(*holds));
+    is_known = is_known && holds.has_value();
   }
   Metrics made;
   for (const Expression& expression : expressions_) {
@@ -64,12 +69,20 @@ Metrics MetricScores::Scored(Metrics reported) const {
       made.emplace_back(expression.text(), *value);
     }
   }
-  if (!constraints_.empty()) made.emplace_back(kInfeasibleName, is_infeasible ? 1.0 : 0.0);
+  if (!constraints_.empty()) {
+    made.emplace_back(kInfeasibleName, is_infeasible ? 1.0 : is_known ? 0.0 : std::nan(""));
+  }
   reported.insert(reported.end(), made.begin(), made.end());
   return reported;
 }
 
 Metric FindObjective(const Metrics& scored, const std::string& objective) {
+  const bool is_known =
+      !HasMetric(scored, kInfeasibleName) || FindMetric(scored, kInfeasibleName).has_value();
+  return is_known ? FindProvisional(scored, objective) : std::nullopt;
+}
+
+Metric FindProvisional(const Metrics& scored, const std::string& objective) {
   const Metric infeasible = FindMetric(scored, kInfeasibleName);
   if (infeasible && *infeasible != 0) return std::nullopt;
   const Metric value = Finite(FindMetric(scored, objective));

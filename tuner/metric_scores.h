@@ -6,9 +6,11 @@
 //
 // Both are core/expression.h over reported names (a '.' in them also stands for '/'). What a metric
 // expression gives is kept beside the metrics that it was made of, under the expression's text;
-// where there are constraints, "infeasible" is kept too, 1 or 0. An infeasible report has no value:
-// it is neither best nor compared, and searchers hear of it as of one that failed. A constraint on
-// a metric that a report does not have says nothing about it.
+// where there are constraints, "infeasible" is kept too: 1, 0, or NaN where nobody can know,
+// because a metric that a constraint names is missing or no number. An infeasible report has no
+// value: it is neither best nor compared, and searchers hear of it as of one that failed. Neither
+// is one of which nobody can know the best; schedulers alone take its value, since what is missing
+// may come later.
 //
 // Thread rule: immutable.
 #pragma once
@@ -34,6 +36,8 @@ class MetricScores {
 
   // What a trial must be able to report: the names of the objectives, in their order.
   const std::vector<std::string>& reported_names() const { return reported_names_; }
+  // What constraints name.
+  const std::vector<std::string>& constrained_names() const { return constrained_names_; }
   // Whether an objective is an expression.
   bool has_expressions() const { return !expressions_.empty(); }
 
@@ -44,10 +48,13 @@ class MetricScores {
   std::vector<Expression> expressions_;
   std::vector<Expression> constraints_;
   std::vector<std::string> reported_names_;
+  std::vector<std::string> constrained_names_;
 };
 
-// An objective's value in metrics that were scored: nothing where it is missing, not finite or
-// infeasible.
+// An objective's value in metrics that were scored: nothing where it is missing, not finite,
+// infeasible, or not known to be feasible.
 Metric FindObjective(const Metrics& scored, const std::string& objective);
+// The same, with the value of what may be feasible.
+Metric FindProvisional(const Metrics& scored, const std::string& objective);
 
 }  // namespace tune

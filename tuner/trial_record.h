@@ -46,6 +46,9 @@ struct TrialRecord {
   // What it reported without the sweep's metric, of the iteration that is under way; 0: nothing.
   int64_t open_iteration = 0;
   Metrics open_metrics;
+  // What its last iteration reported, where results have constraints: a file at its end may have
+  // what they name alone.
+  Metrics held_metrics;
   int64_t last_sequence = 0;
   std::vector<Metric> last_values;   // Of each objective, as the searcher heard them.
   std::vector<double> whole_values;  // The last that had them all.

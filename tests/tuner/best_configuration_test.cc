@@ -35,7 +35,7 @@ TEST(BestConfiguration, IsTheOneWithTheBestMeanNotWithTheLuckiestRun) {
   EXPECT_EQ(ranked[0].best_trial, 3);
   EXPECT_EQ(ranked[0].best, 0.8);
   EXPECT_EQ(ranked[0].worst, 0.7);
-  EXPECT_EQ(Describe(ranked[0]), "mean 0.75 deviation 0.07071068 of 2 runs (trials 2, 3)");
+  EXPECT_EQ(Describe(ranked[0]), "mean 0.75 deviation 0.0707107 of 2 runs (trials 2, 3)");
   const auto least = RankConfigurations(runs, 2, Mode::kMin);
   EXPECT_THAT(Numbers(least), ElementsAre(0, 1));
   EXPECT_EQ(least[0].best_trial, 1);

@@ -162,6 +162,23 @@ TEST_F(ControllerReports, ANumberThatIsNotFiniteIsNeverTheBest) {
   EXPECT_EQ(world_->reports.back().value, std::nullopt);
 }
 
+// The area comes from a file at the end.
+TEST_F(ControllerReports, WhatNobodyKnowsToBeFeasibleIsNeverTheBestUntilTheFinalReportTells) {
+  for (const double area : {50.0, 500.0}) {
+    ExperimentSpec spec = ControllerWorld::MakeSpec();
+    spec.scores = *MetricScores::Make({Value("value")}, Value("area <= 100"));
+    Begin(spec);
+    EXPECT_EQ(Report(1, {{"value", 0.9}}), ReportAnswer::kContinue);
+    EXPECT_EQ(Report(2, {{"value", 0.4}}), ReportAnswer::kContinue);
+    EXPECT_EQ(Row().best_value, std::nullopt);
+    EXPECT_THAT(world_->said, ElementsAre(HasSubstr("reports value and no number as area, which "
+                                                    "metric_constraints name")));
+    EXPECT_EQ(Report(3, {{"area", area}}, true), ReportAnswer::kStop);
+    EXPECT_EQ(Row().best_value, area < 100 ? Metric(0.4) : std::nullopt);
+    EXPECT_EQ(Row().stop_reason, StopReason::kCompleted);
+  }
+}
+
 TEST_F(ControllerReports, AStopConditionSeesAnInfinity) {
   ExperimentSpec spec = ControllerWorld::MakeSpec();
   spec.stop = {{"loss", 100, true}};

@@ -58,11 +58,15 @@ TEST(MetricScores, AnInfeasibleReportKeepsItsMetricsAndHasNoValue) {
   EXPECT_EQ(FindMetric(bad, kInfeasibleName), 1);
 }
 
-TEST(MetricScores, AConstraintOnWhatIsNotReportedSaysNothingAndOnNaNDoesNotHold) {
+TEST(MetricScores, AConstraintOnWhatIsNotReportedIsNotKnownToHoldAndOnNaNDoesNotHold) {
   const MetricScores scores = Make({"delay"}, "area <= 100");
-  EXPECT_EQ(FindObjective(scores.Scored({{"delay", 2}}), "delay"), 2);
-  EXPECT_EQ(FindObjective(scores.Scored({{"delay", 2}, {"area", std::nan("")}}), "delay"),
-            std::nullopt);
+  EXPECT_THAT(scores.constrained_names(), ElementsAre("area"));
+  const Metrics unknown = scores.Scored({{"delay", 2}});
+  EXPECT_EQ(FindObjective(unknown, "delay"), std::nullopt) << "it is never the best";
+  EXPECT_EQ(FindProvisional(unknown, "delay"), 2) << "the scheduler goes on with it";
+  const Metrics broken = scores.Scored({{"delay", 2}, {"area", std::nan("")}});
+  EXPECT_EQ(FindObjective(broken, "delay"), std::nullopt);
+  EXPECT_EQ(FindProvisional(broken, "delay"), std::nullopt);
 }
 
 TEST(MetricScores, WhatCannotBeUsedIsTold) {

@@ -14,7 +14,8 @@ std::optional<std::vector<double>> WholeValues(const Value& metrics,
                                                const std::vector<Objective>& objectives) {
   std::vector<double> values;
   const Value* const infeasible = metrics.Find(kInfeasibleName);
-  if (infeasible != nullptr && ReadNumber(*infeasible).value_or(0) != 0) return std::nullopt;
+  // NaN, null as it is stored: nobody knows.
+  if (infeasible != nullptr && ReadNumber(*infeasible).value_or(1) != 0) return std::nullopt;
   for (const Objective& objective : objectives) {
     const Value* const metric = metrics.Find(objective.metric);
     const std::optional<double> number = metric == nullptr ? std::nullopt : ReadNumber(*metric);
