@@ -620,6 +620,30 @@ TEST_F(CommandTrialTest, AReportHasAllObjectives) {
   EXPECT_TRUE(IsIdle());
 }
 
+TEST_F(CommandTrialTest, ALineThatADeathCutIsNotRead) {
+  for (const int status : {0, 1}) {
+    Begin(kByRegex);
+    Prints("acc: 0.25\n");
+    EXPECT_THAT(Next<SendReport>().report.metrics, ElementsAre(Pair("acc", 0.25)));
+    Continue();
+    Prints("acc: 9.5");
+    Exit(status);
+    if (status == 0) {
+      EXPECT_THAT(Next<SendReport>().report.metrics, ElementsAre(Pair("acc", 9.5)));
+    } else {
+      EXPECT_EQ(Next<FinishAttempt>().end->outcome, Outcome::kCrashed);
+    }
+  }
+}
+
+TEST_F(CommandTrialTest, WhatIsPrintedAfterTheWordToEndIsNotRead) {
+  Begin(kByRegex);
+  trial_->OnTerminate(now_);
+  Prints("acc: 0.99\n");
+  Exit(0);
+  EXPECT_EQ(Next<FinishAttempt>().end, std::nullopt);
+}
+
 TEST_F(CommandTrialTest, WhatIsPrintedAtTheEndAloneIsInTheFinalReport) {
   Begin(R"j({"command":["x"],"metrics":{"acc":{"regex":"\\bacc: {number}"},)j"
         R"j("test":{"regex":"test: {number}"}}})j");

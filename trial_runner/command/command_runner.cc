@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,13 +56,50 @@ std::string SignalName(int signal) {
   _exit(1);
 }
 
+// What tells whether a file was written again. By its own clock: a server may have another one.
+struct FileState {
+  ino_t inode = 0;
+  int64_t bytes = 0;
+  int64_t seconds = 0, nanoseconds = 0;
+  friend bool operator==(const FileState&, const FileState&) = default;
+};
+
+FileState StateOf(const struct stat& info) {
+  return {info.st_ino, info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec};
+}
+
+std::vector<std::optional<FileState>> StatesOf(const std::vector<std::string>& files,
+                                               const std::string& folder) {
+  std::vector<std::optional<FileState>> states;
+  for (const std::string& file : files) {
+    struct stat info;
+    const bool is_there = stat((fs::path(folder) / file).c_str(), &info) == 0;
+    states.push_back(is_there ? std::optional(StateOf(info)) : std::nullopt);
+  }
+  return states;
+}
+
+// A file that waits for a writer has no end, and one that the attempt has not written is another's.
+Status CheckMetricFile(const std::string& path, const std::optional<FileState>& before) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0) return OkStatus();  // Told when it is read.
+  if (!S_ISREG(info.st_mode)) return InvalidArgument("it is no file with an end");
+  if (before != StateOf(info)) return OkStatus();
+  return InvalidArgument(
+      "it was there before this attempt began, which has not written it; a file for each trial is "
+      "{tune.dir}/" +
+      fs::path(path).filename().string());
+}
+
 Result<Metrics> ReadFileMetrics(const CommandSpec& spec, const std::vector<std::string>& files,
-                                const std::string& folder) {
+                                const std::string& folder,
+                                const std::vector<std::optional<FileState>>& before) {
   Metrics metrics;
   for (size_t i = 0; i < files.size(); ++i) {
     const FileMetric& wanted = spec.file_metrics()[i];
     const std::string path = (fs::path(folder) / files[i]).string();
     const std::string label = wanted.metric + ": " + files[i];
+    TUNE_RETURN_IF_ERROR(CheckMetricFile(path, before[i]).At(label));
     const Result<std::string> text = ReadFile(path, kMetricFileBytesMax);
     if (!text.ok()) return text.status().At(label);
     const Result<Value> document = ParseJson(*text, JsonDialect::kWithNaN);
@@ -93,7 +131,8 @@ struct CommandRunner::Attempt {
   CommandTrial trial;
   CheckpointPlace place;
   ProgramServer server;
-  std::string folder;  // The program's.
+  std::string folder;                                  // The program's.
+  std::vector<std::optional<FileState>> files_before;  // Those with metrics, at its start.
   FilledCommand filled;
   Environment environment;
   FileDescriptor setup_hold;  // What `setup` made stays as long as this is open.
@@ -207,6 +246,7 @@ Result<std::unique_ptr<CommandRunner::Attempt>> CommandRunner::Begin(const Trial
       std::fflush(stdout);
     }
   }
+  attempt->files_before = StatesOf(attempt->filled.metric_files, attempt->folder);
   TUNE_ASSIGN_OR_RETURN(attempt->program, StartWhenThereIsRoom(options));
   return attempt;
 }
@@ -370,7 +410,8 @@ void CommandRunner::TakeProgramEnd(Attempt& attempt) {
       attempt.memory && (attempt.has_exceeded_memory || attempt.memory->HasKilled());
   if (*status != 0 && is_over_limit) end.memory_limit_bytes = attempt.memory->bytes();
   if (*status == 0) {
-    end.file_metrics = ReadFileMetrics(attempt.spec, attempt.filled.metric_files, attempt.folder);
+    end.file_metrics = ReadFileMetrics(attempt.spec, attempt.filled.metric_files, attempt.folder,
+                                       attempt.files_before);
   }
   attempt.trial.OnProgramEnded(std::move(end));
   Perform(attempt);

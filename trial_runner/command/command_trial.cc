@@ -94,8 +94,11 @@ void CommandTrial::OnProgramLine(ClientId client, std::string_view line) {
   Advance();
 }
 
+// What a program prints once the worker has told it to end is of no iteration that it would have
+// come to: the next attempt begins before it.
 void CommandTrial::OnOutput(OutputStream stream, std::string_view piece) {
   tail_.Add(piece);
+  if (is_told_to_end_) return;
   const bool had_verdict = verdict_.has_value();
   Take(output_.Read(stream, piece));
   if (verdict_ && !had_verdict) effects_.push_back(SignalProgram{true});
@@ -291,10 +294,16 @@ std::optional<Instant> CommandTrial::NextDeadline() const {
   return terminate_at_ ? terminate_at_ : kill_at_;
 }
 
+// A line without its end, and a bar that may have been drawn again, are whole where the program
+// ended well; else its death may have cut them.
 void CommandTrial::OnProgramEnded(ProgramEnd end) {
-  Take(output_.Finish());
   program_end_ = std::move(end);
-  TakeLast();
+  const bool is_well = program_end_->exit_status == 0 && program_end_->signal.empty() &&
+                       program_end_->memory_limit_bytes == 0 && !is_told_to_end_;
+  if (is_well) {
+    Take(output_.Finish());
+    TakeLast();
+  }
   Advance();
 }
 
@@ -302,8 +311,7 @@ void CommandTrial::OnProgramEnded(ProgramEnd end) {
 // and in no report. Where a file has a part of the sweep's metric, the printed part goes with it.
 void CommandTrial::TakeLast() {
   const ProgramEnd& end = *program_end_;
-  const bool is_well = end.exit_status == 0 && end.signal.empty() && end.memory_limit_bytes == 0;
-  if (!is_well || !end.file_metrics.ok()) return;
+  if (!end.file_metrics.ok()) return;
   const bool has_part = std::any_of(wanted_.begin(), wanted_.end(), [&](const std::string& name) {
     return FindVariable(*end.file_metrics, name).has_value();
   });
