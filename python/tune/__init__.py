@@ -81,11 +81,13 @@ def report(
 
 def restored() -> Optional[Path]:
     """The checkpoint to go on from, file or folder as it was reported; None: from the start."""
+    _reporter.look_back()
     return _environment.restored(os.environ)
 
 
 def iteration() -> int:
     """How many iterations lie behind: those of the restored checkpoint and those reported since."""
+    _reporter.look_back()
     return _reporter.iteration()
 
 

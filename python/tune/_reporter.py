@@ -48,6 +48,10 @@ class Reporter:
         self._connection: Optional[Connection] = None  # Made at the first report.
         self._last: Optional[int] = None  # The last iteration, once one was reported.
         self._is_stopped = False
+        self._has_looked_back = False  # The program asked for what lies behind.
+
+    def look_back(self) -> None:
+        self._has_looked_back = True
 
     def iteration(self) -> int:
         if self._last is not None:
@@ -89,11 +93,23 @@ class Reporter:
         name = self._environ.get("TUNE_SOCKET")
         if not name:
             return self._print(values, given, path)
+        self._check_beginning(given)
         answer, self._last = _read_answer(self._ask(name, _encode(values, given, path)))
         if answer == "stop":
             self._is_stopped = True
             raise Stop
         return self._last
+
+    def _check_beginning(self, given: Optional[int]) -> None:
+        """A program that begins anew would have its first values taken for those of later iterations."""
+        is_later = self._last is not None or given is not None or self._has_looked_back
+        if is_later or not self._environ.get("TUNE_RESTORED"):
+            return
+        raise ReportError(
+            f"this attempt goes on from the checkpoint of iteration {self.iteration()}, and the "
+            "program never asked for it: load what tune.restored() names and begin after "
+            "tune.iteration(), or report without checkpoints"
+        )
 
     def _ask(self, name: str, line: bytes) -> bytes:
         if self._connection is None:

@@ -156,6 +156,17 @@ class Answers(unittest.TestCase):
             report(reporter, loss=1, step=5)
             self.assertEqual(reporter.iteration(), 5)
 
+    def test_a_program_that_never_asked_for_its_checkpoint_is_told(self):
+        with StandInRunner() as runner:
+            restored = {**runner.environ, "TUNE_FROM_ITERATION": "4", "TUNE_RESTORED": "/a"}
+            with self.assertRaisesRegex(ReportError, "checkpoint of iteration 4"):
+                report(Reporter(restored), loss=1)
+            self.assertEqual(runner.connections, [])
+            report(Reporter(restored), loss=1, step=5)
+            asking = Reporter(restored)
+            asking.look_back()
+            report(asking, loss=1)
+
     def test_stop_is_raised_and_stays(self):
         with StandInRunner(lambda message, count: {"answer": "stop", "iteration": 3}) as runner:
             reporter = Reporter(runner.environ)
