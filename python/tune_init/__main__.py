@@ -59,6 +59,10 @@ class Space:
             self.words.append(f'{quoted(option.flag)}, "{{tune.seed}}"')
             return
         found = domain_of(option)
+        if option.kind == "text as bool":
+            self.notes.append(f"{option.flag or name} has type=bool, for which every text is true, also False; "
+                              "make it action=argparse.BooleanOptionalAction to search over it")
+            found = None
         if found is None:
             if option.is_required and not option.is_config:
                 self.add_needed(option)

@@ -168,7 +168,7 @@ def metrics_of_source(tree, source):
     lines = lines_of(tree)
     metrics = {}
     for is_wanted in (is_metric, lambda name: is_metric("_".join(w for w in words_of(name) if w not in ENDS))):
-        for line in sorted(lines, key=lambda n: (summarizes(n), not n.is_in_loop)):
+        for line in sorted(lines, key=lambda n: (summarizes(n), tells_of_training(n), not n.is_in_loop)):
             add_metrics_of(line, lines, is_wanted, source, metrics)
         if metrics:
             break
@@ -177,6 +177,13 @@ def metrics_of_source(tree, source):
     for metric in framework_metrics(tree, source):
         metrics.setdefault(metric.name, metric)
     return sorted(metrics.values(), key=lambda metric: metric.order)
+
+
+def tells_of_training(line):
+    """Of two lines with the same names, "Train | Acc: ..." and "Valid | Acc: ...", the second is the one to look at."""
+    words = [w for part in line.parts if isinstance(part, str) for w in words_of(part)]
+    is_other = any(w.startswith(("val", "dev", "eval", "test")) for w in words)
+    return not is_other and any(w in ("train", "training", "trn") for w in words)
 
 
 def column_regex(names, name, separator, row):

@@ -110,6 +110,8 @@ def from_add_argument(call, constants):
     option = Option(name_of(flag or names[0]), flag)
     has_default, option.default = literal(words.get("default"), constants)
     option.kind = kind_of(words.get("type"), option.default)
+    if isinstance(words.get("type"), ast.Name) and words["type"].id == "bool":
+        option.kind = "text as bool"
     choices = words.get("choices")
     type_node = words.get("type")
     if isinstance(type_node, ast.Call) and dotted(type_node.func).endswith("Choice"):
@@ -229,26 +231,38 @@ def from_config(tree, constants):
 
 
 def from_environment(tree, constants):
-    """float(os.environ.get("LR", "0.1")), os.getenv("HIDDEN", 64)."""
-    options, kinds = [], {}
+    """float(os.environ.get("LR", "0.1")), int(os.getenv("HIDDEN") or 64), float(os.environ["WD"])."""
+    options, kinds, defaults = {}, {}, {}
     for node in ast.walk(tree):  # Outer calls come first.
-        if not isinstance(node, ast.Call):
+        key = None
+        if isinstance(node, ast.Call):
+            name = dotted(node.func)
+            if name in ("float", "int") and len(node.args) == 1:
+                for inner in ast.walk(node.args[0]):
+                    kinds.setdefault(inner, name)
+            if name in ("os.environ.get", "environ.get", "os.getenv", "getenv") and node.args:
+                key = node.args[0]
+                if len(node.args) == 2:
+                    defaults[node] = node.args[1]
+        elif isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
+            defaults[node.values[0]] = node.values[-1]
+        elif isinstance(node, ast.Subscript) and dotted(node.value) in ("os.environ", "environ"):
+            key = node.slice
+        known, variable = literal(key, constants) if key is not None else (False, None)
+        if not known or not isinstance(variable, str) or kinds.get(node) is None:
             continue
-        name = dotted(node.func)
-        if name in ("float", "int") and node.args:
-            kinds[node.args[0]] = name
-        if name in ("os.environ.get", "environ.get", "os.getenv", "getenv") and len(node.args) == 2:
-            known, variable = literal(node.args[0], constants)
-            default = literal(node.args[1], constants)[1]
-            kind = kinds.get(node)
-            if known and kind and default is not None:
-                try:
-                    option = Option(name_of(variable).lower(), "", kind, {"float": float, "int": int}[kind](default))
-                except ValueError:
-                    continue
-                option.variable = variable
-                options.append(option)
-    return options
+        kind = {"float": float, "int": int}[kinds[node]]
+        given = defaults.get(node)
+        if isinstance(given, ast.Call) and dotted(given.func) == "str" and given.args:
+            given = given.args[0]
+        default = literal(given, constants)[1]
+        try:
+            option = Option(name_of(variable).lower(), "", kinds[node], None if default is None else kind(default))
+        except (TypeError, ValueError):
+            continue
+        option.variable = variable
+        options.setdefault(variable, option)
+    return list(options.values())
 
 
 def options_of(tree, source):

@@ -48,6 +48,7 @@ class Scripts(unittest.TestCase):
                           {"eta": "{loguniform: [0.03, 1.0]}", "subsample": "{uniform: [0.5, 1.0]}"}, ["DATA"]),
         "keras_fit.py": ({"val_accuracy", "val_loss"}, "val_accuracy", "max",
                          {"units": "{choice: [32, 64, 128]}"}, []),
+        "train_and_valid_lines.py": ({"loss", "acc"}, "acc", "max", {"momentum": "{uniform: [0.5, 0.99]}"}, []),
         "with_tune.py": (set(), "val_accuracy", "max", {"lr": "{loguniform: [0.0001, 0.01]}"}, ["with_tune.py]"]),
         "typer_print.py": ({"val_loss", "val_acc"}, "val_acc", "max",
                            {"bias": "{choice: [--bias, --no-bias]}"}, ['"{bias}"']),
@@ -111,6 +112,14 @@ class Scripts(unittest.TestCase):
                 lines = metric_lines(space_of(script))
                 for name, wanted in values.items():
                     self.assertEqual(metrics.finds(lines[name][0], run.stdout), wanted)
+
+    def test_of_lines_with_the_same_names_those_of_the_validation_are_read(self):
+        space = space_of("train_and_valid_lines.py")
+        run = subprocess.run([sys.executable, "train_and_valid_lines.py"], cwd=SCRIPTS, text=True, timeout=60,
+                             stdout=subprocess.PIPE)
+        self.assertEqual(metrics.finds(metric_lines(space)["acc"][0], run.stdout), ["0.2500", "0.5000", "0.2500"])
+        self.assertIn("# TO DO: --nesterov has type=bool", space)
+        self.assertIn('  env: {MOMENTUM: "{momentum}"}', space)
 
     def test_options_of_the_environment_are_set_there(self):
         self.assertIn('  env: {LR: "{lr}", HIDDEN: "{hidden}"}', space_of("environment.py"))
