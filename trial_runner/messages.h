@@ -126,10 +126,13 @@ struct DeviceUse {
 };
 
 // A sign of life, in both directions. From a worker with the devices' memory as last seen: for
-// people, it decides nothing.
+// people, it decides nothing; and with some of the checkpoints in its cache, all of them in turn:
+// it is told to remove what the tuner has removed.
 struct Heartbeat {
   std::vector<DeviceUse> devices = {};
+  std::vector<std::string> cached = {};  // The tuner's paths.
 };
+inline constexpr size_t kCachedPerHeartbeatMax = 64;
 
 // A device of the worker fell away, for as long as the worker lives. What ran there ends as lost;
 // nothing more runs there.
@@ -251,6 +254,12 @@ struct EndsAcknowledged {
   int64_t ends_seen = 0;
 };
 
+// The tuner keeps this checkpoint no longer: nor need the worker's cache. Said again as long as the
+// worker tells of it.
+struct RemoveCached {
+  std::string path;
+};
+
 // The sweep is over: end every trial process, then the worker.
 struct Shutdown {
   // Not empty: the sweep goes on without this worker. It gives its attempts back, and says this in
@@ -259,6 +268,6 @@ struct Shutdown {
 };
 
 using ToWorker = std::variant<Welcome, Refused, StartAttempt, AnswerReport, KillAttempt,
-                              EndsAcknowledged, Heartbeat, Shutdown>;
+                              EndsAcknowledged, Heartbeat, RemoveCached, Shutdown>;
 
 }  // namespace tune

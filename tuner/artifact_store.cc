@@ -4,16 +4,23 @@
 
 namespace tune {
 
+namespace fs = std::filesystem;
+
 Status LocalArtifactStore::Remove(const std::string& path) {
-  namespace fs = std::filesystem;
   const std::string normal = fs::path(path).lexically_normal().string();
-  if (!normal.starts_with(root_ + "/")) {
+  if (!IsWithin(normal)) {
     return Internal("refused to remove " + path + ": it is outside of " + root_);
   }
   std::error_code error;
   fs::remove_all(normal, error);
   if (error) return Unavailable("cannot remove " + path + ": " + error.message());
   return OkStatus();
+}
+
+bool LocalArtifactStore::Has(const std::string& path) const {
+  const std::string normal = fs::path(path).lexically_normal().string();
+  std::error_code ignored;
+  return IsWithin(normal) && fs::is_directory(normal, ignored);
 }
 
 }  // namespace tune

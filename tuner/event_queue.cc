@@ -76,6 +76,9 @@ void EventQueue::Push(std::vector<Incoming> messages) {
       if (beat != nullptr && !beat->devices.empty()) {
         device_use_[message.worker] = std::move(beat->devices);
       }
+      if (beat != nullptr && !beat->cached.empty()) {
+        cached_[message.worker] = std::move(beat->cached);
+      }
     }
   }
   for (Incoming& message : messages) {
@@ -92,6 +95,11 @@ std::set<WorkerId> EventQueue::TakeHeard() {
 std::map<WorkerId, std::vector<DeviceUse>> EventQueue::TakeDeviceUse() {
   const std::lock_guard lock(mutex_);
   return std::exchange(device_use_, {});
+}
+
+std::map<WorkerId, std::vector<std::string>> EventQueue::TakeCached() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(cached_, {});
 }
 
 void EventQueue::PushEvent(Event event) {

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "core/clock.h"
@@ -37,6 +38,8 @@ class EventQueue final : public IncomingSink {
   std::set<WorkerId> TakeHeard();
   // What workers' heartbeats have told of their devices since the last call.
   std::map<WorkerId, std::vector<DeviceUse>> TakeDeviceUse();
+  // Likewise of the checkpoints in their caches.
+  std::map<WorkerId, std::vector<std::string>> TakeCached();
 
  private:
   void Append(std::vector<Event> events);
@@ -49,6 +52,7 @@ class EventQueue final : public IncomingSink {
   bool is_woken_ = false;
   std::set<WorkerId> heard_;
   std::map<WorkerId, std::vector<DeviceUse>> device_use_;
+  std::map<WorkerId, std::vector<std::string>> cached_;
 };
 
 }  // namespace tune

@@ -73,6 +73,7 @@ void Tuner::LookAtWorkers(Instant due, Instant now, std::vector<Event>& events) 
   }
   for (const WorkerId worker : parts_.queue.TakeHeard()) liveness_.OnHeard(worker, now);
   for (auto& [worker, use] : parts_.queue.TakeDeviceUse()) device_use_[worker] = std::move(use);
+  LookAtCaches();
   for (const Event& event : events) {
     if (const auto* const gone = std::get_if<WorkerGone>(&event)) {
       liveness_.Forget(gone->worker);
@@ -86,6 +87,16 @@ void Tuner::LookAtWorkers(Instant due, Instant now, std::vector<Event>& events) 
     std::vector<ToWorker> beat;
     beat.push_back(Heartbeat{});
     parts_.link.Send(worker, std::move(beat));
+  }
+}
+
+void Tuner::LookAtCaches() {
+  for (const auto& [worker, paths] : parts_.queue.TakeCached()) {
+    std::vector<ToWorker> removed;
+    for (const std::string& path : paths) {
+      if (!parts_.artifacts.Has(path)) removed.push_back(RemoveCached{path});
+    }
+    if (!removed.empty()) parts_.link.Send(worker, std::move(removed));
   }
 }
 

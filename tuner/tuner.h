@@ -63,6 +63,8 @@ class Tuner {
   // Whom was nothing heard of, and did we run ourselves?
   void LookAtWorkers(Instant due, Instant now, std::vector<Event>& events);
   void DropEffectless(std::vector<Event>& events);
+  // What is removed here goes from the workers' caches, too.
+  void LookAtCaches();
   void Perform(std::vector<Action> actions);
 
   Parts parts_;

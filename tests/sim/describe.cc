@@ -55,6 +55,7 @@ struct Describer {
   std::string operator()(const EndsAcknowledged& m) const {
     return std::to_string(m.ends_seen) + " ends seen";
   }
+  std::string operator()(const RemoveCached& m) const { return "remove cached " + m.path; }
   std::string operator()(const Shutdown&) const { return "shut down"; }
 };
 

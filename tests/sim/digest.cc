@@ -133,6 +133,7 @@ class Writer {
   Writer& operator<<(const KillAttempt& m) { return *this << m.ref << m.at_once; }
   Writer& operator<<(const EndsAcknowledged& m) { return *this << m.ends_seen; }
   Writer& operator<<(const Heartbeat&) { return *this; }  // A tuner's says nothing.
+  Writer& operator<<(const RemoveCached&) { return *this; }
   Writer& operator<<(const Shutdown&) { return *this; }
   Writer& operator<<(const SendToWorker& action) {
     return *this << action.worker << action.message;

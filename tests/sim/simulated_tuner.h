@@ -56,6 +56,9 @@ class SimulatedTuner final : public SimulatedNetwork::End, public WorkerLink, pu
   void Send(WorkerId worker, std::vector<ToWorker> messages) override;
   void Close(WorkerId worker) override;
   Status Remove(const std::string& path) override;
+  bool Has(const std::string& path) const override {
+    return !environment_.disk.List(path + "/").empty();
+  }
 
  private:
   class SeamStore;

@@ -246,6 +246,7 @@ void SimulatedWorker::Perform() {
     for (Effect& effect : effects) {
       std::visit([this](auto& e) { Do(e); }, effect);
     }
+    for (const Happenings::Act& found : std::exchange(found_, {})) found();
   }
   if (connection_) {
     Flush();
@@ -314,8 +315,24 @@ void SimulatedWorker::Do(const PrintLine& effect) {
   }
 }
 
-// No simulated sweep has programs that run in a folder.
-void SimulatedWorker::Do(const FindPlace& /*effect*/) { TUNE_CHECK(false); }
+// Every machine shares the tuner's disk: what was saved is where the tuner finds it.
+void SimulatedWorker::Do(const FindPlace& effect) {
+  found_.push_back([this, wanted = effect.wanted] {
+    core_->OnPlace(wanted.package, FoundPlace{{}, wanted.artifacts}, Now());
+  });
+}
+
+void SimulatedWorker::Do(const KeepCheckpoint& effect) {
+  found_.push_back([this, effect] {
+    core_->OnCheckpointKept(effect.ref, KeptCheckpoint{effect.folder, {}}, Now());
+  });
+}
+
+void SimulatedWorker::Do(const ObtainCheckpoint& effect) {
+  found_.push_back([this, effect] {
+    core_->OnCheckpointObtained(effect.ref, CheckpointCopy{effect.path, ""}, Now());
+  });
+}
 
 // What the connection before still carries is given up.
 void SimulatedWorker::Do(const ConnectToTuner& /*effect*/) {

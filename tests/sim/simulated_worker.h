@@ -71,6 +71,10 @@ class SimulatedWorker final : public SimulatedTrial::Host, public SimulatedNetwo
   void Do(const PrintLine& effect);
   void Do(const PrintNote& /*effect*/) {}
   void Do(const FindPlace& effect);
+  void Do(const KeepCheckpoint& effect);
+  void Do(const ObtainCheckpoint& effect);
+  void Do(const GiveUpCheckpoints& /*effect*/) {}  // It has been kept.
+  void Do(const DropCheckpoint& /*effect*/) {}     // There are no copies.
   void Do(const ConnectToTuner& effect);
   void Do(const ExitWorker& effect);
   void Flush();
@@ -94,6 +98,7 @@ class SimulatedWorker final : public SimulatedTrial::Host, public SimulatedNetwo
   std::map<ProcessId, Process> processes_;
   std::deque<FromWorker> outbox_;
   std::vector<Happenings::Act> waiting_;  // While it is stopped.
+  std::vector<Happenings::Act> found_;    // Of its own disk, to be told at once.
   std::optional<Instant> wake_at_;        // Virtual time.
   std::optional<int> exit_status_;
   bool is_stopped_ = false;

@@ -43,7 +43,7 @@ inline std::vector<FromWorker> SampleFromWorker() {
   return {hello,
           SampleReport(),
           AttemptEnded{Ref(0, 1, 1), Outcome::kCrashed, "no room", EndDetail::kDiskFull},
-          Heartbeat{{{0, 5}, {1, 1 << 20}}},
+          Heartbeat{{{0, 5}, {1, 1 << 20}}, {"/a/sweep/3/checkpoint_000002"}},
           Goodbye{"its disk is full"},
           DeviceLost{1, "it fell off the bus"},
           DeviceMemoryPeak{Ref(3, 2, 17), 1 << 29}};
@@ -84,6 +84,7 @@ inline std::vector<ToWorker> SampleToWorker() {
           KillAttempt{Ref(3, 2, 17), true},
           EndsAcknowledged{7},
           Heartbeat{},
+          RemoveCached{"/a/sweep/3/checkpoint_000002"},
           Shutdown{"tune drain"}};
 }
 

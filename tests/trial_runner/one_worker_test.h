@@ -11,8 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/limits.h"
 #include "tests/trial_runner/scripted_tuner.h"
 #include "trial_runner/grpc/worker_gateway.h"
+#include "trial_runner/package/artifact_depot.h"
 
 namespace tune {
 
@@ -22,13 +24,19 @@ class OneWorkerTest : public ::testing::Test {
     std::string name = (std::filesystem::temp_directory_path() / "tune_worker_XXXXXX").string();
     ASSERT_NE(mkdtemp(name.data()), nullptr);
     folder_ = name;
-    auto gateway = WorkerGateway::Start({}, sink_);
+    auto depot = ArtifactDepot::Make({folder_, limits::kCheckpointBytesMax});
+    ASSERT_TRUE(depot.ok()) << depot.status().message();
+    depot_ = *std::move(depot);
+    WorkerGateway::Options options;
+    options.checkpoints = depot_.get();
+    auto gateway = WorkerGateway::Start(options, sink_);
     ASSERT_TRUE(gateway.ok()) << gateway.status().message();
     gateway_ = *std::move(gateway);
   }
   void TearDown() override {
     worker_.reset();
     gateway_.reset();
+    depot_.reset();
     std::filesystem::remove_all(folder_);
   }
 
@@ -77,6 +85,7 @@ class OneWorkerTest : public ::testing::Test {
 
   GatheringSink sink_;
   std::string folder_;
+  std::unique_ptr<ArtifactDepot> depot_;
   std::unique_ptr<WorkerGateway> gateway_;
   std::unique_ptr<Program> worker_;
   WorkerId id_;

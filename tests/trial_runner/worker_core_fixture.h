@@ -76,14 +76,20 @@ class WorkerCoreTest : public testing::Test {
     return start;
   }
 
-  // The effects since the last call, one text each: what tests compare.
+  // The effects since the last call, one text each: what tests compare. Where a sweep without a
+  // package runs is found at once: here as there.
   std::vector<std::string> Effects() {
     std::vector<std::string> texts;
-    for (const Effect& effect : core_->TakeEffects()) {
-      if (const auto* const note = std::get_if<PrintNote>(&effect)) {
-        notes_.push_back(note->text);
-      } else {
-        texts.push_back(Text(effect));
+    for (auto effects = core_->TakeEffects(); !effects.empty(); effects = core_->TakeEffects()) {
+      for (const Effect& effect : effects) {
+        const auto* const find = std::get_if<FindPlace>(&effect);
+        if (const auto* const note = std::get_if<PrintNote>(&effect)) {
+          notes_.push_back(note->text);
+        } else if (find != nullptr && find->wanted.package.sha256.empty() && finds_places_) {
+          core_->OnPlace({}, FoundPlace{{}, find->wanted.artifacts}, now_);
+        } else {
+          texts.push_back(Text(effect));
+        }
       }
     }
     return texts;
@@ -127,6 +133,14 @@ class WorkerCoreTest : public testing::Test {
       return "find " + e->wanted.package.sha256 + " for " + e->wanted.folder + " and " +
              e->wanted.artifacts;
     }
+    if (const auto* const e = std::get_if<KeepCheckpoint>(&effect)) return "keep " + e->folder;
+    if (const auto* const e = std::get_if<ObtainCheckpoint>(&effect)) {
+      return "obtain " + e->path + (e->copy.folder.empty() ? "" : ", here " + e->copy.folder);
+    }
+    if (const auto* const e = std::get_if<GiveUpCheckpoints>(&effect)) {
+      return "give up " + std::to_string(e->ref.trial.value);
+    }
+    if (const auto* const e = std::get_if<DropCheckpoint>(&effect)) return "drop " + e->folder;
     if (std::holds_alternative<ConnectToTuner>(effect)) return "connect";
     return "exit " + std::to_string(std::get<ExitWorker>(effect).status);
   }
@@ -152,6 +166,7 @@ class WorkerCoreTest : public testing::Test {
     return "goodbye";
   }
 
+  bool finds_places_ = true;
   Instant now_{1'000'000};
   std::optional<WorkerCore> core_;
   std::vector<std::string> notes_;  // That Effects() left out.

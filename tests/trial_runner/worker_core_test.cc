@@ -805,12 +805,15 @@ TEST_F(ElsewhereTest, AnAttemptIsHeldBackUntilItsFolderIsFound) {
   Found("aa", "/cache/packages/aa");
   EXPECT_THAT(Effects(), ElementsAre("log 1 /cache/artifacts/0/attempt_1.log", "start 1 trial 0",
                                      "log 2 /cache/artifacts/1/attempt_1.log", "start 2 trial 1"));
-  // Later ones begin at once, in the same place, from where this machine put their checkpoints.
+  // Later ones begin at once, in the same place, when what they go on from is there.
   Line(1, kCompleted);
   Effects();
   StartAttempt start = Start(Ref(2, 1, 3));
   start.checkpoint_path = "/a/0/checkpoint_000001";
   Tell(start);
+  EXPECT_THAT(Effects(), ElementsAre("obtain /a/0/checkpoint_000001"));
+  core_->OnCheckpointObtained(start.ref, CheckpointCopy{"/cache/artifacts/0/checkpoint_000001", ""},
+                              now_);
   const TrialStart told = LastStart();
   EXPECT_EQ(told.place, (WorkPlace{"/cache/packages/aa", "aa", "/cache"}));
   EXPECT_EQ(told.artifact_dir, "/cache/artifacts/2");

@@ -29,6 +29,7 @@ std::shared_ptr<grpc::Channel> DialTuner(const TunerEndpoint& tuner) {
   arguments.SetMaxSendMessageSize(static_cast<int>(limits::kMessageBytesMax));
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kStreamAheadBytes);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   // gRPC bounds one attempt by this. The kernel asks ever more seldom: a new attempt asks at once.

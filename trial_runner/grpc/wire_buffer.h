@@ -17,6 +17,11 @@ namespace tune {
 
 inline constexpr char kAttachMethod[] = "/tune.v1.Tuner/Attach";
 inline constexpr char kFetchMethod[] = "/tune.v1.Tuner/Fetch";
+inline constexpr char kCheckpointMethod[] = "/tune.v1.Tuner/Checkpoint";
+
+// What one side may send of a stream before the other has read it: enough for a link of 20 MB/s
+// whose round trip is 50 ms.
+inline constexpr int kStreamAheadBytes = 1 << 20;
 
 // How a tuner's own worker shows that it is one (metadata of Attach).
 inline constexpr char kLocalSecretKey[] = "tune-local-secret";

@@ -14,10 +14,13 @@
 
 #include "core/limits.h"
 #include "core/posix/descriptor_limit.h"
+#include "trial_runner/grpc/checkpoint_service.h"
 #include "trial_runner/grpc/completions.h"
 #include "trial_runner/grpc/listener.h"
 #include "trial_runner/grpc/server_credentials.h"
+#include "trial_runner/grpc/status_codes.h"
 #include "trial_runner/grpc/wire_buffer.h"
+#include "trial_runner/held_leases.h"
 #include "trial_runner/network_address.h"
 #include "trial_runner/version.h"
 #include "trial_runner/wire/codec.h"
@@ -55,7 +58,13 @@ bool EqualSecrets(std::string_view a, std::string_view b) {
 class WorkerGateway::Service final {
  public:
   Service(const Options& options, IncomingSink& sink)
-      : options_(options), sink_(sink), next_worker_(options.first_worker) {}
+      : options_(options),
+        sink_(sink),
+        checkpoints_(options.checkpoints,
+                     [this](const std::string& session, const AttemptRef* ref) {
+                       return Permits(session, ref);
+                     }),
+        next_worker_(options.first_worker) {}
 
   Status Listen();
   void Shutdown();
@@ -69,17 +78,21 @@ class WorkerGateway::Service final {
   bool WaitUntilAllGone(Duration patience);
 
   // From connections, on the completion thread.
-  void Request(grpc::GenericServerContext& context, grpc::GenericServerAsyncReaderWriter& stream,
-               Completion& completion) {
-    service_.RequestCall(&context, &stream, queue_.get(), queue_.get(), &completion);
+  void Request(ServerCall& call, Completion& completion) {
+    service_.RequestCall(&call.context, &call.stream, queue_.get(), queue_.get(), &completion);
   }
   void Await();
   void Opened();
   void NotCalled();  // Of one that was awaited.
   WorkerId Enter(std::shared_ptr<Connection> connection);
   void Leave(std::optional<WorkerId> worker);
+  void ServeCheckpoint(std::unique_ptr<ServerCall> call, Status refusal) {
+    checkpoints_.Serve(std::move(call), std::move(refusal), [this] { Leave(std::nullopt); });
+  }
 
  private:
+  // Of calls beside the stream: what that worker holds.
+  Status Permits(const std::string& session, const AttemptRef* ref);
   Status ReadAddresses();
   // Connections of the address will be the server's, with these credentials.
   void AddPort(grpc::ServerBuilder& builder, const NetworkAddress& address,
@@ -87,6 +100,7 @@ class WorkerGateway::Service final {
 
   const Options options_;
   IncomingSink& sink_;
+  CheckpointService checkpoints_;
   grpc::AsyncGenericService service_;
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   std::unique_ptr<grpc::Server> server_;
@@ -115,11 +129,12 @@ class WorkerGateway::Connection final {
   static void Await(Service& service) {
     std::shared_ptr<Connection> connection(new Connection(service));
     connection->self_ = connection;
-    service.Request(connection->context_, connection->stream_, connection->on_called_);
+    service.Request(*connection->call_, connection->on_called_);
   }
 
   void Send(std::vector<ToWorker> messages) {
     const std::lock_guard lock(mutex_);
+    leases_.OnSent(messages);
     if (wants_to_finish_) return;
     for (ToWorker& message : messages) {
       outbox_bytes_ += ApproximateBytes(message);
@@ -130,13 +145,22 @@ class WorkerGateway::Connection final {
     if (outbox_.size() <= kOutboxMessagesMax && outbox_bytes_ <= kOutboxBytesMax) return;
     outbox_.clear();
     wants_to_finish_ = true;
-    context_.TryCancel();
+    call_->context.TryCancel();
   }
 
   void Close() { FinishAfterSending(grpc::Status::OK); }
 
+  bool IsOf(const std::string& session) {
+    const std::lock_guard lock(mutex_);
+    return session_ == session;
+  }
+  bool Holds(const AttemptRef& ref) {
+    const std::lock_guard lock(mutex_);
+    return leases_.Holds(ref);
+  }
+
  private:
-  explicit Connection(Service& service) : service_(service), stream_(&context_) {}
+  explicit Connection(Service& service) : service_(service) {}
 
   void OnCalled(bool ok) {
     if (!ok) {  // The server ends.
@@ -145,11 +169,16 @@ class WorkerGateway::Connection final {
     }
     service_.Opened();
     service_.Await();  // The next one.
-    address_ = PeerAddress(context_.peer());
-    is_fetch_ = context_.method() == kFetchMethod;
-    if (context_.method() != kAttachMethod && !is_fetch_) {
-      return FinishAfterSending(
-          {grpc::StatusCode::UNIMPLEMENTED, "unknown method " + context_.method()});
+    const std::string method = call_->context.method();
+    address_ = PeerAddress(call_->context.peer());
+    is_fetch_ = method == kFetchMethod;
+    if (method == kCheckpointMethod) {
+      Status refusal = CheckCaller();
+      service_.ServeCheckpoint(std::move(call_), std::move(refusal));
+      return self_.reset();
+    }
+    if (method != kAttachMethod && !is_fetch_) {
+      return FinishAfterSending({grpc::StatusCode::UNIMPLEMENTED, "unknown method " + method});
     }
     if (const Status admitted = CheckCaller(); !admitted.ok()) return Refuse(admitted);
     Read();
@@ -159,7 +188,7 @@ class WorkerGateway::Connection final {
   Status CheckCaller() {
     const Options& options = service_.options();
     const auto certificates =
-        context_.auth_context()->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
+        call_->context.auth_context()->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
     if (options.tls && !certificates.empty()) {
       TUNE_ASSIGN_OR_RETURN(
           token_id_, options.tls->admission->Admit(std::string_view(certificates.front().data(),
@@ -167,8 +196,8 @@ class WorkerGateway::Connection final {
       return OkStatus();
     }
     if (options.local_secret.empty()) return OkStatus();
-    const auto shown = context_.client_metadata().find(kLocalSecretKey);
-    if (shown != context_.client_metadata().end() &&
+    const auto shown = call_->context.client_metadata().find(kLocalSecretKey);
+    if (shown != call_->context.client_metadata().end() &&
         EqualSecrets({shown->second.data(), shown->second.size()}, options.local_secret)) {
       return OkStatus();
     }
@@ -190,7 +219,7 @@ class WorkerGateway::Connection final {
 
   void Read() {
     is_reading_ = true;
-    stream_.Read(&read_buffer_, &on_read_);
+    call_->stream.Read(&read_buffer_, &on_read_);
   }
 
   void OnRead(bool ok) {
@@ -247,7 +276,7 @@ class WorkerGateway::Connection final {
     }
     fetch_offset_ += static_cast<int64_t>(text->size());
     is_writing_ = true;
-    stream_.Write(ToBuffer(EncodeFetchPiece(*text)), &on_written_);
+    call_->stream.Write(ToBuffer(EncodeFetchPiece(*text)), &on_written_);
   }
 
   void OnWritten(bool ok) {
@@ -303,6 +332,13 @@ class WorkerGateway::Connection final {
   void Deliver(std::vector<FromWorker> messages) {
     std::vector<Incoming> incoming;
     incoming.reserve(messages.size());
+    {
+      const std::lock_guard lock(mutex_);
+      for (const FromWorker& message : messages) {
+        leases_.OnHeard(message);
+        if (const auto* const hello = std::get_if<Hello>(&message)) session_ = hello->session;
+      }
+    }
     for (FromWorker& message : messages) {
       incoming.push_back({*worker_, address_, std::move(message)});
     }
@@ -325,17 +361,16 @@ class WorkerGateway::Connection final {
     if (is_writing_) return;
     if (!outbox_.empty()) {
       is_writing_ = true;
-      stream_.Write(ToBuffer(EncodeBatch(TakeBatch(outbox_))), &on_written_);
+      call_->stream.Write(ToBuffer(EncodeBatch(TakeBatch(outbox_))), &on_written_);
       if (outbox_.empty()) outbox_bytes_ = 0;
     } else if (wants_to_finish_) {
       is_finishing_ = true;
-      stream_.Finish(status_, &on_finished_);
+      call_->stream.Finish(status_, &on_finished_);
     }
   }
 
   Service& service_;
-  grpc::GenericServerContext context_;
-  grpc::GenericServerAsyncReaderWriter stream_;
+  std::unique_ptr<ServerCall> call_ = std::make_unique<ServerCall>();
   std::shared_ptr<Connection> self_;
   MethodCompletion<Connection> on_called_{this, &Connection::OnCalled};
   MethodCompletion<Connection> on_read_{this, &Connection::OnRead};
@@ -353,6 +388,8 @@ class WorkerGateway::Connection final {
   bool is_finished_ = false;
 
   std::mutex mutex_;
+  std::string session_;
+  HeldLeases leases_;
   std::deque<ToWorker> outbox_;
   size_t outbox_bytes_ = 0;  // At most, since it was last empty.
   bool is_writing_ = false;
@@ -403,6 +440,7 @@ Status WorkerGateway::Service::Listen() {
   builder.SetMaxReceiveMessageSize(kReceivedBytesMax);
   builder.SetMaxSendMessageSize(static_cast<int>(limits::kMessageBytesMax));
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kStreamAheadBytes);
   builder.AddChannelArgument(GRPC_ARG_OPTIMIZATION_TARGET, "latency");
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
                              static_cast<int>(limits::kStrangerMs));
@@ -465,6 +503,19 @@ std::shared_ptr<WorkerGateway::Connection> WorkerGateway::Service::Find(WorkerId
   const std::lock_guard lock(mutex_);
   const auto found = workers_.find(worker);
   return found == workers_.end() ? nullptr : found->second;
+}
+
+Status WorkerGateway::Service::Permits(const std::string& session, const AttemptRef* ref) {
+  const std::lock_guard lock(mutex_);
+  bool is_attached = false;
+  for (const auto& [worker, connection] : workers_) {
+    if (session.empty() || !connection->IsOf(session)) continue;
+    if (ref == nullptr || connection->Holds(*ref)) return OkStatus();
+    is_attached = true;
+  }
+  if (!is_attached) return Unavailable("no such worker is attached");
+  return FailedPrecondition("the worker does not hold the lease of trial " +
+                            std::to_string(ref->trial.value) + " any more");
 }
 
 bool WorkerGateway::Service::WaitUntilAllGone(Duration patience) {

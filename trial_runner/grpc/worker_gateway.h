@@ -4,7 +4,8 @@
 // trial_runner/version.h); bytes become messages, or the connection is refused. One write is in
 // flight per connection; what gathers meanwhile goes into the next batch.
 //
-// A call of Fetch brings a package to who may attach; nothing of it is seen by the sink.
+// A call of Fetch brings a package to who may attach, a call of Checkpoint brings checkpoints here
+// and back to who is attached and holds the lease; nothing of it is seen by the sink.
 //
 // Connections are accepted by a Listener (listener.h), so that no crowd of strangers makes the
 // gateway deaf. On the encrypted port a stranger (no certificate, or one of an unknown key) is
@@ -24,6 +25,7 @@
 #include "core/status.h"
 #include "core/time.h"
 #include "trial_runner/admission.h"
+#include "trial_runner/checkpoint_transfer.h"
 #include "trial_runner/incoming_sink.h"
 #include "trial_runner/package_source.h"
 #include "trial_runner/worker_link.h"
@@ -45,6 +47,8 @@ class WorkerGateway final : public WorkerLink {
     };
     std::optional<Tls> tls = {};
     const PackageSource* package = nullptr;  // What workers fetch; must outlive the gateway.
+    // Where checkpoints come in of workers that do not see this disk; must outlive the gateway.
+    CheckpointDepot* checkpoints = nullptr;
   };
   static Result<std::unique_ptr<WorkerGateway>> Start(const Options& options, IncomingSink& sink);
   // Breaks what is still connected; WorkerDisconnected of each has been pushed when it returns.

@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,6 +23,7 @@
 #include "core/posix/private_folder.h"
 #include "trial_runner/package/package_format.h"
 #include "trial_runner/package/sha256.h"
+#include "trial_runner/package/unpack.h"
 #include "trial_runner/package/unpacked_folder.h"
 
 namespace tune {
@@ -40,33 +40,6 @@ bool IsFolderPath(const std::string& path) {
   return fs::is_directory(path, ignored);
 }
 
-// A file's bytes as they lie on the disk. We have written them, and nobody else does.
-class MappedFile {
- public:
-  static Result<MappedFile> Of(int fd, const std::string& path) {
-    struct stat info = {};
-    if (fstat(fd, &info) != 0) return ErrnoStatus("look at", path);
-    const auto bytes = static_cast<size_t>(info.st_size);
-    if (bytes == 0) return DataLoss(path + " is empty");
-    void* const start = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd, 0);
-    if (start == MAP_FAILED) return ErrnoStatus("read", path);
-    return MappedFile(start, bytes);
-  }
-  MappedFile(MappedFile&& other) noexcept
-      : start_(std::exchange(other.start_, nullptr)), bytes_(other.bytes_) {}
-  ~MappedFile() {
-    if (start_ != nullptr) munmap(start_, bytes_);
-  }
-
-  std::string_view text() const { return {static_cast<const char*>(start_), bytes_}; }
-
- private:
-  MappedFile(void* start, size_t bytes) : start_(start), bytes_(bytes) {}
-
-  void* start_;
-  size_t bytes_;
-};
-
 // The file, ours as long as it is open; nothing: another has it.
 Result<FileDescriptor> OpenLocked(const std::string& path) {
   FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
@@ -78,25 +51,6 @@ Result<FileDescriptor> OpenLocked(const std::string& path) {
   const bool is_there = fstat(file.get(), &opened) == 0 && stat(path.c_str(), &named) == 0 &&
                         opened.st_ino == named.st_ino;
   return is_there ? std::move(file) : FileDescriptor();  // Its holder has just removed it.
-}
-
-Status Write(const PackageEntry& entry, const std::string& path) {
-  if (IsFolder(entry.kind)) {
-    const mode_t mode = ModeOf(entry.kind);
-    const bool is_made = mkdir(path.c_str(), mode) == 0 && chmod(path.c_str(), mode) == 0;
-    return is_made ? OkStatus() : ErrnoStatus("create", path);
-  }
-  if (entry.kind == PackageKind::kLink) {
-    const std::string target(entry.content);
-    return symlink(target.c_str(), path.c_str()) == 0 ? OkStatus() : ErrnoStatus("create", path);
-  }
-  const mode_t mode = ModeOf(entry.kind);
-  const FileDescriptor file(
-      open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
-  // As it was packed, whatever the umask here: the rights are a part of the name.
-  if (!file.is_open() || fchmod(file.get(), mode) != 0) return ErrnoStatus("create", path);
-  return WriteAll(file.get(), std::as_bytes(std::span(entry.content.data(), entry.content.size())),
-                  path);
 }
 
 }  // namespace
@@ -208,7 +162,7 @@ Result<std::string> PackageStore::Unpack(const PackageName& package, int part) c
   TUNE_ASSIGN_OR_RETURN(const std::vector<PackageEntry> entries, ParsePackage(text.text()));
   TUNE_ASSIGN_OR_RETURN(DurableFolder folder, DurableFolder::Begin(folder_, package.sha256));
   for (const PackageEntry& entry : entries) {
-    TUNE_RETURN_IF_ERROR(Write(entry, folder.PathOf(entry.path)));
+    TUNE_RETURN_IF_ERROR(MakeEntry(entry, folder.PathOf(entry.path)));
   }
   // All at once: a sync for each of many small files would take minutes.
   const FileDescriptor here(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

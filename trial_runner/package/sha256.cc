@@ -18,6 +18,7 @@ Sha256::Sha256() : state_(std::make_unique<State>()) {
   TUNE_CHECK(EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr) == 1);
 }
 
+Sha256::Sha256(Sha256&& other) noexcept = default;
 Sha256::~Sha256() = default;
 
 void Sha256::Add(std::string_view bytes) {

@@ -12,6 +12,7 @@ namespace tune {
 class Sha256 {
  public:
   Sha256();
+  Sha256(Sha256&& other) noexcept;
   ~Sha256();
 
   void Add(std::string_view bytes);

@@ -72,6 +72,7 @@ size_t ApproximateBytes(const FromWorker& message) {
     bytes += ended->error.size();
   } else if (const auto* const heartbeat = std::get_if<Heartbeat>(&message)) {
     bytes += heartbeat->devices.size() * 24;
+    for (const std::string& path : heartbeat->cached) bytes += path.size() + 8;
   }
   return bytes;
 }
@@ -145,6 +146,38 @@ Result<std::string> DecodeFetchPiece(std::string_view bytes) {
   std::string text;
   TUNE_RETURN_IF_ERROR(Read(in, text));
   return text;
+}
+
+std::string EncodeCheckpointCall(const CheckpointCall& call) {
+  v1::CheckpointCall out;
+  Put(call, &out);
+  return out.SerializeAsString();
+}
+
+Result<CheckpointCall> DecodeCheckpointCall(std::string_view bytes) {
+  v1::CheckpointCall in;
+  if (!in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return InvalidArgument("not a call of protocol tune.v1");
+  }
+  CheckpointCall call;
+  TUNE_RETURN_IF_ERROR(Read(in, call));
+  return call;
+}
+
+std::string EncodeCheckpointAnswer(const CheckpointAnswer& answer) {
+  v1::CheckpointAnswer out;
+  Put(answer, &out);
+  return out.SerializeAsString();
+}
+
+Result<CheckpointAnswer> DecodeCheckpointAnswer(std::string_view bytes) {
+  v1::CheckpointAnswer in;
+  if (!in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return InvalidArgument("not an answer of protocol tune.v1");
+  }
+  CheckpointAnswer answer;
+  TUNE_RETURN_IF_ERROR(Read(in, answer));
+  return answer;
 }
 
 std::vector<FromWorker> TakeBatch(std::deque<FromWorker>& queue) { return Take(queue); }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/status.h"
+#include "trial_runner/checkpoint_transfer.h"
 #include "trial_runner/messages.h"
 
 namespace tune {
@@ -33,6 +34,12 @@ std::string EncodeFetchRequest(const FetchRequest& request);
 Result<FetchRequest> DecodeFetchRequest(std::string_view bytes);
 std::string EncodeFetchPiece(const std::string& text);
 Result<std::string> DecodeFetchPiece(std::string_view bytes);
+
+// The first messages of a call of Checkpoint; what follows them are pieces, as Fetch's.
+std::string EncodeCheckpointCall(const CheckpointCall& call);
+Result<CheckpointCall> DecodeCheckpointCall(std::string_view bytes);
+std::string EncodeCheckpointAnswer(const CheckpointAnswer& answer);
+Result<CheckpointAnswer> DecodeCheckpointAnswer(std::string_view bytes);
 
 // Takes from the front of `queue` what fits into one batch (limits::kBatchBytes,
 // limits::kBatchMessagesMax): at least one message if there is one.

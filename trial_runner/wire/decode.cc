@@ -215,7 +215,7 @@ Status Read(v1::AttemptEnded& in, AttemptEnded& out) {
                          ", expected a known outcome");
 }
 
-Status Read(const v1::Heartbeat& in, Heartbeat& out) {
+Status Read(v1::Heartbeat& in, Heartbeat& out) {
   if (static_cast<size_t>(in.devices_size()) > limits::kDevicesPerWorkerMax) {
     return InvalidArgument("heartbeat.devices: " + std::to_string(in.devices_size()) +
                            ", expected at most " + std::to_string(limits::kDevicesPerWorkerMax));
@@ -225,6 +225,13 @@ Status Read(const v1::Heartbeat& in, Heartbeat& out) {
     TUNE_RETURN_IF_ERROR(ReadInt(u.device(), 0, kAny, "heartbeat.devices.device", use.device));
     TUNE_RETURN_IF_ERROR(ReadInt(u.used_bytes(), 0, limits::kDeviceBytesMax,
                                  "heartbeat.devices.used_bytes", use.used_bytes));
+  }
+  if (static_cast<size_t>(in.cached_size()) > kCachedPerHeartbeatMax) {
+    return InvalidArgument("heartbeat.cached: " + std::to_string(in.cached_size()) +
+                           ", expected at most " + std::to_string(kCachedPerHeartbeatMax));
+  }
+  for (std::string& path : *in.mutable_cached()) {
+    TUNE_RETURN_IF_ERROR(ReadPath(&path, "heartbeat.cached", out.cached.emplace_back()));
   }
   return OkStatus();
 }
@@ -244,14 +251,15 @@ Status Read(const v1::DeviceMemoryPeak& in, DeviceMemoryPeak& out) {
 }
 
 // Part of a path on the worker's disk: digits and nothing else.
-Status Read(const v1::Package& in, const std::string& field, PackageName& out) {
+Status Read(const v1::Package& in, const std::string& field, PackageName& out,
+            int64_t bytes_max = limits::kPackageBytesMax) {
   constexpr size_t kDigits = 64;
   const std::string& hash = in.sha256();
   if (hash.size() != kDigits || hash.find_first_not_of("0123456789abcdef") != std::string::npos) {
     return InvalidArgument(field + ".sha256: expected 64 lower-case hexadecimal digits");
   }
   out.sha256 = hash;
-  return ReadInt(in.bytes(), 1, limits::kPackageBytesMax, (field + ".bytes").c_str(), out.bytes);
+  return ReadInt(in.bytes(), 1, bytes_max, (field + ".bytes").c_str(), out.bytes);
 }
 
 Status Read(v1::Welcome& in, Welcome& out) {
@@ -342,7 +350,7 @@ Status Read(v1::FromWorker& in, FromWorker& out) {
       if (!in.ended().has_ref()) return Absent("ended.ref");
       return ReadInto<AttemptEnded>(*in.mutable_ended(), out);
     case v1::FromWorker::kHeartbeat:
-      return ReadInto<Heartbeat>(in.heartbeat(), out);
+      return ReadInto<Heartbeat>(*in.mutable_heartbeat(), out);
     case v1::FromWorker::kGoodbye:
       return ReadInto<Goodbye>(*in.mutable_goodbye(), out);
     case v1::FromWorker::kDeviceLost:
@@ -376,7 +384,10 @@ Status Read(v1::ToWorker& in, ToWorker& out) {
       return ReadInt(in.ends_acknowledged().ends_seen(), 0, kAny, "ends_acknowledged.ends_seen",
                      out.emplace<EndsAcknowledged>().ends_seen);
     case v1::ToWorker::kHeartbeat:
-      return ReadInto<Heartbeat>(in.heartbeat(), out);
+      return ReadInto<Heartbeat>(*in.mutable_heartbeat(), out);
+    case v1::ToWorker::kRemoveCached:
+      return ReadPath(in.mutable_remove_cached()->mutable_path(), "remove_cached.path",
+                      out.emplace<RemoveCached>().path);
     case v1::ToWorker::kShutdown:
       return ReadLine(in.mutable_shutdown()->mutable_why(), limits::kErrorBytesMax, "shutdown.why",
                       out.emplace<Shutdown>().why);
@@ -395,6 +406,55 @@ Status Read(v1::FetchRequest& in, FetchRequest& out) {
 Status Read(v1::FetchPiece& in, std::string& text) {
   if (in.text().empty()) return InvalidArgument("piece.text: expected at least one byte");
   return ReadText(in.mutable_text(), limits::kPackagePieceBytes, "piece.text", text);
+}
+
+namespace {
+
+Status Read(v1::SeeNonce& in, SeeNonce& out) {
+  TUNE_RETURN_IF_ERROR(ReadText(in.mutable_nonce(), kNonceBytes, "see.nonce", out.nonce));
+  const bool is_nonce = out.nonce.size() == kNonceBytes &&
+                        out.nonce.find_first_not_of("0123456789abcdef") == std::string::npos;
+  return is_nonce ? OkStatus()
+                  : InvalidArgument("see.nonce: expected 32 lower-case hexadecimal digits");
+}
+
+Status Read(v1::PutCheckpoint& in, PutCheckpoint& out) {
+  if (!in.has_ref()) return Absent("put.ref");
+  TUNE_RETURN_IF_ERROR(Read(in.ref(), out.ref).At("put"));
+  TUNE_RETURN_IF_ERROR(ReadText(in.mutable_name(), limits::kNameBytesMax, "put.name", out.name));
+  return Read(in.text(), "put.text", out.text, kAny);
+}
+
+Status Read(v1::GetCheckpoint& in, GetCheckpoint& out) {
+  if (!in.has_ref()) return Absent("get.ref");
+  TUNE_RETURN_IF_ERROR(Read(in.ref(), out.ref).At("get"));
+  TUNE_RETURN_IF_ERROR(ReadPath(in.mutable_path(), "get.path", out.path));
+  return ReadInt(in.offset(), 0, kAny, "get.offset", out.offset);
+}
+
+}  // namespace
+
+Status Read(v1::CheckpointCall& in, CheckpointCall& out) {
+  TUNE_RETURN_IF_ERROR(
+      ReadText(in.mutable_session(), limits::kNameBytesMax, "session", out.session));
+  switch (in.what_case()) {
+    case v1::CheckpointCall::kSee:
+      return Read(*in.mutable_see(), out.what.emplace<SeeNonce>());
+    case v1::CheckpointCall::kPut:
+      return Read(*in.mutable_put(), out.what.emplace<PutCheckpoint>());
+    case v1::CheckpointCall::kGet:
+      return Read(*in.mutable_get(), out.what.emplace<GetCheckpoint>());
+    case v1::CheckpointCall::WHAT_NOT_SET:
+      break;
+  }
+  return Absent("what");
+}
+
+Status Read(v1::CheckpointAnswer& in, CheckpointAnswer& out) {
+  out.is_seen = in.seen();
+  TUNE_RETURN_IF_ERROR(ReadInt(in.offset(), 0, kAny, "answer.offset", out.offset));
+  TUNE_RETURN_IF_ERROR(ReadPath(in.mutable_path(), "answer.path", out.path));
+  return in.has_text() ? Read(in.text(), "answer.text", out.text, kAny) : OkStatus();
 }
 
 }  // namespace tune

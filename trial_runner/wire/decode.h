@@ -16,5 +16,7 @@ Status Read(v1::FromWorker& in, FromWorker& out);
 Status Read(v1::ToWorker& in, ToWorker& out);
 Status Read(v1::FetchRequest& in, FetchRequest& out);
 Status Read(v1::FetchPiece& in, std::string& text);
+Status Read(v1::CheckpointCall& in, CheckpointCall& out);
+Status Read(v1::CheckpointAnswer& in, CheckpointAnswer& out);
 
 }  // namespace tune

@@ -86,6 +86,7 @@ void Put(const Heartbeat& heartbeat, v1::Heartbeat* out) {
     u->set_device(use.device);
     u->set_used_bytes(use.used_bytes);
   }
+  for (const std::string& path : heartbeat.cached) out->add_cached(path);
 }
 
 void Put(const DeviceLost& lost, v1::DeviceLost* out) {
@@ -178,6 +179,7 @@ void Put(const ToWorker& message, v1::ToWorker* out) {
                    out->mutable_ends_acknowledged()->set_ends_seen(m.ends_seen);
                  },
                  [out](const Heartbeat& m) { Put(m, out->mutable_heartbeat()); },
+                 [out](const RemoveCached& m) { out->mutable_remove_cached()->set_path(m.path); },
                  [out](const Shutdown& m) { out->mutable_shutdown()->set_why(m.why); },
              },
              message);
@@ -186,6 +188,31 @@ void Put(const ToWorker& message, v1::ToWorker* out) {
 void Put(const FetchRequest& request, v1::FetchRequest* out) {
   Put(request.package, out->mutable_package());
   out->set_offset(request.offset);
+}
+
+void Put(const CheckpointCall& call, v1::CheckpointCall* out) {
+  out->set_session(call.session);
+  std::visit(Overloaded{
+                 [out](const SeeNonce& see) { out->mutable_see()->set_nonce(see.nonce); },
+                 [out](const PutCheckpoint& put) {
+                   Put(put.ref, out->mutable_put()->mutable_ref());
+                   out->mutable_put()->set_name(put.name);
+                   Put(put.text, out->mutable_put()->mutable_text());
+                 },
+                 [out](const GetCheckpoint& get) {
+                   Put(get.ref, out->mutable_get()->mutable_ref());
+                   out->mutable_get()->set_path(get.path);
+                   out->mutable_get()->set_offset(get.offset);
+                 },
+             },
+             call.what);
+}
+
+void Put(const CheckpointAnswer& answer, v1::CheckpointAnswer* out) {
+  out->set_seen(answer.is_seen);
+  out->set_offset(answer.offset);
+  out->set_path(answer.path);
+  if (!answer.text.sha256.empty()) Put(answer.text, out->mutable_text());
 }
 
 }  // namespace tune

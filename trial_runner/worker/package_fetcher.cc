@@ -1,12 +1,14 @@
 #include "trial_runner/worker/package_fetcher.h"
 
-#include <unistd.h>
-
 #include <filesystem>
+#include <stop_token>
 #include <utility>
 
 #include "core/hash.h"
+#include "core/limits.h"
+#include "core/posix/durable_file.h"
 #include "core/posix/private_folder.h"
+#include "core/posix/real_clock.h"
 #include "trial_runner/package/package_store.h"
 #include "trial_runner/package/packed_folder.h"
 
@@ -15,64 +17,112 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool CanBeWritten(const std::string& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  return !error && access(folder.c_str(), W_OK | X_OK) == 0;
+Status NoCache() {
+  return FailedPrecondition("there is no folder to keep it in: neither HOME nor XDG_CACHE_HOME");
 }
 
-// A sweep's artifacts lie where the tuner has them, for a shared disk; where that path cannot be
-// made, they stay on this machine.
-std::string ArtifactsHere(const std::string& artifacts, const std::string& cache,
-                          const std::string& tuner) {
-  if (artifacts.empty() || CanBeWritten(artifacts)) return artifacts;
-  return cache + "/artifacts/" + HashToHex(Xxh64(tuner + "\n" + artifacts)) + "/" +
-         fs::path(artifacts).filename().string();
-}
+// A file that is written here and asked about there, and removed again.
+class Nonce {
+ public:
+  explicit Nonce(const std::string& folder)
+      : text_(HashToHex(DrawEntropy()) + HashToHex(DrawEntropy())),
+        path_(folder + "/" + NonceFile(text_)) {
+    std::error_code error;
+    is_written_ = fs::is_directory(folder, error) && WriteFileSynced(path_, text_).ok();
+  }
+  ~Nonce() {
+    std::error_code ignored;
+    fs::remove(path_, ignored);
+  }
+  bool is_written() const { return is_written_; }
+  const std::string& text() const { return text_; }
 
-Result<FoundPlace> Find(const WantedPlace& wanted, const std::string& cache,
-                        const std::string& tuner, const PackageDial& dial,
-                        const Interruption& interruption, std::vector<FileDescriptor>& held) {
-  FoundPlace found;
-  found.place.content = wanted.package.sha256;
-  found.place.cache = cache;
-  const Result<PackageName> seen = NameFolder(wanted.folder, wanted.package.bytes);
-  if (seen.ok() && *seen == wanted.package) {
-    found.artifacts = wanted.artifacts;
-    return found;
+ private:
+  const std::string text_;
+  const std::string path_;
+  bool is_written_ = false;
+};
+
+class PlaceSearch {
+ public:
+  PlaceSearch(const WantedPlace& wanted, const PackageFetcher::Means& means,
+              const Interruption& interruption, std::stop_token stop)
+      : wanted_(wanted), means_(means), interruption_(interruption), stop_(std::move(stop)) {}
+
+  Result<FoundPlace> Run(std::vector<FileDescriptor>& held) {
+    found_.place.content = wanted_.package.sha256;
+    found_.place.cache = means_.cache;
+    if (!wanted_.package.sha256.empty()) TUNE_RETURN_IF_ERROR(FindFolder(held));
+    TUNE_RETURN_IF_ERROR(FindArtifacts());
+    return found_;
   }
-  if (cache.empty()) {
-    return FailedPrecondition("there is no folder to keep it in: neither HOME nor XDG_CACHE_HOME");
+
+ private:
+  Status FindFolder(std::vector<FileDescriptor>& held) {
+    const Result<PackageName> seen = NameFolder(wanted_.folder, wanted_.package.bytes);
+    if (seen.ok() && *seen == wanted_.package) return OkStatus();
+    if (means_.cache.empty()) return NoCache();
+    TUNE_ASSIGN_OR_RETURN(
+        HeldPackage package,
+        PackageStore(means_.cache, interruption_).Obtain(wanted_.package, means_.dial));
+    found_.place.folder = std::move(package.folder);
+    held.push_back(std::move(package.hold));
+    return OkStatus();
   }
-  TUNE_ASSIGN_OR_RETURN(HeldPackage package,
-                        PackageStore(cache, interruption).Obtain(wanted.package, dial));
-  found.place.folder = std::move(package.folder);
-  held.push_back(std::move(package.hold));
-  found.artifacts = ArtifactsHere(wanted.artifacts, cache, tuner);
-  if (found.artifacts != wanted.artifacts) {
-    TUNE_RETURN_IF_ERROR(MakePrivateFolder(cache + "/artifacts"));
+
+  // A sweep's artifacts lie where the tuner has them, if the tuner sees what is written there;
+  // else they lie on this machine, and the tuner has its checkpoints sent.
+  Status FindArtifacts() {
+    found_.artifacts = wanted_.artifacts;
+    if (wanted_.artifacts.empty()) return OkStatus();
+    TUNE_ASSIGN_OR_RETURN(const bool is_shared, IsShared());
+    if (is_shared) return OkStatus();
+    if (means_.cache.empty()) return NoCache();
+    found_.storage = CheckpointStorage::kTuner;
+    found_.artifacts = means_.cache + "/artifacts/" +
+                       HashToHex(Xxh64(means_.tuner + "\n" + wanted_.artifacts)) + "/" +
+                       fs::path(wanted_.artifacts).filename().string();
+    TUNE_RETURN_IF_ERROR(MakePrivateFolder(means_.cache + "/artifacts"));
+    return MakeFolderSynced(found_.artifacts);
   }
-  return found;
-}
+
+  Result<bool> IsShared() {
+    const Nonce nonce(wanted_.artifacts);
+    if (!nonce.is_written()) return false;
+    while (true) {
+      const Result<bool> seen = means_.checkpoints->Sees({nonce.text()}, stop_);
+      if (seen.status().code() != StatusCode::kUnavailable) return seen;
+      if (interruption_.Waits(Milliseconds(limits::kReconnectMs))) return seen;
+    }
+  }
+
+  const WantedPlace& wanted_;
+  const PackageFetcher::Means& means_;
+  const Interruption& interruption_;
+  const std::stop_token stop_;
+  FoundPlace found_;
+};
 
 }  // namespace
 
-PackageFetcher::PackageFetcher(PackageDial dial, std::string cache, std::string tuner)
-    : dial_(std::move(dial)), cache_(std::move(cache)), tuner_(std::move(tuner)) {}
+PackageFetcher::PackageFetcher(Means means) : means_(std::move(means)) {}
 
 PackageFetcher::~PackageFetcher() { End(); }
 
 void PackageFetcher::End() {
   if (!thread_.joinable()) return;
   interruption_->Raise();
+  stop_.request_stop();
   thread_.join();
 }
 
 void PackageFetcher::Begin(const WantedPlace& wanted, OnFound on_found) {
   End();
   interruption_ = std::make_unique<Interruption>();
+  stop_ = std::stop_source();
   thread_ = std::thread([this, wanted, on_found = std::move(on_found)] {
-    Result<FoundPlace> found = Find(wanted, cache_, tuner_, dial_, *interruption_, held_);
+    Result<FoundPlace> found =
+        PlaceSearch(wanted, means_, *interruption_, stop_.get_token()).Run(held_);
     if (!interruption_->IsRaised()) on_found(wanted.package, std::move(found));
   });
 }

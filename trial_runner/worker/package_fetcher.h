@@ -1,7 +1,9 @@
-// Finds or fetches the folder in which a sweep's programs run, beside the worker's loop.
+// Finds out where a sweep runs on this machine, beside the worker's loop: the folder of its
+// programs, which is fetched if need be, and where what its trials save goes.
 //
 // A worker that sees the tuner's folder, with the same content, uses that; any other has a copy of
-// its own (package/package_store.h).
+// its own (package/package_store.h). Whether it shares the artifact folder is found out by writing
+// something there that the tuner then sees, or not.
 //
 // Thread rule: Begin and the destructor from one thread, which they never keep waiting but for a
 // moment. The answer comes from a thread of the fetcher's.
@@ -9,12 +11,14 @@
 
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "core/posix/file_descriptor.h"
 #include "core/status.h"
+#include "trial_runner/checkpoint_transfer.h"
 #include "trial_runner/package_source.h"
 #include "trial_runner/worker/work_place.h"
 
@@ -24,9 +28,14 @@ class Interruption;
 
 class PackageFetcher {
  public:
-  // `cache`: this user's on this machine; empty: there is none, and nothing can be fetched.
-  // `tuner`: no other tuner's; what trials leave here is kept apart by it.
-  PackageFetcher(PackageDial dial, std::string cache, std::string tuner);
+  struct Means {
+    PackageDial dial;
+    CheckpointLink* checkpoints = nullptr;  // Must outlive the fetcher.
+    std::string
+        cache;  // This user's on this machine; empty: there is none, nothing can be fetched.
+    std::string tuner;  // No other tuner's; what trials leave here is kept apart by it.
+  };
+  explicit PackageFetcher(Means means);
   ~PackageFetcher();
 
   using OnFound = std::function<void(const PackageName&, Result<FoundPlace>)>;
@@ -37,10 +46,9 @@ class PackageFetcher {
  private:
   void End();
 
-  const PackageDial dial_;
-  const std::string cache_;
-  const std::string tuner_;
-  std::unique_ptr<Interruption> interruption_;
+  const Means means_;
+  std::unique_ptr<Interruption> interruption_;  // Of the folder's way,
+  std::stop_source stop_;                       // and of what is asked.
   std::vector<FileDescriptor> held_;  // Packages in which trials run, or ran. The thread's.
   std::thread thread_;
 };

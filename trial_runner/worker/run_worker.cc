@@ -19,11 +19,13 @@
 #include "trial_runner/devices/device_environment.h"
 #include "trial_runner/devices/machine_devices.h"
 #include "trial_runner/devices/offered_devices.h"
+#include "trial_runner/grpc/checkpoint_channel.h"
 #include "trial_runner/grpc/package_channel.h"
 #include "trial_runner/grpc/tuner_channel.h"
 #include "trial_runner/package/cache_trim.h"
 #include "trial_runner/trial_programs.h"
 #include "trial_runner/version.h"
+#include "trial_runner/worker/checkpoint_carrier.h"
 #include "trial_runner/worker/device_watch.h"
 #include "trial_runner/worker/find_tuner.h"
 #include "trial_runner/worker/own_address.h"
@@ -184,6 +186,7 @@ int RunWorker(const WorkerOptions& options) {
   AdoptOrphans();
   const RealClock clock;
   const std::vector<Device> devices = prepared->core.hello.capacity.devices;
+  const std::string session = prepared->core.hello.session;
   WorkerCore core(std::move(prepared->core));
   TunerInbox inbox;
   const DeviceWatch watch(
@@ -199,9 +202,17 @@ int RunWorker(const WorkerOptions& options) {
       TrimCache(prepared->cache, prepared->cache_budget_bytes, clock.Now());
     });
   }
-  PackageFetcher fetcher(dial, prepared->cache,
-                         prepared->tuner.tls ? prepared->tuner.tls->authority : "");
-  WorkerLoop loop(core, inbox, clock, prepared->program_folder, &fetcher);
+  CheckpointChannel checkpoints(prepared->tuner, session);
+  CheckpointCarrier carrier(checkpoints,
+                            {[&inbox](const AttemptRef& ref, Result<KeptCheckpoint> kept) {
+                               inbox.OnCheckpointKept(ref, std::move(kept));
+                             },
+                             [&inbox](const AttemptRef& ref, Result<CheckpointCopy> copy) {
+                               inbox.OnCheckpointObtained(ref, std::move(copy));
+                             }});
+  PackageFetcher fetcher({dial, &checkpoints, prepared->cache,
+                          prepared->tuner.tls ? prepared->tuner.tls->authority : ""});
+  WorkerLoop loop(core, inbox, clock, prepared->program_folder, &fetcher, &carrier);
   // A trial process gets ready while the connection is made.
   loop.Begin();
   const int status = loop.Run([&prepared](TunerSink& sink) -> std::unique_ptr<TunerLink> {

@@ -20,15 +20,35 @@ struct WorkPlace {
 
 // On the tuner's machine.
 struct WantedPlace {
-  PackageName package;
+  PackageName package;    // Without a hash: the sweep's programs need no folder.
   std::string folder;     // The working_dir.
   std::string artifacts;  // Of the sweep's trials; may be empty.
+};
+
+// Where the sweep's checkpoints are kept (checkpoint_store.h).
+enum class CheckpointStorage {
+  kSharedFolder,  // In the artifact folder, which this machine writes and the tuner reads.
+  kTuner,         // At the tuner; what is in the artifact folder here is a copy.
 };
 
 // On this one.
 struct FoundPlace {
   WorkPlace place;
   std::string artifacts;
+  CheckpointStorage storage = CheckpointStorage::kSharedFolder;
+};
+
+// A checkpoint that is kept at the tuner, on this machine's disk.
+struct CheckpointCopy {
+  std::string folder;  // Empty: there is none.
+  std::string sha256;  // Of its text (package/folder_text.h).
+  friend bool operator==(const CheckpointCopy&, const CheckpointCopy&) = default;
+};
+
+// What a store has kept.
+struct KeptCheckpoint {
+  std::string path;     // Where the tuner finds it.
+  CheckpointCopy copy;  // Of a store that is elsewhere.
 };
 
 }  // namespace tune

@@ -64,7 +64,7 @@ void WorkerCore::On(const Welcome& message, Instant now) {
                        welcome_->more_metrics == message.more_metrics &&
                        welcome_->mode == message.mode && welcome_->base_dir == message.base_dir;
   const bool has_same_package = welcome_ && welcome_->package == message.package;
-  if (!has_same_package) {
+  if (!has_same_package || !is_same) {
     wanted_.reset();
     found_.reset();
   }
@@ -92,6 +92,9 @@ void WorkerCore::TakeUp(const Welcome& message, Instant now) {
   unacknowledged_.clear();
   running_.clear();
   running_count_ = 0;
+  for (const auto& [ref, lingering] : lingering_) effects_.push_back(GiveUpCheckpoints{ref});
+  lingering_.clear();
+  cache_.Clear();
   loners_.clear();
   for (auto& [id, process] : processes_) {
     if (process.running.empty()) continue;
@@ -127,7 +130,7 @@ WorkerCore::Running& WorkerCore::At(const Seat& seat) {
 }
 
 bool WorkerCore::Knows(const AttemptRef& ref) const {
-  return running_.contains(ref.epoch) ||
+  return running_.contains(ref.epoch) || lingering_.contains(ref) ||
          std::any_of(queue_.begin(), queue_.end(),
                      [&ref](const StartAttempt& start) { return start.ref == ref; });
 }
@@ -184,6 +187,7 @@ void WorkerCore::On(const KillAttempt& message, Instant now) {
     EndAttempt(message.ref, {Outcome::kPreempted, "", EndDetail::kNone});
     return;
   }
+  if (message.at_once) ForgetReport(message.ref);
   const auto found = running_.find(message.ref.epoch);
   if (found == running_.end()) return;
   const Seat seat = found->second;
@@ -194,6 +198,8 @@ void WorkerCore::On(const KillAttempt& message, Instant now) {
 void WorkerCore::On(const EndsAcknowledged& message, Instant) { Acknowledge(message.ends_seen); }
 
 void WorkerCore::On(const Heartbeat&, Instant) {}  // Heard.
+
+void WorkerCore::On(const RemoveCached& message, Instant) { Drop(cache_.Remove(message.path)); }
 
 void WorkerCore::On(const Shutdown& message, Instant now) {
   if (message.why.empty()) {
@@ -237,9 +243,19 @@ void WorkerCore::OnProcessLine(ProcessId id, std::string_view line, Instant now)
 
 void WorkerCore::OnEnd(ProcessId id, Process& process, int64_t lane, const TrialEnd& said,
                        Instant now) {
-  const Running& running = process.running.at(lane);
+  Running& running = process.running.at(lane);
   if (process.is_doomed && !running.may_report) return;
+  const bool is_full_here = said.detail == EndDetail::kDiskFull && HasOwnArtifacts();
+  if (is_full_here && !is_winding_down_) {
+    return LeaveUnfit("this worker's disk is full: " + said.error, now);
+  }
+  if (running.keeping) {
+    running.said_end = said;
+    running.stop_by.reset();
+    return;
+  }
   TrialEnd end = said;
+  if (is_full_here) end = {Outcome::kPreempted, said.error, EndDetail::kNone};
   if (said.outcome == Outcome::kStopped && !running.is_told_to_stop) {
     if (!running.leave_by) {
       Condemn(id, process, lane,
@@ -285,7 +301,14 @@ void WorkerCore::OnReport(ProcessId id, Process& process, int64_t lane, const Re
     running.awaits_answer = true;
   }
   AttemptReport message{running.start.ref, running.sequence, report};
-  if (!options_.is_local && report.final) {
+  const bool has_folder = report.has_checkpoint && !report.checkpoint.path.empty();
+  if (options_.is_local || !has_folder) return SendReport(running, std::move(message));
+  effects_.push_back(KeepCheckpoint{message.ref, report.checkpoint.path});
+  running.keeping = std::move(message);
+}
+
+void WorkerCore::SendReport(Running& running, AttemptReport message) {
+  if (!options_.is_local && message.report.final) {
     unacknowledged_.push_back({message, message.ref, std::nullopt});
   } else if (!options_.is_local) {
     running.unanswered = message;
@@ -321,7 +344,7 @@ void WorkerCore::OnTime(Instant now) {
   CheckLease(now);
   if (has_exited_) return;
   if (next_heartbeat_ && now >= *next_heartbeat_) {
-    Tell(Heartbeat{device_use_});
+    Tell(Heartbeat{device_use_, cache_.TakeNext(kCachedPerHeartbeatMax)});
     next_heartbeat_ = now + Milliseconds(welcome_->heartbeat_ms);
   }
   for (auto& [id, process] : processes_) CheckDeadlines(id, process, now);

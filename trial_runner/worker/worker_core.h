@@ -11,6 +11,9 @@
 // Where a process ends that several share, nobody knows whose fault it was: each is lost, which is
 // no failure, and goes on alone; the one that ends its process alone is charged.
 //
+// What a trial has saved is reported once it is kept where the tuner finds it (checkpoint_store.h).
+// Until then the report waits, and so does the attempt's end, also where its process is gone.
+//
 // Trial processes are kept: after an attempt that ended in order its process takes the next one at
 // once. There are never more of them than attempts have run at the same time, but for one that may
 // be started before the first. Leases ahead (messages.h) are taken over here, without asking the
@@ -41,6 +44,7 @@
 #include "trial_runner/devices/device_environment.h"
 #include "trial_runner/fusion.h"
 #include "trial_runner/messages.h"
+#include "trial_runner/worker/checkpoint_cache.h"
 #include "trial_runner/worker/trial_protocol.h"
 #include "trial_runner/worker/worker_effects.h"
 
@@ -91,6 +95,10 @@ class WorkerCore {
   // Where programs run that need this package.
   void OnPlace(const PackageName& package, const Result<FoundPlace>& found, Instant now);
 
+  // What KeepCheckpoint and ObtainCheckpoint asked for.
+  void OnCheckpointKept(const AttemptRef& ref, const Result<KeptCheckpoint>& kept, Instant now);
+  void OnCheckpointObtained(const AttemptRef& ref, const Result<CheckpointCopy>& copy, Instant now);
+
   void OnTime(Instant now);
   std::optional<Instant> NextDeadline() const;
 
@@ -116,10 +124,15 @@ class WorkerCore {
     std::optional<AttemptReport> unanswered;
     // What the attempt's end will be said to be once the process is gone; nothing: see how it ends.
     std::optional<TrialEnd> verdict;
-    bool may_report = false;        // Told to end, it is heard all the same.
-    bool is_held_back = false;      // Not begun: the place where it runs is not known yet.
-    int64_t device_bytes_max = 0;   // The most that was seen of one device's memory,
-    int64_t device_bytes_told = 0;  // and that the tuner knows of.
+    bool may_report = false;  // Told to end, it is heard all the same.
+    // Not begun: the place where it runs is not known yet, or what it goes on from is not here.
+    bool is_held_back = false;
+    bool awaits_checkpoint = false;        // What it goes on from was asked for.
+    std::optional<std::string> restored;   // What it goes on from, on this machine.
+    std::optional<AttemptReport> keeping;  // Not told yet: its checkpoint is not kept yet.
+    std::optional<TrialEnd> said_end;      // While that was so.
+    int64_t device_bytes_max = 0;          // The most that was seen of one device's memory,
+    int64_t device_bytes_told = 0;         // and that the tuner knows of.
   };
   struct Process {
     std::string program;
@@ -146,6 +159,7 @@ class WorkerCore {
   void On(const KillAttempt& message, Instant now);
   void On(const EndsAcknowledged& message, Instant now);
   void On(const Heartbeat& message, Instant now);
+  void On(const RemoveCached& message, Instant now);
   void On(const Shutdown& message, Instant now);
 
   // The connection.
@@ -172,6 +186,7 @@ class WorkerCore {
   void StartNow(StartAttempt start);
   bool KnowsPlace() const;
   void AskForPlace(const std::string& artifact_dir);
+  void BeginOnceRestored(ProcessId id, Process& process, int64_t lane);
   void BeginAttempt(ProcessId id, Process& process, int64_t lane);
   void ChooseLogs(ProcessId id, const Process& process);
   Fusion FusionFor(const StartAttempt& start) const;
@@ -184,6 +199,13 @@ class WorkerCore {
   void TellDeviceMemory(Running& running);
   std::string DeviceName(int64_t index) const;
   void OnReport(ProcessId id, Process& process, int64_t lane, const Report& report, Instant now);
+  void SendReport(Running& running, AttemptReport message);
+  void ForgetReport(const AttemptRef& ref);
+  void SendKept(Running& running, const KeptCheckpoint& kept);
+  void Drop(const CheckpointCache::Dropped& folders);
+  bool HasOwnArtifacts() const;
+  std::optional<TrialEnd> EndForUnkept(const Status& status, Instant now);
+  std::optional<TrialEnd> EndForUnobtained(const Status& status, Instant now);
   void OnEnd(ProcessId id, Process& process, int64_t lane, const TrialEnd& end, Instant now);
   // One line, of a length that a message may have.
   static std::string CutError(std::string error);
@@ -191,6 +213,7 @@ class WorkerCore {
   void EndAttempt(const AttemptRef& ref, TrialEnd end);
   void EndRunning(ProcessId id, Process& process, int64_t lane, TrialEnd end, Instant now);
   void LetGo(Process& process, int64_t lane, TrialEnd end);
+  void Finish(StartAttempt ended, TrialEnd end);
   void Vacate(int64_t cpu_milli, std::vector<DeviceSlice> slices);
   void Doom(ProcessId id, Process& process, bool at_once, Instant now);
   void Condemn(ProcessId id, Process& process, std::optional<int64_t> lane, const TrialEnd& end,
@@ -222,6 +245,13 @@ class WorkerCore {
 
   std::map<ProcessId, Process> processes_;
   std::map<LeaseEpoch, Seat> running_;
+  // Attempts whose processes are gone, and whose last reports wait for their checkpoints.
+  struct Lingering {
+    Running running;
+    TrialEnd end;
+  };
+  std::map<AttemptRef, Lingering> lingering_;
+  CheckpointCache cache_;
   int64_t running_count_ = 0;
   ProcessId last_process_;
   // Of this sweep: their processes ended with others in them. They run alone from now on.

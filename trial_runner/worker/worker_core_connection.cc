@@ -62,6 +62,10 @@ void WorkerCore::Reconnect(Instant now) {
     const StartAttempt& start = At(seat).start;
     hello.held.push_back({start.ref, start.cpu_milli, start.slices});
   }
+  for (const auto& [ref, lingering] : lingering_) {
+    const StartAttempt& start = lingering.running.start;
+    hello.held.push_back({ref, start.cpu_milli, start.slices});
+  }
   for (const Unacknowledged& entry : unacknowledged_) {
     if (entry.end_number) hello.held.push_back({entry.ref, 0, {}});
   }

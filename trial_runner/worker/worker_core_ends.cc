@@ -82,10 +82,23 @@ void WorkerCore::EndRunning(ProcessId id, Process& process, int64_t lane, TrialE
 void WorkerCore::LetGo(Process& process, int64_t lane, TrialEnd end) {
   const auto found = process.running.find(lane);
   TellDeviceMemory(found->second);
-  StartAttempt ended = std::move(found->second.start);
+  Running running = std::move(found->second);
+  const AttemptRef ref = running.start.ref;
   process.running.erase(found);
-  running_.erase(ended.ref.epoch);
+  running_.erase(ref.epoch);
+  if (running.awaits_checkpoint) effects_.push_back(GiveUpCheckpoints{ref});
+  if (running.keeping) {
+    if (running.said_end) end = *running.said_end;
+    lingering_.emplace(ref, Lingering{std::move(running), std::move(end)});
+    return;
+  }
+  Finish(std::move(running.start), std::move(end));
+}
+
+// It holds nothing any more.
+void WorkerCore::Finish(StartAttempt ended, TrialEnd end) {
   --running_count_;
+  Drop(cache_.Release(ended.ref));
   if (ended.rank > 0 && !end.error.empty()) {
     end.error = "rank " + std::to_string(ended.rank) + ": " + end.error;
   }
@@ -195,7 +208,7 @@ void WorkerCore::Wind(Instant now) {
 }
 
 void WorkerCore::ExitIfDone() {
-  if (!is_winding_down_ || has_exited_ || !processes_.empty()) return;
+  if (!is_winding_down_ || has_exited_ || !processes_.empty() || !lingering_.empty()) return;
   has_exited_ = true;
   if (goodbye_) Tell(*goodbye_);
   effects_.push_back(ExitWorker{wind_status_});

@@ -47,12 +47,9 @@ void WorkerCore::StartNow(StartAttempt start) {
   running.devices = std::move(devices);
   running_.emplace(ref.epoch, Seat{id, lane});
   ++running_count_;
-  if (KnowsPlace()) {
-    BeginAttempt(id, process, lane);
-  } else {
-    running.is_held_back = true;
-    AskForPlace(running.start.artifact_dir);
-  }
+  running.is_held_back = true;
+  if (KnowsPlace()) return BeginOnceRestored(id, process, lane);
+  AskForPlace(running.start.artifact_dir);
 }
 
 Fusion WorkerCore::FusionFor(const StartAttempt& start) const {
@@ -67,15 +64,22 @@ Fusion WorkerCore::FusionFor(const StartAttempt& start) const {
 }
 
 // A local worker shares its tuner's disk.
-bool WorkerCore::KnowsPlace() const {
-  return options_.is_local || welcome_->package.sha256.empty() || found_.has_value();
-}
+bool WorkerCore::KnowsPlace() const { return options_.is_local || found_.has_value(); }
 
 void WorkerCore::AskForPlace(const std::string& artifact_dir) {
   if (wanted_) return;
   const std::string artifacts = artifact_dir.substr(0, artifact_dir.rfind('/'));
   wanted_ = WantedPlace{welcome_->package, working_folder_, artifacts};
   effects_.push_back(FindPlace{*wanted_});
+}
+
+// What it goes on from has to be here.
+void WorkerCore::BeginOnceRestored(ProcessId id, Process& process, int64_t lane) {
+  Running& running = process.running.at(lane);
+  const std::string& path = running.start.checkpoint_path;
+  if (options_.is_local || path.empty() || running.restored) return BeginAttempt(id, process, lane);
+  if (std::exchange(running.awaits_checkpoint, true)) return;
+  effects_.push_back(ObtainCheckpoint{running.start.ref, path, cache_.Find(path)});
 }
 
 void WorkerCore::BeginAttempt(ProcessId id, Process& process, int64_t lane) {
@@ -89,12 +93,11 @@ void WorkerCore::BeginAttempt(ProcessId id, Process& process, int64_t lane) {
   WorkPlace place{"", welcome_->package.sha256, options_.cache};
   if (found_) {
     place = found_->place;
-    // Also a checkpoint that this machine made is where it put it.
-    for (std::string* const path : {&start.artifact_dir, &start.checkpoint_path}) {
-      if (!path->starts_with(wanted_->artifacts + "/")) continue;
-      *path = found_->artifacts + path->substr(wanted_->artifacts.size());
+    if (start.artifact_dir.starts_with(wanted_->artifacts + "/")) {
+      start.artifact_dir = found_->artifacts + start.artifact_dir.substr(wanted_->artifacts.size());
     }
   }
+  if (running.restored) start.checkpoint_path = *running.restored;
   if (start.is_spread) place.address = options_.address;
   running.log_path = LogPath(start);
   ChooseLogs(id, process);
@@ -114,19 +117,22 @@ void WorkerCore::ChooseLogs(ProcessId id, const Process& process) {
 void WorkerCore::OnPlace(const PackageName& package, const Result<FoundPlace>& found, Instant now) {
   if (has_exited_ || is_winding_down_ || !wanted_ || wanted_->package != package) return;
   if (!found.ok()) {
-    const std::string text = "this worker cannot have the working_dir " + wanted_->folder + ": " +
-                             found.status().message();
-    return LeaveUnfit(text, now);
+    const std::string what =
+        wanted_->package.sha256.empty()
+            ? "this worker has no folder for what its trials save: "
+            : "this worker cannot have the working_dir " + wanted_->folder + ": ";
+    return LeaveUnfit(what + found.status().message(), now);
   }
   found_ = *found;
   for (auto& [id, process] : processes_) {
     for (const auto& [lane, running] : process.running) {
-      if (running.is_held_back && !process.is_doomed) BeginAttempt(id, process, lane);
+      if (running.is_held_back && !process.is_doomed) BeginOnceRestored(id, process, lane);
     }
   }
 }
 
 void WorkerCore::LeaveUnfit(const std::string& text, Instant now) {
+  if (is_winding_down_) return;
   effects_.push_back(PrintLine{CutError(text)});
   for (auto& [id, process] : processes_) {
     if (process.running.empty()) continue;

@@ -57,6 +57,25 @@ struct PrintNote {
 struct FindPlace {
   WantedPlace wanted;
 };
+// An attempt has saved this, and its report waits until it is kept (OnCheckpointKept).
+struct KeepCheckpoint {
+  AttemptRef ref;
+  std::string folder;  // On this machine.
+};
+// An attempt goes on from this, and begins once it is here (OnCheckpointObtained).
+struct ObtainCheckpoint {
+  AttemptRef ref;
+  std::string path;  // On the tuner's machine.
+  CheckpointCopy copy;
+};
+// Nobody waits any more for what of this attempt is on its way.
+struct GiveUpCheckpoints {
+  AttemptRef ref;
+};
+// This copy is not needed any more.
+struct DropCheckpoint {
+  std::string folder;
+};
 // A new connection in place of the one before, which is given up with all that it still carries.
 struct ConnectToTuner {};
 // Sends what is left to send and ends the program.
@@ -64,7 +83,8 @@ struct ExitWorker {
   int status = 0;
 };
 using Effect = std::variant<SendToTuner, SpawnProcess, WriteToProcess, KeepOutput, SignalProcess,
-                            PrintLine, PrintNote, FindPlace, ConnectToTuner, ExitWorker>;
+                            PrintLine, PrintNote, FindPlace, KeepCheckpoint, ObtainCheckpoint,
+                            GiveUpCheckpoints, DropCheckpoint, ConnectToTuner, ExitWorker>;
 
 // ---- what was seen
 

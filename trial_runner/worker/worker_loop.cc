@@ -89,6 +89,18 @@ void TunerInbox::OnPlace(const PackageName& package, Result<FoundPlace> found) {
   Announce();
 }
 
+void TunerInbox::OnCheckpointKept(const AttemptRef& ref, Result<KeptCheckpoint> kept) {
+  const std::lock_guard lock(mutex_);
+  content_.kept.emplace_back(ref, std::move(kept));
+  Announce();
+}
+
+void TunerInbox::OnCheckpointObtained(const AttemptRef& ref, Result<CheckpointCopy> copy) {
+  const std::lock_guard lock(mutex_);
+  content_.obtained.emplace_back(ref, std::move(copy));
+  Announce();
+}
+
 void TunerInbox::OnDevices(std::vector<DeviceReading> readings) {
   const std::lock_guard lock(mutex_);
   content_.devices = std::move(readings);
@@ -132,12 +144,14 @@ void OutputLog::Append(std::string_view text) {
 // ---- the loop
 
 WorkerLoop::WorkerLoop(WorkerCore& core, TunerInbox& inbox, const Clock& clock,
-                       std::string program_folder, PackageFetcher* fetcher)
+                       std::string program_folder, PackageFetcher* fetcher,
+                       CheckpointCarrier* carrier)
     : core_(core),
       inbox_(inbox),
       clock_(clock),
       program_folder_(std::move(program_folder)),
       fetcher_(fetcher),
+      carrier_(carrier),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       oom_kill_files_(FindOomKillFiles()) {
   sigset_t watched;
@@ -226,21 +240,8 @@ void WorkerLoop::CloseLink() {
 void WorkerLoop::Handle(uint64_t tag, uint32_t events) {
   const ProcessId id{static_cast<int64_t>(tag / kSourceCount)};
   switch (static_cast<Source>(tag % kSourceCount)) {
-    case kInbox: {
-      TunerInbox::Content content = inbox_.Take();
-      if (StartOnDevices(content.messages)) {
-        core_.OnMpsSeen(RunsMps(EnvironmentText("CUDA_MPS_PIPE_DIRECTORY")));
-      }
-      for (const ToWorker& message : content.messages) core_.OnMessage(message, clock_.Now());
-      if (content.place) {
-        core_.OnPlace(content.place->first, content.place->second, clock_.Now());
-      }
-      if (content.devices) core_.OnDevicesSeen(Interpret(*content.devices), clock_.Now());
-      if (!content.closed) return;
-      is_link_closed_ = true;
-      core_.OnTunerGone(*content.closed, clock_.Now());
-      return;
-    }
+    case kInbox:
+      return HandleInbox();
     case kSignals:
       return HandleSignals();
     case kSocket: {
@@ -258,6 +259,27 @@ void WorkerLoop::Handle(uint64_t tag, uint32_t events) {
       break;
   }
   TUNE_CHECK(false);
+}
+
+void WorkerLoop::HandleInbox() {
+  TunerInbox::Content content = inbox_.Take();
+  if (StartOnDevices(content.messages)) {
+    core_.OnMpsSeen(RunsMps(EnvironmentText("CUDA_MPS_PIPE_DIRECTORY")));
+  }
+  for (const ToWorker& message : content.messages) core_.OnMessage(message, clock_.Now());
+  if (content.place) {
+    const auto& [package, found] = *content.place;
+    if (found.ok() && carrier_ != nullptr) carrier_->Settle(*found);
+    core_.OnPlace(package, found, clock_.Now());
+  }
+  for (const auto& [ref, kept] : content.kept) core_.OnCheckpointKept(ref, kept, clock_.Now());
+  for (const auto& [ref, copy] : content.obtained) {
+    core_.OnCheckpointObtained(ref, copy, clock_.Now());
+  }
+  if (content.devices) core_.OnDevicesSeen(Interpret(*content.devices), clock_.Now());
+  if (!content.closed) return;
+  is_link_closed_ = true;
+  core_.OnTunerGone(*content.closed, clock_.Now());
 }
 
 void WorkerLoop::HandleSignals() {
@@ -574,6 +596,8 @@ void WorkerLoop::Do(const ConnectToTuner&) {
   link_.reset();
   TunerInbox::Content left = inbox_.Take();  // Of the connection that was given up.
   if (left.place) inbox_.OnPlace(left.place->first, std::move(left.place->second));
+  for (auto& [ref, kept] : left.kept) inbox_.OnCheckpointKept(ref, std::move(kept));
+  for (auto& [ref, copy] : left.obtained) inbox_.OnCheckpointObtained(ref, std::move(copy));
   to_send_.clear();
   is_link_closed_ = false;
   link_ = (*connect_)(inbox_);

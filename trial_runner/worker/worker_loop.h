@@ -18,6 +18,7 @@
 #include "core/status.h"
 #include "trial_runner/devices/device_inventory.h"
 #include "trial_runner/tuner_link.h"
+#include "trial_runner/worker/checkpoint_carrier.h"
 #include "trial_runner/worker/oom_kills.h"
 #include "trial_runner/worker/package_fetcher.h"
 #include "trial_runner/worker/trial_process.h"
@@ -34,6 +35,9 @@ class TunerInbox final : public TunerSink {
   void OnClosed(Status reason) override;
   // Not from the tuner itself: from the thread that looked for it.
   void OnPlace(const PackageName& package, Result<FoundPlace> found);
+  // Nor these: from those that carry checkpoints.
+  void OnCheckpointKept(const AttemptRef& ref, Result<KeptCheckpoint> kept);
+  void OnCheckpointObtained(const AttemptRef& ref, Result<CheckpointCopy> copy);
   // From the thread that watches the devices.
   void OnDevices(std::vector<DeviceReading> readings);
 
@@ -43,6 +47,8 @@ class TunerInbox final : public TunerSink {
     std::vector<ToWorker> messages;
     std::optional<Status> closed;
     std::optional<std::pair<PackageName, Result<FoundPlace>>> place;
+    std::vector<std::pair<AttemptRef, Result<KeptCheckpoint>>> kept;
+    std::vector<std::pair<AttemptRef, Result<CheckpointCopy>>> obtained;
     std::optional<std::vector<DeviceReading>> devices;  // The latest.
   };
   Content Take();
@@ -71,9 +77,9 @@ class OutputLog {
 
 class WorkerLoop {
  public:
-  // `fetcher`: null where no sweep has a folder to fetch.
+  // `fetcher` and `carrier`: null for local workers.
   WorkerLoop(WorkerCore& core, TunerInbox& inbox, const Clock& clock, std::string program_folder,
-             PackageFetcher* fetcher = nullptr);
+             PackageFetcher* fetcher = nullptr, CheckpointCarrier* carrier = nullptr);
   ~WorkerLoop();
 
   // Once, before Run: performs what the core wants before there is a connection; what it wants to
@@ -104,6 +110,7 @@ class WorkerLoop {
   void StartWaiting();
   void Watch(int fd, uint64_t tag, uint32_t events);
   void Handle(uint64_t tag, uint32_t events);
+  void HandleInbox();
   void HandleSignals();
   void Kill(Trial& trial);
   void ReadSocket(ProcessId id);
@@ -125,6 +132,10 @@ class WorkerLoop {
   void Do(const PrintNote& effect);
   void Print(const std::string& text, bool has_time) const;
   void Do(const FindPlace& effect);
+  void Do(const KeepCheckpoint& effect) { carrier_->Keep(effect); }
+  void Do(const ObtainCheckpoint& effect) { carrier_->Obtain(effect); }
+  void Do(const GiveUpCheckpoints& effect) { carrier_->GiveUp(effect.ref); }
+  void Do(const DropCheckpoint& effect) { carrier_->Drop(effect.folder); }
   void Do(const ExitWorker& effect);
   void Do(const ConnectToTuner& effect);
   void CloseLink();
@@ -134,6 +145,7 @@ class WorkerLoop {
   const Clock& clock_;
   const std::string program_folder_;
   PackageFetcher* const fetcher_;
+  CheckpointCarrier* const carrier_;
   FileDescriptor epoll_;
   FileDescriptor signals_;
   std::map<ProcessId, Trial> trials_;

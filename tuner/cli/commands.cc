@@ -75,6 +75,22 @@ void AddTokenExpires(CLI::App* command, Duration& validity) {
       ->default_str("30d");
 }
 
+void AddCheckpointMax(CLI::App* command, int64_t& bytes_max) {
+  command
+      ->add_option_function<std::string>(
+          "--checkpoint-max",
+          [&bytes_max](const std::string& text) {
+            const auto parsed = ParseBytes(text);
+            if (!parsed.ok()) {
+              throw CLI::ValidationError("--checkpoint-max", parsed.status().message());
+            }
+            bytes_max = *parsed;
+          },
+          "The largest checkpoint that a worker without this disk may send")
+      ->type_name("SIZE")
+      ->default_str("64GiB");
+}
+
 std::function<std::string(const std::string&)> IntegerFrom(int64_t min) {
   return [min](const std::string& text) -> std::string {
     int64_t read = 0;

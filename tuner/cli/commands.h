@@ -65,6 +65,8 @@ void AddFormat(CLI::App* command, OutputFormat& format);
 void AddTrial(CLI::App* command, std::string& trial);
 // --token-expires of the commands that make tokens.
 void AddTokenExpires(CLI::App* command, Duration& validity);
+// --checkpoint-max of the commands that conduct sweeps.
+void AddCheckpointMax(CLI::App* command, int64_t& bytes_max);
 // --cpus and --gpus, as tune_worker takes them.
 extern const CLI::Range kCpuRange;
 extern const CLI::Range kGpuRange;

@@ -239,6 +239,7 @@ int RunSpec(ExperimentSpec spec, const RunOptions& options) {
   surroundings.local = *std::move(local);
   surroundings.listen = options.listen;
   surroundings.token_validity = options.token_validity;
+  surroundings.checkpoint_bytes_max = options.checkpoint_bytes_max;
   surroundings.log = options.log;
   if (const Status s = CheckListen(options.listen); !s.ok()) return Complain(s);
   if (const Status s = CheckLog(options.log); !s.ok()) return Complain(s);
@@ -478,6 +479,7 @@ int Resume(const ResumeOptions& options, Background* background) {
   if (!listen.ok()) return Complain(listen.status());
   surroundings.listen = *listen;
   surroundings.token_validity = options.token_validity;
+  surroundings.checkpoint_bytes_max = options.checkpoint_bytes_max;
   surroundings.log = options.log;
   if (const Status s = CheckFeasible(spec.resources, surroundings); !s.ok()) return Complain(s);
   SetSecrets(changes->secrets, std::cerr);

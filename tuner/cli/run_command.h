@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/limits.h"
 #include "core/time.h"
 #include "tuner/experiment_spec.h"
 
@@ -26,6 +27,7 @@ struct RunOptions {
   std::optional<int64_t> gpus;
   std::string listen;
   Duration token_validity;
+  int64_t checkpoint_bytes_max = limits::kCheckpointBytesMax;  // Of one that a worker sends.
   std::string log;  // What is written live beside the database: "tensorboard", or empty.
   bool dry_run = false;
   bool try_one = false;  // For `tune run`: one trial to its first report (try_command.h).
@@ -53,7 +55,8 @@ struct ResumeOptions {
   std::optional<int64_t> gpus;
   std::string listen;
   Duration token_validity;
-  std::string log;  // As of RunOptions.
+  int64_t checkpoint_bytes_max = limits::kCheckpointBytesMax;  // Of one that a worker sends.
+  std::string log;                                             // As of RunOptions.
   bool detach = false;
   std::string data_dir;  // FOOD11_DATA_DIR, or empty.
 };

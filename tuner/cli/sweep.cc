@@ -10,6 +10,7 @@
 #include "trial_runner/devices/machine_devices.h"
 #include "trial_runner/devices/offered_devices.h"
 #include "trial_runner/grpc/worker_gateway.h"
+#include "trial_runner/package/artifact_depot.h"
 #include "trial_runner/placement.h"
 #include "tuner/artifact_path.h"
 #include "tuner/artifact_store.h"
@@ -94,7 +95,8 @@ class LocalWorkerKeeper {
 
 // Where workers come in: the plain port for our own one, the encrypted one for others.
 struct Doors {
-  std::unique_ptr<Listening> listening;  // Before the gateway, which asks it.
+  std::unique_ptr<Listening> listening;  // Before the gateway, which asks it, and this one.
+  std::unique_ptr<ArtifactDepot> depot;
   std::unique_ptr<WorkerGateway> gateway;
   std::string local_secret;
   std::string join_line;  // Empty: nobody else can come.
@@ -115,6 +117,9 @@ Status OpenDoors(const SweepSurroundings& surroundings, const std::string& sweep
     TUNE_ASSIGN_OR_RETURN(doors.listening,
                           Listening::Prepare(surroundings.listen, artifacts_dir, clock));
     options.tls = doors.listening->gateway_options();
+    TUNE_ASSIGN_OR_RETURN(doors.depot, ArtifactDepot::Make({artifacts_dir + "/" + sweep,
+                                                            surroundings.checkpoint_bytes_max}));
+    options.checkpoints = doors.depot.get();
   }
   TUNE_ASSIGN_OR_RETURN(doors.gateway, WorkerGateway::Start(options, sink));
   if (doors.listening == nullptr) return ForgetListening(artifacts_dir, sweep);

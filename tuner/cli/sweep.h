@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/clock.h"
+#include "core/limits.h"
 #include "core/resources.h"
 #include "core/status.h"
 #include "core/time.h"
@@ -24,11 +25,12 @@ namespace tune {
 // What the command line says about a sweep's surroundings.
 struct SweepSurroundings {
   std::string db_path;
-  std::string program_dir;     // Where tune, tune_worker and the others are.
-  WorkerCapacity local;        // What the local worker offers; nothing of either: none is started.
-  std::string listen;          // HOST:PORT for other machines; empty: none.
-  Duration token_validity;     // Of the token in the join line.
-  std::string trainable_kind;  // What the local worker warms up for.
+  std::string program_dir;  // Where tune, tune_worker and the others are.
+  WorkerCapacity local;     // What the local worker offers; nothing of either: none is started.
+  std::string listen;       // HOST:PORT for other machines; empty: none.
+  Duration token_validity;  // Of the token in the join line.
+  int64_t checkpoint_bytes_max = limits::kCheckpointBytesMax;  // Of one that a worker sends.
+  std::string trainable_kind;             // What the local worker warms up for.
   std::function<void()> on_running = {};  // If it is there: called after each commit.
   WorkingPackage package = {};            // What workers of other machines fetch.
   std::string log;  // "tensorboard": event files are written live; empty: nothing is.

@@ -62,6 +62,7 @@ void AddRun(Commands& commands) {
                    "which they join; 0.0.0.0 stands for all addresses, port 0 for any")
       ->type_name("HOST:PORT");
   AddTokenExpires(command, run->token_validity);
+  AddCheckpointMax(command, run->checkpoint_bytes_max);
   command
       ->add_option("--log", run->log,
                    "tensorboard: event files are written live beside the database")
@@ -101,6 +102,7 @@ void AddResume(Commands& commands) {
                    "As for run; default: where the sweep listened before; off: nowhere")
       ->type_name("HOST:PORT");
   AddTokenExpires(command, resume->token_validity);
+  AddCheckpointMax(command, resume->checkpoint_bytes_max);
   commands.Bind(command, [resume = resume](const Invocation& invocation) {
     Take(invocation, *resume);
     return ResumeCommand(*resume);
@@ -140,6 +142,7 @@ void AddRetrain(Commands& commands) {
   command->add_option("--gpus", retrain->run.gpus, "As for run")->type_name("N")->check(kGpuRange);
   command->add_option("--listen", retrain->run.listen, "As for run")->type_name("HOST:PORT");
   AddTokenExpires(command, retrain->run.token_validity);
+  AddCheckpointMax(command, retrain->run.checkpoint_bytes_max);
   command->add_flag("--detach", retrain->run.detach, "As for run");
   command->add_flag("--dry-run", retrain->run.dry_run, "As for run");
   AddFormat(command, retrain->format);

@@ -1,0 +1,195 @@
+// Checkpoints that come in: as a text, piece by piece, from somebody who is not trusted.
+#include "trial_runner/package/artifact_depot.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "tests/trial_runner/message_samples.h"
+#include "tests/tuner/temp_folder.h"
+#include "trial_runner/package/folder_text.h"
+#include "trial_runner/package/package_format.h"
+#include "trial_runner/package/sha256.h"
+
+namespace tune {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class Depot : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Open();
+    saved_ = folder_ / "saved";
+    fs::create_directories(saved_ + "/data/deep");
+    Write("manifest.json", "{}");
+    Write("data/deep/weights", std::string(700'000, 'w'));
+    Write("data/empty", "");
+    chmod(Write("data/run.sh", "#!/bin/sh\n").c_str(), 0755);
+  }
+  void Open(int64_t bytes_max = 1 << 20) {
+    depot_.reset();
+    depot_ = *ArtifactDepot::Make({root(), bytes_max});
+  }
+  std::string root() const { return folder_ / "tune.artifacts/sweep"; }
+  std::string Write(const std::string& name, const std::string& text) const {
+    std::ofstream(saved_ + "/" + name) << text;
+    return saved_ + "/" + name;
+  }
+  static std::string TextOf(const PackageSource& source) {
+    std::string text;
+    while (text.size() < static_cast<size_t>(source.name().bytes)) {
+      text += *source.Read(static_cast<int64_t>(text.size()), 1000);
+    }
+    return text;
+  }
+  static PackageName NameOf(const std::string& text) {
+    Sha256 hash;
+    hash.Add(text);
+    return {hash.Finish(), static_cast<int64_t>(text.size())};
+  }
+  Result<std::string> Put(const PackageName& name, const std::string& text,
+                          const std::string& called = "checkpoint_000001") {
+    auto incoming = depot_->Receive({Ref(3, 1, 1), called, name});
+    if (!incoming.ok()) return incoming.status();
+    const Status taken = (*incoming)->Append(std::string_view(text).substr(
+        std::min(text.size(), static_cast<size_t>((*incoming)->offset()))));
+    if (!taken.ok()) return taken;
+    return (*incoming)->Commit();
+  }
+  Result<std::string> PutText(const std::string& text) { return Put(NameOf(text), text); }
+  std::vector<std::string> Below(const std::string& name) const {
+    std::vector<std::string> found;
+    std::error_code error;
+    for (fs::directory_iterator it(root() + name, error), end; !error && it != end;
+         it.increment(error)) {
+      found.push_back(it->path().filename().string());
+    }
+    return found;
+  }
+
+  TempFolder folder_;
+  std::string saved_;
+  std::unique_ptr<ArtifactDepot> depot_;
+};
+
+TEST_F(Depot, AFolderComesToTheSameFolder) {
+  const Result<FolderText> text = FolderText::Of(saved_);
+  ASSERT_TRUE(text.ok()) << text.status().message();
+  const Result<std::string> path = Put(text->name(), TextOf(*text));
+  ASSERT_TRUE(path.ok()) << path.status().message();
+  EXPECT_EQ(*path, root() + "/3/checkpoint_000001");
+  EXPECT_EQ(FolderText::Of(*path)->name(), text->name());
+  EXPECT_EQ(access((*path + "/data/run.sh").c_str(), X_OK), 0);
+  EXPECT_THAT(Below("/.incoming"), testing::IsEmpty());
+  // And back.
+  const auto source = depot_->Open(*path);
+  ASSERT_TRUE(source.ok()) << source.status().message();
+  EXPECT_EQ(TextOf(**source), TextOf(*text));
+}
+
+TEST_F(Depot, WhatBrokeOffIsGoneOnFrom) {
+  const Result<FolderText> source = FolderText::Of(saved_);
+  const std::string text = TextOf(*source);
+  {
+    auto incoming = depot_->Receive({Ref(3, 1, 1), "checkpoint_000001", source->name()});
+    ASSERT_TRUE((*incoming)->Append(text.substr(0, 300'000)).ok());
+    EXPECT_EQ(depot_->Receive({Ref(3, 1, 1), "checkpoint_000001", source->name()}).status().code(),
+              StatusCode::kUnavailable)
+        << "two at once";
+  }
+  auto incoming = depot_->Receive({Ref(3, 1, 1), "checkpoint_000001", source->name()});
+  EXPECT_EQ((*incoming)->offset(), 300'000);
+  ASSERT_TRUE((*incoming)->Append(text.substr(300'000)).ok());
+  EXPECT_TRUE((*incoming)->Commit().ok());
+}
+
+TEST_F(Depot, WhatIsThereAlreadyIsNotTakenTwice) {
+  const Result<FolderText> source = FolderText::Of(saved_);
+  const std::string text = TextOf(*source);
+  ASSERT_TRUE(Put(source->name(), text).ok());
+  auto again = depot_->Receive({Ref(3, 1, 1), "checkpoint_000001", source->name()});
+  EXPECT_EQ((*again)->offset(), source->name().bytes);
+  EXPECT_EQ(*(*again)->Commit(), root() + "/3/checkpoint_000001");
+  // Another one of that name does not replace it.
+  Write("manifest.json", "{1}");
+  const Result<FolderText> other = FolderText::Of(saved_);
+  EXPECT_EQ(*Put(other->name(), TextOf(*other)), root() + "/3/checkpoint_000001-2");
+}
+
+TEST_F(Depot, WhatWasChangedOnTheWayIsRefusedAndLeavesNothing) {
+  const Result<FolderText> source = FolderText::Of(saved_);
+  std::string text = TextOf(*source);
+  text[400'000] ^= 1;
+  const Result<std::string> path = Put(source->name(), text);
+  EXPECT_EQ(path.status().code(), StatusCode::kDataLoss);
+  EXPECT_THAT(path.status().message(), HasSubstr("another SHA-256"));
+  EXPECT_THAT(Below("/3"), testing::IsEmpty());
+  EXPECT_THAT(Below("/.incoming"), testing::IsEmpty());
+}
+
+TEST_F(Depot, NothingLeadsOutOfTheFolder) {
+  const std::string head(kPackageHead);
+  for (const std::string path : {"../out", "/etc/out", "a/../../out", ".", ""}) {
+    const std::string text =
+        head + EncodeEntryHead(PackageKind::kFile, path, 1) + "x" + std::string(kPackageEnd);
+    EXPECT_EQ(PutText(text).status().code(), StatusCode::kDataLoss) << path;
+  }
+  const std::string link =
+      head + EncodeEntryHead(PackageKind::kLink, "l", 4) + "/etc" + std::string(kPackageEnd);
+  EXPECT_THAT(PutText(link).status().message(), HasSubstr("l is a link, and none is taken"));
+  EXPECT_THAT(Below("/3"), testing::IsEmpty());
+}
+
+TEST_F(Depot, NamesAreLookedAtFirst) {
+  const Result<FolderText> source = FolderText::Of(saved_);
+  for (const std::string name : {"", "checkpoint_", "../checkpoint_1", "checkpoint_1/..",
+                                 "checkpoint_1.tmp", "attempt_1.log", "/checkpoint_1"}) {
+    EXPECT_EQ(depot_->Receive({Ref(3, 1, 1), name, source->name()}).status().code(),
+              StatusCode::kInvalidArgument)
+        << name;
+  }
+  for (const std::string& path :
+       {std::string("/etc"), root(), root() + "/3", root() + "/../other/checkpoint_1",
+        root() + "/3/../../tls", root() + "/3/attempt_1.log", root() + "//3/checkpoint_1"}) {
+    EXPECT_EQ(depot_->Open(path).status().code(), StatusCode::kInvalidArgument) << path;
+  }
+  EXPECT_EQ(depot_->Open(root() + "/3/checkpoint_000009").status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(Depot, TheSizeIsBoundedByTheLimitAndByTheDisk) {
+  const PackageName large = {std::string(64, 'a'), (1 << 20) + 1};
+  EXPECT_THAT(depot_->Receive({Ref(3, 1, 1), "checkpoint_1", large}).status().message(),
+              HasSubstr("larger than the tuner takes, 1048576"));
+  Open(int64_t{1} << 60);
+  const PackageName huge = {std::string(64, 'a'), int64_t{1} << 59};
+  EXPECT_EQ(depot_->Receive({Ref(3, 1, 1), "checkpoint_1", huge}).status().code(),
+            StatusCode::kResourceExhausted);
+  // No more comes than was named.
+  const Result<FolderText> source = FolderText::Of(saved_);
+  auto incoming = depot_->Receive({Ref(3, 1, 1), "checkpoint_1", {std::string(64, 'a'), 10}});
+  EXPECT_EQ((*incoming)->Append("eleven byte").code(), StatusCode::kDataLoss);
+}
+
+TEST_F(Depot, SeesWhatIsWrittenIntoItsFolderAndNothingElse) {
+  const std::string nonce(kNonceBytes, 'a');
+  EXPECT_FALSE(depot_->Sees(nonce));
+  std::ofstream(root() + "/" + NonceFile(nonce)) << "something else";
+  EXPECT_FALSE(depot_->Sees(nonce));
+  std::ofstream(root() + "/" + NonceFile(nonce)) << nonce;
+  EXPECT_TRUE(depot_->Sees(nonce));
+}
+
+TEST_F(Depot, ALinkInACheckpointIsNotSent) {
+  fs::create_symlink("/etc/passwd", saved_ + "/data/link");
+  EXPECT_THAT(FolderText::Of(saved_).status().message(), HasSubstr("is neither file nor folder"));
+}
+
+}  // namespace
+}  // namespace tune

@@ -1,0 +1,150 @@
+#include "trial_runner/grpc/checkpoint_service.h"
+
+#include <chrono>
+#include <semaphore>
+#include <thread>
+#include <utility>
+#include <variant>
+
+#include "core/limits.h"
+#include "trial_runner/grpc/completions.h"
+#include "trial_runner/grpc/status_codes.h"
+#include "trial_runner/grpc/wire_buffer.h"
+#include "trial_runner/wire/codec.h"
+
+namespace tune {
+namespace {
+
+// With one message: also a link of 64 kbit/s gets a piece across.
+constexpr std::chrono::seconds kPatience(60);
+
+}  // namespace
+
+// One operation at a time, each waited for.
+class CheckpointService::Served {
+ public:
+  Served(CheckpointService& service, std::unique_ptr<ServerCall> call)
+      : service_(service), call_(std::move(call)) {}
+
+  void Run(Status refusal) {
+    const Status status = refusal.ok() ? Answer() : refusal;
+    call_->stream.Finish(ToGrpc(status), &done_);
+    done_.Wait();
+  }
+
+ private:
+  class Done final : public Completion {
+   public:
+    void Run(bool ok) override {
+      is_ok_ = ok;
+      semaphore_.release();
+    }
+    bool Wait() {
+      semaphore_.acquire();
+      return is_ok_;
+    }
+    // False: it has not run within that time, and will.
+    bool IsDoneWithin(std::chrono::seconds patience) {
+      const bool is_done = semaphore_.try_acquire_for(patience);
+      if (is_done) semaphore_.release();
+      return is_done;
+    }
+
+   private:
+    std::binary_semaphore semaphore_{0};
+    bool is_ok_ = false;
+  };
+
+  // Whether something came.
+  bool Read() {
+    call_->stream.Read(&buffer_, &done_);
+    return Wait();
+  }
+  // Who is silent, or does not read, shall not keep others out.
+  bool Wait() {
+    if (!done_.IsDoneWithin(kPatience)) {
+      call_->context.TryCancel();
+    }
+    return done_.Wait();
+  }
+  Status Write(const std::string& bytes) {
+    call_->stream.Write(ToBuffer(bytes), &done_);
+    return Wait() ? OkStatus() : Unavailable("the worker is gone");
+  }
+  Status Write(const CheckpointAnswer& answer) { return Write(EncodeCheckpointAnswer(answer)); }
+
+  Status Answer() {
+    if (service_.depot_ == nullptr) return FailedPrecondition("no checkpoints are taken here");
+    if (!Read()) return Unavailable("the worker is gone");
+    TUNE_ASSIGN_OR_RETURN(const CheckpointCall call, WithBytes(buffer_, [](std::string_view bytes) {
+                            return DecodeCheckpointCall(bytes);
+                          }));
+    session_ = call.session;
+    return std::visit([this](const auto& what) { return Do(what); }, call.what);
+  }
+
+  Status Do(const SeeNonce& see) {
+    TUNE_RETURN_IF_ERROR(service_.permission_(session_, nullptr));
+    CheckpointAnswer answer;
+    answer.is_seen = service_.depot_->Sees(see.nonce);
+    return Write(answer);
+  }
+
+  Status Do(const PutCheckpoint& put) {
+    TUNE_RETURN_IF_ERROR(service_.permission_(session_, &put.ref));
+    TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<IncomingCheckpoint> incoming,
+                          service_.depot_->Receive(put));
+    CheckpointAnswer answer;
+    answer.offset = incoming->offset();
+    TUNE_RETURN_IF_ERROR(Write(answer));
+    while (incoming->offset() < put.text.bytes) {
+      if (!Read()) return Unavailable("the worker is gone");
+      TUNE_RETURN_IF_ERROR(WithBytes(buffer_, [&](std::string_view bytes) -> Status {
+        TUNE_ASSIGN_OR_RETURN(const std::string piece, DecodeFetchPiece(bytes));
+        return incoming->Append(piece);
+      }));
+    }
+    // It took its time.
+    TUNE_RETURN_IF_ERROR(service_.permission_(session_, &put.ref));
+    TUNE_ASSIGN_OR_RETURN(answer.path, incoming->Commit());
+    return Write(answer);
+  }
+
+  Status Do(const GetCheckpoint& get) {
+    TUNE_RETURN_IF_ERROR(service_.permission_(session_, &get.ref));
+    TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<PackageSource> text,
+                          service_.depot_->Open(get.path));
+    CheckpointAnswer answer;
+    answer.text = text->name();
+    TUNE_RETURN_IF_ERROR(Write(answer));
+    for (int64_t at = get.offset; at < answer.text.bytes;) {
+      TUNE_ASSIGN_OR_RETURN(const std::string piece, text->Read(at, limits::kPackagePieceBytes));
+      TUNE_RETURN_IF_ERROR(Write(EncodeFetchPiece(piece)));
+      at += static_cast<int64_t>(piece.size());
+    }
+    return OkStatus();
+  }
+
+  CheckpointService& service_;
+  const std::unique_ptr<ServerCall> call_;
+  Done done_;
+  grpc::ByteBuffer buffer_;
+  std::string session_;
+};
+
+// A thread that has called `on_end` touches nothing of ours any more.
+void CheckpointService::Serve(std::unique_ptr<ServerCall> call, Status refusal,
+                              std::function<void()> on_end) {
+  if (++call_count_ > limits::kCheckpointCallsMax && refusal.ok()) {
+    refusal = Unavailable("the tuner takes " + std::to_string(limits::kCheckpointCallsMax) +
+                          " checkpoints at a time");
+  }
+  std::thread([this, call = std::move(call), refusal = std::move(refusal),
+               on_end = std::move(on_end)]() mutable {
+    Served(*this, std::move(call)).Run(std::move(refusal));
+    --call_count_;
+    on_end();
+  }).detach();
+}
+
+}  // namespace tune

@@ -1,0 +1,61 @@
+// The tuner's end of checkpoints that workers send: they become folders below the sweep's artifact
+// folder, as a worker that shares the disk would have put them there.
+//
+//   <root>/<trial>/checkpoint_000005     whole and durable, or not there
+//   <root>/.incoming/<sha256>-<bytes>    the text of one on its way; what broke off is gone on from
+//
+// What comes is not trusted: names are looked at before anything is written, its size is bounded,
+// and there must be room for it on the disk.
+//
+// Thread rule: as CheckpointDepot says.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "core/status.h"
+#include "trial_runner/checkpoint_transfer.h"
+
+namespace tune {
+
+class ArtifactDepot final : public CheckpointDepot {
+ public:
+  struct Options {
+    std::string root;       // <db stem>.artifacts/<sweep>, absolute.
+    int64_t bytes_max = 0;  // Of one checkpoint.
+  };
+  // Makes the folder.
+  static Result<std::unique_ptr<ArtifactDepot>> Make(const Options& options);
+  // What did not come to its end goes.
+  ~ArtifactDepot() override;
+
+  bool Sees(const std::string& nonce) override;
+  Result<std::unique_ptr<IncomingCheckpoint>> Receive(const PutCheckpoint& put) override;
+  Result<std::unique_ptr<PackageSource>> Open(const std::string& path) override;
+
+  // What came in within the last hour, to the minute.
+  int64_t BytesOfLastHour();
+
+ private:
+  class Incoming;
+
+  explicit ArtifactDepot(Options options) : options_(std::move(options)) {}
+  std::string IncomingFolder() const { return options_.root + "/.incoming"; }
+  Status CheckRoom(int64_t bytes) const;
+  void RemoveStaleParts();
+  void End(const std::string& part);
+  void Count(int64_t bytes);
+
+  const Options options_;
+  std::mutex mutex_;
+  std::set<std::string> coming_;                                   // Parts that are being written.
+  std::map<std::chrono::steady_clock::time_point, int64_t> came_;  // By minute.
+};
+
+}  // namespace tune

@@ -1,0 +1,129 @@
+#include "trial_runner/package/folder_text.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <map>
+#include <utility>
+
+#include "core/limits.h"
+#include "core/posix/durable_file.h"
+#include "trial_runner/package/package_format.h"
+#include "trial_runner/package/sha256.h"
+
+namespace tune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kReadBytes = 1u << 20;
+
+}  // namespace
+
+Result<FolderText> FolderText::Of(const std::string& folder) {
+  FolderText text;
+  text.root_ = folder;
+  std::error_code error;
+  if (!fs::is_directory(fs::symlink_status(folder, error))) {
+    return NotFound("there is no folder " + folder);
+  }
+  TUNE_RETURN_IF_ERROR(text.AddPart(std::string(kPackageHead), "", 0));
+  TUNE_RETURN_IF_ERROR(text.AddFolder("", 1));
+  TUNE_RETURN_IF_ERROR(text.AddPart(std::string(kPackageEnd), "", 0));
+  Sha256 hash;
+  for (int64_t at = 0; at < text.name_.bytes;) {
+    TUNE_ASSIGN_OR_RETURN(const std::string piece, text.Read(at, kReadBytes));
+    hash.Add(piece);
+    at += static_cast<int64_t>(piece.size());
+  }
+  text.name_.sha256 = hash.Finish();
+  return text;
+}
+
+Status FolderText::AddPart(std::string head, std::string file, int64_t bytes) {
+  if (parts_.size() > limits::kPackageEntriesMax) {
+    return FailedPrecondition(root_ + " holds more than " +
+                              std::to_string(limits::kPackageEntriesMax) + " files");
+  }
+  const int64_t begin = name_.bytes;
+  name_.bytes += static_cast<int64_t>(head.size()) + bytes;
+  parts_.push_back({begin, std::move(head), std::move(file), bytes});
+  return OkStatus();
+}
+
+// `within`: relative to the root; empty: the root itself.
+Status FolderText::AddFolder(const std::string& within, int depth) {
+  const std::string here = within.empty() ? root_ : root_ + "/" + within;
+  if (depth > limits::kPackageDepthMax) return FailedPrecondition(here + " lies too deep");
+  std::map<std::string, fs::file_type> names;  // Sorted.
+  std::error_code error;
+  fs::directory_iterator it(here, error);
+  for (const fs::directory_iterator end; !error && it != end; it.increment(error)) {
+    names.emplace(it->path().filename().string(), it->symlink_status(error).type());
+  }
+  if (error) return InvalidArgument("cannot read " + here + ": " + error.message());
+  for (const auto& [name, type] : names) {
+    const std::string path = within.empty() ? name : within + "/" + name;
+    struct stat info = {};
+    if (lstat((root_ + "/" + path).c_str(), &info) != 0) {
+      return ErrnoStatus("read", root_ + "/" + path);
+    }
+    if (S_ISDIR(info.st_mode)) {
+      TUNE_RETURN_IF_ERROR(AddPart(EncodeEntryHead(KindOf(true, info.st_mode), path, 0), "", 0));
+      TUNE_RETURN_IF_ERROR(AddFolder(path, depth + 1));
+    } else if (S_ISREG(info.st_mode)) {
+      TUNE_RETURN_IF_ERROR(AddPart(
+          EncodeEntryHead(KindOf(false, info.st_mode), path, static_cast<uint64_t>(info.st_size)),
+          path, info.st_size));
+    } else {
+      return InvalidArgument(root_ + "/" + path + " is neither file nor folder");
+    }
+  }
+  return OkStatus();
+}
+
+// Pieces as large as may be, whatever the files are like.
+Result<std::string> FolderText::Read(int64_t offset, size_t bytes_max) const {
+  std::string text;
+  auto part = std::upper_bound(parts_.begin(), parts_.end(), offset,
+                               [](int64_t at, const Part& p) { return at < p.begin; });
+  if (part != parts_.begin()) --part;
+  while (part != parts_.end() && text.size() < bytes_max) {
+    const int64_t at = offset + static_cast<int64_t>(text.size()) - part->begin;
+    TUNE_ASSIGN_OR_RETURN(const std::string piece, ReadPart(*part, at, bytes_max - text.size()));
+    if (piece.empty()) {
+      ++part;
+    } else if (text.empty()) {
+      text = piece;
+    } else {
+      text += piece;
+    }
+  }
+  return text;
+}
+
+// Nothing: that is the part's end.
+Result<std::string> FolderText::ReadPart(const Part& part, int64_t offset, size_t bytes_max) const {
+  const auto head = static_cast<int64_t>(part.head.size());
+  if (offset < head) return part.head.substr(static_cast<size_t>(offset), bytes_max);
+  const int64_t left = head + part.bytes - offset;
+  if (left <= 0) return std::string();
+  const std::string path = root_ + "/" + part.file;
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!file.is_open()) return ErrnoStatus("read", path);
+  std::string text(static_cast<size_t>(std::min(left, static_cast<int64_t>(bytes_max))), '\0');
+  ssize_t count = -1;
+  do {
+    count = pread(file.get(), text.data(), text.size(), offset - head);
+  } while (count < 0 && errno == EINTR);
+  if (count < 0) return ErrnoStatus("read", path);
+  if (count == 0) return Unavailable(path + " became shorter while it was read");
+  text.resize(static_cast<size_t>(count));
+  return text;
+}
+
+}  // namespace tune

@@ -1,0 +1,72 @@
+// Carries checkpoints between this machine and the place where they are kept (checkpoint_store.h),
+// beside the worker's loop: a few at a time, the others wait in order.
+//
+// Thread rule: one thread, which is never kept waiting but for the destructor's moment. The answers
+// come from threads of the carrier's, and none once the destructor has returned.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/posix/file_descriptor.h"
+#include "core/status.h"
+#include "trial_runner/checkpoint_transfer.h"
+#include "trial_runner/worker/checkpoint_store.h"
+#include "trial_runner/worker/work_place.h"
+#include "trial_runner/worker/worker_effects.h"
+
+namespace tune {
+
+class CheckpointCarrier {
+ public:
+  struct Answers {
+    std::function<void(const AttemptRef&, Result<KeptCheckpoint>)> kept;
+    std::function<void(const AttemptRef&, Result<CheckpointCopy>)> obtained;
+  };
+  // `link`: to the tuner; must outlive the carrier.
+  CheckpointCarrier(CheckpointLink& link, Answers answers);
+  // What is on its way is given up. What the tuner has is not left on this machine's disk.
+  ~CheckpointCarrier();
+
+  // When it is known where the sweep runs; first. Of a folder of this machine's own, what workers
+  // that were killed left there goes, unless another one works in it.
+  void Settle(const FoundPlace& found);
+
+  // Each is answered, unless it is given up.
+  void Keep(const KeepCheckpoint& keep);
+  void Obtain(const ObtainCheckpoint& obtain);
+  void GiveUp(const AttemptRef& ref);
+  void Drop(const std::string& folder);
+
+ private:
+  struct Job {
+    AttemptRef ref;  // Of a drop: none.
+    std::function<void(std::stop_token)> run;
+  };
+  void End();
+  void Put(Job job);
+  void Work(std::stop_token end);
+
+  CheckpointLink& link_;
+  const Answers answers_;
+  std::unique_ptr<CheckpointStore> store_;
+  std::string artifacts_;   // For which it is.
+  std::string own_folder_;  // Not shared with the tuner.
+  FileDescriptor hold_;     // On it.
+
+  std::mutex mutex_;
+  std::condition_variable_any has_jobs_;
+  std::deque<Job> jobs_;
+  std::multimap<AttemptRef, std::stop_source> running_;
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace tune
