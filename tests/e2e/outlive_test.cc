@@ -109,6 +109,8 @@ TEST_F(Outlive, ATrialGoesOnElsewhereWhenItsMachineIsLost) {
   Lose(std::move(first), "first");
   auto second = StartWorker("second");
   WaitForReports(home_, 27);
+  EXPECT_THAT(RunTune(home_, {"status", "--db", home_ / "tune.db"}).out,
+              HasSubstr("of checkpoints in the last hour, by workers without this disk"));
   Lose(std::move(second), "second");
   const auto third = StartWorker("third");
   EXPECT_EQ(third->Wait().exit_status, 0);

@@ -11,8 +11,8 @@
 namespace tune {
 
 ControlDesk::ControlDesk(const std::string& folder, const ExperimentController& controller,
-                         Tuner& tuner, EventQueue& queue, const Clock& clock)
-    : controller_(controller), tuner_(tuner) {
+                         Tuner& tuner, EventQueue& queue, const Clock& clock, ArtifactDepot* depot)
+    : controller_(controller), tuner_(tuner), depot_(depot) {
   auto server = ControlServer::Start(folder, clock, [&queue] { queue.Wake(); });
   status_ = server.status();
   if (server.ok()) server_ = *std::move(server);
@@ -41,6 +41,12 @@ Status ControlDesk::ServeOne(const ControlServer::Arrival& arrival) {
   if (arrival.request.verb == ControlVerb::kState) {
     server_->Answer(arrival.client,
                     {OkStatus(), {controller_.is_paused() ? kStatePaused : kStateRunning}});
+    return OkStatus();
+  }
+  if (arrival.request.verb == ControlVerb::kTraffic) {
+    ControlAnswer answer;
+    if (depot_ != nullptr) answer.lines.push_back(std::to_string(depot_->BytesOfLastHour()));
+    server_->Answer(arrival.client, answer);
     return OkStatus();
   }
   Result<ControlPlan> plan = PlanControl(arrival.request, controller_, true);

@@ -9,6 +9,7 @@
 
 #include "core/clock.h"
 #include "core/status.h"
+#include "trial_runner/package/artifact_depot.h"
 #include "tuner/control/control_server.h"
 #include "tuner/event_queue.h"
 #include "tuner/experiment_controller.h"
@@ -19,9 +20,9 @@ namespace tune {
 class ControlDesk {
  public:
   // Listens in `folder` (<db stem>.artifacts) from now on. All others outlive it. `queue` is woken
-  // when there is something to serve.
+  // when there is something to serve. `depot`: null where no worker sends checkpoints.
   ControlDesk(const std::string& folder, const ExperimentController& controller, Tuner& tuner,
-              EventQueue& queue, const Clock& clock);
+              EventQueue& queue, const Clock& clock, ArtifactDepot* depot);
 
   // Why nobody can reach it; the sweep goes on without.
   const Status& status() const { return status_; }
@@ -39,6 +40,7 @@ class ControlDesk {
 
   const ExperimentController& controller_;
   Tuner& tuner_;
+  ArtifactDepot* const depot_;
   Status status_;
   std::vector<std::string> lines_;
   std::unique_ptr<ControlServer> server_;

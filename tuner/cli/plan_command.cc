@@ -71,6 +71,13 @@ std::string CheckpointText(const ExperimentSpec& spec, const SweepPlan& plan) {
          std::to_string(spec.checkpoint.keep_best) + ")";
 }
 
+// What workers without this disk send to the tuner at worst, where that is known.
+std::optional<int64_t> SentBytes(const ExperimentSpec& spec, const SweepPlan& plan) {
+  if (!plan.worst || plan.checkpoint_bytes.value_or(0) == 0) return std::nullopt;
+  const auto made = static_cast<int64_t>(plan.worst->total) / spec.checkpoint.every;
+  return made * *plan.checkpoint_bytes;
+}
+
 // "0 (NVIDIA H100, 80 GiB): 4 trials of 20 GiB each".
 std::string DescribeFit(const ResourceRequest& request, const Device& device) {
   std::string text = std::to_string(device.index);
@@ -114,6 +121,11 @@ void PrintNumbers(const ExperimentSpec& spec, const SweepPlan& plan, const PlanO
       << "in a row       " << Both(plan.expected->in_a_row, plan.worst->in_a_row)
       << " epochs one after the other, from the start of the sweep to its end\n"
       << "checkpoints    " << CheckpointText(spec, plan) << "\n";
+  if (const auto sent = SentBytes(spec, plan)) {
+    out << "sent           by workers without this disk at most " << FormatBytes(*sent) << ", "
+        << FormatBytes(*plan.checkpoint_bytes) << " each time (checkpoint.every "
+        << spec.checkpoint.every << ")\n";
+  }
 }
 
 // The speeds that were measured of a kind, in order of lanes.
@@ -254,6 +266,7 @@ void PrintJson(const ExperimentSpec& spec, const SweepPlan& plan, const PlanOpti
     rungs.AsList().push_back(std::move(row));
   }
   object.Set("disk_bytes", OrNull(DiskBytes(spec, plan)));
+  object.Set("sent_bytes", OrNull(SentBytes(spec, plan)));
   object.Set("rungs", std::move(rungs));
   Value warnings = Value::MakeList();
   for (const std::string& warning : plan.warnings) warnings.AsList().emplace_back(warning);

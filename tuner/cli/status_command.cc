@@ -1,6 +1,7 @@
 #include "tuner/cli/status_command.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "core/resource_text.h"
 #include "tuner/artifact_path.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/lane_speeds.h"
@@ -50,6 +52,7 @@ struct SweepStatus {
   std::vector<std::string> workers;
   std::vector<DeviceStatus> devices;  // Of a sweep that runs.
   std::vector<std::string> lanes;     // What limits them.
+  std::optional<int64_t> hour_bytes;  // Of checkpoints that workers sent to its tuner.
   std::string resume_command;
   int64_t iteration_count = 0;
   int64_t trial_count_max = -1;  // -1: no end.
@@ -124,22 +127,33 @@ Result<std::vector<std::string>> ReadWorkers(Database& database, int64_t experim
 }
 
 // Nothing where its tuner does not answer: what else there is to say stands without it.
-std::vector<DeviceStatus> AskForDevices(const std::string& db_path, const LockHolder& tuner,
-                                        const std::string& sweep, const Clock& clock) {
-  std::vector<DeviceStatus> devices;
-  if (tuner.experiment != sweep) return devices;
+std::vector<std::string> AskFor(ControlVerb verb, const std::string& db_path,
+                                const LockHolder& tuner, const std::string& sweep,
+                                const Clock& clock) {
+  if (tuner.experiment != sweep) return {};
   ControlRequest request;
   request.tuner = tuner.pid;
   request.sweep = sweep;
-  request.verb = ControlVerb::kDevices;
-  const Result<ControlAnswer> answer =
+  request.verb = verb;
+  Result<ControlAnswer> answer =
       AskTuner(ArtifactsDirOf(db_path), request, clock, kDevicesPatience);
-  if (!answer.ok() || !answer->status.ok()) return devices;
-  for (const std::string& line : answer->lines) {
+  if (!answer.ok() || !answer->status.ok()) return {};
+  return std::move(answer->lines);
+}
+
+void AskTunerOf(SweepStatus& status, const std::string& db_path, const Clock& clock) {
+  const auto ask = [&](ControlVerb verb) {
+    return AskFor(verb, db_path, *status.tuner, status.sweep.name, clock);
+  };
+  for (const std::string& line : ask(ControlVerb::kDevices)) {
     Result<DeviceStatus> device = DecodeDeviceStatus(line);
-    if (device.ok()) devices.push_back(*std::move(device));
+    if (device.ok()) status.devices.push_back(*std::move(device));
   }
-  return devices;
+  for (const std::string& line : ask(ControlVerb::kTraffic)) {
+    int64_t bytes = 0;
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), bytes);
+    if (error == std::errc() && *end == '\0') status.hour_bytes = bytes;
+  }
 }
 
 Result<SweepStatus> ReadStatus(Database& database, const std::string& name, const Clock& clock) {
@@ -255,6 +269,10 @@ std::vector<std::string> Describe(const SweepStatus& status, Instant now) {
   for (const std::string& worker : status.workers)
     workers += (workers.empty() ? "" : ", ") + worker;
   if (HasTuner(sweep)) lines.push_back("workers    " + (workers.empty() ? "none" : workers));
+  if (status.hour_bytes.value_or(0) > 0) {
+    lines.push_back("sent       " + DescribeMemory(*status.hour_bytes) +
+                    " of checkpoints in the last hour, by workers without this disk");
+  }
   for (const DeviceStatus& device : status.devices) {
     lines.push_back((&device == &status.devices.front() ? "devices    " : "           ") +
                     Printable(DescribeDevice(device)));
@@ -292,12 +310,31 @@ void PrintRow(const StatusOptions& options, const SweepStatus& status, std::ostr
   }
   const auto& best = status.best;
   RowPrinter printer(options.format, options.width, out);
-  printer.Begin({"name",       "status",      "metric",          "mode",
-                 "samples",    "trials",      "pending",         "running",
-                 "paused",     "terminated",  "error",           "iterations",
-                 "best_trial", "best_value",  "best_iteration",  "best_config",
-                 "rungs",      "attempts",    "failed_attempts", "workers",
-                 "created_at", "finished_at", "devices",         "lanes"});
+  printer.Begin({"name",
+                 "status",
+                 "metric",
+                 "mode",
+                 "samples",
+                 "trials",
+                 "pending",
+                 "running",
+                 "paused",
+                 "terminated",
+                 "error",
+                 "iterations",
+                 "best_trial",
+                 "best_value",
+                 "best_iteration",
+                 "best_config",
+                 "rungs",
+                 "attempts",
+                 "failed_attempts",
+                 "workers",
+                 "created_at",
+                 "finished_at",
+                 "devices",
+                 "lanes",
+                 "sent_bytes_per_hour"});
   printer.Row({sweep.name,
                sweep.status,
                sweep.metric,
@@ -321,7 +358,8 @@ void PrintRow(const StatusOptions& options, const SweepStatus& status, std::ostr
                FormatInstant(Instant{sweep.created_us}),
                sweep.finished_us ? Value(FormatInstant(Instant{*sweep.finished_us})) : Value(),
                DevicesValue(status.devices),
-               LinesValue(status.lanes)});
+               LinesValue(status.lanes),
+               status.hour_bytes ? Value(*status.hour_bytes) : Value()});
   printer.End();
 }
 
@@ -336,9 +374,7 @@ int StatusCommand(const StatusOptions& options, const Clock& clock, const WaitFu
       TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
                             OpenForQueries(options.db_path));
       TUNE_ASSIGN_OR_RETURN(SweepStatus status, ReadStatus(*database, options.name, clock));
-      if (status.tuner) {
-        status.devices = AskForDevices(options.db_path, *status.tuner, status.sweep.name, clock);
-      }
+      if (status.tuner) AskTunerOf(status, options.db_path, clock);
       return status;
     };
     const Result<SweepStatus> status = read();

@@ -255,7 +255,8 @@ int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& 
 
   LocalArtifactStore artifacts(controller.options().artifact_root);
   Tuner tuner({controller, store, *gateway, artifacts, clock, queue}, experiment.id, last_step);
-  ControlDesk control(ArtifactsDirOf(surroundings.db_path), controller, tuner, queue, clock);
+  ControlDesk control(ArtifactsDirOf(surroundings.db_path), controller, tuner, queue, clock,
+                      doors.depot.get());
   if (const Status& s = control.status(); !s.ok()) {
     display.Say("warning: commands such as tune stop will not reach this sweep: " + s.message());
   }

@@ -160,6 +160,7 @@ class SweepCommand {
         return Drain();
       case ControlVerb::kDevices:
       case ControlVerb::kState:
+      case ControlVerb::kTraffic:
         break;
     }
     return InvalidArgument(std::string(ControlVerbName(request_.verb)) + ": changes nothing");

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array kVerbs = {ControlVerb::kPause, ControlVerb::kUnpause, ControlVerb::kStop,
                                ControlVerb::kSet,   ControlVerb::kDrain,   ControlVerb::kDevices,
-                               ControlVerb::kState};
+                               ControlVerb::kState, ControlVerb::kTraffic};
 
 struct CodeName {
   StatusCode code;
@@ -120,6 +120,8 @@ const char* ControlVerbName(ControlVerb verb) {
       return "devices";
     case ControlVerb::kState:
       return "state";
+    case ControlVerb::kTraffic:
+      return "traffic";
   }
   return "";
 }

@@ -28,11 +28,13 @@ namespace tune {
 inline constexpr size_t kControlLineBytesMax = 8'192;  // Of a request, without its end.
 inline constexpr size_t kControlAnswerBytesMax = 1u << 20;
 
-enum class ControlVerb { kPause, kUnpause, kStop, kSet, kDrain, kDevices, kState };
+enum class ControlVerb { kPause, kUnpause, kStop, kSet, kDrain, kDevices, kState, kTraffic };
 const char* ControlVerbName(ControlVerb verb);
 // What kState is answered with.
 inline constexpr char kStatePaused[] = "PAUSED";
 inline constexpr char kStateRunning[] = "RUNNING";
+// kTraffic is answered with a number: bytes of checkpoints that workers sent within the last hour;
+// with nothing where no worker can.
 
 struct ControlRequest {
   int64_t tuner = 0;  // The process that it is meant for, as the writer's lock names it.
