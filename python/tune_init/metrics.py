@@ -3,6 +3,7 @@
 import ast
 import re
 
+from bars import NOT_FULL
 from options import dotted
 from templates import lines_of
 
@@ -29,6 +30,8 @@ class Metric:
         self.name, self.regex, self.source, self.order = name, regex, source, order
         self.line = ""  # Of the script, or of the log.
         self.block = None  # The statements among which it is printed.
+        self.bar = None  # That shows it.
+        self.iteration = ""  # The expression of the bar's count.
 
 
 def words_of(name):
@@ -165,18 +168,38 @@ def regex_in(line, i, others):
 
 
 def metrics_of_source(tree, source):
-    lines = lines_of(tree)
+    return metrics_of_lines(lines_of(tree), source, framework_metrics(tree, source))
+
+
+def metrics_of_lines(lines, source, more=()):
     metrics = {}
     for is_wanted in (is_metric, lambda name: is_metric("_".join(w for w in words_of(name) if w not in ENDS))):
-        for line in sorted(lines, key=lambda n: (summarizes(n), tells_of_training(n), not n.is_in_loop)):
+        for line in sorted(lines, key=lambda n: (summarizes(n), is_on_one_bar(n), tells_of_training(n), not n.is_in_loop)):
             add_metrics_of(line, lines, is_wanted, source, metrics)
         if metrics:
             break
     for metric in column_metrics(lines):
         metrics.setdefault(metric.name, metric)
-    for metric in framework_metrics(tree, source):
+    for metric in more:
         metrics.setdefault(metric.name, metric)
     return sorted(metrics.values(), key=lambda metric: metric.order)
+
+
+def is_on_one_bar(line):
+    return line.bar is not None and not line.bar.is_remade
+
+
+def read_on_bar(metric, line):
+    """Lets the expression find the value in the states of a bar over all epochs, and `iteration` its count."""
+    label = metric.regex.split("{number}")[0]
+    is_before_bar = "postfix" not in dotted(line.call.func)
+    picture = NOT_FULL if line.bar.counts_before else r"%\|"
+    # When it is full, a bar that counts what has ended shows the last value once more.
+    count = picture + r"[^|]*\| {number}/"
+    if is_before_bar:
+        metric.regex, metric.iteration = f"{metric.regex}.*{picture}", f"{label}.*{count}"
+    else:
+        metric.regex, metric.iteration = f"{picture}.*{metric.regex}", f"{count}.*{label}"
 
 
 def tells_of_training(line):
@@ -237,6 +260,9 @@ def add_metrics_of(line, lines, is_wanted, source, metrics):
             continue
         metric = Metric(name, regex, line.stream, (line.call.lineno, i))
         metric.block = line.block
+        metric.bar = line.bar
+        if is_on_one_bar(line):
+            read_on_bar(metric, line)
         metric.line = source.split("\n")[line.call.lineno - 1].strip()
         metrics[name] = metric
 

@@ -18,6 +18,7 @@ class Option:
         self.is_list = False
         self.is_required = False
         self.is_config = False
+        self.is_joined = False  # "--lr=0.1" alone is read.
         self.variable = ""  # Of the environment.
 
 

@@ -6,6 +6,7 @@ A template is a list of texts and of None, where a value stands.
 import ast
 import re
 
+from bars import Bars
 from options import dotted
 
 PERCENT_HOLE = r"%(?:\(\w+\))?[-+ #0]*\d*(?:\.\d+)?[a-zA-Z]"
@@ -279,10 +280,11 @@ class Templates:
 
 
 class Line:
-    """A printed line: its template, its stream, the call, and whether a loop prints it."""
+    """A printed line: its template, its stream, the call, whether a loop prints it, and the bar that shows it."""
 
-    def __init__(self, parts, stream, call, block, is_in_loop):
+    def __init__(self, parts, stream, call, block, is_in_loop, bar=None):
         self.parts, self.stream, self.call = merged(parts), stream, call
+        self.bar = bar
         self.block, self.is_in_loop = block, is_in_loop
 
 
@@ -331,6 +333,7 @@ def lines_of(tree):
     templates = Templates(tree)
     places = places_of(tree)
     wrappers = wrappers_of(tree, templates)
+    bars = Bars(tree, places)
     lines = []
     for call in sorted(places, key=lambda n: (n.lineno, n.col_offset)):
         block, in_loop, loops = places[call]
@@ -349,6 +352,9 @@ def lines_of(tree):
         for bound in bindings:
             for printing in inner:
                 found = templates.printed(printing, bound)
-                if found and found[0]:
-                    lines.append(Line(found[0], found[1], call, block, in_loop))
+                if not found or not found[0]:
+                    continue
+                bar = bars.shown_by(printing) if dotted(printing.func).split(".")[-1].startswith("set_") else None
+                if bar is None or not bar.is_silent:
+                    lines.append(Line(found[0], bar.stream if bar else found[1], call, block, in_loop, bar))
     return lines

@@ -68,6 +68,20 @@ class Scripts(unittest.TestCase):
         "csv_table.py": ({"train_loss", "val_acc"}, "val_acc", "max", {}, []),
         "environment.py": ({"loss", "dev_f1"}, "dev_f1", "max",
                            {"lr": "{loguniform: [0.01, 1.0]}", "hidden": "{choice: [32, 64, 128]}"}, ["environment.py]"]),
+        "bar_over_epochs.py": ({"loss", "val_acc"}, "val_acc", "max", {}, []),
+        "bar_with_description.py": ({"val_acc"}, "val_acc", "max", {}, []),
+        "bar_counted_by_hand.py": ({"val_acc"}, "val_acc", "max", {}, []),
+        "bars_nested.py": ({"val_acc", "val_error"}, "val_acc", "max", {}, []),
+        "shell_environment.sh": ({"val_acc"}, "val_acc", "max",
+                                 {"lr": "{loguniform: [0.01, 1.0]}", "momentum": "{uniform: [0.5, 0.99]}",
+                                  "hidden": "{choice: [32, 64, 128]}"}, ["[bash, shell_environment.sh]"]),
+        "shell_getopts.sh": ({"val_acc"}, "val_acc", "max", {"nesterov": "{choice: [true, false]}"},
+                             ['[sh, shell_getopts.sh, -l, "{lr}", ["{nesterov_flag}"]]']),
+        "shell_long_options.sh": ({"accuracy"}, "accuracy", "max", {"batch_size": "{choice: [16, 32, 64]}"},
+                                  ['--lr, "{lr}", "--batch-size={batch_size}", ["{shuffle_flag}"]]']),
+        "shell_positions.sh": ({"loss", "val_acc"}, "val_acc", "max", {"hidden": "{choice: [32, 64, 128]}"},
+                               ['DATA, "{lr}", "{hidden}"]']),
+        "shell_that_starts_python.sh": ({"loss", "val_acc"}, "val_acc", "max", {}, ['.sh, --lr, "{lr}"]']),
         "two_phases.py": ({"valid_error", "test_error"}, "valid_error", "min",
                           {"use_bias": "{choice: [true, false]}", "learning_rate": "{loguniform: [3.0e-05, 0.003]}"}, []),
     }
@@ -104,10 +118,15 @@ class Scripts(unittest.TestCase):
             "csv_table.py": ([], {"train_loss": ["0.1000", "0.0500", "0.0333"],
                                   "val_acc": ["0.9000", "0.9500", "0.9667"]}),
             "environment.py": ([], {"dev_f1": ["0.9000", "0.9500", "0.9667"]}),
+            "shell_environment.sh": ([], {"val_acc": ["0.9", "0.95", "0.966667", "0.975", "0.98"]}),
+            "shell_getopts.sh": (["-e", "2"], {"val_acc": ["0.9", "0.95"]}),
+            "shell_long_options.sh": (["--lr", "0.2"], {"accuracy": ["0.7968", "0.8968", "0.930133"]}),
+            "shell_positions.sh": (["x", "0.2"], {"val_acc": ["0.8000", "0.9000", "0.9333"]}),
         }
         for script, (options, values) in printed.items():
             with self.subTest(script):
-                run = subprocess.run([sys.executable, script, *options], cwd=SCRIPTS, text=True, timeout=60,
+                program = sys.executable if script.endswith(".py") else "bash"
+                run = subprocess.run([program, script, *options], cwd=SCRIPTS, text=True, timeout=60,
                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
                 lines = metric_lines(space_of(script))
                 for name, wanted in values.items():
@@ -124,10 +143,93 @@ class Scripts(unittest.TestCase):
     def test_options_of_the_environment_are_set_there(self):
         self.assertIn('  env: {LR: "{lr}", HIDDEN: "{hidden}"}', space_of("environment.py"))
 
+    def test_variables_of_a_shell_script_are_set_in_its_environment(self):
+        space = space_of("shell_environment.sh")
+        self.assertIn('  env: {LR: "{lr}", MOMENTUM: "{momentum}", HIDDEN: "{hidden}"}', space)
+        self.assertIn("# TO DO: the script itself fixes WEIGHT_DECAY=0.01; to search over one write "
+                      "WEIGHT_DECAY=${WEIGHT_DECAY:-0.01}, and call tune init again.", space)
+        self.assertIn("# left as they are: data_dir, epochs", space)
+        self.assertIn("max_t: 5,", space)
+
+    def test_a_shell_script_is_read_as_a_shell_reads_it(self):
+        for script, found, absent in (
+                ("f() { local lr=$1; echo $lr; }\nf 3\n", ["space: {}\n"], ["  env:"]),  # A function's own.
+                ("awk '{ print $1, $2 }' file\n", [], ["{arg1}"]),
+                ("# LR=${LR:-0.1}\n", ["space: {}\n", "Let the script say LR=${LR:-0.1}"], ["  env:"]),
+                ("LR=$(cat lr.txt)\necho ${LR:-0.1}\n", ["space: {}\n"], ["  env:"]),  # The script itself says what it is.
+                ("LR=${TUNE_PARAM_LR:-0.1}\n", ["  lr: {loguniform: [0.01, 1.0]}"], ["env:"]),
+                ("echo ${LR:?needed}\n", ['  env: {LR: "{lr}"}'], []),
+                ("lr=${1-0.5}\n", ['.sh, "{lr}"]'], []),
+                ("out=$1\nlr=$2\n", ['.sh, OUT, "{lr}"]', "TO DO: out is needed"], []),
+                ("source config.sh\n", ["TO DO: what config.sh sets is not seen"], []),
+                ("echo \"val_acc: 0.$x\" > file\n", ["what it prints is not known"], []),
+                ("for i in 1 2; do\n  echo val_loss=$(cat x | head -1) >&2\ndone\necho best val_loss=$x\n",
+                 ["    val_loss: {regex: '^val_loss=\\s*{number}', from: stderr}"], []),
+                ("cat <<EOF\n${LR:-0.1} it's\nEOF\nWD=${WD:-0.1}\n", ['LR: "{lr}", WD: "{wd}"'], [])):
+            with self.subTest(script), temporary() as folder:
+                path = os.path.join(folder, "train.sh")
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(script)
+                space = space_of(path)
+                for text in found:
+                    self.assertIn(text, space)
+                for text in absent:
+                    self.assertNotIn(text, space)
+
+    def test_a_script_that_a_shell_script_starts_is_read(self):
+        space = space_of("shell_that_starts_python.sh")
+        self.assertEqual(metric_lines(space)["val_acc"][1], "both")
+        self.assertIn("first: 0}", space)
+        self.assertNotIn("epochs", space.split("space:")[1].split("# scheduler")[0])
+
     def test_values_on_later_lines_of_a_loop_end_the_iteration(self):
         self.assertIn("  report_on: val_loss ", space_of("tqdm_two_lines.py"))
         self.assertNotIn("report_on", space_of("two_phases.py"), "the test comes after the loop")
         self.assertNotIn("report_on", space_of("click_fstrings.py"), "they stand in one line")
+
+    def test_a_bar_over_all_epochs_is_read_by_its_count(self):
+        # tests/frameworks/init_test.py runs them with the real tqdm.
+        for script, stream, first in (("bar_over_epochs.py", "stderr", 0), ("bar_with_description.py", "stdout", 0),
+                                      ("bar_counted_by_hand.py", "stderr", 1), ("bars_nested.py", "stderr", 0)):
+            with self.subTest(script):
+                space = space_of(script)
+                self.assertEqual(metric_lines(space)["val_acc"][1], stream)
+                line = re.search(r"^  iteration: \{regex: '(.*?)'(.*)\}$", space, re.M)
+                self.assertEqual(line.group(2), (", from: stderr" if stream == "stderr" else "") +
+                                 (", first: 0" if first == 0 else ""))
+                self.assertEqual("TQDM_MININTERVAL" in space, first == 0, "tqdm's own count is late")
+                self.assertNotIn("TO DO", space)
+                for done, bar, shown in ((1, "##9  ", True), (2, "#####", first == 1)):
+                    state = f"x | val_acc 0.5: {done * 50}%|{bar}| {done}/2 [00:01<00:01, 1it/s, a=1, val_acc=0.5]"
+                    self.assertEqual(metrics.finds(line.group(1), state), [str(done)] if shown else [])
+                    self.assertEqual(metrics.finds(metric_lines(space)["val_acc"][0], state), ["0.5"] if shown else [])
+
+    def test_a_bar_whose_count_is_not_known_is_told(self):
+        loop = "for epoch in range(3):\n    bar.set_postfix(val_acc=1 / (epoch + 1))\n"
+        for script, told in (
+                ("for i in (bar := tqdm(range(9))):\n    if i % 3 == 0:\n        bar.set_postfix(val_acc=1 / (i + 1))\n",
+                 "shows the value in some of its steps alone"),
+                ("bar = tqdm(total=90)\n" + loop + "    for b in range(30):\n        bar.update(1)\n",
+                 "does not count with each value"),
+                ("bar = tqdm(enumerate(loader))\nfor i, x in bar:\n    bar.set_postfix(val_acc=1 / (i + 1))\n",
+                 "does not know its total"),
+                ("bar = tqdm(total=3, disable=None)\n" + loop + "    bar.update(1)\n", "draws nothing in a trial"),
+                ("bar = tqdm(total=3, bar_format='{n}')\n" + loop + "    bar.update(1)\n", "has a form of its own"),
+                ("for epoch in range(5):\n    for batch in (bar := tqdm(range(3))):\n"
+                 "        bar.set_description(f'val_acc {1 / (epoch + 1)}')\n", None),
+                ("for fold in range(5):\n    for epoch in (bar := tqdm(range(3))):\n"
+                 "        bar.set_postfix(val_acc=1 / (epoch + 1))\n", "its count begins again"),
+                ("for fold in range(5):\n    for e in (bar := tqdm(range(epochs))):\n"
+                 "        bar.set_postfix(val_acc=1 / (e + 1))\n", "its count begins again")):
+            with self.subTest(script), temporary() as folder:
+                path = os.path.join(folder, "train.py")
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write("from tqdm import tqdm\n" + script)
+                space = space_of(path)
+                if told:
+                    self.assertRegex(space, f"# TO DO: the bar that shows val_acc .*{told}.*print val_acc in a line")
+                else:
+                    self.assertNotIn("the bar that", space)
 
     def test_streams(self):
         lines = metric_lines(space_of("tqdm_two_lines.py"))

@@ -3,6 +3,9 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <sstream>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/input_error.h"
@@ -14,6 +17,17 @@ namespace tune {
 namespace {
 
 constexpr Duration kReadTimeMax = Milliseconds(60'000);
+
+// What only a person can do stands in the file as a comment: it is shown at once, too.
+void TellWhatIsLeft(const std::string& space, std::ostream& err) {
+  constexpr std::string_view kMark = "# TO DO: ";
+  std::istringstream lines(space);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t begin = line.find_first_not_of(' ');
+    if (begin == std::string::npos || !line.substr(begin).starts_with(kMark)) continue;
+    err << "init: to do: " << line.substr(begin + kMark.size()) << "\n";
+  }
+}
 
 }  // namespace
 
@@ -47,6 +61,7 @@ int InitCommand(const InitOptions& options, std::ostream& out, std::ostream& err
     return Complain(
         InvalidArgument(why.empty() ? options.script + ": python3 could not read it" : why), err);
   }
+  TellWhatIsLeft(space->out, err);
   if (!to_file) {
     out << space->out;
     return 0;

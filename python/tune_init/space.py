@@ -1,0 +1,199 @@
+"""The space file: the command's words, what carries the parameters, what is read, and what is left to a person."""
+
+import os
+import re
+
+from domains import domain_of
+from metrics import Metric, mode_of, rank
+
+
+def quoted(text):
+    """A word of a YAML flow list."""
+    if re.fullmatch(r"[A-Za-z_./-][\w./=+-]*", text) and text.lower() not in (
+            "true", "false", "null", "yes", "no", "on", "off", "-", "--"):
+        return text
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def single(text):
+    return "'" + text.replace("'", "''") + "'"
+
+
+BAR_VARIABLE = "TQDM_MININTERVAL"
+
+
+class Space:
+    """The words of the command and the lines of `space`."""
+
+    def __init__(self):
+        self.words, self.lines, self.left_out, self.notes = [], [], [], []
+        self.env = {}
+        self.epochs = 20
+        self.is_shell = False
+
+    def add_options(self, options):
+        for option in options:
+            self.add_option(option)
+            is_epochs = option.name in ("epochs", "num_epochs", "n_epochs", "max_epochs")
+            if is_epochs and isinstance(option.default, int):
+                self.epochs = option.default
+
+    def add_option(self, option):
+        name = option.name
+        if name == "seed" and option.variable:
+            self.env[option.variable] = "{tune.seed}"
+            return
+        if name == "seed" and option.flag:
+            self.words.append(f'{quoted(option.flag)}, "{{tune.seed}}"')
+            return
+        found = domain_of(option)
+        if option.kind == "text as bool":
+            self.notes.append(f"{option.flag or name} has type=bool, for which every text is true, also False; "
+                              "make it action=argparse.BooleanOptionalAction to search over it")
+            found = None
+        if found is None:
+            if option.is_required and not option.is_config:
+                self.add_needed(option)
+            elif option.is_config and option.default is None:
+                self.lines.append(f"  # {name}: ...   # the script reads it, and gives no default")
+            else:
+                self.left_out.append(option.flag or name)
+            return
+        domain, comment = found
+        if option.default is not None and not option.is_switch:
+            comment += f"; the script's default is {option.default}"
+        if option.is_switch:
+            self.add_switch(option)
+        else:
+            if option.variable:
+                self.env[option.variable] = f"{{{name}}}"
+            elif option.is_joined:
+                self.words.append(f'"{option.flag}{{{name}}}"')
+            elif option.flag:
+                self.words.append(f'{quoted(option.flag)}, "{{{name}}}"')
+            elif not option.is_config:
+                self.words.append(f'"{{{name}}}"')
+            self.lines.append(f"  {name}: {domain}   # {comment}")
+
+    def add_switch(self, option):
+        name = option.name
+        if option.no_flag:
+            self.words.append(f'"{{{name}}}"')
+            flags = f"{quoted(option.flag)}, {quoted(option.no_flag)}"
+            self.lines.append(f"  {name}: {{choice: [{flags}]}}   # on or off")
+            return
+        # A flag without a value is there or not.
+        self.words.append(f'["{{{name}_flag}}"]')
+        self.lines.append(f"  {name}: {{choice: [true, false]}}   # {option.flag} is given or not")
+        constant = f"{{const: {quoted(option.flag)}, when: {{{name}: true}}}}"
+        self.lines.append(f"  {name}_flag: {constant}")
+
+    def add_needed(self, option):
+        """The script does not run without it, and nothing says what it should be."""
+        value = option.choices[0] if option.choices else option.default
+        text = str(value) if value is not None else option.name.upper()
+        self.words.append((quoted(option.flag) + ", " if option.flag else "") + quoted(text))
+        if value is None:
+            self.notes.append(
+                f"{option.flag or option.name} is needed: write its value for {text} in the command")
+
+
+def metric_lines(metrics, main):
+    lines = []
+    for metric in metrics:
+        source = "" if metric.source == "stdout" else f", from: {metric.source}"
+        lines.append(f"    {metric.name}: {{regex: {single(metric.regex)}{source}}}"
+                     + (f"   # {metric.line[:100]}" if metric.line else ""))
+    beside = [m for m in metrics if m.block is not None and m.block == main.block]
+    last = max(beside, key=lambda m: m.order[0], default=main)
+    if last.order[0] > main.order[0]:
+        lines.append(f"  report_on: {last.name}   # printed after {main.name}: an iteration ends there")
+    return lines
+
+
+def of_one_iteration(metrics, main):
+    """Without what stands on bars that are never read: those that end erased, and those whose count is not the main
+    metric's."""
+    def is_read(metric):
+        if metric is main or metric.bar is None:
+            return True
+        is_erased = metric.bar.is_remade and metric.bar.is_erased
+        return not is_erased and (not metric.iteration or bool(main.iteration) and metric.bar.call is main.bar.call)
+    return [m for m in metrics if is_read(m)]
+
+
+def bar_notes(main):
+    remedy = f"If the sweep reads wrong values, print {main.name} in a line of its own at each epoch's end"
+    return [f"the bar that shows {main.name} {doubt}. {remedy}" for doubt in main.bar.doubts] if main.bar else []
+
+
+def iteration_line(iteration, source):
+    regex, first = iteration
+    entries = [f"regex: {single(regex)}"] + ([f"from: {source}"] if source != "stdout" else [])
+    return f"  iteration: {{{', '.join(entries + (['first: 0'] if first == 0 else []))}}}"
+
+
+def name_of_sweep(script):
+    return re.sub(r"[^\w-]", "-", os.path.splitext(os.path.basename(script))[0])
+
+
+def reported_metrics(names):
+    metrics = [Metric(name, "") for name in names]
+    for i, metric in enumerate(metrics):
+        metric.order = (i, 0)
+    return metrics
+
+
+def trainable_lines(command, space, metrics, main, log):
+    yield "trainable:"
+    yield "  command: [" + ", ".join([quoted(w) for w in command] + space.words) + "]"
+    if space.env:
+        why = "   # TQDM_MININTERVAL: the bar counts each epoch (tqdm from 4.66)" if BAR_VARIABLE in space.env else ""
+        yield "  env: {" + ", ".join(f'{name}: "{value}"' for name, value in space.env.items()) + "}" + why
+    if main is None:
+        yield "  # TO DO: what it prints is not known. Run it once: `tune init --log FILE` reads its output."
+        yield "  metrics:"
+        yield "    val_accuracy: {regex: 'val_accuracy: {number}'}"
+    elif main.regex:
+        yield "  metrics:"
+        yield from metric_lines(metrics, main)
+        iteration = log.iteration_of(main) if log else None
+        if main.iteration:
+            iteration = main.iteration, 0 if main.bar.counts_before else 1
+        if iteration:
+            yield iteration_line(iteration, main.source)
+
+
+def space_lines(space):
+    has_none = not [line for line in space.lines if not line.lstrip().startswith("#")]
+    yield "space:" + ("" if space.lines else " {}")
+    if has_none:
+        remedy, where = "Give the script one, and name it in the command:", 'in the command: --lr, "{lr}"'
+        if space.is_shell:
+            remedy, where = "Let the script say LR=${LR:-0.1}, and set it:", 'under trainable: env: {LR: "{lr}"}'
+        yield f"  # TO DO: no option was found to search over. {remedy}"
+        yield f"  # lr: {{loguniform: [1.0e-5, 1.0e-1]}}   # and {where}"
+    yield from space.lines
+    if space.left_out:
+        yield "  # left as they are: " + ", ".join(space.left_out)
+
+
+def lines_of_file(script, command, space, metrics, log):
+    main = max(metrics, key=rank) if metrics else None
+    metrics = of_one_iteration(metrics, main) if main else metrics
+    if main and main.iteration and main.bar.is_drawn_late:
+        space.env[BAR_VARIABLE] = "0"
+    yield f"# Made by `tune init {script}`. Look it over, then: tune run --dry-run, --try-one, tune run."
+    doubts = [log.notes[main.name]] if log and main and main.name in log.notes else []
+    for note in space.notes + doubts + (bar_notes(main) if main else []):
+        yield f"# TO DO: {note}."
+    yield f"name: {name_of_sweep(script)}"
+    yield from trainable_lines(command, space, metrics, main, log)
+    main_name = main.name if main else "val_accuracy"
+    others = [m.name for m in metrics if m is not main][:6]
+    yield f"metric: {main_name}" + (f"   # or: {', '.join(others)}" if others else "")
+    yield f"mode: {mode_of(main_name)}"
+    yield "samples: 16"
+    yield from space_lines(space)
+    yield f"# scheduler: {{asha: {{max_t: {space.epochs}, grace_period: 1}}}}   # stops poor trials early; max_t: epochs"
+    yield "# resources: {cpu: 1, gpu: 1}"
