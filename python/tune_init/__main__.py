@@ -16,7 +16,8 @@ import sys
 from domains import domain_of
 from logs import Log
 from metrics import metrics_of_lines, metrics_of_source, reported_names
-from options import options_of
+from foreign import options_of_foreign
+from interfaces import notes_on, options_of
 from shell import Script, option_of
 from space import Space, lines_of_file, reported_metrics
 
@@ -52,6 +53,9 @@ def parsed(script, source):
     try:
         return ast.parse(source)
     except SyntaxError as error:
+        if re.search(r"^\s*[%!]\w", source, re.M):
+            return refuse(f"{script}:{error.lineno}: a notebook's line that python3 cannot read: export it with "
+                          "`jupyter nbconvert --to script`, and take out its %magic and !shell lines")
         return refuse(f"{script}:{error.lineno}: the script is no Python that can be read: {error.msg}")
 
 
@@ -67,7 +71,7 @@ def add_shell(space, script, shell, source):
             text = file.read()
         tree = parsed(path, text)
         if passes_on:
-            space.add_options(o for o in options_of(tree, text) if not (o.flag and o.flag in rest.split()))
+            space.add_options(o for o in options_of(tree, text, path) if not (o.flag and o.flag in rest.split()))
         if not metrics:
             metrics = metrics_of_source(tree, text)
             for metric in metrics:
@@ -98,15 +102,22 @@ def main():
                 log = file.read()
     except OSError as error:
         refuse(f"{error.filename}: {error.strerror}")
+    if script.endswith(".ipynb"):
+        refuse(f"{script}: a notebook is no program: `jupyter nbconvert --to script {script}` makes one; take out its "
+               "%magic and !shell lines, and call tune init for it")
     space, metrics, reported = Space(), [], []
     if script.endswith(".py"):
         tree = parsed(script, source)
-        space.add_options(options_of(tree, source))
+        options = options_of(tree, source, script)
+        space.add_options(options)
+        space.notes += notes_on(tree, source, script, options)
         reported = reported_names(tree)
         metrics = metrics_of_source(tree, source)
     elif is_shell(script, source):
         space.is_shell = True
         metrics = add_shell(space, script, Script(source), source)
+    else:
+        space.add_options(options_of_foreign(os.path.splitext(script)[1], source))
     if log is not None and not reported:
         log = Log(log)
         found = log.metrics()

@@ -1,4 +1,4 @@
-"""The options of a Python script: argparse, click, typer, absl, dataclasses, tune.config()."""
+"""Options as a Python script declares them: argparse, click, typer, absl, dataclasses, tune.config(), os.environ."""
 
 import ast
 import re
@@ -18,7 +18,8 @@ class Option:
         self.is_list = False
         self.is_required = False
         self.is_config = False
-        self.is_joined = False  # "--lr=0.1" alone is read.
+        self.is_joined = False  # The flag ends with "=", and the value follows right away.
+        self.word = ""  # A word of the command that is no option, such as a subcommand.
         self.variable = ""  # Of the environment.
 
 
@@ -141,6 +142,14 @@ def from_add_argument(call, constants):
     return option
 
 
+def unwrapped(annotation):
+    """(type, what is said beside it) of Annotated[float, typer.Option(...)]."""
+    if isinstance(annotation, ast.Subscript) and dotted(annotation.value).split(".")[-1] == "Annotated":
+        parts = annotation.slice.elts
+        return parts[0], parts[1] if len(parts) > 1 else None
+    return annotation, None
+
+
 def from_signature(function, constants):
     """typer: the parameters of a command's function."""
     arguments = function.args
@@ -149,11 +158,14 @@ def from_signature(function, constants):
     options = []
     for argument, default in zip(plain, defaults + arguments.kw_defaults):
         flag = "--" + argument.arg.replace("_", "-")
-        if isinstance(default, ast.Call) and "Argument" in dotted(default.func):
-            flag = ""
+        annotation, said = unwrapped(argument.annotation)
         if isinstance(default, ast.Call):
-            default = default.args[0] if default.args else None
-        option = from_field(argument.arg, argument.annotation, default, flag, constants)
+            said = default
+            default = next((k.value for k in said.keywords if k.arg == "default"), said.args[0] if said.args else None)
+        if isinstance(said, ast.Call):
+            flags = [a.value for a in said.args if isinstance(a, ast.Constant) and str(a.value).startswith("--")]
+            flag = "" if "Argument" in dotted(said.func) else flags[0].split("/")[0] if flags else flag
+        option = from_field(argument.arg, annotation, default, flag, constants)
         if option.kind == "bool" and flag:
             option.is_switch, option.no_flag = True, "--no-" + flag[2:]
         options.append(option)
@@ -161,12 +173,14 @@ def from_signature(function, constants):
 
 
 def from_field(name, annotation, default, flag, constants):
+    is_required = default is None or (isinstance(default, ast.Constant) and default.value is ...)
     if isinstance(default, ast.Call):  # field(default=0.1)
         default = next((k.value for k in default.keywords if k.arg == "default"), None)
-    has_default, value = literal(default, constants)
-    option = Option(name, flag, kind_of(annotation, value), value)
-    option.is_required = not has_default and default is None
+    value = None if is_required else literal(default, constants)[1]
     text = ast.unparse(annotation) if annotation is not None else ""
+    inner = re.fullmatch(r"(?:typing\.)?Optional\[(.*)\]", text)
+    option = Option(name, flag, kind_of(ast.parse(inner.group(1)).body[0].value if inner else annotation, value), value)
+    option.is_required = is_required
     option.is_list = text.lower().startswith(("list", "tuple", "typing.list", "sequence"))
     literals = re.search(r"Literal\[(.*)\]", text)
     if literals:
@@ -178,10 +192,9 @@ def from_field(name, annotation, default, flag, constants):
 
 
 def from_dataclasses(tree, source, constants):
-    """HfArgumentParser, simple_parsing and tyro: the fields of dataclasses are options."""
-    if not re.search(r"HfArgumentParser|simple_parsing|tyro|add_argument\(\s*f[\"']--\{", source):
+    """HfArgumentParser and simple_parsing: the fields of dataclasses are options."""
+    if not re.search(r"HfArgumentParser|simple_parsing|add_argument\(\s*f[\"']--\{", source):
         return []
-    dash = "-" if "tyro" in source else "_"
     options = []
     for node in ast.walk(tree):
         if not isinstance(node, ast.ClassDef):
@@ -192,7 +205,7 @@ def from_dataclasses(tree, source, constants):
             if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
                 name = field.target.id
                 options.append(from_field(name, field.annotation, field.value,
-                                          "--" + name.replace("_", dash), constants))
+                                          "--" + name, constants))
     return options
 
 
@@ -220,6 +233,9 @@ def from_config(tree, constants):
 
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and dotted(node.func) == "tune.config":
+            given = literal(node.args[0], constants)[1] if node.args else None
+            for key, value in given.items() if isinstance(given, dict) else ():
+                add(ast.Constant(key), ast.parse(repr(value)).body[0].value)
             for keyword in node.keywords:  # Its defaults.
                 if keyword.arg:
                     add(ast.Constant(keyword.arg), keyword.value)
@@ -264,38 +280,3 @@ def from_environment(tree, constants):
         option.variable = variable
         options.setdefault(variable, option)
     return list(options.values())
-
-
-def options_of(tree, source):
-    constants = constants_of(tree)
-    options = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            name = dotted(node.func)
-            last = name.split(".")[-1]
-            option = None
-            if last == "add_argument" or name in ("click.option", "click.argument"):
-                option = from_add_argument(node, constants)
-            elif last.startswith("DEFINE_") and node.args:  # absl
-                kinds = {"DEFINE_float": "float", "DEFINE_integer": "int", "DEFINE_string": "str",
-                         "DEFINE_bool": "bool", "DEFINE_boolean": "bool", "DEFINE_enum": "str"}
-                known, flag = literal(node.args[0], constants)
-                if known and last in kinds:
-                    default = literal(node.args[1], constants)[1] if len(node.args) > 1 else None
-                    option = Option(name_of(flag), "--" + flag, kinds[last], default)
-                    if last == "DEFINE_enum" and len(node.args) > 2:
-                        option.choices = literal(node.args[2], constants)[1]
-            if option is not None:
-                options.append(option)
-        elif isinstance(node, ast.FunctionDef) and "typer" in source:
-            texts = [ast.unparse(d) for d in node.decorator_list]
-            is_run = re.search(r"typer\.run\(\s*" + node.name + r"\s*\)", source)
-            if is_run or any(re.search(r"\.command\b", t) for t in texts):
-                options += from_signature(node, constants)
-    options += from_dataclasses(tree, source, constants)
-    options += from_config(tree, constants)
-    options += from_environment(tree, constants)
-    unique = {}
-    for option in options:
-        unique.setdefault(option.name, option)
-    return list(unique.values())

@@ -40,11 +40,15 @@ class Space:
 
     def add_option(self, option):
         name = option.name
+        if option.word:
+            self.words.append(f'"{option.word}"' if "{" in option.word else quoted(option.word))
+            return
         if name == "seed" and option.variable:
             self.env[option.variable] = "{tune.seed}"
             return
         if name == "seed" and option.flag:
-            self.words.append(f'{quoted(option.flag)}, "{{tune.seed}}"')
+            self.words.append(f'"{option.flag}{{tune.seed}}"' if option.is_joined
+                              else f'{quoted(option.flag)}, "{{tune.seed}}"')
             return
         found = domain_of(option)
         if option.kind == "text as bool":
@@ -57,7 +61,7 @@ class Space:
             elif option.is_config and option.default is None:
                 self.lines.append(f"  # {name}: ...   # the script reads it, and gives no default")
             else:
-                self.left_out.append(option.flag or name)
+                self.left_out.append(option.flag.rstrip("=") or name)
             return
         domain, comment = found
         if option.default is not None and not option.is_switch:

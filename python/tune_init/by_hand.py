@@ -1,0 +1,78 @@
+"""What scripts do by hand: sys.argv, docopt's text, and values that stand in the script itself."""
+
+import ast
+import re
+
+from options import Option, dotted, kind_of, literal, name_of
+
+
+def index_of(node):
+    """3 of sys.argv[3]."""
+    is_argument = isinstance(node, ast.Subscript) and dotted(node.value) in ("sys.argv", "argv")
+    if is_argument and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, int):
+        return node.slice.value
+    return None
+
+
+def from_argv(tree, constants):
+    """lr = float(sys.argv[1]) if len(sys.argv) > 1 else 0.1"""
+    found = {}
+    for statement in ast.walk(tree):
+        is_named = isinstance(statement, ast.Assign) and len(statement.targets) == 1
+        if not is_named or not isinstance(statement.targets[0], ast.Name):
+            continue
+        value, default = statement.value, None
+        if isinstance(value, ast.IfExp):
+            default = literal(value.orelse, constants)[1]
+        kinds = [dotted(n.func) for n in ast.walk(value) if isinstance(n, ast.Call) and dotted(n.func) in ("float", "int")]
+        for node in ast.walk(value):
+            index = index_of(node)
+            if index and index not in found:
+                name = statement.targets[0].id
+                option = Option(name_of(name).lower(), "", kinds[0] if kinds else kind_of(None, default), default)
+                option.is_required = True
+                found[index] = option
+    places = range(1, max(found, default=0) + 1)
+    if not all(i in found for i in places):
+        return []
+    return [found[i] for i in places]
+
+
+def from_docopt(tree, source):
+    """--lr=<x>  The rate [default: 0.1]."""
+    text = ast.get_docstring(tree) or ""
+    if "docopt" not in source or "Usage:" not in text and "usage:" not in text:
+        return []
+    options = []
+    for match in re.finditer(r"^\s+(?:-\w(?:[ =]\S+)?,?\s+)?(--[\w-]+)([= ]<?[\w-]+>?)?\s{2,}(.*(?:\n\s{8,}[^-\s].*)*)", text, re.M):
+        flag, value, help_text = match.groups()
+        default = re.search(r"\[default: ([^\]]*)\]", help_text)
+        known = default.group(1) if default else None
+        for number in (int, float):
+            try:
+                known = number(known)
+                break
+            except (TypeError, ValueError):
+                pass
+        option = Option(name_of(flag), flag, kind_of(None, known), known)
+        if flag in ("--help", "--version"):
+            continue
+        option.is_switch = value is None
+        option.kind = "bool" if value is None else option.kind
+        options.append(option)
+    return options
+
+
+def fixed_values(tree):
+    """(name, value, whether it is an entry of a dictionary) of numbers at the top of the module."""
+    for node in tree.body:
+        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+            continue
+        name, value = node.targets[0].id, node.value
+        if isinstance(value, ast.Constant) and isinstance(value.value, (int, float)):
+            yield name, value.value, ""
+        if isinstance(value, ast.Dict):
+            for key, entry in zip(value.keys, value.values):
+                if isinstance(key, ast.Constant) and isinstance(entry, ast.Constant):
+                    if isinstance(key.value, str) and isinstance(entry.value, (int, float)):
+                        yield key.value, entry.value, name

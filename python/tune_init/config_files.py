@@ -1,0 +1,70 @@
+"""Scripts whose parameters stand in a YAML file: hydra and OmegaConf take lr=0.1 from the command line."""
+
+import ast
+import os
+import re
+
+from options import Option, dotted, kind_of
+
+SCALAR = re.compile(r"^(\s*)([\w-]+)\s*:\s*(.*?)\s*(?:\s#.*)?$")
+
+
+def scalar_of(text):
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            pass
+    if text in ("true", "false", "True", "False"):
+        return text.lower() == "true"
+    return text.strip("\"'")
+
+
+def entries_of(text):
+    """("model.hidden", 64) of plain maps; lists and hydra's defaults are left out."""
+    above = []  # (indentation, name)
+    for line in text.split("\n"):
+        match = SCALAR.match(line)
+        if not match or line.lstrip().startswith("#"):
+            continue
+        indentation, name, value = len(match.group(1)), match.group(2), match.group(3)
+        above = [(i, n) for i, n in above if i < indentation]
+        names = [n for _, n in above] + [name]
+        if not value:
+            above.append((indentation, name))
+        elif value[0] not in "[{&*!|>$" and names[0] not in ("defaults", "hydra"):
+            yield ".".join(names), scalar_of(value)
+
+
+def path_of(tree, source, script):
+    """(path, whether it is hydra's) of the file; (None, ...) where it is made otherwise."""
+    folder = os.path.dirname(script)
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        words = {k.arg: k.value.value for k in node.keywords if k.arg and isinstance(k.value, ast.Constant)}
+        if dotted(node.func) == "hydra.main" and isinstance(words.get("config_name"), str):
+            name = words["config_name"]
+            name += "" if name.endswith((".yaml", ".yml")) else ".yaml"
+            return os.path.join(folder, words.get("config_path") or "", name), True
+        if dotted(node.func) == "OmegaConf.load" and "from_cli" in source and node.args:
+            if isinstance(node.args[0], ast.Constant):
+                return os.path.join(folder, str(node.args[0].value)), False
+    return None, False
+
+
+def from_config_file(tree, source, script):
+    path, is_hydra = path_of(tree, source, script)
+    if path is None or not os.path.exists(path):
+        return []
+    options = []
+    with open(path, encoding="utf-8", errors="replace") as file:
+        for name, value in entries_of(file.read()):
+            option = Option(re.sub(r"\W", "_", name), name + "=", kind_of(None, value), value)
+            option.is_joined = True
+            options.append(option)
+    if is_hydra and options:
+        folder = Option("folder")
+        folder.word = "hydra.run.dir={tune.dir}"  # Else trials of the same second share one.
+        options.append(folder)
+    return options

@@ -1,0 +1,112 @@
+"""All options of a Python script, in the order of its command line."""
+
+import ast
+import re
+
+from by_hand import fixed_values, from_argv, from_docopt
+from callables import from_fire, from_jsonargparse, from_tyro
+from config_files import from_config_file
+from domains import domain_of
+from options import (Option, constants_of, dotted, from_add_argument, from_config, from_dataclasses, from_environment,
+                     from_signature, kind_of, literal, name_of)
+from subcommands import AFTER, BEFORE, Subcommands
+
+ABSL_KINDS = {"DEFINE_float": "float", "DEFINE_integer": "int", "DEFINE_string": "str", "DEFINE_bool": "bool",
+              "DEFINE_boolean": "bool", "DEFINE_enum": "str"}
+
+
+def from_absl(call, constants):
+    last = dotted(call.func).split(".")[-1]
+    known, flag = literal(call.args[0], constants)
+    if not known or last not in ABSL_KINDS:
+        return None
+    default = literal(call.args[1], constants)[1] if len(call.args) > 1 else None
+    option = Option(name_of(flag), "--" + flag, ABSL_KINDS[last], default)
+    if option.kind == "bool":  # "--nesterov false" is true.
+        option.flag, option.is_joined = option.flag + "=", True
+    if last == "DEFINE_enum" and len(call.args) > 2:
+        option.choices = literal(call.args[2], constants)[1]
+    return option
+
+
+def declared(tree, source, constants, subcommands):
+    """(place, option) of what calls and decorators declare."""
+    for node in ast.walk(tree):
+        option = None
+        if isinstance(node, ast.Call):
+            name = dotted(node.func)
+            last = name.split(".")[-1]
+            if last == "add_argument" or name in ("click.option", "click.argument"):
+                option = from_add_argument(node, constants)
+            elif last.startswith("DEFINE_") and node.args:
+                option = from_absl(node, constants)
+            if option is not None:
+                yield subcommands.place_of(node), option
+        elif isinstance(node, ast.FunctionDef) and "typer" in source:
+            texts = [ast.unparse(d) for d in node.decorator_list]
+            is_run = re.search(r"typer\.run\(\s*" + node.name + r"\s*\)", source)
+            if is_run or any(re.search(r"\.(?:command|callback)\b", t) for t in texts):
+                for option in from_signature(node, constants):
+                    yield subcommands.place_of(node), option
+
+
+def options_of(tree, source, script):
+    constants, subcommands = constants_of(tree), Subcommands(tree)
+    found = list(declared(tree, source, constants, subcommands))
+    options = [option for place, option in found if place == BEFORE]
+    if subcommands.word:
+        word = Option(subcommands.word)
+        word.word = subcommands.word
+        options.append(word)
+    options += [option for place, option in found if place == AFTER]
+    for more in (from_dataclasses(tree, source, constants), from_fire(tree, constants),
+                 from_jsonargparse(tree, constants), from_tyro(tree, constants), from_config_file(tree, source, script),
+                 from_docopt(tree, source), from_argv(tree, constants), from_config(tree, constants),
+                 from_environment(tree, constants)):
+        options += more
+    unique = {}
+    for option in options:
+        unique.setdefault((option.name, option.word), option)
+    return list(unique.values())
+
+
+# ---- what is left to a person
+
+
+def of_fixed(tree):
+    """The line for a script that takes nothing from outside."""
+    fixed = []
+    for name, value, dictionary in fixed_values(tree):
+        option = Option(name_of(name).lower(), "", kind_of(None, value), value)
+        if domain_of(option) and option.name not in {known.lower() for known, _, _ in fixed}:
+            fixed.append((name, value, dictionary))
+    if not fixed:
+        return []
+    shown = ", ".join(f"{name}={value}" for name, value, _ in fixed[:8])
+    name, value, dictionary = fixed[0]
+    kind = type(value).__name__
+    remedy = f'{name} = {kind}(os.environ.get("{name.upper()}", {value}))'
+    if dictionary:
+        remedy = f"import tune; {dictionary} = tune.config({dictionary}) right below the dictionary"
+    return [f"the script takes nothing from outside, and {shown} {'stands' if len(fixed) == 1 else 'stand'} in it; to search over one write {remedy}, "
+            "and call tune init again"]
+
+
+def notes_on(tree, source, script, options):
+    notes = []
+    subcommands = Subcommands(tree)
+    if subcommands.is_guess():
+        notes.append(f"of the script's subcommands {', '.join(subcommands.names)} the command runs {subcommands.word}")
+    if "get_ipython()" in source:
+        notes.append("the script calls get_ipython(), which python3 does not know: take these lines out")
+    files = [o.flag for o in options if o.name in ("config", "cfg", "config_file", "config_path", "conf") and o.flag]
+    if files and re.search(r"\byaml\b|json\.load|toml", source):
+        notes.append(f"the script reads values from the file that {files[0]} names, which is not looked into. To search over them "
+                     f"write them under space, constants too, and let the command be a text with shell: true that ends "
+                     f'with {files[0]} "$TUNE_CONFIG", a JSON file of the trial')
+    if "hydra.main" in source and not any(o.is_joined for o in options):
+        notes.append("hydra's configuration was not found beside the script: name its values in the command, such as "
+                     '"lr={lr}"')
+    if not [o for o in options if not o.word]:
+        notes += of_fixed(tree)
+    return notes

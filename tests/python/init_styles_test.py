@@ -1,0 +1,228 @@
+"""`tune init` for the ways in which scripts take their options, each as its users write it."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+INIT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python", "tune_init")
+LOOP = 'for epoch in range(3):\n    print(f"epoch {epoch}: val_acc {1 - lr / (epoch + 1):.4f}")\n'
+BODY = "    " + LOOP.replace("\n", "\n    ").rstrip() + "\n"
+
+
+def init(name, text, files=(), status=0):
+    with tempfile.TemporaryDirectory() as folder:
+        for path, content in [(name, text), *files]:
+            os.makedirs(os.path.dirname(os.path.join(folder, path)), exist_ok=True)
+            with open(os.path.join(folder, path), "w", encoding="utf-8") as file:
+                file.write(content)
+        done = subprocess.run([sys.executable, INIT, name], cwd=folder, stdout=subprocess.PIPE, text=True, timeout=60)
+    if done.returncode != status:
+        raise AssertionError(f"status {done.returncode}: {done.stdout}")
+    return done.stdout
+
+
+def words_of(space):
+    """The command behind the script's name."""
+    return re.search(r"^  command: \[\w+, [\w.]+(?:, )?(.*)\]$", space, re.M).group(1)
+
+
+class Options(unittest.TestCase):
+    def expect(self, text, words, *domains, files=(), name="train.py"):
+        space = init(name, text, files)
+        self.assertEqual(words_of(space), words)
+        for domain in domains:
+            self.assertIn("\n  " + domain, space)
+        return space
+
+    def test_of_several_argparse_subcommands_the_one_that_trains(self):
+        text = """
+import argparse
+p = argparse.ArgumentParser()
+p.add_argument("--momentum", type=float, default=0.9)
+sub = p.add_subparsers(required=True)
+common = argparse.ArgumentParser(add_help=False)
+common.add_argument("--width", type=int, default=64)
+evaluate = sub.add_parser("eval")
+evaluate.add_argument("--checkpoint", required=True)
+evaluate.add_argument("--alpha", type=float, default=0.5)
+t = sub.add_parser("train", parents=[common])
+group = t.add_argument_group("rates")
+group.add_argument("--lr", type=float, default=0.1)
+def add_more(parser):
+    parser.add_argument("--dropout", type=float, default=0.1)
+add_more(t)
+""" + LOOP
+        space = self.expect(text, '--momentum, "{momentum}", train, --width, "{width}", --lr, "{lr}", --dropout, "{dropout}"')
+        self.assertNotIn("TO DO", space)
+        other = text.replace('"train"', '"learn"')
+        self.assertIn("# TO DO: of the script's subcommands eval, learn the command runs eval.", init("train.py", other))
+
+    def test_of_several_click_commands_the_one_that_trains(self):
+        text = """
+import click
+@click.group()
+@click.option("--threads", default=1)
+def cli(threads):
+    pass
+@cli.command()
+@click.option("--ckpt", required=True)
+def evaluate(ckpt):
+    pass
+@cli.command("fit")
+@click.option("--lr", default=0.1)
+@click.option("--amsgrad", is_flag=True)
+def train(lr, amsgrad):
+""" + BODY
+        self.expect(text, 'fit, --lr, "{lr}", ["{amsgrad_flag}"]', "lr: {loguniform: [0.01, 1.0]}")
+
+    def test_typer_with_annotations_and_several_commands(self):
+        text = """
+import typer
+from typing import Annotated, Optional
+app = typer.Typer()
+@app.command()
+def train(lr: Annotated[float, typer.Option(help="rate")] = 0.1, layers: int = typer.Option(2, "--depth"),
+          bias: bool = True, name: Optional[str] = None):
+""" + BODY + """
+@app.command()
+def export(path: str):
+    pass
+"""
+        self.expect(text, 'train, --lr, "{lr}", --depth, "{layers}", "{bias}"', "layers: {randint: [1, 5]}",
+                    "bias: {choice: [--bias, --no-bias]}", "# left as they are: --name")
+        one = text[:text.index("@app.command()\ndef export")]
+        self.expect(one, '--lr, "{lr}", --depth, "{layers}", "{bias}"')
+
+    def test_fire_for_a_function_and_a_class(self):
+        text = "import fire\ndef train(lr=0.1, hidden=64, bias=False):\n" + BODY + "fire.Fire(train)\n"
+        # fire takes any text but True and False for a text.
+        self.expect(text, '--lr, "{lr}", --hidden, "{hidden}", --bias, "{bias}"', 'bias: {choice: ["True", "False"]}')
+        text = """
+import fire
+class Trainer:
+    def __init__(self, lr=0.1):
+        self.lr = lr
+    def train(self, hidden_size: int = 64):
+        for epoch in range(3):
+            print(f"epoch {epoch}: val_acc {1 - self.lr}")
+fire.Fire(Trainer)
+"""
+        self.expect(text, '--lr, "{lr}", train, --hidden_size, "{hidden_size}"')
+
+    def test_truths_of_absl(self):
+        text = """
+from absl import app, flags
+flags.DEFINE_float("lr", 0.1, "rate")
+flags.DEFINE_bool("nesterov", False, "a text behind it would be a word of its own")
+flags.DEFINE_integer("seed", 0, "seed")
+""" + LOOP
+        self.expect(text, '--lr, "{lr}", "--nesterov={nesterov}", --seed, "{tune.seed}"', "nesterov: {choice: [true, false]}")
+
+    def test_tyro_with_dataclasses_within_dataclasses(self):
+        text = """
+import dataclasses, tyro
+@dataclasses.dataclass
+class Optim:
+    lr: float = 0.1
+    kind: str = "adam"
+@dataclasses.dataclass
+class Unused:
+    alpha: float = 0.1
+@dataclasses.dataclass
+class Args:
+    optim: Optim = dataclasses.field(default_factory=Optim)
+    hidden_dim: int = 64
+    use_bias: bool = True
+args = tyro.cli(Args)
+lr = args.optim.lr
+""" + LOOP
+        self.expect(text, '--optim.lr, "{optim_lr}", --hidden-dim, "{hidden_dim}", "{use_bias}"',
+                    "use_bias: {choice: [--use-bias, --no-use-bias]}")
+
+    def test_jsonargparse_for_a_function(self):
+        text = "from jsonargparse import CLI\ndef main(lr: float = 0.1, use_bias: bool = True):\n" + BODY + "CLI(main)\n"
+        self.expect(text, '--lr, "{lr}", --use_bias, "{use_bias}"')
+
+    def test_the_file_of_hydra_and_omegaconf(self):
+        config = "defaults:\n  - _self_\nlr: 1e-1  # rate\nmodel:\n  hidden: 64\n  name: mlp\nepochs: 3\nlayers: [1, 2]\n"
+        text = """
+import hydra
+@hydra.main(version_base=None, config_path="conf", config_name="config")
+def main(cfg):
+    lr = cfg.lr
+""" + BODY
+        space = self.expect(text, '"lr={lr}", "model.hidden={model_hidden}", "hydra.run.dir={tune.dir}"',
+                            "lr: {loguniform: [0.01, 1.0]}", "# left as they are: model.name, epochs",
+                            files=[("conf/config.yaml", config)])
+        self.assertNotIn("TO DO", space)
+        self.assertIn("# TO DO: hydra's configuration was not found", init("train.py", text))
+        text = "from omegaconf import OmegaConf\ncfg = OmegaConf.merge(OmegaConf.load('c.yaml'), OmegaConf.from_cli())\n" + LOOP
+        self.expect(text, '"lr={lr}", "model.hidden={model_hidden}"', files=[("c.yaml", config)])
+
+    def test_docopt(self):
+        text = '"""Train.\n\nUsage:\n  train.py [options]\n\nOptions:\n  -h --help     Show this.\n' \
+               '  -l X, --lr=X  The rate [default: 0.1].\n  --hidden=<n>  Units [default: 64].\n  --relu        Or tanh.\n"""\n' \
+               "from docopt import docopt\nargs = docopt(__doc__)\nlr = float(args['--lr'])\n" + LOOP
+        self.expect(text, '--lr, "{lr}", --hidden, "{hidden}", ["{relu_flag}"]')
+
+    def test_arguments_that_are_read_by_hand(self):
+        text = "import sys\ndata = sys.argv[1]\nlr = float(sys.argv[2])\n" \
+               "hidden = int(sys.argv[3]) if len(sys.argv) > 3 else 64\n" + LOOP
+        space = self.expect(text, 'DATA, "{lr}", "{hidden}"', "lr: {loguniform: [0.0001, 0.01]}", "hidden: {choice: [32, 64, 128]}")
+        self.assertIn("# TO DO: data is needed: write its value for DATA in the command.", space)
+        self.expect("import sys\nlr = float(sys.argv[2])\n" + LOOP, "")  # Nobody knows what the first one is.
+
+    def test_options_of_r_and_julia(self):
+        text = """
+library(optparse)
+options <- list(
+  make_option(c("-l", "--lr"), type = "double", default = 1e-1, help = "the rate (log)"),
+  make_option("--depth", type = "integer", default = 6L),  # --alpha
+  make_option("--scale", action = "store_true", default = FALSE))
+"""
+        self.expect(text, '--lr, "{lr}", --depth, "{depth}", ["{scale_flag}"]', "depth: {randint: [3, 13]}", name="fit.R")
+        self.expect('parser$add_argument("--lr", type="double", default=0.1)\n', '--lr, "{lr}"', name="fit.R")
+        text = """
+using ArgParse
+s = ArgParseSettings()
+@add_arg_table! s begin
+    "--lr", "-l"
+        arg_type = Float64
+        default = 0.1
+    "--bias"
+        action = :store_true
+end
+"""
+        self.expect(text, '--lr, "{lr}", ["{bias_flag}"]', "lr: {loguniform: [0.01, 1.0]}", name="fit.jl")
+
+
+class NotSeen(unittest.TestCase):
+    """Where init cannot know it says so, and what to write."""
+
+    def test_values_that_stand_in_the_script(self):
+        space = init("train.py", "import os\nLR = 0.1\nEPOCHS = 3\nlr = LR\n" + LOOP)
+        self.assertIn("# TO DO: the script takes nothing from outside, and LR=0.1 stands in it; to search over one write "
+                      'LR = float(os.environ.get("LR", 0.1)), and call tune init again.', space)
+        space = init("train.py", "CONFIG = {'lr': 0.1, 'data': 'x'}\nlr = CONFIG['lr']\n" + LOOP)
+        self.assertIn("write import tune; CONFIG = tune.config(CONFIG) right below the dictionary", space)
+        mended = "import tune\nCONFIG = {'lr': 0.1, 'data': 'x'}\nCONFIG = tune.config(CONFIG)\nlr = CONFIG['lr']\n" + LOOP
+        space = init("train.py", mended)
+        self.assertIn("\n  lr: {loguniform: [0.01, 1.0]}", space)
+        self.assertNotIn("TO DO", space)
+
+    def test_a_file_of_values_that_an_option_names(self):
+        text = "import argparse, yaml\np = argparse.ArgumentParser()\np.add_argument('--config', default='c.yaml')\n" \
+               "cfg = yaml.safe_load(open(p.parse_args().config))\nlr = cfg['lr']\n" + LOOP
+        self.assertRegex(init("train.py", text), "# TO DO: .*the file that --config names.*shell: true.*TUNE_CONFIG")
+
+    def test_notebooks(self):
+        self.assertRegex(init("a.ipynb", "{}", status=2), r"^a.ipynb: a notebook is no program: `jupyter nbconvert --to script")
+        self.assertRegex(init("a.py", "x = 1\n%matplotlib inline\n", status=2), "^a.py:2: a notebook's line .*%magic")
+        self.assertIn("# TO DO: the script calls get_ipython()", init("a.py", "get_ipython().system('ls')\n" + LOOP))
+
+
+if __name__ == "__main__":
+    unittest.main()
