@@ -41,7 +41,8 @@ def domain_of(option):
             "train", "mode", "task", "target", "fp16", "bf16", "amp", "profile", "print", "cache",
             "root", "folder", "download", "progress", "silent", "quiet", "version", "config",
             "examples", "patience", "samples", "mps", "accel", "plot", "figure", "labels", "classes",
-            "vocab", "num_classes", "warmup_steps")
+            "vocab", "num_classes", "warmup_steps", "only", "compile", "init", "fastmode", "tensorboard", "mlflow",
+            "pretrained", "overwrite", "force", "push", "hub")
     lr_words = ("lr", "learning_rate", "eta", "stepsize", "step_size", "learningrate")
     if option.is_list or option.kind == "path" or is_like(name, "test", "eval", "valid", "val"):
         return None
@@ -55,11 +56,13 @@ def domain_of(option):
             return log_range(default), "on a log scale"
         return "{loguniform: [1.0e-06, 0.01]}", "on a log scale"
     if option.choices:
-        if is_like(name, *kept) or len(option.choices) < 2:
+        is_not_begun = any(str(c).lower() in ("resume", "restore") for c in option.choices)
+        if is_like(name, *kept) or len(option.choices) < 2 or is_not_begun:
             return None
         return "{choice: [" + ", ".join(scalar(c) for c in option.choices) + "]}", "its choices"
     if option.kind == "bool":
-        if is_like(name, *kept):
+        has_no_effect = option.is_switch and option.default is True and not option.no_flag
+        if is_like(name, *kept) or has_no_effect:
             return None
         return "{choice: [true, false]}", "a switch"
     if is_like(name, "dropout", "drop") and option.kind in ("float", "int", None):
@@ -73,13 +76,15 @@ def domain_of(option):
     if is_like(name, "beta", "beta1", "beta2", "rho"):
         return "{uniform: [0.8, 0.999]}", "below 1"
     if is_like(name, "batch", "batchsize", "bs") and option.kind in ("int", None):
-        base = default if is_number and default >= 2 else 64
-        return f"{{choice: [{int(base) // 2}, {int(base)}, {int(base) * 2}]}}", "around the default"
+        base = int(default) if is_number and default >= 1 else 64
+        sizes = [base // 2, base, base * 2] if base > 1 else [1, 2, 4]
+        return f"{{choice: {sizes}}}", "around the default"
     if is_like(name, *kept):
         return None
     if option.kind == "int" and is_number and default > 0:
         if is_like(name, "hidden", "units", "width", "dim", "channels", "size", "filters", "embed",
-                   "neurons", "leaves", "estimators", "features", "nodes") and default >= 4:
+                   "neurons", "leaves", "estimators", "features", "nodes", "embd", "emb", "emsize", "nhid", "hid",
+                   "head", "heads", "nhead") and default >= 4:
             return f"{{choice: [{default // 2}, {default}, {default * 2}]}}", "around the default"
         low = max(1, default // 2)
         high = max(low + 2, default * 2 + 1)

@@ -315,8 +315,10 @@ def places_of(tree):
 
 
 def wrappers_of(tree, templates):
-    """name: (parameters, [calls that print]) of the script's own functions that print what they are given."""
+    """(name, whether it is a method): (parameters, [calls that print]) of the script's own functions that print what
+    they are given."""
     wrappers = {}
+    methods = {f for c in ast.walk(tree) if isinstance(c, ast.ClassDef) for f in c.body}
     for function in ast.walk(tree):
         if not isinstance(function, ast.FunctionDef):
             continue
@@ -324,7 +326,7 @@ def wrappers_of(tree, templates):
         calls = [n for n in ast.walk(function) if isinstance(n, ast.Call) and templates.printed(n) and
                  any(is_name(m) and m.id in parameters for a in n.args for m in ast.walk(a))]
         if calls:
-            wrappers[function.name] = (parameters, calls[:1])
+            wrappers[function.name, function in methods] = (parameters, calls[:1])
     return wrappers
 
 
@@ -343,9 +345,9 @@ def lines_of(tree):
             if keys and isinstance(loop.target, ast.Tuple) and is_name(loop.target.elts[0]):
                 bindings = [{**b, loop.target.elts[0].id: [key]} for b in bindings for key in keys]
         inner = [call]
-        name = dotted(call.func).split(".")[-1]
-        if name in wrappers and not templates.printed(call):
-            parameters, inner = wrappers[name]
+        wrapper = dotted(call.func).split(".")[-1], isinstance(call.func, ast.Attribute)
+        if wrapper in wrappers and not templates.printed(call):
+            parameters, inner = wrappers[wrapper]
             given = dict(zip(parameters, call.args))
             given.update({k.arg: k.value for k in call.keywords if k.arg})
             bindings = [{**b, **{p: templates.of(a, b) for p, a in given.items()}} for b in bindings]

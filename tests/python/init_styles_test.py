@@ -199,6 +199,23 @@ end
         self.expect(text, '--lr, "{lr}", ["{bias_flag}"]', "lr: {loguniform: [0.01, 1.0]}", name="fit.jl")
 
 
+class Domains(unittest.TestCase):
+    def lines_of(self, *arguments):
+        declared = "".join(f"p.add_argument({a})\n" for a in arguments)
+        space = init("train.py", "import argparse\np = argparse.ArgumentParser()\n" + declared + LOOP)
+        return {m.group(1): m.group(2) for m in re.finditer(r"^  (\w+): (\{.*?\})   #", space, re.M)}
+
+    def test_what_keeps_a_script_from_training_is_left_alone(self):
+        self.assertEqual(self.lines_of("'--sample-only', action='store_true'", "'--compile', action='store_true'",
+                                       "'--start', choices=['scratch', 'resume']", "'--rmsnorm', action='store_true', default=True"), {})
+
+    def test_sizes_that_belong_together_are_halves_and_doubles(self):
+        self.assertEqual(self.lines_of("'--n-head', type=int, default=4", "'--n-embd', type=int, default=64",
+                                       "'--batch-size', type=int, default=1"),
+                         {"n_head": "{choice: [2, 4, 8]}", "n_embd": "{choice: [32, 64, 128]}",
+                          "batch_size": "{choice: [1, 2, 4]}"})
+
+
 class NotSeen(unittest.TestCase):
     """Where init cannot know it says so, and what to write."""
 
@@ -212,6 +229,10 @@ class NotSeen(unittest.TestCase):
         space = init("train.py", mended)
         self.assertIn("\n  lr: {loguniform: [0.01, 1.0]}", space)
         self.assertNotIn("TO DO", space)
+
+    def test_a_method_of_the_same_name_as_a_function_that_prints_is_no_call_of_it(self):
+        text = "def train(epoch):\n    model.train()\n    print(f'epoch {epoch} val_acc {acc}')\ntrain(1)\n"
+        self.assertNotIn("# model.train()", init("train.py", text))
 
     def test_a_file_of_values_that_an_option_names(self):
         text = "import argparse, yaml\np = argparse.ArgumentParser()\np.add_argument('--config', default='c.yaml')\n" \
