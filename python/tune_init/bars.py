@@ -14,6 +14,14 @@ WITHOUT_LENGTH = ("enumerate", "zip", "map", "filter", "iter", "count", "cycle")
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
+class BarOfLog:
+    """A bar that drew itself over in a log."""
+
+    def __init__(self, counts_before):
+        self.call, self.is_remade, self.is_erased, self.doubts = None, False, False, []
+        self.counts_before = self.is_drawn_late = counts_before
+
+
 class Bar:
     """What is known of a bar when it shows a value."""
 

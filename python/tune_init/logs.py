@@ -2,13 +2,16 @@
 
 import re
 
-from metrics import NUMBER, SUMMARY, Metric, column_regex, escaped, finds, is_metric, names_of_header, words_of
+from bars import BarOfLog
+from metrics import (NUMBER, SUMMARY, Metric, column_regex, escaped, finds, is_metric, names_of_header, read_on_bar,
+                     words_of)
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
 WORD = r"[A-Za-z](?:[\w./@-]*[\w@])?"
 VALUE = re.compile(rf"(?<!\w')(?<!\w)({WORD}(?: {WORD})?)([\"']?\s?[:=]\s*'?|\s+)(?=({NUMBER})(?!\w*\d|\.\d))")
 # Bars and `logging` write to standard error, which `2>&1` mixes in.
 OF_STDERR = re.compile(r"\d%\|.*\||\bit/s\b|\bs/it\b|\b(?:INFO|WARNING|DEBUG)\b")
+COUNT = re.compile(r"%\|[^|]*\| (\d+)/\d+ ")
 EPOCH = re.compile(r"\b(epoch|step|iteration|iter|round)\b([\s:=#\[(]*)(\d+)", re.I)
 NUMBER_NEXT = re.compile(r"[\s:='\"(\[#.+-]*(?:\d|(?:nan|inf|none|null|true|false)\b)", re.I)
 EXPRESSIONS_MAX = 8  # Tried for a metric.
@@ -86,10 +89,26 @@ def is_summary(kind):
     return any(w in SUMMARY for word in kind[1:] for w in words_of(word))
 
 
+def states_of(text):
+    """What each row said, one after the other; bars below a bar lead the cursor up to it again."""
+    rows, row = [[]], 0
+    for piece in re.split(r"(\n|\r|\x1b\[A)", text.replace("\r\n", "\n")):
+        if piece == "\n":
+            row += 1
+            if row == len(rows):
+                rows.append([])
+        elif piece == "\x1b[A":
+            row = max(0, row - 1)
+        else:
+            plain_text = ESCAPES.sub("", piece)
+            if plain_text.strip() and plain_text != "\r":
+                rows[row].append(plain_text)
+    return rows
+
+
 class Log:
     def __init__(self, text):
-        rows = ESCAPES.sub("", text).replace("\r\n", "\n").split("\n")
-        self.states = [[s for s in row.split("\r") if s.strip()] for row in rows]  # Of a bar that is drawn over.
+        self.states = states_of(text)  # Of a bar that is drawn over.
         self.lines = [states[-1] if states else "" for states in self.states]
         self.notes = {}  # metric: what is doubtful in its expression.
         self.is_mixed = any(OF_STDERR.search(line) for line in self.lines)
@@ -149,7 +168,18 @@ class Log:
             regex, line = exact or regex, main[0]
         metric = Metric(name, regex, "both" if self.is_mixed else "stdout", (order, 0))
         metric.line = line.strip()
+        if self.iteration_of(metric) is None:
+            self.look_at_bars(metric)
         return metric
+
+    def look_at_bars(self, metric):
+        """Where the values stand on a bar over all epochs, its count is the iteration."""
+        for states in self.states:
+            shown = [(int(count.group(1)), value.start() < count.start()) for state in states
+                     for count, value in [(COUNT.search(state), match_of(metric.regex, state))] if count and value]
+            is_only_row = sum(match_of(metric.regex, line) is not None for line in self.lines) == 1
+            if is_only_row and len({count for count, _ in shown}) > 1:
+                return read_on_bar(metric, BarOfLog(shown[0][0] == 0), shown[0][1])
 
     def iteration_of(self, metric):
         """`iteration:` for a bar that is drawn over from one epoch to the next; None: lines are counted."""

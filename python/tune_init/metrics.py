@@ -189,14 +189,14 @@ def is_on_one_bar(line):
     return line.bar is not None and not line.bar.is_remade
 
 
-def read_on_bar(metric, line):
+def read_on_bar(metric, bar, is_before_picture):
     """Lets the expression find the value in the states of a bar over all epochs, and `iteration` its count."""
     label = metric.regex.split("{number}")[0]
-    is_before_bar = "postfix" not in dotted(line.call.func)
-    picture = NOT_FULL if line.bar.counts_before else r"%\|"
+    picture = NOT_FULL if bar.counts_before else r"%\|"
     # When it is full, a bar that counts what has ended shows the last value once more.
     count = picture + r"[^|]*\| {number}/"
-    if is_before_bar:
+    metric.bar = bar
+    if is_before_picture:
         metric.regex, metric.iteration = f"{metric.regex}.*{picture}", f"{label}.*{count}"
     else:
         metric.regex, metric.iteration = f"{picture}.*{metric.regex}", f"{count}.*{label}"
@@ -262,7 +262,7 @@ def add_metrics_of(line, lines, is_wanted, source, metrics):
         metric.block = line.block
         metric.bar = line.bar
         if is_on_one_bar(line):
-            read_on_bar(metric, line)
+            read_on_bar(metric, line.bar, "postfix" not in dotted(line.call.func))
         metric.line = source.split("\n")[line.call.lineno - 1].strip()
         metrics[name] = metric
 

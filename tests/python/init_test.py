@@ -316,6 +316,21 @@ class Logs(unittest.TestCase):
         self.assertEqual(found.iteration_of(found.metrics()[0]), (r"\bepoch\s+{number}", 0))
         self.assertIsNone(logs.Log("epoch 1 val_acc 0.5\nepoch 2 val_acc 0.6\n").iteration_of(found.metrics()[0]))
 
+    def test_a_bar_over_epochs_without_their_number_is_read_by_its_count(self):
+        def state(done, shown):
+            return f"{done * 25:3d}%|{'#' * done * 2:8}| {done}/4 [00:00<00:00,  3.1it/s{shown}]"
+        before = "\r" + "\r".join(state(i, "") + "\r" + state(i, f", val_acc=0.{i}") for i in range(4)) + "\r" + state(4, ", val_acc=0.3")
+        after = "\r" + state(0, "") + "\r" + "\r".join(state(i + 1, f", val_acc=0.{i}") for i in range(4))
+        inner = "\n\r 50%|#  | 1/2 [00:00<00:00, loss=1]\x1b[A\n\r         \x1b[A"
+        nested = "\r" + "\r".join(state(i, f", val_acc=0.{i}") + inner for i in range(4)) + "\r" + state(4, ", val_acc=0.3")
+        for log, first, count in ((before, 0, 4), (after, 1, 4), (nested, 0, 4)):
+            with self.subTest(log):
+                found = {m.name: m for m in logs.Log("start\n" + log + "\ndone\n").metrics()}["val_acc"]
+                self.assertEqual((0 if found.bar.counts_before else 1), first)
+                states = [s for s in log.split("\r") if metrics.finds(found.iteration, s)]
+                self.assertEqual([metrics.finds(found.iteration, s)[0] for s in states], [str(first + i) for i in range(count)])
+                self.assertEqual([metrics.finds(found.regex, s)[0] for s in states], [f"0.{i}" for i in range(count)])
+
     def test_padded_numbers_and_changing_ones_before_them_are_found(self):
         log = ("[0]\ttrain-rmse:-0.9\tvalid-rmse:  91.5\n[1]\ttrain-rmse:1e-05\tvalid-rmse: 101.5\n"
                "[2]\ttrain-rmse:nan\tvalid-rmse: 7.5\nBest valid-rmse: 7.5\n")
