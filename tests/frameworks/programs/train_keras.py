@@ -1,4 +1,4 @@
-"""Keras, as docs/PYTHON.md has it, without shuffling."""
+"""Keras, as docs/PYTHON.md has it, with shuffled data and dropout."""
 
 import keras
 import numpy
@@ -8,7 +8,9 @@ from tune.keras import ReportCallback
 
 def build_model():
     keras.utils.set_random_seed(tune.seed())
-    model = keras.Sequential([keras.layers.Dense(8, activation="tanh"), keras.layers.Dense(1)])
+    model = keras.Sequential(
+        [keras.layers.Dense(8, activation="tanh"), keras.layers.Dropout(0.3), keras.layers.Dense(1)]
+    )
     model.compile(optimizer=keras.optimizers.Adam(tune.config()["lr"]), loss="mse")
     return model
 
@@ -23,7 +25,7 @@ model.fit(
     validation_data=(inputs, targets),
     initial_epoch=tune.iteration(),
     epochs=40,
-    shuffle=False,
+    batch_size=8,
     verbose=0,
     callbacks=[ReportCallback(["val_loss", "loss"], checkpoint=True)],
 )
