@@ -98,6 +98,35 @@ TEST_F(WorkerCheckpoints, AWorkerThatIsToEndWaitsForWhatIsOnItsWay) {
               ElementsAre("report 0 sequence 1", "ended 0 preempted", "goodbye", "exit 0"));
 }
 
+// It looks for its tuner no more, so that what is on its way would be for ever.
+TEST_F(WorkerCheckpoints, AWorkerThatIsToEndWhileItsTunerIsAwayWaitsForNothing) {
+  Line(1, Saved(1));
+  Ended(1, {0, "SIGSEGV"});
+  LoseTuner();
+  Effects();
+  core_->OnTerminate(now_);
+  EXPECT_THAT(Effects(), ElementsAre("give up 0", "exit 0"));
+}
+
+TEST_F(WorkerCheckpoints, NorForWhatItsLastProcessesSaveThen) {
+  Line(1, Saved(1));
+  LoseTuner();
+  core_->OnTerminate(now_);
+  Effects();
+  Ended(1, {0, "SIGTERM"});
+  EXPECT_THAT(Effects(), ElementsAre("give up 0", "exit 0"));
+}
+
+TEST_F(WorkerCheckpoints, AWorkerThatEndsWaitsNoLongerThanItsLease) {
+  Line(1, Saved(1));
+  core_->OnTerminate(now_);
+  Ended(1, {0, "SIGTERM"});
+  Effects();
+  ASSERT_TRUE(core_->NextDeadline().has_value());
+  Pass(Seconds(3600));
+  EXPECT_THAT(Effects(), Contains("exit 1"));
+}
+
 TEST_F(WorkerCheckpoints, AnAttemptThatIsKilledAtOnceIsGivenUp) {
   Line(1, Saved(1));
   Effects();

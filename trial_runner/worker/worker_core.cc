@@ -377,8 +377,13 @@ Duration WorkerCore::SilenceMax() const {
   return Milliseconds(std::max(3 * welcome_->heartbeat_ms, welcome_->lease_ms / 4));
 }
 
+// A worker that ends heeds it as long as something is on its way to the tuner.
+bool WorkerCore::HasLease() const {
+  return !options_.is_local && welcome_ && (!is_winding_down_ || !lingering_.empty());
+}
+
 void WorkerCore::CheckLease(Instant now) {
-  if (options_.is_local || !welcome_ || is_winding_down_) return;
+  if (!HasLease()) return;
   if (now >= LeaseEnd()) {
     Complain("nothing was heard of the tuner for " +
              FormatDuration(Milliseconds(welcome_->lease_ms)) + "; its trials are ended");
@@ -398,7 +403,7 @@ std::optional<Instant> WorkerCore::NextDeadline() const {
   const auto consider = [&next](const std::optional<Instant>& t) {
     if (t && (!next || *t < *next)) next = t;
   };
-  if (!options_.is_local && welcome_ && !is_winding_down_) {
+  if (HasLease()) {
     consider(LeaseEnd());
     consider(reconnect_at_);
     if (!IsAway()) consider(std::max(last_heard_, connected_at_) + SilenceMax());

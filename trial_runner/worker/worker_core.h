@@ -164,6 +164,9 @@ class WorkerCore {
 
   // The connection.
   bool IsAway() const { return reconnect_at_.has_value(); }
+  bool HasLease() const;
+  bool IsGoneForGood() const;
+  void GiveUpLingering();
   Instant LeaseEnd() const;
   void Reconnect(Instant now);
   void SendAgain();

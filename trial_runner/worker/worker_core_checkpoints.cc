@@ -80,6 +80,16 @@ std::optional<TrialEnd> WorkerCore::EndForUnkept(const Status& status, Instant n
   }
 }
 
+// There is no way to the tuner, and none is looked for any more.
+bool WorkerCore::IsGoneForGood() const { return is_winding_down_ && IsAway(); }
+
+void WorkerCore::GiveUpLingering() {
+  for (auto& [ref, left] : std::exchange(lingering_, {})) {
+    effects_.push_back(GiveUpCheckpoints{ref});
+    Finish(std::move(left.running.start), std::move(left.end));
+  }
+}
+
 // Nothing that the attempt has said counts any more.
 void WorkerCore::ForgetReport(const AttemptRef& ref) {
   if (const auto found = lingering_.find(ref); found != lingering_.end()) {

@@ -86,8 +86,9 @@ void WorkerCore::LetGo(Process& process, int64_t lane, TrialEnd end) {
   const AttemptRef ref = running.start.ref;
   process.running.erase(found);
   running_.erase(ref.epoch);
-  if (running.awaits_checkpoint) effects_.push_back(GiveUpCheckpoints{ref});
-  if (running.keeping) {
+  const bool is_kept_in_vain = running.keeping && IsGoneForGood();
+  if (running.awaits_checkpoint || is_kept_in_vain) effects_.push_back(GiveUpCheckpoints{ref});
+  if (running.keeping && !is_kept_in_vain) {
     if (running.said_end) end = *running.said_end;
     lingering_.emplace(ref, Lingering{std::move(running), std::move(end)});
     return;
@@ -197,6 +198,7 @@ void WorkerCore::TellOfDraining(const std::string& why) {
 void WorkerCore::Wind(Instant now) {
   if (is_winding_down_ || has_exited_) return;
   is_winding_down_ = true;
+  if (IsGoneForGood()) GiveUpLingering();
   for (const StartAttempt& start : std::exchange(queue_, {})) {
     EndAttempt(start.ref, {Outcome::kPreempted, "", EndDetail::kNone});
   }
