@@ -449,6 +449,10 @@ void CommitLog::TakeCheckpoints(const Transition& transition) {
 
 void CommitLog::Sent(WorkerId worker, const ToWorker& message) {
   if (std::holds_alternative<Heartbeat>(message)) return;  // No decision.
+  if (const auto* const removed = std::get_if<RemoveCached>(&message)) {
+    if (environment_.disk.Find(removed->path + "/state") == nullptr) return;
+    return Fail(removed->path + " is said to be removed, and is there");
+  }
   std::deque<Fingerprint>& expected = to_send_[worker];
   if (expected.empty() || expected.front() != FingerprintOf(message)) {
     if (NeedsNoCommit(worker, message)) return;
@@ -468,6 +472,11 @@ bool CommitLog::NeedsNoCommit(WorkerId worker, const ToWorker& message) const {
   const bool is_alive =
       lease != leases_.end() && lease->second.ref == answer->ref && lease->second.worker == worker;
   return answer->answer == ReportAnswer::kRefused && !is_alive;
+}
+
+bool CommitLog::IsLeased(TrialNumber trial, AttemptNumber attempt) const {
+  const auto lease = leases_.find({trial, 0});
+  return lease != leases_.end() && lease->second.ref.attempt == attempt;
 }
 
 void CommitLog::RemovedCheckpoint(const std::string& path) {

@@ -83,6 +83,7 @@ class CommitLog {
   const std::map<TrialNumber, Configuration>& configurations() const { return configurations_; }
   const ExperimentRow& experiment_row() const { return experiment_row_; }
   const std::optional<StoredExperiment>& experiment() const { return experiment_; }
+  bool IsLeased(TrialNumber trial, AttemptNumber attempt) const;
   const ExperimentSpec& spec() const { return spec_; }
   const ExperimentController& shadow() const { return *shadow_; }
 

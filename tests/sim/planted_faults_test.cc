@@ -50,7 +50,8 @@ INSTANTIATE_TEST_SUITE_P(All, PlantedFaultTest,
                                            Bound{PlantedFault::kCheckpointBeforeDurable, 100},
                                            Bound{PlantedFault::kCheckpointRemovedEarly, 100},
                                            Bound{PlantedFault::kAnswerLost, 20},
-                                           Bound{PlantedFault::kDeviceSharedTwice, 20}),
+                                           Bound{PlantedFault::kDeviceSharedTwice, 20},
+                                           Bound{PlantedFault::kCheckpointNotSent, 60}),
                          [](const auto& info) {
                            return std::string(PlantedFaultName(info.param.fault));
                          });

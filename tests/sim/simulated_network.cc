@@ -151,6 +151,11 @@ void SimulatedNetwork::Partition(const End& worker, Duration time) {
   }
 }
 
+bool SimulatedNetwork::IsPartitioned(const End& worker) const {
+  const auto found = unreachable_until_.find(&worker);
+  return found != unreachable_until_.end() && found->second > environment_.happenings.now();
+}
+
 void SimulatedNetwork::HealAll() {
   unreachable_until_.clear();
   const Instant now = environment_.happenings.now();

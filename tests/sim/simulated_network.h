@@ -55,6 +55,7 @@ class SimulatedNetwork {
   void Stall(ConnectionId connection, bool up, bool down, Duration time);
   // Nothing reaches or leaves this worker, by connections that are and that will be.
   void Partition(const End& worker, Duration time);
+  bool IsPartitioned(const End& worker) const;
   void HealAll();
   std::vector<ConnectionId> Open() const;
 

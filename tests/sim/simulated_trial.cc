@@ -110,7 +110,8 @@ void SimulatedTrial::Follow() {
   });
 }
 
-// A damaged checkpoint is told; one that is not there, or another's, must not be.
+// A damaged checkpoint is told; one that is not there, or another's, must not be while the attempt
+// has its lease.
 bool SimulatedTrial::Restore() {
   if (start_->checkpoint_path.empty()) {
     if (environment_.swarm.has_file_checkpoints && start_->from_iteration > 0) {
@@ -121,7 +122,7 @@ bool SimulatedTrial::Restore() {
     return true;
   }
   const std::string path = start_->checkpoint_path + "/state";
-  const SimulatedDisk::FilePtr file = environment_.disk.Find(path);
+  const SimulatedDisk::FilePtr file = host_.disk().Find(path);
   const int64_t owner = OwnerOf(start_->checkpoint_path);
   if (owner != start_->trial.value && !start_->has_other_config) {
     environment_.trace.Fail("trial " + std::to_string(start_->trial.value) +
@@ -130,7 +131,9 @@ bool SimulatedTrial::Restore() {
   if (file != nullptr && file->cached == CheckpointContent(owner, start_->from_iteration)) {
     return true;
   }
-  if (file == nullptr || !environment_.corrupted.contains(path)) {
+  // A worker that was stopped begins what it was told before, though its lease is over.
+  const bool is_leased = environment_.is_leased(start_->trial, start_->attempt);
+  if (is_leased && (file == nullptr || !environment_.corrupted.contains(path))) {
     environment_.trace.Fail("trial " + std::to_string(start_->trial.value) + " is resumed from " +
                             start_->checkpoint_path + ", which is " +
                             (file == nullptr ? "not there" : "not whole"));
@@ -234,16 +237,16 @@ bool SimulatedTrial::SaveCheckpoint(int64_t iteration, CheckpointRef& ref) {
   if (start_->attempt.value > 1) ref.path += "." + std::to_string(start_->attempt.value);
   const std::string content = CheckpointContent(start_->trial.value, iteration);
   const std::string path = ref.path + "/state";
-  if (environment_.is_disk_full) return false;
+  if (host_.IsDiskFull()) return false;
   environment_.corrupted.erase(path);
-  const SimulatedDisk::FilePtr file = environment_.disk.FindOrMake(path);
+  const SimulatedDisk::FilePtr file = host_.disk().FindOrMake(path);
   SimulatedDisk::Truncate(*file, 0);
   SimulatedDisk::Write(*file, 0, content);
   ref.bytes = static_cast<int64_t>(content.size());
   ref.checksum = HashToHex(Xxh64(content));
   if (environment_.swarm.planted == PlantedFault::kCheckpointBeforeDurable) return true;
   SimulatedDisk::Sync(*file);
-  environment_.disk.SyncName(path);
+  host_.disk().SyncName(path);
   return true;
 }
 

@@ -33,6 +33,9 @@ class SimulatedTrial {
     virtual void OnTrialExit(ProcessId process, ProcessEnd end) = 0;
     // Runs `act` after `wait` if the process still lives then.
     virtual void Later(ProcessId process, Duration wait, Happenings::Act act) = 0;
+    // Of its machine.
+    virtual SimulatedDisk& disk() = 0;
+    virtual bool IsDiskFull() const = 0;
   };
 
   SimulatedTrial(Environment& environment, Host& host, ProcessId id);

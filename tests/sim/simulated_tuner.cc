@@ -8,6 +8,7 @@
 #include "tests/sim/database_checker.h"
 #include "tests/sim/describe.h"
 #include "tests/sim/planted_parts.h"
+#include "trial_runner/held_leases.h"
 #include "trial_runner/wire/codec.h"
 #include "tuner/recovery.h"
 #include "tuner/spec_reader.h"
@@ -81,6 +82,11 @@ struct SimulatedTuner::Life {
   WorkerId next_worker{1};
   std::map<ConnectionId, std::optional<WorkerId>> connections;
   std::map<WorkerId, ConnectionId> workers;
+  struct Attached {
+    std::string session;
+    HeldLeases leases;
+  };
+  std::map<ConnectionId, Attached> attached;
   Instant busy_until;
   bool is_step_scheduled = false;
   std::optional<Instant> wake_at;
@@ -352,7 +358,9 @@ void SimulatedTuner::OnBytes(ConnectionId connection, const std::string& bytes) 
   for (FromWorker& message : *messages) {
     if (environment_.trace.is_verbose())
       environment_.trace.Print("  to tuner: " + Describe(message));
-    if (std::holds_alternative<Hello>(message)) {
+    life.attached[connection].leases.OnHeard(message);
+    if (const auto* const hello = std::get_if<Hello>(&message)) {
+      life.attached[connection].session = hello->session;
       worker = life.next_worker;
       ++life.next_worker.value;
       life.workers[*worker] = connection;
@@ -381,6 +389,7 @@ void SimulatedTuner::OnClosed(ConnectionId connection, const Status& /*reason*/)
   if (found == life.connections.end()) return;
   const std::optional<WorkerId> worker = found->second;
   life.connections.erase(found);
+  life.attached.erase(connection);
   if (worker) {
     life.workers.erase(*worker);
     ++life.queued_count;
@@ -399,6 +408,7 @@ void SimulatedTuner::Send(WorkerId worker, std::vector<ToWorker> messages) {
   PlantInSending(environment_.swarm.planted, random_, messages);
   const auto found = life_->workers.find(worker);
   if (found == life_->workers.end()) return;
+  life_->attached[found->second].leases.OnSent(messages);
   std::deque<ToWorker> queue(std::make_move_iterator(messages.begin()),
                              std::make_move_iterator(messages.end()));
   while (!queue.empty()) {
@@ -424,6 +434,56 @@ Status SimulatedTuner::Remove(const std::string& path) {
   }
   PlantInRemoval(environment_.swarm.planted, environment_.disk, path);
   return OkStatus();
+}
+
+// ---- the depot's part
+
+Result<int64_t> SimulatedTuner::BeginCall(const std::string& session, const AttemptRef& ref) {
+  if (life_ == nullptr || life_->is_ending) return Unavailable("there is no tuner");
+  bool is_attached = false;
+  for (const auto& [connection, worker] : life_->attached) {
+    if (worker.session != session) continue;
+    if (worker.leases.Holds(ref)) return life_number_;
+    is_attached = true;
+  }
+  if (!is_attached) return Unavailable("no such worker is attached");
+  return FailedPrecondition("the worker does not hold the lease any more");
+}
+
+bool SimulatedTuner::IsInLife(int64_t life) const {
+  return life_ != nullptr && life == life_number_ && !vfs_.is_dead();
+}
+
+Result<std::string> SimulatedTuner::Put(int64_t life, const AttemptRef& ref,
+                                        const std::string& name, const std::string& text) {
+  if (!IsInLife(life)) return Unavailable("the tuner is gone");
+  if (environment_.is_disk_full) return ResourceExhausted("the tuner's disk is full");
+  const std::string folder = std::string(kArtifactsDir) + "/" + log_.experiment()->name + "/" +
+                             std::to_string(ref.trial.value) + "/";
+  std::string path = folder + name;
+  for (int64_t suffix = 1;; ++suffix) {
+    const SimulatedDisk::FilePtr there = environment_.disk.Find(path + "/state");
+    if (there == nullptr) break;
+    if (there->cached == text) return path;  // It came before.
+    path = folder + name + "-" + std::to_string(suffix);
+  }
+  if (environment_.swarm.planted == PlantedFault::kCheckpointNotSent) return path;
+  const std::string file = path + "/state";
+  const SimulatedDisk::FilePtr made = environment_.disk.FindOrMake(file);
+  SimulatedDisk::Truncate(*made, 0);
+  SimulatedDisk::Write(*made, 0, text);
+  SimulatedDisk::Sync(*made);
+  environment_.disk.SyncName(file);
+  environment_.corrupted.erase(file);
+  environment_.trace.Note("checkpoint came", {ref.trial.value, ref.attempt.value}, path);
+  return path;
+}
+
+Result<std::string> SimulatedTuner::Get(int64_t life, const std::string& path) {
+  if (!IsInLife(life)) return Unavailable("the tuner is gone");
+  const SimulatedDisk::FilePtr file = environment_.disk.Find(path + "/state");
+  if (file == nullptr) return NotFound("no such checkpoint: " + path);
+  return file->cached;
 }
 
 void SimulatedTuner::CheckDatabase() {

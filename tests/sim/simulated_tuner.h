@@ -23,7 +23,10 @@
 
 namespace tune::sim {
 
-class SimulatedTuner final : public SimulatedNetwork::End, public WorkerLink, public ArtifactStore {
+class SimulatedTuner final : public SimulatedNetwork::End,
+                             public WorkerLink,
+                             public ArtifactStore,
+                             public Depot {
  public:
   SimulatedTuner(Environment& environment, SimulatedNetwork& network, FaultVfs& vfs,
                  CommitLog& log);
@@ -59,6 +62,10 @@ class SimulatedTuner final : public SimulatedNetwork::End, public WorkerLink, pu
   bool Has(const std::string& path) const override {
     return !environment_.disk.List(path + "/").empty();
   }
+  Result<int64_t> BeginCall(const std::string& session, const AttemptRef& ref) override;
+  Result<std::string> Put(int64_t life, const AttemptRef& ref, const std::string& name,
+                          const std::string& text) override;
+  Result<std::string> Get(int64_t life, const std::string& path) override;
 
  private:
   class SeamStore;
@@ -76,6 +83,7 @@ class SimulatedTuner final : public SimulatedNetwork::End, public WorkerLink, pu
   void Step();
   void EndInOrder();
   void Die(bool loses_power, Duration notice);
+  bool IsInLife(int64_t life) const;
 
   Environment& environment_;
   SimulatedNetwork& network_;

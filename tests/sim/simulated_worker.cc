@@ -11,6 +11,10 @@ namespace {
 
 constexpr Duration kPipeDelay{20};
 
+std::string OwnArtifacts(int64_t index) {
+  return "/machine" + std::to_string(index) + "/artifacts";
+}
+
 }  // namespace
 
 SimulatedWorker::SimulatedWorker(Environment& environment, SimulatedNetwork& network, int64_t index,
@@ -21,7 +25,30 @@ SimulatedWorker::SimulatedWorker(Environment& environment, SimulatedNetwork& net
       machine_(machine),
       request_(request),
       clock_(environment.happenings, machine.clock_offset),
-      random_(environment.swarm.seed, "worker", static_cast<uint64_t>(index)) {}
+      random_(environment.swarm.seed, "worker", static_cast<uint64_t>(index)),
+      carrier_(environment, own_disk_, OwnArtifacts(index),
+               KeyedRandom(environment.swarm.seed, "carrier", static_cast<uint64_t>(index)),
+               ForCarrier()) {}
+
+std::string SimulatedWorker::Session() const {
+  return "session " + std::to_string(index_) + "/" + std::to_string(life_);
+}
+
+SimulatedCarrier::Worker SimulatedWorker::ForCarrier() {
+  SimulatedCarrier::Worker worker;
+  worker.when_awake = [this](Happenings::Act act) { WhenAwake(std::move(act)); };
+  worker.session = [this] { return Session(); };
+  worker.is_cut_off = [this] { return !connection_ || network_.IsPartitioned(*this); };
+  worker.kept = [this](const AttemptRef& ref, const Result<KeptCheckpoint>& kept) {
+    core_->OnCheckpointKept(ref, kept, Now());
+    Perform();
+  };
+  worker.obtained = [this](const AttemptRef& ref, const Result<CheckpointCopy>& copy) {
+    core_->OnCheckpointObtained(ref, copy, Now());
+    Perform();
+  };
+  return worker;
+}
 
 // ---- its life
 
@@ -36,9 +63,7 @@ void SimulatedWorker::Start() {
   options.hello.pid = 1000 * (index_ + 1) + life_;
   options.hello.capacity = machine_.capacity;
   options.is_local = options.hello.is_local = machine_.is_local;
-  if (!machine_.is_local) {
-    options.hello.session = "session " + std::to_string(index_) + "/" + std::to_string(life_);
-  }
+  if (!machine_.is_local) options.hello.session = Session();
   if (random_.NextBelow(2) == 0) options.prewarm_program = "tune_trial";
   core_ = std::make_unique<WorkerCore>(std::move(options));
   exit_status_.reset();
@@ -57,6 +82,8 @@ void SimulatedWorker::Kill() {
 void SimulatedWorker::Gone() {
   connection_.reset();
   core_.reset();
+  carrier_.End();
+  own_disk_ = {};  // What its trials saved goes with it, be it by its successor.
   processes_.clear();
   outbox_.clear();
   waiting_.clear();
@@ -315,20 +342,32 @@ void SimulatedWorker::Do(const PrintLine& effect) {
   }
 }
 
-// Every machine shares the tuner's disk: what was saved is where the tuner finds it.
-void SimulatedWorker::Do(const FindPlace& effect) {
-  found_.push_back([this, wanted = effect.wanted] {
-    core_->OnPlace(wanted.package, FoundPlace{{}, wanted.artifacts}, Now());
-  });
+void SimulatedWorker::FillDisk(bool is_full) {
+  if (!machine_.is_apart) return;
+  environment_.trace.Note(is_full ? "machine's disk full" : "machine's disk has room", {index_});
+  carrier_.set_full(is_full);
 }
 
+void SimulatedWorker::Do(const FindPlace& effect) {
+  FoundPlace place{{}, effect.wanted.artifacts};
+  if (machine_.is_apart) {
+    place.artifacts = OwnArtifacts(index_);
+    place.storage = CheckpointStorage::kTuner;
+  }
+  found_.push_back(
+      [this, wanted = effect.wanted, place] { core_->OnPlace(wanted.package, place, Now()); });
+}
+
+// Without a disk of its own what was saved is where the tuner finds it.
 void SimulatedWorker::Do(const KeepCheckpoint& effect) {
+  if (machine_.is_apart) return carrier_.Keep(effect);
   found_.push_back([this, effect] {
     core_->OnCheckpointKept(effect.ref, KeptCheckpoint{effect.folder, {}}, Now());
   });
 }
 
 void SimulatedWorker::Do(const ObtainCheckpoint& effect) {
+  if (machine_.is_apart) return carrier_.Obtain(effect);
   found_.push_back([this, effect] {
     core_->OnCheckpointObtained(effect.ref, CheckpointCopy{effect.path, ""}, Now());
   });

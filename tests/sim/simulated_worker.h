@@ -18,6 +18,8 @@
 #include <vector>
 
 #include "tests/sim/environment.h"
+#include "tests/sim/simulated_carrier.h"
+#include "tests/sim/simulated_disk.h"
 #include "tests/sim/simulated_network.h"
 #include "tests/sim/simulated_trial.h"
 #include "trial_runner/worker/worker_core.h"
@@ -39,6 +41,7 @@ class SimulatedWorker final : public SimulatedTrial::Host, public SimulatedNetwo
   void Terminate();  // SIGTERM.
   void Stop();       // SIGSTOP: its trial processes run on.
   void Continue();
+  void FillDisk(bool is_full);     // Its own, where it is apart.
   void LoseDevice(int64_t place);  // Of its devices, counted over and over.
   bool has_lost_devices() const { return !lost_devices_.empty(); }
   // For phase two: processes that are silent for good are ended by hand.
@@ -48,6 +51,10 @@ class SimulatedWorker final : public SimulatedTrial::Host, public SimulatedNetwo
   void OnTrialSays(ProcessId process, std::optional<int64_t> iteration) override;
   void OnTrialExit(ProcessId process, ProcessEnd end) override;
   void Later(ProcessId process, Duration wait, Happenings::Act act) override;
+  SimulatedDisk& disk() override { return machine_.is_apart ? own_disk_ : environment_.disk; }
+  bool IsDiskFull() const override {
+    return machine_.is_apart ? carrier_.is_full() : environment_.is_disk_full;
+  }
   void OnBytes(ConnectionId connection, const std::string& bytes) override;
   void OnClosed(ConnectionId connection, const Status& reason) override;
 
@@ -60,6 +67,8 @@ class SimulatedWorker final : public SimulatedTrial::Host, public SimulatedNetwo
   };
 
   Instant Now() const { return clock_.Now(); }
+  std::string Session() const;
+  SimulatedCarrier::Worker ForCarrier();
   // Now, or once the worker is continued; never in another life of it.
   void WhenAwake(Happenings::Act act);
   void Perform();
@@ -73,8 +82,8 @@ class SimulatedWorker final : public SimulatedTrial::Host, public SimulatedNetwo
   void Do(const FindPlace& effect);
   void Do(const KeepCheckpoint& effect);
   void Do(const ObtainCheckpoint& effect);
-  void Do(const GiveUpCheckpoints& /*effect*/) {}  // It has been kept.
-  void Do(const DropCheckpoint& /*effect*/) {}     // There are no copies.
+  void Do(const GiveUpCheckpoints& effect) { carrier_.GiveUp(effect.ref); }
+  void Do(const DropCheckpoint& effect) { carrier_.Drop(effect.folder); }
   void Do(const ConnectToTuner& effect);
   void Do(const ExitWorker& effect);
   void Flush();
@@ -92,6 +101,8 @@ class SimulatedWorker final : public SimulatedTrial::Host, public SimulatedNetwo
   const ResourceRequest request_;
   const VirtualClock clock_;
   KeyedRandom random_;
+  SimulatedDisk own_disk_;  // Of a machine that is apart.
+  SimulatedCarrier carrier_;
   int64_t life_ = 0;
   std::unique_ptr<WorkerCore> core_;
   std::optional<ConnectionId> connection_;

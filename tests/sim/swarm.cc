@@ -294,6 +294,21 @@ void DrawDevices(Swarm& swarm) {
   }
 }
 
+// Machines that do not see the tuner's disk, in a third of the sweeps. Drawn apart.
+void DrawApart(Swarm& swarm) {
+  KeyedRandom random(swarm.seed, "swarm apart");
+  if (random.NextBelow(3) != 0) return;
+  bool has_any = false;
+  for (Machine& machine : swarm.machines) {
+    machine.is_apart = !machine.is_local && random.NextBelow(3) != 0;
+    has_any |= machine.is_apart;
+  }
+  if (has_any && random.NextBelow(3) == 0) {
+    swarm.faults.machine_disk_full =
+        Seconds(swarm.fault_time.seconds() * random.NextUniform(0.1, 1.0));
+  }
+}
+
 // Half of the sweeps that share devices of a driver train the classifier, whose trials there would
 // train as one, were it not known that each is faster alone: so a process runs one, as all here do.
 // Reports say how fast, which is measured. Drawn apart; pbt is about parameters that it has not.
@@ -373,6 +388,7 @@ Swarm DrawSwarm(uint64_t seed) {
   DrawFaults(dice, span_s, swarm.is_heavy ? 4 : 1, swarm.faults);
   if (!dice.OneIn(3)) DrawTemper(dice, swarm.temper);
   DrawDevices(swarm);
+  DrawApart(swarm);
   DrawLanes(swarm);
   const Temper& temper = swarm.temper;
   const bool is_tempered = temper.crash + temper.quiet_exit + temper.hang + temper.out_of_memory +
@@ -404,7 +420,9 @@ Swarm Undisturbed(Swarm swarm) {
 std::string Describe(const Swarm& swarm) {
   std::string text = "space " + swarm.spec + "\nmachines";
   for (const Machine& machine : swarm.machines) {
-    text += std::string(machine.is_local ? " local(" : " (") +
+    text += std::string(machine.is_local   ? " local("
+                        : machine.is_apart ? " apart("
+                                           : " (") +
             std::to_string(machine.capacity.cpu_milli / kWholeMilli) + " CPUs, " +
             std::to_string(machine.capacity.devices.size()) + " devices)";
   }
@@ -418,6 +436,7 @@ std::string Describe(const Swarm& swarm) {
   rate("power loss", faults.power_loss);
   rate("disk full", faults.disk_full);
   rate("disk error", faults.disk_error);
+  rate("machine's disk full", faults.machine_disk_full);
   rate("interrupt", faults.interrupt);
   rate("worker killed", faults.worker_kill);
   rate("worker terminated", faults.worker_term);

@@ -18,6 +18,7 @@ namespace tune::sim {
 
 struct Machine {
   bool is_local = false;  // Of the tuner: dies with it.
+  bool is_apart = false;  // Does not see the tuner's disk; its own goes with its worker.
   WorkerCapacity capacity;
   Duration clock_offset;
 };
@@ -47,14 +48,15 @@ struct FaultRates {
   Duration interrupt;  // Ctrl-C, and a resume later.
   Duration worker_kill;
   Duration worker_term;
-  Duration worker_stop;  // SIGSTOP, and SIGCONT later.
-  Duration cut;          // A connection breaks.
-  Duration stall;        // A connection is silent in one or both directions for a time.
-  Duration partition;    // A worker's machine cannot be reached, by any connection.
-  Duration tuner_stop;   // The tuner does not run for a time (SIGSTOP, a suspended machine).
-  Duration corruption;   // A byte of a checkpoint changes on the disk.
-  Duration device_loss;  // A device of a machine falls away, until its worker starts anew.
-  Duration command;      // Somebody pauses, stops, or changes the concurrency.
+  Duration worker_stop;        // SIGSTOP, and SIGCONT later.
+  Duration cut;                // A connection breaks.
+  Duration stall;              // A connection is silent in one or both directions for a time.
+  Duration partition;          // A worker's machine cannot be reached, by any connection.
+  Duration tuner_stop;         // The tuner does not run for a time (SIGSTOP, a suspended machine).
+  Duration corruption;         // A byte of a checkpoint changes on the disk.
+  Duration device_loss;        // A device of a machine falls away, until its worker starts anew.
+  Duration machine_disk_full;  // Of a machine that is apart.
+  Duration command;            // Somebody pauses, stops, or changes the concurrency.
 };
 
 enum class FaultKind {
@@ -76,6 +78,7 @@ enum class FaultKind {
   kTunerStop,
   kCorruption,  // Of a trial's newest checkpoint.
   kCommand,
+  kMachineDiskFull,
   kDeviceLoss,  // The `calls`th, by its place among the machine's.
 };
 

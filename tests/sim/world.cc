@@ -56,6 +56,10 @@ class World {
         log_(environment_),
         tuner_(environment_, network_, vfs_, log_),
         random_(swarm.seed, "faults") {
+    environment_.depot = &tuner_;
+    environment_.is_leased = [this](TrialNumber trial, AttemptNumber attempt) {
+      return log_.IsLeased(trial, attempt);
+    };
     const ResourceRequest request = RequestOf(swarm);
     for (size_t i = 0; i < swarm.machines.size(); ++i) {
       workers_.push_back({std::make_unique<SimulatedWorker>(
@@ -174,6 +178,7 @@ class World {
           std::pair(rates.tuner_stop, FaultKind::kTunerStop),
           std::pair(rates.corruption, FaultKind::kCorruption),
           std::pair(rates.device_loss, FaultKind::kDeviceLoss),
+          std::pair(rates.machine_disk_full, FaultKind::kMachineDiskFull),
           std::pair(rates.command, FaultKind::kCommand)}) {
       Repeat(mean, [this, kind = kind] { Do(DrawFault(kind)); });
     }
@@ -208,6 +213,7 @@ class World {
         }
         break;
       case FaultKind::kDiskFull:
+      case FaultKind::kMachineDiskFull:
         fault.lasts = Pause(swarm_.fault_time.seconds() * 0.05);
         break;
       case FaultKind::kInterrupt:
@@ -238,6 +244,9 @@ class World {
       case FaultKind::kDiskFull:
         SetFull(true);
         return happenings_.After(fault.lasts, [this] { SetFull(false); });
+      case FaultKind::kMachineDiskFull:
+        worker.FillDisk(true);
+        return happenings_.After(fault.lasts, [&worker] { worker.FillDisk(false); });
       case FaultKind::kDiskError:
         return vfs_.FailAtCall(fault.calls);
       case FaultKind::kInterrupt:
@@ -353,6 +362,7 @@ class World {
     network_.HealAll();
     for (Station& station : workers_) {
       station.worker->Continue();
+      station.worker->FillDisk(false);
       if (station.worker->is_alive()) station.worker->EndHungTrials();
       // Somebody sees to the device and starts the worker anew.
       if (station.worker->has_lost_devices()) station.worker->Kill();
