@@ -40,21 +40,16 @@ TEST(PlantedFault, AnUnfencedLeaseIsFoundWhenAFrozenWorkerWakesUp) {
   EXPECT_NE(sim::Run(swarm).finding, "");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, PlantedFaultTest,
-                         ::testing::Values(Bound{PlantedFault::kAckBeforeCommit, 10},
-                                           Bound{PlantedFault::kSyncSkipped, 40},
-                                           Bound{PlantedFault::kAnswerBeforeCommit, 10},
-                                           Bound{PlantedFault::kRungNotRebuilt, 20},
-                                           Bound{PlantedFault::kJournalTailSkipped, 20},
-                                           Bound{PlantedFault::kDuplicateCounted, 20},
-                                           Bound{PlantedFault::kCheckpointBeforeDurable, 100},
-                                           Bound{PlantedFault::kCheckpointRemovedEarly, 100},
-                                           Bound{PlantedFault::kAnswerLost, 20},
-                                           Bound{PlantedFault::kDeviceSharedTwice, 20},
-                                           Bound{PlantedFault::kCheckpointNotSent, 60}),
-                         [](const auto& info) {
-                           return std::string(PlantedFaultName(info.param.fault));
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, PlantedFaultTest,
+    ::testing::Values(
+        Bound{PlantedFault::kAckBeforeCommit, 10}, Bound{PlantedFault::kSyncSkipped, 40},
+        Bound{PlantedFault::kAnswerBeforeCommit, 10}, Bound{PlantedFault::kRungNotRebuilt, 20},
+        Bound{PlantedFault::kJournalTailSkipped, 20}, Bound{PlantedFault::kDuplicateCounted, 20},
+        Bound{PlantedFault::kCheckpointBeforeDurable, 100},
+        Bound{PlantedFault::kCheckpointRemovedEarly, 100}, Bound{PlantedFault::kAnswerLost, 20},
+        Bound{PlantedFault::kDeviceSharedTwice, 20}, Bound{PlantedFault::kCheckpointNotSent, 60}),
+    [](const auto& info) { return std::string(PlantedFaultName(info.param.fault)); });
 
 }  // namespace
 }  // namespace tune::sim
