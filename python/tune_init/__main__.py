@@ -3,7 +3,7 @@ prints becomes metrics. `tune init` calls it. The script is read as text (ast) a
 
     python3 python/tune_init SCRIPT [--log FILE] [--command PROGRAM...]
 
-A script in another language gets a template; its metrics come from a log of it.
+Shell, R and Julia are read by their words; a script in another language gets a template, and a log of it its metrics.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import sys
 from domains import domain_of
 from logs import Log
 from metrics import metrics_of_lines, metrics_of_source, reported_names
-from foreign import options_of_foreign
+from foreign import lines_of_foreign, options_of_foreign
 from interfaces import notes_on, options_of
 from shell import Script, option_of
 from space import Space, lines_of_file, reported_metrics
@@ -117,7 +117,9 @@ def main():
         space.is_shell = True
         metrics = add_shell(space, script, Script(source), source)
     else:
-        space.add_options(options_of_foreign(os.path.splitext(script)[1], source))
+        suffix = os.path.splitext(script)[1]
+        space.add_options(options_of_foreign(suffix, source))
+        metrics = metrics_of_lines(list(lines_of_foreign(suffix, source)), source)
     if log is not None and not reported:
         log = Log(log)
         found = log.metrics()

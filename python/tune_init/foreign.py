@@ -1,8 +1,9 @@
-"""Options of scripts in R (optparse, argparse) and Julia (ArgParse), found by the words of their declarations."""
+"""Options of scripts in R (optparse, argparse) and Julia (ArgParse), and what they print, found by words alone."""
 
 import re
 
 from options import Option, name_of
+from templates import PERCENT_HOLE, Line, Place, holes_in
 
 KINDS = {"double": "float", "numeric": "float", "integer": "int", "character": "str", "logical": "bool",
          "Float64": "float", "Float32": "float", "Int": "int", "Int64": "int", "String": "str", "Bool": "bool"}
@@ -28,14 +29,29 @@ def option_of(flags, kind, default, is_switch):
     return option
 
 
+def arguments_at(source, at):
+    """What stands between the parentheses whose first one is right before `at`, parted at commas."""
+    parts, depth, quote, end = [""], 1, "", at
+    while end < len(source):
+        c = source[end]
+        if quote:
+            quote = "" if c == quote and source[end - 1] != "\\" else quote
+        elif c in "\"'":
+            quote = c
+        depth += 0 if quote else {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(c, 0)
+        if depth == 0:
+            break
+        if c == "," and depth == 1 and not quote:
+            parts.append("")
+        else:
+            parts[-1] += c
+        end += 1
+    return [part.strip() for part in parts]
+
+
 def calls_of(source, name):
     """What stands between the parentheses of each call."""
-    for match in re.finditer(name + r"\(", source):
-        depth, end = 1, match.end()
-        while end < len(source) and depth:
-            depth += {"(": 1, ")": -1}.get(source[end], 0)
-            end += 1
-        yield source[match.end():end - 1]
+    return [",".join(arguments_at(source, match.end())) for match in re.finditer(name + r"\(", source)]
 
 
 def options_of_r(source):
@@ -63,3 +79,51 @@ def options_of_julia(source):
 
 def options_of_foreign(suffix, source):
     return list({".r": options_of_r, ".jl": options_of_julia}.get(suffix.lower(), lambda _: [])(source))
+
+
+# ---- what they print
+
+PRINTING = {".r": r"\b(cat|message|print|writeLines)\(", ".jl": r"(\bprintln|\bprint|@printf)\("}
+ESCAPED = {r"\n": "\n", r"\t": "\t", r"\"": '"'}
+
+
+def text_of(literal):
+    return re.sub(r"\\[nt\"]", lambda m: ESCAPED[m.group(0)], literal[1:-1])
+
+
+def template_of(argument, is_julia):
+    if re.fullmatch(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'", argument):
+        text = text_of(argument)
+        return holes_in(text, r"\$\w+") if is_julia else [text]
+    made = re.match(r"(sprintf|gettextf|paste0?)\(", argument)
+    if not made or is_julia:
+        return [None]
+    inner = [a for a in arguments_at(argument, made.end()) if not re.match(r"(sep|collapse)\s*=", a)]
+    if made.group(1).startswith("paste"):
+        return joined([template_of(a, False) for a in inner], "" if made.group(1) == "paste0" else " ")
+    return holes_in(text_of(inner[0]), PERCENT_HOLE, "%%", "%") if inner[0][:1] in "\"'" else [None]
+
+
+def joined(templates, separator):
+    return [p for i, template in enumerate(templates) for p in ([separator] if i and separator else []) + template]
+
+
+def lines_of_foreign(suffix, source):
+    source = re.sub(r"(^|\s)#[^\n]*", r"\1", source)
+    is_julia = suffix.lower() == ".jl"
+    if is_julia:  # What is computed within a text may have texts of its own.
+        source = re.sub(r"\$\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)", "$x", source)
+    for match in re.finditer(PRINTING.get(suffix.lower(), r"(?!)"), source):
+        name, arguments = match.group(1), arguments_at(source, match.end())
+        named = [re.search(r"^(?:sep|file|fill)\s*=\s*(.*)", a) for a in arguments]
+        plain = [a for a, n in zip(arguments, named) if not n]
+        is_error = name == "message" or (plain and plain[0] == "stderr") or any(n and "stderr" in n.group(1) for n in named)
+        separator = "" if is_julia or any(a.startswith("sep") for a in arguments) or name != "cat" else " "
+        if name == "@printf":
+            parts = holes_in(text_of(plain[0]), PERCENT_HOLE, "%%", "%") if plain[0][:1] == '"' else []
+        else:
+            parts = joined([template_of(a, is_julia) for a in plain if a != "stderr"], separator)
+        if name == "print" and not is_julia:
+            parts = ['[1] "', *parts]
+        if None in parts and any(p for p in parts):
+            yield Line(parts, "stderr" if is_error else "stdout", Place(source[:match.start()].count("\n") + 1), None, True)

@@ -7,7 +7,7 @@ Seen are ${NAME:-0.1} and its like, which the environment sets; $1 and ${1:-0.1}
 import re
 
 from options import Option, kind_of, name_of
-from templates import Line
+from templates import PERCENT_HOLE, Line, Place, holes_in
 
 # Of the machine, not of the experiment.
 FOREIGN = re.compile(r"(HOME|PATH|USER|PWD|SHELL|TMPDIR|TMP|HOSTNAME|LANG|LC_\w+|\w*PATH|CUDA_VISIBLE_DEVICES|SLURM_\w+|"
@@ -157,13 +157,6 @@ class Script:
 # ---- what it prints
 
 
-class Place:
-    """Of a line: what metrics ask of a call."""
-
-    def __init__(self, lineno):
-        self.lineno = lineno
-
-
 def template_of(text):
     """(parts, stream) of what follows `echo`; None: it goes elsewhere."""
     parts, quote, i = [""], "", 0
@@ -194,18 +187,19 @@ def template_of(text):
 
 
 def lines_of(source):
-    depth = 0
+    blocks = []  # (line, whether it is a loop) of those that are open.
     for number, line in enumerate(source.split("\n"), 1):
-        depth += len(re.findall(r"(?:^|;)\s*(?:for|while|until)\b", line))
+        for word in re.findall(r"(?:^|;|\bthen|\bdo|\belse)\s*(for|while|until|if|elif|else|case|done|fi|esac)\b", line):
+            if word in ("done", "fi", "esac", "elif", "else") and blocks:
+                blocks.pop()
+            if word not in ("done", "fi", "esac"):
+                blocks.append((number, word in ("for", "while", "until")))
         match = re.search(r"(?:^|[;&|{(]|\bthen|\bdo|\belse)\s*(echo|printf)\s+(?:-[neE]+\s+)?(.*)", line)
         found = template_of(match.group(2)) if match else None
         if found and found[0]:
             parts, stream = found
             if match.group(1) == "printf":
-                form = parts[0] or ""
-                parts = []
-                for piece in re.split(r"(%[-+ #0]*\d*(?:\.\d+)?[a-zA-Z])", form.split("\n")[0]):
-                    parts += [None if piece.startswith("%") and len(piece) > 1 else piece] if piece else []
+                parts = holes_in((parts[0] or "").split("\n")[0], PERCENT_HOLE, "%%", "%")
             if None in parts:
-                yield Line(parts, stream, Place(number), "loop" if depth else "", depth > 0)
-        depth -= len(re.findall(r"(?:^|;)\s*done\b", line))
+                is_in_loop = any(is_loop for _, is_loop in blocks) or re.search(r"\bdo\s+(?:echo|printf)\b", line)
+                yield Line(parts, stream, Place(number), blocks[-1][0] if blocks else 0, bool(is_in_loop))

@@ -279,6 +279,13 @@ class Templates:
         return None
 
 
+class Place:
+    """In another language, what metrics ask of a call."""
+
+    def __init__(self, lineno):
+        self.lineno = lineno
+
+
 class Line:
     """A printed line: its template, its stream, the call, whether a loop prints it, and the bar that shows it."""
 

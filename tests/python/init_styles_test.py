@@ -199,6 +199,19 @@ end
         self.expect(text, '--lr, "{lr}", ["{bias_flag}"]', "lr: {loguniform: [0.01, 1.0]}", name="fit.jl")
 
 
+    def test_what_r_and_julia_print(self):
+        for name, line, regex in (
+                ("a.R", r'cat(sprintf("epoch %d val_acc: %.4f\n", epoch, f(x, "a, b")))', r"\s+val_acc:\s+{number}"),
+                ("a.R", r'cat("epoch", i, "val_acc:", acc, "\n")', r"\s+val_acc:\s+{number}"),
+                ("a.R", r'message(paste0("val_acc=", round(acc, 3)))', r"^val_acc=\s*{number}', from: stderr"),
+                ("a.jl", 'println("epoch $epoch val_acc: $(1 - a["lr"] / f(epoch))")', r"\s+val_acc:\s+{number}"),
+                ("a.jl", r'@printf("epoch %d, val_acc %.4f\n", epoch, 0.1)', r", val_acc\s+{number}"),
+                ("a.jl", r'println("val_acc = ", acc)  # "val_acc"', r"^val_acc\s+=\s+{number}")):
+            with self.subTest(line):
+                self.assertIn(f"    val_acc: {{regex: '{regex}", init(name, "x = 1\n" + line + "\n"))
+        self.assertIn("what it prints is not known", init("a.R", "print(1)\n"))
+
+
 class Domains(unittest.TestCase):
     def lines_of(self, *arguments):
         declared = "".join(f"p.add_argument({a})\n" for a in arguments)

@@ -165,6 +165,9 @@ class Scripts(unittest.TestCase):
                 ("echo \"val_acc: 0.$x\" > file\n", ["what it prints is not known"], []),
                 ("for i in 1 2; do\n  echo val_loss=$(cat x | head -1) >&2\ndone\necho best val_loss=$x\n",
                  ["    val_loss: {regex: '^val_loss=\\s*{number}', from: stderr}"], []),
+                ("for i in 1 2; do\n  echo val_acc=$x\n  echo loss=$y\ndone\n", ["  report_on: loss "], []),
+                ("for i in 1 2; do\n  if a; then\n    echo val_acc=$x\n  else\n    echo loss=$y\n  fi\ndone\n"
+                 "for i in 1 2; do\n  echo error=$y\ndone\n", ["metric: val_acc"], ["report_on"]),
                 ("cat <<EOF\n${LR:-0.1} it's\nEOF\nWD=${WD:-0.1}\n", ['LR: "{lr}", WD: "{wd}"'], [])):
             with self.subTest(script), temporary() as folder:
                 path = os.path.join(folder, "train.sh")
