@@ -15,9 +15,10 @@ import sys
 
 from domains import domain_of
 from logs import Log
-from metrics import metrics_of_lines, metrics_of_source, reported_names
+from metrics import metrics_of_lines, metrics_of_source, rank, reported_names
+from modules import modules_beside
 from foreign import lines_of_foreign, options_of_foreign
-from interfaces import notes_on, options_of
+from interfaces import notes_on, notes_on_frameworks, options_of
 from shell import Script, option_of
 from space import Space, lines_of_file, reported_metrics
 
@@ -57,6 +58,25 @@ def parsed(script, source):
             return refuse(f"{script}:{error.lineno}: a notebook's line that python3 cannot read: export it with "
                           "`jupyter nbconvert --to script`, and take out its %magic and !shell lines")
         return refuse(f"{script}:{error.lineno}: the script is no Python that can be read: {error.msg}")
+
+
+def add_python(space, script, source):
+    """(metrics, the names that it reports by itself); where the script has none, those of the modules beside it."""
+    tree = parsed(script, source)
+    beside = modules_beside(tree, script)
+    options = options_of(tree, source, script)
+    for path, module, text in beside:
+        options = options or options_of(module, text, path)
+    space.add_options(options)
+    space.notes += notes_on(tree, source, script, options)
+    reported = next((n for n in map(reported_names, [tree, *(m for _, m, _ in beside)]) if n), [])
+    metrics = metrics_of_source(tree, source)
+    if not metrics:
+        found = [metrics_of_source(module, text) for _, module, text in beside]
+        metrics = max(found, key=lambda names: max(map(rank, names), default=(-9,)), default=[])
+    if not metrics and not reported:
+        space.notes += notes_on_frameworks(tree, source, beside)
+    return metrics, reported
 
 
 def add_shell(space, script, shell, source):
@@ -107,12 +127,7 @@ def main():
                "%magic and !shell lines, and call tune init for it")
     space, metrics, reported = Space(), [], []
     if script.endswith(".py"):
-        tree = parsed(script, source)
-        options = options_of(tree, source, script)
-        space.add_options(options)
-        space.notes += notes_on(tree, source, script, options)
-        reported = reported_names(tree)
-        metrics = metrics_of_source(tree, source)
+        metrics, reported = add_python(space, script, source)
     elif is_shell(script, source):
         space.is_shell = True
         metrics = add_shell(space, script, Script(source), source)

@@ -110,3 +110,16 @@ def notes_on(tree, source, script, options):
     if not [o for o in options if not o.word]:
         notes += of_fixed(tree)
     return notes
+
+
+def notes_on_frameworks(tree, source, beside):
+    """For a script that prints nothing by itself."""
+    trees = [tree, *(module for _, module, _ in beside)]
+    text = "\n".join([source, *(text for _, _, text in beside)])
+    if not re.search(r"^\s*(?:import|from) (?:pytorch_)?lightning\b", text, re.M):
+        return []
+    names = [n.args[0].value for t in trees for n in ast.walk(t) if isinstance(n, ast.Call) and n.args
+             and dotted(n.func) == "self.log" and isinstance(n.args[0], ast.Constant)]
+    name = next((n for n in names if str(n).startswith("val")), names[0] if names else "val_loss")
+    return [f"Lightning's values are reported by a callback: from tune.lightning import ReportCallback, and in the "
+            f'Trainer callbacks=[ReportCallback("{name}")]; write these, and call tune init again']

@@ -302,13 +302,20 @@ def framework_metrics(tree, source):
 
 
 def reported_names(tree):
-    """Those of tune.report(val_acc=...) and tune.report({"val_acc": ...})."""
+    """Those of tune.report(val_acc=...), tune.report({"val_acc": ...}) and ReportCallback("val_acc")."""
     names = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and dotted(node.func) in ("tune.report", "report"):
+        if not isinstance(node, ast.Call):
+            continue
+        name = dotted(node.func)
+        if name in ("tune.report", "report"):
             names += [k.arg for k in node.keywords
                       if k.arg and k.arg not in ("checkpoint", "step", "training_iteration")]
             for argument in node.args:
                 if isinstance(argument, ast.Dict):
                     names += [k.value for k in argument.keys if isinstance(k, ast.Constant)]
+        elif name.split(".")[-1] == "ReportCallback" and node.args:
+            given = node.args[0]
+            listed = given.keys if isinstance(given, ast.Dict) else getattr(given, "elts", [given])
+            names += [k.value for k in listed if isinstance(k, ast.Constant) and isinstance(k.value, str)]
     return list(dict.fromkeys(names))

@@ -212,6 +212,27 @@ end
         self.assertIn("what it prints is not known", init("a.R", "print(1)\n"))
 
 
+    def test_options_and_prints_of_modules_beside_the_script(self):
+        files = [("pkg/__init__.py", ""), ("pkg/opts.py", "import argparse\ndef get():\n    p = argparse.ArgumentParser()\n"
+                                           "    p.add_argument('--lr', type=float, default=0.1)\n    return p.parse_args()\n"),
+                 ("engine.py", "from unrelated import x\ndef run(lr):\n" + BODY), ("other.py", "print(f'val_acc {x}')\n"),
+                 ("broken.py", "x = (\n")]
+        text = "import os\nimport broken\nfrom pkg.opts import get\nfrom engine import run\nrun(get().lr)\n"
+        space = self.expect(text, '--lr, "{lr}"', "lr: {loguniform: [0.01, 1.0]}", files=files)
+        self.assertIn("    val_acc: {regex: ':\\s+val_acc\\s+{number}'}   # print(f\"epoch", space)
+        own = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--depth', type=int, default=3)\n"
+        self.expect(own + text, '--depth, "{depth}"', files=files)
+
+    def test_lightning_without_prints_is_told_of_the_callback(self):
+        text = "import lightning as L\nclass M(L.LightningModule):\n    def validation_step(self, b):\n" \
+               "        self.log('val_loss', 1)\nL.Trainer().fit(M())\n"
+        self.assertRegex(init("train.py", text), "# TO DO: Lightning's values .*ReportCallback\\(\"val_loss\"\\)")
+        text = text.replace("Trainer()", "Trainer(callbacks=[ReportCallback(['val_loss', 'rate'], checkpoint=True)])")
+        space = init("train.py", "from tune.lightning import ReportCallback\n" + text)
+        self.assertIn("\nmetric: val_loss   # or: rate\nmode: min\n", space)
+        self.assertNotIn("  metrics:", space)
+
+
 class Domains(unittest.TestCase):
     def lines_of(self, *arguments):
         declared = "".join(f"p.add_argument({a})\n" for a in arguments)
