@@ -22,13 +22,23 @@ class BarOfLog:
         self.counts_before = self.is_drawn_late = counts_before
 
 
+class BarOfUnknownMake:
+    """Nobody sees where it is made; its last state is a line."""
+
+    stream, is_silent = "stderr", False
+
+    def __init__(self):
+        self.call, self.is_remade, self.is_erased = None, True, False
+        self.doubts = ["is made where it was not found; if it is one bar over all epochs, its last state alone is read"]
+
+
 class Bar:
     """What is known of a bar when it shows a value."""
 
-    def __init__(self, call, is_remade):
+    def __init__(self, call, site, is_remade):
         words = {k.arg: k.value for k in call.keywords if k.arg}
         text = {name: ast.unparse(value) for name, value in words.items()}
-        self.call = call
+        self.call = site  # Of a function that makes bars, or of tqdm itself.
         self.is_remade = is_remade  # Made in a loop: anew for each epoch, or each fold.
         self.stream = "stdout" if "stdout" in text.get("file", "") else "stderr"
         self.is_erased = text.get("leave") == "False"
@@ -58,6 +68,9 @@ class Bars:
         self.updates = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)
                         and n.func.attr == "update"]
         self.made = {}  # The bar's name: the calls that make it.
+        makers = {f.name: r.value for f in ast.walk(tree) if isinstance(f, ast.FunctionDef)
+                  for r in ast.walk(f) if isinstance(r, ast.Return) and is_bar(r.value)}
+        self.makers = {}  # A call: that of tqdm itself.
         self.places = places
         for node in ast.walk(tree):
             targets, value = [], None
@@ -67,7 +80,11 @@ class Bars:
                 targets, value = [node.target], node.value
             elif isinstance(node, ast.withitem) and node.optional_vars is not None:
                 targets, value = [node.optional_vars], node.context_expr
-            if is_bar(value):
+            maker = value if is_bar(value) else None
+            if isinstance(value, ast.Call):
+                maker = maker or makers.get(dotted(value.func).split(".")[-1])
+            if maker is not None:
+                self.makers[value] = maker
                 for target in targets:
                     self.made.setdefault(ast.unparse(target), []).append(value)
 
@@ -90,11 +107,11 @@ class Bars:
         name = ast.unparse(call.func.value)
         made = self.made.get(name, [])
         if not made:
-            return None
+            return BarOfUnknownMake()
         beside = [c for c in made if self.function_of(c) is self.function_of(call)]
         before = [c for c in beside or made if c.lineno <= call.lineno]
         maker = max(before or made, key=lambda c: c.lineno)
-        bar = Bar(maker, self.places[maker][1])
+        bar = Bar(self.makers[maker], maker, self.places[maker][1])
         if not bar.is_remade:
             self.look_at_count(bar, name, call)
         elif bar.is_erased:

@@ -263,9 +263,10 @@ class Templates:
                 filled = holes_in(parts[0], PERCENT_HOLE, "%%", "%")
                 parts = filled if None in filled else holes_in(parts[0], BRACE_HOLE)
             return [None, " "] + parts, "both"  # A time or a level may stand before it.
-        if last in ("set_description", "set_description_str", "set_postfix_str") and call.args:
+        if last in ("set_description", "set_description_str", "set_postfix_str"):
+            text = call.args[0] if call.args else words.get("s" if "postfix" in last else "desc")
             before = [None, ", "] if "postfix" in last else []
-            return before + self.of(call.args[0], bound) + [" ", None], "stderr"
+            return (before + self.of(text, bound) + [" ", None], "stderr") if text is not None else None
         if last == "set_postfix":
             keys = self.names.keys_of(call.args[0]) or [] if call.args else []
             keys = keys + [k for k in words if k not in ("refresh", "ordered_dict")]

@@ -216,6 +216,10 @@ class Scripts(unittest.TestCase):
                  "does not count with each value"),
                 ("bar = tqdm(enumerate(loader))\nfor i, x in bar:\n    bar.set_postfix(val_acc=1 / (i + 1))\n",
                  "does not know its total"),
+                ("def fit(bar):\n    for e in range(3):\n        bar.set_postfix(val_acc=1 / (e + 1))\n",
+                 "is made where it was not found"),
+                ("def made(x):\n    return tqdm(enumerate(x))\nfor i, x in (bar := made(y)):\n"
+                 "    bar.set_description(desc=f'val_acc {1 / (i + 1)}')\n", "does not know its total"),
                 ("bar = tqdm(total=3, disable=None)\n" + loop + "    bar.update(1)\n", "draws nothing in a trial"),
                 ("bar = tqdm(total=3, bar_format='{n}')\n" + loop + "    bar.update(1)\n", "has a form of its own"),
                 ("for epoch in range(5):\n    for batch in (bar := tqdm(range(3))):\n"
