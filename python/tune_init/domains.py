@@ -9,6 +9,11 @@ def is_like(name, *words):
     return any(w in parts or (len(w) > 4 and w in name.lower()) for w in words)
 
 
+def is_seed(name):
+    words = re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower().split("_")
+    return words[-1] == "seed" and len(words) < 3 or words == ["random", "state"]
+
+
 def number(value):
     """As YAML's core schema reads it as a number: 1.0e-05."""
     if isinstance(value, int):
@@ -42,7 +47,7 @@ def domain_of(option):
             "root", "folder", "download", "progress", "silent", "quiet", "version", "config",
             "examples", "patience", "samples", "mps", "accel", "plot", "figure", "labels", "classes",
             "vocab", "num_classes", "warmup_steps", "only", "compile", "init", "fastmode", "tensorboard", "mlflow",
-            "pretrained", "overwrite", "force", "push", "hub")
+            "pretrained", "niter", "iter", "render", "overwrite", "force", "push", "hub")
     lr_words = ("lr", "learning_rate", "eta", "stepsize", "step_size", "learningrate")
     if option.is_list or option.kind == "path" or is_like(name, "test", "eval", "valid", "val"):
         return None
@@ -66,7 +71,8 @@ def domain_of(option):
             return None
         return "{choice: [true, false]}", "a switch"
     if is_like(name, "dropout", "drop") and option.kind in ("float", "int", None):
-        return "{uniform: [0.0, 0.6]}", "a probability"
+        high = max(0.6, min(0.95, default * 1.2)) if is_number else 0.6
+        return f"{{uniform: [0.0, {number(high)}]}}", "a probability"
     if is_like(name, "momentum"):
         return "{uniform: [0.5, 0.99]}", "below 1"
     if is_like(name, "smoothing"):
@@ -74,7 +80,10 @@ def domain_of(option):
     if is_like(name, "subsample", "colsample", "bagging", "fraction"):
         return "{uniform: [0.5, 1.0]}", "a share"
     if is_like(name, "beta", "beta1", "beta2", "rho"):
-        return "{uniform: [0.8, 0.999]}", "below 1"
+        low = 0.8 if not is_number or default >= 0.8 else max(0.0, default / 2)
+        return f"{{uniform: [{number(low)}, 0.999]}}", "below 1"
+    if is_like(name, "gamma", "discount", "lam", "tau", "ema") and is_number and 0.9 <= default < 1:
+        return "{uniform: [0.9, 0.9999]}", "right below 1"
     if is_like(name, "batch", "batchsize", "bs") and option.kind in ("int", None):
         base = int(default) if is_number and default >= 1 else 64
         sizes = [base // 2, base, base * 2] if base > 1 else [1, 2, 4]

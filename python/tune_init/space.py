@@ -3,7 +3,7 @@
 import os
 import re
 
-from domains import domain_of
+from domains import domain_of, is_seed
 from metrics import Metric, mode_of, rank
 
 
@@ -43,10 +43,10 @@ class Space:
         if option.word:
             self.words.append(f'"{option.word}"' if "{" in option.word else quoted(option.word))
             return
-        if name == "seed" and option.variable:
+        if is_seed(name) and option.variable:
             self.env[option.variable] = "{tune.seed}"
             return
-        if name == "seed" and option.flag:
+        if is_seed(name) and option.flag:
             self.words.append(f'"{option.flag}{{tune.seed}}"' if option.is_joined
                               else f'{quoted(option.flag)}, "{{tune.seed}}"')
             return

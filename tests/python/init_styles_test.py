@@ -249,6 +249,17 @@ class Domains(unittest.TestCase):
                          {"n_head": "{choice: [2, 4, 8]}", "n_embd": "{choice: [32, 64, 128]}",
                           "batch_size": "{choice: [1, 2, 4]}"})
 
+    def test_the_default_is_within_the_domain(self):
+        self.assertEqual(self.lines_of("'--beta1', type=float, default=0.5", "'--gamma', type=float, default=0.99",
+                                       "'--dropout', type=float, default=0.75"),
+                         {"beta1": "{uniform: [0.25, 0.999]}", "gamma": "{uniform: [0.9, 0.9999]}",
+                          "dropout": "{uniform: [0.0, 0.9]}"})
+
+    def test_a_seed_by_any_name_is_the_trials_own(self):
+        for flag in ("--manualSeed", "--random-state", "--seed"):
+            space = init("train.py", f"import argparse\np = argparse.ArgumentParser()\np.add_argument('{flag}', type=int)\n")
+            self.assertEqual(words_of(space), flag + ', "{tune.seed}"')
+
 
 class NotSeen(unittest.TestCase):
     """Where init cannot know it says so, and what to write."""
