@@ -15,7 +15,7 @@ FOREIGN = re.compile(r"(HOME|PATH|USER|PWD|SHELL|TMPDIR|TMP|HOSTNAME|LANG|LC_\w+
 EXPANSION = re.compile(r"\$\{(\w+)(:?[-=?])((?:[^{}]|\{[^{}]*\})*)\}")
 ASSIGNMENT = re.compile(r"""(?:^|[;&|(]|\b(?:export|local|readonly|then|do|declare(?:\s+-\w+)?))\s*"""
                         r"""([A-Za-z_]\w*)=("[^"\n]*"|'[^'\n]*'|[^\s;&|)]*)""", re.M)
-ARM = re.compile(r"^[ \t]*\(?((?:-{1,2}[\w-]+(?:=\*)?[ \t]*\|?[ \t]*)+)\)(.*?)(?:;;|^\s*esac)", re.M | re.S)
+ARM = re.compile(r"^[ \t]*\(?((?:[\"']?-{1,2}[\w-]+=?[\"']?\*?[ \t]*\|?[ \t]*)+)\)(.*?)(?:;;|^\s*esac)", re.M | re.S)
 GETOPTS = re.compile(r"\bgetopts\s+[\"']?:?([\w:]+)[\"']?\s+(\w+)")
 SHORT_ARM = re.compile(r"^[ \t]*\(?[\"']?(\w)[\"']?\)(.*?)(?:;;|^\s*esac)", re.M | re.S)
 PYTHON = re.compile(r"^[^#\n]*\bpython[\d.]*\s+(?:-\w+\s+)*(\S+\.py)\b(.*(?:\\\n.*)*)", re.M)
@@ -93,7 +93,7 @@ def from_arms(text, assigned):
     """The options that a `case` in a loop takes apart."""
     options = {}
     for labels, body in ARM.findall(text):
-        flags = [f.strip() for f in labels.split("|") if f.strip()]
+        flags = [re.sub(r"[\"'\s]", "", f) for f in labels.split("|") if f.strip()]
         option = from_arm(flags, body, assigned)
         if option and (option.name not in options or options[option.name].is_joined):
             options[option.name] = option
@@ -111,7 +111,8 @@ def from_arm(flags, body, assigned, takes_value=None):
     if not match or re.search(r"\b(usage|help)\b", body):
         return None
     name, given = match.groups()
-    has_value = bool(re.search(r"\$\{?(?:[12]|OPTARG)", given)) if takes_value is None else takes_value
+    has_value = any(f.endswith("=*") for f in flags) or bool(re.search(r"\$\{?(?:[12]|OPTARG)", given))
+    has_value = has_value if takes_value is None else takes_value
     before = [v for _, v in assigned.get(name, []) if value_of(v) is not None and "$" not in v and v != given]
     option = option_of(name, before[0] if before else None)
     apart = [f for f in flags if not f.endswith("=*")]
