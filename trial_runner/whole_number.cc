@@ -10,6 +10,11 @@ namespace tune {
 namespace {
 
 constexpr std::string_view kMinusSign = "\xe2\x88\x92";  // U+2212.
+// Hyphens, the figure dash, the en dash and a wide hyphen, where a minus is meant.
+constexpr std::string_view kDashes[] = {"\xe2\x80\x90", "\xe2\x80\x91", "\xe2\x80\x92",
+                                        "\xe2\x80\x93", "\xef\xb9\xa3", "\xef\xbc\x8d"};
+// Points of other scripts: Arabic (and its thousands'), a middle dot, a wide one.
+constexpr std::string_view kForeignPoints[] = {"\xd9\xab", "\xd9\xac", "\xc2\xb7", "\xef\xbc\x8e"};
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -26,9 +31,83 @@ char FromEnd(std::string_view text, size_t index) {
   return index < text.size() ? text[text.size() - 1 - index] : 0;
 }
 
+template <size_t kCount>
+size_t PrefixOf(const std::string_view (&marks)[kCount], std::string_view text) {
+  for (const std::string_view mark : marks) {
+    if (text.starts_with(mark)) return mark.size();
+  }
+  return 0;
+}
+
+template <size_t kCount>
+size_t SuffixOf(const std::string_view (&marks)[kCount], std::string_view text) {
+  for (const std::string_view mark : marks) {
+    if (text.ends_with(mark)) return mark.size();
+  }
+  return 0;
+}
+
 bool BeginsWithExponent(std::string_view text) {
   if (!IsExponentMark(At(text, 0))) return false;
-  return IsDigit(At(text, IsSign(At(text, 1)) ? 2 : 1));
+  text.remove_prefix(1);
+  if (IsSign(At(text, 0))) return IsDigit(At(text, 1));
+  const size_t dash = text.starts_with(kMinusSign) ? kMinusSign.size() : PrefixOf(kDashes, text);
+  return IsDigit(At(text, dash));
+}
+
+// A digit, a superscript or a fraction outside of ASCII: Arabic and wide digits, "5\xc2\xb2",
+// "1\xc2\xbd".
+bool BeginsWithForeignDigit(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(At(text, i)); };
+  const auto is_within = [&](size_t i, unsigned first, unsigned last) {
+    return byte(i) >= first && byte(i) <= last;
+  };
+  switch (byte(0)) {
+    case 0xc2:
+      return byte(1) == 0xb2 || byte(1) == 0xb3 || byte(1) == 0xb9 || is_within(1, 0xbc, 0xbe);
+    case 0xd9:
+      return is_within(1, 0xa0, 0xa9);
+    case 0xdb:
+      return is_within(1, 0xb0, 0xb9);
+    case 0xe2:
+      return (byte(1) == 0x81 && (byte(2) == 0xb0 || is_within(2, 0xb4, 0xbb))) ||
+             (byte(1) == 0x82 && is_within(2, 0x80, 0x89)) ||
+             (byte(1) == 0x85 && is_within(2, 0x90, 0x9e));
+    case 0xef:
+      return byte(1) == 0xbc && is_within(2, 0x90, 0x99);
+    default:
+      return false;
+  }
+}
+
+// The bytes of such a digit, of a minus or a point at the front; 0: something else stands there.
+size_t ForeignBytes(std::string_view text) {
+  if (text.starts_with(kMinusSign)) return kMinusSign.size();
+  if (const size_t mark = PrefixOf(kDashes, text) + PrefixOf(kForeignPoints, text)) return mark;
+  if (!BeginsWithForeignDigit(text)) return 0;
+  return static_cast<unsigned char>(text[0]) >= 0xe0 ? 3 : 2;
+}
+
+size_t ForeignBytesAtEnd(std::string_view text) {
+  for (const size_t bytes : {2U, 3U}) {
+    if (text.size() >= bytes && ForeignBytes(text.substr(text.size() - bytes)) == bytes) {
+      return bytes;
+    }
+  }
+  return 0;
+}
+
+bool BeginsWithForeignPart(std::string_view text) {
+  const size_t point = PrefixOf(kForeignPoints, text);
+  return BeginsWithForeignDigit(text) ||
+         (point > 0 && (IsDigit(At(text, point)) || BeginsWithForeignDigit(text.substr(point))));
+}
+
+bool EndsWithForeignPart(std::string_view head) {
+  const size_t point = SuffixOf(kForeignPoints, head);
+  if (point > 0 && IsDigit(FromEnd(head, point))) return true;
+  const size_t bytes = ForeignBytesAtEnd(head);
+  return bytes > 0 && BeginsWithForeignDigit(head.substr(head.size() - bytes));
 }
 
 // Fortran's double precision, "1.5D-03": with its point or the exponent's sign, since "1d12h" is a
@@ -143,17 +222,21 @@ bool GoesOnAfterComma(std::string_view number, std::string_view after_comma) {
   return count == 3 || !is_column;
 }
 
-// A minus before the number is its sign, unless it is a hyphen or a line of dashes.
+// A minus (or what is meant as one) before the number is its sign, unless it is a hyphen or a line
+// of dashes.
 bool IsSignBefore(std::string_view head) {
-  const char before = FromEnd(head, 1);
+  const size_t dash = FromEnd(head, 0) == '-' ? 1 : SuffixOf(kDashes, head);
+  if (dash == 0) return false;
+  const char before = FromEnd(head, dash);
   return !IsDigit(before) && !IsLetter(before) &&
          std::string_view("-._)]%").find(before) == std::string_view::npos;
 }
 
 // An 'e' behind a mantissa, or Fortran's 'd'; `head` ends with it, or with the exponent's sign.
 bool EndsWithExponentMark(std::string_view head, std::string_view number) {
-  const bool has_sign = IsSign(FromEnd(head, 0)) || IsSign(At(number, 0));
-  if (IsSign(FromEnd(head, 0))) head.remove_suffix(1);
+  const size_t dash = IsSign(FromEnd(head, 0)) ? 1 : SuffixOf(kDashes, head);
+  const bool has_sign = dash > 0 || IsSign(At(number, 0));
+  head.remove_suffix(dash);
   const char mark = FromEnd(head, 0);
   const char mantissa = FromEnd(head, 1);
   const bool has_mantissa = IsDigit(mantissa) || (mantissa == '.' && IsDigit(FromEnd(head, 2)));
@@ -191,13 +274,15 @@ bool GoesOnBefore(std::string_view head, std::string_view number) {
   if (EndsWithExponentMark(head, number) || EndsWithThousands(head, number)) return true;
   if (head.ends_with("10^") || head.ends_with("10**")) return true;
   if (IsSign(At(number, 0))) return false;
-  if (head.ends_with(kMinusSign) || (last == '-' && IsSignBefore(head))) return true;
+  if (head.ends_with(kMinusSign) || IsSignBefore(head)) return true;
+  if (IsDigit(At(number, 0)) && EndsWithForeignPart(head)) return true;
   if (!IsDigit(At(number, 0))) return IsDigit(last) && At(number, 0) == '.';
   if (last == '.') {
     return !IsLetter(before) && std::string_view(".)]").find(before) == std::string_view::npos;
   }
   if (last == ',') return GoesOnFromComma(head, number);
-  return IsDigit(last) || (last == '_' && IsDigit(before));
+  const size_t joint = head.find_last_not_of('_');
+  return IsDigit(last) || (last == '_' && joint != std::string_view::npos && IsDigit(head[joint]));
 }
 
 bool GoesOnAfter(std::string_view tail, std::string_view number) {
@@ -207,7 +292,7 @@ bool GoesOnAfter(std::string_view tail, std::string_view number) {
     case '.':
       return IsDigit(At(tail, 1)) || BeginsWithExponent(tail.substr(1));
     case '_':
-      return IsDigit(At(tail, 1));
+      return IsDigit(At(tail, std::min(tail.find_first_not_of('_'), tail.size())));
     case ',':
       return GoesOnAfterComma(number, tail.substr(1)) || IsContinental(number, tail.substr(1));
     case 'x':
@@ -227,7 +312,7 @@ std::string NumberExpression(Thousands thousands) {
                                   ? R"((?:\d{1,3}(?:,\d{3})+|\d+(?:_\d+)*))"
                                   : R"((?:\d+(?:_\d+)*))";
   return std::string("(?P<") + kNumberGroup + ">" + sign + "(?:(?:" + integer +
-         R"re((?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|\b(?i:nan|inf(?:inity)?)\b)))re";
+         R"re((?:\.\d*)?|\.\d+)(?:[eE](?:[+-]|\xe2\x88\x92)?\d+)?|\b(?i:nan|inf(?:inity)?)\b)))re";
 }
 
 std::optional<double> ReadWholeNumber(std::string_view text) {
@@ -242,6 +327,10 @@ std::optional<double> ReadWholeNumber(std::string_view text) {
   if (IsSign(At(text, 0))) return std::nullopt;
   if (!TakeInteger(text, plain)) return std::nullopt;
   plain += text;
+  if (const size_t minus = plain.find(kMinusSign); minus != std::string::npos) {
+    if (minus == 0 || !IsExponentMark(plain[minus - 1])) return std::nullopt;
+    plain.replace(minus, kMinusSign.size(), "-");
+  }
   if (plain.ends_with('.')) plain.pop_back();
   double number = 0;
   const auto [end, error] = std::from_chars(plain.data(), plain.data() + plain.size(), number);
@@ -269,7 +358,7 @@ bool IsPartOfNumber(std::string_view line, size_t begin, size_t end, SpelledBesi
 
 bool IsOtherNotation(std::string_view tail, std::string_view number) {
   return BeginsWithFortranExponent(number, tail) || BeginsWithThousands(number, tail) ||
-         BeginsWithPower(tail) || BeginsWithPowerOfTen(tail);
+         BeginsWithPower(tail) || BeginsWithPowerOfTen(tail) || BeginsWithForeignPart(tail);
 }
 
 std::string_view WordAround(std::string_view line, size_t begin, size_t end) {
@@ -278,17 +367,20 @@ std::string_view WordAround(std::string_view line, size_t begin, size_t end) {
     return IsDigit(c) || IsLetter(c) || std::string_view(".,_+-").find(c) != std::string_view::npos;
   };
   const size_t first_min = begin - std::min(begin, kShownMax);
-  while (begin > first_min && is_part(line[begin - 1])) --begin;
+  while (begin > first_min) {
+    const std::string_view head = line.substr(0, begin);
+    const size_t size = is_part(head.back()) ? 1 : ForeignBytesAtEnd(head);
+    if (size == 0) break;
+    begin -= size;
+  }
   const size_t last_max = std::min(line.size(), end + kShownMax);
   const auto joint = [&](std::string_view tail) -> size_t {
     if (is_part(tail[0]) || tail[0] == '^' || tail[0] == '*') return 1;
     for (const std::string_view mark : kThousandsMarks) {
       if (BeginsWithThousands("", tail) && tail.starts_with(mark)) return mark.size();
     }
-    for (const std::string_view mark : {"\xc3\x97", "\xc2\xb7"}) {
-      if (tail.starts_with(mark)) return mark.size();
-    }
-    return 0;
+    constexpr std::string_view kCross = "\xc3\x97";
+    return tail.starts_with(kCross) ? kCross.size() : ForeignBytes(tail);
   };
   while (end < last_max) {
     const size_t size = joint(line.substr(end));

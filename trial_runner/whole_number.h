@@ -3,8 +3,9 @@
 // A number has a sign, digits (1,234,567 and 1_000 with thousands apart), a fraction after a point,
 // and an exponent, each where it is needed; or it is nan, inf or infinity in any case. U+2212 is a
 // minus sign too. A comma is never the point: "0,93" is no number. Other ways to write one
-// (1.5D-03, 12'345, 1.5x10^3, 1.234,5) are known so that no piece of theirs is taken. A unit may
-// follow a number right away (12ms, 93%, 1.2GB); a name may not (3f2a).
+// (1.5D-03, 12'345, 1.5x10^3, 1.234,5, an en dash for a minus, digits and points of other scripts)
+// are known so that no piece of theirs is taken. A unit may follow a number right away (12ms, 93%,
+// 1.2GB); a name may not (3f2a).
 //
 // Thread rule: pure.
 #pragma once

@@ -22,6 +22,9 @@ TEST(ReadWholeNumber, ReadsEachForm) {
                                                   {".5", 0.5},
                                                   {"5.", 5},
                                                   {"1.98e-05", 1.98e-05},
+                                                  {"1.5e\xe2\x88\x92"
+                                                   "6",
+                                                   1.5e-6},
                                                   {"7.032E-01", 0.7032},
                                                   {"1e3", 1000},
                                                   {"1.e+05", 1e5},
@@ -41,10 +44,32 @@ TEST(ReadWholeNumber, ReadsEachForm) {
 }
 
 TEST(ReadWholeNumber, RefusesWhatIsNoNumber) {
-  for (const char* const text :
-       {"",         "-",    ".",    "e5",  "1.2.3",      "0,93",     "1,23", "1,2345",
-        "1234,567", ",123", "1__0", "_1",  "1_",         "0x10",     "++1",  "+-1",
-        "1e",       "1e-",  "12s",  "50%", "2024-01-02", "nanometre"}) {
+  for (const char* const text : {"",
+                                 "-",
+                                 ".",
+                                 "e5",
+                                 "1.2.3",
+                                 "0,93",
+                                 "1,23",
+                                 "1,2345",
+                                 "1234,567",
+                                 ",123",
+                                 "1__0",
+                                 "_1",
+                                 "1_",
+                                 "0x10",
+                                 "++1",
+                                 "+-1",
+                                 "1e",
+                                 "1e-",
+                                 "12s",
+                                 "50%",
+                                 "2024-01-02",
+                                 "nanometre",
+                                 "1e\xe2\x80\x93"
+                                 "6",
+                                 "1\xe2\x88\x92"
+                                 "6"}) {
     EXPECT_EQ(ReadWholeNumber(text), std::nullopt) << text;
   }
 }
@@ -91,8 +116,27 @@ TEST(IsPartOfNumber, FindsWhatGoesOnBehindIt) {
                                  "-<1.234>,56",
                                  "<3>f2a",
                                  "<0.5>abc1",
-                                 "<12>abc3d"}) {
+                                 "<12>abc3d",
+                                 "<1>__0"}) {
     EXPECT_TRUE(IsPart(line)) << line;
+  }
+}
+
+// Written with a minus, dashes, points and digits that are not ASCII's.
+TEST(IsPartOfNumber, FindsOtherScripts) {
+  for (const std::string line :
+       {"<1>e\u22126",      "<1.5>e\u20136", "<1>E\uff0d6", "<0>\uff0e93", "<0>\u066b93",
+        "<12>\u066c345",    "<0>\u00b793",   "<5>\u00b2",   "<1>\u00bd",   "<2>\u2075",
+        "<9>\uff13",        "<9>\u0663",     "<3>\u2153",   "1e\u2212<6>", "1.5e\u2013<6>",
+        "loss \u2013<3.5>", "\uff0d<1>",     "0\uff0e<93>", "0\u066b<93>", "0\u00b7<93>",
+        "\uff19<3>"}) {
+    EXPECT_TRUE(IsPart(line)) << line;
+  }
+  for (const std::string line :
+       {"10\u2013<20>", "<10>\u201320", "acc\u2013<0.5>", "acc \u2014 <0.5>", "R\u00b2 <0.9>",
+        "x\u2083=<0.5>", "<0.93>\u3001", "<3>\u79d2", "<21>\u00b0C", "\u7b2c<3>\u8f6e",
+        "<0.93> \u00b1 0.01", "<0.93>\u00b10.01", "\u00b7 <3>", "<3> \u00b7 5"}) {
+    EXPECT_FALSE(IsPart(line)) << line;
   }
 }
 
