@@ -104,6 +104,30 @@ std::string LineForm(std::string_view before) {
   return (is_indented ? "  " : "") + first + words;
 }
 
+DataSplit FindDataSplit(std::string_view behind) {
+  struct Name {
+    std::string_view word, split;
+  };
+  static constexpr Name kNames[] = {
+      {"train", "train"}, {"training", "train"}, {"trn", "train"},    {"val", "val"},
+      {"valid", "val"},   {"validation", "val"}, {"dev", "val"},      {"eval", "val"},
+      {"test", "test"},   {"testing", "test"},   {"holdout", "test"}, {"evaluation", "val"}};
+  for (size_t i = 0; i < behind.size();) {
+    const size_t bytes = WordBytes(behind.substr(i));
+    if (bytes == 0) {
+      ++i;
+      continue;
+    }
+    const std::string_view word = behind.substr(i, bytes);
+    i += bytes;
+    const auto* const name =
+        std::find_if(std::begin(kNames), std::end(kNames),
+                     [lower = Lower(word)](const Name& one) { return one.word == lower; });
+    if (name != std::end(kNames) && !IsKey(behind.substr(i))) return {name->split, word};
+  }
+  return {};
+}
+
 std::string EscapedForRegex(std::string_view text) {
   std::string escaped;
   for (const char c : text) {

@@ -17,6 +17,14 @@ namespace tune {
 // indented.
 std::string LineForm(std::string_view before);
 
+// Which part of the data a value is of, by the text behind it: "train" of "0.99 (Train)", "val" of
+// "0.9, 'split': 'valid'}". A word that names another number does not count.
+struct DataSplit {
+  std::string_view name;  // Empty: nothing says it.
+  std::string_view word;  // As it stands there.
+};
+DataSplit FindDataSplit(std::string_view behind);
+
 // The line up to `begin`, as a regular expression from the line's beginning: each number stands for
 // any.
 std::string LineBeginning(std::string_view line, size_t begin);

@@ -206,6 +206,39 @@ std::optional<OutputReport> OutputMetrics::MakeReport() {
 
 // ---- notes
 
+namespace {
+
+// The expression with the word before its match, where it then reads that value alone.
+std::optional<std::string> ExactFor(const OutputPattern& pattern, const std::string& line,
+                                    size_t match_begin, double value) {
+  const std::string exact = EscapedForRegex(WordBefore(line, match_begin)) + pattern.text();
+  const Result<OutputPattern> made = OutputPattern::Make(pattern.metric(), exact, pattern.from());
+  if (!made.ok() || exact.size() > kShownMax) return std::nullopt;
+  const auto match = made->FindIn(line);
+  const bool is_exact = match.ok() && *match && (*match)->number == value && !(*match)->passed_over;
+  return is_exact ? std::optional(exact) : std::nullopt;
+}
+
+DataSplit SplitBehind(const OutputFinding& finding) {
+  return FindDataSplit(std::string_view(finding.line).substr(finding.match.number_begin));
+}
+
+bool NameTwoSplits(const OutputFinding& a, const OutputFinding& b) {
+  const DataSplit one = SplitBehind(a);
+  const DataSplit other = SplitBehind(b);
+  return !one.name.empty() && !other.name.empty() && one.name != other.name;
+}
+
+// By what stands before the value, or by what part of the data is named behind it.
+bool AreOfTwoKinds(const OutputFinding& a, const OutputFinding& b) {
+  const auto form = [](const OutputFinding& finding) {
+    return LineForm(std::string_view(finding.line).substr(0, finding.match.number_begin));
+  };
+  return form(a) != form(b) || NameTwoSplits(a, b);
+}
+
+}  // namespace
+
 // With `iteration` a line of another form has a number of its own, or is refused.
 std::string OutputMetrics::Note() {
   const OutputFinding& leading = *found_[*leader_];
@@ -217,10 +250,7 @@ std::string OutputMetrics::Note() {
     first_leading_ = leading;
     return "";
   }
-  const auto form = [](const OutputFinding& finding) {
-    return LineForm(std::string_view(finding.line).substr(0, finding.match.number_begin));
-  };
-  has_noted_forms_ = form(leading) != form(*first_leading_);
+  has_noted_forms_ = AreOfTwoKinds(*first_leading_, leading);
   return has_noted_forms_ ? NoteOnForms(leading) : "";
 }
 
@@ -231,14 +261,18 @@ std::string OutputMetrics::NoteOnValues(const OutputFinding& leading) const {
                      " the last one, " + NumberText(leading.value) + ", is read and " +
                      NumberText(*leading.match.passed_over) +
                      " is not; write into it what stands before the one that is meant";
-  const std::string exact =
-      EscapedForRegex(WordBefore(leading.line, leading.match.match_begin)) + pattern.text();
-  const Result<OutputPattern> made = OutputPattern::Make(leading.metric, exact, pattern.from());
-  if (!made.ok()) return text;
-  const auto match = made->FindIn(leading.line);
-  const bool is_exact =
-      match.ok() && *match && (*match)->number == leading.value && !(*match)->passed_over;
-  return is_exact && exact.size() <= kShownMax ? text + ", such as " + Quoted(exact) : text;
+  const std::optional<std::string> read =
+      ExactFor(pattern, leading.line, leading.match.match_begin, leading.value);
+  const std::optional<std::string> other =
+      ExactFor(pattern, leading.line, leading.match.passed_begin, *leading.match.passed_over);
+  if (other) {
+    text += ": " + Quoted(*other) + " reads " + NumberText(*leading.match.passed_over);
+  }
+  if (read) {
+    text +=
+        std::string(other ? ", " : ": ") + Quoted(*read) + " reads " + NumberText(leading.value);
+  }
+  return text;
 }
 
 std::string OutputMetrics::NoteOnForms(const OutputFinding& leading) const {
@@ -246,9 +280,15 @@ std::string OutputMetrics::NoteOnForms(const OutputFinding& leading) const {
   const std::string& first = first_leading_->line;
   std::string text = "the regular expression of '" + leading.metric +
                      "' matches lines of two kinds: " + Quoted(first) + " and " +
-                     Quoted(leading.line) +
-                     "; each of them counts as an iteration. If one kind is a "
-                     "summary, begin the expression with what the other lines begin with";
+                     Quoted(leading.line) + "; each of them counts as an iteration. ";
+  if (NameTwoSplits(*first_leading_, leading)) {
+    const auto ending = [&](const OutputFinding& finding) {
+      return Quoted(pattern.text() + ".*\\b" + std::string(SplitBehind(finding).word));
+    };
+    return text + "Write into the expression which of them is meant: " + ending(*first_leading_) +
+           " or " + ending(leading);
+  }
+  text += "If one kind is a summary, begin the expression with what the other lines begin with";
   const size_t begin = first_leading_->match.match_begin;
   std::vector<std::string> candidates = {LineBeginning(first, begin) + pattern.text()};
   const size_t end =

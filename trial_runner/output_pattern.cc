@@ -178,6 +178,7 @@ Result<std::optional<OutputMatch>> OutputPattern::FindIn(std::string_view line) 
       if (goes_before && (ReadWholeNumber(text) || BeginsAsNumber(text))) {
         result.passed_over.reset();
         if (found && is_found_within == is_within) result.passed_over = ReadWholeNumber(*found);
+        result.passed_begin = result.match_begin;
         result.match_begin = from;
         found = text;
         is_found_within = is_within;

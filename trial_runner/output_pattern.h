@@ -36,7 +36,8 @@ struct OutputMatch {
   double number = 0;
   size_t match_begin = 0;             // Where the expression's match begins in the line.
   size_t number_begin = 0;            // And its number.
-  std::optional<double> passed_over;  // Another number of an earlier match that was as good.
+  std::optional<double> passed_over;  // Another number of an earlier match that was as good,
+  size_t passed_begin = 0;            // which begins here.
 };
 
 class OutputPattern {

@@ -124,7 +124,7 @@ TEST_F(BeforeTheStart, TryOneTellsOfTwoValuesInALine) {
           {"--try-one"});
   EXPECT_EQ(tried.exit_status, 0) << tried.out << tried.err;
   EXPECT_THAT(tried.out, AllOf(HasSubstr("note: the regular expression of 'acc' found two values"),
-                               HasSubstr("such as 'val acc: {number}'")));
+                               HasSubstr("'val acc: {number}' reads 0.5")));
 }
 
 TEST_F(BeforeTheStart, ASummaryThatCountsIsToldOnceASweep) {

@@ -71,5 +71,13 @@ TEST(LineForm, WordBeforeHasWhatPartsIt) {
   EXPECT_EQ(EscapedForRegex("a (b.c) d-e"), "a \\(b\\.c\\) d-e");
 }
 
+TEST(FindDataSplit, IsNamedBehindAValue) {
+  EXPECT_EQ(FindDataSplit("0.99 (Train)").name, "train");
+  EXPECT_EQ(FindDataSplit("0.99 (Train)").word, "Train");
+  EXPECT_EQ(FindDataSplit("0.9, \"split\": \"valid\"}").name, "val");
+  EXPECT_EQ(FindDataSplit("0.9 on the test set").name, "test");
+  EXPECT_EQ(FindDataSplit("0.9 val_loss 0.1, val: 0.3, trained for 3 s").name, "");
+}
+
 }  // namespace
 }  // namespace tune

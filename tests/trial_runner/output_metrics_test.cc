@@ -287,7 +287,25 @@ TEST_F(OutputMetricsTest, TwoValuesInALineAreTold) {
       ElementsAre(
           "the regular expression of 'acc' found two values in one line: in 'train acc: 0.9, val "
           "acc: 0.8' the last one, 0.8, is read and 0.9 is not; write into it what stands before "
-          "the one that is meant, such as 'val \\bacc: {number}'"));
+          "the one that is meant: 'train \\bacc: {number}' reads 0.9, 'val \\bacc: {number}' "
+          "reads 0.8"));
+}
+
+TEST_F(OutputMetricsTest, APartOfTheDataThatIsNamedBehindTheValueIsTold) {
+  Begin(Rules({"acc"}));
+  EXPECT_THAT(
+      Notes(metrics_->Read(OutputStream::kStdout,
+                           "epoch 1 acc: 0.99 (train)\nepoch 1 acc: 0.5 (Val)\n")),
+      ElementsAre("the regular expression of 'acc' matches lines of two kinds: 'epoch 1 "
+                  "acc: 0.99 (train)' and 'epoch 1 acc: 0.5 (Val)'; each of them counts as "
+                  "an iteration. Write into the expression which of them is meant: '\\bacc: "
+                  "{number}.*\\btrain' or '\\bacc: {number}.*\\bVal'"));
+  Begin(Rules({"acc"}));
+  EXPECT_THAT(Notes(metrics_->Read(OutputStream::kStdout,
+                                   "acc: 0.9, test: 0.7\nacc: 0.8, saved the best val model\n"
+                                   "acc: 0.7, val: 0.8\nacc: 0.9 in validation\n")),
+              IsEmpty())
+      << "a name of another number, and one word for one part of the data";
 }
 
 // ---- what cannot be read
