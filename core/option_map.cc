@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "core/input_error.h"
 #include "core/nearest_name.h"
@@ -13,8 +14,10 @@ Status OptionMap::CheckNames(std::span<const std::string_view> known) const {
   if (options_.is_null()) return OkStatus();
   for (const MapEntry& entry : options_.AsMap()) {
     if (std::find(known.begin(), known.end(), entry.key) != known.end()) continue;
+    std::vector<std::string_view> all(known.begin(), known.end());
+    all.insert(all.end(), common_.begin(), common_.end());
     return InvalidAt(entry.key_place, label_ + ": '" + entry.key + "' is not an option of " +
-                                          owner_ + DidYouMean(entry.key, known));
+                                          owner_ + DidYouMean(entry.key, all));
   }
   return OkStatus();
 }

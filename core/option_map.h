@@ -19,9 +19,11 @@ namespace tune {
 class OptionMap {
  public:
   // `label`: what messages begin with ("scheduler"); `owner`: whose options they are ("asha");
-  // `options`: a map, or null for none.
-  OptionMap(std::string_view label, std::string_view owner, const Value& options)
-      : label_(label), owner_(owner), options_(options) {}
+  // `options`: a map, or null for none; `common`: options that stand beside these and were taken
+  // out.
+  OptionMap(std::string_view label, std::string_view owner, const Value& options,
+            std::span<const std::string_view> common = {})
+      : label_(label), owner_(owner), options_(options), common_(common) {}
 
   // Refuses every other name, with the nearest known.
   Status CheckNames(std::span<const std::string_view> known) const;
@@ -43,6 +45,7 @@ class OptionMap {
   std::string label_;
   std::string owner_;
   const Value& options_;
+  std::span<const std::string_view> common_;
 };
 
 }  // namespace tune

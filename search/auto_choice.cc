@@ -6,8 +6,8 @@
 #include <variant>
 
 #include "core/counted.h"
-#include "core/option_map.h"
 #include "search/grid.h"
+#include "search/search_options.h"
 
 namespace tune {
 namespace {
@@ -97,7 +97,7 @@ AutoChoice ChooseAlgorithm(const SearchProblem& problem) {
 Result<std::unique_ptr<Searcher>> MakeAutoSearcher(const Value& options,
                                                    const SearchProblem& problem) {
   constexpr std::array<std::string_view, 1> kOptions = {"algorithm"};
-  TUNE_RETURN_IF_ERROR(OptionMap("search", "auto", options).CheckNames(kOptions));
+  TUNE_RETURN_IF_ERROR(SearchOptions("auto", options).CheckNames(kOptions));
   return MakeSearcher(ChooseAlgorithm(problem).search, problem);
 }
 

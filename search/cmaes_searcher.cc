@@ -15,6 +15,7 @@
 #include "search/cmaes_run.h"
 #include "search/grid.h"
 #include "search/random_searcher.h"
+#include "search/search_options.h"
 #include "search/trial_observations.h"
 
 namespace tune {
@@ -201,7 +202,7 @@ Result<std::unique_ptr<Searcher>> MakeCmaEsSearcher(const Value& options,
       "algorithm",        "sigma0",      "popsize",    "n_startup_trials",
       "restart_strategy", "inc_popsize", "with_margin"};
   constexpr std::array<std::string_view, 3> kRestarts = {"none", "ipop", "bipop"};
-  const OptionMap map("search", "cmaes", options);
+  const OptionMap map = SearchOptions("cmaes", options);
   CmaEsOptions read;
   int64_t popsize = 0;
   auto restart = static_cast<size_t>(read.restart_strategy);

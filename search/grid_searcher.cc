@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/option_map.h"
+#include "search/search_options.h"
 
 namespace tune {
 
@@ -23,7 +23,7 @@ std::string GridSearcher::DebugString() const {
 Result<std::unique_ptr<Searcher>> MakeGridSearcher(const Value& options,
                                                    const SearchProblem& problem) {
   constexpr std::array<std::string_view, 1> kOptions = {"algorithm"};
-  TUNE_RETURN_IF_ERROR(OptionMap("search", "grid", options).CheckNames(kOptions));
+  TUNE_RETURN_IF_ERROR(SearchOptions("grid", options).CheckNames(kOptions));
   TUNE_ASSIGN_OR_RETURN(Grid grid, Grid::OfAll(problem.space));
   return std::unique_ptr<Searcher>(std::make_unique<GridSearcher>(problem.space, std::move(grid)));
 }

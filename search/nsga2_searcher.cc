@@ -13,6 +13,7 @@
 #include "search/grid.h"
 #include "search/pareto.h"
 #include "search/random_searcher.h"
+#include "search/search_options.h"
 #include "search/trial_observations.h"
 
 namespace tune {
@@ -174,7 +175,7 @@ Result<std::unique_ptr<Searcher>> MakeNsga2Searcher(const Value& options,
                                                     const SearchProblem& problem) {
   constexpr std::array<std::string_view, 5> kOptions = {
       "algorithm", "population_size", "crossover_prob", "swapping_prob", "mutation_prob"};
-  const OptionMap map("search", "nsga2", options);
+  const OptionMap map = SearchOptions("nsga2", options);
   Nsga2Options read;
   double mutation_prob = 0;
   TUNE_RETURN_IF_ERROR(map.CheckNames(kOptions));

@@ -7,7 +7,7 @@
 #include "core/check.h"
 #include "core/input_error.h"
 #include "core/limits.h"
-#include "core/option_map.h"
+#include "search/search_options.h"
 #include "search/unique_searcher.h"
 
 namespace tune {
@@ -49,7 +49,7 @@ std::string RandomSearcher::DebugString() const {
 Result<std::unique_ptr<Searcher>> MakeRandomSearcher(const Value& options,
                                                      const SearchProblem& problem) {
   constexpr std::array<std::string_view, 1> kOptions = {"algorithm"};
-  TUNE_RETURN_IF_ERROR(OptionMap("search", "random", options).CheckNames(kOptions));
+  TUNE_RETURN_IF_ERROR(SearchOptions("random", options).CheckNames(kOptions));
   TUNE_ASSIGN_OR_RETURN(Grid grid, Grid::OfGridSearch(problem.space));
   if (grid.size() == 0) {
     return InvalidAt(problem.space.constraints().front().place(),

@@ -21,6 +21,7 @@
 #include "search/points_searcher.h"
 #include "search/random_searcher.h"
 #include "search/repeat_searcher.h"
+#include "search/search_options.h"
 #include "search/sobol_searcher.h"
 #include "search/tpe_searcher.h"
 #include "search/unique_searcher.h"
@@ -74,7 +75,6 @@ struct CommonOptions {
   bool is_unique = false;
   int64_t repeat = 1;
 };
-constexpr std::array<std::string_view, 2> kCommonOptions = {"unique", "repeat"};
 
 Result<CommonOptions> ReadCommonOptions(const Value& search) {
   const OptionMap map("search", "", search);
@@ -87,8 +87,8 @@ Result<CommonOptions> ReadCommonOptions(const Value& search) {
 Value WithoutCommonOptions(Value search) {
   if (search.is_null()) return search;
   std::erase_if(search.AsMap(), [](const MapEntry& entry) {
-    return std::find(kCommonOptions.begin(), kCommonOptions.end(), entry.key) !=
-           kCommonOptions.end();
+    return std::find(kCommonSearchOptions.begin(), kCommonSearchOptions.end(), entry.key) !=
+           kCommonSearchOptions.end();
   });
   return search;
 }

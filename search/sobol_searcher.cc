@@ -10,6 +10,7 @@
 #include "core/random.h"
 #include "search/grid.h"
 #include "search/random_searcher.h"
+#include "search/search_options.h"
 
 namespace tune {
 
@@ -47,7 +48,7 @@ std::string SobolSearcher::DebugString() const {
 Result<std::unique_ptr<Searcher>> MakeSobolSearcher(const Value& options,
                                                     const SearchProblem& problem) {
   constexpr std::array<std::string_view, 2> kOptions = {"algorithm", "scramble"};
-  const OptionMap map("search", "sobol", options);
+  const OptionMap map = SearchOptions("sobol", options);
   TUNE_RETURN_IF_ERROR(map.CheckNames(kOptions));
   bool scramble = true;
   TUNE_RETURN_IF_ERROR(map.Read("scramble", scramble));

@@ -12,6 +12,7 @@
 #include "core/random.h"
 #include "search/grid.h"
 #include "search/random_searcher.h"
+#include "search/search_options.h"
 #include "search/trial_observations.h"
 
 namespace tune {
@@ -141,7 +142,7 @@ Result<std::unique_ptr<Searcher>> MakeTpeSearcher(const Value& options,
   constexpr std::array<std::string_view, 8> kOptions = {
       "algorithm",    "n_startup_trials", "n_ei_candidates", "gamma",
       "prior_weight", "multivariate",     "group",           "constant_liar"};
-  const OptionMap map("search", "tpe", options);
+  const OptionMap map = SearchOptions("tpe", options);
   TUNE_RETURN_IF_ERROR(map.CheckNames(kOptions));
   TpeOptions read;
   TUNE_RETURN_IF_ERROR(map.Read("n_startup_trials", 0, 1'000'000, read.n_startup_trials));
@@ -154,7 +155,7 @@ Result<std::unique_ptr<Searcher>> MakeBohbSearcher(const Value& options,
   constexpr std::array<std::string_view, 8> kOptions = {
       "algorithm",    "random_fraction", "n_ei_candidates", "gamma",
       "prior_weight", "multivariate",    "group",           "constant_liar"};
-  const OptionMap map("search", "bohb", options);
+  const OptionMap map = SearchOptions("bohb", options);
   TUNE_RETURN_IF_ERROR(map.CheckNames(kOptions));
   if (problem.modes.size() > 1) {
     return InvalidAt(map.PlaceOf("algorithm"), "search: bohb has one metric, and there are " +

@@ -17,6 +17,7 @@
 #include "search/gp/level_table.h"
 #include "search/grid.h"
 #include "search/random_searcher.h"
+#include "search/search_options.h"
 #include "search/sobol_sequence.h"
 #include "search/trial_observations.h"
 
@@ -176,7 +177,7 @@ Result<std::unique_ptr<Searcher>> MakeGpSearcher(const Value& options,
                                                  const SearchProblem& problem) {
   constexpr std::array<std::string_view, 4> kOptions = {"algorithm", "n_startup_trials",
                                                         "deterministic_objective", "fidelity"};
-  const OptionMap map("search", "gp", options);
+  const OptionMap map = SearchOptions("gp", options);
   GpOptions read;
   TUNE_RETURN_IF_ERROR(map.CheckNames(kOptions));
   TUNE_RETURN_IF_ERROR(

@@ -77,7 +77,8 @@ TEST(AutoChoice, TakesNoOptions) {
   problem.space = *SearchSpace::Parse(*ParseJson(kNumbers));
   const Value options = *ParseJson(R"({"algorithm": "auto", "gamma": 1})");
   EXPECT_EQ(MakeAutoSearcher(options, problem).status().message(),
-            "search: 'gamma' is not an option of auto; known are algorithm");
+            "search: 'gamma' is not an option of auto; known are algorithm, "
+            "unique, repeat");
 }
 
 }  // namespace
