@@ -132,6 +132,23 @@ Status CheckCommandInputs(const Value& trainable, const InputPlaces& places) {
 
 }  // namespace
 
+std::vector<std::string> SharedFileMetrics(const Value& trainable,
+                                           const std::vector<std::string>& telling) {
+  const Result<std::string> kind = TrainableKind(trainable);
+  if (!kind.ok() || *kind != "command") return {};
+  const Result<CommandSpec> spec = CommandSpec::Parse(trainable);
+  if (!spec.ok()) return {};
+  std::vector<std::string> shared;
+  for (const FileMetric& file : spec->file_metrics()) {
+    const std::vector<std::string> named = file.path.ParameterNames();
+    const bool tells = std::any_of(named.begin(), named.end(), [&](const std::string& name) {
+      return std::find(telling.begin(), telling.end(), name) != telling.end();
+    });
+    if (!tells) shared.push_back(file.metric);
+  }
+  return shared;
+}
+
 std::vector<std::string> UncarriedParameters(const Value& trainable,
                                              const std::vector<std::string>& parameters,
                                              const std::string& base_dir) {

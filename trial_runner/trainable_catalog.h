@@ -74,6 +74,11 @@ struct InputPlaces {
 Status CheckInputs(const Value& trainable, const Configuration& configuration,
                    const InputPlaces& places);
 
+// The metrics that a command reads from files whose paths name none of `telling` (flat names):
+// trials share them.
+std::vector<std::string> SharedFileMetrics(const Value& trainable,
+                                           const std::vector<std::string>& telling);
+
 // Those of `parameters` (flat names) that a command's program will surely not see (find_script.h);
 // none for other trainables.
 std::vector<std::string> UncarriedParameters(const Value& trainable,

@@ -197,6 +197,19 @@ TEST(ProgramEnvironment, HasTheConfigurationInBothForms) {
   EXPECT_EQ(environment, expected);
 }
 
+TEST(ProgramEnvironment, AVariableThatWouldBeTwoParametersIsNotSet) {
+  TrialStart start;
+  start.config = Value::MakeMap();
+  start.config.Set("opt", Value::MakeMap());
+  start.config.AsMap().back().value.Set("lr", Value(0.5));
+  start.config.Set("opt_lr", Value(0.25));
+  start.config.Set("momentum", Value(0.9));
+  const Environment environment =
+      ProgramEnvironment({}, start, {"@tune-1", "/c.json", "", "/opt/tune", ""}, {});
+  EXPECT_EQ(environment.count("TUNE_PARAM_OPT_LR"), 0u);
+  EXPECT_EQ(environment.at("TUNE_PARAM_MOMENTUM"), "0.9");
+}
+
 TEST(ProgramEnvironment, NamesWhatToGoOnFromAndNoDevicesWhereThereAreNone) {
   TrialStart start;
   start.config = Value::MakeMap();

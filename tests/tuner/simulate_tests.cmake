@@ -5,6 +5,8 @@ tune_test(virtual_sweep_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/virtual_sweep_test.cc DEPS tune_simulate)
 tune_test(simulate_command_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/simulate_command_test.cc DEPS tune_simulate_command)
+tune_test(configuration_check_test
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/configuration_check_test.cc DEPS tune_simulate_command)
 tune_test(sweep_plan_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/sweep_plan_test.cc DEPS tune_simulate_command)
 tune_test(retrain_test

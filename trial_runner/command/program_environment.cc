@@ -1,15 +1,31 @@
 #include "trial_runner/command/program_environment.h"
 
 #include "trial_runner/command_text.h"
+#include "trial_runner/parameter_variables.h"
 
 namespace tune {
 namespace {
 
-void AddParameters(const Value& config, const std::string& prefix, Environment& environment) {
+using Texts = std::vector<std::pair<std::string, std::string>>;  // By flat name.
+
+void GatherParameters(const Value& config, const std::string& prefix, Texts& texts) {
   for (const MapEntry& entry : config.AsMap()) {
     const std::string name = prefix.empty() ? entry.key : prefix + "/" + entry.key;
-    if (entry.value.is_map()) AddParameters(entry.value, name, environment);
-    environment[ParameterVariable(name)] = CommandValueText(entry.value);
+    if (entry.value.is_map()) GatherParameters(entry.value, name, texts);
+    texts.emplace_back(name, CommandValueText(entry.value));
+  }
+}
+
+// One that would hold the value of either of two parameters is left out.
+void AddParameters(const Value& config, Environment& environment) {
+  Texts texts;
+  GatherParameters(config, "", texts);
+  std::vector<std::string> names;
+  for (const auto& [name, text] : texts) names.push_back(name);
+  const auto shared = SharedVariables(names);
+  for (const auto& [name, text] : texts) {
+    const std::string variable = ParameterVariable(name);
+    if (!shared.contains(variable)) environment[variable] = text;
   }
 }
 
@@ -19,16 +35,6 @@ void Append(const std::string& folder, std::string& path) {
 }
 
 }  // namespace
-
-std::string ParameterVariable(std::string_view flat_name) {
-  std::string name = "TUNE_PARAM_";
-  for (const char c : flat_name) {
-    const bool is_lower = c >= 'a' && c <= 'z';
-    const bool is_kept = (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    name += is_lower ? static_cast<char>(c - 'a' + 'A') : is_kept ? c : '_';
-  }
-  return name;
-}
 
 Value OwnValues(const TrialStart& start) {
   Value own = Value::MakeMap();
@@ -49,7 +55,7 @@ Environment ProgramEnvironment(const Environment& base, const TrialStart& start,
   std::erase_if(environment, [](const auto& variable) {
     return variable.first.starts_with("TUNE_PARAM_") || variable.first == "TUNE_RESTORED";
   });
-  AddParameters(start.config, "", environment);
+  AddParameters(start.config, environment);
   environment["TUNE_SOCKET"] = places.socket;
   environment["TUNE_CONFIG"] = places.config_file;
   environment["TUNE_TRIAL"] = std::to_string(start.trial.value);

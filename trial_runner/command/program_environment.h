@@ -2,14 +2,16 @@
 //
 //   TUNE_SOCKET           where it reports (program_messages.h)
 //   TUNE_CONFIG           a JSON file with the configuration, nested
-//   TUNE_PARAM_<NAME>     each parameter: upper case, other letters than A-Z and 0-9 as _
+//   TUNE_PARAM_<NAME>     each parameter (parameter_variables.h)
 //   TUNE_TRIAL, TUNE_ATTEMPT, TUNE_EXPERIMENT, TUNE_METRIC
-//   TUNE_SEED             of the trial's own draws (search/trial_seed.h); TUNE_SWEEP_SEED: the
-//   sweep's TUNE_DIR              the trial's own folder TUNE_RESTORED         what it named as its
-//   checkpoint, to go on from; absent: from the start TUNE_FROM_ITERATION   iterations behind that
-//   checkpoint OMP_NUM_THREADS       the trial's share of the CPUs; PYTHONUNBUFFERED=1 where not
-//   set CUDA_VISIBLE_DEVICES and others   its share of devices (devices/device_environment.h) PATH,
-//   PYTHONPATH      with `tune` and its Python module at their ends
+//   TUNE_SEED             of the trial's own draws (search/trial_seed.h)
+//   TUNE_SWEEP_SEED       the sweep's
+//   TUNE_DIR              the trial's own folder
+//   TUNE_RESTORED         what it named as its checkpoint, to go on from; absent: from the start
+//   TUNE_FROM_ITERATION   iterations behind that checkpoint
+//   OMP_NUM_THREADS       the trial's share of the CPUs; PYTHONUNBUFFERED=1 where not set
+//   CUDA_VISIBLE_DEVICES and others: its share of devices (devices/device_environment.h)
+//   PATH, PYTHONPATH      with `tune` and its Python module at their ends
 //
 // What the space file sets under `env` goes before all of these.
 //
@@ -40,9 +42,6 @@ using Environment = std::map<std::string, std::string>;
 Environment ProgramEnvironment(const Environment& base, const TrialStart& start,
                                const ProgramPlaces& places,
                                const std::vector<std::pair<std::string, std::string>>& own);
-
-// "optimizer/lr" is TUNE_PARAM_OPTIMIZER_LR.
-std::string ParameterVariable(std::string_view flat_name);
 
 // What stands under "tune" for the texts of a command: {tune.dir} and the others.
 Value OwnValues(const TrialStart& start);

@@ -1,11 +1,14 @@
 #include "tuner/cli/configuration_check.h"
 
 #include <algorithm>
+#include <cctype>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "search/searcher.h"
+#include "trial_runner/parameter_variables.h"
 #include "trial_runner/trainable_catalog.h"
 #include "trial_runner/trial_programs.h"
 #include "tuner/search_problem.h"
@@ -43,7 +46,75 @@ bool IsRepeated(const ExperimentSpec& spec) {
   return spec.search.is_map() && spec.search.Find("repeat") != nullptr;
 }
 
+// Parameters that would have one variable of the environment.
+void AddSharedVariables(const ExperimentSpec& spec, const SearchSpace& space,
+                        std::vector<std::string>& warnings) {
+  const Result<std::string> kind = TrainableKind(spec.trainable);
+  if (!kind.ok() || *kind != "command") return;
+  std::vector<std::string> names;
+  for (const SpaceParameter& parameter : space.parameters()) names.push_back(parameter.name);
+  for (const auto& [variable, shared] : SharedVariables(names)) {
+    warnings.push_back(Listed(shared) + " would have one variable, " + variable +
+                       ", which is not set therefore: name one of them otherwise, or read "
+                       "TUNE_CONFIG");
+  }
+}
+
+// Files of metrics that trials side by side would write over each other.
+void AddSharedFiles(const ExperimentSpec& spec, const SearchSpace& space,
+                    std::vector<std::string>& warnings) {
+  if (spec.limits.max_concurrent == 1) return;
+  std::vector<std::string> telling = {"tune/dir", "tune/trial", "tune/seed"};
+  for (const SpaceParameter& parameter : space.parameters()) {
+    const auto* const domain = std::get_if<Domain>(&parameter.content);
+    if (domain != nullptr && !domain->Count()) telling.push_back(parameter.name);
+  }
+  const std::vector<std::string> metrics = SharedFileMetrics(spec.trainable, telling);
+  if (metrics.empty()) return;
+  warnings.push_back("trials that run side by side write one file, and read each other's " +
+                     Listed(metrics) +
+                     ": write {tune.dir}, the trial's own folder, into its path and into the "
+                     "command, or set limits: {max_concurrent: 1}");
+}
+
+// "val_loss" to be as large as possible.
+void AddModes(const ExperimentSpec& spec, std::vector<std::string>& warnings) {
+  for (const Objective& objective : spec.objectives()) {
+    const std::optional<Mode> usual = UsualMode(objective.metric);
+    if (!usual || *usual == objective.mode) continue;
+    const bool is_max = objective.mode == Mode::kMax;
+    warnings.push_back("mode: " + std::string(is_max ? "max" : "min") + " takes the " +
+                       (is_max ? "largest" : "smallest") + " " + objective.metric +
+                       " for the best; should it be " + (is_max ? "min" : "max") + "?");
+  }
+}
+
 }  // namespace
+
+std::optional<Mode> UsualMode(std::string_view metric) {
+  static constexpr std::string_view kSmall[] = {"loss", "error",   "err",        "rmse", "mse",
+                                                "mae",  "mape",    "perplexity", "ppl",  "wer",
+                                                "cer",  "latency", "logloss",    "nll",  "fid"};
+  static constexpr std::string_view kLarge[] = {
+      "acc",  "accuracy", "auc",   "auroc", "f1",     "precision", "recall", "iou",  "miou",
+      "dice", "bleu",     "rouge", "r2",    "reward", "mrr",       "ndcg",   "psnr", "ssim"};
+  std::optional<Mode> mode;
+  for (size_t begin = 0; begin <= metric.size();) {
+    const size_t end = std::min(metric.find_first_of("/_.- ", begin), metric.size());
+    std::string word;
+    for (const char c : metric.substr(begin, end - begin)) {
+      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+    begin = end + 1;
+    if (word == "neg" || word == "negative" || word == "minus") return std::nullopt;
+    const auto is_in = [&](const auto& words) {
+      return std::find(std::begin(words), std::end(words), word) != std::end(words);
+    };
+    if (is_in(kSmall)) mode = Mode::kMin;
+    if (is_in(kLarge)) mode = Mode::kMax;
+  }
+  return mode;
+}
 
 std::vector<std::string> WarningsBeforeStart(const ExperimentSpec& spec, const SearchSpace& space) {
   std::vector<std::string> warnings;
@@ -63,6 +134,9 @@ std::vector<std::string> WarningsBeforeStart(const ExperimentSpec& spec, const S
                        "} into the command or env, or let the script read tune.config() or "
                        "TUNE_CONFIG");
   }
+  AddSharedVariables(spec, space, warnings);
+  AddSharedFiles(spec, space, warnings);
+  AddModes(spec, warnings);
   const int64_t count = TrialCountOf(spec, space, spec.samples);
   if (varying.empty() && count != 1 && !IsRepeated(spec)) {
     warnings.push_back("nothing in the space varies: " +

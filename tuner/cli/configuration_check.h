@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/configuration.h"
@@ -24,8 +26,13 @@ struct CheckedConfigurations {
 // -1, expected ...".
 Result<CheckedConfigurations> CheckConfigurations(const ExperimentSpec& spec, uint64_t seed);
 
+// What a metric of that name is usually wanted to be: "val_loss" small, "top1.acc" large; nothing:
+// its name does not say, or it is an expression's.
+std::optional<Mode> UsualMode(std::string_view metric);
+
 // What a person should know before the start, a line each: parameters that the program will not
-// see, and a space in which nothing varies.
+// see, a space in which nothing varies, files that trials share, a metric that is wanted the other
+// way round.
 std::vector<std::string> WarningsBeforeStart(const ExperimentSpec& spec, const SearchSpace& space);
 
 }  // namespace tune

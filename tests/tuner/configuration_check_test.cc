@@ -1,0 +1,74 @@
+// What is said of a space file before anything starts.
+#include "tuner/cli/configuration_check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tuner/search_problem.h"
+#include "tuner/spec_reader.h"
+
+namespace tune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::vector<std::string> Warnings(const std::string& yaml) {
+  const auto document = ParseYaml(yaml);
+  EXPECT_TRUE(document.ok()) << document.status().message();
+  const auto spec = InterpretSpec(*document, "space.yaml", "/", true);
+  EXPECT_TRUE(spec.ok()) << spec.status().message();
+  const auto space = SpaceOf(*spec);
+  EXPECT_TRUE(space.ok()) << space.status().message();
+  return WarningsBeforeStart(*spec, *space);
+}
+
+constexpr char kCommand[] =
+    "trainable: {command: [train, '{lr}'], metrics: {acc: {regex: 'acc: {number}'}}}\n"
+    "metric: acc\n";
+
+TEST(WarningsBeforeStart, NameParametersThatWouldShareAVariable) {
+  const std::string head = std::string(kCommand) + "mode: max\nspace: ";
+  EXPECT_THAT(Warnings(head + "{lr: {uniform: [0, 1]}, opt: {lr: 1}, opt_lr: 2, OPT-LR: 3}"),
+              ElementsAre(HasSubstr("'opt/lr', 'opt_lr', 'OPT-LR' would have one variable, "
+                                    "TUNE_PARAM_OPT_LR, which is not set")));
+  EXPECT_THAT(Warnings(head + "{lr: {uniform: [0, 1]}, opt: {lr: 1}}"), IsEmpty());
+}
+
+TEST(WarningsBeforeStart, NameFilesThatTrialsWouldShare) {
+  const auto warnings = [](const std::string& path, const std::string& more = "") {
+    return Warnings("trainable: {command: [train, '{lr}', '{size}'], metrics: {acc: {json: '" +
+                    path + "', key: acc}}}\nmetric: acc\nmode: max\n" + more +
+                    "space: {lr: {uniform: [0, 1]}, size: {choice: [1, 2]}}\n");
+  };
+  EXPECT_THAT(warnings("out.json"), ElementsAre(HasSubstr("write {tune.dir}")));
+  EXPECT_THAT(warnings("out-{size}.json"), ElementsAre(HasSubstr("read each other's 'acc'")));
+  EXPECT_THAT(warnings("out.json", "limits: {max_concurrent: 1}\n"), IsEmpty());
+  for (const char* const path :
+       {"{tune.dir}/out.json", "out-{tune.trial}.json", "out-{size}-{lr}.json"}) {
+    EXPECT_THAT(warnings(path), IsEmpty()) << path;
+  }
+}
+
+TEST(WarningsBeforeStart, AskWhetherALossShallBeLarge) {
+  const auto warnings = [](const std::string& metric, const std::string& mode) {
+    return Warnings("trainable: {command: [train, '{lr}']}\nmetric: " + metric + "\nmode: " + mode +
+                    "\nspace: {lr: {uniform: [0, 1]}}\n");
+  };
+  EXPECT_THAT(warnings("val_loss", "max"),
+              ElementsAre("mode: max takes the largest val_loss for the best; should it be min?"));
+  EXPECT_THAT(warnings("top1.Accuracy", "min"), ElementsAre(HasSubstr("should it be max?")));
+  EXPECT_THAT(warnings("[accuracy, latency]", "[max, max]"),
+              ElementsAre(HasSubstr("the largest latency")));
+  for (const char* const metric : {"val_loss", "latency_ms", "score", "cost", "test/rmse"}) {
+    EXPECT_THAT(warnings(metric, "min"), IsEmpty()) << metric;
+  }
+  for (const char* const metric :
+       {"val_acc", "neg_mean_squared_error", "score", "log_likelihood", "eval/mrr"}) {
+    EXPECT_THAT(warnings(metric, "max"), IsEmpty()) << metric;
+  }
+}
+
+}  // namespace
+}  // namespace tune
