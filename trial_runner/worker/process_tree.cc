@@ -114,7 +114,7 @@ void SignalDescendants(int signal) {
 }
 
 bool EndDescendants(const std::set<pid_t>& spared) {
-  constexpr int kRoundsMax = 200;
+  constexpr int kRoundsMax = 2000;  // Ten seconds: on a busy machine a killed process dies late.
   constexpr int kPauseMs = 5;
   for (int round = 0; round < kRoundsMax; ++round) {
     const std::vector<pid_t> living = Descendants(spared);
