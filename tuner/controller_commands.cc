@@ -322,6 +322,7 @@ void ExperimentController::Exploit(TrialRecord& trial, const TrialRecord& source
   ++trial.exploit_count;
   trial.config_since = AttemptNumber{trial.row.attempts + 1};
   trial.config_iteration = 0;
+  trial.first_unsaved.reset();
   if (trial.row.best_value && !trial.best_configuration) {
     trial.best_configuration = trial.configuration;
   }

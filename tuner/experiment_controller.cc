@@ -1,6 +1,9 @@
 #include "tuner/experiment_controller.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
 #include <utility>
 
 #include "core/check.h"
@@ -20,7 +23,15 @@ constexpr char kIterationName[] = "training_iteration";
 constexpr char kTimeTotalName[] = "time_total";
 // Far above the steps of an epoch: a program may report each step and validate once an epoch.
 constexpr int64_t kReportsWithoutMetricMax = 10'000;
-constexpr size_t kNoteKindsMax = 16;  // There are two; what a worker makes up shall not pile up.
+
+// As two runs of one arithmetic differ on a device.
+constexpr double kRoundingMax = 1e-6;
+
+std::string ShortNumber(double number) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.6g", number);
+  return text.data();
+}
 
 bool IsCommand(const Value& trainable) {
   return trainable.is_map() && trainable.Find("command") != nullptr;
@@ -212,19 +223,55 @@ void ExperimentController::SayMissingConstraint(const TrialRecord& trial, const 
     std::vector<std::string_view> names;
     for (const auto& metric : metrics) names.push_back(metric.first);
     const auto nearest = NearestName(name, names);
-    out_.actions.push_back(Say{"trial " + std::to_string(trial.row.number.value) + " reports " +
-                               options_.spec.metric + " and no number as " + name +
-                               ", which metric_constraints name; such a report is never the best" +
-                               (nearest ? "; did you mean '" + std::string(*nearest) + "'?" : "")});
+    SayDoubt(trial, "missing constraint",
+             "trial " + std::to_string(trial.row.number.value) + " reports " +
+                 options_.spec.metric + " and no number as " + name +
+                 ", which metric_constraints name; such a report is never the best" +
+                 (nearest ? "; did you mean '" + std::string(*nearest) + "'?" : ""));
     return;
   }
 }
 
-// Of each kind the first of the sweep: what stands before the note's colon.
+// Its kind is what stands before its colon.
 void ExperimentController::SayNote(const TrialRecord& trial, const std::string& note) {
-  if (note.empty() || said_notes_.size() >= kNoteKindsMax) return;
-  if (!said_notes_.insert(note.substr(0, note.find(':'))).second) return;
-  out_.actions.push_back(Say{"trial " + std::to_string(trial.row.number.value) + ": " + note});
+  if (note.empty()) return;
+  SayDoubt(trial, note.substr(0, note.find(':')),
+           "trial " + std::to_string(trial.row.number.value) + ": " + note);
+}
+
+void ExperimentController::SayDoubt(const TrialRecord& trial, const std::string& kind,
+                                    const std::string& text) {
+  std::optional<Doubts::Added> added = doubts_.Add(trial.row.number, kind, text);
+  if (!added) return;
+  out_.notes.push_back(std::move(added->row));
+  if (added->is_first) out_.actions.push_back(Say{text});
+}
+
+// What an attempt reports again, behind the checkpoint that it went on from: values that differ
+// from those of the attempt before belong to another run, and the trial's curve is of both.
+void ExperimentController::CompareWithBefore(TrialRecord& trial, const Report& report,
+                                             Metric value) {
+  std::optional<TrialRecord::Unsaved>& unsaved = trial.first_unsaved;
+  if (!value) return;
+  if (!unsaved || unsaved->iteration <= trial.resume_iteration) {
+    unsaved = {report.iteration, *value, trial.attempt.number};
+    return;
+  }
+  if (report.iteration != unsaved->iteration || trial.attempt.number == unsaved->attempt) return;
+  const double size = std::max(std::abs(*value), std::abs(unsaved->value));
+  if (std::abs(*value - unsaved->value) <= kRoundingMax * size) return;
+  const int64_t from = trial.attempt.from_iteration;
+  SayNote(trial,
+          "its curve is made of runs that differ: attempt " +
+              std::to_string(trial.attempt.number.value) +
+              (from == 0 ? " began again without a checkpoint"
+                         : " went on from the checkpoint of iteration " + std::to_string(from)) +
+              " and reports " + ShortNumber(*value) + " at iteration " +
+              std::to_string(report.iteration) + ", where attempt " +
+              std::to_string(unsaved->attempt.value) + " had reported " +
+              ShortNumber(unsaved->value) +
+              ", which stands; save checkpoints, with all that the program goes on from, or "
+              "let it draw by TUNE_SEED alone");
 }
 
 std::optional<std::string> ExperimentController::Objection(const TrialRecord& trial,
@@ -253,6 +300,7 @@ std::optional<std::string> ExperimentController::WithinArtifacts(const TrialReco
 std::optional<Decision> ExperimentController::Decide(TrialRecord& trial, const Report& report,
                                                      Metric value) {
   TrialRow& row = trial.row;
+  CompareWithBefore(trial, report, value);
   if (report.iteration <= trial.config_iteration) return std::nullopt;
   trial.config_iteration = report.iteration;
   const bool is_new = report.iteration > row.iterations;
@@ -274,9 +322,9 @@ void ExperimentController::TellSearcher(TrialRecord& trial, const Report& report
     if (FindMetric(report.metrics, objective.metric) ||
         std::exchange(said_missing_objective_, true))
       continue;
-    out_.actions.push_back(Say{"trial " + std::to_string(trial.row.number.value) + " reported no " +
-                               objective.metric +
-                               ": a report without one of the objectives counts for nothing"});
+    SayDoubt(trial, "missing objective",
+             "trial " + std::to_string(trial.row.number.value) + " reported no " +
+                 objective.metric + ": a report without one of the objectives counts for nothing");
   }
   const bool is_whole = std::all_of(trial.last_values.begin(), trial.last_values.end(),
                                     [](const Metric& metric) { return metric.has_value(); });
@@ -568,7 +616,7 @@ void ExperimentController::CloseTrial(TrialRecord& trial, TrialStatus status, St
   trial.last_values.resize(1 + options_.spec.more_objectives.size());  // It may have said nothing.
   searcher_->OnTrialEnded(trial.row.number, trial.last_values, status == TrialStatus::kError);
   const auto alike = repeated_runs_.OnTrialEnded(trial.row.number, status == TrialStatus::kError);
-  if (alike && IsCommand(options_.spec.trainable)) out_.actions.push_back(Say{*alike});
+  if (alike && IsCommand(options_.spec.trainable)) SayDoubt(trial, "runs alike", *alike);
   MarkChanged(trial);
 }
 

@@ -22,6 +22,7 @@
 #include "trial_runner/lease_table.h"
 #include "tuner/alike_failures.h"
 #include "tuner/checkpoint_retention.h"
+#include "tuner/doubts.h"
 #include "tuner/event.h"
 #include "tuner/experiment_spec.h"
 #include "tuner/lane_speeds.h"
@@ -72,6 +73,7 @@ class ExperimentController {
   // Trials that wait for their next attempt to be due.
   int64_t backing_off_count() const { return static_cast<int64_t>(backing_off_.size()); }
   bool is_paused() const { return is_paused_; }
+  std::vector<Doubt> doubts() const { return doubts_.list(); }
   // Nothing is given out any more: it was stopped, interrupted, or gave up.
   bool is_ending() const { return end_status_.has_value(); }
   bool is_being_stopped() const { return end_status_ == ExperimentStatus::kStopped; }
@@ -121,6 +123,8 @@ class ExperimentController {
   Report Joined(TrialRecord& trial, const Report& part);
   void SayMissingMetric(const TrialRecord& trial, const Metrics& metrics);
   void SayNote(const TrialRecord& trial, const std::string& note);
+  void SayDoubt(const TrialRecord& trial, const std::string& kind, const std::string& text);
+  void CompareWithBefore(TrialRecord& trial, const Report& report, Metric value);
   std::optional<std::string> Objection(const TrialRecord& trial, const Report& report) const;
   // The part of a path that lies below the trial's artifact folder; nothing when none does.
   std::optional<std::string> WithinArtifacts(const TrialRecord& trial,
@@ -219,7 +223,7 @@ class ExperimentController {
   bool said_missing_objective_ = false;
   bool said_missing_metric_ = false;
   bool said_missing_constraint_ = false;
-  std::set<std::string> said_notes_;  // What they are about.
+  Doubts doubts_;
   bool said_meant_metric_ = false;
   bool said_spread_ = false;
   std::map<TrialNumber, Configuration> suggestions_;

@@ -139,12 +139,19 @@ Status ReadObjectives(const SpecSection& root, ExperimentSpec& spec) {
   return OkStatus();
 }
 
+}  // namespace
+
+bool IsFifo(const Value& scheduler) {
+  return scheduler.is_null() || scheduler == Value("fifo") ||
+         (scheduler.is_map() && scheduler.Find("fifo") != nullptr);
+}
+
+namespace {
+
 // A scheduler goes by one value; which of several, nobody has said.
 Status CheckSchedulerOfSeveral(const ExperimentSpec& spec) {
   const Value& scheduler = spec.scheduler;
-  const bool is_fifo = scheduler.is_null() || scheduler == Value("fifo") ||
-                       (scheduler.is_map() && scheduler.Find("fifo") != nullptr);
-  if (spec.more_objectives.empty() || is_fifo) return OkStatus();
+  if (spec.more_objectives.empty() || IsFifo(scheduler)) return OkStatus();
   return InvalidAt(scheduler.place,
                    "scheduler: a sweep of several objectives has no value to stop trials by; "
                    "leave it out (fifo), or name one metric");

@@ -46,6 +46,9 @@ struct CheckpointPolicy {
   std::optional<int64_t> disk_budget_bytes;  // Over the sweep.
 };
 
+// That no trial is stopped early: what stands under `scheduler`.
+bool IsFifo(const Value& scheduler);
+
 struct Objective {
   std::string metric;
   Mode mode = Mode::kMax;

@@ -108,6 +108,13 @@ struct CheckpointRow {
   CheckpointState state = CheckpointState::kDurable;
 };
 
+// What may be wrong with what a trial reports, for a person (doubts.h); once of each kind.
+struct NoteRow {
+  TrialNumber trial;
+  std::string kind;
+  std::string text;
+};
+
 struct WorkerRow {
   WorkerId worker;
   std::string name;
@@ -155,6 +162,7 @@ struct Transition {
   std::vector<OrderRow> orders;
   std::vector<ExploitRow> exploits;
   std::vector<CheckpointRow> checkpoints;
+  std::vector<NoteRow> notes;
   std::vector<WorkerRow> workers;
   std::vector<LaneSpeedRow> lane_speeds;
   std::optional<ExperimentRow> experiment;

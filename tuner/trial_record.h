@@ -71,6 +71,14 @@ struct TrialRecord {
   std::optional<PauseCommand> pause_wanted;
   bool is_stop_wanted = false;
 
+  // The first value behind the checkpoint that the next attempt goes on from.
+  struct Unsaved {
+    int64_t iteration = 0;
+    double value = 0;
+    AttemptNumber attempt;
+  };
+  std::optional<Unsaved> first_unsaved;
+
   // Where the next attempt goes on.
   int64_t resume_iteration = 0;
   std::string resume_path;  // Within its artifact folder; empty: its iteration is all there is.

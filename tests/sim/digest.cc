@@ -100,6 +100,7 @@ class Writer {
     return *this << row.trial << row.iteration << row.ref.path << row.ref.bytes << row.ref.checksum
                  << row.state;
   }
+  Writer& operator<<(const NoteRow& row) { return *this << row.trial << row.kind << row.text; }
   Writer& operator<<(const WorkerRow& row) {
     return *this << row.worker << row.name << row.address << row.capacity.cpu_milli
                  << row.capacity.devices << row.state << row.joined_at << row.last_seen_at;
@@ -153,8 +154,9 @@ std::string Digest(const Transition& transition) {
   std::string text;
   Writer(text) << transition.new_trials << transition.trials << transition.attempts
                << transition.reports << transition.orders << transition.exploits
-               << transition.checkpoints << transition.workers << transition.lane_speeds
-               << transition.experiment << transition.present_spec << transition.actions;
+               << transition.checkpoints << transition.notes << transition.workers
+               << transition.lane_speeds << transition.experiment << transition.present_spec
+               << transition.actions;
   return text;
 }
 

@@ -12,6 +12,7 @@
 namespace tune {
 namespace {
 
+using ::testing::Contains;
 using testing::ControllerWorld;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -238,6 +239,76 @@ TEST(ControllerRepeats, RunsThatReportTheSameAreTold) {
     world.Apply({world.NextReport(worker, TrialNumber{trial}, 0.5, /*final=*/true)});
   }
   EXPECT_THAT(world.said, ElementsAre(HasSubstr("the program does not use its seed")));
+}
+
+// ---- doubts
+
+TEST_F(ControllerReports, RunsOfOneTrialThatDifferAreInDoubt) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.failure.max_failures = 2;
+  Begin(spec);
+  Report(1, {{"value", 0.5}});
+  Report(2, {{"value", 0.6}});
+  End(Outcome::kCrashed);
+  Report(1, {{"value", 0.25}});
+  constexpr char kDoubt[] =
+      "trial 0: its curve is made of runs that differ: attempt 2 began again without a checkpoint "
+      "and reports 0.25 at iteration 1, where attempt 1 had reported 0.5, which stands; save "
+      "checkpoints, with all that the program goes on from, or let it draw by TUNE_SEED alone";
+  EXPECT_THAT(world_->said, Contains(kDoubt));
+  ASSERT_EQ(world_->controller().doubts().size(), 1u);
+  EXPECT_EQ(Describe(world_->controller().doubts()[0]), kDoubt);
+  ASSERT_EQ(world_->notes.size(), 1u);
+  EXPECT_EQ(world_->notes[0].text, kDoubt);
+}
+
+TEST_F(ControllerReports, RunsThatGoOnAlikeAreNot) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.failure.max_failures = 2;
+  Begin(spec);
+  Report(1, {{"value", 0.5}});
+  End(Outcome::kCrashed);
+  Report(1, {{"value", 0.5 * (1 + 1e-9)}});
+  Report(2, {{"value", 0.6}});
+  EXPECT_THAT(world_->notes, IsEmpty());
+}
+
+TEST_F(ControllerReports, WhatIsReportedAgainBehindACheckpointIsCompared) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.failure.max_failures = 2;
+  Begin(spec);
+  Report(1, {{"value", 0.5}});
+  const auto save = [&](int64_t iteration, double value) {
+    ControllerWorld::RunningAttempt& attempt = world_->Running(worker_).at(kFirst);
+    tune::Report report;
+    report.iteration = iteration;
+    report.metrics = {{"value", value}};
+    report.has_checkpoint = true;
+    ++attempt.sequence;
+    world_->Apply({ReportArrived{worker_, {attempt.start.ref, attempt.sequence, report}}});
+  };
+  save(2, 0.6);
+  Report(3, {{"value", 0.7}});
+  End(Outcome::kCrashed);
+  Report(3, {{"value", 0.9}});
+  EXPECT_THAT(world_->said, Contains(HasSubstr("attempt 2 went on from the checkpoint of iteration "
+                                               "2 and reports 0.9 at iteration 3, where attempt 1 "
+                                               "had reported 0.7")));
+}
+
+TEST_F(ControllerReports, ANoteIsSaidOnceAndCountedByTrial) {
+  Begin(ControllerWorld::MakeSpec());
+  Report(1, {{"value", 0.5}}, /*final=*/true, "two kinds: a and b");
+  End(Outcome::kCompleted);
+  world_->Apply({world_->NextReport(worker_, TrialNumber{1}, 0.5, /*final=*/true)});
+  EXPECT_THAT(world_->said, Contains("trial 0: two kinds: a and b"));
+  Doubts doubts;
+  for (const int64_t trial : {0, 1, 1, 2}) {
+    const auto added =
+        doubts.Add(TrialNumber{trial}, "two kinds", "trial " + std::to_string(trial));
+    EXPECT_EQ(added.has_value() && added->is_first, trial == 0);
+  }
+  EXPECT_EQ(Describe(doubts.list().at(0)), "trial 0; 2 more trials alike");
 }
 
 }  // namespace

@@ -90,6 +90,7 @@ class ControllerWorld {
     for (const OrderRow& row : t.orders) orders.push_back(row);
     for (const ExploitRow& row : t.exploits) exploits.push_back(row);
     for (const CheckpointRow& row : t.checkpoints) checkpoints[{row.trial, row.iteration}] = row;
+    for (const NoteRow& row : t.notes) notes.push_back(row);
     if (t.experiment) experiment = *t.experiment;
     for (const Action& action : t.actions) {
       if (const auto* send = std::get_if<SendToWorker>(&action))
@@ -204,6 +205,7 @@ class ControllerWorld {
   std::map<std::pair<TrialNumber, AttemptNumber>, AttemptRow> attempts;
   std::vector<ReportRow> reports;
   std::vector<OrderRow> orders;
+  std::vector<NoteRow> notes;
   std::vector<ExploitRow> exploits;
   std::map<std::pair<TrialNumber, int64_t>, CheckpointRow> checkpoints;
   std::map<std::pair<AttemptRef, int64_t>, ReportAnswer> answers;
@@ -279,10 +281,8 @@ class ControllerWorld {
         running->second.told_at_once = kill->at_once;
         return;
       }
-      const auto queued = std::find_if(state.ahead.begin(), state.ahead.end(),
-                                       [&](const StartAttempt& s) { return s.ref == kill->ref; });
-      if (queued == state.ahead.end()) return;
-      state.ahead.erase(queued);
+      const auto is_it = [&](const StartAttempt& start) { return start.ref == kill->ref; };
+      if (std::erase_if(state.ahead, is_it) == 0) return;
       ++state.ends;
       pending_ends.push_back(AttemptFinished{worker, {kill->ref, Outcome::kPreempted, ""}});
     }

@@ -14,6 +14,7 @@
 #include "tuner/cli/lane_speeds.h"
 #include "tuner/cli/list_command.h"
 #include "tuner/cli/results_command.h"
+#include "tuner/cli/why_command.h"
 
 namespace tune {
 namespace {
@@ -57,6 +58,39 @@ TEST_F(StatusTest, StatusTellsASweepAtAGlance) {
                 "iterations 5\n"
                 "attempts   5, 2 failed (1 crashed, 1 out_of_memory)\n"
                 "started    2026-11-21T09:30:00.125Z (2 min 00 s ago)\n");
+}
+
+TEST_F(StatusTest, WhatIsInDoubtIsToldWhereverTheAnswerIs) {
+  {
+    const auto store = OpenStore(path_, Access::kWrite);
+    Transition rows;
+    rows.notes = {{TrialNumber{1}, "two kinds", "trial 1: two kinds: a and b"},
+                  {TrialNumber{0}, "two kinds", "trial 0: two kinds: c and d"}};
+    ASSERT_TRUE(store->Commit(ExperimentId{1}, {3, kSampleStart, "[]"}, rows).ok());
+    ASSERT_TRUE(store->Commit(ExperimentId{1}, {4, kSampleStart, "[]"}, rows).ok());
+  }
+  constexpr char kDoubt[] = "trial 1: two kinds: a and b; 1 more trial alike";
+  StatusOptions options = OfDatabase<StatusOptions>(path_);
+  options.name = "first";
+  options.width = 40;
+  EXPECT_THAT(ShowStatus(options).out, HasSubstr(std::string("\nin doubt   ") + kDoubt + "\n"))
+      << "whole, however narrow the terminal is";
+  options.format = OutputFormat::kJson;
+  EXPECT_THAT(ShowStatus(options).out, HasSubstr(std::string("\"doubts\":[\"") + kDoubt + "\"]"));
+  ResultsOptions results = OfDatabase<ResultsOptions>(path_);
+  results.name = "first";
+  EXPECT_THAT(AnswerOf([&](auto& out, auto& err) { return ResultsCommand(results, out, err); }).err,
+              HasSubstr(std::string("in doubt: ") + kDoubt + "\n"));
+  BestOptions best = OfDatabase<BestOptions>(path_);
+  best.name = "first";
+  EXPECT_THAT(AnswerOf([&](auto& out, auto& err) {
+                return BestCommand(best, ModelExporter(), out, err);
+              }).err,
+              HasSubstr(std::string("in doubt: ") + kDoubt + "\n"));
+  WhyOptions why = OfDatabase<WhyOptions>(path_);
+  why.trial = "first/0";
+  EXPECT_THAT(AnswerOf([&](auto& out, auto& err) { return WhyCommand(why, out, err); }).out,
+              HasSubstr("in doubt       trial 0: two kinds: c and d\n"));
 }
 
 // Each has a decision at its report and an order later.

@@ -10,6 +10,7 @@
 #include "core/json.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/live_view.h"
+#include "tuner/cli/stored_doubts.h"
 #include "tuner/cli/sweep_lookup.h"
 
 namespace tune {
@@ -189,8 +190,7 @@ int BestCommand(const BestOptions& options, const ModelExporter& export_food11, 
       **database, *sweep, options.with_failed ? FailedTrials::kCount : FailedTrials::kLeaveOut);
   if (!best.ok()) return Complain(best.status(), err);
   if (!best->has_value()) {
-    return Complain(NotFound(sweep->name + ": no trial has reported " + sweep->metric + " yet"),
-                    err);
+    return Complain(NotFound(WhyThereIsNoBest(*sweep)), err);
   }
   Result<BestModel> model = BestModel();
   if (sweep->trainable_kind == kFood11) model = FindBestModel(**database, *sweep, **best);
@@ -205,7 +205,8 @@ int BestCommand(const BestOptions& options, const ModelExporter& export_food11, 
     err << "\n";
   }
   Print(options, *sweep, **best, *model, out);
-  return 0;
+  const Status status = PrintDoubts(**database, sweep->id, err);
+  return status.ok() ? 0 : Complain(status, err);
 }
 
 }  // namespace tune

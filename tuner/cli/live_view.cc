@@ -315,13 +315,17 @@ std::string RenderSummary(const SweepSummary& summary) {
     text += "checkpoint      " +
             (best.checkpoint_path.empty() ? "none" : Printable(best.checkpoint_path)) + "\n";
   } else {
-    text += "best trial      none: nothing reported " + Printable(summary.metric) + "\n";
+    text += "best trial      none: nothing reported " + Printable(summary.metric) +
+            (summary.is_constrained ? " and kept to metric_constraints" : "") + "\n";
   }
   if (summary.better_failed.has_value() && summary.front.empty()) {
     const FailedBest& failed = *summary.better_failed;
     text += "not counted     trial " + std::to_string(failed.number) + " failed after iteration " +
             std::to_string(failed.iterations) + " with a better value, " +
             ShortNumber(failed.value) + "\n";
+  }
+  for (const Doubt& doubt : summary.doubts) {
+    text += "in doubt        " + Printable(Describe(doubt)) + "\n";
   }
   if (summary.iterations_full.has_value()) text += SavedLine(summary);
   const bool has_means = summary.repeat > 1 && summary.front.empty();

@@ -20,6 +20,7 @@
 #include "schedulers/trial_scheduler.h"
 #include "tuner/best_configuration.h"
 #include "tuner/cli/time_left.h"
+#include "tuner/doubts.h"
 
 namespace tune {
 
@@ -150,11 +151,14 @@ struct SweepSummary {
   int64_t paused_count = 0;  // Paused and not taken up again.
   std::optional<BestSoFar> best;
   std::optional<FailedBest> better_failed;
-  std::string front;  // Of several objectives: "4 trials (0, 3, 7, 12)".
+  std::string front;            // Of several objectives: "4 trials (0, 3, 7, 12)".
+  bool is_constrained = false;  // By metric_constraints.
+  std::vector<Doubt> doubts;
   Mode mode = Mode::kMax;
   int64_t repeat = 1;  // Trials of each configuration.
   int64_t iterations_trained = 0;
-  std::optional<int64_t> iterations_full;  // Had nothing been stopped early; nothing: not known.
+  // Had nothing been stopped early; nothing: not known, or nothing could be.
+  std::optional<int64_t> iterations_full;
   Duration elapsed;
   std::string db_path;
   std::string resume_line;  // Shown unless the sweep is FINISHED or STOPPED.

@@ -13,6 +13,7 @@
 #include "tuner/cli/complain.h"
 #include "tuner/cli/pareto_front.h"
 #include "tuner/cli/results_view.h"
+#include "tuner/cli/stored_doubts.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/trial_table.h"
 #include "tuner/sqlite/database.h"
@@ -254,20 +255,6 @@ Result<std::vector<int64_t>> BestNumbers(Database& database, const FoundSweep& s
   return numbers;
 }
 
-// "accuracy and latency".
-std::string ObjectiveNames(const FoundSweep& sweep) {
-  std::string metrics;
-  for (const Objective& objective : sweep.objectives) {
-    metrics += (metrics.empty() ? "" : " and ") + Printable(objective.metric);
-  }
-  return metrics;
-}
-
-std::string WhyThereIsNoBest(const FoundSweep& sweep) {
-  return sweep.name + ": no trial has reported " + ObjectiveNames(sweep) +
-         (sweep.objectives.size() > 1 ? " and kept to the constraints" : "") + " yet";
-}
-
 // Columns of --columns, in its order.
 Result<std::vector<size_t>> ParseColumns(const std::string& list, const TrialTable& table) {
   std::vector<size_t> columns;
@@ -328,7 +315,7 @@ Status PrintByConfiguration(const ResultsOptions& options, const FoundSweep& swe
   if (shown < count) err << shown << " of " << count << " configurations are shown\n";
   if (options.format == OutputFormat::kTable && options.rows == ResultRows::kUsual)
     err << "each row is a configuration of " << sweep.repeat << " runs; --by run shows the runs\n";
-  return OkStatus();
+  return PrintDoubts(database, sweep.id, err);
 }
 
 Status PrintSweep(const ResultsOptions& options, Database& database, std::ostream& out,
@@ -368,7 +355,7 @@ Status PrintSweep(const ResultsOptions& options, Database& database, std::ostrea
         << "\n";
   }
   if (rows.size() < count) err << rows.size() << " of " << count << " trials are shown\n";
-  return OkStatus();
+  return PrintDoubts(database, sweep.id, err);
 }
 
 // Options that do not go with each other.

@@ -17,6 +17,7 @@
 #include "tuner/cli/live_view.h"
 #include "tuner/cli/living_state.h"
 #include "tuner/cli/pareto_front.h"
+#include "tuner/cli/stored_doubts.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/control/control_client.h"
 #include "tuner/device_status.h"
@@ -40,6 +41,8 @@ struct RungLine {
   std::optional<double> cutoff;  // Of the latest arrival.
 };
 
+const std::string kInDoubt = "in doubt   ";
+
 struct SweepStatus {
   FoundSweep sweep;
   std::optional<LockHolder> tuner;
@@ -53,6 +56,7 @@ struct SweepStatus {
   std::vector<DeviceStatus> devices;  // Of a sweep that runs.
   std::vector<std::string> lanes;     // What limits them.
   std::optional<int64_t> hour_bytes;  // Of checkpoints that workers sent to its tuner.
+  std::vector<Doubt> doubts;
   std::string resume_command;
   int64_t iteration_count = 0;
   int64_t trial_count_max = -1;  // -1: no end.
@@ -184,6 +188,7 @@ Result<SweepStatus> ReadStatus(Database& database, const std::string& name, cons
   TUNE_ASSIGN_OR_RETURN(status.outcomes, ReadCounts(database, kOutcomesSql, id));
   TUNE_ASSIGN_OR_RETURN(status.rungs, ReadRungs(database, id));
   TUNE_ASSIGN_OR_RETURN(status.workers, ReadWorkers(database, id));
+  TUNE_ASSIGN_OR_RETURN(status.doubts, ReadDoubts(database, id));
   TUNE_ASSIGN_OR_RETURN(const std::vector<KindLimit> limits, ReadLaneLimits(database, id));
   for (const KindLimit& limit : limits) {
     status.lanes.push_back(Describe(limit) + "; " + limit.kind.shape);
@@ -281,6 +286,9 @@ std::vector<std::string> Describe(const SweepStatus& status, Instant now) {
     lines.push_back((&line == &status.lanes.front() ? "lanes      " : "           ") +
                     Printable(line));
   }
+  for (const Doubt& doubt : status.doubts) {
+    lines.push_back(kInDoubt + Printable(Describe(doubt)));
+  }
   for (std::string& line : DescribeTimes(status, now)) lines.push_back(std::move(line));
   return lines;
 }
@@ -295,6 +303,12 @@ Value LinesValue(const std::vector<std::string>& lines) {
   Value list = Value::MakeList();
   for (const std::string& line : lines) list.AsList().emplace_back(line);
   return list;
+}
+
+std::vector<std::string> DoubtLines(const std::vector<Doubt>& doubts) {
+  std::vector<std::string> lines;
+  for (const Doubt& doubt : doubts) lines.push_back(Describe(doubt));
+  return lines;
 }
 
 void PrintRow(const StatusOptions& options, const SweepStatus& status, std::ostream& out) {
@@ -334,7 +348,8 @@ void PrintRow(const StatusOptions& options, const SweepStatus& status, std::ostr
                  "finished_at",
                  "devices",
                  "lanes",
-                 "sent_bytes_per_hour"});
+                 "sent_bytes_per_hour",
+                 "doubts"});
   printer.Row({sweep.name,
                sweep.status,
                sweep.metric,
@@ -359,7 +374,8 @@ void PrintRow(const StatusOptions& options, const SweepStatus& status, std::ostr
                sweep.finished_us ? Value(FormatInstant(Instant{*sweep.finished_us})) : Value(),
                DevicesValue(status.devices),
                LinesValue(status.lanes),
-               status.hour_bytes ? Value(*status.hour_bytes) : Value()});
+               status.hour_bytes ? Value(*status.hour_bytes) : Value(),
+               LinesValue(DoubtLines(status.doubts))});
   printer.End();
 }
 
@@ -384,7 +400,8 @@ int StatusCommand(const StatusOptions& options, const Clock& clock, const WaitFu
     } else {
       std::vector<std::string> lines = Describe(*status, clock.Now());
       for (std::string& line : lines) {
-        if (options.width > 0) line = CutToWidth(line, options.width);
+        const bool is_whole = !options.watch && line.starts_with(kInDoubt);
+        if (options.width > 0 && !is_whole) line = CutToWidth(line, options.width);
       }
       if (options.is_terminal && options.watch) {
         out << painter.Draw(lines);

@@ -8,6 +8,7 @@
 #include "core/json.h"
 #include "core/resources.h"
 #include "tuner/cli/pareto_front.h"
+#include "tuner/cli/stored_doubts.h"
 #include "tuner/control/control_request.h"
 
 namespace tune {
@@ -229,6 +230,8 @@ Result<SweepSummary> StoredSnapshots::ReadSummary(Database& database, const Foun
     TUNE_ASSIGN_OR_RETURN(const auto front, ReadParetoFront(database, sweep));
     summary.front = DescribeFront(front);
   }
+  summary.is_constrained = sweep.is_constrained;
+  TUNE_ASSIGN_OR_RETURN(summary.doubts, ReadDoubts(database, sweep.id));
   const Instant end = sweep.finished_us ? Instant{*sweep.finished_us} : now;
   summary.elapsed = end - begun_at_;
   summary.db_path = database.path();
@@ -242,7 +245,7 @@ Result<SweepSummary> StoredSnapshots::ReadSummary(Database& database, const Foun
     summary.early_count = row->Int(2);
     summary.iterations_trained = row->Int(3);
     summary.paused_count = row->Int(4);
-    if (row->Int(5) > 0) summary.iterations_full = row->Int(6);
+    if (row->Int(5) > 0 && sweep.scheduler != "fifo") summary.iterations_full = row->Int(6);
   }
   return summary;
 }

@@ -51,6 +51,9 @@ class SweepDisplay::State {
     summary.best = Best();
     summary.better_failed = BetterFailed(summary.best);
     summary.front = Front();
+    const ExperimentSpec& spec = controller_.options().spec;
+    summary.is_constrained = !spec.scores.constrained_names().empty();
+    summary.doubts = controller_.doubts();
     summary.elapsed = now - begun_at_;
     summary.db_path = db_path_;
     summary.resume_line = ResumeLine();
@@ -66,7 +69,9 @@ class SweepDisplay::State {
         longest = std::max(longest, row.iterations);
       }
     }
-    if (longest > 0) summary.iterations_full = WithoutEarlyStopping(longest);
+    if (longest > 0 && !IsFifo(spec.scheduler)) {
+      summary.iterations_full = WithoutEarlyStopping(longest);
+    }
     return summary;
   }
 

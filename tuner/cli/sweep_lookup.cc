@@ -99,6 +99,7 @@ Result<std::vector<FoundSweep>> ListSweeps(Database& database) {
     if (spec.ok()) {
       sweep.trainable_kind = TrainableKind(*spec);
       sweep.repeat = RepeatOf(*spec);
+      sweep.is_constrained = spec->is_map() && spec->Find("metric_constraints") != nullptr;
       ReadMoreObjectives(*spec, sweep.objectives);
     }
     sweep.created_us = row->Int(9);
@@ -188,6 +189,19 @@ Result<std::vector<ConfigurationRuns>> ReadConfigurationRuns(Database& database,
                     row->OptionalReal(2)});
   }
   return RankConfigurations(runs, sweep.repeat, sweep.direction(), failed);
+}
+
+std::string ObjectiveNames(const FoundSweep& sweep) {
+  std::string metrics;
+  for (const Objective& objective : sweep.objectives) {
+    metrics += (metrics.empty() ? "" : " and ") + Printable(objective.metric);
+  }
+  return metrics;
+}
+
+std::string WhyThereIsNoBest(const FoundSweep& sweep) {
+  return Printable(sweep.name) + ": no trial has reported " + ObjectiveNames(sweep) +
+         (sweep.is_constrained ? " and kept to metric_constraints" : "") + " yet";
 }
 
 Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSweep& sweep,

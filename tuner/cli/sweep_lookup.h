@@ -27,7 +27,8 @@ struct FoundSweep {
   std::vector<Objective> objectives;  // All of them, in most sweeps one.
   std::string status;  // As a person should read it: a RUNNING row whose tuner died is INTERRUPTED.
   int64_t samples = 0;
-  int64_t repeat = 1;  // Trials of each configuration.
+  int64_t repeat = 1;           // Trials of each configuration.
+  bool is_constrained = false;  // It has metric_constraints.
   std::string seed;
   std::string scheduler;
   std::string trainable_kind;  // "food11", "curve", "command"; "ask-tell": no tuner runs it.
@@ -67,6 +68,11 @@ Result<FoundSweep> FindRunSweep(Database& database, const std::string& name);
 // Its space file, with the settings that it has now, as InterpretStoredSpec reads it.
 Result<ExperimentSpec> ReadStoredSpec(Database& database, const FoundSweep& sweep,
                                       bool require_trainable = false);
+// "accuracy and latency".
+std::string ObjectiveNames(const FoundSweep& sweep);
+// "sweep: no trial has reported acc yet".
+std::string WhyThereIsNoBest(const FoundSweep& sweep);
+
 // Nothing while no trial has reported a value. Its checkpoint is that of the best iteration if it
 // is durable, else the trial's latest durable one.
 Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSweep& sweep,

@@ -7,6 +7,7 @@
 #include "trial_runner/fusion.h"
 #include "trial_runner/worker/checkpoint_place.h"
 #include "tuner/cli/live_view.h"
+#include "tuner/cli/stored_doubts.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/text_table.h"
 
@@ -50,13 +51,15 @@ Status ReadReports(Database& database, TrialHistory& history) {
   // SQLite takes bare columns from the row that has the max().
   static constexpr char kReportsSql[] =
       "SELECT attempt, iteration, value, metrics, reported_us, decision, rung, cutoff, rank, count,"
-      " '' FROM report_rows WHERE trial = ?1"
+      " '', '' FROM report_rows WHERE trial = ?1"
       " UNION ALL SELECT r.attempt, o.iteration, r.value, r.metrics, o.ordered_us, 3 + o.kind,"
       " o.rung, o.cutoff, o.rank, o.count, CASE o.kind WHEN 2 THEN coalesce("
       "(SELECT 'trial ' || x.source || ' at iteration ' || x.source_iteration"
       " FROM exploit_rows AS x WHERE x.trial = o.trial AND x.iteration = o.iteration), '') ELSE ''"
+      " END, coalesce((SELECT x.nested FROM exploit_rows AS x WHERE x.trial = o.trial"
+      " AND x.iteration = o.iteration), '')"
       // Later attempts may report that iteration again.
-      " END FROM order_rows AS o JOIN report_rows AS r ON r.trial = o.trial"
+      " FROM order_rows AS o JOIN report_rows AS r ON r.trial = o.trial"
       " AND r.iteration = o.iteration AND r.attempt = coalesce("
       "(SELECT max(y.attempt) FROM report_rows AS y WHERE y.trial = o.trial"
       " AND y.iteration = o.iteration AND y.reported_us <= o.ordered_us),"
@@ -84,6 +87,8 @@ Status ReadReports(Database& database, TrialHistory& history) {
     report.rank = row->OptionalInt(8);
     report.count = row->OptionalInt(9);
     report.copied = Text(*row, 10);
+    const Result<Value> config = ParseJson(row->Text(11));
+    if (config.ok()) report.copied_config = *config;
   }
   return OkStatus();
 }
@@ -341,6 +346,7 @@ Result<TrialHistory> ReadTrialHistory(Database& database, const std::string& tri
   TUNE_RETURN_IF_ERROR(ReadAttempts(database, history));
   TUNE_RETURN_IF_ERROR(ReadCheckpoints(database, history));
   TUNE_RETURN_IF_ERROR(ReadLaneLimits(database, history));
+  TUNE_ASSIGN_OR_RETURN(history.notes, ReadNotes(database, history.trial.id));
   TUNE_RETURN_IF_ERROR(database.Execute("COMMIT"));
   return history;
 }
@@ -374,7 +380,8 @@ std::string ExplainReport(const TrialHistory& history, const HistoryReport& repo
   }
   if (report.decision == "resume") {
     return report.copied.empty() ? "resumed" + (report.rung ? "; " + AtRung(report) : "")
-                                 : "goes on as a copy of " + report.copied + ", changed a little";
+                                 : "goes on as a copy of " + report.copied + ", with " +
+                                       DescribeConfig(report.copied_config);
   }
   if (report.rung) return AtRung(report) + (at_end.empty() ? "" : "; " + at_end);
   if (!at_end.empty()) return at_end;

@@ -28,7 +28,8 @@ struct HistoryReport {
   // "continue", "stop", "pause", "resume"; empty: reported again after a retry.
   std::string decision;
   bool is_order = false;  // No report: decided while it was paused; the value is its last.
-  std::string copied;     // Of an order: "trial 3 at iteration 4", which it went on as.
+  std::string copied;     // Of an order: "trial 3 at iteration 4", which it went on as,
+  Value copied_config;    // and with which configuration.
   std::optional<int64_t> rung;
   std::optional<double> cutoff;
   std::optional<int64_t> rank;
@@ -61,6 +62,7 @@ struct TrialHistory {
   std::vector<HistoryReport> reports;    // In order of arrival.
   std::vector<HistoryAttempt> attempts;  // By number.
   std::vector<KindLimit> lane_limits;    // Of trials of its shape.
+  std::vector<std::string> notes;        // What may be wrong with what it reported.
   std::string resume_command;            // Of its sweep.
 };
 

@@ -116,6 +116,9 @@ void PrintForPerson(const TrialHistory& history, const WhyOptions& options, std:
   }
   const std::string lanes = ExplainLanes(history);
   if (!lanes.empty()) out << "lanes          " << Printable(lanes) << "\n";
+  for (const std::string& note : history.notes) {
+    out << "in doubt       " << Printable(note) << "\n";
+  }
   out << "\n";
   PrintReports(history, options, out);
   PrintAttempts(history, options, out);
@@ -201,6 +204,9 @@ void PrintJson(const TrialHistory& history, std::ostream& out) {
     reports.push_back(ReportValue(history, report));
   }
   value.Set("reports", std::move(reports));
+  Value::List notes;
+  for (const std::string& note : history.notes) notes.emplace_back(note);
+  value.Set("doubts", std::move(notes));
   Value::List attempts;
   for (const HistoryAttempt& attempt : history.attempts) attempts.push_back(AttemptValue(attempt));
   value.Set("attempts", std::move(attempts));

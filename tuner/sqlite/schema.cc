@@ -332,8 +332,20 @@ constexpr char kVersion7[] =
     "  json_each(" TUNE_CONFIG_OF_BEST_SQL("flat") ") AS p;"
     "PRAGMA user_version = 7;";
 
+// What may be wrong with what a trial reports, for a person.
+constexpr char kVersion8[] =
+    "CREATE TABLE note_rows ("
+    "  id INTEGER PRIMARY KEY,"
+    "  trial INTEGER NOT NULL REFERENCES trial_rows (id) ON DELETE CASCADE,"
+    "  kind TEXT NOT NULL,"
+    "  text TEXT NOT NULL,"
+    "  UNIQUE (trial, kind)"
+    ");"
+    "CREATE VIEW notes AS SELECT trial, text AS note FROM note_rows;"
+    "PRAGMA user_version = 8;";
+
 constexpr const char* kMigrations[] = {kVersion1, kVersion2, kVersion3, kVersion4,
-                                       kVersion5, kVersion6, kVersion7};
+                                       kVersion5, kVersion6, kVersion7, kVersion8};
 
 Status WrittenByNewer(const Database& database, int64_t version) {
   return FailedPrecondition(database.path() + ": was written by a newer tune (schema " +

@@ -175,6 +175,7 @@ Status SqliteStore::WriteAll(ExperimentId experiment, const JournalStep& step,
   for (const ExploitRow& row : transition.exploits) TUNE_RETURN_IF_ERROR(WriteExploit(row));
   for (const CheckpointRow& row : transition.checkpoints)
     TUNE_RETURN_IF_ERROR(WriteCheckpoint(row));
+  for (const NoteRow& row : transition.notes) TUNE_RETURN_IF_ERROR(WriteNote(row));
   for (const LaneSpeedRow& row : transition.lane_speeds)
     TUNE_RETURN_IF_ERROR(WriteLaneSpeed(experiment, row));
   if (transition.experiment.has_value()) {
@@ -320,6 +321,14 @@ Status SqliteStore::WriteCheckpoint(const CheckpointRow& row) {
   TUNE_ASSIGN_OR_RETURN(const int64_t trial, TrialId(row.trial));
   return database_->Run(kUpsertCheckpointSql, trial, row.iteration, row.ref.path, row.ref.bytes,
                         row.ref.checksum, CheckpointStateName(row.state));
+}
+
+Status SqliteStore::WriteNote(const NoteRow& row) {
+  static constexpr char kInsertNoteSql[] =
+      "INSERT INTO note_rows (trial, kind, text) VALUES (?1, ?2, ?3)"
+      " ON CONFLICT (trial, kind) DO NOTHING";
+  TUNE_ASSIGN_OR_RETURN(const int64_t trial, TrialId(row.trial));
+  return database_->Run(kInsertNoteSql, trial, row.kind, row.text);
 }
 
 Status SqliteStore::WriteLaneSpeed(ExperimentId experiment, const LaneSpeedRow& row) {

@@ -58,6 +58,7 @@ class SqliteStore final : public Store {
   Status WriteExploit(const ExploitRow& row);
   Status WriteCheckpoint(const CheckpointRow& row);
   Status WriteWorker(ExperimentId experiment, const WorkerRow& row);
+  Status WriteNote(const NoteRow& row);
   Status WriteLaneSpeed(ExperimentId experiment, const LaneSpeedRow& row);
   Status WriteExperiment(ExperimentId experiment, const ExperimentRow& row);
 
