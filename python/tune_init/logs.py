@@ -1,10 +1,12 @@
 """What a program printed, read in a log of it: metrics, the lines of epochs, the number of an epoch."""
 
 import re
+import typing
 
 from bars import BarOfLog
-from metrics import (NUMBER, SUMMARY, Metric, column_regex, escaped, finds, is_metric, names_of_header, read_on_bar,
-                     words_of)
+from counters import OF_FOLD, RANK, SUMMARY, counts_batches, is_mean, is_of_fold, level_of, summarizes
+from measures import NEVER, is_metric, words_of
+from metrics import NUMBER, Metric, column_regex, escaped, finds, names_of_header, of_rank, read_on_bar
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
 WORD = r"[A-Za-z](?:[\w./@-]*[\w@])?"
@@ -14,6 +16,7 @@ OF_STDERR = re.compile(r"\d%\|.*\||\bit/s\b|\bs/it\b|\b(?:INFO|WARNING|DEBUG)\b"
 COUNT = re.compile(r"%\|[^|]*\| (\d+)/\d+ ")
 EPOCH = re.compile(r"\b(epoch|step|iteration|iter|round)\b([\s:=#\[(]*)(\d+)", re.I)
 NUMBER_NEXT = re.compile(r"[\s:='\"(\[#.+-]*(?:\d|(?:nan|inf|none|null|true|false)\b)", re.I)
+TIMES = ("wall", "date", "duration", "memory", "mem", "rank", "fold", "version", "port", "pid")  # And no metrics, either.
 EXPRESSIONS_MAX = 8  # Tried for a metric.
 VARYING = ("nan", "inf", "infinity", "none", "null", "true", "false", "s", "sec", "ms", "us", "it", "min", "h",
            "mb", "gb", "am", "pm", "mon", "tue", "wed", "thu", "fri", "sat", "sun", "jan", "feb", "mar", "apr",
@@ -85,8 +88,44 @@ def anchored(regex, main, others):
     return None
 
 
-def is_summary(kind):
-    return any(w in SUMMARY for word in kind[1:] for w in words_of(word))
+class Kind(typing.NamedTuple):
+    """Of the lines in which an expression finds a value."""
+    form: tuple
+    is_of_fold: bool
+    is_mean: bool
+    counts_batches: bool
+
+    def is_summary(self):
+        return any(w in SUMMARY for word in self.form[1:] for w in words_of(word))
+
+    def is_other_than(self, epochs):
+        """Whether its lines are surely no epochs beside those."""
+        return (self.is_summary() or self.is_of_fold and not epochs.is_of_fold
+                or self.counts_batches and not epochs.counts_batches)
+
+
+def kind_of(line, end):
+    return Kind(form_of(line[:end]), is_of_fold(line), is_mean(line), counts_batches(line))
+
+
+def precedence(kind, lines):
+    """The kind that comes last by this holds the values."""
+    is_series = len(lines) > 1 or EPOCH.search(lines[0]) is not None
+    level = level_of(kind.is_of_fold, kind.is_summary(), kind.is_mean)
+    return -level, is_series and not kind.counts_batches, len(lines)
+
+
+def of_first_rank(regex, lines):
+    """(expression, line) of the first rank where several print; None for others."""
+    ranks = {}
+    for line in lines:
+        match = RANK.search(line)
+        if match:
+            ranks.setdefault(int(match.group(1)), (match.group(0), line))
+    if len(ranks) < 2:
+        return None
+    text, line = ranks[min(ranks)]
+    return of_rank(regex, text), line.strip()
 
 
 def states_of(text):
@@ -111,27 +150,50 @@ class Log:
         self.states = states_of(text)  # Of a bar that is drawn over.
         self.lines = [states[-1] if states else "" for states in self.states]
         self.notes = {}  # metric: what is doubtful in its expression.
+        self.has_folds = any(is_of_fold(line) for line in self.lines)
         self.is_mixed = any(OF_STDERR.search(line) for line in self.lines)
 
     def metrics(self):
+        metrics = self.values_of(is_metric)
+        for metric in self.columns():
+            metrics.setdefault(metric.name, metric)
+        return list(metrics.values()) or self.unknown_values()
+
+    def values_of(self, is_wanted):
+        """name: the metric of each label before a value."""
         found = {}
         for order, line in enumerate(self.lines):
             for match in VALUE.finditer(line):
                 begin, name = match.start(), plain(match.group(1))
-                if not is_metric(name):  # "epoch loss" is not one, "loss" is.
+                if not is_wanted(name):  # "epoch loss" is not one, "loss" is.
                     short = match.group(1).split(" ")[-1]
                     begin, name = match.end(1) - len(short), plain(short)
-                expressions = found.setdefault(name, {}) if is_metric(name) else {}
-                if is_metric(name) and len(expressions) < EXPRESSIONS_MAX:
+                expressions = found.setdefault(name, {}) if is_wanted(name) else {}
+                if is_wanted(name) and len(expressions) < EXPRESSIONS_MAX:
                     regex = anchor_of(line[:begin]) + label_regex(line[begin:match.end()]) + "{number}"
                     expressions.setdefault(regex, (line, order))
         metrics = {}
-        for name, expressions in found.items():  # The one of the most lines.
-            regex = max(expressions, key=lambda r: sum(match_of(r, line) is not None for line in self.lines))
+        for name, expressions in found.items():
+            regex = max(expressions, key=self.weight_of)
             metrics[name] = self.metric(name, regex, *expressions[regex])
-        for metric in self.columns():
-            metrics.setdefault(metric.name, metric)
-        return list(metrics.values())
+        return metrics
+
+    def weight_of(self, regex):
+        """Of a metric's expressions that of the most lines, where folds have a mean that of the mean."""
+        lines = [line for line in self.lines if match_of(regex, line)]
+        has_more = any(level_of(is_of_fold(line), summarizes(line), is_mean(line)) < OF_FOLD for line in lines)
+        return not self.has_folds or has_more, len(lines)
+
+    def unknown_values(self):
+        """Where no name is known for a metric's: those that are written as `name = 1.5` and change."""
+        labels = [m.group(1) for line in self.lines for m in VALUE.finditer(line) if re.search("[:=]", m.group(2))]
+        names = {plain(label) for label in labels} | {plain(label.split(" ")[-1]) for label in labels}
+        names = {name for name in names if not set(words_of(name)) & set(NEVER + TIMES)}
+        metrics = [m for m in self.values_of(lambda name: name in names).values()
+                   if len({v for line in self.lines for v in finds(m.regex, line)}) > 1]
+        for metric in metrics:
+            metric.doubts.append(f"no name in the log is known for a metric's: see whether {metric.name} is the one")
+        return metrics
 
     def columns(self):
         """The columns of a table below its header."""
@@ -142,8 +204,8 @@ class Log:
                 header = names
             elif header:
                 for name in header[0]:
-                    regex = column_regex(header[0], name, header[1], line)
-                    if is_metric(name) and match_of(regex, line):
+                    regex = column_regex(header[0], name, header[1], line) if is_metric(name) else ""
+                    if regex and match_of(regex, line):
                         metric = Metric(plain(name), regex, "both" if self.is_mixed else "stdout", (order, 0))
                         metric.line = line.strip()
                         yield metric
@@ -154,20 +216,27 @@ class Log:
         for other in self.lines:
             match = match_of(regex, other)
             if match:
-                kinds.setdefault(form_of(other[:match.start(1)]), []).append(other)
+                kinds.setdefault(kind_of(other, match.start(1)), []).append(other)
+        main = [line]
         if len(kinds) > 1:
-            epochs = max(kinds, key=lambda kind: (not is_summary(kind), len(kinds[kind])))
+            epochs = max(kinds, key=lambda kind: precedence(kind, kinds[kind]))
             main = kinds[epochs]
             others = [o for kind in kinds if kind != epochs for o in kinds[kind]]
-            are_summaries = all(is_summary(kind) or 2 * len(kinds[kind]) <= len(main)
-                                for kind in kinds if kind != epochs)
-            exact = anchored(regex, main, others) if are_summaries else None
+            are_others = all(kind.is_other_than(epochs) or 2 * len(kinds[kind]) <= len(main)
+                             for kind in kinds if kind != epochs)
+            exact = anchored(regex, main, others) if are_others else None
             if exact is None:
                 self.notes[name] = (f"each line that the expression of {name} finds is an iteration, "
                                     f"'{main[0].strip()[:60]}' and '{others[0].strip()[:60]}'")
             regex, line = exact or regex, main[0]
+        elif kinds:
+            main = next(iter(kinds.values()))
+        first_rank = of_first_rank(regex, main)
         metric = Metric(name, regex, "both" if self.is_mixed else "stdout", (order, 0))
         metric.line = line.strip()
+        metric.is_of_fold, metric.is_mean = is_of_fold(line), is_mean(line)
+        if first_rank:
+            metric.regex, metric.line, metric.comment = *first_rank, "of one rank alone: "
         if self.iteration_of(metric) is None:
             self.look_at_bars(metric)
         return metric

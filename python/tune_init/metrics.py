@@ -4,27 +4,12 @@ import ast
 import re
 
 from bars import NOT_FULL
+from counters import RANK, SEVERAL_PROCESSES, counts_batches, is_mean, is_of_fold, level_of, summarizes
+from measures import ENDS, is_metric, measures_of, part_of, rank_of, words_of
 from options import dotted
 from templates import lines_of
 
 NUMBER = r"[+-]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|nan|inf"
-HIGHER = ("acc", "accuracy", "auc", "auroc", "ap", "map", "map50", "f1", "score", "r2", "iou", "miou", "dice",
-          "precision", "recall", "bleu", "rouge", "reward", "return", "psnr", "ssim", "top1", "top5",
-          "elbo", "correct", "hits", "ndcg", "mrr", "kappa", "mcc", "acc1", "acc5", "success")
-LOWER = ("loss", "error", "err", "rmse", "mse", "mae", "mape", "ppl", "perplexity", "nll", "wer",
-         "cer", "logloss", "mlogloss", "merror", "rmsle", "fid", "kl", "regret", "distance", "cost",
-         "latency", "deviance", "bce", "ce")
-NEVER = ("lr", "epoch", "epochs", "step", "steps", "time", "seed", "batch", "iter", "iteration",
-         "elapsed", "eta", "best", "total", "seconds", "params", "sec", "patience", "grad")
-
-
-SUMMARY = ("best", "final", "finally", "done", "finished", "restored", "summary", "overall", "result", "results",
-           "average", "mean", "early", "stopping", "stopped", "improved", "previous")
-
-# In the name of a summary.
-ENDS = ("best", "done", "finished", "restored", "final", "finally", "result", "results", "early", "previous")
-
-
 class Metric:
     def __init__(self, name, regex, source="stdout", order=(0, 0)):
         self.name, self.regex, self.source, self.order = name, regex, source, order
@@ -32,35 +17,26 @@ class Metric:
         self.block = None  # The statements among which it is printed.
         self.bar = None  # That shows it.
         self.iteration = ""  # The expression of the bar's count.
-
-
-def words_of(name):
-    return [w for w in re.split(r"[^A-Za-z0-9]+", re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower()) if w]
-
-
-def is_metric(name):
-    words = words_of(name)
-    if not words or words[0] in NEVER or words[-1] in NEVER or any(w in ENDS for w in words):
-        return False
-    return any(w in HIGHER or w in LOWER for w in words)
-
-
-def mode_of(name):
-    words = words_of(name)
-    return "min" if any(w in LOWER for w in reversed(words)) else "max"
+        self.is_of_fold = self.is_mean = False
+        self.comment = ""  # On the expression.
+        self.doubts = []
 
 
 def rank(metric):
-    """The metric that a sweep is about: validation before test before training, a score before a loss."""
-    words = words_of(metric.name)
-    part = 0
-    if any(w.startswith(("val", "dev", "eval")) or w == "cv" for w in words):
-        part = 3
-    elif "test" in words:
-        part = 2
-    elif "train" in words or "training" in words:
-        part = -2
-    return (part, any(w in HIGHER for w in words), tuple(-n for n in metric.order))
+    """The metric that a sweep is about: that of the validation, a score before a loss, the first before later ones."""
+    return *rank_of(metric.name), tuple(-n for n in metric.order)
+
+
+def main_of(metrics):
+    """The sweep's metric: of folds and their mean the mean."""
+    main = max(metrics, key=rank, default=None)
+    if main and main.is_of_fold:
+        of_all = [m for m in metrics if not m.is_of_fold and (m.is_mean or measures_of(m.name) == measures_of(main.name))]
+        main = max(of_all, key=rank, default=main)
+    if main and main.is_of_fold:
+        main.doubts.append(f"{main.name} is printed for each fold, so that the best fold alone would be the answer: let the "
+                           "script print the mean of all folds too, and call tune init again")
+    return main
 
 
 def escaped(text):
@@ -126,20 +102,15 @@ def finds(regex, line):
     return found
 
 
-def summarizes(line):
-    """Whether a line sums up, so that its value is no iteration's."""
-    return any(w in SUMMARY for p in line.parts if p for w in words_of(p))
-
-
-def beginning_of(parts, i):
-    """The expression of the value at parts[i], from its line's beginning on."""
+def beginning_of(parts, i, hole=".*?"):
+    """The expression of the value at parts[i], from its line's beginning on; `hole` is that of earlier values."""
     before, first = parts[:i], 0
     for at, part in enumerate(before):
         if part is not None and "\n" in part:
             first = at
     texts = [p.split("\n")[-1] if at == first and p is not None else p
              for at, p in enumerate(before) if at >= first]
-    expressions = [".*?" if p is None else re.sub(r"\s+", r"\\s+", escaped(p)) for p in texts]
+    expressions = [hole if p is None else re.sub(r"\s+", r"\\s+", escaped(p)) for p in texts]
     return "^" + "".join(expressions) + "{number}"
 
 
@@ -159,7 +130,7 @@ def regex_in(line, i, others):
     candidates = [short]
     if words and i > 1:  # "^Epoch\\b.*?val_acc: {number}"
         candidates.append("^" + escaped(words.group(0)) + r"\b.*?" + re.sub(r"^(\^|\\s\+|, )", "", short))
-    candidates += [beginning_of(line.parts, i), escaped(last) + "{number}"]
+    candidates += [beginning_of(line.parts, i), beginning_of(line.parts, i, r"\S+?"), escaped(last) + "{number}"]
     right = [c for c in candidates if finds(c, text)[-1:] == [numbers[i]]]
     for regex in right:
         if is_free_of(regex, others):
@@ -174,7 +145,7 @@ def metrics_of_source(tree, source):
 def metrics_of_lines(lines, source, more=()):
     metrics = {}
     for is_wanted in (is_metric, lambda name: is_metric("_".join(w for w in words_of(name) if w not in ENDS))):
-        for line in sorted(lines, key=lambda n: (summarizes(n), is_on_one_bar(n), tells_of_training(n), not n.is_in_loop)):
+        for line in sorted(lines, key=precedence):
             add_metrics_of(line, lines, is_wanted, source, metrics)
         if metrics:
             break
@@ -183,6 +154,21 @@ def metrics_of_lines(lines, source, more=()):
     for metric in more:
         metrics.setdefault(metric.name, metric)
     return sorted(metrics.values(), key=lambda metric: metric.order)
+
+
+def text_of(line):
+    """The line with a number for each value."""
+    return "".join("1" if part is None else part for part in line.parts)
+
+
+def tells_of_fold(line):
+    return line.is_in_fold or is_of_fold(text_of(line))
+
+
+def precedence(line):
+    """Of lines with the same name, the first in this order is read."""
+    kind = level_of(tells_of_fold(line), summarizes(" ".join(p for p in line.parts if p)), is_mean(text_of(line)))
+    return kind, is_on_one_bar(line), tells_of_training(line), not line.is_in_loop, counts_batches(text_of(line))
 
 
 def is_on_one_bar(line):
@@ -205,18 +191,19 @@ def read_on_bar(metric, bar, is_before_picture):
 def tells_of_training(line):
     """Of two lines with the same names, "Train | Acc: ..." and "Valid | Acc: ...", the second is the one to look at."""
     words = [w for part in line.parts if isinstance(part, str) for w in words_of(part)]
-    is_other = any(w.startswith(("val", "dev", "eval", "test")) for w in words)
-    return not is_other and any(w in ("train", "training", "trn") for w in words)
+    return part_of(words) == "training"
 
 
 def column_regex(names, name, separator, row):
     """The expression of a column of a table whose columns have these names, in rows such as this one."""
     before, after = names.index(name), len(names) - names.index(name) - 1
     if separator.isspace() or not separator:
-        return r"^\s*" + r"\S+\s+" * before + "{number}" + r"\s+\S+" * after + r"\s*$"
+        unit = r"(?:\s*%)?" if "%" in row else ""
+        return (r"^\s*" + (r"\S+" + unit + r"\s+") * before + "{number}" + unit + (r"\s+\S+" + unit) * after + r"\s*$")
     cell, blank = rf"[^{escaped(separator)}]*", r"\s*" if separator + " " in row else ""
     written = escaped(separator)
-    return "^" + (cell + written) * before + f"{blank}{{number}}{blank}" + (written + cell) * after + "$"
+    unit = r"\s*%?" if "%" in row else ""
+    return "^" + (cell + written) * before + f"{blank}{{number}}{unit}{blank}" + (written + cell) * after + "$"
 
 
 def names_of_header(text):
@@ -235,7 +222,7 @@ def column_metrics(lines):
             header = names_of_header("".join(line.parts)) or header
             continue
         texts = [p for p in line.parts if p is not None]
-        if header is None or line.parts.count(None) != len(header[0]) or any(t.strip(" ,;\t|") for t in texts):
+        if header is None or line.parts.count(None) != len(header[0]) or any(t.strip(" ,;\t|%") for t in texts):
             continue
         names, separator = header
         for i, name in enumerate(names):
@@ -263,8 +250,26 @@ def add_metrics_of(line, lines, is_wanted, source, metrics):
         metric.bar = line.bar
         if is_on_one_bar(line):
             read_on_bar(metric, line.bar, "postfix" not in dotted(line.call.func))
+        metric.is_of_fold, metric.is_mean = tells_of_fold(line), is_mean(text_of(line))
+        if SEVERAL_PROCESSES.search(source):
+            read_first_rank(metric, line, i)
         metric.line = source.split("\n")[line.call.lineno - 1].strip()
         metrics[name] = metric
+
+
+def of_rank(regex, rank_text):
+    """The expression in the lines that hold this text of a rank."""
+    edge = r"\b" if rank_text[-1:].isdigit() else ""
+    return re.sub(r"\s+", r"\\s+", escaped(rank_text)) + edge + ".*?" + regex.lstrip("^")
+
+
+def read_first_rank(metric, line, i):
+    """Of several processes that print the same line, reads that of rank 0."""
+    text = "".join("0" if part is None else part for part in line.parts[:i])
+    match = RANK.search(text)
+    if match:
+        metric.regex = of_rank(metric.regex, match.group(0))
+        metric.comment = "of rank 0 alone: "
 
 
 def label_of_match(regex, parts):

@@ -4,7 +4,8 @@ import os
 import re
 
 from domains import domain_of, is_seed
-from metrics import Metric, mode_of, rank
+from measures import direction_of
+from metrics import Metric, main_of
 
 
 def quoted(text):
@@ -107,7 +108,7 @@ def metric_lines(metrics, main):
     for metric in metrics:
         source = "" if metric.source == "stdout" else f", from: {metric.source}"
         lines.append(f"    {metric.name}: {{regex: {single(metric.regex)}{source}}}"
-                     + (f"   # {metric.line[:100]}" if metric.line else ""))
+                     + (f"   # {metric.comment}{metric.line[:100]}" if metric.line else ""))
     beside = [m for m in metrics if m.block is not None and m.block == main.block]
     last = max(beside, key=lambda m: m.order[0], default=main)
     if last.order[0] > main.order[0]:
@@ -183,20 +184,24 @@ def space_lines(space):
 
 
 def lines_of_file(script, command, space, metrics, log):
-    main = max(metrics, key=rank) if metrics else None
+    main = main_of(metrics)
     metrics = of_one_iteration(metrics, main) if main else metrics
     if main and main.iteration and main.bar.is_drawn_late:
         space.env[BAR_VARIABLE] = "0"
     yield f"# Made by `tune init {script}`. Look it over, then: tune run --dry-run, --try-one, tune run."
     doubts = [log.notes[main.name]] if log and main and main.name in log.notes else []
-    for note in space.notes + doubts + (bar_notes(main) if main else []):
+    for note in space.notes + doubts + (main.doubts + bar_notes(main) if main else []):
         yield f"# TO DO: {note}."
     yield f"name: {name_of_sweep(script)}"
     yield from trainable_lines(command, space, metrics, main, log)
     main_name = main.name if main else "val_accuracy"
     others = [m.name for m in metrics if m is not main][:6]
     yield f"metric: {main_name}" + (f"   # or: {', '.join(others)}" if others else "")
-    yield f"mode: {mode_of(main_name)}"
+    mode, is_clear = direction_of(main_name)
+    if not is_clear:
+        yield (f"# TO DO: mode: {mode} takes the {'largest' if mode == 'max' else 'smallest'} {main_name} for the best; "
+               "is that the right direction?")
+    yield f"mode: {mode}"
     yield "samples: 16"
     yield from space_lines(space)
     yield f"# scheduler: {{asha: {{max_t: {space.epochs}, grace_period: 1}}}}   # stops poor trials early; max_t: epochs"

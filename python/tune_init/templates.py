@@ -7,6 +7,7 @@ import ast
 import re
 
 from bars import Bars
+from counters import LOOP_OVER_FOLDS
 from options import dotted
 
 PERCENT_HOLE = r"%(?:\(\w+\))?[-+ #0]*\d*(?:\.\d+)?[a-zA-Z]"
@@ -294,6 +295,7 @@ class Line:
         self.parts, self.stream, self.call = merged(parts), stream, call
         self.bar = bar
         self.block, self.is_in_loop = block, is_in_loop
+        self.is_in_fold = False  # In a loop over the folds of a cross validation.
 
 
 def places_of(tree):
@@ -338,6 +340,10 @@ def wrappers_of(tree, templates):
     return wrappers
 
 
+def is_over_folds(loop):
+    return LOOP_OVER_FOLDS.search(ast.unparse(loop.target) + " in " + ast.unparse(loop.iter)) is not None
+
+
 def lines_of(tree):
     """All lines that the script prints by itself, in the source's order."""
     templates = Templates(tree)
@@ -367,4 +373,5 @@ def lines_of(tree):
                 bar = bars.shown_by(printing) if dotted(printing.func).split(".")[-1].startswith("set_") else None
                 if bar is None or not bar.is_silent:
                     lines.append(Line(found[0], bar.stream if bar else found[1], call, block, in_loop, bar))
+                    lines[-1].is_in_fold = any(is_over_folds(loop) for loop in loops)
     return lines

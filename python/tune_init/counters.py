@@ -1,0 +1,44 @@
+"""What a printed line counts besides its values: folds of a cross validation, batches, ranks of processes."""
+
+import re
+
+from measures import words_of
+
+FOLD = re.compile(r"\b(?:k-?)?(?:fold|split)[\s:=#\[(_-]*\d+\b(?!\.\d)|\bcv[\s#\[(]*\d+[/\]):]", re.I)
+LOOP_OVER_FOLDS = re.compile(r"fold(?!er)|\b\w*(?:kf|cv|splitter)\w*\.split\(", re.I)
+MEAN = ("mean", "average", "avg", "overall", "cv", "cross", "aggregate", "aggregated")
+SUMMARY = ("best", "final", "finally", "done", "finished", "restored", "summary", "overall", "result", "results",
+           "average", "mean", "early", "stopping", "stopped", "improved", "previous")
+OF_FOLD = 2  # A level of lines.
+BATCH = re.compile(r"\b(?:global_step|step|(?:mini)?batch|iter|iteration)\b[\s:=#\[(]*\d+\b(?!\.\d)|"
+                   r"\bepoch\b.*?\d.*?\[\s*\d+\s*/\s*\d+", re.I)
+EPOCH_OF_ALL = re.compile(r"\bepoch\b[\s:=#]*[\[(]?\s*\d+\s*/\s*\d+[\])]?", re.I)
+RANK = re.compile(r"[\[(<]?\b(?:(?:local|global|world|mpi)[ _-])?rank[\s:=#_-]*(\d+)\b[\])>]?", re.I)
+SEVERAL_PROCESSES = re.compile(r"multiprocess|distributed|process_group|mpi4py|\bMPI|horovod|world_size|get_rank|"
+                               r"\bRANK\b|accelerate|\bspawn")
+
+
+def is_of_fold(text):
+    """Whether the line says which fold its value is of. A value of all folds is their mean."""
+    return FOLD.search(text) is not None
+
+
+def summarizes(text):
+    """Whether a line sums up, so that its value is no iteration's."""
+    return any(w in SUMMARY for w in words_of(text))
+
+
+def level_of(is_fold, is_summary, is_of_all):
+    """Of lines with one metric those of the lowest level are read: epochs, a mean, folds, other summaries."""
+    if is_fold:
+        return OF_FOLD
+    return 0 if not is_summary else 1 if is_of_all else 3
+
+
+def is_mean(text):
+    return any(w in MEAN for w in words_of(text)) or re.search(r"\+\s?/\s?-|±", text) is not None
+
+
+def counts_batches(text):
+    """Whether the line is one of many in an epoch: Epoch 1 step 100, Epoch: 1 [100/938]."""
+    return BATCH.search(EPOCH_OF_ALL.sub("epoch 1", text)) is not None

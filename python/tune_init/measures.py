@@ -1,0 +1,87 @@
+"""What the name of a metric says: whether it is one, of which part of the data, and whether it is to be large."""
+
+import re
+
+HIGHER = ("acc", "accuracy", "auc", "auroc", "ap", "map", "map50", "f1", "score", "r2", "iou", "miou", "dice",
+          "precision", "recall", "bleu", "rouge", "reward", "rew", "return", "psnr", "ssim", "top1", "top5",
+          "elbo", "likelihood", "loglik", "correct", "hits", "ndcg", "mrr", "kappa", "mcc", "acc1", "acc5", "success")
+LOWER = ("loss", "error", "err", "rmse", "mse", "mae", "mape", "ppl", "perplexity", "nll", "wer",
+         "cer", "logloss", "mlogloss", "merror", "rmsle", "fid", "kl", "regret", "distance", "cost",
+         "latency", "deviance", "bce", "ce", "brier", "residual", "residuals", "resid")
+NEVER = ("lr", "epoch", "epochs", "step", "steps", "time", "seed", "batch", "iter", "iteration",
+         "elapsed", "eta", "best", "total", "seconds", "params", "sec", "patience", "grad")
+
+# In the name of a summary.
+ENDS = ("best", "done", "finished", "restored", "final", "finally", "result", "results", "early", "previous")
+
+REWARDS = ("reward", "rew", "return")
+SIGNS = ("neg", "negative", "minus")
+CHANGES = ("improvement", "decrease", "reduction", "drop", "gain")
+# `neg_...` of scikit-learn's scorers and the like; a plain `neg_loss` may be the loss of negative samples.
+NEGATED = ("mean", "root", "median", "max", "log", "logloss", "brier", "mse", "rmse", "mae", "mape", "rmsle", "msle")
+LIKELIHOOD = ("log_likelihood", "likelihood", "loglik", "elbo")
+
+VALIDATION = re.compile(r"(?:va|vl|vld|val|valid|validation|validate|dev|devel|development|eval|evaluation|check|holdout|"
+                        r"heldout|oos|oob|cv)(?:set)?\d*$")
+TRAINING = re.compile(r"(?:tr|trn|train|training|fit)(?:set)?\d*$")
+# "valloss", "vacc".
+JOINED = re.compile(r"(train|trn|tr|valid|val|vld|vl|va|v|test|dev|eval)(loss|accuracy|acc|error|err|rmse|mse|mae|auc|"
+                    r"f1|score|ppl)$")
+
+
+def words_of(name):
+    words = re.split(r"[^A-Za-z0-9]+", re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower())
+    return [part for word in words if word for part in (JOINED.match(word) or re.match("(.*)", word)).groups()]
+
+
+def is_metric(name):
+    words = words_of(name)
+    if not words or words[0] in NEVER or words[-1] in NEVER or any(w in ENDS for w in words):
+        return False
+    return any(w in HIGHER or w in LOWER for w in words)
+
+
+def measures_of(name):
+    return {w for w in words_of(name) if w in HIGHER or w in LOWER}
+
+
+def part_of(words):
+    """The part of the data that words name: "validation", "test", "training" or ""."""
+    text = "_".join(words)
+    if any(VALIDATION.match(w) for w in words) or re.search(r"(?:^|_)(?:out_of_sample|held_out|hold_out)(?:_|$)", text):
+        return "validation"
+    if any(re.match(r"test(?:ing|set)?\d*$", w) for w in words):
+        return "test"
+    is_training = any(TRAINING.match(w) for w in words) or re.search(r"(?:^|_)in_sample(?:_|$)", text)
+    return "training" if is_training else ""
+
+
+def direction_of(name):
+    """(mode, whether the name leaves no doubt about it)"""
+    words = words_of(name)
+    text = "_".join(words)
+    lower = [i for i, w in enumerate(words) if w in LOWER]
+    higher = [i for i, w in enumerate(words) if w in HIGHER]
+    mode = "min" if lower else "max"
+    sign = next((i for i, w in enumerate(words) if w in SIGNS), None)
+    if sign is not None:
+        negated = "_".join(words[sign + 1:])
+        if negated.startswith(LIKELIHOOD):
+            return "min", True
+        if lower:
+            return "max", words[sign] == "neg" and negated.startswith(NEGATED)
+        return "min" if any(words[i] in REWARDS for i in higher) else "max", False
+    if any(w in CHANGES for w in words):
+        is_fall = "drop" in words or "decrease" in words or "reduction" in words
+        return "min" if higher and not lower and is_fall else "max", False
+    is_mixed = lower and higher and higher[-1] > lower[-1] and not re.search(r"top\d$|acc\d$|brier_score$", text)
+    return mode, bool(lower or higher) and not is_mixed
+
+
+def rank_of(name):
+    """Validation before test before training, a score before a loss."""
+    words = words_of(name)
+    part = {"validation": 3, "test": 2, "training": -2}.get(part_of(words), 0)
+    if part == 0 and ("v" in words[:1] or any(w in REWARDS for w in words)):
+        part = 1  # v_loss: of the validation, or of the value in reinforcement learning, beside its reward.
+    return part, any(w in HIGHER for w in words)

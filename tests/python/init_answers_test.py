@@ -1,0 +1,172 @@
+"""`tune init`: which of the values that a script prints the sweep is about, and which of them is the best."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+INIT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python", "tune_init")
+sys.path.insert(0, INIT)
+
+import measures  # noqa: E402
+import metrics  # noqa: E402
+
+
+class Answer:
+    """The space that init writes for a script, or for its log, and the values that the sweep would read."""
+
+    def __init__(self, script, log=None):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in (("train.py", script), ("log.txt", log or "")):
+                with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                    file.write(text)
+            command = [sys.executable, INIT, "train.py"] + (["--log", "log.txt"] if log else [])
+            done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, timeout=60)
+            self.space = done.stdout
+            if done.returncode != 0:
+                raise AssertionError(f"status {done.returncode}: {self.space}")
+            if not log:
+                log = subprocess.run([sys.executable, "train.py"], cwd=folder, stdout=subprocess.PIPE, text=True,
+                                     timeout=60, check=True).stdout
+        self.metric = re.search(r"^metric: (\w+)", self.space, re.M).group(1)
+        self.mode = re.search(r"^mode: (\w+)", self.space, re.M).group(1)
+        regex = re.search(rf"^    {self.metric}: \{{regex: '((?:[^']|'')*)'", self.space, re.M).group(1)
+        self.values = metrics.finds(regex.replace("''", "'"), log)
+        self.to_do = re.findall(r"^ *# TO DO: (.*)$", self.space, re.M)
+
+
+class Modes(unittest.TestCase):
+    def test_a_negated_loss_and_one_that_falls_are_to_be_large(self):
+        for name in ("neg_mean_squared_error", "neg_log_loss", "neg_rmse", "neg_mae", "val_neg_mse", "neg_loss",
+                     "negative_loss", "minus_loss", "loss_improvement", "loss_decrease", "error_reduction"):
+            self.assertEqual(measures.direction_of(name)[0], "max", name)
+        for name in ("negative_log_likelihood", "neg_elbo", "nll", "brier_score", "mean_squared_error", "f1_loss",
+                     "residual", "top1_error"):
+            self.assertEqual(measures.direction_of(name), ("min", True), name)
+        for name in ("log_likelihood", "ep_rew_mean", "mean_return", "precision_negative", "brier_skill_score"):
+            self.assertEqual(measures.direction_of(name)[0], "min" if "brier" in name else "max", name)
+
+    def test_a_direction_that_the_name_leaves_open_is_asked(self):
+        answer = Answer('print(f"neg_mean_squared_error: {-0.5}")\n')
+        self.assertEqual((answer.metric, answer.mode), ("neg_mean_squared_error", "max"))
+        self.assertNotIn("right direction", answer.space)
+        for name in ("neg_loss", "loss_improvement", "error_reduction", "loss_score"):
+            answer = Answer(f'x = 0.5\nprint(f"{name}: {{x}}")\n')
+            self.assertTrue(any(f"{name} for the best; is that the right direction?" in t for t in answer.to_do), name)
+
+
+class Folds(unittest.TestCase):
+    FOLDS = 'scores = [0.7, 0.7, 0.85]\nfor i, s in enumerate(scores):\n    print(f"fold {i + 1}: accuracy {s:.3f}")\n'
+
+    def test_the_mean_is_read_and_no_fold(self):
+        for mean in ('print(f"accuracy: {sum(scores) / 3:.3f} (+/- 0.012)")\n',
+                     'print(f"Mean accuracy: {sum(scores) / 3:.3f}")\n',
+                     'print(f"CV accuracy: {sum(scores) / 3:.3f}")\nprint(f"best accuracy: {max(scores)}")\n'):
+            with self.subTest(mean):
+                answer = Answer(self.FOLDS + mean)
+                self.assertEqual(answer.values, ["0.750"])
+                self.assertNotIn("each fold", answer.space)
+
+    def test_folds_without_their_mean_are_told(self):
+        in_loop = self.FOLDS.replace("fold {i + 1}: ", "").replace("for i,", "for fold,")
+        for script in (self.FOLDS, in_loop, self.FOLDS + 'print(f"Best accuracy: {max(scores)}")\n'):
+            with self.subTest(script):
+                answer = Answer(script)
+                self.assertEqual(answer.values[:3], ["0.700", "0.700", "0.850"])
+                self.assertTrue(any("accuracy is printed for each fold" in t for t in answer.to_do), answer.to_do)
+
+    def test_in_a_log(self):
+        sklearn = "".join(f"[CV {i}/3] END ......C=1;, score=0.9{i}2 total time=   0.1s\n" for i in (1, 2, 3))
+        plain = "fold 1: accuracy: 0.5\nfold 2: accuracy: 0.7\n"
+        for log, mean in ((sklearn, "mean score: 0.922\n"), (plain, "accuracy: 0.600 (+/- 0.1)\n"),
+                          (plain, "Mean: accuracy: 0.600\n")):
+            with self.subTest(mean):
+                self.assertEqual(Answer("x = 1\n", log + mean).values, [re.search(r"\d\.\d+", mean).group(0)])
+                self.assertNotIn("each fold", Answer("x = 1\n", log + mean).space)
+                self.assertRegex(Answer("x = 1\n", log).space, "# TO DO: .* is printed for each fold, so that")
+
+    def test_the_best_of_a_log_is_no_mean(self):
+        log = "fold 1 epoch 1 val_acc 0.5\nfold 1 epoch 2 val_acc 0.7\nfold 2 epoch 1 val_acc 0.6\nBest val_acc 0.7\n"
+        answer = Answer("x = 1\n", log)
+        self.assertEqual(answer.values, ["0.5", "0.7", "0.6"])
+        self.assertIn("val_acc is printed for each fold", answer.space)
+
+
+class Batches(unittest.TestCase):
+    def test_the_line_of_the_epoch_is_read(self):
+        for batch, epoch in (("Epoch {e} step {b} loss: {x:.2f}", "Epoch {e} loss: {y:.2f}"),
+                             ("Epoch {e} [{b}/300] loss: {x:.2f}", "Epoch {e}/3 loss: {y:.2f}"),
+                             ("batch {b} val_loss={x:.2f}", "epoch {e} val_loss={y:.2f}")):
+            script = ("for e in range(1, 4):\n    for b in range(0, 300, 100):\n        x = 0.3 / e + b / 1000\n"
+                      f'        print(f"{batch}")\n    y = 0.5 + 1 / e\n    print(f"{epoch}")\n')
+            with self.subTest(batch):
+                self.assertEqual(Answer(script).values, ["1.50", "1.00", "0.83"])
+                steps = [batch.format(e=e, b=b, x=0.3) for e in (1, 2, 3) for b in (0, 100, 200)]
+                log = "".join("\n".join(steps[3 * e:3 * e + 3]) + "\n" + epoch.format(e=e + 1, y=1.5 - e / 4) + "\n"
+                              for e in range(3))
+                self.assertEqual(Answer("x = 1\n", log).values, ["1.50", "1.25", "1.00"])
+
+    def test_a_lone_line_before_the_steps_is_no_epoch(self):
+        log = "start: loss 2.5\nstep 100 loss 0.5\nstep 200 loss 0.4\nstep 300 loss 0.3\n"
+        self.assertEqual(Answer("x = 1\n", log).values, ["0.5", "0.4", "0.3"])
+
+
+class Ranks(unittest.TestCase):
+    SCRIPT = ("import multiprocessing\ndef work(rank):\n    for epoch in (1, 2):\n        v = rank + 1 / epoch\n"
+              '        print(f"[rank {rank}] epoch {epoch} val_loss={v:.4f}")\nfor r in (0, 1):\n    work(r)\n')
+
+    def test_of_several_processes_rank_0_is_read(self):
+        answer = Answer(self.SCRIPT)
+        self.assertEqual(answer.values, ["1.0000", "0.5000"])
+        self.assertIn("# of rank 0 alone: print(", answer.space)
+        lora = self.SCRIPT.replace("import multiprocessing", "pass").replace("for r in (0, 1)", "for r in (8,)")
+        self.assertEqual(Answer(lora).values, ["9.0000", "8.5000"], "the rank of a matrix")
+
+    def test_in_a_log(self):
+        log = "".join(f"12:00:0{s} [rank{r}] step={s}00 loss={s}.{r} acc=0.{s}{r}\n" for s in (1, 2) for r in (1, 0))
+        answer = Answer("x = 1\n", log)
+        self.assertEqual((answer.metric, answer.values), ("acc", ["0.10", "0.20"]))
+        self.assertIn("# of one rank alone: ", answer.space)
+
+
+class Parts(unittest.TestCase):
+    def test_the_validation_is_known_by_its_names(self):
+        for header, main in (("tr_loss va_loss", "va_loss"), ("trn_loss vld_loss", "vld_loss"), ("loss v_loss", "v_loss"),
+                             ("in_sample_mse out_of_sample_mse", "out_of_sample_mse"), ("fit_loss check_loss", "check_loss"),
+                             ("train_mse oos_mse", "oos_mse"), ("loss holdout_loss", "holdout_loss"),
+                             ("policy_loss value_loss ep_rew_mean", "ep_rew_mean"), ("trainloss valloss", "valloss"),
+                             ("tr_acc dev_acc", "dev_acc"), ("train_return eval_return", "eval_return")):
+            names = header.split()
+            log = "".join(" ".join(f"{n}={0.5 + i / 4 + j}" for i, n in enumerate(names)) + "\n" for j in range(2))
+            with self.subTest(header):
+                answer = Answer("x = 1\n", log)
+                self.assertEqual((answer.metric, answer.values),
+                                 (main, [str(0.5 + names.index(main) / 4 + j) for j in range(2)]))
+
+    def test_a_column_with_its_unit(self):
+        script = ('print("ep | tr_loss | va_loss | va_acc | lr")\nfor e in (1, 2):\n'
+                  '    print(f"{e:2d} | {0.5 / e:7.4f} | {0.6 / e:7.4f} | {70.5 + e:4.1f} % | {0.1:.1e}")\n')
+        self.assertEqual((Answer(script).metric, Answer(script).values), ("va_acc", ["71.5", "72.5"]))
+        for log in ("ep | tr_loss | va_acc | lr\n 1 | 0.9 | 71.5 % | 0.1\n 2 | 0.8 | 72.5 % | 0.1\n",
+                    "ep  tr_loss  va_acc  lr\n 1  0.9  71.5 %  0.1\n 2  0.8  72.5 %  0.1\n"):
+            self.assertEqual(Answer("x = 1\n", log).values, ["71.5", "72.5"], log)
+
+
+class Unknown(unittest.TestCase):
+    def test_the_residual_of_a_solver_is_to_be_small(self):
+        log = "".join(f"iter {i:4}  residual =  {4 / i:.5E}  time {i / 10:8.3f}s\n" for i in (1, 2, 4))
+        answer = Answer("x = 1\n", log + "converged: residual =  1.00000E+00 after 4 iterations\n")
+        self.assertEqual((answer.metric, answer.mode), ("residual", "min"))
+        self.assertEqual(answer.values, ["4.00000E+00", "2.00000E+00", "1.00000E+00"])
+
+    def test_a_log_whose_names_are_not_known_gets_its_values_and_a_question(self):
+        answer = Answer("x = 1\n", "it 1 drag = 1.5 wall = 2.5 n = 3\nit 2 drag = 1.4 wall = 3.5 n = 3\n")
+        self.assertEqual((answer.metric, answer.values), ("drag", ["1.5", "1.4"]))
+        self.assertTrue(any("see whether drag is the one" in t for t in answer.to_do))
+        self.assertTrue(any("is that the right direction?" in t for t in answer.to_do))
+
+
+if __name__ == "__main__":
+    unittest.main()
