@@ -5,8 +5,8 @@ import typing
 
 from bars import BarOfLog
 from counters import OF_FOLD, RANK, SUMMARY, counts_batches, is_mean, is_of_fold, level_of, summarizes
-from measures import NEVER, is_metric, words_of
-from metrics import NUMBER, Metric, column_regex, escaped, finds, names_of_header, of_rank, read_on_bar
+from measures import NEVER, is_metric, part_of, words_of
+from metrics import NUMBER, Metric, column_regex, escaped, finds, keys_around, names_of_header, of_rank, read_on_bar, within_keys
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
 WORD = r"[A-Za-z](?:[\w./@-]*[\w@])?"
@@ -128,6 +128,20 @@ def of_first_rank(regex, lines):
     return of_rank(regex, text), line.strip()
 
 
+def part_of_heading(heading):
+    return part_of(words_of(heading))
+
+
+def headings_of(lines):
+    """For each line the last one up to it that is words alone and names a part of the data."""
+    headings, last = [], ""
+    for line in lines:
+        is_heading = re.search(r"\d", line) is None and part_of_heading(line) != ""
+        last = line.strip() if is_heading else last
+        headings.append(last)
+    return headings
+
+
 def states_of(text):
     """What each row said, one after the other; bars below a bar lead the cursor up to it again."""
     rows, row = [[]], 0
@@ -150,6 +164,7 @@ class Log:
         self.states = states_of(text)  # Of a bar that is drawn over.
         self.lines = [states[-1] if states else "" for states in self.states]
         self.notes = {}  # metric: what is doubtful in its expression.
+        self.headings = headings_of(self.lines)
         self.has_folds = any(is_of_fold(line) for line in self.lines)
         self.is_mixed = any(OF_STDERR.search(line) for line in self.lines)
 
@@ -168,9 +183,13 @@ class Log:
                 if not is_wanted(name):  # "epoch loss" is not one, "loss" is.
                     short = match.group(1).split(" ")[-1]
                     begin, name = match.end(1) - len(short), plain(short)
+                keys = keys_around(line[:begin]) if line.count(match.group(0)) > 1 else []
+                if keys and is_wanted(name):
+                    name = plain("_".join([*keys, name]))
                 expressions = found.setdefault(name, {}) if is_wanted(name) else {}
                 if is_wanted(name) and len(expressions) < EXPRESSIONS_MAX:
                     regex = anchor_of(line[:begin]) + label_regex(line[begin:match.end()]) + "{number}"
+                    regex = within_keys(keys, regex) if keys else regex
                     expressions.setdefault(regex, (line, order))
         metrics = {}
         for name, expressions in found.items():
@@ -235,6 +254,10 @@ class Log:
         metric = Metric(name, regex, "both" if self.is_mixed else "stdout", (order, 0))
         metric.line = line.strip()
         metric.is_of_fold, metric.is_mean = is_of_fold(line), is_mean(line)
+        headings = list(dict.fromkeys(self.headings[i] for i, other in enumerate(self.lines) if other in main))
+        if len(set(map(part_of_heading, headings))) > 1:
+            metric.doubts.append(f"{name} is printed below {' and '.join(repr(h) for h in headings[:3])} in the same words: let "
+                                 f"the script say which it is, as in val_{name}, and call tune init again")
         if first_rank:
             metric.regex, metric.line, metric.comment = *first_rank, "of one rank alone: "
         if self.iteration_of(metric) is None:

@@ -78,10 +78,11 @@ def direction_of(name):
     return mode, bool(lower or higher) and not is_mixed
 
 
-def rank_of(name):
+def rank_of(name, part_of_line=""):
     """Validation before test before training, a score before a loss."""
     words = words_of(name)
-    part = {"validation": 3, "test": 2, "training": -2}.get(part_of(words), 0)
+    ranks = {"validation": 3, "test": 2, "training": -2}
+    part = ranks.get(part_of(words)) or max(0, ranks.get(part_of_line, 0))
     if part == 0 and ("v" in words[:1] or any(w in REWARDS for w in words)):
         part = 1  # v_loss: of the validation, or of the value in reinforcement learning, beside its reward.
     return part, any(w in HIGHER for w in words)

@@ -18,13 +18,14 @@ class Metric:
         self.bar = None  # That shows it.
         self.iteration = ""  # The expression of the bar's count.
         self.is_of_fold = self.is_mean = False
+        self.part = ""  # Of the data, as its line's first word says.
         self.comment = ""  # On the expression.
         self.doubts = []
 
 
 def rank(metric):
     """The metric that a sweep is about: that of the validation, a score before a loss, the first before later ones."""
-    return *rank_of(metric.name), tuple(-n for n in metric.order)
+    return *rank_of(metric.name, metric.part), tuple(-n for n in metric.order)
 
 
 def main_of(metrics):
@@ -51,6 +52,22 @@ def label_of(text):
     text = re.split(r"[\n|,;()\[\]{}]|\s[-–—/>]+\s|\t|  +|\b\d[\w.]*\s", text.rstrip(" :=→>\"'\t|([]"))[-1]
     match = re.search(r"[A-Za-z][\w /.@-]*$", text.strip("\"' *"))
     return re.sub(r"\W+", "_", match.group(0)).strip("_").lower() if match else ""
+
+
+def keys_around(text):
+    """The keys of the dictionaries within the line's own that are open at the text's end: ["valid"]."""
+    keys = []
+    for match in re.finditer(r"([\"'])([\w./@-]+)\1\s*:\s*\{|([{}])", text):
+        if match.group(3) != "}":
+            keys.append(match.group(2) or "")
+        elif keys:
+            keys.pop()
+    return [k for k in keys if k]
+
+
+def within_keys(keys, regex):
+    """The expression of a value in a dictionary within the line's own. It begins with the quote of a key."""
+    return regex[0] + escaped(keys[-1]) + regex[0] + r":\s*\{[^{}]*" + regex
 
 
 def label_text(text):
@@ -235,12 +252,15 @@ def add_metrics_of(line, lines, is_wanted, source, metrics):
     for i in range(1, len(line.parts)):
         if line.parts[i] is not None or not isinstance(line.parts[i - 1], str):
             continue
-        name = label_of(line.parts[i - 1])
+        keys = keys_around("".join("0" if p is None else p for p in line.parts[:i]))
+        name = "_".join(re.sub(r"\W+", "_", k).lower() for k in [*keys, label_of(line.parts[i - 1])])
         if not name or not is_wanted(name) or name in metrics:
             continue
         # Lines that say the same in two branches of the script are one.
         others = [n for n in lines if n.parts[:i + 1] != line.parts[:i + 1]]
         regex, is_free = regex_in(line, i, others)
+        if keys:
+            regex, is_free = within_keys(keys, regex_for(line.parts, i)), True
         # An expression that lines of other values satisfy, too, would take those.
         strays = [] if is_free else [n for n in others if finds(regex, rendered(n.parts)[0])]
         if any(label_of_match(regex, n.parts) != name for n in strays):
@@ -251,10 +271,21 @@ def add_metrics_of(line, lines, is_wanted, source, metrics):
         if is_on_one_bar(line):
             read_on_bar(metric, line.bar, "postfix" not in dotted(line.call.func))
         metric.is_of_fold, metric.is_mean = tells_of_fold(line), is_mean(text_of(line))
+        metric.part = part_of(words_of(text_of(line))[:1])
+        metric.doubts += doubts_on(line, name)
         if SEVERAL_PROCESSES.search(source):
             read_first_rank(metric, line, i)
         metric.line = source.split("\n")[line.call.lineno - 1].strip()
         metrics[name] = metric
+
+
+def doubts_on(line, name):
+    remedy = f"let the script say which it is, as in val_{name}, and call tune init again"
+    if line.doubt:
+        yield f"{name} {line.doubt}: {remedy}"
+    if line.unknown_part:
+        yield (f"the line of {name} is printed for each {line.unknown_part}, and which there are is not seen: let the "
+               "expression begin as the line of the validation does, such as ^val")
 
 
 def of_rank(regex, rank_text):

@@ -8,10 +8,14 @@ import re
 
 from bars import Bars
 from counters import LOOP_OVER_FOLDS
+from measures import part_of, words_of
 from options import dotted
+from repeats import add_doubts, unknown_part
 
 PERCENT_HOLE = r"%(?:\(\w+\))?[-+ #0]*\d*(?:\.\d+)?[a-zA-Z]"
 BRACE_HOLE = r"\{[^{}]*\}"
+CASES = ("upper", "lower", "title", "capitalize")  # Methods of a text.
+WORDS_MAX = 8  # Of a list that a loop goes over.
 
 
 def holes_in(text, pattern, escape=None, plain=None):
@@ -23,6 +27,19 @@ def holes_in(text, pattern, escape=None, plain=None):
             parts.append(None)
         elif piece:
             parts.append(piece)
+    return parts
+
+
+def filled(text, pattern, nodes, inner, escape=None, plain=None):
+    """The template of a text whose holes are filled by these nodes: those that are texts are known."""
+    parts, at = [], 0
+    for piece in holes_in(text, f"(?:{pattern})", escape, plain):
+        if piece is not None:
+            parts.append(piece)
+            continue
+        known = inner(nodes[at]) if nodes and at < len(nodes) else [None]
+        parts += known if len(known) == 1 else [None]
+        at += 1
     return parts
 
 
@@ -41,6 +58,10 @@ def merged(parts):
         else:
             out.append(part)
     return out
+
+
+def is_of_training(parts):
+    return part_of(words_of(" ".join(p for p in parts if p))) == "training"
 
 
 def is_name(node):
@@ -65,6 +86,8 @@ class Names:
     def __init__(self, tree):
         self.keys = {}  # Of a dictionary, in order.
         self.texts = {}  # name: [(line, node, is_added)]
+        self.lists = {n.targets[0].id: n.value for n in ast.walk(tree) if isinstance(n, ast.Assign)
+                      and is_name(n.targets[0]) and isinstance(n.value, (ast.List, ast.Tuple))}
         returned = {}
         functions = [n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
         for _ in range(2):  # A name may be known by a function below it.
@@ -153,6 +176,26 @@ class Names:
             return self.keys_of(node.func.value)
         return None
 
+    def words_of_loop(self, loop):
+        """(name, [text]) of a loop over texts that stand in the script: for phase in ["train", "val"]."""
+        target, over = loop.target, loop.iter
+        if isinstance(over, ast.Call) and is_name(over.func) and over.func.id == "zip" and over.args:
+            over = over.args[0]
+        if isinstance(target, ast.Tuple):
+            target = target.elts[0]
+        if isinstance(over, ast.Call) and isinstance(over.func, ast.Attribute) and over.func.attr in ("keys", "items"):
+            over = over.func.value
+        if is_name(over) and over.id in self.lists:
+            over = self.lists[over.id]
+        if isinstance(over, (ast.List, ast.Tuple)):
+            firsts = [e.elts[0] if isinstance(e, ast.Tuple) and e.elts else e for e in over.elts]
+            texts = [e.value for e in firsts if isinstance(e, ast.Constant) and isinstance(e.value, str)]
+            texts = texts if len(texts) == len(over.elts) else []
+        else:
+            texts = self.items_of(loop.iter) or self.keys_of(over) or []
+        is_known = is_name(target) and 0 < len(texts) <= WORDS_MAX
+        return (target.id, texts) if is_known else (None, [])
+
     def text_at(self, name, line):
         """The nodes of the text that a name stands for at a line: the last assignment, and what was added."""
         nodes = []
@@ -187,12 +230,13 @@ class Templates:
             for value in node.values:
                 parts += inner(value.value) if isinstance(value, ast.FormattedValue) else inner(value)
             return parts
-        if isinstance(node, ast.IfExp) and is_text(node):  # What it says at most.
-            return max(inner(node.body), inner(node.orelse), key=lambda parts: parts.count(None))
+        if isinstance(node, ast.IfExp) and is_text(node):  # What it says at most; "train" if training else "val": of both.
+            return max(inner(node.body), inner(node.orelse), key=lambda parts: (parts.count(None), not is_of_training(parts)))
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
             text = inner(node.left)
             if len(text) == 1 and text[0] is not None:
-                return holes_in(text[0], PERCENT_HOLE, "%%", "%")
+                nodes = node.right.elts if isinstance(node.right, ast.Tuple) else [node.right]
+                return filled(text[0], PERCENT_HOLE, nodes, inner, "%%", "%")
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             left, right = inner(node.left), inner(node.right)
             return left + right if any(p is not None for p in left + right) else [None]
@@ -200,21 +244,45 @@ class Templates:
             if node.func.attr == "format":
                 text = inner(node.func.value)
                 if len(text) == 1 and text[0] is not None:
-                    return holes_in(text[0], BRACE_HOLE)
+                    return self.formatted(node, text[0], inner)
+            if node.func.attr in CASES and not node.args:
+                return [p if p is None else getattr(p, node.func.attr)() for p in inner(node.func.value)]
             if node.func.attr == "join" and len(node.args) == 1:
                 return self.joined_list(node, inner)
         if isinstance(node, ast.Call) and dotted(node.func).endswith("dumps") and node.args:
-            keys = self.names.keys_of(node.args[0])
-            return keys_template(keys, '"') if keys else [None]
-        keys = self.names.keys_of(node)
-        if keys:
-            return keys_template(keys, "'")
+            return self.dictionary(node.args[0], '"')
+        if self.names.keys_of(node):
+            return self.dictionary(node, "'")
         if isinstance(node, ast.Name) and depth < 6:
             parts = []
             for text in self.names.text_at(node.id, node.lineno):
                 parts += inner(text)
             return parts if any(p is not None for p in parts) else [None]
         return [None]
+
+    def dictionary(self, node, quote):
+        keys = self.names.keys_of(node)
+        if not keys:
+            return [None]
+        if not isinstance(node, ast.Dict) or len(keys) != len(node.values):
+            return keys_template(keys, quote)
+        parts = ["{"]
+        for key, value in zip(keys, node.values):  # A value may be a dictionary of its own.
+            parts += [f"{quote}{key}{quote}: ", *self.dictionary(value, quote), ", "]
+        return parts[:-1] + ["}"]
+
+    @staticmethod
+    def formatted(call, text, inner):
+        """Of "{} loss {:.3f}".format(phase, loss)."""
+        words = {k.arg: k.value for k in call.keywords if k.arg}
+        nodes = []
+        for field in re.findall(BRACE_HOLE, text):
+            name, is_aligned = re.match(r"\w*", field[1:]).group(0), re.search(r":.?[>^]", field) is not None
+            index = int(name) if name.isdigit() else len(nodes)
+            given = words.get(name) if name and not name.isdigit() else call.args[index] if index < len(call.args) else None
+            is_plain = given is not None and not is_aligned and re.match(r"\w*[:!}]", field[1:])
+            nodes.append(given if is_plain else ast.Constant(0))
+        return filled(text, BRACE_HOLE, nodes, inner)
 
     def joined_list(self, node, inner):
         separator = inner(node.func.value)
@@ -261,8 +329,10 @@ class Templates:
                 return None
             parts = self.of(arguments[0], bound)
             if len(arguments) > 1 and len(parts) == 1 and parts[0]:
-                filled = holes_in(parts[0], PERCENT_HOLE, "%%", "%")
-                parts = filled if None in filled else holes_in(parts[0], BRACE_HOLE)
+                def inner(node):
+                    return self.of(node, bound)
+                in_percents = filled(parts[0], PERCENT_HOLE, arguments[1:], inner, "%%", "%")
+                parts = in_percents if None in in_percents else filled(parts[0], BRACE_HOLE, arguments[1:], inner)
             return [None, " "] + parts, "both"  # A time or a level may stand before it.
         if last in ("set_description", "set_description_str", "set_postfix_str"):
             text = call.args[0] if call.args else words.get("s" if "postfix" in last else "desc")
@@ -296,6 +366,8 @@ class Line:
         self.bar = bar
         self.block, self.is_in_loop = block, is_in_loop
         self.is_in_fold = False  # In a loop over the folds of a cross validation.
+        self.unknown_part = None  # The variable that names a part of the data, where its values are not known.
+        self.doubt = ""
 
 
 def places_of(tree):
@@ -351,13 +423,13 @@ def lines_of(tree):
     wrappers = wrappers_of(tree, templates)
     bars = Bars(tree, places)
     lines = []
+    explained = set()  # Calls in functions of which the caller says more.
     for call in sorted(places, key=lambda n: (n.lineno, n.col_offset)):
         block, in_loop, loops = places[call]
         bindings = [{}]
         for loop in loops:  # for name, value in metrics.items(): print(name, value)
-            keys = templates.names.items_of(loop.iter)
-            if keys and isinstance(loop.target, ast.Tuple) and is_name(loop.target.elts[0]):
-                bindings = [{**b, loop.target.elts[0].id: [key]} for b in bindings for key in keys]
+            name, texts = templates.names.words_of_loop(loop)
+            bindings = [{**b, name: [text]} for b in bindings for text in texts] or bindings
         inner = [call]
         wrapper = dotted(call.func).split(".")[-1], isinstance(call.func, ast.Attribute)
         if wrapper in wrappers and not templates.printed(call):
@@ -365,13 +437,23 @@ def lines_of(tree):
             given = dict(zip(parameters, call.args))
             given.update({k.arg: k.value for k in call.keywords if k.arg})
             bindings = [{**b, **{p: templates.of(a, b) for p, a in given.items()}} for b in bindings]
+        seen = []
         for bound in bindings:
             for printing in inner:
                 found = templates.printed(printing, bound)
                 if not found or not found[0]:
                     continue
                 bar = bars.shown_by(printing) if dotted(printing.func).split(".")[-1].startswith("set_") else None
-                if bar is None or not bar.is_silent:
-                    lines.append(Line(found[0], bar.stream if bar else found[1], call, block, in_loop, bar))
-                    lines[-1].is_in_fold = any(is_over_folds(loop) for loop in loops)
+                if bar is not None and bar.is_silent:
+                    continue
+                line = Line(found[0], bar.stream if bar else found[1], call, block, in_loop, bar)
+                line.is_in_fold = any(is_over_folds(loop) for loop in loops)
+                line.unknown_part = unknown_part(printing, bound, templates.names.texts)
+                if line.parts not in seen:
+                    seen.append(line.parts)
+                    lines.append(line)
+                if printing is not call and line.parts.count(None) < len([p for p in templates.printed(printing)[0] if p is None]):
+                    explained.add(printing)
+    lines = [line for line in lines if line.call not in explained]
+    add_doubts(lines, tree, places)
     return lines

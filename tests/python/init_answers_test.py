@@ -154,6 +154,73 @@ class Parts(unittest.TestCase):
             self.assertEqual(Answer("x = 1\n", log).values, ["71.5", "72.5"], log)
 
 
+class Phases(unittest.TestCase):
+    BODY = ("        loss = (0.1 if phase == 'train' else 0.5) / epoch\n        acc = 1 - loss\n")
+    TUTORIAL = "print('{} Loss: {:.4f} Acc: {:.4f}'.format(phase, loss, acc))\n"
+    FUNCTION = ("def run(phase, epoch):\n    if True:\n" + BODY + "        print(f'{phase} loss {loss:.4f} acc {acc:.4f}')\n"
+                "for epoch in (1, 2):\n    ")
+
+    def test_a_loop_over_phases_is_read_for_the_validation(self):
+        for loop in ("for phase in ['train', 'val']:\n", "for phase, _ in [('train', 1), ('val', 2)]:\n",
+                     "for phase, _ in zip(['train', 'val'], [1, 2]):\n", "for phase in PHASES:\n", "for phase in SETS.keys():\n"):
+            for printed in (self.TUTORIAL, "print('%s loss: %.4f acc: %.4f' % (phase, loss, acc))\n",
+                            "print(f'{phase.capitalize()} | loss {loss:.4f} | acc {acc:.4f}')\n",
+                            "print(phase, 'acc', f'{acc:.4f}')\n"):
+                script = ("PHASES = ('train', 'val')\nSETS = {'train': 1, 'val': 2}\nfor epoch in (1, 2):\n    " + loop +
+                          self.BODY + "        " + printed)
+                with self.subTest(script):
+                    answer = Answer(script)
+                    self.assertEqual((answer.metric, answer.values), ("acc" if "loss" in printed or "Loss" in printed
+                                                                      else "val_acc", ["0.5000", "0.7500"]))
+                    self.assertNotIn("printed", " ".join(answer.to_do))
+        self.assertIn(r"acc: {regex: '^val\b.*?Acc:\s+{number}'}", Answer(
+            "for epoch in (1, 2):\n    for phase in ['train', 'val']:\n" + self.BODY + "        " + self.TUTORIAL).space)
+
+    def test_a_function_that_is_called_for_each_phase_is_read_for_the_validation(self):
+        for calls in ("run('train', epoch); run('val', epoch)\n", "for phase in ('train', 'val'): run(phase, epoch)\n"):
+            answer = Answer(self.FUNCTION + calls)
+            self.assertEqual((answer.values, answer.to_do[1:]), (["0.5000", "0.7500"], []))
+        one_of_two = self.FUNCTION.replace("    if True:", "    phase = 'train' if phase else 'val'\n    if True:")
+        self.assertEqual(Answer(one_of_two + "run(1, epoch); run(0, epoch)\n").values, ["0.5000", "0.7500"])
+
+    def test_phases_that_are_not_seen_are_told(self):
+        script = ("import sys\nfor epoch in (1, 2):\n    for phase in sys.argv[1:] or ['train', 'val']:\n" + self.BODY +
+                  "        " + self.TUTORIAL)
+        told = "the line of acc is printed for each phase, and which there are is not seen"
+        self.assertTrue(any(told in t for t in Answer(script).to_do))
+
+
+class Repeated(unittest.TestCase):
+    TWICE = 'for e in (1, 2):\n    print("Training:")\n    print(f"  accuracy: {0.9:.2f}")\n    print("Validation:")\n' \
+            '    print(f"  accuracy: {0.8:.2f}")\n'
+
+    def test_a_value_below_two_headings_is_told(self):
+        told = "below 'Training:' and 'Validation:'"
+        self.assertIn(f"accuracy is printed 2 times in the same words, {told}", Answer(self.TWICE).space)
+        log = "Training:\n  accuracy: 0.90\nValidation:\n  accuracy: 0.80\n" * 2
+        self.assertIn(f"accuracy is printed {told} in the same words", Answer("x = 1\n", log).space)
+        for script in (self.TWICE.replace("  accuracy: {0.8", "  val accuracy: {0.8"),
+                       'x = 1\nfor e in (1, 2):\n    if x:\n        print(f"acc {x}")\n    else:\n        print(f"acc {x}")\n'):
+            self.assertNotIn("in the same words", Answer(script).space)
+
+    def test_a_function_that_prints_and_is_called_twice_is_told(self):
+        script = ('def evaluate(data):\n    print(f"acc: {data / 2}")\nfor e in (1, 2):\n    evaluate(e)\n    evaluate(1.5)\n')
+        self.assertIn("acc is printed by evaluate(), which is called 2 times", Answer(script).space)
+        self.assertNotIn("is called", Answer(script.replace("    evaluate(1.5)\n", "")).space)
+
+
+class Nested(unittest.TestCase):
+    def test_of_dictionaries_in_a_dictionary_that_of_the_validation_is_read(self):
+        for script in ('import json\nfor x in (1, 2):\n    print(json.dumps({"valid": {"loss": x + 0.5}, "train": {"loss": x / 8}}))\n',
+                       'for x in (1, 2):\n    print({"e": x, "train": {"loss": x / 8}, "valid": {"loss": x + 0.5}})\n'):
+            with self.subTest(script):
+                answer = Answer(script)
+                self.assertEqual((answer.metric, answer.mode, answer.values), ("valid_loss", "min", ["1.5", "2.5"]))
+        log = "".join(f'{{"valid": {{"loss": {x}.5, "n": 3}}, "train": {{"loss": 0.{x}}}}}\n' for x in (1, 2))
+        answer = Answer("x = 1\n", log)
+        self.assertEqual((answer.metric, answer.values), ("valid_loss", ["1.5", "2.5"]))
+
+
 class Unknown(unittest.TestCase):
     def test_the_residual_of_a_solver_is_to_be_small(self):
         log = "".join(f"iter {i:4}  residual =  {4 / i:.5E}  time {i / 10:8.3f}s\n" for i in (1, 2, 4))

@@ -1,0 +1,49 @@
+"""Lines that an epoch prints several times in the same words, so that no expression tells one from the other."""
+
+import ast
+
+from options import dotted
+
+# Names of variables that hold a part of the data.
+PARTS = ("phase", "split", "mode", "stage", "subset", "partition", "set_name", "dataset_name")
+
+
+def unknown_part(printing, bound, texts):
+    """The variable in the line that says of which part of the data it is, where its values are not known."""
+    shown = [n for a in printing.args for n in ast.walk(a)]
+    names = [n.id for n in shown if isinstance(n, ast.Name)]
+    names += [n.attr for n in shown if isinstance(n, ast.Attribute) and dotted(n.value) == "self"]
+    return next((n for n in names if n in PARTS and n not in bound and not texts.get(n)), None)
+
+
+def heading_of(line, lines):
+    """The words alone that were printed right before the line."""
+    before = [n for n in lines[:lines.index(line)] if n.block == line.block]
+    return "".join(before[-1].parts).strip() if before and None not in before[-1].parts else ""
+
+
+def functions_called_twice(tree, places):
+    """(function, how often) of those that one list of statements calls more than once."""
+    methods = {f for c in ast.walk(tree) if isinstance(c, ast.ClassDef) for f in c.body}
+    for function in ast.walk(tree):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        blocks = [places[call][0] for call in places if dotted(call.func).split(".")[-1] == function.name
+                  and isinstance(call.func, ast.Attribute) == (function in methods)]
+        times = max(map(blocks.count, blocks), default=0)
+        if times > 1:
+            yield function, times
+
+
+def add_doubts(lines, tree, places):
+    for line in lines:
+        same = [n for n in lines if n.parts == line.parts and n.block == line.block and None in n.parts]
+        if len(same) > 1:
+            headings = [heading_of(n, lines) for n in same]
+            below = f", below {' and '.join(repr(h) for h in headings)}" if all(headings) else ""
+            line.doubt = f"is printed {len(same)} times in the same words{below}"
+    for function, times in functions_called_twice(tree, places):
+        inner = set(ast.walk(function))
+        for line in lines:
+            if line.call in inner and not line.doubt:
+                line.doubt = f"is printed by {function.name}(), which is called {times} times one after the other"
