@@ -11,7 +11,7 @@ SUMMARY = ("best", "final", "finally", "done", "finished", "restored", "summary"
            "average", "mean", "early", "stopping", "stopped", "improved", "previous")
 OF_FOLD = 2  # A level of lines.
 BATCH = re.compile(r"\b(?:global_step|step|(?:mini)?batch|iter|iteration)\b[\s:=#\[(]*\d+\b(?!\.\d)|"
-                   r"\bepoch\b.*?\d.*?\[\s*\d+\s*/\s*\d+", re.I)
+                   r"\[\s*\d+\s*/\s*\d+", re.I)
 EPOCH_OF_ALL = re.compile(r"\bepoch\b[\s:=#]*[\[(]?\s*\d+\s*/\s*\d+[\])]?", re.I)
 RANK = re.compile(r"[\[(<]?\b(?:(?:local|global|world|mpi)[ _-])?rank[\s:=#_-]*(\d+)\b[\])>]?", re.I)
 SEVERAL_PROCESSES = re.compile(r"multiprocess|distributed|process_group|mpi4py|\bMPI|horovod|world_size|get_rank|"
@@ -40,5 +40,5 @@ def is_mean(text):
 
 
 def counts_batches(text):
-    """Whether the line is one of many in an epoch: Epoch 1 step 100, Epoch: 1 [100/938]."""
+    """Whether the line is one of many in an epoch: Epoch 1 step 100, Test: [100/938]."""
     return BATCH.search(EPOCH_OF_ALL.sub("epoch 1", text)) is not None

@@ -16,7 +16,8 @@ OF_STDERR = re.compile(r"\d%\|.*\||\bit/s\b|\bs/it\b|\b(?:INFO|WARNING|DEBUG)\b"
 COUNT = re.compile(r"%\|[^|]*\| (\d+)/\d+ ")
 EPOCH = re.compile(r"\b(epoch|step|iteration|iter|round)\b([\s:=#\[(]*)(\d+)", re.I)
 NUMBER_NEXT = re.compile(r"[\s:='\"(\[#.+-]*(?:\d|(?:nan|inf|none|null|true|false)\b)", re.I)
-TIMES = ("wall", "date", "duration", "memory", "mem", "rank", "fold", "version", "port", "pid")  # And no metrics, either.
+TIMES = ("wall", "date", "duration", "memory", "mem", "rank", "fold", "version", "port", "pid",
+         "remaining", "left")  # And no metrics, either.
 EXPRESSIONS_MAX = 8  # Tried for a metric.
 VARYING = ("nan", "inf", "infinity", "none", "null", "true", "false", "s", "sec", "ms", "us", "it", "min", "h",
            "mb", "gb", "am", "pm", "mon", "tue", "wed", "thu", "fri", "sat", "sun", "jan", "feb", "mar", "apr",
@@ -198,10 +199,11 @@ class Log:
         return metrics
 
     def weight_of(self, regex):
-        """Of a metric's expressions that of the most lines, where folds have a mean that of the mean."""
+        """Of a metric's expressions that of the most lines; before it those of a mean of folds, and of epochs, not batches."""
         lines = [line for line in self.lines if match_of(regex, line)]
         has_more = any(level_of(is_of_fold(line), summarizes(line), is_mean(line)) < OF_FOLD for line in lines)
-        return not self.has_folds or has_more, len(lines)
+        epochs = [line for line in lines if not counts_batches(line) and not summarizes(line)]
+        return not self.has_folds or has_more, len(epochs) > 1, len(lines)
 
     def unknown_values(self):
         """Where no name is known for a metric's: those that are written as `name = 1.5` and change."""

@@ -37,6 +37,9 @@ def main_of(metrics):
     if main and main.is_of_fold:
         main.doubts.append(f"{main.name} is printed for each fold, so that the best fold alone would be the answer: let the "
                            "script print the mean of all folds too, and call tune init again")
+    if main and rank(main)[0] < 0:
+        main.doubts.append(f"{main.name} is of the training data, on which the trial that learns by heart is the best: let the "
+                           "script print a value of the validation too, and call tune init again")
     return main
 
 

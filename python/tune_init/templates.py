@@ -16,6 +16,7 @@ PERCENT_HOLE = r"%(?:\(\w+\))?[-+ #0]*\d*(?:\.\d+)?[a-zA-Z]"
 BRACE_HOLE = r"\{[^{}]*\}"
 CASES = ("upper", "lower", "title", "capitalize")  # Methods of a text.
 WORDS_MAX = 8  # Of a list that a loop goes over.
+BINDINGS_MAX = 64  # Of loops within loops.
 
 
 def holes_in(text, pattern, escape=None, plain=None):
@@ -397,7 +398,7 @@ def places_of(tree):
 
 
 def wrappers_of(tree, templates):
-    """(name, whether it is a method): (parameters, [calls that print]) of the script's own functions that print what
+    """(name, whether it is a method): (parameters, their defaults, [calls that print]) of the script's own functions that print what
     they are given."""
     wrappers = {}
     methods = {f for c in ast.walk(tree) if isinstance(c, ast.ClassDef) for f in c.body}
@@ -405,10 +406,11 @@ def wrappers_of(tree, templates):
         if not isinstance(function, ast.FunctionDef):
             continue
         parameters = [a.arg for a in function.args.args if a.arg not in ("self", "cls")]
+        defaults = dict(zip(reversed(parameters), reversed(function.args.defaults)))
         calls = [n for n in ast.walk(function) if isinstance(n, ast.Call) and templates.printed(n) and
                  any(is_name(m) and m.id in parameters for a in n.args for m in ast.walk(a))]
         if calls:
-            wrappers[function.name, function in methods] = (parameters, calls[:1])
+            wrappers[function.name, function in methods] = (parameters, defaults, calls[:1])
     return wrappers
 
 
@@ -429,12 +431,13 @@ def lines_of(tree):
         bindings = [{}]
         for loop in loops:  # for name, value in metrics.items(): print(name, value)
             name, texts = templates.names.words_of_loop(loop)
-            bindings = [{**b, name: [text]} for b in bindings for text in texts] or bindings
+            if texts and len(bindings) * len(texts) <= BINDINGS_MAX:
+                bindings = [{**b, name: [text]} for b in bindings for text in texts]
         inner = [call]
         wrapper = dotted(call.func).split(".")[-1], isinstance(call.func, ast.Attribute)
         if wrapper in wrappers and not templates.printed(call):
-            parameters, inner = wrappers[wrapper]
-            given = dict(zip(parameters, call.args))
+            parameters, defaults, inner = wrappers[wrapper]
+            given = {**defaults, **dict(zip(parameters, call.args))}
             given.update({k.arg: k.value for k in call.keywords if k.arg})
             bindings = [{**b, **{p: templates.of(a, b) for p, a in given.items()}} for b in bindings]
         seen = []

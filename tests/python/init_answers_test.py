@@ -108,6 +108,11 @@ class Batches(unittest.TestCase):
                               for e in range(3))
                 self.assertEqual(Answer("x = 1\n", log).values, ["1.50", "1.25", "1.00"])
 
+    def test_a_summary_of_an_epoch_in_other_words_is_read(self):
+        batches = "".join(f"Test: [ {b}/196]\tLoss 1.1 (1.1)\tAcc@1 7{b}.88 (71.88)\n" for b in range(4))
+        answer = Answer("x = 1\n", batches + " * Acc@1 52.758\n" + batches + " * Acc@1 60.100\n")
+        self.assertEqual((answer.metric, answer.values), ("acc_1", ["52.758", "60.100"]))
+
     def test_a_lone_line_before_the_steps_is_no_epoch(self):
         log = "start: loss 2.5\nstep 100 loss 0.5\nstep 200 loss 0.4\nstep 300 loss 0.3\n"
         self.assertEqual(Answer("x = 1\n", log).values, ["0.5", "0.4", "0.3"])
@@ -145,6 +150,10 @@ class Parts(unittest.TestCase):
                 self.assertEqual((answer.metric, answer.values),
                                  (main, [str(0.5 + names.index(main) / 4 + j) for j in range(2)]))
 
+    def test_a_value_of_the_training_alone_is_told(self):
+        for script, is_told in (('print(f"train_loss: {0.5}")\n', True), ('print(f"loss: {0.5}")\n', False)):
+            self.assertEqual("train_loss is of the training data" in Answer(script).space, is_told)
+
     def test_a_column_with_its_unit(self):
         script = ('print("ep | tr_loss | va_loss | va_acc | lr")\nfor e in (1, 2):\n'
                   '    print(f"{e:2d} | {0.5 / e:7.4f} | {0.6 / e:7.4f} | {70.5 + e:4.1f} % | {0.1:.1e}")\n')
@@ -180,6 +189,8 @@ class Phases(unittest.TestCase):
         for calls in ("run('train', epoch); run('val', epoch)\n", "for phase in ('train', 'val'): run(phase, epoch)\n"):
             answer = Answer(self.FUNCTION + calls)
             self.assertEqual((answer.values, answer.to_do[1:]), (["0.5000", "0.7500"], []))
+        by_default = self.FUNCTION.replace("phase, epoch)", "epoch, phase='val')", 1) + "run(epoch, 'train'); run(epoch)\n"
+        self.assertEqual(Answer(by_default).values, ["0.5000", "0.7500"])
         one_of_two = self.FUNCTION.replace("    if True:", "    phase = 'train' if phase else 'val'\n    if True:")
         self.assertEqual(Answer(one_of_two + "run(1, epoch); run(0, epoch)\n").values, ["0.5000", "0.7500"])
 
