@@ -9,7 +9,8 @@ LOWER = ("loss", "error", "err", "rmse", "mse", "mae", "mape", "ppl", "perplexit
          "cer", "logloss", "mlogloss", "merror", "rmsle", "fid", "kl", "regret", "distance", "cost",
          "latency", "deviance", "bce", "ce", "brier", "residual", "residuals", "resid")
 NEVER = ("lr", "epoch", "epochs", "step", "steps", "time", "seed", "batch", "iter", "iteration",
-         "elapsed", "eta", "best", "total", "seconds", "params", "sec", "patience", "grad")
+         "elapsed", "eta", "best", "total", "seconds", "params", "sec", "patience", "grad",
+         "std", "stddev", "stdev", "sd", "deviation", "variance", "scale", "weight", "weights", "coef", "threshold")
 
 # In the name of a summary.
 ENDS = ("best", "done", "finished", "restored", "final", "finally", "result", "results", "early", "previous")
@@ -36,6 +37,7 @@ def words_of(name):
 
 def is_metric(name):
     words = words_of(name)
+    words = words[:-1] if words[-1:] == ["of"] else words
     if not words or words[0] in NEVER or words[-1] in NEVER or any(w in ENDS for w in words):
         return False
     return any(w in HIGHER or w in LOWER for w in words)

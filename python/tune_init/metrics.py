@@ -7,6 +7,7 @@ from bars import NOT_FULL
 from counters import RANK, SEVERAL_PROCESSES, counts_batches, is_mean, is_of_fold, level_of, summarizes
 from measures import ENDS, is_metric, measures_of, part_of, rank_of, words_of
 from options import dotted
+from repeats import repeated
 from templates import lines_of
 
 NUMBER = r"[+-]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|nan|inf"
@@ -275,17 +276,19 @@ def add_metrics_of(line, lines, is_wanted, source, metrics):
             read_on_bar(metric, line.bar, "postfix" not in dotted(line.call.func))
         metric.is_of_fold, metric.is_mean = tells_of_fold(line), is_mean(text_of(line))
         metric.part = part_of(words_of(text_of(line))[:1])
-        metric.doubts += doubts_on(line, name)
+        metric.doubts += doubts_on(line, i, lines, name)
         if SEVERAL_PROCESSES.search(source):
             read_first_rank(metric, line, i)
         metric.line = source.split("\n")[line.call.lineno - 1].strip()
         metrics[name] = metric
 
 
-def doubts_on(line, name):
+def doubts_on(line, i, lines, name):
+    """What makes the metric's line one of several of which one would be right."""
     remedy = f"let the script say which it is, as in val_{name}, and call tune init again"
-    if line.doubt:
-        yield f"{name} {line.doubt}: {remedy}"
+    again = repeated(line, i, lines) or line.repeated_call
+    if again:
+        yield f"{name} {again}: {remedy}"
     if line.unknown_part:
         yield (f"the line of {name} is printed for each {line.unknown_part}, and which there are is not seen: let the "
                "expression begin as the line of the validation does, such as ^val")

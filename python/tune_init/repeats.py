@@ -35,15 +35,19 @@ def functions_called_twice(tree, places):
             yield function, times
 
 
-def add_doubts(lines, tree, places):
-    for line in lines:
-        same = [n for n in lines if n.parts == line.parts and n.block == line.block and None in n.parts]
-        if len(same) > 1:
-            headings = [heading_of(n, lines) for n in same]
-            below = f", below {' and '.join(repr(h) for h in headings)}" if all(headings) else ""
-            line.doubt = f"is printed {len(same)} times in the same words{below}"
+def repeated(line, i, lines):
+    """How the words before the value at parts[i] come again among the same statements; "" where they do not."""
+    same = [n for n in lines if n.parts[:i + 1] == line.parts[:i + 1] and n.block == line.block]
+    if len(same) < 2:
+        return ""
+    headings = [heading_of(n, lines) for n in same]
+    below = f", below {' and '.join(repr(h) for h in headings)}" if all(headings) else ""
+    return f"is printed {len(same)} times in the same words{below}"
+
+
+def add_repeated_calls(lines, tree, places):
     for function, times in functions_called_twice(tree, places):
         inner = set(ast.walk(function))
         for line in lines:
-            if line.call in inner and not line.doubt:
-                line.doubt = f"is printed by {function.name}(), which is called {times} times one after the other"
+            if line.call in inner:
+                line.repeated_call = f"is printed by {function.name}(), which is called {times} times one after the other"

@@ -10,7 +10,7 @@ from bars import Bars
 from counters import LOOP_OVER_FOLDS
 from measures import part_of, words_of
 from options import dotted
-from repeats import add_doubts, unknown_part
+from repeats import add_repeated_calls, unknown_part
 
 PERCENT_HOLE = r"%(?:\(\w+\))?[-+ #0]*\d*(?:\.\d+)?[a-zA-Z]"
 BRACE_HOLE = r"\{[^{}]*\}"
@@ -368,7 +368,7 @@ class Line:
         self.block, self.is_in_loop = block, is_in_loop
         self.is_in_fold = False  # In a loop over the folds of a cross validation.
         self.unknown_part = None  # The variable that names a part of the data, where its values are not known.
-        self.doubt = ""
+        self.repeated_call = ""  # How often the function that prints it is called.
 
 
 def places_of(tree):
@@ -458,5 +458,5 @@ def lines_of(tree):
                 if printing is not call and line.parts.count(None) < len([p for p in templates.printed(printing)[0] if p is None]):
                     explained.add(printing)
     lines = [line for line in lines if line.call not in explained]
-    add_doubts(lines, tree, places)
+    add_repeated_calls(lines, tree, places)
     return lines

@@ -210,9 +210,18 @@ class Repeated(unittest.TestCase):
         self.assertIn(f"accuracy is printed 2 times in the same words, {told}", Answer(self.TWICE).space)
         log = "Training:\n  accuracy: 0.90\nValidation:\n  accuracy: 0.80\n" * 2
         self.assertIn(f"accuracy is printed {told} in the same words", Answer("x = 1\n", log).space)
+        more = self.TWICE.replace("{0.8:.2f}", "{0.8:.2f}, lr: 1").replace("accuracy", "loss")
+        self.assertIn("loss is printed 2 times in the same words", Answer(more).space)
         for script in (self.TWICE.replace("  accuracy: {0.8", "  val accuracy: {0.8"),
                        'x = 1\nfor e in (1, 2):\n    if x:\n        print(f"acc {x}")\n    else:\n        print(f"acc {x}")\n'):
             self.assertNotIn("in the same words", Answer(script).space)
+
+    def test_the_deviation_of_a_value_is_not_the_value(self):
+        script = 'print("%0.2f accuracy with a standard deviation of %0.2f" % (0.9, 0.1))\nprint(f"acc {0.5} acc_std {0.25}")\n'
+        self.assertEqual((Answer(script).metric, Answer(script).values), ("acc", ["0.5"]))
+
+    def test_an_accuracy_of_is_one(self):
+        self.assertEqual(Answer('print(f"with an accuracy of {0.5}")\n').values, ["0.5"])
 
     def test_a_function_that_prints_and_is_called_twice_is_told(self):
         script = ('def evaluate(data):\n    print(f"acc: {data / 2}")\nfor e in (1, 2):\n    evaluate(e)\n    evaluate(1.5)\n')
