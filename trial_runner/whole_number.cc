@@ -125,6 +125,17 @@ bool TakePrefix(std::string_view& text, std::string_view prefix) {
   return true;
 }
 
+// Three digits of an exponent leave no room for its letter: "1.50000-101". Old C libraries write
+// "1.#QNAN". And a space may stand before the letter: "1.5 E+03".
+bool BeginsWithOddTail(std::string_view number, std::string_view tail) {
+  const bool has_point = number.find('.') != std::string_view::npos;
+  if (has_point && IsSign(At(tail, 0)) && DigitCount(tail.substr(1)) == 3) return true;
+  if (has_point && tail.starts_with('#') && IsLetter(At(tail, 1))) return true;
+  if (tail.starts_with(".#")) return IsLetter(At(tail, 2));
+  return At(tail, 0) == ' ' && IsExponentMark(At(tail, 1)) && IsSign(At(tail, 2)) &&
+         IsDigit(At(tail, 3));
+}
+
 // "^3" or "**3".
 bool BeginsWithPower(std::string_view text) {
   if (!TakePrefix(text, "^") && !TakePrefix(text, "**")) return false;
@@ -138,7 +149,8 @@ bool BeginsWithPowerOfTen(std::string_view text) {
     text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
   };
   skip_spaces();
-  constexpr std::string_view kSigns[] = {"x", "X", "*", "\xc3\x97", "\xc2\xb7", "\\times"};
+  constexpr std::string_view kSigns[] = {
+      "x", "X", "*", "\xc3\x97", "\xc2\xb7", "\xe2\x8b\x85", "\xe2\x88\x99", "\\times"};
   if (std::none_of(std::begin(kSigns), std::end(kSigns),
                    [&](std::string_view sign) { return TakePrefix(text, sign); })) {
     return false;
@@ -358,7 +370,8 @@ bool IsPartOfNumber(std::string_view line, size_t begin, size_t end, SpelledBesi
 
 bool IsOtherNotation(std::string_view tail, std::string_view number) {
   return BeginsWithFortranExponent(number, tail) || BeginsWithThousands(number, tail) ||
-         BeginsWithPower(tail) || BeginsWithPowerOfTen(tail) || BeginsWithForeignPart(tail);
+         BeginsWithPower(tail) || BeginsWithPowerOfTen(tail) || BeginsWithForeignPart(tail) ||
+         BeginsWithOddTail(number, tail);
 }
 
 std::string_view WordAround(std::string_view line, size_t begin, size_t end) {
