@@ -69,6 +69,38 @@ bool IsUnit(const std::string& word) {
   return IsOneOf(kUnits, word);
 }
 
+// What is counted within an epoch.
+bool IsInnerCounter(const std::string& word) {
+  static constexpr std::string_view kCounters[] = {"step",      "batch",       "iter",
+                                                   "minibatch", "global_step", "iteration"};
+  return IsOneOf(kCounters, word);
+}
+
+// Whose value it is: of one of several that run side by side, or one after the other.
+bool IsPart(const std::string& word) {
+  static constexpr std::string_view kParts[] = {"rank", "fold",   "gpu",  "cuda", "process",
+                                                "proc", "worker", "seed", "run",  "split"};
+  return IsOneOf(kParts, word);
+}
+
+// "0" of " 0]", "=0,"; empty: no whole number follows.
+std::string_view NumberAfter(std::string_view after) {
+  const size_t begin = after.find_first_not_of(" \t=:#([");
+  if (begin == std::string_view::npos) return "";
+  const std::string_view rest = after.substr(begin);
+  const size_t bytes = WordBytes(rest);
+  const bool is_whole =
+      std::all_of(rest.begin(), rest.begin() + static_cast<ptrdiff_t>(bytes), IsDigit);
+  return is_whole ? rest.substr(0, bytes) : "";
+}
+
+// "rank0" is its word and number in one.
+bool IsPartWithNumber(const std::string& word) {
+  const size_t digits = word.find_first_of("0123456789");
+  return digits != std::string::npos && IsPart(word.substr(0, digits)) &&
+         word.find_first_not_of("0123456789", digits) == std::string::npos;
+}
+
 // Whether a number follows, as behind "epoch" and "loss=".
 bool IsKey(std::string_view after) {
   const size_t next = after.find_first_not_of(" \t=:'\"([-+#.");
@@ -92,11 +124,20 @@ std::string LineForm(std::string_view before) {
     }
     const std::string word = Lower(before.substr(i, bytes));
     i += bytes;
+    if (IsPartWithNumber(word)) {
+      words += "|" + word;
+      continue;
+    }
     const bool is_left_out = IsNumberWord(word) || IsUnit(word) || is_after_unit;
     is_after_unit = is_left_out;
     if (is_left_out) continue;
     if (first.empty()) first = word;
-    if (!IsKey(before.substr(i))) words += "|" + word;
+    const std::string_view number = IsPart(word) ? NumberAfter(before.substr(i)) : "";
+    if (!number.empty()) {
+      words += "|" + word + std::string(number);
+    } else if (!IsKey(before.substr(i)) || IsInnerCounter(word)) {
+      words += "|" + word;
+    }
   }
   const size_t indent = before.find_first_not_of(" \t");
   const bool is_indented = indent != 0 && indent < before.size() && IsAsciiWord(before[indent]) &&
@@ -126,6 +167,24 @@ DataSplit FindDataSplit(std::string_view behind) {
     if (name != std::end(kNames) && !IsKey(behind.substr(i))) return {name->split, word};
   }
   return {};
+}
+
+DataSplit FindHeading(std::string_view line) {
+  constexpr size_t kWordsMax = 3;
+  size_t words = 0;
+  for (size_t i = 0; i < line.size();) {
+    const size_t bytes = WordBytes(line.substr(i));
+    if (bytes > 0 && (++words > kWordsMax || IsNumberWord(Lower(line.substr(i, bytes))))) return {};
+    i += std::max<size_t>(bytes, 1);
+  }
+  return FindDataSplit(line);
+}
+
+std::string_view UnitBehind(std::string_view tail) {
+  if (tail.starts_with('%')) return tail.substr(0, 1);
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto end = std::find_if_not(tail.begin(), tail.end(), is_letter);
+  return tail.substr(0, static_cast<size_t>(end - tail.begin()));
 }
 
 std::string EscapedForRegex(std::string_view text) {

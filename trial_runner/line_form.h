@@ -1,9 +1,10 @@
 // What kind of line a value was read in, so that a summary ("Best val_acc: 0.95") is told from the
 // lines of epochs ("Epoch 3: loss 0.1, val_acc 0.91").
 //
-// The form of a line is whether a word is indented, its first word and the words before the value
-// that name no other number. Numbers, times, units, bars and the values of other metrics are left
-// out: they differ from one epoch to the next.
+// The form of a line is whether a word is indented, its first word, the words before the value that
+// name no other number, the counters that an epoch's own line has not ("step 100"), and whose value
+// it is ("rank 1", "fold 2"). Other numbers, times, units, bars and the values of other metrics are
+// left out: they differ from one epoch to the next.
 //
 // Thread rule: pure functions.
 #pragma once
@@ -24,6 +25,12 @@ struct DataSplit {
   std::string_view word;  // As it stands there.
 };
 DataSplit FindDataSplit(std::string_view behind);
+
+// Of a line that is a heading of those below it: "Training:", "--- Validation ---".
+DataSplit FindHeading(std::string_view line);
+
+// The unit right behind a number: "ms" of "12ms", "%"; empty: none.
+std::string_view UnitBehind(std::string_view tail);
 
 // The line up to `begin`, as a regular expression from the line's beginning: each number stands for
 // any.

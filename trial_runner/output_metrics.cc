@@ -12,6 +12,7 @@ namespace {
 
 constexpr OutputStream kStreams[] = {OutputStream::kStdout, OutputStream::kStderr};
 constexpr double kIterationMax = 1e15;  // Whole numbers below are exact.
+constexpr int64_t kReportsForLag = 3;
 
 std::string NumberText(double number) {
   std::string text = std::to_string(number);
@@ -54,7 +55,8 @@ OutputMetrics::OutputMetrics(OutputRules rules, std::vector<std::string> wanted)
       wanted_(std::move(wanted)),
       found_(rules_.patterns.size()),
       was_reported_(rules_.patterns.size()),
-      elsewhere_(rules_.patterns.size()) {
+      elsewhere_(rules_.patterns.size()),
+      lags_(rules_.patterns.size()) {
   size_t wanted_count = 0;
   for (size_t i = 0; i < rules_.patterns.size(); ++i) {
     const std::string& metric = rules_.patterns[i].metric();
@@ -159,11 +161,27 @@ void OutputMetrics::ReadLine(OutputStream stream, const std::string& line,
     if (!IsChosen(rules_.patterns[i].from(), stream)) continue;
     const std::optional<OutputMatch> match = MatchIn(rules_.patterns[i], line);
     if (!match) continue;
-    found_[i] = {rules_.patterns[i].metric(), match->number, stream, line, *match};
+    if (!found_[i]) lags_[i].reports_before = report_count_;
+    lags_[i].is_new = true;
+    found_[i] = {rules_.patterns[i].metric(),
+                 match->number,
+                 stream,
+                 line,
+                 *match,
+                 headings_[stream == OutputStream::kStderr ? 1 : 0]};
     in_line.push_back(i);
   }
+  if (in_line.empty()) FollowHeading(stream, line);
   if (refusal_ || !Leads(in_line)) return;
   if (std::optional<OutputReport> report = MakeReport()) reports.push_back(*std::move(report));
+}
+
+// It holds until a line that begins as far left and is none.
+void OutputMetrics::FollowHeading(OutputStream stream, std::string_view line) {
+  DataSplit& heading = headings_[stream == OutputStream::kStderr ? 1 : 0];
+  const DataSplit found = FindHeading(line);
+  const bool is_indented = line.empty() || line[0] == ' ' || line[0] == '\t';
+  if (!found.name.empty() || !is_indented) heading = {found.name, found.name};
 }
 
 void OutputMetrics::ReadIteration(OutputStream stream, const std::string& line) {
@@ -219,8 +237,23 @@ std::optional<std::string> ExactFor(const OutputPattern& pattern, const std::str
   return is_exact ? std::optional(exact) : std::nullopt;
 }
 
+// As far as a line says it, else what it stands under.
 DataSplit SplitBehind(const OutputFinding& finding) {
-  return FindDataSplit(std::string_view(finding.line).substr(finding.match.number_begin));
+  const DataSplit split =
+      FindDataSplit(std::string_view(finding.line).substr(finding.match.number_end));
+  return split.name.empty() ? finding.heading : split;
+}
+
+bool IsUnderHeading(const OutputFinding& finding) {
+  return FindDataSplit(std::string_view(finding.line).substr(finding.match.number_end))
+      .name.empty();
+}
+
+bool HaveTwoUnits(const OutputFinding& a, const OutputFinding& b) {
+  const auto unit = [](const OutputFinding& finding) {
+    return UnitBehind(std::string_view(finding.line).substr(finding.match.number_end));
+  };
+  return std::isfinite(a.value) && std::isfinite(b.value) && unit(a) != unit(b);
 }
 
 bool NameTwoSplits(const OutputFinding& a, const OutputFinding& b) {
@@ -242,16 +275,43 @@ bool AreOfTwoKinds(const OutputFinding& a, const OutputFinding& b) {
 // With `iteration` a line of another form has a number of its own, or is refused.
 std::string OutputMetrics::Note() {
   const OutputFinding& leading = *found_[*leader_];
+  ++report_count_;
+  std::string lag = NoteOnLag();
+  if (!lag.empty()) return lag;
   if (leading.match.passed_over && !std::exchange(has_noted_values_, true)) {
     return NoteOnValues(leading);
   }
-  if (rules_.iteration || has_noted_forms_) return "";
   if (!first_leading_) {
     first_leading_ = leading;
     return "";
   }
+  if (!has_noted_units_ && HaveTwoUnits(*first_leading_, leading)) {
+    has_noted_units_ = true;
+    return "the values of '" + leading.metric + "' are printed in two units: in " +
+           Quoted(first_leading_->line) + " and " + Quoted(leading.line) +
+           "; units are not read: let the program print one of them alone";
+  }
+  if (rules_.iteration || has_noted_forms_) return "";
   has_noted_forms_ = AreOfTwoKinds(*first_leading_, leading);
   return has_noted_forms_ ? NoteOnForms(leading) : "";
+}
+
+// A metric that is printed behind the leading one each time is in the next report.
+std::string OutputMetrics::NoteOnLag() {
+  std::string metric;
+  for (size_t i = 0; i < lags_.size(); ++i) {
+    Lag& lag = lags_[i];
+    const bool is_behind =
+        found_[i] && lag.reports_before == 1 && found_[i]->line != found_[*leader_]->line;
+    if (is_behind && lag.is_new) ++lag.reports_with;
+    lag.is_new = false;
+    const bool is_always = is_behind && lag.reports_with == report_count_ - 1;
+    if (is_always && report_count_ >= kReportsForLag && metric.empty()) metric = found_[i]->metric;
+  }
+  if (metric.empty() || std::exchange(has_noted_lag_, true)) return "";
+  const std::string& leading = found_[*leader_]->metric;
+  return "each report has the '" + metric + "' of the iteration before: it is printed behind '" +
+         leading + "', which makes the report; write report_on: " + metric;
 }
 
 std::string OutputMetrics::NoteOnValues(const OutputFinding& leading) const {
@@ -281,6 +341,12 @@ std::string OutputMetrics::NoteOnForms(const OutputFinding& leading) const {
   std::string text = "the regular expression of '" + leading.metric +
                      "' matches lines of two kinds: " + Quoted(first) + " and " +
                      Quoted(leading.line) + "; each of them counts as an iteration. ";
+  if (NameTwoSplits(*first_leading_, leading) && IsUnderHeading(leading)) {
+    return text + "One stands under the heading of '" + std::string(first_leading_->heading.name) +
+           "', the other under that of '" + std::string(leading.heading.name) +
+           "': let the program print which it is in the line itself, and write that into the "
+           "expression";
+  }
   if (NameTwoSplits(*first_leading_, leading)) {
     const auto ending = [&](const OutputFinding& finding) {
       return Quoted(pattern.text() + ".*\\b" + std::string(SplitBehind(finding).word));

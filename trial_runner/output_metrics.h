@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "core/metric.h"
+#include "trial_runner/line_form.h"
 #include "trial_runner/output_lines.h"
 #include "trial_runner/output_pattern.h"
 
@@ -53,6 +54,7 @@ struct OutputFinding {
   OutputStream stream = OutputStream::kStdout;
   std::string line;
   OutputMatch match = {};
+  DataSplit heading = {};  // Which the line stands under.
 };
 
 struct OutputReport {
@@ -99,6 +101,7 @@ class OutputMetrics {
   void TakeState(OutputStream stream, const std::string& text, std::vector<OutputReport>& reports);
   void ReadHeld(std::vector<OutputReport>& reports);
   void ReadLine(OutputStream stream, const std::string& line, std::vector<OutputReport>& reports);
+  void FollowHeading(OutputStream stream, std::string_view line);
   void ReadIteration(OutputStream stream, const std::string& line);
   void LookElsewhere(OutputStream stream, const OutputLine& line);
   // Whether a value of the leading metric is among those that a line had.
@@ -111,6 +114,7 @@ class OutputMetrics {
   std::optional<double> NumberIn(const OutputPattern& pattern, const std::string& line);
   // What is doubtful in the leading value's line: two values, or a line of another form.
   std::string Note();
+  std::string NoteOnLag();
   std::string NoteOnValues(const OutputFinding& leading) const;
   std::string NoteOnForms(const OutputFinding& leading) const;
   bool IsWanted(const std::string& metric) const;
@@ -130,6 +134,18 @@ class OutputMetrics {
   std::optional<OutputFinding> first_leading_;  // Its line's form is the trial's.
   bool has_noted_values_ = false;
   bool has_noted_forms_ = false;
+  bool has_noted_units_ = false;
+  bool has_noted_lag_ = false;
+  std::array<DataSplit, 2> headings_;  // By stream.
+  // Of each pattern: how many reports came before its first value, how many of those since had a
+  // new one, and whether there is one that no report has had.
+  struct Lag {
+    int64_t reports_before = 0;
+    int64_t reports_with = 0;
+    bool is_new = false;
+  };
+  std::vector<Lag> lags_;
+  int64_t report_count_ = 0;
   std::optional<std::string> refusal_;
 };
 

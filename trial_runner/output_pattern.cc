@@ -195,6 +195,7 @@ Result<std::optional<OutputMatch>> OutputPattern::FindIn(std::string_view line) 
   if (number && !IsPartOfNumber(line, begin, end, spelled_)) {
     result.number = *number;
     result.number_begin = begin;
+    result.number_end = end;
     if (result.passed_over == number) result.passed_over.reset();
     return std::optional(result);
   }

@@ -54,6 +54,9 @@ TEST(LineForm, OfASummaryIsAnother) {
        "1\xe8\xbd\xae acc ",
        "\xe6\x9c\x80\xe5\xa5\xbd acc "},
       {"  Valid loss: ", "Valid loss: "},
+      {"Epoch 1 step 100 loss: ", "Epoch 1 loss: "},
+      {"[rank 0] loss: ", "[rank 1] loss: "},
+      {"rank0 loss: ", "rank1 loss: "},
       {"0.5 acc ", "best 0.5 acc "}};
   for (const auto& [one, other] : pairs) EXPECT_NE(LineForm(one), LineForm(other)) << one;
 }

@@ -308,6 +308,61 @@ TEST_F(OutputMetricsTest, APartOfTheDataThatIsNamedBehindTheValueIsTold) {
       << "a name of another number, and one word for one part of the data";
 }
 
+TEST_F(OutputMetricsTest, BatchesBesideEpochsAreTold) {
+  Begin(Rules({"acc"}));
+  EXPECT_THAT(Notes(metrics_->Read(OutputStream::kStdout,
+                                   "Epoch 1 step 100 acc: 0.3\nEpoch 1 step 200 acc: 0.4\n"
+                                   "Epoch 1 acc: 0.5\n")),
+              ElementsAre(HasSubstr("matches lines of two kinds: 'Epoch 1 step 100 acc: 0.3'")));
+}
+
+TEST_F(OutputMetricsTest, OneOfSeveralIsTold) {
+  for (const std::string word : {"[rank 0] epoch 1 ", "fold 0: ", "gpu0 "}) {
+    std::string other = word;
+    other[other.find('0')] = '1';
+    Begin(Rules({"acc"}));
+    EXPECT_THAT(
+        Notes(metrics_->Read(OutputStream::kStdout, word + "acc: 0.3\n" + other + "acc: 0.4\n")),
+        ElementsAre(HasSubstr("lines of two kinds")))
+        << word;
+  }
+}
+
+TEST_F(OutputMetricsTest, AHeadingSaysWhatStandsBelowIt) {
+  Begin(Rules({"acc"}));
+  EXPECT_THAT(
+      Notes(metrics_->Read(OutputStream::kStdout,
+                           "Epoch 1\nTraining:\n  loss: 1\n  acc: 0.9\nValidation:\n  acc: 0.8\n")),
+      ElementsAre(HasSubstr("One stands under the heading of 'train', the other under that of "
+                            "'val'")));
+  Begin(Rules({"acc"}));
+  EXPECT_THAT(Notes(metrics_->Read(OutputStream::kStdout,
+                                   "Training started\nacc: 0.5\nEpoch 2\nacc: 0.6\n"
+                                   "Validation took 3 s\nacc: 0.7\n")),
+              IsEmpty());
+}
+
+TEST_F(OutputMetricsTest, TwoUnitsAreTold) {
+  Begin(Rules({"acc"}));
+  EXPECT_THAT(Notes(metrics_->Read(OutputStream::kStdout,
+                                   "acc: 896ms\nacc: nan\nacc: 896ms.\nacc: 1.02s\nacc: 2k\n")),
+              ElementsAre(HasSubstr("the values of 'acc' are printed in two units: in 'acc: 896ms' "
+                                    "and 'acc: 1.02s'")));
+}
+
+TEST_F(OutputMetricsTest, AMetricBehindTheLeadingOneIsToldOf) {
+  Begin(Rules({"acc", "mem"}));
+  EXPECT_THAT(Notes(metrics_->Read(OutputStream::kStdout,
+                                   "acc: 1\nmem: 1\nacc: 2\nmem: 2\nacc: 3\nmem: 3\nacc: 4\n")),
+              ElementsAre("each report has the 'mem' of the iteration before: it is printed behind "
+                          "'acc', which makes the report; write report_on: mem"));
+  Begin(Rules({"acc", "mem"}));
+  EXPECT_THAT(Notes(metrics_->Read(OutputStream::kStdout,
+                                   "acc: 1\nmem: 1\nacc: 2\nacc: 3\nmem: 2\nacc: 4\n")),
+              IsEmpty())
+      << "each second iteration has one";
+}
+
 // ---- what cannot be read
 
 TEST_F(OutputMetricsTest, APartOfANumberEndsTheReading) {
