@@ -149,6 +149,31 @@ std::vector<std::string> SharedFileMetrics(const Value& trainable,
   return shared;
 }
 
+bool HidesStatus(const Value& trainable) {
+  const Value* const shell = trainable.is_map() ? trainable.Find("shell") : nullptr;
+  const Value* const command = trainable.is_map() ? trainable.Find("command") : nullptr;
+  if (shell == nullptr || *shell != Value(true) || command == nullptr || !command->is_string()) {
+    return false;
+  }
+  const std::string& text = command->AsString();
+  if (text.find("pipefail") != std::string::npos) return false;
+  char quote = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\\') {
+      ++i;
+    } else if (quote != 0) {
+      if (c == quote) quote = 0;
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+    } else if (c == '|') {
+      if (i + 1 == text.size() || text[i + 1] != '|') return true;
+      ++i;
+    }
+  }
+  return false;
+}
+
 std::vector<std::string> UncarriedParameters(const Value& trainable,
                                              const std::vector<std::string>& parameters,
                                              const std::string& base_dir) {

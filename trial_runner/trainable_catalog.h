@@ -79,6 +79,9 @@ Status CheckInputs(const Value& trainable, const Configuration& configuration,
 std::vector<std::string> SharedFileMetrics(const Value& trainable,
                                            const std::vector<std::string>& telling);
 
+// Whether a command is a shell's text with a pipe, whose status is that of its last program alone.
+bool HidesStatus(const Value& trainable);
+
 // Those of `parameters` (flat names) that a command's program will surely not see (find_script.h);
 // none for other trainables.
 std::vector<std::string> UncarriedParameters(const Value& trainable,

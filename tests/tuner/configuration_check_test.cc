@@ -51,6 +51,18 @@ TEST(WarningsBeforeStart, NameFilesThatTrialsWouldShare) {
   }
 }
 
+TEST(WarningsBeforeStart, TellOfPipesThatHideACrash) {
+  const auto warnings = [](const std::string& command) {
+    return Warnings("trainable: {command: \"" + command +
+                    "\", shell: true, metrics: {acc: {regex: 'acc: {number}'}}}\nmetric: acc\n"
+                    "mode: max\nspace: {lr: {uniform: [0, 1]}}\n");
+  };
+  EXPECT_THAT(warnings("train {lr} | tee log"), ElementsAre(HasSubstr("set -o pipefail")));
+  EXPECT_THAT(warnings("train {lr} || exit 1"), IsEmpty());
+  EXPECT_THAT(warnings("train {lr} --sep '|'"), IsEmpty());
+  EXPECT_THAT(warnings("set -o pipefail; train {lr} | tee log"), IsEmpty());
+}
+
 TEST(WarningsBeforeStart, AskWhetherALossShallBeLarge) {
   const auto warnings = [](const std::string& metric, const std::string& mode) {
     return Warnings("trainable: {command: [train, '{lr}']}\nmetric: " + metric + "\nmode: " + mode +

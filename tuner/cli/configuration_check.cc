@@ -137,6 +137,13 @@ std::vector<std::string> WarningsBeforeStart(const ExperimentSpec& spec, const S
   AddSharedVariables(spec, space, warnings);
   AddSharedFiles(spec, space, warnings);
   AddModes(spec, warnings);
+  if (HidesStatus(spec.trainable)) {
+    warnings.push_back(
+        "a pipe has the status of its last program: a crash before it makes a good trial; leave "
+        "the "
+        "pipe out (what the program prints is kept: tune logs), or write command: [bash, -c, \"set "
+        "-o pipefail; ...\"]");
+  }
   const int64_t count = TrialCountOf(spec, space, spec.samples);
   if (varying.empty() && count != 1 && !IsRepeated(spec)) {
     warnings.push_back("nothing in the space varies: " +
