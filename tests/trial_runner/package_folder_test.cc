@@ -175,6 +175,21 @@ TEST_F(PackageFolder, IsNotPackedWithAPrivateKeyInIt) {
   }
   Write("sub/id", "{\"private_key\": \"" + in_json + "\"}");
   EXPECT_THAT(refusal().message(), HasSubstr("sub/id holds a private key"));
+  // A binary one, as openssl pkey -outform DER writes it, of RSA, EC and others; and PuTTY's.
+  for (const std::string& der :
+       {std::string("\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70", 12),
+        std::string("\x30\x82\x04\xa4\x02\x01\x00\x02\x82\x01\x01\x00", 12),
+        std::string("\x30\x77\x02\x01\x01\x04\x20\x55", 8)}) {
+    Write("sub/id", der + std::string(100, 'k'));
+    EXPECT_THAT(refusal().message(), HasSubstr("sub/id holds a private key"));
+  }
+  Write("sub/id", "PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\n");
+  EXPECT_THAT(refusal().message(), HasSubstr("sub/id holds a private key"));
+  // What a tuner printed, kept in a file.
+  Write("sub/id", "join with: tune worker --connect a:1 --join tune1_" + std::string(80, 'a'));
+  EXPECT_THAT(refusal().message(), HasSubstr("sub/id holds a join token"));
+  Write("sub/id", "tune1_short, and a certificate: \x30\x82\x04\xa4\x30\x82");
+  EXPECT_TRUE(refusal().ok()) << refusal().message();
   // A text that speaks of keys is none.
   Write("sub/id",
         "if line == '-----BEGIN PRIVATE KEY-----':\n  return '-----END PRIVATE KEY-----'");

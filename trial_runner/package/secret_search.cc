@@ -1,6 +1,7 @@
 #include "trial_runner/package/secret_search.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tune {
 namespace {
@@ -34,6 +35,44 @@ bool IsKey(std::string_view text) {
   return body.size() == kBodyBytesMin && std::all_of(body.begin(), body.end(), IsBase64);
 }
 
+// "tune1_" and as much behind it as a join token has (tls/join_token.h).
+bool HoldsToken(std::string_view text) {
+  constexpr std::string_view kBegin = "tune1_";
+  const auto is_part = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-';
+  };
+  for (size_t at = text.find(kBegin); at != std::string_view::npos;
+       at = text.find(kBegin, at + 1)) {
+    const std::string_view body = text.substr(at + kBegin.size(), kBodyBytesMin);
+    if (body.size() == kBodyBytesMin && std::all_of(body.begin(), body.end(), is_part)) return true;
+  }
+  return false;
+}
+
+// PuTTY's files say so in words of their own.
+bool IsPuttyKey(std::string_view text) {
+  return text.find("PuTTY-User-Key-File-") != std::string_view::npos;
+}
+
+// A key without a text around it (DER) is the whole of a file: what RSA's, EC's and PKCS #8's begin
+// with, a sequence that holds the version and then the key.
+bool BeginsAsDerKey(std::string_view text) {
+  const auto byte = [&](size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
+  };
+  if (byte(0) != 0x30) return false;
+  const size_t head = byte(1) < 0x80 ? 2 : 2 + (byte(1) & 0x7f);
+  if (head > 5 || byte(head) != 0x02 || byte(head + 1) != 0x01 || byte(head + 2) > 1) return false;
+  // RSA: the modulus; EC: the key, of 28 to 66 bytes; PKCS #8: the algorithm, which begins with its
+  // number.
+  const unsigned next = byte(head + 3);
+  const bool is_rsa = next == 0x02 && byte(head + 4) >= 0x81;
+  const bool is_ec = next == 0x04 && byte(head + 4) >= 28 && byte(head + 4) <= 66;
+  const bool is_pkcs8 = next == 0x30 && byte(head + 5) == 0x06;
+  return is_rsa || is_ec || is_pkcs8;
+}
+
 bool HoldsKey(std::string_view text) {
   constexpr std::string_view kBegin = "-----BEGIN ";
   for (size_t at = text.find(kBegin); at != std::string_view::npos;
@@ -54,8 +93,11 @@ SecretSearch::SecretSearch(const std::vector<Secret>& secrets) : overlap_bytes_(
 }
 
 std::optional<std::string> SecretSearch::Add(std::string_view piece) {
+  const bool is_begin = std::exchange(is_begin_, false);
   window_ += piece;
-  if (HoldsKey(window_)) return "a private key";
+  const bool is_key = HoldsKey(window_) || IsPuttyKey(window_);
+  if (is_key || (is_begin && BeginsAsDerKey(window_))) return "a private key";
+  if (HoldsToken(window_)) return "a join token";
   for (const Secret& secret : secrets_) {
     if (window_.find(secret.value) != std::string::npos) return "the value of " + secret.name;
   }
