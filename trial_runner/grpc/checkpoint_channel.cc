@@ -54,10 +54,14 @@ class CheckpointChannel::Call {
 
   // False: the call has ended; Finish says why.
   bool Write(const std::string& bytes) {
-    if (!is_open_) return false;
-    call_->Write(ToBuffer(bytes), this);
-    return is_open_ = Wait();
+    StartWrite(bytes);
+    return EndWrite();
   }
+  // The two halves of it.
+  void StartWrite(const std::string& bytes) {
+    if (is_open_) call_->Write(ToBuffer(bytes), this);
+  }
+  bool EndWrite() { return is_open_ = is_open_ && Wait(); }
   // Likewise.
   bool Read() {
     if (!is_open_) return false;
@@ -117,12 +121,18 @@ Result<std::string> CheckpointChannel::Put(const PutCheckpoint& put, const Packa
   Call call(*connection_, std::move(stop));
   call.Write(EncodeCheckpointCall({connection_->session(), put}));
   TUNE_ASSIGN_OR_RETURN(CheckpointAnswer answer, call.ReadAnswer());
+  // The next piece is read while the last one is sent.
+  bool is_sending = false;
   for (int64_t at = answer.offset; at < put.text.bytes;) {
-    TUNE_ASSIGN_OR_RETURN(const std::string piece, text.Read(at, limits::kPackagePieceBytes));
-    if (piece.empty()) return DataLoss("the checkpoint became shorter while it was sent");
-    if (!call.Write(EncodeFetchPiece(piece))) return call.Finish();
-    at += static_cast<int64_t>(piece.size());
+    Result<std::string> piece = text.Read(at, limits::kPackagePieceBytes);
+    if (is_sending && !call.EndWrite()) return call.Finish();
+    TUNE_RETURN_IF_ERROR(piece.status());
+    if (piece->empty()) return DataLoss("the checkpoint became shorter while it was sent");
+    at += static_cast<int64_t>(piece->size());
+    call.StartWrite(EncodeFetchPiece(*std::move(piece)));
+    is_sending = true;
   }
+  if (is_sending && !call.EndWrite()) return call.Finish();
   TUNE_ASSIGN_OR_RETURN(answer, call.ReadAnswer());
   return answer.path;
 }

@@ -30,6 +30,7 @@ class CheckpointService::Served {
     const Status status = refusal.ok() ? Answer() : refusal;
     call_->stream.Finish(ToGrpc(status), &done_);
     done_.Wait();
+    if (is_reading_) read_.Wait();
   }
 
  private:
@@ -57,19 +58,29 @@ class CheckpointService::Served {
 
   // Whether something came.
   bool Read() {
-    call_->stream.Read(&buffer_, &done_);
-    return Wait();
+    StartRead();
+    return EndRead();
+  }
+  // The two halves of it: the next piece comes while the last one is taken.
+  void StartRead() {
+    call_->stream.Read(&buffer_, &read_);
+    is_reading_ = true;
+  }
+  bool EndRead() {
+    const bool is_there = Wait(read_);
+    is_reading_ = false;
+    return is_there;
   }
   // Who is silent, or does not read, shall not keep others out.
-  bool Wait() {
-    if (!done_.IsDoneWithin(kPatience)) {
+  bool Wait(Done& done) {
+    if (!done.IsDoneWithin(kPatience)) {
       call_->context.TryCancel();
     }
-    return done_.Wait();
+    return done.Wait();
   }
   Status Write(const std::string& bytes) {
     call_->stream.Write(ToBuffer(bytes), &done_);
-    return Wait() ? OkStatus() : Unavailable("the worker is gone");
+    return Wait(done_) ? OkStatus() : Unavailable("the worker is gone");
   }
   Status Write(const CheckpointAnswer& answer) { return Write(EncodeCheckpointAnswer(answer)); }
 
@@ -97,12 +108,15 @@ class CheckpointService::Served {
     CheckpointAnswer answer;
     answer.offset = incoming->offset();
     TUNE_RETURN_IF_ERROR(Write(answer));
+    if (incoming->offset() < put.text.bytes) StartRead();
     while (incoming->offset() < put.text.bytes) {
-      if (!Read()) return Unavailable("the worker is gone");
-      TUNE_RETURN_IF_ERROR(WithBytes(buffer_, [&](std::string_view bytes) -> Status {
-        TUNE_ASSIGN_OR_RETURN(const std::string piece, DecodeFetchPiece(bytes));
-        return incoming->Append(piece);
-      }));
+      if (!EndRead()) return Unavailable("the worker is gone");
+      TUNE_ASSIGN_OR_RETURN(const std::string piece, WithBytes(buffer_, [](std::string_view bytes) {
+                              return DecodeFetchPiece(bytes);
+                            }));
+      const int64_t there = incoming->offset() + static_cast<int64_t>(piece.size());
+      if (there < put.text.bytes) StartRead();
+      TUNE_RETURN_IF_ERROR(incoming->Append(piece));
     }
     // It took its time.
     TUNE_RETURN_IF_ERROR(service_.permission_(session_, &put.ref));
@@ -128,6 +142,8 @@ class CheckpointService::Served {
   CheckpointService& service_;
   const std::unique_ptr<ServerCall> call_;
   Done done_;
+  Done read_;
+  bool is_reading_ = false;
   grpc::ByteBuffer buffer_;
   std::string session_;
 };

@@ -34,14 +34,25 @@ Result<FolderText> FolderText::Of(const std::string& folder) {
   TUNE_RETURN_IF_ERROR(text.AddPart(std::string(kPackageHead), "", 0));
   TUNE_RETURN_IF_ERROR(text.AddFolder("", 1));
   TUNE_RETURN_IF_ERROR(text.AddPart(std::string(kPackageEnd), "", 0));
-  Sha256 hash;
-  for (int64_t at = 0; at < text.name_.bytes;) {
-    TUNE_ASSIGN_OR_RETURN(const std::string piece, text.Read(at, kReadBytes));
-    hash.Add(piece);
-    at += static_cast<int64_t>(piece.size());
-  }
-  text.name_.sha256 = hash.Finish();
+  TUNE_ASSIGN_OR_RETURN(text.name_.sha256, text.Hash());
   return text;
+}
+
+Result<std::string> FolderText::Hash() const {
+  Sha256 hash;
+  std::string buffer(kReadBytes, '\0');
+  for (const Part& part : parts_) {
+    hash.Add(part.head);
+    if (part.bytes == 0) continue;
+    TUNE_ASSIGN_OR_RETURN(const FileDescriptor file, Open(part));
+    for (int64_t at = 0; at < part.bytes;) {
+      const size_t wanted = std::min(buffer.size(), static_cast<size_t>(part.bytes - at));
+      TUNE_ASSIGN_OR_RETURN(const size_t count, ReadAt(part, file, at, {buffer.data(), wanted}));
+      hash.Add({buffer.data(), count});
+      at += static_cast<int64_t>(count);
+    }
+  }
+  return hash.Finish();
 }
 
 Status FolderText::AddPart(std::string head, std::string file, int64_t bytes) {
@@ -94,11 +105,11 @@ Result<std::string> FolderText::Read(int64_t offset, size_t bytes_max) const {
   if (part != parts_.begin()) --part;
   while (part != parts_.end() && text.size() < bytes_max) {
     const int64_t at = offset + static_cast<int64_t>(text.size()) - part->begin;
-    TUNE_ASSIGN_OR_RETURN(const std::string piece, ReadPart(*part, at, bytes_max - text.size()));
+    TUNE_ASSIGN_OR_RETURN(std::string piece, ReadPart(*part, at, bytes_max - text.size()));
     if (piece.empty()) {
       ++part;
     } else if (text.empty()) {
-      text = piece;
+      text = std::move(piece);
     } else {
       text += piece;
     }
@@ -112,18 +123,31 @@ Result<std::string> FolderText::ReadPart(const Part& part, int64_t offset, size_
   if (offset < head) return part.head.substr(static_cast<size_t>(offset), bytes_max);
   const int64_t left = head + part.bytes - offset;
   if (left <= 0) return std::string();
-  const std::string path = root_ + "/" + part.file;
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (!file.is_open()) return ErrnoStatus("read", path);
+  TUNE_ASSIGN_OR_RETURN(const FileDescriptor file, Open(part));
   std::string text(static_cast<size_t>(std::min(left, static_cast<int64_t>(bytes_max))), '\0');
+  TUNE_ASSIGN_OR_RETURN(const size_t count, ReadAt(part, file, offset - head, text));
+  text.resize(count);
+  return text;
+}
+
+Result<FileDescriptor> FolderText::Open(const Part& part) const {
+  const std::string path = root_ + "/" + part.file;
+  FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!file.is_open()) return ErrnoStatus("read", path);
+  return file;
+}
+
+// At least one byte.
+Result<size_t> FolderText::ReadAt(const Part& part, const FileDescriptor& file, int64_t offset,
+                                  std::span<char> bytes) const {
+  const std::string path = root_ + "/" + part.file;
   ssize_t count = -1;
   do {
-    count = pread(file.get(), text.data(), text.size(), offset - head);
+    count = pread(file.get(), bytes.data(), bytes.size(), offset);
   } while (count < 0 && errno == EINTR);
   if (count < 0) return ErrnoStatus("read", path);
   if (count == 0) return Unavailable(path + " became shorter while it was read");
-  text.resize(static_cast<size_t>(count));
-  return text;
+  return static_cast<size_t>(count);
 }
 
 }  // namespace tune

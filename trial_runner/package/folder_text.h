@@ -6,9 +6,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "core/posix/file_descriptor.h"
 #include "core/status.h"
 #include "trial_runner/package_source.h"
 
@@ -34,7 +36,11 @@ class FolderText final : public PackageSource {
   };
   Status AddFolder(const std::string& within, int depth);
   Status AddPart(std::string head, std::string file, int64_t bytes);
+  Result<std::string> Hash() const;
   Result<std::string> ReadPart(const Part& part, int64_t offset, size_t bytes_max) const;
+  Result<FileDescriptor> Open(const Part& part) const;
+  Result<size_t> ReadAt(const Part& part, const FileDescriptor& file, int64_t offset,
+                        std::span<char> bytes) const;
 
   std::string root_;
   std::vector<Part> parts_;

@@ -132,9 +132,9 @@ Result<FetchRequest> DecodeFetchRequest(std::string_view bytes) {
   return request;
 }
 
-std::string EncodeFetchPiece(const std::string& text) {
+std::string EncodeFetchPiece(std::string text) {
   v1::FetchPiece out;
-  out.set_text(text);
+  out.set_text(std::move(text));
   return out.SerializeAsString();
 }
 

@@ -32,7 +32,7 @@ struct FetchRequest {
 };
 std::string EncodeFetchRequest(const FetchRequest& request);
 Result<FetchRequest> DecodeFetchRequest(std::string_view bytes);
-std::string EncodeFetchPiece(const std::string& text);
+std::string EncodeFetchPiece(std::string text);
 Result<std::string> DecodeFetchPiece(std::string_view bytes);
 
 // The first messages of a call of Checkpoint; what follows them are pieces, as Fetch's.
