@@ -1,6 +1,8 @@
 #include "tuner/artifact_path.h"
 
+#include <charconv>
 #include <filesystem>
+#include <system_error>
 
 namespace tune {
 
@@ -22,6 +24,18 @@ std::optional<std::string> WithinTrialFolder(std::string_view path, std::string_
   }
   const std::string_view rest = path.substr(begin + folder.size());
   return rest.empty() ? std::nullopt : std::optional<std::string>(rest);
+}
+
+std::optional<int64_t> TrialOfCheckpoint(std::string_view path) {
+  const size_t end = path.rfind('/');
+  if (end == std::string_view::npos || end == 0) return std::nullopt;
+  const size_t begin = path.rfind('/', end - 1);
+  if (begin == std::string_view::npos) return std::nullopt;
+  const std::string_view name = path.substr(begin + 1, end - begin - 1);
+  int64_t trial = 0;
+  const auto [last, error] = std::from_chars(name.data(), name.data() + name.size(), trial);
+  const bool is_number = error == std::errc() && last == name.data() + name.size();
+  return is_number ? std::optional(trial) : std::nullopt;
 }
 
 std::string TrialFolder(const std::string& artifacts_dir, const std::string& experiment,

@@ -22,6 +22,9 @@ std::string ArtifactsDirOf(const std::string& db_path);
 std::optional<std::string> WithinTrialFolder(std::string_view path, std::string_view experiment,
                                              int64_t trial);
 
+// The trial in whose folder a checkpoint lies, .../<trial>/<checkpoint>; nothing: in none.
+std::optional<int64_t> TrialOfCheckpoint(std::string_view path);
+
 // The folder of a trial.
 std::string TrialFolder(const std::string& artifacts_dir, const std::string& experiment,
                         int64_t trial);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/limits.h"
+#include "tuner/artifact_path.h"
 
 namespace tune {
 
@@ -94,10 +95,20 @@ void Tuner::LookAtCaches() {
   for (const auto& [worker, paths] : parts_.queue.TakeCached()) {
     std::vector<ToWorker> removed;
     for (const std::string& path : paths) {
-      if (!parts_.artifacts.Has(path)) removed.push_back(RemoveCached{path});
+      if (!IsNeededInCaches(path)) removed.push_back(RemoveCached{path});
     }
     if (!removed.empty()) parts_.link.Send(worker, std::move(removed));
   }
+}
+
+// What is removed here is not, nor what a trial left that goes on no more: whoever may still want
+// that gets it from here.
+bool Tuner::IsNeededInCaches(const std::string& path) const {
+  if (!parts_.artifacts.Has(path)) return false;
+  const std::optional<int64_t> owner = TrialOfCheckpoint(path);
+  const std::vector<TrialRecord>& trials = parts_.controller.trials();
+  const bool is_known = owner && *owner >= 0 && *owner < static_cast<int64_t>(trials.size());
+  return !is_known || !trials[static_cast<size_t>(*owner)].is_over();
 }
 
 void Tuner::Perform(std::vector<Action> actions) {

@@ -65,6 +65,7 @@ class Tuner {
   void DropEffectless(std::vector<Event>& events);
   // What is removed here goes from the workers' caches, too.
   void LookAtCaches();
+  bool IsNeededInCaches(const std::string& path) const;
   void Perform(std::vector<Action> actions);
 
   Parts parts_;

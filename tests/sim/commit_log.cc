@@ -5,6 +5,7 @@
 #include "core/json.h"
 #include "tests/sim/describe.h"
 #include "tests/sim/digest.h"
+#include "tuner/artifact_path.h"
 
 namespace tune::sim {
 namespace {
@@ -450,8 +451,10 @@ void CommitLog::TakeCheckpoints(const Transition& transition) {
 void CommitLog::Sent(WorkerId worker, const ToWorker& message) {
   if (std::holds_alternative<Heartbeat>(message)) return;  // No decision.
   if (const auto* const removed = std::get_if<RemoveCached>(&message)) {
-    if (environment_.disk.Find(removed->path + "/state") == nullptr) return;
-    return Fail(removed->path + " is said to be removed, and is there");
+    const auto owner = trials_.find(TrialNumber{TrialOfCheckpoint(removed->path).value_or(-1)});
+    const bool is_over = owner != trials_.end() && IsOver(owner->second);
+    if (is_over || environment_.disk.Find(removed->path + "/state") == nullptr) return;
+    return Fail(removed->path + " is said to be needed no more, and is there");
   }
   std::deque<Fingerprint>& expected = to_send_[worker];
   if (expected.empty() || expected.front() != FingerprintOf(message)) {
