@@ -18,6 +18,11 @@ int64_t IntAt(const Value& map, std::string_view key) {
   return value != nullptr && value->is_int() ? value->AsInt() : 0;
 }
 
+std::optional<int64_t> ToldAt(const Value& map, std::string_view key) {
+  const Value* const value = map.Find(key);
+  return value != nullptr && value->is_int() ? std::optional(value->AsInt()) : std::nullopt;
+}
+
 const Value* MapAt(const Value& map, std::string_view key) {
   const Value* const value = map.Find(key);
   return value != nullptr && value->is_map() ? value : nullptr;
@@ -46,6 +51,8 @@ std::string EncodeProvenance(const Provenance& provenance) {
   value.Set("command", provenance.command);
   value.Set("host", provenance.host);
   value.Set("folder", provenance.folder);
+  if (provenance.cpus) value.Set("cpus", *provenance.cpus);
+  if (provenance.gpus) value.Set("gpus", *provenance.gpus);
   if (provenance.git) {
     Value git = Value::MakeMap();
     git.Set("commit", provenance.git->commit);
@@ -76,6 +83,8 @@ Result<Provenance> DecodeProvenance(std::string_view text) {
   provenance.command = TextAt(value, "command");
   provenance.host = TextAt(value, "host");
   provenance.folder = TextAt(value, "folder");
+  provenance.cpus = ToldAt(value, "cpus");
+  provenance.gpus = ToldAt(value, "gpus");
   if (const Value* const git = MapAt(value, "git")) {
     const Value* const dirty = git->Find("dirty");
     provenance.git = GitState{TextAt(*git, "commit"), std::nullopt};

@@ -36,6 +36,7 @@ struct Provenance {
   std::string command;
   std::string host;
   std::string folder;                        // The space file's: where the trainable runs.
+  std::optional<int64_t> cpus, gpus;         // Told: what the tuner's own worker offers.
   std::optional<GitState> git;               // Of that folder; nothing: it is in no repository.
   std::optional<DataState> data;             // Nothing: the trainable reads none.
   std::map<std::string, std::string> files;  // The trainable's own: path to XXH64 of its contents.

@@ -25,6 +25,7 @@ Provenance Sample() {
   provenance.command = "tune run space.yaml";
   provenance.host = "a";
   provenance.folder = "/sweeps";
+  provenance.cpus = 0;
   provenance.git = GitState{std::string(40, 'a'), false};
   provenance.data = DataState{"/data", 3, 1000, "00ff"};
   provenance.files = {{"train.py", "01"}, {"model.py", "02"}};
@@ -39,6 +40,8 @@ TEST(Provenance, IsReadBackAsItWasStored) {
   EXPECT_EQ(read->command, sample.command);
   EXPECT_EQ(read->host, sample.host);
   EXPECT_EQ(read->folder, sample.folder);
+  EXPECT_EQ(read->cpus, 0);
+  EXPECT_EQ(read->gpus, std::nullopt);
   EXPECT_EQ(read->git, sample.git);
   EXPECT_EQ(read->data, sample.data);
   EXPECT_EQ(read->files, sample.files);

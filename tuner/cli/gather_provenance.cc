@@ -102,6 +102,8 @@ Provenance GatherProvenance(const ExperimentSpec& spec, const CommandOrigin& ori
   Provenance provenance;
   provenance.version = origin.version;
   provenance.command = origin.command_line;
+  provenance.cpus = origin.cpus;
+  provenance.gpus = origin.gpus;
   provenance.host = HostName();
   provenance.folder = spec.base_dir;
   provenance.git = FindGitState(spec.base_dir);

@@ -14,7 +14,8 @@ namespace tune {
 struct CommandOrigin {
   std::string version;  // Of this program.
   std::string command_line;
-  std::string data_dir;  // FOOD11_DATA_DIR, or empty.
+  std::string data_dir;                         // FOOD11_DATA_DIR, or empty.
+  std::optional<int64_t> cpus = {}, gpus = {};  // As they were told.
 };
 
 // Never fails: what cannot be found out is left out.

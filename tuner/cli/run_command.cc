@@ -106,6 +106,23 @@ void WarnOfDifferences(const StoredExperiment& experiment, const Provenance& now
   }
 }
 
+// As told, else as the sweep was told when it began.
+Result<WorkerCapacity> LocalOfResume(const ResumeOptions& options,
+                                     const StoredExperiment& experiment,
+                                     const ResourceRequest& request) {
+  const Result<Provenance> began = DecodeProvenance(experiment.provenance);
+  const bool is_told = options.cpus || options.gpus || !began.ok();
+  if (is_told || (!began->cpus && !began->gpus)) {
+    return FindLocalCapacity(request, options.cpus, options.gpus);
+  }
+  std::string offer;
+  if (began->cpus) offer += " --cpus " + std::to_string(*began->cpus);
+  if (began->gpus) offer += " --gpus " + std::to_string(*began->gpus);
+  std::cerr << "the tuner's own worker offers what it did when " << experiment.name
+            << " began:" << offer << "\n";
+  return FindLocalCapacity(request, began->cpus, began->gpus);
+}
+
 std::vector<std::string> WithShortcuts(const RunOptions& options) {
   std::vector<std::string> overrides = options.overrides;
   if (options.samples) overrides.push_back("samples=" + std::to_string(*options.samples));
@@ -191,8 +208,9 @@ int StoreAndConduct(const RunOptions& options, const ExperimentSpec& spec, uint6
   wanted.samples = spec.samples;
   wanted.spec = ToJson(spec.document);
   wanted.base_dir = spec.base_dir;
-  wanted.provenance = EncodeProvenance(GatherProvenance(
-      spec, {TUNE_VERSION, WithoutSecrets(options.command_line, spec.secrets), options.data_dir}));
+  wanted.provenance = EncodeProvenance(
+      GatherProvenance(spec, {TUNE_VERSION, WithoutSecrets(options.command_line, spec.secrets),
+                              options.data_dir, options.cpus, options.gpus}));
   wanted.created_at = clock.Now();
   // Before the sweep is made: what it wants to learn from must be there.
   const Result<SearchSpace> space = SpaceOf(spec);
@@ -471,7 +489,7 @@ int Resume(const ResumeOptions& options, Background* background) {
   SweepSurroundings surroundings;
   surroundings.db_path = options.db_path;
   surroundings.program_dir = options.program_dir;
-  Result<WorkerCapacity> local = FindLocalCapacity(spec.resources, options.cpus, options.gpus);
+  Result<WorkerCapacity> local = LocalOfResume(options, *experiment, spec.resources);
   if (!local.ok()) return Complain(local.status());
   surroundings.local = *std::move(local);
   const Result<std::string> listen =
