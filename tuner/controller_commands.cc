@@ -311,9 +311,11 @@ void ExperimentController::Exploit(TrialRecord& trial, const TrialRecord& source
   const bool is_there =
       source.resume_path.empty() || retention_.Find(owner, source.resume_path) != nullptr;
   if (source.resume_iteration == 0 || !is_there) {
-    out_.actions.push_back(Say{"trial " + std::to_string(trial.row.number.value) +
-                               " goes on as it was: trial " +
-                               std::to_string(source.row.number.value) + " has no checkpoint"});
+    const std::string text =
+        "trial " + std::to_string(trial.row.number.value) +
+        " goes on as it was, not as a copy of trial " + std::to_string(source.row.number.value) +
+        ", which has no checkpoint; without checkpoints pbt is a random search";
+    SayDoubt(trial, "pbt without checkpoints", text);
     return;
   }
   trial.resume_iteration = source.resume_iteration;

@@ -109,6 +109,7 @@ void ExperimentController::On(const ReportArrived& event) {
 
   RemoveCheckpoints(retention_.Unpin(trial.row.number));
   SayNote(trial, message.report.note);
+  CheckBeginning(trial, message.report);
   const Report report = Joined(trial, message.report);
   const Metric value = FindObjective(report.metrics, options_.spec.metric);
   std::optional<Decision> decision;
@@ -264,14 +265,30 @@ void ExperimentController::CompareWithBefore(TrialRecord& trial, const Report& r
   SayNote(trial,
           "its curve is made of runs that differ: attempt " +
               std::to_string(trial.attempt.number.value) +
-              (from == 0 ? " began again without a checkpoint"
+              (from == 0 ? " was given no checkpoint"
                          : " went on from the checkpoint of iteration " + std::to_string(from)) +
               " and reports " + ShortNumber(*value) + " at iteration " +
               std::to_string(report.iteration) + ", where attempt " +
               std::to_string(unsaved->attempt.value) + " had reported " +
               ShortNumber(unsaved->value) +
               ", which stands; save checkpoints, with all that the program goes on from, or "
-              "let it draw by TUNE_SEED alone");
+              "let it draw by TUNE_SEED alone; if it goes on by itself, let `iteration` (or step) "
+              "say where it is");
+}
+
+// A trial that begins further on than the sweep's first one did, and was given nothing to go on
+// from, may have found what another trial left.
+void ExperimentController::CheckBeginning(const TrialRecord& trial, const Report& report) {
+  const bool is_first_report = trial.last_sequence == 0 && trial.attempt.from_iteration == 0;
+  if (!is_first_report || trial.attempt.number.value != 1) return;
+  if (!first_iteration_) first_iteration_ = report.iteration;
+  if (report.iteration <= *first_iteration_) return;
+  SayNote(trial,
+          "it may have gone on from what another trial left: it was given no checkpoint, and "
+          "begins at iteration " +
+              std::to_string(report.iteration) + ", where the first trial began at " +
+              std::to_string(*first_iteration_) +
+              "; let each trial write into a folder of its own, {tune.dir}");
 }
 
 std::optional<std::string> ExperimentController::Objection(const TrialRecord& trial,

@@ -124,6 +124,7 @@ class ExperimentController {
   void SayMissingMetric(const TrialRecord& trial, const Metrics& metrics);
   void SayNote(const TrialRecord& trial, const std::string& note);
   void SayDoubt(const TrialRecord& trial, const std::string& kind, const std::string& text);
+  void CheckBeginning(const TrialRecord& trial, const Report& report);
   void CompareWithBefore(TrialRecord& trial, const Report& report, Metric value);
   std::optional<std::string> Objection(const TrialRecord& trial, const Report& report) const;
   // The part of a path that lies below the trial's artifact folder; nothing when none does.
@@ -224,6 +225,7 @@ class ExperimentController {
   bool said_missing_metric_ = false;
   bool said_missing_constraint_ = false;
   Doubts doubts_;
+  std::optional<int64_t> first_iteration_;  // Of the first trial that reported.
   bool said_meant_metric_ = false;
   bool said_spread_ = false;
   std::map<TrialNumber, Configuration> suggestions_;

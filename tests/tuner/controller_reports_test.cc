@@ -252,9 +252,11 @@ TEST_F(ControllerReports, RunsOfOneTrialThatDifferAreInDoubt) {
   End(Outcome::kCrashed);
   Report(1, {{"value", 0.25}});
   constexpr char kDoubt[] =
-      "trial 0: its curve is made of runs that differ: attempt 2 began again without a checkpoint "
-      "and reports 0.25 at iteration 1, where attempt 1 had reported 0.5, which stands; save "
-      "checkpoints, with all that the program goes on from, or let it draw by TUNE_SEED alone";
+      "trial 0: its curve is made of runs that differ: attempt 2 was given no checkpoint and "
+      "reports 0.25 at iteration 1, where attempt 1 had reported 0.5, which stands; save "
+      "checkpoints, with all that the program goes on from, or let it draw by TUNE_SEED alone; if "
+      "it "
+      "goes on by itself, let `iteration` (or step) say where it is";
   EXPECT_THAT(world_->said, Contains(kDoubt));
   ASSERT_EQ(world_->controller().doubts().size(), 1u);
   EXPECT_EQ(Describe(world_->controller().doubts()[0]), kDoubt);
@@ -294,6 +296,30 @@ TEST_F(ControllerReports, WhatIsReportedAgainBehindACheckpointIsCompared) {
   EXPECT_THAT(world_->said, Contains(HasSubstr("attempt 2 went on from the checkpoint of iteration "
                                                "2 and reports 0.9 at iteration 3, where attempt 1 "
                                                "had reported 0.7")));
+}
+
+TEST_F(ControllerReports, ATrialThatBeginsWhereAnotherOneEndedIsInDoubt) {
+  Begin(ControllerWorld::MakeSpec());
+  Report(1, {{"value", 0.5}});
+  Report(5, {{"value", 0.5}}, /*final=*/true);
+  End(Outcome::kCompleted);
+  const auto report = [&](int64_t trial, int64_t iteration) {
+    ControllerWorld::RunningAttempt& attempt = world_->Running(worker_).at(TrialNumber{trial});
+    tune::Report report;
+    report.iteration = iteration;
+    report.metrics = {{"value", 0.5}};
+    report.final = true;
+    ++attempt.sequence;
+    world_->Apply({ReportArrived{worker_, {attempt.start.ref, attempt.sequence, report}}});
+    world_->Apply({world_->End(worker_, TrialNumber{trial}, Outcome::kCompleted)});
+  };
+  report(1, 1);
+  EXPECT_THAT(world_->notes, IsEmpty());
+  report(2, 6);
+  EXPECT_THAT(world_->said, Contains(HasSubstr(
+                                "trial 2: it may have gone on from what another trial left: it was "
+                                "given no checkpoint, and begins at iteration 6, where the first "
+                                "trial began at 1")));
 }
 
 TEST_F(ControllerReports, ANoteIsSaidOnceAndCountedByTrial) {

@@ -328,6 +328,11 @@ std::string RenderSummary(const SweepSummary& summary) {
     text += "in doubt        " + Printable(Describe(doubt)) + "\n";
   }
   if (summary.iterations_full.has_value()) text += SavedLine(summary);
+  if (!summary.has_ended_trial && summary.paused_count > 0) {
+    text += "left paused     " + Trials(summary.paused_count) +
+            ", and none came to its end: " + ShellCommand("resume", summary.name, summary.db_path) +
+            " --samples N lets more come\n";
+  }
   const bool has_means = summary.repeat > 1 && summary.front.empty();
   const std::string query =
       has_means ? RankConfigurationsSql(summary.experiment, summary.repeat, summary.mode)

@@ -153,6 +153,7 @@ struct SweepSummary {
   std::optional<FailedBest> better_failed;
   std::string front;            // Of several objectives: "4 trials (0, 3, 7, 12)".
   bool is_constrained = false;  // By metric_constraints.
+  bool has_ended_trial = true;  // One came to its full length, or may not be stopped early.
   std::vector<Doubt> doubts;
   Mode mode = Mode::kMax;
   int64_t repeat = 1;  // Trials of each configuration.

@@ -245,6 +245,7 @@ Result<SweepSummary> StoredSnapshots::ReadSummary(Database& database, const Foun
     summary.early_count = row->Int(2);
     summary.iterations_trained = row->Int(3);
     summary.paused_count = row->Int(4);
+    summary.has_ended_trial = row->Int(5) > 0 || sweep.scheduler == "fifo";
     if (row->Int(5) > 0 && sweep.scheduler != "fifo") summary.iterations_full = row->Int(6);
   }
   return summary;

@@ -69,6 +69,7 @@ class SweepDisplay::State {
         longest = std::max(longest, row.iterations);
       }
     }
+    summary.has_ended_trial = longest > 0 || IsFifo(spec.scheduler);
     if (longest > 0 && !IsFifo(spec.scheduler)) {
       summary.iterations_full = WithoutEarlyStopping(longest);
     }
