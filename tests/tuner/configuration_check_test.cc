@@ -76,8 +76,8 @@ TEST(WarningsBeforeStart, AskWhetherALossShallBeLarge) {
   for (const char* const metric : {"val_loss", "latency_ms", "score", "cost", "test/rmse"}) {
     EXPECT_THAT(warnings(metric, "min"), IsEmpty()) << metric;
   }
-  for (const char* const metric :
-       {"val_acc", "neg_mean_squared_error", "score", "log_likelihood", "eval/mrr"}) {
+  for (const char* const metric : {"val_acc", "neg_mean_squared_error", "score", "log_likelihood",
+                                   "eval/mrr", "loss_improvement", "error_reduction"}) {
     EXPECT_THAT(warnings(metric, "max"), IsEmpty()) << metric;
   }
 }

@@ -106,7 +106,11 @@ std::optional<Mode> UsualMode(std::string_view metric) {
       word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     }
     begin = end + 1;
-    if (word == "neg" || word == "negative" || word == "minus") return std::nullopt;
+    static constexpr std::string_view kTurned[] = {"neg",         "negative", "minus",
+                                                   "improvement", "decrease", "reduction"};
+    if (std::find(std::begin(kTurned), std::end(kTurned), word) != std::end(kTurned)) {
+      return std::nullopt;
+    }
     const auto is_in = [&](const auto& words) {
       return std::find(std::begin(words), std::end(words), word) != std::end(words);
     };
