@@ -276,13 +276,14 @@ void ExperimentController::CompareWithBefore(TrialRecord& trial, const Report& r
               "say where it is");
 }
 
-// A trial that begins further on than the sweep's first one did, and was given nothing to go on
-// from, may have found what another trial left.
+// A trial that begins further on than at 1, where the sweep's first one began, and was given
+// nothing to go on from, may have found what another trial left. Steps that begin elsewhere may
+// differ by the size of a batch.
 void ExperimentController::CheckBeginning(const TrialRecord& trial, const Report& report) {
   const bool is_first_report = trial.last_sequence == 0 && trial.attempt.from_iteration == 0;
   if (!is_first_report || trial.attempt.number.value != 1) return;
   if (!first_iteration_) first_iteration_ = report.iteration;
-  if (report.iteration <= *first_iteration_) return;
+  if (*first_iteration_ > 1 || report.iteration <= 1) return;
   SayNote(trial,
           "it may have gone on from what another trial left: it was given no checkpoint, and "
           "begins at iteration " +

@@ -322,6 +322,16 @@ TEST_F(ControllerReports, ATrialThatBeginsWhereAnotherOneEndedIsInDoubt) {
                                 "trial began at 1")));
 }
 
+TEST_F(ControllerReports, StepsThatBeginElsewhereMayDifferByTrial) {
+  Begin(ControllerWorld::MakeSpec());
+  Report(100, {{"value", 0.5}}, /*final=*/true);
+  End(Outcome::kCompleted);
+  ControllerWorld::RunningAttempt& attempt = world_->Running(worker_).at(TrialNumber{1});
+  attempt.iteration = 199;
+  world_->Apply({world_->NextReport(worker_, TrialNumber{1}, 0.5)});
+  EXPECT_THAT(world_->notes, IsEmpty());
+}
+
 TEST_F(ControllerReports, ANoteIsSaidOnceAndCountedByTrial) {
   Begin(ControllerWorld::MakeSpec());
   Report(1, {{"value", 0.5}}, /*final=*/true, "two kinds: a and b");
