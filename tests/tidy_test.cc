@@ -209,6 +209,27 @@ TEST(Tidy, HeadersStayShort) {
   }
 }
 
+// What a killed benchmark leaves behind is swept in by `git add -A` (a key once was).
+TEST(Tidy, NothingThatAProgramLeftIsKept) {
+  const std::set<std::string> rooms = {
+      ".ci",    ".clang-format",     ".clang-tidy", ".gitignore",   "CMakeLists.txt",
+      "bench",  "CMakePresets.json", "README.md",   "cmake",        "core",
+      "docs",   "examples",          "models",      "proto",        "python",
+      "search", "schedulers",        "scripts",     "trial_runner", "tests",
+      "tuner"};
+  FILE* const tracked = popen(("git -C '" + Root() + "' ls-files 2>/dev/null").c_str(), "r");
+  ASSERT_NE(tracked, nullptr);
+  size_t count = 0;
+  for (char line[4096]; std::fgets(line, sizeof line, tracked) != nullptr; ++count) {
+    const fs::path path(std::string(line).substr(0, std::string(line).find('\n')));
+    EXPECT_TRUE(rooms.contains(path.begin()->string())) << path << " lies in no room";
+    const std::string extension = path.extension().string();
+    EXPECT_TRUE(extension != ".pem" && extension != ".db" && extension != ".lock") << path;
+  }
+  pclose(tracked);
+  if (count == 0) GTEST_SKIP() << "not a git checkout";
+}
+
 TEST(Tidy, PathsNamedInDocumentsExist) {
   const std::regex path(
       "`((?:core|search|schedulers|trial_runner|tuner|models|proto|tests|bench|examples|docs|cmake|"
