@@ -231,6 +231,9 @@ void ExperimentController::On(const SettingsChanged& event) {
   out_.present_spec = event.document;
 }
 
+// Attempts that begin from now on are of the changed one.
+void ExperimentController::On(const ProgramChanged& event) { program_changes_ = event.differences; }
+
 void ExperimentController::PauseTrial(TrialRecord& trial, PauseCommand command, bool now) {
   if (trial.is_over()) return;
   // A pause of its own outlives the sweep's, and the scheduler's order to go on.

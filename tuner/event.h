@@ -107,6 +107,12 @@ struct SettingsChanged {
   std::string document;  // JSON.
 };
 
+// What of the sweep's program and data is not as it was when the sweep began, as a resume found it;
+// empty: all is again as it was.
+struct ProgramChanged {
+  std::vector<std::string> differences;  // A line each (DescribeProgramDifferences).
+};
+
 // `tune resume --errored`: trials that failed get another chance, their failures forgotten.
 struct ErroredRetried {};
 
@@ -122,7 +128,7 @@ using Event = std::variant<WorkerJoined, WorkerGone, ReportArrived, AttemptFinis
                            InterruptRequested, TunerRestarted, TunerSlept, SamplesExtended,
                            DeadlinePassed, PauseRequested, UnpauseRequested, StopRequested,
                            MaxConcurrentChanged, ErroredRetried, DeviceFellAway, DeviceMemorySeen,
-                           LaneSpeedsKnown, SettingsChanged, WorkerDrainRequested>;
+                           LaneSpeedsKnown, SettingsChanged, WorkerDrainRequested, ProgramChanged>;
 
 // One line of JSON a batch for the journal, and back. Numbers keep their bits, NaN and the
 // infinities too.

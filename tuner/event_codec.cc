@@ -19,7 +19,7 @@
 //   ["x", trial, now] StopRequested                          ["c", count] MaxConcurrentChanged
 //   ["a"] ErroredRetried        ["l", worker, device, why] DeviceFellAway
 //   ["m", worker, trial, attempt, epoch, bytes] DeviceMemorySeen
-//   ["n", document] SettingsChanged
+//   ["n", document] SettingsChanged    ["h", line, ...] ProgramChanged
 //   ["w", worker] WorkerDrainRequested
 //   ["v", [[shape, device, lanes, images_per_second, report_count], ...]] LaneSpeedsKnown
 //
@@ -211,6 +211,10 @@ struct Encoder {
   void operator()(const SettingsChanged& event) const {
     out += "\"n\"";
     AppendField(event.document, out);
+  }
+  void operator()(const ProgramChanged& event) const {
+    out += "\"h\"";
+    for (const std::string& line : event.differences) AppendField(line, out);
   }
   void operator()(const WorkerDrainRequested& event) const {
     out += "\"w\"";
@@ -463,6 +467,12 @@ LaneSpeedsKnown ReadLaneSpeedsKnown(Fields& fields) {
 PauseRequested ReadPauseRequested(Fields& fields) { return {fields.Trial(), fields.Flag()}; }
 StopRequested ReadStopRequested(Fields& fields) { return {fields.Trial(), fields.Flag()}; }
 
+ProgramChanged ReadProgramChanged(Fields& fields) {
+  ProgramChanged event;
+  while (!fields.AtEnd()) event.differences.push_back(fields.Text());
+  return event;
+}
+
 Event ReadEvent(Fields& fields) {
   const std::string letter = fields.Text();
   if (letter == "r") return ReadReportArrived(fields);
@@ -479,6 +489,7 @@ Event ReadEvent(Fields& fields) {
   if (letter == "x") return ReadStopRequested(fields);
   if (letter == "c") return MaxConcurrentChanged{fields.Int()};
   if (letter == "n") return SettingsChanged{fields.Text()};
+  if (letter == "h") return ReadProgramChanged(fields);
   if (letter == "w") return WorkerDrainRequested{WorkerId{fields.Int()}};
   if (letter == "a") return ErroredRetried{};
   if (letter == "l") return ReadDeviceFellAway(fields);

@@ -248,6 +248,17 @@ void ExperimentController::SayDoubt(const TrialRecord& trial, const std::string&
   if (added->is_first) out_.actions.push_back(Say{text});
 }
 
+void ExperimentController::SayProgramChanges(const TrialRecord& trial) {
+  if (program_changes_.empty()) return;
+  std::string text = "trial " + std::to_string(trial.row.number.value) +
+                     " runs what was changed since the sweep began, so that its values may not"
+                     " compare with those of before: ";
+  for (const std::string& line : program_changes_) {
+    text += (&line == &program_changes_.front() ? "" : "; ") + line;
+  }
+  SayDoubt(trial, "program changed", text);
+}
+
 // What an attempt reports again, behind the checkpoint that it went on from: values that differ
 // from those of the attempt before belong to another run, and the trial's curve is of both.
 void ExperimentController::CompareWithBefore(TrialRecord& trial, const Report& report,

@@ -74,6 +74,7 @@ class ExperimentController {
   int64_t backing_off_count() const { return static_cast<int64_t>(backing_off_.size()); }
   bool is_paused() const { return is_paused_; }
   std::vector<Doubt> doubts() const { return doubts_.list(); }
+  const std::vector<std::string>& program_changes() const { return program_changes_; }
   // Nothing is given out any more: it was stopped, interrupted, or gave up.
   bool is_ending() const { return end_status_.has_value(); }
   bool is_being_stopped() const { return end_status_ == ExperimentStatus::kStopped; }
@@ -100,6 +101,7 @@ class ExperimentController {
   void On(const StopRequested& event);
   void On(const MaxConcurrentChanged& event);
   void On(const SettingsChanged& event);
+  void On(const ProgramChanged& event);
   void On(const WorkerDrainRequested& event);
   void On(const ErroredRetried& event);
   void On(const DeviceFellAway& event);
@@ -124,6 +126,7 @@ class ExperimentController {
   void SayMissingMetric(const TrialRecord& trial, const Metrics& metrics);
   void SayNote(const TrialRecord& trial, const std::string& note);
   void SayDoubt(const TrialRecord& trial, const std::string& kind, const std::string& text);
+  void SayProgramChanges(const TrialRecord& trial);
   void CheckBeginning(const TrialRecord& trial, const Report& report);
   void CompareWithBefore(TrialRecord& trial, const Report& report, Metric value);
   std::optional<std::string> Objection(const TrialRecord& trial, const Report& report) const;
@@ -225,7 +228,8 @@ class ExperimentController {
   bool said_missing_metric_ = false;
   bool said_missing_constraint_ = false;
   Doubts doubts_;
-  std::optional<int64_t> first_iteration_;  // Of the first trial that reported.
+  std::vector<std::string> program_changes_;  // Since the sweep began.
+  std::optional<int64_t> first_iteration_;    // Of the first trial that reported.
   bool said_meant_metric_ = false;
   bool said_spread_ = false;
   std::map<TrialNumber, Configuration> suggestions_;

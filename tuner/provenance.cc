@@ -112,6 +112,12 @@ std::vector<std::string> DescribeDifferences(const Provenance& was, const Proven
   if (was.git && is.git && Describe(*was.git) != Describe(*is.git)) {
     lines.push_back(Changed("git", Describe(*was.git), Describe(*is.git)));
   }
+  for (std::string& line : DescribeProgramDifferences(was, is)) lines.push_back(std::move(line));
+  return lines;
+}
+
+std::vector<std::string> DescribeProgramDifferences(const Provenance& was, const Provenance& is) {
+  std::vector<std::string> lines;
   if (was.data && is.data && was.data->hash != is.data->hash) {
     lines.push_back(Changed("data in " + is.data->folder, Describe(*was.data), Describe(*is.data)));
   }

@@ -50,5 +50,7 @@ Result<Provenance> DecodeProvenance(std::string_view text);
 // A line for each thing that is not as it was ("git: was 1a2b3c, is 4d5e6f with uncommitted
 // changes"). The command is not compared, nor is what is known of one side alone.
 std::vector<std::string> DescribeDifferences(const Provenance& was, const Provenance& is);
+// Those of them that change what a trial reports, if anything does: its files and its data.
+std::vector<std::string> DescribeProgramDifferences(const Provenance& was, const Provenance& is);
 
 }  // namespace tune

@@ -59,6 +59,34 @@ TEST(Provenance, AResumeSaysWhatIsNotAsItWas) {
   EXPECT_NE(changed.err.find("with uncommitted changes"), std::string::npos) << changed.err;
 }
 
+TEST(Provenance, TrialsThatRunAChangedProgramAreInDoubtUntilItIsAsItWas) {
+  TestFolder folder;
+  const std::string script = "import model, sys\nprint('loss:', model.loss(float(sys.argv[1])))\n";
+  const std::string model = "def loss(x):\n    return x * x\n";
+  folder.Write("train.py", script);
+  folder.Write("model.py", model);
+  const std::string space =
+      folder.Write("space.yaml",
+                   "trainable:\n  command: [python3, train.py, '{x}']\n"
+                   "  metrics: {loss: {regex: 'loss: {number}'}}\n"
+                   "metric: loss\nmode: min\nseed: 7\nspace: {x: {uniform: [0, 1]}}\n");
+  ASSERT_EQ(RunTune(folder, {"run", space, "--samples", "2"}).exit_status, 0);
+  folder.Write("model.py", "def loss(x):\n    return x * x - 1\n");
+  const ProgramResult changed = RunTune(folder, {"resume", "--samples", "4"});
+  EXPECT_EQ(changed.exit_status, 0) << changed.err;
+  EXPECT_NE(changed.out.find("trial 2 runs what was changed since the sweep began, so that its "
+                             "values may not compare with those of before: model.py: was of hash "),
+            std::string::npos)
+      << changed.out << changed.err;
+  EXPECT_NE(changed.out.find("1 more trial alike"), std::string::npos) << changed.out;
+  folder.Write("model.py", model);
+  ASSERT_EQ(RunTune(folder, {"resume", "--samples", "5"}).exit_status, 0);
+  EXPECT_EQ(
+      Query(folder,
+            "select number from notes join trials on trials.id = notes.trial order by number"),
+      (std::vector<std::string>{"2", "3"}));
+}
+
 TEST(Backup, TakenWhileASweepRunsGoesOnToTheSameAnswer) {
   TestFolder folder;
   Program tune(folder, "tune", {"run", folder.Write("space.yaml", kWithCheckpoints)});

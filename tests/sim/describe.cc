@@ -101,6 +101,7 @@ const char* NameOf(const Event& event) {
       {Event(ErroredRetried{}).index(), "failed trials were retried"},
       {Event(DeviceFellAway{}).index(), "a device fell away"},
       {Event(DeviceMemorySeen{}).index(), "a trial was seen to use device memory"},
+      {Event(ProgramChanged{}).index(), "the program was changed"},
       {Event(WorkerDrainRequested{}).index(), "a worker was asked to leave"},
       {Event(LaneSpeedsKnown{}).index(), "speeds of earlier sweeps were known"},
   };

@@ -74,6 +74,8 @@ std::vector<Event> OneOfEach() {
           MaxConcurrentChanged{4},
           SettingsChanged{R"({"name":"a \"b\""})"},
           WorkerDrainRequested{WorkerId{4}},
+          ProgramChanged{},
+          ProgramChanged{{"train.py: was \"a\", is b", "data in d: is not there"}},
           ErroredRetried{},
           WithRealDevices(),
           DeviceFellAway{WorkerId{5}, {1, "it \"fell\""}},
@@ -96,7 +98,7 @@ TEST(EventCodec, WritesEachEventAsAShortList) {
       R"(["e",3,12,2,77,"device_out_of_memory","no room: \t\\ \u0001 end"],)"
       R"(["e",3,12,2,77,"device_out_of_memory","no room: \t\\ \u0001 end",2],)"
       R"(["i"],["t"],["z",90000000],["s",-1],["d"],["p",3,1],["p",-1,0],["u",3],["u",-1],)"
-      R"(["x",0,0],["x",-1,1],["c",4],["n","{\"name\":\"a \\\"b\\\"\"}"],["w",4],["a"],)"
+      R"(["x",0,0],["x",-1,1],["c",4],["n","{\"name\":\"a \\\"b\\\"\"}"],["w",4],["h"],["h","train.py: was \"a\", is b","data in d: is not there"],["a"],)"
       R"(["j",5,"far","10.0.0.2:5",7,2000,[[0,"H200",1073741824,"GPU-1b2c"],[1,"L",0]],"9f3c",)"
       R"([[12,2,77,1000,[0,500,1,1000],[536870912,0]]]],)"
       R"(["l",5,1,"it \"fell\""],["m",5,12,2,77,32212254720],["v",[]],)"

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,9 @@ namespace fs = std::filesystem;
 
 constexpr int kDataDepthMax = 2;                     // Folders below the data folder.
 constexpr uintmax_t kHashedFileBytesMax = 1u << 28;  // Larger ones are told by their size.
+constexpr size_t kNeighboursMax = 200;
+const std::set<std::string> kScriptExtensions = {".py", ".sh", ".jl", ".R",
+                                                 ".r",  ".pl", ".rb", ".js"};
 
 std::string HostName() {
   char name[256] = "";
@@ -55,12 +59,31 @@ void AddFile(const std::string& path, const std::string& base_dir, Provenance& p
   if (!error) provenance.files[path] = HashOfFile(full, bytes);
 }
 
+// A script's neighbours in its language: the modules that it may load.
+void AddNeighbours(const fs::path& script, const std::string& base_dir, Provenance& provenance) {
+  if (script.extension().empty()) return;
+  const fs::path folder = script.parent_path();
+  std::vector<std::string> neighbours;
+  std::error_code error;
+  for (fs::directory_iterator it(fs::path(base_dir) / folder, error);
+       !error && it != fs::directory_iterator(); it.increment(error)) {
+    const fs::path name = it->path().filename();
+    if (name.extension() == script.extension()) neighbours.push_back((folder / name).string());
+  }
+  if (neighbours.size() > kNeighboursMax) return;
+  for (const std::string& neighbour : neighbours) AddFile(neighbour, base_dir, provenance);
+}
+
 // The words of a command that are files: the script that it runs, among them.
 void AddCommandFiles(const ExperimentSpec& spec, Provenance& provenance) {
   const Value* const command = spec.trainable.is_map() ? spec.trainable.Find("command") : nullptr;
   if (command == nullptr || !command->is_list()) return;
   for (const Value& word : command->AsList()) {
-    if (word.is_string()) AddFile(word.AsString(), spec.base_dir, provenance);
+    if (!word.is_string()) continue;
+    AddFile(word.AsString(), spec.base_dir, provenance);
+    if (kScriptExtensions.contains(fs::path(word.AsString()).extension().string())) {
+      AddNeighbours(word.AsString(), spec.base_dir, provenance);
+    }
   }
 }
 

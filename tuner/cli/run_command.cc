@@ -97,13 +97,16 @@ Status CheckEnvironment(const ExperimentSpec& spec, const SweepSurroundings& sur
   return runs_here ? CheckVariables(spec.trainable) : OkStatus();
 }
 
-// What is not as it was when the sweep began; it goes on all the same.
-void WarnOfDifferences(const StoredExperiment& experiment, const Provenance& now) {
+// What is not as it was when the sweep began; it goes on all the same. Returns what of that the
+// trials' values may show.
+std::vector<std::string> WarnOfDifferences(const StoredExperiment& experiment,
+                                           const Provenance& now) {
   const Result<Provenance> was = DecodeProvenance(experiment.provenance);
-  if (!was.ok()) return;
+  if (!was.ok()) return {};
   for (const std::string& line : DescribeDifferences(*was, now)) {
     std::cerr << "warning: changed since " << experiment.name << " began: " << line << "\n";
   }
+  return DescribeProgramDifferences(*was, now);
 }
 
 // As told, else as the sweep was told when it began.
@@ -514,13 +517,16 @@ int Resume(const ResumeOptions& options, Background* background) {
   if (const Status s = LeaveTerminal(background, experiment->name, surroundings); !s.ok()) {
     return Complain(s.At("--detach"));
   }
-  WarnOfDifferences(*experiment,
-                    GatherProvenance(spec, {TUNE_VERSION, options.command_line, options.data_dir}));
+  const std::vector<std::string> program_changes = WarnOfDifferences(
+      *experiment, GatherProvenance(spec, {TUNE_VERSION, options.command_line, options.data_dir}));
   CleanUp(options, *experiment, clock.Now());
   Result<std::vector<Event>> first_events =
       KnownAtStart(spec, recovered->last_step, options.db_path);
   if (!first_events.ok()) return Complain(first_events.status());
   first_events->push_back(TunerRestarted{!surroundings.listen.empty()});
+  if (program_changes != was.program_changes()) {
+    first_events->push_back(ProgramChanged{program_changes});
+  }
   if (changes->event) first_events->push_back(*changes->event);
   if (extends) first_events->push_back(SamplesExtended{total});
   if (options.errored && error_count > 0) first_events->push_back(ErroredRetried{});
