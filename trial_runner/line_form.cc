@@ -187,6 +187,25 @@ std::string_view UnitBehind(std::string_view tail) {
   return tail.substr(0, static_cast<size_t>(end - tail.begin()));
 }
 
+std::string_view RestBehind(std::string_view number, std::string_view tail) {
+  const auto digits_at = [&](size_t begin) {
+    const auto* const end = std::find_if_not(tail.begin() + begin, tail.end(), IsDigit);
+    return static_cast<size_t>(end - tail.begin()) - begin;
+  };
+  if (tail.empty() || std::string_view("/: ").find(tail[0]) == std::string_view::npos) return {};
+  const size_t digits = digits_at(1);
+  if (tail[0] != ' ') return digits == 0 ? std::string_view() : tail.substr(0, 1 + digits);
+  // "1 234.5", but neither "12 100 ms" of two columns nor "0.5 100".
+  const size_t group_end = 1 + digits;
+  const bool is_group = digits == 3 && number.size() <= 4 &&
+                        number.find_first_not_of("+-0123456789") == std::string_view::npos;
+  const bool is_end = group_end == tail.size() || tail[group_end] == '.' ||
+                      std::string_view(",;)]}%").find(tail[group_end]) != std::string_view::npos;
+  if (!is_group || !is_end) return {};
+  const bool has_point = group_end < tail.size() && tail[group_end] == '.';
+  return tail.substr(0, has_point ? group_end + 1 + digits_at(group_end + 1) : group_end);
+}
+
 std::string EscapedForRegex(std::string_view text) {
   std::string escaped;
   for (const char c : text) {

@@ -32,6 +32,10 @@ DataSplit FindHeading(std::string_view line);
 // The unit right behind a number: "ms" of "12ms", "%"; empty: none.
 std::string_view UnitBehind(std::string_view tail);
 
+// What stands right behind a number and may be the rest of it: "/1000" of a fraction, ":45" of a
+// time, " 234.5" of a group of thousands; empty: nothing does. `number` as it was read.
+std::string_view RestBehind(std::string_view number, std::string_view tail);
+
 // The line up to `begin`, as a regular expression from the line's beginning: each number stands for
 // any.
 std::string LineBeginning(std::string_view line, size_t begin);

@@ -249,6 +249,15 @@ bool IsUnderHeading(const OutputFinding& finding) {
       .name.empty();
 }
 
+// Nothing where the expression itself says what stands behind the number.
+std::string_view RestOf(const OutputFinding& finding) {
+  if (finding.match.match_end != finding.match.number_end) return {};
+  const std::string_view line = finding.line;
+  const size_t begin = finding.match.number_begin;
+  const size_t end = finding.match.number_end;
+  return RestBehind(line.substr(begin, end - begin), line.substr(end));
+}
+
 bool HaveTwoUnits(const OutputFinding& a, const OutputFinding& b) {
   const auto unit = [](const OutputFinding& finding) {
     return UnitBehind(std::string_view(finding.line).substr(finding.match.number_end));
@@ -280,6 +289,11 @@ std::string OutputMetrics::Note() {
   if (!lag.empty()) return lag;
   if (leading.match.passed_over && !std::exchange(has_noted_values_, true)) {
     return NoteOnValues(leading);
+  }
+  if (!has_noted_rest_) {
+    std::string rest = NoteOnRest(leading);
+    has_noted_rest_ = !rest.empty();
+    if (has_noted_rest_) return rest;
   }
   if (!first_leading_) {
     first_leading_ = leading;
@@ -333,6 +347,21 @@ std::string OutputMetrics::NoteOnValues(const OutputFinding& leading) const {
         std::string(other ? ", " : ": ") + Quoted(*read) + " reads " + NumberText(leading.value);
   }
   return text;
+}
+
+// "9843/10000" tells as much as its numerator where each line has the same denominator.
+std::string OutputMetrics::NoteOnRest(const OutputFinding& leading) const {
+  const std::string_view rest = RestOf(leading);
+  const bool is_fraction = rest.starts_with('/');
+  const bool is_alike = !first_leading_ || RestOf(*first_leading_) == rest;
+  if (rest.empty() || (is_fraction && is_alike)) return "";
+  const std::string taken = leading.line.substr(
+      leading.match.number_begin, leading.match.number_end - leading.match.number_begin);
+  std::string text = "the regular expression of '" + leading.metric + "' reads " + taken +
+                     " out of '" + taken + std::string(rest) + "' in " + Quoted(leading.line);
+  if (is_fraction) text += ", and other lines have another number behind the /";
+  return text + "; print the value as one number, such as " + (is_fraction ? "0.98" : "12345.6") +
+         ", or, if " + taken + " is what is meant, write what stands behind it into the expression";
 }
 
 std::string OutputMetrics::NoteOnForms(const OutputFinding& leading) const {

@@ -116,6 +116,7 @@ class OutputMetrics {
   std::string Note();
   std::string NoteOnLag();
   std::string NoteOnValues(const OutputFinding& leading) const;
+  std::string NoteOnRest(const OutputFinding& leading) const;
   std::string NoteOnForms(const OutputFinding& leading) const;
   bool IsWanted(const std::string& metric) const;
 
@@ -135,6 +136,7 @@ class OutputMetrics {
   bool has_noted_values_ = false;
   bool has_noted_forms_ = false;
   bool has_noted_units_ = false;
+  bool has_noted_rest_ = false;
   bool has_noted_lag_ = false;
   std::array<DataSplit, 2> headings_;  // By stream.
   // Of each pattern: how many reports came before its first value, how many of those since had a

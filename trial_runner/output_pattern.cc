@@ -180,6 +180,7 @@ Result<std::optional<OutputMatch>> OutputPattern::FindIn(std::string_view line) 
         if (found && is_found_within == is_within) result.passed_over = ReadWholeNumber(*found);
         result.passed_begin = result.match_begin;
         result.match_begin = from;
+        result.match_end = from + match[0].size();
         found = text;
         is_found_within = is_within;
       }

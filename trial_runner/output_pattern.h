@@ -34,9 +34,10 @@ constexpr bool IsChosen(StreamChoice choice, OutputStream stream) {
 
 struct OutputMatch {
   double number = 0;
-  size_t match_begin = 0;             // Where the expression's match begins in the line.
-  size_t number_begin = 0;            // And its number,
-  size_t number_end = 0;              // which ends here.
+  size_t match_begin = 0;   // Where the expression's match begins in the line.
+  size_t number_begin = 0;  // And its number,
+  size_t number_end = 0;    // which ends here.
+  size_t match_end = 0;
   std::optional<double> passed_over;  // Another number of an earlier match that was as good,
   size_t passed_begin = 0;            // which begins here.
 };

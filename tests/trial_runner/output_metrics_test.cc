@@ -350,6 +350,26 @@ TEST_F(OutputMetricsTest, TwoUnitsAreTold) {
                                     "and 'acc: 1.02s'")));
 }
 
+TEST_F(OutputMetricsTest, ANumberThatGoesOnInAnotherNotationIsTold) {
+  const auto notes = [this](const char* output) {
+    Begin(Rules({"acc"}));
+    return Notes(metrics_->Read(OutputStream::kStdout, output));
+  };
+  EXPECT_THAT(notes("acc: 1 234.5\nacc: 2 000\n"),
+              ElementsAre("the regular expression of 'acc' reads 1 out of '1 234.5' in 'acc: 1 "
+                          "234.5'; print the value as one number, such as 12345.6, or, if 1 is "
+                          "what is meant, write what stands behind it into the expression"));
+  EXPECT_THAT(notes("acc: 3:45\n"), ElementsAre(HasSubstr("reads 3 out of '3:45'")));
+  EXPECT_THAT(notes("acc: 45/50\nacc: 46/50\nacc: 46/48\n"),
+              ElementsAre(HasSubstr("reads 46 out of '46/48'")));
+  EXPECT_THAT(notes("acc: 9843/10000 (98%)\nacc: 9850/10000 (98%)\n"), IsEmpty());
+  EXPECT_THAT(notes("acc: 0.5 100\nacc: 1: next\nacc: 1 of 3\nacc: 12 100 ms\n"), IsEmpty());
+  OutputRules spelled = Rules({});
+  spelled.patterns.push_back(*OutputPattern::Make("acc", "acc: {number}/"));
+  Begin(spelled);
+  EXPECT_THAT(Notes(metrics_->Read(OutputStream::kStdout, "acc: 4/50\nacc: 4/48\n")), IsEmpty());
+}
+
 TEST_F(OutputMetricsTest, AMetricBehindTheLeadingOneIsToldOf) {
   Begin(Rules({"acc", "mem"}));
   EXPECT_THAT(Notes(metrics_->Read(OutputStream::kStdout,
