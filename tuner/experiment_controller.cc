@@ -506,6 +506,7 @@ void ExperimentController::EndAttempt(TrialRecord& trial, const AttemptEnded& en
   mean_attempt_ =
       mean_attempt_ ? Duration{mean_attempt_->us + (ran.us - mean_attempt_->us) / 8} : ran;
   DropLease(trial);
+  if (end.outcome == Outcome::kCompleted) SayNote(trial, end.error);
   trial.is_running = false;
   AfterAttempt(trial, end);
   trial.verdict.reset();

@@ -27,6 +27,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::StartsWith;
 using Rows = std::vector<std::string>;
 
 // `trainable`: lines of two blanks more.
@@ -322,6 +323,24 @@ TEST_F(Command, AChildThatForksAndLeavesEndsWithItsTrial) {
   EXPECT_EQ(tune.Wait().exit_status, 0);
   EXPECT_TRUE(child.IsThere());
   EXPECT_THAT(Outcomes(), ElementsAre("completed|"));
+}
+
+TEST_F(Command, AProgramThatEndsBeforeWhatItStartedIsInDoubt) {
+  WriteScript(
+      "mkfifo begun\n"
+      "(echo 'acc: 1'; echo > begun; sleep 1000; echo 'acc: 2') &\n"
+      "read line < begun\n");
+  const std::string printed = "  metrics: {acc: {regex: 'acc: {number}'}}\n";
+  const ProgramResult result = Run(ScriptSweep("samples: 1\n", printed));
+  EXPECT_EQ(result.exit_status, 0) << result.err;
+  const char* const told = "left running: the program ended with status 0 while '";
+  EXPECT_THAT(result.out, HasSubstr(told));
+  EXPECT_THAT(Outcomes(), ElementsAre(StartsWith(std::string("completed|") + told)));
+
+  WriteScript("(sleep 1000; echo 'acc: 2') &\n");
+  const ProgramResult nothing = Run(ScriptSweep("samples: 1\nname: nothing\n", printed));
+  EXPECT_EQ(nothing.exit_status, 3);
+  EXPECT_THAT(nothing.out + nothing.err, HasSubstr(std::string("no_metric: ") + told));
 }
 
 // ---- bad input

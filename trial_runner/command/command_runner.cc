@@ -30,6 +30,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr Duration kMemoryLookPause = Milliseconds(250);
+constexpr Duration kLeavePatience = Seconds(1);
+constexpr Duration kLeaveLookPause = Milliseconds(20);
 constexpr Duration kSetupLookPause = Milliseconds(100);
 constexpr Duration kStartPause = Milliseconds(250);
 constexpr uint64_t kMetricFileBytesMax = 64u << 20;
@@ -390,10 +392,25 @@ bool CommandRunner::TakeOutput(Attempt& attempt) {
   return !output.empty();
 }
 
+// What prints on after its program's end, as a command line; empty: nothing does. A helper, such as
+// Python's resource tracker, ends when it sees that end: it has a moment.
+std::string CommandRunner::LeftRunning(const Program& program) {
+  const Instant patience_end = clock_.Now() + kLeavePatience;
+  while (true) {
+    const std::vector<pid_t> living = Descendants();
+    const auto printing = std::find_if(living.begin(), living.end(),
+                                       [&](pid_t pid) { return program.IsPrintedOnBy(pid); });
+    if (printing == living.end()) return "";
+    if (clock_.Now() >= patience_end) return CommandLineOf(*printing);
+    poll(nullptr, 0, static_cast<int>(kLeaveLookPause.us / 1000));
+  }
+}
+
 void CommandRunner::TakeProgramEnd(Attempt& attempt) {
   const std::optional<int> status = attempt.program->TakeEnd();
   if (!status) return;
   // What it left behind goes, and what that printed is its too.
+  const std::string left_running = *status == 0 ? LeftRunning(*attempt.program) : "";
   EndDescendants();
   for (const ProgramServer::Line& line : attempt.server.Take()) {
     attempt.trial.OnProgramLine(line.client, line.text);
@@ -410,6 +427,7 @@ void CommandRunner::TakeProgramEnd(Attempt& attempt) {
       attempt.memory && (attempt.has_exceeded_memory || attempt.memory->HasKilled());
   if (*status != 0 && is_over_limit) end.memory_limit_bytes = attempt.memory->bytes();
   if (*status == 0) {
+    end.left_running = left_running;
     end.file_metrics = ReadFileMetrics(attempt.spec, attempt.filled.metric_files, attempt.folder,
                                        attempt.files_before);
   }

@@ -45,6 +45,7 @@ class CommandRunner {
   void LookAtMemory(Attempt& attempt, Instant now);
   // Whether there was any.
   bool TakeOutput(Attempt& attempt);
+  std::string LeftRunning(const Program& program);
   void TakeProgramEnd(Attempt& attempt);
   void Perform(Attempt& attempt);
   void Do(Attempt& attempt, const SendReport& effect);

@@ -53,6 +53,12 @@ std::string ShortLine(const std::string& line) {
          (line.size() > kShownMax ? "..." : "");
 }
 
+std::string LeftRunning(const ProgramEnd& end) {
+  return "left running: the program ended with status 0 while '" + ShortLine(end.left_running) +
+         "', which it had started, ran on; that was ended, and what it would have printed is "
+         "missing: let the program wait for it (in a shell: wait)";
+}
+
 // What the log says of the first report, so that a person sees what was read where.
 std::string DescribeFinding(const OutputFinding& finding) {
   const bool is_error = finding.stream == OutputStream::kStderr;
@@ -347,10 +353,11 @@ TrialEnd CommandTrial::EndOfProgram() const {
     return {Outcome::kBadConfig, "metrics: " + end.file_metrics.status().message()};
   }
   if (!missing_names_.empty() && from_iteration_ == 0) return {Outcome::kBadConfig, NoMetric()};
-  return {Outcome::kCompleted, ""};
+  return {Outcome::kCompleted, end.left_running.empty() ? "" : LeftRunning(end)};
 }
 
 std::string CommandTrial::NoMetric() const {
+  if (!program_end_->left_running.empty()) return "no_metric: " + LeftRunning(*program_end_);
   const std::string text = "no_metric: the program ended with status 0 and ";
   const std::string& missing = missing_names_.front();
   if (const std::optional<std::string> why = output_.WhyMissing(missing)) return text + *why;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -156,6 +157,14 @@ std::vector<OutputPiece> Program::TakeOutput() {
 }
 
 void Program::AddToLog(std::string_view line) { log_->AddLine(line); }
+
+bool Program::IsPrintedOnBy(int pid) const {
+  struct stat ours;
+  struct stat its;
+  const std::string output = "/proc/" + std::to_string(pid) + "/fd/1";
+  return outputs_[0].is_open() && fstat(outputs_[0].get(), &ours) == 0 &&
+         stat(output.c_str(), &its) == 0 && ours.st_dev == its.st_dev && ours.st_ino == its.st_ino;
+}
 
 std::optional<int> Program::TakeEnd() {
   if (!pid_fd_.is_open()) return std::nullopt;

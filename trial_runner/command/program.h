@@ -57,6 +57,9 @@ class Program {
   // Its wait status once it has ended. What it started may live on.
   std::optional<int> TakeEnd();
 
+  // Whether what a process prints comes to us.
+  bool IsPrintedOnBy(int pid) const;
+
   int pid() const { return pid_; }
 
  private:

@@ -10,6 +10,7 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 
 namespace tune {
@@ -107,6 +108,14 @@ std::optional<pid_t> NearestAbove(pid_t pid, const std::set<pid_t>& candidates) 
     at = LivingParentOf(*at);
   }
   return std::nullopt;
+}
+
+std::string CommandLineOf(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/cmdline");
+  std::string words(std::istreambuf_iterator<char>(file), {});
+  while (!words.empty() && words.back() == '\0') words.pop_back();
+  std::replace(words.begin(), words.end(), '\0', ' ');
+  return words;
 }
 
 void SignalDescendants(int signal) {

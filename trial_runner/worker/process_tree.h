@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 namespace tune {
@@ -22,6 +23,9 @@ std::vector<pid_t> Descendants(const std::set<pid_t>& spared = {});
 
 // The nearest of `candidates` that the process is, or is below; nothing: it is elsewhere, or gone.
 std::optional<pid_t> NearestAbove(pid_t pid, const std::set<pid_t>& candidates);
+
+// Its command line, with spaces between the words; empty: it is gone.
+std::string CommandLineOf(pid_t pid);
 
 // Sends the signal to each of them once.
 void SignalDescendants(int signal);
