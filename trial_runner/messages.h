@@ -265,6 +265,8 @@ struct Shutdown {
   // Not empty: the sweep goes on without this worker. It gives its attempts back, and says this in
   // its Goodbye.
   std::string why = {};
+  // The sweep is not over: its tuner leaves, and `tune resume` goes on.
+  bool is_interrupted = false;
 };
 
 using ToWorker = std::variant<Welcome, Refused, StartAttempt, AnswerReport, KillAttempt,

@@ -287,7 +287,7 @@ void ExperimentController::FinishIfDone() {
   status_ = end_status_.value_or(ExperimentStatus::kFinished);
   out_.experiment = ExperimentRow{status_, samples_, now_};
   for (const WorkerView& view : leases_.Views()) {
-    Send(view.worker, Shutdown{});
+    Send(view.worker, Shutdown{"", status_ == ExperimentStatus::kInterrupted});
     Remove(view.worker, WorkerState::kLeft, "the sweep ended");
   }
   out_.actions.push_back(EndOfExperiment{status_});

@@ -54,7 +54,7 @@ void ExperimentController::On(const WorkerJoined& event) {
       Send(event.worker, KillAttempt{held.ref, true});
     }
   }
-  if (has_ended_) Send(event.worker, Shutdown{});
+  if (has_ended_) Send(event.worker, Shutdown{"", status_ == ExperimentStatus::kInterrupted});
 }
 
 // A worker's process ended, seen by another one on its machine: its trials need not wait for the

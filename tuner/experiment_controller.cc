@@ -498,7 +498,8 @@ void ExperimentController::DropLease(TrialRecord& trial) {
 void ExperimentController::EndAttempt(TrialRecord& trial, const AttemptEnded& end) {
   TUNE_CHECK(trial.lease.has_value());
   const Duration ran = now_ - trial.running_since();
-  trial.attempt.outcome = end.outcome;
+  // One that found the disk full waits for the person, and costs its trial nothing.
+  trial.attempt.outcome = end.detail == EndDetail::kDiskFull ? Outcome::kPreempted : end.outcome;
   trial.attempt.error = end.error.substr(0, limits::kErrorBytesMax);
   trial.attempt.finished_at = now_;
   trial.row.run_seconds += ran.seconds();

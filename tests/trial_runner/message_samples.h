@@ -85,7 +85,7 @@ inline std::vector<ToWorker> SampleToWorker() {
           EndsAcknowledged{7},
           Heartbeat{},
           RemoveCached{"/a/sweep/3/checkpoint_000002"},
-          Shutdown{"tune drain"}};
+          Shutdown{"tune drain", true}};
 }
 
 }  // namespace tune

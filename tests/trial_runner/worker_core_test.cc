@@ -567,6 +567,28 @@ TEST_F(WorkerCoreTest, AWorkerTellsWhatItDoes) {
   core_->OnTerminate(now_);
   EXPECT_THAT(Notes(),
               ElementsAre("draining (told to end): 1 running trial goes back to the tuner"));
+
+  core_.emplace(WorkerCore::Options{Greeting(), false, ""});
+  core_->Begin();
+  Tell(SampleWelcome());
+  Notes();
+  Tell(Shutdown{"", true});
+  EXPECT_THAT(Notes(), ElementsAre("the sweep was interrupted: tune resume, where its tuner ran, "
+                                   "goes on and says how to join again"));
+}
+
+TEST_F(WorkerCoreTest, AWorkerThatEndsOutOfReachSaysWhatBecomesOfItsTrials) {
+  core_.emplace(WorkerCore::Options{Greeting(), false, ""});
+  core_->Begin();
+  Tell(SampleWelcome());
+  Tell(Start(Ref(3, 1, 1)));
+  core_->OnTunerGone(Unavailable("no route"), now_);
+  Notes();
+  core_->OnTerminate(now_);
+  EXPECT_THAT(Notes(),
+              ElementsAre("draining (told to end): the tuner cannot be reached: 1 running trial "
+                          "ended here; it begins that again, from the last checkpoint, when this "
+                          "worker's lease is over"));
 }
 
 TEST_F(WorkerCoreTest, ALocalWorkerLeavesTellingToItsTuner) {

@@ -292,6 +292,8 @@ TEST(ControllerCommands, AFullDiskInterruptsTheSweepAndCountsNoFailure) {
   EXPECT_TRUE(world.has_ended);
   EXPECT_EQ(world.experiment.status, ExperimentStatus::kInterrupted);
   EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kPending);
+  EXPECT_EQ(world.attempts.at({kFirst, AttemptNumber{1}}).outcome, Outcome::kPreempted);
+  EXPECT_EQ(world.attempts.at({kFirst, AttemptNumber{1}}).error, "no room for a checkpoint");
 }
 
 TEST(ControllerCommands, TrialsThatFailedGetAnotherChance) {

@@ -389,9 +389,9 @@ Status Read(v1::ToWorker& in, ToWorker& out) {
       return ReadPath(in.mutable_remove_cached()->mutable_path(), "remove_cached.path",
                       out.emplace<RemoveCached>().path);
     case v1::ToWorker::kShutdown:
+      out.emplace<Shutdown>().is_interrupted = in.shutdown().is_interrupted();
       return ReadLine(in.mutable_shutdown()->mutable_why(), limits::kErrorBytesMax, "shutdown.why",
-                      out.emplace<Shutdown>().why);
-      return OkStatus();
+                      std::get<Shutdown>(out).why);
     case v1::ToWorker::KIND_NOT_SET:
       break;
   }

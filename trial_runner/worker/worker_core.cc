@@ -203,7 +203,9 @@ void WorkerCore::On(const RemoveCached& message, Instant) { Drop(cache_.Remove(m
 
 void WorkerCore::On(const Shutdown& message, Instant now) {
   if (message.why.empty()) {
-    Say("the sweep is over");
+    Say(message.is_interrupted ? "the sweep was interrupted: tune resume, where its tuner ran, "
+                                 "goes on and says how to join again"
+                               : "the sweep is over");
   } else {
     if (!goodbye_) goodbye_ = Goodbye{message.why};
     TellOfDraining(message.why);

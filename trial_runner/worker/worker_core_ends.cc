@@ -188,10 +188,16 @@ void WorkerCore::OnTerminate(Instant now) {
 
 void WorkerCore::TellOfDraining(const std::string& why) {
   if (is_winding_down_ || has_exited_) return;
-  Say("draining (" + why + "): " +
-      (running_count_ == 0 ? std::string("no trial runs")
-                           : Counted(static_cast<int64_t>(running_count_), "running trial") +
-                                 (running_count_ == 1 ? " goes" : " go") + " back to the tuner"));
+  const std::string trials = Counted(static_cast<int64_t>(running_count_), "running trial");
+  std::string fate = "no trial runs";
+  if (running_count_ > 0 && IsAway()) {
+    fate = "the tuner cannot be reached: " + trials + " ended here; it begins " +
+           (running_count_ == 1 ? "that" : "them") +
+           " again, from the last checkpoint, when this worker's lease is over";
+  } else if (running_count_ > 0) {
+    fate = trials + (running_count_ == 1 ? " goes" : " go") + " back to the tuner";
+  }
+  Say("draining (" + why + "): " + fate);
 }
 
 // Nothing begins any more; what waits is given back, what runs is ended.
