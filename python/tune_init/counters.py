@@ -9,6 +9,7 @@ LOOP_OVER_FOLDS = re.compile(r"fold(?!er)|\b\w*(?:kf|cv|splitter)\w*\.split\(", 
 MEAN = ("mean", "average", "avg", "overall", "cv", "cross", "aggregate", "aggregated")
 SUMMARY = ("best", "final", "finally", "done", "finished", "restored", "summary", "overall", "result", "results",
            "average", "mean", "early", "stopping", "stopped", "improved", "previous")
+RECORD = ("best", "restored", "early", "stopping", "stopped", "improved", "previous")
 OF_FOLD = 2  # A level of lines.
 BATCH = re.compile(r"\b(?:global_step|step|(?:mini)?batch|iter|iteration)\b[\s:=#\[(]*\d+\b(?!\.\d)|"
                    r"\[\s*\d+\s*/\s*\d+", re.I)
@@ -26,6 +27,11 @@ def is_of_fold(text):
 def summarizes(text):
     """Whether a line sums up, so that its value is no iteration's."""
     return any(w in SUMMARY for w in words_of(text))
+
+
+def ends_epoch(text):
+    """Whether the line of a loop sums up one round of it, as after the lines of its batches."""
+    return summarizes(text) and not any(w in RECORD for w in words_of(text))
 
 
 def level_of(is_fold, is_summary, is_of_all):

@@ -126,4 +126,4 @@ def lines_of_foreign(suffix, source):
         if name == "print" and not is_julia:
             parts = ['[1] "', *parts]
         if None in parts and any(p for p in parts):
-            yield Line(parts, "stderr" if is_error else "stdout", Place(source[:match.start()].count("\n") + 1), None, True)
+            yield Line(parts, "stderr" if is_error else "stdout", Place(source[:match.start()].count("\n") + 1), None, 1)

@@ -4,9 +4,10 @@ import re
 import typing
 
 from bars import BarOfLog
-from counters import OF_FOLD, RANK, SUMMARY, counts_batches, is_mean, is_of_fold, level_of, summarizes
+from counters import OF_FOLD, RANK, SUMMARY, counts_batches, ends_epoch, is_mean, is_of_fold, level_of, summarizes
+from groups import group_of
 from measures import NEVER, is_metric, part_of, words_of
-from metrics import NUMBER, Metric, column_regex, escaped, finds, keys_around, names_of_header, of_rank, read_on_bar, within_keys
+from metrics import NUMBER, Metric, column_regex, escaped, finds, keys_around, names_of_header, of_rank, read_on_bar, sentence_of, within_keys
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
 WORD = r"[A-Za-z](?:[\w./@-]*[\w@])?"
@@ -112,8 +113,9 @@ def kind_of(line, end):
 def precedence(kind, lines):
     """The kind that comes last by this holds the values."""
     is_series = len(lines) > 1 or EPOCH.search(lines[0]) is not None
-    level = level_of(kind.is_of_fold, kind.is_summary(), kind.is_mean)
-    return -level, is_series and not kind.counts_batches, len(lines)
+    is_end = len(lines) > 1 and kind.is_summary() and ends_epoch(" ".join(kind.form[1:]))
+    level = level_of(kind.is_of_fold, kind.is_summary() and not is_end, kind.is_mean)
+    return -level, is_series and not kind.counts_batches, not is_end, len(lines)
 
 
 def of_first_rank(regex, lines):
@@ -185,12 +187,15 @@ class Log:
                     short = match.group(1).split(" ")[-1]
                     begin, name = match.end(1) - len(short), plain(short)
                 keys = keys_around(line[:begin]) if line.count(match.group(0)) > 1 else []
-                if keys and is_wanted(name):
-                    name = plain("_".join([*keys, name]))
+                group = "" if keys or part_of(words_of(name)) else group_of(line, begin)
+                regex = anchor_of(line[:begin]) + label_regex(line[begin:match.end()]) + "{number}"
+                if not is_wanted(name) and is_wanted(sentence_of(line[:match.end()])):
+                    name, regex = sentence_of(line[:match.end()]), beginning_of(line, match.end()) + "{number}"
+                elif is_wanted(name) and (keys or group):
+                    name = plain("_".join([*keys, *([group] if group else []), name]))
+                    regex = within_keys(keys, regex) if keys else rf"\b{group}\b.*?" + re.sub(r"^(?:\^|\\b)", "", regex)
                 expressions = found.setdefault(name, {}) if is_wanted(name) else {}
                 if is_wanted(name) and len(expressions) < EXPRESSIONS_MAX:
-                    regex = anchor_of(line[:begin]) + label_regex(line[begin:match.end()]) + "{number}"
-                    regex = within_keys(keys, regex) if keys else regex
                     expressions.setdefault(regex, (line, order))
         metrics = {}
         for name, expressions in found.items():
@@ -202,7 +207,7 @@ class Log:
         """Of a metric's expressions that of the most lines; before it those of a mean of folds, and of epochs, not batches."""
         lines = [line for line in self.lines if match_of(regex, line)]
         has_more = any(level_of(is_of_fold(line), summarizes(line), is_mean(line)) < OF_FOLD for line in lines)
-        epochs = [line for line in lines if not counts_batches(line) and not summarizes(line)]
+        epochs = [line for line in lines if not counts_batches(line) and (ends_epoch(line) or not summarizes(line))]
         return not self.has_folds or has_more, len(epochs) > 1, len(lines)
 
     def unknown_values(self):

@@ -4,7 +4,8 @@ import ast
 import re
 
 from bars import NOT_FULL
-from counters import RANK, SEVERAL_PROCESSES, counts_batches, is_mean, is_of_fold, level_of, summarizes
+from counters import RANK, SEVERAL_PROCESSES, counts_batches, ends_epoch, is_mean, is_of_fold, level_of, summarizes
+from groups import group_of
 from measures import ENDS, is_metric, measures_of, part_of, rank_of, words_of
 from options import dotted
 from repeats import repeated
@@ -16,6 +17,8 @@ class Metric:
         self.name, self.regex, self.source, self.order = name, regex, source, order
         self.line = ""  # Of the script, or of the log.
         self.block = None  # The statements among which it is printed.
+        self.depth = 0  # The loops within which it is printed.
+        self.printed = None  # Its line, of a script.
         self.bar = None  # That shows it.
         self.iteration = ""  # The expression of the bar's count.
         self.is_of_fold = self.is_mean = False
@@ -25,8 +28,9 @@ class Metric:
 
 
 def rank(metric):
-    """The metric that a sweep is about: that of the validation, a score before a loss, the first before later ones."""
-    return *rank_of(metric.name, metric.part), tuple(-n for n in metric.order)
+    """The metric that a sweep is about: that of the validation, a score before a loss, that of an epoch before those of
+    the classes or batches in it, the first before later ones."""
+    return *rank_of(metric.name, metric.part), -max(1, metric.depth), tuple(-n for n in metric.order)
 
 
 def main_of(metrics):
@@ -56,6 +60,17 @@ def label_of(text):
     text = re.split(r"[\n|,;()\[\]{}]|\s[-–—/>]+\s|\t|  +|\b\d[\w.]*\s", text.rstrip(" :=→>\"'\t|([]"))[-1]
     match = re.search(r"[A-Za-z][\w /.@-]*$", text.strip("\"' *"))
     return re.sub(r"\W+", "_", match.group(0)).strip("_").lower() if match else ""
+
+
+def sentence_of(text):
+    """"test_accuracy" of "Accuracy of the network on the 10000 test images: "."""
+    sentence = re.split(r"[\n|;()\[\]{}\t]", text.rstrip())[-1]
+    match = re.search(r"([A-Za-z][A-Za-z -]*?)\s+(?:of|on|for|in|over|after|at|from)\s.*[:=]$", sentence)
+    if not match:
+        return ""
+    part = part_of(words_of(sentence))
+    name = re.sub(r"\W+", "_", match.group(1)).lower()
+    return name if part_of(words_of(name)) == part else {"validation": "val", "training": "train"}.get(part, part) + "_" + name
 
 
 def keys_around(text):
@@ -139,7 +154,21 @@ def is_free_of(regex, others):
     return not any(finds(regex, rendered(other.parts)[0]) for other in others)
 
 
-def regex_in(line, i, others):
+def tail_of(line, i, regex):
+    """What stands behind the value at parts[i] on its line, up to the next value or the line's end."""
+    behind = line.parts[i + 1] if i + 1 < len(line.parts) else ""
+    text = behind.split("\n")[0] if behind is not None else ""
+    is_end = behind is not None and ("\n" in behind or (i + 2 >= len(line.parts) and ends_line(line.call)))
+    text = text[1:] if regex[-1:] == text[:1] else text
+    return re.sub(r"\s+", r"\\s+", escaped(text.rstrip() if is_end else text)) + (r"\s*$" if is_end else "")
+
+
+def ends_line(call):
+    """Whether nothing that is printed later stands on the same line."""
+    return isinstance(call, ast.Call) and dotted(call.func) == "print" and all(k.arg != "end" for k in call.keywords)
+
+
+def regex_in(line, i, others, group):
     """The shortest expression that finds the value at parts[i], and nothing in the other lines.
 
     (expression, whether others are free of it)
@@ -149,11 +178,13 @@ def regex_in(line, i, others):
     words = re.match(r"\W{0,4}\w+\b", line.parts[0] or "")
     short = regex_for(line.parts, i)
     candidates = [short]
+    if group:  # "\\bVal\\b.*?Acc: {number}"
+        candidates = [rf"\b{group}\b.*?" + re.sub(r"^(?:\^|\\b)", "", short)]
     if words and i > 1:  # "^Epoch\\b.*?val_acc: {number}"
         candidates.append("^" + escaped(words.group(0)) + r"\b.*?" + re.sub(r"^(\^|\\s\+|, )", "", short))
     candidates += [beginning_of(line.parts, i), beginning_of(line.parts, i, r"\S+?"), escaped(last) + "{number}"]
     right = [c for c in candidates if finds(c, text)[-1:] == [numbers[i]]]
-    for regex in right:
+    for regex in right + [c + tail_of(line, i, c) for c in right]:
         if is_free_of(regex, others):
             return regex, True
     return (right or candidates[-1:])[0], False
@@ -188,8 +219,11 @@ def tells_of_fold(line):
 
 def precedence(line):
     """Of lines with the same name, the first in this order is read."""
-    kind = level_of(tells_of_fold(line), summarizes(" ".join(p for p in line.parts if p)), is_mean(text_of(line)))
-    return kind, is_on_one_bar(line), tells_of_training(line), not line.is_in_loop, counts_batches(text_of(line))
+    words = " ".join(p for p in line.parts if p)
+    is_end = line.is_in_loop and ends_epoch(words)
+    kind = level_of(tells_of_fold(line), summarizes(words) and not is_end, is_mean(text_of(line)))
+    return (kind, is_on_one_bar(line), tells_of_training(line), not line.is_in_loop, counts_batches(text_of(line)), is_end,
+            line.depth)
 
 
 def is_on_one_bar(line):
@@ -257,30 +291,63 @@ def add_metrics_of(line, lines, is_wanted, source, metrics):
         if line.parts[i] is not None or not isinstance(line.parts[i - 1], str):
             continue
         keys = keys_around("".join("0" if p is None else p for p in line.parts[:i]))
-        name = "_".join(re.sub(r"\W+", "_", k).lower() for k in [*keys, label_of(line.parts[i - 1])])
-        if not name or not is_wanted(name) or name in metrics:
+        label = label_of(line.parts[i - 1])
+        label = label if is_wanted(label) else sentence_of(line.parts[i - 1])
+        group = "" if keys or part_of(words_of(label)) else group_at(line, i)
+        name = "_".join(re.sub(r"\W+", "_", k).lower() for k in [*keys, *([group] if group else []), label])
+        if not label or not is_wanted(name):
+            continue
+        if name in metrics:
+            doubt_two_loops(metrics[name], line)
             continue
         # Lines that say the same in two branches of the script are one.
-        others = [n for n in lines if n.parts[:i + 1] != line.parts[:i + 1]]
-        regex, is_free = regex_in(line, i, others)
+        others = [n for n in lines if n.parts[:i + 1] != line.parts[:i + 1] or follows_loop_of(line, n)]
+        regex, is_free = regex_in(line, i, others, group)
         if keys:
             regex, is_free = within_keys(keys, regex_for(line.parts, i)), True
         # An expression that lines of other values satisfy, too, would take those.
         strays = [] if is_free else [n for n in others if finds(regex, rendered(n.parts)[0])]
-        if any(label_of_match(regex, n.parts) != name for n in strays):
+        if any(label_of_match(regex, n.parts) != label for n in strays):
             continue
         metric = Metric(name, regex, line.stream, (line.call.lineno, i))
-        metric.block = line.block
+        metric.block, metric.depth, metric.printed = line.block, line.depth, line
         metric.bar = line.bar
         if is_on_one_bar(line):
             read_on_bar(metric, line.bar, "postfix" not in dotted(line.call.func))
         metric.is_of_fold, metric.is_mean = tells_of_fold(line), is_mean(text_of(line))
         metric.part = part_of(words_of(text_of(line))[:1])
         metric.doubts += doubts_on(line, i, lines, name)
+        if not metric.doubts and any(follows_loop_of(line, n) for n in strays):
+            metric.doubts.append(f"{name} is printed once more behind the loop, in the same words, and that is no iteration: let "
+                                 "the script say test there, and call tune init again")
         if SEVERAL_PROCESSES.search(source):
             read_first_rank(metric, line, i)
         metric.line = source.split("\n")[line.call.lineno - 1].strip()
         metrics[name] = metric
+
+
+def follows_loop_of(line, other):
+    """Whether the other is printed when the loop that prints the line is over, such as a test at the end."""
+    return line.is_in_loop and not other.is_in_loop and other.call.lineno > line.call.lineno
+
+
+def group_at(line, i):
+    """group_of() for the value at parts[i], on its own line of a text of several."""
+    before = "".join("1" if p is None else p for p in line.parts[:i]).split("\n")[-1]
+    behind = "".join("1" if p is None else p for p in line.parts[i:]).split("\n")[0]
+    return group_of(before + behind, len(before))
+
+
+def doubt_two_loops(metric, line):
+    """Two stages of a training print a value of the same name, each in a loop of its own."""
+    first = metric.printed
+    if None in (first, line.loop) or first.loop is None or precedence(first) != precedence(line):
+        return
+    if line.loop in ast.walk(first.loop) or first.loop in ast.walk(line.loop) or metric.doubts:
+        return
+    if not finds(metric.regex, rendered(line.parts)[0]):
+        metric.doubts.append(f"{metric.name} is printed by two loops, and the expression reads the first: see that it is the one "
+                             f"to go by, or begin it as '{text_of(line).strip()[:40]}' does")
 
 
 def doubts_on(line, i, lines, name):

@@ -22,17 +22,21 @@ def heading_of(line, lines):
     return "".join(before[-1].parts).strip() if before and None not in before[-1].parts else ""
 
 
-def functions_called_twice(tree, places):
-    """(function, how often) of those that one list of statements calls more than once."""
+def functions_called_again(tree, places):
+    """(function, how it is called) of those that one list of statements calls more than once, or a loop and what follows it."""
     methods = {f for c in ast.walk(tree) if isinstance(c, ast.ClassDef) for f in c.body}
     for function in ast.walk(tree):
         if not isinstance(function, ast.FunctionDef):
             continue
-        blocks = [places[call][0] for call in places if dotted(call.func).split(".")[-1] == function.name
-                  and isinstance(call.func, ast.Attribute) == (function in methods)]
+        calls = [call for call in places if dotted(call.func).split(".")[-1] == function.name
+                 and isinstance(call.func, ast.Attribute) == (function in methods)]
+        blocks = [places[call][0] for call in calls]
         times = max(map(blocks.count, blocks), default=0)
+        in_loops = [call.lineno for call in calls if places[call][1]]
         if times > 1:
-            yield function, times
+            yield function, f"{times} times one after the other"
+        elif in_loops and any(call.lineno > min(in_loops) for call in calls if not places[call][1]):
+            yield function, "in a loop and once more behind it"
 
 
 def repeated(line, i, lines):
@@ -46,8 +50,8 @@ def repeated(line, i, lines):
 
 
 def add_repeated_calls(lines, tree, places):
-    for function, times in functions_called_twice(tree, places):
+    for function, how in functions_called_again(tree, places):
         inner = set(ast.walk(function))
         for line in lines:
             if line.call in inner:
-                line.repeated_call = f"is printed by {function.name}(), which is called {times} times one after the other"
+                line.repeated_call = f"is printed by {function.name}(), which is called {how}"

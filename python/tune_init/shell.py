@@ -202,5 +202,5 @@ def lines_of(source):
             if match.group(1) == "printf":
                 parts = holes_in((parts[0] or "").split("\n")[0], PERCENT_HOLE, "%%", "%")
             if None in parts:
-                is_in_loop = any(is_loop for _, is_loop in blocks) or re.search(r"\bdo\s+(?:echo|printf)\b", line)
-                yield Line(parts, stream, Place(number), blocks[-1][0] if blocks else 0, bool(is_in_loop))
+                depth = sum(is_loop for _, is_loop in blocks) or int(re.search(r"\bdo\s+(?:echo|printf)\b", line) is not None)
+                yield Line(parts, stream, Place(number), blocks[-1][0] if blocks else 0, depth)

@@ -17,6 +17,8 @@ BRACE_HOLE = r"\{[^{}]*\}"
 CASES = ("upper", "lower", "title", "capitalize")  # Methods of a text.
 WORDS_MAX = 8  # Of a list that a loop goes over.
 BINDINGS_MAX = 64  # Of loops within loops.
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def holes_in(text, pattern, escape=None, plain=None):
@@ -25,7 +27,7 @@ def holes_in(text, pattern, escape=None, plain=None):
         if escape and piece == escape:
             parts.append(plain)
         elif re.fullmatch(pattern, piece or " "):
-            parts.append(None)
+            parts += [None, "%"] if piece.endswith("%}") else [None]
         elif piece:
             parts.append(piece)
     return parts
@@ -79,6 +81,12 @@ def is_text(node):
         return is_text(node.body) or is_text(node.orelse)
     is_made = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
     return isinstance(node, ast.JoinedStr) or (is_made and node.func.attr in ("format", "join", "dumps"))
+
+
+def shows_percent(node):
+    """Whether it is a value such as {accuracy:.2%}."""
+    spec = node.format_spec if isinstance(node, ast.FormattedValue) else None
+    return isinstance(spec, ast.JoinedStr) and spec.values and getattr(spec.values[-1], "value", "").endswith("%")
 
 
 class Names:
@@ -230,6 +238,7 @@ class Templates:
             parts = []
             for value in node.values:
                 parts += inner(value.value) if isinstance(value, ast.FormattedValue) else inner(value)
+                parts += ["%"] if shows_percent(value) else []
             return parts
         if isinstance(node, ast.IfExp) and is_text(node):  # What it says at most; "train" if training else "val": of both.
             return max(inner(node.body), inner(node.orelse), key=lambda parts: (parts.count(None), not is_of_training(parts)))
@@ -360,41 +369,52 @@ class Place:
 
 
 class Line:
-    """A printed line: its template, its stream, the call, whether a loop prints it, and the bar that shows it."""
+    """A printed line: its template, its stream, the call, within how many loops it is, and the bar that shows it."""
 
-    def __init__(self, parts, stream, call, block, is_in_loop, bar=None):
+    def __init__(self, parts, stream, call, block, depth, bar=None):
         self.parts, self.stream, self.call = merged(parts), stream, call
         self.bar = bar
-        self.block, self.is_in_loop = block, is_in_loop
+        self.block, self.depth, self.is_in_loop = block, depth, depth > 0
+        self.loop = None  # The innermost of its function.
         self.is_in_fold = False  # In a loop over the folds of a cross validation.
         self.unknown_part = None  # The variable that names a part of the data, where its values are not known.
         self.repeated_call = ""  # How often the function that prints it is called.
 
 
 def places_of(tree):
-    """call: (the list of statements in which it stands, whether in a loop, loops over items())"""
+    """call: (the list of statements in which it stands, within how many loops, those of its function)"""
     places = {}
-    in_loops = {dotted(call.func).split(".")[-1] for loop in ast.walk(tree)
-                if isinstance(loop, (ast.For, ast.AsyncFor, ast.While))
-                for call in ast.walk(loop) if isinstance(call, ast.Call)}
+    in_loops = called_in_loops(tree)
 
-    def walk(node, block, in_loop, loops):
+    def walk(node, block, outer, loops):
         if isinstance(node, ast.Call):
-            places[node] = (block, in_loop, loops)
+            places[node] = (block, outer + len(loops), loops)
         for field, value in ast.iter_fields(node):
             for child in value if isinstance(value, list) else [value]:
                 if not isinstance(child, ast.AST):
                     continue
                 is_body = field in ("body", "orelse", "finalbody")
-                is_loop = isinstance(node, (ast.For, ast.AsyncFor, ast.While)) and field == "body"
-                is_function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-                is_called = is_function and node.name in in_loops
-                more = [node] if is_loop and isinstance(node, ast.For) else []
-                walk(child, (node, field) if is_body else block,
-                     is_loop or (is_called if is_function and is_body else in_loop), loops + more)
+                inner = (node, field) if is_body else block
+                if isinstance(node, FUNCTIONS) and is_body:
+                    walk(child, inner, int(node.name in in_loops), [])
+                else:
+                    walk(child, inner, outer, loops + [node] if isinstance(node, LOOPS) and field == "body" else loops)
 
-    walk(tree, None, False, [])
+    walk(tree, None, 0, [])
     return places
+
+
+def called_in_loops(tree):
+    """The names of what loops call, and what that calls."""
+    def called_by(nodes):
+        return {dotted(call.func).split(".")[-1] for node in nodes for call in ast.walk(node) if isinstance(call, ast.Call)}
+
+    functions = [node for node in ast.walk(tree) if isinstance(node, FUNCTIONS)]
+    names, more = set(), called_by(node for node in ast.walk(tree) if isinstance(node, LOOPS))
+    while more - names:
+        names |= more
+        more = called_by(f for f in functions if f.name in names)
+    return names
 
 
 def wrappers_of(tree, templates):
@@ -415,7 +435,7 @@ def wrappers_of(tree, templates):
 
 
 def is_over_folds(loop):
-    return LOOP_OVER_FOLDS.search(ast.unparse(loop.target) + " in " + ast.unparse(loop.iter)) is not None
+    return isinstance(loop, ast.For) and LOOP_OVER_FOLDS.search(ast.unparse(loop.target) + " in " + ast.unparse(loop.iter)) is not None
 
 
 def lines_of(tree):
@@ -427,9 +447,9 @@ def lines_of(tree):
     lines = []
     explained = set()  # Calls in functions of which the caller says more.
     for call in sorted(places, key=lambda n: (n.lineno, n.col_offset)):
-        block, in_loop, loops = places[call]
+        block, depth, loops = places[call]
         bindings = [{}]
-        for loop in loops:  # for name, value in metrics.items(): print(name, value)
+        for loop in (n for n in loops if isinstance(n, ast.For)):  # for name, value in metrics.items(): print(name, value)
             name, texts = templates.names.words_of_loop(loop)
             if texts and len(bindings) * len(texts) <= BINDINGS_MAX:
                 bindings = [{**b, name: [text]} for b in bindings for text in texts]
@@ -449,7 +469,9 @@ def lines_of(tree):
                 bar = bars.shown_by(printing) if dotted(printing.func).split(".")[-1].startswith("set_") else None
                 if bar is not None and bar.is_silent:
                     continue
-                line = Line(found[0], bar.stream if bar else found[1], call, block, in_loop, bar)
+                within = depth if printing is call else depth + len(places[printing][2])
+                line = Line(found[0], bar.stream if bar else found[1], call, block, within, bar)
+                line.loop = loops[-1] if loops else None
                 line.is_in_fold = any(is_over_folds(loop) for loop in loops)
                 line.unknown_part = unknown_part(printing, bound, templates.names.texts)
                 if line.parts not in seen:

@@ -94,11 +94,84 @@ class Folds(unittest.TestCase):
         self.assertIn("val_acc is printed for each fold", answer.space)
 
 
+class Groups(unittest.TestCase):
+    """One line tells of the training and of the validation."""
+
+    LINES = ("Epoch {e}: train [loss {x:.3f}, acc {a:.3f}] val [loss {y:.3f}, acc {b:.3f}]",
+             "Epoch {e}: Train: Loss {x:.3f}, Acc {a:.3f} | Val: Loss {y:.3f}, Acc {b:.3f}",
+             "Epoch {e} Training: acc {a:.3f} loss {x:.3f} Validation: acc {b:.3f} loss {y:.3f}",
+             "Epoch {e} | train loss {x:.3f} acc {a:.3f} | valid loss {y:.3f} acc {b:.3f} | 0.12s",
+             "Epoch {e} | train loss {x:.3f}, acc {a:.3f} | test loss {y:.3f}, acc {b:.3f}",
+             "{e} val: loss {y:.3f} acc {b:.3f}; train: loss {x:.3f} acc {a:.3f}")
+
+    def test_the_value_of_the_validation_is_read(self):
+        for line in self.LINES:
+            numbers = [dict(e=e, x=0.1 / e, a=0.9 + e / 100, y=0.5 / e, b=0.7 + e / 100) for e in (1, 2, 3)]
+            log = "".join(line.format(**n) + "\n" for n in numbers)
+            script = ("for e in (1, 2, 3):\n    x, a, y, b = 0.1 / e, 0.9 + e / 100, 0.5 / e, 0.7 + e / 100\n"
+                      f'    print(f"{line}")\n')
+            for answer in (Answer(script), Answer("x = 1\n", log)):
+                with self.subTest(answer.space):
+                    self.assertRegex(answer.metric, "^(val|valid|validation|test)_acc$")
+                    self.assertEqual(answer.values, ["0.710", "0.720", "0.730"])
+                    self.assertFalse(any("acc" in t for t in answer.to_do), answer.to_do)
+
+    def test_a_line_of_one_part_keeps_its_names(self):
+        answer = Answer('print(f"Validation: Loss: {0.5}, Accuracy: {0.7}")\n')
+        self.assertEqual((answer.metric, answer.values), ("accuracy", ["0.7"]))
+        answer = Answer('print(f"train loss {0.1}, val loss {0.2}, acc {0.7}")\n')
+        self.assertIn("    acc: {", answer.space)
+
+
+class BehindTheLoop(unittest.TestCase):
+    LOOP = "for e in (1, 2, 3):\n    "
+
+    def test_what_is_said_behind_the_value_tells_a_final_test_from_an_epoch(self):
+        answer = Answer(self.LOOP + 'print("acc %.2f" % (e / 10))\nprint("acc %.2f (on all data)" % 0.99)\n')
+        self.assertEqual(answer.values, ["0.10", "0.20", "0.30"])
+
+    def test_the_same_words_behind_the_loop_are_told(self):
+        answer = Answer(self.LOOP + 'print("acc %.2f" % (e / 10))\nprint("acc %.2f" % 0.99)\n')
+        self.assertTrue(any("acc is printed once more behind the loop" in t for t in answer.to_do), answer.to_do)
+        show = "def show(acc):\n    print(f'acc {acc}')\n"
+        answer = Answer(show + self.LOOP + "show(e / 10)\nshow(0.99)\n")
+        self.assertTrue(any("acc is printed by show(), which is called in a loop and once more behind it" in t
+                            for t in answer.to_do), answer.to_do)
+        before = Answer(show + "show(0.01)\n" + self.LOOP + "show(e / 10)\n")
+        self.assertFalse(any("show()" in t for t in before.to_do), before.to_do)
+
+    def test_two_stages_of_a_training_are_told(self):
+        answer = Answer('for e in (1, 2):\n    print(f"pretrain {e} loss {e}")\n'
+                        'for e in (1, 2):\n    print(f"finetune {e} loss {e}")\n')
+        self.assertTrue(any("loss is printed by two loops" in t for t in answer.to_do), answer.to_do)
+
+    def test_a_sentence_that_counts_its_images_names_its_measure(self):
+        line = "Accuracy of the network on the 10000 test images: {x:d} %"
+        script = ("for e in (1, 2):\n    for i in (1, 2):\n        print(f'[{e}, {i:5d}] loss: {0.1:.3f}')\n"
+                  f"x = 57\nprint(f'{line}')\n")
+        log = "[1,     1] loss: 0.100\n[1,     2] loss: 0.100\n" + line.format(x=57) + "\n"
+        for answer in (Answer(script), Answer("x = 1\n", log)):
+            self.assertEqual((answer.metric, answer.values), ("test_accuracy", ["57"]))
+
+    def test_the_mean_of_the_classes_is_read_and_no_class(self):
+        answer = Answer(self.LOOP + 'for c in ["road", "car"]:\n        print(f"{c}: IoU {0.9}")\n'
+                        '    print(f"epoch {e} mIoU {e / 10}")\n')
+        self.assertEqual((answer.metric, answer.values), ("miou", ["0.1", "0.2", "0.3"]))
+
+    def test_a_percentage_is_written_with_its_sign(self):
+        answer = Answer(self.LOOP + 'print(f"acc {e / 10:.1%}/top")\n')
+        self.assertEqual(answer.values, ["10.0", "20.0", "30.0"])
+
+
 class Batches(unittest.TestCase):
     def test_the_line_of_the_epoch_is_read(self):
         for batch, epoch in (("Epoch {e} step {b} loss: {x:.2f}", "Epoch {e} loss: {y:.2f}"),
                              ("Epoch {e} [{b}/300] loss: {x:.2f}", "Epoch {e}/3 loss: {y:.2f}"),
-                             ("batch {b} val_loss={x:.2f}", "epoch {e} val_loss={y:.2f}")):
+                             ("batch {b} val_loss={x:.2f}", "epoch {e} val_loss={y:.2f}"),
+                             ("epoch {e} step {b} loss {x:.2f}", "epoch {e} done: loss {y:.2f}"),
+                             ("Epoch [{e}/3], Step [{b}/300], Loss: {x:.2f}", "Epoch [{e}/3] summary, Loss: {y:.2f}"),
+                             ("[{e}][{b}/300] loss {x:.2f}", "[{e}] result: loss {y:.2f}"),
+                             ("batch {b} loss {x:.2f}", "epoch's mean: loss {y:.2f}")):
             script = ("for e in range(1, 4):\n    for b in range(0, 300, 100):\n        x = 0.3 / e + b / 1000\n"
                       f'        print(f"{batch}")\n    y = 0.5 + 1 / e\n    print(f"{epoch}")\n')
             with self.subTest(batch):
