@@ -145,6 +145,34 @@ std::string LineForm(std::string_view before) {
   return (is_indented ? "  " : "") + first + words;
 }
 
+// Parts of times, dates and numbers, and numbers with units, count nothing.
+std::string EpochCounters(std::string_view before) {
+  static constexpr std::string_view kEpochWords[] = {"epoch", "epochs", "ep"};
+  const auto is_digit_at = [&](size_t i) { return i < before.size() && IsDigit(before[i]); };
+  const auto parts = [&](size_t i) {
+    return i < before.size() && std::string_view(":.,-").find(before[i]) != std::string_view::npos;
+  };
+  std::string counters;
+  bool has_epoch = false;
+  bool follows_epoch = false;
+  for (size_t i = 0; i < before.size();) {
+    const size_t begin = i;
+    const size_t bytes = WordBytes(before.substr(i));
+    i += std::max<size_t>(bytes, 1);
+    if (bytes == 0) continue;
+    const std::string_view word = before.substr(begin, bytes);
+    const bool is_part = (begin > 1 && parts(begin - 1) && is_digit_at(begin - 2)) ||
+                         (parts(i) && is_digit_at(i + 1));
+    const size_t next = std::min(before.find_first_not_of(' ', i), before.size());
+    const bool has_unit = IsUnit(Lower(before.substr(next, WordBytes(before.substr(next)))));
+    const bool counts = std::all_of(word.begin(), word.end(), IsDigit) && !is_part && !has_unit;
+    if (counts) counters += std::string(word) + "/";
+    has_epoch |= counts && follows_epoch;
+    follows_epoch = IsOneOf(kEpochWords, Lower(word));
+  }
+  return has_epoch ? counters : "";
+}
+
 DataSplit FindDataSplit(std::string_view behind) {
   struct Name {
     std::string_view word, split;

@@ -29,6 +29,10 @@ DataSplit FindDataSplit(std::string_view behind);
 // Of a line that is a heading of those below it: "Training:", "--- Validation ---".
 DataSplit FindHeading(std::string_view line);
 
+// The whole numbers before a value, where one of them is an epoch's: "3/10" of "Epoch 3/10 - 12s -
+// acc". Lines with the same ones are of the same epoch. Empty: no epoch is named.
+std::string EpochCounters(std::string_view before);
+
 // The unit right behind a number: "ms" of "12ms", "%"; empty: none.
 std::string_view UnitBehind(std::string_view tail);
 

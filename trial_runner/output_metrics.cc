@@ -279,6 +279,14 @@ bool AreOfTwoKinds(const OutputFinding& a, const OutputFinding& b) {
   return form(a) != form(b) || NameTwoSplits(a, b);
 }
 
+bool AreOfOneEpoch(const OutputFinding& a, const OutputFinding& b) {
+  const auto counters = [](const OutputFinding& finding) {
+    return EpochCounters(std::string_view(finding.line).substr(0, finding.match.number_begin));
+  };
+  const std::string one = counters(a);
+  return !one.empty() && one == counters(b);
+}
+
 }  // namespace
 
 // With `iteration` a line of another form has a number of its own, or is refused.
@@ -296,7 +304,7 @@ std::string OutputMetrics::Note() {
     if (has_noted_rest_) return rest;
   }
   if (!first_leading_) {
-    first_leading_ = leading;
+    first_leading_ = last_leading_ = leading;
     return "";
   }
   if (!has_noted_units_ && HaveTwoUnits(*first_leading_, leading)) {
@@ -305,9 +313,14 @@ std::string OutputMetrics::Note() {
            Quoted(first_leading_->line) + " and " + Quoted(leading.line) +
            "; units are not read: let the program print one of them alone";
   }
-  if (rules_.iteration || has_noted_forms_) return "";
+  if (rules_.iteration) return "";
+  const OutputFinding before = *std::exchange(last_leading_, leading);
+  if (has_noted_forms_) return "";
   has_noted_forms_ = AreOfTwoKinds(*first_leading_, leading);
-  return has_noted_forms_ ? NoteOnForms(leading) : "";
+  if (has_noted_forms_) return NoteOnForms(leading);
+  if (has_noted_epoch_ || !AreOfOneEpoch(before, leading)) return "";
+  has_noted_epoch_ = true;
+  return NoteOnEpoch(before, leading);
 }
 
 // A metric that is printed behind the leading one each time is in the next report.
@@ -401,6 +414,16 @@ std::string OutputMetrics::NoteOnForms(const OutputFinding& leading) const {
     if (is_right && there.ok() && !*there) return text + ", such as " + Quoted(candidate);
   }
   return text;
+}
+
+std::string OutputMetrics::NoteOnEpoch(const OutputFinding& before,
+                                       const OutputFinding& leading) const {
+  return "two values of '" + leading.metric + "' are printed for one epoch: in " +
+         Quoted(before.line) + " and " + Quoted(leading.line) +
+         "; each of them counts as an iteration. " +
+         (IsSameValue(before.value, leading.value)
+              ? "If they are one value, write iteration: {regex: ...}, which reads the epoch"
+              : "Let the program say in the line which it is, and write that into the expression");
 }
 
 // ---- iterations

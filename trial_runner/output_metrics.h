@@ -118,6 +118,7 @@ class OutputMetrics {
   std::string NoteOnValues(const OutputFinding& leading) const;
   std::string NoteOnRest(const OutputFinding& leading) const;
   std::string NoteOnForms(const OutputFinding& leading) const;
+  std::string NoteOnEpoch(const OutputFinding& before, const OutputFinding& leading) const;
   bool IsWanted(const std::string& metric) const;
 
   const OutputRules rules_;
@@ -134,7 +135,9 @@ class OutputMetrics {
   bool has_reported_ = false;
   std::optional<OutputFinding> first_leading_;  // Its line's form is the trial's.
   bool has_noted_values_ = false;
+  std::optional<OutputFinding> last_leading_;
   bool has_noted_forms_ = false;
+  bool has_noted_epoch_ = false;
   bool has_noted_units_ = false;
   bool has_noted_rest_ = false;
   bool has_noted_lag_ = false;

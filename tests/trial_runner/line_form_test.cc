@@ -82,5 +82,19 @@ TEST(FindDataSplit, IsNamedBehindAValue) {
   EXPECT_EQ(FindDataSplit("0.9 val_loss 0.1, val: 0.3, trained for 3 s").name, "");
 }
 
+TEST(LineForm, AnEpochIsToldByItsNumberAndTheCountersBesideIt) {
+  const std::vector<std::pair<const char*, const char*>> cases = {
+      {"Epoch 3/10 - 12s 15 ms - acc: ", "3/10/"},
+      {"[12:30:01] Epoch:3 acc ", "3/"},
+      {"2026-11-23 12:30:01,123 INFO epoch=3, loss 0.25, acc ", "3/"},
+      {"{\"epoch\":3,\"acc\":", "3/"},
+      {"Train Epoch: 1 [640/60000 (1%)]\tLoss: ", "1/640/60000/1/"},
+      {"epoch 1.5/3 acc ", ""},
+      {"epoch time 3 acc ", ""},
+      {"step 3 acc ", ""},
+      {"acc ", ""}};
+  for (const auto& [before, counters] : cases) EXPECT_EQ(EpochCounters(before), counters) << before;
+}
+
 }  // namespace
 }  // namespace tune

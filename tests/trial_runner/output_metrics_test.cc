@@ -308,6 +308,29 @@ TEST_F(OutputMetricsTest, APartOfTheDataThatIsNamedBehindTheValueIsTold) {
       << "a name of another number, and one word for one part of the data";
 }
 
+TEST_F(OutputMetricsTest, TwoValuesForOneEpochAreTold) {
+  Begin(Rules({"acc"}));
+  EXPECT_THAT(
+      Notes(metrics_->Read(OutputStream::kStdout,
+                           "Epoch 1/3 - 2s - acc: 0.9\nEpoch 1/3 - 1s - acc: 0.5\n"
+                           "Epoch 2/3 - 2s - acc: 0.9\nEpoch 2/3 - 1s - acc: 0.5\n")),
+      ElementsAre("two values of 'acc' are printed for one epoch: in 'Epoch 1/3 - 2s - acc: 0.9' "
+                  "and 'Epoch 1/3 - 1s - acc: 0.5'; each of them counts as an iteration. Let the "
+                  "program say in the line which it is, and write that into the expression"));
+  Begin(Rules({"acc"}));
+  EXPECT_THAT(Notes(metrics_->Read(OutputStream::kStdout, "epoch=1 acc: 0.5\nepoch=1 acc: 0.5\n")),
+              ElementsAre(HasSubstr("write iteration: {regex: ...}")));
+}
+
+TEST_F(OutputMetricsTest, BatchesOfAnEpochAreIterationsWhereNothingElseIs) {
+  for (const std::string lines :
+       {"Epoch: 1 [640/60000 (1%)] acc: 0.1\nEpoch: 1 [1280/60000 (2%)] acc: 0.2\n",
+        "Epoch 1 step 100 acc: 0.1\nEpoch 1 step 200 acc: 0.2\n", "acc: 0.1\nacc: 0.1\n"}) {
+    Begin(Rules({"acc"}));
+    EXPECT_THAT(Notes(metrics_->Read(OutputStream::kStdout, lines)), IsEmpty()) << lines;
+  }
+}
+
 TEST_F(OutputMetricsTest, BatchesBesideEpochsAreTold) {
   Begin(Rules({"acc"}));
   EXPECT_THAT(Notes(metrics_->Read(OutputStream::kStdout,
