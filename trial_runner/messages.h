@@ -73,6 +73,7 @@ enum class EndDetail {
   kBadCheckpoint,  // What it should go on from is torn, corrupt or gone: use the one before.
   kDiskFull,       // There was no room for a checkpoint: the sweep shall wait for the person.
   kRankLost,       // Another rank of it is gone, whose end says why.
+  kUnfitMachine,   // The machine has not what the sweep's trials need: another one may have it.
 };
 
 // ---- worker -> tuner

@@ -222,6 +222,40 @@ TEST_F(Elsewhere, AFullDiskIsTheWorkersFaultAndNotTheTrials) {
             std::vector<std::string>{"4"});
 }
 
+TEST_F(Elsewhere, AMachineWithoutTheProgramGivesItsTrialsBackAndLeaves) {
+  home_.Write("tool", "#!/bin/sh\ntune report acc=0.5\n");
+  chmod((home_ / "tool").c_str(), 0755);
+  home_.Write("space.yaml", "trainable:\n  command: [" + (home_ / "tool") +
+                                "]\n  working_dir: code\nmetric: acc\nmode: max\n"
+                                "space: {x: {uniform: [0, 1]}}\nsamples: 4\n");
+  const auto tune = StartTuner();
+  const auto without = StartWorker();
+  const ProgramResult left = without->Wait();
+  EXPECT_EQ(left.exit_status, 1);
+  EXPECT_THAT(left.err, HasSubstr("tune worker: this worker has not what the trials need: cannot "
+                                  "start '" +
+                                  (home_ / "tool") + "': there is no file"));
+  const auto worker = StartWorker("", "cache", /*sees_home=*/true);
+  EXPECT_EQ(worker->Wait().exit_status, 0);
+  EXPECT_EQ(tune->Wait().exit_status, 0);
+  EXPECT_EQ(Rows("select count(*) from attempts where outcome not in ('completed', 'preempted')"),
+            std::vector<std::string>{"0"});
+  EXPECT_EQ(Rows("select count(*) from trials where status = 'TERMINATED'"),
+            std::vector<std::string>{"4"});
+}
+
+TEST_F(Elsewhere, AProgramThatAParameterNamesIsTheConfigurationsMatter) {
+  home_.Write("space.yaml",
+              "trainable:\n  command: [\"{program}\"]\n  working_dir: code\nmetric: acc\n"
+              "mode: max\nspace: {program: {grid_search: [./trial.sh, ./no-such.sh]}}\n");
+  const auto tune = StartTuner();
+  const auto worker = StartWorker();
+  EXPECT_EQ(worker->Wait().exit_status, 0);
+  tune->Wait();
+  EXPECT_EQ(Rows("select outcome, count(*) from attempts group by outcome order by outcome"),
+            (std::vector<std::string>{"bad_config|1", "completed|1"}));
+}
+
 TEST_F(Elsewhere, AFolderThatIsTooLargeIsRefusedBeforeAnythingStarts) {
   home_.Write("code/large", "");
   fs::resize_file(home_ / "code/large", limits::kPackageBytesMax);

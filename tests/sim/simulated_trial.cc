@@ -82,6 +82,9 @@ void SimulatedTrial::Begin(TrialStart start) {
   Result<BoundCurve> bound = curve->Bind(start_->config);
   if (!bound.ok()) return environment_.trace.Fail("curve: " + bound.status().message());
   curve_ = *std::move(bound);
+  if (host_.IsUnfit()) {
+    return End(Outcome::kBadConfig, "there is no program here", EndDetail::kUnfitMachine);
+  }
   if (environment_.swarm.temper.bad_config > 0) {
     KeyedRandom random(environment_.swarm.seed, "bad config",
                        static_cast<uint64_t>(start_->trial.value));

@@ -36,6 +36,7 @@ class SimulatedTrial {
     // Of its machine.
     virtual SimulatedDisk& disk() = 0;
     virtual bool IsDiskFull() const = 0;
+    virtual bool IsUnfit() const = 0;
   };
 
   SimulatedTrial(Environment& environment, Host& host, ProcessId id);

@@ -55,6 +55,7 @@ class SimulatedWorker final : public SimulatedTrial::Host, public SimulatedNetwo
   bool IsDiskFull() const override {
     return machine_.is_apart ? carrier_.is_full() : environment_.is_disk_full;
   }
+  bool IsUnfit() const override { return machine_.is_unfit && environment_.are_faults_on; }
   void OnBytes(ConnectionId connection, const std::string& bytes) override;
   void OnClosed(ConnectionId connection, const Status& reason) override;
 

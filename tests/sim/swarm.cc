@@ -12,6 +12,9 @@
 namespace tune::sim {
 namespace {
 
+// Of one iteration whose checkpoint is sent and fetched, some of it again.
+constexpr double kCarrySecondsMax = 4;
+
 // The dice of a seed's options.
 class Dice {
  public:
@@ -309,6 +312,15 @@ void DrawApart(Swarm& swarm) {
   }
 }
 
+// Machines on which nothing can run, in a twelfth of the sweeps. Drawn apart.
+void DrawUnfit(Swarm& swarm) {
+  KeyedRandom random(swarm.seed, "swarm unfit");
+  if (random.NextBelow(12) != 0) return;
+  for (Machine& machine : swarm.machines) {
+    machine.is_unfit = !machine.is_local && random.NextBelow(2) == 0;
+  }
+}
+
 // Half of the sweeps that share devices of a driver train the classifier, whose trials there would
 // train as one, were it not known that each is faster alone: so a process runs one, as all here do.
 // Reports say how fast, which is measured. Drawn apart; pbt is about parameters that it has not.
@@ -375,21 +387,27 @@ Swarm DrawSwarm(uint64_t seed) {
   swarm.has_clock_jumps = dice.OneIn(3);
 
   // What the sweep takes on one machine, roughly; faults come several times in it.
-  const double work_s = static_cast<double>(swarm.samples * swarm.iterations) *
-                        (swarm.iteration_time.seconds() + swarm.latency_max.seconds());
+  const auto iteration_count = static_cast<double>(swarm.samples * swarm.iterations);
+  const double work_s =
+      iteration_count * (swarm.iteration_time.seconds() + swarm.latency_max.seconds());
   double slots = 0;
   for (const Machine& machine : swarm.machines) {
     slots += static_cast<double>(machine.capacity.cpu_milli / kWholeMilli) / 2;
   }
   const double span_s = std::clamp(work_s / slots, 0.2, 120.0);
   swarm.fault_time = Seconds(span_s * dice.Log(0.5, 3.0));
-  swarm.liveness_bound = Seconds(50 * work_s + 3600);
   // A long journal is read again by every life of the tuner.
   DrawFaults(dice, span_s, swarm.is_heavy ? 4 : 1, swarm.faults);
   if (!dice.OneIn(3)) DrawTemper(dice, swarm.temper);
   DrawDevices(swarm);
   DrawApart(swarm);
+  DrawUnfit(swarm);
   DrawLanes(swarm);
+  // A checkpoint may be carried with each iteration, one after the other.
+  const bool has_apart = std::any_of(swarm.machines.begin(), swarm.machines.end(),
+                                     [](const Machine& machine) { return machine.is_apart; });
+  const double carry_s = has_apart ? iteration_count * kCarrySecondsMax : 0;
+  swarm.liveness_bound = Seconds(50 * work_s + carry_s + 3600);
   const Temper& temper = swarm.temper;
   const bool is_tempered = temper.crash + temper.quiet_exit + temper.hang + temper.out_of_memory +
                                temper.nan + temper.garbage + temper.bad_config +
@@ -411,6 +429,7 @@ Swarm Undisturbed(Swarm swarm) {
   swarm.script = {};
   swarm.clock_jump = {};
   swarm.temper = {};
+  for (Machine& machine : swarm.machines) machine.is_unfit = false;
   swarm.fault_time = {};
   swarm.has_clock_jumps = false;
   swarm.extend_to = 0;
@@ -423,6 +442,7 @@ std::string Describe(const Swarm& swarm) {
     text += std::string(machine.is_local   ? " local("
                         : machine.is_apart ? " apart("
                                            : " (") +
+            (machine.is_unfit ? "unfit, " : "") +
             std::to_string(machine.capacity.cpu_milli / kWholeMilli) + " CPUs, " +
             std::to_string(machine.capacity.devices.size()) + " devices)";
   }

@@ -19,6 +19,7 @@ namespace tune::sim {
 struct Machine {
   bool is_local = false;  // Of the tuner: dies with it.
   bool is_apart = false;  // Does not see the tuner's disk; its own goes with its worker.
+  bool is_unfit = false;  // Has not what the trials need, in phase one.
   WorkerCapacity capacity;
   Duration clock_offset;
 };

@@ -187,6 +187,17 @@ TEST_F(WorkerCheckpoints, AFullDiskHereIsTheWorkersTrouble) {
                                      "goodbye", "exit 1"));
 }
 
+TEST_F(WorkerCheckpoints, SoIsAMachineWithoutWhatTheTrialsNeed) {
+  Line(1, R"({"end":{"outcome":"bad_config","error":"cannot start 'julia'",)"
+          R"("detail":"unfit_machine"}})");
+  EXPECT_THAT(Effects(),
+              ElementsAre("print this worker has not what the trials need: cannot start 'julia'",
+                          "kill 1"));
+  Ended(1, {0, "SIGKILL"});
+  EXPECT_THAT(Effects(), ElementsAre(testing::StartsWith("ended 0 preempted: this worker has not"),
+                                     "goodbye", "exit 1"));
+}
+
 TEST_F(WorkerCheckpoints, WhatTheTunerRemovesGoesFromTheCacheAndIsToldOfNoMore) {
   const auto told = [this] {
     std::vector<std::string> cached;

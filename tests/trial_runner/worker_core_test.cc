@@ -916,6 +916,15 @@ TEST_F(WorkerCoreTest, IdleProcessesMakeRoomForStartsThatWait) {
   EXPECT_THAT(Effects(), testing::IsEmpty());
 }
 
+TEST_F(WorkerCoreTest, OnTheTunersOwnMachineAMissingProgramIsTheSweepsFault) {
+  Join();
+  Tell(Start(Ref(0, 1, 1)));
+  Effects();
+  Line(1, R"({"end":{"outcome":"bad_config","error":"cannot start 'julia'",)"
+          R"("detail":"unfit_machine"}})");
+  EXPECT_THAT(Effects(), ElementsAre("ended 0 bad_config: cannot start 'julia'"));
+}
+
 TEST_F(WorkerCoreTest, AWorkerWithoutAVariableOfTheSweepLeavesAndSaysWhichOne) {
   WorkerCore::Options options{Greeting(), /*is_local=*/false, ""};
   options.has_variable = [](const std::string& name) { return name == "HOME"; };

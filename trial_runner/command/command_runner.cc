@@ -20,6 +20,7 @@
 #include "core/posix/durable_file.h"
 #include "trial_runner/command/program_checkpoint.h"
 #include "trial_runner/command/setup_place.h"
+#include "trial_runner/find_program.h"
 #include "trial_runner/secrets.h"
 #include "trial_runner/worker/process_tree.h"
 #include "trial_runner/working_folder.h"
@@ -186,8 +187,10 @@ std::optional<TrialEnd> CommandRunner::RunAttempt(const TrialStart& start) {
     if (code == StatusCode::kDataLoss) return EndForUnrestored(attempt.status());
     const bool is_passing =
         code == StatusCode::kUnavailable || code == StatusCode::kResourceExhausted;
+    const bool is_unfit = code == StatusCode::kFailedPrecondition;
     return TrialEnd{is_passing ? Outcome::kCrashed : Outcome::kBadConfig,
-                    attempt.status().message()};
+                    attempt.status().message(),
+                    is_unfit ? EndDetail::kUnfitMachine : EndDetail::kNone};
   }
   std::optional<TrialEnd> end = Follow(**attempt);
   EndDescendants();
@@ -203,7 +206,7 @@ Result<std::unique_ptr<CommandRunner::Attempt>> CommandRunner::Begin(const Trial
   TUNE_ASSIGN_OR_RETURN(CommandSpec spec, CommandSpec::Parse(start.trainable));
   const Environment ours = OurEnvironment();
   for (const std::string& name : VariablesFromEnvironment(start.trainable)) {
-    if (!ours.contains(name)) return InvalidArgument(DescribeMissingVariable(name));
+    if (!ours.contains(name)) return FailedPrecondition(DescribeMissingVariable(name));
   }
   TUNE_ASSIGN_OR_RETURN(ProgramServer server, ProgramServer::Open());
   auto attempt = std::make_unique<Attempt>(start, std::move(spec), std::move(server));
@@ -248,9 +251,26 @@ Result<std::unique_ptr<CommandRunner::Attempt>> CommandRunner::Begin(const Trial
       std::fflush(stdout);
     }
   }
+  TUNE_RETURN_IF_ERROR(CheckMachine(*attempt));
   attempt->files_before = StatesOf(attempt->filled.metric_files, attempt->folder);
   TUNE_ASSIGN_OR_RETURN(attempt->program, StartWhenThereIsRoom(options));
   return attempt;
+}
+
+// Whether what every trial of the sweep needs is here. A program that a parameter names is the
+// configuration's matter.
+Status CommandRunner::CheckMachine(const Attempt& attempt) {
+  std::error_code ignored;
+  if (!fs::is_directory(attempt.folder, ignored)) {
+    return FailedPrecondition("working_dir: there is no folder " + attempt.folder);
+  }
+  const std::optional<std::string> program = attempt.spec.program();
+  if (!program) return OkStatus();
+  const auto path = attempt.environment.find("PATH");
+  const Status found =
+      FindProgram(*program, path == attempt.environment.end() ? "" : path->second, attempt.folder)
+          .status();
+  return found.ok() ? found : FailedPrecondition(found.message());
 }
 
 // A machine that is full at the moment is no fault of the trial's: its start waits.

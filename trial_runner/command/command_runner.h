@@ -38,6 +38,7 @@ class CommandRunner {
   std::optional<TrialEnd> RunAttempt(const TrialStart& start);
   Result<std::unique_ptr<Attempt>> Begin(const TrialStart& start);
   Result<Program> StartWhenThereIsRoom(const ProgramOptions& options);
+  static Status CheckMachine(const Attempt& attempt);
   Status SetUp(Attempt& attempt);
   Status RunSetup(const Attempt& attempt, const std::string& line);
   std::optional<TrialEnd> Follow(Attempt& attempt);

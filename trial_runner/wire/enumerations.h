@@ -33,6 +33,7 @@ inline constexpr std::pair<EndDetail, v1::EndDetail> kDetails[] = {
     {EndDetail::kBadCheckpoint, v1::END_DETAIL_BAD_CHECKPOINT},
     {EndDetail::kDiskFull, v1::END_DETAIL_DISK_FULL},
     {EndDetail::kRankLost, v1::END_DETAIL_RANK_LOST},
+    {EndDetail::kUnfitMachine, v1::END_DETAIL_UNFIT_MACHINE},
 };
 
 }  // namespace tune

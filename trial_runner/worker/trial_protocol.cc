@@ -19,10 +19,11 @@ constexpr std::array<std::pair<ReportAnswer, std::string_view>, 4> kAnswers = {{
     {ReportAnswer::kRefused, "refused"},
 }};
 
-constexpr std::array<std::pair<EndDetail, std::string_view>, 3> kDetails = {{
+constexpr std::array<std::pair<EndDetail, std::string_view>, 4> kDetails = {{
     {EndDetail::kBadCheckpoint, "bad_checkpoint"},
     {EndDetail::kDiskFull, "disk_full"},
     {EndDetail::kRankLost, "rank_lost"},
+    {EndDetail::kUnfitMachine, "unfit_machine"},
 }};
 
 // ---- writing

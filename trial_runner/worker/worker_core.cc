@@ -251,13 +251,19 @@ void WorkerCore::OnEnd(ProcessId id, Process& process, int64_t lane, const Trial
   if (is_full_here && !is_winding_down_) {
     return LeaveUnfit("this worker's disk is full: " + said.error, now);
   }
+  // The tuner's own machine is where the person is: there it is the sweep's fault.
+  const bool is_unfit_here = said.detail == EndDetail::kUnfitMachine && !options_.is_local;
+  if (is_unfit_here && !is_winding_down_) {
+    return LeaveUnfit("this worker has not what the trials need: " + said.error, now);
+  }
   if (running.keeping) {
     running.said_end = said;
     running.stop_by.reset();
     return;
   }
   TrialEnd end = said;
-  if (is_full_here) end = {Outcome::kPreempted, said.error, EndDetail::kNone};
+  if (end.detail == EndDetail::kUnfitMachine) end.detail = EndDetail::kNone;
+  if (is_full_here || is_unfit_here) end = {Outcome::kPreempted, said.error, EndDetail::kNone};
   if (said.outcome == Outcome::kStopped && !running.is_told_to_stop) {
     if (!running.leave_by) {
       Condemn(id, process, lane,
