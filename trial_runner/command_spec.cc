@@ -13,8 +13,9 @@
 namespace tune {
 namespace {
 
-constexpr std::array<std::string_view, 8> kKeys = {"command", "shell",   "env",       "working_dir",
-                                                   "setup",   "metrics", "report_on", "iteration"};
+constexpr std::array<std::string_view, 9> kKeys = {"command",     "shell",     "env",
+                                                   "working_dir", "serve",     "setup",
+                                                   "metrics",     "report_on", "iteration"};
 constexpr char kSourceForm[] = "{regex: \"acc: {number}\"} or {json: FILE, key: \"a.b\"}";
 constexpr char kIterationForm[] =
     "{regex: \"Epoch {number}\"}, with first: 0 where it counts from 0";
@@ -76,6 +77,15 @@ Result<CommandSpec> CommandSpec::Parse(const Value& trainable) {
   if (const Value* const folder = trainable.Find("working_dir")) {
     if (!folder->is_string()) return Expected("working_dir", *folder, "a folder");
     spec.working_dir_ = folder->AsString();
+  }
+  if (const Value* const serve = trainable.Find("serve")) {
+    if (!serve->is_bool()) return Expected("serve", *serve, "true or false");
+    spec.serves_ = serve->AsBool();
+    if (spec.serves_ && trainable.Find("metrics") != nullptr) {
+      return InvalidAt(serve->place,
+                       "trainable: serve: a program that takes one trial after another reports by "
+                       "itself; take out metrics, or serve");
+    }
   }
   if (const Value* const setup = trainable.Find("setup")) {
     TUNE_RETURN_IF_ERROR(spec.ReadSetup(*setup));

@@ -8,6 +8,7 @@
 //     env: {LR: "{lr}"}         # added to the environment; {from_environment: true} in place of a
 //         # text: it is there, and each machine has its own (secrets.h); {value: TEXT}: no secret
 //     working_dir: code         # default: the space file's folder
+//     serve: true               # the program takes one trial after another (program_messages.h)
 //     setup: ["pip install ..."]  # shell commands, once a worker, before its first trial
 //     metrics:                  # for programs that do not report by themselves
 //       val_accuracy: {regex: "val acc: {number}"}       # in what it prints (output_metrics.h)
@@ -60,6 +61,7 @@ class CommandSpec {
   Result<FilledCommand> Fill(const Value& config, const Value& own) const;
 
   const std::string& working_dir() const { return working_dir_; }
+  bool serves() const { return serves_; }
   const std::vector<std::string>& setup() const { return setup_; }
   const OutputRules& output_rules() const { return output_rules_; }
   const std::vector<FileMetric>& file_metrics() const { return file_metrics_; }
@@ -96,6 +98,7 @@ class CommandSpec {
   bool uses_shell_ = false;
   std::vector<std::pair<std::string, Text>> env_;
   std::string working_dir_;
+  bool serves_ = false;
   std::vector<std::string> setup_;
   OutputRules output_rules_;
   std::vector<FileMetric> file_metrics_;

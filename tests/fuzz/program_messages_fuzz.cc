@@ -32,11 +32,12 @@ tune::FuzzStart tune::StartOfFuzz() {
   const auto line = [](const ProgramReport& report) {
     return std::string(WithoutEnd(EncodeProgramReport(report)));
   };
-  return {{line({{{"loss", 0.5}, {"far", -1e300}}, 12, "/home/me/model.pt"}),
-           line({{{"loss", std::nan("")}}, {}, ""}),
-           std::string(WithoutEnd(EncodeProgramAnswer({true, 3}))),
-           std::string(WithoutEnd(EncodeProgramError("no metric is there")))},
-          50'000};
+  return {
+      {line({{{"loss", 0.5}, {"far", -1e300}}, 12, "/home/me/model.pt"}),
+       line({{{"loss", std::nan("")}}, {}, ""}),
+       std::string(WithoutEnd(EncodeProgramAnswer({true, 3}))), R"({"protocol": 1, "next": true})",
+       std::string(WithoutEnd(EncodeProgramError("no metric is there")))},
+      50'000};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -55,6 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     TUNE_CHECK(again.ok() && again->stops == answer->stops &&
                again->iteration == answer->iteration);
   }
+  TUNE_CHECK(!report.ok() || !tune::AsksForNext(line));
   const std::string error = tune::EncodeProgramError(line);
   TUNE_CHECK(!tune::ParseProgramAnswer(WithoutEnd(error)).ok());
   return 0;

@@ -28,6 +28,17 @@ std::string WithoutEnd(std::string line) {
 std::string ErrorOf(std::string_view line) { return ParseProgramReport(line).status().message(); }
 std::string ErrorOfMap(const std::string& map) { return ErrorOf(R"({"report":)" + map + "}"); }
 
+TEST(ProgramMessages, ARequestForTheNextTrialIsNoReport) {
+  EXPECT_TRUE(AsksForNext(R"({"protocol": 1, "next": true})"));
+  for (const char* const other : {R"({"next": false})", R"({"next": true, "report": {}})",
+                                  R"({"report": {"next": true}})", "next", ""}) {
+    EXPECT_FALSE(AsksForNext(other)) << other;
+  }
+  EXPECT_EQ(EncodeNextTrial({{"TUNE_TRIAL", "4"}, {"TUNE_DIR", "/a \"b\""}}),
+            R"({"trial":{"TUNE_DIR":"/a \"b\"","TUNE_TRIAL":"4"}})"
+            "\n");
+}
+
 TEST(ProgramMessages, AReportComesBackAsItWasWritten) {
   ProgramReport report;
   report.metrics = {{"loss", 0.1}, {"up", std::numeric_limits<double>::infinity()}, {"n", 3}};

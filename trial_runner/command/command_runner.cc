@@ -12,6 +12,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <set>
 #include <utility>
 #include <variant>
 
@@ -122,18 +124,14 @@ void AddTo(OutputTail& tail, const std::vector<OutputPiece>& output) {
 
 // One that is under way.
 struct CommandRunner::Attempt {
-  Attempt(const TrialStart& s, CommandSpec parsed, ProgramServer opened)
-      : start(s),
-        spec(std::move(parsed)),
-        trial(start, spec),
-        place(start),
-        server(std::move(opened)) {}
+  Attempt(const TrialStart& s, CommandSpec parsed)
+      : start(s), spec(std::move(parsed)), trial(start, spec), place(start) {}
 
   const TrialStart& start;
   const CommandSpec spec;
   CommandTrial trial;
   CheckpointPlace place;
-  ProgramServer server;
+  std::optional<ProgramServer> server;                 // There from the beginning on.
   std::string folder;                                  // The program's.
   std::vector<std::optional<FileState>> files_before;  // Those with metrics, at its start.
   FilledCommand filled;
@@ -144,6 +142,8 @@ struct CommandRunner::Attempt {
   bool has_exceeded_memory = false;
   Instant memory_seen_at;
   std::optional<Program> program;
+  std::optional<ClientId> asks_for_next;  // It has ended, and its program lives on.
+  bool is_signalled = false;              // That it does is not sure.
   std::optional<FinishAttempt> finish;
 };
 
@@ -177,12 +177,14 @@ int CommandRunner::Run() {
     if (!end) return 1;
     worker_.Send(EncodeEnd(*end));
   }
+  EndServed();
   return 0;
 }
 
 std::optional<TrialEnd> CommandRunner::RunAttempt(const TrialStart& start) {
   Result<std::unique_ptr<Attempt>> attempt = Begin(start);
   if (!attempt.ok()) {
+    EndDescendants();  // A program that would have run it.
     const StatusCode code = attempt.status().code();
     if (code == StatusCode::kDataLoss) return EndForUnrestored(attempt.status());
     const bool is_passing =
@@ -193,8 +195,45 @@ std::optional<TrialEnd> CommandRunner::RunAttempt(const TrialStart& start) {
                     is_unfit ? EndDetail::kUnfitMachine : EndDetail::kNone};
   }
   std::optional<TrialEnd> end = Follow(**attempt);
-  EndDescendants();
+  if (end && (*attempt)->asks_for_next) KeepServed(**attempt);
+  EndDescendants(served_ ? std::set<pid_t>{served_->program.pid()} : std::set<pid_t>());
   return end;
+}
+
+// ---- programs that take one trial after another
+
+void CommandRunner::KeepServed(Attempt& attempt) {
+  if (!attempt.program || attempt.is_signalled) return;
+  if (attempt.memory) return;  // A limit is of one trial.
+  attempt.program->BeginLog();
+  served_.emplace(Served{*std::move(attempt.program), *std::move(attempt.server),
+                         *attempt.asks_for_next, std::move(attempt.cpus), std::move(attempt.filled),
+                         std::move(attempt.folder), attempt.start.threads,
+                         attempt.start.device_environment});
+}
+
+void CommandRunner::EndServed() {
+  if (!served_) return;
+  served_.reset();
+  EndDescendants();
+}
+
+bool CommandRunner::CanServe(const Attempt& attempt) {
+  return served_ && served_->filled.arguments == attempt.filled.arguments &&
+         served_->filled.environment == attempt.filled.environment &&
+         served_->folder == attempt.folder && served_->threads == attempt.start.threads &&
+         served_->devices == attempt.start.device_environment && attempt.start.memory_bytes == 0 &&
+         !served_->program.TakeEnd();
+}
+
+void CommandRunner::HandOver(Served served, Attempt& attempt) {
+  std::map<std::string, std::string> variables;
+  for (const auto& [name, value] : attempt.environment) {
+    if (name.starts_with("TUNE_")) variables.emplace(name, value);
+  }
+  attempt.cpus = std::move(served.cpus);
+  attempt.program = std::move(served.program);
+  attempt.server->Reply(served.client, EncodeNextTrial(variables));
 }
 
 // ---- beginning
@@ -208,14 +247,20 @@ Result<std::unique_ptr<CommandRunner::Attempt>> CommandRunner::Begin(const Trial
   for (const std::string& name : VariablesFromEnvironment(start.trainable)) {
     if (!ours.contains(name)) return FailedPrecondition(DescribeMissingVariable(name));
   }
-  TUNE_ASSIGN_OR_RETURN(ProgramServer server, ProgramServer::Open());
-  auto attempt = std::make_unique<Attempt>(start, std::move(spec), std::move(server));
+  auto attempt = std::make_unique<Attempt>(start, std::move(spec));
   TUNE_ASSIGN_OR_RETURN(attempt->filled, attempt->spec.Fill(start.config, OwnValues(start)));
   attempt->folder = start.place.folder.empty() ? WorkingFolder(start.trainable, start.base_dir)
                                                : start.place.folder;
+  if (!CanServe(*attempt)) EndServed();
+  std::optional<Served> served = std::exchange(served_, std::nullopt);
+  if (served) {
+    attempt->server = std::move(served->server);
+  } else {
+    TUNE_ASSIGN_OR_RETURN(attempt->server, ProgramServer::Open());
+  }
 
   ProgramPlaces places;
-  places.socket = attempt->server.name();
+  places.socket = attempt->server->name();
   places.config_file = start.artifact_dir + "/config.json";
   places.program_folder = program_folder_;
   std::error_code error;
@@ -232,29 +277,38 @@ Result<std::unique_ptr<CommandRunner::Attempt>> CommandRunner::Begin(const Trial
   config_file << ToJson(start.config) << "\n";
   if (!config_file.flush()) return ErrnoStatus("write", places.config_file);
   attempt->environment = ProgramEnvironment(ours, start, places, attempt->filled.environment);
-  TUNE_RETURN_IF_ERROR(SetUp(*attempt));
+  if (served) {
+    HandOver(*std::move(served), *attempt);
+  } else {
+    TUNE_RETURN_IF_ERROR(SetUp(*attempt));
+    TUNE_RETURN_IF_ERROR(StartProgram(*attempt));
+  }
+  return attempt;
+}
 
+Status CommandRunner::StartProgram(Attempt& attempt) {
+  const TrialStart& start = attempt.start;
   ProgramOptions options;
-  options.arguments = attempt->filled.arguments;
-  options.environment = attempt->environment;
-  options.folder = attempt->folder;
-  attempt->cpus = CpuShare::Take(start.threads);
-  options.cpus = attempt->cpus.cpus();
+  options.arguments = attempt.filled.arguments;
+  options.environment = attempt.environment;
+  options.folder = attempt.folder;
+  attempt.cpus = CpuShare::Take(start.threads);
+  options.cpus = attempt.cpus.cpus();
   if (start.memory_bytes > 0) {
-    attempt->memory.emplace(start.memory_bytes, "tune-" + std::to_string(getpid()) + "-" +
-                                                    std::to_string(start.trial.value) + "-" +
-                                                    std::to_string(start.attempt.value));
-    options.cgroup_procs = attempt->memory->procs_fd();
-    if (!attempt->memory->is_enforced()) {
+    attempt.memory.emplace(start.memory_bytes, "tune-" + std::to_string(getpid()) + "-" +
+                                                   std::to_string(start.trial.value) + "-" +
+                                                   std::to_string(start.attempt.value));
+    options.cgroup_procs = attempt.memory->procs_fd();
+    if (!attempt.memory->is_enforced()) {
       std::printf("tune: no memory cgroup can be made here: the limit of %lld bytes is watched\n",
                   static_cast<long long>(start.memory_bytes));
       std::fflush(stdout);
     }
   }
-  TUNE_RETURN_IF_ERROR(CheckMachine(*attempt));
-  attempt->files_before = StatesOf(attempt->filled.metric_files, attempt->folder);
-  TUNE_ASSIGN_OR_RETURN(attempt->program, StartWhenThereIsRoom(options));
-  return attempt;
+  TUNE_RETURN_IF_ERROR(CheckMachine(attempt));
+  attempt.files_before = StatesOf(attempt.filled.metric_files, attempt.folder);
+  TUNE_ASSIGN_OR_RETURN(attempt.program, StartWhenThereIsRoom(options));
+  return OkStatus();
 }
 
 // Whether what every trial of the sweep needs is here. A program that a parameter names is the
@@ -358,7 +412,7 @@ std::optional<TrialEnd> CommandRunner::Follow(Attempt& attempt) {
 void CommandRunner::Wait(Attempt& attempt) {
   std::vector<pollfd> fds = {worker_.ToPoll(), {signals_.get(), POLLIN, 0}};
   const bool has_room = attempt.trial.HasRoom();
-  if (has_room) attempt.server.AddTo(fds);
+  if (has_room) attempt.server->AddTo(fds);
   if (attempt.program) attempt.program->AddTo(fds, has_room);
   std::optional<Instant> deadline = attempt.trial.NextDeadline();
   const bool watches = attempt.program && attempt.memory && !attempt.memory->is_enforced();
@@ -386,9 +440,7 @@ void CommandRunner::Wait(Attempt& attempt) {
     attempt.trial.OnTerminate(clock_.Now());
   }
   if (has_room) {
-    for (const ProgramServer::Line& line : attempt.server.Take()) {
-      attempt.trial.OnProgramLine(line.client, line.text);
-    }
+    for (const ProgramServer::Line& line : attempt.server->Take()) TakeLine(attempt, line);
   }
   if (attempt.program) {
     if (has_room) TakeOutput(attempt);
@@ -396,6 +448,17 @@ void CommandRunner::Wait(Attempt& attempt) {
     TakeProgramEnd(attempt);
   }
   attempt.trial.OnTime(clock_.Now());
+}
+
+void CommandRunner::TakeLine(Attempt& attempt, const ProgramServer::Line& line) {
+  if (!attempt.spec.serves() || !AsksForNext(line.text)) {
+    return attempt.trial.OnProgramLine(line.client, line.text);
+  }
+  if (attempt.asks_for_next) return;
+  attempt.asks_for_next = line.client;
+  while (TakeOutput(attempt)) {
+  }
+  attempt.trial.OnProgramEnded(ProgramEnd{});
 }
 
 void CommandRunner::LookAtMemory(Attempt& attempt, Instant now) {
@@ -427,12 +490,13 @@ std::string CommandRunner::LeftRunning(const Program& program) {
 }
 
 void CommandRunner::TakeProgramEnd(Attempt& attempt) {
+  if (attempt.asks_for_next) return;
   const std::optional<int> status = attempt.program->TakeEnd();
   if (!status) return;
   // What it left behind goes, and what that printed is its too.
   const std::string left_running = *status == 0 ? LeftRunning(*attempt.program) : "";
   EndDescendants();
-  for (const ProgramServer::Line& line : attempt.server.Take()) {
+  for (const ProgramServer::Line& line : attempt.server->Take()) {
     attempt.trial.OnProgramLine(line.client, line.text);
   }
   while (TakeOutput(attempt)) {
@@ -472,7 +536,7 @@ void CommandRunner::Do(Attempt&, const SendReport& effect) {
 }
 
 void CommandRunner::Do(Attempt& attempt, const ReplyToProgram& effect) {
-  attempt.server.Reply(effect.client, effect.line);
+  attempt.server->Reply(effect.client, effect.line);
 }
 
 void CommandRunner::Do(Attempt& attempt, const SaveProgramCheckpoint& effect) {
@@ -485,7 +549,8 @@ void CommandRunner::Do(Attempt& attempt, const SaveProgramCheckpoint& effect) {
   }
 }
 
-void CommandRunner::Do(Attempt&, const SignalProgram& effect) {
+void CommandRunner::Do(Attempt& attempt, const SignalProgram& effect) {
+  attempt.is_signalled = true;
   SignalDescendants(effect.kill ? SIGKILL : SIGTERM);
 }
 

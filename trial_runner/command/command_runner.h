@@ -34,9 +34,26 @@ class CommandRunner {
 
  private:
   struct Attempt;
+  // A program of `serve: true` between two trials.
+  struct Served {
+    Program program;
+    ProgramServer server;
+    ClientId client;  // That asks for the next trial.
+    CpuShare cpus;
+    // What another trial must have in common, to be run by it.
+    FilledCommand filled;
+    std::string folder;
+    int64_t threads = 0;
+    DeviceEnvironment devices;
+  };
 
   std::optional<TrialEnd> RunAttempt(const TrialStart& start);
   Result<std::unique_ptr<Attempt>> Begin(const TrialStart& start);
+  void KeepServed(Attempt& attempt);
+  void EndServed();
+  bool CanServe(const Attempt& attempt);
+  static void HandOver(Served served, Attempt& attempt);
+  Status StartProgram(Attempt& attempt);
   Result<Program> StartWhenThereIsRoom(const ProgramOptions& options);
   static Status CheckMachine(const Attempt& attempt);
   Status SetUp(Attempt& attempt);
@@ -47,6 +64,7 @@ class CommandRunner {
   // Whether there was any.
   bool TakeOutput(Attempt& attempt);
   std::string LeftRunning(const Program& program);
+  void TakeLine(Attempt& attempt, const ProgramServer::Line& line);
   void TakeProgramEnd(Attempt& attempt);
   void Perform(Attempt& attempt);
   void Do(Attempt& attempt, const SendReport& effect);
@@ -60,6 +78,7 @@ class CommandRunner {
   const Clock& clock_;
   const std::string program_folder_;
   FileDescriptor signals_;
+  std::optional<Served> served_;
 };
 
 }  // namespace tune

@@ -156,6 +156,11 @@ std::vector<OutputPiece> Program::TakeOutput() {
   return taken;
 }
 
+void Program::BeginLog() {
+  log_.reset();  // Its end is written before.
+  log_ = std::make_unique<Log>();
+}
+
 void Program::AddToLog(std::string_view line) { log_->AddLine(line); }
 
 bool Program::IsPrintedOnBy(int pid) const {

@@ -52,6 +52,8 @@ class Program {
   // What it has printed and was not read yet, a piece a stream: standard output first, because a
   // traceback comes after what was printed before it. Empty: nothing.
   std::vector<OutputPiece> TakeOutput();
+  // What comes from now on is of another attempt's log.
+  void BeginLog();
   // A line of ours in the log, on a line of its own.
   void AddToLog(std::string_view line);
   // Its wait status once it has ended. What it started may live on.

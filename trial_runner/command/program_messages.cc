@@ -97,6 +97,20 @@ Result<ProgramAnswer> ParseProgramAnswer(std::string_view line) {
   return ProgramAnswer{answer->AsString() == "stop", iteration->AsInt()};
 }
 
+bool AsksForNext(std::string_view line) {
+  const Result<Value> message = ParseLine(line);
+  const Value* const next = message.ok() ? message->Find("next") : nullptr;
+  return next != nullptr && *next == Value(true) && message->Find("report") == nullptr;
+}
+
+std::string EncodeNextTrial(const std::map<std::string, std::string>& variables) {
+  Value map = Value::MakeMap();
+  for (const auto& [name, value] : variables) map.Set(name, Value(ToUtf8(value)));
+  Value message = Value::MakeMap();
+  message.Set("trial", std::move(map));
+  return ToJson(message) + "\n";
+}
+
 std::string EncodeProgramReport(const ProgramReport& report) {
   Value metrics = Value::MakeMap();
   for (const auto& [name, value] : report.metrics) metrics.Set(name, Value(value));

@@ -12,10 +12,17 @@
 //   {"answer": "stop", "iteration": 3}         end; SIGTERM follows after a while
 //   {"error": "..."}                           the report was not taken, and why; nothing changed
 //
+// A program of `serve: true` ends a trial with a request for the next one, as another does with
+// status 0. The answer comes when there is one, with all variables of the environment whose names
+// begin with TUNE_, in place of those of the trial before. The connection ends when there is none.
+//   {"protocol": 1, "next": true}
+//   {"trial": {"TUNE_TRIAL": "4", "TUNE_CONFIG": "/...", ...}}
+//
 // Thread rule: pure functions.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,7 +49,10 @@ struct ProgramAnswer {
 };
 Result<ProgramAnswer> ParseProgramAnswer(std::string_view line);
 
+bool AsksForNext(std::string_view line);
+
 // Lines end with '\n'.
+std::string EncodeNextTrial(const std::map<std::string, std::string>& variables);
 std::string EncodeProgramReport(const ProgramReport& report);
 std::string EncodeProgramAnswer(const ProgramAnswer& answer);
 std::string EncodeProgramError(std::string_view error);
