@@ -231,6 +231,7 @@ int StoreAndConduct(const RunOptions& options, const ExperimentSpec& spec, uint6
 
   std::cerr << "sweep " << experiment->name << ": seed " << seed
             << (seed_is_drawn ? " (drawn)" : "") << ", database " << options.db_path << "\n";
+  if (options.print_name) std::cout << experiment->name << std::endl;
   SayWhatAutoChose(**controller, seed);
   if (!earlier->note.empty()) std::cerr << earlier->note << "\n";
   return ConductSweep(surroundings, *experiment, **controller, 0, *first_events, **store, clock);

@@ -30,9 +30,10 @@ struct RunOptions {
   int64_t checkpoint_bytes_max = limits::kCheckpointBytesMax;  // Of one that a worker sends.
   std::string log;  // What is written live beside the database: "tensorboard", or empty.
   bool dry_run = false;
-  bool try_one = false;  // For `tune run`: one trial to its first report (try_command.h).
-  bool detach = false;   // The sweep goes on in a process of its own.
-  std::string data_dir;  // FOOD11_DATA_DIR, or empty.
+  bool try_one = false;     // For `tune run`: one trial to its first report (try_command.h).
+  bool detach = false;      // The sweep goes on in a process of its own.
+  bool print_name = false;  // On standard output, once it is stored: for programs.
+  std::string data_dir;     // FOOD11_DATA_DIR, or empty.
 };
 
 // Returns the exit status.
