@@ -1,6 +1,15 @@
-"""A trial's side of a sweep, for programs in Python: standard library alone.
+"""Sweeps from Python, and a trial's side of one: standard library alone.
 
     import tune
+
+    def objective(trial):
+        for epoch in range(20):
+            trial.report(accuracy=train_one_epoch(lr=trial["lr"]))
+
+    sweep = tune.run(objective, {"lr": tune.loguniform(1e-4, 1e-1)}, metric="accuracy", mode="max")
+    print(sweep.best.config)
+
+Or a program of its own, which a space file names:
 
     cfg = tune.config(lr=1e-3, batch_size=64)       # the trial's configuration over these defaults
     for epoch in range(tune.iteration(), 20):
@@ -26,9 +35,24 @@ from typing import Any, Dict, Mapping, Optional, Union
 from . import _environment
 from ._reporter import Reporter, ReportError, Stop
 
-__all__ = [
+_OF_A_TRIAL = [
     "ReportError", "Stop", "config", "folder", "iteration", "report", "restored", "seed", "trial",
 ]
+# Of sweeps; loaded when they are asked for, which trials seldom do.
+_OF_A_SWEEP = {
+    "_program": ["TuneError"],
+    "_objective": ["ObjectiveError"],
+    "_space": [
+        "asha", "choice", "const", "fifo", "grid_search", "hyperband", "lograndint", "loguniform",
+        "median_stopping", "ordinal", "pasha", "patience", "pbt", "percentile", "qlograndint",
+        "qloguniform", "qrandint", "qrandn", "quniform", "randint", "randn", "threshold", "uniform",
+    ],
+    "_study": ["Study"],
+    "_sweep": ["Spec", "Sweep", "SweepError", "TrialResult", "load", "resume", "run"],
+    "_trial": ["Trial"],
+}
+_ROOM_OF = {name: room for room, names in _OF_A_SWEEP.items() for name in names}
+__all__ = sorted([*_OF_A_TRIAL, *_ROOM_OF])
 __version__ = "0.1.0"
 
 _reporter = Reporter(os.environ)
@@ -119,6 +143,8 @@ def folder() -> Path:
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ROOM_OF:
+        return getattr(importlib.import_module("." + _ROOM_OF[name], __name__), name)
     # tune.lightning and its like need their framework: they are loaded when they are asked for.
     if name in ("keras", "lightning", "transformers"):
         return importlib.import_module("." + name, __name__)

@@ -20,6 +20,7 @@ from ._environment import integer
 from ._number import as_number, on_the_wire, shown
 
 _PROTOCOL = 1
+_NEXT = json.dumps({"protocol": _PROTOCOL, "next": True}).encode("ascii") + b"\n"
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -78,6 +79,24 @@ class Reporter:
                 return self._report(values, given, path)
             finally:
                 self._holder = None
+
+    def next_trial(self) -> Optional[Dict[str, str]]:
+        """Ends the trial and waits for another: its variables TUNE_...; None: there is none.
+
+        Outside a sweep there is none.
+        """
+        name = self._environ.get("TUNE_SOCKET")
+        if not name:
+            return None
+        with self._lock:
+            try:
+                answer = json.loads(self._ask(name, _NEXT))
+            except ConnectionError:
+                return None
+            self._last = None
+            self._is_stopped = self._has_looked_back = False
+        variables: Dict[str, str] = answer["trial"]
+        return variables
 
     def leave_to_parent(self) -> None:
         """To be called in a process just forked: connection and lock are its parent's."""

@@ -1,0 +1,198 @@
+"""A Python function as what a sweep trains: kept in a file, and run by a trial's program.
+
+The file lies in the sweep's working folder, under a name made of its content, so that a resume and
+workers of other machines run the same function:
+
+    <folder>/.tune/<16 digits>.objective
+
+It holds a line of JSON ({"how": "pickle", "sys_path": [...], ...}) and the function: pickled by
+cloudpickle where that is there, else where it can be imported from, else its source.
+
+Thread rule: any thread.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib
+import inspect
+import json
+import os
+import pickle
+import runpy
+import sys
+import textwrap
+import types
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple
+
+_MAIN = "__tune_main__"  # What a script that holds the function is named in a trial.
+
+
+class ObjectiveError(TypeError):
+    """This function cannot be run in other processes; the text says why and what helps."""
+
+
+def store(objective: Callable[..., Any], folder: Path) -> Path:
+    """Writes the function below `folder`, if it is not there yet."""
+    if not callable(objective):
+        raise ObjectiveError(f"objective: read {objective!r}, expected a function")
+    head, body = _encode(objective)
+    head["sys_path"] = [path for path in sys.path if path and os.path.isdir(path)]
+    content = json.dumps(head, sort_keys=True).encode() + b"\n" + body
+    path = folder / ".tune" / (hashlib.sha256(content).hexdigest()[:16] + ".objective")
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(f".{os.getpid()}.part")
+        part.write_bytes(content)
+        part.replace(path)
+    return path
+
+
+def load(path: Path) -> Callable[..., Any]:
+    """What `store` wrote. Any error of the modules that it imports."""
+    line, body = path.read_bytes().split(b"\n", 1)
+    head = json.loads(line)
+    sys.path += [entry for entry in head["sys_path"] if entry not in sys.path]
+    if head["how"] == "pickle":
+        return pickle.loads(body)  # type: ignore[no-any-return]
+    if head["how"] == "source":
+        names: Dict[str, Any] = {"__name__": _MAIN}
+        exec(compile(body, head["name"], "exec"), names)
+        return names[head["name"]]  # type: ignore[no-any-return]
+    if head["how"] == "script":
+        return _inner(runpy.run_path(head["script"], run_name=_MAIN), head["name"])
+    return _inner(vars(importlib.import_module(head["module"])), head["name"])
+
+
+def _inner(names: Dict[str, Any], qualified: str) -> Any:
+    first, *rest = qualified.split(".")
+    found = names[first]
+    for name in rest:
+        found = getattr(found, name)
+    return found
+
+
+def _encode(objective: Callable[..., Any]) -> Tuple[Dict[str, Any], bytes]:
+    try:
+        import cloudpickle
+    except ImportError:
+        cloudpickle = None
+    if cloudpickle is not None:
+        try:
+            return {"how": "pickle"}, cloudpickle.dumps(objective)
+        except Exception as error:
+            raise ObjectiveError(
+                f"objective: it cannot be pickled ({type(error).__name__}: {error}); open files,"
+                " locks and connections belong inside of it"
+            ) from error
+    name = getattr(objective, "__qualname__", "")
+    module = getattr(objective, "__module__", None)
+    if not name or "<" in name or module is None:
+        raise ObjectiveError(
+            f"objective: {objective!r} has no name that another process could find it by; define it"
+            " with def at the top of a file, or pip install cloudpickle"
+        )
+    if module != "__main__":
+        return {"how": "import", "module": module, "name": name}, b""
+    script = getattr(sys.modules["__main__"], "__file__", None)
+    if script is not None:
+        _check_guard(Path(script))
+        return {"how": "script", "script": os.path.abspath(script), "name": name}, b""
+    return {"how": "source", "name": name}, _source(objective).encode()
+
+
+def _check_guard(script: Path) -> None:
+    """A script that begins a sweep wherever it is imported would begin one in each trial."""
+    tree = ast.parse(script.read_text(encoding="utf-8"))
+    for statement in tree.body:
+        is_code = isinstance(statement, (ast.Expr, ast.Assign, ast.For, ast.While, ast.With))
+        for node in ast.walk(statement) if is_code else ():
+            if not isinstance(node, ast.Call):
+                continue
+            called = ast.unparse(node.func)
+            if called in ("tune.run", "tune.resume"):
+                raise ObjectiveError(
+                    f"{script.name}:{node.lineno}: {called} would run in each trial, too, which"
+                    ' imports this file: write it under  if __name__ == "__main__":  or pip'
+                    " install cloudpickle"
+                )
+
+
+# ---- by source, for notebooks without cloudpickle
+
+
+def _source(objective: Callable[..., Any]) -> str:
+    """Its definition and those of what it uses."""
+    lines: List[str] = []
+    _add(objective.__name__, objective, lines, set())
+    return "\n".join(lines) + "\n"
+
+
+def _add(name: str, value: Any, lines: List[str], done: Set[str]) -> None:
+    if name in done:
+        return
+    done.add(name)
+    if isinstance(value, types.ModuleType):
+        lines.append(f"import {value.__name__} as {name}")
+    elif isinstance(value, (types.FunctionType, type)) and value.__module__ == "__main__":
+        code = _text_of(name, value)
+        for used, what in _globals_of(value):
+            _add(used, what, lines, done)
+        lines.append(code)
+    elif isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type)):
+        lines.append(f"from {value.__module__} import {value.__name__} as {name}")
+    elif _is_literal(value):
+        lines.append(f"{name} = {value!r}")
+    else:
+        raise ObjectiveError(
+            f"objective: it uses {name}, a {type(value).__name__}, which another process does not"
+            " have; make it inside of the function, or pip install cloudpickle"
+        )
+
+
+def _text_of(name: str, value: Any) -> str:
+    if getattr(value, "__closure__", None):
+        raise ObjectiveError(
+            f"objective: {name} uses variables of the function around it; hand them over as"
+            " parameters, or pip install cloudpickle"
+        )
+    try:
+        return textwrap.dedent(inspect.getsource(value))
+    except (OSError, TypeError) as error:
+        raise ObjectiveError(
+            f"objective: the source of {name} is not there; define it in a file, or pip install"
+            " cloudpickle"
+        ) from error
+
+
+def _globals_of(value: Any) -> List[Tuple[str, Any]]:
+    functions = [value] if isinstance(value, types.FunctionType) else [
+        member for member in vars(value).values() if isinstance(member, types.FunctionType)
+    ]
+    names: Set[str] = set()
+    for function in functions:
+        _collect(function.__code__, names)
+    around = vars(sys.modules["__main__"])
+    return [(name, around[name]) for name in sorted(names) if name in around]
+
+
+def _collect(code: types.CodeType, names: Set[str]) -> None:
+    names.update(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            _collect(constant, names)
+
+
+def _is_literal(value: Any) -> bool:
+    try:
+        return bool(ast.literal_eval(repr(value)) == value)
+    except (ValueError, SyntaxError, TypeError, MemoryError):
+        return False
+
+
+def name_of(objective: Any) -> Optional[str]:
+    """For a sweep's name: "objective" of a function of that name."""
+    name = getattr(objective, "__name__", "")
+    return name if name.isidentifier() else None

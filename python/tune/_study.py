@@ -1,0 +1,141 @@
+"""Asking and telling from Python: `tune ask-tell` at the other end of a pipe (docs/ASK_TELL.md).
+
+Thread rule: any thread, one call at a time.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Type, Union
+
+from . import _program
+from ._number import as_number, on_the_wire
+from ._program import TuneError
+from ._sweep import Names, PathLike, Sweep, in_spec, make_spec
+
+
+class Study:
+    """Configurations to try, and what came of them; who trains, and where, is up to you.
+
+        study = tune.Study({"lr": tune.loguniform(1e-4, 1e-1)}, metric="accuracy", mode="max")
+        for _ in range(20):
+            number, config = study.ask()
+            study.tell(number, train(**config))
+
+    With `name` it is a sweep of the database, which is gone on with where it is there: what was
+    told is on disk before `tell` returns. `close`, or a `with`, ends it.
+    """
+
+    def __init__(
+        self,
+        space: Mapping[str, Any],
+        *,
+        metric: Names = "value",
+        mode: Names = "min",
+        search: Union[str, Mapping[str, Any], None] = None,
+        name: Optional[str] = None,
+        seed: Optional[int] = None,
+        db: PathLike = "tune.db",
+        **more: Any,
+    ) -> None:
+        self.name = name
+        self.db = Path(db)
+        self._lock = threading.Lock()
+        spec = make_spec(None, space, metric, mode, ".", {**more, "search": search, "seed": seed})
+        self._file = tempfile.NamedTemporaryFile(
+            "w", suffix=".json", prefix="tune-", encoding="utf-8"
+        )
+        json.dump(spec, self._file, indent=1)
+        self._file.flush()
+        arguments = ["ask-tell", self._file.name] + _program.options(name=name)
+        if name is not None:
+            arguments += ["--db", str(db)]
+        self._process = subprocess.Popen(
+            [_program.find(), *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def ask(self) -> Tuple[int, Dict[str, Any]]:
+        """A trial's number and its configuration. LookupError: the space is exhausted."""
+        asked = self.ask_many(1)
+        if not asked:
+            raise LookupError("the space is exhausted")
+        return asked[0]
+
+    def ask_many(self, count: int) -> List[Tuple[int, Dict[str, Any]]]:
+        """So many; fewer, when the space is exhausted."""
+        with self._lock:
+            answers = self._exchange({"ask": count}, count)
+        return [(answer["trial"], answer["config"]) for answer in answers if "trial" in answer]
+
+    def tell(
+        self,
+        trial: int,
+        value: Union[object, Sequence[object], None] = None,
+        *,
+        iteration: Optional[int] = None,
+        failed: bool = False,
+    ) -> None:
+        """A value, one for each metric of several. With `iteration` the trial goes on."""
+        told: Dict[str, Any] = {"trial": trial}
+        if failed:
+            told["failed"] = True
+        elif isinstance(value, (list, tuple)):
+            told["value"] = [on_the_wire(as_number("value", one)) for one in value]
+        else:
+            told["value"] = on_the_wire(as_number("value", value))
+        if iteration is not None:
+            told["iteration"] = iteration
+        with self._lock:
+            self._exchange({"tell": told}, 1)
+
+    def sweep(self) -> Sweep:
+        """As a sweep of the database, where it has a name."""
+        if self.name is None:
+            raise ValueError("this study has no name, and is kept nowhere")
+        return Sweep(self.name, self.db)
+
+    def close(self) -> None:
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if stream is not None:
+                stream.close()
+        self._process.wait()
+        self._file.close()
+
+    def __enter__(self) -> "Study":
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self.close()
+
+    def _exchange(self, line: Mapping[str, Any], count: int) -> List[Dict[str, Any]]:
+        assert self._process.stdin and self._process.stdout and self._process.stderr
+        try:
+            self._process.stdin.write(json.dumps(line) + "\n")
+            self._process.stdin.flush()
+        except (BrokenPipeError, ValueError):
+            pass  # It says why.
+        answers: List[Dict[str, Any]] = []
+        while len(answers) < count:
+            text = self._process.stdout.readline()
+            if not text:
+                self._process.wait()
+                told = self._process.stderr.read().strip().removeprefix("tune: ")
+                raise TuneError(in_spec(told, self._file.name) or "tune has ended")
+            answers.append(json.loads(text))
+            if "done" in answers[-1]:
+                break
+        return answers

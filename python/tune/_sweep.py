@@ -1,0 +1,402 @@
+"""Sweeps from Python: begun, gone on with, looked at. The program `tune` does it all; here its
+arguments are made and its answers read.
+
+Thread rule: any thread; `run` and `resume` wait in the thread that calls them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Union
+
+from . import _objective, _program
+from ._display import Display, curves_as_svg, table_as_html
+from ._program import TuneError
+from ._space import plain
+from ._yaml import as_yaml
+
+Names = Union[str, Sequence[str]]
+PathLike = Union[str, "os.PathLike[str]"]
+_REFUSED = 2
+_FAILED = 1
+
+
+class SweepError(RuntimeError):
+    """A sweep has ended without a result; the text has the first trial's error."""
+
+
+class TrialResult:
+    """One trial of a sweep, as it stood when it was read."""
+
+    def __init__(self, sweep: "Sweep", row: Mapping[str, Any]) -> None:
+        self._sweep = sweep
+        self.number: int = row["number"]
+        self.status: str = row["status"]  # PENDING RUNNING PAUSED TERMINATED ERROR
+        self.stop_reason: Optional[str] = row["stop_reason"]
+        self.config: Dict[str, Any] = json.loads(row["config"])
+        self.iterations: int = row["iterations"] or 0
+        self.value: Optional[float] = row["best_value"]  # Its best, of the sweep's metric.
+        self.best_iteration: Optional[int] = row["best_iteration"]
+        self.last_value: Optional[float] = row["last_value"]
+        self.attempts: int = row["attempts"]
+        self.run_seconds: Optional[float] = row["run_seconds"]
+        self.error: Optional[str] = row["error"]
+        self._checkpoint: Optional[str] = row["checkpoint"]
+
+    @property
+    def checkpoint(self) -> Optional[Path]:
+        """Its latest checkpoint, file or folder as it was reported; None: it has none."""
+        if self._checkpoint is None:
+            return None
+        folder = Path(self._checkpoint)
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        return folder / "data" / manifest["name"] if "name" in manifest else folder
+
+    @property
+    def log(self) -> str:
+        """What it printed, tracebacks too."""
+        return _program.ask(["logs", f"{self._sweep.name}/{self.number}", *self._sweep._db()])
+
+    @property
+    def reports(self) -> List[Dict[str, Any]]:
+        """A map for each iteration: `iteration`, `value` and the metrics."""
+        return self._sweep.reports(self.number)
+
+    def __repr__(self) -> str:
+        value = "no value" if self.value is None else f"{self.value:.6g}"
+        return f"<trial {self.number} {self.status} {value} {self.config}>"
+
+
+class Sweep:
+    """A sweep of a database. What it tells is read anew each time."""
+
+    def __init__(self, name: str, db: PathLike) -> None:
+        self.name = name
+        self.db = Path(db)
+
+    # ---- results
+
+    @property
+    def status(self) -> str:
+        """RUNNING, INTERRUPTED, FINISHED or STOPPED."""
+        return str(self._status()["status"])
+
+    @property
+    def best(self) -> Optional[TrialResult]:
+        """The best trial; of several objectives the first of the front; None: no trial has a value.
+
+        With `repeat` the best run of the best configuration.
+        """
+        numbers = self._results("--best")
+        return self.trial(numbers[0]) if numbers else None
+
+    @property
+    def front(self) -> List[TrialResult]:
+        """Of several objectives: the trials that no other is better than in all."""
+        return [self.trial(number) for number in self._results("--best", "--by", "run")]
+
+    @property
+    def trials(self) -> List[TrialResult]:
+        """All, by number."""
+        return [TrialResult(self, row) for row in self._rows("")]
+
+    def trial(self, number: int) -> TrialResult:
+        rows = self._rows(f"and t.number = {int(number)}")
+        if not rows:
+            raise KeyError(f"{self.name} has no trial {number}")
+        return TrialResult(self, rows[0])
+
+    def reports(self, trial: Optional[int] = None) -> List[Dict[str, Any]]:
+        """A map for each report, by trial and iteration: `trial`, `iteration`, `value`, and the metrics."""
+        where = "" if trial is None else f"and t.number = {int(trial)}"
+        rows = self._ask(
+            "select t.number as trial, r.iteration, r.value, r.metrics from reports r"
+            f" join trials t on t.id = r.trial where t.experiment = :experiment {where}"
+            " order by t.number, r.iteration, r.attempt"
+        )
+        latest: Dict[Any, Dict[str, Any]] = {}  # An iteration that came again counts once.
+        for row in rows:
+            row.update(json.loads(row.pop("metrics") or "{}"))
+            latest[row["trial"], row["iteration"]] = row
+        return list(latest.values())
+
+    @property
+    def doubts(self) -> List[str]:
+        """What may be wrong with its values; empty: nothing was noticed."""
+        return [str(doubt) for doubt in self._status().get("doubts", [])]
+
+    def spec(self) -> "Spec":
+        """What a space file would say."""
+        rows = self._ask("select spec from experiments where id = :experiment")
+        return Spec(json.loads(rows[0]["spec"]))
+
+    def to_pandas(self) -> Any:
+        """A pandas.DataFrame with a row for each trial: number, status, values, parameters."""
+        import pandas
+
+        return pandas.DataFrame(_program.ask_json(["results", self.name, *self._db()]))
+
+    def plot(self, file: Optional[PathLike] = None) -> Any:
+        """The trials' curves as SVG: written to `file`, or shown in a notebook."""
+        svg = curves_as_svg(self.reports(), self._status())
+        if file is not None:
+            Path(file).write_text(svg, encoding="utf-8")
+            return None
+        return Picture(svg)
+
+    # ---- acting
+
+    def resume(
+        self, *, samples: Optional[int] = None, errored: bool = False, **more: Any
+    ) -> "Sweep":
+        return resume(self.name, db=self.db, samples=samples, errored=errored, **more)
+
+    # ---- reading
+
+    def _db(self) -> List[str]:
+        return ["--db", str(self.db)]
+
+    def _status(self) -> Dict[str, Any]:
+        return dict(_program.ask_json(["status", self.name, *self._db()])[0])
+
+    def _results(self, *arguments: str) -> List[int]:
+        rows = _program.ask_json(["results", self.name, *arguments, *self._db()])
+        return [row["number"] for row in rows]
+
+    def _ask(self, sql: str) -> List[Dict[str, Any]]:
+        return list(_program.ask_json(["results", self.name, "--sql", sql, *self._db()]))
+
+    def _rows(self, where: str) -> List[Dict[str, Any]]:
+        return self._ask(
+            "select t.*, (select a.error from attempts a where a.trial = t.id and a.error <> ''"
+            " order by a.number desc limit 1) as error, (select c.path from checkpoints c where"
+            " c.trial = t.id and c.state = 'durable' order by c.iteration desc limit 1) as"
+            f" checkpoint from trials t where t.experiment = :experiment {where} order by t.number"
+        )
+
+    def __repr__(self) -> str:
+        status = self._status()
+        best = self.best
+        return f"<sweep {self.name} {status['status']}, {status['trials']} trials, best {best!r}>"
+
+    def _repr_html_(self) -> str:
+        return table_as_html(self._status(), _program.ask_json(["results", self.name, "--top", "10", *self._db()]))
+
+    def __iter__(self) -> Iterator[TrialResult]:
+        return iter(self.trials)
+
+
+class Picture(str):
+    """SVG that a notebook shows."""
+
+    def _repr_svg_(self) -> str:
+        return str(self)
+
+    def __repr__(self) -> str:
+        return f"<a picture, {len(self)} bytes of SVG>"
+
+
+class Spec(Dict[str, Any]):
+    """A space file as a map; printed, it is YAML."""
+
+    def __str__(self) -> str:
+        return as_yaml(self)
+
+
+def make_spec(
+    objective: Union[Callable[..., Any], Mapping[str, Any], str, None],
+    space: Mapping[str, Any],
+    metric: Names,
+    mode: Union[Names, None],
+    folder: PathLike,
+    more: Mapping[str, Any],
+) -> Spec:
+    """Keys in the order that a reader wants; those of `more` with a trailing `_` left out: `from_`."""
+    names = [metric] if isinstance(metric, str) else list(metric)
+    spec = Spec({"metric": plain(metric), "mode": plain(mode)})
+    if mode is None:
+        del spec["mode"]
+    if callable(objective):
+        path = _objective.store(objective, Path(folder))
+        command = [sys.executable, "-m", "tune._trial", str(path.relative_to(folder)), *names]
+        spec["trainable"] = {"command": command, "working_dir": str(folder), "serve": True}
+    elif isinstance(objective, (str, Mapping)):
+        spec["trainable"] = plain(objective)
+    elif objective is not None:
+        raise _objective.ObjectiveError(
+            f"objective: read {objective!r}, expected a function, or a trainable as a space file has it"
+        )
+    spec["space"] = plain(space)
+    for name, value in more.items():
+        if value is not None:
+            spec[name.rstrip("_")] = plain(value)
+    if isinstance(spec.get("search"), str):
+        spec["search"] = {"algorithm": spec["search"]}
+    for name in ("repeat", "unique"):  # Options of every search.
+        if name in spec:
+            spec["search"] = {**spec.get("search", {"algorithm": "random"}), name: spec.pop(name)}
+    if isinstance(spec.get("scheduler"), str):
+        spec["scheduler"] = {spec["scheduler"]: {}}
+    return spec
+
+
+def run(
+    objective: Union[Callable[..., Any], Mapping[str, Any], str],
+    space: Mapping[str, Any],
+    *,
+    metric: Names,
+    mode: Names,
+    samples: int = 10,
+    name: Optional[str] = None,
+    seed: Optional[int] = None,
+    search: Union[str, Mapping[str, Any], None] = None,
+    scheduler: Union[str, Mapping[str, Any], None] = None,
+    repeat: Optional[int] = None,
+    unique: Optional[bool] = None,
+    max_concurrent: Optional[int] = None,
+    cpus: Optional[int] = None,
+    gpus: Optional[int] = None,
+    db: PathLike = "tune.db",
+    folder: PathLike = ".",
+    listen: Optional[str] = None,
+    **more: Any,
+) -> Sweep:
+    """Runs a sweep, waits for its end, returns it.
+
+        def objective(trial):
+            for epoch in range(20):
+                trial.report(accuracy=train_one_epoch(lr=trial["lr"]))
+
+        sweep = tune.run(objective, {"lr": tune.loguniform(1e-4, 1e-1)}, metric="accuracy", mode="max")
+
+    `objective` is a function of one argument, the trial (a map: its configuration), which reports,
+    or returns a number or a map of metrics, or yields them one iteration after the other. Each trial
+    runs it in a process of its own. It may also be what a space file has as `trainable`.
+    `space` is what a space file has under `space`, with `tune.uniform` and its like.
+    `max_concurrent` trials run at a time, `cpus` and `gpus` are what this machine offers. `folder`
+    is where trials run; workers of other machines (`listen`) get a copy of it. Any other key of a
+    space file can be given by its name (`limits=`, `resources=`, `stop=`, `from_=` ...).
+
+    Ctrl-C, a kernel that is restarted, and the death of this process end the sweep in order: `tune.resume`
+    goes on. Raises `TuneError` when the sweep cannot begin (the text says what is wrong), `SweepError`
+    when it has ended and no trial has a value, KeyboardInterrupt after Ctrl-C.
+    """
+    folder = Path(folder).resolve()
+    more = {**more, "search": search, "scheduler": scheduler, "samples": samples}
+    more.update(repeat=repeat, unique=unique)
+    more["name"] = name or _objective.name_of(objective) or "sweep"
+    spec = make_spec(objective, space, metric, mode, folder, more)
+    with tempfile.NamedTemporaryFile(
+        "w", suffix=".json", prefix=".tune-", dir=folder, encoding="utf-8"
+    ) as file:
+        json.dump(spec, file, indent=1)
+        file.flush()
+        arguments = ["run", file.name, "--db", str(db)] + _program.options(
+            seed=seed, max_concurrent=max_concurrent, cpus=cpus, gpus=gpus, listen=listen
+        )
+        _check(arguments, file.name)
+        # The space is read before the name is printed.
+        return _conduct([*arguments, "--print-name"], None, db)
+
+
+def resume(
+    name: Optional[str] = None,
+    *,
+    db: PathLike = "tune.db",
+    samples: Optional[int] = None,
+    errored: bool = False,
+    cpus: Optional[int] = None,
+    gpus: Optional[int] = None,
+) -> Sweep:
+    """Goes on with a sweep, by default the latest that is not finished, and waits for its end.
+
+    `samples` is its new total; `errored` gives trials that failed another chance. Errors as of `run`.
+    """
+    name = name or _latest(db)
+    arguments = ["resume", name, "--db", str(db)]
+    arguments += _program.options(samples=samples, errored=errored, cpus=cpus, gpus=gpus)
+    return _conduct(arguments, name, db)
+
+
+def load(name: Optional[str] = None, *, db: PathLike = "tune.db") -> Sweep:
+    """A sweep of a database, by default the latest. TuneError: there is none."""
+    return Sweep(name or _latest(db), db)
+
+
+def _latest(db: PathLike) -> str:
+    return str(_program.ask_json(["status", "--db", str(db)])[0]["name"])
+
+
+def _check(arguments: Sequence[str], file: str) -> None:
+    """Told as an exception, and before anything is written."""
+    try:
+        _program.ask([*arguments, "--dry-run"])
+    except TuneError as error:
+        raise TuneError(in_spec(str(error), file)) from None
+
+
+def in_spec(text: str, file: str) -> str:
+    """An error with the place's name, "space.lr: ...", for the file's line and column, which nobody sees."""
+    place = re.match(re.escape(file) + r":(\d+):\d+: ", text)
+    if place is None:
+        return text
+    path: List[str] = []
+    for line in Path(file).read_text(encoding="utf-8").splitlines()[: int(place[1])]:
+        key = re.match(r'( *)"((?:[^"\\]|\\.)*)": ', line)
+        if key is not None:
+            del path[len(key[1]) - 1 :]
+            path.append(key[2])
+    rest = text[place.end() :]
+    if path and rest.startswith((f"{path[-1]}:", f"'{path[-1]}'")):
+        del path[-1]
+    return f"{'.'.join(path)}: {rest}" if len(path) > 1 else rest
+
+
+def _conduct(arguments: Sequence[str], name: Optional[str], db: PathLike) -> Sweep:
+    display = Display.choose()
+    process = _program.start(arguments, stderr=display.stderr)
+    assert process.stdout is not None
+    interrupted = False
+    sweep = Sweep(name, db) if name else None
+    while True:
+        try:
+            if sweep is None:
+                line = process.stdout.readline().strip()
+                sweep = Sweep(line, db) if line else None
+            display.follow(process, sweep)
+            status = process.wait()
+            break
+        except KeyboardInterrupt:
+            interrupted = True
+            _program.interrupt(process)
+    with process.stdout:
+        summary = process.stdout.read()
+    display.finish(process, sweep, summary)
+    if interrupted:
+        raise KeyboardInterrupt(f"{sweep.name if sweep else 'the sweep'} was interrupted; tune.resume() goes on")
+    if sweep is None or status == _REFUSED or status == _FAILED:
+        raise TuneError(display.last_line() or f"tune ended with status {status}")
+    trials = sweep.trials
+    if trials and all(trial.value is None for trial in trials):
+        raise SweepError(_why_nothing(sweep, trials))
+    return sweep
+
+
+def _why_nothing(sweep: Sweep, trials: Sequence[TrialResult]) -> str:
+    failed = [trial for trial in trials if trial.error]
+    text = f"no trial of {sweep.name} has a value"
+    if not failed:
+        return text
+    text += f"; trial {failed[0].number}: {failed[0].error}"
+    try:
+        log = failed[0].log
+    except (TuneError, subprocess.SubprocessError):
+        return text
+    begin = log.find("Traceback (most recent call last)")
+    return text + ("\n\n" + log[begin:].rstrip() if begin >= 0 else "")

@@ -1,0 +1,151 @@
+"""What an objective is given, and the program that runs it in a trial:
+
+    python -m tune._trial OBJECTIVE METRIC...
+
+The process takes one trial after another (`serve: true`, docs/PYTHON.md): what it has imported and
+set up serves them all. Each begins with the environment and folder of the first, and with the
+random numbers of its own seed. One that fails takes the process with it.
+
+Thread rule: that of the module `tune`.
+"""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import os
+import random
+import sys
+from pathlib import Path
+from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Union
+
+import tune
+
+from . import _objective
+from ._number import as_number
+
+Saved = Union[str, "os.PathLike[str]", Callable[[Path], object], None]
+
+
+class Trial(Dict[str, Any]):
+    """A trial's configuration, `trial["lr"]`, nested as in the space, with its calls beside it."""
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        super().__init__(config)
+        self._reported: Optional[Dict[str, float]] = None
+
+    def report(
+        self,
+        metrics: Optional[Mapping[str, object]] = None,
+        /,
+        *,
+        checkpoint: Saved = None,
+        step: Optional[int] = None,
+        **named: object,
+    ) -> int:
+        """As `tune.report`. A checkpoint may be a function too, which saves to the path it is given:
+
+        trial.report(val_accuracy=accuracy, checkpoint=model.save)
+        """
+        if callable(checkpoint):
+            path = self.folder / "checkpoint"
+            checkpoint(path)
+            checkpoint = path
+        values = {**(metrics or {}), **named}
+        iteration = tune.report(values, checkpoint=checkpoint, step=step)
+        self._reported = {name: as_number(name, value) for name, value in values.items()}
+        return iteration
+
+    @property
+    def number(self) -> int:
+        """From 0; 0 outside a sweep."""
+        return tune.trial() or 0
+
+    @property
+    def seed(self) -> int:
+        return tune.seed()
+
+    @property
+    def folder(self) -> Path:
+        return tune.folder()
+
+    @property
+    def restored(self) -> Optional[Path]:
+        """As `tune.restored()`: the checkpoint to go on from."""
+        return tune.restored()
+
+    @property
+    def iteration(self) -> int:
+        """As `tune.iteration()`: iterations behind it."""
+        return tune.iteration()
+
+    def finish(self, returned: object, metrics: Sequence[str]) -> None:
+        """What the objective returned is one more report, unless it is the last one again."""
+        if inspect.isgenerator(returned):
+            for values in returned:
+                self.report(_named(values, metrics))
+            return
+        if returned is None:
+            return
+        values = _named(returned, metrics)
+        numbers = {name: as_number(name, value) for name, value in values.items()}
+        if self._reported is None or any(
+            self._reported.get(name) != number for name, number in numbers.items()
+        ):
+            self.report(values)
+
+
+def _named(returned: object, names: Sequence[str]) -> Mapping[str, object]:
+    """A map of metrics; else the value of the sweep's metric, or a tuple of those of several."""
+    if isinstance(returned, Mapping):
+        return returned
+    values = list(returned) if isinstance(returned, (tuple, list)) else [returned]
+    if len(values) != len(names):
+        raise TypeError(
+            f"the objective gave {len(values)} values, expected {len(names)}: {', '.join(names)};"
+            " a map names them"
+        )
+    return dict(zip(names, values))
+
+
+def _seed(number: int) -> None:
+    """Of the libraries that are loaded: a trial's draws are its own, whatever ran here before."""
+    random.seed(number)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(number)
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(number)
+
+
+def _run(objective: Callable[[Trial], object], metrics: Sequence[str]) -> None:
+    _seed(tune.seed())
+    trial = Trial(tune.config())
+    try:
+        trial.finish(objective(trial), metrics)
+    except tune.Stop:
+        pass
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+
+
+def main() -> None:
+    _, file, *metrics = sys.argv
+    objective = _objective.load(Path(file))
+    folder = os.getcwd()
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("TUNE_")}
+    while True:
+        _run(objective, metrics)
+        if "torch" in sys.modules:
+            gc.collect()  # What it holds of a device is free for the next one.
+        variables = tune._reporter.next_trial()
+        if variables is None:
+            return
+        os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(environ)
+        os.environ.update(variables)
+
+
+if __name__ == "__main__":
+    main()

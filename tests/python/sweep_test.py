@@ -1,0 +1,379 @@
+"""Sweeps from Python, by the real program."""
+
+import contextlib
+import io
+import json
+import math
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+import tune
+
+PYTHON_FOLDER = str(Path(__file__).resolve().parents[2] / "python")
+BIN = os.environ.get("TUNE_BIN_DIR", "")
+
+
+def number(trial):
+    return trial["x"] ** 2
+
+
+def inverse(trial):
+    return 1 / trial["x"]
+
+
+def in_map(config):
+    return {"value": config["x"], "loss": 1}
+
+
+def in_steps(trial):
+    for step in range(3):
+        yield {"value": trial["x"] * step}
+
+
+def that_reports(trial):
+    for step in range(3):
+        trial.report(value=trial["x"] + step)
+    return trial["x"] + 2
+
+
+def of_two(trial):
+    return trial["x"], 1 - trial["x"]
+
+
+def that_fails(trial):
+    raise RuntimeError("no such thing")
+
+
+def that_saves(trial):
+    total = int(trial.restored.read_text()) if trial.restored else 0
+    for _ in range(trial.iteration, 4):
+        total += 1
+        trial.report(value=total, checkpoint=lambda path: path.write_text(str(total)))
+
+
+def of_its_seed(trial):
+    return trial.seed
+
+
+def its_process(trial):
+    if trial["x"] == 1:
+        os._exit(3)
+    return os.getpid()
+
+
+def that_leaves_a_mess(trial):
+    mess = os.environ.get("MESS", ""), os.getcwd() == "/"
+    os.environ["MESS"] = "made"
+    os.chdir("/")
+    print("trial", trial.number, "was here")
+    return float(any(mess))
+
+
+def of_random_numbers(trial):
+    return random.random()
+
+
+def that_is_stopped(trial):
+    for step in range(9):
+        trial.report(value=trial["x"])
+
+
+def that_starts_others(trial):
+    subprocess.Popen(["sleep", "3600"], start_new_session=True)
+    return 1
+
+
+@unittest.skipUnless(BIN, "the programs' folder is not known")
+class SweepCase(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = Path(scratch.name)
+        before = os.getcwd()
+        os.chdir(self.folder)
+        self.addCleanup(os.chdir, before)
+        environ = mock.patch.dict(os.environ, {"TUNE_PROGRAM": BIN + "/tune"})
+        environ.start()
+        self.addCleanup(environ.stop)
+
+    def run_sweep(self, objective, space=None, **more):
+        wanted = {"metric": "value", "mode": "min", "samples": 2, "seed": 1, **more}
+        with contextlib.redirect_stderr(io.StringIO()) as told:
+            sweep = tune.run(objective, space or {"x": tune.uniform(0, 1)}, **wanted)
+        self.told = told.getvalue()
+        return sweep
+
+
+class AnObjective(SweepCase):
+    def test_gives_a_number(self):
+        sweep = self.run_sweep(number)
+        self.assertEqual((sweep.name, sweep.status), ("number", "FINISHED"))
+        self.assertEqual([trial.value for trial in sweep], [trial.config["x"] ** 2 for trial in sweep])
+        self.assertEqual(sweep.best.value, min(trial.value for trial in sweep))
+
+    def test_gives_a_map_of_metrics(self):
+        trial = self.run_sweep(in_map).trials[0]
+        self.assertEqual(trial.reports[0]["loss"], 1)
+        self.assertEqual(trial.value, trial.config["x"])
+
+    def test_yields_its_iterations(self):
+        for trial in self.run_sweep(in_steps):
+            x = trial.config["x"]
+            self.assertEqual([one["value"] for one in trial.reports], [0, x, 2 * x])
+
+    def test_that_returns_what_it_reported_last_has_reported_it_once(self):
+        self.assertEqual([trial.iterations for trial in self.run_sweep(that_reports)], [3, 3])
+
+    def test_gives_a_value_for_each_metric(self):
+        sweep = self.run_sweep(of_two, metric=["a", "b"], mode=["min", "min"], samples=3)
+        self.assertEqual(len(sweep.front), 3)
+        report = sweep.trials[0].reports[0]
+        self.assertAlmostEqual(report["a"] + report["b"], 1)
+
+    def test_has_a_seed_of_its_own_in_each_run(self):
+        values = [trial.value for trial in self.run_sweep(of_its_seed, repeat=3, samples=1)]
+        self.assertEqual(len(set(values)), 3)
+
+    def test_saves_checkpoints_by_a_function(self):
+        best = self.run_sweep(that_saves, mode="max").best
+        self.assertEqual(best.value, 4)
+        self.assertEqual(best.checkpoint.read_text(), "4")
+
+    def test_that_fails_is_told_with_its_traceback(self):
+        with self.assertRaises(tune.SweepError) as caught:
+            self.run_sweep(that_fails)
+        text = str(caught.exception)
+        self.assertIn("no trial of that_fails has a value; trial 0:", text)
+        self.assertIn("Traceback (most recent call last)", text)
+        self.assertIn("RuntimeError: no such thing", text)
+
+    def test_whose_trials_fail_in_part_leaves_a_sweep(self):
+        sweep = self.run_sweep(inverse, {"x": tune.grid_search(0, 1)}, samples=1)
+        self.assertEqual([trial.status for trial in sweep], ["ERROR", "TERMINATED"])
+        self.assertIn("ZeroDivisionError", sweep.trials[0].error)
+        self.assertIn("Traceback", sweep.trials[0].log)
+
+
+class AProcessOfTrials(SweepCase):
+    def test_runs_one_after_the_other(self):
+        values = [trial.value for trial in self.run_sweep(its_process, samples=5, max_concurrent=1)]
+        self.assertEqual(len(set(values)), 1)
+
+    def test_that_one_ends_is_followed_by_another(self):
+        space = {"x": tune.grid_search(0, 1, 2)}
+        first, second, third = self.run_sweep(its_process, space, samples=1, max_concurrent=1)
+        self.assertEqual((first.status, second.status, third.status), ("TERMINATED", "ERROR", "TERMINATED"))
+        self.assertIn("status 3", second.error)
+        self.assertNotEqual(first.value, third.value)
+
+    def test_is_one_trials_own_where_its_memory_is_limited(self):
+        more = dict(samples=3, max_concurrent=1, resources={"memory": "1GiB"})
+        self.assertEqual(len({trial.value for trial in self.run_sweep(its_process, **more)}), 3)
+
+    def test_begins_each_trial_in_order(self):
+        sweep = self.run_sweep(that_leaves_a_mess, samples=3, max_concurrent=1)
+        self.assertEqual([trial.value for trial in sweep], [0, 0, 0])
+        for trial in sweep:
+            self.assertEqual(trial.log.split("\n")[0], f"trial {trial.number} was here")
+            self.assertEqual(trial.log.count("was here"), 1)
+
+    def test_draws_by_the_trials_own_seed(self):
+        more = dict(samples=6, seed=7)
+        values = [trial.value for trial in self.run_sweep(of_random_numbers, max_concurrent=1, **more)]
+        self.assertEqual(len(set(values)), 6)
+        again = [trial.value for trial in self.run_sweep(of_random_numbers, max_concurrent=2, **more)]
+        self.assertEqual(values, again)
+
+    def test_goes_on_after_a_stop(self):
+        sweep = self.run_sweep(
+            that_is_stopped, samples=6, max_concurrent=1, mode="max",
+            scheduler=tune.asha(max_t=9, reduction_factor=2),
+        )
+        self.assertEqual({trial.status for trial in sweep}, {"TERMINATED"})
+        self.assertIn("scheduler", {trial.stop_reason for trial in sweep})
+
+    def test_leaves_nothing_behind(self):
+        self.run_sweep(that_starts_others, samples=2, max_concurrent=1)
+        left = subprocess.run(["pgrep", "-f", "^sleep 3600$"], capture_output=True, text=True).stdout
+        self.assertEqual(left, "")
+
+
+class ASweep(SweepCase):
+    def test_goes_on_and_is_found_again(self):
+        sweep = self.run_sweep(number)
+        before = [trial.value for trial in sweep]
+        with contextlib.redirect_stderr(io.StringIO()):
+            more = sweep.resume(samples=4)
+        self.assertEqual([trial.value for trial in more][:2], before)
+        self.assertEqual(len(more.trials), 4)
+        self.assertEqual(tune.load().name, "number")
+        self.assertEqual(len(tune.load("number").trials), 4)
+
+    def test_of_a_name_that_is_taken_gets_another(self):
+        self.run_sweep(number)
+        self.assertEqual(self.run_sweep(number).name, "number-2")
+
+    def test_is_a_space_file(self):
+        sweep = self.run_sweep(
+            number,
+            {"x": tune.loguniform(1e-5, 1), "kind": {"of": tune.choice("a", "yes", weights=[1, 2])},
+             "q": tune.quniform(0, 1, 0.25, when={"kind.of": "a"}), "fixed": 3},
+            scheduler=tune.asha(max_t=4), search="tpe", limits={"max_concurrent": 1},
+        )
+        text = str(sweep.spec())
+        (self.folder / "again.yaml").write_text(text)
+        with contextlib.redirect_stderr(io.StringIO()):
+            again = subprocess.run(
+                [BIN + "/tune", "run", "again.yaml", "--seed", "1", "--db", "again.db"], capture_output=True, text=True
+            )
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertEqual(
+            [trial.config for trial in tune.load(db="again.db")], [trial.config for trial in sweep], text
+        )
+
+    def test_shows_itself_in_a_notebook(self):
+        sweep = self.run_sweep(in_steps)
+        self.assertIn("<b>in_steps</b> FINISHED, 2 of 2 trials ended", sweep._repr_html_())
+        svg = sweep.plot()._repr_svg_()
+        self.assertEqual(svg.count("<polyline"), 2)
+        sweep.plot("curves.svg")
+        self.assertEqual((self.folder / "curves.svg").read_text(), svg)
+
+    def test_says_what_the_program_says(self):
+        self.run_sweep(number)
+        self.assertIn("sweep number: seed 1, database tune.db", self.told)
+        self.assertIn("trial 1 ended (completed)", self.told)
+        self.assertIn("number FINISHED: 2 trials", self.told)
+
+
+class AMistake(SweepCase):
+    def told(self, kind, call):
+        with self.assertRaises(kind) as caught:
+            call()
+        self.assertFalse((self.folder / "tune.db").exists())
+        self.assertEqual([path.name for path in self.folder.glob(".tune-*")], [])
+        return str(caught.exception)
+
+    def test_in_the_space_is_told_with_its_name(self):
+        told = self.told(tune.TuneError, lambda: self.run_sweep(number, {"net": {"x": {"unform": [0, 1]}}}))
+        self.assertTrue(told.startswith("space.net.x: 'unform' is not a domain; did you mean 'uniform'?"), told)
+
+    def test_in_an_argument_is_told(self):
+        told = self.told(tune.TuneError, lambda: self.run_sweep(number, limts={}))
+        self.assertEqual(told, "unknown key 'limts'; did you mean 'limits'?")
+        told = self.told(tune.TuneError, lambda: self.run_sweep(number, mode="up"))
+        self.assertEqual(told, "mode: read 'up', expected max or min")
+
+    def test_of_a_type_is_told(self):
+        told = self.told(TypeError, lambda: self.run_sweep(number, {"x": tune.choice(object())}))
+        self.assertIn("expected numbers, texts", told)
+        self.told(TypeError, lambda: self.run_sweep(3.5))
+
+    def test_in_the_name_of_a_sweep_is_told(self):
+        with self.assertRaisesRegex(tune.TuneError, "there is no such database"):
+            tune.load()
+        self.run_sweep(number)
+        with self.assertRaisesRegex(tune.TuneError, "no sweep is named 'other'"):
+            tune.load("other").trials
+
+
+# A sweep whose trials wait, and the file's own way to begin it.
+WAITING = """
+import sys, time, tune
+def objective(trial):
+    trial.report(value=1)
+    time.sleep(600)
+if __name__ == "__main__":
+    tune.run(objective, {"x": tune.uniform(0, 1)}, metric="value", mode="min", samples=1)
+"""
+
+
+class TheProcess(SweepCase):
+    def start(self):
+        (self.folder / "waiting.py").write_text(WAITING)
+        environ = {**os.environ, "PYTHONPATH": PYTHON_FOLDER, "PYTHONDONTWRITEBYTECODE": "1"}
+        process = subprocess.Popen(
+            [sys.executable, "waiting.py"], cwd=self.folder, env=environ, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.kill)
+        # Its first report is on disk.
+        for _ in range(1200):
+            done = subprocess.run(
+                [BIN + "/tune", "results", "--sql", "select count(*) as n from reports", "--format", "json"],
+                capture_output=True, text=True,
+            )
+            if done.returncode == 0 and json.loads(done.stdout)[0]["n"] == 1:
+                return process
+            self.assertIsNone(process.poll(), "it has ended")
+        self.fail("no report came")
+
+    def await_interrupted(self):
+        for _ in range(1200):
+            done = subprocess.run([BIN + "/tune", "status", "--format", "json"], capture_output=True, text=True)
+            if done.returncode == 0 and json.loads(done.stdout)[0]["status"] == "INTERRUPTED":
+                return
+        self.fail("it was not interrupted")
+
+    def test_that_is_interrupted_ends_the_sweep_in_order(self):
+        process = self.start()
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, -signal.SIGINT, told)
+        self.assertIn("objective was interrupted; tune.resume() goes on", told)
+        self.assertEqual(tune.load().status, "INTERRUPTED")
+
+    def test_that_is_killed_leaves_nothing_behind(self):
+        self.start().kill()
+        self.await_interrupted()
+        for _ in range(1200):
+            left = subprocess.run(["pgrep", "-f", str(self.folder)], capture_output=True, text=True).stdout
+            if not left:
+                return
+        self.fail(left)
+
+
+class AStudy(SweepCase):
+    def test_asks_and_tells(self):
+        with tune.Study({"x": tune.uniform(0, 1)}, metric="v", mode="max", seed=1) as study:
+            asked = study.ask_many(3)
+            self.assertEqual([trial for trial, _ in asked], [0, 1, 2])
+            study.tell(0, asked[0][1]["x"], iteration=1)
+            study.tell(0, asked[0][1]["x"])
+            study.tell(1, failed=True)
+            study.tell(2, math.nan)
+            with self.assertRaisesRegex(tune.TuneError, "the trial 0 is over"):
+                study.tell(0, 1)
+
+    def test_with_a_name_goes_on(self):
+        space = {"x": tune.choice(1, 2)}
+        for expected in (0, 1):
+            with tune.Study(space, metric="v", mode="max", seed=1, name="kept") as study:
+                trial, config = study.ask()
+                self.assertEqual(trial, expected)
+                study.tell(trial, config["x"])
+        self.assertEqual([trial.status for trial in tune.load("kept")], ["TERMINATED", "TERMINATED"])
+
+    def test_says_when_the_space_is_exhausted(self):
+        with tune.Study({"x": tune.choice(1, 2)}, search="grid") as study:
+            self.assertEqual(len(study.ask_many(5)), 2)
+            with self.assertRaises(LookupError):
+                study.ask()
+
+    def test_tells_a_mistake_with_its_place(self):
+        with tune.Study({"x": {"unform": [0, 1]}}) as study:
+            with self.assertRaisesRegex(tune.TuneError, "^space.x: 'unform' is not a domain"):
+                study.ask()
+
+
+if __name__ == "__main__":
+    unittest.main()
