@@ -146,14 +146,14 @@ std::string LineForm(std::string_view before) {
 }
 
 // Parts of times, dates and numbers, and numbers with units, count nothing.
-std::string EpochCounters(std::string_view before) {
+EpochPlace FindEpoch(std::string_view before) {
+  constexpr size_t kEpochDigitsMax = 15;
   static constexpr std::string_view kEpochWords[] = {"epoch", "epochs", "ep"};
   const auto is_digit_at = [&](size_t i) { return i < before.size() && IsDigit(before[i]); };
   const auto parts = [&](size_t i) {
     return i < before.size() && std::string_view(":.,-").find(before[i]) != std::string_view::npos;
   };
-  std::string counters;
-  bool has_epoch = false;
+  EpochPlace place;
   bool follows_epoch = false;
   for (size_t i = 0; i < before.size();) {
     const size_t begin = i;
@@ -166,11 +166,13 @@ std::string EpochCounters(std::string_view before) {
     const size_t next = std::min(before.find_first_not_of(' ', i), before.size());
     const bool has_unit = IsUnit(Lower(before.substr(next, WordBytes(before.substr(next)))));
     const bool counts = std::all_of(word.begin(), word.end(), IsDigit) && !is_part && !has_unit;
-    if (counts) counters += std::string(word) + "/";
-    has_epoch |= counts && follows_epoch;
+    if (counts) place.counters += std::string(word) + "/";
+    if (counts && follows_epoch && bytes <= kEpochDigitsMax) {
+      place.epoch = std::stoll(std::string(word));
+    }
     follows_epoch = IsOneOf(kEpochWords, Lower(word));
   }
-  return has_epoch ? counters : "";
+  return place;
 }
 
 DataSplit FindDataSplit(std::string_view behind) {
@@ -197,6 +199,18 @@ DataSplit FindDataSplit(std::string_view behind) {
   return {};
 }
 
+std::string FindSummaryWord(std::string_view behind) {
+  static constexpr std::string_view kWords[] = {"mean",    "average",  "avg",      "median",
+                                                "overall", "baseline", "ensemble", "summary"};
+  for (size_t i = 0; i < behind.size();) {
+    const size_t bytes = WordBytes(behind.substr(i));
+    const std::string word = Lower(behind.substr(i, bytes));
+    i += std::max<size_t>(bytes, 1);
+    if (bytes > 0 && IsOneOf(kWords, word) && !IsKey(behind.substr(i))) return word;
+  }
+  return "";
+}
+
 DataSplit FindHeading(std::string_view line) {
   constexpr size_t kWordsMax = 3;
   size_t words = 0;
@@ -209,6 +223,16 @@ DataSplit FindHeading(std::string_view line) {
 }
 
 std::string_view UnitBehind(std::string_view tail) {
+  static constexpr std::string_view kApart[] = {
+      "ns",      "us",    "ms", "s",  "sec", "secs", "seconds", "second",
+      "minutes", "hours", "kb", "mb", "gb",  "kib",  "mib",     "gib"};
+  if (tail.starts_with(' ')) {
+    const std::string_view rest = tail.substr(1);
+    if (rest.starts_with('%')) return rest.substr(0, 1);
+    const std::string_view word = rest.substr(0, WordBytes(rest));
+    return IsOneOf(kApart, Lower(word)) && !IsKey(rest.substr(word.size())) ? word
+                                                                            : std::string_view();
+  }
   if (tail.starts_with('%')) return tail.substr(0, 1);
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   const auto end = std::find_if_not(tail.begin(), tail.end(), is_letter);

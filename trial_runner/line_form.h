@@ -9,6 +9,8 @@
 // Thread rule: pure functions.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -29,11 +31,20 @@ DataSplit FindDataSplit(std::string_view behind);
 // Of a line that is a heading of those below it: "Training:", "--- Validation ---".
 DataSplit FindHeading(std::string_view line);
 
-// The whole numbers before a value, where one of them is an epoch's: "3/10" of "Epoch 3/10 - 12s -
-// acc". Lines with the same ones are of the same epoch. Empty: no epoch is named.
-std::string EpochCounters(std::string_view before);
+// "mean" of "0.5 (mean of 3)": what makes one value out of others, or stands beside them; empty:
+// none does. A word that names another number does not count.
+std::string FindSummaryWord(std::string_view behind);
 
-// The unit right behind a number: "ms" of "12ms", "%"; empty: none.
+// Which epoch the text before a value names.
+struct EpochPlace {
+  std::optional<int64_t> epoch;
+  // All whole numbers there, "3/10/" of "Epoch 3/10 - 12s - acc": of the same epoch, other ones
+  // count batches, folds or ranks.
+  std::string counters;
+};
+EpochPlace FindEpoch(std::string_view before);
+
+// The unit behind a number: "ms" of "12ms" and "12 ms", "%"; empty: none.
 std::string_view UnitBehind(std::string_view tail);
 
 // What stands right behind a number and may be the rest of it: "/1000" of a fraction, ":45" of a

@@ -45,7 +45,11 @@ struct Report {
   bool has_checkpoint = false;
   CheckpointRef checkpoint;  // Of this iteration; meaningful if has_checkpoint.
   std::string note = {};     // One line for a person: its value may not be what is meant.
+  std::string reading = {};  // Of an attempt's first value that was printed (first_reading.h).
 };
+
+// Before the error of a stopped attempt that tells a person what may be wrong with its values.
+inline constexpr std::string_view kEndNote = "note: ";
 
 // In an error, before what a program printed last where that is not its cause.
 inline constexpr std::string_view kLastPrinted = "; the last that it printed: ";

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/utf8.h"
+#include "trial_runner/first_reading.h"
 #include "trial_runner/line_form.h"
 
 namespace tune {
@@ -13,6 +14,7 @@ namespace {
 constexpr OutputStream kStreams[] = {OutputStream::kStdout, OutputStream::kStderr};
 constexpr double kIterationMax = 1e15;  // Whole numbers below are exact.
 constexpr int64_t kReportsForLag = 3;
+constexpr size_t kUnitMax = 20;
 
 std::string NumberText(double number) {
   std::string text = std::to_string(number);
@@ -46,6 +48,29 @@ const char* NameOf(StreamChoice choice) {
       return "on standard output and standard error";
   }
   return "";
+}
+
+// Nothing where the expression itself says what stands behind the number.
+std::string_view RestOf(const OutputFinding& finding) {
+  if (finding.match.match_end != finding.match.number_end) return {};
+  const std::string_view line = finding.line;
+  const size_t begin = finding.match.number_begin;
+  const size_t end = finding.match.number_end;
+  return RestBehind(line.substr(begin, end - begin), line.substr(end));
+}
+
+std::string_view BeforeValue(const OutputFinding& finding) {
+  return std::string_view(finding.line).substr(0, finding.match.number_begin);
+}
+
+std::string ReadingOf(const OutputFinding& finding) {
+  if (!std::isfinite(finding.value)) return "";
+  const std::string_view rest = RestOf(finding);
+  const std::string_view tail = std::string_view(finding.line).substr(finding.match.number_end);
+  FirstReading reading;
+  reading.epoch = FindEpoch(BeforeValue(finding)).epoch;
+  reading.unit = std::string(rest.starts_with('/') ? rest : UnitBehind(tail)).substr(0, kUnitMax);
+  return EncodeFirstReading(reading);
 }
 
 }  // namespace
@@ -218,6 +243,7 @@ std::optional<OutputReport> OutputMetrics::MakeReport() {
     was_reported_[i] = true;
     if (is_first) report.findings.push_back(*found_[i]);
   }
+  if (is_first) report.reading = ReadingOf(*found_[*leader_]);
   report.note = Note();
   return report;
 }
@@ -249,15 +275,6 @@ bool IsUnderHeading(const OutputFinding& finding) {
       .name.empty();
 }
 
-// Nothing where the expression itself says what stands behind the number.
-std::string_view RestOf(const OutputFinding& finding) {
-  if (finding.match.match_end != finding.match.number_end) return {};
-  const std::string_view line = finding.line;
-  const size_t begin = finding.match.number_begin;
-  const size_t end = finding.match.number_end;
-  return RestBehind(line.substr(begin, end - begin), line.substr(end));
-}
-
 bool HaveTwoUnits(const OutputFinding& a, const OutputFinding& b) {
   const auto unit = [](const OutputFinding& finding) {
     return UnitBehind(std::string_view(finding.line).substr(finding.match.number_end));
@@ -276,15 +293,21 @@ bool AreOfTwoKinds(const OutputFinding& a, const OutputFinding& b) {
   const auto form = [](const OutputFinding& finding) {
     return LineForm(std::string_view(finding.line).substr(0, finding.match.number_begin));
   };
-  return form(a) != form(b) || NameTwoSplits(a, b);
+  const auto summary = [](const OutputFinding& finding) {
+    return FindSummaryWord(std::string_view(finding.line).substr(finding.match.number_end));
+  };
+  return form(a) != form(b) || NameTwoSplits(a, b) || summary(a) != summary(b);
 }
 
 bool AreOfOneEpoch(const OutputFinding& a, const OutputFinding& b) {
-  const auto counters = [](const OutputFinding& finding) {
-    return EpochCounters(std::string_view(finding.line).substr(0, finding.match.number_begin));
-  };
-  const std::string one = counters(a);
-  return !one.empty() && one == counters(b);
+  const EpochPlace one = FindEpoch(BeforeValue(a));
+  return one.epoch && one.counters == FindEpoch(BeforeValue(b)).counters;
+}
+
+bool GoesBack(const OutputFinding& a, const OutputFinding& b) {
+  const EpochPlace one = FindEpoch(BeforeValue(a));
+  const EpochPlace other = FindEpoch(BeforeValue(b));
+  return one.epoch && other.epoch && *other.epoch < *one.epoch;
 }
 
 }  // namespace
@@ -318,7 +341,8 @@ std::string OutputMetrics::Note() {
   if (has_noted_forms_) return "";
   has_noted_forms_ = AreOfTwoKinds(*first_leading_, leading);
   if (has_noted_forms_) return NoteOnForms(leading);
-  if (has_noted_epoch_ || !AreOfOneEpoch(before, leading)) return "";
+  if (has_noted_epoch_ || (!AreOfOneEpoch(before, leading) && !GoesBack(before, leading)))
+    return "";
   has_noted_epoch_ = true;
   return NoteOnEpoch(before, leading);
 }
@@ -396,30 +420,59 @@ std::string OutputMetrics::NoteOnForms(const OutputFinding& leading) const {
     return text + "Write into the expression which of them is meant: " + ending(*first_leading_) +
            " or " + ending(leading);
   }
+  const auto parting = [&](const OutputFinding& meant, const OutputFinding& other,
+                           const std::string& word) -> std::string {
+    std::vector<std::string> candidates;
+    const size_t begin = meant.match.match_begin;
+    if (!word.empty()) candidates.push_back("^" + word + "\\b.*" + pattern.text());
+    candidates.push_back(LineBeginning(meant.line, begin) + pattern.text());
+    for (const std::string& candidate : candidates) {
+      const Result<OutputPattern> made =
+          OutputPattern::Make(leading.metric, candidate, pattern.from());
+      if (!made.ok() || candidate.size() > kShownMax) continue;
+      const auto here = made->FindIn(meant.line);
+      const auto there = made->FindIn(other.line);
+      const bool is_right = here.ok() && *here && (*here)->number == meant.value;
+      if (is_right && there.ok() && !*there) return candidate;
+    }
+    return "";
+  };
+  const DataSplit one = FindDataSplit(BeforeValue(*first_leading_));
+  const DataSplit other = FindDataSplit(BeforeValue(leading));
+  if (!one.name.empty() && !other.name.empty() && one.name != other.name) {
+    const bool is_first = one.name == "val" || (one.name == "test" && other.name == "train");
+    const OutputFinding& meant = is_first ? *first_leading_ : leading;
+    const std::string regex = parting(meant, is_first ? leading : *first_leading_, "");
+    return text + "One is of '" + std::string(one.word) + "', the other of '" +
+           std::string(other.word) + "': write into the expression which of them is meant" +
+           (regex.empty() ? ""
+                          : "; " + Quoted(regex) + " reads '" +
+                                std::string(is_first ? one.word : other.word) + "'");
+  }
   text += "If one kind is a summary, begin the expression with what the other lines begin with";
-  const size_t begin = first_leading_->match.match_begin;
-  std::vector<std::string> candidates = {LineBeginning(first, begin) + pattern.text()};
   const size_t end =
       first.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
-  if (end > 0 && end < begin) {
-    candidates.insert(candidates.begin(), "^" + first.substr(0, end) + "\\b.*" + pattern.text());
-  }
-  for (const std::string& candidate : candidates) {
-    const Result<OutputPattern> made =
-        OutputPattern::Make(leading.metric, candidate, pattern.from());
-    if (!made.ok() || candidate.size() > kShownMax) continue;
-    const auto here = made->FindIn(first);
-    const auto there = made->FindIn(leading.line);
-    const bool is_right = here.ok() && *here && (*here)->number == first_leading_->value;
-    if (is_right && there.ok() && !*there) return text + ", such as " + Quoted(candidate);
-  }
-  return text;
+  const bool has_word = end > 0 && end < first_leading_->match.match_begin;
+  const std::string regex = parting(*first_leading_, leading, has_word ? first.substr(0, end) : "");
+  return regex.empty() ? text : text + ", such as " + Quoted(regex);
 }
 
 std::string OutputMetrics::NoteOnEpoch(const OutputFinding& before,
                                        const OutputFinding& leading) const {
-  return "two values of '" + leading.metric + "' are printed for one epoch: in " +
-         Quoted(before.line) + " and " + Quoted(leading.line) +
+  const std::string lines = Quoted(before.line) + " and " + Quoted(leading.line);
+  if (before.stream != leading.stream) {
+    return "values of '" + leading.metric +
+           "' stand on standard output and on standard error: " + lines +
+           "; each of them counts as an iteration. Write from: stdout, or from: stderr, in place "
+           "of "
+           "from: both";
+  }
+  if (GoesBack(before, leading)) {
+    return "the epochs of '" + leading.metric + "' begin again: in " + lines +
+           "; the values of several trainings count as one curve. Let the program say in the line "
+           "which it is, and write into the expression which one is meant";
+  }
+  return "two values of '" + leading.metric + "' are printed for one epoch: in " + lines +
          "; each of them counts as an iteration. " +
          (IsSameValue(before.value, leading.value)
               ? "If they are one value, write iteration: {regex: ...}, which reads the epoch"

@@ -64,6 +64,7 @@ struct OutputReport {
   // For a person: the value may not be what is meant. "WHAT: the lines and the remedy"; each WHAT
   // once.
   std::string note = {};
+  std::string reading = {};  // Of the first report (first_reading.h).
 };
 
 class OutputMetrics {

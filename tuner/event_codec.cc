@@ -160,7 +160,8 @@ struct Encoder {
       AppendField(report.checkpoint.bytes, out);
       AppendField(report.checkpoint.checksum, out);
     }
-    if (!report.note.empty()) AppendField(report.note, out);
+    if (!report.note.empty() || !report.reading.empty()) AppendField(report.note, out);
+    if (!report.reading.empty()) AppendField(report.reading, out);
   }
 
   void operator()(const AttemptFinished& event) const {
@@ -406,14 +407,15 @@ ReportArrived ReadReportArrived(Fields& fields) {
     report.metrics.emplace_back(std::move(name), inner.Number());
   }
   if (!inner.Good()) fields.Fail();
-  // A checkpoint has three fields, and the note behind it one.
-  if (fields.Left() > 1) {
+  // A checkpoint has three fields; note and reading behind it are two, or the note is one.
+  if (fields.Left() > 2) {
     report.has_checkpoint = true;
     report.checkpoint.path = fields.Text();
     report.checkpoint.bytes = fields.Int();
     report.checkpoint.checksum = fields.Text();
   }
   if (!fields.AtEnd()) report.note = fields.Text();
+  if (!fields.AtEnd()) report.reading = fields.Text();
   return event;
 }
 

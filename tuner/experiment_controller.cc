@@ -109,7 +109,7 @@ void ExperimentController::On(const ReportArrived& event) {
 
   RemoveCheckpoints(retention_.Unpin(trial.row.number));
   SayNote(trial, message.report.note);
-  CheckBeginning(trial, message.report);
+  CompareBeginnings(trial, message.report);
   const Report report = Joined(trial, message.report);
   const Metric value = FindObjective(report.metrics, options_.spec.metric);
   std::optional<Decision> decision;
@@ -287,20 +287,13 @@ void ExperimentController::CompareWithBefore(TrialRecord& trial, const Report& r
               "say where it is");
 }
 
-// A trial that begins further on than at 1, where the sweep's first one began, and was given
-// nothing to go on from, may have found what another trial left. Steps that begin elsewhere may
-// differ by the size of a batch.
-void ExperimentController::CheckBeginning(const TrialRecord& trial, const Report& report) {
+void ExperimentController::CompareBeginnings(const TrialRecord& trial, const Report& report) {
   const bool is_first_report = trial.last_sequence == 0 && trial.attempt.from_iteration == 0;
   if (!is_first_report || trial.attempt.number.value != 1) return;
-  if (!first_iteration_) first_iteration_ = report.iteration;
-  if (*first_iteration_ > 1 || report.iteration <= 1) return;
-  SayNote(trial,
-          "it may have gone on from what another trial left: it was given no checkpoint, and "
-          "begins at iteration " +
-              std::to_string(report.iteration) + ", where the first trial began at " +
-              std::to_string(*first_iteration_) +
-              "; let each trial write into a folder of its own, {tune.dir}");
+  for (const std::string& line : compared_trials_.OnFirstReport(
+           trial.row.number, report.iteration, ParseFirstReading(report.reading))) {
+    SayNote(trial, line);
+  }
 }
 
 std::optional<std::string> ExperimentController::Objection(const TrialRecord& trial,
@@ -339,6 +332,7 @@ std::optional<Decision> ExperimentController::Decide(TrialRecord& trial, const R
   }
   if (!is_new) return std::nullopt;
   repeated_runs_.OnReport(row.number, report.iteration, value);
+  compared_trials_.OnReport(row.number, report.iteration, value);
   TellSearcher(trial, report, value);
   return scheduler_->OnReport(row.number, report.iteration,
                               FindProvisional(report.metrics, options_.spec.metric));
@@ -508,6 +502,9 @@ void ExperimentController::EndAttempt(TrialRecord& trial, const AttemptEnded& en
       mean_attempt_ ? Duration{mean_attempt_->us + (ran.us - mean_attempt_->us) / 8} : ran;
   DropLease(trial);
   if (end.outcome == Outcome::kCompleted) SayNote(trial, end.error);
+  if (end.outcome == Outcome::kStopped && end.error.starts_with(kEndNote)) {
+    SayNote(trial, end.error.substr(kEndNote.size()));
+  }
   trial.is_running = false;
   AfterAttempt(trial, end);
   trial.verdict.reset();
@@ -647,8 +644,23 @@ void ExperimentController::CloseTrial(TrialRecord& trial, TrialStatus status, St
   trial.last_values.resize(1 + options_.spec.more_objectives.size());  // It may have said nothing.
   searcher_->OnTrialEnded(trial.row.number, trial.last_values, status == TrialStatus::kError);
   const auto alike = repeated_runs_.OnTrialEnded(trial.row.number, status == TrialStatus::kError);
-  if (alike && IsCommand(options_.spec.trainable)) SayDoubt(trial, "runs alike", *alike);
+  if (IsCommand(options_.spec.trainable)) {
+    if (alike) SayDoubt(trial, "runs alike", *alike);
+    SayDoubtsAtEnd(trial);
+  }
   MarkChanged(trial);
+}
+
+void ExperimentController::SayDoubtsAtEnd(const TrialRecord& trial) {
+  const bool has_failed = trial.row.status == TrialStatus::kError;
+  const bool is_repeated = RepeatCount(options_.spec.search) > 1;
+  const auto alike = is_repeated ? std::nullopt
+                                 : compared_trials_.OnTrialEnded(trial.row.number,
+                                                                 trial.configuration, has_failed);
+  if (alike) SayDoubt(trial, "trials alike", *alike);
+  if (has_failed || trial.row.iterations == 0 || trial.row.best_value) return;
+  SayNote(trial, "it ended without a value: all that it reported as " + options_.spec.metric +
+                     " is NaN or infinite, and it is never the best");
 }
 
 void ExperimentController::Fail(TrialRecord& trial, const std::string& error) {

@@ -22,6 +22,7 @@
 #include "trial_runner/lease_table.h"
 #include "tuner/alike_failures.h"
 #include "tuner/checkpoint_retention.h"
+#include "tuner/compared_trials.h"
 #include "tuner/doubts.h"
 #include "tuner/event.h"
 #include "tuner/experiment_spec.h"
@@ -127,7 +128,8 @@ class ExperimentController {
   void SayNote(const TrialRecord& trial, const std::string& note);
   void SayDoubt(const TrialRecord& trial, const std::string& kind, const std::string& text);
   void SayProgramChanges(const TrialRecord& trial);
-  void CheckBeginning(const TrialRecord& trial, const Report& report);
+  void CompareBeginnings(const TrialRecord& trial, const Report& report);
+  void SayDoubtsAtEnd(const TrialRecord& trial);
   void CompareWithBefore(TrialRecord& trial, const Report& report, Metric value);
   std::optional<std::string> Objection(const TrialRecord& trial, const Report& report) const;
   // The part of a path that lies below the trial's artifact folder; nothing when none does.
@@ -229,7 +231,6 @@ class ExperimentController {
   bool said_missing_constraint_ = false;
   Doubts doubts_;
   std::vector<std::string> program_changes_;  // Since the sweep began.
-  std::optional<int64_t> first_iteration_;    // Of the first trial that reported.
   bool said_meant_metric_ = false;
   bool said_spread_ = false;
   std::map<TrialNumber, Configuration> suggestions_;
@@ -254,6 +255,7 @@ class ExperimentController {
   int64_t learned_gpu_memory_ = 0;  // The most that an attempt was seen to use of a device.
   bool is_learning_said_ = false;
   RepeatedRuns repeated_runs_;
+  ComparedTrials compared_trials_;
   ReportPace pace_;
   LaneSpeeds lane_speeds_;  // What workers are told from them changes nothing here.
   std::map<LaneKind, int64_t> said_lanes_max_;

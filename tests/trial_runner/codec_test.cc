@@ -36,6 +36,7 @@ TEST(Codec, BringsBackAReportBitForBit) {
   ASSERT_TRUE(back.report.has_checkpoint);
   EXPECT_EQ(back.report.checkpoint, sent.report.checkpoint);
   EXPECT_EQ(back.report.note, sent.report.note);
+  EXPECT_EQ(back.report.reading, sent.report.reading);
   ASSERT_EQ(back.report.metrics.size(), 3u);
   for (size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(back.report.metrics[i].first, sent.report.metrics[i].first);

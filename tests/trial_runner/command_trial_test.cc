@@ -803,6 +803,54 @@ TEST_F(CommandTrialTest, AStepOfTheMetricAloneTakesWhatCameBefore) {
   EXPECT_THAT(report({{"acc", 0.7}}, 300).metrics, ElementsAre(Pair("acc", 0.7)));
 }
 
+TEST_F(CommandTrialTest, ANoteOfAReportAfterTheStopGoesWithTheEnd) {
+  Begin(kByRegex);
+  Prints("epoch 1 acc: 0.5\nepoch 1 acc: 0.6\n");
+  Next<SendReport>();
+  Stop();
+  Next<SignalProgram>();
+  Exit(15);
+  const TrialEnd end = NextEnd();
+  EXPECT_EQ(end.outcome, Outcome::kStopped);
+  EXPECT_THAT(end.error,
+              testing::StartsWith("note: two values of 'acc' are printed for one epoch"));
+}
+
+TEST_F(CommandTrialTest, AnErrorThatTheStatusHidesIsTold) {
+  const std::string traceback =
+      "Traceback (most recent call last):\n  File \"a.py\", line 1, in f\nValueError: no\n";
+  Begin(kByRegex);
+  Prints("acc: 0.5\n" + traceback);
+  Next<SendReport>();
+  Continue();
+  Exit(0);
+  const TrialEnd end = NextEnd();
+  EXPECT_EQ(end.outcome, Outcome::kCompleted);
+  EXPECT_THAT(end.error, HasSubstr("the last that it printed is 'ValueError: no'"));
+  Begin(kByRegex);
+  Prints(traceback + "caught, going on\nacc: 0.5\n");
+  Next<SendReport>();
+  Continue();
+  Exit(0);
+  EXPECT_EQ(NextEnd().error, "");
+}
+
+TEST_F(CommandTrialTest, TwoProcessesThatReportByTurnsAreTold) {
+  Begin(kByItself);
+  const auto note = [&](int64_t client) {
+    trial_->OnProgramLine(ClientId{client}, R"({"report": {"metrics": {"acc": 0.5}}})");
+    std::string told = Next<SendReport>().report.note;
+    Continue();
+    NextReply(ClientId{client});
+    return told;
+  };
+  EXPECT_EQ(note(1), "");
+  EXPECT_EQ(note(2), "") << "one after the other, as tune report does";
+  EXPECT_EQ(note(3), "");
+  EXPECT_THAT(note(2), testing::StartsWith("two processes of the program report by turns"));
+  EXPECT_EQ(note(3), "") << "once";
+}
+
 TEST_F(CommandTrialTest, ANoteGoesWithItsReportAndIntoTheLog) {
   Begin(kByRegex);
   Prints("epoch 1 acc: 0.5\nbest acc: 0.5\n");

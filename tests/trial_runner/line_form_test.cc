@@ -82,6 +82,21 @@ TEST(FindDataSplit, IsNamedBehindAValue) {
   EXPECT_EQ(FindDataSplit("0.9 val_loss 0.1, val: 0.3, trained for 3 s").name, "");
 }
 
+TEST(LineForm, AUnitStandsRightBehindANumberOrApart) {
+  const std::vector<std::pair<const char*, const char*>> cases = {
+      {"ms", "ms"}, {" ms, lr 0.1", "ms"}, {"%", "%"}, {" %", "%"},      {"k img/s", "k"},
+      {" s", "s"},  {" s 3", ""},          {"", ""},   {" min 0.5", ""}, {" sloss 3", ""}};
+  for (const auto& [tail, unit] : cases) EXPECT_EQ(UnitBehind(tail), unit) << tail;
+}
+
+TEST(LineForm, ASummaryIsToldByAWordBehindItsValue) {
+  EXPECT_EQ(FindSummaryWord(" (mean of 3)"), "mean");
+  EXPECT_EQ(FindSummaryWord(" (majority baseline, no training)"), "baseline");
+  for (const char* const none : {" mean 0.5", " (new best)", "", ", saved the best model"}) {
+    EXPECT_EQ(FindSummaryWord(none), "") << none;
+  }
+}
+
 TEST(LineForm, AnEpochIsToldByItsNumberAndTheCountersBesideIt) {
   const std::vector<std::pair<const char*, const char*>> cases = {
       {"Epoch 3/10 - 12s 15 ms - acc: ", "3/10/"},
@@ -93,7 +108,11 @@ TEST(LineForm, AnEpochIsToldByItsNumberAndTheCountersBesideIt) {
       {"epoch time 3 acc ", ""},
       {"step 3 acc ", ""},
       {"acc ", ""}};
-  for (const auto& [before, counters] : cases) EXPECT_EQ(EpochCounters(before), counters) << before;
+  for (const auto& [before, counters] : cases) {
+    const EpochPlace place = FindEpoch(before);
+    EXPECT_EQ(place.epoch ? place.counters : "", counters) << before;
+  }
+  EXPECT_EQ(FindEpoch("Epoch 3/10 acc ").epoch, 3);
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ inline AttemptReport SampleReport() {
   message.report.has_checkpoint = true;
   message.report.checkpoint = {"/a/3/checkpoint_000009", 4096, "00ff00ff00ff00ff"};
   message.report.note = "two \"values\"";
+  message.report.reading = "4 %";
   return message;
 }
 

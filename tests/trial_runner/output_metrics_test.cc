@@ -322,6 +322,53 @@ TEST_F(OutputMetricsTest, TwoValuesForOneEpochAreTold) {
               ElementsAre(HasSubstr("write iteration: {regex: ...}")));
 }
 
+TEST_F(OutputMetricsTest, EpochsThatBeginAgainAreTold) {
+  Begin(Rules({"acc"}));
+  EXPECT_THAT(Notes(metrics_->Read(OutputStream::kStdout,
+                                   "Epoch 1 acc: 0.5\nEpoch 2 acc: 0.6\nEpoch 1 acc: 0.4\n")),
+              ElementsAre(HasSubstr("the epochs of 'acc' begin again: in 'Epoch 2 acc: 0.6' and "
+                                    "'Epoch 1 acc: 0.4'; the values of several trainings")));
+}
+
+TEST_F(OutputMetricsTest, TheSameOnBothStreamsIsTold) {
+  OutputRules rules = Rules({"acc"});
+  rules.patterns = {*OutputPattern::Make("acc", "acc: {number}", StreamChoice::kBoth)};
+  Begin(rules);
+  EXPECT_THAT(Notes(metrics_->Read(OutputStream::kStdout, "epoch 1 acc: 0.5\n")), IsEmpty());
+  EXPECT_THAT(Notes(metrics_->Read(OutputStream::kStderr, "epoch 1 acc: 0.5\n")),
+              ElementsAre(HasSubstr("stand on standard output and on standard error")));
+}
+
+TEST_F(OutputMetricsTest, AMeanBesideItsPartsAndABaselineAreTold) {
+  for (const std::string line : {"acc: 0.6 (mean of 3)\n", "acc: 0.6 (majority baseline)\n"}) {
+    Begin(Rules({"acc"}));
+    EXPECT_THAT(Notes(metrics_->Read(OutputStream::kStdout, "acc: 0.5\n" + line)),
+                ElementsAre(HasSubstr("lines of two kinds")))
+        << line;
+  }
+}
+
+TEST_F(OutputMetricsTest, TheAdviceReadsTheValidationsLine) {
+  Begin(Rules({"acc"}));
+  EXPECT_THAT(Notes(metrics_->Read(OutputStream::kStdout, "train acc: 0.9\nval acc: 0.5\n")),
+              ElementsAre(HasSubstr("One is of 'train', the other of 'val': write into the "
+                                    "expression which of them is meant; '^val +\\bacc: {number}' "
+                                    "reads 'val'")));
+}
+
+TEST_F(OutputMetricsTest, HowTheFirstValueStandsIsToldOnce) {
+  Begin(Rules({"acc"}));
+  const auto reports =
+      metrics_->Read(OutputStream::kStdout, "Epoch 4: acc: 93 %\nEpoch 5: acc: 94 %\n");
+  ASSERT_EQ(reports.size(), 2u);
+  EXPECT_EQ(reports[0].reading, "4 %");
+  EXPECT_EQ(reports[1].reading, "");
+  Begin(Rules({"acc"}));
+  EXPECT_EQ(metrics_->Read(OutputStream::kStdout, "acc: 46/50\n")[0].reading, "- /50");
+  Begin(Rules({"acc"}));
+  EXPECT_EQ(metrics_->Read(OutputStream::kStdout, "acc: nan\n")[0].reading, "");
+}
+
 TEST_F(OutputMetricsTest, BatchesOfAnEpochAreIterationsWhereNothingElseIs) {
   for (const std::string lines :
        {"Epoch: 1 [640/60000 (1%)] acc: 0.1\nEpoch: 1 [1280/60000 (2%)] acc: 0.2\n",

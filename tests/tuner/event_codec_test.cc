@@ -147,6 +147,22 @@ TEST(EventCodec, KeepsWhatALocalWorkerSaidOfItselfAndReadsOlderJournals) {
   EXPECT_FALSE(std::get<WorkerJoined>(older->at(1)).is_local);
 }
 
+TEST(EventCodec, KeepsAReadingWithAndWithoutACheckpointAndANote) {
+  for (int part = 0; part < 4; ++part) {
+    ReportArrived event;
+    event.message.report.note = part % 2 == 0 ? "" : "two values";
+    event.message.report.reading = "4 %";
+    event.message.report.has_checkpoint = part >= 2;
+    event.message.report.checkpoint.path = part >= 2 ? "/a" : "";
+    const Result<std::vector<Event>> events = DecodeEvents(EncodeEvents({event}));
+    ASSERT_TRUE(events.ok()) << events.status().message();
+    const Report& report = std::get<ReportArrived>(events->at(0)).message.report;
+    EXPECT_EQ(report.note, event.message.report.note);
+    EXPECT_EQ(report.reading, "4 %");
+    EXPECT_EQ(report.has_checkpoint, part >= 2);
+  }
+}
+
 TEST(EventCodec, KeepsANoteWithAndWithoutACheckpoint) {
   for (const bool has_checkpoint : {false, true}) {
     ReportArrived event;

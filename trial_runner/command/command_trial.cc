@@ -96,8 +96,22 @@ void CommandTrial::OnProgramLine(ClientId client, std::string_view line) {
   }
   if (!report.ok()) return Answer(pending, EncodeProgramError(report.status().message()));
   pending.report = *std::move(report);
+  if (MissingIn(pending.report.metrics).empty()) pending.note = NoteOnClients(client);
   pending_.push_back(std::move(pending));
   Advance();
+}
+
+// One process after the other may report (`tune report` is one each time), but not by turns.
+std::string CommandTrial::NoteOnClients(ClientId client) {
+  const auto found = std::find(clients_.begin(), clients_.end(), client);
+  const bool is_by_turns = found != clients_.end() && found + 1 != clients_.end();
+  if (found != clients_.end()) clients_.erase(found);
+  clients_.push_back(client);
+  if (clients_.size() > kClientsKept) clients_.erase(clients_.begin());
+  if (!is_by_turns || std::exchange(has_noted_clients_, true)) return "";
+  return "two processes of the program report by turns: their values stand in one curve; let one "
+         "of "
+         "them report, of a distributed training rank 0";
 }
 
 // What a program prints once the worker has told it to end is of no iteration that it would have
@@ -120,7 +134,8 @@ void CommandTrial::Take(std::vector<OutputReport> reports) {
     pending_.push_back({ClientId{},
                         {std::move(report.metrics), report.iteration, ""},
                         false,
-                        std::move(report.note)});
+                        std::move(report.note),
+                        std::move(report.reading)});
   }
   if (output_.refusal() && !is_told_to_stop_ && !verdict_) {
     verdict_ = TrialEnd{Outcome::kBadConfig, "metrics: " + *output_.refusal()};
@@ -137,6 +152,7 @@ void CommandTrial::Advance() {
     Pending next = std::move(pending_.front());
     pending_.pop_front();
     if (is_told_to_stop_) {
+      if (unsent_note_.empty()) unsent_note_ = next.note;
       Answer(next, EncodeProgramAnswer({true, last_iteration_}));
     } else if (Begin(next)) {
       under_way_ = std::move(next);
@@ -164,6 +180,7 @@ bool CommandTrial::Begin(Pending& pending) {
   report_.metrics = pending.report.metrics;
   report_.final = pending.is_final;
   report_.note = pending.note;
+  report_.reading = pending.reading;
   const bool is_due = iteration % checkpoint_every_ == 0 || shall_save_ || is_told_to_end_;
   is_saving_ = !pending.report.checkpoint.empty() && is_due;
   if (is_saving_) effects_.push_back(SaveProgramCheckpoint{pending.report.checkpoint, iteration});
@@ -334,7 +351,9 @@ void CommandTrial::TakeLast() {
 
 TrialEnd CommandTrial::EndOfProgram() const {
   const ProgramEnd& end = *program_end_;
-  if (is_told_to_stop_) return {Outcome::kStopped, ""};
+  if (is_told_to_stop_) {
+    return {Outcome::kStopped, unsent_note_.empty() ? "" : std::string(kEndNote) + unsent_note_};
+  }
   if (end.memory_limit_bytes != 0) {
     return {Outcome::kOutOfMemory, "the program was ended: it had more than the " +
                                        std::to_string(end.memory_limit_bytes) +
@@ -353,7 +372,16 @@ TrialEnd CommandTrial::EndOfProgram() const {
     return {Outcome::kBadConfig, "metrics: " + end.file_metrics.status().message()};
   }
   if (!missing_names_.empty() && from_iteration_ == 0) return {Outcome::kBadConfig, NoMetric()};
-  return {Outcome::kCompleted, end.left_running.empty() ? "" : LeftRunning(end)};
+  if (!end.left_running.empty()) return {Outcome::kCompleted, LeftRunning(end)};
+  if (const std::string error = tail_.LastException(); !error.empty()) {
+    return {Outcome::kCompleted,
+            "an error that its status hides: the program ended with status 0, and "
+            "the last that it printed is '" +
+                error +
+                "'; let the script end with the status of what it runs (in a "
+                "shell: set -e -o pipefail)"};
+  }
+  return {Outcome::kCompleted, ""};
 }
 
 std::string CommandTrial::NoMetric() const {

@@ -102,15 +102,18 @@ class CommandTrial {
 
  private:
   static constexpr size_t kPendingMax = 1'000;
+  static constexpr size_t kClientsKept = 16;
 
   struct Pending {
     ClientId client;  // 0: from the output, or from files.
     ProgramReport report;
     bool is_final = false;
     std::string note = {};
+    std::string reading = {};
   };
 
   void Take(std::vector<OutputReport> reports);
+  std::string NoteOnClients(ClientId client);
   void TakeLast();
   void Advance();
   bool Begin(Pending& pending);
@@ -145,6 +148,10 @@ class CommandTrial {
   Metrics open_metrics_;           // What it has so far.
   std::set<std::string> reported_names_;
   std::vector<std::string> missing_names_;  // From the iteration that had most; empty: one had all.
+  std::string unsent_note_;                 // Of a report that came after the stop.
+  // Connections that have reported, in the order of their latest report.
+  std::vector<ClientId> clients_;
+  bool has_noted_clients_ = false;
   bool is_told_to_stop_ = false;
   bool is_told_to_end_ = false;
   std::optional<Instant> terminate_at_;

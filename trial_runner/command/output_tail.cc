@@ -5,6 +5,12 @@
 #include "core/utf8.h"
 
 namespace tune {
+namespace {
+
+constexpr std::string_view kNameCharacters =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
+
+}  // namespace
 
 void OutputTail::Add(std::string_view piece) {
   piece = piece.substr(piece.size() - std::min(piece.size(), kBytesMax));
@@ -27,6 +33,22 @@ std::string OutputTail::LastLine() const {
     return ToUtf8(line.substr(0, kShownMax)) + (is_cut ? "..." : "");
   }
   return "";
+}
+
+std::string OutputTail::LastException() const {
+  const size_t traceback = text_.rfind("Traceback (most recent call last)");
+  if (traceback == std::string::npos) return "";
+  const std::string line = LastLine();
+  const size_t name = line.find_first_of(": ");
+  const std::string_view type = std::string_view(line).substr(0, name);
+  // What follows a traceback that was caught is no exception's line, and the lines of one are
+  // indented but for its last.
+  const bool is_type = !type.empty() && type.find_first_not_of(kNameCharacters) == type.npos &&
+                       (name == std::string::npos || line[name] == ':');
+  const bool is_end = text_.find("\n" + line, traceback) != std::string::npos;
+  const bool is_error = type.ends_with("Error") || type.ends_with("Exception") ||
+                        type.ends_with("Interrupt") || type.ends_with("Exit");
+  return is_type && is_end && is_error ? line : "";
 }
 
 bool OutputTail::HoldsAny(std::initializer_list<std::string_view> texts) const {

@@ -14,6 +14,8 @@ class OutputTail {
 
   // The last line that holds more than blanks, cut to what fits a message; may be empty.
   std::string LastLine() const;
+  // The last line, where it is the end of one of Python's tracebacks; empty: it is not.
+  std::string LastException() const;
   // Whether it speaks of a device or of the machine without memory, in the words of CUDA, PyTorch
   // or TensorFlow, or of Python and C++.
   bool SpeaksOfDeviceMemory() const;

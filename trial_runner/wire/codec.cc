@@ -67,7 +67,8 @@ size_t ApproximateBytes(const FromWorker& message) {
   size_t bytes = 128;
   if (const auto* const report = std::get_if<AttemptReport>(&message)) {
     for (const auto& [name, value] : report->report.metrics) bytes += name.size() + 16;
-    bytes += report->report.checkpoint.path.size() + report->report.note.size();
+    bytes += report->report.checkpoint.path.size() + report->report.note.size() +
+             report->report.reading.size();
   } else if (const auto* const ended = std::get_if<AttemptEnded>(&message)) {
     bytes += ended->error.size();
   } else if (const auto* const heartbeat = std::get_if<Heartbeat>(&message)) {

@@ -181,6 +181,8 @@ Status Read(v1::AttemptReport& in, AttemptReport& out) {
   report.final = in.final();
   TUNE_RETURN_IF_ERROR(
       ReadText(in.mutable_note(), limits::kErrorBytesMax, "report.note", report.note));
+  TUNE_RETURN_IF_ERROR(
+      ReadText(in.mutable_reading(), limits::kNameBytesMax, "report.reading", report.reading));
   report.has_checkpoint = in.has_checkpoint();
   if (!report.has_checkpoint) return OkStatus();
   v1::Checkpoint& checkpoint = *in.mutable_checkpoint();

@@ -62,6 +62,7 @@ void Put(const AttemptReport& message, v1::AttemptReport* out) {
   }
   out->set_final(report.final);
   out->set_note(report.note);
+  out->set_reading(report.reading);
   if (!report.has_checkpoint) return;
   v1::Checkpoint* const checkpoint = out->mutable_checkpoint();
   checkpoint->set_path(report.checkpoint.path);

@@ -120,6 +120,7 @@ Result<FromTrial> ReadReport(const Value& map) {
   TUNE_RETURN_IF_ERROR(ReadMetrics(map, report.metrics));
   TUNE_RETURN_IF_ERROR(TakeBool(map, "final", report.final));
   TUNE_RETURN_IF_ERROR(TakeText(map, "note", limits::kErrorBytesMax, report.note));
+  TUNE_RETURN_IF_ERROR(TakeText(map, "reading", limits::kNameBytesMax, report.reading));
   const Value* const checkpoint = map.Find("checkpoint");
   if (checkpoint == nullptr || checkpoint->is_null()) return FromTrial(std::move(report));
   if (!checkpoint->is_map()) return Wrong("checkpoint", *checkpoint, "a map");
@@ -364,6 +365,7 @@ std::string EncodeReport(const Report& report, int64_t lane) {
   out += '}';
   if (report.final) out += R"(,"final":true)";
   if (!report.note.empty()) Text("note", report.note, out);
+  if (!report.reading.empty()) Text("reading", report.reading, out);
   if (report.has_checkpoint) {
     Key("checkpoint", out);
     out += '{';
