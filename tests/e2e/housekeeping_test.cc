@@ -59,6 +59,28 @@ TEST(Provenance, AResumeSaysWhatIsNotAsItWas) {
   EXPECT_NE(changed.err.find("with uncommitted changes"), std::string::npos) << changed.err;
 }
 
+TEST(Provenance, TrialsThatBeginAfterAnEditOfARunningSweepAreInDoubt) {
+  TestFolder folder;
+  folder.Write("model.py", "def loss(x):\n    return x * x\n");
+  // The first trial edits; of the many others most begin after the tuner has looked.
+  folder.Write("train.py",
+               "import model, os, sys\n"
+               "print('loss:', model.loss(float(sys.argv[1])), flush=True)\n"
+               "if os.environ['TUNE_TRIAL'] == '0':\n"
+               "    open('model.py', 'a').write('# edited\\n')\n");
+  const std::string space =
+      folder.Write("space.yaml",
+                   "trainable:\n  command: [python3, train.py, '{x}']\n"
+                   "  metrics: {loss: {regex: 'loss: {number}'}}\n"
+                   "metric: loss\nmode: min\nseed: 7\nspace: {x: {uniform: [0, 1]}}\n");
+  const ProgramResult result =
+      RunTune(folder, {"run", space, "--samples", "60", "--max-concurrent", "1"});
+  EXPECT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_NE(result.out.find("runs what was changed since the sweep began"), std::string::npos)
+      << result.out;
+  EXPECT_NE(result.out.find("model.py: was of hash"), std::string::npos) << result.out;
+}
+
 TEST(Provenance, TrialsThatRunAChangedProgramAreInDoubtUntilItIsAsItWas) {
   TestFolder folder;
   const std::string script = "import model, sys\nprint('loss:', model.loss(float(sys.argv[1])))\n";

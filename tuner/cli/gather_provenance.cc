@@ -121,6 +121,12 @@ std::optional<DataState> LookAtData(const std::string& folder) {
   return state;
 }
 
+std::map<std::string, std::string> GatherProgramFiles(const ExperimentSpec& spec) {
+  Provenance provenance;
+  AddCommandFiles(spec, provenance);
+  return std::move(provenance.files);
+}
+
 Provenance GatherProvenance(const ExperimentSpec& spec, const CommandOrigin& origin) {
   Provenance provenance;
   provenance.version = origin.version;
@@ -130,7 +136,7 @@ Provenance GatherProvenance(const ExperimentSpec& spec, const CommandOrigin& ori
   provenance.host = HostName();
   provenance.folder = spec.base_dir;
   provenance.git = FindGitState(spec.base_dir);
-  AddCommandFiles(spec, provenance);
+  provenance.files = GatherProgramFiles(spec);
   const Result<std::string> kind = TrainableKind(spec.trainable);
   if (!kind.ok() || *kind != "food11") return provenance;
   AddFile(ConstantText(spec, "weights"), spec.base_dir, provenance);

@@ -3,6 +3,7 @@
 // Thread rule: any thread.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -20,6 +21,9 @@ struct CommandOrigin {
 
 // Never fails: what cannot be found out is left out.
 Provenance GatherProvenance(const ExperimentSpec& spec, const CommandOrigin& origin);
+
+// The trainable's own files: path to hash (provenance.h).
+std::map<std::string, std::string> GatherProgramFiles(const ExperimentSpec& spec);
 
 // The names and sizes of a folder's files, three levels deep (<split>/<class>/<image>); hidden ones
 // are left out. Nothing: it cannot be read.

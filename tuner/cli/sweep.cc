@@ -17,6 +17,7 @@
 #include "tuner/cli/control_desk.h"
 #include "tuner/cli/listening.h"
 #include "tuner/cli/local_worker.h"
+#include "tuner/cli/program_watch.h"
 #include "tuner/cli/restart_limit.h"
 #include "tuner/cli/signal_watch.h"
 #include "tuner/cli/sweep_display.h"
@@ -261,6 +262,8 @@ int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& 
     display.Say("warning: commands such as tune stop will not reach this sweep: " + s.message());
   }
   EventFiles event_files(surroundings, experiment, controller.options().spec, display);
+  ProgramWatch program(controller.options().spec, experiment.provenance,
+                       controller.program_changes());
   bool is_interrupt_told = false;
   while (!tuner.is_done() && !signals.came_again()) {
     Status step = tuner.Step(clock.Now() + kLookEvery);
@@ -270,6 +273,8 @@ int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& 
       return fail(step);
     }
     event_files.Follow(clock.Now());
+    if (auto changes = program.Look(clock.Now()))
+      queue.PushEvent(ProgramChanged{*std::move(changes)});
     if (surroundings.on_running) surroundings.on_running();
     for (const std::string& line : tuner.TakeLines()) display.Say(line);
     for (const std::string& line : control.TakeLines()) display.Say(line);
