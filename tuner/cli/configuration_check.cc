@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "core/metric.h"
 #include "search/searcher.h"
 #include "trial_runner/parameter_variables.h"
 #include "trial_runner/trainable_catalog.h"
@@ -81,7 +82,9 @@ void AddSharedFiles(const ExperimentSpec& spec, const SearchSpace& space,
 void AddModes(const ExperimentSpec& spec, std::vector<std::string>& warnings) {
   for (const Objective& objective : spec.objectives()) {
     const std::optional<Mode> usual = UsualMode(objective.metric);
-    if (!usual || *usual == objective.mode) continue;
+    // What an expression takes away says nothing of the whole.
+    const bool is_name = IsMetricName(objective.metric);
+    if (!is_name || !usual || *usual == objective.mode) continue;
     const bool is_max = objective.mode == Mode::kMax;
     warnings.push_back("mode: " + std::string(is_max ? "max" : "min") + " takes the " +
                        (is_max ? "largest" : "smallest") + " " + objective.metric +
