@@ -197,6 +197,32 @@ TEST(Store, DeletingAnExperimentDeletesAllThatHangsOnItAndNothingElse) {
               ElementsAre("2|1", "2|2"));
 }
 
+// What every later decision builds on.
+TEST(Store, AConfigurationThatIsNotWhatWasWrittenIsRefused) {
+  const TempFolder folder(/*in_memory=*/true);
+  const std::string path = folder / "tune.db";
+  {
+    const auto store = OpenStore(path);
+    WriteSampleSweep(*store, "a");
+  }
+  const auto told = [&]() -> std::string {
+    const auto store = OpenStore(path);
+    const auto experiments = store->ListExperiments();
+    return store->ReadSuggestions(experiments->front().id).status().message();
+  };
+  const auto change = [&](const char* sql) {
+    const auto database = Database::Open(path, Access::kWrite);
+    ASSERT_TRUE((*database)->Run(sql).ok()) << sql;
+  };
+  EXPECT_EQ(told(), "");
+  change("UPDATE configuration_rows SET flat = replace(flat, '0.', '1.') WHERE trial = 1");
+  EXPECT_EQ(told(), path +
+                        ": the configuration of trial 0: it is not what was written: its flat "
+                        "and its nested form differ; go on from a backup");
+  change("DELETE FROM configuration_rows WHERE trial = 1");
+  EXPECT_EQ(told(), path + ": the configuration of trial 0 is missing; go on from a backup");
+}
+
 TEST(Store, GrowsByLessThan300BytesAReport) {
   const TempFolder folder(/*in_memory=*/true);
   const std::string path = folder / "tune.db";

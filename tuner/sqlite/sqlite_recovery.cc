@@ -79,11 +79,25 @@ Result<std::vector<StoredExperiment>> SqliteStore::ListExperiments() {
   return experiments;
 }
 
+namespace {
+
+// It is stored in two forms: where they are not the same, one of them is not what was written.
+Result<Configuration> ReadConfiguration(std::string_view flat, std::string_view nested) {
+  const Result<Value> read = ParseJson(flat);
+  if (!read.ok()) return read.status();
+  TUNE_ASSIGN_OR_RETURN(Configuration configuration, Configuration::FromFlat(*read));
+  const Result<Value> other = ParseJson(nested);
+  if (other.ok() && *other == configuration.ToNested()) return configuration;
+  return DataLoss("it is not what was written: its flat and its nested form differ");
+}
+
+}  // namespace
+
 Result<std::vector<std::pair<TrialNumber, Configuration>>> SqliteStore::ReadSuggestions(
     ExperimentId experiment) {
   static constexpr char kSuggestionsSql[] =
-      "SELECT t.number, c.flat FROM trial_rows AS t JOIN configuration_rows AS c ON c.trial = t.id"
-      " WHERE t.experiment = ?1 ORDER BY t.number";
+      "SELECT t.number, c.flat, c.nested FROM trial_rows AS t LEFT JOIN configuration_rows AS c"
+      " ON c.trial = t.id WHERE t.experiment = ?1 ORDER BY t.number";
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kSuggestionsSql));
   row->BindAll(experiment.value);
   std::vector<std::pair<TrialNumber, Configuration>> suggestions;
@@ -93,10 +107,11 @@ Result<std::vector<std::pair<TrialNumber, Configuration>>> SqliteStore::ReadSugg
     const TrialNumber number{row->Int(0)};
     const std::string place =
         database_->path() + ": the configuration of trial " + std::to_string(number.value);
-    const Result<Value> flat = ParseJson(row->Text(1));
-    if (!flat.ok()) return DataLoss(flat.status().At(place).message());
-    Result<Configuration> configuration = Configuration::FromFlat(*flat);
-    if (!configuration.ok()) return DataLoss(configuration.status().At(place).message());
+    if (row->IsNull(1)) return DataLoss(place + " is missing; go on from a backup");
+    Result<Configuration> configuration = ReadConfiguration(row->Text(1), row->Text(2));
+    if (!configuration.ok()) {
+      return DataLoss(configuration.status().At(place).message() + "; go on from a backup");
+    }
     suggestions.emplace_back(number, *std::move(configuration));
   }
   return suggestions;
