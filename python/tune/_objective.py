@@ -44,6 +44,7 @@ def store(objective: Callable[..., Any], folder: Path) -> Path:
     path = folder / ".tune" / (hashlib.sha256(content).hexdigest()[:16] + ".objective")
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
+        (path.parent / ".gitignore").write_text("*\n", encoding="utf-8")
         part = path.with_suffix(f".{os.getpid()}.part")
         part.write_bytes(content)
         part.replace(path)
