@@ -2,6 +2,7 @@
 // killed meanwhile.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "tests/e2e/curve_sweep.h"
@@ -44,6 +45,21 @@ Rows StatusOf(const TestFolder& folder, int trial) {
   return ::testing::AssertionFailure()
          << "expected " << exit_status << " and '" << words << "', read " << result.exit_status
          << " and " << result.out << result.err;
+}
+
+TEST(Control, ADatabaseHasOneTunerAndOneSocketWhateverLinkNamesIt) {
+  TestFolder folder;
+  std::filesystem::create_symlink("tune.db", folder / "link.db");  // Before the database is there.
+  std::filesystem::create_directory_symlink(".", folder / "here");
+  const auto tune = RunTwo(folder, CurveSpace(kForever, "0.01"));
+  for (const std::string name : {"link.db", "here/tune.db", "here/link.db"}) {
+    EXPECT_TRUE(Says(RunTune(folder, {"--db", name, "resume"}), 1, "is held by the tuner with pid"))
+        << name;
+  }
+  EXPECT_TRUE(
+      Says(RunTune(folder, {"--db", "link.db", "stop", "--trial", "1", "--now"}), 0, "is stopped"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "link.db.lock"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "link.artifacts"));
 }
 
 TEST(Control, OneTrialIsPausedGoesOnAndIsStopped) {

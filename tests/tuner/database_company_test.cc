@@ -39,6 +39,24 @@ TEST(Store, ASecondTunerIsRefusedAndToldWhoHoldsTheDatabase) {
   EXPECT_TRUE(OpenError(path, Access::kCreate).ok());
 }
 
+TEST(Store, RefusesToWriteToADatabaseWithASecondName) {
+  const TempFolder folder;
+  const std::string path = folder / "tune.db";
+  WriteSampleSweep(*OpenStore(path), "food11");
+  ASSERT_EQ(link(path.c_str(), (folder / "other.db").c_str()), 0);
+  for (const std::string& name : {path, folder / "other.db"}) {
+    for (const Access access : {Access::kWrite, Access::kCreate}) {
+      const Status status = OpenError(name, access);
+      EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+      EXPECT_THAT(status.message(), AllOf(HasSubstr(name), HasSubstr("2 names (hard links)")));
+    }
+    EXPECT_TRUE(OpenError(name, Access::kRead).ok());
+  }
+  EXPECT_THAT(folder.List(), ElementsAre("other.db", "tune.db"));
+  ASSERT_EQ(unlink((folder / "other.db").c_str()), 0);
+  EXPECT_TRUE(OpenError(path, Access::kWrite).ok());
+}
+
 TEST(WriterLock, OfADeadTunerIsFree) {
   const TempFolder folder;
   const std::string path = folder / "tune.db";

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/posix/durable_file.h"
+#include "core/posix/link_path.h"
 #include "tuner/artifact_garbage.h"
 #include "tuner/artifact_path.h"
 #include "tuner/checkpoint_on_disk.h"
@@ -54,7 +55,7 @@ class Backup {
       : options_(options),
         err_(err),
         source_dir_(ArtifactsDirOf(options.db_path)),
-        target_dir_(ArtifactsDirOf(options.file)),
+        target_dir_(ArtifactsDirOf(FollowLinks(options.file))),
         partial_(options.file + kPartial),
         partial_dir_(target_dir_ + kPartial) {}
 

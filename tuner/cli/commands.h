@@ -19,7 +19,7 @@ namespace tune {
 
 // What a command is given besides its own options.
 struct Invocation {
-  std::string db_path;
+  std::string db_path;       // Without symbolic links (FollowLinks).
   std::string program_dir;   // Of this program: the others are beside it.
   std::string command_line;  // Whole, as it was said.
 };

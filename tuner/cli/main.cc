@@ -12,6 +12,7 @@
 #include "core/nearest_name.h"
 #include "core/posix/descriptor_limit.h"
 #include "core/posix/environment.h"
+#include "core/posix/link_path.h"
 #include "core/spaced_number.h"
 #include "trial_runner/worker/worker_command_line.h"
 #include "tuner/cli/command_texts.h"
@@ -168,5 +169,6 @@ int main(int argc, char** argv) {
     std::cerr << "tune: --db: read '', expected the path of a file such as tune.db\n";
     return 2;
   }
-  return commands.Run({db_path, program_dir, CommandLine(argv[0], arguments)});
+  // The lock, the artifacts and the socket are named after the database: it must have one name.
+  return commands.Run({tune::FollowLinks(db_path), program_dir, CommandLine(argv[0], arguments)});
 }

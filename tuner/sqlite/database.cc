@@ -99,6 +99,19 @@ Status CheckFile(const std::string& path) {
   return OkStatus();
 }
 
+// The WAL and the tuner's lock are named after the database, so each hard link would get its own.
+Status CheckHasOneName(const std::string& path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_nlink <= 1) {
+    return OkStatus();
+  }
+  return FailedPrecondition(path + ": has " + std::to_string(info.st_nlink) +
+                            " names (hard links), and what is written through one of them is not "
+                            "seen through the others; remove the others (find / -xdev -inum " +
+                            std::to_string(info.st_ino) +
+                            "), or write to a copy made with tune backup");
+}
+
 Status CheckFolderForCreation(const std::string& path) {
   const std::string folder = FolderOf(path);
   struct stat info;
@@ -246,6 +259,7 @@ const char* NetworkFileSystemName(int64_t statfs_type) {
 Status CheckDatabaseFile(const std::string& path, Access access) {
   if (access != Access::kRead) {
     if (const char* name = NetworkFileSystemAt(path)) return RefusedNetwork(path, name);
+    TUNE_RETURN_IF_ERROR(CheckHasOneName(path));
   }
   const Status file = CheckFile(path);
   if (file.code() == StatusCode::kNotFound && access == Access::kCreate)
