@@ -121,5 +121,16 @@ TEST_F(Secrets, InTheFolderThatIsSentKeepASweepFromListening) {
   EXPECT_EQ(RunTune(folder_, listening).exit_status, 0);
 }
 
+TEST_F(Secrets, AnEarlierTunersOutputInTheFolderDoesNotKeepASweepFromListening) {
+  Space("{}");
+  fs::rename(folder_ / "space.yaml", folder_ / "code/space.yaml");
+  folder_.Write("code/t.out", "tune worker --connect a:1 --join tune1_" + std::string(80, 'a'));
+  const ProgramResult run = RunTune(folder_, {"run", folder_ / "code/space.yaml", "--listen",
+                                              "127.0.0.1:0", "--set", "trainable.working_dir=."});
+  EXPECT_EQ(run.exit_status, 0) << run.err;
+  EXPECT_THAT(run.err, AllOf(HasSubstr("warning: "),
+                             HasSubstr("code/t.out holds a join token and is not sent")));
+}
+
 }  // namespace
 }  // namespace tune::testing

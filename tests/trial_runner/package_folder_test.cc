@@ -1,5 +1,6 @@
 // Folders packed, named, sent and unpacked: real folders, and a sender that does what one should
 // not.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -185,9 +186,6 @@ TEST_F(PackageFolder, IsNotPackedWithAPrivateKeyInIt) {
   }
   Write("sub/id", "PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\n");
   EXPECT_THAT(refusal().message(), HasSubstr("sub/id holds a private key"));
-  // What a tuner printed, kept in a file.
-  Write("sub/id", "join with: tune worker --connect a:1 --join tune1_" + std::string(80, 'a'));
-  EXPECT_THAT(refusal().message(), HasSubstr("sub/id holds a join token"));
   Write("sub/id", "tune1_short, and a certificate: \x30\x82\x04\xa4\x30\x82");
   EXPECT_TRUE(refusal().ok()) << refusal().message();
   // A text that speaks of keys is none.
@@ -197,6 +195,36 @@ TEST_F(PackageFolder, IsNotPackedWithAPrivateKeyInIt) {
   Write("sub/id", kKey);
   Write(".tuneignore", "id\n");
   EXPECT_TRUE(refusal().ok()) << refusal().message();
+}
+
+TEST_F(PackageFolder, IsPackedWithoutFilesThatHoldAJoinToken) {
+  const PackageName name = Name();
+  const std::string line = "tune worker --connect a:1 --join tune1_" + std::string(80, 'a') + "\n";
+  // Also across two of the pieces that are read.
+  for (const size_t at : {size_t{10}, (256u << 10) - line.size() / 2}) {
+    Write("sub/sweep.log", std::string(at, 'x') + line + "sweep food11\n");
+    EXPECT_EQ(Name(), name) << at;
+    const auto packed = PackedFolder::Pack(folder_ / "from", *OpenNamelessFile(folder_.path()));
+    ASSERT_TRUE(packed.ok()) << packed.status().message();
+    EXPECT_EQ(packed->name(), name);
+    EXPECT_THAT(packed->with_token(), ElementsAre("sub/sweep.log"));
+  }
+}
+
+TEST_F(PackageFolder, IsPackedWithoutTheOutputOfThisProcess) {
+  const PackageName name = Name();
+  for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+    Write("sweep.log", "sweep food11");
+    EXPECT_NE(Name(), name) << "another file";
+    const int before = dup(fd);
+    const int file = open(From("sweep.log").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+    dup2(file, fd);
+    const PackageName as_output = Name();
+    dup2(before, fd);
+    close(file);
+    close(before);
+    EXPECT_EQ(as_output, name) << fd;
+  }
 }
 
 TEST_F(PackageFolder, IsNotPackedWithTheValueOfASecret) {

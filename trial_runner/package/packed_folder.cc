@@ -8,7 +8,9 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -67,6 +69,18 @@ bool IsOurDatabase(const std::string& path) {
   return text.starts_with(kMagic) && text.substr(kIdAt, kOurId.size()) == kOurId;
 }
 
+// Whether the file is this process's standard output or standard error: "> sweep.log". It grows
+// while it is read, and a tuner that listens prints the join token there.
+bool IsOurOutput(const struct stat& file) {
+  for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat info = {};
+    if (fstat(fd, &info) == 0 && info.st_dev == file.st_dev && info.st_ino == file.st_ino) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // Names in one folder and what they are; sorted.
 using Names = std::map<std::string, fs::file_type>;
 
@@ -90,7 +104,8 @@ void LeaveOutOurs(const std::string& folder, Names& names) {
 
 class Packer {
  public:
-  // `secrets`: null: nothing is sent, so anything may be in the folder.
+  // `secrets`: null: nothing is sent, so private keys and secrets may be in the folder. Files with
+  // a join token are left out then too: both sides must agree on the folder's name.
   Packer(const std::string& root, PackageText& text, const std::vector<Secret>* secrets)
       : root_(root), text_(text), secrets_(secrets) {}
 
@@ -108,6 +123,9 @@ class Packer {
     TUNE_RETURN_IF_ERROR(AddFolder("", 1));
     return text_.Add(kPackageEnd);
   }
+
+  // Files that were left out because they hold a join token.
+  std::vector<std::string> TakeFilesWithToken() { return std::move(with_token_); }
 
  private:
   Result<Names> ReadNames(const std::string& folder) const {
@@ -163,7 +181,6 @@ class Packer {
     return text_.Add(target);
   }
 
-  // As many bytes as it had when it was opened.
   Status AddFile(const std::string& path) {
     const FileDescriptor file(
         open(PathOf(path).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
@@ -171,24 +188,47 @@ class Packer {
     if (!file.is_open() || fstat(file.get(), &info) != 0) {
       return ErrnoStatus("read", PathOf(path));
     }
+    if (IsOurOutput(info)) return OkStatus();
+    TUNE_RETURN_IF_ERROR(text_.CheckRoom(static_cast<uint64_t>(info.st_size)));
+    // Read twice: an entry's head comes before its content.
+    SecretSearch first(SecretsToFind());
+    std::optional<std::string> found;
+    TUNE_RETURN_IF_ERROR(ReadPieces(path, file, info.st_size, [&](std::string_view piece) {
+      if (!found) found = first.Add(piece);
+      return OkStatus();
+    }));
+    if (found == SecretSearch::kJoinToken) {
+      with_token_.push_back(path);
+      return OkStatus();
+    }
+    if (found && secrets_ != nullptr) return Refused(path, *found);
     TUNE_RETURN_IF_ERROR(
         AddHead(KindOf(false, info.st_mode), path, static_cast<uint64_t>(info.st_size)));
-    SecretSearch search(secrets_ != nullptr ? *secrets_ : std::vector<Secret>());
+    SecretSearch second(SecretsToFind());  // The file may have changed in between.
+    return ReadPieces(path, file, info.st_size, [&](std::string_view piece) {
+      const auto written_since = secrets_ != nullptr ? second.Add(piece) : std::nullopt;
+      return written_since ? Refused(path, *written_since) : text_.Add(piece);
+    });
+  }
+
+  // From the file's beginning, as many bytes as it had when it was opened.
+  Status ReadPieces(const std::string& path, const FileDescriptor& file, int64_t bytes,
+                    const std::function<Status(std::string_view)>& take) {
     buffer_.resize(kReadBytes);
-    for (int64_t left = info.st_size; left > 0;) {
-      const auto wanted = static_cast<size_t>(std::min<int64_t>(left, kReadBytes));
-      const ssize_t count = read(file.get(), buffer_.data(), wanted);
+    for (int64_t at = 0; at < bytes;) {
+      const auto wanted = static_cast<size_t>(std::min<int64_t>(bytes - at, kReadBytes));
+      const ssize_t count = pread(file.get(), buffer_.data(), wanted, at);
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) return ErrnoStatus("read", PathOf(path));
       if (count == 0) return Unavailable(PathOf(path) + " became shorter while it was read");
-      const std::string_view piece(buffer_.data(), static_cast<size_t>(count));
-      if (secrets_ != nullptr) {
-        if (const auto found = search.Add(piece)) return Refused(path, *found);
-      }
-      TUNE_RETURN_IF_ERROR(text_.Add(piece));
-      left -= count;
+      TUNE_RETURN_IF_ERROR(take({buffer_.data(), static_cast<size_t>(count)}));
+      at += count;
     }
     return OkStatus();
+  }
+
+  std::vector<Secret> SecretsToFind() const {
+    return secrets_ != nullptr ? *secrets_ : std::vector<Secret>();
   }
 
   static Status Refused(const std::string& path, const std::string& found) {
@@ -204,6 +244,7 @@ class Packer {
   PackageText& text_;
   const std::vector<Secret>* const secrets_;
   IgnoreList ignored_;
+  std::vector<std::string> with_token_;
   size_t entry_count_ = 0;
   std::string buffer_;
 };
@@ -219,7 +260,8 @@ Result<PackageName> NameFolder(const std::string& folder, int64_t bytes_max) {
 Result<PackedFolder> PackedFolder::Pack(const std::string& folder, FileDescriptor file,
                                         const std::vector<Secret>& secrets) {
   PackageText text(file.get(), limits::kPackageBytesMax);
-  const Status status = Packer(folder, text, &secrets).Run().At(folder);
+  Packer packer(folder, text, &secrets);
+  const Status status = packer.Run().At(folder);
   if (status.code() == StatusCode::kFailedPrecondition) {
     return FailedPrecondition(status.message() +
                               ", too much to be sent to workers of other machines; list what they "
@@ -227,7 +269,7 @@ Result<PackedFolder> PackedFolder::Pack(const std::string& folder, FileDescripto
                               kIgnoreFile + ", or name a smaller working_dir");
   }
   if (!status.ok()) return status;
-  return PackedFolder(text.Finish(), std::move(file));
+  return PackedFolder(text.Finish(), std::move(file), packer.TakeFilesWithToken());
 }
 
 Result<std::string> PackedFolder::Read(int64_t offset, size_t bytes_max) const {

@@ -2,8 +2,9 @@
 //
 // Left out: what .tuneignore lists; `.git` and `__pycache__`; each `*.artifacts`; databases of
 // ours, whatever their names, and those that are in use, with what lies beside them; what is
-// neither file, folder nor link. Two that pack the same folder so agree on its name, though a sweep
-// runs in it.
+// neither file, folder nor link; files that hold a join token, which are the kept output of a
+// tuner; and the file that is this process's standard output or standard error. Two processes that
+// pack the same folder so agree on its name, though a sweep runs in it.
 //
 // What holds a private key, or the value of a secret, is never packed: it would lie on every
 // machine that joins.
@@ -38,13 +39,16 @@ class PackedFolder final : public PackageSource {
 
   const PackageName& name() const override { return name_; }
   Result<std::string> Read(int64_t offset, size_t bytes_max) const override;
+  // Files that were left out because they hold a join token, by their paths in the folder.
+  const std::vector<std::string>& with_token() const { return with_token_; }
 
  private:
-  PackedFolder(PackageName name, FileDescriptor file)
-      : name_(std::move(name)), file_(std::move(file)) {}
+  PackedFolder(PackageName name, FileDescriptor file, std::vector<std::string> with_token)
+      : name_(std::move(name)), file_(std::move(file)), with_token_(std::move(with_token)) {}
 
   PackageName name_;
   FileDescriptor file_;
+  std::vector<std::string> with_token_;
 };
 
 }  // namespace tune

@@ -97,7 +97,7 @@ std::optional<std::string> SecretSearch::Add(std::string_view piece) {
   window_ += piece;
   const bool is_key = HoldsKey(window_) || IsPuttyKey(window_);
   if (is_key || (is_begin && BeginsAsDerKey(window_))) return "a private key";
-  if (HoldsToken(window_)) return "a join token";
+  if (HoldsToken(window_)) return std::string(kJoinToken);
   for (const Secret& secret : secrets_) {
     if (window_.find(secret.value) != std::string::npos) return "the value of " + secret.name;
   }

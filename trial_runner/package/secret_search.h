@@ -24,6 +24,8 @@ class SecretSearch {
   std::optional<std::string> Add(std::string_view piece);
 
   static constexpr size_t kSecretBytesMin = 8;
+  // What Add calls a join token.
+  static constexpr std::string_view kJoinToken = "a join token";
 
  private:
   std::vector<Secret> secrets_;

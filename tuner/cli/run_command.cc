@@ -302,6 +302,7 @@ int RunSpec(ExperimentSpec spec, const RunOptions& options) {
   Result<WorkingPackage> package =
       PackWorkingFolder(spec, options.db_path, !surroundings.listen.empty());
   if (!package.ok()) return Complain(package.status());
+  for (const std::string& warning : package->warnings) std::cerr << "warning: " << warning << "\n";
   surroundings.package = *std::move(package);
 
   const auto conduct = [&](Background* background) {
@@ -513,6 +514,7 @@ int Resume(const ResumeOptions& options, Background* background) {
   Result<WorkingPackage> package =
       PackWorkingFolder(spec, options.db_path, !surroundings.listen.empty());
   if (!package.ok()) return Complain(package.status());
+  for (const std::string& warning : package->warnings) std::cerr << "warning: " << warning << "\n";
   surroundings.package = *std::move(package);
 
   if (const Status s = LeaveTerminal(background, experiment->name, surroundings); !s.ok()) {

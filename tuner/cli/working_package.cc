@@ -26,6 +26,12 @@ Result<WorkingPackage> PackWorkingFolder(const ExperimentSpec& spec, const std::
   Result<PackedFolder> packed =
       PackedFolder::Pack(folder, std::move(file), SecretsOf(spec.trainable));
   if (!packed.ok()) return packed.status().At("trainable: working_dir");
+  for (const std::string& path : packed->with_token()) {
+    package.warnings.push_back(
+        folder + "/" + path +
+        " holds a join token and is not sent to workers; remove it, or list it in "
+        "the folder's .tuneignore");
+  }
   package.packed = std::make_shared<const PackedFolder>(*std::move(packed));
   package.name = package.packed->name();
   return package;

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/status.h"
 #include "trial_runner/package/packed_folder.h"
@@ -16,6 +17,7 @@ namespace tune {
 struct WorkingPackage {
   PackageName name;  // Empty: nobody needs it, or it is too large to name.
   std::shared_ptr<const PackedFolder> packed;  // Null: nobody fetches it.
+  std::vector<std::string> warnings;           // Of files that were left out.
 };
 
 // Packs into a file without a name beside the database. Errors are for the person, at the
