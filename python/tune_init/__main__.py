@@ -19,6 +19,7 @@ from metrics import metrics_of_lines, metrics_of_source, rank, reported_names
 from modules import modules_beside
 from foreign import lines_of_foreign, options_of_foreign
 from interfaces import notes_on, notes_on_frameworks, options_of
+from scores import mode_in_log, mode_of_reported
 from shell import Script, option_of
 from space import Space, lines_of_file, reported_metrics
 
@@ -60,8 +61,12 @@ def parsed(script, source):
         return refuse(f"{script}:{error.lineno}: the script is no Python that can be read: {error.msg}")
 
 
+def modes_of_reported(tree, source):
+    return {name: mode_of_reported(name, tree, source) for name in reported_names(tree)}
+
+
 def add_python(space, script, source):
-    """(metrics, the names that it reports by itself); where the script has none, those of the modules beside it."""
+    """(metrics, {name: mode} of what it reports by itself); where the script has none, those of the modules beside it."""
     tree = parsed(script, source)
     beside = modules_beside(tree, script)
     options = options_of(tree, source, script)
@@ -69,7 +74,8 @@ def add_python(space, script, source):
         options = options or options_of(module, text, path)
     space.add_options(options)
     space.notes += notes_on(tree, source, script, options)
-    reported = next((n for n in map(reported_names, [tree, *(m for _, m, _ in beside)]) if n), [])
+    reported = next((found for found in (modes_of_reported(t, text) for t, text in [(tree, source), *(b[1:] for b in beside)])
+                     if found), {})
     metrics = metrics_of_source(tree, source)
     if not metrics:
         found = [metrics_of_source(module, text) for _, module, text in beside]
@@ -125,7 +131,7 @@ def main():
     if script.endswith(".ipynb"):
         refuse(f"{script}: a notebook is no program: `jupyter nbconvert --to script {script}` makes one; take out its "
                "%magic and !shell lines, and call tune init for it")
-    space, metrics, reported = Space(), [], []
+    space, metrics, reported = Space(), [], {}
     if script.endswith(".py"):
         metrics, reported = add_python(space, script, source)
     elif is_shell(script, source):
@@ -140,6 +146,9 @@ def main():
         found = log.metrics()
         if not found:
             refuse(f"{arguments.log}: no metric was found in it, such as 'val_loss: 0.5'")
+        modes = {metric.name: metric.mode for metric in metrics}
+        for metric in found:
+            metric.mode = mode_in_log(metric, modes.get(metric.name))
         metrics = found
     command = command_of(script, source, shlex.split(arguments.command) if arguments.command else [])
     for line in lines_of_file(script, command, space, reported_metrics(reported) or metrics,

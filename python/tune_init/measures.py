@@ -15,6 +15,10 @@ NEVER = ("lr", "epoch", "epochs", "step", "steps", "time", "seed", "batch", "ite
 # In the name of a summary.
 ENDS = ("best", "done", "finished", "restored", "final", "finally", "result", "results", "early", "previous")
 
+# Beside the word "score" these say nothing of a direction.
+OF_ANY_SCORE = (*ENDS, "best", "mean", "average", "avg", "median", "overall", "total", "cross", "fold", "folds", "last", "model",
+                "s", "the", "my", "out", "of", "sample")
+
 REWARDS = ("reward", "rew", "return")
 SIGNS = ("neg", "negative", "minus")
 CHANGES = ("improvement", "decrease", "reduction", "drop", "gain")
@@ -43,6 +47,12 @@ def is_metric(name):
     return any(w in HIGHER or w in LOWER for w in words)
 
 
+def is_bare_score(name):
+    """Whether the name says "score" and no measure: "best_score", "val_score". It has no direction of its own."""
+    words = [w for w in words_of(name) if w not in OF_ANY_SCORE and not w.isdigit() and not part_of([w])]
+    return bool(words) and all(w in ("score", "scores") for w in words)
+
+
 def measures_of(name):
     return {w for w in words_of(name) if w in HIGHER or w in LOWER}
 
@@ -65,6 +75,8 @@ def direction_of(name):
     lower = [i for i, w in enumerate(words) if w in LOWER]
     higher = [i for i, w in enumerate(words) if w in HIGHER]
     mode = "min" if lower else "max"
+    if is_bare_score(name):
+        return "max", False
     sign = next((i for i, w in enumerate(words) if w in SIGNS), None)
     if sign is not None:
         negated = "_".join(words[sign + 1:])

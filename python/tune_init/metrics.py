@@ -9,6 +9,7 @@ from groups import group_of
 from measures import ENDS, is_metric, measures_of, part_of, rank_of, words_of
 from options import dotted
 from repeats import repeated
+from scores import add_modes
 from templates import lines_of
 
 NUMBER = r"[+-]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|nan|inf"
@@ -23,6 +24,7 @@ class Metric:
         self.iteration = ""  # The expression of the bar's count.
         self.is_of_fold = self.is_mean = False
         self.part = ""  # Of the data, as its line's first word says.
+        self.mode = None  # As the script's expressions say of a "score"; None: they do not say.
         self.comment = ""  # On the expression.
         self.doubts = []
 
@@ -191,7 +193,9 @@ def regex_in(line, i, others, group):
 
 
 def metrics_of_source(tree, source):
-    return metrics_of_lines(lines_of(tree), source, framework_metrics(tree, source))
+    metrics = metrics_of_lines(lines_of(tree), source, framework_metrics(tree, source))
+    add_modes(metrics, tree, source)
+    return metrics
 
 
 def metrics_of_lines(lines, source, more=()):

@@ -142,10 +142,11 @@ def name_of_sweep(script):
     return re.sub(r"[^\w-]", "-", os.path.splitext(os.path.basename(script))[0])
 
 
-def reported_metrics(names):
-    metrics = [Metric(name, "") for name in names]
+def reported_metrics(modes):
+    """Those that the script reports by itself: name: "max", "min", or None where its expression does not say."""
+    metrics = [Metric(name, "") for name in modes]
     for i, metric in enumerate(metrics):
-        metric.order = (i, 0)
+        metric.order, metric.mode = (i, 0), modes[metric.name]
     return metrics
 
 
@@ -198,6 +199,8 @@ def lines_of_file(script, command, space, metrics, log):
     others = [m.name for m in metrics if m is not main][:6]
     yield f"metric: {main_name}" + (f"   # or: {', '.join(others)}" if others else "")
     mode, is_clear = direction_of(main_name)
+    if main and main.mode:
+        mode, is_clear = main.mode, True
     if not is_clear:
         yield (f"# TO DO: mode: {mode} takes the {'largest' if mode == 'max' else 'smallest'} {main_name} for the best; "
                "is that the right direction?")

@@ -14,6 +14,16 @@ import measures  # noqa: E402
 import metrics  # noqa: E402
 
 
+def space_of(script, log=None):
+    """The space that init writes for a script, or for its log."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in (("train.py", script), ("log.txt", log or "")):
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        command = [sys.executable, INIT, "train.py"] + (["--log", "log.txt"] if log else [])
+        return subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, timeout=60, check=True).stdout
+
+
 class Answer:
     """The space that init writes for a script, or for its log, and the values that the sweep would read."""
 
@@ -55,6 +65,65 @@ class Modes(unittest.TestCase):
         for name in ("neg_loss", "loss_improvement", "error_reduction", "loss_score"):
             answer = Answer(f'x = 0.5\nprint(f"{name}: {{x}}")\n')
             self.assertTrue(any(f"{name} for the best; is that the right direction?" in t for t in answer.to_do), name)
+
+
+class Scores(unittest.TestCase):
+    """A "score" has the direction of what the script computes it from."""
+
+    def mode_of(self, script, log=None):
+        """The mode; None: the file asks for it."""
+        space = space_of(script, log)
+        self.assertRegex(space, r"(?m)^metric: \w*score\b")
+        mode = re.search(r"^mode: (\w+)", space, re.M).group(1)
+        return None if "is that the right direction?" in space else mode
+
+    def test_a_score_that_nothing_explains_is_asked(self):
+        for script in ("x = f()\nprint(f'score: {x}')\n", "print('best score', run(x).best)\n", "print('score', s if s else 0)\n",
+                       "import tune\ntune.report(score=f())\n"):
+            self.assertIsNone(self.mode_of(script), script)
+        self.assertIsNone(self.mode_of("x = 1\n", "score: 0.5\nscore: 0.25\n"))
+
+    def test_best_score_of_xgboost_is_of_its_metric(self):
+        for given, mode in (("eval_metric='rmse'", "min"), ("eval_metric='auc'", "max"), ("eval_metric=['auc', 'logloss']", "min"),
+                            ("eval_metric=['logloss', 'ndcg@5']", "max"), ("eval_metric='poisson-nloglik'", "min"),
+                            ("objective='reg:squarederror'", "min"), ("objective='rank:ndcg'", "max"), ("eta=0.1", "min"),
+                            ("eval_metric=f", None), ("eval_metric=M", "max"), ("objective=o", None)):
+            params = "M = 'auc'\nb = xgb.train(dict(%s, nthread=1), d, 5, es)\n" % given
+            classes = "M = 'auc'\nb = xgb.XGBClassifier(%s)\nb.fit(x, y)\n" % given
+            for made in (params, classes):
+                with self.subTest(made):
+                    self.assertEqual(self.mode_of("import xgboost as xgb\n" + made + "print('score', b.best_score)\n"), mode)
+        self.assertEqual(self.mode_of("import xgboost as xgb\nb = xgb.train({}, d, maximize=True, custom_metric=f)\n"
+                                      "print(f'best_score: {b.best_score:.4f}')\n"), "max")
+
+    def test_a_scorer_of_scikit_learn_is_large_and_its_negation_small(self):
+        neg = "s = cross_val_score(m, x, y, scoring='neg_mean_squared_error')\n"
+        for made, mode in ((neg + "print('score: %.3f' % -s.mean())\n", "min"), (neg + "print('score: %.3f' % s.mean())\n", "max"),
+                           (neg + "print(f'score: {np.sqrt(-np.mean(s)):.3f}')\n", "min"),
+                           (neg + "print('score', abs(s.mean()))\n", "min"), (neg + "print('score', -1 * s.mean())\n", "min"),
+                           (neg + "best = max(s)\nprint('score: {:.2f}'.format(best))\n", "max"),
+                           (neg.replace("neg_mean_squared_error", "r2") + "print('score', s.mean())\n", "max"),
+                           ("s = cross_val_score(m, x, y)\nprint('score', 1 - s.mean())\n", "min"),
+                           ("s = cross_val_score(m, x, y, scoring=how())\nprint('score', s.mean())\n", None),
+                           ("k = cross_validate(m, x, y)\nprint('score', k['test_score'].mean())\n", "max"),
+                           ("k = cross_validate(m, x, y, scoring=('r2',))\nprint('score', -k['test_neg_log_loss'].mean())\n", "min"),
+                           ("g = GridSearchCV(m, p, scoring='neg_log_loss')\ng.fit(x)\nprint('best score:', -g.best_score_)\n", "min"),
+                           ("print('score:', m.score(x, y))\n", "max"),
+                           ("score = mean_squared_error(y, m.predict(x))\nprint('score:', score)\n", "min"),
+                           ("score = accuracy_score(y, p)\nprint('score:', score)\n", "max"),
+                           ("def f(m):\n    return log_loss(y, m.predict(x))\nprint('score:', f(m))\n", "min"),
+                           ("import tune\ntune.report(score=f1_score(y, p))\n", "max"),
+                           ("import tune\ntune.report({'score': log_loss(y, p)})\n", "min")):
+            with self.subTest(made):
+                self.assertEqual(self.mode_of("import numpy as np\nimport sklearn\n" + made), mode)
+        script = "import sklearn\n" + neg + "print('score: %.3f' % -s.mean())\n"
+        self.assertEqual(self.mode_of(script, "score: 3.5\n"), "min")
+        self.assertEqual(self.mode_of("x = 1\n", "[CV 1/1] END C=1;, score=0.912 total time=   0.1s\n"), "max")
+
+    def test_the_best_of_a_list_says_what_is_good(self):
+        self.assertEqual(self.mode_of("print('best score', min(scores))\n"), "min")
+        self.assertEqual(self.mode_of("best = max(best, x)\nprint('best score', best)\n"), "max")
+        self.assertEqual(self.mode_of("best = max(0, x)\nprint('best score', best)\n"), None)
 
 
 class Folds(unittest.TestCase):
