@@ -4,8 +4,14 @@ import re
 
 from measures import words_of
 
-FOLD = re.compile(r"\b(?:k-?)?(?:fold|split)[\s:=#\[(_-]*\d+\b(?!\.\d)|\bcv[\s#\[(]*\d+[/\]):]", re.I)
+# What a program has several of at once or in turn, each with values of its own, beside folds.
+UNITS = ("shard", "worker", "job", "replica", "chain", "client", "bag", "split", "seed", "process", "proc", "member", "learner",
+         "agent", "site", "silo", "island", "restart", "repeat", "repetition")
+FOLD = re.compile(r"\b(?:k-?)?fold[\s:=#\[(\"'_-]*\d+\b(?!\.\d)|\bcv[\s#\[(]*\d+[/\]):]", re.I)
+UNIT = re.compile(rf"\b({'|'.join(UNITS)})(?:[ _-]?(?:id|idx|no|index))?[\s:=#\[(\"'_-]*(\d+)\b(?!\.\d)", re.I)
 LOOP_OVER_FOLDS = re.compile(r"fold(?!er)|\b\w*(?:kf|cv|splitter)\w*\.split\(", re.I)
+# `for split in (...)` goes over "train" and "val".
+LOOP_OVER_UNITS = re.compile(rf"\(?(?:\w+, )?({'|'.join(u for u in UNITS if u != 'split')})(?:_?(?:id|idx|no|index|i))?\b(?:, \w+)?\)?$")
 MEAN = ("mean", "average", "avg", "overall", "cv", "cross", "aggregate", "aggregated")
 SUMMARY = ("best", "final", "finally", "done", "finished", "restored", "summary", "overall", "result", "results",
            "average", "mean", "early", "stopping", "stopped", "improved", "previous")
@@ -19,9 +25,11 @@ SEVERAL_PROCESSES = re.compile(r"multiprocess|distributed|process_group|mpi4py|\
                                r"\bRANK\b|accelerate|\bspawn")
 
 
-def is_of_fold(text):
-    """Whether the line says which fold its value is of. A value of all folds is their mean."""
-    return FOLD.search(text) is not None
+def units_in(text):
+    """[(unit, its number as it is written, where the number begins)] of a line: "shard 3". A fold's number is not needed."""
+    if FOLD.search(text):
+        return [("fold", "", 0)]
+    return [(m.group(1).lower(), m.group(2), m.start(2)) for m in UNIT.finditer(text)]
 
 
 def summarizes(text):
@@ -34,9 +42,9 @@ def ends_epoch(text):
     return summarizes(text) and not any(w in RECORD for w in words_of(text))
 
 
-def level_of(is_fold, is_summary, is_of_all):
-    """Of lines with one metric those of the lowest level are read: epochs, a mean, folds, other summaries."""
-    if is_fold:
+def level_of(unit, is_summary, is_of_all):
+    """Of lines with one metric those of the lowest level are read: epochs, a mean, folds and the like, other summaries."""
+    if unit:
         return OF_FOLD
     return 0 if not is_summary else 1 if is_of_all else 3
 

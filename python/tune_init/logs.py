@@ -4,7 +4,7 @@ import re
 import typing
 
 from bars import BarOfLog
-from counters import OF_FOLD, RANK, SUMMARY, counts_batches, ends_epoch, is_mean, is_of_fold, level_of, summarizes
+from counters import OF_FOLD, RANK, SUMMARY, counts_batches, ends_epoch, is_mean, level_of, summarizes, units_in
 from groups import group_of
 from measures import NEVER, is_metric, part_of, words_of
 from metrics import NUMBER, Metric, column_regex, escaped, finds, keys_around, names_of_header, of_rank, read_on_bar, sentence_of, within_keys
@@ -93,7 +93,7 @@ def anchored(regex, main, others):
 class Kind(typing.NamedTuple):
     """Of the lines in which an expression finds a value."""
     form: tuple
-    is_of_fold: bool
+    unit: str
     is_mean: bool
     counts_batches: bool
 
@@ -102,19 +102,19 @@ class Kind(typing.NamedTuple):
 
     def is_other_than(self, epochs):
         """Whether its lines are surely no epochs beside those."""
-        return (self.is_summary() or self.is_of_fold and not epochs.is_of_fold
+        return (self.is_summary() or self.unit and not epochs.unit
                 or self.counts_batches and not epochs.counts_batches)
 
 
-def kind_of(line, end):
-    return Kind(form_of(line[:end]), is_of_fold(line), is_mean(line), counts_batches(line))
+def kind_of(line, end, unit):
+    return Kind(form_of(line[:end]), unit, is_mean(line), counts_batches(line))
 
 
 def precedence(kind, lines):
     """The kind that comes last by this holds the values."""
     is_series = len(lines) > 1 or EPOCH.search(lines[0]) is not None
     is_end = len(lines) > 1 and kind.is_summary() and ends_epoch(" ".join(kind.form[1:]))
-    level = level_of(kind.is_of_fold, kind.is_summary() and not is_end, kind.is_mean)
+    level = level_of(kind.unit, kind.is_summary() and not is_end, kind.is_mean)
     return -level, is_series and not kind.counts_batches, not is_end, len(lines)
 
 
@@ -168,8 +168,14 @@ class Log:
         self.lines = [states[-1] if states else "" for states in self.states]
         self.notes = {}  # metric: what is doubtful in its expression.
         self.headings = headings_of(self.lines)
-        self.has_folds = any(is_of_fold(line) for line in self.lines)
+        found = {(unit, number) for line in self.lines for unit, number, _ in units_in(line)}
+        self.units = {unit for unit, number in found if unit == "fold" or (unit, number) != min(n for n in found if n[0] == unit)}
+        self.has_units = any(map(self.unit_of, self.lines))
         self.is_mixed = any(OF_STDERR.search(line) for line in self.lines)
+
+    def unit_of(self, line):
+        """"fold", "shard" and the like of a line, where the log has several; "" for others."""
+        return next((unit for unit, _, _ in units_in(line) if unit in self.units), "")
 
     def metrics(self):
         metrics = self.values_of(is_metric)
@@ -206,9 +212,9 @@ class Log:
     def weight_of(self, regex):
         """Of a metric's expressions that of the most lines; before it those of a mean of folds, and of epochs, not batches."""
         lines = [line for line in self.lines if match_of(regex, line)]
-        has_more = any(level_of(is_of_fold(line), summarizes(line), is_mean(line)) < OF_FOLD for line in lines)
+        has_more = any(level_of(self.unit_of(line), summarizes(line), is_mean(line)) < OF_FOLD for line in lines)
         epochs = [line for line in lines if not counts_batches(line) and (ends_epoch(line) or not summarizes(line))]
-        return not self.has_folds or has_more, len(epochs) > 1, len(lines)
+        return not self.has_units or has_more, len(epochs) > 1, len(lines)
 
     def unknown_values(self):
         """Where no name is known for a metric's: those that are written as `name = 1.5` and change."""
@@ -242,7 +248,7 @@ class Log:
         for other in self.lines:
             match = match_of(regex, other)
             if match:
-                kinds.setdefault(kind_of(other, match.start(1)), []).append(other)
+                kinds.setdefault(kind_of(other, match.start(1), self.unit_of(other)), []).append(other)
         main = [line]
         if len(kinds) > 1:
             epochs = max(kinds, key=lambda kind: precedence(kind, kinds[kind]))
@@ -260,13 +266,14 @@ class Log:
         first_rank = of_first_rank(regex, main)
         metric = Metric(name, regex, "both" if self.is_mixed else "stdout", (order, 0))
         metric.line = line.strip()
-        metric.is_of_fold, metric.is_mean = is_of_fold(line), is_mean(line)
+        metric.unit, metric.is_mean = self.unit_of(line), is_mean(line)
         headings = list(dict.fromkeys(self.headings[i] for i, other in enumerate(self.lines) if other in main))
         if len(set(map(part_of_heading, headings))) > 1:
             metric.doubts.append(f"{name} is printed below {' and '.join(repr(h) for h in headings[:3])} in the same words: let "
                                  f"the script say which it is, as in val_{name}, and call tune init again")
         if first_rank:
             metric.regex, metric.line, metric.comment = *first_rank, "of one rank alone: "
+            metric.is_of_rank = True
         if self.iteration_of(metric) is None:
             self.look_at_bars(metric)
         return metric

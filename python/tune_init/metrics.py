@@ -4,12 +4,12 @@ import ast
 import re
 
 from bars import NOT_FULL
-from counters import RANK, SEVERAL_PROCESSES, counts_batches, ends_epoch, is_mean, is_of_fold, level_of, summarizes
+from counters import RANK, SEVERAL_PROCESSES, counts_batches, ends_epoch, is_mean, level_of, summarizes, units_in
 from groups import group_of
 from measures import ENDS, is_metric, measures_of, part_of, rank_of, words_of
 from options import dotted
 from repeats import repeated
-from scores import add_modes
+from scores import add_modes, value_at
 from templates import lines_of
 
 NUMBER = r"[+-]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|nan|inf"
@@ -22,7 +22,9 @@ class Metric:
         self.printed = None  # Its line, of a script.
         self.bar = None  # That shows it.
         self.iteration = ""  # The expression of the bar's count.
-        self.is_of_fold = self.is_mean = False
+        self.unit = ""  # It is of one "fold", "shard" and the like.
+        self.is_mean = False
+        self.is_of_rank = False  # It is read of one rank alone.
         self.part = ""  # Of the data, as its line's first word says.
         self.mode = None  # As the script's expressions say of a "score"; None: they do not say.
         self.comment = ""  # On the expression.
@@ -36,18 +38,23 @@ def rank(metric):
 
 
 def main_of(metrics):
-    """The sweep's metric: of folds and their mean the mean."""
+    """The sweep's metric: of folds, shards and their mean the mean."""
     main = max(metrics, key=rank, default=None)
-    if main and main.is_of_fold:
-        of_all = [m for m in metrics if not m.is_of_fold and (m.is_mean or measures_of(m.name) == measures_of(main.name))]
-        main = max(of_all, key=rank, default=main)
-    if main and main.is_of_fold:
-        main.doubts.append(f"{main.name} is printed for each fold, so that the best fold alone would be the answer: let the "
-                           "script print the mean of all folds too, and call tune init again")
+    if main and (main.unit or main.is_of_rank):
+        same = [m for m in metrics if measures_of(m.name) == measures_of(main.name)]
+        of_all = [m for m in metrics if not m.unit and m.is_mean] + [m for m in same if not m.unit]
+        main = max(of_all if main.unit else [m for m in same if m.is_mean], key=rank, default=main)
+    if main and main.unit:
+        main.doubts.append(f"{main.name} is printed for each {main.unit}, so that the best {main.unit} alone would be the answer: "
+                           f"let the script print the mean of all {plural(main.unit)} too, and call tune init again")
     if main and rank(main)[0] < 0:
         main.doubts.append(f"{main.name} is of the training data, on which the trial that learns by heart is the best: let the "
                            "script print a value of the validation too, and call tune init again")
     return main
+
+
+def plural(unit):
+    return unit + ("es" if unit.endswith("s") else "s")
 
 
 def escaped(text):
@@ -212,20 +219,35 @@ def metrics_of_lines(lines, source, more=()):
     return sorted(metrics.values(), key=lambda metric: metric.order)
 
 
+def text_of_parts(parts):
+    return "".join("1" if part is None else part for part in parts)
+
+
 def text_of(line):
     """The line with a number for each value."""
-    return "".join("1" if part is None else part for part in line.parts)
+    return text_of_parts(line.parts)
 
 
-def tells_of_fold(line):
-    return line.is_in_fold or is_of_fold(text_of(line))
+def unit_of(line):
+    """"fold", "shard" and the like where the line is printed for each; "" for others."""
+    found = [unit for unit, _, at in units_in(text_of(line)) if unit == "fold" or is_of_several(line, at)]
+    return found[0] if found else line.unit_of_loop
+
+
+def is_of_several(line, at):
+    """Whether the number at this place of the line is one that a loop or a function's caller changes, as no option's is."""
+    ends = [len(text_of_parts(line.parts[:i])) for i in range(len(line.parts))]
+    if at not in ends or line.parts[ends.index(at)] is not None:
+        return False
+    value = value_at(line, ends.index(at))
+    return not isinstance(line.call, ast.Call) or value is not None and ast.unparse(value) in line.counters
 
 
 def precedence(line):
     """Of lines with the same name, the first in this order is read."""
     words = " ".join(p for p in line.parts if p)
     is_end = line.is_in_loop and ends_epoch(words)
-    kind = level_of(tells_of_fold(line), summarizes(words) and not is_end, is_mean(text_of(line)))
+    kind = level_of(unit_of(line), summarizes(words) and not is_end, is_mean(text_of(line)))
     return (kind, is_on_one_bar(line), tells_of_training(line), not line.is_in_loop, counts_batches(text_of(line)), is_end,
             line.depth)
 
@@ -318,7 +340,7 @@ def add_metrics_of(line, lines, is_wanted, source, metrics):
         metric.bar = line.bar
         if is_on_one_bar(line):
             read_on_bar(metric, line.bar, "postfix" not in dotted(line.call.func))
-        metric.is_of_fold, metric.is_mean = tells_of_fold(line), is_mean(text_of(line))
+        metric.unit, metric.is_mean = unit_of(line), is_mean(text_of(line))
         metric.part = part_of(words_of(text_of(line))[:1])
         metric.doubts += doubts_on(line, i, lines, name)
         if not metric.doubts and any(follows_loop_of(line, n) for n in strays):
@@ -377,7 +399,7 @@ def read_first_rank(metric, line, i):
     match = RANK.search(text)
     if match:
         metric.regex = of_rank(metric.regex, match.group(0))
-        metric.comment = "of rank 0 alone: "
+        metric.comment, metric.is_of_rank = "of rank 0 alone: ", True
 
 
 def label_of_match(regex, parts):

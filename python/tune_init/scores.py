@@ -8,6 +8,7 @@ import re
 
 from measures import direction_of, is_bare_score
 from options import dotted
+from templates import is_text
 
 DEPTH_MAX = 12
 # Functions whose value is as good as what they are given.
@@ -193,8 +194,7 @@ def values_of(call):
             return [v for part in node.values if isinstance(part, ast.FormattedValue) for v in inner(part.value)]
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant):
             return node.right.elts if isinstance(node.right, ast.Tuple) else [node.right]
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and (
-                isinstance(node.left, (ast.Constant, ast.JoinedStr, ast.BinOp))):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and is_text(node):
             return inner(node.left) + inner(node.right)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
             return node.args + [k.value for k in node.keywords]
@@ -210,9 +210,9 @@ def values_of(call):
 
 def value_at(line, i):
     """The expression of the value at parts[i] of a printed line; None: it is not seen."""
-    if not isinstance(line.call, ast.Call):
+    if not isinstance(line.printing, ast.Call):
         return None
-    values, holes = values_of(line.call), line.parts.count(None)
+    values, holes = values_of(line.printing), line.parts.count(None)
     return values[line.parts[:i].count(None)] if len(values) == holes else None
 
 

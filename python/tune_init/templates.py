@@ -7,7 +7,7 @@ import ast
 import re
 
 from bars import Bars
-from counters import LOOP_OVER_FOLDS
+from counters import LOOP_OVER_FOLDS, LOOP_OVER_UNITS
 from measures import part_of, words_of
 from options import dotted
 from repeats import add_repeated_calls, unknown_part
@@ -375,8 +375,10 @@ class Line:
         self.parts, self.stream, self.call = merged(parts), stream, call
         self.bar = bar
         self.block, self.depth, self.is_in_loop = block, depth, depth > 0
+        self.printing = call  # In the function that `call` calls.
         self.loop = None  # The innermost of its function.
-        self.is_in_fold = False  # In a loop over the folds of a cross validation.
+        self.unit_of_loop = ""  # "fold" in a loop over the folds of a cross validation, and so on.
+        self.counters = set()  # The variables that loops and callers set.
         self.unknown_part = None  # The variable that names a part of the data, where its values are not known.
         self.repeated_call = ""  # How often the function that prints it is called.
 
@@ -434,8 +436,26 @@ def wrappers_of(tree, templates):
     return wrappers
 
 
-def is_over_folds(loop):
-    return isinstance(loop, ast.For) and LOOP_OVER_FOLDS.search(ast.unparse(loop.target) + " in " + ast.unparse(loop.iter)) is not None
+def unit_of_loop(loop):
+    """"fold", "shard" and the like where the loop goes over them; "" for others."""
+    if not isinstance(loop, ast.For):
+        return ""
+    target = ast.unparse(loop.target)
+    unit = LOOP_OVER_UNITS.match(target)
+    return "fold" if LOOP_OVER_FOLDS.search(target + " in " + ast.unparse(loop.iter)) else unit.group(1) if unit else ""
+
+
+def counters_in(tree):
+    """The variables that loops set, and the parameters of functions that are called in loops or given to something that calls them."""
+    found = {n.id for loop in ast.walk(tree) if isinstance(loop, (ast.For, ast.comprehension))
+             for n in ast.walk(loop.target) if is_name(n)}
+    given = {n.id for call in ast.walk(tree) if isinstance(call, ast.Call)
+             for a in [*call.args, *(k.value for k in call.keywords)] for n in [a] if is_name(n)}
+    called = called_in_loops(tree) | given
+    for function in ast.walk(tree):
+        if isinstance(function, FUNCTIONS) and function.name in called:
+            found |= {a.arg for a in function.args.args}
+    return found
 
 
 def lines_of(tree):
@@ -444,6 +464,7 @@ def lines_of(tree):
     places = places_of(tree)
     wrappers = wrappers_of(tree, templates)
     bars = Bars(tree, places)
+    counters = counters_in(tree)
     lines = []
     explained = set()  # Calls in functions of which the caller says more.
     for call in sorted(places, key=lambda n: (n.lineno, n.col_offset)):
@@ -472,7 +493,8 @@ def lines_of(tree):
                 within = depth if printing is call else depth + len(places[printing][2])
                 line = Line(found[0], bar.stream if bar else found[1], call, block, within, bar)
                 line.loop = loops[-1] if loops else None
-                line.is_in_fold = any(is_over_folds(loop) for loop in loops)
+                line.unit_of_loop = next(filter(None, map(unit_of_loop, loops)), "")
+                line.counters, line.printing = counters, printing
                 line.unknown_part = unknown_part(printing, bound, templates.names.texts)
                 if line.parts not in seen:
                     seen.append(line.parts)

@@ -163,6 +163,48 @@ class Folds(unittest.TestCase):
         self.assertIn("val_acc is printed for each fold", answer.space)
 
 
+class Shards(unittest.TestCase):
+    """Shards, workers, seeds and the like each print a value: their mean is the sweep's."""
+
+    UNITS = ("shard", "worker", "job", "replica", "chain", "client", "bag", "split", "seed")
+
+    def script_of(self, unit, end=""):
+        return ("def run(n):\n    for epoch in (1, 2):\n"
+                f"        print(f'{unit} {{n}} epoch {{epoch}} acc {{epoch / 4 + n / 8}}')\nfor n in (1, 2):\n    run(n)\n" + end)
+
+    def test_the_mean_is_read(self):
+        mean = "print(f'mean acc {0.6875}')\n"
+        for unit in (*self.UNITS, "rank"):
+            log = "".join(f"[{unit} {n}] epoch {e}: acc: {e / 4 + n / 8}\n" for e in (1, 2) for n in (1, 2))
+            for answer in (Answer("import multiprocessing\n" + self.script_of(unit, mean)), Answer("x = 1\n", log + "mean acc: 0.6875\n")):
+                with self.subTest(unit):
+                    self.assertEqual(answer.values, ["0.6875"])
+                    self.assertNotIn("is printed for each", answer.space)
+
+    def test_a_shell_script_that_starts_shards(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "train.sh")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("LR=${LR:-0.1}\nfor s in 1 2; do\n  echo \"shard $s epoch 1 acc $LR\" &\ndone\nwait\necho mean acc $LR\n")
+            space = subprocess.run([sys.executable, INIT, path], stdout=subprocess.PIPE, text=True, check=True, timeout=60).stdout
+        self.assertIn("\nmetric: mean_acc ", space)
+
+    def test_shards_without_their_mean_are_told(self):
+        for unit in self.UNITS:
+            log = "".join(f'{{"{unit}": {n}, "epoch": {e}, "acc": 0.{e}{n}}}\n' for e in (1, 2) for n in (1, 2))
+            for space in (space_of(self.script_of(unit)), space_of("x = 1\n", log)):
+                self.assertIn(f"acc is printed for each {unit}, so that the best {unit} alone would be the answer: let the script "
+                              f"print the mean of all {unit}s too", space)
+        self.assertIn("acc is printed for each seed", space_of("for seed in range(3):\n    print(f'acc {f(seed)}')\n"))
+
+    def test_the_one_seed_of_a_trial_is_no_such_thing(self):
+        for script, log in (("print(f'seed {args.seed} acc {f(args.seed)}')\n", None),
+                            ("SEED = 3\nfor e in (1, 2):\n    print('seed', SEED, 'epoch', e, 'acc', f(e))\n", None),
+                            ("for split in ('train', 'val'):\n    print(f'{split} acc {f(split)}')\n", None),
+                            ("x = 1\n", "worker 7: epoch 1 acc 0.5\nworker 7: epoch 2 acc 0.6\n")):
+            self.assertNotIn("is printed for each", space_of(script, log), script)
+
+
 class Groups(unittest.TestCase):
     """One line tells of the training and of the validation."""
 
