@@ -15,7 +15,7 @@ import sys
 
 from domains import domain_of
 from logs import Log
-from metrics import metrics_of_lines, metrics_of_source, rank, reported_names
+from metrics import boosts_silently, metrics_of_lines, metrics_of_source, rank, reported_names
 from modules import modules_beside
 from foreign import lines_of_foreign, options_of_foreign
 from interfaces import notes_on, notes_on_frameworks, options_of
@@ -82,6 +82,9 @@ def add_python(space, script, source):
         metrics = max(found, key=lambda names: max(map(rank, names), default=(-9,)), default=[])
     if not metrics and not reported:
         space.notes += notes_on_frameworks(tree, source, beside)
+        if "xgboost" in source and boosts_silently(tree):
+            space.notes.append("XGBoost prints nothing with verbose=False: let the script print its best_score, as in "
+                               'print("val_score:", model.best_score), and call tune init again')
     return metrics, reported
 
 

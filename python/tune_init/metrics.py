@@ -409,6 +409,13 @@ def label_of_match(regex, parts):
     return label_of(parts[i - 1]) if i > 0 and isinstance(parts[i - 1], str) else ""
 
 
+def boosts_silently(tree):
+    """Whether every call that trains with XGBoost is told to print nothing. XGBoost ignores `verbose` of a constructor."""
+    words = [{k.arg: ast.unparse(k.value) for k in n.keywords} for n in ast.walk(tree) if isinstance(n, ast.Call)]
+    trained = [w for w in words if "evals" in w or "eval_set" in w]
+    return bool(trained) and all({w.get("verbose"), w.get("verbose_eval")} & {"False", "0", "None"} for w in trained)
+
+
 def framework_metrics(tree, source):
     """Those that a framework prints by itself."""
     has_fit = re.search(r"\.fit\(", source) is not None
@@ -425,7 +432,8 @@ def framework_metrics(tree, source):
         names = [n for text in returned for n in re.findall(r"[\"'](\w+)[\"']\s*:", text) if is_metric(n)]
         for i, name in enumerate(list(dict.fromkeys(names)) + ["loss"]):
             yield Metric("eval_" + name, f"'eval_{name}': '?{{number}}", "stdout", (10**6, i))
-    if re.search(r"\b(xgb|xgboost)\b", source) and re.search(r"\bevals\s*=|eval_set\s*=", source):
+    has_sets = re.search(r"\bevals\s*=|eval_set\s*=", source) is not None
+    if re.search(r"\b(xgb|xgboost)\b", source) and has_sets and not boosts_silently(tree):
         named = re.findall(r"evals\s*=\s*\[(.*?)\]\s*[,)]", source, re.S)
         sets = re.findall(r"[\"'](\w+)[\"']", named[0]) if named else []
         kinds = re.findall(r"eval_metric[\"']?\s*[:=]\s*\[?\s*[\"']([\w@.]+)[\"']", source)
