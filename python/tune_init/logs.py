@@ -17,6 +17,10 @@ OF_STDERR = re.compile(r"\d%\|.*\||\bit/s\b|\bs/it\b|\b(?:INFO|WARNING|DEBUG)\b"
 COUNT = re.compile(r"%\|[^|]*\| (\d+)/\d+ ")
 EPOCH = re.compile(r"\b(epoch|step|iteration|iter|round)\b([\s:=#\[(]*)(\d+)", re.I)
 NUMBER_NEXT = re.compile(r"[\s:='\"(\[#.+-]*(?:\d|(?:nan|inf|none|null|true|false)\b)", re.I)
+# "split": "val", phase=train
+PAIR = re.compile(r"([\"']?)\b([A-Za-z]\w*)\1\s*[:=]\s*([\"']?)([A-Za-z][\w-]*)\3(?=[\s,;|)\]}]|$)")
+BEGINNING = r"^(?:\^|\\b)"  # Of an expression.
+PARTS = ("validation", "test")  # To go by, in this order.
 TIMES = ("wall", "date", "duration", "memory", "mem", "rank", "fold", "version", "port", "pid",
          "remaining", "left")  # And no metrics, either.
 EXPRESSIONS_MAX = 8  # Tried for a metric.
@@ -129,6 +133,38 @@ def of_first_rank(regex, lines):
         return None
     text, line = ranks[min(ranks)]
     return of_rank(regex, text), line.strip()
+
+
+def of_best_part(regex, lines):
+    """(expression, "split val") for the validation's lines alone, where a key in the lines says of which part of the data each
+    is; None for others."""
+    parts = {}  # key: {part: (its first line, the pair in it)}
+    for line in lines:
+        for pair in PAIR.finditer(line):
+            if part_of([pair.group(4).lower()]):
+                parts.setdefault(pair.group(2), {}).setdefault(part_of([pair.group(4).lower()]), (line, pair))
+    for key, found in parts.items():
+        part = next((p for p in PARTS if p in found), None)
+        if len(found) < 2 or part is None:
+            continue
+        line, pair = found[part]
+        edge = "" if pair.group(3) else r"\b"
+        text = re.sub(r"\s+", r"\\s*", escaped(pair.group(0))) + edge
+        is_before = pair.end() <= match_of(regex, line).start(1)
+        exact = f"{text}.*?{re.sub(BEGINNING, '', regex)}" if is_before else f"{regex}.*?{text}"
+        if match_of(exact, line):
+            return exact, f"{key} {pair.group(4)}"
+    return None
+
+
+def of_kind_alone(regex, main, others):
+    """An expression in the words of `main` that finds nothing in `others`; "" where no word tells them apart."""
+    end = match_of(regex, main[0]).start(1)
+    for word in re.findall(r"[A-Za-z]\w*", main[0][:end]):
+        exact = rf"\b{word}\b.*?" + re.sub(BEGINNING, "", regex)
+        if all(match_of(exact, line) for line in main) and not any(match_of(exact, line) for line in others):
+            return exact
+    return ""
 
 
 def part_of_heading(heading):
@@ -245,6 +281,10 @@ class Log:
 
     def metric(self, name, regex, line, order):
         kinds = {}
+        of_part = of_best_part(regex, [other for other in self.lines if match_of(regex, other)])
+        if of_part:
+            regex = of_part[0]
+            line = next(other for other in self.lines if match_of(regex, other))
         for other in self.lines:
             match = match_of(regex, other)
             if match:
@@ -260,6 +300,9 @@ class Log:
             if exact is None:
                 self.notes[name] = (f"each line that the expression of {name} finds is an iteration, "
                                     f"'{main[0].strip()[:60]}' and '{others[0].strip()[:60]}'")
+                alone = of_kind_alone(regex, main, others)
+                if alone:
+                    self.notes[name] += f"; the expression '{alone}' finds the first alone"
             regex, line = exact or regex, main[0]
         elif kinds:
             main = next(iter(kinds.values()))
@@ -271,6 +314,8 @@ class Log:
         if len(set(map(part_of_heading, headings))) > 1:
             metric.doubts.append(f"{name} is printed below {' and '.join(repr(h) for h in headings[:3])} in the same words: let "
                                  f"the script say which it is, as in val_{name}, and call tune init again")
+        if of_part:
+            metric.comment = f"of {of_part[1]} alone: "
         if first_rank:
             metric.regex, metric.line, metric.comment = *first_rank, "of one rank alone: "
             metric.is_of_rank = True

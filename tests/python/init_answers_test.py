@@ -425,6 +425,26 @@ class Nested(unittest.TestCase):
         self.assertEqual((answer.metric, answer.values), ("valid_loss", ["1.5", "2.5"]))
 
 
+class Splits(unittest.TestCase):
+    """A key in a log's line says of which part of the data the line is."""
+
+    def test_the_lines_of_the_validation_are_read(self):
+        for line in ('{{"event": "eval", "split": "{s}", "epoch": {e}, "accuracy": {v}}}', '{{"epoch":{e},"accuracy":{v},"split":"{s}"}}',
+                     "epoch={e} phase={s}, accuracy={v}", "[{e}] accuracy: {v} set: {s}", "{{'epoch': {e}, 'on': '{s}', 'accuracy': {v}}}"):
+            for validation in ("val", "test"):
+                log = "".join(line.format(s=s, e=e, v=v) + "\n" for e in (1, 2) for s, v in (("train", 0.9), (validation, e / 4)))
+                with self.subTest(line):
+                    answer = Answer("x = 1\n", log)
+                    self.assertEqual((answer.metric, answer.values), ("accuracy", ["0.25", "0.5"]))
+                    self.assertRegex(answer.space, rf"# of (split|phase|set|on) {validation} alone: ")
+                    self.assertFalse(any("accuracy" in t for t in answer.to_do), answer.to_do)
+
+    def test_lines_that_no_key_tells_apart_get_an_expression_to_choose(self):
+        log = "".join(f'{{"at": "{s}", "epoch": {e}, "accuracy": 0.{e}}}\n' for e in (1, 2) for s in ("home", "away"))
+        self.assertTrue(any(r"""the expression '\bhome\b.*?"accuracy":\s*{number}' finds the first alone""" in t
+                            for t in Answer("x = 1\n", log).to_do))
+
+
 class Unknown(unittest.TestCase):
     def test_the_residual_of_a_solver_is_to_be_small(self):
         log = "".join(f"iter {i:4}  residual =  {4 / i:.5E}  time {i / 10:8.3f}s\n" for i in (1, 2, 4))

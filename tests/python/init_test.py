@@ -313,7 +313,8 @@ class Logs(unittest.TestCase):
         found = logs.Log(log)
         self.assertEqual(metrics.finds(found.metrics()[0].regex, log), ["0.1", "0.2", "0.3", "0.4"])
         self.assertEqual(found.notes["val_acc"], "each line that the expression of val_acc finds is an iteration, "
-                                                 "'warmup 1 val_acc 0.1' and 'main 1 val_acc 0.3'")
+                                                 "'warmup 1 val_acc 0.1' and 'main 1 val_acc 0.3'; the expression "
+                                                 r"'\bwarmup\b.*?val_acc\s+{number}' finds the first alone")
 
     def test_a_log_of_both_streams_is_read_on_both(self):
         bar = "Epoch 1:  50%|█████     | 1/2 [00:00<00:00, 3.1it/s]\r"
