@@ -15,4 +15,4 @@ tune_library(tune_housekeeping
     cli/machine_check.cc
     cli/program_output.cc
     cli/stored_ask_tell.cc
-  DEPS tune_queries tune_spec tune_json_lines tune_controller tune_devices tune_export tune_package tune_core_posix)
+  DEPS tune_queries tune_spec tune_json_lines tune_controller tune_devices tune_export tune_package tune_trial_process tune_core_posix)

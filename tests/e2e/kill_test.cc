@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
 
 #include "tests/e2e/kill_runs.h"
 #include "tests/e2e/program.h"
+#include "tests/process_end.h"
 
 namespace tune::testing {
 namespace {
@@ -57,6 +59,39 @@ TEST(Kill, WhatATunerLeavesThatIsKilledAfterItsLastCommitGoesWithTheNextResume) 
   close(listener);
   EXPECT_EQ(RunTune(folder, {"resume"}).exit_status, 0);
   EXPECT_EQ(folder.Names(), (std::vector<std::string>{"space.yaml", "tune.db"}));
+}
+
+// SIGKILL for tuner, worker and what speaks for the program, all at once.
+TEST(Kill, WhatAProgramHasStartedInASessionOfItsOwnGoesWithTheNextResume) {
+  TestFolder folder;
+  folder.Write("trial.sh",
+               "#!/bin/sh\n"
+               "test -e again && { echo 'v: 1'; exit 0; }\n"
+               "touch again\n"
+               "setsid sh -c 'echo $$ > part; mv part daemon; exec sleep 1000' 2>/dev/null &\n"
+               "while ! test -e daemon; do sleep 0.01; done\n"
+               "echo 'v: 0'; exec sleep 1000\n");
+  const std::string space =
+      folder.Write("space.yaml",
+                   "trainable: {command: [sh, trial.sh], metrics: {v: {regex: 'v: {number}'}}}\n"
+                   "metric: v\nmode: max\nsamples: 1\nspace: {x: {uniform: [0, 1]}}\n");
+  Program tune(folder, "tune", {"run", space});
+  ASSERT_TRUE(tune.WaitForText("sweep space"));
+  WaitForReports(folder, 1);
+  const pid_t worker = ChildOf(tune.pid(), "tune_worker");
+  const pid_t command = ChildOf(worker, "tune_trial_command");
+  ASSERT_NE(command, 0);
+  pid_t daemon = 0;
+  std::ifstream(folder / "daemon") >> daemon;
+  const ProcessEnd end(daemon);
+  for (const int signal : {SIGSTOP, SIGKILL}) {
+    for (const pid_t pid : {tune.pid(), worker, command}) kill(pid, signal);
+  }
+  EXPECT_FALSE(end.IsThere());
+  const ProgramResult resume = RunTune(folder, {"resume"});
+  EXPECT_EQ(resume.exit_status, 0) << resume.err;
+  EXPECT_TRUE(end.IsThere());
+  EXPECT_NE(resume.err.find(std::to_string(daemon) + " ("), std::string::npos) << resume.err;
 }
 
 TEST(Kill, OneAtATimeTrialsThatDieChangeNoDecision) {

@@ -25,19 +25,6 @@ std::optional<pid_t> ReadPid(std::string_view text) {
   return pid;
 }
 
-// "123 (a name) S 45 ...": the parent and whether it still runs.
-std::optional<pid_t> LivingParentOf(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string line;
-  if (!std::getline(file, line)) return std::nullopt;
-  const size_t name_end = line.rfind(')');
-  if (name_end == std::string::npos || line.size() < name_end + 5) return std::nullopt;
-  const char state = line[name_end + 2];
-  if (state == 'Z' || state == 'X') return std::nullopt;
-  const size_t begin = name_end + 4;
-  return ReadPid(std::string_view(line).substr(begin, line.find(' ', begin) - begin));
-}
-
 // Whole: each process of the machine and its parent. Where the kernel does not list children.
 std::vector<pid_t> DescendantsByScan(const std::set<pid_t>& spared) {
   std::vector<std::pair<pid_t, pid_t>> parents;
@@ -83,6 +70,19 @@ void TakeLeave(const std::set<pid_t>& spared) {
 }
 
 }  // namespace
+
+std::optional<pid_t> LivingParentOf(pid_t pid) {
+  // "123 (a name) S 45 ...": the parent, and whether the process still runs.
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  if (!std::getline(file, line)) return std::nullopt;
+  const size_t name_end = line.rfind(')');
+  if (name_end == std::string::npos || line.size() < name_end + 5) return std::nullopt;
+  const char state = line[name_end + 2];
+  if (state == 'Z' || state == 'X') return std::nullopt;
+  const size_t begin = name_end + 4;
+  return ReadPid(std::string_view(line).substr(begin, line.find(' ', begin) - begin));
+}
 
 bool AdoptOrphans() { return prctl(PR_SET_CHILD_SUBREAPER, 1) == 0; }
 

@@ -24,6 +24,9 @@ std::vector<pid_t> Descendants(const std::set<pid_t>& spared = {});
 // The nearest of `candidates` that the process is, or is below; nothing: it is elsewhere, or gone.
 std::optional<pid_t> NearestAbove(pid_t pid, const std::set<pid_t>& candidates);
 
+// The parent of a process; 0: it is not in our PID namespace. Nothing: the process has ended.
+std::optional<pid_t> LivingParentOf(pid_t pid);
+
 // Its command line, with spaces between the words; empty: it is gone.
 std::string CommandLineOf(pid_t pid);
 

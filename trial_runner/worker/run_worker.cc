@@ -28,6 +28,7 @@
 #include "trial_runner/worker/checkpoint_carrier.h"
 #include "trial_runner/worker/device_watch.h"
 #include "trial_runner/worker/find_tuner.h"
+#include "trial_runner/worker/left_behind.h"
 #include "trial_runner/worker/own_address.h"
 #include "trial_runner/worker/package_fetcher.h"
 #include "trial_runner/worker/process_tree.h"
@@ -184,6 +185,7 @@ int RunWorker(const WorkerOptions& options) {
   }
   BlockSignals(options.is_local);
   AdoptOrphans();
+  if (!options.is_local && !prepared->cache.empty()) EndLeftBehind(prepared->cache + "/artifacts");
   const RealClock clock;
   const std::vector<Device> devices = prepared->core.hello.capacity.devices;
   const std::string session = prepared->core.hello.session;

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "trial_runner/worker/left_behind.h"
 #include "tuner/artifact_path.h"
 #include "tuner/artifact_store.h"
 #include "tuner/cli/sweep_lookup.h"
@@ -69,6 +70,15 @@ Status CleanUpAfterTuner(const std::string& db_path, const std::string& sweep, I
   }
   RemoveEmptyArtifacts(db_path);
   return OkStatus();
+}
+
+std::string EndWhatTrialsLeftBehind(const std::string& db_path) {
+  const std::vector<std::string> ended = EndLeftBehind(ArtifactsDirOf(db_path));
+  if (ended.empty()) return "";
+  std::string line = "ended what trials had left behind when their tuner was killed: process";
+  if (ended.size() > 1) line += "es";
+  for (size_t i = 0; i < ended.size(); ++i) line += (i == 0 ? " " : ", ") + ended[i];
+  return line;
 }
 
 void RemoveEmptyArtifacts(const std::string& db_path) {

@@ -40,6 +40,11 @@ Status CheckArtifactsAreOwn(const std::string& db_path);
 // listened. The caller holds the writer's lock.
 Status CleanUpAfterTuner(const std::string& db_path, const std::string& sweep, Instant now);
 
+// Ends the processes that trials of this database left behind when all that watched over them was
+// killed (left_behind.h), and returns one line about them; empty: there were none. The caller holds
+// the writer's lock.
+std::string EndWhatTrialsLeftBehind(const std::string& db_path);
+
 // The socket where a tuner listened that lives no more, and the artifacts' folder if nothing else
 // is in it. The caller holds the writer's lock.
 void RemoveEmptyArtifacts(const std::string& db_path);

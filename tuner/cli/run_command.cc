@@ -436,6 +436,8 @@ bool IsOver(const StoredExperiment& experiment) {
 
 // The caller holds the writer's lock: no tuner lives.
 void CleanUp(const ResumeOptions& options, const StoredExperiment& experiment, Instant now) {
+  const std::string ended = EndWhatTrialsLeftBehind(options.db_path);
+  if (!ended.empty()) std::cerr << ended << "\n";
   if (const Status s = CleanUpAfterTuner(options.db_path, experiment.name, now); !s.ok()) {
     std::cerr << "warning: " << s.message() << " (tune gc tries again)\n";
   }
