@@ -485,6 +485,32 @@ TEST(Tls, TheProbeOfSomebodyWhoNeverAnswersEnds) {
   close(fd);
 }
 
+// As a listener does that has too many connections of one address.
+TEST(Tls, TheProbeOfSomebodyWhoClosesAtOnceMayBeTriedAgain) {
+  for (const bool resets : {false, true}) {
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    ASSERT_EQ(bind(fd, reinterpret_cast<const sockaddr*>(&address), size), 0);
+    ASSERT_EQ(listen(fd, 1), 0);
+    ASSERT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    std::thread closer([fd, resets] {
+      const int accepted = accept4(fd, nullptr, nullptr, SOCK_CLOEXEC);
+      const linger at_once = {1, 0};
+      if (resets) setsockopt(accepted, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+      close(accepted);
+    });
+    const auto probed = ProbeTuner({"127.0.0.1", ntohs(address.sin_port)}, SomeToken(),
+                                   *DeriveWorkerIdentity(SomeToken()), kPatience);
+    closer.join();
+    close(fd);
+    EXPECT_EQ(probed.status().code(), StatusCode::kUnavailable) << resets;
+    EXPECT_THAT(probed.status().message(), HasSubstr("it may have too many connections")) << resets;
+  }
+}
+
 // ---- strangers
 
 // What comes back from a port to these bytes, until it is closed.

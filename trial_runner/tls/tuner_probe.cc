@@ -143,6 +143,12 @@ Result<std::string> ProbeTuner(const NetworkAddress& address, const JoinToken& t
     const bool is_late = HasTimedOut(SSL_get_error(ssl.get(), done));
     ERR_clear_error();
     if (is_late) return Unavailable(tuner + " does not answer");
+    // A listener closes what is too much before it says anything (grpc/listener.h).
+    if (BIO_number_read(SSL_get_rbio(ssl.get())) == 0) {
+      return Unavailable(tuner +
+                         " closed the connection before it said anything: it may have too many "
+                         "connections from this address");
+    }
     return FailedPrecondition(tuner +
                               " does not speak TLS; a token is for the address of a tuner " +
                               "that was started with --listen");

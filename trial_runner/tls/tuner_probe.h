@@ -16,7 +16,8 @@ namespace tune {
 // Returns the certificate (PEM) of the tuner's authority, which is the one that the token names, so
 // that gRPC can be told to trust it alone. kInvalidArgument: the host is unknown.
 // kFailedPrecondition: no TLS there, another tuner, or one that does not know this token.
-// kUnavailable: nobody there, or no answer; each step waits at most `patience`.
+// kUnavailable: nobody there, no answer, or a connection that is closed without a byte; each step
+// waits at most `patience`.
 Result<std::string> ProbeTuner(const NetworkAddress& address, const JoinToken& token,
                                const WorkerIdentity& worker, Duration patience);
 
