@@ -223,6 +223,23 @@ TEST(Store, AConfigurationThatIsNotWhatWasWrittenIsRefused) {
   EXPECT_EQ(told(), path + ": the configuration of trial 0 is missing; go on from a backup");
 }
 
+TEST(Store, ADatabaseWhoseVersionWasChangedIsRefused) {
+  const TempFolder folder(/*in_memory=*/true);
+  const std::string path = folder / "tune.db";
+  OpenStore(path).reset();
+  for (const std::string version : {"0", "-3", "-2147483648"}) {
+    {
+      const auto database = Database::Open(path, Access::kWrite);
+      ASSERT_TRUE((*database)->Execute(("PRAGMA user_version = " + version).c_str()).ok());
+    }
+    for (const Access access : {Access::kWrite, Access::kCreate}) {
+      EXPECT_EQ(SqliteStore::Open(path, access, kSampleStart).status().message(),
+                path + ": its header was changed (user_version is " + version +
+                    ", expected 1 to 8); go on from a backup");
+    }
+  }
+}
+
 TEST(Store, GrowsByLessThan300BytesAReport) {
   const TempFolder folder(/*in_memory=*/true);
   const std::string path = folder / "tune.db";

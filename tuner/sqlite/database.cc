@@ -398,6 +398,11 @@ Status Database::Error(int code) const {
       return Unavailable(words + ": another program writes to it; end that one and try again");
     case SQLITE_CORRUPT:
       return DataLoss(words + "; take a backup, or read what is left with sqlite3's .recover");
+    case SQLITE_ERROR:
+      // Our queries are right where our tables are.
+      return DataLoss(words +
+                      ": the database is damaged, or not all of tune's; tune doctor looks at "
+                      "it; go on from a backup");
     case SQLITE_NOTADB:
       return FailedPrecondition(path_ + ": is not a tune database; name another with --db");
     case SQLITE_READONLY:

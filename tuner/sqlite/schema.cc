@@ -3,6 +3,7 @@
 #include <iterator>
 #include <string>
 
+#include "core/check.h"
 #include "tuner/best_trial.h"
 
 namespace tune {
@@ -353,17 +354,31 @@ Status WrittenByNewer(const Database& database, int64_t version) {
                             std::to_string(SchemaVersion()) + "); use that one");
 }
 
+// A damaged header: our tables are there, and their version is none.
+Status CheckVersion(Database& database, int64_t version) {
+  if (version > SchemaVersion()) return WrittenByNewer(database, version);
+  if (version > 0) return OkStatus();
+  TUNE_ASSIGN_OR_RETURN(
+      const int64_t table_count,
+      database.QueryInt("SELECT count() FROM sqlite_master WHERE name = 'experiment_rows'"));
+  if (version == 0 && table_count == 0) return OkStatus();
+  return DataLoss(database.path() + ": its header was changed (user_version is " +
+                  std::to_string(version) + ", expected 1 to " + std::to_string(SchemaVersion()) +
+                  "); go on from a backup");
+}
+
 }  // namespace
 
 int64_t SchemaVersion() { return static_cast<int64_t>(std::size(kMigrations)); }
 
 Status Migrate(Database& database) {
   TUNE_ASSIGN_OR_RETURN(int64_t version, database.QueryInt("PRAGMA user_version"));
-  if (version > SchemaVersion()) return WrittenByNewer(database, version);
+  TUNE_RETURN_IF_ERROR(CheckVersion(database, version));
   while (version < SchemaVersion()) {
     TUNE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(database));
     // Another program may have been here since.
     TUNE_ASSIGN_OR_RETURN(version, database.QueryInt("PRAGMA user_version"));
+    TUNE_CHECK(version >= 0);
     if (version < SchemaVersion()) TUNE_RETURN_IF_ERROR(database.Execute(kMigrations[version]));
     TUNE_RETURN_IF_ERROR(transaction.Commit());
     TUNE_ASSIGN_OR_RETURN(version, database.QueryInt("PRAGMA user_version"));
@@ -380,9 +395,8 @@ Status Migrate(Database& database) {
 
 Status CheckSchema(Database& database) {
   TUNE_ASSIGN_OR_RETURN(const int64_t version, database.QueryInt("PRAGMA user_version"));
-  if (version == 0) return NotFound(database.path() + ": nothing is in it yet");
-  if (version > SchemaVersion()) return WrittenByNewer(database, version);
-  return OkStatus();
+  TUNE_RETURN_IF_ERROR(CheckVersion(database, version));
+  return version == 0 ? NotFound(database.path() + ": nothing is in it yet") : OkStatus();
 }
 
 }  // namespace tune
