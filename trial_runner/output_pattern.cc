@@ -137,17 +137,30 @@ Result<OutputPattern> OutputPattern::Make(std::string metric, const std::string&
         NumberExpression(is_column ? Thousands::kWithoutCommas : Thousands::kWithCommas));
   }
   auto expression = std::make_shared<const re2::RE2>(written, PatternOptions());
+  const auto hides_number = [&]() {
+    return InvalidArgument("the regular expression '" + pattern + "' has " + std::string(kNumber) +
+                           " within brackets or quotes, where it stands for single characters; "
+                           "write \\[ and \\] for brackets that are printed");
+  };
+  if (!expression->ok() && made.has_number_) {
+    std::string with_digit = pattern;
+    with_digit.replace(places[0], kNumber.size(), "0");
+    if (re2::RE2(with_digit, PatternOptions()).ok()) return hides_number();
+  }
   if (!expression->ok()) {
     return InvalidArgument("the regular expression '" + pattern +
                            "' cannot be used: " + expression->error());
   }
+  const auto& names = expression->NamedCapturingGroups();
+  const auto named = names.find(kNumberGroup);
+  if (made.has_number_ && named == names.end()) return hides_number();
   if (expression->NumberOfCapturingGroups() == 0) {
     return InvalidArgument("the regular expression '" + pattern +
                            "' has no group; write {number} where the number stands: \"acc: "
                            "{number}\"");
   }
   if (made.has_number_) {
-    made.group_ = expression->NamedCapturingGroups().at(kNumberGroup);
+    made.group_ = named->second;
   } else {
     const auto [begin, end] = FirstGroup(pattern);
     made.spelled_ = SpelledIn(pattern, begin, end);

@@ -187,6 +187,12 @@ TEST(OutputPattern, RefusesWhatCannotBeUsed) {
   };
   EXPECT_THAT(error("([0-9]+"), HasSubstr("cannot be used: missing )"));
   EXPECT_THAT(error("acc"), HasSubstr("has no group; write {number}"));
+  for (const char* const hidden :
+       {"[{number}] (acc)", "[{number}", "[acc: {number}]", "\\Q{number}\\E (a)"}) {
+    EXPECT_NE(error(hidden), "") << hidden;
+  }
+  EXPECT_THAT(error("[{number}]: acc ([0-9.]+)"),
+              HasSubstr("has {number} within brackets or quotes, where it stands for single"));
   EXPECT_THAT(error("(?:acc)"), HasSubstr("has no group"));
   EXPECT_THAT(error("acc {num}"), HasSubstr("write {number}"));
   EXPECT_THAT(error("{number} of {number}"), HasSubstr("holds {number} twice"));
