@@ -86,7 +86,7 @@ def that_is_stopped(trial):
 
 
 def that_starts_others(trial):
-    subprocess.Popen(["sleep", "3600"], start_new_session=True)
+    subprocess.Popen(["sleep", "36173"], start_new_session=True)
     return 1
 
 
@@ -201,7 +201,7 @@ class AProcessOfTrials(SweepCase):
 
     def test_leaves_nothing_behind(self):
         self.run_sweep(that_starts_others, samples=2, max_concurrent=1)
-        left = subprocess.run(["pgrep", "-f", "^sleep 3600$"], capture_output=True, text=True).stdout
+        left = subprocess.run(["pgrep", "-f", "^sleep 36173$"], capture_output=True, text=True).stdout
         self.assertEqual(left, "")
 
 
