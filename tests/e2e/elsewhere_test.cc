@@ -95,6 +95,15 @@ class Elsewhere : public ::testing::Test {
   std::vector<std::string> Rows(const std::string& sql, const std::string& db = "tune.db") const {
     return Query(home_, sql, db);
   }
+  // On this worker, with no attempt that counts against them.
+  void ExpectFourTrialsEndWell(Program& worker, Program& tune) const {
+    EXPECT_EQ(worker.Wait().exit_status, 0);
+    EXPECT_EQ(tune.Wait().exit_status, 0);
+    EXPECT_EQ(Rows("select count(*) from attempts where outcome not in ('completed', 'preempted')"),
+              std::vector<std::string>{"0"});
+    EXPECT_EQ(Rows("select count(*) from trials where status = 'TERMINATED'"),
+              std::vector<std::string>{"4"});
+  }
 
   TestFolder home_;
   TestFolder away_;
@@ -214,12 +223,7 @@ TEST_F(Elsewhere, AFullDiskIsTheWorkersFaultAndNotTheTrials) {
                                   (home_ / "code") + ": cannot write "));
   EXPECT_THAT(left.err, HasSubstr(": No space left on device\n"));
   const auto worker = StartWorker();
-  EXPECT_EQ(worker->Wait().exit_status, 0);
-  EXPECT_EQ(tune->Wait().exit_status, 0);
-  EXPECT_EQ(Rows("select count(*) from attempts where outcome not in ('completed', 'preempted')"),
-            std::vector<std::string>{"0"});
-  EXPECT_EQ(Rows("select count(*) from trials where status = 'TERMINATED'"),
-            std::vector<std::string>{"4"});
+  ExpectFourTrialsEndWell(*worker, *tune);
 }
 
 TEST_F(Elsewhere, AMachineWithoutTheProgramGivesItsTrialsBackAndLeaves) {
@@ -236,12 +240,7 @@ TEST_F(Elsewhere, AMachineWithoutTheProgramGivesItsTrialsBackAndLeaves) {
                                   "start '" +
                                   (home_ / "tool") + "': there is no file"));
   const auto worker = StartWorker("", "cache", /*sees_home=*/true);
-  EXPECT_EQ(worker->Wait().exit_status, 0);
-  EXPECT_EQ(tune->Wait().exit_status, 0);
-  EXPECT_EQ(Rows("select count(*) from attempts where outcome not in ('completed', 'preempted')"),
-            std::vector<std::string>{"0"});
-  EXPECT_EQ(Rows("select count(*) from trials where status = 'TERMINATED'"),
-            std::vector<std::string>{"4"});
+  ExpectFourTrialsEndWell(*worker, *tune);
 }
 
 TEST_F(Elsewhere, AProgramThatAParameterNamesIsTheConfigurationsMatter) {

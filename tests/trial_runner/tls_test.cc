@@ -469,16 +469,23 @@ TEST(Tls, TheProbeTellsWhatIsThere) {
   EXPECT_THAT(nobody.status().message(), HasSubstr("nobody listens there"));
 }
 
-TEST(Tls, TheProbeOfSomebodyWhoNeverAnswersEnds) {
-  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+// A socket that somebody may connect to, and its port; port 0: there is none.
+std::pair<int, uint16_t> ListenOnLoopback() {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address = {};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof address;
-  ASSERT_EQ(bind(fd, reinterpret_cast<const sockaddr*>(&address), size), 0);
-  ASSERT_EQ(listen(fd, 1), 0);
-  ASSERT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size), 0);
-  const auto probed = ProbeTuner({"127.0.0.1", ntohs(address.sin_port)}, SomeToken(),
+  const bool listens = bind(fd, reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
+                       listen(fd, 1) == 0 &&
+                       getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0;
+  return {fd, listens ? ntohs(address.sin_port) : uint16_t{0}};
+}
+
+TEST(Tls, TheProbeOfSomebodyWhoNeverAnswersEnds) {
+  const auto [fd, port] = ListenOnLoopback();
+  ASSERT_NE(port, 0);
+  const auto probed = ProbeTuner({"127.0.0.1", port}, SomeToken(),
                                  *DeriveWorkerIdentity(SomeToken()), Milliseconds(50));
   EXPECT_EQ(probed.status().code(), StatusCode::kUnavailable);
   EXPECT_THAT(probed.status().message(), HasSubstr("does not answer"));
@@ -488,22 +495,17 @@ TEST(Tls, TheProbeOfSomebodyWhoNeverAnswersEnds) {
 // As a listener does that has too many connections of one address.
 TEST(Tls, TheProbeOfSomebodyWhoClosesAtOnceMayBeTriedAgain) {
   for (const bool resets : {false, true}) {
-    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address = {};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    ASSERT_EQ(bind(fd, reinterpret_cast<const sockaddr*>(&address), size), 0);
-    ASSERT_EQ(listen(fd, 1), 0);
-    ASSERT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    const auto [socket, port] = ListenOnLoopback();
+    const int fd = socket;  // A lambda takes no part of a pair.
+    ASSERT_NE(port, 0);
     std::thread closer([fd, resets] {
       const int accepted = accept4(fd, nullptr, nullptr, SOCK_CLOEXEC);
       const linger at_once = {1, 0};
       if (resets) setsockopt(accepted, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
       close(accepted);
     });
-    const auto probed = ProbeTuner({"127.0.0.1", ntohs(address.sin_port)}, SomeToken(),
-                                   *DeriveWorkerIdentity(SomeToken()), kPatience);
+    const auto probed =
+        ProbeTuner({"127.0.0.1", port}, SomeToken(), *DeriveWorkerIdentity(SomeToken()), kPatience);
     closer.join();
     close(fd);
     EXPECT_EQ(probed.status().code(), StatusCode::kUnavailable) << resets;
