@@ -286,10 +286,10 @@ class AMistake(SweepCase):
 
 # A sweep whose trials wait, and the file's own way to begin it.
 WAITING = """
-import sys, time, tune
+import signal, tune
 def objective(trial):
     trial.report(value=1)
-    time.sleep(600)
+    signal.pause()
 if __name__ == "__main__":
     tune.run(objective, {"x": tune.uniform(0, 1)}, metric="value", mode="min", samples=1)
 """
