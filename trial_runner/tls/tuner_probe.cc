@@ -5,12 +5,14 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <memory>
 #include <utility>
 
@@ -39,6 +41,35 @@ Result<Addresses> Resolve(const NetworkAddress& address) {
   return Addresses(found);
 }
 
+// OpenSSL writes with write(2): for as long as this lives, a peer that has closed gives this thread
+// EPIPE, and not the signal that would end the process.
+class NoBrokenPipeSignal {
+ public:
+  NoBrokenPipeSignal() {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    was_pending_ = IsPending();
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~NoBrokenPipeSignal() {
+    const timespec at_once = {};
+    if (!was_pending_ && IsPending()) sigtimedwait(&pipe_, nullptr, &at_once);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  NoBrokenPipeSignal(const NoBrokenPipeSignal&) = delete;
+  NoBrokenPipeSignal& operator=(const NoBrokenPipeSignal&) = delete;
+
+ private:
+  static bool IsPending() {
+    sigset_t pending;
+    return sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE) == 1;
+  }
+
+  sigset_t pipe_;
+  sigset_t before_;
+  bool was_pending_ = false;
+};
+
 // 0, or the errno of what went wrong.
 int ConnectWithin(int fd, const addrinfo& address, Duration patience) {
   if (connect(fd, address.ai_addr, address.ai_addrlen) == 0) return 0;
@@ -50,6 +81,13 @@ int ConnectWithin(int fd, const addrinfo& address, Duration patience) {
   int error = 0;
   socklen_t size = sizeof error;
   return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
+}
+
+// A listener closes what is too much before it says anything (grpc/listener.h).
+Status ClosedAtOnce(const NetworkAddress& address) {
+  return Unavailable("the tuner at " + address.ToText() +
+                     " closed the connection before it said anything: it may have too many "
+                     "connections from this address");
 }
 
 // A connected socket that blocks for at most `patience` each time.
@@ -68,6 +106,7 @@ Result<FileDescriptor> Connect(const NetworkAddress& address, Duration patience)
     fcntl(socket.get(), F_SETFL, 0);  // Blocking from here on.
     return socket;
   }
+  if (error == ECONNRESET) return ClosedAtOnce(address);
   return Unavailable(
       "cannot connect to the tuner at " + address.ToText() + ": " +
       (error == ECONNREFUSED ? "nobody listens there" : std::string(strerror(error))));
@@ -133,6 +172,7 @@ Status AwaitFirstByte(SSL* ssl, const std::string& tuner, const JoinToken& token
 Result<std::string> ProbeTuner(const NetworkAddress& address, const JoinToken& token,
                                const WorkerIdentity& worker, Duration patience) {
   const std::string tuner = "the tuner at " + address.ToText();
+  const NoBrokenPipeSignal no_signal;
   TUNE_ASSIGN_OR_RETURN(const FileDescriptor socket, Connect(address, patience));
   TUNE_ASSIGN_OR_RETURN(const OwnedSslContext context, MakeContext(worker));
   const OwnedSsl ssl(SSL_new(context.get()));
@@ -143,12 +183,7 @@ Result<std::string> ProbeTuner(const NetworkAddress& address, const JoinToken& t
     const bool is_late = HasTimedOut(SSL_get_error(ssl.get(), done));
     ERR_clear_error();
     if (is_late) return Unavailable(tuner + " does not answer");
-    // A listener closes what is too much before it says anything (grpc/listener.h).
-    if (BIO_number_read(SSL_get_rbio(ssl.get())) == 0) {
-      return Unavailable(tuner +
-                         " closed the connection before it said anything: it may have too many "
-                         "connections from this address");
-    }
+    if (BIO_number_read(SSL_get_rbio(ssl.get())) == 0) return ClosedAtOnce(address);
     return FailedPrecondition(tuner +
                               " does not speak TLS; a token is for the address of a tuner " +
                               "that was started with --listen");
