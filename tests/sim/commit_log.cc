@@ -151,10 +151,7 @@ void CommitLog::TakeEvents(const std::vector<Event>& events, const Transition& t
     } else if (const auto* const finished = std::get_if<AttemptFinished>(&event)) {
       CloseLease(finished->worker, finished->message.ref);
     } else if (const auto* const gone = std::get_if<WorkerGone>(&event)) {
-      // One that is not local may come back.
-      if (gone->how != Departure::kBroken || connections_[gone->worker].is_local) {
-        CloseLeases(gone->worker);
-      }
+      if (!MayComeBack(*gone, transition)) CloseLeases(gone->worker);
     } else if (const auto* const restarted = std::get_if<TunerRestarted>(&event)) {
       std::erase_if(leases_, [&](const auto& lease) {
         return !restarted->listens || connections_[lease.second.worker].is_local;
@@ -246,6 +243,17 @@ void CommitLog::TakeJoin(const WorkerJoined& event) {
     lease.worker = event.worker;
     moved_.insert({lease.ref.epoch, event.worker});
   }
+}
+
+// One that is not local is waited for, but not when the sweep is at its end.
+bool CommitLog::MayComeBack(const WorkerGone& event, const Transition& transition) const {
+  const auto connection = connections_.find(event.worker);
+  if (event.how != Departure::kBroken || connection == connections_.end()) return false;
+  const bool is_lost = std::any_of(
+      transition.workers.begin(), transition.workers.end(), [&event](const WorkerRow& row) {
+        return row.worker == event.worker && row.state == WorkerState::kLost;
+      });
+  return !connection->second.is_local && !is_lost;
 }
 
 void CommitLog::CloseLeases(WorkerId worker) {
@@ -460,7 +468,7 @@ void CommitLog::Sent(WorkerId worker, const ToWorker& message) {
   if (expected.empty() || expected.front() != FingerprintOf(message)) {
     if (NeedsNoCommit(worker, message)) return;
     return Fail("a message left the tuner for worker " + std::to_string(worker.value) +
-                " that was not committed");
+                " that was not committed: " + Describe(message));
   }
   expected.pop_front();
 }

@@ -98,6 +98,7 @@ class CommitLog {
   void TakeReport(const ReportArrived& event, const Transition& transition, size_t& next);
   void TakeJoin(const WorkerJoined& event);
   void Count(const std::vector<Event>& events, const Transition& transition);
+  bool MayComeBack(const WorkerGone& event, const Transition& transition) const;
   void CloseLeases(WorkerId worker);
   void CloseLease(WorkerId worker, const AttemptRef& ref);
   void TakeOrders(const Transition& transition);
