@@ -241,6 +241,11 @@ void ExperimentController::PauseTrial(TrialRecord& trial, PauseCommand command, 
     if (command == PauseCommand::kTrial) trial.held_by_command = command;
     return;
   }
+  // It ends at its next report, and would never go on.
+  if (const StopReason reason = ReasonNotToGoOn(trial); reason != StopReason::kNone) {
+    if (now) StopAtOnce(trial, reason);
+    return;
+  }
   if (trial.pause_wanted == PauseCommand::kTrial) command = PauseCommand::kTrial;
   if (trial.lease && trial.is_running && (!now || trial.verdict)) {  // It is ended anyway.
     trial.pause_wanted = command;
@@ -261,7 +266,11 @@ void ExperimentController::StopTrial(TrialRecord& trial, bool now) {
     trial.is_stop_wanted = true;
     return;
   }
-  EndTrial(trial, TrialStatus::kTerminated, StopReason::kUser);
+  StopAtOnce(trial, StopReason::kUser);
+}
+
+void ExperimentController::StopAtOnce(TrialRecord& trial, StopReason reason) {
+  EndTrial(trial, TrialStatus::kTerminated, reason);
   if (trial.lease && trial.is_running) {
     Kill(trial, Outcome::kStopped, "stopped by command");
   } else if (const auto worker = Holder(trial)) {
@@ -326,7 +335,7 @@ void ExperimentController::Exploit(TrialRecord& trial, const TrialRecord& source
   trial.resume_owner = owner;
   ++trial.exploit_count;
   trial.config_since = AttemptNumber{trial.row.attempts + 1};
-  trial.config_iteration = 0;
+  trial.config_iteration = source.resume_iteration;
   trial.first_unsaved.reset();
   if (trial.row.best_value && !trial.best_configuration) {
     trial.best_configuration = trial.configuration;

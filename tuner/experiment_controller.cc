@@ -573,7 +573,8 @@ bool ExperimentController::MayHaveMore(const TrialRecord& trial) const {
   ResourceRequest request = RequestOf(trial);
   if (request.gpu_milli == 0 || request.gpu_milli >= kWholeMilli) return false;
   request.gpu_milli = kWholeMilli;
-  return request.workers == 1 || leases_.CouldTake(request);
+  // A worker that is away may be one of those that are here, started anew.
+  return request.workers == 1 || leases_.CouldPresentTake(request);
 }
 
 // What it should have gone on from cannot be used: the next attempt takes the one before, or
@@ -606,11 +607,8 @@ void ExperimentController::GoOnFromLatest(TrialRecord& trial) {
 
 void ExperimentController::WaitForLease(TrialRecord& trial) {
   if (trial.is_over() || trial.is_paused()) return;
-  if (sweep_over_ || end_status_ == ExperimentStatus::kStopped || trial.is_stop_wanted) {
-    EndTrial(trial, TrialStatus::kTerminated,
-             sweep_over_                                 ? StopReason::kSweepLimit
-             : end_status_ == ExperimentStatus::kStopped ? end_reason_
-                                                         : StopReason::kUser);
+  if (const StopReason reason = ReasonNotToGoOn(trial); reason != StopReason::kNone) {
+    EndTrial(trial, TrialStatus::kTerminated, reason);
     return;
   }
   if (HasUsedItsTime(trial, Duration{})) return EndByTrialTime(trial);
@@ -618,6 +616,13 @@ void ExperimentController::WaitForLease(TrialRecord& trial) {
   MarkChanged(trial);
   if (trial.pause_wanted) return PauseByCommand(trial, *trial.pause_wanted);
   waiting_.insert(trial.row.number);
+}
+
+// Why no attempt of it would begin any more, now or later.
+StopReason ExperimentController::ReasonNotToGoOn(const TrialRecord& trial) const {
+  if (sweep_over_) return StopReason::kSweepLimit;
+  if (end_status_ == ExperimentStatus::kStopped) return end_reason_;
+  return trial.is_stop_wanted ? StopReason::kUser : StopReason::kNone;
 }
 
 void ExperimentController::EndTrial(TrialRecord& trial, TrialStatus status, StopReason reason) {

@@ -157,6 +157,7 @@ class ExperimentController {
   void LeaveBadCheckpoint(TrialRecord& trial);
   void GoOnFromLatest(TrialRecord& trial);
   void WaitForLease(TrialRecord& trial);  // Or ends it: the sweep gives out nothing more.
+  StopReason ReasonNotToGoOn(const TrialRecord& trial) const;
   void EndTrial(TrialRecord& trial, TrialStatus status, StopReason reason);
   void CloseTrial(TrialRecord& trial, TrialStatus status, StopReason reason);
   void Fail(TrialRecord& trial, const std::string& error);
@@ -169,6 +170,7 @@ class ExperimentController {
   void Follow(const Order& order);
   void Exploit(TrialRecord& trial, const TrialRecord& source);
   void StopTrial(TrialRecord& trial, bool now);
+  void StopAtOnce(TrialRecord& trial, StopReason reason);
   void PauseTrial(TrialRecord& trial, PauseCommand command, bool now);
   void EndSweep(StopReason reason, bool now);
   void ForgetStop();

@@ -86,7 +86,7 @@ struct TrialRecord {
   bool resume_has_other_config = false;     // What it goes on from was made with another one.
   int64_t exploit_count = 0;                // Each time it had a new configuration,
   AttemptNumber config_since{1};            // the present one since this attempt;
-  int64_t config_iteration = 0;             // the last iteration reported with it.
+  int64_t config_iteration = 0;             // the last one reported with it, or taken over.
   // The configuration of the best value, where that is an earlier one, and the exploits before it.
   std::optional<Configuration> best_configuration;
   int64_t best_lineage = 0;

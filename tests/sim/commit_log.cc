@@ -219,7 +219,7 @@ void CommitLog::TakeOrders(const Transition& transition) {
 void CommitLog::TakeExploits(const Transition& transition) {
   for (const ExploitRow& row : transition.exploits) {
     ++coverage_["a trial exploited another"];
-    exploits_[row.trial].insert(row.iteration);
+    exploits_[row.trial][row.iteration] = row.source_iteration;
     const auto source = saved_[row.source].find(row.source_iteration);
     if (source == saved_[row.source].end()) {
       Fail("trial " + std::to_string(row.trial.value) + " exploits trial " +
@@ -436,6 +436,7 @@ void CommitLog::TakeAttempts(const Transition& transition) {
     }
     attempts_[key] = row;
     if (row.outcome == Outcome::kRunning) continue;
+    turns_.back().ended.push_back(row.trial);
     std::erase_if(leases_, [&row](const auto& lease) {
       return lease.first.first == row.trial && lease.second.ref.attempt == row.number;
     });

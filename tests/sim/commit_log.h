@@ -65,6 +65,7 @@ class CommitLog {
     std::vector<TrialNumber> added;
     std::vector<const ReportRow*> reports;  // Those that it was told of, as they arrived.
     std::vector<std::pair<TrialNumber, TrialStatus>> statuses;  // Of trials that changed.
+    std::vector<TrialNumber> ended;                             // Those of attempts that ended.
     std::vector<OrderRow> orders;
   };
   const std::vector<Turn>& turns() const { return turns_; }
@@ -78,8 +79,8 @@ class CommitLog {
   using CheckpointKey = std::tuple<TrialNumber, int64_t, std::string>;
   const std::map<CheckpointKey, CheckpointRow>& checkpoints() const { return checkpoints_; }
   const std::map<WorkerId, WorkerRow>& workers() const { return workers_; }
-  // By trial, of each exploit, the trial's last iteration before.
-  const std::map<TrialNumber, std::set<int64_t>>& exploits() const { return exploits_; }
+  // By trial, of each exploit, the trial's last iteration before and the source's.
+  const std::map<TrialNumber, std::map<int64_t, int64_t>>& exploits() const { return exploits_; }
   const std::map<TrialNumber, Configuration>& configurations() const { return configurations_; }
   const ExperimentRow& experiment_row() const { return experiment_row_; }
   const std::optional<StoredExperiment>& experiment() const { return experiment_; }
@@ -136,7 +137,7 @@ class CommitLog {
   std::map<TrialNumber, TrialRow> trials_;
   std::set<TrialNumber> may_reopen_;  // In this step: they failed, and failed trials are retried.
   std::map<TrialNumber, Configuration> configurations_;  // That it was made with.
-  std::map<TrialNumber, std::set<int64_t>> exploits_;
+  std::map<TrialNumber, std::map<int64_t, int64_t>> exploits_;
   std::map<TrialNumber, std::string> present_configs_;  // That it goes on with.
   std::map<std::pair<TrialNumber, AttemptNumber>, AttemptRow> attempts_;
   std::map<CheckpointKey, CheckpointRow> checkpoints_;

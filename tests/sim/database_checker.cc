@@ -220,14 +220,17 @@ bool GivesUp(const FailurePolicy& policy, const std::map<Outcome, int64_t>& fail
   return policy.max_failures >= 0 && sum > policy.max_failures;
 }
 
-// The attempts with which the trial's configurations end: each ended at a decision.
-std::set<AttemptNumber> LastAttemptsOfConfigurations(const CommitLog& log, TrialNumber trial) {
-  std::set<AttemptNumber> last;
+// The attempts with which the trial's configurations end, each at a decision, and the iteration
+// after which the next one goes on.
+std::map<AttemptNumber, int64_t> LastAttemptsOfConfigurations(const CommitLog& log,
+                                                              TrialNumber trial) {
+  std::map<AttemptNumber, int64_t> last;
   const auto exploits = log.exploits().find(trial);
   if (exploits == log.exploits().end()) return last;
   for (const ReportRow& report : log.reports()) {
     if (report.trial != trial || !report.decision) continue;
-    if (exploits->second.contains(report.iteration)) last.insert(report.attempt);
+    const auto exploit = exploits->second.find(report.iteration);
+    if (exploit != exploits->second.end()) last[report.attempt] = exploit->second;
   }
   return last;
 }
@@ -235,8 +238,11 @@ std::set<AttemptNumber> LastAttemptsOfConfigurations(const CommitLog& log, Trial
 Status CheckTrial(const CommitLog& log, const TrialRow& row) {
   const std::string name = "trial " + std::to_string(row.number.value);
   TrialRow plain;
-  const std::set<AttemptNumber> lasts = LastAttemptsOfConfigurations(log, row.number);
+  const std::map<AttemptNumber, int64_t> lasts = LastAttemptsOfConfigurations(log, row.number);
   std::map<std::ptrdiff_t, int64_t> told;  // With each configuration, up to which iteration.
+  for (const auto& [attempt, taken_over] : lasts) {
+    told[std::distance(lasts.begin(), lasts.upper_bound(attempt))] = taken_over;
+  }
   for (const ReportRow& report : log.reports()) {
     if (report.trial != row.number) continue;
     if (report.decision) {

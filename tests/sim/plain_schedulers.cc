@@ -154,6 +154,10 @@ class PlainPromotion {
   Status Take(const CommitLog::Turn& turn) {
     ++turn_;
     for (const ReportRow* row : turn.reports) TUNE_RETURN_IF_ERROR(TakeReport(*row));
+    ended_.clear();
+    for (const TrialNumber trial : turn.ended) {
+      if (const auto next = NextRung(trial)) ++ended_[*next];
+    }
     for (const auto& [trial, status] : turn.statuses) TakeStatus(trial, status);
     for (const OrderRow& row : turn.orders) TUNE_RETURN_IF_ERROR(TakeOrder(row.order));
     for (const RungKey& key : std::exchange(changed_, {})) {
@@ -223,15 +227,20 @@ class PlainPromotion {
     Trial& trial = trials_[number];
     trial.is_over = IsOver(status);
     if (status == TrialStatus::kError && !trial.waits_at && !trial.failed_at) {
-      const int64_t bracket = ladder_.BracketOf(number);
-      const size_t next = std::max(trial.passed_count, static_cast<size_t>(bracket));
-      if (next == ladder_.levels.size()) return;
-      trial.failed_at = RungKey{bracket, next};
+      trial.failed_at = NextRung(number);
+      if (!trial.failed_at) return;
       Touch(*trial.failed_at).failed.insert(number);
     } else if (status != TrialStatus::kError && trial.failed_at) {
       Touch(*trial.failed_at).failed.erase(number);
       trial.failed_at.reset();
     }
+  }
+
+  // That it is on the way to.
+  std::optional<RungKey> NextRung(TrialNumber number) {
+    const int64_t bracket = ladder_.BracketOf(number);
+    const size_t next = std::max(trials_[number].passed_count, static_cast<size_t>(bracket));
+    return next == ladder_.levels.size() ? std::nullopt : std::optional(RungKey{bracket, next});
   }
 
   size_t PassingCount(size_t count) const { return count / static_cast<size_t>(ladder_.factor); }
@@ -242,13 +251,15 @@ class PlainPromotion {
     if (!trial.waits_at || order.kind != Order::Kind::kResume) {
       return Internal(NameOf(order.trial) + " got an order that no rule gives");
     }
-    const Rung& rung = Touch(*std::exchange(trial.waits_at, std::nullopt));
+    const RungKey key = *std::exchange(trial.waits_at, std::nullopt);
+    const Rung& rung = Touch(key);
     const auto own = std::find_if(rung.finished.begin(), rung.finished.end(),
                                   [&](const Finished& f) { return f.trial == order.trial; });
     const auto better = std::count_if(
         rung.finished.begin(), rung.finished.end(),
         [&](const Finished& other) { return other.turn < turn_ && IsBefore(other, *own); });
-    const size_t failed_max = std::max(rung.failed_before, rung.failed.size());
+    // Of one that failed and is tried again by the user's wish in one turn, no row says so.
+    const size_t failed_max = std::max(rung.failed_before + ended_[key], rung.failed.size());
     const size_t passing = PassingCount(rung.finished.size() + failed_max);
     if (own->value && static_cast<size_t>(better) < passing) return OkStatus();
     return Internal(NameOf(order.trial) + " was promoted from the rung " +
@@ -277,7 +288,8 @@ class PlainPromotion {
   int64_t turn_ = 0;
   std::map<RungKey, Rung> rungs_;
   std::map<TrialNumber, Trial> trials_;
-  std::set<RungKey> changed_;  // In this turn.
+  std::set<RungKey> changed_;        // In this turn.
+  std::map<RungKey, size_t> ended_;  // Attempts on the way to it, in this turn.
 };
 
 // Hyperband whose trials wait: a sweep in which no trial was begun again and that was not extended,

@@ -332,5 +332,23 @@ TEST(ControllerCommands, ASweepWhoseTimeIsUsedUpSaysSoWhenMoreIsAskedOfIt) {
   EXPECT_NE(world.said.front().find("limits.sweep_time was reached"), std::string::npos);
 }
 
+TEST(ControllerCommands, ATrialThatWouldNeverGoOnIsEndedByAPauseAndNotHeld) {
+  for (const bool now : {true, false}) {
+    ExperimentSpec spec = ControllerWorld::MakeSpec(1);
+    spec.limits.sweep_time = Seconds(10);
+    ControllerWorld world(spec);
+    const WorkerId worker = world.Join(1);
+    world.now = world.now + Seconds(10);
+    world.Apply({DeadlinePassed{}});
+    world.Apply({PauseRequested{kFirst, now}});
+    EXPECT_EQ(world.Running(worker).at(kFirst).told_to_die, now);
+    if (!now) world.Apply({world.NextReport(worker, kFirst, 0.3)});
+    world.Apply({world.End(worker, kFirst, Outcome::kStopped)});
+    EXPECT_EQ(world.experiment.status, ExperimentStatus::kFinished);
+    EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kTerminated);
+    EXPECT_EQ(world.trials.at(kFirst).stop_reason, StopReason::kSweepLimit);
+  }
+}
+
 }  // namespace
 }  // namespace tune

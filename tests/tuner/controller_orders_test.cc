@@ -222,6 +222,22 @@ TEST(ControllerOrders, AValueOfAnIterationThatComesAgainAfterAnExploitCountsOnce
   EXPECT_EQ(best().best_lineage, 1);
 }
 
+// What is trained again because checkpoints were damaged is not what the sweep would have had.
+TEST(ControllerOrders, WhatComesBeforeTheTakenOverCheckpointDoesNotCountForTheBest) {
+  ExploitingSweep sweep;
+  ControllerWorld& world = sweep.world;
+  while (world.Running(sweep.worker).at(kSecond).start.from_iteration > 0) {
+    Event torn = world.End(sweep.worker, kSecond, Outcome::kCrashed, "it is torn");
+    std::get<AttemptFinished>(torn).message.detail = EndDetail::kBadCheckpoint;
+    world.Apply({torn});
+  }
+  world.Apply({world.NextReport(sweep.worker, kSecond, 0.9)});
+  EXPECT_EQ(world.trials.at(kSecond).best_value, 0.5);
+  world.Apply({world.NextReport(sweep.worker, kSecond, 0.8)});
+  EXPECT_EQ(world.trials.at(kSecond).best_value, 0.8);
+  EXPECT_EQ(world.trials.at(kSecond).best_iteration, 2);
+}
+
 TEST(ControllerOrders, RecoveryComesToTheSameOrders) {
   ExploitingSweep sweep;
   ControllerWorld& world = sweep.world;

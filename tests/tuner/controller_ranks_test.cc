@@ -57,6 +57,16 @@ void ExpectReplay(ControllerWorld& world) {
   }
 }
 
+std::vector<StartAttempt> StartsIn(const Transition& transition) {
+  std::vector<StartAttempt> starts;
+  for (const Action& action : transition.actions) {
+    const auto* const send = std::get_if<SendToWorker>(&action);
+    const auto* const start = send != nullptr ? std::get_if<StartAttempt>(&send->message) : nullptr;
+    if (start != nullptr) starts.push_back(*start);
+  }
+  return starts;
+}
+
 TEST(ControllerRanks, BeginTogetherUnderLeasesOfTheirOwn) {
   TwoWorkers two;
   const StartAttempt& leader = two.Start(two.first);
@@ -75,14 +85,8 @@ TEST(ControllerRanks, BeginTogetherUnderLeasesOfTheirOwn) {
 
 TEST(ControllerRanks, OnOneWorkerAreToldSo) {
   ControllerWorld world(SpecOfTwoRanks());
-  ExperimentController& controller = world.controller();
   const WorkerJoined joined{WorkerId{1}, "w", "local", 1, WorkerCapacity{2000, {}}};
-  std::vector<StartAttempt> starts;
-  for (const Action& action : controller.Apply({joined}, world.now).actions) {
-    const auto* const send = std::get_if<SendToWorker>(&action);
-    const auto* const start = send != nullptr ? std::get_if<StartAttempt>(&send->message) : nullptr;
-    if (start != nullptr) starts.push_back(*start);
-  }
+  const std::vector<StartAttempt> starts = StartsIn(world.controller().Apply({joined}, world.now));
   ASSERT_EQ(starts.size(), 2u);
   EXPECT_FALSE(starts[0].is_spread || starts[1].is_spread);
 }
@@ -321,6 +325,29 @@ TEST(ControllerRanks, ThatNeedWholeDevicesWhichAreGoneAreSaidToBeMissing) {
   EXPECT_NE(world.said.back().find("it needs cpu: 1, gpu: 1, workers: 2"), std::string::npos)
       << world.said.back();
   EXPECT_TRUE(world.controller().NextDeadline().has_value()) << "limits.unplaceable";
+}
+
+// It may be one of those that are here, started anew, and then would be counted twice.
+TEST(ControllerRanks, AreNotPromisedTheDevicesOfAWorkerThatIsAway) {
+  ExperimentSpec spec = SpecOfTwoRanks(2);
+  spec.resources.gpu_milli = 500;
+  spec.resources.spread = false;
+  ControllerWorld world(spec);
+  ExperimentController& controller = world.controller();
+  const WorkerCapacity capacity{2000, {Device{0, "logical", 0}}};
+  const auto starts =
+      StartsIn(controller.Apply({WorkerJoined{WorkerId{1}, "w", "local", 1, capacity}}, world.now));
+  ASSERT_EQ(starts.size(), 2u);
+  WorkerJoined far{WorkerId{2}, "far", "10.0.0.2", 2, capacity};
+  far.is_local = false;
+  far.session = "s";
+  ASSERT_EQ(StartsIn(controller.Apply({far}, world.now)).size(), 2u);
+  controller.Apply({WorkerGone{far.worker, Departure::kBroken}}, world.now);
+  controller.Apply(
+      {AttemptFinished{WorkerId{1}, {starts[0].ref, Outcome::kDeviceOutOfMemory, "no room"}},
+       AttemptFinished{WorkerId{1}, {starts[1].ref, Outcome::kPreempted, ""}}},
+      world.now);
+  EXPECT_EQ(controller.trials()[0].row.status, TrialStatus::kError);
 }
 
 }  // namespace
