@@ -306,6 +306,26 @@ std::vector<std::optional<std::string>> CommandSpec::LiteralArguments() const {
   return literals;
 }
 
+std::vector<std::string> CommandSpec::OptionsOfParameters() const {
+  std::vector<std::string> options;
+  if (uses_shell_) return options;
+  std::string before;
+  for (const Group& group : arguments_) {
+    for (const Text& text : group) {
+      const std::string leading = text.text.LeadingText();
+      if (text.text.ParameterNames().empty()) {
+        before = leading;
+        continue;
+      }
+      const bool is_joined = leading.ends_with('=');
+      const std::string option = is_joined ? leading.substr(0, leading.size() - 1) : before;
+      if (option.starts_with("--") && (is_joined || leading.empty())) options.push_back(option);
+      before.clear();
+    }
+  }
+  return options;
+}
+
 std::vector<std::string> CommandSpec::ParameterNames() const {
   std::vector<std::string> names;
   const auto add = [&](const Text& text) {

@@ -73,6 +73,9 @@ class CommandSpec {
   // The program and its arguments, those of groups too; nothing for one that a parameter decides,
   // and none of a shell's text.
   std::vector<std::optional<std::string>> LiteralArguments() const;
+  // Its long options whose value a parameter decides: "--lr" of `--lr {lr}` and of `--lr={lr}`.
+  // None of a shell's text.
+  std::vector<std::string> OptionsOfParameters() const;
   // The parameters (flat names) that the command and `env` name.
   std::vector<std::string> ParameterNames() const;
   // PATH, where `env` sets it without parameters.

@@ -62,6 +62,11 @@ std::vector<std::string> CommandText::ParameterNames() const {
   return names;
 }
 
+std::string CommandText::LeadingText() const {
+  const auto* const literal = parts_.empty() ? nullptr : std::get_if<std::string>(&parts_.front());
+  return literal == nullptr ? "" : *literal;
+}
+
 Result<std::string> CommandText::Filled(const Value& values, bool is_quoted) const {
   std::string text;
   for (const Part& part : parts_) {

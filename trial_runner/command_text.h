@@ -24,6 +24,9 @@ class CommandText {
   // Flat ("optimizer/lr"), in order of appearance; those of the attempt begin with "tune/".
   std::vector<std::string> ParameterNames() const;
 
+  // What stands before the first of them.
+  std::string LeadingText() const;
+
   // `values`: nested, the configuration with the attempt's own under "tune". kNotFound names a
   // parameter that is not there: it is inactive under its `when`.
   Result<std::string> Fill(const Value& values) const;

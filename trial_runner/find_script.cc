@@ -6,6 +6,7 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <string_view>
 
 namespace tune {
@@ -70,6 +71,45 @@ bool MayReadConfiguration(const fs::path& script) {
   return static_cast<bool>(error);
 }
 
+bool IsInComment(std::string_view text, size_t at) {
+  const size_t line = text.rfind('\n', at) + 1;  // npos + 1 is 0.
+  return text.substr(line, at - line).find('#') != std::string_view::npos;
+}
+
+// What stands between the parentheses, the first of which is before `begin`.
+std::string_view Arguments(std::string_view text, size_t begin) {
+  int depth = 1;
+  char quote = '\0';
+  for (size_t i = begin; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quote != '\0') {
+      if (c == '\\') ++i;
+      if (c == quote) quote = '\0';
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '(') {
+      ++depth;
+    } else if (c == ')' && --depth == 0) {
+      return text.substr(begin, i - begin);
+    }
+  }
+  return {};
+}
+
+// Whether a call of add_argument with this option says type=bool.
+bool IsReadAsBool(std::string_view text, const std::string& option) {
+  static const std::regex bool_type("\\btype\\s*=\\s*bool\\b(?!\\s*[.(])");
+  constexpr std::string_view kCall = "add_argument(";
+  for (size_t at = text.find(kCall); at != std::string_view::npos; at = text.find(kCall, at + 1)) {
+    if (IsInComment(text, at)) continue;
+    const std::string arguments(Arguments(text, at + kCall.size()));
+    const bool is_it = arguments.find('"' + option + '"') != std::string::npos ||
+                       arguments.find('\'' + option + '\'') != std::string::npos;
+    if (is_it && std::regex_search(arguments, bool_type)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<std::string> ScriptOf(const CommandSpec& spec) {
@@ -123,6 +163,16 @@ std::vector<std::string> UncarriedParameters(const CommandSpec& spec,
   if (left.empty() || !script || !spec.setup().empty()) return {};
   if (MayReadConfiguration(fs::path(folder) / *script)) return {};
   return left;
+}
+
+std::vector<std::string> OptionsReadAsBool(const CommandSpec& spec, const std::string& folder) {
+  std::vector<std::string> options = spec.OptionsOfParameters();
+  const std::optional<std::string> script = ScriptOf(spec);
+  if (options.empty() || !script) return {};
+  const std::optional<std::string> text = ReadScript(fs::path(folder) / *script);
+  if (!text) return {};
+  std::erase_if(options, [&](const std::string& option) { return !IsReadAsBool(*text, option); });
+  return options;
 }
 
 }  // namespace tune

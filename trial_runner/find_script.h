@@ -27,4 +27,8 @@ std::vector<std::string> UncarriedParameters(const CommandSpec& spec,
                                              const std::vector<std::string>& parameters,
                                              const std::string& folder);
 
+// The options with a parameter's value that the script reads with `type=bool` of Python's argparse,
+// for which each text but the empty one is true. Nothing where it is not sure.
+std::vector<std::string> OptionsReadAsBool(const CommandSpec& spec, const std::string& folder);
+
 }  // namespace tune

@@ -58,6 +58,14 @@ Result<std::vector<std::string>> DescribeCurve(const Value& trainable, const std
   return metrics;
 }
 
+// Nothing for other trainables, and for one that is wrong.
+std::optional<CommandSpec> CommandOf(const Value& trainable) {
+  const Result<std::string> kind = TrainableKind(trainable);
+  if (!kind.ok() || *kind != "command") return std::nullopt;
+  const Result<CommandSpec> spec = CommandSpec::Parse(trainable);
+  return spec.ok() ? std::optional(*spec) : std::nullopt;
+}
+
 // One that reports by itself may report anything.
 Status DescribeCommand(const Value& trainable, const std::vector<std::string>& metrics,
                        const std::vector<std::string>& parameters, TrainableInfo& info) {
@@ -134,10 +142,8 @@ Status CheckCommandInputs(const Value& trainable, const InputPlaces& places) {
 
 std::vector<std::string> SharedFileMetrics(const Value& trainable,
                                            const std::vector<std::string>& telling) {
-  const Result<std::string> kind = TrainableKind(trainable);
-  if (!kind.ok() || *kind != "command") return {};
-  const Result<CommandSpec> spec = CommandSpec::Parse(trainable);
-  if (!spec.ok()) return {};
+  const std::optional<CommandSpec> spec = CommandOf(trainable);
+  if (!spec) return {};
   std::vector<std::string> shared;
   for (const FileMetric& file : spec->file_metrics()) {
     const std::vector<std::string> named = file.path.ParameterNames();
@@ -177,11 +183,15 @@ bool HidesStatus(const Value& trainable) {
 std::vector<std::string> UncarriedParameters(const Value& trainable,
                                              const std::vector<std::string>& parameters,
                                              const std::string& base_dir) {
-  const Result<std::string> kind = TrainableKind(trainable);
-  if (!kind.ok() || *kind != "command") return {};
-  const Result<CommandSpec> spec = CommandSpec::Parse(trainable);
-  if (!spec.ok()) return {};
+  const std::optional<CommandSpec> spec = CommandOf(trainable);
+  if (!spec) return {};
   return UncarriedParameters(*spec, parameters, WorkingFolder(trainable, base_dir));
+}
+
+std::vector<std::string> OptionsReadAsBool(const Value& trainable, const std::string& base_dir) {
+  const std::optional<CommandSpec> spec = CommandOf(trainable);
+  if (!spec) return {};
+  return OptionsReadAsBool(*spec, WorkingFolder(trainable, base_dir));
 }
 
 Result<TrainableInfo> DescribeTrainable(const Value& trainable,

@@ -87,5 +87,7 @@ bool HidesStatus(const Value& trainable);
 std::vector<std::string> UncarriedParameters(const Value& trainable,
                                              const std::vector<std::string>& parameters,
                                              const std::string& base_dir);
+// The options of a command's program that would take each text for true (find_script.h).
+std::vector<std::string> OptionsReadAsBool(const Value& trainable, const std::string& base_dir);
 
 }  // namespace tune

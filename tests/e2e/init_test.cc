@@ -154,6 +154,30 @@ TEST_F(BeforeTheStart, AParameterThatNothingCarriesIsTold) {
   EXPECT_EQ(warnings("[python3, train.py]"), "") << "a module beside it reads them";
 }
 
+TEST_F(BeforeTheStart, AnOptionForWhichEveryTextIsTrueIsTold) {
+  const auto warnings = [&](const std::string& option, const std::string& arguments) {
+    folder_.Write("train.py", "import argparse\nparser = argparse.ArgumentParser()\n" + option +
+                                  "\nprint('acc: 0.5')\n");
+    return Run(Sweep("command: [python3, train.py, " + arguments +
+                     "], metrics: {acc: {regex: \"acc: {number}\"}}"),
+               {"--dry-run"})
+        .err;
+  };
+  const std::string told = "warning: the script's --amp has type=bool";
+  const std::string separate = "--amp, \"{x}\"";
+  EXPECT_THAT(warnings("parser.add_argument('--amp', type=bool, default=True)", separate),
+              HasSubstr(told));
+  EXPECT_THAT(warnings("parser.add_argument(\n  '-a', \"--amp\",\n  help='(all :)', type = bool)",
+                       "[\"--amp={x}\"]"),
+              HasSubstr(told));
+  EXPECT_EQ(warnings("parser.add_argument('--amp', type=float)\n"
+                     "parser.add_argument('--fp16', type=bool)",
+                     separate),
+            "");
+  EXPECT_EQ(warnings("# parser.add_argument('--amp', type=bool)", separate), "");
+  EXPECT_EQ(warnings("parser.add_argument('--amp', type=bool)", "--fp, \"{x}\""), "");
+}
+
 TEST_F(BeforeTheStart, ASpaceInWhichNothingVariesIsTold) {
   WriteScript("echo 'acc: 0.5'");
   const std::string sweep =

@@ -141,6 +141,11 @@ std::vector<std::string> WarningsBeforeStart(const ExperimentSpec& spec, const S
                        "} into the command or env, or let the script read tune.config() or "
                        "TUNE_CONFIG");
   }
+  for (const std::string& option : OptionsReadAsBool(spec.trainable, spec.base_dir)) {
+    warnings.push_back("the script's " + option +
+                       " has type=bool, for which every text is true, also False; let it have "
+                       "action=argparse.BooleanOptionalAction, or choices of texts");
+  }
   AddSharedVariables(spec, space, warnings);
   AddSharedFiles(spec, space, warnings);
   AddModes(spec, warnings);
