@@ -7,9 +7,9 @@
 // best one: nobody knows whether what it reported was right.
 //
 // A trial that exploits others (schedulers/pbt_scheduler.h) has several configurations, and may
-// come to an iteration again. Those before the checkpoint that it took over are the other's: where
-// that checkpoint was damaged they are trained again, and do not count. The configuration that is
-// shown beside its best value is the one that the value was reported with.
+// come to an iteration again. Those that it had had before, and that the checkpoint which
+// it took over had passed, are trained again where that was damaged, and do not count. The
+// configuration that is shown beside its best value is the one that the value was reported with.
 //
 // Thread rule: pure functions.
 #pragma once

@@ -335,7 +335,7 @@ void ExperimentController::Exploit(TrialRecord& trial, const TrialRecord& source
   trial.resume_owner = owner;
   ++trial.exploit_count;
   trial.config_since = AttemptNumber{trial.row.attempts + 1};
-  trial.config_iteration = source.resume_iteration;
+  trial.config_iteration = std::min(source.resume_iteration, trial.row.iterations);
   trial.first_unsaved.reset();
   if (trial.row.best_value && !trial.best_configuration) {
     trial.best_configuration = trial.configuration;

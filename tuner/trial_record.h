@@ -46,6 +46,8 @@ struct TrialRecord {
   // What it reported without the sweep's metric, of the iteration that is under way; 0: nothing.
   int64_t open_iteration = 0;
   Metrics open_metrics;
+  bool first_was_whole = false;  // Nothing was reported before the sweep's metric came first,
+  bool later_had_parts = false;  // and something before it came again.
   // What its last iteration reported, where results have constraints: a file at its end may have
   // what they name alone.
   Metrics held_metrics;
@@ -86,7 +88,7 @@ struct TrialRecord {
   bool resume_has_other_config = false;     // What it goes on from was made with another one.
   int64_t exploit_count = 0;                // Each time it had a new configuration,
   AttemptNumber config_since{1};            // the present one since this attempt;
-  int64_t config_iteration = 0;             // the last one reported with it, or taken over.
+  int64_t config_iteration = 0;             // the last one that it had, reported or taken over.
   // The configuration of the best value, where that is an earlier one, and the exploits before it.
   std::optional<Configuration> best_configuration;
   int64_t best_lineage = 0;

@@ -230,7 +230,8 @@ std::map<AttemptNumber, int64_t> LastAttemptsOfConfigurations(const CommitLog& l
   for (const ReportRow& report : log.reports()) {
     if (report.trial != trial || !report.decision) continue;
     const auto exploit = exploits->second.find(report.iteration);
-    if (exploit != exploits->second.end()) last[report.attempt] = exploit->second;
+    if (exploit != exploits->second.end())
+      last[report.attempt] = std::min(report.iteration, exploit->second);
   }
   return last;
 }
