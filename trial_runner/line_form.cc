@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <iterator>
 #include <vector>
 
@@ -220,6 +221,39 @@ DataSplit FindHeading(std::string_view line) {
     i += std::max<size_t>(bytes, 1);
   }
   return FindDataSplit(line);
+}
+
+std::string FindSection(std::string_view line) {
+  constexpr size_t kWordsMax = 4;
+  constexpr std::string_view kFrames = "-=#*[<";
+  const size_t begin = line.find_first_not_of(" \t");
+  const size_t last = line.find_last_not_of(" \t\r");
+  if (begin == std::string_view::npos || line.find_first_of("0123456789") != line.npos) return "";
+  const std::string_view text = line.substr(begin, last + 1 - begin);
+  const bool is_framed = kFrames.find(text.front()) != std::string_view::npos &&
+                         std::string_view("-=#*]>").find(text.back()) != std::string_view::npos;
+  if (text.back() != ':' && !is_framed) return "";
+  std::string words;
+  size_t count = 0;
+  for (size_t i = 0; i < text.size();) {
+    const size_t bytes = WordBytes(text.substr(i));
+    if (bytes > 0 && ++count > kWordsMax) return "";
+    if (bytes > 0) words += (words.empty() ? "" : " ") + Lower(text.substr(i, bytes));
+    i += std::max<size_t>(bytes, 1);
+  }
+  return words;
+}
+
+std::optional<double> FindPercent(std::string_view before) {
+  constexpr size_t kDigitsMax = 15;
+  const size_t sign = before.rfind('%');
+  if (sign == std::string_view::npos) return std::nullopt;
+  const size_t end = before.substr(0, sign).find_last_not_of(' ') + 1;  // npos + 1 is 0.
+  size_t begin = end;
+  while (begin > 0 && (IsDigit(before[begin - 1]) || before[begin - 1] == '.')) --begin;
+  const std::string number(before.substr(begin, end - begin));
+  if (number.empty() || !IsDigit(number.front()) || number.size() > kDigitsMax) return std::nullopt;
+  return std::strtod(number.c_str(), nullptr);
 }
 
 std::string_view UnitBehind(std::string_view tail) {

@@ -31,6 +31,13 @@ DataSplit FindDataSplit(std::string_view behind);
 // Of a line that is a heading of those below it: "Training:", "--- Validation ---".
 DataSplit FindHeading(std::string_view line);
 
+// The words of a heading that names no part of the data: "clean set" of "Clean set:" and of
+// "=== Clean set ==="; empty: the line is none.
+std::string FindSection(std::string_view line);
+
+// "25" of "[25%] val": how far a round had come, by the text before a value.
+std::optional<double> FindPercent(std::string_view before);
+
 // "mean" of "0.5 (mean of 3)": what makes one value out of others, or stands beside them; empty:
 // none does. A word that names another number does not count.
 std::string FindSummaryWord(std::string_view behind);

@@ -193,7 +193,8 @@ void OutputMetrics::ReadLine(OutputStream stream, const std::string& line,
                  stream,
                  line,
                  *match,
-                 headings_[stream == OutputStream::kStderr ? 1 : 0]};
+                 headings_[stream == OutputStream::kStderr ? 1 : 0],
+                 sections_[stream == OutputStream::kStderr ? 1 : 0]};
     in_line.push_back(i);
   }
   if (in_line.empty()) FollowHeading(stream, line);
@@ -201,8 +202,11 @@ void OutputMetrics::ReadLine(OutputStream stream, const std::string& line,
   if (std::optional<OutputReport> report = MakeReport()) reports.push_back(*std::move(report));
 }
 
-// It holds until a line that begins as far left and is none.
+// It holds until a line that begins as far left and is none; one that names no part of the data
+// until the next one.
 void OutputMetrics::FollowHeading(OutputStream stream, std::string_view line) {
+  std::string section = FindSection(line);
+  if (!section.empty()) sections_[stream == OutputStream::kStderr ? 1 : 0] = std::move(section);
   DataSplit& heading = headings_[stream == OutputStream::kStderr ? 1 : 0];
   const DataSplit found = FindHeading(line);
   const bool is_indented = line.empty() || line[0] == ' ' || line[0] == '\t';
@@ -304,6 +308,17 @@ bool AreOfOneEpoch(const OutputFinding& a, const OutputFinding& b) {
   return one.epoch && one.counters == FindEpoch(BeforeValue(b)).counters;
 }
 
+// The round was at its end, and the next one has begun.
+bool BeginsNextRound(const OutputFinding& first, const OutputFinding& before,
+                     const OutputFinding& leading) {
+  const auto percent = [](const OutputFinding& finding) {
+    return FindPercent(BeforeValue(finding)).value_or(-1);
+  };
+  const double now = percent(leading);
+  return percent(first) >= 0 && percent(first) < 100 && percent(before) == 100 && now >= 0 &&
+         now < 100;
+}
+
 bool GoesBack(const OutputFinding& a, const OutputFinding& b) {
   const EpochPlace one = FindEpoch(BeforeValue(a));
   const EpochPlace other = FindEpoch(BeforeValue(b));
@@ -328,6 +343,7 @@ std::string OutputMetrics::Note() {
   }
   if (!first_leading_) {
     first_leading_ = last_leading_ = leading;
+    leader_sections_.insert(leading.section);
     return "";
   }
   if (!has_noted_units_ && HaveTwoUnits(*first_leading_, leading)) {
@@ -341,10 +357,25 @@ std::string OutputMetrics::Note() {
   if (has_noted_forms_) return "";
   has_noted_forms_ = AreOfTwoKinds(*first_leading_, leading);
   if (has_noted_forms_) return NoteOnForms(leading);
+  has_noted_forms_ = IsUnderTwoSections(before, leading);
+  if (has_noted_forms_) return NoteOnSections(before, leading);
+  if (!has_noted_percent_ && BeginsNextRound(*first_leading_, before, leading)) {
+    has_noted_percent_ = true;
+    return NoteOnPercent(before, leading);
+  }
   if (has_noted_epoch_ || (!AreOfOneEpoch(before, leading) && !GoesBack(before, leading)))
     return "";
   has_noted_epoch_ = true;
   return NoteOnEpoch(before, leading);
+}
+
+// Once the first of them comes again: till then it may be one heading after the other.
+bool OutputMetrics::IsUnderTwoSections(const OutputFinding& before, const OutputFinding& leading) {
+  constexpr size_t kSectionsMax = 16;
+  const bool is_known = leader_sections_.contains(leading.section);
+  if (leader_sections_.size() < kSectionsMax) leader_sections_.insert(leading.section);
+  return is_known && leading.section != before.section && !leading.section.empty() &&
+         !before.section.empty() && !FindEpoch(BeforeValue(leading)).epoch;
 }
 
 // A metric that is printed behind the leading one each time is in the next report.
@@ -477,6 +508,29 @@ std::string OutputMetrics::NoteOnEpoch(const OutputFinding& before,
          (IsSameValue(before.value, leading.value)
               ? "If they are one value, write iteration: {regex: ...}, which reads the epoch"
               : "Let the program say in the line which it is, and write that into the expression");
+}
+
+std::string OutputMetrics::NoteOnSections(const OutputFinding& before,
+                                          const OutputFinding& leading) const {
+  return "the values of '" + leading.metric +
+         "' stand under two headings by turns: " + Quoted(before.line) + " under '" +
+         ToUtf8(before.section) + "' and " + Quoted(leading.line) + " under '" +
+         ToUtf8(leading.section) +
+         "'; each of them counts as an iteration. Let the program print which it is in the line "
+         "itself, and write that into the expression";
+}
+
+std::string OutputMetrics::NoteOnPercent(const OutputFinding& before,
+                                         const OutputFinding& leading) const {
+  const OutputPattern& pattern = rules_.patterns[*leader_];
+  const std::string at_end = "100 ?%.*" + pattern.text();
+  const auto made = OutputPattern::Make(leading.metric, at_end, pattern.from());
+  const auto match = made.ok() ? made->FindIn(before.line) : std::optional<OutputMatch>();
+  const bool is_right = match.ok() && *match && (*match)->number == before.value;
+  return "the values of '" + leading.metric + "' are printed at parts of a round: in " +
+         Quoted(before.line) + " and " + Quoted(leading.line) +
+         "; each of them counts as an iteration. If the last one of a round is meant, write " +
+         (is_right ? "the expression " + Quoted(at_end) : "that into the expression");
 }
 
 // ---- iterations

@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,7 +55,8 @@ struct OutputFinding {
   OutputStream stream = OutputStream::kStdout;
   std::string line;
   OutputMatch match = {};
-  DataSplit heading = {};  // Which the line stands under.
+  DataSplit heading = {};    // Which the line stands under.
+  std::string section = {};  // The same where it names no part of the data.
 };
 
 struct OutputReport {
@@ -103,6 +105,8 @@ class OutputMetrics {
   void ReadHeld(std::vector<OutputReport>& reports);
   void ReadLine(OutputStream stream, const std::string& line, std::vector<OutputReport>& reports);
   void FollowHeading(OutputStream stream, std::string_view line);
+  // Whether values stand under two headings by turns, and in no line of an epoch.
+  bool IsUnderTwoSections(const OutputFinding& before, const OutputFinding& leading);
   void ReadIteration(OutputStream stream, const std::string& line);
   void LookElsewhere(OutputStream stream, const OutputLine& line);
   // Whether a value of the leading metric is among those that a line had.
@@ -120,6 +124,8 @@ class OutputMetrics {
   std::string NoteOnRest(const OutputFinding& leading) const;
   std::string NoteOnForms(const OutputFinding& leading) const;
   std::string NoteOnEpoch(const OutputFinding& before, const OutputFinding& leading) const;
+  std::string NoteOnSections(const OutputFinding& before, const OutputFinding& leading) const;
+  std::string NoteOnPercent(const OutputFinding& before, const OutputFinding& leading) const;
   bool IsWanted(const std::string& metric) const;
 
   const OutputRules rules_;
@@ -142,7 +148,10 @@ class OutputMetrics {
   bool has_noted_units_ = false;
   bool has_noted_rest_ = false;
   bool has_noted_lag_ = false;
-  std::array<DataSplit, 2> headings_;  // By stream.
+  bool has_noted_percent_ = false;
+  std::array<DataSplit, 2> headings_;      // By stream.
+  std::array<std::string, 2> sections_;    // By stream.
+  std::set<std::string> leader_sections_;  // That a leading value stood under.
   // Of each pattern: how many reports came before its first value, how many of those since had a
   // new one, and whether there is one that no report has had.
   struct Lag {

@@ -173,6 +173,9 @@ Report ExperimentController::Joined(TrialRecord& trial, const Report& part) {
   Report report = part;
   report.metrics = options_.spec.scores.Scored(metrics);
   if (HasMetric(report.metrics, options_.spec.metric)) {
+    const bool has_parts = trial.open_iteration != 0;
+    if (!trial.has_reported_metric) trial.first_was_whole = !has_parts;
+    trial.later_had_parts = trial.later_had_parts || has_parts;
     trial.has_reported_metric = true;
     SayMissingConstraint(trial, metrics);
     if (is_constrained) trial.held_metrics = metrics;
@@ -246,6 +249,19 @@ void ExperimentController::SayDoubt(const TrialRecord& trial, const std::string&
   if (!added) return;
   out_.notes.push_back(std::move(added->row));
   if (added->is_first) out_.actions.push_back(Say{text});
+}
+
+// Each iteration had those of the one before it. What comes once, at the end, is meant so.
+void ExperimentController::SayLateParts(const TrialRecord& trial) {
+  const bool is_late = trial.first_was_whole && trial.later_had_parts;
+  if (!is_late || trial.open_metrics.empty()) return;
+  const std::string& late = trial.open_metrics.front().first;
+  const std::string& metric = options_.spec.metric;
+  SayNote(trial, "'" + late + "' is reported behind '" + metric +
+                     "', which makes the iteration: each iteration has the '" + late +
+                     "' of the one before, and the last one is of none; report both in one call, "
+                     "or '" +
+                     metric + "' last");
 }
 
 void ExperimentController::SayProgramChanges(const TrialRecord& trial) {
@@ -521,6 +537,7 @@ void ExperimentController::AfterAttempt(TrialRecord& trial, const AttemptEnded& 
     if (trial.row.iterations == 0) {
       Fail(trial, "ended without reporting " + options_.spec.metric);
     } else {
+      SayLateParts(trial);
       EndTrial(trial, TrialStatus::kTerminated, StopReason::kCompleted);
     }
     return;

@@ -124,6 +124,7 @@ class ExperimentController {
 
   // A report's way: stored, decided, answered.
   Report Joined(TrialRecord& trial, const Report& part);
+  void SayLateParts(const TrialRecord& trial);
   void SayMissingMetric(const TrialRecord& trial, const Metrics& metrics);
   void SayNote(const TrialRecord& trial, const std::string& note);
   void SayDoubt(const TrialRecord& trial, const std::string& kind, const std::string& text);

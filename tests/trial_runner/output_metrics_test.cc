@@ -412,6 +412,45 @@ TEST_F(OutputMetricsTest, AHeadingSaysWhatStandsBelowIt) {
               IsEmpty());
 }
 
+TEST_F(OutputMetricsTest, ValuesUnderTwoHeadingsOfAnyNameByTurnsAreTold) {
+  for (const std::string frame : {":", " ==="}) {
+    const std::string open = frame == ":" ? "" : "=== ";
+    const std::string clean = open + "Clean set" + frame + "\nloss: 1\nacc: 0.9\n";
+    const std::string noisy = open + "Noisy set" + frame + "\nloss: 1\nacc: 0.5\n";
+    Begin(Rules({"acc"}));
+    EXPECT_THAT(Notes(metrics_->Read(OutputStream::kStdout, clean + noisy + clean + noisy)),
+                ElementsAre(HasSubstr("the values of 'acc' stand under two headings by turns: "
+                                      "'acc: 0.5' under 'noisy set' and 'acc: 0.9' under 'clean "
+                                      "set'")));
+  }
+  const auto notes = [this](const std::string& output) {
+    Begin(Rules({"acc"}));
+    return Notes(metrics_->Read(OutputStream::kStdout, output));
+  };
+  EXPECT_THAT(notes("Warm up:\nacc: 0.1\nacc: 0.2\nMain phase:\nacc: 0.3\nacc: 0.4\n"), IsEmpty())
+      << "one after the other";
+  EXPECT_THAT(notes("Results:\nacc: 0.1\nSaving:\nResults:\nacc: 0.2\nResults:\nacc: 0.3\n"),
+              IsEmpty());
+  EXPECT_THAT(notes("New best:\nepoch 1 acc: 0.1\nPatience:\nepoch 2 acc: 0.2\n"
+                    "New best:\nepoch 3 acc: 0.3\n"),
+              IsEmpty())
+      << "each is of an epoch of its own";
+}
+
+TEST_F(OutputMetricsTest, ValuesAtPartsOfARoundAreToldWhenTheNextOneBegins) {
+  const auto notes = [this](const std::string& output) {
+    Begin(Rules({"acc"}));
+    return Notes(metrics_->Read(OutputStream::kStdout, output));
+  };
+  EXPECT_THAT(notes("[50%] acc: 0.1\n[100%] acc: 0.3\n[50%] acc: 0.2\n[100%] acc: 0.4\n"),
+              ElementsAre(AllOf(HasSubstr("the values of 'acc' are printed at parts of a round: in "
+                                          "'[100%] acc: 0.3' and '[50%] acc: 0.2'"),
+                                HasSubstr("'100 ?%.*\\bacc: {number}'"))));
+  EXPECT_THAT(notes("25% acc: 0.1\n50% acc: 0.3\n100% acc: 0.4\n"), IsEmpty());
+  EXPECT_THAT(notes("100%|##| acc: 0.1\n100%|##| acc: 0.3\n"), IsEmpty());
+  EXPECT_THAT(notes("cpu 40% acc: 0.1\ncpu 90% acc: 0.3\ncpu 35% acc: 0.3\n"), IsEmpty());
+}
+
 TEST_F(OutputMetricsTest, TwoUnitsAreTold) {
   Begin(Rules({"acc"}));
   EXPECT_THAT(Notes(metrics_->Read(OutputStream::kStdout,

@@ -81,6 +81,27 @@ TEST_F(ControllerReports, WithoutTheMetricAReportIsStoredAndIsNoIteration) {
   EXPECT_EQ(Row().stop_reason, StopReason::kMaxT);
 }
 
+TEST_F(ControllerReports, WhatAlwaysComesBehindTheMetricIsToldAtTheEnd) {
+  const auto notes = [this](const std::vector<const char*>& reports) {
+    Begin(ControllerWorld::MakeSpec(1));
+    int64_t iteration = 1;
+    for (const std::string name : reports) {
+      Report(iteration, {{name, 0.5}});
+      if (name == "value") ++iteration;
+    }
+    End(Outcome::kCompleted);
+    std::vector<std::string> texts;
+    for (const NoteRow& note : world_->notes) texts.push_back(note.text);
+    return texts;
+  };
+  EXPECT_THAT(notes({"value", "f1", "value", "f1"}),
+              ElementsAre(HasSubstr("'f1' is reported behind 'value', which makes the iteration")));
+  EXPECT_THAT(notes({"f1", "value", "f1", "value"}), IsEmpty());
+  EXPECT_THAT(notes({"f1", "value", "f1", "value", "f1"}), IsEmpty()) << "steps that are left over";
+  EXPECT_THAT(notes({"value", "value", "test_acc"}), IsEmpty()) << "a summary";
+  EXPECT_THAT(notes({"value", "f1", "value"}), IsEmpty()) << "a first look, then whole epochs";
+}
+
 TEST_F(ControllerReports, AnIterationNamedByTheCallerIsItsOwnEvenWithoutTheMetric) {
   Begin(ControllerWorld::MakeSpec());
   Report(100, {{"loss", 2}});
