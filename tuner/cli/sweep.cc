@@ -15,6 +15,7 @@
 #include "tuner/artifact_path.h"
 #include "tuner/artifact_store.h"
 #include "tuner/cli/control_desk.h"
+#include "tuner/cli/exit_limit.h"
 #include "tuner/cli/listening.h"
 #include "tuner/cli/local_worker.h"
 #include "tuner/cli/program_watch.h"
@@ -33,6 +34,7 @@ constexpr int64_t kLocalWorkerRestartsMax = 3;
 constexpr Duration kLocalWorkerRestartWindow = Seconds(60);
 constexpr Duration kLookEvery = Milliseconds(200);  // At the local worker and the display.
 constexpr Duration kShutdownPatience = Milliseconds(2000);
+constexpr Duration kExitLimit = Seconds(20);  // Connections are cut after a fraction of it.
 
 bool HasLocalWorker(const SweepSurroundings& surroundings) {
   return surroundings.local.cpu_milli > 0 || !surroundings.local.devices.empty();
@@ -227,12 +229,19 @@ int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& 
                  ExperimentController& controller, int64_t last_step,
                  const std::vector<Event>& first_events, Store& store, const Clock& clock) {
   SweepDisplay display(controller, experiment, surroundings.db_path, clock.Now());
+  ExitLimit exit_limit;
+  const auto leave = [&exit_limit](int exit_status) {
+    std::cout.flush();
+    exit_limit.Begin(exit_status, kExitLimit,
+                     "tune: a connection did not close and is left; nothing is lost");
+    return exit_status;
+  };
   const auto fail = [&](const Status& status) {
     display.Close(clock.Now());
     std::cerr << "tune: " << status.message() << "\n"
               << "the sweep is interrupted, nothing that was reported is lost; go on with: "
               << display.ResumeLine() << "\n";
-    return 1;
+    return leave(1);
   };
   EventQueue queue;
   // Before a worker or a signal can come: a restart would take them for the earlier life's. The
@@ -302,8 +311,7 @@ int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& 
   event_files.Finish();
   display.Close(clock.Now());
   display.PrintSummary(clock.Now());
-  if (!tuner.is_done()) return signals.exit_status();
-  return ExitStatusOf(controller, signals);
+  return leave(tuner.is_done() ? ExitStatusOf(controller, signals) : signals.exit_status());
 }
 
 }  // namespace tune

@@ -1,0 +1,33 @@
+#include "tuner/cli/exit_limit.h"
+
+#include <unistd.h>
+
+#include <chrono>
+
+#include "core/check.h"
+
+namespace tune {
+
+void ExitLimit::Begin(int exit_status, Duration limit, const std::string& last_word) {
+  TUNE_CHECK(!thread_.joinable());
+  thread_ = std::thread([this, exit_status, limit, text = last_word + "\n"] {
+    std::unique_lock lock(mutex_);
+    if (went_.wait_for(lock, std::chrono::microseconds(limit.us), [this] { return has_gone_; })) {
+      return;
+    }
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+    _exit(exit_status);  // Nothing is left to be kept.
+  });
+}
+
+ExitLimit::~ExitLimit() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    has_gone_ = true;
+  }
+  went_.notify_all();
+  thread_.join();
+}
+
+}  // namespace tune
