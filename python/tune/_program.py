@@ -31,9 +31,10 @@ def find() -> str:
     if named:
         return named
     package = Path(__file__).resolve().parent
-    # A wheel has it inside; a build has this module in the folder `python` beside its programs.
+    # A wheel has it inside; elsewhere this module is in the folder `python` beside the programs, or
+    # a link to it is, or it is linked from where Python looks.
     here = Path(os.path.abspath(__file__)).parent
-    for folder in (package / "bin", here.parent.parent):
+    for folder in (package / "bin", here.parent.parent, package.parent.parent):
         if (folder / "tune_cli").is_file() and (folder / "tune").is_file():
             return str(folder / "tune")
     # Ray's program of the same name may stand first on PATH.
