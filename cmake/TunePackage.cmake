@@ -13,6 +13,9 @@ set(texts ${CMAKE_BINARY_DIR}/texts)
 
 install(TARGETS tune tune_worker tune_trial tune_trial_command tune_trial_food11 food11
   RUNTIME DESTINATION ${TUNE_PROGRAM_DIR} COMPONENT worker)
+# Those for newer processors (core/posix/processor_level.h), which scripts/package builds.
+install(DIRECTORY ${CMAKE_BINARY_DIR}/levels/ DESTINATION ${TUNE_PROGRAM_DIR} COMPONENT worker
+  USE_SOURCE_PERMISSIONS OPTIONAL)
 install(DIRECTORY python/tune DESTINATION ${TUNE_PROGRAM_DIR}/python COMPONENT worker
   PATTERN __pycache__ EXCLUDE)
 install(TARGETS tune_cli RUNTIME DESTINATION ${TUNE_PROGRAM_DIR} COMPONENT tune)

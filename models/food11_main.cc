@@ -24,6 +24,7 @@
 #include "core/nearest_name.h"
 #include "core/posix/durable_file.h"
 #include "core/posix/environment.h"
+#include "core/posix/processor_level.h"
 #include "core/utf8.h"
 #include "models/data/augment.h"
 #include "models/data/decode.h"
@@ -421,13 +422,18 @@ Status CheckCommand(int argc, char** argv) {
                          DidYouMean(command, kCommands));
 }
 
-// Threads that wait for each other have to sleep: on a shared machine, spinning ones keep the
-// others from the very cores they wait for, and training gets many times slower. libgomp reads this
-// before main, so the program starts once more.
-void SleepWhileWaiting(char** argv) {
-  if (std::getenv("OMP_WAIT_POLICY") != nullptr) return;
+// Starts the program once more where it is to be another one: for this processor, or with threads
+// that sleep while they wait for each other. On a shared machine, spinning ones keep the others
+// from the very cores they wait for, and training gets many times slower; libgomp reads it before
+// main.
+void BecomeQuick(char** argv) {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return;
+  const std::string quick = ProgramForProcessor(self.parent_path(), self.filename());
+  if (std::getenv("OMP_WAIT_POLICY") != nullptr && quick == self) return;
   ::setenv("OMP_WAIT_POLICY", "passive", /*replace=*/0);
-  ::execv("/proc/self/exe", argv);  // Returns only if it fails; then it is merely slower.
+  ::execv(quick.c_str(), argv);  // Returns only if it fails; then it is merely slower.
 }
 
 int Main(int argc, char** argv) {
@@ -464,6 +470,6 @@ int Main(int argc, char** argv) {
 }  // namespace tune::models
 
 int main(int argc, char** argv) {
-  tune::models::SleepWhileWaiting(argv);
+  tune::models::BecomeQuick(argv);
   return tune::models::Main(argc, argv);
 }

@@ -25,6 +25,7 @@
 #include "core/check.h"
 #include "core/limits.h"
 #include "core/posix/environment.h"
+#include "core/posix/processor_level.h"
 #include "trial_runner/devices/mps_daemon.h"
 #include "trial_runner/trial_programs.h"
 #include "trial_runner/worker/process_tree.h"
@@ -466,8 +467,8 @@ void WorkerLoop::Do(SendToTuner& effect) { to_send_.push_back(std::move(effect.m
 
 void WorkerLoop::Do(const SpawnProcess& effect) {
   if (waiting_.empty()) {
-    Result<TrialProcess> process =
-        StartTrialProcess({program_folder_ + "/" + effect.program, effect.threads, effect.devices});
+    Result<TrialProcess> process = StartTrialProcess(
+        {ProgramForProcessor(program_folder_, effect.program), effect.threads, effect.devices});
     if (process.ok()) return TakeProcess(effect, *std::move(process));
     if (process.status().code() != StatusCode::kResourceExhausted) {
       early_ends_.emplace_back(effect.process, ProcessEnd{0, "", process.status().message()});
@@ -486,8 +487,8 @@ void WorkerLoop::StartWaiting() {
   while (!waiting_.empty()) {
     const auto first = waiting_.begin();
     const SpawnProcess& effect = first->second.effect;
-    Result<TrialProcess> process =
-        StartTrialProcess({program_folder_ + "/" + effect.program, effect.threads, effect.devices});
+    Result<TrialProcess> process = StartTrialProcess(
+        {ProgramForProcessor(program_folder_, effect.program), effect.threads, effect.devices});
     if (process.status().code() == StatusCode::kResourceExhausted) {
       core_.GiveUpIdle();
       start_again_at_ = clock_.Now() + kStartPause;
