@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <string_view>
 
@@ -324,6 +325,22 @@ std::vector<std::string> CommandSpec::OptionsOfParameters() const {
     }
   }
   return options;
+}
+
+std::vector<std::string> CommandSpec::VariablesOfParameters() const {
+  const auto plain = [](std::string name) {
+    for (char& c : name) {
+      c = c == '/' || c == '-' ? '_'
+                               : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+    return name;
+  };
+  std::vector<std::string> variables;
+  for (const auto& [variable, text] : env_) {
+    const std::vector<std::string> names = text.text.ParameterNames();
+    if (names.size() == 1 && plain(names.front()) == plain(variable)) variables.push_back(variable);
+  }
+  return variables;
 }
 
 std::vector<std::string> CommandSpec::ParameterNames() const {

@@ -6,6 +6,7 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <regex>
 #include <string_view>
 
@@ -53,22 +54,30 @@ std::optional<std::string> ReadScript(const fs::path& path) {
   return is_text && text.size() <= kReadBytesMax ? std::optional(text) : std::nullopt;
 }
 
+// Whether one of these may be in the folder and below; also where not all could be looked at.
+bool MayHave(const fs::path& folder, const std::function<bool(const fs::path&)>& is_looked_at,
+             const std::function<bool(std::string_view)>& has) {
+  std::error_code error;
+  int count = 0;
+  fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied, error);
+  for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
+    std::error_code ignored;
+    if (++count > kFilesMax) return true;
+    if (!is_looked_at(it->path()) || !it->is_regular_file(ignored)) continue;
+    const std::optional<std::string> text = ReadScript(it->path());
+    if (!text || has(*text)) return true;
+  }
+  return static_cast<bool>(error);
+}
+
 // The script, and what it may take in: the files of its kind in its folder and below.
 bool MayReadConfiguration(const fs::path& script) {
   const std::optional<std::string> own = ReadScript(script);
   if (!own || ReadsConfiguration(*own)) return true;
-  std::error_code error;
-  int count = 0;
-  fs::recursive_directory_iterator it(script.parent_path(),
-                                      fs::directory_options::skip_permission_denied, error);
-  for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
-    std::error_code ignored;
-    if (++count > kFilesMax) return true;
-    if (it->path().extension() != script.extension() || !it->is_regular_file(ignored)) continue;
-    const std::optional<std::string> text = ReadScript(it->path());
-    if (!text || ReadsConfiguration(*text)) return true;
-  }
-  return static_cast<bool>(error);
+  const auto is_of_its_kind = [&](const fs::path& path) {
+    return path.extension() == script.extension();
+  };
+  return MayHave(script.parent_path(), is_of_its_kind, ReadsConfiguration);
 }
 
 bool IsInComment(std::string_view text, size_t at) {
@@ -173,6 +182,38 @@ std::vector<std::string> OptionsReadAsBool(const CommandSpec& spec, const std::s
   if (!text) return {};
   std::erase_if(options, [&](const std::string& option) { return !IsReadAsBool(*text, option); });
   return options;
+}
+
+std::vector<std::string> OptionsPassedOver(const CommandSpec& spec, const std::string& folder) {
+  std::vector<std::string> options = spec.OptionsOfParameters();
+  const std::optional<std::string> script = ScriptOf(spec);
+  if (options.empty() || !script) return {};
+  const std::optional<std::string> text = ReadScript(fs::path(folder) / *script);
+  if (!text || text->find("parse_known_args(") == std::string::npos ||
+      text->find("add_argument(") == std::string::npos) {
+    return {};
+  }
+  std::erase_if(options, [&](const std::string& option) {
+    return text->find('"' + option) != std::string::npos ||
+           text->find('\'' + option) != std::string::npos;
+  });
+  return options;
+}
+
+std::vector<std::string> VariablesPassedOver(const CommandSpec& spec, const std::string& folder) {
+  std::vector<std::string> variables = spec.VariablesOfParameters();
+  const std::optional<std::string> script = ScriptOf(spec);
+  if (variables.empty() || !script) return {};
+  const std::optional<std::string> own = ReadScript(fs::path(folder) / *script);
+  if (!own) return {};
+  std::erase_if(variables, [&](const std::string& variable) {
+    const auto names = [&](std::string_view text) {
+      return text.find(variable) != std::string_view::npos;
+    };
+    const auto is_script = [](const fs::path& path) { return HasScriptSuffix(path.string()); };
+    return names(*own) || MayHave(folder, is_script, names);
+  });
+  return variables;
 }
 
 }  // namespace tune

@@ -31,4 +31,13 @@ std::vector<std::string> UncarriedParameters(const CommandSpec& spec,
 // for which each text but the empty one is true. Nothing where it is not sure.
 std::vector<std::string> OptionsReadAsBool(const CommandSpec& spec, const std::string& folder);
 
+// The options with a parameter's value that the script neither knows nor refuses: it reads its
+// options by argparse's parse_known_args, and names none that begins so. Nothing where it is not
+// sure.
+std::vector<std::string> OptionsPassedOver(const CommandSpec& spec, const std::string& folder);
+
+// The variables of `env` with the parameter of their name that no script in the folder or below
+// names. Nothing where it is not sure.
+std::vector<std::string> VariablesPassedOver(const CommandSpec& spec, const std::string& folder);
+
 }  // namespace tune

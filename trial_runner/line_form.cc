@@ -232,7 +232,7 @@ std::string FindSection(std::string_view line) {
   const std::string_view text = line.substr(begin, last + 1 - begin);
   const bool is_framed = kFrames.find(text.front()) != std::string_view::npos &&
                          std::string_view("-=#*]>").find(text.back()) != std::string_view::npos;
-  if (text.back() != ':' && !is_framed) return "";
+  if (text.back() != ':' && !text.ends_with("...") && !is_framed) return "";
   std::string words;
   size_t count = 0;
   for (size_t i = 0; i < text.size();) {
@@ -242,6 +242,23 @@ std::string FindSection(std::string_view line) {
     i += std::max<size_t>(bytes, 1);
   }
   return words;
+}
+
+std::string FindTraining(std::string_view line) {
+  constexpr size_t kWordsMax = 5;
+  std::vector<std::string> words;
+  for (size_t i = 0; i < line.size();) {
+    const size_t bytes = WordBytes(line.substr(i));
+    if (bytes > 0) words.push_back(Lower(line.substr(i, bytes)));
+    i += std::max<size_t>(bytes, 1);
+  }
+  if (words.size() < 2 || words.size() > kWordsMax) return "";
+  const bool is_part = IsPart(words[0]) || words[0] == "stage" || words[0] == "phase";
+  const bool has_number = std::all_of(words[1].begin(), words[1].end(), IsDigit);
+  // "fold 1/5", but no line of values.
+  const auto numbers = std::count_if(words.begin() + 2, words.end(), IsNumberWord);
+  const bool is_of = numbers == 1 && IsNumberWord(words[2]) && line.find('/') != line.npos;
+  return is_part && has_number && (numbers == 0 || is_of) ? words[0] + " " + words[1] : "";
 }
 
 std::optional<double> FindPercent(std::string_view before) {
@@ -278,6 +295,11 @@ std::string_view RestBehind(std::string_view number, std::string_view tail) {
     const auto* const end = std::find_if_not(tail.begin() + begin, tail.end(), IsDigit);
     return static_cast<size_t>(end - tail.begin()) - begin;
   };
+  if (tail.starts_with('(')) {
+    const size_t close = 1 + digits_at(1);
+    const bool is_uncertainty = close > 1 && tail.substr(close).starts_with(')');
+    return is_uncertainty ? tail.substr(0, tail.find(' ', close)) : std::string_view();
+  }
   if (tail.empty() || std::string_view("/: ").find(tail[0]) == std::string_view::npos) return {};
   const size_t digits = digits_at(1);
   if (tail[0] != ' ') return digits == 0 ? std::string_view() : tail.substr(0, 1 + digits);

@@ -31,9 +31,13 @@ DataSplit FindDataSplit(std::string_view behind);
 // Of a line that is a heading of those below it: "Training:", "--- Validation ---".
 DataSplit FindHeading(std::string_view line);
 
-// The words of a heading that names no part of the data: "clean set" of "Clean set:" and of
-// "=== Clean set ==="; empty: the line is none.
+// The words of a heading that names no part of the data: "clean set" of "Clean set:", of
+// "=== Clean set ===" and of "Clean set..."; empty: the line is none.
 std::string FindSection(std::string_view line);
+
+// One of several trainings, by a heading: "fold 1" of "=== Fold 1 ===", "stage 2" of "Stage 2:
+// finetuning"; empty: the line is none.
+std::string FindTraining(std::string_view line);
 
 // "25" of "[25%] val": how far a round had come, by the text before a value.
 std::optional<double> FindPercent(std::string_view before);
@@ -55,7 +59,8 @@ EpochPlace FindEpoch(std::string_view before);
 std::string_view UnitBehind(std::string_view tail);
 
 // What stands right behind a number and may be the rest of it: "/1000" of a fraction, ":45" of a
-// time, " 234.5" of a group of thousands; empty: nothing does. `number` as it was read.
+// time, " 234.5" of a group of thousands, "(3)e-2" of an uncertainty; empty: nothing does. `number`
+// as it was read.
 std::string_view RestBehind(std::string_view number, std::string_view tail);
 
 // The line up to `begin`, as a regular expression from the line's beginning: each number stands for

@@ -59,6 +59,11 @@ std::string_view RestOf(const OutputFinding& finding) {
   return RestBehind(line.substr(begin, end - begin), line.substr(end));
 }
 
+bool EndsWord(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == ')' || c == ']';
+}
+
 std::string_view BeforeValue(const OutputFinding& finding) {
   return std::string_view(finding.line).substr(0, finding.match.number_begin);
 }
@@ -194,7 +199,8 @@ void OutputMetrics::ReadLine(OutputStream stream, const std::string& line,
                  line,
                  *match,
                  headings_[stream == OutputStream::kStderr ? 1 : 0],
-                 sections_[stream == OutputStream::kStderr ? 1 : 0]};
+                 sections_[stream == OutputStream::kStderr ? 1 : 0],
+                 trainings_[stream == OutputStream::kStderr ? 1 : 0]};
     in_line.push_back(i);
   }
   if (in_line.empty()) FollowHeading(stream, line);
@@ -203,10 +209,13 @@ void OutputMetrics::ReadLine(OutputStream stream, const std::string& line,
 }
 
 // It holds until a line that begins as far left and is none; one that names no part of the data
-// until the next one.
+// until the next one, or the next epoch.
 void OutputMetrics::FollowHeading(OutputStream stream, std::string_view line) {
   std::string section = FindSection(line);
-  if (!section.empty()) sections_[stream == OutputStream::kStderr ? 1 : 0] = std::move(section);
+  const size_t index = stream == OutputStream::kStderr ? 1 : 0;
+  if (!section.empty() || FindEpoch(line).epoch) sections_[index] = std::move(section);
+  std::string training = FindTraining(line);
+  if (!training.empty()) trainings_[index] = std::move(training);
   DataSplit& heading = headings_[stream == OutputStream::kStderr ? 1 : 0];
   const DataSplit found = FindHeading(line);
   const bool is_indented = line.empty() || line[0] == ' ' || line[0] == '\t';
@@ -359,6 +368,9 @@ std::string OutputMetrics::Note() {
   if (has_noted_forms_) return NoteOnForms(leading);
   has_noted_forms_ = IsUnderTwoSections(before, leading);
   if (has_noted_forms_) return NoteOnSections(before, leading);
+  has_noted_forms_ =
+      !before.training.empty() && !leading.training.empty() && before.training != leading.training;
+  if (has_noted_forms_) return NoteOnTrainings(before, leading);
   if (!has_noted_percent_ && BeginsNextRound(*first_leading_, before, leading)) {
     has_noted_percent_ = true;
     return NoteOnPercent(before, leading);
@@ -374,8 +386,7 @@ bool OutputMetrics::IsUnderTwoSections(const OutputFinding& before, const Output
   constexpr size_t kSectionsMax = 16;
   const bool is_known = leader_sections_.contains(leading.section);
   if (leader_sections_.size() < kSectionsMax) leader_sections_.insert(leading.section);
-  return is_known && leading.section != before.section && !leading.section.empty() &&
-         !before.section.empty() && !FindEpoch(BeforeValue(leading)).epoch;
+  return is_known && leading.section != before.section && !FindEpoch(BeforeValue(leading)).epoch;
 }
 
 // A metric that is printed behind the leading one each time is in the next report.
@@ -384,7 +395,8 @@ std::string OutputMetrics::NoteOnLag() {
   for (size_t i = 0; i < lags_.size(); ++i) {
     Lag& lag = lags_[i];
     const bool is_behind =
-        found_[i] && lag.reports_before == 1 && found_[i]->line != found_[*leader_]->line;
+        found_[i] && lag.reports_before == 1 && found_[i]->line != found_[*leader_]->line &&
+        found_[i]->stream == found_[*leader_]->stream;  // Two pipes have no order.
     if (is_behind && lag.is_new) ++lag.reports_with;
     lag.is_new = false;
     const bool is_always = is_behind && lag.reports_with == report_count_ - 1;
@@ -419,6 +431,13 @@ std::string OutputMetrics::NoteOnValues(const OutputFinding& leading) const {
 
 // "9843/10000" tells as much as its numerator where each line has the same denominator.
 std::string OutputMetrics::NoteOnRest(const OutputFinding& leading) const {
+  const size_t begin = leading.match.number_begin;
+  if (leading.line[begin] == '-' && begin > 0 && EndsWord(leading.line[begin - 1])) {
+    return "the regular expression of '" + leading.metric + "' reads " + NumberText(leading.value) +
+           " in " + Quoted(leading.line) +
+           ", where the - may part a name from its value; print a space or = before the number, "
+           "or, if a minus is not meant, write the - before {number} into the expression";
+  }
   const std::string_view rest = RestOf(leading);
   const bool is_fraction = rest.starts_with('/');
   const bool is_alike = !first_leading_ || RestOf(*first_leading_) == rest;
@@ -481,10 +500,15 @@ std::string OutputMetrics::NoteOnForms(const OutputFinding& leading) const {
                                 std::string(is_first ? one.word : other.word) + "'");
   }
   text += "If one kind is a summary, begin the expression with what the other lines begin with";
+  // The epochs' lines are meant, and where neither names one, the first.
+  const bool is_second =
+      FindEpoch(BeforeValue(leading)).epoch && !FindEpoch(BeforeValue(*first_leading_)).epoch;
+  const OutputFinding& meant = is_second ? leading : *first_leading_;
   const size_t end =
-      first.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
-  const bool has_word = end > 0 && end < first_leading_->match.match_begin;
-  const std::string regex = parting(*first_leading_, leading, has_word ? first.substr(0, end) : "");
+      meant.line.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+  const bool has_word = end > 0 && end < meant.match.match_begin;
+  const std::string regex = parting(meant, is_second ? *first_leading_ : leading,
+                                    has_word ? meant.line.substr(0, end) : "");
   return regex.empty() ? text : text + ", such as " + Quoted(regex);
 }
 
@@ -512,12 +536,22 @@ std::string OutputMetrics::NoteOnEpoch(const OutputFinding& before,
 
 std::string OutputMetrics::NoteOnSections(const OutputFinding& before,
                                           const OutputFinding& leading) const {
+  const auto under = [](const OutputFinding& finding) {
+    const std::string name = finding.section.empty() ? "none" : "'" + ToUtf8(finding.section) + "'";
+    return Quoted(finding.line) + " under " + name;
+  };
   return "the values of '" + leading.metric +
-         "' stand under two headings by turns: " + Quoted(before.line) + " under '" +
-         ToUtf8(before.section) + "' and " + Quoted(leading.line) + " under '" +
-         ToUtf8(leading.section) +
-         "'; each of them counts as an iteration. Let the program print which it is in the line "
+         "' stand under two headings by turns: " + under(before) + " and " + under(leading) +
+         "; each of them counts as an iteration. Let the program print which it is in the line "
          "itself, and write that into the expression";
+}
+
+std::string OutputMetrics::NoteOnTrainings(const OutputFinding& before,
+                                           const OutputFinding& leading) const {
+  return "the values of '" + leading.metric + "' are of several trainings, '" +
+         ToUtf8(before.training) + "' and '" + ToUtf8(leading.training) +
+         "' by their headings: they count as one curve, and the best of all is the trial's. Let "
+         "the program print the value that is meant, such as their mean, in a line of its own";
 }
 
 std::string OutputMetrics::NoteOnPercent(const OutputFinding& before,

@@ -55,8 +55,9 @@ struct OutputFinding {
   OutputStream stream = OutputStream::kStdout;
   std::string line;
   OutputMatch match = {};
-  DataSplit heading = {};    // Which the line stands under.
-  std::string section = {};  // The same where it names no part of the data.
+  DataSplit heading = {};     // Which the line stands under.
+  std::string section = {};   // The same where it names no part of the data.
+  std::string training = {};  // "fold 1", as a heading before it says.
 };
 
 struct OutputReport {
@@ -125,6 +126,7 @@ class OutputMetrics {
   std::string NoteOnForms(const OutputFinding& leading) const;
   std::string NoteOnEpoch(const OutputFinding& before, const OutputFinding& leading) const;
   std::string NoteOnSections(const OutputFinding& before, const OutputFinding& leading) const;
+  std::string NoteOnTrainings(const OutputFinding& before, const OutputFinding& leading) const;
   std::string NoteOnPercent(const OutputFinding& before, const OutputFinding& leading) const;
   bool IsWanted(const std::string& metric) const;
 
@@ -151,6 +153,7 @@ class OutputMetrics {
   bool has_noted_percent_ = false;
   std::array<DataSplit, 2> headings_;      // By stream.
   std::array<std::string, 2> sections_;    // By stream.
+  std::array<std::string, 2> trainings_;   // By stream.
   std::set<std::string> leader_sections_;  // That a leading value stood under.
   // Of each pattern: how many reports came before its first value, how many of those since had a
   // new one, and whether there is one that no report has had.

@@ -194,6 +194,18 @@ std::vector<std::string> OptionsReadAsBool(const Value& trainable, const std::st
   return OptionsReadAsBool(*spec, WorkingFolder(trainable, base_dir));
 }
 
+std::vector<std::string> OptionsPassedOver(const Value& trainable, const std::string& base_dir) {
+  const std::optional<CommandSpec> spec = CommandOf(trainable);
+  if (!spec) return {};
+  return OptionsPassedOver(*spec, WorkingFolder(trainable, base_dir));
+}
+
+std::vector<std::string> VariablesPassedOver(const Value& trainable, const std::string& base_dir) {
+  const std::optional<CommandSpec> spec = CommandOf(trainable);
+  if (!spec) return {};
+  return VariablesPassedOver(*spec, WorkingFolder(trainable, base_dir));
+}
+
 Result<TrainableInfo> DescribeTrainable(const Value& trainable,
                                         const std::vector<std::string>& metrics,
                                         const std::vector<std::string>& parameters,

@@ -89,5 +89,8 @@ std::vector<std::string> UncarriedParameters(const Value& trainable,
                                              const std::string& base_dir);
 // The options of a command's program that would take each text for true (find_script.h).
 std::vector<std::string> OptionsReadAsBool(const Value& trainable, const std::string& base_dir);
+// Those of its options, and of its variables, that it passes over (find_script.h).
+std::vector<std::string> OptionsPassedOver(const Value& trainable, const std::string& base_dir);
+std::vector<std::string> VariablesPassedOver(const Value& trainable, const std::string& base_dir);
 
 }  // namespace tune

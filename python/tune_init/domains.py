@@ -42,7 +42,7 @@ def domain_of(option):
             "name", "seed", "epochs", "epoch", "steps", "iterations", "iters", "rounds", "workers",
             "threads", "jobs", "gpu", "gpus", "cuda", "verbose", "debug", "port", "host", "resume",
             "project", "wandb", "checkpoint", "interval", "every", "freq", "frequency", "fold",
-            "split", "dry", "test", "eval", "evaluate", "local", "rank", "world", "quick", "limit",
+            "folds", "kfold", "kfolds", "nfolds", "cv", "splits", "repeats", "split", "dry", "test", "eval", "evaluate", "local", "rank", "world", "quick", "limit",
             "train", "mode", "task", "target", "fp16", "bf16", "amp", "profile", "print", "cache",
             "root", "folder", "download", "progress", "silent", "quiet", "version", "config",
             "examples", "patience", "samples", "mps", "accel", "plot", "figure", "labels", "classes",

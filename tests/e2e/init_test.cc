@@ -178,6 +178,28 @@ TEST_F(BeforeTheStart, AnOptionForWhichEveryTextIsTrueIsTold) {
   EXPECT_EQ(warnings("parser.add_argument('--amp', type=bool)", "--fp, \"{x}\""), "");
 }
 
+TEST_F(BeforeTheStart, WhatTheScriptPassesOverIsTold) {
+  const std::string metrics = ", metrics: {acc: {regex: \"acc: {number}\"}}";
+  const auto warnings = [&](const std::string& command) {
+    return Run(Sweep("command: " + command + metrics), {"--dry-run"}).err;
+  };
+  const std::string script =
+      "import argparse\nparser = argparse.ArgumentParser()\n"
+      "parser.add_argument('--xenon', type=float)\nprint('acc: 0.5')\n";
+  folder_.Write("train.py", script + "args, rest = parser.parse_known_args()\n");
+  EXPECT_THAT(warnings("[python3, train.py, --y, \"{x}\"]"),
+              HasSubstr("warning: the script has no option --y, and parse_known_args passes over"));
+  EXPECT_EQ(warnings("[python3, train.py, --xe, \"{x}\"]"), "") << "argparse completes it";
+  folder_.Write("train.py", script + "args = parser.parse_args()\n");
+  EXPECT_EQ(warnings("[python3, train.py, --y, \"{x}\"]"), "") << "it refuses it itself";
+  WriteScript("echo \"acc: ${LR:-1}\"");
+  EXPECT_THAT(warnings("[./trial.sh], env: {SIZE: 1, X: \"{x}\"}"),
+              HasSubstr("no script in the working folder names the variable X of env"));
+  folder_.Write("other.py", "import os\nprint(os.environ['X'])\n");
+  EXPECT_EQ(warnings("[./trial.sh], env: {X: \"{x}\"}"), "") << "another script may be its reader";
+  EXPECT_EQ(warnings("[./trial.sh], env: {OMP_NUM_THREADS: \"{x}\"}"), "") << "a library may";
+}
+
 TEST_F(BeforeTheStart, ASpaceInWhichNothingVariesIsTold) {
   WriteScript("echo 'acc: 0.5'");
   const std::string sweep =

@@ -437,6 +437,42 @@ TEST_F(OutputMetricsTest, ValuesUnderTwoHeadingsOfAnyNameByTurnsAreTold) {
       << "each is of an epoch of its own";
 }
 
+TEST_F(OutputMetricsTest, AHeadingWithinAnEpochPartsItsValues) {
+  const auto notes = [this](const std::string& output) {
+    Begin(Rules({"loss"}), {"loss"});
+    return Notes(metrics_->Read(OutputStream::kStdout, output));
+  };
+  const std::string epoch = "    loss: 0.1\nValidating...\n    loss: 1.1\n";
+  EXPECT_THAT(notes("Epoch 1\n" + epoch + "Epoch 2\n" + epoch),
+              ElementsAre(HasSubstr("loss: 1.1' under 'validating' and '    loss: 0.1' under "
+                                    "none")));
+  const std::string saved = "    loss: 0.1\nSaving...\n";
+  EXPECT_THAT(notes("Epoch 1\n" + saved + "Epoch 2\n" + saved + "Epoch 3\n" + saved), IsEmpty());
+}
+
+TEST_F(OutputMetricsTest, SeveralTrainingsByTheirHeadingsAreTold) {
+  const auto notes = [this](const std::string& output) {
+    Begin(Rules({"acc"}));
+    return Notes(metrics_->Read(OutputStream::kStdout, output));
+  };
+  for (const auto& [first, second] :
+       {std::pair("=== Fold 1 ===", "=== Fold 2 ==="), std::pair("fold 1/5:", "fold 2/5:"),
+        std::pair("Stage 1: pretraining", "Stage 2: finetuning"), std::pair("Run 1", "Run 2")}) {
+    EXPECT_THAT(notes(std::string(first) + "\nacc: 0.1\nacc: 0.2\n" + second + "\nacc: 0.3\n"),
+                ElementsAre(HasSubstr("are of several trainings")))
+        << first;
+  }
+  EXPECT_THAT(notes("Fold 1 took 3 s\nacc: 0.1\nFold 2 took 4 s\nacc: 0.2\n"), IsEmpty());
+  EXPECT_THAT(notes("Stage 1\nloss: 1\nStage 2\nacc: 0.1\nacc: 0.2\n"), IsEmpty());
+}
+
+TEST_F(OutputMetricsTest, TheAdviceIsForTheEpochsLines) {
+  Begin(Rules({"acc"}));
+  EXPECT_THAT(
+      Notes(metrics_->Read(OutputStream::kStdout, "Initial acc: 0.25\nEpoch 1: acc: 1.0\n")),
+      ElementsAre(HasSubstr("such as '^Epoch\\b.*\\bacc: {number}'")));
+}
+
 TEST_F(OutputMetricsTest, ValuesAtPartsOfARoundAreToldWhenTheNextOneBegins) {
   const auto notes = [this](const std::string& output) {
     Begin(Rules({"acc"}));
@@ -472,11 +508,41 @@ TEST_F(OutputMetricsTest, ANumberThatGoesOnInAnotherNotationIsTold) {
   EXPECT_THAT(notes("acc: 45/50\nacc: 46/50\nacc: 46/48\n"),
               ElementsAre(HasSubstr("reads 46 out of '46/48'")));
   EXPECT_THAT(notes("acc: 9843/10000 (98%)\nacc: 9850/10000 (98%)\n"), IsEmpty());
+  EXPECT_THAT(notes("acc: 1.0(3)e-2 m\n"), ElementsAre(HasSubstr("reads 1.0 out of '1.0(3)e-2'")));
+  EXPECT_THAT(notes("acc: 1.0 (3)\nacc: 1.0(best)\n"), IsEmpty());
   EXPECT_THAT(notes("acc: 0.5 100\nacc: 1: next\nacc: 1 of 3\nacc: 12 100 ms\n"), IsEmpty());
   OutputRules spelled = Rules({});
   spelled.patterns.push_back(*OutputPattern::Make("acc", "acc: {number}/"));
   Begin(spelled);
   EXPECT_THAT(Notes(metrics_->Read(OutputStream::kStdout, "acc: 4/50\nacc: 4/48\n")), IsEmpty());
+}
+
+TEST_F(OutputMetricsTest, ADashThatMayPartANameFromItsValueIsTold) {
+  const auto notes = [this](const char* regex, const char* output) {
+    OutputRules rules = Rules({});
+    rules.patterns.push_back(*OutputPattern::Make("acc", regex));
+    Begin(rules);
+    return Notes(metrics_->Read(OutputStream::kStdout, output));
+  };
+  EXPECT_THAT(notes("reward{number}", "ep-2-reward-0.20\nep-3-reward-0.30\n"),
+              ElementsAre(HasSubstr("reads -0.2 in 'ep-2-reward-0.20', where the - may part")));
+  EXPECT_THAT(notes("reward-{number}", "ep-2-reward-0.20\n"), IsEmpty());
+  EXPECT_THAT(notes("reward[=: ]{number}", "reward=-0.2\nreward: -0.2\nreward -0.2\n"), IsEmpty());
+}
+
+// The two streams come through two pipes, whose lines have no order.
+TEST_F(OutputMetricsTest, OnAnotherStreamNothingIsBehind) {
+  OutputRules rules = Rules({"acc", "mem"});
+  rules.patterns[1] = *OutputPattern::Make("mem", "mem: {number}", StreamChoice::kStderr);
+  Begin(rules);
+  std::vector<std::string> notes;
+  for (int i = 0; i < 4; ++i) {
+    for (const std::string& note : Notes(metrics_->Read(OutputStream::kStdout, "acc: 1\n"))) {
+      notes.push_back(note);
+    }
+    metrics_->Read(OutputStream::kStderr, "mem: 1\n");
+  }
+  EXPECT_THAT(notes, IsEmpty());
 }
 
 TEST_F(OutputMetricsTest, AMetricBehindTheLeadingOneIsToldOf) {

@@ -146,6 +146,15 @@ std::vector<std::string> WarningsBeforeStart(const ExperimentSpec& spec, const S
                        " has type=bool, for which every text is true, also False; let it have "
                        "action=argparse.BooleanOptionalAction, or choices of texts");
   }
+  for (const std::string& option : OptionsPassedOver(spec.trainable, spec.base_dir)) {
+    warnings.push_back("the script has no option " + option +
+                       ", and parse_known_args passes over it without a word: see how the script "
+                       "calls it, or let it use parse_args");
+  }
+  for (const std::string& variable : VariablesPassedOver(spec.trainable, spec.base_dir)) {
+    warnings.push_back("no script in the working folder names the variable " + variable +
+                       " of env: see how the program calls it");
+  }
   AddSharedVariables(spec, space, warnings);
   AddSharedFiles(spec, space, warnings);
   AddModes(spec, warnings);
