@@ -45,6 +45,18 @@ TEST(CheckpointCache, OrIsOver) {
   EXPECT_TRUE(cache.is_empty());
 }
 
+// It was removed between the look at it and the beginning of the attempt (seed 7500147296).
+TEST(CheckpointCache, WhatAnAttemptIsToGoOnFromStaysWhileItIsLookedAt) {
+  CheckpointCache cache;
+  cache.Add(Ref(0, 1, 1), "/t/0/1", Copy("/c/0/1"));
+  EXPECT_EQ(cache.Hold(Ref(1, 2, 5), "/t/0/1"), Copy("/c/0/1"));
+  EXPECT_THAT(cache.Remove("/t/0/1"), IsEmpty());
+  EXPECT_THAT(cache.Use(Ref(1, 2, 5), "/t/0/1", Copy("/c/0/1")), IsEmpty());
+  EXPECT_THAT(cache.Release(Ref(1, 2, 5)), ElementsAre("/c/0/1"));
+  EXPECT_EQ(cache.Hold(Ref(1, 3, 6), "/t/0/1").folder, "") << "nothing is here of it";
+  EXPECT_TRUE(cache.is_empty());
+}
+
 TEST(CheckpointCache, WhatTheTunerRemovesGoes) {
   CheckpointCache cache;
   cache.Add(Ref(0, 1, 1), "/t/0/1", Copy("/c/0/1"));

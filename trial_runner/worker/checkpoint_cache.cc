@@ -38,6 +38,13 @@ CheckpointCache::Dropped CheckpointCache::Remove(const std::string& path) {
   return Prune();
 }
 
+CheckpointCopy CheckpointCache::Hold(const AttemptRef& by, const std::string& path) {
+  const auto found = entries_.find(path);
+  if (found == entries_.end()) return {};
+  found->second.users.insert(by);
+  return found->second.copy;
+}
+
 CheckpointCopy CheckpointCache::Find(const std::string& path) const {
   const auto found = entries_.find(path);
   return found == entries_.end() ? CheckpointCopy() : found->second.copy;

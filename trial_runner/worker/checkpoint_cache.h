@@ -32,6 +32,8 @@ class CheckpointCache {
   // The tuner keeps it no longer.
   Dropped Remove(const std::string& path);
 
+  // What is here of it, for an attempt that is to go on from it: it stays while it is looked at.
+  CheckpointCopy Hold(const AttemptRef& by, const std::string& path);
   // What is here of it; no folder: nothing.
   CheckpointCopy Find(const std::string& path) const;
   // The next `count` paths after those of the last call, from the first on again.

@@ -79,7 +79,8 @@ void WorkerCore::BeginOnceRestored(ProcessId id, Process& process, int64_t lane)
   const std::string& path = running.start.checkpoint_path;
   if (options_.is_local || path.empty() || running.restored) return BeginAttempt(id, process, lane);
   if (std::exchange(running.awaits_checkpoint, true)) return;
-  effects_.push_back(ObtainCheckpoint{running.start.ref, path, cache_.Find(path)});
+  const AttemptRef& ref = running.start.ref;
+  effects_.push_back(ObtainCheckpoint{ref, path, cache_.Hold(ref, path)});
 }
 
 void WorkerCore::BeginAttempt(ProcessId id, Process& process, int64_t lane) {
