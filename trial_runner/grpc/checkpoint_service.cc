@@ -28,7 +28,7 @@ class CheckpointService::Served {
 
   void Run(Status refusal) {
     const Status status = refusal.ok() ? Answer() : refusal;
-    call_->stream.Finish(ToGrpc(status), &done_);
+    call_->stream.Finish(ToGrpc(status), done_.HandOver());
     done_.Wait();
     if (is_reading_) read_.Wait();
   }
@@ -63,7 +63,7 @@ class CheckpointService::Served {
   }
   // The two halves of it: the next piece comes while the last one is taken.
   void StartRead() {
-    call_->stream.Read(&buffer_, &read_);
+    call_->stream.Read(&buffer_, read_.HandOver());
     is_reading_ = true;
   }
   bool EndRead() {
@@ -79,7 +79,7 @@ class CheckpointService::Served {
     return done.Wait();
   }
   Status Write(const std::string& bytes) {
-    call_->stream.Write(ToBuffer(bytes), &done_);
+    call_->stream.Write(ToBuffer(bytes), done_.HandOver());
     return Wait(done_) ? OkStatus() : Unavailable("the worker is gone");
   }
   Status Write(const CheckpointAnswer& answer) { return Write(EncodeCheckpointAnswer(answer)); }
