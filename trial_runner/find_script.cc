@@ -119,6 +119,30 @@ bool IsReadAsBool(std::string_view text, const std::string& option) {
   return false;
 }
 
+bool IsShell(const std::string& script, std::string_view text) {
+  static const std::regex first_line("^#![^\n]*\\b(ba|da|z|k)?sh\\b");
+  const std::string_view line = text.substr(0, text.find('\n'));
+  return script.ends_with(".sh") || std::regex_search(line.begin(), line.end(), first_line);
+}
+
+// The first that a shell's script does with the variable is to set it, from something else: what
+// the environment gave is gone. Not where the line may be passed over (if, &&, a function).
+bool SetsBeforeItReads(const std::string& text, const std::string& variable) {
+  const std::regex name("(^|[^A-Za-z0-9_])" + variable + "(?![A-Za-z0-9_])");
+  for (std::sregex_iterator it(text.begin(), text.end(), name), end; it != end; ++it) {
+    const size_t at = static_cast<size_t>(it->position() + it->length(1));
+    if (IsInComment(text, at)) continue;
+    const size_t line = text.rfind('\n', at) + 1;  // npos + 1 is 0.
+    const std::string_view before = std::string_view(text).substr(line, at - line);
+    const size_t behind = at + variable.size();
+    const std::string rest = text.substr(behind, text.find('\n', behind) - behind);
+    const bool is_set =
+        (before.empty() || before == "export " || before == "readonly ") && rest.starts_with('=');
+    return is_set && !std::regex_search(rest, name);
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<std::string> ScriptOf(const CommandSpec& spec) {
@@ -211,6 +235,7 @@ std::vector<std::string> VariablesPassedOver(const CommandSpec& spec, const std:
       return text.find(variable) != std::string_view::npos;
     };
     const auto is_script = [](const fs::path& path) { return HasScriptSuffix(path.string()); };
+    if (IsShell(*script, *own) && SetsBeforeItReads(*own, variable)) return false;
     return names(*own) || MayHave(folder, is_script, names);
   });
   return variables;

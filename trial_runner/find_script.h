@@ -37,7 +37,8 @@ std::vector<std::string> OptionsReadAsBool(const CommandSpec& spec, const std::s
 std::vector<std::string> OptionsPassedOver(const CommandSpec& spec, const std::string& folder);
 
 // The variables of `env` with the parameter of their name that no script in the folder or below
-// names. Nothing where it is not sure.
+// names, or that the command's shell script sets before it reads them. Nothing where it is not
+// sure.
 std::vector<std::string> VariablesPassedOver(const CommandSpec& spec, const std::string& folder);
 
 }  // namespace tune

@@ -194,10 +194,22 @@ TEST_F(BeforeTheStart, WhatTheScriptPassesOverIsTold) {
   EXPECT_EQ(warnings("[python3, train.py, --y, \"{x}\"]"), "") << "it refuses it itself";
   WriteScript("echo \"acc: ${LR:-1}\"");
   EXPECT_THAT(warnings("[./trial.sh], env: {SIZE: 1, X: \"{x}\"}"),
-              HasSubstr("no script in the working folder names the variable X of env"));
+              HasSubstr("no script in the working folder reads the variable X of env"));
   folder_.Write("other.py", "import os\nprint(os.environ['X'])\n");
   EXPECT_EQ(warnings("[./trial.sh], env: {X: \"{x}\"}"), "") << "another script may be its reader";
   EXPECT_EQ(warnings("[./trial.sh], env: {OMP_NUM_THREADS: \"{x}\"}"), "") << "a library may";
+
+  const auto sees = [&](const std::string& script) {
+    WriteScript(script);
+    return warnings("[bash, trial.sh], env: {X: \"{x}\"}");
+  };
+  constexpr char kSets[] = "reads the variable X of env";
+  EXPECT_THAT(sees("# X is the rate\nX=${RATE:-0.1}\necho \"acc: $X\""), HasSubstr(kSets));
+  EXPECT_THAT(sees("export X=0.1\necho \"acc: $X\""), HasSubstr(kSets));
+  EXPECT_EQ(sees("X=${X:-0.1}\necho \"acc: $X\""), "");
+  EXPECT_EQ(sees("[ -n \"$X\" ] || X=0.1\necho \"acc: $X\""), "");
+  EXPECT_EQ(sees("Y=$X\nX=0.1\necho \"acc: $Y\""), "");
+  EXPECT_EQ(sees("if [ -z \"$1\" ]; then\n  X=0.1\nfi\necho \"acc: $X\""), "");
 }
 
 TEST_F(BeforeTheStart, ASpaceInWhichNothingVariesIsTold) {

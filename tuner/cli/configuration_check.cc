@@ -152,8 +152,8 @@ std::vector<std::string> WarningsBeforeStart(const ExperimentSpec& spec, const S
                        "calls it, or let it use parse_args");
   }
   for (const std::string& variable : VariablesPassedOver(spec.trainable, spec.base_dir)) {
-    warnings.push_back("no script in the working folder names the variable " + variable +
-                       " of env: see how the program calls it");
+    warnings.push_back("no script in the working folder reads the variable " + variable +
+                       " of env: see how the program calls it, and that it does not set it itself");
   }
   AddSharedVariables(spec, space, warnings);
   AddSharedFiles(spec, space, warnings);
