@@ -210,7 +210,8 @@ TEST(BadInput, ADryRunCountsTrialsAndNotSamples) {
                    "space: {x: {grid_search: [1, 2, 3]}}\nsearch: {algorithm: random, repeat: 2}\n"
                    "scheduler: asha\n");
   const ProgramResult result = RunTune(folder, {"run", space, "--dry-run"});
-  EXPECT_NE(result.out.find("  trials     12\n"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("  trials     12 (6 for each of 2 samples: "), std::string::npos)
+      << result.out;
   EXPECT_NE(result.out.find("  scheduler  asha\n"), std::string::npos) << result.out;
 }
 

@@ -135,12 +135,22 @@ std::vector<std::string> WithShortcuts(const RunOptions& options) {
   return overrides;
 }
 
+// "12 (6 for each of 2 samples: ...)": where a user who reads samples as trials would be surprised.
+std::string TrialsText(int64_t trials, int64_t samples) {
+  if (trials < 0) return "until a limit ends it";
+  std::string text = std::to_string(trials);
+  if (samples > 1 && trials > samples && trials % samples == 0) {
+    text += " (" + std::to_string(trials / samples) + " for each of " + Counted(samples, "sample") +
+            ": grid_search and repeat multiply them)";
+  }
+  return text;
+}
+
 void PrintPlan(const ExperimentSpec& spec, int64_t trial_count, uint64_t seed,
                const SweepSurroundings& surroundings) {
   std::cout << "dry run: " << spec.name << " would start with seed " << seed << "\n"
-            << "  trials     "
-            << (trial_count < 0 ? "until a limit ends it" : std::to_string(trial_count))
-            << "\n  metric     " << spec.metric << " (" << (spec.mode == Mode::kMax ? "max" : "min")
+            << "  trials     " << TrialsText(trial_count, spec.samples) << "\n  metric     "
+            << spec.metric << " (" << (spec.mode == Mode::kMax ? "max" : "min")
             << ")\n  scheduler  " << SchedulerText(spec) << "\n  each needs "
             << DescribeRequest(spec.resources) << "\n  worker     "
             << DescribeCapacity(surroundings.local) << "\n  database   " << surroundings.db_path
