@@ -33,9 +33,14 @@ def is_shell(script, source):
     return os.path.splitext(script)[1] in SHELLS or re.match(r"#!.*\b(?:ba|z|k|da)?sh\b", source) is not None
 
 
+def placeholders_in(words):
+    """Of a command that names its parameters by itself: python3 train.py --lr {lr}."""
+    return [name for word in words for name in re.findall(r"\{([A-Za-z_]\w*)\}", word)]
+
+
 def command_of(script, source, given):
     if given:
-        return given if script in given else given + [script]
+        return given if script in given or placeholders_in(given) else given + [script]
     suffix = os.path.splitext(script)[1]
     shebang = re.match(r"#!\s*(?:\S*/env\s+)?(?:\S*/)?([\w.-]+)", source)
     if suffix in SHELLS and shebang:
@@ -153,7 +158,10 @@ def main():
         for metric in found:
             metric.mode = mode_in_log(metric, modes.get(metric.name))
         metrics = found
-    command = command_of(script, source, shlex.split(arguments.command) if arguments.command else [])
+    given = shlex.split(arguments.command) if arguments.command else []
+    command = command_of(script, source, given)
+    if placeholders_in(given):
+        space.carry_by_command(placeholders_in(given))
     for line in lines_of_file(script, command, space, reported_metrics(reported) or metrics,
                               log if isinstance(log, Log) else None):
         print(line)

@@ -19,6 +19,7 @@ ENDS = ("best", "done", "finished", "restored", "final", "finally", "result", "r
 OF_ANY_SCORE = (*ENDS, "best", "mean", "average", "avg", "median", "overall", "total", "cross", "fold", "folds", "last", "model",
                 "s", "the", "my", "out", "of", "sample")
 
+HALVES = {"precision", "recall"}
 REWARDS = ("reward", "rew", "return")
 SIGNS = ("neg", "negative", "minus")
 CHANGES = ("improvement", "decrease", "reduction", "drop", "gain")
@@ -93,10 +94,13 @@ def direction_of(name):
 
 
 def rank_of(name, part_of_line=""):
-    """Validation before test before training, a score before a loss."""
+    """Validation before test before training, a score before a loss; precision or recall alone, which a trial can have at
+    the other's cost, behind other scores."""
     words = words_of(name)
     ranks = {"validation": 3, "test": 2, "training": -2}
     part = ranks.get(part_of(words)) or max(0, ranks.get(part_of_line, 0))
     if part == 0 and ("v" in words[:1] or any(w in REWARDS for w in words)):
         part = 1  # v_loss: of the validation, or of the value in reinforcement learning, beside its reward.
-    return part, any(w in HIGHER for w in words)
+    higher = {w for w in words if w in HIGHER}
+    is_half = higher and higher <= HALVES and not {"average", "avg", "mean"} & set(words)
+    return part, 0 if not higher else 1 if is_half else 2

@@ -93,6 +93,20 @@ class Space:
         constant = f"{{const: {quoted(option.flag)}, when: {{{name}: true}}}}"
         self.lines.append(f"  {name}_flag: {constant}")
 
+    def carry_by_command(self, names):
+        """The command says by itself which parameters it takes: those are searched over, and no others."""
+        def name_of(line):
+            return re.match(r"\s*(\w*)", line).group(1)
+        known = [name_of(line) for line in self.lines]
+        self.left_out += [name for name in known if name and name not in names and f"{name}_flag" not in known
+                          and not name.endswith("_flag")]
+        self.lines = [line for line in self.lines if name_of(line) in names]
+        for name in dict.fromkeys(names):
+            if name not in known:
+                self.notes.append(f"no option of the script is called {name}: write its domain")
+                self.lines.append(f"  {name}: {{uniform: [0.0, 1.0]}}   # TO DO: its domain")
+        self.words, self.env = [], {}
+
     def add_needed(self, option):
         """The script does not run without it, and nothing says what it should be."""
         value = option.choices[0] if option.choices else option.default

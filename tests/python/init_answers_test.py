@@ -14,13 +14,14 @@ import measures  # noqa: E402
 import metrics  # noqa: E402
 
 
-def space_of(script, log=None):
-    """The space that init writes for a script, or for its log."""
+def space_of(script, log=None, given=None):
+    """The space that init writes for a script, for its log, or for the command that runs it."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in (("train.py", script), ("log.txt", log or "")):
             with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                 file.write(text)
         command = [sys.executable, INIT, "train.py"] + (["--log", "log.txt"] if log else [])
+        command += ["--command", given] if given else []
         return subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, timeout=60, check=True).stdout
 
 
@@ -443,6 +444,23 @@ class Splits(unittest.TestCase):
         log = "".join(f'{{"at": "{s}", "epoch": {e}, "accuracy": 0.{e}}}\n' for e in (1, 2) for s in ("home", "away"))
         self.assertTrue(any(r"""the expression '\bhome\b.*?"accuracy":\s*{number}' finds the first alone""" in t
                             for t in Answer("x = 1\n", log).to_do))
+
+
+class Chosen(unittest.TestCase):
+    SCRIPT = ("import argparse\np = argparse.ArgumentParser()\np.add_argument('--lr', type=float, default=0.1)\n"
+              "p.add_argument('--depth', type=int, default=3)\na = p.parse_args()\n"
+              "print('precision: %.3f' % .7)\nprint('recall: %.3f' % .8)\nprint('f1: %.3f' % .74)\n")
+
+    def test_precision_and_recall_alone_stand_behind_what_weighs_both(self):
+        self.assertIn("metric: f1   # or: precision, recall", space_of(self.SCRIPT))
+
+    def test_a_command_that_names_its_parameters_is_taken_as_it_is(self):
+        space = space_of(self.SCRIPT, given="bash -c 'python3 train.py --lr {lr} -m {mom} --seed {tune.seed}'")
+        self.assertIn('command: [bash, -c, "python3 train.py --lr {lr} -m {mom} --seed {tune.seed}"]\n', space)
+        self.assertIn("# TO DO: no option of the script is called mom: write its domain.", space)
+        self.assertRegex(space, r"(?m)^  lr: \{loguniform")
+        self.assertRegex(space, r"(?m)^  mom: \{uniform.*TO DO")
+        self.assertIn("# left as they are: depth\n", space)
 
 
 class Unknown(unittest.TestCase):
