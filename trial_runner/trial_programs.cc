@@ -35,6 +35,11 @@ Result<std::string> TrainableKind(const Value& trainable) {
                            kForms);
   }
   const std::string& key = trainable.AsMap().front().key;
+  if (key == kFood11) {
+    return InvalidArgument(
+        "trainable: food11 takes nothing there; write trainable: food11, and its "
+        "options (data: and the like) into the space");
+  }
   if (key != kCurve) return UnknownKind(key);
   return std::string(kCurve);
 }

@@ -193,6 +193,15 @@ Finding CheckProgram(const std::string& path, const std::string& version) {
                  remedy);
 }
 
+// The command that pip installs calls the program of the module under the same prefix.
+bool IsCommandOfPip(const fs::path& found, const std::string& program_dir) {
+  const std::string prefix = fs::absolute(found).parent_path().parent_path().string();
+  std::ifstream in(found, std::ios::binary);
+  std::string text(1000, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  return text.find("tune.__main__") != std::string::npos && program_dir.starts_with(prefix + "/");
+}
+
 }  // namespace
 
 Finding JudgeCores(int64_t affinity, int64_t online, std::optional<double> cgroup_cpus) {
@@ -349,6 +358,9 @@ Finding CheckName(const std::string& path_variable, const std::string& program_d
     if (fs::equivalent(found, fs::path(program_dir) / "tune", error)) {
       return Ok("name", "tune on PATH is this program");
     }
+    if (IsCommandOfPip(found, program_dir)) {
+      return Ok("name", "tune on PATH is the command that pip installed for this program");
+    }
     return Warning("name", "tune on PATH is another program, " + Printable(found.string()),
                    "call tunectl, which is this one, or put " + Printable(program_dir) +
                        " first on PATH (Ray has a program tune)");
@@ -368,8 +380,16 @@ Finding CheckPythonModule(const std::string& program_dir) {
 
 Findings CheckPrograms(const std::string& program_dir, const std::string& version) {
   Findings findings;
-  for (const char* const name : {"tune_cli", "tune_worker", "tune_trial", "tune_trial_command",
-                                 "tune_trial_food11", "food11"}) {
+  for (const char* const name : {"tune_cli", "tune_worker", "tune_trial", "tune_trial_command"}) {
+    findings.push_back(CheckProgram(program_dir + "/" + name, version));
+  }
+  std::error_code error;
+  if (!fs::exists(program_dir + "/tune_trial_food11", error) &&
+      !fs::exists(program_dir + "/food11", error)) {
+    findings.push_back(Ok("food11", "not in this installation (a wheel has it not)"));
+    return findings;
+  }
+  for (const char* const name : {"tune_trial_food11", "food11"}) {
     findings.push_back(CheckProgram(program_dir + "/" + name, version));
   }
   return findings;

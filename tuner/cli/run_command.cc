@@ -92,9 +92,19 @@ bool PrepareData(const Configuration& configuration, const std::string& base_dir
 }
 
 // Workers of other machines have environments of their own.
-Status CheckEnvironment(const ExperimentSpec& spec, const SweepSurroundings& surroundings) {
+Status CheckEnvironment(const ExperimentSpec& spec, const SweepSurroundings& surroundings,
+                        const std::string& program_dir) {
   const bool runs_here = surroundings.local.cpu_milli > 0 || !surroundings.local.devices.empty();
-  return runs_here ? CheckVariables(spec.trainable) : OkStatus();
+  if (!runs_here) return OkStatus();
+  TUNE_ASSIGN_OR_RETURN(const std::string kind, TrainableKind(spec.trainable));
+  TUNE_ASSIGN_OR_RETURN(const std::string program, TrialProgram(kind));
+  const std::string path = program_dir + "/" + program;
+  if (access(path.c_str(), X_OK) != 0) {
+    return NotFound("trainable: " + kind + " is not in this installation: " + path + ": " +
+                    strerror(errno) +
+                    "; a wheel has no food11, the Debian packages and scripts/build have it");
+  }
+  return CheckVariables(spec.trainable);
 }
 
 // What is not as it was when the sweep began; it goes on all the same. Returns what of that the
@@ -279,7 +289,9 @@ int RunSpec(ExperimentSpec spec, const RunOptions& options) {
   if (const Status s = TakeOptunaTrials(spec); !s.ok()) return Complain(s);
   SetSecrets(spec.secrets, std::cerr);
   Result<Configuration> first = CheckTrials(spec, seed, options.data_dir);
-  if (const Status s = CheckEnvironment(spec, surroundings); first.ok() && !s.ok()) first = s;
+  if (const Status s = CheckEnvironment(spec, surroundings, options.program_dir);
+      first.ok() && !s.ok())
+    first = s;
   if (!first.ok()) {
     return Complain(options.space_path.empty() ? first.status()
                                                : InFile(options.space_path, first.status()));
@@ -518,7 +530,7 @@ int Resume(const ResumeOptions& options, Background* background) {
   surroundings.log = options.log;
   if (const Status s = CheckFeasible(spec.resources, surroundings); !s.ok()) return Complain(s);
   SetSecrets(changes->secrets, std::cerr);
-  if (const Status s = CheckEnvironment(spec, surroundings); !s.ok()) {
+  if (const Status s = CheckEnvironment(spec, surroundings, options.program_dir); !s.ok()) {
     return Complain(s.At("the stored spec of " + experiment->name));
   }
   const Result<std::string> kind = TrainableKind(spec.trainable);
