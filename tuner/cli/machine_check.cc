@@ -183,7 +183,7 @@ Finding CheckProgram(const std::string& path, const std::string& version) {
   }
   const Result<ProgramOutput> said = RunForOutput({path, "--version"}, Seconds(20));
   if (!said.ok()) return Problem(item, said.status().message(), remedy);
-  std::istringstream words(said->out);
+  std::istringstream words(said->out.substr(0, said->out.find('\n')));
   std::string word, last;
   while (words >> word) last = word;
   if (said->exit_status == 0 && last == version) return Ok(item, version);

@@ -18,6 +18,7 @@
 #include "tuner/cli/command_texts.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/report_command.h"
+#include "tuner/cli/version_text.h"
 
 namespace {
 
@@ -123,7 +124,7 @@ int main(int argc, char** argv) {
   if (first == "worker") return BecomeWorker(program_dir, argc, argv);
 
   CLI::App app{"Finds good hyperparameters.\nExample: tune run space.yaml --samples 16", "tune"};
-  app.set_version_flag("--version", std::string("tune ") + TUNE_VERSION);
+  app.set_version_flag("--version", [&program_dir] { return tune::VersionText(program_dir); });
   app.require_subcommand(1);
   std::string db_path = tune::EnvironmentText("TUNE_DB");
   if (db_path.empty()) db_path = "tune.db";

@@ -226,6 +226,8 @@ bool IsTuneDatabase(const std::string& path) {
   return CheckIsOurs(path).ok();
 }
 
+std::string SqliteLibraryVersion() { return std::string("SQLite ") + sqlite3_libversion(); }
+
 const char* NetworkFileSystemName(int64_t statfs_type) {
   // linux/magic.h; the values are part of the kernel's interface.
   switch (static_cast<uint32_t>(statfs_type)) {

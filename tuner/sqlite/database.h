@@ -202,4 +202,7 @@ Status CheckDatabaseFile(const std::string& path, Access access);
 // nullptr for others.
 const char* NetworkFileSystemName(int64_t statfs_type);
 
+// "SQLite 3.40.1", of the library that is loaded.
+std::string SqliteLibraryVersion();
+
 }  // namespace tune
