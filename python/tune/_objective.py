@@ -67,6 +67,16 @@ def load(path: Path) -> Callable[..., Any]:
     return _inner(vars(importlib.import_module(head["module"])), head["name"])
 
 
+def _cloudpickle() -> Any:
+    """The package, or joblib's copy of it, which scikit-learn brings; None: there is neither."""
+    for name in ("cloudpickle", "joblib.externals.cloudpickle"):
+        try:
+            return importlib.import_module(name)
+        except ImportError:
+            pass
+    return None
+
+
 def _inner(names: Dict[str, Any], qualified: str) -> Any:
     first, *rest = qualified.split(".")
     found = names[first]
@@ -76,10 +86,7 @@ def _inner(names: Dict[str, Any], qualified: str) -> Any:
 
 
 def _encode(objective: Callable[..., Any]) -> Tuple[Dict[str, Any], bytes]:
-    try:
-        import cloudpickle
-    except ImportError:
-        cloudpickle = None
+    cloudpickle = _cloudpickle()
     if cloudpickle is not None:
         try:
             return {"how": "pickle"}, cloudpickle.dumps(objective)

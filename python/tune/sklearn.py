@@ -1,0 +1,309 @@
+"""For scikit-learn: a search over an estimator's parameters, with the interface of GridSearchCV.
+
+    from tune.sklearn import SearchCV
+
+    search = SearchCV(SVC(), {"C": tune.loguniform(1e-2, 1e3), "kernel": ["linear", "rbf"]}, n_iter=50)
+    search.fit(X, y)
+    search.best_params_, search.best_score_, search.predict(X_new)
+
+Each candidate is a trial: it is cross-validated in a process of its own, on the same folds as all
+others, and its scores are in the database as soon as they are known.
+
+Thread rule: that of the estimator.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
+
+import joblib
+import numpy
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import check_cv, cross_validate
+from sklearn.utils.metaestimators import available_if
+
+from ._space import Domain, choice
+from ._sweep import PathLike, Sweep, run
+
+_PLAIN = (bool, int, float, str, type(None))
+
+
+class SearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """Searches for the parameters of `estimator` with the best mean score over folds.
+
+    `space`: a domain for each parameter (`tune.uniform` and its like), or a list of values, which
+    may be any objects; names as `estimator.set_params` takes them ("svc__C"). `n_iter`: how many
+    candidates; None: each combination of the lists. `scoring`: a name or a function as scikit-learn
+    has them; a list or map of several, of which `refit` names the one that counts. `cv`, `refit`,
+    `return_train_score`: as GridSearchCV. `n_jobs`: how many candidates at a time; None or -1: one
+    a core. `search`: "auto", "random", "tpe", "gp" and so on. `random_state`: the sweep's seed.
+    `name`, `db`, `folder`: as `tune.run`.
+
+    A candidate whose training fails is left out; its error is in `sweep_.trials`. There is no early
+    stopping: a mean over a part of the folds is no score to compare.
+
+    Afterwards, as GridSearchCV has them: best_params_, best_score_, best_index_, best_estimator_,
+    refit_time_, cv_results_, n_splits_, scorer_, multimetric_; and `sweep_`, the `tune.Sweep`.
+
+    Raises TypeError and ValueError as scikit-learn does, `tune.TuneError` where the space is wrong,
+    `tune.SweepError` when no candidate could be trained, KeyboardInterrupt after Ctrl-C.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        space: Mapping[str, Any],
+        *,
+        n_iter: Optional[int] = 10,
+        scoring: Any = None,
+        n_jobs: Optional[int] = None,
+        refit: Union[bool, str] = True,
+        cv: Any = None,
+        return_train_score: bool = False,
+        search: Union[str, Mapping[str, Any]] = "auto",
+        random_state: Optional[int] = None,
+        name: Optional[str] = None,
+        db: PathLike = "tune.db",
+        folder: PathLike = ".",
+    ) -> None:
+        self.estimator = estimator
+        self.space = space
+        self.n_iter = n_iter
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.refit = refit
+        self.cv = cv
+        self.return_train_score = return_train_score
+        self.search = search
+        self.random_state = random_state
+        self.name = name
+        self.db = db
+        self.folder = folder
+
+    def fit(self, X: Any, y: Any = None, groups: Any = None, **fit_params: Any) -> "SearchCV":
+        """Runs the sweep, waits for its end, and trains the best candidate on all data."""
+        key, scoring = self._scoring()
+        space, objects = _space_of(self.space)
+        _check_names(self.estimator, space)
+        samples, algorithm = self.n_iter, self.search
+        if samples is None:
+            samples, algorithm = _count(space), "grid"
+        splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
+        splits = list(splitter.split(X, y, groups))  # Drawn once: all candidates have the same.
+        folder = Path(self.folder).resolve()
+        data = _kept((X, y, splits, fit_params), folder)
+        task = Task(clone(self.estimator), str(data), scoring, self.return_train_score, objects)
+        cpus = None if self.n_jobs in (None, -1) else self.n_jobs
+        self.sweep_ = run(
+            task, space, metric=f"mean_test_{key}", mode="max", samples=samples,
+            name=self.name or type(self.estimator).__name__, seed=self.random_state,
+            search=algorithm, cpus=cpus, db=self.db, folder=folder,
+        )
+        self.multimetric_ = isinstance(scoring, dict)
+        self.n_splits_ = len(splits)
+        self.scorer_ = scoring if self.multimetric_ else _scorer(self.estimator, scoring)
+        self._read(key, objects)
+        if self.refit:
+            self._refit(X, y, fit_params)
+        return self
+
+    def _scoring(self) -> Tuple[str, Any]:
+        """(the part of its name that counts, one scorer or a map of several)."""
+        if isinstance(self.scoring, (list, tuple, set)):
+            scoring: Any = {str(name): name for name in self.scoring}
+        elif isinstance(self.scoring, Mapping):
+            scoring = dict(self.scoring)
+        else:
+            return "score", self.scoring
+        if not isinstance(self.refit, str) or self.refit not in scoring:
+            raise ValueError(
+                f"refit: read {self.refit!r}, expected the one of {', '.join(scoring)} that counts"
+            )
+        return self.refit, {name: _scorer(self.estimator, one) for name, one in scoring.items()}
+
+    def _read(self, key: str, objects: Mapping[str, Mapping[str, Any]]) -> None:
+        config = {trial.number: trial.config for trial in self.sweep_.trials}
+        rows = [row for row in self.sweep_.reports() if row.get(f"mean_test_{key}") is not None]
+        params = [_restored(config[row["trial"]], objects) for row in rows]
+        results: Dict[str, Any] = {"params": params}
+        for name in sorted({name for one in params for name in one}):
+            held = [one.get(name) for one in params]
+            array = numpy.ma.MaskedArray(numpy.empty(len(held), dtype=object), mask=True)
+            for i, one in enumerate(params):
+                if name in one:
+                    array[i] = held[i]
+            results["param_" + name] = array
+        skipped = ("trial", "iteration", "value")
+        for name in sorted({name for row in rows for name in row if name not in skipped}):
+            results[name] = numpy.array([row.get(name, numpy.nan) for row in rows], dtype=float)
+            if name.startswith("mean_test_"):
+                better = numpy.array([(results[name] > value).sum() for value in results[name]])
+                results["rank_test_" + name[len("mean_test_") :]] = (better + 1).astype(numpy.int32)
+        self.cv_results_ = results
+        self.best_index_ = int(numpy.argmax(results[f"mean_test_{key}"]))
+        self.best_score_ = float(results[f"mean_test_{key}"][self.best_index_])
+        self.best_params_ = params[self.best_index_]
+
+    def _refit(self, X: Any, y: Any, fit_params: Mapping[str, Any]) -> None:
+        self.best_estimator_ = clone(self.estimator).set_params(**clone(self.best_params_, safe=False))
+        begin = time.perf_counter()
+        self.best_estimator_.fit(X, **({} if y is None else {"y": y}), **fit_params)
+        self.refit_time_ = time.perf_counter() - begin
+        if hasattr(self.best_estimator_, "feature_names_in_"):
+            self.feature_names_in_ = self.best_estimator_.feature_names_in_
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Of the best estimator, by the scorer that counted."""
+        scorer = self.scorer_[self.refit] if self.multimetric_ else self.scorer_
+        return float(scorer(self._best(), X, y))
+
+    def _best(self) -> Any:
+        if not hasattr(self, "best_estimator_"):
+            raise AttributeError("there is no best estimator: call fit first, with refit")
+        return self.best_estimator_
+
+    @property
+    def classes_(self) -> Any:
+        return self._best().classes_
+
+    @property
+    def n_features_in_(self) -> Any:
+        return self._best().n_features_in_
+
+    @property
+    def _estimator_type(self) -> Any:
+        return getattr(self.estimator, "_estimator_type", None)
+
+    def __sklearn_tags__(self) -> Any:
+        """Of newer scikit-learns: as its estimator is."""
+        tags = super().__sklearn_tags__()
+        own = self.estimator.__sklearn_tags__()
+        tags.estimator_type, tags.classifier_tags = own.estimator_type, own.classifier_tags
+        tags.regressor_tags, tags.input_tags = own.regressor_tags, own.input_tags
+        return tags
+
+
+def _delegated(name: str) -> Any:
+    def has(search: SearchCV) -> bool:
+        return hasattr(getattr(search, "best_estimator_", search.estimator), name)
+
+    def call(self: SearchCV, *arguments: Any) -> Any:
+        return getattr(self._best(), name)(*arguments)
+
+    call.__name__ = name
+    call.__doc__ = f"`{name}` of the best estimator."
+    return available_if(has)(call)
+
+
+for _name in ("predict", "predict_proba", "predict_log_proba", "decision_function", "transform",
+              "inverse_transform", "score_samples"):
+    setattr(SearchCV, _name, _delegated(_name))
+
+
+class Task:
+    """The objective: cross-validates one candidate. Data and folds are read once a process."""
+
+    def __init__(self, estimator: Any, data: str, scoring: Any, return_train_score: bool,
+                 objects: Mapping[str, Mapping[str, Any]]) -> None:
+        self.estimator, self.data, self.scoring = estimator, data, scoring
+        self.return_train_score, self.objects = return_train_score, objects
+        self._loaded: Optional[Tuple[Any, ...]] = None
+
+    def __call__(self, trial: Mapping[str, Any]) -> Dict[str, float]:
+        if self._loaded is None:
+            self._loaded = joblib.load(self.data, mmap_mode="r")
+        X, y, splits, fit_params = self._loaded
+        estimator = clone(self.estimator).set_params(**_restored(trial, self.objects))
+        named = {"params" if _has_params() else "fit_params": fit_params or None}
+        scores = cross_validate(
+            estimator, X, y, cv=splits, scoring=self.scoring, error_score="raise",
+            return_train_score=self.return_train_score, **named,
+        )
+        metrics: Dict[str, float] = {}
+        for name, values in scores.items():
+            if name.startswith(("test_", "train_")):
+                metrics.update({f"split{i}_{name}": float(v) for i, v in enumerate(values)})
+            metrics[f"mean_{name}"] = float(numpy.mean(values))
+            metrics[f"std_{name}"] = float(numpy.std(values))
+        return metrics
+
+
+def _has_params() -> bool:
+    """cross_validate takes `params` in place of `fit_params` from scikit-learn 1.4 on."""
+    import inspect
+
+    return "params" in inspect.signature(cross_validate).parameters
+
+
+def _scorer(estimator: Any, scoring: Any) -> Any:
+    if scoring is None:
+        return lambda fitted, X, y: fitted.score(X, y)
+    return get_scorer(scoring) if isinstance(scoring, str) else scoring
+
+
+def _space_of(space: Mapping[str, Any]) -> Tuple[Dict[str, Any], Dict[str, Dict[str, Any]]]:
+    """(what the engine searches, {parameter: {its text there: the object}})."""
+    made: Dict[str, Any] = {}
+    objects: Dict[str, Dict[str, Any]] = {}
+    for name, domain in space.items():
+        if isinstance(domain, Domain) or not isinstance(domain, (list, tuple, numpy.ndarray)):
+            if hasattr(domain, "rvs"):
+                raise TypeError(
+                    f"space: {name} is a distribution of SciPy's; write tune.uniform(low, high),"
+                    " tune.loguniform, tune.randint and so on"
+                )
+            made[name] = domain
+            continue
+        values = list(domain)
+        values = [value.item() if isinstance(value, numpy.generic) else value for value in values]
+        if all(isinstance(value, _PLAIN) for value in values):
+            made[name] = choice(values)
+            continue
+        texts = [str(value) for value in values]
+        if len(set(texts)) < len(texts):
+            texts = [f"{i}: {text}" for i, text in enumerate(texts)]
+        objects[name] = dict(zip(texts, values))
+        made[name] = choice(texts)
+    return made, objects
+
+
+def _restored(config: Mapping[str, Any], objects: Mapping[str, Mapping[str, Any]]) -> Dict[str, Any]:
+    return {
+        name: clone(objects[name][value], safe=False) if name in objects else value
+        for name, value in config.items()
+    }
+
+
+def _check_names(estimator: Any, space: Mapping[str, Any]) -> None:
+    known = estimator.get_params(deep=True)
+    for name in space:
+        if name.split("__")[0] not in known:
+            raise ValueError(
+                f"space: {type(estimator).__name__} has no parameter {name}; it has {', '.join(sorted(known))}"
+            )
+
+
+def _count(space: Mapping[str, Any]) -> int:
+    count = 1
+    for name, domain in space.items():
+        if isinstance(domain, Domain):
+            options = domain.get("choice") or domain.get("ordinal")
+            if options is None:
+                raise ValueError(f"n_iter: None tries each combination, and {name} has no list of values")
+            count *= len(options)
+    return count
+
+
+def _kept(data: Sequence[Any], folder: Path) -> Path:
+    """The data in a file that the trials read, under a name made of its content."""
+    path = folder / ".tune" / f"{joblib.hash(data)[:16]}.data"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        (path.parent / ".gitignore").write_text("*\n", encoding="utf-8")
+        part = path.with_suffix(".part")
+        joblib.dump(data, part)
+        part.replace(path)
+    return path
