@@ -42,6 +42,7 @@ _OF_A_TRIAL = [
 _OF_A_SWEEP = {
     "_program": ["TuneError"],
     "_objective": ["ObjectiveError"],
+    "_optuna": ["from_optuna"],
     "_space": [
         "asha", "choice", "const", "fifo", "grid_search", "hyperband", "lograndint", "loguniform",
         "median_stopping", "ordinal", "pasha", "patience", "pbt", "percentile", "qlograndint",

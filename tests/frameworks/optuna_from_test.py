@@ -1,5 +1,7 @@
 """`from: {optuna: study.db}`: a sweep that learns from a study of the real Optuna."""
 
+import contextlib
+import io
 import json
 import os
 import shutil
@@ -145,6 +147,76 @@ class FromOptuna(unittest.TestCase):
         _, said = tune(self.folder, "run", "space.yaml", expect=2)
         self.assertIn("the study 'old' has the mode min, this sweep max", said)
         self.assertFalse(os.path.exists(os.path.join(self.folder, "tune.db")))
+
+
+def _objective(trial):
+    return (trial["x"] - 0.3) ** 2
+
+
+def _of_two(trial):
+    return trial["x"], 1 - trial["x"]
+
+
+class FromStudy(unittest.TestCase):
+    """`tune.from_optuna`, of studies in memory."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def run_on(self, study, objective, **more):
+        import tune as module
+
+        place = {"folder": self.folder, "db": os.path.join(self.folder, "tune.db")}
+        begun = module.from_optuna(study, folder=self.folder)
+        errors = io.StringIO()
+        with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
+            sweep = module.run(objective, **begun, **place, samples=3, seed=1, search="tpe", **more)
+        return begun, sweep
+
+    def test_each_distribution_becomes_its_domain_and_all_trials_are_learned_from(self):
+        def objective(trial):
+            x = trial.suggest_float("x", 0, 1)
+            trial.suggest_float("optimizer.rate", 0.001, 0.1, log=True)
+            trial.suggest_float("drop", 0, 0.5, step=0.25)
+            trial.suggest_int("width", 8, 32, step=8)
+            trial.suggest_int("depth", 1, 3)
+            trial.suggest_int("units", 1, 100, log=True)
+            trial.suggest_categorical("kind", ["adam", None, 2])
+            return (x - 0.3) ** 2
+
+        study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
+        study.optimize(objective, n_trials=40)
+        begun, sweep = self.run_on(study, _objective)
+        self.assertEqual(begun["space"], {
+            "x": {"uniform": [0, 1]}, "optimizer": {"rate": {"loguniform": [0.001, 0.1]}},
+            "drop": {"quniform": [0, 0.5, 0.25]}, "width": {"qrandint": [8, 32, 8]},
+            "depth": {"randint": [1, 4]}, "units": {"lograndint": [1, 101]},
+            "kind": {"choice": ["adam", None, 2]},
+        })
+        self.assertEqual((begun["metric"], begun["mode"]), ("value", "min"))
+        learned = json.loads(sweep._ask(
+            "select json_extract(spec, '$.from.trials') as taken from experiments where id = :experiment")[0]["taken"])
+        self.assertEqual([dict(trial["config"])["x"] for trial in learned], [t.params["x"] for t in study.trials])
+        self.assertEqual(len(sweep.trials), 3)
+
+    def test_two_objectives_keep_their_directions(self):
+        study = optuna.create_study(directions=["maximize", "minimize"])
+        study.optimize(lambda t: (t.suggest_float("x", 0, 1), 1.0), n_trials=3)
+        begun, sweep = self.run_on(study, _of_two)
+        self.assertEqual((begun["metric"], begun["mode"]), (["value_0", "value_1"], ["max", "min"]))
+        self.assertEqual(len(sweep.trials), 3)
+
+    def test_what_a_study_does_not_tell_is_said(self):
+        import tune as module
+
+        with self.assertRaisesRegex(ValueError, "has no trial with parameters"):
+            module.from_optuna(optuna.create_study(), folder=self.folder)
+        study = optuna.create_study()
+        study.optimize(lambda t: t.suggest_float("y" if t.number else "x", 0, 1), n_trials=2)
+        with self.assertWarnsRegex(UserWarning, "only some trials of .* have x, y: "):
+            module.from_optuna(study, folder=self.folder)
 
 
 if __name__ == "__main__":
