@@ -14,6 +14,7 @@
 #include "tuner/cli/logs_command.h"
 #include "tuner/cli/results_command.h"
 #include "tuner/cli/status_command.h"
+#include "tuner/cli/ui_command.h"
 #include "tuner/cli/why_command.h"
 
 namespace tune {
@@ -42,6 +43,23 @@ void AddList(Commands& commands) {
     list->db_path = invocation.db_path;
     list->width = OutputWidth();
     return Answered(ListCommand(*list, RealClock(), std::cout, std::cerr));
+  });
+}
+
+void AddUi(Commands& commands) {
+  const auto [command, ui] = commands.Add<UiOptions>(
+      "ui",
+      "A page of all sweeps of the database, in the browser: curves, trials, why each ended. It "
+      "follows what runs, and changes nothing.\nExample: tune ui --open");
+  CLI::Option* const address =
+      command->add_option("--http", ui->address, "Where it is served, on this machine")
+          ->type_name("HOST:PORT")
+          ->capture_default_str();
+  command->add_flag("--open", ui->open, "Opens it in the desktop's browser");
+  commands.Bind(command, [ui = ui, address](const Invocation& invocation) {
+    ui->db_path = invocation.db_path;
+    ui->address_is_given = address->count() > 0;
+    return Answered(UiCommand(*ui, std::cout, std::cerr));
   });
 }
 
@@ -199,6 +217,7 @@ void AddLogs(Commands& commands) {
 void AddAnswerCommands(Commands& commands) {
   AddStatus(commands);
   AddList(commands);
+  AddUi(commands);
   AddResults(commands);
   AddBest(commands);
   AddExport(commands);

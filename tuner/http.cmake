@@ -1,0 +1,34 @@
+# Serving the page: the server, who may see it, and the page's files, which npm builds from web/.
+find_package(ZLIB REQUIRED)
+find_program(TUNE_NPM npm REQUIRED)
+file(GLOB_RECURSE web_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/web/src/*)
+list(APPEND web_sources ${PROJECT_SOURCE_DIR}/web/index.html ${PROJECT_SOURCE_DIR}/web/vite.config.ts
+  ${PROJECT_SOURCE_DIR}/web/tsconfig.json)
+set(web ${CMAKE_BINARY_DIR}/web)
+# The build's own copy: npm writes beside what it reads.
+add_custom_command(OUTPUT ${web}/installed
+  COMMAND ${CMAKE_COMMAND} -E make_directory ${web}
+  COMMAND ${CMAKE_COMMAND} -E copy ${PROJECT_SOURCE_DIR}/web/package.json ${PROJECT_SOURCE_DIR}/web/package-lock.json ${web}
+  COMMAND ${TUNE_NPM} ci --no-audit --no-fund --loglevel=error --prefix ${web}
+  COMMAND ${CMAKE_COMMAND} -E touch ${web}/installed
+  DEPENDS ${PROJECT_SOURCE_DIR}/web/package.json ${PROJECT_SOURCE_DIR}/web/package-lock.json
+  COMMENT "Fetching what the page is built with (npm ci)" VERBATIM)
+add_custom_command(OUTPUT ${web}/page_files.cc
+  COMMAND ${CMAKE_COMMAND} -E rm -rf ${web}/src ${web}/dist
+  COMMAND ${CMAKE_COMMAND} -E copy_directory ${PROJECT_SOURCE_DIR}/web/src ${web}/src
+  COMMAND ${CMAKE_COMMAND} -E copy ${PROJECT_SOURCE_DIR}/web/index.html ${PROJECT_SOURCE_DIR}/web/vite.config.ts
+    ${PROJECT_SOURCE_DIR}/web/tsconfig.json ${web}
+  COMMAND ${TUNE_NPM} run build --silent --prefix ${web} -- --logLevel warn
+  COMMAND ${CMAKE_COMMAND} -DFOLDER=${web}/dist -DOUT=${web}/page_files.cc -P ${PROJECT_SOURCE_DIR}/cmake/EmbedPage.cmake
+  DEPENDS ${web}/installed ${web_sources} ${PROJECT_SOURCE_DIR}/cmake/EmbedPage.cmake
+  COMMENT "Building the page" VERBATIM)
+tune_library(tune_http
+  SOURCES
+    ${CMAKE_CURRENT_LIST_DIR}/http/http_message.cc
+    ${CMAKE_CURRENT_LIST_DIR}/http/http_server.cc
+    ${CMAKE_CURRENT_LIST_DIR}/http/page_guard.cc
+    ${web}/page_files.cc
+  DEPS tune_core tune_network_address ZLIB::ZLIB)
+tune_library(tune_page
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/cli/page_api.cc ${CMAKE_CURRENT_LIST_DIR}/cli/ui_command.cc
+  DEPS tune_http tune_queries tune_core_posix)

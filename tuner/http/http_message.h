@@ -1,0 +1,41 @@
+// A request for a page or its data, and the answer: what the server reads and writes, without any
+// of its library.
+//
+// Thread rule: values.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/status.h"
+
+namespace tune {
+
+struct HttpRequest {
+  std::string method;                        // "GET"
+  std::string path;                          // "/api/v1/sweeps/a b", decoded.
+  std::map<std::string, std::string> query;  // Decoded; of a name that comes twice the last.
+  std::string host;                          // The headers of these names, "" where they are not.
+  std::string authorization;
+  std::string cookie;
+  std::string if_none_match;
+};
+
+struct HttpAnswer {
+  int status = 200;
+  std::string content_type;
+  std::string body;
+  std::vector<std::pair<std::string, std::string>> headers;
+};
+
+// Splits "/a%20b?x=1&y=" into path and query. kInvalidArgument: not a path, broken escapes, or a
+// control character.
+Status ReadTarget(std::string_view target, HttpRequest& request);
+
+// {"error": "..."}, for programs.
+HttpAnswer ErrorAnswer(int status, const std::string& text);
+
+}  // namespace tune

@@ -1,0 +1,111 @@
+// Trials as rows of a table: columns, order and filter.
+import type { Config, Trial } from "./api";
+
+export type Cell = number | string | boolean | null;
+
+export interface Column {
+  name: string;
+  title: string;
+  cell: (trial: Trial) => Cell;
+  isParameter?: boolean;
+}
+
+export function flat(config: Config, before = ""): Map<string, Cell> {
+  const out = new Map<string, Cell>();
+  for (const [name, value] of Object.entries(config ?? {})) {
+    if (value !== null && typeof value === "object" && !Array.isArray(value)) {
+      for (const [inner, cell] of flat(value as Config, before + name + "/")) out.set(inner, cell);
+    } else {
+      out.set(before + name, value !== null && typeof value === "object" ? JSON.stringify(value) : (value as Cell));
+    }
+  }
+  return out;
+}
+
+const flats = new WeakMap<Trial, Map<string, Cell>>();
+export function parameters(trial: Trial): Map<string, Cell> {
+  let found = flats.get(trial);
+  if (!found) flats.set(trial, (found = flat(trial.config)));
+  return found;
+}
+
+export function columnsOf(trials: Trial[], metric: string): Column[] {
+  const names = new Set<string>();
+  for (const trial of trials) for (const name of parameters(trial).keys()) names.add(name);
+  return [
+    { name: "number", title: "trial", cell: (t) => t.number },
+    { name: "status", title: "status", cell: (t) => t.status },
+    { name: "best", title: metric, cell: (t) => t.best_value },
+    { name: "at", title: "at", cell: (t) => t.best_iteration },
+    { name: "last", title: "last", cell: (t) => t.last_value },
+    { name: "iterations", title: "iterations", cell: (t) => t.iterations },
+    ...[...names].map((name): Column => ({
+      name: "param:" + name, title: name, cell: (t) => parameters(t).get(name) ?? null, isParameter: true,
+    })),
+    { name: "seconds", title: "seconds", cell: (t) => t.run_seconds },
+    { name: "attempts", title: "attempts", cell: (t) => t.attempts },
+    { name: "why", title: "ended by", cell: (t) => t.stop_reason },
+  ];
+}
+
+// Numbers before texts, what is not there last in either direction.
+export function compare(a: Cell, b: Cell, down: boolean): number {
+  if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
+  const order = typeof a === "number" && typeof b === "number"
+    ? a - b
+    : typeof a === "number" ? -1 : typeof b === "number" ? 1 : String(a) < String(b) ? -1 : String(a) > String(b) ? 1 : 0;
+  return down ? -order : order;
+}
+
+export function sorted(trials: Trial[], columns: Column[], sort: string): Trial[] {
+  const down = sort.startsWith("-");
+  const column = columns.find((c) => c.name === sort.replace(/^-/, ""));
+  if (!column) return trials;
+  return [...trials].sort((a, b) => compare(column.cell(a), column.cell(b), down) || a.number - b.number);
+}
+
+// "lr<0.01 status=ERROR kind!=adam word": all must hold; a word alone is looked for in status, reason and configuration.
+// A text for the mistake, where there is one.
+export function filterOf(text: string, columns: Column[]): ((trial: Trial) => boolean) | string {
+  const tests: ((trial: Trial) => boolean)[] = [];
+  for (const part of text.split(/\s+/).filter(Boolean)) {
+    const match = /^([^<>=!]+)(<=|>=|!=|=|<|>)(.*)$/.exec(part);
+    if (!match) {
+      const word = part.toLowerCase();
+      tests.push((t) => `${t.status} ${t.stop_reason ?? ""} ${JSON.stringify(t.config)}`.toLowerCase().includes(word));
+      continue;
+    }
+    const [, name, operator, wanted] = match;
+    const column = columns.find((c) => c.title === name || c.name === name);
+    if (!column) return `there is no column ${name}; known are ${columns.map((c) => c.title).join(", ")}`;
+    const number = wanted === "" ? NaN : Number(wanted);
+    if ((operator.startsWith("<") || operator.startsWith(">")) && Number.isNaN(number)) {
+      return `${part}: read '${wanted}', expected a number`;
+    }
+    tests.push((t) => {
+      const cell = column.cell(t);
+      const same = cell !== null && (typeof cell === "number" && !Number.isNaN(number)
+        ? cell === number : String(cell).toLowerCase() === wanted.toLowerCase());
+      if (operator === "=") return same;
+      if (operator === "!=") return !same;
+      if (typeof cell !== "number") return false;
+      return operator === "<" ? cell < number : operator === "<=" ? cell <= number : operator === ">" ? cell > number : cell >= number;
+    });
+  }
+  return (trial) => tests.every((test) => test(trial));
+}
+
+export function shown(cell: Cell | undefined): string {
+  if (cell === null || cell === undefined) return "";
+  if (typeof cell !== "number") return String(cell);
+  if (Number.isInteger(cell)) return String(cell);
+  return String(Number(cell.toPrecision(6)));
+}
+
+const quoted = (text: string) => (/[",\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text);
+
+export function asCsv(trials: Trial[], columns: Column[]): string {
+  const lines = [columns.map((c) => quoted(c.title)).join(",")];
+  for (const trial of trials) lines.push(columns.map((c) => quoted(String(c.cell(trial) ?? ""))).join(","));
+  return lines.join("\n") + "\n";
+}

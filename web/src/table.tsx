@@ -1,0 +1,83 @@
+// The trials: as many rows are in the page as are seen.
+import { useRef, useState } from "preact/hooks";
+import type { Trial } from "./api";
+import { COLOURS } from "./curves";
+import { asCsv, shown, type Column } from "./rows";
+
+const ROW = 28;
+const SEEN = 16;
+const MARKS: { [status: string]: string } = { RUNNING: "▶", PAUSED: "⏸", PENDING: "…", TERMINATED: "✓", ERROR: "✕" };
+
+interface Props {
+  trials: Trial[];
+  columns: Column[];
+  sort: string;
+  best: number | null;
+  chosen: number[];
+  open: number | null;
+  onSort: (sort: string) => void;
+  onChoose: (trial: number) => void;
+  onOpen: (trial: number) => void;
+}
+
+export function TrialTable({ trials, columns, sort, best, chosen, open, onSort, onChoose, onOpen }: Props) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const [top, setTop] = useState(0);
+  const first = Math.max(0, Math.min(trials.length - SEEN, Math.floor(top / ROW)) - 8);
+  const rows = trials.slice(first, first + SEEN + 24);
+  const save = () => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([asCsv(trials, columns)], { type: "text/csv" }));
+    link.download = "trials.csv";
+    link.click();
+    URL.revokeObjectURL(link.href);
+  };
+  const header = (column: Column) => {
+    const isBy = sort.replace(/^-/, "") === column.name;
+    const next = isBy && !sort.startsWith("-") ? "-" + column.name : column.name;
+    return (
+      <th key={column.name} aria-sort={isBy ? (sort.startsWith("-") ? "descending" : "ascending") : "none"}
+        class={column.isParameter ? "parameter" : ""}>
+        <button onClick={() => onSort(next)}>{column.title}{isBy ? (sort.startsWith("-") ? " ↓" : " ↑") : ""}</button>
+      </th>
+    );
+  };
+  return (
+    <section aria-label="trials">
+      <header class="bar">
+        <h2>Trials</h2>
+        <span class="soft">{trials.length} shown; tick some to compare their curves</span>
+        <button onClick={save}>save as CSV</button>
+      </header>
+      <div class="scroller" ref={scroller} tabIndex={0} onScroll={(e) => setTop(e.currentTarget.scrollTop)}>
+        <table>
+          <thead><tr><th><span class="hidden">chosen</span></th>{columns.map(header)}</tr></thead>
+          <tbody>
+            {first > 0 && <tr class="gap" style={{ height: `${first * ROW}px` }}><td colSpan={columns.length + 1} /></tr>}
+            {rows.map((trial) => (
+              <tr key={trial.number} aria-selected={trial.number === open}
+                class={(trial.number === best ? "best " : "") + trial.status.toLowerCase()}>
+                <td>
+                  <input type="checkbox" aria-label={`compare trial ${trial.number}`} checked={chosen.includes(trial.number)}
+                    style={{ accentColor: chosen.includes(trial.number) ? COLOURS[chosen.indexOf(trial.number) % COLOURS.length] : "" }}
+                    onChange={() => onChoose(trial.number)} />
+                </td>
+                {columns.map((column) => (
+                  <td key={column.name} class={typeof column.cell(trial) === "number" ? "number" : ""}>
+                    {column.name === "number"
+                      ? <button class="link" onClick={() => onOpen(trial.number)}>{trial.number}{trial.number === best ? " ★" : ""}</button>
+                      : column.name === "status" ? `${MARKS[trial.status] ?? ""} ${trial.status}` : shown(column.cell(trial))}
+                  </td>
+                ))}
+              </tr>
+            ))}
+            {first + rows.length < trials.length && (
+              <tr class="gap" style={{ height: `${(trials.length - first - rows.length) * ROW}px` }}><td colSpan={columns.length + 1} /></tr>
+            )}
+          </tbody>
+        </table>
+        {trials.length === 0 && <p class="empty">No trial is shown.</p>}
+      </div>
+    </section>
+  );
+}
