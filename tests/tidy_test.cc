@@ -213,12 +213,28 @@ TEST(Tidy, HeadersStayShort) {
 
 // What a killed benchmark leaves behind is swept in by `git add -A` (a key once was).
 TEST(Tidy, NothingThatAProgramLeftIsKept) {
-  const std::set<std::string> rooms = {
-      ".ci",    ".clang-format",     ".clang-tidy", ".gitignore",   "CMakeLists.txt",
-      "bench",  "CMakePresets.json", "README.md",   "cmake",        "core",
-      "docs",   "examples",          "models",      "proto",        "python",
-      "search", "schedulers",        "scripts",     "trial_runner", "tests",
-      "tuner"};
+  const std::set<std::string> rooms = {".ci",
+                                       ".clang-format",
+                                       ".clang-tidy",
+                                       ".gitignore",
+                                       "CMakeLists.txt",
+                                       "bench",
+                                       "CMakePresets.json",
+                                       "README.md",
+                                       "cmake",
+                                       "core",
+                                       "docs",
+                                       "examples",
+                                       "models",
+                                       "proto",
+                                       "python",
+                                       "search",
+                                       "schedulers",
+                                       "scripts",
+                                       "trial_runner",
+                                       "tests",
+                                       "tuner",
+                                       "web"};
   FILE* const tracked = popen(("git -C '" + Root() + "' ls-files 2>/dev/null").c_str(), "r");
   ASSERT_NE(tracked, nullptr);
   size_t count = 0;

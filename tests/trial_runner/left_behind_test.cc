@@ -29,8 +29,11 @@ class TrialsProcess {
  public:
   explicit TrialsProcess(const std::string& dir, const std::string& more = "TUNE_SOCKET=/s",
                          const std::string& parent = "sh")
-      : shell_("printf " + parent + " > /proc/$$/comm; setsid env TUNE_DIR=" + dir + " " + more +
-               " sh -c 'echo $$; exec sleep 1000' & wait"),
+      // It waits by itself: what is becoming another program has no environment for a moment.
+      : shell_("printf " + parent +
+               " > /proc/$$/comm; f=$(mktemp -u); mkfifo $f; exec 9<>$f; rm $f; setsid env "
+               "TUNE_DIR=" +
+               dir + " " + more + " sh -c 'echo $$; read line <&9' & wait"),
         pid_(std::stoi(shell_.Line())),
         end_(pid_) {}
   ~TrialsProcess() {

@@ -102,6 +102,8 @@ export function App() {
   const choose = (trial: number) =>
     change({ chosen: view.chosen.includes(trial) ? view.chosen.filter((t) => t !== trial) : [...view.chosen, trial] });
 
+  const drawn = view.trial === null || view.chosen.includes(view.trial) ? view.chosen : [...view.chosen, view.trial];
+
   return (
     <main>
       <header class="bar top">
@@ -124,7 +126,7 @@ export function App() {
           <Overview sweep={data.sweep} />
           <div class={data.detail ? "columns" : ""}>
             <div>
-              <CurvePlot data={data.curves} visible={visible} chosen={view.chosen} metric={data.sweep.metric}
+              <CurvePlot data={data.curves} visible={visible} chosen={drawn} metric={data.sweep.metric}
                 onPick={(trial) => change({ trial })} />
               <TrialTable trials={trials} columns={columns} sort={sort} best={data.sweep.best?.number ?? null} chosen={view.chosen}
                 open={view.trial} onSort={(next) => change({ sort: next })} onChoose={choose} onOpen={(trial) => change({ trial })} />

@@ -17,7 +17,7 @@ export function TrialPanel({ detail, metric, onClose }: { detail: TrialDetail; m
     <aside aria-label={`trial ${trial.number}`}>
       <header class="bar">
         <h2>Trial {trial.number}</h2>
-        <span>{trial.status}{trial.stop_reason ? `, ended by ${trial.stop_reason}` : ""}</span>
+        <span>{trial.status}{trial.stop_reason ? ` (${trial.stop_reason})` : ""}</span>
         <button onClick={onClose} aria-label="close">✕</button>
       </header>
       {detail.notes.map((note) => <p class="doubt" key={note}>in doubt: {note}</p>)}

@@ -1,0 +1,259 @@
+"""`tune ui` over real connections: what it gives, to whom, and what it refuses."""
+
+import contextlib
+import gzip
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import sqlite3
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+TUNE = os.path.join(os.environ["TUNE_BIN_DIR"], "tune")
+
+SPACE = """\
+name: small
+trainable: {curve: {value: "1 - abs(log10(lr) + 2) / 4 - 1 / (t + 1)", iterations: 9}}
+metric: val_accuracy
+mode: max
+seed: 3
+samples: 12
+space: {lr: {loguniform: [1.0e-4, 1.0e-1]}, kind: {choice: ["<script>alert(1)</script>", sgd]}}
+scheduler: {asha: {max_t: 9, grace_period: 1}}
+"""
+
+
+class Page:
+    """A running `tune ui`, and one client of it."""
+
+    def __init__(self, folder, *options):
+        self.process = subprocess.Popen(
+            [TUNE, "ui", "--http", "127.0.0.1:0", *options], cwd=folder, text=True, stdout=subprocess.PIPE)
+        line = self.process.stdout.readline()
+        self.port, self.key = re.search(r"http://127\.0\.0\.1:(\d+)/\?key=([0-9a-f]{32})$", line).groups()
+        self.port = int(self.port)
+
+    def ask(self, path, method="GET", key=True, headers=None, body=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        sent = {"Authorization": "Bearer " + self.key} if key else {}
+        connection.request(method, path, body=body, headers={**sent, **(headers or {})})
+        answer = connection.getresponse()
+        data = answer.read()
+        connection.close()
+        return answer, data
+
+    def json(self, path):
+        answer, data = self.ask("/api/v1" + path)
+        assert answer.status == 200, (answer.status, data)
+        return json.loads(data)
+
+    def raw(self, data):
+        """All that is answered to these bytes until the server closes."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=60) as connection:
+            connection.sendall(data)
+            connection.shutdown(socket.SHUT_WR)
+            out = b""
+            while True:
+                piece = connection.recv(65536)
+                if not piece:
+                    return out
+                out += piece
+
+    def end(self):
+        self.process.send_signal(signal.SIGINT)
+        status = self.process.wait(timeout=60)
+        self.process.stdout.close()
+        return status
+
+
+class OfASweep(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = folder.name
+        with open(os.path.join(cls.folder, "space.yaml"), "w") as file:
+            file.write(SPACE)
+        subprocess.run([TUNE, "run", "space.yaml"], cwd=cls.folder, check=True, timeout=120, capture_output=True)
+        cls.page = Page(cls.folder)
+        cls.addClassCleanup(cls.page.end)
+
+    def rows(self, sql):
+        with sqlite3.connect(os.path.join(self.folder, "tune.db")) as database:
+            return database.execute(sql).fetchall()
+
+    def test_sweeps_trials_and_curves_are_those_of_the_database(self):
+        (sweep,) = self.page.json("/sweeps")
+        self.assertEqual((sweep["name"], sweep["status"], sweep["counts"]), ("small", "FINISHED", {"TERMINATED": 12}))
+        number, value, at = self.rows(
+            "select number, best_value, best_iteration from trials order by best_value desc, number limit 1")[0]
+        self.assertEqual((sweep["best"]["number"], sweep["best"]["value"], sweep["best"]["iteration"]), (number, value, at))
+        trials = self.page.json("/sweeps/small/trials")
+        self.assertEqual(
+            [(t["number"], t["status"], t["iterations"], t["best_value"], t["config"]) for t in trials],
+            [(n, s, i, v, json.loads(c))
+             for n, s, i, v, c in self.rows("select number, status, iterations, best_value, config from trials order by number")])
+        curves = self.page.json("/sweeps/small/curves")
+        self.assertEqual((curves["left_out"], curves["stride"]), (0, 1))
+        points = [(c["trial"], i, v) for c in curves["curves"] for i, v in zip(c["iterations"], c["values"])]
+        self.assertEqual(points, self.rows(
+            "select t.number, r.iteration, r.value from reports r join trials t on t.id = r.trial order by t.number, r.iteration"))
+        chosen = self.page.json("/sweeps/small/curves?trials=3,1")
+        self.assertEqual([c["trial"] for c in chosen["curves"]], [1, 3])
+
+    def test_a_trial_comes_with_its_decisions_attempts_and_reports(self):
+        stopped = self.rows("select number from trials where stop_reason = 'scheduler' limit 1")[0][0]
+        detail = self.page.json(f"/sweeps/small/trials/{stopped}")
+        self.assertEqual(detail["decisions"][-1]["decision"], "stop")
+        self.assertEqual(detail["attempts"][0]["outcome"], "stopped")
+        self.assertEqual(len(detail["latest_reports"]), detail["trial"][0]["iterations"])
+        self.assertEqual(detail["notes"], [])
+
+    def test_nobody_without_the_key_sees_anything(self):
+        for path in ("/", "/api/v1/sweeps", "/nothing", "/?key=", "/?key=" + "0" * 32, "/?key=" + self.page.key[:-1]):
+            with self.subTest(path):
+                answer, data = self.page.ask(path, key=False)
+                self.assertEqual((answer.status, json.loads(data)), (401, {"error": "open the address with the key that tune ui printed"}))
+        for header in ({"Cookie": "tune_key=" + "0" * 32}, {"Authorization": self.page.key}, {"Authorization": "Bearer "}):
+            self.assertEqual(self.page.ask("/", key=False, headers=header)[0].status, 401)
+
+    def test_the_address_with_the_key_gives_a_cookie_and_leads_to_the_one_without(self):
+        answer, _ = self.page.ask("/?key=" + self.page.key, key=False)
+        self.assertEqual((answer.status, answer.headers["Location"]), (303, "/"))
+        self.assertEqual(answer.headers["Set-Cookie"], f"tune_key={self.page.key}; Path=/; HttpOnly; SameSite=Strict")
+        for cookie in (f"tune_key={self.page.key}", f"a=b; tune_key={self.page.key}; c=d"):
+            self.assertEqual(self.page.ask("/", key=False, headers={"Cookie": cookie})[0].status, 200)
+
+    def test_names_of_elsewhere_are_refused_whoever_asks(self):
+        for host in ("evil.example", "evil.example:8080", "127.0.0.1.evil.example", "", "localhost.evil", "[::2]:80"):
+            with self.subTest(host):
+                self.assertEqual(self.page.ask("/", headers={"Host": host})[0].status, 403)
+        for host in ("localhost", f"localhost:{self.page.port}", f"127.0.0.1:{self.page.port}", "[::1]:80"):
+            with self.subTest(host):
+                self.assertEqual(self.page.ask("/", headers={"Host": host})[0].status, 200)
+
+    def test_each_answer_keeps_the_browser_from_running_or_loading_anything_else(self):
+        for path, key in (("/", True), ("/api/v1/sweeps", True), ("/", False), ("/nothing", True)):
+            headers = self.page.ask(path, key=key)[0].headers
+            self.assertTrue(headers["Content-Security-Policy"].startswith("default-src 'none'; script-src 'self'; "))
+            self.assertNotIn("unsafe", headers["Content-Security-Policy"])
+            self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
+        page = self.page.ask("/")[1].decode()
+        self.assertIsNone(re.search(r"<script(?![^>]*src=)|<style|style=|https?://", page))
+
+    def test_nothing_can_be_changed(self):
+        for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS", "BREW"):
+            with self.subTest(method):
+                self.assertEqual(self.page.ask("/api/v1/sweeps", method=method)[0].status, 405)
+        self.assertEqual(self.page.ask("/api/v1/sweeps", method="POST", body=b"x" * 100)[0].status, 413)
+
+    def test_what_is_not_there_or_cannot_be_read_is_told_in_a_line(self):
+        for path, status, text in (
+            ("/api/v1/sweeps/nix", 404, "no sweep is named 'nix'"),
+            ("/api/v1/sweeps/small/trials/99", 404, "small has no trial 99"),
+            ("/api/v1/sweeps/small/trials/x", 404, "nothing at this address"),
+            ("/api/v1/sweeps/small/curves?trials=1,a", 400, "trials: read 'a', expected numbers such as 1,2,3"),
+            ("/api/v2/sweeps", 404, "nothing at this address"),
+            ("/../../etc/passwd", 404, "nothing at this address"),
+            ("/api/v1/sweeps/%00", 400, "the address cannot be read"),
+            ("/api/v1/sweeps/%zz", 400, "the address cannot be read"),
+        ):
+            with self.subTest(path):
+                answer, data = self.page.ask(path)
+                self.assertEqual(answer.status, status)
+                self.assertIn(text, json.loads(data)["error"])
+
+    def test_what_has_not_changed_is_not_sent_again(self):
+        answer, data = self.page.ask("/api/v1/sweeps/small/trials")
+        same, empty = self.page.ask("/api/v1/sweeps/small/trials", headers={"If-None-Match": answer.headers["ETag"]})
+        self.assertEqual((same.status, empty), (304, b""))
+        subprocess.run([TUNE, "run", "space.yaml", "--samples", "2"], cwd=self.folder, check=True, timeout=120, capture_output=True)
+        again, more = self.page.ask("/api/v1/sweeps/small/trials", headers={"If-None-Match": answer.headers["ETag"]})
+        self.assertEqual((again.status, more), (200, data))
+        self.assertNotEqual(again.headers["ETag"], answer.headers["ETag"])
+        subprocess.run([TUNE, "delete", "small-2", "--yes"], cwd=self.folder, timeout=120, capture_output=True)
+
+    def test_answers_are_packed_for_those_who_take_it(self):
+        plain, text = self.page.ask("/api/v1/sweeps/small/trials")
+        packed, data = self.page.ask("/api/v1/sweeps/small/trials", headers={"Accept-Encoding": "gzip"})
+        self.assertEqual(packed.headers["Content-Encoding"], "gzip")
+        self.assertIsNone(plain.headers["Content-Encoding"])
+        self.assertEqual(gzip.decompress(data), text)
+        head, nothing = self.page.ask("/api/v1/sweeps/small/trials", method="HEAD")
+        self.assertEqual((head.headers["Content-Length"], nothing), (str(len(text)), b""))
+
+    def test_nonsense_and_requests_too_long_end_their_connection_alone(self):
+        for data in (b"\x16\x03\x01\x02\x00", b"nonsense\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET\r\n\r\n", b""):
+            with self.subTest(data):
+                self.assertNotIn(b"200 OK", self.page.raw(data))
+        long = b"GET / HTTP/1.1\r\nHost: localhost\r\nX: %s\r\n\r\n"
+        self.assertIn(b" 431 ", self.page.raw(long % (b"x" * 9000)))
+        with contextlib.suppress(OSError):  # It is closed while there is more to come.
+            self.page.raw(long % (b"x" * 1000000))
+        self.assertEqual(self.page.ask("/")[0].status, 200)
+
+    def test_a_crowd_of_idle_connections_does_not_end_it(self):
+        crowd = [socket.create_connection(("127.0.0.1", self.page.port), timeout=60) for _ in range(100)]
+        for connection in crowd:
+            connection.close()
+        self.assertEqual(self.page.ask("/")[0].status, 200)
+
+    def test_several_requests_go_over_one_connection(self):
+        one = f"GET /api/v1/sweeps HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {self.page.key}\r\n\r\n".encode()
+        self.assertEqual(self.page.raw(one * 3).count(b"HTTP/1.1 200 OK"), 3)
+
+
+class Started(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def refused(self, *arguments):
+        done = subprocess.run([TUNE, "ui", *arguments], cwd=self.folder, text=True, capture_output=True, timeout=60)
+        self.assertEqual(done.stdout, "")
+        return done.returncode, done.stderr
+
+    def make(self):
+        with open(os.path.join(self.folder, "space.yaml"), "w") as file:
+            file.write(SPACE.replace("samples: 12", "samples: 1"))
+        subprocess.run([TUNE, "run", "space.yaml"], cwd=self.folder, check=True, timeout=120, capture_output=True)
+
+    def test_a_wrong_place_is_refused_in_a_line(self):
+        status, said = self.refused()
+        self.assertEqual(status, 2)
+        self.assertIn("tune.db", said)
+        self.make()
+        for address, text in (("0.0.0.0:80", "expected an address of this machine alone"), ("nonsense", "nonsense"),
+                              ("192.0.2.1:80", "ssh -L"), ("127.0.0.1:99999", "99999")):
+            with self.subTest(address):
+                status, said = self.refused("--http", address)
+                self.assertEqual((status, said.count("\n")), (2, 1))
+                self.assertIn(text, said)
+
+    def test_a_port_in_use_is_told_and_ctrl_c_ends_it_well(self):
+        self.make()
+        page = Page(self.folder)
+        status, said = self.refused("--http", f"127.0.0.1:{page.port}")
+        self.assertEqual(status, 1)
+        self.assertIn(f"cannot listen on 127.0.0.1:{page.port}: Address already in use", said)
+        self.assertEqual(page.end(), 0)
+
+    def test_looking_changes_nothing_of_the_database(self):
+        self.make()
+        path = os.path.join(self.folder, "tune.db")
+        before = Path(path).read_bytes()
+        page = Page(self.folder)
+        for what in ("/sweeps", "/sweeps/small", "/sweeps/small/trials", "/sweeps/small/curves", "/sweeps/small/trials/0"):
+            page.json(what)
+        page.end()
+        self.assertEqual(Path(path).read_bytes(), before)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,198 @@
+// The page in a real browser: what a person sees of a real sweep, and does with it.
+//   node page_test.mjs   (page_test prepares and calls it; TUNE_BIN_DIR, and the packages beside this file's copy)
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { readFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { chromium } from "playwright-core";
+
+const tune = join(process.env.TUNE_BIN_DIR, "tune");
+const folder = mkdtempSync(join(tmpdir(), "tune_page_"));
+const file = (name, text) => writeFileSync(join(folder, name), text);
+const run = (...arguments_) => execFileSync(tune, arguments_, { cwd: folder, stdio: ["ignore", "pipe", "pipe"], timeout: 120000 });
+let ui, address, browser;
+
+async function serve() {
+  const process_ = spawn(tune, ["ui", "--http", "127.0.0.1:0"], { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
+  const line = await new Promise((resolve) => process_.stdout.once("data", (data) => resolve(String(data))));
+  return [process_, /http:\S+/.exec(line)[0]];
+}
+
+async function open(path = "", options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const page = await context.newPage();
+  const faults = [];
+  page.on("pageerror", (error) => faults.push(error.message));
+  page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
+  await page.goto(address);
+  if (path) await page.goto(new URL("/" + path, address).href);
+  await page.waitForSelector("tbody tr");
+  return { page, faults, close: () => context.close() };
+}
+
+const texts = (page, selector) => page.locator(selector).allTextContents();
+const numbers = (page) => page.locator("tbody button.link").evaluateAll((all) => all.map((b) => parseInt(b.textContent)));
+// The first rows are, or become, those of these trials.
+const begins = (page, trials) => page.waitForFunction(
+  (wanted) => wanted.every((n, i) => parseInt(document.querySelectorAll("tbody button.link")[i]?.textContent) === n), trials);
+const rows = (sql) => JSON.parse(run("results", "photographs", "--sql", sql, "--format", "json"));
+
+before(async () => {
+  file("space.yaml", `name: photographs
+trainable: {curve: {value: "1 - abs(log10(lr) + 2) / 4 - 1 / (t + 1)", iterations: 9}}
+metric: val_accuracy
+mode: max
+seed: 3
+samples: 40
+space: {lr: {loguniform: [1.0e-4, 1.0e-1]}, kind: {choice: ["<script>document.title = 'broken'</script>", sgd]}}
+scheduler: {asha: {max_t: 9, grace_period: 1}}
+`);
+  run("run", "space.yaml");
+  [ui, address] = await serve();
+  browser = await chromium.launch({ executablePath: process.env.TUNE_CHROMIUM, args: ["--no-sandbox"] });
+});
+
+after(async () => {
+  await browser?.close();
+  ui?.kill("SIGINT");
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test("the best trials stand first, and the best one is named", async () => {
+  const { page, faults, close } = await open();
+  const best = rows("select number from trials where experiment = :experiment order by best_value desc, number");
+  await begins(page, best.slice(0, 5).map((row) => row.number));
+  assert.match(await page.textContent(".overview"), new RegExp(`best: trial ${best[0].number}, val_accuracy`));
+  assert.equal(await page.title(), "photographs - tune");
+  assert.equal(await page.locator(".plot canvas").count(), 1);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test("a click on a column orders by it, a second one the other way", async () => {
+  const { page, close } = await open();
+  await page.click("th button:text-is('lr')");
+  const up = rows("select t.number from trials t join params p on p.trial = t.id where p.name = 'lr' and t.experiment = :experiment order by p.value");
+  await begins(page, up.slice(0, 4).map((row) => row.number));
+  await page.click("th button:text('lr')");
+  await begins(page, up.reverse().slice(0, 4).map((row) => row.number));
+  assert.match(page.url(), /sort=-param%3Alr/);
+  await close();
+});
+
+test("a filter leaves the rows and curves that it says, and its mistakes are told", async () => {
+  const { page, close } = await open();
+  await page.fill("input[type=search]", "lr<0.001 kind=sgd");
+  const { count } = rows("select count() as count from trials where json_extract(config, '$.lr') < 0.001 and json_extract(config, '$.kind') = 'sgd' and experiment = :experiment")[0];
+  await page.waitForFunction((n) => document.querySelector("[aria-label=trials] .soft").textContent.startsWith(`${n} shown`), count);
+  await page.waitForFunction((n) => document.querySelector("[aria-label=curves] .soft").textContent.startsWith(`${n} shown`), count);
+  await page.fill("input[type=search]", "nix=3");
+  await page.waitForSelector(".doubt:has-text('there is no column nix; known are trial, status')");
+  await page.fill("input[type=search]", "lr<small");
+  await page.waitForSelector(".doubt:has-text(\"read 'small', expected a number\")");
+  await close();
+});
+
+test("a trial opens with why it ended, and the address brings it back", async () => {
+  const { page, close } = await open();
+  const { number } = rows("select number from trials where stop_reason = 'scheduler' and experiment = :experiment order by best_value desc, number limit 1")[0];
+  await page.click(`tbody button.link:text-matches('^${number}\\\\b')`);
+  await page.waitForSelector(`aside[aria-label='trial ${number}'] li:has-text('stop at rung')`);
+  const again = await open(new URL(page.url()).hash);
+  await again.page.waitForSelector(`aside[aria-label='trial ${number}']`);
+  await again.page.click("aside [aria-label=close]");
+  await again.page.waitForSelector("aside", { state: "detached" });
+  await again.close();
+  await close();
+});
+
+test("what a sweep says is shown as text and never run", async () => {
+  const { page, close } = await open();
+  await page.fill("input[type=search]", "script");
+  await page.waitForSelector("td:has-text('<script>document.title')");
+  assert.equal(await page.title(), "photographs - tune");
+  await close();
+});
+
+test("rows far below are reached by scrolling, and few are in the page", async () => {
+  const { page, close } = await open();
+  const ordered = rows("select number from trials where experiment = :experiment order by best_value desc, number").map((row) => row.number);
+  await page.locator(".scroller").evaluate((element) => element.scrollTo(0, element.scrollHeight));
+  await page.waitForSelector(`tbody button.link:text-matches('^${ordered.at(-1)}$')`);
+  await close();
+});
+
+test("a new sweep appears by itself, also its first trial", async () => {
+  const { page, close } = await open();
+  file("next.yaml", readFileSync(join(folder, "space.yaml"), "utf8").replace("name: photographs", "name: later").replace("samples: 40", "samples: 2"));
+  run("run", "next.yaml");
+  await page.waitForSelector("select[aria-label=sweep] option[value=later]", { state: "attached" });
+  await page.selectOption("select[aria-label=sweep]", "later");
+  await page.waitForFunction(() => document.querySelectorAll("tbody button.link").length === 2);
+  assert.equal(await page.title(), "later - tune");
+  await page.selectOption("select[aria-label=sweep]", "photographs");
+  await close();
+});
+
+test("a server that is gone is told, and the page goes on when it is back", async () => {
+  const { page, close } = await open();
+  await page.route("**/api/**", (route) => route.abort());
+  await page.waitForSelector("[role=alert]:has-text('tune ui does not answer; trying again')");
+  await page.unroute("**/api/**");
+  await page.waitForSelector("[role=alert]", { state: "detached" });
+  assert.ok((await numbers(page)).length > 0);
+  await close();
+});
+
+test("the table is saved as CSV with what is shown", async () => {
+  const { page, close } = await open("#/photographs");
+  await page.fill("input[type=search]", "kind=sgd");
+  await page.waitForFunction(() => !document.querySelector("tbody").textContent.includes("<script>"));
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click("button:text-is('save as CSV')")]);
+  const lines = readFileSync(await download.path(), "utf8").trim().split("\n");
+  const { count } = rows("select count() as count from trials where json_extract(config, '$.kind') = 'sgd' and experiment = :experiment")[0];
+  assert.equal(lines.length, count + 1);
+  assert.match(lines[0], /^trial,status,val_accuracy,at,last,iterations,(lr,kind|kind,lr),seconds,attempts,ended by$/);
+  await close();
+});
+
+for (const colorScheme of ["light", "dark"]) {
+  test(`axe finds nothing to mend, ${colorScheme}`, async () => {
+    const { page, close } = await open("", { colorScheme, bypassCSP: true });
+    await page.click("tbody button.link");
+    await page.waitForSelector("aside");
+    await page.addScriptTag({ path: createRequire(import.meta.url).resolve("axe-core/axe.min.js") });
+    const { violations } = await page.evaluate(() => window.axe.run());
+    assert.deepEqual(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target).join("; ")}`), []);
+    await close();
+  });
+}
+
+test("on a phone nothing is wider than the screen but the table, which scrolls", async () => {
+  const { page, close } = await open("", { viewport: { width: 390, height: 800 } });
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390);
+  await close();
+});
+
+test("an empty database says how to begin", async () => {
+  const { page, close } = await open();
+  await page.route("**/api/v1/sweeps", (route) => route.fulfill({ json: [] }));
+  await page.reload();
+  await page.waitForSelector("text=This database has no sweep yet");
+  await close();
+});
+
+test("all of it works by the keyboard", async () => {
+  const { page, close } = await open();
+  await page.focus("tbody tr:nth-child(1) button.link");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("aside");
+  assert.deepEqual((await texts(page, "aside h2")).length, 1);
+  await page.focus("tbody tr:nth-child(2) input");
+  await page.keyboard.press("Space");
+  await page.waitForFunction(() => location.hash.includes("chosen="));
+  await close();
+});
