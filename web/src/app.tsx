@@ -8,12 +8,16 @@ import { TrialPanel } from "./trial";
 
 const ORDER = ["TERMINATED", "RUNNING", "PAUSED", "PENDING", "ERROR"];
 const EACH_MS = 1000;
+// Asking takes at most this share of the time, so that pages of large sweeps do not wear out who answers.
+const SHARE = 0.1;
+const NOTHING: Curves = { curves: [], left_out: 0, stride: 1 };
 
 interface Data {
   sweep: Sweep;
   trials: Trial[];
   curves: Curves;
   detail: TrialDetail | null;
+  isWhole: boolean; // The trials are there too.
 }
 
 function useView(): [View, (change: Partial<View>) => void] {
@@ -34,26 +38,34 @@ function useData(view: View): { sweeps: Summary[] | null; data: Data | null; tro
   useEffect(() => {
     let isOver = false;
     let timer = 0;
+    let isShown = false;
     const look = async () => {
+      const begin = performance.now();
       try {
         const all = await ask<Summary[]>("/sweeps");
         const name = view.sweep || all[0]?.name;
         let next: Data | null = null;
         if (name) {
           const path = pathOf(name);
-          const [sweep, trials, curves] = await Promise.all([
-            ask<Sweep>(path), ask<Trial[]>(path + "/trials"), ask<Curves>(path + "/curves")]);
+          const sweep = await ask<Sweep>(path);
+          if (!isShown && !isOver) { // What is known soon is shown soon.
+            setSweeps(all);
+            setData((before) => before?.sweep.name === sweep.name ? before : { sweep, trials: [], curves: NOTHING, detail: null, isWhole: false });
+          }
+          const [trials, curves] = await Promise.all([ask<Trial[]>(path + "/trials"), ask<Curves>(path + "/curves")]);
           const isThere = view.trial !== null && trials.some((t) => t.number === view.trial);
-          next = { sweep, trials, curves, detail: isThere ? await ask<TrialDetail>(`${path}/trials/${view.trial}`) : null };
+          next = { sweep, trials, curves, detail: isThere ? await ask<TrialDetail>(`${path}/trials/${view.trial}`) : null, isWhole: true };
         }
         if (isOver) return;
         setSweeps(all);
         setData(next);
+        isShown = true;
         setTrouble("");
       } catch (error) {
         if (!isOver) setTrouble(error instanceof Refused ? error.message : "tune ui does not answer; trying again");
       }
-      if (!isOver) timer = window.setTimeout(look, document.hidden ? 10 * EACH_MS : EACH_MS);
+      const pause = Math.max(document.hidden ? 10 * EACH_MS : EACH_MS, (performance.now() - begin) / SHARE);
+      if (!isOver) timer = window.setTimeout(look, pause);
     };
     look();
     return () => {
@@ -124,7 +136,8 @@ export function App() {
       {data && (
         <>
           <Overview sweep={data.sweep} />
-          <div class={data.detail ? "columns" : ""}>
+          {!data.isWhole && <p class="empty">Reading its trials…</p>}
+          <div class={data.detail ? "columns" : ""} hidden={!data.isWhole}>
             <div>
               <CurvePlot data={data.curves} visible={visible} chosen={drawn} metric={data.sweep.metric}
                 onPick={(trial) => change({ trial })} />
