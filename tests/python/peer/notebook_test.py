@@ -75,11 +75,11 @@ class ANotebook(unittest.TestCase):
         self.assertEqual("".join(plot[0]["image/svg+xml"]).count("<polyline"), 4)
 
     def test_does_so_without_cloudpickle(self):
-        _, run = self.execute(OBJECTIVE, RUN, without=["cloudpickle"])
+        _, run = self.execute(OBJECTIVE, RUN, without=["cloudpickle", "joblib"])
         self.assertEqual("".join(run[-1]["text/plain"]), "True\n")
 
     def test_tells_what_no_other_process_can_have(self):
-        told = "".join(self.execute(OBJECTIVE, MISTAKE, without=["cloudpickle"])[1][0]["text/plain"])
+        told = "".join(self.execute(OBJECTIVE, MISTAKE, without=["cloudpickle", "joblib"])[1][0]["text/plain"])
         self.assertIn("it uses lock, a lock, which another process does not have", told)
         told = "".join(self.execute(OBJECTIVE, MISTAKE)[1][0]["text/plain"])
         self.assertIn("objective: it cannot be pickled", told)
