@@ -24,11 +24,20 @@ add_custom_command(OUTPUT ${web}/page_files.cc
   COMMENT "Building the page" VERBATIM)
 tune_library(tune_http
   SOURCES
+    ${CMAKE_CURRENT_LIST_DIR}/http/gzip.cc
     ${CMAKE_CURRENT_LIST_DIR}/http/http_message.cc
     ${CMAKE_CURRENT_LIST_DIR}/http/http_server.cc
     ${CMAKE_CURRENT_LIST_DIR}/http/page_guard.cc
     ${web}/page_files.cc
   DEPS tune_core tune_network_address ZLIB::ZLIB)
 tune_library(tune_page
-  SOURCES ${CMAKE_CURRENT_LIST_DIR}/cli/page_api.cc ${CMAKE_CURRENT_LIST_DIR}/cli/ui_command.cc
+  SOURCES
+    ${CMAKE_CURRENT_LIST_DIR}/cli/page_report_command.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/ui_command.cc
+    ${CMAKE_CURRENT_LIST_DIR}/page/charts.cc
+    ${CMAKE_CURRENT_LIST_DIR}/page/page_api.cc
+    ${CMAKE_CURRENT_LIST_DIR}/page/page_json.cc
+    ${CMAKE_CURRENT_LIST_DIR}/page/report_file.cc
+    ${CMAKE_CURRENT_LIST_DIR}/page/sweep_course.cc
+    ${CMAKE_CURRENT_LIST_DIR}/page/trial_rows.cc
   DEPS tune_http tune_queries tune_core_posix)

@@ -17,6 +17,7 @@ tune_library(tune_queries
     ${CMAKE_CURRENT_LIST_DIR}/cli/retrain_rows.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/status_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/stored_doubts.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/stored_importance.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/stored_snapshot.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/sweep_lookup.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/text_table.cc

@@ -1,5 +1,6 @@
 """`tune ui` over real connections: what it gives, to whom, and what it refuses."""
 
+import base64
 import contextlib
 import gzip
 import http.client
@@ -52,6 +53,11 @@ class Page:
         assert answer.status == 200, (answer.status, data)
         return json.loads(data)
 
+    def trials(self, name):
+        table = self.json(f"/sweeps/{name}/trials")
+        assert table["is_whole"]
+        return [dict(zip(table["columns"], row)) for row in table["rows"]]
+
     def raw(self, data):
         """All that is answered to these bytes until the server closes."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=60) as connection:
@@ -93,7 +99,7 @@ class OfASweep(unittest.TestCase):
         number, value, at = self.rows(
             "select number, best_value, best_iteration from trials order by best_value desc, number limit 1")[0]
         self.assertEqual((sweep["best"]["number"], sweep["best"]["value"], sweep["best"]["iteration"]), (number, value, at))
-        trials = self.page.json("/sweeps/small/trials")
+        trials = self.page.trials("small")
         self.assertEqual(
             [(t["number"], t["status"], t["iterations"], t["best_value"], t["config"]) for t in trials],
             [(n, s, i, v, json.loads(c))
@@ -105,6 +111,35 @@ class OfASweep(unittest.TestCase):
             "select t.number, r.iteration, r.value from reports r join trials t on t.id = r.trial order by t.number, r.iteration"))
         chosen = self.page.json("/sweeps/small/curves?trials=3,1")
         self.assertEqual([c["trial"] for c in chosen["curves"]], [1, 3])
+
+    def test_the_course_tells_how_the_best_value_rose_and_what_each_rung_let_through(self):
+        course = self.page.json("/sweeps/small/course")
+        best, steps = None, []
+        for trial, iteration, value in self.rows("select t.number, r.iteration, r.value from reports r join trials t on t.id = r.trial"):
+            if best is None or value > best:
+                best = value
+                steps.append((trial, iteration, value))
+        self.assertEqual([(b["trial"], b["iteration"], b["value"]) for b in course["best"]], steps)
+        self.assertEqual(
+            [(r["rung"], r["reached"], r["stopped"]) for r in course["rungs"]],
+            self.rows("select rung, count(), sum(decision = 'stop') from decisions where rung is not null group by rung order by rung"))
+        self.assertFalse(course["is_behind"])
+        self.assertEqual(course["stopped_early"], self.rows("select count() from trials where stop_reason = 'scheduler'")[0][0])
+        self.assertEqual(course["iterations"], self.rows("select sum(iterations) from trials")[0][0])
+
+    def test_attempts_lie_on_the_workers_that_ran_them(self):
+        timeline = self.page.json("/sweeps/small/timeline")
+        rows = [dict(zip(timeline["attempts"]["columns"], row)) for row in timeline["attempts"]["rows"]]
+        self.assertEqual([(r["trial"], r["attempt"], r["outcome"]) for r in rows],
+                         self.rows("select t.number, a.number, a.outcome from attempts a join trials t on t.id = a.trial order by 1, 2"))
+        self.assertEqual({r["worker"] for r in rows}, {w["id"] for w in timeline["workers"]})
+        self.assertTrue(all(r["started"] <= r["finished"] for r in rows))
+
+    def test_importance_is_what_the_command_says(self):
+        said = json.loads(subprocess.run([TUNE, "importance", "small", "--format", "json"], cwd=self.folder, check=True,
+                                         timeout=60, capture_output=True).stdout)
+        (metric,) = self.page.json("/sweeps/small/importance")["metrics"]
+        self.assertEqual([(p["name"], p["share"]) for p in metric["parameters"]], [(row["parameter"], row["importance"]) for row in said])
 
     def test_a_trial_comes_with_its_decisions_attempts_and_reports(self):
         stopped = self.rows("select number from trials where stop_reason = 'scheduler' limit 1")[0][0]
@@ -150,7 +185,8 @@ class OfASweep(unittest.TestCase):
         for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS", "BREW"):
             with self.subTest(method):
                 self.assertEqual(self.page.ask("/api/v1/sweeps", method=method)[0].status, 405)
-        self.assertEqual(self.page.ask("/api/v1/sweeps", method="POST", body=b"x" * 100)[0].status, 413)
+        self.assertEqual(self.page.ask("/api/v1/sweeps", method="POST", body=b"x" * 100)[0].status, 405)
+        self.assertEqual(self.page.ask("/api/v1/sweeps", method="POST", body=b"x" * 70000)[0].status, 413)
 
     def test_what_is_not_there_or_cannot_be_read_is_told_in_a_line(self):
         for path, status, text in (
@@ -158,6 +194,11 @@ class OfASweep(unittest.TestCase):
             ("/api/v1/sweeps/small/trials/99", 404, "small has no trial 99"),
             ("/api/v1/sweeps/small/trials/x", 404, "nothing at this address"),
             ("/api/v1/sweeps/small/curves?trials=1,a", 400, "trials: read 'a', expected numbers such as 1,2,3"),
+            ("/api/v1/sweeps/small/curves?metric=%22", 400, "expected a name without"),
+            ("/api/v1/sweeps/small/trials/1/log?from=x", 400, "from: read 'x', expected a whole number"),
+            ("/api/v1/sweeps/small/trials/1/log/1", 404, "nothing at this address"),
+            ("/api/v1/sweeps/small/nix", 404, "nothing at this address"),
+            ("/api/v1/sweeps/nix/course", 404, "no sweep is named 'nix'"),
             ("/api/v2/sweeps", 404, "nothing at this address"),
             ("/../../etc/passwd", 404, "nothing at this address"),
             ("/api/v1/sweeps/%00", 400, "the address cannot be read"),
@@ -174,9 +215,37 @@ class OfASweep(unittest.TestCase):
         self.assertEqual((same.status, empty), (304, b""))
         subprocess.run([TUNE, "run", "space.yaml", "--samples", "2"], cwd=self.folder, check=True, timeout=120, capture_output=True)
         again, more = self.page.ask("/api/v1/sweeps/small/trials", headers={"If-None-Match": answer.headers["ETag"]})
-        self.assertEqual((again.status, more), (200, data))
+        self.assertEqual((again.status, more), (200, data))  # Another sweep has changed, not this one.
         self.assertNotEqual(again.headers["ETag"], answer.headers["ETag"])
         subprocess.run([TUNE, "delete", "small-2", "--yes"], cwd=self.folder, timeout=120, capture_output=True)
+
+    def test_only_trials_that_changed_since_a_revision_are_sent(self):
+        first = self.page.json("/sweeps/small/trials")
+        self.assertTrue(first["is_whole"])
+        nothing = self.page.json("/sweeps/small/trials?since=" + first["revision"])
+        self.assertEqual((nothing["is_whole"], nothing["rows"], nothing["revision"]), (False, [], first["revision"]))
+        for unknown in ("nix", "nix.1", first["revision"] + "9", first["revision"].split(".")[0] + ".-1"):
+            self.assertTrue(self.page.json("/sweeps/small/trials?since=" + unknown)["is_whole"])
+
+    def test_an_event_tells_of_each_change_of_the_database(self):
+        connection = http.client.HTTPConnection("127.0.0.1", self.page.port, timeout=60)
+        connection.request("GET", "/api/v1/events", headers={"Authorization": "Bearer " + self.page.key})
+        events = connection.getresponse()
+        self.assertEqual((events.status, events.headers["Content-Type"]), (200, "text/event-stream"))
+        self.assertEqual(self.page.ask("/api/v1/events", key=False)[0].status, 401)
+
+        def next_event():
+            for line in events:
+                if line.startswith(b"data: "):
+                    return line
+            self.fail("the stream has ended")
+
+        before = next_event()  # Where it is.
+        subprocess.run([TUNE, "run", "space.yaml", "--name", "another", "--samples", "1"], cwd=self.folder, check=True, timeout=120,
+                       capture_output=True)
+        self.assertNotEqual(next_event(), before)
+        connection.close()
+        subprocess.run([TUNE, "delete", "another", "--yes"], cwd=self.folder, timeout=120, capture_output=True)
 
     def test_answers_are_packed_for_those_who_take_it(self):
         plain, text = self.page.ask("/api/v1/sweeps/small/trials")
@@ -244,12 +313,54 @@ class Started(unittest.TestCase):
         self.assertIn(f"cannot listen on 127.0.0.1:{page.port}: Address already in use", said)
         self.assertEqual(page.end(), 0)
 
+    def test_a_log_is_given_in_pieces_and_from_its_end(self):
+        with open(os.path.join(self.folder, "space.yaml"), "w") as file:
+            file.write("name: small\ntrainable: {command: [sh, p.sh], metrics: {acc: {regex: 'acc: {number}'}}}\n"
+                       "metric: acc\nmode: max\nsamples: 1\nspace: {x: {uniform: [0, 1]}}\n")
+        Path(self.folder, "p.sh").write_text("seq 1 2000\nprintf '\\377<b>\\n'\necho acc: 1\n")
+        subprocess.run([TUNE, "run", "space.yaml"], cwd=self.folder, check=True, timeout=120, capture_output=True)
+        written = Path(self.folder, "tune.artifacts", "small", "0", "attempt_1.log").read_bytes()
+        page = Page(self.folder)
+        self.addCleanup(page.end)
+        whole = page.json("/sweeps/small/trials/0/log")
+        self.assertEqual((whole["attempts"], whole["attempt"], whole["from"], whole["to"]), ([1], 1, 0, len(written)))
+        self.assertEqual(whole["text"], written.replace(b"\xff", b"?").decode())  # What is no UTF-8 is a question mark.
+        self.assertIn("?<b>", whole["text"])
+        self.assertEqual(page.json("/sweeps/small/trials/0/log?attempt=1&from=-4")["text"], written[-4:].decode())
+        self.assertEqual(page.json("/sweeps/small/trials/0/log?from=20")["text"], whole["text"][20:])
+        nothing = page.json("/sweeps/small/trials/0/log?attempt=7")
+        self.assertEqual((nothing["text"], nothing["size"]), ("", 0))
+
+    def test_a_report_is_one_file_with_all_in_it(self):
+        self.make()
+        done = subprocess.run([TUNE, "report", "--html", "small.html"], cwd=self.folder, text=True, capture_output=True, timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"^small\.html: 1 trials, \d+ KiB\n$")
+        text = Path(self.folder, "small.html").read_text()
+        self.assertIsNone(re.search(r"<script[^>]*src=|<link[^>]*href=\"/|https?://(?!www\.w3\.org)", text))
+        packed = re.search(r'<script type="text/plain" id="report">([A-Za-z0-9+/=]+)</script>', text)[1]
+        answers = json.loads(gzip.decompress(base64.b64decode(packed)))
+        self.assertEqual(answers["/sweeps/small/trials"]["rows"][0][:2], [0, "TERMINATED"])
+        self.assertIn("/sweeps/small/trials/0", answers)
+
+    def test_a_report_that_cannot_be_made_is_told_in_a_line(self):
+        self.make()
+        for arguments, text in ((("nix", "--html", "a.html"), "no sweep is named 'nix'"), (("--html", "none/a.html"), "none/a.html"),
+                                (("a", "b", "--html", "a.html"), "expected one sweep")):
+            with self.subTest(arguments):
+                done = subprocess.run([TUNE, "report", *arguments], cwd=self.folder, text=True, capture_output=True, timeout=60)
+                self.assertIn(done.returncode, (1, 2))
+                self.assertEqual(done.stderr.count("\n"), 1)
+                self.assertIn(text, done.stderr)
+        self.assertFalse(Path(self.folder, "a.html").exists())
+
     def test_looking_changes_nothing_of_the_database(self):
         self.make()
         path = os.path.join(self.folder, "tune.db")
         before = Path(path).read_bytes()
         page = Page(self.folder)
-        for what in ("/sweeps", "/sweeps/small", "/sweeps/small/trials", "/sweeps/small/curves", "/sweeps/small/trials/0"):
+        for what in ("/sweeps", "/sweeps/small", "/sweeps/small/trials", "/sweeps/small/curves", "/sweeps/small/trials/0",
+                     "/sweeps/small/course", "/sweeps/small/timeline", "/sweeps/small/importance", "/sweeps/small/trials/0/log"):
             page.json(what)
         page.end()
         self.assertEqual(Path(path).read_bytes(), before)

@@ -88,7 +88,7 @@ test("a filter leaves the rows and curves that it says, and its mistakes are tol
   await page.fill("input[type=search]", "lr<0.001 kind=sgd");
   const { count } = rows("select count() as count from trials where json_extract(config, '$.lr') < 0.001 and json_extract(config, '$.kind') = 'sgd' and experiment = :experiment")[0];
   await page.waitForFunction((n) => document.querySelector("[aria-label=trials] .soft").textContent.startsWith(`${n} shown`), count);
-  await page.waitForFunction((n) => document.querySelector("[aria-label=curves] .soft").textContent.startsWith(`${n} shown`), count);
+  await page.waitForFunction((n) => document.querySelector("[aria-label=curves] .note").textContent.startsWith(`${n} shown`), count);
   await page.fill("input[type=search]", "nix=3");
   await page.waitForSelector(".doubt:has-text('there is no column nix; known are trial, status')");
   await page.fill("input[type=search]", "lr<small");
@@ -107,6 +107,104 @@ test("a trial opens with why it ended, and the address brings it back", async ()
   await again.page.waitForSelector("aside", { state: "detached" });
   await again.close();
   await close();
+});
+
+const painted = (page, label) => page.waitForFunction((name) => {
+  const canvas = document.querySelector(`canvas[aria-label='${name}']`);
+  return canvas?.width > 0 && canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.some((byte) => byte !== 0);
+}, label);
+
+test("each view draws the sweep, and stands in the address", async () => {
+  const { page, faults, close } = await open();
+  for (const [tab, label] of [["Parallel", "parallel coordinates"], ["Slice", "val_accuracy over lr"],
+    ["Contour", "val_accuracy over lr and kind"], ["Timeline", "attempts by worker"]]) {
+    await page.click(`[role=tab]:text-is('${tab}')`);
+    await painted(page, label);
+    assert.match(page.url(), new RegExp("view=" + tab.toLowerCase()));
+  }
+  await page.click("[role=tab]:text-is('Importance')");
+  await page.waitForSelector(".bars td:text-is('lr')");
+  assert.equal(await page.locator("[role=tab]:text-is('Front')").count(), 0); // One objective has none.
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test("dragging along an axis of the parallel coordinates filters the table, a click on a word too", async () => {
+  const { page, close } = await open("#/photographs?view=parallel");
+  await painted(page, "parallel coordinates");
+  const box = await page.locator("[aria-label='parallel coordinates']").boundingBox();
+  await page.mouse.move(box.x + 70, box.y + 20); // Above the axis: no upper end.
+  await page.mouse.down();
+  await page.mouse.move(box.x + 70, box.y + 180);
+  await page.mouse.up();
+  await page.waitForFunction(() => /^lr>=0\.00\d+/.test(document.querySelector("input[type=search]").value));
+  const low = Number(/lr>=([\d.e-]+)/.exec(await page.inputValue("input[type=search]"))[1]);
+  const { count } = rows(`select count() as count from trials where json_extract(config, '$.lr') >= ${low} and experiment = :experiment`)[0];
+  await page.waitForFunction((n) => document.querySelector("[aria-label=trials] .soft").textContent.startsWith(`${n} shown`), count);
+  await page.mouse.click(box.x + box.width / 2, box.y + 320); // The lowest word of the middle axis.
+  await page.waitForFunction(() => /lr>=\S+ kind=/.test(document.querySelector("input[type=search]").value));
+  await close();
+});
+
+test("curves are drawn over time, smoothed, coloured by a parameter, as the address says", async () => {
+  const { page, faults, close } = await open();
+  await page.selectOption("label:has-text('over') select", "seconds");
+  await page.selectOption("label:has-text('colour') select", "lr");
+  await page.locator("input[aria-label=smoothing]").fill("0.6");
+  await page.waitForSelector("[aria-label=curves] .note:has-text('smoothed')");
+  assert.match(page.url(), /over=seconds.*colour=lr.*smooth=0\.6/);
+  assert.equal(await page.locator(".plot canvas").count(), 1);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test("chosen trials stand beside each other, with what differs", async () => {
+  const { page, close } = await open("#/photographs?view=compare&chosen=3,5");
+  const values = rows("select number, best_value from trials where number in (3, 5) and experiment = :experiment order by number");
+  for (const { best_value } of values) await page.waitForSelector(`[aria-label=compare] td:text-is('${Number(best_value.toPrecision(6))}')`);
+  assert.equal(await page.locator("[aria-label=compare] tr:has(th:text-is('lr')).different").count(), 1);
+  await close();
+});
+
+test("columns can be hidden, and the address remembers it", async () => {
+  const { page, close } = await open();
+  await page.click("summary:has-text('columns')");
+  await page.uncheck(".menu label:has-text('kind') input");
+  await page.waitForSelector("th button:text-is('kind')", { state: "detached" });
+  assert.match(page.url(), /hidden=param%3Akind/);
+  await close();
+});
+
+test("what a trial printed is shown when asked for", async () => {
+  const { page, close } = await open("#/photographs?trial=3");
+  await page.click("aside h3:has-text('Log') button");
+  await page.waitForSelector("aside .log, aside p:has-text('Nothing on this machine was printed')");
+  await close();
+});
+
+test("a report opens from disk, shows all of it, and asks nobody", async () => {
+  run("report", "photographs", "--html", "photographs.html");
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, offline: true });
+  const page = await context.newPage();
+  const faults = [], asked = [];
+  page.on("pageerror", (error) => faults.push(error.message));
+  page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
+  page.on("request", (request) => asked.push(request.url()));
+  await page.goto("file://" + join(folder, "photographs.html"));
+  await page.waitForSelector("tbody tr");
+  const best = rows("select number from trials where experiment = :experiment order by best_value desc, number");
+  await begins(page, best.slice(0, 5).map((row) => row.number));
+  await page.click("tbody button.link");
+  await page.waitForSelector("aside");
+  for (const tab of ["Parallel", "Slice", "Timeline"]) {
+    await page.click(`[role=tab]:text-is('${tab}')`);
+    await page.waitForSelector("[role=tabpanel] canvas");
+  }
+  await page.click("[role=tab]:text-is('Importance')");
+  await page.waitForSelector(".bars td:text-is('lr')");
+  assert.deepEqual(faults, []);
+  assert.deepEqual(asked.filter((url) => !url.startsWith("file:") && !url.startsWith("data:") && !url.startsWith("blob:")), []);
+  await context.close();
 });
 
 test("what a sweep says is shown as text and never run", async () => {
@@ -140,8 +238,10 @@ test("a new sweep appears by itself, also its first trial", async () => {
 test("a server that is gone is told, and the page goes on when it is back", async () => {
   const { page, close } = await open();
   await page.route("**/api/**", (route) => route.abort());
+  await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange"))); // It listens anew, as after a broken connection.
   await page.waitForSelector("[role=alert]:has-text('tune ui does not answer; trying again')");
   await page.unroute("**/api/**");
+  await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
   await page.waitForSelector("[role=alert]", { state: "detached" });
   assert.ok((await numbers(page)).length > 0);
   await close();
@@ -164,9 +264,15 @@ for (const colorScheme of ["light", "dark"]) {
     const { page, close } = await open("", { colorScheme, bypassCSP: true });
     await page.click("tbody button.link");
     await page.waitForSelector("aside");
+    const found = [];
     await page.addScriptTag({ path: createRequire(import.meta.url).resolve("axe-core/axe.min.js") });
-    const { violations } = await page.evaluate(() => window.axe.run());
-    assert.deepEqual(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target).join("; ")}`), []);
+    for (const tab of ["Curves", "Parallel", "Slice", "Contour", "Importance", "Timeline", "Compare"]) {
+      await page.click(`[role=tab]:text-is('${tab}')`);
+      await page.waitForSelector(`[role=tabpanel] section[aria-label=${tab.toLowerCase()}]`);
+      const { violations } = await page.evaluate(() => window.axe.run());
+      found.push(...violations.map((v) => `${tab}: ${v.id}: ${v.nodes.map((n) => n.target).join("; ")}`));
+    }
+    assert.deepEqual(found, []);
     await close();
   });
 }
@@ -180,6 +286,7 @@ test("on a phone nothing is wider than the screen but the table, which scrolls",
 test("an empty database says how to begin", async () => {
   const { page, close } = await open();
   await page.route("**/api/v1/sweeps", (route) => route.fulfill({ json: [] }));
+  await page.goto(new URL("/", address).href);
   await page.reload();
   await page.waitForSelector("text=This database has no sweep yet");
   await close();

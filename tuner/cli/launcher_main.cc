@@ -28,8 +28,11 @@ int Become(const std::string& name, char** argv) {
 int main(int argc, char** argv) {
   const std::string command = argc > 1 ? argv[1] : "";
   if (command == "report") {
-    return tune::ReportCommand(std::vector<std::string>(argv + 2, argv + argc),
-                               tune::EnvironmentText("TUNE_SOCKET"), std::cout, std::cerr);
+    const std::vector<std::string> arguments(argv + 2, argv + argc);
+    if (!tune::AsksForPageReport(arguments)) {
+      return tune::ReportCommand(arguments, tune::EnvironmentText("TUNE_SOCKET"), std::cout,
+                                 std::cerr);
+    }
   }
   return Become("tune_cli", argv);
 }

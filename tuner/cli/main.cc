@@ -17,6 +17,7 @@
 #include "trial_runner/worker/worker_command_line.h"
 #include "tuner/cli/command_texts.h"
 #include "tuner/cli/commands.h"
+#include "tuner/cli/page_report_command.h"
 #include "tuner/cli/report_command.h"
 #include "tuner/cli/version_text.h"
 
@@ -60,11 +61,17 @@ class OtherPrograms {
   void AddTo(CLI::App& app, tune::Commands& commands) {
     CLI::App* const report = app.add_subcommand(
         "report",
-        "Reports from within a trial how it is doing. Exit status 10 means that the trial is to "
-        "stop.\n"
-        "Example: tune report val_loss=0.31 --checkpoint \"$TUNE_DIR/model.bin\"");
-    report->add_option("metrics", metrics_, "What is reported, such as val_loss=0.31")
+        "Reports from within a trial how it is doing; exit status 10 means that the trial is to "
+        "stop. With --html a sweep's page with its data in one file, which needs no server.\n"
+        "Example: tune report val_loss=0.31 --checkpoint \"$TUNE_DIR/model.bin\"\n"
+        "Example: tune report food11 --html food11.html");
+    report
+        ->add_option("what", words_,
+                     "What is reported, such as val_loss=0.31; with --html the sweep, by default "
+                     "the latest")
         ->type_name("NAME=NUMBER");
+    report->add_option("--html", page_.html_path, "Writes the page of a sweep as one file")
+        ->type_name("FILE");
     report->add_option("--checkpoint", path_, "A file or folder to go on from later")
         ->type_name("FILE");
     report->add_option("--iteration", iteration_, "The training iteration; default: the next one")
@@ -75,12 +82,23 @@ class OtherPrograms {
                            "tuner.example.org:7443 --join tune1_... --cpus 4");
     tune::AddWorkerOptions(*worker, worker_options_, cpus_);
     worker->get_option("--connect")->required(false);  // Another program sees to it.
-    for (CLI::App* const program : {report, worker})
-      commands.Bind(program->group("Other programs")->allow_extras(), MustStandFirst);
+    commands.Bind(worker->group("Other programs")->allow_extras(), MustStandFirst);
+    commands.Bind(report->group("Other programs"), [this](const tune::Invocation& invocation) {
+      if (page_.html_path.empty()) return tune::Answered(MustStandFirst(invocation));
+      if (words_.size() > 1) {
+        std::cerr << "tune: report --html: read " << words_.size()
+                  << " names, expected one sweep\n";
+        return tune::Answered(2);
+      }
+      page_.db_path = invocation.db_path;
+      page_.name = words_.empty() ? "" : words_.front();
+      return tune::Answered(tune::PageReportCommand(page_, std::cout, std::cerr));
+    });
   }
 
  private:
-  std::vector<std::string> metrics_;
+  std::vector<std::string> words_;
+  tune::PageReportOptions page_;
   std::string path_, iteration_;
   tune::WorkerOptions worker_options_;
   double cpus_ = -1;
@@ -117,7 +135,7 @@ int main(int argc, char** argv) {
   tune::RaiseDescriptorLimit();
   const std::string program_dir = ProgramDir();
   const std::string first = argc > 1 ? argv[1] : "";
-  if (first == "report") {
+  if (first == "report" && !tune::AsksForPageReport({argv + 2, argv + argc})) {
     return tune::ReportCommand({argv + 2, argv + argc}, tune::EnvironmentText("TUNE_SOCKET"),
                                std::cout, std::cerr);
   }

@@ -59,7 +59,8 @@ Result<std::map<int64_t, Value>> ReadWholeReports(Database& database, const Foun
   }
 }
 
-Result<std::vector<ObjectiveValues>> ReadParetoFront(Database& database, const FoundSweep& sweep) {
+Result<std::vector<ObjectiveValues>> ReadObjectiveValues(Database& database,
+                                                         const FoundSweep& sweep) {
   static constexpr char kFailedSql[] =
       "SELECT number FROM trial_rows WHERE experiment = ?1 AND status = 'ERROR'";
   TUNE_ASSIGN_OR_RETURN(auto whole, ReadWholeReports(database, sweep));
@@ -74,6 +75,11 @@ Result<std::vector<ObjectiveValues>> ReadParetoFront(Database& database, const F
   for (const auto& [number, metrics] : whole) {
     trials.push_back({number, *WholeValues(metrics, sweep.objectives)});
   }
+  return trials;
+}
+
+Result<std::vector<ObjectiveValues>> ReadParetoFront(Database& database, const FoundSweep& sweep) {
+  TUNE_ASSIGN_OR_RETURN(const auto trials, ReadObjectiveValues(database, sweep));
   return ParetoFront(trials, sweep.objectives);
 }
 

@@ -31,6 +31,10 @@ std::vector<ObjectiveValues> ParetoFront(const std::vector<ObjectiveValues>& tri
 // the constraints, by number: what a trial of several objectives counts with, wherever it is shown.
 Result<std::map<int64_t, Value>> ReadWholeReports(Database& database, const FoundSweep& sweep);
 
+// Of each trial that did not fail and has such a report, by number.
+Result<std::vector<ObjectiveValues>> ReadObjectiveValues(Database& database,
+                                                         const FoundSweep& sweep);
+
 // Of a stored sweep, by number.
 Result<std::vector<ObjectiveValues>> ReadParetoFront(Database& database, const FoundSweep& sweep);
 

@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
@@ -122,6 +123,13 @@ void Print(const ProgramReport& report, std::ostream& out) {
 }
 
 }  // namespace
+
+bool AsksForPageReport(const std::vector<std::string>& arguments) {
+  return std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {
+    const std::string option = argument.substr(0, argument.find('='));
+    return option == "--html" || option == "--md";
+  });
+}
 
 int ReportCommand(const std::vector<std::string>& arguments, const std::string& socket,
                   std::ostream& out, std::ostream& err) {

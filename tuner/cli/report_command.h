@@ -13,6 +13,9 @@ namespace tune {
 
 inline constexpr int kExitToldToStop = 10;
 
+// `tune report [NAME] --html FILE` and --md DIR tell of a sweep (page_report_command.h).
+bool AsksForPageReport(const std::vector<std::string>& arguments);
+
 // `arguments`: what stands behind `report`. `socket`: TUNE_SOCKET; empty outside a sweep, where the
 // report is only printed. Returns the exit status: 0 go on, 10 stop, 2 a wrong argument or a report
 // that was not taken, 1 the tuner is gone.

@@ -206,8 +206,8 @@ Result<std::vector<EndedTrial>> StoredSnapshots::ReadEnded(Database& database,
   return ended;
 }
 
-Result<SweepSummary> StoredSnapshots::ReadSummary(Database& database, const FoundSweep& sweep,
-                                                  Instant now) const {
+Result<SweepSummary> StoredSnapshots::ReadTotals(Database& database,
+                                                 const FoundSweep& sweep) const {
   static constexpr char kTotalsSql[] =
       "SELECT count(), coalesce(sum(status = 'ERROR'), 0),"
       " coalesce(sum(stop_reason = 'scheduler'), 0), coalesce(sum(iterations), 0),"
@@ -218,6 +218,24 @@ Result<SweepSummary> StoredSnapshots::ReadSummary(Database& database, const Foun
       " WHERE experiment = ?1 AND stop_reason IN ('completed', 'max_t')) AS l"
       " WHERE experiment = ?1";
   SweepSummary summary;
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kTotalsSql));
+  row->BindAll(sweep.id);
+  TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+  if (has_row) {
+    summary.trial_count = row->Int(0);
+    summary.failed_count = row->Int(1);
+    summary.early_count = row->Int(2);
+    summary.iterations_trained = row->Int(3);
+    summary.paused_count = row->Int(4);
+    summary.has_ended_trial = row->Int(5) > 0 || sweep.scheduler == "fifo";
+    if (row->Int(5) > 0 && sweep.scheduler != "fifo") summary.iterations_full = row->Int(6);
+  }
+  return summary;
+}
+
+Result<SweepSummary> StoredSnapshots::ReadSummary(Database& database, const FoundSweep& sweep,
+                                                  Instant now) const {
+  TUNE_ASSIGN_OR_RETURN(SweepSummary summary, ReadTotals(database, sweep));
   summary.name = sweep.name;
   summary.metric = sweep.metric;
   summary.status = sweep.status;
@@ -236,18 +254,6 @@ Result<SweepSummary> StoredSnapshots::ReadSummary(Database& database, const Foun
   summary.elapsed = end - begun_at_;
   summary.db_path = database.path();
   summary.resume_line = ShellCommand("resume", sweep.name, database.path());
-  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kTotalsSql));
-  row->BindAll(sweep.id);
-  TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
-  if (has_row) {
-    summary.trial_count = row->Int(0);
-    summary.failed_count = row->Int(1);
-    summary.early_count = row->Int(2);
-    summary.iterations_trained = row->Int(3);
-    summary.paused_count = row->Int(4);
-    summary.has_ended_trial = row->Int(5) > 0 || sweep.scheduler == "fifo";
-    if (row->Int(5) > 0 && sweep.scheduler != "fifo") summary.iterations_full = row->Int(6);
-  }
   return summary;
 }
 

@@ -27,6 +27,8 @@ class StoredSnapshots {
   Result<SweepSnapshot> Read(Database& database, const FoundSweep& sweep, Instant now);
   // Those that ended since the last call; the first call takes note and gives none.
   Result<std::vector<EndedTrial>> ReadEnded(Database& database, const FoundSweep& sweep);
+  // How many trials and iterations there were, and what early stopping saved of them.
+  Result<SweepSummary> ReadTotals(Database& database, const FoundSweep& sweep) const;
   Result<SweepSummary> ReadSummary(Database& database, const FoundSweep& sweep, Instant now) const;
 
  private:

@@ -10,10 +10,10 @@
 #include "core/posix/real_clock.h"
 #include "trial_runner/network_address.h"
 #include "tuner/cli/complain.h"
-#include "tuner/cli/page_api.h"
 #include "tuner/http/http_server.h"
 #include "tuner/http/page_files.h"
 #include "tuner/http/page_guard.h"
+#include "tuner/page/page_api.h"
 
 namespace tune {
 namespace {
@@ -58,7 +58,9 @@ void OpenBrowser(const std::string& address) {
 
 Status Serve(const UiOptions& options, std::ostream& out) {
   TUNE_ASSIGN_OR_RETURN(NetworkAddress address, AddressOf(options));
-  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<PageApi> api, PageApi::Open(options.db_path));
+  const RealClock clock;
+  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<PageApi> api,
+                        PageApi::Open(options.db_path, DrawKey().substr(0, 8), clock));
   const std::string key = DrawKey();
   const PageGuard guard(key);
   const auto handle = [&](const HttpRequest& request) {
@@ -66,11 +68,12 @@ Status Serve(const UiOptions& options, std::ostream& out) {
     const bool is_data = request.path.starts_with("/api/");
     return is_data ? api->Answer(request) : FileAnswer(request.path);
   };
-  Result<std::unique_ptr<HttpServer>> server = HttpServer::Listen(address, handle);
+  const auto poll = [&] { return api->NextEvent(); };
+  Result<std::unique_ptr<HttpServer>> server = HttpServer::Listen(address, handle, poll);
   if (!server.ok() && server.status().code() == StatusCode::kUnavailable &&
       !options.address_is_given) {
     address.port = 0;
-    server = HttpServer::Listen(address, handle);
+    server = HttpServer::Listen(address, handle, poll);
   }
   if (!server.ok()) return server.status().At("--http");
   address.port = (*server)->port();

@@ -4,6 +4,7 @@
 // Thread rule: values.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <string_view>
@@ -22,13 +23,19 @@ struct HttpRequest {
   std::string authorization;
   std::string cookie;
   std::string if_none_match;
+  std::string origin;
+  std::string body;  // Of a POST, at most kHttpBodyBytesMax.
 };
+
+inline constexpr size_t kHttpBodyBytesMax = 64 << 10;
 
 struct HttpAnswer {
   int status = 200;
   std::string content_type;
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers;
+  // The client stays, and is told of events (http_server.h) as they happen.
+  bool is_event_stream = false;
 };
 
 // Splits "/a%20b?x=1&y=" into path and query. kInvalidArgument: not a path, broken escapes, or a

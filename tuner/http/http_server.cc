@@ -1,17 +1,18 @@
 #include "tuner/http/http_server.h"
 
-#include <zlib.h>
-
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <csignal>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
+#include "tuner/http/gzip.h"
 #include "tuner/http/page_guard.h"
 
 namespace tune {
@@ -28,23 +29,12 @@ constexpr size_t kConnectionsMax = 64;
 constexpr size_t kPackedFrom = 1 << 10;
 constexpr std::chrono::seconds kToSend{10};
 constexpr std::chrono::seconds kBetween{60};
+constexpr std::chrono::milliseconds kTick{100};
+constexpr int kTicksOfSilence = 150;  // Then a comment is sent, which shows who has gone.
 
-std::string Gzip(const std::string& text) {
-  z_stream stream{};
-  constexpr int kGzip = 15 + 16;
-  if (deflateInit2(&stream, 6, Z_DEFLATED, kGzip, 8, Z_DEFAULT_STRATEGY) != Z_OK) return {};
-  std::string out(deflateBound(&stream, text.size()), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  stream.avail_in = static_cast<uInt>(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  const int ended = deflate(&stream, Z_FINISH);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return ended == Z_STREAM_END ? out : std::string();
-}
+using Request = http::request<http::string_body>;
 
-std::string HeaderOf(const http::request<http::empty_body>& request, http::field field) {
+std::string HeaderOf(const Request& request, http::field field) {
   return std::string(request[field]);
 }
 
@@ -57,21 +47,29 @@ class Session : public std::enable_shared_from_this<Session> {
   ~Session();
 
   void Read(std::chrono::seconds patience);
+  // Of an event stream.
+  void Tell(const std::string& event);
 
  private:
   void Answer();
   void Write(HttpAnswer answer, bool keeps);
+  void BeginStream(HttpAnswer answer);
+  void SendEvent();
 
   beast::tcp_stream stream_;
   Server& server_;
   beast::flat_buffer buffer_{kHeaderBytesMax + 4096};
-  std::optional<http::request_parser<http::empty_body>> parser_;
+  std::optional<http::request_parser<http::string_body>> parser_;
   http::response<http::string_body> response_;
+  std::string next_event_;  // Of a stream: to be sent once `sent_event_` is.
+  std::string sent_event_;
+  bool is_sending_ = false;
 };
 
 class Server : public HttpServer {
  public:
-  explicit Server(HttpHandler handler) : handler_(std::move(handler)) {}
+  Server(HttpHandler handler, EventPoll poll)
+      : handler_(std::move(handler)), poll_(std::move(poll)) {}
   ~Server() override { is_ending_ = true; }
 
   Status Open(const NetworkAddress& address) {
@@ -122,6 +120,13 @@ class Server : public HttpServer {
     });
   }
 
+  void AddStream(const std::shared_ptr<Session>& session) {
+    streams_.insert(session);
+    if (streams_.size() == 1) Tick(0);
+  }
+
+  void RemoveStream(const std::shared_ptr<Session>& session) { streams_.erase(session); }
+
   void SessionEnded() {
     if (is_ending_) return;
     --session_count_;
@@ -129,13 +134,30 @@ class Server : public HttpServer {
   }
 
  private:
+  void Tick(int silent_count) {
+    if (streams_.empty()) return;
+    const std::string data = poll_();
+    const bool is_silent = data.empty() && silent_count < kTicksOfSilence;
+    if (!is_silent) {
+      const std::string event = data.empty() ? ":\n\n" : "data: " + data + "\n\n";
+      for (const std::shared_ptr<Session>& stream : std::set(streams_)) stream->Tell(event);
+    }
+    tick_.expires_after(kTick);
+    tick_.async_wait([this, next = is_silent ? silent_count + 1 : 0](error_code error) {
+      if (!error) Tick(next);
+    });
+  }
+
   HttpHandler handler_;
+  EventPoll poll_;
   size_t session_count_ = 0;
   bool is_accepting_ = false;
   bool is_ending_ = false;
   asio::io_context context_{1};
   tcp::acceptor acceptor_{context_};
   asio::steady_timer pause_{context_};
+  asio::steady_timer tick_{context_};
+  std::set<std::shared_ptr<Session>> streams_;
   asio::signal_set signals_{context_, SIGINT, SIGTERM};
 };
 
@@ -144,6 +166,7 @@ Session::~Session() { server_.SessionEnded(); }
 void Session::Read(std::chrono::seconds patience) {
   parser_.emplace();
   parser_->header_limit(kHeaderBytesMax);
+  parser_->body_limit(kHttpBodyBytesMax);
   stream_.expires_after(patience);
   http::async_read(
       stream_, buffer_, *parser_, [self = shared_from_this()](error_code error, size_t) {
@@ -151,28 +174,32 @@ void Session::Read(std::chrono::seconds patience) {
         if (error == http::error::header_limit || error == http::error::buffer_overflow) {
           return self->Write(ErrorAnswer(431, "the headers are too long"), false);
         }
-        if (error == http::error::unexpected_body) {
-          return self->Write(ErrorAnswer(413, "a body is not taken here"), false);
+        if (error == http::error::body_limit) {
+          return self->Write(ErrorAnswer(413, "the body is too long"), false);
         }
       });
 }
 
 void Session::Answer() {
-  const http::request<http::empty_body>& read = parser_->get();
+  const Request& read = parser_->get();
   HttpRequest request;
   request.method = std::string(read.method_string());
   request.host = HeaderOf(read, http::field::host);
   request.authorization = HeaderOf(read, http::field::authorization);
   request.cookie = HeaderOf(read, http::field::cookie);
   request.if_none_match = HeaderOf(read, http::field::if_none_match);
+  request.origin = HeaderOf(read, http::field::origin);
+  request.body = read.body();
   const std::string target(read.target());
   const Status understood = ReadTarget(target, request);
-  Write(understood.ok() ? server_.Handle(request) : ErrorAnswer(400, understood.message()),
-        read.keep_alive());
+  if (!understood.ok()) return Write(ErrorAnswer(400, understood.message()), read.keep_alive());
+  HttpAnswer answer = server_.Handle(request);
+  if (answer.is_event_stream) return BeginStream(std::move(answer));
+  Write(std::move(answer), read.keep_alive());
 }
 
 void Session::Write(HttpAnswer answer, bool keeps) {
-  const http::request<http::empty_body>& read = parser_->get();
+  const Request& read = parser_->get();
   response_ = {};
   response_.version(11);
   response_.result(static_cast<unsigned>(answer.status));
@@ -202,11 +229,47 @@ void Session::Write(HttpAnswer answer, bool keeps) {
                     });
 }
 
+void Session::BeginStream(HttpAnswer answer) {
+  response_ = {};
+  response_.version(11);
+  response_.result(http::status::ok);
+  response_.keep_alive(false);
+  AddSafeHeaders(answer);
+  for (const auto& [name, value] : answer.headers) response_.insert(name, value);
+  response_.set(http::field::content_type, "text/event-stream");
+  response_.set(http::field::cache_control, "no-store");
+  response_.body() = ":\n\n";
+  is_sending_ = true;
+  stream_.expires_after(kBetween);
+  http::async_write(stream_, response_, [self = shared_from_this()](error_code error, size_t) {
+    if (error) return;
+    self->is_sending_ = false;
+    self->server_.AddStream(self);
+  });
+}
+
+void Session::Tell(const std::string& event) {
+  next_event_ = event;
+  if (!is_sending_) SendEvent();
+}
+
+void Session::SendEvent() {
+  sent_event_ = std::exchange(next_event_, {});
+  is_sending_ = true;
+  stream_.expires_after(kBetween);
+  asio::async_write(stream_, asio::buffer(sent_event_),
+                    [self = shared_from_this()](error_code error, size_t) {
+                      self->is_sending_ = false;
+                      if (error) return self->server_.RemoveStream(self);
+                      if (!self->next_event_.empty()) self->SendEvent();
+                    });
+}
+
 }  // namespace
 
 Result<std::unique_ptr<HttpServer>> HttpServer::Listen(const NetworkAddress& address,
-                                                       HttpHandler handler) {
-  auto server = std::make_unique<Server>(std::move(handler));
+                                                       HttpHandler handler, EventPoll poll) {
+  auto server = std::make_unique<Server>(std::move(handler), std::move(poll));
   if (const Status s = server->Open(address); !s.ok()) return s;
   return std::unique_ptr<HttpServer>(std::move(server));
 }

@@ -1,8 +1,12 @@
 // Serves answers over HTTP/1.1. Boost.Beast is known to its .cc file alone.
 //
 // A connection has 10 s to send a request and 60 s between two; headers are at most 8 KiB, bodies
-// are refused; beyond 64 connections new ones wait. Answers above 1 KiB are packed with gzip where
-// the client takes it.
+// kHttpBodyBytesMax and of POST alone; beyond 64 connections new ones wait. Answers above 1 KiB are
+// packed with gzip where the client takes it.
+//
+// Events are server-sent ones (the HTML standard, section 9.2): what `poll` gives goes to each
+// client whose answer is an event stream. A client that does not read fast enough is given the
+// latest event alone; one that has gone is noticed within 15 s.
 //
 // Thread rule: all in the thread of Run; Stop from any.
 #pragma once
@@ -17,13 +21,16 @@
 namespace tune {
 
 using HttpHandler = std::function<HttpAnswer(const HttpRequest&)>;
+// Called about ten times a second while a client listens: the next event's data, one line; "" while
+// there is nothing to tell.
+using EventPoll = std::function<std::string()>;
 
 class HttpServer {
  public:
   // Listens from here on. kUnavailable: the address is taken; kInvalidArgument: it is none of this
   // machine's.
   static Result<std::unique_ptr<HttpServer>> Listen(const NetworkAddress& address,
-                                                    HttpHandler handler);
+                                                    HttpHandler handler, EventPoll poll);
   virtual ~HttpServer() = default;
 
   virtual int port() const = 0;

@@ -1,18 +1,26 @@
-// What is looked at lives in the address, so that it can be kept and sent: #/NAME?filter=...&sort=...
+// What is looked at lives in the address, so that it can be kept and sent: #/NAME?view=...&filter=...&sort=...
+
+export const VIEWS = ["curves", "parallel", "slice", "contour", "importance", "front", "timeline", "compare"] as const;
+export type ViewName = (typeof VIEWS)[number];
 
 export interface View {
   sweep: string;
+  view: ViewName;
   filter: string;
   sort: string; // A column; "-" before it: the largest first.
   trial: number | null;
   chosen: number[];
+  hidden: string[]; // Columns that are not shown.
+  options: { [name: string]: string }; // Of the views: "metric", "colour", "x", "y", "time", "log", "smooth".
 }
+
+const OWN = ["view", "filter", "sort", "trial", "chosen", "hidden"];
 
 export function readAddress(hash: string): View {
   const [path, query] = hash.replace(/^#\/?/, "").split("?", 2);
-  const options = new URLSearchParams(query ?? "");
-  const trial = options.get("trial");
-  const numbers = (options.get("chosen") ?? "").split(",").filter(Boolean).map(Number).filter(Number.isInteger);
+  const given = new URLSearchParams(query ?? "");
+  const trial = given.get("trial");
+  const view = given.get("view") as ViewName;
   let sweep = "";
   try {
     sweep = decodeURIComponent(path);
@@ -21,19 +29,25 @@ export function readAddress(hash: string): View {
   }
   return {
     sweep,
-    filter: options.get("filter") ?? "",
-    sort: options.get("sort") ?? "",
+    view: VIEWS.includes(view) ? view : "curves",
+    filter: given.get("filter") ?? "",
+    sort: given.get("sort") ?? "",
     trial: trial === null || !/^\d+$/.test(trial) ? null : Number(trial),
-    chosen: numbers,
+    chosen: (given.get("chosen") ?? "").split(",").filter(Boolean).map(Number).filter(Number.isInteger),
+    hidden: (given.get("hidden") ?? "").split(",").filter(Boolean),
+    options: Object.fromEntries([...given].filter(([name]) => !OWN.includes(name))),
   };
 }
 
 export function writeAddress(view: View): string {
-  const options = new URLSearchParams();
-  if (view.filter) options.set("filter", view.filter);
-  if (view.sort) options.set("sort", view.sort);
-  if (view.trial !== null) options.set("trial", String(view.trial));
-  if (view.chosen.length) options.set("chosen", view.chosen.join(","));
-  const query = options.toString();
+  const out = new URLSearchParams();
+  if (view.view !== "curves") out.set("view", view.view);
+  if (view.filter) out.set("filter", view.filter);
+  if (view.sort) out.set("sort", view.sort);
+  if (view.trial !== null) out.set("trial", String(view.trial));
+  if (view.chosen.length) out.set("chosen", view.chosen.join(","));
+  if (view.hidden.length) out.set("hidden", view.hidden.join(","));
+  for (const [name, value] of Object.entries(view.options)) if (value) out.set(name, value);
+  const query = out.toString();
   return "#/" + encodeURIComponent(view.sweep) + (query ? "?" + query : "");
 }

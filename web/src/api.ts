@@ -1,4 +1,4 @@
-// What the server gives (tuner/cli/page_api.h), and asking for it.
+// What the server gives (tuner/page/page_api.h), and asking for it; in a report (tune report --html) the same answers lie in the file.
 
 export type Status = "PENDING" | "RUNNING" | "PAUSED" | "TERMINATED" | "ERROR";
 export type Config = { [name: string]: unknown };
@@ -14,6 +14,7 @@ export interface Summary {
   name: string;
   status: string;
   metric: string;
+  metrics: string[]; // All objectives.
   mode: "min" | "max";
   scheduler: string;
   seed: string;
@@ -26,7 +27,7 @@ export interface Summary {
 
 export interface Sweep extends Summary {
   doubts: string[];
-  stored: { spec: unknown; base_dir: string }[];
+  spec: { space?: Config };
 }
 
 export interface Trial {
@@ -44,10 +45,71 @@ export interface Trial {
   config: Config;
 }
 
+export interface TrialRows {
+  revision: string;
+  is_whole: boolean;
+  columns: (keyof Trial)[];
+  rows: unknown[][];
+}
+
+export interface Curve {
+  trial: number;
+  iterations: number[];
+  seconds: number[];
+  values: (number | null)[];
+}
+
 export interface Curves {
-  curves: { trial: number; iterations: number[]; values: (number | null)[] }[];
+  metric: string;
+  curves: Curve[];
   left_out: number;
   stride: number;
+}
+
+export interface Rung {
+  rung: number;
+  reached: number;
+  stopped: number;
+  cutoff: number | null;
+}
+
+export interface Course {
+  best: { at: string; trial: number; iteration: number; value: number }[];
+  rungs: Rung[];
+  reports: number;
+  is_behind: boolean; // The database has more reports than were read so far.
+  stopped_early: number;
+  iterations: number;
+  iterations_full: number | null;
+  time_left: string;
+}
+
+export interface Front {
+  objectives: { metric: string; mode: "min" | "max" }[];
+  trials: number[][]; // Number, and a value for each objective.
+  front: number[];
+}
+
+export interface Importance {
+  why_not?: string;
+  metrics?: {
+    metric: string; trials: number; iteration: number | null;
+    parameters: { name: string; share: number; low: number; high: number; is_clear: boolean }[];
+  }[];
+}
+
+export interface Timeline {
+  workers: { id: number; name: string; address: string; cpus: number; gpus: number; state: string; joined_at: string; last_seen_at: string }[];
+  attempts: { columns: string[]; rows: (number | string | null)[][] };
+}
+
+export interface Log {
+  attempts: number[];
+  attempt: number;
+  from: number;
+  to: number;
+  size: number;
+  text: string;
 }
 
 export interface TrialDetail {
@@ -67,12 +129,30 @@ export class Refused extends Error {
   }
 }
 
+export const pathOf = (sweep: string) => "/sweeps/" + encodeURIComponent(sweep);
+
+// A report's data: JSON of address to answer, packed with gzip, in base64.
+async function unpack(text: string): Promise<Map<string, unknown>> {
+  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Map(Object.entries(JSON.parse(await new Response(stream).text())));
+}
+
+const packed = document.getElementById("report")?.textContent;
+const report = packed ? unpack(packed) : null;
+export const isReport = report !== null;
+
 // The last answer of each address and its tag: what has not changed is not sent again.
 const known = new Map<string, { tag: string; value: unknown }>();
-const KNOWN_MAX = 8;
+const KNOWN_MAX = 16;
 
 // The same object again as long as nothing has changed. Refused: the server says no; TypeError: it is gone.
 export async function ask<T>(path: string): Promise<T> {
+  if (report) {
+    const answers = await report;
+    if (!answers.has(path)) throw new Refused(404, "this report does not hold it");
+    return answers.get(path) as T;
+  }
   const before = known.get(path);
   const headers: Record<string, string> = before ? { "If-None-Match": before.tag } : {};
   const response = await fetch("/api/v1" + path, { headers, cache: "no-store" });
@@ -87,5 +167,3 @@ export async function ask<T>(path: string): Promise<T> {
   }
   return value as T;
 }
-
-export const pathOf = (sweep: string) => "/sweeps/" + encodeURIComponent(sweep);

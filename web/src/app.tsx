@@ -1,24 +1,24 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { readAddress, writeAddress, type View } from "./address";
-import { ask, pathOf, Refused, type Curves, type Summary, type Sweep, type Trial, type TrialDetail } from "./api";
-import { CurvePlot } from "./curves";
-import { columnsOf, filterOf, shown, sorted } from "./rows";
+import { readAddress, VIEWS, writeAddress, type View, type ViewName } from "./address";
+import { isReport, pathOf, type Course, type Summary, type Sweep, type TrialDetail } from "./api";
+import { CompareView } from "./compare";
+import { CurvesView } from "./curves";
+import { FrontView } from "./front";
+import { ImportanceView } from "./importance";
+import { useAnswer, useChanges, useTrials } from "./live";
+import { Overview } from "./overview";
+import { ParallelView } from "./parallel";
+import { columnsOf, filterOf, filterParts, sorted } from "./rows";
+import { ContourView, SliceView } from "./slice";
 import { TrialTable } from "./table";
+import { TimelineView } from "./timeline";
 import { TrialPanel } from "./trial";
+import { parameterNames, type Shown } from "./view";
 
-const ORDER = ["TERMINATED", "RUNNING", "PAUSED", "PENDING", "ERROR"];
-const EACH_MS = 1000;
-// Asking takes at most this share of the time, so that pages of large sweeps do not wear out who answers.
-const SHARE = 0.1;
-const NOTHING: Curves = { curves: [], left_out: 0, stride: 1 };
-
-interface Data {
-  sweep: Sweep;
-  trials: Trial[];
-  curves: Curves;
-  detail: TrialDetail | null;
-  isWhole: boolean; // The trials are there too.
-}
+const TITLES: { [view in ViewName]: string } = {
+  curves: "Curves", parallel: "Parallel", slice: "Slice", contour: "Contour", importance: "Importance", front: "Front",
+  timeline: "Timeline", compare: "Compare",
+};
 
 function useView(): [View, (change: Partial<View>) => void] {
   const [view, setView] = useState(() => readAddress(location.hash));
@@ -27,124 +27,112 @@ function useView(): [View, (change: Partial<View>) => void] {
     addEventListener("hashchange", follow);
     return () => removeEventListener("hashchange", follow);
   }, []);
-  return [view, (change) => { location.hash = writeAddress({ ...view, ...change }); }];
+  return [view, (change) => { location.hash = writeAddress({ ...readAddress(location.hash), ...change }); }];
 }
 
-// Asks again each second, as long as the page is seen.
-function useData(view: View): { sweeps: Summary[] | null; data: Data | null; trouble: string } {
-  const [sweeps, setSweeps] = useState<Summary[] | null>(null);
-  const [data, setData] = useState<Data | null>(null);
-  const [trouble, setTrouble] = useState("");
-  useEffect(() => {
-    let isOver = false;
-    let timer = 0;
-    let isShown = false;
-    const look = async () => {
-      const begin = performance.now();
-      try {
-        const all = await ask<Summary[]>("/sweeps");
-        const name = view.sweep || all[0]?.name;
-        let next: Data | null = null;
-        if (name) {
-          const path = pathOf(name);
-          const sweep = await ask<Sweep>(path);
-          if (!isShown && !isOver) { // What is known soon is shown soon.
-            setSweeps(all);
-            setData((before) => before?.sweep.name === sweep.name ? before : { sweep, trials: [], curves: NOTHING, detail: null, isWhole: false });
-          }
-          const [trials, curves] = await Promise.all([ask<Trial[]>(path + "/trials"), ask<Curves>(path + "/curves")]);
-          const isThere = view.trial !== null && trials.some((t) => t.number === view.trial);
-          next = { sweep, trials, curves, detail: isThere ? await ask<TrialDetail>(`${path}/trials/${view.trial}`) : null, isWhole: true };
-        }
-        if (isOver) return;
-        setSweeps(all);
-        setData(next);
-        isShown = true;
-        setTrouble("");
-      } catch (error) {
-        if (!isOver) setTrouble(error instanceof Refused ? error.message : "tune ui does not answer; trying again");
-      }
-      const pause = Math.max(document.hidden ? 10 * EACH_MS : EACH_MS, (performance.now() - begin) / SHARE);
-      if (!isOver) timer = window.setTimeout(look, pause);
-    };
-    look();
-    return () => {
-      isOver = true;
-      clearTimeout(timer);
-    };
-  }, [view.sweep, view.trial]);
-  return { sweeps, data, trouble };
-}
-
-function Overview({ sweep }: { sweep: Sweep }) {
-  const total = Object.values(sweep.counts).reduce((a, b) => a + b, 0);
-  const known = ORDER.filter((status) => sweep.counts[status]);
+function Tabs({ now, names, onPick }: { now: ViewName; names: ViewName[]; onPick: (view: ViewName) => void }) {
+  const move = (e: KeyboardEvent) => {
+    const step = e.key === "ArrowRight" ? 1 : e.key === "ArrowLeft" ? -1 : 0;
+    if (step === 0) return;
+    const next = names[(names.indexOf(now) + step + names.length) % names.length];
+    onPick(next);
+    document.getElementById("tab-" + next)?.focus();
+  };
   return (
-    <section aria-label="overview" class="overview">
-      <div>
-        <strong class="status">{sweep.status}</strong>
-        <span class="soft"> {sweep.metric} ({sweep.mode}), {sweep.scheduler}, seed {sweep.seed}, began {new Date(sweep.created_at).toLocaleString()}</span>
-      </div>
-      <div class="share" role="img" aria-label={known.map((s) => `${sweep.counts[s]} ${s}`).join(", ")}>
-        {known.map((s) => <i key={s} class={s.toLowerCase()} style={{ flexGrow: sweep.counts[s] }} />)}
-        {sweep.trials_max > total && <i class="open" style={{ flexGrow: sweep.trials_max - total }} />}
-      </div>
-      <div class="soft">{known.map((s) => `${sweep.counts[s]} ${s}`).join(", ")}{sweep.trials_max > total ? `, ${sweep.trials_max - total} to come` : ""}</div>
-      {sweep.best
-        ? <div>best: trial {sweep.best.number}, {sweep.metric} <strong>{shown(sweep.best.value)}</strong> at iteration {sweep.best.iteration}</div>
-        : <div class="soft">no trial has reported {sweep.metric} yet</div>}
-      {sweep.doubts.map((doubt) => <p class="doubt" key={doubt}>in doubt: {doubt}</p>)}
-    </section>
+    <div class="tabs" role="tablist" aria-label="views" onKeyDown={move}>
+      {names.map((name) => (
+        <button key={name} role="tab" id={"tab-" + name} aria-selected={name === now} aria-controls="view" tabIndex={name === now ? 0 : -1}
+          onClick={() => onPick(name)}>{TITLES[name]}</button>))}
+    </div>
   );
+}
+
+function Drawing({ name, shown, course }: { name: ViewName; shown: Shown; course: Course | null }) {
+  switch (name) {
+    case "curves": return <CurvesView shown={shown} course={course} />;
+    case "parallel": return <ParallelView shown={shown} />;
+    case "slice": return <SliceView shown={shown} />;
+    case "contour": return <ContourView shown={shown} />;
+    case "importance": return <ImportanceView shown={shown} />;
+    case "front": return <FrontView shown={shown} />;
+    case "timeline": return <TimelineView shown={shown} />;
+    case "compare": return <CompareView shown={shown} />;
+  }
 }
 
 export function App() {
   const [view, change] = useView();
-  const { sweeps, data, trouble } = useData(view);
-  const columns = useMemo(() => (data ? columnsOf(data.trials, data.sweep.metric) : []), [data?.trials, data?.sweep.metric]);
+  const [tick, gone] = useChanges();
+  const sweeps = useAnswer<Summary[]>("/sweeps", tick);
+  const name = view.sweep || sweeps.value?.[0]?.name || "";
+  const path = name ? pathOf(name) : "";
+  const sweep = useAnswer<Sweep>(path, tick);
+  const rows = useTrials(path && path + "/trials", tick);
+  const [behind, setBehind] = useState(0);
+  const course = useAnswer<Course>(path && path + "/course", tick + behind);
+  useEffect(() => { if (course.value?.is_behind) setBehind((b) => b + 1); }, [course.value]);
+  const trialPath = `${path}/trials/${view.trial}`;
+  const isThere = view.trial !== null && rows.value?.byNumber.has(view.trial);
+  const detail = useAnswer<TrialDetail>(isThere ? trialPath : "", tick);
+
+  const all = rows.value?.list ?? [];
+  const metric = sweep.value?.metric ?? "";
+  const columns = useMemo(() => columnsOf(all, metric), [rows.value?.list, metric]);
+  const names = useMemo(() => parameterNames(all), [rows.value?.list]);
   const test = useMemo(() => filterOf(view.filter, columns), [view.filter, columns]);
-  const sort = view.sort || (data?.sweep.mode === "max" ? "-best" : "best");
-  const trials = useMemo(
-    () => (data ? sorted(typeof test === "string" ? data.trials : data.trials.filter(test), columns, sort) : []),
-    [data?.trials, test, columns, sort]);
+  const sort = view.sort || (sweep.value?.mode === "max" ? "-best" : "best");
+  const trials = useMemo(() => sorted(typeof test === "string" ? all : all.filter(test), columns, sort), [rows.value?.list, test, columns, sort]);
   const visible = useMemo(() => new Set(trials.map((t) => t.number)), [trials]);
   useEffect(() => {
-    document.title = data ? `${data.sweep.name} - tune` : "tune";
-  }, [data?.sweep.name]);
+    document.title = name ? `${name} - tune` : "tune";
+  }, [name]);
+
   const choose = (trial: number) =>
     change({ chosen: view.chosen.includes(trial) ? view.chosen.filter((t) => t !== trial) : [...view.chosen, trial] });
-
   const drawn = view.trial === null || view.chosen.includes(view.trial) ? view.chosen : [...view.chosen, view.trial];
+  const views = VIEWS.filter((v) => v !== "front" || (sweep.value?.metrics.length ?? 1) > 1);
+  const now = views.includes(view.view) ? view.view : "curves";
+  const trouble = gone || sweeps.trouble || sweep.trouble || rows.trouble;
+  const shown: Shown | null = sweep.value && {
+    path, tick, sweep: sweep.value, all, trials, visible, drawn, columns, names, options: view.options,
+    set: (options) => change({ options: { ...view.options, ...options } }),
+    open: (trial) => change({ trial }),
+    addFilter: (parts, without) => change({ filter: [...filterParts(view.filter).filter((p) => !without(p)), ...parts].join(" ") }),
+  };
 
   return (
     <main>
       <header class="bar top">
         <h1>tune</h1>
-        {sweeps && sweeps.length > 0 && (
-          <select aria-label="sweep" value={data?.sweep.name ?? view.sweep}
-            onChange={(e) => change({ sweep: e.currentTarget.value, trial: null, chosen: [], filter: "", sort: "" })}>
-            {sweeps.map((s) => <option key={s.name} value={s.name}>{s.name} ({s.status})</option>)}
+        {sweeps.value && sweeps.value.length > 0 && (
+          <select aria-label="sweep" value={name}
+            onChange={(e) => change({ sweep: e.currentTarget.value, trial: null, chosen: [], filter: "", sort: "", hidden: [], options: {} })}>
+            {sweeps.value.map((s) => <option key={s.name} value={s.name}>{s.name} ({s.status})</option>)}
           </select>
         )}
         <input type="search" aria-label="filter" placeholder="filter: lr<0.01 status=ERROR" value={view.filter}
           onInput={(e) => change({ filter: e.currentTarget.value })} />
         {typeof test === "string" && <span class="doubt">{test}</span>}
+        {isReport && <span class="soft">a report: it does not change</span>}
       </header>
       {trouble && <p class="trouble" role="alert">{trouble}</p>}
-      {!sweeps && !trouble && <p class="empty">Reading the database…</p>}
-      {sweeps && sweeps.length === 0 && <p class="empty">This database has no sweep yet. Begin one: <code>tune run space.yaml</code></p>}
-      {data && (
+      {!sweeps.value && !trouble && <p class="empty">Reading the database…</p>}
+      {sweeps.value?.length === 0 && <p class="empty">This database has no sweep yet. Begin one: <code>tune run space.yaml</code></p>}
+      {shown && (
         <>
-          <Overview sweep={data.sweep} />
-          {!data.isWhole && <p class="empty">Reading its trials…</p>}
-          <div class={data.detail ? "columns" : ""} hidden={!data.isWhole}>
+          <Overview sweep={shown.sweep} course={course.value} />
+          {!rows.value && <p class="empty">Reading its trials…</p>}
+          <div class={detail.value ? "columns" : ""} hidden={!rows.value}>
             <div>
-              <CurvePlot data={data.curves} visible={visible} chosen={drawn} metric={data.sweep.metric}
-                onPick={(trial) => change({ trial })} />
-              <TrialTable trials={trials} columns={columns} sort={sort} best={data.sweep.best?.number ?? null} chosen={view.chosen}
-                open={view.trial} onSort={(next) => change({ sort: next })} onChoose={choose} onOpen={(trial) => change({ trial })} />
+              <Tabs now={now} names={views} onPick={(v) => change({ view: v })} />
+              <div role="tabpanel" id="view" aria-labelledby={"tab-" + now}>
+                <Drawing name={now} shown={shown} course={course.value} />
+              </div>
+              <TrialTable trials={trials} columns={columns} sort={sort} best={shown.sweep.best?.number ?? null} chosen={view.chosen}
+                open={view.trial} hidden={view.hidden} onSort={(next) => change({ sort: next })} onChoose={choose}
+                onOpen={(trial) => change({ trial })} onHide={(hidden) => change({ hidden })} />
             </div>
-            {data.detail && <TrialPanel detail={data.detail} metric={data.sweep.metric} onClose={() => change({ trial: null })} />}
+            {detail.value && <TrialPanel detail={detail.value} metric={metric} path={trialPath} tick={tick} onClose={() => change({ trial: null })} />}
           </div>
         </>
       )}

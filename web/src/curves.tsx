@@ -1,93 +1,158 @@
-// Values by iteration, of all trials that are shown; the chosen ones stand out.
+// Learning curves over each other; the chosen ones stand out.
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
-import type { Curves } from "./api";
+import { isReport, type Course, type Curve, type Curves } from "./api";
+import { COLOURS, ramp, themed } from "./colour";
+import { useAnswer } from "./live";
+import { Pick } from "./pick";
+import { parameters, shown } from "./rows";
+import { domainOf, scaleOf } from "./scale";
+import type { Shown } from "./view";
 
-// Told apart also by those who do not see red or green: Okabe and Ito.
-export const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442"];
+const HEIGHT = 320;
 
-interface Props {
-  data: Curves;
-  visible: Set<number>;
-  chosen: number[];
-  metric: string;
-  onPick: (trial: number) => void;
+export const axis = () => ({ stroke: themed("--text-soft"), grid: { stroke: themed("--line"), width: 1 }, ticks: { stroke: themed("--line"), width: 1 } });
+
+// Exponential, as TensorBoard does it, without its pull towards zero at the beginning.
+export function smoothed(values: (number | null)[], weight: number): (number | null)[] {
+  let sum = 0, mass = 0;
+  return values.map((value) => {
+    if (value === null) return null;
+    sum = sum * weight + value;
+    mass = mass * weight + 1;
+    return sum / mass;
+  });
 }
 
-export function CurvePlot({ data, visible, chosen, metric, onPick }: Props) {
+// Cutoffs of the rungs as short bars over their milestone.
+function drawRungs(plot: uPlot, course: Course) {
+  const { ctx } = plot;
+  ctx.save();
+  ctx.strokeStyle = ctx.fillStyle = themed("--warn");
+  ctx.lineWidth = 2 * devicePixelRatio;
+  ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
+  for (const { rung, cutoff } of course.rungs) {
+    if (cutoff === null) continue;
+    const x = plot.valToPos(rung, "x", true), y = plot.valToPos(cutoff, "y", true);
+    if (!Number.isFinite(y) || x < plot.bbox.left - 1 || x > plot.bbox.left + plot.bbox.width + 1) continue;
+    const half = 9 * devicePixelRatio;
+    ctx.beginPath();
+    ctx.moveTo(x - half, y);
+    ctx.lineTo(x + half, y);
+    ctx.stroke();
+  }
+  ctx.restore();
+}
+
+export function CurvesView({ shown: view, course }: { shown: Shown; course: Course | null }) {
+  const { options, set, sweep } = view;
+  const names = useAnswer<string[]>(view.path + "/metrics", view.tick);
+  const extra = options.metric && options.metric !== sweep.metric ? "?metric=" + encodeURIComponent(options.metric) : "";
+  const asked = useAnswer<Curves>(view.path + "/curves" + extra, view.tick);
+  // Of very many trials some are left out; what was chosen is always drawn.
+  const missing = asked.value && asked.value.left_out > 0 && !isReport
+    ? view.drawn.filter((n) => !asked.value?.curves.some((c) => c.trial === n)) : [];
+  const more = useAnswer<Curves>(missing.length ? `${view.path}/curves${extra ? extra + "&" : "?"}trials=${missing.join()}` : "", view.tick);
+  const data = asked.value;
+  const weight = Number(options.smooth || 0);
+  return (
+    <section aria-label="curves" class="view">
+      <div class="bar">
+        <Pick label="metric" value={options.metric || sweep.metric} names={[...new Set([sweep.metric, ...(names.value ?? [])])]}
+          onPick={(metric) => set({ metric: metric === sweep.metric ? "" : metric })} />
+        <Pick label="over" value={options.over || "iteration"} names={["iteration", "seconds"]} onPick={(over) => set({ over: over === "iteration" ? "" : over })} />
+        <Pick label="colour" value={options.colour || ""} none="by trial" names={view.names} onPick={(colour) => set({ colour })} />
+        <label><input type="checkbox" checked={options.log === "y"} onChange={(e) => set({ log: e.currentTarget.checked ? "y" : "" })} /> log axis</label>
+        <label>smooth <input type="range" min="0" max="0.95" step="0.05" value={weight} aria-label="smoothing"
+          onInput={(e) => set({ smooth: e.currentTarget.value === "0" ? "" : e.currentTarget.value })} /></label>
+        {asked.trouble && <span class="doubt">{asked.trouble}</span>}
+      </div>
+      {data && <Plot view={view} data={more.value ? { ...data, curves: [...data.curves, ...more.value.curves] } : data}
+        course={course} weight={weight} />}
+    </section>
+  );
+}
+
+function Plot({ view, data, course, weight }: { view: Shown; data: Curves; course: Course | null; weight: number }) {
+  const { options, sweep, drawn } = view;
   const box = useRef<HTMLDivElement>(null);
-  const [log, setLog] = useState(false);
   const [under, setUnder] = useState<number | null>(null);
-  const curves = data.curves.filter((c) => visible.has(c.trial));
-  const drawable = log ? curves.filter((c) => c.values.some((v) => v !== null && v > 0)) : curves;
+  const isLog = options.log === "y";
+  const isTime = options.over === "seconds";
+  const curves = data.curves.filter((c) => view.visible.has(c.trial) || drawn.includes(c.trial));
+  const drawable = isLog ? curves.filter((c) => c.values.some((v) => v !== null && v > 0)) : curves;
 
   useEffect(() => {
     const element = box.current;
     if (!element || drawable.length === 0) return;
-    const style = getComputedStyle(element);
-    const text = style.getPropertyValue("--text-soft");
-    const grid = style.getPropertyValue("--line");
-    const table = uPlot.join(drawable.map((c) => [c.iterations, log ? c.values.map((v) => (v !== null && v > 0 ? v : null)) : c.values]) as uPlot.AlignedData[]);
-    const pale = drawable.length > 30 || chosen.length > 0;
-    const colour = (trial: number, i: number) => {
-      const at = chosen.indexOf(trial);
+    const xs = (c: Curve) => (isTime ? c.seconds : c.iterations);
+    const ys = (c: Curve) => (isLog ? c.values.map((v) => (v !== null && v > 0 ? v : null)) : c.values);
+    const byNumber = new Map(view.all.map((t) => [t.number, t]));
+    const cell = (c: Curve) => { const t = byNumber.get(c.trial); return t && options.colour ? parameters(t).get(options.colour) : undefined; };
+    const scale = options.colour ? scaleOf(drawable.map(cell), domainOf(sweep.spec.space, options.colour)) : null;
+    const pale = drawable.length > 30 || drawn.length > 0;
+    const colour = (c: Curve, i: number) => {
+      const at = drawn.indexOf(c.trial);
       if (at >= 0) return COLOURS[at % COLOURS.length];
-      return pale ? style.getPropertyValue("--curve") : COLOURS[i % COLOURS.length];
+      if (scale) { const place = scale.at(cell(c)); return place === null ? themed("--curve") : ramp(place, 0.7); }
+      return pale ? themed("--curve") : COLOURS[i % COLOURS.length];
     };
-    const axis = { stroke: text, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 } };
+    const raw = weight > 0 ? drawable : [];
+    const table = uPlot.join([
+      ...drawable.map((c) => [xs(c), weight > 0 ? smoothed(ys(c), weight) : ys(c)]),
+      ...raw.map((c) => [xs(c), ys(c)]),
+    ] as uPlot.AlignedData[]);
     let focused: number | null = null;
     const plot = new uPlot(
       {
         width: Math.max(240, element.clientWidth),
-        height: 320,
+        height: HEIGHT,
         legend: { show: false },
         cursor: { focus: { prox: 24 }, drag: { x: true, y: true } },
         focus: { alpha: 0.35 },
-        scales: { x: { time: false }, y: { distr: log ? 3 : 1 } },
-        axes: [{ ...axis, label: "iteration" }, { ...axis, label: metric, size: 72 }],
+        scales: { x: { time: false }, y: { distr: isLog ? 3 : 1 } },
+        axes: [{ ...axis(), label: isTime ? "seconds since the trial began" : "iteration" }, { ...axis(), label: data.metric, size: 72 }],
         series: [
           {},
           ...drawable.map((c, i): uPlot.Series => ({
-            label: String(c.trial),
-            stroke: colour(c.trial, i),
-            width: chosen.includes(c.trial) ? 2.5 : 1.2,
-            spanGaps: true,
+            label: String(c.trial), stroke: colour(c, i), width: drawn.includes(c.trial) ? 2.5 : 1.2, spanGaps: true,
             points: { show: c.iterations.length < 2 },
           })),
+          ...raw.map((c, i): uPlot.Series => ({ label: String(c.trial), stroke: colour(c, i), width: 0.6, alpha: 0.3, spanGaps: true, points: { show: false } })),
         ],
         hooks: {
           setSeries: [(_, index) => {
-            focused = index === null || index === 0 ? null : drawable[index - 1].trial;
+            focused = index === null || index === 0 ? null : drawable[(index - 1) % drawable.length].trial;
             setUnder(focused);
           }],
+          draw: [(self) => { if (course && !isTime && data.metric === sweep.metric) drawRungs(self, course); }],
         },
       },
       table,
       element,
     );
-    const pick = () => focused !== null && onPick(focused);
+    const pick = () => focused !== null && view.open(focused);
     plot.over.addEventListener("click", pick);
-    const resize = new ResizeObserver(() => plot.setSize({ width: Math.max(240, element.clientWidth), height: 320 }));
+    const resize = new ResizeObserver(() => plot.setSize({ width: Math.max(240, element.clientWidth), height: HEIGHT }));
     resize.observe(element);
     return () => {
       resize.disconnect();
       plot.destroy();
     };
-  }, [data, log, metric, chosen.join(), drawable.map((c) => c.trial).join()]);
+  }, [data, course?.rungs.length, isLog, isTime, weight, options.colour, drawn.join(), drawable.map((c) => c.trial).join()]);
 
+  const cut = course?.rungs.filter((r) => r.cutoff !== null) ?? [];
   return (
-    <section aria-label="curves">
-      <header class="bar">
-        <h2>Curves</h2>
-        <label><input type="checkbox" checked={log} onChange={(e) => setLog(e.currentTarget.checked)} /> log axis</label>
-        <span class="soft">
-          {under !== null ? `trial ${under}: click to open it` : `${drawable.length} shown`}
-          {curves.length > drawable.length && `, ${curves.length - drawable.length} have nothing above 0`}
-          {data.left_out > 0 && `, ${data.left_out} of very many left out`}
-          {data.stride > 1 && `, each ${data.stride}th point`}
-        </span>
-      </header>
+    <>
+      <p class="soft note">
+        {under !== null ? `trial ${under}: click to open it` : `${drawable.length} shown`}
+        {curves.length > drawable.length && `, ${curves.length - drawable.length} have nothing above 0`}
+        {data.left_out > 0 && `, ${data.left_out} of very many left out (the best half and chosen ones are all there)`}
+        {data.stride > 1 && `, each ${data.stride}th point`}
+        {weight > 0 && ", smoothed above the thin lines of what was reported"}
+        {cut.length > 0 && !isTime && data.metric === sweep.metric && `; bars are the latest cutoffs: ${cut.map((r) => `${shown(r.cutoff)} at ${r.rung}`).join(", ")}`}
+      </p>
       {drawable.length === 0 ? <p class="empty">Nothing is reported yet.</p> : <div class="plot" ref={box} />}
-    </section>
+    </>
   );
 }

@@ -64,18 +64,30 @@ export function sorted(trials: Trial[], columns: Column[], sort: string): Trial[
   return [...trials].sort((a, b) => compare(column.cell(a), column.cell(b), down) || a.number - b.number);
 }
 
+// The tests of a filter; a value with spaces stands in quotation marks: kind="two words".
+export const filterParts = (text: string): string[] => text.match(/(?:[^\s"]|"(?:[^"\\]|\\.)*"?)+/g) ?? [];
+
+function unquoted(text: string): string {
+  try {
+    return text.startsWith('"') ? String(JSON.parse(text)) : text;
+  } catch {
+    return text;
+  }
+}
+
 // "lr<0.01 status=ERROR kind!=adam word": all must hold; a word alone is looked for in status, reason and configuration.
 // A text for the mistake, where there is one.
 export function filterOf(text: string, columns: Column[]): ((trial: Trial) => boolean) | string {
   const tests: ((trial: Trial) => boolean)[] = [];
-  for (const part of text.split(/\s+/).filter(Boolean)) {
+  for (const part of filterParts(text)) {
     const match = /^([^<>=!]+)(<=|>=|!=|=|<|>)(.*)$/.exec(part);
     if (!match) {
-      const word = part.toLowerCase();
+      const word = unquoted(part).toLowerCase();
       tests.push((t) => `${t.status} ${t.stop_reason ?? ""} ${JSON.stringify(t.config)}`.toLowerCase().includes(word));
       continue;
     }
-    const [, name, operator, wanted] = match;
+    const [, name, operator] = match;
+    const wanted = unquoted(match[3]);
     const column = columns.find((c) => c.title === name || c.name === name);
     if (!column) return `there is no column ${name}; known are ${columns.map((c) => c.title).join(", ")}`;
     const number = wanted === "" ? NaN : Number(wanted);

@@ -1,7 +1,7 @@
 // The trials: as many rows are in the page as are seen.
 import { useRef, useState } from "preact/hooks";
 import type { Trial } from "./api";
-import { COLOURS } from "./curves";
+import { COLOURS } from "./colour";
 import { asCsv, shown, type Column } from "./rows";
 
 const ROW = 28;
@@ -15,12 +15,29 @@ interface Props {
   best: number | null;
   chosen: number[];
   open: number | null;
+  hidden: string[];
   onSort: (sort: string) => void;
   onChoose: (trial: number) => void;
   onOpen: (trial: number) => void;
+  onHide: (hidden: string[]) => void;
 }
 
-export function TrialTable({ trials, columns, sort, best, chosen, open, onSort, onChoose, onOpen }: Props) {
+// Which columns are shown.
+function Columns({ columns, hidden, onHide }: { columns: Column[]; hidden: string[]; onHide: (hidden: string[]) => void }) {
+  return (
+    <details class="menu">
+      <summary>columns{hidden.length > 0 && ` (${hidden.length} hidden)`}</summary>
+      <div>
+        {columns.filter((c) => c.name !== "number").map((c) => (
+          <label key={c.name}><input type="checkbox" checked={!hidden.includes(c.name)}
+            onChange={() => onHide(hidden.includes(c.name) ? hidden.filter((h) => h !== c.name) : [...hidden, c.name])} /> {c.title}</label>))}
+      </div>
+    </details>
+  );
+}
+
+export function TrialTable({ trials, columns: known, sort, best, chosen, open, hidden, onSort, onChoose, onOpen, onHide }: Props) {
+  const columns = known.filter((c) => !hidden.includes(c.name));
   const scroller = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const first = Math.max(0, Math.min(trials.length - SEEN, Math.floor(top / ROW)) - 8);
@@ -47,6 +64,7 @@ export function TrialTable({ trials, columns, sort, best, chosen, open, onSort, 
       <header class="bar">
         <h2>Trials</h2>
         <span class="soft">{trials.length} shown; tick some to compare their curves</span>
+        <Columns columns={known} hidden={hidden} onHide={onHide} />
         <button onClick={save}>save as CSV</button>
       </header>
       <div class="scroller" ref={scroller} tabIndex={0} onScroll={(e) => setTop(e.currentTarget.scrollTop)}>

@@ -1,8 +1,20 @@
 // One trial: what it was given, what became of it, and why.
-import type { TrialDetail } from "./api";
+import { useEffect, useRef, useState } from "preact/hooks";
+import uPlot from "uplot";
+import { isReport, type Log, type TrialDetail } from "./api";
+import { COLOURS, themed } from "./colour";
+import { axis } from "./curves";
+import { useAnswer } from "./live";
 import { flat, shown } from "./rows";
 
 const time = (text: string | null) => (text ? new Date(text).toLocaleString() : "");
+const LOG_TAIL = 64 * 1024;
+
+function bytes(n: number): string {
+  const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+  const at = n > 0 ? Math.min(units.length - 1, Math.floor(Math.log2(n) / 10)) : 0;
+  return `${Number((n / 1024 ** at).toPrecision(3))} ${units[at]}`;
+}
 
 function decisionText(d: TrialDetail["decisions"][number]): string {
   const place = d.rank !== null && d.count !== null ? `, place ${d.rank} of ${d.count}` : "";
@@ -10,8 +22,68 @@ function decisionText(d: TrialDetail["decisions"][number]): string {
   return `${d.decision}${d.rung !== null ? ` at rung ${d.rung}` : ""}${place}${cutoff}`;
 }
 
-export function TrialPanel({ detail, metric, onClose }: { detail: TrialDetail; metric: string; onClose: () => void }) {
+// Its values, and the cutoff that each rung had when it came there.
+function Curve({ detail, metric }: { detail: TrialDetail; metric: string }) {
+  const box = useRef<HTMLDivElement>(null);
+  const reports = [...detail.latest_reports].reverse();
+  useEffect(() => {
+    const element = box.current;
+    if (!element || reports.length === 0) return;
+    const cutoffs = new Map(detail.decisions.filter((d) => d.cutoff !== null).map((d) => [d.iteration, d.cutoff]));
+    const points = new Map(reports.map((r) => [r.iteration, r.value])); // The last attempt's, where an iteration came again.
+    const xs = [...new Set([...points.keys(), ...cutoffs.keys()])].sort((a, b) => a - b);
+    const plot = new uPlot({
+      width: Math.max(200, element.clientWidth), height: 160, legend: { show: false }, cursor: { drag: { x: false, y: false } },
+      scales: { x: { time: false } },
+      axes: [axis(), { ...axis(), size: 60 }],
+      series: [{},
+        { stroke: COLOURS[0], width: 2, spanGaps: true, points: { show: xs.length < 30 } },
+        { stroke: themed("--warn"), width: 0, paths: () => null, points: { show: true, size: 9, width: 2, fill: themed("--back") } }],
+    }, [xs, xs.map((x) => points.get(x) ?? null), xs.map((x) => cutoffs.get(x) ?? null)] as uPlot.AlignedData, element);
+    return () => plot.destroy();
+  }, [detail]);
+  if (reports.length === 0) return null;
+  const hasCutoffs = detail.decisions.some((d) => d.cutoff !== null);
+  return (
+    <figure>
+      <figcaption class="soft">{metric} by iteration{hasCutoffs && "; rings are the cutoffs it met"}{detail.latest_reports.length >= 200 && "; the latest 200"}</figcaption>
+      <div ref={box} />
+    </figure>
+  );
+}
+
+function LogPart({ path, tick, isRunning }: { path: string; tick: number; isRunning: boolean }) {
+  const [attempt, setAttempt] = useState(0);
+  const [beat, setBeat] = useState(0);
+  const end = useRef<HTMLPreElement>(null);
+  const asked = useAnswer<Log>(`${path}/log?attempt=${attempt}&from=-${LOG_TAIL}`, tick + beat);
+  useEffect(() => {
+    if (!isRunning) return; // A log grows without a change of the database.
+    const timer = setInterval(() => document.hidden || setBeat((b) => b + 1), 1000);
+    return () => clearInterval(timer);
+  }, [isRunning]);
+  const log = asked.value;
+  useEffect(() => { if (end.current) end.current.scrollTop = end.current.scrollHeight; }, [log?.to, log?.attempt]);
+  if (asked.trouble) return <p class="doubt">{asked.trouble}</p>;
+  if (!log) return <p class="empty">Reading…</p>;
+  if (log.attempts.length === 0) return <p class="empty">Nothing on this machine was printed by it.</p>;
+  return (
+    <>
+      {log.attempts.length > 1 && (
+        <label>attempt <select value={log.attempt} onChange={(e) => setAttempt(Number(e.currentTarget.value))}>
+          {log.attempts.map((a) => <option key={a} value={a}>{a}</option>)}</select></label>
+      )}
+      {log.from > 0 && <p class="soft note">the last {bytes(log.to - log.from)} of {bytes(log.size)}; all of it: tune logs</p>}
+      <pre class="log" ref={end} tabIndex={0} aria-label="log">{log.text || "(empty)"}</pre>
+    </>
+  );
+}
+
+export function TrialPanel({ detail, metric, path, tick, onClose }: {
+  detail: TrialDetail; metric: string; path: string; tick: number; onClose: () => void;
+}) {
   const trial = detail.trial[0];
+  const [hasLog, setHasLog] = useState(false);
   const copy = () => navigator.clipboard.writeText(JSON.stringify(trial.config, null, 1));
   return (
     <aside aria-label={`trial ${trial.number}`}>
@@ -21,6 +93,7 @@ export function TrialPanel({ detail, metric, onClose }: { detail: TrialDetail; m
         <button onClick={onClose} aria-label="close">✕</button>
       </header>
       {detail.notes.map((note) => <p class="doubt" key={note}>in doubt: {note}</p>)}
+      <Curve detail={detail} metric={metric} />
       <dl>
         <dt>{metric}</dt>
         <dd>{trial.best_value === null ? "nothing reported" : `${shown(trial.best_value)} at iteration ${trial.best_iteration}; last ${shown(trial.last_value)}`}</dd>
@@ -42,7 +115,11 @@ export function TrialPanel({ detail, metric, onClose }: { detail: TrialDetail; m
       </ul>
       {detail.checkpoints.length > 0 && <>
         <h3>Checkpoints</h3>
-        <ul>{detail.checkpoints.map((c) => <li key={c.iteration}>iteration {c.iteration}: {c.bytes} bytes, {c.state}</li>)}</ul>
+        <ul>{detail.checkpoints.map((c) => <li key={c.iteration}>iteration {c.iteration}: {bytes(c.bytes)}, {c.state}</li>)}</ul>
+      </>}
+      {!isReport && <>
+        <h3>Log <button aria-expanded={hasLog} onClick={() => setHasLog(!hasLog)}>{hasLog ? "hide" : "show"}</button></h3>
+        {hasLog && <LogPart path={path} tick={tick} isRunning={trial.status === "RUNNING"} />}
       </>}
       <h3>Latest reports</h3>
       <ul class="reports">{detail.latest_reports.slice(0, 20).map((r) => (

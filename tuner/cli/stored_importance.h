@@ -1,0 +1,50 @@
+// Which parameters mattered in a stored sweep (search/importance.h).
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/configuration.h"
+#include "core/status.h"
+#include "core/value.h"
+#include "search/importance.h"
+#include "search/space.h"
+#include "tuner/cli/sweep_lookup.h"
+#include "tuner/sqlite/database.h"
+
+namespace tune {
+
+// A trial as importance looks at it.
+struct WeighedTrial {
+  int64_t id = 0;
+  int64_t number = 0;
+  Configuration configuration;
+  bool has_failed = false;
+  bool was_stopped = false;  // By the scheduler, or paused by it.
+  int64_t iterations = 0;
+  std::optional<double> best_value;
+  Value last_metrics;  // A map, or null.
+};
+
+struct StoredImportance {
+  std::vector<ParameterImportance> parameters;  // The most important first.
+  size_t trial_count = 0;                       // With `repeat` of configurations.
+  std::optional<int64_t> iteration;  // At which trials are compared, where some were stopped.
+};
+
+// By number.
+Result<std::vector<WeighedTrial>> ReadWeighedTrials(Database& database, const FoundSweep& sweep);
+
+// A trial counts with its best value of the sweep's metric; with its last one of another metric, or
+// where the sweep has several. Where a scheduler stopped trials, they are compared at equal
+// iterations: with their best value up to the iteration that half of them (at least ten) reached.
+// kFailedPrecondition: nothing varies, or too few trials have a value.
+Result<StoredImportance> WeighParameters(const FoundSweep& sweep, const Objective& objective,
+                                         const SearchSpace& space, std::vector<WeighedTrial> trials,
+                                         Database& database);
+
+}  // namespace tune

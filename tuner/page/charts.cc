@@ -1,0 +1,287 @@
+#include "tuner/page/charts.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/json.h"
+#include "core/time.h"
+#include "core/utf8.h"
+#include "tuner/artifact_path.h"
+#include "tuner/cli/pareto_front.h"
+#include "tuner/cli/stored_importance.h"
+#include "tuner/page/page_json.h"
+#include "tuner/search_problem.h"
+
+namespace tune {
+namespace {
+
+struct CurveTrial {
+  int64_t id = 0, number = 0, iterations = 0;
+  std::optional<double> best;
+  int64_t started_us = 0;
+};
+
+Result<std::vector<CurveTrial>> ReadCurveTrials(Database& database, const FoundSweep& sweep,
+                                                const std::set<int64_t>& wanted) {
+  static constexpr char kSql[] =
+      "SELECT id, number, iterations, best_value, coalesce(started_us, created_us) FROM trial_rows"
+      " WHERE experiment = ?1 AND iterations > 0 ORDER BY number";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql));
+  row->BindAll(sweep.id);
+  std::vector<CurveTrial> trials;
+  while (true) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) return trials;
+    if (!wanted.empty() && !wanted.contains(row->Int(1))) continue;
+    trials.push_back({row->Int(0), row->Int(1), row->Int(2), row->OptionalReal(3), row->Int(4)});
+  }
+}
+
+// Two points of a trial are the least that make a line.
+constexpr size_t kCurvesMax = kCurvePointsMax / 2;
+
+// In order of their numbers.
+std::vector<CurveTrial> ChooseCurves(std::vector<CurveTrial> trials, Mode mode) {
+  if (trials.size() <= kCurvesMax) return trials;
+  std::stable_sort(trials.begin(), trials.end(), [&](const CurveTrial& a, const CurveTrial& b) {
+    if (!a.best || !b.best) return a.best.has_value() && !b.best.has_value();
+    return IsBetter(*a.best, *b.best, mode);
+  });
+  std::vector<CurveTrial> chosen(trials.begin(), trials.begin() + kCurvesMax / 2);
+  trials.erase(trials.begin(), trials.begin() + kCurvesMax / 2);
+  const size_t step = trials.size() / (kCurvesMax / 2) + 1;
+  for (size_t i = 0; i < trials.size(); i += step) chosen.push_back(trials[i]);
+  std::sort(chosen.begin(), chosen.end(),
+            [](const CurveTrial& a, const CurveTrial& b) { return a.number < b.number; });
+  return chosen;
+}
+
+struct Point {
+  int64_t iteration = 0;
+  double seconds = 0;
+  std::optional<double> value;
+};
+
+Result<std::vector<Point>> ReadPoints(Database& database, const CurveTrial& trial,
+                                      const std::string& path) {
+  static constexpr char kOwnSql[] =
+      "SELECT iteration, reported_us, value FROM report_rows WHERE trial = ?1"
+      " ORDER BY iteration, attempt";
+  static constexpr char kOtherSql[] =
+      "SELECT iteration, reported_us, json_extract(metrics, ?2) FROM report_rows WHERE trial = ?1"
+      " ORDER BY iteration, attempt";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(path.empty() ? kOwnSql : kOtherSql));
+  row->Bind(1, trial.id);
+  if (!path.empty()) row->Bind(2, path);
+  std::vector<Point> points;
+  while (true) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) return points;
+    const bool is_number =
+        row->Kind(2) == ColumnKind::kReal || row->Kind(2) == ColumnKind::kInteger;
+    const double seconds = (Instant{row->Int(1)} - Instant{trial.started_us}).seconds();
+    const Point point{row->Int(0), seconds, is_number ? row->OptionalReal(2) : std::nullopt};
+    if (!points.empty() && points.back().iteration == point.iteration) {
+      points.back() = point;  // An iteration that came again.
+    } else {
+      points.push_back(point);
+    }
+  }
+}
+
+// Its points number 0, stride, ... and the last.
+void AppendCurve(int64_t trial, const std::vector<Point>& points, size_t stride, std::string& out) {
+  std::string iterations, seconds, values;
+  for (size_t i = 0; i < points.size(); ++i) {
+    if (i % stride != 0 && i + 1 != points.size()) continue;
+    if (!iterations.empty()) {
+      iterations += ',';
+      seconds += ',';
+      values += ',';
+    }
+    iterations += std::to_string(points[i].iteration);
+    AppendJsonNumber(std::round(points[i].seconds * 1000) / 1000, seconds);
+    AppendNumber(points[i].value, values);
+  }
+  out += "{\"trial\":" + std::to_string(trial) + ",\"iterations\":[" + iterations +
+         "],\"seconds\":[" + seconds + "],\"values\":[" + values + "]}";
+}
+
+}  // namespace
+
+Result<std::string> CurvesJson(Database& database, const FoundSweep& sweep,
+                               const CurveQuery& query) {
+  const bool is_own = query.metric.empty() || query.metric == sweep.metric;
+  if (query.metric.find('"') != std::string::npos) {
+    return InvalidArgument("metric: read '" + query.metric + "', expected a name without '\"'");
+  }
+  const std::string path = is_own ? "" : "$.\"" + query.metric + "\"";
+  TUNE_ASSIGN_OR_RETURN(std::vector<CurveTrial> all,
+                        ReadCurveTrials(database, sweep, query.trials));
+  const size_t all_count = all.size();
+  const std::vector<CurveTrial> trials = ChooseCurves(std::move(all), sweep.direction());
+  int64_t point_count = 0;
+  for (const CurveTrial& trial : trials) point_count += trial.iterations;
+  const int64_t stride =
+      std::max<int64_t>(1, (point_count + kCurvePointsMax - 1) / kCurvePointsMax);
+  std::string out = "{";
+  AppendField("metric", is_own ? sweep.metric : query.metric, out);
+  out += ",\"curves\":[";
+  for (const CurveTrial& trial : trials) {
+    TUNE_ASSIGN_OR_RETURN(const std::vector<Point> points, ReadPoints(database, trial, path));
+    if (out.back() != '[') out += ',';
+    AppendCurve(trial.number, points, static_cast<size_t>(stride), out);
+  }
+  return out + "],\"left_out\":" + std::to_string(all_count - trials.size()) +
+         ",\"stride\":" + std::to_string(stride) + "}";
+}
+
+Result<std::string> MetricNamesJson(Database& database, const FoundSweep& sweep) {
+  // The latest reports are those of the highest rows: found from the end.
+  static constexpr char kSql[] =
+      "SELECT DISTINCT m.key FROM (SELECT r.metrics AS metrics FROM report_rows AS r"
+      "  JOIN trial_rows AS t ON t.id = r.trial WHERE t.experiment = ?1"
+      "  ORDER BY r.rowid DESC LIMIT 100) AS latest, json_each(latest.metrics) AS m ORDER BY m.key";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql));
+  row->BindAll(sweep.id);
+  std::string out = "[";
+  while (true) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) return out + "]";
+    if (out.size() > 1) out += ',';
+    AppendJsonString(row->Text(0), out);
+  }
+}
+
+Result<std::string> FrontJson(Database& database, const FoundSweep& sweep) {
+  TUNE_ASSIGN_OR_RETURN(const std::vector<ObjectiveValues> trials,
+                        ReadObjectiveValues(database, sweep));
+  std::string out = "{\"objectives\":[";
+  for (const Objective& objective : sweep.objectives) {
+    out += out.back() == '[' ? "{" : ",{";
+    AppendField("metric", objective.metric, out);
+    AppendField("mode", objective.mode == Mode::kMin ? "min" : "max", out);
+    out += '}';
+  }
+  out += "],\"trials\":[";
+  for (const ObjectiveValues& trial : trials) {
+    out += (out.back() == '[' ? "[" : ",[") + std::to_string(trial.trial);
+    for (const double value : trial.values) {
+      out += ',';
+      AppendJsonNumber(value, out);
+    }
+    out += ']';
+  }
+  out += "],\"front\":[";
+  for (const ObjectiveValues& trial : ParetoFront(trials, sweep.objectives)) {
+    out += (out.back() == '[' ? "" : ",") + std::to_string(trial.trial);
+  }
+  return out + "]}";
+}
+
+Result<std::string> ImportanceJson(Database& database, const FoundSweep& sweep) {
+  TUNE_ASSIGN_OR_RETURN(const ExperimentSpec spec, ReadStoredSpec(database, sweep));
+  TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
+  TUNE_ASSIGN_OR_RETURN(const auto trials, ReadWeighedTrials(database, sweep));
+  std::string out = "{\"metrics\":[";
+  for (const Objective& objective : sweep.objectives) {
+    const Result<StoredImportance> weighed =
+        WeighParameters(sweep, objective, space, trials, database);
+    if (!weighed.ok() && weighed.status().code() == StatusCode::kFailedPrecondition) {
+      out = "{";
+      AppendField("why_not", weighed.status().message(), out);
+      return out + "}";
+    }
+    if (!weighed.ok()) return weighed.status();
+    out += out.back() == '[' ? "{" : ",{";
+    AppendField("metric", objective.metric, out);
+    AppendField("trials", static_cast<int64_t>(weighed->trial_count), out);
+    AppendField("iteration", weighed->iteration ? Value(*weighed->iteration) : Value(), out);
+    out += ",\"parameters\":[";
+    for (const ParameterImportance& parameter : weighed->parameters) {
+      out += out.back() == '[' ? "{" : ",{";
+      AppendField("name", parameter.name, out);
+      AppendField("share", parameter.share, out);
+      AppendField("low", parameter.low, out);
+      AppendField("high", parameter.high, out);
+      AppendField("is_clear", parameter.is_clear, out);
+      out += '}';
+    }
+    out += "]}";
+  }
+  return out + "]}";
+}
+
+Result<std::string> TimelineJson(Database& database, const FoundSweep& sweep) {
+  static constexpr char kWorkersSql[] =
+      "SELECT id, coalesce(nullif(name, ''), 'worker ' || id) AS name, address, cpus, gpus, state,"
+      " joined_at, last_seen_at FROM workers WHERE experiment = ?1 ORDER BY id";
+  static constexpr char kAttemptsSql[] =
+      "SELECT t.number AS trial, a.number AS attempt, a.worker AS worker, a.outcome AS outcome,"
+      " a.from_iteration AS from_iteration, a.started_us / 1000 AS started,"
+      " a.finished_us / 1000 AS finished FROM trial_rows AS t JOIN attempt_rows AS a"
+      " ON a.trial = t.id WHERE t.experiment = ?1 ORDER BY t.number, a.number";
+  TUNE_ASSIGN_OR_RETURN(const std::string workers, RowsAsJson(database, kWorkersSql, sweep.id));
+  TUNE_ASSIGN_OR_RETURN(const std::string attempts, TableAsJson(database, kAttemptsSql, sweep.id));
+  return "{\"workers\":" + workers + ",\"attempts\":" + attempts + "}";
+}
+
+namespace {
+
+std::set<int64_t> AttemptsWithLogs(const std::filesystem::path& folder) {
+  constexpr std::string_view kPrefix = "attempt_";
+  std::set<int64_t> attempts;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (!name.starts_with(kPrefix)) continue;
+    int64_t number = 0;
+    const char* const last = name.data() + name.size();
+    const auto [end_of_number, wrong] = std::from_chars(name.data() + kPrefix.size(), last, number);
+    if (wrong == std::errc() && std::string_view(end_of_number, last) == ".log") {
+      attempts.insert(number);
+    }
+  }
+  return attempts;
+}
+
+}  // namespace
+
+Result<std::string> LogJson(const std::string& db_path, const std::string& sweep, int64_t trial,
+                            int64_t attempt, int64_t from) {
+  const std::filesystem::path folder = TrialFolder(ArtifactsDirOf(db_path), sweep, trial);
+  const std::set<int64_t> attempts = AttemptsWithLogs(folder);
+  if (attempt == 0 && !attempts.empty()) attempt = *attempts.rbegin();
+  int64_t size = 0;
+  std::string bytes;
+  std::ifstream in(folder / ("attempt_" + std::to_string(attempt) + ".log"), std::ios::binary);
+  if (in.seekg(0, std::ios::end)) {
+    size = static_cast<int64_t>(in.tellg());
+    from = std::clamp<int64_t>(from < 0 ? size + from : from, 0, size);
+    bytes.resize(static_cast<size_t>(std::min(size - from, kLogBytesMax)));
+    in.seekg(from);
+    in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    bytes.resize(static_cast<size_t>(std::max<std::streamsize>(0, in.gcount())));
+  } else {
+    from = 0;
+  }
+  std::string out = "{\"attempts\":[";
+  for (const int64_t one : attempts) out += (out.back() == '[' ? "" : ",") + std::to_string(one);
+  out += "]";
+  AppendField("attempt", attempt, out);
+  AppendField("from", from, out);
+  AppendField("to", from + static_cast<int64_t>(bytes.size()), out);
+  AppendField("size", size, out);
+  out += ",\"text\":";
+  AppendJsonString(ToUtf8(bytes), out);
+  return out + "}";
+}
+
+}  // namespace tune

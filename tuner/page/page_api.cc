@@ -1,0 +1,313 @@
+#include "tuner/page/page_api.h"
+
+#include <charconv>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "core/json.h"
+#include "core/time.h"
+#include "tuner/cli/living_state.h"
+#include "tuner/cli/stored_doubts.h"
+#include "tuner/cli/stored_snapshot.h"
+#include "tuner/cli/sweep_lookup.h"
+#include "tuner/page/charts.h"
+#include "tuner/page/page_json.h"
+
+namespace tune {
+namespace {
+
+Result<std::string> Counts(Database& database, int64_t experiment) {
+  static constexpr char kSql[] =
+      "SELECT status, count() FROM trials WHERE experiment = ?1 GROUP BY status ORDER BY status";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement rows, database.Kept(kSql));
+  rows->BindAll(experiment);
+  std::string out = "{";
+  while (true) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, rows->Step());
+    if (!has_row) break;
+    if (out.size() > 1) out += ',';
+    AppendJsonString(rows->Text(0), out);
+    out += ':' + std::to_string(rows->Int(1));
+  }
+  return out + "}";
+}
+
+Value ObjectiveList(const FoundSweep& sweep) {
+  Value list = Value::MakeList();
+  for (const Objective& objective : sweep.objectives) list.AsList().emplace_back(objective.metric);
+  return list;
+}
+
+Result<std::string> Summary(Database& database, const FoundSweep& sweep) {
+  std::string out = "{";
+  AppendField("name", sweep.name, out);
+  AppendField("status", sweep.status, out);
+  AppendField("metric", sweep.metric, out);
+  AppendField("metrics", ObjectiveList(sweep), out);
+  AppendField("mode", sweep.mode, out);
+  AppendField("scheduler", sweep.scheduler, out);
+  AppendField("seed", sweep.seed, out);
+  AppendField("created_at", FormatInstant(Instant{sweep.created_us}), out);
+  AppendField("finished_at",
+              sweep.finished_us ? Value(FormatInstant(Instant{*sweep.finished_us})) : Value(), out);
+  AppendField("trials_max", TrialCountMax(database, sweep), out);
+  TUNE_ASSIGN_OR_RETURN(const std::string counts, Counts(database, sweep.id));
+  out += ",\"counts\":" + counts;
+  TUNE_ASSIGN_OR_RETURN(const std::optional<BestTrial> best, FindBestTrial(database, sweep));
+  out += ",\"best\":";
+  if (!best) return out + "null";
+  out += "{";
+  AppendField("number", best->number, out);
+  AppendField("value", best->value, out);
+  AppendField("iteration", best->iteration, out);
+  AppendField("config", best->config, out);
+  return out + "}";
+}
+
+std::optional<int64_t> WholeNumber(std::string_view text) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
+  return number;
+}
+
+// "1,2,3" as it stands behind `name` of the address; empty where it does not.
+Result<std::set<int64_t>> NumbersOf(const HttpRequest& request, const std::string& name) {
+  std::set<int64_t> numbers;
+  const auto named = request.query.find(name);
+  if (named == request.query.end()) return numbers;
+  std::string_view rest = named->second;
+  while (!rest.empty()) {
+    const std::string_view one = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+    const std::optional<int64_t> number = WholeNumber(one);
+    if (!number) {
+      return InvalidArgument(name + ": read '" + std::string(one) +
+                             "', expected numbers such as 1,2,3");
+    }
+    numbers.insert(*number);
+  }
+  return numbers;
+}
+
+std::string TextOf(const HttpRequest& request, const std::string& name) {
+  const auto named = request.query.find(name);
+  return named == request.query.end() ? "" : named->second;
+}
+
+// A whole number, also one below 0; `otherwise` where there is none.
+Result<int64_t> NumberOf(const HttpRequest& request, const std::string& name, int64_t otherwise) {
+  const std::string text = TextOf(request, name);
+  if (text.empty()) return otherwise;
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && end == text.data() + text.size()) return number;
+  return InvalidArgument(name + ": read '" + text + "', expected a whole number");
+}
+
+Status NothingHere() { return NotFound("there is nothing at this address"); }
+
+}  // namespace
+
+Result<std::unique_ptr<PageApi>> PageApi::Open(const std::string& db_path, std::string life,
+                                               const Clock& clock) {
+  TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Database> database, OpenForQueries(db_path));
+  return std::unique_ptr<PageApi>(new PageApi(std::move(database), std::move(life), clock));
+}
+
+PageApi::Followed& PageApi::Follow(const FoundSweep& sweep) {
+  for (auto it = followed_.begin(); it != followed_.end(); ++it) {
+    if (it->trials.experiment() != sweep.id) continue;
+    if (it != followed_.begin()) std::iter_swap(it, followed_.begin());
+    return followed_.front();
+  }
+  followed_.push_front({TrialRows(sweep.id, life_), SweepCourse(sweep)});
+  if (followed_.size() > kFollowedMax) followed_.pop_back();
+  return followed_.front();
+}
+
+Result<std::string> PageApi::Sweeps() {
+  TUNE_ASSIGN_OR_RETURN(const std::vector<FoundSweep> sweeps, ListSweeps(*database_));
+  std::string out = "[";
+  for (auto it = sweeps.rbegin(); it != sweeps.rend(); ++it) {
+    if (out.size() > 1) out += ',';
+    TUNE_ASSIGN_OR_RETURN(const std::string summary, Summary(*database_, *it));
+    out += summary + "}";
+  }
+  return out + "]";
+}
+
+Result<std::string> PageApi::Sweep(const FoundSweep& sweep) {
+  static constexpr char kSpecSql[] = "SELECT spec FROM experiments WHERE id = ?1";
+  FoundSweep living = sweep;
+  TellPaused(database_->path(), clock_, living);
+  TUNE_ASSIGN_OR_RETURN(std::string out, Summary(*database_, living));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kSpecSql));
+  row->BindAll(sweep.id);
+  TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+  out += ",\"spec\":" + (has_row ? std::string(row->Text(0)) : "{}") + ",\"doubts\":[";
+  TUNE_ASSIGN_OR_RETURN(const std::vector<Doubt> doubts, ReadDoubts(*database_, sweep.id));
+  for (size_t i = 0; i < doubts.size(); ++i) {
+    if (i > 0) out += ',';
+    AppendJsonString(Describe(doubts[i]), out);
+  }
+  return out + "]}";
+}
+
+Result<std::string> PageApi::Course(const FoundSweep& sweep) {
+  SweepCourse& course = Follow(sweep).course;
+  TUNE_ASSIGN_OR_RETURN(const bool is_behind, course.Refresh(*database_));
+  std::string out = "{" + course.Json();
+  AppendField("is_behind", is_behind, out);
+  const StoredSnapshots snapshots(Instant{sweep.created_us});
+  TUNE_ASSIGN_OR_RETURN(const SweepSummary summary, snapshots.ReadTotals(*database_, sweep));
+  AppendField("stopped_early", summary.early_count, out);
+  AppendField("iterations", summary.iterations_trained, out);
+  AppendField("iterations_full",
+              summary.iterations_full ? Value(*summary.iterations_full) : Value(), out);
+  std::string left;
+  if (sweep.status == "RUNNING") {
+    TUNE_ASSIGN_OR_RETURN(const SweepPace pace, ReadPace(*database_, sweep, clock_.Now()));
+    const std::optional<TimeLeft> time_left = EstimateTimeLeft(pace);
+    if (time_left) left = Describe(*time_left);
+  }
+  AppendField("time_left", left, out);
+  return out + "}";
+}
+
+Result<std::string> PageApi::Trial(const FoundSweep& sweep, int64_t number) {
+  static constexpr char kIdSql[] = "SELECT id FROM trials WHERE experiment = ?1 AND number = ?2";
+  static constexpr char kTrialSql[] =
+      "SELECT number, status, stop_reason, iterations, last_value, best_value, best_iteration,"
+      " attempts, created_at, started_at, finished_at, run_seconds, config FROM trials"
+      " WHERE id = ?1";
+  static constexpr char kAttemptsSql[] =
+      "SELECT a.number AS number, coalesce(nullif(w.name, ''), 'worker ' || a.worker) AS worker,"
+      " outcome, error, from_iteration, started_at, finished_at FROM attempts AS a"
+      " LEFT JOIN workers AS w ON w.id = a.worker WHERE trial = ?1 ORDER BY a.number";
+  static constexpr char kDecisionsSql[] =
+      "SELECT iteration, decision, scheduler, rung, cutoff, rank, count FROM decisions"
+      " WHERE trial = ?1 AND (rung IS NOT NULL OR decision <> 'continue') ORDER BY iteration";
+  static constexpr char kCheckpointsSql[] =
+      "SELECT iteration, bytes, state FROM checkpoints WHERE trial = ?1 ORDER BY iteration";
+  static constexpr char kReportsSql[] =
+      "SELECT attempt, iteration, value, metrics, reported_at FROM reports WHERE trial = ?1"
+      " ORDER BY iteration DESC, attempt DESC LIMIT 200";
+  int64_t id = 0;
+  {
+    TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kIdSql));
+    row->BindAll(sweep.id, number);
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) return NotFound(sweep.name + " has no trial " + std::to_string(number));
+    id = row->Int(0);
+  }
+  std::string out;
+  const std::pair<const char*, const char*> parts[] = {{"trial", kTrialSql},
+                                                       {"attempts", kAttemptsSql},
+                                                       {"decisions", kDecisionsSql},
+                                                       {"checkpoints", kCheckpointsSql},
+                                                       {"latest_reports", kReportsSql}};
+  for (const auto& [part, sql] : parts) {
+    TUNE_ASSIGN_OR_RETURN(const std::string rows, RowsAsJson(*database_, sql, id));
+    out += (out.empty() ? "{\"" : ",\"") + std::string(part) + "\":" + rows;
+  }
+  TUNE_ASSIGN_OR_RETURN(const std::vector<std::string> notes, ReadNotes(*database_, id));
+  out += ",\"notes\":[";
+  for (size_t i = 0; i < notes.size(); ++i) {
+    if (i > 0) out += ',';
+    AppendJsonString(notes[i], out);
+  }
+  return out + "]}";
+}
+
+Result<std::string> PageApi::BodyOfSweep(const std::string& name, std::string_view part,
+                                         const HttpRequest& request) {
+  TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindSweep(*database_, name));
+  if (part.empty()) return Sweep(sweep);
+  if (part == "trials") {
+    TrialRows& trials = Follow(sweep).trials;
+    TUNE_RETURN_IF_ERROR(trials.Refresh(*database_));
+    return trials.Answer(TextOf(request, "since"));
+  }
+  if (part == "curves") {
+    CurveQuery query;
+    TUNE_ASSIGN_OR_RETURN(query.trials, NumbersOf(request, "trials"));
+    query.metric = TextOf(request, "metric");
+    return CurvesJson(*database_, sweep, query);
+  }
+  if (part == "metrics") return MetricNamesJson(*database_, sweep);
+  if (part == "course") return Course(sweep);
+  if (part == "front") return FrontJson(*database_, sweep);
+  if (part == "importance") return ImportanceJson(*database_, sweep);
+  if (part == "timeline") return TimelineJson(*database_, sweep);
+  return NothingHere();
+}
+
+Result<std::string> PageApi::Body(const std::vector<std::string>& parts,
+                                  const HttpRequest& request) {
+  if (parts.empty()) return Sweeps();
+  if (parts.size() <= 2) return BodyOfSweep(parts[0], parts.size() == 2 ? parts[1] : "", request);
+  const std::optional<int64_t> number = WholeNumber(parts[2]);
+  if (parts[1] != "trials" || !number || parts.size() > 4) return NothingHere();
+  TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindSweep(*database_, parts[0]));
+  if (parts.size() == 3) return Trial(sweep, *number);
+  if (parts[3] != "log") return NothingHere();
+  TUNE_ASSIGN_OR_RETURN(const int64_t attempt, NumberOf(request, "attempt", 0));
+  TUNE_ASSIGN_OR_RETURN(const int64_t from, NumberOf(request, "from", -kLogBytesMax));
+  return LogJson(database_->path(), sweep.name, *number, attempt, from);
+}
+
+std::string PageApi::NextEvent() {
+  const Result<int64_t> version = database_->QueryInt("PRAGMA data_version");
+  if (!version.ok() || *version == told_version_) return "";
+  told_version_ = *version;
+  return std::to_string(++event_count_);
+}
+
+HttpAnswer PageApi::Answer(const HttpRequest& request) {
+  constexpr std::string_view kRoot = "/api/v1/sweeps";
+  if (request.path == "/api/v1/events") {
+    HttpAnswer events;
+    events.is_event_stream = true;
+    return events;
+  }
+  std::string_view rest = request.path;
+  if (!rest.starts_with(kRoot)) return ErrorAnswer(404, NothingHere().message());
+  rest.remove_prefix(kRoot.size());
+  std::vector<std::string> parts;
+  while (rest.starts_with('/')) {
+    rest.remove_prefix(1);
+    parts.emplace_back(rest.substr(0, rest.find('/')));
+    rest.remove_prefix(parts.back().size());
+  }
+  const Result<int64_t> version = database_->QueryInt("PRAGMA data_version");
+  const std::string tag = version.ok() ? "\"" + life_ + std::to_string(*version) + "\"" : "";
+  // The status of a sweep is also its tuner's, which may die without a word in the database; a log
+  // grows without one.
+  const bool has_tag =
+      parts.size() >= 2 && parts.size() <= 3 && parts[1] != "course" && !tag.empty();
+  if (has_tag && request.if_none_match == tag) {
+    HttpAnswer same;
+    same.status = 304;
+    same.headers = {{"ETag", tag}};
+    return same;
+  }
+  const Result<std::string> body =
+      rest.empty() ? Body(parts, request) : Result<std::string>(NothingHere());
+  if (!body.ok()) {
+    const int status = body.status().code() == StatusCode::kNotFound          ? 404
+                       : body.status().code() == StatusCode::kInvalidArgument ? 400
+                                                                              : 500;
+    return ErrorAnswer(status, body.status().message());
+  }
+  HttpAnswer answer;
+  answer.content_type = "application/json";
+  answer.body = *body;
+  answer.headers = {{"Cache-Control", "no-cache"}};
+  if (has_tag) answer.headers.emplace_back("ETag", tag);
+  return answer;
+}
+
+}  // namespace tune

@@ -1,0 +1,76 @@
+// What the page asks: the sweeps of a database as JSON, below /api/v1.
+//
+//   /sweeps                                  all, the latest first
+//   /sweeps/NAME                             one, with its space file, doubts and best trial
+//   /sweeps/NAME/trials?since=REVISION       its trials, those that changed since (trial_rows.h)
+//   /sweeps/NAME/trials/N                    one with attempts, decisions, checkpoints, reports
+//   /sweeps/NAME/trials/N/log?attempt=&from= what it printed (charts.h)
+//   /sweeps/NAME/curves?trials=1,2&metric=M  values by iteration and time
+//   /sweeps/NAME/metrics                     the names of what is reported
+//   /sweeps/NAME/course                      the best value over time, rungs, what was saved
+//   /sweeps/NAME/front, /importance, /timeline
+//   /events                                  server-sent events: the database has changed
+//
+// Answers about a sweep carry an ETag that changes with each commit.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/status.h"
+#include "tuner/http/http_message.h"
+#include "tuner/page/sweep_course.h"
+#include "tuner/page/trial_rows.h"
+#include "tuner/sqlite/database.h"
+
+namespace tune {
+
+class PageApi {
+ public:
+  // `life`: a word that no other process has, for revisions. Errors are one line for a person.
+  static Result<std::unique_ptr<PageApi>> Open(const std::string& db_path, std::string life,
+                                               const Clock& clock);
+
+  // Of a path below /api/; others are answered with 404.
+  HttpAnswer Answer(const HttpRequest& request);
+
+  // The data of the next event: a number that rises with each commit; "" while none has come since
+  // the last call.
+  std::string NextEvent();
+
+ private:
+  // What is known of a sweep that was asked about.
+  struct Followed {
+    TrialRows trials;
+    SweepCourse course;
+  };
+  static constexpr size_t kFollowedMax = 4;
+
+  PageApi(std::unique_ptr<Database> database, std::string life, const Clock& clock)
+      : database_(std::move(database)), life_(std::move(life)), clock_(clock) {}
+
+  Result<std::string> Body(const std::vector<std::string>& parts, const HttpRequest& request);
+  Result<std::string> BodyOfSweep(const std::string& name, std::string_view part,
+                                  const HttpRequest& request);
+  Result<std::string> Sweeps();
+  Result<std::string> Sweep(const FoundSweep& sweep);
+  Result<std::string> Course(const FoundSweep& sweep);
+  Result<std::string> Trial(const FoundSweep& sweep, int64_t number);
+  Followed& Follow(const FoundSweep& sweep);
+
+  std::unique_ptr<Database> database_;
+  const std::string life_;
+  const Clock& clock_;
+  int64_t told_version_ = -1;
+  int64_t event_count_ = 0;
+  std::deque<Followed> followed_;  // The latest first.
+};
+
+}  // namespace tune

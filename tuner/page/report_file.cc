@@ -1,0 +1,203 @@
+#include "tuner/page/report_file.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/json.h"
+#include "core/value.h"
+#include "tuner/http/gzip.h"
+#include "tuner/http/page_files.h"
+
+namespace tune {
+namespace {
+
+// Before packing, which makes about an eighth of it.
+constexpr size_t kDetailBytesMax = 24 << 20;
+constexpr size_t kOtherMetricsMax = 8;
+
+std::string Base64(std::string_view bytes) {
+  constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    const size_t count = std::min<size_t>(3, bytes.size() - i);
+    uint32_t bits = 0;
+    for (size_t j = 0; j < 3; ++j) {
+      bits = bits << 8 | (j < count ? static_cast<unsigned char>(bytes[i + j]) : 0u);
+    }
+    for (size_t j = 0; j < 4; ++j) out += j <= count ? kDigits[bits >> (18 - 6 * j) & 63] : '=';
+  }
+  return out;
+}
+
+// As JavaScript's encodeURIComponent.
+std::string Encoded(std::string_view text) {
+  constexpr char kDigits[] = "0123456789ABCDEF";
+  constexpr std::string_view kPlain = "-_.!~*'()";
+  std::string out;
+  for (const char c : text) {
+    const bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+                          (c >= 'A' && c <= 'Z') || kPlain.find(c) != std::string_view::npos;
+    const auto byte = static_cast<unsigned char>(c);
+    out += is_plain ? std::string(1, c) : std::string{'%', kDigits[byte >> 4], kDigits[byte & 15]};
+  }
+  return out;
+}
+
+void ReplaceAll(std::string& text, std::string_view what, std::string_view with) {
+  for (size_t at = text.find(what); at != std::string::npos;
+       at = text.find(what, at + with.size())) {
+    text.replace(at, what.size(), with);
+  }
+}
+
+// A script's text between its tags: what would end it, or begin a comment, is written in another
+// way that means the same within JavaScript's strings and expressions.
+std::string InScript(std::string_view code) {
+  std::string text(code);
+  ReplaceAll(text, "</script", "<\\/script");
+  ReplaceAll(text, "<!--", "<\\!--");
+  return text;
+}
+
+// Puts `text` in place of the tag that begins with `tag` and names `attribute`="...": the file that
+// it names is found in the program.
+void Inline(std::string& html, std::string_view tag, std::string_view attribute,
+            std::string_view end, std::string (*wrapped)(std::string_view)) {
+  for (size_t at = html.find(tag); at != std::string::npos; at = html.find(tag, at + 1)) {
+    const size_t tag_end = html.find(end, at);
+    const size_t name_at = html.find(std::string(attribute) + "=\"", at);
+    if (tag_end == std::string::npos || name_at > tag_end) continue;
+    const size_t begin = name_at + attribute.size() + 2;
+    const PageFile* const file =
+        FindPageFile(std::string_view(html).substr(begin, html.find('"', begin) - begin));
+    if (file == nullptr) continue;
+    html.replace(at, tag_end + end.size() - at, wrapped(file->data));
+  }
+}
+
+// Asks the API as the page would; the answers by address, as one JSON object.
+class Answers {
+ public:
+  explicit Answers(PageApi& api) : api_(api) {}
+
+  Result<std::string> Ask(const std::string& path, const std::string& query_name = "",
+                          const std::string& query = "") {
+    HttpRequest request;
+    request.method = "GET";
+    request.path = "/api/v1" + path;
+    if (!query_name.empty()) request.query[query_name] = query;
+    HttpAnswer answer = api_.Answer(request);
+    if (answer.status == 200) return std::move(answer.body);
+    const Result<Value> error = ParseJson(answer.body);
+    const Value* const text = error.ok() && error->is_map() ? error->Find("error") : nullptr;
+    const std::string told = text != nullptr && text->is_string() ? text->AsString() : answer.body;
+    return answer.status == 404 ? NotFound(told) : Internal(told);
+  }
+
+  void Keep(const std::string& address, const std::string& json) {
+    all_ += all_.empty() ? "{" : ",";
+    AppendJsonString(address, all_);
+    all_ += ':' + json;
+  }
+
+  std::string Packed() const { return Gzip(all_ + "}"); }
+
+ private:
+  PageApi& api_;
+  std::string all_;
+};
+
+// The numbers of the trials, the best first; those without a value at the end.
+std::vector<int64_t> BestFirst(const Value& trials, bool is_max) {
+  struct Ranked {
+    int64_t number;
+    std::optional<double> loss;
+  };
+  std::vector<Ranked> ranked;
+  for (const Value& row : trials.Find("rows")->AsList()) {
+    const std::optional<double> value = ReadNumber(row.AsList()[5]);
+    ranked.push_back({row.AsList()[0].AsInt(), value && is_max ? -*value : value});
+  }
+  std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
+    return a.loss && b.loss ? *a.loss < *b.loss : a.loss.has_value() && !b.loss.has_value();
+  });
+  std::vector<int64_t> numbers;
+  for (const Ranked& one : ranked) numbers.push_back(one.number);
+  return numbers;
+}
+
+}  // namespace
+
+Result<HtmlReport> MakeHtmlReport(PageApi& api, const std::string& name) {
+  Answers answers(api);
+  TUNE_ASSIGN_OR_RETURN(const std::string sweep_json, answers.Ask("/sweeps/" + name));
+  TUNE_ASSIGN_OR_RETURN(const Value sweep, ParseJson(sweep_json));
+  const std::string found = sweep.Find("name")->AsString();
+  const std::string asked = "/sweeps/" + found;
+  const std::string kept = "/sweeps/" + Encoded(found);
+  answers.Keep("/sweeps", "[" + sweep_json + "]");
+  answers.Keep(kept, sweep_json);
+
+  TUNE_ASSIGN_OR_RETURN(const std::string trials_json, answers.Ask(asked + "/trials"));
+  answers.Keep(kept + "/trials", trials_json);
+  std::string course;
+  do {
+    TUNE_ASSIGN_OR_RETURN(course, answers.Ask(asked + "/course"));
+  } while (course.find("\"is_behind\":true") != std::string::npos);
+  answers.Keep(kept + "/course", course);
+  const bool is_multi = sweep.Find("metrics")->AsList().size() > 1;
+  for (const char* const part : {"/curves", "/metrics", "/importance", "/timeline", "/front"}) {
+    if (std::string_view(part) == "/front" && !is_multi) continue;
+    TUNE_ASSIGN_OR_RETURN(const std::string json, answers.Ask(asked + part));
+    answers.Keep(kept + part, json);
+    if (std::string_view(part) != "/metrics") continue;
+    TUNE_ASSIGN_OR_RETURN(const Value names, ParseJson(json));
+    size_t count = 0;
+    for (const Value& metric : names.AsList()) {
+      if (metric == *sweep.Find("metric") || ++count > kOtherMetricsMax) continue;
+      TUNE_ASSIGN_OR_RETURN(const std::string curves,
+                            answers.Ask(asked + "/curves", "metric", metric.AsString()));
+      answers.Keep(kept + "/curves?metric=" + Encoded(metric.AsString()), curves);
+    }
+  }
+
+  HtmlReport report;
+  TUNE_ASSIGN_OR_RETURN(const Value trials, ParseJson(trials_json));
+  const bool is_max = sweep.Find("mode")->AsString() == "max";
+  size_t detail_bytes = 0;
+  for (const int64_t number : BestFirst(trials, is_max)) {
+    ++report.trial_count;
+    if (detail_bytes > kDetailBytesMax) continue;
+    const std::string part = "/trials/" + std::to_string(number);
+    TUNE_ASSIGN_OR_RETURN(const std::string json, answers.Ask(asked + part));
+    answers.Keep(kept + part, json);
+    detail_bytes += json.size();
+    ++report.detailed_count;
+  }
+
+  const PageFile* const page = FindPageFile("/");
+  if (page == nullptr) return Internal("the program was built without its page");
+  report.html = page->data;
+  Inline(report.html, "<link rel=\"stylesheet\"", "href", ">",
+         [](std::string_view style) { return "<style>" + std::string(style) + "</style>"; });
+  // Nothing is loaded from anywhere, whatever a trial is named.
+  constexpr std::string_view kHead = "<head>";
+  report.html.insert(
+      report.html.find(kHead) + kHead.size(),
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src "
+      "'unsafe-inline'; style-src 'unsafe-inline'; img-src data:\">");
+  const std::string data = Base64(answers.Packed());
+  report.html.insert(report.html.find("<div id=\"app\">"),
+                     "<script type=\"text/plain\" id=\"report\">" + data + "</script>");
+  Inline(report.html, "<script type=\"module\"", "src", "</script>", [](std::string_view code) {
+    return "<script type=\"module\">" + InScript(code) + "</script>";
+  });
+  return report;
+}
+
+}  // namespace tune

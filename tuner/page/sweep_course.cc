@@ -1,0 +1,89 @@
+#include "tuner/page/sweep_course.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/json.h"
+#include "core/time.h"
+#include "tuner/page/page_json.h"
+
+namespace tune {
+
+Status SweepCourse::ReadTrials(Database& database) {
+  static constexpr char kSql[] = "SELECT id, number, status FROM trial_rows WHERE experiment = ?1";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql));
+  row->BindAll(experiment_);
+  numbers_.clear();
+  std::set<int64_t> failed;
+  while (true) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    numbers_[row->Int(0)] = row->Int(1);
+    if (row->Text(2) == "ERROR") failed.insert(row->Int(0));
+  }
+  failed_ = std::move(failed);
+  const bool is_best_left = std::none_of(
+      best_.begin(), best_.end(), [&](const Step& step) { return failed_.contains(step.id); });
+  if (is_best_left) return OkStatus();
+  // A trial that was the best one has failed since: what it hid is read again.
+  last_report_ = report_count_ = 0;
+  best_.clear();
+  rungs_.clear();
+  return OkStatus();
+}
+
+Result<bool> SweepCourse::Refresh(Database& database) {
+  // Of a decision, 1 is a stop (schema.cc).
+  static constexpr char kSql[] =
+      "SELECT rowid, trial, iteration, value, reported_us, decision, rung, cutoff FROM report_rows"
+      " WHERE rowid > ?1 ORDER BY rowid LIMIT ?2";
+  TUNE_RETURN_IF_ERROR(ReadTrials(database));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql));
+  row->BindAll(last_report_, kReportsALook);
+  int64_t read_count = 0;
+  while (true) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) return read_count == kReportsALook;
+    ++read_count;
+    last_report_ = row->Int(0);
+    const int64_t id = row->Int(1);
+    const auto number = numbers_.find(id);
+    if (number == numbers_.end()) continue;
+    ++report_count_;
+    if (row->IsNull(5)) continue;  // Reported again after a retry, or in part.
+    if (!row->IsNull(6)) {
+      Rung& rung = rungs_[row->Int(6)];
+      rung.reached.insert(id);
+      rung.stopped += row->Int(5) == 1 ? 1 : 0;
+      if (!row->IsNull(7)) rung.cutoff = row->Real(7);
+    }
+    if (row->IsNull(3) || failed_.contains(id)) continue;
+    const double value = row->Real(3);
+    if (!best_.empty() && !IsBetter(value, best_.back().value, mode_)) continue;
+    best_.push_back({id, number->second, row->Int(2), row->Int(4), value});
+  }
+}
+
+std::string SweepCourse::Json() const {
+  std::string out = R"("best":[)";
+  for (const Step& step : best_) {
+    out += out.back() == '[' ? "{" : ",{";
+    AppendField("at", FormatInstant(Instant{step.at_us}), out);
+    AppendField("trial", step.number, out);
+    AppendField("iteration", step.iteration, out);
+    AppendField("value", step.value, out);
+    out += '}';
+  }
+  out += R"(],"rungs":[)";
+  for (const auto& [milestone, rung] : rungs_) {
+    out += out.back() == '[' ? "{" : ",{";
+    AppendField("rung", milestone, out);
+    AppendField("reached", static_cast<int64_t>(rung.reached.size()), out);
+    AppendField("stopped", rung.stopped, out);
+    AppendField("cutoff", rung.cutoff ? Value(*rung.cutoff) : Value(), out);
+    out += '}';
+  }
+  return out + R"(],"reports":)" + std::to_string(report_count_);
+}
+
+}  // namespace tune

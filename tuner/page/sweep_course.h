@@ -1,0 +1,60 @@
+// The course of a sweep, from its reports in order of arrival: how its best value rose, and what
+// each rung let through. Reads on where it was, so that a look at a living sweep costs what is new.
+//
+// Thread rule: the database's thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/metric.h"
+#include "core/status.h"
+#include "tuner/cli/sweep_lookup.h"
+#include "tuner/sqlite/database.h"
+
+namespace tune {
+
+class SweepCourse {
+ public:
+  // Reports read at a look at most, so that others need not wait: about a tenth of a second.
+  static constexpr int64_t kReportsALook = 200'000;
+
+  explicit SweepCourse(const FoundSweep& sweep) : experiment_(sweep.id), mode_(sweep.direction()) {}
+
+  // True: there is more to read.
+  Result<bool> Refresh(Database& database);
+
+  // "best":[{"at":..., "trial":3, "iteration":4, "value":0.9}], each better than those before;
+  // "rungs":[{"rung":4, "reached":9, "stopped":6, "cutoff":0.5}], the cutoff that of the latest;
+  // "reports": how many were read. A trial that failed is left out of the best.
+  std::string Json() const;
+
+ private:
+  struct Step {
+    int64_t id = 0, number = 0;  // Of the trial.
+    int64_t iteration = 0, at_us = 0;
+    double value = 0;
+  };
+  struct Rung {
+    std::set<int64_t> reached;  // Trials, by id.
+    int64_t stopped = 0;
+    std::optional<double> cutoff;
+  };
+
+  Status ReadTrials(Database& database);
+
+  int64_t experiment_;
+  Mode mode_;
+  int64_t last_report_ = 0;  // Rows of report_rows are in order of arrival.
+  int64_t report_count_ = 0;
+  std::map<int64_t, int64_t> numbers_;  // Of its trials, by id.
+  std::set<int64_t> failed_;
+  std::vector<Step> best_;
+  std::map<int64_t, Rung> rungs_;
+};
+
+}  // namespace tune

@@ -1,0 +1,123 @@
+#include "tuner/page/trial_rows.h"
+
+#include <bit>
+#include <charconv>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/json.h"
+#include "tuner/page/page_json.h"
+
+namespace tune {
+namespace {
+
+constexpr const char* kColumns[] = {"number",     "status",      "stop_reason",    "iterations",
+                                    "last_value", "best_value",  "best_iteration", "attempts",
+                                    "started_at", "finished_at", "run_seconds",    "config"};
+
+// FNV-1a: a fingerprint, not a defence.
+void Mix(std::string_view bytes, uint64_t& hash) {
+  for (const char byte : bytes) {
+    hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+  }
+}
+
+void MixColumn(const Statement& row, int column, uint64_t& hash) {
+  const auto mix = [&](uint64_t bits) {
+    Mix({reinterpret_cast<const char*>(&bits), sizeof bits}, hash);
+  };
+  mix(static_cast<uint64_t>(row.Kind(column)));
+  switch (row.Kind(column)) {
+    case ColumnKind::kNull:
+      return;
+    case ColumnKind::kInteger:
+      return mix(static_cast<uint64_t>(row.Int(column)));
+    case ColumnKind::kReal:
+      return mix(std::bit_cast<uint64_t>(row.Real(column)));
+    case ColumnKind::kText:
+    case ColumnKind::kBlob:
+      return Mix(row.Text(column), hash);
+  }
+}
+
+}  // namespace
+
+Status TrialRows::ReadRow(Database& database, Row& row) const {
+  static constexpr char kSql[] =
+      "SELECT number, status, stop_reason, iterations, last_value, best_value, best_iteration,"
+      " attempts, started_at, finished_at, run_seconds, config FROM trials WHERE id = ?1";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement found, database.Kept(kSql));
+  found->BindAll(row.id);
+  TUNE_ASSIGN_OR_RETURN(const bool has_row, found->Step());
+  if (!has_row) return OkStatus();  // Deleted meanwhile; the next look tells.
+  row.json = "[";
+  for (int i = 0; i < found->column_count(); ++i) {
+    if (i > 0) row.json += ',';
+    AppendColumn(*found, i, row.json);
+  }
+  row.json += ']';
+  return OkStatus();
+}
+
+Status TrialRows::Refresh(Database& database) {
+  static constexpr char kSql[] =
+      "SELECT id, number, status, stop_reason, iterations, last_value, best_value, best_iteration,"
+      " attempts, started_us, finished_us, run_seconds FROM trial_rows WHERE experiment = ?1"
+      " ORDER BY number";
+  std::vector<std::pair<int64_t, Row>> changed;
+  size_t count = 0;
+  {
+    TUNE_ASSIGN_OR_RETURN(const KeptStatement found, database.Kept(kSql));
+    found->BindAll(experiment_);
+    while (true) {
+      TUNE_ASSIGN_OR_RETURN(const bool has_row, found->Step());
+      if (!has_row) break;
+      ++count;
+      Row row{found->Int(0), 0xcbf29ce484222325, revision_ + 1, {}};
+      for (int i = 0; i < found->column_count(); ++i) MixColumn(*found, i, row.fingerprint);
+      const auto known = rows_.find(found->Int(1));
+      if (known != rows_.end() && known->second.fingerprint == row.fingerprint) continue;
+      changed.emplace_back(found->Int(1), std::move(row));
+    }
+  }
+  size_t new_count = 0;
+  for (auto& [number, row] : changed) {
+    TUNE_RETURN_IF_ERROR(ReadRow(database, row));
+    if (row.json.empty()) continue;
+    new_count += rows_.insert_or_assign(number, std::move(row)).second ? 1 : 0;
+  }
+  if (!changed.empty()) ++revision_;
+  if (rows_.size() > count) {
+    rows_.clear();
+    whole_since_ = revision_ + 1;
+    return Refresh(database);
+  }
+  return OkStatus();
+}
+
+std::string TrialRows::Answer(std::string_view since) const {
+  int64_t known = -1;
+  if (since.starts_with(life_) && since.substr(life_.size()).starts_with('.')) {
+    since.remove_prefix(life_.size() + 1);
+    int64_t number = 0;
+    const auto [end, error] = std::from_chars(since.data(), since.data() + since.size(), number);
+    const bool is_number = error == std::errc() && end == since.data() + since.size();
+    if (is_number && number >= whole_since_ && number <= revision_) known = number;
+  }
+  std::string out = R"({"revision":")" + life_ + "." + std::to_string(revision_) +
+                    R"(","is_whole":)" + (known < 0 ? "true" : "false") + R"(,"columns":[)";
+  for (const char* const column : kColumns) {
+    if (out.back() != '[') out += ',';
+    AppendJsonString(column, out);
+  }
+  out += R"(],"rows":[)";
+  for (const auto& [number, row] : rows_) {
+    if (row.revision <= known) continue;
+    if (out.back() != '[') out += ',';
+    out += row.json;
+  }
+  return out + "]}";
+}
+
+}  // namespace tune

@@ -1,0 +1,51 @@
+// The trials of a sweep as rows of JSON, each with the revision at which it last changed, so that a
+// page that was here before is given what has changed since.
+//
+// Thread rule: the database's thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "core/status.h"
+#include "tuner/cli/sweep_lookup.h"
+#include "tuner/sqlite/database.h"
+
+namespace tune {
+
+class TrialRows {
+ public:
+  // `life`: a word of this process's; a revision that another one gave is not known here.
+  TrialRows(int64_t experiment, std::string life)
+      : experiment_(experiment), life_(std::move(life)) {}
+
+  int64_t experiment() const { return experiment_; }
+
+  // Reads what has changed. A number may vanish (tune delete and a new sweep under the old id): all
+  // is new then.
+  Status Refresh(Database& database);
+
+  // {"revision":"a3f.17","is_whole":false,"columns":[...],"rows":[[...]]}: the rows that changed
+  // after `since`; all of them where `since` is "" or not known.
+  std::string Answer(std::string_view since) const;
+
+ private:
+  struct Row {
+    int64_t id = 0;
+    uint64_t fingerprint = 0;  // Of the columns that change.
+    int64_t revision = 0;
+    std::string json;  // "[...]".
+  };
+
+  Status ReadRow(Database& database, Row& row) const;
+
+  int64_t experiment_;
+  std::string life_;
+  int64_t revision_ = 0;
+  int64_t whole_since_ = 0;      // Revisions before this one are answered with all rows.
+  std::map<int64_t, Row> rows_;  // By number.
+};
+
+}  // namespace tune

@@ -1,0 +1,69 @@
+// A drawing of a given height that is as wide as its place, drawn anew when either changes, or the colours of the page.
+import { useEffect, useRef } from "preact/hooks";
+
+export interface Pen {
+  draw: CanvasRenderingContext2D;
+  width: number;
+  height: number;
+}
+
+export interface Place {
+  x: number;
+  y: number;
+}
+
+interface Props {
+  label: string;
+  height: number;
+  paint: (pen: Pen) => void;
+  when: unknown[]; // Painted anew when one of these has changed.
+  onClick?: (place: Place) => void;
+  onMove?: (place: Place | null) => void;
+  onDrag?: (from: Place, to: Place) => void; // When the pointer is released, away from where it began.
+}
+
+export function Canvas({ label, height, paint, when, onClick, onMove, onDrag }: Props) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const begun = useRef<Place | null>(null);
+  const latest = useRef(paint);
+  latest.current = paint;
+  useEffect(() => {
+    const element = canvas.current;
+    if (!element) return;
+    const again = () => {
+      const width = element.clientWidth;
+      const dense = devicePixelRatio || 1;
+      element.width = Math.round(width * dense);
+      element.height = Math.round(height * dense);
+      const draw = element.getContext("2d");
+      if (!draw || width === 0) return;
+      draw.scale(dense, dense);
+      draw.clearRect(0, 0, width, height);
+      draw.font = "12px system-ui, sans-serif";
+      latest.current({ draw, width, height });
+    };
+    again();
+    const size = new ResizeObserver(again);
+    size.observe(element);
+    const theme = matchMedia("(prefers-color-scheme: dark)");
+    theme.addEventListener("change", again);
+    return () => {
+      size.disconnect();
+      theme.removeEventListener("change", again);
+    };
+  }, [height, ...when]);
+  const at = (e: PointerEvent | MouseEvent): Place => ({ x: e.offsetX, y: e.offsetY });
+  return (
+    <canvas ref={canvas} role="img" aria-label={label} style={{ height: `${height}px` }}
+      onPointerDown={(e) => { begun.current = at(e); }}
+      onPointerMove={(e) => onMove?.(at(e))}
+      onPointerLeave={() => onMove?.(null)}
+      onPointerUp={(e) => {
+        const from = begun.current, to = at(e);
+        begun.current = null;
+        if (!from) return;
+        if (Math.hypot(to.x - from.x, to.y - from.y) > 5) onDrag?.(from, to);
+        else onClick?.(to);
+      }} />
+  );
+}

@@ -1,0 +1,24 @@
+// Colours that are told apart also by those who do not see red or green.
+
+// Of things: Okabe and Ito.
+export const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442"];
+
+// Of numbers: after viridis, from dark and low to light and high.
+const RAMP = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
+
+// `share` from 0 to 1.
+export function ramp(share: number, alpha = 1): string {
+  const at = Math.max(0, Math.min(1, share)) * (RAMP.length - 1);
+  const low = Math.min(RAMP.length - 2, Math.floor(at));
+  const mixed = RAMP[low].map((c, i) => Math.round(c + (RAMP[low + 1][i] - c) * (at - low)));
+  return `rgba(${mixed.join()},${alpha})`;
+}
+
+// What an attempt came to.
+export const OUTCOMES: { [outcome: string]: string } = {
+  running: "#56b4e9", completed: "#0072b2", stopped: "#e69f00", preempted: "#f0e442", lost: "#cc79a7",
+};
+export const FAILED = "#d55e00"; // All other outcomes.
+
+// A colour of the page's style, light or dark.
+export const themed = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();

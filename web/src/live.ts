@@ -1,0 +1,108 @@
+// Following the database: an event says that something has changed, and what is shown is asked for again.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { ask, isReport, Refused, type Trial, type TrialRows } from "./api";
+
+// Asking takes at most this share of the time, so that pages of large sweeps do not wear out who answers.
+const SHARE = 0.2;
+// A tuner that was killed says nothing: its sweep's status is looked at all the same.
+const LOOK_MS = 5000;
+const GONE = "tune ui does not answer; trying again";
+
+// Rises with each change; the text says what is wrong.
+export function useChanges(): [number, string] {
+  const [tick, setTick] = useState(0);
+  const [trouble, setTrouble] = useState("");
+  useEffect(() => {
+    if (isReport) return;
+    let events: EventSource | null = null;
+    const changed = () => setTick((t) => t + 1);
+    const listen = () => {
+      events?.close();
+      events = null;
+      if (document.hidden) return; // A browser keeps few connections to one server: hidden pages leave theirs to others.
+      events = new EventSource("/api/v1/events");
+      events.onmessage = changed;
+      events.onopen = () => { setTrouble(""); changed(); };
+      events.onerror = () => {
+        setTrouble(GONE);
+        if (events?.readyState === EventSource.CLOSED) setTimeout(listen, 1000);
+      };
+    };
+    listen();
+    document.addEventListener("visibilitychange", listen);
+    const timer = setInterval(() => document.hidden || changed(), LOOK_MS);
+    return () => {
+      events?.close();
+      document.removeEventListener("visibilitychange", listen);
+      clearInterval(timer);
+    };
+  }, []);
+  return [tick, trouble];
+}
+
+interface Asked<T> {
+  value: T | null;
+  trouble: string;
+}
+
+// What `load` gives, again after each tick; null at first and after `key` has changed. Not asked for while `key` is "".
+function useLoaded<T>(key: string, tick: number, load: (before: T | null) => Promise<T>): Asked<T> {
+  const [asked, setAsked] = useState<Asked<T> & { key: string }>({ key, value: null, trouble: "" });
+  const state = useRef({ key: "", value: null as T | null, isAsking: false, isDue: false, notBefore: 0, timer: 0 });
+  const look = () => {
+    const now = state.current;
+    if (!key || now.isAsking) {
+      now.isDue = now.isAsking;
+      return;
+    }
+    clearTimeout(now.timer);
+    const wait = now.key === key ? now.notBefore - performance.now() : 0;
+    if (wait > 0) {
+      now.timer = window.setTimeout(look, wait);
+      return;
+    }
+    now.isAsking = true;
+    now.isDue = false;
+    const begin = performance.now();
+    const before = now.key === key ? now.value : null;
+    load(before).then((value) => {
+      Object.assign(now, { key, value });
+      setAsked((last) => (last.key === key && last.value === value && !last.trouble ? last : { key, value, trouble: "" }));
+    }, (error) => setAsked((last) => ({
+      key, value: last.key === key ? last.value : null, trouble: error instanceof Refused ? error.message : GONE,
+    }))).finally(() => {
+      now.isAsking = false;
+      now.notBefore = performance.now() + (performance.now() - begin) / SHARE;
+      if (now.isDue) latest.current();
+    });
+  };
+  const latest = useRef(look);
+  latest.current = look;
+  useEffect(look, [key, tick]);
+  useEffect(() => () => clearTimeout(state.current.timer), []);
+  return asked.key === key ? asked : { value: null, trouble: "" };
+}
+
+export const useAnswer = <T>(path: string, tick: number): Asked<T> => useLoaded<T>(path, tick, () => ask<T>(path));
+
+interface Trials {
+  revision: string;
+  byNumber: Map<number, Trial>;
+  list: Trial[];
+}
+
+export function merge(before: Trials | null, rows: TrialRows): Trials {
+  if (before && !rows.is_whole && rows.rows.length === 0) return { ...before, revision: rows.revision };
+  const byNumber = new Map(rows.is_whole ? [] : before?.byNumber);
+  for (const row of rows.rows) {
+    const trial = Object.fromEntries(rows.columns.map((name, i) => [name, row[i]])) as unknown as Trial;
+    byNumber.set(trial.number, trial);
+  }
+  return { revision: rows.revision, byNumber, list: [...byNumber.values()] };
+}
+
+// `list` stays the same object as long as no trial has changed.
+export const useTrials = (path: string, tick: number): Asked<Trials> => useLoaded<Trials>(path, tick, async (before) => {
+  const rows = await ask<TrialRows>(path + (before && !isReport ? "?since=" + before.revision : ""));
+  return before && !rows.is_whole && rows.rows.length === 0 ? before : merge(before, rows);
+});

@@ -1,0 +1,76 @@
+// The sweep at a glance: what runs, the best so far and how it came about, what early stopping saved.
+import { useEffect, useRef } from "preact/hooks";
+import uPlot from "uplot";
+import type { Course, Sweep } from "./api";
+import { COLOURS } from "./colour";
+import { axis } from "./curves";
+import { shown } from "./rows";
+
+const ORDER = ["TERMINATED", "RUNNING", "PAUSED", "PENDING", "ERROR"];
+
+function BestSoFar({ course, sweep }: { course: Course; sweep: Sweep }) {
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const element = box.current;
+    if (!element || course.best.length < 2) return;
+    const begin = new Date(sweep.created_at).getTime();
+    const end = sweep.finished_at ? new Date(sweep.finished_at).getTime() : Date.now();
+    const xs = [...course.best.map((b) => (new Date(b.at).getTime() - begin) / 1000), (end - begin) / 1000];
+    const ys = [...course.best.map((b) => b.value), course.best[course.best.length - 1].value];
+    const plot = new uPlot({
+      width: Math.max(200, element.clientWidth), height: 110, legend: { show: false }, cursor: { drag: { x: false, y: false } },
+      scales: { x: { time: false } },
+      axes: [{ ...axis(), values: (_, ticks) => ticks.map((s) => (s >= 7200 ? `${s / 3600} h` : s >= 120 ? `${s / 60} min` : `${s} s`)) }, { ...axis(), size: 60 }],
+      series: [{}, { stroke: COLOURS[0], width: 2, paths: uPlot.paths.stepped?.({ align: 1 }), points: { show: false } }],
+    }, [xs, ys], element);
+    const resize = new ResizeObserver(() => plot.setSize({ width: Math.max(200, element.clientWidth), height: 110 }));
+    resize.observe(element);
+    return () => {
+      resize.disconnect();
+      plot.destroy();
+    };
+  }, [course.best.length, sweep.name, sweep.finished_at]);
+  if (course.best.length < 2) return null;
+  return <figure class="best-so-far"><figcaption class="soft">best {sweep.metric} so far, by time{course.is_behind && "; still reading"}</figcaption><div ref={box} /></figure>;
+}
+
+function savedText(course: Course): string {
+  const parts = [];
+  if (course.stopped_early > 0) {
+    const full = course.iterations_full;
+    parts.push(`${course.stopped_early} stopped early`
+      + (full !== null && full > course.iterations
+        ? `: ${course.iterations} iterations in place of ${full}, ${Math.round(100 * (1 - course.iterations / full))} % saved` : ""));
+  }
+  if (course.time_left) parts.push(course.time_left);
+  return parts.join("; ");
+}
+
+export function Overview({ sweep, course }: { sweep: Sweep; course: Course | null }) {
+  const total = Object.values(sweep.counts).reduce((a, b) => a + b, 0);
+  const known = ORDER.filter((status) => sweep.counts[status]);
+  const saved = course ? savedText(course) : "";
+  return (
+    <section aria-label="overview" class="overview">
+      <div>
+        <div>
+          <strong class="status">{sweep.status}</strong>
+          <span class="soft"> {sweep.metrics.length > 1 ? sweep.metrics.join(", ") : `${sweep.metric} (${sweep.mode})`}, {sweep.scheduler}, seed {sweep.seed}, began {new Date(sweep.created_at).toLocaleString()}</span>
+        </div>
+        <div class="share" role="img" aria-label={known.map((s) => `${sweep.counts[s]} ${s}`).join(", ")}>
+          {known.map((s) => <i key={s} class={s.toLowerCase()} style={{ flexGrow: sweep.counts[s] }} />)}
+          {sweep.trials_max > total && <i class="open" style={{ flexGrow: sweep.trials_max - total }} />}
+        </div>
+        <div class="soft">{known.map((s) => `${sweep.counts[s]} ${s}`).join(", ")}{sweep.trials_max > total ? `, ${sweep.trials_max - total} to come` : ""}</div>
+        {sweep.metrics.length > 1
+          ? <div class="soft">several objectives: the view "front" shows the trials that none is better than</div>
+          : sweep.best
+            ? <div>best: trial {sweep.best.number}, {sweep.metric} <strong>{shown(sweep.best.value)}</strong> at iteration {sweep.best.iteration}</div>
+            : <div class="soft">no trial has reported {sweep.metric} yet</div>}
+        {saved && <div class="soft">{saved}</div>}
+        {sweep.doubts.map((doubt) => <p class="doubt" key={doubt}>in doubt: {doubt}</p>)}
+      </div>
+      {course && sweep.metrics.length === 1 && <BestSoFar course={course} sweep={sweep} />}
+    </section>
+  );
+}

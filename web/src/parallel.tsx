@@ -1,0 +1,127 @@
+// Parallel coordinates: an axis for each parameter and one for the metric; a trial is a line. Dragging over an axis filters by it,
+// a click on a word of an axis too, so that table, curves and address follow.
+import { useState } from "preact/hooks";
+import { Canvas, type Pen, type Place } from "./canvas";
+import { COLOURS, ramp, themed } from "./colour";
+import { parameters, shown, type Cell } from "./rows";
+import { domainOf, scaleOf, shareOf, type Scale } from "./scale";
+import type { Trial } from "./api";
+import type { Shown } from "./view";
+
+const HEIGHT = 340;
+const TOP = 34, BOTTOM = 16, SIDE = 70;
+const LINES_MAX = 2000; // The best ones where there are more.
+const AXES_MAX = 12;
+
+interface Axis {
+  name: string; // As a filter names it.
+  scale: Scale;
+  cell: (trial: Trial) => Cell | undefined;
+}
+
+// Decimal digits that tell one place of the axis from the next.
+const bound = (scale: Scale, at: number) => String(Number(scale.value(Math.max(0, Math.min(1, at))).toPrecision(4)));
+
+export function ParallelView({ shown: view }: { shown: Shown }) {
+  const { sweep, drawn } = view;
+  const [under, setUnder] = useState<string>("");
+  const names = view.names.slice(0, AXES_MAX - 1);
+  const space = sweep.spec.space;
+  const axes: Axis[] = [
+    ...names.map((name): Axis => {
+      const cell = (t: Trial) => parameters(t).get(name);
+      return { name, cell, scale: scaleOf(view.all.map(cell), domainOf(space, name)) };
+    }),
+    { name: sweep.metric, cell: (t) => t.best_value, scale: scaleOf(view.all.map((t) => t.best_value)) },
+  ];
+  const share = shareOf(view.all.map((t) => t.best_value), sweep.mode);
+  const isFiltered = view.trials.length < view.all.length;
+  const better = (a: Trial, b: Trial) => (share(a.best_value) ?? -1) - (share(b.best_value) ?? -1);
+  const lines = [...view.trials].sort(better).slice(-LINES_MAX);
+  const others = isFiltered ? view.all.filter((t) => !view.visible.has(t.number)).slice(0, LINES_MAX / 2) : [];
+
+  const x = (i: number, width: number) => SIDE + (i * (width - 2 * SIDE)) / Math.max(1, axes.length - 1);
+  const y = (at: number) => HEIGHT - BOTTOM - at * (HEIGHT - TOP - BOTTOM);
+  const atOf = (place: number) => (HEIGHT - BOTTOM - place) / (HEIGHT - TOP - BOTTOM);
+
+  const paint = ({ draw, width }: Pen) => {
+    const line = (trial: Trial, colour: string, thick: number) => {
+      draw.strokeStyle = colour;
+      draw.lineWidth = thick;
+      draw.beginPath();
+      let isOn = false;
+      axes.forEach((axis, i) => {
+        const at = axis.scale.at(axis.cell(trial));
+        if (at === null) { isOn = false; return; }
+        if (isOn) draw.lineTo(x(i, width), y(at)); else draw.moveTo(x(i, width), y(at));
+        isOn = true;
+      });
+      draw.stroke();
+    };
+    for (const trial of others) line(trial, themed("--line"), 1);
+    const alpha = lines.length > 300 ? 0.35 : 0.75;
+    for (const trial of lines) { const s = share(trial.best_value); line(trial, s === null ? themed("--curve") : ramp(s, alpha), 1.2); }
+    for (const trial of view.all) {
+      const at = drawn.indexOf(trial.number);
+      if (at >= 0) line(trial, COLOURS[at % COLOURS.length], 3);
+    }
+    axes.forEach((axis, i) => {
+      const left = x(i, width);
+      draw.strokeStyle = draw.fillStyle = themed("--text-soft");
+      draw.lineWidth = 1;
+      draw.beginPath();
+      draw.moveTo(left, y(0));
+      draw.lineTo(left, y(1));
+      draw.stroke();
+      const isLast = i === axes.length - 1;
+      draw.textAlign = isLast ? "left" : "right";
+      for (const tick of axis.scale.ticks) {
+        const text = tick.text.length > 12 ? tick.text.slice(0, 11) + "…" : tick.text;
+        const from = left + (isLast ? 6 : -6);
+        draw.lineWidth = 4;
+        draw.strokeStyle = themed("--back");
+        draw.strokeText(text, from, y(tick.at) + 4); // Legible over the lines.
+        draw.fillText(text, from, y(tick.at) + 4);
+      }
+      draw.fillStyle = themed("--text");
+      draw.textAlign = "center";
+      const room = Math.max(8, Math.floor((width - 2 * SIDE) / Math.max(1, axes.length - 1) / 7));
+      draw.fillText((axis.name.length > room ? axis.name.slice(0, room - 1) + "…" : axis.name) + (axis.scale.kind === "log" ? " (log)" : ""), left, 16);
+    });
+  };
+
+  const nearest = (place: Place, width: number) => {
+    let best = 0;
+    axes.forEach((_, i) => { if (Math.abs(x(i, width) - place.x) < Math.abs(x(best, width) - place.x)) best = i; });
+    return axes[best];
+  };
+  const widthOf = () => document.querySelector<HTMLCanvasElement>("[aria-label='parallel coordinates']")?.clientWidth ?? 800;
+  const isOf = (name: string) => (part: string) => part.startsWith(name) && /^(<=|>=|!=|=|<|>)/.test(part.slice(name.length));
+  const drag = (from: Place, to: Place) => {
+    const axis = nearest(from, widthOf());
+    if (Math.abs(to.y - from.y) < 4) return;
+    if (axis.scale.kind === "words") return click(from);
+    const [low, high] = [atOf(Math.max(from.y, to.y)), atOf(Math.min(from.y, to.y))];
+    view.addFilter([...(low > 0 ? [`${axis.name}>=${bound(axis.scale, low)}`] : []), ...(high < 1 ? [`${axis.name}<=${bound(axis.scale, high)}`] : [])], isOf(axis.name));
+  };
+  const click = (place: Place) => {
+    const axis = nearest(place, widthOf());
+    if (axis.scale.kind !== "words") return view.addFilter([], isOf(axis.name));
+    const at = atOf(place.y);
+    const word = axis.scale.words.reduce((best, w) =>
+      Math.abs((axis.scale.at(w) ?? 9) - at) < Math.abs((axis.scale.at(best) ?? 9) - at) ? w : best, axis.scale.words[0]);
+    if (word !== undefined) view.addFilter([`${axis.name}=${/[\s"]/.test(word) ? JSON.stringify(word) : word}`], isOf(axis.name));
+  };
+  return (
+    <section aria-label="parallel" class="view">
+      <p class="soft note">
+        {under || `drag along an axis to filter by it, click on a word to keep it, click on a numeric axis to take its filter away; light lines are better`}
+        {view.names.length > names.length && `; ${view.names.length - names.length} more parameters have no axis`}
+        {view.trials.length > lines.length && `; the best ${lines.length} of ${view.trials.length} are drawn`}
+      </p>
+      <Canvas label="parallel coordinates" height={HEIGHT} paint={paint} onClick={click} onDrag={drag}
+        onMove={(place) => setUnder(place ? (() => { const a = nearest(place, widthOf()); return a.scale.kind === "words" ? a.name : `${a.name} ${shown(Number(bound(a.scale, atOf(place.y))))}`; })() : "")}
+        when={[view.all, view.trials, drawn.join()]} />
+    </section>
+  );
+}

@@ -1,0 +1,182 @@
+// The metric over one parameter each (slice), and over two of them (contour). A click opens the nearest trial.
+import { useState } from "preact/hooks";
+import type { Trial } from "./api";
+import { Canvas, type Pen, type Place } from "./canvas";
+import { COLOURS, ramp, themed } from "./colour";
+import { Pick } from "./pick";
+import { parameters, shown, type Cell } from "./rows";
+import { domainOf, scaleOf, shareOf, type Scale } from "./scale";
+import type { Shown } from "./view";
+
+const DOTS_MAX = 5000;
+const LEFT = 56, RIGHT = 12, TOP = 12, BOTTOM = 34;
+
+export interface Dot {
+  trial: number;
+  x: number | null; // From 0 to 1.
+  y: number | null;
+  colour: string;
+  isBig?: boolean;
+}
+
+const at = (share: number, low: number, high: number) => low + share * (high - low);
+
+// Dots with axes; `behind` paints what lies below them.
+export function Scatter({ label, x, y, xName, yName, dots, height, onOpen, behind, when }: {
+  label: string; x: Scale; y: Scale; xName: string; yName: string; dots: Dot[]; height: number;
+  onOpen: (trial: number) => void; behind?: (pen: Pen, px: (s: number) => number, py: (s: number) => number) => void; when: unknown[];
+}) {
+  const [under, setUnder] = useState<number | null>(null);
+  const [width, setWidth] = useState(300);
+  const px = (share: number, w = width) => at(share, LEFT, w - RIGHT);
+  const py = (share: number) => at(share, height - BOTTOM, TOP);
+  const paint = (pen: Pen) => {
+    const { draw } = pen;
+    if (pen.width !== width) setWidth(pen.width);
+    const on = (s: number) => px(s, pen.width);
+    behind?.(pen, on, py);
+    draw.strokeStyle = themed("--line");
+    draw.fillStyle = themed("--text-soft");
+    draw.textAlign = "center";
+    const room = Math.max(1, Math.floor((pen.width - LEFT) / 48));
+    const step = Math.ceil(x.ticks.length / room);
+    x.ticks.forEach((tick, i) => {
+      if (i % step !== 0) return;
+      const text = tick.text.length > 12 ? tick.text.slice(0, 11) + "…" : tick.text;
+      const half = draw.measureText(text).width / 2;
+      draw.fillText(text, Math.max(half, Math.min(pen.width - half, on(tick.at))), height - BOTTOM + 15);
+    });
+    draw.fillText(xName + (x.kind === "log" ? " (log)" : ""), on(0.5), height - 4);
+    draw.textAlign = "right";
+    for (const tick of y.ticks) {
+      draw.fillText(tick.text.length > 8 ? tick.text.slice(0, 7) + "…" : tick.text, LEFT - 6, py(tick.at) + 4);
+      draw.beginPath();
+      draw.moveTo(LEFT, py(tick.at));
+      draw.lineTo(pen.width - RIGHT, py(tick.at));
+      draw.stroke();
+    }
+    for (const pass of [false, true]) {
+      for (const dot of dots) {
+        if (dot.x === null || dot.y === null || Boolean(dot.isBig) !== pass) continue;
+        draw.fillStyle = dot.colour;
+        draw.beginPath();
+        draw.arc(on(dot.x), py(dot.y), dot.isBig ? 6 : dots.length > 1000 ? 2 : 3.5, 0, 2 * Math.PI);
+        draw.fill();
+      }
+    }
+  };
+  const nearest = (place: Place): Dot | null => {
+    let best: Dot | null = null, least = 20;
+    for (const dot of dots) {
+      if (dot.x === null || dot.y === null) continue;
+      const far = Math.hypot(px(dot.x) - place.x, py(dot.y) - place.y);
+      if (far < least) { least = far; best = dot; }
+    }
+    return best;
+  };
+  return (
+    <figure>
+      <figcaption class="soft">{yName} over {xName}{under !== null && `: trial ${under}`}</figcaption>
+      <Canvas label={label} height={height} paint={paint} when={[...when, dots.length, height]}
+        onMove={(place) => { const dot = place && nearest(place); setUnder(dot ? dot.trial : null); }}
+        onClick={(place) => { const dot = nearest(place); if (dot) onOpen(dot.trial); }} />
+    </figure>
+  );
+}
+
+// The best ones where there are more than can be told apart.
+function few(view: Shown): Trial[] {
+  const known = view.trials.filter((t) => t.best_value !== null);
+  if (known.length <= DOTS_MAX) return known;
+  const sign = view.sweep.mode === "max" ? -1 : 1;
+  return [...known].sort((a, b) => sign * ((a.best_value as number) - (b.best_value as number))).slice(0, DOTS_MAX);
+}
+
+const standsOut = (view: Shown, trial: number) => {
+  const place = view.drawn.indexOf(trial);
+  return place < 0 ? null : COLOURS[place % COLOURS.length];
+};
+
+export function SliceView({ shown: view }: { shown: Shown }) {
+  const { sweep } = view;
+  const space = sweep.spec.space;
+  const trials = few(view);
+  const y = scaleOf(trials.map((t) => t.best_value));
+  const isLogY = view.options.log === "y";
+  const yScale = isLogY ? scaleOf(trials.map((t) => t.best_value), "log") : y;
+  const first = trials.length ? Math.min(...trials.map((t) => t.number)) : 0;
+  const last = trials.length ? Math.max(...trials.map((t) => t.number)) : 1;
+  return (
+    <section aria-label="slice" class="view">
+      <div class="bar">
+        <label><input type="checkbox" checked={isLogY} onChange={(e) => view.set({ log: e.currentTarget.checked ? "y" : "" })} /> log axis</label>
+        <span class="soft">light dots are later trials{trials.length < view.trials.length && `; the ${trials.length} best of ${view.trials.length}`}</span>
+      </div>
+      {trials.length === 0 ? <p class="empty">Nothing is reported yet.</p> : (
+        <div class="grid">
+          {view.names.slice(0, 24).map((name) => {
+            const cell = (t: Trial): Cell | undefined => parameters(t).get(name);
+            const x = scaleOf(trials.map(cell), domainOf(space, name));
+            const dots = trials.map((t): Dot => ({
+              trial: t.number, x: x.at(cell(t)), y: yScale.at(t.best_value),
+              colour: standsOut(view, t.number) ?? ramp(0.1 + 0.75 * ((t.number - first) / Math.max(1, last - first)), 0.8),
+              isBig: standsOut(view, t.number) !== null,
+            }));
+            return <Scatter key={name} label={`${sweep.metric} over ${name}`} x={x} y={yScale} xName={name} yName={sweep.metric} dots={dots}
+              height={220} onOpen={view.open} when={[view.trials, view.drawn.join(), isLogY]} />;
+          })}
+        </div>
+      )}
+    </section>
+  );
+}
+
+export function ContourView({ shown: view }: { shown: Shown }) {
+  const { sweep, names, options } = view;
+  const space = sweep.spec.space;
+  const xName = names.includes(options.x) ? options.x : names[0];
+  const yName = names.includes(options.y) ? options.y : names.find((n) => n !== xName) ?? names[0];
+  const trials = few(view);
+  if (names.length < 2 || trials.length === 0) {
+    return <section aria-label="contour" class="view"><p class="empty">This view needs two parameters and a trial that has reported.</p></section>;
+  }
+  const of = (name: string) => (t: Trial): Cell | undefined => parameters(t).get(name);
+  const x = scaleOf(trials.map(of(xName)), domainOf(space, xName));
+  const y = scaleOf(trials.map(of(yName)), domainOf(space, yName));
+  const share = shareOf(trials.map((t) => t.best_value), sweep.mode);
+  const dots = trials.map((t): Dot => ({
+    trial: t.number, x: x.at(of(xName)(t)), y: y.at(of(yName)(t)),
+    colour: standsOut(view, t.number) ?? themed("--text"), isBig: standsOut(view, t.number) !== null,
+  }));
+  // Between the trials: their values weighted by the distance's fourth power (Shepard), on a coarse grid.
+  const cells = trials.slice(0, 600).map((t, i) => ({ x: dots[i].x, y: dots[i].y, s: share(t.best_value) }))
+    .filter((c): c is { x: number; y: number; s: number } => c.x !== null && c.y !== null && c.s !== null);
+  const behind = ({ draw }: Pen, px: (s: number) => number, py: (s: number) => number) => {
+    const N = 36;
+    for (let i = 0; i < N; ++i) {
+      for (let j = 0; j < N; ++j) {
+        const u = (i + 0.5) / N, v = (j + 0.5) / N;
+        let sum = 0, mass = 0;
+        for (const c of cells) {
+          const weight = 1 / ((c.x - u) ** 2 + (c.y - v) ** 2 + 1e-4) ** 2;
+          sum += weight * c.s;
+          mass += weight;
+        }
+        const left = Math.floor(px(i / N)), top = Math.floor(py((j + 1) / N));
+        draw.fillStyle = ramp(mass > 0 ? sum / mass : 0);
+        draw.fillRect(left, top, Math.floor(px((i + 1) / N)) - left, Math.floor(py(j / N)) - top);
+      }
+    }
+  };
+  return (
+    <section aria-label="contour" class="view">
+      <div class="bar">
+        <Pick label="x" value={xName} names={names} onPick={(name) => view.set({ x: name })} />
+        <Pick label="y" value={yName} names={names} onPick={(name) => view.set({ y: name })} />
+        <span class="soft">light: better {sweep.metric}, as {shown(trials.length)} trials let expect between them</span>
+      </div>
+      <Scatter label={`${sweep.metric} over ${xName} and ${yName}`} x={x} y={y} xName={xName} yName={yName} dots={dots} height={420}
+        onOpen={view.open} behind={behind} when={[view.trials, view.drawn.join(), xName, yName]} />
+    </section>
+  );
+}

@@ -1,0 +1,36 @@
+// What each view is given: one selection of trials drives them all.
+import type { Curves, Sweep, Trial } from "./api";
+import type { View } from "./address";
+import type { Cell, Column } from "./rows";
+import { parameters } from "./rows";
+
+export interface Shown {
+  path: string; // Of the sweep, for asking more.
+  tick: number; // Rises when there may be more.
+  sweep: Sweep;
+  all: Trial[];
+  trials: Trial[]; // Those that the filter leaves, in the table's order.
+  visible: Set<number>; // Their numbers.
+  drawn: number[]; // Those that stand out: chosen, and the open one.
+  columns: Column[];
+  names: string[]; // Of the parameters, those that differ first.
+  options: View["options"];
+  set: (options: View["options"]) => void;
+  open: (trial: number) => void;
+  addFilter: (parts: string[], without: (part: string) => boolean) => void;
+}
+
+// Parameters with more than one value first, each group in the space's order.
+export function parameterNames(trials: Trial[]): string[] {
+  const first = new Map<string, Cell>();
+  const varies = new Set<string>();
+  for (const trial of trials) {
+    for (const [name, cell] of parameters(trial)) {
+      if (!first.has(name)) first.set(name, cell);
+      else if (first.get(name) !== cell) varies.add(name);
+    }
+  }
+  return [...[...first.keys()].filter((n) => varies.has(n)), ...[...first.keys()].filter((n) => !varies.has(n))];
+}
+
+export type CurvesAsked = { value: Curves | null; trouble: string };
