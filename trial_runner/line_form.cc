@@ -79,8 +79,11 @@ bool IsInnerCounter(const std::string& word) {
 
 // Whose value it is: of one of several that run side by side, or one after the other.
 bool IsPart(const std::string& word) {
-  static constexpr std::string_view kParts[] = {"rank", "fold",   "gpu",  "cuda", "process",
-                                                "proc", "worker", "seed", "run",  "split"};
+  static constexpr std::string_view kParts[] = {
+      "rank",  "fold",    "gpu",     "cuda",    "process",   "proc",        "worker", "seed",
+      "run",   "split",   "class",   "client",  "task",      "model",       "member", "subject",
+      "group", "trial",   "restart", "horizon", "replicate", "threshold",   "snr",    "level",
+      "site",  "patient", "user",    "domain",  "k",         "n_estimators"};
   return IsOneOf(kParts, word);
 }
 
@@ -101,6 +104,9 @@ bool IsPartWithNumber(const std::string& word) {
   return digits != std::string::npos && IsPart(word.substr(0, digits)) &&
          word.find_first_not_of("0123456789", digits) == std::string::npos;
 }
+
+// Remarks that the lines of some epochs have.
+constexpr std::string_view kPraises[] = {"best", "sav", "improve", "new", "checkpoint", "record"};
 
 // Whether a number follows, as behind "epoch" and "loss=".
 bool IsKey(std::string_view after) {
@@ -200,9 +206,36 @@ DataSplit FindDataSplit(std::string_view behind) {
   return {};
 }
 
+namespace {
+
+// "test" of " (test)", "before training" of "% [before training]": what is remarked of the value
+// right behind it, in words alone. A remark that the value is the best so far is none.
+std::string FindRemark(std::string_view behind) {
+  const size_t unit = UnitBehind(behind).size();
+  if (unit > 0) behind.remove_prefix(behind.find_first_not_of(' ') + unit);
+  const size_t begin = behind.find_first_not_of(' ');
+  if (begin == std::string_view::npos || (behind[begin] != '(' && behind[begin] != '[')) return "";
+  const size_t end = behind.find(behind[begin] == '(' ? ')' : ']', begin);
+  if (end == std::string_view::npos) return "";
+  const std::string remark = Lower(behind.substr(begin + 1, end - begin - 1));
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz -_";
+  const bool is_words = !remark.empty() && remark.find_first_not_of(kLetters) == remark.npos;
+  const bool is_praise =
+      remark != "best so far" &&
+      std::any_of(std::begin(kPraises), std::end(kPraises), [&](std::string_view praise) {
+        return remark.find(praise) != std::string::npos;
+      });
+  return is_words && !is_praise ? remark : "";
+}
+
+}  // namespace
+
 std::string FindSummaryWord(std::string_view behind) {
-  static constexpr std::string_view kWords[] = {"mean",    "average",  "avg",      "median",
-                                                "overall", "baseline", "ensemble", "summary"};
+  static constexpr std::string_view kWords[] = {
+      "mean",     "average", "avg",    "median",  "overall", "baseline",
+      "ensemble", "summary", "target", "goal",    "sota",    "initial",
+      "required", "chance",  "ema",    "teacher", "expected"};
+  if (std::string remark = FindRemark(behind); !remark.empty()) return remark;
   for (size_t i = 0; i < behind.size();) {
     const size_t bytes = WordBytes(behind.substr(i));
     const std::string word = Lower(behind.substr(i, bytes));
@@ -290,6 +323,20 @@ std::string_view UnitBehind(std::string_view tail) {
   return tail.substr(0, static_cast<size_t>(end - tail.begin()));
 }
 
+namespace {
+
+// 5 of "0.615, lr"; 0 where no number begins.
+size_t NumberBytes(std::string_view text) {
+  const size_t sign = text.starts_with('-') || text.starts_with('+') ? 1 : 0;
+  if (sign == text.size() || !IsDigit(text[sign])) return 0;
+  size_t end = sign;
+  const auto is_digit = [&](size_t at) { return at < text.size() && IsDigit(text[at]); };
+  while (is_digit(end) || (end < text.size() && text[end] == '.' && is_digit(end + 1))) ++end;
+  return end;
+}
+
+}  // namespace
+
 std::string_view RestBehind(std::string_view number, std::string_view tail) {
   const auto digits_at = [&](size_t begin) {
     const auto* const end = std::find_if_not(tail.begin() + begin, tail.end(), IsDigit);
@@ -299,6 +346,11 @@ std::string_view RestBehind(std::string_view number, std::string_view tail) {
     const size_t close = 1 + digits_at(1);
     const bool is_uncertainty = close > 1 && tail.substr(close).starts_with(')');
     return is_uncertainty ? tail.substr(0, tail.find(' ', close)) : std::string_view();
+  }
+  for (const std::string_view joint :
+       {" / ", " of ", " -> ", " --> ", "->", " => ", " \xe2\x86\x92 "}) {
+    const size_t bytes = tail.starts_with(joint) ? NumberBytes(tail.substr(joint.size())) : 0;
+    if (bytes > 0) return tail.substr(0, joint.size() + bytes);
   }
   if (tail.empty() || std::string_view("/: ").find(tail[0]) == std::string_view::npos) return {};
   const size_t digits = digits_at(1);

@@ -42,8 +42,9 @@ std::string FindTraining(std::string_view line);
 // "25" of "[25%] val": how far a round had come, by the text before a value.
 std::optional<double> FindPercent(std::string_view before);
 
-// "mean" of "0.5 (mean of 3)": what makes one value out of others, or stands beside them; empty:
-// none does. A word that names another number does not count.
+// "mean" of "0.5 (mean of 3)", "before training" of "0.5 (before training)": what makes one value
+// out of others, or stands beside them; empty: none does. A word that names another number does not
+// count, nor a remark that the value is a new best one.
 std::string FindSummaryWord(std::string_view behind);
 
 // Which epoch the text before a value names.
@@ -58,8 +59,8 @@ EpochPlace FindEpoch(std::string_view before);
 // The unit behind a number: "ms" of "12ms" and "12 ms", "%"; empty: none.
 std::string_view UnitBehind(std::string_view tail);
 
-// What stands right behind a number and may be the rest of it: "/1000" of a fraction, ":45" of a
-// time, " 234.5" of a group of thousands, "(3)e-2" of an uncertainty; empty: nothing does. `number`
+// What stands right behind a number and may be the rest of it: "/1000" and " of 1000" of a
+// fraction, " -> 0.6" of a change, ":45" of a time, " 234.5" of a group of thousands, "(3)e-2" of an uncertainty; empty: nothing does. `number`
 // as it was read.
 std::string_view RestBehind(std::string_view number, std::string_view tail);
 

@@ -439,14 +439,15 @@ std::string OutputMetrics::NoteOnRest(const OutputFinding& leading) const {
            "or, if a minus is not meant, write the - before {number} into the expression";
   }
   const std::string_view rest = RestOf(leading);
-  const bool is_fraction = rest.starts_with('/');
+  const bool is_fraction =
+      rest.starts_with('/') || rest.starts_with(" / ") || rest.starts_with(" of ");
   const bool is_alike = !first_leading_ || RestOf(*first_leading_) == rest;
   if (rest.empty() || (is_fraction && is_alike)) return "";
   const std::string taken = leading.line.substr(
       leading.match.number_begin, leading.match.number_end - leading.match.number_begin);
   std::string text = "the regular expression of '" + leading.metric + "' reads " + taken +
                      " out of '" + taken + std::string(rest) + "' in " + Quoted(leading.line);
-  if (is_fraction) text += ", and other lines have another number behind the /";
+  if (is_fraction) text += ", and other lines have another number behind it";
   return text + "; print the value as one number, such as " + (is_fraction ? "0.98" : "12345.6") +
          ", or, if " + taken + " is what is meant, write what stands behind it into the expression";
 }

@@ -89,10 +89,34 @@ TEST(LineForm, AUnitStandsRightBehindANumberOrApart) {
   for (const auto& [tail, unit] : cases) EXPECT_EQ(UnitBehind(tail), unit) << tail;
 }
 
+TEST(LineForm, AChangeOrAWholeBehindANumberMayBeTheRestOfIt) {
+  EXPECT_EQ(RestBehind("0.057", " -> 0.615"), " -> 0.615");
+  EXPECT_EQ(RestBehind("0.057", " --> 0.615).  Saving"), " --> 0.615");
+  EXPECT_EQ(RestBehind("969", " of 980 right"), " of 980");
+  EXPECT_EQ(RestBehind("969", " / 980"), " / 980");
+  for (const char* const none : {" -> saved", " of all", " / epoch", ", lr 0.1", " - 0.3"}) {
+    EXPECT_EQ(RestBehind("0.5", none), "") << none;
+  }
+}
+
+TEST(LineForm, ValuesOfSeveralThingsDifferInForm) {
+  for (const char* const part : {"class", "client", "horizon", "replicate", "threshold", "model"}) {
+    const std::string word = part;
+    EXPECT_NE(LineForm(word + " 1 acc "), LineForm(word + " 2 acc ")) << part;
+  }
+  EXPECT_EQ(LineForm("epoch 1 acc "), LineForm("epoch 2 acc "));
+}
+
 TEST(LineForm, ASummaryIsToldByAWordBehindItsValue) {
   EXPECT_EQ(FindSummaryWord(" (mean of 3)"), "mean");
   EXPECT_EQ(FindSummaryWord(" (majority baseline, no training)"), "baseline");
-  for (const char* const none : {" mean 0.5", " (new best)", "", ", saved the best model"}) {
+  EXPECT_EQ(FindSummaryWord(" (target)"), "target");
+  EXPECT_EQ(FindSummaryWord("% [before training]"), "before training");
+  EXPECT_EQ(FindSummaryWord(" (test)"), "test");
+  EXPECT_EQ(FindSummaryWord(" (best so far)"), "best so far");
+  EXPECT_EQ(FindSummaryWord(" <- goal"), "goal");
+  for (const char* const none : {" mean 0.5", " (new best)", "", ", saved the best model", " (3 s)",
+                                 " (saving model)", " (improved)", " (0.25)"}) {
     EXPECT_EQ(FindSummaryWord(none), "") << none;
   }
 }

@@ -487,6 +487,18 @@ TEST_F(OutputMetricsTest, ValuesAtPartsOfARoundAreToldWhenTheNextOneBegins) {
   EXPECT_THAT(notes("cpu 40% acc: 0.1\ncpu 90% acc: 0.3\ncpu 35% acc: 0.3\n"), IsEmpty());
 }
 
+TEST_F(OutputMetricsTest, ARemarkBehindOneValueIsToldAndThatItIsTheBestIsNone) {
+  const auto notes = [this](const std::string& output) {
+    Begin(Rules({"acc"}));
+    return Notes(metrics_->Read(OutputStream::kStdout, output));
+  };
+  EXPECT_THAT(notes("acc: 0.99 (target)\nacc: 0.1\nacc: 0.2\n"),
+              ElementsAre(HasSubstr("matches lines of two kinds")));
+  EXPECT_THAT(notes("acc: 0.1\nacc: 0.2\nacc: 0.99 (test)\n"),
+              ElementsAre(HasSubstr("matches lines of two kinds")));
+  EXPECT_THAT(notes("acc: 0.1 (new best)\nacc: 0.05\nacc: 0.2 (saved)\n"), IsEmpty());
+}
+
 TEST_F(OutputMetricsTest, TwoUnitsAreTold) {
   Begin(Rules({"acc"}));
   EXPECT_THAT(Notes(metrics_->Read(OutputStream::kStdout,
@@ -510,7 +522,12 @@ TEST_F(OutputMetricsTest, ANumberThatGoesOnInAnotherNotationIsTold) {
   EXPECT_THAT(notes("acc: 9843/10000 (98%)\nacc: 9850/10000 (98%)\n"), IsEmpty());
   EXPECT_THAT(notes("acc: 1.0(3)e-2 m\n"), ElementsAre(HasSubstr("reads 1.0 out of '1.0(3)e-2'")));
   EXPECT_THAT(notes("acc: 1.0 (3)\nacc: 1.0(best)\n"), IsEmpty());
-  EXPECT_THAT(notes("acc: 0.5 100\nacc: 1: next\nacc: 1 of 3\nacc: 12 100 ms\n"), IsEmpty());
+  EXPECT_THAT(notes("acc: 0.5 100\nacc: 1: next\nacc: 12 100 ms\n"), IsEmpty());
+  EXPECT_THAT(notes("acc: 969 of 980\nacc: 971 of 980\n"), IsEmpty());
+  EXPECT_THAT(notes("acc: 969 of 980\nacc: 950 of 960\n"),
+              ElementsAre(HasSubstr("reads 950 out of '950 of 960'")));
+  EXPECT_THAT(notes("epoch 1: acc: 0.057 -> 0.615\n"),
+              ElementsAre(HasSubstr("reads 0.057 out of '0.057 -> 0.615'")));
   OutputRules spelled = Rules({});
   spelled.patterns.push_back(*OutputPattern::Make("acc", "acc: {number}/"));
   Begin(spelled);
