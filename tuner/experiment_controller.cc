@@ -682,7 +682,10 @@ void ExperimentController::SayDoubtsAtEnd(const TrialRecord& trial) {
   if (alike) SayDoubt(trial, "trials alike", *alike);
   if (has_failed || trial.row.iterations == 0 || trial.row.best_value) return;
   SayNote(trial, "it ended without a value: all that it reported as " + options_.spec.metric +
-                     " is NaN or infinite, and it is never the best");
+                     (options_.spec.scores.constrained_names().empty()
+                          ? " is NaN or infinite"
+                          : " is NaN, infinite or against metric_constraints") +
+                     ", and it is never the best");
 }
 
 void ExperimentController::Fail(TrialRecord& trial, const std::string& error) {

@@ -33,6 +33,11 @@ Result<Expression> ParseOver(std::string_view key, const Value& text) {
 Result<MetricScores> MetricScores::Make(const Value::List& metrics, const Value& constraints) {
   MetricScores scores;
   for (const Value& metric : metrics) {
+    if (metric.AsString() == kInfeasibleName) {
+      return InvalidAt(metric.place,
+                       "metric: the name 'infeasible' is what metric_constraints are told under; "
+                       "report it under another name");
+    }
     if (IsMetricName(metric.AsString())) {
       scores.reported_names_.push_back(metric.AsString());
       continue;
@@ -56,6 +61,10 @@ Result<MetricScores> MetricScores::Make(const Value::List& metrics, const Value&
 }
 
 Metrics MetricScores::Scored(Metrics reported) const {
+  // A program's own number of that name is no verdict of the sweep's.
+  for (auto& [name, value] : reported) {
+    if (name == kInfeasibleName) name = kReportedInfeasibleName;
+  }
   bool is_infeasible = false;
   bool is_known = true;
   for (const Expression& constraint : constraints_) {

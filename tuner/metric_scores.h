@@ -26,6 +26,8 @@
 namespace tune {
 
 inline constexpr char kInfeasibleName[] = "infeasible";
+// A metric that a program reports under that name is kept as this one.
+inline constexpr char kReportedInfeasibleName[] = "reported_infeasible";
 
 class MetricScores {
  public:

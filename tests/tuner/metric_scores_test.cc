@@ -58,6 +58,16 @@ TEST(MetricScores, AnInfeasibleReportKeepsItsMetricsAndHasNoValue) {
   EXPECT_EQ(FindMetric(bad, kInfeasibleName), 1);
 }
 
+TEST(MetricScores, AProgramsOwnNumberNamedInfeasibleDecidesNothing) {
+  const Metrics kept = Make({"delay"}).Scored({{"delay", 2}, {"infeasible", 3}});
+  EXPECT_EQ(FindObjective(kept, "delay"), 2);
+  EXPECT_EQ(FindMetric(kept, kReportedInfeasibleName), 3);
+  const MetricScores constrained = Make({"delay"}, "area <= 100");
+  const Metrics good = constrained.Scored({{"delay", 2}, {"area", 5}, {"infeasible", 1}});
+  EXPECT_EQ(FindObjective(good, "delay"), 2);
+  EXPECT_EQ(FindMetric(good, kInfeasibleName), 0);
+}
+
 TEST(MetricScores, AConstraintOnWhatIsNotReportedIsNotKnownToHoldAndOnNaNDoesNotHold) {
   const MetricScores scores = Make({"delay"}, "area <= 100");
   EXPECT_THAT(scores.constrained_names(), ElementsAre("area"));
@@ -73,6 +83,7 @@ TEST(MetricScores, WhatCannotBeUsedIsTold) {
   const auto error = [](const Value& metric, const Value& constraint) {
     return MetricScores::Make({metric}, constraint).status().message();
   };
+  EXPECT_THAT(error("infeasible", Value()), HasSubstr("report it under another name"));
   EXPECT_THAT(error("a +", Value()), HasSubstr("metric: column 4 of 'a +'"));
   EXPECT_THAT(error("1 + 1", Value()), HasSubstr("no metric is named in '1 + 1'"));
   EXPECT_THAT(error("(a == 'x')", Value()), HasSubstr("'a' cannot be compared with a text"));
