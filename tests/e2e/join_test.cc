@@ -132,6 +132,25 @@ TEST(Join, WhatTheLocalWorkerCannotTakeWaitsForOneThatCan) {
             std::vector<std::string>{"other"});
 }
 
+// Its trials run as the same user, who may read that block.
+TEST(Join, ATokenOfTheEnvironmentIsNotReadableThereWhileTheWorkerLives) {
+  TestFolder folder;
+  Program tune(folder, "tune", RunListening(folder.Write("space.yaml", kEndlessSpace)));
+  const JoinLine join = WaitForJoinLine(tune);
+  setenv("TUNE_JOIN", join.token.c_str(), 1);
+  Program worker(folder, "tune", {"worker", "--connect", join.address, "--cpus", "1"});
+  unsetenv("TUNE_JOIN");
+  ASSERT_TRUE(worker.WaitForText(" joined "));
+  std::ifstream in("/proc/" + std::to_string(worker.pid()) + "/environ", std::ios::binary);
+  const std::string block(std::istreambuf_iterator<char>(in), {});
+  EXPECT_NE(block.find("PATH="), std::string::npos);
+  EXPECT_EQ(block.find(join.token), std::string::npos);
+  worker.Signal(SIGTERM);
+  worker.Wait();
+  tune.Signal(SIGINT);
+  EXPECT_EQ(tune.Wait().exit_status, 130);
+}
+
 TEST(Join, AWorkerUnderNohupOutlivesItsTerminal) {
   TestFolder folder;
   Program tune(folder, "tune",

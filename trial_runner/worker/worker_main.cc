@@ -1,7 +1,6 @@
 // tune_worker: a worker as a program of its own.
 #include <CLI/CLI.hpp>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -17,13 +16,6 @@ namespace {
 
 constexpr char kLocalSecretVariable[] = "TUNE_LOCAL_SECRET";
 constexpr char kJoinVariable[] = "TUNE_JOIN";
-
-// What a program is given in its environment, but its trials are not.
-std::string TakeSecret(const char* variable) {
-  std::string secret = tune::EnvironmentText(variable);
-  unsetenv(variable);
-  return secret;
-}
 
 // Other users of this machine can read a program's arguments.
 void HideToken(int argc, char** argv) {
@@ -56,8 +48,8 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   HideToken(argc, argv);
-  options.local_secret = TakeSecret(kLocalSecretVariable);
-  const std::string join = TakeSecret(kJoinVariable);
+  options.local_secret = tune::TakeFromEnvironment(kLocalSecretVariable);
+  const std::string join = tune::TakeFromEnvironment(kJoinVariable);
   if (options.join.empty() && !options.is_local) options.join = join;
   if (cpus >= 0) options.cpu_milli = std::llround(cpus * tune::kWholeMilli);
   return tune::RunWorker(options);
