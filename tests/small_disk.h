@@ -38,6 +38,8 @@ class SmallDisk {
   const std::string& why_not() const { return why_not_; }
 
   void Resize(int64_t bytes) const { Remount(0, SizeOption(bytes)); }
+  // Files and folders that it can hold, its own top among them.
+  void LimitNames(int64_t count) const { Remount(0, "nr_inodes=" + std::to_string(count)); }
   void Protect() const { Remount(MS_RDONLY, ""); }
   void Unprotect() const { Remount(0, ""); }
 

@@ -75,7 +75,7 @@ bool ParseOutcome(std::string_view name, Outcome& outcome);
 enum class EndDetail {
   kNone,
   kBadCheckpoint,  // What it should go on from is torn, corrupt or gone: use the one before.
-  kDiskFull,       // There was no room for a checkpoint: the sweep shall wait for the person.
+  kDiskFull,       // There was no room on the disk: the sweep shall wait for the person.
   kRankLost,       // Another rank of it is gone, whose end says why.
   kUnfitMachine,   // The machine has not what the sweep's trials need: another one may have it.
 };

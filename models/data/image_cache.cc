@@ -22,6 +22,7 @@
 #include "core/hash.h"
 #include "core/json.h"
 #include "core/posix/durable_file.h"
+#include "core/posix/plain_file.h"
 #include "models/data/image_folder.h"
 
 // The file: a Header, the pixels of all splits, their labels (int32), and a JSON text (class names,
@@ -357,11 +358,7 @@ void RemoveOutdated(const fs::path& folder, const std::string& prefix, const std
 
 // Creates the folder if need be and waits for its lock, which ends with the descriptor.
 Result<FileDescriptor> LockFolder(const std::string& folder, const std::string& prefix) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) {
-    return InvalidArgument("cannot create the cache folder " + folder + ": " + error.message());
-  }
+  TUNE_RETURN_IF_ERROR(MakeFolder(folder));
   const std::string path = (fs::path(folder) / (prefix + ".lock")).string();
   FileDescriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   if (!lock.is_open()) return ErrnoStatus("create", path);

@@ -99,6 +99,92 @@ TEST(BadDisk, AFullOneUnderACheckpointInterruptsTheSweepAndCostsNoRetry) {
             (std::vector<std::string>{"TERMINATED|3", "TERMINATED|3"}));
 }
 
+// Three trials of a script, two at a time, whose artifacts lie on the small disk.
+std::string ScriptSpace(const TestFolder& folder, const std::string& script) {
+  folder.Write("trial.sh", script);
+  return folder.Write("space.yaml",
+                      "trainable:\n  command: [sh, trial.sh, \"{tune.dir}\"]\nmetric: acc\n"
+                      "mode: max\nseed: 3\nspace: {x: {uniform: [0, 1]}}\nsamples: 3\n"
+                      "limits: {max_concurrent: 2}\n");
+}
+
+// The run met a full disk, which cost no trial an attempt, and the resume needs nothing said.
+void ExpectInterruptedForNothing(const TestFolder& folder, const ProgramResult& full) {
+  EXPECT_EQ(full.exit_status, 1) << full.err;
+  EXPECT_NE(full.err.find("No space left on device"), std::string::npos) << full.err;
+  EXPECT_NE(full.err.find("the sweep stops until there is room"), std::string::npos) << full.err;
+  EXPECT_EQ(Query(folder,
+                  "select count(*) from attempts where outcome not in ('preempted', 'completed')"),
+            std::vector<std::string>{"0"});
+  EXPECT_EQ(Query(folder, "select count(*) from trials where status = 'ERROR'"),
+            std::vector<std::string>{"0"});
+}
+void ExpectResumedToTheEnd(const TestFolder& folder) {
+  const ProgramResult resumed = RunTune(folder, {"resume"});
+  EXPECT_EQ(resumed.exit_status, 0) << resumed.err;
+  EXPECT_EQ(Query(folder, "select status, count(*) from trials"),
+            std::vector<std::string>{"TERMINATED|3"});
+}
+
+TEST(BadDisk, AFullOneWhenAttemptsBeginInterruptsTheSweepAndCostsNoRetry) {
+  TestFolder folder;
+  const SmallDisk disk(folder / "tune.artifacts", 200'000);
+  if (!disk.is_mounted()) GTEST_SKIP() << disk.why_not();
+  const std::string space = ScriptSpace(folder, "tune report acc=1\n");
+  disk.Fill("ballast");
+  ExpectInterruptedForNothing(folder, RunTune(folder, {"run", space}));
+  disk.Resize(64 << 20);
+  ExpectResumedToTheEnd(folder);
+}
+
+TEST(BadDisk, OneThatHoldsNoMoreFoldersInterruptsTheSweepAndCostsNoRetry) {
+  TestFolder folder;
+  const SmallDisk disk(folder / "tune.artifacts", 64 << 20);
+  if (!disk.is_mounted()) GTEST_SKIP() << disk.why_not();
+  const std::string space = ScriptSpace(folder, "tune report acc=1\n");
+  fs::create_directory(folder / "tune.artifacts/space");
+  disk.LimitNames(2);
+  ExpectInterruptedForNothing(folder, RunTune(folder, {"run", space}));
+  disk.LimitNames(1000);
+  ExpectResumedToTheEnd(folder);
+}
+
+TEST(BadDisk, AProgramThatEndsBecauseTheDiskIsFullInterruptsTheSweepAndCostsNoRetry) {
+  TestFolder folder;
+  const SmallDisk disk(folder / "tune.artifacts", 200'000);
+  if (!disk.is_mounted()) GTEST_SKIP() << disk.why_not();
+  const std::string space = ScriptSpace(
+      folder, "head -c 400000 /dev/zero > $1/model || exit 1\nrm $1/model\ntune report acc=1\n");
+  ExpectInterruptedForNothing(folder, RunTune(folder, {"run", space}));
+  disk.Resize(64 << 20);
+  ExpectResumedToTheEnd(folder);
+}
+
+TEST(BadDisk, WordsOfAFullOneAreTheProgramsOwnMatterWhereThereIsRoom) {
+  TestFolder folder;
+  const std::string space = ScriptSpace(
+      folder, "echo 'OSError: [Errno 28] No space left on device: /small/quota' >&2; exit 1\n");
+  const ProgramResult result = RunTune(folder, {"run", space});
+  EXPECT_EQ(Query(folder, "select outcome, count(*) from attempts"),
+            std::vector<std::string>{"crashed|3"})
+      << result.err;
+}
+
+TEST(BadDisk, ASetupThatEndsBecauseTheDiskIsFullInterruptsTheSweepAndCostsNoRetry) {
+  TestFolder folder;
+  const SmallDisk disk(folder / "tune.artifacts", 200'000);
+  if (!disk.is_mounted()) GTEST_SKIP() << disk.why_not();
+  folder.Write("trial.sh", "tune report acc=1\n");
+  const std::string space =
+      folder.Write("space.yaml",
+                   "trainable:\n  command: [sh, trial.sh]\n"
+                   "  setup: [\"head -c 400000 /dev/zero > $TUNE_DIR/packages\"]\nmetric: acc\n"
+                   "mode: max\nseed: 3\nspace: {x: {uniform: [0, 1]}}\nsamples: 3\n");
+  ExpectInterruptedForNothing(folder, RunTune(folder, {"run", space}));
+  disk.Resize(64 << 20);
+  ExpectResumedToTheEnd(folder);
+}
+
 TEST(BadDisk, OneThatMayNotBeWrittenIsNamedAndItsSweepsCanStillBeRead) {
   TestFolder folder;
   const SmallDisk disk(folder / "small", 16 << 20);

@@ -226,6 +226,22 @@ TEST_F(Elsewhere, AFullDiskIsTheWorkersFaultAndNotTheTrials) {
   ExpectFourTrialsEndWell(*worker, *tune);
 }
 
+// Trial 0 leaves no room on its way out: the next attempt of this machine cannot even begin.
+TEST_F(Elsewhere, ADiskThatIsFullWhenAnAttemptBeginsIsTheWorkersFaultAndNotTheTrials) {
+  const SmallDisk disk(away_ / "small", 200'000);
+  if (!disk.is_mounted()) GTEST_SKIP() << disk.why_not();
+  WriteScript("tune report acc=0.5\ntest $TUNE_TRIAL = 0 && cat /dev/zero > $TUNE_DIR/rest\n:\n");
+  Space("", 4, "limits: {max_concurrent: 1}\n");
+  const auto tune = StartTuner();
+  const auto full = StartWorker("", "small");
+  const ProgramResult left = full->Wait();
+  EXPECT_EQ(left.exit_status, 1);
+  EXPECT_THAT(left.err, HasSubstr("tune worker: this worker's disk is full: "));
+  EXPECT_THAT(left.err, HasSubstr(": No space left on device\n"));
+  const auto worker = StartWorker();
+  ExpectFourTrialsEndWell(*worker, *tune);
+}
+
 TEST_F(Elsewhere, AMachineWithoutTheProgramGivesItsTrialsBackAndLeaves) {
   home_.Write("tool", "#!/bin/sh\ntune report acc=0.5\n");
   chmod((home_ / "tool").c_str(), 0755);

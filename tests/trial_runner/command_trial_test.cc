@@ -712,6 +712,26 @@ TEST_F(CommandTrialTest, WhatRanOutOfMemoryIsToldByWhatItPrinted) {
   }
 }
 
+TEST_F(CommandTrialTest, AProgramThatSpokeOfAFullDiskMetItWhereTheDiskIsFull) {
+  const std::string words = "OSError: [Errno 28] No space left on device: 'model.pt'\n";
+  const auto end_of = [this](const std::string& printed, bool is_disk_full) {
+    Begin();
+    Prints(printed);
+    ProgramEnd end;
+    end.exit_status = 1;
+    end.is_disk_full = is_disk_full;
+    trial_->OnProgramEnded(std::move(end));
+    return NextEnd();
+  };
+  const TrialEnd full = end_of(words, true);
+  EXPECT_EQ(full.outcome, Outcome::kCrashed);
+  EXPECT_EQ(full.detail, EndDetail::kDiskFull);
+  EXPECT_EQ(full.error, "no room on the disk: the program exited with status 1: " +
+                            words.substr(0, words.size() - 1));
+  EXPECT_EQ(end_of(words, false).detail, EndDetail::kNone);
+  EXPECT_EQ(end_of("ValueError: lr must be positive\n", true).detail, EndDetail::kNone);
+}
+
 TEST_F(CommandTrialTest, OneThatHadTooMuchMemoryIsToldItsLimit) {
   ProgramEnd end;
   end.signal = "SIGKILL";

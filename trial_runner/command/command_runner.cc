@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
 #include <utility>
@@ -19,7 +18,9 @@
 
 #include "core/check.h"
 #include "core/json.h"
+#include "core/posix/disk_room.h"
 #include "core/posix/durable_file.h"
+#include "core/posix/plain_file.h"
 #include "trial_runner/command/program_checkpoint.h"
 #include "trial_runner/command/setup_place.h"
 #include "trial_runner/find_program.h"
@@ -186,12 +187,13 @@ std::optional<TrialEnd> CommandRunner::RunAttempt(const TrialStart& start) {
   if (!attempt.ok()) {
     EndDescendants();  // A program that would have run it.
     const StatusCode code = attempt.status().code();
+    const std::string& why = attempt.status().message();
     if (code == StatusCode::kDataLoss) return EndForUnrestored(attempt.status());
-    const bool is_passing =
-        code == StatusCode::kUnavailable || code == StatusCode::kResourceExhausted;
+    if (code == StatusCode::kResourceExhausted) {
+      return TrialEnd{Outcome::kCrashed, "no room to begin: " + why, EndDetail::kDiskFull};
+    }
     const bool is_unfit = code == StatusCode::kFailedPrecondition;
-    return TrialEnd{is_passing ? Outcome::kCrashed : Outcome::kBadConfig,
-                    attempt.status().message(),
+    return TrialEnd{code == StatusCode::kUnavailable ? Outcome::kCrashed : Outcome::kBadConfig, why,
                     is_unfit ? EndDetail::kUnfitMachine : EndDetail::kNone};
   }
   std::optional<TrialEnd> end = Follow(**attempt);
@@ -238,6 +240,7 @@ void CommandRunner::HandOver(Served served, Attempt& attempt) {
 
 // ---- beginning
 
+// kResourceExhausted: a disk is full, and nothing else.
 Result<std::unique_ptr<CommandRunner::Attempt>> CommandRunner::Begin(const TrialStart& start) {
   if (!start.trainable.is_map() || start.trainable.Find("command") == nullptr) {
     return InvalidArgument("this program runs the trainable command alone");
@@ -272,10 +275,8 @@ Result<std::unique_ptr<CommandRunner::Attempt>> CommandRunner::Begin(const Trial
     if (!restored.ok()) return DataLoss(restored.status().message());
     places.restored = *std::move(restored);
   }
-  fs::create_directories(start.artifact_dir, error);
-  std::ofstream config_file(places.config_file, std::ios::trunc);
-  config_file << ToJson(start.config) << "\n";
-  if (!config_file.flush()) return ErrnoStatus("write", places.config_file);
+  TUNE_RETURN_IF_ERROR(MakeFolder(start.artifact_dir));
+  TUNE_RETURN_IF_ERROR(WriteFile(places.config_file, ToJson(start.config) + "\n"));
   attempt->environment = ProgramEnvironment(ours, start, places, attempt->filled.environment);
   if (served) {
     HandOver(*std::move(served), *attempt);
@@ -343,6 +344,14 @@ Result<Program> CommandRunner::StartWhenThereIsRoom(const ProgramOptions& option
   return program;
 }
 
+// Whether there is no room where the program runs, where its trial's files go or where its setup
+// lies.
+bool CommandRunner::IsFullUnder(const Attempt& attempt) {
+  const auto setup = attempt.environment.find("TUNE_SETUP_DIR");
+  return IsDiskFull(attempt.folder) || IsDiskFull(attempt.start.artifact_dir) ||
+         (setup != attempt.environment.end() && IsDiskFull(setup->second));
+}
+
 // ---- setup
 
 // Once for all trials on this machine that need the same: who finds it undone does it, the others
@@ -394,7 +403,9 @@ Status CommandRunner::RunSetup(const Attempt& attempt, const std::string& line) 
     EndDescendants();
     AddTo(tail, program.TakeOutput());
     if (*status == 0) return OkStatus();
-    return InvalidArgument("setup: '" + line + "' failed: " + tail.LastLine());
+    const std::string why = "setup: '" + line + "' failed: " + tail.LastLine();
+    const bool has_met_it = tail.SpeaksOfFullDisk() && IsFullUnder(attempt);
+    return has_met_it ? ResourceExhausted(why) : InvalidArgument(why);
   }
 }
 
@@ -510,6 +521,7 @@ void CommandRunner::TakeProgramEnd(Attempt& attempt) {
   const bool is_over_limit =
       attempt.memory && (attempt.has_exceeded_memory || attempt.memory->HasKilled());
   if (*status != 0 && is_over_limit) end.memory_limit_bytes = attempt.memory->bytes();
+  end.is_disk_full = *status != 0 && IsFullUnder(attempt);
   if (*status == 0) {
     end.left_running = left_running;
     end.file_metrics = ReadFileMetrics(attempt.spec, attempt.filled.metric_files, attempt.folder,

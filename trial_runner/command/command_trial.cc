@@ -363,6 +363,12 @@ TrialEnd CommandTrial::EndOfProgram() const {
     const std::string how = end.signal.empty()
                                 ? "exited with status " + std::to_string(end.exit_status)
                                 : "died of " + end.signal;
+    // A full disk that the program did not speak of is not why it ended; one that it spoke of and
+    // that has room is a limit of the program's own.
+    if (end.is_disk_full && tail_.SpeaksOfFullDisk()) {
+      return {Outcome::kCrashed, WithTail("no room on the disk: the program " + how, tail_),
+              EndDetail::kDiskFull};
+    }
     const Outcome outcome = tail_.SpeaksOfDeviceMemory() ? Outcome::kDeviceOutOfMemory
                             : tail_.SpeaksOfMemory()     ? Outcome::kOutOfMemory
                                                          : Outcome::kCrashed;

@@ -68,4 +68,8 @@ bool OutputTail::SpeaksOfMemory() const {
                    "DefaultCPUAllocator: not enough memory"});
 }
 
+bool OutputTail::SpeaksOfFullDisk() const {
+  return HoldsAny({"No space left on device", "Disk quota exceeded"});
+}
+
 }  // namespace tune

@@ -20,6 +20,8 @@ class OutputTail {
   // or TensorFlow, or of Python and C++.
   bool SpeaksOfDeviceMemory() const;
   bool SpeaksOfMemory() const;
+  // Of a full disk or quota, in the words of the C library (ENOSPC, EDQUOT).
+  bool SpeaksOfFullDisk() const;
 
  private:
   static constexpr size_t kBytesMax = 8u << 10;

@@ -14,6 +14,7 @@
 #include "core/posix/durable_file.h"
 #include "core/posix/folder_lock.h"
 #include "core/posix/kept_folders.h"
+#include "core/posix/plain_file.h"
 #include "core/posix/private_folder.h"
 #include "trial_runner/package/packed_folder.h"
 
@@ -60,9 +61,8 @@ SetupPlace::SetupPlace(const TrialStart& start, const std::vector<std::string>& 
 Result<SetupPlace::Claim> SetupPlace::Ask() const {
   if (is_shared_) TUNE_RETURN_IF_ERROR(MakePrivateFolder(fs::path(folder_).parent_path()));
   while (true) {
+    TUNE_RETURN_IF_ERROR(MakeFolder(folder_));
     std::error_code error;
-    fs::create_directories(folder_, error);
-    if (error) return InvalidArgument("cannot create " + folder_ + ": " + error.message());
     // A setup may put a link in its place, which nobody removes.
     const bool is_link = fs::is_symlink(fs::symlink_status(folder_, error));
     if (IsMarked()) {

@@ -34,9 +34,9 @@
 //   {"end": {"outcome": "completed", "error": ""}}
 //       completed, stopped (told to), crashed, out_of_memory, device_out_of_memory or bad_config.
 //       `"detail": "bad_checkpoint"`: what it was to go on from is torn, corrupt or gone;
-//       `"detail": "disk_full"`: there was no room for a checkpoint; `"detail": "rank_lost"`:
-//       another rank is gone; all with the outcome crashed. The process then waits for the next
-//       start.
+//       `"detail": "disk_full"`: there was no room to begin, for a checkpoint or for what the
+//       user's program writes; `"detail": "rank_lost"`: another rank is gone; all with the outcome
+//       crashed. The process then waits for the next start.
 // A process may run several attempts at once, each in a lane of its own: a start then says in which
 // (`"lane": 3` beside the message's key: a number from 1 that is never used twice in that process),
 // and so does every line about that attempt in both directions. A worker sends it also
