@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <regex>
 #include <string_view>
 
@@ -143,7 +144,93 @@ bool SetsBeforeItReads(const std::string& text, const std::string& variable) {
   return false;
 }
 
+// Python's and a shell's ways to write a file; the first group is its name, or what holds it.
+#define TUNE_NAME "(\"[^\"{}$]+\"|'[^'{}$]+'|[A-Za-z_]\\w*)"
+const std::vector<std::regex>& PythonWrites() {
+  static const std::vector<std::regex> writes = {
+      std::regex("\\bopen\\(\\s*" TUNE_NAME "\\s*,\\s*(?:mode\\s*=\\s*)?[\"'][wax]"),
+      std::regex("\\b(?:torch\\.save|joblib\\.dump)\\(.*,\\s*" TUNE_NAME "\\s*[,)]"),
+      std::regex("\\b(?:np|numpy)\\.save\\w*\\(\\s*" TUNE_NAME "\\s*[,)]"),
+      std::regex("\\.(?:to_csv|to_json|to_pickle|save|save_model|save_weights)\\(\\s*" TUNE_NAME
+                 "\\s*[,)]")};
+  return writes;
+}
+#undef TUNE_NAME
+const std::vector<std::regex>& ShellWrites() {
+  static const std::vector<std::regex> writes = {
+      std::regex("(?:^|[^0-9&>-])>{1,2} *([A-Za-z_][A-Za-z0-9_./-]*)")};
+  return writes;
+}
+
+// Of a variable that is set once, from a text: that text.
+std::string TextOfVariable(const std::string& text, const std::string& variable) {
+  const std::regex is_set("(?:^|\n)\\s*" + variable +
+                          "\\s*=\\s*(?:Path\\()?(\"[^\"{}$\n]+\"|'[^'{}$\n]+')");
+  std::smatch match;
+  if (!std::regex_search(text, match, is_set)) return "";
+  const std::string value = match[1].str();
+  return value.substr(1, value.size() - 2);
+}
+
+size_t CountWords(std::string_view text, const std::string& word) {
+  const auto is_word = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  size_t count = 0;
+  for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + word.size())) {
+    const size_t end = at + word.size();
+    const bool is_whole =
+        (at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end]));
+    count += is_whole && !IsInComment(text, at) ? 1 : 0;
+  }
+  return count;
+}
+
+bool GoesElsewhere(std::string_view text) {
+  constexpr std::array<std::string_view, 6> kSigns = {"TUNE_DIR", "tune.folder", "tempfile",
+                                                      "chdir(",   "mktemp",      "cd "};
+  return std::any_of(kSigns.begin(), kSigns.end(), [&](std::string_view sign) {
+    return text.find(sign) != std::string_view::npos;
+  });
+}
+
 }  // namespace
+
+std::vector<std::string> FilesOfAllTrials(const CommandSpec& spec, const std::string& folder) {
+  const std::optional<std::string> script = ScriptOf(spec);
+  if (!script) return {};
+  const std::optional<std::string> text = ReadScript(fs::path(folder) / *script);
+  if (!text || GoesElsewhere(*text)) return {};
+  const bool is_shell = IsShell(*script, *text);
+  if (!is_shell && !script->ends_with(".py")) return {};
+  std::map<std::string, size_t> write_counts;  // By how the script names it.
+  for (size_t begin = 0; begin < text->size();) {
+    const size_t end = std::min(text->find('\n', begin), text->size());
+    const std::string line = text->substr(begin, end - begin);
+    begin = end + 1;
+    constexpr size_t kLineMax = 500;  // std::regex recurses.
+    if (line.size() > kLineMax) continue;
+    for (const std::regex& write : is_shell ? ShellWrites() : PythonWrites()) {
+      std::smatch match;
+      if (!std::regex_search(line, match, write)) continue;
+      if (IsInComment(line, static_cast<size_t>(match.position(1)))) continue;
+      ++write_counts[match[1].str()];
+    }
+  }
+  std::vector<std::string> files;
+  for (const auto& [named, write_count] : write_counts) {
+    const bool is_text = named.front() == '"' || named.front() == '\'';
+    const std::string file = is_shell  ? named
+                             : is_text ? named.substr(1, named.size() - 2)
+                                       : TextOfVariable(*text, named);
+    const bool is_below = !file.empty() && file.front() != '/' && !file.starts_with("..");
+    // A variable is named where it is set, too.
+    const size_t other_count = write_count + (is_shell || is_text ? 0 : 1);
+    const std::string word = is_text && !is_shell ? file : named;
+    if (is_below && CountWords(*text, word) > other_count) files.push_back(file);
+  }
+  return files;
+}
 
 std::optional<std::string> ScriptOf(const CommandSpec& spec) {
   const std::vector<std::optional<std::string>> arguments = spec.LiteralArguments();

@@ -206,6 +206,12 @@ std::vector<std::string> VariablesPassedOver(const Value& trainable, const std::
   return VariablesPassedOver(*spec, WorkingFolder(trainable, base_dir));
 }
 
+std::vector<std::string> FilesOfAllTrials(const Value& trainable, const std::string& base_dir) {
+  const std::optional<CommandSpec> spec = CommandOf(trainable);
+  if (!spec) return {};
+  return FilesOfAllTrials(*spec, WorkingFolder(trainable, base_dir));
+}
+
 Result<TrainableInfo> DescribeTrainable(const Value& trainable,
                                         const std::vector<std::string>& metrics,
                                         const std::vector<std::string>& parameters,

@@ -92,5 +92,7 @@ std::vector<std::string> OptionsReadAsBool(const Value& trainable, const std::st
 // Those of its options, and of its variables, that it passes over (find_script.h).
 std::vector<std::string> OptionsPassedOver(const Value& trainable, const std::string& base_dir);
 std::vector<std::string> VariablesPassedOver(const Value& trainable, const std::string& base_dir);
+// The files that it writes under a fixed name and reads again (find_script.h).
+std::vector<std::string> FilesOfAllTrials(const Value& trainable, const std::string& base_dir);
 
 }  // namespace tune

@@ -178,6 +178,37 @@ TEST_F(BeforeTheStart, AnOptionForWhichEveryTextIsTrueIsTold) {
   EXPECT_EQ(warnings("parser.add_argument('--amp', type=bool)", "--fp, \"{x}\""), "");
 }
 
+TEST_F(BeforeTheStart, FilesThatTrialsSideBySideShareAreTold) {
+  const std::string metrics = ", metrics: {acc: {regex: \"acc: {number}\"}}";
+  const auto warnings = [&](const std::string& script, const std::string& name = "train.py") {
+    folder_.Write(name, script);
+    const std::string program = name == "train.py" ? "python3" : "bash";
+    return Run(Sweep("command: [" + program + ", " + name + ", \"{x}\"]" + metrics), {"--dry-run"})
+        .err;
+  };
+  const auto tells = [](const std::string& file) {
+    return HasSubstr("warning: the script writes '" + file + "' and reads it again");
+  };
+  EXPECT_THAT(warnings("torch.save(m.state_dict(), 'best.pt')\nm = torch.load('best.pt')\n"),
+              tells("best.pt"));
+  EXPECT_THAT(warnings("with open(\"best.pkl\", 'wb') as f: pickle.dump(m, f)\n"
+                       "m = pickle.load(open('best.pkl', 'rb'))\n"),
+              tells("best.pkl"));
+  EXPECT_THAT(warnings("CKPT = 'ckpt/last.pt'\nif os.path.exists(CKPT): load(CKPT)\n"
+                       "torch.save(m, CKPT)\n"),
+              tells("ckpt/last.pt"));
+  EXPECT_THAT(
+      warnings("echo \"{}\" > config.json\npython3 train.py --config config.json\n", "run.sh"),
+      tells("config.json"));
+  for (const char* const alone :
+       {"torch.save(m, 'best.pt')\n", "torch.save(m, f'best_{x}.pt')\ntorch.load(f'best_{x}.pt')\n",
+        "# torch.save(m, 'best.pt')\ntorch.load('best.pt')\n",
+        "d = os.environ['TUNE_DIR']\ntorch.save(m, 'best.pt')\ntorch.load('best.pt')\n"}) {
+    EXPECT_EQ(warnings(alone), "") << alone;
+  }
+  EXPECT_EQ(warnings("python3 train.py > /dev/null 2>&1\ncat /dev/null\n", "run.sh"), "");
+}
+
 TEST_F(BeforeTheStart, WhatTheScriptPassesOverIsTold) {
   const std::string metrics = ", metrics: {acc: {regex: \"acc: {number}\"}}";
   const auto warnings = [&](const std::string& command) {

@@ -70,6 +70,13 @@ void AddSharedFiles(const ExperimentSpec& spec, const SearchSpace& space,
     const auto* const domain = std::get_if<Domain>(&parameter.content);
     if (domain != nullptr && !domain->Count()) telling.push_back(parameter.name);
   }
+  const std::vector<std::string> files = FilesOfAllTrials(spec.trainable, spec.base_dir);
+  if (!files.empty()) {
+    warnings.push_back("the script writes " + Listed(files) +
+                       " and reads it again, in the folder that all trials share: a trial may read "
+                       "what another one wrote; let the script write into the folder that the "
+                       "variable TUNE_DIR names, or set limits: {max_concurrent: 1}");
+  }
   const std::vector<std::string> metrics = SharedFileMetrics(spec.trainable, telling);
   if (metrics.empty()) return;
   warnings.push_back("trials that run side by side write one file, and read each other's " +
