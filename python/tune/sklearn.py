@@ -20,9 +20,10 @@ from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
 
 import joblib
 import numpy
+import sklearn
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
-from sklearn.metrics import get_scorer
-from sklearn.model_selection import check_cv, cross_validate
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import GridSearchCV, check_cv
 from sklearn.utils.metaestimators import available_if
 
 from ._space import Domain, choice
@@ -86,6 +87,11 @@ class SearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None, groups: Any = None, **fit_params: Any) -> "SearchCV":
         """Runs the sweep, waits for its end, and trains the best candidate on all data."""
         key, scoring = self._scoring()
+        if fit_params and sklearn.get_config().get("enable_metadata_routing", False):
+            raise ValueError(
+                f"fit: read {', '.join(fit_params)} while enable_metadata_routing is on, which SearchCV does"
+                " not know: call sklearn.set_config(enable_metadata_routing=False) first"
+            )
         space, objects = _space_of(self.space)
         _check_names(self.estimator, space)
         samples, algorithm = self.n_iter, self.search
@@ -95,7 +101,10 @@ class SearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         splits = list(splitter.split(X, y, groups))  # Drawn once: all candidates have the same.
         folder = Path(self.folder).resolve()
         data = _kept((X, y, splits, fit_params), folder)
-        task = Task(clone(self.estimator), str(data), scoring, self.return_train_score, objects)
+        task = Task(
+            clone(self.estimator), str(data), objects, scoring=scoring, error_score="raise",
+            return_train_score=self.return_train_score,
+        )
         cpus = None if self.n_jobs in (None, -1) else self.n_jobs
         self.sweep_ = run(
             task, space, metric=f"mean_test_{key}", mode="max", samples=samples,
@@ -104,7 +113,7 @@ class SearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         )
         self.multimetric_ = isinstance(scoring, dict)
         self.n_splits_ = len(splits)
-        self.scorer_ = scoring if self.multimetric_ else _scorer(self.estimator, scoring)
+        self.scorer_ = scoring if self.multimetric_ else check_scoring(self.estimator, scoring)
         self._read(key, objects)
         if self.refit:
             self._refit(X, y, fit_params)
@@ -122,7 +131,7 @@ class SearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 f"refit: read {self.refit!r}, expected the one of {', '.join(scoring)} that counts"
             )
-        return self.refit, {name: _scorer(self.estimator, one) for name, one in scoring.items()}
+        return self.refit, {name: check_scoring(self.estimator, one) for name, one in scoring.items()}
 
     def _read(self, key: str, objects: Mapping[str, Mapping[str, Any]]) -> None:
         config = {trial.number: trial.config for trial in self.sweep_.trials}
@@ -204,44 +213,31 @@ for _name in ("predict", "predict_proba", "predict_log_proba", "decision_functio
 
 
 class Task:
-    """The objective: cross-validates one candidate. Data and folds are read once a process."""
+    """The objective: cross-validates one candidate. Data and folds are read once a process.
 
-    def __init__(self, estimator: Any, data: str, scoring: Any, return_train_score: bool,
-                 objects: Mapping[str, Mapping[str, Any]]) -> None:
-        self.estimator, self.data, self.scoring = estimator, data, scoring
-        self.return_train_score, self.objects = return_train_score, objects
+    GridSearchCV of that one candidate does the work, so that its scores are what the installed
+    scikit-learn gives it: weights of samples, scorers of all kinds, errors.
+    """
+
+    def __init__(self, estimator: Any, data: str, objects: Mapping[str, Mapping[str, Any]],
+                 **options: Any) -> None:
+        self.estimator, self.data, self.objects, self.options = estimator, data, objects, options
+        self.settings = sklearn.get_config()
         self._loaded: Optional[Tuple[Any, ...]] = None
 
     def __call__(self, trial: Mapping[str, Any]) -> Dict[str, float]:
         if self._loaded is None:
             self._loaded = joblib.load(self.data, mmap_mode="r")
         X, y, splits, fit_params = self._loaded
-        estimator = clone(self.estimator).set_params(**_restored(trial, self.objects))
-        named = {"params" if _has_params() else "fit_params": fit_params or None}
-        scores = cross_validate(
-            estimator, X, y, cv=splits, scoring=self.scoring, error_score="raise",
-            return_train_score=self.return_train_score, **named,
-        )
-        metrics: Dict[str, float] = {}
-        for name, values in scores.items():
-            if name.startswith(("test_", "train_")):
-                metrics.update({f"split{i}_{name}": float(v) for i, v in enumerate(values)})
-            metrics[f"mean_{name}"] = float(numpy.mean(values))
-            metrics[f"std_{name}"] = float(numpy.std(values))
-        return metrics
-
-
-def _has_params() -> bool:
-    """cross_validate takes `params` in place of `fit_params` from scikit-learn 1.4 on."""
-    import inspect
-
-    return "params" in inspect.signature(cross_validate).parameters
-
-
-def _scorer(estimator: Any, scoring: Any) -> Any:
-    if scoring is None:
-        return lambda fitted, X, y: fitted.score(X, y)
-    return get_scorer(scoring) if isinstance(scoring, str) else scoring
+        with sklearn.config_context(**self.settings):
+            estimator = clone(self.estimator).set_params(**_restored(trial, self.objects))
+            search = GridSearchCV(estimator, {}, cv=splits, refit=False, **self.options)
+            search.fit(X, y, **fit_params)
+        return {
+            name: float(column[0])
+            for name, column in search.cv_results_.items()
+            if name.startswith(("mean_", "std_", "split"))
+        }
 
 
 def _space_of(space: Mapping[str, Any]) -> Tuple[Dict[str, Any], Dict[str, Dict[str, Any]]]:

@@ -4,13 +4,22 @@ import contextlib
 import importlib.util
 import io
 import os
+import pickle
 import tempfile
 import unittest
+import warnings
 
 BIN = os.environ.get("TUNE_BIN_DIR", "")
 HAS_SKLEARN = importlib.util.find_spec("sklearn") is not None
 
 import tune
+
+
+# Scorers and choosers: functions of a module, as GridSearchCV's own workers need them.
+
+
+def accuracy(estimator, x, y):
+    return estimator.score(x, y)
 
 
 @unittest.skipUnless(BIN and HAS_SKLEARN, "scikit-learn is not there")
@@ -28,8 +37,32 @@ class Searches(unittest.TestCase):
         from tune.sklearn import SearchCV
 
         search = SearchCV(estimator, space, folder=self.folder, db=os.path.join(self.folder, "tune.db"), **options)
+        fit = fit if isinstance(fit, dict) else dict(zip("Xy", fit or (self.x, self.y)))
         with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
-            return search.fit(*(fit or (self.x, self.y)))
+            return search.fit(**fit)
+
+    def both(self, estimator, grid, fit=None, **options):
+        """(our search of each combination, scikit-learn's), of equal columns and values."""
+        from sklearn.model_selection import GridSearchCV
+
+        ours = self.search(estimator, grid, fit=fit, n_iter=None, **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            theirs = GridSearchCV(estimator, grid, **options).fit(**(fit or {"X": self.x, "y": self.y}))
+        self.assertEqual(set(ours.cv_results_), set(theirs.cv_results_))
+        self.assertEqual([repr(sorted(one.items())) for one in ours.cv_results_["params"]],
+                         [repr(sorted(one.items())) for one in theirs.cv_results_["params"]])
+        for name in theirs.cv_results_:
+            if name.startswith("param_"):  # Newer scikit-learns have numbers where older ones have objects.
+                self.assertEqual(ours.cv_results_[name].tolist(), theirs.cv_results_[name].tolist(), name)
+            elif name != "params" and not name.endswith("_time"):
+                self.assertEqual([str(one) for one in ours.cv_results_[name]],
+                                 [str(one) for one in theirs.cv_results_[name]], name)
+        for name in ("multimetric_", "n_splits_", "best_index_", "best_params_", "best_score_"):
+            self.assertEqual(hasattr(ours, name), hasattr(theirs, name), name)
+            if hasattr(theirs, name):
+                self.assertEqual(str(getattr(ours, name)), str(getattr(theirs, name)), name)
+        return ours, theirs
 
     def test_each_combination_has_the_scores_that_grid_search_gives_it(self):
         from sklearn.model_selection import GridSearchCV
@@ -132,6 +165,63 @@ class Searches(unittest.TestCase):
         self.assertFalse(is_classifier(SearchCV(SVR(), {})))
         with self.assertRaisesRegex(AttributeError, "call fit first"):
             search.predict(self.x)
+
+    def test_weights_of_samples_count_as_in_grid_search(self):
+        import numpy
+        from sklearn.svm import SVC
+
+        weights = numpy.arange(150.0) + 1
+        fit = {"X": self.x, "y": self.y, "sample_weight": weights}
+        ours, theirs = self.both(SVC(), {"C": [0.01, 0.1, 1]}, fit=fit, cv=3)
+        self.assertEqual(ours.predict(self.x).tolist(), theirs.predict(self.x).tolist())
+        self.both(SVC(), {"C": [0.01, 1]}, fit=fit, cv=3, scoring=["accuracy", "f1_macro"], refit="f1_macro")
+        self.both(SVC(), {"C": [0.01, 1]}, fit=fit, cv=3, scoring=accuracy)
+
+    def test_parameters_that_would_be_routed_are_refused(self):
+        import sklearn
+        from sklearn.svm import SVC
+
+        if "enable_metadata_routing" not in sklearn.get_config():
+            self.skipTest("this scikit-learn routes nothing")
+        with sklearn.config_context(enable_metadata_routing=True):
+            with self.assertRaisesRegex(ValueError, "fit: read sample_weight while enable_metadata_routing is on"):
+                self.search(SVC(), {"C": [1]}, fit={"X": self.x, "y": self.y, "sample_weight": [1.0] * 150})
+
+    def test_settings_of_scikit_learn_hold_in_the_trials(self):
+        import sklearn
+        from sklearn.preprocessing import StandardScaler
+
+        def setting(estimator, x, y):
+            return float(sklearn.get_config()["assume_finite"])
+
+        with sklearn.config_context(assume_finite=True):
+            found = self.search(StandardScaler(), {"with_std": [True]}, n_iter=None, scoring=setting, cv=2)
+        self.assertEqual(found.best_score_, 1.0)
+
+    def test_groups_stay_together(self):
+        import numpy
+        from sklearn.model_selection import GroupKFold
+        from sklearn.svm import SVC
+
+        fit = {"X": self.x, "y": self.y, "groups": numpy.arange(150) // 7}
+        self.both(SVC(), {"C": [0.01, 1]}, fit=fit, cv=GroupKFold(4))
+
+    def test_sparse_data_and_lists_are_searched(self):
+        import scipy.sparse
+        from sklearn.svm import SVC
+
+        for x in (scipy.sparse.csr_matrix(self.x), self.x.tolist()):
+            ours, theirs = self.both(SVC(), {"C": [0.01, 1]}, fit={"X": x, "y": list(self.y)}, cv=3)
+            self.assertEqual(ours.decision_function(x).tolist(), theirs.decision_function(x).tolist())
+            self.assertEqual(ours.n_features_in_, 4)
+            self.assertEqual(ours.classes_.tolist(), [0, 1, 2])
+
+    def test_a_search_is_pickled(self):
+        from sklearn.svm import SVC
+
+        found = self.search(SVC(), {"C": [1]}, n_iter=None, cv=2)
+        again = pickle.loads(pickle.dumps(found))
+        self.assertEqual(again.score(self.x, self.y), found.score(self.x, self.y))
 
 
 if __name__ == "__main__":
