@@ -1,8 +1,14 @@
 // Workers of other machines join by the printed line, and by nothing else.
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <cerrno>
+
+#include "core/posix/file_descriptor.h"
 #include "tests/e2e/curve_sweep.h"
 #include "tests/e2e/join_line.h"
 #include "tests/e2e/program.h"
@@ -15,9 +21,47 @@ const std::string kSpace = CurveSweep("    iterations: 5\n", "samples: 8\n");
 const std::string kEndlessSpace =
     CurveSweep("    iterations: 1000000000\n    seconds: 0.02\n", "samples: 8\n");
 
-std::vector<std::string> RunListening(const std::string& space) {
-  return {"run", space, "--cpus", "0", "--listen", "127.0.0.1:0"};
+std::vector<std::string> RunListening(const std::string& space,
+                                      const std::string& listen = "127.0.0.1:0") {
+  return {"run", space, "--cpus", "0", "--listen", listen};
 }
+
+// Connections that begin a handshake and say no more.
+class Crowd {
+ public:
+  explicit Crowd(int port) : port_(port) {}
+
+  void GrowUntilOneIsClosed(const char* from) {
+    const size_t first = fds_.size();
+    while (!IsAnyClosed(first)) Connect(from);
+  }
+
+ private:
+  void Connect(const char* from) {
+    fds_.emplace_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in own = {};
+    own.sin_family = AF_INET;
+    inet_pton(AF_INET, from, &own.sin_addr);
+    ASSERT_EQ(bind(fds_.back().get(), reinterpret_cast<sockaddr*>(&own), sizeof own), 0);
+    sockaddr_in to = {};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(static_cast<uint16_t>(port_));
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ASSERT_EQ(connect(fds_.back().get(), reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
+    ASSERT_EQ(send(fds_.back().get(), "\x16", 1, MSG_NOSIGNAL), 1);
+  }
+  bool IsAnyClosed(size_t first) const {
+    return std::any_of(fds_.begin() + static_cast<std::ptrdiff_t>(first), fds_.end(),
+                       [](const FileDescriptor& fd) {
+                         char byte = 0;
+                         const ssize_t count = recv(fd.get(), &byte, 1, MSG_DONTWAIT);
+                         return count == 0 || (count < 0 && errno != EAGAIN);
+                       });
+  }
+
+  const int port_;
+  std::vector<FileDescriptor> fds_;
+};
 
 // One line, from the worker, and the exit status.
 void ExpectRefusal(const ProgramResult& worker, int exit_status, const std::string& reason) {
@@ -149,6 +193,46 @@ TEST(Join, ATokenOfTheEnvironmentIsNotReadableThereWhileTheWorkerLives) {
   worker.Wait();
   tune.Signal(SIGINT);
   EXPECT_EQ(tune.Wait().exit_status, 130);
+}
+
+// Of a tuner with few descriptors, so that a small crowd is one.
+void ExpectNoWorkerIsKeptOut(const std::string& listen) {
+  TestFolder folder;
+  std::vector<std::string> arguments = {"-c", "ulimit -n 256; exec \"$0\" \"$@\"",
+                                        BinDir() + "/tune"};
+  for (std::string& argument : RunListening(folder.Write("space.yaml", kEndlessSpace), listen)) {
+    arguments.push_back(std::move(argument));
+  }
+  Program tune(folder, std::filesystem::relative("/bin/sh", BinDir()), arguments);
+  JoinLine join = WaitForJoinLine(tune);
+  const int port = std::stoi(join.address.substr(join.address.rfind(':') + 1));
+  join.address = "127.0.0.1:" + std::to_string(port);
+  Crowd crowd(port);
+  crowd.GrowUntilOneIsClosed("127.0.0.2");
+  crowd.GrowUntilOneIsClosed("127.0.0.3");
+  Program worker(folder, "tune", join.Worker({"--cpus", "2"}));
+  const bool has_joined = worker.WaitForText(" joined ");
+  EXPECT_TRUE(has_joined);
+  if (has_joined) {
+    // Nor does a crowd beside it, of its own address, put it out.
+    crowd.GrowUntilOneIsClosed("127.0.0.1");
+    WaitForReports(folder, 10);
+    worker.Signal(SIGTERM);
+  }
+  const ProgramResult left = worker.Wait();
+  EXPECT_EQ(left.err.find("trying again"), std::string::npos) << left.err;
+  tune.Signal(SIGINT);
+  const ProgramResult result = tune.Wait();
+  EXPECT_EQ(result.exit_status, 130) << result.err;
+  EXPECT_NE(result.err.find("a crowd of connections that "), std::string::npos) << result.err;
+  EXPECT_EQ(result.err.find("broke"), std::string::npos) << result.err;
+}
+
+TEST(Join, ACrowdOfHalfDoneHandshakesKeepsNoWorkerOut) { ExpectNoWorkerIsKeptOut("127.0.0.1:0"); }
+
+// There an IPv4 address is part of an IPv6 one.
+TEST(Join, ACrowdOfHalfDoneHandshakesKeepsNoWorkerOutOnAllAddresses) {
+  ExpectNoWorkerIsKeptOut("[::]:0");
 }
 
 TEST(Join, AWorkerUnderNohupOutlivesItsTerminal) {

@@ -3,6 +3,7 @@
 #include "trial_runner/grpc/listener.h"
 
 #include <arpa/inet.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -13,12 +14,18 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "core/posix/file_descriptor.h"
 
 namespace tune {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Optional;
 
 constexpr std::chrono::seconds kPatience(20);
 constexpr Duration kLong = Seconds(3600);
@@ -29,11 +36,12 @@ class Taken {
   void Add(int fd) {
     const std::lock_guard lock(mutex_);
     fds_.emplace_back(fd);
+    ++count_;
     changed_.notify_all();
   }
   bool WaitFor(size_t count) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kPatience, [&] { return fds_.size() >= count; });
+    return changed_.wait_for(lock, kPatience, [&] { return count_ >= count; });
   }
   bool HasAny() {
     const std::lock_guard lock(mutex_);
@@ -42,12 +50,24 @@ class Taken {
   void CloseAll() {
     const std::lock_guard lock(mutex_);
     fds_.clear();
+    count_ = 0;
+  }
+  // Those that were shut down, as a server does.
+  void CloseEnded() {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(fds_, [](const FileDescriptor& fd) {
+      char bytes[16];
+      while (recv(fd.get(), bytes, sizeof bytes, MSG_DONTWAIT) > 0) {
+      }
+      return recv(fd.get(), bytes, sizeof bytes, MSG_DONTWAIT) == 0;
+    });
   }
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<FileDescriptor> fds_;
+  size_t count_ = 0;
 };
 
 class ListenerTest : public testing::Test {
@@ -55,7 +75,8 @@ class ListenerTest : public testing::Test {
   void Listen(const ListenerRoom& room, Duration patience = kLong) {
     std::vector<Listener::Port> ports;
     ports.push_back({{"127.0.0.1", 0}, [this](int fd) { taken_.Add(fd); }});
-    auto listener = Listener::Open(ports, room, patience);
+    connections_.emplace(room);
+    auto listener = Listener::Open(ports, *connections_, patience);
     ASSERT_TRUE(listener.ok()) << listener.status().message();
     listener_ = *std::move(listener);
     port_ = ports[0].address.port;
@@ -76,6 +97,17 @@ class ListenerTest : public testing::Test {
   static void Speak(const FileDescriptor& fd) {
     EXPECT_EQ(send(fd.get(), "x", 1, MSG_NOSIGNAL), 1);
   }
+  // Speaks, and is known when it was handed on.
+  void Join(const FileDescriptor& fd) {
+    Speak(fd);
+    ASSERT_TRUE(taken_.WaitFor(++join_count_));
+    sockaddr_in own = {};
+    socklen_t bytes = sizeof own;
+    ASSERT_EQ(getsockname(fd.get(), reinterpret_cast<sockaddr*>(&own), &bytes), 0);
+    char host[INET_ADDRSTRLEN] = "";
+    inet_ntop(AF_INET, &own.sin_addr, host, sizeof host);
+    connections_->SetKnown(std::string(host) + ":" + std::to_string(ntohs(own.sin_port)));
+  }
   // By the other side, within some time.
   static bool IsClosed(const FileDescriptor& fd, int patience_ms = 20'000) {
     pollfd ready = {fd.get(), POLLIN, 0};
@@ -84,12 +116,14 @@ class ListenerTest : public testing::Test {
   }
 
   Taken taken_;
+  std::optional<OpenConnections> connections_;
   std::unique_ptr<Listener> listener_;
   int port_ = 0;
+  size_t join_count_ = 0;
 };
 
 TEST_F(ListenerTest, HandsAConnectionOnWhenItsPeerSpeaks) {
-  Listen({10, 10, 10});
+  Listen({10, 10, 10, 10});
   const FileDescriptor silent = Connect();
   const FileDescriptor worker = Connect();
   Speak(worker);
@@ -99,12 +133,12 @@ TEST_F(ListenerTest, HandsAConnectionOnWhenItsPeerSpeaks) {
 }
 
 TEST_F(ListenerTest, ClosesWhoIsSilentForTooLong) {
-  Listen({10, 10, 10}, Milliseconds(1));
+  Listen({10, 10, 10, 10}, Milliseconds(1));
   EXPECT_TRUE(IsClosed(Connect()));
 }
 
 TEST_F(ListenerTest, ACrowdOfSilentOnesLosesItsOldestAndNobodyElse) {
-  Listen({20, 10, 10});
+  Listen({20, 10, 10, 10});
   const FileDescriptor other = Connect("127.0.0.2");
   std::vector<FileDescriptor> crowd;
   for (int i = 0; i < 200; ++i) crowd.push_back(Connect());
@@ -117,23 +151,23 @@ TEST_F(ListenerTest, ACrowdOfSilentOnesLosesItsOldestAndNobodyElse) {
   EXPECT_TRUE(taken_.WaitFor(2));
 }
 
-TEST_F(ListenerTest, OfOneAddressAndOfAllOnlySoManyAreHandedOn) {
-  Listen({10, 5, 3});
+TEST_F(ListenerTest, OfWorkersOnlySoManyAreHandedOnFromOneAddressAndFromAll) {
+  Listen({10, 5, 3, 5});
   std::vector<FileDescriptor> ours;
-  const auto speaks_and_is_taken = [&](const char* from, size_t count) {
+  const auto joins = [&](const char* from) {
     ours.push_back(Connect(from));
-    Speak(ours.back());
-    return taken_.WaitFor(count);
+    Join(ours.back());
   };
-  for (size_t i = 1; i <= 3; ++i) ASSERT_TRUE(speaks_and_is_taken("127.0.0.1", i));
+  for (int i = 0; i < 3; ++i) joins("127.0.0.1");
   const FileDescriptor fourth = Connect();
   Speak(fourth);
   EXPECT_TRUE(IsClosed(fourth));
-  ASSERT_TRUE(speaks_and_is_taken("127.0.0.2", 4));
-  ASSERT_TRUE(speaks_and_is_taken("127.0.0.3", 5));
+  joins("127.0.0.2");
+  joins("127.0.0.3");
   const FileDescriptor sixth = Connect("127.0.0.4");
   Speak(sixth);
   EXPECT_TRUE(IsClosed(sixth));
+  EXPECT_THAT(connections_->TakeNotice(), Optional(HasSubstr("workers hold all 5 connections")));
   // Those that were closed count no more; that is looked at now and then.
   taken_.CloseAll();
   while (!taken_.HasAny()) {
@@ -144,8 +178,41 @@ TEST_F(ListenerTest, OfOneAddressAndOfAllOnlySoManyAreHandedOn) {
   EXPECT_TRUE(taken_.WaitFor(1));
 }
 
+TEST_F(ListenerTest, AnAddressThatHoldsNothingGetsInThroughACrowdOfHalfDoneHandshakes) {
+  Listen({100, 100, 50, 20});
+  const FileDescriptor worker = Connect("127.0.0.4");
+  Join(worker);
+  std::vector<FileDescriptor> crowd;
+  for (size_t i = 0; i < 10; ++i) {
+    for (const char* const from : {"127.0.0.2", "127.0.0.3"}) {
+      crowd.push_back(Connect(from));
+      Speak(crowd.back());
+      ASSERT_TRUE(taken_.WaitFor(1 + crowd.size()));
+    }
+  }
+  EXPECT_EQ(connections_->TakeNotice(), std::nullopt);
+  const FileDescriptor next = Connect("127.0.0.5");
+  Speak(next);
+  EXPECT_TRUE(taken_.WaitFor(crowd.size() + 2));
+  EXPECT_TRUE(IsClosed(crowd.front())) << "the oldest of whoever has most";
+  EXPECT_THAT(connections_->TakeNotice(),
+              Optional(AllOf(HasSubstr("a crowd of connections that do not join"),
+                             HasSubstr(": 20, 10 of them from 127.0.0.2;"))));
+  // More and more of them: whoever holds little stays, and so does whoever has joined.
+  for (int i = 0; i < 100; ++i) {
+    crowd.push_back(Connect(i % 2 == 0 ? "127.0.0.2" : "127.0.0.3"));
+    Speak(crowd.back());
+    ASSERT_TRUE(taken_.WaitFor(crowd.size() + 2)) << i;
+    taken_.CloseEnded();
+  }
+  EXPECT_TRUE(IsClosed(crowd[80]));
+  EXPECT_FALSE(IsClosed(next, 0));
+  EXPECT_FALSE(IsClosed(worker, 0));
+  EXPECT_EQ(connections_->TakeNotice(), std::nullopt) << "it is said once";
+}
+
 TEST_F(ListenerTest, GoesOnAfterTheProcessHadNoDescriptorsLeft) {
-  Listen({10, 10, 10});
+  Listen({10, 10, 10, 10});
   FileDescriptor first(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   std::vector<FileDescriptor> all;
   do {
@@ -163,11 +230,11 @@ TEST_F(ListenerTest, GoesOnAfterTheProcessHadNoDescriptorsLeft) {
 }
 
 TEST_F(ListenerTest, SaysWhatItCannotListenOn) {
-  Listen({10, 10, 10});
+  Listen({10, 10, 10, 10});
   for (const NetworkAddress& address :
        {NetworkAddress{"127.0.0.1", port_}, NetworkAddress{"192.0.2.1", 0}}) {
     std::vector<Listener::Port> ports = {{address, [](int fd) { close(fd); }}};
-    const auto refused = Listener::Open(ports, {10, 10, 10}, kLong);
+    const auto refused = Listener::Open(ports, *connections_, kLong);
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.status().code(), StatusCode::kUnavailable);
     EXPECT_NE(refused.status().message().find("cannot listen on " + address.ToText()),
@@ -178,7 +245,8 @@ TEST_F(ListenerTest, SaysWhatItCannotListenOn) {
 TEST(ListenerRoom, LeavesDescriptorsForTheProcessItself) {
   for (const int64_t limit : {128, 1024, 20'000, 1'000'000}) {
     const ListenerRoom room = RoomWithin(limit);
-    EXPECT_LE(room.silent_max + room.open_max, limit - 48) << limit;
+    EXPECT_LE(room.silent_max + room.open_max + room.stranger_max, limit - 48) << limit;
+    EXPECT_GT(room.stranger_max, 0) << limit;
     EXPECT_GE(room.silent_max, 10) << limit;
     EXPECT_GT(room.open_of_one_max, 0) << limit;
   }

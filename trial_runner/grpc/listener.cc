@@ -1,12 +1,12 @@
 #include "trial_runner/grpc/listener.h"
 
+#include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,9 +30,9 @@ using SteadyClock = std::chrono::steady_clock;
 using Moment = SteadyClock::time_point;
 
 constexpr int kBacklog = 4096;
+constexpr size_t kMappedAt = 12;  // Where the IPv4 address stands in an IPv6 one that is mapped.
 constexpr std::chrono::milliseconds kAcceptPause(100);  // Without descriptors or memory.
 constexpr std::chrono::milliseconds kReopenPause(1000);
-constexpr std::chrono::milliseconds kLookPause(50);
 constexpr uint64_t kWakeTag = 0;  // Sockets have 1 to kSocketsMax, connections the rest.
 constexpr uint64_t kSocketsMax = 1000;
 
@@ -60,6 +60,25 @@ struct SocketAddress {
                      ? reinterpret_cast<const sockaddr_in6*>(&storage)->sin6_port
                      : reinterpret_cast<const sockaddr_in*>(&storage)->sin_port);
   }
+  // "10.0.0.7:41230", "[::1]:41230".
+  std::string ToText() const {
+    char text[INET6_ADDRSTRLEN] = "";
+    const auto with_port = [&](const char* before, const char* after) {
+      return before + std::string(text) + after + ":" + std::to_string(port());
+    };
+    if (storage.ss_family != AF_INET6) {
+      inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(&storage)->sin_addr, text,
+                sizeof text);
+      return with_port("", "");
+    }
+    const auto& address = reinterpret_cast<const sockaddr_in6*>(&storage)->sin6_addr;
+    if (IN6_IS_ADDR_V4MAPPED(&address)) {
+      inet_ntop(AF_INET, address.s6_addr + kMappedAt, text, sizeof text);
+      return with_port("", "");
+    }
+    inet_ntop(AF_INET6, &address, text, sizeof text);
+    return with_port("[", "]");
+  }
   // Whose it is: an IPv4 address, or the network of an IPv6 one, of which a machine has many.
   std::string Owner() const {
     if (storage.ss_family != AF_INET6) {
@@ -67,7 +86,6 @@ struct SocketAddress {
       return std::string(reinterpret_cast<const char*>(&address), sizeof address);
     }
     constexpr size_t kNetworkBytes = 8;
-    constexpr size_t kMappedAt = 12;
     const auto& address = reinterpret_cast<const sockaddr_in6*>(&storage)->sin6_addr;
     const std::string bytes(reinterpret_cast<const char*>(&address), sizeof address);
     if (IN6_IS_ADDR_V4MAPPED(&address)) return bytes.substr(kMappedAt);
@@ -110,29 +128,12 @@ FileDescriptor ListenOn(SocketAddress& address) {
   return listens ? std::move(fd) : FileDescriptor();
 }
 
-// A descriptor that somebody else closes: it is the same socket as long as its inode is.
-ino_t InodeOf(int fd) {
-  struct stat info = {};
-  return fstat(fd, &info) == 0 && S_ISSOCK(info.st_mode) ? info.st_ino : 0;
-}
-
 }  // namespace
-
-ListenerRoom RoomWithin(int64_t descriptor_limit) {
-  constexpr int64_t kReserveMin = 48;
-  const int64_t reserve = std::max(kReserveMin, descriptor_limit / 8);
-  const int64_t usable = std::max<int64_t>(20, descriptor_limit - reserve);
-  ListenerRoom room;
-  room.silent_max = usable * 3 / 5;
-  room.open_max = usable - room.silent_max;
-  room.open_of_one_max = std::max<int64_t>(4, room.open_max / 2);
-  return room;
-}
 
 class Listener::Loop {
  public:
-  Loop(const ListenerRoom& room, Duration patience)
-      : room_(room),
+  Loop(OpenConnections& connections, Duration patience)
+      : connections_(connections),
         patience_(std::chrono::microseconds(patience.us)),
         epoll_(epoll_create1(EPOLL_CLOEXEC)),
         wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
@@ -180,14 +181,9 @@ class Listener::Loop {
   };
   struct Silent {
     FileDescriptor fd;
-    std::string owner;
+    OpenConnections::Peer peer;
     size_t socket = 0;
     Moment until;
-  };
-  struct Open {
-    int fd = -1;
-    ino_t inode = 0;
-    std::string owner;
   };
 
   bool Watch(int fd, uint64_t tag) const {
@@ -241,7 +237,7 @@ class Listener::Loop {
       FileDescriptor fd(
           accept4(socket.fd.get(), peer.get(), &peer.bytes, SOCK_NONBLOCK | SOCK_CLOEXEC));
       if (fd.is_open()) {
-        Admit(std::move(fd), peer.Owner(), index);
+        Admit(std::move(fd), {peer.Owner(), peer.ToText()}, index);
         continue;
       }
       switch (errno) {
@@ -294,13 +290,13 @@ class Listener::Loop {
     }
   }
 
-  void Admit(FileDescriptor fd, std::string owner, size_t socket) {
-    while (static_cast<int64_t>(silent_.size()) >= room_.silent_max) DropOne();
+  void Admit(FileDescriptor fd, OpenConnections::Peer peer, size_t socket) {
+    while (static_cast<int64_t>(silent_.size()) >= connections_.room().silent_max) DropOne();
     const uint64_t tag = ++last_tag_;
     if (!Watch(fd.get(), tag)) return;
-    by_owner_[owner].insert(tag);
-    silent_.emplace(
-        tag, Silent{std::move(fd), std::move(owner), socket, SteadyClock::now() + patience_});
+    by_owner_[peer.owner].insert(tag);
+    silent_.emplace(tag,
+                    Silent{std::move(fd), std::move(peer), socket, SteadyClock::now() + patience_});
   }
 
   // The oldest of the one who has most.
@@ -308,12 +304,15 @@ class Listener::Loop {
     const auto most = std::max_element(
         by_owner_.begin(), by_owner_.end(),
         [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
-    Drop(*most->second.begin());
+    const uint64_t oldest = *most->second.begin();
+    connections_.NoteSilentCrowd(static_cast<int64_t>(silent_.size()), silent_.at(oldest).peer,
+                                 static_cast<int64_t>(most->second.size()));
+    Drop(oldest);
   }
 
   FileDescriptor Drop(uint64_t tag) {
     const auto found = silent_.find(tag);
-    const auto owned = by_owner_.find(found->second.owner);
+    const auto owned = by_owner_.find(found->second.peer.owner);
     owned->second.erase(tag);
     if (owned->second.empty()) by_owner_.erase(owned);
     FileDescriptor fd = std::move(found->second.fd);
@@ -328,40 +327,18 @@ class Listener::Loop {
     char first = 0;
     const ssize_t count = recv(peer, &first, 1, MSG_PEEK | MSG_DONTWAIT);
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    Open open{peer, InodeOf(peer), found->second.owner};
+    const OpenConnections::Peer whose = found->second.peer;
     const size_t socket = found->second.socket;
     Unwatch(peer);
     FileDescriptor fd = Drop(tag);
-    if (count <= 0 || !HasRoomFor(open.owner)) return;
+    // Counted first: whoever it is handed to may learn at once who speaks.
+    if (count <= 0 || !connections_.Add(fd.get(), whose)) return;
     const int yes = 1;
     setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    ++open_of_[open.owner];
-    open_.push_back(std::move(open));
     sockets_[socket].take(fd.Release());
   }
 
-  bool HasRoomFor(const std::string& owner) {
-    const auto is_full = [&] {
-      const auto found = open_of_.find(owner);
-      return static_cast<int64_t>(open_.size()) >= room_.open_max ||
-             (found != open_of_.end() && found->second >= room_.open_of_one_max);
-    };
-    // One look at them all takes a while, and a crowd comes back at once.
-    const Moment now = SteadyClock::now();
-    if (is_full() && now >= look_again_at_) {
-      ForgetClosed();
-      look_again_at_ = now + kLookPause;
-    }
-    return !is_full();
-  }
-
-  void ForgetClosed() {
-    std::erase_if(open_, [](const Open& open) { return InodeOf(open.fd) != open.inode; });
-    open_of_.clear();
-    for (const Open& open : open_) ++open_of_[open.owner];
-  }
-
-  const ListenerRoom room_;
+  OpenConnections& connections_;
   const std::chrono::microseconds patience_;
   FileDescriptor epoll_;
   FileDescriptor wake_;
@@ -372,18 +349,15 @@ class Listener::Loop {
   uint64_t last_tag_ = kSocketsMax;
   std::map<uint64_t, Silent> silent_;  // In the order of their coming.
   std::map<std::string, std::set<uint64_t>> by_owner_;
-  std::vector<Open> open_;  // Closed ones too, until they are forgotten.
-  std::map<std::string, int64_t> open_of_;
-  Moment look_again_at_;
 };
 
 Listener::Listener(std::unique_ptr<Loop> loop) : loop_(std::move(loop)) {}
 
 Listener::~Listener() = default;
 
-Result<std::unique_ptr<Listener>> Listener::Open(std::vector<Port>& ports, const ListenerRoom& room,
-                                                 Duration patience) {
-  auto loop = std::make_unique<Loop>(room, patience);
+Result<std::unique_ptr<Listener>> Listener::Open(std::vector<Port>& ports,
+                                                 OpenConnections& connections, Duration patience) {
+  auto loop = std::make_unique<Loop>(connections, patience);
   for (Port& port : ports) TUNE_RETURN_IF_ERROR(loop->Add(port));
   TUNE_RETURN_IF_ERROR(loop->Begin());
   return std::unique_ptr<Listener>(new Listener(std::move(loop)));

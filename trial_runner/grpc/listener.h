@@ -4,33 +4,24 @@
 //
 // Whatever strangers do, the next one can connect and the process has descriptors left for its own
 // work: silent connections are closed after a while, and, when their places are all taken, the
-// oldest of whoever has most of them is; connections that were handed on are counted, all of them
-// and by address, and what is too much is closed. Without descriptors or memory an accept waits and
+// oldest of whoever has most of them is; of those that were handed on see open_connections.h.
+// Without descriptors or memory an accept waits and
 // is tried again; a socket that can accept no more is made anew.
 //
 // Thread rule: Open and the destructor from one thread; `take` is called from a thread of the
 // listener's own.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
 
 #include "core/status.h"
 #include "core/time.h"
+#include "trial_runner/grpc/open_connections.h"
 #include "trial_runner/network_address.h"
 
 namespace tune {
-
-// How many connections of which kind there may be.
-struct ListenerRoom {
-  int64_t silent_max = 0;
-  int64_t open_max = 0;         // Handed on, and not closed since.
-  int64_t open_of_one_max = 0;  // The same, of one address (IPv6: of one /64 network).
-};
-// What a process with so many descriptors can give to its listeners.
-ListenerRoom RoomWithin(int64_t descriptor_limit);
 
 class Listener {
  public:
@@ -40,9 +31,10 @@ class Listener {
     std::function<void(int fd)> take;
   };
   // Listens on all addresses that each host stands for, and begins to accept; `ports` get their
-  // numbers. kUnavailable: it is no address of this machine, or the port is taken or not permitted.
-  static Result<std::unique_ptr<Listener>> Open(std::vector<Port>& ports, const ListenerRoom& room,
-                                                Duration patience);
+  // numbers. `connections` must outlive it. kUnavailable: it is no address of this machine, or the
+  // port is taken or not permitted.
+  static Result<std::unique_ptr<Listener>> Open(std::vector<Port>& ports,
+                                                OpenConnections& connections, Duration patience);
   // Nothing is taken any more when it returns; silent connections are closed.
   ~Listener();
 

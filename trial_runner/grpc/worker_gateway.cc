@@ -28,13 +28,16 @@
 namespace tune {
 namespace {
 
-// "ipv4:127.0.0.1:4711" to "127.0.0.1:4711", "ipv6:%5B::1%5D:4711" to "[::1]:4711".
+// "ipv4:127.0.0.1:4711" to "127.0.0.1:4711", "ipv6:%5B::1%5D:4711" to "[::1]:4711"; the link of
+// "ipv6:%5Bfe80::1%25eth0%5D:4711" is left out.
 std::string PeerAddress(const std::string& peer) {
   const size_t colon = peer.find(':');
   std::string address = colon == std::string::npos ? peer : peer.substr(colon + 1);
   if (address.starts_with("%5B")) address.replace(0, 3, "[");
   if (const size_t end = address.find("%5D"); end != std::string::npos)
     address.replace(end, 3, "]");
+  const size_t link = address.find('%');
+  if (const size_t end = address.find(']'); link < end) address.erase(link, end - link);
   return address;
 }
 
@@ -73,6 +76,7 @@ class WorkerGateway::Service final {
   const std::string& address() const { return address_; }
   const std::string& tls_address() const { return tls_address_; }
   IncomingSink& sink() { return sink_; }
+  OpenConnections& open_connections() { return open_connections_; }
 
   std::shared_ptr<Connection> Find(WorkerId worker);
   bool WaitUntilAllGone(Duration patience);
@@ -106,6 +110,7 @@ class WorkerGateway::Service final {
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor>> acceptors_;
   std::vector<Listener::Port> ports_;
+  OpenConnections open_connections_{RoomWithin(DescriptorLimit())};
   std::unique_ptr<Listener> listener_;  // After what it hands connections to.
   std::thread thread_;
   NetworkAddress plain_;
@@ -172,15 +177,16 @@ class WorkerGateway::Connection final {
     const std::string method = call_->context.method();
     address_ = PeerAddress(call_->context.peer());
     is_fetch_ = method == kFetchMethod;
+    Status admitted = CheckCaller();
+    if (admitted.ok()) service_.open_connections().SetKnown(address_);
     if (method == kCheckpointMethod) {
-      Status refusal = CheckCaller();
-      service_.ServeCheckpoint(std::move(call_), std::move(refusal));
+      service_.ServeCheckpoint(std::move(call_), std::move(admitted));
       return self_.reset();
     }
     if (method != kAttachMethod && !is_fetch_) {
       return FinishAfterSending({grpc::StatusCode::UNIMPLEMENTED, "unknown method " + method});
     }
-    if (const Status admitted = CheckCaller(); !admitted.ok()) return Refuse(admitted);
+    if (!admitted.ok()) return Refuse(admitted);
     Read();
   }
 
@@ -452,8 +458,8 @@ Status WorkerGateway::Service::Listen() {
   if (server_ == nullptr) return Internal("the server of workers' connections cannot start");
   Await();
   thread_ = RunCompletions(queue_.get());
-  TUNE_ASSIGN_OR_RETURN(listener_, Listener::Open(ports_, RoomWithin(DescriptorLimit()),
-                                                  Milliseconds(limits::kStrangerMs)));
+  TUNE_ASSIGN_OR_RETURN(
+      listener_, Listener::Open(ports_, open_connections_, Milliseconds(limits::kStrangerMs)));
   if (!options_.listen.empty()) address_ = ports_.front().address.ToText();
   if (options_.tls) tls_address_ = ports_.back().address.ToText();
   return OkStatus();
@@ -562,6 +568,10 @@ void WorkerGateway::Send(WorkerId worker, std::vector<ToWorker> messages) {
 
 void WorkerGateway::Close(WorkerId worker) {
   if (const auto connection = service_->Find(worker)) connection->Close();
+}
+
+std::optional<std::string> WorkerGateway::TakeNotice() {
+  return service_->open_connections().TakeNotice();
 }
 
 bool WorkerGateway::WaitUntilAllGone(Duration patience) {

@@ -63,6 +63,9 @@ class WorkerGateway final : public WorkerLink {
   // Sends what is queued, then closes.
   void Close(WorkerId worker) override;
 
+  // A line for a person when a crowd of strangers was first met; from any thread.
+  std::optional<std::string> TakeNotice();
+
   // Waits until every connection has ended, at most this long: after Shutdown has been sent.
   bool WaitUntilAllGone(Duration patience);
 

@@ -287,6 +287,7 @@ int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& 
     if (surroundings.on_running) surroundings.on_running();
     for (const std::string& line : tuner.TakeLines()) display.Say(line);
     for (const std::string& line : control.TakeLines()) display.Say(line);
+    if (const auto notice = gateway->TakeNotice()) display.Say(*notice);
     if (signals.count() > 0 && !std::exchange(is_interrupt_told, true)) {
       signals.Tell();
       display.Say(controller.is_being_stopped()
