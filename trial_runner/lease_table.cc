@@ -150,17 +150,29 @@ void LeaseTable::Take(WorkerBooks& books, const Placement& placement, int64_t si
 }
 
 std::vector<Placement> LeaseTable::FindRoom(const ResourceRequest& request,
-                                            const std::string& fuse_key) const {
-  if (request.workers > 1) return PlaceRanks(request, Views());
+                                            const std::string& fuse_key,
+                                            const std::set<WorkerId>& except) const {
+  if (request.workers > 1) {
+    std::vector<WorkerView> views = Views();
+    std::erase_if(views, [&](const WorkerView& view) { return except.contains(view.worker); });
+    return PlaceRanks(request, std::move(views));
+  }
   auto placement = order_.PlaceTrial(
       request, [this](WorkerId worker) -> const WorkerView& { return workers_.at(worker).view; },
-      fuse_key);
+      fuse_key, except);
   if (!placement) return {};
   return {*std::move(placement)};
 }
 
-bool LeaseTable::HasRoom(const ResourceRequest& request) const {
-  return !FindRoom(request).empty();
+bool LeaseTable::HasRoom(const ResourceRequest& request, const std::set<WorkerId>& except) const {
+  return !FindRoom(request, "", except).empty();
+}
+
+bool LeaseTable::CouldTakeOn(WorkerId worker, const ResourceRequest& request) const {
+  const auto found = workers_.find(worker);
+  if (found == workers_.end()) return false;
+  const WorkerBooks& books = found->second;
+  return !books.is_away && !books.view.is_draining && CouldEverFit(request, books.view.capacity);
 }
 
 bool LeaseTable::CouldTake(const ResourceRequest& request) const {
@@ -180,10 +192,10 @@ bool LeaseTable::CouldPresentTake(const ResourceRequest& request) const {
 }
 
 std::vector<LeaseTable::Lease> LeaseTable::Grant(const ResourceRequest& request, TrialNumber trial,
-                                                 AttemptNumber attempt,
-                                                 const std::string& fuse_key) {
+                                                 AttemptNumber attempt, const std::string& fuse_key,
+                                                 const std::set<WorkerId>& except) {
   std::vector<Lease> leases;
-  for (Placement& placement : FindRoom(request, fuse_key)) {
+  for (Placement& placement : FindRoom(request, fuse_key, except)) {
     const auto rank = static_cast<int64_t>(leases.size());
     leases.push_back(Lease{NewRef(trial, attempt), std::move(placement), rank});
     Run(workers_.at(leases.back().placement.worker), leases.back());
@@ -191,12 +203,14 @@ std::vector<LeaseTable::Lease> LeaseTable::Grant(const ResourceRequest& request,
   return leases;
 }
 
-std::optional<WorkerId> LeaseTable::RoomAhead(int64_t ahead_per_running) const {
+std::optional<WorkerId> LeaseTable::RoomAhead(int64_t ahead_per_running,
+                                              const std::set<WorkerId>& except) const {
   std::optional<WorkerId> best;
   int64_t best_ahead = 0;
   int64_t best_running = 1;
   if (ahead_per_running == 0) return best;
   for (const WorkerId id : takes_ahead_) {
+    if (except.contains(id)) continue;
     const WorkerBooks& books = workers_.at(id);
     const auto running = static_cast<int64_t>(books.running.size());
     const auto ahead = static_cast<int64_t>(books.ahead.size());

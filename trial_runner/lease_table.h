@@ -75,18 +75,21 @@ class LeaseTable {
   bool IsAway(WorkerId worker) const { return workers_.at(worker).is_away; }
 
   // Leases that begin now, where there is room for `request`, one for each of its ranks, in order;
-  // empty when there is not room for all of them.
-  bool HasRoom(const ResourceRequest& request) const;
+  // empty when there is not room for all of them. Workers of `except` are passed over.
+  bool HasRoom(const ResourceRequest& request, const std::set<WorkerId>& except = {}) const;
   // Whether workers that are there, and are to stay, could take it once they are empty.
   bool CouldPresentTake(const ResourceRequest& request) const;
+  // The same of this worker alone.
+  bool CouldTakeOn(WorkerId worker, const ResourceRequest& request) const;
   // The same, or one that is away may come back.
   bool CouldTake(const ResourceRequest& request) const;
   std::vector<Lease> Grant(const ResourceRequest& request, TrialNumber trial, AttemptNumber attempt,
-                           const std::string& fuse_key = "");
+                           const std::string& fuse_key = "", const std::set<WorkerId>& except = {});
 
   // The worker with the fewest leases ahead for each running one, if it has room for one more
   // within `ahead_per_running`; nothing else. GrantAhead queues a lease there.
-  std::optional<WorkerId> RoomAhead(int64_t ahead_per_running) const;
+  std::optional<WorkerId> RoomAhead(int64_t ahead_per_running,
+                                    const std::set<WorkerId>& except = {}) const;
   AttemptRef GrantAhead(WorkerId worker, TrialNumber trial, AttemptNumber attempt);
 
   // Whether the worker holds this very lease, running.
@@ -131,8 +134,8 @@ class LeaseTable {
   void CountOut(TrialNumber trial);
   static bool Fits(const WorkerBooks& books, const Placement& placement);
   void Take(WorkerBooks& books, const Placement& placement, int64_t sign);
-  std::vector<Placement> FindRoom(const ResourceRequest& request,
-                                  const std::string& fuse_key = "") const;
+  std::vector<Placement> FindRoom(const ResourceRequest& request, const std::string& fuse_key = "",
+                                  const std::set<WorkerId>& except = {}) const;
 
   std::map<WorkerId, WorkerBooks> workers_;
   PlacementOrder order_;  // Of their views.

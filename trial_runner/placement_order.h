@@ -22,20 +22,25 @@ class PlacementOrder {
   void Insert(const WorkerView& view);
   void Erase(const WorkerView& view);
 
-  // As PlaceTrial(request, all views that are in, fuse_key). `view_of(WorkerId)` gives the view of
-  // one that is in.
+  // As PlaceTrial(request, all views that are in but for those of `except`, fuse_key).
+  // `view_of(WorkerId)` gives the view of one that is in.
   template <typename ViewOf>
   std::optional<Placement> PlaceTrial(const ResourceRequest& request, ViewOf view_of,
-                                      const std::string& fuse_key = "") const {
+                                      const std::string& fuse_key = "",
+                                      const std::set<WorkerId>& except = {}) const {
     if (const auto runs = by_fuse_key_.find(fuse_key); runs != by_fuse_key_.end()) {
       for (const PlacementScore& score : runs->second) {
         const WorkerView& view = view_of(score.worker);
-        if (!FusesOn(request, view, fuse_key)) continue;
+        if (except.contains(score.worker) || !FusesOn(request, view, fuse_key)) continue;
         if (auto placement = PlaceOn(request, view, fuse_key)) return placement;
       }
     }
     const std::set<PlacementScore>& order = request.gpu_milli > 0 ? by_gpu_ : by_cpu_;
     for (auto it = order.lower_bound(BestScore(request)); it != order.end();) {
+      if (except.contains(it->worker)) {
+        ++it;
+        continue;
+      }
       const WorkerView& view = view_of(it->worker);
       if (auto placement = PlaceOn(request, view, fuse_key)) return placement;
       const std::optional<PlacementScore> next = NextThatMayFit(request, *it);

@@ -42,15 +42,16 @@ ResourceRequest ExperimentController::RequestOf(const TrialRecord& trial) const 
 void ExperimentController::Fill() {
   if (!GivesOut() || is_paused_) return;
   while (leases_.running_count() + backing_off_count() < max_concurrent_) {
-    const ResourceRequest request = NextRequest();
-    if (!leases_.HasRoom(request)) break;
-    TrialRecord* const trial = NextCandidate();
+    const std::optional<Turn> turn = NextTurn();
+    if (!turn) break;
+    TrialRecord* const trial = TakeTurn(*turn);
+    if (trial == nullptr && !waiting_.empty()) continue;  // There is no new one after all.
     if (trial == nullptr) return;
     PinCheckpoint(*trial);
     const Fusion fusion = FusionFor(*trial);
     const std::vector<LeaseTable::Lease> ranks =
-        leases_.Grant(request, trial->row.number, AttemptNumber{trial->row.attempts + 1},
-                      fusion.lanes_max > 1 ? fusion.shape : "");
+        leases_.Grant(turn->request, trial->row.number, AttemptNumber{trial->row.attempts + 1},
+                      fusion.lanes_max > 1 ? fusion.shape : "", turn->except);
     TUNE_CHECK(!ranks.empty());
     trial->lease = ranks.front().ref;
     for (const LeaseTable::Lease& rank : ranks) SendStart(*trial, rank);
@@ -61,10 +62,11 @@ void ExperimentController::Fill() {
   // With fewer places than before, those that become free are not taken over.
   if (leases_.running_count() + backing_off_count() > max_concurrent_) return;
   const int64_t ahead_per_running = AheadPerRunning();
-  while (const auto worker = leases_.RoomAhead(ahead_per_running)) {
+  const std::set<WorkerId> shunned = Shunned();
+  while (const auto worker = leases_.RoomAhead(ahead_per_running, shunned)) {
     // It would take over the room of another.
     if (!waiting_.empty() && At(*waiting_.begin()).on_whole_device) return;
-    TrialRecord* const trial = NextCandidate();
+    TrialRecord* const trial = NextAheadOn(*worker);
     if (trial == nullptr) return;
     PinCheckpoint(*trial);
     trial->lease =
@@ -102,19 +104,6 @@ void ExperimentController::SayIfExhausted() {
                 " the search found no further configuration that satisfies the constraints; "
                 "loosen them, or name configurations in points"
           : "the search space is exhausted after " + after + ": every configuration was tried"});
-}
-
-// Interrupted and retried trials in order of number, then a new one.
-TrialRecord* ExperimentController::NextCandidate() {
-  TrialRecord* trial = nullptr;
-  if (waiting_.empty()) {
-    trial = CreateTrial();
-  } else {
-    trial = &At(*waiting_.begin());
-    waiting_.erase(waiting_.begin());
-  }
-  if (trial != nullptr) trial->is_told_to_end = false;
-  return trial;
 }
 
 TrialRecord* ExperimentController::CreateTrial() {
@@ -166,6 +155,7 @@ void ExperimentController::BeginAttempt(TrialRecord& trial, WorkerId worker,
   trial.open_iteration = 0;
   trial.open_metrics.clear();
   trial.last_sequence = 0;
+  trial.failed_on.reset();
   trial.progress_at = now_;
   trial.is_silence_said = false;
   trial.clock_shift = Duration{};

@@ -99,6 +99,18 @@ void ExperimentController::Rejoin(WorkerId from, const WorkerJoined& event) {
   out_.actions.push_back(DisconnectWorker{from});
   out_.actions.push_back(Say{"worker " + event.name + " is back"});
 
+  WorkerRecord& back = workers_.at(event.worker);
+  back.has_reported = before.has_reported;
+  back.failed_starts = before.failed_starts;
+  back.is_shunning_said = before.is_shunning_said;
+  if (unproven_.erase(from) > 0) unproven_.insert(event.worker);
+  const auto carry_over = [&](TrialNumber number) {
+    TrialRecord& trial = At(number);
+    if (trial.failed_on == from) trial.failed_on = event.worker;
+  };
+  for (const TrialNumber number : waiting_) carry_over(number);
+  for (const auto& backing_off : backing_off_) carry_over(backing_off.second);
+
   const LeaseTable::Rejoined rejoined =
       leases_.Rejoin(from, event.worker, event.capacity, event.held);
   const auto go_on = [&](const AttemptRef& ref) {
@@ -245,6 +257,7 @@ void ExperimentController::Remove(WorkerId worker, WorkerState state, const std:
   record.row.state = state;
   record.row.last_seen_at = now_;
   SetPresent(record);
+  unproven_.erase(worker);
   out_.workers.push_back(record.row);
   const LeaseTable::Lost lost = leases_.RemoveWorker(worker);
   for (const AttemptRef& ref : lost.running) EndRank(At(ref.trial), {ref, Outcome::kLost, why});

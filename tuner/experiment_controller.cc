@@ -116,6 +116,10 @@ void ExperimentController::On(const ReportArrived& event) {
   if (trial.open_iteration == 0) decision = Decide(trial, report, value);
   NotePace(trial);
   trial.progress_at = now_;
+  WorkerRecord& reporter = workers_.at(event.worker);
+  reporter.has_reported = true;
+  reporter.failed_starts = 0;
+  unproven_.erase(event.worker);
   out_.reports.push_back(
       ReportRow{ref.trial, ref.attempt, report.iteration, value, report.metrics, now_, decision});
   MeasureLanes(trial, report);
@@ -567,6 +571,7 @@ void ExperimentController::AfterAttempt(TrialRecord& trial, const AttemptEnded& 
 
 void ExperimentController::AfterFailure(TrialRecord& trial, const AttemptEnded& end) {
   ++trial.failures[end.outcome];
+  NoteFailure(trial, end.outcome);
   const FailureAnswer answer =
       AnswerFailure(options_.spec.failure, {end.outcome, trial.row.number, MayHaveMore(trial)},
                     trial.failures, options_.seed);

@@ -200,7 +200,14 @@ class ExperimentController {
   LaneKind LaneKindOf(const std::string& shape, const Placement& placement) const;
   void MeasureLanes(const TrialRecord& trial, const Report& report);
   int64_t LanesMaxOf(const TrialRecord& trial, const Placement& placement);
-  TrialRecord* NextCandidate();
+  std::optional<Turn> NextTurn();
+  TrialRecord* TakeTurn(const Turn& turn);
+  TrialRecord* NextAheadOn(WorkerId worker);
+  void NoteFailure(TrialRecord& trial, Outcome outcome);
+  bool HasGoodOtherThan(WorkerId worker, const ResourceRequest& request) const;
+  bool ShallAvoid(const TrialRecord& trial, const ResourceRequest& request) const;
+  bool MayPutOff(const TrialRecord& trial, const ResourceRequest& request) const;
+  std::set<WorkerId> Shunned();
   TrialRecord* CreateTrial();
   int64_t AheadPerRunning() const;
   void PinCheckpoint(const TrialRecord& trial);
@@ -245,7 +252,8 @@ class ExperimentController {
   std::set<std::pair<Instant, TrialNumber>> backing_off_;
   std::set<TrialNumber> paused_;
   std::map<WorkerId, WorkerRecord> workers_;
-  std::set<WorkerId> away_;  // Those that may come back.
+  std::set<WorkerId> away_;      // Those that may come back.
+  std::set<WorkerId> unproven_;  // Attempts failed there before any had reported.
   int64_t samples_ = 0;
   int64_t trial_count_max_ = 0;
   bool space_exhausted_ = false;

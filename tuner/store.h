@@ -20,7 +20,7 @@
 namespace tune {
 
 // Of this build: experiments decided by another version are not resumed.
-inline constexpr int64_t kDecisionVersion = 8;
+inline constexpr int64_t kDecisionVersion = 9;
 
 struct NewExperiment {
   std::string name;  // Wanted; "-2", "-3", ... is appended when it is taken.

@@ -5,12 +5,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "core/configuration.h"
 #include "core/ids.h"
 #include "core/metric.h"
+#include "core/resources.h"
 #include "core/time.h"
 #include "trial_runner/messages.h"
 #include "tuner/failure_policy.h"
@@ -26,6 +28,9 @@ struct WorkerRecord {
   bool is_local = true;
   std::string session;
   std::optional<Instant> away_until;  // Its connection broke; it may come back until then.
+  bool has_reported = false;          // An attempt on it has.
+  int64_t failed_starts = 0;          // Since then: attempts that failed before their first report.
+  bool is_shunning_said = false;
 };
 
 // One trial as the controller knows it.
@@ -34,6 +39,7 @@ struct TrialRecord {
   Configuration configuration;
   FailureCounts failures;
   std::optional<Instant> retry_at;     // It backs off until then.
+  std::optional<WorkerId> failed_on;   // Where its latest attempt failed, until the next begins.
   bool on_whole_device = false;        // A share was too small for it.
   bool has_reported_metric = false;    // In any attempt; what else it reports is nothing to go by.
   int64_t reports_without_metric = 0;  // Until then.
@@ -104,6 +110,13 @@ struct TrialRecord {
   bool is_over() const {
     return row.status == TrialStatus::kTerminated || row.status == TrialStatus::kError;
   }
+};
+
+// Which trial is to begin next.
+struct Turn {
+  std::optional<TrialNumber> waiting;  // Nothing: a new one.
+  ResourceRequest request;
+  std::set<WorkerId> except;  // Not there.
 };
 
 }  // namespace tune

@@ -235,6 +235,27 @@ TEST(Join, ACrowdOfHalfDoneHandshakesKeepsNoWorkerOutOnAllAddresses) {
   ExpectNoWorkerIsKeptOut("[::]:0");
 }
 
+TEST(Join, AMachineOnWhichEveryProgramCrashesCostsNoTrialBesideAHealthyOne) {
+  TestFolder folder;
+  folder.Write("trial.sh", "test -z \"$BROKEN\" || exit 3\nsleep 0.05\ntune report acc=1\n");
+  const std::string space =
+      folder.Write("space.yaml",
+                   "trainable: {command: [sh, trial.sh]}\nmetric: acc\nmode: max\nsamples: 30\n"
+                   "failure: {max_failures: 2, backoff: 0}\nspace: {x: {uniform: [0, 1]}}\n");
+  Program tune(folder, "tune", RunListening(space));
+  const JoinLine join = WaitForJoinLine(tune);
+  Program good(folder, "tune", join.Worker({"--cpus", "1", "--name", "good"}));
+  WaitForReports(folder, 1);
+  setenv("BROKEN", "1", 1);
+  Program bad(folder, "tune", join.Worker({"--cpus", "2", "--name", "bad"}));
+  unsetenv("BROKEN");
+  const ProgramResult result = tune.Wait();
+  EXPECT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_NE(result.err.find("worker bad gets no more trials"), std::string::npos) << result.err;
+  EXPECT_EQ(Query(folder, "select status, count(*) from trials"),
+            std::vector<std::string>{"TERMINATED|30"});
+}
+
 TEST(Join, AWorkerUnderNohupOutlivesItsTerminal) {
   TestFolder folder;
   Program tune(folder, "tune",

@@ -1,0 +1,140 @@
+// Whose turn it is, and on which workers it is not: a machine on which programs fail shall not use
+// up the attempts of trials that would go well on another one. With one worker there is no other,
+// and nothing of this applies.
+#include <algorithm>
+#include <utility>
+
+#include "core/counted.h"
+#include "tuner/experiment_controller.h"
+
+namespace tune {
+namespace {
+
+// So many attempts, the first ones of a worker, that all fail before they report are the machine's
+// fault, where another worker's attempts report.
+constexpr int64_t kFailedStartsMax = 5;
+// Trials that wait for another worker than the one that has room. It bounds what is looked at, and
+// what a sweep begins before it finds that its trials fail everywhere.
+constexpr int64_t kPutOffMax = 16;
+
+// Failures that a machine can be the reason of, unlike a configuration that is refused or too
+// large for a device.
+bool MayBeTheMachines(Outcome outcome) {
+  return outcome == Outcome::kCrashed || outcome == Outcome::kKilled ||
+         outcome == Outcome::kOutOfMemory || outcome == Outcome::kHung;
+}
+
+}  // namespace
+
+void ExperimentController::NoteFailure(TrialRecord& trial, Outcome outcome) {
+  if (!MayBeTheMachines(outcome) || !trial.attempt.worker) return;
+  trial.failed_on = *trial.attempt.worker;
+  const auto worker = workers_.find(*trial.attempt.worker);
+  const bool has_started = trial.last_sequence > 0;
+  if (has_started || worker == workers_.end()) return;
+  ++worker->second.failed_starts;
+  if (!worker->second.has_reported) unproven_.insert(worker->first);
+}
+
+// Whether a worker that is there could take it, and is known to run trials well.
+bool ExperimentController::HasGoodOtherThan(WorkerId worker, const ResourceRequest& request) const {
+  return std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
+    return entry.first != worker && entry.second.has_reported && entry.second.failed_starts == 0 &&
+           leases_.CouldTakeOn(entry.first, request);
+  });
+}
+
+// The workers that are given nothing while others are there.
+std::set<WorkerId> ExperimentController::Shunned() {
+  std::set<WorkerId> shunned;
+  const ResourceRequest request = Request();
+  for (const WorkerId id : unproven_) {
+    WorkerRecord& record = workers_.at(id);
+    if (record.failed_starts < kFailedStartsMax || !leases_.HasWorker(id) || request.workers > 1 ||
+        !HasGoodOtherThan(id, request)) {
+      continue;
+    }
+    shunned.insert(id);
+    if (std::exchange(record.is_shunning_said, true)) continue;
+    out_.actions.push_back(
+        Say{"worker " + record.row.name + " gets no more trials: the first " +
+            Counted(record.failed_starts, "attempt") +
+            " on it failed before any report, while other workers' trials report; see what is "
+            "wrong there (tune logs), and let it join again"});
+  }
+  return shunned;
+}
+
+bool ExperimentController::ShallAvoid(const TrialRecord& trial,
+                                      const ResourceRequest& request) const {
+  return trial.failed_on && request.workers == 1 && leases_.HasWorker(*trial.failed_on) &&
+         std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
+           return entry.first != *trial.failed_on && leases_.CouldTakeOn(entry.first, request);
+         });
+}
+
+// Whether others may begin before it, where it failed, so that it gets room elsewhere: nothing has
+// gone well there since, and elsewhere it would. With one place at a time the order stays.
+bool ExperimentController::MayPutOff(const TrialRecord& trial,
+                                     const ResourceRequest& request) const {
+  return max_concurrent_ > 1 && !trial.on_whole_device &&
+         workers_.at(*trial.failed_on).failed_starts > 0 &&
+         HasGoodOtherThan(*trial.failed_on, request);
+}
+
+// Interrupted and retried trials in order of number, then a new one; nothing: there is no room. A
+// trial that has room nowhere is waited for.
+std::optional<Turn> ExperimentController::NextTurn() {
+  const std::set<WorkerId> shunned = Shunned();
+  std::optional<Turn> put_off;
+  int64_t put_off_count = 0;
+  for (const TrialNumber number : waiting_) {
+    const TrialRecord& trial = At(number);
+    Turn turn{number, RequestOf(trial), shunned};
+    if (!leases_.HasRoom(turn.request, shunned)) return put_off;
+    if (ShallAvoid(trial, turn.request)) {
+      std::set<WorkerId> except = shunned;
+      except.insert(*trial.failed_on);
+      if (leases_.HasRoom(turn.request, except)) {
+        turn.except = std::move(except);
+      } else if (MayPutOff(trial, turn.request)) {
+        if (!put_off) put_off = std::move(turn);
+        if (++put_off_count >= kPutOffMax) return put_off;
+        continue;
+      }
+    }
+    return turn;
+  }
+  Turn turn{std::nullopt, Request(), shunned};
+  if (put_off && !HasMoreToCreate()) return put_off;
+  if (!leases_.HasRoom(turn.request, shunned)) return put_off;
+  return turn;
+}
+
+TrialRecord* ExperimentController::TakeTurn(const Turn& turn) {
+  TrialRecord* trial = nullptr;
+  if (turn.waiting) {
+    waiting_.erase(*turn.waiting);
+    trial = &At(*turn.waiting);
+  } else {
+    trial = CreateTrial();
+  }
+  if (trial != nullptr) trial->is_told_to_end = false;
+  return trial;
+}
+
+// In that worker's queue: the next one that need not be elsewhere, or a new one.
+TrialRecord* ExperimentController::NextAheadOn(WorkerId worker) {
+  int64_t looked_at = 0;
+  for (const TrialNumber number : waiting_) {
+    const TrialRecord& trial = At(number);
+    const ResourceRequest request = RequestOf(trial);
+    if (trial.failed_on != worker || !ShallAvoid(trial, request)) {
+      return TakeTurn({number, request, {}});
+    }
+    if (++looked_at >= kPutOffMax) return nullptr;
+  }
+  return TakeTurn({std::nullopt, Request(), {}});
+}
+
+}  // namespace tune
