@@ -295,6 +295,35 @@ TEST(Damage, WithoutItsWalASweepGoesOnFromWhatIsThereWhenOneSaysSo) {
   sweep.ExpectGoesOn("lock removed");
 }
 
+TEST(Damage, ADatabaseThatIsMovedOrRemovedUnderItsTunerInterruptsTheSweepAndLosesNothing) {
+  const std::string text = Space("    seconds: 0.01\n", 12);
+  for (const bool is_removed : {false, true}) {
+    TestFolder folder;
+    Program tune(folder, "tune", {"run", folder.Write("space.yaml", text)});
+    ASSERT_TRUE(tune.WaitForText("ended"));
+    if (is_removed) {
+      fs::remove(folder / "tune.db");
+    } else {
+      fs::rename(folder / "tune.db", folder / "moved.db");
+    }
+    const ProgramResult result = tune.Wait();
+    EXPECT_EQ(result.exit_status, 1) << result.err;
+    EXPECT_NE(result.err.find("the database was moved or removed"), std::string::npos)
+        << result.err;
+    ASSERT_TRUE(fs::exists(folder / "tune.db.kept")) << result.err;
+    if (is_removed) {
+      fs::rename(folder / "tune.db.kept", folder / "tune.db");
+    } else {
+      EXPECT_EQ(Query(folder, "select * from reports", "moved.db"),
+                Query(folder, "select * from reports", "tune.db.kept"));
+      fs::rename(folder / "moved.db", folder / "tune.db");
+    }
+    const ProgramResult resumed = RunTune(folder, {"resume"});
+    EXPECT_EQ(resumed.exit_status, 0) << resumed.err;
+    EXPECT_EQ(FinalTable(folder), UndisturbedTable(text));
+  }
+}
+
 TEST(Damage, TheIndexOfTheWalMayBeGarbageOrMissing) {
   const KilledSweep sweep;
   KeyedRandom random(2, "garbage");

@@ -561,6 +561,13 @@ Result<int64_t> Database::QueryInt(const char* sql) {
   return has_row ? statement.Int(0) : 0;
 }
 
+bool Database::HasMoved() const {
+  int has_moved = 0;
+  const int code =
+      sqlite3_file_control(connection_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &has_moved);
+  return code == SQLITE_OK && has_moved != 0;
+}
+
 int64_t Database::last_insert_id() const { return sqlite3_last_insert_rowid(connection_.get()); }
 int64_t Database::change_count() const { return sqlite3_changes64(connection_.get()); }
 bool Database::in_transaction() const { return sqlite3_get_autocommit(connection_.get()) == 0; }

@@ -156,6 +156,9 @@ class Database {
   // that is not there yet; what an error leaves of it is the caller's to remove.
   Status CopyTo(const std::string& path);
 
+  // Whether the path is not the open file's any more: it was moved, removed or replaced.
+  bool HasMoved() const;
+
   int64_t last_insert_id() const;
   int64_t change_count() const;  // Rows changed by the last statement.
   bool in_transaction() const;

@@ -5,6 +5,9 @@
 
 #include <bit>
 #include <cmath>
+#include <filesystem>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include "core/json.h"
@@ -149,6 +152,7 @@ Result<StoredExperiment> SqliteStore::CreateExperiment(const NewExperiment& expe
 
 Status SqliteStore::Commit(ExperimentId experiment, const JournalStep& step,
                            const Transition& transition) {
+  if (database_->HasMoved()) return KeepMoved();
   if (!ids_.has_value() || ids_->experiment != experiment)
     TUNE_RETURN_IF_ERROR(LoadRowIds(experiment));
   const Status status = WriteAll(experiment, step, transition);
@@ -158,6 +162,27 @@ Status SqliteStore::Commit(ExperimentId experiment, const JournalStep& step,
     lock_->NoteCommitted({experiment.value, step.step});
   }
   return status;
+}
+
+// What would be committed now nobody would find. The WAL lies where the file was: what it holds
+// goes into the file, wherever that is, and into a copy, since the file may be removed.
+Status SqliteStore::KeepMoved() {
+  const std::string& path = database_->path();
+  std::string copy = path + ".kept";
+  std::error_code error;
+  for (int i = 2; std::filesystem::exists(copy, error); ++i) {
+    copy = path + ".kept-" + std::to_string(i);
+  }
+  const Status folded = database_->Execute("PRAGMA wal_checkpoint(TRUNCATE);");
+  const Status copied = database_->CopyTo(copy);
+  const std::string text = path + ": the database was moved or removed while the sweep ran; ";
+  if (copied.ok()) {
+    return FailedPrecondition(text + "put it back, or give that name to " + copy +
+                              ", which holds all that was reported");
+  }
+  std::filesystem::remove(copy, error);
+  if (folded.ok()) return FailedPrecondition(text + "put it back: it holds all that was reported");
+  return FailedPrecondition(text + "put it back with its -wal file (" + folded.message() + ")");
 }
 
 Status SqliteStore::WriteAll(ExperimentId experiment, const JournalStep& step,

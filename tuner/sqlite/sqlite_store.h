@@ -49,6 +49,7 @@ class SqliteStore final : public Store {
       : lock_(std::move(lock)), database_(std::move(database)) {}
 
   Status WriteAll(ExperimentId experiment, const JournalStep& step, const Transition& transition);
+  Status KeepMoved();
   Status WriteStep(ExperimentId experiment, const JournalStep& step);
   Status WriteNewTrial(ExperimentId experiment, const NewTrialRow& row);
   Status WriteTrial(const TrialRow& row);
