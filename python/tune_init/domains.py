@@ -34,6 +34,12 @@ def log_range(default, factor=10.0):
     return f"{{loguniform: [{number(default / factor)}, {number(default * factor)}]}}"
 
 
+def below_one(default):
+    """A factor or a share around its default, which stays below 1: [0.9, 0.995] for 0.95."""
+    low, high = (1 - 2 * (1 - default), 1 - (1 - default) / 10) if default >= 0.5 else (default / 2, min(0.95, default * 2))
+    return f"{{uniform: [{number(low)}, {number(high)}]}}", "below 1"
+
+
 def domain_of(option):
     """(domain, comment), or None where the option is better left as it is."""
     name, default = option.name, option.default
@@ -53,6 +59,13 @@ def domain_of(option):
         return None
     if name == "eta" and is_number and 0 < default <= 1:
         return f"{{loguniform: [{number(default / 10)}, 1.0]}}", "a rate: on a log scale"
+    is_weight_decay = is_like(name, "weight", "wd") and not is_like(name, "lr")
+    low = 0.05 if is_like(name, *lr_words) else 0.5
+    is_factor = is_like(name, "decay") and not is_weight_decay and is_number and low <= default < 1
+    if is_factor:  # Of a schedule, or of a moving average.
+        return below_one(default)
+    if name == "C" and is_number and default > 0:
+        return log_range(default, 100.0), "on a log scale"
     if is_like(name, *lr_words) and option.kind in ("float", "int", None):
         return log_range(default if is_number and default > 0 else 0.001), "a rate: on a log scale"
     if is_like(name, "decay", "wd", "l1", "l2", "reg", "alpha", "lambda", "lam", "regularization",
@@ -76,7 +89,8 @@ def domain_of(option):
     if is_like(name, "momentum"):
         return "{uniform: [0.5, 0.99]}", "below 1"
     if is_like(name, "smoothing"):
-        return "{uniform: [0.0, 0.2]}", "a share"
+        is_large = is_number and 0.2 < default < 1  # That of a moving average.
+        return below_one(default) if is_large else ("{uniform: [0.0, 0.2]}", "a share")
     if is_like(name, "subsample", "colsample", "bagging", "fraction"):
         return "{uniform: [0.5, 1.0]}", "a share"
     if is_like(name, "beta", "beta1", "beta2", "rho"):
