@@ -15,11 +15,12 @@ import sys
 
 from domains import domain_of
 from logs import Log
-from metrics import boosts_silently, metrics_of_lines, metrics_of_source, rank, reported_names
+from metrics import boosts_silently, main_of, metrics_of_lines, metrics_of_source, rank, reported_names
 from modules import modules_beside
 from foreign import lines_of_foreign, options_of_foreign
 from interfaces import notes_on, notes_on_frameworks, options_of
 from scores import mode_in_log, mode_of_reported
+from shared_files import uses_of, uses_of_shell
 from shell import Script, option_of
 from space import Space, lines_of_file, reported_metrics
 
@@ -78,6 +79,8 @@ def add_python(space, script, source):
     for path, module, text in beside:
         options = options or options_of(module, text, path)
     space.add_options(options)
+    for module, text in [(tree, source), *((m, t) for _, m, t in beside)]:
+        space.files.add(uses_of(module, text, options), options)
     space.notes += notes_on(tree, source, script, options)
     reported = next((found for found in (modes_of_reported(t, text) for t, text in [(tree, source), *(b[1:] for b in beside)])
                      if found), {})
@@ -96,6 +99,7 @@ def add_python(space, script, source):
 def add_shell(space, script, shell, source):
     """What a shell script takes and prints, and the Python scripts that it starts."""
     space.add_options(shell.options)
+    space.files.add(uses_of_shell(shell.text_with_files, shell.assigned), shell.options)
     metrics = metrics_of_lines(shell.lines, source)
     for path, passes_on, rest in shell.started:
         path = os.path.join(os.path.dirname(script), path)
@@ -104,8 +108,10 @@ def add_shell(space, script, shell, source):
         with open(path, encoding="utf-8", errors="replace") as file:
             text = file.read()
         tree = parsed(path, text)
-        if passes_on:
-            space.add_options(o for o in options_of(tree, text, path) if not (o.flag and o.flag in rest.split()))
+        options = options_of(tree, text, path)
+        given = [o for o in options if not (o.flag and o.flag in rest.split())] if passes_on else []
+        space.add_options(given)
+        space.files.add(uses_of(tree, text, options), given)
         if not metrics:
             metrics = metrics_of_source(tree, text)
             for metric in metrics:
@@ -160,10 +166,15 @@ def main():
         metrics = found
     given = shlex.split(arguments.command) if arguments.command else []
     command = command_of(script, source, given)
+    metrics = reported_metrics(reported) or metrics
+    main_metric = main_of(metrics)
+    space.source = source
+    if placeholders_in(given):  # The command is taken as it is.
+        space.files.by_option = {}
+    space.settle(main_metric.name if main_metric else "")
     if placeholders_in(given):
         space.carry_by_command(placeholders_in(given))
-    for line in lines_of_file(script, command, space, reported_metrics(reported) or metrics,
-                              log if isinstance(log, Log) else None):
+    for line in lines_of_file(script, command, space, metrics, main_metric, log if isinstance(log, Log) else None):
         print(line)
 
 

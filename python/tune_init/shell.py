@@ -135,6 +135,8 @@ def fixed_names(text, assigned, options):
 class Script:
     def __init__(self, source):
         self.text = without_bodies(source)
+        # With words in single quotes: the names of files.
+        self.text_with_files = without_bodies(re.sub(r"(?<=[\s>])'([\w./-]+)'(?=[\s;]|$)", r"\1", source))
         self.assigned = {}  # name: [(place, value)]
         for match in ASSIGNMENT.finditer(self.text):
             self.assigned.setdefault(match.group(1), []).append((match.start(), match.group(2)))

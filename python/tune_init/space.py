@@ -4,8 +4,10 @@ import os
 import re
 
 from domains import domain_of, is_seed
+from meanings import changes_meaning
 from measures import direction_of
 from metrics import Metric, main_of
+from shared_files import SharedFiles, listed
 
 
 def quoted(text):
@@ -28,16 +30,35 @@ class Space:
 
     def __init__(self):
         self.words, self.lines, self.left_out, self.notes = [], [], [], []
+        self.changing = []  # Options that are left as they are, because they change what the metric means.
+        self.metric = ""
+        self.moved = []  # Options that name files, and name them in the trial's folder.
         self.env = {}
         self.epochs = 20
         self.is_shell = False
+        self.options, self.source = [], ""
+        self.files = SharedFiles()
 
     def add_options(self, options):
-        for option in options:
-            self.add_option(option)
+        self.options += options
+
+    def settle(self, metric):
+        """Makes words and domains of the options, when the sweep's metric is known."""
+        self.metric = metric
+        given = self.files.given()
+        for option in self.options:
+            if option.name in given:
+                self.add_file(option, given[option.name])
+            else:
+                self.add_option(option)
             is_epochs = option.name in ("epochs", "num_epochs", "n_epochs", "max_epochs")
             if is_epochs and isinstance(option.default, int):
                 self.epochs = option.default
+        self.notes += self.files.notes(self.is_shell)
+
+    def add_file(self, option, word):
+        self.words.append(f'"{option.flag}{word}"' if option.is_joined else f'{quoted(option.flag)}, "{word}"')
+        self.moved.append(f"{option.flag.rstrip('=')} (its default {option.default} would be one for all trials)")
 
     def add_option(self, option):
         name = option.name
@@ -56,6 +77,9 @@ class Space:
             self.notes.append(f"{option.flag or name} has type=bool, for which every text is true, also False; "
                               "make it action=argparse.BooleanOptionalAction to search over it")
             found = None
+        if found is not None and not option.is_required and changes_meaning(option, self.metric, self.source):
+            self.changing.append(option.flag.rstrip("=") or name)
+            return
         if found is None:
             if option.is_required and not option.is_config:
                 self.add_needed(option)
@@ -194,12 +218,17 @@ def space_lines(space):
         yield f"  # TO DO: no option was found to search over. {remedy}"
         yield f"  # lr: {{loguniform: [1.0e-5, 1.0e-1]}}   # and {where}"
     yield from space.lines
-    if space.left_out:
-        yield "  # left as they are: " + ", ".join(space.left_out)
+    left = [", ".join(space.left_out)] if space.left_out else []
+    if space.changing:
+        verb = "changes" if len(space.changing) == 1 else "change"
+        left.append(f"{', '.join(space.changing)} ({verb} what {space.metric or 'the metric'} means)")
+    if left:
+        yield "  # left as they are: " + "; ".join(left)
+    if space.moved:
+        yield "  # in the trial's own folder: " + ", ".join(space.moved)
 
 
-def lines_of_file(script, command, space, metrics, log):
-    main = main_of(metrics)
+def lines_of_file(script, command, space, metrics, main, log):
     metrics = of_one_iteration(metrics, main) if main else metrics
     if main and main.iteration and main.bar.is_drawn_late:
         space.env[BAR_VARIABLE] = "0"
@@ -220,6 +249,8 @@ def lines_of_file(script, command, space, metrics, log):
                "is that the right direction?")
     yield f"mode: {mode}"
     yield "samples: 16"
+    if space.files.both():
+        yield f"limits: {{max_concurrent: 1}}   # trials side by side would share {listed(space.files.both())}"
     yield from space_lines(space)
     yield f"# scheduler: {{asha: {{max_t: {space.epochs}, grace_period: 1}}}}   # stops poor trials early; max_t: epochs"
     yield "# resources: {cpu: 1, gpu: 1}"

@@ -1,0 +1,123 @@
+"""`tune init`: files that trials would share, side by side or one after the other."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+INIT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python", "tune_init")
+ARGUMENTS = "import argparse, json, os, pickle\np = argparse.ArgumentParser()\np.add_argument('--lr', type=float, default=0.1)\n"
+PRINTED = "\nfor epoch in range(3):\n    print(f'epoch {epoch} val_acc {epoch / 4}')\n"
+ONE = "limits: {max_concurrent: 1}"
+
+
+def space_of(name, text, *files, given=None):
+    """The space that init writes for a script that has these files beside it."""
+    with tempfile.TemporaryDirectory() as folder:
+        for path, content in [(name, text), *files]:
+            with open(os.path.join(folder, path), "w", encoding="utf-8") as file:
+                file.write(content)
+        command = [sys.executable, INIT, name] + (["--command", given] if given else [])
+        return subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, timeout=60, check=True).stdout
+
+
+def to_do(space):
+    return "\n".join(re.findall(r"^ *# TO DO: (.*)$", space, re.M))
+
+
+def limits(space):
+    return re.findall(r"^limits: .*?\}", space, re.M)
+
+
+class PythonFiles(unittest.TestCase):
+    def space(self, body, options=""):
+        return space_of("train.py", ARGUMENTS + options + "a = p.parse_args()\n" + body + PRINTED)
+
+    def test_a_file_that_the_script_writes_and_reads_keeps_trials_from_running_side_by_side(self):
+        for body, path in (("pickle.dump(1, open('best.pkl', 'wb'))\nm = pickle.load(open('best.pkl', 'rb'))\n", "best.pkl"),
+                           ("torch.save(m, 'out/best.pt')\nm = torch.load('out/best.pt')\n", "out/best.pt"),
+                           ("BEST = os.path.join('out', 'm.npy')\nnp.save(BEST, x)\nx = np.load(BEST)\n", "out/m.npy"),
+                           ("with open('c.json', mode='w') as f:\n    json.dump({}, f)\nwith open('./c.json') as f:\n    json.load(f)\n",
+                            "c.json"),
+                           ("joblib.dump(m, f'model.joblib')\nm = joblib.load('model.joblib')\n", "model.joblib"),
+                           ("from pathlib import Path\nP = Path('a') / 'b.txt'\nP.write_text('1')\nx = P.read_text()\n", "a/b.txt"),
+                           ("df.to_csv('t.csv')\npd.read_csv('t.csv')\n", "t.csv")):
+            with self.subTest(body):
+                space = self.space(body)
+                self.assertIn(f"the script writes {path} and reads what stands there", to_do(space))
+                self.assertIn('os.environ["TUNE_DIR"]', to_do(space))
+                self.assertEqual(limits(space), [ONE])
+
+    def test_a_file_that_the_script_reads_first_is_told_to_be_an_earlier_trials(self):
+        body = "if os.path.exists('last.pkl'):\n    w = pickle.load(open('last.pkl', 'rb'))\npickle.dump(1, open('last.pkl', 'wb'))\n"
+        self.assertIn("but each finds what the one before it left", to_do(self.space(body)))
+
+    def test_a_file_that_the_script_only_writes_is_told(self):
+        for body, path in (("with open('log.txt', 'a') as f:\n    f.write('x')\n", "log.txt"), ("torch.save(m, 'last.pt')\n", "last.pt"),
+                           ("for epoch in range(3):\n    torch.save(m, f'epoch_{epoch}.pt')\n", "epoch_{epoch}.pt")):
+            space = self.space(body)
+            self.assertIn(f"trials that run side by side share {path}", to_do(space))
+            self.assertEqual(limits(space), [])
+
+    def test_a_file_of_the_trials_own_is_not_told(self):
+        for body in ("open(os.environ['TUNE_DIR'] + '/x', 'w')\n", "open(f'model_{a.lr}.pt', 'wb')\n", "open('/dev/null', 'w')\n",
+                     "x = open('data.csv').read()\n", "os.chdir(os.environ['TUNE_DIR'])\nopen('log.txt', 'w')\n"):
+            space = self.space(body)
+            self.assertEqual((to_do(space), limits(space)), ("", []), body)
+
+    def test_an_option_that_names_the_file_names_it_in_the_trials_folder(self):
+        body = "if os.path.exists(a.ckpt):\n    pickle.load(open(a.ckpt, 'rb'))\npickle.dump(1, open(a.ckpt, 'wb'))\n"
+        space = self.space(body, "p.add_argument('--ckpt', default='ckpt/last.pkl')\n")
+        self.assertIn('--lr, "{lr}", --ckpt, "{tune.dir}/last.pkl"]', space)
+        self.assertEqual((to_do(space), limits(space)), ("", []))
+        space = self.space("torch.save(m, os.path.join(a.run_dir, 'best.pt'))\n", "p.add_argument('--run-dir', default='runs')\n")
+        self.assertIn('--run-dir, "{tune.dir}"]', space)
+
+    def test_an_option_that_is_called_an_output_is_told(self):
+        space = self.space("run(a.output)\n", "p.add_argument('--output', default='out/model.pt')\n")
+        self.assertIn('write --output, "{tune.dir}/model.pt" into the command', to_do(space))
+        for option in ("'--output', default='/tmp/out'", "'--model', default='facebook/opt'", "'--data', default='data/x.csv'"):
+            self.assertEqual(to_do(self.space("run(a.output)\n", f"p.add_argument({option})\n")), "", option)
+
+    def test_a_command_that_is_given_is_not_changed(self):
+        script = ARGUMENTS + "p.add_argument('--ckpt', default='last.pt')\na = p.parse_args()\ntorch.save(m, a.ckpt)\n" + PRINTED
+        space = space_of("train.py", script, given="python3 train.py --lr {lr}")
+        self.assertIn("command: [python3, train.py, --lr, \"{lr}\"]", space)
+        self.assertIn("share last.pt", to_do(space))
+
+
+class ShellFiles(unittest.TestCase):
+    TRAIN = ("train.py", "import argparse, json\np = argparse.ArgumentParser()\np.add_argument('--config')\np.add_argument('--lr')\n"
+             "a = p.parse_args()\n" + PRINTED)
+
+    def test_a_file_that_is_written_and_used_keeps_trials_from_running_side_by_side(self):
+        for body in ("cat > c.json <<J\n{\"lr\": $LR}\nJ\npython3 train.py --config c.json\n",
+                     "echo \"lr: $LR\" > 'c.json'\npython3 train.py --config c.json\n",
+                     "python3 train.py --lr $LR > c.json 2>&1\ngrep val_acc c.json | tail -1\n",
+                     "OUT=c.json\npython3 train.py --lr $LR | tee $OUT\ntail -1 \"${OUT}\"\n"):
+            with self.subTest(body):
+                space = space_of("run.sh", "#!/bin/bash\nLR=${LR:-0.01}\n" + body, self.TRAIN)
+                self.assertIn("the script writes c.json and reads what stands there", to_do(space))
+                self.assertIn("$TUNE_DIR", to_do(space))
+                self.assertEqual(limits(space), [ONE])
+
+    def test_a_log_that_is_only_written_is_told(self):
+        space = space_of("run.sh", "LR=${LR:-0.01}\npython3 train.py --lr $LR 2>> err.log\n", self.TRAIN)
+        self.assertIn("share err.log", to_do(space))
+        self.assertEqual(limits(space), [])
+
+    def test_what_the_started_script_writes_is_told(self):
+        train = ("train.py", "import pickle\npickle.dump(1, open('b.pkl', 'wb'))\npickle.load(open('b.pkl', 'rb'))\n" + PRINTED)
+        self.assertEqual(limits(space_of("run.sh", "LR=${LR:-0.01}\npython3 train.py --lr $LR\n", train)), [ONE])
+
+    def test_a_file_of_the_trials_own_is_not_told(self):
+        for body in ("python3 train.py --lr $LR > $TUNE_DIR/log 2>&1\n", "cd \"$TUNE_DIR\"\necho $LR > x\n", "echo $LR >&2 >/dev/null\n",
+                     "if [[ $LR -gt 3 ]]; then echo a => b; fi\n"):
+            space = space_of("run.sh", "LR=${LR:-0.01}\n" + body, self.TRAIN)
+            self.assertEqual(re.findall("shar|reads what", to_do(space)), [], body)
+
+
+if __name__ == "__main__":
+    unittest.main()
