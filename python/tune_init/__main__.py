@@ -13,9 +13,10 @@ import re
 import shlex
 import sys
 
+from choice import main_of, rank
 from domains import domain_of
 from logs import Log
-from metrics import boosts_silently, main_of, metrics_of_lines, metrics_of_source, rank, reported_names
+from metrics import boosts_silently, metrics_of_lines, metrics_of_source, reported_names
 from modules import modules_beside
 from foreign import lines_of_foreign, options_of_foreign
 from interfaces import notes_on, notes_on_frameworks, options_of

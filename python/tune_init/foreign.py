@@ -2,8 +2,9 @@
 
 import re
 
+from lines import Line, Place
 from options import Option, name_of
-from templates import PERCENT_HOLE, Line, Place, holes_in
+from templates import PERCENT_HOLE, holes_in
 
 KINDS = {"double": "float", "numeric": "float", "integer": "int", "character": "str", "logical": "bool",
          "Float64": "float", "Float32": "float", "Int": "int", "Int64": "int", "String": "str", "Bool": "bool"}

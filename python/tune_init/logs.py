@@ -4,10 +4,13 @@ import re
 import typing
 
 from bars import BarOfLog
+from changes import ANY, name_of_change, old_value_at
 from counters import OF_FOLD, RANK, SUMMARY, counts_batches, ends_epoch, is_mean, level_of, summarizes, units_in
 from groups import group_of
 from measures import NEVER, is_metric, part_of, words_of
-from metrics import NUMBER, Metric, column_regex, escaped, finds, keys_around, names_of_header, of_rank, read_on_bar, sentence_of, within_keys
+from metrics import (NUMBER, Metric, column_regex, escaped, finds, keys_around, names_of_header, of_rank, read_on_bar,
+                     within_keys)
+from names import Naming, label_of, sentence_of
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
 WORD = r"[A-Za-z](?:[\w./@-]*[\w@])?"
@@ -228,9 +231,18 @@ class Log:
                 if not is_wanted(name):  # "epoch loss" is not one, "loss" is.
                     short = match.group(1).split(" ")[-1]
                     begin, name = match.end(1) - len(short), plain(short)
+                if not is_wanted(name) and not re.match(rf"(?:{NUMBER})\s*/", line[match.end():]):
+                    name = Naming([line[:match.end()], None], is_wanted).of_part(1, name)[0] or name
+                change = old_value_at(line, match.end(), NUMBER)
+                if change:
+                    text = line[:match.end()]
+                    name = name_of_change(label_of(text))
+                    begin = max(begin if name == plain(match.group(1)) else 0, text.lower().rfind(name.split("_")[0]))
                 keys = keys_around(line[:begin]) if line.count(match.group(0)) > 1 else []
                 group = "" if keys or part_of(words_of(name)) else group_of(line, begin)
                 regex = anchor_of(line[:begin]) + label_regex(line[begin:match.end()]) + "{number}"
+                if change:
+                    regex = regex.removesuffix("{number}") + ANY + re.sub(r"\s+", r"\\s+", escaped(change[0])) + "{number}"
                 if not is_wanted(name) and is_wanted(sentence_of(line[:match.end()])):
                     name, regex = sentence_of(line[:match.end()]), beginning_of(line, match.end()) + "{number}"
                 elif is_wanted(name) and (keys or group):

@@ -43,7 +43,8 @@ def words_of(name):
 def is_metric(name):
     words = words_of(name)
     words = words[:-1] if words[-1:] == ["of"] else words
-    if not words or words[0] in NEVER or words[-1] in NEVER or any(w in ENDS for w in words):
+    is_whole = words[:1] == ["total"] and any(w in LOWER or w in REWARDS or w == "score" for w in words[1:])
+    if not words or words[0] in NEVER and not is_whole or words[-1] in NEVER or any(w in ENDS for w in words):
         return False
     return any(w in HIGHER or w in LOWER for w in words)
 

@@ -4,13 +4,15 @@ import ast
 import re
 
 from bars import NOT_FULL
+from changes import ANY, OLD
 from counters import RANK, SEVERAL_PROCESSES, counts_batches, ends_epoch, is_mean, level_of, summarizes, units_in
 from groups import group_of
-from measures import ENDS, is_metric, measures_of, part_of, rank_of, words_of
+from lines import lines_of
+from measures import ENDS, is_metric, part_of, words_of
+from names import Chain, Naming, label_of, label_text, sentence_of
 from options import dotted
 from repeats import repeated
 from scores import add_modes, value_at
-from templates import lines_of
 
 NUMBER = r"[+-]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|nan|inf"
 class Metric:
@@ -23,6 +25,9 @@ class Metric:
         self.bar = None  # That shows it.
         self.iteration = ""  # The expression of the bar's count.
         self.unit = ""  # It is of one "fold", "shard" and the like.
+        self.unit_names = []  # Of the units, where the script lists them.
+        self.is_of_first = False  # The expression reads the first of them alone.
+        self.is_of_batches = False
         self.is_mean = False
         self.is_of_rank = False  # It is read of one rank alone.
         self.part = ""  # Of the data, as its line's first word says.
@@ -30,56 +35,16 @@ class Metric:
         self.comment = ""  # On the expression.
         self.doubts = []
 
-
-def rank(metric):
-    """The metric that a sweep is about: that of the validation, a score before a loss, that of an epoch before those of
-    the classes or batches in it, the first before later ones."""
-    return *rank_of(metric.name, metric.part), -max(1, metric.depth), tuple(-n for n in metric.order)
-
-
-def main_of(metrics):
-    """The sweep's metric: of folds, shards and their mean the mean."""
-    main = max(metrics, key=rank, default=None)
-    if main and (main.unit or main.is_of_rank):
-        same = [m for m in metrics if measures_of(m.name) == measures_of(main.name)]
-        of_all = [m for m in metrics if not m.unit and m.is_mean] + [m for m in same if not m.unit]
-        main = max(of_all if main.unit else [m for m in same if m.is_mean], key=rank, default=main)
-    if main and main.unit:
-        main.doubts.append(f"{main.name} is printed for each {main.unit}, so that the best {main.unit} alone would be the answer: "
-                           f"let the script print the mean of all {plural(main.unit)} too, and call tune init again")
-    if main and rank(main)[0] < 0:
-        main.doubts.append(f"{main.name} is of the training data, on which the trial that learns by heart is the best: let the "
-                           "script print a value of the validation too, and call tune init again")
-    return main
-
-
-def plural(unit):
-    return unit + ("es" if unit.endswith("s") else "s")
+    def text(self):
+        """Its line, with a number for each value."""
+        return text_of(self.printed) if self.printed is not None else self.line
 
 
 def escaped(text):
-    return re.sub(r"([\\.^$*+?()\[\]{}|])", r"\\\1", text).replace("\t", r"\t")
+    return re.sub(r"([\\.^$*+?()\[\]{}|])", r"\\\1", text).replace("\t", r"\t").replace(OLD, ANY)
 
 
 # ---- the source
-
-
-def label_of(text):
-    """"val acc" of "epoch done, val acc: "."""
-    text = re.split(r"[\n|,;()\[\]{}]|\s[-–—/>]+\s|\t|  +|\b\d[\w.]*\s", text.rstrip(" :=→>\"'\t|([]"))[-1]
-    match = re.search(r"[A-Za-z][\w /.@-]*$", text.strip("\"' *"))
-    return re.sub(r"\W+", "_", match.group(0)).strip("_").lower() if match else ""
-
-
-def sentence_of(text):
-    """"test_accuracy" of "Accuracy of the network on the 10000 test images: "."""
-    sentence = re.split(r"[\n|;()\[\]{}\t]", text.rstrip())[-1]
-    match = re.search(r"([A-Za-z][A-Za-z -]*?)\s+(?:of|on|for|in|over|after|at|from)\s.*[:=]$", sentence)
-    if not match:
-        return ""
-    part = part_of(words_of(sentence))
-    name = re.sub(r"\W+", "_", match.group(1)).lower()
-    return name if part_of(words_of(name)) == part else {"validation": "val", "training": "train"}.get(part, part) + "_" + name
 
 
 def keys_around(text):
@@ -96,15 +61,6 @@ def keys_around(text):
 def within_keys(keys, regex):
     """The expression of a value in a dictionary within the line's own. It begins with the quote of a key."""
     return regex[0] + escaped(keys[-1]) + regex[0] + r":\s*\{[^{}]*" + regex
-
-
-def label_text(text):
-    """What stands right before the value, back to where its label begins."""
-    line = text.split("\n")[-1]
-    body = line.rstrip(" :=→>\"'\t|([")
-    starts = [m.end() for m in re.finditer(r"[|,;()\[\]{}]\s*|\s[-–—/>]+\s+|\t|  +", body)]
-    begin = starts[-1] if starts else 0
-    return line[:begin], line[begin:]
 
 
 def regex_for(parts, i):
@@ -133,7 +89,7 @@ def regex_for(parts, i):
 def rendered(parts):
     """A line with a number of its own for each value, and these numbers."""
     numbers = [f"0.{917 + 13 * i}" for i in range(len(parts))]
-    return "".join(numbers[i] if p is None else p for i, p in enumerate(parts)), numbers
+    return "".join(numbers[i] if p is None else p for i, p in enumerate(parts)).replace(OLD, "0.25"), numbers
 
 
 def finds(regex, line):
@@ -220,7 +176,7 @@ def metrics_of_lines(lines, source, more=()):
 
 
 def text_of_parts(parts):
-    return "".join("1" if part is None else part for part in parts)
+    return "".join("1" if part is None else part.replace(OLD, "1") for part in parts)
 
 
 def text_of(line):
@@ -231,7 +187,7 @@ def text_of(line):
 def unit_of(line):
     """"fold", "shard" and the like where the line is printed for each; "" for others."""
     found = [unit for unit, _, at in units_in(text_of(line)) if unit == "fold" or is_of_several(line, at)]
-    return found[0] if found else line.unit_of_loop
+    return found[0] if found else line.unit_of_loop or (line.subject.word if line.subject else "")
 
 
 def is_of_several(line, at):
@@ -248,7 +204,7 @@ def precedence(line):
     words = " ".join(p for p in line.parts if p)
     is_end = line.is_in_loop and ends_epoch(words)
     kind = level_of(unit_of(line), summarizes(words) and not is_end, is_mean(text_of(line)))
-    return (kind, is_on_one_bar(line), tells_of_training(line), not line.is_in_loop, counts_batches(text_of(line)), is_end,
+    return (kind, bool(line.old), is_on_one_bar(line), tells_of_training(line), not line.is_in_loop, counts_batches(text_of(line)), is_end,
             line.depth)
 
 
@@ -287,6 +243,11 @@ def column_regex(names, name, separator, row):
     return "^" + (cell + written) * before + f"{blank}{{number}}{unit}{blank}" + (written + cell) * after + "$"
 
 
+def with_count_first(regex):
+    """The expression of a column where the row begins with a number, as that of a summary does not."""
+    return re.sub(r"^\^(?:\\s\*\\S\+|\[\^(.*?)\]\*)", lambda m: r"^\s*\d" + (rf"[^{m.group(1)}]*" if m.group(1) else r"\S*"), regex)
+
+
 def names_of_header(text):
     """(names, separator) of a line such as "epoch,loss,val_acc"; None for others."""
     separator = next((c for c in ",;\t|" if c in text), " ")
@@ -309,47 +270,73 @@ def column_metrics(lines):
         for i, name in enumerate(names):
             if is_metric(name):
                 regex = column_regex(names, name, separator, rendered(line.parts)[0])
+                if i > 0 and not is_free_of(regex, [n for n in lines if n.parts != line.parts and None in n.parts]):
+                    regex = with_count_first(regex)
                 yield Metric(re.sub(r"\W+", "_", name).lower(), regex, line.stream, (line.call.lineno, i))
 
 
 def add_metrics_of(line, lines, is_wanted, source, metrics):
-    for i in range(1, len(line.parts)):
-        if line.parts[i] is not None or not isinstance(line.parts[i - 1], str):
-            continue
+    naming = Naming(line.parts, is_wanted)
+    for i in naming.labels:
         keys = keys_around("".join("0" if p is None else p for p in line.parts[:i]))
-        label = label_of(line.parts[i - 1])
-        label = label if is_wanted(label) else sentence_of(line.parts[i - 1])
+        label, doubt = naming.of(i)
         group = "" if keys or part_of(words_of(label)) else group_at(line, i)
+        if keys or group:
+            plain, doubt = naming.labels[i], ""
+            label = plain if is_wanted(plain) else sentence_of(line.parts[i - 1])
         name = "_".join(re.sub(r"\W+", "_", k).lower() for k in [*keys, *([group] if group else []), label])
         if not label or not is_wanted(name):
             continue
         if name in metrics:
             doubt_two_loops(metrics[name], line)
             continue
-        # Lines that say the same in two branches of the script are one.
-        others = [n for n in lines if n.parts[:i + 1] != line.parts[:i + 1] or follows_loop_of(line, n)]
-        regex, is_free = regex_in(line, i, others, group)
-        if keys:
-            regex, is_free = within_keys(keys, regex_for(line.parts, i)), True
-        # An expression that lines of other values satisfy, too, would take those.
-        strays = [] if is_free else [n for n in others if finds(regex, rendered(n.parts)[0])]
-        if any(label_of_match(regex, n.parts) != label for n in strays):
+        regex, strays = expression_of(line, i, lines, keys, group)
+        if any(label_of_match(regex, n.parts) != naming.labels[i] for n in strays):
             continue
-        metric = Metric(name, regex, line.stream, (line.call.lineno, i))
-        metric.block, metric.depth, metric.printed = line.block, line.depth, line
-        metric.bar = line.bar
-        if is_on_one_bar(line):
-            read_on_bar(metric, line.bar, "postfix" not in dotted(line.call.func))
-        metric.unit, metric.is_mean = unit_of(line), is_mean(text_of(line))
-        metric.part = part_of(words_of(text_of(line))[:1])
-        metric.doubts += doubts_on(line, i, lines, name)
-        if not metric.doubts and any(follows_loop_of(line, n) for n in strays):
-            metric.doubts.append(f"{name} is printed once more behind the loop, in the same words, and that is no iteration: let "
-                                 "the script say test there, and call tune init again")
-        if SEVERAL_PROCESSES.search(source):
-            read_first_rank(metric, line, i)
-        metric.line = source.split("\n")[line.call.lineno - 1].strip()
-        metrics[name] = metric
+        metrics[name] = metric_of(name, regex, line, i, source)
+        metrics[name].doubts += [doubt] if doubt else []
+        metrics[name].doubts += doubts_on(line, i, lines, name)
+        if not metrics[name].doubts and any(follows_loop_of(line, n) for n in strays):
+            metrics[name].doubts.append(f"{name} is printed once more behind the loop, in the same words, and that is no iteration: "
+                                        "let the script say test there, and call tune init again")
+
+
+def expression_of(line, i, lines, keys, group):
+    """(expression, the lines of other values that satisfy it, too)"""
+    # Lines that say the same in two branches of the script are one.
+    others = [n for n in lines if n.parts[:i + 1] != line.parts[:i + 1] or follows_loop_of(line, n)]
+    chain = Chain(line.parts, i)
+    if keys:
+        return within_keys(keys, regex_for(line.parts, i)), []
+    if chain.words:
+        return regex_for(chain.parts(), 1), []
+    regex, is_free = regex_in(line, i, others, group)
+    return regex, [] if is_free else [n for n in others if finds(regex, rendered(n.parts)[0])]
+
+
+def metric_of(name, regex, line, i, source):
+    metric = Metric(name, regex, line.stream, (line.call.lineno, i))
+    metric.block, metric.depth, metric.printed = line.block, line.depth, line
+    metric.bar = line.bar
+    if is_on_one_bar(line):
+        read_on_bar(metric, line.bar, "postfix" not in dotted(line.call.func))
+    metric.unit, metric.is_mean = unit_of(line), is_mean(text_of(line))
+    add_subject(metric, line)
+    metric.part = part_of(words_of(text_of(line))[:1])
+    if SEVERAL_PROCESSES.search(source):
+        read_first_rank(metric, line, i)
+    metric.line = source.split("\n")[line.call.lineno - 1].strip()
+    return metric
+
+
+def add_subject(metric, line):
+    """What the line's loops go over."""
+    if line.subject is not None and not line.unit_of_loop and metric.unit == line.subject.word:
+        metric.unit_names = line.subject.texts
+        metric.is_of_first = any(escaped(t) in metric.regex and not t[-1:].isdigit() for t in metric.unit_names[:1])
+    metric.is_of_batches = line.bar is None and (line.is_of_batches or line.depth > 1 and counts_batches(text_of(line)))
+    if line.may_follow:
+        metric.regex = re.sub(r"^\^(?:\\s[+*])?(?=\w)", r"\\b", metric.regex)
 
 
 def follows_loop_of(line, other):
@@ -378,10 +365,14 @@ def doubt_two_loops(metric, line):
 
 def doubts_on(line, i, lines, name):
     """What makes the metric's line one of several of which one would be right."""
-    remedy = f"let the script say which it is, as in val_{name}, and call tune init again"
+    example = f"as in val_{name}" if not part_of(words_of(name)) else "with a word of its own before it"
+    remedy = f"let the script say which it is, {example}, and call tune init again"
     again = repeated(line, i, lines) or line.repeated_call
     if again:
         yield f"{name} {again}: {remedy}"
+    if line.old and line.is_in_if():
+        yield (f"{name} is printed in some turns of the loop alone, such as those in which it improves, and the others are not "
+               "counted: print it in each, and call tune init again")
     if line.unknown_part:
         yield (f"the line of {name} is printed for each {line.unknown_part}, and which there are is not seen: let the "
                "expression begin as the line of the validation does, such as ^val")

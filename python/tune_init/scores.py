@@ -213,6 +213,7 @@ def value_at(line, i):
     if not isinstance(line.printing, ast.Call):
         return None
     values, holes = values_of(line.printing), line.parts.count(None)
+    values = [v for i, v in enumerate(values) if i not in line.old]
     return values[line.parts[:i].count(None)] if len(values) == holes else None
 
 

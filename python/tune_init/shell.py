@@ -6,8 +6,9 @@ Seen are ${NAME:-0.1} and its like, which the environment sets; $1 and ${1:-0.1}
 
 import re
 
+from lines import Line, Place
 from options import Option, kind_of, name_of
-from templates import PERCENT_HOLE, Line, Place, holes_in
+from templates import PERCENT_HOLE, holes_in
 
 # Of the machine, not of the experiment.
 FOREIGN = re.compile(r"(HOME|PATH|USER|PWD|SHELL|TMPDIR|TMP|HOSTNAME|LANG|LC_\w+|\w*PATH|CUDA_VISIBLE_DEVICES|SLURM_\w+|"

@@ -6,7 +6,7 @@ import re
 from domains import domain_of, is_seed
 from meanings import changes_meaning
 from measures import direction_of
-from metrics import Metric, main_of
+from metrics import Metric
 from shared_files import SharedFiles, listed
 
 

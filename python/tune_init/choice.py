@@ -1,0 +1,157 @@
+"""Which of the values that a program prints a sweep is about."""
+
+import re
+
+from counters import MEAN
+from measures import HIGHER, LOWER, REWARDS, measures_of, part_of, rank_of, words_of
+
+# Words of a measure of its own: the mean squared and the mean absolute error are two.
+DEFINING = ("squared", "absolute", "percentage", "log", "root", "roc", "pr", "balanced", "explained", "relative", "symmetric",
+            "binary", "categorical", "sparse", "bits", "word", "character", "char", "token", "equal", "neg", "negative")
+WHOLE = (*MEAN, "macro", "micro", "weighted", "total", "all", "global", "running", "model", "final", "the", "of", "on", "my", "set",
+         "per", "epoch", "ep", "score", "rate", "value", "current", "last", "k", "at", "in", "for", "and", "network", "data", "images",
+         "out", "sample", "held", "hold", "is", "percent", "pct", "eval", "loss", "acc", "accuracy", "error", "return", "len", "v")
+# Of a value to compare with.
+REFERENCES = ("baseline", "target", "random", "teacher", "initial", "expected", "optimal", "before", "old", "previous", "prev", "dummy",
+              "chance", "naive", "guess", "oracle", "reference", "ref", "original", "start", "starting", "prior", "goal", "majority")
+EXTREMES = ("min", "max", "minimum", "maximum", "lowest", "highest", "so", "far", "best")
+SAME = {"accuracy": "acc", "error": "err", "reward": "return", "rew": "return", "perplexity": "ppl", "cost": "loss"}
+EPISODE = re.compile(r"\bep(?:isode|\.)?\b[\s:=#\[(]*\d", re.I)
+WHOLE_NAME, QUALIFIED, REFERENCE = 0, 1, 2  # How far a name is from a plain one.
+
+
+def rank(metric):
+    """The metric that a sweep is about: that of the validation, a score before a loss, that of an epoch before those of
+    the classes or batches in it, the first before later ones."""
+    return *rank_of(metric.name, metric.part), -max(1, metric.depth), tuple(-n for n in metric.order)
+
+
+def pieces_of(name):
+    """words_of(), with top1 and acc5 in two words."""
+    return [p for w in words_of(name) for p in (re.fullmatch(r"(top|acc)(\d+)", w) or re.match("(.*)", w)).groups()]
+
+
+def is_measure(word):
+    return word in HIGHER or word in LOWER or word == "top"
+
+
+def family_of(name):
+    """The measure, as ("acc",): of names with the same one it is the other words that tell what each is."""
+    words = pieces_of(name)
+    last = next((w for w in reversed(words) if is_measure(w)), "")
+    last = "loss" if last == "kl" else "acc" if last == "top" else SAME.get(last, last)
+    return last, *sorted(w for w in words if w in DEFINING)
+
+
+def standing_of(metric):
+    words = pieces_of(metric.name)
+    rest = [w for w in words if w not in WHOLE and w not in DEFINING and not part_of([w])]
+    measures = [w for w in rest if is_measure(w)]
+    family = family_of(metric.name)[0]
+    rest = [w for w in rest if w not in measures or family == "loss" and len(words) > 1 and w != "mse"]
+    if any(w in REFERENCES for w in rest):
+        return REFERENCE
+    if any(w in EXTREMES for w in rest) and not any(w in MEAN for w in words):
+        return REFERENCE
+    if family == "acc" and rest in (["1"], ["top", "1"]):  # The strictest of its kind, the accuracy itself.
+        return WHOLE_NAME
+    return QUALIFIED if rest or measures == ["kl"] else WHOLE_NAME
+
+
+def is_before_loop(metric, others):
+    """Whether the value is printed once before the loop that prints one of the others."""
+    line = metric.printed
+    return line is not None and not line.is_in_loop and any(
+        o.printed is not None and o.printed.is_in_loop and o.printed.call.lineno > line.call.lineno for o in others)
+
+
+def listed(names):
+    return ", ".join(names[:-1]) + " and " + names[-1]
+
+
+def chosen_of(main, metrics):
+    """(metric, doubt) among the values of the same measure, of which a name says how far it is from the whole."""
+    peers = [m for m in metrics if rank(m)[:2] == rank(main)[:2] and not m.unit]
+    same = [m for m in peers if family_of(m.name) == family_of(main.name)]
+    if main not in same:
+        return main, ""
+    standings = {m.name: REFERENCE if is_before_loop(m, same) else standing_of(m) for m in same}
+    least = min(standings.values())
+    first = [m for m in same if standings[m.name] == least]
+    chosen = max(first, key=rank)
+    if least == WHOLE_NAME:
+        return chosen, ""
+    others = [m for m in peers if m not in same and standing_of(m) == WHOLE_NAME]
+    is_part = pieces_of(chosen.name) == ["kl"]
+    if others and (len(first) > 1 or is_part or least == REFERENCE):
+        return max(others, key=rank), ""
+    if len(first) > 1:
+        names = [m.name for m in sorted(first, key=lambda m: m.order)]
+        return chosen, (f"{listed(names)} are printed, and no word says which of them the sweep is about: see that metric "
+                        "names the right one")
+    if is_part:
+        return chosen, "kl is one part of a loss: let the script print the whole loss too, and call tune init again"
+    if any(w in REFERENCES for w in pieces_of(chosen.name)):
+        return chosen, (f"{chosen.name} is by its name a value to compare with: let the script print the value of the training "
+                        "too, and call tune init again")
+    return chosen, ""
+
+
+def of_episodes(main, metrics):
+    """(metric, doubt): beside an average the reward of each episode is chance."""
+    text = main.text()
+    words = words_of(main.name)
+    is_average = any(w in MEAN for w in words) or part_of(words)
+    if is_average or not EPISODE.search(text) or not any(w in REWARDS for w in words):
+        return main, ""
+    averages = [m for m in metrics if any(w in MEAN for w in words_of(m.name)) and any(w in REWARDS for w in words_of(m.name))]
+    if averages:
+        return max(averages, key=rank), ""
+    return main, (f"{main.name} is printed for each episode alone, so that the luckiest episode would be the answer: let the script "
+                  "print an average of the last ones too, and call tune init again")
+
+
+def of_units(main, metrics):
+    """Of folds, shards, ranks and their mean the mean."""
+    if not main.unit and not main.is_of_rank:
+        return main
+    same = [m for m in metrics if measures_of(m.name) == measures_of(main.name)]
+    of_all = [m for m in metrics if not m.unit and m.is_mean] + [m for m in same if not m.unit]
+    return max(of_all if main.unit else [m for m in same if m.is_mean], key=rank, default=main)
+
+
+def main_of(metrics):
+    """The sweep's metric, with its doubts."""
+    if not metrics:
+        return None
+    first = max(metrics, key=rank)
+    main = of_units(first, metrics)
+    if main is first and not main.unit:
+        main, doubt = chosen_of(main, metrics)
+        episodes, doubt_on_episodes = of_episodes(main, metrics)
+        doubts = [doubt if episodes is main else "", doubt_on_episodes]
+        main = episodes
+        main.doubts += filter(None, doubts)
+    main.doubts += doubts_on_main(main)
+    return main
+
+
+def doubts_on_main(main):
+    again = "let the script print {} too, and call tune init again"
+    if main.unit and len(main.unit_names) > 1:
+        yield (f"{main.name} is printed for {listed(main.unit_names)}, which are no epochs: "
+               + (f"{main.unit_names[0]} alone is read; " if main.is_of_first else f"the best {main.unit} alone would be the answer; ")
+               + again.format("the mean of all"))
+    elif main.unit:
+        yield (f"{main.name} is printed for each {main.unit}, so that the best {main.unit} alone would be the answer: "
+               + again.format(f"the mean of all {plural(main.unit)}"))
+    if rank(main)[0] < 0:
+        yield (f"{main.name} is of the training data, on which the trial that learns by heart is the best: "
+               + again.format("a value of the validation"))
+    elif rank(main)[0] == 0 and main.is_of_batches and not main.unit:
+        yield (f"{main.name} is printed for batches alone, so that the best single batch would be the answer: "
+               + again.format("the mean of each epoch"))
+
+
+def plural(unit):
+    return unit + ("es" if unit.endswith("s") else "s")

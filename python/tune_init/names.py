@@ -1,0 +1,133 @@
+"""What the words before a printed value call it."""
+
+import re
+
+from changes import OLD, is_old_alone, name_of_change
+from loops import TIME
+from measures import LOWER, measures_of, part_of, words_of
+
+PART_NAMES = {"validation": "val", "training": "train", "test": "test"}
+WHOLES = ("total", "sum", "overall", "sum_total", "in_total")
+
+
+def label_of(text):
+    """"val acc" of "epoch done, val acc: "."""
+    text = re.split(r"[\n|,;()\[\]{}]|\s[-–—/>]+\s|\t|  +|\b\d[\w.]*\s", text.rstrip(" :=→>\"'\t|([]"))[-1]
+    match = re.search(r"[A-Za-z][\w /.@-]*$", text.strip("\"' *"))
+    return re.sub(r"\W+", "_", match.group(0)).strip("_").lower() if match else ""
+
+
+def sentence_of(text):
+    """"test_accuracy" of "Accuracy of the network on the 10000 test images: "."""
+    sentence = re.split(r"[\n|;()\[\]{}\t]", text.rstrip())[-1]
+    match = re.search(r"([A-Za-z][A-Za-z -]*?)\s+(?:of|on|for|in|over|after|at|from)\s.*[:=]$", sentence)
+    if not match:
+        return ""
+    part = part_of(words_of(sentence))
+    name = re.sub(r"\W+", "_", match.group(1)).lower()
+    return name if part_of(words_of(name)) == part else {"validation": "val", "training": "train"}.get(part, part) + "_" + name
+
+
+def label_text(text):
+    """What stands right before the value, back to where its label begins."""
+    line = text.split("\n")[-1]
+    body = line.split(OLD)[0].rstrip(" :=→>\"'\t|([")
+    starts = [m.end() for m in re.finditer(r"[|,;()\[\]{}]\s*|\s[-–—/>]+\s+|\t|  +", body)]
+    begin = starts[-1] if starts else 0
+    return line[:begin], line[begin:]
+
+
+
+def glued(parts, i):
+    """How much of parts[i - 1] is the unit of the value before it: "s" of "3.1s Train Acc: "."""
+    match = re.match(r"[A-Za-z]{1,3}(?=\s)", parts[i - 1]) if i > 1 and parts[i - 2] is None else None
+    return match.end() if match else 0
+
+
+class Chain:
+    """Several words for several values: "Train/Val loss: 0.1/0.5"."""
+
+    def __init__(self, parts, i):
+        self.begin = i
+        while self.begin > 2 and parts[self.begin - 2] is None and (parts[self.begin - 1] or "").strip() == "/":
+            self.begin -= 2
+        end = i
+        while end + 2 < len(parts) and parts[end + 2] is None and (parts[end + 1] or "").strip() == "/":
+            end += 2
+        self.at, self.text, self.between = (i - self.begin) // 2, parts[self.begin - 1] or "", parts[i - 1]
+        words = re.findall(r"[A-Za-z]+(?:/[A-Za-z]+)+", self.text.split("\n")[-1])
+        self.words = words[-1].split("/") if words and len(words[-1].split("/")) == (end - self.begin) // 2 + 1 > 1 else []
+
+    def name(self):
+        """"val_loss"; "" where the words do not match the values."""
+        if not self.words:
+            return ""
+        rest = label_of(re.sub(r"\(\s*\)", "", self.text.replace("/".join(self.words), "")))
+        return "_".join(filter(None, [self.words[self.at].lower(), rest]))
+
+    def parts(self):
+        """The line's parts up to the value, with the chain's earlier values as text."""
+        return [self.text + (OLD + self.between) * self.at, None]
+
+
+class Naming:
+    """The names of the values of one line."""
+
+    def __init__(self, parts, is_wanted):
+        self.parts, self.is_wanted = parts, is_wanted
+        holes = [i for i in range(1, len(parts)) if parts[i] is None and isinstance(parts[i - 1], str)]
+        self.labels = {i: self.plain(i) for i in holes}
+
+    def plain(self, i):
+        text = self.parts[i - 1][glued(self.parts, i):]
+        label = name_of_change(label_of(text.split(OLD)[0])) if OLD in text else label_of(text)
+        return "" if is_old_alone(label) else label
+
+    def of(self, i):
+        """(name, doubt) of the value at parts[i]."""
+        chain = Chain(self.parts, i).name()
+        if chain and self.is_wanted(chain):
+            return chain, ""
+        label = self.labels[i]
+        if self.is_wanted(label):
+            return self.qualified(i, label)
+        of_part, doubt = self.of_part(i, label)
+        if of_part:
+            return of_part, doubt
+        if label in WHOLES and any(self.is_wanted(n) and measures_of(n) & set(LOWER) for n in self.labels.values()):
+            return "total_loss", ""
+        return sentence_of(self.parts[i - 1]), ""
+
+    def qualified(self, i, label):
+        """With the word before it, where that tells it from another value: "class 0 f1", "before: acc"."""
+        text = self.parts[i - 1].split("\n")[-1]
+        match = re.search(r"[A-Za-z][\w /.@-]*$", text.rstrip(" :=→>\"'\t|(["))
+        before = text[:match.start()] if match else ""
+        whole = match.group(0) if match else ""
+        numbered = re.search(r"([A-Za-z]{2,})[ _-](\d+)\s+[A-Za-z]", whole) or re.search(r"()()$", "")
+        if numbered.group(1) and numbered.group(1).lower() not in (*TIME, "fold"):
+            return f"{numbered.group(1)}_{numbered.group(2)}_{label}".lower(), ""
+        same = [j for j, other in self.labels.items() if other == label]
+        if len(same) < 2:
+            return label, ""
+        word = re.search(r"([A-Za-z]\w*)\W*$", before)
+        if word and word.group(1).lower() not in TIME:
+            return f"{word.group(1)}_{label}".lower(), ""
+        return label, f"{label} stands {len(same)} times in one line: let the script say what each of them is, and call tune init again"
+
+    def of_part(self, i, label):
+        """A plain "val" after "loss" is the validation's loss."""
+        part = part_of(words_of(label)) if len(words_of(label)) == 1 else ""
+        behind = self.parts[i + 1] if i + 1 < len(self.parts) else None
+        if not part or behind and behind.startswith("/"):
+            return "", ""
+        before = [n for j, n in self.labels.items() if j < i and self.is_wanted(n)]
+        if not before:
+            text = "".join("1" if p is None else p for p in self.parts[:i]).split("\n")[-1]
+            before = [w for w in words_of(text) if self.is_wanted(w)]
+        if not before:
+            return "", ""
+        measures = list(dict.fromkeys("_".join(w for w in n.split("_") if not part_of([w])) for n in before))
+        name = f"{PART_NAMES[part]}_{measures[-1]}"
+        doubt = f"'{label}' is taken for {name}, because {measures[-1]} stands before it; {measures[0]} stands there, too: see which it is of"
+        return name, doubt if len(measures) > 1 else ""

@@ -1,0 +1,231 @@
+"""`tune init`: of several values that a script prints, which the sweep is about, and what it says where it cannot know."""
+
+import re
+import unittest
+
+from init_answers_test import Answer, space_of
+
+VALUES = "v, w, u = 0.25, 0.5, 0.75\n"
+LOOP = "for epoch in range(3):\n    "
+
+
+def answer_of(*lines, log=None):
+    return Answer(VALUES + "\n".join(lines) + "\n", log)
+
+
+def metrics_in(space):
+    return re.findall(r"^    (\w+): \{regex", space, re.M)
+
+
+class Changes(unittest.TestCase):
+    """Of an old and a new value in one line the new one is what the line tells."""
+
+    def test_the_value_behind_an_arrow_is_read(self):
+        for line in ("epoch {e}: val_acc {old:.3f} -> {new:.3f}", "epoch {e}: val_acc: {old:.3f} --> {new:.3f} saved",
+                     "epoch {e} val_acc {old:.3f} → {new:.3f}", "epoch {e} val_acc {old:.1f}% => {new:.1f}%"):
+            script = f'old = 0.0\nfor e in range(3):\n    new = e / 4 + 0.25\n    print(f"{line}")\n    old = new\n'
+            log = "".join(line.format(e=e, old=e / 4, new=e / 4 + 0.25) + "\n" for e in range(3))
+            for answer in (Answer(script), Answer("x = 1\n", log)):
+                with self.subTest(line):
+                    self.assertEqual((answer.metric, [float(v) for v in answer.values]),
+                                     ("val_acc", [0.2, 0.5, 0.8] if "%" in line else [0.25, 0.5, 0.75]))
+
+    BEST = "best = %s\nfor e in (1, 2, 3):\n    v = %s\n    if v %s best:\n        print(f'%s')\n        best = v\n%s"
+
+    def test_a_loss_that_decreases_is_read_by_its_name_and_its_new_value(self):
+        script = self.BEST % ("float('inf')", "1 / e", "<", "Validation loss decreased ({best:.6f} --> {v:.6f}).  Saving model ...",
+                              "    else:\n        print(f'EarlyStopping counter: {e} out of 3')\n")
+        answer = Answer(script)
+        self.assertEqual((answer.metric, answer.values), ("validation_loss", ["1.000000", "0.500000", "0.333333"]))
+        self.assertTrue(any("is printed in some turns of the loop alone" in t for t in answer.to_do), answer.to_do)
+
+    def test_a_value_that_improves_from_one_to_another_is_the_other(self):
+        script = self.BEST % ("0", "e / 4", ">", "Epoch {e}: val_acc improved from {best:.4f} to {v:.4f}, saving",
+                              "    else:\n        print(f'Epoch {e}: val_acc did not improve from {best:.4f}')\n")
+        answer = Answer(script)
+        self.assertEqual((answer.metric, answer.values), ("val_acc", ["0.2500", "0.5000", "0.7500"]))
+        self.assertEqual(metrics_in(answer.space), ["val_acc"])
+        answer = Answer("x = 1\n", "Epoch 1: val_acc improved from 0.0 to 0.25, saving\nEpoch 2: val_acc did not improve from 0.25\n"
+                                   "Epoch 3: val_acc improved from 0.25 to 0.5, saving\n")
+        self.assertEqual((answer.metric, answer.values), ("val_acc", ["0.25", "0.5"]))
+
+    def test_the_line_of_each_epoch_goes_before_that_of_a_change(self):
+        answer = Answer("best = 0\nfor e in (1, 2, 3):\n    if e == 2:\n        print(f'val_acc improved from {best} to {e / 4}')\n"
+                        "    print(f'epoch {e} val_acc {e / 4}')\n")
+        self.assertEqual(answer.values, ["0.25", "0.5", "0.75"])
+
+    def test_old_and_new_by_their_words(self):
+        for line in ("before: acc={v} after: acc={w}", "old acc {v} new acc {w}", "acc before tuning: {v} acc after tuning: {w}"):
+            self.assertEqual(answer_of(f'print(f"{line}")').values, ["0.5"], line)
+
+
+class Qualified(unittest.TestCase):
+    """Names that share their measure, and differ in another word."""
+
+    def test_a_value_to_compare_with_stands_behind(self):
+        for lines, metric in (
+                (['print(f"Baseline accuracy: {v}")', 'print(f"Accuracy: {w}")'], "accuracy"),
+                (['print(f"teacher acc {v}")', 'print(f"student acc {w}")'], "student_acc"),
+                (['print(f"teacher acc {v} student acc {w}")'], "student_acc"),
+                (['print(f"Target accuracy: {v}")', 'print(f"Accuracy: {w}")'], "accuracy"),
+                (['print(f"Random guess accuracy: {v}")', 'print(f"Model accuracy: {w}")'], "model_accuracy"),
+                (['print(f"expected loss: {v}")', 'print(f"optimal loss: {u}")', 'print(f"loss: {w}")'], "loss"),
+                (['print(f"Accuracy before fine-tuning: {v}")', 'print(f"Accuracy after fine-tuning: {w}")'],
+                 "accuracy_after_fine_tuning"),
+                (['print(f"EMA acc {v} acc {w}")'], "acc"),
+                (['print(f"min val_loss {v} max val_loss {u} mean val_loss {w}")'], "mean_val_loss"),
+                (['print(f"class 0 f1 {v} class 1 f1 {u} macro f1 {w}")'], "macro_f1"),
+                (['print(f"Top 5 acc {v}")', 'print(f"Top 1 acc {w}")'], "top_1_acc"),
+                (['print(f"Generator loss {v} Discriminator loss {u} FID {w}")'], "fid")):
+            with self.subTest(lines):
+                answer = answer_of(*lines)
+                self.assertEqual((answer.metric, answer.values), (metric, ["0.5"]))
+                self.assertEqual(len(answer.to_do), 1, answer.to_do)  # The script has no options.
+
+    def test_what_the_loop_prints_goes_before_what_is_printed_once_before_it(self):
+        answer = answer_of('print(f"untrained loss {v}")', LOOP + 'print(f"epoch {epoch} loss {w}")')
+        self.assertEqual((answer.metric, answer.values), ("loss", ["0.5"] * 3))
+        answer = answer_of('print(f"source acc {v}")', LOOP + 'print(f"adapted acc {w}")')
+        self.assertEqual(answer.metric, "adapted_acc")
+
+    def test_names_of_which_none_goes_before_the_other_are_asked(self):
+        for first, second in (("ensemble acc", "single acc"), ("zero-shot acc", "few-shot acc"), ("cls_loss", "box_loss"),
+                              ("recall@5", "recall@10")):
+            answer = answer_of(f'print(f"{first} {{v}} {second} {{w}}")')
+            names = [re.sub(r"\W+", "_", n) for n in (first, second)]
+            self.assertTrue(any(f"{names[0]} and {names[1]} are printed" in t for t in answer.to_do), answer.to_do)
+            self.assertEqual(metrics_in(answer.space), names)
+
+    def test_measures_of_their_own_are_not_asked(self):
+        for line in ("mean_squared_error {v} mean_absolute_error {w}", "roc_auc {v} pr_auc {w}", "Acc@1 {v} Acc@5 {w}",
+                     "loss {v} mean_loss {w}", "accuracy {v} balanced_accuracy {w}"):
+            answer = answer_of(f'print(f"{line}")')
+            self.assertEqual((answer.values, len(answer.to_do)), (["0.25"], 1), answer.to_do)
+
+    def test_a_baseline_alone_is_told(self):
+        self.assertTrue(any("baseline_rmse is by its name a value to compare with" in t
+                            for t in answer_of('print(f"baseline rmse {v}")').to_do))
+
+    def test_one_name_twice_in_a_line_is_told(self):
+        self.assertTrue(any("acc stands 2 times in one line" in t for t in answer_of(LOOP + 'print(f"epoch {epoch} acc {v} acc {w}")').to_do))
+
+    def test_in_a_log(self):
+        answer = Answer("x = 1\n", "Baseline accuracy: 0.9\nepoch 1 accuracy: 0.5\nepoch 2 accuracy: 0.6\n")
+        self.assertEqual((answer.metric, answer.values), ("accuracy", ["0.5", "0.6"]))
+
+
+class Wholes(unittest.TestCase):
+    def test_of_a_loss_and_its_parts_the_total_is_read(self):
+        for line, metric in (("rec {v} kl {u} total {w}", "total_loss"), ("kl {v} rec {u} loss {w}", "loss"),
+                             ("cls_loss {v} box_loss {u} total_loss {w}", "total_loss"), ("kl {v} mse {w}", "mse")):
+            answer = answer_of(LOOP + f'print(f"Epoch {{epoch}}: {line}")')
+            self.assertEqual((answer.metric, answer.mode, answer.values), (metric, "min", ["0.5"] * 3), line)
+
+    def test_a_part_alone_is_told(self):
+        answer = answer_of(LOOP + 'print(f"Epoch {epoch}: rec {v} kl {w}")')
+        self.assertTrue(any("kl is one part of a loss" in t for t in answer.to_do), answer.to_do)
+
+    def test_a_count_is_no_total(self):
+        self.assertEqual(metrics_in(space_of(VALUES + 'print(f"correct {v} total {w}")\n')), ["correct"])
+
+    def test_beside_an_average_no_episode_is_read(self):
+        loop = "for e in range(3):\n    print(f'Episode {e}: reward {v}')\n"
+        self.assertEqual(answer_of(loop + "print(f'average reward over the last 10: {w}')").values, ["0.5"])
+        self.assertEqual(answer_of(loop.replace("{v}", "{v} avg_reward {w}")).values, ["0.5"] * 3)
+        self.assertTrue(any("the luckiest episode would be the answer" in t for t in answer_of(loop).to_do))
+        log = "Episode 1: reward 5\nEpisode 2: reward 6\naverage reward: 5.5\n"
+        self.assertEqual(Answer("x = 1\n", log).values, ["5.5"])
+
+
+class Validation(unittest.TestCase):
+    def test_a_plain_val_is_of_the_metric_before_it(self):
+        for line in ("Loss: {v} | Val: {w}", "loss {v} (best {u}) val {w} lr {u}", "Loss - train: {v}, val: {w}"):
+            answer = answer_of(LOOP + f'print(f"{line}")')
+            self.assertEqual((answer.metric, answer.mode, answer.values), ("val_loss", "min", ["0.5"] * 3), line)
+        answer = Answer("x = 1\n", "epoch 1 loss 0.5 (best 0.4) val 0.7\nepoch 2 loss 0.4 (best 0.4) val 0.6\n")
+        self.assertEqual((answer.metric, answer.values), ("val_loss", ["0.7", "0.6"]))
+
+    def test_a_plain_val_behind_two_measures_is_asked(self):
+        answer = answer_of(LOOP + 'print(f"loss={v}, acc={u}, val={w}")')
+        self.assertEqual((answer.metric, answer.values), ("val_acc", ["0.5"] * 3))
+        self.assertTrue(any("'val' is taken for val_acc" in t for t in answer.to_do), answer.to_do)
+
+    def test_a_count_of_the_validation_is_no_value(self):
+        self.assertEqual(metrics_in(space_of(VALUES + LOOP + 'print(f"loss {v} val {u}/{w}")\n')), ["loss"])
+
+    def test_words_and_values_with_a_slash_between_them(self):
+        for line in ("Train/Val loss: {v}/{w}", "Loss (train/val): {v} / {w}"):
+            answer = answer_of(LOOP + f'print(f"{line}")')
+            self.assertEqual((answer.metric, answer.values), ("val_loss", ["0.5"] * 3), line)
+            self.assertEqual(metrics_in(answer.space), ["train_loss", "val_loss"])
+
+    def test_the_name_that_is_proposed_says_the_part_once(self):
+        told = space_of(VALUES + LOOP + 'print(f"val_acc {v}")\n    print(f"val_acc {w}")\n')
+        self.assertIn("val_acc is printed 2 times in the same words: let the script say which it is, with a word of its own", told)
+
+
+class Subjects(unittest.TestCase):
+    """Lines of a loop that is not over epochs are about several things."""
+
+    def told(self, script):
+        return " ".join(re.findall(r"# TO DO: (.* is printed for .*)", space_of(VALUES + script + "\n")))
+
+    def test_a_loop_over_things_is_told(self):
+        for script, told in (
+                ("for c in ['cat', 'dog']:\n    print(f'{c}: accuracy {v}')", "accuracy is printed for cat and dog, which are no epochs: cat alone is read"),
+                ("for k in (1, 5, 10):\n    print(f'k={k} recall={v}')", "for 1, 5 and 10, which are no epochs: the best k alone"),
+                ("r = {}\nfor k, x in r.items():\n    print(f'k={k} recall={x}')", "for each k"),
+                ("for t in [0.3, 0.5]:\n    print(f'threshold {t} f1 {v}')", "for 0.3 and 0.5, which"),
+                ("for i in range(5):\n    print(f'class {i} acc {v}')", "for each class"),
+                ("for i in range(5):\n    print('model', i + 1, 'acc', v)", "for each model"),
+                ("for name in names():\n    print(f'{name}: acc {v}')", "for each name"),
+                ("for lr in [0.1, 0.01]:\n    for epoch in range(3):\n        print(f'epoch {epoch} loss {v}')", "for 0.1 and 0.01"),
+                ("for i in range(3):\n    for epoch in range(3):\n        print(f'epoch {epoch} loss {v}')", "for each run")):
+            with self.subTest(script):
+                self.assertIn(told, self.told(script))
+                self.assertIn("let the script print the mean of all", self.told(script))
+
+    def test_the_mean_of_the_things_is_read(self):
+        answer = answer_of("for c in ['cat', 'dog']:\n    print(f'{c}: accuracy {v}')\nprint(f'mean accuracy {w}')")
+        self.assertEqual((answer.metric, answer.values, len(answer.to_do)), ("mean_accuracy", ["0.5"], 1))
+
+    def test_a_loop_of_time_is_not_told(self):
+        for script in ("for e in (1, 2, 3):\n    print(f'{e} acc {v}')", "for i in range(5):\n    print(f'{i}: acc {v}')",
+                       "for i in range(5):\n    print(f'Round {i} acc {v}')", "for step in [100, 200]:\n    print(f'step {step} acc {v}')",
+                       "for i in range(5):\n    print(f'Training {i}/5: acc {v}')", "for x in loader():\n    print(f'acc {v}')",
+                       "for k, x in {'accuracy': v, 'f1': w}.items():\n    print(f'{k}: {x}')",
+                       "for epoch, x in history.items():\n    print(f'{epoch} acc {x}')",
+                       "for epoch in range(3):\n    for phase in ['train', 'val']:\n        print(f'{phase} acc {v}')"):
+            self.assertEqual(self.told(script), "", script)
+
+    def test_batches_alone_are_told(self):
+        told = "loss is printed for batches alone, so that the best single batch would be the answer"
+        for script in ("for e in range(3):\n    for i in range(3):\n        print(f'[{e + 1}, {i + 1:5d}] loss: {v:.3f}')",
+                       "for e in range(3):\n    for b in range(4):\n        print(f'Epoch {e} batch {b}: loss={v:.3f}')",
+                       "def train(e):\n    for b in range(4):\n        print(f'Epoch {e} [{b}/4] loss: {v}')\nfor e in range(3):\n    train(e)"):
+            self.assertIn(told, self.told(script))
+            self.assertNotIn(told, self.told(script + "\n    print(f'epoch {e} loss {w}')" if "def" not in script else
+                                             script + "\n    print(f'epoch {e} val_loss {w}')"))
+        self.assertNotIn(told, self.told("for step in range(9):\n    print(f'step {step} loss {v}')"))
+
+
+class Expressions(unittest.TestCase):
+    def test_a_value_on_a_line_that_was_left_open_is_found(self):
+        answer = answer_of("import sys", "for e in range(3):", "    for b in range(2):",
+                           "        sys.stdout.write(f'\\rEpoch {e} [{b}/2] loss: {v}')", "    sys.stdout.write(f' val_loss: {w}\\n')")
+        self.assertEqual((answer.metric, answer.values), ("val_loss", ["0.5"] * 3))
+        answer = answer_of("for e in range(3):", "    print(f'Epoch {e}', end=' ')", "    print(f'val_loss: {w}')")
+        self.assertEqual(answer.values, ["0.5"] * 3)
+
+    def test_the_unit_of_the_value_before_is_no_part_of_the_name(self):
+        answer = answer_of(LOOP + "print(f'Time: {v:.1f}s Val Acc: {w}')")
+        self.assertEqual((answer.metric, answer.values), ("val_acc", ["0.5"] * 3))
+
+    def test_the_summary_below_a_table_is_no_row_of_it(self):
+        answer = answer_of("print(f\"{'epoch':>6} {'val_loss':>12} {'val_f1':>8}\")",
+                           LOOP + "print(f'{epoch:>6d} {v:>12.3e} {w:>8.1%}')", "print(f\"{'best':>6} {v:>12.3e} {u:>8.1%}\")")
+        self.assertEqual((answer.metric, answer.values), ("val_f1", ["50.0"] * 3))
+
+
+if __name__ == "__main__":
+    unittest.main()
