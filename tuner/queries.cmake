@@ -23,6 +23,7 @@ tune_library(tune_queries
     ${CMAKE_CURRENT_LIST_DIR}/cli/text_table.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/time_left.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/trial_history.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/trial_logs.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/trial_lookup.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/trial_table.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/why_command.cc

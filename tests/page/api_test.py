@@ -247,6 +247,22 @@ class OfASweep(unittest.TestCase):
         connection.close()
         subprocess.run([TUNE, "delete", "another", "--yes"], cwd=self.folder, timeout=120, capture_output=True)
 
+    def test_many_who_listen_to_events_leave_room_for_answers(self):
+        head = f"GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {self.page.key}\r\n\r\n".encode()
+        crowd, answers = [], []
+        for _ in range(70):
+            connection = socket.create_connection(("127.0.0.1", self.page.port), timeout=60)
+            connection.sendall(head)
+            answers.append(connection.recv(12))
+            crowd.append(connection)
+            if answers[-1] != b"HTTP/1.1 200":
+                break
+        self.assertEqual(answers[-1], b"HTTP/1.1 503")
+        self.assertGreater(len(crowd), 16)
+        self.assertEqual(self.page.ask("/")[0].status, 200)
+        for connection in crowd:
+            connection.close()
+
     def test_answers_are_packed_for_those_who_take_it(self):
         plain, text = self.page.ask("/api/v1/sweeps/small/trials")
         packed, data = self.page.ask("/api/v1/sweeps/small/trials", headers={"Accept-Encoding": "gzip"})

@@ -1,6 +1,5 @@
 #include "tuner/cli/logs_command.h"
 
-#include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -8,12 +7,12 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <string_view>
 
 #include "tuner/artifact_path.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/text_table.h"
+#include "tuner/cli/trial_logs.h"
 #include "tuner/cli/trial_lookup.h"
 
 namespace tune {
@@ -59,31 +58,13 @@ Result<TrialState> ReadState(const LogsOptions& options) {
   return state;
 }
 
-std::optional<int64_t> AttemptOf(std::string_view name) {
-  constexpr std::string_view kPrefix = "attempt_";
-  constexpr std::string_view kSuffix = ".log";
-  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return std::nullopt;
-  name.remove_prefix(kPrefix.size());
-  name.remove_suffix(kSuffix.size());
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  const bool is_number = error == std::errc() && end == name.data() + name.size();
-  return is_number ? std::optional(number) : std::nullopt;
-}
-
 // Prints what has come to the logs of a trial since the last time.
 class LogTail {
  public:
   LogTail(std::string folder, std::ostream& out) : folder_(std::move(folder)), out_(out) {}
 
   void Print() {
-    std::map<int64_t, fs::path> logs;
-    std::error_code error;
-    for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
-      if (const auto attempt = AttemptOf(it->path().filename().string())) {
-        logs[*attempt] = it->path();
-      }
-    }
+    const std::map<int64_t, fs::path> logs = FindLogs(folder_);
     for (const auto& [attempt, path] : logs) PrintOne(attempt, path, logs.size() > 1);
     out_.flush();
   }

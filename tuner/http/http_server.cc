@@ -26,6 +26,7 @@ using tcp = asio::ip::tcp;
 
 constexpr size_t kHeaderBytesMax = 8 << 10;
 constexpr size_t kConnectionsMax = 64;
+constexpr size_t kStreamsMax = 32;  // Of them; the others are for answers.
 constexpr size_t kPackedFrom = 1 << 10;
 constexpr std::chrono::seconds kToSend{10};
 constexpr std::chrono::seconds kBetween{60};
@@ -125,6 +126,8 @@ class Server : public HttpServer {
     if (streams_.size() == 1) Tick(0);
   }
 
+  bool HasRoomForStream() const { return streams_.size() < kStreamsMax; }
+
   void RemoveStream(const std::shared_ptr<Session>& session) { streams_.erase(session); }
 
   void SessionEnded() {
@@ -194,7 +197,8 @@ void Session::Answer() {
   const Status understood = ReadTarget(target, request);
   if (!understood.ok()) return Write(ErrorAnswer(400, understood.message()), read.keep_alive());
   HttpAnswer answer = server_.Handle(request);
-  if (answer.is_event_stream) return BeginStream(std::move(answer));
+  if (answer.is_event_stream && server_.HasRoomForStream()) return BeginStream(std::move(answer));
+  if (answer.is_event_stream) answer = ErrorAnswer(503, "too many clients listen to events");
   Write(std::move(answer), read.keep_alive());
 }
 

@@ -6,7 +6,8 @@
 //
 // Events are server-sent ones (the HTML standard, section 9.2): what `poll` gives goes to each
 // client whose answer is an event stream. A client that does not read fast enough is given the
-// latest event alone; one that has gone is noticed within 15 s.
+// latest event alone; one that has gone is noticed within 15 s. Beyond 32 clients that listen, the
+// next is refused.
 //
 // Thread rule: all in the thread of Run; Stop from any.
 #pragma once

@@ -1,10 +1,10 @@
 #include "tuner/page/charts.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -15,6 +15,7 @@
 #include "tuner/artifact_path.h"
 #include "tuner/cli/pareto_front.h"
 #include "tuner/cli/stored_importance.h"
+#include "tuner/cli/trial_logs.h"
 #include "tuner/page/page_json.h"
 #include "tuner/search_problem.h"
 
@@ -232,36 +233,15 @@ Result<std::string> TimelineJson(Database& database, const FoundSweep& sweep) {
   return "{\"workers\":" + workers + ",\"attempts\":" + attempts + "}";
 }
 
-namespace {
-
-std::set<int64_t> AttemptsWithLogs(const std::filesystem::path& folder) {
-  constexpr std::string_view kPrefix = "attempt_";
-  std::set<int64_t> attempts;
-  std::error_code error;
-  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end;
-       it.increment(error)) {
-    const std::string name = it->path().filename().string();
-    if (!name.starts_with(kPrefix)) continue;
-    int64_t number = 0;
-    const char* const last = name.data() + name.size();
-    const auto [end_of_number, wrong] = std::from_chars(name.data() + kPrefix.size(), last, number);
-    if (wrong == std::errc() && std::string_view(end_of_number, last) == ".log") {
-      attempts.insert(number);
-    }
-  }
-  return attempts;
-}
-
-}  // namespace
-
 Result<std::string> LogJson(const std::string& db_path, const std::string& sweep, int64_t trial,
                             int64_t attempt, int64_t from) {
-  const std::filesystem::path folder = TrialFolder(ArtifactsDirOf(db_path), sweep, trial);
-  const std::set<int64_t> attempts = AttemptsWithLogs(folder);
-  if (attempt == 0 && !attempts.empty()) attempt = *attempts.rbegin();
+  const std::map<int64_t, std::filesystem::path> logs =
+      FindLogs(TrialFolder(ArtifactsDirOf(db_path), sweep, trial));
+  if (attempt == 0 && !logs.empty()) attempt = logs.rbegin()->first;
+  const auto log = logs.find(attempt);
   int64_t size = 0;
   std::string bytes;
-  std::ifstream in(folder / ("attempt_" + std::to_string(attempt) + ".log"), std::ios::binary);
+  std::ifstream in(log == logs.end() ? std::filesystem::path() : log->second, std::ios::binary);
   if (in.seekg(0, std::ios::end)) {
     size = static_cast<int64_t>(in.tellg());
     from = std::clamp<int64_t>(from < 0 ? size + from : from, 0, size);
@@ -273,7 +253,7 @@ Result<std::string> LogJson(const std::string& db_path, const std::string& sweep
     from = 0;
   }
   std::string out = "{\"attempts\":[";
-  for (const int64_t one : attempts) out += (out.back() == '[' ? "" : ",") + std::to_string(one);
+  for (const auto& [one, path] : logs) out += (out.back() == '[' ? "" : ",") + std::to_string(one);
   out += "]";
   AppendField("attempt", attempt, out);
   AppendField("from", from, out);

@@ -1,5 +1,6 @@
 #include "tuner/page/page_api.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <set>
@@ -119,11 +120,11 @@ Result<std::unique_ptr<PageApi>> PageApi::Open(const std::string& db_path, std::
 
 PageApi::Followed& PageApi::Follow(const FoundSweep& sweep) {
   for (auto it = followed_.begin(); it != followed_.end(); ++it) {
-    if (it->trials.experiment() != sweep.id) continue;
-    if (it != followed_.begin()) std::iter_swap(it, followed_.begin());
+    if (it->trials.experiment() != sweep.id || it->created_us != sweep.created_us) continue;
+    std::rotate(followed_.begin(), it, it + 1);
     return followed_.front();
   }
-  followed_.push_front({TrialRows(sweep.id, life_), SweepCourse(sweep)});
+  followed_.push_front({sweep.created_us, TrialRows(sweep.id, life_), SweepCourse(sweep)});
   if (followed_.size() > kFollowedMax) followed_.pop_back();
   return followed_.front();
 }
@@ -294,8 +295,14 @@ HttpAnswer PageApi::Answer(const HttpRequest& request) {
     same.headers = {{"ETag", tag}};
     return same;
   }
-  const Result<std::string> body =
-      rest.empty() ? Body(parts, request) : Result<std::string>(NothingHere());
+  Result<std::string> body = NothingHere();
+  if (rest.empty()) {
+    // One answer tells of one state.
+    const Status begun = database_->Execute("BEGIN");
+    body = begun.ok() ? Body(parts, request) : Result<std::string>(begun);
+    const Status ended = begun.ok() ? database_->Execute("COMMIT") : begun;
+    if (!ended.ok()) body = ended;
+  }
   if (!body.ok()) {
     const int status = body.status().code() == StatusCode::kNotFound          ? 404
                        : body.status().code() == StatusCode::kInvalidArgument ? 400

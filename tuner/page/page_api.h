@@ -48,6 +48,7 @@ class PageApi {
  private:
   // What is known of a sweep that was asked about.
   struct Followed {
+    int64_t created_us = 0;  // A sweep may be deleted, and another one get its id.
     TrialRows trials;
     SweepCourse course;
   };

@@ -119,9 +119,16 @@ std::vector<int64_t> BestFirst(const Value& trials, bool is_max) {
     std::optional<double> loss;
   };
   std::vector<Ranked> ranked;
+  const Value::List& columns = trials.Find("columns")->AsList();
+  const auto place_of = [&](const char* name) {
+    const auto found = std::find(columns.begin(), columns.end(), Value(name));
+    return static_cast<size_t>(found - columns.begin());
+  };
+  const size_t number = place_of("number");
+  const size_t best = place_of("best_value");
   for (const Value& row : trials.Find("rows")->AsList()) {
-    const std::optional<double> value = ReadNumber(row.AsList()[5]);
-    ranked.push_back({row.AsList()[0].AsInt(), value && is_max ? -*value : value});
+    const std::optional<double> value = ReadNumber(row.AsList()[best]);
+    ranked.push_back({row.AsList()[number].AsInt(), value && is_max ? -*value : value});
   }
   std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
     return a.loss && b.loss ? *a.loss < *b.loss : a.loss.has_value() && !b.loss.has_value();

@@ -21,15 +21,48 @@ Status SweepCourse::ReadTrials(Database& database) {
     numbers_[row->Int(0)] = row->Int(1);
     if (row->Text(2) == "ERROR") failed.insert(row->Int(0));
   }
+  // The best one has failed since, and what it hid is read again; or one that had failed goes on.
+  const bool is_best_lost = std::any_of(best_.begin(), best_.end(),
+                                        [&](const Step& step) { return failed.contains(step.id); });
+  const bool is_one_back =
+      !std::includes(failed.begin(), failed.end(), failed_.begin(), failed_.end());
   failed_ = std::move(failed);
-  const bool is_best_left = std::none_of(
-      best_.begin(), best_.end(), [&](const Step& step) { return failed_.contains(step.id); });
-  if (is_best_left) return OkStatus();
-  // A trial that was the best one has failed since: what it hid is read again.
+  if (is_best_lost || is_one_back) Forget();
+  return OkStatus();
+}
+
+void SweepCourse::Forget() {
   last_report_ = report_count_ = 0;
   best_.clear();
   rungs_.clear();
+}
+
+// Rows of a deleted sweep may be given to other reports.
+Status SweepCourse::CheckLastReport(Database& database) {
+  static constexpr char kSql[] = "SELECT trial, reported_us FROM report_rows WHERE rowid = ?1";
+  if (last_report_ == 0) return OkStatus();
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql));
+  row->BindAll(last_report_);
+  TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+  const bool is_same = has_row && row->Int(0) == last_trial_ && row->Int(1) == last_at_us_;
+  if (!is_same) Forget();
   return OkStatus();
+}
+
+// What was decided about trials while they were paused.
+Status SweepCourse::ReadOrders(Database& database) {
+  static constexpr char kSql[] =
+      "SELECT o.rung, count(DISTINCT o.trial) FROM order_rows AS o"
+      " JOIN trial_rows AS t ON t.id = o.trial"
+      " WHERE t.experiment = ?1 AND o.kind = 1 AND o.rung IS NOT NULL GROUP BY o.rung";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql));
+  row->BindAll(experiment_);
+  stopped_later_.clear();
+  while (true) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) return OkStatus();
+    stopped_later_[row->Int(0)] = row->Int(1);
+  }
 }
 
 Result<bool> SweepCourse::Refresh(Database& database) {
@@ -38,6 +71,8 @@ Result<bool> SweepCourse::Refresh(Database& database) {
       "SELECT rowid, trial, iteration, value, reported_us, decision, rung, cutoff FROM report_rows"
       " WHERE rowid > ?1 ORDER BY rowid LIMIT ?2";
   TUNE_RETURN_IF_ERROR(ReadTrials(database));
+  TUNE_RETURN_IF_ERROR(CheckLastReport(database));
+  TUNE_RETURN_IF_ERROR(ReadOrders(database));
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql));
   row->BindAll(last_report_, kReportsALook);
   int64_t read_count = 0;
@@ -45,8 +80,10 @@ Result<bool> SweepCourse::Refresh(Database& database) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
     if (!has_row) return read_count == kReportsALook;
     ++read_count;
-    last_report_ = row->Int(0);
     const int64_t id = row->Int(1);
+    last_report_ = row->Int(0);
+    last_trial_ = id;
+    last_at_us_ = row->Int(4);
     const auto number = numbers_.find(id);
     if (number == numbers_.end()) continue;
     ++report_count_;
@@ -79,7 +116,8 @@ std::string SweepCourse::Json() const {
     out += out.back() == '[' ? "{" : ",{";
     AppendField("rung", milestone, out);
     AppendField("reached", static_cast<int64_t>(rung.reached.size()), out);
-    AppendField("stopped", rung.stopped, out);
+    const auto later = stopped_later_.find(milestone);
+    AppendField("stopped", rung.stopped + (later == stopped_later_.end() ? 0 : later->second), out);
     AppendField("cutoff", rung.cutoff ? Value(*rung.cutoff) : Value(), out);
     out += '}';
   }

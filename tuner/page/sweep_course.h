@@ -25,7 +25,8 @@ class SweepCourse {
 
   explicit SweepCourse(const FoundSweep& sweep) : experiment_(sweep.id), mode_(sweep.direction()) {}
 
-  // True: there is more to read.
+  // True: there is more to read. Within a transaction of the database: trials and reports must be
+  // of one state.
   Result<bool> Refresh(Database& database);
 
   // "best":[{"at":..., "trial":3, "iteration":4, "value":0.9}], each better than those before;
@@ -46,15 +47,20 @@ class SweepCourse {
   };
 
   Status ReadTrials(Database& database);
+  Status CheckLastReport(Database& database);
+  Status ReadOrders(Database& database);
+  void Forget();
 
   int64_t experiment_;
   Mode mode_;
-  int64_t last_report_ = 0;  // Rows of report_rows are in order of arrival.
+  int64_t last_report_ = 0;                  // Rows of report_rows are in order of arrival.
+  int64_t last_trial_ = 0, last_at_us_ = 0;  // Of it.
   int64_t report_count_ = 0;
   std::map<int64_t, int64_t> numbers_;  // Of its trials, by id.
   std::set<int64_t> failed_;
   std::vector<Step> best_;
   std::map<int64_t, Rung> rungs_;
+  std::map<int64_t, int64_t> stopped_later_;  // By rung.
 };
 
 }  // namespace tune

@@ -3,30 +3,20 @@
 #include <bit>
 #include <charconv>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "core/hash.h"
 #include "core/json.h"
 #include "tuner/page/page_json.h"
 
 namespace tune {
 namespace {
 
-constexpr const char* kColumns[] = {"number",     "status",      "stop_reason",    "iterations",
-                                    "last_value", "best_value",  "best_iteration", "attempts",
-                                    "started_at", "finished_at", "run_seconds",    "config"};
-
-// FNV-1a: a fingerprint, not a defence.
-void Mix(std::string_view bytes, uint64_t& hash) {
-  for (const char byte : bytes) {
-    hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
-  }
-}
-
+// Chained from column to column.
 void MixColumn(const Statement& row, int column, uint64_t& hash) {
-  const auto mix = [&](uint64_t bits) {
-    Mix({reinterpret_cast<const char*>(&bits), sizeof bits}, hash);
-  };
+  const auto mix = [&](uint64_t bits) { hash = Xxh64(std::as_bytes(std::span(&bits, 1)), hash); };
   mix(static_cast<uint64_t>(row.Kind(column)));
   switch (row.Kind(column)) {
     case ColumnKind::kNull:
@@ -37,17 +27,19 @@ void MixColumn(const Statement& row, int column, uint64_t& hash) {
       return mix(std::bit_cast<uint64_t>(row.Real(column)));
     case ColumnKind::kText:
     case ColumnKind::kBlob:
-      return Mix(row.Text(column), hash);
+      hash = Xxh64(row.Text(column), hash);
   }
 }
+
+// The columns of an answer.
+constexpr char kRowSql[] =
+    "SELECT number, status, stop_reason, iterations, last_value, best_value, best_iteration,"
+    " attempts, started_at, finished_at, run_seconds, config FROM trials WHERE id = ?1";
 
 }  // namespace
 
 Status TrialRows::ReadRow(Database& database, Row& row) const {
-  static constexpr char kSql[] =
-      "SELECT number, status, stop_reason, iterations, last_value, best_value, best_iteration,"
-      " attempts, started_at, finished_at, run_seconds, config FROM trials WHERE id = ?1";
-  TUNE_ASSIGN_OR_RETURN(const KeptStatement found, database.Kept(kSql));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement found, database.Kept(kRowSql));
   found->BindAll(row.id);
   TUNE_ASSIGN_OR_RETURN(const bool has_row, found->Step());
   if (!has_row) return OkStatus();  // Deleted meanwhile; the next look tells.
@@ -65,6 +57,13 @@ Status TrialRows::Refresh(Database& database) {
       "SELECT id, number, status, stop_reason, iterations, last_value, best_value, best_iteration,"
       " attempts, started_us, finished_us, run_seconds FROM trial_rows WHERE experiment = ?1"
       " ORDER BY number";
+  if (columns_.empty()) {
+    TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kRowSql));
+    for (int i = 0; i < row->column_count(); ++i) {
+      if (i > 0) columns_ += ',';
+      AppendJsonString(row->Name(i), columns_);
+    }
+  }
   std::vector<std::pair<int64_t, Row>> changed;
   size_t count = 0;
   {
@@ -74,7 +73,7 @@ Status TrialRows::Refresh(Database& database) {
       TUNE_ASSIGN_OR_RETURN(const bool has_row, found->Step());
       if (!has_row) break;
       ++count;
-      Row row{found->Int(0), 0xcbf29ce484222325, revision_ + 1, {}};
+      Row row{found->Int(0), 0, revision_ + 1, {}};
       for (int i = 0; i < found->column_count(); ++i) MixColumn(*found, i, row.fingerprint);
       const auto known = rows_.find(found->Int(1));
       if (known != rows_.end() && known->second.fingerprint == row.fingerprint) continue;
@@ -106,11 +105,8 @@ std::string TrialRows::Answer(std::string_view since) const {
     if (is_number && number >= whole_since_ && number <= revision_) known = number;
   }
   std::string out = R"({"revision":")" + life_ + "." + std::to_string(revision_) +
-                    R"(","is_whole":)" + (known < 0 ? "true" : "false") + R"(,"columns":[)";
-  for (const char* const column : kColumns) {
-    if (out.back() != '[') out += ',';
-    AppendJsonString(column, out);
-  }
+                    R"(","is_whole":)" + (known < 0 ? "true" : "false") + R"(,"columns":[)" +
+                    columns_;
   out += R"(],"rows":[)";
   for (const auto& [number, row] : rows_) {
     if (row.revision <= known) continue;

@@ -45,6 +45,7 @@ class TrialRows {
   std::string life_;
   int64_t revision_ = 0;
   int64_t whole_since_ = 0;      // Revisions before this one are answered with all rows.
+  std::string columns_;          // "a","b".
   std::map<int64_t, Row> rows_;  // By number.
 };
 
