@@ -4,7 +4,9 @@
 
 The process takes one trial after another (`serve: true`, docs/PYTHON.md): what it has imported and
 set up serves them all. Each begins with the environment and folder of the first, and with the
-random numbers of its own seed. One that fails takes the process with it.
+random numbers of its own seed. One that fails takes the process with it, and so does one that
+leaves a thread or a process of multiprocessing at work: what that still reports is its own trial's,
+until the process has ended as any program of Python does.
 
 Thread rule: that of the module `tune`.
 """
@@ -16,8 +18,9 @@ import inspect
 import os
 import random
 import sys
+import threading
 from pathlib import Path
-from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, Union
 
 import tune
 
@@ -129,13 +132,48 @@ def _run(objective: Callable[[Trial], object], metrics: Sequence[str]) -> None:
         sys.stderr.flush()
 
 
+def _threads() -> Set[int]:
+    """All that run Python code, whoever started them; without tqdm's, which draws its bars anew."""
+    drawing = {thread.ident for thread in threading.enumerate() if _is_of_tqdm(thread)}
+    return {number for number in sys._current_frames() if number not in drawing}
+
+
+def _is_of_tqdm(thread: threading.Thread) -> bool:
+    return type(thread).__module__.split(".")[0] == "tqdm"
+
+
+def _processes() -> Set[int]:
+    if "multiprocessing" not in sys.modules:
+        return set()
+    return {child.pid for child in sys.modules["multiprocessing"].active_children()}
+
+
+def _left_at_work(threads: Set[int], processes: Set[int]) -> List[str]:
+    """What runs that did not run before."""
+    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    return [
+        *(f"thread {names.get(number, number)}" for number in sorted(_threads() - threads)),
+        *(f"process {number}" for number in sorted(_processes() - processes)),
+    ]
+
+
 def main() -> None:
     _, file, *metrics = sys.argv
     objective = _objective.load(Path(file))
     folder = os.getcwd()
     environ = {name: value for name, value in os.environ.items() if not name.startswith("TUNE_")}
     while True:
+        threads, processes = _threads(), _processes()
         _run(objective, metrics)
+        left = _left_at_work(threads, processes)
+        if left:
+            print(
+                f"tune: the objective has returned and left at work: {', '.join(left)}. This process"
+                " ends with this trial; the next trial begins in one of its own",
+                file=sys.stderr,
+                flush=True,
+            )
+            return
         if "torch" in sys.modules:
             gc.collect()  # What it holds of a device is free for the next one.
         variables = tune._reporter.next_trial()

@@ -10,6 +10,8 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -74,6 +76,43 @@ def that_leaves_a_mess(trial):
     os.chdir("/")
     print("trial", trial.number, "was here")
     return float(any(mess))
+
+
+def whose_thread_reports_late(trial, is_daemon=False):
+    """The thread waits until its trial, or its process, is over."""
+    number = trial.number
+
+    def report():
+        while tune.trial() == number and threading.main_thread().is_alive():
+            time.sleep(0.001)
+        tune.report(value=100 + number)
+
+    trial.report(value=number)
+    threading.Thread(target=report, daemon=is_daemon).start()
+
+
+def whose_daemon_reports_late(trial):
+    whose_thread_reports_late(trial, True)
+
+
+def whose_fork_reports_late(trial):
+    """The child waits until another trial has begun, and reports then."""
+    trial.report(value=trial.number)
+    told = Path("begun")
+    if trial.number > 0:
+        told.write_text("")
+        while not Path("tried").exists():
+            time.sleep(0.005)
+        return
+    if os.fork() == 0:
+        while not told.exists():
+            time.sleep(0.005)
+        try:
+            trial.report(value=100)
+            Path("tried").write_text("taken")
+        except ConnectionError:
+            Path("tried").write_text("refused")
+        os._exit(0)
 
 
 def of_random_numbers(trial):
@@ -198,6 +237,23 @@ class AProcessOfTrials(SweepCase):
         )
         self.assertEqual({trial.status for trial in sweep}, {"TERMINATED"})
         self.assertIn("scheduler", {trial.stop_reason for trial in sweep})
+
+    def test_waits_for_the_threads_of_each(self):
+        sweep = self.run_sweep(whose_thread_reports_late, samples=3, max_concurrent=1)
+        values = [[one["value"] for one in trial.reports] for trial in sweep]
+        self.assertEqual(values, [[0, 100], [1, 101], [2, 102]])
+        self.assertIn("left at work: thread Thread-", sweep.trials[0].log)
+
+    def test_hears_no_daemon_of_an_earlier_one(self):
+        sweep = self.run_sweep(whose_daemon_reports_late, samples=3, max_concurrent=1)
+        numbers = [{one["value"] % 100 for one in trial.reports} for trial in sweep]
+        self.assertEqual(numbers, [{0}, {1}, {2}])
+
+    def test_hears_no_fork_of_an_earlier_one(self):
+        sweep = self.run_sweep(whose_fork_reports_late, samples=2, max_concurrent=1)
+        values = [[one["value"] for one in trial.reports] for trial in sweep]
+        self.assertEqual(values, [[0], [1]])
+        self.assertEqual((self.folder / "tried").read_text(), "refused")
 
     def test_leaves_nothing_behind(self):
         self.run_sweep(that_starts_others, samples=2, max_concurrent=1)

@@ -257,7 +257,8 @@ Result<std::unique_ptr<CommandRunner::Attempt>> CommandRunner::Begin(const Trial
   if (!CanServe(*attempt)) EndServed();
   std::optional<Served> served = std::exchange(served_, std::nullopt);
   if (served) {
-    attempt->server = std::move(served->server);
+    TUNE_ASSIGN_OR_RETURN(attempt->server,
+                          ProgramServer::OpenAfter(std::move(served->server), served->client));
   } else {
     TUNE_ASSIGN_OR_RETURN(attempt->server, ProgramServer::Open());
   }
@@ -450,9 +451,7 @@ void CommandRunner::Wait(Attempt& attempt) {
   while (read(signals_.get(), &info, sizeof info) == sizeof info) {
     attempt.trial.OnTerminate(clock_.Now());
   }
-  if (has_room) {
-    for (const ProgramServer::Line& line : attempt.server->Take()) TakeLine(attempt, line);
-  }
+  if (has_room) TakeLines(attempt);
   if (attempt.program) {
     if (has_room) TakeOutput(attempt);
     if (watches) LookAtMemory(attempt, clock_.Now());
@@ -461,12 +460,21 @@ void CommandRunner::Wait(Attempt& attempt) {
   attempt.trial.OnTime(clock_.Now());
 }
 
-void CommandRunner::TakeLine(Attempt& attempt, const ProgramServer::Line& line) {
-  if (!attempt.spec.serves() || !AsksForNext(line.text)) {
-    return attempt.trial.OnProgramLine(line.client, line.text);
+// Reports; and of a program that takes one trial after another, the request that ends this one. A
+// process that it has started may report until then.
+void CommandRunner::TakeLines(Attempt& attempt) {
+  std::optional<ClientId> asks_for_next;
+  for (const ProgramServer::Line& line : attempt.server->Take()) {
+    if (attempt.asks_for_next) {
+      attempt.server->Reply(line.client, EncodeProgramError("this trial has ended"));
+    } else if (attempt.spec.serves() && AsksForNext(line.text)) {
+      asks_for_next = line.client;
+    } else {
+      attempt.trial.OnProgramLine(line.client, line.text);
+    }
   }
-  if (attempt.asks_for_next) return;
-  attempt.asks_for_next = line.client;
+  if (!asks_for_next) return;
+  attempt.asks_for_next = asks_for_next;
   while (TakeOutput(attempt)) {
   }
   attempt.trial.OnProgramEnded(ProgramEnd{});

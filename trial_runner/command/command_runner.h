@@ -65,7 +65,7 @@ class CommandRunner {
   // Whether there was any.
   bool TakeOutput(Attempt& attempt);
   std::string LeftRunning(const Program& program);
-  void TakeLine(Attempt& attempt, const ProgramServer::Line& line);
+  void TakeLines(Attempt& attempt);
   void TakeProgramEnd(Attempt& attempt);
   void Perform(Attempt& attempt);
   void Do(Attempt& attempt, const SendReport& effect);

@@ -41,6 +41,14 @@ Result<ProgramServer> ProgramServer::Open() {
   return ProgramServer(name, std::move(listener));
 }
 
+Result<ProgramServer> ProgramServer::OpenAfter(ProgramServer before, ClientId kept) {
+  TUNE_ASSIGN_OR_RETURN(ProgramServer server, Open());
+  server.last_client_ = before.last_client_;
+  const auto found = before.clients_.find(kept);
+  if (found != before.clients_.end()) server.clients_.insert(before.clients_.extract(found));
+  return server;
+}
+
 void ProgramServer::AddTo(std::vector<pollfd>& fds) const {
   fds.push_back({listener_.get(), POLLIN, 0});
   for (const auto& [id, client] : clients_) {

@@ -22,6 +22,9 @@ namespace tune {
 class ProgramServer {
  public:
   static Result<ProgramServer> Open();
+  // For the next attempt of the same program: under another name, and of those that `before` heard
+  // only `kept`, which asked for it. What else the attempt before has left reaches nobody.
+  static Result<ProgramServer> OpenAfter(ProgramServer before, ClientId kept);
 
   // For TUNE_SOCKET: "@tune-...".
   const std::string& name() const { return name_; }
