@@ -365,9 +365,9 @@ TrialEnd CommandTrial::EndOfProgram() const {
                                 : "died of " + end.signal;
     // A full disk that the program did not speak of is not why it ended; one that it spoke of and
     // that has room is a limit of the program's own.
-    if (end.is_disk_full && tail_.SpeaksOfFullDisk()) {
+    if (end.full_disk != EndDetail::kNone && tail_.SpeaksOfFullDisk()) {
       return {Outcome::kCrashed, WithTail("no room on the disk: the program " + how, tail_),
-              EndDetail::kDiskFull};
+              end.full_disk};
     }
     const Outcome outcome = tail_.SpeaksOfDeviceMemory() ? Outcome::kDeviceOutOfMemory
                             : tail_.SpeaksOfMemory()     ? Outcome::kOutOfMemory
