@@ -59,8 +59,9 @@ void OpenBrowser(const std::string& address) {
 Status Serve(const UiOptions& options, std::ostream& out) {
   TUNE_ASSIGN_OR_RETURN(NetworkAddress address, AddressOf(options));
   const RealClock clock;
-  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<PageApi> api,
-                        PageApi::Open(options.db_path, DrawKey().substr(0, 8), clock));
+  TUNE_ASSIGN_OR_RETURN(
+      const std::unique_ptr<PageApi> api,
+      PageApi::Open(options.db_path, DrawKey().substr(0, 8), clock, PageApi::SlowAnswers::kAside));
   const std::string key = DrawKey();
   const PageGuard guard(key);
   const auto handle = [&](const HttpRequest& request) {

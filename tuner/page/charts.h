@@ -40,7 +40,8 @@ Result<std::string> FrontJson(Database& database, const FoundSweep& sweep);
 
 // {"metrics":[{"metric":"loss","trials":40,"iteration":9,"parameters":[{"name":"lr","share":0.8,
 //  "low":0.6,"high":0.9,"is_clear":true}]}]}, or {"why_not":"..."} where nothing can be told.
-Result<std::string> ImportanceJson(Database& database, const FoundSweep& sweep);
+// The members of an object, without its braces. Takes seconds.
+Result<std::string> ImportanceMembers(Database& database, const FoundSweep& sweep);
 
 // {"workers":[...],"attempts":{"columns":[...],"rows":[[...]]}}; times of attempts in milliseconds
 // since 1970 UTC.

@@ -26,6 +26,7 @@
 #include "core/clock.h"
 #include "core/status.h"
 #include "tuner/http/http_message.h"
+#include "tuner/page/aside.h"
 #include "tuner/page/sweep_course.h"
 #include "tuner/page/trial_rows.h"
 #include "tuner/sqlite/database.h"
@@ -34,9 +35,11 @@ namespace tune {
 
 class PageApi {
  public:
+  // What takes seconds: who asks waits for it, or is told to ask again (`is_behind`).
+  enum class SlowAnswers { kAtOnce, kAside };
   // `life`: a word that no other process has, for revisions. Errors are one line for a person.
   static Result<std::unique_ptr<PageApi>> Open(const std::string& db_path, std::string life,
-                                               const Clock& clock);
+                                               const Clock& clock, SlowAnswers slow_answers);
 
   // Of a path below /api/; others are answered with 404.
   HttpAnswer Answer(const HttpRequest& request);
@@ -54,14 +57,20 @@ class PageApi {
   };
   static constexpr size_t kFollowedMax = 4;
 
-  PageApi(std::unique_ptr<Database> database, std::string life, const Clock& clock)
-      : database_(std::move(database)), life_(std::move(life)), clock_(clock) {}
+  PageApi(std::unique_ptr<Database> database, std::string life, const Clock& clock,
+          SlowAnswers slow_answers)
+      : database_(std::move(database)),
+        life_(std::move(life)),
+        clock_(clock),
+        slow_answers_(slow_answers),
+        aside_(clock) {}
 
   Result<std::string> Body(const std::vector<std::string>& parts, const HttpRequest& request);
   Result<std::string> BodyOfSweep(const std::string& name, std::string_view part,
                                   const HttpRequest& request);
   Result<std::string> Sweeps();
   Result<std::string> Sweep(const FoundSweep& sweep);
+  Result<std::string> Importance(const FoundSweep& sweep);
   Result<std::string> Course(const FoundSweep& sweep);
   Result<std::string> Trial(const FoundSweep& sweep, int64_t number);
   Followed& Follow(const FoundSweep& sweep);
@@ -69,6 +78,8 @@ class PageApi {
   std::unique_ptr<Database> database_;
   const std::string life_;
   const Clock& clock_;
+  const SlowAnswers slow_answers_;
+  Aside aside_;
   int64_t told_version_ = -1;
   int64_t event_count_ = 0;
   std::deque<Followed> followed_;  // The latest first.
