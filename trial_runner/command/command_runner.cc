@@ -539,7 +539,8 @@ void CommandRunner::TakeProgramEnd(Attempt& attempt) {
   }
   const bool is_over_limit =
       attempt.memory && (attempt.has_exceeded_memory || attempt.memory->HasKilled());
-  if (*status != 0 && is_over_limit) end.memory_limit_bytes = attempt.memory->bytes();
+  // Also where the program itself lived on: what it came to is not what all of it would have.
+  if (is_over_limit) end.memory_limit_bytes = attempt.memory->bytes();
   if (*status != 0 && IsFullUnder(attempt)) end.full_disk = WhichDisk(attempt.start);
   if (*status == 0) {
     end.left_running = left_running;
