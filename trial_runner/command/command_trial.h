@@ -127,12 +127,14 @@ class CommandTrial {
   void Stop(Instant now, bool listens);
   TrialEnd EndOfProgram() const;
   std::string NoMetric() const;
+  std::string Again() const;
   std::string Reported(const std::string& missing) const;
 
   const CommandSpec& spec_;
   const std::string metric_;
   const std::vector<std::string> metric_names_;  // What a report of the metric has.
   const int64_t from_iteration_;
+  const bool is_first_attempt_;
   const int64_t checkpoint_every_;
   const std::vector<std::string> wanted_;  // The names that all objectives are made of.
   OutputMetrics output_;
