@@ -30,7 +30,7 @@
 #include <vector>
 
 #include "core/metric.h"
-#include "trial_runner/line_form.h"
+#include "trial_runner/output_headings.h"
 #include "trial_runner/output_lines.h"
 #include "trial_runner/output_pattern.h"
 
@@ -55,9 +55,7 @@ struct OutputFinding {
   OutputStream stream = OutputStream::kStdout;
   std::string line;
   OutputMatch match = {};
-  DataSplit heading = {};     // Which the line stands under.
-  std::string section = {};   // The same where it names no part of the data.
-  std::string training = {};  // "fold 1", as a heading before it says.
+  OutputContext context = {};  // What the line stands under.
 };
 
 struct OutputReport {
@@ -87,8 +85,16 @@ class OutputMetrics {
   // Why a metric has no value, "the regular expression of 'acc' found no number in ..."; nothing
   // where it has one or is none of ours.
   std::optional<std::string> WhyMissing(const std::string& metric) const;
+  // As a report's note, of what can be told only when the program has ended; empty: nothing.
+  std::string NoteAtEnd() const;
 
  private:
+  // The values that stand under one heading.
+  struct Block {
+    OutputBlock block;
+    std::string line;  // Of the first one.
+    int64_t count = 0;
+  };
   // A bar's last state under an iteration's number.
   struct HeldState {
     OutputStream stream;
@@ -105,7 +111,6 @@ class OutputMetrics {
   void TakeState(OutputStream stream, const std::string& text, std::vector<OutputReport>& reports);
   void ReadHeld(std::vector<OutputReport>& reports);
   void ReadLine(OutputStream stream, const std::string& line, std::vector<OutputReport>& reports);
-  void FollowHeading(OutputStream stream, std::string_view line);
   // Whether values stand under two headings by turns, and in no line of an epoch.
   bool IsUnderTwoSections(const OutputFinding& before, const OutputFinding& leading);
   void ReadIteration(OutputStream stream, const std::string& line);
@@ -127,6 +132,11 @@ class OutputMetrics {
   std::string NoteOnEpoch(const OutputFinding& before, const OutputFinding& leading) const;
   std::string NoteOnSections(const OutputFinding& before, const OutputFinding& leading) const;
   std::string NoteOnTrainings(const OutputFinding& before, const OutputFinding& leading) const;
+  std::string NoteOnSeveral(const std::string& counter, const OutputFinding& before,
+                            const OutputFinding& leading) const;
+  void CountInBlock(const OutputFinding& before, const OutputFinding& leading);
+  bool HasEachABlock(size_t count) const;
+  std::string NoteOnBlocks(const Block& one, const Block& other) const;
   std::string NoteOnPercent(const OutputFinding& before, const OutputFinding& leading) const;
   bool IsWanted(const std::string& metric) const;
 
@@ -151,10 +161,10 @@ class OutputMetrics {
   bool has_noted_rest_ = false;
   bool has_noted_lag_ = false;
   bool has_noted_percent_ = false;
-  std::array<DataSplit, 2> headings_;      // By stream.
-  std::array<std::string, 2> sections_;    // By stream.
-  std::array<std::string, 2> trainings_;   // By stream.
-  std::set<std::string> leader_sections_;  // That a leading value stood under.
+  std::array<OutputHeadings, 2> headings_;  // By stream.
+  std::set<std::string> leader_sections_;   // That a leading value stood under.
+  std::vector<Block> blocks_;  // In the order in which they came, while no line counts time.
+  bool counts_time_ = false;
   // Of each pattern: how many reports came before its first value, how many of those since had a
   // new one, and whether there is one that no report has had.
   struct Lag {

@@ -393,7 +393,7 @@ TEST_F(OutputMetricsTest, OneOfSeveralIsTold) {
     Begin(Rules({"acc"}));
     EXPECT_THAT(
         Notes(metrics_->Read(OutputStream::kStdout, word + "acc: 0.3\n" + other + "acc: 0.4\n")),
-        ElementsAre(HasSubstr("lines of two kinds")))
+        ElementsAre(HasSubstr("the lines of 'acc' seem to be of several '")))
         << word;
   }
 }

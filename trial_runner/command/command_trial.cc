@@ -352,7 +352,8 @@ void CommandTrial::TakeLast() {
 TrialEnd CommandTrial::EndOfProgram() const {
   const ProgramEnd& end = *program_end_;
   if (is_told_to_stop_) {
-    return {Outcome::kStopped, unsent_note_.empty() ? "" : std::string(kEndNote) + unsent_note_};
+    const std::string note = unsent_note_.empty() ? output_.NoteAtEnd() : unsent_note_;
+    return {Outcome::kStopped, note.empty() ? "" : std::string(kEndNote) + note};
   }
   if (end.memory_limit_bytes != 0) {
     return {Outcome::kOutOfMemory, "the program was ended: it had more than the " +
@@ -387,7 +388,7 @@ TrialEnd CommandTrial::EndOfProgram() const {
                 "'; let the script end with the status of what it runs (in a "
                 "shell: set -e -o pipefail)"};
   }
-  return {Outcome::kCompleted, ""};
+  return {Outcome::kCompleted, output_.NoteAtEnd()};
 }
 
 std::string CommandTrial::NoMetric() const {
