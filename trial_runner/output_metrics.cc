@@ -140,12 +140,15 @@ void OutputMetrics::Take(OutputStream stream, const OutputLine& line,
     if (number && *number > held_->number) ReadHeld(reports);
     if (number && held_ && *number == held_->number) held_.reset();
   }
-  ReadLine(stream, line.text, reports);
+  FollowState(stream, line.text);
+  states_[stream == OutputStream::kStderr ? 1 : 0].clear();
+  ReadLine(stream, line, reports);
 }
 
 void OutputMetrics::TakeState(OutputStream stream, const std::string& text,
                               std::vector<OutputReport>& reports) {
-  if (!rules_.iteration || !IsChosen(rules_.iteration->pattern.from(), stream)) return;
+  if (!rules_.iteration) return FollowState(stream, text);
+  if (!IsChosen(rules_.iteration->pattern.from(), stream)) return;
   const std::optional<double> number = NumberIn(rules_.iteration->pattern, text);
   if (!number) return;
   if (held_ && *number > held_->number) ReadHeld(reports);
@@ -155,7 +158,30 @@ void OutputMetrics::TakeState(OutputStream stream, const std::string& text,
 void OutputMetrics::ReadHeld(std::vector<OutputReport>& reports) {
   if (!held_) return;
   const HeldState state = *std::exchange(held_, std::nullopt);
-  ReadLine(state.stream, state.text, reports);
+  ReadLine(state.stream, {state.text}, reports);
+}
+
+void OutputMetrics::FollowState(OutputStream stream, const std::string& text) {
+  if (rules_.iteration || has_noted_states_ || !leader_) return;
+  const OutputPattern& pattern = rules_.patterns[*leader_];
+  if (!IsChosen(pattern.from(), stream)) return;
+  const auto epoch = [&](const std::string& line) -> std::optional<int64_t> {
+    const auto match = pattern.FindIn(line);
+    if (!match.ok() || !*match) return std::nullopt;
+    return FindEpoch(std::string_view(line).substr(0, (*match)->number_begin)).epoch;
+  };
+  std::string& state = states_[stream == OutputStream::kStderr ? 1 : 0];
+  const std::optional<int64_t> now = epoch(text);
+  if (!now) return;
+  const std::optional<int64_t> before = epoch(state);
+  if (before && *before != *now) {
+    has_noted_states_ = true;
+    pending_note_ = "a bar with '" + pattern.metric() + "' is drawn over from one epoch to the " +
+                    "next, and counts by what it says at last: " + Quoted(state) +
+                    " was not read, and " + Quoted(text) +
+                    " follows; let `iteration` read the epoch, iteration: {regex: ...}";
+  }
+  state = text;
 }
 
 std::optional<OutputMatch> OutputMetrics::MatchIn(const OutputPattern& pattern,
@@ -186,8 +212,9 @@ void OutputMetrics::LookElsewhere(OutputStream stream, const OutputLine& line) {
 
 // ---- reports
 
-void OutputMetrics::ReadLine(OutputStream stream, const std::string& line,
+void OutputMetrics::ReadLine(OutputStream stream, const OutputLine& read,
                              std::vector<OutputReport>& reports) {
+  const std::string& line = read.text;
   ReadIteration(stream, line);
   OutputHeadings& headings = headings_[stream == OutputStream::kStderr ? 1 : 0];
   std::vector<size_t> in_line;
@@ -197,7 +224,7 @@ void OutputMetrics::ReadLine(OutputStream stream, const std::string& line,
     if (!match) continue;
     if (!found_[i]) lags_[i].reports_before = report_count_;
     lags_[i].is_new = true;
-    found_[i] = {rules_.patterns[i].metric(), match->number, stream, line, *match,
+    found_[i] = {rules_.patterns[i].metric(), match->number, stream, line, *match, read.is_redrawn,
                  headings.context()};
     in_line.push_back(i);
   }
@@ -332,8 +359,13 @@ bool GoesBack(const OutputFinding& a, const OutputFinding& b) {
 
 }  // namespace
 
-// With `iteration` a line of another form has a number of its own, or is refused.
 std::string OutputMetrics::Note() {
+  std::string note = NoteOnLeading();
+  return note.empty() ? std::exchange(pending_note_, {}) : note;
+}
+
+// With `iteration` a line of another form has a number of its own, or is refused.
+std::string OutputMetrics::NoteOnLeading() {
   const OutputFinding& leading = *found_[*leader_];
   ++report_count_;
   std::string lag = NoteOnLag();
@@ -377,6 +409,14 @@ std::string OutputMetrics::Note() {
     has_noted_forms_ = true;
     return NoteOnBlocks(blocks_[0], blocks_[1]);
   }
+  if (leading.is_redrawn && !has_noted_redraws_ && !HasTimePassed(before.line, leading.line)) {
+    has_noted_redraws_ = true;
+    return "a line with '" + leading.metric +
+           "' is drawn over one that was read: " + Quoted(leading.line) + " over " +
+           Quoted(before.line) +
+           "; each of them counts as an iteration. If they are states of one bar, print the value "
+           "that is meant in a line of its own, or say with `iteration` where its iteration stands";
+  }
   if (!has_noted_percent_ && BeginsNextRound(*first_leading_, before, leading)) {
     has_noted_percent_ = true;
     return NoteOnPercent(before, leading);
@@ -416,6 +456,7 @@ bool OutputMetrics::HasEachABlock(size_t count) const {
 }
 
 std::string OutputMetrics::NoteAtEnd() const {
+  if (!pending_note_.empty()) return pending_note_;
   if (has_noted_forms_ || has_noted_epoch_ || counts_time_ || blocks_.size() < 2) return "";
   if (HasEachABlock(2)) return NoteOnBlocks(blocks_[0], blocks_[1]);
   for (const Block& one : blocks_) {

@@ -55,6 +55,7 @@ struct OutputFinding {
   OutputStream stream = OutputStream::kStdout;
   std::string line;
   OutputMatch match = {};
+  bool is_redrawn = false;     // The line was drawn over one that stood.
   OutputContext context = {};  // What the line stands under.
 };
 
@@ -110,7 +111,9 @@ class OutputMetrics {
   void Take(OutputStream stream, const OutputLine& line, std::vector<OutputReport>& reports);
   void TakeState(OutputStream stream, const std::string& text, std::vector<OutputReport>& reports);
   void ReadHeld(std::vector<OutputReport>& reports);
-  void ReadLine(OutputStream stream, const std::string& line, std::vector<OutputReport>& reports);
+  void ReadLine(OutputStream stream, const OutputLine& line, std::vector<OutputReport>& reports);
+  // Of a bar without `iteration`: whether the value of an epoch is drawn over by the next one's.
+  void FollowState(OutputStream stream, const std::string& text);
   // Whether values stand under two headings by turns, and in no line of an epoch.
   bool IsUnderTwoSections(const OutputFinding& before, const OutputFinding& leading);
   void ReadIteration(OutputStream stream, const std::string& line);
@@ -125,6 +128,7 @@ class OutputMetrics {
   std::optional<double> NumberIn(const OutputPattern& pattern, const std::string& line);
   // What is doubtful in the leading value's line: two values, or a line of another form.
   std::string Note();
+  std::string NoteOnLeading();
   std::string NoteOnLag();
   std::string NoteOnValues(const OutputFinding& leading) const;
   std::string NoteOnRest(const OutputFinding& leading) const;
@@ -165,6 +169,10 @@ class OutputMetrics {
   std::set<std::string> leader_sections_;   // That a leading value stood under.
   std::vector<Block> blocks_;  // In the order in which they came, while no line counts time.
   bool counts_time_ = false;
+  std::array<std::string, 2> states_;  // By stream: the bar's last one, while no line followed.
+  std::string pending_note_;           // For the next report.
+  bool has_noted_states_ = false;
+  bool has_noted_redraws_ = false;
   // Of each pattern: how many reports came before its first value, how many of those since had a
   // new one, and whether there is one that no report has had.
   struct Lag {

@@ -499,6 +499,35 @@ TEST_F(OutputMetricsTest, ARemarkBehindOneValueIsToldAndThatItIsTheBestIsNone) {
   EXPECT_THAT(notes("acc: 0.1 (new best)\nacc: 0.05\nacc: 0.2 (saved)\n"), IsEmpty());
 }
 
+TEST_F(OutputMetricsTest, EachLineThatWasEndedIsAnIterationThoughItIsDrawnOver) {
+  const std::string up = "\x1b[1A\x1b[2K";
+  Begin(Rules({"acc"}));
+  const auto reports =
+      metrics_->Read(OutputStream::kStdout, "epoch 1 acc: 0.1\n" + up + "epoch 2 acc: 0.2\n" + up +
+                                                "epoch 3 acc: 0.3\n" + up + "epoch 4 acc: 0.4\n");
+  EXPECT_THAT(Shown(reports), ElementsAre("acc=0.1", "acc=0.2", "acc=0.3", "acc=0.4"));
+  EXPECT_THAT(Notes(reports), IsEmpty());
+  Begin(Rules({"acc"}));
+  EXPECT_THAT(
+      Notes(metrics_->Read(OutputStream::kStdout, "10% acc: 0.1\n" + up + "20% acc: 0.2\n")),
+      ElementsAre(HasSubstr("is drawn over one that was read: '20% acc: 0.2' over '10% acc: "
+                            "0.1'")));
+}
+
+TEST_F(OutputMetricsTest, AnEpochThatABarDrawsOverIsTold) {
+  const auto notes = [this](const std::string& output) {
+    Begin(Rules({"acc"}));
+    std::vector<std::string> told = Notes(metrics_->Read(OutputStream::kStdout, output));
+    for (const std::string& note : Notes(metrics_->Finish())) told.push_back(note);
+    return told;
+  };
+  EXPECT_THAT(notes("\repoch 1 acc: 0.1\repoch 1 acc: 0.2\repoch 2 acc: 0.3\repoch 3 acc: 0.4\n"),
+              ElementsAre(HasSubstr("'epoch 1 acc: 0.2' was not read, and 'epoch 2 acc: 0.3' "
+                                    "follows")));
+  EXPECT_THAT(notes("\repoch 1 acc: 0.1\repoch 1 acc: 0.2\n\repoch 2 acc: 0.3\repoch 2 acc: 0.4\n"),
+              IsEmpty());
+}
+
 TEST_F(OutputMetricsTest, TwoUnitsAreTold) {
   Begin(Rules({"acc"}));
   EXPECT_THAT(Notes(metrics_->Read(OutputStream::kStdout,
