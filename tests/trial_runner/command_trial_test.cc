@@ -871,6 +871,63 @@ TEST_F(CommandTrialTest, TwoProcessesThatReportByTurnsAreTold) {
   EXPECT_EQ(note(3), "") << "once";
 }
 
+TEST_F(CommandTrialTest, TwoShellsThatReportSideBySideAreTold) {
+  int64_t client = 0;
+  const auto note = [&](const ProgramSource& source) {
+    const ClientId id{++client};
+    trial_->OnProgramLine(id, R"({"report": {"metrics": {"acc": 0.5}}})", source);
+    std::string told = Next<SendReport>().report.note;
+    Continue();
+    NextReply(id);
+    return told;
+  };
+  Begin(kByItself);
+  EXPECT_EQ(note({1, {1}}), "");
+  EXPECT_EQ(note({2, {1, 2}}), "");
+  EXPECT_THAT(note({1, {1, 2}}),
+              testing::StartsWith("two processes of the program report by turns"));
+  Begin(kByItself);
+  EXPECT_EQ(note({1, {1}}), "");
+  EXPECT_EQ(note({2, {1, 2}}), "");
+  EXPECT_EQ(note({1, {1}}), "") << "the other shell has ended: a part of the program";
+  EXPECT_EQ(note({3, {1, 3}}), "");
+}
+
+TEST_F(CommandTrialTest, ARefusedReportIsToldWithTheTrial) {
+  const auto refuse = [this] {
+    std::string line = EncodeRefusal("acc: read '2,7', expected a number");
+    line.pop_back();
+    trial_->OnProgramLine(kSecond, line);
+    EXPECT_EQ(NextReply(kSecond), "acc: read '2,7', expected a number");
+  };
+  Begin(kByItself);
+  Reports(kFirst, 0.5);
+  Next<SendReport>();
+  Continue();
+  NextReply(kFirst);
+  refuse();
+  refuse();
+  Exit(0);
+  const TrialEnd told = NextEnd();
+  EXPECT_EQ(told.outcome, Outcome::kCompleted);
+  EXPECT_THAT(told.error, testing::StartsWith("2 reports were refused, the last one: acc: read "
+                                              "'2,7', expected a number; the trial's values lack"));
+  Begin(kByItself);
+  refuse();
+  Exit(0);
+  const TrialEnd none = NextEnd();
+  EXPECT_EQ(none.outcome, Outcome::kBadConfig);
+  EXPECT_EQ(none.error,
+            "no_metric: the program ended with status 0 and a report was refused: acc: "
+            "read '2,7', expected a number");
+  TrialStart restored;
+  restored.from_iteration = 3;
+  Begin(kByItself, restored);
+  refuse();
+  Exit(0);
+  EXPECT_EQ(NextEnd().outcome, Outcome::kBadConfig) << "nothing of it was taken";
+}
+
 TEST_F(CommandTrialTest, ANoteGoesWithItsReportAndIntoTheLog) {
   Begin(kByRegex);
   Prints("epoch 1 acc: 0.5\nbest acc: 0.5\n");
