@@ -455,6 +455,18 @@ bool OutputMetrics::HasEachABlock(size_t count) const {
                      [](const Block& one) { return one.count == 1 && !one.block.name.empty(); });
 }
 
+bool OutputMetrics::HasValueIn(std::string_view text) const {
+  return std::any_of(leaders_.begin(), leaders_.end(), [&](size_t i) {
+    for (size_t begin = 0; begin < text.size();) {
+      const size_t end = std::min(text.find_first_of("\r\n", begin), text.size());
+      const auto match = rules_.patterns[i].FindIn(text.substr(begin, end - begin));
+      if (match.ok() && *match) return true;
+      begin = end + 1;
+    }
+    return false;
+  });
+}
+
 std::string OutputMetrics::NoteAtEnd() const {
   if (!pending_note_.empty()) return pending_note_;
   if (has_noted_forms_ || has_noted_epoch_ || counts_time_ || blocks_.size() < 2) return "";

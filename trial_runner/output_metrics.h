@@ -86,6 +86,8 @@ class OutputMetrics {
   // Why a metric has no value, "the regular expression of 'acc' found no number in ..."; nothing
   // where it has one or is none of ours.
   std::optional<std::string> WhyMissing(const std::string& metric) const;
+  // Whether a line of the text has a value of the leading metric.
+  bool HasValueIn(std::string_view text) const;
   // As a report's note, of what can be told only when the program has ended; empty: nothing.
   std::string NoteAtEnd() const;
 

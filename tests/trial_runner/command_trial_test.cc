@@ -847,10 +847,40 @@ TEST_F(CommandTrialTest, AnErrorThatTheStatusHidesIsTold) {
   const TrialEnd end = NextEnd();
   EXPECT_EQ(end.outcome, Outcome::kCompleted);
   EXPECT_THAT(end.error, HasSubstr("the last that it printed is 'ValueError: no'"));
+  const auto note = [this](const std::string& output) {
+    Begin(kByRegex);
+    Prints("acc: 0.5\n" + output);
+    Next<SendReport>();
+    Continue();
+    Exit(0);
+    return NextEnd().error;
+  };
+  EXPECT_THAT(note(traceback + "done\n"),
+              HasSubstr("among the last that it printed is 'ValueError: no'"));
+  EXPECT_THAT(note("Training failed: no data\n"),
+              HasSubstr("the last that it printed is 'Training failed: no data'"));
+  for (const char* const ordinary :
+       {"Mean squared error: 0.5\n", "error: nan\n", "failed: [1, 2]\n", "done: all\n",
+        "Failed to plot: no display\nsaved\n"}) {
+    EXPECT_EQ(note(ordinary), "") << ordinary;
+  }
+  EXPECT_EQ(note(traceback + "1\n2\n3\n4\n5\n6\n"), "") << "it was caught long before the end";
   Begin(kByRegex);
   Prints(traceback + "caught, going on\nacc: 0.5\n");
   Next<SendReport>();
   Continue();
+  Exit(0);
+  EXPECT_EQ(NextEnd().error, "");
+}
+
+// The report came after it.
+TEST_F(CommandTrialTest, AnErrorThatTheProgramCaughtBeforeItsLastReportIsNotTold) {
+  Begin(kByItself);
+  Reports(kFirst, 0.5);
+  Prints("Traceback (most recent call last):\n  File \"a.py\"\nValueError: no\n");
+  Next<SendReport>();
+  Continue();
+  NextReply(kFirst);
   Exit(0);
   EXPECT_EQ(NextEnd().error, "");
 }

@@ -53,6 +53,8 @@ std::string ShortLine(const std::string& line) {
          (line.size() > kShownMax ? "..." : "");
 }
 
+bool IsBlank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == text.npos; }
+
 std::string LeftRunning(const ProgramEnd& end) {
   return "left running: the program ended with status 0 while '" + ShortLine(end.left_running) +
          "', which it had started, ran on; that was ended, and what it would have printed is "
@@ -309,6 +311,8 @@ void CommandTrial::OnAnswer(ReportAnswer answer, Instant now) {
   const Pending pending = *std::exchange(under_way_, std::nullopt);
   const bool stops = !GoesOn(answer);
   shall_save_ = answer == ReportAnswer::kSave;
+  // The program waits for this answer: what it printed before has been read.
+  if (pending.client.value != 0) tail_.Mark();
   Answer(pending, EncodeProgramAnswer({stops, last_iteration_}));
   if (stops) Stop(now, pending.client.value != 0);
   Advance();
@@ -422,11 +426,13 @@ TrialEnd CommandTrial::EndOfProgram() const {
     return {Outcome::kBadConfig, NoMetric()};
   }
   if (!end.left_running.empty()) return {Outcome::kCompleted, LeftRunning(end)};
-  if (const std::string error = tail_.LastException(); !error.empty()) {
+  const OutputTail::Complaint error = tail_.LastComplaint();
+  if (!error.line.empty() && !output_.HasValueIn(error.behind)) {
     return {Outcome::kCompleted,
-            "an error that its status hides: the program ended with status 0, and "
-            "the last that it printed is '" +
-                error +
+            "an error that its status hides: the program ended with status 0, and " +
+                std::string(IsBlank(error.behind) ? "the last that it printed is '"
+                                                  : "among the last that it printed is '") +
+                error.line +
                 "'; let the script end with the status of what it runs (in a "
                 "shell: set -e -o pipefail)"};
   }
