@@ -61,6 +61,16 @@ bool IsTraining(std::string_view word) {
   return IsOneOf(kTrainings, word);
 }
 
+// What is measured or kept rather than counted, where its values are whole numbers: "loss 3".
+bool IsMeasure(std::string_view word) {
+  static constexpr std::string_view kEnds[] = {
+      "loss",    "acc",   "accuracy", "err",     "error", "score",  "reward", "return",
+      "lr",      "rate",  "cost",     "size",    "norm",  "length", "len",    "patience",
+      "counter", "count", "mem",      "correct", "total", "auc",    "memory", "fitness"};
+  return std::any_of(std::begin(kEnds), std::end(kEnds),
+                     [&](std::string_view end) { return word.ends_with(end); });
+}
+
 // What `logging` writes before a message.
 bool IsLogWord(std::string_view word) {
   static constexpr std::string_view kWords[] = {"info",  "debug", "warning", "warn",
@@ -166,7 +176,7 @@ class CounterReader {
       return LineCounter{Kind::kPart, name + "[]", word.text};
     }
     const bool is_joined = between.find_first_of("=:'\".") == std::string_view::npos;
-    if (!is_first || !is_joined) return std::nullopt;
+    if (!is_first || !is_joined || IsMeasure(name)) return std::nullopt;
     return LineCounter{Kind::kThing, name, word.text};
   }
 

@@ -274,13 +274,17 @@ std::string_view RestBehind(std::string_view number, std::string_view tail) {
     const size_t bytes = tail.starts_with(joint) ? NumberBytes(tail.substr(joint.size())) : 0;
     if (bytes > 0) return tail.substr(0, joint.size() + bytes);
   }
+  // "5-fold" and "2024-01-05", but not the dash of "0.5-acc 0.9".
+  const bool is_whole = number.find_first_not_of("+-0123456789") == std::string_view::npos;
+  if (is_whole && tail.size() > 1 && tail[0] == '-' && IsAsciiWord(tail[1])) {
+    return tail.substr(0, tail.find_first_of(" \t,;)]}"));
+  }
   if (tail.empty() || std::string_view("/: ").find(tail[0]) == std::string_view::npos) return {};
   const size_t digits = digits_at(1);
   if (tail[0] != ' ') return digits == 0 ? std::string_view() : tail.substr(0, 1 + digits);
   // "1 234.5", but neither "12 100 ms" of two columns nor "0.5 100".
   const size_t group_end = 1 + digits;
-  const bool is_group = digits == 3 && number.size() <= 4 &&
-                        number.find_first_not_of("+-0123456789") == std::string_view::npos;
+  const bool is_group = digits == 3 && number.size() <= 4 && is_whole;
   const bool is_end = group_end == tail.size() || tail[group_end] == '.' ||
                       std::string_view(",;)]}%").find(tail[group_end]) != std::string_view::npos;
   if (!is_group || !is_end) return {};

@@ -71,7 +71,7 @@ std::string_view UnitBehind(std::string_view tail);
 
 // What stands right behind a number and may be the rest of it: "/1000" and " of 1000" of a
 // fraction, " -> 0.6" of a change, ":45" of a time, " 234.5" of a group of thousands, "(3)e-2" of
-// an uncertainty; empty: nothing does. `number` as it was read.
+// an uncertainty, "-fold" of "5-fold"; empty: nothing does. `number` as it was read.
 std::string_view RestBehind(std::string_view number, std::string_view tail);
 
 // The line up to `begin`, as a regular expression from the line's beginning: each number stands for

@@ -8,6 +8,7 @@
 #include "trial_runner/first_reading.h"
 #include "trial_runner/line_counters.h"
 #include "trial_runner/line_form.h"
+#include "trial_runner/whole_number.h"
 
 namespace tune {
 namespace {
@@ -16,6 +17,8 @@ constexpr OutputStream kStreams[] = {OutputStream::kStdout, OutputStream::kStder
 constexpr double kIterationMax = 1e15;  // Whole numbers below are exact.
 constexpr int64_t kReportsForLag = 3;
 constexpr size_t kUnitMax = 20;
+constexpr int64_t kTwinChangesForNote = 2;
+constexpr int64_t kCommasForNote = 3;
 constexpr size_t kBlocksForNote = 3;
 constexpr size_t kBlocksMax = 16;
 
@@ -187,7 +190,21 @@ void OutputMetrics::FollowState(OutputStream stream, const std::string& text) {
 std::optional<OutputMatch> OutputMetrics::MatchIn(const OutputPattern& pattern,
                                                   const std::string& line) {
   Result<std::optional<OutputMatch>> match = pattern.FindIn(line);
-  if (match.ok()) return *match;
+  if (match.ok() && *match) {
+    const size_t begin = (*match)->number_begin;
+    const std::string_view number =
+        std::string_view(line).substr(begin, (*match)->number_end - begin);
+    const std::string_view decimal =
+        MayHaveDecimalComma(number) ? FindDecimalMarks(line).with_comma : std::string_view();
+    if (!decimal.empty() && !refusal_) {
+      refusal_ = "the regular expression of '" + pattern.metric() + "' took '" + ToUtf8(number) +
+                 "' beside '" + ToUtf8(decimal) +
+                 "', which has a decimal comma; a comma is no decimal point: print the number "
+                 "with a point, in the line " +
+                 Quoted(line);
+    }
+  }
+  if (match.ok()) return refusal_ ? std::nullopt : *match;
   if (!refusal_) refusal_ = match.status().message() + ", in the line " + Quoted(line);
   return std::nullopt;
 }
@@ -378,6 +395,7 @@ std::string OutputMetrics::NoteOnLeading() {
     has_noted_rest_ = !rest.empty();
     if (has_noted_rest_) return rest;
   }
+  if (std::string comma = NoteOnComma(leading); !comma.empty()) return comma;
   if (!first_leading_) {
     first_leading_ = last_leading_ = leading;
     leader_sections_.insert(leading.context.section);
@@ -404,6 +422,7 @@ std::string OutputMetrics::NoteOnLeading() {
   has_noted_forms_ = !before.context.training.empty() && !leading.context.training.empty() &&
                      before.context.training != leading.context.training;
   if (has_noted_forms_) return NoteOnTrainings(before, leading);
+  if (std::string twins = NoteOnTwins(before, leading); !twins.empty()) return twins;
   CountInBlock(before, leading);
   if (HasEachABlock(kBlocksForNote)) {
     has_noted_forms_ = true;
@@ -469,6 +488,7 @@ bool OutputMetrics::HasValueIn(std::string_view text) const {
 
 std::string OutputMetrics::NoteAtEnd() const {
   if (!pending_note_.empty()) return pending_note_;
+  if (std::string comma = NoteOnComma(); !comma.empty()) return comma;
   if (has_noted_forms_ || has_noted_epoch_ || counts_time_ || blocks_.size() < 2) return "";
   if (HasEachABlock(2)) return NoteOnBlocks(blocks_[0], blocks_[1]);
   for (const Block& one : blocks_) {
@@ -562,6 +582,46 @@ std::string OutputMetrics::NoteOnRest(const OutputFinding& leading) const {
   if (is_fraction) text += ", and other lines have another number behind it";
   return text + "; print the value as one number, such as " + (is_fraction ? "0.98" : "12345.6") +
          ", or, if " + taken + " is what is meant, write what stands behind it into the expression";
+}
+
+// Two handlers of one logger print each line twice. A value that stays the same for a while does
+// not change each second time.
+std::string OutputMetrics::NoteOnTwins(const OutputFinding& before, const OutputFinding& leading) {
+  if (!are_all_twins_ || report_count_ % 2 != 0) return "";
+  are_all_twins_ = IsSameValue(before.value, leading.value) &&
+                   (before.line.ends_with(leading.line) || leading.line.ends_with(before.line));
+  if (twin_value_ && !IsSameValue(*twin_value_, leading.value)) ++twin_changes_;
+  twin_value_ = leading.value;
+  if (!are_all_twins_ || twin_changes_ < kTwinChangesForNote) return "";
+  are_all_twins_ = false;
+  return "each value of '" + leading.metric + "' is printed twice: " + Quoted(before.line) +
+         " and " + Quoted(leading.line) +
+         "; each of them counts as an iteration. Let the program print it once (a logger may have "
+         "two handlers), or say with `iteration` where its iteration stands";
+}
+
+// A number without the comma shows that it sets thousands apart; so does a point beside it.
+std::string OutputMetrics::NoteOnComma(const OutputFinding& leading) {
+  if (!may_have_comma_ || !std::isfinite(leading.value)) return "";
+  const std::string_view number =
+      std::string_view(leading.line)
+          .substr(leading.match.number_begin,
+                  leading.match.number_end - leading.match.number_begin);
+  may_have_comma_ = MayHaveDecimalComma(number) && !FindDecimalMarks(leading.line).has_point;
+  comma_count_ = may_have_comma_ ? comma_count_ + 1 : 0;
+  comma_line_ = leading.line;
+  if (comma_count_ < kCommasForNote) return "";
+  std::string note = NoteOnComma();
+  may_have_comma_ = false;
+  return note;
+}
+
+std::string OutputMetrics::NoteOnComma() const {
+  if (!may_have_comma_ || comma_count_ == 0) return "";
+  return "the values of '" + rules_.patterns[*leader_].metric() + "' have one comma and three " +
+         "digits behind it each, as in " + Quoted(comma_line_) + ", and are read as " +
+         "thousands; if the comma is the decimal point, print the number with a point (in Python: "
+         "no locale)";
 }
 
 std::string OutputMetrics::NoteOnForms(const OutputFinding& leading) const {

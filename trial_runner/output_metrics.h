@@ -133,6 +133,9 @@ class OutputMetrics {
   std::string NoteOnLeading();
   std::string NoteOnLag();
   std::string NoteOnValues(const OutputFinding& leading) const;
+  std::string NoteOnTwins(const OutputFinding& before, const OutputFinding& leading);
+  std::string NoteOnComma(const OutputFinding& leading);
+  std::string NoteOnComma() const;
   std::string NoteOnRest(const OutputFinding& leading) const;
   std::string NoteOnForms(const OutputFinding& leading) const;
   std::string NoteOnEpoch(const OutputFinding& before, const OutputFinding& leading) const;
@@ -175,6 +178,15 @@ class OutputMetrics {
   std::string pending_note_;           // For the next report.
   bool has_noted_states_ = false;
   bool has_noted_redraws_ = false;
+  // Whether each line so far came twice; the second of the last pair, and how often a pair had
+  // another value than the one before.
+  bool are_all_twins_ = true;
+  std::optional<double> twin_value_;
+  int64_t twin_changes_ = 0;
+  // Values so far that may have a decimal comma, while all may.
+  std::string comma_line_;
+  int64_t comma_count_ = 0;
+  bool may_have_comma_ = true;
   // Of each pattern: how many reports came before its first value, how many of those since had a
   // new one, and whether there is one that no report has had.
   struct Lag {

@@ -55,6 +55,7 @@ TEST(LineCounters, WhatChangesWithTimeIsNoThing) {
       {"loss 3 epoch 1 acc ", "loss 2 epoch 2 acc "},
       {"epoch 1 layer3 acc ", "epoch 2 layer4 acc "},
       {"loss: 3 acc: ", "loss: 2 acc: "},
+      {"train_loss 3 acc ", "train_loss 2 acc "},
       {"took 3 s acc ", "took 4 s acc "},
       {"saved model-1.pt acc ", "saved model-2.pt acc "},
       {"2026-03-01 12:00:01,123 acc ", "2026-03-02 12:00:03,456 acc "},
