@@ -54,6 +54,11 @@ std::string Dotted(std::string name) {
   return name;
 }
 
+std::string Underscored(std::string name) {
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name;
+}
+
 }  // namespace
 
 // ---- reading
@@ -361,16 +366,74 @@ std::optional<std::string> CommandSpec::search_path() const {
   return std::nullopt;
 }
 
+namespace {
+
+// "learning_rate" of " Learning rate ".
+std::string PlainName(std::string_view text) {
+  std::string plain;
+  for (const char c : text) {
+    const bool is_joint = std::string_view(" \t_-./").find(c) != std::string_view::npos;
+    if (!is_joint) plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return plain;
+}
+
+// ".3f" of "{lr:.3f}" and "r" of "{lr!r}", as Python writes them; "0.1" is none.
+bool IsFormat(std::string_view text) {
+  constexpr std::string_view kLetters = "bcdeEfFgGnosxXr%";
+  return !text.empty() && kLetters.find(text.back()) != std::string_view::npos &&
+         text.substr(0, text.size() - 1).find_first_not_of("<>=^+-#0123456789,_.") ==
+             std::string_view::npos;
+}
+
+// The parameter that braces name though not as {name}; nothing where they hold something else, as
+// awk's {print $1}.
+std::optional<std::string_view> MeantBy(std::string_view braces,
+                                        const std::vector<std::string_view>& known) {
+  constexpr size_t kLettersForTypo = 5;
+  const size_t colon = braces.find_first_of(":!");
+  if (colon != braces.npos && IsFormat(braces.substr(colon + 1))) braces = braces.substr(0, colon);
+  const std::string read = PlainName(braces);
+  for (const std::string_view name : known) {
+    const std::string plain = PlainName(name);
+    const bool is_near = plain.size() >= kLettersForTypo && EditDistance(read, plain) <= 1;
+    if (read == plain || is_near) return name;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 Status CommandSpec::CheckParameters(const std::vector<std::string>& known) const {
   const std::vector<std::string_view> names(known.begin(), known.end());
   const auto check = [&](const CommandText& text, Place place, std::string_view label) -> Status {
     for (const std::string& name : text.ParameterNames()) {
+      const std::string flat = Dotted(name);
+      if (flat != name && std::find(known.begin(), known.end(), flat) != known.end()) {
+        return InvalidAt(place, "trainable: " + std::string(label) + ": {" + flat +
+                                    "} is a nested name, and the space has a parameter '" + flat +
+                                    "' with a point in its own name; rename that, to " +
+                                    Underscored(flat));
+      }
       if (std::find(known.begin(), known.end(), name) != known.end()) continue;
       if (std::find(kOwnNames.begin(), kOwnNames.end(), name) != kOwnNames.end()) continue;
       return InvalidAt(place, "trainable: " + std::string(label) + ": {" + Dotted(name) +
                                   "} is no parameter of the space, and braces that are meant as " +
                                   "such are doubled, {{" + Dotted(name) + "}}" +
                                   DidYouMean(name, names));
+    }
+    for (const std::string& braces : text.literal_braces()) {
+      const auto meant = MeantBy(braces, names);
+      if (!meant) continue;
+      const bool can_stand = meant->find_first_of(" \t:!") == meant->npos && (*meant)[0] != '-' &&
+                             ((*meant)[0] < '0' || (*meant)[0] > '9');
+      return InvalidAt(place, "trainable: " + std::string(label) + ": {" + braces +
+                                  "} would be given to the program as it stands; " +
+                                  (can_stand ? "write {" + Dotted(std::string(*meant)) + "}"
+                                             : "rename the parameter '" + std::string(*meant) +
+                                                   "': a name in braces has letters, digits, _ "
+                                                   "and -, and begins with a letter") +
+                                  ", or, if the braces are meant, double them, {{" + braces + "}}");
     }
     return OkStatus();
   };

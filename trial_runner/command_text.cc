@@ -8,7 +8,10 @@
 namespace tune {
 namespace {
 
-bool BeginsName(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool BeginsName(char c) {
+  const bool is_of_other_script = static_cast<unsigned char>(c) >= 0x80;
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || is_of_other_script;
+}
 
 bool ContinuesName(char c) {
   return BeginsName(c) || (c >= '0' && c <= '9') || c == '.' || c == '/' || c == '-';
@@ -39,6 +42,10 @@ CommandText CommandText::Parse(std::string_view text) {
     }
     const size_t length = c == '{' ? NameLength(text.substr(i + 1)) : 0;
     if (length == 0) {
+      const size_t close = c == '{' ? text.find_first_of("{}\n", i + 1) : text.npos;
+      if (close != text.npos && text[close] == '}') {
+        parsed.literal_braces_.emplace_back(text.substr(i + 1, close - i - 1));
+      }
       literal += c;
       continue;
     }

@@ -1,8 +1,9 @@
 // Texts of a command with places for parameters: "--lr={lr}", "{optimizer.lr}".
 //
-// {name} is a parameter's value ('.' or '/' between nested names); {tune.dir}, {tune.trial},
-// {tune.attempt}, {tune.seed}, {tune.sweep_seed} and {tune.experiment} are the attempt's own. {{
-// and }} are braces; a brace with anything but a name behind it, as in awk's {print $1}, is itself.
+// {name} is a parameter's value ('.' or '/' between nested names; letters of any script);
+// {tune.dir}, {tune.trial}, {tune.attempt}, {tune.seed}, {tune.sweep_seed} and {tune.experiment}
+// are the attempt's own. {{ and }} are braces; a brace with anything but a name behind it, as in
+// awk's {print $1}, is itself.
 //
 // Thread rule: values.
 #pragma once
@@ -24,6 +25,9 @@ class CommandText {
   // Flat ("optimizer/lr"), in order of appearance; those of the attempt begin with "tune/".
   std::vector<std::string> ParameterNames() const;
 
+  // What stands between braces that are left as they are: "print $1", "lr:.3f", " lr ".
+  const std::vector<std::string>& literal_braces() const { return literal_braces_; }
+
   // What stands before the first of them.
   std::string LeadingText() const;
 
@@ -42,6 +46,7 @@ class CommandText {
   Result<std::string> Filled(const Value& values, bool is_quoted) const;
 
   std::vector<Part> parts_;
+  std::vector<std::string> literal_braces_;
 };
 
 // As a program reads it: a string as it is, everything else as JSON.

@@ -6,103 +6,16 @@
 #include <iterator>
 #include <vector>
 
-#include "core/utf8.h"
+#include "trial_runner/line_words.h"
 
 namespace tune {
 namespace {
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsAsciiWord(char c) {
-  // A '?' is a number that is not known yet: "?it/s".
-  return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '?';
-}
-
-template <size_t kCount>
-bool IsOneOf(const std::string_view (&words)[kCount], std::string_view word) {
-  return std::find(std::begin(words), std::end(words), word) != std::end(words);
-}
-
-// Punctuation, arrows, boxes, blocks, braille and emoji are no letters.
-bool IsForeignLetter(std::string_view character) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(character[i]); };
-  if (character.size() < 2) return false;
-  if (character.size() == 2) return byte(0) >= 0xc3 && character != "\xc3\x97";
-  if (character.size() == 4) return byte(0) == 0xf0 && byte(1) < 0x9f;
-  const bool is_symbol = byte(0) == 0xe2 && byte(1) < 0xb0;  // U+2000 to U+2BFF.
-  const bool is_wide_mark = (byte(0) == 0xe3 && byte(1) == 0x80) || byte(0) == 0xef;
-  return !is_symbol && !is_wide_mark;
-}
-
-// The length of the word at the front; 0: none stands there.
-size_t WordBytes(std::string_view text) {
-  size_t end = 0;
-  while (end < text.size()) {
-    if (IsAsciiWord(text[end])) {
-      ++end;
-      continue;
-    }
-    const size_t bytes = Utf8CharacterBytes(text.substr(end));
-    if (bytes < 2 || !IsForeignLetter(text.substr(end, bytes))) break;
-    end += bytes;
-  }
-  return end;
-}
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
-}
-
-bool IsNumberWord(const std::string& word) {
-  static constexpr std::string_view kValues[] = {"nan",  "inf",  "infinity", "none",
-                                                 "null", "true", "false"};
-  return word.find_first_of("0123456789?") != std::string::npos || IsOneOf(kValues, word);
-}
-
-bool IsUnit(const std::string& word) {
-  static constexpr std::string_view kUnits[] = {
-      "s",      "sec",     "secs", "second", "seconds", "ms",    "us",  "ns",  "min",  "mins",
-      "minute", "minutes", "h",    "hr",     "hour",    "hours", "d",   "day", "days", "it",
-      "b",      "kb",      "mb",   "gb",     "kib",     "mib",   "gib", "am",  "pm",   "mon",
-      "tue",    "wed",     "thu",  "fri",    "sat",     "sun",   "jan", "feb", "mar",  "apr",
-      "may",    "jun",     "jul",  "aug",    "sep",     "oct",   "nov", "dec"};
-  return IsOneOf(kUnits, word);
-}
 
 // What is counted within an epoch.
 bool IsInnerCounter(const std::string& word) {
   static constexpr std::string_view kCounters[] = {"step",      "batch",       "iter",
                                                    "minibatch", "global_step", "iteration"};
   return IsOneOf(kCounters, word);
-}
-
-// Whose value it is: of one of several that run side by side, or one after the other.
-bool IsPart(const std::string& word) {
-  static constexpr std::string_view kParts[] = {
-      "rank",  "fold",    "gpu",     "cuda",    "process",   "proc",        "worker", "seed",
-      "run",   "split",   "class",   "client",  "task",      "model",       "member", "subject",
-      "group", "trial",   "restart", "horizon", "replicate", "threshold",   "snr",    "level",
-      "site",  "patient", "user",    "domain",  "k",         "n_estimators"};
-  return IsOneOf(kParts, word);
-}
-
-// "0" of " 0]", "=0,"; empty: no whole number follows.
-std::string_view NumberAfter(std::string_view after) {
-  const size_t begin = after.find_first_not_of(" \t=:#([");
-  if (begin == std::string_view::npos) return "";
-  const std::string_view rest = after.substr(begin);
-  const size_t bytes = WordBytes(rest);
-  const bool is_whole =
-      std::all_of(rest.begin(), rest.begin() + static_cast<ptrdiff_t>(bytes), IsDigit);
-  return is_whole ? rest.substr(0, bytes) : "";
-}
-
-// "rank0" is its word and number in one.
-bool IsPartWithNumber(const std::string& word) {
-  const size_t digits = word.find_first_of("0123456789");
-  return digits != std::string::npos && IsPart(word.substr(0, digits)) &&
-         word.find_first_not_of("0123456789", digits) == std::string::npos;
 }
 
 // Remarks that the lines of some epochs have.
@@ -131,20 +44,11 @@ std::string LineForm(std::string_view before) {
     }
     const std::string word = Lower(before.substr(i, bytes));
     i += bytes;
-    if (IsPartWithNumber(word)) {
-      words += "|" + word;
-      continue;
-    }
     const bool is_left_out = IsNumberWord(word) || IsUnit(word) || is_after_unit;
     is_after_unit = is_left_out;
     if (is_left_out) continue;
     if (first.empty()) first = word;
-    const std::string_view number = IsPart(word) ? NumberAfter(before.substr(i)) : "";
-    if (!number.empty()) {
-      words += "|" + word + std::string(number);
-    } else if (!IsKey(before.substr(i)) || IsInnerCounter(word)) {
-      words += "|" + word;
-    }
+    if (!IsKey(before.substr(i)) || IsInnerCounter(word)) words += "|" + word;
   }
   const size_t indent = before.find_first_not_of(" \t");
   const bool is_indented = indent != 0 && indent < before.size() && IsAsciiWord(before[indent]) &&
@@ -277,21 +181,39 @@ std::string FindSection(std::string_view line) {
   return words;
 }
 
-std::string FindTraining(std::string_view line) {
-  constexpr size_t kWordsMax = 5;
-  std::vector<std::string> words;
+BlockLine FindBlock(std::string_view line) {
+  constexpr size_t kTitledWordsMax = 4;
+  constexpr size_t kPlainWordsMax = 3;
+  static constexpr std::string_view kResults[] = {"final", "result", "results", "evaluation"};
+  BlockLine block;
+  if (line.find_first_of("0123456789") != line.npos) return block;
+  size_t count = 0;
   for (size_t i = 0; i < line.size();) {
     const size_t bytes = WordBytes(line.substr(i));
-    if (bytes > 0) words.push_back(Lower(line.substr(i, bytes)));
+    const std::string word = Lower(line.substr(i, bytes));
     i += std::max<size_t>(bytes, 1);
+    if (bytes == 0) continue;
+    if (IsNumberWord(word)) return block;  // "loss nan".
+    block.name += (block.name.empty() ? "" : " ") + word;
+    block.is_named = block.is_named || IsOneOf(kResults, word);
+    ++count;
   }
-  if (words.size() < 2 || words.size() > kWordsMax) return "";
-  const bool is_part = IsPart(words[0]) || words[0] == "stage" || words[0] == "phase";
-  const bool has_number = std::all_of(words[1].begin(), words[1].end(), IsDigit);
-  // "fold 1/5", but no line of values.
-  const auto numbers = std::count_if(words.begin() + 2, words.end(), IsNumberWord);
-  const bool is_of = numbers == 1 && IsNumberWord(words[2]) && line.find('/') != line.npos;
-  return is_part && has_number && (numbers == 0 || is_of) ? words[0] + " " + words[1] : "";
+  if (count == 0) return block;
+  const size_t last = line.find_last_not_of(" \t\r");
+  const bool is_remark =
+      line.substr(0, last + 1).ends_with("...") || line[last] == '.' || line[last] == '!' ||
+      std::any_of(std::begin(kPraises), std::end(kPraises), [&](std::string_view praise) {
+        return block.name.find(praise) != std::string::npos;
+      });
+  block.is_titled = !FindSection(line).empty();
+  const bool is_heading =
+      !is_remark && count <= (block.is_titled ? kTitledWordsMax : kPlainWordsMax);
+  block.kind = is_heading ? BlockLine::Kind::kHeading : BlockLine::Kind::kProse;
+  const std::string_view split = FindDataSplit(line).name;
+  block.is_named =
+      block.is_named || (!split.empty() && split != "train") || !FindSummaryWord(line).empty();
+  block.is_named = block.is_named && (block.is_titled || count < kPlainWordsMax);
+  return block;
 }
 
 std::optional<double> FindPercent(std::string_view before) {
@@ -352,13 +274,17 @@ std::string_view RestBehind(std::string_view number, std::string_view tail) {
     const size_t bytes = tail.starts_with(joint) ? NumberBytes(tail.substr(joint.size())) : 0;
     if (bytes > 0) return tail.substr(0, joint.size() + bytes);
   }
+  // "5-fold" and "2024-01-05", but not the dash of "0.5-acc 0.9".
+  const bool is_whole = number.find_first_not_of("+-0123456789") == std::string_view::npos;
+  if (is_whole && tail.size() > 1 && tail[0] == '-' && IsAsciiWord(tail[1])) {
+    return tail.substr(0, tail.find_first_of(" \t,;)]}"));
+  }
   if (tail.empty() || std::string_view("/: ").find(tail[0]) == std::string_view::npos) return {};
   const size_t digits = digits_at(1);
   if (tail[0] != ' ') return digits == 0 ? std::string_view() : tail.substr(0, 1 + digits);
   // "1 234.5", but neither "12 100 ms" of two columns nor "0.5 100".
   const size_t group_end = 1 + digits;
-  const bool is_group = digits == 3 && number.size() <= 4 &&
-                        number.find_first_not_of("+-0123456789") == std::string_view::npos;
+  const bool is_group = digits == 3 && number.size() <= 4 && is_whole;
   const bool is_end = group_end == tail.size() || tail[group_end] == '.' ||
                       std::string_view(",;)]}%").find(tail[group_end]) != std::string_view::npos;
   if (!is_group || !is_end) return {};

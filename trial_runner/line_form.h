@@ -2,9 +2,9 @@
 // lines of epochs ("Epoch 3: loss 0.1, val_acc 0.91").
 //
 // The form of a line is whether a word is indented, its first word, the words before the value that
-// name no other number, the counters that an epoch's own line has not ("step 100"), and whose value
-// it is ("rank 1", "fold 2"). Other numbers, times, units, bars and the values of other metrics are
-// left out: they differ from one epoch to the next.
+// name no other number, and the counters that an epoch's own line has not ("step 100"). Numbers (of
+// which line_counters.h knows more), times, units, bars and the values of other metrics are left
+// out: they differ from one epoch to the next.
 //
 // Thread rule: pure functions.
 #pragma once
@@ -35,9 +35,19 @@ DataSplit FindHeading(std::string_view line);
 // "=== Clean set ===" and of "Clean set..."; empty: the line is none.
 std::string FindSection(std::string_view line);
 
-// One of several trainings, by a heading: "fold 1" of "=== Fold 1 ===", "stage 2" of "Stage 2:
-// finetuning"; empty: the line is none.
-std::string FindTraining(std::string_view line);
+// What a line without a value is to the lines below it.
+struct BlockLine {
+  enum class Kind {
+    kHeading,  // "Baseline results", "=== test ===", "RandomForest".
+    kValues,   // It has numbers or no words: of the block that goes on.
+    kProse,    // A sentence, or a remark such as "Saving the best model".
+  };
+  Kind kind = Kind::kValues;
+  std::string name = {};   // Of a heading: its words in lower case.
+  bool is_titled = false;  // It is set off by a frame or a colon.
+  bool is_named = false;   // It names a part of the data or a summary.
+};
+BlockLine FindBlock(std::string_view line);
 
 // "25" of "[25%] val": how far a round had come, by the text before a value.
 std::optional<double> FindPercent(std::string_view before);
@@ -61,7 +71,7 @@ std::string_view UnitBehind(std::string_view tail);
 
 // What stands right behind a number and may be the rest of it: "/1000" and " of 1000" of a
 // fraction, " -> 0.6" of a change, ":45" of a time, " 234.5" of a group of thousands, "(3)e-2" of
-// an uncertainty; empty: nothing does. `number` as it was read.
+// an uncertainty, "-fold" of "5-fold"; empty: nothing does. `number` as it was read.
 std::string_view RestBehind(std::string_view number, std::string_view tail);
 
 // The line up to `begin`, as a regular expression from the line's beginning: each number stands for

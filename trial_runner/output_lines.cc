@@ -16,6 +16,23 @@ bool IsBlank(std::string_view text) {
 
 bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
+// What no screen shows.
+constexpr std::string_view kInvisible[] = {std::string_view("\0", 1),
+                                           "\xe2\x80\x8b",
+                                           "\xe2\x80\x8c",
+                                           "\xe2\x80\x8d",
+                                           "\xe2\x81\xa0",
+                                           "\xef\xbb\xbf"};
+
+std::string Visible(std::string text) {
+  for (const std::string_view mark : kInvisible) {
+    for (size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at)) {
+      text.erase(at, mark.size());
+    }
+  }
+  return text;
+}
+
 size_t CharacterCount(std::string_view text) {
   return text.size() - static_cast<size_t>(std::count_if(text.begin(), text.end(), IsContinuation));
 }
@@ -56,6 +73,7 @@ std::vector<OutputLine> OutputLines::Finish() {
   rows_.assign(1, Row());
   cursor_ = 0;
   has_returned_ = false;
+  rows_to_redraw_ = 0;
   backspaces_ = 0;
   escape_.clear();
   return std::exchange(out_, {});
@@ -88,10 +106,11 @@ void OutputLines::Draw() {
   Row& row = rows_[cursor_];
   if (!row.text.empty()) {
     row.is_redrawn = true;
-    if (!IsBlank(row.text)) out_.push_back({std::move(row.text), false});
+    if (!IsBlank(row.text)) Emit(std::move(row.text), false, false);
   }
   row.is_redrawn = row.is_redrawn || has_returned_;
   row.text = std::exchange(written_, {});
+  row.stood = row.stood || rows_to_redraw_ > 0;
   has_returned_ = false;
 }
 
@@ -111,6 +130,7 @@ void OutputLines::Newline() {
   const bool is_bar = rows_[cursor_].is_redrawn;
   const bool is_blank = IsBlank(rows_[cursor_].text);
   if (++cursor_ == rows_.size()) rows_.emplace_back();
+  rows_to_redraw_ -= std::min<size_t>(rows_to_redraw_, 1);
   const bool is_lowest = cursor_ + 1 == rows_.size();
   if (is_lowest && (!is_bar || rows_.size() > kRowsMax)) {
     CloseRowsAbove(cursor_);
@@ -121,13 +141,15 @@ void OutputLines::Newline() {
 
 void OutputLines::MoveUp(size_t count) {
   Draw();
+  rows_to_redraw_ += count - std::min(cursor_, count);
   cursor_ -= std::min(cursor_, count);
 }
 
 void OutputLines::EraseLine() {
   Draw();
   std::string& text = rows_[cursor_].text;
-  if (!IsBlank(text)) out_.push_back({std::move(text), false});
+  if (text.empty()) return;  // What stood there is a line already.
+  if (!IsBlank(text)) Emit(std::move(text), false, false);
   text.clear();
   rows_[cursor_].is_redrawn = true;
 }
@@ -170,10 +192,14 @@ void OutputLines::PerformEscape() {
   }
 }
 
+void OutputLines::Emit(std::string text, bool stands, bool is_redrawn) {
+  out_.push_back({Visible(std::move(text)), stands, is_redrawn});
+}
+
 void OutputLines::CloseRowsAbove(size_t row) {
   for (size_t i = 0; i < row; ++i) {
     std::string& text = rows_.front().text;
-    if (!text.empty()) out_.push_back({std::move(text), true});
+    if (!text.empty()) Emit(std::move(text), true, rows_.front().stood);
     rows_.pop_front();
   }
   cursor_ -= std::min(cursor_, row);

@@ -4,7 +4,11 @@
 //
 //   "3/60 loss 0.9\r4/60 loss 0.8\n"   the state "3/60 loss 0.9", the line "4/60 loss 0.8"
 //
-// Colours and other escape sequences are taken out. The line of a bar is known to stand when
+// A line that the cursor's way up leads back to and that stood already, because it was ended and no
+// bar, stands again each time that it is drawn over, and says so.
+//
+// Colours and other escape sequences are taken out, and what no screen shows (NUL, zero-width
+// characters). The line of a bar is known to stand when
 // something stands below it, because bars below may lead back to it (tqdm's nested bars). Of a line
 // longer than kLineBytesMax the rest is left out, and the word that the limit cuts.
 //
@@ -21,7 +25,8 @@ namespace tune {
 
 struct OutputLine {
   std::string text;
-  bool stands = true;  // Else it was drawn over.
+  bool stands = true;       // Else it was drawn over.
+  bool is_redrawn = false;  // It stands in the place of one that stood.
 
   friend bool operator==(const OutputLine&, const OutputLine&) = default;
 };
@@ -42,6 +47,7 @@ class OutputLines {
   struct Row {
     std::string text;
     bool is_redrawn = false;  // It was written from its beginning more than once: a bar.
+    bool stood = false;       // Another line stood in its place.
   };
 
   void AddText(std::string_view text);
@@ -56,12 +62,14 @@ class OutputLines {
   // What was written since the cursor was last at the row's beginning becomes the row's text.
   void Draw();
   void CloseRowsAbove(size_t row);
+  void Emit(std::string text, bool stands, bool is_redrawn);
 
   std::deque<Row> rows_ = std::deque<Row>(1);
   size_t cursor_ = 0;  // The row; all rows above and below it are open.
   std::string written_;
   bool is_full_ = false;       // The line is longer than kLineBytesMax.
   bool has_returned_ = false;  // The next text is written over the row's.
+  size_t rows_to_redraw_ = 0;  // That stood already, from the cursor on.
   size_t backspaces_ = 0;      // Not yet followed by text.
   std::string escape_;         // Begun with ESC, not whole yet.
   std::vector<OutputLine> out_;

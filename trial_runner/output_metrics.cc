@@ -6,7 +6,9 @@
 
 #include "core/utf8.h"
 #include "trial_runner/first_reading.h"
+#include "trial_runner/line_counters.h"
 #include "trial_runner/line_form.h"
+#include "trial_runner/whole_number.h"
 
 namespace tune {
 namespace {
@@ -15,6 +17,10 @@ constexpr OutputStream kStreams[] = {OutputStream::kStdout, OutputStream::kStder
 constexpr double kIterationMax = 1e15;  // Whole numbers below are exact.
 constexpr int64_t kReportsForLag = 3;
 constexpr size_t kUnitMax = 20;
+constexpr int64_t kTwinChangesForNote = 2;
+constexpr int64_t kCommasForNote = 3;
+constexpr size_t kBlocksForNote = 3;
+constexpr size_t kBlocksMax = 16;
 
 std::string NumberText(double number) {
   std::string text = std::to_string(number);
@@ -137,12 +143,15 @@ void OutputMetrics::Take(OutputStream stream, const OutputLine& line,
     if (number && *number > held_->number) ReadHeld(reports);
     if (number && held_ && *number == held_->number) held_.reset();
   }
-  ReadLine(stream, line.text, reports);
+  FollowState(stream, line.text);
+  states_[stream == OutputStream::kStderr ? 1 : 0].clear();
+  ReadLine(stream, line, reports);
 }
 
 void OutputMetrics::TakeState(OutputStream stream, const std::string& text,
                               std::vector<OutputReport>& reports) {
-  if (!rules_.iteration || !IsChosen(rules_.iteration->pattern.from(), stream)) return;
+  if (!rules_.iteration) return FollowState(stream, text);
+  if (!IsChosen(rules_.iteration->pattern.from(), stream)) return;
   const std::optional<double> number = NumberIn(rules_.iteration->pattern, text);
   if (!number) return;
   if (held_ && *number > held_->number) ReadHeld(reports);
@@ -152,13 +161,50 @@ void OutputMetrics::TakeState(OutputStream stream, const std::string& text,
 void OutputMetrics::ReadHeld(std::vector<OutputReport>& reports) {
   if (!held_) return;
   const HeldState state = *std::exchange(held_, std::nullopt);
-  ReadLine(state.stream, state.text, reports);
+  ReadLine(state.stream, {state.text}, reports);
+}
+
+void OutputMetrics::FollowState(OutputStream stream, const std::string& text) {
+  if (rules_.iteration || has_noted_states_ || !leader_) return;
+  const OutputPattern& pattern = rules_.patterns[*leader_];
+  if (!IsChosen(pattern.from(), stream)) return;
+  const auto epoch = [&](const std::string& line) -> std::optional<int64_t> {
+    const auto match = pattern.FindIn(line);
+    if (!match.ok() || !*match) return std::nullopt;
+    return FindEpoch(std::string_view(line).substr(0, (*match)->number_begin)).epoch;
+  };
+  std::string& state = states_[stream == OutputStream::kStderr ? 1 : 0];
+  const std::optional<int64_t> now = epoch(text);
+  if (!now) return;
+  const std::optional<int64_t> before = epoch(state);
+  if (before && *before != *now) {
+    has_noted_states_ = true;
+    pending_note_ = "a bar with '" + pattern.metric() + "' is drawn over from one epoch to the " +
+                    "next, and counts by what it says at last: " + Quoted(state) +
+                    " was not read, and " + Quoted(text) +
+                    " follows; let `iteration` read the epoch, iteration: {regex: ...}";
+  }
+  state = text;
 }
 
 std::optional<OutputMatch> OutputMetrics::MatchIn(const OutputPattern& pattern,
                                                   const std::string& line) {
   Result<std::optional<OutputMatch>> match = pattern.FindIn(line);
-  if (match.ok()) return *match;
+  if (match.ok() && *match) {
+    const size_t begin = (*match)->number_begin;
+    const std::string_view number =
+        std::string_view(line).substr(begin, (*match)->number_end - begin);
+    const std::string_view decimal =
+        MayHaveDecimalComma(number) ? FindDecimalMarks(line).with_comma : std::string_view();
+    if (!decimal.empty() && !refusal_) {
+      refusal_ = "the regular expression of '" + pattern.metric() + "' took '" + ToUtf8(number) +
+                 "' beside '" + ToUtf8(decimal) +
+                 "', which has a decimal comma; a comma is no decimal point: print the number "
+                 "with a point, in the line " +
+                 Quoted(line);
+    }
+  }
+  if (match.ok()) return refusal_ ? std::nullopt : *match;
   if (!refusal_) refusal_ = match.status().message() + ", in the line " + Quoted(line);
   return std::nullopt;
 }
@@ -183,9 +229,11 @@ void OutputMetrics::LookElsewhere(OutputStream stream, const OutputLine& line) {
 
 // ---- reports
 
-void OutputMetrics::ReadLine(OutputStream stream, const std::string& line,
+void OutputMetrics::ReadLine(OutputStream stream, const OutputLine& read,
                              std::vector<OutputReport>& reports) {
+  const std::string& line = read.text;
   ReadIteration(stream, line);
+  OutputHeadings& headings = headings_[stream == OutputStream::kStderr ? 1 : 0];
   std::vector<size_t> in_line;
   for (size_t i = 0; i < rules_.patterns.size() && !refusal_; ++i) {
     if (!IsChosen(rules_.patterns[i].from(), stream)) continue;
@@ -193,33 +241,15 @@ void OutputMetrics::ReadLine(OutputStream stream, const std::string& line,
     if (!match) continue;
     if (!found_[i]) lags_[i].reports_before = report_count_;
     lags_[i].is_new = true;
-    found_[i] = {rules_.patterns[i].metric(),
-                 match->number,
-                 stream,
-                 line,
-                 *match,
-                 headings_[stream == OutputStream::kStderr ? 1 : 0],
-                 sections_[stream == OutputStream::kStderr ? 1 : 0],
-                 trainings_[stream == OutputStream::kStderr ? 1 : 0]};
+    found_[i] = {rules_.patterns[i].metric(), match->number, stream, line, *match, read.is_redrawn,
+                 headings.context()};
     in_line.push_back(i);
   }
-  if (in_line.empty()) FollowHeading(stream, line);
-  if (refusal_ || !Leads(in_line)) return;
+  const bool leads = Leads(in_line);
+  if (!leads) headings.Follow(line, in_line.empty());
+  if (refusal_ || !leads) return;
+  headings.PassValue();
   if (std::optional<OutputReport> report = MakeReport()) reports.push_back(*std::move(report));
-}
-
-// It holds until a line that begins as far left and is none; one that names no part of the data
-// until the next one, or the next epoch.
-void OutputMetrics::FollowHeading(OutputStream stream, std::string_view line) {
-  std::string section = FindSection(line);
-  const size_t index = stream == OutputStream::kStderr ? 1 : 0;
-  if (!section.empty() || FindEpoch(line).epoch) sections_[index] = std::move(section);
-  std::string training = FindTraining(line);
-  if (!training.empty()) trainings_[index] = std::move(training);
-  DataSplit& heading = headings_[stream == OutputStream::kStderr ? 1 : 0];
-  const DataSplit found = FindHeading(line);
-  const bool is_indented = line.empty() || line[0] == ' ' || line[0] == '\t';
-  if (!found.name.empty() || !is_indented) heading = {found.name, found.name};
 }
 
 void OutputMetrics::ReadIteration(OutputStream stream, const std::string& line) {
@@ -280,7 +310,7 @@ std::optional<std::string> ExactFor(const OutputPattern& pattern, const std::str
 DataSplit SplitBehind(const OutputFinding& finding) {
   const DataSplit split =
       FindDataSplit(std::string_view(finding.line).substr(finding.match.number_end));
-  return split.name.empty() ? finding.heading : split;
+  return split.name.empty() ? finding.context.heading : split;
 }
 
 bool IsUnderHeading(const OutputFinding& finding) {
@@ -328,16 +358,31 @@ bool BeginsNextRound(const OutputFinding& first, const OutputFinding& before,
          now < 100;
 }
 
+// In its line, else above it.
+std::optional<int64_t> EpochOf(const OutputFinding& finding) {
+  const std::optional<int64_t> epoch = FindEpoch(BeforeValue(finding)).epoch;
+  return epoch ? epoch : finding.context.epoch;
+}
+
+std::string ThingOf(const OutputFinding& a, const OutputFinding& b) {
+  return DifferingThing(BeforeValue(a), BeforeValue(b), a.context.time != b.context.time);
+}
+
 bool GoesBack(const OutputFinding& a, const OutputFinding& b) {
-  const EpochPlace one = FindEpoch(BeforeValue(a));
-  const EpochPlace other = FindEpoch(BeforeValue(b));
-  return one.epoch && other.epoch && *other.epoch < *one.epoch;
+  const auto one = EpochOf(a);
+  const auto other = EpochOf(b);
+  return one && other && *other < *one;
 }
 
 }  // namespace
 
-// With `iteration` a line of another form has a number of its own, or is refused.
 std::string OutputMetrics::Note() {
+  std::string note = NoteOnLeading();
+  return note.empty() ? std::exchange(pending_note_, {}) : note;
+}
+
+// With `iteration` a line of another form has a number of its own, or is refused.
+std::string OutputMetrics::NoteOnLeading() {
   const OutputFinding& leading = *found_[*leader_];
   ++report_count_;
   std::string lag = NoteOnLag();
@@ -350,9 +395,11 @@ std::string OutputMetrics::Note() {
     has_noted_rest_ = !rest.empty();
     if (has_noted_rest_) return rest;
   }
+  if (std::string comma = NoteOnComma(leading); !comma.empty()) return comma;
   if (!first_leading_) {
     first_leading_ = last_leading_ = leading;
-    leader_sections_.insert(leading.section);
+    leader_sections_.insert(leading.context.section);
+    blocks_.push_back({leading.context.block, leading.line, 1});
     return "";
   }
   if (!has_noted_units_ && HaveTwoUnits(*first_leading_, leading)) {
@@ -366,11 +413,29 @@ std::string OutputMetrics::Note() {
   if (has_noted_forms_) return "";
   has_noted_forms_ = AreOfTwoKinds(*first_leading_, leading);
   if (has_noted_forms_) return NoteOnForms(leading);
+  if (const std::string counter = ThingOf(before, leading); !counter.empty()) {
+    has_noted_forms_ = true;
+    return NoteOnSeveral(counter, before, leading);
+  }
   has_noted_forms_ = IsUnderTwoSections(before, leading);
   if (has_noted_forms_) return NoteOnSections(before, leading);
-  has_noted_forms_ =
-      !before.training.empty() && !leading.training.empty() && before.training != leading.training;
+  has_noted_forms_ = !before.context.training.empty() && !leading.context.training.empty() &&
+                     before.context.training != leading.context.training;
   if (has_noted_forms_) return NoteOnTrainings(before, leading);
+  if (std::string twins = NoteOnTwins(before, leading); !twins.empty()) return twins;
+  CountInBlock(before, leading);
+  if (HasEachABlock(kBlocksForNote)) {
+    has_noted_forms_ = true;
+    return NoteOnBlocks(blocks_[0], blocks_[1]);
+  }
+  if (leading.is_redrawn && !has_noted_redraws_ && !HasTimePassed(before.line, leading.line)) {
+    has_noted_redraws_ = true;
+    return "a line with '" + leading.metric +
+           "' is drawn over one that was read: " + Quoted(leading.line) + " over " +
+           Quoted(before.line) +
+           "; each of them counts as an iteration. If they are states of one bar, print the value "
+           "that is meant in a line of its own, or say with `iteration` where its iteration stands";
+  }
   if (!has_noted_percent_ && BeginsNextRound(*first_leading_, before, leading)) {
     has_noted_percent_ = true;
     return NoteOnPercent(before, leading);
@@ -384,9 +449,76 @@ std::string OutputMetrics::Note() {
 // Once the first of them comes again: till then it may be one heading after the other.
 bool OutputMetrics::IsUnderTwoSections(const OutputFinding& before, const OutputFinding& leading) {
   constexpr size_t kSectionsMax = 16;
-  const bool is_known = leader_sections_.contains(leading.section);
-  if (leader_sections_.size() < kSectionsMax) leader_sections_.insert(leading.section);
-  return is_known && leading.section != before.section && !FindEpoch(BeforeValue(leading)).epoch;
+  const bool is_known = leader_sections_.contains(leading.context.section);
+  if (leader_sections_.size() < kSectionsMax) leader_sections_.insert(leading.context.section);
+  return is_known && leading.context.section != before.context.section &&
+         !FindEpoch(BeforeValue(leading)).epoch;
+}
+
+void OutputMetrics::CountInBlock(const OutputFinding& before, const OutputFinding& leading) {
+  const OutputBlock& block = leading.context.block;
+  counts_time_ = counts_time_ || HasTimePassed(before.line, leading.line);
+  const auto known = std::find_if(blocks_.begin(), blocks_.end(),
+                                  [&](const Block& one) { return one.block.name == block.name; });
+  if (known != blocks_.end()) {
+    ++known->count;
+  } else if (blocks_.size() < kBlocksMax) {
+    blocks_.push_back({block, leading.line, 1});
+  }
+}
+
+// The first values of the trial, so many, each stand under a heading of their own.
+bool OutputMetrics::HasEachABlock(size_t count) const {
+  return !counts_time_ && blocks_.size() == count &&
+         std::all_of(blocks_.begin(), blocks_.end(),
+                     [](const Block& one) { return one.count == 1 && !one.block.name.empty(); });
+}
+
+bool OutputMetrics::HasValueIn(std::string_view text) const {
+  return std::any_of(leaders_.begin(), leaders_.end(), [&](size_t i) {
+    for (size_t begin = 0; begin < text.size();) {
+      const size_t end = std::min(text.find_first_of("\r\n", begin), text.size());
+      const auto match = rules_.patterns[i].FindIn(text.substr(begin, end - begin));
+      if (match.ok() && *match) return true;
+      begin = end + 1;
+    }
+    return false;
+  });
+}
+
+std::string OutputMetrics::NoteAtEnd() const {
+  if (!pending_note_.empty()) return pending_note_;
+  if (std::string comma = NoteOnComma(); !comma.empty()) return comma;
+  if (has_noted_forms_ || has_noted_epoch_ || counts_time_ || blocks_.size() < 2) return "";
+  if (HasEachABlock(2)) return NoteOnBlocks(blocks_[0], blocks_[1]);
+  for (const Block& one : blocks_) {
+    const bool is_alone = one.count == 1 && one.block.kind != OutputBlock::Kind::kPlain;
+    if (is_alone && !one.block.name.empty()) {
+      return NoteOnBlocks(one, &one == &blocks_[0] ? blocks_[1] : blocks_[0]);
+    }
+  }
+  return "";
+}
+
+std::string OutputMetrics::NoteOnBlocks(const Block& one, const Block& other) const {
+  const auto under = [](const Block& block) {
+    return Quoted(block.line) + (block.block.name.empty()
+                                     ? std::string(" under none")
+                                     : " under '" + ToUtf8(block.block.name) + "'");
+  };
+  return "a value of '" + found_[*leader_]->metric +
+         "' stands under a heading of its own: " + under(one) + ", " + under(other) +
+         "; each of them counts as an iteration. Let the program print which it is in the line "
+         "itself, and write that into the expression";
+}
+
+std::string OutputMetrics::NoteOnSeveral(const std::string& counter, const OutputFinding& before,
+                                         const OutputFinding& leading) const {
+  return "the lines of '" + leading.metric + "' seem to be of several '" + ToUtf8(counter) +
+         "', not of iterations: " + Quoted(before.line) + " and " + Quoted(leading.line) +
+         "; each of them counts as an iteration, and the best of all is the trial's. Write into "
+         "the expression which one is meant, or let the program print the value that is, such as "
+         "their mean, in a line of its own";
 }
 
 // A metric that is printed behind the leading one each time is in the next report.
@@ -452,6 +584,46 @@ std::string OutputMetrics::NoteOnRest(const OutputFinding& leading) const {
          ", or, if " + taken + " is what is meant, write what stands behind it into the expression";
 }
 
+// Two handlers of one logger print each line twice. A value that stays the same for a while does
+// not change each second time.
+std::string OutputMetrics::NoteOnTwins(const OutputFinding& before, const OutputFinding& leading) {
+  if (!are_all_twins_ || report_count_ % 2 != 0) return "";
+  are_all_twins_ = IsSameValue(before.value, leading.value) &&
+                   (before.line.ends_with(leading.line) || leading.line.ends_with(before.line));
+  if (twin_value_ && !IsSameValue(*twin_value_, leading.value)) ++twin_changes_;
+  twin_value_ = leading.value;
+  if (!are_all_twins_ || twin_changes_ < kTwinChangesForNote) return "";
+  are_all_twins_ = false;
+  return "each value of '" + leading.metric + "' is printed twice: " + Quoted(before.line) +
+         " and " + Quoted(leading.line) +
+         "; each of them counts as an iteration. Let the program print it once (a logger may have "
+         "two handlers), or say with `iteration` where its iteration stands";
+}
+
+// A number without the comma shows that it sets thousands apart; so does a point beside it.
+std::string OutputMetrics::NoteOnComma(const OutputFinding& leading) {
+  if (!may_have_comma_ || !std::isfinite(leading.value)) return "";
+  const std::string_view number =
+      std::string_view(leading.line)
+          .substr(leading.match.number_begin,
+                  leading.match.number_end - leading.match.number_begin);
+  may_have_comma_ = MayHaveDecimalComma(number) && !FindDecimalMarks(leading.line).has_point;
+  comma_count_ = may_have_comma_ ? comma_count_ + 1 : 0;
+  comma_line_ = leading.line;
+  if (comma_count_ < kCommasForNote) return "";
+  std::string note = NoteOnComma();
+  may_have_comma_ = false;
+  return note;
+}
+
+std::string OutputMetrics::NoteOnComma() const {
+  if (!may_have_comma_ || comma_count_ == 0) return "";
+  return "the values of '" + rules_.patterns[*leader_].metric() + "' have one comma and three " +
+         "digits behind it each, as in " + Quoted(comma_line_) + ", and are read as " +
+         "thousands; if the comma is the decimal point, print the number with a point (in Python: "
+         "no locale)";
+}
+
 std::string OutputMetrics::NoteOnForms(const OutputFinding& leading) const {
   const OutputPattern& pattern = rules_.patterns[*leader_];
   const std::string& first = first_leading_->line;
@@ -459,8 +631,9 @@ std::string OutputMetrics::NoteOnForms(const OutputFinding& leading) const {
                      "' matches lines of two kinds: " + Quoted(first) + " and " +
                      Quoted(leading.line) + "; each of them counts as an iteration. ";
   if (NameTwoSplits(*first_leading_, leading) && IsUnderHeading(leading)) {
-    return text + "One stands under the heading of '" + std::string(first_leading_->heading.name) +
-           "', the other under that of '" + std::string(leading.heading.name) +
+    return text + "One stands under the heading of '" +
+           std::string(first_leading_->context.heading.name) + "', the other under that of '" +
+           std::string(leading.context.heading.name) +
            "': let the program print which it is in the line itself, and write that into the "
            "expression";
   }
@@ -538,7 +711,8 @@ std::string OutputMetrics::NoteOnEpoch(const OutputFinding& before,
 std::string OutputMetrics::NoteOnSections(const OutputFinding& before,
                                           const OutputFinding& leading) const {
   const auto under = [](const OutputFinding& finding) {
-    const std::string name = finding.section.empty() ? "none" : "'" + ToUtf8(finding.section) + "'";
+    const std::string name =
+        finding.context.section.empty() ? "none" : "'" + ToUtf8(finding.context.section) + "'";
     return Quoted(finding.line) + " under " + name;
   };
   return "the values of '" + leading.metric +
@@ -550,7 +724,7 @@ std::string OutputMetrics::NoteOnSections(const OutputFinding& before,
 std::string OutputMetrics::NoteOnTrainings(const OutputFinding& before,
                                            const OutputFinding& leading) const {
   return "the values of '" + leading.metric + "' are of several trainings, '" +
-         ToUtf8(before.training) + "' and '" + ToUtf8(leading.training) +
+         ToUtf8(before.context.training) + "' and '" + ToUtf8(leading.context.training) +
          "' by their headings: they count as one curve, and the best of all is the trial's. Let "
          "the program print the value that is meant, such as their mean, in a line of its own";
 }

@@ -30,7 +30,7 @@
 #include <vector>
 
 #include "core/metric.h"
-#include "trial_runner/line_form.h"
+#include "trial_runner/output_headings.h"
 #include "trial_runner/output_lines.h"
 #include "trial_runner/output_pattern.h"
 
@@ -55,9 +55,8 @@ struct OutputFinding {
   OutputStream stream = OutputStream::kStdout;
   std::string line;
   OutputMatch match = {};
-  DataSplit heading = {};     // Which the line stands under.
-  std::string section = {};   // The same where it names no part of the data.
-  std::string training = {};  // "fold 1", as a heading before it says.
+  bool is_redrawn = false;     // The line was drawn over one that stood.
+  OutputContext context = {};  // What the line stands under.
 };
 
 struct OutputReport {
@@ -87,8 +86,18 @@ class OutputMetrics {
   // Why a metric has no value, "the regular expression of 'acc' found no number in ..."; nothing
   // where it has one or is none of ours.
   std::optional<std::string> WhyMissing(const std::string& metric) const;
+  // Whether a line of the text has a value of the leading metric.
+  bool HasValueIn(std::string_view text) const;
+  // As a report's note, of what can be told only when the program has ended; empty: nothing.
+  std::string NoteAtEnd() const;
 
  private:
+  // The values that stand under one heading.
+  struct Block {
+    OutputBlock block;
+    std::string line;  // Of the first one.
+    int64_t count = 0;
+  };
   // A bar's last state under an iteration's number.
   struct HeldState {
     OutputStream stream;
@@ -104,8 +113,9 @@ class OutputMetrics {
   void Take(OutputStream stream, const OutputLine& line, std::vector<OutputReport>& reports);
   void TakeState(OutputStream stream, const std::string& text, std::vector<OutputReport>& reports);
   void ReadHeld(std::vector<OutputReport>& reports);
-  void ReadLine(OutputStream stream, const std::string& line, std::vector<OutputReport>& reports);
-  void FollowHeading(OutputStream stream, std::string_view line);
+  void ReadLine(OutputStream stream, const OutputLine& line, std::vector<OutputReport>& reports);
+  // Of a bar without `iteration`: whether the value of an epoch is drawn over by the next one's.
+  void FollowState(OutputStream stream, const std::string& text);
   // Whether values stand under two headings by turns, and in no line of an epoch.
   bool IsUnderTwoSections(const OutputFinding& before, const OutputFinding& leading);
   void ReadIteration(OutputStream stream, const std::string& line);
@@ -120,13 +130,22 @@ class OutputMetrics {
   std::optional<double> NumberIn(const OutputPattern& pattern, const std::string& line);
   // What is doubtful in the leading value's line: two values, or a line of another form.
   std::string Note();
+  std::string NoteOnLeading();
   std::string NoteOnLag();
   std::string NoteOnValues(const OutputFinding& leading) const;
+  std::string NoteOnTwins(const OutputFinding& before, const OutputFinding& leading);
+  std::string NoteOnComma(const OutputFinding& leading);
+  std::string NoteOnComma() const;
   std::string NoteOnRest(const OutputFinding& leading) const;
   std::string NoteOnForms(const OutputFinding& leading) const;
   std::string NoteOnEpoch(const OutputFinding& before, const OutputFinding& leading) const;
   std::string NoteOnSections(const OutputFinding& before, const OutputFinding& leading) const;
   std::string NoteOnTrainings(const OutputFinding& before, const OutputFinding& leading) const;
+  std::string NoteOnSeveral(const std::string& counter, const OutputFinding& before,
+                            const OutputFinding& leading) const;
+  void CountInBlock(const OutputFinding& before, const OutputFinding& leading);
+  bool HasEachABlock(size_t count) const;
+  std::string NoteOnBlocks(const Block& one, const Block& other) const;
   std::string NoteOnPercent(const OutputFinding& before, const OutputFinding& leading) const;
   bool IsWanted(const std::string& metric) const;
 
@@ -151,10 +170,23 @@ class OutputMetrics {
   bool has_noted_rest_ = false;
   bool has_noted_lag_ = false;
   bool has_noted_percent_ = false;
-  std::array<DataSplit, 2> headings_;      // By stream.
-  std::array<std::string, 2> sections_;    // By stream.
-  std::array<std::string, 2> trainings_;   // By stream.
-  std::set<std::string> leader_sections_;  // That a leading value stood under.
+  std::array<OutputHeadings, 2> headings_;  // By stream.
+  std::set<std::string> leader_sections_;   // That a leading value stood under.
+  std::vector<Block> blocks_;  // In the order in which they came, while no line counts time.
+  bool counts_time_ = false;
+  std::array<std::string, 2> states_;  // By stream: the bar's last one, while no line followed.
+  std::string pending_note_;           // For the next report.
+  bool has_noted_states_ = false;
+  bool has_noted_redraws_ = false;
+  // Whether each line so far came twice; the second of the last pair, and how often a pair had
+  // another value than the one before.
+  bool are_all_twins_ = true;
+  std::optional<double> twin_value_;
+  int64_t twin_changes_ = 0;
+  // Values so far that may have a decimal comma, while all may.
+  std::string comma_line_;
+  int64_t comma_count_ = 0;
+  bool may_have_comma_ = true;
   // Of each pattern: how many reports came before its first value, how many of those since had a
   // new one, and whether there is one that no report has had.
   struct Lag {

@@ -357,6 +357,36 @@ std::optional<double> ReadWholeNumber(std::string_view text) {
   return error == std::errc() ? std::optional(number) : std::nullopt;
 }
 
+bool MayHaveDecimalComma(std::string_view number) {
+  if (IsSign(At(number, 0))) number.remove_prefix(1);
+  const size_t count = DigitCount(number);
+  return count >= 1 && count <= 3 && At(number, count) == ',' && number.size() == count + 4 &&
+         IsGroup(number.substr(count + 1));
+}
+
+DecimalMarks FindDecimalMarks(std::string_view line) {
+  DecimalMarks marks;
+  const auto parts = [](char c) { return c == '.' || c == ',' || c == ':' || c == '-'; };
+  for (size_t i = 0; i < line.size();) {
+    const size_t whole = DigitCount(line.substr(i));
+    const bool begins = whole > 0 && (i == 0 || (!parts(line[i - 1]) && !IsLetter(line[i - 1])));
+    const size_t fraction =
+        whole > 0 ? DigitCount(line.substr(std::min(i + whole + 1, line.size()))) : 0;
+    const char mark = whole > 0 ? At(line, i + whole) : 0;
+    const char next = At(line, i + whole + 1 + fraction);
+    const bool is_one =
+        begins && fraction > 0 && (!parts(next) || !IsDigit(At(line, i + whole + 2 + fraction)));
+    if (is_one && mark == '.') marks.has_point = true;
+    // No thousands begin with a zero, and none have another number of digits.
+    const bool is_decimal = line[i] == '0' ? whole == 1 : fraction != 3;
+    if (is_one && mark == ',' && is_decimal && marks.with_comma.empty()) {
+      marks.with_comma = line.substr(i, whole + 1 + fraction);
+    }
+    i += std::max<size_t>(whole, 1);
+  }
+  return marks;
+}
+
 bool IsPartOfNumber(std::string_view line, size_t begin, size_t end, SpelledBeside spelled) {
   const std::string_view head = line.substr(0, begin);
   const std::string_view number = line.substr(begin, end - begin);

@@ -33,6 +33,16 @@ struct SpelledBeside {
   char after = 0;
 };
 
+// How a number is written that may be twelve thousand or twelve: "12,935".
+bool MayHaveDecimalComma(std::string_view number);
+
+// A number of the line with a decimal comma beyond doubt, "0,93" or "12,9350", or with a point.
+struct DecimalMarks {
+  std::string_view with_comma;  // Empty: there is none.
+  bool has_point = false;
+};
+DecimalMarks FindDecimalMarks(std::string_view line);
+
 // Whether the number at [begin, end) of `line` is a part of a longer one: "1.98" of "1.98e-05",
 // "3.5" of "-3.5".
 bool IsPartOfNumber(std::string_view line, size_t begin, size_t end, SpelledBeside spelled);

@@ -2,12 +2,13 @@
 
 import re
 
+# The same as in tuner/cli/metric_words.h; a test compares the two.
 HIGHER = ("acc", "accuracy", "auc", "auroc", "ap", "map", "map50", "f1", "score", "r2", "iou", "miou", "dice",
           "precision", "recall", "bleu", "rouge", "reward", "rew", "return", "psnr", "ssim", "top1", "top5",
           "elbo", "likelihood", "loglik", "correct", "hits", "ndcg", "mrr", "kappa", "mcc", "acc1", "acc5", "success")
 LOWER = ("loss", "error", "err", "rmse", "mse", "mae", "mape", "ppl", "perplexity", "nll", "wer",
          "cer", "logloss", "mlogloss", "merror", "rmsle", "fid", "kl", "regret", "distance", "cost",
-         "latency", "deviance", "bce", "ce", "brier", "residual", "residuals", "resid")
+         "latency", "deviance", "bce", "ce", "brier", "residual", "residuals", "resid", "bpb", "bpc", "bpd", "eer")
 NEVER = ("lr", "epoch", "epochs", "step", "steps", "time", "seed", "batch", "iter", "iteration",
          "elapsed", "eta", "best", "total", "seconds", "params", "sec", "patience", "grad",
          "std", "stddev", "stdev", "sd", "deviation", "variance", "scale", "weight", "weights", "coef", "threshold")

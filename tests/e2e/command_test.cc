@@ -385,7 +385,34 @@ TEST_F(Command, AReportThatCannotBeTakenIsToldAndTheTrialGoesOn) {
             "tune report: training_iteration: read 4, expected more than the last one, 5\n2\n");
   EXPECT_EQ(Ask("select iteration, value from reports order by iteration"),
             (Rows{"5|1.0", "6|", "7|2.0", "8|3.0", "9|"}));
-  EXPECT_THAT(Outcomes(), ElementsAre("completed|"));
+  EXPECT_THAT(Outcomes(),
+              ElementsAre(StartsWith("completed|2 reports were refused, the last one: "
+                                     "training_iteration: read 4, expected more than")));
+  EXPECT_THAT(result.out, HasSubstr("2 reports were refused"));
+}
+
+TEST_F(Command, ATrialWhoseReportsAreAllRefusedHasNoValue) {
+  WriteScript("tune report acc=2,7\ntrue\n");
+  const ProgramResult result = Run(ScriptSweep());
+  EXPECT_EQ(result.exit_status, 3);
+  EXPECT_THAT(Outcomes(), ElementsAre("bad_config|no_metric: the program ended with status 0 and a "
+                                      "report was refused: acc: read '2,7', expected a number"));
+}
+
+TEST_F(Command, TwoShellsThatReportSideBySideAreInDoubt) {
+  WriteScript(
+      "mkfifo there back\n"
+      "(for i in 1 2 3; do tune report acc=0.$i; echo > there; read line < back; done) &\n"
+      "(for i in 1 2 3; do read line < there; tune report acc=0.9; echo > back; done) &\n"
+      "wait\n");
+  const ProgramResult result = Run(ScriptSweep());
+  ASSERT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_EQ(Ask("select count(*) from reports"), Rows{"6"});
+  EXPECT_THAT(result.out, HasSubstr("two processes of the program report by turns"));
+
+  WriteScript("(tune report acc=1; true); tune report acc=2; (tune report acc=3; true)\n");
+  const ProgramResult one_by_one = Run(ScriptSweep("samples: 1\nname: one_by_one\n"));
+  EXPECT_THAT(one_by_one.out, Not(HasSubstr("in doubt")));
 }
 
 TEST_F(Command, OneThatNeverReportsTheMetricIsToldWhy) {

@@ -236,6 +236,36 @@ TEST(CommandSpec, RefusesParametersThatTheSpaceDoesNotHave) {
   EXPECT_THAT(error(R"({"command":["x","{tune.folder}"]})"), HasSubstr("{tune.folder}"));
 }
 
+TEST(CommandSpec, BracesThatSeemToNameAParameterAreRefused) {
+  const auto error = [](const std::string& text, const std::vector<std::string>& known) {
+    return Parsed(R"({"command":["x",)" + ToJson(Value(text)) + "]}")
+        .CheckParameters(known)
+        .message();
+  };
+  EXPECT_THAT(
+      error("{ lr }", {"lr"}),
+      AllOf(HasSubstr("command: { lr } would be given to the program as it stands; write {lr}"),
+            HasSubstr("{{ lr }}")));
+  EXPECT_THAT(error("--lr={lr:.3f}", {"lr"}), HasSubstr("write {lr}"));
+  EXPECT_THAT(error("{learning rate}", {"learning_rate"}), HasSubstr("write {learning_rate}"));
+  EXPECT_THAT(error("{a b}", {"a b"}), HasSubstr("rename the parameter 'a b'"));
+  EXPECT_THAT(error("{1x}", {"1x"}), HasSubstr("rename the parameter '1x'"));
+  EXPECT_THAT(error("{gr\xc3\xb6\xc3\x9f"
+                    "e}",
+                    {"groesse"}),
+              HasSubstr("is no parameter of the space"));
+  EXPECT_EQ(error("{gr\xc3\xb6\xc3\x9f"
+                  "e}",
+                  {"gr\xc3\xb6\xc3\x9f"
+                   "e"}),
+            "");
+  EXPECT_THAT(error("{opt.lr}", {"opt.lr", "opt/lr"}), HasSubstr("rename that, to opt_lr"));
+  for (const char* const braces : {"awk '{print $1}'", "{{ lr }}", "{\"lr\": 1}", "{lr: 0.1}",
+                                   "{lr:0.1}", "{ echo lr; }", "{}", "{1}"}) {
+    EXPECT_EQ(error(braces, {"lr"}), "") << braces;
+  }
+}
+
 // ---- numbers in files
 
 TEST(NumberUnder, FollowsKeysAndPositions) {

@@ -847,10 +847,40 @@ TEST_F(CommandTrialTest, AnErrorThatTheStatusHidesIsTold) {
   const TrialEnd end = NextEnd();
   EXPECT_EQ(end.outcome, Outcome::kCompleted);
   EXPECT_THAT(end.error, HasSubstr("the last that it printed is 'ValueError: no'"));
+  const auto note = [this](const std::string& output) {
+    Begin(kByRegex);
+    Prints("acc: 0.5\n" + output);
+    Next<SendReport>();
+    Continue();
+    Exit(0);
+    return NextEnd().error;
+  };
+  EXPECT_THAT(note(traceback + "done\n"),
+              HasSubstr("among the last that it printed is 'ValueError: no'"));
+  EXPECT_THAT(note("Training failed: no data\n"),
+              HasSubstr("the last that it printed is 'Training failed: no data'"));
+  for (const char* const ordinary :
+       {"Mean squared error: 0.5\n", "error: nan\n", "failed: [1, 2]\n", "done: all\n",
+        "Failed to plot: no display\nsaved\n"}) {
+    EXPECT_EQ(note(ordinary), "") << ordinary;
+  }
+  EXPECT_EQ(note(traceback + "1\n2\n3\n4\n5\n6\n"), "") << "it was caught long before the end";
   Begin(kByRegex);
   Prints(traceback + "caught, going on\nacc: 0.5\n");
   Next<SendReport>();
   Continue();
+  Exit(0);
+  EXPECT_EQ(NextEnd().error, "");
+}
+
+// The report came after it.
+TEST_F(CommandTrialTest, AnErrorThatTheProgramCaughtBeforeItsLastReportIsNotTold) {
+  Begin(kByItself);
+  Reports(kFirst, 0.5);
+  Prints("Traceback (most recent call last):\n  File \"a.py\"\nValueError: no\n");
+  Next<SendReport>();
+  Continue();
+  NextReply(kFirst);
   Exit(0);
   EXPECT_EQ(NextEnd().error, "");
 }
@@ -869,6 +899,63 @@ TEST_F(CommandTrialTest, TwoProcessesThatReportByTurnsAreTold) {
   EXPECT_EQ(note(3), "");
   EXPECT_THAT(note(2), testing::StartsWith("two processes of the program report by turns"));
   EXPECT_EQ(note(3), "") << "once";
+}
+
+TEST_F(CommandTrialTest, TwoShellsThatReportSideBySideAreTold) {
+  int64_t client = 0;
+  const auto note = [&](const ProgramSource& source) {
+    const ClientId id{++client};
+    trial_->OnProgramLine(id, R"({"report": {"metrics": {"acc": 0.5}}})", source);
+    std::string told = Next<SendReport>().report.note;
+    Continue();
+    NextReply(id);
+    return told;
+  };
+  Begin(kByItself);
+  EXPECT_EQ(note({1, {1}}), "");
+  EXPECT_EQ(note({2, {1, 2}}), "");
+  EXPECT_THAT(note({1, {1, 2}}),
+              testing::StartsWith("two processes of the program report by turns"));
+  Begin(kByItself);
+  EXPECT_EQ(note({1, {1}}), "");
+  EXPECT_EQ(note({2, {1, 2}}), "");
+  EXPECT_EQ(note({1, {1}}), "") << "the other shell has ended: a part of the program";
+  EXPECT_EQ(note({3, {1, 3}}), "");
+}
+
+TEST_F(CommandTrialTest, ARefusedReportIsToldWithTheTrial) {
+  const auto refuse = [this] {
+    std::string line = EncodeRefusal("acc: read '2,7', expected a number");
+    line.pop_back();
+    trial_->OnProgramLine(kSecond, line);
+    EXPECT_EQ(NextReply(kSecond), "acc: read '2,7', expected a number");
+  };
+  Begin(kByItself);
+  Reports(kFirst, 0.5);
+  Next<SendReport>();
+  Continue();
+  NextReply(kFirst);
+  refuse();
+  refuse();
+  Exit(0);
+  const TrialEnd told = NextEnd();
+  EXPECT_EQ(told.outcome, Outcome::kCompleted);
+  EXPECT_THAT(told.error, testing::StartsWith("2 reports were refused, the last one: acc: read "
+                                              "'2,7', expected a number; the trial's values lack"));
+  Begin(kByItself);
+  refuse();
+  Exit(0);
+  const TrialEnd none = NextEnd();
+  EXPECT_EQ(none.outcome, Outcome::kBadConfig);
+  EXPECT_EQ(none.error,
+            "no_metric: the program ended with status 0 and a report was refused: acc: "
+            "read '2,7', expected a number");
+  TrialStart restored;
+  restored.from_iteration = 3;
+  Begin(kByItself, restored);
+  refuse();
+  Exit(0);
+  EXPECT_EQ(NextEnd().outcome, Outcome::kBadConfig) << "nothing of it was taken";
 }
 
 TEST_F(CommandTrialTest, ANoteGoesWithItsReportAndIntoTheLog) {

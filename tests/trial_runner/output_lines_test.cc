@@ -18,7 +18,8 @@ using ::testing::IsEmpty;
 std::vector<std::string> Shown(const std::vector<OutputLine>& lines) {
   std::vector<std::string> texts;
   for (const OutputLine& line : lines) {
-    texts.push_back(line.stands ? line.text : "(" + line.text + ")");
+    texts.push_back(line.stands ? line.text + (line.is_redrawn ? " again" : "")
+                                : "(" + line.text + ")");
   }
   return texts;
 }
@@ -68,6 +69,24 @@ TEST(OutputLines, NestedBarsAreTwoLines) {
                   "\r\x1b[A\router 2\nnext\n"),
               ElementsAre("(inner 1)", "(outer 0)", "(inner 2)", "(inner 1)", "(outer 1)",
                           "outer 2", "next"));
+}
+
+// Each was a line when it was ended, and no program can know that it is read before it is drawn
+// over.
+TEST(OutputLines, ALineThatStoodStandsAgainWhenItIsDrawnOver) {
+  const std::string up = "\x1b[1A\x1b[2K";
+  EXPECT_THAT(All("a 1\n" + up + "a 2\n" + up + "a 3\n" + up + "a 4\nnext\n"),
+              ElementsAre("a 1", "a 2 again", "a 3 again", "a 4 again", "next"));
+  const std::string two = "\x1b[2A\x1b[2K";
+  EXPECT_THAT(All("a 1\nb 1\n" + two + "a 2\n\x1b[2Kb 2\nnext\n"),
+              ElementsAre("a 1", "b 1", "a 2 again", "b 2 again", "next"));
+}
+
+TEST(OutputLines, WhatNoScreenShowsIsTakenOut) {
+  EXPECT_THAT(All(std::string("a\0b\0\n\0c\n", 8)), ElementsAre("ab", "c"));
+  EXPECT_THAT(All("\xef\xbb\xbf"
+                  "acc:\xe2\x80\x8b 0.5\n"),
+              ElementsAre("acc: 0.5"));
 }
 
 TEST(OutputLines, TheLineOfABarStandsWhenSomethingStandsBelowIt) {

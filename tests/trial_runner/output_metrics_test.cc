@@ -393,7 +393,7 @@ TEST_F(OutputMetricsTest, OneOfSeveralIsTold) {
     Begin(Rules({"acc"}));
     EXPECT_THAT(
         Notes(metrics_->Read(OutputStream::kStdout, word + "acc: 0.3\n" + other + "acc: 0.4\n")),
-        ElementsAre(HasSubstr("lines of two kinds")))
+        ElementsAre(HasSubstr("the lines of 'acc' seem to be of several '")))
         << word;
   }
 }
@@ -499,6 +499,67 @@ TEST_F(OutputMetricsTest, ARemarkBehindOneValueIsToldAndThatItIsTheBestIsNone) {
   EXPECT_THAT(notes("acc: 0.1 (new best)\nacc: 0.05\nacc: 0.2 (saved)\n"), IsEmpty());
 }
 
+TEST_F(OutputMetricsTest, EachLineThatWasEndedIsAnIterationThoughItIsDrawnOver) {
+  const std::string up = "\x1b[1A\x1b[2K";
+  Begin(Rules({"acc"}));
+  const auto reports =
+      metrics_->Read(OutputStream::kStdout, "epoch 1 acc: 0.1\n" + up + "epoch 2 acc: 0.2\n" + up +
+                                                "epoch 3 acc: 0.3\n" + up + "epoch 4 acc: 0.4\n");
+  EXPECT_THAT(Shown(reports), ElementsAre("acc=0.1", "acc=0.2", "acc=0.3", "acc=0.4"));
+  EXPECT_THAT(Notes(reports), IsEmpty());
+  Begin(Rules({"acc"}));
+  EXPECT_THAT(
+      Notes(metrics_->Read(OutputStream::kStdout, "10% acc: 0.1\n" + up + "20% acc: 0.2\n")),
+      ElementsAre(HasSubstr("is drawn over one that was read: '20% acc: 0.2' over '10% acc: "
+                            "0.1'")));
+}
+
+TEST_F(OutputMetricsTest, AnEpochThatABarDrawsOverIsTold) {
+  const auto notes = [this](const std::string& output) {
+    Begin(Rules({"acc"}));
+    std::vector<std::string> told = Notes(metrics_->Read(OutputStream::kStdout, output));
+    for (const std::string& note : Notes(metrics_->Finish())) told.push_back(note);
+    return told;
+  };
+  EXPECT_THAT(notes("\repoch 1 acc: 0.1\repoch 1 acc: 0.2\repoch 2 acc: 0.3\repoch 3 acc: 0.4\n"),
+              ElementsAre(HasSubstr("'epoch 1 acc: 0.2' was not read, and 'epoch 2 acc: 0.3' "
+                                    "follows")));
+  EXPECT_THAT(notes("\repoch 1 acc: 0.1\repoch 1 acc: 0.2\n\repoch 2 acc: 0.3\repoch 2 acc: 0.4\n"),
+              IsEmpty());
+}
+
+TEST_F(OutputMetricsTest, EachLineTwiceIsTold) {
+  const auto notes = [this](const std::string& output) {
+    Begin(Rules({"acc"}));
+    return Notes(metrics_->Read(OutputStream::kStdout, output));
+  };
+  EXPECT_THAT(
+      notes("acc: 1\nacc: 1\nacc: 2\nacc: 2\nacc: 3\nacc: 3\nacc: 4\nacc: 4\n"),
+      ElementsAre(HasSubstr("each value of 'acc' is printed twice: 'acc: 3' and 'acc: 3'")));
+  EXPECT_THAT(notes("12:00:01 acc: 1\nacc: 1\n12:00:02 acc: 2\nacc: 2\n12:00:03 acc: 3\nacc: 3\n"),
+              ElementsAre(HasSubstr("'12:00:03 acc: 3' and 'acc: 3'")));
+  EXPECT_THAT(notes("acc: 0\nacc: 0\nacc: 0\nacc: 0\nacc: 1\nacc: 1\nacc: 1\nacc: 2\n"), IsEmpty());
+  EXPECT_THAT(notes("loss 3 acc: 1\nloss 2 acc: 1\nloss 1 acc: 2\n"), IsEmpty());
+}
+
+TEST_F(OutputMetricsTest, ACommaThatMayBeThePointIsTold) {
+  const auto notes = [this](const std::string& output) {
+    Begin(Rules({"acc"}));
+    std::vector<std::string> told = Notes(metrics_->Read(OutputStream::kStdout, output));
+    if (const std::string end = metrics_->NoteAtEnd(); !end.empty()) told.push_back(end);
+    return told;
+  };
+  const char* const told = "have one comma and three digits behind it each, as in 'acc: 14,100'";
+  EXPECT_THAT(notes("acc: 12,935\nacc: 13,001\nacc: 14,100\nacc: 15,200\n"),
+              ElementsAre(HasSubstr(told)));
+  EXPECT_THAT(notes("acc: 14,100\n"), ElementsAre(HasSubstr(told)));
+  EXPECT_THAT(notes("acc: 12,935\nacc: 935\nacc: 14,100\n"), IsEmpty());
+  EXPECT_THAT(notes("acc: 12,935\nacc: 1,012,935\nacc: 14,100\nacc: 14,100\n"), IsEmpty());
+  EXPECT_THAT(notes("loss 0.5 acc: 12,935\nloss 0.4 acc: 14,100\n"), IsEmpty());
+  EXPECT_THAT(notes("loss 0,5 acc: 12,935\n"), IsEmpty());
+  EXPECT_THAT(Refusal(), HasSubstr("took '12,935' beside '0,5', which has a decimal comma"));
+}
+
 TEST_F(OutputMetricsTest, TwoUnitsAreTold) {
   Begin(Rules({"acc"}));
   EXPECT_THAT(Notes(metrics_->Read(OutputStream::kStdout,
@@ -516,6 +577,9 @@ TEST_F(OutputMetricsTest, ANumberThatGoesOnInAnotherNotationIsTold) {
               ElementsAre("the regular expression of 'acc' reads 1 out of '1 234.5' in 'acc: 1 "
                           "234.5'; print the value as one number, such as 12345.6, or, if 1 is "
                           "what is meant, write what stands behind it into the expression"));
+  EXPECT_THAT(notes("acc: 5-fold 0.3\n"), ElementsAre(HasSubstr("reads 5 out of '5-fold'")));
+  EXPECT_THAT(notes("acc: 2024-01-05\n"), ElementsAre(HasSubstr("reads 2024 out of '2024-01-05'")));
+  EXPECT_THAT(notes("acc: 0.5-loss 0.1\nacc: 3 - loss 1\nacc: 3-\n"), IsEmpty());
   EXPECT_THAT(notes("acc: 3:45\n"), ElementsAre(HasSubstr("reads 3 out of '3:45'")));
   EXPECT_THAT(notes("acc: 45/50\nacc: 46/50\nacc: 46/48\n"),
               ElementsAre(HasSubstr("reads 46 out of '46/48'")));

@@ -4,6 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tuner/cli/metric_words.h"
 #include "tuner/search_problem.h"
 #include "tuner/spec_reader.h"
 
@@ -13,6 +19,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAreArray;
 
 std::vector<std::string> Warnings(const std::string& yaml) {
   const auto document = ParseYaml(yaml);
@@ -73,13 +80,40 @@ TEST(WarningsBeforeStart, AskWhetherALossShallBeLarge) {
   EXPECT_THAT(warnings("top1.Accuracy", "min"), ElementsAre(HasSubstr("should it be max?")));
   EXPECT_THAT(warnings("[accuracy, latency]", "[max, max]"),
               ElementsAre(HasSubstr("the largest latency")));
-  for (const char* const metric : {"val_loss", "latency_ms", "score", "cost", "test/rmse"}) {
+  for (const char* const metric : {"regret", "val_bpb", "eer", "brier_score", "mape", "cost"}) {
+    EXPECT_THAT(warnings(metric, "max"), ElementsAre(HasSubstr("should it be min?"))) << metric;
+  }
+  for (const char* const metric : {"score", "mean_return", "ep_rew_mean", "reward"}) {
+    EXPECT_THAT(warnings(metric, "min"), ElementsAre(HasSubstr("should it be max?"))) << metric;
+  }
+  for (const char* const metric :
+       {"val_loss", "latency_ms", "cost", "test/rmse", "fid_score", "regret"}) {
     EXPECT_THAT(warnings(metric, "min"), IsEmpty()) << metric;
   }
   for (const char* const metric : {"val_acc", "neg_mean_squared_error", "score", "log_likelihood",
                                    "eval/mrr", "loss_improvement", "error_reduction"}) {
     EXPECT_THAT(warnings(metric, "max"), IsEmpty()) << metric;
   }
+}
+
+// The words of a tuple in Python's source, `name = ("acc", ...)`.
+std::vector<std::string> PythonWords(const std::string& source, const std::string& name) {
+  const size_t begin = source.find("\n" + name + " = (");
+  const std::string tuple = source.substr(begin, source.find(')', begin) - begin);
+  std::vector<std::string> words;
+  for (size_t at = tuple.find('"'); at != tuple.npos; at = tuple.find('"', at + 1)) {
+    const size_t end = tuple.find('"', at + 1);
+    words.push_back(tuple.substr(at + 1, end - at - 1));
+    at = end;
+  }
+  return words;
+}
+
+TEST(MetricWords, AreThoseOfTuneInit) {
+  std::ostringstream source;
+  source << std::ifstream(TUNE_INIT_MEASURES).rdbuf();
+  EXPECT_THAT(PythonWords(source.str(), "HIGHER"), UnorderedElementsAreArray(kWantedLarge));
+  EXPECT_THAT(PythonWords(source.str(), "LOWER"), UnorderedElementsAreArray(kWantedSmall));
 }
 
 }  // namespace

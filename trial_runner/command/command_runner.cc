@@ -481,7 +481,7 @@ void CommandRunner::TakeLines(Attempt& attempt) {
     } else if (attempt.spec.serves() && AsksForNext(line.text)) {
       asks_for_next = line.client;
     } else {
-      attempt.trial.OnProgramLine(line.client, line.text);
+      attempt.trial.OnProgramLine(line.client, line.text, line.source);
     }
   }
   if (!asks_for_next) return;
@@ -527,7 +527,7 @@ void CommandRunner::TakeProgramEnd(Attempt& attempt) {
   const std::string left_running = *status == 0 ? LeftRunning(*attempt.program) : "";
   EndDescendants();
   for (const ProgramServer::Line& line : attempt.server->Take()) {
-    attempt.trial.OnProgramLine(line.client, line.text);
+    attempt.trial.OnProgramLine(line.client, line.text, line.source);
   }
   while (TakeOutput(attempt)) {
   }

@@ -53,6 +53,8 @@ std::string ShortLine(const std::string& line) {
          (line.size() > kShownMax ? "..." : "");
 }
 
+bool IsBlank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == text.npos; }
+
 std::string LeftRunning(const ProgramEnd& end) {
   return "left running: the program ended with status 0 while '" + ShortLine(end.left_running) +
          "', which it had started, ran on; that was ended, and what it would have printed is "
@@ -87,32 +89,68 @@ std::vector<CommandEffect> CommandTrial::TakeEffects() { return std::exchange(ef
 
 // ---- reports
 
-void CommandTrial::OnProgramLine(ClientId client, std::string_view line) {
+void CommandTrial::OnProgramLine(ClientId client, std::string_view line,
+                                 const ProgramSource& source) {
   Pending pending{client, {}};
+  if (const std::optional<std::string> refusal = ReadRefusal(line)) {
+    return Refuse(pending, *refusal);
+  }
   Result<ProgramReport> report = ParseProgramReport(line);
   if (report.ok() && !spec_.metric_names().empty()) {
     report = FailedPrecondition(
         "the space file reads this program's metrics from its output (metrics: under trainable:); "
         "take them out to report from within");
   }
-  if (!report.ok()) return Answer(pending, EncodeProgramError(report.status().message()));
+  if (!report.ok()) return Refuse(pending, report.status().message());
   pending.report = *std::move(report);
-  if (MissingIn(pending.report.metrics).empty()) pending.note = NoteOnClients(client);
+  if (MissingIn(pending.report.metrics).empty()) pending.note = NoteOnClients(client, source);
   pending_.push_back(std::move(pending));
   Advance();
 }
 
-// One process after the other may report (`tune report` is one each time), but not by turns.
-std::string CommandTrial::NoteOnClients(ClientId client) {
-  const auto found = std::find(clients_.begin(), clients_.end(), client);
-  const bool is_by_turns = found != clients_.end() && found + 1 != clients_.end();
-  if (found != clients_.end()) clients_.erase(found);
-  clients_.push_back(client);
-  if (clients_.size() > kClientsKept) clients_.erase(clients_.begin());
+namespace {
+
+// Makes `one` the last of those that reported, and says which one was it before, if `one` had
+// reported before that: then they report by turns.
+template <typename Id>
+std::optional<Id> PassTurn(std::vector<Id>& reported, Id one, size_t kept) {
+  const auto found = std::find(reported.begin(), reported.end(), one);
+  std::optional<Id> other;
+  if (found != reported.end() && found + 1 != reported.end()) other = reported.back();
+  if (found != reported.end()) reported.erase(found);
+  reported.push_back(one);
+  if (reported.size() > kept) reported.erase(reported.begin());
+  return other;
+}
+
+}  // namespace
+
+// One process after the other may report (`tune report` is one each time), but not by turns; and
+// not from two shells that go on side by side.
+std::string CommandTrial::NoteOnClients(ClientId client, const ProgramSource& source) {
+  bool is_by_turns = PassTurn(clients_, client, kClientsKept).has_value();
+  if (source.id != 0) {
+    const std::optional<int64_t> other = PassTurn(sources_, source.id, kClientsKept);
+    is_by_turns = is_by_turns || (other && std::find(source.living.begin(), source.living.end(),
+                                                     *other) != source.living.end());
+  }
   if (!is_by_turns || std::exchange(has_noted_clients_, true)) return "";
   return "two processes of the program report by turns: their values stand in one curve; let one "
          "of "
          "them report, of a distributed training rank 0";
+}
+
+void CommandTrial::Refuse(const Pending& pending, const std::string& error) {
+  ++refused_count_;
+  last_refusal_ = error;
+  Answer(pending, EncodeProgramError(error));
+}
+
+std::string CommandTrial::Refused() const {
+  if (refused_count_ == 0) return "";
+  const bool is_one = refused_count_ == 1;
+  return (is_one ? std::string("a report was") : std::to_string(refused_count_) + " reports were") +
+         " refused" + (is_one ? ": " : ", the last one: ") + ShortLine(last_refusal_);
 }
 
 // What a program prints once the worker has told it to end is of no iteration that it would have
@@ -173,7 +211,7 @@ bool CommandTrial::Begin(Pending& pending) {
   const int64_t present = open_iteration_ == 0 ? last_iteration_ + 1 : open_iteration_;
   const int64_t iteration = pending.report.iteration.value_or(present);
   if (const auto objection = Objection(pending.report, iteration)) {
-    Answer(pending, EncodeProgramError(*objection));
+    Refuse(pending, *objection);
     return false;
   }
   report_ = {};
@@ -235,6 +273,7 @@ void CommandTrial::Send() {
   std::vector<std::string> missing = MissingIn(report_.metrics);
   if (missing.empty()) {
     last_iteration_ = report_.iteration;
+    has_taken_metric_ = true;
     open_iteration_ = 0;
     open_metrics_.clear();
   } else {
@@ -258,7 +297,7 @@ void CommandTrial::OnSaved(const Result<CheckpointRef>& saved) {
     return Send();
   }
   const Pending pending = *std::exchange(under_way_, std::nullopt);
-  Answer(pending, EncodeProgramError("checkpoint: " + saved.status().message()));
+  Refuse(pending, "checkpoint: " + saved.status().message());
   Advance();
 }
 
@@ -273,6 +312,8 @@ void CommandTrial::OnAnswer(ReportAnswer answer, Instant now) {
   const Pending pending = *std::exchange(under_way_, std::nullopt);
   const bool stops = !GoesOn(answer);
   shall_save_ = answer == ReportAnswer::kSave;
+  // The program waits for this answer: what it printed before has been read.
+  if (pending.client.value != 0) tail_.Mark();
   Answer(pending, EncodeProgramAnswer({stops, last_iteration_}));
   if (stops) Stop(now, pending.client.value != 0);
   Advance();
@@ -353,7 +394,8 @@ void CommandTrial::TakeLast() {
 TrialEnd CommandTrial::EndOfProgram() const {
   const ProgramEnd& end = *program_end_;
   if (is_told_to_stop_) {
-    return {Outcome::kStopped, unsent_note_.empty() ? "" : std::string(kEndNote) + unsent_note_};
+    const std::string note = unsent_note_.empty() ? output_.NoteAtEnd() : unsent_note_;
+    return {Outcome::kStopped, note.empty() ? "" : std::string(kEndNote) + note};
   }
   if (end.memory_limit_bytes != 0) {
     return {Outcome::kOutOfMemory, "the program was ended: it had more than the " +
@@ -378,25 +420,40 @@ TrialEnd CommandTrial::EndOfProgram() const {
   if (!end.file_metrics.ok()) {
     return {Outcome::kBadConfig, "metrics: " + end.file_metrics.status().message()};
   }
-  if (!missing_names_.empty() && from_iteration_ == 0) return {Outcome::kBadConfig, NoMetric()};
+  // One that goes on from a checkpoint may have nothing left to do, but not reports that are
+  // refused.
+  const bool has_all = missing_names_.empty() || from_iteration_ != 0;
+  if (!has_all || (refused_count_ > 0 && !has_taken_metric_)) {
+    return {Outcome::kBadConfig, NoMetric()};
+  }
   if (!end.left_running.empty()) return {Outcome::kCompleted, LeftRunning(end)};
-  if (const std::string error = tail_.LastException(); !error.empty()) {
+  const OutputTail::Complaint error = tail_.LastComplaint();
+  if (!error.line.empty() && !output_.HasValueIn(error.behind)) {
     return {Outcome::kCompleted,
-            "an error that its status hides: the program ended with status 0, and "
-            "the last that it printed is '" +
-                error +
+            "an error that its status hides: the program ended with status 0, and " +
+                std::string(IsBlank(error.behind) ? "the last that it printed is '"
+                                                  : "among the last that it printed is '") +
+                error.line +
                 "'; let the script end with the status of what it runs (in a "
                 "shell: set -e -o pipefail)"};
   }
-  return {Outcome::kCompleted, ""};
+  if (refused_count_ > 0) {
+    return {Outcome::kCompleted,
+            Refused() +
+                "; the trial's values lack what it said, and its program went on: let it "
+                "end where a report is not taken (in a shell: set -e)"};
+  }
+  return {Outcome::kCompleted, output_.NoteAtEnd()};
 }
 
 std::string CommandTrial::NoMetric() const {
   if (!program_end_->left_running.empty()) return "no_metric: " + LeftRunning(*program_end_);
   const std::string text = "no_metric: the program ended with status 0 and ";
-  const std::string& missing = missing_names_.front();
-  if (const std::optional<std::string> why = output_.WhyMissing(missing))
+  const std::string& missing = missing_names_.empty() ? metric_ : missing_names_.front();
+  if (refused_count_ > 0) return text + Refused();
+  if (const std::optional<std::string> why = output_.WhyMissing(missing)) {
     return text + *why + Again();
+  }
   const std::string line = tail_.LastLine();
   const std::string what = missing == metric_
                                ? "never reported '" + metric_ + "'"

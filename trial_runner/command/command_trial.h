@@ -36,6 +36,13 @@ namespace tune {
 
 using ClientId = Id<struct ClientTag>;  // A connection of the program, from 1.
 
+// What started the process at the other end of a connection, such as a shell that runs `tune
+// report` again and again.
+struct ProgramSource {
+  int64_t id = 0;                    // 0: the program itself, or not known.
+  std::vector<int64_t> living = {};  // Of those that have reported.
+};
+
 // ---- effects
 
 struct SendReport {
@@ -85,7 +92,7 @@ class CommandTrial {
   bool HasRoom() const { return pending_.size() < kPendingMax; }
 
   // A line of a connection.
-  void OnProgramLine(ClientId client, std::string_view line);
+  void OnProgramLine(ClientId client, std::string_view line, const ProgramSource& source = {});
   void OnOutput(OutputStream stream, std::string_view piece);
   void OnSaved(const Result<CheckpointRef>& saved);
   // `folder`: where checkpoints go, for the message.
@@ -114,7 +121,10 @@ class CommandTrial {
   };
 
   void Take(std::vector<OutputReport> reports);
-  std::string NoteOnClients(ClientId client);
+  std::string NoteOnClients(ClientId client, const ProgramSource& source);
+  // Answers a report that is not taken, and keeps why.
+  void Refuse(const Pending& pending, const std::string& error);
+  std::string Refused() const;
   void TakeLast();
   void Advance();
   bool Begin(Pending& pending);
@@ -154,7 +164,11 @@ class CommandTrial {
   std::string unsent_note_;                 // Of a report that came after the stop.
   // Connections that have reported, in the order of their latest report.
   std::vector<ClientId> clients_;
+  std::vector<int64_t> sources_;  // The same of what started them.
   bool has_noted_clients_ = false;
+  int64_t refused_count_ = 0;
+  std::string last_refusal_;
+  bool has_taken_metric_ = false;  // A report of the metric, in this attempt.
   bool is_told_to_stop_ = false;
   bool is_told_to_end_ = false;
   std::optional<Instant> terminate_at_;

@@ -1,12 +1,14 @@
 #include "trial_runner/command/output_tail.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "core/utf8.h"
 
 namespace tune {
 namespace {
 
+constexpr size_t kShownMax = 300;
 constexpr std::string_view kNameCharacters =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
 
@@ -16,11 +18,13 @@ void OutputTail::Add(std::string_view piece) {
   piece = piece.substr(piece.size() - std::min(piece.size(), kBytesMax));
   text_ += piece;
   // Seldom, so that each byte is moved once.
-  if (text_.size() > 2 * kBytesMax) text_.erase(0, text_.size() - kBytesMax);
+  if (text_.size() <= 2 * kBytesMax) return;
+  const size_t erased = text_.size() - kBytesMax;
+  text_.erase(0, erased);
+  marked_ -= std::min(marked_, erased);
 }
 
 std::string OutputTail::LastLine() const {
-  constexpr size_t kShownMax = 300;
   std::string_view rest = text_;
   while (!rest.empty()) {
     const size_t begin = rest.find_last_of("\r\n");
@@ -35,20 +39,67 @@ std::string OutputTail::LastLine() const {
   return "";
 }
 
-std::string OutputTail::LastException() const {
-  const size_t traceback = text_.rfind("Traceback (most recent call last)");
-  if (traceback == std::string::npos) return "";
-  const std::string line = LastLine();
+namespace {
+
+// The line at the front of `text`, which loses it.
+std::string_view TakeLine(std::string_view& text) {
+  const size_t end = std::min(text.find_first_of("\r\n"), text.size());
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return line;
+}
+
+bool IsBlank(std::string_view line) { return line.find_first_not_of(" \t") == line.npos; }
+
+// "ValueError: no" and "KeyboardInterrupt", which end a traceback.
+bool IsException(std::string_view line) {
   const size_t name = line.find_first_of(": ");
-  const std::string_view type = std::string_view(line).substr(0, name);
-  // What follows a traceback that was caught is no exception's line, and the lines of one are
-  // indented but for its last.
+  const std::string_view type = line.substr(0, name);
   const bool is_type = !type.empty() && type.find_first_not_of(kNameCharacters) == type.npos &&
-                       (name == std::string::npos || line[name] == ':');
-  const bool is_end = text_.find("\n" + line, traceback) != std::string::npos;
-  const bool is_error = type.ends_with("Error") || type.ends_with("Exception") ||
-                        type.ends_with("Interrupt") || type.ends_with("Exit");
-  return is_type && is_end && is_error ? line : "";
+                       (name == std::string_view::npos || line[name] == ':');
+  return is_type &&
+         (type.ends_with("Error") || type.ends_with("Exception") || type.ends_with("Interrupt") ||
+          type.ends_with("Exit") || type.find('.') != type.npos);
+}
+
+// "Training failed: no data", but not "Mean squared error: 0.5".
+bool SaysThatItFailed(std::string_view line) {
+  const size_t colon = line.find(": ");
+  if (colon == std::string_view::npos) return false;
+  const std::string_view said = line.substr(colon + 2);
+  const std::string_view before = line.substr(0, colon);
+  const size_t space = before.find_last_of(" \t[");
+  std::string word(before.substr(space == before.npos ? 0 : space + 1));
+  for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  constexpr std::string_view kNumberBeginnings = "0123456789.+-[({";
+  const bool is_value = IsBlank(said) || kNumberBeginnings.find(said.front()) != said.npos ||
+                        said.starts_with("nan") || said.starts_with("inf");
+  return !is_value && (word == "failed" || word == "error" || word == "exception" ||
+                       word == "aborted" || word == "fatal");
+}
+
+}  // namespace
+
+OutputTail::Complaint OutputTail::LastComplaint() const {
+  constexpr int kLinesBehindMax = 5;
+  const size_t traceback = text_.rfind("Traceback (most recent call last)");
+  if (traceback != std::string::npos && traceback >= marked_) {
+    std::string_view rest = std::string_view(text_).substr(traceback);
+    TakeLine(rest);
+    std::string_view line;  // The lines of a traceback are indented but for its last.
+    do {
+      line = TakeLine(rest);
+    } while (!rest.empty() && (IsBlank(line) || line.front() == ' ' || line.front() == '\t'));
+    int behind = 0;
+    for (std::string_view left = rest; !left.empty();) behind += IsBlank(TakeLine(left)) ? 0 : 1;
+    if (IsException(line) && behind <= kLinesBehindMax) {
+      return {ToUtf8(line.substr(0, kShownMax)), std::string(rest)};
+    }
+  }
+  const std::string last = LastLine();
+  const size_t at = text_.rfind(last);
+  const bool is_new = !last.empty() && at != std::string::npos && at >= marked_;
+  return is_new && SaysThatItFailed(last) ? Complaint{last} : Complaint{};
 }
 
 bool OutputTail::HoldsAny(std::initializer_list<std::string_view> texts) const {

@@ -14,8 +14,16 @@ class OutputTail {
 
   // The last line that holds more than blanks, cut to what fits a message; may be empty.
   std::string LastLine() const;
-  // The last line, where it is the end of one of Python's tracebacks; empty: it is not.
-  std::string LastException() const;
+  // What has been printed so far is of what went well: an error in it was caught.
+  void Mark() { marked_ = text_.size(); }
+  // An error among the last lines since the mark, of a program whose status says nothing of it: the
+  // end of a Python traceback with a few lines behind it, or a last line such as "Training failed:
+  // no data".
+  struct Complaint {
+    std::string line;         // Empty: there is none.
+    std::string behind = {};  // What was printed after it.
+  };
+  Complaint LastComplaint() const;
   // Whether it speaks of a device or of the machine without memory, in the words of CUDA, PyTorch
   // or TensorFlow, or of Python and C++.
   bool SpeaksOfDeviceMemory() const;
@@ -29,6 +37,7 @@ class OutputTail {
   bool HoldsAny(std::initializer_list<std::string_view> texts) const;
 
   std::string text_;
+  size_t marked_ = 0;
 };
 
 }  // namespace tune

@@ -97,6 +97,13 @@ Result<ProgramAnswer> ParseProgramAnswer(std::string_view line) {
   return ProgramAnswer{answer->AsString() == "stop", iteration->AsInt()};
 }
 
+std::optional<std::string> ReadRefusal(std::string_view line) {
+  const Result<Value> message = ParseLine(line);
+  const Value* const refused = message.ok() ? message->Find("refused") : nullptr;
+  if (refused == nullptr || !refused->is_string()) return std::nullopt;
+  return refused->AsString();
+}
+
 bool AsksForNext(std::string_view line) {
   const Result<Value> message = ParseLine(line);
   const Value* const next = message.ok() ? message->Find("next") : nullptr;
@@ -127,6 +134,12 @@ std::string EncodeProgramReport(const ProgramReport& report) {
 std::string EncodeProgramAnswer(const ProgramAnswer& answer) {
   return std::string(R"({"answer":")") + (answer.stops ? "stop" : "continue") +
          R"(","iteration":)" + std::to_string(answer.iteration) + "}\n";
+}
+
+std::string EncodeRefusal(std::string_view error) {
+  std::string out = R"({"protocol":)" + std::to_string(kProgramProtocol) + R"(,"refused":)";
+  AppendJsonString(ToUtf8(error), out);
+  return out + "}\n";
 }
 
 std::string EncodeProgramError(std::string_view error) {

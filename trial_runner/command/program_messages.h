@@ -11,6 +11,9 @@
 //   {"answer": "continue", "iteration": 3}     go on
 //   {"answer": "stop", "iteration": 3}         end; SIGTERM follows after a while
 //   {"error": "..."}                           the report was not taken, and why; nothing changed
+// What could not be made a report of (`tune report acc=2,7`) is told, so that a person hears of it,
+// and answered with the error:
+//   {"protocol": 1, "refused": "acc: read '2,7', expected a number"}
 //
 // A program of `serve: true` ends a trial with a request for the next one, as another does with
 // status 0. The answer comes when there is one, with all variables of the environment whose names
@@ -49,11 +52,15 @@ struct ProgramAnswer {
 };
 Result<ProgramAnswer> ParseProgramAnswer(std::string_view line);
 
+// Of a line that tells of a report that could not be made; nothing: the line is another one.
+std::optional<std::string> ReadRefusal(std::string_view line);
+
 bool AsksForNext(std::string_view line);
 
 // Lines end with '\n'.
 std::string EncodeNextTrial(const std::map<std::string, std::string>& variables);
 std::string EncodeProgramReport(const ProgramReport& report);
+std::string EncodeRefusal(std::string_view error);
 std::string EncodeProgramAnswer(const ProgramAnswer& answer);
 std::string EncodeProgramError(std::string_view error);
 

@@ -2,18 +2,23 @@
 
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "core/hash.h"
 #include "core/limits.h"
 #include "trial_runner/command/runner_socket.h"
+#include "trial_runner/worker/process_tree.h"
 
 namespace tune {
 namespace {
+
+constexpr size_t kSourcesMax = 64;
 
 Status Failed(const char* doing) {
   return Unavailable(std::string("no socket for the program's reports (") + doing +
@@ -44,6 +49,7 @@ Result<ProgramServer> ProgramServer::Open() {
 Result<ProgramServer> ProgramServer::OpenAfter(ProgramServer before, ClientId kept) {
   TUNE_ASSIGN_OR_RETURN(ProgramServer server, Open());
   server.last_client_ = before.last_client_;
+  server.last_source_ = before.last_source_;
   const auto found = before.clients_.find(kept);
   if (found != before.clients_.end()) server.clients_.insert(before.clients_.extract(found));
   return server;
@@ -63,8 +69,38 @@ void ProgramServer::Accept() {
     if (!socket.is_open()) return;
     if (!IsOfOurUser(socket.get())) continue;
     ++last_client_.value;
-    clients_[last_client_].socket = std::move(socket);
+    const int64_t source = SourceOf(socket.get());
+    clients_[last_client_] = {std::move(socket), source, "", ""};
   }
+}
+
+int64_t ProgramServer::SourceOf(int socket) {
+  ucred peer = {};
+  socklen_t length = sizeof peer;
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return 0;
+  const std::optional<pid_t> parent = LivingParentOf(peer.pid);
+  if (!parent || *parent <= 1 || *parent == getpid()) return 0;
+  (void)LivingSources();  // So that a number that is used again is not taken for the one before.
+  for (const auto& [id, process] : parents_) {
+    if (process == *parent) return id;
+  }
+  FileDescriptor process(static_cast<int>(syscall(SYS_pidfd_open, *parent, 0)));
+  if (!process.is_open() || sources_.size() >= kSourcesMax) return 0;
+  sources_.push_back({++last_source_, std::move(process)});
+  parents_[last_source_] = *parent;
+  return last_source_;
+}
+
+std::vector<int64_t> ProgramServer::LivingSources() {
+  std::erase_if(sources_, [&](const Source& source) {
+    pollfd ended = {source.process.get(), POLLIN, 0};
+    const bool has_ended = poll(&ended, 1, 0) > 0;
+    if (has_ended) parents_.erase(source.id);
+    return has_ended;
+  });
+  std::vector<int64_t> living;
+  for (const Source& source : sources_) living.push_back(source.id);
+  return living;
 }
 
 bool ProgramServer::Read(Client& client) {
@@ -82,12 +118,15 @@ bool ProgramServer::Read(Client& client) {
 std::vector<ProgramServer::Line> ProgramServer::Take() {
   Accept();
   std::vector<Line> lines;
+  std::optional<std::vector<int64_t>> living;
   for (auto it = clients_.begin(); it != clients_.end();) {
     Client& client = it->second;
     const bool is_there = Read(client) && Flush(client);
     size_t begin = 0;
     for (size_t end; (end = client.inbox.find('\n', begin)) != std::string::npos; begin = end + 1) {
-      lines.push_back({it->first, client.inbox.substr(begin, end - begin)});
+      if (!living) living = LivingSources();
+      lines.push_back(
+          {it->first, client.inbox.substr(begin, end - begin), {client.source, *living}});
     }
     client.inbox.erase(0, begin);
     it = is_there ? std::next(it) : clients_.erase(it);

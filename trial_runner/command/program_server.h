@@ -34,6 +34,7 @@ class ProgramServer {
   struct Line {
     ClientId client;
     std::string text;
+    ProgramSource source = {};
   };
   std::vector<Line> Take();
 
@@ -43,6 +44,7 @@ class ProgramServer {
  private:
   struct Client {
     FileDescriptor socket;
+    int64_t source = 0;
     std::string inbox;
     std::string outbox;  // What the socket did not take yet.
   };
@@ -50,7 +52,16 @@ class ProgramServer {
   ProgramServer(std::string name, FileDescriptor listener)
       : name_(std::move(name)), listener_(std::move(listener)) {}
 
+  // What starts the processes that report: a shell, seen as their parent.
+  struct Source {
+    int64_t id = 0;
+    FileDescriptor process;  // Readable once it has ended.
+  };
+
   void Accept();
+  // That of the process at the other end; 0: it was started by us, or its parent is not seen.
+  int64_t SourceOf(int socket);
+  std::vector<int64_t> LivingSources();
   // False: it is gone.
   bool Read(Client& client);
   bool Flush(Client& client);
@@ -59,6 +70,9 @@ class ProgramServer {
   FileDescriptor listener_;
   std::map<ClientId, Client> clients_;
   ClientId last_client_;
+  std::vector<Source> sources_;
+  std::map<int64_t, int64_t> parents_;  // The process of each source, by its id.
+  int64_t last_source_ = 0;
 };
 
 }  // namespace tune

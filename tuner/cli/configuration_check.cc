@@ -12,6 +12,7 @@
 #include "trial_runner/parameter_variables.h"
 #include "trial_runner/trainable_catalog.h"
 #include "trial_runner/trial_programs.h"
+#include "tuner/cli/metric_words.h"
 #include "tuner/search_problem.h"
 
 namespace tune {
@@ -102,12 +103,6 @@ void AddModes(const ExperimentSpec& spec, std::vector<std::string>& warnings) {
 }  // namespace
 
 std::optional<Mode> UsualMode(std::string_view metric) {
-  static constexpr std::string_view kSmall[] = {"loss", "error",   "err",        "rmse", "mse",
-                                                "mae",  "mape",    "perplexity", "ppl",  "wer",
-                                                "cer",  "latency", "logloss",    "nll",  "fid"};
-  static constexpr std::string_view kLarge[] = {
-      "acc",  "accuracy", "auc",   "auroc", "f1",     "precision", "recall", "iou",  "miou",
-      "dice", "bleu",     "rouge", "r2",    "reward", "mrr",       "ndcg",   "psnr", "ssim"};
   std::optional<Mode> mode;
   for (size_t begin = 0; begin <= metric.size();) {
     const size_t end = std::min(metric.find_first_of("/_.- ", begin), metric.size());
@@ -124,8 +119,9 @@ std::optional<Mode> UsualMode(std::string_view metric) {
     const auto is_in = [&](const auto& words) {
       return std::find(std::begin(words), std::end(words), word) != std::end(words);
     };
-    if (is_in(kSmall)) mode = Mode::kMin;
-    if (is_in(kLarge)) mode = Mode::kMax;
+    if (is_in(kWantedSmall)) mode = Mode::kMin;
+    // A "fid_score" is small as a fid is.
+    if (is_in(kWantedLarge) && !(word == "score" && mode)) mode = Mode::kMax;
   }
   return mode;
 }

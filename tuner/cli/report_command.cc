@@ -146,7 +146,11 @@ int ReportCommand(const std::vector<std::string>& arguments, const std::string& 
   std::vector<std::string> trimmed;
   for (const std::string& argument : arguments) trimmed.push_back(TrimAroundNumber(argument));
   const Result<ProgramReport> report = ReadArguments(trimmed);
-  if (!report.ok()) return complain(report.status(), kExitUsage);
+  if (!report.ok()) {
+    // The sweep tells of it; a script may pass over our status.
+    if (!socket.empty()) (void)Ask(socket, EncodeRefusal(report.status().message()));
+    return complain(report.status(), kExitUsage);
+  }
   if (socket.empty()) {
     Print(*report, out);
     return 0;
