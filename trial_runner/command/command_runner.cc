@@ -23,6 +23,7 @@
 #include "core/posix/plain_file.h"
 #include "trial_runner/command/program_checkpoint.h"
 #include "trial_runner/command/setup_place.h"
+#include "trial_runner/end_notes.h"
 #include "trial_runner/find_program.h"
 #include "trial_runner/secrets.h"
 #include "trial_runner/worker/process_tree.h"
@@ -145,6 +146,7 @@ struct CommandRunner::Attempt {
   std::optional<Program> program;
   std::optional<ClientId> asks_for_next;  // It has ended, and its program lives on.
   bool is_signalled = false;              // That it does is not sure.
+  std::vector<std::string> notes;  // What may be wrong with its values.
   std::optional<FinishAttempt> finish;
 };
 
@@ -199,6 +201,9 @@ std::optional<TrialEnd> CommandRunner::RunAttempt(const TrialStart& start) {
   std::optional<TrialEnd> end = Follow(**attempt);
   if (end && (*attempt)->asks_for_next) KeepServed(**attempt);
   EndDescendants(served_ ? std::set<pid_t>{served_->program.pid()} : std::set<pid_t>());
+  for (const std::string& note : (*attempt)->notes) {
+    if (end) end->error = WithEndNote(end->outcome, end->error, note);
+  }
   return end;
 }
 
@@ -279,10 +284,10 @@ Result<std::unique_ptr<CommandRunner::Attempt>> CommandRunner::Begin(const Trial
   TUNE_RETURN_IF_ERROR(MakeFolder(start.artifact_dir));
   TUNE_RETURN_IF_ERROR(WriteFile(places.config_file, ToJson(start.config) + "\n"));
   attempt->environment = ProgramEnvironment(ours, start, places, attempt->filled.environment);
+  if (!served) TUNE_RETURN_IF_ERROR(SetUp(*attempt));
   if (served) {
     HandOver(*std::move(served), *attempt);
   } else {
-    TUNE_RETURN_IF_ERROR(SetUp(*attempt));
     TUNE_RETURN_IF_ERROR(StartProgram(*attempt));
   }
   return attempt;
@@ -467,8 +472,9 @@ void CommandRunner::TakeLines(Attempt& attempt) {
   for (const ProgramServer::Line& line : attempt.server->Take()) {
     if (attempt.asks_for_next) {
       attempt.server->Reply(line.client, EncodeProgramError("this trial has ended"));
-    } else if (attempt.spec.serves() && AsksForNext(line.text)) {
+    } else if (const auto next = ParseNextRequest(line.text); attempt.spec.serves() && next) {
       asks_for_next = line.client;
+      if (!next->note.empty()) attempt.notes.push_back(next->note);
     } else {
       attempt.trial.OnProgramLine(line.client, line.text);
     }
