@@ -23,6 +23,7 @@
 #include "core/posix/plain_file.h"
 #include "trial_runner/command/program_checkpoint.h"
 #include "trial_runner/command/setup_place.h"
+#include "trial_runner/command/shared_folder.h"
 #include "trial_runner/end_notes.h"
 #include "trial_runner/find_program.h"
 #include "trial_runner/secrets.h"
@@ -146,6 +147,7 @@ struct CommandRunner::Attempt {
   std::optional<Program> program;
   std::optional<ClientId> asks_for_next;  // It has ended, and its program lives on.
   bool is_signalled = false;              // That it does is not sure.
+  std::optional<SharedFolder> shared_folder;
   std::vector<std::string> notes;  // What may be wrong with its values.
   std::optional<FinishAttempt> finish;
 };
@@ -201,7 +203,14 @@ std::optional<TrialEnd> CommandRunner::RunAttempt(const TrialStart& start) {
   std::optional<TrialEnd> end = Follow(**attempt);
   if (end && (*attempt)->asks_for_next) KeepServed(**attempt);
   EndDescendants(served_ ? std::set<pid_t>{served_->program.pid()} : std::set<pid_t>());
-  for (const std::string& note : (*attempt)->notes) {
+  // Whatever the attempt wrote is written now.
+  const bool has_values =
+      end && (end->outcome == Outcome::kCompleted || end->outcome == Outcome::kStopped);
+  std::vector<std::string> notes = std::move((*attempt)->notes);
+  for (std::string& note : (*attempt)->shared_folder->End(has_values)) {
+    notes.push_back(std::move(note));
+  }
+  for (const std::string& note : notes) {
     if (end) end->error = WithEndNote(end->outcome, end->error, note);
   }
   return end;
@@ -285,6 +294,9 @@ Result<std::unique_ptr<CommandRunner::Attempt>> CommandRunner::Begin(const Trial
   TUNE_RETURN_IF_ERROR(WriteFile(places.config_file, ToJson(start.config) + "\n"));
   attempt->environment = ProgramEnvironment(ours, start, places, attempt->filled.environment);
   if (!served) TUNE_RETURN_IF_ERROR(SetUp(*attempt));
+  attempt->shared_folder.emplace(attempt->folder, start.artifact_dir, attempt->filled.metric_files,
+                                 ToJson(start.config));
+  attempt->shared_folder->Begin();
   if (served) {
     HandOver(*std::move(served), *attempt);
   } else {
