@@ -482,9 +482,10 @@ void CommandRunner::Wait(Attempt& attempt) {
 void CommandRunner::TakeLines(Attempt& attempt) {
   std::optional<ClientId> asks_for_next;
   for (const ProgramServer::Line& line : attempt.server->Take()) {
+    const auto next = attempt.spec.serves() ? ParseNextRequest(line.text) : std::nullopt;
     if (attempt.asks_for_next) {
       attempt.server->Reply(line.client, EncodeProgramError("this trial has ended"));
-    } else if (const auto next = ParseNextRequest(line.text); attempt.spec.serves() && next) {
+    } else if (next) {
       asks_for_next = line.client;
       if (!next->note.empty()) attempt.notes.push_back(next->note);
     } else {
