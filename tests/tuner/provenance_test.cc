@@ -121,14 +121,16 @@ TEST(Provenance, TheFilesThatAScriptTakesInAreLookedAt) {
   std::filesystem::create_directories(folder / "src/parts");
   WriteText(folder / "train.py",
             "import os, yaml\nfrom src.model import Net\nimport src.data as data\n"
-            "cfg = yaml.safe_load(open('config.yaml'))\n");
+            "cfg = yaml.safe_load(open('config.yaml'))\nother = yaml.safe_load(open('own.toml'))\n"
+            "json.dump(cfg, open('all.json', 'w'))\nprint('all.json')\n");
   WriteText(folder / "src/__init__.py", "");
   WriteText(folder / "src/model.py", "from .parts import block\nfrom . import tools\n");
   WriteText(folder / "src/data.py", "");
   WriteText(folder / "src/tools.py", "import json\njson.dump(1, open('result.json', 'w'))\n");
   WriteText(folder / "src/parts/block.py", "");
   WriteText(folder / "src/unused.py", "");
-  for (const char* const name : {"config.yaml", "other.yaml", "result.json", "run.sh"}) {
+  for (const char* const name :
+       {"config.yaml", "own.toml", "other.yaml", "result.json", "all.json", "run.sh"}) {
     WriteText(folder / name, name);
   }
   ExperimentSpec spec;
@@ -142,14 +144,14 @@ TEST(Provenance, TheFilesThatAScriptTakesInAreLookedAt) {
     for (const auto& [name, hash] : GatherProgramFiles(spec)) names.push_back(name);
     return names;
   };
-  const std::vector<std::string> all = {"config.yaml",  "src/__init__.py",    "src/data.py",
-                                        "src/model.py", "src/parts/block.py", "src/tools.py",
-                                        "train.py"};
+  const std::vector<std::string> all = {"config.yaml",  "own.toml",     "src/__init__.py",
+                                        "src/data.py",  "src/model.py", "src/parts/block.py",
+                                        "src/tools.py", "train.py"};
   EXPECT_EQ(files_of({"python3", "train.py"}), all);
   EXPECT_EQ(files_of({"python3", "-m", "train"}), all);
   WriteText(folder / "run.sh", "exec python3 train.py > log\n");
   std::vector<std::string> with_shell = all;
-  with_shell.insert(with_shell.begin() + 1, "run.sh");
+  with_shell.insert(with_shell.begin() + 2, "run.sh");
   EXPECT_EQ(files_of({"sh", "run.sh"}), with_shell);
 }
 

@@ -9,8 +9,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <regex>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -132,6 +134,7 @@ std::vector<fs::path> ImportedFiles(const std::string& text, const fs::path& fol
     for (fs::path& file : FilesOfImport(root, name, names)) files.push_back(std::move(file));
   };
   for (const std::string& line : LinesOf(text)) {
+    if (line.find("import") == std::string::npos) continue;
     std::smatch match;
     if (std::regex_match(line, match, from)) {
       fs::path root = folder;  // One dot is the file's own package.
@@ -165,11 +168,19 @@ bool NamesFile(const std::string& text, const std::string& name) {
 
 // Whether a script may write its settings' file itself: what trials write is no change of them.
 bool MayWrite(const std::string& text, const std::string& name) {
-  static const std::regex any(
-      "json\\.dump|to_json|yaml\\.(?:safe_)?dump|OmegaConf\\.save|toml\\.dump|write_text");
+  static const std::map<std::string, std::vector<std::string_view>> writers = {
+      {".json", {"json.dump", "to_json", "write_text"}},
+      {".yaml", {"yaml.dump", "yaml.safe_dump", "OmegaConf.save", "write_text"}},
+      {".yml", {"yaml.dump", "yaml.safe_dump", "OmegaConf.save", "write_text"}},
+      {".toml", {"toml.dump", "tomli_w.dump", "write_text"}},
+      {".ini", {".write("}},
+      {".cfg", {".write("}}};
+  const auto its = writers.find(fs::path(name).extension().string());
+  for (const std::string_view writer : its == writers.end() ? writers.at(".json") : its->second) {
+    if (text.find(writer) != std::string::npos) return true;
+  }
   static const std::regex writes("[\"'][wax][bt+]*[\"']|>|\\.write\\(");
   for (const std::string& line : LinesOf(text)) {
-    if (std::regex_search(line, any)) return true;
     if (NamesFile(line, name) && std::regex_search(line, writes)) return true;
   }
   return false;
