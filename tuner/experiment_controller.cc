@@ -12,6 +12,7 @@
 #include "core/limits.h"
 #include "core/metric_variable.h"
 #include "core/nearest_name.h"
+#include "trial_runner/end_notes.h"
 #include "tuner/artifact_path.h"
 #include "tuner/best_trial.h"
 #include "tuner/search_problem.h"
@@ -521,10 +522,7 @@ void ExperimentController::EndAttempt(TrialRecord& trial, const AttemptEnded& en
   mean_attempt_ =
       mean_attempt_ ? Duration{mean_attempt_->us + (ran.us - mean_attempt_->us) / 8} : ran;
   DropLease(trial);
-  if (end.outcome == Outcome::kCompleted) SayNote(trial, end.error);
-  if (end.outcome == Outcome::kStopped && end.error.starts_with(kEndNote)) {
-    SayNote(trial, end.error.substr(kEndNote.size()));
-  }
+  for (const std::string& note : EndNotesOf(end.outcome, end.error)) SayNote(trial, note);
   trial.is_running = false;
   AfterAttempt(trial, end);
   trial.verdict.reset();

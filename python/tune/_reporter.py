@@ -20,7 +20,6 @@ from ._environment import integer
 from ._number import as_number, on_the_wire, shown
 
 _PROTOCOL = 1
-_NEXT = json.dumps({"protocol": _PROTOCOL, "next": True}).encode("ascii") + b"\n"
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -80,17 +79,20 @@ class Reporter:
             finally:
                 self._holder = None
 
-    def next_trial(self) -> Optional[Dict[str, str]]:
+    def next_trial(self, note: str = "") -> Optional[Dict[str, str]]:
         """Ends the trial and waits for another: its variables TUNE_...; None: there is none.
 
-        Outside a sweep there is none.
+        Outside a sweep there is none. `note` is a line for a person about the trial that ends.
         """
+        request: Dict[str, Any] = {"protocol": _PROTOCOL, "next": True}
+        if note:
+            request["note"] = note
         name = self._environ.get("TUNE_SOCKET")
         if not name:
             return None
         with self._lock:
             try:
-                answer = json.loads(self._ask(name, _NEXT))
+                answer = json.loads(self._ask(name, json.dumps(request).encode("ascii") + b"\n"))
             except ConnectionError:
                 return None
             self._last = None
@@ -182,7 +184,9 @@ def _given_iteration(names_of_it: Sequence[object]) -> Optional[int]:
     except TypeError:
         number = 0
     if isinstance(given[0], bool) or number < 1:
-        raise ValueError(f"training_iteration: read {given[0]!r}, expected an integer from 1")
+        name = "training_iteration" if names_of_it[0] is None else "step"
+        hint = f"; steps begin at 1: {name}=epoch + 1" if repr(given[0]) == "0" else ""
+        raise ValueError(f"{name}: read {given[0]!r}, expected an integer from 1{hint}")
     return number
 
 

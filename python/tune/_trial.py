@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import math
 import os
 import random
 import sys
@@ -36,6 +37,7 @@ class Trial(Dict[str, Any]):
     def __init__(self, config: Mapping[str, Any]) -> None:
         super().__init__(config)
         self._reported: Optional[Dict[str, float]] = None
+        self._curves: Dict[str, List[float]] = {}  # All reported values of each metric.
 
     def report(
         self,
@@ -57,6 +59,8 @@ class Trial(Dict[str, Any]):
         values = {**(metrics or {}), **named}
         iteration = tune.report(values, checkpoint=checkpoint, step=step)
         self._reported = {name: as_number(name, value) for name, value in values.items()}
+        for name, number in self._reported.items():
+            self._curves.setdefault(name, []).append(number)
         return iteration
 
     @property
@@ -82,20 +86,25 @@ class Trial(Dict[str, Any]):
         """As `tune.iteration()`: iterations behind it."""
         return tune.iteration()
 
-    def finish(self, returned: object, metrics: Sequence[str]) -> None:
-        """What the objective returned is one more report, unless it is the last one again."""
+    def finish(self, returned: object, metrics: Sequence[str]) -> str:
+        """What the objective returned is one more report, unless it is the last one again.
+
+        A note where a reader may take the returned value for the trial's, and another one counts.
+        """
         if inspect.isgenerator(returned):
             for values in returned:
                 self.report(_named(values, metrics))
-            return
+            return ""
         if returned is None:
-            return
+            return ""
         values = _named(returned, metrics)
         numbers = {name: as_number(name, value) for name, value in values.items()}
+        note = _worse_than_reported(numbers, self._curves, metrics)
         if self._reported is None or any(
             self._reported.get(name) != number for name, number in numbers.items()
         ):
             self.report(values)
+        return note
 
 
 def _named(returned: object, names: Sequence[str]) -> Mapping[str, object]:
@@ -111,6 +120,28 @@ def _named(returned: object, names: Sequence[str]) -> Mapping[str, object]:
     return dict(zip(names, values))
 
 
+def _worse_than_reported(
+    returned: Mapping[str, float], curves: Mapping[str, Sequence[float]], metrics: Sequence[str]
+) -> str:
+    """Optuna judges a trial by what its objective returns; here its best report counts."""
+    mode = os.environ.get("TUNE_MODE")
+    if len(metrics) != 1 or mode not in ("max", "min"):
+        return ""
+    name = metrics[0]
+    values = [value for value in curves.get(name, ()) if math.isfinite(value)]
+    if name not in returned or not values:
+        return ""
+    best = max(values) if mode == "max" else min(values)
+    is_worse = returned[name] < best if mode == "max" else returned[name] > best
+    if not is_worse:
+        return ""
+    return (
+        f"returned value: the objective returned {name}={returned[name]:.6g}, and its best report,"
+        f" {best:.6g}, is what counts; where the returned value alone is to count, report the others"
+        " under another name"
+    )
+
+
 def _seed(number: int) -> None:
     """Of the libraries that are loaded: a trial's draws are its own, whatever ran here before."""
     random.seed(number)
@@ -120,13 +151,14 @@ def _seed(number: int) -> None:
         sys.modules["torch"].manual_seed(number)
 
 
-def _run(objective: Callable[[Trial], object], metrics: Sequence[str]) -> None:
+def _run(objective: Callable[[Trial], object], metrics: Sequence[str]) -> str:
+    """A note for a person: what may be wrong with the trial's value; empty: nothing."""
     _seed(tune.seed())
     trial = Trial(tune.config())
     try:
-        trial.finish(objective(trial), metrics)
+        return trial.finish(objective(trial), metrics)
     except tune.Stop:
-        pass
+        return ""
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -164,7 +196,7 @@ def main() -> None:
     environ = {name: value for name, value in os.environ.items() if not name.startswith("TUNE_")}
     while True:
         threads, processes = _threads(), _processes()
-        _run(objective, metrics)
+        note = _run(objective, metrics)
         left = _left_at_work(threads, processes)
         if left:
             print(
@@ -176,7 +208,7 @@ def main() -> None:
             return
         if "torch" in sys.modules:
             gc.collect()  # What it holds of a device is free for the next one.
-        variables = tune._reporter.next_trial()
+        variables = tune._reporter.next_trial(note)
         if variables is None:
             return
         os.chdir(folder)

@@ -14,9 +14,11 @@ Thread rule: that of the estimator.
 
 from __future__ import annotations
 
+import numbers
 import time
+import traceback
 from pathlib import Path
-from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 import joblib
 import numpy
@@ -27,9 +29,10 @@ from sklearn.model_selection import GridSearchCV, check_cv
 from sklearn.utils.metaestimators import available_if
 
 from ._space import Domain, choice
-from ._sweep import PathLike, Sweep, run
+from ._sweep import PathLike, Sweep, SweepError, run
 
 _PLAIN = (bool, int, float, str, type(None))
+_ALL_FOLDS_FAILED = "all_folds_failed"  # In place of the columns of cv_results_.
 
 
 class SearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -38,13 +41,15 @@ class SearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     `space`: a domain for each parameter (`tune.uniform` and its like), or a list of values, which
     may be any objects; names as `estimator.set_params` takes them ("svc__C"). `n_iter`: how many
     candidates; None: each combination of the lists. `scoring`: a name or a function as scikit-learn
-    has them; a list or map of several, of which `refit` names the one that counts. `cv`, `refit`,
-    `return_train_score`: as GridSearchCV. `n_jobs`: how many candidates at a time; None or -1: one
-    a core. `search`: "auto", "random", "tpe", "gp" and so on. `random_state`: the sweep's seed.
-    `name`, `db`, `folder`: as `tune.run`.
+    has them; a list or map of several, of which `refit` names the one that counts. `refit` may be a
+    function, which is given cv_results_ and returns best_index_; the sweep then searches by the
+    first score. `error_score`: the score of folds whose training fails; "raise": the first such
+    failure ends the search with `tune.SweepError`. `cv`, `return_train_score`: as GridSearchCV.
+    `n_jobs`: how many candidates at a time; None or -1: one a core. `search`: "auto", "random",
+    "tpe", "gp" and so on. `random_state`: the sweep's seed. `name`, `db`, `folder`: as `tune.run`.
 
-    A candidate whose training fails is left out; its error is in `sweep_.trials`. There is no early
-    stopping: a mean over a part of the folds is no score to compare.
+    A candidate whose training fails on all folds is a failed trial: its error is in `sweep_.trials`.
+    There is no early stopping: a mean over a part of the folds is no score to compare.
 
     Afterwards, as GridSearchCV has them: best_params_, best_score_, best_index_, best_estimator_,
     refit_time_, cv_results_, n_splits_, scorer_, multimetric_; and `sweep_`, the `tune.Sweep`.
@@ -61,8 +66,9 @@ class SearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         n_iter: Optional[int] = 10,
         scoring: Any = None,
         n_jobs: Optional[int] = None,
-        refit: Union[bool, str] = True,
+        refit: Union[bool, str, Callable[[Dict[str, Any]], int]] = True,
         cv: Any = None,
+        error_score: Union[float, str] = numpy.nan,
         return_train_score: bool = False,
         search: Union[str, Mapping[str, Any]] = "auto",
         random_state: Optional[int] = None,
@@ -77,6 +83,7 @@ class SearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.refit = refit
         self.cv = cv
+        self.error_score = error_score
         self.return_train_score = return_train_score
         self.search = search
         self.random_state = random_state
@@ -92,6 +99,8 @@ class SearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 f"fit: read {', '.join(fit_params)} while enable_metadata_routing is on, which SearchCV does"
                 " not know: call sklearn.set_config(enable_metadata_routing=False) first"
             )
+        if self.error_score != "raise" and not isinstance(self.error_score, numbers.Number):
+            raise ValueError(f"error_score: read {self.error_score!r}, expected a number or 'raise'")
         space, objects = _space_of(self.space)
         _check_names(self.estimator, space)
         samples, algorithm = self.n_iter, self.search
@@ -102,7 +111,7 @@ class SearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         folder = Path(self.folder).resolve()
         data = _kept((X, y, splits, fit_params), folder)
         task = Task(
-            clone(self.estimator), str(data), objects, scoring=scoring, error_score="raise",
+            clone(self.estimator), str(data), objects, key, scoring=scoring, error_score=self.error_score,
             return_train_score=self.return_train_score,
         )
         cpus = None if self.n_jobs in (None, -1) else self.n_jobs
@@ -110,10 +119,14 @@ class SearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             task, space, metric=f"mean_test_{key}", mode="max", samples=samples,
             name=self.name or type(self.estimator).__name__, seed=self.random_state,
             search=algorithm, cpus=cpus, db=self.db, folder=folder,
+            limits={"failed_trials": 1} if self.error_score == "raise" else None,
         )
-        self.multimetric_ = isinstance(scoring, dict)
+        if self.error_score == "raise":
+            _raise_first_failure(self.sweep_)
+        self.multimetric_ = isinstance(scoring, dict) or (callable(scoring) and key != "score")
         self.n_splits_ = len(splits)
-        self.scorer_ = scoring if self.multimetric_ else check_scoring(self.estimator, scoring)
+        is_map = isinstance(scoring, dict) or callable(scoring)
+        self.scorer_ = scoring if is_map else check_scoring(self.estimator, scoring)
         self._read(key, objects)
         if self.refit:
             self._refit(X, y, fit_params)
@@ -125,18 +138,24 @@ class SearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             scoring: Any = {str(name): name for name in self.scoring}
         elif isinstance(self.scoring, Mapping):
             scoring = dict(self.scoring)
+        elif callable(self.scoring) and isinstance(self.refit, str):
+            return self.refit, self.scoring  # It returns a map.
         else:
             return "score", self.scoring
-        if not isinstance(self.refit, str) or self.refit not in scoring:
+        if isinstance(self.refit, str) and self.refit in scoring:
+            key = self.refit
+        elif self.refit is False or callable(self.refit):
+            key = next(iter(scoring))
+        else:
             raise ValueError(
-                f"refit: read {self.refit!r}, expected the one of {', '.join(scoring)} that counts"
+                f"refit: read {self.refit!r}, expected the one of {', '.join(scoring)} that counts,"
+                " a function, or False"
             )
-        return self.refit, {name: check_scoring(self.estimator, one) for name, one in scoring.items()}
+        return key, {name: check_scoring(self.estimator, one) for name, one in scoring.items()}
 
     def _read(self, key: str, objects: Mapping[str, Mapping[str, Any]]) -> None:
-        config = {trial.number: trial.config for trial in self.sweep_.trials}
-        rows = [row for row in self.sweep_.reports() if row.get(f"mean_test_{key}") is not None]
-        params = [_restored(config[row["trial"]], objects) for row in rows]
+        rows = _rows(self.sweep_, f"mean_test_{key}", self.error_score)
+        params = [_restored(config, objects) for config, _ in rows]
         results: Dict[str, Any] = {"params": params}
         for name in sorted({name for one in params for name in one}):
             held = [one.get(name) for one in params]
@@ -145,15 +164,24 @@ class SearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 if name in one:
                     array[i] = held[i]
             results["param_" + name] = array
-        skipped = ("trial", "iteration", "value")
-        for name in sorted({name for row in rows for name in row if name not in skipped}):
-            results[name] = numpy.array([row.get(name, numpy.nan) for row in rows], dtype=float)
+        for name in sorted({name for _, row in rows for name in row}):
+            results[name] = numpy.array([row.get(name, numpy.nan) for _, row in rows], dtype=float)
             if name.startswith("mean_test_"):
-                better = numpy.array([(results[name] > value).sum() for value in results[name]])
-                results["rank_test_" + name[len("mean_test_") :]] = (better + 1).astype(numpy.int32)
+                results["rank_test_" + name[len("mean_test_") :]] = _ranks(results[name])
         self.cv_results_ = results
-        self.best_index_ = int(numpy.argmax(results[f"mean_test_{key}"]))
-        self.best_score_ = float(results[f"mean_test_{key}"][self.best_index_])
+        if self.multimetric_ and not self.refit:
+            return  # No score is the one that counts.
+        if callable(self.refit):
+            self.best_index_ = self.refit(results)
+            if not isinstance(self.best_index_, numbers.Integral):
+                raise TypeError(f"refit: it returned {self.best_index_!r}, expected an index of cv_results_")
+            if not 0 <= self.best_index_ < len(params):
+                raise IndexError(
+                    f"refit: it returned the index {self.best_index_}, expected one from 0 to {len(params) - 1}"
+                )
+        else:
+            self.best_index_ = int(results[f"rank_test_{key}"].argmin())
+            self.best_score_ = float(results[f"mean_test_{key}"][self.best_index_])
         self.best_params_ = params[self.best_index_]
 
     def _refit(self, X: Any, y: Any, fit_params: Mapping[str, Any]) -> None:
@@ -166,8 +194,11 @@ class SearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     def score(self, X: Any, y: Any = None) -> float:
         """Of the best estimator, by the scorer that counted."""
-        scorer = self.scorer_[self.refit] if self.multimetric_ else self.scorer_
-        return float(scorer(self._best(), X, y))
+        if isinstance(self.scorer_, dict) and callable(self.refit):
+            raise ValueError("score: there are several scores, and refit is a function: no one of them counts")
+        scorer = self.scorer_[self.refit] if isinstance(self.scorer_, dict) else self.scorer_
+        score = scorer(self._best(), X, y)
+        return float(score[self.refit] if isinstance(score, Mapping) else score)
 
     def _best(self) -> Any:
         if not hasattr(self, "best_estimator_"):
@@ -219,9 +250,10 @@ class Task:
     scikit-learn gives it: weights of samples, scorers of all kinds, errors.
     """
 
-    def __init__(self, estimator: Any, data: str, objects: Mapping[str, Mapping[str, Any]],
+    def __init__(self, estimator: Any, data: str, objects: Mapping[str, Mapping[str, Any]], key: str,
                  **options: Any) -> None:
         self.estimator, self.data, self.objects, self.options = estimator, data, objects, options
+        self.key = key
         self.settings = sklearn.get_config()
         self._loaded: Optional[Tuple[Any, ...]] = None
 
@@ -232,16 +264,75 @@ class Task:
         with sklearn.config_context(**self.settings):
             estimator = clone(self.estimator).set_params(**_restored(trial, self.objects))
             search = GridSearchCV(estimator, {}, cv=splits, refit=False, **self.options)
-            search.fit(X, y, **fit_params)
+            try:
+                search.fit(X, y, **fit_params)
+            except Exception:
+                error_score = self.options["error_score"]
+                if error_score == "raise" or not numpy.isfinite(error_score):
+                    raise  # A failed trial.
+                traceback.print_exc()
+                return {"mean_test_" + self.key: float(error_score), _ALL_FOLDS_FAILED: 1.0}
+        columns = search.cv_results_
+        if "mean_test_" + self.key not in columns:
+            names = [name[len("mean_test_") :] for name in columns if name.startswith("mean_test_")]
+            raise ValueError(
+                f"scoring: it returned {', '.join(names)}, and refit names none of them: name the one that counts"
+            )
         return {
             name: float(column[0])
-            for name, column in search.cv_results_.items()
+            for name, column in columns.items()
             if name.startswith(("mean_", "std_", "split"))
         }
 
 
+def _rows(sweep: Sweep, metric: str, error_score: Any) -> List[Tuple[Dict[str, Any], Dict[str, float]]]:
+    """(configuration, columns of cv_results_) of all candidates that have run, by trial."""
+    reports = {row["trial"]: row for row in sweep.reports() if metric in row}
+    skipped = ("trial", "iteration", "value", _ALL_FOLDS_FAILED)
+    found = {
+        trial: {name: _as_float(value) for name, value in row.items() if name not in skipped}
+        for trial, row in reports.items()
+        if _ALL_FOLDS_FAILED not in row
+    }
+    columns = {name for row in found.values() for name in row}
+    rows = []
+    for trial in sweep.trials:
+        if trial.number in found:
+            rows.append((trial.config, found[trial.number]))
+        elif trial.number in reports or trial.status == "ERROR":
+            is_score = ("mean_test_", "mean_train_", "split")
+            failed = {name: float(error_score) if name.startswith(is_score) else 0.0 for name in columns}
+            if not numpy.isfinite(error_score):
+                failed.update((name, numpy.nan) for name in columns if name.startswith("std_t"))
+            rows.append((trial.config, failed))
+    return rows
+
+
+def _as_float(value: Any) -> float:
+    return numpy.nan if value is None else float(value)
+
+
+def _ranks(means: Any) -> Any:
+    """From 1, ties alike; NaN is tied with the worst, as GridSearchCV has it."""
+    if numpy.isnan(means).all():
+        return numpy.ones(len(means), dtype=numpy.int32)
+    means = numpy.where(numpy.isnan(means), numpy.nanmin(means) - 1, means)
+    return numpy.array([1 + (means > mean).sum() for mean in means], dtype=numpy.int32)
+
+
+def _raise_first_failure(sweep: Sweep) -> None:
+    for trial in sweep.trials:
+        if trial.status == "ERROR":
+            raise SweepError(f"error_score: trial {trial.number} of {sweep.name} failed: {trial.error}\n\n{trial.log}")
+
+
 def _space_of(space: Mapping[str, Any]) -> Tuple[Dict[str, Any], Dict[str, Dict[str, Any]]]:
     """(what the engine searches, {parameter: {its text there: the object}})."""
+    if not isinstance(space, Mapping):
+        raise TypeError(
+            f"space: read a {type(space).__name__}, expected one map of parameters; of several grids make"
+            " a search each"
+        )
     made: Dict[str, Any] = {}
     objects: Dict[str, Dict[str, Any]] = {}
     for name, domain in space.items():

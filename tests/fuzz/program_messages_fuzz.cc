@@ -56,7 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     TUNE_CHECK(again.ok() && again->stops == answer->stops &&
                again->iteration == answer->iteration);
   }
-  TUNE_CHECK(!report.ok() || !tune::AsksForNext(line));
+  TUNE_CHECK(!report.ok() || !tune::ParseNextRequest(line));
   const std::string error = tune::EncodeProgramError(line);
   TUNE_CHECK(!tune::ParseProgramAnswer(WithoutEnd(error)).ok());
   return 0;

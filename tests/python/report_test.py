@@ -127,6 +127,7 @@ class WhatCannotBeReported(unittest.TestCase):
     def test_iterations_that_are_none(self):
         for wrong in (0, -1, 1.5, "3", True):
             self.assert_refused(ValueError, f"read {wrong!r}, expected an integer", a=1, step=wrong)
+        self.assert_refused(ValueError, "step: read 0, expected an integer from 1; steps begin at 1: step=epoch + 1", a=1, step=0)
         self.assert_refused(ValueError, "two names", a=1, step=1, training_iteration=1)
 
     def test_checkpoints_that_are_none(self):

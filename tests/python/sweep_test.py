@@ -45,6 +45,18 @@ def that_reports(trial):
     return trial["x"] + 2
 
 
+def that_returns_its_last(trial):
+    for value in (3, 1, 2):
+        trial.report(value=value + trial["x"])
+    return 2 + trial["x"]
+
+
+def that_reports_under_another_name(trial):
+    for value in (3, 1, 2):
+        trial.report(validation=value)
+    return 2 + trial["x"]
+
+
 def of_two(trial):
     return trial["x"], 1 - trial["x"]
 
@@ -169,6 +181,18 @@ class AnObjective(SweepCase):
 
     def test_that_returns_what_it_reported_last_has_reported_it_once(self):
         self.assertEqual([trial.iterations for trial in self.run_sweep(that_reports)], [3, 3])
+
+    def test_whose_returned_value_is_not_its_best_is_told_once(self):
+        sweep = self.run_sweep(that_returns_its_last, {"x": tune.choice(0, 0.5)}, samples=3)
+        self.assertEqual([trial.value - trial.config["x"] for trial in sweep], [1, 1, 1])
+        returned = 2 + sweep.trials[0].config["x"]
+        self.assertIn(f"the objective returned value={returned:.6g}, and its best report, {returned - 1:.6g}, is what counts",
+                      self.told)
+        self.assertEqual(self.told.count("the objective returned"), self.told.count("more trials alike") + 1)
+        self.assertEqual(len(sweep.doubts), 1)
+        for quiet, mode in ((that_reports, "max"), (number, "min"), (that_reports_under_another_name, "min")):
+            sweep = self.run_sweep(quiet, mode=mode)
+            self.assertEqual(sweep.doubts, [], quiet)
 
     def test_gives_a_value_for_each_metric(self):
         sweep = self.run_sweep(of_two, metric=["a", "b"], mode=["min", "min"], samples=3)

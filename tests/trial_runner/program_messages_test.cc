@@ -29,10 +29,13 @@ std::string ErrorOf(std::string_view line) { return ParseProgramReport(line).sta
 std::string ErrorOfMap(const std::string& map) { return ErrorOf(R"({"report":)" + map + "}"); }
 
 TEST(ProgramMessages, ARequestForTheNextTrialIsNoReport) {
-  EXPECT_TRUE(AsksForNext(R"({"protocol": 1, "next": true})"));
+  const auto next = ParseNextRequest(R"({"protocol": 1, "next": true})");
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->note, "");
+  EXPECT_EQ(ParseNextRequest(R"({"next": true, "note": "a: b"})")->note, "a: b");
   for (const char* const other : {R"({"next": false})", R"({"next": true, "report": {}})",
                                   R"({"report": {"next": true}})", "next", ""}) {
-    EXPECT_FALSE(AsksForNext(other)) << other;
+    EXPECT_FALSE(ParseNextRequest(other)) << other;
   }
   EXPECT_EQ(EncodeNextTrial({{"TUNE_TRIAL", "4"}, {"TUNE_DIR", "/a \"b\""}}),
             R"({"trial":{"TUNE_DIR":"/a \"b\"","TUNE_TRIAL":"4"}})"

@@ -189,6 +189,7 @@ TEST(ProgramEnvironment, HasTheConfigurationInBothForms) {
                                 {"TUNE_SEED", "1804289383"},
                                 {"TUNE_SWEEP_SEED", "18446744073709551615"},
                                 {"TUNE_METRIC", "acc"},
+                                {"TUNE_MODE", "max"},
                                 {"TUNE_DIR", "/a/4"},
                                 {"TUNE_FROM_ITERATION", "7"},
                                 {"TUNE_PARAM_LR_RATE", "0.5"},

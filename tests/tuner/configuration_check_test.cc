@@ -43,6 +43,16 @@ TEST(WarningsBeforeStart, NameParametersThatWouldShareAVariable) {
   EXPECT_THAT(Warnings(head + "{lr: {uniform: [0, 1]}, opt: {lr: 1}}"), IsEmpty());
 }
 
+TEST(WarningsBeforeStart, SayHowListsAndNullArriveOnTheCommandLine) {
+  const std::string head = std::string(kCommand) + "mode: max\nspace: ";
+  EXPECT_THAT(Warnings(head + "{lr: {choice: [1, [16, 32]]}}"),
+              ElementsAre(HasSubstr("{lr} is one word of JSON on the command line: the script gets "
+                                    "'[16,32]'; let it read that with a JSON reader")));
+  EXPECT_THAT(Warnings(head + "{lr: {choice: [1, null]}}"),
+              ElementsAre(HasSubstr("null arrives as the text null")));
+  EXPECT_THAT(Warnings(head + "{lr: {choice: [1, 2.5, a, true]}}"), IsEmpty());
+}
+
 TEST(WarningsBeforeStart, NameFilesThatTrialsWouldShare) {
   const auto warnings = [](const std::string& path, const std::string& more = "") {
     return Warnings("trainable: {command: [train, '{lr}', '{size}'], metrics: {acc: {json: '" +

@@ -256,6 +256,17 @@ TEST(Summary, TellsTheBestAndWhatEarlyStoppingSaved) {
             "best_value DESC NULLS LAST, number\"\n");
 }
 
+TEST(Summary, CallsNothingSavedThatWasTrainedAgain) {
+  SweepSummary summary = SampleSummary();
+  summary.iterations_trained = 240;
+  summary.iterations_again = 160;
+  EXPECT_THAT(RenderSummary(summary),
+              HasSubstr("240 iterations (160 of them again, for want of a checkpoint) in place of "
+                        "320, 25 % saved\n"));
+  summary.iterations_trained = 400;
+  EXPECT_THAT(RenderSummary(summary), HasSubstr("in place of 320, 0 % saved\n"));
+}
+
 TEST(Summary, TellsAFailedTrialThatHadABetterValue) {
   SweepSummary summary = SampleSummary();
   summary.better_failed = FailedBest{7, 2, 1.816};

@@ -115,6 +115,71 @@ TEST(Provenance, ACurveHasNeitherDataNorFiles) {
   EXPECT_EQ(provenance.git, std::nullopt);
 }
 
+// What a script imports and which settings it names belong to it.
+TEST(Provenance, TheFilesThatAScriptTakesInAreLookedAt) {
+  TempFolder folder;
+  std::filesystem::create_directories(folder / "src/parts");
+  WriteText(folder / "train.py",
+            "import os, yaml\nfrom src.model import Net\nimport src.data as data\n"
+            "cfg = yaml.safe_load(open('config.yaml'))\nother = yaml.safe_load(open('own.toml'))\n"
+            "json.dump(cfg, open('all.json', 'w'))\nprint('all.json')\n");
+  WriteText(folder / "src/__init__.py", "");
+  WriteText(folder / "src/model.py", "from .parts import block\nfrom . import tools\n");
+  WriteText(folder / "src/data.py", "");
+  WriteText(folder / "src/tools.py", "import json\njson.dump(1, open('result.json', 'w'))\n");
+  WriteText(folder / "src/parts/block.py", "");
+  WriteText(folder / "src/unused.py", "");
+  for (const char* const name :
+       {"config.yaml", "own.toml", "other.yaml", "result.json", "all.json", "run.sh"}) {
+    WriteText(folder / name, name);
+  }
+  ExperimentSpec spec;
+  spec.base_dir = folder.path();
+  const auto files_of = [&](const std::vector<std::string>& words) {
+    spec.trainable = Value::MakeMap();
+    Value command = Value::MakeList();
+    for (const std::string& word : words) command.AsList().emplace_back(word);
+    spec.trainable.Set("command", std::move(command));
+    std::vector<std::string> names;
+    for (const auto& [name, hash] : GatherProgramFiles(spec)) names.push_back(name);
+    return names;
+  };
+  const std::vector<std::string> all = {"config.yaml",  "own.toml",     "src/__init__.py",
+                                        "src/data.py",  "src/model.py", "src/parts/block.py",
+                                        "src/tools.py", "train.py"};
+  EXPECT_EQ(files_of({"python3", "train.py"}), all);
+  EXPECT_EQ(files_of({"python3", "-m", "train"}), all);
+  WriteText(folder / "run.sh", "exec python3 train.py > log\n");
+  std::vector<std::string> with_shell = all;
+  with_shell.insert(with_shell.begin() + 2, "run.sh");
+  EXPECT_EQ(files_of({"sh", "run.sh"}), with_shell);
+}
+
+TEST(Provenance, AVariableThatTrialsTakeFromTheEnvironmentIsLookedAtUnlessItIsASecret) {
+  TempFolder folder;
+  ExperimentSpec spec;
+  spec.base_dir = folder.path();
+  Value from = Value::MakeMap();
+  from.Set("from_environment", Value(true));
+  Value variables = Value::MakeMap();
+  variables.Set("DATA_VERSION", from);
+  variables.Set("HF_TOKEN", from);
+  spec.trainable = Value::MakeMap();
+  spec.trainable.Set("command", Value::MakeList());
+  spec.trainable.Set("env", std::move(variables));
+  setenv("DATA_VERSION", "1", 1);
+  setenv("HF_TOKEN", "secret", 1);
+  Provenance was;
+  was.files = GatherProgramFiles(spec);
+  setenv("DATA_VERSION", "2", 1);
+  setenv("HF_TOKEN", "new", 1);
+  Provenance is;
+  is.files = GatherProgramFiles(spec);
+  const std::vector<std::string> lines = DescribeProgramDifferences(was, is);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0].find("the variable DATA_VERSION: was "), 0u) << lines[0];
+}
+
 TEST(Provenance, TheClassifiersDataAndWeightsAreLookedAt) {
   TempFolder folder;
   std::filesystem::create_directories(folder / "photos/training");

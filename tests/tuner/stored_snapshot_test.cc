@@ -90,11 +90,44 @@ TEST_F(StoredSnapshotTest, SumsUpAtTheEnd) {
   EXPECT_EQ(summary->trial_count, 4);
   EXPECT_EQ(summary->failed_count, 1);
   EXPECT_EQ(summary->early_count, 1);
-  EXPECT_EQ(summary->iterations_trained, 7);
+  EXPECT_EQ(summary->iterations_trained, 7 + 1) << "trial 0 crashed after its first one";
   EXPECT_EQ(summary->iterations_full, 9);
   EXPECT_EQ(summary->elapsed, Seconds(60));  // To its end, whenever it is looked at.
   ASSERT_TRUE(summary->best.has_value());
   EXPECT_EQ(summary->best->number, 3);
+}
+
+// Each iteration that an attempt reported behind the place where the next one began.
+TEST_F(StoredSnapshotTest, WhatWasTrainedAgainIsNoSaving) {
+  EndSweep();
+  const auto attempt = [](int64_t number, int64_t from_iteration) {
+    AttemptRow row = SampleRows().attempts[0];
+    row.trial = TrialNumber{1};
+    row.number = AttemptNumber{number};
+    row.from_iteration = from_iteration;
+    return row;
+  };
+  const auto report = [](int64_t number, int64_t iteration) {
+    ReportRow row;
+    row.trial = TrialNumber{1};
+    row.attempt = AttemptNumber{number};
+    row.iteration = iteration;
+    row.value = 0.5;
+    row.reported_at = SampleTime(50);
+    return row;
+  };
+  Transition rows;
+  rows.attempts = {attempt(7, 0), attempt(8, 0), attempt(9, 2)};
+  rows.reports = {report(7, 1), report(7, 2), report(8, 1),
+                  report(8, 2), report(8, 3), report(9, 3)};
+  ASSERT_TRUE(store_->Commit(ExperimentId{1}, {4, SampleTime(60), "[]"}, rows).ok());
+  const auto database = Open();
+  const auto summary = snapshots_.ReadSummary(*database, Find(*database), SampleTime(999));
+  ASSERT_TRUE(summary.ok()) << summary.status().message();
+  const int64_t before = 2;  // Trial 0's first iteration, and trial 1's.
+  EXPECT_EQ(summary->iterations_again, before + 2 + 1);
+  EXPECT_EQ(summary->iterations_trained, 7 + before + 2 + 1);
+  EXPECT_EQ(summary->iterations_full, 9);
 }
 
 // Trial 1 was stopped by the scheduler after one of three iterations; 2 by a person now, or it
@@ -109,7 +142,7 @@ TEST_F(StoredSnapshotTest, WhatAPersonOrAFailureEndedIsNoSaving) {
   const auto database = Open();
   const auto summary = snapshots_.ReadSummary(*database, Find(*database), SampleTime(999));
   ASSERT_TRUE(summary.ok()) << summary.status().message();
-  EXPECT_EQ(summary->iterations_trained, 7);
+  EXPECT_EQ(summary->iterations_trained, 7 + 1) << "trial 0 crashed after its first one";
   EXPECT_EQ(summary->iterations_full, 9);
 }
 

@@ -23,6 +23,8 @@
 #include "core/posix/plain_file.h"
 #include "trial_runner/command/program_checkpoint.h"
 #include "trial_runner/command/setup_place.h"
+#include "trial_runner/command/shared_folder.h"
+#include "trial_runner/end_notes.h"
 #include "trial_runner/find_program.h"
 #include "trial_runner/secrets.h"
 #include "trial_runner/worker/process_tree.h"
@@ -157,6 +159,8 @@ struct CommandRunner::Attempt {
   std::optional<Program> program;
   std::optional<ClientId> asks_for_next;  // It has ended, and its program lives on.
   bool is_signalled = false;              // That it does is not sure.
+  std::optional<SharedFolder> shared_folder;
+  std::vector<std::string> notes;  // What may be wrong with its values.
   std::optional<FinishAttempt> finish;
 };
 
@@ -211,6 +215,16 @@ std::optional<TrialEnd> CommandRunner::RunAttempt(const TrialStart& start) {
   std::optional<TrialEnd> end = Follow(**attempt);
   if (end && (*attempt)->asks_for_next) KeepServed(**attempt);
   EndDescendants(served_ ? std::set<pid_t>{served_->program.pid()} : std::set<pid_t>());
+  // Whatever the attempt wrote is written now.
+  const bool has_values =
+      end && (end->outcome == Outcome::kCompleted || end->outcome == Outcome::kStopped);
+  std::vector<std::string> notes = std::move((*attempt)->notes);
+  for (std::string& note : (*attempt)->shared_folder->End(has_values)) {
+    notes.push_back(std::move(note));
+  }
+  for (const std::string& note : notes) {
+    if (end) end->error = WithEndNote(end->outcome, end->error, note);
+  }
   return end;
 }
 
@@ -290,10 +304,13 @@ Result<std::unique_ptr<CommandRunner::Attempt>> CommandRunner::Begin(const Trial
   TUNE_RETURN_IF_ERROR(MakeFolder(start.artifact_dir));
   TUNE_RETURN_IF_ERROR(WriteFile(places.config_file, ToJson(start.config) + "\n"));
   attempt->environment = ProgramEnvironment(ours, start, places, attempt->filled.environment);
+  if (!served) TUNE_RETURN_IF_ERROR(SetUp(*attempt));
+  attempt->shared_folder.emplace(attempt->folder, start.artifact_dir, attempt->filled.metric_files,
+                                 ToJson(start.config));
+  attempt->shared_folder->Begin();
   if (served) {
     HandOver(*std::move(served), *attempt);
   } else {
-    TUNE_RETURN_IF_ERROR(SetUp(*attempt));
     TUNE_RETURN_IF_ERROR(StartProgram(*attempt));
   }
   return attempt;
@@ -476,10 +493,12 @@ void CommandRunner::Wait(Attempt& attempt) {
 void CommandRunner::TakeLines(Attempt& attempt) {
   std::optional<ClientId> asks_for_next;
   for (const ProgramServer::Line& line : attempt.server->Take()) {
+    const auto next = attempt.spec.serves() ? ParseNextRequest(line.text) : std::nullopt;
     if (attempt.asks_for_next) {
       attempt.server->Reply(line.client, EncodeProgramError("this trial has ended"));
-    } else if (attempt.spec.serves() && AsksForNext(line.text)) {
+    } else if (next) {
       asks_for_next = line.client;
+      if (!next->note.empty()) attempt.notes.push_back(next->note);
     } else {
       attempt.trial.OnProgramLine(line.client, line.text, line.source);
     }

@@ -11,6 +11,7 @@
 #include "core/metric_variable.h"
 #include "core/nearest_name.h"
 #include "core/utf8.h"
+#include "trial_runner/end_notes.h"
 #include "trial_runner/worker/checkpoint_place.h"
 
 namespace tune {
@@ -395,7 +396,7 @@ TrialEnd CommandTrial::EndOfProgram() const {
   const ProgramEnd& end = *program_end_;
   if (is_told_to_stop_) {
     const std::string note = unsent_note_.empty() ? output_.NoteAtEnd() : unsent_note_;
-    return {Outcome::kStopped, note.empty() ? "" : std::string(kEndNote) + note};
+    return {Outcome::kStopped, WithEndNote(Outcome::kStopped, "", note)};
   }
   if (end.memory_limit_bytes != 0) {
     return {Outcome::kOutOfMemory, "the program was ended: it had more than the " +

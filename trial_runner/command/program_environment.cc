@@ -64,6 +64,7 @@ Environment ProgramEnvironment(const Environment& base, const TrialStart& start,
   environment["TUNE_SEED"] = std::to_string(start.seed);
   environment["TUNE_SWEEP_SEED"] = std::to_string(start.sweep_seed);
   environment["TUNE_METRIC"] = start.metric;
+  environment["TUNE_MODE"] = start.mode == Mode::kMin ? "min" : "max";
   environment["TUNE_DIR"] = start.artifact_dir;
   environment["TUNE_FROM_ITERATION"] = std::to_string(start.from_iteration);
   if (!places.restored.empty()) environment["TUNE_RESTORED"] = places.restored;

@@ -4,6 +4,7 @@
 //   TUNE_CONFIG           a JSON file with the configuration, nested
 //   TUNE_PARAM_<NAME>     each parameter (parameter_variables.h)
 //   TUNE_TRIAL, TUNE_ATTEMPT, TUNE_EXPERIMENT, TUNE_METRIC
+//   TUNE_MODE             of that metric: max or min
 //   TUNE_SEED             of the trial's own draws (search/trial_seed.h)
 //   TUNE_SWEEP_SEED       the sweep's
 //   TUNE_DIR              the trial's own folder

@@ -104,10 +104,16 @@ std::optional<std::string> ReadRefusal(std::string_view line) {
   return refused->AsString();
 }
 
-bool AsksForNext(std::string_view line) {
+std::optional<NextRequest> ParseNextRequest(std::string_view line) {
   const Result<Value> message = ParseLine(line);
   const Value* const next = message.ok() ? message->Find("next") : nullptr;
-  return next != nullptr && *next == Value(true) && message->Find("report") == nullptr;
+  if (next == nullptr || *next != Value(true) || message->Find("report") != nullptr) {
+    return std::nullopt;
+  }
+  const Value* const note = message->Find("note");
+  constexpr size_t kNoteBytesMax = 1'000;
+  if (note == nullptr || !note->is_string()) return NextRequest{};
+  return NextRequest{ToUtf8(std::string_view(note->AsString()).substr(0, kNoteBytesMax))};
 }
 
 std::string EncodeNextTrial(const std::map<std::string, std::string>& variables) {

@@ -18,7 +18,8 @@
 // A program of `serve: true` ends a trial with a request for the next one, as another does with
 // status 0. The answer comes when there is one, with all variables of the environment whose names
 // begin with TUNE_, in place of those of the trial before. The connection ends when there is none.
-//   {"protocol": 1, "next": true}
+//   {"protocol": 1, "next": true, "note": "..."}
+//       `note` may be absent: a line for a person, what may be wrong with the trial's value.
 //   {"trial": {"TUNE_TRIAL": "4", "TUNE_CONFIG": "/...", ...}}
 //
 // Thread rule: pure functions.
@@ -55,7 +56,11 @@ Result<ProgramAnswer> ParseProgramAnswer(std::string_view line);
 // Of a line that tells of a report that could not be made; nothing: the line is another one.
 std::optional<std::string> ReadRefusal(std::string_view line);
 
-bool AsksForNext(std::string_view line);
+// The request for the next trial, and its note; nothing where the line is no such request.
+struct NextRequest {
+  std::string note = {};
+};
+std::optional<NextRequest> ParseNextRequest(std::string_view line);
 
 // Lines end with '\n'.
 std::string EncodeNextTrial(const std::map<std::string, std::string>& variables);

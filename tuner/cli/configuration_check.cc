@@ -9,6 +9,8 @@
 
 #include "core/metric.h"
 #include "search/searcher.h"
+#include "trial_runner/command_spec.h"
+#include "trial_runner/command_text.h"
 #include "trial_runner/parameter_variables.h"
 #include "trial_runner/trainable_catalog.h"
 #include "trial_runner/trial_programs.h"
@@ -59,6 +61,40 @@ void AddSharedVariables(const ExperimentSpec& spec, const SearchSpace& space,
     warnings.push_back(Listed(shared) + " would have one variable, " + variable +
                        ", which is not set therefore: name one of them otherwise, or read "
                        "TUNE_CONFIG");
+  }
+}
+
+// Lists, maps and null, which a command line has no words for.
+void AddValuesAsJson(const ExperimentSpec& spec, const SearchSpace& space,
+                     std::vector<std::string>& warnings) {
+  const Result<CommandSpec> command = CommandSpec::Parse(spec.trainable);
+  if (!command.ok()) return;
+  const std::vector<std::string> named = command->ParameterNames();
+  for (const SpaceParameter& parameter : space.parameters()) {
+    if (std::find(named.begin(), named.end(), parameter.name) == named.end()) continue;
+    const auto* const domain = std::get_if<Domain>(&parameter.content);
+    const auto* const constant = std::get_if<Value>(&parameter.content);
+    std::vector<Value> values;
+    if (constant != nullptr) values.push_back(*constant);
+    const bool is_list = domain != nullptr && domain->is_list();
+    const uint64_t count = is_list ? domain->Count().value_or(0) : 0;
+    for (uint64_t i = 0; i < std::min<uint64_t>(count, kCheckedMax); ++i) {
+      values.push_back(domain->At(i));
+    }
+    const auto found = std::find_if(values.begin(), values.end(), [](const Value& value) {
+      return !value.is_scalar() || value.is_null();
+    });
+    if (found == values.end()) continue;
+    std::string braced = parameter.name;
+    std::replace(braced.begin(), braced.end(), '/', '.');
+    const std::string text = CommandValueText(*found);
+    warnings.push_back(
+        "{" + braced + "} is one word of JSON on the command line: " +
+        (found->is_null() ? std::string("null arrives as the text null; let the script take it for "
+                                        "none, or write the value that means it")
+                          : "the script gets " + ShellQuoted(text) +
+                                "; let it read that with a JSON reader (Python: json.loads), or "
+                                "take the value from TUNE_CONFIG or tune.config()"));
   }
 }
 
@@ -159,6 +195,7 @@ std::vector<std::string> WarningsBeforeStart(const ExperimentSpec& spec, const S
                        " of env: see how the program calls it, and that it does not set it itself");
   }
   AddSharedVariables(spec, space, warnings);
+  AddValuesAsJson(spec, space, warnings);
   AddSharedFiles(spec, space, warnings);
   AddModes(spec, warnings);
   if (HidesStatus(spec.trainable)) {

@@ -3,17 +3,24 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <regex>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/hash.h"
+#include "trial_runner/secrets.h"
 #include "trial_runner/trainable_catalog.h"
 #include "trial_runner/trial_programs.h"
+#include "trial_runner/working_folder.h"
 #include "tuner/cli/git_state.h"
 
 namespace tune {
@@ -74,15 +81,187 @@ void AddNeighbours(const fs::path& script, const std::string& base_dir, Provenan
   for (const std::string& neighbour : neighbours) AddFile(neighbour, base_dir, provenance);
 }
 
+std::optional<std::string> ReadSource(const fs::path& path) {
+  constexpr uintmax_t kSourceBytesMax = 1u << 20;
+  std::error_code error;
+  if (!fs::is_regular_file(path, error) || fs::file_size(path, error) > kSourceBytesMax || error) {
+    return std::nullopt;
+  }
+  std::ifstream in(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+// The files that Python's `import a.b` and `from a.b import c` may load, from one folder on.
+std::vector<fs::path> FilesOfImport(const fs::path& root, std::string module,
+                                    const std::string& names) {
+  std::vector<fs::path> files;
+  fs::path path = root;
+  const auto add = [&](const fs::path& stem) {
+    files.push_back(fs::path(stem) += ".py");
+    files.push_back(stem / "__init__.py");
+  };
+  while (!module.empty()) {
+    const size_t dot = module.find('.');
+    path /= module.substr(0, dot);
+    add(path);
+    module = dot == std::string::npos ? "" : module.substr(dot + 1);
+  }
+  static const std::regex word("[A-Za-z_]\\w*");
+  for (std::sregex_iterator it(names.begin(), names.end(), word), end; it != end; ++it) {
+    add(path / it->str());
+  }
+  return files;
+}
+
+std::vector<std::string> LinesOf(const std::string& text) {
+  constexpr size_t kLineMax = 500;  // std::regex recurses; a longer line is data.
+  std::vector<std::string> lines;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    if (end - begin <= kLineMax) lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+// What the imports of a Python file name, as it may be found beside it and in the folder above all.
+std::vector<fs::path> ImportedFiles(const std::string& text, const fs::path& folder) {
+  static const std::regex from("\\s*from\\s+(\\.*)([\\w.]*)\\s+import\\s+\\(?([\\w, ]*).*");
+  static const std::regex import("\\s*import\\s+([\\w., ]+).*");
+  static const std::regex module("[A-Za-z_][\\w.]*");
+  std::vector<fs::path> files;
+  const auto add = [&](const fs::path& root, const std::string& name, const std::string& names) {
+    for (fs::path& file : FilesOfImport(root, name, names)) files.push_back(std::move(file));
+  };
+  for (const std::string& line : LinesOf(text)) {
+    if (line.find("import") == std::string::npos) continue;
+    std::smatch match;
+    if (std::regex_match(line, match, from)) {
+      fs::path root = folder;  // One dot is the file's own package.
+      for (auto dots = match[1].length(); dots > 1; --dots) root = root.parent_path();
+      add(root, match[2].str(), match[3].str());
+      if (match[1].length() == 0) add("", match[2].str(), match[3].str());
+    } else if (std::regex_match(line, match, import)) {
+      const std::string list = match[1].str();
+      for (std::sregex_iterator one(list.begin(), list.end(), module), end; one != end; ++one) {
+        add("", one->str(), "");
+        add(folder, one->str(), "");
+      }
+    }
+  }
+  return files;
+}
+
+// Whether a text names a file.
+bool NamesFile(const std::string& text, const std::string& name) {
+  const auto is_part = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
+  };
+  for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
+    const size_t end = at + name.size();
+    const bool is_whole =
+        (at == 0 || !is_part(text[at - 1])) && (end == text.size() || !is_part(text[end]));
+    if (is_whole) return true;
+  }
+  return false;
+}
+
+// Whether a script may write its settings' file itself: what trials write is no change of them.
+bool MayWrite(const std::string& text, const std::string& name) {
+  static const std::map<std::string, std::vector<std::string_view>> writers = {
+      {".json", {"json.dump", "to_json", "write_text"}},
+      {".yaml", {"yaml.dump", "yaml.safe_dump", "OmegaConf.save", "write_text"}},
+      {".yml", {"yaml.dump", "yaml.safe_dump", "OmegaConf.save", "write_text"}},
+      {".toml", {"toml.dump", "tomli_w.dump", "write_text"}},
+      {".ini", {".write("}},
+      {".cfg", {".write("}}};
+  const auto its = writers.find(fs::path(name).extension().string());
+  for (const std::string_view writer : its == writers.end() ? writers.at(".json") : its->second) {
+    if (text.find(writer) != std::string::npos) return true;
+  }
+  static const std::regex writes("[\"'][wax][bt+]*[\"']|>|\\.write\\(");
+  for (const std::string& line : LinesOf(text)) {
+    if (NamesFile(line, name) && std::regex_search(line, writes)) return true;
+  }
+  return false;
+}
+
+// Settings and scripts in the folder itself, one of which a script may name.
+std::vector<std::string> NamedFiles(const std::string& base_dir) {
+  const std::set<std::string> settings = {".yaml", ".yml", ".toml", ".json", ".ini", ".cfg"};
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator it(base_dir, error); !error && it != fs::directory_iterator();
+       it.increment(error)) {
+    const fs::path name = it->path().filename();
+    const std::string extension = name.extension().string();
+    const bool may_be = settings.contains(extension) || kScriptExtensions.contains(extension);
+    if (may_be && !name.string().starts_with('.')) names.push_back(name.string());
+  }
+  if (names.size() > kNeighboursMax) names.clear();
+  return names;
+}
+
+// What the files so far take in: modules that they import, settings and scripts that they name.
+void AddWhatTheyTakeIn(const std::string& base_dir, Provenance& provenance) {
+  const std::vector<std::string> named = NamedFiles(base_dir);
+  std::vector<std::string> left;
+  for (const auto& [path, hash] : provenance.files) left.push_back(path);
+  std::error_code error;
+  while (!left.empty() && provenance.files.size() < kNeighboursMax) {
+    const fs::path path = left.back();
+    left.pop_back();
+    if (!kScriptExtensions.contains(path.extension().string())) continue;
+    const std::optional<std::string> text = ReadSource(fs::path(base_dir) / path);
+    if (!text) continue;
+    const auto add = [&](const std::string& file) {
+      const bool is_below = !file.empty() && file.front() != '/' && !file.starts_with("..");
+      if (!is_below || provenance.files.contains(file)) return;
+      AddFile(file, base_dir, provenance);
+      if (provenance.files.contains(file)) left.push_back(file);
+    };
+    if (path.extension() == ".py") {
+      for (const fs::path& file : ImportedFiles(*text, path.parent_path())) {
+        add(file.lexically_normal().string());
+      }
+    }
+    for (const std::string& name : named) {
+      if (provenance.files.contains(name) || !NamesFile(*text, name)) continue;
+      const bool is_script = kScriptExtensions.contains(fs::path(name).extension().string());
+      if (is_script || !MayWrite(*text, name)) add(name);
+    }
+  }
+}
+
+// Variables that the trials have from the tuner's environment. Of a hash of their value so little
+// is kept that it says whether the value changed, and not what it is.
+void AddVariables(const ExperimentSpec& spec, Provenance& provenance) {
+  constexpr size_t kDigits = 4;
+  for (const std::string& name : VariablesFromEnvironment(spec.trainable)) {
+    const char* const value = getenv(name.c_str());
+    if (value == nullptr || NamesSecret(name)) continue;  // A new token is no other program.
+    const std::string text = name + "=" + value;
+    provenance.files["the variable " + name] = HashToHex(Xxh64(text)).substr(0, kDigits);
+  }
+}
+
 // The words of a command that are files: the script that it runs, among them.
-void AddCommandFiles(const ExperimentSpec& spec, Provenance& provenance) {
+void AddCommandFiles(const ExperimentSpec& spec, const std::string& folder,
+                     Provenance& provenance) {
   const Value* const command = spec.trainable.is_map() ? spec.trainable.Find("command") : nullptr;
   if (command == nullptr || !command->is_list()) return;
+  bool is_module = false;
   for (const Value& word : command->AsList()) {
     if (!word.is_string()) continue;
-    AddFile(word.AsString(), spec.base_dir, provenance);
-    if (kScriptExtensions.contains(fs::path(word.AsString()).extension().string())) {
-      AddNeighbours(word.AsString(), spec.base_dir, provenance);
+    const std::string& text = word.AsString();
+    AddFile(text, folder, provenance);
+    if (kScriptExtensions.contains(fs::path(text).extension().string())) {
+      AddNeighbours(text, folder, provenance);
+    }
+    if (std::exchange(is_module, text == "-m")) {
+      for (const fs::path& file : FilesOfImport("", text, "__main__")) {
+        AddFile(file.string(), folder, provenance);
+      }
     }
   }
 }
@@ -121,9 +300,17 @@ std::optional<DataState> LookAtData(const std::string& folder) {
   return state;
 }
 
+std::string ProgramFolder(const ExperimentSpec& spec) {
+  const std::string folder = WorkingFolder(spec.trainable, spec.base_dir);
+  return folder.empty() ? spec.base_dir : folder;
+}
+
 std::map<std::string, std::string> GatherProgramFiles(const ExperimentSpec& spec) {
   Provenance provenance;
-  AddCommandFiles(spec, provenance);
+  const std::string folder = ProgramFolder(spec);
+  AddCommandFiles(spec, folder, provenance);
+  AddWhatTheyTakeIn(folder, provenance);
+  AddVariables(spec, provenance);
   return std::move(provenance.files);
 }
 

@@ -135,8 +135,12 @@ std::string SavedLine(const SweepSummary& summary) {
   return "early stopping  " + Counted(summary.early_count, "trial") + " stopped early" +
          (summary.paused_count > 0 ? ", " + std::to_string(summary.paused_count) + " left paused"
                                    : "") +
-         ": " + Iterations(summary.iterations_trained) + " in place of " + std::to_string(full) +
-         ", " + std::to_string(std::llround(percent)) + " % saved\n";
+         ": " + Iterations(summary.iterations_trained) +
+         (summary.iterations_again > 0 ? " (" + std::to_string(summary.iterations_again) +
+                                             " of them again, for want of a checkpoint)"
+                                       : "") +
+         " in place of " + std::to_string(full) + ", " + std::to_string(std::llround(percent)) +
+         " % saved\n";
 }
 
 // "trials 3, 4, 5"; of many the first ones.

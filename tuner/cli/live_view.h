@@ -156,8 +156,9 @@ struct SweepSummary {
   bool has_ended_trial = true;  // One came to its full length, or may not be stopped early.
   std::vector<Doubt> doubts;
   Mode mode = Mode::kMax;
-  int64_t repeat = 1;  // Trials of each configuration.
-  int64_t iterations_trained = 0;
+  int64_t repeat = 1;              // Trials of each configuration.
+  int64_t iterations_trained = 0;  // Those that were trained again count each time.
+  int64_t iterations_again = 0;    // Of them: in no checkpoint when their attempt ended.
   // Had nothing been stopped early; nothing: not known, or nothing could be.
   std::optional<int64_t> iterations_full;
   Duration elapsed;

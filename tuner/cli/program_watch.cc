@@ -25,7 +25,7 @@ std::string ProgramWatch::Stamps() const {
   std::string stamps;
   for (const auto& [file, hash] : began_->files) {
     struct stat info = {};
-    const std::filesystem::path path = std::filesystem::path(spec_.base_dir) / file;
+    const std::filesystem::path path = std::filesystem::path(ProgramFolder(spec_)) / file;
     if (stat(path.c_str(), &info) != 0) {
       stamps += "-;";
       continue;

@@ -181,6 +181,20 @@ Result<SweepSnapshot> StoredSnapshots::Read(Database& database, const FoundSweep
   return snapshot;
 }
 
+Result<int64_t> CountIterationsAgain(Database& database, int64_t experiment) {
+  static constexpr char kAgainSql[] =
+      "SELECT coalesce(sum(max(0, last - next_from)), 0) FROM (SELECT"
+      " (SELECT max(r.iteration) FROM report_rows AS r WHERE r.trial = a.trial"
+      "   AND r.attempt = a.number AND r.value IS NOT NULL) AS last,"
+      " lead(a.from_iteration) OVER (PARTITION BY a.trial ORDER BY a.number) AS next_from"
+      " FROM attempt_rows AS a JOIN trial_rows AS t ON t.id = a.trial WHERE t.experiment = ?1)"
+      " WHERE last IS NOT NULL AND next_from IS NOT NULL";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kAgainSql));
+  row->BindAll(experiment);
+  TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+  return has_row ? row->Int(0) : 0;
+}
+
 Result<std::vector<EndedTrial>> StoredSnapshots::ReadEnded(Database& database,
                                                            const FoundSweep& sweep) {
   static constexpr char kEndedSql[] =
@@ -230,6 +244,8 @@ Result<SweepSummary> StoredSnapshots::ReadTotals(Database& database,
     summary.has_ended_trial = row->Int(5) > 0 || sweep.scheduler == "fifo";
     if (row->Int(5) > 0 && sweep.scheduler != "fifo") summary.iterations_full = row->Int(6);
   }
+  TUNE_ASSIGN_OR_RETURN(summary.iterations_again, CountIterationsAgain(database, sweep.id));
+  summary.iterations_trained += summary.iterations_again;
   return summary;
 }
 

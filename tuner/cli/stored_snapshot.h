@@ -18,6 +18,10 @@ namespace tune {
 // How the trials of a sweep that runs went so far, for EstimateTimeLeft.
 Result<SweepPace> ReadPace(Database& database, const FoundSweep& sweep, Instant now);
 
+// Iterations that attempts reported and that later ones reported again, having no checkpoint behind
+// them to go on from.
+Result<int64_t> CountIterationsAgain(Database& database, int64_t experiment);
+
 // Reads of one sweep, one after the other; each may be on a connection of its own.
 class StoredSnapshots {
  public:

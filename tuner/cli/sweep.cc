@@ -22,7 +22,9 @@
 #include "tuner/cli/program_watch.h"
 #include "tuner/cli/restart_limit.h"
 #include "tuner/cli/signal_watch.h"
+#include "tuner/cli/stored_snapshot.h"
 #include "tuner/cli/sweep_display.h"
+#include "tuner/cli/sweep_lookup.h"
 #include "tuner/event_queue.h"
 #include "tuner/experiment_spec.h"
 #include "tuner/export/tensorboard_log.h"
@@ -184,6 +186,14 @@ int ExitStatusOf(const ExperimentController& controller, const SignalWatch& sign
   return any_failed ? 3 : 0;
 }
 
+// A summary is no reason to fail: 0 where the database cannot be read.
+int64_t IterationsAgain(const std::string& db_path, ExperimentId experiment) {
+  const Result<std::unique_ptr<Database>> database = OpenForQueries(db_path);
+  if (!database.ok()) return 0;
+  const Result<int64_t> count = CountIterationsAgain(**database, experiment.value);
+  return count.ok() ? *count : 0;
+}
+
 }  // namespace
 
 int64_t AvailableCpus() {
@@ -318,7 +328,7 @@ int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& 
   }
   event_files.Finish();
   display.Close(clock.Now());
-  display.PrintSummary(clock.Now());
+  display.PrintSummary(clock.Now(), IterationsAgain(surroundings.db_path, experiment.id));
   return leave(tuner.is_done() ? ExitStatusOf(controller, signals) : signals.exit_status());
 }
 

@@ -267,8 +267,11 @@ SweepDisplay::~SweepDisplay() = default;
 void SweepDisplay::Update(Instant now) { state_->Update(now, false); }
 void SweepDisplay::Say(const std::string& line) { state_->Say(line); }
 void SweepDisplay::Close(Instant now) { state_->Update(now, true); }
-void SweepDisplay::PrintSummary(Instant now) {
-  std::cout << RenderSummary(state_->Summary(now)) << std::flush;
+void SweepDisplay::PrintSummary(Instant now, int64_t iterations_again) {
+  SweepSummary summary = state_->Summary(now);
+  summary.iterations_again = iterations_again;
+  summary.iterations_trained += iterations_again;
+  std::cout << RenderSummary(summary) << std::flush;
 }
 std::string SweepDisplay::ResumeLine() const { return state_->ResumeLine(); }
 

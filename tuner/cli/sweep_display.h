@@ -25,7 +25,9 @@ class SweepDisplay {
   void Say(const std::string& line);
   // Shows the end; nothing is redrawn after it.
   void Close(Instant now);
-  void PrintSummary(Instant now);
+  // `iterations_again`: that were trained once more (stored_snapshot.h), which the controller does
+  // not count.
+  void PrintSummary(Instant now, int64_t iterations_again);
   // "tune resume food11 --db tune.db"
   std::string ResumeLine() const;
 

@@ -22,6 +22,27 @@ def accuracy(estimator, x, y):
     return estimator.score(x, y)
 
 
+def accuracy_where_c_is_large(estimator, x, y):
+    return estimator.score(x, y) if estimator.C > 0.5 else float("nan")
+
+
+def two_scores(estimator, x, y):
+    score = estimator.score(x, y)
+    return {"right": score, "wrong": 1 - score}
+
+
+def fastest_of_the_worst(results):
+    return int(results["rank_test_" + ("right" if "rank_test_right" in results else "score")].argmax())
+
+
+def no_index(results):
+    return "first"
+
+
+def beyond(results):
+    return 99
+
+
 @unittest.skipUnless(BIN and HAS_SKLEARN, "scikit-learn is not there")
 class Searches(unittest.TestCase):
     def setUp(self):
@@ -118,11 +139,70 @@ class Searches(unittest.TestCase):
         self.assertEqual(found.best_params_, {"alpha": 1e-3})
         self.assertLess(found.best_score_, 0)
 
-    def test_a_candidate_that_fails_is_left_out_and_keeps_its_error(self):
+    def test_a_function_chooses_the_best_as_in_grid_search(self):
+        from sklearn.svm import SVC
+
+        grid = {"C": [1, 0.001, 0.01]}
+        self.both(SVC(), grid, refit=fastest_of_the_worst)
+        ours, _ = self.both(SVC(), grid, scoring={"right": "accuracy", "f1": "f1_macro"}, refit=fastest_of_the_worst)
+        self.assertFalse(hasattr(ours, "best_score_"))
+        self.assertEqual(len(ours.predict(self.x)), 150)
+        with self.assertRaisesRegex(TypeError, "refit: it returned 'first', expected an index"):
+            self.search(SVC(), grid, n_iter=None, refit=no_index)
+        with self.assertRaisesRegex(IndexError, "refit: it returned the index 99, expected one from 0 to 2"):
+            self.search(SVC(), grid, n_iter=None, refit=beyond)
+
+    def test_a_score_that_is_no_number_is_the_worst(self):
+        from sklearn.svm import SVC
+
+        ours, _ = self.both(SVC(), {"C": [0.1, 1, 0.01, 10]}, scoring=accuracy_where_c_is_large)
+        self.assertEqual(ours.cv_results_["rank_test_score"].tolist(), [3, 2, 3, 1])
+
+    def test_scores_may_have_any_names_or_none_that_counts(self):
+        from sklearn.svm import SVC
+
+        grid = {"C": [0.001, 1]}
+        ours, theirs = self.both(SVC(), grid, scoring={"score": "accuracy", "f1": "f1_macro"}, refit="score")
+        self.assertEqual(ours.score(self.x, self.y), theirs.score(self.x, self.y))
+        ours, theirs = self.both(SVC(), grid, scoring={"score": "accuracy"}, refit="score")
+        self.assertEqual(ours.score(self.x, self.y), theirs.score(self.x, self.y))
+        self.both(SVC(), grid, scoring=["accuracy", "f1_macro"], refit=False)
+        ours, theirs = self.both(SVC(), grid, scoring=two_scores, refit="right")
+        self.assertEqual(ours.score(self.x, self.y), theirs.score(self.x, self.y))
+        with self.assertRaisesRegex(tune.SweepError, "it returned right, wrong, and refit names none of them"):
+            self.search(SVC(), grid, n_iter=None, scoring=two_scores)
+
+    def test_what_fails_has_the_score_that_errors_have_in_grid_search(self):
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.model_selection import GridSearchCV
+        from sklearn.neighbors import KNeighborsClassifier
+
+        model, grid = LogisticRegression(max_iter=500), {"C": [-1.0, 1.0]}
+        for scores in ({}, {"scoring": ["accuracy", "f1_macro"], "refit": "f1_macro"}):
+            for error_score in (float("nan"), 0.25):
+                self.both(model, grid, error_score=error_score, return_train_score=True, **scores)
+        # Of three neighbours the smallest fold has too few.
+        folds = [([0, 50], [100, 101]), ([0, 1, 2, 50, 51], [102, 103])]
+        self.both(KNeighborsClassifier(), {"n_neighbors": [1, 3]}, cv=folds)
+        with self.assertRaisesRegex(tune.SweepError, "error_score: trial 0 of .* failed: (.|\n)*must be a float"):
+            self.search(model, grid, n_iter=None, error_score="raise")
+        with self.assertRaises(ValueError), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            GridSearchCV(model, grid, error_score="raise").fit(self.x, self.y)
+        with self.assertRaisesRegex(ValueError, "error_score: read 'ignore', expected a number or 'raise'"):
+            self.search(model, grid, error_score="ignore")
+
+    def test_a_list_of_grids_is_refused(self):
+        from sklearn.svm import SVC
+
+        with self.assertRaisesRegex(TypeError, "space: read a list, expected one map of parameters; of several"):
+            self.search(SVC(), [{"C": [1]}, {"gamma": [1]}])
+
+    def test_a_candidate_that_fails_keeps_its_error(self):
         from sklearn.linear_model import LogisticRegression
 
         found = self.search(LogisticRegression(max_iter=500), {"C": [-1.0, 1.0]}, n_iter=None)
-        self.assertEqual(found.cv_results_["params"], [{"C": 1.0}])
+        self.assertEqual(found.best_params_, {"C": 1.0})
         failed = [trial for trial in found.sweep_.trials if trial.status == "ERROR"]
         self.assertEqual(len(failed), 1)
         self.assertIn("must be a float", failed[0].log)

@@ -1,0 +1,134 @@
+"""What the trials of a sweep do to each other's files and values, by real programs that run side by side."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from sweep_test import BIN, SweepCase
+
+import tune
+
+
+def that_writes_one_file(trial):
+    Path("best.pt").write_text(str(trial["x"]))
+    return trial["x"]
+
+
+def wait_for_its_pair(trial):
+    """Two trials at a time: none lasts so long that it may have written all."""
+    Path(f"began-{trial.number}").touch()
+    while not Path(f"began-{trial.number ^ 1}").exists():
+        time.sleep(0.002)
+
+
+def that_writes_one_file_beside_another(trial):
+    wait_for_its_pair(trial)
+    return that_writes_one_file(trial)
+
+
+def that_writes_its_own_file(trial):
+    for step in range(3):
+        Path(f"best-{trial.number}.pt").write_text(f"{trial['x']} {step}")
+        (trial.folder / "best.pt").write_text(f"{step}")
+        trial.report(value=trial["x"])
+
+
+def that_adds_to_a_log(trial):
+    with open("all.txt", "a") as log:
+        log.write(f"trial {trial.number}\n")
+    Path("train.log").write_text(f"trial {trial.number}\n")
+    Path("history.db").write_text(f"trial {trial.number}\n")
+    return trial["x"]
+
+
+def in_a_folder_of_the_minute(trial):
+    """The names that strftime makes of one moment are one name."""
+    wait_for_its_pair(trial)
+    folder = Path("runs/20260101-1200")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "model.ckpt").write_text(str(trial["x"]))
+    return trial["x"]
+
+
+class FilesOfTrials(SweepCase):
+    told_of = "several trials wrote {} in the working folder"
+
+    def test_that_all_write_are_told_once_with_the_remedy(self):
+        beside = that_writes_one_file_beside_another
+        for objective, more in ((beside, {"max_concurrent": 2}), (that_writes_one_file, {"max_concurrent": 1})):
+            sweep = self.run_sweep(objective, samples=8, **more)
+            self.assertEqual(len(sweep.doubts), 1, self.told)
+            self.assertIn(self.told_of.format("best.pt"), sweep.doubts[0])
+            self.assertIn("{tune.dir}/best.pt", sweep.doubts[0])
+            self.assertEqual(self.told.count("shared files: "), 2, "as it is seen, and with the result: " + self.told)
+
+    def test_that_hold_one_trials_results_are_not_told(self):
+        for more in ({"max_concurrent": 1}, {"max_concurrent": 3}):
+            sweep = self.run_sweep(that_writes_its_own_file, samples=9, **more)
+            self.assertEqual(sweep.doubts, [])
+
+    def test_that_are_logs_or_databases_are_not_told(self):
+        sweep = self.run_sweep(that_adds_to_a_log, samples=8, max_concurrent=2)
+        self.assertEqual(sweep.doubts, [])
+
+    def test_in_folders_with_the_time_for_a_name_are_told(self):
+        sweep = self.run_sweep(in_a_folder_of_the_minute, samples=6, max_concurrent=2)
+        self.assertIn(self.told_of.format("runs/20260101-1200/model.ckpt"), sweep.doubts[0])
+
+    def tune_run(self, name, space, *arguments, **more):
+        Path(name + ".yaml").write_text(json.dumps(space))
+        return subprocess.Popen(
+            [BIN + "/tune", "run", name + ".yaml", "--seed", "1", "--db", name + ".db", *arguments],
+            stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **more,
+        )
+
+    def test_that_a_shell_writes_are_told(self):
+        command = ["sh", "-c", "echo {x} | tee result.txt"]
+        process = self.tune_run("shell", {
+            "metric": "value", "mode": "min", "samples": 6, "space": {"x": {"uniform": [0, 1]}},
+            "trainable": {"command": command, "metrics": {"value": {"regex": "{number}"}}},
+        })
+        told = process.communicate()[1]
+        self.assertEqual(told.count(self.told_of.format("result.txt")), 1, told)
+
+    def file_sweep(self, program):
+        Path("train.py").write_text("import json, os, sys, time\nfrom pathlib import Path\n" + program)
+        return {
+            "metric": "value", "mode": "min", "samples": 3, "limits": {"max_concurrent": 1},
+            "space": {"x": {"uniform": [0, 1]}},
+            "trainable": {"command": [sys.executable, "train.py", "{x}"], "metrics": {"value": {"json": "r.json", "key": "value"}}},
+        }
+
+    def test_of_metrics_that_were_only_touched_are_told(self):
+        keeps = self.file_sweep(
+            "if not Path('r.json').exists():\n"
+            "    Path('r.json').write_text(json.dumps({'value': float(sys.argv[1])}))\n"
+            "os.utime('r.json')\n"
+        )
+        told = self.tune_run("keeps", keeps).communicate()[1]
+        self.assertIn("trial 1: another trial's value: r.json holds the same bytes as for trial 0", told)
+        Path("r.json").unlink()
+        writes = self.file_sweep("Path('r.json').write_text(json.dumps({'value': float(sys.argv[1])}))\n")
+        told = self.tune_run("writes", writes).communicate()[1]
+        self.assertNotIn("another trial's value", told)
+        self.assertNotIn("several trials wrote", told)
+
+    def test_of_metrics_that_two_sweeps_write_are_told_in_both(self):
+        space = self.file_sweep(
+            "Path('began-' + os.environ['TUNE_EXPERIMENT']).write_text('')\n"
+            "while len(list(Path('.').glob('began-*'))) < 2: time.sleep(0.002)\n"
+            "Path('r.json').write_text(json.dumps({'value': float(sys.argv[1])}))\n"
+        )
+        both = [self.tune_run(name, {**space, "samples": 1}) for name in ("one", "two")]
+        told = [process.communicate()[1] for process in both]
+        self.assertIn("metrics of two sweeps: trials of " + os.path.realpath("two.artifacts/two"), told[0])
+        self.assertIn("metrics of two sweeps: trials of " + os.path.realpath("one.artifacts/one"), told[1])
+
+
+if __name__ == "__main__":
+    import unittest
+
+    unittest.main()
