@@ -324,6 +324,72 @@ TEST(Damage, ADatabaseThatIsMovedOrRemovedUnderItsTunerInterruptsTheSweepAndLose
   }
 }
 
+// What may happen to the files while a tuner writes them. Gives what it said.
+template <typename Harm>
+std::string ErrorOfHarmed(const TestFolder& folder, const std::string& space, const Harm& harm) {
+  Program tune(folder, "tune", {"run", folder.Write("space.yaml", space)});
+  EXPECT_TRUE(tune.WaitForText("ended"));
+  harm();
+  const ProgramResult result = tune.Wait();
+  EXPECT_EQ(result.exit_status, 1) << result.err;
+  return result.err;
+}
+
+TEST(Damage, AWalThatIsMovedRemovedOrReplacedUnderItsTunerInterruptsTheSweepAndLosesNothing) {
+  const std::string text = Space("    seconds: 0.01\n", 12);
+  for (const char* const harm : {"remove", "move", "replace"}) {
+    TestFolder folder;
+    const std::string wal = folder / "tune.db-wal";
+    const std::string said = ErrorOfHarmed(folder, text, [&] {
+      if (harm == std::string("replace")) {
+        fs::copy_file(wal, folder / "copy");
+        fs::rename(folder / "copy", wal);
+      } else if (harm == std::string("move")) {
+        fs::rename(wal, folder / "moved");
+      } else {
+        fs::remove(wal);
+      }
+    });
+    EXPECT_NE(said.find("tune.db-wal: it was moved, removed or replaced"), std::string::npos)
+        << said;
+    ASSERT_TRUE(fs::exists(folder / "tune.db.kept")) << said;
+    fs::remove(wal);
+    fs::remove(folder / "tune.db-shm");
+    fs::rename(folder / "tune.db.kept", folder / "tune.db");
+    const ProgramResult resumed = RunTune(folder, {"resume"});
+    EXPECT_EQ(resumed.exit_status, 0) << resumed.err;
+    EXPECT_EQ(FinalTable(folder), UndisturbedTable(text)) << harm;
+  }
+}
+
+// There is nothing left to keep: what can be done is to stop, and to say so.
+TEST(Damage, ADatabaseThatIsWrittenOverUnderItsTunerEndsTheSweepWithAWord) {
+  const std::string text = Space("    seconds: 0.01\n", 40);
+  for (const bool is_cut : {false, true}) {
+    TestFolder folder;
+    const std::string said = ErrorOfHarmed(folder, text, [&] {
+      if (is_cut) return fs::resize_file(folder / "tune.db", 0);
+      folder.Write("tune.db", std::string(200'000, 'x'));
+    });
+    EXPECT_NE(said.find("another program wrote over it while the sweep ran"), std::string::npos)
+        << said;
+    EXPECT_EQ(said.find("FINISHED"), std::string::npos) << said;
+  }
+}
+
+TEST(Damage, AnotherProgramOfSqlitesMayWriteBesideTheTuner) {
+  TestFolder folder;
+  Program tune(folder, "tune",
+               {"run", folder.Write("space.yaml", Space("    seconds: 0.01\n", 12))});
+  ASSERT_TRUE(tune.WaitForText("ended"));
+  EXPECT_EQ(std::system(("sqlite3 " + (folder / "tune.db") +
+                         " 'pragma busy_timeout = 5000; create table mine (x); pragma "
+                         "wal_checkpoint' > /dev/null")
+                            .c_str()),
+            0);
+  EXPECT_EQ(tune.Wait().exit_status, 0);
+}
+
 TEST(Damage, TheIndexOfTheWalMayBeGarbageOrMissing) {
   const KilledSweep sweep;
   KeyedRandom random(2, "garbage");

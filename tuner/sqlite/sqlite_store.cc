@@ -152,21 +152,48 @@ Result<StoredExperiment> SqliteStore::CreateExperiment(const NewExperiment& expe
 
 Status SqliteStore::Commit(ExperimentId experiment, const JournalStep& step,
                            const Transition& transition) {
-  if (database_->HasMoved()) return KeepMoved();
+  TUNE_RETURN_IF_ERROR(CheckFiles());
   if (!ids_.has_value() || ids_->experiment != experiment)
     TUNE_RETURN_IF_ERROR(LoadRowIds(experiment));
   const Status status = WriteAll(experiment, step, transition);
+  files_.Note();
   if (!status.ok()) {
     ids_.reset();  // Ids that were given out in what is rolled back are nobody's.
-  } else if (lock_) {
-    lock_->NoteCommitted({experiment.value, step.step});
+    return status;
   }
+  committed_ = {experiment.value, step.step};
+  if (lock_) lock_->NoteCommitted(*committed_);
   return status;
 }
 
-// What would be committed now nobody would find. The WAL lies where the file was: what it holds
-// goes into the file, wherever that is, and into a copy, since the file may be removed.
-Status SqliteStore::KeepMoved() {
+// Before each commit: what is committed into files that are not the database's any more, or that
+// others have spoiled, nobody will find.
+Status SqliteStore::CheckFiles() {
+  const std::string& path = database_->path();
+  if (database_->HasMoved()) return KeepCopy(path + ": the database was moved or removed");
+  switch (files_.Look()) {
+    case FileWatch::Change::kNone:
+      return OkStatus();
+    case FileWatch::Change::kWalGone:
+      return KeepCopy(path + "-wal: it was moved, removed or replaced");
+    case FileWatch::Change::kWritten:
+      break;
+  }
+  // Another program of SQLite's may write into it as it likes.
+  const Status whole = CheckWhatIsThere(path, /*looks_at_pages=*/true, committed_);
+  if (whole.ok()) {
+    files_.Note();
+    return OkStatus();
+  }
+  return FailedPrecondition(path +
+                            ": another program wrote over it while the sweep ran, and what "
+                            "was reported is lost but for a backup (" +
+                            whole.message() + ")");
+}
+
+// The WAL lies where the file was: what it holds goes into the file, wherever that is, and into a
+// copy, since the file may be removed.
+Status SqliteStore::KeepCopy(const std::string& what) {
   const std::string& path = database_->path();
   std::string copy = path + ".kept";
   std::error_code error;
@@ -175,14 +202,17 @@ Status SqliteStore::KeepMoved() {
   }
   const Status folded = database_->Execute("PRAGMA wal_checkpoint(TRUNCATE);");
   const Status copied = database_->CopyTo(copy);
-  const std::string text = path + ": the database was moved or removed while the sweep ran; ";
+  const std::string text = what + " while the sweep ran; ";
   if (copied.ok()) {
-    return FailedPrecondition(text + "put it back, or give that name to " + copy +
-                              ", which holds all that was reported");
+    return FailedPrecondition(text + copy + " holds all that was reported: give it the name " +
+                              path + ", and leave no -wal and no -shm of that name beside it");
   }
   std::filesystem::remove(copy, error);
-  if (folded.ok()) return FailedPrecondition(text + "put it back: it holds all that was reported");
-  return FailedPrecondition(text + "put it back with its -wal file (" + folded.message() + ")");
+  const std::string why = " (no copy could be made: " + copied.message() + ")";
+  if (folded.ok()) {
+    return FailedPrecondition(text + "the database itself holds all that was reported" + why);
+  }
+  return FailedPrecondition(text + "put it back, the database together with its -wal file" + why);
 }
 
 Status SqliteStore::WriteAll(ExperimentId experiment, const JournalStep& step,

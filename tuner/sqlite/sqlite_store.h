@@ -11,6 +11,7 @@
 
 #include "core/time.h"
 #include "tuner/sqlite/database.h"
+#include "tuner/sqlite/file_watch.h"
 #include "tuner/sqlite/writer_lock.h"
 #include "tuner/store.h"
 
@@ -46,10 +47,11 @@ class SqliteStore final : public Store {
   };
 
   SqliteStore(std::optional<WriterLock> lock, std::unique_ptr<Database> database)
-      : lock_(std::move(lock)), database_(std::move(database)) {}
+      : lock_(std::move(lock)), database_(std::move(database)), files_(database_->path()) {}
 
   Status WriteAll(ExperimentId experiment, const JournalStep& step, const Transition& transition);
-  Status KeepMoved();
+  Status CheckFiles();
+  Status KeepCopy(const std::string& what);
   Status WriteStep(ExperimentId experiment, const JournalStep& step);
   Status WriteNewTrial(ExperimentId experiment, const NewTrialRow& row);
   Status WriteTrial(const TrialRow& row);
@@ -70,6 +72,8 @@ class SqliteStore final : public Store {
 
   std::optional<WriterLock> lock_;  // Given back after the database is closed.
   std::unique_ptr<Database> database_;
+  FileWatch files_;
+  std::optional<JournalEnd> committed_;  // By this process.
   std::optional<RowIds> ids_;
   std::string text_;  // JSON of the row being written.
 };
