@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -362,6 +363,23 @@ TEST_F(PackageFolder, KeepsToItselfWhatOtherUsersCouldNotReadWhateverTheUmask) {
     EXPECT_EQ(mode_of("/train.py"), 0644u);
     EXPECT_EQ(*NameFolder(there->folder, kAnyBytes), name);
   }
+}
+
+// As by a worker that was stopped by a signal in the middle.
+TEST_F(PackageFolder, WhoseFetchingDoesNotGoOnIsFetchedByAnotherWorkerToo) {
+  Sender sender{Text()};
+  const PackageName name = Name();
+  WriteText(folder_ / "cache/packages/x", "");
+  fs::permissions(folder_ / "cache/packages", fs::perms::owner_all);
+  const std::string part = folder_ / ("cache/packages/" + name.sha256 + ".part");
+  WriteText(part, "half");
+  const FileDescriptor frozen(open(part.c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_EQ(flock(frozen.get(), LOCK_EX), 0);
+  const PackageStore store(folder_ / "cache", interruption_, Milliseconds(200));
+  const Result<HeldPackage> there = store.Obtain(name, sender.Dial());
+  ASSERT_TRUE(there.ok()) << there.status().message();
+  EXPECT_EQ(*NameFolder(there->folder, kAnyBytes), name);
+  EXPECT_EQ(ReadText(part), "half") << "that is the other's";
 }
 
 TEST_F(PackageFolder, InWhichSomethingThatCameWasChangedIsFetchedAgain) {

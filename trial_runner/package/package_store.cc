@@ -40,6 +40,16 @@ bool IsFolderPath(const std::string& path) {
   return fs::is_directory(path, ignored);
 }
 
+int64_t BytesOf(const std::string& path) {
+  struct stat info = {};
+  return stat(path.c_str(), &info) == 0 ? info.st_size : -1;
+}
+
+// No other worker's.
+std::string OwnPartOf(const std::string& target) {
+  return target + "-" + std::to_string(getpid()) + ".part";
+}
+
 // The file, ours as long as it is open; nothing: another has it.
 Result<FileDescriptor> OpenLocked(const std::string& path) {
   FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
@@ -75,6 +85,8 @@ Result<HeldPackage> PackageStore::Obtain(const PackageName& package,
   std::string target = folder_ + "/" + package.sha256;
   bool is_new = false;
   bool is_changed = false;
+  int64_t seen_bytes = -1;  // Of what another fetches,
+  Duration stalled;         // and for how long.
   while (true) {
     TUNE_ASSIGN_OR_RETURN(std::optional<FileDescriptor> hold, HoldFolder(target));
     if (hold && !is_new && !is_changed) {
@@ -89,45 +101,48 @@ Result<HeldPackage> PackageStore::Obtain(const PackageName& package,
       return HeldPackage{std::move(target), *std::move(hold)};
     }
     TUNE_RETURN_IF_ERROR(MakePrivateFolder(folder_));
-    TUNE_ASSIGN_OR_RETURN(FileDescriptor part, OpenLocked(part_path));
-    if (part.is_open()) {
+    Part part = {part_path, {}};
+    if (stalled >= patience_) part.path = OwnPartOf(target);
+    TUNE_ASSIGN_OR_RETURN(part.file, OpenLocked(part.path));
+    if (part.file.is_open()) {
       TUNE_ASSIGN_OR_RETURN(target, FetchAndUnpack(package, dial, part, is_changed));
       is_new = true;
     } else if (interruption_.Waits(kLockLookPause)) {
       return Interrupted();
     }
+    const int64_t bytes = BytesOf(part_path);
+    stalled = bytes == seen_bytes ? stalled + kLockLookPause : Duration{};
+    seen_bytes = bytes;
   }
 }
 
 Result<std::string> PackageStore::FetchAndUnpack(const PackageName& package,
-                                                 const PackageDial& dial,
-                                                 const FileDescriptor& part,
+                                                 const PackageDial& dial, const Part& part,
                                                  bool is_changed) const {
   const std::string target = folder_ + "/" + package.sha256;
-  const std::string part_path = target + ".part";
   if (!is_changed && IsFolderPath(target)) {  // Its fetcher has just ended.
-    unlink(part_path.c_str());
+    unlink(part.path.c_str());
     return target;
   }
   RemoveAbandonedFolders(folder_);
   Result<std::string> unpacked = DataLoss("");
   for (int tries = 0; tries < limits::kPackageTriesMax; ++tries) {
-    const Status fetched = Fetch(package, dial, part.get());
-    unpacked = fetched.ok() ? Unpack(package, part.get()) : fetched;
+    const Status fetched = Fetch(package, dial, part);
+    unpacked = fetched.ok() ? Unpack(package, part) : fetched;
     if (unpacked.ok() || unpacked.status().code() != StatusCode::kDataLoss) break;
-    if (ftruncate(part.get(), 0) != 0) return ErrnoStatus("write", part_path);
+    if (ftruncate(part.file.get(), 0) != 0) return ErrnoStatus("write", part.path);
   }
   // What is whole is not needed twice, and what finds no room shall leave some.
   const bool is_kept = unpacked.status().code() == StatusCode::kUnavailable;
-  if (!is_kept) unlink(part_path.c_str());
+  if (!is_kept) unlink(part.path.c_str());
   return unpacked;
 }
 
 // Appends what is missing.
-Status PackageStore::Fetch(const PackageName& package, const PackageDial& dial, int part) const {
-  const std::string path = folder_ + "/" + package.sha256 + ".part";
-  int64_t have = lseek(part, 0, SEEK_END);
-  if (have > package.bytes) return DataLoss(path + " is longer than the package");
+Status PackageStore::Fetch(const PackageName& package, const PackageDial& dial,
+                           const Part& part) const {
+  int64_t have = lseek(part.file.get(), 0, SEEK_END);
+  if (have > package.bytes) return DataLoss(part.path + " is longer than the package");
   int64_t pause_ms = limits::kReconnectMs;
   while (have < package.bytes) {
     const std::unique_ptr<PackageStream> stream = dial(package, have);
@@ -143,8 +158,9 @@ Status PackageStore::Fetch(const PackageName& package, const PackageDial& dial, 
       have += static_cast<int64_t>((*piece)->size());
       if (have > package.bytes) return DataLoss("more came than was named");
       if (!(*piece)->empty()) pause_ms = limits::kReconnectMs;
-      TUNE_RETURN_IF_ERROR(
-          WriteAll(part, std::as_bytes(std::span((*piece)->data(), (*piece)->size())), path));
+      TUNE_RETURN_IF_ERROR(WriteAll(part.file.get(),
+                                    std::as_bytes(std::span((*piece)->data(), (*piece)->size())),
+                                    part.path));
     }
     if (have == package.bytes) break;
     if (interruption_.Waits(Milliseconds(pause_ms))) return Interrupted();
@@ -153,9 +169,8 @@ Status PackageStore::Fetch(const PackageName& package, const PackageDial& dial, 
   return OkStatus();
 }
 
-Result<std::string> PackageStore::Unpack(const PackageName& package, int part) const {
-  TUNE_ASSIGN_OR_RETURN(const MappedFile text,
-                        MappedFile::Of(part, folder_ + "/" + package.sha256 + ".part"));
+Result<std::string> PackageStore::Unpack(const PackageName& package, const Part& part) const {
+  TUNE_ASSIGN_OR_RETURN(const MappedFile text, MappedFile::Of(part.file.get(), part.path));
   Sha256 hash;
   hash.Add(text.text());
   if (hash.Finish() != package.sha256) return DataLoss("what came has another SHA-256");

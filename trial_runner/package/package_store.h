@@ -6,9 +6,10 @@
 //                            is fetched again
 //   packages/<sha256>.part   its text while it is on its way; whoever fetches it holds a lock on it
 //
-// Any number of workers may share a cache: one of them fetches, the others wait. What was fetched
-// of a package that broke off is kept, and gone on from. Of packages that no worker holds the
-// latest used stay (limits::kPackagesKeptMax, counted with those that are held).
+// Any number of workers may share a cache: one of them fetches, the others wait, each until what
+// comes does not grow for a while (the other may be frozen): then it fetches for itself, beside
+// it. What was fetched of a package that broke off is kept, and gone on from. Of packages that no
+// worker holds the latest used stay (limits::kPackagesKeptMax, counted with those that are held).
 //
 // Thread rule: one thread an object, and its Interruption from any.
 #pragma once
@@ -44,9 +45,9 @@ struct HeldPackage {
 
 class PackageStore {
  public:
-  // `cache`: made when it is needed.
-  PackageStore(std::string cache, const Interruption& interruption)
-      : folder_(std::move(cache) + "/packages"), interruption_(interruption) {}
+  // `cache`: made when it is needed. `patience`: with another worker whose fetching does not go on.
+  PackageStore(std::string cache, const Interruption& interruption, Duration patience = Seconds(30))
+      : folder_(std::move(cache) + "/packages"), interruption_(interruption), patience_(patience) {}
 
   // The package, fetched if it is not there: whole and durable when it returns. Tries
   // again when the connection breaks, until it is interrupted (kUnavailable). Other errors are one
@@ -55,13 +56,19 @@ class PackageStore {
   Result<HeldPackage> Obtain(const PackageName& package, const PackageDial& dial) const;
 
  private:
+  // A package's text on its way.
+  struct Part {
+    std::string path;
+    FileDescriptor file;
+  };
   Result<std::string> FetchAndUnpack(const PackageName& package, const PackageDial& dial,
-                                     const FileDescriptor& part, bool is_changed) const;
-  Result<std::string> Unpack(const PackageName& package, int part) const;
-  Status Fetch(const PackageName& package, const PackageDial& dial, int part) const;
+                                     const Part& part, bool is_changed) const;
+  Result<std::string> Unpack(const PackageName& package, const Part& part) const;
+  Status Fetch(const PackageName& package, const PackageDial& dial, const Part& part) const;
 
   const std::string folder_;
   const Interruption& interruption_;
+  const Duration patience_;
 };
 
 }  // namespace tune
