@@ -139,7 +139,13 @@ Status AskTellSession::Tell(const Value& tell) {
   }
   Trial& trial = trials_[static_cast<size_t>(number)];
   if (trial.is_over()) {
-    return reader_.Error("tell: the trial " + std::to_string(number) + " is over");
+    // Who tells again what he is not sure to have told sees whether it was.
+    const Metric last = trial.row.last_value;
+    const bool has_failed = trial.row.status == TrialStatus::kError;
+    return reader_.Error("tell: the trial " + std::to_string(number) + " is over" +
+                         (has_failed ? ": it failed"
+                          : last     ? ", its value " + ToJson(Value(*last))
+                                     : ", without a value"));
   }
   const bool has_failed = tell.Find("failed") != nullptr;
   if (!has_failed) {

@@ -434,7 +434,7 @@ class AStudy(SweepCase):
             study.tell(0, asked[0][1]["x"])
             study.tell(1, failed=True)
             study.tell(2, math.nan)
-            with self.assertRaisesRegex(tune.TuneError, "the trial 0 is over"):
+            with self.assertRaisesRegex(tune.TuneError, "the trial 0 is over, its value "):
                 study.tell(0, 1)
 
     def test_with_a_name_goes_on(self):
