@@ -742,6 +742,19 @@ TEST_F(CommandTrialTest, OneThatHadTooMuchMemoryIsToldItsLimit) {
   EXPECT_THAT(told.error, HasSubstr("1000000 bytes"));
 }
 
+TEST_F(CommandTrialTest, OneThatWasKilledSaysSoAndWhetherMemoryWasShort) {
+  ProgramEnd end;
+  end.signal = "SIGKILL";
+  trial_->OnProgramEnded(end);
+  EXPECT_EQ(NextEnd().outcome, Outcome::kKilled);
+  Begin(kByRegex);
+  end.by_oom_killer = true;
+  trial_->OnProgramEnded(end);
+  const TrialEnd told = NextEnd();
+  EXPECT_EQ(told.outcome, Outcome::kOutOfMemory);
+  EXPECT_THAT(told.error, HasSubstr("the system killed the program: memory is short"));
+}
+
 TEST_F(CommandTrialTest, NumbersOfFilesAreTheFinalReport) {
   Begin(kByFile);
   ProgramEnd end;

@@ -27,6 +27,7 @@
 #include "trial_runner/end_notes.h"
 #include "trial_runner/find_program.h"
 #include "trial_runner/secrets.h"
+#include "trial_runner/worker/oom_kills.h"
 #include "trial_runner/worker/process_tree.h"
 #include "trial_runner/working_folder.h"
 
@@ -157,8 +158,9 @@ struct CommandRunner::Attempt {
   bool has_exceeded_memory = false;
   Instant memory_seen_at;
   std::optional<Program> program;
-  std::optional<ClientId> asks_for_next;  // It has ended, and its program lives on.
-  bool is_signalled = false;              // That it does is not sure.
+  std::optional<int64_t> oom_kills_before;  // Of the system, of whatever it killed.
+  std::optional<ClientId> asks_for_next;    // It has ended, and its program lives on.
+  bool is_signalled = false;                // That it does is not sure.
   std::optional<SharedFolder> shared_folder;
   std::vector<std::string> notes;  // What may be wrong with its values.
   std::optional<FinishAttempt> finish;
@@ -308,6 +310,7 @@ Result<std::unique_ptr<CommandRunner::Attempt>> CommandRunner::Begin(const Trial
   attempt->shared_folder.emplace(attempt->folder, start.artifact_dir, attempt->filled.metric_files,
                                  ToJson(start.config));
   attempt->shared_folder->Begin();
+  attempt->oom_kills_before = ReadOomKills(FindOomKillFiles());
   if (served) {
     HandOver(*std::move(served), *attempt);
   } else {
@@ -553,6 +556,8 @@ void CommandRunner::TakeProgramEnd(Attempt& attempt) {
   ProgramEnd end;
   if (WIFSIGNALED(*status)) {
     end.signal = SignalName(WTERMSIG(*status));
+    end.by_oom_killer =
+        WTERMSIG(*status) == SIGKILL && ReadOomKills(FindOomKillFiles()) > attempt.oom_kills_before;
   } else {
     end.exit_status = WEXITSTATUS(*status);
   }

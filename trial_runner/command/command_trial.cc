@@ -413,9 +413,14 @@ TrialEnd CommandTrial::EndOfProgram() const {
       return {Outcome::kCrashed, WithTail("no room on the disk: the program " + how, tail_),
               end.full_disk};
     }
-    const Outcome outcome = tail_.SpeaksOfDeviceMemory() ? Outcome::kDeviceOutOfMemory
-                            : tail_.SpeaksOfMemory()     ? Outcome::kOutOfMemory
-                                                         : Outcome::kCrashed;
+    if (end.by_oom_killer) {
+      return {Outcome::kOutOfMemory,
+              WithTail("the system killed the program: memory is short", tail_)};
+    }
+    const Outcome outcome = end.signal == "SIGKILL"        ? Outcome::kKilled
+                            : tail_.SpeaksOfDeviceMemory() ? Outcome::kDeviceOutOfMemory
+                            : tail_.SpeaksOfMemory()       ? Outcome::kOutOfMemory
+                                                           : Outcome::kCrashed;
     return {outcome, WithTail("the program " + how, tail_)};
   }
   if (!end.file_metrics.ok()) {

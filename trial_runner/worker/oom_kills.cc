@@ -71,6 +71,12 @@ std::vector<std::string> OomKillFiles(std::string_view cgroups) {
   return files;
 }
 
+std::vector<std::string> FindOomKillFiles() {
+  std::ostringstream cgroups;
+  cgroups << std::ifstream("/proc/self/cgroup").rdbuf();
+  return OomKillFiles(cgroups.str());
+}
+
 std::optional<int64_t> ReadOomKills(const std::vector<std::string>& files) {
   for (const std::string& path : files) {
     std::ostringstream text;

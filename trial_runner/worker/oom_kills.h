@@ -23,6 +23,9 @@ std::optional<int64_t> ParseOomKills(std::string_view text);
 // Where our count may be, nearest first, by the text of /proc/self/cgroup.
 std::vector<std::string> OomKillFiles(std::string_view cgroups);
 
+// Those of this process.
+std::vector<std::string> FindOomKillFiles();
+
 // Reads the first of the files that has a count. Nothing: this system does not count.
 std::optional<int64_t> ReadOomKills(const std::vector<std::string>& files);
 

@@ -141,6 +141,7 @@ bool MayEndSo(Outcome outcome) {
     case Outcome::kCompleted:
     case Outcome::kStopped:
     case Outcome::kCrashed:
+    case Outcome::kKilled:
     case Outcome::kOutOfMemory:
     case Outcome::kDeviceOutOfMemory:
     case Outcome::kBadConfig:
@@ -156,7 +157,7 @@ Result<FromTrial> ReadEnd(const Value& map) {
   TUNE_RETURN_IF_ERROR(TakeText(map, "outcome", limits::kNameBytesMax, outcome));
   if (!ParseOutcome(outcome, end.outcome) || !MayEndSo(end.outcome)) {
     return InvalidArgument("outcome: read '" + outcome +
-                           "', expected completed, stopped, crashed, out_of_memory, "
+                           "', expected completed, stopped, crashed, killed, out_of_memory, "
                            "device_out_of_memory or bad_config");
   }
   TUNE_RETURN_IF_ERROR(TakeText(map, "error", limits::kTrialLineBytesMax, end.error));

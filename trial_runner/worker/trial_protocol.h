@@ -32,7 +32,8 @@
 //       empty path says that the iteration is all there is to it. `"note"`, one line for a person:
 //       the report's value may not be what is meant.
 //   {"end": {"outcome": "completed", "error": ""}}
-//       completed, stopped (told to), crashed, out_of_memory, device_out_of_memory or bad_config.
+//       completed, stopped (told to), crashed, killed, out_of_memory, device_out_of_memory or
+//       bad_config.
 //       `"detail": "bad_checkpoint"`: what it was to go on from is torn, corrupt or gone;
 //       `"detail": "disk_full"`: there was no room to begin, for a checkpoint or for what the
 //       user's program writes; `"detail": "own_disk_full"`: the same, while there is room where the

@@ -51,12 +51,6 @@ constexpr Duration kClosePatience = Seconds(1);
 constexpr Duration kMemoryLookPause = Seconds(1);
 constexpr Duration kStartPause = Milliseconds(250);
 
-std::vector<std::string> FindOomKillFiles() {
-  std::ostringstream cgroups;
-  cgroups << std::ifstream("/proc/self/cgroup").rdbuf();
-  return OomKillFiles(cgroups.str());
-}
-
 // "SIGSEGV".
 std::string SignalName(int signal) {
   const char* const name = sigabbrev_np(signal);
