@@ -274,6 +274,10 @@ std::string DifferingThing(std::string_view before, std::string_view after, bool
 std::string FindTraining(std::string_view line) {
   constexpr size_t kWordsMax = 8;
   constexpr size_t kHeadingWordsMax = 5;
+  if (const size_t spaces = static_cast<size_t>(std::count(line.begin(), line.end(), ' '));
+      spaces > 2 * kWordsMax) {
+    return "";
+  }
   const CounterReader reader(line);
   const std::vector<Word>& words = reader.words();
   if (words.size() < 2 || words.size() > kWordsMax) return "";
