@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "trial_runner/line_form.h"
 #include "trial_runner/line_words.h"
 
 namespace tune {
@@ -67,6 +68,8 @@ bool IsMeasure(std::string_view word) {
       "loss",    "acc",   "accuracy", "err",     "error", "score",  "reward", "return",
       "lr",      "rate",  "cost",     "size",    "norm",  "length", "len",    "patience",
       "counter", "count", "mem",      "correct", "total", "auc",    "memory", "fitness"};
+  static constexpr std::string_view kWords[] = {"tp", "fp", "tn", "fn", "p", "r", "f"};
+  if (IsOneOf(kWords, word)) return true;
   return std::any_of(std::begin(kEnds), std::end(kEnds),
                      [&](std::string_view end) { return word.ends_with(end); });
 }
@@ -140,6 +143,15 @@ class CounterReader {
     return i + 1 < words_.size() && Between(i + 1) == " " && IsUnit(words_[i + 1].text) &&
            words_[i + 1].text != "it";
   }
+  // "100 steps" of "After 100 steps", and any noun, "31 nodes" of "Visited 31 nodes, bound 0.5";
+  // the name of the value itself is none, "Organ 3 dice 0.5".
+  bool CountsNoun(size_t i, bool of_time) const {
+    if (i + 1 >= words_.size() || Between(i + 1) != " ") return false;
+    const std::string& next = words_[i + 1].text;
+    if (of_time || IsNumberWord(next)) return !IsNumberWord(next) && IsTimeWord(next);
+    const bool is_last = i + 2 == words_.size();
+    return !is_last && !IsNumberWord(words_[i + 2].text);
+  }
   // The 10 of "3/10" and of "3 of 10".
   bool IsWholeOfFraction(size_t i) const {
     if (i == 0) return false;
@@ -169,14 +181,17 @@ class CounterReader {
     if (IsOfLongerNumber(word) || HasUnit(i)) return std::nullopt;
     if (is_part) return LineCounter{Kind::kPart, name, word.text};
     if (name.empty()) return ReadBare(word, is_first, i);
-    if (IsTimeWord(name) || IsFraction(i)) return LineCounter{Kind::kTime, name, word.text};
+    // "After 100 steps", "Val 3", "Test[3]".
+    const bool is_of_time = IsTimeWord(name) || IsFraction(i) || CountsNoun(i, true) ||
+                            !FindDataSplit(name).name.empty();
+    if (is_of_time) return LineCounter{Kind::kTime, name, word.text};
     const std::string_view between = Between(i);
     if (between == "@") return LineCounter{Kind::kPart, name + "@", word.text};
     if (between == "[" && At(word.end) == ']') {
       return LineCounter{Kind::kPart, name + "[]", word.text};
     }
     const bool is_joined = between.find_first_of("=:'\".") == std::string_view::npos;
-    if (!is_first || !is_joined || IsMeasure(name)) return std::nullopt;
+    if (!is_first || !is_joined || IsMeasure(name) || CountsNoun(i, false)) return std::nullopt;
     return LineCounter{Kind::kThing, name, word.text};
   }
 
@@ -259,6 +274,10 @@ std::string DifferingThing(std::string_view before, std::string_view after, bool
 std::string FindTraining(std::string_view line) {
   constexpr size_t kWordsMax = 8;
   constexpr size_t kHeadingWordsMax = 5;
+  if (const size_t spaces = static_cast<size_t>(std::count(line.begin(), line.end(), ' '));
+      spaces > 2 * kWordsMax) {
+    return "";
+  }
   const CounterReader reader(line);
   const std::vector<Word>& words = reader.words();
   if (words.size() < 2 || words.size() > kWordsMax) return "";

@@ -20,20 +20,27 @@ bool BeginsWithEpoch(std::string_view line) {
 
 }  // namespace
 
-void OutputHeadings::Follow(std::string_view line, bool is_heading) {
-  if (std::string time = FindTimeWord(line); !time.empty()) context_.time = std::move(time);
+void OutputHeadings::Follow(std::string_view whole_line, bool is_heading) {
+  constexpr size_t kHeadingBytesMax = 200;
+  const std::string_view line = whole_line.substr(0, kHeadingBytesMax);
+  std::string time = FindTimeWord(line);
+  const bool counts_time = !time.empty();
+  if (counts_time) context_.time = std::move(time);
   if (!is_heading) return;
+  const bool is_indented = line.empty() || line[0] == ' ' || line[0] == '\t';
+  const std::optional<int64_t> epoch = counts_time ? FindEpoch(line).epoch : std::nullopt;
+  if (epoch && BeginsWithEpoch(line)) context_.epoch = epoch;
+  const bool may_be_one = line.size() == whole_line.size();
   // It holds until a line that begins as far left and is none; one that names no part of the data
   // until the next one, or the next epoch.
-  std::string section = FindSection(line);
-  const std::optional<int64_t> epoch = FindEpoch(line).epoch;
+  std::string section = may_be_one ? FindSection(line) : "";
   if (!section.empty() || epoch) context_.section = std::move(section);
-  if (epoch && BeginsWithEpoch(line)) context_.epoch = epoch;
-  FollowTraining(line);
-  FollowBlock(line);
-  const DataSplit found = FindHeading(line);
-  const bool is_indented = line.empty() || line[0] == ' ' || line[0] == '\t';
+  const DataSplit found = may_be_one ? FindHeading(line) : DataSplit();
   if (!found.name.empty() || !is_indented) context_.heading = {found.name, found.name};
+  if (counts_time) context_.block = {};
+  if (!may_be_one) return;
+  FollowTraining(line);
+  if (!counts_time) FollowBlock(line);
 }
 
 // Of several between two values none is the second one's: a list of clients, or of devices.
@@ -45,10 +52,6 @@ void OutputHeadings::FollowTraining(std::string_view line) {
 }
 
 void OutputHeadings::FollowBlock(std::string_view line) {
-  if (!FindTimeWord(line).empty()) {
-    context_.block = {};
-    return;
-  }
   switch (const BlockLine found = FindBlock(line); found.kind) {
     case BlockLine::Kind::kHeading:
       context_.block = {found.is_named    ? OutputBlock::Kind::kNamed

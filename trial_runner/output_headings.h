@@ -36,7 +36,7 @@ struct OutputContext {
 class OutputHeadings {
  public:
   // A line without a value of the leading metric. `is_heading`: it has no other value either.
-  void Follow(std::string_view line, bool is_heading);
+  void Follow(std::string_view whole_line, bool is_heading);
   // A value of the leading metric stands below.
   void PassValue() { trainings_since_value_ = 0; }
   const OutputContext& context() const { return context_; }

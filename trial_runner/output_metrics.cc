@@ -440,8 +440,10 @@ std::string OutputMetrics::NoteOnLeading() {
     has_noted_percent_ = true;
     return NoteOnPercent(before, leading);
   }
-  if (has_noted_epoch_ || (!AreOfOneEpoch(before, leading) && !GoesBack(before, leading)))
-    return "";
+  const bool is_on_both = before.stream != leading.stream;
+  const bool is_doubtful =
+      is_on_both || AreOfOneEpoch(before, leading) || GoesBack(before, leading);
+  if (has_noted_epoch_ || !is_doubtful) return "";
   has_noted_epoch_ = true;
   return NoteOnEpoch(before, leading);
 }

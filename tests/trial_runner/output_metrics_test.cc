@@ -528,6 +528,15 @@ TEST_F(OutputMetricsTest, AnEpochThatABarDrawsOverIsTold) {
               IsEmpty());
 }
 
+TEST_F(OutputMetricsTest, ValuesOnBothStreamsAreTold) {
+  OutputRules rules = Rules({});
+  rules.patterns.push_back(Pattern("acc", StreamChoice::kBoth));
+  Begin(std::move(rules));
+  EXPECT_THAT(Notes(metrics_->Read(OutputStream::kStdout, "acc: 1\nacc: 2\n")), IsEmpty());
+  EXPECT_THAT(Notes(metrics_->Read(OutputStream::kStderr, "acc: 1\nacc: 2\n")),
+              ElementsAre(HasSubstr("stand on standard output and on standard error")));
+}
+
 TEST_F(OutputMetricsTest, EachLineTwiceIsTold) {
   const auto notes = [this](const std::string& output) {
     Begin(Rules({"acc"}));
