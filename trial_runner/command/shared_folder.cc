@@ -272,7 +272,7 @@ std::vector<std::string> SharedFolder::End(bool has_values) {
                       "command");
     }
     TellContent(record, notes);
-    std::vector<std::string> shared = record.TakeShared();
+    std::vector<std::string> shared = record.TakeShared(member_.sweep);
     std::erase_if(shared, [&](const std::string& name) {
       return IsOneOf((fs::path(folder_) / name).lexically_normal().string(), member_.metric_files);
     });
