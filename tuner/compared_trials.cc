@@ -5,6 +5,9 @@
 namespace tune {
 namespace {
 
+// Of these the first four that do not fail are compared.
+constexpr int64_t kNumbersWatched = 8;
+
 std::string Named(const std::string& unit) { return unit.empty() ? "none" : "'" + unit + "'"; }
 
 }  // namespace
@@ -44,22 +47,26 @@ std::optional<std::string> ComparedTrials::CheckUnit(const Unit& unit) {
 }
 
 void ComparedTrials::OnReport(TrialNumber trial, int64_t iteration, Metric value) {
-  if (is_compared_ || trial.value >= kWatched || !value) return;
+  if (is_compared_ || trial.value >= kNumbersWatched || !value) return;
   curves_[trial].emplace_back(iteration, *value);
 }
 
 std::optional<std::string> ComparedTrials::OnTrialEnded(TrialNumber trial,
                                                         const Configuration& configuration,
                                                         bool has_failed) {
-  if (is_compared_ || trial.value >= kWatched) return std::nullopt;
+  if (is_compared_ || has_failed || trial.value >= kNumbersWatched) return std::nullopt;
   ended_[trial] = configuration;
-  is_compared_ = has_failed || static_cast<int64_t>(ended_.size()) == kWatched;
+  is_compared_ = static_cast<int64_t>(ended_.size()) == kWatched;
   if (!is_compared_) return std::nullopt;
-  const bool are_alike = !has_failed && AreAlike();
+  const bool are_alike = AreAlike();
+  std::string numbers;
+  for (const auto& [number, its] : ended_) {
+    numbers += (numbers.empty() ? "" : ", ") + std::to_string(number.value);
+  }
   curves_.clear();
   ended_.clear();
   if (!are_alike) return std::nullopt;
-  return "trials 0 to " + std::to_string(kWatched - 1) +
+  return "trials " + numbers +
          " have different configurations and reported exactly the same values: the program may not "
          "use its parameters; tune why shows what each was given";
 }

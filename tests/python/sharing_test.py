@@ -78,6 +78,12 @@ class FilesOfTrials(SweepCase):
         sweep = self.run_sweep(in_a_folder_of_the_minute, samples=6, max_concurrent=2)
         self.assertIn(self.told_of.format("runs/20260101-1200/model.ckpt"), sweep.doubts[0])
 
+    def test_of_a_folder_that_is_too_large_are_not_looked_at(self):
+        Path("many").mkdir()
+        for number in range(4_001):
+            Path(f"many/{number}").touch()
+        self.assertEqual(self.run_sweep(that_writes_one_file, samples=3, max_concurrent=1).doubts, [])
+
     def tune_run(self, name, space, *arguments, **more):
         Path(name + ".yaml").write_text(json.dumps(space))
         return subprocess.Popen(

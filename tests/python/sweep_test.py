@@ -183,7 +183,7 @@ class AnObjective(SweepCase):
         self.assertEqual([trial.iterations for trial in self.run_sweep(that_reports)], [3, 3])
 
     def test_whose_returned_value_is_not_its_best_is_told_once(self):
-        sweep = self.run_sweep(that_returns_its_last, {"x": tune.choice(0, 0.5)}, samples=3)
+        sweep = self.run_sweep(that_returns_its_last, {"x": tune.choice(0, 0.5)}, samples=3, max_concurrent=1)
         self.assertEqual([trial.value - trial.config["x"] for trial in sweep], [1, 1, 1])
         returned = 2 + sweep.trials[0].config["x"]
         self.assertIn(f"the objective returned value={returned:.6g}, and its best report, {returned - 1:.6g}, is what counts",

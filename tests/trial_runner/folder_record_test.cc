@@ -32,7 +32,7 @@ class FolderRecordTest : public testing::Test {
     record_.OnEnd(Member(number).trial);
     Look(changed);
     Reload();
-    std::vector<std::string> shared = record_.TakeShared();
+    std::vector<std::string> shared = record_.TakeShared("/a/sweep");
     Reload();
     return shared;
   }
@@ -55,6 +55,20 @@ TEST_F(FolderRecordTest, AFileThatTrialsWriteOneAfterTheOtherIsSharedAndToldOnce
   EXPECT_THAT(End(1, {"best.pt"}), ElementsAre("best.pt"));
   Begin(2);
   EXPECT_THAT(End(2, {"best.pt"}), IsEmpty());
+}
+
+TEST_F(FolderRecordTest, AFileOfOneSweepIsToldToThatSweep) {
+  record_.OnBegin(Member(0));
+  record_.OnBegin(Member(0, "/b/other"));
+  record_.OnEnd("/b/other/0");
+  Look({"best.pt"});
+  record_.OnEnd("/a/sweep/0");
+  Look({"best.pt"});
+  record_.OnBegin(Member(1));
+  Look({"best.pt"});
+  Reload();
+  EXPECT_THAT(record_.TakeShared("/b/other"), IsEmpty());
+  EXPECT_THAT(record_.TakeShared("/a/sweep"), ElementsAre("best.pt"));
 }
 
 TEST_F(FolderRecordTest, AFileThatOneTrialMayHaveWrittenAloneIsNotShared) {
@@ -89,7 +103,7 @@ TEST_F(FolderRecordTest, ALogToWhichAllAddIsNoSharedFile) {
   Begin(1);
   record_.OnEnd(Member(1).trial);
   Look({"all.txt"}, /*has_only_grown=*/true);
-  EXPECT_THAT(record_.TakeShared(), IsEmpty());
+  EXPECT_THAT(record_.TakeShared("/a/sweep"), IsEmpty());
 }
 
 TEST_F(FolderRecordTest, ATrialThatWasNotLookedAtWhenItEndedMayHaveWrittenTheNextChange) {

@@ -66,12 +66,14 @@ std::optional<std::string> Said(const std::vector<std::vector<double>>& values,
 
 TEST(ComparedTrials, TrialsThatReportTheSameWithOtherConfigurationsAreTold) {
   EXPECT_THAT(Said({{1, 2}, {1}, {1, 2}, {1, 2}, {1, 2}}).value_or(""),
-              HasSubstr("trials 0 to 3 have different configurations and reported exactly"));
+              HasSubstr("trials 0, 1, 2, 3 have different configurations and reported exactly"));
   EXPECT_FALSE(Said({{1, 2}, {1, 2}, {1, 2}, {1, 3}}));
   EXPECT_FALSE(Said({{1}, {1}, {1}})) << "too few to tell";
   EXPECT_FALSE(Said({{1}, {1}, {1}, {1}}, /*are_configurations_alike=*/true));
   EXPECT_FALSE(Said({{1}, {}, {1}, {1}}));
   EXPECT_FALSE(Said({{1}, {1}, {1}, {1}}, false, /*failed=*/2));
+  EXPECT_THAT(Said({{1}, {1}, {1}, {1}, {1}}, false, /*failed=*/2).value_or(""),
+              HasSubstr("trials 0, 1, 3, 4 have different configurations"));
 }
 
 TEST(FirstReading, ComesBackAsItWasWritten) {

@@ -51,6 +51,10 @@ TEST(WarningsBeforeStart, SayHowListsAndNullArriveOnTheCommandLine) {
   EXPECT_THAT(Warnings(head + "{lr: {choice: [1, null]}}"),
               ElementsAre(HasSubstr("null arrives as the text null")));
   EXPECT_THAT(Warnings(head + "{lr: {choice: [1, 2.5, a, true]}}"), IsEmpty());
+  EXPECT_THAT(Warnings("trainable: food11\nmetric: val_accuracy\nmode: max\n"
+                       "space: {lr: {uniform: [0, 1]}}\n"),
+              IsEmpty())
+      << "it has no command line";
 }
 
 TEST(WarningsBeforeStart, NameFilesThatTrialsWouldShare) {

@@ -56,6 +56,16 @@ std::set<std::string> SetOf(std::vector<std::string> texts) {
   return {std::make_move_iterator(texts.begin()), std::make_move_iterator(texts.end())};
 }
 
+std::set<std::string> SweepsOf(const std::set<std::string>& trials) {
+  std::set<std::string> sweeps;
+  for (const std::string& trial : trials) sweeps.insert(trial.substr(0, trial.rfind('/')));
+  return sweeps;
+}
+
+void KeepCommon(std::set<std::string>& texts, const std::set<std::string>& others) {
+  std::erase_if(texts, [&](const std::string& text) { return !others.contains(text); });
+}
+
 }  // namespace
 
 bool FolderRecord::IsOver(const FolderMember& next) const {
@@ -82,8 +92,10 @@ void FolderRecord::OnLook(const std::vector<SeenFile>& changed) {
     const bool is_change = !trials.empty() && (is_new || !seen.has_only_grown);
     if (is_change && file.writers.empty() && !file.is_shared) {
       file.writers = trials;
+      file.sweeps = SweepsOf(trials);
     } else if (is_change) {
-      std::erase_if(file.writers, [&](const auto& trial) { return !trials.contains(trial); });
+      KeepCommon(file.writers, trials);
+      KeepCommon(file.sweeps, SweepsOf(trials));
       file.is_shared = file.is_shared || file.writers.empty();
     }
     file.inode = seen.inode;
@@ -121,10 +133,11 @@ void FolderRecord::OnGone(int64_t process) {
   }
 }
 
-std::vector<std::string> FolderRecord::TakeShared() {
+std::vector<std::string> FolderRecord::TakeShared(const std::string& sweep) {
   std::vector<std::string> names;
   for (auto& [name, file] : files_) {
-    if (file.is_shared && !std::exchange(file.is_told, true)) names.push_back(name);
+    const bool may_be_its = file.sweeps.empty() || file.sweeps.contains(sweep);
+    if (file.is_shared && may_be_its && !std::exchange(file.is_told, true)) names.push_back(name);
   }
   return names;
 }
@@ -165,6 +178,7 @@ std::string FolderRecord::Encode() const {
     entry.Set("modified_ns", Value(file.modified_ns));
     entry.Set("tail", Value(file.tail));
     entry.Set("writers", ListOf(file.writers));
+    entry.Set("sweeps", ListOf(file.sweeps));
     entry.Set("is_shared", Value(file.is_shared));
     entry.Set("is_told", Value(file.is_told));
     files.AsList().push_back(std::move(entry));
@@ -221,6 +235,7 @@ Result<FolderRecord> FolderRecord::Parse(const std::string& text) {
               one.Int("modified_ns"),
               one.Text("tail"),
               SetOf(one.Texts("writers")),
+              SetOf(one.Texts("sweeps")),
               one.Bool("is_shared"),
               one.Bool("is_told")};
     record.files_[one.Text("name")] = std::move(file);

@@ -24,9 +24,9 @@
 namespace tune {
 
 struct FolderMember {
-  std::string trial;                      // Its artifact folder, which no other trial has.
-  std::string sweep;                      // The folder above, of all its trials.
-  int64_t process = 0;                    // That runs it.
+  std::string trial;    // Its artifact folder, which no other trial has: <sweep>/<number>.
+  std::string sweep;    // The folder above, of all its trials.
+  int64_t process = 0;  // That runs it.
   std::vector<std::string> metric_files;  // Absolute.
 };
 
@@ -48,6 +48,7 @@ class FolderRecord {
     int64_t modified_ns = 0;
     std::string tail;
     std::set<std::string> writers;  // Trials that may have made all changes.
+    std::set<std::string> sweeps;   // Whose trials may have; empty: those of several did.
     bool is_shared = false;
     bool is_told = false;
   };
@@ -84,8 +85,8 @@ class FolderRecord {
   // A process is gone, and did not say that its trial ended.
   void OnGone(int64_t process);
 
-  // Files that several trials wrote, of which nobody was told yet; now he is.
-  std::vector<std::string> TakeShared();
+  // Files that several trials wrote, may all be this sweep's, and were told to nobody yet.
+  std::vector<std::string> TakeShared(const std::string& sweep);
   // Another sweep that has run beside this trial's attempt and has a metric file in common: the
   // file and that sweep's folder.
   struct Rival {

@@ -18,7 +18,6 @@
 #include "core/hash.h"
 #include "core/posix/durable_file.h"
 #include "core/posix/file_descriptor.h"
-#include "core/posix/plain_file.h"
 #include "core/posix/private_folder.h"
 #include "core/utf8.h"
 
@@ -175,25 +174,37 @@ bool IsAlive(int64_t process) {
   return kill(static_cast<pid_t>(process), 0) == 0 || errno == EPERM;
 }
 
+// In place: ext4 makes a writer wait for the disk that truncates a file first.
+void Rewrite(const FileDescriptor& file, const std::string& text) {
+  size_t written = 0;
+  while (written < text.size()) {
+    const ssize_t count = pwrite(file.get(), text.data() + written, text.size() - written,
+                                 static_cast<off_t>(written));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;  // A full disk: what is torn is no record to the next reader.
+    written += static_cast<size_t>(count);
+  }
+  (void)!ftruncate(file.get(), static_cast<off_t>(written));
+}
+
 // Reads the record, lets `change` change it, and writes it, while all others wait.
-void WithRecord(const std::string& file, const FolderMember& member,
+void WithRecord(const std::string& path, const FolderMember& member,
                 const std::function<void(FolderRecord&)>& change) {
-  const FileDescriptor lock(open((file + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!lock.is_open()) return;
-  while (flock(lock.get(), LOCK_EX) != 0) {  // Of some milliseconds at most.
+  const FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file.is_open()) return;
+  while (flock(file.get(), LOCK_EX) != 0) {  // Of some milliseconds at most.
     if (errno != EINTR) return;
   }
-  const Result<std::string> text = ReadFile(file, kRecordBytesMax);
+  const Result<std::string> text = ReadFile(path, kRecordBytesMax);
   Result<FolderRecord> record = text.ok() ? FolderRecord::Parse(*text) : text.status();
   for (const int64_t process : record.ok() ? record->processes() : std::set<int64_t>()) {
     if (!IsAlive(process)) record->OnGone(process);
   }
-  const bool is_torn = text.ok() && !record.ok();
+  const bool is_torn = !record.ok() && !(text.ok() && text->empty());
   if (!record.ok() || record->IsOver(member)) record = FolderRecord(ReadClock(CLOCK_REALTIME));
   if (is_torn) record->GiveUp();  // Who else runs here is not known.
   change(*record);
-  // A record that is too long, or that a full disk has cut, is none to the next reader.
-  (void)WriteFile(file, record->Encode());
+  Rewrite(file, record->Encode());
 }
 
 void Look(const std::string& folder, const FolderMember& member, FolderRecord& record) {
@@ -261,7 +272,7 @@ std::vector<std::string> SharedFolder::End(bool has_values) {
                       "command");
     }
     TellContent(record, notes);
-    std::vector<std::string> shared = record.TakeShared();
+    std::vector<std::string> shared = record.TakeShared(member_.sweep);
     std::erase_if(shared, [&](const std::string& name) {
       return IsOneOf((fs::path(folder_) / name).lexically_normal().string(), member_.metric_files);
     });

@@ -67,6 +67,8 @@ void AddSharedVariables(const ExperimentSpec& spec, const SearchSpace& space,
 // Lists, maps and null, which a command line has no words for.
 void AddValuesAsJson(const ExperimentSpec& spec, const SearchSpace& space,
                      std::vector<std::string>& warnings) {
+  const Result<std::string> kind = TrainableKind(spec.trainable);
+  if (!kind.ok() || *kind != "command") return;
   const Result<CommandSpec> command = CommandSpec::Parse(spec.trainable);
   if (!command.ok()) return;
   const std::vector<std::string> named = command->ParameterNames();
