@@ -56,6 +56,10 @@ void AddUi(Commands& commands) {
           ->type_name("HOST:PORT")
           ->capture_default_str();
   command->add_flag("--open", ui->open, "Opens it in the desktop's browser");
+  command
+      ->add_option("--key-file", ui->key_path,
+                   "Holds the key, for programs such as Prometheus; made where it is not there")
+      ->type_name("FILE");
   commands.Bind(command, [ui = ui, address](const Invocation& invocation) {
     ui->db_path = invocation.db_path;
     ui->address_is_given = address->count() > 0;
