@@ -235,6 +235,7 @@ TEST(Tidy, NothingThatAProgramLeftIsKept) {
                                        "search",
                                        "schedulers",
                                        "scripts",
+                                       "share",
                                        "trial_runner",
                                        "tests",
                                        "tuner",
