@@ -1,8 +1,11 @@
 // The commands that answer questions of a database.
 
+#include <unistd.h>
+
 #include <iostream>
 #include <map>
 
+#include "core/posix/environment.h"
 #include "core/posix/real_clock.h"
 #include "tuner/cli/best_command.h"
 #include "tuner/cli/best_export.h"
@@ -29,7 +32,11 @@ void AddStatus(Commands& commands) {
   commands.Bind(command, [status = status](const Invocation& invocation) {
     status->db_path = invocation.db_path;
     status->width = OutputWidth();
-    status->is_terminal = status->width > 0;
+    const std::string term = EnvironmentText("TERM");
+    if (status->width > 0) status->palette = PaletteFor(term, EnvironmentText("NO_COLOR"));
+    if (status->width > 0 && CanMoveCursor(term)) {
+      status->terminal_size = [] { return SizeOfTerminal(STDOUT_FILENO); };
+    }
     return Answered(StatusCommand(*status, RealClock(), Wait, std::cout, std::cerr));
   });
 }
