@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <iostream>
 #include <map>
 
@@ -15,10 +16,12 @@
 #include "tuner/cli/importance_command.h"
 #include "tuner/cli/list_command.h"
 #include "tuner/cli/logs_command.h"
+#include "tuner/cli/plot_command.h"
 #include "tuner/cli/results_command.h"
 #include "tuner/cli/status_command.h"
 #include "tuner/cli/ui_command.h"
 #include "tuner/cli/why_command.h"
+#include "tuner/page/sweep_charts.h"
 
 namespace tune {
 namespace {
@@ -180,6 +183,34 @@ void AddImportance(Commands& commands) {
   });
 }
 
+void AddPlot(Commands& commands) {
+  const auto [command, plot] = commands.Add<PlotOptions>(
+      "plot",
+      "Draws a sweep in the terminal, or as an SVG file: learning curves, the best value over "
+      "time, "
+      "parallel coordinates, importance, the metric over a parameter.\n"
+      "Example: tune plot curves\nExample: tune plot food11 slice lr --svg lr.svg");
+  command
+      ->add_option("chart", plot->words,
+                   "[NAME] and the chart; for slice its parameter. Default: the latest sweep")
+      ->type_name(kChartNames)
+      ->required()
+      ->expected(1, 3);
+  command->add_flag("--ascii", plot->form.is_ascii, "Plain letters in place of dots");
+  command->add_option("--svg", plot->svg_path, "A file to write, in place of the terminal")
+      ->type_name("FILE");
+  commands.Bind(command, [plot = plot](const Invocation& invocation) {
+    plot->db_path = invocation.db_path;
+    if (OutputWidth() > 0) {
+      const TerminalSize size = SizeOfTerminal(STDOUT_FILENO);
+      plot->form.width = size.width;
+      plot->form.height = std::min<size_t>(size.height > 2 ? size.height - 2 : 1, 40);
+      plot->form.palette = PaletteFor(EnvironmentText("TERM"), EnvironmentText("NO_COLOR"));
+    }
+    return Answered(PlotCommand(*plot, std::cout, std::cerr));
+  });
+}
+
 void AddCompare(Commands& commands) {
   const auto [command, compare] = commands.Add<CompareOptions>(
       "compare",
@@ -233,6 +264,7 @@ void AddAnswerCommands(Commands& commands) {
   AddBest(commands);
   AddExport(commands);
   AddImportance(commands);
+  AddPlot(commands);
   AddCompare(commands);
   AddWhy(commands);
   AddLogs(commands);
