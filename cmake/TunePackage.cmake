@@ -3,6 +3,7 @@
 #   lib/tune/          the programs, which find each other beside themselves, and the Python module in python/
 #   bin/               links to those that people call
 #   share/man, share/bash-completion, share/zsh, share/fish, share/doc/tune
+#   share/tune/        alerts for Prometheus, a board for Grafana
 #
 # Component `worker` is what a machine needs that runs trials; `tune` is everything else.
 
@@ -47,6 +48,7 @@ install(FILES ${texts}/completions/zsh DESTINATION share/zsh/vendor-completions 
 install(FILES ${texts}/completions/fish DESTINATION share/fish/vendor_completions.d RENAME tune.fish COMPONENT tune)
 install(FILES README.md DESTINATION share/doc/tune COMPONENT tune)
 install(DIRECTORY docs examples DESTINATION share/doc/tune COMPONENT tune)
+install(DIRECTORY share/prometheus share/grafana DESTINATION share/tune COMPONENT tune)
 # Debian's own Python finds the module without PYTHONPATH.
 install(FILES ${texts}/module DESTINATION lib/python3/dist-packages RENAME tune COMPONENT worker)
 

@@ -33,12 +33,19 @@ tune_library(tune_http
 tune_library(tune_page
   SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/cli/page_report_command.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/plot_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/ui_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/aside.cc
+    ${CMAKE_CURRENT_LIST_DIR}/page/chart.cc
+    ${CMAKE_CURRENT_LIST_DIR}/page/chart_svg.cc
+    ${CMAKE_CURRENT_LIST_DIR}/page/chart_text.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/charts.cc
+    ${CMAKE_CURRENT_LIST_DIR}/page/markdown_report.cc
+    ${CMAKE_CURRENT_LIST_DIR}/page/metrics_page.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/page_api.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/page_json.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/report_file.cc
+    ${CMAKE_CURRENT_LIST_DIR}/page/sweep_charts.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/sweep_course.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/trial_rows.cc
   DEPS tune_http tune_queries tune_core_posix)

@@ -16,4 +16,11 @@ bool IsDiskFull(const std::string& folder) {
   return left < kRoomMin || (disk.f_files > 0 && disk.f_favail == 0);
 }
 
+std::optional<DiskRoom> FindDiskRoom(const std::string& folder) {
+  struct statvfs disk = {};
+  if (::statvfs(folder.c_str(), &disk) != 0 || disk.f_blocks == 0) return std::nullopt;
+  return DiskRoom{static_cast<int64_t>(uint64_t{disk.f_bavail} * disk.f_frsize),
+                  static_cast<int64_t>(uint64_t{disk.f_blocks} * disk.f_frsize)};
+}
+
 }  // namespace tune

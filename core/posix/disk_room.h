@@ -3,6 +3,8 @@
 // Thread rule: stateless.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 namespace tune {
@@ -10,5 +12,13 @@ namespace tune {
 // Whether the disk under the folder has less than a MiB left, or can hold no more files. False
 // where the system does not say.
 bool IsDiskFull(const std::string& folder);
+
+struct DiskRoom {
+  int64_t free_bytes = 0;  // For a user other than root.
+  int64_t size_bytes = 0;
+};
+
+// Of the disk under the folder; nothing where the system does not say.
+std::optional<DiskRoom> FindDiskRoom(const std::string& folder);
 
 }  // namespace tune

@@ -9,6 +9,7 @@
 #include "tests/tuner/answer.h"
 #include "tests/tuner/two_sweeps.h"
 #include "tuner/cli/best_command.h"
+#include "tuner/cli/live_table.h"
 #include "tuner/cli/live_view.h"
 #include "tuner/cli/results_command.h"
 #include "tuner/cli/retrain_rows.h"
@@ -145,7 +146,7 @@ TEST_F(RepeatedSweep, TheSummaryAndTheStatusTellTheMean) {
   const auto snapshot = snapshots.Read(**database, sweep, SampleTime(60));
   ASSERT_TRUE(snapshot.ok());
   EXPECT_EQ(snapshot->samples, 12);
-  EXPECT_THAT(RenderTable(*snapshot, 200, 9)[1],
+  EXPECT_THAT(RenderTable(*snapshot, {}, 200, 8, Palette::kPlain)[1],
               "best    val_accuracy " + std::string(kMean) + "  lr=0.2");
   EXPECT_THAT(RenderProgress(*snapshot), HasSubstr("12/12 trials ended"));
   StatusOptions options;

@@ -17,7 +17,8 @@ tune_test(query_commands_test
 tune_test(importance_command_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/importance_command_test.cc DEPS tune_queries)
 tune_test(live_view_test
-  SOURCES ${CMAKE_CURRENT_LIST_DIR}/live_view_test.cc
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/live_table_test.cc
+    ${CMAKE_CURRENT_LIST_DIR}/live_view_test.cc
     ${CMAKE_CURRENT_LIST_DIR}/time_left_test.cc
   DEPS tune_queries)
 tune_test(recovery_test

@@ -183,8 +183,7 @@ TEST_F(StatusTest, WatchDrawsAgainUntilTheSweepEnds) {
   ASSERT_TRUE(store->Commit(ExperimentId{2}, {3, kSampleStart, "[]"}, {}).ok());
   StatusOptions options = OfDatabase<StatusOptions>(path_);
   options.watch = true;
-  options.is_terminal = true;
-  options.width = 40;
+  options.terminal_size = [] { return TerminalSize{40, 24}; };
   int waited_count = 0;
   const Answer answer = ShowStatus(options, [&](Duration) {
     if (++waited_count == 2) {

@@ -5,6 +5,7 @@
 
 #include "tests/tuner/sample_sweep.h"
 #include "tests/tuner/temp_folder.h"
+#include "tuner/cli/live_table.h"
 
 namespace tune {
 namespace {
@@ -50,7 +51,7 @@ TEST_F(StoredSnapshotTest, ShowsWhatTheTunersOwnTerminalWould) {
   const auto database = Open();
   const auto read = snapshots_.Read(*database, Find(*database), SampleTime(40));
   ASSERT_TRUE(read.ok()) << read.status().message();
-  EXPECT_EQ(RenderTable(*read, 200, 24),
+  EXPECT_EQ(RenderTable(*read, {}, 200, 8, Palette::kPlain),
             (std::vector<std::string>{
                 "sweep  3/4 trials ended, 1 running, 1 failed  40.0 s, 5 to 75 s left",
                 "best    val_accuracy 0.75, trial 0 at iteration 2  "

@@ -1,8 +1,12 @@
 // The commands that answer questions of a database.
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <iostream>
 #include <map>
 
+#include "core/posix/environment.h"
 #include "core/posix/real_clock.h"
 #include "tuner/cli/best_command.h"
 #include "tuner/cli/best_export.h"
@@ -12,10 +16,12 @@
 #include "tuner/cli/importance_command.h"
 #include "tuner/cli/list_command.h"
 #include "tuner/cli/logs_command.h"
+#include "tuner/cli/plot_command.h"
 #include "tuner/cli/results_command.h"
 #include "tuner/cli/status_command.h"
 #include "tuner/cli/ui_command.h"
 #include "tuner/cli/why_command.h"
+#include "tuner/page/sweep_charts.h"
 
 namespace tune {
 namespace {
@@ -29,7 +35,11 @@ void AddStatus(Commands& commands) {
   commands.Bind(command, [status = status](const Invocation& invocation) {
     status->db_path = invocation.db_path;
     status->width = OutputWidth();
-    status->is_terminal = status->width > 0;
+    const std::string term = EnvironmentText("TERM");
+    if (status->width > 0) status->palette = PaletteFor(term, EnvironmentText("NO_COLOR"));
+    if (status->width > 0 && CanMoveCursor(term)) {
+      status->terminal_size = [] { return SizeOfTerminal(STDOUT_FILENO); };
+    }
     return Answered(StatusCommand(*status, RealClock(), Wait, std::cout, std::cerr));
   });
 }
@@ -56,6 +66,10 @@ void AddUi(Commands& commands) {
           ->type_name("HOST:PORT")
           ->capture_default_str();
   command->add_flag("--open", ui->open, "Opens it in the desktop's browser");
+  command
+      ->add_option("--key-file", ui->key_path,
+                   "Holds the key, for programs such as Prometheus; made where it is not there")
+      ->type_name("FILE");
   commands.Bind(command, [ui = ui, address](const Invocation& invocation) {
     ui->db_path = invocation.db_path;
     ui->address_is_given = address->count() > 0;
@@ -169,6 +183,34 @@ void AddImportance(Commands& commands) {
   });
 }
 
+void AddPlot(Commands& commands) {
+  const auto [command, plot] = commands.Add<PlotOptions>(
+      "plot",
+      "Draws a sweep in the terminal, or as an SVG file: learning curves, the best value over "
+      "time, "
+      "parallel coordinates, importance, the metric over a parameter.\n"
+      "Example: tune plot curves\nExample: tune plot food11 slice lr --svg lr.svg");
+  command
+      ->add_option("chart", plot->words,
+                   "[NAME] and the chart; for slice its parameter. Default: the latest sweep")
+      ->type_name(kChartNames)
+      ->required()
+      ->expected(1, 3);
+  command->add_flag("--ascii", plot->form.is_ascii, "Plain letters in place of dots");
+  command->add_option("--svg", plot->svg_path, "A file to write, in place of the terminal")
+      ->type_name("FILE");
+  commands.Bind(command, [plot = plot](const Invocation& invocation) {
+    plot->db_path = invocation.db_path;
+    if (OutputWidth() > 0) {
+      const TerminalSize size = SizeOfTerminal(STDOUT_FILENO);
+      plot->form.width = size.width;
+      plot->form.height = std::min<size_t>(size.height > 2 ? size.height - 2 : 1, 40);
+      plot->form.palette = PaletteFor(EnvironmentText("TERM"), EnvironmentText("NO_COLOR"));
+    }
+    return Answered(PlotCommand(*plot, std::cout, std::cerr));
+  });
+}
+
 void AddCompare(Commands& commands) {
   const auto [command, compare] = commands.Add<CompareOptions>(
       "compare",
@@ -222,6 +264,7 @@ void AddAnswerCommands(Commands& commands) {
   AddBest(commands);
   AddExport(commands);
   AddImportance(commands);
+  AddPlot(commands);
   AddCompare(commands);
   AddWhy(commands);
   AddLogs(commands);

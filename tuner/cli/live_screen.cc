@@ -3,31 +3,31 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <cstddef>
+#include <algorithm>
 #include <iostream>
+
+#include "core/posix/environment.h"
 
 namespace tune {
 namespace {
 
 constexpr Duration kShowEvery = Milliseconds(200);
+constexpr size_t kSaidMax = 100;
 
-struct TerminalSize {
-  size_t width = 80;
-  size_t height = 24;
-};
+}  // namespace
 
-TerminalSize SizeOfTerminal() {
+TerminalSize SizeOfTerminal(int fd) {
   TerminalSize size;
   winsize window{};
-  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 && window.ws_row > 0) {
+  if (ioctl(fd, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 && window.ws_row > 0) {
     size = {window.ws_col, window.ws_row};
   }
   return size;
 }
 
-}  // namespace
-
-LiveScreen::LiveScreen() : is_terminal_(isatty(STDERR_FILENO) == 1) {}
+LiveScreen::LiveScreen()
+    : is_terminal_(isatty(STDERR_FILENO) == 1 && CanMoveCursor(EnvironmentText("TERM"))),
+      palette_(PaletteFor(EnvironmentText("TERM"), EnvironmentText("NO_COLOR"))) {}
 
 bool LiveScreen::IsDue(Instant now) const { return !shown_at_ || now >= *shown_at_ + kShowEvery; }
 
@@ -39,12 +39,31 @@ void LiveScreen::Show(const SweepSnapshot& snapshot, const std::vector<EndedTria
     for (const std::string& line : log_.Update(snapshot, ended, now)) std::cerr << line << "\n";
     return;
   }
-  const TerminalSize size = SizeOfTerminal();
-  std::cerr << painter_.Draw(RenderTable(snapshot, size.width, size.height)) << std::flush;
+  history_.See(snapshot, ended);
+  FollowSize();
+  const std::vector<std::string> lines =
+      RenderTable(snapshot, history_, size_->width, size_->height, palette_);
+  std::cerr << painter_.Draw(lines) << std::flush;
+}
+
+// A terminal whose window changed has moved and folded the lines in its own way: nobody knows where
+// they lie. So all is written anew, with as many of the lines that stay as there is room for.
+void LiveScreen::FollowSize() {
+  const TerminalSize size = SizeOfTerminal(STDERR_FILENO);
+  if (size_ && *size_ != size) {
+    std::cerr << painter_.Restart();
+    const size_t room = std::min(said_.size(), size.height / 3);
+    for (size_t i = said_.size() - room; i < said_.size(); ++i) std::cerr << said_[i] << "\n";
+  }
+  size_ = size;
 }
 
 void LiveScreen::Say(const std::string& line) {
-  if (is_terminal_) std::cerr << painter_.Erase();
+  if (is_terminal_) {
+    std::cerr << painter_.Erase();
+    said_.push_back(line);
+    if (said_.size() > kSaidMax) said_.pop_front();
+  }
   std::cerr << line << "\n";
 }
 

@@ -17,105 +17,9 @@ constexpr Duration kRateWindow = Milliseconds(30'000);
 constexpr Duration kProgressEvery = Milliseconds(10'000);
 constexpr size_t kEndLinesMax = 10;  // More ends at once are told as one line.
 
-std::string OrDash(const Metric& value) { return value.has_value() ? ShortNumber(*value) : "-"; }
-
 std::string Trials(int64_t count) { return Counted(count, "trial"); }
 
-// "4 of 8", thousandths as a person counts.
-std::string Share(int64_t used_milli, int64_t total_milli) {
-  return ShortNumber(static_cast<double>(used_milli) / 1000) + " of " +
-         ShortNumber(static_cast<double>(total_milli) / 1000);
-}
-
-// "9/16 trials ended"
-std::string EndedOf(const SweepSnapshot& snapshot) {
-  const std::string ended = std::to_string(snapshot.ended_count());
-  if (snapshot.samples < 0) return Trials(snapshot.ended_count()) + " ended";
-  return ended + "/" + Trials(snapshot.samples) + " ended";
-}
-
-std::string Paused(const SweepSnapshot& snapshot) {
-  return snapshot.is_paused ? "PAUSED (tune unpause goes on): " : "";
-}
-
 std::string Iterations(int64_t count) { return Counted(count, "iteration"); }
-
-std::string Rate(double per_second) {
-  char digits[32];
-  std::snprintf(digits, sizeof digits, per_second < 10 ? "%.2g" : "%.0f", per_second);
-  return std::string(digits) + " iterations/s";
-}
-
-std::string HeadLine(const SweepSnapshot& snapshot) {
-  std::string line = Printable(snapshot.name) + "  " + Paused(snapshot) + EndedOf(snapshot) + ", " +
-                     std::to_string(snapshot.running.size()) + " running";
-  if (snapshot.pending_count > 0)
-    line += ", " + std::to_string(snapshot.pending_count) + " waiting";
-  if (snapshot.paused_count > 0) line += ", " + std::to_string(snapshot.paused_count) + " paused";
-  if (snapshot.failed_count > 0) line += ", " + std::to_string(snapshot.failed_count) + " failed";
-  line += "  " + FormatDuration(snapshot.elapsed);
-  if (snapshot.time_left.has_value()) line += ", " + Describe(*snapshot.time_left);
-  return line;
-}
-
-std::string RungLine(const SweepSnapshot& snapshot) {
-  const char* const sign = snapshot.mode == Mode::kMax ? "≥" : "≤";
-  const bool has_brackets = std::any_of(snapshot.rungs.begin(), snapshot.rungs.end(),
-                                        [](const RungView& rung) { return rung.bracket != 0; });
-  std::string line = "rungs ";
-  for (const RungView& rung : snapshot.rungs) {
-    line += "  ";
-    if (has_brackets) line += std::to_string(rung.bracket) + "/";
-    line += std::to_string(rung.milestone) + ": " + std::to_string(rung.count);
-    if (rung.cutoff.has_value())
-      line += " (" + std::string(sign) + " " + ShortNumber(*rung.cutoff) + ")";
-  }
-  return line;
-}
-
-std::string UseLine(const SweepSnapshot& snapshot) {
-  std::string line =
-      "using   " + Share(snapshot.cpu_milli_used, snapshot.cpu_milli_total) + " CPUs";
-  if (snapshot.gpu_milli_total > 0) {
-    line += ", " + Share(snapshot.gpu_milli_used, snapshot.gpu_milli_total) + " GPUs";
-  }
-  line += " of " + Counted(snapshot.worker_count, "worker") + ", " +
-          Iterations(snapshot.iteration_count);
-  if (snapshot.iterations_per_second.has_value())
-    line += ", " + Rate(*snapshot.iterations_per_second);
-  return line;
-}
-
-std::string RunningLine(const std::vector<std::string>& cells) {
-  constexpr size_t kWidths[] = {6, 10, 12, 12, 12};
-  std::string line;
-  for (size_t i = 0; i < cells.size(); ++i) {
-    if (i >= std::size(kWidths)) {
-      line += "  " + cells[i];
-      continue;
-    }
-    line.append(kWidths[i] - std::min(kWidths[i], DisplayWidth(cells[i])), ' ');
-    line += cells[i];
-  }
-  return line;
-}
-
-void AppendRunning(const SweepSnapshot& snapshot, size_t room, std::vector<std::string>& lines) {
-  if (snapshot.running.empty() || room < 2) return;
-  lines.push_back(RunningLine({"trial", "iteration", "last", "best", "running", "worker"}));
-  --room;
-  const size_t shown = snapshot.running.size() <= room ? snapshot.running.size() : room - 1;
-  for (size_t i = 0; i < shown; ++i) {
-    const RunningTrial& trial = snapshot.running[i];
-    lines.push_back(RunningLine({std::to_string(trial.number),
-                                 trial.iteration > 0 ? std::to_string(trial.iteration) : "-",
-                                 OrDash(trial.last_value), OrDash(trial.best_value),
-                                 FormatDuration(trial.running_for), Printable(trial.worker)}));
-  }
-  if (shown < snapshot.running.size()) {
-    lines.push_back("  and " + std::to_string(snapshot.running.size() - shown) + " more");
-  }
-}
 
 std::string EndLine(const EndedTrial& trial, const std::string& metric) {
   std::string line = "trial " + std::to_string(trial.number) + " ended (" + trial.reason +
@@ -153,16 +57,23 @@ std::string Listed(const std::vector<int64_t>& trials) {
   return list;
 }
 
-std::string BestLine(const SweepSnapshot& snapshot) {
-  if (!snapshot.best.has_value()) return "best    nothing reported yet";
-  const BestSoFar& best = *snapshot.best;
-  const std::string line = "best    " + Printable(snapshot.metric) + " ";
-  if (best.runs) return line + Describe(*best.runs) + "  " + DescribeConfig(best.config);
-  return line + ShortNumber(best.value) + ", trial " + std::to_string(best.number) +
-         " at iteration " + std::to_string(best.iteration) + "  " + DescribeConfig(best.config);
+}  // namespace
+
+std::string EndedOf(const SweepSnapshot& snapshot) {
+  const std::string ended = std::to_string(snapshot.ended_count());
+  if (snapshot.samples < 0) return Trials(snapshot.ended_count()) + " ended";
+  return ended + "/" + Trials(snapshot.samples) + " ended";
 }
 
-}  // namespace
+std::string PausedWords(const SweepSnapshot& snapshot) {
+  return snapshot.is_paused ? "PAUSED (tune unpause goes on): " : "";
+}
+
+std::string RateWords(double per_second) {
+  char digits[32];
+  std::snprintf(digits, sizeof digits, per_second < 10 ? "%.2g" : "%.0f", per_second);
+  return std::string(digits) + " iterations/s";
+}
 
 std::string Describe(const ConfigurationRuns& runs) {
   std::string text = "mean " + ShortNumber(runs.mean);
@@ -172,20 +83,8 @@ std::string Describe(const ConfigurationRuns& runs) {
   return text + " runs (" + Listed(runs.trials) + ")";
 }
 
-std::vector<std::string> RenderTable(const SweepSnapshot& snapshot, size_t width, size_t height) {
-  std::vector<std::string> lines = {HeadLine(snapshot)};
-  lines.push_back(BestLine(snapshot));
-  if (!snapshot.rungs.empty()) lines.push_back(RungLine(snapshot));
-  lines.push_back(UseLine(snapshot));
-  const size_t line_max = height > 1 ? height - 1 : 1;  // The cursor stands on a line of its own.
-  if (lines.size() < line_max) AppendRunning(snapshot, line_max - lines.size(), lines);
-  if (lines.size() > line_max) lines.resize(line_max);
-  for (std::string& line : lines) line = CutToWidth(line, width);
-  return lines;
-}
-
 std::string RenderProgress(const SweepSnapshot& snapshot) {
-  std::string line = Paused(snapshot) + EndedOf(snapshot) + ", " +
+  std::string line = PausedWords(snapshot) + EndedOf(snapshot) + ", " +
                      std::to_string(snapshot.running.size()) + " running";
   if (snapshot.paused_count > 0) line += ", " + std::to_string(snapshot.paused_count) + " paused";
   if (snapshot.failed_count > 0) line += ", " + std::to_string(snapshot.failed_count) + " failed";
@@ -196,24 +95,9 @@ std::string RenderProgress(const SweepSnapshot& snapshot) {
             std::to_string(snapshot.best->number) + ")";
   }
   if (snapshot.iterations_per_second.has_value())
-    line += ", " + Rate(*snapshot.iterations_per_second);
+    line += ", " + RateWords(*snapshot.iterations_per_second);
   if (snapshot.time_left.has_value()) line += ", " + Describe(*snapshot.time_left);
   return line;
-}
-
-std::string TerminalPainter::Draw(const std::vector<std::string>& lines) {
-  std::string bytes = drawn_count_ > 0 ? "\x1b[" + std::to_string(drawn_count_) + "A\r" : "";
-  for (const std::string& line : lines) bytes += line + "\x1b[K\n";
-  if (lines.size() < drawn_count_) bytes += "\x1b[J";
-  drawn_count_ = lines.size();
-  return bytes;
-}
-
-std::string TerminalPainter::Erase() {
-  if (drawn_count_ == 0) return std::string();
-  const std::string bytes = "\x1b[" + std::to_string(drawn_count_) + "A\r\x1b[J";
-  drawn_count_ = 0;
-  return bytes;
 }
 
 void RateMeter::Add(Instant now, int64_t count) {

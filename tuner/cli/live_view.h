@@ -1,8 +1,8 @@
-// What a person sees of a running sweep, as text made from a snapshot: a table for a terminal,
-// plain lines for a log, the summary at the end. Pure: nothing here reads a clock or writes to a
-// stream.
+// What a person sees of a running sweep, as text made from a snapshot: plain lines for a log, the
+// summary at the end (live_table.h: the table for a terminal). Pure: nothing here reads a clock or
+// writes to a stream.
 //
-// Thread rule: values; a TerminalPainter, RateMeter or ProgressLog belongs to one thread.
+// Thread rule: values; a RateMeter or ProgressLog belongs to one thread.
 #pragma once
 
 #include <cstddef>
@@ -84,24 +84,15 @@ struct SweepSnapshot {
   int64_t ended_count() const { return stopped_count + failed_count; }
 };
 
-// Lines for a terminal: none wider than `width`, fewer than `height`.
-std::vector<std::string> RenderTable(const SweepSnapshot& snapshot, size_t width, size_t height);
+// "9/16 trials ended".
+std::string EndedOf(const SweepSnapshot& snapshot);
+// "PAUSED (tune unpause goes on): " of a sweep that is paused by command, else "".
+std::string PausedWords(const SweepSnapshot& snapshot);
+// "1.2 iterations/s".
+std::string RateWords(double per_second);
 
 // "12/16 trials ended, 3 running, best 0.731 (trial 4), 1.2 iterations/s, 2 to 4 min left".
 std::string RenderProgress(const SweepSnapshot& snapshot);
-
-// Keeps a block of lines at the bottom of a terminal: each Draw goes over the one before without
-// clearing it first.
-class TerminalPainter {
- public:
-  // The bytes to write.
-  std::string Draw(const std::vector<std::string>& lines);
-  // Takes the block away, so that a line that stays can be written; the next Draw stands below it.
-  std::string Erase();
-
- private:
-  size_t drawn_count_ = 0;
-};
 
 // Iterations a second over the last half minute, and over at least two reports: a program that
 // reports a hundred steps once a minute is neither at rest nor in a hurry in between.

@@ -62,15 +62,21 @@ class OtherPrograms {
     CLI::App* const report = app.add_subcommand(
         "report",
         "Reports from within a trial how it is doing; exit status 10 means that the trial is to "
-        "stop. With --html a sweep's page with its data in one file, which needs no server.\n"
+        "stop. With --html a sweep's page with its data in one file, which needs no server; with "
+        "--md "
+        "a summary in Markdown, with pictures beside it.\n"
         "Example: tune report val_loss=0.31 --checkpoint \"$TUNE_DIR/model.bin\"\n"
-        "Example: tune report food11 --html food11.html");
+        "Example: tune report food11 --html food11.html\n"
+        "Example: tune report food11 --md results/food11.md");
     report
-        ->add_option("what", words_,
-                     "What is reported, such as val_loss=0.31; with --html the sweep, by default "
-                     "the latest")
+        ->add_option(
+            "what", words_,
+            "What is reported, such as val_loss=0.31; with --html or --md the sweep, by default "
+            "the latest")
         ->type_name("NAME=NUMBER");
     report->add_option("--html", page_.html_path, "Writes the page of a sweep as one file")
+        ->type_name("FILE");
+    report->add_option("--md", page_.markdown_path, "Writes a summary of a sweep in Markdown")
         ->type_name("FILE");
     report->add_option("--checkpoint", path_, "A file or folder to go on from later")
         ->type_name("FILE");
@@ -84,9 +90,11 @@ class OtherPrograms {
     worker->get_option("--connect")->required(false);  // Another program sees to it.
     commands.Bind(worker->group("Other programs")->allow_extras(), MustStandFirst);
     commands.Bind(report->group("Other programs"), [this](const tune::Invocation& invocation) {
-      if (page_.html_path.empty()) return tune::Answered(MustStandFirst(invocation));
+      if (page_.html_path.empty() && page_.markdown_path.empty()) {
+        return tune::Answered(MustStandFirst(invocation));
+      }
       if (words_.size() > 1) {
-        std::cerr << "tune: report --html: read " << words_.size()
+        std::cerr << "tune: report --html or --md: read " << words_.size()
                   << " names, expected one sweep\n";
         return tune::Answered(2);
       }

@@ -1,31 +1,62 @@
 #include "tuner/cli/page_report_command.h"
 
+#include <filesystem>
 #include <memory>
 
 #include "core/posix/durable_file.h"
 #include "core/posix/real_clock.h"
 #include "tuner/cli/complain.h"
+#include "tuner/page/markdown_report.h"
 #include "tuner/page/page_api.h"
 #include "tuner/page/report_file.h"
 
 namespace tune {
 namespace {
 
-Status Write(const PageReportOptions& options, std::ostream& out) {
+Status WriteWhole(const std::string& path, const std::string& text) {
+  const std::string part = path + ".part";
+  TUNE_RETURN_IF_ERROR(WriteFileSynced(part, text));
+  return RenameSynced(part, path);
+}
+
+Status WriteHtml(const PageReportOptions& options, std::ostream& out) {
   const RealClock clock;
   TUNE_ASSIGN_OR_RETURN(
       const std::unique_ptr<PageApi> api,
       PageApi::Open(options.db_path, "report", clock, PageApi::SlowAnswers::kAtOnce));
   TUNE_ASSIGN_OR_RETURN(const HtmlReport report, MakeHtmlReport(*api, options.name));
-  const std::string part = options.html_path + ".part";
-  TUNE_RETURN_IF_ERROR(WriteFileSynced(part, report.html).At("--html"));
-  TUNE_RETURN_IF_ERROR(RenameSynced(part, options.html_path).At("--html"));
+  TUNE_RETURN_IF_ERROR(WriteWhole(options.html_path, report.html).At("--html"));
   out << options.html_path << ": " << report.trial_count << " trials, "
       << (report.html.size() + 1023) / 1024 << " KiB";
   if (report.detailed_count < report.trial_count) {
     out << "; the best " << report.detailed_count << " of them can be opened";
   }
   out << "\n";
+  return OkStatus();
+}
+
+Status WriteMarkdown(const PageReportOptions& options, std::ostream& out) {
+  const RealClock clock;
+  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database, OpenForQueries(options.db_path));
+  TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindSweep(*database, options.name));
+  const std::filesystem::path path = options.markdown_path;
+  TUNE_ASSIGN_OR_RETURN(const MarkdownReport report,
+                        MakeMarkdownReport(*database, sweep, path.stem().string(), clock));
+  std::string said = options.markdown_path + ":";
+  for (const auto& [file, svg] : report.pictures) {
+    const std::string picture = (path.parent_path() / file).string();
+    TUNE_RETURN_IF_ERROR(WriteWhole(picture, svg).At("--md"));
+    said += (file == report.pictures.front().first ? " with " : ", ") + picture;
+  }
+  // Last: what it links to is there.
+  TUNE_RETURN_IF_ERROR(WriteWhole(options.markdown_path, report.markdown).At("--md"));
+  out << said << (report.pictures.empty() ? " without pictures\n" : "\n");
+  return OkStatus();
+}
+
+Status Write(const PageReportOptions& options, std::ostream& out) {
+  if (!options.html_path.empty()) TUNE_RETURN_IF_ERROR(WriteHtml(options, out));
+  if (!options.markdown_path.empty()) TUNE_RETURN_IF_ERROR(WriteMarkdown(options, out));
   return OkStatus();
 }
 

@@ -13,7 +13,7 @@ namespace tune {
 
 inline constexpr int kExitToldToStop = 10;
 
-// `tune report [NAME] --html FILE` and --md DIR tell of a sweep (page_report_command.h).
+// `tune report [NAME] --html FILE` and --md FILE tell of a sweep (page_report_command.h).
 bool AsksForPageReport(const std::vector<std::string>& arguments);
 
 // `arguments`: what stands behind `report`. `socket`: TUNE_SOCKET; empty outside a sweep, where the

@@ -14,6 +14,7 @@
 #include "tuner/artifact_path.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/lane_speeds.h"
+#include "tuner/cli/live_screen.h"
 #include "tuner/cli/live_view.h"
 #include "tuner/cli/living_state.h"
 #include "tuner/cli/pareto_front.h"
@@ -293,6 +294,22 @@ std::vector<std::string> Describe(const SweepStatus& status, Instant now) {
   return lines;
 }
 
+// What stands before ":" or in the first column looks different on a terminal with colours.
+StyledLine Styled(const std::string& line, bool is_head, const std::string& sweep_status) {
+  constexpr size_t kLabel = 11;
+  if (is_head) {
+    const size_t word = line.find(": " + sweep_status) + 2;
+    const Style style = sweep_status == kStateRunning || sweep_status == "FINISHED" ? Style::kGood
+                        : sweep_status == "INTERRUPTED"                             ? Style::kBad
+                                                        : Style::kWarning;
+    StyledLine styled(line.substr(0, word), Style::kStrong);
+    return styled.Add(sweep_status, style).Add(line.substr(word + sweep_status.size()));
+  }
+  if (line.starts_with(kInDoubt)) return {line, Style::kWarning};
+  return StyledLine(line.substr(0, kLabel), Style::kFaint)
+      .Add(line.size() > kLabel ? line.substr(kLabel) : "");
+}
+
 Value DevicesValue(const std::vector<DeviceStatus>& devices) {
   Value list = Value::MakeList();
   for (const DeviceStatus& device : devices) list.AsList().push_back(ToValue(device));
@@ -384,6 +401,7 @@ void PrintRow(const StatusOptions& options, const SweepStatus& status, std::ostr
 int StatusCommand(const StatusOptions& options, const Clock& clock, const WaitFunction& wait,
                   std::ostream& out, std::ostream& err) {
   TerminalPainter painter;
+  std::optional<TerminalSize> size;
   for (;;) {
     // Opened anew each time: a watcher must not keep the WAL from being folded back.
     const auto read = [&]() -> Result<SweepStatus> {
@@ -398,12 +416,20 @@ int StatusCommand(const StatusOptions& options, const Clock& clock, const WaitFu
     if (options.format != OutputFormat::kTable) {
       PrintRow(options, *status, out);
     } else {
-      std::vector<std::string> lines = Describe(*status, clock.Now());
-      for (std::string& line : lines) {
+      const bool redraws = options.watch && options.terminal_size;
+      const TerminalSize now = redraws ? options.terminal_size() : TerminalSize{options.width, 0};
+      std::vector<std::string> lines;
+      for (const std::string& line : Describe(*status, clock.Now())) {
         const bool is_whole = !options.watch && line.starts_with(kInDoubt);
-        if (options.width > 0 && !is_whole) line = CutToWidth(line, options.width);
+        const size_t width = now.width > 0 && !is_whole ? now.width : DisplayWidth(line);
+        lines.push_back(
+            Styled(line, lines.empty(), status->sweep.status).Render(width, options.palette));
       }
-      if (options.is_terminal && options.watch) {
+      if (redraws) {
+        if (size && *size != now) out << painter.Restart();
+        size = now;
+        // What stands above the screen cannot be drawn over.
+        if (lines.size() >= now.height) lines.resize(std::max<size_t>(1, now.height - 1));
         out << painter.Draw(lines);
       } else {
         for (const std::string& line : lines) out << line << "\n";

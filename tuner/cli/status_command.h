@@ -11,6 +11,8 @@
 
 #include "core/clock.h"
 #include "core/time.h"
+#include "tuner/cli/live_screen.h"
+#include "tuner/cli/styled_text.h"
 #include "tuner/cli/text_table.h"
 
 namespace tune {
@@ -19,9 +21,11 @@ struct StatusOptions {
   std::string db_path;
   std::string name;  // "": the latest sweep.
   OutputFormat format = OutputFormat::kTable;
-  size_t width = 0;          // The terminal's; 0: none.
-  bool is_terminal = false;  // --watch redraws in place; else it prints again below.
-  bool watch = false;        // Until the sweep has ended, or `wait` says so.
+  size_t width = 0;    // The terminal's; 0: none.
+  bool watch = false;  // Until the sweep has ended, or `wait` says so.
+  // Of a terminal that --watch can redraw; without it, it prints again below.
+  std::function<TerminalSize()> terminal_size = {};
+  Palette palette = Palette::kPlain;
 };
 
 // Waits; false when it was told to stop (Ctrl-C).

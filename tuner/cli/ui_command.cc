@@ -1,18 +1,26 @@
 #include "tuner/cli/ui_command.h"
 
+#include <fcntl.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
+#include "core/posix/durable_file.h"
+#include "core/posix/file_descriptor.h"
 #include "core/posix/real_clock.h"
 #include "trial_runner/network_address.h"
+#include "trial_runner/version.h"
 #include "tuner/cli/complain.h"
 #include "tuner/http/http_server.h"
 #include "tuner/http/page_files.h"
 #include "tuner/http/page_guard.h"
+#include "tuner/page/metrics_page.h"
 #include "tuner/page/page_api.h"
 
 namespace tune {
@@ -26,6 +34,34 @@ std::string DrawKey() {
     for (int digit = 0; digit < 16; ++digit, bits >>= 4) key.push_back(kDigits[bits & 15]);
   }
   return key;
+}
+
+bool IsKeyLetter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+         c == '_';
+}
+
+Status MakeKeyFile(const std::string& path) {
+  const FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!file.is_open()) return ErrnoStatus("create", path);
+  const std::string key = DrawKey() + "\n";
+  return WriteAll(file.get(), std::as_bytes(std::span(key)), path);
+}
+
+Result<std::string> ReadKeyFile(const std::string& path) {
+  constexpr size_t kKeyMin = 32;
+  constexpr size_t kKeyMax = 256;
+  if (access(path.c_str(), F_OK) != 0) TUNE_RETURN_IF_ERROR(MakeKeyFile(path));
+  struct stat rights = {};
+  if (stat(path.c_str(), &rights) == 0 && (rights.st_mode & S_IRWXO) != 0) {
+    return InvalidArgument(path + ": everybody on this machine may read the key; chmod o= " + path);
+  }
+  TUNE_ASSIGN_OR_RETURN(std::string key, ReadFile(path, kKeyMax));
+  if (key.ends_with('\n')) key.pop_back();
+  if (key.size() >= kKeyMin && std::all_of(key.begin(), key.end(), IsKeyLetter)) return key;
+  return InvalidArgument(path + ": read " + std::to_string(key.size()) +
+                         " bytes, expected a line of 32 letters or more, A-Z a-z 0-9 - _; remove "
+                         "it, and one is made");
 }
 
 HttpAnswer FileAnswer(const std::string& path) {
@@ -62,12 +98,25 @@ Status Serve(const UiOptions& options, std::ostream& out) {
   TUNE_ASSIGN_OR_RETURN(
       const std::unique_ptr<PageApi> api,
       PageApi::Open(options.db_path, DrawKey().substr(0, 8), clock, PageApi::SlowAnswers::kAside));
-  const std::string key = DrawKey();
+  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<MetricsPage> metrics,
+                        MetricsPage::Open(options.db_path, kProgramVersion, clock));
+  std::string key = DrawKey();
+  if (!options.key_path.empty()) {
+    Result<std::string> kept = ReadKeyFile(options.key_path);
+    if (!kept.ok()) return kept.status().At("--key-file");
+    key = *std::move(kept);
+  }
   const PageGuard guard(key);
-  const auto handle = [&](const HttpRequest& request) {
+  const auto answer = [&](const HttpRequest& request) {
     if (std::optional<HttpAnswer> stopped = guard.Stop(request)) return *std::move(stopped);
+    if (request.path == "/metrics") return metrics->Answer();
     const bool is_data = request.path.starts_with("/api/");
     return is_data ? api->Answer(request) : FileAnswer(request.path);
+  };
+  const auto handle = [&](const HttpRequest& request) {
+    HttpAnswer answered = answer(request);
+    metrics->CountAnswer(answered.status);
+    return answered;
   };
   const auto poll = [&] { return api->NextEvent(); };
   Result<std::unique_ptr<HttpServer>> server = HttpServer::Listen(address, handle, poll);

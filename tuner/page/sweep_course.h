@@ -23,6 +23,12 @@ class SweepCourse {
   // Reports read at a look at most, so that others need not wait: about a tenth of a second.
   static constexpr int64_t kReportsALook = 200'000;
 
+  struct Step {
+    int64_t id = 0, number = 0;  // Of the trial.
+    int64_t iteration = 0, at_us = 0;
+    double value = 0;
+  };
+
   explicit SweepCourse(const FoundSweep& sweep) : experiment_(sweep.id), mode_(sweep.direction()) {}
 
   // True: there is more to read. Within a transaction of the database: trials and reports must be
@@ -33,13 +39,10 @@ class SweepCourse {
   // "rungs":[{"rung":4, "reached":9, "stopped":6, "cutoff":0.5}], the cutoff that of the latest;
   // "reports": how many were read. A trial that failed is left out of the best.
   std::string Json() const;
+  // The same steps.
+  const std::vector<Step>& best() const { return best_; }
 
  private:
-  struct Step {
-    int64_t id = 0, number = 0;  // Of the trial.
-    int64_t iteration = 0, at_us = 0;
-    double value = 0;
-  };
   struct Rung {
     std::set<int64_t> reached;  // Trials, by id.
     int64_t stopped = 0;

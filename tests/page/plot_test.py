@@ -1,0 +1,174 @@
+"""`tune plot` and `tune report --md`: charts of a real sweep in the terminal, as SVG files and in a report."""
+
+import math
+import os
+import re
+import sqlite3
+import subprocess
+import tempfile
+import unittest
+import xml.etree.ElementTree as xml
+from pathlib import Path
+
+TUNE = os.path.join(os.environ["TUNE_BIN_DIR"], "tune")
+SVG = "{http://www.w3.org/2000/svg}"
+
+SPACE = """\
+name: small
+trainable: {curve: {value: "1 - abs(log10(lr) + 2) / 4 - 1 / (t + 1)", iterations: 9}}
+metric: val_accuracy
+mode: max
+seed: 3
+samples: 24
+space:
+  lr: {loguniform: [1.0e-4, 1.0e-1]}
+  kind: {choice: ["<script>alert(1)</script>", "a|b `c` *d*"]}
+  beta: {uniform: [0.5, 0.9], when: {kind: "a|b `c` *d*"}}
+scheduler: {asha: {max_t: 9, grace_period: 1}}
+"""
+
+
+class OfASweep(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = folder.name
+        Path(cls.folder, "space.yaml").write_text(SPACE)
+        subprocess.run([TUNE, "run", "space.yaml"], cwd=cls.folder, check=True, timeout=120, capture_output=True)
+
+    def tune(self, *arguments):
+        return subprocess.run([TUNE, *arguments], cwd=self.folder, text=True, capture_output=True, timeout=60)
+
+    def said(self, *arguments):
+        done = self.tune(*arguments)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def refused(self, *arguments):
+        done = self.tune(*arguments)
+        self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), done)
+        return done.stderr
+
+    def rows(self, sql):
+        with sqlite3.connect(os.path.join(self.folder, "tune.db")) as database:
+            return database.execute(sql).fetchall()
+
+    def svg(self, *arguments):
+        self.said("plot", *arguments, "--svg", "chart.svg")
+        text = Path(self.folder, "chart.svg").read_text()
+        self.assertEqual(re.findall(r"https?://[^\"]*", text), ["http://www.w3.org/2000/svg"])
+        return xml.fromstring(text)
+
+    def words(self, svg):
+        return ["".join(text.itertext()) for text in svg.iter(SVG + "text")]
+
+    def test_each_chart_is_drawn_without_a_terminal_in_80_columns(self):
+        for chart, title in (("curves", "small: learning curves"), ("best", "small: best value so far"),
+                             ("parallel", "small: parameters and val_accuracy"), ("importance", "small: what val_accuracy depends on"),
+                             ("slice lr", "small: val_accuracy over lr"), ("slice kind", "small: val_accuracy over kind")):
+            for more in ((), ("--ascii",)):
+                with self.subTest(chart=chart, more=more):
+                    text = self.said("plot", *chart.split(), *more)
+                    self.assertEqual(text.splitlines()[0], title)
+                    self.assertTrue(all(len(line) <= 80 for line in text.splitlines()))
+                    self.assertNotIn("\x1b", text)
+                    self.assertEqual(text.isascii(), bool(more))
+
+    def test_a_slice_has_each_trial_at_its_place_on_a_log_axis(self):
+        svg = self.svg("slice", "lr")
+        self.assertIn("lr (log)", self.words(svg))
+        ticks = {"".join(t.itertext()): float(t.get("x")) for t in svg.iter(SVG + "text") if re.fullmatch(r"0\.0*1", "".join(t.itertext()))}
+        self.assertEqual(set(ticks), {"0.0001", "0.001", "0.01", "0.1"})
+        decade = (ticks["0.1"] - ticks["0.0001"]) / 3
+        wanted = sorted(round(ticks["0.0001"] + decade * (math.log10(lr) + 4), 1) for (lr,) in self.rows(
+            "select p.value from params p join trials t on t.id = p.trial where p.name = 'lr' and t.best_value is not null"))
+        group = svg.find(SVG + "g")
+        drawn = sorted(round(float(circle.get("cx")), 1) for circle in group.iter(SVG + "circle"))
+        self.assertEqual(len(drawn), len(wanted))
+        for a, b in zip(drawn, wanted):
+            self.assertAlmostEqual(a, b, delta=0.2)
+
+    def test_curves_tell_the_best_trials_apart_by_name(self):
+        best = [number for (number,) in self.rows("select number from trials order by best_value desc, number limit 5")]
+        words = self.words(self.svg("curves"))
+        self.assertEqual([w for w in words if w.startswith("trial ")], [f"trial {n}" for n in best])
+        self.assertIn("19 other trials", words)
+        ends = self.said("plot", "curves", "--ascii")
+        for number in best:
+            self.assertRegex(ends, rf"(?m) trial {number}$")
+
+    def test_the_best_value_ends_at_the_best_trial(self):
+        ((number,),) = self.rows("select number from trials order by best_value desc, number limit 1")
+        self.assertIn(f"best of all trials; now trial {number}", self.said("plot", "best"))
+
+    def test_importance_is_what_the_command_says(self):
+        said = self.said("importance", "--format", "csv").splitlines()[1:]
+        shares = {line.split(",")[2]: round(float(line.split(",")[3]) * 100) for line in said}
+        drawn = dict(re.findall(r"(?m)^ *(\w+)  .* (\d+) %  \(", self.said("plot", "importance")))
+        self.assertEqual({name: int(share) for name, share in drawn.items()}, shares)
+
+    def test_a_name_before_the_chart_is_the_sweep_whatever_it_is(self):
+        self.assertTrue(self.said("plot", "small", "best").startswith("small: "))
+        self.assertIn("no sweep is named 'curves'", self.refused("plot", "curves", "best"))
+
+    def test_what_cannot_be_drawn_is_told_in_a_line(self):
+        self.assertIn("did you mean 'curves'?", self.refused("plot", "curvs"))
+        self.assertIn("did you mean 'lr'?", self.refused("plot", "slice", "lrr"))
+        self.assertIn("expected a parameter", self.refused("plot", "slice"))
+        self.assertIn("expected nothing behind the chart", self.refused("plot", "curves", "lr"))
+        done = self.tune("plot", "curves", "--svg", "none/a.svg")
+        self.assertEqual((done.returncode != 0, done.stderr.count("\n")), (True, 1))
+
+    def test_a_report_tells_what_was_searched_and_found_and_links_to_its_pictures(self):
+        os.makedirs(os.path.join(self.folder, "out"), exist_ok=True)
+        said = self.said("report", "small", "--md", "out/my report.md")
+        text = Path(self.folder, "out", "my report.md").read_text()
+        pictures = re.findall(r"!\[[^\]]+\]\(<([^>]+)>\)", text)
+        self.assertEqual(pictures, [f"my report_{kind}.svg" for kind in ("best", "curves", "importance", "parallel")])
+        for picture in pictures:
+            self.assertIn("out/" + picture, said)
+            xml.parse(os.path.join(self.folder, "out", picture))
+        for part in ("# Sweep small", "## What was searched", "## Best trial", "## The best 10", "## How trials ended",
+                     "## What early stopping saved", "## To reproduce it"):
+            self.assertIn("\n" + part + "\n", "\n" + text)
+        number, value = self.rows("select number, best_value from trials order by best_value desc, number limit 1")[0]
+        self.assertIn(f"Trial {number}: `val_accuracy` **{value:.6g}** at iteration", text)
+        top = self.rows("select number from trials order by best_value desc, number limit 10")
+        table = text.split("## The best 10")[1].split("##")[0]
+        self.assertEqual(re.findall(r"(?m)^\| (\d+) \|", table), [str(n) for (n,) in top])
+        ((stopped,),) = self.rows("select count() from trials where stop_reason = 'scheduler'")
+        self.assertIn(f"| TERMINATED | `scheduler` | {stopped} |", text)
+        self.assertIn(f"{stopped} trials stopped early", text)
+        self.assertIn("- seed `3`", text)
+        self.assertIn("`loguniform: [1e-04, 0.1]`", text)
+
+    def test_nothing_of_a_sweep_is_markup_in_the_report(self):
+        self.said("report", "--md", "plain.md")
+        text = Path(self.folder, "plain.md").read_text()
+        outside = re.sub(r"(?s)```.*?```|`[^`\n]*`", "", text)
+        self.assertNotRegex(outside, r"(?<!\\)<script")
+        for row in re.findall(r"(?m)^\|.*\|$", text):
+            cells = re.split(r"(?<!\\)\|", row)
+            self.assertIn(len(cells), (4, 5, 8), row)  # No value makes a cell of its own.
+
+    def test_a_report_within_a_trial_is_another_command(self):
+        done = self.tune("report", "val_accuracy=0.5")
+        self.assertIn("val_accuracy", done.stdout + done.stderr)
+        self.assertFalse(any(Path(self.folder).glob("val_accuracy*")))
+
+    def test_a_sweep_without_reports_says_so(self):
+        Path(self.folder, "none.yaml").write_text("name: none\ntrainable: {command: [\"false\"]}\nmetric: m\nmode: max\nspace: {x: {uniform: [0, 1]}}\n")
+        self.tune("run", "none.yaml", "--db", "none.db")
+        for chart in (("curves",), ("best",), ("parallel",), ("importance",), ("slice", "x")):
+            with self.subTest(chart):
+                self.refused("plot", *chart, "--db", "none.db")
+        self.said("report", "--md", "none.md", "--db", "none.db")
+        text = Path(self.folder, "none.md").read_text()
+        self.assertNotIn("![", text)
+        self.assertIn("| ERROR |", text)
+        self.assertIn("Failures:", text)
+
+
+if __name__ == "__main__":
+    unittest.main()

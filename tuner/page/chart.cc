@@ -1,0 +1,98 @@
+#include "tuner/page/chart.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tuner/cli/text_table.h"
+
+namespace tune {
+namespace {
+
+std::vector<Tick> WordTicks(const Axis& axis, size_t count_max) {
+  const size_t count = axis.words.size();
+  const size_t step = (count + count_max - 1) / std::max<size_t>(1, count_max);
+  std::vector<Tick> ticks;
+  for (size_t i = 0; i < count; i += std::max<size_t>(1, step)) {
+    ticks.push_back({static_cast<double>(i), axis.words[i]});
+  }
+  return ticks;
+}
+
+std::vector<Tick> LinearTicks(const Axis& axis, size_t count_max) {
+  const double span = axis.high - axis.low;
+  double step = std::pow(10, std::floor(std::log10(span / static_cast<double>(count_max))));
+  for (const double factor : {1.0, 2.0, 5.0, 10.0, 20.0}) {
+    if (std::floor(axis.high / (step * factor)) - std::ceil(axis.low / (step * factor)) + 1 <=
+        static_cast<double>(count_max)) {
+      step *= factor;
+      break;
+    }
+  }
+  std::vector<Tick> ticks;
+  for (double n = std::ceil(axis.low / step); n <= std::floor(axis.high / step); ++n) {
+    const double value = n * step;
+    ticks.push_back({value, ShortNumber(n == 0 ? 0 : value)});
+  }
+  if (ticks.size() < 2 && count_max < 10) return LinearTicks(axis, count_max + 1);
+  return ticks;
+}
+
+std::vector<Tick> LogTicks(const Axis& axis, size_t count_max) {
+  const auto first = static_cast<int>(std::ceil(std::log10(axis.low) - 1e-9));
+  const auto last = static_cast<int>(std::floor(std::log10(axis.high) + 1e-9));
+  const int decades = std::max(0, last - first + 1);
+  std::vector<Tick> ticks;
+  if (decades >= 2) {
+    const int step = (decades + static_cast<int>(count_max) - 1) / static_cast<int>(count_max);
+    for (int power = first; power <= last; power += step) {
+      ticks.push_back({std::pow(10, power), ShortNumber(std::pow(10, power))});
+    }
+    return ticks;
+  }
+  for (int power = first - 1; power <= last; ++power) {
+    for (const double factor : {1.0, 2.0, 5.0}) {
+      const double value = factor * std::pow(10, power);
+      if (value < axis.low * (1 - 1e-9) || value > axis.high * (1 + 1e-9)) continue;
+      ticks.push_back({value, ShortNumber(value)});
+    }
+  }
+  if (ticks.size() < 2) return LinearTicks(axis, count_max);
+  while (ticks.size() > count_max) {
+    size_t kept = 0;
+    for (size_t i = 0; i < ticks.size(); i += 2) ticks[kept++] = ticks[i];
+    ticks.resize(kept);
+  }
+  return ticks;
+}
+
+}  // namespace
+
+double Axis::ShareOf(double value) const {
+  if (scale == Scale::kLog) {
+    return (std::log(value) - std::log(low)) / (std::log(high) - std::log(low));
+  }
+  return (value - low) / (high - low);
+}
+
+std::vector<Tick> TicksOf(const Axis& axis, size_t count_max) {
+  count_max = std::max<size_t>(2, count_max);
+  if (!axis.words.empty()) return WordTicks(axis, count_max);
+  return axis.scale == Scale::kLog ? LogTicks(axis, count_max) : LinearTicks(axis, count_max);
+}
+
+Axis AxisFor(std::string label, Scale scale, double low, double high) {
+  constexpr double kRoom = 0.03;
+  Axis axis{std::move(label), scale, low, high};
+  if (scale == Scale::kLog) {
+    const double factor = low < high ? std::pow(high / low, kRoom) : 2;
+    axis.low = low / factor;
+    axis.high = high * factor;
+    return axis;
+  }
+  const double room = low < high ? (high - low) * kRoom : std::max(1e-6, std::abs(low) * 0.1);
+  axis.low = low - room;
+  axis.high = high + room;
+  return axis;
+}
+
+}  // namespace tune

@@ -1,0 +1,260 @@
+#include "tuner/page/markdown_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "core/counted.h"
+#include "core/json.h"
+#include "core/time.h"
+#include "tuner/alike_failures.h"
+#include "tuner/best_trial.h"
+#include "tuner/cli/pareto_front.h"
+#include "tuner/cli/stored_importance.h"
+#include "tuner/cli/stored_snapshot.h"
+#include "tuner/cli/text_table.h"
+#include "tuner/page/chart_svg.h"
+#include "tuner/page/sweep_charts.h"
+#include "tuner/provenance.h"
+#include "tuner/search_problem.h"
+
+namespace tune {
+namespace {
+
+// A text within a line or a cell of Markdown: nothing in it is markup.
+std::string Escaped(const std::string& text) {
+  std::string out;
+  for (const char c : Printable(text)) {
+    if (std::string_view("\\`*_{}[]<>|#&~").find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+// In code; a cell of a table ends at "|" even there.
+std::string Code(const std::string& text) {
+  std::string out = Printable(text);
+  std::replace(out.begin(), out.end(), '`', '\'');
+  for (size_t at = 0; (at = out.find('|', at)) != std::string::npos; at += 2) out.insert(at, "\\");
+  return "`" + out + "`";
+}
+
+std::string Row(const std::vector<std::string>& cells) {
+  std::string line = "|";
+  for (const std::string& cell : cells) line += " " + cell + " |";
+  return line + "\n";
+}
+
+std::string Head(const std::vector<std::string>& cells) {
+  return Row(cells) + Row(std::vector<std::string>(cells.size(), "---"));
+}
+
+std::string DescribeMode(const Objective& objective) {
+  return Code(objective.metric) + (objective.mode == Mode::kMax ? " (max)" : " (min)");
+}
+
+Result<std::string> SearchedPart(Database& database, const FoundSweep& sweep) {
+  TUNE_ASSIGN_OR_RETURN(const ExperimentSpec spec, ReadStoredSpec(database, sweep));
+  TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
+  std::string out = "## What was searched\n\n" + Head({"parameter", "domain"});
+  for (const SpaceParameter& parameter : space.parameters()) {
+    const auto* const domain = std::get_if<Domain>(&parameter.content);
+    const std::string text =
+        domain != nullptr ? domain->ToText() : ShortText(std::get<Value>(parameter.content));
+    out += Row({Code(parameter.name),
+                Code(text) + (parameter.conditions.empty() ? "" : ", under a condition")});
+  }
+  return out + "\nScheduler " + Code(sweep.scheduler) + ".\n\n";
+}
+
+Result<std::string> BestPart(Database& database, const FoundSweep& sweep) {
+  std::string out = "## Best trial\n\n";
+  if (sweep.objectives.size() > 1) {
+    TUNE_ASSIGN_OR_RETURN(const auto front, ReadParetoFront(database, sweep));
+    out += "Several objectives: the Pareto front is " + Escaped(DescribeFront(front)) + ".\n\n";
+  }
+  TUNE_ASSIGN_OR_RETURN(const std::optional<BestTrial> best, FindBestTrial(database, sweep));
+  if (!best) return out + "None: " + Escaped(WhyThereIsNoBest(sweep)) + ".\n\n";
+  out += "Trial " + std::to_string(best->number) + ": " + Code(sweep.metric) + " **" +
+         ShortNumber(best->value) + "** at iteration " + std::to_string(best->iteration) + ".";
+  if (best->runs) out += " Its configuration: " + Escaped(Describe(*best->runs)) + ".";
+  return out + "\n\n```json\n" + ToJson(best->config) + "\n```\n\n";
+}
+
+// The ten best trials and the parameters that are not the same in all of them.
+Result<std::string> TopPart(Database& database, const FoundSweep& sweep) {
+  constexpr size_t kTop = 10;
+  TUNE_ASSIGN_OR_RETURN(std::vector<WeighedTrial> trials, ReadWeighedTrials(database, sweep));
+  std::erase_if(trials, [](const WeighedTrial& t) { return t.has_failed || !t.best_value; });
+  std::stable_sort(trials.begin(), trials.end(), [&](const auto& a, const auto& b) {
+    return IsBetter(*a.best_value, *b.best_value, sweep.direction());
+  });
+  if (trials.size() > kTop) trials.resize(kTop);
+  if (trials.empty()) return std::string();
+  std::vector<std::string> names;
+  for (const WeighedTrial& trial : trials) {
+    for (const auto& [name, value] : trial.configuration.parameters()) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+  }
+  const auto text_of = [](const WeighedTrial& trial, const std::string& name) {
+    const Value* const value = trial.configuration.Find(name);
+    return value == nullptr ? std::string("-") : ShortText(*value);
+  };
+  std::string same;
+  std::erase_if(names, [&](const std::string& name) {
+    const std::string first = text_of(trials.front(), name);
+    const bool is_same =
+        trials.size() > 1 && std::all_of(trials.begin(), trials.end(), [&](const auto& trial) {
+          return text_of(trial, name) == first;
+        });
+    if (is_same) same += (same.empty() ? "" : ", ") + Code(name + "=" + first);
+    return is_same;
+  });
+  std::vector<std::string> head = {"trial", Code(sweep.metric), "iterations"};
+  for (const std::string& name : names) head.push_back(Code(name));
+  std::string out = "## The best " + std::to_string(trials.size()) + "\n\n" + Head(head);
+  for (const WeighedTrial& trial : trials) {
+    std::vector<std::string> cells = {std::to_string(trial.number), ShortNumber(*trial.best_value),
+                                      std::to_string(trial.iterations)};
+    for (const std::string& name : names) cells.push_back(Escaped(text_of(trial, name)));
+    out += Row(cells);
+  }
+  return out + (same.empty() ? "\n" : "\nThe same in all of them: " + same + ".\n\n");
+}
+
+Result<std::string> EndsPart(Database& database, const FoundSweep& sweep, const Clock& clock) {
+  static constexpr char kEndsSql[] =
+      "SELECT status, coalesce(stop_reason, ''), count() FROM trial_rows WHERE experiment = ?1"
+      " GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2";
+  static constexpr char kErrorsSql[] =
+      "SELECT t.number, coalesce(a.error, '') FROM trial_rows AS t JOIN attempt_rows AS a"
+      " ON a.trial = t.id AND a.number = t.attempts WHERE t.experiment = ?1"
+      " AND t.status = 'ERROR' ORDER BY t.number";
+  constexpr size_t kErrorsMax = 5;
+  std::string out = "## How trials ended\n\n" + Head({"status", "reason", "trials"});
+  {
+    TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kEndsSql));
+    row->BindAll(sweep.id);
+    for (;;) {
+      TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+      if (!has_row) break;
+      const std::string reason(row->Text(1));
+      out += Row({std::string(row->Text(0)), reason.empty() ? "" : Code(reason),
+                  std::to_string(row->Int(2))});
+    }
+  }
+  std::vector<std::pair<std::string, std::vector<int64_t>>> errors;  // The first text of a kind.
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kErrorsSql));
+  row->BindAll(sweep.id);
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    const std::string text(row->Text(1));
+    const auto alike = std::find_if(errors.begin(), errors.end(), [&](const auto& error) {
+      return ErrorKind(error.first) == ErrorKind(text);
+    });
+    (alike != errors.end() ? *alike : errors.emplace_back(text, std::vector<int64_t>()))
+        .second.push_back(row->Int(0));
+  }
+  if (!errors.empty()) out += "\nFailures:\n\n";
+  for (size_t i = 0; i < std::min(errors.size(), kErrorsMax); ++i) {
+    const auto& [text, numbers] = errors[i];
+    out += "- " + Counted(static_cast<int64_t>(numbers.size()), "trial") +
+           " (the first: " + std::to_string(numbers.front()) + "): " + Code(text) + "\n";
+  }
+  if (errors.size() > kErrorsMax) {
+    out += "- and " + std::to_string(errors.size() - kErrorsMax) + " other kinds\n";
+  }
+  const StoredSnapshots snapshots(Instant{sweep.created_us});
+  TUNE_ASSIGN_OR_RETURN(const SweepSummary summary,
+                        snapshots.ReadSummary(database, sweep, clock.Now()));
+  out += "\n## What early stopping saved\n\n";
+  if (summary.iterations_full && *summary.iterations_full > 0) {
+    const int64_t full = *summary.iterations_full;
+    const int64_t saved = std::max<int64_t>(0, full - summary.iterations_trained);
+    const double percent = 100.0 * static_cast<double>(saved) / static_cast<double>(full);
+    out += Counted(summary.early_count, "trial") +
+           " stopped early: " + Counted(summary.iterations_trained, "iteration") + " in place of " +
+           std::to_string(full) + ", " + std::to_string(std::llround(percent)) + " % saved.\n\n";
+  } else {
+    out += "Nothing that is known: " + Counted(summary.early_count, "trial") + " stopped early, " +
+           Counted(summary.iterations_trained, "iteration") + " trained.\n\n";
+  }
+  for (const Doubt& doubt : summary.doubts) out += "In doubt: " + Escaped(Describe(doubt)) + "\n\n";
+  return out;
+}
+
+Result<std::string> ReproducePart(Database& database, const FoundSweep& sweep) {
+  static constexpr char kSql[] = "SELECT provenance, spec FROM experiments WHERE id = ?1";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql));
+  row->BindAll(sweep.id);
+  TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+  if (!has_row) return NotFound(sweep.name + ": its row is gone");
+  std::string out = "## To reproduce it\n\n- seed " + Code(sweep.seed) + "\n";
+  const Result<Provenance> provenance = DecodeProvenance(row->Text(0));
+  if (provenance.ok()) {
+    if (!provenance->version.empty()) out += "- tune " + Code(provenance->version) + "\n";
+    if (!provenance->command.empty()) out += "- command " + Code(provenance->command) + "\n";
+    if (provenance->git) {
+      out += "- code " + Code(provenance->git->commit) +
+             (provenance->git->is_dirty.value_or(false) ? ", with uncommitted changes" : "") + "\n";
+    }
+    for (const auto& [path, hash] : provenance->files) {
+      out += "- file " + Code(path) + ", XXH64 " + Code(hash) + "\n";
+    }
+    if (provenance->data) {
+      out += "- data " + Code(provenance->data->folder) + ", " +
+             Counted(provenance->data->file_count, "file") + ", by names and sizes " +
+             Code(provenance->data->hash) + "\n";
+    }
+  }
+  return out + "\n<details><summary>The space file</summary>\n\n```json\n" +
+         std::string(row->Text(1)) + "\n```\n\n</details>\n";
+}
+
+}  // namespace
+
+Result<MarkdownReport> MakeMarkdownReport(Database& database, const FoundSweep& sweep,
+                                          const std::string& stem, const Clock& clock) {
+  MarkdownReport report;
+  std::string& out = report.markdown;
+  std::string objectives;
+  for (const Objective& objective : sweep.objectives) {
+    objectives += (objectives.empty() ? "" : ", ") + DescribeMode(objective);
+  }
+  const StoredSnapshots snapshots(Instant{sweep.created_us});
+  TUNE_ASSIGN_OR_RETURN(const SweepSummary summary,
+                        snapshots.ReadSummary(database, sweep, clock.Now()));
+  out = "# Sweep " + Escaped(sweep.name) + "\n\n" + objectives + ": " +
+        Counted(summary.trial_count, "trial") + ", " + sweep.status + ", begun " +
+        FormatInstant(Instant{sweep.created_us}) + ", took " + FormatDuration(summary.elapsed) +
+        ".\n\n";
+  TUNE_ASSIGN_OR_RETURN(const std::string searched, SearchedPart(database, sweep));
+  TUNE_ASSIGN_OR_RETURN(const std::string best, BestPart(database, sweep));
+  TUNE_ASSIGN_OR_RETURN(const std::string top, TopPart(database, sweep));
+  out += searched + best + top;
+  const auto draw = [&](ChartKind kind, const char* title, const std::string& suffix) -> Status {
+    out += "## " + std::string(title) + "\n\n";
+    const Result<Chart> chart = MakeChart(database, sweep, kind);
+    if (!chart.ok() && chart.status().code() == StatusCode::kFailedPrecondition) {
+      out += Escaped(chart.status().message()) + ".\n\n";
+      return OkStatus();
+    }
+    if (!chart.ok()) return chart.status();
+    const std::string file = stem + "_" + suffix + ".svg";
+    report.pictures.emplace_back(file, RenderSvg(*chart));
+    out += "![" + std::string(title) + "](<" + file + ">)\n\n";
+    return OkStatus();
+  };
+  TUNE_RETURN_IF_ERROR(draw(ChartKind::kBest, "Best value over time", "best"));
+  TUNE_RETURN_IF_ERROR(draw(ChartKind::kCurves, "Learning curves", "curves"));
+  TUNE_RETURN_IF_ERROR(draw(ChartKind::kImportance, "Importance of the parameters", "importance"));
+  TUNE_RETURN_IF_ERROR(draw(ChartKind::kParallel, "Parameters", "parallel"));
+  TUNE_ASSIGN_OR_RETURN(const std::string ends, EndsPart(database, sweep, clock));
+  TUNE_ASSIGN_OR_RETURN(const std::string reproduce, ReproducePart(database, sweep));
+  out += ends + reproduce;
+  return report;
+}
+
+}  // namespace tune
