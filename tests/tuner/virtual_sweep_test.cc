@@ -68,6 +68,15 @@ TEST(VirtualSweep, TellsWhenTheBestValueWasThere) {
   EXPECT_EQ(sweep.best_configuration.Find("x")->AsDouble(), improvements.back().value);
 }
 
+// Trials that report the same are a doubt about the program of a real sweep; here none runs.
+TEST(VirtualSweep, HasNoDoubtsAboutAProgram) {
+  const SimulatedSweep sweep =
+      Swept(SimulationOf("name: s\nmetric: loss\nmode: min\nspace: {x: {uniform: [0, 1]}}\n"
+                         "trainable: {curve: {value: '1 / t', iterations: 3}}\nsamples: 10\n",
+                         1));
+  EXPECT_TRUE(sweep.outcome.said.empty()) << sweep.outcome.said.front();
+}
+
 TEST(VirtualSweep, IsTheSameEachTime) {
   const Simulation simulation = SimulationOf(
       Formula("samples: 200\nscheduler: {asha: {max_t: 9, reduction_factor: 3}}\n"), 7);

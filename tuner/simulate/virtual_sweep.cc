@@ -112,10 +112,16 @@ void VirtualSweep::Apply(const std::vector<Event>& events) {
   const bool is_only_reports = transition.attempts.empty() && transition.workers.empty();
   if (!is_only_reports || !deadline_ || *deadline_ <= now_) deadline_ = controller_.NextDeadline();
   for (const ReportRow& report : transition.reports) Note(report);
+  // A doubt is about a program, and none runs here.
+  const auto is_doubt = [&](const std::string& text) {
+    return std::any_of(transition.notes.begin(), transition.notes.end(),
+                       [&](const NoteRow& note) { return note.text == text; });
+  };
   for (const Action& action : transition.actions) {
     if (const auto* const send = std::get_if<SendToWorker>(&action)) {
       Deliver(send->worker, send->message);
     } else if (const auto* const say = std::get_if<Say>(&action)) {
+      if (is_doubt(say->text)) continue;
       constexpr int64_t kSaidMax = 20;
       if (outcome_.said_count++ < kSaidMax) outcome_.said.push_back(say->text);
     } else if (std::holds_alternative<EndOfExperiment>(action)) {
