@@ -110,6 +110,16 @@ DataSplit FindDataSplit(std::string_view behind) {
   return {};
 }
 
+DataSplit FindLastDataSplit(std::string_view before) {
+  DataSplit last;
+  while (true) {
+    const DataSplit next = FindDataSplit(before);
+    if (next.name.empty()) return last;
+    last = next;
+    before.remove_prefix(static_cast<size_t>(next.word.data() - before.data()) + next.word.size());
+  }
+}
+
 namespace {
 
 // "test" of " (test)", "before training" of "% [before training]": what is remarked of the value

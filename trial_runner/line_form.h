@@ -27,6 +27,8 @@ struct DataSplit {
   std::string_view word;  // As it stands there.
 };
 DataSplit FindDataSplit(std::string_view behind);
+// By the text before it, of which the last such word counts: "val" of "train loss 1.0 | val loss ".
+DataSplit FindLastDataSplit(std::string_view before);
 
 // Of a line that is a heading of those below it: "Training:", "--- Validation ---".
 DataSplit FindHeading(std::string_view line);

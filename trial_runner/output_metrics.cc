@@ -298,7 +298,10 @@ namespace {
 // The expression with the word before its match, where it then reads that value alone.
 std::optional<std::string> ExactFor(const OutputPattern& pattern, const std::string& line,
                                     size_t match_begin, double value) {
-  const std::string exact = EscapedForRegex(WordBefore(line, match_begin)) + pattern.text();
+  const std::string word(WordBefore(line, match_begin));
+  if (word.find_first_of("0123456789") != std::string::npos)
+    return std::nullopt;  // Another line's differs.
+  const std::string exact = EscapedForRegex(word) + pattern.text();
   const Result<OutputPattern> made = OutputPattern::Make(pattern.metric(), exact, pattern.from());
   if (!made.ok() || exact.size() > kShownMax) return std::nullopt;
   const auto match = made->FindIn(line);
@@ -663,8 +666,8 @@ std::string OutputMetrics::NoteOnForms(const OutputFinding& leading) const {
     }
     return "";
   };
-  const DataSplit one = FindDataSplit(BeforeValue(*first_leading_));
-  const DataSplit other = FindDataSplit(BeforeValue(leading));
+  const DataSplit one = FindLastDataSplit(BeforeValue(*first_leading_));
+  const DataSplit other = FindLastDataSplit(BeforeValue(leading));
   if (!one.name.empty() && !other.name.empty() && one.name != other.name) {
     const bool is_first = one.name == "val" || (one.name == "test" && other.name == "train");
     const OutputFinding& meant = is_first ? *first_leading_ : leading;

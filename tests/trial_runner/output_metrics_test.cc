@@ -15,6 +15,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 OutputPattern Pattern(const std::string& metric, StreamChoice from = StreamChoice::kStdout) {
   Result<OutputPattern> made = OutputPattern::Make(metric, "\\b" + metric + ": {number}", from);
@@ -354,6 +355,21 @@ TEST_F(OutputMetricsTest, TheAdviceReadsTheValidationsLine) {
               ElementsAre(HasSubstr("One is of 'train', the other of 'val': write into the "
                                     "expression which of them is meant; '^val +\\bacc: {number}' "
                                     "reads 'val'")));
+}
+
+TEST_F(OutputMetricsTest, TheAdviceSpeaksOfTheDataThatIsNamedNextToTheValue) {
+  Begin(Rules({"acc"}));
+  EXPECT_THAT(Notes(metrics_->Read(OutputStream::kStdout,
+                                   "Epoch 1/4 | train loss 1.0 | val acc: 0.5\n"
+                                   "Restoring weights, val acc: 0.7\n")),
+              ElementsAre(HasSubstr("such as '^Epoch\\b")));
+}
+
+TEST_F(OutputMetricsTest, TheAdviceForTwoValuesHoldsForOtherLinesToo) {
+  Begin(Rules({"acc"}));
+  EXPECT_THAT(Notes(metrics_->Read(OutputStream::kStdout, "epoch 3 acc: 0.78 best acc: 0.65\n")),
+              ElementsAre(AllOf(HasSubstr("'best \\bacc: {number}' reads 0.65"),
+                                Not(HasSubstr("reads 0.78")))));
 }
 
 TEST_F(OutputMetricsTest, HowTheFirstValueStandsIsToldOnce) {

@@ -334,8 +334,8 @@ Result<Chart> Parallel(Database& database, const FoundSweep& sweep) {
 }
 
 Result<Chart> Importance(Database& database, const FoundSweep& sweep) {
-  TUNE_ASSIGN_OR_RETURN(const std::string json, ImportanceJson(database, sweep));
-  TUNE_ASSIGN_OR_RETURN(const Value importance, ParseJson(json));
+  TUNE_ASSIGN_OR_RETURN(const std::string members, ImportanceMembers(database, sweep));
+  TUNE_ASSIGN_OR_RETURN(const Value importance, ParseJson("{" + members + "}"));
   if (const Value* const why_not = importance.Find("why_not")) {
     return FailedPrecondition(why_not->AsString());
   }
