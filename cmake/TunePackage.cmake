@@ -3,7 +3,7 @@
 #   lib/tune/          the programs, which find each other beside themselves, and the Python module in python/
 #   bin/               links to those that people call
 #   share/man, share/bash-completion, share/zsh, share/fish, share/doc/tune
-#   share/tune/        alerts for Prometheus, a board for Grafana
+#   share/tune/        alerts for Prometheus, a board for Grafana, the schema of space files
 #
 # Component `worker` is what a machine needs that runs trials; `tune` is everything else.
 
@@ -41,7 +41,9 @@ install(CODE "
   foreach(shell bash zsh fish)
     execute_process(COMMAND \"$<TARGET_FILE:tune_cli>\" completion \${shell}
       OUTPUT_FILE \"${texts}/completions/\${shell}\" COMMAND_ERROR_IS_FATAL ANY)
-  endforeach()" COMPONENT tune)
+  endforeach()
+  execute_process(COMMAND \"$<TARGET_FILE:tune_cli>\" schema
+    OUTPUT_FILE \"${texts}/space.schema.json\" COMMAND_ERROR_IS_FATAL ANY)" COMPONENT tune)
 install(DIRECTORY ${texts}/man1 DESTINATION share/man COMPONENT tune)
 install(FILES ${texts}/completions/bash DESTINATION share/bash-completion/completions RENAME tune COMPONENT tune)
 install(FILES ${texts}/completions/zsh DESTINATION share/zsh/vendor-completions RENAME _tune COMPONENT tune)
@@ -49,6 +51,7 @@ install(FILES ${texts}/completions/fish DESTINATION share/fish/vendor_completion
 install(FILES README.md DESTINATION share/doc/tune COMPONENT tune)
 install(DIRECTORY docs examples DESTINATION share/doc/tune COMPONENT tune)
 install(DIRECTORY share/prometheus share/grafana DESTINATION share/tune COMPONENT tune)
+install(FILES ${texts}/space.schema.json DESTINATION share/tune/schema COMPONENT tune)
 # Debian's own Python finds the module without PYTHONPATH.
 install(FILES ${texts}/module DESTINATION lib/python3/dist-packages RENAME tune COMPONENT worker)
 

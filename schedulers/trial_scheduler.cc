@@ -18,6 +18,7 @@
 #include "schedulers/patience_scheduler.h"
 #include "schedulers/pbt_scheduler.h"
 #include "schedulers/percentile_scheduler.h"
+#include "schedulers/scheduler_names.h"
 #include "schedulers/threshold_scheduler.h"
 
 namespace tune {
@@ -198,6 +199,12 @@ std::optional<ExploreOptions> SchedulerExplore(const Value& scheduler) {
     if (auto explore = SchedulerExplore(part)) return explore;
   }
   return std::nullopt;
+}
+
+std::vector<std::string_view> SchedulerNames() {
+  std::vector<std::string_view> names;
+  for (const Kind& kind : kKinds) names.push_back(kind.name);
+  return names;
 }
 
 }  // namespace tune

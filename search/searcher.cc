@@ -12,6 +12,7 @@
 #include "core/limits.h"
 #include "core/nearest_name.h"
 #include "core/option_map.h"
+#include "search/algorithm_names.h"
 #include "search/auto_choice.h"
 #include "search/cmaes_searcher.h"
 #include "search/gp/gp_searcher.h"
@@ -174,6 +175,12 @@ int64_t TrialCount(const Value& search, const SearchSpace& space, int64_t sample
     configurations = samples * grid->size() + (grid->is_trivial() ? 0 : points);
   }
   return configurations < 0 ? -1 : configurations * common->repeat;
+}
+
+std::vector<std::string_view> SearchAlgorithmNames() {
+  std::vector<std::string_view> names;
+  for (const Algorithm& algorithm : kAlgorithms) names.push_back(algorithm.name);
+  return names;
 }
 
 }  // namespace tune

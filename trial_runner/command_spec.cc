@@ -10,13 +10,11 @@
 #include "core/json.h"
 #include "core/limits.h"
 #include "core/nearest_name.h"
+#include "trial_runner/command_keys.h"
 
 namespace tune {
 namespace {
 
-constexpr std::array<std::string_view, 9> kKeys = {"command",     "shell",     "env",
-                                                   "working_dir", "serve",     "setup",
-                                                   "metrics",     "report_on", "iteration"};
 constexpr char kSourceForm[] = "{regex: \"acc: {number}\"} or {json: FILE, key: \"a.b\"}";
 constexpr char kIterationForm[] =
     "{regex: \"Epoch {number}\"}, with first: 0 where it counts from 0";
@@ -66,10 +64,11 @@ std::string Underscored(std::string name) {
 Result<CommandSpec> CommandSpec::Parse(const Value& trainable) {
   CommandSpec spec;
   for (const MapEntry& entry : trainable.AsMap()) {
-    const bool is_known = std::find(kKeys.begin(), kKeys.end(), entry.key) != kKeys.end();
+    const bool is_known =
+        std::find(kCommandKeys.begin(), kCommandKeys.end(), entry.key) != kCommandKeys.end();
     if (!is_known) {
-      return InvalidAt(entry.key_place,
-                       "trainable: unknown key '" + entry.key + "'" + DidYouMean(entry.key, kKeys));
+      return InvalidAt(entry.key_place, "trainable: unknown key '" + entry.key + "'" +
+                                            DidYouMean(entry.key, kCommandKeys));
     }
   }
   if (const Value* const shell = trainable.Find("shell")) {

@@ -1,7 +1,6 @@
 // What each key of a space file means, and what it may be.
 #include "tuner/experiment_spec.h"
 
-#include <array>
 #include <cmath>
 #include <filesystem>
 
@@ -9,6 +8,7 @@
 #include "core/limits.h"
 #include "trial_runner/trial_programs.h"
 #include "tuner/spec_bounds.h"
+#include "tuner/spec_keys.h"
 #include "tuner/spec_parts.h"
 #include "tuner/spec_reader.h"
 #include "tuner/spec_section.h"
@@ -17,12 +17,6 @@ namespace tune {
 namespace {
 
 constexpr size_t kSweepNameBytesMax = limits::kNameBytesMax - 10;  // Room for its "-2".
-
-constexpr std::array<std::string_view, 18> kKeys = {
-    "name",    "trainable", "metric",    "mode",        "metric_constraints",
-    "samples", "seed",      "space",     "constraints", "points",
-    "from",    "search",    "scheduler", "resources",   "stop",
-    "limits",  "failure",   "checkpoint"};
 
 Status CheckTree(const Value& value, int depth) {
   if (depth > limits::kJsonDepthMax) {
@@ -195,7 +189,7 @@ Status Interpret(std::string_view file, bool require_trainable, ExperimentSpec& 
   }
   TUNE_RETURN_IF_ERROR(CheckTree(spec.document, 0));
   TUNE_ASSIGN_OR_RETURN(const SpecSection root, SpecSection::Open(&spec.document, ""));
-  TUNE_RETURN_IF_ERROR(root.CheckKeys(kKeys));
+  TUNE_RETURN_IF_ERROR(root.CheckKeys(kSpecKeys));
   const auto copy = [&](std::string_view key, Value& out) {
     if (const Value* const value = root.Find(key)) out = *value;
   };

@@ -14,6 +14,7 @@ tune_library(tune_spec
     spec_difference.cc
     spec_parts.cc
     spec_reader.cc
+    spec_schema.cc
     spec_section.cc
     yaml_reader.cc
   DEPS tune_core tune_search_problem tune_search tune_schedulers tune_trainables tune_failure_policy)

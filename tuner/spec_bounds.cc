@@ -8,15 +8,11 @@
 #include "core/input_error.h"
 #include "core/limits.h"
 #include "core/nearest_name.h"
+#include "tuner/spec_keys.h"
 
 namespace tune {
 namespace {
 
-constexpr std::array<std::string_view, 6> kResourceKeys = {"cpu",    "gpu",     "gpu_memory",
-                                                           "memory", "workers", "spread"};
-constexpr std::array<std::string_view, 7> kLimitKeys = {
-    "max_concurrent", "sweep_time",  "trial_time", "no_progress",
-    "failed_trials",  "unplaceable", "lease"};
 constexpr Duration kLeaseMin = Milliseconds(300);
 constexpr int64_t kFailuresMax = 1'000'000;
 constexpr std::string_view kFailuresWhat = "an integer of 0 or more, or -1 for no limit";
@@ -54,7 +50,6 @@ Status ReadStopCondition(const MapEntry& entry, const ExperimentSpec& spec,
 
 // `crashed: 3`, or `crashed: {max_failures: 3, backoff: 10s}`.
 Status ReadCause(const SpecSection& failure, std::string_view name, CausePolicy& out) {
-  constexpr std::array<std::string_view, 2> kCauseKeys = {"max_failures", "backoff"};
   const Value* const value = failure.Find(name);
   if (value == nullptr) return OkStatus();
   int64_t max_failures = 0;
@@ -159,17 +154,8 @@ Status ReadLimits(const SpecSection& root, SweepLimits& out) {
 }
 
 Status ReadFailure(const SpecSection& root, FailurePolicy& out) {
-  // Those of the outcomes for which a policy makes sense.
-  constexpr std::array<std::pair<std::string_view, Outcome>, 6> kCauses = {{
-      {"crashed", Outcome::kCrashed},
-      {"killed", Outcome::kKilled},
-      {"out_of_memory", Outcome::kOutOfMemory},
-      {"device_out_of_memory", Outcome::kDeviceOutOfMemory},
-      {"hung", Outcome::kHung},
-      {"lost", Outcome::kLost},
-  }};
-  std::vector<std::string_view> keys = {"max_failures", "backoff", "backoff_max"};
-  for (const auto& [name, outcome] : kCauses) keys.push_back(name);
+  std::vector<std::string_view> keys(kFailureKeys.begin(), kFailureKeys.end());
+  for (const auto& [name, outcome] : kFailureCauses) keys.push_back(name);
   TUNE_ASSIGN_OR_RETURN(const SpecSection section,
                         SpecSection::Open(root.Find("failure"), "failure"));
   TUNE_RETURN_IF_ERROR(section.CheckKeys(keys));
@@ -177,7 +163,7 @@ Status ReadFailure(const SpecSection& root, FailurePolicy& out) {
       section.ReadInt("max_failures", -1, kFailuresMax, kFailuresWhat, out.max_failures));
   TUNE_RETURN_IF_ERROR(section.ReadWait("backoff", out.backoff));
   TUNE_RETURN_IF_ERROR(section.ReadWait("backoff_max", out.backoff_max));
-  for (const auto& [name, outcome] : kCauses) {
+  for (const auto& [name, outcome] : kFailureCauses) {
     if (section.Find(name) == nullptr) continue;
     TUNE_RETURN_IF_ERROR(ReadCause(section, name, out.causes[outcome]));
   }
@@ -185,8 +171,6 @@ Status ReadFailure(const SpecSection& root, FailurePolicy& out) {
 }
 
 Status ReadCheckpoint(const SpecSection& root, CheckpointPolicy& out) {
-  constexpr std::array<std::string_view, 4> kCheckpointKeys = {"every", "keep", "keep_best",
-                                                               "disk_budget"};
   constexpr std::array<std::string_view, 1> kLater = {"storage"};
   TUNE_ASSIGN_OR_RETURN(const SpecSection section,
                         SpecSection::Open(root.Find("checkpoint"), "checkpoint"));

@@ -147,6 +147,12 @@ class Told(LivingSweep, unittest.TestCase):
         self.assertEqual(after['tune_page_requests_total{code="4xx"}'] - before['tune_page_requests_total{code="4xx"}'], 2)
         self.assertEqual(after['tune_page_requests_total{code="2xx"}'] - before['tune_page_requests_total{code="2xx"}'], 1)
 
+    def test_a_pause_by_command_is_told(self):
+        self.assertEqual(read(self.scrape())[0]["tune_sweep_paused"], 0)
+        for verb, told in (("pause", 1), ("unpause", 0)):
+            subprocess.run([TUNE, verb], cwd=self.folder, check=True, capture_output=True, timeout=LONG_S)
+            self.assertEqual(read(self.scrape())[0]["tune_sweep_paused"], told)
+
     def test_nobody_without_the_key_is_told(self):
         self.assertEqual(self.page.ask("/metrics", key=False)[0].status, 401)
         self.assertEqual(self.page.ask(f"/metrics?key={self.page.key}", key=False)[0].status, 401)

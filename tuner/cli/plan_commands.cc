@@ -13,6 +13,7 @@
 #include "tuner/cli/plan_command.h"
 #include "tuner/cli/simulate_command.h"
 #include "tuner/cli/sweep.h"
+#include "tuner/spec_schema.h"
 
 namespace tune {
 namespace {
@@ -32,6 +33,19 @@ void AddInit(Commands& commands) {
   commands.Bind(command, [init = init](const Invocation& invocation) {
     init->program_dir = invocation.program_dir;
     return Answered(InitCommand(*init, std::cout, std::cerr));
+  });
+}
+
+struct SchemaOptions {};
+
+void AddSchema(Commands& commands) {
+  const auto [command, schema] =
+      commands.Add<SchemaOptions>("schema",
+                                  "Prints the JSON Schema of space files, for editors.\n"
+                                  "Example: tune schema > space.schema.json");
+  commands.Bind(command, [](const Invocation&) {
+    std::cout << SpecSchema();
+    return Answered(0);
   });
 }
 
@@ -128,6 +142,7 @@ void AddImport(Commands& commands) {
 
 void AddPlanCommands(Commands& commands) {
   AddInit(commands);
+  AddSchema(commands);
   AddPlan(commands);
   AddSimulate(commands);
   AddImport(commands);

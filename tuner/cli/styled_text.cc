@@ -32,10 +32,11 @@ const char* CodeOf(Style style) {
 
 }  // namespace
 
-bool CanMoveCursor(std::string_view term) { return !term.empty() && term != "dumb"; }
+bool CanMoveCursor(std::string_view term) { return term != "dumb"; }
 
 Palette PaletteFor(std::string_view term, std::string_view no_colour) {
-  return CanMoveCursor(term) && no_colour.empty() ? Palette::kColour : Palette::kPlain;
+  const bool has_colour = !term.empty() && CanMoveCursor(term) && no_colour.empty();
+  return has_colour ? Palette::kColour : Palette::kPlain;
 }
 
 StyledLine& StyledLine::Add(std::string text, Style style) {

@@ -19,8 +19,8 @@ enum class Palette {
 
 enum class Style { kPlain, kStrong, kFaint, kGood, kBad, kWarning, kAccent, kOther };
 
-// How a terminal may be written to, by its environment: no colour with NO_COLOR (any text); nothing
-// but plain lines with TERM=dumb or without TERM.
+// How a terminal may be written to, by its environment: no colour with NO_COLOR (any text) or
+// without TERM; nothing but plain lines with TERM=dumb.
 bool CanMoveCursor(std::string_view term);
 Palette PaletteFor(std::string_view term, std::string_view no_colour);
 

@@ -12,8 +12,10 @@
 #include "core/time.h"
 #include "trial_runner/messages.h"
 #include "tuner/artifact_path.h"
+#include "tuner/cli/living_state.h"
 #include "tuner/cli/stored_snapshot.h"
 #include "tuner/cli/sweep_lookup.h"
+#include "tuner/control/control_request.h"
 #include "tuner/transition.h"
 
 namespace tune {
@@ -137,6 +139,12 @@ Result<std::string> MetricsPage::ReadSweeps() {
   out += Family("tune_sweep_start_timestamp_seconds", "gauge",
                 "When the running sweep was made, since 1970 UTC.")
              .AddReal(SecondsOf(running->created_us))
+             .text();
+  // Only its tuner knows.
+  FoundSweep living = *running;
+  TellPaused(database_->path(), clock_, living);
+  out += Family("tune_sweep_paused", "gauge", "1 while the running sweep is paused by command.")
+             .Add(living.status == kStatePaused ? 1 : 0)
              .text();
   Family of_state("tune_sweep_trials", "gauge", "Trials of the running sweep by state.");
   TUNE_ASSIGN_OR_RETURN(const Counts counts, ReadCounts(*database_, kTrialsSql, running->id));

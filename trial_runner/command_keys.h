@@ -1,0 +1,15 @@
+// The keys of a trainable that is a command (command_spec.h).
+//
+// Thread rule: constants.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace tune {
+
+inline constexpr std::array<std::string_view, 9> kCommandKeys = {
+    "command", "shell",   "env",       "working_dir", "serve",
+    "setup",   "metrics", "report_on", "iteration"};
+
+}  // namespace tune

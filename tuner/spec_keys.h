@@ -1,0 +1,40 @@
+// The keys of a space file and of its sections: what the readers know, and the schema
+// (spec_schema.h) tells editors.
+//
+// Thread rule: constants.
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "trial_runner/messages.h"
+
+namespace tune {
+
+inline constexpr std::array<std::string_view, 18> kSpecKeys = {
+    "name",    "trainable", "metric",    "mode",        "metric_constraints",
+    "samples", "seed",      "space",     "constraints", "points",
+    "from",    "search",    "scheduler", "resources",   "stop",
+    "limits",  "failure",   "checkpoint"};
+inline constexpr std::array<std::string_view, 6> kResourceKeys = {"cpu",    "gpu",     "gpu_memory",
+                                                                  "memory", "workers", "spread"};
+inline constexpr std::array<std::string_view, 7> kLimitKeys = {
+    "max_concurrent", "sweep_time",  "trial_time", "no_progress",
+    "failed_trials",  "unplaceable", "lease"};
+inline constexpr std::array<std::string_view, 3> kFailureKeys = {"max_failures", "backoff",
+                                                                 "backoff_max"};
+// Beside them in `failure`: those of the outcomes for which a policy makes sense.
+inline constexpr std::array<std::pair<std::string_view, Outcome>, 6> kFailureCauses = {{
+    {"crashed", Outcome::kCrashed},
+    {"killed", Outcome::kKilled},
+    {"out_of_memory", Outcome::kOutOfMemory},
+    {"device_out_of_memory", Outcome::kDeviceOutOfMemory},
+    {"hung", Outcome::kHung},
+    {"lost", Outcome::kLost},
+}};
+inline constexpr std::array<std::string_view, 2> kCauseKeys = {"max_failures", "backoff"};
+inline constexpr std::array<std::string_view, 4> kCheckpointKeys = {"every", "keep", "keep_best",
+                                                                    "disk_budget"};
+
+}  // namespace tune

@@ -1,0 +1,311 @@
+#include "tuner/spec_schema.h"
+
+#include <map>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/check.h"
+#include "core/json.h"
+#include "core/value.h"
+#include "schedulers/scheduler_names.h"
+#include "search/algorithm_names.h"
+#include "search/domain.h"
+#include "search/search_options.h"
+#include "trial_runner/command_keys.h"
+#include "tuner/spec_keys.h"
+
+namespace tune {
+namespace {
+
+using Field = std::pair<std::string, Value>;
+
+Value Object(const std::vector<Field>& fields) {
+  Value map = Value::MakeMap();
+  for (const auto& [key, value] : fields) map.Set(key, value);
+  return map;
+}
+
+Value List(std::vector<Value> items) { return Value(std::move(items)); }
+
+Value Words(std::span<const std::string_view> words) {
+  Value list = Value::MakeList();
+  for (const std::string_view word : words) list.AsList().emplace_back(word);
+  return list;
+}
+
+Value Ref(const std::string& name) { return Object({{"$ref", "#/definitions/" + name}}); }
+
+Value About(Value schema, const std::string& about) {
+  schema.Set("description", about);
+  return schema;
+}
+
+Value Type(const std::string& type) { return Object({{"type", type}}); }
+
+Value Integer(int64_t least, const std::string& about) {
+  return About(Object({{"type", "integer"}, {"minimum", least}}), about);
+}
+
+// A map with these keys alone; each must have its schema in `properties`.
+Value Section(std::span<const std::string_view> keys,
+              const std::map<std::string, Value>& properties, const std::string& about) {
+  Value known = Value::MakeMap();
+  for (const std::string_view key : keys) {
+    const auto found = properties.find(std::string(key));
+    TUNE_CHECK(found != properties.end());
+    known.Set(key, found->second);
+  }
+  return Object({{"description", about},
+                 {"type", List({"object", "null"})},
+                 {"properties", std::move(known)},
+                 {"additionalProperties", false}});
+}
+
+Value Duration(const std::string& about) { return About(Ref("duration"), about); }
+Value Bytes(const std::string& about) { return About(Ref("bytes"), about); }
+
+Value Resources() {
+  return Section(kResourceKeys,
+                 {{"cpu", About(Type("number"), "Processors, thousandths of one included")},
+                  {"gpu", About(Type("number"), "Devices: 0.5 is half a one, above 1 whole ones")},
+                  {"gpu_memory", Bytes("Of a device")},
+                  {"memory", Bytes("A limit of the trial's process")},
+                  {"workers", Integer(1, "Data-parallel ranks of food11, each with all of that")},
+                  {"spread", About(Type("boolean"), "Ranks on different machines")}},
+                 "What each trial is given");
+}
+
+Value Limits() {
+  return Section(
+      kLimitKeys,
+      {{"max_concurrent", Integer(1, "Trials at a time")},
+       {"sweep_time", Duration("The sweep ends then")},
+       {"trial_time", Duration("A trial ends then")},
+       {"no_progress", Duration("A trial that reports nothing for so long hangs")},
+       {"failed_trials", Integer(1, "So many end the sweep")},
+       {"unplaceable", Duration("How long a trial waits for a machine that can hold it")},
+       {"lease", Duration("How long a worker that is not heard of keeps its trials")}},
+      "When something ends by itself");
+}
+
+Value Failure() {
+  const Value count = Integer(-1, "Per trial; -1: no limit");
+  const Value backoff = Duration("Before the first retry, at most; doubles");
+  std::map<std::string, Value> properties = {
+      {"max_failures", count}, {"backoff", backoff}, {"backoff_max", Duration("The longest wait")}};
+  std::vector<std::string_view> keys(kFailureKeys.begin(), kFailureKeys.end());
+  for (const auto& [cause, outcome] : kFailureCauses) {
+    keys.push_back(cause);
+    properties[std::string(cause)] = Object(
+        {{"anyOf", List({count, Section(kCauseKeys, {{"max_failures", count}, {"backoff", backoff}},
+                                        "Of this cause alone")})}});
+  }
+  return Section(keys, properties, "What happens when a trial fails");
+}
+
+Value Checkpoint() {
+  return Section(kCheckpointKeys,
+                 {{"every", Integer(1, "Iterations from one to the next")},
+                  {"keep", Integer(1, "The latest of each trial")},
+                  {"keep_best", Integer(0, "Over the sweep")},
+                  {"disk_budget", Bytes("Over the sweep, such as 20GB")}},
+                 "What is kept of trials' checkpoints");
+}
+
+Value Stop() {
+  const Value bound =
+      Object({{"type", "object"},
+              {"properties", Object({{"max", Type("number")}, {"min", Type("number")}})},
+              {"additionalProperties", false},
+              {"minProperties", 1}});
+  return Object(
+      {{"description", "A trial ends when a metric, training_iteration or time_total reaches this"},
+       {"type", List({"object", "null"})},
+       {"properties", Object({{"training_iteration", Integer(1, "Iterations")},
+                              {"time_total", Duration("Time of the trial")}})},
+       {"additionalProperties", Object({{"anyOf", List({Type("number"), bound})}})}});
+}
+
+Value Trainable() {
+  Value command = Value::MakeMap();
+  const std::map<std::string, Value> properties = {
+      {"command", About(Type(""), "The program and its arguments; {name} is a parameter's value")},
+      {"shell", About(Type("boolean"), "The command is one text for a shell")},
+      {"env", About(Type("object"), "Added to the environment")},
+      {"working_dir", About(Type("string"), "Default: the folder of this file")},
+      {"serve", About(Type("boolean"), "The program takes one trial after another")},
+      {"setup", About(Type(""), "Shell commands before the first trial on a machine")},
+      {"metrics",
+       About(Type("object"), "Where the output tells a metric: {regex: \"acc: {number}\"}")},
+      {"report_on", About(Type("string"), "The metric that ends an iteration")},
+      {"iteration", About(Type("object"), "Where the output tells the iteration")}};
+  for (const std::string_view key : kCommandKeys) {
+    const auto found = properties.find(std::string(key));
+    TUNE_CHECK(found != properties.end());
+    Value property = found->second;
+    if (property.Find("type")->AsString().empty()) {  // A text or a list of them.
+      property.Set("type", List({"string", "array"}));
+    }
+    command.Set(key, std::move(property));
+  }
+  return Object({{"description", "What a trial runs"},
+                 {"anyOf", List({Object({{"enum", List({"food11", "ask-tell"})}}),
+                                 Object({{"type", "object"},
+                                         {"properties", std::move(command)},
+                                         {"required", List({"command"})},
+                                         {"additionalProperties", false}}),
+                                 Object({{"type", "object"},
+                                         {"properties", Object({{"curve", Type("object")}})},
+                                         {"required", List({"curve"})},
+                                         {"additionalProperties", false}})})}});
+}
+
+Value Search() {
+  const std::vector<std::string_view> names = SearchAlgorithmNames();
+  std::map<std::string, Value> common = {
+      {"unique", About(Type("boolean"), "No configuration twice")},
+      {"repeat", Integer(1, "Trials of each configuration, compared by their mean")}};
+  Value properties = Object({{"algorithm", Object({{"enum", Words(names)}})}});
+  for (const std::string_view key : kCommonSearchOptions) {
+    const auto found = common.find(std::string(key));
+    TUNE_CHECK(found != common.end());
+    properties.Set(key, found->second);
+  }
+  return Object(
+      {{"description", "How configurations are chosen; other keys are the algorithm's options"},
+       {"type", List({"object", "null"})},
+       {"properties", std::move(properties)},
+       {"required", List({"algorithm"})}});
+}
+
+Value Scheduler() {
+  const std::vector<std::string_view> names = SchedulerNames();
+  Value options = Value::MakeMap();
+  for (const std::string_view name : names) {
+    options.Set(name, Object({{"type", List({"object", "array", "null"})}}));
+  }
+  return Object({{"description", "What stops poor trials early"},
+                 {"anyOf", List({Type("null"), Object({{"enum", Words(names)}}),
+                                 Object({{"type", "object"},
+                                         {"properties", std::move(options)},
+                                         {"additionalProperties", false},
+                                         {"minProperties", 1},
+                                         {"maxProperties", 1}})})}});
+}
+
+// One form for each domain; a map that names none of them is a group of parameters, AutoTuner's
+// form, or a constant.
+Value Parameter() {
+  Value forms = List({Object({{"type", List({"number", "string", "boolean", "null", "array"})}})});
+  Value unnamed = Value::MakeList();
+  for (const std::string_view domain : Domain::Names()) {
+    const bool is_list = domain == "choice" || domain == "ordinal" || domain == "grid_search";
+    const int64_t count = domain.starts_with('q') ? 3 : 2;  // [lo, hi, q].
+    Value values = is_list ? Object({{"type", "array"}, {"minItems", 1}})
+                           : Object({{"type", "array"},
+                                     {"items", Type("number")},
+                                     {"minItems", count},
+                                     {"maxItems", count}});
+    Value properties = Value::MakeMap();
+    properties.Set(domain, std::move(values));
+    properties.Set("when", Object({{"type", "object"}}));
+    if (domain == "choice") {
+      properties.Set("weights", Object({{"type", "array"}, {"items", Type("number")}}));
+    }
+    forms.AsList().push_back(Object({{"type", "object"},
+                                     {"properties", std::move(properties)},
+                                     {"required", List({Value(domain)})},
+                                     {"additionalProperties", false}}));
+    unnamed.AsList().push_back(Object({{"required", List({Value(domain)})}}));
+  }
+  forms.AsList().push_back(Object({{"type", "object"},
+                                   {"not", Object({{"anyOf", std::move(unnamed)}})},
+                                   {"additionalProperties", Ref("parameter")}}));
+  return Object({{"anyOf", std::move(forms)}});
+}
+
+Value OneOrMore(Value one) {
+  return Object(
+      {{"anyOf", List({one, Object({{"type", "array"}, {"items", one}, {"minItems", 1}})})}});
+}
+
+Value Schema() {
+  const Value texts = Object({{"type", List({"array", "null"})}, {"items", Type("string")}});
+  const std::map<std::string, Value> properties = {
+      {"name", About(Type("string"), "The sweep's name; default: the file's")},
+      {"trainable", Trainable()},
+      {"metric", About(OneOrMore(Type("string")), "A reported value, or an expression of some")},
+      {"mode", OneOrMore(Object({{"enum", List({"max", "min"})}}))},
+      {"metric_constraints", About(texts, "Such as \"area <= 100\": other reports are infeasible")},
+      {"samples", Integer(-1, "How many configurations are tried; -1: no limit")},
+      {"seed", Integer(0, "Of every draw; default: drawn")},
+      {"space", Object({{"description", "Parameters: domains or constants; maps nest"},
+                        {"type", List({"object", "null"})},
+                        {"additionalProperties", Ref("parameter")}})},
+      {"constraints",
+       About(texts, "Such as \"width * depth <= 64\": each configuration keeps to them")},
+      {"points", Object({{"description", "Configurations to try first, whole or partial"},
+                         {"type", List({"array", "null"})},
+                         {"items", Type("object")}})},
+      {"from", About(Object({{"type", List({"string", "object", "null"})}}),
+                     "An earlier sweep to learn from, or {optuna: study.db}")},
+      {"search", Search()},
+      {"scheduler", Scheduler()},
+      {"resources", Resources()},
+      {"stop", Stop()},
+      {"limits", Limits()},
+      {"failure", Failure()},
+      {"checkpoint", Checkpoint()}};
+  Value schema = Section(kSpecKeys, properties, "What tune run reads");
+  schema.Set("type", "object");
+  schema.Set("$schema", "http://json-schema.org/draft-07/schema#");
+  schema.Set("title", "A space file of tune");
+  schema.Set("required", List({"metric", "mode"}));
+  schema.Set("definitions",
+             Object({{"duration", Object({{"type", List({"string", "number"})},
+                                          {"examples", List({"90s", "10m", "2h"})}})},
+                     {"bytes", Object({{"type", List({"string", "integer"})},
+                                       {"examples", List({"512MiB", "20GB"})}})},
+                     {"parameter", Parameter()}}));
+  return schema;
+}
+
+void AppendIndented(const Value& value, const std::string& indent, std::string& out) {
+  const std::string text = ToJson(value);
+  constexpr size_t kShort = 100;
+  if (text.size() <= kShort || !(value.is_map() || value.is_list())) {
+    out += text;
+    return;
+  }
+  const std::string inner = indent + "  ";
+  const char open = value.is_map() ? '{' : '[';
+  out += open;
+  bool is_first = true;
+  const auto begin = [&] { out += (std::exchange(is_first, false) ? "\n" : ",\n") + inner; };
+  if (value.is_map()) {
+    for (const MapEntry& entry : value.AsMap()) {
+      begin();
+      AppendJsonString(entry.key, out);
+      out += ": ";
+      AppendIndented(entry.value, inner, out);
+    }
+  } else {
+    for (const Value& item : value.AsList()) {
+      begin();
+      AppendIndented(item, inner, out);
+    }
+  }
+  out += "\n" + indent + (open == '{' ? '}' : ']');
+}
+
+}  // namespace
+
+std::string SpecSchema() {
+  std::string out;
+  AppendIndented(Schema(), "", out);
+  return out + "\n";
+}
+
+}  // namespace tune
