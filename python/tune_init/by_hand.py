@@ -3,7 +3,7 @@
 import ast
 import re
 
-from options import Option, dotted, kind_of, literal, name_of
+from options import Option, dotted, kind_of, literal, name_of, with_gaps_filled
 
 
 def index_of(node):
@@ -32,10 +32,7 @@ def from_argv(tree, constants):
                 option = Option(name_of(name).lower(), "", kinds[0] if kinds else kind_of(None, default), default)
                 option.is_required = True
                 found[index] = option
-    places = range(1, max(found, default=0) + 1)
-    if not all(i in found for i in places):
-        return []
-    return [found[i] for i in places]
+    return with_gaps_filled(found)
 
 
 def from_docopt(tree, source):

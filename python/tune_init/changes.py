@@ -5,6 +5,7 @@ import re
 from measures import HIGHER, LOWER, words_of
 
 OLD = "\0"  # In a line's text: the value that was.
+LOGGED = "\1"  # What a logger writes before its message: a time, a level, "INFO:root:", or nothing.
 ARROW = r"%?\s*(?:-+>|=+>|→|~>)\s*"
 ARROW_OR_TO = re.compile(rf"{ARROW}|%?,?\s+to\s+")
 ANY = r"\S+?"  # The expression of the value that was.

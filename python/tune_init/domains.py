@@ -42,6 +42,49 @@ def below_one(default):
 
 def domain_of(option):
     """(domain, comment), or None where the option is better left as it is."""
+    found = proposed(option)
+    if found is None or option.has_unknown_choices:
+        return None
+    domain = within_bounds(found[0], option)
+    return (domain, found[1]) if domain else None
+
+
+def open_bounds(option):
+    """(low, high) of the option's values; an open bound of a float is moved by a thousandth."""
+    low, high = option.low, option.high
+    if option.kind == "int":
+        return low, high
+    step = (high - low) / 1000 if low is not None and high is not None else 1e-6
+    return low + step if option.is_low_open else low, high - step if option.is_high_open else high
+
+
+def clipped(value, low, high):
+    value = value if low is None else max(value, low)
+    return value if high is None else min(value, high)
+
+
+def within_bounds(domain, option):
+    """The domain where it holds what the option takes, and its default; None where nothing of it is left."""
+    kind, text = re.match(r"\{(\w+): (.*)\}$", domain).groups()
+    values, (low, high) = json.loads(text), open_bounds(option)
+    is_default = isinstance(option.default, (int, float)) and not isinstance(option.default, bool)
+    if kind == "choice":
+        if option.choices or low is None and high is None:
+            return domain
+        kept = sorted({clipped(v, low, high) for v in values})
+        return f"{{choice: {kept}}}" if len(kept) > 1 else None
+    first, last = values[0], values[1] - (kind == "randint")
+    if is_default and kind == "uniform":  # One that its name does not foresee.
+        first, last = min(first, option.default), max(last, option.default)
+    first, last = clipped(first, low, high), clipped(last, low, high)
+    if first >= last or kind == "loguniform" and first <= 0:
+        return None
+    first, last = (first, last + 1) if kind == "randint" else (float(first), float(last))
+    return f"{{{kind}: [{number(first)}, {number(last)}]}}"
+
+
+def proposed(option):
+    """The domain by name, type and default."""
     name, default = option.name, option.default
     is_number = isinstance(default, (int, float)) and not isinstance(default, bool)
     kept = ("data", "dataset", "dir", "path", "file", "output", "out", "save", "log", "logs", "device",
@@ -57,6 +100,11 @@ def domain_of(option):
     lr_words = ("lr", "learning_rate", "eta", "stepsize", "step_size", "learningrate")
     if option.is_list or option.kind == "path" or is_like(name, "test", "eval", "valid", "val"):
         return None
+    if option.choices:
+        is_not_begun = any(str(c).lower() in ("resume", "restore") for c in option.choices)
+        if is_like(name, *kept) or len(option.choices) < 2 or is_not_begun:
+            return None
+        return "{choice: [" + ", ".join(scalar(c) for c in option.choices) + "]}", "its choices"
     if name == "eta" and is_number and 0 < default <= 1:
         return f"{{loguniform: [{number(default / 10)}, 1.0]}}", "a rate: on a log scale"
     is_weight_decay = is_like(name, "weight", "wd") and not is_like(name, "lr")
@@ -73,11 +121,6 @@ def domain_of(option):
         if is_number and default > 0:
             return log_range(default), "on a log scale"
         return "{loguniform: [1.0e-06, 0.01]}", "on a log scale"
-    if option.choices:
-        is_not_begun = any(str(c).lower() in ("resume", "restore") for c in option.choices)
-        if is_like(name, *kept) or len(option.choices) < 2 or is_not_begun:
-            return None
-        return "{choice: [" + ", ".join(scalar(c) for c in option.choices) + "]}", "its choices"
     if option.kind == "bool":
         has_no_effect = option.is_switch and option.default is True and not option.no_flag
         if is_like(name, *kept) or has_no_effect:
@@ -104,6 +147,11 @@ def domain_of(option):
         return f"{{choice: {sizes}}}", "around the default"
     if is_like(name, *kept):
         return None
+    if default is None and option.low is not None and option.high is not None and option.kind in ("int", "float"):
+        is_whole = option.kind == "int"
+        high = option.high + 1 if is_whole else option.high
+        return (f"{{{'randint' if is_whole else 'uniform'}: [{number(option.low)}, {number(high)}]}}",
+                "whole numbers; the end is not a value" if is_whole else "its bounds")
     if option.kind == "int" and is_number and default > 0:
         if is_like(name, "hidden", "units", "width", "dim", "channels", "size", "filters", "embed",
                    "neurons", "leaves", "estimators", "features", "nodes", "embd", "emb", "emsize", "nhid", "hid",

@@ -7,7 +7,7 @@ from by_hand import fixed_values, from_argv, from_docopt
 from callables import from_fire, from_jsonargparse, from_tyro
 from config_files import from_config_file
 from domains import domain_of
-from options import (Option, constants_of, dotted, from_add_argument, from_config, from_dataclasses, from_environment,
+from options import (Option, add_bounds, add_choices, constants_of, dotted, from_add_argument, from_config, from_dataclasses, from_environment,
                      from_signature, kind_of, literal, name_of)
 from subcommands import AFTER, BEFORE, Subcommands
 
@@ -25,13 +25,14 @@ def from_absl(call, constants):
     if option.kind == "bool":  # "--nesterov false" is true.
         option.flag, option.is_joined = option.flag + "=", True
     if last == "DEFINE_enum" and len(call.args) > 2:
-        option.choices = literal(call.args[2], constants)[1]
+        add_choices(option, call.args[2], constants)
+    add_bounds(option, call, constants)
     return option
 
 
 def declared(tree, source, constants, subcommands):
     """(place, option) of what calls and decorators declare."""
-    for node in ast.walk(tree):
+    for node in sorted((n for n in ast.walk(tree) if hasattr(n, "lineno")), key=lambda n: (n.lineno, n.col_offset)):
         option = None
         if isinstance(node, ast.Call):
             name = dotted(node.func)
@@ -50,15 +51,23 @@ def declared(tree, source, constants, subcommands):
                     yield subcommands.place_of(node), option
 
 
+def in_order(options):
+    """Positional words first, where no option takes them for its own, and options of many words not last."""
+    places, flags = [o for o in options if not o.flag], [o for o in options if o.flag]
+    greedy = next((i for i, o in enumerate(places) if o.is_greedy), len(places))
+    reached = places[:greedy + 1] + [o for o in places[greedy + 1:] if o.is_required]
+    return reached + sorted(flags, key=lambda o: not o.is_list)
+
+
 def options_of(tree, source, script):
     constants, subcommands = constants_of(tree), Subcommands(tree)
     found = list(declared(tree, source, constants, subcommands))
-    options = [option for place, option in found if place == BEFORE]
+    options = in_order([option for place, option in found if place == BEFORE])
     if subcommands.word:
         word = Option(subcommands.word)
         word.word = subcommands.word
         options.append(word)
-    options += [option for place, option in found if place == AFTER]
+    options += in_order([option for place, option in found if place == AFTER])
     for more in (from_dataclasses(tree, source, constants), from_fire(tree, constants),
                  from_jsonargparse(tree, constants), from_tyro(tree, constants), from_config_file(tree, source, script),
                  from_docopt(tree, source), from_argv(tree, constants), from_config(tree, constants),

@@ -40,6 +40,16 @@ class Line:
         self.counters = set()  # The variables that loops and callers set.
         self.unknown_part = None  # The variable that names a part of the data, where its values are not known.
         self.repeated_call = ""  # How often the function that prints it is called.
+        self.owner = None  # The function in which it is printed.
+        self.looped_at, self.looped_in = call.lineno, None  # Where its outermost loop begins, and in which function.
+
+    def outside_of_loop(self, other):
+        """"before" or "behind" where the other line is printed once, and this one by a loop; "" for others."""
+        if not self.is_in_loop or other.is_in_loop:
+            return ""
+        if other.call.lineno > self.looped_at:
+            return "behind"
+        return "before" if other.owner is self.looped_in else ""
 
     def is_in_if(self):
         return self.is_in_loop and isinstance(self.block, tuple) and isinstance(self.block[0], ast.If)
@@ -74,6 +84,27 @@ def places_of(tree):
 
     walk(tree, None, 0, [])
     return places
+
+
+def owners_of(tree):
+    """call: the innermost function in which it stands"""
+    owners = {}
+    for function in ast.walk(tree):  # Outer functions come first.
+        if isinstance(function, FUNCTIONS):
+            owners.update((node, function) for node in ast.walk(function) if isinstance(node, ast.Call))
+    return owners
+
+
+def add_loops(lines, places, owners):
+    """Where the loops begin that print the lines, also by a call of the function in which they stand."""
+    for line in lines:
+        calls = [line.call]
+        if line.is_in_loop and not line.loops and line.owner is not None:
+            calls = [c for c, (_, _, loops) in places.items() if loops and dotted(c.func).split(".")[-1] == line.owner.name]
+        first = min(calls, key=lambda c: c.lineno, default=line.call)
+        loops = places[first][2]
+        line.looped_at = loops[0].lineno if loops else first.lineno
+        line.looped_in = owners.get(first)
 
 
 def called_in_loops(tree):
@@ -176,5 +207,9 @@ def lines_of(tree):
     lines = [line for line in lines if line.call not in explained]
     for before, line in zip(lines, lines[1:]):
         line.may_follow = before.stream == line.stream and before.is_left_open()
-    add_repeated_calls(lines, tree, places)
+    owners = owners_of(tree)
+    for line in lines:
+        line.owner = owners.get(line.call)
+    add_loops(lines, places, owners)
+    add_repeated_calls(lines, tree, places, owners)
     return lines

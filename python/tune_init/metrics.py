@@ -4,7 +4,7 @@ import ast
 import re
 
 from bars import NOT_FULL
-from changes import ANY, OLD
+from changes import ANY, LOGGED, OLD
 from counters import RANK, SEVERAL_PROCESSES, counts_batches, ends_epoch, is_mean, level_of, summarizes, units_in
 from groups import group_of
 from lines import lines_of
@@ -15,6 +15,13 @@ from repeats import repeated
 from scores import add_modes, value_at
 
 NUMBER = r"[+-]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|nan|inf"
+# A logger's words end with a sign, as in "INFO:root:" and "10:00 - ", or with a level. "test accuracy" is another message than "accuracy".
+BEFORE_MESSAGE = r"(?:^|[^\w\s]\s*|\b[A-Z]+\s+)"
+
+
+ALL_ARE_READ = "As this file stands each of these values is an iteration, and the best of all is the trial's"
+
+
 class Metric:
     def __init__(self, name, regex, source="stdout", order=(0, 0)):
         self.name, self.regex, self.source, self.order = name, regex, source, order
@@ -41,7 +48,8 @@ class Metric:
 
 
 def escaped(text):
-    return re.sub(r"([\\.^$*+?()\[\]{}|])", r"\\\1", text).replace("\t", r"\t").replace(OLD, ANY)
+    text = re.sub(r"([\\.^$*+?()\[\]{}|])", r"\\\1", text).replace("\t", r"\t").replace(OLD, ANY)
+    return re.sub(LOGGED + r"(\b)?", lambda m: ".*?" if m.group(1) is None else r".*?\b", text)
 
 
 # ---- the source
@@ -68,7 +76,9 @@ def regex_for(parts, i):
     text = parts[i - 1]
     before, label = label_text(text)
     is_first = i == 1 or "\n" in text
-    if before:
+    if before.endswith(LOGGED):
+        anchor = r"\b"
+    elif before:
         separator = before[-2:] if len(before) > 1 and not before[-2:].isalnum() else before[-1:]
         anchor = escaped(separator)
     else:
@@ -89,7 +99,7 @@ def regex_for(parts, i):
 def rendered(parts):
     """A line with a number of its own for each value, and these numbers."""
     numbers = [f"0.{917 + 13 * i}" for i in range(len(parts))]
-    return "".join(numbers[i] if p is None else p for i, p in enumerate(parts)).replace(OLD, "0.25"), numbers
+    return "".join(numbers[i] if p is None else p for i, p in enumerate(parts)).replace(OLD, "0.25").replace(LOGGED, "INFO:root:"), numbers
 
 
 def finds(regex, line):
@@ -147,6 +157,8 @@ def regex_in(line, i, others, group):
         candidates = [rf"\b{group}\b.*?" + re.sub(r"^(?:\^|\\b)", "", short)]
     if words and i > 1:  # "^Epoch\\b.*?val_acc: {number}"
         candidates.append("^" + escaped(words.group(0)) + r"\b.*?" + re.sub(r"^(\^|\\s\+|, )", "", short))
+    if line.parts[i - 1].startswith(LOGGED) and short.startswith(r"\b"):
+        candidates.append(BEFORE_MESSAGE + short[2:])
     candidates += [beginning_of(line.parts, i), beginning_of(line.parts, i, r"\S+?"), escaped(last) + "{number}"]
     right = [c for c in candidates if finds(c, text)[-1:] == [numbers[i]]]
     for regex in right + [c + tail_of(line, i, c) for c in right]:
@@ -176,7 +188,7 @@ def metrics_of_lines(lines, source, more=()):
 
 
 def text_of_parts(parts):
-    return "".join("1" if part is None else part.replace(OLD, "1") for part in parts)
+    return "".join("1" if part is None else part.replace(OLD, "1").replace(LOGGED, "") for part in parts)
 
 
 def text_of(line):
@@ -296,15 +308,17 @@ def add_metrics_of(line, lines, is_wanted, source, metrics):
         metrics[name] = metric_of(name, regex, line, i, source)
         metrics[name].doubts += [doubt] if doubt else []
         metrics[name].doubts += doubts_on(line, i, lines, name)
-        if not metrics[name].doubts and any(follows_loop_of(line, n) for n in strays):
-            metrics[name].doubts.append(f"{name} is printed once more behind the loop, in the same words, and that is no iteration: "
-                                        "let the script say test there, and call tune init again")
+        outside = next(filter(None, map(line.outside_of_loop, strays)), "")
+        if not metrics[name].doubts and outside:
+            word = "test" if outside == "behind" else "untrained"
+            metrics[name].doubts.append(f"{name} is printed once more {outside} the loop, in the same words, and that is no iteration: "
+                                        f"let the script say {word} there, and call tune init again. {ALL_ARE_READ}")
 
 
 def expression_of(line, i, lines, keys, group):
     """(expression, the lines of other values that satisfy it, too)"""
     # Lines that say the same in two branches of the script are one.
-    others = [n for n in lines if n.parts[:i + 1] != line.parts[:i + 1] or follows_loop_of(line, n)]
+    others = [n for n in lines if n.parts[:i + 1] != line.parts[:i + 1] or line.outside_of_loop(n)]
     chain = Chain(line.parts, i)
     if keys:
         return within_keys(keys, regex_for(line.parts, i)), []
@@ -339,11 +353,6 @@ def add_subject(metric, line):
         metric.regex = re.sub(r"^\^(?:\\s[+*])?(?=\w)", r"\\b", metric.regex)
 
 
-def follows_loop_of(line, other):
-    """Whether the other is printed when the loop that prints the line is over, such as a test at the end."""
-    return line.is_in_loop and not other.is_in_loop and other.call.lineno > line.call.lineno
-
-
 def group_at(line, i):
     """group_of() for the value at parts[i], on its own line of a text of several."""
     before = "".join("1" if p is None else p for p in line.parts[:i]).split("\n")[-1]
@@ -369,7 +378,7 @@ def doubts_on(line, i, lines, name):
     remedy = f"let the script say which it is, {example}, and call tune init again"
     again = repeated(line, i, lines) or line.repeated_call
     if again:
-        yield f"{name} {again}: {remedy}"
+        yield f"{name} {again}: {remedy}. {ALL_ARE_READ}"
     if line.old and line.is_in_if():
         yield (f"{name} is printed in some turns of the loop alone, such as those in which it improves, and the others are not "
                "counted: print it in each, and call tune init again")

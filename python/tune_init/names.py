@@ -2,7 +2,7 @@
 
 import re
 
-from changes import OLD, is_old_alone, name_of_change
+from changes import LOGGED, OLD, is_old_alone, name_of_change
 from loops import TIME
 from measures import LOWER, measures_of, part_of, words_of
 
@@ -32,7 +32,7 @@ def label_text(text):
     """What stands right before the value, back to where its label begins."""
     line = text.split("\n")[-1]
     body = line.split(OLD)[0].rstrip(" :=→>\"'\t|([")
-    starts = [m.end() for m in re.finditer(r"[|,;()\[\]{}]\s*|\s[-–—/>]+\s+|\t|  +", body)]
+    starts = [m.end() for m in re.finditer(LOGGED + r"|[|,;()\[\]{}]\s*|\s[-–—/>]+\s+|\t|  +", body)]
     begin = starts[-1] if starts else 0
     return line[:begin], line[begin:]
 

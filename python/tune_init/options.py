@@ -13,14 +13,23 @@ class Option:
         self.kind = kind  # "float", "int", "str", "bool", "path", or None.
         self.default = default
         self.choices = choices
+        self.has_unknown_choices = False  # It takes some values alone, and which is not seen.
+        self.low = self.high = None  # The bounds of its values, both among them; those of a float may be open.
+        self.is_low_open = self.is_high_open = False
         self.no_flag = ""  # "--no-shuffle".
         self.is_switch = False  # A flag without a value.
         self.is_list = False
+        self.count = 1  # The words that it takes at least.
+        self.stand_in = None  # The word with which the script takes its own default.
+        self.is_greedy = False  # It takes all words that follow.
         self.is_required = False
         self.is_config = False
         self.is_joined = False  # The flag ends with "=", and the value follows right away.
         self.word = ""  # A word of the command that is no option, such as a subcommand.
         self.variable = ""  # Of the environment.
+
+    def is_positional(self):
+        return not (self.flag or self.is_config or self.word or self.variable)
 
 
 def constants_of(tree):
@@ -71,7 +80,55 @@ def dotted(node):
     return ""
 
 
+LOW, HIGH = ("min", "ge", "gt", "lower_bound"), ("max", "le", "lt", "upper_bound")
+
+
+def add_bounds(option, call, constants):
+    """Of click.IntRange(2, 6, min_open=True), typer.Option(min=2), Field(gt=0), DEFINE_float(lower_bound=0)."""
+    words = {k.arg: k.value for k in call.keywords if k.arg}
+    if dotted(call.func).split(".")[-1] in ("IntRange", "FloatRange"):
+        words = {**dict(zip(("min", "max", "min_open", "max_open"), call.args)), **words}
+
+    def bound(names):
+        found = [(name, literal(words[name], constants)[1]) for name in names if name in words]
+        return next(((name, value) for name, value in found if isinstance(value, (int, float))), ("", None))
+
+    (low_name, low), (high_name, high) = bound(LOW), bound(HIGH)
+    is_low_open = low_name == "gt" or literal(words.get("min_open"), constants)[1] is True
+    is_high_open = high_name == "lt" or literal(words.get("max_open"), constants)[1] is True
+    if option.kind == "int":
+        low, high = low if low is None else low + is_low_open, high if high is None else high - is_high_open
+    option.low, option.high = (low if low is not None else option.low), (high if high is not None else option.high)
+    option.is_low_open, option.is_high_open = option.is_low_open or is_low_open, option.is_high_open or is_high_open
+
+
+def add_choices(option, node, constants):
+    """Of choices=[1, 2], choices=range(1, 4), choices=MODELS.keys()."""
+    if node is None:
+        return
+    name = dotted(node.func) if isinstance(node, ast.Call) else ""
+    given = [literal(a, constants)[1] for a in node.args] if name == "range" else []
+    values = None
+    if given and all(type(v) is int for v in given):
+        values = range(*given)
+        if values.step == 1 and len(values) > 3:
+            option.low, option.high = values.start, values.stop - 1
+            return
+    elif name in ("list", "tuple", "sorted", "set") and node.args:
+        add_choices(option, node.args[0], constants)
+        return
+    elif name.endswith(".keys") and isinstance(node.func, ast.Attribute):
+        values = literal(node.func.value, constants)[1]
+    else:
+        values = literal(node, constants)[1]
+    values = sorted(values, key=str) if isinstance(values, (set, frozenset)) else values
+    option.choices = list(values) if isinstance(values, (list, tuple, dict, range, str)) else None
+    option.has_unknown_choices = not option.choices
+
+
 def kind_of(node, default):
+    if isinstance(node, ast.Call) and re.search("(IntRange|FloatRange|Choice)$", dotted(node.func)):
+        node = ast.Name(dotted(node.func).split(".")[-1].replace("Choice", "str"))
     if node is not None:
         text = ast.unparse(node).split(".")[-1].lower()
         if "path" in text or "file" in text:
@@ -98,6 +155,16 @@ def name_of(flag):
     return re.sub(r"\W", "_", flag.lstrip("-"))
 
 
+def with_gaps_filled(found):
+    """Of {place: option} the options in order: a place that nothing names needs a word where one behind it has one."""
+    options = []
+    for place in range(1, max(found, default=0) + 1):
+        option = found.get(place) or Option(f"arg{place}")
+        option.is_required = option.is_required or place not in found
+        options.append(option)
+    return options
+
+
 def from_add_argument(call, constants):
     """argparse and click: names first, the rest by keyword."""
     words = {k.arg: k.value for k in call.keywords if k.arg}
@@ -118,9 +185,9 @@ def from_add_argument(call, constants):
     type_node = words.get("type")
     if isinstance(type_node, ast.Call) and dotted(type_node.func).endswith("Choice"):
         choices = type_node.args[0] if type_node.args else None
-    is_known, values = literal(choices, constants)
-    if is_known and isinstance(values, (list, tuple)):
-        option.choices = list(values)
+    elif isinstance(type_node, ast.Call):
+        add_bounds(option, type_node, constants)
+    add_choices(option, choices, constants)
     action = literal(words.get("action"), constants)[1]
     if words.get("action") is not None and action is None:
         action = ast.unparse(words["action"]).split(".")[-1]
@@ -133,9 +200,12 @@ def from_add_argument(call, constants):
         no_flag = "--no-" + flag.lstrip("-")
     if no_flag:
         option.no_flag, option.is_switch, option.kind = no_flag, True, "bool"
-    option.is_list = "nargs" in words and literal(words["nargs"], constants)[1] not in ("?", None)
-    option.is_list = option.is_list or bool(literal(words.get("multiple"), constants)[1])
-    is_optional = "nargs" in words and literal(words["nargs"], constants)[1] in ("?", "*")
+    nargs = literal(words.get("nargs"), constants)[1]
+    nargs = "*" if "nargs" in words and ast.unparse(words["nargs"]).endswith("REMAINDER") else nargs
+    option.is_list = nargs not in ("?", None) or bool(literal(words.get("multiple"), constants)[1])
+    option.is_greedy = nargs in ("*", "+")
+    option.count = nargs if isinstance(nargs, int) and nargs > 0 else 1
+    is_optional = nargs in ("?", "*")
     option.is_required = bool(literal(words.get("required"), constants)[1]) or (
         not flag and not is_optional and not (has_default and dotted(call.func).endswith("argument")
                                               and "click" in dotted(call.func)))
@@ -148,6 +218,12 @@ def unwrapped(annotation):
         parts = annotation.slice.elts
         return parts[0], parts[1] if len(parts) > 1 else None
     return annotation, None
+
+
+def parts_beside(annotation):
+    """What stands in Annotated[...] beside the type."""
+    is_more = isinstance(annotation, ast.Subscript) and dotted(annotation.value).split(".")[-1] == "Annotated"
+    return annotation.slice.elts[1:] if is_more else []
 
 
 def from_signature(function, constants):
@@ -166,28 +242,51 @@ def from_signature(function, constants):
             flags = [a.value for a in said.args if isinstance(a, ast.Constant) and str(a.value).startswith("--")]
             flag = "" if "Argument" in dotted(said.func) else flags[0].split("/")[0] if flags else flag
         option = from_field(argument.arg, annotation, default, flag, constants)
+        if isinstance(said, ast.Call):
+            add_bounds(option, said, constants)
+            add_choices(option, said_choices(said), constants)
         if option.kind == "bool" and flag:
             option.is_switch, option.no_flag = True, "--no-" + flag[2:]
         options.append(option)
     return options
 
 
+def said_choices(call):
+    """Of choice("a", "b"), field(choices=["a", "b"]), field(metadata={"choices": ["a", "b"]}), click_type=click.Choice(["a", "b"])."""
+    words = {k.arg: k.value for k in call.keywords if k.arg}
+    if dotted(call.func).split(".")[-1] == "choice":
+        return ast.List(call.args) if len(call.args) != 1 else call.args[0]
+    for inner in (n for n in ast.walk(call) if isinstance(n, ast.Call) and dotted(n.func).endswith("Choice") and n.args):
+        return inner.args[0]
+    for metadata in (n for n in ast.walk(call) if isinstance(n, ast.Dict)):
+        for key, value in zip(metadata.keys, metadata.values):
+            if isinstance(key, ast.Constant) and key.value == "choices":
+                return value
+    return words.get("choices")
+
+
 def from_field(name, annotation, default, flag, constants):
     is_required = default is None or (isinstance(default, ast.Constant) and default.value is ...)
+    said = [n for n in (default, *parts_beside(annotation)) if isinstance(n, ast.Call)]
+    annotation = unwrapped(annotation)[0]
     if isinstance(default, ast.Call):  # field(default=0.1)
-        default = next((k.value for k in default.keywords if k.arg == "default"), None)
+        is_plain = dotted(default.func).split(".")[-1] == "Field" and default.args
+        default = next((k.value for k in default.keywords if k.arg == "default"), default.args[0] if is_plain else None)
+        is_required = default is None and not any(k.arg == "default_factory" for n in said for k in n.keywords)
+        is_required = is_required or isinstance(default, ast.Constant) and default.value is ...
     value = None if is_required else literal(default, constants)[1]
     text = ast.unparse(annotation) if annotation is not None else ""
     inner = re.fullmatch(r"(?:typing\.)?Optional\[(.*)\]", text)
     option = Option(name, flag, kind_of(ast.parse(inner.group(1)).body[0].value if inner else annotation, value), value)
     option.is_required = is_required
     option.is_list = text.lower().startswith(("list", "tuple", "typing.list", "sequence"))
-    literals = re.search(r"Literal\[(.*)\]", text)
+    for call in said:
+        add_bounds(option, call, constants)
+        add_choices(option, said_choices(call), constants)
+    literals = re.search(r"Literal\[([^\[\]]*)\]", text)
     if literals:
-        try:
-            option.choices = list(ast.literal_eval("[" + literals.group(1) + "]"))
-        except (ValueError, SyntaxError):
-            pass
+        add_choices(option, ast.parse("[" + literals.group(1) + "]").body[0].value, constants)
+        option.kind = kind_of(None, option.choices[0]) if option.choices else None
     return option
 
 

@@ -22,8 +22,8 @@ def heading_of(line, lines):
     return "".join(before[-1].parts).strip() if before and None not in before[-1].parts else ""
 
 
-def functions_called_again(tree, places):
-    """(function, how it is called) of those that one list of statements calls more than once, or a loop and what follows it."""
+def functions_called_again(tree, places, owners):
+    """(function, how it is called) of those that one list of statements calls more than once, or a loop and what stands around it."""
     methods = {f for c in ast.walk(tree) if isinstance(c, ast.ClassDef) for f in c.body}
     for function in ast.walk(tree):
         if not isinstance(function, ast.FunctionDef):
@@ -33,10 +33,13 @@ def functions_called_again(tree, places):
         blocks = [places[call][0] for call in calls]
         times = max(map(blocks.count, blocks), default=0)
         in_loops = [call.lineno for call in calls if places[call][1]]
+        looping = [owners.get(call) for call in calls if places[call][2]]
         if times > 1:
             yield function, f"{times} times one after the other"
         elif in_loops and any(call.lineno > min(in_loops) for call in calls if not places[call][1]):
             yield function, "in a loop and once more behind it"
+        elif looping and any(owners.get(call) in looping and call.lineno < min(in_loops) for call in calls if not places[call][1]):
+            yield function, "once before a loop and then in it"
 
 
 def repeated(line, i, lines):
@@ -49,8 +52,8 @@ def repeated(line, i, lines):
     return f"is printed {len(same)} times in the same words{below}"
 
 
-def add_repeated_calls(lines, tree, places):
-    for function, how in functions_called_again(tree, places):
+def add_repeated_calls(lines, tree, places, owners):
+    for function, how in functions_called_again(tree, places, owners):
         inner = set(ast.walk(function))
         for line in lines:
             if line.call in inner:

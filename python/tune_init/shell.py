@@ -7,7 +7,7 @@ Seen are ${NAME:-0.1} and its like, which the environment sets; $1 and ${1:-0.1}
 import re
 
 from lines import Line, Place
-from options import Option, kind_of, name_of
+from options import Option, kind_of, name_of, with_gaps_filled
 from templates import PERCENT_HOLE, holes_in
 
 # Of the machine, not of the experiment.
@@ -75,19 +75,29 @@ def from_environment(text, assigned):
         yield option
 
 
+POSITION = re.compile(r"(?:\b([A-Za-z_]\w*)=)?\"?(?:\$\{([1-9])(?:(:?[-?=])((?:[^{}]|\{[^{}]*\})*))?\}|\$([1-9]))|"
+                      r"(?:^|[;&]|\bdo|\bthen)[ \t]*(shift)\b[ \t]*(\d*)", re.M)
+LOOP = re.compile(r"^[ \t]*(?:while|until|for)\b.*?\bdone\b", re.M | re.S)
+
+
 def from_positions(text):
-    found = {}
-    for match in re.finditer(r"(?:\b([A-Za-z_]\w*)=)?\"?(?:\$\{([1-9])(?::?[-?=]((?:[^{}]|\{[^{}]*\})*))?\}|\$([1-9]))", text):
-        name, braced, default, plain = match.groups()
+    """$1, ${2:-0.1} and so on."""
+    shifting = next((m.start() for m in LOOP.finditer(text) if re.search(r"\bshift\b", m.group(0))), len(text))
+    found, shifted = {}, 0
+    for match in POSITION.finditer(text[:shifting]):
+        name, braced, form, default, plain, shift, places = match.groups()
+        if shift:
+            shifted += int(places or 1)
+            continue
         line = text[text.rfind("\n", 0, match.start()) + 1:match.end()]
         if re.search(r"\bcase\b|\[\[?\s|\btest\b|^\s*\(?-", line) and not name:
             continue
-        position = int(braced or plain)
-        if position not in found or (found[position].default is None and default is not None):
-            found[position] = option_of(name or f"arg{position}", default)
-            found[position].is_required = True
-    last = max(found, default=0)
-    return [found.get(i) or option_of(f"arg{i}", None) for i in range(1, last + 1)]
+        position, is_given = int(braced or plain) + shifted, bool(form) and "?" not in form
+        if position not in found or (found[position].default is None and is_given):
+            found[position] = option_of(name or f"arg{position}", default if is_given else None)
+            found[position].is_required = not is_given
+            found[position].stand_in = "" if form in (":-", ":=") else None
+    return with_gaps_filled(found)
 
 
 def from_arms(text, assigned):

@@ -46,8 +46,11 @@ class Space:
         """Makes words and domains of the options, when the sweep's metric is known."""
         self.metric = metric
         given = self.files.given()
+        held = self.held_places()
         for option in self.options:
-            if option.name in given:
+            if option in held:
+                self.add_place(option)
+            elif option.name in given:
                 self.add_file(option, given[option.name])
             else:
                 self.add_option(option)
@@ -55,6 +58,30 @@ class Space:
             if is_epochs and isinstance(option.default, int):
                 self.epochs = option.default
         self.notes += self.files.notes(self.is_shell)
+
+    def is_searched(self, option):
+        if option.kind == "text as bool" or domain_of(option) is None:
+            return False
+        return option.is_required or not changes_meaning(option, self.metric, self.source)
+
+    def held_places(self):
+        """The positional words that are not searched over and yet have to stand there: the command has another behind them."""
+        places = [o for o in self.options if o.is_positional()]
+        carried = [i for i, o in enumerate(places) if o.is_required or self.is_searched(o)]
+        return [o for o in places[:max(carried, default=0)] if not self.is_searched(o)]
+
+    def add_place(self, option):
+        """A positional word that is left as it is."""
+        if is_seed(option.name):
+            self.words.append('"{tune.seed}"')
+            return
+        default = option.stand_in if option.default is None else option.default
+        if default is None or option.is_required:
+            self.add_needed(option)
+        else:
+            values = default if isinstance(default, (list, tuple)) else [default]
+            self.words += [quoted(str(v)) for v in values]
+            self.left_out.append(option.name)
 
     def add_file(self, option, word):
         self.words.append(f'"{option.flag}{word}"' if option.is_joined else f'{quoted(option.flag)}, "{word}"')
@@ -135,7 +162,7 @@ class Space:
         """The script does not run without it, and nothing says what it should be."""
         value = option.choices[0] if option.choices else option.default
         text = str(value) if value is not None else option.name.upper()
-        self.words.append((quoted(option.flag) + ", " if option.flag else "") + quoted(text))
+        self.words.append(", ".join(([quoted(option.flag)] if option.flag else []) + [quoted(text)] * option.count))
         if value is None:
             self.notes.append(
                 f"{option.flag or option.name} is needed: write its value for {text} in the command")

@@ -6,6 +6,7 @@ A template is a list of texts and of None, where a value stands.
 import ast
 import re
 
+from changes import LOGGED
 from measures import part_of, words_of
 from options import dotted
 
@@ -321,7 +322,7 @@ class Templates:
             parts = self.joined([self.of(a, bound) for a in call.args], text)
             if is_rich:  # Its markup: [bold]...[/].
                 parts = [p if p is None else re.sub(r"\[/?[a-z][a-z ]*\]|\[/\]", "", p) for p in parts]
-            return ([None, " "] if last == "log" else []) + parts, "stderr" if is_error else "stdout"
+            return ([LOGGED] if last == "log" else []) + parts, "stderr" if is_error else "stdout"
         is_bar = re.search(r"tqdm|bar|prog|loop|epochs|iter|^t$", owner) is not None
         if last == "write" and call.args:
             if owner in ("sys.stdout", "stdout") or (is_bar and "file" not in words):
@@ -337,7 +338,7 @@ class Templates:
                     return self.of(node, bound)
                 in_percents = filled(parts[0], PERCENT_HOLE, arguments[1:], inner, "%%", "%")
                 parts = in_percents if None in in_percents else filled(parts[0], BRACE_HOLE, arguments[1:], inner)
-            return [None, " "] + parts, "both"  # A time or a level may stand before it.
+            return [LOGGED] + parts, "both"
         if last in ("set_description", "set_description_str", "set_postfix_str"):
             text = call.args[0] if call.args else words.get("s" if "postfix" in last else "desc")
             before = [None, ", "] if "postfix" in last else []

@@ -249,8 +249,20 @@ class BehindTheLoop(unittest.TestCase):
         answer = Answer(show + self.LOOP + "show(e / 10)\nshow(0.99)\n")
         self.assertTrue(any("acc is printed by show(), which is called in a loop and once more behind it" in t
                             for t in answer.to_do), answer.to_do)
-        before = Answer(show + "show(0.01)\n" + self.LOOP + "show(e / 10)\n")
-        self.assertFalse(any("show()" in t for t in before.to_do), before.to_do)
+
+    READ = "As this file stands each of these values is an iteration, and the best of all is the trial's."
+
+    def test_the_same_words_before_the_loop_are_told_as_such(self):
+        show = "def show(acc):\n    print(f'acc {acc}')\n"
+        words = {show + "show(0.01)\n" + self.LOOP + "show(e / 10)\n":
+                 "acc is printed by show(), which is called once before a loop and then in it: ",
+                 'print(f"acc {0.9}")\n' + self.LOOP + 'print(f"acc {e / 10}")\n':
+                 "acc is printed once more before the loop, in the same words, and that is no iteration: let the script say untrained there",
+                 "def test():\n    print(f'acc {0.9}')\n" + self.LOOP + 'print(f"acc {e / 10}")\ntest()\n': None}
+        for script, told in words.items():
+            to_do = Answer(script).to_do
+            self.assertFalse(any("behind" in t for t in to_do), to_do)
+            self.assertEqual(any(t.startswith(told or "acc") and t.endswith(self.READ) for t in to_do), told is not None, to_do)
 
     def test_two_stages_of_a_training_are_told(self):
         answer = Answer('for e in (1, 2):\n    print(f"pretrain {e} loss {e}")\n'
@@ -273,6 +285,30 @@ class BehindTheLoop(unittest.TestCase):
     def test_a_percentage_is_written_with_its_sign(self):
         answer = Answer(self.LOOP + 'print(f"acc {e / 10:.1%}/top")\n')
         self.assertEqual(answer.values, ["10.0", "20.0", "30.0"])
+
+
+class Loggers(unittest.TestCase):
+    """Whatever a logger writes before its message, the message is read."""
+
+    FORMATS = ("", "format='%(message)s'", "format='[%(levelname)s]%(message)s'",
+               "format='%(asctime)s - %(levelname)s - %(message)s'", "format='%(levelname)-8s %(message)s'",
+               "format='%(asctime)s | %(levelname)s | %(name)s:%(lineno)d - %(message)s'")
+
+    def values(self, given, *messages):
+        logged = "".join(f"    log.info(f'{m}')\n" for m in messages)
+        return Answer(f"import logging, sys\nlogging.basicConfig(stream=sys.stdout, level=logging.INFO, {given})\n"
+                      f"log = logging.getLogger()\nfor e in (1, 2, 3):\n{logged}").values
+
+    def test_a_message_that_begins_with_the_metric(self):
+        for given in self.FORMATS:
+            for message in ("val_acc={e / 4}", "val_acc: {e / 4} epoch={e}", "{e} val_acc {e / 4}", "***** val_acc = {e / 4}",
+                            "Epoch {e}: val_acc {e / 4}"):
+                with self.subTest((given, message)):
+                    self.assertEqual(self.values(given, message, "best_val_acc={0.9}", "best_val_acc: {0.9}"), ["0.25", "0.5", "0.75"])
+
+    def test_a_message_that_ends_as_another_one(self):
+        for given in self.FORMATS:
+            self.assertEqual(self.values(given, "val_acc = {e / 4}", "last val_acc = {0.9}"), ["0.25", "0.5", "0.75"], given)
 
 
 class Batches(unittest.TestCase):

@@ -55,5 +55,52 @@ class Ranges(unittest.TestCase):
             self.assertIn(f"\n  {domain}   #", space)
 
 
+class WhatAnOptionAccepts(unittest.TestCase):
+    """A domain holds what the option takes, and its default."""
+
+    def domains(self, text):
+        return dict(re.findall(r"^  (\w+): (\{.*?\})   #", space_of("train.py", text + PRINTED), re.M))
+
+    def test_choices_of_argparse(self):
+        options = ("'--lr', type=float, choices=[0.1, 0.01], default=0.01", "'--layers', type=int, choices=range(1, 4), default=2",
+                   "'--depth', type=int, choices=range(2, 9), default=4", "'--alpha', type=float, choices=ALPHAS, default=0.5",
+                   "'--act', choices=ACTS.keys(), default='relu'", "'--width', type=int, choices=widths(), default=8")
+        text = "ALPHAS = (0.5, 0.25)\nACTS = {'relu': 1, 'tanh': 2}\n" + ARGUMENTS.replace("p.add_argument('--lr', type=float, default=0.1)\n", "")
+        self.assertEqual(self.domains(text + "".join(f"p.add_argument({o})\n" for o in options)),
+                         {"lr": "{choice: [0.1, 0.01]}", "layers": "{choice: [1, 2, 3]}", "depth": "{randint: [2, 9]}",
+                          "alpha": "{choice: [0.5, 0.25]}", "act": '{choice: ["relu", "tanh"]}'})
+
+    def test_bounds_of_click(self):
+        options = ("'--depth', type=click.IntRange(2, 6), default=3", "'--lr', type=click.FloatRange(0.001, 0.02), default=0.01",
+                   "'--dropout', type=click.FloatRange(0, 1, min_open=True), default=0.1", "'--heads', type=click.IntRange(min=3), default=4",
+                   "'--mix', type=click.FloatRange(0, 1, min_open=True)", "'--opt', type=click.Choice(['sgd', 'profile']), default='sgd'")
+        text = "import click\n@click.command()\n" + "".join(f"@click.option({o})\n" for o in options) + "def main(**o):\n    pass\nmain()\n"
+        self.assertEqual(self.domains(text), {
+            "depth": "{randint: [2, 7]}", "lr": "{loguniform: [0.001, 0.02]}", "dropout": "{uniform: [0.001, 0.6]}",
+            "heads": "{choice: [3, 4, 8]}", "mix": "{uniform: [0.001, 1.0]}", "opt": '{choice: ["sgd", "profile"]}'})
+
+    def test_bounds_of_typer_and_absl(self):
+        text = ("import typer\ndef main(lr: float = typer.Option(0.1, min=0.05, max=0.2), layers: int = typer.Option(2, min=2, max=3)):\n"
+                "    pass\ntyper.run(main)\n")
+        self.assertEqual(self.domains(text), {"lr": "{loguniform: [0.05, 0.2]}", "layers": "{randint: [2, 4]}"})
+        text = ("from absl import flags\nflags.DEFINE_float('lr', 0.1, 'rate', lower_bound=0.05)\n"
+                "flags.DEFINE_integer('depth', 3, 'depth', upper_bound=4)\n")
+        self.assertEqual(self.domains(text), {"lr": "{loguniform: [0.05, 1.0]}", "depth": "{randint: [1, 5]}"})
+
+    def test_choices_of_dataclasses(self):
+        text = ("from simple_parsing import ArgumentParser, choice\nfrom typing import Literal, Optional\n@dataclass\nclass A:\n"
+                "    lr: Literal[0.1, 0.01] = 0.1\n    depth: Optional[Literal[2, 4]] = 2\n    kind: Literal['profile', 'mlp'] = 'mlp'\n"
+                "    act: str = choice('relu', 'tanh', default='relu')\n"
+                "    wd: float = field(default=0.1, metadata={'choices': [0.1, 0.2]})\n    width: int = Field(8, ge=6, lt=16)\n")
+        self.assertEqual(self.domains(text), {
+            "lr": "{choice: [0.1, 0.01]}", "depth": "{choice: [2, 4]}", "kind": '{choice: ["profile", "mlp"]}',
+            "act": '{choice: ["relu", "tanh"]}', "wd": "{choice: [0.1, 0.2]}", "width": "{choice: [6, 8, 15]}"})
+
+    def test_a_default_that_its_name_does_not_foresee(self):
+        text = ARGUMENTS + "p.add_argument('--momentum', type=float, default=0.0)\np.add_argument('--subsample', type=float, default=0.3)\n"
+        self.assertEqual(self.domains(text), {"lr": "{loguniform: [0.01, 1.0]}", "momentum": "{uniform: [0.0, 0.99]}",
+                                              "subsample": "{uniform: [0.3, 1.0]}"})
+
+
 if __name__ == "__main__":
     unittest.main()

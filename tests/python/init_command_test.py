@@ -1,0 +1,108 @@
+"""`tune init`: each word of the command reaches the option that it is for. The scripts run in a sweep, and write down what they got."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+INIT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python", "tune_init")
+BIN = os.environ.get("TUNE_BIN_DIR", "")
+ARGPARSE = "import argparse, json, os\np = argparse.ArgumentParser()\n"
+GOT = ("\njson.dump(vars(p.parse_args()), open(os.environ['TUNE_DIR'] + '/got.json', 'w'))\n"
+       "for epoch in range(2):\n    print(f'epoch {epoch} val_acc {epoch / 4}')\n")
+
+
+def space_of(name, text, folder=None):
+    with tempfile.TemporaryDirectory() as own:
+        folder = folder or own
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
+        return subprocess.run([sys.executable, INIT, name], cwd=folder, stdout=subprocess.PIPE, text=True, timeout=60,
+                              check=True).stdout
+
+
+def command_of(space):
+    return re.search(r"^  command: (.*)$", space, re.M).group(1)
+
+
+def trials_of(name, text):
+    """[(the trial's configuration, what the script got)] of a sweep with the file that init writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "space.yaml"), "w", encoding="utf-8") as file:
+            file.write(space_of(name, text, folder))
+        subprocess.run([os.path.join(BIN, "tune"), "run", "space.yaml", "--name", "x", "--samples", "3", "--seed", "1"], cwd=folder,
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120, check=True)
+        trials = []
+        for trial in range(3):
+            at = os.path.join(folder, "tune.artifacts", "x", str(trial))
+            with open(os.path.join(at, "config.json"), encoding="utf-8") as config, open(os.path.join(at, "got.json"), encoding="utf-8") as got:
+                trials.append((json.load(config), json.load(got)))
+        return trials
+
+
+@unittest.skipUnless(BIN, "the programs' folder is not known")
+class Words(unittest.TestCase):
+    def expect(self, script, text, **constants):
+        """The script got each parameter of its trial as the option of the same name, and these constants."""
+        for config, got in trials_of(script, text):
+            for parameter, value in config.items():
+                if parameter in got:
+                    self.assertEqual(float(got[parameter]), float(value), (parameter, got))
+            self.assertEqual({k: got[k] for k in constants}, constants)
+            self.assertTrue(set(config) & set(got), got)
+
+    def test_positional_words_before_one_that_is_searched_over_are_given(self):
+        self.expect("t.py", ARGPARSE + "p.add_argument('dataset', nargs='?', default='iris')\np.add_argument('epochs', type=int, nargs='?', default=3)\n"
+                    "p.add_argument('lr', type=float, nargs='?', default=0.1)\np.add_argument('out', nargs='?', default='o')" + GOT,
+                    dataset="iris", epochs=3, out="o")
+
+    def test_an_option_of_many_words_takes_no_positional_word(self):
+        self.expect("t.py", ARGPARSE + "p.add_argument('--files', nargs='+', required=True)\np.add_argument('--size', nargs=2, required=True)\n"
+                    "p.add_argument('pair', nargs=2)\np.add_argument('lr', type=float)" + GOT,
+                    files=["FILES"], size=["SIZE", "SIZE"], pair=["PAIR", "PAIR"])
+
+    def test_places_of_sys_argv(self):
+        self.expect("t.py", "import json, os, sys\nlr = float(sys.argv[2])\nname = sys.argv[3] if len(sys.argv) > 3 else 'n'\n"
+                    "class p:\n    parse_args = staticmethod(lambda: P)\nclass Got: pass\nP = Got()\nP.lr, P.name = lr, name" + GOT, name="n")
+
+    SHELL = "printf '{%s}' \"$GOT\" > \"$TUNE_DIR/got.json\"\nfor e in 1 2; do echo \"epoch $e val_acc 0.$e\"; done\n"
+
+    def test_places_of_a_shell_script(self):
+        for text, constants in (
+                ('LR="${LR:-0.01}"\nWIDTH="${2:-16}"\nGOT="\\"lr\\": $LR, \\"width\\": $WIDTH"\n', {}),
+                ('if [ "$1" = debug ]; then set -x; fi\nLR=$2\nGOT="\\"lr\\": $LR"\n', {}),
+                ('DATA=${1:-$HOME}\nLR=${2:-0.1}\nGOT="\\"lr\\": $LR, \\"is_home\\": \\"${DATA#$HOME}\\""\n', {"is_home": ""}),
+                ('MODE=$1; shift\nDEPTH=${1:-4}\nshift 1\nLR=${1:-0.1}\nGOT="\\"lr\\": $LR, \\"depth\\": $DEPTH, \\"mode\\": \\"$MODE\\""\n',
+                 {"mode": "MODE"})):
+            with self.subTest(text):
+                self.expect("t.sh", "#!/bin/bash\n" + text + self.SHELL, **constants)
+
+
+class Places(unittest.TestCase):
+    def test_words_of_click_and_typer(self):
+        click = ("import click\n@click.command()\n@click.argument('dataset', default='iris')\n@click.argument('lr', type=float, default=0.1)\n"
+                 "@click.argument('out', default='o')\ndef main(dataset, lr, out):\n    print(f'val_acc {lr}')\nmain()\n")
+        typer = ("import typer\nfrom typing import Annotated\ndef main(dataset: Annotated[str, typer.Argument()] = 'iris',\n"
+                 "         lr: float = typer.Argument(0.1)):\n    print(f'val_acc {lr}')\ntyper.run(main)\n")
+        for text in (click, typer):
+            self.assertEqual(command_of(space_of("t.py", text)), '[python3, t.py, iris, "{lr}"]')
+
+    def test_a_place_without_a_default_is_asked(self):
+        space = space_of("t.sh", "WIDTH=${2:-16}\necho val_acc $WIDTH\n")
+        self.assertIn("# TO DO: arg1 is needed: write its value for ARG1 in the command.", space)
+        space = space_of("t.py", ARGPARSE + "p.add_argument('data', nargs='?', default=find())\np.add_argument('lr', type=float, nargs='?', default=0.1)" + GOT)
+        self.assertIn("# TO DO: data is needed: write its value for DATA in the command.", space)
+        self.assertEqual(command_of(space), '[python3, t.py, DATA, "{lr}"]')
+
+    def test_a_place_that_no_word_reaches_is_no_parameter(self):
+        space = space_of("t.py", ARGPARSE + "p.add_argument('files', nargs='*')\np.add_argument('lr', type=float, nargs='?', default=0.1)" + GOT)
+        self.assertEqual(command_of(space), "[python3, t.py]")
+        space = space_of("t.sh", 'while [ $# -gt 0 ]; do DEPTH=${1:-4}; shift; done\necho val_acc $DEPTH\n')
+        self.assertEqual(command_of(space), "[sh, t.sh]")
+
+
+if __name__ == "__main__":
+    unittest.main()
