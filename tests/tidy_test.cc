@@ -85,7 +85,8 @@ const std::map<std::string, std::set<std::string>> kArrows = {
       "trial_runner/command/", "tuner/", "tuner/control/", "tuner/export/", "tuner/http/",
       "tuner/page/", "tuner/sqlite/", "models/"}},
     {"tuner/page/",
-     {"core/", "core/posix/", "tuner/", "tuner/cli/", "tuner/http/", "tuner/sqlite/"}},
+     {"core/", "core/posix/", "tuner/", "tuner/cli/", "tuner/control/", "tuner/http/",
+      "tuner/sqlite/"}},
 };
 
 // `models` is bridged to in these files alone.

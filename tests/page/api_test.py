@@ -29,14 +29,11 @@ scheduler: {asha: {max_t: 9, grace_period: 1}}
 """
 
 
-class Page:
-    """A running `tune ui`, and one client of it."""
+class Client:
+    """One client of a page, whose address somebody printed."""
 
-    def __init__(self, folder, *options):
-        self.process = subprocess.Popen(
-            [TUNE, "ui", "--http", "127.0.0.1:0", *options], cwd=folder, text=True, stdout=subprocess.PIPE)
-        line = self.process.stdout.readline()
-        self.port, self.key = re.search(r"http://127\.0\.0\.1:(\d+)/\?key=([0-9a-f]{32})$", line).groups()
+    def __init__(self, address):
+        self.port, self.key = re.search(r"http://127\.0\.0\.1:(\d+)/\?key=([0-9a-f]{32})$", address).groups()
         self.port = int(self.port)
 
     def ask(self, path, method="GET", key=True, headers=None, body=None):
@@ -70,11 +67,67 @@ class Page:
                     return out
                 out += piece
 
+    def act(self, action, name="small", **headers):
+        """The status and the answer to an action: a value, or the body's own text."""
+        body = action if isinstance(action, (str, bytes)) else json.dumps(action)
+        sent = {"Content-Type": "application/json", **{key.replace("_", "-"): value for key, value in headers.items()}}
+        answer, data = self.ask(f"/api/v1/sweeps/{name}/actions", method="POST", body=body,
+                                key="Cookie" not in headers, headers={k: v for k, v in sent.items() if v is not None})
+        return answer.status, json.loads(data)
+
+
+class Page(Client):
+    """A running `tune ui`."""
+
+    def __init__(self, folder, *options):
+        self.process = subprocess.Popen(
+            [TUNE, "ui", "--http", "127.0.0.1:0", *options], cwd=folder, text=True, stdout=subprocess.PIPE)
+        super().__init__(self.process.stdout.readline())
+
     def end(self):
         self.process.send_signal(signal.SIGINT)
         status = self.process.wait(timeout=60)
         self.process.stdout.close()
         return status
+
+
+# Its trials run until somebody ends them.
+ENDLESS = """\
+name: small
+trainable: {command: [sh, p.sh], metrics: {acc: {regex: 'acc: {number}'}}}
+metric: acc
+mode: max
+samples: 6
+limits: {max_concurrent: 2}
+space: {x: {uniform: [0, 1]}}
+"""
+
+
+class Run(Client):
+    """`tune run` or `tune resume` with its page, as long as it runs; a trial of ENDLESS reports once a line is written to `go`."""
+
+    def __init__(self, folder, *arguments, options=("--http", "127.0.0.1:0")):
+        self.folder = folder
+        self.process = subprocess.Popen([TUNE, *arguments, "--ui", *options], cwd=folder, text=True, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE)
+        self.said = []
+        super().__init__(self.say("the page of "))
+
+    def say(self, what):
+        """The next line of standard error that has this in it."""
+        for line in self.process.stderr:
+            self.said.append(line)
+            if what in line:
+                return line
+        raise AssertionError("".join(self.said))
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            self.process.send_signal(signal.SIGINT)
+        out, err = self.process.communicate(timeout=60)
+        self.said.append(err)
+        return self.process.returncode
 
 
 class OfASweep(unittest.TestCase):
@@ -88,6 +141,7 @@ class OfASweep(unittest.TestCase):
         subprocess.run([TUNE, "run", "space.yaml"], cwd=cls.folder, check=True, timeout=120, capture_output=True)
         cls.page = Page(cls.folder)
         cls.addClassCleanup(cls.page.end)
+        cls.cookie = f"tune_key_{cls.page.port}={cls.page.key}"
 
     def rows(self, sql):
         with sqlite3.connect(os.path.join(self.folder, "tune.db")) as database:
@@ -154,15 +208,23 @@ class OfASweep(unittest.TestCase):
             with self.subTest(path):
                 answer, data = self.page.ask(path, key=False)
                 self.assertEqual((answer.status, json.loads(data)), (401, {"error": "open the address with the key that tune ui printed"}))
-        for header in ({"Cookie": "tune_key=" + "0" * 32}, {"Authorization": self.page.key}, {"Authorization": "Bearer "}):
+        for header in ({"Cookie": f"tune_key_{self.page.port}=" + "0" * 32}, {"Cookie": "tune_key=" + self.page.key}, {"Authorization": self.page.key}, {"Authorization": "Bearer "}):
             self.assertEqual(self.page.ask("/", key=False, headers=header)[0].status, 401)
 
     def test_the_address_with_the_key_gives_a_cookie_and_leads_to_the_one_without(self):
         answer, _ = self.page.ask("/?key=" + self.page.key, key=False)
         self.assertEqual((answer.status, answer.headers["Location"]), (303, "/"))
-        self.assertEqual(answer.headers["Set-Cookie"], f"tune_key={self.page.key}; Path=/; HttpOnly; SameSite=Strict")
-        for cookie in (f"tune_key={self.page.key}", f"a=b; tune_key={self.page.key}; c=d"):
+        self.assertEqual(answer.headers["Set-Cookie"], f"{self.cookie}; Path=/; HttpOnly; SameSite=Strict")
+        for cookie in (self.cookie, f"a=b; {self.cookie}; c=d"):
             self.assertEqual(self.page.ask("/", key=False, headers={"Cookie": cookie})[0].status, 200)
+
+    def test_two_pages_of_one_machine_do_not_take_each_others_cookie(self):
+        other = Page(self.folder)
+        self.addCleanup(other.end)
+        theirs = other.ask("/?key=" + other.key, key=False)[0].headers["Set-Cookie"].split(";")[0]
+        self.assertNotEqual(theirs.split("=")[0], self.cookie.split("=")[0])
+        both = {"Cookie": f"{self.cookie}; {theirs}"}
+        self.assertEqual([page.ask("/", key=False, headers=both)[0].status for page in (self.page, other)], [200, 200])
 
     def test_names_of_elsewhere_are_refused_whoever_asks(self):
         for host in ("evil.example", "evil.example:8080", "127.0.0.1.evil.example", "", "localhost.evil", "[::2]:80"):
@@ -187,6 +249,10 @@ class OfASweep(unittest.TestCase):
                 self.assertEqual(self.page.ask("/api/v1/sweeps", method=method)[0].status, 405)
         self.assertEqual(self.page.ask("/api/v1/sweeps", method="POST", body=b"x" * 100)[0].status, 405)
         self.assertEqual(self.page.ask("/api/v1/sweeps", method="POST", body=b"x" * 70000)[0].status, 413)
+        status, said = self.page.act({"stop": {}})
+        self.assertEqual((status, said), (403, {"error": "this page shows, and changes nothing; one that acts is served by tune ui --act, "
+                                                         "and by tune run --ui"}))
+        self.assertFalse(self.page.json("/sweeps/small")["may_act"])
 
     def test_what_is_not_there_or_cannot_be_read_is_told_in_a_line(self):
         for path, status, text in (
@@ -291,6 +357,201 @@ class OfASweep(unittest.TestCase):
     def test_several_requests_go_over_one_connection(self):
         one = f"GET /api/v1/sweeps HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {self.page.key}\r\n\r\n".encode()
         self.assertEqual(self.page.raw(one * 3).count(b"HTTP/1.1 200 OK"), 3)
+
+
+class Acting(unittest.TestCase):
+    """The page of a sweep that runs, which commands it."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        Path(self.folder, "space.yaml").write_text(ENDLESS)
+        # Each report waits for a reader of its own: none is sent before somebody asks.
+        Path(self.folder, "p.sh").write_text("while :; do read x < go; echo acc: 1; done\n")
+        os.mkfifo(os.path.join(self.folder, "go"))
+
+    def begin(self, *arguments, **options):
+        run = Run(self.folder, *(arguments or ("run", "space.yaml")), **options)
+        self.addCleanup(run.end)
+        self.until(run, lambda: run.json("/sweeps/small")["counts"].get("RUNNING") == 2)
+        return run
+
+    def until(self, page, holds):
+        """Waits for changes of the database until something holds."""
+        connection = http.client.HTTPConnection("127.0.0.1", page.port, timeout=60)
+        connection.request("GET", "/api/v1/events", headers={"Authorization": "Bearer " + page.key})
+        for line in connection.getresponse():
+            if line.startswith(b"data: ") and holds():
+                connection.close()
+                return
+        self.fail("the page has ended")
+
+    def status_of(self, page, trial):
+        return page.json(f"/sweeps/small/trials/{trial}")["trial"][0]["status"]
+
+    def test_trials_and_the_sweep_are_commanded_in_the_control_sockets_words(self):
+        run = self.begin()
+        self.assertTrue(run.json("/sweeps/small")["may_act"])
+        self.assertEqual(run.act({"pause": {"trial": 1, "now": True}}),
+                         (200, {"ok": ["trial 1 is ended now and paused; it goes on from iteration 0 later; tune unpause small --trial 1 lets it go on"]}))
+        self.assertEqual(self.status_of(run, 1), "PAUSED")
+        self.assertEqual(run.act({"unpause": {"trial": 1}}), (200, {"ok": ["trial 1 goes on when there is room for it"]}))
+        self.assertEqual(run.act({"stop": {"trial": 0, "now": True}}), (200, {"ok": ["trial 0 is stopped"]}))
+        self.assertEqual(self.status_of(run, 0), "TERMINATED")
+        status, said = run.act({"set": {"settings": ["max_concurrent=1", "limits.trial_time=20m"]}})
+        self.assertEqual((status, said["ok"][0]), (200, "limits.max_concurrent is 1, was 2"))
+        self.assertEqual(run.json("/sweeps/small")["spec"]["limits"], {"max_concurrent": 1, "trial_time": "20m"})
+        status, said = run.act({"pause": {}})
+        self.assertEqual(status, 200)
+        self.assertIn("small is paused: nothing new is started", said["ok"][0])
+        self.assertEqual(run.json("/sweeps/small")["status"], "PAUSED")
+        self.assertEqual(run.act({"unpause": {}}), (200, {"ok": ["small goes on"]}))
+        status, said = run.act({"stop": {"now": True}})
+        self.assertEqual(status, 200)
+        self.assertIn("small stops", said["ok"][0])
+        self.assertEqual(run.process.wait(timeout=60), 0)
+        self.assertEqual(run.end(), 0)
+        self.assertIn("tune stop: small stops", "".join(run.said))  # Who watches the terminal is told, too.
+
+    def test_what_cannot_be_done_is_one_clear_error(self):
+        run = self.begin()
+        self.assertEqual(run.act({"stop": {"trial": 0, "now": True}})[0], 200)
+        for action, status, code, text in (
+            ({"stop": {"trial": 99}}, 404, "not_found", "small has no trial 99; it has trials 0 to "),
+            ({"pause": {"trial": 0}}, 409, "failed_precondition", "trial 0 of small is over (TERMINATED, user)"),
+            ({"unpause": {}}, 409, "failed_precondition", "small is not paused"),
+            ({"set": {"settings": ["max_concurent=1"]}}, 400, "invalid_argument", "did you mean 'max_concurrent'?"),
+            ({"set": {"settings": ["limits.max_concurrent=0"]}}, 400, "invalid_argument", "max_concurrent"),
+            ({"set": {"settings": ["space=1"]}}, 400, "invalid_argument", "what decides (space, search, scheduler, metric) cannot change"),
+            ({"set": {}}, 400, "invalid_argument", "set: settings are missing"),
+            ({"drain": {"worker": "nix"}}, 404, "not_found", "small has no worker 'nix' from another machine"),
+            ({"stop": {"trial": "3"}}, 400, "invalid_argument", "trial: read '3', expected an integer from 0"),
+            ({"stop": {"trail": 3}}, 400, "invalid_argument", "stop: unknown key 'trail'"),
+            ({"stop": 3}, 400, "invalid_argument", "stop: read 3, expected an object"),
+            ({"halt": {}}, 400, "invalid_argument", "unknown key 'halt'"),
+            ({"stop": {}, "pause": {}}, 400, "invalid_argument", "expected one of pause, unpause, stop, set and drain"),
+            ({"tuner": 1}, 400, "invalid_argument", "the verb is missing"),
+            ({"devices": {}}, 400, "invalid_argument", "devices: expected one of pause, unpause, stop, set and drain"),
+            ([], 400, "invalid_argument", "the body: expected one of pause"),
+            ("{\"stop\": ", 400, "invalid_argument", "the body: 1:10: "),
+            ("", 400, "invalid_argument", "the body: "),
+            (b"\xff", 400, "invalid_argument", "the body: "),
+            ("[" * 3000, 400, "invalid_argument", "the body: "),
+            ({"stop": {"x": "y" * 5000}}, 413, "resource_exhausted", "the body has more than 4096 bytes"),
+        ):
+            with self.subTest(str(action)[:60]):
+                given, said = run.act(action)
+                self.assertEqual((given, said["code"], said.keys()), (status, code, {"error", "code"}))
+                self.assertIn(text, said["error"])
+                self.assertNotIn("\n", said["error"])
+        self.assertEqual(run.act({"stop": {}}, name="nix")[0], 404)
+        self.assertEqual(run.ask("/api/v1/sweeps/small/trials/0/actions", method="POST", body="{}",
+                                 headers={"Content-Type": "application/json"})[0].status, 404)
+        self.assertEqual(run.json("/sweeps/small")["status"], "RUNNING")
+
+    def test_only_the_page_itself_and_who_has_the_key_may_act(self):
+        run = self.begin()
+        cookie = f"tune_key_{run.port}={run.key}"
+        own = f"http://127.0.0.1:{run.port}"
+        stop = {"stop": {"trial": 0}}
+        for headers, status, text in (
+            ({"Cookie": "tune_key=" + "0" * 32, "Origin": own}, 401, "open the address with the key"),
+            ({"Cookie": cookie}, 403, "Origin: read '', expected " + own),
+            ({"Cookie": cookie, "Origin": "https://evil.example"}, 403, "Origin: read 'https://evil.example', expected " + own),
+            ({"Cookie": cookie, "Origin": "null"}, 403, "Origin: read 'null'"),
+            ({"Cookie": cookie, "Origin": "http://127.0.0.1:1"}, 403, "Origin: read 'http://127.0.0.1:1'"),
+            ({"Cookie": cookie, "Origin": own, "Host": f"localhost:{run.port}"}, 403, f"expected http://localhost:{run.port}"),
+            ({"Cookie": cookie, "Origin": own, "Host": "evil.example"}, 403, "127.0.0.1 or localhost alone"),
+            ({"Origin": "https://evil.example"}, 403, "Origin: read"),
+            ({"Cookie": cookie, "Origin": own, "Content_Type": "text/plain"}, 415, "Content-Type: read 'text/plain', expected application/json"),
+            ({"Cookie": cookie, "Origin": own, "Content_Type": "application/x-www-form-urlencoded"}, 415, "expected application/json"),
+            ({"Content_Type": None}, 415, "Content-Type: read '', expected application/json"),
+        ):
+            with self.subTest(headers):
+                given, said = run.act(stop, **headers)
+                self.assertEqual(given, status)
+                self.assertIn(text, said["error"])
+        for method in ("PUT", "DELETE", "PATCH"):
+            self.assertEqual(run.ask("/api/v1/sweeps/small/actions", method=method, body="{}",
+                                     headers={"Content-Type": "application/json"})[0].status, 405)
+        self.assertEqual(run.act({"pause": {"trial": 0, "now": True}}, Cookie=cookie, Origin=own, Content_Type="application/json; charset=utf-8")[0], 200)
+        self.assertEqual(run.act({"unpause": {"trial": 0}})[0], 200)  # A program that sends the key itself.
+
+    def test_a_page_that_may_act_tells_where_no_tuner_lives(self):
+        run = self.begin()
+        page = Page(self.folder, "--act")
+        self.addCleanup(page.end)
+        self.assertTrue(page.json("/sweeps/small")["may_act"])
+        self.assertEqual(page.act({"pause": {"trial": 0, "now": True}})[0], 200)  # Beside another page.
+        looks = Page(self.folder)
+        self.addCleanup(looks.end)
+        self.assertFalse(looks.json("/sweeps/small")["may_act"])
+        self.assertEqual(run.end(), 130)
+        self.assertEqual(page.act({"stop": {}}),
+                         (409, {"error": "small is INTERRUPTED: no tuner runs it that could be asked", "code": "failed_precondition"}))
+        self.assertFalse(page.json("/sweeps/small")["may_act"])
+        resumed = self.begin("resume")
+        resumed.process.kill()
+        resumed.process.wait(timeout=60)
+        self.assertEqual(page.act({"stop": {}})[0], 409)
+
+    def test_a_tuner_that_does_not_answer_is_told_and_the_page_goes_on(self):
+        run = self.begin()
+        os.kill(run.process.pid, signal.SIGSTOP)
+        try:
+            status, said = run.act({"stop": {}})
+        finally:
+            os.kill(run.process.pid, signal.SIGCONT)
+        self.assertEqual((status, said["code"]), (503, "unavailable"))
+        self.assertIn(f"the tuner with pid {run.process.pid} on ", said["error"])
+        self.assertEqual(run.ask("/")[0].status, 200)
+
+    def test_the_page_ends_with_its_sweep_and_the_sweep_does_not_end_with_its_page(self):
+        run = self.begin()
+        children = Path(f"/proc/{run.process.pid}/task/{run.process.pid}/children").read_text().split()
+        (page,) = [pid for pid in children if b"ui" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")]
+        os.kill(int(page), signal.SIGKILL)
+        self.assertIn("the page ended with signal 9 (Killed); the sweep goes on without it, and tune ui shows it", run.say("the page ended"))
+        again = Page(self.folder, "--act")
+        self.addCleanup(again.end)
+        self.assertEqual(again.act({"stop": {"now": True}})[0], 200)
+        self.assertEqual(run.end(), 0)
+        again.end()
+        run = Run(self.folder, "run", "space.yaml", "--name", "other")
+        self.addCleanup(run.end)
+        self.assertEqual(run.act({"stop": {"now": True}}, name="other")[0], 200)
+        self.assertEqual(run.process.wait(timeout=60), 0)
+        with self.assertRaises(ConnectionRefusedError):
+            run.ask("/")
+
+    def test_a_page_that_cannot_be_served_leaves_the_sweep_alone(self):
+        Path(self.folder, "space.yaml").write_text(SPACE.replace("samples: 12", "samples: 2"))
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            done = subprocess.run([TUNE, "run", "space.yaml", "--ui", "--http", f"127.0.0.1:{taken.getsockname()[1]}"], cwd=self.folder,
+                                  text=True, capture_output=True, timeout=120)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("small FINISHED: 2 trials", done.stdout)
+
+    def test_a_place_that_is_wrong_is_refused_before_anything_starts(self):
+        for arguments, text in ((("--ui", "--http", "0.0.0.0:80"), "expected an address of this machine alone"),
+                                (("--http", "127.0.0.1:0"), "--http says where --ui is served")):
+            for command in (("run", "space.yaml"), ("resume",)):
+                with self.subTest((command, arguments)):
+                    done = subprocess.run([TUNE, *command, *arguments], cwd=self.folder, text=True, capture_output=True, timeout=60)
+                    self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1))
+                    self.assertIn(text, done.stderr)
+        self.assertFalse(Path(self.folder, "tune.db").exists())
+
+    def test_a_sweep_in_the_background_tells_where_its_page_is(self):
+        done = subprocess.run([TUNE, "run", "space.yaml", "--detach", "--ui", "--http", "127.0.0.1:0"], cwd=self.folder, text=True,
+                              capture_output=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        page = Client(re.search(r"the page of tune\.db: (\S+)", done.stderr)[1])
+        self.assertEqual(page.act({"stop": {"now": True}})[0], 200)
+        subprocess.run([TUNE, "attach"], cwd=self.folder, capture_output=True, timeout=60)
 
 
 class Started(unittest.TestCase):

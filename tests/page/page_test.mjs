@@ -21,14 +21,46 @@ async function serve() {
   return [process_, /http:\S+/.exec(line)[0]];
 }
 
-async function open(path = "", options = {}) {
+// A sweep that runs until its test ends, or somebody ends it, with its page.
+async function runWithPage(t) {
+  const own = mkdtempSync(join(tmpdir(), "tune_page_"));
+  writeFileSync(join(own, "space.yaml"), `name: endless
+trainable: {command: [sh, p.sh], metrics: {acc: {regex: 'acc: {number}'}}}
+metric: acc
+mode: max
+samples: 4
+limits: {max_concurrent: 2}
+space: {x: {uniform: [0, 1]}}
+`);
+  writeFileSync(join(own, "p.sh"), "while :; do read x < go; echo acc: 1; done\n"); // Each report waits for somebody to write.
+  execFileSync("mkfifo", [join(own, "go")]);
+  const process_ = spawn(tune, ["run", "space.yaml", "--ui", "--http", "127.0.0.1:0"], { cwd: own, stdio: ["ignore", "ignore", "pipe"] });
+  const ended = new Promise((resolve) => process_.once("exit", resolve));
+  const where = await new Promise((resolve) => {
+    let said = "";
+    process_.stderr.on("data", (data) => {
+      said += data;
+      const found = /http:\S+\n/.exec(said);
+      if (found) resolve(found[0].trim());
+    });
+  });
+  t.after(async () => {
+    process_.kill("SIGINT");
+    process_.kill("SIGINT");
+    await ended;
+    rmSync(own, { recursive: true, force: true });
+  });
+  return { at: where, ended };
+}
+
+async function open(path = "", { at = address, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
   const faults = [];
   page.on("pageerror", (error) => faults.push(error.message));
   page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
-  await page.goto(address);
-  if (path) await page.goto(new URL("/" + path, address).href);
+  await page.goto(at);
+  if (path) await page.goto(new URL("/" + path, at).href);
   await page.waitForSelector("tbody tr");
   return { page, faults, close: () => context.close() };
 }
@@ -205,6 +237,80 @@ test("a report opens from disk, shows all of it, and asks nobody", async () => {
   assert.deepEqual(faults, []);
   assert.deepEqual(asked.filter((url) => !url.startsWith("file:") && !url.startsWith("data:") && !url.startsWith("blob:")), []);
   await context.close();
+});
+
+test("a page that only looks has no commands", async () => {
+  const { page, close } = await open("#/photographs?trial=3");
+  await page.waitForSelector("aside");
+  assert.equal(await page.locator("[role=group][aria-label^=commands]").count(), 0);
+  await close();
+});
+
+test("what is commanded is asked back once, done by the tuner, and told", async (t) => {
+  const sweep = await runWithPage(t);
+  const { page, faults, close } = await open("#/endless?trial=1", { at: sweep.at });
+  const told = (text) => page.waitForSelector(`[role=status]:has-text(${JSON.stringify(text)})`);
+  await page.click("aside [role=group] button:text-is('Pause…')");
+  await page.waitForSelector("dialog:has-text('Pause trial 1?'):has-text('It pauses at its next checkpoint')");
+  await page.click("dialog button:text-is('Cancel')");
+  await page.waitForSelector("dialog", { state: "detached" });
+  assert.equal(await page.textContent("[role=status]"), "");
+  await page.click("aside [role=group] button:text-is('Pause…')");
+  await page.check("dialog input[type=checkbox]");
+  await page.waitForSelector("dialog:has-text('Its process ends now')");
+  await page.click("dialog button[type=submit]");
+  await told("trial 1 is ended now and paused");
+  await page.waitForSelector("tbody tr:has(button.link:text-matches('^1\\\\b')) td:has-text('PAUSED')");
+  await page.click("aside [role=group] button:text-is('Go on…')");
+  await page.click("dialog button[type=submit]");
+  await told("trial 1 goes on when there is room for it");
+  await page.click(".overview [role=group] button:text-is('Set a limit…')");
+  await page.waitForSelector("dialog:has-text('2 now')");
+  await page.fill("dialog input", "none");
+  await page.click("dialog button[type=submit]");
+  await page.waitForSelector("[role=status].doubt:has-text('max_concurrent')"); // What is wrong with it, in the tuner's words.
+  await page.click(".overview [role=group] button:text-is('Set a limit…')");
+  await page.fill("dialog input", "1");
+  await page.click("dialog button[type=submit]");
+  await told("limits.max_concurrent is 1, was 2");
+  await page.click(".overview [role=group] button:text-is('Pause…')");
+  await page.click("dialog button[type=submit]");
+  await told("endless is paused: nothing new is started");
+  await page.waitForSelector(".overview .status:text-is('PAUSED')");
+  await page.click(".overview [role=group] button:text-is('Stop…')");
+  await page.check("dialog input[type=checkbox]");
+  await page.click("dialog button[type=submit]");
+  await told("endless stops");
+  assert.equal(await sweep.ended, 0);
+  await page.waitForSelector(".overview .status:text-is('STOPPED')"); // The page sees how its sweep ended.
+  assert.equal(await page.locator("[role=group][aria-label^=commands]").count(), 0);
+  assert.deepEqual(faults.filter((fault) => !/ERR_|status of 400/.test(fault)), []); // The refusal, and the server that is gone.
+  await close();
+});
+
+test("commands work by the keyboard, and axe finds nothing to mend in what they ask", async (t) => {
+  const sweep = await runWithPage(t);
+  const { page, close } = await open("#/endless?trial=0", { at: sweep.at, bypassCSP: true });
+  await page.addScriptTag({ path: createRequire(import.meta.url).resolve("axe-core/axe.min.js") });
+  const focused = () => page.evaluate(() => document.activeElement.textContent);
+  await page.focus("aside [role=group] button:text-is('Stop…')");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("dialog[open]");
+  assert.deepEqual((await page.evaluate(() => window.axe.run())).violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target).join("; ")}`), []);
+  await page.keyboard.press("Escape");
+  await page.waitForSelector("dialog", { state: "detached" });
+  assert.equal(await focused(), "Stop…"); // Where it was before.
+  assert.equal(await page.textContent("[role=status]"), "");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("dialog[open] input:focus");
+  await page.keyboard.press("Space");
+  await page.keyboard.press("Tab");
+  assert.equal(await focused(), "Stop");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("[role=status]:has-text('trial 0 is stopped')");
+  await page.waitForSelector("aside:has-text('TERMINATED (user)')");
+  assert.deepEqual((await page.evaluate(() => window.axe.run())).violations.map((v) => v.id), []);
+  await close();
 });
 
 test("what a sweep says is shown as text and never run", async () => {

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "tuner/artifact_path.h"
+#include "tuner/cli/text_table.h"
 #include "tuner/control/control_client.h"
 #include "tuner/sqlite/writer_lock.h"
 
@@ -13,15 +14,28 @@ constexpr Duration kPatience = Milliseconds(1000);
 
 }  // namespace
 
+Result<ControlAnswer> AskLivingTuner(const std::string& db_path, ControlRequest request,
+                                     const Clock& clock, Duration patience) {
+  const std::optional<LockHolder> holder = FindLockHolder(db_path);
+  if (!holder || holder->experiment != request.sweep) {
+    return FailedPrecondition("no tuner runs " + Printable(request.sweep));
+  }
+  request.tuner = holder->pid;
+  Result<ControlAnswer> answer = AskTuner(ArtifactsDirOf(db_path), request, clock, patience);
+  if (answer.status().code() == StatusCode::kNotFound) {
+    return Unavailable(DescribeHolder(*holder) +
+                       " takes no commands: " + answer.status().message());
+  }
+  if (!answer.ok()) return answer.status().At(DescribeHolder(*holder));
+  return answer;
+}
+
 void TellPaused(const std::string& db_path, const Clock& clock, FoundSweep& sweep) {
   if (sweep.status != kStateRunning) return;
-  const std::optional<LockHolder> holder = FindLockHolder(db_path);
-  if (!holder || holder->experiment != sweep.name) return;
   ControlRequest request;
-  request.tuner = holder->pid;
   request.sweep = sweep.name;
   request.verb = ControlVerb::kState;
-  const Result<ControlAnswer> answer = AskTuner(ArtifactsDirOf(db_path), request, clock, kPatience);
+  const Result<ControlAnswer> answer = AskLivingTuner(db_path, request, clock, kPatience);
   if (!answer.ok() || !answer->status.ok() || answer->lines.size() != 1) return;
   if (answer->lines[0] == kStatePaused) sweep.status = kStatePaused;
 }

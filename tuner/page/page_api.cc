@@ -13,11 +13,21 @@
 #include "tuner/cli/stored_doubts.h"
 #include "tuner/cli/stored_snapshot.h"
 #include "tuner/cli/sweep_lookup.h"
+#include "tuner/cli/text_table.h"
 #include "tuner/page/charts.h"
+#include "tuner/page/page_action.h"
 #include "tuner/page/page_json.h"
 
 namespace tune {
 namespace {
+
+// Others wait meanwhile: the page is served by one thread. A tuner answers between two steps.
+constexpr Duration kActionPatience = Seconds(10);
+
+// Of tune ask a sweep is RUNNING, and nobody can be asked.
+bool HasLivingTuner(const FoundSweep& sweep) {
+  return HasTuner(sweep) && sweep.trainable_kind != "ask-tell";
+}
 
 Result<std::string> Counts(Database& database, int64_t experiment) {
   static constexpr char kSql[] =
@@ -113,9 +123,9 @@ Status NothingHere() { return NotFound("there is nothing at this address"); }
 }  // namespace
 
 Result<std::unique_ptr<PageApi>> PageApi::Open(const std::string& db_path, std::string life,
-                                               const Clock& clock) {
+                                               PageRights rights, const Clock& clock) {
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Database> database, OpenForQueries(db_path));
-  return std::unique_ptr<PageApi>(new PageApi(std::move(database), std::move(life), clock));
+  return std::unique_ptr<PageApi>(new PageApi(std::move(database), std::move(life), rights, clock));
 }
 
 PageApi::Followed& PageApi::Follow(const FoundSweep& sweep) {
@@ -148,6 +158,7 @@ Result<std::string> PageApi::Sweep(const FoundSweep& sweep) {
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kSpecSql));
   row->BindAll(sweep.id);
   TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+  AppendField("may_act", rights_ == PageRights::kAct && HasLivingTuner(living), out);
   out += ",\"spec\":" + (has_row ? std::string(row->Text(0)) : "{}") + ",\"doubts\":[";
   TUNE_ASSIGN_OR_RETURN(const std::vector<Doubt> doubts, ReadDoubts(*database_, sweep.id));
   for (size_t i = 0; i < doubts.size(); ++i) {
@@ -267,6 +278,21 @@ std::string PageApi::NextEvent() {
   return std::to_string(++event_count_);
 }
 
+HttpAnswer PageApi::Act(const std::vector<std::string>& parts, const std::string& body) {
+  const auto act = [&]() -> Result<ControlAnswer> {
+    if (parts.size() != 2 || parts[1] != "actions") return NothingHere();
+    TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindSweep(*database_, parts[0]));
+    TUNE_ASSIGN_OR_RETURN(const ControlRequest request, ReadAction(body, sweep.name));
+    if (!HasLivingTuner(sweep)) {
+      return FailedPrecondition(Printable(sweep.name) + " is " + sweep.status +
+                                ": no tuner runs it that could be asked");
+    }
+    return AskLivingTuner(database_->path(), request, clock_, kActionPatience);
+  };
+  const Result<ControlAnswer> answer = act();
+  return ActionAnswer(answer.ok() ? *answer : ControlAnswer{answer.status(), {}});
+}
+
 HttpAnswer PageApi::Answer(const HttpRequest& request) {
   constexpr std::string_view kRoot = "/api/v1/sweeps";
   if (request.path == "/api/v1/events") {
@@ -283,6 +309,7 @@ HttpAnswer PageApi::Answer(const HttpRequest& request) {
     parts.emplace_back(rest.substr(0, rest.find('/')));
     rest.remove_prefix(parts.back().size());
   }
+  if (request.method == "POST") return Act(parts, request.body);
   const Result<int64_t> version = database_->QueryInt("PRAGMA data_version");
   const std::string tag = version.ok() ? "\"" + life_ + std::to_string(*version) + "\"" : "";
   // The status of a sweep is also its tuner's, which may die without a word in the database; a log

@@ -9,6 +9,7 @@
 //   /sweeps/NAME/metrics                     the names of what is reported
 //   /sweeps/NAME/course                      the best value over time, rungs, what was saved
 //   /sweeps/NAME/front, /importance, /timeline
+//   /sweeps/NAME/actions                     POST: commands to its tuner (page_action.h)
 //   /events                                  server-sent events: the database has changed
 //
 // Answers about a sweep carry an ETag that changes with each commit.
@@ -26,6 +27,7 @@
 #include "core/clock.h"
 #include "core/status.h"
 #include "tuner/http/http_message.h"
+#include "tuner/http/page_guard.h"
 #include "tuner/page/sweep_course.h"
 #include "tuner/page/trial_rows.h"
 #include "tuner/sqlite/database.h"
@@ -34,9 +36,10 @@ namespace tune {
 
 class PageApi {
  public:
-  // `life`: a word that no other process has, for revisions. Errors are one line for a person.
+  // `life`: a word that no other process has, for revisions; `rights`: what the page offers (that
+  // nobody takes more is seen to by the guard). Errors are one line for a person.
   static Result<std::unique_ptr<PageApi>> Open(const std::string& db_path, std::string life,
-                                               const Clock& clock);
+                                               PageRights rights, const Clock& clock);
 
   // Of a path below /api/; others are answered with 404.
   HttpAnswer Answer(const HttpRequest& request);
@@ -54,8 +57,11 @@ class PageApi {
   };
   static constexpr size_t kFollowedMax = 4;
 
-  PageApi(std::unique_ptr<Database> database, std::string life, const Clock& clock)
-      : database_(std::move(database)), life_(std::move(life)), clock_(clock) {}
+  PageApi(std::unique_ptr<Database> database, std::string life, PageRights rights,
+          const Clock& clock)
+      : database_(std::move(database)), life_(std::move(life)), rights_(rights), clock_(clock) {}
+
+  HttpAnswer Act(const std::vector<std::string>& parts, const std::string& body);
 
   Result<std::string> Body(const std::vector<std::string>& parts, const HttpRequest& request);
   Result<std::string> BodyOfSweep(const std::string& name, std::string_view part,
@@ -68,6 +74,7 @@ class PageApi {
 
   std::unique_ptr<Database> database_;
   const std::string life_;
+  const PageRights rights_;
   const Clock& clock_;
   int64_t told_version_ = -1;
   int64_t event_count_ = 0;

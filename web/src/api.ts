@@ -27,7 +27,8 @@ export interface Summary {
 
 export interface Sweep extends Summary {
   doubts: string[];
-  spec: { space?: Config };
+  spec: { space?: Config; limits?: Config };
+  may_act: boolean; // This page may command its tuner.
 }
 
 export interface Trial {
@@ -141,6 +142,16 @@ async function unpack(text: string): Promise<Map<string, unknown>> {
 const packed = document.getElementById("report")?.textContent;
 const report = packed ? unpack(packed) : null;
 export const isReport = report !== null;
+
+// What the tuner says that it does. Refused: what the tuner, or the page's server, has against it.
+export async function act(path: string, action: object): Promise<string[]> {
+  const response = await fetch(`/api/v1${path}/actions`, {
+    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(action),
+  });
+  const answer = await response.json();
+  if (!response.ok) throw new Refused(response.status, answer.error ?? response.statusText);
+  return answer.ok;
+}
 
 // The last answer of each address and its tag: what has not changed is not sent again.
 const known = new Map<string, { tag: string; value: unknown }>();

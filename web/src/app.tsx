@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { useActing } from "./act";
 import { readAddress, VIEWS, writeAddress, type View, type ViewName } from "./address";
 import { isReport, pathOf, type Course, type Summary, type Sweep, type TrialDetail } from "./api";
 import { CompareView } from "./compare";
@@ -92,6 +93,7 @@ export function App() {
   const drawn = view.trial === null || view.chosen.includes(view.trial) ? view.chosen : [...view.chosen, view.trial];
   const views = VIEWS.filter((v) => v !== "front" || (sweep.value?.metrics.length ?? 1) > 1);
   const now = views.includes(view.view) ? view.view : "curves";
+  const acting = useActing(sweep.value, path);
   const trouble = gone || sweeps.trouble || sweep.trouble || rows.trouble;
   const shown: Shown | null = sweep.value && {
     path, tick, sweep: sweep.value, all, trials, visible, drawn, columns, names, options: view.options,
@@ -120,7 +122,8 @@ export function App() {
       {sweeps.value?.length === 0 && <p class="empty">This database has no sweep yet. Begin one: <code>tune run space.yaml</code></p>}
       {shown && (
         <>
-          <Overview sweep={shown.sweep} course={course.value} />
+          <Overview sweep={shown.sweep} course={course.value} want={acting.want} />
+          {acting.parts}
           {!rows.value && <p class="empty">Reading its trials…</p>}
           <div class={detail.value ? "columns" : ""} hidden={!rows.value}>
             <div>
@@ -132,7 +135,7 @@ export function App() {
                 open={view.trial} hidden={view.hidden} onSort={(next) => change({ sort: next })} onChoose={choose}
                 onOpen={(trial) => change({ trial })} onHide={(hidden) => change({ hidden })} />
             </div>
-            {detail.value && <TrialPanel detail={detail.value} metric={metric} path={trialPath} tick={tick} onClose={() => change({ trial: null })} />}
+            {detail.value && <TrialPanel detail={detail.value} metric={metric} path={trialPath} tick={tick} want={acting.want} onClose={() => change({ trial: null })} />}
           </div>
         </>
       )}

@@ -1,6 +1,7 @@
 // One trial: what it was given, what became of it, and why.
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
+import { TrialActions, type Acting } from "./act";
 import { isReport, type Log, type TrialDetail } from "./api";
 import { COLOURS, themed } from "./colour";
 import { axis } from "./curves";
@@ -79,8 +80,8 @@ function LogPart({ path, tick, isRunning }: { path: string; tick: number; isRunn
   );
 }
 
-export function TrialPanel({ detail, metric, path, tick, onClose }: {
-  detail: TrialDetail; metric: string; path: string; tick: number; onClose: () => void;
+export function TrialPanel({ detail, metric, path, tick, want, onClose }: {
+  detail: TrialDetail; metric: string; path: string; tick: number; want: Acting["want"]; onClose: () => void;
 }) {
   const trial = detail.trial[0];
   const [hasLog, setHasLog] = useState(false);
@@ -92,6 +93,7 @@ export function TrialPanel({ detail, metric, path, tick, onClose }: {
         <span>{trial.status}{trial.stop_reason ? ` (${trial.stop_reason})` : ""}</span>
         <button onClick={onClose} aria-label="close">✕</button>
       </header>
+      <TrialActions trial={trial} want={want} />
       {detail.notes.map((note) => <p class="doubt" key={note}>in doubt: {note}</p>)}
       <Curve detail={detail} metric={metric} />
       <dl>
