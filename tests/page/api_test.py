@@ -406,6 +406,7 @@ class Acting(unittest.TestCase):
         self.assertEqual(status, 200)
         self.assertIn("small is paused: nothing new is started", said["ok"][0])
         self.assertEqual(run.json("/sweeps/small")["status"], "PAUSED")
+        self.assertEqual(run.json("/sweeps")[0]["status"], "PAUSED")
         self.assertEqual(run.act({"unpause": {}}), (200, {"ok": ["small goes on"]}))
         status, said = run.act({"stop": {"now": True}})
         self.assertEqual(status, 200)
@@ -630,6 +631,33 @@ class Started(unittest.TestCase):
                 self.assertEqual(done.stderr.count("\n"), 1)
                 self.assertIn(text, done.stderr)
         self.assertFalse(Path(self.folder, "a.html").exists())
+
+    def test_a_database_that_is_replaced_is_followed_and_one_that_is_gone_is_told(self):
+        self.make()
+        path = Path(self.folder, "tune.db")
+        page = Page(self.folder)
+        self.addCleanup(page.end)
+        connection = http.client.HTTPConnection("127.0.0.1", page.port, timeout=60)
+        connection.request("GET", "/api/v1/events", headers={"Authorization": "Bearer " + page.key})
+        events = (line for line in connection.getresponse() if line.startswith(b"data: "))
+        self.addCleanup(connection.close)
+        next(events)
+        before = page.json("/sweeps/small/trials")
+        tag = page.ask("/api/v1/sweeps/small/trials")[0].headers["ETag"]
+        subprocess.run([TUNE, "--db", "other.db", "run", "space.yaml", "--name", "another", "--samples", "3"], cwd=self.folder, check=True,
+                       timeout=120, capture_output=True)
+        os.replace(os.path.join(self.folder, "other.db"), path)
+        next(events)
+        self.assertEqual([s["name"] for s in page.json("/sweeps")], ["another"])
+        self.assertEqual(page.ask("/api/v1/sweeps/small/trials", headers={"If-None-Match": tag})[0].status, 404)
+        after = page.json("/sweeps/another/trials?since=" + before["revision"])
+        self.assertEqual((after["is_whole"], len(after["rows"])), (True, 3))
+        os.rename(path, path.with_suffix(".away"))
+        answer, data = page.ask("/api/v1/sweeps")
+        self.assertEqual(answer.status, 503)
+        self.assertRegex(json.loads(data)["error"], r"^the database that was looked at is not there any more: tune\.db: ")
+        os.rename(path.with_suffix(".away"), path)
+        self.assertEqual([s["name"] for s in page.json("/sweeps")], ["another"])
 
     def test_looking_changes_nothing_of_the_database(self):
         self.make()

@@ -144,7 +144,9 @@ Result<std::string> PageApi::Sweeps() {
   std::string out = "[";
   for (auto it = sweeps.rbegin(); it != sweeps.rend(); ++it) {
     if (out.size() > 1) out += ',';
-    TUNE_ASSIGN_OR_RETURN(const std::string summary, Summary(*database_, *it));
+    FoundSweep living = *it;
+    TellPaused(database_->path(), clock_, living);
+    TUNE_ASSIGN_OR_RETURN(const std::string summary, Summary(*database_, living));
     out += summary + "}";
   }
   return out + "]";
@@ -271,7 +273,22 @@ Result<std::string> PageApi::Body(const std::vector<std::string>& parts,
   return LogJson(database_->path(), sweep.name, *number, attempt, from);
 }
 
+Status PageApi::FollowFile() {
+  if (!database_->HasMoved()) return OkStatus();
+  Result<std::unique_ptr<Database>> other = OpenForQueries(database_->path());
+  if (!other.ok()) {
+    return Unavailable("the database that was looked at is not there any more: " +
+                       other.status().message());
+  }
+  database_ = *std::move(other);
+  life_ = life_.substr(0, life_.find('-')) + "-" + std::to_string(++file_count_);
+  followed_.clear();
+  told_version_ = -1;
+  return OkStatus();
+}
+
 std::string PageApi::NextEvent() {
+  if (!FollowFile().ok()) return "";  // Who asks is told.
   const Result<int64_t> version = database_->QueryInt("PRAGMA data_version");
   if (!version.ok() || *version == told_version_) return "";
   told_version_ = *version;
@@ -309,6 +326,7 @@ HttpAnswer PageApi::Answer(const HttpRequest& request) {
     parts.emplace_back(rest.substr(0, rest.find('/')));
     rest.remove_prefix(parts.back().size());
   }
+  if (const Status s = FollowFile(); !s.ok()) return ErrorAnswer(503, s.message());
   if (request.method == "POST") return Act(parts, request.body);
   const Result<int64_t> version = database_->QueryInt("PRAGMA data_version");
   const std::string tag = version.ok() ? "\"" + life_ + std::to_string(*version) + "\"" : "";

@@ -12,7 +12,9 @@
 //   /sweeps/NAME/actions                     POST: commands to its tuner (page_action.h)
 //   /events                                  server-sent events: the database has changed
 //
-// Answers about a sweep carry an ETag that changes with each commit.
+// Answers about a sweep carry an ETag that changes with each commit. Where the file at the
+// database's path is replaced by another one, that one is answered from; where it is gone, the
+// answer is 503 until it is back.
 //
 // Thread rule: one thread.
 #pragma once
@@ -61,6 +63,8 @@ class PageApi {
           const Clock& clock)
       : database_(std::move(database)), life_(std::move(life)), rights_(rights), clock_(clock) {}
 
+  // kUnavailable: there is no database at the path now.
+  Status FollowFile();
   HttpAnswer Act(const std::vector<std::string>& parts, const std::string& body);
 
   Result<std::string> Body(const std::vector<std::string>& parts, const HttpRequest& request);
@@ -73,7 +77,8 @@ class PageApi {
   Followed& Follow(const FoundSweep& sweep);
 
   std::unique_ptr<Database> database_;
-  const std::string life_;
+  std::string life_;  // And, after a '-', how often the file was replaced.
+  int64_t file_count_ = 0;
   const PageRights rights_;
   const Clock& clock_;
   int64_t told_version_ = -1;
