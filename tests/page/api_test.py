@@ -609,6 +609,27 @@ class Started(unittest.TestCase):
         nothing = page.json("/sweeps/small/trials/0/log?attempt=7")
         self.assertEqual((nothing["text"], nothing["size"]), ("", 0))
 
+    def test_each_metric_has_its_last_least_and_greatest_value_in_each_trial(self):
+        Path(self.folder, "space.yaml").write_text(
+            "name: small\ntrainable: {command: [sh, p.sh, '{x}'], metrics: {acc: {regex: 'acc: {number}'}, loss: {regex: 'loss: {number}'}}}\n"
+            "metric: acc\nmode: max\nsamples: 3\nfailure: {max_failures: 1}\nspace: {x: {grid_search: [1, 2, 3]}}\nsearch: {algorithm: grid}\n")
+        # Trial 2 fails after its first report, and reports that iteration again with another value; trial 0 has no loss.
+        Path(self.folder, "p.sh").write_text(
+            "[ $1 = 1 ] && { echo acc: 1; exit; }\n[ $1 = 3 ] && [ ! -e seen ] && { touch seen; echo loss: 99; echo acc: 5; exit 1; }\n"
+            "for i in 3 1 2; do echo loss: $i$1; echo acc: -$i; done\n")
+        subprocess.run([TUNE, "run", "space.yaml"], cwd=self.folder, timeout=120, capture_output=True)
+        page = Page(self.folder)
+        self.addCleanup(page.end)
+        loss = page.json("/sweeps/small/ranges?metric=loss")
+        self.assertEqual((loss["metric"], loss["columns"]), ("loss", ["number", "last", "min", "max"]))
+        self.assertEqual(loss["rows"], [[1, 22, 12, 32], [2, 23, 13, 33]])
+        own = page.json("/sweeps/small/ranges")
+        self.assertEqual((own["metric"], own["rows"]), ("acc", [[0, 1, 1, 1], [1, -2, -3, -1], [2, -2, -3, -1]]))
+        self.assertEqual(page.json("/sweeps/small/ranges?metric=nix")["rows"], [])
+        self.assertEqual(page.json("/sweeps/small/ranges?metric=loss"), loss)
+        answer, data = page.ask("/api/v1/sweeps/small/ranges?metric=%22")
+        self.assertEqual((answer.status, json.loads(data)), (400, {"error": "metric: read '\"', expected a name without '\"'"}))
+
     def test_a_report_is_one_file_with_all_in_it(self):
         self.make()
         done = subprocess.run([TUNE, "report", "--html", "small.html"], cwd=self.folder, text=True, capture_output=True, timeout=60)

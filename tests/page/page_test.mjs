@@ -207,6 +207,55 @@ test("columns can be hidden, and the address remembers it", async () => {
   await close();
 });
 
+test("columns of metrics are chosen, ordered and filtered by, saved, and in a report", async () => {
+  file("two.yaml", `name: two
+trainable: {command: [sh, two.sh, "{x}"], metrics: {acc: {regex: 'acc: {number}'}, loss: {regex: 'loss: {number}'}}}
+metric: acc
+mode: max
+space: {x: {grid_search: [1, 2, 3]}, kind: {choice: [same]}}
+`);
+  file("two.sh", "for i in 1 3 2; do echo loss: $((9 - $1 * $i)); echo acc: $1$i; done\n");
+  run("run", "two.yaml");
+  run("report", "two", "--html", "two.html");
+  for (const at of [address, "file://" + join(folder, "two.html")]) {
+    const { page, faults, close } = at === address ? await open("#/two") : await open("", { at });
+    await page.click("summary:has-text('columns')");
+    assert.equal(await page.locator(".menu label:has-text('last(acc)')").count(), 0); // It has a column of its own.
+    await page.check(".menu label:has-text('min(loss)') input");
+    await page.check(".menu label:has-text('max(loss)') input");
+    await page.click("summary:has-text('columns')");
+    await page.click("th button:text-is('min(loss)')");
+    await begins(page, [2, 1, 0]);
+    const cells = (name) => page.evaluate((wanted) => {
+      const at = [...document.querySelectorAll("[aria-label=trials] th")].findIndex((th) => th.textContent.startsWith(wanted));
+      return [...document.querySelectorAll("[aria-label=trials] tbody tr")].map((tr) => tr.children[at].textContent);
+    }, name);
+    assert.deepEqual(await cells("min(loss)"), ["0", "3", "6"]);
+    assert.deepEqual(await cells("max(loss)"), ["6", "7", "8"]);
+    await page.fill("input[type=search]", "min(loss)>2 last(loss)<6");
+    await begins(page, [1]);
+    await page.waitForFunction(() => document.querySelectorAll("[aria-label=trials] tbody button.link").length === 1);
+    const [download] = await Promise.all([page.waitForEvent("download"), page.click("button:text-is('save as CSV')")]);
+    assert.match(readFileSync(await download.path(), "utf8"), /^trial,.*,min\(loss\),max\(loss\)\n1,.*,3,7\n$/);
+    assert.match(page.url(), /extra=min%3Aloss%2Cmax%3Aloss/);
+    assert.deepEqual(faults, []);
+    await close();
+  }
+});
+
+test("the table shows what differs between the chosen trials alone", async () => {
+  const { page, close } = await open("#/two?chosen=0");
+  assert.equal(await page.locator("label:has-text('differences of the chosen ones')").count(), 0); // One differs from nothing.
+  await page.check("tbody input[aria-label='compare trial 2']");
+  await page.check("label:has-text('differences of the chosen ones') input");
+  await page.waitForFunction(() => document.querySelectorAll("[aria-label=trials] tbody button.link").length === 2);
+  const names = (await texts(page, "[aria-label=trials] th button")).map((name) => name.replace(/ [↑↓]/, ""));
+  assert.ok(names.includes("trial") && names.includes("acc") && names.includes("x"));
+  assert.ok(!names.includes("kind") && !names.includes("status") && !names.includes("iterations"));
+  assert.match(page.url(), /differ=1/);
+  await close();
+});
+
 test("what a trial printed is shown when asked for", async () => {
   const { page, close } = await open("#/photographs?trial=3");
   await page.click("aside h3:has-text('Log') button");

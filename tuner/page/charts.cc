@@ -118,11 +118,8 @@ void AppendCurve(int64_t trial, const std::vector<Point>& points, size_t stride,
 
 Result<std::string> CurvesJson(Database& database, const FoundSweep& sweep,
                                const CurveQuery& query) {
-  const bool is_own = query.metric.empty() || query.metric == sweep.metric;
-  if (query.metric.find('"') != std::string::npos) {
-    return InvalidArgument("metric: read '" + query.metric + "', expected a name without '\"'");
-  }
-  const std::string path = is_own ? "" : "$.\"" + query.metric + "\"";
+  const std::string& metric = query.metric.empty() ? sweep.metric : query.metric;
+  TUNE_ASSIGN_OR_RETURN(const std::string path, MetricPath(metric, sweep.metric));
   TUNE_ASSIGN_OR_RETURN(std::vector<CurveTrial> all,
                         ReadCurveTrials(database, sweep, query.trials));
   const size_t all_count = all.size();
@@ -132,7 +129,7 @@ Result<std::string> CurvesJson(Database& database, const FoundSweep& sweep,
   const int64_t stride =
       std::max<int64_t>(1, (point_count + kCurvePointsMax - 1) / kCurvePointsMax);
   std::string out = "{";
-  AppendField("metric", is_own ? sweep.metric : query.metric, out);
+  AppendField("metric", metric, out);
   out += ",\"curves\":[";
   for (const CurveTrial& trial : trials) {
     TUNE_ASSIGN_OR_RETURN(const std::vector<Point> points, ReadPoints(database, trial, path));

@@ -170,6 +170,22 @@ Result<std::string> PageApi::Sweep(const FoundSweep& sweep) {
   return out + "]}";
 }
 
+Result<std::string> PageApi::Ranges(const FoundSweep& sweep, const std::string& metric) {
+  TUNE_ASSIGN_OR_RETURN(const std::string path, MetricPath(metric, sweep.metric));
+  Followed& followed = Follow(sweep);
+  TUNE_RETURN_IF_ERROR(followed.trials.Refresh(*database_));
+  std::deque<MetricRanges>& known = followed.ranges;
+  auto found = std::find_if(known.begin(), known.end(),
+                            [&](const MetricRanges& one) { return one.metric() == metric; });
+  if (found == known.end()) {
+    if (known.size() >= kRangesMax) known.pop_back();
+    known.emplace_front(metric, path);
+    found = known.begin();
+  }
+  std::rotate(known.begin(), found, found + 1);
+  return known.front().Answer(*database_, followed.trials);
+}
+
 Result<std::string> PageApi::Course(const FoundSweep& sweep) {
   SweepCourse& course = Follow(sweep).course;
   TUNE_ASSIGN_OR_RETURN(const bool is_behind, course.Refresh(*database_));
@@ -250,6 +266,10 @@ Result<std::string> PageApi::BodyOfSweep(const std::string& name, std::string_vi
     TUNE_ASSIGN_OR_RETURN(query.trials, NumbersOf(request, "trials"));
     query.metric = TextOf(request, "metric");
     return CurvesJson(*database_, sweep, query);
+  }
+  if (part == "ranges") {
+    const std::string metric = TextOf(request, "metric");
+    return Ranges(sweep, metric.empty() ? sweep.metric : metric);
   }
   if (part == "metrics") return MetricNamesJson(*database_, sweep);
   if (part == "course") return Course(sweep);

@@ -7,6 +7,7 @@
 //   /sweeps/NAME/trials/N/log?attempt=&from= what it printed (charts.h)
 //   /sweeps/NAME/curves?trials=1,2&metric=M  values by iteration and time
 //   /sweeps/NAME/metrics                     the names of what is reported
+//   /sweeps/NAME/ranges?metric=M             its last, least and greatest value in each trial
 //   /sweeps/NAME/course                      the best value over time, rungs, what was saved
 //   /sweeps/NAME/front, /importance, /timeline
 //   /sweeps/NAME/actions                     POST: commands to its tuner (page_action.h)
@@ -30,6 +31,7 @@
 #include "core/status.h"
 #include "tuner/http/http_message.h"
 #include "tuner/http/page_guard.h"
+#include "tuner/page/metric_ranges.h"
 #include "tuner/page/sweep_course.h"
 #include "tuner/page/trial_rows.h"
 #include "tuner/sqlite/database.h"
@@ -56,8 +58,10 @@ class PageApi {
     int64_t created_us = 0;  // A sweep may be deleted, and another one get its id.
     TrialRows trials;
     SweepCourse course;
+    std::deque<MetricRanges> ranges = {};  // The latest first.
   };
   static constexpr size_t kFollowedMax = 4;
+  static constexpr size_t kRangesMax = 32;
 
   PageApi(std::unique_ptr<Database> database, std::string life, PageRights rights,
           const Clock& clock)
@@ -72,6 +76,7 @@ class PageApi {
                                   const HttpRequest& request);
   Result<std::string> Sweeps();
   Result<std::string> Sweep(const FoundSweep& sweep);
+  Result<std::string> Ranges(const FoundSweep& sweep, const std::string& metric);
   Result<std::string> Course(const FoundSweep& sweep);
   Result<std::string> Trial(const FoundSweep& sweep, int64_t number);
   Followed& Follow(const FoundSweep& sweep);

@@ -67,6 +67,11 @@ export interface Curves {
   stride: number;
 }
 
+export interface Ranges {
+  metric: string;
+  rows: number[][]; // Number of the trial, last, min, max.
+}
+
 export interface Rung {
   rung: number;
   reached: number;

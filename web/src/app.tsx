@@ -1,17 +1,17 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { useActing } from "./act";
 import { readAddress, VIEWS, writeAddress, type View, type ViewName } from "./address";
-import { isReport, pathOf, type Course, type Summary, type Sweep, type TrialDetail } from "./api";
+import { isReport, pathOf, type Course, type Ranges, type Summary, type Sweep, type TrialDetail } from "./api";
 import { CompareView } from "./compare";
 import { CurvesView } from "./curves";
 import { FrontView } from "./front";
 import { ImportanceView } from "./importance";
-import { useAnswer, useChanges, useTrials } from "./live";
+import { useAnswer, useAnswers, useChanges, useTrials } from "./live";
 import { Overview } from "./overview";
 import { ParallelView } from "./parallel";
-import { columnsOf, filterOf, filterParts, sorted } from "./rows";
+import { columnsOf, differing, filterOf, filterParts, metricColumns, sorted } from "./rows";
 import { ContourView, SliceView } from "./slice";
-import { TrialTable } from "./table";
+import { ColumnMenu, TrialTable } from "./table";
 import { TimelineView } from "./timeline";
 import { TrialPanel } from "./trial";
 import { parameterNames, type Shown } from "./view";
@@ -78,11 +78,23 @@ export function App() {
 
   const all = rows.value?.list ?? [];
   const metric = sweep.value?.metric ?? "";
-  const columns = useMemo(() => columnsOf(all, metric), [rows.value?.list, metric]);
+  const reported = useAnswer<string[]>(path && path + "/metrics", tick);
+  const metrics = useMemo(() => [...new Set([metric, ...(reported.value ?? [])])], [reported.value, metric]);
+  // Asked for where a column is shown, ordered or filtered by.
+  const asked = metrics.filter((m) => view.extra.some((c) => c.endsWith(":" + m)) || view.sort.endsWith(":" + m) || view.filter.includes(`(${m})`));
+  const rangePath = (m: string) => `${path}/ranges?metric=${encodeURIComponent(m)}`;
+  const answers = useAnswers<Ranges>(asked.map(rangePath), tick);
+  const columns = useMemo(() => {
+    const ranges = new Map([...(answers.value?.values() ?? [])].map((r) => [r.metric, r]));
+    return [...columnsOf(all, metric), ...metricColumns(metrics, metric, ranges)];
+  }, [rows.value?.list, metrics, answers.value]);
   const names = useMemo(() => parameterNames(all), [rows.value?.list]);
   const test = useMemo(() => filterOf(view.filter, columns), [view.filter, columns]);
   const sort = view.sort || (sweep.value?.mode === "max" ? "-best" : "best");
   const trials = useMemo(() => sorted(typeof test === "string" ? all : all.filter(test), columns, sort), [rows.value?.list, test, columns, sort]);
+  const chosen = trials.filter((t) => view.chosen.includes(t.number));
+  const differs = view.differ && chosen.length > 1;
+  const shownColumns = columns.filter((c) => (c.metric === undefined ? !view.hidden.includes(c.name) : view.extra.includes(c.name)));
   const visible = useMemo(() => new Set(trials.map((t) => t.number)), [trials]);
   useEffect(() => {
     document.title = name ? `${name} - tune` : "tune";
@@ -94,9 +106,9 @@ export function App() {
   const views = VIEWS.filter((v) => v !== "front" || (sweep.value?.metrics.length ?? 1) > 1);
   const now = views.includes(view.view) ? view.view : "curves";
   const acting = useActing(sweep.value, path);
-  const trouble = gone || sweeps.trouble || sweep.trouble || rows.trouble;
+  const trouble = gone || sweeps.trouble || sweep.trouble || rows.trouble || answers.trouble;
   const shown: Shown | null = sweep.value && {
-    path, tick, sweep: sweep.value, all, trials, visible, drawn, columns, names, options: view.options,
+    path, tick, sweep: sweep.value, all, trials, visible, drawn, metrics, names, options: view.options,
     set: (options) => change({ options: { ...view.options, ...options } }),
     open: (trial) => change({ trial }),
     addFilter: (parts, without) => change({ filter: [...filterParts(view.filter).filter((p) => !without(p)), ...parts].join(" ") }),
@@ -108,7 +120,7 @@ export function App() {
         <h1>tune</h1>
         {sweeps.value && sweeps.value.length > 0 && (
           <select aria-label="sweep" value={name}
-            onChange={(e) => change({ sweep: e.currentTarget.value, trial: null, chosen: [], filter: "", sort: "", hidden: [], options: {} })}>
+            onChange={(e) => change({ sweep: e.currentTarget.value, trial: null, chosen: [], filter: "", sort: "", hidden: [], extra: [], differ: false, options: {} })}>
             {sweeps.value.map((s) => <option key={s.name} value={s.name}>{s.name} ({s.status})</option>)}
           </select>
         )}
@@ -131,9 +143,11 @@ export function App() {
               <div role="tabpanel" id="view" aria-labelledby={"tab-" + now}>
                 <Drawing name={now} shown={shown} course={course.value} />
               </div>
-              <TrialTable trials={trials} columns={columns} sort={sort} best={shown.sweep.best?.number ?? null} chosen={view.chosen}
-                open={view.trial} hidden={view.hidden} onSort={(next) => change({ sort: next })} onChoose={choose}
-                onOpen={(trial) => change({ trial })} onHide={(hidden) => change({ hidden })} />
+              <TrialTable trials={differs ? chosen : trials} columns={differs ? differing(shownColumns, chosen) : shownColumns} sort={sort}
+                best={shown.sweep.best?.number ?? null} chosen={view.chosen} open={view.trial}
+                menu={<ColumnMenu columns={columns} hidden={view.hidden} extra={view.extra} onHide={(hidden) => change({ hidden })} onExtra={(extra) => change({ extra })} />}
+                differ={chosen.length > 1 ? differs : null} onDiffer={(differ) => change({ differ })} onSort={(next) => change({ sort: next })} onChoose={choose}
+                onOpen={(trial) => change({ trial })} />
             </div>
             {detail.value && <TrialPanel detail={detail.value} metric={metric} path={trialPath} tick={tick} want={acting.want} onClose={() => change({ trial: null })} />}
           </div>

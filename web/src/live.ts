@@ -85,6 +85,12 @@ function useLoaded<T>(key: string, tick: number, load: (before: T | null) => Pro
 
 export const useAnswer = <T>(path: string, tick: number): Asked<T> => useLoaded<T>(path, tick, () => ask<T>(path));
 
+// The same of several addresses, by address; the same map as long as nothing has changed.
+export const useAnswers = <T>(paths: string[], tick: number): Asked<Map<string, T>> => useLoaded<Map<string, T>>(paths.join("\n"), tick, async (before) => {
+  const answers = await Promise.all(paths.map((path) => ask<T>(path)));
+  return before && paths.every((path, i) => before.get(path) === answers[i]) ? before : new Map(paths.map((path, i) => [path, answers[i]]));
+});
+
 interface Trials {
   revision: string;
   byNumber: Map<number, Trial>;
