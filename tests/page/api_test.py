@@ -497,6 +497,28 @@ class Acting(unittest.TestCase):
         resumed.process.wait(timeout=60)
         self.assertEqual(page.act({"stop": {}})[0], 409)
 
+    def test_workers_are_told_with_what_is_booked_and_what_waits_with_why(self):
+        Path(self.folder, "space.yaml").write_text(ENDLESS.replace("limits: {max_concurrent: 2}", "resources: {cpu: 1, gpu: 0.5}"))
+        run = self.begin("run", "space.yaml", options=("--http", "127.0.0.1:0", "--cpus", "4", "--gpus", "1"))
+        now = run.json("/sweeps/small/workers")
+        self.assertTrue(now["is_told"])
+        (worker,) = now["workers"]
+        self.assertEqual((worker["worker"], worker["is_local"], worker["state"], worker["cpus"]), ("local", True, "alive", 4))
+        self.assertEqual(worker["slices"], [{"trial": 0, "cpus": 1}, {"trial": 1, "cpus": 1}])
+        (device,) = now["devices"]
+        self.assertEqual([(s["trial"], s["gpu"]) for s in device["slices"]], [(0, 0.5), (1, 0.5)])
+        self.assertEqual(now["waiting"], [{"trial": None, "count": 4, "why": "there is no room now: it needs cpu: 1, gpu: 0.5; "
+                                                                           "local has 2 of 4 CPUs and 0 of its 1 GPU free"}])
+        run.act({"pause": {"trial": 1, "now": True}})
+        self.assertEqual(run.json("/sweeps/small/workers")["waiting"][0], {"trial": 1, "count": 1, "why": "was paused by a person"})
+        page = Page(self.folder)
+        self.addCleanup(page.end)
+        self.assertEqual(page.json("/sweeps/small/workers")["workers"][0]["worker"], "local")  # Who only looks is told the same.
+        run.end()
+        after = page.json("/sweeps/small/workers")
+        self.assertEqual((after["is_told"], after["workers"], after["devices"], after["waiting"]), (False, [], [], []))
+        self.assertEqual([w["name"] for w in after["known"]], ["local"])
+
     def test_a_tuner_that_does_not_answer_is_told_and_the_page_goes_on(self):
         run = self.begin()
         os.kill(run.process.pid, signal.SIGSTOP)

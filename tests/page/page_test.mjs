@@ -22,19 +22,19 @@ async function serve() {
 }
 
 // A sweep that runs until its test ends, or somebody ends it, with its page.
-async function runWithPage(t) {
+async function runWithPage(t, limits = "limits: {max_concurrent: 2}", ...options) {
   const own = mkdtempSync(join(tmpdir(), "tune_page_"));
   writeFileSync(join(own, "space.yaml"), `name: endless
 trainable: {command: [sh, p.sh], metrics: {acc: {regex: 'acc: {number}'}}}
 metric: acc
 mode: max
 samples: 4
-limits: {max_concurrent: 2}
+${limits}
 space: {x: {uniform: [0, 1]}}
 `);
   writeFileSync(join(own, "p.sh"), "while :; do read x < go; echo acc: 1; done\n"); // Each report waits for somebody to write.
   execFileSync("mkfifo", [join(own, "go")]);
-  const process_ = spawn(tune, ["run", "space.yaml", "--ui", "--http", "127.0.0.1:0"], { cwd: own, stdio: ["ignore", "ignore", "pipe"] });
+  const process_ = spawn(tune, ["run", "space.yaml", "--ui", "--http", "127.0.0.1:0", ...options], { cwd: own, stdio: ["ignore", "ignore", "pipe"] });
   const ended = new Promise((resolve) => process_.once("exit", resolve));
   const where = await new Promise((resolve) => {
     let said = "";
@@ -362,6 +362,28 @@ test("commands work by the keyboard, and axe finds nothing to mend in what they 
   await close();
 });
 
+test("workers are shown with what is booked of them, and what waits with why", async (t) => {
+  const sweep = await runWithPage(t, "resources: {cpu: 1, gpu: 0.5}", "--cpus", "3", "--gpus", "1");
+  const { page, faults, close } = await open("#/endless?view=workers", { at: sweep.at, bypassCSP: true });
+  await page.waitForSelector("article[aria-label='worker local'] [role=img][aria-label='2 of 3 CPUs of local booked']");
+  await page.waitForSelector("article [role=img][aria-label='1 of 1 device of local 0 booked']");
+  await page.waitForSelector("[aria-label=workers] td:has-text('there is no room now: it needs cpu: 1, gpu: 0.5; local has 1 of 3 CPUs and 0 of its 1 GPU free')");
+  await page.waitForSelector("[aria-label=workers] td:text-is('2 to come')");
+  await page.click("article button.link:text-is('trial 1') >> nth=0");
+  await page.waitForSelector("aside[aria-label='trial 1']");
+  await page.addScriptTag({ path: createRequire(import.meta.url).resolve("axe-core/axe.min.js") });
+  assert.deepEqual((await page.evaluate(() => window.axe.run())).violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target).join("; ")}`), []);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test("of a sweep without a tuner the workers of the database are shown", async () => {
+  const { page, close } = await open("#/photographs?view=workers");
+  await page.waitForSelector("[aria-label=workers]:has-text('No tuner runs this sweep now')");
+  await page.waitForSelector("[aria-label=workers] td:text-is('local')");
+  await close();
+});
+
 test("what a sweep says is shown as text and never run", async () => {
   const { page, close } = await open();
   await page.fill("input[type=search]", "script");
@@ -421,7 +443,7 @@ for (const colorScheme of ["light", "dark"]) {
     await page.waitForSelector("aside");
     const found = [];
     await page.addScriptTag({ path: createRequire(import.meta.url).resolve("axe-core/axe.min.js") });
-    for (const tab of ["Curves", "Parallel", "Slice", "Contour", "Importance", "Timeline", "Compare"]) {
+    for (const tab of ["Curves", "Parallel", "Slice", "Contour", "Importance", "Timeline", "Workers", "Compare"]) {
       await page.click(`[role=tab]:text-is('${tab}')`);
       await page.waitForSelector(`[role=tabpanel] section[aria-label=${tab.toLowerCase()}]`);
       const { violations } = await page.evaluate(() => window.axe.run());

@@ -30,14 +30,21 @@ Result<ControlAnswer> AskLivingTuner(const std::string& db_path, ControlRequest 
   return answer;
 }
 
+std::vector<std::string> LinesOfTuner(const std::string& db_path, const std::string& sweep,
+                                      ControlVerb verb, const Clock& clock) {
+  ControlRequest request;
+  request.sweep = sweep;
+  request.verb = verb;
+  Result<ControlAnswer> answer = AskLivingTuner(db_path, request, clock, kPatience);
+  if (!answer.ok() || !answer->status.ok()) return {};
+  return std::move(answer->lines);
+}
+
 void TellPaused(const std::string& db_path, const Clock& clock, FoundSweep& sweep) {
   if (sweep.status != kStateRunning) return;
-  ControlRequest request;
-  request.sweep = sweep.name;
-  request.verb = ControlVerb::kState;
-  const Result<ControlAnswer> answer = AskLivingTuner(db_path, request, clock, kPatience);
-  if (!answer.ok() || !answer->status.ok() || answer->lines.size() != 1) return;
-  if (answer->lines[0] == kStatePaused) sweep.status = kStatePaused;
+  const std::vector<std::string> lines =
+      LinesOfTuner(db_path, sweep.name, ControlVerb::kState, clock);
+  if (lines.size() == 1 && lines[0] == kStatePaused) sweep.status = kStatePaused;
 }
 
 bool HasTuner(const FoundSweep& sweep) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/clock.h"
 #include "core/status.h"
@@ -18,6 +19,10 @@ namespace tune {
 // one that did not answer.
 Result<ControlAnswer> AskLivingTuner(const std::string& db_path, ControlRequest request,
                                      const Clock& clock, Duration patience);
+
+// What it tells of one of the verbs that change nothing; nothing where no tuner answers in time.
+std::vector<std::string> LinesOfTuner(const std::string& db_path, const std::string& sweep,
+                                      ControlVerb verb, const Clock& clock);
 
 // A RUNNING sweep whose tuner says so becomes PAUSED. A tuner that does not answer in time changes
 // nothing.

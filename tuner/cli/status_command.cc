@@ -25,7 +25,6 @@ namespace tune {
 namespace {
 
 constexpr Duration kWatchEvery = Milliseconds(1000);
-constexpr Duration kDevicesPatience = Milliseconds(1000);
 
 struct Counted {
   std::string what;
@@ -128,20 +127,9 @@ Result<std::vector<std::string>> ReadWorkers(Database& database, int64_t experim
   return workers;
 }
 
-// Nothing where its tuner does not answer: what else there is to say stands without it.
-std::vector<std::string> AskFor(ControlVerb verb, const std::string& db_path,
-                                const std::string& sweep, const Clock& clock) {
-  ControlRequest request;
-  request.sweep = sweep;
-  request.verb = verb;
-  Result<ControlAnswer> answer = AskLivingTuner(db_path, request, clock, kDevicesPatience);
-  if (!answer.ok() || !answer->status.ok()) return {};
-  return std::move(answer->lines);
-}
-
 void AskTunerOf(SweepStatus& status, const std::string& db_path, const Clock& clock) {
   const auto ask = [&](ControlVerb verb) {
-    return AskFor(verb, db_path, status.sweep.name, clock);
+    return LinesOfTuner(db_path, status.sweep.name, verb, clock);
   };
   for (const std::string& line : ask(ControlVerb::kDevices)) {
     Result<DeviceStatus> device = DecodeDeviceStatus(line);

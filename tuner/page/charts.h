@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "core/clock.h"
 #include "core/status.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/sqlite/database.h"
@@ -41,6 +42,12 @@ Result<std::string> FrontJson(Database& database, const FoundSweep& sweep);
 // {"metrics":[{"metric":"loss","trials":40,"iteration":9,"parameters":[{"name":"lr","share":0.8,
 //  "low":0.6,"high":0.9,"is_clear":true}]}]}, or {"why_not":"..."} where nothing can be told.
 Result<std::string> ImportanceJson(Database& database, const FoundSweep& sweep);
+
+// {"is_told":true,"known":[...],"workers":[...],"devices":[...],"waiting":[...]}: the workers that
+// the database knows, and what the sweep's tuner tells of those that are there, of their devices
+// and of what waits (tuner/waiting_trials.h, tuner/device_status.h). `is_told` is false, and its
+// lists are empty, where no tuner answers.
+Result<std::string> WorkersJson(Database& database, const FoundSweep& sweep, const Clock& clock);
 
 // {"workers":[...],"attempts":{"columns":[...],"rows":[[...]]}}; times of attempts in milliseconds
 // since 1970 UTC.

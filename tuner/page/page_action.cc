@@ -47,13 +47,8 @@ Result<ControlRequest> ReadAction(std::string_view body, std::string_view sweep)
   action->Set("tuner", 1);
   action->Set("sweep", std::string(sweep));
   TUNE_ASSIGN_OR_RETURN(ControlRequest request, DecodeRequest(ToJson(*action)));
-  switch (request.verb) {
-    case ControlVerb::kDevices:
-    case ControlVerb::kState:
-    case ControlVerb::kTraffic:
-      return InvalidArgument(std::string(ControlVerbName(request.verb)) + ": " + kExpected);
-    default:
-      break;
+  if (!ChangesSweep(request.verb)) {
+    return InvalidArgument(std::string(ControlVerbName(request.verb)) + ": " + kExpected);
   }
   for (std::string& setting : request.settings) {
     TUNE_ASSIGN_OR_RETURN(setting, FullSetting(setting));

@@ -275,6 +275,7 @@ Result<std::string> PageApi::BodyOfSweep(const std::string& name, std::string_vi
   if (part == "course") return Course(sweep);
   if (part == "front") return FrontJson(*database_, sweep);
   if (part == "importance") return ImportanceJson(*database_, sweep);
+  if (part == "workers") return WorkersJson(*database_, sweep, clock_);
   if (part == "timeline") return TimelineJson(*database_, sweep);
   return NothingHere();
 }
@@ -350,10 +351,10 @@ HttpAnswer PageApi::Answer(const HttpRequest& request) {
   if (request.method == "POST") return Act(parts, request.body);
   const Result<int64_t> version = database_->QueryInt("PRAGMA data_version");
   const std::string tag = version.ok() ? "\"" + life_ + std::to_string(*version) + "\"" : "";
-  // The status of a sweep is also its tuner's, which may die without a word in the database; a log
-  // grows without one.
-  const bool has_tag =
-      parts.size() >= 2 && parts.size() <= 3 && parts[1] != "course" && !tag.empty();
+  // The status of a sweep is also its tuner's, which may die without a word in the database, as
+  // is what it tells of workers; a log grows without one.
+  const bool has_tag = parts.size() >= 2 && parts.size() <= 3 && parts[1] != "course" &&
+                       parts[1] != "workers" && !tag.empty();
   if (has_tag && request.if_none_match == tag) {
     HttpAnswer same;
     same.status = 304;

@@ -10,6 +10,7 @@
 //   /sweeps/NAME/ranges?metric=M             its last, least and greatest value in each trial
 //   /sweeps/NAME/course                      the best value over time, rungs, what was saved
 //   /sweeps/NAME/front, /importance, /timeline
+//   /sweeps/NAME/workers                     workers, devices and what waits, as the tuner tells
 //   /sweeps/NAME/actions                     POST: commands to its tuner (page_action.h)
 //   /events                                  server-sent events: the database has changed
 //

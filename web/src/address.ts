@@ -1,6 +1,6 @@
 // What is looked at lives in the address, so that it can be kept and sent: #/NAME?view=...&filter=...&sort=...
 
-export const VIEWS = ["curves", "parallel", "slice", "contour", "importance", "front", "timeline", "compare"] as const;
+export const VIEWS = ["curves", "parallel", "slice", "contour", "importance", "front", "timeline", "workers", "compare"] as const;
 export type ViewName = (typeof VIEWS)[number];
 
 export interface View {

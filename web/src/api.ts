@@ -104,8 +104,36 @@ export interface Importance {
   }[];
 }
 
+export interface KnownWorker {
+  id: number;
+  name: string;
+  address: string;
+  cpus: number;
+  gpus: number;
+  state: string;
+  joined_at: string;
+  last_seen_at: string; // When its state changed last.
+}
+
+export interface DeviceNow {
+  worker: string;
+  device: number;
+  name: string;
+  memory_bytes: number; // 0: not known.
+  used_bytes: number | null;
+  slices: { trial: number; gpu: number }[];
+}
+
+export interface WorkersNow {
+  is_told: boolean; // Its tuner answered; without it the last three are empty.
+  known: KnownWorker[];
+  workers: { worker: string; address: string; is_local: boolean; state: string; cpus: number; slices: { trial: number; cpus: number }[] }[];
+  devices: DeviceNow[];
+  waiting: { trial: number | null; count: number; why: string }[];
+}
+
 export interface Timeline {
-  workers: { id: number; name: string; address: string; cpus: number; gpus: number; state: string; joined_at: string; last_seen_at: string }[];
+  workers: KnownWorker[];
   attempts: { columns: string[]; rows: (number | string | null)[][] };
 }
 

@@ -15,10 +15,11 @@ import { ColumnMenu, TrialTable } from "./table";
 import { TimelineView } from "./timeline";
 import { TrialPanel } from "./trial";
 import { parameterNames, type Shown } from "./view";
+import { WorkersView } from "./workers";
 
 const TITLES: { [view in ViewName]: string } = {
   curves: "Curves", parallel: "Parallel", slice: "Slice", contour: "Contour", importance: "Importance", front: "Front",
-  timeline: "Timeline", compare: "Compare",
+  timeline: "Timeline", workers: "Workers", compare: "Compare",
 };
 
 function useView(): [View, (change: Partial<View>) => void] {
@@ -57,6 +58,7 @@ function Drawing({ name, shown, course }: { name: ViewName; shown: Shown; course
     case "importance": return <ImportanceView shown={shown} />;
     case "front": return <FrontView shown={shown} />;
     case "timeline": return <TimelineView shown={shown} />;
+    case "workers": return <WorkersView shown={shown} />;
     case "compare": return <CompareView shown={shown} />;
   }
 }
@@ -111,6 +113,7 @@ export function App() {
     path, tick, sweep: sweep.value, all, trials, visible, drawn, metrics, names, options: view.options,
     set: (options) => change({ options: { ...view.options, ...options } }),
     open: (trial) => change({ trial }),
+    want: acting.want,
     addFilter: (parts, without) => change({ filter: [...filterParts(view.filter).filter((p) => !without(p)), ...parts].join(" ") }),
   };
 

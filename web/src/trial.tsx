@@ -11,7 +11,7 @@ import { flat, shown } from "./rows";
 const time = (text: string | null) => (text ? new Date(text).toLocaleString() : "");
 const LOG_TAIL = 64 * 1024;
 
-function bytes(n: number): string {
+export function bytes(n: number): string {
   const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
   const at = n > 0 ? Math.min(units.length - 1, Math.floor(Math.log2(n) / 10)) : 0;
   return `${Number((n / 1024 ** at).toPrecision(3))} ${units[at]}`;

@@ -1,4 +1,5 @@
 // What each view is given: one selection of trials drives them all.
+import type { Acting } from "./act";
 import type { Curves, Sweep, Trial } from "./api";
 import type { View } from "./address";
 import type { Cell } from "./rows";
@@ -17,6 +18,7 @@ export interface Shown {
   options: View["options"];
   set: (options: View["options"]) => void;
   open: (trial: number) => void;
+  want: Acting["want"];
   addFilter: (parts: string[], without: (part: string) => boolean) => void;
 }
 
