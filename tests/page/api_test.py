@@ -15,6 +15,12 @@ import tempfile
 import unittest
 from pathlib import Path
 
+try:
+    from contract import Contract
+    CONTRACT = Contract()
+except ImportError:  # tests/page/api_test says so.
+    CONTRACT = None
+
 TUNE = os.path.join(os.environ["TUNE_BIN_DIR"], "tune")
 
 SPACE = """\
@@ -43,6 +49,9 @@ class Client:
         answer = connection.getresponse()
         data = answer.read()
         connection.close()
+        if CONTRACT and path.startswith("/api/v1/") and answer.status != 304 and method != "HEAD":
+            text = gzip.decompress(data) if answer.headers["Content-Encoding"] == "gzip" else data
+            CONTRACT.check(method, path, answer.status, answer.headers["Content-Type"], json.loads(text))
         return answer, data
 
     def json(self, path):
@@ -73,6 +82,8 @@ class Client:
         sent = {"Content-Type": "application/json", **{key.replace("_", "-"): value for key, value in headers.items()}}
         answer, data = self.ask(f"/api/v1/sweeps/{name}/actions", method="POST", body=body,
                                 key="Cookie" not in headers, headers={k: v for k, v in sent.items() if v is not None})
+        if CONTRACT and answer.status == 200:
+            CONTRACT.check_action(json.loads(body))
         return answer.status, json.loads(data)
 
 
@@ -128,6 +139,20 @@ class Run(Client):
         out, err = self.process.communicate(timeout=60)
         self.said.append(err)
         return self.process.returncode
+
+
+@unittest.skipUnless(CONTRACT, "no openapi-spec-validator")
+class TheContract(unittest.TestCase):
+    def test_it_is_sound_and_holds_nothing_that_is_not_used(self):
+        CONTRACT.lint()
+        self.assertEqual(CONTRACT.unused_schemas(), set())
+
+    def test_it_names_each_address_that_the_page_asks(self):
+        source = "".join(path.read_text() for path in (Path(__file__).resolve().parents[2] / "web" / "src").iterdir())
+        asked = set(re.findall(r"(?:[pP]ath\}|path \+ \"|[pP]ath && path \+ \")/(\w+)", source)) - {"trials"}
+        self.assertIn("workers", asked)
+        for part in asked:
+            self.assertTrue(any(path.endswith("/" + part) for path in CONTRACT.document["paths"]), part)
 
 
 class OfASweep(unittest.TestCase):
@@ -510,7 +535,8 @@ class Acting(unittest.TestCase):
         self.assertEqual(now["waiting"], [{"trial": None, "count": 4, "why": "there is no room now: it needs cpu: 1, gpu: 0.5; "
                                                                            "local has 2 of 4 CPUs and 0 of its 1 GPU free"}])
         run.act({"pause": {"trial": 1, "now": True}})
-        self.assertEqual(run.json("/sweeps/small/workers")["waiting"][0], {"trial": 1, "count": 1, "why": "was paused by a person"})
+        paused = {"trial": 1, "count": 1, "why": "was paused by a person"}  # Once its process has ended.
+        self.until(run, lambda: paused in run.json("/sweeps/small/workers")["waiting"])
         page = Page(self.folder)
         self.addCleanup(page.end)
         self.assertEqual(page.json("/sweeps/small/workers")["workers"][0]["worker"], "local")  # Who only looks is told the same.
