@@ -254,6 +254,7 @@ test("the table shows what differs between the chosen trials alone", async () =>
   assert.ok(!names.includes("kind") && !names.includes("status") && !names.includes("iterations"));
   assert.match(page.url(), /differ=1/);
   await close();
+  run("delete", "two", "--yes"); // The others look at the latest sweep.
 });
 
 test("what a trial printed is shown when asked for", async () => {
