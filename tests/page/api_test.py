@@ -7,6 +7,7 @@ import http.client
 import json
 import os
 import re
+import select
 import signal
 import socket
 import sqlite3
@@ -232,7 +233,7 @@ class OfASweep(unittest.TestCase):
         for path in ("/", "/api/v1/sweeps", "/nothing", "/?key=", "/?key=" + "0" * 32, "/?key=" + self.page.key[:-1]):
             with self.subTest(path):
                 answer, data = self.page.ask(path, key=False)
-                self.assertEqual((answer.status, json.loads(data)), (401, {"error": "open the address with the key that tune ui printed"}))
+                self.assertEqual((answer.status, json.loads(data)), (401, {"error": "open the address with the key that was printed when this page was started"}))
         for header in ({"Cookie": f"tune_key_{self.page.port}=" + "0" * 32}, {"Cookie": "tune_key=" + self.page.key}, {"Authorization": self.page.key}, {"Authorization": "Bearer "}):
             self.assertEqual(self.page.ask("/", key=False, headers=header)[0].status, 401)
 
@@ -396,11 +397,17 @@ class Acting(unittest.TestCase):
         Path(self.folder, "p.sh").write_text("while :; do read x < go; echo acc: 1; done\n")
         os.mkfifo(os.path.join(self.folder, "go"))
 
-    def begin(self, *arguments, **options):
+    def begin(self, *arguments, running=2, **options):
         run = Run(self.folder, *(arguments or ("run", "space.yaml")), **options)
         self.addCleanup(run.end)
-        self.until(run, lambda: run.json("/sweeps/small")["counts"].get("RUNNING") == 2)
+        self.until(run, lambda: run.json("/sweeps/small")["counts"].get("RUNNING") == running)
         return run
+
+    def page_of(self, run):
+        """The process that serves it."""
+        children = Path(f"/proc/{run.process.pid}/task/{run.process.pid}/children").read_text().split()
+        (page,) = [pid for pid in children if b"ui" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")]
+        return int(page)
 
     def until(self, page, holds):
         """Waits for changes of the database until something holds."""
@@ -558,9 +565,7 @@ class Acting(unittest.TestCase):
 
     def test_the_page_ends_with_its_sweep_and_the_sweep_does_not_end_with_its_page(self):
         run = self.begin()
-        children = Path(f"/proc/{run.process.pid}/task/{run.process.pid}/children").read_text().split()
-        (page,) = [pid for pid in children if b"ui" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")]
-        os.kill(int(page), signal.SIGKILL)
+        os.kill(self.page_of(run), signal.SIGKILL)
         self.assertIn("the page ended with signal 9 (Killed); the sweep goes on without it, and tune ui shows it", run.say("the page ended"))
         again = Page(self.folder, "--act")
         self.addCleanup(again.end)
@@ -573,6 +578,28 @@ class Acting(unittest.TestCase):
         self.assertEqual(run.process.wait(timeout=60), 0)
         with self.assertRaises(ConnectionRefusedError):
             run.ask("/")
+
+    def test_the_page_dies_with_a_tuner_that_is_killed(self):
+        run = self.begin()
+        page = os.pidfd_open(self.page_of(run))
+        self.addCleanup(os.close, page)
+        run.process.kill()
+        self.assertTrue(select.select([page], [], [], 60)[0])
+
+    def test_a_worker_of_another_machine_is_let_leave(self):
+        run = self.begin("run", "space.yaml", options=("--http", "127.0.0.1:0", "--cpus", "1", "--listen", "127.0.0.1:0"), running=1)
+        line = next((line for line in run.said if "workers join with: " in line), None) or run.say("workers join with: ")
+        join = line.split("workers join with: ")[1].split()
+        worker = subprocess.Popen([TUNE, *join[1:], "--cpus", "1"], cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(worker.wait, 60)
+        self.addCleanup(worker.terminate)
+        self.until(run, lambda: run.json("/sweeps/small")["counts"].get("RUNNING") == 2)
+        (other,) = [w for w in run.json("/sweeps/small/workers")["workers"] if not w["is_local"]]
+        self.assertEqual((other["state"], len(other["slices"])), ("alive", 1))
+        status, said = run.act({"drain": {"worker": other["address"]}})
+        self.assertEqual(status, 200)
+        self.assertRegex(said["ok"][0], r"^worker .* leaves: it gets no more trials, ")
+        self.assertEqual(worker.wait(timeout=60), 0)
 
     def test_a_page_that_cannot_be_served_leaves_the_sweep_alone(self):
         Path(self.folder, "space.yaml").write_text(SPACE.replace("samples: 12", "samples: 2"))

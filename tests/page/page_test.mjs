@@ -417,7 +417,7 @@ test("a server that is gone is told, and the page goes on when it is back", asyn
   const { page, close } = await open();
   await page.route("**/api/**", (route) => route.abort());
   await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange"))); // It listens anew, as after a broken connection.
-  await page.waitForSelector("[role=alert]:has-text('tune ui does not answer; trying again')");
+  await page.waitForSelector("[role=alert]:has-text('does not answer; trying again')");
   await page.unroute("**/api/**");
   await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
   await page.waitForSelector("[role=alert]", { state: "detached" });

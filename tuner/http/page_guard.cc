@@ -64,7 +64,8 @@ std::optional<HttpAnswer> PageGuard::Stop(const HttpRequest& request) const {
   const bool is_bearer = std::string_view(request.authorization).starts_with(kBearer) &&
                          IsKey(std::string_view(request.authorization).substr(kBearer.size()));
   if (!is_bearer && !IsKey(CookieValue(request.cookie, CookieName(request.host)))) {
-    return ErrorAnswer(401, "open the address with the key that tune ui printed");
+    return ErrorAnswer(401,
+                       "open the address with the key that was printed when this page was started");
   }
   return is_action ? StopAction(request, is_bearer) : std::nullopt;
 }

@@ -6,7 +6,7 @@ import { ask, isReport, Refused, type Trial, type TrialRows } from "./api";
 const SHARE = 0.2;
 // A tuner that was killed says nothing: its sweep's status is looked at all the same.
 const LOOK_MS = 5000;
-const GONE = "tune ui does not answer; trying again";
+const GONE = "The page's server does not answer; trying again. It ends with tune run --ui; tune ui shows the database.";
 
 // Rises with each change; the text says what is wrong.
 export function useChanges(): [number, string] {
