@@ -311,6 +311,7 @@ test("what is commanded is asked back once, done by the tuner, and told", async 
   await page.click("dialog button[type=submit]");
   await told("trial 1 is ended now and paused");
   await page.waitForSelector("tbody tr:has(button.link:text-matches('^1\\\\b')) td:has-text('PAUSED')");
+  await page.waitForSelector("aside dt:text-is('waits') + dd:text-is('was paused by a person')");
   await page.click("aside [role=group] button:text-is('Go on…')");
   await page.click("dialog button[type=submit]");
   await told("trial 1 goes on when there is room for it");

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { useActing } from "./act";
 import { readAddress, VIEWS, writeAddress, type View, type ViewName } from "./address";
-import { isReport, pathOf, type Course, type Ranges, type Summary, type Sweep, type TrialDetail } from "./api";
+import { isReport, pathOf, type Course, type Ranges, type Summary, type Sweep, type TrialDetail, type WorkersNow } from "./api";
 import { CompareView } from "./compare";
 import { CurvesView } from "./curves";
 import { FrontView } from "./front";
@@ -77,6 +77,9 @@ export function App() {
   const trialPath = `${path}/trials/${view.trial}`;
   const isThere = view.trial !== null && rows.value?.byNumber.has(view.trial);
   const detail = useAnswer<TrialDetail>(isThere ? trialPath : "", tick);
+  const status = detail.value?.trial[0].status;
+  const waits = useAnswer<WorkersNow>(!isReport && (status === "PENDING" || status === "PAUSED") ? path + "/workers" : "", tick);
+  const why = waits.value?.waiting.find((w) => w.trial === view.trial)?.why ?? "";
 
   const all = rows.value?.list ?? [];
   const metric = sweep.value?.metric ?? "";
@@ -152,7 +155,7 @@ export function App() {
                 differ={chosen.length > 1 ? differs : null} onDiffer={(differ) => change({ differ })} onSort={(next) => change({ sort: next })} onChoose={choose}
                 onOpen={(trial) => change({ trial })} />
             </div>
-            {detail.value && <TrialPanel detail={detail.value} metric={metric} path={trialPath} tick={tick} want={acting.want} onClose={() => change({ trial: null })} />}
+            {detail.value && <TrialPanel detail={detail.value} metric={metric} path={trialPath} tick={tick} why={why} want={acting.want} onClose={() => change({ trial: null })} />}
           </div>
         </>
       )}

@@ -80,8 +80,8 @@ function LogPart({ path, tick, isRunning }: { path: string; tick: number; isRunn
   );
 }
 
-export function TrialPanel({ detail, metric, path, tick, want, onClose }: {
-  detail: TrialDetail; metric: string; path: string; tick: number; want: Acting["want"]; onClose: () => void;
+export function TrialPanel({ detail, metric, path, tick, why, want, onClose }: {
+  detail: TrialDetail; metric: string; path: string; tick: number; why: string; want: Acting["want"]; onClose: () => void;
 }) {
   const trial = detail.trial[0];
   const [hasLog, setHasLog] = useState(false);
@@ -99,6 +99,7 @@ export function TrialPanel({ detail, metric, path, tick, want, onClose }: {
       <dl>
         <dt>{metric}</dt>
         <dd>{trial.best_value === null ? "nothing reported" : `${shown(trial.best_value)} at iteration ${trial.best_iteration}; last ${shown(trial.last_value)}`}</dd>
+        {why && <><dt>waits</dt><dd>{why}</dd></>}
         <dt>began</dt><dd>{time(trial.started_at) || "not yet"}</dd>
         {trial.finished_at && <><dt>ended</dt><dd>{time(trial.finished_at)}</dd></>}
       </dl>
