@@ -85,6 +85,9 @@ class ExperimentController {
   Duration heartbeat() const;
   ExperimentStatus status() const { return status_; }
   int64_t trial_count_max() const { return trial_count_max_; }  // -1: no end.
+  bool HasMoreToCreate() const;                                 // Trials that are still to come.
+  ResourceRequest Request() const;                              // What each of those needs,
+  ResourceRequest RequestOf(const TrialRecord& trial) const;    // and what this one does.
   std::optional<Instant> sweep_deadline() const;
 
  private:
@@ -193,8 +196,6 @@ class ExperimentController {
   void TakeOverClock(Duration gap);
   void EndBackOffs();
   void Fill();
-  ResourceRequest Request() const;
-  ResourceRequest RequestOf(const TrialRecord& trial) const;
   ResourceRequest NextRequest() const;
   Fusion FusionFor(const TrialRecord& trial) const;
   LaneKind LaneKindOf(const std::string& shape, const Placement& placement) const;
@@ -225,7 +226,6 @@ class ExperimentController {
   void Send(WorkerId worker, ToWorker message);
   void MarkChanged(const TrialRecord& trial);
   TrialRecord& At(TrialNumber number) { return trials_[static_cast<size_t>(number.value)]; }
-  bool HasMoreToCreate() const;
   bool GivesOut() const { return !end_status_.has_value() && !sweep_over_; }
   Transition TakeTransition();
 

@@ -42,6 +42,8 @@ tune_library(tune_page
     ${CMAKE_CURRENT_LIST_DIR}/page/charts.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/markdown_report.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/metrics_page.cc
+    ${CMAKE_CURRENT_LIST_DIR}/page/metric_ranges.cc
+    ${CMAKE_CURRENT_LIST_DIR}/page/page_action.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/page_api.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/page_json.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/report_file.cc

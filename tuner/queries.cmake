@@ -16,6 +16,7 @@ tune_library(tune_queries
     ${CMAKE_CURRENT_LIST_DIR}/cli/results_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/results_view.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/retrain_rows.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/setting_text.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/status_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/stored_doubts.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/stored_importance.cc

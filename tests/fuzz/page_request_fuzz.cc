@@ -38,13 +38,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (const auto& [name, value] : request.query) TUNE_CHECK(IsClean(name) && IsClean(value));
   }
   if (text.find(kKey) != std::string::npos) return 0;
-  const tune::PageGuard guard(kKey);
+  const tune::PageGuard guard(kKey, tune::PageRights::kAct);
   TUNE_CHECK(guard.Stop(request).has_value());
   request.cookie = text;
   request.authorization = text;
   TUNE_CHECK(guard.Stop(request).has_value());
   request.cookie = std::string("tune_key=") + kKey;
   TUNE_CHECK(!guard.Stop(request).has_value());
+  request.method = "POST";
+  request.path = "/api/v1/sweeps/a/actions";
+  request.content_type = "application/json";
+  request.origin = text;
+  TUNE_CHECK(guard.Stop(request).has_value() == (text != "http://localhost"));
+  request.method = "GET";
   request.host = text;
   if (!guard.Stop(request)) {
     TUNE_CHECK(text.starts_with("localhost") || text.starts_with("127.0.0.1") ||

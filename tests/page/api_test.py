@@ -7,6 +7,7 @@ import http.client
 import json
 import os
 import re
+import select
 import signal
 import socket
 import sqlite3
@@ -14,6 +15,12 @@ import subprocess
 import tempfile
 import unittest
 from pathlib import Path
+
+try:
+    from contract import Contract
+    CONTRACT = Contract()
+except ImportError:  # tests/page/api_test says so.
+    CONTRACT = None
 
 TUNE = os.path.join(os.environ["TUNE_BIN_DIR"], "tune")
 
@@ -29,14 +36,11 @@ scheduler: {asha: {max_t: 9, grace_period: 1}}
 """
 
 
-class Page:
-    """A running `tune ui`, and one client of it."""
+class Client:
+    """One client of a page, whose address somebody printed."""
 
-    def __init__(self, folder, *options):
-        self.process = subprocess.Popen(
-            [TUNE, "ui", "--http", "127.0.0.1:0", *options], cwd=folder, text=True, stdout=subprocess.PIPE)
-        line = self.process.stdout.readline()
-        self.port, self.key = re.search(r"http://127\.0\.0\.1:(\d+)/\?key=([0-9a-f]{32})$", line).groups()
+    def __init__(self, address):
+        self.port, self.key = re.search(r"http://127\.0\.0\.1:(\d+)/\?key=([0-9a-f]{32})$", address).groups()
         self.port = int(self.port)
 
     def ask(self, path, method="GET", key=True, headers=None, body=None):
@@ -46,6 +50,9 @@ class Page:
         answer = connection.getresponse()
         data = answer.read()
         connection.close()
+        if CONTRACT and path.startswith("/api/v1/") and answer.status != 304 and method != "HEAD":
+            text = gzip.decompress(data) if answer.headers["Content-Encoding"] == "gzip" else data
+            CONTRACT.check(method, path, answer.status, answer.headers["Content-Type"], json.loads(text))
         return answer, data
 
     def json(self, path):
@@ -70,11 +77,83 @@ class Page:
                     return out
                 out += piece
 
+    def act(self, action, name="small", **headers):
+        """The status and the answer to an action: a value, or the body's own text."""
+        body = action if isinstance(action, (str, bytes)) else json.dumps(action)
+        sent = {"Content-Type": "application/json", **{key.replace("_", "-"): value for key, value in headers.items()}}
+        answer, data = self.ask(f"/api/v1/sweeps/{name}/actions", method="POST", body=body,
+                                key="Cookie" not in headers, headers={k: v for k, v in sent.items() if v is not None})
+        if CONTRACT and answer.status == 200:
+            CONTRACT.check_action(json.loads(body))
+        return answer.status, json.loads(data)
+
+
+class Page(Client):
+    """A running `tune ui`."""
+
+    def __init__(self, folder, *options):
+        self.process = subprocess.Popen(
+            [TUNE, "ui", "--http", "127.0.0.1:0", *options], cwd=folder, text=True, stdout=subprocess.PIPE)
+        super().__init__(self.process.stdout.readline())
+
     def end(self):
         self.process.send_signal(signal.SIGINT)
         status = self.process.wait(timeout=60)
         self.process.stdout.close()
         return status
+
+
+# Its trials run until somebody ends them.
+ENDLESS = """\
+name: small
+trainable: {command: [sh, p.sh], metrics: {acc: {regex: 'acc: {number}'}}}
+metric: acc
+mode: max
+samples: 6
+limits: {max_concurrent: 2}
+space: {x: {uniform: [0, 1]}}
+"""
+
+
+class Run(Client):
+    """`tune run` or `tune resume` with its page, as long as it runs; a trial of ENDLESS reports once a line is written to `go`."""
+
+    def __init__(self, folder, *arguments, options=("--http", "127.0.0.1:0")):
+        self.folder = folder
+        self.process = subprocess.Popen([TUNE, *arguments, "--ui", *options], cwd=folder, text=True, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE)
+        self.said = []
+        super().__init__(self.say("the page of "))
+
+    def say(self, what):
+        """The next line of standard error that has this in it."""
+        for line in self.process.stderr:
+            self.said.append(line)
+            if what in line:
+                return line
+        raise AssertionError("".join(self.said))
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            self.process.send_signal(signal.SIGINT)
+        out, err = self.process.communicate(timeout=60)
+        self.said.append(err)
+        return self.process.returncode
+
+
+@unittest.skipUnless(CONTRACT, "no openapi-spec-validator")
+class TheContract(unittest.TestCase):
+    def test_it_is_sound_and_holds_nothing_that_is_not_used(self):
+        CONTRACT.lint()
+        self.assertEqual(CONTRACT.unused_schemas(), set())
+
+    def test_it_names_each_address_that_the_page_asks(self):
+        source = "".join(path.read_text() for path in (Path(__file__).resolve().parents[2] / "web" / "src").iterdir())
+        asked = set(re.findall(r"(?:[pP]ath\}|path \+ \"|[pP]ath && path \+ \")/(\w+)", source)) - {"trials"}
+        self.assertIn("workers", asked)
+        for part in asked:
+            self.assertTrue(any(path.endswith("/" + part) for path in CONTRACT.document["paths"]), part)
 
 
 class OfASweep(unittest.TestCase):
@@ -88,6 +167,7 @@ class OfASweep(unittest.TestCase):
         subprocess.run([TUNE, "run", "space.yaml"], cwd=cls.folder, check=True, timeout=120, capture_output=True)
         cls.page = Page(cls.folder)
         cls.addClassCleanup(cls.page.end)
+        cls.cookie = f"tune_key_{cls.page.port}={cls.page.key}"
 
     def rows(self, sql):
         with sqlite3.connect(os.path.join(self.folder, "tune.db")) as database:
@@ -155,16 +235,24 @@ class OfASweep(unittest.TestCase):
         for path in ("/", "/api/v1/sweeps", "/nothing", "/?key=", "/?key=" + "0" * 32, "/?key=" + self.page.key[:-1]):
             with self.subTest(path):
                 answer, data = self.page.ask(path, key=False)
-                self.assertEqual((answer.status, json.loads(data)), (401, {"error": "open the address with the key that tune ui printed"}))
-        for header in ({"Cookie": "tune_key=" + "0" * 32}, {"Authorization": self.page.key}, {"Authorization": "Bearer "}):
+                self.assertEqual((answer.status, json.loads(data)), (401, {"error": "open the address with the key that was printed when this page was started"}))
+        for header in ({"Cookie": f"tune_key_{self.page.port}=" + "0" * 32}, {"Cookie": "tune_key=" + self.page.key}, {"Authorization": self.page.key}, {"Authorization": "Bearer "}):
             self.assertEqual(self.page.ask("/", key=False, headers=header)[0].status, 401)
 
     def test_the_address_with_the_key_gives_a_cookie_and_leads_to_the_one_without(self):
         answer, _ = self.page.ask("/?key=" + self.page.key, key=False)
         self.assertEqual((answer.status, answer.headers["Location"]), (303, "/"))
-        self.assertEqual(answer.headers["Set-Cookie"], f"tune_key={self.page.key}; Path=/; HttpOnly; SameSite=Strict")
-        for cookie in (f"tune_key={self.page.key}", f"a=b; tune_key={self.page.key}; c=d"):
+        self.assertEqual(answer.headers["Set-Cookie"], f"{self.cookie}; Path=/; HttpOnly; SameSite=Strict")
+        for cookie in (self.cookie, f"a=b; {self.cookie}; c=d"):
             self.assertEqual(self.page.ask("/", key=False, headers={"Cookie": cookie})[0].status, 200)
+
+    def test_two_pages_of_one_machine_do_not_take_each_others_cookie(self):
+        other = Page(self.folder)
+        self.addCleanup(other.end)
+        theirs = other.ask("/?key=" + other.key, key=False)[0].headers["Set-Cookie"].split(";")[0]
+        self.assertNotEqual(theirs.split("=")[0], self.cookie.split("=")[0])
+        both = {"Cookie": f"{self.cookie}; {theirs}"}
+        self.assertEqual([page.ask("/", key=False, headers=both)[0].status for page in (self.page, other)], [200, 200])
 
     def test_names_of_elsewhere_are_refused_whoever_asks(self):
         for host in ("evil.example", "evil.example:8080", "127.0.0.1.evil.example", "", "localhost.evil", "[::2]:80"):
@@ -189,6 +277,10 @@ class OfASweep(unittest.TestCase):
                 self.assertEqual(self.page.ask("/api/v1/sweeps", method=method)[0].status, 405)
         self.assertEqual(self.page.ask("/api/v1/sweeps", method="POST", body=b"x" * 100)[0].status, 405)
         self.assertEqual(self.page.ask("/api/v1/sweeps", method="POST", body=b"x" * 70000)[0].status, 413)
+        status, said = self.page.act({"stop": {}})
+        self.assertEqual((status, said), (403, {"error": "this page shows, and changes nothing; one that acts is served by tune ui --act, "
+                                                         "and by tune run --ui"}))
+        self.assertFalse(self.page.json("/sweeps/small")["may_act"])
 
     def test_what_is_not_there_or_cannot_be_read_is_told_in_a_line(self):
         for path, status, text in (
@@ -295,6 +387,251 @@ class OfASweep(unittest.TestCase):
         self.assertEqual(self.page.raw(one * 3).count(b"HTTP/1.1 200 OK"), 3)
 
 
+class Acting(unittest.TestCase):
+    """The page of a sweep that runs, which commands it."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        Path(self.folder, "space.yaml").write_text(ENDLESS)
+        # Each report waits for a reader of its own: none is sent before somebody asks.
+        Path(self.folder, "p.sh").write_text("while :; do read x < go; echo acc: 1; done\n")
+        os.mkfifo(os.path.join(self.folder, "go"))
+
+    def begin(self, *arguments, running=2, **options):
+        run = Run(self.folder, *(arguments or ("run", "space.yaml")), **options)
+        self.addCleanup(run.end)
+        self.until(run, lambda: run.json("/sweeps/small")["counts"].get("RUNNING") == running)
+        return run
+
+    def page_of(self, run):
+        """The process that serves it."""
+        children = Path(f"/proc/{run.process.pid}/task/{run.process.pid}/children").read_text().split()
+        (page,) = [pid for pid in children if b"ui" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")]
+        return int(page)
+
+    def until(self, page, holds):
+        """Waits for changes of the database until something holds."""
+        connection = http.client.HTTPConnection("127.0.0.1", page.port, timeout=60)
+        connection.request("GET", "/api/v1/events", headers={"Authorization": "Bearer " + page.key})
+        for line in connection.getresponse():
+            if line.startswith(b"data: ") and holds():
+                connection.close()
+                return
+        self.fail("the page has ended")
+
+    def status_of(self, page, trial):
+        return page.json(f"/sweeps/small/trials/{trial}")["trial"][0]["status"]
+
+    def test_trials_and_the_sweep_are_commanded_in_the_control_sockets_words(self):
+        run = self.begin()
+        self.assertTrue(run.json("/sweeps/small")["may_act"])
+        self.assertEqual(run.act({"pause": {"trial": 1, "now": True}}),
+                         (200, {"ok": ["trial 1 is ended now and paused; it goes on from iteration 0 later; tune unpause small --trial 1 lets it go on"]}))
+        self.assertEqual(self.status_of(run, 1), "PAUSED")
+        self.assertEqual(run.act({"unpause": {"trial": 1}}), (200, {"ok": ["trial 1 goes on when there is room for it"]}))
+        self.assertEqual(run.act({"stop": {"trial": 0, "now": True}}), (200, {"ok": ["trial 0 is stopped"]}))
+        self.assertEqual(self.status_of(run, 0), "TERMINATED")
+        status, said = run.act({"set": {"settings": ["max_concurrent=1", "limits.trial_time=20m"]}})
+        self.assertEqual((status, said["ok"][0]), (200, "limits.max_concurrent is 1, was 2"))
+        self.assertEqual(run.json("/sweeps/small")["spec"]["limits"], {"max_concurrent": 1, "trial_time": "20m"})
+        status, said = run.act({"pause": {}})
+        self.assertEqual(status, 200)
+        self.assertIn("small is paused: nothing new is started", said["ok"][0])
+        self.assertEqual(run.json("/sweeps/small")["status"], "PAUSED")
+        self.assertEqual(run.json("/sweeps")[0]["status"], "PAUSED")
+        self.assertEqual(run.act({"unpause": {}}), (200, {"ok": ["small goes on"]}))
+        status, said = run.act({"stop": {"now": True}})
+        self.assertEqual(status, 200)
+        self.assertIn("small stops", said["ok"][0])
+        self.assertEqual(run.process.wait(timeout=60), 0)
+        self.assertEqual(run.end(), 0)
+        self.assertIn("tune stop: small stops", "".join(run.said))  # Who watches the terminal is told, too.
+
+    def test_what_cannot_be_done_is_one_clear_error(self):
+        run = self.begin()
+        self.assertEqual(run.act({"stop": {"trial": 0, "now": True}})[0], 200)
+        for action, status, code, text in (
+            ({"stop": {"trial": 99}}, 404, "not_found", "small has no trial 99; it has trials 0 to "),
+            ({"pause": {"trial": 0}}, 409, "failed_precondition", "trial 0 of small is over (TERMINATED, user)"),
+            ({"unpause": {}}, 409, "failed_precondition", "small is not paused"),
+            ({"set": {"settings": ["max_concurent=1"]}}, 400, "invalid_argument", "did you mean 'max_concurrent'?"),
+            ({"set": {"settings": ["limits.max_concurrent=0"]}}, 400, "invalid_argument", "max_concurrent"),
+            ({"set": {"settings": ["space=1"]}}, 400, "invalid_argument", "what decides (space, search, scheduler, metric) cannot change"),
+            ({"set": {}}, 400, "invalid_argument", "set: settings are missing"),
+            ({"drain": {"worker": "nix"}}, 404, "not_found", "small has no worker 'nix' from another machine"),
+            ({"stop": {"trial": "3"}}, 400, "invalid_argument", "trial: read '3', expected an integer from 0"),
+            ({"stop": {"trail": 3}}, 400, "invalid_argument", "stop: unknown key 'trail'"),
+            ({"stop": 3}, 400, "invalid_argument", "stop: read 3, expected an object"),
+            ({"halt": {}}, 400, "invalid_argument", "unknown key 'halt'"),
+            ({"stop": {}, "pause": {}}, 400, "invalid_argument", "expected one of pause, unpause, stop, set and drain"),
+            ({"tuner": 1}, 400, "invalid_argument", "the verb is missing"),
+            ({"devices": {}}, 400, "invalid_argument", "devices: expected one of pause, unpause, stop, set and drain"),
+            ([], 400, "invalid_argument", "the body: expected one of pause"),
+            ("{\"stop\": ", 400, "invalid_argument", "the body: 1:10: "),
+            ("", 400, "invalid_argument", "the body: "),
+            (b"\xff", 400, "invalid_argument", "the body: "),
+            ("[" * 3000, 400, "invalid_argument", "the body: "),
+            ({"stop": {"x": "y" * 5000}}, 413, "resource_exhausted", "the body has more than 4096 bytes"),
+        ):
+            with self.subTest(str(action)[:60]):
+                given, said = run.act(action)
+                self.assertEqual((given, said["code"], said.keys()), (status, code, {"error", "code"}))
+                self.assertIn(text, said["error"])
+                self.assertNotIn("\n", said["error"])
+        self.assertEqual(run.act({"stop": {}}, name="nix")[0], 404)
+        self.assertEqual(run.ask("/api/v1/sweeps/small/trials/0/actions", method="POST", body="{}",
+                                 headers={"Content-Type": "application/json"})[0].status, 404)
+        self.assertEqual(run.json("/sweeps/small")["status"], "RUNNING")
+
+    def test_only_the_page_itself_and_who_has_the_key_may_act(self):
+        run = self.begin()
+        cookie = f"tune_key_{run.port}={run.key}"
+        own = f"http://127.0.0.1:{run.port}"
+        stop = {"stop": {"trial": 0}}
+        for headers, status, text in (
+            ({"Cookie": "tune_key=" + "0" * 32, "Origin": own}, 401, "open the address with the key"),
+            ({"Cookie": cookie}, 403, "Origin: read '', expected " + own),
+            ({"Cookie": cookie, "Origin": "https://evil.example"}, 403, "Origin: read 'https://evil.example', expected " + own),
+            ({"Cookie": cookie, "Origin": "null"}, 403, "Origin: read 'null'"),
+            ({"Cookie": cookie, "Origin": "http://127.0.0.1:1"}, 403, "Origin: read 'http://127.0.0.1:1'"),
+            ({"Cookie": cookie, "Origin": own, "Host": f"localhost:{run.port}"}, 403, f"expected http://localhost:{run.port}"),
+            ({"Cookie": cookie, "Origin": own, "Host": "evil.example"}, 403, "127.0.0.1 or localhost alone"),
+            ({"Origin": "https://evil.example"}, 403, "Origin: read"),
+            ({"Cookie": cookie, "Origin": own, "Content_Type": "text/plain"}, 415, "Content-Type: read 'text/plain', expected application/json"),
+            ({"Cookie": cookie, "Origin": own, "Content_Type": "application/x-www-form-urlencoded"}, 415, "expected application/json"),
+            ({"Content_Type": None}, 415, "Content-Type: read '', expected application/json"),
+        ):
+            with self.subTest(headers):
+                given, said = run.act(stop, **headers)
+                self.assertEqual(given, status)
+                self.assertIn(text, said["error"])
+        for method in ("PUT", "DELETE", "PATCH"):
+            self.assertEqual(run.ask("/api/v1/sweeps/small/actions", method=method, body="{}",
+                                     headers={"Content-Type": "application/json"})[0].status, 405)
+        self.assertEqual(run.act({"pause": {"trial": 0, "now": True}}, Cookie=cookie, Origin=own, Content_Type="application/json; charset=utf-8")[0], 200)
+        self.assertEqual(run.act({"unpause": {"trial": 0}})[0], 200)  # A program that sends the key itself.
+
+    def test_a_page_that_may_act_tells_where_no_tuner_lives(self):
+        run = self.begin()
+        page = Page(self.folder, "--act")
+        self.addCleanup(page.end)
+        self.assertTrue(page.json("/sweeps/small")["may_act"])
+        self.assertEqual(page.act({"pause": {"trial": 0, "now": True}})[0], 200)  # Beside another page.
+        looks = Page(self.folder)
+        self.addCleanup(looks.end)
+        self.assertFalse(looks.json("/sweeps/small")["may_act"])
+        self.assertEqual(run.end(), 130)
+        self.assertEqual(page.act({"stop": {}}),
+                         (409, {"error": "small is INTERRUPTED: no tuner runs it that could be asked", "code": "failed_precondition"}))
+        self.assertFalse(page.json("/sweeps/small")["may_act"])
+        resumed = self.begin("resume")
+        resumed.process.kill()
+        resumed.process.wait(timeout=60)
+        self.assertEqual(page.act({"stop": {}})[0], 409)
+
+    def test_workers_are_told_with_what_is_booked_and_what_waits_with_why(self):
+        Path(self.folder, "space.yaml").write_text(ENDLESS.replace("limits: {max_concurrent: 2}", "resources: {cpu: 1, gpu: 0.5}"))
+        run = self.begin("run", "space.yaml", options=("--http", "127.0.0.1:0", "--cpus", "4", "--gpus", "1"))
+        now = run.json("/sweeps/small/workers")
+        self.assertTrue(now["is_told"])
+        (worker,) = now["workers"]
+        self.assertEqual((worker["worker"], worker["is_local"], worker["state"], worker["cpus"]), ("local", True, "alive", 4))
+        self.assertEqual(worker["slices"], [{"trial": 0, "cpus": 1}, {"trial": 1, "cpus": 1}])
+        (device,) = now["devices"]
+        self.assertEqual([(s["trial"], s["gpu"]) for s in device["slices"]], [(0, 0.5), (1, 0.5)])
+        self.assertEqual(now["waiting"], [{"trial": None, "count": 4, "why": "there is no room now: it needs cpu: 1, gpu: 0.5; "
+                                                                           "local has 2 of 4 CPUs and 0 of its 1 GPU free"}])
+        run.act({"pause": {"trial": 1, "now": True}})
+        paused = {"trial": 1, "count": 1, "why": "was paused by a person"}  # Once its process has ended.
+        self.until(run, lambda: paused in run.json("/sweeps/small/workers")["waiting"])
+        page = Page(self.folder)
+        self.addCleanup(page.end)
+        self.assertEqual(page.json("/sweeps/small/workers")["workers"][0]["worker"], "local")  # Who only looks is told the same.
+        run.end()
+        after = page.json("/sweeps/small/workers")
+        self.assertEqual((after["is_told"], after["workers"], after["devices"], after["waiting"]), (False, [], [], []))
+        self.assertEqual([w["name"] for w in after["known"]], ["local"])
+
+    def test_a_tuner_that_does_not_answer_is_told_and_the_page_goes_on(self):
+        run = self.begin()
+        os.kill(run.process.pid, signal.SIGSTOP)
+        try:
+            status, said = run.act({"stop": {}})
+        finally:
+            os.kill(run.process.pid, signal.SIGCONT)
+        self.assertEqual((status, said["code"]), (503, "unavailable"))
+        self.assertIn(f"the tuner with pid {run.process.pid} on ", said["error"])
+        self.assertEqual(run.ask("/")[0].status, 200)
+
+    def test_the_page_ends_with_its_sweep_and_the_sweep_does_not_end_with_its_page(self):
+        run = self.begin()
+        os.kill(self.page_of(run), signal.SIGKILL)
+        self.assertIn("the page ended with signal 9 (Killed); the sweep goes on without it, and tune ui shows it", run.say("the page ended"))
+        again = Page(self.folder, "--act")
+        self.addCleanup(again.end)
+        self.assertEqual(again.act({"stop": {"now": True}})[0], 200)
+        self.assertEqual(run.end(), 0)
+        again.end()
+        run = Run(self.folder, "run", "space.yaml", "--name", "other")
+        self.addCleanup(run.end)
+        self.assertEqual(run.act({"stop": {"now": True}}, name="other")[0], 200)
+        self.assertEqual(run.process.wait(timeout=60), 0)
+        with self.assertRaises(ConnectionRefusedError):
+            run.ask("/")
+
+    def test_the_page_dies_with_a_tuner_that_is_killed(self):
+        run = self.begin()
+        page = os.pidfd_open(self.page_of(run))
+        self.addCleanup(os.close, page)
+        run.process.kill()
+        self.assertTrue(select.select([page], [], [], 60)[0])
+
+    def test_a_worker_of_another_machine_is_let_leave(self):
+        run = self.begin("run", "space.yaml", options=("--http", "127.0.0.1:0", "--cpus", "1", "--listen", "127.0.0.1:0"), running=1)
+        line = next((line for line in run.said if "workers join with: " in line), None) or run.say("workers join with: ")
+        join = line.split("workers join with: ")[1].split()
+        worker = subprocess.Popen([TUNE, *join[1:], "--cpus", "1"], cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(worker.wait, 60)
+        self.addCleanup(worker.terminate)
+        self.until(run, lambda: run.json("/sweeps/small")["counts"].get("RUNNING") == 2)
+        (other,) = [w for w in run.json("/sweeps/small/workers")["workers"] if not w["is_local"]]
+        self.assertEqual((other["state"], len(other["slices"])), ("alive", 1))
+        status, said = run.act({"drain": {"worker": other["address"]}})
+        self.assertEqual(status, 200)
+        self.assertRegex(said["ok"][0], r"^worker .* leaves: it gets no more trials, ")
+        self.assertEqual(worker.wait(timeout=60), 0)
+
+    def test_a_page_that_cannot_be_served_leaves_the_sweep_alone(self):
+        Path(self.folder, "space.yaml").write_text(SPACE.replace("samples: 12", "samples: 2"))
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            done = subprocess.run([TUNE, "run", "space.yaml", "--ui", "--http", f"127.0.0.1:{taken.getsockname()[1]}"], cwd=self.folder,
+                                  text=True, capture_output=True, timeout=120)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("small FINISHED: 2 trials", done.stdout)
+
+    def test_a_place_that_is_wrong_is_refused_before_anything_starts(self):
+        for arguments, text in ((("--ui", "--http", "0.0.0.0:80"), "expected an address of this machine alone"),
+                                (("--http", "127.0.0.1:0"), "--http says where --ui is served")):
+            for command in (("run", "space.yaml"), ("resume",)):
+                with self.subTest((command, arguments)):
+                    done = subprocess.run([TUNE, *command, *arguments], cwd=self.folder, text=True, capture_output=True, timeout=60)
+                    self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1))
+                    self.assertIn(text, done.stderr)
+        self.assertFalse(Path(self.folder, "tune.db").exists())
+
+    def test_a_sweep_in_the_background_tells_where_its_page_is(self):
+        done = subprocess.run([TUNE, "run", "space.yaml", "--detach", "--ui", "--http", "127.0.0.1:0"], cwd=self.folder, text=True,
+                              capture_output=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        page = Client(re.search(r"the page of tune\.db: (\S+)", done.stderr)[1])
+        self.assertEqual(page.act({"stop": {"now": True}})[0], 200)
+        subprocess.run([TUNE, "attach"], cwd=self.folder, capture_output=True, timeout=60)
+
+
 class Started(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -349,6 +686,27 @@ class Started(unittest.TestCase):
         nothing = page.json("/sweeps/small/trials/0/log?attempt=7")
         self.assertEqual((nothing["text"], nothing["size"]), ("", 0))
 
+    def test_each_metric_has_its_last_least_and_greatest_value_in_each_trial(self):
+        Path(self.folder, "space.yaml").write_text(
+            "name: small\ntrainable: {command: [sh, p.sh, '{x}'], metrics: {acc: {regex: 'acc: {number}'}, loss: {regex: 'loss: {number}'}}}\n"
+            "metric: acc\nmode: max\nsamples: 3\nfailure: {max_failures: 1}\nspace: {x: {grid_search: [1, 2, 3]}}\nsearch: {algorithm: grid}\n")
+        # Trial 2 fails after its first report, and reports that iteration again with another value; trial 0 has no loss.
+        Path(self.folder, "p.sh").write_text(
+            "[ $1 = 1 ] && { echo acc: 1; exit; }\n[ $1 = 3 ] && [ ! -e seen ] && { touch seen; echo loss: 99; echo acc: 5; exit 1; }\n"
+            "for i in 3 1 2; do echo loss: $i$1; echo acc: -$i; done\n")
+        subprocess.run([TUNE, "run", "space.yaml"], cwd=self.folder, timeout=120, capture_output=True)
+        page = Page(self.folder)
+        self.addCleanup(page.end)
+        loss = page.json("/sweeps/small/ranges?metric=loss")
+        self.assertEqual((loss["metric"], loss["columns"]), ("loss", ["number", "last", "min", "max"]))
+        self.assertEqual(loss["rows"], [[1, 22, 12, 32], [2, 23, 13, 33]])
+        own = page.json("/sweeps/small/ranges")
+        self.assertEqual((own["metric"], own["rows"]), ("acc", [[0, 1, 1, 1], [1, -2, -3, -1], [2, -2, -3, -1]]))
+        self.assertEqual(page.json("/sweeps/small/ranges?metric=nix")["rows"], [])
+        self.assertEqual(page.json("/sweeps/small/ranges?metric=loss"), loss)
+        answer, data = page.ask("/api/v1/sweeps/small/ranges?metric=%22")
+        self.assertEqual((answer.status, json.loads(data)), (400, {"error": "metric: read '\"', expected a name without '\"'"}))
+
     def test_a_report_is_one_file_with_all_in_it(self):
         self.make()
         done = subprocess.run([TUNE, "report", "--html", "small.html"], cwd=self.folder, text=True, capture_output=True, timeout=60)
@@ -371,6 +729,33 @@ class Started(unittest.TestCase):
                 self.assertEqual(done.stderr.count("\n"), 1)
                 self.assertIn(text, done.stderr)
         self.assertFalse(Path(self.folder, "a.html").exists())
+
+    def test_a_database_that_is_replaced_is_followed_and_one_that_is_gone_is_told(self):
+        self.make()
+        path = Path(self.folder, "tune.db")
+        page = Page(self.folder)
+        self.addCleanup(page.end)
+        connection = http.client.HTTPConnection("127.0.0.1", page.port, timeout=60)
+        connection.request("GET", "/api/v1/events", headers={"Authorization": "Bearer " + page.key})
+        events = (line for line in connection.getresponse() if line.startswith(b"data: "))
+        self.addCleanup(connection.close)
+        next(events)
+        before = page.json("/sweeps/small/trials")
+        tag = page.ask("/api/v1/sweeps/small/trials")[0].headers["ETag"]
+        subprocess.run([TUNE, "--db", "other.db", "run", "space.yaml", "--name", "another", "--samples", "3"], cwd=self.folder, check=True,
+                       timeout=120, capture_output=True)
+        os.replace(os.path.join(self.folder, "other.db"), path)
+        next(events)
+        self.assertEqual([s["name"] for s in page.json("/sweeps")], ["another"])
+        self.assertEqual(page.ask("/api/v1/sweeps/small/trials", headers={"If-None-Match": tag})[0].status, 404)
+        after = page.json("/sweeps/another/trials?since=" + before["revision"])
+        self.assertEqual((after["is_whole"], len(after["rows"])), (True, 3))
+        os.rename(path, path.with_suffix(".away"))
+        answer, data = page.ask("/api/v1/sweeps")
+        self.assertEqual(answer.status, 503)
+        self.assertRegex(json.loads(data)["error"], r"^the database that was looked at is not there any more: tune\.db: ")
+        os.rename(path.with_suffix(".away"), path)
+        self.assertEqual([s["name"] for s in page.json("/sweeps")], ["another"])
 
     def test_looking_changes_nothing_of_the_database(self):
         self.make()

@@ -21,14 +21,46 @@ async function serve() {
   return [process_, /http:\S+/.exec(line)[0]];
 }
 
-async function open(path = "", options = {}) {
+// A sweep that runs until its test ends, or somebody ends it, with its page.
+async function runWithPage(t, limits = "limits: {max_concurrent: 2}", ...options) {
+  const own = mkdtempSync(join(tmpdir(), "tune_page_"));
+  writeFileSync(join(own, "space.yaml"), `name: endless
+trainable: {command: [sh, p.sh], metrics: {acc: {regex: 'acc: {number}'}}}
+metric: acc
+mode: max
+samples: 4
+${limits}
+space: {x: {uniform: [0, 1]}}
+`);
+  writeFileSync(join(own, "p.sh"), "while :; do read x < go; echo acc: 1; done\n"); // Each report waits for somebody to write.
+  execFileSync("mkfifo", [join(own, "go")]);
+  const process_ = spawn(tune, ["run", "space.yaml", "--ui", "--http", "127.0.0.1:0", ...options], { cwd: own, stdio: ["ignore", "ignore", "pipe"] });
+  const ended = new Promise((resolve) => process_.once("exit", resolve));
+  const where = await new Promise((resolve) => {
+    let said = "";
+    process_.stderr.on("data", (data) => {
+      said += data;
+      const found = /http:\S+\n/.exec(said);
+      if (found) resolve(found[0].trim());
+    });
+  });
+  t.after(async () => {
+    process_.kill("SIGINT");
+    process_.kill("SIGINT");
+    await ended;
+    rmSync(own, { recursive: true, force: true });
+  });
+  return { at: where, ended };
+}
+
+async function open(path = "", { at = address, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
   const faults = [];
   page.on("pageerror", (error) => faults.push(error.message));
   page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
-  await page.goto(address);
-  if (path) await page.goto(new URL("/" + path, address).href);
+  await page.goto(at);
+  if (path) await page.goto(new URL("/" + path, at).href);
   await page.waitForSelector("tbody tr");
   return { page, faults, close: () => context.close() };
 }
@@ -175,6 +207,56 @@ test("columns can be hidden, and the address remembers it", async () => {
   await close();
 });
 
+test("columns of metrics are chosen, ordered and filtered by, saved, and in a report", async () => {
+  file("two.yaml", `name: two
+trainable: {command: [sh, two.sh, "{x}"], metrics: {acc: {regex: 'acc: {number}'}, loss: {regex: 'loss: {number}'}}}
+metric: acc
+mode: max
+space: {x: {grid_search: [1, 2, 3]}, kind: {choice: [same]}}
+`);
+  file("two.sh", "for i in 1 3 2; do echo loss: $((9 - $1 * $i)); echo acc: $1$i; done\n");
+  run("run", "two.yaml");
+  run("report", "two", "--html", "two.html");
+  for (const at of [address, "file://" + join(folder, "two.html")]) {
+    const { page, faults, close } = at === address ? await open("#/two") : await open("", { at });
+    await page.click("summary:has-text('columns')");
+    assert.equal(await page.locator(".menu label:has-text('last(acc)')").count(), 0); // It has a column of its own.
+    await page.check(".menu label:has-text('min(loss)') input");
+    await page.check(".menu label:has-text('max(loss)') input");
+    await page.click("summary:has-text('columns')");
+    await page.click("th button:text-is('min(loss)')");
+    await begins(page, [2, 1, 0]);
+    const cells = (name) => page.evaluate((wanted) => {
+      const at = [...document.querySelectorAll("[aria-label=trials] th")].findIndex((th) => th.textContent.startsWith(wanted));
+      return [...document.querySelectorAll("[aria-label=trials] tbody tr")].map((tr) => tr.children[at].textContent);
+    }, name);
+    assert.deepEqual(await cells("min(loss)"), ["0", "3", "6"]);
+    assert.deepEqual(await cells("max(loss)"), ["6", "7", "8"]);
+    await page.fill("input[type=search]", "min(loss)>2 last(loss)<6");
+    await begins(page, [1]);
+    await page.waitForFunction(() => document.querySelectorAll("[aria-label=trials] tbody button.link").length === 1);
+    const [download] = await Promise.all([page.waitForEvent("download"), page.click("button:text-is('save as CSV')")]);
+    assert.match(readFileSync(await download.path(), "utf8"), /^trial,.*,min\(loss\),max\(loss\)\n1,.*,3,7\n$/);
+    assert.match(page.url(), /extra=min%3Aloss%2Cmax%3Aloss/);
+    assert.deepEqual(faults, []);
+    await close();
+  }
+});
+
+test("the table shows what differs between the chosen trials alone", async () => {
+  const { page, close } = await open("#/two?chosen=0");
+  assert.equal(await page.locator("label:has-text('differences of the chosen ones')").count(), 0); // One differs from nothing.
+  await page.check("tbody input[aria-label='compare trial 2']");
+  await page.check("label:has-text('differences of the chosen ones') input");
+  await page.waitForFunction(() => document.querySelectorAll("[aria-label=trials] tbody button.link").length === 2);
+  const names = (await texts(page, "[aria-label=trials] th button")).map((name) => name.replace(/ [↑↓]/, ""));
+  assert.ok(names.includes("trial") && names.includes("acc") && names.includes("x"));
+  assert.ok(!names.includes("kind") && !names.includes("status") && !names.includes("iterations"));
+  assert.match(page.url(), /differ=1/);
+  await close();
+  run("delete", "two", "--yes"); // The others look at the latest sweep.
+});
+
 test("what a trial printed is shown when asked for", async () => {
   const { page, close } = await open("#/photographs?trial=3");
   await page.click("aside h3:has-text('Log') button");
@@ -205,6 +287,103 @@ test("a report opens from disk, shows all of it, and asks nobody", async () => {
   assert.deepEqual(faults, []);
   assert.deepEqual(asked.filter((url) => !url.startsWith("file:") && !url.startsWith("data:") && !url.startsWith("blob:")), []);
   await context.close();
+});
+
+test("a page that only looks has no commands", async () => {
+  const { page, close } = await open("#/photographs?trial=3");
+  await page.waitForSelector("aside");
+  assert.equal(await page.locator("[role=group][aria-label^=commands]").count(), 0);
+  await close();
+});
+
+test("what is commanded is asked back once, done by the tuner, and told", async (t) => {
+  const sweep = await runWithPage(t);
+  const { page, faults, close } = await open("#/endless?trial=1", { at: sweep.at });
+  const told = (text) => page.waitForSelector(`[role=status]:has-text(${JSON.stringify(text)})`);
+  await page.click("aside [role=group] button:text-is('Pause…')");
+  await page.waitForSelector("dialog:has-text('Pause trial 1?'):has-text('It pauses at its next checkpoint')");
+  await page.click("dialog button:text-is('Cancel')");
+  await page.waitForSelector("dialog", { state: "detached" });
+  assert.equal(await page.textContent("[role=status]"), "");
+  await page.click("aside [role=group] button:text-is('Pause…')");
+  await page.check("dialog input[type=checkbox]");
+  await page.waitForSelector("dialog:has-text('Its process ends now')");
+  await page.click("dialog button[type=submit]");
+  await told("trial 1 is ended now and paused");
+  await page.waitForSelector("tbody tr:has(button.link:text-matches('^1\\\\b')) td:has-text('PAUSED')");
+  await page.waitForSelector("aside dt:text-is('waits') + dd:text-is('was paused by a person')");
+  await page.click("aside [role=group] button:text-is('Go on…')");
+  await page.click("dialog button[type=submit]");
+  await told("trial 1 goes on when there is room for it");
+  await page.click(".overview [role=group] button:text-is('Set a limit…')");
+  await page.waitForSelector("dialog:has-text('2 now')");
+  await page.fill("dialog input", "none");
+  await page.click("dialog button[type=submit]");
+  await page.waitForSelector("[role=status].doubt:has-text('max_concurrent')"); // What is wrong with it, in the tuner's words.
+  await page.click(".overview [role=group] button:text-is('Set a limit…')");
+  await page.fill("dialog input", "1");
+  await page.click("dialog button[type=submit]");
+  await told("limits.max_concurrent is 1, was 2");
+  await page.click(".overview [role=group] button:text-is('Pause…')");
+  await page.click("dialog button[type=submit]");
+  await told("endless is paused: nothing new is started");
+  await page.waitForSelector(".overview .status:text-is('PAUSED')");
+  await page.click(".overview [role=group] button:text-is('Stop…')");
+  await page.check("dialog input[type=checkbox]");
+  await page.click("dialog button[type=submit]");
+  await told("endless stops");
+  assert.equal(await sweep.ended, 0);
+  await page.waitForSelector(".overview .status:text-is('STOPPED')"); // The page sees how its sweep ended.
+  assert.equal(await page.locator("[role=group][aria-label^=commands]").count(), 0);
+  assert.deepEqual(faults.filter((fault) => !/ERR_|status of 400/.test(fault)), []); // The refusal, and the server that is gone.
+  await close();
+});
+
+test("commands work by the keyboard, and axe finds nothing to mend in what they ask", async (t) => {
+  const sweep = await runWithPage(t);
+  const { page, close } = await open("#/endless?trial=0", { at: sweep.at, bypassCSP: true });
+  await page.addScriptTag({ path: createRequire(import.meta.url).resolve("axe-core/axe.min.js") });
+  const focused = () => page.evaluate(() => document.activeElement.textContent);
+  await page.focus("aside [role=group] button:text-is('Stop…')");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("dialog[open]");
+  assert.deepEqual((await page.evaluate(() => window.axe.run())).violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target).join("; ")}`), []);
+  await page.keyboard.press("Escape");
+  await page.waitForSelector("dialog", { state: "detached" });
+  assert.equal(await focused(), "Stop…"); // Where it was before.
+  assert.equal(await page.textContent("[role=status]"), "");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("dialog[open] input:focus");
+  await page.keyboard.press("Space");
+  await page.keyboard.press("Tab");
+  assert.equal(await focused(), "Stop");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("[role=status]:has-text('trial 0 is stopped')");
+  await page.waitForSelector("aside:has-text('TERMINATED (user)')");
+  assert.deepEqual((await page.evaluate(() => window.axe.run())).violations.map((v) => v.id), []);
+  await close();
+});
+
+test("workers are shown with what is booked of them, and what waits with why", async (t) => {
+  const sweep = await runWithPage(t, "resources: {cpu: 1, gpu: 0.5}", "--cpus", "3", "--gpus", "1");
+  const { page, faults, close } = await open("#/endless?view=workers", { at: sweep.at, bypassCSP: true });
+  await page.waitForSelector("article[aria-label='worker local'] [role=img][aria-label='2 of 3 CPUs of local booked']");
+  await page.waitForSelector("article [role=img][aria-label='1 of 1 device of local 0 booked']");
+  await page.waitForSelector("[aria-label=workers] td:has-text('there is no room now: it needs cpu: 1, gpu: 0.5; local has 1 of 3 CPUs and 0 of its 1 GPU free')");
+  await page.waitForSelector("[aria-label=workers] td:text-is('2 to come')");
+  await page.click("article button.link:text-is('trial 1') >> nth=0");
+  await page.waitForSelector("aside[aria-label='trial 1']");
+  await page.addScriptTag({ path: createRequire(import.meta.url).resolve("axe-core/axe.min.js") });
+  assert.deepEqual((await page.evaluate(() => window.axe.run())).violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target).join("; ")}`), []);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test("of a sweep without a tuner the workers of the database are shown", async () => {
+  const { page, close } = await open("#/photographs?view=workers");
+  await page.waitForSelector("[aria-label=workers]:has-text('No tuner runs this sweep now')");
+  await page.waitForSelector("[aria-label=workers] td:text-is('local')");
+  await close();
 });
 
 test("what a sweep says is shown as text and never run", async () => {
@@ -239,7 +418,7 @@ test("a server that is gone is told, and the page goes on when it is back", asyn
   const { page, close } = await open();
   await page.route("**/api/**", (route) => route.abort());
   await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange"))); // It listens anew, as after a broken connection.
-  await page.waitForSelector("[role=alert]:has-text('tune ui does not answer; trying again')");
+  await page.waitForSelector("[role=alert]:has-text('does not answer; trying again')");
   await page.unroute("**/api/**");
   await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
   await page.waitForSelector("[role=alert]", { state: "detached" });
@@ -266,7 +445,7 @@ for (const colorScheme of ["light", "dark"]) {
     await page.waitForSelector("aside");
     const found = [];
     await page.addScriptTag({ path: createRequire(import.meta.url).resolve("axe-core/axe.min.js") });
-    for (const tab of ["Curves", "Parallel", "Slice", "Contour", "Importance", "Timeline", "Compare"]) {
+    for (const tab of ["Curves", "Parallel", "Slice", "Contour", "Importance", "Timeline", "Workers", "Compare"]) {
       await page.click(`[role=tab]:text-is('${tab}')`);
       await page.waitForSelector(`[role=tabpanel] section[aria-label=${tab.toLowerCase()}]`);
       const { violations } = await page.evaluate(() => window.axe.run());

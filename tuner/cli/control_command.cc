@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "core/limits.h"
-#include "core/nearest_name.h"
 #include "tuner/artifact_path.h"
 #include "tuner/artifact_store.h"
 #include "tuner/cli/complain.h"
+#include "tuner/cli/setting_text.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/text_table.h"
 #include "tuner/control/control_client.h"
@@ -24,49 +24,6 @@ constexpr Duration kListenPatience = Milliseconds(10'000);
 constexpr Duration kLookEvery = Milliseconds(50);
 
 using Lines = std::vector<std::string>;
-
-// "max_concurrent=4" to "limits.max_concurrent=4": the names of limits stand alone, too. What a
-// worker was told when it joined does not change while the sweep goes on.
-Result<std::string> ReadSetting(const std::string& text) {
-  struct Section {
-    std::string_view name;
-    std::string_view settings;
-  };
-  static constexpr Section kSections[] = {
-      {"limits",
-       "max_concurrent, sweep_time, trial_time, no_progress, failed_trials and unplaceable"},
-      {"failure", "max_failures, backoff, backoff_max and causes such as out_of_memory"},
-      {"checkpoint", "every, keep, keep_best and disk_budget"},
-      {"stop", "the names of what is reported, such as training_iteration"}};
-  const std::string place = "tune set: read '" + Printable(text) + "', expected ";
-  const size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0) {
-    return InvalidArgument(place + "NAME=VALUE, such as max_concurrent=4 or limits.trial_time=20m");
-  }
-  const std::string key = text.substr(0, text.find_first_of(".="));
-  for (const Section& section : kSections) {
-    if (key != section.name) continue;
-    if (equals > key.size()) return text;
-    return InvalidArgument(place + "one setting of " + key + ", as " + key +
-                           ".NAME=VALUE; the names are " + std::string(section.settings));
-  }
-  static constexpr std::string_view kNeedsResume[] = {"trainable", "resources"};
-  for (const std::string_view section : kNeedsResume) {
-    if (key != section) continue;
-    return InvalidArgument("tune set: " + key +
-                           " can change between two runs of the tuner: tune "
-                           "stop it with Ctrl-C, then tune resume --set " +
-                           text);
-  }
-  static constexpr std::string_view kLimits[] = {"max_concurrent", "sweep_time",    "trial_time",
-                                                 "no_progress",    "failed_trials", "unplaceable"};
-  for (const std::string_view limit : kLimits) {
-    if (text.substr(0, equals) == limit) return "limits." + text;
-  }
-  return InvalidArgument(place + "a setting of limits, failure, checkpoint or stop" +
-                         DidYouMean(text.substr(0, equals), kLimits) +
-                         "; what decides (space, search, scheduler, metric) cannot change");
-}
 
 // The request as the command line says it; whom it is for is found later.
 Result<ControlRequest> ReadRequest(const ControlOptions& options) {
@@ -90,7 +47,7 @@ Result<ControlRequest> ReadRequest(const ControlOptions& options) {
       request.sweep = arguments[i];
       continue;
     }
-    TUNE_ASSIGN_OR_RETURN(std::string setting, ReadSetting(arguments[i]));
+    TUNE_ASSIGN_OR_RETURN(std::string setting, FullSetting(arguments[i]));
     request.settings.push_back(std::move(setting));
   }
   if (request.settings.empty()) {

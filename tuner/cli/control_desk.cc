@@ -7,8 +7,27 @@
 
 #include "tuner/control/control_plan.h"
 #include "tuner/device_status.h"
+#include "tuner/waiting_trials.h"
 
 namespace tune {
+namespace {
+
+constexpr size_t kWaitingLinesMax = 500;
+
+// As many lines of JSON as go into one answer.
+ControlAnswer WithinBounds(std::vector<std::string> lines) {
+  size_t bytes = 0;
+  size_t count = 0;
+  while (count < lines.size()) {
+    bytes += 2 * lines[count].size();  // Its quotes become two characters each.
+    if (bytes > kControlAnswerBytesMax) break;
+    ++count;
+  }
+  lines.resize(count);
+  return {OkStatus(), std::move(lines)};
+}
+
+}  // namespace
 
 ControlDesk::ControlDesk(const std::string& folder, const ExperimentController& controller,
                          Tuner& tuner, EventQueue& queue, const Clock& clock, ArtifactDepot* depot)
@@ -34,19 +53,8 @@ Status ControlDesk::ServeOne(const ControlServer::Arrival& arrival) {
                      {}});
     return OkStatus();
   }
-  if (arrival.request.verb == ControlVerb::kDevices) {
-    server_->Answer(arrival.client, TellOfDevices());
-    return OkStatus();
-  }
-  if (arrival.request.verb == ControlVerb::kState) {
-    server_->Answer(arrival.client,
-                    {OkStatus(), {controller_.is_paused() ? kStatePaused : kStateRunning}});
-    return OkStatus();
-  }
-  if (arrival.request.verb == ControlVerb::kTraffic) {
-    ControlAnswer answer;
-    if (depot_ != nullptr) answer.lines.push_back(std::to_string(depot_->BytesOfLastHour()));
-    server_->Answer(arrival.client, answer);
+  if (!ChangesSweep(arrival.request.verb)) {
+    server_->Answer(arrival.client, Tell(arrival.request.verb));
     return OkStatus();
   }
   Result<ControlPlan> plan = PlanControl(arrival.request, controller_, true);
@@ -65,20 +73,32 @@ Status ControlDesk::ServeOne(const ControlServer::Arrival& arrival) {
   return OkStatus();
 }
 
-// As many as go into one answer.
-ControlAnswer ControlDesk::TellOfDevices() const {
+ControlAnswer ControlDesk::Tell(ControlVerb verb) const {
+  switch (verb) {
+    case ControlVerb::kDevices:
+      return WithinBounds(DeviceLines());
+    case ControlVerb::kWorkers:
+      return WithinBounds(EncodeWorkers(controller_));
+    case ControlVerb::kWaiting:
+      return WithinBounds(EncodeWaiting(controller_, kWaitingLinesMax));
+    case ControlVerb::kState:
+      return {OkStatus(), {controller_.is_paused() ? kStatePaused : kStateRunning}};
+    case ControlVerb::kTraffic:
+      if (depot_ == nullptr) return {};
+      return {OkStatus(), {std::to_string(depot_->BytesOfLastHour())}};
+    default:
+      return {Internal(std::string(ControlVerbName(verb)) + " changes the sweep"), {}};
+  }
+}
+
+std::vector<std::string> ControlDesk::DeviceLines() const {
   std::map<WorkerId, std::string> names;
   for (const auto& [id, record] : controller_.workers()) names.emplace(id, record.row.name);
-  ControlAnswer answer;
-  size_t bytes = 0;
+  std::vector<std::string> lines;
   for (const DeviceStatus& device : DevicesOf(controller_.leases(), names, tuner_.device_use())) {
-    std::string line = EncodeDeviceStatus(device);
-    // Its quotes become two characters each.
-    bytes += 2 * line.size();
-    if (bytes > kControlAnswerBytesMax) break;
-    answer.lines.push_back(std::move(line));
+    lines.push_back(EncodeDeviceStatus(device));
   }
-  return answer;
+  return lines;
 }
 
 std::vector<std::string> ControlDesk::TakeLines() { return std::exchange(lines_, {}); }

@@ -36,7 +36,8 @@ class ControlDesk {
 
  private:
   Status ServeOne(const ControlServer::Arrival& arrival);
-  ControlAnswer TellOfDevices() const;
+  ControlAnswer Tell(ControlVerb verb) const;
+  std::vector<std::string> DeviceLines() const;
 
   const ExperimentController& controller_;
   Tuner& tuner_;

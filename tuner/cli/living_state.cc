@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "tuner/artifact_path.h"
+#include "tuner/cli/text_table.h"
 #include "tuner/control/control_client.h"
 #include "tuner/sqlite/writer_lock.h"
 
@@ -13,17 +14,37 @@ constexpr Duration kPatience = Milliseconds(1000);
 
 }  // namespace
 
+Result<ControlAnswer> AskLivingTuner(const std::string& db_path, ControlRequest request,
+                                     const Clock& clock, Duration patience) {
+  const std::optional<LockHolder> holder = FindLockHolder(db_path);
+  if (!holder || holder->experiment != request.sweep) {
+    return FailedPrecondition("no tuner runs " + Printable(request.sweep));
+  }
+  request.tuner = holder->pid;
+  Result<ControlAnswer> answer = AskTuner(ArtifactsDirOf(db_path), request, clock, patience);
+  if (answer.status().code() == StatusCode::kNotFound) {
+    return Unavailable(DescribeHolder(*holder) +
+                       " takes no commands: " + answer.status().message());
+  }
+  if (!answer.ok()) return answer.status().At(DescribeHolder(*holder));
+  return answer;
+}
+
+std::vector<std::string> LinesOfTuner(const std::string& db_path, const std::string& sweep,
+                                      ControlVerb verb, const Clock& clock) {
+  ControlRequest request;
+  request.sweep = sweep;
+  request.verb = verb;
+  Result<ControlAnswer> answer = AskLivingTuner(db_path, request, clock, kPatience);
+  if (!answer.ok() || !answer->status.ok()) return {};
+  return std::move(answer->lines);
+}
+
 void TellPaused(const std::string& db_path, const Clock& clock, FoundSweep& sweep) {
   if (sweep.status != kStateRunning) return;
-  const std::optional<LockHolder> holder = FindLockHolder(db_path);
-  if (!holder || holder->experiment != sweep.name) return;
-  ControlRequest request;
-  request.tuner = holder->pid;
-  request.sweep = sweep.name;
-  request.verb = ControlVerb::kState;
-  const Result<ControlAnswer> answer = AskTuner(ArtifactsDirOf(db_path), request, clock, kPatience);
-  if (!answer.ok() || !answer->status.ok() || answer->lines.size() != 1) return;
-  if (answer->lines[0] == kStatePaused) sweep.status = kStatePaused;
+  const std::vector<std::string> lines =
+      LinesOfTuner(db_path, sweep.name, ControlVerb::kState, clock);
+  if (lines.size() == 1 && lines[0] == kStatePaused) sweep.status = kStatePaused;
 }
 
 bool HasTuner(const FoundSweep& sweep) {

@@ -1,14 +1,28 @@
-// Whether a sweep that a tuner runs was paused by command: only its tuner knows.
+// What only the living tuner of a sweep knows or can do: it is asked over its control socket.
 //
 // Thread rule: one thread.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/clock.h"
+#include "core/status.h"
+#include "core/time.h"
 #include "tuner/cli/sweep_lookup.h"
+#include "tuner/control/control_request.h"
 
 namespace tune {
+
+// Asks the tuner that runs `request.sweep`; its process is filled in here. The answer's status is
+// its refusal. An error here: kFailedPrecondition, no tuner runs this sweep; kUnavailable, there is
+// one that did not answer.
+Result<ControlAnswer> AskLivingTuner(const std::string& db_path, ControlRequest request,
+                                     const Clock& clock, Duration patience);
+
+// What it tells of one of the verbs that change nothing; nothing where no tuner answers in time.
+std::vector<std::string> LinesOfTuner(const std::string& db_path, const std::string& sweep,
+                                      ControlVerb verb, const Clock& clock);
 
 // A RUNNING sweep whose tuner says so becomes PAUSED. A tuner that does not answer in time changes
 // nothing.

@@ -11,7 +11,6 @@
 
 #include "core/json.h"
 #include "core/resource_text.h"
-#include "tuner/artifact_path.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/lane_speeds.h"
 #include "tuner/cli/live_screen.h"
@@ -20,7 +19,6 @@
 #include "tuner/cli/pareto_front.h"
 #include "tuner/cli/stored_doubts.h"
 #include "tuner/cli/sweep_lookup.h"
-#include "tuner/control/control_client.h"
 #include "tuner/device_status.h"
 #include "tuner/sqlite/writer_lock.h"
 
@@ -28,7 +26,6 @@ namespace tune {
 namespace {
 
 constexpr Duration kWatchEvery = Milliseconds(1000);
-constexpr Duration kDevicesPatience = Milliseconds(1000);
 
 struct Counted {
   std::string what;
@@ -131,24 +128,9 @@ Result<std::vector<std::string>> ReadWorkers(Database& database, int64_t experim
   return workers;
 }
 
-// Nothing where its tuner does not answer: what else there is to say stands without it.
-std::vector<std::string> AskFor(ControlVerb verb, const std::string& db_path,
-                                const LockHolder& tuner, const std::string& sweep,
-                                const Clock& clock) {
-  if (tuner.experiment != sweep) return {};
-  ControlRequest request;
-  request.tuner = tuner.pid;
-  request.sweep = sweep;
-  request.verb = verb;
-  Result<ControlAnswer> answer =
-      AskTuner(ArtifactsDirOf(db_path), request, clock, kDevicesPatience);
-  if (!answer.ok() || !answer->status.ok()) return {};
-  return std::move(answer->lines);
-}
-
 void AskTunerOf(SweepStatus& status, const std::string& db_path, const Clock& clock) {
   const auto ask = [&](ControlVerb verb) {
-    return AskFor(verb, db_path, *status.tuner, status.sweep.name, clock);
+    return LinesOfTuner(db_path, status.sweep.name, verb, clock);
   };
   for (const std::string& line : ask(ControlVerb::kDevices)) {
     Result<DeviceStatus> device = DecodeDeviceStatus(line);

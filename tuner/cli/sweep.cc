@@ -15,16 +15,17 @@
 #include "tuner/artifact_path.h"
 #include "tuner/artifact_store.h"
 #include "tuner/cli/artifact_cleanup.h"
+#include "tuner/cli/child_process.h"
 #include "tuner/cli/control_desk.h"
 #include "tuner/cli/exit_limit.h"
 #include "tuner/cli/listening.h"
-#include "tuner/cli/local_worker.h"
 #include "tuner/cli/program_watch.h"
 #include "tuner/cli/restart_limit.h"
 #include "tuner/cli/signal_watch.h"
 #include "tuner/cli/stored_snapshot.h"
 #include "tuner/cli/sweep_display.h"
 #include "tuner/cli/sweep_lookup.h"
+#include "tuner/cli/sweep_page.h"
 #include "tuner/event_queue.h"
 #include "tuner/experiment_spec.h"
 #include "tuner/export/tensorboard_log.h"
@@ -48,9 +49,9 @@ struct PlainPort {
   std::string secret;
 };
 
-Result<std::unique_ptr<LocalWorker>> StartLocalWorker(const SweepSurroundings& surroundings,
-                                                      const PlainPort& port) {
-  return LocalWorker::Start(
+Result<std::unique_ptr<ChildProcess>> StartLocalWorker(const SweepSurroundings& surroundings,
+                                                       const PlainPort& port) {
+  return ChildProcess::Start(
       surroundings.program_dir + "/tune_worker",
       {"--connect", port.address, "--local", "--cpus",
        std::to_string(surroundings.local.cpu_milli / kWholeMilli), "--gpus",
@@ -94,7 +95,7 @@ class LocalWorkerKeeper {
  private:
   const SweepSurroundings& surroundings_;
   PlainPort port_;
-  std::unique_ptr<LocalWorker> worker_;
+  std::unique_ptr<ChildProcess> worker_;
   bool was_leased_ = false;
   RestartLimit restarts_{kLocalWorkerRestartsMax, kLocalWorkerRestartWindow};
 };
@@ -284,6 +285,10 @@ int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& 
   EventFiles event_files(surroundings, experiment, controller.options().spec, display);
   ProgramWatch program(controller.options().spec, experiment.provenance,
                        controller.program_changes());
+  SweepPage page;
+  if (surroundings.page) {
+    page.Start(surroundings.program_dir, surroundings.db_path, *surroundings.page, clock.Now());
+  }
   bool is_interrupt_told = false;
   while (!tuner.is_done() && !signals.came_again()) {
     Status step = tuner.Step(clock.Now() + kLookEvery);
@@ -295,9 +300,10 @@ int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& 
     event_files.Follow(clock.Now());
     if (auto changes = program.Look(clock.Now()))
       queue.PushEvent(ProgramChanged{*std::move(changes)});
-    if (surroundings.on_running) surroundings.on_running();
+    if (surroundings.on_running && page.is_settled(clock.Now())) surroundings.on_running();
     for (const std::string& line : tuner.TakeLines()) display.Say(line);
     for (const std::string& line : control.TakeLines()) display.Say(line);
+    for (const std::string& line : page.TakeLines()) display.Say(line);
     if (const auto notice = gateway->TakeNotice()) display.Say(*notice);
     if (signals.count() > 0 && !std::exchange(is_interrupt_told, true)) {
       signals.Tell();
@@ -329,6 +335,7 @@ int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& 
   event_files.Finish();
   display.Close(clock.Now());
   display.PrintSummary(clock.Now(), IterationsAgain(surroundings.db_path, experiment.id));
+  page.End();
   return leave(tuner.is_done() ? ExitStatusOf(controller, signals) : signals.exit_status());
 }
 

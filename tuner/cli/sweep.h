@@ -33,6 +33,8 @@ struct SweepSurroundings {
   std::string trainable_kind;             // What the local worker warms up for.
   std::function<void()> on_running = {};  // If it is there: called after each commit.
   WorkingPackage package = {};            // What workers of other machines fetch.
+  std::optional<std::string> page =
+      {};           // Where it is served beside the sweep; "": the usual place.
   std::string log;  // "tensorboard": event files are written live; empty: nothing is.
 };
 

@@ -75,11 +75,11 @@ HttpAnswer FileAnswer(const std::string& path) {
   return answer;
 }
 
-Result<NetworkAddress> AddressOf(const UiOptions& options) {
-  TUNE_ASSIGN_OR_RETURN(const NetworkAddress address, ParseNetworkAddress(options.address));
+Result<NetworkAddress> AddressOf(const std::string& text) {
+  TUNE_ASSIGN_OR_RETURN(const NetworkAddress address, ParseNetworkAddress(text));
   if (address.is_loopback()) return address;
   return InvalidArgument(
-      "--http: read " + options.address +
+      "--http: read " + text +
       ", expected an address of this machine alone, such as 127.0.0.1:8080; from elsewhere reach "
       "it with: ssh -L 8080:127.0.0.1:8080 HOST");
 }
@@ -93,11 +93,12 @@ void OpenBrowser(const std::string& address) {
 }
 
 Status Serve(const UiOptions& options, std::ostream& out) {
-  TUNE_ASSIGN_OR_RETURN(NetworkAddress address, AddressOf(options));
+  TUNE_ASSIGN_OR_RETURN(NetworkAddress address, AddressOf(options.address));
+  const PageRights rights = options.act ? PageRights::kAct : PageRights::kLook;
   const RealClock clock;
-  TUNE_ASSIGN_OR_RETURN(
-      const std::unique_ptr<PageApi> api,
-      PageApi::Open(options.db_path, DrawKey().substr(0, 8), clock, PageApi::SlowAnswers::kAside));
+  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<PageApi> api,
+                        PageApi::Open(options.db_path, DrawKey().substr(0, 8), rights, clock,
+                                      PageApi::SlowAnswers::kAside));
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<MetricsPage> metrics,
                         MetricsPage::Open(options.db_path, kProgramVersion, clock));
   std::string key = DrawKey();
@@ -106,7 +107,7 @@ Status Serve(const UiOptions& options, std::ostream& out) {
     if (!kept.ok()) return kept.status().At("--key-file");
     key = *std::move(kept);
   }
-  const PageGuard guard(key);
+  const PageGuard guard(key, rights);
   const auto answer = [&](const HttpRequest& request) {
     if (std::optional<HttpAnswer> stopped = guard.Stop(request)) return *std::move(stopped);
     if (request.path == "/metrics") return metrics->Answer();
@@ -128,13 +129,16 @@ Status Serve(const UiOptions& options, std::ostream& out) {
   if (!server.ok()) return server.status().At("--http");
   address.port = (*server)->port();
   const std::string page = "http://" + address.ToText() + "/?key=" + key;
-  out << "the page of " << options.db_path << ": " << page << "\nCtrl-C ends it" << std::endl;
+  out << "the page of " << options.db_path << ": " << page << "\n"
+      << (options.is_terminal ? "Ctrl-C ends it\n" : "") << std::flush;
   if (options.open) OpenBrowser(page);
   (*server)->Run();
   return OkStatus();
 }
 
 }  // namespace
+
+Status CheckPageAddress(const std::string& address) { return AddressOf(address).status(); }
 
 int UiCommand(const UiOptions& options, std::ostream& out, std::ostream& err) {
   const Status status = Serve(options, out);

@@ -158,9 +158,7 @@ class SweepCommand {
         return Set();
       case ControlVerb::kDrain:
         return Drain();
-      case ControlVerb::kDevices:
-      case ControlVerb::kState:
-      case ControlVerb::kTraffic:
+      default:
         break;
     }
     return InvalidArgument(std::string(ControlVerbName(request_.verb)) + ": changes nothing");

@@ -13,9 +13,10 @@
 namespace tune {
 namespace {
 
-constexpr std::array kVerbs = {ControlVerb::kPause, ControlVerb::kUnpause, ControlVerb::kStop,
-                               ControlVerb::kSet,   ControlVerb::kDrain,   ControlVerb::kDevices,
-                               ControlVerb::kState, ControlVerb::kTraffic};
+constexpr std::array kVerbs = {ControlVerb::kPause,  ControlVerb::kUnpause, ControlVerb::kStop,
+                               ControlVerb::kSet,    ControlVerb::kDrain,   ControlVerb::kDevices,
+                               ControlVerb::kState,  ControlVerb::kTraffic, ControlVerb::kWorkers,
+                               ControlVerb::kWaiting};
 
 struct CodeName {
   StatusCode code;
@@ -122,8 +123,17 @@ const char* ControlVerbName(ControlVerb verb) {
       return "state";
     case ControlVerb::kTraffic:
       return "traffic";
+    case ControlVerb::kWorkers:
+      return "workers";
+    case ControlVerb::kWaiting:
+      return "waiting";
   }
   return "";
+}
+
+bool ChangesSweep(ControlVerb verb) {
+  return verb == ControlVerb::kPause || verb == ControlVerb::kUnpause ||
+         verb == ControlVerb::kStop || verb == ControlVerb::kSet || verb == ControlVerb::kDrain;
 }
 
 std::string EncodeRequest(const ControlRequest& request) {
@@ -180,7 +190,8 @@ Result<ControlRequest> DecodeRequest(std::string_view line) {
   }
   if (verb_count == 0) {
     return InvalidArgument(
-        "the verb is missing: one of pause, unpause, stop, set, drain, devices and state");
+        "the verb is missing: one of pause, unpause, stop, set, drain, devices, workers, "
+        "waiting and state");
   }
   if (request.tuner == 0) return InvalidArgument("'tuner' is missing");
   if (request.sweep.empty()) return InvalidArgument("'sweep' is missing");

@@ -8,7 +8,8 @@
 // The verbs are pause {trial, now}, unpause {trial}, stop {trial, now}, set {settings}: a list
 // of "limits.trial_time=20m", drain {worker}.
 // Without a trial they are about the whole sweep. devices {} changes nothing: it is answered with a
-// line for each device (tuner/device_status.h). state {} is answered with PAUSED or RUNNING.
+// line for each device (tuner/device_status.h), workers {} and waiting {} with lines of
+// tuner/waiting_trials.h. state {} is answered with PAUSED or RUNNING.
 //
 // Thread rule: pure functions.
 #pragma once
@@ -28,7 +29,20 @@ namespace tune {
 inline constexpr size_t kControlLineBytesMax = 8'192;  // Of a request, without its end.
 inline constexpr size_t kControlAnswerBytesMax = 1u << 20;
 
-enum class ControlVerb { kPause, kUnpause, kStop, kSet, kDrain, kDevices, kState, kTraffic };
+enum class ControlVerb {
+  kPause,
+  kUnpause,
+  kStop,
+  kSet,
+  kDrain,
+  kDevices,
+  kState,
+  kTraffic,
+  kWorkers,
+  kWaiting
+};
+// Whether it asks for a change, and not only for what the tuner knows.
+bool ChangesSweep(ControlVerb verb);
 const char* ControlVerbName(ControlVerb verb);
 // What kState is answered with.
 inline constexpr char kStatePaused[] = "PAUSED";

@@ -24,6 +24,7 @@ struct HttpRequest {
   std::string cookie;
   std::string if_none_match;
   std::string origin;
+  std::string content_type;
   std::string body;  // Of a POST, at most kHttpBodyBytesMax.
 };
 

@@ -31,6 +31,7 @@ constexpr size_t kPackedFrom = 1 << 10;
 constexpr std::chrono::seconds kToSend{10};
 constexpr std::chrono::seconds kBetween{60};
 constexpr std::chrono::milliseconds kTick{100};
+constexpr std::chrono::milliseconds kFarewell{1000};
 constexpr int kTicksOfSilence = 150;  // Then a comment is sent, which shows who has gone.
 
 using Request = http::request<http::string_body>;
@@ -92,9 +93,7 @@ class Server : public HttpServer {
   int port() const override { return acceptor_.local_endpoint().port(); }
 
   void Run() override {
-    signals_.async_wait([this](error_code error, int) {
-      if (!error) context_.stop();
-    });
+    AwaitSignal();
     Accept();
     context_.run();
   }
@@ -137,6 +136,17 @@ class Server : public HttpServer {
   }
 
  private:
+  void AwaitSignal() {
+    signals_.async_wait([this](error_code error, int signal) {
+      if (error) return;
+      if (signal != SIGTERM || streams_.empty() || is_leaving_) return context_.stop();
+      is_leaving_ = true;
+      farewell_.expires_after(kFarewell);
+      farewell_.async_wait([this](error_code) { context_.stop(); });
+      AwaitSignal();
+    });
+  }
+
   void Tick(int silent_count) {
     if (streams_.empty()) return;
     const std::string data = poll_();
@@ -155,11 +165,13 @@ class Server : public HttpServer {
   EventPoll poll_;
   size_t session_count_ = 0;
   bool is_accepting_ = false;
+  bool is_leaving_ = false;
   bool is_ending_ = false;
   asio::io_context context_{1};
   tcp::acceptor acceptor_{context_};
   asio::steady_timer pause_{context_};
   asio::steady_timer tick_{context_};
+  asio::steady_timer farewell_{context_};
   std::set<std::shared_ptr<Session>> streams_;
   asio::signal_set signals_{context_, SIGINT, SIGTERM};
 };
@@ -192,6 +204,7 @@ void Session::Answer() {
   request.cookie = HeaderOf(read, http::field::cookie);
   request.if_none_match = HeaderOf(read, http::field::if_none_match);
   request.origin = HeaderOf(read, http::field::origin);
+  request.content_type = HeaderOf(read, http::field::content_type);
   request.body = read.body();
   const std::string target(read.target());
   const Status understood = ReadTarget(target, request);

@@ -35,7 +35,8 @@ class HttpServer {
   virtual ~HttpServer() = default;
 
   virtual int port() const = 0;
-  // Until Stop, or SIGINT or SIGTERM.
+  // Until Stop, SIGINT or SIGTERM. After SIGTERM clients that listen to events have a second to ask
+  // for what has just changed.
   virtual void Run() = 0;
   virtual void Stop() = 0;
 };

@@ -1,9 +1,11 @@
 #include "tuner/http/page_guard.h"
 
+#include "core/utf8.h"
+
 namespace tune {
 namespace {
 
-constexpr std::string_view kCookie = "tune_key=";
+constexpr std::string_view kCookie = "tune_key";
 
 bool IsLoopbackName(std::string_view host) {
   if (host.starts_with('[')) return host.substr(0, host.find(']') + 1) == "[::1]";
@@ -11,13 +13,20 @@ bool IsLoopbackName(std::string_view host) {
   return name == "127.0.0.1" || name == "localhost";
 }
 
-std::string_view CookieValue(std::string_view cookies) {
+std::string CookieName(std::string_view host) {
+  const size_t colon = host.find(':', host.starts_with('[') ? host.find(']') : 0);
+  const std::string_view port = colon == std::string_view::npos ? "" : host.substr(colon + 1);
+  const bool is_number = !port.empty() && port.find_first_not_of("0123456789") == port.npos;
+  return std::string(kCookie) + (is_number ? "_" + std::string(port) : "");
+}
+
+std::string_view CookieValue(std::string_view cookies, const std::string& name) {
   while (!cookies.empty()) {
     const std::string_view one = cookies.substr(0, cookies.find(';'));
     cookies.remove_prefix(std::min(cookies.size(), one.size() + 1));
     const size_t begin = one.find_first_not_of(' ');
     if (begin == std::string_view::npos) continue;
-    if (one.substr(begin).starts_with(kCookie)) return one.substr(begin + kCookie.size());
+    if (one.substr(begin).starts_with(name + "=")) return one.substr(begin + name.size() + 1);
   }
   return {};
 }
@@ -38,23 +47,46 @@ std::optional<HttpAnswer> PageGuard::Stop(const HttpRequest& request) const {
   if (!IsLoopbackName(request.host)) {
     return ErrorAnswer(403, "the page is reached as 127.0.0.1 or localhost alone");
   }
-  if (request.method != "GET" && request.method != "HEAD") {
-    return ErrorAnswer(405, "only GET is known here: the page shows, and changes nothing");
+  const bool is_action = request.method == "POST" && request.path.ends_with("/actions");
+  if (request.method != "GET" && request.method != "HEAD" && !is_action) {
+    return ErrorAnswer(405, "only GET is known here; actions are sent to /actions of a sweep");
   }
   const auto key = request.query.find("key");
   if (request.path == "/" && key != request.query.end() && IsKey(key->second)) {
     HttpAnswer answer;
     answer.status = 303;
-    answer.headers = {
-        {"Location", "/"},
-        {"Set-Cookie", std::string(kCookie) + key_ + "; Path=/; HttpOnly; SameSite=Strict"}};
+    answer.headers = {{"Location", "/"},
+                      {"Set-Cookie", CookieName(request.host) + "=" + key_ +
+                                         "; Path=/; HttpOnly; SameSite=Strict"}};
     return answer;
   }
   constexpr std::string_view kBearer = "Bearer ";
   const bool is_bearer = std::string_view(request.authorization).starts_with(kBearer) &&
                          IsKey(std::string_view(request.authorization).substr(kBearer.size()));
-  if (is_bearer || IsKey(CookieValue(request.cookie))) return std::nullopt;
-  return ErrorAnswer(401, "open the address with the key that tune ui printed");
+  if (!is_bearer && !IsKey(CookieValue(request.cookie, CookieName(request.host)))) {
+    return ErrorAnswer(401,
+                       "open the address with the key that was printed when this page was started");
+  }
+  return is_action ? StopAction(request, is_bearer) : std::nullopt;
+}
+
+std::optional<HttpAnswer> PageGuard::StopAction(const HttpRequest& request, bool is_bearer) const {
+  if (rights_ == PageRights::kLook) {
+    return ErrorAnswer(403,
+                       "this page shows, and changes nothing; one that acts is served by tune ui "
+                       "--act, and by tune run --ui");
+  }
+  const std::string own = "http://" + request.host;
+  if (request.origin != own && !(request.origin.empty() && is_bearer)) {
+    return ErrorAnswer(403, "Origin: read '" + ToUtf8(request.origin) + "', expected " + own +
+                                ": actions come from the page itself");
+  }
+  const std::string type = request.content_type.substr(0, request.content_type.find(';'));
+  if (type != "application/json") {
+    return ErrorAnswer(415, "Content-Type: read '" + ToUtf8(request.content_type) +
+                                "', expected application/json");
+  }
+  return std::nullopt;
 }
 
 void AddSafeHeaders(HttpAnswer& answer) {

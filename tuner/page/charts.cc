@@ -13,6 +13,7 @@
 #include "core/time.h"
 #include "core/utf8.h"
 #include "tuner/artifact_path.h"
+#include "tuner/cli/living_state.h"
 #include "tuner/cli/pareto_front.h"
 #include "tuner/cli/stored_importance.h"
 #include "tuner/cli/trial_logs.h"
@@ -118,11 +119,8 @@ void AppendCurve(int64_t trial, const std::vector<Point>& points, size_t stride,
 
 Result<std::string> CurvesJson(Database& database, const FoundSweep& sweep,
                                const CurveQuery& query) {
-  const bool is_own = query.metric.empty() || query.metric == sweep.metric;
-  if (query.metric.find('"') != std::string::npos) {
-    return InvalidArgument("metric: read '" + query.metric + "', expected a name without '\"'");
-  }
-  const std::string path = is_own ? "" : "$.\"" + query.metric + "\"";
+  const std::string& metric = query.metric.empty() ? sweep.metric : query.metric;
+  TUNE_ASSIGN_OR_RETURN(const std::string path, MetricPath(metric, sweep.metric));
   TUNE_ASSIGN_OR_RETURN(std::vector<CurveTrial> all,
                         ReadCurveTrials(database, sweep, query.trials));
   const size_t all_count = all.size();
@@ -132,7 +130,7 @@ Result<std::string> CurvesJson(Database& database, const FoundSweep& sweep,
   const int64_t stride =
       std::max<int64_t>(1, (point_count + kCurvePointsMax - 1) / kCurvePointsMax);
   std::string out = "{";
-  AppendField("metric", is_own ? sweep.metric : query.metric, out);
+  AppendField("metric", metric, out);
   out += ",\"curves\":[";
   for (const CurveTrial& trial : trials) {
     TUNE_ASSIGN_OR_RETURN(const std::vector<Point> points, ReadPoints(database, trial, path));
@@ -217,6 +215,39 @@ Result<std::string> ImportanceMembers(Database& database, const FoundSweep& swee
     out += "]}";
   }
   return out + "]";
+}
+
+namespace {
+
+// "[{...},{...}]" of lines of JSON; of what is none nothing is passed on.
+std::string JsonList(const std::vector<std::string>& lines) {
+  std::string out = "[";
+  for (const std::string& line : lines) {
+    if (!ParseJson(line).ok()) continue;
+    if (out.size() > 1) out += ',';
+    out += line;
+  }
+  return out + "]";
+}
+
+}  // namespace
+
+Result<std::string> WorkersJson(Database& database, const FoundSweep& sweep, const Clock& clock) {
+  static constexpr char kSql[] =
+      "SELECT id, coalesce(nullif(name, ''), 'worker ' || id) AS name, address, cpus, gpus, state,"
+      " joined_at, last_seen_at FROM workers WHERE experiment = ?1 ORDER BY id";
+  TUNE_ASSIGN_OR_RETURN(const std::string known, RowsAsJson(database, kSql, sweep.id));
+  const auto told = [&](ControlVerb verb) {
+    return LinesOfTuner(database.path(), sweep.name, verb, clock);
+  };
+  const bool has_tuner = HasTuner(sweep) && !told(ControlVerb::kState).empty();
+  std::string out = "{";
+  AppendField("is_told", has_tuner, out);
+  out += ",\"known\":" + known;
+  out += ",\"workers\":" + (has_tuner ? JsonList(told(ControlVerb::kWorkers)) : "[]");
+  out += ",\"devices\":" + (has_tuner ? JsonList(told(ControlVerb::kDevices)) : "[]");
+  out += ",\"waiting\":" + (has_tuner ? JsonList(told(ControlVerb::kWaiting)) : "[]");
+  return out + "}";
 }
 
 Result<std::string> TimelineJson(Database& database, const FoundSweep& sweep) {

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "core/clock.h"
 #include "core/status.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/sqlite/database.h"
@@ -42,6 +43,12 @@ Result<std::string> FrontJson(Database& database, const FoundSweep& sweep);
 //  "low":0.6,"high":0.9,"is_clear":true}]}]}, or {"why_not":"..."} where nothing can be told.
 // The members of an object, without its braces. Takes seconds.
 Result<std::string> ImportanceMembers(Database& database, const FoundSweep& sweep);
+
+// {"is_told":true,"known":[...],"workers":[...],"devices":[...],"waiting":[...]}: the workers that
+// the database knows, and what the sweep's tuner tells of those that are there, of their devices
+// and of what waits (tuner/waiting_trials.h, tuner/device_status.h). `is_told` is false, and its
+// lists are empty, where no tuner answers.
+Result<std::string> WorkersJson(Database& database, const FoundSweep& sweep, const Clock& clock);
 
 // {"workers":[...],"attempts":{"columns":[...],"rows":[[...]]}}; times of attempts in milliseconds
 // since 1970 UTC.

@@ -13,11 +13,21 @@
 #include "tuner/cli/stored_doubts.h"
 #include "tuner/cli/stored_snapshot.h"
 #include "tuner/cli/sweep_lookup.h"
+#include "tuner/cli/text_table.h"
 #include "tuner/page/charts.h"
+#include "tuner/page/page_action.h"
 #include "tuner/page/page_json.h"
 
 namespace tune {
 namespace {
+
+// Others wait meanwhile: the page is served by one thread. A tuner answers between two steps.
+constexpr Duration kActionPatience = Seconds(10);
+
+// Of tune ask a sweep is RUNNING, and nobody can be asked.
+bool HasLivingTuner(const FoundSweep& sweep) {
+  return HasTuner(sweep) && sweep.trainable_kind != "ask-tell";
+}
 
 Result<std::string> Counts(Database& database, int64_t experiment) {
   static constexpr char kSql[] =
@@ -124,10 +134,11 @@ Status NothingHere() { return NotFound("there is nothing at this address"); }
 }  // namespace
 
 Result<std::unique_ptr<PageApi>> PageApi::Open(const std::string& db_path, std::string life,
-                                               const Clock& clock, SlowAnswers slow_answers) {
+                                               PageRights rights, const Clock& clock,
+                                               SlowAnswers slow_answers) {
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Database> database, OpenForQueries(db_path));
   return std::unique_ptr<PageApi>(
-      new PageApi(std::move(database), std::move(life), clock, slow_answers));
+      new PageApi(std::move(database), std::move(life), rights, clock, slow_answers));
 }
 
 PageApi::Followed& PageApi::Follow(const FoundSweep& sweep) {
@@ -146,7 +157,9 @@ Result<std::string> PageApi::Sweeps() {
   std::string out = "[";
   for (auto it = sweeps.rbegin(); it != sweeps.rend(); ++it) {
     if (out.size() > 1) out += ',';
-    TUNE_ASSIGN_OR_RETURN(const std::string summary, Summary(*database_, *it));
+    FoundSweep living = *it;
+    TellPaused(database_->path(), clock_, living);
+    TUNE_ASSIGN_OR_RETURN(const std::string summary, Summary(*database_, living));
     out += summary + "}";
   }
   return out + "]";
@@ -160,6 +173,7 @@ Result<std::string> PageApi::Sweep(const FoundSweep& sweep) {
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kSpecSql));
   row->BindAll(sweep.id);
   TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+  AppendField("may_act", rights_ == PageRights::kAct && HasLivingTuner(living), out);
   out += ",\"spec\":" + (has_row ? std::string(row->Text(0)) : "{}") + ",\"doubts\":[";
   TUNE_ASSIGN_OR_RETURN(const std::vector<Doubt> doubts, ReadDoubts(*database_, sweep.id));
   for (size_t i = 0; i < doubts.size(); ++i) {
@@ -186,6 +200,22 @@ Result<std::string> PageApi::Importance(const FoundSweep& sweep) {
   std::string out = "{" + (answer.body ? **answer.body : "");
   AppendField("is_behind", answer.is_behind, out);
   return out + "}";
+}
+
+Result<std::string> PageApi::Ranges(const FoundSweep& sweep, const std::string& metric) {
+  TUNE_ASSIGN_OR_RETURN(const std::string path, MetricPath(metric, sweep.metric));
+  Followed& followed = Follow(sweep);
+  TUNE_RETURN_IF_ERROR(followed.trials.Refresh(*database_));
+  std::deque<MetricRanges>& known = followed.ranges;
+  auto found = std::find_if(known.begin(), known.end(),
+                            [&](const MetricRanges& one) { return one.metric() == metric; });
+  if (found == known.end()) {
+    if (known.size() >= kRangesMax) known.pop_back();
+    known.emplace_front(metric, path);
+    found = known.begin();
+  }
+  std::rotate(known.begin(), found, found + 1);
+  return known.front().Answer(*database_, followed.trials);
 }
 
 Result<std::string> PageApi::Course(const FoundSweep& sweep) {
@@ -269,10 +299,15 @@ Result<std::string> PageApi::BodyOfSweep(const std::string& name, std::string_vi
     query.metric = TextOf(request, "metric");
     return CurvesJson(*database_, sweep, query);
   }
+  if (part == "ranges") {
+    const std::string metric = TextOf(request, "metric");
+    return Ranges(sweep, metric.empty() ? sweep.metric : metric);
+  }
   if (part == "metrics") return MetricNamesJson(*database_, sweep);
   if (part == "course") return Course(sweep);
   if (part == "front") return FrontJson(*database_, sweep);
   if (part == "importance") return Importance(sweep);
+  if (part == "workers") return WorkersJson(*database_, sweep, clock_);
   if (part == "timeline") return TimelineJson(*database_, sweep);
   return NothingHere();
 }
@@ -291,11 +326,41 @@ Result<std::string> PageApi::Body(const std::vector<std::string>& parts,
   return LogJson(database_->path(), sweep.name, *number, attempt, from);
 }
 
+Status PageApi::FollowFile() {
+  if (!database_->HasMoved()) return OkStatus();
+  Result<std::unique_ptr<Database>> other = OpenForQueries(database_->path());
+  if (!other.ok()) {
+    return Unavailable("the database that was looked at is not there any more: " +
+                       other.status().message());
+  }
+  database_ = *std::move(other);
+  life_ = life_.substr(0, life_.find('-')) + "-" + std::to_string(++file_count_);
+  followed_.clear();
+  told_version_ = -1;
+  return OkStatus();
+}
+
 std::string PageApi::NextEvent() {
+  if (!FollowFile().ok()) return "";  // Who asks is told.
   const Result<int64_t> version = database_->QueryInt("PRAGMA data_version");
   if (!version.ok() || *version == told_version_) return "";
   told_version_ = *version;
   return std::to_string(++event_count_);
+}
+
+HttpAnswer PageApi::Act(const std::vector<std::string>& parts, const std::string& body) {
+  const auto act = [&]() -> Result<ControlAnswer> {
+    if (parts.size() != 2 || parts[1] != "actions") return NothingHere();
+    TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindSweep(*database_, parts[0]));
+    TUNE_ASSIGN_OR_RETURN(const ControlRequest request, ReadAction(body, sweep.name));
+    if (!HasLivingTuner(sweep)) {
+      return FailedPrecondition(Printable(sweep.name) + " is " + sweep.status +
+                                ": no tuner runs it that could be asked");
+    }
+    return AskLivingTuner(database_->path(), request, clock_, kActionPatience);
+  };
+  const Result<ControlAnswer> answer = act();
+  return ActionAnswer(answer.ok() ? *answer : ControlAnswer{answer.status(), {}});
 }
 
 HttpAnswer PageApi::Answer(const HttpRequest& request) {
@@ -314,12 +379,15 @@ HttpAnswer PageApi::Answer(const HttpRequest& request) {
     parts.emplace_back(rest.substr(0, rest.find('/')));
     rest.remove_prefix(parts.back().size());
   }
+  if (const Status s = FollowFile(); !s.ok()) return ErrorAnswer(503, s.message());
+  if (request.method == "POST") return Act(parts, request.body);
   const Result<int64_t> version = database_->QueryInt("PRAGMA data_version");
   const std::string tag = version.ok() ? "\"" + life_ + std::to_string(*version) + "\"" : "";
-  // The status of a sweep is also its tuner's, which may die without a word in the database; a log
-  // grows without one; and what is read or weighed bit by bit changes while the database does not.
+  // The status of a sweep is also its tuner's, which may die without a word in the database, as
+  // is what it tells of workers; a log grows without one; and what is read or weighed bit by bit
+  // changes while the database does not.
   const bool has_tag = parts.size() >= 2 && parts.size() <= 3 && parts[1] != "course" &&
-                       parts[1] != "importance" && !tag.empty();
+                       parts[1] != "importance" && parts[1] != "workers" && !tag.empty();
   if (has_tag && request.if_none_match == tag) {
     HttpAnswer same;
     same.status = 304;

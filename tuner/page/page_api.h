@@ -7,11 +7,16 @@
 //   /sweeps/NAME/trials/N/log?attempt=&from= what it printed (charts.h)
 //   /sweeps/NAME/curves?trials=1,2&metric=M  values by iteration and time
 //   /sweeps/NAME/metrics                     the names of what is reported
+//   /sweeps/NAME/ranges?metric=M             its last, least and greatest value in each trial
 //   /sweeps/NAME/course                      the best value over time, rungs, what was saved
 //   /sweeps/NAME/front, /importance, /timeline
+//   /sweeps/NAME/workers                     workers, devices and what waits, as the tuner tells
+//   /sweeps/NAME/actions                     POST: commands to its tuner (page_action.h)
 //   /events                                  server-sent events: the database has changed
 //
-// Answers about a sweep carry an ETag that changes with each commit.
+// Answers about a sweep carry an ETag that changes with each commit. Where the file at the
+// database's path is replaced by another one, that one is answered from; where it is gone, the
+// answer is 503 until it is back.
 //
 // Thread rule: one thread.
 #pragma once
@@ -26,7 +31,9 @@
 #include "core/clock.h"
 #include "core/status.h"
 #include "tuner/http/http_message.h"
+#include "tuner/http/page_guard.h"
 #include "tuner/page/aside.h"
+#include "tuner/page/metric_ranges.h"
 #include "tuner/page/sweep_course.h"
 #include "tuner/page/trial_rows.h"
 #include "tuner/sqlite/database.h"
@@ -37,9 +44,11 @@ class PageApi {
  public:
   // What takes seconds: who asks waits for it, or is told to ask again (`is_behind`).
   enum class SlowAnswers { kAtOnce, kAside };
-  // `life`: a word that no other process has, for revisions. Errors are one line for a person.
+  // `life`: a word that no other process has, for revisions; `rights`: what the page offers (that
+  // nobody takes more is seen to by the guard). Errors are one line for a person.
   static Result<std::unique_ptr<PageApi>> Open(const std::string& db_path, std::string life,
-                                               const Clock& clock, SlowAnswers slow_answers);
+                                               PageRights rights, const Clock& clock,
+                                               SlowAnswers slow_answers);
 
   // Of a path below /api/; others are answered with 404.
   HttpAnswer Answer(const HttpRequest& request);
@@ -54,16 +63,23 @@ class PageApi {
     int64_t created_us = 0;  // A sweep may be deleted, and another one get its id.
     TrialRows trials;
     SweepCourse course;
+    std::deque<MetricRanges> ranges = {};  // The latest first.
   };
   static constexpr size_t kFollowedMax = 4;
+  static constexpr size_t kRangesMax = 32;
 
-  PageApi(std::unique_ptr<Database> database, std::string life, const Clock& clock,
-          SlowAnswers slow_answers)
+  PageApi(std::unique_ptr<Database> database, std::string life, PageRights rights,
+          const Clock& clock, SlowAnswers slow_answers)
       : database_(std::move(database)),
         life_(std::move(life)),
+        rights_(rights),
         clock_(clock),
         slow_answers_(slow_answers),
         aside_(clock) {}
+
+  // kUnavailable: there is no database at the path now.
+  Status FollowFile();
+  HttpAnswer Act(const std::vector<std::string>& parts, const std::string& body);
 
   Result<std::string> Body(const std::vector<std::string>& parts, const HttpRequest& request);
   Result<std::string> BodyOfSweep(const std::string& name, std::string_view part,
@@ -71,12 +87,15 @@ class PageApi {
   Result<std::string> Sweeps();
   Result<std::string> Sweep(const FoundSweep& sweep);
   Result<std::string> Importance(const FoundSweep& sweep);
+  Result<std::string> Ranges(const FoundSweep& sweep, const std::string& metric);
   Result<std::string> Course(const FoundSweep& sweep);
   Result<std::string> Trial(const FoundSweep& sweep, int64_t number);
   Followed& Follow(const FoundSweep& sweep);
 
   std::unique_ptr<Database> database_;
-  const std::string life_;
+  std::string life_;  // And, after a '-', how often the file was replaced.
+  int64_t file_count_ = 0;
+  const PageRights rights_;
   const Clock& clock_;
   const SlowAnswers slow_answers_;
   Aside aside_;

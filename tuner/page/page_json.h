@@ -21,6 +21,10 @@ void AppendColumn(const Statement& row, int column, std::string& out);
 void AppendField(std::string_view name, const Value& value, std::string& out);
 void AppendNumber(std::optional<double> value, std::string& out);
 
+// Where report_rows.metrics holds a metric: $."loss"; "" for the sweep's own, which is in
+// report_rows.value. kInvalidArgument: a name that cannot be asked for.
+Result<std::string> MetricPath(const std::string& metric, const std::string& own);
+
 // "[{...},{...}]" of a query with one parameter.
 Result<std::string> RowsAsJson(Database& database, const char* sql, int64_t parameter);
 

@@ -158,7 +158,15 @@ Result<HtmlReport> MakeHtmlReport(PageApi& api, const std::string& name) {
   } while (course.find("\"is_behind\":true") != std::string::npos);
   answers.Keep(kept + "/course", course);
   const bool is_multi = sweep.Find("metrics")->AsList().size() > 1;
-  for (const char* const part : {"/curves", "/metrics", "/importance", "/timeline", "/front"}) {
+  const auto keep_ranges = [&](const std::string& metric) -> Status {
+    TUNE_ASSIGN_OR_RETURN(const std::string ranges,
+                          answers.Ask(asked + "/ranges", "metric", metric));
+    answers.Keep(kept + "/ranges?metric=" + Encoded(metric), ranges);
+    return OkStatus();
+  };
+  TUNE_RETURN_IF_ERROR(keep_ranges(sweep.Find("metric")->AsString()));
+  for (const char* const part :
+       {"/curves", "/metrics", "/importance", "/timeline", "/workers", "/front"}) {
     if (std::string_view(part) == "/front" && !is_multi) continue;
     TUNE_ASSIGN_OR_RETURN(const std::string json, answers.Ask(asked + part));
     answers.Keep(kept + part, json);
@@ -167,6 +175,7 @@ Result<HtmlReport> MakeHtmlReport(PageApi& api, const std::string& name) {
     size_t count = 0;
     for (const Value& metric : names.AsList()) {
       if (metric == *sweep.Find("metric") || ++count > kOtherMetricsMax) continue;
+      TUNE_RETURN_IF_ERROR(keep_ranges(metric.AsString()));
       TUNE_ASSIGN_OR_RETURN(const std::string curves,
                             answers.Ask(asked + "/curves", "metric", metric.AsString()));
       answers.Keep(kept + "/curves?metric=" + Encoded(metric.AsString()), curves);

@@ -116,4 +116,11 @@ std::string TrialRows::Answer(std::string_view since) const {
   return out + "]}";
 }
 
+std::vector<TrialRows::Mark> TrialRows::Marks() const {
+  std::vector<Mark> marks;
+  marks.reserve(rows_.size());
+  for (const auto& [number, row] : rows_) marks.push_back({row.id, number, row.revision});
+  return marks;
+}
+
 }  // namespace tune

@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/status.h"
 #include "tuner/cli/sweep_lookup.h"
@@ -30,6 +31,14 @@ class TrialRows {
   // {"revision":"a3f.17","is_whole":false,"columns":[...],"rows":[[...]]}: the rows that changed
   // after `since`; all of them where `since` is "" or not known.
   std::string Answer(std::string_view since) const;
+
+  // Of each trial by number: which it is, and the revision at which its row changed last.
+  struct Mark {
+    int64_t id = 0;
+    int64_t number = 0;
+    int64_t revision = 0;  // From 1.
+  };
+  std::vector<Mark> Marks() const;
 
  private:
   struct Row {

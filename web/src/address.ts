@@ -1,6 +1,6 @@
 // What is looked at lives in the address, so that it can be kept and sent: #/NAME?view=...&filter=...&sort=...
 
-export const VIEWS = ["curves", "parallel", "slice", "contour", "importance", "front", "timeline", "compare"] as const;
+export const VIEWS = ["curves", "parallel", "slice", "contour", "importance", "front", "timeline", "workers", "compare"] as const;
 export type ViewName = (typeof VIEWS)[number];
 
 export interface View {
@@ -11,10 +11,12 @@ export interface View {
   trial: number | null;
   chosen: number[];
   hidden: string[]; // Columns that are not shown.
+  extra: string[]; // Columns of metrics that are shown: "min:val_loss".
+  differ: boolean; // The table has the chosen trials alone, and what differs between them.
   options: { [name: string]: string }; // Of the views: "metric", "colour", "x", "y", "time", "log", "smooth".
 }
 
-const OWN = ["view", "filter", "sort", "trial", "chosen", "hidden"];
+const OWN = ["view", "filter", "sort", "trial", "chosen", "hidden", "extra", "differ"];
 
 export function readAddress(hash: string): View {
   const [path, query] = hash.replace(/^#\/?/, "").split("?", 2);
@@ -34,6 +36,8 @@ export function readAddress(hash: string): View {
     sort: given.get("sort") ?? "",
     trial: trial === null || !/^\d+$/.test(trial) ? null : Number(trial),
     chosen: (given.get("chosen") ?? "").split(",").filter(Boolean).map(Number).filter(Number.isInteger),
+    extra: (given.get("extra") ?? "").split(",").filter(Boolean),
+    differ: given.get("differ") === "1",
     hidden: (given.get("hidden") ?? "").split(",").filter(Boolean),
     options: Object.fromEntries([...given].filter(([name]) => !OWN.includes(name))),
   };
@@ -47,6 +51,8 @@ export function writeAddress(view: View): string {
   if (view.trial !== null) out.set("trial", String(view.trial));
   if (view.chosen.length) out.set("chosen", view.chosen.join(","));
   if (view.hidden.length) out.set("hidden", view.hidden.join(","));
+  if (view.extra.length) out.set("extra", view.extra.join(","));
+  if (view.differ) out.set("differ", "1");
   for (const [name, value] of Object.entries(view.options)) if (value) out.set(name, value);
   const query = out.toString();
   return "#/" + encodeURIComponent(view.sweep) + (query ? "?" + query : "");

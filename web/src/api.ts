@@ -27,7 +27,8 @@ export interface Summary {
 
 export interface Sweep extends Summary {
   doubts: string[];
-  spec: { space?: Config };
+  spec: { space?: Config; limits?: Config };
+  may_act: boolean; // This page may command its tuner.
 }
 
 export interface Trial {
@@ -66,6 +67,11 @@ export interface Curves {
   stride: number;
 }
 
+export interface Ranges {
+  metric: string;
+  rows: number[][]; // Number of the trial, last, min, max.
+}
+
 export interface Rung {
   rung: number;
   reached: number;
@@ -99,8 +105,36 @@ export interface Importance {
   }[];
 }
 
+export interface KnownWorker {
+  id: number;
+  name: string;
+  address: string;
+  cpus: number;
+  gpus: number;
+  state: string;
+  joined_at: string;
+  last_seen_at: string; // When its state changed last.
+}
+
+export interface DeviceNow {
+  worker: string;
+  device: number;
+  name: string;
+  memory_bytes: number; // 0: not known.
+  used_bytes: number | null;
+  slices: { trial: number; gpu: number }[];
+}
+
+export interface WorkersNow {
+  is_told: boolean; // Its tuner answered; without it the last three are empty.
+  known: KnownWorker[];
+  workers: { worker: string; address: string; is_local: boolean; state: string; cpus: number; slices: { trial: number; cpus: number }[] }[];
+  devices: DeviceNow[];
+  waiting: { trial: number | null; count: number; why: string }[];
+}
+
 export interface Timeline {
-  workers: { id: number; name: string; address: string; cpus: number; gpus: number; state: string; joined_at: string; last_seen_at: string }[];
+  workers: KnownWorker[];
   attempts: { columns: string[]; rows: (number | string | null)[][] };
 }
 
@@ -142,6 +176,16 @@ async function unpack(text: string): Promise<Map<string, unknown>> {
 const packed = document.getElementById("report")?.textContent;
 const report = packed ? unpack(packed) : null;
 export const isReport = report !== null;
+
+// What the tuner says that it does. Refused: what the tuner, or the page's server, has against it.
+export async function act(path: string, action: object): Promise<string[]> {
+  const response = await fetch(`/api/v1${path}/actions`, {
+    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(action),
+  });
+  const answer = await response.json();
+  if (!response.ok) throw new Refused(response.status, answer.error ?? response.statusText);
+  return answer.ok;
+}
 
 // The last answer of each address and its tag: what has not changed is not sent again.
 const known = new Map<string, { tag: string; value: unknown }>();

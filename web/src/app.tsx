@@ -1,23 +1,25 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { useActing } from "./act";
 import { readAddress, VIEWS, writeAddress, type View, type ViewName } from "./address";
-import { isReport, pathOf, type Course, type Summary, type Sweep, type TrialDetail } from "./api";
+import { isReport, pathOf, type Course, type Ranges, type Summary, type Sweep, type TrialDetail, type WorkersNow } from "./api";
 import { CompareView } from "./compare";
 import { CurvesView } from "./curves";
 import { FrontView } from "./front";
 import { ImportanceView } from "./importance";
-import { useAnswer, useChanges, useTrials } from "./live";
+import { useAnswer, useAnswers, useChanges, useTrials } from "./live";
 import { Overview } from "./overview";
 import { ParallelView } from "./parallel";
-import { columnsOf, filterOf, filterParts, sorted } from "./rows";
+import { columnsOf, differing, filterOf, filterParts, metricColumns, sorted } from "./rows";
 import { ContourView, SliceView } from "./slice";
-import { TrialTable } from "./table";
+import { ColumnMenu, TrialTable } from "./table";
 import { TimelineView } from "./timeline";
 import { TrialPanel } from "./trial";
 import { parameterNames, type Shown } from "./view";
+import { WorkersView } from "./workers";
 
 const TITLES: { [view in ViewName]: string } = {
   curves: "Curves", parallel: "Parallel", slice: "Slice", contour: "Contour", importance: "Importance", front: "Front",
-  timeline: "Timeline", compare: "Compare",
+  timeline: "Timeline", workers: "Workers", compare: "Compare",
 };
 
 function useView(): [View, (change: Partial<View>) => void] {
@@ -56,6 +58,7 @@ function Drawing({ name, shown, course }: { name: ViewName; shown: Shown; course
     case "importance": return <ImportanceView shown={shown} />;
     case "front": return <FrontView shown={shown} />;
     case "timeline": return <TimelineView shown={shown} />;
+    case "workers": return <WorkersView shown={shown} />;
     case "compare": return <CompareView shown={shown} />;
   }
 }
@@ -72,14 +75,29 @@ export function App() {
   const trialPath = `${path}/trials/${view.trial}`;
   const isThere = view.trial !== null && rows.value?.byNumber.has(view.trial);
   const detail = useAnswer<TrialDetail>(isThere ? trialPath : "", tick);
+  const status = detail.value?.trial[0].status;
+  const waits = useAnswer<WorkersNow>(!isReport && (status === "PENDING" || status === "PAUSED") ? path + "/workers" : "", tick);
+  const why = waits.value?.waiting.find((w) => w.trial === view.trial)?.why ?? "";
 
   const all = rows.value?.list ?? [];
   const metric = sweep.value?.metric ?? "";
-  const columns = useMemo(() => columnsOf(all, metric), [rows.value?.list, metric]);
+  const reported = useAnswer<string[]>(path && path + "/metrics", tick);
+  const metrics = useMemo(() => [...new Set([metric, ...(reported.value ?? [])])], [reported.value, metric]);
+  // Asked for where a column is shown, ordered or filtered by.
+  const asked = metrics.filter((m) => view.extra.some((c) => c.endsWith(":" + m)) || view.sort.endsWith(":" + m) || view.filter.includes(`(${m})`));
+  const rangePath = (m: string) => `${path}/ranges?metric=${encodeURIComponent(m)}`;
+  const answers = useAnswers<Ranges>(asked.map(rangePath), tick);
+  const columns = useMemo(() => {
+    const ranges = new Map([...(answers.value?.values() ?? [])].map((r) => [r.metric, r]));
+    return [...columnsOf(all, metric), ...metricColumns(metrics, metric, ranges)];
+  }, [rows.value?.list, metrics, answers.value]);
   const names = useMemo(() => parameterNames(all), [rows.value?.list]);
   const test = useMemo(() => filterOf(view.filter, columns), [view.filter, columns]);
   const sort = view.sort || (sweep.value?.mode === "max" ? "-best" : "best");
   const trials = useMemo(() => sorted(typeof test === "string" ? all : all.filter(test), columns, sort), [rows.value?.list, test, columns, sort]);
+  const chosen = trials.filter((t) => view.chosen.includes(t.number));
+  const differs = view.differ && chosen.length > 1;
+  const shownColumns = columns.filter((c) => (c.metric === undefined ? !view.hidden.includes(c.name) : view.extra.includes(c.name)));
   const visible = useMemo(() => new Set(trials.map((t) => t.number)), [trials]);
   useEffect(() => {
     document.title = name ? `${name} - tune` : "tune";
@@ -90,11 +108,13 @@ export function App() {
   const drawn = view.trial === null || view.chosen.includes(view.trial) ? view.chosen : [...view.chosen, view.trial];
   const views = VIEWS.filter((v) => v !== "front" || (sweep.value?.metrics.length ?? 1) > 1);
   const now = views.includes(view.view) ? view.view : "curves";
-  const trouble = gone || sweeps.trouble || sweep.trouble || rows.trouble;
+  const acting = useActing(sweep.value, path);
+  const trouble = gone || sweeps.trouble || sweep.trouble || rows.trouble || answers.trouble;
   const shown: Shown | null = sweep.value && {
-    path, tick, sweep: sweep.value, all, trials, visible, drawn, columns, names, options: view.options,
+    path, tick, sweep: sweep.value, all, trials, visible, drawn, metrics, names, options: view.options,
     set: (options) => change({ options: { ...view.options, ...options } }),
     open: (trial) => change({ trial }),
+    want: acting.want,
     addFilter: (parts, without) => change({ filter: [...filterParts(view.filter).filter((p) => !without(p)), ...parts].join(" ") }),
   };
 
@@ -104,7 +124,7 @@ export function App() {
         <h1>tune</h1>
         {sweeps.value && sweeps.value.length > 0 && (
           <select aria-label="sweep" value={name}
-            onChange={(e) => change({ sweep: e.currentTarget.value, trial: null, chosen: [], filter: "", sort: "", hidden: [], options: {} })}>
+            onChange={(e) => change({ sweep: e.currentTarget.value, trial: null, chosen: [], filter: "", sort: "", hidden: [], extra: [], differ: false, options: {} })}>
             {sweeps.value.map((s) => <option key={s.name} value={s.name}>{s.name} ({s.status})</option>)}
           </select>
         )}
@@ -118,7 +138,8 @@ export function App() {
       {sweeps.value?.length === 0 && <p class="empty">This database has no sweep yet. Begin one: <code>tune run space.yaml</code></p>}
       {shown && (
         <>
-          <Overview sweep={shown.sweep} course={course.value} />
+          <Overview sweep={shown.sweep} course={course.value} want={acting.want} />
+          {acting.parts}
           {!rows.value && <p class="empty">Reading its trials…</p>}
           <div class={detail.value ? "columns" : ""} hidden={!rows.value}>
             <div>
@@ -126,11 +147,13 @@ export function App() {
               <div role="tabpanel" id="view" aria-labelledby={"tab-" + now}>
                 <Drawing name={now} shown={shown} course={course.value} />
               </div>
-              <TrialTable trials={trials} columns={columns} sort={sort} best={shown.sweep.best?.number ?? null} chosen={view.chosen}
-                open={view.trial} hidden={view.hidden} onSort={(next) => change({ sort: next })} onChoose={choose}
-                onOpen={(trial) => change({ trial })} onHide={(hidden) => change({ hidden })} />
+              <TrialTable trials={differs ? chosen : trials} columns={differs ? differing(shownColumns, chosen) : shownColumns} sort={sort}
+                best={shown.sweep.best?.number ?? null} chosen={view.chosen} open={view.trial}
+                menu={<ColumnMenu columns={columns} hidden={view.hidden} extra={view.extra} onHide={(hidden) => change({ hidden })} onExtra={(extra) => change({ extra })} />}
+                differ={chosen.length > 1 ? differs : null} onDiffer={(differ) => change({ differ })} onSort={(next) => change({ sort: next })} onChoose={choose}
+                onOpen={(trial) => change({ trial })} />
             </div>
-            {detail.value && <TrialPanel detail={detail.value} metric={metric} path={trialPath} tick={tick} onClose={() => change({ trial: null })} />}
+            {detail.value && <TrialPanel detail={detail.value} metric={metric} path={trialPath} tick={tick} why={why} want={acting.want} onClose={() => change({ trial: null })} />}
           </div>
         </>
       )}

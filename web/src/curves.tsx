@@ -46,7 +46,6 @@ function drawRungs(plot: uPlot, course: Course) {
 
 export function CurvesView({ shown: view, course }: { shown: Shown; course: Course | null }) {
   const { options, set, sweep } = view;
-  const names = useAnswer<string[]>(view.path + "/metrics", view.tick);
   const extra = options.metric && options.metric !== sweep.metric ? "?metric=" + encodeURIComponent(options.metric) : "";
   const asked = useAnswer<Curves>(view.path + "/curves" + extra, view.tick);
   // Of very many trials some are left out; what was chosen is always drawn.
@@ -58,7 +57,7 @@ export function CurvesView({ shown: view, course }: { shown: Shown; course: Cour
   return (
     <section aria-label="curves" class="view">
       <div class="bar">
-        <Pick label="metric" value={options.metric || sweep.metric} names={[...new Set([sweep.metric, ...(names.value ?? [])])]}
+        <Pick label="metric" value={options.metric || sweep.metric} names={view.metrics}
           onPick={(metric) => set({ metric: metric === sweep.metric ? "" : metric })} />
         <Pick label="over" value={options.over || "iteration"} names={["iteration", "seconds"]} onPick={(over) => set({ over: over === "iteration" ? "" : over })} />
         <Pick label="colour" value={options.colour || ""} none="by trial" names={view.names} onPick={(colour) => set({ colour })} />

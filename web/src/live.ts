@@ -8,7 +8,7 @@ const SHARE = 0.2;
 const AGAIN_MS = 100;
 // A tuner that was killed says nothing: its sweep's status is looked at all the same.
 const LOOK_MS = 5000;
-const GONE = "tune ui does not answer; trying again";
+const GONE = "The page's server does not answer; trying again. It ends with tune run --ui; tune ui shows the database.";
 
 // Rises with each change; the text says what is wrong.
 export function useChanges(): [number, string] {
@@ -87,6 +87,12 @@ function useLoaded<T>(key: string, tick: number, load: (before: T | null) => Pro
 }
 
 export const useAnswer = <T>(path: string, tick: number): Asked<T> => useLoaded<T>(path, tick, () => ask<T>(path));
+
+// The same of several addresses, by address; the same map as long as nothing has changed.
+export const useAnswers = <T>(paths: string[], tick: number): Asked<Map<string, T>> => useLoaded<Map<string, T>>(paths.join("\n"), tick, async (before) => {
+  const answers = await Promise.all(paths.map((path) => ask<T>(path)));
+  return before && paths.every((path, i) => before.get(path) === answers[i]) ? before : new Map(paths.map((path, i) => [path, answers[i]]));
+});
 
 interface Trials {
   revision: string;

@@ -1,6 +1,7 @@
 // The sweep at a glance: what runs, the best so far and how it came about, what early stopping saved.
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
+import { SweepActions, type Acting } from "./act";
 import type { Course, Sweep } from "./api";
 import { COLOURS } from "./colour";
 import { axis } from "./curves";
@@ -46,7 +47,7 @@ function savedText(course: Course): string {
   return parts.join("; ");
 }
 
-export function Overview({ sweep, course }: { sweep: Sweep; course: Course | null }) {
+export function Overview({ sweep, course, want }: { sweep: Sweep; course: Course | null; want: Acting["want"] }) {
   const total = Object.values(sweep.counts).reduce((a, b) => a + b, 0);
   const known = ORDER.filter((status) => sweep.counts[status]);
   const saved = course ? savedText(course) : "";
@@ -68,6 +69,7 @@ export function Overview({ sweep, course }: { sweep: Sweep; course: Course | nul
             ? <div>best: trial {sweep.best.number}, {sweep.metric} <strong>{shown(sweep.best.value)}</strong> at iteration {sweep.best.iteration}</div>
             : <div class="soft">no trial has reported {sweep.metric} yet</div>}
         {saved && <div class="soft">{saved}</div>}
+        <SweepActions sweep={sweep} want={want} />
         {sweep.doubts.map((doubt) => <p class="doubt" key={doubt}>in doubt: {doubt}</p>)}
       </div>
       {course && sweep.metrics.length === 1 && <BestSoFar course={course} sweep={sweep} />}

@@ -1,5 +1,5 @@
 // Trials as rows of a table: columns, order and filter.
-import type { Config, Trial } from "./api";
+import type { Config, Ranges, Trial } from "./api";
 
 export type Cell = number | string | boolean | null;
 
@@ -8,6 +8,7 @@ export interface Column {
   title: string;
   cell: (trial: Trial) => Cell;
   isParameter?: boolean;
+  metric?: string; // Shown where it is asked for.
 }
 
 export function flat(config: Config, before = ""): Map<string, Cell> {
@@ -47,6 +48,23 @@ export function columnsOf(trials: Trial[], metric: string): Column[] {
     { name: "why", title: "ended by", cell: (t) => t.stop_reason },
   ];
 }
+
+const RANGE = ["last", "min", "max"];
+export const rangeTitle = (kind: string, metric: string) => `${kind}(${metric})`;
+
+// The last, least and greatest value of each metric; of the sweep's own the last has a column. `ranges`: what is known of them.
+export function metricColumns(metrics: string[], own: string, ranges: Map<string, Ranges>): Column[] {
+  return metrics.flatMap((metric) => {
+    let byTrial: Map<number, number[]> | null = null;
+    const of = (trial: Trial) => (byTrial ??= new Map(ranges.get(metric)?.rows.map((row) => [row[0], row]))).get(trial.number);
+    return RANGE.map((kind, i): Column => ({ name: `${kind}:${metric}`, title: rangeTitle(kind, metric), metric, cell: (t) => of(t)?.[i + 1] ?? null }))
+      .filter((c) => metric !== own || !c.name.startsWith("last:"));
+  });
+}
+
+// What is the same in all of them tells nothing.
+export const differing = (columns: Column[], trials: Trial[]): Column[] =>
+  columns.filter((c) => c.name === "number" || trials.some((t) => c.cell(t) !== c.cell(trials[0])));
 
 // Numbers before texts, what is not there last in either direction.
 export function compare(a: Cell, b: Cell, down: boolean): number {

@@ -1,4 +1,5 @@
 // The trials: as many rows are in the page as are seen.
+import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import type { Trial } from "./api";
 import { COLOURS } from "./colour";
@@ -10,34 +11,41 @@ const MARKS: { [status: string]: string } = { RUNNING: "▶", PAUSED: "⏸", PEN
 
 interface Props {
   trials: Trial[];
-  columns: Column[];
+  columns: Column[]; // Those that are shown.
   sort: string;
   best: number | null;
   chosen: number[];
   open: number | null;
-  hidden: string[];
+  menu: ComponentChildren; // Which columns are shown.
+  differ: boolean | null; // Whether these are chosen ones, with what differs between them; null: too few are chosen.
+  onDiffer: (differ: boolean) => void;
   onSort: (sort: string) => void;
   onChoose: (trial: number) => void;
   onOpen: (trial: number) => void;
-  onHide: (hidden: string[]) => void;
 }
 
-// Which columns are shown.
-function Columns({ columns, hidden, onHide }: { columns: Column[]; hidden: string[]; onHide: (hidden: string[]) => void }) {
+const toggled = (names: string[], name: string) => (names.includes(name) ? names.filter((n) => n !== name) : [...names, name]);
+
+// Which columns are shown: all but `hidden`, and of the metrics' those of `extra`.
+export function ColumnMenu({ columns, hidden, extra, onHide, onExtra }: {
+  columns: Column[]; hidden: string[]; extra: string[]; onHide: (hidden: string[]) => void; onExtra: (extra: string[]) => void;
+}) {
+  const metrics = columns.filter((c) => c.metric !== undefined);
   return (
     <details class="menu">
       <summary>columns{hidden.length > 0 && ` (${hidden.length} hidden)`}</summary>
       <div>
-        {columns.filter((c) => c.name !== "number").map((c) => (
-          <label key={c.name}><input type="checkbox" checked={!hidden.includes(c.name)}
-            onChange={() => onHide(hidden.includes(c.name) ? hidden.filter((h) => h !== c.name) : [...hidden, c.name])} /> {c.title}</label>))}
+        {columns.filter((c) => c.name !== "number" && c.metric === undefined).map((c) => (
+          <label key={c.name}><input type="checkbox" checked={!hidden.includes(c.name)} onChange={() => onHide(toggled(hidden, c.name))} /> {c.title}</label>))}
+        {metrics.length > 0 && <span class="soft">metrics</span>}
+        {metrics.map((c) => (
+          <label key={c.name}><input type="checkbox" checked={extra.includes(c.name)} onChange={() => onExtra(toggled(extra, c.name))} /> {c.title}</label>))}
       </div>
     </details>
   );
 }
 
-export function TrialTable({ trials, columns: known, sort, best, chosen, open, hidden, onSort, onChoose, onOpen, onHide }: Props) {
-  const columns = known.filter((c) => !hidden.includes(c.name));
+export function TrialTable({ trials, columns, sort, best, chosen, open, menu, differ, onDiffer, onSort, onChoose, onOpen }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const first = Math.max(0, Math.min(trials.length - SEEN, Math.floor(top / ROW)) - 8);
@@ -64,7 +72,8 @@ export function TrialTable({ trials, columns: known, sort, best, chosen, open, h
       <header class="bar">
         <h2>Trials</h2>
         <span class="soft">{trials.length} shown; tick some to compare their curves</span>
-        <Columns columns={known} hidden={hidden} onHide={onHide} />
+        {differ !== null && <label><input type="checkbox" checked={differ} onChange={() => onDiffer(!differ)} /> differences of the chosen ones</label>}
+        {menu}
         <button onClick={save}>save as CSV</button>
       </header>
       <div class="scroller" ref={scroller} tabIndex={0} onScroll={(e) => setTop(e.currentTarget.scrollTop)}>

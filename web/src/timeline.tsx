@@ -130,16 +130,6 @@ export function TimelineView({ shown: view }: { shown: Shown }) {
           onClick={(place) => { const hit = find(place); if (hit) view.open(hit[1].trial); }}
           onDrag={(a, b) => setZoom([ms(Math.min(a.x, b.x)), ms(Math.max(a.x, b.x))])} />
       </div>
-      <h2>Workers</h2>
-      <div class="scroller low" tabIndex={0}>
-        <table>
-          <thead><tr>{["worker", "address", "CPUs", "GPUs", "state", "joined", "last heard of"].map((h) => <th key={h}>{h}</th>)}</tr></thead>
-          <tbody>{value.workers.map((w) => (
-            <tr key={w.id}><td>{w.name}</td><td>{w.address}</td><td class="number">{w.cpus}</td><td class="number">{w.gpus}</td><td>{w.state}</td>
-              <td>{new Date(w.joined_at).toLocaleString()}</td><td>{new Date(w.last_seen_at).toLocaleString()}</td></tr>))}
-          </tbody>
-        </table>
-      </div>
     </section>
   );
 }

@@ -1,6 +1,7 @@
 // One trial: what it was given, what became of it, and why.
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
+import { TrialActions, type Acting } from "./act";
 import { isReport, type Log, type TrialDetail } from "./api";
 import { COLOURS, themed } from "./colour";
 import { axis } from "./curves";
@@ -10,7 +11,7 @@ import { flat, shown } from "./rows";
 const time = (text: string | null) => (text ? new Date(text).toLocaleString() : "");
 const LOG_TAIL = 64 * 1024;
 
-function bytes(n: number): string {
+export function bytes(n: number): string {
   const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
   const at = n > 0 ? Math.min(units.length - 1, Math.floor(Math.log2(n) / 10)) : 0;
   return `${Number((n / 1024 ** at).toPrecision(3))} ${units[at]}`;
@@ -79,8 +80,8 @@ function LogPart({ path, tick, isRunning }: { path: string; tick: number; isRunn
   );
 }
 
-export function TrialPanel({ detail, metric, path, tick, onClose }: {
-  detail: TrialDetail; metric: string; path: string; tick: number; onClose: () => void;
+export function TrialPanel({ detail, metric, path, tick, why, want, onClose }: {
+  detail: TrialDetail; metric: string; path: string; tick: number; why: string; want: Acting["want"]; onClose: () => void;
 }) {
   const trial = detail.trial[0];
   const [hasLog, setHasLog] = useState(false);
@@ -92,11 +93,13 @@ export function TrialPanel({ detail, metric, path, tick, onClose }: {
         <span>{trial.status}{trial.stop_reason ? ` (${trial.stop_reason})` : ""}</span>
         <button onClick={onClose} aria-label="close">✕</button>
       </header>
+      <TrialActions trial={trial} want={want} />
       {detail.notes.map((note) => <p class="doubt" key={note}>in doubt: {note}</p>)}
       <Curve detail={detail} metric={metric} />
       <dl>
         <dt>{metric}</dt>
         <dd>{trial.best_value === null ? "nothing reported" : `${shown(trial.best_value)} at iteration ${trial.best_iteration}; last ${shown(trial.last_value)}`}</dd>
+        {why && <><dt>waits</dt><dd>{why}</dd></>}
         <dt>began</dt><dd>{time(trial.started_at) || "not yet"}</dd>
         {trial.finished_at && <><dt>ended</dt><dd>{time(trial.finished_at)}</dd></>}
       </dl>

@@ -1,7 +1,8 @@
 // What each view is given: one selection of trials drives them all.
+import type { Acting } from "./act";
 import type { Curves, Sweep, Trial } from "./api";
 import type { View } from "./address";
-import type { Cell, Column } from "./rows";
+import type { Cell } from "./rows";
 import { parameters } from "./rows";
 
 export interface Shown {
@@ -12,11 +13,12 @@ export interface Shown {
   trials: Trial[]; // Those that the filter leaves, in the table's order.
   visible: Set<number>; // Their numbers.
   drawn: number[]; // Those that stand out: chosen, and the open one.
-  columns: Column[];
+  metrics: string[]; // What is reported, the sweep's own first.
   names: string[]; // Of the parameters, those that differ first.
   options: View["options"];
   set: (options: View["options"]) => void;
   open: (trial: number) => void;
+  want: Acting["want"];
   addFilter: (parts: string[], without: (part: string) => boolean) => void;
 }
 

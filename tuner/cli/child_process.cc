@@ -1,4 +1,4 @@
-#include "tuner/cli/local_worker.h"
+#include "tuner/cli/child_process.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -26,9 +26,9 @@ std::string DescribeEnding(int wait_status) {
 
 }  // namespace
 
-Result<std::unique_ptr<LocalWorker>> LocalWorker::Start(
+Result<std::unique_ptr<ChildProcess>> ChildProcess::Start(
     const std::string& program, const std::vector<std::string>& arguments,
-    const std::vector<std::string>& environment) {
+    const std::vector<std::string>& environment, int output) {
   std::vector<char*> argv;
   argv.push_back(const_cast<char*>(program.c_str()));
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
@@ -41,12 +41,14 @@ Result<std::unique_ptr<LocalWorker>> LocalWorker::Start(
 
   const pid_t parent = getpid();
   const pid_t pid = fork();
-  if (pid < 0)
-    return Unavailable(std::string("cannot start a local worker: fork: ") + strerror(errno));
+  if (pid < 0) return Unavailable("cannot start " + program + ": fork: " + strerror(errno));
   if (pid == 0) {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(127);  // The tuner died before prctl.
+    if (output >= 0 && (dup2(output, STDOUT_FILENO) < 0 || dup2(output, STDERR_FILENO) < 0)) {
+      _exit(127);
+    }
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -56,10 +58,10 @@ Result<std::unique_ptr<LocalWorker>> LocalWorker::Start(
     _exit(127);
   }
   setpgid(pid, pid);  // In the parent too: whichever runs first.
-  return std::unique_ptr<LocalWorker>(new LocalWorker(pid));
+  return std::unique_ptr<ChildProcess>(new ChildProcess(pid));
 }
 
-bool LocalWorker::HasEnded() {
+bool ChildProcess::HasEnded() {
   if (has_ended_) return true;
   int wait_status = 0;
   if (waitpid(pid_, &wait_status, WNOHANG) != pid_) return false;
@@ -68,7 +70,7 @@ bool LocalWorker::HasEnded() {
   return true;
 }
 
-LocalWorker::~LocalWorker() {
+ChildProcess::~ChildProcess() {
   if (HasEnded()) return;
   const int pidfd = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
   kill(pid_, SIGTERM);

@@ -1,0 +1,48 @@
+// A process that the tuner starts beside itself, its local worker or its page: in a process group
+// of its own (a Ctrl-C at the terminal reaches the tuner alone), and it dies with the tuner however
+// that dies.
+//
+// Thread rule: the thread that calls Start must live as long as the child (the kernel ties the
+// child to it); one thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+
+namespace tune {
+
+class ChildProcess {
+ public:
+  // `program`: its path; `arguments` without the program's name; `environment`: what its
+  // environment has besides ours, "NAME=value"; `output`: a descriptor that becomes its standard
+  // output and error, below 0: it has ours.
+  static Result<std::unique_ptr<ChildProcess>> Start(const std::string& program,
+                                                     const std::vector<std::string>& arguments,
+                                                     const std::vector<std::string>& environment,
+                                                     int output = -1);
+  // Asks it to end (SIGTERM), kills its group if it has not ended within two seconds, and waits for
+  // it.
+  ~ChildProcess();
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  pid_t pid() const { return pid_; }
+  // Whether it has ended by itself; reaps it.
+  bool HasEnded();
+  // After HasEnded: "exit status 1", "signal 9 (Killed)".
+  const std::string& ending() const { return ending_; }
+
+ private:
+  explicit ChildProcess(pid_t pid) : pid_(pid) {}
+
+  pid_t pid_;
+  bool has_ended_ = false;
+  std::string ending_;
+};
+
+}  // namespace tune

@@ -1,0 +1,52 @@
+#include "tuner/cli/setting_text.h"
+
+#include <string_view>
+
+#include "core/nearest_name.h"
+#include "tuner/cli/text_table.h"
+
+namespace tune {
+
+// What a worker was told when it joined does not change while the sweep goes on.
+Result<std::string> FullSetting(const std::string& text) {
+  struct Section {
+    std::string_view name;
+    std::string_view settings;
+  };
+  static constexpr Section kSections[] = {
+      {"limits",
+       "max_concurrent, sweep_time, trial_time, no_progress, failed_trials and unplaceable"},
+      {"failure", "max_failures, backoff, backoff_max and causes such as out_of_memory"},
+      {"checkpoint", "every, keep, keep_best and disk_budget"},
+      {"stop", "the names of what is reported, such as training_iteration"}};
+  const std::string place = "tune set: read '" + Printable(text) + "', expected ";
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    return InvalidArgument(place + "NAME=VALUE, such as max_concurrent=4 or limits.trial_time=20m");
+  }
+  const std::string key = text.substr(0, text.find_first_of(".="));
+  for (const Section& section : kSections) {
+    if (key != section.name) continue;
+    if (equals > key.size()) return text;
+    return InvalidArgument(place + "one setting of " + key + ", as " + key +
+                           ".NAME=VALUE; the names are " + std::string(section.settings));
+  }
+  static constexpr std::string_view kNeedsResume[] = {"trainable", "resources"};
+  for (const std::string_view section : kNeedsResume) {
+    if (key != section) continue;
+    return InvalidArgument("tune set: " + key +
+                           " can change between two runs of the tuner: tune "
+                           "stop it with Ctrl-C, then tune resume --set " +
+                           text);
+  }
+  static constexpr std::string_view kLimits[] = {"max_concurrent", "sweep_time",    "trial_time",
+                                                 "no_progress",    "failed_trials", "unplaceable"};
+  for (const std::string_view limit : kLimits) {
+    if (text.substr(0, equals) == limit) return "limits." + text;
+  }
+  return InvalidArgument(place + "a setting of limits, failure, checkpoint or stop" +
+                         DidYouMean(text.substr(0, equals), kLimits) +
+                         "; what decides (space, search, scheduler, metric) cannot change");
+}
+
+}  // namespace tune

@@ -1,0 +1,68 @@
+#include "tuner/page/page_action.h"
+
+#include <string>
+#include <utility>
+
+#include "core/json.h"
+#include "tuner/cli/setting_text.h"
+
+namespace tune {
+namespace {
+
+constexpr char kExpected[] =
+    "expected one of pause, unpause, stop, set and drain, such as {\"stop\": {\"trial\": 3}}";
+
+int HttpStatusOf(StatusCode code) {
+  switch (code) {
+    case StatusCode::kOk:
+      return 200;
+    case StatusCode::kInvalidArgument:
+      return 400;
+    case StatusCode::kNotFound:
+      return 404;
+    case StatusCode::kFailedPrecondition:
+      return 409;
+    case StatusCode::kResourceExhausted:
+      return 413;
+    case StatusCode::kUnavailable:
+      return 503;
+    default:
+      return 500;
+  }
+}
+
+}  // namespace
+
+Result<ControlRequest> ReadAction(std::string_view body, std::string_view sweep) {
+  if (body.size() > kActionBytesMax) {
+    return ResourceExhausted("the body has more than " + std::to_string(kActionBytesMax) +
+                             " bytes");
+  }
+  Result<Value> action = ParseJson(body);
+  if (!action.ok()) return action.status().At("the body");
+  if (!action->is_map() || action->AsMap().size() != 1) {
+    return InvalidArgument("the body: " + std::string(kExpected));
+  }
+  // The rest is read as the tuner itself will read it; which process that is comes later.
+  action->Set("tuner", 1);
+  action->Set("sweep", std::string(sweep));
+  TUNE_ASSIGN_OR_RETURN(ControlRequest request, DecodeRequest(ToJson(*action)));
+  if (!ChangesSweep(request.verb)) {
+    return InvalidArgument(std::string(ControlVerbName(request.verb)) + ": " + kExpected);
+  }
+  for (std::string& setting : request.settings) {
+    TUNE_ASSIGN_OR_RETURN(setting, FullSetting(setting));
+  }
+  return request;
+}
+
+HttpAnswer ActionAnswer(const ControlAnswer& answer) {
+  HttpAnswer told;
+  told.status = HttpStatusOf(answer.status.code());
+  told.content_type = "application/json";
+  told.body = EncodeAnswer(answer);
+  told.headers = {{"Cache-Control", "no-store"}};
+  return told;
+}
+
+}  // namespace tune

@@ -1,0 +1,173 @@
+#include "tuner/waiting_trials.h"
+
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "core/counted.h"
+#include "core/json.h"
+#include "core/resource_text.h"
+#include "core/utf8.h"
+#include "core/value.h"
+#include "trial_runner/lease_table.h"
+#include "trial_runner/placement.h"
+#include "tuner/experiment_controller.h"
+
+namespace tune {
+namespace {
+
+double Whole(int64_t milli) { return static_cast<double>(milli) / kWholeMilli; }
+
+// "local has 1 of 8 CPUs and 0.5, 0 of its 2 GPUs free".
+std::string DescribeFree(const WorkerView& view, const std::string& name) {
+  std::string text = name + " has " + DescribeShare(view.free_cpu_milli) + " of " +
+                     DescribeShare(view.capacity.cpu_milli) + " CPUs";
+  if (!view.free_gpu_milli.empty()) {
+    text += " and ";
+    for (size_t i = 0; i < view.free_gpu_milli.size(); ++i) {
+      text += (i == 0 ? "" : ", ") + DescribeShare(view.free_gpu_milli[i]);
+    }
+    text += " of its " + Counted(static_cast<int64_t>(view.free_gpu_milli.size()), "GPU");
+  }
+  return text + " free";
+}
+
+// Why what is placed next is not placed; all that is looked at is the same for each of them.
+class Reasons {
+ public:
+  explicit Reasons(const ExperimentController& controller) : controller_(controller) {
+    for (const auto& [worker, ref] : controller.leases().All()) holders_.emplace(ref.epoch, worker);
+  }
+
+  std::string Of(const TrialRecord& trial) {
+    if (trial.lease) {
+      const auto holder = holders_.find(trial.lease->epoch);
+      const WorkerId worker = holder == holders_.end() ? WorkerId{} : holder->second;
+      return "is queued on " + controller_.WorkerName(worker) +
+             ", and begins when a trial there ends";
+    }
+    if (trial.retry_at) {
+      return "backs off until " + FormatInstant(*trial.retry_at) + ": attempt " +
+             std::to_string(trial.row.attempts) + " failed";
+    }
+    if (trial.is_paused()) return WhyPaused(trial);
+    return WhyPending(controller_.RequestOf(trial), trial.row.number);
+  }
+
+  std::string OfThoseToCome() { return WhyPending(controller_.Request(), std::nullopt); }
+
+ private:
+  std::string WhyPaused(const TrialRecord& trial) const {
+    std::string why;
+    if (trial.held_by_command == PauseCommand::kTrial) why = "was paused by a person";
+    if (trial.held_by_command == PauseCommand::kSweep) why = "was paused with the sweep";
+    if (trial.held_by_scheduler) {
+      why += std::string(why.empty() ? "was paused" : ", and") + " by the scheduler";
+    }
+    return why;
+  }
+
+  std::string WhyPending(const ResourceRequest& request, std::optional<TrialNumber> number) {
+    const LeaseTable& leases = controller_.leases();
+    if (controller_.is_ending()) return "is not begun: the sweep is about to end";
+    if (controller_.is_paused()) return "the sweep is paused";
+    const int64_t places = leases.running_count() + controller_.backing_off_count();
+    if (places >= controller_.max_concurrent()) {
+      return "limits.max_concurrent: " + Counted(places, "place") + " of " +
+             std::to_string(controller_.max_concurrent()) + " taken" +
+             (controller_.backing_off_count() > 0
+                  ? ", " + std::to_string(controller_.backing_off_count()) +
+                        " by trials that back off"
+                  : "");
+    }
+    const std::string need = "it needs " + DescribeRequest(request);
+    if (!leases.CouldTake(request)) {
+      const std::string have = Workers(&Reasons::CapacityOf);
+      return have.empty() ? need + ", and no worker is there"
+                          : "can run on no worker that is there: " + need + "; " + have;
+    }
+    if (!leases.HasRoom(request)) {
+      return "there is no room now: " + need + "; " + Workers(&Reasons::FreeOf);
+    }
+    // What stands before it in the turns of the searcher or scheduler is theirs alone to know.
+    return number ? "waits for its turn" : "wait for their turn";
+  }
+
+  std::string CapacityOf(const WorkerView& view) const {
+    return controller_.WorkerName(view.worker) + " has " + DescribeCapacity(view.capacity);
+  }
+  std::string FreeOf(const WorkerView& view) const {
+    return DescribeFree(view, controller_.WorkerName(view.worker));
+  }
+
+  std::string Workers(std::string (Reasons::*describe)(const WorkerView&) const) const {
+    constexpr size_t kNamedMax = 8;
+    std::string text;
+    size_t count = 0;
+    for (const WorkerView& view : controller_.leases().Views()) {
+      if (view.is_draining || ++count > kNamedMax) continue;
+      text += (text.empty() ? "" : "; ") + (this->*describe)(view);
+    }
+    if (count > kNamedMax) text += "; and " + Counted(count - kNamedMax, "other worker");
+    return text;
+  }
+
+  const ExperimentController& controller_;
+  std::map<LeaseEpoch, WorkerId> holders_;
+};
+
+std::string Line(std::optional<TrialNumber> trial, int64_t count, const std::string& why) {
+  Value line = Value::MakeMap();
+  line.Set("trial", trial ? Value(trial->value) : Value());
+  line.Set("count", count);
+  line.Set("why", ToUtf8(why));
+  return ToJson(line);
+}
+
+}  // namespace
+
+std::vector<std::string> EncodeWorkers(const ExperimentController& controller) {
+  std::vector<std::string> lines;
+  const LeaseTable& leases = controller.leases();
+  for (const WorkerView& view : leases.Views()) {
+    const auto found = controller.workers().find(view.worker);
+    if (found == controller.workers().end()) continue;
+    const WorkerRecord& record = found->second;
+    Value slices = Value::MakeList();
+    for (const LeaseTable::Lease& lease : leases.RunningOn(view.worker)) {
+      Value slice = Value::MakeMap();
+      slice.Set("trial", lease.ref.trial.value);
+      slice.Set("cpus", Whole(lease.placement.cpu_milli));
+      slices.AsList().push_back(std::move(slice));
+    }
+    Value line = Value::MakeMap();
+    line.Set("worker", ToUtf8(record.row.name));
+    line.Set("address", ToUtf8(record.row.address));
+    line.Set("is_local", record.is_local);
+    line.Set("state", leases.IsAway(view.worker) ? "away"
+                      : view.is_draining         ? "draining"
+                                                 : "alive");
+    line.Set("cpus", Whole(view.capacity.cpu_milli));
+    line.Set("slices", std::move(slices));
+    lines.push_back(ToJson(line));
+  }
+  return lines;
+}
+
+std::vector<std::string> EncodeWaiting(const ExperimentController& controller, size_t lines_max) {
+  std::vector<std::string> lines;
+  Reasons reasons(controller);
+  for (const TrialRecord& trial : controller.trials()) {
+    if (lines.size() + 1 >= lines_max) break;
+    if (trial.is_over() || (trial.lease && trial.is_running)) continue;
+    lines.push_back(Line(trial.row.number, 1, reasons.Of(trial)));
+  }
+  if (controller.HasMoreToCreate() && !controller.is_ending()) {
+    const int64_t made = static_cast<int64_t>(controller.trials().size());
+    const int64_t max = controller.trial_count_max();
+    lines.push_back(Line(std::nullopt, max < 0 ? -1 : max - made, reasons.OfThoseToCome()));
+  }
+  return lines;
+}
+
+}  // namespace tune
