@@ -22,6 +22,7 @@ class Option:
         self.count = 1  # The words that it takes at least.
         self.stand_in = None  # The word with which the script takes its own default.
         self.is_greedy = False  # It takes all words that follow.
+        self.is_shifted = False  # The shell takes it away before it passes on the others.
         self.is_required = False
         self.is_config = False
         self.is_joined = False  # The flag ends with "=", and the value follows right away.
@@ -226,8 +227,8 @@ def parts_beside(annotation):
     return annotation.slice.elts[1:] if is_more else []
 
 
-def from_signature(function, constants):
-    """typer: the parameters of a command's function."""
+def from_signature(function, constants, is_typer=False):
+    """typer and tyro: the parameters of a command's function. In typer one without a default is a positional word."""
     arguments = function.args
     plain = arguments.args + arguments.kwonlyargs
     defaults = [None] * (len(arguments.args) - len(arguments.defaults)) + arguments.defaults
@@ -238,15 +239,20 @@ def from_signature(function, constants):
         if isinstance(default, ast.Call):
             said = default
             default = next((k.value for k in said.keywords if k.arg == "default"), said.args[0] if said.args else None)
+        no_flag = "--no-" + flag[2:]
+        if is_typer and default is None and said is None:
+            flag = ""
         if isinstance(said, ast.Call):
             flags = [a.value for a in said.args if isinstance(a, ast.Constant) and str(a.value).startswith("--")]
-            flag = "" if "Argument" in dotted(said.func) else flags[0].split("/")[0] if flags else flag
+            if flags:  # typer's "--bias/--plain"; a name without its contrary has none.
+                flag, _, no_flag = flags[0].partition("/")
+            flag = "" if "Argument" in dotted(said.func) else flag
         option = from_field(argument.arg, annotation, default, flag, constants)
         if isinstance(said, ast.Call):
             add_bounds(option, said, constants)
             add_choices(option, said_choices(said), constants)
         if option.kind == "bool" and flag:
-            option.is_switch, option.no_flag = True, "--no-" + flag[2:]
+            option.is_switch, option.no_flag = True, no_flag
         options.append(option)
     return options
 
@@ -294,9 +300,15 @@ def from_dataclasses(tree, source, constants):
     """HfArgumentParser and simple_parsing: the fields of dataclasses are options."""
     if not re.search(r"HfArgumentParser|simple_parsing|add_argument\(\s*f[\"']--\{", source):
         return []
-    options = []
+    options, classes = [], {n.name: n for n in ast.walk(tree) if isinstance(n, ast.ClassDef)}
+    parsing = [n for n in ast.walk(tree) if isinstance(n, ast.Call)
+               and dotted(n.func).split(".")[-1] in ("add_arguments", "parse", "HfArgumentParser")]
+    used = {n.id for call in parsing for a in call.args for n in ast.walk(a) if isinstance(n, ast.Name) and n.id in classes}
+    for _ in classes:  # What they are made of, too.
+        parts = [b for name in used for b in (*classes[name].bases, *(n.annotation for n in classes[name].body if isinstance(n, ast.AnnAssign)))]
+        used |= {n.id for part in parts for n in ast.walk(part) if isinstance(n, ast.Name) and n.id in classes}
     for node in ast.walk(tree):
-        if not isinstance(node, ast.ClassDef):
+        if not isinstance(node, ast.ClassDef) or used and node.name not in used:
             continue
         if not any("dataclass" in ast.unparse(d) for d in node.decorator_list):
             continue

@@ -97,7 +97,10 @@ def from_positions(text):
             found[position] = option_of(name or f"arg{position}", default if is_given else None)
             found[position].is_required = not is_given
             found[position].stand_in = "" if form in (":-", ":=") else None
-    return with_gaps_filled(found)
+    options = with_gaps_filled(found)
+    for option in options[:shifted]:
+        option.is_shifted = True
+    return options
 
 
 def from_arms(text, assigned):

@@ -67,7 +67,7 @@ class Space:
     def held_places(self):
         """The positional words that are not searched over and yet have to stand there: the command has another behind them."""
         places = [o for o in self.options if o.is_positional()]
-        carried = [i for i, o in enumerate(places) if o.is_required or self.is_searched(o)]
+        carried = [i for i, o in enumerate(places, 1) if o.is_required or o.is_shifted or self.is_searched(o)]
         return [o for o in places[:max(carried, default=0)] if not self.is_searched(o)]
 
     def add_place(self, option):

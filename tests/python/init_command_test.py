@@ -28,9 +28,12 @@ def command_of(space):
     return re.search(r"^  command: (.*)$", space, re.M).group(1)
 
 
-def trials_of(name, text):
+def trials_of(name, text, *files):
     """[(the trial's configuration, what the script got)] of a sweep with the file that init writes."""
     with tempfile.TemporaryDirectory() as folder:
+        for path, content in files:
+            with open(os.path.join(folder, path), "w", encoding="utf-8") as file:
+                file.write(content)
         with open(os.path.join(folder, "space.yaml"), "w", encoding="utf-8") as file:
             file.write(space_of(name, text, folder))
         subprocess.run([os.path.join(BIN, "tune"), "run", "space.yaml", "--name", "x", "--samples", "3", "--seed", "1"], cwd=folder,
@@ -45,9 +48,9 @@ def trials_of(name, text):
 
 @unittest.skipUnless(BIN, "the programs' folder is not known")
 class Words(unittest.TestCase):
-    def expect(self, script, text, **constants):
+    def expect(self, script, text, *files, **constants):
         """The script got each parameter of its trial as the option of the same name, and these constants."""
-        for config, got in trials_of(script, text):
+        for config, got in trials_of(script, text, *files):
             for parameter, value in config.items():
                 if parameter in got:
                     self.assertEqual(float(got[parameter]), float(value), (parameter, got))
@@ -80,6 +83,20 @@ class Words(unittest.TestCase):
             with self.subTest(text):
                 self.expect("t.sh", "#!/bin/bash\n" + text + self.SHELL, **constants)
 
+    def test_words_that_a_shell_script_passes_on(self):
+        python = ARGPARSE + "p.add_argument('data')\np.add_argument('--lr', type=float, default=0.1)\np.add_argument('--seed')" + GOT
+        for text in ('DATA=${1:-iris}\nshift\npython3 inner.py "$DATA" --seed 3 "$@"\n', 'python3 inner.py --seed=3 iris "$@"\n'):
+            self.expect("t.sh", "#!/bin/bash\n" + text, ("inner.py", python), data="iris", seed="3")
+
+    def test_positional_words_of_a_function_stand_where_it_is_called(self):
+        self.expect("t.py", ARGPARSE + "def add(q):\n    q.add_argument('data', nargs='?', default='d')\n"
+                    "p.add_argument('lr', type=float, nargs='?', default=0.1)\nadd(p)\n"
+                    "p.add_argument('depth', type=int, nargs='?', default=3)" + GOT, data="d")
+
+    def test_options_that_exclude_each_other_are_left(self):
+        self.expect("t.py", ARGPARSE + "g = p.add_mutually_exclusive_group()\ng.add_argument('--adam', action='store_true')\n"
+                    "g.add_argument('--sgd', action='store_true')\np.add_argument('--lr', type=float, default=0.1)" + GOT, adam=False, sgd=False)
+
 
 class Places(unittest.TestCase):
     def test_words_of_click_and_typer(self):
@@ -89,6 +106,18 @@ class Places(unittest.TestCase):
                  "         lr: float = typer.Argument(0.1)):\n    print(f'val_acc {lr}')\ntyper.run(main)\n")
         for text in (click, typer):
             self.assertEqual(command_of(space_of("t.py", text)), '[python3, t.py, iris, "{lr}"]')
+
+    def test_what_typer_takes_for_a_word_and_for_a_contrary(self):
+        text = ("import typer\ndef main(data: str, lr: float = 0.1, bias: bool = typer.Option(True, '--bias/--plain'),\n"
+                "         nesterov: bool = typer.Option(False, '--nesterov')):\n    print(f'val_acc {lr}')\ntyper.run(main)\n")
+        space = space_of("t.py", text)
+        self.assertEqual(command_of(space), '[python3, t.py, DATA, --lr, "{lr}", "{bias}", ["{nesterov_flag}"]]')
+        self.assertIn("  bias: {choice: [--bias, --plain]}", space)
+
+    def test_the_dataclasses_that_are_parsed(self):
+        text = ("import simple_parsing\n@dataclass\nclass Base:\n    width: int = 64\n@dataclass\nclass A(Base):\n    lr: float = 0.1\n"
+                "@dataclass\nclass State:\n    depth: int = 3\na = simple_parsing.parse(A)\nprint(f'val_acc {a.lr}')\n")
+        self.assertEqual(command_of(space_of("t.py", text)), '[python3, t.py, --width, "{width}", --lr, "{lr}"]')
 
     def test_a_place_without_a_default_is_asked(self):
         space = space_of("t.sh", "WIDTH=${2:-16}\necho val_acc $WIDTH\n")
