@@ -52,6 +52,15 @@ def in_order_of_calls(tree):
     return sorted((n for n in ast.walk(tree) if isinstance(n, (ast.Call, ast.FunctionDef))), key=path)
 
 
+def add_truths(option, reader):
+    """The words for which a function of the script's own says true: one that compares with "True" takes "true" for false."""
+    texts = [n.value for n in ast.walk(reader) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+    if re.search(r"\b(lower|casefold|strtobool)\b", ast.unparse(reader)) or "true" in texts:
+        return
+    pair = next((pair for pair in (["True", "False"], ["TRUE", "FALSE"], ["1", "0"], ["yes", "no"]) if pair[0] in texts), None)
+    option.kind, option.choices, option.has_unknown_choices = "str", pair, pair is None
+
+
 def settle_by_calls(tree, options, constants):
     """Of p.set_defaults(lr=0.5) the defaults, and of options that exclude each other none is searched over."""
     calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call)]
@@ -63,7 +72,10 @@ def settle_by_calls(tree, options, constants):
               and dotted(n.value.func).endswith("add_mutually_exclusive_group") for t in n.targets}
     excluded = {name_of(a.value) for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument"
                 and ast.unparse(call.func.value) in groups for a in call.args if isinstance(a, ast.Constant)}
+    functions = {n.name: n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
     for option in options:
+        if option.kind == "bool" and option.reader in functions:
+            add_truths(option, functions[option.reader])
         option.has_unknown_choices = option.has_unknown_choices or option.name in excluded
 
 

@@ -13,6 +13,7 @@ class Option:
         self.kind = kind  # "float", "int", "str", "bool", "path", or None.
         self.default = default
         self.choices = choices
+        self.reader = ""  # The function that makes its value of a word.
         self.has_unknown_choices = False  # It takes some values alone, and which is not seen.
         self.low = self.high = None  # The bounds of its values, both among them; those of a float may be open.
         self.is_low_open = self.is_high_open = False
@@ -57,6 +58,15 @@ def literal(node, constants):
         return True, ast.literal_eval(node)
     except (ValueError, SyntaxError, TypeError):
         pass
+    if isinstance(node, ast.Call) and dotted(node.func) in ("os.environ.get", "os.getenv") and len(node.args) == 2:
+        return literal(node.args[1], constants)
+    if isinstance(node, ast.Call) and dotted(node.func) in ("float", "int") and len(node.args) == 1:
+        known, value = literal(node.args[0], constants)
+        try:
+            number = {"float": float, "int": int}[dotted(node.func)](value)
+            return (True, number) if known and abs(number) < 1e300 else (False, None)
+        except (TypeError, ValueError):
+            return False, None
     if isinstance(node, ast.BinOp):  # 1024 * 1024
         left, a = literal(node.left, constants)
         right, b = literal(node.right, constants)
@@ -182,6 +192,7 @@ def from_add_argument(call, constants):
     option.kind = kind_of(words.get("type"), option.default)
     if isinstance(words.get("type"), ast.Name) and words["type"].id == "bool":
         option.kind = "text as bool"
+    option.reader = words["type"].id if isinstance(words.get("type"), ast.Name) else ""
     choices = words.get("choices")
     type_node = words.get("type")
     if isinstance(type_node, ast.Call) and dotted(type_node.func).endswith("Choice"):
@@ -203,7 +214,7 @@ def from_add_argument(call, constants):
         option.no_flag, option.is_switch, option.kind = no_flag, True, "bool"
     nargs = literal(words.get("nargs"), constants)[1]
     nargs = "*" if "nargs" in words and ast.unparse(words["nargs"]).endswith("REMAINDER") else nargs
-    option.is_list = nargs not in ("?", None) or bool(literal(words.get("multiple"), constants)[1])
+    option.is_list = nargs not in ("?", None) or bool(literal(words.get("multiple"), constants)[1]) or isinstance(type_node, ast.Tuple)
     option.is_greedy = nargs in ("*", "+")
     option.count = nargs if isinstance(nargs, int) and nargs > 0 else 1
     is_optional = nargs in ("?", "*")
@@ -243,9 +254,9 @@ def from_signature(function, constants, is_typer=False):
         if is_typer and default is None and said is None:
             flag = ""
         if isinstance(said, ast.Call):
-            flags = [a.value for a in said.args if isinstance(a, ast.Constant) and str(a.value).startswith("--")]
-            if flags:  # typer's "--bias/--plain"; a name without its contrary has none.
-                flag, _, no_flag = flags[0].partition("/")
+            flags = [a.value for a in said.args if isinstance(a, ast.Constant) and isinstance(a.value, str) and a.value.startswith("-")]
+            if flags and "Option" in dotted(said.func):  # typer's "--bias/--plain"; a name without its contrary has none.
+                flag, _, no_flag = next((f for f in flags if f.startswith("--")), flags[0]).partition("/")
             flag = "" if "Argument" in dotted(said.func) else flag
         option = from_field(argument.arg, annotation, default, flag, constants)
         if isinstance(said, ast.Call):

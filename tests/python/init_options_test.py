@@ -96,9 +96,10 @@ class WhatAnOptionAccepts(unittest.TestCase):
             "lr": "{choice: [0.1, 0.01]}", "depth": "{choice: [2, 4]}", "kind": '{choice: ["profile", "mlp"]}',
             "act": '{choice: ["relu", "tanh"]}', "wd": "{choice: [0.1, 0.2]}", "width": "{choice: [6, 8, 15]}"})
 
-    def test_defaults_that_are_set_later(self):
+    def test_defaults_that_are_set_later_or_outside(self):
         text = ARGUMENTS + "p.add_argument('--depth', type=int, default=3)\np.set_defaults(lr=0.5, depth=8)\n"
-        self.assertEqual(self.domains(text), {"lr": "{loguniform: [0.05, 5.0]}", "depth": "{randint: [4, 17]}"})
+        text += "p.add_argument('--wd', type=float, default=float(os.environ.get('WD', '0.2')))\n"
+        self.assertEqual(self.domains(text), {"lr": "{loguniform: [0.05, 5.0]}", "depth": "{randint: [4, 17]}", "wd": "{loguniform: [0.02, 2.0]}"})
 
     def test_a_default_that_its_name_does_not_foresee(self):
         text = ARGUMENTS + "p.add_argument('--momentum', type=float, default=0.0)\np.add_argument('--subsample', type=float, default=0.3)\n"
