@@ -7,8 +7,8 @@ from by_hand import fixed_values, from_argv, from_docopt
 from callables import from_fire, from_jsonargparse, from_tyro
 from config_files import from_config_file
 from domains import domain_of
-from options import (Option, add_bounds, add_choices, constants_of, dotted, from_add_argument, from_config, from_dataclasses, from_environment,
-                     from_signature, kind_of, literal, name_of)
+from options import (Option, add_bounds, add_choices, constants_of, dotted, from_add_argument, from_config, from_dataclasses,
+                     from_environment, from_signature, kind_of, literal, name_of)
 from subcommands import AFTER, BEFORE, Subcommands
 
 ABSL_KINDS = {"DEFINE_float": "float", "DEFINE_integer": "int", "DEFINE_string": "str", "DEFINE_bool": "bool",

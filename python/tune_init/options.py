@@ -316,7 +316,8 @@ def from_dataclasses(tree, source, constants):
                and dotted(n.func).split(".")[-1] in ("add_arguments", "parse", "HfArgumentParser")]
     used = {n.id for call in parsing for a in call.args for n in ast.walk(a) if isinstance(n, ast.Name) and n.id in classes}
     for _ in classes:  # What they are made of, too.
-        parts = [b for name in used for b in (*classes[name].bases, *(n.annotation for n in classes[name].body if isinstance(n, ast.AnnAssign)))]
+        fields = [n.annotation for name in used for n in classes[name].body if isinstance(n, ast.AnnAssign)]
+        parts = fields + [base for name in used for base in classes[name].bases]
         used |= {n.id for part in parts for n in ast.walk(part) if isinstance(n, ast.Name) and n.id in classes}
     for node in ast.walk(tree):
         if not isinstance(node, ast.ClassDef) or used and node.name not in used:
