@@ -97,6 +97,18 @@ def add_python(space, script, source):
     return metrics, reported
 
 
+def not_given(options, rest):
+    """The options that the shell leaves to "$@" when it starts a program with this rest of a line."""
+    words = rest.split()
+    switches = [o.flag for o in options if o.is_switch]
+    before = words[:next((i for i, word in enumerate(words) if word in ('"$@"', "$*", "$@")), 0)]
+    places = sum(not word.startswith("-") and not (i and before[i - 1].startswith("-") and "=" not in before[i - 1]
+                                                   and before[i - 1] not in switches) for i, word in enumerate(before))
+    taken = [o for o in options if o.is_positional()][:places]
+    flags = [word.split("=")[0] for word in words]
+    return [o for o in options if o not in taken and not (o.flag and o.flag.rstrip("=") in flags)]
+
+
 def add_shell(space, script, shell, source):
     """What a shell script takes and prints, and the Python scripts that it starts."""
     space.add_options(shell.options)
@@ -110,7 +122,7 @@ def add_shell(space, script, shell, source):
             text = file.read()
         tree = parsed(path, text)
         options = options_of(tree, text, path)
-        given = [o for o in options if not (o.flag and o.flag in rest.split())] if passes_on else []
+        given = not_given(options, rest) if passes_on else []
         space.add_options(given)
         space.files.add(uses_of(tree, text, options), given)
         if not metrics:

@@ -22,7 +22,7 @@ def default_of(text):
 
 def option_of(flags, kind, default, is_switch):
     flag = next((f for f in flags if f.startswith("--")), flags[0] if flags else "")
-    option = Option(name_of(flag), flag, KINDS.get(kind or ""), default_of(default))
+    option = Option(name_of(flag), flag if flag.startswith("-") else "", KINDS.get(kind or ""), default_of(default))
     if option.kind is None and isinstance(option.default, (int, float)):
         option.kind = "int" if isinstance(option.default, int) else "float"
     if is_switch:
@@ -61,9 +61,14 @@ def options_of_r(source):
         head = re.split(r"\b(?:type|default|action|help|dest|metavar)\s*=", text)[0]
         kind = re.search(r"\btype\s*=\s*[\"'](\w+)", text)
         default = re.search(r"\bdefault\s*=\s*(\"[^\"]*\"|'[^']*'|[^,\s)]+)", text)
-        option = option_of(re.findall(r"[\"'](-{1,2}[\w-]+)[\"']", head), kind and kind.group(1),
-                           default and default.group(1), "store_true" in text)
-        if option.flag and option.name != "help":
+        names = re.findall(r"[\"'](-{0,2}[\w-]+)[\"']", head)
+        option = option_of(names, kind and kind.group(1), default and default.group(1), "store_true" in text)
+        choices = re.search(r"\bchoices\s*=\s*c\(([^()]*)\)", text)
+        if choices:
+            option.choices = [default_of(choice) for choice in choices.group(1).split(",")]
+        option.is_required = not option.flag and re.search(r"\bnargs\s*=\s*[\"'][?*]", text) is None
+        option.is_list = re.search(r"\bnargs\s*=\s*(?:[\"'][*+]|\d)", text) is not None
+        if option.name and option.name != "help":
             yield option
 
 
@@ -73,9 +78,12 @@ def options_of_julia(source):
         for flags, text in zip(entries[1::2], entries[2::2]):
             kind = re.search(r"\barg_type\s*=\s*(\w+)", text)
             default = re.search(r"\bdefault\s*=\s*(\"[^\"]*\"|\S+)", text)
-            found = re.findall(r"\"(-{1,2}[\w-]+)\"", flags)
+            found = re.findall(r"\"(-{0,2}[\w-]+)\"", flags)
             if found:
-                yield option_of(found, kind and kind.group(1), default and default.group(1), ":store_true" in text)
+                option = option_of(found, kind and kind.group(1), default and default.group(1), ":store_true" in text)
+                option.is_required = not option.flag and re.search(r"\brequired\s*=\s*true", text) is not None
+                option.is_list = re.search(r"\bnargs\s*=\s*(?:['\"][*+R]|\d)", text) is not None
+                yield option
 
 
 def options_of_foreign(suffix, source):

@@ -7,8 +7,8 @@ from by_hand import fixed_values, from_argv, from_docopt
 from callables import from_fire, from_jsonargparse, from_tyro
 from config_files import from_config_file
 from domains import domain_of
-from options import (Option, add_bounds, add_choices, constants_of, dotted, from_add_argument, from_config, from_dataclasses, from_environment,
-                     from_signature, kind_of, literal, name_of)
+from options import (Option, add_bounds, add_choices, constants_of, dotted, from_add_argument, from_config, from_dataclasses,
+                     from_environment, from_signature, kind_of, literal, name_of)
 from subcommands import AFTER, BEFORE, Subcommands
 
 ABSL_KINDS = {"DEFINE_float": "float", "DEFINE_integer": "int", "DEFINE_string": "str", "DEFINE_bool": "bool",
@@ -27,12 +27,61 @@ def from_absl(call, constants):
     if last == "DEFINE_enum" and len(call.args) > 2:
         add_choices(option, call.args[2], constants)
     add_bounds(option, call, constants)
+    if option.kind in ("float", "int"):  # DEFINE_integer(name, default, help, lower_bound, upper_bound)
+        low, high = ([literal(node, constants)[1] for node in call.args[3:5]] + [None, None])[:2]
+        option.low, option.high = option.low if low is None else low, option.high if high is None else high
     return option
+
+
+def in_order_of_calls(tree):
+    """The nodes as the script comes to them: those of a function where it is called first."""
+    functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]  # Outer ones come first.
+    owners = {inner: f for f in functions for statement in f.body for inner in ast.walk(statement)}
+    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call)]
+    first = {f: min((c for c in calls if dotted(c.func).split(".")[-1] == f.name and owners.get(c) is not f),
+                    key=lambda c: c.lineno, default=None) for f in functions}
+
+    def path(node):
+        lines, passed = [(node.lineno, node.col_offset)], set()
+        while node in owners and owners[node] not in passed:
+            passed.add(owners[node])
+            node = first[owners[node]] or owners[node]
+            lines.insert(0, (node.lineno, node.col_offset))
+        return lines
+
+    return sorted((n for n in ast.walk(tree) if isinstance(n, (ast.Call, ast.FunctionDef))), key=path)
+
+
+def add_truths(option, reader):
+    """The words for which a function of the script's own says true: one that compares with "True" takes "true" for false."""
+    texts = [n.value for n in ast.walk(reader) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+    if re.search(r"\b(lower|casefold|strtobool)\b", ast.unparse(reader)) or "true" in texts:
+        return
+    pair = next((pair for pair in (["True", "False"], ["TRUE", "FALSE"], ["1", "0"], ["yes", "no"]) if pair[0] in texts), None)
+    option.kind, option.choices, option.has_unknown_choices = "str", pair, pair is None
+
+
+def settle_by_calls(tree, options, constants):
+    """Of p.set_defaults(lr=0.5) the defaults, and of options that exclude each other none is searched over."""
+    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call)]
+    given = {k.arg: k.value for call in calls if dotted(call.func).endswith(".set_defaults") for k in call.keywords if k.arg}
+    for option in options:
+        known, value = literal(given.get(option.name), constants)
+        option.default = value if known else option.default
+    groups = {ast.unparse(t) for n in ast.walk(tree) if isinstance(n, ast.Assign) and isinstance(n.value, ast.Call)
+              and dotted(n.value.func).endswith("add_mutually_exclusive_group") for t in n.targets}
+    excluded = {name_of(a.value) for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument"
+                and ast.unparse(call.func.value) in groups for a in call.args if isinstance(a, ast.Constant)}
+    functions = {n.name: n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
+    for option in options:
+        if option.kind == "bool" and option.reader in functions:
+            add_truths(option, functions[option.reader])
+        option.has_unknown_choices = option.has_unknown_choices or option.name in excluded
 
 
 def declared(tree, source, constants, subcommands):
     """(place, option) of what calls and decorators declare."""
-    for node in sorted((n for n in ast.walk(tree) if hasattr(n, "lineno")), key=lambda n: (n.lineno, n.col_offset)):
+    for node in in_order_of_calls(tree):
         option = None
         if isinstance(node, ast.Call):
             name = dotted(node.func)
@@ -47,7 +96,7 @@ def declared(tree, source, constants, subcommands):
             texts = [ast.unparse(d) for d in node.decorator_list]
             is_run = re.search(r"typer\.run\(\s*" + node.name + r"\s*\)", source)
             if is_run or any(re.search(r"\.(?:command|callback)\b", t) for t in texts):
-                for option in from_signature(node, constants):
+                for option in from_signature(node, constants, is_typer=True):
                     yield subcommands.place_of(node), option
 
 
@@ -73,6 +122,7 @@ def options_of(tree, source, script):
                  from_docopt(tree, source), from_argv(tree, constants), from_config(tree, constants),
                  from_environment(tree, constants)):
         options += more
+    settle_by_calls(tree, options, constants)
     unique = {}
     for option in options:
         unique.setdefault((option.name, option.word), option)

@@ -33,6 +33,7 @@ class Line:
         self.block, self.depth, self.is_in_loop = block, depth, depth > 0
         self.printing = call  # In the function that `call` calls.
         self.loop, self.loops = None, []  # The innermost of its function, and all.
+        self.statements_of_loop = None  # The list of statements in which the outermost stands.
         self.subject = None  # What its loop goes over, where that is not time.
         self.is_of_batches = False
         self.may_follow = False  # It may be printed behind a line that was left open.
@@ -84,6 +85,12 @@ def places_of(tree):
 
     walk(tree, None, 0, [])
     return places
+
+
+def statements_of_loops(tree):
+    """loop: the list of statements in which it stands"""
+    return {child: (node, field) for node in ast.walk(tree) for field, value in ast.iter_fields(node) if isinstance(value, list)
+            for child in value if isinstance(child, LOOPS)}
 
 
 def owners_of(tree):
@@ -208,8 +215,10 @@ def lines_of(tree):
     for before, line in zip(lines, lines[1:]):
         line.may_follow = before.stream == line.stream and before.is_left_open()
     owners = owners_of(tree)
+    statements = statements_of_loops(tree)
     for line in lines:
         line.owner = owners.get(line.call)
+        line.statements_of_loop = statements[line.loops[0]] if line.loops else None
     add_loops(lines, places, owners)
     add_repeated_calls(lines, tree, places, owners)
     return lines

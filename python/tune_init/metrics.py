@@ -370,6 +370,15 @@ def doubt_two_loops(metric, line):
     if not finds(metric.regex, rendered(line.parts)[0]):
         metric.doubts.append(f"{metric.name} is printed by two loops, and the expression reads the first: see that it is the one "
                              f"to go by, or begin it as '{text_of(line).strip()[:40]}' does")
+    elif follows(first, line):
+        metric.doubts.append(f"{metric.name} is printed by two loops, one after the other, in the same words: let the script say which it is, "
+                             f"and call tune init again. {ALL_ARE_READ}")
+
+
+def follows(first, line):
+    """Whether the line's loop runs behind that of the first, in the same list of statements."""
+    outer, later = first.loops[0], line.loops[0]
+    return later.lineno > outer.lineno and first.statements_of_loop == line.statements_of_loop
 
 
 def doubts_on(line, i, lines, name):

@@ -113,7 +113,7 @@ class Naming:
         word = re.search(r"([A-Za-z]\w*)\W*$", before)
         if word and word.group(1).lower() not in TIME:
             return f"{word.group(1)}_{label}".lower(), ""
-        return label, f"{label} stands {len(same)} times in one line: let the script say what each of them is, and call tune init again"
+        return label, f"{label} stands {len(same)} times in one line, and the first is read: let the script say what each of them is, and call tune init again"
 
     def of_part(self, i, label):
         """A plain "val" after "loss" is the validation's loss."""

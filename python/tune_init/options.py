@@ -13,6 +13,7 @@ class Option:
         self.kind = kind  # "float", "int", "str", "bool", "path", or None.
         self.default = default
         self.choices = choices
+        self.reader = ""  # The function that makes its value of a word.
         self.has_unknown_choices = False  # It takes some values alone, and which is not seen.
         self.low = self.high = None  # The bounds of its values, both among them; those of a float may be open.
         self.is_low_open = self.is_high_open = False
@@ -22,6 +23,7 @@ class Option:
         self.count = 1  # The words that it takes at least.
         self.stand_in = None  # The word with which the script takes its own default.
         self.is_greedy = False  # It takes all words that follow.
+        self.is_shifted = False  # The shell takes it away before it passes on the others.
         self.is_required = False
         self.is_config = False
         self.is_joined = False  # The flag ends with "=", and the value follows right away.
@@ -56,6 +58,15 @@ def literal(node, constants):
         return True, ast.literal_eval(node)
     except (ValueError, SyntaxError, TypeError):
         pass
+    if isinstance(node, ast.Call) and dotted(node.func) in ("os.environ.get", "os.getenv") and len(node.args) == 2:
+        return literal(node.args[1], constants)
+    if isinstance(node, ast.Call) and dotted(node.func) in ("float", "int") and len(node.args) == 1:
+        known, value = literal(node.args[0], constants)
+        try:
+            number = {"float": float, "int": int}[dotted(node.func)](value)
+            return (True, number) if known and abs(number) < 1e300 else (False, None)
+        except (TypeError, ValueError):
+            return False, None
     if isinstance(node, ast.BinOp):  # 1024 * 1024
         left, a = literal(node.left, constants)
         right, b = literal(node.right, constants)
@@ -181,6 +192,7 @@ def from_add_argument(call, constants):
     option.kind = kind_of(words.get("type"), option.default)
     if isinstance(words.get("type"), ast.Name) and words["type"].id == "bool":
         option.kind = "text as bool"
+    option.reader = words["type"].id if isinstance(words.get("type"), ast.Name) else ""
     choices = words.get("choices")
     type_node = words.get("type")
     if isinstance(type_node, ast.Call) and dotted(type_node.func).endswith("Choice"):
@@ -202,7 +214,7 @@ def from_add_argument(call, constants):
         option.no_flag, option.is_switch, option.kind = no_flag, True, "bool"
     nargs = literal(words.get("nargs"), constants)[1]
     nargs = "*" if "nargs" in words and ast.unparse(words["nargs"]).endswith("REMAINDER") else nargs
-    option.is_list = nargs not in ("?", None) or bool(literal(words.get("multiple"), constants)[1])
+    option.is_list = nargs not in ("?", None) or bool(literal(words.get("multiple"), constants)[1]) or isinstance(type_node, ast.Tuple)
     option.is_greedy = nargs in ("*", "+")
     option.count = nargs if isinstance(nargs, int) and nargs > 0 else 1
     is_optional = nargs in ("?", "*")
@@ -226,8 +238,8 @@ def parts_beside(annotation):
     return annotation.slice.elts[1:] if is_more else []
 
 
-def from_signature(function, constants):
-    """typer: the parameters of a command's function."""
+def from_signature(function, constants, is_typer=False):
+    """typer and tyro: the parameters of a command's function. In typer one without a default is a positional word."""
     arguments = function.args
     plain = arguments.args + arguments.kwonlyargs
     defaults = [None] * (len(arguments.args) - len(arguments.defaults)) + arguments.defaults
@@ -238,15 +250,20 @@ def from_signature(function, constants):
         if isinstance(default, ast.Call):
             said = default
             default = next((k.value for k in said.keywords if k.arg == "default"), said.args[0] if said.args else None)
+        no_flag = "--no-" + flag[2:]
+        if is_typer and default is None and said is None:
+            flag = ""
         if isinstance(said, ast.Call):
-            flags = [a.value for a in said.args if isinstance(a, ast.Constant) and str(a.value).startswith("--")]
-            flag = "" if "Argument" in dotted(said.func) else flags[0].split("/")[0] if flags else flag
+            flags = [a.value for a in said.args if isinstance(a, ast.Constant) and isinstance(a.value, str) and a.value.startswith("-")]
+            if flags and "Option" in dotted(said.func):  # typer's "--bias/--plain"; a name without its contrary has none.
+                flag, _, no_flag = next((f for f in flags if f.startswith("--")), flags[0]).partition("/")
+            flag = "" if "Argument" in dotted(said.func) else flag
         option = from_field(argument.arg, annotation, default, flag, constants)
         if isinstance(said, ast.Call):
             add_bounds(option, said, constants)
             add_choices(option, said_choices(said), constants)
         if option.kind == "bool" and flag:
-            option.is_switch, option.no_flag = True, "--no-" + flag[2:]
+            option.is_switch, option.no_flag = True, no_flag
         options.append(option)
     return options
 
@@ -294,9 +311,16 @@ def from_dataclasses(tree, source, constants):
     """HfArgumentParser and simple_parsing: the fields of dataclasses are options."""
     if not re.search(r"HfArgumentParser|simple_parsing|add_argument\(\s*f[\"']--\{", source):
         return []
-    options = []
+    options, classes = [], {n.name: n for n in ast.walk(tree) if isinstance(n, ast.ClassDef)}
+    parsing = [n for n in ast.walk(tree) if isinstance(n, ast.Call)
+               and dotted(n.func).split(".")[-1] in ("add_arguments", "parse", "HfArgumentParser")]
+    used = {n.id for call in parsing for a in call.args for n in ast.walk(a) if isinstance(n, ast.Name) and n.id in classes}
+    for _ in classes:  # What they are made of, too.
+        fields = [n.annotation for name in used for n in classes[name].body if isinstance(n, ast.AnnAssign)]
+        parts = fields + [base for name in used for base in classes[name].bases]
+        used |= {n.id for part in parts for n in ast.walk(part) if isinstance(n, ast.Name) and n.id in classes}
     for node in ast.walk(tree):
-        if not isinstance(node, ast.ClassDef):
+        if not isinstance(node, ast.ClassDef) or used and node.name not in used:
             continue
         if not any("dataclass" in ast.unparse(d) for d in node.decorator_list):
             continue

@@ -76,8 +76,15 @@ def from_environment(text, assigned):
 
 
 POSITION = re.compile(r"(?:\b([A-Za-z_]\w*)=)?\"?(?:\$\{([1-9])(?:(:?[-?=])((?:[^{}]|\{[^{}]*\})*))?\}|\$([1-9]))|"
-                      r"(?:^|[;&]|\bdo|\bthen)[ \t]*(shift)\b[ \t]*(\d*)", re.M)
+                      r"(?:^|[;&|)]|\bdo|\bthen|\belse)[ \t]*(shift)\b[ \t]*(\d*)", re.M)
 LOOP = re.compile(r"^[ \t]*(?:while|until|for)\b.*?\bdone\b", re.M | re.S)
+
+
+def is_conditional(text, match):
+    """Whether the command at this place is one of an `if`, a `case`, or behind && or ||."""
+    before = text[:match.start()]
+    is_within = len(re.findall(r"(?:^|[;\s])(?:if|case)\s", before)) > len(re.findall(r"(?:^|[;\s])(?:fi|esac)\b", before))
+    return is_within or match.group(0)[0] in "&|"
 
 
 def from_positions(text):
@@ -86,6 +93,8 @@ def from_positions(text):
     found, shifted = {}, 0
     for match in POSITION.finditer(text[:shifting]):
         name, braced, form, default, plain, shift, places = match.groups()
+        if shift and is_conditional(text, match):
+            break  # Nobody knows what $1 is from here on.
         if shift:
             shifted += int(places or 1)
             continue
@@ -97,7 +106,10 @@ def from_positions(text):
             found[position] = option_of(name or f"arg{position}", default if is_given else None)
             found[position].is_required = not is_given
             found[position].stand_in = "" if form in (":-", ":=") else None
-    return with_gaps_filled(found)
+    options = with_gaps_filled(found)
+    for option in options[:shifted]:
+        option.is_shifted = True
+    return options
 
 
 def from_arms(text, assigned):
@@ -153,6 +165,10 @@ class Script:
             self.assigned.setdefault(match.group(1), []).append((match.start(), match.group(2)))
         arms = from_arms(self.text, self.assigned)
         positions = [] if arms else from_positions(self.text)
+        for option in (o for o in positions if o.default is None):  # LR=0.1; [ $# -ge 1 ] && LR=$1
+            values = [value_of(v) for name, assigned in self.assigned.items() if name.lower() == option.name for _, v in assigned]
+            option.default = next((v for v in values if isinstance(v, (int, float))), None)
+            option.kind = kind_of(None, option.default)
         unique = {}
         for option in arms + positions + list(from_environment(self.text, self.assigned)):
             if option.name not in unique or (unique[option.name].default is None and option.default is not None):
@@ -208,9 +224,10 @@ def lines_of(source):
                 blocks.pop()
             if word not in ("done", "fi", "esac"):
                 blocks.append((number, word in ("for", "while", "until")))
-        match = re.search(r"(?:^|[;&|{(]|\bthen|\bdo|\belse)\s*(echo|printf)\s+(?:-[neE]+\s+)?(.*)", line)
-        found = template_of(match.group(2)) if match else None
-        if found and found[0]:
+        for match in re.finditer(r"(?:^|[;&|{]|(?<!\$)\(|\bthen|\bdo|\belse)\s*(echo|printf)\s+(?:-[neE]+\s+)?", line):
+            found = template_of(line[match.end():])
+            if found is None or not found[0]:
+                continue
             parts, stream = found
             if match.group(1) == "printf":
                 parts = holes_in((parts[0] or "").split("\n")[0], PERCENT_HOLE, "%%", "%")

@@ -8,6 +8,7 @@ from meanings import changes_meaning
 from measures import direction_of
 from metrics import Metric
 from shared_files import SharedFiles, listed
+from subcommands import PREFERRED
 
 
 def quoted(text):
@@ -67,7 +68,7 @@ class Space:
     def held_places(self):
         """The positional words that are not searched over and yet have to stand there: the command has another behind them."""
         places = [o for o in self.options if o.is_positional()]
-        carried = [i for i, o in enumerate(places) if o.is_required or self.is_searched(o)]
+        carried = [i for i, o in enumerate(places, 1) if o.is_required or o.is_shifted or self.is_searched(o)]
         return [o for o in places[:max(carried, default=0)] if not self.is_searched(o)]
 
     def add_place(self, option):
@@ -160,7 +161,10 @@ class Space:
 
     def add_needed(self, option):
         """The script does not run without it, and nothing says what it should be."""
-        value = option.choices[0] if option.choices else option.default
+        choices = option.choices or [option.default]
+        value = next((w for w in PREFERRED if w in choices), choices[0])
+        if len(choices) > 1 and value not in PREFERRED:
+            self.notes.append(f"{option.flag or option.name} is needed, and the command gives the first of its choices, {value}")
         text = str(value) if value is not None else option.name.upper()
         self.words.append(", ".join(([quoted(option.flag)] if option.flag else []) + [quoted(text)] * option.count))
         if value is None:

@@ -189,6 +189,11 @@ class Told(LivingSweep, unittest.TestCase):
         values, _ = read(page.ask("/metrics")[1].decode())
         self.assertEqual((values["tune_reports_total"], values['tune_trials{state="TERMINATED"}']), (8, 2))
         self.assertNotIn("tune_sweep_best_value", values)  # None runs.
+        # One whose trials people tell has no tuner, and is none that must report.
+        run("ask", "space.yaml", "--name", "told")
+        values, _ = read(page.ask("/metrics")[1].decode())
+        self.assertEqual(values['tune_sweeps{status="RUNNING"}'], 1)
+        self.assertNotIn("tune_sweep_start_timestamp_seconds", values)
 
 
 class KeyFiles(unittest.TestCase):

@@ -268,6 +268,11 @@ class BehindTheLoop(unittest.TestCase):
         answer = Answer('for e in (1, 2):\n    print(f"pretrain {e} loss {e}")\n'
                         'for e in (1, 2):\n    print(f"finetune {e} loss {e}")\n')
         self.assertTrue(any("loss is printed by two loops" in t for t in answer.to_do), answer.to_do)
+        loop = "for e in (1, 2):\n    print(f'epoch {e} loss {e}')\n"
+        answer = Answer(loop + loop)
+        self.assertTrue(any("loss is printed by two loops, one after the other, in the same words" in t for t in answer.to_do), answer.to_do)
+        branches = "if 1:\n" + loop.replace("for", " for") + "else:\n" + loop.replace("for", " for")
+        self.assertFalse(any("two loops" in t for t in Answer(branches.replace("    print", "     print")).to_do))
 
     def test_a_sentence_that_counts_its_images_names_its_measure(self):
         line = "Accuracy of the network on the 10000 test images: {x:d} %"

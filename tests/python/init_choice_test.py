@@ -107,7 +107,9 @@ class Qualified(unittest.TestCase):
                             for t in answer_of('print(f"baseline rmse {v}")').to_do))
 
     def test_one_name_twice_in_a_line_is_told(self):
-        self.assertTrue(any("acc stands 2 times in one line" in t for t in answer_of(LOOP + 'print(f"epoch {epoch} acc {v} acc {w}")').to_do))
+        answer = answer_of(LOOP + 'print(f"epoch {epoch} acc {v} acc {w}")')
+        self.assertTrue(any("acc stands 2 times in one line, and the first is read" in t for t in answer.to_do), answer.to_do)
+        self.assertEqual(answer.values, ["0.25"] * 3)
 
     def test_in_a_log(self):
         answer = Answer("x = 1\n", "Baseline accuracy: 0.9\nepoch 1 accuracy: 0.5\nepoch 2 accuracy: 0.6\n")

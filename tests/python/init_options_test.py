@@ -84,7 +84,7 @@ class WhatAnOptionAccepts(unittest.TestCase):
                 "    pass\ntyper.run(main)\n")
         self.assertEqual(self.domains(text), {"lr": "{loguniform: [0.05, 0.2]}", "layers": "{randint: [2, 4]}"})
         text = ("from absl import flags\nflags.DEFINE_float('lr', 0.1, 'rate', lower_bound=0.05)\n"
-                "flags.DEFINE_integer('depth', 3, 'depth', upper_bound=4)\n")
+                "flags.DEFINE_integer('depth', 3, 'depth', 1, 4)\n")
         self.assertEqual(self.domains(text), {"lr": "{loguniform: [0.05, 1.0]}", "depth": "{randint: [1, 5]}"})
 
     def test_choices_of_dataclasses(self):
@@ -95,6 +95,11 @@ class WhatAnOptionAccepts(unittest.TestCase):
         self.assertEqual(self.domains(text), {
             "lr": "{choice: [0.1, 0.01]}", "depth": "{choice: [2, 4]}", "kind": '{choice: ["profile", "mlp"]}',
             "act": '{choice: ["relu", "tanh"]}', "wd": "{choice: [0.1, 0.2]}", "width": "{choice: [6, 8, 15]}"})
+
+    def test_defaults_that_are_set_later_or_outside(self):
+        text = ARGUMENTS + "p.add_argument('--depth', type=int, default=3)\np.set_defaults(lr=0.5, depth=8)\n"
+        text += "p.add_argument('--wd', type=float, default=float(os.environ.get('WD', '0.2')))\n"
+        self.assertEqual(self.domains(text), {"lr": "{loguniform: [0.05, 5.0]}", "depth": "{randint: [4, 17]}", "wd": "{loguniform: [0.02, 2.0]}"})
 
     def test_a_default_that_its_name_does_not_foresee(self):
         text = ARGUMENTS + "p.add_argument('--momentum', type=float, default=0.0)\np.add_argument('--subsample', type=float, default=0.3)\n"

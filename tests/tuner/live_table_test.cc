@@ -213,6 +213,16 @@ TEST(StyledText, TheEnvironmentSaysWhatATerminalMayBeGiven) {
   EXPECT_TRUE(CanMoveCursor(""));
 }
 
+TEST(StyledText, ALineIsCutWithinAndBetweenItsParts) {
+  const StyledLine line = StyledLine("abc", Style::kGood).Add("def");
+  EXPECT_EQ(line.Render(6, Palette::kPlain), "abcdef");
+  EXPECT_EQ(line.Render(5, Palette::kPlain), "abcd…");
+  EXPECT_EQ(line.Render(4, Palette::kPlain), "abc…");
+  EXPECT_EQ(line.Render(3, Palette::kPlain), "ab…");
+  EXPECT_EQ(line.Render(0, Palette::kPlain), "");
+  EXPECT_EQ(line.Render(3, Palette::kColour), "\x1b[32mab…\x1b[0m");
+}
+
 TEST(StyledText, ASparklineHasEightHeightsAndAPlaceForEachValueOrTheLastOfSome) {
   EXPECT_EQ(Sparkline({0, 1, 2, 3, 4, 5, 6, 7}, 8, 0, 7), "▁▂▃▄▅▆▇█");
   EXPECT_EQ(Sparkline({0, 9, 3, 7}, 2, 0, 7), "██");

@@ -53,17 +53,15 @@ size_t StyledLine::width() const {
 std::string StyledLine::Render(size_t width_max, Palette palette) const {
   std::string out;
   size_t left = width_max;
-  bool is_cut = false;
   size_t rest = width();
   for (const auto& [text, style] : parts_) {
     const size_t wide = DisplayWidth(text);
     // Where what follows does not fit, this part has one column less, for the "…".
     const bool fits = rest <= left || wide < left;
-    std::string shown = fits ? text : CutToWidth(text, left);
-    is_cut = !fits;
+    const std::string shown = fits ? text : CutToWidth(text + "…", left);
     const char* const code = palette == Palette::kColour ? CodeOf(style) : "";
     out += *code == '\0' ? shown : code + shown + "\x1b[0m";
-    if (is_cut) return out;
+    if (!fits) return out;
     left -= wide;
     rest -= wide;
   }

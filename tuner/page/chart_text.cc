@@ -48,7 +48,8 @@ class Canvas {
     if (steps > 1'000'000) return;
     // The background is dotted, so that it differs without colour, too.
     const int64_t stride = rank == 0 && !is_ascii_ ? 3 : 1;
-    for (int64_t i = 0; i <= steps; i += stride) {
+    const int64_t first = (std::abs(x0) + std::abs(y0)) % stride;  // Neighbours are not alike.
+    for (int64_t i = first; i <= steps; i += stride) {
       Dot(x0 + (x1 - x0) * i / steps, y0 + (y1 - y0) * i / steps, rank);
     }
   }

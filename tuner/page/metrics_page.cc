@@ -133,8 +133,10 @@ Result<std::string> MetricsPage::ReadSweeps() {
                                 [&](const FoundSweep& sweep) { return sweep.status == name; }));
   }
   std::string out = of_status.text();
-  const auto running = std::find_if(sweeps.rbegin(), sweeps.rend(),
-                                    [](const FoundSweep& s) { return s.status == "RUNNING"; });
+  // Trials that are told with tune tell have no tuner, and all the time that they want.
+  const auto running = std::find_if(sweeps.rbegin(), sweeps.rend(), [](const FoundSweep& sweep) {
+    return sweep.status == kStateRunning && sweep.trainable_kind != "ask-tell";
+  });
   if (running == sweeps.rend()) return out;
   out += Family("tune_sweep_start_timestamp_seconds", "gauge",
                 "When the running sweep was made, since 1970 UTC.")

@@ -35,7 +35,7 @@ Axis ValueAxis(const FoundSweep& sweep, std::vector<double> values,
                std::vector<std::string>& notes) {
   std::sort(values.begin(), values.end());
   constexpr double kFarOff = 5;
-  const size_t edge = values.size() / 20;
+  const size_t edge = values.size() / 10;
   double low = values.front();
   double high = values.back();
   const double middle_low = values[edge];
