@@ -36,8 +36,10 @@ def trials_of(name, text, *files):
                 file.write(content)
         with open(os.path.join(folder, "space.yaml"), "w", encoding="utf-8") as file:
             file.write(space_of(name, text, folder))
-        subprocess.run([os.path.join(BIN, "tune"), "run", "space.yaml", "--name", "x", "--samples", "3", "--seed", "1"], cwd=folder,
-                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120, check=True)
+        done = subprocess.run([os.path.join(BIN, "tune"), "run", "space.yaml", "--name", "x", "--samples", "3", "--seed", "1"], cwd=folder,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
+        if done.returncode != 0:
+            raise AssertionError(f"status {done.returncode}: {done.stdout}")
         trials = []
         for trial in range(3):
             at = os.path.join(folder, "tune.artifacts", "x", str(trial))
