@@ -1,8 +1,8 @@
 """A program on a real pseudo-terminal, and what its screen shows: the control sequences that tune uses, as an xterm takes them."""
 
+import codecs
 import fcntl
 import os
-import pty
 import re
 import select
 import signal
@@ -21,9 +21,7 @@ class Screen:
         self.width, self.height = width, height
         self.rows = [[" "] * width for _ in range(height)]
         self.row = self.column = 0
-        self.left = []  # Lines that went out at the top.
         self.styles = set()  # Those that were used.
-        self.wrapped = 0  # Lines that were too long for the screen.
         self.rest = ""
 
     def resize(self, width, height):
@@ -38,12 +36,11 @@ class Screen:
         if self.row + 1 < self.height:
             self.row += 1
             return
-        self.left.append("".join(self.rows.pop(0)).rstrip())
+        self.rows.pop(0)
         self.rows.append([" "] * self.width)
 
     def put(self, letter):
         if self.column >= self.width:
-            self.wrapped += 1
             self.column = 0
             self.down()
         self.rows[self.row][self.column] = letter
@@ -106,12 +103,19 @@ class Terminal:
     def __init__(self, command, folder, width, height, environment):
         self.screen = Screen(width, height)
         self.raw = ""
-        self.pid, self.fd = pty.fork()
+        self.fd, inner = os.openpty()
+        self.set_size(width, height)  # Before anybody asks.
+        self.pid = os.fork()
         if self.pid == 0:
+            os.setsid()
+            fcntl.ioctl(inner, termios.TIOCSCTTY, 0)
+            for standard in range(3):
+                os.dup2(inner, standard)
+            os.close(self.fd)
             os.chdir(folder)
             os.execvpe(command[0], command, environment)
-        self.set_size(width, height)
-        self.decoder = __import__("codecs").getincrementaldecoder("utf-8")()
+        os.close(inner)
+        self.decoder = codecs.getincrementaldecoder("utf-8")()
         self.is_open = True
 
     def set_size(self, width, height):

@@ -62,6 +62,24 @@ TEST_F(StoredSnapshotTest, ShowsWhatTheTunersOwnTerminalWould) {
                 "     3         1         0.5         0.5      35.0 s  local"}));
 }
 
+TEST_F(StoredSnapshotTest, RecallsHowTheBestValueRoseAndTheCurvesOfTheTrialsThatRun) {
+  const auto database = Open();
+  const auto history = snapshots_.ReadHistory(*database, Find(*database));
+  ASSERT_TRUE(history.ok()) << history.status().message();
+  ASSERT_FALSE(history->best.empty());
+  EXPECT_EQ(history->best.back().second, 0.75);
+  for (size_t i = 1; i < history->best.size(); ++i) {
+    EXPECT_GT(history->best[i].second, history->best[i - 1].second);
+    EXPECT_GE(history->best[i].first.us, history->best[i - 1].first.us);
+  }
+  EXPECT_EQ(history->curves,
+            (std::map<int64_t, std::vector<std::pair<int64_t, double>>>{{3, {{1, 0.5}}}}));
+  SweepHistory seen;
+  seen.Recall(*history);
+  EXPECT_EQ(seen.Curve(3), (std::vector<double>{0.5}));
+  EXPECT_EQ(seen.best(), history->best);
+}
+
 TEST_F(StoredSnapshotTest, TellsEachEndOnceAndNoneOfThoseBefore) {
   {
     const auto database = Open();

@@ -20,6 +20,7 @@ constexpr int kExitLeft = 130;
 struct Look {
   SweepSnapshot snapshot;
   std::vector<EndedTrial> ended;
+  EarlierHistory earlier;               // Of the first look alone.
   std::optional<SweepSummary> summary;  // It has ended.
 };
 
@@ -40,10 +41,14 @@ class Watch {
     name_ = sweep.name;
     const Instant now = clock_.Now();
     const bool is_running = HasTuner(sweep);
-    if (!snapshots_) {
+    const bool is_first = !snapshots_.has_value();
+    if (is_first) {
       snapshots_.emplace(is_running && holder ? holder->since : Instant{sweep.created_us});
     }
     Look look;
+    if (is_first) {
+      TUNE_ASSIGN_OR_RETURN(look.earlier, snapshots_->ReadHistory(*database, sweep));
+    }
     TUNE_ASSIGN_OR_RETURN(look.snapshot, snapshots_->Read(*database, sweep, now));
     TUNE_ASSIGN_OR_RETURN(look.ended, snapshots_->ReadEnded(*database, sweep));
     if (is_running) return look;
@@ -71,8 +76,9 @@ int AttachCommand(const AttachOptions& options, const Clock& clock, const WaitFu
                   LiveScreen& screen, std::ostream& out, std::ostream& err) {
   Watch watch(options, clock);
   for (bool is_first = true;; is_first = false) {
-    const Result<Look> look = watch.Take();
+    Result<Look> look = watch.Take();
     if (!look.ok()) return Complain(look.status(), err);
+    if (is_first) screen.Recall(std::move(look->earlier));
     if (is_first && !look->summary) screen.Say("attached to " + watch.name());
     // What has ended long ago is only summed up.
     if (!is_first || !look->summary) screen.Show(look->snapshot, look->ended, clock.Now());

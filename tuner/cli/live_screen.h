@@ -8,6 +8,7 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/time.h"
@@ -33,6 +34,8 @@ class LiveScreen {
   bool IsDue(Instant now) const;
   // `ended`: those that ended since the last call.
   void Show(const SweepSnapshot& snapshot, const std::vector<EndedTrial>& ended, Instant now);
+  // What was before the first Show.
+  void Recall(EarlierHistory earlier) { history_.Recall(std::move(earlier)); }
   // A line that stays.
   void Say(const std::string& line);
 

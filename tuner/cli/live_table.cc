@@ -278,6 +278,22 @@ void SweepHistory::Tell(Duration at, std::string text, Style style) {
   if (events_.size() > kEventsMax) events_.pop_back();
 }
 
+// Every second one, as often as needed.
+void SweepHistory::Shorten(std::vector<std::pair<int64_t, double>>& curve) {
+  while (curve.size() > kPointsMax) {
+    size_t kept = 0;
+    for (size_t i = 0; i < curve.size(); i += 2) curve[kept++] = curve[i];
+    curve.resize(kept);
+  }
+}
+
+void SweepHistory::Recall(EarlierHistory earlier) {
+  best_ = std::move(earlier.best);
+  if (best_.size() > kPointsMax) best_.erase(best_.begin() + 1, best_.end() - kPointsMax + 1);
+  curves_ = std::move(earlier.curves);
+  for (auto& [number, curve] : curves_) Shorten(curve);
+}
+
 void SweepHistory::SeeRunning(const SweepSnapshot& snapshot) {
   std::map<int64_t, int64_t> running;
   for (const RunningTrial& trial : snapshot.running) {
@@ -294,10 +310,7 @@ void SweepHistory::SeeRunning(const SweepSnapshot& snapshot) {
     // An attempt may go back to an earlier checkpoint.
     while (!curve.empty() && curve.back().first >= trial.iteration) curve.pop_back();
     curve.emplace_back(trial.iteration, *trial.last_value);
-    if (curve.size() <= kPointsMax) continue;
-    size_t kept = 0;
-    for (size_t i = 0; i < curve.size(); i += 2) curve[kept++] = curve[i];
-    curve.resize(kept);
+    Shorten(curve);
   }
   for (const auto& [number, iteration] : running_) {
     if (running.contains(number)) continue;

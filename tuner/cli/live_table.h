@@ -20,6 +20,12 @@
 
 namespace tune {
 
+// What is known of a sweep from before the first look.
+struct EarlierHistory {
+  std::vector<std::pair<Duration, double>> best;                      // As SweepHistory::best.
+  std::map<int64_t, std::vector<std::pair<int64_t, double>>> curves;  // By trial: iteration, value.
+};
+
 // What a sweep did while it was looked at, learned from one snapshot after the other: what happened
 // between two of them is not in it.
 class SweepHistory {
@@ -30,6 +36,8 @@ class SweepHistory {
     Style style = Style::kPlain;
   };
 
+  // Before the first See.
+  void Recall(EarlierHistory earlier);
   // `ended`: those that ended since the last call.
   void See(const SweepSnapshot& snapshot, const std::vector<EndedTrial>& ended);
 
@@ -44,6 +52,7 @@ class SweepHistory {
   static constexpr size_t kPointsMax = 512;
   static constexpr size_t kEventsMax = 32;
 
+  static void Shorten(std::vector<std::pair<int64_t, double>>& curve);
   void SeeRunning(const SweepSnapshot& snapshot);
   void SeeBest(const SweepSnapshot& snapshot);
   void Tell(Duration at, std::string text, Style style);

@@ -220,6 +220,44 @@ Result<std::vector<EndedTrial>> StoredSnapshots::ReadEnded(Database& database,
   return ended;
 }
 
+Result<EarlierHistory> StoredSnapshots::ReadHistory(Database& database,
+                                                    const FoundSweep& sweep) const {
+  // Rows of report_rows are in order of arrival.
+  static constexpr char kBestSql[] =
+      "SELECT r.reported_us, r.value FROM report_rows AS r JOIN trial_rows AS t ON t.id = r.trial"
+      " WHERE t.experiment = ?1 AND t.status <> 'ERROR' AND r.value IS NOT NULL ORDER BY r.rowid";
+  static constexpr char kCurvesSql[] =
+      "SELECT t.number, r.iteration, r.value FROM trial_rows AS t JOIN report_rows AS r"
+      " ON r.trial = t.id WHERE t.experiment = ?1 AND t.status = 'RUNNING'"
+      " AND r.value IS NOT NULL ORDER BY t.number, r.iteration, r.attempt";
+  EarlierHistory history;
+  if (!sweep.has_means()) {
+    TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kBestSql));
+    row->BindAll(sweep.id);
+    for (;;) {
+      TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+      if (!has_row) break;
+      const double value = row->Real(1);
+      const bool is_better =
+          history.best.empty() || IsBetter(value, history.best.back().second, sweep.direction());
+      if (!is_better) continue;
+      // Of an earlier life of the tuner: at the beginning of this one.
+      const Duration at{std::max<int64_t>(0, row->Int(0) - begun_at_.us)};
+      history.best.emplace_back(at, value);
+    }
+  }
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kCurvesSql));
+  row->BindAll(sweep.id);
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) return history;
+    auto& curve = history.curves[row->Int(0)];
+    // An iteration that came again counts as it came last.
+    if (!curve.empty() && curve.back().first == row->Int(1)) curve.pop_back();
+    curve.emplace_back(row->Int(1), row->Real(2));
+  }
+}
+
 Result<SweepSummary> StoredSnapshots::ReadTotals(Database& database,
                                                  const FoundSweep& sweep) const {
   static constexpr char kTotalsSql[] =

@@ -9,6 +9,7 @@
 
 #include "core/status.h"
 #include "core/time.h"
+#include "tuner/cli/live_table.h"
 #include "tuner/cli/live_view.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/sqlite/database.h"
@@ -31,6 +32,9 @@ class StoredSnapshots {
   Result<SweepSnapshot> Read(Database& database, const FoundSweep& sweep, Instant now);
   // Those that ended since the last call; the first call takes note and gives none.
   Result<std::vector<EndedTrial>> ReadEnded(Database& database, const FoundSweep& sweep);
+  // The best value over time, and the curves of the trials that run. Nothing of the best where
+  // configurations are compared by the means of their runs.
+  Result<EarlierHistory> ReadHistory(Database& database, const FoundSweep& sweep) const;
   // How many trials and iterations there were, and what early stopping saved of them.
   Result<SweepSummary> ReadTotals(Database& database, const FoundSweep& sweep) const;
   Result<SweepSummary> ReadSummary(Database& database, const FoundSweep& sweep, Instant now) const;
