@@ -76,6 +76,7 @@ enum class EndDetail {
   kNone,
   kBadCheckpoint,  // What it should go on from is torn, corrupt or gone: use the one before.
   kDiskFull,       // There was no room on the disk: the sweep shall wait for the person.
+  kOwnDiskFull,    // The same, of a disk of this machine that the sweep's artifacts are not on.
   kRankLost,       // Another rank of it is gone, whose end says why.
   kUnfitMachine,   // The machine has not what the sweep's trials need: another one may have it.
 };

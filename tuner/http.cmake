@@ -34,6 +34,7 @@ tune_library(tune_page
   SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/cli/page_report_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/ui_command.cc
+    ${CMAKE_CURRENT_LIST_DIR}/page/aside.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/charts.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/metric_ranges.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/page_action.cc

@@ -89,10 +89,14 @@ class Sweep:
 
     @property
     def best(self) -> Optional[TrialResult]:
-        """The best trial; of several objectives the first of the front; None: no trial has a value.
+        """The best trial; None: no trial has a value. SweepError where there are several objectives.
 
         With `repeat` the best run of the best configuration.
         """
+        if self._has_several_objectives():
+            raise SweepError(
+                f"{self.name} has several objectives, and so no best trial but a front: sweep.front"
+            )
         numbers = self._results("--best")
         return self.trial(numbers[0]) if numbers else None
 
@@ -159,6 +163,9 @@ class Sweep:
 
     # ---- reading
 
+    def _has_several_objectives(self) -> bool:
+        return isinstance(self.spec()["metric"], list)
+
     def _db(self) -> List[str]:
         return ["--db", str(self.db)]
 
@@ -182,8 +189,8 @@ class Sweep:
 
     def __repr__(self) -> str:
         status = self._status()
-        best = self.best
-        return f"<sweep {self.name} {status['status']}, {status['trials']} trials, best {best!r}>"
+        found = f"front {self.front}" if self._has_several_objectives() else f"best {self.best!r}"
+        return f"<sweep {self.name} {status['status']}, {status['trials']} trials, {found}>"
 
     def _repr_html_(self) -> str:
         return table_as_html(self._status(), _program.ask_json(["results", self.name, "--top", "10", *self._db()]))

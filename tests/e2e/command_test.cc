@@ -441,6 +441,18 @@ TEST_F(Command, OneThatTakesTooMuchMemoryIsOutOfMemory) {
   EXPECT_THAT(Outcomes(), Each(AllOf(HasSubstr("out_of_memory|"), HasSubstr("resources.memory"))));
 }
 
+TEST_F(Command, OneThatLivesOnWhenItsChildTookTooMuchMemoryIsOutOfMemoryToo) {
+  folder_.Write("take.py",
+                "import subprocess, sys\n"
+                "if len(sys.argv) > 1: held = b'x' * 300_000_000\n"
+                "else: print('acc=0.5', subprocess.run([sys.executable, 'take.py', 'child']))\n");
+  const ProgramResult result =
+      Run(Sweep("  command: [python3, take.py]\n  metrics: {acc: {regex: 'acc={number}'}}\n",
+                "samples: 1\nresources: {memory: 200MB}\nfailure: {max_failures: 0}\n"));
+  EXPECT_EQ(result.exit_status, 3) << result.err;
+  EXPECT_THAT(Outcomes(), Each(AllOf(HasSubstr("out_of_memory|"), HasSubstr("resources.memory"))));
+}
+
 // A machine without cgroups to write.
 TEST_F(Command, OneThatTakesTooMuchMemoryIsOutOfMemoryAlsoWhereItIsWatched) {
   if (geteuid() != 0) GTEST_SKIP() << "a mount namespace needs root";

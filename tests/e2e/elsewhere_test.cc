@@ -242,6 +242,35 @@ TEST_F(Elsewhere, ADiskThatIsFullWhenAnAttemptBeginsIsTheWorkersFaultAndNotTheTr
   ExpectFourTrialsEndWell(*worker, *tune);
 }
 
+// As of a worker that was lost between a checkpoint that it had sent and the report of it.
+TEST_F(Elsewhere, ACheckpointThatNobodyToldOfGoesAtTheEndOfTheSweep) {
+  WriteScript("mkdir -p $TUNE_DIR/checkpoint_000099; tune report acc=0.5 --checkpoint run.sh\n");
+  home_.Write("code/run.sh", "");
+  Space();
+  const auto tune = StartTuner();
+  const auto worker = StartWorker("", "cache", /*sees_home=*/true);
+  ExpectFourTrialsEndWell(*worker, *tune);
+  EXPECT_THAT(NamesIn(home_ / "tune.artifacts/space/0"), ::testing::Contains("checkpoint_000001"));
+  EXPECT_THAT(NamesIn(home_ / "tune.artifacts/space/0"),
+              ::testing::Not(::testing::Contains("checkpoint_000099")));
+}
+
+// It shares the artifacts, where there is room.
+TEST_F(Elsewhere, AFullCacheIsTheWorkersFaultWhereTheArtifactsAreShared) {
+  const SmallDisk disk(away_ / "small", 200'000);
+  if (!disk.is_mounted()) GTEST_SKIP() << disk.why_not();
+  WriteScript("tune report acc=0.5\n");
+  Space("  setup: [\"head -c 400000 /dev/zero > $TUNE_SETUP_DIR/packages\"]\n");
+  const auto tune = StartTuner();
+  const auto full = StartWorker("", "small", /*sees_home=*/true);
+  const ProgramResult left = full->Wait();
+  EXPECT_EQ(left.exit_status, 1);
+  EXPECT_THAT(left.err, HasSubstr("tune worker: this worker's disk is full: "));
+  EXPECT_THAT(left.err, HasSubstr("No space left on device"));
+  const auto worker = StartWorker("", "cache", /*sees_home=*/true);
+  ExpectFourTrialsEndWell(*worker, *tune);
+}
+
 TEST_F(Elsewhere, AMachineWithoutTheProgramGivesItsTrialsBackAndLeaves) {
   home_.Write("tool", "#!/bin/sh\ntune report acc=0.5\n");
   chmod((home_ / "tool").c_str(), 0755);

@@ -173,6 +173,9 @@ class AnObjective(SweepCase):
     def test_gives_a_value_for_each_metric(self):
         sweep = self.run_sweep(of_two, metric=["a", "b"], mode=["min", "min"], samples=3)
         self.assertEqual(len(sweep.front), 3)
+        with self.assertRaisesRegex(tune.SweepError, "of_two has several objectives, and so no best trial but a front"):
+            sweep.best
+        self.assertIn("3 trials, front [<trial 0 ", repr(sweep))
         report = sweep.trials[0].reports[0]
         self.assertAlmostEqual(report["a"] + report["b"], 1)
 

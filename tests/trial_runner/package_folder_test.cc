@@ -176,6 +176,18 @@ TEST_F(PackageFolder, IsNotPackedWithAPrivateKeyInIt) {
   }
   Write("sub/id", "{\"private_key\": \"" + in_json + "\"}");
   EXPECT_THAT(refusal().message(), HasSubstr("sub/id holds a private key"));
+  // Indented, commented out, joined by a program.
+  for (const auto& [before, after] :
+       {std::pair("    ", ""), {"\t", "\t"}, {"# ", ""}, {"'", "\\n' +"}, {"(\"", "\\n\""}}) {
+    std::string text;
+    for (std::string_view rest = kKey; !rest.empty();) {
+      const size_t end = rest.find('\n');
+      text += before + std::string(rest.substr(0, end)) + after + "\n";
+      rest.remove_prefix(end + 1);
+    }
+    Write("sub/id", text);
+    EXPECT_THAT(refusal().message(), HasSubstr("sub/id holds a private key")) << text;
+  }
   // A binary one, as openssl pkey -outform DER writes it, of RSA, EC and others; and PuTTY's.
   for (const std::string& der :
        {std::string("\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70", 12),

@@ -187,6 +187,14 @@ TEST_F(WorkerCheckpoints, AFullDiskHereIsTheWorkersTrouble) {
                                      "goodbye", "exit 1"));
 }
 
+TEST_F(WorkerCheckpoints, SoIsADiskOfThisMachineThatTheArtifactsAreNotOn) {
+  Line(1, R"({"end":{"outcome":"crashed","error":"no room to begin: cannot write /w/x",)"
+          R"("detail":"own_disk_full"}})");
+  EXPECT_THAT(Effects(),
+              ElementsAre("print this worker's disk is full: no room to begin: cannot write /w/x",
+                          "kill 1"));
+}
+
 TEST_F(WorkerCheckpoints, SoIsAMachineWithoutWhatTheTrialsNeed) {
   Line(1, R"({"end":{"outcome":"bad_config","error":"cannot start 'julia'",)"
           R"("detail":"unfit_machine"}})");

@@ -117,6 +117,18 @@ Result<Metrics> ReadFileMetrics(const CommandSpec& spec, const std::vector<std::
   return metrics;
 }
 
+std::string FolderOf(const TrialStart& start) {
+  return start.place.folder.empty() ? WorkingFolder(start.trainable, start.base_dir)
+                                    : start.place.folder;
+}
+
+// Of a disk that is full: whether it is one that the sweep's artifacts are not on.
+EndDetail WhichDisk(const TrialStart& start) {
+  const bool is_own = !IsDiskFull(fs::path(start.artifact_dir).parent_path()) &&
+                      (IsDiskFull(FolderOf(start)) || IsDiskFull(start.place.cache));
+  return is_own ? EndDetail::kOwnDiskFull : EndDetail::kDiskFull;
+}
+
 void AddTo(OutputTail& tail, const std::vector<OutputPiece>& output) {
   for (const OutputPiece& piece : output) tail.Add(piece.text);
 }
@@ -190,7 +202,7 @@ std::optional<TrialEnd> CommandRunner::RunAttempt(const TrialStart& start) {
     const std::string& why = attempt.status().message();
     if (code == StatusCode::kDataLoss) return EndForUnrestored(attempt.status());
     if (code == StatusCode::kResourceExhausted) {
-      return TrialEnd{Outcome::kCrashed, "no room to begin: " + why, EndDetail::kDiskFull};
+      return TrialEnd{Outcome::kCrashed, "no room to begin: " + why, WhichDisk(start)};
     }
     const bool is_unfit = code == StatusCode::kFailedPrecondition;
     return TrialEnd{code == StatusCode::kUnavailable ? Outcome::kCrashed : Outcome::kBadConfig, why,
@@ -252,8 +264,7 @@ Result<std::unique_ptr<CommandRunner::Attempt>> CommandRunner::Begin(const Trial
   }
   auto attempt = std::make_unique<Attempt>(start, std::move(spec));
   TUNE_ASSIGN_OR_RETURN(attempt->filled, attempt->spec.Fill(start.config, OwnValues(start)));
-  attempt->folder = start.place.folder.empty() ? WorkingFolder(start.trainable, start.base_dir)
-                                               : start.place.folder;
+  attempt->folder = FolderOf(start);
   if (!CanServe(*attempt)) EndServed();
   std::optional<Served> served = std::exchange(served_, std::nullopt);
   if (served) {
@@ -528,8 +539,9 @@ void CommandRunner::TakeProgramEnd(Attempt& attempt) {
   }
   const bool is_over_limit =
       attempt.memory && (attempt.has_exceeded_memory || attempt.memory->HasKilled());
-  if (*status != 0 && is_over_limit) end.memory_limit_bytes = attempt.memory->bytes();
-  end.is_disk_full = *status != 0 && IsFullUnder(attempt);
+  // Also where the program itself lived on: what it came to is not what all of it would have.
+  if (is_over_limit) end.memory_limit_bytes = attempt.memory->bytes();
+  if (*status != 0 && IsFullUnder(attempt)) end.full_disk = WhichDisk(attempt.start);
   if (*status == 0) {
     end.left_running = left_running;
     end.file_metrics = ReadFileMetrics(attempt.spec, attempt.filled.metric_files, attempt.folder,

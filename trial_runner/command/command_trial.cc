@@ -75,6 +75,7 @@ CommandTrial::CommandTrial(const TrialStart& start, const CommandSpec& spec)
       metric_(start.metric),
       metric_names_(NamesIn(start.metric)),
       from_iteration_(start.from_iteration),
+      is_first_attempt_(start.attempt.value == 1),
       checkpoint_every_(start.checkpoint_every),
       wanted_(AllNames(start)),
       output_(spec.output_rules(), wanted_),
@@ -365,9 +366,9 @@ TrialEnd CommandTrial::EndOfProgram() const {
                                 : "died of " + end.signal;
     // A full disk that the program did not speak of is not why it ended; one that it spoke of and
     // that has room is a limit of the program's own.
-    if (end.is_disk_full && tail_.SpeaksOfFullDisk()) {
+    if (end.full_disk != EndDetail::kNone && tail_.SpeaksOfFullDisk()) {
       return {Outcome::kCrashed, WithTail("no room on the disk: the program " + how, tail_),
-              EndDetail::kDiskFull};
+              end.full_disk};
     }
     const Outcome outcome = tail_.SpeaksOfDeviceMemory() ? Outcome::kDeviceOutOfMemory
                             : tail_.SpeaksOfMemory()     ? Outcome::kOutOfMemory
@@ -394,13 +395,23 @@ std::string CommandTrial::NoMetric() const {
   if (!program_end_->left_running.empty()) return "no_metric: " + LeftRunning(*program_end_);
   const std::string text = "no_metric: the program ended with status 0 and ";
   const std::string& missing = missing_names_.front();
-  if (const std::optional<std::string> why = output_.WhyMissing(missing)) return text + *why;
+  if (const std::optional<std::string> why = output_.WhyMissing(missing))
+    return text + *why + Again();
   const std::string line = tail_.LastLine();
   const std::string what = missing == metric_
                                ? "never reported '" + metric_ + "'"
                                : "no report had everything that the metric '" + metric_ +
                                      "' is made of: it lacked '" + missing + "'";
-  return text + what + Reported(missing) + (line.empty() ? "" : std::string(kLastPrinted) + line);
+  return text + what + Reported(missing) + Again() +
+         (line.empty() ? "" : std::string(kLastPrinted) + line);
+}
+
+// A program that found its work done is no trial that failed, and cannot be told from one.
+std::string CommandTrial::Again() const {
+  return is_first_attempt_ ? ""
+                           : "; an earlier attempt may have left files from which it had nothing "
+                             "more to do: a checkpoint that is reported (tune report --checkpoint) "
+                             "lets an attempt go on where the values before it count";
 }
 
 // What it did report, and which of that may be meant.

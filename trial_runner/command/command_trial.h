@@ -68,10 +68,10 @@ using CommandEffect = std::variant<SendReport, ReplyToProgram, SaveProgramCheckp
 // How the program ended.
 struct ProgramEnd {
   int exit_status = 0;
-  std::string signal;              // "SIGSEGV"; empty: it exited by itself.
-  std::string left_running = {};   // What it started and did not wait for: a command line.
-  int64_t memory_limit_bytes = 0;  // Not 0: it was ended for having more than this.
-  bool is_disk_full = false;       // Where it ran or where its files go there is no room.
+  std::string signal;                      // "SIGSEGV"; empty: it exited by itself.
+  std::string left_running = {};           // What it started and did not wait for: a command line.
+  int64_t memory_limit_bytes = 0;          // Not 0: it was ended for having more than this.
+  EndDetail full_disk = EndDetail::kNone;  // Where it ran or where its files go there is no room.
   Result<Metrics> file_metrics = Metrics{};  // Read from files after it ended; empty: none to read.
 };
 
@@ -127,12 +127,14 @@ class CommandTrial {
   void Stop(Instant now, bool listens);
   TrialEnd EndOfProgram() const;
   std::string NoMetric() const;
+  std::string Again() const;
   std::string Reported(const std::string& missing) const;
 
   const CommandSpec& spec_;
   const std::string metric_;
   const std::vector<std::string> metric_names_;  // What a report of the metric has.
   const int64_t from_iteration_;
+  const bool is_first_attempt_;
   const int64_t checkpoint_every_;
   const std::vector<std::string> wanted_;  // The names that all objectives are made of.
   OutputMetrics output_;

@@ -15,9 +15,26 @@ bool IsBase64(char c) {
          c == '/' || c == '=';
 }
 
+// Without the ends of lines, also as JSON and program texts write them, what a line is indented by
+// or commented out with, and the quotes and signs between the lines of a text in a program.
+std::string_view AfterLineEnd(std::string_view text) {
+  constexpr std::string_view kBetween = " \t\r\n#/*>|;,.+()'\"`\\";
+  constexpr size_t kBetweenMax = 100;
+  size_t at = 0;
+  while (at < text.size() && at < kBetweenMax) {
+    if (text.substr(at, 2) == "\\r" || text.substr(at, 2) == "\\n") {
+      at += 2;
+    } else if (kBetween.find(text[at]) != std::string_view::npos) {
+      ++at;
+    } else {
+      break;
+    }
+  }
+  return text.substr(at);
+}
+
 // Whether what follows "-----BEGIN " is the rest of a key's first line, and a key: "RSA PRIVATE
-// KEY-----", an end of line, which a JSON text writes as \n, and base64 or a header of OpenSSL's or
-// PGP's.
+// KEY-----", an end of line, and base64 or a header of OpenSSL's or PGP's.
 bool IsKey(std::string_view text) {
   constexpr std::string_view kName = "PRIVATE KEY";
   constexpr std::string_view kEnd = "-----";
@@ -25,9 +42,7 @@ bool IsKey(std::string_view text) {
   const size_t end = text.substr(0, kWordsMax).find(kEnd);
   if (end == std::string_view::npos) return false;
   if (text.substr(0, end).find(kName) == std::string_view::npos) return false;
-  text.remove_prefix(end + kEnd.size());
-  while (!text.empty() && (text.front() == '\r' || text.front() == '\n')) text.remove_prefix(1);
-  while (text.starts_with("\\r") || text.starts_with("\\n")) text.remove_prefix(2);
+  text = AfterLineEnd(text.substr(end + kEnd.size()));
   for (const std::string_view header : {"Proc-Type: ", "DEK-Info: ", "Version: ", "Comment: "}) {
     if (text.starts_with(header)) return true;
   }

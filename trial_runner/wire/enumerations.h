@@ -32,6 +32,7 @@ inline constexpr std::pair<EndDetail, v1::EndDetail> kDetails[] = {
     {EndDetail::kNone, v1::END_DETAIL_NONE},
     {EndDetail::kBadCheckpoint, v1::END_DETAIL_BAD_CHECKPOINT},
     {EndDetail::kDiskFull, v1::END_DETAIL_DISK_FULL},
+    {EndDetail::kOwnDiskFull, v1::END_DETAIL_OWN_DISK_FULL},
     {EndDetail::kRankLost, v1::END_DETAIL_RANK_LOST},
     {EndDetail::kUnfitMachine, v1::END_DETAIL_UNFIT_MACHINE},
 };

@@ -19,9 +19,10 @@ constexpr std::array<std::pair<ReportAnswer, std::string_view>, 4> kAnswers = {{
     {ReportAnswer::kRefused, "refused"},
 }};
 
-constexpr std::array<std::pair<EndDetail, std::string_view>, 4> kDetails = {{
+constexpr std::array<std::pair<EndDetail, std::string_view>, 5> kDetails = {{
     {EndDetail::kBadCheckpoint, "bad_checkpoint"},
     {EndDetail::kDiskFull, "disk_full"},
+    {EndDetail::kOwnDiskFull, "own_disk_full"},
     {EndDetail::kRankLost, "rank_lost"},
     {EndDetail::kUnfitMachine, "unfit_machine"},
 }};
@@ -170,7 +171,8 @@ Result<FromTrial> ReadEnd(const Value& map) {
   }
   if (!detail.empty() && end.detail == EndDetail::kNone) {
     return InvalidArgument("detail: read '" + detail +
-                           "', expected bad_checkpoint, disk_full or rank_lost");
+                           "', expected bad_checkpoint, disk_full, own_disk_full, rank_lost or "
+                           "unfit_machine");
   }
   return FromTrial(std::move(end));
 }

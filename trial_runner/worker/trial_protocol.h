@@ -35,8 +35,10 @@
 //       completed, stopped (told to), crashed, out_of_memory, device_out_of_memory or bad_config.
 //       `"detail": "bad_checkpoint"`: what it was to go on from is torn, corrupt or gone;
 //       `"detail": "disk_full"`: there was no room to begin, for a checkpoint or for what the
-//       user's program writes; `"detail": "rank_lost"`: another rank is gone; all with the outcome
-//       crashed. The process then waits for the next start.
+//       user's program writes; `"detail": "own_disk_full"`: the same, while there is room where the
+//       artifacts are; `"detail": "rank_lost"`: another rank is gone; all with the outcome crashed.
+//       `"detail": "unfit_machine"`, with bad_config: this machine has not what the trials need.
+//       The process then waits for the next start.
 // A process may run several attempts at once, each in a lane of its own: a start then says in which
 // (`"lane": 3` beside the message's key: a number from 1 that is never used twice in that process),
 // and so does every line about that attempt in both directions. A worker sends it also

@@ -247,11 +247,12 @@ void WorkerCore::OnEnd(ProcessId id, Process& process, int64_t lane, const Trial
                        Instant now) {
   Running& running = process.running.at(lane);
   if (process.is_doomed && !running.may_report) return;
-  const bool is_full_here = said.detail == EndDetail::kDiskFull && HasOwnArtifacts();
+  // The tuner's own machine is where the person is: there both are the sweep's matter.
+  const bool is_full_here = (said.detail == EndDetail::kDiskFull && HasOwnArtifacts()) ||
+                            (said.detail == EndDetail::kOwnDiskFull && !options_.is_local);
   if (is_full_here && !is_winding_down_) {
     return LeaveUnfit("this worker's disk is full: " + said.error, now);
   }
-  // The tuner's own machine is where the person is: there it is the sweep's fault.
   const bool is_unfit_here = said.detail == EndDetail::kUnfitMachine && !options_.is_local;
   if (is_unfit_here && !is_winding_down_) {
     return LeaveUnfit("this worker has not what the trials need: " + said.error, now);
@@ -263,6 +264,7 @@ void WorkerCore::OnEnd(ProcessId id, Process& process, int64_t lane, const Trial
   }
   TrialEnd end = said;
   if (end.detail == EndDetail::kUnfitMachine) end.detail = EndDetail::kNone;
+  if (end.detail == EndDetail::kOwnDiskFull) end.detail = EndDetail::kDiskFull;
   if (is_full_here || is_unfit_here) end = {Outcome::kPreempted, said.error, EndDetail::kNone};
   if (said.outcome == Outcome::kStopped && !running.is_told_to_stop) {
     if (!running.leave_by) {

@@ -14,7 +14,8 @@ namespace {
 Status Write(const PageReportOptions& options, std::ostream& out) {
   const RealClock clock;
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<PageApi> api,
-                        PageApi::Open(options.db_path, "report", PageRights::kLook, clock));
+                        PageApi::Open(options.db_path, "report", PageRights::kLook, clock,
+                                      PageApi::SlowAnswers::kAtOnce));
   TUNE_ASSIGN_OR_RETURN(const HtmlReport report, MakeHtmlReport(*api, options.name));
   const std::string part = options.html_path + ".part";
   TUNE_RETURN_IF_ERROR(WriteFileSynced(part, report.html).At("--html"));

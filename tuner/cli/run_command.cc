@@ -491,7 +491,11 @@ int Resume(const ResumeOptions& options, Background* background) {
     CleanUp(options, *experiment, clock.Now());  // It may have been killed after its last commit.
     std::cerr << "sweep " << experiment->name << " is finished; nothing to resume ("
               << ShellCommand("resume", experiment->name, options.db_path)
-              << " --samples N extends it, --errored tries failed trials again)\n";
+              << " --samples N extends it, --errored tries failed trials again"
+              << (experiment->spec.find("\"sweep_time\"") == std::string::npos
+                      ? ""
+                      : ", --set limits.sweep_time=TIME goes on after that limit")
+              << ")\n";
     return 0;
   }
 

@@ -14,6 +14,7 @@
 #include "trial_runner/placement.h"
 #include "tuner/artifact_path.h"
 #include "tuner/artifact_store.h"
+#include "tuner/cli/artifact_cleanup.h"
 #include "tuner/cli/child_process.h"
 #include "tuner/cli/control_desk.h"
 #include "tuner/cli/exit_limit.h"
@@ -298,8 +299,8 @@ int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& 
       signals.Tell();
       display.Say(controller.is_being_stopped()
                       ? "running trials end now; again to stop at once"
-                      : "stopping: running trials go on from their checkpoints later; again to "
-                        "stop at once");
+                      : "stopping: running trials go on later, from a checkpoint where they have "
+                        "one; again to stop at once");
     }
     display.Update(clock.Now());
     const Result<std::string> news =
@@ -315,6 +316,12 @@ int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& 
     doors.gateway.reset();  // A local worker whose tuner is gone ends at once.
   }
   local_worker.End();
+  if (tuner.is_done() && doors.depot != nullptr) {
+    // Checkpoints that workers sent and were lost before they told of them.
+    doors.gateway.reset();
+    const Status s = CleanUpAfterTuner(surroundings.db_path, experiment.name, clock.Now());
+    if (!s.ok()) display.Say("warning: " + s.message() + " (tune gc tries again)");
+  }
   event_files.Finish();
   display.Close(clock.Now());
   display.PrintSummary(clock.Now());

@@ -61,7 +61,8 @@ Status Serve(const UiOptions& options, std::ostream& out) {
   const PageRights rights = options.act ? PageRights::kAct : PageRights::kLook;
   const RealClock clock;
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<PageApi> api,
-                        PageApi::Open(options.db_path, DrawKey().substr(0, 8), rights, clock));
+                        PageApi::Open(options.db_path, DrawKey().substr(0, 8), rights, clock,
+                                      PageApi::SlowAnswers::kAside));
   const std::string key = DrawKey();
   const PageGuard guard(key, rights);
   const auto handle = [&](const HttpRequest& request) {

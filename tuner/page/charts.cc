@@ -184,18 +184,18 @@ Result<std::string> FrontJson(Database& database, const FoundSweep& sweep) {
   return out + "]}";
 }
 
-Result<std::string> ImportanceJson(Database& database, const FoundSweep& sweep) {
+Result<std::string> ImportanceMembers(Database& database, const FoundSweep& sweep) {
   TUNE_ASSIGN_OR_RETURN(const ExperimentSpec spec, ReadStoredSpec(database, sweep));
   TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
   TUNE_ASSIGN_OR_RETURN(const auto trials, ReadWeighedTrials(database, sweep));
-  std::string out = "{\"metrics\":[";
+  std::string out = "\"metrics\":[";
   for (const Objective& objective : sweep.objectives) {
     const Result<StoredImportance> weighed =
         WeighParameters(sweep, objective, space, trials, database);
     if (!weighed.ok() && weighed.status().code() == StatusCode::kFailedPrecondition) {
-      out = "{";
+      out.clear();
       AppendField("why_not", weighed.status().message(), out);
-      return out + "}";
+      return out;
     }
     if (!weighed.ok()) return weighed.status();
     out += out.back() == '[' ? "{" : ",{";
@@ -214,7 +214,7 @@ Result<std::string> ImportanceJson(Database& database, const FoundSweep& sweep) 
     }
     out += "]}";
   }
-  return out + "]}";
+  return out + "]";
 }
 
 namespace {

@@ -41,7 +41,8 @@ Result<std::string> FrontJson(Database& database, const FoundSweep& sweep);
 
 // {"metrics":[{"metric":"loss","trials":40,"iteration":9,"parameters":[{"name":"lr","share":0.8,
 //  "low":0.6,"high":0.9,"is_clear":true}]}]}, or {"why_not":"..."} where nothing can be told.
-Result<std::string> ImportanceJson(Database& database, const FoundSweep& sweep);
+// The members of an object, without its braces. Takes seconds.
+Result<std::string> ImportanceMembers(Database& database, const FoundSweep& sweep);
 
 // {"is_told":true,"known":[...],"workers":[...],"devices":[...],"waiting":[...]}: the workers that
 // the database knows, and what the sweep's tuner tells of those that are there, of their devices

@@ -45,6 +45,17 @@ Result<std::string> Counts(Database& database, int64_t experiment) {
   return out + "}";
 }
 
+// Differs where trials have come, reported or failed.
+Result<std::string> StateOfTrials(Database& database, int64_t experiment) {
+  static constexpr char kSql[] =
+      "SELECT count() || ' ' || sum(iterations) || ' ' || sum(attempts) || ' ' ||"
+      " sum(status = 'ERROR') FROM trials WHERE experiment = ?1";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql));
+  row->BindAll(experiment);
+  TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+  return has_row ? std::string(row->Text(0)) : "";
+}
+
 Value ObjectiveList(const FoundSweep& sweep) {
   Value list = Value::MakeList();
   for (const Objective& objective : sweep.objectives) list.AsList().emplace_back(objective.metric);
@@ -123,9 +134,11 @@ Status NothingHere() { return NotFound("there is nothing at this address"); }
 }  // namespace
 
 Result<std::unique_ptr<PageApi>> PageApi::Open(const std::string& db_path, std::string life,
-                                               PageRights rights, const Clock& clock) {
+                                               PageRights rights, const Clock& clock,
+                                               SlowAnswers slow_answers) {
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Database> database, OpenForQueries(db_path));
-  return std::unique_ptr<PageApi>(new PageApi(std::move(database), std::move(life), rights, clock));
+  return std::unique_ptr<PageApi>(
+      new PageApi(std::move(database), std::move(life), rights, clock, slow_answers));
 }
 
 PageApi::Followed& PageApi::Follow(const FoundSweep& sweep) {
@@ -184,6 +197,25 @@ Result<std::string> PageApi::Ranges(const FoundSweep& sweep, const std::string& 
   }
   std::rotate(known.begin(), found, found + 1);
   return known.front().Answer(*database_, followed.trials);
+}
+
+Result<std::string> PageApi::Importance(const FoundSweep& sweep) {
+  if (slow_answers_ == SlowAnswers::kAtOnce) {
+    TUNE_ASSIGN_OR_RETURN(const std::string members, ImportanceMembers(*database_, sweep));
+    return "{" + members + "}";
+  }
+  TUNE_ASSIGN_OR_RETURN(const std::string state, StateOfTrials(*database_, sweep.id));
+  const std::string subject = std::to_string(sweep.id) + " " + std::to_string(sweep.created_us);
+  const Aside::Answer answer =
+      aside_.Ask(subject, state, [path = database_->path(), sweep]() -> Result<std::string> {
+        TUNE_ASSIGN_OR_RETURN(const auto database, OpenForQueries(path));
+        TUNE_RETURN_IF_ERROR(database->Execute("BEGIN"));
+        return ImportanceMembers(*database, sweep);
+      });
+  if (answer.body && !answer.body->ok()) return answer.body->status();
+  std::string out = "{" + (answer.body ? **answer.body : "");
+  AppendField("is_behind", answer.is_behind, out);
+  return out + "}";
 }
 
 Result<std::string> PageApi::Course(const FoundSweep& sweep) {
@@ -274,7 +306,7 @@ Result<std::string> PageApi::BodyOfSweep(const std::string& name, std::string_vi
   if (part == "metrics") return MetricNamesJson(*database_, sweep);
   if (part == "course") return Course(sweep);
   if (part == "front") return FrontJson(*database_, sweep);
-  if (part == "importance") return ImportanceJson(*database_, sweep);
+  if (part == "importance") return Importance(sweep);
   if (part == "workers") return WorkersJson(*database_, sweep, clock_);
   if (part == "timeline") return TimelineJson(*database_, sweep);
   return NothingHere();
@@ -351,10 +383,11 @@ HttpAnswer PageApi::Answer(const HttpRequest& request) {
   if (request.method == "POST") return Act(parts, request.body);
   const Result<int64_t> version = database_->QueryInt("PRAGMA data_version");
   const std::string tag = version.ok() ? "\"" + life_ + std::to_string(*version) + "\"" : "";
-  // The status of a sweep is also its tuner's, which may die without a word in the database, as
-  // is what it tells of workers; a log grows without one.
+  // The status of a sweep is also its tuner's, which may die without a word in the database, as is
+  // what it tells of workers; a log grows without one; and what is read or weighed bit by bit
+  // changes while the database does not.
   const bool has_tag = parts.size() >= 2 && parts.size() <= 3 && parts[1] != "course" &&
-                       parts[1] != "workers" && !tag.empty();
+                       parts[1] != "importance" && parts[1] != "workers" && !tag.empty();
   if (has_tag && request.if_none_match == tag) {
     HttpAnswer same;
     same.status = 304;

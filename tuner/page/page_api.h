@@ -32,6 +32,7 @@
 #include "core/status.h"
 #include "tuner/http/http_message.h"
 #include "tuner/http/page_guard.h"
+#include "tuner/page/aside.h"
 #include "tuner/page/metric_ranges.h"
 #include "tuner/page/sweep_course.h"
 #include "tuner/page/trial_rows.h"
@@ -41,10 +42,13 @@ namespace tune {
 
 class PageApi {
  public:
+  // What takes seconds: who asks waits for it, or is told to ask again (`is_behind`).
+  enum class SlowAnswers { kAtOnce, kAside };
   // `life`: a word that no other process has, for revisions; `rights`: what the page offers (that
   // nobody takes more is seen to by the guard). Errors are one line for a person.
   static Result<std::unique_ptr<PageApi>> Open(const std::string& db_path, std::string life,
-                                               PageRights rights, const Clock& clock);
+                                               PageRights rights, const Clock& clock,
+                                               SlowAnswers slow_answers);
 
   // Of a path below /api/; others are answered with 404.
   HttpAnswer Answer(const HttpRequest& request);
@@ -65,8 +69,13 @@ class PageApi {
   static constexpr size_t kRangesMax = 32;
 
   PageApi(std::unique_ptr<Database> database, std::string life, PageRights rights,
-          const Clock& clock)
-      : database_(std::move(database)), life_(std::move(life)), rights_(rights), clock_(clock) {}
+          const Clock& clock, SlowAnswers slow_answers)
+      : database_(std::move(database)),
+        life_(std::move(life)),
+        rights_(rights),
+        clock_(clock),
+        slow_answers_(slow_answers),
+        aside_(clock) {}
 
   // kUnavailable: there is no database at the path now.
   Status FollowFile();
@@ -78,6 +87,7 @@ class PageApi {
   Result<std::string> Sweeps();
   Result<std::string> Sweep(const FoundSweep& sweep);
   Result<std::string> Ranges(const FoundSweep& sweep, const std::string& metric);
+  Result<std::string> Importance(const FoundSweep& sweep);
   Result<std::string> Course(const FoundSweep& sweep);
   Result<std::string> Trial(const FoundSweep& sweep, int64_t number);
   Followed& Follow(const FoundSweep& sweep);
@@ -87,6 +97,8 @@ class PageApi {
   int64_t file_count_ = 0;
   const PageRights rights_;
   const Clock& clock_;
+  const SlowAnswers slow_answers_;
+  Aside aside_;
   int64_t told_version_ = -1;
   int64_t event_count_ = 0;
   std::deque<Followed> followed_;  // The latest first.

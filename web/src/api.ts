@@ -97,6 +97,7 @@ export interface Front {
 }
 
 export interface Importance {
+  is_behind?: boolean; // It is being weighed anew.
   why_not?: string;
   metrics?: {
     metric: string; trials: number; iteration: number | null;

@@ -71,9 +71,7 @@ export function App() {
   const path = name ? pathOf(name) : "";
   const sweep = useAnswer<Sweep>(path, tick);
   const rows = useTrials(path && path + "/trials", tick);
-  const [behind, setBehind] = useState(0);
-  const course = useAnswer<Course>(path && path + "/course", tick + behind);
-  useEffect(() => { if (course.value?.is_behind) setBehind((b) => b + 1); }, [course.value]);
+  const course = useAnswer<Course>(path && path + "/course", tick);
   const trialPath = `${path}/trials/${view.trial}`;
   const isThere = view.trial !== null && rows.value?.byNumber.has(view.trial);
   const detail = useAnswer<TrialDetail>(isThere ? trialPath : "", tick);

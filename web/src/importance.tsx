@@ -8,7 +8,7 @@ const percent = (share: number) => `${Math.round(1000 * share) / 10} %`;
 export function ImportanceView({ shown: view }: { shown: Shown }) {
   const { value, trouble } = useAnswer<Importance>(view.path + "/importance", view.tick);
   if (trouble) return <section aria-label="importance" class="view"><p class="doubt">{trouble}</p></section>;
-  if (!value) return <section aria-label="importance" class="view"><p class="empty">Weighing the parameters…</p></section>;
+  if (!value || (value.is_behind && !value.metrics && !value.why_not)) return <section aria-label="importance" class="view"><p class="empty">Weighing the parameters…</p></section>;
   return (
     <section aria-label="importance" class="view">
       {value.why_not && <p class="empty">{value.why_not}</p>}
@@ -16,7 +16,7 @@ export function ImportanceView({ shown: view }: { shown: Shown }) {
         <table key={one.metric} class="bars">
           <caption class="soft">
             {one.metric}: from {one.trials} trials{one.iteration !== null && `, compared at iteration ${one.iteration}, since the scheduler stopped some early`};
-            nine tenths of such sweeps would show a share within the thin line
+            nine tenths of such sweeps would show a share within the thin line{value.is_behind && "; being weighed anew"}
           </caption>
           <thead><tr><th>parameter</th><th>share</th><th><span class="hidden">bar</span></th></tr></thead>
           <tbody>

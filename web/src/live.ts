@@ -4,6 +4,8 @@ import { ask, isReport, Refused, type Trial, type TrialRows } from "./api";
 
 // Asking takes at most this share of the time, so that pages of large sweeps do not wear out who answers.
 const SHARE = 0.2;
+// Nothing is asked for again sooner.
+const AGAIN_MS = 100;
 // A tuner that was killed says nothing: its sweep's status is looked at all the same.
 const LOOK_MS = 5000;
 const GONE = "The page's server does not answer; trying again. It ends with tune run --ui; tune ui shows the database.";
@@ -66,13 +68,14 @@ function useLoaded<T>(key: string, tick: number, load: (before: T | null) => Pro
     const begin = performance.now();
     const before = now.key === key ? now.value : null;
     load(before).then((value) => {
+      now.isDue ||= Boolean((value as { is_behind?: boolean } | null)?.is_behind); // There is more to come.
       Object.assign(now, { key, value });
       setAsked((last) => (last.key === key && last.value === value && !last.trouble ? last : { key, value, trouble: "" }));
     }, (error) => setAsked((last) => ({
       key, value: last.key === key ? last.value : null, trouble: error instanceof Refused ? error.message : GONE,
     }))).finally(() => {
       now.isAsking = false;
-      now.notBefore = performance.now() + (performance.now() - begin) / SHARE;
+      now.notBefore = performance.now() + Math.max(AGAIN_MS, (performance.now() - begin) / SHARE);
       if (now.isDue) latest.current();
     });
   };
