@@ -186,6 +186,21 @@ size_t CountWords(std::string_view text, const std::string& word) {
   return count;
 }
 
+// Without the lines that only say something: a file that is named there is not read.
+std::string WithoutMessages(const std::string& text) {
+  static const std::regex kMessage(R"(^\s*(print|echo|printf|log(ger|ging)?\.\w+)[\s(])");
+  constexpr size_t kLineMax = 500;  // std::regex recurses.
+  std::string kept;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string line = text.substr(begin, end - begin);
+    begin = end + 1;
+    const bool writes = line.find('>') != std::string::npos;  // echo x > file
+    if (line.size() > kLineMax || writes || !std::regex_search(line, kMessage)) kept += line + "\n";
+  }
+  return kept;
+}
+
 bool GoesElsewhere(std::string_view text) {
   constexpr std::array<std::string_view, 6> kSigns = {"TUNE_DIR", "tune.folder", "tempfile",
                                                       "chdir(",   "mktemp",      "cd "};
@@ -217,6 +232,7 @@ std::vector<std::string> FilesOfAllTrials(const CommandSpec& spec, const std::st
       ++write_counts[match[1].str()];
     }
   }
+  const std::string acting = WithoutMessages(*text);
   std::vector<std::string> files;
   for (const auto& [named, write_count] : write_counts) {
     const bool is_text = named.front() == '"' || named.front() == '\'';
@@ -227,7 +243,7 @@ std::vector<std::string> FilesOfAllTrials(const CommandSpec& spec, const std::st
     // A variable is named where it is set, too.
     const size_t other_count = write_count + (is_shell || is_text ? 0 : 1);
     const std::string word = is_text && !is_shell ? file : named;
-    if (is_below && CountWords(*text, word) > other_count) files.push_back(file);
+    if (is_below && CountWords(acting, word) > other_count) files.push_back(file);
   }
   return files;
 }

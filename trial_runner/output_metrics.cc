@@ -345,9 +345,24 @@ bool AreOfTwoKinds(const OutputFinding& a, const OutputFinding& b) {
   return form(a) != form(b) || NameTwoSplits(a, b) || summary(a) != summary(b);
 }
 
+// By their lines, or by the heading that both stand under where no counter of their own tells them
+// apart.
 bool AreOfOneEpoch(const OutputFinding& a, const OutputFinding& b) {
   const EpochPlace one = FindEpoch(BeforeValue(a));
-  return one.epoch && one.counters == FindEpoch(BeforeValue(b)).counters;
+  const EpochPlace other = FindEpoch(BeforeValue(b));
+  if (one.epoch) return one.counters == other.counters;
+  return !other.epoch && a.context.epoch && a.context.epoch == b.context.epoch &&
+         !HasTimePassed(a.line, b.line);
+}
+
+// By headings such as "Validation after epoch 2" and "Test after epoch 2", which changed since the
+// first value: a line at the beginning may say how many epochs there will be.
+bool AreAfterOneEpoch(const OutputFinding& first, const OutputFinding& a, const OutputFinding& b) {
+  const std::string& time = a.context.time;
+  const bool has_changed = !first.context.time.empty() && first.context.time != time;
+  return time.starts_with("epoch") && time == b.context.time && has_changed &&
+         !FindEpoch(BeforeValue(a)).epoch && !FindEpoch(BeforeValue(b)).epoch &&
+         !HasTimePassed(a.line, b.line);
 }
 
 // The round was at its end, and the next one has begun.
@@ -444,8 +459,9 @@ std::string OutputMetrics::NoteOnLeading() {
     return NoteOnPercent(before, leading);
   }
   const bool is_on_both = before.stream != leading.stream;
-  const bool is_doubtful =
-      is_on_both || AreOfOneEpoch(before, leading) || GoesBack(before, leading);
+  const bool is_doubtful = is_on_both || AreOfOneEpoch(before, leading) ||
+                           GoesBack(before, leading) ||
+                           AreAfterOneEpoch(*first_leading_, before, leading);
   if (has_noted_epoch_ || !is_doubtful) return "";
   has_noted_epoch_ = true;
   return NoteOnEpoch(before, leading);

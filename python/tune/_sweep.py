@@ -182,6 +182,7 @@ class Sweep:
     def _rows(self, where: str) -> List[Dict[str, Any]]:
         return self._ask(
             "select t.*, (select a.error from attempts a where a.trial = t.id and a.error <> ''"
+            " and a.outcome not in ('completed', 'stopped')"
             " order by a.number desc limit 1) as error, (select c.path from checkpoints c where"
             " c.trial = t.id and c.state = 'durable' order by c.iteration desc limit 1) as"
             f" checkpoint from trials t where t.experiment = :experiment {where} order by t.number"

@@ -55,7 +55,8 @@ def merged(parts):
             out[-1] += part
         else:
             out.append(part)
-    return out
+    # A carriage return ends a line, too, for who reads it.
+    return [part if part is None else part.replace("\r", "\n") for part in out]
 
 
 def is_of_training(parts):

@@ -234,7 +234,7 @@ TEST_F(Command, ATrialThatDiesGoesOnFromItsCheckpointAFileOrAFolder) {
     EXPECT_EQ(result.exit_status, 0) << result.err;
     const std::string db = in[0] == '/' ? "folder.db" : "file.db";
     EXPECT_EQ(Query(folder_, "select outcome, from_iteration from attempts order by number", db),
-              (Rows{"crashed|0", "completed|3"}));
+              (Rows{"killed|0", "completed|3"}));
     EXPECT_EQ(Query(folder_, "select last_value, iterations from trials", db), Rows{"21.0|6"});
     EXPECT_EQ(Query(folder_, "select error from attempts where number = 1", db),
               Rows{"the program died of SIGKILL"});

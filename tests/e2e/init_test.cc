@@ -202,6 +202,7 @@ TEST_F(BeforeTheStart, FilesThatTrialsSideBySideShareAreTold) {
       tells("config.json"));
   for (const char* const alone :
        {"torch.save(m, 'best.pt')\n", "torch.save(m, f'best_{x}.pt')\ntorch.load(f'best_{x}.pt')\n",
+        "with open('r.json', 'w') as f: f.write('x')\nprint(\"wrote 'r.json'\")\n",
         "# torch.save(m, 'best.pt')\ntorch.load('best.pt')\n",
         "d = os.environ['TUNE_DIR']\ntorch.save(m, 'best.pt')\ntorch.load('best.pt')\n"}) {
     EXPECT_EQ(warnings(alone), "") << alone;

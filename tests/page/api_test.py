@@ -255,7 +255,8 @@ class OfASweep(unittest.TestCase):
         self.assertEqual([page.ask("/", key=False, headers=both)[0].status for page in (self.page, other)], [200, 200])
 
     def test_names_of_elsewhere_are_refused_whoever_asks(self):
-        for host in ("evil.example", "evil.example:8080", "127.0.0.1.evil.example", "", "localhost.evil", "[::2]:80"):
+        for host in ("evil.example", "evil.example:8080", "127.0.0.1.evil.example", "", "localhost.evil", "[::2]:80",
+                     "127.0.0.1:8080@evil.example", "localhost:8080, evil.example", "localhost:", "[::1].evil.example"):
             with self.subTest(host):
                 self.assertEqual(self.page.ask("/", headers={"Host": host})[0].status, 403)
         for host in ("localhost", f"localhost:{self.page.port}", f"127.0.0.1:{self.page.port}", "[::1]:80"):

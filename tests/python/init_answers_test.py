@@ -292,6 +292,13 @@ class BehindTheLoop(unittest.TestCase):
         self.assertEqual(answer.values, ["10.0", "20.0", "30.0"])
 
 
+class Redrawn(unittest.TestCase):
+    def test_a_carriage_return_begins_a_line(self):
+        answer = Answer("for e in (1, 2, 3):\n"
+                        "    print('\\rEpisode {}\\tAverage Score: {:.2f}'.format(e, e / 4), end='')\n")
+        self.assertEqual(answer.values, ["0.25", "0.50", "0.75"])
+
+
 class Loggers(unittest.TestCase):
     """Whatever a logger writes before its message, the message is read."""
 

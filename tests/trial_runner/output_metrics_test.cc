@@ -372,6 +372,28 @@ TEST_F(OutputMetricsTest, TheAdviceForTwoValuesHoldsForOtherLinesToo) {
                                 Not(HasSubstr("reads 0.78")))));
 }
 
+TEST_F(OutputMetricsTest, TwoValuesUnderOneEpochsHeadingAreTold) {
+  for (const std::string last : {"acc: 0.7\n", "\nFinal model\nacc: 0.7\n"}) {
+    Begin(Rules({"acc"}));
+    EXPECT_THAT(Notes(metrics_->Read(OutputStream::kStdout,
+                                     "Epoch 1/2\nacc: 0.5\nEpoch 2/2\nacc: 0.6\n" + last)),
+                ElementsAre(HasSubstr("two values of 'acc' are printed for one epoch")))
+        << last;
+  }
+  Begin(Rules({"acc"}));
+  EXPECT_THAT(Notes(metrics_->Read(
+                  OutputStream::kStdout,
+                  "Dev set after epoch 1:\nacc: 0.5\nHeld out after epoch 1:\nacc: 0.6\n"
+                  "Dev set after epoch 2:\nacc: 0.5\nHeld out after epoch 2:\nacc: 0.6\n")),
+              ElementsAre(HasSubstr("for one epoch")));
+  // What counts within an epoch is none.
+  Begin(Rules({"acc"}));
+  EXPECT_THAT(Notes(metrics_->Read(OutputStream::kStdout,
+                                   "Epoch 1/2\nstep 100 acc: 0.5\nstep 200 acc: 0.6\n"
+                                   "Epoch 2/2\n100/200 acc: 0.7\n200/200 acc: 0.8\n")),
+              IsEmpty());
+}
+
 TEST_F(OutputMetricsTest, HowTheFirstValueStandsIsToldOnce) {
   Begin(Rules({"acc"}));
   const auto reports =

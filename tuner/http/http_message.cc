@@ -1,5 +1,6 @@
 #include "tuner/http/http_message.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "core/json.h"
@@ -62,7 +63,10 @@ HttpAnswer ErrorAnswer(int status, const std::string& text) {
   answer.status = status;
   answer.content_type = "application/json";
   answer.body = "{\"error\":";
-  AppendJsonString(text, answer.body);
+  std::string line = text;  // It may repeat what was asked.
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  AppendJsonString(line, answer.body);
   answer.body += "}";
   return answer;
 }

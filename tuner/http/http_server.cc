@@ -199,7 +199,8 @@ void Session::Answer() {
   const Request& read = parser_->get();
   HttpRequest request;
   request.method = std::string(read.method_string());
-  request.host = HeaderOf(read, http::field::host);
+  // Of two nobody knows which one counts to whom.
+  if (read.count(http::field::host) == 1) request.host = HeaderOf(read, http::field::host);
   request.authorization = HeaderOf(read, http::field::authorization);
   request.cookie = HeaderOf(read, http::field::cookie);
   request.if_none_match = HeaderOf(read, http::field::if_none_match);

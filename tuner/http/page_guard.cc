@@ -7,10 +7,16 @@ namespace {
 
 constexpr std::string_view kCookie = "tune_key";
 
+// With or without a port, and with nothing else.
 bool IsLoopbackName(std::string_view host) {
-  if (host.starts_with('[')) return host.substr(0, host.find(']') + 1) == "[::1]";
-  const std::string_view name = host.substr(0, host.find(':'));
-  return name == "127.0.0.1" || name == "localhost";
+  for (const std::string_view name : {"[::1]", "127.0.0.1", "localhost"}) {
+    if (!host.starts_with(name)) continue;
+    const std::string_view rest = host.substr(name.size());
+    if (rest.empty()) return true;
+    return rest.size() > 1 && rest[0] == ':' &&
+           rest.find_first_not_of("0123456789", 1) == rest.npos;
+  }
+  return false;
 }
 
 std::string CookieName(std::string_view host) {

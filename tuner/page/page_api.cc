@@ -9,6 +9,7 @@
 
 #include "core/json.h"
 #include "core/time.h"
+#include "core/utf8.h"
 #include "tuner/cli/living_state.h"
 #include "tuner/cli/stored_doubts.h"
 #include "tuner/cli/stored_snapshot.h"
@@ -116,7 +117,7 @@ Result<std::set<int64_t>> NumbersOf(const HttpRequest& request, const std::strin
 
 std::string TextOf(const HttpRequest& request, const std::string& name) {
   const auto named = request.query.find(name);
-  return named == request.query.end() ? "" : named->second;
+  return named == request.query.end() ? "" : ToUtf8(named->second);
 }
 
 // A whole number, also one below 0; `otherwise` where there is none.

@@ -147,7 +147,7 @@ function Plot({ view, data, course, weight }: { view: Shown; data: Curves; cours
         {under !== null ? `trial ${under}: click to open it` : `${drawable.length} shown`}
         {curves.length > drawable.length && `, ${curves.length - drawable.length} have nothing above 0`}
         {data.left_out > 0 && `, ${data.left_out} of very many left out (the best half and chosen ones are all there)`}
-        {data.stride > 1 && `, each ${data.stride}th point`}
+        {data.stride > 1 && `, one point of ${data.stride}`}
         {weight > 0 && ", smoothed above the thin lines of what was reported"}
         {cut.length > 0 && !isTime && data.metric === sweep.metric && `; bars are the latest cutoffs: ${cut.map((r) => `${shown(r.cutoff)} at ${r.rung}`).join(", ")}`}
       </p>

@@ -21,7 +21,10 @@ function BestSoFar({ course, sweep }: { course: Course; sweep: Sweep }) {
     const plot = new uPlot({
       width: Math.max(200, element.clientWidth), height: 110, legend: { show: false }, cursor: { drag: { x: false, y: false } },
       scales: { x: { time: false } },
-      axes: [{ ...axis(), values: (_, ticks) => ticks.map((s) => (s >= 7200 ? `${s / 3600} h` : s >= 120 ? `${s / 60} min` : `${s} s`)) }, { ...axis(), size: 60 }],
+      axes: [{ ...axis(), values: (_, ticks) => { // In one unit, by the last of them.
+        const [name, seconds] = ticks[ticks.length - 1] >= 7200 ? ["h", 3600] : ticks[ticks.length - 1] >= 120 ? ["min", 60] : ["s", 1] as [string, number];
+        return ticks.map((s) => `${Math.round(10 * s / (seconds as number)) / 10} ${name}`);
+      } }, { ...axis(), size: 60, space: 18 }],
       series: [{}, { stroke: COLOURS[0], width: 2, paths: uPlot.paths.stepped?.({ align: 1 }), points: { show: false } }],
     }, [xs, ys], element);
     const resize = new ResizeObserver(() => plot.setSize({ width: Math.max(200, element.clientWidth), height: 110 }));
@@ -48,6 +51,7 @@ function savedText(course: Course): string {
 }
 
 export function Overview({ sweep, course, want }: { sweep: Sweep; course: Course | null; want: Acting["want"] }) {
+  const mayGoOn = sweep.status !== "STOPPED" && sweep.status !== "FINISHED";
   const total = Object.values(sweep.counts).reduce((a, b) => a + b, 0);
   const known = ORDER.filter((status) => sweep.counts[status]);
   const saved = course ? savedText(course) : "";
@@ -60,9 +64,9 @@ export function Overview({ sweep, course, want }: { sweep: Sweep; course: Course
         </div>
         <div class="share" role="img" aria-label={known.map((s) => `${sweep.counts[s]} ${s}`).join(", ")}>
           {known.map((s) => <i key={s} class={s.toLowerCase()} style={{ flexGrow: sweep.counts[s] }} />)}
-          {sweep.trials_max > total && <i class="open" style={{ flexGrow: sweep.trials_max - total }} />}
+          {mayGoOn && sweep.trials_max > total && <i class="open" style={{ flexGrow: sweep.trials_max - total }} />}
         </div>
-        <div class="soft">{known.map((s) => `${sweep.counts[s]} ${s}`).join(", ")}{sweep.trials_max > total ? `, ${sweep.trials_max - total} to come` : ""}</div>
+        <div class="soft">{known.map((s) => `${sweep.counts[s]} ${s}`).join(", ")}{mayGoOn && sweep.trials_max > total ? `, ${sweep.trials_max - total} to come` : ""}</div>
         {sweep.metrics.length > 1
           ? <div class="soft">several objectives: the view "front" shows the trials that none is better than</div>
           : sweep.best
