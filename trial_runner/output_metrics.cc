@@ -345,18 +345,13 @@ bool AreOfTwoKinds(const OutputFinding& a, const OutputFinding& b) {
   return form(a) != form(b) || NameTwoSplits(a, b) || summary(a) != summary(b);
 }
 
-// By their lines, or by the heading that both stand under where no counter of their own tells them
-// apart.
 bool AreOfOneEpoch(const OutputFinding& a, const OutputFinding& b) {
   const EpochPlace one = FindEpoch(BeforeValue(a));
-  const EpochPlace other = FindEpoch(BeforeValue(b));
-  if (one.epoch) return one.counters == other.counters;
-  return !other.epoch && a.context.epoch && a.context.epoch == b.context.epoch &&
-         !HasTimePassed(a.line, b.line);
+  return one.epoch && one.counters == FindEpoch(BeforeValue(b)).counters;
 }
 
-// By headings such as "Validation after epoch 2" and "Test after epoch 2", which changed since the
-// first value: a line at the beginning may say how many epochs there will be.
+// By headings such as "Epoch 2", "Validation after epoch 2" and "Test after epoch 2", which changed
+// since the first value: a line at the beginning may say how many epochs there will be.
 bool AreAfterOneEpoch(const OutputFinding& first, const OutputFinding& a, const OutputFinding& b) {
   const std::string& time = a.context.time;
   const bool has_changed = !first.context.time.empty() && first.context.time != time;

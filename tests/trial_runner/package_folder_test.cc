@@ -369,7 +369,7 @@ TEST_F(PackageFolder, KeepsToItselfWhatOtherUsersCouldNotReadWhateverTheUmask) {
 TEST_F(PackageFolder, WhoseFetchingDoesNotGoOnIsFetchedByAnotherWorkerToo) {
   Sender sender{Text()};
   const PackageName name = Name();
-  WriteText(folder_ / "cache/packages/x", "");
+  fs::create_directories(folder_ / "cache/packages");
   fs::permissions(folder_ / "cache/packages", fs::perms::owner_all);
   const std::string part = folder_ / ("cache/packages/" + name.sha256 + ".part");
   WriteText(part, "half");

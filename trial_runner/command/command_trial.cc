@@ -78,7 +78,7 @@ CommandTrial::CommandTrial(const TrialStart& start, const CommandSpec& spec)
       metric_(start.metric),
       metric_names_(NamesIn(start.metric)),
       from_iteration_(start.from_iteration),
-      is_first_attempt_(start.attempt.value == 1),
+      is_first_attempt_(start.attempt.value <= 1),
       checkpoint_every_(start.checkpoint_every),
       wanted_(AllNames(start)),
       output_(spec.output_rules(), wanted_),
