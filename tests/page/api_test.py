@@ -722,7 +722,8 @@ class Started(unittest.TestCase):
 
     def test_a_report_that_cannot_be_made_is_told_in_a_line(self):
         self.make()
-        for arguments, text in ((("nix", "--html", "a.html"), "no sweep is named 'nix'"), (("--html", "none/a.html"), "none/a.html"),
+        for arguments, text in ((("nix", "--html", "a.html"), "no sweep is named 'nix'"),
+                                (("small/trials", "--html", "a.html"), "no sweep is named 'small/trials'"), (("--html", "none/a.html"), "none/a.html"),
                                 (("a", "b", "--html", "a.html"), "expected one sweep")):
             with self.subTest(arguments):
                 done = subprocess.run([TUNE, "report", *arguments], cwd=self.folder, text=True, capture_output=True, timeout=60)

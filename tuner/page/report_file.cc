@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "core/utf8.h"
 #include "core/value.h"
 #include "tuner/http/gzip.h"
 #include "tuner/http/page_files.h"
@@ -141,6 +142,10 @@ std::vector<int64_t> BestFirst(const Value& trials, bool is_max) {
 }  // namespace
 
 Result<HtmlReport> MakeHtmlReport(PageApi& api, const std::string& name) {
+  // What stands behind it would be another address.
+  if (name.find('/') != std::string::npos) {
+    return NotFound("no sweep is named '" + ToUtf8(name) + "'");
+  }
   Answers answers(api);
   TUNE_ASSIGN_OR_RETURN(const std::string sweep_json, answers.Ask("/sweeps/" + name));
   TUNE_ASSIGN_OR_RETURN(const Value sweep, ParseJson(sweep_json));

@@ -10,6 +10,8 @@ const AGAIN_MS = 100;
 const LOOK_MS = 5000;
 const GONE = "The page's server does not answer; trying again. It ends with tune run --ui; tune ui shows the database.";
 
+const OTHER_KEY = "The page's server was started again and has another key: open the address that it printed.";
+
 // Rises with each change; the text says what is wrong.
 export function useChanges(): [number, string] {
   const [tick, setTick] = useState(0);
@@ -26,7 +28,8 @@ export function useChanges(): [number, string] {
       events.onmessage = changed;
       events.onopen = () => { setTrouble(""); changed(); };
       events.onerror = () => {
-        setTrouble(GONE);
+        // An event source does not say why: a server that was started again has another key.
+        fetch("/api/v1/sweeps").then((answer) => setTrouble(answer.status === 401 ? OTHER_KEY : GONE), () => setTrouble(GONE));
         if (events?.readyState === EventSource.CLOSED) setTimeout(listen, 1000);
       };
     };
