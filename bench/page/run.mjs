@@ -161,8 +161,10 @@ for line in open("wanted"):
 
 async function change(browser) {
   file("reporter.py", REPORTER);
+  rmSync(join(folder, "wanted"), { force: true });
   execFileSync("mkfifo", [join(folder, "wanted")]);
-  file("living.yaml", `name: living
+  const name = `living-${process.pid}`;  // The folder may hold those of earlier runs.
+  file("living.yaml", `name: ${name}
 trainable: {command: [/usr/bin/python3, reporter.py]}
 metric: accuracy
 mode: max
@@ -173,12 +175,11 @@ space: {x: {uniform: [0, 1]}}
   const wanted = openSync(join(folder, "wanted"), "w");  // Waits for the reporter.
   const ui = await serve();
   const one = await open(browser, ui.address);
-  await one.page.goto(new URL("/#/living", ui.address).href + "");
   await one.page.goto(ui.address);
-  await one.page.goto(new URL("/#/living", ui.address).href);
+  await one.page.goto(new URL(`/#/${name}`, ui.address).href);
   const waits = [];
   for (let step = 1; step <= rounds * 4; ++step) {
-    const value = (0.5 + step / 1000).toFixed(3);
+    const value = String(Number((0.5 + step / 1000).toFixed(3)));  // As the page shows it.
     const isSeen = one.page.evaluate((text) => new Promise((resolve) => {
       const look = () => (document.querySelector(".overview")?.textContent.includes(text) ? resolve(Date.now()) : requestAnimationFrame(look));
       look();
@@ -209,6 +210,7 @@ function sweepSeconds(name) {
 
 async function cost(browser) {
   const reports = Math.ceil(trials / 10) * iterations;
+  rmSync(join(folder, "busy.db"), { force: true });
   await sweepSeconds("first");
   const alone = [], shown = [];
   for (let round = 0; round < rounds; ++round) {

@@ -60,6 +60,8 @@ async function open(path = "", { at = address, ...options } = {}) {
   page.on("pageerror", (error) => faults.push(error.message));
   page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
   await page.goto(at);
+  // From elsewhere, so that the first thing it shows is what the address says.
+  if (path) await page.goto("about:blank");
   if (path) await page.goto(new URL("/" + path, at).href);
   await page.waitForSelector("tbody tr");
   return { page, faults, close: () => context.close() };

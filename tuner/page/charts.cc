@@ -142,11 +142,14 @@ Result<std::string> CurvesJson(Database& database, const FoundSweep& sweep,
 }
 
 Result<std::string> MetricNamesJson(Database& database, const FoundSweep& sweep) {
-  // The latest reports are those of the highest rows: found from the end.
+  // By the last report of the latest trials: to look at all reports takes seconds.
   static constexpr char kSql[] =
-      "SELECT DISTINCT m.key FROM (SELECT r.metrics AS metrics FROM report_rows AS r"
-      "  JOIN trial_rows AS t ON t.id = r.trial WHERE t.experiment = ?1"
-      "  ORDER BY r.rowid DESC LIMIT 100) AS latest, json_each(latest.metrics) AS m ORDER BY m.key";
+      "SELECT DISTINCT m.key FROM"
+      " (SELECT (SELECT r.metrics FROM report_rows AS r WHERE r.trial = t.id"
+      "   ORDER BY r.iteration DESC, r.attempt DESC LIMIT 1) AS metrics"
+      "  FROM (SELECT id FROM trial_rows WHERE experiment = ?1 AND iterations > 0"
+      "   ORDER BY number DESC LIMIT 100) AS t) AS latest,"
+      " json_each(latest.metrics) AS m ORDER BY m.key";
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql));
   row->BindAll(sweep.id);
   std::string out = "[";

@@ -63,7 +63,7 @@ function useLoaded<T>(key: string, tick: number, load: (before: T | null) => Pro
     clearTimeout(now.timer);
     const wait = now.key === key ? now.notBefore - performance.now() : 0;
     if (wait > 0) {
-      now.timer = window.setTimeout(look, wait);
+      now.timer = window.setTimeout(() => latest.current(), wait); // By then it may be about another key.
       return;
     }
     now.isAsking = true;
