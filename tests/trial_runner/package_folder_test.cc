@@ -199,6 +199,35 @@ TEST_F(PackageFolder, IsNotPackedWithAPrivateKeyInIt) {
   }
   Write("sub/id", "PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\n");
   EXPECT_THAT(refusal().message(), HasSubstr("sub/id holds a private key"));
+  // A password protects these: openssl pkcs8 -topk8 (today's and the older ways), openssl pkcs12.
+  for (const std::string_view der :
+       {"\x30\x81\x9b\x30\x57\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x05\x0d",
+        "\x30\x5e\x30\x1c\x06\x0a\x2a\x86\x48\x86\xf7\x0d\x01\x0c\x01\x03",
+        "\x30\x82\x03\x0f\x02\x01\x03\x30\x82\x02\xc5\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07"
+        "\x01"}) {
+    Write("sub/id", std::string(der) + std::string(100, 'k'));
+    EXPECT_THAT(refusal().message(), HasSubstr("sub/id holds a private key"));
+  }
+  // As the clipboard of Windows writes a file, of age, and of JSON Web Keys, with the parts far
+  // apart.
+  std::string utf16 = "\xff\xfe";
+  for (const char c : std::string_view(kKey)) utf16 += {c, '\0'};
+  const std::string body(43, 'B');
+  for (const std::string& text :
+       {utf16, "# public key: age1\nAGE-SECRET-KEY-1" + std::string(58, 'Q') + "\n",
+        R"({"crv": "P-256", "d": ")" + body + R"(", "kty": "EC"})",
+        R"({"kty":"RSA","n":")" + std::string(300'000, 'n') + R"(","d":")" + body + "\"}"}) {
+    Write("sub/id", text);
+    EXPECT_THAT(refusal().message(), HasSubstr("sub/id holds a private key")) << text.substr(0, 80);
+  }
+  for (const std::string& text :
+       {std::string(R"({"kty": "RSA", "n": "AQAB", "e": "AQAB"})"), R"({"d": ")" + body + "\"}",
+        std::string("AGE-SECRET-KEY-1 is what keys begin with"),
+        std::string(
+            "\x30\x82\x03\x0f\x30\x82\x02\xc5\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07\x01")}) {
+    Write("sub/id", text);
+    EXPECT_TRUE(refusal().ok()) << refusal().message();
+  }
   Write("sub/id", "tune1_short, and a certificate: \x30\x82\x04\xa4\x30\x82");
   EXPECT_TRUE(refusal().ok()) << refusal().message();
   // A text that speaks of keys is none.

@@ -70,15 +70,70 @@ bool IsPuttyKey(std::string_view text) {
   return text.find("PuTTY-User-Key-File-") != std::string_view::npos;
 }
 
+// "AGE-SECRET-KEY-1" and the key, in Bech32's letters.
+bool HoldsAgeKey(std::string_view text) {
+  constexpr std::string_view kBegin = "AGE-SECRET-KEY-1";
+  const auto is_part = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); };
+  for (size_t at = text.find(kBegin); at != std::string_view::npos;
+       at = text.find(kBegin, at + 1)) {
+    const std::string_view body = text.substr(at + kBegin.size(), kBodyBytesMin);
+    if (body.size() == kBodyBytesMin && std::all_of(body.begin(), body.end(), is_part)) return true;
+  }
+  return false;
+}
+
+// The private part of a key in JSON (RFC 7518, section 6): "d": "base64url".
+bool HoldsPrivatePartOfJsonKey(std::string_view text) {
+  constexpr std::string_view kBegin = "\"d\"";
+  constexpr std::string_view kBetween = " \t\r\n:";
+  const auto is_part = [](char c) { return IsBase64(c) || c == '-' || c == '_'; };
+  for (size_t at = text.find(kBegin); at != std::string_view::npos;
+       at = text.find(kBegin, at + 1)) {
+    std::string_view rest = text.substr(at + kBegin.size());
+    rest.remove_prefix(std::min(rest.find_first_not_of(kBetween), rest.size()));
+    if (!rest.starts_with('"')) continue;
+    const std::string_view body = rest.substr(1, kBodyBytesMin);
+    if (body.size() == kBodyBytesMin && std::all_of(body.begin(), body.end(), is_part)) return true;
+  }
+  return false;
+}
+
+// Where the content of the DER sequence at `at` begins; nothing: there is none.
+std::optional<size_t> IntoSequence(std::string_view text, size_t at) {
+  if (at + 1 >= text.size() || text[at] != '\x30') return std::nullopt;
+  const auto length = static_cast<unsigned char>(text[at + 1]);
+  const size_t content = at + (length < 0x80 ? 2 : 2 + (length & 0x7f));
+  if (content > at + 6) return std::nullopt;
+  return content;
+}
+
+// A key that a password protects, without a text around it: what PKCS #8's (RFC 5958) and PKCS
+// #12's (RFC 7292) begin with.
+bool BeginsAsProtectedKey(std::string_view text) {
+  constexpr std::string_view kVersion3("\x02\x01\x03", 3);
+  constexpr std::string_view kPkcs("\x2a\x86\x48\x86\xf7\x0d\x01", 7);
+  const std::optional<size_t> outer = IntoSequence(text, 0);
+  if (!outer) return false;
+  const bool is_store = text.substr(*outer).starts_with(kVersion3);
+  const auto inner = IntoSequence(text, *outer + (is_store ? kVersion3.size() : 0));
+  // The number of what follows: its tag, its length, PKCS, and which of PKCS's.
+  if (!inner || text.substr(*inner, 1) != "\x06") return false;
+  const std::string_view number = text.substr(std::min(*inner + 2, text.size()));
+  if (!number.starts_with(kPkcs) || number.size() == kPkcs.size()) return false;
+  const char part = number[kPkcs.size()];
+  return is_store ? part == '\x07' : part == '\x05' || part == '\x0c';
+}
+
 // A key without a text around it (DER) is the whole of a file: what RSA's, EC's and PKCS #8's begin
 // with, a sequence that holds the version and then the key.
 bool BeginsAsDerKey(std::string_view text) {
   const auto byte = [&](size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
   };
-  if (byte(0) != 0x30) return false;
-  const size_t head = byte(1) < 0x80 ? 2 : 2 + (byte(1) & 0x7f);
-  if (head > 5 || byte(head) != 0x02 || byte(head + 1) != 0x01 || byte(head + 2) > 1) return false;
+  const std::optional<size_t> content = IntoSequence(text, 0);
+  if (!content) return false;
+  const size_t head = *content;
+  if (byte(head) != 0x02 || byte(head + 1) != 0x01 || byte(head + 2) > 1) return false;
   // RSA: the modulus; EC: the key, of 28 to 66 bytes; PKCS #8: the algorithm, which begins with its
   // number.
   const unsigned next = byte(head + 3);
@@ -108,10 +163,16 @@ SecretSearch::SecretSearch(const std::vector<Secret>& secrets) : overlap_bytes_(
 }
 
 std::optional<std::string> SecretSearch::Add(std::string_view piece) {
-  const bool is_begin = std::exchange(is_begin_, false);
+  if (std::exchange(is_begin_, false)) {
+    if (BeginsAsDerKey(piece) || BeginsAsProtectedKey(piece)) return "a private key";
+    is_utf16_ = piece.starts_with("\xff\xfe") || piece.starts_with("\xfe\xff");
+  }
   window_ += piece;
-  const bool is_key = HoldsKey(window_) || IsPuttyKey(window_);
-  if (is_key || (is_begin && BeginsAsDerKey(window_))) return "a private key";
+  if (is_utf16_) std::erase(window_, '\0');  // All that is looked for is ASCII.
+  if (HoldsKey(window_) || IsPuttyKey(window_) || HoldsAgeKey(window_)) return "a private key";
+  has_json_key_type_ = has_json_key_type_ || window_.find("\"kty\"") != std::string::npos;
+  has_private_part_ = has_private_part_ || HoldsPrivatePartOfJsonKey(window_);
+  if (has_json_key_type_ && has_private_part_) return "a private key";
   if (HoldsToken(window_)) return std::string(kJoinToken);
   for (const Secret& secret : secrets_) {
     if (window_.find(secret.value) != std::string::npos) return "the value of " + secret.name;

@@ -19,8 +19,7 @@ class SecretSearch {
   explicit SecretSearch(const std::vector<Secret>& secrets);
 
   // What is in the text up to the end of this piece: "a private key", "a join token", "the value of
-  // HF_TOKEN". Once
-  // found, the text is done with.
+  // HF_TOKEN". Once found, the text is done with. The first piece holds the first 32 bytes, or all.
   std::optional<std::string> Add(std::string_view piece);
 
   static constexpr size_t kSecretBytesMin = 8;
@@ -31,6 +30,10 @@ class SecretSearch {
   std::vector<Secret> secrets_;
   size_t overlap_bytes_;
   bool is_begin_ = true;
+  bool is_utf16_ = false;
+  // The two marks of a private key in JSON, which may stand in either order.
+  bool has_json_key_type_ = false;
+  bool has_private_part_ = false;
   std::string window_;  // The end of what was read, and the piece.
 };
 
