@@ -130,7 +130,7 @@ void ExperimentController::On(const ErroredRetried&) {
   for (TrialRecord& trial : trials_) {
     if (trial.row.status != TrialStatus::kError || trial.lease) continue;
     trial.failures.clear();
-    trial.row.status = TrialStatus::kPending;
+    Move(trial, TrialCause::kReopen);
     trial.row.finished_at.reset();
     --error_count_;
     scheduler_->OnTrialAdded(trial.row.number);
@@ -247,11 +247,11 @@ void ExperimentController::PauseTrial(TrialRecord& trial, PauseCommand command, 
     return;
   }
   if (trial.pause_wanted == PauseCommand::kTrial) command = PauseCommand::kTrial;
-  if (trial.lease && trial.is_running && (!now || trial.verdict)) {  // It is ended anyway.
+  if (trial.is_running() && (!now || trial.verdict)) {  // It is ended anyway.
     trial.pause_wanted = command;
     return;
   }
-  if (trial.lease && trial.is_running) {
+  if (trial.is_running()) {
     Kill(trial, Outcome::kStopped, "paused by command");
   } else if (const auto worker = Holder(trial)) {
     TellToEnd(*worker, trial);  // It waits in a worker's queue.
@@ -262,7 +262,7 @@ void ExperimentController::PauseTrial(TrialRecord& trial, PauseCommand command, 
 // Stopped, with its place given back when the attempt has ended.
 void ExperimentController::StopTrial(TrialRecord& trial, bool now) {
   if (trial.is_over()) return;
-  if (trial.lease && trial.is_running && !now && !trial.verdict && !trial.is_paused()) {
+  if (trial.is_running() && !now && !trial.verdict && !trial.is_paused()) {
     trial.is_stop_wanted = true;
     return;
   }
@@ -271,7 +271,7 @@ void ExperimentController::StopTrial(TrialRecord& trial, bool now) {
 
 void ExperimentController::StopAtOnce(TrialRecord& trial, StopReason reason) {
   EndTrial(trial, TrialStatus::kTerminated, reason);
-  if (trial.lease && trial.is_running) {
+  if (trial.is_running()) {
     Kill(trial, Outcome::kStopped, "stopped by command");
   } else if (const auto worker = Holder(trial)) {
     TellToEnd(*worker, trial);
@@ -285,12 +285,8 @@ void ExperimentController::PauseByCommand(TrialRecord& trial, PauseCommand comma
 
 // It has something that holds it.
 void ExperimentController::Pause(TrialRecord& trial) {
-  trial.row.status = TrialStatus::kPaused;
+  Move(trial, TrialCause::kHold);
   trial.pause_wanted.reset();
-  waiting_.erase(trial.row.number);
-  if (trial.retry_at) backing_off_.erase({*trial.retry_at, trial.row.number});
-  trial.retry_at.reset();
-  paused_.insert(trial.row.number);
   is_waiting_said_ = false;
   MarkChanged(trial);
 }
@@ -361,10 +357,9 @@ void ExperimentController::Exploit(TrialRecord& trial, const TrialRecord& source
 // Unless something else holds it.
 void ExperimentController::GoOn(TrialRecord& trial) {
   MarkChanged(trial);
-  if (trial.is_paused()) return;
-  paused_.erase(trial.row.number);
-  trial.row.status = TrialStatus::kPending;
-  // An attempt that has not ended yet brings it here when it has.
+  if (trial.is_held()) return;
+  Move(trial, TrialCause::kTakeUp);
+  // An attempt that has not ended yet is waited for.
   if (!trial.lease) WaitForLease(trial);
 }
 
@@ -375,7 +370,7 @@ void ExperimentController::EndSweep(StopReason reason, bool now) {
   EndIdle(reason);
   for (const auto& [worker, ref] : leases_.All()) {
     TrialRecord& trial = At(ref.trial);
-    if (!trial.is_running) {
+    if (!trial.is_running()) {
       if (!trial.is_over()) EndTrial(trial, TrialStatus::kTerminated, reason);
       TellToEnd(worker, trial);
     } else if (now && !trial.is_over()) {
@@ -419,7 +414,7 @@ void ExperimentController::CheckTimeLimits() {
     EndIdle(StopReason::kSweepLimit);
     // What waits in a worker's queue shall not begin.
     for (const auto& [worker, ref] : leases_.All()) {
-      if (!At(ref.trial).is_running) TellToEnd(worker, At(ref.trial));
+      if (!At(ref.trial).is_running()) TellToEnd(worker, At(ref.trial));
     }
   }
   CheckTrialLimits();
@@ -439,7 +434,7 @@ void ExperimentController::NotePace(const TrialRecord& trial) {
 // that, or it was said.
 std::optional<Instant> ExperimentController::SilentAt(const TrialRecord& trial) const {
   const auto patience = pace_.patience();
-  const bool is_watched = patience && !options_.spec.limits.no_progress && trial.is_running &&
+  const bool is_watched = patience && !options_.spec.limits.no_progress && trial.is_running() &&
                           trial.last_sequence > 0 && !trial.is_silence_said &&
                           !trial.is_told_to_end && !trial.is_over() && !trial.is_paused();
   return is_watched ? std::optional(trial.progress_at + *patience) : std::nullopt;
@@ -474,7 +469,7 @@ std::optional<Instant> ExperimentController::LimitOf(WorkerId worker,
   const SweepLimits& limits = options_.spec.limits;
   std::optional<Instant> limit;
   // Nobody hears a worker that is away, and who was told to end has nothing to report.
-  if (!trial.is_running || trial.verdict || trial.is_told_to_end || leases_.IsAway(worker)) {
+  if (!trial.is_running() || trial.verdict || trial.is_told_to_end || leases_.IsAway(worker)) {
     return limit;
   }
   if (limits.no_progress) limit = trial.progress_at + *limits.no_progress;

@@ -16,10 +16,7 @@ namespace tune {
 // Trials whose wait is over can begin.
 void ExperimentController::EndBackOffs() {
   while (!backing_off_.empty() && backing_off_.begin()->first <= now_) {
-    TrialRecord& trial = At(backing_off_.begin()->second);
-    backing_off_.erase(backing_off_.begin());
-    trial.retry_at.reset();
-    waiting_.insert(trial.row.number);
+    Move(At(backing_off_.begin()->second), TrialCause::kDue);
   }
 }
 
@@ -54,6 +51,7 @@ void ExperimentController::Fill() {
                       fusion.lanes_max > 1 ? fusion.shape : "", turn->except);
     TUNE_CHECK(!ranks.empty());
     trial->lease = ranks.front().ref;
+    Move(*trial, TrialCause::kGrant);
     for (const LeaseTable::Lease& rank : ranks) SendStart(*trial, rank);
     std::vector<WorkerId> others;
     for (size_t i = 1; i < ranks.size(); ++i) others.push_back(ranks[i].placement.worker);
@@ -71,6 +69,7 @@ void ExperimentController::Fill() {
     PinCheckpoint(*trial);
     trial->lease =
         leases_.GrantAhead(*worker, trial->row.number, AttemptNumber{trial->row.attempts + 1});
+    Move(*trial, TrialCause::kGrantAhead);
     StartAttempt message = StartMessage(*trial, *worker);
     message.ahead = true;
     Send(*worker, std::move(message));
@@ -126,6 +125,7 @@ TrialRecord* ExperimentController::CreateTrial() {
   scheduler_->OnTrialAdded(number);
   trials_.push_back(std::move(trial));
   created_.insert(number);
+  List(trials_.back());
   FollowOrders();
   return &trials_.back();
 }
@@ -144,10 +144,8 @@ void ExperimentController::BeginAttempt(TrialRecord& trial, WorkerId worker,
                                         std::vector<WorkerId> other_workers) {
   TUNE_CHECK(trial.lease.has_value());
   ++trial.row.attempts;
-  if (!trial.is_over() && !trial.is_paused()) trial.row.status = TrialStatus::kRunning;
   trial.last_answer = ReportAnswer::kContinue;
   if (!trial.row.started_at) trial.row.started_at = now_;
-  trial.is_running = true;
   trial.ranks_left = options_.spec.resources.workers;
   trial.rank_end.reset();
   trial.are_ranks_told_to_end = false;

@@ -114,7 +114,6 @@ std::optional<Turn> ExperimentController::NextTurn() {
 TrialRecord* ExperimentController::TakeTurn(const Turn& turn) {
   TrialRecord* trial = nullptr;
   if (turn.waiting) {
-    waiting_.erase(*turn.waiting);
     trial = &At(*turn.waiting);
   } else {
     trial = CreateTrial();

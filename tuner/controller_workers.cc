@@ -261,10 +261,7 @@ void ExperimentController::Remove(WorkerId worker, WorkerState state, const std:
   out_.workers.push_back(record.row);
   const LeaseTable::Lost lost = leases_.RemoveWorker(worker);
   for (const AttemptRef& ref : lost.running) EndRank(At(ref.trial), {ref, Outcome::kLost, why});
-  for (const AttemptRef& ref : lost.ahead) {
-    DropLease(At(ref.trial));
-    WaitForLease(At(ref.trial));
-  }
+  for (const AttemptRef& ref : lost.ahead) DropFromQueue(At(ref.trial));
 }
 
 void ExperimentController::Drain(WorkerId worker) {

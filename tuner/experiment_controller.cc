@@ -75,6 +75,7 @@ Transition ExperimentController::Apply(const std::vector<Event>& events, Instant
   TellWhetherMoreCome();
   WatchForUnplaceable();
   FinishIfDone();
+  CheckInvariants();
   return TakeTransition();
 }
 
@@ -149,7 +150,7 @@ void ExperimentController::On(const ReportArrived& event) {
     const bool by_scheduler = decision && decision->verdict == Verdict::kPause;
     if (by_scheduler) trial.held_by_scheduler = true;
     if (command) trial.held_by_command = command;
-    if (trial.is_paused()) {
+    if (trial.is_held()) {
       Pause(trial);
       answer = ReportAnswer::kStop;
     } else if (MayPauseAfter(trial, trial.attempt_iteration)) {
@@ -473,13 +474,14 @@ void ExperimentController::On(const AttemptFinished& event) {
     Drain(event.worker);
   }
   if (!ended.was_running) {
-    // Dropped from the queue before it began.
-    DropLease(trial);
-    WaitForLease(trial);
+    DropFromQueue(trial);
     return;
   }
   EndRank(trial, event.message);
-  if (ended.begun) BeginAttempt(At(ended.begun->ref.trial), event.worker);
+  if (!ended.begun) return;
+  TrialRecord& next = At(ended.begun->ref.trial);
+  Move(next, TrialCause::kBegan);
+  BeginAttempt(next, event.worker);
 }
 
 // The end of one rank is that of all, but for one that has trained all there was and waits for
@@ -498,11 +500,18 @@ void ExperimentController::EndRank(TrialRecord& trial, const AttemptEnded& end) 
 }
 
 void ExperimentController::EndRanksLeft(TrialRecord& trial) {
-  trial.is_told_to_end = true;
+  NoteToldToEnd(trial);
   trial.are_ranks_told_to_end = true;
   for (const LeaseTable::Lease& rank : leases_.RanksOf(trial.row.number)) {
     Send(rank.placement.worker, KillAttempt{rank.ref, true});
   }
+}
+
+// Before it began.
+void ExperimentController::DropFromQueue(TrialRecord& trial) {
+  DropLease(trial);
+  Move(trial, TrialCause::kDropped);
+  WaitForLease(trial);
 }
 
 void ExperimentController::DropLease(TrialRecord& trial) {
@@ -523,7 +532,7 @@ void ExperimentController::EndAttempt(TrialRecord& trial, const AttemptEnded& en
       mean_attempt_ ? Duration{mean_attempt_->us + (ran.us - mean_attempt_->us) / 8} : ran;
   DropLease(trial);
   for (const std::string& note : EndNotesOf(end.outcome, end.error)) SayNote(trial, note);
-  trial.is_running = false;
+  Move(trial, TrialCause::kEnd);
   AfterAttempt(trial, end);
   trial.verdict.reset();
   out_.attempts.push_back(trial.attempt);
@@ -582,10 +591,9 @@ void ExperimentController::AfterFailure(TrialRecord& trial, const AttemptEnded& 
   }
   trial.on_whole_device = trial.on_whole_device || answer.on_whole_device;
   WaitForLease(trial);
-  if (answer.wait.us <= 0 || !waiting_.contains(trial.row.number)) return;
-  waiting_.erase(trial.row.number);
+  if (answer.wait.us <= 0 || trial.state != TrialState::kWaiting) return;
   trial.retry_at = now_ + answer.wait;
-  backing_off_.insert({*trial.retry_at, trial.row.number});
+  Move(trial, TrialCause::kBackOff);
 }
 
 // Whether it has shares of devices that could be whole ones. Of several ranks each needs its own.
@@ -632,10 +640,8 @@ void ExperimentController::WaitForLease(TrialRecord& trial) {
     return;
   }
   if (HasUsedItsTime(trial, Duration{})) return EndByTrialTime(trial);
-  trial.row.status = TrialStatus::kPending;
   MarkChanged(trial);
-  if (trial.pause_wanted) return PauseByCommand(trial, *trial.pause_wanted);
-  waiting_.insert(trial.row.number);
+  if (trial.pause_wanted) PauseByCommand(trial, *trial.pause_wanted);
 }
 
 // Why no attempt of it would begin any more, now or later.
@@ -653,15 +659,11 @@ void ExperimentController::EndTrial(TrialRecord& trial, TrialStatus status, Stop
 
 // The scheduler knows, or is told by the caller.
 void ExperimentController::CloseTrial(TrialRecord& trial, TrialStatus status, StopReason reason) {
-  TUNE_CHECK(!trial.is_over());
+  Move(trial, TrialCause::kOver);
   trial.row.status = status;
   trial.row.stop_reason = reason;
   trial.row.finished_at = now_;
   RemoveCheckpoints(retention_.OnTrialOver(trial.row.number, status == TrialStatus::kError));
-  waiting_.erase(trial.row.number);
-  paused_.erase(trial.row.number);
-  if (trial.retry_at) backing_off_.erase({*trial.retry_at, trial.row.number});
-  trial.retry_at.reset();
   trial.held_by_scheduler = false;
   trial.held_by_command.reset();
   trial.pause_wanted.reset();
@@ -715,14 +717,21 @@ void ExperimentController::Fail(TrialRecord& trial, const std::string& error) {
 void ExperimentController::Kill(TrialRecord& trial, Outcome outcome, const std::string& error) {
   if (trial.verdict) return;
   trial.verdict = AttemptEnded{*trial.lease, outcome, error};
+  if (trial.takes_reports()) Move(trial, TrialCause::kCondemn);
   TellToEnd(*trial.attempt.worker, trial);
 }
 
 // Of several ranks only the first has something to save: its end is the others'.
 void ExperimentController::TellToEnd(WorkerId worker, TrialRecord& trial) {
+  NoteToldToEnd(trial);
+  if (trial.ranks_left > 1 && !trial.is_to_go_on()) return EndRanksLeft(trial);
+  Send(worker, KillAttempt{*trial.lease, !trial.is_to_go_on()});
+}
+
+void ExperimentController::NoteToldToEnd(TrialRecord& trial) {
   trial.is_told_to_end = true;
-  if (trial.ranks_left > 1 && !trial.takes_reports()) return EndRanksLeft(trial);
-  Send(worker, KillAttempt{*trial.lease, !trial.takes_reports()});
+  const bool is_news = trial.state == TrialState::kQueued || trial.state == TrialState::kRunning;
+  if (is_news) Move(trial, TrialCause::kTellToEnd);
 }
 
 // Who holds its lease.
@@ -735,6 +744,34 @@ std::optional<WorkerId> ExperimentController::Holder(const TrialRecord& trial) c
 }
 
 // ---- the transition
+
+// The one place where a trial's state changes; the table says whether it may.
+void ExperimentController::Move(TrialRecord& trial, TrialCause cause) {
+  const std::optional<TrialState> next = NextTrialState(trial.state, cause);
+  TUNE_CHECK(next.has_value());
+  Unlist(trial);
+  trial.state = *next;
+  if (trial.state != TrialState::kBackingOff) trial.retry_at.reset();
+  List(trial);
+  if (const auto status = StatusOf(*next)) trial.row.status = *status;
+  moved_.insert(trial.row.number);
+}
+
+void ExperimentController::List(const TrialRecord& trial) {
+  if (trial.state == TrialState::kWaiting) waiting_.insert(trial.row.number);
+  if (trial.state == TrialState::kBackingOff) {
+    backing_off_.insert({*trial.retry_at, trial.row.number});
+  }
+  if (trial.is_paused()) paused_.insert(trial.row.number);
+}
+
+void ExperimentController::Unlist(const TrialRecord& trial) {
+  if (trial.state == TrialState::kWaiting) waiting_.erase(trial.row.number);
+  if (trial.state == TrialState::kBackingOff) {
+    backing_off_.erase({*trial.retry_at, trial.row.number});
+  }
+  if (trial.is_paused()) paused_.erase(trial.row.number);
+}
 
 void ExperimentController::Send(WorkerId worker, ToWorker message) {
   out_.actions.push_back(SendToWorker{worker, std::move(message)});
@@ -756,6 +793,7 @@ Transition ExperimentController::TakeTransition() {
   for (const TrialNumber number : changed_) out_.trials.push_back(At(number).row);
   created_.clear();
   changed_.clear();
+  moved_.clear();
   return std::exchange(out_, Transition{});
 }
 

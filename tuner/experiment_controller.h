@@ -90,6 +90,10 @@ class ExperimentController {
   ResourceRequest RequestOf(const TrialRecord& trial) const;    // and what this one does.
   std::optional<Instant> sweep_deadline() const;
 
+  // What does not hold of all that must after a step, as a sentence. Apply() looks at what the step
+  // moved, and ends the process; this looks at everything, for tests and the simulator.
+  std::optional<std::string> BrokenInvariant() const;
+
  private:
   void On(const WorkerJoined& event);
   void On(const WorkerGone& event);
@@ -181,6 +185,7 @@ class ExperimentController {
   void EndSweepPause();
   void EndIdle(StopReason reason);
   std::set<TrialNumber> Idle() const;
+  void NoteToldToEnd(TrialRecord& trial);
   std::optional<WorkerId> Holder(const TrialRecord& trial) const;
   TrialRecord* Find(const std::optional<TrialNumber>& number);
 
@@ -212,6 +217,7 @@ class ExperimentController {
   TrialRecord* CreateTrial();
   int64_t AheadPerRunning() const;
   void PinCheckpoint(const TrialRecord& trial);
+  void DropFromQueue(TrialRecord& trial);
   void DropLease(TrialRecord& trial);
   void BeginAttempt(TrialRecord& trial, WorkerId worker, std::vector<WorkerId> other_workers = {});
   void SendStart(const TrialRecord& trial, const LeaseTable::Lease& lease);
@@ -223,6 +229,14 @@ class ExperimentController {
   bool WaitsForPerson();
   void StopGiving(ExperimentStatus end_status);
 
+  // What must hold after each step.
+  void CheckInvariants() const;
+  const char* BrokenInvariantOf(const TrialRecord& trial) const;
+  const char* BrokenInvariantOfAll() const;
+
+  void Move(TrialRecord& trial, TrialCause cause);
+  void List(const TrialRecord& trial);
+  void Unlist(const TrialRecord& trial);
   void Send(WorkerId worker, ToWorker message);
   void MarkChanged(const TrialRecord& trial);
   TrialRecord& At(TrialNumber number) { return trials_[static_cast<size_t>(number.value)]; }
@@ -246,8 +260,7 @@ class ExperimentController {
   std::map<TrialNumber, Configuration> suggestions_;
 
   std::vector<TrialRecord> trials_;  // By number.
-  // Created, without a lease, not over: those that could begin, those that back off (when), and
-  // those that are PAUSED.
+  // By state: those that wait, those that back off (when), and those that are PAUSED.
   std::set<TrialNumber> waiting_;
   std::set<std::pair<Instant, TrialNumber>> backing_off_;
   std::set<TrialNumber> paused_;
@@ -292,6 +305,7 @@ class ExperimentController {
   Transition out_;
   std::set<TrialNumber> created_;
   std::set<TrialNumber> changed_;
+  std::set<TrialNumber> moved_;
   std::set<WorkerId> acknowledge_;  // Ends came from them.
 };
 

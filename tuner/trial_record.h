@@ -17,6 +17,7 @@
 #include "trial_runner/messages.h"
 #include "tuner/failure_policy.h"
 #include "tuner/transition.h"
+#include "tuner/trial_state.h"
 
 namespace tune {
 
@@ -35,7 +36,8 @@ struct WorkerRecord {
 
 // One trial as the controller knows it.
 struct TrialRecord {
-  TrialRow row;
+  TrialState state = TrialState::kWaiting;  // Written by ExperimentController::Move() alone.
+  TrialRow row;                             // Its status follows.
   Configuration configuration;
   FailureCounts failures;
   std::optional<Instant> retry_at;     // It backs off until then.
@@ -46,7 +48,6 @@ struct TrialRecord {
 
   // The present attempt; meaningful while `lease` is there. Of several ranks it is the first one's.
   std::optional<AttemptRef> lease;
-  bool is_running = false;  // false: granted ahead, waiting in a worker's queue.
   AttemptRow attempt;
   int64_t attempt_iteration = 0;  // Last one reported by it.
   // What it reported without the sweep's metric, of the iteration that is under way; 0: nothing.
@@ -65,7 +66,7 @@ struct TrialRecord {
   bool is_silence_said = false;         // Of the present attempt.
   Duration clock_shift;                 // Of the tuner's clock since it began, at restarts.
   std::optional<AttemptEnded> verdict;  // Why we killed it, in place of what the worker will say.
-  bool is_told_to_end = false;          // The worker was told to kill it.
+  bool is_told_to_end = false;          // The worker was told to kill it, or to drop it.
   // It ends when each of its ranks has: as the first one says that has something to say.
   int64_t ranks_left = 0;
   std::optional<AttemptEnded> rank_end;
@@ -100,16 +101,18 @@ struct TrialRecord {
   int64_t best_lineage = 0;
 
   // What its attempt reports counts: also while that is told to end, if nothing was decided of it.
-  bool takes_reports() const { return !is_over() && !verdict && !is_paused(); }
+  bool takes_reports() const { return Hears(state); }
+  // Nobody has decided against what its attempt is at.
+  bool is_to_go_on() const { return !is_over() && !is_paused() && !verdict; }
+  bool is_running() const { return IsRunningAttempt(state); }
   // By the clock of now.
   Instant running_since() const { return attempt.started_at + clock_shift; }
   const Configuration& ConfigurationOfBest() const {
     return best_configuration ? *best_configuration : configuration;
   }
-  bool is_paused() const { return held_by_scheduler || held_by_command.has_value(); }
-  bool is_over() const {
-    return row.status == TrialStatus::kTerminated || row.status == TrialStatus::kError;
-  }
+  bool is_held() const { return held_by_scheduler || held_by_command.has_value(); }
+  bool is_paused() const { return IsPaused(state); }
+  bool is_over() const { return IsOver(state); }
 };
 
 // Which trial is to begin next.

@@ -159,7 +159,7 @@ std::vector<std::string> EncodeWaiting(const ExperimentController& controller, s
   Reasons reasons(controller);
   for (const TrialRecord& trial : controller.trials()) {
     if (lines.size() + 1 >= lines_max) break;
-    if (trial.is_over() || (trial.lease && trial.is_running)) continue;
+    if (trial.is_over() || trial.is_running()) continue;
     lines.push_back(Line(trial.row.number, 1, reasons.Of(trial)));
   }
   if (controller.HasMoreToCreate() && !controller.is_ending()) {

@@ -87,6 +87,7 @@ void CommitLog::Absorb(const JournalStep& step, const Transition& transition, bo
   if (Digest(shadows) != digest) {
     Fail("the tuner decided otherwise than one that never died; events " + step.events);
   }
+  if (const auto broken = shadow_->BrokenInvariant()) Fail(*broken);
   Count(*events, transition);
   turns_.emplace_back();
   TakeEvents(*events, transition);

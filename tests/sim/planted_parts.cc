@@ -146,7 +146,7 @@ void PlantInGateway(PlantedFault fault, KeyedRandom& random, const ExperimentCon
       continue;
     }
     const TrialRecord& trial = controller.trials()[static_cast<size_t>(report->ref.trial.value)];
-    if (trial.lease && trial.is_running && *trial.lease != report->ref) {
+    if (trial.is_running() && *trial.lease != report->ref) {
       report->ref = *trial.lease;
       report->sequence = trial.last_sequence + 1;
       one.worker = *trial.attempt.worker;

@@ -31,10 +31,9 @@ std::string Named(const TrialRecord& trial) {
 }
 
 int64_t RunningCount(const ExperimentController& controller) {
-  return std::count_if(controller.trials().begin(), controller.trials().end(),
-                       [](const TrialRecord& t) {
-                         return t.lease && t.is_running && !t.is_over() && !t.is_paused();
-                       });
+  return std::count_if(
+      controller.trials().begin(), controller.trials().end(),
+      [](const TrialRecord& t) { return t.is_running() && !t.is_over() && !t.is_paused(); });
 }
 
 int64_t OpenCount(const ExperimentController& controller) {
@@ -50,7 +49,7 @@ class TrialCommand {
       : request_(request),
         sweep_(controller.options().name),
         trial_(trial),
-        runs_(is_alive && trial.lease && trial.is_running && !trial.is_paused()),
+        runs_(is_alive && trial.is_running() && !trial.is_paused()),
         is_alive_(is_alive),
         is_sweep_paused_(is_alive && controller.is_paused()) {}
 
@@ -264,7 +263,7 @@ class SweepCommand {
     }
     const auto runs = std::count_if(
         controller_.trials().begin(), controller_.trials().end(), [&](const TrialRecord& trial) {
-          return trial.lease && trial.is_running && trial.attempt.worker == worker.worker;
+          return trial.is_running() && trial.attempt.worker == worker.worker;
         });
     return Planned(WorkerDrainRequested{worker.worker},
                    "worker " + worker.name + " leaves: it gets no more trials, " +
