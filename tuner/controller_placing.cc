@@ -165,7 +165,7 @@ void ExperimentController::BeginAttempt(TrialRecord& trial, WorkerId worker,
   trial.attempt.from_iteration = trial.resume_iteration;
   trial.attempt.started_at = now_;
   out_.attempts.push_back(trial.attempt);
-  SayProgramChanges(trial);
+  doubts_.OnAttemptBegun(trial);
   MarkChanged(trial);
   if (const auto limit = LimitOf(worker, trial)) limits_due_ = std::min(limits_due_, *limit);
 }

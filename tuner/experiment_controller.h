@@ -22,12 +22,10 @@
 #include "trial_runner/lease_table.h"
 #include "tuner/alike_failures.h"
 #include "tuner/checkpoint_retention.h"
-#include "tuner/compared_trials.h"
-#include "tuner/doubts.h"
+#include "tuner/doubt_watch.h"
 #include "tuner/event.h"
 #include "tuner/experiment_spec.h"
 #include "tuner/lane_speeds.h"
-#include "tuner/repeated_runs.h"
 #include "tuner/report_pace.h"
 #include "tuner/transition.h"
 #include "tuner/trial_record.h"
@@ -46,6 +44,8 @@ class ExperimentController {
  public:
   ExperimentController(ControllerOptions options, std::unique_ptr<Searcher> searcher,
                        std::unique_ptr<TrialScheduler> scheduler);
+  ExperimentController(const ExperimentController&) = delete;
+  ExperimentController& operator=(const ExperimentController&) = delete;
 
   // Recovery: suggestions made in earlier lives, by number; used in place of asking the searcher
   // again.
@@ -75,7 +75,7 @@ class ExperimentController {
   int64_t backing_off_count() const { return static_cast<int64_t>(backing_off_.size()); }
   bool is_paused() const { return is_paused_; }
   std::vector<Doubt> doubts() const { return doubts_.list(); }
-  const std::vector<std::string>& program_changes() const { return program_changes_; }
+  const std::vector<std::string>& program_changes() const { return doubts_.program_changes(); }
   // Nothing is given out any more: it was stopped, interrupted, or gave up.
   bool is_ending() const { return end_status_.has_value(); }
   bool is_being_stopped() const { return end_status_ == ExperimentStatus::kStopped; }
@@ -131,19 +131,10 @@ class ExperimentController {
 
   // A report's way: stored, decided, answered.
   Report Joined(TrialRecord& trial, const Report& part);
-  void SayLateParts(const TrialRecord& trial);
-  void SayMissingMetric(const TrialRecord& trial, const Metrics& metrics);
-  void SayNote(const TrialRecord& trial, const std::string& note);
-  void SayDoubt(const TrialRecord& trial, const std::string& kind, const std::string& text);
-  void SayProgramChanges(const TrialRecord& trial);
-  void CompareBeginnings(const TrialRecord& trial, const Report& report);
-  void SayDoubtsAtEnd(const TrialRecord& trial);
-  void CompareWithBefore(TrialRecord& trial, const Report& report, Metric value);
   std::optional<std::string> Objection(const TrialRecord& trial, const Report& report) const;
   // The part of a path that lies below the trial's artifact folder; nothing when none does.
   std::optional<std::string> WithinArtifacts(const TrialRecord& trial,
                                              const std::string& path) const;
-  void SayMissingConstraint(const TrialRecord& trial, const Metrics& metrics);
   std::optional<Decision> Decide(TrialRecord& trial, const Report& report, Metric value);
   void TellSearcher(TrialRecord& trial, const Report& report, Metric value);
   StopReason ReasonToStop(const TrialRecord& trial, const Report& report,
@@ -251,11 +242,7 @@ class ExperimentController {
   CheckpointRetention retention_;
   bool said_over_budget_ = false;
   bool said_missing_objective_ = false;
-  bool said_missing_metric_ = false;
-  bool said_missing_constraint_ = false;
-  Doubts doubts_;
-  std::vector<std::string> program_changes_;  // Since the sweep began.
-  bool said_meant_metric_ = false;
+  DoubtWatch doubts_;
   bool said_spread_ = false;
   std::map<TrialNumber, Configuration> suggestions_;
 
@@ -278,8 +265,6 @@ class ExperimentController {
   bool is_waiting_said_ = false;
   int64_t learned_gpu_memory_ = 0;  // The most that an attempt was seen to use of a device.
   bool is_learning_said_ = false;
-  RepeatedRuns repeated_runs_;
-  ComparedTrials compared_trials_;
   ReportPace pace_;
   LaneSpeeds lane_speeds_;  // What workers are told from them changes nothing here.
   std::map<LaneKind, int64_t> said_lanes_max_;

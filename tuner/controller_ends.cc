@@ -1,0 +1,272 @@
+// The ends of attempts and of trials, and where a trial goes after one.
+#include "core/check.h"
+#include "core/counted.h"
+#include "core/limits.h"
+#include "trial_runner/end_notes.h"
+#include "tuner/experiment_controller.h"
+
+namespace tune {
+
+void ExperimentController::On(const AttemptFinished& event) {
+  const LeaseTable::Ended ended = leases_.End(event.worker, event.message.ref);
+  if (leases_.HasWorker(event.worker) && !workers_.at(event.worker).is_local) {
+    acknowledge_.insert(event.worker);
+  }
+  if (!ended.known) return;
+  TrialRecord& trial = At(event.message.ref.trial);
+  if (event.message.outcome == Outcome::kPreempted && !trial.is_told_to_end && GivesOut()) {
+    // It was not we who ended it: the worker is about to leave.
+    Drain(event.worker);
+  }
+  if (!ended.was_running) {
+    DropFromQueue(trial);
+    return;
+  }
+  EndRank(trial, event.message);
+  if (!ended.begun) return;
+  TrialRecord& next = At(ended.begun->ref.trial);
+  Move(next, TrialCause::kBegan);
+  BeginAttempt(next, event.worker);
+}
+
+// The end of one rank is that of all, but for one that has trained all there was and waits for
+// nobody. The cause is what the first one says that was not only told to end, or misses another.
+void ExperimentController::EndRank(TrialRecord& trial, const AttemptEnded& end) {
+  const bool is_done = trial.lease != end.ref && end.outcome == Outcome::kCompleted;
+  const bool was_told = trial.are_ranks_told_to_end && end.outcome == Outcome::kPreempted;
+  const bool knows_no_cause = !trial.rank_end || trial.rank_end->detail == EndDetail::kRankLost;
+  if (!is_done && !was_told && knows_no_cause) trial.rank_end = end;
+  if (--trial.ranks_left == 0) {
+    const AttemptEnded last = trial.rank_end.value_or(end);
+    EndAttempt(trial, trial.verdict ? *trial.verdict : last);
+  } else if (!is_done) {
+    EndRanksLeft(trial);
+  }
+}
+
+void ExperimentController::EndRanksLeft(TrialRecord& trial) {
+  NoteToldToEnd(trial);
+  trial.are_ranks_told_to_end = true;
+  for (const LeaseTable::Lease& rank : leases_.RanksOf(trial.row.number)) {
+    Send(rank.placement.worker, KillAttempt{rank.ref, true});
+  }
+}
+
+// Before it began.
+void ExperimentController::DropFromQueue(TrialRecord& trial) {
+  DropLease(trial);
+  Move(trial, TrialCause::kDropped);
+  WaitForLease(trial);
+}
+
+void ExperimentController::DropLease(TrialRecord& trial) {
+  RemoveCheckpoints(retention_.Unpin(trial.row.number));
+  trial.lease.reset();
+}
+
+void ExperimentController::EndAttempt(TrialRecord& trial, const AttemptEnded& end) {
+  TUNE_CHECK(trial.lease.has_value());
+  const Duration ran = now_ - trial.running_since();
+  // One that found the disk full waits for the person, and costs its trial nothing.
+  trial.attempt.outcome = end.detail == EndDetail::kDiskFull ? Outcome::kPreempted : end.outcome;
+  trial.attempt.error = end.error.substr(0, limits::kErrorBytesMax);
+  trial.attempt.finished_at = now_;
+  trial.row.run_seconds += ran.seconds();
+  // An exponential mean with weight 1/8 follows the sweep's pace and is exact in integers.
+  mean_attempt_ =
+      mean_attempt_ ? Duration{mean_attempt_->us + (ran.us - mean_attempt_->us) / 8} : ran;
+  DropLease(trial);
+  for (const std::string& note : EndNotesOf(end.outcome, end.error)) doubts_.AddNote(trial, note);
+  Move(trial, TrialCause::kEnd);
+  AfterAttempt(trial, end);
+  trial.verdict.reset();
+  out_.attempts.push_back(trial.attempt);
+  MarkChanged(trial);
+}
+
+void ExperimentController::AfterAttempt(TrialRecord& trial, const AttemptEnded& end) {
+  if (trial.is_over()) {
+    trial.row.finished_at = now_;
+    return;
+  }
+  if (end.outcome == Outcome::kCompleted) {
+    if (trial.row.iterations == 0) {
+      Fail(trial, "ended without reporting " + options_.spec.metric);
+    } else {
+      doubts_.OnCompleted(trial);
+      EndTrial(trial, TrialStatus::kTerminated, StopReason::kCompleted);
+    }
+    return;
+  }
+  if (trial.is_paused()) return;
+  if (end.detail == EndDetail::kBadCheckpoint && trial.attempt.from_iteration > 0) {
+    LeaveBadCheckpoint(trial);
+    WaitForLease(trial);
+    return;
+  }
+  if (end.detail == EndDetail::kDiskFull) {
+    WaitForLease(trial);
+    if (end_status_) return;
+    out_.actions.push_back(Say{"trial " + std::to_string(trial.row.number.value) + ": " +
+                               end.error + "; the sweep stops until there is room"});
+    StopGiving(ExperimentStatus::kInterrupted);
+    return;
+  }
+  // One that has its last answer owes nothing, however its process ends.
+  const bool is_free = trial.last_answer == ReportAnswer::kStop;
+  if (!is_free && IsFailure(end.outcome, options_.spec.failure)) {
+    AfterFailure(trial, end);
+  } else {
+    WaitForLease(trial);
+  }
+}
+
+void ExperimentController::AfterFailure(TrialRecord& trial, const AttemptEnded& end) {
+  ++trial.failures[end.outcome];
+  NoteFailure(trial, end.outcome);
+  const FailureAnswer answer =
+      AnswerFailure(options_.spec.failure, {end.outcome, trial.row.number, MayHaveMore(trial)},
+                    trial.failures, options_.seed);
+  if (answer.gives_up) {
+    if (!answer.why.empty()) {
+      trial.attempt.error += (trial.attempt.error.empty() ? "" : "; ") + answer.why;
+    }
+    Fail(trial, trial.attempt.error);
+    return;
+  }
+  trial.on_whole_device = trial.on_whole_device || answer.on_whole_device;
+  WaitForLease(trial);
+  if (answer.wait.us <= 0 || trial.state != TrialState::kWaiting) return;
+  trial.retry_at = now_ + answer.wait;
+  Move(trial, TrialCause::kBackOff);
+}
+
+// Whether it has shares of devices that could be whole ones. Of several ranks each needs its own.
+bool ExperimentController::MayHaveMore(const TrialRecord& trial) const {
+  ResourceRequest request = RequestOf(trial);
+  if (request.gpu_milli == 0 || request.gpu_milli >= kWholeMilli) return false;
+  request.gpu_milli = kWholeMilli;
+  // A worker that is away may be one of those that are here, started anew.
+  return request.workers == 1 || leases_.CouldPresentTake(request);
+}
+
+// What it should have gone on from cannot be used: the next attempt takes the one before, or
+// begins anew.
+void ExperimentController::LeaveBadCheckpoint(TrialRecord& trial) {
+  const TrialNumber owner = trial.resume_owner.value_or(trial.row.number);
+  if (const auto dropped = retention_.Drop(owner, trial.resume_path)) {
+    out_.checkpoints.push_back(
+        CheckpointRow{dropped->trial, dropped->iteration, dropped->ref, CheckpointState::kCorrupt});
+  }
+  // None is later: the attempt that should have gone on from it saved nothing.
+  GoOnFromLatest(trial);
+  trial.attempt.error +=
+      "; going on from " + (trial.resume_iteration == 0
+                                ? std::string("the start")
+                                : "iteration " + std::to_string(trial.resume_iteration));
+  out_.actions.push_back(
+      Say{"trial " + std::to_string(trial.row.number.value) + ": " + trial.attempt.error});
+}
+
+// The kept checkpoint that is its latest, or the start.
+void ExperimentController::GoOnFromLatest(TrialRecord& trial) {
+  const CheckpointRetention::Entry* const latest = retention_.Latest(trial.row.number);
+  trial.resume_iteration = latest == nullptr ? 0 : latest->iteration;
+  trial.resume_owner.reset();
+  trial.resume_has_other_config = latest != nullptr && latest->lineage != trial.exploit_count;
+  trial.resume_path =
+      latest == nullptr ? "" : WithinArtifacts(trial, latest->ref.path).value_or("");
+}
+
+void ExperimentController::WaitForLease(TrialRecord& trial) {
+  if (trial.is_over() || trial.is_paused()) return;
+  if (const StopReason reason = ReasonNotToGoOn(trial); reason != StopReason::kNone) {
+    EndTrial(trial, TrialStatus::kTerminated, reason);
+    return;
+  }
+  if (HasUsedItsTime(trial, Duration{})) return EndByTrialTime(trial);
+  MarkChanged(trial);
+  if (trial.pause_wanted) PauseByCommand(trial, *trial.pause_wanted);
+}
+
+// Why no attempt of it would begin any more, now or later.
+StopReason ExperimentController::ReasonNotToGoOn(const TrialRecord& trial) const {
+  if (sweep_over_) return StopReason::kSweepLimit;
+  if (end_status_ == ExperimentStatus::kStopped) return end_reason_;
+  return trial.is_stop_wanted ? StopReason::kUser : StopReason::kNone;
+}
+
+void ExperimentController::EndTrial(TrialRecord& trial, TrialStatus status, StopReason reason) {
+  CloseTrial(trial, status, reason);
+  scheduler_->OnTrialEnded(trial.row.number, status == TrialStatus::kError);
+  FollowOrders();
+}
+
+// The scheduler knows, or is told by the caller.
+void ExperimentController::CloseTrial(TrialRecord& trial, TrialStatus status, StopReason reason) {
+  Move(trial, TrialCause::kOver);
+  trial.row.status = status;
+  trial.row.stop_reason = reason;
+  trial.row.finished_at = now_;
+  RemoveCheckpoints(retention_.OnTrialOver(trial.row.number, status == TrialStatus::kError));
+  trial.held_by_scheduler = false;
+  trial.held_by_command.reset();
+  trial.pause_wanted.reset();
+  trial.is_stop_wanted = false;
+  trial.last_values.resize(1 + options_.spec.more_objectives.size());  // It may have said nothing.
+  searcher_->OnTrialEnded(trial.row.number, trial.last_values, status == TrialStatus::kError);
+  doubts_.OnTrialEnded(trial);
+  MarkChanged(trial);
+}
+
+void ExperimentController::Fail(TrialRecord& trial, const std::string& error) {
+  EndTrial(trial, TrialStatus::kError, StopReason::kNone);
+  ++error_count_;
+  const bool all_fail_alike =
+      !trial.has_reported_metric && alike_failures_.Add(trial.attempt.outcome, error);
+  if (end_status_) return;
+  const auto& failed_max = options_.spec.limits.failed_trials;
+  if (failed_max && error_count_ >= *failed_max) {
+    out_.actions.push_back(
+        Say{"limits.failed_trials: " + Counted(error_count_, "trial") + " failed; the sweep ends"});
+    EndSweep(StopReason::kSweepLimit, true);
+  } else if (all_fail_alike) {
+    out_.actions.push_back(Say{
+        "all " + std::to_string(alike_failures_.count()) +
+        " trials so far failed alike, before any report of " + options_.spec.metric +
+        "; the sweep ends. When the cause is mended: tune resume " + options_.name + " --errored"});
+    EndSweep(StopReason::kSweepLimit, true);
+  }
+}
+
+// The worker ends the process; what we say here stands as the attempt's end.
+void ExperimentController::Kill(TrialRecord& trial, Outcome outcome, const std::string& error) {
+  if (trial.verdict) return;
+  trial.verdict = AttemptEnded{*trial.lease, outcome, error};
+  if (trial.takes_reports()) Move(trial, TrialCause::kCondemn);
+  TellToEnd(*trial.attempt.worker, trial);
+}
+
+// Of several ranks only the first has something to save: its end is the others'.
+void ExperimentController::TellToEnd(WorkerId worker, TrialRecord& trial) {
+  NoteToldToEnd(trial);
+  if (trial.ranks_left > 1 && !trial.is_to_go_on()) return EndRanksLeft(trial);
+  Send(worker, KillAttempt{*trial.lease, !trial.is_to_go_on()});
+}
+
+void ExperimentController::NoteToldToEnd(TrialRecord& trial) {
+  trial.is_told_to_end = true;
+  const bool is_news = trial.state == TrialState::kQueued || trial.state == TrialState::kRunning;
+  if (is_news) Move(trial, TrialCause::kTellToEnd);
+}
+
+// Who holds its lease.
+std::optional<WorkerId> ExperimentController::Holder(const TrialRecord& trial) const {
+  if (!trial.lease) return std::nullopt;
+  for (const auto& [worker, ref] : leases_.All()) {
+    if (ref == *trial.lease) return worker;
+  }
+  return std::nullopt;
+}
+
+}  // namespace tune

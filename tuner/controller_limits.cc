@@ -1,0 +1,153 @@
+// What time does to a sweep.
+#include <algorithm>
+
+#include "tuner/experiment_controller.h"
+
+namespace tune {
+
+void ExperimentController::On(const DeadlinePassed&) {}  // Apply looks at the time anyway.
+
+void ExperimentController::CheckTimeLimits() {
+  last_active_ = now_;
+  CheckAway();
+  EndBackOffs();
+  const auto sweep_end = sweep_deadline();
+  if (sweep_end && !sweep_over_ && now_ >= *sweep_end) {
+    sweep_over_ = true;
+    out_.actions.push_back(
+        Say{"limits.sweep_time was reached: running trials end at their next report"});
+    EndIdle(StopReason::kSweepLimit);
+    // What waits in a worker's queue shall not begin.
+    for (const auto& [worker, ref] : leases_.All()) {
+      if (!At(ref.trial).is_running()) TellToEnd(worker, At(ref.trial));
+    }
+  }
+  CheckTrialLimits();
+  CheckSilence();
+}
+
+// Before the report is counted.
+void ExperimentController::NotePace(const TrialRecord& trial) {
+  // Until the first one a program loads its data.
+  if (trial.last_sequence > 0) pace_.Add(now_ - trial.progress_at);
+  if (const auto patience = pace_.patience()) {
+    silence_due_ = std::min(silence_due_, now_ + *patience);
+  }
+}
+
+// When it is silent for longer than trials of this sweep are; nothing where a limit looks after
+// that, or it was said.
+std::optional<Instant> ExperimentController::SilentAt(const TrialRecord& trial) const {
+  const auto patience = pace_.patience();
+  const bool is_watched = patience && !options_.spec.limits.no_progress && trial.is_running() &&
+                          trial.last_sequence > 0 && !trial.is_silence_said &&
+                          !trial.is_told_to_end && !trial.is_over() && !trial.is_paused();
+  return is_watched ? std::optional(trial.progress_at + *patience) : std::nullopt;
+}
+
+void ExperimentController::CheckSilence() {
+  if (now_ < silence_due_) return;
+  silence_due_ = kNever;
+  for (const auto& [worker, ref] : leases_.All()) {
+    TrialRecord& trial = At(ref.trial);
+    const std::optional<Instant> silent_at = SilentAt(trial);
+    if (!silent_at || leases_.IsAway(worker)) continue;
+    if (now_ < *silent_at) {
+      silence_due_ = std::min(silence_due_, *silent_at);
+      continue;
+    }
+    trial.is_silence_said = true;
+    const std::string number = std::to_string(ref.trial.value);
+    out_.actions.push_back(
+        Say{"trial " + number + " has been silent for " + FormatDuration(now_ - trial.progress_at) +
+            "; trials of this sweep report every " + FormatDuration(*pace_.median()) +
+            ". If it hangs: tune stop " + options_.name + " --trial " + number +
+            " --now ends it, tune set " + options_.name + " no_progress=" +
+            std::to_string(std::max<int64_t>(60, 20 * pace_.median()->us / 1'000'000)) +
+            "s ends such trials and tries them again"});
+  }
+}
+
+// When the limits end its attempt unless it reports; nothing when they do not.
+std::optional<Instant> ExperimentController::LimitOf(WorkerId worker,
+                                                     const TrialRecord& trial) const {
+  const SweepLimits& limits = options_.spec.limits;
+  std::optional<Instant> limit;
+  // Nobody hears a worker that is away, and who was told to end has nothing to report.
+  if (!trial.is_running() || trial.verdict || trial.is_told_to_end || leases_.IsAway(worker)) {
+    return limit;
+  }
+  if (limits.no_progress) limit = trial.progress_at + *limits.no_progress;
+  if (limits.trial_time && !trial.is_over()) {
+    const Duration ran_before = Seconds(trial.row.run_seconds);
+    const Instant end{(trial.running_since() + *limits.trial_time).us - ran_before.us};
+    if (!limit || end < *limit) limit = end;
+  }
+  return limit;
+}
+
+// Before limits_due_ none is due: reports only put limits off, and what else moves one says so.
+void ExperimentController::CheckTrialLimits() {
+  const SweepLimits& limits = options_.spec.limits;
+  if ((!limits.trial_time && !limits.no_progress) || now_ < limits_due_) return;
+  limits_due_ = kNever;
+  for (const auto& [worker, ref] : leases_.All()) {
+    TrialRecord& trial = At(ref.trial);
+    const std::optional<Instant> limit = LimitOf(worker, trial);
+    if (!limit) continue;
+    if (now_ < *limit) {
+      limits_due_ = std::min(limits_due_, *limit);
+      continue;
+    }
+    if (!trial.is_over() && HasUsedItsTime(trial, now_ - trial.running_since())) {
+      EndByTrialTime(trial);
+      Kill(trial, Outcome::kStopped, "limits.trial_time reached");
+    } else {
+      Kill(trial, Outcome::kHung,
+           "no report for " + FormatDuration(*limits.no_progress) + " (limits.no_progress)");
+    }
+  }
+}
+
+// All of its earlier attempts' time, and `of_attempt` of the present one.
+bool ExperimentController::HasUsedItsTime(const TrialRecord& trial, Duration of_attempt) const {
+  const auto& limit = options_.spec.limits.trial_time;
+  return limit && Seconds(trial.row.run_seconds) + of_attempt >= *limit;
+}
+
+void ExperimentController::EndByTrialTime(TrialRecord& trial) {
+  if (trial.row.iterations == 0) {
+    out_.actions.push_back(Say{"trial " + std::to_string(trial.row.number.value) +
+                               " ends without a value of " + options_.spec.metric +
+                               ": limits.trial_time (" +
+                               FormatDuration(*options_.spec.limits.trial_time) + ") came first"});
+  }
+  EndTrial(trial, TrialStatus::kTerminated, StopReason::kStopCondition);
+}
+
+std::optional<Instant> ExperimentController::sweep_deadline() const {
+  if (!options_.spec.limits.sweep_time || !life_start_) return std::nullopt;
+  return Instant{life_start_->us + options_.spec.limits.sweep_time->us - active_before_.us};
+}
+
+std::optional<Instant> ExperimentController::NextDeadline() const {
+  std::optional<Instant> next;
+  const auto consider = [&next](Instant t) {
+    if (!next || t < *next) next = t;
+  };
+  const SweepLimits& limits = options_.spec.limits;
+  if (has_ended_) return next;
+  if (const auto sweep_end = sweep_deadline(); sweep_end && !sweep_over_) consider(*sweep_end);
+  if (unplaceable_since_) consider(*unplaceable_since_ + limits.unplaceable);
+  if (!backing_off_.empty()) consider(backing_off_.begin()->first);
+  for (const WorkerId worker : away_) consider(*workers_.at(worker).away_until);
+  if (silence_due_ != kNever && silence_due_ != kAtOnce) consider(silence_due_);
+  if (!limits.trial_time && !limits.no_progress) return next;
+  for (const auto& [worker, ref] : leases_.All()) {
+    const TrialRecord& trial = trials_[static_cast<size_t>(ref.trial.value)];
+    if (const auto limit = LimitOf(worker, trial)) consider(*limit);
+  }
+  return next;
+}
+
+}  // namespace tune

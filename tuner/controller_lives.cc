@@ -1,0 +1,173 @@
+// How a sweep ends, and how it goes on in the next life of its tuner.
+#include <algorithm>
+#include <utility>
+
+#include "tuner/experiment_controller.h"
+#include "tuner/search_problem.h"
+
+namespace tune {
+
+void ExperimentController::On(const InterruptRequested&) {
+  if (end_status_ == ExperimentStatus::kInterrupted) return;
+  // What was told of a stop stands; it is only not waited for any longer.
+  if (end_status_ == ExperimentStatus::kStopped) return EndSweep(end_reason_, true);
+  StopGiving(ExperimentStatus::kInterrupted);
+}
+
+// Everything that has a lease is told to end; the sweep ends when all have.
+void ExperimentController::StopGiving(ExperimentStatus end_status) {
+  end_status_ = end_status;
+  for (const auto& [worker, ref] : leases_.All()) TellToEnd(worker, At(ref.trial));
+  FenceAway("the sweep ended while its worker was away");
+}
+
+// Those that cannot be told now.
+void ExperimentController::FenceAway(const std::string& why) {
+  for (const WorkerView& view : leases_.Views()) {
+    if (!leases_.HasWorker(view.worker) || !leases_.IsAway(view.worker)) continue;
+    Remove(view.worker, WorkerState::kLost, why);
+  }
+}
+
+void ExperimentController::On(const TunerRestarted& event) {
+  const bool was_stopped = end_status_ == ExperimentStatus::kStopped && !has_ended_;
+  if (!was_stopped) {
+    end_status_.reset();
+    end_reason_ = StopReason::kNone;
+  }
+  active_before_ = active_before_ + (last_active_ - *life_start_);
+  life_start_ = now_;
+  alike_failures_ = AlikeFailures();  // The cause may have been mended.
+  // Fenced: whatever still runs under a lease of the earlier life has no effect any more, and ended
+  // with that life: the time since is none of its trial's. Only workers that can find this tuner
+  // may come back with theirs.
+  const Instant now = std::exchange(now_, last_active_);
+  for (const WorkerView& view : leases_.Views()) {
+    if (!leases_.HasWorker(view.worker)) continue;  // The end of another's trials ended the sweep.
+    const bool may_come_back =
+        event.listens && !workers_.at(view.worker).is_local && leases_.HoldsAny(view.worker);
+    if (!may_come_back) Remove(view.worker, WorkerState::kLost, "the tuner ended");
+  }
+  now_ = now;
+  TakeOverClock(now_ - last_active_);
+  for (const WorkerView& view : leases_.Views()) SetAway(view.worker);
+  EndSweepPause();
+  if (was_stopped) {
+    out_.actions.push_back(
+        Say{"the sweep was being stopped when its tuner ended; it stays stopped"});
+  } else if (end_status_) {
+    FenceAway("the sweep ended while its worker was away");  // By limits.failed_trials, just now.
+  }
+  if (sweep_over_) {
+    out_.actions.push_back(Say{"limits.sweep_time was reached: no trial is started any more"});
+  }
+  has_ended_ = false;
+  is_waiting_said_ = false;
+  unplaceable_since_.reset();
+  status_ = ExperimentStatus::kRunning;
+  out_.experiment = ExperimentRow{status_, samples_, std::nullopt};
+}
+
+// The clock of the life before may have been another one. What is waited for is waited for by what
+// was left of it; what ran on while nobody looked is not counted.
+void ExperimentController::TakeOverClock(Duration gap) {
+  limits_due_ = kAtOnce;
+  silence_due_ = kAtOnce;
+  std::set<std::pair<Instant, TrialNumber>> waits;
+  for (const auto& [at, number] : std::exchange(backing_off_, {})) {
+    const Duration left{std::max<int64_t>(0, (at + gap - now_).us)};
+    TrialRecord& trial = At(number);
+    trial.retry_at = std::min(at, now_ + left);
+    waits.insert({*trial.retry_at, number});
+  }
+  backing_off_ = std::move(waits);
+  for (const auto& [worker, ref] : leases_.All()) {
+    TrialRecord& trial = At(ref.trial);
+    trial.progress_at = now_;
+    // Without a tuner it ran for a lease at most.
+    const Duration unseen = gap.us < 0 ? gap : Duration{std::max<int64_t>(0, gap.us - lease().us)};
+    trial.clock_shift = trial.clock_shift + unseen;
+  }
+}
+
+// Nobody else was silent while we did not run.
+void ExperimentController::On(const TunerSlept& event) {
+  for (const auto& [worker, ref] : leases_.All()) {
+    TrialRecord& trial = At(ref.trial);
+    trial.progress_at = trial.progress_at + event.duration;
+  }
+  for (const WorkerId worker : away_) {
+    WorkerRecord& record = workers_.at(worker);
+    record.away_until = *record.away_until + event.duration;
+  }
+}
+
+// Who asks for more than was there wants it to go on.
+void ExperimentController::ForgetStop() {
+  if (end_status_ != ExperimentStatus::kStopped) return;
+  end_status_.reset();
+  end_reason_ = StopReason::kNone;
+}
+
+void ExperimentController::On(const SamplesExtended& event) {
+  ForgetStop();
+  samples_ = event.samples;
+  trial_count_max_ = TrialCountOf(options_.spec, options_.space, samples_);
+  no_more_trials_said_ = false;
+  out_.experiment = ExperimentRow{status_, samples_, std::nullopt};
+}
+
+void ExperimentController::On(const ErroredRetried&) {
+  ForgetStop();
+  if (sweep_over_) return;  // They could not begin, and are left as they are.
+  for (TrialRecord& trial : trials_) {
+    if (trial.row.status != TrialStatus::kError || trial.lease) continue;
+    trial.failures.clear();
+    Move(trial, TrialCause::kReopen);
+    trial.row.finished_at.reset();
+    --error_count_;
+    scheduler_->OnTrialAdded(trial.row.number);
+    FollowOrders();
+    RemoveCheckpoints(retention_.OnTrialReopened(trial.row.number));
+    if (!trial.resume_path.empty()) GoOnFromLatest(trial);
+    WaitForLease(trial);
+    MarkChanged(trial);
+  }
+}
+
+// The sweep is STOPPED: what does not run ends at once, what runs at its next report or now.
+void ExperimentController::EndSweep(StopReason reason, bool now) {
+  end_status_ = ExperimentStatus::kStopped;
+  end_reason_ = reason;
+  EndIdle(reason);
+  for (const auto& [worker, ref] : leases_.All()) {
+    TrialRecord& trial = At(ref.trial);
+    if (!trial.is_running()) {
+      if (!trial.is_over()) EndTrial(trial, TrialStatus::kTerminated, reason);
+      TellToEnd(worker, trial);
+    } else if (now && !trial.is_over()) {
+      EndTrial(trial, TrialStatus::kTerminated, reason);
+      Kill(trial, Outcome::kStopped, "the sweep was stopped");
+    } else if (now && !trial.is_told_to_end) {
+      TellToEnd(worker, trial);  // It has its last answer, and takes its time.
+    }
+  }
+  if (now) FenceAway("the sweep was stopped while its worker was away");
+}
+
+// The end of one may lead to that of another.
+void ExperimentController::EndIdle(StopReason reason) {
+  for (const TrialNumber number : Idle()) {
+    if (!At(number).is_over()) EndTrial(At(number), TrialStatus::kTerminated, reason);
+  }
+}
+
+// Trials that are not over and do not run, in order of number.
+std::set<TrialNumber> ExperimentController::Idle() const {
+  std::set<TrialNumber> idle = waiting_;
+  for (const auto& [at, number] : backing_off_) idle.insert(number);
+  idle.insert(paused_.begin(), paused_.end());
+  return idle;
+}
+
+}  // namespace tune

@@ -1,0 +1,277 @@
+// The way of a report: stored, decided, answered.
+#include <algorithm>
+#include <utility>
+
+#include "tuner/artifact_path.h"
+#include "tuner/best_trial.h"
+#include "tuner/experiment_controller.h"
+
+namespace tune {
+namespace {
+
+constexpr char kIterationName[] = "training_iteration";
+constexpr char kTimeTotalName[] = "time_total";
+// Far above the steps of an epoch: a program may report each step and validate once an epoch.
+constexpr int64_t kReportsWithoutMetricMax = 10'000;
+
+}  // namespace
+
+void ExperimentController::On(const ReportArrived& event) {
+  const AttemptReport& message = event.message;
+  const AttemptRef& ref = message.ref;
+  const bool is_known = ref.trial.value >= 0 &&
+                        ref.trial.value < static_cast<int64_t>(trials_.size()) &&
+                        leases_.IsRunning(event.worker, ref) && At(ref.trial).lease == ref;
+  if (!is_known) {
+    if (leases_.HasWorker(event.worker)) {
+      Send(event.worker, AnswerReport{ref, message.sequence, ReportAnswer::kRefused});
+    }
+    return;
+  }
+  TrialRecord& trial = At(ref.trial);
+  if (message.sequence <= trial.last_sequence) {
+    // It came twice: the same answer again.
+    Send(event.worker, AnswerReport{ref, message.sequence, trial.last_answer});
+    return;
+  }
+  if (!trial.takes_reports()) {
+    Answer(event.worker, trial, message, ReportAnswer::kRefused);
+    return;
+  }
+  if (const auto objection = Objection(trial, message.report)) {
+    Answer(event.worker, trial, message, ReportAnswer::kRefused);
+    Kill(trial, Outcome::kCrashed, *objection);
+    return;
+  }
+
+  RemoveCheckpoints(retention_.Unpin(trial.row.number));
+  doubts_.AddNote(trial, message.report.note);
+  doubts_.OnFirstReport(trial, message.report);
+  const Report report = Joined(trial, message.report);
+  const Metric value = FindObjective(report.metrics, options_.spec.metric);
+  std::optional<Decision> decision;
+  if (trial.open_iteration == 0) decision = Decide(trial, report, value);
+  NotePace(trial);
+  trial.progress_at = now_;
+  WorkerRecord& reporter = workers_.at(event.worker);
+  reporter.has_reported = true;
+  reporter.failed_starts = 0;
+  unproven_.erase(event.worker);
+  out_.reports.push_back(
+      ReportRow{ref.trial, ref.attempt, report.iteration, value, report.metrics, now_, decision});
+  MeasureLanes(trial, report);
+  KeepCheckpoint(trial, report, value);
+  const StopReason reason = ReasonToStop(trial, report, decision);
+  if (reason == StopReason::kStopCondition && trial.row.iterations == 0) {
+    Answer(event.worker, trial, message, ReportAnswer::kRefused);
+    Kill(trial, Outcome::kBadConfig,
+         "no_metric: a condition of `stop` ended it before it ever reported " +
+             options_.spec.metric);
+    return;
+  }
+  if (!trial.has_reported_metric && ++trial.reports_without_metric >= kReportsWithoutMetricMax) {
+    Answer(event.worker, trial, message, ReportAnswer::kRefused);
+    Kill(trial, Outcome::kBadConfig,
+         "no_metric: it was ended, since none of its " + std::to_string(kReportsWithoutMetricMax) +
+             " reports had " + options_.spec.metric);
+    return;
+  }
+  ReportAnswer answer = ReportAnswer::kContinue;
+  if (reason != StopReason::kNone) {
+    EndTrial(trial, TrialStatus::kTerminated, reason);
+    answer = ReportAnswer::kStop;
+  } else {
+    const auto command = CommandToPause(trial, report);
+    const bool by_scheduler = decision && decision->verdict == Verdict::kPause;
+    if (by_scheduler) trial.held_by_scheduler = true;
+    if (command) trial.held_by_command = command;
+    if (trial.is_held()) {
+      Pause(trial);
+      answer = ReportAnswer::kStop;
+    } else if (MayPauseAfter(trial, trial.attempt_iteration)) {
+      answer = ReportAnswer::kSave;
+    }
+  }
+  Answer(event.worker, trial, message, answer);
+  MarkChanged(trial);
+  if (decision) FollowOrders();
+}
+
+// The report with what its iteration has so far. Without a value of the sweep's metric, be it NaN,
+// the iteration stays open: it is stored, and neither scheduler nor searcher hear of it.
+Report ExperimentController::Joined(TrialRecord& trial, const Report& part) {
+  Metrics metrics = part.metrics;
+  for (const auto& open : trial.open_metrics) {
+    const bool goes_on = part.iteration == trial.open_iteration;
+    if (goes_on && !HasMetric(metrics, open.first)) metrics.push_back(open);
+  }
+  const bool is_constrained = !options_.spec.scores.constrained_names().empty();
+  if (part.final && is_constrained) {
+    for (const auto& held : trial.held_metrics) {
+      if (!HasMetric(metrics, held.first)) metrics.push_back(held);
+    }
+  }
+  Report report = part;
+  report.metrics = options_.spec.scores.Scored(metrics);
+  if (HasMetric(report.metrics, options_.spec.metric)) {
+    const bool has_parts = trial.open_iteration != 0;
+    if (!trial.has_reported_metric) trial.first_was_whole = !has_parts;
+    trial.later_had_parts = trial.later_had_parts || has_parts;
+    trial.has_reported_metric = true;
+    doubts_.OnReportWithMetric(trial, metrics);
+    if (is_constrained) trial.held_metrics = metrics;
+    alike_failures_.OnSuccess();
+    trial.attempt_iteration = part.iteration;
+    trial.open_iteration = 0;
+    trial.open_metrics.clear();
+  } else {
+    if (!alike_failures_.has_success()) doubts_.OnReportWithoutMetric(trial, metrics);
+    trial.open_iteration = part.iteration;
+    trial.open_metrics = std::move(metrics);
+  }
+  return report;
+}
+
+std::optional<std::string> ExperimentController::Objection(const TrialRecord& trial,
+                                                           const Report& report) const {
+  if (report.iteration <= trial.attempt_iteration || report.iteration < trial.open_iteration) {
+    const int64_t before = std::max(trial.attempt_iteration, trial.open_iteration);
+    return "reported iteration " + std::to_string(report.iteration) + " after iteration " +
+           std::to_string(before) + "; iterations must rise";
+  }
+  const std::string& path = report.checkpoint.path;
+  if (report.has_checkpoint && !path.empty() && !WithinArtifacts(trial, path)) {
+    return "reported a checkpoint outside of its artifact folder: " + path;
+  }
+  return std::nullopt;
+}
+
+// Told by the end of the folder's path, .../<name>/<trial number>/: a replay must come to the same
+// answer where the database was moved since.
+std::optional<std::string> ExperimentController::WithinArtifacts(const TrialRecord& trial,
+                                                                 const std::string& path) const {
+  return WithinTrialFolder(path, options_.name, trial.row.number.value);
+}
+
+// Nothing for an iteration that was reported before a retry: it is stored and reaches no one. One
+// that comes again with another trial's configuration counts for the trial's best alone.
+std::optional<Decision> ExperimentController::Decide(TrialRecord& trial, const Report& report,
+                                                     Metric value) {
+  TrialRow& row = trial.row;
+  doubts_.OnIteration(trial, report, value);
+  if (report.iteration <= trial.config_iteration) return std::nullopt;
+  trial.config_iteration = report.iteration;
+  const bool is_new = report.iteration > row.iterations;
+  if (TakeValue(report.iteration, value, options_.spec.mode, row)) {
+    trial.best_configuration.reset();
+    trial.best_lineage = trial.exploit_count;
+  }
+  if (!is_new) return std::nullopt;
+  doubts_.OnNewIteration(row.number, report.iteration, value);
+  TellSearcher(trial, report, value);
+  return scheduler_->OnReport(row.number, report.iteration,
+                              FindProvisional(report.metrics, options_.spec.metric));
+}
+
+void ExperimentController::TellSearcher(TrialRecord& trial, const Report& report, Metric value) {
+  trial.last_values = {value};
+  for (const Objective& objective : options_.spec.more_objectives) {
+    trial.last_values.push_back(FindObjective(report.metrics, objective.metric));
+    if (FindMetric(report.metrics, objective.metric) ||
+        std::exchange(said_missing_objective_, true))
+      continue;
+    doubts_.Add(trial, "missing objective",
+                "trial " + std::to_string(trial.row.number.value) + " reported no " +
+                    objective.metric +
+                    ": a report without one of the objectives counts for nothing");
+  }
+  const bool is_whole = std::all_of(trial.last_values.begin(), trial.last_values.end(),
+                                    [](const Metric& metric) { return metric.has_value(); });
+  if (is_whole) {
+    trial.whole_values.clear();
+    for (const Metric& metric : trial.last_values) trial.whole_values.push_back(*metric);
+  }
+  searcher_->OnReport(trial.row.number, report.iteration, trial.last_values);
+}
+
+StopReason ExperimentController::ReasonToStop(const TrialRecord& trial, const Report& report,
+                                              const std::optional<Decision>& decision) const {
+  // One that never reported the metric has not completed: its end says so.
+  if (report.final && trial.row.iterations > 0) return StopReason::kCompleted;
+  for (const StopCondition& condition : options_.spec.stop) {
+    Metric reached;
+    if (condition.metric == kIterationName) {
+      reached = static_cast<double>(trial.attempt_iteration);
+    } else if (condition.metric == kTimeTotalName) {
+      reached = trial.row.run_seconds + (now_ - trial.running_since()).seconds();
+    } else {
+      reached = FindMetric(report.metrics, condition.metric);
+    }
+    if (reached &&
+        (condition.at_or_above ? *reached >= condition.value : *reached <= condition.value)) {
+      return StopReason::kStopCondition;
+    }
+  }
+  if (decision && decision->verdict == Verdict::kStop) {
+    return decision->cause == StopCause::kMaxT ? StopReason::kMaxT : StopReason::kScheduler;
+  }
+  if (sweep_over_) return StopReason::kSweepLimit;
+  if (end_status_ == ExperimentStatus::kStopped) return end_reason_;
+  return trial.is_stop_wanted ? StopReason::kUser : StopReason::kNone;
+}
+
+// Whether the scheduler may pause it at its next iteration, which then needs a checkpoint, so that
+// nothing is trained twice.
+bool ExperimentController::MayPauseAfter(const TrialRecord& trial, int64_t iteration) const {
+  return options_.spec.checkpoint.every > 1 && iteration >= trial.row.iterations &&
+         scheduler_->PausesAt(trial.row.number, iteration + 1);
+}
+
+// Commands wait for a checkpoint, so that nothing is trained twice.
+std::optional<PauseCommand> ExperimentController::CommandToPause(const TrialRecord& trial,
+                                                                 const Report& report) const {
+  if (!report.has_checkpoint) return std::nullopt;
+  if (trial.pause_wanted) return trial.pause_wanted;
+  return is_paused_ ? std::optional(PauseCommand::kSweep) : std::nullopt;
+}
+
+void ExperimentController::KeepCheckpoint(TrialRecord& trial, const Report& report, Metric value) {
+  if (!report.has_checkpoint) return;
+  trial.resume_iteration = report.iteration;
+  trial.resume_path = WithinArtifacts(trial, report.checkpoint.path).value_or("");
+  trial.resume_owner.reset();
+  trial.resume_has_other_config = false;
+  if (report.checkpoint.path.empty()) return;  // All there is to it is its iteration.
+  out_.checkpoints.push_back(CheckpointRow{trial.row.number, report.iteration, report.checkpoint,
+                                           CheckpointState::kDurable});
+  RemoveCheckpoints(retention_.Add(
+      {trial.row.number, report.iteration, report.checkpoint, value, trial.exploit_count}));
+  if (!retention_.is_over_budget() || said_over_budget_) return;
+  said_over_budget_ = true;
+  out_.actions.push_back(
+      Say{"checkpoint.disk_budget: " + std::to_string(retention_.bytes()) +
+          " bytes of checkpoints are needed by trials that are not over, more than the budget of " +
+          std::to_string(*options_.spec.checkpoint.disk_budget_bytes) + "; they stay"});
+}
+
+void ExperimentController::RemoveCheckpoints(
+    const std::vector<CheckpointRetention::Entry>& removed) {
+  for (const CheckpointRetention::Entry& entry : removed) {
+    out_.checkpoints.push_back(
+        CheckpointRow{entry.trial, entry.iteration, entry.ref, CheckpointState::kRemoved});
+    // Where it lies now: the database may have been moved since.
+    const auto within = WithinTrialFolder(entry.ref.path, options_.name, entry.trial.value);
+    out_.actions.push_back(RemoveCheckpoint{
+        within ? options_.artifact_root + "/" + std::to_string(entry.trial.value) + "/" + *within
+               : entry.ref.path});
+  }
+}
+
+void ExperimentController::Answer(WorkerId worker, TrialRecord& trial, const AttemptReport& message,
+                                  ReportAnswer answer) {
+  trial.last_sequence = message.sequence;
+  trial.last_answer = answer;
+  Send(worker, AnswerReport{message.ref, message.sequence, answer});
+}
+
+}  // namespace tune
