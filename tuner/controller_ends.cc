@@ -9,7 +9,7 @@ namespace tune {
 
 void ExperimentController::On(const AttemptFinished& event) {
   const LeaseTable::Ended ended = leases_.End(event.worker, event.message.ref);
-  if (leases_.HasWorker(event.worker) && !workers_.at(event.worker).is_local) {
+  if (leases_.HasWorker(event.worker) && !workers_.At(event.worker).is_local) {
     acknowledge_.insert(event.worker);
   }
   if (!ended.known) return;

@@ -78,8 +78,11 @@ const char* ExperimentController::BrokenInvariantOfAll() const {
   if (is_over && !(waiting_.empty() && backing_off_.empty() && paused_.empty())) {
     return "the sweep is over, and a trial is not";
   }
-  for (const WorkerId worker : away_) {
-    if (!workers_.at(worker).away_until) return "a worker is away, and not waited for";
+  for (const WorkerId worker : workers_.away()) {
+    if (!workers_.At(worker).away_until) return "a worker is away, and not waited for";
+    if (!leases_.HasWorker(worker) || !leases_.IsAway(worker)) {
+      return "a worker is waited for, and is not away";
+    }
   }
   return nullptr;
 }

@@ -34,7 +34,7 @@ void ExperimentController::On(const LaneSpeedsKnown& event) {
 LaneKind ExperimentController::LaneKindOf(const std::string& shape,
                                           const Placement& placement) const {
   LaneKind kind{shape, ""};
-  for (const Device& device : workers_.at(placement.worker).row.capacity.devices) {
+  for (const Device& device : workers_.At(placement.worker).row.capacity.devices) {
     const bool is_used =
         !placement.slices.empty() && placement.slices.front().device == device.index;
     if (is_used && !device.uuid.empty()) kind.device = device.name;

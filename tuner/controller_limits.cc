@@ -140,7 +140,7 @@ std::optional<Instant> ExperimentController::NextDeadline() const {
   if (const auto sweep_end = sweep_deadline(); sweep_end && !sweep_over_) consider(*sweep_end);
   if (unplaceable_since_) consider(*unplaceable_since_ + limits.unplaceable);
   if (!backing_off_.empty()) consider(backing_off_.begin()->first);
-  for (const WorkerId worker : away_) consider(*workers_.at(worker).away_until);
+  for (const WorkerId worker : workers_.away()) consider(*workers_.At(worker).away_until);
   if (silence_due_ != kNever && silence_due_ != kAtOnce) consider(silence_due_);
   if (!limits.trial_time && !limits.no_progress) return next;
   for (const auto& [worker, ref] : leases_.All()) {

@@ -45,7 +45,7 @@ void ExperimentController::On(const TunerRestarted& event) {
   for (const WorkerView& view : leases_.Views()) {
     if (!leases_.HasWorker(view.worker)) continue;  // The end of another's trials ended the sweep.
     const bool may_come_back =
-        event.listens && !workers_.at(view.worker).is_local && leases_.HoldsAny(view.worker);
+        event.listens && !workers_.At(view.worker).is_local && leases_.HoldsAny(view.worker);
     if (!may_come_back) Remove(view.worker, WorkerState::kLost, "the tuner ended");
   }
   now_ = now;
@@ -96,10 +96,7 @@ void ExperimentController::On(const TunerSlept& event) {
     TrialRecord& trial = At(ref.trial);
     trial.progress_at = trial.progress_at + event.duration;
   }
-  for (const WorkerId worker : away_) {
-    WorkerRecord& record = workers_.at(worker);
-    record.away_until = *record.away_until + event.duration;
-  }
+  workers_.PutOffReturns(event.duration);
 }
 
 // Who asks for more than was there wants it to go on.

@@ -53,10 +53,7 @@ void ExperimentController::On(const ReportArrived& event) {
   if (trial.open_iteration == 0) decision = Decide(trial, report, value);
   NotePace(trial);
   trial.progress_at = now_;
-  WorkerRecord& reporter = workers_.at(event.worker);
-  reporter.has_reported = true;
-  reporter.failed_starts = 0;
-  unproven_.erase(event.worker);
+  workers_.NoteReport(event.worker);
   out_.reports.push_back(
       ReportRow{ref.trial, ref.attempt, report.iteration, value, report.metrics, now_, decision});
   MeasureLanes(trial, report);

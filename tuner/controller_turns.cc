@@ -29,29 +29,18 @@ bool MayBeTheMachines(Outcome outcome) {
 void ExperimentController::NoteFailure(TrialRecord& trial, Outcome outcome) {
   if (!MayBeTheMachines(outcome) || !trial.attempt.worker) return;
   trial.failed_on = *trial.attempt.worker;
-  const auto worker = workers_.find(*trial.attempt.worker);
   const bool has_started = trial.last_sequence > 0;
-  if (has_started || worker == workers_.end()) return;
-  ++worker->second.failed_starts;
-  if (!worker->second.has_reported) unproven_.insert(worker->first);
-}
-
-// Whether a worker that is there could take it, and is known to run trials well.
-bool ExperimentController::HasGoodOtherThan(WorkerId worker, const ResourceRequest& request) const {
-  return std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
-    return entry.first != worker && entry.second.has_reported && entry.second.failed_starts == 0 &&
-           leases_.CouldTakeOn(entry.first, request);
-  });
+  if (!has_started) workers_.NoteFailedStart(*trial.attempt.worker);
 }
 
 // The workers that are given nothing while others are there.
 std::set<WorkerId> ExperimentController::Shunned() {
   std::set<WorkerId> shunned;
   const ResourceRequest request = Request();
-  for (const WorkerId id : unproven_) {
-    WorkerRecord& record = workers_.at(id);
+  for (const WorkerId id : workers_.unproven()) {
+    WorkerRecord& record = workers_.At(id);
     if (record.failed_starts < kFailedStartsMax || !leases_.HasWorker(id) || request.workers > 1 ||
-        !HasGoodOtherThan(id, request)) {
+        !workers_.HasGoodOtherThan(id, request, leases_)) {
       continue;
     }
     shunned.insert(id);
@@ -68,9 +57,7 @@ std::set<WorkerId> ExperimentController::Shunned() {
 bool ExperimentController::ShallAvoid(const TrialRecord& trial,
                                       const ResourceRequest& request) const {
   return trial.failed_on && request.workers == 1 && leases_.HasWorker(*trial.failed_on) &&
-         std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
-           return entry.first != *trial.failed_on && leases_.CouldTakeOn(entry.first, request);
-         });
+         workers_.HasOtherThan(*trial.failed_on, request, leases_);
 }
 
 // Whether others may begin before it, where it failed, so that it gets room elsewhere: nothing has
@@ -78,8 +65,8 @@ bool ExperimentController::ShallAvoid(const TrialRecord& trial,
 bool ExperimentController::MayPutOff(const TrialRecord& trial,
                                      const ResourceRequest& request) const {
   return max_concurrent_ > 1 && !trial.on_whole_device &&
-         workers_.at(*trial.failed_on).failed_starts > 0 &&
-         HasGoodOtherThan(*trial.failed_on, request);
+         workers_.At(*trial.failed_on).failed_starts > 0 &&
+         workers_.HasGoodOtherThan(*trial.failed_on, request, leases_);
 }
 
 // Interrupted and retried trials in order of number, then a new one; nothing: there is no room. A

@@ -16,16 +16,12 @@ Duration ExperimentController::heartbeat() const {
 }
 
 void ExperimentController::On(const WorkerJoined& event) {
-  TUNE_CHECK(!workers_.contains(event.worker));
   for (const std::string& session : event.ended_sessions) {
     if (session != event.session) EndFormer(session);
   }
-  const std::optional<WorkerId> before = EarlierConnection(event);
-  const bool was_here = WasHere(event.session);
-  const WorkerRow row{event.worker,        event.name, event.address, event.capacity,
-                      WorkerState::kAlive, now_,       now_};
-  workers_[event.worker] = WorkerRecord{row, event.is_local, event.session, std::nullopt};
-  out_.workers.push_back(row);
+  const std::optional<WorkerId> before = workers_.EarlierConnection(event, leases_);
+  const bool was_here = workers_.WasHere(event.session);
+  out_.workers.push_back(workers_.Add(event, now_).row);
 
   Welcome welcome;
   welcome.worker = event.worker;
@@ -61,7 +57,7 @@ void ExperimentController::On(const WorkerJoined& event) {
 // end of its lease.
 void ExperimentController::EndFormer(const std::string& session) {
   if (session.empty()) return;
-  for (const auto& [id, record] : workers_) {
+  for (const auto& [id, record] : workers_.all()) {
     if (record.is_local || record.session != session || !leases_.HasWorker(id)) continue;
     const std::string name = record.row.name;
     Remove(id, WorkerState::kLost, "the process of worker " + name + " ended");
@@ -70,40 +66,17 @@ void ExperimentController::EndFormer(const std::string& session) {
   }
 }
 
-// Whoever has, or had, a lease of this sweep has a row.
-bool ExperimentController::WasHere(const std::string& session) const {
-  return !session.empty() && std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
-    return entry.second.session == session;
-  });
-}
-
-// The latest connection of the same worker process, if its leases still stand.
-std::optional<WorkerId> ExperimentController::EarlierConnection(const WorkerJoined& event) const {
-  if (event.is_local || event.session.empty()) return std::nullopt;
-  for (auto it = workers_.rbegin(); it != workers_.rend(); ++it) {
-    if (!it->second.is_local && it->second.session == event.session &&
-        leases_.HasWorker(it->first)) {
-      return it->first;
-    }
-  }
-  return std::nullopt;
-}
-
 void ExperimentController::Rejoin(WorkerId from, const WorkerJoined& event) {
   limits_due_ = kAtOnce;
-  WorkerRecord& before = workers_.at(from);
+  WorkerRecord& before = workers_.At(from);
   before.row.state = WorkerState::kLeft;
   before.row.last_seen_at = now_;
-  SetPresent(before);
+  workers_.SetPresent(from);
   out_.workers.push_back(before.row);
   out_.actions.push_back(DisconnectWorker{from});
   out_.actions.push_back(Say{"worker " + event.name + " is back"});
 
-  WorkerRecord& back = workers_.at(event.worker);
-  back.has_reported = before.has_reported;
-  back.failed_starts = before.failed_starts;
-  back.is_shunning_said = before.is_shunning_said;
-  if (unproven_.erase(from) > 0) unproven_.insert(event.worker);
+  workers_.CarryOver(from, event.worker);
   const auto carry_over = [&](TrialNumber number) {
     TrialRecord& trial = At(number);
     if (trial.failed_on == from) trial.failed_on = event.worker;
@@ -139,7 +112,7 @@ void ExperimentController::On(const WorkerGone& event) {
   if (!leases_.HasWorker(event.worker)) return;  // It said goodbye before its connection ended.
   const std::string name = WorkerName(event.worker);
   const bool may_come_back = event.how == Departure::kBroken && !end_status_ &&
-                             !workers_.at(event.worker).is_local && leases_.HoldsAny(event.worker);
+                             !workers_.At(event.worker).is_local && leases_.HoldsAny(event.worker);
   if (may_come_back) {
     if (leases_.IsAway(event.worker)) return;
     SetAway(event.worker);
@@ -185,7 +158,7 @@ bool ExperimentController::MayQueue(const WorkerCapacity& capacity) const {
 void ExperimentController::On(const DeviceFellAway& event) {
   if (!leases_.HasWorker(event.worker)) return;
   if (!leases_.LoseDevice(event.worker, event.message.device)) return;
-  WorkerRecord& record = workers_.at(event.worker);
+  WorkerRecord& record = workers_.At(event.worker);
   std::erase_if(record.row.capacity.devices,
                 [&event](const Device& device) { return device.index == event.message.device; });
   record.row.last_seen_at = now_;
@@ -228,23 +201,16 @@ void ExperimentController::On(const DeviceMemorySeen& event) {
 
 void ExperimentController::SetAway(WorkerId worker) {
   leases_.SetAway(worker);
-  WorkerRecord& record = workers_.at(worker);
-  record.away_until = now_ + options_.spec.limits.lease;
-  away_.insert(worker);
+  workers_.SetAway(worker, now_ + options_.spec.limits.lease);
+  WorkerRecord& record = workers_.At(worker);
   record.row.last_seen_at = now_;
   out_.workers.push_back(record.row);
 }
 
-// Or gone: it is not waited for any longer.
-void ExperimentController::SetPresent(WorkerRecord& record) {
-  record.away_until.reset();
-  away_.erase(record.row.worker);
-}
-
 // The time of those that did not come back is over.
 void ExperimentController::CheckAway() {
-  for (const WorkerId worker : std::set<WorkerId>(away_)) {
-    const WorkerRecord& record = workers_.at(worker);
+  for (const WorkerId worker : std::set<WorkerId>(workers_.away())) {
+    const WorkerRecord& record = workers_.At(worker);
     // The end of one's trials may have ended the sweep, and with it the wait for the others.
     if (!record.away_until || now_ < *record.away_until) continue;
     Remove(worker, WorkerState::kLost, "worker " + record.row.name + " did not come back");
@@ -253,11 +219,10 @@ void ExperimentController::CheckAway() {
 }
 
 void ExperimentController::Remove(WorkerId worker, WorkerState state, const std::string& why) {
-  WorkerRecord& record = workers_.at(worker);
+  WorkerRecord& record = workers_.At(worker);
   record.row.state = state;
   record.row.last_seen_at = now_;
-  SetPresent(record);
-  unproven_.erase(worker);
+  workers_.Remove(worker);
   out_.workers.push_back(record.row);
   const LeaseTable::Lost lost = leases_.RemoveWorker(worker);
   for (const AttemptRef& ref : lost.running) EndRank(At(ref.trial), {ref, Outcome::kLost, why});
@@ -266,7 +231,7 @@ void ExperimentController::Remove(WorkerId worker, WorkerState state, const std:
 
 void ExperimentController::Drain(WorkerId worker) {
   if (!leases_.Drain(worker)) return;
-  WorkerRecord& record = workers_.at(worker);
+  WorkerRecord& record = workers_.At(worker);
   record.row.state = WorkerState::kDraining;
   record.row.last_seen_at = now_;
   out_.workers.push_back(record.row);
@@ -281,12 +246,11 @@ void ExperimentController::On(const WorkerDrainRequested& event) {
 bool ExperimentController::HasLocalWorker() const {
   const std::vector<WorkerView> views = leases_.Views();
   return std::any_of(views.begin(), views.end(),
-                     [this](const WorkerView& view) { return workers_.at(view.worker).is_local; });
+                     [this](const WorkerView& view) { return workers_.At(view.worker).is_local; });
 }
 
 std::string ExperimentController::WorkerName(WorkerId worker) const {
-  const auto found = workers_.find(worker);
-  return found == workers_.end() ? std::string() : found->second.row.name;
+  return workers_.NameOf(worker);
 }
 
 }  // namespace tune

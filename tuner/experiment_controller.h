@@ -29,6 +29,7 @@
 #include "tuner/report_pace.h"
 #include "tuner/transition.h"
 #include "tuner/trial_record.h"
+#include "tuner/worker_book.h"
 
 namespace tune {
 
@@ -70,7 +71,7 @@ class ExperimentController {
   const CheckpointRetention& checkpoints() const { return retention_; }
   std::string WorkerName(WorkerId worker) const;  // Empty: it is not known.
   bool HasLocalWorker() const;                    // One that is there.
-  const std::map<WorkerId, WorkerRecord>& workers() const { return workers_; }
+  const std::map<WorkerId, WorkerRecord>& workers() const { return workers_.all(); }
   // Trials that wait for their next attempt to be due.
   int64_t backing_off_count() const { return static_cast<int64_t>(backing_off_.size()); }
   bool is_paused() const { return is_paused_; }
@@ -119,10 +120,7 @@ class ExperimentController {
   // Workers that come, go and come back.
   bool MayQueue(const WorkerCapacity& capacity) const;
   void Rejoin(WorkerId from, const WorkerJoined& event);
-  std::optional<WorkerId> EarlierConnection(const WorkerJoined& event) const;
-  bool WasHere(const std::string& session) const;
   void SetAway(WorkerId worker);
-  void SetPresent(WorkerRecord& record);
   void Drain(WorkerId worker);
   void EndFormer(const std::string& session);
   void Remove(WorkerId worker, WorkerState state, const std::string& why);
@@ -201,7 +199,6 @@ class ExperimentController {
   TrialRecord* TakeTurn(const Turn& turn);
   TrialRecord* NextAheadOn(WorkerId worker);
   void NoteFailure(TrialRecord& trial, Outcome outcome);
-  bool HasGoodOtherThan(WorkerId worker, const ResourceRequest& request) const;
   bool ShallAvoid(const TrialRecord& trial, const ResourceRequest& request) const;
   bool MayPutOff(const TrialRecord& trial, const ResourceRequest& request) const;
   std::set<WorkerId> Shunned();
@@ -251,9 +248,7 @@ class ExperimentController {
   std::set<TrialNumber> waiting_;
   std::set<std::pair<Instant, TrialNumber>> backing_off_;
   std::set<TrialNumber> paused_;
-  std::map<WorkerId, WorkerRecord> workers_;
-  std::set<WorkerId> away_;      // Those that may come back.
-  std::set<WorkerId> unproven_;  // Attempts failed there before any had reported.
+  WorkerBook workers_;
   int64_t samples_ = 0;
   int64_t trial_count_max_ = 0;
   bool space_exhausted_ = false;

@@ -1,4 +1,4 @@
-// What the controller knows of each trial, and of each connection of a worker.
+// What the controller knows of each trial.
 //
 // Thread rule: values.
 #pragma once
@@ -22,17 +22,6 @@
 namespace tune {
 
 enum class PauseCommand { kTrial, kSweep };
-
-// A connection of a worker.
-struct WorkerRecord {
-  WorkerRow row;
-  bool is_local = true;
-  std::string session;
-  std::optional<Instant> away_until;  // Its connection broke; it may come back until then.
-  bool has_reported = false;          // An attempt on it has.
-  int64_t failed_starts = 0;          // Since then: attempts that failed before their first report.
-  bool is_shunning_said = false;
-};
 
 // One trial as the controller knows it.
 struct TrialRecord {

@@ -1,0 +1,101 @@
+#include "tuner/worker_book.h"
+
+#include <algorithm>
+
+#include "core/check.h"
+
+namespace tune {
+
+const WorkerRecord& WorkerBook::Add(const WorkerJoined& event, Instant now) {
+  TUNE_CHECK(!workers_.contains(event.worker));
+  const WorkerRow row{event.worker, event.name, event.address, event.capacity, WorkerState::kAlive,
+                      now,          now};
+  WorkerRecord& record = workers_[event.worker];
+  record = WorkerRecord{row, event.is_local, event.session, std::nullopt};
+  return record;
+}
+
+std::string WorkerBook::NameOf(WorkerId worker) const {
+  const auto found = workers_.find(worker);
+  return found == workers_.end() ? std::string() : found->second.row.name;
+}
+
+bool WorkerBook::WasHere(const std::string& session) const {
+  return !session.empty() && std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
+    return entry.second.session == session;
+  });
+}
+
+std::optional<WorkerId> WorkerBook::EarlierConnection(const WorkerJoined& event,
+                                                      const LeaseTable& leases) const {
+  if (event.is_local || event.session.empty()) return std::nullopt;
+  for (auto it = workers_.rbegin(); it != workers_.rend(); ++it) {
+    if (!it->second.is_local && it->second.session == event.session &&
+        leases.HasWorker(it->first)) {
+      return it->first;
+    }
+  }
+  return std::nullopt;
+}
+
+void WorkerBook::SetAway(WorkerId worker, Instant until) {
+  At(worker).away_until = until;
+  away_.insert(worker);
+}
+
+void WorkerBook::SetPresent(WorkerId worker) {
+  At(worker).away_until.reset();
+  away_.erase(worker);
+}
+
+void WorkerBook::PutOffReturns(Duration by) {
+  for (const WorkerId worker : away_) {
+    WorkerRecord& record = At(worker);
+    record.away_until = *record.away_until + by;
+  }
+}
+
+void WorkerBook::NoteReport(WorkerId worker) {
+  WorkerRecord& record = At(worker);
+  record.has_reported = true;
+  record.failed_starts = 0;
+  unproven_.erase(worker);
+}
+
+void WorkerBook::NoteFailedStart(WorkerId worker) {
+  const auto found = workers_.find(worker);
+  if (found == workers_.end()) return;
+  ++found->second.failed_starts;
+  if (!found->second.has_reported) unproven_.insert(worker);
+}
+
+bool WorkerBook::HasGoodOtherThan(WorkerId worker, const ResourceRequest& request,
+                                  const LeaseTable& leases) const {
+  return std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
+    return entry.first != worker && entry.second.has_reported && entry.second.failed_starts == 0 &&
+           leases.CouldTakeOn(entry.first, request);
+  });
+}
+
+bool WorkerBook::HasOtherThan(WorkerId worker, const ResourceRequest& request,
+                              const LeaseTable& leases) const {
+  return std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
+    return entry.first != worker && leases.CouldTakeOn(entry.first, request);
+  });
+}
+
+void WorkerBook::CarryOver(WorkerId from, WorkerId to) {
+  const WorkerRecord& before = At(from);
+  WorkerRecord& back = At(to);
+  back.has_reported = before.has_reported;
+  back.failed_starts = before.failed_starts;
+  back.is_shunning_said = before.is_shunning_said;
+  if (unproven_.erase(from) > 0) unproven_.insert(to);
+}
+
+void WorkerBook::Remove(WorkerId worker) {
+  SetPresent(worker);
+  unproven_.erase(worker);
+}
+
+}  // namespace tune
