@@ -46,9 +46,9 @@ Result<std::unique_ptr<ExperimentController>> FreshController(const StoredExperi
   return controller;
 }
 
-Result<int64_t> Replay(const std::vector<JournalStep>& journal, ExperimentController& controller) {
+Result<int64_t> Replay(Store& store, ExperimentId experiment, ExperimentController& controller) {
   int64_t last_step = 0;
-  for (const JournalStep& step : journal) {
+  TUNE_RETURN_IF_ERROR(store.EachStep(experiment, [&](const JournalStep& step) -> Status {
     const auto place = [&step] { return "journal step " + std::to_string(step.step); };
     if (step.step != last_step + 1) {
       return DataLoss(place() + " follows step " + std::to_string(last_step));
@@ -57,7 +57,8 @@ Result<int64_t> Replay(const std::vector<JournalStep>& journal, ExperimentContro
     if (!events.ok()) return events.status().At(place());
     controller.Apply(*events, step.at);
     last_step = step.step;
-  }
+    return OkStatus();
+  }));
   return last_step;
 }
 
@@ -130,8 +131,7 @@ Result<RecoveredExperiment> Recover(const StoredExperiment& experiment,
   }
   RecoveredExperiment recovered;
   TUNE_ASSIGN_OR_RETURN(recovered.controller, FreshController(experiment, artifacts_dir, store));
-  TUNE_ASSIGN_OR_RETURN(const std::vector<JournalStep> journal, store.ReadJournal(experiment.id));
-  const Result<int64_t> last_step = Replay(journal, *recovered.controller);
+  const Result<int64_t> last_step = Replay(store, experiment.id, *recovered.controller);
   if (!last_step.ok()) return last_step.status().At(experiment.name);
   recovered.last_step = *last_step;
   TUNE_ASSIGN_OR_RETURN(const std::vector<TrialRow> stored, store.ReadTrials(experiment.id));

@@ -30,7 +30,7 @@ Result<std::unique_ptr<ExperimentController>> FreshController(const StoredExperi
 
 // Applies the journal to a fresh controller whose suggestions have been restored. Returns the last
 // step. What it would have done then is not done again.
-Result<int64_t> Replay(const std::vector<JournalStep>& journal, ExperimentController& controller);
+Result<int64_t> Replay(Store& store, ExperimentId experiment, ExperimentController& controller);
 
 // kDataLoss, naming the first difference, when the stored rows of the trials are not what the
 // journal led to: somebody changed the database, or the decision code without its version.

@@ -90,10 +90,10 @@ std::string LineOf(const ExploitRow& row) {
 
 }  // namespace
 
-Result<SweepLines> ReplayLines(const std::vector<JournalStep>& journal,
+Result<SweepLines> ReplayLines(Store& store, ExperimentId experiment,
                                ExperimentController& controller) {
   SweepLines lines;
-  for (const JournalStep& step : journal) {
+  TUNE_RETURN_IF_ERROR(store.EachStep(experiment, [&](const JournalStep& step) -> Status {
     const Result<std::vector<Event>> events = DecodeEvents(step.events);
     if (!events.ok()) return events.status().At("journal step " + std::to_string(step.step));
     const Transition rows = controller.Apply(*events, step.at);
@@ -107,7 +107,8 @@ Result<SweepLines> ReplayLines(const std::vector<JournalStep>& journal,
     for (const ReportRow& row : rows.reports) lines.reports.push_back(LineOf(row));
     for (const OrderRow& row : rows.orders) lines.orders.push_back(LineOf(row));
     for (const ExploitRow& row : rows.exploits) lines.exploits.push_back(LineOf(row));
-  }
+    return OkStatus();
+  }));
   return lines;
 }
 

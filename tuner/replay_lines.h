@@ -1,9 +1,7 @@
 // The journal's side of row_lines.h.
 //
-// Thread rule: one thread; a pure function.
+// Thread rule: one thread; reads.
 #pragma once
-
-#include <vector>
 
 #include "core/status.h"
 #include "tuner/experiment_controller.h"
@@ -14,7 +12,7 @@ namespace tune {
 
 // Applies the journal to a fresh controller whose suggestions have been restored, and keeps the
 // rows that it would have written. Errors: events that cannot be read.
-Result<SweepLines> ReplayLines(const std::vector<JournalStep>& journal,
+Result<SweepLines> ReplayLines(Store& store, ExperimentId experiment,
                                ExperimentController& controller);
 
 }  // namespace tune

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -55,6 +56,8 @@ struct JournalStep {
   std::string events;  // EncodeEvents.
 };
 
+using StepTaker = std::function<Status(const JournalStep&)>;
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -68,10 +71,21 @@ class Store {
                         const Transition& transition) = 0;
 
   virtual Result<std::vector<StoredExperiment>> ListExperiments() = 0;  // By id.
-  // Recovery: suggestions in order of trial number, and the journal in order of step.
+  // Recovery: suggestions in order of trial number.
   virtual Result<std::vector<std::pair<TrialNumber, Configuration>>> ReadSuggestions(
       ExperimentId experiment) = 0;
-  virtual Result<std::vector<JournalStep>> ReadJournal(ExperimentId experiment) = 0;
+  // The journal in order of step, one at a time: it may be far larger than what it leads to. Ends
+  // with the first error of `take`; kDataLoss at the first step that is not as it was written.
+  virtual Status EachStep(ExperimentId experiment, const StepTaker& take) = 0;
+  // All of it at once.
+  Result<std::vector<JournalStep>> ReadJournal(ExperimentId experiment) {
+    std::vector<JournalStep> steps;
+    TUNE_RETURN_IF_ERROR(EachStep(experiment, [&steps](const JournalStep& step) {
+      steps.push_back(step);
+      return OkStatus();
+    }));
+    return steps;
+  }
   // By number. What the journal's replay must have led to.
   virtual Result<std::vector<TrialRow>> ReadTrials(ExperimentId experiment) = 0;
   // Those of the suggestions, not of what a trial then took over from another one; in order of

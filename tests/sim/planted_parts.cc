@@ -27,8 +27,8 @@ class ForwardingStore : public Store {
       ExperimentId experiment) override {
     return inner_.ReadSuggestions(experiment);
   }
-  Result<std::vector<JournalStep>> ReadJournal(ExperimentId experiment) override {
-    return inner_.ReadJournal(experiment);
+  Status EachStep(ExperimentId experiment, const StepTaker& take) override {
+    return inner_.EachStep(experiment, take);
   }
   Result<std::vector<TrialRow>> ReadTrials(ExperimentId experiment) override {
     return inner_.ReadTrials(experiment);
@@ -62,10 +62,11 @@ class AckingStore final : public ForwardingStore {
 class TailSkippingStore final : public ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
-  Result<std::vector<JournalStep>> ReadJournal(ExperimentId experiment) override {
-    auto steps = inner_.ReadJournal(experiment);
-    if (steps.ok() && steps->size() > 1) steps->pop_back();
-    return steps;
+  Status EachStep(ExperimentId experiment, const StepTaker& take) override {
+    TUNE_ASSIGN_OR_RETURN(std::vector<JournalStep> steps, inner_.ReadJournal(experiment));
+    if (steps.size() > 1) steps.pop_back();
+    for (const JournalStep& step : steps) TUNE_RETURN_IF_ERROR(take(step));
+    return OkStatus();
   }
 };
 
@@ -112,14 +113,13 @@ std::unique_ptr<ExperimentController> PlantInController(
                                                               experiment.samples, options.seed));
   auto scheduler = MakeScheduler(options.spec.scheduler, options.spec.mode, options.seed);
   auto suggestions = store.ReadSuggestions(experiment.id);
-  const auto journal = store.ReadJournal(experiment.id);
-  if (!searcher.ok() || !scheduler.ok() || !suggestions.ok() || !journal.ok()) return recovered;
+  if (!searcher.ok() || !scheduler.ok() || !suggestions.ok()) return recovered;
   const auto is_replaying = std::make_shared<bool>(true);
   auto controller = std::make_unique<ExperimentController>(
       options, *std::move(searcher),
       std::make_unique<ForgetfulScheduler>(*std::move(scheduler), is_replaying));
   controller->RestoreSuggestions(*std::move(suggestions));
-  const bool is_replayed = Replay(*journal, *controller).ok();
+  const bool is_replayed = Replay(store, experiment.id, *controller).ok();
   *is_replaying = false;
   return is_replayed ? std::move(controller) : std::move(recovered);
 }

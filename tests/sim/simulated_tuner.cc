@@ -45,10 +45,11 @@ class SimulatedTuner::SeamStore final : public Store {
       ExperimentId experiment) override {
     return inner_.ReadSuggestions(experiment);
   }
-  Result<std::vector<JournalStep>> ReadJournal(ExperimentId experiment) override {
-    Result<std::vector<JournalStep>> steps = inner_.ReadJournal(experiment);
-    if (steps.ok()) tuner_.log_.CheckJournal(*steps);
-    return steps;
+  Status EachStep(ExperimentId experiment, const StepTaker& take) override {
+    TUNE_ASSIGN_OR_RETURN(const std::vector<JournalStep> steps, inner_.ReadJournal(experiment));
+    tuner_.log_.CheckJournal(steps);
+    for (const JournalStep& step : steps) TUNE_RETURN_IF_ERROR(take(step));
+    return OkStatus();
   }
   Result<std::vector<TrialRow>> ReadTrials(ExperimentId experiment) override {
     return inner_.ReadTrials(experiment);

@@ -140,8 +140,7 @@ Result<std::optional<std::string>> CompareWithJournal(const StoredExperiment& ex
                                                       Store& store, Database& tables) {
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<ExperimentController> controller,
                         FreshController(experiment, ArtifactsDirOf(tables.path()), store));
-  TUNE_ASSIGN_OR_RETURN(const std::vector<JournalStep> journal, store.ReadJournal(experiment.id));
-  TUNE_ASSIGN_OR_RETURN(const SweepLines replayed, ReplayLines(journal, *controller));
+  TUNE_ASSIGN_OR_RETURN(const SweepLines replayed, ReplayLines(store, experiment.id, *controller));
   TUNE_ASSIGN_OR_RETURN(const SweepLines stored, ReadStoredLines(tables, experiment.id.value));
   return FirstDifference(stored, replayed);
 }

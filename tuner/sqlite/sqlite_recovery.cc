@@ -117,18 +117,16 @@ Result<std::vector<std::pair<TrialNumber, Configuration>>> SqliteStore::ReadSugg
   return suggestions;
 }
 
-Result<std::vector<JournalStep>> SqliteStore::ReadJournal(ExperimentId experiment) {
+Status SqliteStore::EachStep(ExperimentId experiment, const StepTaker& take) {
   static constexpr char kJournalSql[] =
       "SELECT id - (?1 << 40), at_us, events, checksum FROM journal_rows"
       " WHERE id BETWEEN ?1 << 40 AND (?1 + 1 << 40) - 1 ORDER BY id";
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kJournalSql));
   row->BindAll(experiment.value);
-  std::vector<JournalStep> steps;
   uint64_t previous = 0;
-  for (;;) {
+  for (int64_t expected = 1;; ++expected) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
-    if (!has_row) break;
-    const int64_t expected = static_cast<int64_t>(steps.size()) + 1;
+    if (!has_row) return OkStatus();
     const std::optional<int64_t> checksum = row->OptionalInt(3);
     const bool is_whole =
         !checksum || std::bit_cast<uint64_t>(*checksum) ==
@@ -139,9 +137,8 @@ Result<std::vector<JournalStep>> SqliteStore::ReadJournal(ExperimentId experimen
                       "; go on from a backup, or look at what is there with tune results");
     }
     previous = std::bit_cast<uint64_t>(checksum.value_or(0));
-    steps.push_back(JournalStep{row->Int(0), Instant{row->Int(1)}, std::string(row->Text(2))});
+    TUNE_RETURN_IF_ERROR(take({row->Int(0), Instant{row->Int(1)}, std::string(row->Text(2))}));
   }
-  return steps;
 }
 
 Result<std::vector<TrialRow>> SqliteStore::ReadTrials(ExperimentId experiment) {

@@ -32,7 +32,7 @@ class SqliteStore final : public Store {
   Result<std::vector<StoredExperiment>> ListExperiments() override;
   Result<std::vector<std::pair<TrialNumber, Configuration>>> ReadSuggestions(
       ExperimentId experiment) override;
-  Result<std::vector<JournalStep>> ReadJournal(ExperimentId experiment) override;
+  Status EachStep(ExperimentId experiment, const StepTaker& take) override;
   Result<std::vector<TrialRow>> ReadTrials(ExperimentId experiment) override;
   Result<std::vector<ReportRow>> ReadReports(ExperimentId experiment) override;
   Result<WorkerId> LastWorker(ExperimentId experiment) override;
