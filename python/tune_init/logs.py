@@ -5,6 +5,7 @@ import typing
 
 from bars import BarOfLog
 from changes import ANY, name_of_change, old_value_at
+from counts import has_count, is_count, with_counts_marked
 from counters import OF_FOLD, RANK, SUMMARY, counts_batches, ends_epoch, is_mean, level_of, summarizes, units_in
 from groups import group_of
 from measures import NEVER, is_metric, part_of, words_of
@@ -15,6 +16,8 @@ from names import Naming, label_of, sentence_of
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
 WORD = r"[A-Za-z](?:[\w./@-]*[\w@])?"
 VALUE = re.compile(rf"(?<!\w')(?<!\w)({WORD}(?: {WORD})?)([\"']?\s?[:=]\s*'?|\s+)(?=({NUMBER})(?!\w*\d|\.\d))")
+PLAIN_NUMBER = re.compile(rf"(?<![\w.])(?:{NUMBER})(?!\w*\d|\.\d|\w)")
+VALUE_NEXT = re.compile(rf"([^\d\n]*?(?:@\d+[^\d\n]*?)?)(?=(?<!\w)(?:{NUMBER})(?!\w*\d|\.\d))")  # What stands up to it.
 # Bars and `logging` write to standard error, which `2>&1` mixes in.
 OF_STDERR = re.compile(r"\d%\|.*\||\bit/s\b|\bs/it\b|\b(?:INFO|WARNING|DEBUG)\b")
 COUNT = re.compile(r"%\|[^|]*\| (\d+)/\d+ ")
@@ -201,6 +204,32 @@ def states_of(text):
     return rows
 
 
+def parts_of(text):
+    """A line's text up to a value, as the template of a script's line: its numbers are values, but for those that count."""
+    parts, at = [], 0
+    for number in PLAIN_NUMBER.finditer(text):
+        parts += [text[at:number.start()], None]
+        at = number.end()
+    return with_counts_marked([*parts, text[at:], None])[0]
+
+
+def counts_something(line, match):
+    """Whether the number behind a match of VALUE stands for no value, as the 100 of "mean return over 100 episodes: 31.2"."""
+    number = match.group(3)
+    behind = line[match.end() + len(number):]
+    return VALUE_NEXT.match(behind) is not None and is_count(line[:match.end()], VALUE_NEXT.match(behind).group(1))
+
+
+def values_behind_counts(line, is_wanted):
+    """[(where the value begins, its name)] of the values of which a count stands in their words: "return over 100 episodes: 31.2"."""
+    for number in PLAIN_NUMBER.finditer(line):
+        parts = parts_of(line[:number.start()])
+        if has_count(parts[-2]):
+            name = Naming(parts, is_wanted).of(len(parts) - 1)[0]
+            if name and is_wanted(name):
+                yield number.start(), name
+
+
 class Log:
     def __init__(self, text):
         self.states = states_of(text)  # Of a bar that is drawn over.
@@ -224,15 +253,19 @@ class Log:
 
     def values_of(self, is_wanted):
         """name: the metric of each label before a value."""
-        found = {}
+        found, doubts = {}, {}
         for order, line in enumerate(self.lines):
             for match in VALUE.finditer(line):
-                begin, name = match.start(), plain(match.group(1))
+                begin, name, doubt = match.start(), plain(match.group(1)), ""
+                if counts_something(line, match) or has_count(parts_of(line[:match.end()])[-2]):
+                    continue
                 if not is_wanted(name):  # "epoch loss" is not one, "loss" is.
                     short = match.group(1).split(" ")[-1]
                     begin, name = match.end(1) - len(short), plain(short)
                 if not is_wanted(name) and not re.match(rf"(?:{NUMBER})\s*/", line[match.end():]):
-                    name = Naming([line[:match.end()], None], is_wanted).of_part(1, name)[0] or name
+                    parts = parts_of(line[:match.end()])
+                    of_part, doubt = Naming(parts, is_wanted).of_part(len(parts) - 1, name)
+                    name = of_part or name
                 change = old_value_at(line, match.end(), NUMBER)
                 if change:
                     text = line[:match.end()]
@@ -243,18 +276,26 @@ class Log:
                 regex = anchor_of(line[:begin]) + label_regex(line[begin:match.end()]) + "{number}"
                 if change:
                     regex = regex.removesuffix("{number}") + ANY + re.sub(r"\s+", r"\\s+", escaped(change[0])) + "{number}"
-                if not is_wanted(name) and is_wanted(sentence_of(line[:match.end()])):
-                    name, regex = sentence_of(line[:match.end()]), beginning_of(line, match.end()) + "{number}"
+                sentence = sentence_of(line[:match.end()])
+                if not is_wanted(name) and not doubt and is_wanted(sentence):
+                    name, regex = sentence, beginning_of(line, match.end()) + "{number}"
                 elif is_wanted(name) and (keys or group):
                     name = plain("_".join([*keys, *([group] if group else []), name]))
                     regex = within_keys(keys, regex) if keys else rf"\b{group}\b.*?" + re.sub(r"^(?:\^|\\b)", "", regex)
-                expressions = found.setdefault(name, {}) if is_wanted(name) else {}
-                if is_wanted(name) and len(expressions) < EXPRESSIONS_MAX:
+                if not is_wanted(name) and not doubt:
+                    continue
+                expressions = found.setdefault(name, {})
+                if doubt:
+                    doubts.setdefault(name, doubt)
+                if len(expressions) < EXPRESSIONS_MAX:
                     expressions.setdefault(regex, (line, order))
+            for end, name in values_behind_counts(line, is_wanted):
+                found.setdefault(name, {}).setdefault(beginning_of(line, end) + "{number}", (line, order))
         metrics = {}
         for name, expressions in found.items():
             regex = max(expressions, key=self.weight_of)
             metrics[name] = self.metric(name, regex, *expressions[regex])
+            metrics[name].doubts += [doubts[name]] if name in doubts else []
         return metrics
 
     def weight_of(self, regex):

@@ -5,6 +5,7 @@ import re
 
 from bars import NOT_FULL
 from changes import ANY, LOGGED, OLD
+from counts import COUNTED
 from counters import RANK, SEVERAL_PROCESSES, counts_batches, ends_epoch, is_mean, level_of, summarizes, units_in
 from groups import group_of
 from lines import lines_of
@@ -48,7 +49,7 @@ class Metric:
 
 
 def escaped(text):
-    text = re.sub(r"([\\.^$*+?()\[\]{}|])", r"\\\1", text).replace("\t", r"\t").replace(OLD, ANY)
+    text = re.sub(r"([\\.^$*+?()\[\]{}|])", r"\\\1", text).replace("\t", r"\t").replace(OLD, ANY).replace(COUNTED, ANY)
     return re.sub(LOGGED + r"(\b)?", lambda m: ".*?" if m.group(1) is None else r".*?\b", text)
 
 
@@ -99,7 +100,7 @@ def regex_for(parts, i):
 def rendered(parts):
     """A line with a number of its own for each value, and these numbers."""
     numbers = [f"0.{917 + 13 * i}" for i in range(len(parts))]
-    return "".join(numbers[i] if p is None else p for i, p in enumerate(parts)).replace(OLD, "0.25").replace(LOGGED, "INFO:root:"), numbers
+    return "".join(numbers[i] if p is None else p for i, p in enumerate(parts)).replace(OLD, "0.25").replace(COUNTED, "10").replace(LOGGED, "INFO:root:"), numbers
 
 
 def finds(regex, line):
@@ -188,7 +189,7 @@ def metrics_of_lines(lines, source, more=()):
 
 
 def text_of_parts(parts):
-    return "".join("1" if part is None else part.replace(OLD, "1").replace(LOGGED, "") for part in parts)
+    return "".join("1" if part is None else part.replace(OLD, "1").replace(COUNTED, "1").replace(LOGGED, "") for part in parts)
 
 
 def text_of(line):
@@ -288,7 +289,7 @@ def column_metrics(lines):
 
 
 def add_metrics_of(line, lines, is_wanted, source, metrics):
-    naming = Naming(line.parts, is_wanted)
+    naming = Naming(line.parts, is_wanted, line)
     for i in naming.labels:
         keys = keys_around("".join("0" if p is None else p for p in line.parts[:i]))
         label, doubt = naming.of(i)
@@ -297,7 +298,7 @@ def add_metrics_of(line, lines, is_wanted, source, metrics):
             plain, doubt = naming.labels[i], ""
             label = plain if is_wanted(plain) else sentence_of(line.parts[i - 1])
         name = "_".join(re.sub(r"\W+", "_", k).lower() for k in [*keys, *([group] if group else []), label])
-        if not label or not is_wanted(name):
+        if not label or not (is_wanted(name) or doubt):
             continue
         if name in metrics:
             doubt_two_loops(metrics[name], line)

@@ -210,11 +210,16 @@ def values_of(call):
 
 def value_at(line, i):
     """The expression of the value at parts[i] of a printed line; None: it is not seen."""
+    values = [v for nth, v in enumerate(shown_values(line)) if nth not in line.counts]
+    return values[line.parts[:i].count(None)] if values else None
+
+
+def shown_values(line):
+    """The expressions of what a printed line shows (line.shown); [] where they are not seen."""
     if not isinstance(line.printing, ast.Call):
-        return None
-    values, holes = values_of(line.printing), line.parts.count(None)
-    values = [v for i, v in enumerate(values) if i not in line.old]
-    return values[line.parts[:i].count(None)] if len(values) == holes else None
+        return []
+    values = [v for i, v in enumerate(values_of(line.printing)) if i not in line.old]
+    return values if len(values) == line.shown.count(None) else []
 
 
 # The lines that scikit-learn prints of a scorer, which is always to be large.

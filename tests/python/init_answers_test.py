@@ -292,6 +292,42 @@ class BehindTheLoop(unittest.TestCase):
         self.assertEqual(answer.values, ["10.0", "20.0", "30.0"])
 
 
+class Counts(unittest.TestCase):
+    """A number within the words before a value counts something, and is not the value."""
+
+    LINES = ("iter {e} | mean return over {n} episodes: {v}", "Episode {e}: average reward over last {n} episodes: {v}",
+             "Mean test accuracy over {n} runs: {v}", "Accuracy on {n} validation images: {v} %", "epoch {e} | ndcg@5: {v} | hit rate at {n}: 9",
+             "Validation accuracy after epoch {e}: {v}", "Eval loss at step {n} = {v}", "avg reward (last {n} episodes): {v}",
+             "Average accuracy over {n} seeds and {n} folds: {v}", "recall@{n} on {n} users: {v}", "Accuracy of the best {n} models: {v}")
+
+    def test_the_value_behind_the_count_is_read(self):
+        for line in self.LINES[:-1]:
+            log = "".join(line.format(e=e, n=10 * e, v=v) + "\n" for e, v in ((1, 0.25), (2, 0.5)))
+            script = f"for e, v in ((1, 0.25), (2, 0.5)):\n    n = 10 * e\n    print(f'{line}')\n"
+            with self.subTest(line):
+                self.assertEqual(Answer(script).values, ["0.25", "0.5"])
+                self.assertEqual(Answer("x = 1\n", log).values, ["0.25", "0.5"])
+
+    def test_a_value_with_another_behind_it_is_one(self):
+        for line in ("epoch {e} acc {v} lr: {n}", "val_acc {v} time: {n}", "accuracy of {v} loss: {n}", "acc last {v} best: {n}",
+                     "loss {n} acc {v} epoch: {e}", "epoch {e} of {n}: acc {v}"):
+            log = "".join(line.format(e=e, n=10 * e, v=v) + "\n" for e, v in ((1, 0.25), (2, 0.5)))
+            script = f"for e, v in ((1, 0.25), (2, 0.5)):\n    n = 10 * e\n    print(f'{line}')\n"
+            with self.subTest(line):
+                self.assertEqual(Answer(script).values, ["0.25", "0.5"])
+                self.assertEqual(Answer("x = 1\n", log).values, ["0.25", "0.5"])
+
+    def test_the_cutoffs_of_a_loop_are_told(self):
+        script = "for e in (1, 2):\n    for k in (1, 5):\n        print(f'recall@{k}: {k / 10}')\n"
+        answer = Answer(script)
+        self.assertEqual(answer.values, ["0.1", "0.5"] * 2)
+        self.assertTrue(any("recall is printed for 1 and 5" in t for t in answer.to_do), answer.to_do)
+
+    def test_the_mean_of_runs_is_read_and_no_run(self):
+        log = "Run 1: final test accuracy 0.5\nRun 2: final test accuracy 0.75\nMean test accuracy over 2 runs: 0.625\n"
+        self.assertEqual(Answer("x = 1\n", log).values, ["0.625"])
+
+
 class Redrawn(unittest.TestCase):
     def test_a_carriage_return_begins_a_line(self):
         answer = Answer("for e in (1, 2, 3):\n"
