@@ -405,6 +405,7 @@ std::string OutputMetrics::NoteOnLeading() {
   }
   if (!has_noted_rest_) {
     std::string rest = NoteOnRest(leading);
+    if (rest.empty()) rest = NoteOnCount(leading);
     has_noted_rest_ = !rest.empty();
     if (has_noted_rest_) return rest;
   }
@@ -598,6 +599,35 @@ std::string OutputMetrics::NoteOnRest(const OutputFinding& leading) const {
   if (is_fraction) text += ", and other lines have another number behind it";
   return text + "; print the value as one number, such as " + (is_fraction ? "0.98" : "12345.6") +
          ", or, if " + taken + " is what is meant, write what stands behind it into the expression";
+}
+
+// "mean return over 100 episodes: 31.2", of which the expression reads 100.
+std::string OutputMetrics::NoteOnCount(const OutputFinding& leading) const {
+  const OutputMatch& match = leading.match;
+  const std::string_view line = leading.line;
+  const std::string_view taken =
+      line.substr(match.number_begin, match.number_end - match.number_begin);
+  if (match.match_end != match.number_end ||
+      taken.find_first_not_of("0123456789,") != std::string_view::npos) {
+    return "";
+  }
+  const std::string_view words =
+      FindCountedWords(BeforeValue(leading), line.substr(match.number_end));
+  if (words.empty()) return "";
+  const OutputPattern& pattern = rules_.patterns[*leader_];
+  const std::string regex =
+      LineBeginning(line, match.number_end + words.size()) + std::string("{number}");
+  const auto made = OutputPattern::Make(leading.metric, regex, pattern.from());
+  const auto other = made.ok() ? made->FindIn(line) : std::optional<OutputMatch>();
+  std::string text = "the regular expression of '" + leading.metric + "' reads " +
+                     std::string(taken) + " in " + Quoted(leading.line) +
+                     ", which seems to count something: a value stands behind '" +
+                     std::string(taken) + std::string(words) + "'";
+  if (other.ok() && *other && regex.size() <= kShownMax) {
+    text += "; " + Quoted(regex) + " reads " + NumberText((*other)->number);
+  }
+  return text + ". If " + std::string(taken) +
+         " is what is meant, write what stands behind it into the expression";
 }
 
 // Two handlers of one logger print each line twice. A value that stays the same for a while does

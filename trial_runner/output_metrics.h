@@ -137,6 +137,7 @@ class OutputMetrics {
   std::string NoteOnComma(const OutputFinding& leading);
   std::string NoteOnComma() const;
   std::string NoteOnRest(const OutputFinding& leading) const;
+  std::string NoteOnCount(const OutputFinding& leading) const;
   std::string NoteOnForms(const OutputFinding& leading) const;
   std::string NoteOnEpoch(const OutputFinding& before, const OutputFinding& leading) const;
   std::string NoteOnSections(const OutputFinding& before, const OutputFinding& leading) const;
