@@ -721,8 +721,12 @@ std::string OutputMetrics::NoteOnForms(const OutputFinding& leading) const {
   }
   text += "If one kind is a summary, begin the expression with what the other lines begin with";
   // The epochs' lines are meant, and where neither names one, the first.
+  const bool has_epoch = FindEpoch(BeforeValue(leading)).epoch.has_value();
+  const bool is_within = CountLevels(BeforeValue(leading)) > 0 || has_epoch;
+  const bool counts_less =
+      is_within && CountLevels(BeforeValue(leading)) < CountLevels(BeforeValue(*first_leading_));
   const bool is_second =
-      FindEpoch(BeforeValue(leading)).epoch && !FindEpoch(BeforeValue(*first_leading_)).epoch;
+      counts_less || (has_epoch && !FindEpoch(BeforeValue(*first_leading_)).epoch);
   const OutputFinding& meant = is_second ? leading : *first_leading_;
   const size_t end =
       meant.line.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
