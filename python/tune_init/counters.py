@@ -53,6 +53,11 @@ def is_mean(text):
     return any(w in MEAN for w in words_of(text)) or re.search(r"\+\s?/\s?-|±", text) is not None
 
 
+def levels_in(text):
+    """How many brackets of numbers a line has: 2 for "[1/4][20/300] acc 0.5"."""
+    return len(re.findall(r"\[\s*\d[\d\s/,]*\]", text))
+
+
 def counts_batches(text):
     """Whether the line is one of many in an epoch: Epoch 1 step 100, Test: [100/938]."""
     return BATCH.search(EPOCH_OF_ALL.sub("epoch 1", text)) is not None

@@ -6,10 +6,10 @@ import typing
 from bars import BarOfLog
 from changes import ANY, name_of_change, old_value_at
 from counts import has_count, is_count, with_counts_marked
-from counters import OF_FOLD, RANK, SUMMARY, counts_batches, ends_epoch, is_mean, level_of, summarizes, units_in
+from counters import OF_FOLD, RANK, SUMMARY, counts_batches, ends_epoch, is_mean, level_of, levels_in, summarizes, units_in
 from groups import group_of
 from measures import NEVER, is_metric, part_of, words_of
-from metrics import (NUMBER, Metric, column_regex, escaped, finds, keys_around, names_of_header, of_rank, read_on_bar,
+from metrics import (ALL_ARE_READ, NUMBER, Metric, column_regex, escaped, finds, keys_around, names_of_header, of_rank, read_on_bar,
                      within_keys)
 from names import Naming, label_of, sentence_of
 
@@ -93,7 +93,8 @@ def anchored(regex, main, others):
         candidates.append("^" + word.group(0) + r"\b.*?" + regex.lstrip("^"))
     candidates.append("^" + regex.lstrip("^"))
     if not re.search(r"\d[a-z%]", main[0][:begin]):  # Units may change: "900ms/step", "1s/step".
-        candidates.append(beginning_of(main[0], begin) + regex.removeprefix(r"\b").lstrip("^"))
+        whole = beginning_of(main[0], begin) + regex.removeprefix(r"\b").lstrip("^")
+        candidates += [whole, whole.replace(r"\S+?", r"[^\s\[\]]+")]
     for candidate in candidates:
         if [finds(candidate, line) for line in main] == found and not any(finds(candidate, o) for o in others):
             return candidate
@@ -106,18 +107,19 @@ class Kind(typing.NamedTuple):
     unit: str
     is_mean: bool
     counts_batches: bool
+    levels: int
 
     def is_summary(self):
         return any(w in SUMMARY for word in self.form[1:] for w in words_of(word))
 
     def is_other_than(self, epochs):
         """Whether its lines are surely no epochs beside those."""
-        return (self.is_summary() or self.unit and not epochs.unit
+        return (self.is_summary() or self.unit and not epochs.unit or self.levels > epochs.levels > 0
                 or self.counts_batches and not epochs.counts_batches)
 
 
 def kind_of(line, end, unit):
-    return Kind(form_of(line[:end]), unit, is_mean(line), counts_batches(line))
+    return Kind(form_of(line[:end]), unit, is_mean(line), counts_batches(line), levels_in(line[:end]))
 
 
 def precedence(kind, lines):
@@ -125,7 +127,7 @@ def precedence(kind, lines):
     is_series = len(lines) > 1 or EPOCH.search(lines[0]) is not None
     is_end = len(lines) > 1 and kind.is_summary() and ends_epoch(" ".join(kind.form[1:]))
     level = level_of(kind.unit, kind.is_summary() and not is_end, kind.is_mean)
-    return -level, is_series and not kind.counts_batches, not is_end, len(lines)
+    return -level, is_series and not kind.counts_batches, -max(1, kind.levels), not is_end, len(lines)
 
 
 def of_first_rank(regex, lines):
@@ -367,6 +369,10 @@ class Log:
         if len(set(map(part_of_heading, headings))) > 1:
             metric.doubts.append(f"{name} is printed below {' and '.join(repr(h) for h in headings[:3])} in the same words: let "
                                  f"the script say which it is, as in val_{name}, and call tune init again")
+        times, heading = self.times_per_epoch(main)
+        if times > 1 and not metric.doubts and not first_rank:
+            metric.doubts.append(f"{name} is printed {times} times below each heading such as '{heading}', in the same words: let the "
+                                 f"script say which it is, as in val_{name}, and call tune init again. {ALL_ARE_READ}")
         if of_part:
             metric.comment = f"of {of_part[1]} alone: "
         if first_rank:
@@ -375,6 +381,21 @@ class Log:
         if self.iteration_of(metric) is None:
             self.look_at_bars(metric)
         return metric
+
+    def times_per_epoch(self, lines):
+        """(how many of the lines stand below each of several headings that count epochs, one of these); (0, "") where that differs."""
+        if any(EPOCH.search(line) for line in lines):
+            return 0, ""
+        counts, number, heading = [], None, ""
+        for line in self.lines:
+            epoch = EPOCH.search(line)
+            if line in lines and counts:
+                counts[-1] += 1
+            elif epoch and epoch.group(3) != number and len(line) < 80:
+                number, heading = epoch.group(3), heading or line.strip()
+                counts.append(0)
+        is_each = len(counts) > 1 and len(set(counts[:-1])) == 1 and counts[-1] <= counts[0]
+        return (counts[0], heading) if is_each else (0, "")
 
     def look_at_bars(self, metric):
         """Where the values stand on a bar over all epochs, its count is the iteration."""

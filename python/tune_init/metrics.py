@@ -160,7 +160,8 @@ def regex_in(line, i, others, group):
         candidates.append("^" + escaped(words.group(0)) + r"\b.*?" + re.sub(r"^(\^|\\s\+|, )", "", short))
     if line.parts[i - 1].startswith(LOGGED) and short.startswith(r"\b"):
         candidates.append(BEFORE_MESSAGE + short[2:])
-    candidates += [beginning_of(line.parts, i), beginning_of(line.parts, i, r"\S+?"), escaped(last) + "{number}"]
+    candidates += [beginning_of(line.parts, i), beginning_of(line.parts, i, r"\S+?"),
+                   beginning_of(line.parts, i, r"[^\s\[\]]+"), escaped(last) + "{number}"]
     right = [c for c in candidates if finds(c, text)[-1:] == [numbers[i]]]
     for regex in right + [c + tail_of(line, i, c) for c in right]:
         if is_free_of(regex, others):

@@ -432,6 +432,25 @@ class Parts(unittest.TestCase):
             self.assertEqual(Answer("x = 1\n", log).values, ["71.5", "72.5"], log)
 
 
+class Brackets(unittest.TestCase):
+    def test_the_line_of_an_epoch_goes_before_those_of_its_batches(self):
+        script = ("for e in (0, 1):\n    for i in range(3):\n        print(f'[{e}/2][{i}/3] acc: {0.9 + i / 100}')\n"
+                  "    print(f'[{e}/2] acc: {0.25 + e / 4}')\n")
+        log = "".join(f"[{e}/2][{i}/3] acc: 0.9{i}\n" * (i < 3) or f"[{e}/2] acc: {0.25 + e / 4}\n" for e in (0, 1) for i in range(4))
+        for answer in (Answer(script), Answer("x = 1\n", log)):
+            self.assertEqual(answer.values, ["0.25", "0.5"])
+            self.assertFalse(any("acc" in t for t in answer.to_do), answer.to_do)
+
+    def test_two_bars_below_each_epoch_of_a_log_are_told(self):
+        bars = "\r [==  ] 1/2 Loss: 0.5 | Acc: {a}% (4/10)\r [====] {n}/{n} Loss: 0.5 | Acc: {a}% (8/10)\n"
+        log = "".join(f"\nEpoch: {e}\n" + bars.format(a=90 + e, n=5) + bars.format(a=50 + e, n=3) + "Saving..\n" for e in (0, 1, 2))
+        answer = Answer("x = 1\n", log)
+        self.assertTrue(any("acc is printed 2 times below each heading such as 'Epoch: 0', in the same words" in t for t in answer.to_do),
+                        answer.to_do)
+        once = "".join(f"\nEpoch: {e}\n" + bars.format(a=90 + e, n=5) + "Saving..\n" for e in (0, 1, 2))
+        self.assertFalse(any("Acc" in t or "acc" in t for t in Answer("x = 1\n", once).to_do))
+
+
 class Phases(unittest.TestCase):
     BODY = ("        loss = (0.1 if phase == 'train' else 0.5) / epoch\n        acc = 1 - loss\n")
     TUTORIAL = "print('{} Loss: {:.4f} Acc: {:.4f}'.format(phase, loss, acc))\n"
