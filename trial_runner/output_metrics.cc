@@ -240,6 +240,7 @@ void OutputMetrics::ReadLine(OutputStream stream, const OutputLine& read,
     const std::optional<OutputMatch> match = MatchIn(rules_.patterns[i], line);
     if (!match) continue;
     if (!found_[i]) lags_[i].reports_before = report_count_;
+    lags_[i].is_more_often = lags_[i].is_more_often || lags_[i].is_new;
     lags_[i].is_new = true;
     found_[i] = {rules_.patterns[i].metric(), match->number, stream, line, *match, read.is_redrawn,
                  headings.context()};
@@ -538,13 +539,15 @@ std::string OutputMetrics::NoteOnSeveral(const std::string& counter, const Outpu
          "their mean, in a line of its own";
 }
 
-// A metric that is printed behind the leading one each time is in the next report.
+// A metric that is printed behind the leading one each time is in the next report. One that is
+// printed more often, such as the loss of each batch, would make reports of its own.
 std::string OutputMetrics::NoteOnLag() {
   std::string metric;
   for (size_t i = 0; i < lags_.size(); ++i) {
     Lag& lag = lags_[i];
     const bool is_behind =
-        found_[i] && lag.reports_before == 1 && found_[i]->line != found_[*leader_]->line &&
+        found_[i] && lag.reports_before == 1 && !lag.is_more_often &&
+        found_[i]->line != found_[*leader_]->line &&
         found_[i]->stream == found_[*leader_]->stream;  // Two pipes have no order.
     if (is_behind && lag.is_new) ++lag.reports_with;
     lag.is_new = false;

@@ -16,6 +16,7 @@ from names import Naming, label_of, sentence_of
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
 WORD = r"[A-Za-z](?:[\w./@-]*[\w@])?"
 VALUE = re.compile(rf"(?<!\w')(?<!\w)({WORD}(?: {WORD})?)([\"']?\s?[:=]\s*'?|\s+)(?=({NUMBER})(?!\w*\d|\.\d))")
+ROW = re.compile(rf"\s*[|│]\s*({WORD})\s*[|│]\s*(?:{NUMBER})\s*[|│]\s*$")
 PLAIN_NUMBER = re.compile(rf"(?<![\w.])(?:{NUMBER})(?!\w*\d|\.\d|\w)")
 VALUE_NEXT = re.compile(rf"([^\d\n]*?(?:@\d+[^\d\n]*?)?)(?=(?<!\w)(?:{NUMBER})(?!\w*\d|\.\d))")  # What stands up to it.
 # Bars and `logging` write to standard error, which `2>&1` mixes in.
@@ -183,7 +184,7 @@ def headings_of(lines):
     """For each line the last one up to it that is words alone and names a part of the data."""
     headings, last = [], ""
     for line in lines:
-        is_heading = re.search(r"\d", line) is None and part_of_heading(line) != ""
+        is_heading = re.search(r"[\d|│]", line) is None and part_of_heading(line) != ""
         last = line.strip() if is_heading else last
         headings.append(last)
     return headings
@@ -249,7 +250,7 @@ class Log:
 
     def metrics(self):
         metrics = self.values_of(is_metric)
-        for metric in self.columns():
+        for metric in [*self.columns(), *self.rows()]:
             metrics.setdefault(metric.name, metric)
         return list(metrics.values()) or self.unknown_values()
 
@@ -333,6 +334,17 @@ class Log:
                         metric.line = line.strip()
                         yield metric
                 header = None
+
+    def rows(self):
+        """The rows of a table that has a name and its value in each: "|    ep_rew_mean    | 46.66    |"."""
+        names = {}
+        for order, line in enumerate(self.lines):
+            row = ROW.match(line)
+            if row and is_metric(plain(row.group(1))):
+                names.setdefault(plain(row.group(1)), (row.group(1), line, order))
+        for name, (word, line, order) in names.items():
+            side = r"\|" if "|" in line else "│"
+            yield self.metric(name, rf"{side}\s*{escaped(word)}\s*{side}\s*{{number}}", line, order)
 
     def metric(self, name, regex, line, order):
         kinds = {}

@@ -365,6 +365,9 @@ def group_at(line, i):
 def doubt_two_loops(metric, line):
     """Two stages of a training print a value of the same name, each in a loop of its own."""
     first = metric.printed
+    if is_other_stage(first, line) and not metric.doubts and not finds(metric.regex, rendered(line.parts)[0]):
+        metric.doubts.append(f"{metric.name} is printed for '{text_of(first).strip()[:40]}' and for '{text_of(line).strip()[:40]}', and the "
+                             "expression reads the first alone: see that it is the one to go by, or begin it as the other does")
     if None in (first, line.loop) or first.loop is None or precedence(first) != precedence(line):
         return
     if line.loop in ast.walk(first.loop) or first.loop in ast.walk(line.loop) or metric.doubts:
@@ -375,6 +378,14 @@ def doubt_two_loops(metric, line):
     elif follows(first, line):
         metric.doubts.append(f"{metric.name} is printed by two loops, one after the other, in the same words: let the script say which it is, "
                              f"and call tune init again. {ALL_ARE_READ}")
+
+
+def is_other_stage(first, line):
+    """Whether a function prints both lines, which is called for one stage and then for another, fit("pretrain") and fit("finetune")."""
+    if first is None or first.printing is not line.printing or first.call is line.call or first.block != line.block:
+        return False
+    words = [words_of(text_of(n)) for n in (first, line)]
+    return part_of(words[0]) == part_of(words[1]) and precedence(first) == precedence(line)
 
 
 def follows(first, line):

@@ -451,6 +451,27 @@ class Brackets(unittest.TestCase):
         self.assertFalse(any("Acc" in t or "acc" in t for t in Answer("x = 1\n", once).to_do))
 
 
+class Tables(unittest.TestCase):
+    def test_the_rows_of_a_table_of_stable_baselines_are_read(self):
+        log = "".join(f"{'-' * 30}\n| rollout/      |       |\n|    ep_len_mean   | 9  |\n|    ep_rew_mean    | {v}   |\n"
+                      f"| train/    |     |\n|    loss    | 0.1     |\n{'-' * 30}\n" for v in (46.5, 51.25))
+        answer = Answer("x = 1\n", log)
+        self.assertEqual((answer.metric, answer.mode, answer.values), ("ep_rew_mean", "max", ["46.5", "51.25"]))
+        self.assertFalse(any("rew" in t for t in answer.to_do), answer.to_do)
+        self.assertEqual(Answer("x = 1\n", "│   test_acc    │   0.93     │\n│   test_loss    │   0.2     │\n").values, ["0.93"])
+
+
+class Stages(unittest.TestCase):
+    def test_a_function_that_prints_two_stages_is_told(self):
+        script = ("def fit(n, stage):\n    for e in range(n):\n        print(f'{stage} Epoch {e}/{n} val_acc: {e / 4}')\n"
+                  "fit(2, 'pretrain')\nfit(3, 'finetune')\n")
+        self.assertTrue(any("val_acc is printed for 'pretrain Epoch 1/1 val_acc: 1' and for 'finetune Epoch 1/1 val_acc: 1', and the "
+                            "expression reads the first alone" in t for t in Answer(script).to_do))
+        self.assertFalse(any("val_acc" in t for t in Answer(script.replace("fit(3, 'finetune')\n", "")).to_do))
+        parts = script.replace("val_acc", "acc").replace("pretrain", "train").replace("finetune", "valid")
+        self.assertFalse(any("acc" in t for t in Answer(parts).to_do), Answer(parts).to_do)
+
+
 class Phases(unittest.TestCase):
     BODY = ("        loss = (0.1 if phase == 'train' else 0.5) / epoch\n        acc = 1 - loss\n")
     TUTORIAL = "print('{} Loss: {:.4f} Acc: {:.4f}'.format(phase, loss, acc))\n"
