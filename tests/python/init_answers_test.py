@@ -210,6 +210,7 @@ class Groups(unittest.TestCase):
     """One line tells of the training and of the validation."""
 
     LINES = ("Epoch {e}: train [loss {x:.3f}, acc {a:.3f}] val [loss {y:.3f}, acc {b:.3f}]",
+             "[ Info: Epoch {e}: train = (loss = {x:.3f}, acc = {a:.3f}), test = (loss = {y:.3f}, acc = {b:.3f})",
              "Epoch {e}: Train: Loss {x:.3f}, Acc {a:.3f} | Val: Loss {y:.3f}, Acc {b:.3f}",
              "Epoch {e} Training: acc {a:.3f} loss {x:.3f} Validation: acc {b:.3f} loss {y:.3f}",
              "Epoch {e} | train loss {x:.3f} acc {a:.3f} | valid loss {y:.3f} acc {b:.3f} | 0.12s",
