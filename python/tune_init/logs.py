@@ -310,7 +310,8 @@ class Log:
 
     def unknown_values(self):
         """Where no name is known for a metric's: those that are written as `name = 1.5` and change."""
-        labels = [m.group(1) for line in self.lines for m in VALUE.finditer(line) if re.search("[:=]", m.group(2))]
+        labels = [m.group(1) for line in self.lines for m in VALUE.finditer(line)
+                  if re.search("[:=]", m.group(2)) or part_of(words_of(m.group(1))[-1:])]
         names = {plain(label) for label in labels} | {plain(label.split(" ")[-1]) for label in labels}
         names = {name for name in names if not set(words_of(name)) & set(NEVER + TIMES)}
         metrics = [m for m in self.values_of(lambda name: name in names).values()

@@ -186,7 +186,22 @@ def metrics_of_lines(lines, source, more=()):
         metrics.setdefault(metric.name, metric)
     for metric in more:
         metrics.setdefault(metric.name, metric)
+    if not metrics:
+        add_plain_parts(lines, source, metrics)
     return sorted(metrics.values(), key=lambda metric: metric.order)
+
+
+def add_plain_parts(lines, source, metrics):
+    """Of a line that a loop prints and that names the parts of the data alone, "train 0.3 valid 0.4": what they measure is asked."""
+    for line in sorted((line for line in lines if line.is_in_loop), key=precedence):
+        add_metrics_of(line, lines, is_plain_part, source, metrics)
+    for metric in metrics.values():
+        metric.doubts.append(f"nothing says what '{metric.name}' measures: let the script print its name, as in {metric.name}_loss, "
+                             "and call tune init again")
+
+
+def is_plain_part(name):
+    return len(words_of(name)) == 1 and part_of(words_of(name)) != ""
 
 
 def text_of_parts(parts):
@@ -278,7 +293,7 @@ def column_metrics(lines):
             header = names_of_header("".join(line.parts)) or header
             continue
         texts = [p for p in line.parts if p is not None]
-        if header is None or line.parts.count(None) != len(header[0]) or any(t.strip(" ,;\t|%") for t in texts):
+        if header is None or line.parts.count(None) != len(header[0]) or any(t.strip(" ,;\t|%:0123456789") for t in texts):
             continue
         names, separator = header
         for i, name in enumerate(names):

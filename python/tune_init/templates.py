@@ -85,6 +85,13 @@ def shows_percent(node):
     return isinstance(spec, ast.JoinedStr) and spec.values and getattr(spec.values[-1], "value", "").endswith("%")
 
 
+def is_padded_between(before, value):
+    """Whether two values without a text between them are columns, as in {epoch:<8}{loss:<13.4f}."""
+    specs = [ast.unparse(v.format_spec).strip("f\"'") if isinstance(v, ast.FormattedValue) and v.format_spec else "" for v in (before, value)]
+    are_values = isinstance(before, ast.FormattedValue) and isinstance(value, ast.FormattedValue)
+    return are_values and (re.match(r"<\d", specs[0]) is not None or re.match(r">?\d", specs[1]) is not None)
+
+
 class Names:
     """What the script's names stand for: dictionaries by their keys, and texts that are printed later."""
 
@@ -232,7 +239,8 @@ class Templates:
             return bound[node.id]
         if isinstance(node, ast.JoinedStr):
             parts = []
-            for value in node.values:
+            for before, value in zip([None, *node.values], node.values):
+                parts += [" "] if is_padded_between(before, value) else []
                 parts += inner(value.value) if isinstance(value, ast.FormattedValue) else inner(value)
                 parts += ["%"] if shows_percent(value) else []
             return parts

@@ -453,6 +453,18 @@ class Brackets(unittest.TestCase):
 
 
 class Tables(unittest.TestCase):
+    def test_columns_that_are_padded_alone_are_read(self):
+        for row in ("{e:<8}{0.5:<13.4f}{e / 4:<12.4f}00:0{e}", "{e:3d}{0.5:13.4f}{e / 4:>12.4f}{3:>9}"):
+            script = f"print('epoch   train_loss   valid_acc   time')\nfor e in (1, 2):\n    print(f'{row}')\n"
+            self.assertEqual((Answer(script).metric, Answer(script).values), ("valid_acc", ["0.2500", "0.5000"]), row)
+
+    def test_a_line_that_names_the_parts_of_the_data_alone_is_asked(self):
+        script = "def f(e): return e / 4\nfor e in (1, 2):\n    print(f'[{e}/2] train {0.5} valid {f(e)}')\n"
+        for answer in (Answer(script), Answer("x = 1\n", "[1/2] train 0.5 valid 0.25\n[2/2] train 0.4 valid 0.5\n")):
+            self.assertEqual((answer.metric, answer.values), ("valid", ["0.25", "0.5"]))
+            self.assertTrue(any("'valid' measures" in t or "see whether valid is the one" in t for t in answer.to_do), answer.to_do)
+            self.assertTrue(any("largest valid for the best; is that the right direction?" in t for t in answer.to_do), answer.to_do)
+
     def test_the_rows_of_a_table_of_stable_baselines_are_read(self):
         log = "".join(f"{'-' * 30}\n| rollout/      |       |\n|    ep_len_mean   | 9  |\n|    ep_rew_mean    | {v}   |\n"
                       f"| train/    |     |\n|    loss    | 0.1     |\n{'-' * 30}\n" for v in (46.5, 51.25))
