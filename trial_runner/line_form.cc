@@ -117,10 +117,10 @@ DataSplit FindDataSplit(std::string_view behind) {
     std::string_view word, split;
   };
   static constexpr Name kNames[] = {
-      {"train", "train"},   {"training", "train"}, {"trn", "train"},      {"val", "val"},
-      {"valid", "val"},     {"validation", "val"}, {"validating", "val"}, {"dev", "val"},
-      {"eval", "val"},      {"test", "test"},      {"testing", "test"},   {"holdout", "test"},
-      {"evaluation", "val"}};
+      {"train", "train"},  {"training", "train"}, {"trn", "train"},      {"val", "val"},
+      {"vali", "val"},     {"valid", "val"},      {"validation", "val"}, {"validating", "val"},
+      {"dev", "val"},      {"eval", "val"},       {"test", "test"},      {"testing", "test"},
+      {"holdout", "test"}, {"evaluation", "val"}};
   for (size_t i = 0; i < behind.size();) {
     const size_t bytes = WordBytes(behind.substr(i));
     if (bytes == 0) {

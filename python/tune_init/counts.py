@@ -45,9 +45,9 @@ def with_counts_marked(parts):
 def spoken(text):
     """The words of a text without what it counts: "ndcg: " of "ndcg@5: ", "mean return: " of "mean return (over 100 episodes): "."""
     text = re.sub(rf"\s*[(\[][^()\[\]]*{COUNTED}[^()\[\]]*[)\]]", "", text)
-    return re.sub(rf"@{COUNTED}", "", text)
+    return re.sub(rf"\b(top)[-_ ]{COUNTED}", r"\1k", text.replace("@" + COUNTED, ""), flags=re.I)
 
 
 def has_count(text):
-    """Whether a count stands among the words of a text, and not in the name of a measure, as in "ndcg@5: "."""
-    return COUNTED in text.replace("@" + COUNTED, "")
+    """Whether a count stands among the words of a text, and not in the name of a measure, as in "ndcg@5: " and "top-5: "."""
+    return COUNTED in re.sub(rf"(?:@|\btop[-_ ]){COUNTED}", "", text, flags=re.I)

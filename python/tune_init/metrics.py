@@ -114,6 +114,10 @@ def finds(regex, line):
     return found
 
 
+def count_of(regex, line):
+    return sum(1 for text in line.split("\n") for _ in re.finditer(regex.replace("{number}", f"({NUMBER})"), text))
+
+
 def beginning_of(parts, i, hole=".*?"):
     """The expression of the value at parts[i], from its line's beginning on; `hole` is that of earlier values."""
     before, first = parts[:i], 0
@@ -163,6 +167,7 @@ def regex_in(line, i, others, group):
     candidates += [beginning_of(line.parts, i), beginning_of(line.parts, i, r"\S+?"),
                    beginning_of(line.parts, i, r"[^\s\[\]]+"), escaped(last) + "{number}"]
     right = [c for c in candidates if finds(c, text)[-1:] == [numbers[i]]]
+    right.sort(key=lambda c: count_of(c, text) > 1)  # Of two values in a line the last is read, but not without a doubt.
     for regex in right + [c + tail_of(line, i, c) for c in right]:
         if is_free_of(regex, others):
             return regex, True

@@ -36,6 +36,7 @@ def label_text(text):
     """What stands right before the value, back to where its label begins."""
     line = text.split("\n")[-1]
     body = line.split(OLD)[0].rstrip(" :=→>\"'\t|([")
+    body = body[:-1] if body[-1:] in (")", "]") and COUNTED in body else body  # "reward (last 10 episodes): "
     starts = [m.end() for m in re.finditer(LOGGED + r"|[|,;()\[\]{}]\s*|\s[-–—/>]+\s+|\t|  +", body)]
     begin = starts[-1] if starts else 0
     return line[:begin], line[begin:]

@@ -215,6 +215,7 @@ class Groups(unittest.TestCase):
              "Epoch {e} Training: acc {a:.3f} loss {x:.3f} Validation: acc {b:.3f} loss {y:.3f}",
              "Epoch {e} | train loss {x:.3f} acc {a:.3f} | valid loss {y:.3f} acc {b:.3f} | 0.12s",
              "Epoch {e} | train loss {x:.3f}, acc {a:.3f} | test loss {y:.3f}, acc {b:.3f}",
+             "[{e}epoch] [train] loss={x:.3f}, acc={a:.3f}, [valid] loss={y:.3f}, acc={b:.3f}, time=3 s",
              "{e} val: loss {y:.3f} acc {b:.3f}; train: loss {x:.3f} acc {a:.3f}")
 
     def test_the_value_of_the_validation_is_read(self):
@@ -327,6 +328,31 @@ class Counts(unittest.TestCase):
     def test_the_mean_of_runs_is_read_and_no_run(self):
         log = "Run 1: final test accuracy 0.5\nRun 2: final test accuracy 0.75\nMean test accuracy over 2 runs: 0.625\n"
         self.assertEqual(Answer("x = 1\n", log).values, ["0.625"])
+
+
+class Fields(unittest.TestCase):
+    """What programs of several fields print, with the value that each is about."""
+
+    LINES = (("Epoch: {e}, Steps: 9 | Train Loss: 0.9 Vali Loss: {v} Test Loss: 0.8", "vali_loss", "min"),  # Time series.
+             ("epoch {e} loss 0.9 kNN(k=200) top-1: {v}%  top-5: 0.8%", "top_1", "max"),  # Representations.
+             ("epoch {e}, train loss: 0.9 - valid loss: 0.8, valid WER: {v}", "valid_wer", "min"),  # Speech.
+             ("Episode {e}\tLast reward: 9.5\tAverage reward: {v}", "average_reward", "max"))  # Reinforcement learning.
+
+    def test_the_value_of_the_field_is_read(self):
+        for line, metric, mode in self.LINES:
+            log = "".join(line.format(e=e, v=v) + "\n" for e, v in ((1, 0.25), (2, 0.5)))
+            script = f"for e, v in ((1, 0.25), (2, 0.5)):\n    print(f{line!r})\n"
+            for answer in (Answer(script), Answer("x = 1\n", log)):
+                self.assertEqual((answer.metric, answer.mode, answer.values), (metric, mode, ["0.25", "0.5"]), line)
+
+    def test_the_reward_of_a_numbered_episode_alone_is_told(self):
+        script = "for e in (1, 2):\n    print(f'Total T: {e} Episode Num: {e} Reward: {e / 4}')\n"
+        self.assertTrue(any("the luckiest episode would be the answer" in t for t in Answer(script).to_do))
+
+    def test_an_expression_that_finds_one_value_in_its_line_goes_first(self):
+        script = "for e in (1, 2):\n    print(f'{e} train (loss: {0.5}, n: 1), test (loss: {e / 4}, n: 2)')\n"
+        regex = re.search(r"test_loss: \{regex: '(.*)'\}", Answer(script).space).group(1)
+        self.assertEqual(metrics.count_of(regex, "1 train (loss: 0.5, n: 1), test (loss: 0.25, n: 2)"), 1)
 
 
 class Redrawn(unittest.TestCase):

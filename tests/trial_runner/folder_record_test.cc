@@ -176,6 +176,14 @@ TEST_F(FolderRecordTest, TheSameBytesUnderAnotherConfigurationAreTheFirstTrials)
   EXPECT_EQ(record_.OnMetricFile("/w/r.json", {"other", "/a/sweep/4", "x=4"}), "");
 }
 
+TEST_F(FolderRecordTest, ARecordOfAnEarlierVersionIsRead) {
+  std::string text = record_.Encode();
+  const std::string added = "\"has_run_side_by_side\":false,";
+  ASSERT_NE(text.find(added), std::string::npos) << text;
+  text.erase(text.find(added), added.size());
+  EXPECT_TRUE(FolderRecord::Parse(text).ok());
+}
+
 TEST_F(FolderRecordTest, WhatIsNoRecordIsRefused) {
   for (const char* const text : {"", "{", "{}", "[]", R"({"begun_ns":"x"})"}) {
     EXPECT_FALSE(FolderRecord::Parse(text).ok()) << text;

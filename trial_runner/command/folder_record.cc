@@ -213,7 +213,9 @@ Result<FolderRecord> FolderRecord::Parse(const std::string& text) {
   FolderRecord record(reader.Int("begun_ns"));
   record.next_look_ns_ = reader.Int("next_look_ns");
   record.has_given_up_ = reader.Bool("has_given_up");
-  record.has_run_side_by_side_ = reader.Bool("has_run_side_by_side");
+  // A record of an earlier version may lie in a folder whose inode is used again.
+  const Value* const beside = value.is_map() ? value.Find("has_run_side_by_side") : nullptr;
+  record.has_run_side_by_side_ = beside != nullptr && beside->is_bool() && beside->AsBool();
   record.sweeps_ = SetOf(reader.Texts("sweeps"));
   record.ended_ = SetOf(reader.Texts("ended"));
   const Value none = Value::MakeList();
