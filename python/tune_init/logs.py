@@ -410,6 +410,18 @@ class Log:
         is_each = len(counts) > 1 and len(set(counts[:-1])) == 1 and counts[-1] <= counts[0]
         return (counts[0], heading) if is_each else (0, "")
 
+    def mark_iterations(self, main, metrics):
+        """Lets those metrics be of one block with the main one that stand once behind each of its values, on lines of their own."""
+        def places_of(metric):
+            return [i for i, line in enumerate(self.lines) if match_of(metric.regex, line)]
+
+        begins = places_of(main)
+        for metric in metrics:
+            places = places_of(metric)
+            is_each = len(places) == len(begins) > 1 and all(a < b for a, b in zip(begins, places))
+            if metric is main or is_each and all(b < a for b, a in zip(places, begins[1:])):
+                metric.block = "iteration"
+
     def look_at_bars(self, metric):
         """Where the values stand on a bar over all epochs, its count is the iteration."""
         for states in self.states:

@@ -24,7 +24,7 @@ def sentence_of(text):
     """"test_accuracy" of "Accuracy of the network on the 10000 test images: "."""
     text = spoken(text)
     sentence = re.split(r"[\n|;()\[\]{}\t]", text.rstrip())[-1]
-    match = re.search(r"([A-Za-z][A-Za-z -]*?)\s+(?:of|on|for|in|over|after|at|from)\s.*[:=]$", sentence)
+    match = re.search(r"([A-Za-z][A-Za-z -]*?)\s+(?:of|on|for|in|over|after|at|from)\s.*(?:[:=]|\sis)$", sentence)
     if not match:
         return ""
     part = part_of(words_of(sentence))

@@ -479,6 +479,16 @@ class Brackets(unittest.TestCase):
 
 
 class Tables(unittest.TestCase):
+    def test_what_a_log_has_below_each_value_ends_its_iteration(self):
+        log = "".join(f"=== Evaluation ===\n Accuracy:  {v}\n Precision:   0.5\n F1 Score:   0.6\n" for v in (0.25, 0.5, 0.75))
+        self.assertIn("\n  report_on: f1_score ", space_of("x = 1\n", log))
+        self.assertIn("\nmetric: accuracy ", space_of("x = 1\n", log))
+        self.assertNotIn("report_on: f1_score", space_of("x = 1\n", log + " F1 Score: 0.9\n"))
+
+    def test_a_sentence_with_is_names_its_value(self):
+        log = "Score at iteration 10 is 0.5\nScore at iteration 20 is 0.25\n"
+        self.assertEqual((Answer("x = 1\n", log).metric, Answer("x = 1\n", log).values), ("score", ["0.5", "0.25"]))
+
     def test_columns_that_are_padded_alone_are_read(self):
         for row in ("{e:<8}{0.5:<13.4f}{e / 4:<12.4f}00:0{e}", "{e:3d}{0.5:13.4f}{e / 4:>12.4f}{3:>9}"):
             script = f"print('epoch   train_loss   valid_acc   time')\nfor e in (1, 2):\n    print(f'{row}')\n"

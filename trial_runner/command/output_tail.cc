@@ -71,7 +71,8 @@ bool IsOfImport(std::string_view line) {
 bool SaysThatItFailed(std::string_view line) {
   const size_t colon = line.find(": ");
   if (colon == std::string_view::npos) return false;
-  const std::string_view said = line.substr(colon + 2);
+  std::string_view said = line.substr(colon + 2);
+  said.remove_prefix(std::min(said.find_first_not_of(" \t"), said.size()));
   const std::string_view before = line.substr(0, colon);
   const size_t space = before.find_last_of(" \t[");
   std::string word(before.substr(space == before.npos ? 0 : space + 1));
