@@ -323,7 +323,7 @@ namespace {
 
 // Words between what leads to a count and the count: "over the last 100", "after epoch 3".
 bool IsBeforeCount(const std::string& word) {
-  static constexpr std::string_view kWords[] = {"the", "all", "its", "a", "k", "n"};
+  static constexpr std::string_view kWords[] = {"the", "all", "best", "its", "a", "k", "n"};
   static constexpr std::string_view kTimes[] = {
       "epoch",  "epochs",  "step",     "steps",  "iter",    "iters",     "round",
       "rounds", "episode", "episodes", "update", "updates", "iteration", "iterations"};
@@ -383,7 +383,8 @@ std::string_view FindCountedWords(std::string_view before, std::string_view tail
                                     [](const Word& word) { return IsMeasure(word.text); });
   const bool has_plural = std::any_of(counted.begin(), counted.end(),
                                       [](const Word& word) { return word.text.ends_with('s'); });
-  if (is_named && !before.ends_with('@')) return {};
+  const bool is_of_point = before.ends_with('@') || Lower(before).ends_with(" at ");
+  if (is_named && !is_of_point) return {};  // "precision at 90 recall: 0.5" is of the precision.
   if (lead == CountLead::kOpen && !has_plural && !counted.empty()) return {};
   return words;
 }

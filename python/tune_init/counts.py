@@ -5,7 +5,7 @@ import re
 from measures import is_metric
 
 COUNTED = "\2"  # In a line's text: such a number.
-TIMES = r"(?:\s+(?:the|all|last|past|first|previous|a|its|k|n|epochs?|steps?|iter(?:ation)?s?|episodes?|rounds?|updates?))*"
+TIMES = r"(?:\s+(?:the|all|best|last|past|first|previous|a|its|k|n|epochs?|steps?|iter(?:ation)?s?|episodes?|rounds?|updates?))*"
 SURE = re.compile(rf"(?:@|\btop[-_ ]|\b(?:over|on|after|at|in|across|per){TIMES}[\s=#]+)$", re.I)
 # "an accuracy of 0.5", "last 0.5 best: 0.6": what stands behind the number decides.
 OPEN = re.compile(rf"\b(?:of|and|for|from|last|past|first|previous|the){TIMES}[\s=#]+$", re.I)
@@ -19,7 +19,7 @@ def is_count(before, behind):
     if not words or "\n" in behind:
         return False
     words = words.group(1)
-    if re.search(r"(?:@|\btop[-_ ])$", before, re.I):
+    if re.search(r"(?:@|\btop[-_ ]|\bat[\s=]+)$", before, re.I):  # Also "precision at 0.9 recall: 0.5".
         return True
     if is_metric(words):
         return False

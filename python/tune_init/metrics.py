@@ -345,7 +345,7 @@ def expression_of(line, i, lines, keys, group):
     if keys:
         return within_keys(keys, regex_for(line.parts, i)), []
     if chain.words:
-        return regex_for(chain.parts(), 1), []
+        return regex_for(chain.parts(), len(chain.parts()) - 1), []
     regex, is_free = regex_in(line, i, others, group)
     return regex, [] if is_free else [n for n in others if finds(regex, rendered(n.parts)[0])]
 

@@ -24,7 +24,7 @@ def sentence_of(text):
     """"test_accuracy" of "Accuracy of the network on the 10000 test images: "."""
     text = spoken(text)
     sentence = re.split(r"[\n|;()\[\]{}\t]", text.rstrip())[-1]
-    match = re.search(r"([A-Za-z][A-Za-z -]*?)\s+(?:of|on|for|in|over|after|at|from)\s.*(?:[:=]|\sis)$", sentence)
+    match = re.search(r"\b([A-Za-z][A-Za-z0-9-]*(?: [A-Za-z][A-Za-z0-9-]*)*?)\s+(?:of|on|for|in|over|after|at|from)\s.*(?:[:=]|\sis)$", sentence)
     if not match:
         return ""
     part = part_of(words_of(sentence))
@@ -71,8 +71,9 @@ class Chain:
         return "_".join(filter(None, [self.words[self.at].lower(), rest]))
 
     def parts(self):
-        """The line's parts up to the value, with the chain's earlier values as text."""
-        return [self.text + (OLD + self.between) * self.at, None]
+        """The line's parts up to the value, with the chain's earlier values as text; whatever stands before is one value."""
+        before = ["", None] if self.begin > 1 else []
+        return [*before, self.text + (OLD + self.between) * self.at, None]
 
 
 def said_by(node):
@@ -98,8 +99,16 @@ def is_made_by(call):
 
 def measure_in(name):
     """"loss" of "val_loss" and "v_loss"."""
-    words = [w for w in words_of(name) if not part_of([w])]
-    return "_".join(words) if is_metric(name) else next(iter(measures_of(name)), "")
+    words = [singular(w) for w in words_of(name) if not part_of([w])]
+    return "_".join(words) if is_metric("_".join(words)) else next(iter(measures_of("_".join(words))), "")
+
+
+def singular(word):
+    """"loss" of val_losses[-1], "acc" of accs, "accuracy" of accuracies."""
+    for end, instead in (("sses", "ss"), ("ies", "y"), ("s", "")):
+        if word.endswith(end) and measures_of(word.removesuffix(end) + instead):
+            return word.removesuffix(end) + instead
+    return word
 
 
 class Naming:
@@ -138,6 +147,8 @@ class Naming:
         match = re.search(r"[A-Za-z][\w /.@-]*$", text.rstrip(" :=→>\"'\t|(["))
         before = text[:match.start()] if match else ""
         whole = match.group(0) if match else ""
+        if re.search(r"\s[-–—]+\s", whole):  # "Valid - loss": the label begins behind the dash.
+            before += re.match(r".*\s[-–—]+\s", whole).group(0)
         numbered = re.search(r"([A-Za-z]{2,})[ _-](\d+)\s+[A-Za-z]", whole) or re.search(r"()()$", "")
         if numbered.group(1) and numbered.group(1).lower() not in (*TIME, "fold"):
             return f"{numbered.group(1)}_{numbered.group(2)}_{label}".lower(), ""

@@ -205,7 +205,8 @@ def values_of(call):
         if isinstance(node, ast.Dict):
             return [v for value in node.values for v in inner(value)]
         return [node]
-    return [v for argument in call.args for v in inner(argument)]
+    given = call.args or [k.value for k in call.keywords if k.arg]
+    return [v for argument in given for v in inner(argument)]
 
 
 def value_at(line, i):

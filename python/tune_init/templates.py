@@ -224,6 +224,9 @@ class Templates:
 
     def __init__(self, tree):
         self.names = Names(tree)
+        # log(Epoch=1, Val=0.5) of PyTorch Geometric prints "Epoch: 1, Val: 0.5".
+        self.has_log_of_words = any(isinstance(n, ast.ImportFrom) and (n.module or "").startswith("torch_geometric") and
+                                    any(a.name == "log" for a in n.names) for n in ast.walk(tree))
 
     def of(self, node, bound=None, depth=0):
         bound = bound or {}
@@ -332,6 +335,8 @@ class Templates:
             if is_rich:  # Its markup: [bold]...[/].
                 parts = [p if p is None else re.sub(r"\[/?[a-z][a-z ]*\]|\[/\]", "", p) for p in parts]
             return ([LOGGED] if last == "log" else []) + parts, "stderr" if is_error else "stdout"
+        if name == "log" and self.has_log_of_words and words and not call.args:
+            return [p for i, word in enumerate(words) for p in (f"{', ' if i else ''}{word}: ", None)], "stdout"
         is_bar = re.search(r"tqdm|bar|prog|loop|epochs|iter|^t$", owner) is not None
         if last == "write" and call.args:
             if owner in ("sys.stdout", "stdout") or (is_bar and "file" not in words):

@@ -300,10 +300,11 @@ class Counts(unittest.TestCase):
     LINES = ("iter {e} | mean return over {n} episodes: {v}", "Episode {e}: average reward over last {n} episodes: {v}",
              "Mean test accuracy over {n} runs: {v}", "Accuracy on {n} validation images: {v} %", "epoch {e} | ndcg@5: {v} | hit rate at {n}: 9",
              "Validation accuracy after epoch {e}: {v}", "Eval loss at step {n} = {v}", "avg reward (last {n} episodes): {v}",
-             "Average accuracy over {n} seeds and {n} folds: {v}", "recall@{n} on {n} users: {v}", "Accuracy of the best {n} models: {v}")
+             "Average accuracy over {n} seeds and {n} folds: {v}", "recall@{n} on {n} users: {v}", "precision at {n} recall: {v}", "f1 at {n} = {v}",
+             "Accuracy of the best {n} models: {v}")
 
     def test_the_value_behind_the_count_is_read(self):
-        for line in self.LINES[:-1]:
+        for line in self.LINES:
             log = "".join(line.format(e=e, n=10 * e, v=v) + "\n" for e, v in ((1, 0.25), (2, 0.5)))
             script = f"for e, v in ((1, 0.25), (2, 0.5)):\n    n = 10 * e\n    print(f'{line}')\n"
             with self.subTest(line):
@@ -353,6 +354,16 @@ class Fields(unittest.TestCase):
         script = "for e in (1, 2):\n    print(f'{e} train (loss: {0.5}, n: 1), test (loss: {e / 4}, n: 2)')\n"
         regex = re.search(r"test_loss: \{regex: '(.*)'\}", Answer(script).space).group(1)
         self.assertEqual(metrics.count_of(regex, "1 train (loss: 0.5, n: 1), test (loss: 0.25, n: 2)"), 1)
+
+
+class Dashes(unittest.TestCase):
+    def test_a_part_before_a_dash_names_the_value(self):
+        script = "for e in (1, 2):\n    print(f'Epoch {e}\\n  Train - loss {0.5}\\n  Valid - loss {e / 4}')\n"
+        self.assertEqual((Answer(script).metric, Answer(script).values), ("valid_loss", ["0.25", "0.5"]))
+
+    def test_a_chain_behind_another_value_is_read(self):
+        script = "for e in (1, 2):\n    print(f'Epoch {e}: train/val accuracy = {0.9}/{e / 4}')\n"
+        self.assertEqual((Answer(script).metric, Answer(script).values), ("val_accuracy", ["0.25", "0.5"]))
 
 
 class Redrawn(unittest.TestCase):
