@@ -330,6 +330,10 @@ bool IsBeforeCount(const std::string& word) {
   return IsOneOf(kWords, word) || IsOneOf(kTimes, word);
 }
 
+std::string_view WithoutBlanks(std::string_view text) {
+  return text.substr(0, text.find_last_not_of(' ') + 1);  // npos + 1 is 0.
+}
+
 enum class CountLead { kNone, kOpen, kSure };
 
 // "of 0.5" may lead to a value as well: what stands behind it decides.
@@ -338,7 +342,7 @@ CountLead FindCountLead(std::string_view before) {
   static constexpr std::string_view kOpen[] = {"of",   "and",   "for",  "from",
                                                "last", "first", "past", "previous"};
   const std::string text = Lower(before);
-  if (text.ends_with('@') || text.ends_with("top-")) return CountLead::kSure;
+  if (WithoutBlanks(text).ends_with('@') || text.ends_with("top-")) return CountLead::kSure;
   if (text.empty() || std::string_view(" =#").find(text.back()) == std::string_view::npos) {
     return CountLead::kNone;
   }
@@ -383,7 +387,7 @@ std::string_view FindCountedWords(std::string_view before, std::string_view tail
                                     [](const Word& word) { return IsMeasure(word.text); });
   const bool has_plural = std::any_of(counted.begin(), counted.end(),
                                       [](const Word& word) { return word.text.ends_with('s'); });
-  const bool is_of_point = before.ends_with('@') || Lower(before).ends_with(" at ");
+  const bool is_of_point = WithoutBlanks(before).ends_with('@') || Lower(before).ends_with(" at ");
   if (is_named && !is_of_point) return {};  // "precision at 90 recall: 0.5" is of the precision.
   if (lead == CountLead::kOpen && !has_plural && !counted.empty()) return {};
   return words;

@@ -6,7 +6,7 @@ from measures import is_metric
 
 COUNTED = "\2"  # In a line's text: such a number.
 TIMES = r"(?:\s+(?:the|all|best|last|past|first|previous|a|its|k|n|epochs?|steps?|iter(?:ation)?s?|episodes?|rounds?|updates?))*"
-SURE = re.compile(rf"(?:@|\btop[-_ ]|\b(?:over|on|after|at|in|across|per){TIMES}[\s=#]+)$", re.I)
+SURE = re.compile(rf"(?:@\s*|\btop[-_ ]|\b(?:over|on|after|at|in|across|per){TIMES}[\s=#]+)$", re.I)
 # "an accuracy of 0.5", "last 0.5 best: 0.6": what stands behind the number decides.
 OPEN = re.compile(rf"\b(?:of|and|for|from|last|past|first|previous|the){TIMES}[\s=#]+$", re.I)
 # Words, with other such numbers among them, up to what parts a name from its value.
@@ -19,7 +19,7 @@ def is_count(before, behind):
     if not words or "\n" in behind:
         return False
     words = words.group(1)
-    if re.search(r"(?:@|\btop[-_ ]|\bat[\s=]+)$", before, re.I):  # Also "precision at 0.9 recall: 0.5".
+    if re.search(r"(?:@\s*|\btop[-_ ]|\bat[\s=]+)$", before, re.I):  # Also "precision at 0.9 recall: 0.5".
         return True
     if is_metric(words):
         return False
@@ -45,7 +45,7 @@ def with_counts_marked(parts):
 def spoken(text):
     """The words of a text without what it counts: "ndcg: " of "ndcg@5: ", "mean return: " of "mean return (over 100 episodes): "."""
     text = re.sub(rf"\s*[(\[][^()\[\]]*{COUNTED}[^()\[\]]*[)\]]", "", text)
-    return re.sub(rf"\b(top)[-_ ]{COUNTED}", r"\1k", text.replace("@" + COUNTED, ""), flags=re.I)
+    return re.sub(rf"\b(top)[-_ ]{COUNTED}", r"\1k", re.sub(rf"@\s*{COUNTED}", "", text), flags=re.I)
 
 
 def has_count(text):

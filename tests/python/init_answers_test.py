@@ -300,7 +300,7 @@ class Counts(unittest.TestCase):
     LINES = ("iter {e} | mean return over {n} episodes: {v}", "Episode {e}: average reward over last {n} episodes: {v}",
              "Mean test accuracy over {n} runs: {v}", "Accuracy on {n} validation images: {v} %", "epoch {e} | ndcg@5: {v} | hit rate at {n}: 9",
              "Validation accuracy after epoch {e}: {v}", "Eval loss at step {n} = {v}", "avg reward (last {n} episodes): {v}",
-             "Average accuracy over {n} seeds and {n} folds: {v}", "recall@{n} on {n} users: {v}", "precision at {n} recall: {v}", "f1 at {n} = {v}",
+             "Average accuracy over {n} seeds and {n} folds: {v}", "recall@{n} on {n} users: {v}", "precision at {n} recall: {v}", "epoch {e} Hits@ 10 : {v} MRR: 0.1", "f1 at {n} = {v}",
              "Accuracy of the best {n} models: {v}")
 
     def test_the_value_behind_the_count_is_read(self):
