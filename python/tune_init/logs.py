@@ -291,9 +291,9 @@ class Log:
                 if doubt:
                     doubts.setdefault(name, doubt)
                 if len(expressions) < EXPRESSIONS_MAX:
-                    expressions.setdefault(regex, (line, order))
+                    expressions.setdefault(regex, (line, order, match.end()))
             for end, name in values_behind_counts(line, is_wanted):
-                found.setdefault(name, {}).setdefault(beginning_of(line, end) + "{number}", (line, order))
+                found.setdefault(name, {}).setdefault(beginning_of(line, end) + "{number}", (line, order, end))
         metrics = {}
         for name, expressions in found.items():
             regex = max(expressions, key=self.weight_of)
@@ -347,7 +347,7 @@ class Log:
             side = r"\|" if "|" in line else "│"
             yield self.metric(name, rf"{side}\s*{escaped(word)}\s*{side}\s*{{number}}", line, order)
 
-    def metric(self, name, regex, line, order):
+    def metric(self, name, regex, line, order, place=0):
         kinds = {}
         of_part = of_best_part(regex, [other for other in self.lines if match_of(regex, other)])
         if of_part:
@@ -375,7 +375,7 @@ class Log:
         elif kinds:
             main = next(iter(kinds.values()))
         first_rank = of_first_rank(regex, main)
-        metric = Metric(name, regex, "both" if self.is_mixed else "stdout", (order, 0))
+        metric = Metric(name, regex, "both" if self.is_mixed else "stdout", (order, place))
         metric.line = line.strip()
         metric.unit, metric.is_mean = self.unit_of(line), is_mean(line)
         headings = list(dict.fromkeys(self.headings[i] for i, other in enumerate(self.lines) if other in main))
