@@ -93,9 +93,11 @@ class FilesOfTrials(SweepCase):
         )
 
     def test_that_a_shell_writes_are_told(self):
-        command = ["sh", "-c", "echo {x} | tee result.txt"]
+        # Two trials at a time, as in wait_for_its_pair.
+        beside = 'touch "began-$TUNE_TRIAL"; until [ -e "began-$((TUNE_TRIAL ^ 1))" ]; do :; done; '
+        command = ["sh", "-c", beside + "echo {x} | tee result.txt"]
         process = self.tune_run("shell", {
-            "metric": "value", "mode": "min", "samples": 6, "space": {"x": {"uniform": [0, 1]}},
+            "metric": "value", "mode": "min", "samples": 6, "limits": {"max_concurrent": 2}, "space": {"x": {"uniform": [0, 1]}},
             "trainable": {"command": command, "metrics": {"value": {"regex": "{number}"}}},
         })
         told = process.communicate()[1]
