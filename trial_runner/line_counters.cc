@@ -319,6 +319,80 @@ std::string FindTraining(std::string_view line) {
   return named->kind == Kind::kPart || (is_alone && first == named->name) ? found : "";
 }
 
+namespace {
+
+// Words between what leads to a count and the count: "over the last 100", "after epoch 3".
+bool IsBeforeCount(const std::string& word) {
+  static constexpr std::string_view kWords[] = {"the", "all", "best", "its", "a", "k", "n"};
+  static constexpr std::string_view kTimes[] = {
+      "epoch",  "epochs",  "step",     "steps",  "iter",    "iters",     "round",
+      "rounds", "episode", "episodes", "update", "updates", "iteration", "iterations"};
+  return IsOneOf(kWords, word) || IsOneOf(kTimes, word);
+}
+
+std::string_view WithoutBlanks(std::string_view text) {
+  return text.substr(0, text.find_last_not_of(' ') + 1);  // npos + 1 is 0.
+}
+
+enum class CountLead { kNone, kOpen, kSure };
+
+// "of 0.5" may lead to a value as well: what stands behind it decides.
+CountLead FindCountLead(std::string_view before) {
+  static constexpr std::string_view kSure[] = {"over", "on", "after", "at", "in", "across", "per"};
+  static constexpr std::string_view kOpen[] = {"of",   "and",   "for",  "from",
+                                               "last", "first", "past", "previous"};
+  const std::string text = Lower(before);
+  if (WithoutBlanks(text).ends_with('@') || text.ends_with("top-")) return CountLead::kSure;
+  if (text.empty() || std::string_view(" =#").find(text.back()) == std::string_view::npos) {
+    return CountLead::kNone;
+  }
+  const std::vector<Word> words = WordsOf(text);
+  CountLead found = CountLead::kNone;
+  size_t end = text.size();
+  for (auto word = words.rbegin(); word != words.rend(); ++word) {
+    const bool is_parted =
+        text.substr(word->end, end - word->end).find_first_not_of(" =#") != std::string::npos;
+    if (is_parted) break;
+    end = word->begin;
+    if (IsOneOf(kSure, word->text)) return CountLead::kSure;
+    if (IsOneOf(kOpen, word->text)) {
+      found = CountLead::kOpen;
+    } else if (!IsBeforeCount(word->text)) {
+      break;
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+std::string_view FindCountedWords(std::string_view before, std::string_view tail) {
+  constexpr size_t kWordsMax = 6;
+  const CountLead lead = FindCountLead(before);
+  if (lead == CountLead::kNone) return {};
+  const size_t number = tail.find_first_of(kDigits);
+  if (number == std::string_view::npos) return {};
+  size_t end = number;
+  while (end > 0 && std::string_view("+-.").find(tail[end - 1]) != std::string_view::npos) --end;
+  const std::string_view words = tail.substr(0, end);
+  const size_t last = words.find_last_not_of(" \t");
+  if (last == std::string_view::npos || (words[last] != ':' && words[last] != '=')) return {};
+  // No number, and nothing that parts two values, stands between.
+  constexpr std::string_view kLetters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ -_'()[]\t";
+  if (words.substr(0, last).find_first_not_of(kLetters) != std::string_view::npos) return {};
+  const std::vector<Word> counted = WordsOf(words);
+  if (counted.size() > kWordsMax) return {};
+  const bool is_named = std::any_of(counted.begin(), counted.end(),
+                                    [](const Word& word) { return IsMeasure(word.text); });
+  const bool has_plural = std::any_of(counted.begin(), counted.end(),
+                                      [](const Word& word) { return word.text.ends_with('s'); });
+  const bool is_of_point = WithoutBlanks(before).ends_with('@') || Lower(before).ends_with(" at ");
+  if (is_named && !is_of_point) return {};  // "precision at 90 recall: 0.5" is of the precision.
+  if (lead == CountLead::kOpen && !has_plural && !counted.empty()) return {};
+  return words;
+}
+
 std::string FindTimeWord(std::string_view line) {
   for (const LineCounter& counter : FindCounters(line)) {
     if (counter.kind == Kind::kTime && !counter.name.empty()) {

@@ -44,6 +44,12 @@ std::string DifferingThing(std::string_view before, std::string_view after, bool
 // "Subject S01", "organ 3" of "Organ 3"; empty: the line is none.
 std::string FindTraining(std::string_view line);
 
+// What stands behind a whole number that counts something within the words before a value, up to
+// that value: " episodes: " of "mean return over 100 episodes: 31.2", ": " of "ndcg@10: 0.4";
+// empty: the number counts nothing of the kind. `before` and `tail`: the line's text around the
+// number.
+std::string_view FindCountedWords(std::string_view before, std::string_view tail);
+
 // "epoch 3" of a line that counts time by a word; empty: it does not.
 std::string FindTimeWord(std::string_view line);
 

@@ -18,6 +18,21 @@ bool IsInnerCounter(const std::string& word) {
   return IsOneOf(kCounters, word);
 }
 
+bool IsEpochWord(const std::string& word) {
+  return word == "epoch" || word == "epochs" || word == "ep";
+}
+
+// "[3/10]", "[10]" and "[3, 2000]": how many there are.
+size_t BracketsOfNumbers(std::string_view text) {
+  size_t count = 0;
+  for (size_t begin = text.find('['); begin != text.npos; begin = text.find('[', begin + 1)) {
+    const size_t end = text.find_first_not_of(" 0123456789/,", begin + 1);
+    if (end == text.npos || text[end] != ']') continue;
+    if (text.substr(begin, end - begin).find_first_of("0123456789") != text.npos) ++count;
+  }
+  return count;
+}
+
 // Remarks that the lines of some epochs have.
 constexpr std::string_view kPraises[] = {"best", "sav", "improve", "new", "checkpoint", "record"};
 
@@ -50,16 +65,27 @@ std::string LineForm(std::string_view before) {
     if (first.empty()) first = word;
     if (!IsKey(before.substr(i)) || IsInnerCounter(word)) words += "|" + word;
   }
+  for (size_t i = BracketsOfNumbers(before); i > 0; --i) words += "|[]";
   const size_t indent = before.find_first_not_of(" \t");
   const bool is_indented = indent != 0 && indent < before.size() && IsAsciiWord(before[indent]) &&
                            !IsDigit(before[indent]);
   return (is_indented ? "  " : "") + first + words;
 }
 
+size_t CountLevels(std::string_view before) {
+  size_t levels = BracketsOfNumbers(before);
+  for (size_t i = 0; i < before.size();) {
+    const size_t bytes = WordBytes(before.substr(i));
+    const bool counts = IsInnerCounter(Lower(before.substr(i, bytes)));
+    i += std::max<size_t>(bytes, 1);
+    if (counts && IsKey(before.substr(i))) ++levels;
+  }
+  return levels;
+}
+
 // Parts of times, dates and numbers, and numbers with units, count nothing.
 EpochPlace FindEpoch(std::string_view before) {
   constexpr size_t kEpochDigitsMax = 15;
-  static constexpr std::string_view kEpochWords[] = {"epoch", "epochs", "ep"};
   const auto is_digit_at = [&](size_t i) { return i < before.size() && IsDigit(before[i]); };
   const auto parts = [&](size_t i) {
     return i < before.size() && std::string_view(":.,-").find(before[i]) != std::string_view::npos;
@@ -81,7 +107,7 @@ EpochPlace FindEpoch(std::string_view before) {
     if (counts && follows_epoch && bytes <= kEpochDigitsMax) {
       place.epoch = std::stoll(std::string(word));
     }
-    follows_epoch = IsOneOf(kEpochWords, Lower(word));
+    follows_epoch = IsEpochWord(Lower(word));
   }
   return place;
 }
@@ -91,9 +117,10 @@ DataSplit FindDataSplit(std::string_view behind) {
     std::string_view word, split;
   };
   static constexpr Name kNames[] = {
-      {"train", "train"}, {"training", "train"}, {"trn", "train"},    {"val", "val"},
-      {"valid", "val"},   {"validation", "val"}, {"dev", "val"},      {"eval", "val"},
-      {"test", "test"},   {"testing", "test"},   {"holdout", "test"}, {"evaluation", "val"}};
+      {"train", "train"},  {"training", "train"}, {"trn", "train"},      {"val", "val"},
+      {"vali", "val"},     {"valid", "val"},      {"validation", "val"}, {"validating", "val"},
+      {"dev", "val"},      {"eval", "val"},       {"test", "test"},      {"testing", "test"},
+      {"holdout", "test"}, {"evaluation", "val"}};
   for (size_t i = 0; i < behind.size();) {
     const size_t bytes = WordBytes(behind.substr(i));
     if (bytes == 0) {
@@ -159,15 +186,37 @@ std::string FindSummaryWord(std::string_view behind) {
   return "";
 }
 
+// A short line, or a longer one that says of which data: "Evaluating on the validation set". Of
+// time it may say which epoch it is: "Epoch 3/10 training...".
 DataSplit FindHeading(std::string_view line) {
   constexpr size_t kWordsMax = 3;
+  constexpr size_t kPhraseWordsMax = 8;
+  static constexpr std::string_view kData[] = {"set", "data", "dataset", "split", "images", "part"};
   size_t words = 0;
+  std::string last;
+  bool is_counted = false;  // The last word counts time.
+  bool has_preposition = false;
   for (size_t i = 0; i < line.size();) {
+    const size_t begin = i;
     const size_t bytes = WordBytes(line.substr(i));
-    if (bytes > 0 && (++words > kWordsMax || IsNumberWord(Lower(line.substr(i, bytes))))) return {};
     i += std::max<size_t>(bytes, 1);
+    if (bytes == 0) continue;
+    const std::string word = Lower(line.substr(begin, bytes));
+    const bool is_whole = std::all_of(word.begin(), word.end(), IsDigit);
+    if (is_whole && is_counted) {
+      const bool is_fraction = i + 1 < line.size() && line[i] == '/' && IsDigit(line[i + 1]);
+      is_counted = is_fraction;
+      continue;
+    }
+    if (IsNumberWord(word)) return {};
+    is_counted = IsInnerCounter(word) || IsEpochWord(word);
+    if (is_counted) continue;
+    ++words;
+    has_preposition = has_preposition || word == "on" || word == "over" || word == "for";
+    last = word;
   }
-  return FindDataSplit(line);
+  const bool is_phrase = has_preposition && words <= kPhraseWordsMax && IsOneOf(kData, last);
+  return words <= kWordsMax || is_phrase ? FindLastDataSplit(line) : DataSplit();
 }
 
 std::string FindSection(std::string_view line) {

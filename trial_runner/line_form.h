@@ -2,7 +2,8 @@
 // lines of epochs ("Epoch 3: loss 0.1, val_acc 0.91").
 //
 // The form of a line is whether a word is indented, its first word, the words before the value that
-// name no other number, and the counters that an epoch's own line has not ("step 100"). Numbers (of
+// name no other number, and the counters that an epoch's own line has not ("step 100", and how many
+// stand in brackets, "[1/4][20/300]"). Numbers (of
 // which line_counters.h knows more), times, units, bars and the values of other metrics are left
 // out: they differ from one epoch to the next.
 //
@@ -19,6 +20,9 @@ namespace tune {
 // Of what stands before a value: "epoch|val_acc", lower-case; "  epoch|val_acc" where it is
 // indented.
 std::string LineForm(std::string_view before);
+
+// How much the text before a value counts: 2 for "[1/4][20/300]" and "step 100 [3]", 1 for "[1/4]".
+size_t CountLevels(std::string_view before);
 
 // Which part of the data a value is of, by the text behind it: "train" of "0.99 (Train)", "val" of
 // "0.9, 'split': 'valid'}". A word that names another number does not count.

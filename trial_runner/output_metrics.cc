@@ -240,6 +240,7 @@ void OutputMetrics::ReadLine(OutputStream stream, const OutputLine& read,
     const std::optional<OutputMatch> match = MatchIn(rules_.patterns[i], line);
     if (!match) continue;
     if (!found_[i]) lags_[i].reports_before = report_count_;
+    lags_[i].is_more_often = lags_[i].is_more_often || lags_[i].is_new;
     lags_[i].is_new = true;
     found_[i] = {rules_.patterns[i].metric(), match->number, stream, line, *match, read.is_redrawn,
                  headings.context()};
@@ -405,6 +406,7 @@ std::string OutputMetrics::NoteOnLeading() {
   }
   if (!has_noted_rest_) {
     std::string rest = NoteOnRest(leading);
+    if (rest.empty()) rest = NoteOnCount(leading);
     has_noted_rest_ = !rest.empty();
     if (has_noted_rest_) return rest;
   }
@@ -537,13 +539,15 @@ std::string OutputMetrics::NoteOnSeveral(const std::string& counter, const Outpu
          "their mean, in a line of its own";
 }
 
-// A metric that is printed behind the leading one each time is in the next report.
+// A metric that is printed behind the leading one each time is in the next report. One that is
+// printed more often, such as the loss of each batch, would make reports of its own.
 std::string OutputMetrics::NoteOnLag() {
   std::string metric;
   for (size_t i = 0; i < lags_.size(); ++i) {
     Lag& lag = lags_[i];
     const bool is_behind =
-        found_[i] && lag.reports_before == 1 && found_[i]->line != found_[*leader_]->line &&
+        found_[i] && lag.reports_before == 1 && !lag.is_more_often &&
+        found_[i]->line != found_[*leader_]->line &&
         found_[i]->stream == found_[*leader_]->stream;  // Two pipes have no order.
     if (is_behind && lag.is_new) ++lag.reports_with;
     lag.is_new = false;
@@ -598,6 +602,35 @@ std::string OutputMetrics::NoteOnRest(const OutputFinding& leading) const {
   if (is_fraction) text += ", and other lines have another number behind it";
   return text + "; print the value as one number, such as " + (is_fraction ? "0.98" : "12345.6") +
          ", or, if " + taken + " is what is meant, write what stands behind it into the expression";
+}
+
+// "mean return over 100 episodes: 31.2", of which the expression reads 100.
+std::string OutputMetrics::NoteOnCount(const OutputFinding& leading) const {
+  const OutputMatch& match = leading.match;
+  const std::string_view line = leading.line;
+  const std::string_view taken =
+      line.substr(match.number_begin, match.number_end - match.number_begin);
+  if (match.match_end != match.number_end ||
+      taken.find_first_not_of("0123456789,") != std::string_view::npos) {
+    return "";
+  }
+  const std::string_view words =
+      FindCountedWords(BeforeValue(leading), line.substr(match.number_end));
+  if (words.empty()) return "";
+  const OutputPattern& pattern = rules_.patterns[*leader_];
+  const std::string regex =
+      LineBeginning(line, match.number_end + words.size()) + std::string("{number}");
+  const auto made = OutputPattern::Make(leading.metric, regex, pattern.from());
+  const auto other = made.ok() ? made->FindIn(line) : std::optional<OutputMatch>();
+  std::string text = "the regular expression of '" + leading.metric + "' reads " +
+                     std::string(taken) + " in " + Quoted(leading.line) +
+                     ", which seems to count something: a value stands behind '" +
+                     std::string(taken) + std::string(words) + "'";
+  if (other.ok() && *other && regex.size() <= kShownMax) {
+    text += "; " + Quoted(regex) + " reads " + NumberText((*other)->number);
+  }
+  return text + ". If " + std::string(taken) +
+         " is what is meant, write what stands behind it into the expression";
 }
 
 // Two handlers of one logger print each line twice. A value that stays the same for a while does
@@ -691,8 +724,12 @@ std::string OutputMetrics::NoteOnForms(const OutputFinding& leading) const {
   }
   text += "If one kind is a summary, begin the expression with what the other lines begin with";
   // The epochs' lines are meant, and where neither names one, the first.
+  const bool has_epoch = FindEpoch(BeforeValue(leading)).epoch.has_value();
+  const bool is_within = CountLevels(BeforeValue(leading)) > 0 || has_epoch;
+  const bool counts_less =
+      is_within && CountLevels(BeforeValue(leading)) < CountLevels(BeforeValue(*first_leading_));
   const bool is_second =
-      FindEpoch(BeforeValue(leading)).epoch && !FindEpoch(BeforeValue(*first_leading_)).epoch;
+      counts_less || (has_epoch && !FindEpoch(BeforeValue(*first_leading_)).epoch);
   const OutputFinding& meant = is_second ? leading : *first_leading_;
   const size_t end =
       meant.line.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");

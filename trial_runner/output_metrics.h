@@ -137,6 +137,7 @@ class OutputMetrics {
   std::string NoteOnComma(const OutputFinding& leading);
   std::string NoteOnComma() const;
   std::string NoteOnRest(const OutputFinding& leading) const;
+  std::string NoteOnCount(const OutputFinding& leading) const;
   std::string NoteOnForms(const OutputFinding& leading) const;
   std::string NoteOnEpoch(const OutputFinding& before, const OutputFinding& leading) const;
   std::string NoteOnSections(const OutputFinding& before, const OutputFinding& leading) const;
@@ -193,6 +194,7 @@ class OutputMetrics {
     int64_t reports_before = 0;
     int64_t reports_with = 0;
     bool is_new = false;
+    bool is_more_often = false;  // It has had several values between two reports.
   };
   std::vector<Lag> lags_;
   int64_t report_count_ = 0;

@@ -68,7 +68,9 @@ std::optional<std::string> ComparedTrials::OnTrialEnded(TrialNumber trial,
   if (!are_alike) return std::nullopt;
   return "trials " + numbers +
          " have different configurations and reported exactly the same values: the program may not "
-         "use its parameters; tune why shows what each was given";
+         "use its parameters, or the number that is read is none of its results, such as a count; "
+         "tune "
+         "why shows what each was given";
 }
 
 bool ComparedTrials::AreAlike() const {

@@ -181,6 +181,8 @@ def main():
     command = command_of(script, source, given)
     metrics = reported_metrics(reported) or metrics
     main_metric = main_of(metrics)
+    if main_metric and isinstance(log, Log):
+        log.mark_iterations(main_metric, metrics)
     space.source = source
     if placeholders_in(given):  # The command is taken as it is.
         space.files.by_option = {}

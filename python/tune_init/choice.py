@@ -16,7 +16,7 @@ REFERENCES = ("baseline", "target", "random", "teacher", "initial", "expected", 
               "chance", "naive", "guess", "oracle", "reference", "ref", "original", "start", "starting", "prior", "goal", "majority")
 EXTREMES = ("min", "max", "minimum", "maximum", "lowest", "highest", "so", "far", "best")
 SAME = {"accuracy": "acc", "error": "err", "reward": "return", "rew": "return", "perplexity": "ppl", "cost": "loss"}
-EPISODE = re.compile(r"\bep(?:isode|\.)?\b[\s:=#\[(]*\d", re.I)
+EPISODE = re.compile(r"\bep(?:isode|\.)?\b(?: (?:num|no|number|id)\b\.?)?[\s:=#\[(]*\d", re.I)
 WHOLE_NAME, QUALIFIED, REFERENCE = 0, 1, 2  # How far a name is from a plain one.
 
 

@@ -6,7 +6,7 @@ from measures import words_of
 
 # What a program has several of at once or in turn, each with values of its own, beside folds.
 UNITS = ("shard", "worker", "job", "replica", "chain", "client", "bag", "split", "seed", "process", "proc", "member", "learner",
-         "agent", "site", "silo", "island", "restart", "repeat", "repetition")
+         "agent", "site", "silo", "island", "restart", "repeat", "repetition", "run")
 FOLD = re.compile(r"\b(?:k-?)?fold[\s:=#\[(\"'_-]*\d+\b(?!\.\d)|\bcv[\s#\[(]*\d+[/\]):]", re.I)
 UNIT = re.compile(rf"\b({'|'.join(UNITS)})(?:[ _-]?(?:id|idx|no|index))?[\s:=#\[(\"'_-]*(\d+)\b(?!\.\d)", re.I)
 LOOP_OVER_FOLDS = re.compile(r"fold(?!er)|\b\w*(?:kf|cv|splitter)\w*\.split\(", re.I)
@@ -51,6 +51,11 @@ def level_of(unit, is_summary, is_of_all):
 
 def is_mean(text):
     return any(w in MEAN for w in words_of(text)) or re.search(r"\+\s?/\s?-|±", text) is not None
+
+
+def levels_in(text):
+    """How many brackets of numbers a line has: 2 for "[1/4][20/300] acc 0.5"."""
+    return len(re.findall(r"\[\s*\d[\d\s/,]*\]", text))
 
 
 def counts_batches(text):

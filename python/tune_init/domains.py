@@ -88,7 +88,7 @@ def proposed(option):
     name, default = option.name, option.default
     is_number = isinstance(default, (int, float)) and not isinstance(default, bool)
     kept = ("data", "dataset", "dir", "path", "file", "output", "out", "save", "log", "logs", "device",
-            "name", "seed", "epochs", "epoch", "steps", "iterations", "iters", "rounds", "workers",
+            "name", "seed", "seeds", "runs", "episodes", "boost_round", "trials", "repetitions", "epochs", "epoch", "steps", "iterations", "iters", "rounds", "workers",
             "threads", "jobs", "gpu", "gpus", "cuda", "verbose", "debug", "port", "host", "resume",
             "project", "wandb", "checkpoint", "interval", "every", "freq", "frequency", "fold",
             "folds", "kfold", "kfolds", "nfolds", "cv", "splits", "repeats", "split", "dry", "test", "eval", "evaluate", "local", "rank", "world", "quick", "limit",
@@ -116,6 +116,8 @@ def proposed(option):
         return log_range(default, 100.0), "on a log scale"
     if is_like(name, *lr_words) and option.kind in ("float", "int", None):
         return log_range(default if is_number and default > 0 else 0.001), "a rate: on a log scale"
+    if is_like(name, "l1") and is_like(name, "ratio"):
+        return "{uniform: [0.0, 1.0]}", "a ratio"
     if is_like(name, "decay", "wd", "l1", "l2", "reg", "alpha", "lambda", "lam", "regularization",
                "penalty", "epsilon", "eps", "tol") and option.kind in ("float", None):
         if is_number and default > 0:

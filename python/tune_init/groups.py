@@ -31,4 +31,4 @@ def group_of(line, end):
     if words and len(parts_named(segment)) == 1:
         return words[-1][0]
     words = words_of_parts(line[:end])
-    return words[-1][0] if words and re.match(r"\s*(?:[:\[({]|=>|->)", line[words[-1][1]:end]) else ""
+    return words[-1][0] if words and re.match(r"\s*(?:(?:=\s*)?[\[({]|\]|:|=>|->)", line[words[-1][1]:end]) else ""

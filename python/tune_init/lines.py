@@ -5,6 +5,7 @@ import ast
 from bars import Bars
 from changes import with_old_marked
 from counters import LOOP_OVER_FOLDS, LOOP_OVER_UNITS
+from counts import with_counts_marked
 from loops import is_of_batches, subject_of
 from options import dotted
 from repeats import add_repeated_calls, unknown_part
@@ -27,7 +28,9 @@ class Line:
 
     def __init__(self, parts, stream, call, block, depth, bar=None):
         # `old`: which of its values are those that were, as in "loss 0.9 -> 0.5".
-        self.parts, self.old = with_old_marked(merged(parts))
+        self.shown, self.old = with_old_marked(merged(parts))
+        # `counts`: which of those that are shown are no values of their own, as in "return over 10 episodes: 0.5".
+        self.parts, self.counts = with_counts_marked(self.shown)
         self.stream, self.call = stream, call
         self.bar = bar
         self.block, self.depth, self.is_in_loop = block, depth, depth > 0

@@ -5,16 +5,20 @@ import typing
 
 from bars import BarOfLog
 from changes import ANY, name_of_change, old_value_at
-from counters import OF_FOLD, RANK, SUMMARY, counts_batches, ends_epoch, is_mean, level_of, summarizes, units_in
+from counts import has_count, is_count, with_counts_marked
+from counters import OF_FOLD, RANK, SUMMARY, counts_batches, ends_epoch, is_mean, level_of, levels_in, summarizes, units_in
 from groups import group_of
 from measures import NEVER, is_metric, part_of, words_of
-from metrics import (NUMBER, Metric, column_regex, escaped, finds, keys_around, names_of_header, of_rank, read_on_bar,
+from metrics import (ALL_ARE_READ, NUMBER, Metric, column_regex, escaped, finds, keys_around, names_of_header, of_rank, read_on_bar,
                      within_keys)
 from names import Naming, label_of, sentence_of
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
 WORD = r"[A-Za-z](?:[\w./@-]*[\w@])?"
 VALUE = re.compile(rf"(?<!\w')(?<!\w)({WORD}(?: {WORD})?)([\"']?\s?[:=]\s*'?|\s+)(?=({NUMBER})(?!\w*\d|\.\d))")
+ROW = re.compile(rf"\s*[|│]\s*({WORD})\s*[|│]\s*(?:{NUMBER})\s*[|│]\s*$")
+PLAIN_NUMBER = re.compile(rf"(?<![\w.])(?:{NUMBER})(?!\w*\d|\.\d|\w)")
+VALUE_NEXT = re.compile(rf"([^\d\n]*?(?:@\d+[^\d\n]*?)?)(?=(?<!\w)(?:{NUMBER})(?!\w*\d|\.\d))")  # What stands up to it.
 # Bars and `logging` write to standard error, which `2>&1` mixes in.
 OF_STDERR = re.compile(r"\d%\|.*\||\bit/s\b|\bs/it\b|\b(?:INFO|WARNING|DEBUG)\b")
 COUNT = re.compile(r"%\|[^|]*\| (\d+)/\d+ ")
@@ -90,7 +94,8 @@ def anchored(regex, main, others):
         candidates.append("^" + word.group(0) + r"\b.*?" + regex.lstrip("^"))
     candidates.append("^" + regex.lstrip("^"))
     if not re.search(r"\d[a-z%]", main[0][:begin]):  # Units may change: "900ms/step", "1s/step".
-        candidates.append(beginning_of(main[0], begin) + regex.removeprefix(r"\b").lstrip("^"))
+        whole = beginning_of(main[0], begin) + regex.removeprefix(r"\b").lstrip("^")
+        candidates += [whole, whole.replace(r"\S+?", r"[^\s\[\]]+")]
     for candidate in candidates:
         if [finds(candidate, line) for line in main] == found and not any(finds(candidate, o) for o in others):
             return candidate
@@ -103,18 +108,19 @@ class Kind(typing.NamedTuple):
     unit: str
     is_mean: bool
     counts_batches: bool
+    levels: int
 
     def is_summary(self):
         return any(w in SUMMARY for word in self.form[1:] for w in words_of(word))
 
     def is_other_than(self, epochs):
         """Whether its lines are surely no epochs beside those."""
-        return (self.is_summary() or self.unit and not epochs.unit
+        return (self.is_summary() or self.unit and not epochs.unit or self.levels > epochs.levels > 0
                 or self.counts_batches and not epochs.counts_batches)
 
 
 def kind_of(line, end, unit):
-    return Kind(form_of(line[:end]), unit, is_mean(line), counts_batches(line))
+    return Kind(form_of(line[:end]), unit, is_mean(line), counts_batches(line), levels_in(line[:end]))
 
 
 def precedence(kind, lines):
@@ -122,7 +128,7 @@ def precedence(kind, lines):
     is_series = len(lines) > 1 or EPOCH.search(lines[0]) is not None
     is_end = len(lines) > 1 and kind.is_summary() and ends_epoch(" ".join(kind.form[1:]))
     level = level_of(kind.unit, kind.is_summary() and not is_end, kind.is_mean)
-    return -level, is_series and not kind.counts_batches, not is_end, len(lines)
+    return -level, is_series and not kind.counts_batches, -max(1, kind.levels), not is_end, len(lines)
 
 
 def of_first_rank(regex, lines):
@@ -178,7 +184,7 @@ def headings_of(lines):
     """For each line the last one up to it that is words alone and names a part of the data."""
     headings, last = [], ""
     for line in lines:
-        is_heading = re.search(r"\d", line) is None and part_of_heading(line) != ""
+        is_heading = re.search(r"[\d|│]", line) is None and part_of_heading(line) != ""
         last = line.strip() if is_heading else last
         headings.append(last)
     return headings
@@ -201,6 +207,32 @@ def states_of(text):
     return rows
 
 
+def parts_of(text):
+    """A line's text up to a value, as the template of a script's line: its numbers are values, but for those that count."""
+    parts, at = [], 0
+    for number in PLAIN_NUMBER.finditer(text):
+        parts += [text[at:number.start()], None]
+        at = number.end()
+    return with_counts_marked([*parts, text[at:], None])[0]
+
+
+def counts_something(line, match):
+    """Whether the number behind a match of VALUE stands for no value, as the 100 of "mean return over 100 episodes: 31.2"."""
+    number = match.group(3)
+    behind = line[match.end() + len(number):]
+    return VALUE_NEXT.match(behind) is not None and is_count(line[:match.end()], VALUE_NEXT.match(behind).group(1))
+
+
+def values_behind_counts(line, is_wanted):
+    """[(where the value begins, its name)] of the values of which a count stands in their words: "return over 100 episodes: 31.2"."""
+    for number in PLAIN_NUMBER.finditer(line):
+        parts = parts_of(line[:number.start()])
+        if has_count(parts[-2]):
+            name = Naming(parts, is_wanted).of(len(parts) - 1)[0]
+            if name and is_wanted(name):
+                yield number.start(), name
+
+
 class Log:
     def __init__(self, text):
         self.states = states_of(text)  # Of a bar that is drawn over.
@@ -218,21 +250,25 @@ class Log:
 
     def metrics(self):
         metrics = self.values_of(is_metric)
-        for metric in self.columns():
+        for metric in [*self.columns(), *self.rows()]:
             metrics.setdefault(metric.name, metric)
         return list(metrics.values()) or self.unknown_values()
 
     def values_of(self, is_wanted):
         """name: the metric of each label before a value."""
-        found = {}
+        found, doubts = {}, {}
         for order, line in enumerate(self.lines):
             for match in VALUE.finditer(line):
-                begin, name = match.start(), plain(match.group(1))
+                begin, name, doubt = match.start(), plain(match.group(1)), ""
+                if counts_something(line, match) or has_count(parts_of(line[:match.end()])[-2]):
+                    continue
                 if not is_wanted(name):  # "epoch loss" is not one, "loss" is.
                     short = match.group(1).split(" ")[-1]
                     begin, name = match.end(1) - len(short), plain(short)
                 if not is_wanted(name) and not re.match(rf"(?:{NUMBER})\s*/", line[match.end():]):
-                    name = Naming([line[:match.end()], None], is_wanted).of_part(1, name)[0] or name
+                    parts = parts_of(line[:match.end()])
+                    of_part, doubt = Naming(parts, is_wanted).of_part(len(parts) - 1, name)
+                    name = of_part or name
                 change = old_value_at(line, match.end(), NUMBER)
                 if change:
                     text = line[:match.end()]
@@ -243,18 +279,26 @@ class Log:
                 regex = anchor_of(line[:begin]) + label_regex(line[begin:match.end()]) + "{number}"
                 if change:
                     regex = regex.removesuffix("{number}") + ANY + re.sub(r"\s+", r"\\s+", escaped(change[0])) + "{number}"
-                if not is_wanted(name) and is_wanted(sentence_of(line[:match.end()])):
-                    name, regex = sentence_of(line[:match.end()]), beginning_of(line, match.end()) + "{number}"
+                sentence = sentence_of(line[:match.end()])
+                if not is_wanted(name) and not doubt and is_wanted(sentence):
+                    name, regex = sentence, beginning_of(line, match.end()) + "{number}"
                 elif is_wanted(name) and (keys or group):
                     name = plain("_".join([*keys, *([group] if group else []), name]))
                     regex = within_keys(keys, regex) if keys else rf"\b{group}\b.*?" + re.sub(r"^(?:\^|\\b)", "", regex)
-                expressions = found.setdefault(name, {}) if is_wanted(name) else {}
-                if is_wanted(name) and len(expressions) < EXPRESSIONS_MAX:
-                    expressions.setdefault(regex, (line, order))
+                if not is_wanted(name) and not doubt:
+                    continue
+                expressions = found.setdefault(name, {})
+                if doubt:
+                    doubts.setdefault(name, doubt)
+                if len(expressions) < EXPRESSIONS_MAX:
+                    expressions.setdefault(regex, (line, order, match.end()))
+            for end, name in values_behind_counts(line, is_wanted):
+                found.setdefault(name, {}).setdefault(beginning_of(line, end) + "{number}", (line, order, end))
         metrics = {}
         for name, expressions in found.items():
             regex = max(expressions, key=self.weight_of)
             metrics[name] = self.metric(name, regex, *expressions[regex])
+            metrics[name].doubts += [doubts[name]] if name in doubts else []
         return metrics
 
     def weight_of(self, regex):
@@ -266,7 +310,8 @@ class Log:
 
     def unknown_values(self):
         """Where no name is known for a metric's: those that are written as `name = 1.5` and change."""
-        labels = [m.group(1) for line in self.lines for m in VALUE.finditer(line) if re.search("[:=]", m.group(2))]
+        labels = [m.group(1) for line in self.lines for m in VALUE.finditer(line)
+                  if re.search("[:=]", m.group(2)) or part_of(words_of(m.group(1))[-1:])]
         names = {plain(label) for label in labels} | {plain(label.split(" ")[-1]) for label in labels}
         names = {name for name in names if not set(words_of(name)) & set(NEVER + TIMES)}
         metrics = [m for m in self.values_of(lambda name: name in names).values()
@@ -291,7 +336,18 @@ class Log:
                         yield metric
                 header = None
 
-    def metric(self, name, regex, line, order):
+    def rows(self):
+        """The rows of a table that has a name and its value in each: "|    ep_rew_mean    | 46.66    |"."""
+        names = {}
+        for order, line in enumerate(self.lines):
+            row = ROW.match(line)
+            if row and is_metric(plain(row.group(1))):
+                names.setdefault(plain(row.group(1)), (row.group(1), line, order))
+        for name, (word, line, order) in names.items():
+            side = r"\|" if "|" in line else "│"
+            yield self.metric(name, rf"{side}\s*{escaped(word)}\s*{side}\s*{{number}}", line, order)
+
+    def metric(self, name, regex, line, order, place=0):
         kinds = {}
         of_part = of_best_part(regex, [other for other in self.lines if match_of(regex, other)])
         if of_part:
@@ -319,13 +375,17 @@ class Log:
         elif kinds:
             main = next(iter(kinds.values()))
         first_rank = of_first_rank(regex, main)
-        metric = Metric(name, regex, "both" if self.is_mixed else "stdout", (order, 0))
+        metric = Metric(name, regex, "both" if self.is_mixed else "stdout", (order, place))
         metric.line = line.strip()
         metric.unit, metric.is_mean = self.unit_of(line), is_mean(line)
         headings = list(dict.fromkeys(self.headings[i] for i, other in enumerate(self.lines) if other in main))
         if len(set(map(part_of_heading, headings))) > 1:
             metric.doubts.append(f"{name} is printed below {' and '.join(repr(h) for h in headings[:3])} in the same words: let "
                                  f"the script say which it is, as in val_{name}, and call tune init again")
+        times, heading = self.times_per_epoch(main)
+        if times > 1 and not metric.doubts and not first_rank:
+            metric.doubts.append(f"{name} is printed {times} times below each heading such as '{heading}', in the same words: let the "
+                                 f"script say which it is, as in val_{name}, and call tune init again. {ALL_ARE_READ}")
         if of_part:
             metric.comment = f"of {of_part[1]} alone: "
         if first_rank:
@@ -334,6 +394,33 @@ class Log:
         if self.iteration_of(metric) is None:
             self.look_at_bars(metric)
         return metric
+
+    def times_per_epoch(self, lines):
+        """(how many of the lines stand below each of several headings that count epochs, one of these); (0, "") where that differs."""
+        if any(EPOCH.search(line) for line in lines):
+            return 0, ""
+        counts, number, heading = [], None, ""
+        for line in self.lines:
+            epoch = EPOCH.search(line)
+            if line in lines and counts:
+                counts[-1] += 1
+            elif epoch and epoch.group(3) != number and len(line) < 80:
+                number, heading = epoch.group(3), heading or line.strip()
+                counts.append(0)
+        is_each = len(counts) > 1 and len(set(counts[:-1])) == 1 and counts[-1] <= counts[0]
+        return (counts[0], heading) if is_each else (0, "")
+
+    def mark_iterations(self, main, metrics):
+        """Lets those metrics be of one block with the main one that stand once behind each of its values, on lines of their own."""
+        def places_of(metric):
+            return [i for i, line in enumerate(self.lines) if match_of(metric.regex, line)]
+
+        begins = places_of(main)
+        for metric in metrics:
+            places = places_of(metric)
+            is_each = len(places) == len(begins) > 1 and all(a < b for a, b in zip(begins, places))
+            if metric is main or is_each and all(b < a for b, a in zip(places, begins[1:])):
+                metric.block = "iteration"
 
     def look_at_bars(self, metric):
         """Where the values stand on a bar over all epochs, its count is the iteration."""

@@ -5,7 +5,7 @@ import re
 
 from measures import is_metric, part_of, words_of
 from options import dotted
-from scores import value_at
+from scores import shown_values
 
 TIME = ("epoch", "epochs", "ep", "step", "steps", "iter", "iters", "iteration", "iterations", "it", "round", "rounds", "batch",
         "batches", "minibatch", "episode", "episodes", "gen", "generation", "generations", "cycle", "update", "updates", "t", "time",
@@ -56,12 +56,13 @@ def is_of_epochs(loop):
 
 def shown_by(line, targets):
     """(label, variable) of the loop's variables that the line shows, each with the words before it."""
-    for i, part in enumerate(line.parts):
-        value = value_at(line, i) if part is None else None
+    values = iter(shown_values(line))
+    for i, part in enumerate(line.shown):
+        value = next(values, None) if part is None else None
         if isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Add, ast.Sub)) and isinstance(value.right, ast.Constant):
             value = value.left
         if isinstance(value, ast.Name) and value.id in targets:
-            before = line.parts[i - 1] if i and line.parts[i - 1] else ""
+            before = line.shown[i - 1] if i and line.shown[i - 1] else ""
             label = re.search(r"([A-Za-z][\w -]*)[\s:=#\[(\"'@_-]*$", before)
             label = re.sub(r"\W+", "_", label.group(1)).strip("_").lower() if label else ""
             yield label, value.id

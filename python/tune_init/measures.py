@@ -21,6 +21,7 @@ OF_ANY_SCORE = (*ENDS, "best", "mean", "average", "avg", "median", "overall", "t
                 "s", "the", "my", "out", "of", "sample")
 
 HALVES = {"precision", "recall"}
+RATES = {"wer", "cer", "eer", "fid"}  # To be small, and yet what the loss is there for.
 REWARDS = ("reward", "rew", "return")
 SIGNS = ("neg", "negative", "minus")
 CHANGES = ("improvement", "decrease", "reduction", "drop", "gain")
@@ -28,7 +29,7 @@ CHANGES = ("improvement", "decrease", "reduction", "drop", "gain")
 NEGATED = ("mean", "root", "median", "max", "log", "logloss", "brier", "mse", "rmse", "mae", "mape", "rmsle", "msle")
 LIKELIHOOD = ("log_likelihood", "likelihood", "loglik", "elbo")
 
-VALIDATION = re.compile(r"(?:va|vl|vld|val|valid|validation|validate|dev|devel|development|eval|evaluation|check|holdout|"
+VALIDATION = re.compile(r"(?:va|vl|vld|val|vali|valid|validation|validate|dev|devel|development|eval|evaluation|check|holdout|"
                         r"heldout|oos|oob|cv)(?:set)?\d*$")
 TRAINING = re.compile(r"(?:tr|trn|train|training|fit)(?:set)?\d*$")
 # "valloss", "vacc".
@@ -37,7 +38,8 @@ JOINED = re.compile(r"(train|trn|tr|valid|val|vld|vl|va|v|test|dev|eval)(loss|ac
 
 
 def words_of(name):
-    words = re.split(r"[^A-Za-z0-9]+", re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower())
+    name = re.sub(r"\b(top)[-_ ](\d+)(?!\d)", r"\1\2", re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower())
+    words = re.split(r"[^A-Za-z0-9]+", name)
     return [part for word in words if word for part in (JOINED.match(word) or re.match("(.*)", word)).groups()]
 
 
@@ -105,4 +107,6 @@ def rank_of(name, part_of_line=""):
         part = 1  # v_loss: of the validation, or of the value in reinforcement learning, beside its reward.
     higher = {w for w in words if w in HIGHER}
     is_half = higher and higher <= HALVES and not {"average", "avg", "mean"} & set(words)
+    if not higher and {w for w in words if w in LOWER} <= RATES and any(w in RATES for w in words):
+        return part, 2
     return part, 0 if not higher else 1 if is_half else 2

@@ -5,6 +5,7 @@ import re
 
 from bars import NOT_FULL
 from changes import ANY, LOGGED, OLD
+from counts import COUNTED
 from counters import RANK, SEVERAL_PROCESSES, counts_batches, ends_epoch, is_mean, level_of, summarizes, units_in
 from groups import group_of
 from lines import lines_of
@@ -48,7 +49,7 @@ class Metric:
 
 
 def escaped(text):
-    text = re.sub(r"([\\.^$*+?()\[\]{}|])", r"\\\1", text).replace("\t", r"\t").replace(OLD, ANY)
+    text = re.sub(r"([\\.^$*+?()\[\]{}|])", r"\\\1", text).replace("\t", r"\t").replace(OLD, ANY).replace(COUNTED, ANY)
     return re.sub(LOGGED + r"(\b)?", lambda m: ".*?" if m.group(1) is None else r".*?\b", text)
 
 
@@ -99,7 +100,7 @@ def regex_for(parts, i):
 def rendered(parts):
     """A line with a number of its own for each value, and these numbers."""
     numbers = [f"0.{917 + 13 * i}" for i in range(len(parts))]
-    return "".join(numbers[i] if p is None else p for i, p in enumerate(parts)).replace(OLD, "0.25").replace(LOGGED, "INFO:root:"), numbers
+    return "".join(numbers[i] if p is None else p for i, p in enumerate(parts)).replace(OLD, "0.25").replace(COUNTED, "10").replace(LOGGED, "INFO:root:"), numbers
 
 
 def finds(regex, line):
@@ -111,6 +112,10 @@ def finds(regex, line):
         if matches:
             found.append(matches[-1].group(1))
     return found
+
+
+def count_of(regex, line):
+    return sum(1 for text in line.split("\n") for _ in re.finditer(regex.replace("{number}", f"({NUMBER})"), text))
 
 
 def beginning_of(parts, i, hole=".*?"):
@@ -159,8 +164,10 @@ def regex_in(line, i, others, group):
         candidates.append("^" + escaped(words.group(0)) + r"\b.*?" + re.sub(r"^(\^|\\s\+|, )", "", short))
     if line.parts[i - 1].startswith(LOGGED) and short.startswith(r"\b"):
         candidates.append(BEFORE_MESSAGE + short[2:])
-    candidates += [beginning_of(line.parts, i), beginning_of(line.parts, i, r"\S+?"), escaped(last) + "{number}"]
+    candidates += [beginning_of(line.parts, i), beginning_of(line.parts, i, r"\S+?"),
+                   beginning_of(line.parts, i, r"[^\s\[\]]+"), escaped(last) + "{number}"]
     right = [c for c in candidates if finds(c, text)[-1:] == [numbers[i]]]
+    right.sort(key=lambda c: count_of(c, text) > 1)  # Of two values in a line the last is read, but not without a doubt.
     for regex in right + [c + tail_of(line, i, c) for c in right]:
         if is_free_of(regex, others):
             return regex, True
@@ -184,11 +191,26 @@ def metrics_of_lines(lines, source, more=()):
         metrics.setdefault(metric.name, metric)
     for metric in more:
         metrics.setdefault(metric.name, metric)
+    if not metrics:
+        add_plain_parts(lines, source, metrics)
     return sorted(metrics.values(), key=lambda metric: metric.order)
 
 
+def add_plain_parts(lines, source, metrics):
+    """Of a line that a loop prints and that names the parts of the data alone, "train 0.3 valid 0.4": what they measure is asked."""
+    for line in sorted((line for line in lines if line.is_in_loop), key=precedence):
+        add_metrics_of(line, lines, is_plain_part, source, metrics)
+    for metric in metrics.values():
+        metric.doubts.append(f"nothing says what '{metric.name}' measures: let the script print its name, as in {metric.name}_loss, "
+                             "and call tune init again")
+
+
+def is_plain_part(name):
+    return len(words_of(name)) == 1 and part_of(words_of(name)) != ""
+
+
 def text_of_parts(parts):
-    return "".join("1" if part is None else part.replace(OLD, "1").replace(LOGGED, "") for part in parts)
+    return "".join("1" if part is None else part.replace(OLD, "1").replace(COUNTED, "1").replace(LOGGED, "") for part in parts)
 
 
 def text_of(line):
@@ -276,7 +298,7 @@ def column_metrics(lines):
             header = names_of_header("".join(line.parts)) or header
             continue
         texts = [p for p in line.parts if p is not None]
-        if header is None or line.parts.count(None) != len(header[0]) or any(t.strip(" ,;\t|%") for t in texts):
+        if header is None or line.parts.count(None) != len(header[0]) or any(t.strip(" ,;\t|%:0123456789") for t in texts):
             continue
         names, separator = header
         for i, name in enumerate(names):
@@ -288,7 +310,7 @@ def column_metrics(lines):
 
 
 def add_metrics_of(line, lines, is_wanted, source, metrics):
-    naming = Naming(line.parts, is_wanted)
+    naming = Naming(line.parts, is_wanted, line)
     for i in naming.labels:
         keys = keys_around("".join("0" if p is None else p for p in line.parts[:i]))
         label, doubt = naming.of(i)
@@ -297,7 +319,7 @@ def add_metrics_of(line, lines, is_wanted, source, metrics):
             plain, doubt = naming.labels[i], ""
             label = plain if is_wanted(plain) else sentence_of(line.parts[i - 1])
         name = "_".join(re.sub(r"\W+", "_", k).lower() for k in [*keys, *([group] if group else []), label])
-        if not label or not is_wanted(name):
+        if not label or not (is_wanted(name) or doubt):
             continue
         if name in metrics:
             doubt_two_loops(metrics[name], line)
@@ -323,7 +345,7 @@ def expression_of(line, i, lines, keys, group):
     if keys:
         return within_keys(keys, regex_for(line.parts, i)), []
     if chain.words:
-        return regex_for(chain.parts(), 1), []
+        return regex_for(chain.parts(), len(chain.parts()) - 1), []
     regex, is_free = regex_in(line, i, others, group)
     return regex, [] if is_free else [n for n in others if finds(regex, rendered(n.parts)[0])]
 
@@ -363,6 +385,9 @@ def group_at(line, i):
 def doubt_two_loops(metric, line):
     """Two stages of a training print a value of the same name, each in a loop of its own."""
     first = metric.printed
+    if is_other_stage(first, line) and not metric.doubts and not finds(metric.regex, rendered(line.parts)[0]):
+        metric.doubts.append(f"{metric.name} is printed for '{text_of(first).strip()[:40]}' and for '{text_of(line).strip()[:40]}', and the "
+                             "expression reads the first alone: see that it is the one to go by, or begin it as the other does")
     if None in (first, line.loop) or first.loop is None or precedence(first) != precedence(line):
         return
     if line.loop in ast.walk(first.loop) or first.loop in ast.walk(line.loop) or metric.doubts:
@@ -373,6 +398,14 @@ def doubt_two_loops(metric, line):
     elif follows(first, line):
         metric.doubts.append(f"{metric.name} is printed by two loops, one after the other, in the same words: let the script say which it is, "
                              f"and call tune init again. {ALL_ARE_READ}")
+
+
+def is_other_stage(first, line):
+    """Whether a function prints both lines, which is called for one stage and then for another, fit("pretrain") and fit("finetune")."""
+    if first is None or first.printing is not line.printing or first.call is line.call or first.block != line.block:
+        return False
+    words = [words_of(text_of(n)) for n in (first, line)]
+    return part_of(words[0]) == part_of(words[1]) and precedence(first) == precedence(line)
 
 
 def follows(first, line):

@@ -1,10 +1,13 @@
 """What the words before a printed value call it."""
 
+import ast
 import re
 
 from changes import LOGGED, OLD, is_old_alone, name_of_change
+from counts import COUNTED, spoken
 from loops import TIME
-from measures import LOWER, measures_of, part_of, words_of
+from measures import LOWER, is_metric, measures_of, part_of, words_of
+from scores import value_at
 
 PART_NAMES = {"validation": "val", "training": "train", "test": "test"}
 WHOLES = ("total", "sum", "overall", "sum_total", "in_total")
@@ -19,8 +22,9 @@ def label_of(text):
 
 def sentence_of(text):
     """"test_accuracy" of "Accuracy of the network on the 10000 test images: "."""
+    text = spoken(text)
     sentence = re.split(r"[\n|;()\[\]{}\t]", text.rstrip())[-1]
-    match = re.search(r"([A-Za-z][A-Za-z -]*?)\s+(?:of|on|for|in|over|after|at|from)\s.*[:=]$", sentence)
+    match = re.search(r"\b([A-Za-z][A-Za-z0-9-]*(?: [A-Za-z][A-Za-z0-9-]*)*?)\s+(?:of|on|for|in|over|after|at|from)\s.*(?:[:=]|\sis)$", sentence)
     if not match:
         return ""
     part = part_of(words_of(sentence))
@@ -32,6 +36,7 @@ def label_text(text):
     """What stands right before the value, back to where its label begins."""
     line = text.split("\n")[-1]
     body = line.split(OLD)[0].rstrip(" :=→>\"'\t|([")
+    body = body[:-1] if body[-1:] in (")", "]") and COUNTED in body else body  # "reward (last 10 episodes): "
     starts = [m.end() for m in re.finditer(LOGGED + r"|[|,;()\[\]{}]\s*|\s[-–—/>]+\s+|\t|  +", body)]
     begin = starts[-1] if starts else 0
     return line[:begin], line[begin:]
@@ -66,20 +71,58 @@ class Chain:
         return "_".join(filter(None, [self.words[self.at].lower(), rest]))
 
     def parts(self):
-        """The line's parts up to the value, with the chain's earlier values as text."""
-        return [self.text + (OLD + self.between) * self.at, None]
+        """The line's parts up to the value, with the chain's earlier values as text; whatever stands before is one value."""
+        before = ["", None] if self.begin > 1 else []
+        return [*before, self.text + (OLD + self.between) * self.at, None]
+
+
+def said_by(node):
+    """"acc" of val_acc, m["val_acc"], accuracy(net, mask) and 100 * val_acc: the measure that an expression names; "" for others."""
+    if isinstance(node, ast.Call):  # Its arguments may be of anything.
+        owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+        return said_by(node.func) or said_by(owner) or (said_by(node.args[0]) if node.args and not is_made_by(node) else "")
+    if isinstance(node, ast.Subscript):
+        key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+        return measure_in(key) if isinstance(key, str) else said_by(node.value)
+    if isinstance(node, ast.BinOp):
+        return said_by(node.left) or said_by(node.right)
+    if isinstance(node, (ast.Name, ast.Attribute)):
+        return measure_in(node.id if isinstance(node, ast.Name) else node.attr)
+    return ""
+
+
+def is_made_by(call):
+    """Whether a call makes another value of what it is given, as evaluate(loss) does and float(loss) does not."""
+    return not (isinstance(call.func, ast.Name) and call.func.id in ("float", "round", "str")) and not (
+        isinstance(call.func, ast.Attribute) and call.func.attr in ("mean", "sum", "average"))
+
+
+def measure_in(name):
+    """"loss" of "val_loss" and "v_loss"."""
+    words = [singular(w) for w in words_of(name) if not part_of([w])]
+    return "_".join(words) if is_metric("_".join(words)) else next(iter(measures_of("_".join(words))), "")
+
+
+def singular(word):
+    """"loss" of val_losses[-1], "acc" of accs, "accuracy" of accuracies."""
+    for end, instead in (("sses", "ss"), ("ies", "y"), ("s", "")):
+        if word.endswith(end) and measures_of(word.removesuffix(end) + instead):
+            return word.removesuffix(end) + instead
+    return word
 
 
 class Naming:
-    """The names of the values of one line."""
+    """The names of the values of one line. `line`: of a script, which has the expressions of its values."""
 
-    def __init__(self, parts, is_wanted):
-        self.parts, self.is_wanted = parts, is_wanted
+    def __init__(self, parts, is_wanted, line=None):
+        self.parts, self.is_wanted, self.line = parts, is_wanted, line
         holes = [i for i in range(1, len(parts)) if parts[i] is None and isinstance(parts[i - 1], str)]
         self.labels = {i: self.plain(i) for i in holes}
 
     def plain(self, i):
-        text = self.parts[i - 1][glued(self.parts, i):]
+        text = spoken(self.parts[i - 1][glued(self.parts, i):])
+        if COUNTED in text.split("\n")[-1]:
+            return ""
         label = name_of_change(label_of(text.split(OLD)[0])) if OLD in text else label_of(text)
         return "" if is_old_alone(label) else label
 
@@ -104,6 +147,8 @@ class Naming:
         match = re.search(r"[A-Za-z][\w /.@-]*$", text.rstrip(" :=→>\"'\t|(["))
         before = text[:match.start()] if match else ""
         whole = match.group(0) if match else ""
+        if re.search(r"\s[-–—]+\s", whole):  # "Valid - loss": the label begins behind the dash.
+            before += re.match(r".*\s[-–—]+\s", whole).group(0)
         numbered = re.search(r"([A-Za-z]{2,})[ _-](\d+)\s+[A-Za-z]", whole) or re.search(r"()()$", "")
         if numbered.group(1) and numbered.group(1).lower() not in (*TIME, "fold"):
             return f"{numbered.group(1)}_{numbered.group(2)}_{label}".lower(), ""
@@ -116,12 +161,19 @@ class Naming:
         return label, f"{label} stands {len(same)} times in one line, and the first is read: let the script say what each of them is, and call tune init again"
 
     def of_part(self, i, label):
-        """A plain "val" after "loss" is the validation's loss."""
+        """A plain "val" after "loss" is the validation's loss, but for one after a loss that has a value of its own: of what that
+        is the variable says, or nobody."""
         part = part_of(words_of(label)) if len(words_of(label)) == 1 else ""
         behind = self.parts[i + 1] if i + 1 < len(self.parts) else None
         if not part or behind and behind.startswith("/"):
             return "", ""
+        said = said_by(value_at(self.line, i)) if self.line is not None else ""
+        if said:
+            return f"{PART_NAMES[part]}_{said}", ""
         before = [n for j, n in self.labels.items() if j < i and self.is_wanted(n)]
+        if before and not part_of(words_of(before[-1])):
+            return label, (f"'{label}' stands behind {before[-1]}, and nothing says what it measures: let the script print its name, "
+                           f"as in {label}_acc, and call tune init again")
         if not before:
             text = "".join("1" if p is None else p for p in self.parts[:i]).split("\n")[-1]
             before = [w for w in words_of(text) if self.is_wanted(w)]

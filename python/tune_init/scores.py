@@ -205,16 +205,22 @@ def values_of(call):
         if isinstance(node, ast.Dict):
             return [v for value in node.values for v in inner(value)]
         return [node]
-    return [v for argument in call.args for v in inner(argument)]
+    given = call.args or [k.value for k in call.keywords if k.arg]
+    return [v for argument in given for v in inner(argument)]
 
 
 def value_at(line, i):
     """The expression of the value at parts[i] of a printed line; None: it is not seen."""
+    values = [v for nth, v in enumerate(shown_values(line)) if nth not in line.counts]
+    return values[line.parts[:i].count(None)] if values else None
+
+
+def shown_values(line):
+    """The expressions of what a printed line shows (line.shown); [] where they are not seen."""
     if not isinstance(line.printing, ast.Call):
-        return None
-    values, holes = values_of(line.printing), line.parts.count(None)
-    values = [v for i, v in enumerate(values) if i not in line.old]
-    return values[line.parts[:i].count(None)] if len(values) == holes else None
+        return []
+    values = [v for i, v in enumerate(values_of(line.printing)) if i not in line.old]
+    return values if len(values) == line.shown.count(None) else []
 
 
 # The lines that scikit-learn prints of a scorer, which is always to be large.

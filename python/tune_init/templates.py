@@ -85,6 +85,13 @@ def shows_percent(node):
     return isinstance(spec, ast.JoinedStr) and spec.values and getattr(spec.values[-1], "value", "").endswith("%")
 
 
+def is_padded_between(before, value):
+    """Whether two values without a text between them are columns, as in {epoch:<8}{loss:<13.4f}."""
+    specs = [ast.unparse(v.format_spec).strip("f\"'") if isinstance(v, ast.FormattedValue) and v.format_spec else "" for v in (before, value)]
+    are_values = isinstance(before, ast.FormattedValue) and isinstance(value, ast.FormattedValue)
+    return are_values and (re.match(r"<\d", specs[0]) is not None or re.match(r">?\d", specs[1]) is not None)
+
+
 class Names:
     """What the script's names stand for: dictionaries by their keys, and texts that are printed later."""
 
@@ -217,6 +224,9 @@ class Templates:
 
     def __init__(self, tree):
         self.names = Names(tree)
+        # log(Epoch=1, Val=0.5) of PyTorch Geometric prints "Epoch: 1, Val: 0.5".
+        self.has_log_of_words = any(isinstance(n, ast.ImportFrom) and (n.module or "").startswith("torch_geometric") and
+                                    any(a.name == "log" for a in n.names) for n in ast.walk(tree))
 
     def of(self, node, bound=None, depth=0):
         bound = bound or {}
@@ -232,7 +242,8 @@ class Templates:
             return bound[node.id]
         if isinstance(node, ast.JoinedStr):
             parts = []
-            for value in node.values:
+            for before, value in zip([None, *node.values], node.values):
+                parts += [" "] if is_padded_between(before, value) else []
                 parts += inner(value.value) if isinstance(value, ast.FormattedValue) else inner(value)
                 parts += ["%"] if shows_percent(value) else []
             return parts
@@ -324,6 +335,8 @@ class Templates:
             if is_rich:  # Its markup: [bold]...[/].
                 parts = [p if p is None else re.sub(r"\[/?[a-z][a-z ]*\]|\[/\]", "", p) for p in parts]
             return ([LOGGED] if last == "log" else []) + parts, "stderr" if is_error else "stdout"
+        if name == "log" and self.has_log_of_words and words and not call.args:
+            return [p for i, word in enumerate(words) for p in (f"{', ' if i else ''}{word}: ", None)], "stdout"
         is_bar = re.search(r"tqdm|bar|prog|loop|epochs|iter|^t$", owner) is not None
         if last == "write" and call.args:
             if owner in ("sys.stdout", "stdout") or (is_bar and "file" not in words):

@@ -210,10 +210,12 @@ class Groups(unittest.TestCase):
     """One line tells of the training and of the validation."""
 
     LINES = ("Epoch {e}: train [loss {x:.3f}, acc {a:.3f}] val [loss {y:.3f}, acc {b:.3f}]",
+             "[ Info: Epoch {e}: train = (loss = {x:.3f}, acc = {a:.3f}), test = (loss = {y:.3f}, acc = {b:.3f})",
              "Epoch {e}: Train: Loss {x:.3f}, Acc {a:.3f} | Val: Loss {y:.3f}, Acc {b:.3f}",
              "Epoch {e} Training: acc {a:.3f} loss {x:.3f} Validation: acc {b:.3f} loss {y:.3f}",
              "Epoch {e} | train loss {x:.3f} acc {a:.3f} | valid loss {y:.3f} acc {b:.3f} | 0.12s",
              "Epoch {e} | train loss {x:.3f}, acc {a:.3f} | test loss {y:.3f}, acc {b:.3f}",
+             "[{e}epoch] [train] loss={x:.3f}, acc={a:.3f}, [valid] loss={y:.3f}, acc={b:.3f}, time=3 s",
              "{e} val: loss {y:.3f} acc {b:.3f}; train: loss {x:.3f} acc {a:.3f}")
 
     def test_the_value_of_the_validation_is_read(self):
@@ -290,6 +292,78 @@ class BehindTheLoop(unittest.TestCase):
     def test_a_percentage_is_written_with_its_sign(self):
         answer = Answer(self.LOOP + 'print(f"acc {e / 10:.1%}/top")\n')
         self.assertEqual(answer.values, ["10.0", "20.0", "30.0"])
+
+
+class Counts(unittest.TestCase):
+    """A number within the words before a value counts something, and is not the value."""
+
+    LINES = ("iter {e} | mean return over {n} episodes: {v}", "Episode {e}: average reward over last {n} episodes: {v}",
+             "Mean test accuracy over {n} runs: {v}", "Accuracy on {n} validation images: {v} %", "epoch {e} | ndcg@5: {v} | hit rate at {n}: 9",
+             "Validation accuracy after epoch {e}: {v}", "Eval loss at step {n} = {v}", "avg reward (last {n} episodes): {v}",
+             "Average accuracy over {n} seeds and {n} folds: {v}", "recall@{n} on {n} users: {v}", "precision at {n} recall: {v}", "epoch {e} Hits@ 10 : {v} MRR: 0.1", "f1 at {n} = {v}",
+             "Accuracy of the best {n} models: {v}")
+
+    def test_the_value_behind_the_count_is_read(self):
+        for line in self.LINES:
+            log = "".join(line.format(e=e, n=10 * e, v=v) + "\n" for e, v in ((1, 0.25), (2, 0.5)))
+            script = f"for e, v in ((1, 0.25), (2, 0.5)):\n    n = 10 * e\n    print(f'{line}')\n"
+            with self.subTest(line):
+                self.assertEqual(Answer(script).values, ["0.25", "0.5"])
+                self.assertEqual(Answer("x = 1\n", log).values, ["0.25", "0.5"])
+
+    def test_a_value_with_another_behind_it_is_one(self):
+        for line in ("epoch {e} acc {v} lr: {n}", "val_acc {v} time: {n}", "accuracy of {v} loss: {n}", "acc last {v} best: {n}",
+                     "loss {n} acc {v} epoch: {e}", "epoch {e} of {n}: acc {v}"):
+            log = "".join(line.format(e=e, n=10 * e, v=v) + "\n" for e, v in ((1, 0.25), (2, 0.5)))
+            script = f"for e, v in ((1, 0.25), (2, 0.5)):\n    n = 10 * e\n    print(f'{line}')\n"
+            with self.subTest(line):
+                self.assertEqual(Answer(script).values, ["0.25", "0.5"])
+                self.assertEqual(Answer("x = 1\n", log).values, ["0.25", "0.5"])
+
+    def test_the_cutoffs_of_a_loop_are_told(self):
+        script = "for e in (1, 2):\n    for k in (1, 5):\n        print(f'recall@{k}: {k / 10}')\n"
+        answer = Answer(script)
+        self.assertEqual(answer.values, ["0.1", "0.5"] * 2)
+        self.assertTrue(any("recall is printed for 1 and 5" in t for t in answer.to_do), answer.to_do)
+
+    def test_the_mean_of_runs_is_read_and_no_run(self):
+        log = "Run 1: final test accuracy 0.5\nRun 2: final test accuracy 0.75\nMean test accuracy over 2 runs: 0.625\n"
+        self.assertEqual(Answer("x = 1\n", log).values, ["0.625"])
+
+
+class Fields(unittest.TestCase):
+    """What programs of several fields print, with the value that each is about."""
+
+    LINES = (("Epoch: {e}, Steps: 9 | Train Loss: 0.9 Vali Loss: {v} Test Loss: 0.8", "vali_loss", "min"),  # Time series.
+             ("epoch {e} loss 0.9 kNN(k=200) top-1: {v}%  top-5: 0.8%", "top_1", "max"),  # Representations.
+             ("epoch {e}, train loss: 0.9 - valid loss: 0.8, valid WER: {v}", "valid_wer", "min"),  # Speech.
+             ("Episode {e}\tLast reward: 9.5\tAverage reward: {v}", "average_reward", "max"))  # Reinforcement learning.
+
+    def test_the_value_of_the_field_is_read(self):
+        for line, metric, mode in self.LINES:
+            log = "".join(line.format(e=e, v=v) + "\n" for e, v in ((1, 0.25), (2, 0.5)))
+            script = f"for e, v in ((1, 0.25), (2, 0.5)):\n    print(f{line!r})\n"
+            for answer in (Answer(script), Answer("x = 1\n", log)):
+                self.assertEqual((answer.metric, answer.mode, answer.values), (metric, mode, ["0.25", "0.5"]), line)
+
+    def test_the_reward_of_a_numbered_episode_alone_is_told(self):
+        script = "for e in (1, 2):\n    print(f'Total T: {e} Episode Num: {e} Reward: {e / 4}')\n"
+        self.assertTrue(any("the luckiest episode would be the answer" in t for t in Answer(script).to_do))
+
+    def test_an_expression_that_finds_one_value_in_its_line_goes_first(self):
+        script = "for e in (1, 2):\n    print(f'{e} train (loss: {0.5}, n: 1), test (loss: {e / 4}, n: 2)')\n"
+        regex = re.search(r"test_loss: \{regex: '(.*)'\}", Answer(script).space).group(1)
+        self.assertEqual(metrics.count_of(regex, "1 train (loss: 0.5, n: 1), test (loss: 0.25, n: 2)"), 1)
+
+
+class Dashes(unittest.TestCase):
+    def test_a_part_before_a_dash_names_the_value(self):
+        script = "for e in (1, 2):\n    print(f'Epoch {e}\\n  Train - loss {0.5}\\n  Valid - loss {e / 4}')\n"
+        self.assertEqual((Answer(script).metric, Answer(script).values), ("valid_loss", ["0.25", "0.5"]))
+
+    def test_a_chain_behind_another_value_is_read(self):
+        script = "for e in (1, 2):\n    print(f'Epoch {e}: train/val accuracy = {0.9}/{e / 4}')\n"
+        self.assertEqual((Answer(script).metric, Answer(script).values), ("val_accuracy", ["0.25", "0.5"]))
 
 
 class Redrawn(unittest.TestCase):
@@ -394,6 +468,68 @@ class Parts(unittest.TestCase):
         for log in ("ep | tr_loss | va_acc | lr\n 1 | 0.9 | 71.5 % | 0.1\n 2 | 0.8 | 72.5 % | 0.1\n",
                     "ep  tr_loss  va_acc  lr\n 1  0.9  71.5 %  0.1\n 2  0.8  72.5 %  0.1\n"):
             self.assertEqual(Answer("x = 1\n", log).values, ["71.5", "72.5"], log)
+
+
+class Brackets(unittest.TestCase):
+    def test_the_line_of_an_epoch_goes_before_those_of_its_batches(self):
+        script = ("for e in (0, 1):\n    for i in range(3):\n        print(f'[{e}/2][{i}/3] acc: {0.9 + i / 100}')\n"
+                  "    print(f'[{e}/2] acc: {0.25 + e / 4}')\n")
+        log = "".join(f"[{e}/2][{i}/3] acc: 0.9{i}\n" * (i < 3) or f"[{e}/2] acc: {0.25 + e / 4}\n" for e in (0, 1) for i in range(4))
+        for answer in (Answer(script), Answer("x = 1\n", log)):
+            self.assertEqual(answer.values, ["0.25", "0.5"])
+            self.assertFalse(any("acc" in t for t in answer.to_do), answer.to_do)
+
+    def test_two_bars_below_each_epoch_of_a_log_are_told(self):
+        bars = "\r [==  ] 1/2 Loss: 0.5 | Acc: {a}% (4/10)\r [====] {n}/{n} Loss: 0.5 | Acc: {a}% (8/10)\n"
+        log = "".join(f"\nEpoch: {e}\n" + bars.format(a=90 + e, n=5) + bars.format(a=50 + e, n=3) + "Saving..\n" for e in (0, 1, 2))
+        answer = Answer("x = 1\n", log)
+        self.assertTrue(any("acc is printed 2 times below each heading such as 'Epoch: 0', in the same words" in t for t in answer.to_do),
+                        answer.to_do)
+        once = "".join(f"\nEpoch: {e}\n" + bars.format(a=90 + e, n=5) + "Saving..\n" for e in (0, 1, 2))
+        self.assertFalse(any("Acc" in t or "acc" in t for t in Answer("x = 1\n", once).to_do))
+
+
+class Tables(unittest.TestCase):
+    def test_what_a_log_has_below_each_value_ends_its_iteration(self):
+        log = "".join(f"=== Evaluation ===\n Accuracy:  {v}\n Precision:   0.5\n F1 Score:   0.6\n" for v in (0.25, 0.5, 0.75))
+        self.assertIn("\n  report_on: f1_score ", space_of("x = 1\n", log))
+        self.assertIn("\nmetric: accuracy ", space_of("x = 1\n", log))
+        self.assertNotIn("report_on: f1_score", space_of("x = 1\n", log + " F1 Score: 0.9\n"))
+
+    def test_a_sentence_with_is_names_its_value(self):
+        log = "Score at iteration 10 is 0.5\nScore at iteration 20 is 0.25\n"
+        self.assertEqual((Answer("x = 1\n", log).metric, Answer("x = 1\n", log).values), ("score", ["0.5", "0.25"]))
+
+    def test_columns_that_are_padded_alone_are_read(self):
+        for row in ("{e:<8}{0.5:<13.4f}{e / 4:<12.4f}00:0{e}", "{e:3d}{0.5:13.4f}{e / 4:>12.4f}{3:>9}"):
+            script = f"print('epoch   train_loss   valid_acc   time')\nfor e in (1, 2):\n    print(f'{row}')\n"
+            self.assertEqual((Answer(script).metric, Answer(script).values), ("valid_acc", ["0.2500", "0.5000"]), row)
+
+    def test_a_line_that_names_the_parts_of_the_data_alone_is_asked(self):
+        script = "def f(e): return e / 4\nfor e in (1, 2):\n    print(f'[{e}/2] train {0.5} valid {f(e)}')\n"
+        for answer in (Answer(script), Answer("x = 1\n", "[1/2] train 0.5 valid 0.25\n[2/2] train 0.4 valid 0.5\n")):
+            self.assertEqual((answer.metric, answer.values), ("valid", ["0.25", "0.5"]))
+            self.assertTrue(any("'valid' measures" in t or "see whether valid is the one" in t for t in answer.to_do), answer.to_do)
+            self.assertTrue(any("largest valid for the best; is that the right direction?" in t for t in answer.to_do), answer.to_do)
+
+    def test_the_rows_of_a_table_of_stable_baselines_are_read(self):
+        log = "".join(f"{'-' * 30}\n| rollout/      |       |\n|    ep_len_mean   | 9  |\n|    ep_rew_mean    | {v}   |\n"
+                      f"| train/    |     |\n|    loss    | 0.1     |\n{'-' * 30}\n" for v in (46.5, 51.25))
+        answer = Answer("x = 1\n", log)
+        self.assertEqual((answer.metric, answer.mode, answer.values), ("ep_rew_mean", "max", ["46.5", "51.25"]))
+        self.assertFalse(any("rew" in t for t in answer.to_do), answer.to_do)
+        self.assertEqual(Answer("x = 1\n", "│   test_acc    │   0.93     │\n│   test_loss    │   0.2     │\n").values, ["0.93"])
+
+
+class Stages(unittest.TestCase):
+    def test_a_function_that_prints_two_stages_is_told(self):
+        script = ("def fit(n, stage):\n    for e in range(n):\n        print(f'{stage} Epoch {e}/{n} val_acc: {e / 4}')\n"
+                  "fit(2, 'pretrain')\nfit(3, 'finetune')\n")
+        self.assertTrue(any("val_acc is printed for 'pretrain Epoch 1/1 val_acc: 1' and for 'finetune Epoch 1/1 val_acc: 1', and the "
+                            "expression reads the first alone" in t for t in Answer(script).to_do))
+        self.assertFalse(any("val_acc" in t for t in Answer(script.replace("fit(3, 'finetune')\n", "")).to_do))
+        parts = script.replace("val_acc", "acc").replace("pretrain", "train").replace("finetune", "valid")
+        self.assertFalse(any("acc" in t for t in Answer(parts).to_do), Answer(parts).to_do)
 
 
 class Phases(unittest.TestCase):

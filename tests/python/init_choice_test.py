@@ -141,16 +141,46 @@ class Wholes(unittest.TestCase):
 
 class Validation(unittest.TestCase):
     def test_a_plain_val_is_of_the_metric_before_it(self):
-        for line in ("Loss: {v} | Val: {w}", "loss {v} (best {u}) val {w} lr {u}", "Loss - train: {v}, val: {w}"):
+        for line in ("train loss: {v} | Val: {w}", "train loss {v} (best {u}) val {w} lr {u}", "Loss - train: {v}, val: {w}"):
             answer = answer_of(LOOP + f'print(f"{line}")')
             self.assertEqual((answer.metric, answer.mode, answer.values), ("val_loss", "min", ["0.5"] * 3), line)
-        answer = Answer("x = 1\n", "epoch 1 loss 0.5 (best 0.4) val 0.7\nepoch 2 loss 0.4 (best 0.4) val 0.6\n")
+            self.assertFalse(any("val" in t for t in answer.to_do), answer.to_do)
+        answer = Answer("x = 1\n", "epoch 1 train loss 0.5 (best 0.4) val 0.7\nepoch 2 train loss 0.4 (best 0.4) val 0.6\n")
         self.assertEqual((answer.metric, answer.values), ("val_loss", ["0.7", "0.6"]))
 
-    def test_a_plain_val_behind_two_measures_is_asked(self):
-        answer = answer_of(LOOP + 'print(f"loss={v}, acc={u}, val={w}")')
-        self.assertEqual((answer.metric, answer.values), ("val_acc", ["0.5"] * 3))
-        self.assertTrue(any("'val' is taken for val_acc" in t for t in answer.to_do), answer.to_do)
+    def test_a_plain_val_behind_a_loss_with_a_value_of_its_own_is_asked(self):
+        for line in ("Loss: {v} | Val: {w}", "loss {v} (best {u}) val {w} lr {u}", "loss={v}, acc={u}, val={w}",
+                     "Epoch: 001, Loss: {v}, Train: {u}, Val: {w}, Test: {u}"):
+            logged = "".join(line.format(v=v, u=0.25, w=0.5) + "\n" for v in (0.75, 0.7, 0.6))
+            for answer in (answer_of(LOOP + f'print(f"{line}")'), Answer("x = 1\n", logged)):
+                self.assertEqual((answer.metric, answer.values), ("val", ["0.5"] * 3), line)
+                self.assertTrue(any("'val' stands behind " in t for t in answer.to_do), answer.to_do)
+                self.assertTrue(any("largest val for the best; is that the right direction?" in t for t in answer.to_do), answer.to_do)
+
+    def test_a_plain_val_is_named_by_its_variable(self):
+        line = 'print(f"Epoch: {epoch:03d}, Loss: {loss:.4f}, Train: {train}, Val: {val}, Test: {test}")\n'
+        numpy = "class np: mean = staticmethod(lambda given: sum(given) / len(given))\n"
+        test = "def test():\n    return 0.75, 0.5, 0.25\n"
+        for given, value, metric, mode in (
+                ("train_acc, val_acc, test_acc = test()", "{val_acc:.4f}", "val_acc", "max"),
+                ("train_loss, val_loss, test_loss = test()", "{val_loss:.4f}", "val_loss", "min"),
+                ("m = dict(val_acc=0.5)", "{m['val_acc']:.4f}", "val_acc", "max"),
+                ("val_auc = 0.005", "{100 * val_auc:.4f}", "val_auc", "max"),
+                ("val_losses = [0.5]", "{val_losses[-1]:.4f}", "val_loss", "min"),
+                ("val_accuracies = [0.5]", "{np.mean(val_accuracies):.4f}", "val_accuracy", "max"),
+                ("def accuracy(x): return x", "{accuracy(0.5):.4f}", "val_accuracy", "max")):
+            script = numpy + test + f"loss = 0.5\n{given}\nfor epoch in (1, 2):\n    " + line.replace("{val}", value).replace(
+                "{train}", value.replace("val_", "train_") if "train_" in given else "{1}").replace("{test}", "{1}")
+            answer = Answer(script)
+            self.assertEqual((answer.metric, answer.mode, answer.values), (metric, mode, ["0.5000"] * 2), script)
+            self.assertFalse(any("val" in t for t in answer.to_do), answer.to_do)
+
+    def test_the_log_of_pytorch_geometric_is_read(self):
+        script = ("from torch_geometric.logging import init_wandb, log\nfor epoch in (1, 2):\n"
+                  "    log(Epoch=epoch, Loss=loss, Train=train_acc, Val=val_acc, Test=test_acc)\n")
+        space = space_of(script)
+        self.assertIn("\nmetric: val_acc ", space)
+        self.assertIn(r"val_acc: {regex: ', Val:\s+{number}'}", space)
 
     def test_a_count_of_the_validation_is_no_value(self):
         self.assertEqual(metrics_in(space_of(VALUES + LOOP + 'print(f"loss {v} val {u}/{w}")\n')), ["loss"])

@@ -6,6 +6,17 @@ import unittest
 from init_sharing_test import ARGUMENTS, PRINTED, space_of
 
 
+class Amounts(unittest.TestCase):
+    def test_how_long_and_how_often_is_no_parameter(self):
+        names = ("num_seeds", "n-seeds", "runs", "num-runs", "n-episodes", "num_boost_round", "num-trials", "repetitions", "nrounds")
+        script = ARGUMENTS + "".join(f"p.add_argument('--{n}', type=int, default=60)\n" for n in names) + PRINTED
+        self.assertIn("left as they are: " + ", ".join("--" + n for n in names), space_of("train.py", script))
+
+    def test_a_ratio_of_two_penalties_is_between_none_and_all(self):
+        script = ARGUMENTS + "p.add_argument('--l1_ratio', type=float, default=0.5)\n" + PRINTED
+        self.assertIn("  l1_ratio: {uniform: [0.0, 1.0]} ", space_of("train.py", script))
+
+
 class Meaning(unittest.TestCase):
     """Options that change what the metric means are no parameters of a sweep."""
 

@@ -57,13 +57,14 @@ class FilesOfTrials(SweepCase):
     told_of = "several trials wrote {} in the working folder"
 
     def test_that_all_write_are_told_once_with_the_remedy(self):
-        beside = that_writes_one_file_beside_another
-        for objective, more in ((beside, {"max_concurrent": 2}), (that_writes_one_file, {"max_concurrent": 1})):
-            sweep = self.run_sweep(objective, samples=8, **more)
-            self.assertEqual(len(sweep.doubts), 1, self.told)
-            self.assertIn(self.told_of.format("best.pt"), sweep.doubts[0])
-            self.assertIn("{tune.dir}/best.pt", sweep.doubts[0])
-            self.assertEqual(self.told.count("shared files: "), 2, "as it is seen, and with the result: " + self.told)
+        sweep = self.run_sweep(that_writes_one_file_beside_another, samples=8, max_concurrent=2)
+        self.assertEqual(len(sweep.doubts), 1, self.told)
+        self.assertIn(self.told_of.format("best.pt"), sweep.doubts[0])
+        self.assertIn("{tune.dir}/best.pt", sweep.doubts[0])
+        self.assertEqual(self.told.count("shared files: "), 2, "as it is seen, and with the result: " + self.told)
+
+    def test_of_trials_one_after_the_other_are_not_told(self):
+        self.assertEqual(self.run_sweep(that_writes_one_file, samples=8, max_concurrent=1).doubts, [])
 
     def test_that_hold_one_trials_results_are_not_told(self):
         for more in ({"max_concurrent": 1}, {"max_concurrent": 3}):
@@ -92,9 +93,11 @@ class FilesOfTrials(SweepCase):
         )
 
     def test_that_a_shell_writes_are_told(self):
-        command = ["sh", "-c", "echo {x} | tee result.txt"]
+        # Two trials at a time, as in wait_for_its_pair.
+        beside = 'touch "began-$TUNE_TRIAL"; until [ -e "began-$((TUNE_TRIAL ^ 1))" ]; do :; done; '
+        command = ["sh", "-c", beside + "echo {x} | tee result.txt"]
         process = self.tune_run("shell", {
-            "metric": "value", "mode": "min", "samples": 6, "space": {"x": {"uniform": [0, 1]}},
+            "metric": "value", "mode": "min", "samples": 6, "limits": {"max_concurrent": 2}, "space": {"x": {"uniform": [0, 1]}},
             "trainable": {"command": command, "metrics": {"value": {"regex": "{number}"}}},
         })
         told = process.communicate()[1]

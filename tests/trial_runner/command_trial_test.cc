@@ -873,8 +873,11 @@ TEST_F(CommandTrialTest, AnErrorThatTheStatusHidesIsTold) {
   EXPECT_THAT(note("Training failed: no data\n"),
               HasSubstr("the last that it printed is 'Training failed: no data'"));
   for (const char* const ordinary :
-       {"Mean squared error: 0.5\n", "error: nan\n", "failed: [1, 2]\n", "done: all\n",
-        "Failed to plot: no display\nsaved\n"}) {
+       {"Mean squared error: 0.5\n", "OOB prediction error:      4.67 %\n", "error: nan\n",
+        "failed: [1, 2]\n", "done: all\n", "Failed to plot: no display\nsaved\n",
+        "Traceback (most recent call last):\n  File \"a.py\", line 1\nModuleNotFoundError: No "
+        "module "
+        "named 'wandb'\n"}) {
     EXPECT_EQ(note(ordinary), "") << ordinary;
   }
   EXPECT_EQ(note(traceback + "1\n2\n3\n4\n5\n6\n"), "") << "it was caught long before the end";

@@ -48,13 +48,22 @@ class FolderRecordTest : public testing::Test {
   int64_t time_ = 0;
 };
 
-TEST_F(FolderRecordTest, AFileThatTrialsWriteOneAfterTheOtherIsSharedAndToldOnce) {
+TEST_F(FolderRecordTest, AFileThatTrialsSideBySideWriteIsSharedAndToldOnce) {
   Begin(0);
+  Begin(7);
+  EXPECT_THAT(End(7), IsEmpty());
   EXPECT_THAT(End(0, {"best.pt"}), IsEmpty());
   Begin(1);
   EXPECT_THAT(End(1, {"best.pt"}), ElementsAre("best.pt"));
   Begin(2);
   EXPECT_THAT(End(2, {"best.pt"}), IsEmpty());
+}
+
+TEST_F(FolderRecordTest, OfTrialsOneAfterTheOtherNoFileIsTold) {
+  for (int number = 0; number < 3; ++number) {
+    Begin(number);
+    EXPECT_THAT(End(number, {"best.pt"}), IsEmpty());
+  }
 }
 
 TEST_F(FolderRecordTest, AFileOfOneSweepIsToldToThatSweep) {
@@ -119,7 +128,9 @@ TEST_F(FolderRecordTest, ATrialThatWasNotLookedAtWhenItEndedMayHaveWrittenTheNex
 }
 
 TEST_F(FolderRecordTest, ATrialWhoseProcessIsGoneRunsNoMore) {
+  Begin(7);
   Begin(0);
+  End(7);
   record_.OnGone(100);
   Begin(1, {"best.pt"});
   EXPECT_THAT(record_.processes(), ElementsAre(101));
@@ -163,6 +174,14 @@ TEST_F(FolderRecordTest, TheSameBytesUnderAnotherConfigurationAreTheFirstTrials)
   EXPECT_EQ(record_.OnMetricFile("/w/r.json", {"bytes", "/a/sweep/2", "x=2"}), "/a/sweep/1");
   EXPECT_EQ(record_.OnMetricFile("/w/r.json", {"bytes", "/a/sweep/3", "x=3"}), "/a/sweep/1");
   EXPECT_EQ(record_.OnMetricFile("/w/r.json", {"other", "/a/sweep/4", "x=4"}), "");
+}
+
+TEST_F(FolderRecordTest, ARecordOfAnEarlierVersionIsRead) {
+  std::string text = record_.Encode();
+  const std::string added = "\"has_run_side_by_side\":false,";
+  ASSERT_NE(text.find(added), std::string::npos) << text;
+  text.erase(text.find(added), added.size());
+  EXPECT_TRUE(FolderRecord::Parse(text).ok());
 }
 
 TEST_F(FolderRecordTest, WhatIsNoRecordIsRefused) {

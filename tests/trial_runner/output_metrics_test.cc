@@ -684,6 +684,12 @@ TEST_F(OutputMetricsTest, AMetricBehindTheLeadingOneIsToldOf) {
                                    "acc: 1\nmem: 1\nacc: 2\nacc: 3\nmem: 2\nacc: 4\n")),
               IsEmpty())
       << "each second iteration has one";
+  Begin(Rules({"acc", "mem"}));
+  EXPECT_THAT(Notes(metrics_->Read(OutputStream::kStdout,
+                                   "acc: 1\nmem: 1\nmem: 1\nacc: 2\nmem: 2\nmem: 3\nacc: 3\nmem: "
+                                   "4\nacc: 4\n")),
+              IsEmpty())
+      << "it is printed more often";
 }
 
 // ---- what cannot be read

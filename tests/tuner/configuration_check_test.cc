@@ -97,11 +97,11 @@ TEST(WarningsBeforeStart, AskWhetherALossShallBeLarge) {
   for (const char* const metric : {"regret", "val_bpb", "eer", "brier_score", "mape", "cost"}) {
     EXPECT_THAT(warnings(metric, "max"), ElementsAre(HasSubstr("should it be min?"))) << metric;
   }
-  for (const char* const metric : {"score", "mean_return", "ep_rew_mean", "reward"}) {
+  for (const char* const metric : {"mean_return", "ep_rew_mean", "reward", "f1_score"}) {
     EXPECT_THAT(warnings(metric, "min"), ElementsAre(HasSubstr("should it be max?"))) << metric;
   }
-  for (const char* const metric :
-       {"val_loss", "latency_ms", "cost", "test/rmse", "fid_score", "regret"}) {
+  for (const char* const metric : {"val_loss", "latency_ms", "cost", "test/rmse", "fid_score",
+                                   "regret", "score", "best_score"}) {
     EXPECT_THAT(warnings(metric, "min"), IsEmpty()) << metric;
   }
   for (const char* const metric : {"val_acc", "neg_mean_squared_error", "score", "log_likelihood",

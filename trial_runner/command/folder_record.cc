@@ -108,6 +108,7 @@ void FolderRecord::OnLook(const std::vector<SeenFile>& changed) {
 
 void FolderRecord::OnBegin(const FolderMember& member) {
   sweeps_.insert(member.sweep);
+  has_run_side_by_side_ = has_run_side_by_side_ || !running_.empty();
   Running own{member, std::nullopt};
   for (auto& [trial, other] : running_) {
     if (other.member.sweep == member.sweep) continue;
@@ -135,6 +136,7 @@ void FolderRecord::OnGone(int64_t process) {
 
 std::vector<std::string> FolderRecord::TakeShared(const std::string& sweep) {
   std::vector<std::string> names;
+  if (!has_run_side_by_side_) return names;
   for (auto& [name, file] : files_) {
     const bool may_be_its = file.sweeps.empty() || file.sweeps.contains(sweep);
     if (file.is_shared && may_be_its && !std::exchange(file.is_told, true)) names.push_back(name);
@@ -196,6 +198,7 @@ std::string FolderRecord::Encode() const {
   record.Set("begun_ns", Value(begun_ns_));
   record.Set("next_look_ns", Value(next_look_ns_));
   record.Set("has_given_up", Value(has_given_up_));
+  record.Set("has_run_side_by_side", Value(has_run_side_by_side_));
   record.Set("sweeps", ListOf(sweeps_));
   record.Set("running", std::move(running));
   record.Set("ended", ListOf(ended_));
@@ -210,6 +213,9 @@ Result<FolderRecord> FolderRecord::Parse(const std::string& text) {
   FolderRecord record(reader.Int("begun_ns"));
   record.next_look_ns_ = reader.Int("next_look_ns");
   record.has_given_up_ = reader.Bool("has_given_up");
+  // A record of an earlier version may lie in a folder whose inode is used again.
+  const Value* const beside = value.is_map() ? value.Find("has_run_side_by_side") : nullptr;
+  record.has_run_side_by_side_ = beside != nullptr && beside->is_bool() && beside->AsBool();
   record.sweeps_ = SetOf(reader.Texts("sweeps"));
   record.ended_ = SetOf(reader.Texts("ended"));
   const Value none = Value::MakeList();

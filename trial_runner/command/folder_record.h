@@ -7,6 +7,9 @@
 // changes of a file, several did. So a file of one trial is never taken for a shared one; a shared
 // one may be missed, as where all trials of a sweep run at once.
 //
+// Trials that run one after the other, as limits: {max_concurrent: 1} has them, each read what they
+// wrote: of their files nothing is told.
+//
 // A file that only grew is a log, to which all may add: that is no change here.
 //
 // Thread rule: one thread.
@@ -108,6 +111,7 @@ class FolderRecord {
   int64_t begun_ns_ = 0;
   int64_t next_look_ns_ = 0;
   bool has_given_up_ = false;
+  bool has_run_side_by_side_ = false;  // Two trials or more.
   std::set<std::string> sweeps_;
   std::map<std::string, Running> running_;  // By trial.
   std::set<std::string> ended_;             // Since the last look.

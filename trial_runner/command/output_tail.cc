@@ -62,11 +62,17 @@ bool IsException(std::string_view line) {
           type.ends_with("Exit") || type.find('.') != type.npos);
 }
 
+// A module that is optional: where it was needed, the program did not come this far.
+bool IsOfImport(std::string_view line) {
+  return line.starts_with("ModuleNotFoundError") || line.starts_with("ImportError");
+}
+
 // "Training failed: no data", but not "Mean squared error: 0.5".
 bool SaysThatItFailed(std::string_view line) {
   const size_t colon = line.find(": ");
   if (colon == std::string_view::npos) return false;
-  const std::string_view said = line.substr(colon + 2);
+  std::string_view said = line.substr(colon + 2);
+  said.remove_prefix(std::min(said.find_first_not_of(" \t"), said.size()));
   const std::string_view before = line.substr(0, colon);
   const size_t space = before.find_last_of(" \t[");
   std::string word(before.substr(space == before.npos ? 0 : space + 1));
@@ -92,7 +98,7 @@ OutputTail::Complaint OutputTail::LastComplaint() const {
     } while (!rest.empty() && (IsBlank(line) || line.front() == ' ' || line.front() == '\t'));
     int behind = 0;
     for (std::string_view left = rest; !left.empty();) behind += IsBlank(TakeLine(left)) ? 0 : 1;
-    if (IsException(line) && behind <= kLinesBehindMax) {
+    if (IsException(line) && !IsOfImport(line) && behind <= kLinesBehindMax) {
       return {ToUtf8(line.substr(0, kShownMax)), std::string(rest)};
     }
   }

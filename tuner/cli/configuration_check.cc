@@ -158,8 +158,8 @@ std::optional<Mode> UsualMode(std::string_view metric) {
       return std::find(std::begin(words), std::end(words), word) != std::end(words);
     };
     if (is_in(kWantedSmall)) mode = Mode::kMin;
-    // A "fid_score" is small as a fid is.
-    if (is_in(kWantedLarge) && !(word == "score" && mode)) mode = Mode::kMax;
+    // A "fid_score" is small as a fid is, and a "best_score" is one of any measure.
+    if (is_in(kWantedLarge) && word != "score") mode = Mode::kMax;
   }
   return mode;
 }
