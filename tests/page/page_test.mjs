@@ -22,7 +22,7 @@ async function serve() {
 }
 
 // A sweep that runs until its test ends, or somebody ends it, with its page.
-async function runWithPage(t, limits = "limits: {max_concurrent: 2}", ...options) {
+async function runWithPage(t, limits = "limits: {max_concurrent: 2}", options = [], place = "127.0.0.1:0") {
   const own = mkdtempSync(join(tmpdir(), "tune_page_"));
   writeFileSync(join(own, "space.yaml"), `name: endless
 trainable: {command: [sh, p.sh], metrics: {acc: {regex: 'acc: {number}'}}}
@@ -34,14 +34,15 @@ space: {x: {uniform: [0, 1]}}
 `);
   writeFileSync(join(own, "p.sh"), "while :; do read x < go; echo acc: 1; done\n"); // Each report waits for somebody to write.
   execFileSync("mkfifo", [join(own, "go")]);
-  const process_ = spawn(tune, ["run", "space.yaml", "--ui", "--http", "127.0.0.1:0", ...options], { cwd: own, stdio: ["ignore", "ignore", "pipe"] });
+  const process_ = spawn(tune, ["run", "space.yaml", "--ui", "--http", place, ...options], { cwd: own, stdio: ["ignore", "ignore", "pipe"] });
   const ended = new Promise((resolve) => process_.once("exit", resolve));
-  const where = await new Promise((resolve) => {
+  const isOpen = place.startsWith("0.");
+  const addresses = await new Promise((resolve) => {
     let said = "";
     process_.stderr.on("data", (data) => {
       said += data;
-      const found = /http:\S+\n/.exec(said);
-      if (found) resolve(found[0].trim());
+      const found = said.match(/https?:\S+(?=\n)/g) ?? [];
+      if (found.length === (isOpen ? 2 : 1)) resolve(found);
     });
   });
   t.after(async () => {
@@ -50,7 +51,7 @@ space: {x: {uniform: [0, 1]}}
     await ended;
     rmSync(own, { recursive: true, force: true });
   });
-  return { at: where, ended };
+  return { at: addresses[0], viewer: addresses[1], ended };
 }
 
 async function open(path = "", { at = address, ...options } = {}) {
@@ -341,6 +342,23 @@ test("what is commanded is asked back once, done by the tuner, and told", async 
   await close();
 });
 
+test("beyond this machine a user has the commands and a viewer has none", async (t) => {
+  const sweep = await runWithPage(t, undefined, [], "0.0.0.0:0");
+  const commands = "[role=group][aria-label^=commands]";
+  for (const [at, count] of [[sweep.at, 2], [sweep.viewer, 0]]) {
+    const { page, faults, close } = await open("#/endless?trial=0", { at, ignoreHTTPSErrors: true });
+    await page.waitForSelector("aside");
+    assert.equal(await page.locator(commands).count(), count);
+    const answer = await page.evaluate(async () => {
+      const headers = { "Content-Type": "application/json" };
+      return (await fetch("/api/v1/sweeps/endless/actions", { method: "POST", headers, body: '{"set": {"settings": ["max_concurrent=1"]}}' })).status;
+    });
+    assert.equal(answer, count > 0 ? 200 : 403);
+    assert.deepEqual(faults.filter((fault) => !/status of 403/.test(fault)), []);
+    await close();
+  }
+});
+
 test("commands work by the keyboard, and axe finds nothing to mend in what they ask", async (t) => {
   const sweep = await runWithPage(t);
   const { page, close } = await open("#/endless?trial=0", { at: sweep.at, bypassCSP: true });
@@ -367,7 +385,7 @@ test("commands work by the keyboard, and axe finds nothing to mend in what they 
 });
 
 test("workers are shown with what is booked of them, and what waits with why", async (t) => {
-  const sweep = await runWithPage(t, "resources: {cpu: 1, gpu: 0.5}", "--cpus", "3", "--gpus", "1");
+  const sweep = await runWithPage(t, "resources: {cpu: 1, gpu: 0.5}", ["--cpus", "3", "--gpus", "1"]);
   const { page, faults, close } = await open("#/endless?view=workers", { at: sweep.at, bypassCSP: true });
   await page.waitForSelector("article[aria-label='worker local'] [role=img][aria-label='2 of 3 CPUs of local booked']");
   await page.waitForSelector("article [role=img][aria-label='1 of 1 device of local 0 booked']");

@@ -21,9 +21,9 @@ Status WriteWhole(const std::string& path, const std::string& text) {
 
 Status WriteHtml(const PageReportOptions& options, std::ostream& out) {
   const RealClock clock;
-  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<PageApi> api,
-                        PageApi::Open(options.db_path, "report", PageRights::kLook, clock,
-                                      PageApi::SlowAnswers::kAtOnce));
+  TUNE_ASSIGN_OR_RETURN(
+      const std::unique_ptr<PageApi> api,
+      PageApi::Open(options.db_path, "report", clock, PageApi::SlowAnswers::kAtOnce));
   TUNE_ASSIGN_OR_RETURN(const HtmlReport report, MakeHtmlReport(*api, options.name));
   TUNE_RETURN_IF_ERROR(WriteWhole(options.html_path, report.html).At("--html"));
   out << options.html_path << ": " << report.trial_count << " trials, "

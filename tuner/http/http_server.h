@@ -1,4 +1,5 @@
-// Serves answers over HTTP/1.1. Boost.Beast is known to its .cc file alone.
+// Serves answers over HTTP/1.1, with TLS (1.2 and later) where it is given a certificate.
+// Boost.Beast is known to its .cc file alone.
 //
 // A connection has 10 s to send a request and 60 s between two; headers are at most 8 KiB, bodies
 // kHttpBodyBytesMax and of POST alone; beyond 64 connections new ones wait. Answers above 1 KiB are
@@ -14,6 +15,8 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "core/status.h"
 #include "trial_runner/network_address.h"
@@ -26,11 +29,19 @@ using HttpHandler = std::function<HttpAnswer(const HttpRequest&)>;
 // there is nothing to tell.
 using EventPoll = std::function<std::string()>;
 
+// Both PEM.
+struct HttpTls {
+  std::string certificates;  // The server's, and behind it those that lead to its authority.
+  std::string key;
+};
+
 class HttpServer {
  public:
-  // Listens from here on. kUnavailable: the address is taken; kInvalidArgument: it is none of this
-  // machine's.
+  // Listens from here on; with `tls` a request without it is answered with 400, and goes no
+  // further. kUnavailable: the address is taken; kInvalidArgument: it is none of this machine's, or
+  // OpenSSL does not take the certificate.
   static Result<std::unique_ptr<HttpServer>> Listen(const NetworkAddress& address,
+                                                    const std::optional<HttpTls>& tls,
                                                     HttpHandler handler, EventPoll poll);
   virtual ~HttpServer() = default;
 

@@ -135,11 +135,10 @@ Status NothingHere() { return NotFound("there is nothing at this address"); }
 }  // namespace
 
 Result<std::unique_ptr<PageApi>> PageApi::Open(const std::string& db_path, std::string life,
-                                               PageRights rights, const Clock& clock,
-                                               SlowAnswers slow_answers) {
+                                               const Clock& clock, SlowAnswers slow_answers) {
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Database> database, OpenForQueries(db_path));
   return std::unique_ptr<PageApi>(
-      new PageApi(std::move(database), std::move(life), rights, clock, slow_answers));
+      new PageApi(std::move(database), std::move(life), clock, slow_answers));
 }
 
 PageApi::Followed& PageApi::Follow(const FoundSweep& sweep) {
@@ -166,7 +165,7 @@ Result<std::string> PageApi::Sweeps() {
   return out + "]";
 }
 
-Result<std::string> PageApi::Sweep(const FoundSweep& sweep) {
+Result<std::string> PageApi::Sweep(const FoundSweep& sweep, PageRights rights) {
   static constexpr char kSpecSql[] = "SELECT spec FROM experiments WHERE id = ?1";
   FoundSweep living = sweep;
   TellPaused(database_->path(), clock_, living);
@@ -174,7 +173,7 @@ Result<std::string> PageApi::Sweep(const FoundSweep& sweep) {
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kSpecSql));
   row->BindAll(sweep.id);
   TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
-  AppendField("may_act", rights_ == PageRights::kAct && HasLivingTuner(living), out);
+  AppendField("may_act", rights == PageRights::kAct && HasLivingTuner(living), out);
   out += ",\"spec\":" + (has_row ? std::string(row->Text(0)) : "{}") + ",\"doubts\":[";
   TUNE_ASSIGN_OR_RETURN(const std::vector<Doubt> doubts, ReadDoubts(*database_, sweep.id));
   for (size_t i = 0; i < doubts.size(); ++i) {
@@ -286,9 +285,9 @@ Result<std::string> PageApi::Trial(const FoundSweep& sweep, int64_t number) {
 }
 
 Result<std::string> PageApi::BodyOfSweep(const std::string& name, std::string_view part,
-                                         const HttpRequest& request) {
+                                         const HttpRequest& request, PageRights rights) {
   TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindSweep(*database_, name));
-  if (part.empty()) return Sweep(sweep);
+  if (part.empty()) return Sweep(sweep, rights);
   if (part == "trials") {
     TrialRows& trials = Follow(sweep).trials;
     TUNE_RETURN_IF_ERROR(trials.Refresh(*database_));
@@ -313,10 +312,12 @@ Result<std::string> PageApi::BodyOfSweep(const std::string& name, std::string_vi
   return NothingHere();
 }
 
-Result<std::string> PageApi::Body(const std::vector<std::string>& parts,
-                                  const HttpRequest& request) {
+Result<std::string> PageApi::Body(const std::vector<std::string>& parts, const HttpRequest& request,
+                                  PageRights rights) {
   if (parts.empty()) return Sweeps();
-  if (parts.size() <= 2) return BodyOfSweep(parts[0], parts.size() == 2 ? parts[1] : "", request);
+  if (parts.size() <= 2) {
+    return BodyOfSweep(parts[0], parts.size() == 2 ? parts[1] : "", request, rights);
+  }
   const std::optional<int64_t> number = WholeNumber(parts[2]);
   if (parts[1] != "trials" || !number || parts.size() > 4) return NothingHere();
   TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindSweep(*database_, parts[0]));
@@ -364,7 +365,7 @@ HttpAnswer PageApi::Act(const std::vector<std::string>& parts, const std::string
   return ActionAnswer(answer.ok() ? *answer : ControlAnswer{answer.status(), {}});
 }
 
-HttpAnswer PageApi::Answer(const HttpRequest& request) {
+HttpAnswer PageApi::Answer(const HttpRequest& request, PageRights rights) {
   constexpr std::string_view kRoot = "/api/v1/sweeps";
   if (request.path == "/api/v1/events") {
     HttpAnswer events;
@@ -399,7 +400,7 @@ HttpAnswer PageApi::Answer(const HttpRequest& request) {
   if (rest.empty()) {
     // One answer tells of one state.
     const Status begun = database_->Execute("BEGIN");
-    body = begun.ok() ? Body(parts, request) : Result<std::string>(begun);
+    body = begun.ok() ? Body(parts, request, rights) : Result<std::string>(begun);
     const Status ended = begun.ok() ? database_->Execute("COMMIT") : begun;
     if (!ended.ok()) body = ended;
   }

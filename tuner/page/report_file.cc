@@ -92,7 +92,7 @@ class Answers {
     request.method = "GET";
     request.path = "/api/v1" + path;
     if (!query_name.empty()) request.query[query_name] = query;
-    HttpAnswer answer = api_.Answer(request);
+    HttpAnswer answer = api_.Answer(request, PageRights::kLook);
     if (answer.status == 200) return std::move(answer.body);
     const Result<Value> error = ParseJson(answer.body);
     const Value* const text = error.ok() && error->is_map() ? error->Find("error") : nullptr;
