@@ -392,6 +392,30 @@ class OfASweep(unittest.TestCase):
             connection.close()
         self.assertEqual(self.page.ask("/")[0].status, 200)
 
+    def test_idle_connections_without_a_key_do_not_make_the_others_wait(self):
+        with contextlib.ExitStack() as stack:
+            def connect():
+                return stack.enter_context(contextlib.closing(socket.create_connection(("127.0.0.1", self.page.port), timeout=60)))
+
+            def is_open(connection):
+                return not select.select([connection], [], [], 0)[0]
+
+            with_key = connect()
+            head = f"GET / HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {self.page.key}\r\n\r\n".encode()
+            with_key.sendall(head)
+            self.assertIn(b"HTTP/1.1 200", with_key.recv(12))
+            idle = []
+            for i in range(100):
+                idle.append(connect())
+                if i % 2:  # Also those who ask, and have no key.
+                    idle[-1].sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            self.assertEqual(self.page.ask("/")[0].status, 200)
+            self.assertTrue(is_open(idle[-2]))  # Nobody waited until the newest were given up.
+            self.assertFalse(is_open(idle[0]))
+            with_key.recv(1 << 20)
+            with_key.sendall(head)
+            self.assertIn(b"HTTP/1.1 200", with_key.recv(12))  # Who is known stays.
+
     def test_several_requests_go_over_one_connection(self):
         one = f"GET /api/v1/sweeps HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {self.page.key}\r\n\r\n".encode()
         self.assertEqual(self.page.raw(one * 3).count(b"HTTP/1.1 200 OK"), 3)

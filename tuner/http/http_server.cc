@@ -7,6 +7,7 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <csignal>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <set>
@@ -27,7 +28,8 @@ using tcp = asio::ip::tcp;
 
 constexpr size_t kHeaderBytesMax = 8 << 10;
 constexpr size_t kConnectionsMax = 64;
-constexpr size_t kStreamsMax = 32;  // Of them; the others are for answers.
+constexpr size_t kStreamsMax = 32;    // Of them; the others are for answers.
+constexpr size_t kStrangersMax = 16;  // Of them; who has a key does not wait for those without.
 constexpr size_t kPackedFrom = 1 << 10;
 constexpr std::chrono::seconds kToSend{10};
 constexpr std::chrono::seconds kBetween{60};
@@ -51,6 +53,8 @@ class Session : public std::enable_shared_from_this<Session> {
 
   // Once, first.
   void Begin();
+  // Ends it as it is.
+  void Close();
   // Of an event stream.
   void Tell(const std::string& event);
 
@@ -136,7 +140,9 @@ class Server : public HttpServer {
       is_accepting_ = false;
       if (!error) {
         ++session_count_;
-        std::make_shared<Session>(std::move(socket), *this)->Begin();
+        const auto session = std::make_shared<Session>(std::move(socket), *this);
+        AddStranger(session.get());
+        session->Begin();
         return Accept();
       }
       // Out of descriptors, or a client that has left: go on a little later.
@@ -147,6 +153,18 @@ class Server : public HttpServer {
     });
   }
 
+  // The oldest gives way.
+  void AddStranger(Session* session) {
+    strangers_.push_back(session);
+    if (strangers_.size() <= kStrangersMax) return;
+    Session* const oldest = strangers_.front();
+    strangers_.pop_front();
+    oldest->Close();
+  }
+
+  // Is known now, or has ended.
+  void RemoveStranger(Session* session) { std::erase(strangers_, session); }
+
   void AddStream(const std::shared_ptr<Session>& session) {
     streams_.insert(session);
     if (streams_.size() == 1) Tick(0);
@@ -156,8 +174,9 @@ class Server : public HttpServer {
 
   void RemoveStream(const std::shared_ptr<Session>& session) { streams_.erase(session); }
 
-  void SessionEnded() {
+  void SessionEnded(Session* session) {
     if (is_ending_) return;
+    RemoveStranger(session);
     --session_count_;
     Accept();
   }
@@ -201,10 +220,13 @@ class Server : public HttpServer {
   asio::steady_timer tick_{context_};
   asio::steady_timer farewell_{context_};
   std::set<std::shared_ptr<Session>> streams_;
+  std::deque<Session*> strangers_;  // The oldest first.
   asio::signal_set signals_{context_, SIGINT, SIGTERM};
 };
 
-Session::~Session() { server_.SessionEnded(); }
+Session::~Session() { server_.SessionEnded(this); }
+
+void Session::Close() { stream_.close(); }
 
 void Session::Begin() {
   if (server_.tls() == nullptr) return Read(kToSend);
@@ -264,6 +286,7 @@ void Session::Answer() {
   const Status understood = ReadTarget(target, request);
   if (!understood.ok()) return Write(ErrorAnswer(400, understood.message()), read.keep_alive());
   HttpAnswer answer = server_.Handle(request);
+  if (!answer.is_to_stranger) server_.RemoveStranger(this);
   if (answer.is_event_stream && server_.HasRoomForStream()) return BeginStream(std::move(answer));
   if (answer.is_event_stream) answer = ErrorAnswer(503, "too many clients listen to events");
   Write(std::move(answer), read.keep_alive());

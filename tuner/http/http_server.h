@@ -2,7 +2,9 @@
 // Boost.Beast is known to its .cc file alone.
 //
 // A connection has 10 s to send a request and 60 s between two; headers are at most 8 KiB, bodies
-// kHttpBodyBytesMax and of POST alone; beyond 64 connections new ones wait. Answers above 1 KiB are
+// kHttpBodyBytesMax and of POST alone; beyond 64 connections new ones wait. Of them 16 may be
+// strangers, who have not yet sent a request that the handler knew them by; beyond these the oldest
+// stranger is closed for the newest. Answers above 1 KiB are
 // packed with gzip where the client takes it.
 //
 // Events are server-sent ones (the HTML standard, section 9.2): what `poll` gives goes to each

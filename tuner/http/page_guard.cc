@@ -72,6 +72,13 @@ PageRights PageGuard::RightsOf(const HttpRequest& request) const {
 }
 
 std::optional<HttpAnswer> PageGuard::Stop(const HttpRequest& request) const {
+  const Role role = RoleOf(request);
+  std::optional<HttpAnswer> stopped = StopWith(role, request);
+  if (stopped) stopped->is_to_stranger = role == Role::kStranger;
+  return stopped;
+}
+
+std::optional<HttpAnswer> PageGuard::StopWith(Role role, const HttpRequest& request) const {
   if (channel_ == Channel::kPlain && !IsLoopbackName(request.host)) {
     return ErrorAnswer(403, "the page is reached as 127.0.0.1 or localhost alone");
   }
@@ -92,7 +99,7 @@ std::optional<HttpAnswer> PageGuard::Stop(const HttpRequest& request) const {
                                          (channel_ == Channel::kTls ? "; Secure" : "")}};
     return answer;
   }
-  if (RoleOf(request) == Role::kStranger) {
+  if (role == Role::kStranger) {
     return ErrorAnswer(401,
                        "open the address with the key that was printed when this page was started");
   }

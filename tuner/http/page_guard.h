@@ -49,6 +49,7 @@ class PageGuard {
 
   Role RoleOf(std::string_view key) const;
   Role RoleOf(const HttpRequest& request) const;
+  std::optional<HttpAnswer> StopWith(Role role, const HttpRequest& request) const;
   std::optional<HttpAnswer> StopAction(const HttpRequest& request) const;
 
   PageKeys keys_;
