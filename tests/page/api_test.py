@@ -303,6 +303,9 @@ class OfASweep(unittest.TestCase):
             ("/api/v1/sweeps/small/trials/1/log/1", 404, "nothing at this address"),
             ("/api/v1/sweeps/small/nix", 404, "nothing at this address"),
             ("/api/v1/sweeps/nix/course", 404, "no sweep is named 'nix'"),
+            ("/api/v1/sweeps//trials", 404, "nothing at this address"),
+            ("/api/v1/sweeps/", 404, "nothing at this address"),
+            ("/api/v1/sweeps/small/trials/", 404, "nothing at this address"),
             ("/api/v2/sweeps", 404, "nothing at this address"),
             ("/../../etc/passwd", 404, "nothing at this address"),
             ("/api/v1/sweeps/%00", 400, "the address cannot be read"),
@@ -330,6 +333,17 @@ class OfASweep(unittest.TestCase):
         self.assertEqual((nothing["is_whole"], nothing["rows"], nothing["revision"]), (False, [], first["revision"]))
         for unknown in ("nix", "nix.1", first["revision"] + "9", first["revision"].split(".")[0] + ".-1"):
             self.assertTrue(self.page.json("/sweeps/small/trials?since=" + unknown)["is_whole"])
+
+    def test_of_very_many_trials_the_best_and_the_newest_are_sent_first(self):
+        first = self.page.json("/sweeps/small/trials?first=6")
+        best = [n for n, in self.rows("select number from trials where experiment = 1 order by best_value desc, number limit 3")]
+        numbers = sorted({*best, 9, 10, 11})
+        self.assertEqual([row[0] for row in first["rows"]], numbers)
+        self.assertEqual((first["revision"], first["is_whole"], first["left_out"]), ("", False, 12 - len(numbers)))
+        whole = self.page.json("/sweeps/small/trials")
+        self.assertEqual(whole["left_out"], 0)
+        self.assertEqual(first["rows"], [row for row in whole["rows"] if row[0] in numbers])
+        self.assertEqual(self.page.json("/sweeps/small/trials?first=400"), whole)  # Of few all, with a revision.
 
     def test_an_event_tells_of_each_change_of_the_database(self):
         connection = http.client.HTTPConnection("127.0.0.1", self.page.port, timeout=60)

@@ -422,6 +422,36 @@ test("rows far below are reached by scrolling, and few are in the page", async (
   await close();
 });
 
+test("of very many trials the best and the newest, and curves, are seen before the others are read", async () => {
+  file("many.yaml", `name: many
+trainable: {curve: {value: "1 - (x - 0.5)^2 - 1 / (t + 1)", iterations: 2}}
+metric: acc
+mode: max
+samples: 500
+space: {x: {uniform: [0, 1]}}
+`);
+  run("run", "many.yaml", "--cpus", "8");
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+  const page = await context.newPage();
+  let goOn;
+  const held = new Promise((resolve) => { goOn = resolve; });
+  await page.route(/\/many\/trials$/, async (route) => { await held; await route.continue(); });
+  await page.goto(address);
+  await page.goto("about:blank");
+  await page.goto(new URL("/#/many", address).href);
+  const best = JSON.parse(run("results", "many", "--sql", "select number from trials where experiment = :experiment order by best_value desc, number limit 5", "--format", "json"));
+  await begins(page, best.map((row) => row.number));
+  const said = page.locator("[aria-label=trials] .bar > .soft");
+  assert.match(await said.textContent(), /^[234]\d\d shown, the best and the newest; [123]\d\d more are being read/);
+  await page.waitForSelector("[aria-label=curves] .note:has-text('500 shown')");
+  await page.waitForSelector(".plot canvas");
+  goOn();
+  await page.waitForSelector("[aria-label=trials] .bar > .soft:has-text('500 shown; tick')");
+  await begins(page, best.map((row) => row.number));
+  await context.close();
+  run("delete", "many", "--yes");
+});
+
 test("a new sweep appears by itself, also its first trial", async () => {
   const { page, close } = await open();
   file("next.yaml", readFileSync(join(folder, "space.yaml"), "utf8").replace("name: photographs", "name: later").replace("samples: 40", "samples: 2"));

@@ -289,6 +289,12 @@ Result<std::string> PageApi::BodyOfSweep(const std::string& name, std::string_vi
   TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindSweep(*database_, name));
   if (part.empty()) return Sweep(sweep, rights);
   if (part == "trials") {
+    TUNE_ASSIGN_OR_RETURN(const int64_t first, NumberOf(request, "first", 0));
+    if (first > 0) {
+      const Result<std::string> begin = TrialRows::First(*database_, sweep, first);
+      // Of few trials the answer with a revision costs no more.
+      if (!begin.ok() || !begin->ends_with(R"("left_out":0})")) return begin;
+    }
     TrialRows& trials = Follow(sweep).trials;
     TUNE_RETURN_IF_ERROR(trials.Refresh(*database_));
     return trials.Answer(TextOf(request, "since"));
@@ -352,7 +358,7 @@ std::string PageApi::NextEvent() {
 
 HttpAnswer PageApi::Act(const std::vector<std::string>& parts, const std::string& body) {
   const auto act = [&]() -> Result<ControlAnswer> {
-    if (parts.size() != 2 || parts[1] != "actions") return NothingHere();
+    if (parts.size() != 2 || parts[0].empty() || parts[1] != "actions") return NothingHere();
     TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindSweep(*database_, parts[0]));
     TUNE_ASSIGN_OR_RETURN(const ControlRequest request, ReadAction(body, sweep.name));
     if (!HasLivingTuner(sweep)) {
@@ -397,7 +403,7 @@ HttpAnswer PageApi::Answer(const HttpRequest& request, PageRights rights) {
     return same;
   }
   Result<std::string> body = NothingHere();
-  if (rest.empty()) {
+  if (rest.empty() && std::find(parts.begin(), parts.end(), "") == parts.end()) {
     // One answer tells of one state.
     const Status begun = database_->Execute("BEGIN");
     body = begun.ok() ? Body(parts, request, rights) : Result<std::string>(begun);

@@ -97,10 +97,12 @@ export const useAnswers = <T>(paths: string[], tick: number): Asked<Map<string, 
   return before && paths.every((path, i) => before.get(path) === answers[i]) ? before : new Map(paths.map((path, i) => [path, answers[i]]));
 });
 
-interface Trials {
+export interface Trials {
   revision: string;
   byNumber: Map<number, Trial>;
   list: Trial[];
+  leftOut: number; // Of very many: how many are still to come.
+  is_behind: boolean;
 }
 
 export function merge(before: Trials | null, rows: TrialRows): Trials {
@@ -110,11 +112,15 @@ export function merge(before: Trials | null, rows: TrialRows): Trials {
     const trial = Object.fromEntries(rows.columns.map((name, i) => [name, row[i]])) as unknown as Trial;
     byNumber.set(trial.number, trial);
   }
-  return { revision: rows.revision, byNumber, list: [...byNumber.values()] };
+  return { revision: rows.revision, byNumber, list: [...byNumber.values()], leftOut: rows.left_out, is_behind: rows.left_out > 0 };
 }
+
+// What is seen first of very many trials; the others are asked for once these are shown.
+const FIRST = 400;
 
 // `list` stays the same object as long as no trial has changed.
 export const useTrials = (path: string, tick: number): Asked<Trials> => useLoaded<Trials>(path, tick, async (before) => {
-  const rows = await ask<TrialRows>(path + (before && !isReport ? "?since=" + before.revision : ""));
+  const known = before?.revision ? "?since=" + before.revision : "";
+  const rows = await ask<TrialRows>(path + (isReport ? "" : before ? known : "?first=" + FIRST));
   return before && !rows.is_whole && rows.rows.length === 0 ? before : merge(before, rows);
 });

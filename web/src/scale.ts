@@ -34,9 +34,11 @@ function niceTicks(low: number, high: number): number[] {
   const raw = span / 6;
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw) ?? raw;
-  const out = [];
-  for (let tick = Math.ceil(low / step) * step; tick <= high + step * 1e-9; tick += step) out.push(Math.abs(tick) < step * 1e-9 ? 0 : tick);
-  return out;
+  const first = Math.ceil(low / step);
+  const count = Math.floor(high / step + 1e-9) - first + 1;
+  // Of values so large that their steps are lost in them there is no other tick.
+  if (!(count > 0 && count < 20)) return [low];
+  return Array.from({ length: count }, (_, i) => (first + i) * step);
 }
 
 function logTicks(low: number, high: number): number[] {
@@ -70,8 +72,9 @@ export function scaleOf(cells: (Cell | undefined)[], domain = ""): Scale {
   }
   const isLog = low > 0 && (domain.includes("log") || (domain === "" && high / low >= 1000));
   if (low === high) {
-    low = isLog ? low / 2 : low - 0.5;
-    high = isLog ? high * 2 : high + 0.5;
+    const around = Math.max(0.5, Math.abs(low) / 100);
+    low = isLog ? low / 2 : low - around;
+    high = isLog ? high * 2 : high + around;
   }
   const on = isLog ? Math.log : (x: number) => x;
   const back = isLog ? Math.exp : (x: number) => x;

@@ -7,9 +7,10 @@ import { asCsv, shown, type Column } from "./rows";
 
 const ROW = 28;
 const SEEN = 16;
-const MARKS: { [status: string]: string } = { RUNNING: "▶", PAUSED: "⏸", PENDING: "…", TERMINATED: "✓", ERROR: "✕" };
+const MARKS: { [status: string]: string } = { RUNNING: "▶", PAUSED: "‖", PENDING: "…", TERMINATED: "✓", ERROR: "✕" };
 
 interface Props {
+  leftOut: number; // How many are still to be read.
   trials: Trial[];
   columns: Column[]; // Those that are shown.
   sort: string;
@@ -45,7 +46,7 @@ export function ColumnMenu({ columns, hidden, extra, onHide, onExtra }: {
   );
 }
 
-export function TrialTable({ trials, columns, sort, best, chosen, open, menu, differ, onDiffer, onSort, onChoose, onOpen }: Props) {
+export function TrialTable({ leftOut, trials, columns, sort, best, chosen, open, menu, differ, onDiffer, onSort, onChoose, onOpen }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const first = Math.max(0, Math.min(trials.length - SEEN, Math.floor(top / ROW)) - 8);
@@ -63,7 +64,7 @@ export function TrialTable({ trials, columns, sort, best, chosen, open, menu, di
     return (
       <th key={column.name} aria-sort={isBy ? (sort.startsWith("-") ? "descending" : "ascending") : "none"}
         class={column.isParameter ? "parameter" : ""}>
-        <button onClick={() => onSort(next)}>{column.title}{isBy ? (sort.startsWith("-") ? " ↓" : " ↑") : ""}</button>
+        <button title={column.title} onClick={() => onSort(next)}>{column.title}{isBy ? (sort.startsWith("-") ? " ↓" : " ↑") : ""}</button>
       </th>
     );
   };
@@ -71,7 +72,7 @@ export function TrialTable({ trials, columns, sort, best, chosen, open, menu, di
     <section aria-label="trials">
       <header class="bar">
         <h2>Trials</h2>
-        <span class="soft">{trials.length} shown; tick some to compare their curves</span>
+        <span class="soft">{trials.length} shown{leftOut > 0 && `, the best and the newest; ${leftOut} more are being read`}; tick some to compare their curves</span>
         {differ !== null && <label><input type="checkbox" checked={differ} onChange={() => onDiffer(!differ)} /> differences of the chosen ones</label>}
         {menu}
         <button onClick={save}>save as CSV</button>
