@@ -131,6 +131,99 @@ test("a filter leaves the rows and curves that it says, and its mistakes are tol
   await close();
 });
 
+test("a filter takes names and words in quotation marks, spaces around its signs, and marks within a word", async () => {
+  const odd = 'say "hi" 5"';
+  file("quoted.yaml", `name: quoted
+trainable: {curve: {value: "1 - 1 / (t + 1)", iterations: 2}}
+metric: acc
+mode: max
+space: {"the kind": {grid_search: [plain, ${JSON.stringify(odd)}, "two words"]}, n: {choice: [1]}}
+search: {algorithm: grid}
+`);
+  run("run", "quoted.yaml");
+  const { page, close } = await open("#/quoted");
+  const leaves = async (filter, trials) => {
+    await page.fill("input[type=search]", filter);
+    await page.waitForFunction((wanted) => {
+      const seen = [...document.querySelectorAll("[aria-label=trials] tbody button.link")].map((b) => parseInt(b.textContent)).sort();
+      return JSON.stringify(seen) === JSON.stringify(wanted);
+    }, trials);
+    assert.equal(await page.locator(".top .doubt").count(), 0, filter);
+  };
+  await leaves('"ended by"=="completed"', [0, 1, 2]);
+  await leaves('"ended by" == max_t', []);
+  await leaves('"the kind" = "two words"', [2]);
+  await leaves('"the kind"!="two words" n >= 1', [0, 1]);
+  await leaves('"two words"', [2]);
+  await leaves('5"', [1]);
+  await leaves(JSON.stringify('say "hi"'), [1]);
+  await leaves('"say', [1]); // It is still being typed.
+  await leaves("", [0, 1, 2]);
+  await page.click("[role=tab]:text-is('Parallel')");
+  await painted(page, "parallel coordinates");
+  const box = await page.locator("[aria-label='parallel coordinates']").boundingBox();
+  await page.mouse.click(box.x + 70, box.y + 320); // The lowest word of the first axis.
+  await page.waitForFunction(() => document.querySelector("input[type=search]").value === '"the kind"=plain');
+  await leaves('"the kind"=plain', [0]);
+  await close();
+  run("delete", "quoted", "--yes");
+});
+
+test("a trial that is not there is told", async () => {
+  const { page, close } = await open("#/photographs?trial=99999");
+  await page.waitForSelector("[role=status]:has-text('There is no trial 99999 in photographs')");
+  await page.click("[role=status] button");
+  await page.waitForFunction(() => !location.hash.includes("trial="));
+  await page.waitForSelector("[role=status]:has-text('no trial')", { state: "detached" });
+  await close();
+});
+
+test("under a filter curves tell how many of its trials are left out", async () => {
+  const { page, close } = await open();
+  // As of a sweep so large that most curves are left out.
+  await page.route(/\/curves$/, async (route) => {
+    const answer = await (await route.fetch()).json();
+    await route.fulfill({ json: { ...answer, curves: answer.curves.slice(0, 2), left_out: answer.curves.length - 2 } });
+  });
+  await page.reload();
+  await page.waitForSelector("[aria-label=curves] .note:has-text('40 shown')"); // Those of so few are asked for by name.
+  await page.route(/\/curves\?trials=/, (route) => route.fulfill({ json: { metric: "val_accuracy", curves: [], left_out: 0, stride: 1 } }));
+  await page.reload();
+  await page.waitForSelector("[aria-label=curves] .note:has-text('2 shown, 38 of very many left out')");
+  await page.fill("input[type=search]", "trial<5");
+  await page.waitForSelector("[aria-label=curves] .note:has-text('2 shown, 3 of very many left out')");
+  await close();
+});
+
+test("iterations stand at whole numbers", async () => {
+  file("short.yaml", `name: short
+trainable: {curve: {value: "1 - x / (t + 1)", iterations: 3}}
+metric: acc
+mode: max
+samples: 2
+space: {x: {uniform: [0, 1]}}
+`);
+  run("run", "short.yaml");
+  // What is written on a canvas is not in the page.
+  const written = () => {
+    globalThis.written = [];
+    const write = CanvasRenderingContext2D.prototype.fillText;
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) { globalThis.written.push(text); return write.call(this, text, ...rest); };
+  };
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+  const page = await context.newPage();
+  await page.addInitScript(written);
+  await page.goto(address);
+  await page.goto("about:blank");
+  await page.goto(new URL("/#/short?trial=0", address).href);
+  await page.waitForSelector("aside canvas");
+  await page.waitForSelector(".plot canvas");
+  await page.waitForFunction(() => globalThis.written.filter((text) => text === "2").length >= 2); // Of both drawings.
+  assert.deepEqual(await page.evaluate(() => globalThis.written.filter((text) => /^[123]\.\d+$/.test(text))), []);
+  await context.close();
+  run("delete", "short", "--yes");
+});
+
 test("a trial opens with why it ended, and the address brings it back", async () => {
   const { page, close } = await open();
   const { number } = rows("select number from trials where stop_reason = 'scheduler' and experiment = :experiment order by best_value desc, number limit 1")[0];
@@ -403,6 +496,7 @@ test("of a sweep without a tuner the workers of the database are shown", async (
   const { page, close } = await open("#/photographs?view=workers");
   await page.waitForSelector("[aria-label=workers]:has-text('No tuner runs this sweep now')");
   await page.waitForSelector("[aria-label=workers] td:text-is('local')");
+  assert.deepEqual(await texts(page, "[aria-label=workers] th"), ["worker", "address", "CPUs", "GPUs", "state", "since", "joined"]);
   await close();
 });
 
@@ -509,6 +603,44 @@ for (const colorScheme of ["light", "dark"]) {
 test("on a phone nothing is wider than the screen but the table, which scrolls", async () => {
   const { page, close } = await open("", { viewport: { width: 390, height: 800 } });
   assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390);
+  await close();
+});
+
+test("names however long, and values however large, leave the page as wide as the screen", async () => {
+  const name = "a_parameter_with_a_very_long_name_".repeat(5) + "end";
+  file("long.yaml", `name: long
+trainable: {command: [sh, long.sh], metrics: {acc: {regex: 'acc: {number}'}}}
+metric: acc
+mode: max
+samples: 3
+space: {${JSON.stringify(name)}: {uniform: [0, 1]}, x: {choice: [${JSON.stringify("v".repeat(300))}, b]}}
+`);
+  file("long.sh", "echo acc: 5.5612345678901234e299\n");
+  run("run", "long.yaml");
+  for (const width of [390, 1280]) {
+    const { page, close } = await open("#/long?trial=0&chosen=0,1", { viewport: { width, height: 800 } });
+    await page.waitForSelector("aside");
+    await page.waitForSelector("td.number:text-is('5.56123e+299')");
+    for (const tab of ["Curves", "Parallel", "Slice", "Contour", "Importance", "Timeline", "Workers", "Compare"]) {
+      await page.click(`[role=tab]:text-is('${tab}')`);
+      await page.waitForSelector(`[role=tabpanel] section[aria-label=${tab.toLowerCase()}]`);
+      assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width, `${tab} at ${width}`);
+    }
+    const [head] = await page.locator("[aria-label=trials] th button", { hasText: "a_parameter" }).evaluateAll((all) => all.map((b) => b.clientWidth));
+    assert.ok(head < 300, String(head));
+    await close();
+  }
+  run("delete", "long", "--yes");
+});
+
+test("on a phone a trial opens where it is seen", async () => {
+  const { page, close } = await open("", { viewport: { width: 390, height: 800 } });
+  await page.locator("tbody button.link").first().click();
+  await page.waitForSelector("aside h2");
+  await page.waitForFunction(() => {
+    const { top } = document.querySelector("aside h2").getBoundingClientRect();
+    return top >= 0 && top < innerHeight / 2;
+  });
   await close();
 });
 

@@ -14,6 +14,12 @@ namespace tune {
 namespace {
 
 Status WriteWhole(const std::string& path, const std::string& text) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (!folder.empty() && !std::filesystem::is_directory(folder, error)) {
+    return InvalidArgument(path + ": there is no folder " + folder.string() +
+                           "; mkdir -p makes it");
+  }
   const std::string part = path + ".part";
   TUNE_RETURN_IF_ERROR(WriteFileSynced(part, text));
   return RenameSynced(part, path);
