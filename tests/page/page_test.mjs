@@ -224,6 +224,54 @@ space: {x: {uniform: [0, 1]}}
   run("delete", "short", "--yes");
 });
 
+test("of two objectives both stand in the table, and no trial is called the best", async () => {
+  file("pair.yaml", `name: pair
+trainable: {curve: {values: {acc: "x - 1 / (t + 1)", cost: "10 * x"}, iterations: 2}}
+metric: [acc, cost]
+mode: [max, min]
+space: {x: {grid_search: [1, 2, 3]}}
+search: {algorithm: grid}
+`);
+  run("run", "pair.yaml");
+  run("report", "pair", "--html", "pair.html");
+  for (const at of [address, "file://" + join(folder, "pair.html")]) {
+    const { page, close } = at === address ? await open("#/pair") : await open("", { at });
+    await page.click("th button:text-is('last(cost)')");
+    await begins(page, [0, 1, 2]);
+    await page.waitForSelector("tbody tr:has(button.link:text-is('2')) td.number:text-is('30')");
+    assert.equal(await page.locator("tr.best").count(), 0);
+    await page.click("summary:has-text('columns')");
+    await page.uncheck(".menu label:has-text('last(cost)') input");
+    await page.waitForSelector("th button:text('last(cost)')", { state: "detached" });
+    await close();
+  }
+  run("delete", "pair", "--yes");
+});
+
+test("a contour is weighed from all kinds of trials, also of many", async () => {
+  file("many.yaml", `name: many
+trainable: {curve: {value: "1 - x - 1 / (t + 1)", iterations: 1}}
+metric: acc
+mode: max
+samples: 1300
+space: {x: {uniform: [0, 1]}, y: {uniform: [0, 1]}}
+`);
+  run("run", "many.yaml", "--cpus", "8");
+  const { page, close } = await open("#/many?view=contour");
+  await page.waitForSelector("[aria-label=contour]:has-text('as 600 trials out of 1300')");
+  await painted(page, "acc over x and y");
+  // The right half is of the worst trials: it is dark, the left one is light.
+  const light = await page.evaluate(() => {
+    const canvas = document.querySelector("canvas[aria-label='acc over x and y']");
+    const at = (share) => canvas.getContext("2d").getImageData(Math.round(canvas.width * share), Math.round(canvas.height / 2), 20, 20).data;
+    const median = (data) => [...data].filter((_, i) => i % 4 === 0).sort((a, b) => a - b)[200]; // Of red.
+    return [median(at(0.12)), median(at(0.92))];
+  });
+  assert.ok(light[0] > 130 && light[1] < 80, String(light));
+  await close();
+  run("delete", "many", "--yes");
+});
+
 test("a trial opens with why it ended, and the address brings it back", async () => {
   const { page, close } = await open();
   const { number } = rows("select number from trials where stop_reason = 'scheduler' and experiment = :experiment order by best_value desc, number limit 1")[0];
@@ -650,6 +698,7 @@ test("an empty database says how to begin", async () => {
   await page.goto(new URL("/", address).href);
   await page.reload();
   await page.waitForSelector("text=This database has no sweep yet");
+  assert.equal(await page.locator("input[type=search]").count(), 0); // There is nothing to filter.
   await close();
 });
 

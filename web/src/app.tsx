@@ -9,7 +9,7 @@ import { ImportanceView } from "./importance";
 import { useAnswer, useAnswers, useChanges, useTrials } from "./live";
 import { Overview } from "./overview";
 import { ParallelView } from "./parallel";
-import { columnsOf, differing, filterOf, filterParts, metricColumns, sorted } from "./rows";
+import { columnsOf, differing, filterOf, filterParts, metricColumns, sorted, withMetrics } from "./rows";
 import { ContourView, SliceView } from "./slice";
 import { ColumnMenu, TrialTable } from "./table";
 import { TimelineView } from "./timeline";
@@ -85,12 +85,13 @@ export function App() {
   const reported = useAnswer<string[]>(rows.value ? path + "/metrics" : "", tick);
   const metrics = useMemo(() => [...new Set([metric, ...(reported.value ?? [])])], [reported.value, metric]);
   // Asked for where a column is shown, ordered or filtered by.
-  const asked = metrics.filter((m) => view.extra.some((c) => c.endsWith(":" + m)) || view.sort.endsWith(":" + m) || view.filter.includes(`(${m})`));
+  const others = sweep.value?.metrics.slice(1) ?? [];
+  const asked = metrics.filter((m) => others.includes(m) || view.extra.some((c) => c.endsWith(":" + m)) || view.sort.endsWith(":" + m) || view.filter.includes(`(${m})`));
   const rangePath = (m: string) => `${path}/ranges?metric=${encodeURIComponent(m)}`;
   const answers = useAnswers<Ranges>(asked.map(rangePath), tick);
   const columns = useMemo(() => {
     const ranges = new Map([...(answers.value?.values() ?? [])].map((r) => [r.metric, r]));
-    return [...columnsOf(all, metric), ...metricColumns(metrics, metric, ranges)];
+    return withMetrics(columnsOf(all, metric), metricColumns(metrics, metric, others, ranges));
   }, [rows.value?.list, metrics, answers.value]);
   const names = useMemo(() => parameterNames(all), [rows.value?.list]);
   const test = useMemo(() => filterOf(view.filter, columns), [view.filter, columns]);
@@ -98,7 +99,7 @@ export function App() {
   const trials = useMemo(() => sorted(typeof test === "string" ? all : all.filter(test), columns, sort), [rows.value?.list, test, columns, sort]);
   const chosen = trials.filter((t) => view.chosen.includes(t.number));
   const differs = view.differ && chosen.length > 1;
-  const shownColumns = columns.filter((c) => (c.metric === undefined ? !view.hidden.includes(c.name) : view.extra.includes(c.name)));
+  const shownColumns = columns.filter((c) => (c.isExtra ? view.extra.includes(c.name) : !view.hidden.includes(c.name)));
   const visible = useMemo(() => new Set(trials.map((t) => t.number)), [trials]);
   useEffect(() => {
     document.title = name ? `${name} - tune` : "tune";
@@ -131,8 +132,8 @@ export function App() {
             {sweeps.value.map((s) => <option key={s.name} value={s.name}>{s.name} ({s.status})</option>)}
           </select>
         )}
-        <input type="search" aria-label="filter" placeholder="filter: lr<0.01 status=ERROR" value={view.filter}
-          onInput={(e) => change({ filter: e.currentTarget.value })} />
+        {sweeps.value?.length !== 0 && <input type="search" aria-label="filter" placeholder="filter: lr<0.01 status=ERROR" value={view.filter}
+          onInput={(e) => change({ filter: e.currentTarget.value })} />}
         {typeof test === "string" && <span class="doubt">{test}</span>}
         {isReport && <span class="soft">a report: it does not change</span>}
       </header>
@@ -153,7 +154,7 @@ export function App() {
                 <Drawing name={now} shown={shown} course={course.value} />
               </div>
               <TrialTable leftOut={leftOut} trials={differs ? chosen : trials} columns={differs ? differing(shownColumns, chosen) : shownColumns} sort={sort}
-                best={shown.sweep.best?.number ?? null} chosen={view.chosen} open={view.trial}
+                best={others.length > 0 ? null : shown.sweep.best?.number ?? null} chosen={view.chosen} open={view.trial}
                 menu={<ColumnMenu columns={columns} hidden={view.hidden} extra={view.extra} onHide={(hidden) => change({ hidden })} onExtra={(extra) => change({ extra })} />}
                 differ={chosen.length > 1 ? differs : null} onDiffer={(differ) => change({ differ })} onSort={(next) => change({ sort: next })} onChoose={choose}
                 onOpen={(trial) => change({ trial })} />

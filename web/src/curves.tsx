@@ -99,6 +99,7 @@ function Plot({ view, data, course, weight }: { view: Shown; data: Curves; cours
     const cell = (c: Curve) => { const t = byNumber.get(c.trial); return t && options.colour ? parameters(t).get(options.colour) : undefined; };
     const scale = options.colour ? scaleOf(drawable.map(cell), domainOf(sweep.spec.space, options.colour)) : null;
     const pale = drawable.length > 30 || drawn.length > 0;
+    const thin = Math.max(0.15, Math.min(1, 10 / Math.sqrt(drawable.length))); // Of very many, one over the other: where they are dense is seen.
     const colour = (c: Curve, i: number) => {
       const at = drawn.indexOf(c.trial);
       if (at >= 0) return COLOURS[at % COLOURS.length];
@@ -123,7 +124,7 @@ function Plot({ view, data, course, weight }: { view: Shown; data: Curves; cours
         series: [
           {},
           ...drawable.map((c, i): uPlot.Series => ({
-            label: String(c.trial), stroke: colour(c, i), width: drawn.includes(c.trial) ? 2.5 : 1.2, spanGaps: true,
+            label: String(c.trial), stroke: colour(c, i), width: drawn.includes(c.trial) ? 2.5 : 1.2, alpha: drawn.includes(c.trial) ? 1 : thin, spanGaps: true,
             points: { show: c.iterations.length < 2 },
           })),
           ...raw.map((c, i): uPlot.Series => ({ label: String(c.trial), stroke: colour(c, i), width: 0.6, alpha: 0.3, spanGaps: true, points: { show: false } })),

@@ -47,16 +47,22 @@ export function ParallelView({ shown: view }: { shown: Shown }) {
   const paint = ({ draw, width }: Pen) => {
     const line = (trial: Trial, colour: string, thick: number) => {
       draw.strokeStyle = colour;
-      draw.lineWidth = thick;
-      draw.beginPath();
-      let isOn = false;
-      axes.forEach((axis, i) => {
+      const places = axes.flatMap((axis, i) => {
         const at = axis.scale.at(axis.cell(trial));
-        if (at === null) { isOn = false; return; }
-        if (isOn) draw.lineTo(x(i, width), y(at)); else draw.moveTo(x(i, width), y(at));
-        isOn = true;
+        return at === null ? [] : [{ i, x: x(i, width), y: y(at) }];
       });
-      draw.stroke();
+      // Over the axes that it does not have it goes on as a thinner line.
+      for (const isBridge of [false, true]) {
+        draw.lineWidth = isBridge ? thick / 3 : thick;
+        draw.beginPath();
+        places.forEach((to, n) => {
+          const from = places[n - 1];
+          if (!from || (to.i - from.i > 1) !== isBridge) return;
+          draw.moveTo(from.x, from.y);
+          draw.lineTo(to.x, to.y);
+        });
+        draw.stroke();
+      }
     };
     for (const trial of others) line(trial, themed("--line"), 1);
     const alpha = lines.length > 300 ? 0.35 : 0.75;

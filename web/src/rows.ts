@@ -8,7 +8,8 @@ export interface Column {
   title: string;
   cell: (trial: Trial) => Cell;
   isParameter?: boolean;
-  metric?: string; // Shown where it is asked for.
+  metric?: string;
+  isExtra?: boolean; // Shown where it is asked for.
 }
 
 export function flat(config: Config, before = ""): Map<string, Cell> {
@@ -52,14 +53,21 @@ export function columnsOf(trials: Trial[], metric: string): Column[] {
 const RANGE = ["last", "min", "max"];
 export const rangeTitle = (kind: string, metric: string) => `${kind}(${metric})`;
 
-// The last, least and greatest value of each metric; of the sweep's own the last has a column. `ranges`: what is known of them.
-export function metricColumns(metrics: string[], own: string, ranges: Map<string, Ranges>): Column[] {
+// The last, least and greatest value of each metric; of the sweep's own the last has a column. The last of the `others`, which are
+// objectives, too, is always shown. `ranges`: what is known of them.
+export function metricColumns(metrics: string[], own: string, others: string[], ranges: Map<string, Ranges>): Column[] {
   return metrics.flatMap((metric) => {
     let byTrial: Map<number, number[]> | null = null;
     const of = (trial: Trial) => (byTrial ??= new Map(ranges.get(metric)?.rows.map((row) => [row[0], row]))).get(trial.number);
-    return RANGE.map((kind, i): Column => ({ name: `${kind}:${metric}`, title: rangeTitle(kind, metric), metric, cell: (t) => of(t)?.[i + 1] ?? null }))
+    return RANGE.map((kind, i): Column => ({ name: `${kind}:${metric}`, title: rangeTitle(kind, metric), metric, isExtra: kind !== "last" || !others.includes(metric), cell: (t) => of(t)?.[i + 1] ?? null }))
       .filter((c) => metric !== own || !c.name.startsWith("last:"));
   });
+}
+
+// Objectives stand beside each other.
+export function withMetrics(columns: Column[], metrics: Column[]): Column[] {
+  const after = columns.findIndex((c) => c.name === "last") + 1;
+  return [...columns.slice(0, after), ...metrics.filter((c) => !c.isExtra), ...columns.slice(after), ...metrics.filter((c) => c.isExtra)];
 }
 
 // What is the same in all of them tells nothing.
@@ -160,13 +168,15 @@ export function filterOf(text: string, columns: Column[]): ((trial: Trial) => bo
   return (trial) => tests.every((test) => test(trial));
 }
 
+const SMALL = 1e-4; // Below it the zeros before the digits take more room than these.
 const EXACT_MAX = 1e15; // Whole numbers below it are written digit by digit.
 
 export function shown(cell: Cell | undefined): string {
   if (cell === null || cell === undefined) return "";
   if (typeof cell !== "number") return String(cell);
   if (Number.isInteger(cell) && Math.abs(cell) < EXACT_MAX) return String(cell);
-  return String(Number(cell.toPrecision(6)));
+  const rounded = Number(cell.toPrecision(6));
+  return Math.abs(rounded) < SMALL && rounded !== 0 ? rounded.toExponential() : String(rounded);
 }
 
 const quoted = (text: string) => (/[",\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text);

@@ -29,6 +29,10 @@ export function domainOf(space: Config | undefined, name: string): string {
   return Object.keys(node).find((key) => DOMAINS.includes(key)) ?? "";
 }
 
+// Seconds between two ticks of a time axis.
+export const TIME_STEPS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600,
+  43200, ...[1, 2, 5, 10, 20, 50, 100, 200, 500].map((days) => days * 86400)];
+
 function niceTicks(low: number, high: number): number[] {
   const span = high - low || 1;
   const raw = span / 6;

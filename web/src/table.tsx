@@ -31,12 +31,12 @@ const toggled = (names: string[], name: string) => (names.includes(name) ? names
 export function ColumnMenu({ columns, hidden, extra, onHide, onExtra }: {
   columns: Column[]; hidden: string[]; extra: string[]; onHide: (hidden: string[]) => void; onExtra: (extra: string[]) => void;
 }) {
-  const metrics = columns.filter((c) => c.metric !== undefined);
+  const metrics = columns.filter((c) => c.isExtra);
   return (
     <details class="menu">
       <summary>columns{hidden.length > 0 && ` (${hidden.length} hidden)`}</summary>
       <div>
-        {columns.filter((c) => c.name !== "number" && c.metric === undefined).map((c) => (
+        {columns.filter((c) => c.name !== "number" && !c.isExtra).map((c) => (
           <label key={c.name}><input type="checkbox" checked={!hidden.includes(c.name)} onChange={() => onHide(toggled(hidden, c.name))} /> {c.title}</label>))}
         {metrics.length > 0 && <span class="soft">metrics</span>}
         {metrics.map((c) => (
@@ -63,7 +63,7 @@ export function TrialTable({ leftOut, trials, columns, sort, best, chosen, open,
     const next = isBy && !sort.startsWith("-") ? "-" + column.name : column.name;
     return (
       <th key={column.name} aria-sort={isBy ? (sort.startsWith("-") ? "descending" : "ascending") : "none"}
-        class={column.isParameter ? "parameter" : ""}>
+        class={(column.isParameter ? "parameter" : "") + (rows.some((t) => typeof column.cell(t) === "number") && column.name !== "number" ? " number" : "")}>
         <button title={column.title} onClick={() => onSort(next)}>{column.title}{isBy ? (sort.startsWith("-") ? " ↓" : " ↑") : ""}</button>
       </th>
     );
@@ -91,7 +91,7 @@ export function TrialTable({ leftOut, trials, columns, sort, best, chosen, open,
                     onChange={() => onChoose(trial.number)} />
                 </td>
                 {columns.map((column) => (
-                  <td key={column.name} class={typeof column.cell(trial) === "number" ? "number" : ""}>
+                  <td key={column.name} class={typeof column.cell(trial) === "number" && column.name !== "number" ? "number" : ""}>
                     {column.name === "number"
                       ? <button class="link" onClick={() => onOpen(trial.number)}>{trial.number}{trial.number === best ? " ★" : ""}</button>
                       : column.name === "status" ? `${MARKS[trial.status] ?? ""} ${trial.status}` : shown(column.cell(trial))}
