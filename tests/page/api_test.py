@@ -956,6 +956,22 @@ class Started(unittest.TestCase):
         os.rename(path.with_suffix(".away"), path)
         self.assertEqual([s["name"] for s in page.json("/sweeps")], ["another"])
 
+    def test_a_sweep_that_goes_on_after_its_end_is_listed_as_it_is(self):
+        self.make()
+        page = Page(self.folder)
+        self.addCleanup(page.end)
+        before = page.json("/sweeps")
+        self.assertEqual((before[0]["status"], before[0]["counts"]), ("FINISHED", {"TERMINATED": 1}))
+        self.assertEqual(page.json("/sweeps"), before)
+        subprocess.run([TUNE, "resume", "small", "--samples", "5"], cwd=self.folder, check=True, timeout=120, capture_output=True)
+        (after,) = page.json("/sweeps")
+        self.assertEqual(after["counts"], {"TERMINATED": 5})
+        self.assertNotEqual(after["finished_at"], before[0]["finished_at"])
+        self.assertEqual(after, {k: v for k, v in page.json("/sweeps/small").items() if k in after})
+        subprocess.run([TUNE, "delete", "small", "--yes"], cwd=self.folder, check=True, timeout=120, capture_output=True)
+        self.make()
+        self.assertEqual(page.json("/sweeps")[0]["counts"], {"TERMINATED": 1})
+
     def test_looking_changes_nothing_of_the_database(self):
         self.make()
         path = os.path.join(self.folder, "tune.db")

@@ -6,6 +6,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
+#include <chrono>
 #include <csignal>
 #include <deque>
 #include <memory>
@@ -14,6 +15,7 @@
 #include <string>
 #include <utility>
 
+#include "tuner/http/event_pace.h"
 #include "tuner/http/gzip.h"
 #include "tuner/http/page_guard.h"
 
@@ -41,6 +43,12 @@ using Request = http::request<http::string_body>;
 
 std::string HeaderOf(const Request& request, http::field field) {
   return std::string(request[field]);
+}
+
+// Of a clock that is never set.
+Instant Now() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return Instant{std::chrono::duration_cast<std::chrono::microseconds>(since).count()};
 }
 
 class Server;
@@ -133,6 +141,9 @@ class Server : public HttpServer {
 
   HttpAnswer Handle(const HttpRequest& request) const { return handler_(request); }
 
+  // Of an answer to somebody who may have been told of a change.
+  void Spent(Duration time) { pace_.Spent(time); }
+
   void Accept() {
     if (is_accepting_ || session_count_ >= kConnectionsMax) return;
     is_accepting_ = true;
@@ -195,7 +206,8 @@ class Server : public HttpServer {
 
   void Tick(int silent_count) {
     if (streams_.empty()) return;
-    const std::string data = poll_();
+    const std::string data = pace_.IsDue(Now()) ? poll_() : "";
+    if (!data.empty()) pace_.Told(Now());
     const bool is_silent = data.empty() && silent_count < kTicksOfSilence;
     if (!is_silent) {
       const std::string event = data.empty() ? ":\n\n" : "data: " + data + "\n\n";
@@ -209,6 +221,7 @@ class Server : public HttpServer {
 
   HttpHandler handler_;
   EventPoll poll_;
+  EventPace pace_;
   size_t session_count_ = 0;
   bool is_accepting_ = false;
   bool is_leaving_ = false;
@@ -285,11 +298,13 @@ void Session::Answer() {
   const std::string target(read.target());
   const Status understood = ReadTarget(target, request);
   if (!understood.ok()) return Write(ErrorAnswer(400, understood.message()), read.keep_alive());
+  const Instant begin = Now();
   HttpAnswer answer = server_.Handle(request);
   if (!answer.is_to_stranger) server_.RemoveStranger(this);
   if (answer.is_event_stream && server_.HasRoomForStream()) return BeginStream(std::move(answer));
   if (answer.is_event_stream) answer = ErrorAnswer(503, "too many clients listen to events");
   Write(std::move(answer), read.keep_alive());
+  server_.Spent(Now() - begin);
 }
 
 void Session::Write(HttpAnswer answer, bool keeps) {

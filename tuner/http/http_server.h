@@ -8,7 +8,8 @@
 // packed with gzip where the client takes it.
 //
 // Events are server-sent ones (the HTML standard, section 9.2): what `poll` gives goes to each
-// client whose answer is an event stream. A client that does not read fast enough is given the
+// client whose answer is an event stream, less often where answers take much time (event_pace.h). A
+// client that does not read fast enough is given the
 // latest event alone; one that has gone is noticed within 15 s. Beyond 32 clients that listen, the
 // next is refused.
 //

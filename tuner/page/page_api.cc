@@ -152,6 +152,21 @@ PageApi::Followed& PageApi::Follow(const FoundSweep& sweep) {
   return followed_.front();
 }
 
+Result<std::string> PageApi::SummaryOf(const FoundSweep& sweep) {
+  if (!sweep.finished_us) return Summary(*database_, sweep);
+  const auto same = [&](const EndedSweep& one) {
+    return one.id == sweep.id && one.created_us == sweep.created_us &&
+           one.finished_us == *sweep.finished_us && one.status == sweep.status;
+  };
+  const auto known = std::find_if(ended_.begin(), ended_.end(), same);
+  if (known != ended_.end()) return known->summary;
+  TUNE_ASSIGN_OR_RETURN(const std::string summary, Summary(*database_, sweep));
+  std::erase_if(ended_, [&](const EndedSweep& one) { return one.id == sweep.id; });
+  if (ended_.size() >= kEndedMax) ended_.pop_front();
+  ended_.push_back({sweep.id, sweep.created_us, *sweep.finished_us, sweep.status, summary});
+  return summary;
+}
+
 Result<std::string> PageApi::Sweeps() {
   TUNE_ASSIGN_OR_RETURN(const std::vector<FoundSweep> sweeps, ListSweeps(*database_));
   std::string out = "[";
@@ -159,7 +174,7 @@ Result<std::string> PageApi::Sweeps() {
     if (out.size() > 1) out += ',';
     FoundSweep living = *it;
     TellPaused(database_->path(), clock_, living);
-    TUNE_ASSIGN_OR_RETURN(const std::string summary, Summary(*database_, living));
+    TUNE_ASSIGN_OR_RETURN(const std::string summary, SummaryOf(living));
     out += summary + "}";
   }
   return out + "]";
@@ -231,7 +246,8 @@ Result<std::string> PageApi::Course(const FoundSweep& sweep) {
               summary.iterations_full ? Value(*summary.iterations_full) : Value(), out);
   std::string left;
   if (sweep.status == "RUNNING") {
-    TUNE_ASSIGN_OR_RETURN(const SweepPace pace, ReadPace(*database_, sweep, clock_.Now()));
+    TUNE_ASSIGN_OR_RETURN(const SweepPace pace,
+                          ReadPace(*database_, sweep, clock_.Now(), course.rungs()));
     const std::optional<TimeLeft> time_left = EstimateTimeLeft(pace);
     if (time_left) left = Describe(*time_left);
   }
@@ -344,6 +360,7 @@ Status PageApi::FollowFile() {
   database_ = *std::move(other);
   life_ = life_.substr(0, life_.find('-')) + "-" + std::to_string(++file_count_);
   followed_.clear();
+  ended_.clear();
   told_version_ = -1;
   return OkStatus();
 }

@@ -65,6 +65,13 @@ class PageApi {
     SweepCourse course;
     std::deque<MetricRanges> ranges = {};  // The latest first.
   };
+  // A sweep that is over stays as it is until it is resumed, which leaves it without this end.
+  struct EndedSweep {
+    int64_t id = 0, created_us = 0, finished_us = 0;
+    std::string status;
+    std::string summary;  // As of Summary.
+  };
+  static constexpr size_t kEndedMax = 1000;
   static constexpr size_t kFollowedMax = 4;
   static constexpr size_t kRangesMax = 32;
 
@@ -85,6 +92,7 @@ class PageApi {
   Result<std::string> BodyOfSweep(const std::string& name, std::string_view part,
                                   const HttpRequest& request, PageRights rights);
   Result<std::string> Sweeps();
+  Result<std::string> SummaryOf(const FoundSweep& sweep);
   Result<std::string> Sweep(const FoundSweep& sweep, PageRights rights);
   Result<std::string> Importance(const FoundSweep& sweep);
   Result<std::string> Ranges(const FoundSweep& sweep, const std::string& metric);
@@ -101,6 +109,7 @@ class PageApi {
   int64_t told_version_ = -1;
   int64_t event_count_ = 0;
   std::deque<Followed> followed_;  // The latest first.
+  std::deque<EndedSweep> ended_;
 };
 
 }  // namespace tune
