@@ -252,9 +252,10 @@ std::vector<ParameterImportance> Importances(const SearchSpace& space,
   const std::vector<bool> is_clear = WhatLossesDependOn(question);
   std::vector<ParameterImportance> importances;
   for (size_t d = 0; d < unit.size(); ++d) {
-    // Of 20 in order the second and the last but one: a twentieth lies beyond each.
-    importances.push_back(
-        {unit.name(d), shares[d], again[d][1], again[d][kResamples - 2], is_clear[d]});
+    // Of 20 in order the second and the last but one: a twentieth lies beyond each. Of few trials
+    // those drawn anew may all lie to one side of the trials themselves.
+    importances.push_back({unit.name(d), shares[d], std::min(shares[d], again[d][1]),
+                           std::max(shares[d], again[d][kResamples - 2]), is_clear[d]});
   }
   return importances;
 }

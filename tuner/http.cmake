@@ -1,4 +1,5 @@
 # Serving the page: the server, who may see it, and the page's files, which npm builds from web/.
+find_package(OpenSSL REQUIRED)
 find_package(ZLIB REQUIRED)
 find_program(TUNE_NPM npm REQUIRED)
 file(GLOB_RECURSE web_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/web/src/*)
@@ -29,9 +30,11 @@ tune_library(tune_http
     ${CMAKE_CURRENT_LIST_DIR}/http/http_server.cc
     ${CMAKE_CURRENT_LIST_DIR}/http/page_guard.cc
     ${web}/page_files.cc
-  DEPS tune_core tune_network_address ZLIB::ZLIB)
+  DEPS tune_core tune_network_address OpenSSL::SSL OpenSSL::Crypto ZLIB::ZLIB)
 tune_library(tune_page
   SOURCES
+    ${CMAKE_CURRENT_LIST_DIR}/cli/outward_host.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/page_place.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/page_report_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/plot_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/ui_command.cc
@@ -50,4 +53,4 @@ tune_library(tune_page
     ${CMAKE_CURRENT_LIST_DIR}/page/sweep_charts.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/sweep_course.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/trial_rows.cc
-  DEPS tune_http tune_queries tune_core_posix)
+  DEPS tune_http tune_queries tune_package tune_tls tune_core_posix)

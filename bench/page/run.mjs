@@ -1,16 +1,17 @@
 // How quick the page of a large sweep is: a real sweep, `tune ui`, and Chromium without a window.
-//   node run.mjs [--toy] [--trials N] [--rounds N] [--folder F]    (`run` prepares and calls it)
+//   node run.mjs [--toy] [--trials N] [--rounds N] [--folder F] [--only page,server]    (`run` prepares and calls it)
 // Prints Markdown tables. With --folder the sweep is made there once, and used again by the next run.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from "node:fs";
+import http from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { chromium } from "playwright-core";
 
 const { values: given } = parseArgs({ options: {
-  toy: { type: "boolean" }, trials: { type: "string" }, rounds: { type: "string" }, folder: { type: "string" } } });
+  toy: { type: "boolean" }, only: { type: "string" }, trials: { type: "string" }, rounds: { type: "string" }, folder: { type: "string" } } });
 const trials = Number(given.trials ?? (given.toy ? 300 : 50_000));
 const rounds = Number(given.rounds ?? (given.toy ? 1 : 5));
 const iterations = 30;
@@ -66,7 +67,7 @@ async function answers() {
       assert.equal(answer.status, 200, path);
       return { ms: performance.now() - begin, bytes };
     };
-    for (const path of ["", "/large", "/large/trials", "/large/curves", "/large/course", "/large/importance", "/large/timeline", "/large/trials/7"]) {
+    for (const path of ["", "/large", "/large/trials?first=400", "/large/trials", "/large/curves", "/large/course", "/large/importance", "/large/timeline", "/large/trials/7"]) {
       const first = await get(path), again = await get(path);
       const all = times.get(path) ?? { first: [], again: [], bytes: 0 };
       all.first.push(first.ms);
@@ -118,7 +119,7 @@ async function open(browser, address) {
 }
 
 async function page(browser) {
-  const seen = { view: [], rows: [], curves: [], sort: [], frames: [] };
+  const seen = { view: [], rows: [], curves: [], all: [], sort: [], frames: [] };
   const [{ number: lowest }] = query("select t.number from trials t join params p on p.trial = t.id where p.name = 'lr' and t.experiment = :experiment order by p.value limit 1");
   for (let round = 0; round < rounds; ++round) {
     const ui = await serve();
@@ -131,6 +132,8 @@ async function page(browser) {
     seen.rows.push(performance.now() - begin);
     await one.page.waitForFunction(isPainted);
     seen.curves.push(performance.now() - begin);
+    await one.page.waitForFunction(() => !/being read/.test(document.querySelector("[aria-label=trials] .soft").textContent));
+    seen.all.push(performance.now() - begin);
     seen.sort.push(await one.page.evaluate(clickAndWait, "lr"));
     assert.equal(parseInt(await one.page.textContent("tbody tr:not(.gap) button.link")), lowest);
     seen.frames.push(...await one.page.evaluate(scroll, 120));
@@ -141,8 +144,9 @@ async function page(browser) {
   console.log(`The page, cold (server and browser profile new each time), median (least to most) of ${rounds}:\n`);
   table(["what", "ms", "goal, ms"], [
     ["first useful view: state, best", spread(seen.view), "1000"],
-    ["table's rows", spread(seen.rows), ""],
+    ["table's first rows", spread(seen.rows), ""],
     ["curves drawn", spread(seen.curves), "1500"],
+    ["all rows read", spread(seen.all), ""],
     ["a click on a column: sorted and drawn", spread(seen.sort), "200"],
     [`frames while scrolling, ${slow} of ${seen.frames.length} late`, spread(seen.frames, 1), "16.7"],
   ]);
@@ -208,6 +212,65 @@ function sweepSeconds(name) {
     .once("exit", (status) => { assert.equal(status, 0); done((performance.now() - begin) / 1000); }));
 }
 
+const least = (ms) => new Promise((done) => setTimeout(done, ms));
+
+// Follows the events and reads what has changed as often as a page does; it paints nothing.
+function follow(address, name) {
+  const url = new URL(address);
+  const headers = { Authorization: "Bearer " + url.searchParams.get("key") };
+  const agent = new http.Agent({ keepAlive: true });
+  let revision = "", isReading = false, isDue = false, readCount = 0;
+  const get = (path) => new Promise((done, fail) => http.get(new URL("/api/v1/sweeps" + path, url), { headers, agent }, (answer) => {
+    let begin = "";
+    answer.on("data", (data) => { if (begin.length < 64) begin += data.toString("latin1", 0, 64); });
+    answer.on("end", () => done(begin));
+  }).on("error", fail));
+  const read = async () => {
+    isDue = true;
+    if (isReading) return;
+    isReading = true;
+    while (isDue) {
+      isDue = false;
+      const begin = performance.now();
+      try {
+        for (const path of ["", `/${name}`, `/${name}/course`]) await get(path);
+        revision = /"revision":"([^"]*)"/.exec(await get(`/${name}/trials?since=${revision}`))?.[1] ?? "";
+        ++readCount;
+      } catch {
+        break; // The server has ended.
+      }
+      await least(Math.max(100, 5 * (performance.now() - begin)));
+    }
+    isReading = false;
+  };
+  const events = http.get(new URL("/api/v1/events", url), { headers }, (answer) => answer.on("data", (data) => { if (data.includes("data:")) read(); }).on("error", () => {}));
+  events.on("error", () => {});
+  return { end: () => { events.destroy(); agent.destroy(); return readCount; } };
+}
+
+async function costOfServer() {
+  const reports = Math.ceil(trials / 10) * iterations;
+  rmSync(join(folder, "busy.db"), { force: true });
+  await sweepSeconds("first");
+  const alone = [], followed = [], reads = [], cpu = [];
+  for (let round = 0; round < rounds; ++round) {
+    alone.push(reports / await sweepSeconds(`alone-${round}`));
+    const server = spawn(tune, ["ui", "--http", "127.0.0.1:0", "--db", "busy.db"], { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
+    const line = await new Promise((resolve) => server.stdout.once("data", (data) => resolve(String(data))));
+    const begin = performance.now();
+    const clients = [0, 1, 2].map(() => follow(/http:\S+/.exec(line)[0], `followed-${round}`));
+    followed.push(reports / await sweepSeconds(`followed-${round}`));
+    const [, user, system] = /^\d+ \(.*\) (?:\S+ ){11}(\d+) (\d+)/.exec(readFileSync(`/proc/${server.pid}/stat`, "utf8"));
+    cpu.push((Number(user) + Number(system)) / 100 / ((performance.now() - begin) / 1000));
+    reads.push(clients.reduce((sum, client) => sum + client.end(), 0));
+    server.kill("SIGINT");
+  }
+  const ratios = followed.map((rate, i) => rate / alone[i]);
+  console.log("A tuner's reports a second, alone and while three clients follow the events and read the changes, and paint nothing:\n");
+  table(["alone", "with three clients", "ratio", "goal", "reads of all three", "server's share of a core"],
+    [[spread(alone), spread(followed), spread(ratios, 3), "0.97", spread(reads), spread(cpu, 3)]]);
+}
+
 async function cost(browser) {
   const reports = Math.ceil(trials / 10) * iterations;
   rmSync(join(folder, "busy.db"), { force: true });
@@ -240,10 +303,9 @@ const [{ count }] = query("select count() as count from reports r join trials t 
 console.log(`${trials} trials, ${count} reports; ${execFileSync(process.env.TUNE_CHROMIUM, ["--version"])}`);
 const browser = await chromium.launch({ executablePath: process.env.TUNE_CHROMIUM, args: ["--no-sandbox"] });
 try {
-  await answers();
-  await page(browser);
-  await change(browser);
-  await cost(browser);
+  for (const [name, measure] of Object.entries({ answers, page, change, server: costOfServer, cost })) {
+    if (!given.only || given.only.split(",").includes(name)) await measure(browser);
+  }
 } finally {
   await browser.close();
   if (!given.folder) rmSync(folder, { recursive: true, force: true });

@@ -12,6 +12,7 @@
 namespace {
 
 const char kKey[] = "910bfe2a20f726e3b83b0052555b0772";
+const char kViewerKey[] = "0b1d2c3f4a5968778695a4b3c2d1e0ff";
 
 bool IsClean(std::string_view text) {
   for (const char c : text) {
@@ -37,8 +38,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     TUNE_CHECK(request.path.starts_with('/') && IsClean(request.path));
     for (const auto& [name, value] : request.query) TUNE_CHECK(IsClean(name) && IsClean(value));
   }
-  if (text.find(kKey) != std::string::npos) return 0;
-  const tune::PageGuard guard(kKey, tune::PageRights::kAct);
+  if (text.find(kKey) != std::string::npos || text.find(kViewerKey) != std::string::npos) return 0;
+  const tune::PageGuard guard({kKey, kViewerKey}, tune::PageRights::kAct,
+                              tune::PageGuard::Channel::kPlain);
   TUNE_CHECK(guard.Stop(request).has_value());
   request.cookie = text;
   request.authorization = text;

@@ -3,6 +3,7 @@
 import base64
 import contextlib
 import gzip
+import hashlib
 import http.client
 import json
 import os
@@ -11,9 +12,11 @@ import select
 import signal
 import socket
 import sqlite3
+import ssl
 import subprocess
 import tempfile
 import unittest
+import warnings
 from pathlib import Path
 
 try:
@@ -37,14 +40,20 @@ scheduler: {asha: {max_t: 9, grace_period: 1}}
 
 
 class Client:
-    """One client of a page, whose address somebody printed."""
+    """One client of a page, whose address somebody printed; over TLS it trusts the certificates of a file alone."""
 
-    def __init__(self, address):
-        self.port, self.key = re.search(r"http://127\.0\.0\.1:(\d+)/\?key=([0-9a-f]{32})$", address).groups()
-        self.port = int(self.port)
+    def __init__(self, address, trusted=None):
+        scheme, self.host, port, self.key = re.search(r"(https?)://(.+):(\d+)/\?key=([0-9a-f]{32})$", address).groups()
+        self.port = int(port)
+        self.tls = ssl.create_default_context(cafile=trusted) if scheme == "https" else None
+
+    def connect(self):
+        if self.tls:
+            return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=60, context=self.tls)
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
 
     def ask(self, path, method="GET", key=True, headers=None, body=None):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = self.connect()
         sent = {"Authorization": "Bearer " + self.key} if key else {}
         connection.request(method, path, body=body, headers={**sent, **(headers or {})})
         answer = connection.getresponse()
@@ -118,12 +127,12 @@ space: {x: {uniform: [0, 1]}}
 class Run(Client):
     """`tune run` or `tune resume` with its page, as long as it runs; a trial of ENDLESS reports once a line is written to `go`."""
 
-    def __init__(self, folder, *arguments, options=("--http", "127.0.0.1:0")):
+    def __init__(self, folder, *arguments, options=("--http", "127.0.0.1:0"), trusted=None):
         self.folder = folder
         self.process = subprocess.Popen([TUNE, *arguments, "--ui", *options], cwd=folder, text=True, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE)
         self.said = []
-        super().__init__(self.say("the page of "))
+        super().__init__(self.say("the page of "), trusted)
 
     def say(self, what):
         """The next line of standard error that has this in it."""
@@ -294,6 +303,9 @@ class OfASweep(unittest.TestCase):
             ("/api/v1/sweeps/small/trials/1/log/1", 404, "nothing at this address"),
             ("/api/v1/sweeps/small/nix", 404, "nothing at this address"),
             ("/api/v1/sweeps/nix/course", 404, "no sweep is named 'nix'"),
+            ("/api/v1/sweeps//trials", 404, "nothing at this address"),
+            ("/api/v1/sweeps/", 404, "nothing at this address"),
+            ("/api/v1/sweeps/small/trials/", 404, "nothing at this address"),
             ("/api/v2/sweeps", 404, "nothing at this address"),
             ("/../../etc/passwd", 404, "nothing at this address"),
             ("/api/v1/sweeps/%00", 400, "the address cannot be read"),
@@ -321,6 +333,17 @@ class OfASweep(unittest.TestCase):
         self.assertEqual((nothing["is_whole"], nothing["rows"], nothing["revision"]), (False, [], first["revision"]))
         for unknown in ("nix", "nix.1", first["revision"] + "9", first["revision"].split(".")[0] + ".-1"):
             self.assertTrue(self.page.json("/sweeps/small/trials?since=" + unknown)["is_whole"])
+
+    def test_of_very_many_trials_the_best_and_the_newest_are_sent_first(self):
+        first = self.page.json("/sweeps/small/trials?first=6")
+        best = [n for n, in self.rows("select number from trials where experiment = 1 order by best_value desc, number limit 3")]
+        numbers = sorted({*best, 9, 10, 11})
+        self.assertEqual([row[0] for row in first["rows"]], numbers)
+        self.assertEqual((first["revision"], first["is_whole"], first["left_out"]), ("", False, 12 - len(numbers)))
+        whole = self.page.json("/sweeps/small/trials")
+        self.assertEqual(whole["left_out"], 0)
+        self.assertEqual(first["rows"], [row for row in whole["rows"] if row[0] in numbers])
+        self.assertEqual(self.page.json("/sweeps/small/trials?first=400"), whole)  # Of few all, with a revision.
 
     def test_an_event_tells_of_each_change_of_the_database(self):
         connection = http.client.HTTPConnection("127.0.0.1", self.page.port, timeout=60)
@@ -382,6 +405,39 @@ class OfASweep(unittest.TestCase):
         for connection in crowd:
             connection.close()
         self.assertEqual(self.page.ask("/")[0].status, 200)
+
+    def test_idle_connections_without_a_key_do_not_make_the_others_wait(self):
+        with contextlib.ExitStack() as stack:
+            def connect():
+                return stack.enter_context(contextlib.closing(socket.create_connection(("127.0.0.1", self.page.port), timeout=60)))
+
+            def is_open(connection):
+                """Whether the server has not closed it; what it said is taken away."""
+                connection.setblocking(False)
+                try:
+                    while connection.recv(65536):
+                        pass
+                    return False
+                except BlockingIOError:
+                    return True
+                except ConnectionResetError:
+                    return False
+
+            with_key = connect()
+            head = f"GET / HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {self.page.key}\r\n\r\n".encode()
+            with_key.sendall(head)
+            self.assertIn(b"HTTP/1.1 200", with_key.recv(12))
+            idle = []
+            for i in range(40):
+                idle.append(connect())
+                if i % 2:  # Also those who ask, and have no key.
+                    idle[-1].sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            self.assertEqual(self.page.ask("/")[0].status, 200)
+            # The oldest gave way before all places were taken, and before their time was over.
+            self.assertEqual([is_open(one) for one in idle], [False] * 25 + [True] * 15)
+            with_key.recv(1 << 20)
+            with_key.sendall(head)
+            self.assertIn(b"HTTP/1.1 200", with_key.recv(12))  # Who is known stays.
 
     def test_several_requests_go_over_one_connection(self):
         one = f"GET /api/v1/sweeps HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {self.page.key}\r\n\r\n".encode()
@@ -615,7 +671,7 @@ class Acting(unittest.TestCase):
         self.assertIn("small FINISHED: 2 trials", done.stdout)
 
     def test_a_place_that_is_wrong_is_refused_before_anything_starts(self):
-        for arguments, text in ((("--ui", "--http", "0.0.0.0:80"), "expected an address of this machine alone"),
+        for arguments, text in ((("--ui", "--http", "0.0.0.0"), "expected HOST:PORT"),
                                 (("--http", "127.0.0.1:0"), "--http says where --ui is served")):
             for command in (("run", "space.yaml"), ("resume",)):
                 with self.subTest((command, arguments)):
@@ -631,6 +687,156 @@ class Acting(unittest.TestCase):
         page = Client(re.search(r"the page of tune\.db: (\S+)", done.stderr)[1])
         self.assertEqual(page.act({"stop": {"now": True}})[0], 200)
         subprocess.run([TUNE, "attach"], cwd=self.folder, capture_output=True, timeout=60)
+
+
+class BeyondThisMachine(unittest.TestCase):
+    """A page that other machines reach: over TLS, with a key for those who act and one for those who look."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        Path(self.folder, "space.yaml").write_text(SPACE.replace("samples: 12", "samples: 2"))
+        subprocess.run([TUNE, "run", "space.yaml"], cwd=self.folder, check=True, timeout=120, capture_output=True)
+        self.own = os.path.join(self.folder, "tune.artifacts", "tls", "page_certificate.pem")
+
+    def begin(self, *options, place="0.0.0.0:0", lines=2):
+        """The first lines that it prints."""
+        process = subprocess.Popen([TUNE, "ui", "--http", place, *options], cwd=self.folder, text=True, stdout=subprocess.PIPE)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait, 60)
+        self.addCleanup(process.send_signal, signal.SIGINT)
+        return [process.stdout.readline() for _ in range(lines)]
+
+    def openssl(self, *arguments):
+        subprocess.run(["openssl", *arguments], cwd=self.folder, check=True, timeout=60, capture_output=True)
+
+    def make_certificate(self, name, days="30"):
+        """NAME.key and NAME.pem; of -1 day it has expired."""
+        self.openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", name + ".key",
+                     "-out", name + ".csr", "-subj", "/CN=localhost")
+        Path(self.folder, name + ".ext").write_text("subjectAltName = DNS:localhost, IP:127.0.0.1\n")
+        self.openssl("x509", "-req", "-in", name + ".csr", "-signkey", name + ".key", "-days", days, "-extfile", name + ".ext",
+                     "-out", name + ".pem")
+
+    def test_it_is_served_over_tls_with_a_certificate_that_it_makes_once(self):
+        first, told = self.begin()
+        page = Client(first, self.own)
+        self.assertTrue(first.startswith("the page of tune.db: https://"))
+        self.assertNotIn("0.0.0.0", first)
+        certificate = Path(self.own).read_text()
+        digest = hashlib.sha256(ssl.PEM_cert_to_DER_cert(certificate)).hexdigest().upper()
+        self.assertIn(":".join(re.findall("..", digest)), told)
+        self.assertEqual([s["name"] for s in page.json("/sweeps")], ["small"])
+        answer, _ = page.ask("/?key=" + page.key, key=False)
+        self.assertEqual(answer.headers["Set-Cookie"], f"tune_key_{page.port}={page.key}; Path=/; HttpOnly; SameSite=Strict; Secure")
+        for host in (f"{page.host}:{page.port}", "tuner.example.org", f"localhost:{page.port}"):
+            self.assertEqual(page.ask("/", headers={"Host": host})[0].status, 200)
+        self.assertEqual(page.ask("/", key=False)[0].status, 401)
+        self.assertEqual({path.stat().st_mode & 0o777 for path in Path(self.own).parent.iterdir()}, {0o600})
+        again = Client(self.begin()[0], self.own)
+        self.assertEqual(Path(self.own).read_text(), certificate)
+        self.assertEqual(again.ask("/")[0].status, 200)
+
+    def test_nothing_is_told_without_tls(self):
+        page = Client(self.begin()[0], self.own)
+        head = f"GET /?key={page.key} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+        answer = page.raw(head)
+        self.assertTrue(answer.startswith(b"HTTP/1.1 400 "))
+        self.assertTrue(answer.endswith(b'{"error":"this page is served over TLS: its address begins with https://"}'))
+        for nonsense in (b"", b"\x16", b"\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00", b"\x16\x03\x01\xff\xff" + b"x" * 70000):
+            with contextlib.suppress(OSError):  # It is closed while there is more to come.
+                self.assertNotIn(b"200 OK", page.raw(nonsense))
+        old = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        old.check_hostname, old.verify_mode = False, ssl.CERT_NONE
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            old.minimum_version = old.maximum_version = ssl.TLSVersion.TLSv1_1
+            old.set_ciphers("ALL:@SECLEVEL=0")
+        with self.assertRaises(ssl.SSLError), socket.create_connection(("127.0.0.1", page.port), timeout=60) as connection:
+            old.wrap_socket(connection)
+        self.assertEqual(page.ask("/")[0].status, 200)
+
+    def test_events_come_over_tls(self):
+        page = Client(self.begin()[0], self.own)
+        connection = page.connect()
+        self.addCleanup(connection.close)
+        connection.request("GET", "/api/v1/events", headers={"Authorization": "Bearer " + page.key})
+        events = (line for line in connection.getresponse() if line.startswith(b"data: "))
+        before = next(events)
+        subprocess.run([TUNE, "run", "space.yaml", "--name", "another", "--samples", "1"], cwd=self.folder, check=True, timeout=120,
+                       capture_output=True)
+        self.assertNotEqual(next(events), before)
+
+    def test_a_certificate_of_ones_own_is_shown_on_this_machine_too(self):
+        self.make_certificate("mine")
+        given = ("--tls-cert", "mine.pem", "--tls-key", "mine.key")
+        for place in ("0.0.0.0:0", "127.0.0.1:0"):
+            page = Client(self.begin(*given, place=place, lines=1)[0], os.path.join(self.folder, "mine.pem"))
+            self.assertEqual(page.ask("/")[0].status, 200)
+        self.assertFalse(Path(self.own).exists())
+
+    def test_a_certificate_that_does_not_do_is_refused_in_a_line(self):
+        self.make_certificate("mine")
+        self.make_certificate("other")
+        self.make_certificate("old", days="-1")
+        self.openssl("ec", "-in", "mine.key", "-aes256", "-passout", "pass:secret", "-out", "locked.key")
+        for certificate, key, text in (
+            ("mine.pem", None, "--tls-cert: its key is missing; name that file, too: --tls-key FILE"),
+            (None, "mine.key", "--tls-key: its certificate is missing; name that file, too: --tls-cert FILE"),
+            ("nix.pem", "mine.key", "--tls-cert: cannot open nix.pem: No such file or directory"),
+            ("mine.pem", "nix.key", "--tls-key: cannot open nix.key: No such file or directory"),
+            (".", "mine.key", "--tls-cert: . is not a file"),
+            ("mine.key", "mine.key", "--tls-cert: mine.key: there is no certificate in it, expected PEM"),
+            ("mine.pem", "mine.pem", "--tls-key: mine.pem: there is no private key in it, expected PEM"),
+            ("mine.pem", "other.key", "--tls-key: other.key: the key is not that of the certificate in --tls-cert: mine.pem"),
+            ("mine.pem", "locked.key", "--tls-key: locked.key: a password locks the key"),
+            ("old.pem", "old.key", "--tls-cert: old.pem: the certificate expired at "),
+        ):
+            given = [word for option, file in (("--tls-cert", certificate), ("--tls-key", key)) if file for word in (option, file)]
+            for command in (("ui",), ("run", "space.yaml", "--ui"), ("resume", "--ui")):
+                with self.subTest((command, given)):
+                    done = subprocess.run([TUNE, *command, "--http", "0.0.0.0:0", *given], cwd=self.folder, text=True, timeout=60,
+                                          stdin=subprocess.DEVNULL, capture_output=True)
+                    self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), done.stderr)
+                    self.assertIn("tune: " + text, done.stderr)
+        done = subprocess.run([TUNE, "run", "space.yaml", "--tls-cert", "mine.pem"], cwd=self.folder, text=True, timeout=60, capture_output=True)
+        self.assertEqual((done.returncode, done.stderr), (2, "tune: --tls-cert says where --ui is served; without --ui it does nothing\n"))
+        os.makedirs(os.path.dirname(self.own))
+        done = subprocess.run([TUNE, "ui", "--http", "0.0.0.0:0"], cwd=self.folder, text=True, timeout=60, capture_output=True)
+        self.assertRegex(done.stderr, r"^tune: the page's certificate: .*can be read by other users;.*--tls-cert FILE --tls-key FILE serves it")
+
+    def test_a_viewer_looks_and_only_a_user_acts(self):
+        Path(self.folder, "space.yaml").write_text(ENDLESS)
+        Path(self.folder, "p.sh").write_text("while :; do read x < go; echo acc: 1; done\n")
+        os.mkfifo(os.path.join(self.folder, "go"))
+        run = Run(self.folder, "run", "space.yaml", "--name", "endless", options=("--http", "0.0.0.0:0"), trusted=self.own)
+        self.addCleanup(run.end)
+        viewer = Client(run.say("for those who only look: "), self.own)
+        run.say("its certificate is signed by nobody else")
+        self.assertEqual(viewer.port, run.port)
+        self.assertNotEqual(viewer.key, run.key)
+        self.assertTrue(run.json("/sweeps/endless")["may_act"])
+        self.assertFalse(viewer.json("/sweeps/endless")["may_act"])
+        self.assertEqual(viewer.ask("/metrics")[0].status, 200)
+        said = (403, {"error": "a viewer's key shows, and changes nothing; who may act opens the other address that was printed when "
+                               "this page was started"})
+        own = f"https://127.0.0.1:{run.port}"
+        cookie = viewer.ask("/?key=" + viewer.key, key=False)[0].headers["Set-Cookie"].split(";")[0]
+        self.assertEqual(viewer.act({"stop": {}}, name="endless"), said)
+        self.assertEqual(viewer.act({"stop": {}}, name="endless", Cookie=cookie, Origin=own), said)
+        self.assertEqual(run.act({"stop": {}}, name="endless", Cookie=f"tune_key_{run.port}={run.key}",
+                                 Origin=own.replace("https", "http"))[0], 403)
+        self.assertEqual(run.act({"stop": {"now": True}}, name="endless", Cookie=f"tune_key_{run.port}={run.key}", Origin=own)[0], 200)
+        self.assertEqual(run.end(), 0)
+
+    def test_a_key_that_is_kept_keeps_the_viewers_too(self):
+        keys = [[Client(line, self.own).key for line in self.begin("--act", "--key-file", "key")] for _ in range(2)]
+        self.assertEqual(keys[0], keys[1])
+        self.assertEqual(keys[0][0], Path(self.folder, "key").read_text().strip())
+        looks = Client(self.begin("--key-file", "key")[0], self.own)
+        looks.key = keys[0][1]
+        self.assertEqual(looks.ask("/")[0].status, 200)  # What a viewer was given counts on where nobody acts.
 
 
 class Started(unittest.TestCase):
@@ -654,8 +860,8 @@ class Started(unittest.TestCase):
         self.assertEqual(status, 2)
         self.assertIn("tune.db", said)
         self.make()
-        for address, text in (("0.0.0.0:80", "expected an address of this machine alone"), ("nonsense", "nonsense"),
-                              ("192.0.2.1:80", "ssh -L"), ("127.0.0.1:99999", "99999")):
+        for address, text in (("nonsense", "nonsense"), ("203.0.113.9:80", "203.0.113.9 is no address of this machine"),
+                              ("127.0.0.1:99999", "99999")):
             with self.subTest(address):
                 status, said = self.refused("--http", address)
                 self.assertEqual((status, said.count("\n")), (2, 1))
@@ -758,6 +964,22 @@ class Started(unittest.TestCase):
         self.assertRegex(json.loads(data)["error"], r"^the database that was looked at is not there any more: tune\.db: ")
         os.rename(path.with_suffix(".away"), path)
         self.assertEqual([s["name"] for s in page.json("/sweeps")], ["another"])
+
+    def test_a_sweep_that_goes_on_after_its_end_is_listed_as_it_is(self):
+        self.make()
+        page = Page(self.folder)
+        self.addCleanup(page.end)
+        before = page.json("/sweeps")
+        self.assertEqual((before[0]["status"], before[0]["counts"]), ("FINISHED", {"TERMINATED": 1}))
+        self.assertEqual(page.json("/sweeps"), before)
+        subprocess.run([TUNE, "resume", "small", "--samples", "5"], cwd=self.folder, check=True, timeout=120, capture_output=True)
+        (after,) = page.json("/sweeps")
+        self.assertEqual(after["counts"], {"TERMINATED": 5})
+        self.assertNotEqual(after["finished_at"], before[0]["finished_at"])
+        self.assertEqual(after, {k: v for k, v in page.json("/sweeps/small").items() if k in after})
+        subprocess.run([TUNE, "delete", "small", "--yes"], cwd=self.folder, check=True, timeout=120, capture_output=True)
+        self.make()
+        self.assertEqual(page.json("/sweeps")[0]["counts"], {"TERMINATED": 1})
 
     def test_looking_changes_nothing_of_the_database(self):
         self.make()

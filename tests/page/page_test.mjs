@@ -22,7 +22,7 @@ async function serve() {
 }
 
 // A sweep that runs until its test ends, or somebody ends it, with its page.
-async function runWithPage(t, limits = "limits: {max_concurrent: 2}", ...options) {
+async function runWithPage(t, limits = "limits: {max_concurrent: 2}", options = [], place = "127.0.0.1:0") {
   const own = mkdtempSync(join(tmpdir(), "tune_page_"));
   writeFileSync(join(own, "space.yaml"), `name: endless
 trainable: {command: [sh, p.sh], metrics: {acc: {regex: 'acc: {number}'}}}
@@ -34,14 +34,15 @@ space: {x: {uniform: [0, 1]}}
 `);
   writeFileSync(join(own, "p.sh"), "while :; do read x < go; echo acc: 1; done\n"); // Each report waits for somebody to write.
   execFileSync("mkfifo", [join(own, "go")]);
-  const process_ = spawn(tune, ["run", "space.yaml", "--ui", "--http", "127.0.0.1:0", ...options], { cwd: own, stdio: ["ignore", "ignore", "pipe"] });
+  const process_ = spawn(tune, ["run", "space.yaml", "--ui", "--http", place, ...options], { cwd: own, stdio: ["ignore", "ignore", "pipe"] });
   const ended = new Promise((resolve) => process_.once("exit", resolve));
-  const where = await new Promise((resolve) => {
+  const isOpen = place.startsWith("0.");
+  const addresses = await new Promise((resolve) => {
     let said = "";
     process_.stderr.on("data", (data) => {
       said += data;
-      const found = /http:\S+\n/.exec(said);
-      if (found) resolve(found[0].trim());
+      const found = said.match(/https?:\S+(?=\n)/g) ?? [];
+      if (found.length === (isOpen ? 2 : 1)) resolve(found);
     });
   });
   t.after(async () => {
@@ -50,7 +51,7 @@ space: {x: {uniform: [0, 1]}}
     await ended;
     rmSync(own, { recursive: true, force: true });
   });
-  return { at: where, ended };
+  return { at: addresses[0], viewer: addresses[1], ended };
 }
 
 async function open(path = "", { at = address, ...options } = {}) {
@@ -128,6 +129,147 @@ test("a filter leaves the rows and curves that it says, and its mistakes are tol
   await page.fill("input[type=search]", "lr<small");
   await page.waitForSelector(".doubt:has-text(\"read 'small', expected a number\")");
   await close();
+});
+
+test("a filter takes names and words in quotation marks, spaces around its signs, and marks within a word", async () => {
+  const odd = 'say "hi" 5"';
+  file("quoted.yaml", `name: quoted
+trainable: {curve: {value: "1 - 1 / (t + 1)", iterations: 2}}
+metric: acc
+mode: max
+space: {"the kind": {grid_search: [plain, ${JSON.stringify(odd)}, "two words"]}, n: {choice: [1]}}
+search: {algorithm: grid}
+`);
+  run("run", "quoted.yaml");
+  const { page, close } = await open("#/quoted");
+  const leaves = async (filter, trials) => {
+    await page.fill("input[type=search]", filter);
+    await page.waitForFunction((wanted) => {
+      const seen = [...document.querySelectorAll("[aria-label=trials] tbody button.link")].map((b) => parseInt(b.textContent)).sort();
+      return JSON.stringify(seen) === JSON.stringify(wanted);
+    }, trials);
+    assert.equal(await page.locator(".top .doubt").count(), 0, filter);
+  };
+  await leaves('"ended by"=="completed"', [0, 1, 2]);
+  await leaves('"ended by" == max_t', []);
+  await leaves('"the kind" = "two words"', [2]);
+  await leaves('"the kind"!="two words" n >= 1', [0, 1]);
+  await leaves('"two words"', [2]);
+  await leaves('5"', [1]);
+  await leaves(JSON.stringify('say "hi"'), [1]);
+  await leaves('"say', [1]); // It is still being typed.
+  await leaves("", [0, 1, 2]);
+  await page.click("[role=tab]:text-is('Parallel')");
+  await painted(page, "parallel coordinates");
+  const box = await page.locator("[aria-label='parallel coordinates']").boundingBox();
+  await page.mouse.click(box.x + 70, box.y + 320); // The lowest word of the first axis.
+  await page.waitForFunction(() => document.querySelector("input[type=search]").value === '"the kind"=plain');
+  await leaves('"the kind"=plain', [0]);
+  await close();
+  run("delete", "quoted", "--yes");
+});
+
+test("a trial that is not there is told", async () => {
+  const { page, close } = await open("#/photographs?trial=99999");
+  await page.waitForSelector("[role=status]:has-text('There is no trial 99999 in photographs')");
+  await page.click("[role=status] button");
+  await page.waitForFunction(() => !location.hash.includes("trial="));
+  await page.waitForSelector("[role=status]:has-text('no trial')", { state: "detached" });
+  await close();
+});
+
+test("under a filter curves tell how many of its trials are left out", async () => {
+  const { page, close } = await open();
+  // As of a sweep so large that most curves are left out.
+  await page.route(/\/curves$/, async (route) => {
+    const answer = await (await route.fetch()).json();
+    await route.fulfill({ json: { ...answer, curves: answer.curves.slice(0, 2), left_out: answer.curves.length - 2 } });
+  });
+  await page.reload();
+  await page.waitForSelector("[aria-label=curves] .note:has-text('40 shown')"); // Those of so few are asked for by name.
+  await page.route(/\/curves\?trials=/, (route) => route.fulfill({ json: { metric: "val_accuracy", curves: [], left_out: 0, stride: 1 } }));
+  await page.reload();
+  await page.waitForSelector("[aria-label=curves] .note:has-text('2 shown, 38 of very many left out')");
+  await page.fill("input[type=search]", "trial<5");
+  await page.waitForSelector("[aria-label=curves] .note:has-text('2 shown, 3 of very many left out')");
+  await close();
+});
+
+test("iterations stand at whole numbers", async () => {
+  file("short.yaml", `name: short
+trainable: {curve: {value: "1 - x / (t + 1)", iterations: 3}}
+metric: acc
+mode: max
+samples: 2
+space: {x: {uniform: [0, 1]}}
+`);
+  run("run", "short.yaml");
+  // What is written on a canvas is not in the page.
+  const written = () => {
+    globalThis.written = [];
+    const write = CanvasRenderingContext2D.prototype.fillText;
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) { globalThis.written.push(text); return write.call(this, text, ...rest); };
+  };
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+  const page = await context.newPage();
+  await page.addInitScript(written);
+  await page.goto(address);
+  await page.goto("about:blank");
+  await page.goto(new URL("/#/short?trial=0", address).href);
+  await page.waitForSelector("aside canvas");
+  await page.waitForSelector(".plot canvas");
+  await page.waitForFunction(() => globalThis.written.filter((text) => text === "2").length >= 2); // Of both drawings.
+  assert.deepEqual(await page.evaluate(() => globalThis.written.filter((text) => /^[123]\.\d+$/.test(text))), []);
+  await context.close();
+  run("delete", "short", "--yes");
+});
+
+test("of two objectives both stand in the table, and no trial is called the best", async () => {
+  file("pair.yaml", `name: pair
+trainable: {curve: {values: {acc: "x - 1 / (t + 1)", cost: "10 * x"}, iterations: 2}}
+metric: [acc, cost]
+mode: [max, min]
+space: {x: {grid_search: [1, 2, 3]}}
+search: {algorithm: grid}
+`);
+  run("run", "pair.yaml");
+  run("report", "pair", "--html", "pair.html");
+  for (const at of [address, "file://" + join(folder, "pair.html")]) {
+    const { page, close } = at === address ? await open("#/pair") : await open("", { at });
+    await page.click("th button:text-is('last(cost)')");
+    await begins(page, [0, 1, 2]);
+    await page.waitForSelector("tbody tr:has(button.link:text-is('2')) td.number:text-is('30')");
+    assert.equal(await page.locator("tr.best").count(), 0);
+    await page.click("summary:has-text('columns')");
+    await page.uncheck(".menu label:has-text('last(cost)') input");
+    await page.waitForSelector("th button:text('last(cost)')", { state: "detached" });
+    await close();
+  }
+  run("delete", "pair", "--yes");
+});
+
+test("a contour is weighed from all kinds of trials, also of many", async () => {
+  file("many.yaml", `name: many
+trainable: {curve: {value: "1 - x - 1 / (t + 1)", iterations: 1}}
+metric: acc
+mode: max
+samples: 1300
+space: {x: {uniform: [0, 1]}, y: {uniform: [0, 1]}}
+`);
+  run("run", "many.yaml", "--cpus", "8");
+  const { page, close } = await open("#/many?view=contour");
+  await page.waitForSelector("[aria-label=contour]:has-text('as 600 trials out of 1300')");
+  await painted(page, "acc over x and y");
+  // The right half is of the worst trials: it is dark, the left one is light.
+  const light = await page.evaluate(() => {
+    const canvas = document.querySelector("canvas[aria-label='acc over x and y']");
+    const at = (share) => canvas.getContext("2d").getImageData(Math.round(canvas.width * share), Math.round(canvas.height / 2), 20, 20).data;
+    const median = (data) => [...data].filter((_, i) => i % 4 === 0).sort((a, b) => a - b)[200]; // Of red.
+    return [median(at(0.12)), median(at(0.92))];
+  });
+  assert.ok(light[0] > 130 && light[1] < 80, String(light));
+  await close();
+  run("delete", "many", "--yes");
 });
 
 test("a trial opens with why it ended, and the address brings it back", async () => {
@@ -341,6 +483,23 @@ test("what is commanded is asked back once, done by the tuner, and told", async 
   await close();
 });
 
+test("beyond this machine a user has the commands and a viewer has none", async (t) => {
+  const sweep = await runWithPage(t, undefined, [], "0.0.0.0:0");
+  const commands = "[role=group][aria-label^=commands]";
+  for (const [at, count] of [[sweep.at, 2], [sweep.viewer, 0]]) {
+    const { page, faults, close } = await open("#/endless?trial=0", { at, ignoreHTTPSErrors: true });
+    await page.waitForSelector("aside");
+    assert.equal(await page.locator(commands).count(), count);
+    const answer = await page.evaluate(async () => {
+      const headers = { "Content-Type": "application/json" };
+      return (await fetch("/api/v1/sweeps/endless/actions", { method: "POST", headers, body: '{"set": {"settings": ["max_concurrent=1"]}}' })).status;
+    });
+    assert.equal(answer, count > 0 ? 200 : 403);
+    assert.deepEqual(faults.filter((fault) => !/status of 403/.test(fault)), []);
+    await close();
+  }
+});
+
 test("commands work by the keyboard, and axe finds nothing to mend in what they ask", async (t) => {
   const sweep = await runWithPage(t);
   const { page, close } = await open("#/endless?trial=0", { at: sweep.at, bypassCSP: true });
@@ -367,7 +526,7 @@ test("commands work by the keyboard, and axe finds nothing to mend in what they 
 });
 
 test("workers are shown with what is booked of them, and what waits with why", async (t) => {
-  const sweep = await runWithPage(t, "resources: {cpu: 1, gpu: 0.5}", "--cpus", "3", "--gpus", "1");
+  const sweep = await runWithPage(t, "resources: {cpu: 1, gpu: 0.5}", ["--cpus", "3", "--gpus", "1"]);
   const { page, faults, close } = await open("#/endless?view=workers", { at: sweep.at, bypassCSP: true });
   await page.waitForSelector("article[aria-label='worker local'] [role=img][aria-label='2 of 3 CPUs of local booked']");
   await page.waitForSelector("article [role=img][aria-label='1 of 1 device of local 0 booked']");
@@ -385,6 +544,7 @@ test("of a sweep without a tuner the workers of the database are shown", async (
   const { page, close } = await open("#/photographs?view=workers");
   await page.waitForSelector("[aria-label=workers]:has-text('No tuner runs this sweep now')");
   await page.waitForSelector("[aria-label=workers] td:text-is('local')");
+  assert.deepEqual(await texts(page, "[aria-label=workers] th"), ["worker", "address", "CPUs", "GPUs", "state", "since", "joined"]);
   await close();
 });
 
@@ -402,6 +562,36 @@ test("rows far below are reached by scrolling, and few are in the page", async (
   await page.locator(".scroller").evaluate((element) => element.scrollTo(0, element.scrollHeight));
   await page.waitForSelector(`tbody button.link:text-matches('^${ordered.at(-1)}$')`);
   await close();
+});
+
+test("of very many trials the best and the newest, and curves, are seen before the others are read", async () => {
+  file("many.yaml", `name: many
+trainable: {curve: {value: "1 - (x - 0.5)^2 - 1 / (t + 1)", iterations: 2}}
+metric: acc
+mode: max
+samples: 500
+space: {x: {uniform: [0, 1]}}
+`);
+  run("run", "many.yaml", "--cpus", "8");
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+  const page = await context.newPage();
+  let goOn;
+  const held = new Promise((resolve) => { goOn = resolve; });
+  await page.route(/\/many\/trials$/, async (route) => { await held; await route.continue(); });
+  await page.goto(address);
+  await page.goto("about:blank");
+  await page.goto(new URL("/#/many", address).href);
+  const best = JSON.parse(run("results", "many", "--sql", "select number from trials where experiment = :experiment order by best_value desc, number limit 5", "--format", "json"));
+  await begins(page, best.map((row) => row.number));
+  const said = page.locator("[aria-label=trials] .bar > .soft");
+  assert.match(await said.textContent(), /^[234]\d\d shown, the best and the newest; [123]\d\d more are being read/);
+  await page.waitForSelector("[aria-label=curves] .note:has-text('500 shown')");
+  await page.waitForSelector(".plot canvas");
+  goOn();
+  await page.waitForSelector("[aria-label=trials] .bar > .soft:has-text('500 shown; tick')");
+  await begins(page, best.map((row) => row.number));
+  await context.close();
+  run("delete", "many", "--yes");
 });
 
 test("a new sweep appears by itself, also its first trial", async () => {
@@ -464,12 +654,51 @@ test("on a phone nothing is wider than the screen but the table, which scrolls",
   await close();
 });
 
+test("names however long, and values however large, leave the page as wide as the screen", async () => {
+  const name = "a_parameter_with_a_very_long_name_".repeat(5) + "end";
+  file("long.yaml", `name: long
+trainable: {command: [sh, long.sh], metrics: {acc: {regex: 'acc: {number}'}}}
+metric: acc
+mode: max
+samples: 3
+space: {${JSON.stringify(name)}: {uniform: [0, 1]}, x: {choice: [${JSON.stringify("v".repeat(300))}, b]}}
+`);
+  file("long.sh", "echo acc: 5.5612345678901234e299\n");
+  run("run", "long.yaml");
+  for (const width of [390, 1280]) {
+    const { page, close } = await open("#/long?trial=0&chosen=0,1", { viewport: { width, height: 800 } });
+    await page.waitForSelector("aside");
+    await page.waitForSelector("td.number:text-is('5.56123e+299')");
+    for (const tab of ["Curves", "Parallel", "Slice", "Contour", "Importance", "Timeline", "Workers", "Compare"]) {
+      await page.click(`[role=tab]:text-is('${tab}')`);
+      await page.waitForSelector(`[role=tabpanel] section[aria-label=${tab.toLowerCase()}]`);
+      assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width, `${tab} at ${width}`);
+    }
+    const [head] = await page.locator("[aria-label=trials] th button", { hasText: "a_parameter" }).evaluateAll((all) => all.map((b) => b.clientWidth));
+    assert.ok(head < 300, String(head));
+    await close();
+  }
+  run("delete", "long", "--yes");
+});
+
+test("on a phone a trial opens where it is seen", async () => {
+  const { page, close } = await open("", { viewport: { width: 390, height: 800 } });
+  await page.locator("tbody button.link").first().click();
+  await page.waitForSelector("aside h2");
+  await page.waitForFunction(() => {
+    const { top } = document.querySelector("aside h2").getBoundingClientRect();
+    return top >= 0 && top < innerHeight / 2;
+  });
+  await close();
+});
+
 test("an empty database says how to begin", async () => {
   const { page, close } = await open();
   await page.route("**/api/v1/sweeps", (route) => route.fulfill({ json: [] }));
   await page.goto(new URL("/", address).href);
   await page.reload();
   await page.waitForSelector("text=This database has no sweep yet");
+  assert.equal(await page.locator("input[type=search]").count(), 0); // There is nothing to filter.
   await close();
 });
 

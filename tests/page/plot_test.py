@@ -152,6 +152,35 @@ class OfASweep(unittest.TestCase):
             cells = re.split(r"(?<!\\)\|", row)
             self.assertIn(len(cells), (4, 5, 8), row)  # No value makes a cell of its own.
 
+    def test_of_several_objectives_the_report_has_the_front_with_all_of_them_and_tells_of_failed_attempts(self):
+        Path(self.folder, "two.yaml").write_text(
+            "name: two\ntrainable: {command: [sh, two.sh, '{x}'], metrics: {acc: {regex: 'acc: {number}'}, cost: {regex: 'cost: {number}'}}}\n"
+            "metric: [acc, cost]\nmode: [max, min]\nfailure: {max_failures: 1}\nspace: {x: {grid_search: [1, 2, 3, 4]}, kind: {choice: [same]}}\n"
+            "search: {algorithm: grid}\n")
+        # Trial 1 fails once and goes on, trial 3 fails for good; trial 2 is worse than trial 0 in both.
+        Path(self.folder, "two.sh").write_text(
+            "[ $1 = 2 ] && [ ! -e seen ] && { touch seen; exit 3; }\n[ $1 = 4 ] && exit 3\n"
+            "[ $1 = 3 ] && { echo cost: 9; echo acc: 5; exit; }\necho cost: $1; echo acc: 1$1\n")
+        self.tune("run", "two.yaml", "--db", "two.db")
+        said = self.said("report", "--md", "two.md", "--db", "two.db")
+        text = Path(self.folder, "two.md").read_text()
+        self.assertIn("| trial | `acc` (max) | `cost` (min) | iterations | `x` |", text)
+        front = text.split("## Pareto front")[1].split("##")[0]
+        self.assertEqual(re.findall(r"(?m)^\| (\d+) \| (\S+) \| (\S+) \|", front), [("1", "12", "2"), ("0", "11", "1")])
+        self.assertIn("The same in all of them: `kind=same`", front)
+        self.assertNotIn("## Best trial", text)
+        self.assertIn("two_front.svg", said)
+        xml.parse(os.path.join(self.folder, "two_front.svg"))
+        self.assertIn("| `crashed` | 3 | 2 | 1 |", text)
+        drawn = self.said("plot", "front", "--db", "two.db")
+        self.assertIn("the front: 2 trials that none is better than", drawn)
+        self.assertIn("small has one objective: its best trial is its front", self.refused("plot", "front"))
+
+    def test_a_report_into_a_folder_that_is_not_there_says_which(self):
+        for option, file in (("--md", "no/such/a.md"), ("--html", "no/such/a.html")):
+            said = self.refused("report", option, file)
+            self.assertRegex(said, rf"^tune: {option}: no/such/a\S*: there is no folder no/such; mkdir -p makes it$")
+
     def test_a_report_within_a_trial_is_another_command(self):
         done = self.tune("report", "val_accuracy=0.5")
         self.assertIn("val_accuracy", done.stdout + done.stderr)

@@ -1,5 +1,6 @@
 #include "trial_runner/tls/certificates.h"
 
+#include <arpa/inet.h>
 #include <openssl/core_names.h>
 #include <openssl/kdf.h>
 #include <openssl/pem.h>
@@ -7,6 +8,7 @@
 #include <openssl/sha.h>
 #include <openssl/x509v3.h>
 
+#include <ctime>
 #include <utility>
 
 #include "trial_runner/tls/openssl_types.h"
@@ -60,7 +62,8 @@ struct CertificateWish {
   const char* name = "";
   bool is_authority = false;
   const char* usage = "";
-  const char* host = nullptr;  // Subject alternative name.
+  std::string hosts = {};         // Subject alternative names: "DNS:a,IP:10.0.0.5".
+  const char* purpose = nullptr;  // Extended key usage.
 };
 
 bool AddExtension(X509* certificate, int kind, const std::string& value) {
@@ -97,14 +100,36 @@ Result<OwnedCertificate> Certify(const CertificateWish& wish, EVP_PKEY* key, X50
       AddExtension(c, NID_basic_constraints,
                    wish.is_authority ? "critical,CA:TRUE,pathlen:0" : "critical,CA:FALSE") &&
       AddExtension(c, NID_key_usage, wish.usage) &&
-      (wish.host == nullptr ||
-       AddExtension(c, NID_subject_alt_name, std::string("DNS:") + wish.host));
+      (wish.hosts.empty() || AddExtension(c, NID_subject_alt_name, wish.hosts)) &&
+      (wish.purpose == nullptr || AddExtension(c, NID_ext_key_usage, wish.purpose));
   const EVP_MD* const digest =
       EVP_PKEY_get_base_id(signing_key) == EVP_PKEY_ED25519 ? nullptr : EVP_sha256();
   if (!is_filled || X509_sign(c, signing_key, digest) == 0) {
     return OpensslFailed("make a certificate");
   }
   return made;
+}
+
+// "DNS:host,IP:10.0.0.5"; what is no host's name would be read as more of the list.
+std::string AlternativeNames(const std::vector<std::string>& hosts) {
+  std::string out;
+  for (const std::string& host : hosts) {
+    unsigned char address[16];
+    const bool is_ip = inet_pton(AF_INET, host.c_str(), address) == 1 ||
+                       inet_pton(AF_INET6, host.c_str(), address) == 1;
+    const bool is_name = !host.empty() && host.find_first_not_of(
+                                              "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX"
+                                              "YZ0123456789-.") == host.npos;
+    if (!is_ip && !is_name) continue;
+    out += (out.empty() ? "" : ",") + std::string(is_ip ? "IP:" : "DNS:") + host;
+  }
+  return out;
+}
+
+Instant ToInstant(const ASN1_TIME* time) {
+  std::tm parts = {};
+  ASN1_TIME_to_tm(time, &parts);
+  return Instant{static_cast<int64_t>(timegm(&parts)) * 1'000'000};
 }
 
 std::string ToHex(const unsigned char* bytes, size_t count) {
@@ -148,12 +173,12 @@ Result<TunerIdentity> MakeTunerIdentity() {
   const OwnedKey key(EVP_EC_gen("P-256"));
   if (authority_key == nullptr || key == nullptr) return OpensslFailed("make a key");
   TUNE_ASSIGN_OR_RETURN(const OwnedCertificate authority,
-                        Certify({"tune authority", true, "critical,keyCertSign", nullptr},
+                        Certify({"tune authority", true, "critical,keyCertSign"},
                                 authority_key.get(), nullptr, authority_key.get()));
-  TUNE_ASSIGN_OR_RETURN(
-      const OwnedCertificate certificate,
-      Certify({"tune tuner", false, "critical,digitalSignature", kTunerCertificateName}, key.get(),
-              authority.get(), authority_key.get()));
+  TUNE_ASSIGN_OR_RETURN(const OwnedCertificate certificate,
+                        Certify({"tune tuner", false, "critical,digitalSignature",
+                                 std::string("DNS:") + kTunerCertificateName},
+                                key.get(), authority.get(), authority_key.get()));
   return ToIdentity(key, certificate, authority, authority_key);
 }
 
@@ -185,13 +210,85 @@ Result<TunerIdentity> ParseTunerIdentity(const std::string& pem) {
 
 Result<WorkerIdentity> DeriveWorkerIdentity(const JoinToken& token) {
   TUNE_ASSIGN_OR_RETURN(const OwnedKey key, DeriveKey(token));
-  TUNE_ASSIGN_OR_RETURN(const OwnedCertificate certificate,
-                        Certify({"tune worker", false, "critical,digitalSignature", nullptr},
-                                key.get(), nullptr, key.get()));
+  TUNE_ASSIGN_OR_RETURN(
+      const OwnedCertificate certificate,
+      Certify({"tune worker", false, "critical,digitalSignature"}, key.get(), nullptr, key.get()));
   WorkerIdentity identity;
   TUNE_ASSIGN_OR_RETURN(identity.key, KeyToPem(key.get()));
   TUNE_ASSIGN_OR_RETURN(identity.certificate, CertificateToPem(certificate.get()));
   return identity;
+}
+
+Result<ServerIdentity> MakeServerIdentity(const std::vector<std::string>& hosts) {
+  const OwnedKey key(EVP_EC_gen("P-256"));
+  if (key == nullptr) return OpensslFailed("make a key");
+  TUNE_ASSIGN_OR_RETURN(const OwnedCertificate certificate,
+                        Certify({"tune page", false, "critical,digitalSignature",
+                                 AlternativeNames(hosts), "serverAuth"},
+                                key.get(), nullptr, key.get()));
+  ServerIdentity identity;
+  TUNE_ASSIGN_OR_RETURN(identity.key, KeyToPem(key.get()));
+  TUNE_ASSIGN_OR_RETURN(identity.certificates, CertificateToPem(certificate.get()));
+  return identity;
+}
+
+Result<ServerIdentity> ReadServerIdentity(const NamedPem& certificates, const NamedPem& key,
+                                          Instant now) {
+  const OwnedBio certificate_bio = ReadBio(certificates.text);
+  const OwnedCertificate certificate(
+      PEM_read_bio_X509(certificate_bio.get(), nullptr, nullptr, nullptr));
+  ERR_clear_error();
+  if (certificate == nullptr) {
+    return InvalidArgument(certificates.name +
+                           ": there is no certificate in it, expected PEM that begins with "
+                           "-----BEGIN CERTIFICATE-----");
+  }
+  bool is_locked = false;  // Asked for a password, OpenSSL would ask on the terminal.
+  const auto no_password = [](char*, int, int, void* asked) {
+    *static_cast<bool*>(asked) = true;
+    return -1;
+  };
+  const OwnedBio key_bio = ReadBio(key.text);
+  const OwnedKey read_key(PEM_read_bio_PrivateKey(key_bio.get(), nullptr, no_password, &is_locked));
+  ERR_clear_error();
+  if (is_locked) {
+    return InvalidArgument(key.name +
+                           ": a password locks the key, expected one without: openssl pkey -in "
+                           "FILE -out OTHER, and chmod go= OTHER");
+  }
+  if (read_key == nullptr) {
+    return InvalidArgument(key.name +
+                           ": there is no private key in it, expected PEM that begins with "
+                           "-----BEGIN PRIVATE KEY-----");
+  }
+  const bool fits = X509_check_private_key(certificate.get(), read_key.get()) == 1;
+  ERR_clear_error();
+  if (!fits) {
+    return InvalidArgument(key.name + ": the key is not that of the certificate in " +
+                           certificates.name + "; name the two files that were made together");
+  }
+  const Instant begin = ToInstant(X509_get0_notBefore(certificate.get()));
+  const Instant end = ToInstant(X509_get0_notAfter(certificate.get()));
+  if (end < now) {
+    return InvalidArgument(certificates.name + ": the certificate expired at " +
+                           FormatInstant(end) + "; renew it");
+  }
+  if (now < begin) {
+    return InvalidArgument(certificates.name + ": the certificate counts from " +
+                           FormatInstant(begin) + " on; look at this machine's clock");
+  }
+  return ServerIdentity{key.text, certificates.text};
+}
+
+std::string FormatFingerprint(const Fingerprint& fingerprint) {
+  constexpr char kDigits[] = "0123456789ABCDEF";
+  std::string text;
+  for (const uint8_t byte : fingerprint) {
+    if (!text.empty()) text += ':';
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
 }
 
 Result<Fingerprint> FingerprintOf(std::string_view certificate) {

@@ -19,6 +19,8 @@ namespace tune {
 namespace {
 
 constexpr char kIdentityFile[] = "/identity.pem";
+constexpr char kPageKeyFile[] = "/page_key.pem";
+constexpr char kPageCertificateFile[] = "/page_certificate.pem";
 constexpr char kTokensFile[] = "/tokens.json";
 constexpr char kListenFile[] = "/listen.json";
 constexpr char kLockFile[] = "/lock";
@@ -159,6 +161,27 @@ Result<TlsFolder> TlsFolder::OpenOrMake(const std::string& path) {
   TUNE_ASSIGN_OR_RETURN(TunerIdentity made, MakeTunerIdentity());
   TUNE_RETURN_IF_ERROR(WritePrivate(path, kIdentityFile, FormatTunerIdentity(made)));
   return TlsFolder(path, std::move(made));
+}
+
+Result<ServerIdentity> OpenOrMakePageIdentity(const std::string& path,
+                                              const std::vector<std::string>& hosts, Instant now) {
+  TUNE_RETURN_IF_ERROR(MakeFolder(path));
+  TUNE_RETURN_IF_ERROR(CheckPrivate(path));
+  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<FolderLock> lock, FolderLock::Take(path));
+  const std::string key_path = path + kPageKeyFile;
+  const std::string certificate_path = path + kPageCertificateFile;
+  const Result<std::string> certificate = ReadPrivate(certificate_path);
+  if (certificate.ok()) {
+    TUNE_RETURN_IF_ERROR(CheckPrivate(key_path));
+    TUNE_ASSIGN_OR_RETURN(const std::string key, ReadPrivate(key_path));
+    return ReadServerIdentity({certificate_path, *certificate}, {key_path, key}, now);
+  }
+  if (certificate.status().code() != StatusCode::kNotFound) return certificate.status();
+  TUNE_ASSIGN_OR_RETURN(ServerIdentity made, MakeServerIdentity(hosts));
+  // The certificate last: where it is there, so is its key.
+  TUNE_RETURN_IF_ERROR(WritePrivate(path, kPageKeyFile, made.key));
+  TUNE_RETURN_IF_ERROR(WritePrivate(path, kPageCertificateFile, made.certificates));
+  return made;
 }
 
 Result<TokenList> TlsFolder::ReadTokens() const {

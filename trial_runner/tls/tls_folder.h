@@ -1,6 +1,7 @@
 // The folder beside the database that holds what a tuner needs to listen for other machines:
 //
 //   identity.pem   its keys and certificates, made once
+//   page_key.pem, page_certificate.pem   of its page beyond this machine, made once
 //   tokens.json    who may join (trial_runner/tls/token_list.h)
 //   listen.json    where each sweep listened last
 //   lock           held while one of these is changed, since `tune tokens` and a tuner both do
@@ -14,6 +15,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/status.h"
 #include "trial_runner/tls/certificates.h"
@@ -51,6 +53,11 @@ class TlsFolder {
   std::string path_;
   TunerIdentity identity_;
 };
+
+// The page's identity in this folder; made for `hosts`, with the folder, if it is missing. Needs no
+// identity of a tuner.
+Result<ServerIdentity> OpenOrMakePageIdentity(const std::string& path,
+                                              const std::vector<std::string>& hosts, Instant now);
 
 // "tls" in the artifacts' folder of a database.
 std::string TlsFolderOf(const std::string& artifacts_dir);

@@ -61,19 +61,15 @@ void AddUi(Commands& commands) {
       "ui",
       "A page of all sweeps of the database, in the browser: curves, trials, why each ended. It "
       "follows what runs, and changes nothing without --act.\nExample: tune ui --open");
-  CLI::Option* const address =
-      command->add_option("--http", ui->address, "Where it is served, on this machine")
-          ->type_name("HOST:PORT")
-          ->capture_default_str();
+  AddPagePlace(command, ui->place);
   command->add_flag("--act", ui->act, "Sweeps that run can be paused, stopped and set by it, too");
   command->add_flag("--open", ui->open, "Opens it in the desktop's browser");
   command
       ->add_option("--key-file", ui->key_path,
                    "Holds the key, for programs such as Prometheus; made where it is not there")
       ->type_name("FILE");
-  commands.Bind(command, [ui = ui, address](const Invocation& invocation) {
+  commands.Bind(command, [ui = ui](const Invocation& invocation) {
     ui->db_path = invocation.db_path;
-    ui->address_is_given = address->count() > 0;
     ui->is_terminal = OutputWidth() > 0;
     return Answered(UiCommand(*ui, std::cout, std::cerr));
   });

@@ -55,6 +55,21 @@ void AddTrial(CLI::App* command, std::string& trial) {
       ->expected(1, 2);
 }
 
+void AddPagePlace(CLI::App* command, PagePlace& place) {
+  command
+      ->add_option(
+          "--http", place.http,
+          std::string("Where the page is served; ") + kUsualPageAddress +
+              " by default. Beyond this machine over TLS; 0.0.0.0 stands for all addresses, "
+              "port 0 for any")
+      ->type_name("HOST:PORT");
+  command
+      ->add_option("--tls-cert", place.tls_certificate,
+                   "The page's certificate, PEM; beyond this machine one of its own by default")
+      ->type_name("FILE");
+  command->add_option("--tls-key", place.tls_key, "The key of --tls-cert, PEM")->type_name("FILE");
+}
+
 void AddTokenExpires(CLI::App* command, Duration& validity) {
   validity = kTokenValidity;
   command

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/time.h"
+#include "tuner/cli/page_place.h"
 #include "tuner/cli/text_table.h"
 
 namespace tune {
@@ -64,6 +65,8 @@ void AddFormat(CLI::App* command, OutputFormat& format);
 // TRIAL of the commands about one trial, in one word or two: "3", "food11/3", "food11 3".
 void AddTrial(CLI::App* command, std::string& trial);
 // --token-expires of the commands that make tokens.
+// --http, --tls-cert, --tls-key.
+void AddPagePlace(CLI::App* command, PagePlace& place);
 void AddTokenExpires(CLI::App* command, Duration& validity);
 // --checkpoint-max of the commands that conduct sweeps.
 void AddCheckpointMax(CLI::App* command, int64_t& bytes_max);

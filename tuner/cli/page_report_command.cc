@@ -14,6 +14,12 @@ namespace tune {
 namespace {
 
 Status WriteWhole(const std::string& path, const std::string& text) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (!folder.empty() && !std::filesystem::is_directory(folder, error)) {
+    return InvalidArgument(path + ": there is no folder " + folder.string() +
+                           "; mkdir -p makes it");
+  }
   const std::string part = path + ".part";
   TUNE_RETURN_IF_ERROR(WriteFileSynced(part, text));
   return RenameSynced(part, path);
@@ -21,9 +27,9 @@ Status WriteWhole(const std::string& path, const std::string& text) {
 
 Status WriteHtml(const PageReportOptions& options, std::ostream& out) {
   const RealClock clock;
-  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<PageApi> api,
-                        PageApi::Open(options.db_path, "report", PageRights::kLook, clock,
-                                      PageApi::SlowAnswers::kAtOnce));
+  TUNE_ASSIGN_OR_RETURN(
+      const std::unique_ptr<PageApi> api,
+      PageApi::Open(options.db_path, "report", clock, PageApi::SlowAnswers::kAtOnce));
   TUNE_ASSIGN_OR_RETURN(const HtmlReport report, MakeHtmlReport(*api, options.name));
   TUNE_RETURN_IF_ERROR(WriteWhole(options.html_path, report.html).At("--html"));
   out << options.html_path << ": " << report.trial_count << " trials, "

@@ -35,7 +35,6 @@
 #include "tuner/cli/secret_environment.h"
 #include "tuner/cli/stored_ask_tell.h"
 #include "tuner/cli/sweep.h"
-#include "tuner/cli/ui_command.h"
 #include "tuner/earlier_sweep.h"
 #include "tuner/export/optuna_study.h"
 #include "tuner/provenance.h"
@@ -108,11 +107,11 @@ Status CheckEnvironment(const ExperimentSpec& spec, const SweepSurroundings& sur
   return CheckVariables(spec.trainable);
 }
 
-Status CheckPage(bool is_wanted, const std::string& address) {
-  if (address.empty()) return OkStatus();
-  return is_wanted
-             ? CheckPageAddress(address)
-             : InvalidArgument("--http says where --ui is served; without --ui it does nothing");
+Status CheckPage(bool is_wanted, const PagePlace& place) {
+  if (is_wanted) return CheckPagePlace(place, RealClock().Now());
+  if (!place.is_given()) return OkStatus();
+  return InvalidArgument(place.ToArguments().front() +
+                         " says where --ui is served; without --ui it does nothing");
 }
 
 // What is not as it was when the sweep began; it goes on all the same. Returns what of that the
@@ -291,10 +290,10 @@ int RunSpec(ExperimentSpec spec, const RunOptions& options) {
   surroundings.token_validity = options.token_validity;
   surroundings.checkpoint_bytes_max = options.checkpoint_bytes_max;
   surroundings.log = options.log;
-  if (options.ui) surroundings.page = options.http;
+  if (options.ui) surroundings.page = options.page;
   if (const Status s = CheckListen(options.listen); !s.ok()) return Complain(s);
   if (const Status s = CheckLog(options.log); !s.ok()) return Complain(s);
-  if (const Status s = CheckPage(options.ui, options.http); !s.ok()) return Complain(s);
+  if (const Status s = CheckPage(options.ui, options.page); !s.ok()) return Complain(s);
   if (const Status s = CheckFeasible(spec.resources, surroundings); !s.ok()) return Complain(s);
   if (const Status s = TakeOptunaTrials(spec); !s.ok()) return Complain(s);
   SetSecrets(spec.secrets, std::cerr);
@@ -542,7 +541,7 @@ int Resume(const ResumeOptions& options, Background* background) {
   surroundings.token_validity = options.token_validity;
   surroundings.checkpoint_bytes_max = options.checkpoint_bytes_max;
   surroundings.log = options.log;
-  if (options.ui) surroundings.page = options.http;
+  if (options.ui) surroundings.page = options.page;
   if (const Status s = CheckFeasible(spec.resources, surroundings); !s.ok()) return Complain(s);
   SetSecrets(changes->secrets, std::cerr);
   if (const Status s = CheckEnvironment(spec, surroundings, options.program_dir); !s.ok()) {
@@ -585,7 +584,7 @@ int Resume(const ResumeOptions& options, Background* background) {
 
 int ResumeCommand(const ResumeOptions& options) {
   if (const Status s = CheckLog(options.log); !s.ok()) return Complain(s);
-  if (const Status s = CheckPage(options.ui, options.http); !s.ok()) return Complain(s);
+  if (const Status s = CheckPage(options.ui, options.page); !s.ok()) return Complain(s);
   if (options.listen != kListenOff) {
     if (const Status s = CheckListen(options.listen); !s.ok()) return Complain(s);
   }

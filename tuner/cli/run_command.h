@@ -9,6 +9,7 @@
 
 #include "core/limits.h"
 #include "core/time.h"
+#include "tuner/cli/page_place.h"
 #include "tuner/experiment_spec.h"
 
 namespace tune {
@@ -29,8 +30,8 @@ struct RunOptions {
   Duration token_validity;
   int64_t checkpoint_bytes_max = limits::kCheckpointBytesMax;  // Of one that a worker sends.
   std::string log;  // What is written live beside the database: "tensorboard", or empty.
-  bool ui = false;  // The page is served while the sweep runs, at `http` if that is said.
-  std::string http;
+  bool ui = false;  // The page is served while the sweep runs, at `page`.
+  PagePlace page;
   bool dry_run = false;
   bool try_one = false;     // For `tune run`: one trial to its first report (try_command.h).
   bool detach = false;      // The sweep goes on in a process of its own.
@@ -61,7 +62,7 @@ struct ResumeOptions {
   int64_t checkpoint_bytes_max = limits::kCheckpointBytesMax;  // Of one that a worker sends.
   std::string log;                                             // As of RunOptions.
   bool ui = false;                                             // As of RunOptions.
-  std::string http;                                            // As of RunOptions.
+  PagePlace page;                                              // As of RunOptions.
   bool detach = false;
   std::string data_dir;  // FOOD11_DATA_DIR, or empty.
 };

@@ -121,7 +121,8 @@ TrialPace::State StoredState(std::string_view status) {
 
 }  // namespace
 
-Result<SweepPace> ReadPace(Database& database, const FoundSweep& sweep, Instant now) {
+Result<SweepPace> ReadPace(Database& database, const FoundSweep& sweep, Instant now,
+                           std::optional<std::vector<int64_t>> rungs) {
   static constexpr char kTrialsSql[] =
       "SELECT t.status, t.iterations, t.run_seconds,"
       " CASE t.status WHEN 'RUNNING' THEN (SELECT a.started_us FROM attempt_rows AS a"
@@ -148,6 +149,10 @@ Result<SweepPace> ReadPace(Database& database, const FoundSweep& sweep, Instant 
     if (!row->IsNull(3)) run_time = run_time + (now - Instant{row->Int(3)});
     TrialPace& one = pace.trials.emplace_back(StoredState(row->Text(0)), row->Int(1), run_time);
     if (!row->IsNull(4)) one.report_time = Duration{run_time.us - (now - Instant{row->Int(4)}).us};
+  }
+  if (rungs) {
+    pace.rungs = *std::move(rungs);
+    return pace;
   }
   TUNE_ASSIGN_OR_RETURN(const KeptStatement rung, database.Kept(kRungsSql));
   rung->BindAll(sweep.id);
@@ -187,7 +192,8 @@ Result<int64_t> CountIterationsAgain(Database& database, int64_t experiment) {
       " (SELECT max(r.iteration) FROM report_rows AS r WHERE r.trial = a.trial"
       "   AND r.attempt = a.number AND r.value IS NOT NULL) AS last,"
       " lead(a.from_iteration) OVER (PARTITION BY a.trial ORDER BY a.number) AS next_from"
-      " FROM attempt_rows AS a JOIN trial_rows AS t ON t.id = a.trial WHERE t.experiment = ?1)"
+      " FROM attempt_rows AS a JOIN trial_rows AS t ON t.id = a.trial"
+      " WHERE t.experiment = ?1 AND t.attempts > 1)"  // Else reports of all trials are read.
       " WHERE last IS NOT NULL AND next_from IS NOT NULL";
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kAgainSql));
   row->BindAll(experiment);
@@ -266,7 +272,7 @@ Result<SweepSummary> StoredSnapshots::ReadTotals(Database& database,
       " coalesce(sum(status = 'PAUSED'), 0), l.iterations_max,"
       " coalesce(sum(CASE WHEN stop_reason = 'scheduler' OR status = 'PAUSED'"
       " THEN max(iterations, l.iterations_max) ELSE iterations END), 0)"
-      " FROM trials, (SELECT coalesce(max(iterations), 0) AS iterations_max FROM trials"
+      " FROM trial_rows, (SELECT coalesce(max(iterations), 0) AS iterations_max FROM trial_rows"
       " WHERE experiment = ?1 AND stop_reason IN ('completed', 'max_t')) AS l"
       " WHERE experiment = ?1";
   SweepSummary summary;

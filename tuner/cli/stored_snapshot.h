@@ -3,6 +3,8 @@
 // Thread rule: one thread.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -16,8 +18,10 @@
 
 namespace tune {
 
-// How the trials of a sweep that runs went so far, for EstimateTimeLeft.
-Result<SweepPace> ReadPace(Database& database, const FoundSweep& sweep, Instant now);
+// How the trials of a sweep that runs went so far, for EstimateTimeLeft. `rungs`: those that trials
+// have reached, rising, where they are known; else all reports are looked at.
+Result<SweepPace> ReadPace(Database& database, const FoundSweep& sweep, Instant now,
+                           std::optional<std::vector<int64_t>> rungs = {});
 
 // Iterations that attempts reported and that later ones reported again, having no checkpoint behind
 // them to go on from.

@@ -16,6 +16,7 @@
 #include "core/status.h"
 #include "core/time.h"
 #include "tuner/artifact_path.h"
+#include "tuner/cli/page_place.h"
 #include "tuner/cli/working_package.h"
 #include "tuner/experiment_controller.h"
 #include "tuner/store.h"
@@ -33,8 +34,7 @@ struct SweepSurroundings {
   std::string trainable_kind;             // What the local worker warms up for.
   std::function<void()> on_running = {};  // If it is there: called after each commit.
   WorkingPackage package = {};            // What workers of other machines fetch.
-  std::optional<std::string> page =
-      {};           // Where it is served beside the sweep; "": the usual place.
+  std::optional<PagePlace> page = {};     // Where it is served beside the sweep.
   std::string log;  // "tensorboard": event files are written live; empty: nothing is.
 };
 

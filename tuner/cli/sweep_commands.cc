@@ -70,8 +70,7 @@ void AddRun(Commands& commands) {
   command->add_flag(
       "--ui", run->ui,
       "Serves the page while the sweep runs, as tune ui --act does; prints its address");
-  command->add_option("--http", run->http, "Where --ui is served, on this machine")
-      ->type_name("HOST:PORT");
+  AddPagePlace(command, run->page);
   command->add_flag("--detach", run->detach,
                     "Goes on in the background, also when the terminal closes");
   command->add_flag("--dry-run", run->dry_run, "Checks everything, starts and writes nothing");
@@ -102,7 +101,7 @@ void AddResume(Commands& commands) {
   command->add_option("--log", resume->log, "As for run; earlier lives' reports, too")
       ->type_name("tensorboard");
   command->add_flag("--ui", resume->ui, "As for run");
-  command->add_option("--http", resume->http, "As for run")->type_name("HOST:PORT");
+  AddPagePlace(command, resume->page);
   command->add_flag("--detach", resume->detach, "As for run");
   command->add_option("--cpus", resume->cpus, "As for run")->type_name("N")->check(kCpuRange);
   command->add_option("--gpus", resume->gpus, "As for run")->type_name("N")->check(kGpuRange);

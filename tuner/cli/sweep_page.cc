@@ -13,7 +13,7 @@ constexpr Duration kPatience = Seconds(10);
 }  // namespace
 
 void SweepPage::Start(const std::string& program_dir, const std::string& db_path,
-                      const std::string& address, Instant now) {
+                      const PagePlace& place, Instant now) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
     lines_.push_back("warning: there will be no page: no pipe");
@@ -22,7 +22,8 @@ void SweepPage::Start(const std::string& program_dir, const std::string& db_path
   output_ = FileDescriptor(ends[0]);
   const FileDescriptor writing(ends[1]);
   std::vector<std::string> arguments = {"ui", "--act", "--db", db_path};
-  if (!address.empty()) arguments.insert(arguments.end(), {"--http", address});
+  const std::vector<std::string> said = place.ToArguments();
+  arguments.insert(arguments.end(), said.begin(), said.end());
   auto process = ChildProcess::Start(program_dir + "/tune_cli", arguments, {}, writing.get());
   if (!process.ok()) {
     lines_.push_back("warning: there will be no page: " + process.status().message());

@@ -11,6 +11,7 @@
 #include "core/posix/file_descriptor.h"
 #include "core/time.h"
 #include "tuner/cli/child_process.h"
+#include "tuner/cli/page_place.h"
 
 namespace tune {
 
@@ -19,8 +20,8 @@ class SweepPage {
   // Serves nothing until Start.
   SweepPage() = default;
 
-  // `program_dir`: where tune_cli is; `address`: HOST:PORT, "" for the usual one.
-  void Start(const std::string& program_dir, const std::string& db_path, const std::string& address,
+  // `program_dir`: where tune_cli is.
+  void Start(const std::string& program_dir, const std::string& db_path, const PagePlace& place,
              Instant now);
   // What there is to say since the last call: its address, or why there is no page. Does not wait.
   std::vector<std::string> TakeLines();

@@ -15,8 +15,10 @@
 #include "core/posix/file_descriptor.h"
 #include "core/posix/real_clock.h"
 #include "trial_runner/network_address.h"
+#include "trial_runner/package/sha256.h"
 #include "trial_runner/version.h"
 #include "tuner/cli/complain.h"
+#include "tuner/cli/outward_host.h"
 #include "tuner/http/http_server.h"
 #include "tuner/http/page_files.h"
 #include "tuner/http/page_guard.h"
@@ -75,13 +77,11 @@ HttpAnswer FileAnswer(const std::string& path) {
   return answer;
 }
 
-Result<NetworkAddress> AddressOf(const std::string& text) {
-  TUNE_ASSIGN_OR_RETURN(const NetworkAddress address, ParseNetworkAddress(text));
-  if (address.is_loopback()) return address;
-  return InvalidArgument(
-      "--http: read " + text +
-      ", expected an address of this machine alone, such as 127.0.0.1:8080; from elsewhere reach "
-      "it with: ssh -L 8080:127.0.0.1:8080 HOST");
+// Who has the one cannot tell the other from it; a key that is kept keeps both.
+std::string ViewerKeyOf(const std::string& user_key) {
+  Sha256 hash;
+  hash.Add("tune page viewer 1 " + user_key);
+  return hash.Finish().substr(0, 32);
 }
 
 void OpenBrowser(const std::string& address) {
@@ -93,12 +93,15 @@ void OpenBrowser(const std::string& address) {
 }
 
 Status Serve(const UiOptions& options, std::ostream& out) {
-  TUNE_ASSIGN_OR_RETURN(NetworkAddress address, AddressOf(options.address));
-  const PageRights rights = options.act ? PageRights::kAct : PageRights::kLook;
   const RealClock clock;
-  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<PageApi> api,
-                        PageApi::Open(options.db_path, DrawKey().substr(0, 8), rights, clock,
-                                      PageApi::SlowAnswers::kAside));
+  TUNE_RETURN_IF_ERROR(CheckPagePlace(options.place, clock.Now()));
+  const bool is_address_given = !options.place.http.empty();
+  TUNE_ASSIGN_OR_RETURN(
+      NetworkAddress address,
+      ParseNetworkAddress(is_address_given ? options.place.http : kUsualPageAddress));
+  TUNE_ASSIGN_OR_RETURN(
+      const std::unique_ptr<PageApi> api,
+      PageApi::Open(options.db_path, DrawKey().substr(0, 8), clock, PageApi::SlowAnswers::kAside));
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<MetricsPage> metrics,
                         MetricsPage::Open(options.db_path, kProgramVersion, clock));
   std::string key = DrawKey();
@@ -107,38 +110,49 @@ Status Serve(const UiOptions& options, std::ostream& out) {
     if (!kept.ok()) return kept.status().At("--key-file");
     key = *std::move(kept);
   }
-  const PageGuard guard(key, rights);
+  TUNE_ASSIGN_OR_RETURN(const std::optional<PageTls> tls,
+                        PrepareTls(options.place, address, options.db_path, clock.Now()));
+  const PageKeys keys = {key, ViewerKeyOf(key)};
+  const PageGuard guard(keys, options.act ? PageRights::kAct : PageRights::kLook,
+                        tls ? PageGuard::Channel::kTls : PageGuard::Channel::kPlain);
   const auto answer = [&](const HttpRequest& request) {
     if (std::optional<HttpAnswer> stopped = guard.Stop(request)) return *std::move(stopped);
     if (request.path == "/metrics") return metrics->Answer();
     const bool is_data = request.path.starts_with("/api/");
-    return is_data ? api->Answer(request) : FileAnswer(request.path);
+    return is_data ? api->Answer(request, guard.RightsOf(request)) : FileAnswer(request.path);
   };
   const auto handle = [&](const HttpRequest& request) {
     HttpAnswer answered = answer(request);
     metrics->CountAnswer(answered.status);
     return answered;
   };
-  const auto poll = [&] { return api->NextEvent(); };
-  Result<std::unique_ptr<HttpServer>> server = HttpServer::Listen(address, handle, poll);
-  if (!server.ok() && server.status().code() == StatusCode::kUnavailable &&
-      !options.address_is_given) {
+  const auto listen = [&] {
+    return HttpServer::Listen(address, tls ? std::optional(tls->tls) : std::nullopt, handle,
+                              [&] { return api->NextEvent(); });
+  };
+  Result<std::unique_ptr<HttpServer>> server = listen();
+  if (!server.ok() && server.status().code() == StatusCode::kUnavailable && !is_address_given) {
     address.port = 0;
-    server = HttpServer::Listen(address, handle, poll);
+    server = listen();
   }
   if (!server.ok()) return server.status().At("--http");
   address.port = (*server)->port();
-  const std::string page = "http://" + address.ToText() + "/?key=" + key;
-  out << "the page of " << options.db_path << ": " << page << "\n"
-      << (options.is_terminal ? "Ctrl-C ends it\n" : "") << std::flush;
-  if (options.open) OpenBrowser(page);
+  if (address.is_any()) address.host = OutwardHost();
+  const std::string page = (tls ? "https://" : "http://") + address.ToText() + "/?key=";
+  out << "the page of " << options.db_path << ": " << page << keys.user << "\n";
+  if (tls && options.act) out << "for those who only look: " << page << keys.viewer << "\n";
+  if (tls && !tls->fingerprint.empty()) {
+    out << "its certificate is signed by nobody else, so a browser asks once whether to trust it "
+           "(SHA-256 "
+        << tls->fingerprint << ")\n";
+  }
+  out << (options.is_terminal ? "Ctrl-C ends it\n" : "") << std::flush;
+  if (options.open) OpenBrowser(page + keys.user);
   (*server)->Run();
   return OkStatus();
 }
 
 }  // namespace
-
-Status CheckPageAddress(const std::string& address) { return AddressOf(address).status(); }
 
 int UiCommand(const UiOptions& options, std::ostream& out, std::ostream& err) {
   const Status status = Serve(options, out);

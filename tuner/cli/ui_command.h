@@ -7,24 +7,20 @@
 #include <ostream>
 #include <string>
 
-#include "core/status.h"
+#include "tuner/cli/page_place.h"
 
 namespace tune {
 
 struct UiOptions {
   std::string db_path;
-  std::string address = "127.0.0.1:8080";
-  bool address_is_given = false;  // Else another port is taken where this one is in use.
-  bool act = false;               // Sweeps can be paused, stopped and set by it.
-  bool open = false;              // In the desktop's browser.
+  PagePlace place;    // Without an address another port is taken where the usual one is in use.
+  bool act = false;   // Sweeps can be paused, stopped and set by it.
+  bool open = false;  // In the desktop's browser.
   // Holds the key, so that a program that asks again after a restart needs no other; made where it
   // is not there. "": a key of this start alone.
   std::string key_path;
   bool is_terminal = false;  // A person reads what it prints.
 };
-
-// kInvalidArgument: it is no address of this machine alone.
-Status CheckPageAddress(const std::string& address);
 
 // Until Ctrl-C. Returns the exit status: 0, or 1 or 2 with one line on `err`.
 int UiCommand(const UiOptions& options, std::ostream& out, std::ostream& err);

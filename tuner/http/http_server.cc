@@ -2,16 +2,20 @@
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/ssl.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
+#include <chrono>
 #include <csignal>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "tuner/http/event_pace.h"
 #include "tuner/http/gzip.h"
 #include "tuner/http/page_guard.h"
 
@@ -26,7 +30,8 @@ using tcp = asio::ip::tcp;
 
 constexpr size_t kHeaderBytesMax = 8 << 10;
 constexpr size_t kConnectionsMax = 64;
-constexpr size_t kStreamsMax = 32;  // Of them; the others are for answers.
+constexpr size_t kStreamsMax = 32;    // Of them; the others are for answers.
+constexpr size_t kStrangersMax = 16;  // Of them; who has a key does not wait for those without.
 constexpr size_t kPackedFrom = 1 << 10;
 constexpr std::chrono::seconds kToSend{10};
 constexpr std::chrono::seconds kBetween{60};
@@ -40,6 +45,12 @@ std::string HeaderOf(const Request& request, http::field field) {
   return std::string(request[field]);
 }
 
+// Of a clock that is never set.
+Instant Now() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return Instant{std::chrono::duration_cast<std::chrono::microseconds>(since).count()};
+}
+
 class Server;
 
 // One connection, from its first request to its end; it holds itself while something is under way.
@@ -48,17 +59,31 @@ class Session : public std::enable_shared_from_this<Session> {
   Session(tcp::socket socket, Server& server) : stream_(std::move(socket)), server_(server) {}
   ~Session();
 
-  void Read(std::chrono::seconds patience);
+  // Once, first.
+  void Begin();
+  // Ends it as it is.
+  void Close();
   // Of an event stream.
   void Tell(const std::string& event);
 
  private:
+  void Shake();
+  void Read(std::chrono::seconds patience);
   void Answer();
   void Write(HttpAnswer answer, bool keeps);
+  void End();
   void BeginStream(HttpAnswer answer);
   void SendEvent();
 
-  beast::tcp_stream stream_;
+  // Calls `use` with what is read from and written to: the stream, or TLS over it.
+  template <typename Use>
+  void WithStream(Use use) {
+    if (tls_) return use(*tls_);
+    use(stream_);
+  }
+
+  beast::tcp_stream stream_;  // Its time limit counts for TLS, too.
+  std::optional<asio::ssl::stream<beast::tcp_stream&>> tls_;
   Server& server_;
   beast::flat_buffer buffer_{kHeaderBytesMax + 4096};
   std::optional<http::request_parser<http::string_body>> parser_;
@@ -90,6 +115,20 @@ class Server : public HttpServer {
     return OkStatus();
   }
 
+  Status UseTls(const HttpTls& tls) {
+    error_code error;
+    asio::ssl::context& context = tls_.emplace(asio::ssl::context::tls_server);
+    context.set_options(asio::ssl::context::no_tlsv1 | asio::ssl::context::no_tlsv1_1 |
+                            asio::ssl::context::default_workarounds,
+                        error);
+    if (!error) context.use_certificate_chain(asio::buffer(tls.certificates), error);
+    if (!error) context.use_private_key(asio::buffer(tls.key), asio::ssl::context::pem, error);
+    if (!error) return OkStatus();
+    return InvalidArgument("OpenSSL does not take the certificate: " + error.message());
+  }
+
+  asio::ssl::context* tls() { return tls_ ? &*tls_ : nullptr; }
+
   int port() const override { return acceptor_.local_endpoint().port(); }
 
   void Run() override {
@@ -102,6 +141,9 @@ class Server : public HttpServer {
 
   HttpAnswer Handle(const HttpRequest& request) const { return handler_(request); }
 
+  // Of an answer to somebody who may have been told of a change.
+  void Spent(Duration time) { pace_.Spent(time); }
+
   void Accept() {
     if (is_accepting_ || session_count_ >= kConnectionsMax) return;
     is_accepting_ = true;
@@ -109,7 +151,9 @@ class Server : public HttpServer {
       is_accepting_ = false;
       if (!error) {
         ++session_count_;
-        std::make_shared<Session>(std::move(socket), *this)->Read(kToSend);
+        const auto session = std::make_shared<Session>(std::move(socket), *this);
+        AddStranger(session.get());
+        session->Begin();
         return Accept();
       }
       // Out of descriptors, or a client that has left: go on a little later.
@@ -120,6 +164,18 @@ class Server : public HttpServer {
     });
   }
 
+  // The oldest gives way.
+  void AddStranger(Session* session) {
+    strangers_.push_back(session);
+    if (strangers_.size() <= kStrangersMax) return;
+    Session* const oldest = strangers_.front();
+    strangers_.pop_front();
+    oldest->Close();
+  }
+
+  // Is known now, or has ended.
+  void RemoveStranger(Session* session) { std::erase(strangers_, session); }
+
   void AddStream(const std::shared_ptr<Session>& session) {
     streams_.insert(session);
     if (streams_.size() == 1) Tick(0);
@@ -129,8 +185,9 @@ class Server : public HttpServer {
 
   void RemoveStream(const std::shared_ptr<Session>& session) { streams_.erase(session); }
 
-  void SessionEnded() {
+  void SessionEnded(Session* session) {
     if (is_ending_) return;
+    RemoveStranger(session);
     --session_count_;
     Accept();
   }
@@ -149,7 +206,8 @@ class Server : public HttpServer {
 
   void Tick(int silent_count) {
     if (streams_.empty()) return;
-    const std::string data = poll_();
+    const std::string data = pace_.IsDue(Now()) ? poll_() : "";
+    if (!data.empty()) pace_.Told(Now());
     const bool is_silent = data.empty() && silent_count < kTicksOfSilence;
     if (!is_silent) {
       const std::string event = data.empty() ? ":\n\n" : "data: " + data + "\n\n";
@@ -163,40 +221,70 @@ class Server : public HttpServer {
 
   HttpHandler handler_;
   EventPoll poll_;
+  EventPace pace_;
   size_t session_count_ = 0;
   bool is_accepting_ = false;
   bool is_leaving_ = false;
   bool is_ending_ = false;
   asio::io_context context_{1};
+  std::optional<asio::ssl::context> tls_;
   tcp::acceptor acceptor_{context_};
   asio::steady_timer pause_{context_};
   asio::steady_timer tick_{context_};
   asio::steady_timer farewell_{context_};
   std::set<std::shared_ptr<Session>> streams_;
+  std::deque<Session*> strangers_;  // The oldest first.
   asio::signal_set signals_{context_, SIGINT, SIGTERM};
 };
 
-Session::~Session() { server_.SessionEnded(); }
+Session::~Session() { server_.SessionEnded(this); }
+
+void Session::Close() { stream_.close(); }
+
+void Session::Begin() {
+  if (server_.tls() == nullptr) return Read(kToSend);
+  stream_.expires_after(kToSend);
+  beast::async_detect_ssl(stream_, buffer_,
+                          [self = shared_from_this()](error_code error, bool is_tls) {
+                            if (error) return;
+                            if (is_tls) return self->Shake();
+                            self->Read(kToSend);  // To answer that this is not TLS.
+                          });
+}
+
+void Session::Shake() {
+  tls_.emplace(stream_, *server_.tls());
+  tls_->async_handshake(asio::ssl::stream_base::server, buffer_.data(),
+                        [self = shared_from_this()](error_code error, size_t used) {
+                          if (error) return;
+                          self->buffer_.consume(used);
+                          self->Read(kToSend);
+                        });
+}
 
 void Session::Read(std::chrono::seconds patience) {
   parser_.emplace();
   parser_->header_limit(kHeaderBytesMax);
   parser_->body_limit(kHttpBodyBytesMax);
   stream_.expires_after(patience);
-  http::async_read(
-      stream_, buffer_, *parser_, [self = shared_from_this()](error_code error, size_t) {
-        if (!error) return self->Answer();
-        if (error == http::error::header_limit || error == http::error::buffer_overflow) {
-          return self->Write(ErrorAnswer(431, "the headers are too long"), false);
-        }
-        if (error == http::error::body_limit) {
-          return self->Write(ErrorAnswer(413, "the body is too long"), false);
-        }
-      });
+  const auto read = [self = shared_from_this()](error_code error, size_t) {
+    if (!error) return self->Answer();
+    if (error == http::error::header_limit || error == http::error::buffer_overflow) {
+      return self->Write(ErrorAnswer(431, "the headers are too long"), false);
+    }
+    if (error == http::error::body_limit) {
+      return self->Write(ErrorAnswer(413, "the body is too long"), false);
+    }
+  };
+  WithStream([&](auto& stream) { http::async_read(stream, buffer_, *parser_, read); });
 }
 
 void Session::Answer() {
   const Request& read = parser_->get();
+  if (server_.tls() != nullptr && !tls_) {
+    return Write(ErrorAnswer(400, "this page is served over TLS: its address begins with https://"),
+                 false);
+  }
   HttpRequest request;
   request.method = std::string(read.method_string());
   // Of two nobody knows which one counts to whom.
@@ -210,10 +298,13 @@ void Session::Answer() {
   const std::string target(read.target());
   const Status understood = ReadTarget(target, request);
   if (!understood.ok()) return Write(ErrorAnswer(400, understood.message()), read.keep_alive());
+  const Instant begin = Now();
   HttpAnswer answer = server_.Handle(request);
+  if (!answer.is_to_stranger) server_.RemoveStranger(this);
   if (answer.is_event_stream && server_.HasRoomForStream()) return BeginStream(std::move(answer));
   if (answer.is_event_stream) answer = ErrorAnswer(503, "too many clients listen to events");
   Write(std::move(answer), read.keep_alive());
+  server_.Spent(Now() - begin);
 }
 
 void Session::Write(HttpAnswer answer, bool keeps) {
@@ -239,12 +330,21 @@ void Session::Write(HttpAnswer answer, bool keeps) {
   if (read.method() != http::verb::head) response_.body() = std::move(answer.body);
   response_.content_length(size);
   stream_.expires_after(kBetween);
-  http::async_write(stream_, response_,
-                    [self = shared_from_this(), keeps](error_code error, size_t) {
-                      if (!error && keeps) return self->Read(kBetween);
-                      error_code ignored;
-                      self->stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
-                    });
+  const auto written = [self = shared_from_this(), keeps](error_code error, size_t) {
+    if (!error && keeps) return self->Read(kBetween);
+    self->End();
+  };
+  WithStream([&](auto& stream) { http::async_write(stream, response_, written); });
+}
+
+void Session::End() {
+  const auto close = [self = shared_from_this()](error_code) {
+    error_code ignored;
+    self->stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
+  };
+  if (!tls_) return close({});
+  stream_.expires_after(kToSend);
+  tls_->async_shutdown(close);
 }
 
 void Session::BeginStream(HttpAnswer answer) {
@@ -259,11 +359,12 @@ void Session::BeginStream(HttpAnswer answer) {
   response_.body() = ":\n\n";
   is_sending_ = true;
   stream_.expires_after(kBetween);
-  http::async_write(stream_, response_, [self = shared_from_this()](error_code error, size_t) {
+  const auto begun = [self = shared_from_this()](error_code error, size_t) {
     if (error) return;
     self->is_sending_ = false;
     self->server_.AddStream(self);
-  });
+  };
+  WithStream([&](auto& stream) { http::async_write(stream, response_, begun); });
 }
 
 void Session::Tell(const std::string& event) {
@@ -275,19 +376,21 @@ void Session::SendEvent() {
   sent_event_ = std::exchange(next_event_, {});
   is_sending_ = true;
   stream_.expires_after(kBetween);
-  asio::async_write(stream_, asio::buffer(sent_event_),
-                    [self = shared_from_this()](error_code error, size_t) {
-                      self->is_sending_ = false;
-                      if (error) return self->server_.RemoveStream(self);
-                      if (!self->next_event_.empty()) self->SendEvent();
-                    });
+  const auto sent = [self = shared_from_this()](error_code error, size_t) {
+    self->is_sending_ = false;
+    if (error) return self->server_.RemoveStream(self);
+    if (!self->next_event_.empty()) self->SendEvent();
+  };
+  WithStream([&](auto& stream) { asio::async_write(stream, asio::buffer(sent_event_), sent); });
 }
 
 }  // namespace
 
 Result<std::unique_ptr<HttpServer>> HttpServer::Listen(const NetworkAddress& address,
+                                                       const std::optional<HttpTls>& tls,
                                                        HttpHandler handler, EventPoll poll) {
   auto server = std::make_unique<Server>(std::move(handler), std::move(poll));
+  if (tls) TUNE_RETURN_IF_ERROR(server->UseTls(*tls));
   if (const Status s = server->Open(address); !s.ok()) return s;
   return std::unique_ptr<HttpServer>(std::move(server));
 }

@@ -37,55 +37,91 @@ std::string_view CookieValue(std::string_view cookies, const std::string& name) 
   return {};
 }
 
-}  // namespace
-
 // In a time that does not tell where they differ.
-bool PageGuard::IsKey(std::string_view text) const {
-  if (text.size() != key_.size()) return false;
+bool IsKey(std::string_view text, std::string_view key) {
+  if (key.empty() || text.size() != key.size()) return false;
   unsigned difference = 0;
   for (size_t i = 0; i < text.size(); ++i) {
-    difference |= static_cast<unsigned char>(text[i]) ^ static_cast<unsigned char>(key_[i]);
+    difference |= static_cast<unsigned char>(text[i]) ^ static_cast<unsigned char>(key[i]);
   }
   return difference == 0;
 }
 
+// The key that a program sends with each request, "" without one.
+std::string_view BearerOf(const HttpRequest& request) {
+  constexpr std::string_view kBearer = "Bearer ";
+  const std::string_view sent = request.authorization;
+  return sent.starts_with(kBearer) ? sent.substr(kBearer.size()) : std::string_view();
+}
+
+}  // namespace
+
+PageGuard::Role PageGuard::RoleOf(std::string_view key) const {
+  if (IsKey(key, keys_.user)) return Role::kUser;
+  return IsKey(key, keys_.viewer) ? Role::kViewer : Role::kStranger;
+}
+
+PageGuard::Role PageGuard::RoleOf(const HttpRequest& request) const {
+  const Role sent = RoleOf(BearerOf(request));
+  return sent != Role::kStranger ? sent
+                                 : RoleOf(CookieValue(request.cookie, CookieName(request.host)));
+}
+
+PageRights PageGuard::RightsOf(const HttpRequest& request) const {
+  return RoleOf(request) == Role::kUser ? rights_ : PageRights::kLook;
+}
+
 std::optional<HttpAnswer> PageGuard::Stop(const HttpRequest& request) const {
-  if (!IsLoopbackName(request.host)) {
+  const Role role = RoleOf(request);
+  std::optional<HttpAnswer> stopped = StopWith(role, request);
+  if (stopped) stopped->is_to_stranger = role == Role::kStranger;
+  return stopped;
+}
+
+std::optional<HttpAnswer> PageGuard::StopWith(Role role, const HttpRequest& request) const {
+  if (channel_ == Channel::kPlain && !IsLoopbackName(request.host)) {
     return ErrorAnswer(403, "the page is reached as 127.0.0.1 or localhost alone");
+  }
+  if (request.host.empty()) {
+    return ErrorAnswer(403, "Host: expected one, the name in the page's address");
   }
   const bool is_action = request.method == "POST" && request.path.ends_with("/actions");
   if (request.method != "GET" && request.method != "HEAD" && !is_action) {
     return ErrorAnswer(405, "only GET is known here; actions are sent to /actions of a sweep");
   }
   const auto key = request.query.find("key");
-  if (request.path == "/" && key != request.query.end() && IsKey(key->second)) {
+  if (request.path == "/" && key != request.query.end() && RoleOf(key->second) != Role::kStranger) {
     HttpAnswer answer;
     answer.status = 303;
     answer.headers = {{"Location", "/"},
-                      {"Set-Cookie", CookieName(request.host) + "=" + key_ +
-                                         "; Path=/; HttpOnly; SameSite=Strict"}};
+                      {"Set-Cookie", CookieName(request.host) + "=" + key->second +
+                                         "; Path=/; HttpOnly; SameSite=Strict" +
+                                         (channel_ == Channel::kTls ? "; Secure" : "")}};
     return answer;
   }
-  constexpr std::string_view kBearer = "Bearer ";
-  const bool is_bearer = std::string_view(request.authorization).starts_with(kBearer) &&
-                         IsKey(std::string_view(request.authorization).substr(kBearer.size()));
-  if (!is_bearer && !IsKey(CookieValue(request.cookie, CookieName(request.host)))) {
+  if (role == Role::kStranger) {
     return ErrorAnswer(401,
                        "open the address with the key that was printed when this page was started");
   }
-  return is_action ? StopAction(request, is_bearer) : std::nullopt;
+  return is_action ? StopAction(request) : std::nullopt;
 }
 
-std::optional<HttpAnswer> PageGuard::StopAction(const HttpRequest& request, bool is_bearer) const {
+std::optional<HttpAnswer> PageGuard::StopAction(const HttpRequest& request) const {
   if (rights_ == PageRights::kLook) {
     return ErrorAnswer(403,
                        "this page shows, and changes nothing; one that acts is served by tune ui "
                        "--act, and by tune run --ui");
   }
-  const std::string own = "http://" + request.host;
+  if (RightsOf(request) == PageRights::kLook) {
+    return ErrorAnswer(403,
+                       "a viewer's key shows, and changes nothing; who may act opens the other "
+                       "address that was printed when this page was started");
+  }
+  const std::string own = (channel_ == Channel::kTls ? "https://" : "http://") + request.host;
+  const bool is_bearer = RoleOf(BearerOf(request)) == Role::kUser;
   if (request.origin != own && !(request.origin.empty() && is_bearer)) {
-    return ErrorAnswer(403, "Origin: read '" + ToUtf8(request.origin) + "', expected " + own +
-                                ": actions come from the page itself");
+    return ErrorAnswer(403, "Origin: read '" + ToUtf8(request.origin) + "', expected " +
+                                ToUtf8(own) + ": actions come from the page itself");
   }
   const std::string type = request.content_type.substr(0, request.content_type.find(';'));
   if (type != "application/json") {

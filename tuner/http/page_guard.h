@@ -1,9 +1,13 @@
-// Who may see the page, and act by it: a browser of this machine that was given the key.
+// Who may see the page, and act by it: who was given a key.
 //
-// Each request's Host must be a name of this machine's loopback, so that no page of the web can
-// reach this one through a name of its own (DNS rebinding). The address with the key is answered
-// with a cookie, and leads to the address without it. Its name has the port in it: browsers share
-// the cookies of all ports of a host.
+// There are two keys: a user's, which sees and acts, and a viewer's, which only sees. Nobody acts
+// where the page only looks.
+//
+// Without TLS each request's Host must be a name of this machine's loopback, so that no page of the
+// web can reach this one through a name of its own (DNS rebinding). Over TLS the certificate says
+// which names are ours. The address with the key is answered with a cookie, and leads to the
+// address without it. Its name has the port in it: browsers share the cookies of all ports of a
+// host.
 //
 // An action is a POST of JSON to an address that ends in /actions. A browser tells which page it
 // comes from (Origin), which must be this one; a program that sends the key itself may leave that
@@ -14,6 +18,8 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "tuner/http/http_message.h"
 
@@ -21,19 +27,34 @@ namespace tune {
 
 enum class PageRights { kLook, kAct };
 
+struct PageKeys {
+  std::string user;
+  std::string viewer;
+};
+
 class PageGuard {
  public:
-  PageGuard(std::string key, PageRights rights) : key_(std::move(key)), rights_(rights) {}
+  enum class Channel { kPlain, kTls };
+  // `rights`: what a user may do by it.
+  PageGuard(PageKeys keys, PageRights rights, Channel channel)
+      : keys_(std::move(keys)), rights_(rights), channel_(channel) {}
 
   // The answer to a request that goes no further; nothing: it may pass.
   std::optional<HttpAnswer> Stop(const HttpRequest& request) const;
+  // Of a request that may pass.
+  PageRights RightsOf(const HttpRequest& request) const;
 
  private:
-  bool IsKey(std::string_view text) const;
-  std::optional<HttpAnswer> StopAction(const HttpRequest& request, bool is_bearer) const;
+  enum class Role { kStranger, kViewer, kUser };
 
-  std::string key_;
+  Role RoleOf(std::string_view key) const;
+  Role RoleOf(const HttpRequest& request) const;
+  std::optional<HttpAnswer> StopWith(Role role, const HttpRequest& request) const;
+  std::optional<HttpAnswer> StopAction(const HttpRequest& request) const;
+
+  PageKeys keys_;
   PageRights rights_;
+  Channel channel_;
 };
 
 // Of every answer: nothing is loaded from elsewhere, nothing inline runs, no other page frames it.

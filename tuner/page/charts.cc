@@ -45,8 +45,8 @@ Result<std::vector<CurveTrial>> ReadCurveTrials(Database& database, const FoundS
   }
 }
 
-// Two points of a trial are the least that make a line.
-constexpr size_t kCurvesMax = kCurvePointsMax / 2;
+// More lines are told apart by nobody, and a browser draws them one by one.
+constexpr size_t kCurvesMax = 500;
 
 // In order of their numbers.
 std::vector<CurveTrial> ChooseCurves(std::vector<CurveTrial> trials, Mode mode) {

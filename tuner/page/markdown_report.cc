@@ -67,12 +67,82 @@ Result<std::string> SearchedPart(Database& database, const FoundSweep& sweep) {
   return out + "\nScheduler " + Code(sweep.scheduler) + ".\n\n";
 }
 
+// A trial as a row of a table, with its cells between its number and its parameters.
+struct TableRow {
+  const WeighedTrial* trial;
+  std::vector<std::string> cells;
+};
+
+// With the parameters that are not the same in all of them; the others are named below it.
+std::string TrialTable(const std::vector<std::string>& names_of_cells,
+                       const std::vector<TableRow>& rows) {
+  std::vector<std::string> names;
+  for (const TableRow& row : rows) {
+    for (const auto& [name, value] : row.trial->configuration.parameters()) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+  }
+  const auto text_of = [](const TableRow& row, const std::string& name) {
+    const Value* const value = row.trial->configuration.Find(name);
+    return value == nullptr ? std::string("-") : ShortText(*value);
+  };
+  std::string same;
+  std::erase_if(names, [&](const std::string& name) {
+    const std::string first = text_of(rows.front(), name);
+    const bool is_same =
+        rows.size() > 1 && std::all_of(rows.begin(), rows.end(), [&](const TableRow& row) {
+          return text_of(row, name) == first;
+        });
+    if (is_same) same += (same.empty() ? "" : ", ") + Code(name + "=" + first);
+    return is_same;
+  });
+  std::vector<std::string> head = {"trial"};
+  head.insert(head.end(), names_of_cells.begin(), names_of_cells.end());
+  for (const std::string& name : names) head.push_back(Code(name));
+  std::string out = Head(head);
+  for (const TableRow& row : rows) {
+    std::vector<std::string> cells = {std::to_string(row.trial->number)};
+    cells.insert(cells.end(), row.cells.begin(), row.cells.end());
+    for (const std::string& name : names) cells.push_back(Escaped(text_of(row, name)));
+    out += Row(cells);
+  }
+  return out + (same.empty() ? "\n" : "\nThe same in all of them: " + same + ".\n\n");
+}
+
+// Of several objectives: what there is in place of a best trial, by the first objective.
+Result<std::string> FrontPart(Database& database, const FoundSweep& sweep) {
+  constexpr size_t kRowsMax = 20;
+  std::string out = "## Pareto front\n\n";
+  TUNE_ASSIGN_OR_RETURN(std::vector<ObjectiveValues> front, ReadParetoFront(database, sweep));
+  if (front.empty()) return out + "None: " + Escaped(WhyThereIsNoBest(sweep)) + ".\n\n";
+  out += Escaped(DescribeFront(front)) +
+         ": no trial is better in all objectives. The values are those of "
+         "each trial's last report that has all of them.\n\n";
+  std::stable_sort(front.begin(), front.end(), [&](const auto& a, const auto& b) {
+    return IsBetter(a.values[0], b.values[0], sweep.objectives[0].mode);
+  });
+  const size_t left_out = front.size() - std::min(front.size(), kRowsMax);
+  front.resize(front.size() - left_out);
+  TUNE_ASSIGN_OR_RETURN(const std::vector<WeighedTrial> trials, ReadWeighedTrials(database, sweep));
+  std::vector<std::string> head;
+  for (const Objective& objective : sweep.objectives) head.push_back(DescribeMode(objective));
+  head.push_back("iterations");
+  std::vector<TableRow> rows;
+  for (const ObjectiveValues& one : front) {
+    const auto trial = std::find_if(trials.begin(), trials.end(),
+                                    [&](const WeighedTrial& t) { return t.number == one.trial; });
+    if (trial == trials.end()) continue;
+    TableRow& row = rows.emplace_back(TableRow{&*trial, {}});
+    for (const double value : one.values) row.cells.push_back(ShortNumber(value));
+    row.cells.push_back(std::to_string(trial->iterations));
+  }
+  if (!rows.empty()) out += TrialTable(head, rows);
+  if (left_out > 0) out += std::to_string(left_out) + " more are on the front.\n\n";
+  return out;
+}
+
 Result<std::string> BestPart(Database& database, const FoundSweep& sweep) {
   std::string out = "## Best trial\n\n";
-  if (sweep.objectives.size() > 1) {
-    TUNE_ASSIGN_OR_RETURN(const auto front, ReadParetoFront(database, sweep));
-    out += "Several objectives: the Pareto front is " + Escaped(DescribeFront(front)) + ".\n\n";
-  }
   TUNE_ASSIGN_OR_RETURN(const std::optional<BestTrial> best, FindBestTrial(database, sweep));
   if (!best) return out + "None: " + Escaped(WhyThereIsNoBest(sweep)) + ".\n\n";
   out += "Trial " + std::to_string(best->number) + ": " + Code(sweep.metric) + " **" +
@@ -81,7 +151,6 @@ Result<std::string> BestPart(Database& database, const FoundSweep& sweep) {
   return out + "\n\n```json\n" + ToJson(best->config) + "\n```\n\n";
 }
 
-// The ten best trials and the parameters that are not the same in all of them.
 Result<std::string> TopPart(Database& database, const FoundSweep& sweep) {
   constexpr size_t kTop = 10;
   TUNE_ASSIGN_OR_RETURN(std::vector<WeighedTrial> trials, ReadWeighedTrials(database, sweep));
@@ -91,36 +160,34 @@ Result<std::string> TopPart(Database& database, const FoundSweep& sweep) {
   });
   if (trials.size() > kTop) trials.resize(kTop);
   if (trials.empty()) return std::string();
-  std::vector<std::string> names;
+  std::vector<TableRow> rows;
   for (const WeighedTrial& trial : trials) {
-    for (const auto& [name, value] : trial.configuration.parameters()) {
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-    }
+    rows.push_back({&trial, {ShortNumber(*trial.best_value), std::to_string(trial.iterations)}});
   }
-  const auto text_of = [](const WeighedTrial& trial, const std::string& name) {
-    const Value* const value = trial.configuration.Find(name);
-    return value == nullptr ? std::string("-") : ShortText(*value);
-  };
-  std::string same;
-  std::erase_if(names, [&](const std::string& name) {
-    const std::string first = text_of(trials.front(), name);
-    const bool is_same =
-        trials.size() > 1 && std::all_of(trials.begin(), trials.end(), [&](const auto& trial) {
-          return text_of(trial, name) == first;
-        });
-    if (is_same) same += (same.empty() ? "" : ", ") + Code(name + "=" + first);
-    return is_same;
-  });
-  std::vector<std::string> head = {"trial", Code(sweep.metric), "iterations"};
-  for (const std::string& name : names) head.push_back(Code(name));
-  std::string out = "## The best " + std::to_string(trials.size()) + "\n\n" + Head(head);
-  for (const WeighedTrial& trial : trials) {
-    std::vector<std::string> cells = {std::to_string(trial.number), ShortNumber(*trial.best_value),
-                                      std::to_string(trial.iterations)};
-    for (const std::string& name : names) cells.push_back(Escaped(text_of(trial, name)));
-    out += Row(cells);
+  return "## The best " + std::to_string(trials.size()) + "\n\n" +
+         TrialTable({Code(sweep.metric), "iterations"}, rows);
+}
+
+// Attempts that failed, of trials that failed and of those that went on afterwards.
+Result<std::string> FailedAttemptsPart(Database& database, const FoundSweep& sweep) {
+  static constexpr char kSql[] =
+      "SELECT a.outcome, count(), count(DISTINCT a.trial),"
+      " count(DISTINCT CASE WHEN t.status <> 'ERROR' THEN a.trial END)"
+      " FROM attempts AS a JOIN trial_rows AS t ON t.id = a.trial WHERE t.experiment = ?1"
+      " AND a.outcome NOT IN ('completed', 'stopped', 'preempted')"
+      " GROUP BY a.outcome ORDER BY 2 DESC, 1";
+  std::string rows;
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql));
+  row->BindAll(sweep.id);
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    rows += Row({Code(std::string(row->Text(0))), std::to_string(row->Int(1)),
+                 std::to_string(row->Int(2)), std::to_string(row->Int(3))});
   }
-  return out + (same.empty() ? "\n" : "\nThe same in all of them: " + same + ".\n\n");
+  if (rows.empty()) return rows;
+  return "\nAttempts that failed:\n\n" +
+         Head({"outcome", "attempts", "of trials", "that went on"}) + rows;
 }
 
 Result<std::string> EndsPart(Database& database, const FoundSweep& sweep, const Clock& clock) {
@@ -157,6 +224,8 @@ Result<std::string> EndsPart(Database& database, const FoundSweep& sweep, const 
     (alike != errors.end() ? *alike : errors.emplace_back(text, std::vector<int64_t>()))
         .second.push_back(row->Int(0));
   }
+  TUNE_ASSIGN_OR_RETURN(const std::string failed_attempts, FailedAttemptsPart(database, sweep));
+  out += failed_attempts;
   if (!errors.empty()) out += "\nFailures:\n\n";
   for (size_t i = 0; i < std::min(errors.size(), kErrorsMax); ++i) {
     const auto& [text, numbers] = errors[i];
@@ -231,9 +300,16 @@ Result<MarkdownReport> MakeMarkdownReport(Database& database, const FoundSweep& 
         FormatInstant(Instant{sweep.created_us}) + ", took " + FormatDuration(summary.elapsed) +
         ".\n\n";
   TUNE_ASSIGN_OR_RETURN(const std::string searched, SearchedPart(database, sweep));
-  TUNE_ASSIGN_OR_RETURN(const std::string best, BestPart(database, sweep));
-  TUNE_ASSIGN_OR_RETURN(const std::string top, TopPart(database, sweep));
-  out += searched + best + top;
+  out += searched;
+  const bool has_front = sweep.objectives.size() > 1;
+  if (has_front) {
+    TUNE_ASSIGN_OR_RETURN(const std::string front, FrontPart(database, sweep));
+    out += front;
+  } else {
+    TUNE_ASSIGN_OR_RETURN(const std::string best, BestPart(database, sweep));
+    TUNE_ASSIGN_OR_RETURN(const std::string top, TopPart(database, sweep));
+    out += best + top;
+  }
   const auto draw = [&](ChartKind kind, const char* title, const std::string& suffix) -> Status {
     out += "## " + std::string(title) + "\n\n";
     const Result<Chart> chart = MakeChart(database, sweep, kind);
@@ -247,7 +323,11 @@ Result<MarkdownReport> MakeMarkdownReport(Database& database, const FoundSweep& 
     out += "![" + std::string(title) + "](<" + file + ">)\n\n";
     return OkStatus();
   };
-  TUNE_RETURN_IF_ERROR(draw(ChartKind::kBest, "Best value over time", "best"));
+  if (has_front) {
+    TUNE_RETURN_IF_ERROR(draw(ChartKind::kFront, "The front", "front"));
+  } else {
+    TUNE_RETURN_IF_ERROR(draw(ChartKind::kBest, "Best value over time", "best"));
+  }
   TUNE_RETURN_IF_ERROR(draw(ChartKind::kCurves, "Learning curves", "curves"));
   TUNE_RETURN_IF_ERROR(draw(ChartKind::kImportance, "Importance of the parameters", "importance"));
   TUNE_RETURN_IF_ERROR(draw(ChartKind::kParallel, "Parameters", "parallel"));

@@ -135,11 +135,10 @@ Status NothingHere() { return NotFound("there is nothing at this address"); }
 }  // namespace
 
 Result<std::unique_ptr<PageApi>> PageApi::Open(const std::string& db_path, std::string life,
-                                               PageRights rights, const Clock& clock,
-                                               SlowAnswers slow_answers) {
+                                               const Clock& clock, SlowAnswers slow_answers) {
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Database> database, OpenForQueries(db_path));
   return std::unique_ptr<PageApi>(
-      new PageApi(std::move(database), std::move(life), rights, clock, slow_answers));
+      new PageApi(std::move(database), std::move(life), clock, slow_answers));
 }
 
 PageApi::Followed& PageApi::Follow(const FoundSweep& sweep) {
@@ -153,6 +152,21 @@ PageApi::Followed& PageApi::Follow(const FoundSweep& sweep) {
   return followed_.front();
 }
 
+Result<std::string> PageApi::SummaryOf(const FoundSweep& sweep) {
+  if (!sweep.finished_us) return Summary(*database_, sweep);
+  const auto same = [&](const EndedSweep& one) {
+    return one.id == sweep.id && one.created_us == sweep.created_us &&
+           one.finished_us == *sweep.finished_us && one.status == sweep.status;
+  };
+  const auto known = std::find_if(ended_.begin(), ended_.end(), same);
+  if (known != ended_.end()) return known->summary;
+  TUNE_ASSIGN_OR_RETURN(const std::string summary, Summary(*database_, sweep));
+  std::erase_if(ended_, [&](const EndedSweep& one) { return one.id == sweep.id; });
+  if (ended_.size() >= kEndedMax) ended_.pop_front();
+  ended_.push_back({sweep.id, sweep.created_us, *sweep.finished_us, sweep.status, summary});
+  return summary;
+}
+
 Result<std::string> PageApi::Sweeps() {
   TUNE_ASSIGN_OR_RETURN(const std::vector<FoundSweep> sweeps, ListSweeps(*database_));
   std::string out = "[";
@@ -160,13 +174,13 @@ Result<std::string> PageApi::Sweeps() {
     if (out.size() > 1) out += ',';
     FoundSweep living = *it;
     TellPaused(database_->path(), clock_, living);
-    TUNE_ASSIGN_OR_RETURN(const std::string summary, Summary(*database_, living));
+    TUNE_ASSIGN_OR_RETURN(const std::string summary, SummaryOf(living));
     out += summary + "}";
   }
   return out + "]";
 }
 
-Result<std::string> PageApi::Sweep(const FoundSweep& sweep) {
+Result<std::string> PageApi::Sweep(const FoundSweep& sweep, PageRights rights) {
   static constexpr char kSpecSql[] = "SELECT spec FROM experiments WHERE id = ?1";
   FoundSweep living = sweep;
   TellPaused(database_->path(), clock_, living);
@@ -174,7 +188,7 @@ Result<std::string> PageApi::Sweep(const FoundSweep& sweep) {
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kSpecSql));
   row->BindAll(sweep.id);
   TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
-  AppendField("may_act", rights_ == PageRights::kAct && HasLivingTuner(living), out);
+  AppendField("may_act", rights == PageRights::kAct && HasLivingTuner(living), out);
   out += ",\"spec\":" + (has_row ? std::string(row->Text(0)) : "{}") + ",\"doubts\":[";
   TUNE_ASSIGN_OR_RETURN(const std::vector<Doubt> doubts, ReadDoubts(*database_, sweep.id));
   for (size_t i = 0; i < doubts.size(); ++i) {
@@ -232,7 +246,8 @@ Result<std::string> PageApi::Course(const FoundSweep& sweep) {
               summary.iterations_full ? Value(*summary.iterations_full) : Value(), out);
   std::string left;
   if (sweep.status == "RUNNING") {
-    TUNE_ASSIGN_OR_RETURN(const SweepPace pace, ReadPace(*database_, sweep, clock_.Now()));
+    TUNE_ASSIGN_OR_RETURN(const SweepPace pace,
+                          ReadPace(*database_, sweep, clock_.Now(), course.rungs()));
     const std::optional<TimeLeft> time_left = EstimateTimeLeft(pace);
     if (time_left) left = Describe(*time_left);
   }
@@ -286,10 +301,16 @@ Result<std::string> PageApi::Trial(const FoundSweep& sweep, int64_t number) {
 }
 
 Result<std::string> PageApi::BodyOfSweep(const std::string& name, std::string_view part,
-                                         const HttpRequest& request) {
+                                         const HttpRequest& request, PageRights rights) {
   TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindSweep(*database_, name));
-  if (part.empty()) return Sweep(sweep);
+  if (part.empty()) return Sweep(sweep, rights);
   if (part == "trials") {
+    TUNE_ASSIGN_OR_RETURN(const int64_t first, NumberOf(request, "first", 0));
+    if (first > 0) {
+      const Result<std::string> begin = TrialRows::First(*database_, sweep, first);
+      // Of few trials the answer with a revision costs no more.
+      if (!begin.ok() || !begin->ends_with(R"("left_out":0})")) return begin;
+    }
     TrialRows& trials = Follow(sweep).trials;
     TUNE_RETURN_IF_ERROR(trials.Refresh(*database_));
     return trials.Answer(TextOf(request, "since"));
@@ -313,10 +334,12 @@ Result<std::string> PageApi::BodyOfSweep(const std::string& name, std::string_vi
   return NothingHere();
 }
 
-Result<std::string> PageApi::Body(const std::vector<std::string>& parts,
-                                  const HttpRequest& request) {
+Result<std::string> PageApi::Body(const std::vector<std::string>& parts, const HttpRequest& request,
+                                  PageRights rights) {
   if (parts.empty()) return Sweeps();
-  if (parts.size() <= 2) return BodyOfSweep(parts[0], parts.size() == 2 ? parts[1] : "", request);
+  if (parts.size() <= 2) {
+    return BodyOfSweep(parts[0], parts.size() == 2 ? parts[1] : "", request, rights);
+  }
   const std::optional<int64_t> number = WholeNumber(parts[2]);
   if (parts[1] != "trials" || !number || parts.size() > 4) return NothingHere();
   TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindSweep(*database_, parts[0]));
@@ -337,6 +360,7 @@ Status PageApi::FollowFile() {
   database_ = *std::move(other);
   life_ = life_.substr(0, life_.find('-')) + "-" + std::to_string(++file_count_);
   followed_.clear();
+  ended_.clear();
   told_version_ = -1;
   return OkStatus();
 }
@@ -351,7 +375,7 @@ std::string PageApi::NextEvent() {
 
 HttpAnswer PageApi::Act(const std::vector<std::string>& parts, const std::string& body) {
   const auto act = [&]() -> Result<ControlAnswer> {
-    if (parts.size() != 2 || parts[1] != "actions") return NothingHere();
+    if (parts.size() != 2 || parts[0].empty() || parts[1] != "actions") return NothingHere();
     TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindSweep(*database_, parts[0]));
     TUNE_ASSIGN_OR_RETURN(const ControlRequest request, ReadAction(body, sweep.name));
     if (!HasLivingTuner(sweep)) {
@@ -364,7 +388,7 @@ HttpAnswer PageApi::Act(const std::vector<std::string>& parts, const std::string
   return ActionAnswer(answer.ok() ? *answer : ControlAnswer{answer.status(), {}});
 }
 
-HttpAnswer PageApi::Answer(const HttpRequest& request) {
+HttpAnswer PageApi::Answer(const HttpRequest& request, PageRights rights) {
   constexpr std::string_view kRoot = "/api/v1/sweeps";
   if (request.path == "/api/v1/events") {
     HttpAnswer events;
@@ -396,10 +420,10 @@ HttpAnswer PageApi::Answer(const HttpRequest& request) {
     return same;
   }
   Result<std::string> body = NothingHere();
-  if (rest.empty()) {
+  if (rest.empty() && std::find(parts.begin(), parts.end(), "") == parts.end()) {
     // One answer tells of one state.
     const Status begun = database_->Execute("BEGIN");
-    body = begun.ok() ? Body(parts, request) : Result<std::string>(begun);
+    body = begun.ok() ? Body(parts, request, rights) : Result<std::string>(begun);
     const Status ended = begun.ok() ? database_->Execute("COMMIT") : begun;
     if (!ended.ok()) body = ended;
   }

@@ -3,6 +3,7 @@
 //   /sweeps                                  all, the latest first
 //   /sweeps/NAME                             one, with its space file, doubts and best trial
 //   /sweeps/NAME/trials?since=REVISION       its trials, those that changed since (trial_rows.h)
+//   /sweeps/NAME/trials?first=N              the best and newest of very many, or all
 //   /sweeps/NAME/trials/N                    one with attempts, decisions, checkpoints, reports
 //   /sweeps/NAME/trials/N/log?attempt=&from= what it printed (charts.h)
 //   /sweeps/NAME/curves?trials=1,2&metric=M  values by iteration and time
@@ -44,14 +45,13 @@ class PageApi {
  public:
   // What takes seconds: who asks waits for it, or is told to ask again (`is_behind`).
   enum class SlowAnswers { kAtOnce, kAside };
-  // `life`: a word that no other process has, for revisions; `rights`: what the page offers (that
-  // nobody takes more is seen to by the guard). Errors are one line for a person.
+  // `life`: a word that no other process has, for revisions. Errors are one line for a person.
   static Result<std::unique_ptr<PageApi>> Open(const std::string& db_path, std::string life,
-                                               PageRights rights, const Clock& clock,
-                                               SlowAnswers slow_answers);
+                                               const Clock& clock, SlowAnswers slow_answers);
 
-  // Of a path below /api/; others are answered with 404.
-  HttpAnswer Answer(const HttpRequest& request);
+  // Of a path below /api/; others are answered with 404. `rights`: what this client is offered
+  // (that it takes no more is seen to by the guard).
+  HttpAnswer Answer(const HttpRequest& request, PageRights rights);
 
   // The data of the next event: a number that rises with each commit; "" while none has come since
   // the last call.
@@ -65,14 +65,20 @@ class PageApi {
     SweepCourse course;
     std::deque<MetricRanges> ranges = {};  // The latest first.
   };
+  // A sweep that is over stays as it is until it is resumed, which leaves it without this end.
+  struct EndedSweep {
+    int64_t id = 0, created_us = 0, finished_us = 0;
+    std::string status;
+    std::string summary;  // As of Summary.
+  };
+  static constexpr size_t kEndedMax = 1000;
   static constexpr size_t kFollowedMax = 4;
   static constexpr size_t kRangesMax = 32;
 
-  PageApi(std::unique_ptr<Database> database, std::string life, PageRights rights,
-          const Clock& clock, SlowAnswers slow_answers)
+  PageApi(std::unique_ptr<Database> database, std::string life, const Clock& clock,
+          SlowAnswers slow_answers)
       : database_(std::move(database)),
         life_(std::move(life)),
-        rights_(rights),
         clock_(clock),
         slow_answers_(slow_answers),
         aside_(clock) {}
@@ -81,11 +87,13 @@ class PageApi {
   Status FollowFile();
   HttpAnswer Act(const std::vector<std::string>& parts, const std::string& body);
 
-  Result<std::string> Body(const std::vector<std::string>& parts, const HttpRequest& request);
+  Result<std::string> Body(const std::vector<std::string>& parts, const HttpRequest& request,
+                           PageRights rights);
   Result<std::string> BodyOfSweep(const std::string& name, std::string_view part,
-                                  const HttpRequest& request);
+                                  const HttpRequest& request, PageRights rights);
   Result<std::string> Sweeps();
-  Result<std::string> Sweep(const FoundSweep& sweep);
+  Result<std::string> SummaryOf(const FoundSweep& sweep);
+  Result<std::string> Sweep(const FoundSweep& sweep, PageRights rights);
   Result<std::string> Importance(const FoundSweep& sweep);
   Result<std::string> Ranges(const FoundSweep& sweep, const std::string& metric);
   Result<std::string> Course(const FoundSweep& sweep);
@@ -95,13 +103,13 @@ class PageApi {
   std::unique_ptr<Database> database_;
   std::string life_;  // And, after a '-', how often the file was replaced.
   int64_t file_count_ = 0;
-  const PageRights rights_;
   const Clock& clock_;
   const SlowAnswers slow_answers_;
   Aside aside_;
   int64_t told_version_ = -1;
   int64_t event_count_ = 0;
   std::deque<Followed> followed_;  // The latest first.
+  std::deque<EndedSweep> ended_;
 };
 
 }  // namespace tune

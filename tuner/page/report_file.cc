@@ -92,7 +92,7 @@ class Answers {
     request.method = "GET";
     request.path = "/api/v1" + path;
     if (!query_name.empty()) request.query[query_name] = query;
-    HttpAnswer answer = api_.Answer(request);
+    HttpAnswer answer = api_.Answer(request, PageRights::kLook);
     if (answer.status == 200) return std::move(answer.body);
     const Result<Value> error = ParseJson(answer.body);
     const Value* const text = error.ok() && error->is_map() ? error->Find("error") : nullptr;
@@ -147,7 +147,14 @@ Result<HtmlReport> MakeHtmlReport(PageApi& api, const std::string& name) {
     return NotFound("no sweep is named '" + ToUtf8(name) + "'");
   }
   Answers answers(api);
-  TUNE_ASSIGN_OR_RETURN(const std::string sweep_json, answers.Ask("/sweeps/" + name));
+  std::string wanted = name;
+  if (wanted.empty()) {
+    TUNE_ASSIGN_OR_RETURN(const std::string sweeps_json, answers.Ask("/sweeps"));
+    TUNE_ASSIGN_OR_RETURN(const Value sweeps, ParseJson(sweeps_json));
+    if (sweeps.AsList().empty()) return NotFound("this database has no sweep yet");
+    wanted = sweeps.AsList().front().Find("name")->AsString();
+  }
+  TUNE_ASSIGN_OR_RETURN(const std::string sweep_json, answers.Ask("/sweeps/" + wanted));
   TUNE_ASSIGN_OR_RETURN(const Value sweep, ParseJson(sweep_json));
   const std::string found = sweep.Find("name")->AsString();
   const std::string asked = "/sweeps/" + found;

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "core/counted.h"
 #include "core/json.h"
 #include "core/nearest_name.h"
+#include "tuner/cli/pareto_front.h"
 #include "tuner/cli/stored_importance.h"
 #include "tuner/cli/text_table.h"
 #include "tuner/page/charts.h"
@@ -17,21 +19,21 @@
 
 namespace tune {
 
-const char kChartNames[] = "curves|best|parallel|importance|slice";
+const char kChartNames[] = "curves|best|parallel|importance|slice|front";
 
 namespace {
 
 constexpr int kRanks = 5;  // Trials that are told apart.
 
-std::string MetricLabel(const FoundSweep& sweep) {
-  return sweep.metric + (sweep.direction() == Mode::kMax ? ", more is better" : ", less is better");
+std::string MetricLabel(const std::string& metric, Mode mode) {
+  return metric + (mode == Mode::kMax ? ", more is better" : ", less is better");
 }
 
 Status NothingYet(const FoundSweep& sweep) { return FailedPrecondition(WhyThereIsNoBest(sweep)); }
 
 // An axis for values of which a few may lie far off: a loss that went to 1e12 would leave a line at
 // the bottom of the others. A note tells of those beyond it.
-Axis ValueAxis(const FoundSweep& sweep, std::vector<double> values,
+Axis ValueAxis(const std::string& label, std::vector<double> values,
                std::vector<std::string>& notes) {
   std::sort(values.begin(), values.end());
   constexpr double kFarOff = 5;
@@ -49,7 +51,12 @@ Axis ValueAxis(const FoundSweep& sweep, std::vector<double> values,
     notes.push_back(Counted(beyond, "value") + " beyond the axis: from " +
                     ShortNumber(values.front()) + " to " + ShortNumber(values.back()));
   }
-  return AxisFor(MetricLabel(sweep), Scale::kLinear, low, high);
+  return AxisFor(label, Scale::kLinear, low, high);
+}
+
+Axis ValueAxis(const FoundSweep& sweep, std::vector<double> values,
+               std::vector<std::string>& notes) {
+  return ValueAxis(MetricLabel(sweep.metric, sweep.direction()), std::move(values), notes);
 }
 
 // ---- learning curves
@@ -362,6 +369,48 @@ Result<Chart> Importance(Database& database, const FoundSweep& sweep) {
   return chart;
 }
 
+// The first two objectives over each other.
+Result<Chart> Front(Database& database, const FoundSweep& sweep) {
+  if (sweep.objectives.size() < 2) {
+    return FailedPrecondition(sweep.name + " has one objective: its best trial is its front");
+  }
+  TUNE_ASSIGN_OR_RETURN(const std::vector<ObjectiveValues> trials,
+                        ReadObjectiveValues(database, sweep));
+  if (trials.empty()) return NothingYet(sweep);
+  std::set<int64_t> front;
+  for (const ObjectiveValues& one : ParetoFront(trials, sweep.objectives)) front.insert(one.trial);
+  Chart chart;
+  chart.title =
+      sweep.name + ": " + sweep.objectives[1].metric + " over " + sweep.objectives[0].metric;
+  if (sweep.objectives.size() > 2) {
+    chart.notes.push_back("the front is of all " + std::to_string(sweep.objectives.size()) +
+                          " objectives, two are drawn");
+  }
+  Series others, best;
+  others.mark = best.mark = Mark::kPoints;
+  best.rank = 1;
+  std::vector<double> x, y;
+  for (const ObjectiveValues& trial : trials) {
+    x.push_back(trial.values[0]);
+    y.push_back(trial.values[1]);
+    (front.contains(trial.trial) ? best : others).points.emplace_back(x.back(), y.back());
+  }
+  const auto count = [](const Series& series) {
+    return Counted(static_cast<int64_t>(series.points.size()), "trial");
+  };
+  others.name = count(others) + " not on it";
+  best.name = "the front: " + count(best) + " that none is better than";
+  if (!others.points.empty()) chart.series.push_back(std::move(others));
+  chart.series.push_back(std::move(best));
+  const auto axis = [&](size_t i, std::vector<double> values) {
+    const Objective& objective = sweep.objectives[i];
+    return ValueAxis(MetricLabel(objective.metric, objective.mode), std::move(values), chart.notes);
+  };
+  chart.x = axis(0, std::move(x));
+  chart.y = axis(1, std::move(y));
+  return chart;
+}
+
 }  // namespace
 
 std::optional<ChartKind> FindChartKind(std::string_view name) {
@@ -370,6 +419,7 @@ std::optional<ChartKind> FindChartKind(std::string_view name) {
   if (name == "parallel") return ChartKind::kParallel;
   if (name == "importance") return ChartKind::kImportance;
   if (name == "slice") return ChartKind::kSlice;
+  if (name == "front") return ChartKind::kFront;
   return std::nullopt;
 }
 
@@ -386,6 +436,8 @@ Result<Chart> MakeChart(Database& database, const FoundSweep& sweep, ChartKind k
       return Importance(database, sweep);
     case ChartKind::kSlice:
       return Slice(database, sweep, parameter);
+    case ChartKind::kFront:
+      return Front(database, sweep);
   }
   return InvalidArgument("no such chart");
 }

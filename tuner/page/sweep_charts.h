@@ -14,14 +14,14 @@
 
 namespace tune {
 
-enum class ChartKind { kCurves, kBest, kParallel, kImportance, kSlice };
+enum class ChartKind { kCurves, kBest, kParallel, kImportance, kSlice, kFront };
 
-// "curves|best|parallel|importance|slice".
+// "curves|best|parallel|importance|slice|front".
 extern const char kChartNames[];
 std::optional<ChartKind> FindChartKind(std::string_view name);
 
 // `parameter`: of kSlice alone. kInvalidArgument: it is none of the space's (the nearest is named);
-// kFailedPrecondition: there is nothing to draw yet.
+// kFailedPrecondition: there is nothing to draw yet, or for kFront one objective alone.
 Result<Chart> MakeChart(Database& database, const FoundSweep& sweep, ChartKind kind,
                         const std::string& parameter = "");
 

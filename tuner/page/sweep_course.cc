@@ -101,6 +101,12 @@ Result<bool> SweepCourse::Refresh(Database& database) {
   }
 }
 
+std::vector<int64_t> SweepCourse::rungs() const {
+  std::vector<int64_t> milestones;
+  for (const auto& [milestone, rung] : rungs_) milestones.push_back(milestone);
+  return milestones;
+}
+
 std::string SweepCourse::Json() const {
   std::string out = R"("best":[)";
   for (const Step& step : best_) {

@@ -39,6 +39,8 @@ class SweepCourse {
   // "rungs":[{"rung":4, "reached":9, "stopped":6, "cutoff":0.5}], the cutoff that of the latest;
   // "reports": how many were read. A trial that failed is left out of the best.
   std::string Json() const;
+  // Those that trials have reached, rising.
+  std::vector<int64_t> rungs() const;
   // The same steps.
   const std::vector<Step>& best() const { return best_; }
 

@@ -1,5 +1,6 @@
 #include "tuner/page/trial_rows.h"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <optional>
@@ -38,7 +39,7 @@ constexpr char kRowSql[] =
 
 }  // namespace
 
-Status TrialRows::ReadRow(Database& database, Row& row) const {
+Status TrialRows::ReadRow(Database& database, Row& row) {
   TUNE_ASSIGN_OR_RETURN(const KeptStatement found, database.Kept(kRowSql));
   found->BindAll(row.id);
   TUNE_ASSIGN_OR_RETURN(const bool has_row, found->Step());
@@ -52,17 +53,23 @@ Status TrialRows::ReadRow(Database& database, Row& row) const {
   return OkStatus();
 }
 
+Result<std::string> TrialRows::ReadColumns(Database& database) {
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kRowSql));
+  std::string columns;
+  for (int i = 0; i < row->column_count(); ++i) {
+    if (i > 0) columns += ',';
+    AppendJsonString(row->Name(i), columns);
+  }
+  return columns;
+}
+
 Status TrialRows::Refresh(Database& database) {
   static constexpr char kSql[] =
       "SELECT id, number, status, stop_reason, iterations, last_value, best_value, best_iteration,"
       " attempts, started_us, finished_us, run_seconds FROM trial_rows WHERE experiment = ?1"
       " ORDER BY number";
   if (columns_.empty()) {
-    TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kRowSql));
-    for (int i = 0; i < row->column_count(); ++i) {
-      if (i > 0) columns_ += ',';
-      AppendJsonString(row->Name(i), columns_);
-    }
+    TUNE_ASSIGN_OR_RETURN(columns_, ReadColumns(database));
   }
   std::vector<std::pair<int64_t, Row>> changed;
   size_t count = 0;
@@ -113,7 +120,45 @@ std::string TrialRows::Answer(std::string_view since) const {
     if (out.back() != '[') out += ',';
     out += row.json;
   }
-  return out + "]}";
+  return out + R"(],"left_out":0})";
+}
+
+Result<std::string> TrialRows::First(Database& database, const FoundSweep& sweep, int64_t count) {
+  // The sign turns the mode; what has no value comes last.
+  static constexpr char kSql[] =
+      "SELECT id, number FROM (SELECT id, number FROM trial_rows WHERE experiment = ?1"
+      "  ORDER BY best_value IS NULL, best_value * ?2, number LIMIT ?3)"
+      " UNION SELECT id, number FROM (SELECT id, number FROM trial_rows WHERE experiment = ?1"
+      "  ORDER BY number DESC LIMIT ?3) ORDER BY number";
+  static constexpr char kCountSql[] = "SELECT count() FROM trial_rows WHERE experiment = ?1";
+  TUNE_ASSIGN_OR_RETURN(const std::string columns, ReadColumns(database));
+  int64_t left_out = 0;
+  {
+    TUNE_ASSIGN_OR_RETURN(const KeptStatement all, database.Kept(kCountSql));
+    all->BindAll(sweep.id);
+    TUNE_RETURN_IF_ERROR(all->Step().status());
+    left_out = all->Int(0);
+  }
+  std::vector<Row> rows;
+  {
+    TUNE_ASSIGN_OR_RETURN(const KeptStatement found, database.Kept(kSql));
+    found->BindAll(sweep.id, sweep.direction() == Mode::kMax ? -1.0 : 1.0,
+                   std::max<int64_t>(1, count / 2));
+    while (true) {
+      TUNE_ASSIGN_OR_RETURN(const bool has_row, found->Step());
+      if (!has_row) break;
+      rows.push_back({found->Int(0), 0, 0, {}});
+    }
+  }
+  std::string out = R"({"revision":"","is_whole":false,"columns":[)" + columns + R"(],"rows":[)";
+  for (Row& row : rows) {
+    TUNE_RETURN_IF_ERROR(ReadRow(database, row));
+    if (row.json.empty()) continue;
+    --left_out;
+    if (out.back() != '[') out += ',';
+    out += row.json;
+  }
+  return out + R"(],"left_out":)" + std::to_string(left_out) + "}";
 }
 
 std::vector<TrialRows::Mark> TrialRows::Marks() const {

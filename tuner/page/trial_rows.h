@@ -28,9 +28,14 @@ class TrialRows {
   // is new then.
   Status Refresh(Database& database);
 
-  // {"revision":"a3f.17","is_whole":false,"columns":[...],"rows":[[...]]}: the rows that changed
-  // after `since`; all of them where `since` is "" or not known.
+  // {"revision":"a3f.17","is_whole":false,"columns":[...],"rows":[[...]],"left_out":0}: the rows
+  // that changed after `since`; all of them where `since` is "" or not known.
   std::string Answer(std::string_view since) const;
+
+  // What is seen first of very many: the best and the newest, about `count` rows, without reading
+  // the others. "left_out" says how many follow; the revision is "", so that who sends it is given
+  // all. Needs no Refresh.
+  static Result<std::string> First(Database& database, const FoundSweep& sweep, int64_t count);
 
   // Of each trial by number: which it is, and the revision at which its row changed last.
   struct Mark {
@@ -48,7 +53,8 @@ class TrialRows {
     std::string json;  // "[...]".
   };
 
-  Status ReadRow(Database& database, Row& row) const;
+  static Status ReadRow(Database& database, Row& row);
+  static Result<std::string> ReadColumns(Database& database);
 
   int64_t experiment_;
   std::string life_;

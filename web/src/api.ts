@@ -51,6 +51,7 @@ export interface TrialRows {
   is_whole: boolean;
   columns: (keyof Trial)[];
   rows: unknown[][];
+  left_out: number; // Of a first answer about very many: how many follow.
 }
 
 export interface Curve {

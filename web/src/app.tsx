@@ -9,7 +9,7 @@ import { ImportanceView } from "./importance";
 import { useAnswer, useAnswers, useChanges, useTrials } from "./live";
 import { Overview } from "./overview";
 import { ParallelView } from "./parallel";
-import { columnsOf, differing, filterOf, filterParts, metricColumns, sorted } from "./rows";
+import { columnsOf, differing, filterOf, filterParts, metricColumns, sorted, withMetrics } from "./rows";
 import { ContourView, SliceView } from "./slice";
 import { ColumnMenu, TrialTable } from "./table";
 import { TimelineView } from "./timeline";
@@ -71,7 +71,7 @@ export function App() {
   const path = name ? pathOf(name) : "";
   const sweep = useAnswer<Sweep>(path, tick);
   const rows = useTrials(path && path + "/trials", tick);
-  const course = useAnswer<Course>(path && path + "/course", tick);
+  const course = useAnswer<Course>(rows.value ? path + "/course" : "", tick); // What is seen first is asked for first.
   const trialPath = `${path}/trials/${view.trial}`;
   const isThere = view.trial !== null && rows.value?.byNumber.has(view.trial);
   const detail = useAnswer<TrialDetail>(isThere ? trialPath : "", tick);
@@ -80,16 +80,18 @@ export function App() {
   const why = waits.value?.waiting.find((w) => w.trial === view.trial)?.why ?? "";
 
   const all = rows.value?.list ?? [];
+  const leftOut = rows.value?.leftOut ?? 0;
   const metric = sweep.value?.metric ?? "";
-  const reported = useAnswer<string[]>(path && path + "/metrics", tick);
+  const reported = useAnswer<string[]>(rows.value ? path + "/metrics" : "", tick);
   const metrics = useMemo(() => [...new Set([metric, ...(reported.value ?? [])])], [reported.value, metric]);
   // Asked for where a column is shown, ordered or filtered by.
-  const asked = metrics.filter((m) => view.extra.some((c) => c.endsWith(":" + m)) || view.sort.endsWith(":" + m) || view.filter.includes(`(${m})`));
+  const others = sweep.value?.metrics.slice(1) ?? [];
+  const asked = metrics.filter((m) => others.includes(m) || view.extra.some((c) => c.endsWith(":" + m)) || view.sort.endsWith(":" + m) || view.filter.includes(`(${m})`));
   const rangePath = (m: string) => `${path}/ranges?metric=${encodeURIComponent(m)}`;
   const answers = useAnswers<Ranges>(asked.map(rangePath), tick);
   const columns = useMemo(() => {
     const ranges = new Map([...(answers.value?.values() ?? [])].map((r) => [r.metric, r]));
-    return [...columnsOf(all, metric), ...metricColumns(metrics, metric, ranges)];
+    return withMetrics(columnsOf(all, metric), metricColumns(metrics, metric, others, ranges));
   }, [rows.value?.list, metrics, answers.value]);
   const names = useMemo(() => parameterNames(all), [rows.value?.list]);
   const test = useMemo(() => filterOf(view.filter, columns), [view.filter, columns]);
@@ -97,7 +99,7 @@ export function App() {
   const trials = useMemo(() => sorted(typeof test === "string" ? all : all.filter(test), columns, sort), [rows.value?.list, test, columns, sort]);
   const chosen = trials.filter((t) => view.chosen.includes(t.number));
   const differs = view.differ && chosen.length > 1;
-  const shownColumns = columns.filter((c) => (c.metric === undefined ? !view.hidden.includes(c.name) : view.extra.includes(c.name)));
+  const shownColumns = columns.filter((c) => (c.isExtra ? view.extra.includes(c.name) : !view.hidden.includes(c.name)));
   const visible = useMemo(() => new Set(trials.map((t) => t.number)), [trials]);
   useEffect(() => {
     document.title = name ? `${name} - tune` : "tune";
@@ -111,11 +113,13 @@ export function App() {
   const acting = useActing(sweep.value, path);
   const trouble = gone || sweeps.trouble || sweep.trouble || rows.trouble || answers.trouble;
   const shown: Shown | null = sweep.value && {
-    path, tick, sweep: sweep.value, all, trials, visible, drawn, metrics, names, options: view.options,
+    path, tick, sweep: sweep.value, all, trials, visible, drawn,
+    isVisible: (trial) => visible.has(trial) || (leftOut > 0 && !view.filter && !rows.value?.byNumber.has(trial)),
+    metrics, names, options: view.options,
     set: (options) => change({ options: { ...view.options, ...options } }),
     open: (trial) => change({ trial }),
     want: acting.want,
-    addFilter: (parts, without) => change({ filter: [...filterParts(view.filter).filter((p) => !without(p)), ...parts].join(" ") }),
+    addFilter: (parts, without) => change({ filter: [...filterParts(view.filter).filter((p) => p.name !== without).map((p) => p.text), ...parts].join(" ") }),
   };
 
   return (
@@ -128,8 +132,8 @@ export function App() {
             {sweeps.value.map((s) => <option key={s.name} value={s.name}>{s.name} ({s.status})</option>)}
           </select>
         )}
-        <input type="search" aria-label="filter" placeholder="filter: lr<0.01 status=ERROR" value={view.filter}
-          onInput={(e) => change({ filter: e.currentTarget.value })} />
+        {sweeps.value?.length !== 0 && <input type="search" aria-label="filter" placeholder="filter: lr<0.01 status=ERROR" value={view.filter}
+          onInput={(e) => change({ filter: e.currentTarget.value })} />}
         {typeof test === "string" && <span class="doubt">{test}</span>}
         {isReport && <span class="soft">a report: it does not change</span>}
       </header>
@@ -141,14 +145,16 @@ export function App() {
           <Overview sweep={shown.sweep} course={course.value} want={acting.want} />
           {acting.parts}
           {!rows.value && <p class="empty">Reading its trials…</p>}
+          {view.trial !== null && rows.value && leftOut === 0 && !isThere && (
+            <p class="doubt" role="status">There is no trial {view.trial} in {name}. <button onClick={() => change({ trial: null })}>close</button></p>)}
           <div class={detail.value ? "columns" : ""} hidden={!rows.value}>
             <div>
               <Tabs now={now} names={views} onPick={(v) => change({ view: v })} />
               <div role="tabpanel" id="view" aria-labelledby={"tab-" + now}>
                 <Drawing name={now} shown={shown} course={course.value} />
               </div>
-              <TrialTable trials={differs ? chosen : trials} columns={differs ? differing(shownColumns, chosen) : shownColumns} sort={sort}
-                best={shown.sweep.best?.number ?? null} chosen={view.chosen} open={view.trial}
+              <TrialTable leftOut={leftOut} trials={differs ? chosen : trials} columns={differs ? differing(shownColumns, chosen) : shownColumns} sort={sort}
+                best={others.length > 0 ? null : shown.sweep.best?.number ?? null} chosen={view.chosen} open={view.trial}
                 menu={<ColumnMenu columns={columns} hidden={view.hidden} extra={view.extra} onHide={(hidden) => change({ hidden })} onExtra={(extra) => change({ extra })} />}
                 differ={chosen.length > 1 ? differs : null} onDiffer={(differ) => change({ differ })} onSort={(next) => change({ sort: next })} onChoose={choose}
                 onOpen={(trial) => change({ trial })} />

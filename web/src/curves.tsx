@@ -1,5 +1,5 @@
 // Learning curves over each other; the chosen ones stand out.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { isReport, type Course, type Curve, type Curves } from "./api";
 import { COLOURS, ramp, themed } from "./colour";
@@ -10,8 +10,14 @@ import { domainOf, scaleOf } from "./scale";
 import type { Shown } from "./view";
 
 const HEIGHT = 320;
+const FEW = 100;
+
+// No iteration lies between two others.
+const WHOLE = [1, 2, 5].flatMap((n) => Array.from({ length: 16 }, (_, power) => n * 10 ** power)).sort((a, b) => a - b);
 
 export const axis = () => ({ stroke: themed("--text-soft"), grid: { stroke: themed("--line"), width: 1 }, ticks: { stroke: themed("--line"), width: 1 } });
+
+export const iterationAxis = () => ({ ...axis(), incrs: WHOLE });
 
 // Exponential, as TensorBoard does it, without its pull towards zero at the beginning.
 export function smoothed(values: (number | null)[], weight: number): (number | null)[] {
@@ -48,9 +54,10 @@ export function CurvesView({ shown: view, course }: { shown: Shown; course: Cour
   const { options, set, sweep } = view;
   const extra = options.metric && options.metric !== sweep.metric ? "?metric=" + encodeURIComponent(options.metric) : "";
   const asked = useAnswer<Curves>(view.path + "/curves" + extra, view.tick);
-  // Of very many trials some are left out; what was chosen is always drawn.
-  const missing = asked.value && asked.value.left_out > 0 && !isReport
-    ? view.drawn.filter((n) => !asked.value?.curves.some((c) => c.trial === n)) : [];
+  // Of very many trials some are left out; what was chosen is always drawn, and what a filter leaves where that is not much.
+  const wanted = view.trials.length <= FEW ? [...new Set([...view.drawn, ...view.trials.filter((t) => t.iterations > 0).map((t) => t.number)])] : view.drawn;
+  const isDrawn = useMemo(() => new Set(asked.value?.curves.map((c) => c.trial)), [asked.value]);
+  const missing = asked.value && asked.value.left_out > 0 && !isReport ? wanted.filter((n) => !isDrawn.has(n)) : [];
   const more = useAnswer<Curves>(missing.length ? `${view.path}/curves${extra ? extra + "&" : "?"}trials=${missing.join()}` : "", view.tick);
   const data = asked.value;
   const weight = Number(options.smooth || 0);
@@ -78,7 +85,9 @@ function Plot({ view, data, course, weight }: { view: Shown; data: Curves; cours
   const [under, setUnder] = useState<number | null>(null);
   const isLog = options.log === "y";
   const isTime = options.over === "seconds";
-  const curves = data.curves.filter((c) => view.visible.has(c.trial) || drawn.includes(c.trial));
+  const curves = data.curves.filter((c) => view.isVisible(c.trial) || drawn.includes(c.trial));
+  const known = new Set(data.curves.map((c) => c.trial));
+  const leftOut = view.trials.length === view.all.length ? data.left_out : view.trials.filter((t) => t.iterations > 0 && !known.has(t.number)).length;
   const drawable = isLog ? curves.filter((c) => c.values.some((v) => v !== null && v > 0)) : curves;
 
   useEffect(() => {
@@ -90,6 +99,7 @@ function Plot({ view, data, course, weight }: { view: Shown; data: Curves; cours
     const cell = (c: Curve) => { const t = byNumber.get(c.trial); return t && options.colour ? parameters(t).get(options.colour) : undefined; };
     const scale = options.colour ? scaleOf(drawable.map(cell), domainOf(sweep.spec.space, options.colour)) : null;
     const pale = drawable.length > 30 || drawn.length > 0;
+    const thin = Math.max(0.15, Math.min(1, 10 / Math.sqrt(drawable.length))); // Of very many, one over the other: where they are dense is seen.
     const colour = (c: Curve, i: number) => {
       const at = drawn.indexOf(c.trial);
       if (at >= 0) return COLOURS[at % COLOURS.length];
@@ -110,11 +120,11 @@ function Plot({ view, data, course, weight }: { view: Shown; data: Curves; cours
         cursor: { focus: { prox: 24 }, drag: { x: true, y: true } },
         focus: { alpha: 0.35 },
         scales: { x: { time: false }, y: { distr: isLog ? 3 : 1 } },
-        axes: [{ ...axis(), label: isTime ? "seconds since the trial began" : "iteration" }, { ...axis(), label: data.metric, size: 72 }],
+        axes: [isTime ? { ...axis(), label: "seconds since the trial began" } : { ...iterationAxis(), label: "iteration" }, { ...axis(), label: data.metric, size: 72 }],
         series: [
           {},
           ...drawable.map((c, i): uPlot.Series => ({
-            label: String(c.trial), stroke: colour(c, i), width: drawn.includes(c.trial) ? 2.5 : 1.2, spanGaps: true,
+            label: String(c.trial), stroke: colour(c, i), width: drawn.includes(c.trial) ? 2.5 : 1.2, alpha: drawn.includes(c.trial) ? 1 : thin, spanGaps: true,
             points: { show: c.iterations.length < 2 },
           })),
           ...raw.map((c, i): uPlot.Series => ({ label: String(c.trial), stroke: colour(c, i), width: 0.6, alpha: 0.3, spanGaps: true, points: { show: false } })),
@@ -146,7 +156,7 @@ function Plot({ view, data, course, weight }: { view: Shown; data: Curves; cours
       <p class="soft note">
         {under !== null ? `trial ${under}: click to open it` : `${drawable.length} shown`}
         {curves.length > drawable.length && `, ${curves.length - drawable.length} have nothing above 0`}
-        {data.left_out > 0 && `, ${data.left_out} of very many left out (the best half and chosen ones are all there)`}
+        {leftOut > 0 && `, ${leftOut} of very many left out (the best half and chosen ones are all there)`}
         {data.stride > 1 && `, one point of ${data.stride}`}
         {weight > 0 && ", smoothed above the thin lines of what was reported"}
         {cut.length > 0 && !isTime && data.metric === sweep.metric && `; bars are the latest cutoffs: ${cut.map((r) => `${shown(r.cutoff)} at ${r.rung}`).join(", ")}`}

@@ -6,6 +6,8 @@ import { ask, isReport, Refused, type Trial, type TrialRows } from "./api";
 const SHARE = 0.2;
 // Nothing is asked for again sooner.
 const AGAIN_MS = 100;
+// What is seen first is drawn before the rest of it is asked for.
+const REST_MS = 500;
 // A tuner that was killed says nothing: its sweep's status is looked at all the same.
 const LOOK_MS = 5000;
 const GONE = "The page's server does not answer; trying again. It ends with tune run --ui; tune ui shows the database.";
@@ -53,7 +55,7 @@ interface Asked<T> {
 // What `load` gives, again after each tick; null at first and after `key` has changed. Not asked for while `key` is "".
 function useLoaded<T>(key: string, tick: number, load: (before: T | null) => Promise<T>): Asked<T> {
   const [asked, setAsked] = useState<Asked<T> & { key: string }>({ key, value: null, trouble: "" });
-  const state = useRef({ key: "", value: null as T | null, isAsking: false, isDue: false, notBefore: 0, timer: 0 });
+  const state = useRef({ key: "", value: null as T | null, isAsking: false, isDue: false, isBegun: false, notBefore: 0, timer: 0 });
   const look = () => {
     const now = state.current;
     if (!key || now.isAsking) {
@@ -71,14 +73,15 @@ function useLoaded<T>(key: string, tick: number, load: (before: T | null) => Pro
     const begin = performance.now();
     const before = now.key === key ? now.value : null;
     load(before).then((value) => {
-      now.isDue ||= Boolean((value as { is_behind?: boolean } | null)?.is_behind); // There is more to come.
-      Object.assign(now, { key, value });
+      const { is_behind, is_begun } = (value ?? {}) as { is_behind?: boolean; is_begun?: boolean };
+      now.isDue ||= Boolean(is_behind || is_begun); // There is more to come.
+      Object.assign(now, { key, value, isBegun: Boolean(is_begun) });
       setAsked((last) => (last.key === key && last.value === value && !last.trouble ? last : { key, value, trouble: "" }));
     }, (error) => setAsked((last) => ({
       key, value: last.key === key ? last.value : null, trouble: error instanceof Refused ? error.message : GONE,
     }))).finally(() => {
       now.isAsking = false;
-      now.notBefore = performance.now() + Math.max(AGAIN_MS, (performance.now() - begin) / SHARE);
+      now.notBefore = performance.now() + (now.isBegun ? REST_MS : Math.max(AGAIN_MS, (performance.now() - begin) / SHARE));
       if (now.isDue) latest.current();
     });
   };
@@ -97,10 +100,12 @@ export const useAnswers = <T>(paths: string[], tick: number): Asked<Map<string, 
   return before && paths.every((path, i) => before.get(path) === answers[i]) ? before : new Map(paths.map((path, i) => [path, answers[i]]));
 });
 
-interface Trials {
+export interface Trials {
   revision: string;
   byNumber: Map<number, Trial>;
   list: Trial[];
+  leftOut: number; // Of very many: how many are still to come.
+  is_begun: boolean;
 }
 
 export function merge(before: Trials | null, rows: TrialRows): Trials {
@@ -110,11 +115,15 @@ export function merge(before: Trials | null, rows: TrialRows): Trials {
     const trial = Object.fromEntries(rows.columns.map((name, i) => [name, row[i]])) as unknown as Trial;
     byNumber.set(trial.number, trial);
   }
-  return { revision: rows.revision, byNumber, list: [...byNumber.values()] };
+  return { revision: rows.revision, byNumber, list: [...byNumber.values()], leftOut: rows.left_out, is_begun: rows.left_out > 0 };
 }
+
+// What is seen first of very many trials; the others are asked for once these are shown.
+const FIRST = 400;
 
 // `list` stays the same object as long as no trial has changed.
 export const useTrials = (path: string, tick: number): Asked<Trials> => useLoaded<Trials>(path, tick, async (before) => {
-  const rows = await ask<TrialRows>(path + (before && !isReport ? "?since=" + before.revision : ""));
+  const known = before?.revision ? "?since=" + before.revision : "";
+  const rows = await ask<TrialRows>(path + (isReport ? "" : before ? known : "?first=" + FIRST));
   return before && !rows.is_whole && rows.rows.length === 0 ? before : merge(before, rows);
 });

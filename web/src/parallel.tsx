@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { Canvas, type Pen, type Place } from "./canvas";
 import { COLOURS, ramp, themed } from "./colour";
-import { parameters, shown, type Cell } from "./rows";
+import { filterText, parameters, shown, type Cell } from "./rows";
 import { domainOf, scaleOf, shareOf, type Scale } from "./scale";
 import type { Trial } from "./api";
 import type { Shown } from "./view";
@@ -47,16 +47,22 @@ export function ParallelView({ shown: view }: { shown: Shown }) {
   const paint = ({ draw, width }: Pen) => {
     const line = (trial: Trial, colour: string, thick: number) => {
       draw.strokeStyle = colour;
-      draw.lineWidth = thick;
-      draw.beginPath();
-      let isOn = false;
-      axes.forEach((axis, i) => {
+      const places = axes.flatMap((axis, i) => {
         const at = axis.scale.at(axis.cell(trial));
-        if (at === null) { isOn = false; return; }
-        if (isOn) draw.lineTo(x(i, width), y(at)); else draw.moveTo(x(i, width), y(at));
-        isOn = true;
+        return at === null ? [] : [{ i, x: x(i, width), y: y(at) }];
       });
-      draw.stroke();
+      // Over the axes that it does not have it goes on as a thinner line.
+      for (const isBridge of [false, true]) {
+        draw.lineWidth = isBridge ? thick / 3 : thick;
+        draw.beginPath();
+        places.forEach((to, n) => {
+          const from = places[n - 1];
+          if (!from || (to.i - from.i > 1) !== isBridge) return;
+          draw.moveTo(from.x, from.y);
+          draw.lineTo(to.x, to.y);
+        });
+        draw.stroke();
+      }
     };
     for (const trial of others) line(trial, themed("--line"), 1);
     const alpha = lines.length > 300 ? 0.35 : 0.75;
@@ -96,21 +102,23 @@ export function ParallelView({ shown: view }: { shown: Shown }) {
     return axes[best];
   };
   const widthOf = () => document.querySelector<HTMLCanvasElement>("[aria-label='parallel coordinates']")?.clientWidth ?? 800;
-  const isOf = (name: string) => (part: string) => part.startsWith(name) && /^(<=|>=|!=|=|<|>)/.test(part.slice(name.length));
   const drag = (from: Place, to: Place) => {
     const axis = nearest(from, widthOf());
     if (Math.abs(to.y - from.y) < 4) return;
     if (axis.scale.kind === "words") return click(from);
     const [low, high] = [atOf(Math.max(from.y, to.y)), atOf(Math.min(from.y, to.y))];
-    view.addFilter([...(low > 0 ? [`${axis.name}>=${bound(axis.scale, low)}`] : []), ...(high < 1 ? [`${axis.name}<=${bound(axis.scale, high)}`] : [])], isOf(axis.name));
+    view.addFilter([
+      ...(low > 0 ? [filterText(axis.name, ">=", bound(axis.scale, low))] : []),
+      ...(high < 1 ? [filterText(axis.name, "<=", bound(axis.scale, high))] : []),
+    ], axis.name);
   };
   const click = (place: Place) => {
     const axis = nearest(place, widthOf());
-    if (axis.scale.kind !== "words") return view.addFilter([], isOf(axis.name));
+    if (axis.scale.kind !== "words") return view.addFilter([], axis.name);
     const at = atOf(place.y);
     const word = axis.scale.words.reduce((best, w) =>
       Math.abs((axis.scale.at(w) ?? 9) - at) < Math.abs((axis.scale.at(best) ?? 9) - at) ? w : best, axis.scale.words[0]);
-    if (word !== undefined) view.addFilter([`${axis.name}=${/[\s"]/.test(word) ? JSON.stringify(word) : word}`], isOf(axis.name));
+    if (word !== undefined) view.addFilter([filterText(axis.name, "=", word)], axis.name);
   };
   return (
     <section aria-label="parallel" class="view">

@@ -8,7 +8,8 @@ export interface Column {
   title: string;
   cell: (trial: Trial) => Cell;
   isParameter?: boolean;
-  metric?: string; // Shown where it is asked for.
+  metric?: string;
+  isExtra?: boolean; // Shown where it is asked for.
 }
 
 export function flat(config: Config, before = ""): Map<string, Cell> {
@@ -52,14 +53,21 @@ export function columnsOf(trials: Trial[], metric: string): Column[] {
 const RANGE = ["last", "min", "max"];
 export const rangeTitle = (kind: string, metric: string) => `${kind}(${metric})`;
 
-// The last, least and greatest value of each metric; of the sweep's own the last has a column. `ranges`: what is known of them.
-export function metricColumns(metrics: string[], own: string, ranges: Map<string, Ranges>): Column[] {
+// The last, least and greatest value of each metric; of the sweep's own the last has a column. The last of the `others`, which are
+// objectives, too, is always shown. `ranges`: what is known of them.
+export function metricColumns(metrics: string[], own: string, others: string[], ranges: Map<string, Ranges>): Column[] {
   return metrics.flatMap((metric) => {
     let byTrial: Map<number, number[]> | null = null;
     const of = (trial: Trial) => (byTrial ??= new Map(ranges.get(metric)?.rows.map((row) => [row[0], row]))).get(trial.number);
-    return RANGE.map((kind, i): Column => ({ name: `${kind}:${metric}`, title: rangeTitle(kind, metric), metric, cell: (t) => of(t)?.[i + 1] ?? null }))
+    return RANGE.map((kind, i): Column => ({ name: `${kind}:${metric}`, title: rangeTitle(kind, metric), metric, isExtra: kind !== "last" || !others.includes(metric), cell: (t) => of(t)?.[i + 1] ?? null }))
       .filter((c) => metric !== own || !c.name.startsWith("last:"));
   });
+}
+
+// Objectives stand beside each other.
+export function withMetrics(columns: Column[], metrics: Column[]): Column[] {
+  const after = columns.findIndex((c) => c.name === "last") + 1;
+  return [...columns.slice(0, after), ...metrics.filter((c) => !c.isExtra), ...columns.slice(after), ...metrics.filter((c) => c.isExtra)];
 }
 
 // What is the same in all of them tells nothing.
@@ -82,41 +90,76 @@ export function sorted(trials: Trial[], columns: Column[], sort: string): Trial[
   return [...trials].sort((a, b) => compare(column.cell(a), column.cell(b), down) || a.number - b.number);
 }
 
-// The tests of a filter; a value with spaces stands in quotation marks: kind="two words".
-export const filterParts = (text: string): string[] => text.match(/(?:[^\s"]|"(?:[^"\\]|\\.)*"?)+/g) ?? [];
+// One test of a filter. `name`: the column's; null for a word alone.
+export interface FilterPart {
+  name: string | null;
+  operator: string;
+  value: string;
+  text: string; // As it was written.
+}
+
+const OPERATORS = "<=|>=|!=|==|=|<|>";
+const QUOTED = '"(?:[^"\\\\]|\\\\.)*"';
+// A quotation mark begins a text at the beginning of a name, of a value or of a word alone; elsewhere it is a letter like others.
+const PART = new RegExp(`\\s*(?:(${QUOTED}|[^\\s"<>=!][^\\s<>=!]*)\\s*(${OPERATORS})\\s*)?(${QUOTED}(?=\\s|$)|"(?:[^"\\\\]|\\\\.)*$|\\S+)?`, "y");
 
 function unquoted(text: string): string {
+  if (!text.startsWith('"')) return text;
   try {
-    return text.startsWith('"') ? String(JSON.parse(text)) : text;
+    return String(JSON.parse(text));
   } catch {
-    return text;
+    return text.endsWith('"') ? text : text.slice(1); // It is still being typed.
   }
 }
 
-// "lr<0.01 status=ERROR kind!=adam word": all must hold; a word alone is looked for in status, reason and configuration.
+export function filterParts(text: string): FilterPart[] {
+  const parts: FilterPart[] = [];
+  PART.lastIndex = 0;
+  while (text.slice(PART.lastIndex).trim()) {
+    const match = PART.exec(text) as RegExpExecArray; // Each part of it may be missing: it always matches.
+    const [all, name, operator, value] = match;
+    parts.push({ name: name === undefined ? null : unquoted(name), operator: operator ?? "", value: unquoted(value ?? ""), text: all.trim() });
+  }
+  return parts;
+}
+
+const asName = (name: string) => (/^[^\s"<>=!][^\s<>=!]*$/.test(name) ? name : JSON.stringify(name));
+const asValue = (value: string) => (value === "" || /\s|^"/.test(value) ? JSON.stringify(value) : value);
+
+// A test as a person would write it.
+export const filterText = (name: string, operator: string, value: string) => asName(name) + operator + asValue(value);
+
+const words = new WeakMap<Trial, string>();
+function wordsOf(trial: Trial): string {
+  let found = words.get(trial);
+  if (found === undefined) {
+    const config = [...parameters(trial)].map(([name, cell]) => `${name} ${cell}`);
+    words.set(trial, (found = [trial.status, trial.stop_reason ?? "", ...config].join("\n").toLowerCase()));
+  }
+  return found;
+}
+
+// "lr<0.01 status=ERROR "ended by"=max_t word": all must hold; a word alone is looked for in status, reason and configuration.
 // A text for the mistake, where there is one.
 export function filterOf(text: string, columns: Column[]): ((trial: Trial) => boolean) | string {
   const tests: ((trial: Trial) => boolean)[] = [];
-  for (const part of filterParts(text)) {
-    const match = /^([^<>=!]+)(<=|>=|!=|=|<|>)(.*)$/.exec(part);
-    if (!match) {
-      const word = unquoted(part).toLowerCase();
-      tests.push((t) => `${t.status} ${t.stop_reason ?? ""} ${JSON.stringify(t.config)}`.toLowerCase().includes(word));
+  for (const { name, operator, value, text: part } of filterParts(text)) {
+    if (name === null) {
+      const word = value.toLowerCase();
+      tests.push((t) => wordsOf(t).includes(word));
       continue;
     }
-    const [, name, operator] = match;
-    const wanted = unquoted(match[3]);
     const column = columns.find((c) => c.title === name || c.name === name);
-    if (!column) return `there is no column ${name}; known are ${columns.map((c) => c.title).join(", ")}`;
-    const number = wanted === "" ? NaN : Number(wanted);
+    if (!column) return `there is no column ${name}; known are ${columns.map((c) => asName(c.title)).join(", ")}`;
+    const number = value === "" ? NaN : Number(value);
     if ((operator.startsWith("<") || operator.startsWith(">")) && Number.isNaN(number)) {
-      return `${part}: read '${wanted}', expected a number`;
+      return `${part}: read '${value}', expected a number`;
     }
     tests.push((t) => {
       const cell = column.cell(t);
       const same = cell !== null && (typeof cell === "number" && !Number.isNaN(number)
-        ? cell === number : String(cell).toLowerCase() === wanted.toLowerCase());
-      if (operator === "=") return same;
+        ? cell === number : String(cell).toLowerCase() === value.toLowerCase());
+      if (operator === "=" || operator === "==") return same;
       if (operator === "!=") return !same;
       if (typeof cell !== "number") return false;
       return operator === "<" ? cell < number : operator === "<=" ? cell <= number : operator === ">" ? cell > number : cell >= number;
@@ -125,11 +168,15 @@ export function filterOf(text: string, columns: Column[]): ((trial: Trial) => bo
   return (trial) => tests.every((test) => test(trial));
 }
 
+const SMALL = 1e-4; // Below it the zeros before the digits take more room than these.
+const EXACT_MAX = 1e15; // Whole numbers below it are written digit by digit.
+
 export function shown(cell: Cell | undefined): string {
   if (cell === null || cell === undefined) return "";
   if (typeof cell !== "number") return String(cell);
-  if (Number.isInteger(cell)) return String(cell);
-  return String(Number(cell.toPrecision(6)));
+  if (Number.isInteger(cell) && Math.abs(cell) < EXACT_MAX) return String(cell);
+  const rounded = Number(cell.toPrecision(6));
+  return Math.abs(rounded) < SMALL && rounded !== 0 ? rounded.toExponential() : String(rounded);
 }
 
 const quoted = (text: string) => (/[",\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text);

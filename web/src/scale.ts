@@ -29,14 +29,20 @@ export function domainOf(space: Config | undefined, name: string): string {
   return Object.keys(node).find((key) => DOMAINS.includes(key)) ?? "";
 }
 
+// Seconds between two ticks of a time axis.
+export const TIME_STEPS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600,
+  43200, ...[1, 2, 5, 10, 20, 50, 100, 200, 500].map((days) => days * 86400)];
+
 function niceTicks(low: number, high: number): number[] {
   const span = high - low || 1;
   const raw = span / 6;
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw) ?? raw;
-  const out = [];
-  for (let tick = Math.ceil(low / step) * step; tick <= high + step * 1e-9; tick += step) out.push(Math.abs(tick) < step * 1e-9 ? 0 : tick);
-  return out;
+  const first = Math.ceil(low / step);
+  const count = Math.floor(high / step + 1e-9) - first + 1;
+  // Of values so large that their steps are lost in them there is no other tick.
+  if (!(count > 0 && count < 20)) return [low];
+  return Array.from({ length: count }, (_, i) => (first + i) * step);
 }
 
 function logTicks(low: number, high: number): number[] {
@@ -70,8 +76,9 @@ export function scaleOf(cells: (Cell | undefined)[], domain = ""): Scale {
   }
   const isLog = low > 0 && (domain.includes("log") || (domain === "" && high / low >= 1000));
   if (low === high) {
-    low = isLog ? low / 2 : low - 0.5;
-    high = isLog ? high * 2 : high + 0.5;
+    const around = Math.max(0.5, Math.abs(low) / 100);
+    low = isLog ? low / 2 : low - around;
+    high = isLog ? high * 2 : high + around;
   }
   const on = isLog ? Math.log : (x: number) => x;
   const back = isLog ? Math.exp : (x: number) => x;

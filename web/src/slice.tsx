@@ -9,6 +9,8 @@ import { domainOf, scaleOf, shareOf, type Scale } from "./scale";
 import type { Shown } from "./view";
 
 const DOTS_MAX = 5000;
+const CELLS_MAX = 600; // Trials that the field of a contour is weighed from.
+const ROOM = 8; // For dots at the ends of an axis.
 const LEFT = 56, RIGHT = 12, TOP = 12, BOTTOM = 34;
 
 export interface Dot {
@@ -28,8 +30,8 @@ export function Scatter({ label, x, y, xName, yName, dots, height, onOpen, behin
 }) {
   const [under, setUnder] = useState<number | null>(null);
   const [width, setWidth] = useState(300);
-  const px = (share: number, w = width) => at(share, LEFT, w - RIGHT);
-  const py = (share: number) => at(share, height - BOTTOM, TOP);
+  const px = (share: number, w = width) => at(share, LEFT + ROOM, w - RIGHT - ROOM);
+  const py = (share: number) => at(share, height - BOTTOM - ROOM, TOP);
   const paint = (pen: Pen) => {
     const { draw } = pen;
     if (pen.width !== width) setWidth(pen.width);
@@ -92,6 +94,12 @@ function few(view: Shown): Trial[] {
   return [...known].sort((a, b) => sign * ((a.best_value as number) - (b.best_value as number))).slice(0, DOTS_MAX);
 }
 
+// Evenly taken where there are more.
+function spread<T>(all: T[], most: number): T[] {
+  const step = Math.max(1, Math.ceil(all.length / most));
+  return all.filter((_, i) => i % step === 0);
+}
+
 const standsOut = (view: Shown, trial: number) => {
   const place = view.drawn.indexOf(trial);
   return place < 0 ? null : COLOURS[place % COLOURS.length];
@@ -136,7 +144,9 @@ export function ContourView({ shown: view }: { shown: Shown }) {
   const space = sweep.spec.space;
   const xName = names.includes(options.x) ? options.x : names[0];
   const yName = names.includes(options.y) ? options.y : names.find((n) => n !== xName) ?? names[0];
-  const trials = few(view);
+  const known = view.trials.filter((t) => t.best_value !== null);
+  // In the order of the table, the best ones first: all kinds of them.
+  const trials = spread(known, DOTS_MAX);
   if (names.length < 2 || trials.length === 0) {
     return <section aria-label="contour" class="view"><p class="empty">This view needs two parameters and a trial that has reported.</p></section>;
   }
@@ -149,7 +159,7 @@ export function ContourView({ shown: view }: { shown: Shown }) {
     colour: standsOut(view, t.number) ?? themed("--text"), isBig: standsOut(view, t.number) !== null,
   }));
   // Between the trials: their values weighted by the distance's fourth power (Shepard), on a coarse grid.
-  const cells = trials.slice(0, 600).map((t, i) => ({ x: dots[i].x, y: dots[i].y, s: share(t.best_value) }))
+  const cells = spread(trials.map((t, i) => ({ x: dots[i].x, y: dots[i].y, s: share(t.best_value) })), CELLS_MAX)
     .filter((c): c is { x: number; y: number; s: number } => c.x !== null && c.y !== null && c.s !== null);
   const behind = ({ draw }: Pen, px: (s: number) => number, py: (s: number) => number) => {
     const N = 36;
@@ -173,7 +183,7 @@ export function ContourView({ shown: view }: { shown: Shown }) {
       <div class="bar">
         <Pick label="x" value={xName} names={names} onPick={(name) => view.set({ x: name })} />
         <Pick label="y" value={yName} names={names} onPick={(name) => view.set({ y: name })} />
-        <span class="soft">light: better {sweep.metric}, as {shown(trials.length)} trials let expect between them</span>
+        <span class="soft">light: better {sweep.metric}, as {shown(Math.min(trials.length, CELLS_MAX))} trials{known.length > CELLS_MAX && ` out of ${shown(known.length)}`} let expect between them</span>
       </div>
       <Scatter label={`${sweep.metric} over ${xName} and ${yName}`} x={x} y={y} xName={xName} yName={yName} dots={dots} height={420}
         onOpen={view.open} behind={behind} when={[view.trials, view.drawn.join(), xName, yName]} />

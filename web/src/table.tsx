@@ -7,9 +7,10 @@ import { asCsv, shown, type Column } from "./rows";
 
 const ROW = 28;
 const SEEN = 16;
-const MARKS: { [status: string]: string } = { RUNNING: "▶", PAUSED: "⏸", PENDING: "…", TERMINATED: "✓", ERROR: "✕" };
+const MARKS: { [status: string]: string } = { RUNNING: "▶", PAUSED: "‖", PENDING: "…", TERMINATED: "✓", ERROR: "✕" };
 
 interface Props {
+  leftOut: number; // How many are still to be read.
   trials: Trial[];
   columns: Column[]; // Those that are shown.
   sort: string;
@@ -30,12 +31,12 @@ const toggled = (names: string[], name: string) => (names.includes(name) ? names
 export function ColumnMenu({ columns, hidden, extra, onHide, onExtra }: {
   columns: Column[]; hidden: string[]; extra: string[]; onHide: (hidden: string[]) => void; onExtra: (extra: string[]) => void;
 }) {
-  const metrics = columns.filter((c) => c.metric !== undefined);
+  const metrics = columns.filter((c) => c.isExtra);
   return (
     <details class="menu">
       <summary>columns{hidden.length > 0 && ` (${hidden.length} hidden)`}</summary>
       <div>
-        {columns.filter((c) => c.name !== "number" && c.metric === undefined).map((c) => (
+        {columns.filter((c) => c.name !== "number" && !c.isExtra).map((c) => (
           <label key={c.name}><input type="checkbox" checked={!hidden.includes(c.name)} onChange={() => onHide(toggled(hidden, c.name))} /> {c.title}</label>))}
         {metrics.length > 0 && <span class="soft">metrics</span>}
         {metrics.map((c) => (
@@ -45,7 +46,7 @@ export function ColumnMenu({ columns, hidden, extra, onHide, onExtra }: {
   );
 }
 
-export function TrialTable({ trials, columns, sort, best, chosen, open, menu, differ, onDiffer, onSort, onChoose, onOpen }: Props) {
+export function TrialTable({ leftOut, trials, columns, sort, best, chosen, open, menu, differ, onDiffer, onSort, onChoose, onOpen }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const first = Math.max(0, Math.min(trials.length - SEEN, Math.floor(top / ROW)) - 8);
@@ -62,8 +63,8 @@ export function TrialTable({ trials, columns, sort, best, chosen, open, menu, di
     const next = isBy && !sort.startsWith("-") ? "-" + column.name : column.name;
     return (
       <th key={column.name} aria-sort={isBy ? (sort.startsWith("-") ? "descending" : "ascending") : "none"}
-        class={column.isParameter ? "parameter" : ""}>
-        <button onClick={() => onSort(next)}>{column.title}{isBy ? (sort.startsWith("-") ? " ↓" : " ↑") : ""}</button>
+        class={(column.isParameter ? "parameter" : "") + (rows.some((t) => typeof column.cell(t) === "number") && column.name !== "number" ? " number" : "")}>
+        <button title={column.title} onClick={() => onSort(next)}>{column.title}{isBy ? (sort.startsWith("-") ? " ↓" : " ↑") : ""}</button>
       </th>
     );
   };
@@ -71,7 +72,7 @@ export function TrialTable({ trials, columns, sort, best, chosen, open, menu, di
     <section aria-label="trials">
       <header class="bar">
         <h2>Trials</h2>
-        <span class="soft">{trials.length} shown; tick some to compare their curves</span>
+        <span class="soft">{trials.length} shown{leftOut > 0 && `, the best and the newest; ${leftOut} more are being read`}; tick some to compare their curves</span>
         {differ !== null && <label><input type="checkbox" checked={differ} onChange={() => onDiffer(!differ)} /> differences of the chosen ones</label>}
         {menu}
         <button onClick={save}>save as CSV</button>
@@ -90,7 +91,7 @@ export function TrialTable({ trials, columns, sort, best, chosen, open, menu, di
                     onChange={() => onChoose(trial.number)} />
                 </td>
                 {columns.map((column) => (
-                  <td key={column.name} class={typeof column.cell(trial) === "number" ? "number" : ""}>
+                  <td key={column.name} class={typeof column.cell(trial) === "number" && column.name !== "number" ? "number" : ""}>
                     {column.name === "number"
                       ? <button class="link" onClick={() => onOpen(trial.number)}>{trial.number}{trial.number === best ? " ★" : ""}</button>
                       : column.name === "status" ? `${MARKS[trial.status] ?? ""} ${trial.status}` : shown(column.cell(trial))}

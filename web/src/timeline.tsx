@@ -4,6 +4,7 @@ import type { Timeline } from "./api";
 import { Canvas, type Pen, type Place } from "./canvas";
 import { FAILED, OUTCOMES, themed } from "./colour";
 import { useAnswer } from "./live";
+import { TIME_STEPS } from "./scale";
 import type { Shown } from "./view";
 
 const LANE = 9, GAP = 14, LEFT = 130, RIGHT = 12, BOTTOM = 26;
@@ -68,6 +69,15 @@ function span(ms: number): string {
   return `${Math.round(ms / 360e3) / 10} h`;
 }
 
+// Round times after the beginning, about six of them.
+function ticksOf(from: number, to: number): number[] {
+  const least = (to - from) / 6;
+  const step = 1000 * (TIME_STEPS.find((s) => 1000 * s >= least) ?? least / 1000);
+  const ticks = [];
+  for (let t = Math.ceil(from / step) * step; t <= to; t += step) ticks.push(t);
+  return ticks;
+}
+
 export function TimelineView({ shown: view }: { shown: Shown }) {
   const { value, trouble } = useAnswer<Timeline>(view.path + "/timeline", view.tick);
   const [zoom, setZoom] = useState<[number, number] | null>(null);
@@ -101,10 +111,7 @@ export function TimelineView({ shown: view }: { shown: Shown }) {
     }
     draw.fillStyle = themed("--text-soft");
     draw.textAlign = "center";
-    for (let i = 0; i <= 4; ++i) {
-      const t = from + ((to - from) * i) / 4;
-      draw.fillText(span(t - laid.from), Math.min(w - 24, x(t, w)), height - 8);
-    }
+    for (const t of ticksOf(from - laid.from, to - laid.from)) draw.fillText(t === 0 ? "0" : span(t), Math.min(w - 24, x(laid.from + t, w)), height - 8);
   };
   const find = (place: Place): [Row, Bar] | null => {
     for (const row of laid.rows) {

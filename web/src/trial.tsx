@@ -4,12 +4,13 @@ import uPlot from "uplot";
 import { TrialActions, type Acting } from "./act";
 import { isReport, type Log, type TrialDetail } from "./api";
 import { COLOURS, themed } from "./colour";
-import { axis } from "./curves";
+import { axis, iterationAxis } from "./curves";
 import { useAnswer } from "./live";
 import { flat, shown } from "./rows";
 
 const time = (text: string | null) => (text ? new Date(text).toLocaleString() : "");
 const LOG_TAIL = 64 * 1024;
+const NARROW = "(max-width: 60rem)"; // As in style.css.
 
 export function bytes(n: number): string {
   const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
@@ -36,7 +37,7 @@ function Curve({ detail, metric }: { detail: TrialDetail; metric: string }) {
     const plot = new uPlot({
       width: Math.max(200, element.clientWidth), height: 160, legend: { show: false }, cursor: { drag: { x: false, y: false } },
       scales: { x: { time: false } },
-      axes: [axis(), { ...axis(), size: 60 }],
+      axes: [iterationAxis(), { ...axis(), size: 60 }],
       series: [{},
         { stroke: COLOURS[0], width: 2, spanGaps: true, points: { show: xs.length < 30 } },
         { stroke: themed("--warn"), width: 0, paths: () => null, points: { show: true, size: 9, width: 2, fill: themed("--back") } }],
@@ -85,9 +86,12 @@ export function TrialPanel({ detail, metric, path, tick, why, want, onClose }: {
 }) {
   const trial = detail.trial[0];
   const [hasLog, setHasLog] = useState(false);
+  const panel = useRef<HTMLElement>(null);
+  // On a narrow screen it stands above the table from which it was opened.
+  useEffect(() => { if (matchMedia(NARROW).matches) panel.current?.scrollIntoView(); }, [trial.number]);
   const copy = () => navigator.clipboard.writeText(JSON.stringify(trial.config, null, 1));
   return (
-    <aside aria-label={`trial ${trial.number}`}>
+    <aside ref={panel} aria-label={`trial ${trial.number}`}>
       <header class="bar">
         <h2>Trial {trial.number}</h2>
         <span>{trial.status}{trial.stop_reason ? ` (${trial.stop_reason})` : ""}</span>

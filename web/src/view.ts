@@ -12,6 +12,7 @@ export interface Shown {
   all: Trial[];
   trials: Trial[]; // Those that the filter leaves, in the table's order.
   visible: Set<number>; // Their numbers.
+  isVisible: (trial: number) => boolean; // Also of one that is still to be read, where nothing is filtered out.
   drawn: number[]; // Those that stand out: chosen, and the open one.
   metrics: string[]; // What is reported, the sweep's own first.
   names: string[]; // Of the parameters, those that differ first.
@@ -19,7 +20,7 @@ export interface Shown {
   set: (options: View["options"]) => void;
   open: (trial: number) => void;
   want: Acting["want"];
-  addFilter: (parts: string[], without: (part: string) => boolean) => void;
+  addFilter: (parts: string[], without: string) => void; // In place of the tests of the column `without`.
 }
 
 // Parameters with more than one value first, each group in the space's order.

@@ -93,10 +93,10 @@ export function WorkersView({ shown: view }: { shown: Shown }) {
         <h2>{value.is_told ? "Workers that were there" : "Workers"}</h2>
         <div class="scroller low" tabIndex={0}>
           <table>
-            <thead><tr>{["worker", "address", "CPUs", "GPUs", "state", "joined", "last heard of"].map((h) => <th key={h}>{h}</th>)}</tr></thead>
+            <thead><tr>{["worker", "address", "CPUs", "GPUs", "state", "since", "joined"].map((h) => <th key={h}>{h}</th>)}</tr></thead>
             <tbody>{others.map((w) => (
               <tr key={w.id}><td>{w.name}</td><td>{w.address}</td><td class="number">{w.cpus}</td><td class="number">{w.gpus}</td><td>{w.state}</td>
-                <td>{new Date(w.joined_at).toLocaleString()}</td><td>{new Date(w.last_seen_at).toLocaleString()}</td></tr>))}
+                <td>{new Date(w.last_seen_at).toLocaleString()}</td><td>{new Date(w.joined_at).toLocaleString()}</td></tr>))}
             </tbody>
           </table>
         </div>
