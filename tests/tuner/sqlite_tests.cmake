@@ -5,6 +5,7 @@ tune_test(sqlite_store_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/database_company_test.cc
     ${CMAKE_CURRENT_LIST_DIR}/database_files_test.cc
     ${CMAKE_CURRENT_LIST_DIR}/database_views_test.cc
+    ${CMAKE_CURRENT_LIST_DIR}/file_watch_test.cc
     ${CMAKE_CURRENT_LIST_DIR}/sqlite_store_test.cc
   DEPS tune_sqlite)
 tune_test(query_commands_test

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/tuner/sample_sweep.h"
 #include "tests/tuner/temp_folder.h"
 #include "tuner/cli/live_table.h"
@@ -136,6 +138,10 @@ TEST_F(StoredSnapshotTest, WhatWasTrainedAgainIsNoSaving) {
     return row;
   };
   Transition rows;
+  const auto sample = SampleRows().trials;
+  rows.trials = {*std::find_if(sample.begin(), sample.end(),
+                               [](const TrialRow& row) { return row.number.value == 1; })};
+  rows.trials[0].attempts = 9;
   rows.attempts = {attempt(7, 0), attempt(8, 0), attempt(9, 2)};
   rows.reports = {report(7, 1), report(7, 2), report(8, 1),
                   report(8, 2), report(8, 3), report(9, 3)};

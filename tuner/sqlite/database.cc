@@ -466,16 +466,24 @@ Status Database::OpenForWriting(Access access, const std::string& vfs) {
   if (create != 0 && vfs.empty()) MakePrivateFile(path_);
   TUNE_RETURN_IF_ERROR(OpenConnection(FileUri(path_, create ? "?mode=rwc" : "?mode=rw"),
                                       SQLITE_OPEN_READWRITE | create, vfs));
+  TUNE_RETURN_IF_ERROR(
+      Execute("PRAGMA foreign_keys = ON;"
+              "PRAGMA synchronous = FULL;"
+              "PRAGMA cache_size = -32000;"
+              "PRAGMA temp_store = MEMORY;"
+              "PRAGMA journal_size_limit = 67108864;"));
   // A WAL of 2,000 pages (8 MB) is folded back by the commit that fills it: some milliseconds once
   // in several hundred commits, and little to replay after a crash. A reader that stays long only
-  // lets the WAL grow.
-  return Execute(
-      "PRAGMA foreign_keys = ON;"
-      "PRAGMA synchronous = FULL;"
-      "PRAGMA cache_size = -32000;"
-      "PRAGMA temp_store = MEMORY;"
-      "PRAGMA wal_autocheckpoint = 2000;"
-      "PRAGMA journal_size_limit = 67108864;");
+  // lets the WAL grow. As SQLite's own wal_autocheckpoint does it, but for the note.
+  constexpr int kWalPagesMax = 2000;
+  const auto fold = [](void* self, sqlite3* connection, const char* name, int pages) {
+    if (pages < kWalPagesMax) return SQLITE_OK;
+    static_cast<Database*>(self)->has_folded_ = true;
+    (void)sqlite3_wal_checkpoint(connection, name);
+    return SQLITE_OK;
+  };
+  sqlite3_wal_hook(connection_.get(), fold, this);
+  return OkStatus();
 }
 
 Status Database::MakeDurable() {

@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/status.h"
@@ -158,6 +159,9 @@ class Database {
 
   // Whether the path is not the open file's any more: it was moved, removed or replaced.
   bool HasMoved() const;
+  // Whether this connection has written the file itself since this was last asked: until its WAL is
+  // folded back, only that grows.
+  bool TakeHasFolded() { return std::exchange(has_folded_, false); }
 
   int64_t last_insert_id() const;
   int64_t change_count() const;  // Rows changed by the last statement.
@@ -178,6 +182,7 @@ class Database {
 
   std::string path_;
   std::unique_ptr<sqlite3, Closer> connection_;
+  bool has_folded_ = false;
   std::map<const char*, Statement> kept_;  // Finalized before the connection closes.
 };
 

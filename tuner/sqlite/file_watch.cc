@@ -22,7 +22,15 @@ bool IsWritten(const std::optional<struct stat>& before, const std::optional<str
 
 FileWatch::Marks FileWatch::Read() const { return {StatOf(path_), StatOf(path_ + "-wal")}; }
 
-void FileWatch::Note() { noted_ = Read(); }
+void FileWatch::Note(Wrote wrote) {
+  const Marks now = Read();
+  const bool knew_file = noted_ && noted_->file;
+  if (wrote == Wrote::kBoth || !knew_file) {
+    noted_ = now;
+  } else {
+    noted_->wal = now.wal;
+  }
+}
 
 FileWatch::Change FileWatch::Look() const {
   if (!noted_) return Change::kNone;

@@ -16,8 +16,9 @@ class FileWatch {
  public:
   explicit FileWatch(std::string path) : path_(std::move(path)) {}
 
-  // After what this process itself has written.
-  void Note();
+  // After what this process itself has written: the WAL alone, or the file too.
+  enum class Wrote { kWal, kBoth };
+  void Note(Wrote wrote);
 
   enum class Change {
     kNone,     // Also where nothing was noted yet.

@@ -156,7 +156,8 @@ Status SqliteStore::Commit(ExperimentId experiment, const JournalStep& step,
   if (!ids_.has_value() || ids_->experiment != experiment)
     TUNE_RETURN_IF_ERROR(LoadRowIds(experiment));
   const Status status = WriteAll(experiment, step, transition);
-  files_.Note();
+  const bool has_folded = database_->TakeHasFolded();
+  files_.Note(has_folded ? FileWatch::Wrote::kBoth : FileWatch::Wrote::kWal);
   if (!status.ok()) {
     ids_.reset();  // Ids that were given out in what is rolled back are nobody's.
     return status;
@@ -182,7 +183,7 @@ Status SqliteStore::CheckFiles() {
   // Another program of SQLite's may write into it as it likes.
   const Status whole = CheckWhatIsThere(path, /*looks_at_pages=*/true, committed_);
   if (whole.ok()) {
-    files_.Note();
+    files_.Note(FileWatch::Wrote::kBoth);
     return OkStatus();
   }
   return FailedPrecondition(path +
