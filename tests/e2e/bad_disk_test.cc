@@ -364,16 +364,22 @@ TEST(Damage, AWalThatIsMovedRemovedOrReplacedUnderItsTunerInterruptsTheSweepAndL
 
 // There is nothing left to keep: what can be done is to stop, and to say so.
 TEST(Damage, ADatabaseThatIsWrittenOverUnderItsTunerEndsTheSweepWithAWord) {
-  const std::string text = Space("    seconds: 0.01\n", 40);
-  for (const bool is_cut : {false, true}) {
+  const std::string text = Space("    seconds: 0.05\n", 40);
+  for (const std::string harm : {"written over", "cut", "its WAL is cut"}) {
     TestFolder folder;
     const std::string said = ErrorOfHarmed(folder, text, [&] {
-      if (is_cut) return fs::resize_file(folder / "tune.db", 0);
+      if (harm == "cut") return fs::resize_file(folder / "tune.db", 0);
+      if (harm == "its WAL is cut") return fs::resize_file(folder / "tune.db-wal", 20'000);
       folder.Write("tune.db", std::string(200'000, 'x'));
     });
     EXPECT_NE(said.find("another program wrote over it while the sweep ran"), std::string::npos)
         << said;
     EXPECT_EQ(said.find("FINISHED"), std::string::npos) << said;
+    EXPECT_EQ(said.find("nothing that was reported is lost"), std::string::npos) << said;
+    // Nor is it begun anew as if nothing had been.
+    const ProgramResult resumed = RunTune(folder, {"resume"});
+    EXPECT_NE(resumed.exit_status, 0) << harm << "\n" << resumed.err;
+    EXPECT_EQ(resumed.err.find("trial 0 ended"), std::string::npos) << resumed.err;
   }
 }
 

@@ -250,9 +250,14 @@ int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& 
   };
   const auto fail = [&](const Status& status) {
     display.Close(clock.Now());
-    std::cerr << "tune: " << status.message() << "\n"
-              << "the sweep is interrupted, nothing that was reported is lost; go on with: "
-              << display.ResumeLine() << "\n";
+    std::cerr << "tune: " << status.message() << "\n";
+    if (status.code() == StatusCode::kDataLoss) {
+      std::cerr << "the sweep is interrupted; put a backup of the database in its place (without "
+                   "the .lock, -wal and -shm beside it), and go on with: ";
+    } else {
+      std::cerr << "the sweep is interrupted, nothing that was reported is lost; go on with: ";
+    }
+    std::cerr << display.ResumeLine() << "\n";
     return leave(1);
   };
   EventQueue queue;

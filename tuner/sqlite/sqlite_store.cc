@@ -186,10 +186,11 @@ Status SqliteStore::CheckFiles() {
     files_.Note(FileWatch::Wrote::kBoth);
     return OkStatus();
   }
-  return FailedPrecondition(path +
-                            ": another program wrote over it while the sweep ran, and what "
-                            "was reported is lost but for a backup (" +
-                            whole.message() + ")");
+  if (lock_) lock_->Unsettle();
+  return DataLoss(path +
+                  ": another program wrote over it while the sweep ran, and what was reported is "
+                  "lost but for a backup (" +
+                  whole.message() + ")");
 }
 
 // The WAL lies where the file was: what it holds goes into the file, wherever that is, and into a

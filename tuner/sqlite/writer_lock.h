@@ -60,6 +60,8 @@ class WriterLock {
   const std::optional<JournalEnd>& committed() const { return committed_; }
   // The database has been compared with it.
   void Settle() { is_settled_ = true; }
+  // It has lost steps since: the witness stays for whoever opens it next.
+  void Unsettle() { is_settled_ = false; }
   // It is settled, and does not hold any more: the experiment is deleted.
   void Forget();
   // After a commit. Not synced: only what has been synced is told, and a file that says less than
