@@ -362,6 +362,24 @@ TEST_F(Command, AProgramThatCannotBeStartedIsToldBeforeAnythingStarts) {
   }
 }
 
+// Each of its trials would fail.
+TEST_F(Command, AResumeWhoseFolderWasMovedIsRefusedAndGoesOnWhereItIsNow) {
+  fs::create_directory(folder_ / "code");
+  WriteScript("tune report acc=1\n", "code/trial.sh");
+  ASSERT_EQ(Run(ScriptSweep("samples: 1\n", "  working_dir: code\n")).exit_status, 0);
+  fs::rename(folder_ / "code", folder_ / "moved");
+  const ProgramResult refused = RunTune(folder_, {"resume", "--samples", "2"});
+  EXPECT_NE(refused.exit_status, 0);
+  EXPECT_THAT(refused.err, HasSubstr("working_dir: there is no folder " + (folder_ / "code")));
+  EXPECT_THAT(refused.err, HasSubstr("--set trainable.working_dir=FOLDER"));
+  EXPECT_EQ(Ask("select count(*) from trials"), Rows{"1"});
+  const ProgramResult resumed = RunTune(folder_, {"resume", "--samples", "2", "--set",
+                                                  "trainable.working_dir=" + (folder_ / "moved")});
+  EXPECT_EQ(resumed.exit_status, 0) << resumed.err;
+  EXPECT_EQ(Ask("select number, status from trials order by number"),
+            (Rows{"0|TERMINATED", "1|TERMINATED"}));
+}
+
 TEST_F(Command, WhereEachFailsAlikeTheSweepEndsEarlyWithTheReason) {
   WriteScript("echo 'ValueError: no data' >&2; exit 3\n");
   const ProgramResult result =

@@ -212,5 +212,14 @@ TEST(Summary, OfAnInterruptedSweepSaysHowToGoOn) {
       "go on with      tune resume food11\n");
 }
 
+TEST(Summary, WhereEachTrialThatReportedFailedSaysSo) {
+  SweepSummary summary = SampleSummary();
+  summary.best.reset();
+  summary.better_failed = FailedBest{0, 1, 0.5};
+  EXPECT_THAT(RenderSummary(summary),
+              AllOf(HasSubstr("best trial      none: each trial that reported val_accuracy failed"),
+                    HasSubstr("trial 0 failed after iteration 1 with a better value, 0.5")));
+}
+
 }  // namespace
 }  // namespace tune

@@ -203,7 +203,10 @@ std::string RenderSummary(const SweepSummary& summary) {
     text += "checkpoint      " +
             (best.checkpoint_path.empty() ? "none" : Printable(best.checkpoint_path)) + "\n";
   } else {
-    text += "best trial      none: nothing reported " + Printable(summary.metric) +
+    const std::string metric = Printable(summary.metric);
+    text += "best trial      none: " +
+            (summary.better_failed ? "each trial that reported " + metric + " failed"
+                                   : "nothing reported " + metric) +
             (summary.is_constrained ? " and kept to metric_constraints" : "") + "\n";
   }
   if (summary.better_failed.has_value() && summary.front.empty()) {

@@ -474,6 +474,19 @@ void CleanUp(const ResumeOptions& options, const StoredExperiment& experiment, I
   }
 }
 
+// What its trials on this machine need may have been moved since: without it each would fail.
+Status CheckStillThere(const ExperimentSpec& spec, const ExperimentController& controller,
+                       const SweepSurroundings& surroundings, const std::string& data_dir) {
+  const bool runs_here = surroundings.local.cpu_milli > 0;
+  if (!runs_here || controller.trials().empty()) return OkStatus();
+  const Status there = CheckInputs(spec.trainable, controller.trials().front().configuration,
+                                   {spec.base_dir, data_dir, EnvironmentText("PATH")});
+  if (there.ok()) return there;
+  return InvalidArgument(there.message() +
+                         "; put back what was moved, or say where it is now: --set "
+                         "trainable.working_dir=FOLDER");
+}
+
 int Resume(const ResumeOptions& options, Background* background) {
   const RealClock clock;
   Result<std::unique_ptr<SqliteStore>> store =
@@ -545,6 +558,9 @@ int Resume(const ResumeOptions& options, Background* background) {
   if (const Status s = CheckFeasible(spec.resources, surroundings); !s.ok()) return Complain(s);
   SetSecrets(changes->secrets, std::cerr);
   if (const Status s = CheckEnvironment(spec, surroundings, options.program_dir); !s.ok()) {
+    return Complain(s.At("the stored spec of " + experiment->name));
+  }
+  if (const Status s = CheckStillThere(spec, was, surroundings, options.data_dir); !s.ok()) {
     return Complain(s.At("the stored spec of " + experiment->name));
   }
   const Result<std::string> kind = TrainableKind(spec.trainable);

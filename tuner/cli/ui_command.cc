@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -84,12 +86,25 @@ std::string ViewerKeyOf(const std::string& user_key) {
   return hash.Finish().substr(0, 32);
 }
 
-void OpenBrowser(const std::string& address) {
-  const char* const argv[] = {"xdg-open", address.c_str(), nullptr};
+// By way of a file that leads there and that others cannot read: all users of the machine see what
+// a program was called with, and whoever knows the key has the page. Gives the file's name; empty:
+// none was made.
+std::string OpenBrowser(const std::string& address) {
+  std::string path = std::filesystem::temp_directory_path() / "tune_page_XXXXXX.html";
+  constexpr int kSuffixBytes = 5;
+  const FileDescriptor file(mkostemps(path.data(), kSuffixBytes, O_CLOEXEC));
+  const std::string text =
+      "<!doctype html><meta charset=\"utf-8\"><title>tune</title>"
+      "<meta http-equiv=\"refresh\" content=\"0; url=" +
+      address + "\"><a href=\"" + address + "\">the page of tune</a>\n";
+  if (file.get() < 0 || write(file.get(), text.data(), text.size()) < 0) return "";
+  const char* const argv[] = {"xdg-open", path.c_str(), nullptr};
   pid_t pid = 0;
   if (posix_spawnp(&pid, argv[0], nullptr, nullptr, const_cast<char* const*>(argv), environ) != 0) {
-    return;  // The address is printed anyway.
+    unlink(path.c_str());  // The address is printed anyway.
+    return "";
   }
+  return path;
 }
 
 Status Serve(const UiOptions& options, std::ostream& out) {
@@ -147,8 +162,9 @@ Status Serve(const UiOptions& options, std::ostream& out) {
         << tls->fingerprint << ")\n";
   }
   out << (options.is_terminal ? "Ctrl-C ends it\n" : "") << std::flush;
-  if (options.open) OpenBrowser(page + keys.user);
+  const std::string opened = options.open ? OpenBrowser(page + keys.user) : "";
   (*server)->Run();
+  if (!opened.empty()) unlink(opened.c_str());
   return OkStatus();
 }
 
