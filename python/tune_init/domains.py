@@ -114,10 +114,17 @@ def proposed(option):
         return below_one(default)
     if name == "C" and is_number and default > 0:
         return log_range(default, 100.0), "on a log scale"
-    if is_like(name, *lr_words) and option.kind in ("float", "int", None):
+    if is_like(name, *lr_words) and option.kind == "int":
+        return None  # Steps of its schedule.
+    if is_number and default < 0:
+        return None  # No scale that its name tells of.
+    if is_like(name, *lr_words) and option.kind in ("float", None):
         return log_range(default if is_number and default > 0 else 0.001), "a rate: on a log scale"
     if is_like(name, "l1") and is_like(name, "ratio"):
         return "{uniform: [0.0, 1.0]}", "a ratio"
+    is_share = is_like(name, "prob", "probability", "epsilon", "eps") and is_number and 0.05 <= default <= 1
+    if is_share and option.kind in ("float", None):
+        return f"{{uniform: [{number(default / 2)}, {number(min(1.0, default * 2))}]}}", "a share"
     if is_like(name, "decay", "wd", "l1", "l2", "reg", "alpha", "lambda", "lam", "regularization",
                "penalty", "epsilon", "eps", "tol") and option.kind in ("float", None):
         if is_number and default > 0:
@@ -138,7 +145,7 @@ def proposed(option):
         return below_one(default) if is_large else ("{uniform: [0.0, 0.2]}", "a share")
     if is_like(name, "subsample", "colsample", "bagging", "fraction"):
         return "{uniform: [0.5, 1.0]}", "a share"
-    if is_like(name, "beta", "beta1", "beta2", "rho"):
+    if is_like(name, "beta", "beta1", "beta2", "rho") and option.kind != "int" and (not is_number or default < 1):
         low = 0.8 if not is_number or default >= 0.8 else max(0.0, default / 2)
         return f"{{uniform: [{number(low)}, 0.999]}}", "below 1"
     if is_like(name, "gamma", "discount", "lam", "tau", "ema") and is_number and 0.9 <= default < 1:

@@ -25,6 +25,7 @@ RATES = {"wer", "cer", "eer", "fid"}  # To be small, and yet what the loss is th
 REWARDS = ("reward", "rew", "return")
 SIGNS = ("neg", "negative", "minus")
 CHANGES = ("improvement", "decrease", "reduction", "drop", "gain")
+DIFFERENCES = ("gap", "disparity", "difference", "diff")  # Of two values: "accuracy gap".
 # `neg_...` of scikit-learn's scorers and the like; a plain `neg_loss` may be the loss of negative samples.
 NEGATED = ("mean", "root", "median", "max", "log", "logloss", "brier", "mse", "rmse", "mae", "mape", "rmsle", "msle")
 LIKELIHOOD = ("log_likelihood", "likelihood", "loglik", "elbo")
@@ -93,6 +94,8 @@ def direction_of(name):
     if any(w in CHANGES for w in words):
         is_fall = "drop" in words or "decrease" in words or "reduction" in words
         return "min" if higher and not lower and is_fall else "max", False
+    if any(w in DIFFERENCES for w in words):
+        return "min", False
     is_mixed = lower and higher and higher[-1] > lower[-1] and not re.search(r"top\d$|acc\d$|brier_score$", text)
     return mode, bool(lower or higher) and not is_mixed
 

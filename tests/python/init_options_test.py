@@ -12,6 +12,20 @@ class Amounts(unittest.TestCase):
         script = ARGUMENTS + "".join(f"p.add_argument('--{n}', type=int, default=60)\n" for n in names) + PRINTED
         self.assertIn("left as they are: " + ", ".join("--" + n for n in names), space_of("train.py", script))
 
+    def test_what_its_name_says_of_a_real_number_holds_of_no_whole_one(self):
+        names = ("lr-step", "lr_step_size", "lr-patience", "lr-milestone", "lr-warmup")
+        script = ARGUMENTS + "".join(f"p.add_argument('--{n}', type=int, default=30)\n" for n in names) + PRINTED
+        self.assertIn("left as they are: " + ", ".join("--" + n for n in names), space_of("train.py", script))
+        script = ARGUMENTS + "p.add_argument('--beta2', type=int, default=4)\n" + PRINTED
+        self.assertIn("  beta2: {randint: [2, 9]} ", space_of("train.py", script))
+
+    def test_a_range_holds_the_default_and_nothing_that_the_name_rules_out(self):
+        for name, default, expected in (("alpha", -1.0, None), ("lr-power", -0.5, None), ("cutmix-prob", 1.0, "[0.5, 1.0]"),
+                                        ("epsilon-start", 1.0, "[0.5, 1.0]"), ("beta", 4.0, "[2.0, 8.0]"),
+                                        ("eps", 1e-08, "[1.0e-09, 1.0e-07]"), ("beta1", 0.9, "[0.8, 0.999]")):
+            space = space_of("train.py", ARGUMENTS + f"p.add_argument('--{name}', type=float, default={default})\n" + PRINTED)
+            self.assertIn(f"left as they are: --{name}" if expected is None else expected, space, name)
+
     def test_a_ratio_of_two_penalties_is_between_none_and_all(self):
         script = ARGUMENTS + "p.add_argument('--l1_ratio', type=float, default=0.5)\n" + PRINTED
         self.assertIn("  l1_ratio: {uniform: [0.0, 1.0]} ", space_of("train.py", script))
