@@ -3,11 +3,45 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <utility>
+#include <vector>
 
 #include "core/hash.h"
+#include "core/json.h"
+#include "core/posix/durable_file.h"
+#include "core/posix/file_hash.h"
+#include "core/value.h"
 #include "tuner/artifact_garbage.h"
 
 namespace tune {
+namespace {
+
+// By path within the checkpoint. A program's has a list of files below data/
+// (trial_runner/command/program_checkpoint.h), the classifier's a map; a curve's state is judged by
+// its size.
+std::vector<std::pair<std::string, std::string>> HashesOf(const Value& manifest) {
+  std::vector<std::pair<std::string, std::string>> hashes;
+  const auto add = [&hashes](const std::string& name, const Value* hash) {
+    if (hash != nullptr && hash->is_string()) hashes.emplace_back(name, hash->AsString());
+  };
+  const Value* const files = manifest.Find("files");
+  if (files != nullptr && files->is_map()) {
+    for (const auto& entry : files->AsMap()) {
+      if (entry.value.is_map()) add(entry.key, entry.value.Find("xxh64"));
+    }
+  }
+  if (files != nullptr && files->is_list()) {
+    for (const Value& entry : files->AsList()) {
+      const Value* const name = entry.is_map() ? entry.Find("path") : nullptr;
+      if (name != nullptr && name->is_string()) {
+        add("data/" + name->AsString(), entry.Find("xxh64"));
+      }
+    }
+  }
+  return hashes;
+}
+
+}  // namespace
 
 CheckpointLook LookAtCheckpoint(const std::string& path, int64_t bytes,
                                 const std::string& checksum) {
@@ -23,9 +57,27 @@ CheckpointLook LookAtCheckpoint(const std::string& path, int64_t bytes,
   if (!in.is_open()) return {};
   const std::string manifest(std::istreambuf_iterator<char>(in), {});
   const std::string hash = HashToHex(Xxh64(manifest));
-  if (hash == checksum) return {};
-  return {CheckpointOnDisk::kDiffers,
-          "has a manifest of checksum " + hash + ", " + checksum + " was reported"};
+  if (hash != checksum) {
+    return {CheckpointOnDisk::kDiffers,
+            "has a manifest of checksum " + hash + ", " + checksum + " was reported"};
+  }
+  const std::string damage = DamageOfCheckpoint(path);
+  if (damage.empty()) return {};
+  return {CheckpointOnDisk::kDiffers, damage};
+}
+
+std::string DamageOfCheckpoint(const std::string& path) {
+  constexpr uint64_t kManifestBytesMax = 64u << 20;
+  const Result<std::string> text = ReadFile(path + "/manifest.json", kManifestBytesMax);
+  if (!text.ok()) return "";  // A trainable may write none.
+  const Result<Value> manifest = ParseJson(*text);
+  if (!manifest.ok() || !manifest->is_map()) return "its manifest.json cannot be read";
+  for (const auto& [name, expected] : HashesOf(*manifest)) {
+    const Result<FileHash> file = HashFile(path + "/" + name);
+    if (!file.ok()) return file.status().message();
+    if (HashToHex(file->xxh64) != expected) return name + " in it is not what was written";
+  }
+  return "";
 }
 
 }  // namespace tune

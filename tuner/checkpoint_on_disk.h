@@ -1,6 +1,5 @@
-// Whether a checkpoint that the database knows is on disk as it was reported: its size, and the
-// checksum of its manifest (which covers its other files). The files themselves are verified when
-// they are restored.
+// Whether a checkpoint that the database knows is on disk as it was reported: its size, the
+// checksum of its manifest, and those that the manifest has of its other files. Reads all of them.
 //
 // Thread rule: any thread.
 #pragma once
@@ -21,5 +20,8 @@ struct CheckpointLook {
 // its bytes alone.
 CheckpointLook LookAtCheckpoint(const std::string& path, int64_t bytes,
                                 const std::string& checksum);
+
+// What of it is not as its own manifest says; empty: nothing is known to be wrong.
+std::string DamageOfCheckpoint(const std::string& path);
 
 }  // namespace tune

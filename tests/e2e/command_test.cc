@@ -343,6 +343,32 @@ TEST_F(Command, AProgramThatEndsBeforeWhatItStartedIsInDoubt) {
   EXPECT_THAT(nothing.out + nothing.err, HasSubstr(std::string("no_metric: ") + told));
 }
 
+// ---- what lies on disk
+
+TEST_F(Command, ACheckpointWhoseFilesWereChangedIsToldByAllThatReadIt) {
+  WriteScript("echo 12345678 > w; tune report acc=1 --checkpoint w\n");
+  ASSERT_EQ(Run(ScriptSweep("samples: 1\n")).exit_status, 0);
+  std::string saved;
+  for (const auto& entry : fs::recursive_directory_iterator(folder_ / "tune.artifacts")) {
+    if (entry.path().filename() == "w" && entry.path().parent_path().filename() == "data") {
+      saved = entry.path();
+    }
+  }
+  ASSERT_EQ(RunTune(folder_, {"doctor"}).exit_status, 0);
+  ASSERT_EQ(RunTune(folder_, {"best", "--export", folder_ / "whole"}).exit_status, 0);
+  std::ofstream(saved) << "12345679\n";  // Of the same size.
+  const std::string damage = "data/w in it is not what was written";
+  const ProgramResult doctor = RunTune(folder_, {"doctor"});
+  EXPECT_NE(doctor.exit_status, 0);
+  EXPECT_THAT(doctor.out + doctor.err, HasSubstr(damage));
+  const ProgramResult best = RunTune(folder_, {"best", "--export", folder_ / "damaged"});
+  EXPECT_NE(best.exit_status, 0);
+  EXPECT_THAT(best.err, HasSubstr(damage));
+  EXPECT_FALSE(fs::exists(folder_ / "damaged"));
+  const ProgramResult backup = RunTune(folder_, {"backup", folder_ / "copy.db"});
+  EXPECT_THAT(backup.err, HasSubstr("is not as it was reported; the copy calls it corrupt"));
+}
+
 // ---- bad input
 
 TEST_F(Command, AProgramThatCannotBeStartedIsToldBeforeAnythingStarts) {

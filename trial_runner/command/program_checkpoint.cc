@@ -1,9 +1,5 @@
 #include "trial_runner/command/program_checkpoint.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <vector>
@@ -12,6 +8,7 @@
 #include "core/json.h"
 #include "core/posix/durable_file.h"
 #include "core/posix/durable_folder.h"
+#include "core/posix/file_hash.h"
 #include "core/value.h"
 
 namespace tune {
@@ -25,21 +22,11 @@ constexpr uint64_t kManifestBytesMax = 64u << 20;
 
 // Of a file that nobody shortens meanwhile: it is mapped, not read.
 Result<Value> DescribeFile(const std::string& path, const std::string& name) {
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat status = {};
-  if (!file.is_open() || fstat(file.get(), &status) != 0) return ErrnoStatus("open", path);
-  const auto bytes = static_cast<size_t>(status.st_size);
-  uint64_t hash = Xxh64(std::string_view());
-  if (bytes > 0) {
-    void* const mapped = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file.get(), 0);
-    if (mapped == MAP_FAILED) return ErrnoStatus("read", path);
-    hash = Xxh64(std::string_view(static_cast<const char*>(mapped), bytes));
-    munmap(mapped, bytes);
-  }
+  TUNE_ASSIGN_OR_RETURN(const FileHash file, HashFile(path));
   Value entry = Value::MakeMap();
   entry.Set("path", Value(name));
-  entry.Set("bytes", Value(static_cast<int64_t>(bytes)));
-  entry.Set("xxh64", Value(HashToHex(hash)));
+  entry.Set("bytes", Value(file.bytes));
+  entry.Set("xxh64", Value(HashToHex(file.xxh64)));
   return entry;
 }
 

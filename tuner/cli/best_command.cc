@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/json.h"
+#include "tuner/checkpoint_on_disk.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/live_view.h"
 #include "tuner/cli/stored_doubts.h"
@@ -142,6 +143,13 @@ Result<std::string> Export(const BestOptions& options, const FoundSweep& sweep,
   if (has_checkpoint && !fs::is_directory(best.checkpoint_path, error)) {
     return FailedPrecondition("the checkpoint of trial " + trial +
                               " is not where it was: " + best.checkpoint_path);
+  }
+  if (has_checkpoint && !is_food11) {  // Whose export looks for itself.
+    const std::string damage = DamageOfCheckpoint(best.checkpoint_path);
+    if (!damage.empty()) {
+      return DataLoss("the checkpoint of trial " + trial + ", " + best.checkpoint_path + ": " +
+                      damage + "; restore it from a backup");
+    }
   }
   TUNE_RETURN_IF_ERROR(PrepareExportDir(options.export_dir));
   std::string exported;
