@@ -114,7 +114,13 @@ def proposed(option):
         return below_one(default)
     if name == "C" and is_number and default > 0:
         return log_range(default, 100.0), "on a log scale"
-    if is_like(name, *lr_words) and option.kind in ("float", "int", None):
+    is_probability = is_like(name, "prob", "proba", "probability") or is_like(name, "epsilon", "eps") and is_like(
+        name, "start", "initial", "init", "begin")
+    if is_probability and option.kind in ("float", None) and is_number and 0.5 <= default <= 1:
+        return f"{{uniform: [{number(default / 2)}, 1.0]}}", "a probability"
+    is_below_zero = is_number and default < 0
+    is_whole_count = option.kind == "int" and is_number and default >= 1  # Of lr_step_size.
+    if is_like(name, *lr_words) and option.kind in ("float", "int", None) and not is_whole_count and not is_below_zero:
         return log_range(default if is_number and default > 0 else 0.001), "a rate: on a log scale"
     if is_like(name, "l1") and is_like(name, "ratio"):
         return "{uniform: [0.0, 1.0]}", "a ratio"
@@ -122,7 +128,7 @@ def proposed(option):
                "penalty", "epsilon", "eps", "tol") and option.kind in ("float", None):
         if is_number and default > 0:
             return log_range(default), "on a log scale"
-        return "{loguniform: [1.0e-06, 0.01]}", "on a log scale"
+        return ("{loguniform: [1.0e-06, 0.01]}", "on a log scale") if not is_number or default == 0 else None
     if option.kind == "bool":
         has_no_effect = option.is_switch and option.default is True and not option.no_flag
         if is_like(name, *kept) or has_no_effect:
@@ -138,7 +144,7 @@ def proposed(option):
         return below_one(default) if is_large else ("{uniform: [0.0, 0.2]}", "a share")
     if is_like(name, "subsample", "colsample", "bagging", "fraction"):
         return "{uniform: [0.5, 1.0]}", "a share"
-    if is_like(name, "beta", "beta1", "beta2", "rho"):
+    if is_like(name, "beta", "beta1", "beta2", "rho") and not (is_number and default >= 1):
         low = 0.8 if not is_number or default >= 0.8 else max(0.0, default / 2)
         return f"{{uniform: [{number(low)}, 0.999]}}", "below 1"
     if is_like(name, "gamma", "discount", "lam", "tau", "ema") and is_number and 0.9 <= default < 1:

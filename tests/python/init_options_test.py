@@ -112,6 +112,17 @@ class WhatAnOptionAccepts(unittest.TestCase):
         text += "p.add_argument('--wd', type=float, default=float(os.environ.get('WD', '0.2')))\n"
         self.assertEqual(self.domains(text), {"lr": "{loguniform: [0.05, 5.0]}", "depth": "{randint: [4, 17]}", "wd": "{loguniform: [0.02, 2.0]}"})
 
+    def test_whole_numbers_of_a_schedule_are_no_rates(self):
+        names = ("lr-step", "lr-warmup", "beta2")
+        text = ARGUMENTS + "".join(f"p.add_argument('--{n}', type=int, default=30)\n" for n in names)
+        self.assertEqual(self.domains(text), {"lr": "{loguniform: [0.01, 1.0]}", **{n.replace("-", "_"): "{randint: [15, 61]}" for n in names}})
+
+    def test_a_range_holds_its_default_and_a_probability_ends_at_one(self):
+        text = ARGUMENTS + "".join(f"p.add_argument('--{n}', type=float, default={d})\n" for n, d in (
+            ("lr-power", -0.5), ("alpha", -1.0), ("cutmix-prob", 1.0), ("epsilon-start", 1.0), ("beta", 4.0)))
+        self.assertEqual(self.domains(text), {"lr": "{loguniform: [0.01, 1.0]}", "cutmix_prob": "{uniform: [0.5, 1.0]}",
+                                              "epsilon_start": "{uniform: [0.5, 1.0]}", "beta": "{uniform: [2.0, 8.0]}"})
+
     def test_a_default_that_its_name_does_not_foresee(self):
         text = ARGUMENTS + "p.add_argument('--momentum', type=float, default=0.0)\np.add_argument('--subsample', type=float, default=0.3)\n"
         self.assertEqual(self.domains(text), {"lr": "{loguniform: [0.01, 1.0]}", "momentum": "{uniform: [0.0, 0.99]}",
