@@ -3,7 +3,7 @@
 import re
 import unittest
 
-from init_answers_test import Answer, space_of
+from init_answers_test import Answer, metrics, space_of
 
 VALUES = "v, w, u = 0.25, 0.5, 0.75\n"
 LOOP = "for epoch in range(3):\n    "
@@ -114,6 +114,49 @@ class Qualified(unittest.TestCase):
     def test_in_a_log(self):
         answer = Answer("x = 1\n", "Baseline accuracy: 0.9\nepoch 1 accuracy: 0.5\nepoch 2 accuracy: 0.6\n")
         self.assertEqual((answer.metric, answer.values), ("accuracy", ["0.5", "0.6"]))
+
+
+class AsPrinted(unittest.TestCase):
+    """The expression reads the line as the program prints it, and is text that a space file may hold."""
+
+    def test_colours_are_no_part_of_it(self):
+        colours = "import types\ngreen, reset = '\\x1b[32m', '\\x1b[0m'\nFore = types.SimpleNamespace(GREEN='\\x1b[32m', RESET='\\x1b[0m')\nc = 32\n"
+        for line in ("\\x1b[1mepoch {epoch}\\x1b[0m \\x1b[32mval_acc:\\x1b[0m {w}", "\\x1b[{c}mepoch {epoch} val_acc {w}\\x1b[0m",
+                     "{green}val_acc {w}{reset}", "{Fore.GREEN}val_acc {w}{Fore.RESET}", "epoch {epoch} \\x07val_acc {w}"):
+            space = space_of(VALUES + colours + LOOP + f'print(f"{line}")\n')
+            with self.subTest(line):
+                self.assertNotRegex(space, "[\\x00-\\x09\\x0b-\\x1f]")
+                regex = re.search(r"^    val_acc: \{regex: '(.*?)'\}", space, re.M).group(1)
+                self.assertEqual(metrics.finds(regex, "epoch 1 val_acc: 0.5" if ":" in line else "epoch 1 val_acc 0.5"
+                                               if "epoch" in line else "val_acc 0.5"), ["0.5"])
+
+    def test_a_bar_that_is_moved_on_behind_its_value_counts_from_none(self):
+        space = space_of("from tqdm import tqdm\nbar = tqdm(total=3)\nfor e in (1, 2, 3):\n    v = e / 4\n"
+                         "    bar.set_postfix_str(f'val_acc={v:.4f}'); bar.update(1)\n")
+        self.assertRegex(space, r"(?m)^  iteration: .*, first: 0\}")
+
+    def test_what_is_printed_to_a_file_is_no_output(self):
+        space = space_of("log = open('log.txt', 'w')\nprint('val_acc', 0.5, file=log)\n")
+        self.assertIn("what it prints is not known", space)
+
+    def test_a_name_in_a_wide_cell_is_read(self):
+        for line in ("f\"{'accuracy':>9}: {w:.4f}\"", "f\"{'accuracy':>12} {w:9.4f}\"", "'%12s %.4f' % ('accuracy', w)", "'{:>12} {:.4f}'.format('accuracy', w)"):
+            answer = answer_of(f"print({line})")
+            self.assertEqual((answer.metric, answer.values), ("accuracy", ["0.5000"]), line)
+        answer = answer_of("print(f\"  {'mean':10s} IoU: {w}\")")
+        self.assertEqual((answer.metric, answer.values), ("mean_iou", ["0.5"]))
+
+    def test_a_dictionary_in_a_dictionary_is_read_by_its_own_keys(self):
+        for lines in ("stats = dict(train=dict(loss=v), valid=dict(loss=u, acc=w))\nprint(stats)",
+                      "stats = {'train': {'acc': v}}\nstats['valid'] = {'loss': u, 'acc': w}\nprint(stats)",
+                      "print(dict(train=dict(acc=v), valid=dict(acc=w)))"):
+            answer = answer_of(lines)
+            self.assertEqual((answer.metric, answer.values), ("valid_acc", ["0.5"]), lines)
+            self.assertEqual(len(answer.to_do), 1, answer.to_do)
+
+    def test_an_average_over_a_number_that_is_written_out_is_read(self):
+        answer = answer_of(LOOP + 'print(f"Episode {epoch}\\tLast return: {v:.2f}\\tAverage return (10): {w:.2f}")')
+        self.assertEqual((answer.metric, answer.values), ("average_return", ["0.50"] * 3))
 
 
 class Wholes(unittest.TestCase):
