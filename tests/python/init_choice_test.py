@@ -76,6 +76,7 @@ class Qualified(unittest.TestCase):
                 (['print(f"min val_loss {v} max val_loss {u} mean val_loss {w}")'], "mean_val_loss"),
                 (['print(f"class 0 f1 {v} class 1 f1 {u} macro f1 {w}")'], "macro_f1"),
                 (['print(f"Top 5 acc {v}")', 'print(f"Top 1 acc {w}")'], "top_1_acc"),
+                (['print(f"D acc {v} G loss {u} FID {w}")'], "fid"),
                 (['print(f"Generator loss {v} Discriminator loss {u} FID {w}")'], "fid")):
             with self.subTest(lines):
                 answer = answer_of(*lines)
@@ -90,7 +91,7 @@ class Qualified(unittest.TestCase):
 
     def test_names_of_which_none_goes_before_the_other_are_asked(self):
         for first, second in (("ensemble acc", "single acc"), ("zero-shot acc", "few-shot acc"), ("cls_loss", "box_loss"),
-                              ("recall@5", "recall@10")):
+                              ("recall@5", "recall@10"), ("source acc", "target acc"), ("in acc", "out acc")):
             answer = answer_of(f'print(f"{first} {{v}} {second} {{w}}")')
             names = [re.sub(r"\W+", "_", n) for n in (first, second)]
             self.assertTrue(any(f"{names[0]} and {names[1]} are printed" in t for t in answer.to_do), answer.to_do)
@@ -114,6 +115,63 @@ class Qualified(unittest.TestCase):
     def test_in_a_log(self):
         answer = Answer("x = 1\n", "Baseline accuracy: 0.9\nepoch 1 accuracy: 0.5\nepoch 2 accuracy: 0.6\n")
         self.assertEqual((answer.metric, answer.values), ("accuracy", ["0.5", "0.6"]))
+
+
+class PartsInWordsOfTheirOwn(unittest.TestCase):
+    """Of two lines in the same words, of which one names the validation in a cell, a bracket or a word, that one is read."""
+
+    def test_the_line_that_names_the_validation_is_read(self):
+        for training, validation in (
+                ("epoch {e:03d} | loss {v} | ppl {u}", "epoch {e:03d} | valid on 'valid' subset | loss {w} | ppl {u} | num_updates {e}"),
+                ("epoch {e} | loss {v}", "epoch {e} | valid | loss {w}"),
+                ("Epoch {e}: loss {v}", "Epoch {e}: evaluation: loss {w}"),
+                ("step {e} loss {v}", "eval at step {e} loss {w}"),
+                ("{e} loss={v}", "{e} [val] loss={w}"),
+                ("epoch {e}, loss {v}", "epoch {e} (held-out), loss {w}"),
+                ("Epoch {e} - loss: {v}, acc: {v}", "Epoch {e} - Validation - loss: {w}, acc: {w}"),
+                ("INFO epoch {e} | acc {v}", "INFO epoch {e} | valid on 'dev' | acc {w}"),
+                ("Epoch {e}\\tLoss {v}", "Test\\t\\tLoss {w}"),
+                (">>> epoch {e} err {v}", "<<< epoch {e} err {w} (test)"),
+                ("epoch {e} err {v}", "epoch {e} err {w} (test)"), ("accuracy: {v}", "accuracy (dev): {w}"),
+                ("Epoch {e} loss {v}", "Evaluating...\\nloss {w}")):
+            for lines in ((training, validation), (validation, training)):
+                answer = answer_of("for e in (1, 2, 3):\n    " + "\n    ".join(f'print(f"{line}")' for line in lines))
+                with self.subTest(lines):
+                    self.assertEqual(answer.values, ["0.5"] * 3)
+                    self.assertEqual(len(answer.to_do), 1, answer.to_do)  # The script has no options.
+
+    def test_a_score_of_the_training_alone_stands_behind_a_loss_of_the_validation(self):
+        answer = answer_of(LOOP + 'print(f"epoch {epoch} | loss {v} | acc {u}")\n    print(f"epoch {epoch} | valid | loss {w}")')
+        self.assertEqual((answer.metric, answer.values), ("loss", ["0.5"] * 3))
+
+    def test_lines_of_which_no_word_says_which_to_read_are_asked(self):
+        answer = answer_of(LOOP + 'print(f"T {epoch} acc {v}")\n    print(f"V {epoch} acc {w}")')
+        self.assertTrue(any("'T 1 acc 1' and 'V 1 acc 1', and the expression reads the first" in t for t in answer.to_do), answer.to_do)
+
+    def test_a_last_line_of_the_validation_goes_before_those_of_epochs_that_name_no_part(self):
+        answer = answer_of(LOOP + 'print(f"epoch {epoch} loss {v}")', 'print(f"Final evaluation: loss {w}")')
+        self.assertEqual((answer.values, len(answer.to_do)), (["0.5"], 1), answer.to_do)
+        answer = answer_of(LOOP + 'print(f"epoch {epoch} | val | loss {w}")', 'print(f"Final test: loss {v}")')
+        self.assertEqual((answer.values, len(answer.to_do)), (["0.5"] * 3, 1), answer.to_do)
+
+    def test_a_value_that_its_variable_or_a_bracket_behind_it_says_to_be_of_the_training_is_told(self):
+        for line in ('print("epoch", epoch, "loss", train_loss, val_loss)', 'print(f"epoch {epoch} loss {train_loss}")'):
+            answer = answer_of("train_loss, val_loss = v, w", LOOP + line)
+            self.assertTrue(any("loss shows train_loss, which by its name is of the training data" in t for t in answer.to_do), answer.to_do)
+        answer = answer_of(LOOP + 'print(f"epoch {epoch} accuracy: {v:.4f} (train) {w:.4f} (val)")')
+        self.assertTrue(any("as '(train)' behind it says" in t for t in answer.to_do), answer.to_do)
+
+    def test_two_words_with_a_stroke_name_two_values_that_print_parts(self):
+        answer = answer_of(LOOP + 'print("epoch", epoch, "train/val loss", v, w)')
+        self.assertEqual((answer.metric, answer.values), ("val_loss", ["0.5"] * 3))
+
+    def test_of_one_print_of_several_lines_each_has_a_part_of_its_own(self):
+        answer = answer_of(LOOP + 'print(f"epoch {epoch}\\n  train: loss {v} acc {v}\\n  valid: loss {w} acc {w}")')
+        self.assertEqual((answer.metric, answer.values), ("valid_acc", ["0.5"] * 3))
+
+    def test_one_value_in_two_lines_is_not_asked(self):
+        answer = answer_of(LOOP + 'print(f"T {epoch} acc {v}")\n    print(f"again {epoch} acc {v}")')
+        self.assertEqual(len(answer.to_do), 1, answer.to_do)
 
 
 class AsPrinted(unittest.TestCase):
