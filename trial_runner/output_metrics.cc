@@ -712,15 +712,23 @@ std::string OutputMetrics::NoteOnForms(const OutputFinding& leading) const {
   };
   const DataSplit one = FindLastDataSplit(BeforeValue(*first_leading_));
   const DataSplit other = FindLastDataSplit(BeforeValue(leading));
+  const auto reads_meant = [&](bool is_first) -> std::string {
+    const std::string regex =
+        parting(is_first ? *first_leading_ : leading, is_first ? leading : *first_leading_, "");
+    return regex.empty() ? ""
+                         : "; " + Quoted(regex) + " reads '" +
+                               std::string(is_first ? one.word : other.word) + "'";
+  };
   if (!one.name.empty() && !other.name.empty() && one.name != other.name) {
     const bool is_first = one.name == "val" || (one.name == "test" && other.name == "train");
-    const OutputFinding& meant = is_first ? *first_leading_ : leading;
-    const std::string regex = parting(meant, is_first ? leading : *first_leading_, "");
     return text + "One is of '" + std::string(one.word) + "', the other of '" +
            std::string(other.word) + "': write into the expression which of them is meant" +
-           (regex.empty() ? ""
-                          : "; " + Quoted(regex) + " reads '" +
-                                std::string(is_first ? one.word : other.word) + "'");
+           reads_meant(is_first);
+  }
+  if (one.name.empty() != other.name.empty() && one.name != "train" && other.name != "train") {
+    return text + "One is of '" + std::string(one.name.empty() ? other.word : one.word) +
+           "', the other does not say of what: write into the expression which of them is meant" +
+           reads_meant(!one.name.empty());
   }
   text += "If one kind is a summary, begin the expression with what the other lines begin with";
   // The epochs' lines are meant, and where neither names one, the first.

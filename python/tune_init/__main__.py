@@ -155,6 +155,8 @@ def main():
                 log = file.read()
     except OSError as error:
         refuse(f"{error.filename}: {error.strerror}")
+    if script.endswith(".py") and "\0" in source:
+        refuse(f"{script}: this is no text, and so no Python script")
     if script.endswith(".ipynb"):
         refuse(f"{script}: a notebook is no program: `jupyter nbconvert --to script {script}` makes one; take out its "
                "%magic and !shell lines, and call tune init for it")

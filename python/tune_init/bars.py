@@ -145,4 +145,4 @@ class Bars:
         if len(updates) != 1 or not beside:
             bar.doubts.append("does not count with each value that it shows")
             return
-        bar.counts_before = beside[0].lineno > call.lineno
+        bar.counts_before = (beside[0].lineno, beside[0].col_offset) > (call.lineno, call.col_offset)

@@ -6,6 +6,7 @@ from measures import HIGHER, LOWER, words_of
 
 OLD = "\0"  # In a line's text: the value that was.
 LOGGED = "\1"  # What a logger writes before its message: a time, a level, "INFO:root:", or nothing.
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")  # Colours and the like, which are taken out before a line is read.
 ARROW = r"%?\s*(?:-+>|=+>|→|~>)\s*"
 ARROW_OR_TO = re.compile(rf"{ARROW}|%?,?\s+to\s+")
 ANY = r"\S+?"  # The expression of the value that was.

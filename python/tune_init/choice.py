@@ -14,6 +14,8 @@ WHOLE = (*MEAN, "macro", "micro", "weighted", "total", "all", "global", "running
 # Of a value to compare with.
 REFERENCES = ("baseline", "target", "random", "teacher", "initial", "expected", "optimal", "before", "old", "previous", "prev", "dummy",
               "chance", "naive", "guess", "oracle", "reference", "ref", "original", "start", "starting", "prior", "goal", "majority")
+PAIRS = (("source", "target"), ("in", "out"))  # Of domains: which of them the sweep is about no word says.
+ADVERSARIES = ("d", "g", "discriminator", "generator", "critic", "disc", "gen")  # The score of one is the other's loss.
 EXTREMES = ("min", "max", "minimum", "maximum", "lowest", "highest", "so", "far", "best")
 SAME = {"accuracy": "acc", "error": "err", "reward": "return", "rew": "return", "perplexity": "ppl", "cost": "loss"}
 EPISODE = re.compile(r"\bep(?:isode|\.)?\b(?: (?:num|no|number|id)\b\.?)?[\s:=#\[(]*\d", re.I)
@@ -76,20 +78,23 @@ def chosen_of(main, metrics):
     if main not in same:
         return main, ""
     standings = {m.name: REFERENCE if is_before_loop(m, same) else standing_of(m) for m in same}
+    for pair in PAIRS:
+        if all(any(word in pieces_of(m.name) for m in same) for word in pair):
+            standings.update({m.name: QUALIFIED for m in same if set(pair) & set(pieces_of(m.name))})
     least = min(standings.values())
     first = [m for m in same if standings[m.name] == least]
     chosen = max(first, key=rank)
     if least == WHOLE_NAME:
         return chosen, ""
     others = [m for m in peers if m not in same and standing_of(m) == WHOLE_NAME]
-    is_part = pieces_of(chosen.name) == ["kl"]
+    is_part = pieces_of(chosen.name) == ["kl"] or bool(set(pieces_of(chosen.name)) & set(ADVERSARIES))
     if others and (len(first) > 1 or is_part or least == REFERENCE):
         return max(others, key=rank), ""
     if len(first) > 1:
         names = [m.name for m in sorted(first, key=lambda m: m.order)]
         return chosen, (f"{listed(names)} are printed, and no word says which of them the sweep is about: see that metric "
                         "names the right one")
-    if is_part:
+    if pieces_of(chosen.name) == ["kl"]:
         return chosen, "kl is one part of a loss: let the script print the whole loss too, and call tune init again"
     if any(w in REFERENCES for w in pieces_of(chosen.name)):
         return chosen, (f"{chosen.name} is by its name a value to compare with: let the script print the value of the training "

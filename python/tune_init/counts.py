@@ -2,7 +2,7 @@
 
 import re
 
-from measures import is_metric
+from measures import is_metric, part_of, words_of
 
 COUNTED = "\2"  # In a line's text: such a number.
 TIMES = r"(?:\s+(?:the|all|best|last|past|first|previous|a|its|k|n|epochs?|steps?|iter(?:ation)?s?|episodes?|rounds?|updates?))*"
@@ -11,6 +11,8 @@ SURE = re.compile(rf"(?:@\s*|\btop[-_ ]|\b(?:over|on|after|at|in|across|per){TIM
 OPEN = re.compile(rf"\b(?:of|and|for|from|last|past|first|previous|the){TIMES}[\s=#]+$", re.I)
 # Words, with other such numbers among them, up to what parts a name from its value.
 BEHIND = re.compile(rf"[\s-]*((?:[A-Za-z{COUNTED}][\w'{COUNTED}-]*\s*|[\[(]){{0,6}})[)\]]?\s*(?::|=|->|\bis\b)\s*")
+# One that the script writes out: "Average return (10): ".
+WRITTEN = re.compile(r"(\((?:last |over |of )*)\d+((?: \w+)?\)\s*[:=]\s*)$")
 
 
 def is_count(before, behind):
@@ -29,6 +31,7 @@ def is_count(before, behind):
 def with_counts_marked(parts):
     """(the parts with these numbers as text, which of the values they are): "return over ", None, " episodes: ", None."""
     out, counts, nth = [], [], parts.count(None)
+    parts = [p if p is None or i + 1 == len(parts) else WRITTEN.sub(rf"\1{COUNTED}\2", p) for i, p in enumerate(parts)]
     for i in range(len(parts) - 1, -1, -1):  # Behind a number may be others.
         part = parts[i]
         nth -= part is None
@@ -43,7 +46,9 @@ def with_counts_marked(parts):
 
 
 def spoken(text):
-    """The words of a text without what it counts: "ndcg: " of "ndcg@5: ", "mean return: " of "mean return (over 100 episodes): "."""
+    """The words of a text without what it counts: "ndcg: " of "ndcg@5: ", "mean return: " of "mean return (over 100 episodes): ",
+    "acc dev: " of "acc (dev): "."""
+    text = re.sub(r"(?<=\w)\s*\(((?:on |of )?[A-Za-z-]+)\)(?=\s*[:=]?\s*$)", lambda m: f" {m.group(1)}" if part_of(words_of(m.group(1))) else m.group(0), text)
     text = re.sub(rf"\s*[(\[][^()\[\]]*{COUNTED}[^()\[\]]*[)\]]", "", text)
     return re.sub(rf"\b(top)[-_ ]{COUNTED}", r"\1k", re.sub(rf"@\s*{COUNTED}", "", text), flags=re.I)
 

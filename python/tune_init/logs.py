@@ -4,7 +4,7 @@ import re
 import typing
 
 from bars import BarOfLog
-from changes import ANY, name_of_change, old_value_at
+from changes import ANY, ESCAPES, name_of_change, old_value_at
 from counts import has_count, is_count, with_counts_marked
 from counters import OF_FOLD, RANK, SUMMARY, counts_batches, ends_epoch, is_mean, level_of, levels_in, summarizes, units_in
 from groups import group_of
@@ -13,7 +13,6 @@ from metrics import (ALL_ARE_READ, NUMBER, Metric, column_regex, escaped, finds,
                      within_keys)
 from names import Naming, label_of, sentence_of
 
-ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
 WORD = r"[A-Za-z](?:[\w./@-]*[\w@])?"
 VALUE = re.compile(rf"(?<!\w')(?<!\w)({WORD}(?: {WORD})?)([\"']?\s?[:=]\s*'?|\s+)(?=({NUMBER})(?!\w*\d|\.\d))")
 ROW = re.compile(rf"\s*[|│]\s*({WORD})\s*[|│]\s*(?:{NUMBER})\s*[|│]\s*$")

@@ -25,12 +25,12 @@ RATES = {"wer", "cer", "eer", "fid"}  # To be small, and yet what the loss is th
 REWARDS = ("reward", "rew", "return")
 SIGNS = ("neg", "negative", "minus")
 CHANGES = ("improvement", "decrease", "reduction", "drop", "gain")
-DIFFERENCES = ("gap", "disparity", "difference", "diff")  # Of two values: "accuracy gap".
+SHORTFALLS = ("gap", "disparity", "difference", "diff", "missed", "missing")  # Of a score they are to be small.
 # `neg_...` of scikit-learn's scorers and the like; a plain `neg_loss` may be the loss of negative samples.
 NEGATED = ("mean", "root", "median", "max", "log", "logloss", "brier", "mse", "rmse", "mae", "mape", "rmsle", "msle")
 LIKELIHOOD = ("log_likelihood", "likelihood", "loglik", "elbo")
 
-VALIDATION = re.compile(r"(?:va|vl|vld|val|vali|valid|validation|validate|dev|devel|development|eval|evaluation|check|holdout|"
+VALIDATION = re.compile(r"(?:va|vl|vld|val|vali|valid|validation|validate|validating|dev|devel|development|eval|evaluation|evaluate|evaluating|check|holdout|"
                         r"heldout|oos|oob|cv)(?:set)?\d*$")
 TRAINING = re.compile(r"(?:tr|trn|train|training|fit)(?:set)?\d*$")
 # "valloss", "vacc".
@@ -94,7 +94,7 @@ def direction_of(name):
     if any(w in CHANGES for w in words):
         is_fall = "drop" in words or "decrease" in words or "reduction" in words
         return "min" if higher and not lower and is_fall else "max", False
-    if any(w in DIFFERENCES for w in words):
+    if any(w in SHORTFALLS for w in words):
         return "min", False
     is_mixed = lower and higher and higher[-1] > lower[-1] and not re.search(r"top\d$|acc\d$|brier_score$", text)
     return mode, bool(lower or higher) and not is_mixed

@@ -6,13 +6,13 @@ import re
 from bars import NOT_FULL
 from changes import ANY, LOGGED, OLD
 from counts import COUNTED
-from counters import RANK, SEVERAL_PROCESSES, counts_batches, ends_epoch, is_mean, level_of, summarizes, units_in
-from groups import group_of
+from counters import OF_FOLD, RANK, SEVERAL_PROCESSES, counts_batches, ends_epoch, is_mean, level_of, summarizes, units_in
+from groups import group_of, parts_named, words_of_parts
 from lines import lines_of
 from measures import ENDS, is_metric, part_of, words_of
-from names import Chain, Naming, label_of, label_text, sentence_of
+from names import Chain, Naming, label_of, label_text, part_of_line, sentence_of
 from options import dotted
-from repeats import repeated
+from repeats import repeated, says_the_same
 from scores import add_modes, value_at
 
 NUMBER = r"[+-]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|nan|inf"
@@ -20,6 +20,8 @@ NUMBER = r"[+-]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|nan|inf"
 BEFORE_MESSAGE = r"(?:^|[^\w\s]\s*|\b[A-Z]+\s+)"
 
 
+STANDINGS = {"validation": 1, "test": 2}  # Of lines; those of the training come last.
+UNSAID, OF_TRAINING = 3, 4
 ALL_ARE_READ = "As this file stands each of these values is an iteration, and the best of all is the trial's"
 
 
@@ -50,7 +52,8 @@ class Metric:
 
 def escaped(text):
     text = re.sub(r"([\\.^$*+?()\[\]{}|])", r"\\\1", text).replace("\t", r"\t").replace(OLD, ANY).replace(COUNTED, ANY)
-    return re.sub(LOGGED + r"(\b)?", lambda m: ".*?" if m.group(1) is None else r".*?\b", text)
+    text = re.sub(LOGGED + r"(\b)?", lambda m: ".*?" if m.group(1) is None else r".*?\b", text)
+    return "".join(c if c.isprintable() or c.isspace() else ".?" for c in text)  # No screen shows it.
 
 
 # ---- the source
@@ -238,7 +241,8 @@ def precedence(line):
     words = " ".join(p for p in line.parts if p)
     is_end = line.is_in_loop and ends_epoch(words)
     kind = level_of(unit_of(line), summarizes(words) and not is_end, is_mean(text_of(line)))
-    return (kind, bool(line.old), is_on_one_bar(line), tells_of_training(line), not line.is_in_loop, counts_batches(text_of(line)), is_end,
+    standing = standing_of_part(line)
+    return (kind == OF_FOLD, standing >= UNSAID, kind, bool(line.old), is_on_one_bar(line), standing, not line.is_in_loop, counts_batches(text_of(line)), is_end,
             line.depth)
 
 
@@ -259,10 +263,11 @@ def read_on_bar(metric, bar, is_before_picture):
         metric.regex, metric.iteration = f"{picture}.*{metric.regex}", f"{count}.*{label}"
 
 
-def tells_of_training(line):
-    """Of two lines with the same names, "Train | Acc: ..." and "Valid | Acc: ...", the second is the one to look at."""
+def standing_of_part(line):
+    """Of two lines with the same names, "Train | Acc: ..." and "Valid | Acc: ...", the second is the one to look at; so it is
+    beside a line that names no part of the data."""
     words = [w for part in line.parts if isinstance(part, str) for w in words_of(part)]
-    return part_of(words) == "training"
+    return STANDINGS.get(part_of_line(line.parts)) or (OF_TRAINING if part_of(words) == "training" else UNSAID)
 
 
 def column_regex(names, name, separator, row):
@@ -323,6 +328,7 @@ def add_metrics_of(line, lines, is_wanted, source, metrics):
             continue
         if name in metrics:
             doubt_two_loops(metrics[name], line)
+            doubt_two_lines(metrics[name], line)
             continue
         regex, strays = expression_of(line, i, lines, keys, group)
         if any(label_of_match(regex, n.parts) != naming.labels[i] for n in strays):
@@ -330,6 +336,9 @@ def add_metrics_of(line, lines, is_wanted, source, metrics):
         metrics[name] = metric_of(name, regex, line, i, source)
         metrics[name].doubts += [doubt] if doubt else []
         metrics[name].doubts += doubts_on(line, i, lines, name)
+        if not is_found(metrics[name], line, i):
+            metrics[name].doubts.append(f"no expression was found that reads {name} in '{text_of(line).strip()[:60]}': let the script print it in "
+                                        f"a line of its own, as in '{name}: 0.5', and call tune init again")
         outside = next(filter(None, map(line.outside_of_loop, strays)), "")
         if not metrics[name].doubts and outside:
             word = "test" if outside == "behind" else "untrained"
@@ -337,10 +346,17 @@ def add_metrics_of(line, lines, is_wanted, source, metrics):
                                         f"let the script say {word} there, and call tune init again. {ALL_ARE_READ}")
 
 
+def is_found(metric, line, i):
+    """Whether the expression reads the value at parts[i] in the line as it is printed."""
+    text, numbers = rendered(line.parts)
+    alone = rendered([p if p is not None or at == i else "" for at, p in enumerate(line.parts)])[0]  # Others may be texts, such as colours.
+    return is_on_one_bar(line) or any(numbers[i] in finds(metric.regex, t) for t in (text, alone))
+
+
 def expression_of(line, i, lines, keys, group):
     """(expression, the lines of other values that satisfy it, too)"""
     # Lines that say the same in two branches of the script are one.
-    others = [n for n in lines if n.parts[:i + 1] != line.parts[:i + 1] or line.outside_of_loop(n)]
+    others = [n for n in lines if not says_the_same(n, line, i) or line.outside_of_loop(n)]
     chain = Chain(line.parts, i)
     if keys:
         return within_keys(keys, regex_for(line.parts, i)), []
@@ -358,7 +374,7 @@ def metric_of(name, regex, line, i, source):
         read_on_bar(metric, line.bar, "postfix" not in dotted(line.call.func))
     metric.unit, metric.is_mean = unit_of(line), is_mean(text_of(line))
     add_subject(metric, line)
-    metric.part = part_of(words_of(text_of(line))[:1])
+    metric.part = part_of_line(line.parts) or part_of(words_of(text_of(line))[:1])
     if SEVERAL_PROCESSES.search(source):
         read_first_rank(metric, line, i)
     metric.line = source.split("\n")[line.call.lineno - 1].strip()
@@ -379,7 +395,25 @@ def group_at(line, i):
     """group_of() for the value at parts[i], on its own line of a text of several."""
     before = "".join("1" if p is None else p for p in line.parts[:i]).split("\n")[-1]
     behind = "".join("1" if p is None else p for p in line.parts[i:]).split("\n")[0]
-    return group_of(before + behind, len(before))
+    words = words_of_parts(before)
+    is_line_of_part = bool(words) and len(parts_named(before + behind)) == 1 and len(parts_named(text_of(line))) > 1
+    return group_of(before + behind, len(before)) or (words[-1][0] if is_line_of_part else "")
+
+
+def doubt_two_lines(metric, line):
+    """Two lines of a loop print different values of the same name, and no word says of which part of the data they are."""
+    first = metric.printed
+    if first is None or metric.doubts or first.call is line.call or not line.is_in_loop or precedence(first) != precedence(line):
+        return
+    if (first.loop, first.block) != (line.loop, line.block) or finds(metric.regex, rendered(line.parts)[0]):
+        return
+    at = next((i for i in Naming(line.parts, is_metric, line).labels
+               if Naming(line.parts, is_metric, line).of(i)[0] == metric.name), None)
+    values = [value and ast.unparse(value) for value in (value_at(first, metric.order[1]), at and value_at(line, at))]
+    if None not in values and values[0] == values[1]:
+        return
+    metric.doubts.append(f"{metric.name} is printed by two lines of the loop, '{text_of(first).strip()[:40]}' and '{text_of(line).strip()[:40]}', and "
+                         "the expression reads the first: see that it is the one of the validation, or begin it as the other does")
 
 
 def doubt_two_loops(metric, line):
@@ -424,6 +458,15 @@ def doubts_on(line, i, lines, name):
     if line.old and line.is_in_if():
         yield (f"{name} is printed in some turns of the loop alone, such as those in which it improves, and the others are not "
                "counted: print it in each, and call tune init again")
+    value = value_at(line, i)
+    shown = ast.unparse(value) if isinstance(value, (ast.Name, ast.Attribute, ast.Subscript)) else ""
+    if part_of(words_of(shown)) == "training" and not part_of(words_of(name)) and standing_of_part(line) == UNSAID:
+        yield (f"{name} shows {shown}, which by its name is of the training data, on which the trial that learns by heart is the best: let "
+               "the script print a value of the validation with its name, and call tune init again")
+    remark = re.match(r"\s*[(\[]([A-Za-z -]+)[)\]]", line.parts[i + 1] or "") if i + 1 < len(line.parts) else None
+    if remark and part_of(words_of(remark.group(1))) == "training" and not part_of(words_of(name)):
+        yield (f"{name} is of the training data, as '{remark.group(0).strip()}' behind it says: let the script print the validation's value with a "
+               f"name before it, as in val_{name}, and call tune init again")
     if line.unknown_part:
         yield (f"the line of {name} is printed for each {line.unknown_part}, and which there are is not seen: let the "
                "expression begin as the line of the validation does, such as ^val")

@@ -36,11 +36,27 @@ def label_text(text):
     """What stands right before the value, back to where its label begins."""
     line = text.split("\n")[-1]
     body = line.split(OLD)[0].rstrip(" :=→>\"'\t|([")
-    body = body[:-1] if body[-1:] in (")", "]") and COUNTED in body else body  # "reward (last 10 episodes): "
+    is_remark = COUNTED in body or spoken(body) != body
+    body = body[:-1] if body[-1:] in (")", "]") and is_remark else body  # "reward (last 10 episodes): ", "acc (dev): "
     starts = [m.end() for m in re.finditer(LOGGED + r"|[|,;()\[\]{}]\s*|\s[-–—/>]+\s+|\t|  +", body)]
     begin = starts[-1] if starts else 0
     return line[:begin], line[begin:]
 
+
+def part_of_line(parts):
+    """The part of the data that a line names in words of its own, as "epoch 1 | valid | loss 0.5" does and "val_loss 0.5" does not; ""
+    where it names none, or the training beside another."""
+    texts = []
+    for i, text in enumerate(parts):
+        if text is None:
+            continue
+        label = re.search(r"[A-Za-z][\w /.@-]*$", label_text(text)[1].split(OLD)[0].rstrip(" :=→>\"'\t|([*"))
+        words = words_of(label.group(0)) if label and i + 1 < len(parts) else []
+        is_of_value = measures_of("_".join(words)) or len(words) == 1 and part_of(words)
+        texts.append(text[:text.rfind(label.group(0))] if is_of_value else text)
+    words = words_of(" ".join(texts))
+    named = {part_of([w]) for w in words} | {part_of(words)}
+    return "" if "training" in named else part_of(words)
 
 
 def glued(parts, i):
@@ -54,10 +70,10 @@ class Chain:
 
     def __init__(self, parts, i):
         self.begin = i
-        while self.begin > 2 and parts[self.begin - 2] is None and (parts[self.begin - 1] or "").strip() == "/":
+        while self.begin > 2 and parts[self.begin - 2] is None and (parts[self.begin - 1] or "").strip() in ("/", ""):
             self.begin -= 2
         end = i
-        while end + 2 < len(parts) and parts[end + 2] is None and (parts[end + 1] or "").strip() == "/":
+        while end + 2 < len(parts) and parts[end + 2] is None and (parts[end + 1] or "").strip() in ("/", ""):
             end += 2
         self.at, self.text, self.between = (i - self.begin) // 2, parts[self.begin - 1] or "", parts[i - 1]
         words = re.findall(r"[A-Za-z]+(?:/[A-Za-z]+)+", self.text.split("\n")[-1])

@@ -2,6 +2,7 @@
 
 import ast
 
+from names import part_of_line
 from options import dotted
 
 # Names of variables that hold a part of the data.
@@ -42,9 +43,14 @@ def functions_called_again(tree, places, owners):
             yield function, "once before a loop and then in it"
 
 
+def says_the_same(line, other, i):
+    """Whether no word tells the value at parts[i] of one line from that of the other: "acc 0.5" and "acc 0.5 (val)"."""
+    return line.parts[:i + 1] == other.parts[:i + 1] and part_of_line(line.parts) == part_of_line(other.parts)
+
+
 def repeated(line, i, lines):
     """How the words before the value at parts[i] come again among the same statements; "" where they do not."""
-    same = [n for n in lines if n.parts[:i + 1] == line.parts[:i + 1] and n.block == line.block]
+    same = [n for n in lines if says_the_same(n, line, i) and n.block == line.block]
     if len(same) < 2:
         return ""
     headings = [heading_of(n, lines) for n in same]

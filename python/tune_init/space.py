@@ -19,6 +19,10 @@ def quoted(text):
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
+def printable(text):
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
 def single(text):
     return "'" + text.replace("'", "''") + "'"
 
@@ -177,7 +181,7 @@ def metric_lines(metrics, main):
     for metric in metrics:
         source = "" if metric.source == "stdout" else f", from: {metric.source}"
         lines.append(f"    {metric.name}: {{regex: {single(metric.regex)}{source}}}"
-                     + (f"   # {metric.comment}{metric.line[:100]}" if metric.line else ""))
+                     + (f"   # {metric.comment}{printable(metric.line[:100])}" if metric.line else ""))
     beside = [m for m in metrics if m.block is not None and m.block == main.block]
     last = max(beside, key=lambda m: m.order[0], default=main)
     if last.order[0] > main.order[0]:

@@ -6,7 +6,7 @@ A template is a list of texts and of None, where a value stands.
 import ast
 import re
 
-from changes import LOGGED
+from changes import ESCAPES, LOGGED
 from measures import part_of, words_of
 from options import dotted
 
@@ -28,15 +28,37 @@ def holes_in(text, pattern, escape=None, plain=None):
     return parts
 
 
+def spec_of(hole):
+    """">12" of "{name:>12}" and of "%12s"."""
+    percent = re.fullmatch(r"%(-?)(\d+)s", hole)
+    if percent:
+        return ("<" if percent.group(1) else ">") + percent.group(2)
+    return hole.rstrip("}").partition(":")[2]
+
+
+def padded(template, spec, before):
+    """The template of a text that is known, with the blanks of its cell where it begins a line."""
+    is_known = len(template) == 1 and template[0] is not None and re.fullmatch(r"(?:.?[<>^])?\d+s?", spec)
+    is_first = not "".join("1" if p is None else p for p in before).split("\n")[-1].strip()
+    return [format(template[0], spec).rstrip()] if is_known and is_first else template
+
+
+def is_colour(node):
+    """Whether it is a name such as Fore.GREEN and bcolors.OKGREEN, whose text is taken out before the line is read."""
+    return isinstance(node, ast.Attribute) and node.attr.isupper() and re.search(
+        r"(?:^|\.)(?:Fore|Back|Style|\w*colou?rs?|ansi)$", dotted(node.value), re.I) is not None
+
+
 def filled(text, pattern, nodes, inner, escape=None, plain=None):
     """The template of a text whose holes are filled by these nodes: those that are texts are known."""
     parts, at = [], 0
+    written = [hole for hole in re.findall(f"{re.escape(escape)}|{pattern}" if escape else pattern, text) if hole != escape]
     for piece in holes_in(text, f"(?:{pattern})", escape, plain):
         if piece is not None:
             parts.append(piece)
             continue
         known = inner(nodes[at]) if nodes and at < len(nodes) else [None]
-        parts += known if len(known) == 1 else [None]
+        parts += padded(known, spec_of(written[at]) if at < len(written) else "", parts) if len(known) == 1 else [None]
         at += 1
     return parts
 
@@ -55,8 +77,11 @@ def merged(parts):
             out[-1] += part
         else:
             out.append(part)
+    for i in range(len(out) - 2, 0, -1):  # "\\x1b[{colour}m"
+        if out[i] is None and re.search(r"\x1b\[[0-9;]*$", out[i - 1] or "") and re.match(r"[0-9;]*m", out[i + 1] or ""):
+            out[i - 1:i + 2] = [out[i - 1] + out[i + 1]]
     # A carriage return ends a line, too, for who reads it.
-    return [part if part is None else part.replace("\r", "\n") for part in out]
+    return [part if part is None else ESCAPES.sub("", part).replace("\r", "\n") for part in out]
 
 
 def is_of_training(parts):
@@ -79,6 +104,10 @@ def is_text(node):
     return isinstance(node, ast.JoinedStr) or (is_made and node.func.attr in ("format", "join", "dumps"))
 
 
+def is_constant_spec(spec):
+    return isinstance(spec, ast.JoinedStr) and len(spec.values) == 1 and isinstance(spec.values[0], ast.Constant)
+
+
 def shows_percent(node):
     """Whether it is a value such as {accuracy:.2%}."""
     spec = node.format_spec if isinstance(node, ast.FormattedValue) else None
@@ -90,6 +119,14 @@ def is_padded_between(before, value):
     specs = [ast.unparse(v.format_spec).strip("f\"'") if isinstance(v, ast.FormattedValue) and v.format_spec else "" for v in (before, value)]
     are_values = isinstance(before, ast.FormattedValue) and isinstance(value, ast.FormattedValue)
     return are_values and (re.match(r"<\d", specs[0]) is not None or re.match(r">?\d", specs[1]) is not None)
+
+
+def values_by_key(node):
+    """Of a dictionary that is written out."""
+    if isinstance(node, ast.Dict):
+        return {str(k.value): v for k, v in zip(node.keys, node.values) if isinstance(k, ast.Constant)}
+    is_dict = isinstance(node, ast.Call) and dotted(node.func) == "dict"
+    return {k.arg: k.value for k in node.keywords if k.arg} if is_dict else {}
 
 
 class Names:
@@ -133,13 +170,21 @@ class Names:
             return
         for target in targets:
             name = ast.unparse(target)
+            if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+                for one, its in zip(target.elts, value.elts):  # GREEN, RESET = "\\x1b[32m", "\\x1b[0m"
+                    if is_name(one) and is_text(its):
+                        self.remember(one.id, node.lineno, its, False)
+                continue
+            found = self.keys_of(value, returned)
             if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
                 if isinstance(target.slice.value, str):
                     self.extend(ast.unparse(target.value), [target.slice.value])
+                    self.extend(name, found or [])
                 continue
-            found = self.keys_of(value, returned)
             if found is not None:
                 self.extend(name, found)
+                for key, inner in values_by_key(value).items():  # stats['valid'] of stats = dict(valid=dict(acc=0.5))
+                    self.extend(f"{name}[{key!r}]", self.keys_of(inner, returned) or [])
             elif is_name(target):
                 self.remember(name, node.lineno, value, False)
 
@@ -219,11 +264,21 @@ class Names:
         return nodes if not is_changed and all(is_text(node) for node in nodes) else []
 
 
+def files_opened_in(tree):
+    """The names of files that the script opens."""
+    def is_opened(node):
+        return isinstance(node, ast.Call) and dotted(node.func).split(".")[-1] == "open"
+    given = [(t, n.value) for n in ast.walk(tree) if isinstance(n, ast.Assign) for t in n.targets]
+    given += [(n.optional_vars, n.context_expr) for n in ast.walk(tree) if isinstance(n, ast.withitem) and n.optional_vars is not None]
+    return {ast.unparse(target) for target, value in given if is_opened(value)}
+
+
 class Templates:
     """Templates of expressions. `bound` holds those of names that are known where they stand."""
 
     def __init__(self, tree):
         self.names = Names(tree)
+        self.files = files_opened_in(tree)
         # log(Epoch=1, Val=0.5) of PyTorch Geometric prints "Epoch: 1, Val: 0.5".
         self.has_log_of_words = any(isinstance(n, ast.ImportFrom) and (n.module or "").startswith("torch_geometric") and
                                     any(a.name == "log" for a in n.names) for n in ast.walk(tree))
@@ -240,11 +295,17 @@ class Templates:
             return [node.value if isinstance(node.value, str) else None]
         if isinstance(node, ast.Name) and node.id in bound:
             return bound[node.id]
+        if is_colour(node):
+            return [""]
+        if isinstance(node, ast.Call) and dotted(node.func).split(".")[-1] in ("colored", "style") and node.args and is_text(node.args[0]):
+            return inner(node.args[0])
         if isinstance(node, ast.JoinedStr):
             parts = []
             for before, value in zip([None, *node.values], node.values):
                 parts += [" "] if is_padded_between(before, value) else []
-                parts += inner(value.value) if isinstance(value, ast.FormattedValue) else inner(value)
+                spec = value.format_spec if isinstance(value, ast.FormattedValue) else None
+                shown = inner(value.value) if isinstance(value, ast.FormattedValue) else inner(value)
+                parts += padded(shown, spec.values[0].value, parts) if is_constant_spec(spec) else shown
                 parts += ["%"] if shows_percent(value) else []
             return parts
         if isinstance(node, ast.IfExp) and is_text(node):  # What it says at most; "train" if training else "val": of both.
@@ -281,12 +342,17 @@ class Templates:
         keys = self.names.keys_of(node)
         if not keys:
             return [None]
-        if not isinstance(node, ast.Dict) or len(keys) != len(node.values):
-            return keys_template(keys, quote)
+        values = values_by_key(node)
         parts = ["{"]
-        for key, value in zip(keys, node.values):  # A value may be a dictionary of its own.
-            parts += [f"{quote}{key}{quote}: ", *self.dictionary(value, quote), ", "]
+        for key in keys:  # A value may be a dictionary of its own.
+            nested = self.dictionary(values[key], quote) if key in values else self.nested(node, key, quote)
+            parts += [f"{quote}{key}{quote}: ", *nested, ", "]
         return parts[:-1] + ["}"]
+
+    def nested(self, node, key, quote):
+        is_named = isinstance(node, (ast.Name, ast.Attribute))
+        keys = self.names.keys.get(f"{ast.unparse(node)}[{key!r}]") if is_named else None
+        return keys_template(keys, quote) if keys else [None]
 
     @staticmethod
     def formatted(call, text, inner):
@@ -297,7 +363,7 @@ class Templates:
             name, is_aligned = re.match(r"\w*", field[1:]).group(0), re.search(r":.?[>^]", field) is not None
             index = int(name) if name.isdigit() else len(nodes)
             given = words.get(name) if name and not name.isdigit() else call.args[index] if index < len(call.args) else None
-            is_plain = given is not None and not is_aligned and re.match(r"\w*[:!}]", field[1:])
+            is_plain = given is not None and (not is_aligned or is_text(given)) and re.match(r"\w*[:!}]", field[1:])
             nodes.append(given if is_plain else ast.Constant(0))
         return filled(text, BRACE_HOLE, nodes, inner)
 
@@ -328,6 +394,8 @@ class Templates:
         words = {k.arg: k.value for k in call.keywords if k.arg}
         is_rich = last == "rprint" or "console" in owner.lower() or owner == "rich"
         if last in ("print", "echo", "secho", "rprint", "pprint") or (last == "log" and is_rich):
+            if ast.unparse(words.get("file", ast.Constant(None))) in self.files:
+                return None
             is_error = "stderr" in ast.unparse(words["file"]) if "file" in words else "err" in words
             separator = words.get("sep")
             text = separator.value if isinstance(separator, ast.Constant) else " "

@@ -63,7 +63,7 @@ class Modes(unittest.TestCase):
         answer = Answer('print(f"neg_mean_squared_error: {-0.5}")\n')
         self.assertEqual((answer.metric, answer.mode), ("neg_mean_squared_error", "max"))
         self.assertNotIn("right direction", answer.space)
-        for name in ("neg_loss", "loss_improvement", "error_reduction", "loss_score"):
+        for name in ("neg_loss", "loss_improvement", "error_reduction", "loss_score", "accuracy_gap", "recall_disparity", "missed_recall"):
             answer = Answer(f'x = 0.5\nprint(f"{name}: {{x}}")\n')
             self.assertTrue(any(f"{name} for the best; is that the right direction?" in t for t in answer.to_do), name)
 

@@ -3,7 +3,7 @@
 import re
 import unittest
 
-from init_answers_test import Answer, space_of
+from init_answers_test import Answer, metrics, space_of
 
 VALUES = "v, w, u = 0.25, 0.5, 0.75\n"
 LOOP = "for epoch in range(3):\n    "
@@ -76,6 +76,7 @@ class Qualified(unittest.TestCase):
                 (['print(f"min val_loss {v} max val_loss {u} mean val_loss {w}")'], "mean_val_loss"),
                 (['print(f"class 0 f1 {v} class 1 f1 {u} macro f1 {w}")'], "macro_f1"),
                 (['print(f"Top 5 acc {v}")', 'print(f"Top 1 acc {w}")'], "top_1_acc"),
+                (['print(f"D acc {v} G loss {u} FID {w}")'], "fid"),
                 (['print(f"Generator loss {v} Discriminator loss {u} FID {w}")'], "fid")):
             with self.subTest(lines):
                 answer = answer_of(*lines)
@@ -90,7 +91,7 @@ class Qualified(unittest.TestCase):
 
     def test_names_of_which_none_goes_before_the_other_are_asked(self):
         for first, second in (("ensemble acc", "single acc"), ("zero-shot acc", "few-shot acc"), ("cls_loss", "box_loss"),
-                              ("recall@5", "recall@10")):
+                              ("recall@5", "recall@10"), ("source acc", "target acc"), ("in acc", "out acc")):
             answer = answer_of(f'print(f"{first} {{v}} {second} {{w}}")')
             names = [re.sub(r"\W+", "_", n) for n in (first, second)]
             self.assertTrue(any(f"{names[0]} and {names[1]} are printed" in t for t in answer.to_do), answer.to_do)
@@ -114,6 +115,106 @@ class Qualified(unittest.TestCase):
     def test_in_a_log(self):
         answer = Answer("x = 1\n", "Baseline accuracy: 0.9\nepoch 1 accuracy: 0.5\nepoch 2 accuracy: 0.6\n")
         self.assertEqual((answer.metric, answer.values), ("accuracy", ["0.5", "0.6"]))
+
+
+class PartsInWordsOfTheirOwn(unittest.TestCase):
+    """Of two lines in the same words, of which one names the validation in a cell, a bracket or a word, that one is read."""
+
+    def test_the_line_that_names_the_validation_is_read(self):
+        for training, validation in (
+                ("epoch {e:03d} | loss {v} | ppl {u}", "epoch {e:03d} | valid on 'valid' subset | loss {w} | ppl {u} | num_updates {e}"),
+                ("epoch {e} | loss {v}", "epoch {e} | valid | loss {w}"),
+                ("Epoch {e}: loss {v}", "Epoch {e}: evaluation: loss {w}"),
+                ("step {e} loss {v}", "eval at step {e} loss {w}"),
+                ("{e} loss={v}", "{e} [val] loss={w}"),
+                ("epoch {e}, loss {v}", "epoch {e} (held-out), loss {w}"),
+                ("Epoch {e} - loss: {v}, acc: {v}", "Epoch {e} - Validation - loss: {w}, acc: {w}"),
+                ("INFO epoch {e} | acc {v}", "INFO epoch {e} | valid on 'dev' | acc {w}"),
+                ("Epoch {e}\\tLoss {v}", "Test\\t\\tLoss {w}"),
+                (">>> epoch {e} err {v}", "<<< epoch {e} err {w} (test)"),
+                ("epoch {e} err {v}", "epoch {e} err {w} (test)"), ("accuracy: {v}", "accuracy (dev): {w}"),
+                ("Epoch {e} loss {v}", "Evaluating...\\nloss {w}")):
+            for lines in ((training, validation), (validation, training)):
+                answer = answer_of("for e in (1, 2, 3):\n    " + "\n    ".join(f'print(f"{line}")' for line in lines))
+                with self.subTest(lines):
+                    self.assertEqual(answer.values, ["0.5"] * 3)
+                    self.assertEqual(len(answer.to_do), 1, answer.to_do)  # The script has no options.
+
+    def test_a_score_of_the_training_alone_stands_behind_a_loss_of_the_validation(self):
+        answer = answer_of(LOOP + 'print(f"epoch {epoch} | loss {v} | acc {u}")\n    print(f"epoch {epoch} | valid | loss {w}")')
+        self.assertEqual((answer.metric, answer.values), ("loss", ["0.5"] * 3))
+
+    def test_lines_of_which_no_word_says_which_to_read_are_asked(self):
+        answer = answer_of(LOOP + 'print(f"T {epoch} acc {v}")\n    print(f"V {epoch} acc {w}")')
+        self.assertTrue(any("'T 1 acc 1' and 'V 1 acc 1', and the expression reads the first" in t for t in answer.to_do), answer.to_do)
+
+    def test_a_last_line_of_the_validation_goes_before_those_of_epochs_that_name_no_part(self):
+        answer = answer_of(LOOP + 'print(f"epoch {epoch} loss {v}")', 'print(f"Final evaluation: loss {w}")')
+        self.assertEqual((answer.values, len(answer.to_do)), (["0.5"], 1), answer.to_do)
+        answer = answer_of(LOOP + 'print(f"epoch {epoch} | val | loss {w}")', 'print(f"Final test: loss {v}")')
+        self.assertEqual((answer.values, len(answer.to_do)), (["0.5"] * 3, 1), answer.to_do)
+
+    def test_a_value_that_its_variable_or_a_bracket_behind_it_says_to_be_of_the_training_is_told(self):
+        for line in ('print("epoch", epoch, "loss", train_loss, val_loss)', 'print(f"epoch {epoch} loss {train_loss}")'):
+            answer = answer_of("train_loss, val_loss = v, w", LOOP + line)
+            self.assertTrue(any("loss shows train_loss, which by its name is of the training data" in t for t in answer.to_do), answer.to_do)
+        answer = answer_of(LOOP + 'print(f"epoch {epoch} accuracy: {v:.4f} (train) {w:.4f} (val)")')
+        self.assertTrue(any("as '(train)' behind it says" in t for t in answer.to_do), answer.to_do)
+
+    def test_two_words_with_a_stroke_name_two_values_that_print_parts(self):
+        answer = answer_of(LOOP + 'print("epoch", epoch, "train/val loss", v, w)')
+        self.assertEqual((answer.metric, answer.values), ("val_loss", ["0.5"] * 3))
+
+    def test_of_one_print_of_several_lines_each_has_a_part_of_its_own(self):
+        answer = answer_of(LOOP + 'print(f"epoch {epoch}\\n  train: loss {v} acc {v}\\n  valid: loss {w} acc {w}")')
+        self.assertEqual((answer.metric, answer.values), ("valid_acc", ["0.5"] * 3))
+
+    def test_one_value_in_two_lines_is_not_asked(self):
+        answer = answer_of(LOOP + 'print(f"T {epoch} acc {v}")\n    print(f"again {epoch} acc {v}")')
+        self.assertEqual(len(answer.to_do), 1, answer.to_do)
+
+
+class AsPrinted(unittest.TestCase):
+    """The expression reads the line as the program prints it, and is text that a space file may hold."""
+
+    def test_colours_are_no_part_of_it(self):
+        colours = "import types\ngreen, reset = '\\x1b[32m', '\\x1b[0m'\nFore = types.SimpleNamespace(GREEN='\\x1b[32m', RESET='\\x1b[0m')\nc = 32\n"
+        for line in ("\\x1b[1mepoch {epoch}\\x1b[0m \\x1b[32mval_acc:\\x1b[0m {w}", "\\x1b[{c}mepoch {epoch} val_acc {w}\\x1b[0m",
+                     "{green}val_acc {w}{reset}", "{Fore.GREEN}val_acc {w}{Fore.RESET}", "epoch {epoch} \\x07val_acc {w}"):
+            space = space_of(VALUES + colours + LOOP + f'print(f"{line}")\n')
+            with self.subTest(line):
+                self.assertNotRegex(space, "[\\x00-\\x09\\x0b-\\x1f]")
+                regex = re.search(r"^    val_acc: \{regex: '(.*?)'\}", space, re.M).group(1)
+                self.assertEqual(metrics.finds(regex, "epoch 1 val_acc: 0.5" if ":" in line else "epoch 1 val_acc 0.5"
+                                               if "epoch" in line else "val_acc 0.5"), ["0.5"])
+
+    def test_a_bar_that_is_moved_on_behind_its_value_counts_from_none(self):
+        space = space_of("from tqdm import tqdm\nbar = tqdm(total=3)\nfor e in (1, 2, 3):\n    v = e / 4\n"
+                         "    bar.set_postfix_str(f'val_acc={v:.4f}'); bar.update(1)\n")
+        self.assertRegex(space, r"(?m)^  iteration: .*, first: 0\}")
+
+    def test_what_is_printed_to_a_file_is_no_output(self):
+        space = space_of("log = open('log.txt', 'w')\nprint('val_acc', 0.5, file=log)\n")
+        self.assertIn("what it prints is not known", space)
+
+    def test_a_name_in_a_wide_cell_is_read(self):
+        for line in ("f\"{'accuracy':>9}: {w:.4f}\"", "f\"{'accuracy':>12} {w:9.4f}\"", "'%12s %.4f' % ('accuracy', w)", "'{:>12} {:.4f}'.format('accuracy', w)"):
+            answer = answer_of(f"print({line})")
+            self.assertEqual((answer.metric, answer.values), ("accuracy", ["0.5000"]), line)
+        answer = answer_of("print(f\"  {'mean':10s} IoU: {w}\")")
+        self.assertEqual((answer.metric, answer.values), ("mean_iou", ["0.5"]))
+
+    def test_a_dictionary_in_a_dictionary_is_read_by_its_own_keys(self):
+        for lines in ("stats = dict(train=dict(loss=v), valid=dict(loss=u, acc=w))\nprint(stats)",
+                      "stats = {'train': {'acc': v}}\nstats['valid'] = {'loss': u, 'acc': w}\nprint(stats)",
+                      "print(dict(train=dict(acc=v), valid=dict(acc=w)))"):
+            answer = answer_of(lines)
+            self.assertEqual((answer.metric, answer.values), ("valid_acc", ["0.5"]), lines)
+            self.assertEqual(len(answer.to_do), 1, answer.to_do)
+
+    def test_an_average_over_a_number_that_is_written_out_is_read(self):
+        answer = answer_of(LOOP + 'print(f"Episode {epoch}\\tLast return: {v:.2f}\\tAverage return (10): {w:.2f}")')
+        self.assertEqual((answer.metric, answer.values), ("average_return", ["0.50"] * 3))
 
 
 class Wholes(unittest.TestCase):

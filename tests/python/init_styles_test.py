@@ -308,6 +308,9 @@ class NotSeen(unittest.TestCase):
                "cfg = yaml.safe_load(open(p.parse_args().config))\nlr = cfg['lr']\n" + LOOP
         self.assertRegex(init("train.py", text), "# TO DO: .*the file that --config names.*shell: true.*TUNE_CONFIG")
 
+    def test_a_program_that_is_no_text(self):
+        self.assertRegex(init("a.py", "\x7fELF\0\0", status=2), "^a.py: this is no text: ")
+
     def test_notebooks(self):
         self.assertRegex(init("a.ipynb", "{}", status=2), r"^a.ipynb: a notebook is no program: `jupyter nbconvert --to script")
         self.assertRegex(init("a.py", "x = 1\n%matplotlib inline\n", status=2), "^a.py:2: a notebook's line .*%magic")

@@ -273,6 +273,18 @@ TEST_F(OutputMetricsTest, TheExpressionThatItNamesMatchesOneKind) {
       ElementsAre(HasSubstr("such as '^Epoch +best +\\bacc: {number}'")));
 }
 
+TEST_F(OutputMetricsTest, BesideALineThatNamesNoPartOfTheDataThatOfTheValidationIsProposed) {
+  Begin(Rules({"acc"}));
+  EXPECT_THAT(
+      Notes(metrics_->Read(OutputStream::kStdout,
+                           "Epoch 1 - loss: 0.9, acc: 0.5\n"
+                           "Epoch 1 - Validation - loss: 0.9, acc: 0.4\n")),
+      ElementsAre(HasSubstr(
+          "One is of 'Validation', the other does not say of what: write into the expression "
+          "which of them is meant; '^Epoch +[\\d.]+ +- +Validation +- +loss: +[\\d.]+, +\\bacc: "
+          "{number}' reads 'Validation'")));
+}
+
 TEST_F(OutputMetricsTest, ALineOfAnotherKindWithItsOwnNumberIsAnIteration) {
   Begin(NumberedRules({"acc"}));
   EXPECT_THAT(Notes(metrics_->Read(OutputStream::kStdout,
