@@ -537,6 +537,8 @@ class Acting(unittest.TestCase):
                 self.assertEqual((given, said["code"], said.keys()), (status, code, {"error", "code"}))
                 self.assertIn(text, said["error"])
                 self.assertNotIn("\n", said["error"])
+        # Nobody typed a command line.
+        self.assertRegex(run.act({"set": {"settings": ["limits.max_concurrent=abc"]}})[1]["error"], r"^limits\.max_concurrent: read 'abc'")
         self.assertEqual(run.act({"stop": {}}, name="nix")[0], 404)
         self.assertEqual(run.ask("/api/v1/sweeps/small/trials/0/actions", method="POST", body="{}",
                                  headers={"Content-Type": "application/json"})[0].status, 404)
