@@ -232,6 +232,20 @@ class OfASweep(unittest.TestCase):
         (metric,) = weighed["metrics"]
         self.assertEqual([(p["name"], p["share"]) for p in metric["parameters"]], [(row["parameter"], row["importance"]) for row in said])
 
+    def test_trials_are_compared_at_the_iteration_that_importance_compares_at(self):
+        def read(part):
+            while (answer := self.page.json("/sweeps/small/" + part))["is_behind"]:
+                pass
+            return answer
+
+        compared = read("compared")
+        self.assertEqual(compared["iteration"], read("importance")["metrics"][0]["iteration"])
+        at = compared["iteration"]
+        self.assertEqual(compared["rows"], [list(row) for row in self.rows(
+            "SELECT t.number, max(r.value) FROM trials AS t JOIN reports AS r ON r.trial = t.id"
+            f" WHERE r.iteration <= {at} AND t.iterations >= {at} GROUP BY t.number ORDER BY t.number")])
+        self.assertNotEqual(compared["rows"], [list(row) for row in self.rows("SELECT number, best_value FROM trials ORDER BY number")])
+
     def test_a_trial_comes_with_its_decisions_attempts_and_reports(self):
         stopped = self.rows("select number from trials where stop_reason = 'scheduler' limit 1")[0][0]
         detail = self.page.json(f"/sweeps/small/trials/{stopped}")
