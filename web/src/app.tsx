@@ -70,8 +70,9 @@ export function App() {
   const name = view.sweep || sweeps.value?.[0]?.name || "";
   const path = name ? pathOf(name) : "";
   const sweep = useAnswer<Sweep>(path, tick);
-  const rows = useTrials(path && path + "/trials", tick);
-  const course = useAnswer<Course>(rows.value ? path + "/course" : "", tick); // What is seen first is asked for first.
+  // One thread answers: what is seen first is asked for first.
+  const rows = useTrials(sweep.value ? path + "/trials" : "", tick);
+  const course = useAnswer<Course>(rows.value ? path + "/course" : "", tick);
   const trialPath = `${path}/trials/${view.trial}`;
   const isThere = view.trial !== null && rows.value?.byNumber.has(view.trial);
   const detail = useAnswer<TrialDetail>(isThere ? trialPath : "", tick);
@@ -153,7 +154,7 @@ export function App() {
               <div role="tabpanel" id="view" aria-labelledby={"tab-" + now}>
                 <Drawing name={now} shown={shown} course={course.value} />
               </div>
-              <TrialTable leftOut={leftOut} trials={differs ? chosen : trials} columns={differs ? differing(shownColumns, chosen) : shownColumns} sort={sort}
+              <TrialTable sweep={name} leftOut={leftOut} trials={differs ? chosen : trials} columns={differs ? differing(shownColumns, chosen) : shownColumns} sort={sort}
                 best={others.length > 0 ? null : shown.sweep.best?.number ?? null} chosen={view.chosen} open={view.trial}
                 menu={<ColumnMenu columns={columns} hidden={view.hidden} extra={view.extra} onHide={(hidden) => change({ hidden })} onExtra={(extra) => change({ extra })} />}
                 differ={chosen.length > 1 ? differs : null} onDiffer={(differ) => change({ differ })} onSort={(next) => change({ sort: next })} onChoose={choose}
