@@ -311,6 +311,7 @@ class OfASweep(unittest.TestCase):
             ("/api/v1/sweeps/nix", 404, "no sweep is named 'nix'"),
             ("/api/v1/sweeps/small/trials/99", 404, "small has no trial 99"),
             ("/api/v1/sweeps/small/trials/x", 404, "nothing at this address"),
+            ("/api/v1/sweeps/small%2Ftrials%2F1", 400, "the address cannot be read: no name has a '/'"),
             ("/api/v1/sweeps/small/curves?trials=1,a", 400, "trials: read 'a', expected numbers such as 1,2,3"),
             ("/api/v1/sweeps/small/curves?metric=%22", 400, "expected a name without"),
             ("/api/v1/sweeps/small/trials/1/log?from=x", 400, "from: read 'x', expected a whole number"),
@@ -649,7 +650,13 @@ class Acting(unittest.TestCase):
         again.end()
         run = Run(self.folder, "run", "space.yaml", "--name", "other")
         self.addCleanup(run.end)
+        events = run.connect()
+        events.request("GET", "/api/v1/events", headers={"Authorization": "Bearer " + run.key})
+        stream = events.getresponse()
+        self.assertTrue(any(line.startswith(b"data: ") for line in stream))
         self.assertEqual(run.act({"stop": {"now": True}}, name="other")[0], 200)
+        self.assertIn(b"event: end\n", list(stream))  # Until the page is gone.
+        events.close()
         self.assertEqual(run.process.wait(timeout=60), 0)
         with self.assertRaises(ConnectionRefusedError):
             run.ask("/")

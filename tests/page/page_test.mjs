@@ -703,6 +703,42 @@ test("commands work by the keyboard, and axe finds nothing to mend in what they 
   await close();
 });
 
+test("a page that looks seldom sees all the same how its sweep ended", async (t) => {
+  const sweep = await runWithPage(t);
+  const { page, close } = await open("#/endless", { at: sweep.at });
+  // Who is answered slowly asks seldom.
+  await page.route(/\/endless\/trials/, async (route) => { await new Promise((resolve) => setTimeout(resolve, 500)); await route.continue(); });
+  await page.reload();
+  await page.waitForSelector("tbody tr:has-text('RUNNING')");
+  await page.evaluate(() => fetch("/api/v1/sweeps/endless/actions", { method: "POST", headers: { "Content-Type": "application/json" }, body: '{"stop": {"now": true}}' }));
+  assert.equal(await sweep.ended, 0);
+  await page.waitForSelector(".overview .status:text-is('STOPPED')");
+  await page.waitForFunction(() => !/RUNNING|PENDING/.test(document.querySelector("[aria-label=trials] tbody").textContent));
+  assert.equal(await page.locator("[role=group][aria-label^=commands]").count(), 0);
+  await close();
+});
+
+test("of very many checkpoints the latest are listed", async () => {
+  const { page, close } = await open();
+  await page.route(/\/photographs\/trials\/3$/, async (route) => {
+    const answer = await (await route.fetch()).json();
+    answer.checkpoints = Array.from({ length: 1500 }, (_, i) => ({ iteration: i + 1, bytes: 1024, state: i === 1499 ? "durable" : "removed" }));
+    await route.fulfill({ json: answer });
+  });
+  await page.goto(new URL("/#/photographs?trial=3", address).href);
+  await page.waitForSelector("aside li:has-text('iteration 1500: 1 KiB, durable')");
+  await page.waitForSelector("aside :text('and 1499 more')");
+  assert.ok((await page.locator("aside li:has-text('KiB')").count()) <= 20);
+  await close();
+});
+
+test("an address of a sweep that is none is told", async () => {
+  const { page, close } = await open();
+  await page.goto(new URL("/#/photographs/trials/3", address).href);
+  await page.waitForSelector("[role=alert]:has-text(\"no name has a '/'\")");
+  await close();
+});
+
 test("workers are shown with what is booked of them, and what waits with why", async (t) => {
   const sweep = await runWithPage(t, "resources: {cpu: 1, gpu: 0.5}", ["--cpus", "3", "--gpus", "1"]);
   const { page, faults, close } = await open("#/endless?view=workers", { at: sweep.at, bypassCSP: true });
