@@ -808,13 +808,16 @@ space: {x: {uniform: [0, 1]}}
   run("delete", "many", "--yes");
 });
 
-test("the sweep's state is answered before its trials are asked for", async () => {
+test("the sweep's state is answered before its trials and the list of all sweeps are asked for", async () => {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
   const page = await context.newPage();
   await page.goto(address);
   await page.goto("about:blank");
   const order = [];
-  page.on("request", (request) => /\/photographs\/trials\b/.test(request.url()) && order.push("trials"));
+  page.on("request", (request) => {
+    const [, part] = /(\/photographs\/trials|\/sweeps$)/.exec(request.url()) ?? [];
+    if (part) order.push(part);
+  });
   await page.route(/\/sweeps\/photographs$/, async (route) => {
     const answer = await route.fetch();
     order.push("state");
@@ -822,6 +825,7 @@ test("the sweep's state is answered before its trials are asked for", async () =
   });
   await page.goto(new URL("/#/photographs", address).href);
   await page.waitForSelector("tbody tr");
+  await page.waitForSelector("select[aria-label=sweep]");
   assert.equal(order[0], "state");
   await context.close();
 });

@@ -184,7 +184,7 @@ Result<std::string> PageApi::Sweep(const FoundSweep& sweep, PageRights rights) {
   static constexpr char kSpecSql[] = "SELECT spec FROM experiments WHERE id = ?1";
   FoundSweep living = sweep;
   TellPaused(database_->path(), clock_, living);
-  TUNE_ASSIGN_OR_RETURN(std::string out, Summary(*database_, living));
+  TUNE_ASSIGN_OR_RETURN(std::string out, SummaryOf(living));
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kSpecSql));
   row->BindAll(sweep.id);
   TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
