@@ -232,6 +232,20 @@ class OfASweep(unittest.TestCase):
         (metric,) = weighed["metrics"]
         self.assertEqual([(p["name"], p["share"]) for p in metric["parameters"]], [(row["parameter"], row["importance"]) for row in said])
 
+    def test_trials_are_compared_at_the_iteration_that_importance_compares_at(self):
+        def read(part):
+            while (answer := self.page.json("/sweeps/small/" + part))["is_behind"]:
+                pass
+            return answer
+
+        compared = read("compared")
+        self.assertEqual(compared["iteration"], read("importance")["metrics"][0]["iteration"])
+        at = compared["iteration"]
+        self.assertEqual(compared["rows"], [list(row) for row in self.rows(
+            "SELECT t.number, max(r.value) FROM trials AS t JOIN reports AS r ON r.trial = t.id"
+            f" WHERE r.iteration <= {at} AND t.iterations >= {at} GROUP BY t.number ORDER BY t.number")])
+        self.assertNotEqual(compared["rows"], [list(row) for row in self.rows("SELECT number, best_value FROM trials ORDER BY number")])
+
     def test_a_trial_comes_with_its_decisions_attempts_and_reports(self):
         stopped = self.rows("select number from trials where stop_reason = 'scheduler' limit 1")[0][0]
         detail = self.page.json(f"/sweeps/small/trials/{stopped}")
@@ -297,6 +311,7 @@ class OfASweep(unittest.TestCase):
             ("/api/v1/sweeps/nix", 404, "no sweep is named 'nix'"),
             ("/api/v1/sweeps/small/trials/99", 404, "small has no trial 99"),
             ("/api/v1/sweeps/small/trials/x", 404, "nothing at this address"),
+            ("/api/v1/sweeps/small%2Ftrials%2F1", 400, "the address cannot be read: no name has a '/'"),
             ("/api/v1/sweeps/small/curves?trials=1,a", 400, "trials: read 'a', expected numbers such as 1,2,3"),
             ("/api/v1/sweeps/small/curves?metric=%22", 400, "expected a name without"),
             ("/api/v1/sweeps/small/trials/1/log?from=x", 400, "from: read 'x', expected a whole number"),
@@ -537,6 +552,8 @@ class Acting(unittest.TestCase):
                 self.assertEqual((given, said["code"], said.keys()), (status, code, {"error", "code"}))
                 self.assertIn(text, said["error"])
                 self.assertNotIn("\n", said["error"])
+        # Nobody typed a command line.
+        self.assertRegex(run.act({"set": {"settings": ["limits.max_concurrent=abc"]}})[1]["error"], r"^limits\.max_concurrent: read 'abc'")
         self.assertEqual(run.act({"stop": {}}, name="nix")[0], 404)
         self.assertEqual(run.ask("/api/v1/sweeps/small/trials/0/actions", method="POST", body="{}",
                                  headers={"Content-Type": "application/json"})[0].status, 404)
@@ -633,7 +650,13 @@ class Acting(unittest.TestCase):
         again.end()
         run = Run(self.folder, "run", "space.yaml", "--name", "other")
         self.addCleanup(run.end)
+        events = run.connect()
+        events.request("GET", "/api/v1/events", headers={"Authorization": "Bearer " + run.key})
+        stream = events.getresponse()
+        self.assertTrue(any(line.startswith(b"data: ") for line in stream))
         self.assertEqual(run.act({"stop": {"now": True}}, name="other")[0], 200)
+        self.assertIn(b"event: end\n", list(stream))  # Until the page is gone.
+        events.close()
         self.assertEqual(run.process.wait(timeout=60), 0)
         with self.assertRaises(ConnectionRefusedError):
             run.ask("/")

@@ -68,6 +68,28 @@ async function open(path = "", { at = address, ...options } = {}) {
   return { page, faults, close: () => context.close() };
 }
 
+// A page that keeps what is written on its canvases, which is not in the page, and where.
+async function openListening(path, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const page = await context.newPage();
+  await page.addInitScript(() => {
+    globalThis.written = [];
+    globalThis.places = [];
+    const write = CanvasRenderingContext2D.prototype.fillText;
+    CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...rest) {
+      const { width } = this.measureText(text);
+      const left = x - (this.textAlign === "center" ? width / 2 : this.textAlign === "right" ? width : 0);
+      globalThis.written.push(text);
+      globalThis.places.push({ label: this.canvas.getAttribute("aria-label"), text, left, right: left + width, y });
+      return write.call(this, text, x, y, ...rest);
+    };
+  });
+  await page.goto(address);
+  await page.goto("about:blank");
+  if (path !== "about:blank") await page.goto(new URL("/" + path, address).href);
+  return { page, close: () => context.close() };
+}
+
 const texts = (page, selector) => page.locator(selector).allTextContents();
 const numbers = (page) => page.locator("tbody button.link").evaluateAll((all) => all.map((b) => parseInt(b.textContent)));
 // The first rows are, or become, those of these trials.
@@ -157,7 +179,8 @@ search: {algorithm: grid}
   await leaves('"two words"', [2]);
   await leaves('5"', [1]);
   await leaves(JSON.stringify('say "hi"'), [1]);
-  await leaves('"say', [1]); // It is still being typed.
+  await page.fill("input[type=search]", 'plain "say');
+  await page.waitForSelector(".top .doubt:has-text('\"say: the quotation mark is not closed')");
   await leaves("", [0, 1, 2]);
   await page.click("[role=tab]:text-is('Parallel')");
   await painted(page, "parallel coordinates");
@@ -167,6 +190,26 @@ search: {algorithm: grid}
   await leaves('"the kind"=plain', [0]);
   await close();
   run("delete", "quoted", "--yes");
+});
+
+test("a filter takes the sweep's own metric by its full name, and a nested parameter with a point", async () => {
+  file("nested.yaml", `name: nested
+trainable: {curve: {value: "1 - 1 / (t + 1)", iterations: 2}}
+metric: acc
+mode: max
+space: {sgd: {nesterov: {grid_search: [true, false]}}}
+search: {algorithm: grid}
+`);
+  run("run", "nested.yaml");
+  const { page, close } = await open("#/nested");
+  for (const [filter, trials] of [["sgd.nesterov=true last(acc)>0", [0]], ["sgd/nesterov=false", [1]], ["last(acc)>1", []]]) {
+    await page.fill("input[type=search]", filter);
+    await page.waitForFunction((wanted) =>
+      JSON.stringify([...document.querySelectorAll("[aria-label=trials] tbody button.link")].map((b) => parseInt(b.textContent))) === JSON.stringify(wanted), trials);
+    assert.equal(await page.locator(".top .doubt").count(), 0, filter);
+  }
+  await close();
+  run("delete", "nested", "--yes");
 });
 
 test("a trial that is not there is told", async () => {
@@ -204,24 +247,150 @@ samples: 2
 space: {x: {uniform: [0, 1]}}
 `);
   run("run", "short.yaml");
-  // What is written on a canvas is not in the page.
-  const written = () => {
-    globalThis.written = [];
-    const write = CanvasRenderingContext2D.prototype.fillText;
-    CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) { globalThis.written.push(text); return write.call(this, text, ...rest); };
-  };
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
-  const page = await context.newPage();
-  await page.addInitScript(written);
-  await page.goto(address);
-  await page.goto("about:blank");
-  await page.goto(new URL("/#/short?trial=0", address).href);
+  const { page, close } = await openListening("#/short?trial=0");
   await page.waitForSelector("aside canvas");
   await page.waitForSelector(".plot canvas");
   await page.waitForFunction(() => globalThis.written.filter((text) => text === "2").length >= 2); // Of both drawings.
   assert.deepEqual(await page.evaluate(() => globalThis.written.filter((text) => /^[123]\.\d+$/.test(text))), []);
-  await context.close();
+  await close();
   run("delete", "short", "--yes");
+});
+
+test("each time of the best value's axis is told from the next", async () => {
+  const { page, close } = await openListening("about:blank");
+  const begin = Date.parse("2026-01-01T00:00:00.000Z");
+  const at = (ms) => new Date(begin + ms).toISOString();
+  await page.route(/\/sweeps\/photographs$/, async (route) => route.fulfill({ json: { ...(await (await route.fetch()).json()), created_at: at(0), finished_at: at(300) } }));
+  await page.route(/\/photographs\/course$/, async (route) => route.fulfill({ json: {
+    ...(await (await route.fetch()).json()), best: [20, 120, 290].map((ms, i) => ({ at: at(ms), trial: i, iteration: 1, value: i })),
+  } }));
+  await page.goto(new URL("/#/photographs", address).href);
+  await page.waitForSelector(".best-so-far canvas");
+  await page.waitForFunction(() => globalThis.written.some((text) => /^\S+ m?s$/.test(text)));
+  const times = await page.evaluate(() => globalThis.written.filter((text) => /^\S+ (ms|s|min)$/.test(text)));
+  assert.ok(times.includes("50 ms") && times.includes("100 ms") && times.includes("150 ms"), times.join());
+  await close();
+});
+
+test("curves of the largest and least values have an axis, and those without a value that can be drawn are counted", async () => {
+  file("far.yaml", `name: far
+trainable: {command: [sh, far.sh, "{x}"], metrics: {loss: {regex: 'loss: {number}'}}}
+metric: loss
+mode: min
+space: {x: {grid_search: ["1e300", "1e-300", "5", "nan"]}}
+search: {algorithm: grid}
+`);
+  file("far.sh", "for i in 1 2; do echo loss: $1; done\n");
+  run("run", "far.yaml");
+  const { page, close } = await openListening("#/far");
+  await page.waitForSelector("[aria-label=curves] .note:has-text('3 shown, 1 have nothing that can be drawn')");
+  await page.waitForFunction(() => globalThis.written.some((text) => /^[1-9]\d*e\+(299|300)$/.test(text)));
+  await page.check("[aria-label=curves] label:has-text('log axis') input");
+  await page.waitForFunction(() => globalThis.written.some((text) => /^1e-\d+$/.test(text)) && globalThis.written.some((text) => /^1e\+\d+$/.test(text)));
+  await page.click("[role=tab]:text-is('Slice')");
+  await page.waitForSelector("[aria-label=slice]:has-text('1 left out have no value')");
+  await close();
+  run("delete", "far", "--yes");
+});
+
+test("the box of a slice's axis says what is drawn, and chooses it", async () => {
+  file("apart.yaml", `name: apart
+trainable: {curve: {value: "10 ^ x", iterations: 1}}
+metric: loss
+mode: min
+space: {x: {grid_search: [0, 2, 4]}}
+search: {algorithm: grid}
+`);
+  run("run", "apart.yaml");
+  const { page, close } = await open("#/apart?view=slice");
+  const box = "[aria-label=slice] label:has-text('log axis') input";
+  await page.waitForSelector(box + ":checked");
+  await page.click(box);
+  await page.waitForSelector(box + ":not(:checked)");
+  assert.match(page.url(), /log=n/);
+  await page.click(box);
+  await page.waitForSelector(box + ":checked");
+  await close();
+  run("delete", "apart", "--yes");
+});
+
+test("a contour has a band for each word, as nothing lies between two of them", async () => {
+  file("bands.yaml", `name: bands
+trainable: {curve: {value: "k", iterations: 1}}
+metric: acc
+mode: max
+space: {x: {grid_search: [0, 1]}, k: {grid_search: [0, 1]}}
+search: {algorithm: grid}
+`);
+  run("run", "bands.yaml");
+  const { page, close } = await open("#/bands?view=contour&x=x&y=k");
+  await painted(page, "acc over x and k");
+  const colours = await page.evaluate(() => {
+    const canvas = document.querySelector("canvas[aria-label='acc over x and k']");
+    const at = (share) => [...canvas.getContext("2d").getImageData(Math.round(canvas.width / 4), Math.round(canvas.height * share), 1, 1).data].join();
+    return [0.2, 0.35, 0.55, 0.75].map(at);
+  });
+  assert.equal(colours[0], colours[1]);
+  assert.equal(colours[2], colours[3]);
+  assert.notEqual(colours[1], colours[2]);
+  await close();
+  run("delete", "bands", "--yes");
+});
+
+test("where trials were stopped early, slice and contour compare them at one iteration", async () => {
+  const { page, close } = await open("#/photographs?view=slice");
+  const [{ count }] = rows("select count() as count from trials where iterations >= 2 and experiment = :experiment");
+  await page.route(/\/photographs\/compared$/, (route) => route.fulfill({ json: { is_behind: false, iteration: 2, rows: Array.from({ length: count }, (_, i) => [i, i]) } }));
+  for (const view of ["Contour", "Slice"]) {
+    await page.click(`[role=tab]:text-is('${view}')`);
+    await page.waitForSelector(`[aria-label=${view.toLowerCase()}]:has-text('compared at iteration 2, since the scheduler stopped some early; ${40 - count} left out did not come so far')`);
+  }
+  await close();
+});
+
+test("the timeline counts as the overview does what was stopped early", async () => {
+  const { page, close } = await open("#/photographs?view=timeline");
+  const [{ early, whole }] = rows("select sum(stop_reason = 'scheduler') as early, sum(stop_reason = 'max_t') as whole from trials where experiment = :experiment");
+  await page.waitForSelector(`.overview:has-text('${early} stopped early')`);
+  await page.waitForSelector(`.legend:has-text('stopped early ${early}')`);
+  if (whole > 0) await page.waitForSelector(`.legend:has-text('stopped at max_t ${whole}')`);
+  await close();
+});
+
+test("on a phone no text of timeline and parallel coordinates lies over another", async () => {
+  const names = ["momentum", "learning_rate", "batch_size", "optimizer", "nesterov", "weight_decay", "warmup"];
+  file("phone.yaml", `name: phone
+trainable: {curve: {value: "1 - 1 / (t + 1)", iterations: 2}}
+metric: val_accuracy
+mode: max
+samples: 5
+space: {${names.map((name) => `${name}: {uniform: [0.001234, 0.98765]}`).join(", ")}}
+`);
+  run("run", "phone.yaml");
+  for (const [view, label] of [["timeline", "attempts by worker"], ["parallel", "parallel coordinates"]]) {
+    const { page, close } = await openListening("about:blank", { viewport: { width: 390, height: 800 } });
+    await page.route(/\/phone\/timeline$/, async (route) => {
+      const answer = await (await route.fetch()).json();
+      const at = (name) => answer.attempts.columns.indexOf(name);
+      answer.attempts.rows.forEach((row, i) => { row[at("started")] = 1e12 + 50 * i; row[at("finished")] = 1e12 + 50 * i + 80; });
+      await route.fulfill({ json: answer });
+    });
+    await page.goto(new URL(`/#/phone?view=${view}`, address).href);
+    await page.waitForSelector("tbody tr");
+    await painted(page, label);
+    // Of the last drawing alone.
+    await page.evaluate(() => { globalThis.places = []; dispatchEvent(new Event("resize")); });
+    await page.emulateMedia({ colorScheme: "dark" });
+    await page.waitForFunction((name) => globalThis.places.some((p) => p.label === name), label);
+    const over = await page.evaluate((name) => {
+      const texts = [...new Map(globalThis.places.filter((p) => p.label === name).map((p) => [[p.text, p.left, p.y].join(), p])).values()].sort((a, b) => a.left - b.left);
+      return texts.flatMap((a, i) => texts.slice(i + 1).filter((b) => b.y === a.y && b.left < a.right).map((b) => `${a.text} | ${b.text}`));
+    }, label);
+    assert.deepEqual(over, [], view);
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390);
+    await close();
+  }
+  run("delete", "phone", "--yes");
 });
 
 test("of two objectives both stand in the table, and no trial is called the best", async () => {
@@ -444,6 +613,9 @@ test("what is commanded is asked back once, done by the tuner, and told", async 
   const sweep = await runWithPage(t);
   const { page, faults, close } = await open("#/endless?trial=1", { at: sweep.at });
   const told = (text) => page.waitForSelector(`[role=status]:has-text(${JSON.stringify(text)})`);
+  // How long a trial runs is not measured before its attempt ends.
+  const at = (await texts(page, "[aria-label=trials] th")).findIndex((title) => title.startsWith("seconds"));
+  assert.deepEqual(await texts(page, `tbody tr:has(td:text-is("▶ RUNNING")) td:nth-child(${at + 1})`), ["", ""]);
   await page.click("aside [role=group] button:text-is('Pause…')");
   await page.waitForSelector("dialog:has-text('Pause trial 1?'):has-text('It pauses at its next checkpoint')");
   await page.click("dialog button:text-is('Cancel')");
@@ -463,7 +635,13 @@ test("what is commanded is asked back once, done by the tuner, and told", async 
   await page.waitForSelector("dialog:has-text('2 now')");
   await page.fill("dialog input", "none");
   await page.click("dialog button[type=submit]");
-  await page.waitForSelector("[role=status].doubt:has-text('max_concurrent')"); // What is wrong with it, in the tuner's words.
+  // What is wrong with it, in the tuner's words, which name the limit.
+  const refused = await page.waitForSelector("[role=status].doubt:has-text('max_concurrent')");
+  assert.match(await refused.textContent(), /^limits\.max_concurrent: read 'none'/);
+  await page.click(".overview [role=group] button:text-is('Set a limit…')");
+  await page.click("dialog button[type=submit]");
+  await page.waitForSelector("dialog [role=alert]:has-text('the value is missing, such as 4')");
+  await page.click("dialog button:text-is('Cancel')");
   await page.click(".overview [role=group] button:text-is('Set a limit…')");
   await page.fill("dialog input", "1");
   await page.click("dialog button[type=submit]");
@@ -522,6 +700,42 @@ test("commands work by the keyboard, and axe finds nothing to mend in what they 
   await page.waitForSelector("[role=status]:has-text('trial 0 is stopped')");
   await page.waitForSelector("aside:has-text('TERMINATED (user)')");
   assert.deepEqual((await page.evaluate(() => window.axe.run())).violations.map((v) => v.id), []);
+  await close();
+});
+
+test("a page that looks seldom sees all the same how its sweep ended", async (t) => {
+  const sweep = await runWithPage(t);
+  const { page, close } = await open("#/endless", { at: sweep.at });
+  // Who is answered slowly asks seldom.
+  await page.route(/\/endless\/trials/, async (route) => { await new Promise((resolve) => setTimeout(resolve, 500)); await route.continue(); });
+  await page.reload();
+  await page.waitForSelector("tbody tr:has-text('RUNNING')");
+  await page.evaluate(() => fetch("/api/v1/sweeps/endless/actions", { method: "POST", headers: { "Content-Type": "application/json" }, body: '{"stop": {"now": true}}' }));
+  assert.equal(await sweep.ended, 0);
+  await page.waitForSelector(".overview .status:text-is('STOPPED')");
+  await page.waitForFunction(() => !/RUNNING|PENDING/.test(document.querySelector("[aria-label=trials] tbody").textContent));
+  assert.equal(await page.locator("[role=group][aria-label^=commands]").count(), 0);
+  await close();
+});
+
+test("of very many checkpoints the latest are listed", async () => {
+  const { page, close } = await open();
+  await page.route(/\/photographs\/trials\/3$/, async (route) => {
+    const answer = await (await route.fetch()).json();
+    answer.checkpoints = Array.from({ length: 1500 }, (_, i) => ({ iteration: i + 1, bytes: 1024, state: i === 1499 ? "durable" : "removed" }));
+    await route.fulfill({ json: answer });
+  });
+  await page.goto(new URL("/#/photographs?trial=3", address).href);
+  await page.waitForSelector("aside li:has-text('iteration 1500: 1 KiB, durable')");
+  await page.waitForSelector("aside :text('and 1499 more')");
+  assert.ok((await page.locator("aside li:has-text('KiB')").count()) <= 20);
+  await close();
+});
+
+test("an address of a sweep that is none is told", async () => {
+  const { page, close } = await open();
+  await page.goto(new URL("/#/photographs/trials/3", address).href);
+  await page.waitForSelector("[role=alert]:has-text(\"no name has a '/'\")");
   await close();
 });
 
@@ -594,6 +808,28 @@ space: {x: {uniform: [0, 1]}}
   run("delete", "many", "--yes");
 });
 
+test("the sweep's state is answered before its trials and the list of all sweeps are asked for", async () => {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+  const page = await context.newPage();
+  await page.goto(address);
+  await page.goto("about:blank");
+  const order = [];
+  page.on("request", (request) => {
+    const [, part] = /(\/photographs\/trials|\/sweeps$)/.exec(request.url()) ?? [];
+    if (part) order.push(part);
+  });
+  await page.route(/\/sweeps\/photographs$/, async (route) => {
+    const answer = await route.fetch();
+    order.push("state");
+    await route.fulfill({ response: answer });
+  });
+  await page.goto(new URL("/#/photographs", address).href);
+  await page.waitForSelector("tbody tr");
+  await page.waitForSelector("select[aria-label=sweep]");
+  assert.equal(order[0], "state");
+  await context.close();
+});
+
 test("a new sweep appears by itself, also its first trial", async () => {
   const { page, close } = await open();
   file("next.yaml", readFileSync(join(folder, "space.yaml"), "utf8").replace("name: photographs", "name: later").replace("samples: 40", "samples: 2"));
@@ -628,6 +864,36 @@ test("the table is saved as CSV with what is shown", async () => {
   assert.equal(lines.length, count + 1);
   assert.match(lines[0], /^trial,status,val_accuracy,at,last,iterations,(lr,kind|kind,lr),seconds,attempts,ended by$/);
   await close();
+});
+
+test("a CSV file is named after its sweep, holds no formula, and seconds as they were measured", async () => {
+  file("formula.yaml", `name: formula
+trainable: {curve: {value: "n - 1 / (t + 1)", iterations: 1}}
+metric: acc
+mode: max
+space: {x: {grid_search: ["=cmd|' /C calc'!A0", "+1", "@x", "-y", "a=b"]}, n: {choice: [-3]}}
+search: {algorithm: grid}
+`);
+  run("run", "formula.yaml");
+  const { page, close } = await openListening("about:blank");
+  await page.route(/\/formula\/trials/, async (route) => {
+    const answer = await (await route.fetch()).json();
+    const at = answer.columns.indexOf("run_seconds");
+    for (const row of answer.rows) row[at] = 0.030702999999999998; // As sums of what a clock measured are.
+    await route.fulfill({ json: answer });
+  });
+  await page.goto(new URL("/#/formula?sort=number", address).href);
+  await page.waitForSelector("td:has-text('/C calc')");
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click("button:text-is('save as CSV')")]);
+  assert.equal(download.suggestedFilename(), "formula.csv");
+  const lines = readFileSync(await download.path(), "utf8").trim().split("\n");
+  const x = lines[0].split(",").indexOf("x"), n = lines[0].split(",").indexOf("n"), seconds = lines[0].split(",").indexOf("seconds");
+  const cells = lines.slice(1).map((line) => line.split(","));
+  assert.deepEqual(cells.map((row) => row[x]), ["'=cmd|' /C calc'!A0", "'+1", "'@x", "'-y", "a=b"]);
+  assert.deepEqual([...new Set(cells.map((row) => row[n]))], ["-3"]);
+  assert.deepEqual([...new Set(cells.map((row) => row[seconds]))], ["0.030703"]);
+  await close();
+  run("delete", "formula", "--yes");
 });
 
 for (const colorScheme of ["light", "dark"]) {
@@ -679,6 +945,20 @@ space: {${JSON.stringify(name)}: {uniform: [0, 1]}, x: {choice: [${JSON.stringif
     await close();
   }
   run("delete", "long", "--yes");
+});
+
+test("the name of a sweep however long leaves the page as wide as the screen", async () => {
+  const name = "n".repeat(188) + "é";
+  file("named.yaml", readFileSync(join(folder, "space.yaml"), "utf8").replace("name: photographs", `name: ${name}`).replace("samples: 40", "samples: 2"));
+  run("run", "named.yaml");
+  for (const width of [390, 1280]) {
+    for (const sweep of ["photographs", encodeURIComponent(name)]) {
+      const { page, close } = await open("#/" + sweep, { viewport: { width, height: 800 } });
+      assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width, `${sweep} at ${width}`);
+      await close();
+    }
+  }
+  run("delete", name, "--yes");
 });
 
 test("on a phone a trial opens where it is seen", async () => {

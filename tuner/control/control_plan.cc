@@ -1,6 +1,8 @@
 #include "tuner/control/control_plan.h"
 
 #include <algorithm>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -39,6 +41,18 @@ int64_t RunningCount(const ExperimentController& controller) {
 int64_t OpenCount(const ExperimentController& controller) {
   return std::count_if(controller.trials().begin(), controller.trials().end(),
                        [](const TrialRecord& t) { return !t.is_over(); });
+}
+
+// A setting that came by the socket or from the page is known by its name alone, and to no command
+// line: "--set 1: limits.max_concurrent: ..." loses what stands before the name.
+Status NameSetting(const Status& status) {
+  std::string_view message = status.message();
+  for (const std::string_view mark : {"--set 1: ", "--set "}) {
+    if (!message.starts_with(mark)) continue;
+    message.remove_prefix(mark.size());
+    break;
+  }
+  return Status(status.code(), std::string(message));
 }
 
 // What a command does to one trial.
@@ -214,7 +228,7 @@ class SweepCommand {
     const ExperimentSpec& spec = controller_.options().spec;
     Value document = spec.document;
     for (const std::string& setting : request_.settings) {
-      TUNE_RETURN_IF_ERROR(ApplyOverride(setting, document));
+      TUNE_RETURN_IF_ERROR(NameSetting(ApplyOverride(setting, document)));
     }
     // One that an older build has stored is not what is set now.
     Value stored = spec.document;
@@ -229,7 +243,7 @@ class SweepCommand {
     const std::string json = ToJson(document);
     const Result<ExperimentSpec> changed =
         InterpretSpec(document, "--set", spec.base_dir, /*require_trainable=*/true);
-    if (!changed.ok()) return changed.status();
+    if (!changed.ok()) return NameSetting(changed.status());
     const std::vector<std::string> fixed = DescribeSpecDifferences(spec, *changed);
     if (!fixed.empty()) {
       return InvalidArgument("tune set: this cannot change while a sweep goes on: " + fixed[0]);

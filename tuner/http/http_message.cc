@@ -43,6 +43,12 @@ Status ReadTarget(std::string_view target, HttpRequest& request) {
   const size_t mark = target.find('?');
   const std::optional<std::string> path = Decoded(target.substr(0, mark), false);
   if (!path) return broken;
+  // What stands behind it would be another address.
+  const std::string_view written = target.substr(0, mark);
+  if (std::count(path->begin(), path->end(), '/') !=
+      std::count(written.begin(), written.end(), '/')) {
+    return InvalidArgument("the address cannot be read: no name has a '/'");
+  }
   request.path = *path;
   std::string_view rest = mark == std::string_view::npos ? "" : target.substr(mark + 1);
   while (!rest.empty()) {

@@ -1,5 +1,6 @@
 #include "tuner/http/http_server.h"
 
+#include <algorithm>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/ssl.hpp>
@@ -36,7 +37,10 @@ constexpr size_t kPackedFrom = 1 << 10;
 constexpr std::chrono::seconds kToSend{10};
 constexpr std::chrono::seconds kBetween{60};
 constexpr std::chrono::milliseconds kTick{100};
-constexpr std::chrono::milliseconds kFarewell{1000};
+// The last event: what is asked for now is how it ended.
+constexpr char kEnd[] = "event: end\ndata: end\n\n";
+// Who ends this process kills it after two seconds.
+constexpr std::chrono::milliseconds kFarewell{1000}, kFarewellMax{1800};
 constexpr int kTicksOfSilence = 150;  // Then a comment is sent, which shows who has gone.
 
 using Request = http::request<http::string_body>;
@@ -142,7 +146,10 @@ class Server : public HttpServer {
   HttpAnswer Handle(const HttpRequest& request) const { return handler_(request); }
 
   // Of an answer to somebody who may have been told of a change.
-  void Spent(Duration time) { pace_.Spent(time); }
+  void Spent(Duration time) {
+    pace_.Spent(time);
+    if (is_leaving_) Linger();
+  }
 
   void Accept() {
     if (is_accepting_ || session_count_ >= kConnectionsMax) return;
@@ -198,14 +205,23 @@ class Server : public HttpServer {
       if (error) return;
       if (signal != SIGTERM || streams_.empty() || is_leaving_) return context_.stop();
       is_leaving_ = true;
-      farewell_.expires_after(kFarewell);
-      farewell_.async_wait([this](error_code) { context_.stop(); });
+      leave_by_ = std::chrono::steady_clock::now() + kFarewellMax;
+      for (const std::shared_ptr<Session>& stream : std::set(streams_)) stream->Tell(kEnd);
+      Linger();
       AwaitSignal();
     });
   }
 
+  // As long as clients ask.
+  void Linger() {
+    farewell_.expires_at(std::min(leave_by_, std::chrono::steady_clock::now() + kFarewell));
+    farewell_.async_wait([this](error_code error) {
+      if (!error) context_.stop();
+    });
+  }
+
   void Tick(int silent_count) {
-    if (streams_.empty()) return;
+    if (streams_.empty() || is_leaving_) return;
     const std::string data = pace_.IsDue(Now()) ? poll_() : "";
     if (!data.empty()) pace_.Told(Now());
     const bool is_silent = data.empty() && silent_count < kTicksOfSilence;
@@ -225,6 +241,7 @@ class Server : public HttpServer {
   size_t session_count_ = 0;
   bool is_accepting_ = false;
   bool is_leaving_ = false;
+  std::chrono::steady_clock::time_point leave_by_;
   bool is_ending_ = false;
   asio::io_context context_{1};
   std::optional<asio::ssl::context> tls_;

@@ -49,8 +49,8 @@ class HttpServer {
   virtual ~HttpServer() = default;
 
   virtual int port() const = 0;
-  // Until Stop, SIGINT or SIGTERM. After SIGTERM clients that listen to events have a second to ask
-  // for what has just changed.
+  // Until Stop, SIGINT or SIGTERM. After SIGTERM clients that listen are told by the event "end",
+  // and have a second after each answer, 1.8 s at most, to ask for what has just changed.
   virtual void Run() = 0;
   virtual void Stop() = 0;
 };

@@ -220,6 +220,19 @@ Result<std::string> ImportanceMembers(Database& database, const FoundSweep& swee
   return out + "]";
 }
 
+Result<std::string> ComparedMembers(Database& database, const FoundSweep& sweep) {
+  TUNE_ASSIGN_OR_RETURN(const ComparedTrials compared, ReadComparedTrials(database, sweep));
+  std::string out;
+  AppendField("iteration", compared.iteration ? Value(*compared.iteration) : Value(), out);
+  out += ",\"rows\":[";
+  for (const auto& [trial, value] : compared.values) {
+    out += (out.back() == '[' ? "[" : ",[") + std::to_string(trial) + ',';
+    AppendJsonNumber(value, out);
+    out += ']';
+  }
+  return out + "]";
+}
+
 namespace {
 
 // "[{...},{...}]" of lines of JSON; of what is none nothing is passed on.

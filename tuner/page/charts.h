@@ -44,6 +44,11 @@ Result<std::string> FrontJson(Database& database, const FoundSweep& sweep);
 // The members of an object, without its braces. Takes seconds.
 Result<std::string> ImportanceMembers(Database& database, const FoundSweep& sweep);
 
+// {"iteration":9,"rows":[[3,0.1]]}: what trials are compared by at one iteration, where some were
+// stopped early, by number; "iteration" is null, and nothing in "rows", where none was. The members
+// of an object, without its braces. May take seconds.
+Result<std::string> ComparedMembers(Database& database, const FoundSweep& sweep);
+
 // {"is_told":true,"known":[...],"workers":[...],"devices":[...],"waiting":[...]}: the workers that
 // the database knows, and what the sweep's tuner tells of those that are there, of their devices
 // and of what waits (tuner/waiting_trials.h, tuner/device_status.h). `is_told` is false, and its

@@ -184,7 +184,7 @@ Result<std::string> PageApi::Sweep(const FoundSweep& sweep, PageRights rights) {
   static constexpr char kSpecSql[] = "SELECT spec FROM experiments WHERE id = ?1";
   FoundSweep living = sweep;
   TellPaused(database_->path(), clock_, living);
-  TUNE_ASSIGN_OR_RETURN(std::string out, Summary(*database_, living));
+  TUNE_ASSIGN_OR_RETURN(std::string out, SummaryOf(living));
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kSpecSql));
   row->BindAll(sweep.id);
   TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
@@ -198,18 +198,18 @@ Result<std::string> PageApi::Sweep(const FoundSweep& sweep, PageRights rights) {
   return out + "]}";
 }
 
-Result<std::string> PageApi::Importance(const FoundSweep& sweep) {
+Result<std::string> PageApi::Beside(Aside& aside, const FoundSweep& sweep, Members* members) {
   if (slow_answers_ == SlowAnswers::kAtOnce) {
-    TUNE_ASSIGN_OR_RETURN(const std::string members, ImportanceMembers(*database_, sweep));
-    return "{" + members + "}";
+    TUNE_ASSIGN_OR_RETURN(const std::string made, members(*database_, sweep));
+    return "{" + made + "}";
   }
   TUNE_ASSIGN_OR_RETURN(const std::string state, StateOfTrials(*database_, sweep.id));
   const std::string subject = std::to_string(sweep.id) + " " + std::to_string(sweep.created_us);
-  const Aside::Answer answer =
-      aside_.Ask(subject, state, [path = database_->path(), sweep]() -> Result<std::string> {
+  const Aside::Answer answer = aside.Ask(
+      subject, state, [path = database_->path(), sweep, members]() -> Result<std::string> {
         TUNE_ASSIGN_OR_RETURN(const auto database, OpenForQueries(path));
         TUNE_RETURN_IF_ERROR(database->Execute("BEGIN"));
-        return ImportanceMembers(*database, sweep);
+        return members(*database, sweep);
       });
   if (answer.body && !answer.body->ok()) return answer.body->status();
   std::string out = "{" + (answer.body ? **answer.body : "");
@@ -328,7 +328,8 @@ Result<std::string> PageApi::BodyOfSweep(const std::string& name, std::string_vi
   if (part == "metrics") return MetricNamesJson(*database_, sweep);
   if (part == "course") return Course(sweep);
   if (part == "front") return FrontJson(*database_, sweep);
-  if (part == "importance") return Importance(sweep);
+  if (part == "importance") return Beside(importance_, sweep, ImportanceMembers);
+  if (part == "compared") return Beside(compared_, sweep, ComparedMembers);
   if (part == "workers") return WorkersJson(*database_, sweep, clock_);
   if (part == "timeline") return TimelineJson(*database_, sweep);
   return NothingHere();
@@ -412,7 +413,8 @@ HttpAnswer PageApi::Answer(const HttpRequest& request, PageRights rights) {
   // is what it tells of workers; a log grows without one; and what is read or weighed bit by bit
   // changes while the database does not.
   const bool has_tag = parts.size() >= 2 && parts.size() <= 3 && parts[1] != "course" &&
-                       parts[1] != "importance" && parts[1] != "workers" && !tag.empty();
+                       parts[1] != "importance" && parts[1] != "compared" &&
+                       parts[1] != "workers" && !tag.empty();
   if (has_tag && request.if_none_match == tag) {
     HttpAnswer same;
     same.status = 304;

@@ -81,7 +81,8 @@ class PageApi {
         life_(std::move(life)),
         clock_(clock),
         slow_answers_(slow_answers),
-        aside_(clock) {}
+        importance_(clock),
+        compared_(clock) {}
 
   // kUnavailable: there is no database at the path now.
   Status FollowFile();
@@ -94,7 +95,9 @@ class PageApi {
   Result<std::string> Sweeps();
   Result<std::string> SummaryOf(const FoundSweep& sweep);
   Result<std::string> Sweep(const FoundSweep& sweep, PageRights rights);
-  Result<std::string> Importance(const FoundSweep& sweep);
+  // An object of `members`, which are made in `aside`, beside the other answers.
+  using Members = Result<std::string>(Database& database, const FoundSweep& sweep);
+  Result<std::string> Beside(Aside& aside, const FoundSweep& sweep, Members* members);
   Result<std::string> Ranges(const FoundSweep& sweep, const std::string& metric);
   Result<std::string> Course(const FoundSweep& sweep);
   Result<std::string> Trial(const FoundSweep& sweep, int64_t number);
@@ -105,7 +108,8 @@ class PageApi {
   int64_t file_count_ = 0;
   const Clock& clock_;
   const SlowAnswers slow_answers_;
-  Aside aside_;
+  Aside importance_;
+  Aside compared_;
   int64_t told_version_ = -1;
   int64_t event_count_ = 0;
   std::deque<Followed> followed_;  // The latest first.

@@ -178,7 +178,7 @@ Result<HtmlReport> MakeHtmlReport(PageApi& api, const std::string& name) {
   };
   TUNE_RETURN_IF_ERROR(keep_ranges(sweep.Find("metric")->AsString()));
   for (const char* const part :
-       {"/curves", "/metrics", "/importance", "/timeline", "/workers", "/front"}) {
+       {"/curves", "/metrics", "/importance", "/compared", "/timeline", "/workers", "/front"}) {
     if (std::string_view(part) == "/front" && !is_multi) continue;
     TUNE_ASSIGN_OR_RETURN(const std::string json, answers.Ask(asked + part));
     answers.Keep(kept + part, json);

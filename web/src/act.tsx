@@ -41,6 +41,8 @@ function Dialog({ wanted, sweep, onDone }: { wanted: Wanted; sweep: Sweep; onDon
   const [atOnce, setAtOnce] = useState(false);
   const [limit, setLimit] = useState(LIMITS[0]);
   const [value, setValue] = useState("");
+  const [isMissing, setIsMissing] = useState(false);
+  const hint = HINTS[limit] ?? "20m";
   useEffect(() => dialog.current?.showModal(), []);
   const { verb, trial, worker } = wanted;
   const whom = worker ?? (trial !== undefined ? `trial ${trial}` : sweep.name);
@@ -52,6 +54,7 @@ function Dialog({ wanted, sweep, onDone }: { wanted: Wanted; sweep: Sweep; onDon
   };
   const send = (e: Event) => {
     e.preventDefault();
+    if (verb === "set" && !value.trim()) return setIsMissing(true);
     const now = atOnce ? { now: true } : {};
     leave(
       verb === "set" ? { set: { settings: [`limits.${limit}=${value.trim()}`] } }
@@ -66,8 +69,9 @@ function Dialog({ wanted, sweep, onDone }: { wanted: Wanted; sweep: Sweep; onDon
           <div class="bar">
             <label>limit <select value={limit} onChange={(e) => setLimit(e.currentTarget.value)}>
               {LIMITS.map((name) => <option key={name} value={name}>{name}</option>)}</select></label>
-            <label>value <input required size={8} value={value} placeholder={HINTS[limit] ?? "20m"} onInput={(e) => setValue(e.currentTarget.value)} /></label>
+            <label>value <input size={8} value={value} placeholder={hint} onInput={(e) => { setValue(e.currentTarget.value); setIsMissing(false); }} /></label>
             <span class="soft">{present === undefined ? "not set now" : `${String(present)} now`}</span>
+            {isMissing && <span class="doubt" role="alert">the value is missing, such as {hint}</span>}
           </div>
         )}
         {(verb === "pause" || verb === "stop") && (

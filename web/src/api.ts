@@ -73,6 +73,13 @@ export interface Ranges {
   rows: number[][]; // Number of the trial, last, min, max.
 }
 
+// Values of the trials at one iteration, where a scheduler stopped some early; null, and no rows, where none was: their best ones.
+export interface Compared {
+  is_behind?: boolean; // It is being read anew.
+  iteration?: number | null;
+  rows?: [number, number][]; // Number of the trial, its best value up to there; not of one that did not come so far.
+}
+
 export interface Rung {
   rung: number;
   reached: number;

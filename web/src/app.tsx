@@ -66,12 +66,15 @@ function Drawing({ name, shown, course }: { name: ViewName; shown: Shown; course
 export function App() {
   const [view, change] = useView();
   const [tick, gone] = useChanges();
-  const sweeps = useAnswer<Summary[]>("/sweeps", tick);
+  const [hasState, setHasState] = useState(false);
+  // One thread answers: what is seen first is asked for first.
+  const sweeps = useAnswer<Summary[]>(!view.sweep || hasState ? "/sweeps" : "", tick);
   const name = view.sweep || sweeps.value?.[0]?.name || "";
   const path = name ? pathOf(name) : "";
   const sweep = useAnswer<Sweep>(path, tick);
-  const rows = useTrials(path && path + "/trials", tick);
-  const course = useAnswer<Course>(rows.value ? path + "/course" : "", tick); // What is seen first is asked for first.
+  useEffect(() => { if (sweep.value || sweep.trouble) setHasState(true); }, [sweep.value, sweep.trouble]);
+  const rows = useTrials(sweep.value ? path + "/trials" : "", tick);
+  const course = useAnswer<Course>(rows.value ? path + "/course" : "", tick);
   const trialPath = `${path}/trials/${view.trial}`;
   const isThere = view.trial !== null && rows.value?.byNumber.has(view.trial);
   const detail = useAnswer<TrialDetail>(isThere ? trialPath : "", tick);
@@ -138,7 +141,7 @@ export function App() {
         {isReport && <span class="soft">a report: it does not change</span>}
       </header>
       {trouble && <p class="trouble" role="alert">{trouble}</p>}
-      {!sweeps.value && !trouble && <p class="empty">Reading the database…</p>}
+      {!sweeps.value && !sweep.value && !trouble && <p class="empty">Reading the database…</p>}
       {sweeps.value?.length === 0 && <p class="empty">This database has no sweep yet. Begin one: <code>tune run space.yaml</code></p>}
       {shown && (
         <>
@@ -153,7 +156,7 @@ export function App() {
               <div role="tabpanel" id="view" aria-labelledby={"tab-" + now}>
                 <Drawing name={now} shown={shown} course={course.value} />
               </div>
-              <TrialTable leftOut={leftOut} trials={differs ? chosen : trials} columns={differs ? differing(shownColumns, chosen) : shownColumns} sort={sort}
+              <TrialTable sweep={name} leftOut={leftOut} trials={differs ? chosen : trials} columns={differs ? differing(shownColumns, chosen) : shownColumns} sort={sort}
                 best={others.length > 0 ? null : shown.sweep.best?.number ?? null} chosen={view.chosen} open={view.trial}
                 menu={<ColumnMenu columns={columns} hidden={view.hidden} extra={view.extra} onHide={(hidden) => change({ hidden })} onExtra={(extra) => change({ extra })} />}
                 differ={chosen.length > 1 ? differs : null} onDiffer={(differ) => change({ differ })} onSort={(next) => change({ sort: next })} onChoose={choose}

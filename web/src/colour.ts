@@ -16,7 +16,7 @@ export function ramp(share: number, alpha = 1): string {
 
 // What an attempt came to.
 export const OUTCOMES: { [outcome: string]: string } = {
-  running: "#56b4e9", completed: "#0072b2", stopped: "#e69f00", preempted: "#f0e442", lost: "#cc79a7",
+  running: "#56b4e9", completed: "#0072b2", "stopped early": "#e69f00", "stopped at max_t": "#009e73", stopped: "#999999", preempted: "#f0e442", lost: "#cc79a7",
 };
 export const FAILED = "#d55e00"; // All other outcomes.
 

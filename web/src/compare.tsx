@@ -1,7 +1,7 @@
 // The chosen trials beside each other.
 import { useState } from "preact/hooks";
 import { COLOURS } from "./colour";
-import { parameters, shown } from "./rows";
+import { parameters, seconds, shown } from "./rows";
 import type { Shown } from "./view";
 
 export function CompareView({ shown: view }: { shown: Shown }) {
@@ -12,7 +12,7 @@ export function CompareView({ shown: view }: { shown: Shown }) {
     [view.sweep.metric, trials.map((t) => t.best_value)],
     ["at", trials.map((t) => t.best_iteration)],
     ["iterations", trials.map((t) => t.iterations)],
-    ["seconds", trials.map((t) => t.run_seconds)],
+    ["seconds", trials.map(seconds)],
     ["ended by", trials.map((t) => t.stop_reason ?? t.status)],
     ...view.names.map((name): [string, (string | number | boolean | null | undefined)[]] => [name, trials.map((t) => parameters(t).get(name))]),
   ];

@@ -17,6 +17,11 @@ const WHOLE = [1, 2, 5].flatMap((n) => Array.from({ length: 16 }, (_, power) => 
 
 export const axis = () => ({ stroke: themed("--text-soft"), grid: { stroke: themed("--line"), width: 1 }, ticks: { stroke: themed("--line"), width: 1 } });
 
+// The library has no ticks for values so large, so small, or so many powers of ten apart.
+const LARGE = 1e15, SMALL = 1e-15, APART = 1e15;
+// Sums and differences of larger values are infinite.
+const DRAWN_MAX = 1e306;
+
 export const iterationAxis = () => ({ ...axis(), incrs: WHOLE });
 
 // Exponential, as TensorBoard does it, without its pull towards zero at the beginning.
@@ -31,7 +36,7 @@ export function smoothed(values: (number | null)[], weight: number): (number | n
 }
 
 // Cutoffs of the rungs as short bars over their milestone.
-function drawRungs(plot: uPlot, course: Course) {
+function drawRungs(plot: uPlot, course: Course, on: (value: number) => number) {
   const { ctx } = plot;
   ctx.save();
   ctx.strokeStyle = ctx.fillStyle = themed("--warn");
@@ -39,7 +44,7 @@ function drawRungs(plot: uPlot, course: Course) {
   ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
   for (const { rung, cutoff } of course.rungs) {
     if (cutoff === null) continue;
-    const x = plot.valToPos(rung, "x", true), y = plot.valToPos(cutoff, "y", true);
+    const x = plot.valToPos(rung, "x", true), y = plot.valToPos(on(cutoff), "y", true);
     if (!Number.isFinite(y) || x < plot.bbox.left - 1 || x > plot.bbox.left + plot.bbox.width + 1) continue;
     const half = 9 * devicePixelRatio;
     ctx.beginPath();
@@ -88,13 +93,22 @@ function Plot({ view, data, course, weight }: { view: Shown; data: Curves; cours
   const curves = data.curves.filter((c) => view.isVisible(c.trial) || drawn.includes(c.trial));
   const known = new Set(data.curves.map((c) => c.trial));
   const leftOut = view.trials.length === view.all.length ? data.left_out : view.trials.filter((t) => t.iterations > 0 && !known.has(t.number)).length;
-  const drawable = isLog ? curves.filter((c) => c.values.some((v) => v !== null && v > 0)) : curves;
+  const canBeDrawn = (v: number | null) => v !== null && Math.abs(v) <= DRAWN_MAX && (!isLog || v > 0);
+  const drawable = curves.filter((c) => c.values.some(canBeDrawn));
 
   useEffect(() => {
     const element = box.current;
     if (!element || drawable.length === 0) return;
     const xs = (c: Curve) => (isTime ? c.seconds : c.iterations);
-    const ys = (c: Curve) => (isLog ? c.values.map((v) => (v !== null && v > 0 ? v : null)) : c.values);
+    const ys = (c: Curve) => c.values.map((v) => (canBeDrawn(v) ? v : null));
+    let least = Infinity, most = 0;
+    for (const c of drawable) for (const v of ys(c)) if (v) { least = Math.min(least, Math.abs(v)); most = Math.max(most, Math.abs(v)); }
+    const isWide = most > LARGE || (most > 0 && most < SMALL) || (isLog && most / least > APART);
+    // What the library is given in place of a value, and the value again.
+    const unit = isWide && !isLog ? 10 ** Math.floor(Math.log10(most)) : 1;
+    const on = (v: number) => (isWide && isLog ? Math.log10(v) : v / unit);
+    const back = (v: number) => (isWide && isLog ? 10 ** v : v * unit);
+    const placed = (values: (number | null)[]) => values.map((v) => (v === null ? null : on(v)));
     const byNumber = new Map(view.all.map((t) => [t.number, t]));
     const cell = (c: Curve) => { const t = byNumber.get(c.trial); return t && options.colour ? parameters(t).get(options.colour) : undefined; };
     const scale = options.colour ? scaleOf(drawable.map(cell), domainOf(sweep.spec.space, options.colour)) : null;
@@ -108,8 +122,8 @@ function Plot({ view, data, course, weight }: { view: Shown; data: Curves; cours
     };
     const raw = weight > 0 ? drawable : [];
     const table = uPlot.join([
-      ...drawable.map((c) => [xs(c), weight > 0 ? smoothed(ys(c), weight) : ys(c)]),
-      ...raw.map((c) => [xs(c), ys(c)]),
+      ...drawable.map((c) => [xs(c), placed(weight > 0 ? smoothed(ys(c), weight) : ys(c))]),
+      ...raw.map((c) => [xs(c), placed(ys(c))]),
     ] as uPlot.AlignedData[]);
     let focused: number | null = null;
     const plot = new uPlot(
@@ -119,8 +133,8 @@ function Plot({ view, data, course, weight }: { view: Shown; data: Curves; cours
         legend: { show: false },
         cursor: { focus: { prox: 24 }, drag: { x: true, y: true } },
         focus: { alpha: 0.35 },
-        scales: { x: { time: false }, y: { distr: isLog ? 3 : 1 } },
-        axes: [isTime ? { ...axis(), label: "seconds since the trial began" } : { ...iterationAxis(), label: "iteration" }, { ...axis(), label: data.metric, size: 72 }],
+        scales: { x: { time: false }, y: { distr: isLog && !isWide ? 3 : 1 } },
+        axes: [isTime ? { ...axis(), label: "seconds since the trial began" } : { ...iterationAxis(), label: "iteration" }, { ...axis(), label: data.metric, size: 72, ...(isWide ? { values: (_: uPlot, ticks: number[]) => ticks.map((tick) => shown(back(tick))) } : {}) }],
         series: [
           {},
           ...drawable.map((c, i): uPlot.Series => ({
@@ -134,7 +148,7 @@ function Plot({ view, data, course, weight }: { view: Shown; data: Curves; cours
             focused = index === null || index === 0 ? null : drawable[(index - 1) % drawable.length].trial;
             setUnder(focused);
           }],
-          draw: [(self) => { if (course && !isTime && data.metric === sweep.metric) drawRungs(self, course); }],
+          draw: [(self) => { if (course && !isTime && data.metric === sweep.metric) drawRungs(self, course, on); }],
         },
       },
       table,
@@ -155,7 +169,7 @@ function Plot({ view, data, course, weight }: { view: Shown; data: Curves; cours
     <>
       <p class="soft note">
         {under !== null ? `trial ${under}: click to open it` : `${drawable.length} shown`}
-        {curves.length > drawable.length && `, ${curves.length - drawable.length} have nothing above 0`}
+        {curves.length > drawable.length && `, ${curves.length - drawable.length} have nothing ${isLog ? "above 0" : "that can be drawn"}`}
         {leftOut > 0 && `, ${leftOut} of very many left out (the best half and chosen ones are all there)`}
         {data.stride > 1 && `, one point of ${data.stride}`}
         {weight > 0 && ", smoothed above the thin lines of what was reported"}

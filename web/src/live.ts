@@ -12,6 +12,9 @@ const REST_MS = 500;
 const LOOK_MS = 5000;
 const GONE = "The page's server does not answer; trying again. It ends with tune run --ui; tune ui shows the database.";
 
+// The server has said that it ends: what is asked for now is how its sweep ended, and nothing waits for its turn.
+let isEnding = false;
+
 const OTHER_KEY = "The page's server was started again and has another key: open the address that it printed.";
 
 // Rises with each change; the text says what is wrong.
@@ -28,7 +31,8 @@ export function useChanges(): [number, string] {
       if (document.hidden) return; // A browser keeps few connections to one server: hidden pages leave theirs to others.
       events = new EventSource("/api/v1/events");
       events.onmessage = changed;
-      events.onopen = () => { setTrouble(""); changed(); };
+      events.addEventListener("end", () => { isEnding = true; changed(); });
+      events.onopen = () => { isEnding = false; setTrouble(""); changed(); };
       events.onerror = () => {
         // An event source does not say why: a server that was started again has another key.
         fetch("/api/v1/sweeps").then((answer) => setTrouble(answer.status === 401 ? OTHER_KEY : GONE), () => setTrouble(GONE));
@@ -63,7 +67,7 @@ function useLoaded<T>(key: string, tick: number, load: (before: T | null) => Pro
       return;
     }
     clearTimeout(now.timer);
-    const wait = now.key === key ? now.notBefore - performance.now() : 0;
+    const wait = now.key === key && !isEnding ? now.notBefore - performance.now() : 0;
     if (wait > 0) {
       now.timer = window.setTimeout(() => latest.current(), wait); // By then it may be about another key.
       return;

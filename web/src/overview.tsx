@@ -6,7 +6,7 @@ import type { Course, Sweep } from "./api";
 import { COLOURS } from "./colour";
 import { axis } from "./curves";
 import { shown } from "./rows";
-import { TIME_STEPS } from "./scale";
+import { TIME_STEPS, timeTexts } from "./scale";
 
 const ORDER = ["TERMINATED", "RUNNING", "PAUSED", "PENDING", "ERROR"];
 
@@ -22,10 +22,7 @@ function BestSoFar({ course, sweep }: { course: Course; sweep: Sweep }) {
     const plot = new uPlot({
       width: Math.max(200, element.clientWidth), height: 110, legend: { show: false }, cursor: { drag: { x: false, y: false } },
       scales: { x: { time: false } },
-      axes: [{ ...axis(), incrs: TIME_STEPS, values: (_, ticks) => { // In one unit, by the last of them.
-        const [name, seconds] = ticks[ticks.length - 1] >= 7200 ? ["h", 3600] : ticks[ticks.length - 1] >= 120 ? ["min", 60] : ["s", 1] as [string, number];
-        return ticks.map((s) => `${Math.round(10 * s / (seconds as number)) / 10} ${name}`);
-      } }, { ...axis(), size: 60, space: 18 }],
+      axes: [{ ...axis(), incrs: TIME_STEPS, values: (_, ticks) => timeTexts(ticks) }, { ...axis(), size: 60, space: 18 }],
       series: [{}, { stroke: COLOURS[0], width: 2, paths: uPlot.paths.stepped?.({ align: 1 }), points: { show: false } }],
     }, [xs, ys], element);
     const resize = new ResizeObserver(() => plot.setSize({ width: Math.max(200, element.clientWidth), height: 110 }));

@@ -12,6 +12,15 @@ const HEIGHT = 340;
 const TOP = 34, BOTTOM = 16, SIDE = 70;
 const LINES_MAX = 2000; // The best ones where there are more.
 const AXES_MAX = 12;
+const AXIS_ROOM = 90; // Between two axes; where the screen is narrower, the drawing scrolls.
+
+// As much of a text as has room.
+function cut(draw: CanvasRenderingContext2D, text: string, room: number): string {
+  if (draw.measureText(text).width <= room) return text;
+  let length = text.length - 1;
+  while (length > 1 && draw.measureText(text.slice(0, length) + "…").width > room) --length;
+  return text.slice(0, length) + "…";
+}
 
 interface Axis {
   name: string; // As a filter names it.
@@ -81,8 +90,9 @@ export function ParallelView({ shown: view }: { shown: Shown }) {
       draw.stroke();
       const isLast = i === axes.length - 1;
       draw.textAlign = isLast ? "left" : "right";
+      const gap = (width - 2 * SIDE) / Math.max(1, axes.length - 1);
       for (const tick of axis.scale.ticks) {
-        const text = tick.text.length > 12 ? tick.text.slice(0, 11) + "…" : tick.text;
+        const text = cut(draw, tick.text, (i === 0 || isLast ? SIDE : gap) - 12);
         const from = left + (isLast ? 6 : -6);
         draw.lineWidth = 4;
         draw.strokeStyle = themed("--back");
@@ -91,8 +101,10 @@ export function ParallelView({ shown: view }: { shown: Shown }) {
       }
       draw.fillStyle = themed("--text");
       draw.textAlign = "center";
-      const room = Math.max(8, Math.floor((width - 2 * SIDE) / Math.max(1, axes.length - 1) / 7));
-      draw.fillText((axis.name.length > room ? axis.name.slice(0, room - 1) + "…" : axis.name) + (axis.scale.kind === "log" ? " (log)" : ""), left, 16);
+      const log = axis.scale.kind === "log" ? " (log)" : "";
+      // The first and the last one end at the border.
+      const room = (i === 0 || isLast ? Math.min(gap, 2 * SIDE) : gap) - 8;
+      draw.fillText(cut(draw, axis.name, room - draw.measureText(log).width) + log, left, 16);
     });
   };
 
@@ -127,9 +139,11 @@ export function ParallelView({ shown: view }: { shown: Shown }) {
         {view.names.length > names.length && `; ${view.names.length - names.length} more parameters have no axis`}
         {view.trials.length > lines.length && `; the best ${lines.length} of ${view.trials.length} are drawn`}
       </p>
+      <div class="sideways" tabIndex={0} style={{ "--least": `${2 * SIDE + (axes.length - 1) * AXIS_ROOM}px` }}>
       <Canvas label="parallel coordinates" height={HEIGHT} paint={paint} onClick={click} onDrag={drag}
         onMove={(place) => setUnder(place ? (() => { const a = nearest(place, widthOf()); return a.scale.kind === "words" ? a.name : `${a.name} ${shown(Number(bound(a.scale, atOf(place.y))))}`; })() : "")}
         when={[view.all, view.trials, drawn.join()]} />
+      </div>
     </section>
   );
 }

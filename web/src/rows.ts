@@ -6,6 +6,7 @@ export type Cell = number | string | boolean | null;
 export interface Column {
   name: string;
   title: string;
+  other?: string; // What a filter may call it, too.
   cell: (trial: Trial) => Cell;
   isParameter?: boolean;
   metric?: string;
@@ -31,6 +32,12 @@ export function parameters(trial: Trial): Map<string, Cell> {
   return found;
 }
 
+// How long its attempts took; of one that runs that is known when its attempt ends.
+export function seconds(trial: Trial): number | null {
+  if (trial.run_seconds === null || trial.attempts === 0 || trial.status === "RUNNING") return null;
+  return Math.round(trial.run_seconds * 1e6) / 1e6; // What a clock measures, without what adding it up has left behind.
+}
+
 export function columnsOf(trials: Trial[], metric: string): Column[] {
   const names = new Set<string>();
   for (const trial of trials) for (const name of parameters(trial).keys()) names.add(name);
@@ -39,12 +46,12 @@ export function columnsOf(trials: Trial[], metric: string): Column[] {
     { name: "status", title: "status", cell: (t) => t.status },
     { name: "best", title: metric, cell: (t) => t.best_value },
     { name: "at", title: "at", cell: (t) => t.best_iteration },
-    { name: "last", title: "last", cell: (t) => t.last_value },
+    { name: "last", title: "last", other: rangeTitle("last", metric), cell: (t) => t.last_value },
     { name: "iterations", title: "iterations", cell: (t) => t.iterations },
     ...[...names].map((name): Column => ({
-      name: "param:" + name, title: name, cell: (t) => parameters(t).get(name) ?? null, isParameter: true,
+      name: "param:" + name, title: name, other: name.replaceAll("/", "."), cell: (t) => parameters(t).get(name) ?? null, isParameter: true,
     })),
-    { name: "seconds", title: "seconds", cell: (t) => t.run_seconds },
+    { name: "seconds", title: "seconds", cell: seconds },
     { name: "attempts", title: "attempts", cell: (t) => t.attempts },
     { name: "why", title: "ended by", cell: (t) => t.stop_reason },
   ];
@@ -96,6 +103,7 @@ export interface FilterPart {
   operator: string;
   value: string;
   text: string; // As it was written.
+  isOpen: boolean; // A quotation mark of it is not closed.
 }
 
 const OPERATORS = "<=|>=|!=|==|=|<|>";
@@ -103,12 +111,14 @@ const QUOTED = '"(?:[^"\\\\]|\\\\.)*"';
 // A quotation mark begins a text at the beginning of a name, of a value or of a word alone; elsewhere it is a letter like others.
 const PART = new RegExp(`\\s*(?:(${QUOTED}|[^\\s"<>=!][^\\s<>=!]*)\\s*(${OPERATORS})\\s*)?(${QUOTED}(?=\\s|$)|"(?:[^"\\\\]|\\\\.)*$|\\S+)?`, "y");
 
+const OPEN = /^"(?:[^"\\]|\\.)*\\?$/;
+
 function unquoted(text: string): string {
   if (!text.startsWith('"')) return text;
   try {
     return String(JSON.parse(text));
   } catch {
-    return text.endsWith('"') ? text : text.slice(1); // It is still being typed.
+    return text;
   }
 }
 
@@ -118,7 +128,7 @@ export function filterParts(text: string): FilterPart[] {
   while (text.slice(PART.lastIndex).trim()) {
     const match = PART.exec(text) as RegExpExecArray; // Each part of it may be missing: it always matches.
     const [all, name, operator, value] = match;
-    parts.push({ name: name === undefined ? null : unquoted(name), operator: operator ?? "", value: unquoted(value ?? ""), text: all.trim() });
+    parts.push({ name: name === undefined ? null : unquoted(name), operator: operator ?? "", value: unquoted(value ?? ""), text: all.trim(), isOpen: OPEN.test(value ?? "") });
   }
   return parts;
 }
@@ -143,13 +153,14 @@ function wordsOf(trial: Trial): string {
 // A text for the mistake, where there is one.
 export function filterOf(text: string, columns: Column[]): ((trial: Trial) => boolean) | string {
   const tests: ((trial: Trial) => boolean)[] = [];
-  for (const { name, operator, value, text: part } of filterParts(text)) {
+  for (const { name, operator, value, text: part, isOpen } of filterParts(text)) {
+    if (isOpen) return `${part}: the quotation mark is not closed`;
     if (name === null) {
       const word = value.toLowerCase();
       tests.push((t) => wordsOf(t).includes(word));
       continue;
     }
-    const column = columns.find((c) => c.title === name || c.name === name);
+    const column = columns.find((c) => c.title === name || c.name === name) ?? columns.find((c) => c.other === name);
     if (!column) return `there is no column ${name}; known are ${columns.map((c) => asName(c.title)).join(", ")}`;
     const number = value === "" ? NaN : Number(value);
     if ((operator.startsWith("<") || operator.startsWith(">")) && Number.isNaN(number)) {
@@ -179,10 +190,13 @@ export function shown(cell: Cell | undefined): string {
   return Math.abs(rounded) < SMALL && rounded !== 0 ? rounded.toExponential() : String(rounded);
 }
 
-const quoted = (text: string) => (/[",\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text);
+// A spreadsheet would take such a text for a formula.
+const FORMULA = /^[=+\-@\t\r]/;
+const textOf = (cell: Cell) => (typeof cell === "string" && FORMULA.test(cell) ? "'" + cell : String(cell ?? ""));
+const quoted = (text: string) => (/[",\r\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text);
 
 export function asCsv(trials: Trial[], columns: Column[]): string {
-  const lines = [columns.map((c) => quoted(c.title)).join(",")];
-  for (const trial of trials) lines.push(columns.map((c) => quoted(String(c.cell(trial) ?? ""))).join(","));
+  const lines = [columns.map((c) => quoted(textOf(c.title))).join(",")];
+  for (const trial of trials) lines.push(columns.map((c) => quoted(textOf(c.cell(trial)))).join(","));
   return lines.join("\n") + "\n";
 }

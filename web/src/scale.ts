@@ -33,6 +33,15 @@ export function domainOf(space: Config | undefined, name: string): string {
 export const TIME_STEPS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600,
   43200, ...[1, 2, 5, 10, 20, 50, 100, 200, 500].map((days) => days * 86400)];
 
+// What stands at ticks of a time axis, in one unit and with as many digits as tell one from the next.
+export function timeTexts(seconds: number[]): string[] {
+  const last = seconds[seconds.length - 1] ?? 0;
+  const [name, unit] = last >= 7200 ? ["h", 3600] : last >= 120 ? ["min", 60] : last >= 1 ? ["s", 1] : ["ms", 0.001] as [string, number];
+  const step = seconds.length > 1 ? (seconds[1] - seconds[0]) / (unit as number) : 1;
+  const digits = [0, 1, 2].find((n) => Math.abs(step * 10 ** n - Math.round(step * 10 ** n)) < 1e-6 && step * 10 ** n > 0.5) ?? 3;
+  return seconds.map((s) => (s === 0 ? "0" : `${Number((s / (unit as number)).toFixed(digits))} ${name}`));
+}
+
 function niceTicks(low: number, high: number): number[] {
   const span = high - low || 1;
   const raw = span / 6;
@@ -51,6 +60,9 @@ function logTicks(low: number, high: number): number[] {
   const step = Math.ceil(out.length / 6);
   return out.length >= 2 ? out.filter((_, i) => i % step === 0) : [low, high];
 }
+
+// Values this far apart lie on a logarithmic axis where nobody has said otherwise.
+const AUTO_LOG = 1000;
 
 export function scaleOf(cells: (Cell | undefined)[], domain = ""): Scale {
   const known = cells.filter((c) => c !== null && c !== undefined) as Exclude<Cell, null>[];
@@ -74,7 +86,7 @@ export function scaleOf(cells: (Cell | undefined)[], domain = ""): Scale {
     if (n < low) low = n;
     if (n > high) high = n;
   }
-  const isLog = low > 0 && (domain.includes("log") || (domain === "" && high / low >= 1000));
+  const isLog = low > 0 && (domain.includes("log") || (domain === "" && high / low >= AUTO_LOG));
   if (low === high) {
     const around = Math.max(0.5, Math.abs(low) / 100);
     low = isLog ? low / 2 : low - around;

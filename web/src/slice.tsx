@@ -1,8 +1,9 @@
 // The metric over one parameter each (slice), and over two of them (contour). A click opens the nearest trial.
-import { useState } from "preact/hooks";
-import type { Trial } from "./api";
+import { useMemo, useState } from "preact/hooks";
+import type { Compared, Trial } from "./api";
 import { Canvas, type Pen, type Place } from "./canvas";
 import { COLOURS, ramp, themed } from "./colour";
+import { useAnswer } from "./live";
 import { Pick } from "./pick";
 import { parameters, shown, type Cell } from "./rows";
 import { domainOf, scaleOf, shareOf, type Scale } from "./scale";
@@ -86,12 +87,44 @@ export function Scatter({ label, x, y, xName, yName, dots, height, onOpen, behin
   );
 }
 
+interface Equal {
+  valueOf: (trial: Trial) => number | null; // What a trial is compared by.
+  known: Trial[]; // Those that have it, in the order of the table.
+  note: string; // How they are compared, and who is left out.
+}
+
+// A trial that was stopped early has a worse value for that alone: it is compared with what others had at that iteration.
+function useEqual(view: Shown): { value: Equal | null; trouble: string } {
+  const asked = useAnswer<Compared>(view.path + "/compared", view.tick);
+  const { iteration, rows } = asked.value ?? {};
+  const value = useMemo(() => {
+    if (!rows) return null;
+    const values = new Map(rows);
+    const at = iteration ?? null;
+    const valueOf = (t: Trial) => (at === null ? t.best_value : values.get(t.number) ?? null);
+    const known = view.trials.filter((t) => valueOf(t) !== null);
+    const short = at === null ? 0 : view.trials.filter((t) => t.iterations > 0 && t.iterations < at).length;
+    const none = view.trials.length - known.length - short;
+    return {
+      valueOf, known,
+      note: [
+        at !== null && `compared at iteration ${at}, since the scheduler stopped some early`,
+        short > 0 && `${short} left out did not come so far`,
+        none > 0 && `${none} left out have no value`,
+      ].filter(Boolean).join("; "),
+    };
+  }, [rows, iteration, view.trials]);
+  return { value, trouble: asked.trouble };
+}
+
+const NotYet = ({ name, trouble }: { name: string; trouble: string }) => (
+  <section aria-label={name} class="view">{trouble ? <p class="doubt">{trouble}</p> : <p class="empty">Reading the trials' values…</p>}</section>);
+
 // The best ones where there are more than can be told apart.
-function few(view: Shown): Trial[] {
-  const known = view.trials.filter((t) => t.best_value !== null);
+function few({ known, valueOf }: Equal, mode: "min" | "max"): Trial[] {
   if (known.length <= DOTS_MAX) return known;
-  const sign = view.sweep.mode === "max" ? -1 : 1;
-  return [...known].sort((a, b) => sign * ((a.best_value as number) - (b.best_value as number))).slice(0, DOTS_MAX);
+  const sign = mode === "max" ? -1 : 1;
+  return [...known].sort((a, b) => sign * ((valueOf(a) as number) - (valueOf(b) as number))).slice(0, DOTS_MAX);
 }
 
 // Evenly taken where there are more.
@@ -108,17 +141,22 @@ const standsOut = (view: Shown, trial: number) => {
 export function SliceView({ shown: view }: { shown: Shown }) {
   const { sweep } = view;
   const space = sweep.spec.space;
-  const trials = few(view);
-  const y = scaleOf(trials.map((t) => t.best_value));
-  const isLogY = view.options.log === "y";
-  const yScale = isLogY ? scaleOf(trials.map((t) => t.best_value), "log") : y;
+  const equal = useEqual(view);
+  if (!equal.value) return <NotYet name="slice" trouble={equal.trouble} />;
+  const { valueOf, known, note } = equal.value;
+  const trials = few(equal.value, sweep.mode);
+  const values = trials.map(valueOf);
+  // Where nobody has chosen, as far as the values lie apart.
+  const yScale = scaleOf(values, view.options.log === "y" ? "log" : view.options.log === "n" ? "linear" : "");
+  const isLogY = yScale.kind === "log";
+  const canBeLog = values.every((v) => (v as number) > 0);
   const first = trials.length ? Math.min(...trials.map((t) => t.number)) : 0;
   const last = trials.length ? Math.max(...trials.map((t) => t.number)) : 1;
   return (
     <section aria-label="slice" class="view">
       <div class="bar">
-        <label><input type="checkbox" checked={isLogY} onChange={(e) => view.set({ log: e.currentTarget.checked ? "y" : "" })} /> log axis</label>
-        <span class="soft">light dots are later trials{trials.length < view.trials.length && `; the ${trials.length} best of ${view.trials.length}`}</span>
+        <label><input type="checkbox" checked={isLogY} disabled={!canBeLog} onChange={(e) => view.set({ log: e.currentTarget.checked ? "y" : "n" })} /> log axis</label>
+        <span class="soft">light dots are later trials{trials.length < known.length && `; the ${trials.length} best of ${known.length}`}{note && `; ${note}`}</span>
       </div>
       {trials.length === 0 ? <p class="empty">Nothing is reported yet.</p> : (
         <div class="grid">
@@ -126,12 +164,12 @@ export function SliceView({ shown: view }: { shown: Shown }) {
             const cell = (t: Trial): Cell | undefined => parameters(t).get(name);
             const x = scaleOf(trials.map(cell), domainOf(space, name));
             const dots = trials.map((t): Dot => ({
-              trial: t.number, x: x.at(cell(t)), y: yScale.at(t.best_value),
+              trial: t.number, x: x.at(cell(t)), y: yScale.at(valueOf(t)),
               colour: standsOut(view, t.number) ?? ramp(0.1 + 0.75 * ((t.number - first) / Math.max(1, last - first)), 0.8),
               isBig: standsOut(view, t.number) !== null,
             }));
             return <Scatter key={name} label={`${sweep.metric} over ${name}`} x={x} y={yScale} xName={name} yName={sweep.metric} dots={dots}
-              height={220} onOpen={view.open} when={[view.trials, view.drawn.join(), isLogY]} />;
+              height={220} onOpen={view.open} when={[trials, view.drawn.join(), isLogY]} />;
           })}
         </div>
       )}
@@ -139,12 +177,25 @@ export function SliceView({ shown: view }: { shown: Shown }) {
   );
 }
 
+const FIELDS = 36;
+
+// What an axis is cut into: many even parts, or a band for each word, as nothing lies between two of them.
+function fields(scale: Scale): { low: number; at: number; high: number }[] {
+  if (scale.kind !== "words") return Array.from({ length: FIELDS }, (_, i) => ({ low: i / FIELDS, at: (i + 0.5) / FIELDS, high: (i + 1) / FIELDS }));
+  const places = scale.words.map((word) => scale.at(word) as number);
+  return places.map((place, i) => ({
+    low: i === 0 ? 0 : (places[i - 1] + place) / 2, at: place, high: i + 1 === places.length ? 1 : (place + places[i + 1]) / 2,
+  }));
+}
+
 export function ContourView({ shown: view }: { shown: Shown }) {
   const { sweep, names, options } = view;
   const space = sweep.spec.space;
   const xName = names.includes(options.x) ? options.x : names[0];
   const yName = names.includes(options.y) ? options.y : names.find((n) => n !== xName) ?? names[0];
-  const known = view.trials.filter((t) => t.best_value !== null);
+  const equal = useEqual(view);
+  if (!equal.value) return <NotYet name="contour" trouble={equal.trouble} />;
+  const { valueOf, known, note } = equal.value;
   // In the order of the table, the best ones first: all kinds of them.
   const trials = spread(known, DOTS_MAX);
   if (names.length < 2 || trials.length === 0) {
@@ -153,28 +204,29 @@ export function ContourView({ shown: view }: { shown: Shown }) {
   const of = (name: string) => (t: Trial): Cell | undefined => parameters(t).get(name);
   const x = scaleOf(trials.map(of(xName)), domainOf(space, xName));
   const y = scaleOf(trials.map(of(yName)), domainOf(space, yName));
-  const share = shareOf(trials.map((t) => t.best_value), sweep.mode);
+  const share = shareOf(trials.map(valueOf), sweep.mode);
   const dots = trials.map((t): Dot => ({
     trial: t.number, x: x.at(of(xName)(t)), y: y.at(of(yName)(t)),
     colour: standsOut(view, t.number) ?? themed("--text"), isBig: standsOut(view, t.number) !== null,
   }));
   // Between the trials: their values weighted by the distance's fourth power (Shepard), on a coarse grid.
-  const cells = spread(trials.map((t, i) => ({ x: dots[i].x, y: dots[i].y, s: share(t.best_value) })), CELLS_MAX)
+  const cells = spread(trials.map((t, i) => ({ x: dots[i].x, y: dots[i].y, s: share(valueOf(t)) })), CELLS_MAX)
     .filter((c): c is { x: number; y: number; s: number } => c.x !== null && c.y !== null && c.s !== null);
   const behind = ({ draw }: Pen, px: (s: number) => number, py: (s: number) => number) => {
-    const N = 36;
-    for (let i = 0; i < N; ++i) {
-      for (let j = 0; j < N; ++j) {
-        const u = (i + 0.5) / N, v = (j + 0.5) / N;
+    const columns = fields(x), rows = fields(y);
+    for (const { low: x0, at: u, high: x1 } of columns) {
+      for (const { low: y0, at: v, high: y1 } of rows) {
         let sum = 0, mass = 0;
         for (const c of cells) {
+          if ((x.kind === "words" && c.x !== u) || (y.kind === "words" && c.y !== v)) continue;
           const weight = 1 / ((c.x - u) ** 2 + (c.y - v) ** 2 + 1e-4) ** 2;
           sum += weight * c.s;
           mass += weight;
         }
-        const left = Math.floor(px(i / N)), top = Math.floor(py((j + 1) / N));
-        draw.fillStyle = ramp(mass > 0 ? sum / mass : 0);
-        draw.fillRect(left, top, Math.floor(px((i + 1) / N)) - left, Math.floor(py(j / N)) - top);
+        if (mass === 0) continue; // No trial has these words.
+        const left = Math.floor(px(x0)), top = Math.floor(py(y1));
+        draw.fillStyle = ramp(sum / mass);
+        draw.fillRect(left, top, Math.floor(px(x1)) - left, Math.floor(py(y0)) - top);
       }
     }
   };
@@ -183,10 +235,10 @@ export function ContourView({ shown: view }: { shown: Shown }) {
       <div class="bar">
         <Pick label="x" value={xName} names={names} onPick={(name) => view.set({ x: name })} />
         <Pick label="y" value={yName} names={names} onPick={(name) => view.set({ y: name })} />
-        <span class="soft">light: better {sweep.metric}, as {shown(Math.min(trials.length, CELLS_MAX))} trials{known.length > CELLS_MAX && ` out of ${shown(known.length)}`} let expect between them</span>
+        <span class="soft">light: better {sweep.metric}, as {shown(Math.min(trials.length, CELLS_MAX))} trials{known.length > CELLS_MAX && ` out of ${shown(known.length)}`} let expect between them{note && `; ${note}`}</span>
       </div>
       <Scatter label={`${sweep.metric} over ${xName} and ${yName}`} x={x} y={y} xName={xName} yName={yName} dots={dots} height={420}
-        onOpen={view.open} behind={behind} when={[view.trials, view.drawn.join(), xName, yName]} />
+        onOpen={view.open} behind={behind} when={[known, view.drawn.join(), xName, yName]} />
     </section>
   );
 }

@@ -10,6 +10,7 @@ const SEEN = 16;
 const MARKS: { [status: string]: string } = { RUNNING: "▶", PAUSED: "‖", PENDING: "…", TERMINATED: "✓", ERROR: "✕" };
 
 interface Props {
+  sweep: string;
   leftOut: number; // How many are still to be read.
   trials: Trial[];
   columns: Column[]; // Those that are shown.
@@ -46,7 +47,7 @@ export function ColumnMenu({ columns, hidden, extra, onHide, onExtra }: {
   );
 }
 
-export function TrialTable({ leftOut, trials, columns, sort, best, chosen, open, menu, differ, onDiffer, onSort, onChoose, onOpen }: Props) {
+export function TrialTable({ sweep, leftOut, trials, columns, sort, best, chosen, open, menu, differ, onDiffer, onSort, onChoose, onOpen }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const first = Math.max(0, Math.min(trials.length - SEEN, Math.floor(top / ROW)) - 8);
@@ -54,7 +55,7 @@ export function TrialTable({ leftOut, trials, columns, sort, best, chosen, open,
   const save = () => {
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([asCsv(trials, columns)], { type: "text/csv" }));
-    link.download = "trials.csv";
+    link.download = sweep + ".csv";
     link.click();
     URL.revokeObjectURL(link.href);
   };

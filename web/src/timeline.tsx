@@ -1,10 +1,10 @@
 // Who ran what when: workers as rows, attempts as bars by what became of them. Dragging looks closer, a double click goes back.
 import { useMemo, useState } from "preact/hooks";
-import type { Timeline } from "./api";
+import type { Timeline, Trial } from "./api";
 import { Canvas, type Pen, type Place } from "./canvas";
 import { FAILED, OUTCOMES, themed } from "./colour";
 import { useAnswer } from "./live";
-import { TIME_STEPS } from "./scale";
+import { TIME_STEPS, timeTexts } from "./scale";
 import type { Shown } from "./view";
 
 const LANE = 9, GAP = 14, LEFT = 130, RIGHT = 12, BOTTOM = 26;
@@ -25,17 +25,25 @@ interface Row {
   top: number; // In lanes and gaps of those above it.
 }
 
+// "stopped", as the overview counts it: early, by the scheduler, or where all end that come so far.
+function becameOf(outcome: string, attempt: number, trial: Trial | undefined): string {
+  if (outcome !== "stopped" || trial?.attempts !== attempt) return outcome;
+  return trial.stop_reason === "scheduler" ? "stopped early" : trial.stop_reason === "max_t" ? "stopped at max_t" : outcome;
+}
+
 // Attempts of a worker beside each other where they ran at a time.
-function rowsOf(timeline: Timeline, visible: Set<number>, now: number): { rows: Row[]; from: number; to: number } {
+function rowsOf(timeline: Timeline, trials: Trial[], now: number): { rows: Row[]; from: number; to: number } {
   const index = Object.fromEntries(timeline.attempts.columns.map((name, i) => [name, i]));
+  const byNumber = new Map(trials.map((t) => [t.number, t]));
   const byWorker = new Map<number | null, Bar[]>();
   let from = Infinity, to = -Infinity;
   for (const row of timeline.attempts.rows) {
     const trial = row[index.trial] as number;
-    if (!visible.has(trial)) continue;
+    if (!byNumber.has(trial)) continue;
     const worker = row[index.worker] as number | null;
     const bar = {
-      trial, attempt: row[index.attempt] as number, outcome: String(row[index.outcome]),
+      trial, attempt: row[index.attempt] as number,
+      outcome: becameOf(String(row[index.outcome]), row[index.attempt] as number, byNumber.get(trial)),
       from: row[index.started] as number, to: (row[index.finished] as number | null) ?? now, lane: 0,
     };
     from = Math.min(from, bar.from);
@@ -69,9 +77,11 @@ function span(ms: number): string {
   return `${Math.round(ms / 360e3) / 10} h`;
 }
 
-// Round times after the beginning, about six of them.
-function ticksOf(from: number, to: number): number[] {
-  const least = (to - from) / 6;
+const TICK_ROOM = 64; // Of a tick's text, in pixels.
+
+// Round times after the beginning, six of them at most.
+function ticksOf(from: number, to: number, room: number): number[] {
+  const least = (to - from) / Math.max(1, Math.min(6, Math.floor(room / TICK_ROOM)));
   const step = 1000 * (TIME_STEPS.find((s) => 1000 * s >= least) ?? least / 1000);
   const ticks = [];
   for (let t = Math.ceil(from / step) * step; t <= to; t += step) ticks.push(t);
@@ -83,7 +93,7 @@ export function TimelineView({ shown: view }: { shown: Shown }) {
   const [zoom, setZoom] = useState<[number, number] | null>(null);
   const [under, setUnder] = useState("");
   const [width, setWidth] = useState(800);
-  const laid = useMemo(() => value && rowsOf(value, view.visible, view.sweep.status === "RUNNING" ? Date.now() : 0), [value, view.visible]);
+  const laid = useMemo(() => value && rowsOf(value, view.trials, view.sweep.status === "RUNNING" ? Date.now() : 0), [value, view.trials]);
   if (trouble) return <section aria-label="timeline" class="view"><p class="doubt">{trouble}</p></section>;
   if (!value || !laid) return <section aria-label="timeline" class="view"><p class="empty">Reading the attempts…</p></section>;
   if (laid.rows.length === 0) return <section aria-label="timeline" class="view"><p class="empty">No attempt has begun.</p></section>;
@@ -111,7 +121,8 @@ export function TimelineView({ shown: view }: { shown: Shown }) {
     }
     draw.fillStyle = themed("--text-soft");
     draw.textAlign = "center";
-    for (const t of ticksOf(from - laid.from, to - laid.from)) draw.fillText(t === 0 ? "0" : span(t), Math.min(w - 24, x(laid.from + t, w)), height - 8);
+    const ticks = ticksOf(from - laid.from, to - laid.from, w - LEFT - RIGHT);
+    timeTexts(ticks.map((t) => t / 1000)).forEach((text, i) => draw.fillText(text, Math.min(w - 24, x(laid.from + ticks[i], w)), height - 8));
   };
   const find = (place: Place): [Row, Bar] | null => {
     for (const row of laid.rows) {

@@ -9,6 +9,7 @@ import { useAnswer } from "./live";
 import { flat, shown } from "./rows";
 
 const time = (text: string | null) => (text ? new Date(text).toLocaleString() : "");
+const LIST_MAX = 20;
 const LOG_TAIL = 64 * 1024;
 const NARROW = "(max-width: 60rem)"; // As in style.css.
 
@@ -86,6 +87,9 @@ export function TrialPanel({ detail, metric, path, tick, why, want, onClose }: {
 }) {
   const trial = detail.trial[0];
   const [hasLog, setHasLog] = useState(false);
+  // The latest; what is removed is of least use.
+  const kept = detail.checkpoints.filter((c) => c.state !== "removed");
+  const checkpoints = (kept.length > 0 ? kept : detail.checkpoints).slice(-LIST_MAX);
   const panel = useRef<HTMLElement>(null);
   // On a narrow screen it stands above the table from which it was opened.
   useEffect(() => { if (matchMedia(NARROW).matches) panel.current?.scrollIntoView(); }, [trial.number]);
@@ -122,14 +126,15 @@ export function TrialPanel({ detail, metric, path, tick, why, want, onClose }: {
       </ul>
       {detail.checkpoints.length > 0 && <>
         <h3>Checkpoints</h3>
-        <ul>{detail.checkpoints.map((c) => <li key={c.iteration}>iteration {c.iteration}: {bytes(c.bytes)}, {c.state}</li>)}</ul>
+        <ul>{checkpoints.map((c) => <li key={c.iteration}>iteration {c.iteration}: {bytes(c.bytes)}, {c.state}</li>)}</ul>
+        {detail.checkpoints.length > checkpoints.length && <p class="soft note">and {detail.checkpoints.length - checkpoints.length} more</p>}
       </>}
       {!isReport && <>
         <h3>Log <button aria-expanded={hasLog} onClick={() => setHasLog(!hasLog)}>{hasLog ? "hide" : "show"}</button></h3>
         {hasLog && <LogPart path={path} tick={tick} isRunning={trial.status === "RUNNING"} />}
       </>}
       <h3>Latest reports</h3>
-      <ul class="reports">{detail.latest_reports.slice(0, 20).map((r) => (
+      <ul class="reports">{detail.latest_reports.slice(0, LIST_MAX).map((r) => (
         <li key={`${r.iteration} ${r.attempt}`}>{r.iteration}: {[...flat({ [metric]: r.value, ...(r.metrics ?? {}) })].map(([n, v]) => `${n} ${shown(v)}`).join(", ")}</li>))}
       </ul>
     </aside>
