@@ -309,7 +309,7 @@ class NotSeen(unittest.TestCase):
         self.assertRegex(init("train.py", text), "# TO DO: .*the file that --config names.*shell: true.*TUNE_CONFIG")
 
     def test_a_program_that_is_no_text(self):
-        self.assertRegex(init("a.py", "\x7fELF\0\0", status=2), "^a.py: this is no text: ")
+        self.assertRegex(init("a.py", "\x7fELF\0\0", status=2), "^a.py: this is no text, ")
 
     def test_notebooks(self):
         self.assertRegex(init("a.ipynb", "{}", status=2), r"^a.ipynb: a notebook is no program: `jupyter nbconvert --to script")
