@@ -4,5 +4,4 @@ tune_library(tune_artifacts
     artifact_garbage.cc
     artifact_path.cc
     artifact_store.cc
-    checkpoint_on_disk.cc
   DEPS tune_core tune_events)

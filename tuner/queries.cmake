@@ -4,6 +4,7 @@ tune_library(tune_queries
     ${CMAKE_CURRENT_LIST_DIR}/cli/attach_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/best_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/best_model.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/checkpoint_on_disk.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/compare_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/importance_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/lane_speeds.cc

@@ -531,11 +531,16 @@ bool CommandRunner::TakeOutput(Attempt& attempt) {
 // Python's resource tracker, ends when it sees that end: it has a moment.
 std::string CommandRunner::LeftRunning(const Program& program) {
   const Instant patience_end = clock_.Now() + kLeavePatience;
+  bool is_nobody = false;
   while (true) {
     const std::vector<pid_t> living = Descendants();
     const auto printing = std::find_if(living.begin(), living.end(),
                                        [&](pid_t pid) { return program.IsPrintedOnBy(pid); });
-    if (printing == living.end()) return "";
+    // The kernel may leave one out that starts another just then: nobody is there where two looks
+    // find nobody.
+    if (printing == living.end() && std::exchange(is_nobody, true)) return "";
+    if (printing == living.end()) continue;
+    is_nobody = false;
     if (clock_.Now() >= patience_end) return CommandLineOf(*printing);
     poll(nullptr, 0, static_cast<int>(kLeaveLookPause.us / 1000));
   }

@@ -127,7 +127,9 @@ bool EndDescendants(const std::set<pid_t>& spared) {
   constexpr int kPauseMs = 5;
   for (int round = 0; round < kRoundsMax; ++round) {
     const std::vector<pid_t> living = Descendants(spared);
-    if (living.empty()) {
+    // The kernel may leave one out that starts another just then: nobody is there where two looks
+    // find nobody.
+    if (living.empty() && Descendants(spared).empty()) {
       TakeLeave(spared);
       return true;
     }

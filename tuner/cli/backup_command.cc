@@ -19,7 +19,7 @@
 #include "core/posix/link_path.h"
 #include "tuner/artifact_garbage.h"
 #include "tuner/artifact_path.h"
-#include "tuner/checkpoint_on_disk.h"
+#include "tuner/cli/checkpoint_on_disk.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/text_table.h"

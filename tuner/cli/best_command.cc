@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/json.h"
-#include "tuner/checkpoint_on_disk.h"
+#include "tuner/cli/checkpoint_on_disk.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/live_view.h"
 #include "tuner/cli/stored_doubts.h"

@@ -12,7 +12,7 @@
 
 #include "core/json.h"
 #include "tuner/artifact_path.h"
-#include "tuner/checkpoint_on_disk.h"
+#include "tuner/cli/checkpoint_on_disk.h"
 #include "tuner/cli/stored_ask_tell.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/text_table.h"

@@ -1,4 +1,4 @@
-#include "tuner/checkpoint_on_disk.h"
+#include "tuner/cli/checkpoint_on_disk.h"
 
 #include <filesystem>
 #include <fstream>
