@@ -115,12 +115,15 @@ class SearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             return_train_score=self.return_train_score,
         )
         cpus = None if self.n_jobs in (None, -1) else self.n_jobs
-        self.sweep_ = run(
-            task, space, metric=f"mean_test_{key}", mode="max", samples=samples,
-            name=self.name or type(self.estimator).__name__, seed=self.random_state,
-            search=algorithm, cpus=cpus, db=self.db, folder=folder,
-            limits={"failed_trials": 1} if self.error_score == "raise" else None,
-        )
+        try:
+            self.sweep_ = run(
+                task, space, metric=f"mean_test_{key}", mode="max", samples=samples,
+                name=self.name or type(self.estimator).__name__, seed=self.random_state,
+                search=algorithm, cpus=cpus, db=self.db, folder=folder,
+                limits={"failed_trials": 1} if self.error_score == "raise" else None,
+            )
+        except SweepError as error:  # The first failure may come before the first score.
+            raise SweepError(f"error_score: {error}") if self.error_score == "raise" else error
         if self.error_score == "raise":
             _raise_first_failure(self.sweep_)
         self.multimetric_ = isinstance(scoring, dict) or (callable(scoring) and key != "score")
