@@ -402,6 +402,7 @@ TEST_F(Command, AResumeWhoseFolderWasMovedIsRefusedAndGoesOnWhereItIsNow) {
   const ProgramResult resumed = RunTune(folder_, {"resume", "--samples", "2", "--set",
                                                   "trainable.working_dir=" + (folder_ / "moved")});
   EXPECT_EQ(resumed.exit_status, 0) << resumed.err;
+  EXPECT_THAT(resumed.err, Not(HasSubstr("changed since"))) << "it is the same script";
   EXPECT_EQ(Ask("select number, status from trials order by number"),
             (Rows{"0|TERMINATED", "1|TERMINATED"}));
 }

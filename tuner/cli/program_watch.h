@@ -16,6 +16,7 @@ namespace tune {
 
 class ProgramWatch {
  public:
+  // `spec` outlives it, and is looked at as it stands then: a resume may name another folder.
   // `began`: of the sweep; `known`: the differences that it knows of.
   ProgramWatch(const ExperimentSpec& spec, const std::string& began,
                std::vector<std::string> known);
@@ -27,7 +28,7 @@ class ProgramWatch {
   // What tells cheaply that a file was written: inode, size, time.
   std::string Stamps() const;
 
-  const ExperimentSpec spec_;
+  const ExperimentSpec& spec_;
   std::optional<Provenance> began_;  // Nothing: it cannot be read.
   std::vector<std::string> known_;
   std::string stamps_;
