@@ -129,7 +129,7 @@ def proposed(option):
                "penalty", "epsilon", "eps", "tol") and option.kind in ("float", None):
         if is_number and default > 0:
             return log_range(default), "on a log scale"
-        return ("{loguniform: [1.0e-06, 0.01]}", "on a log scale") if not is_number or default == 0 else None
+        return "{loguniform: [1.0e-06, 0.01]}", "on a log scale"
     if option.kind == "bool":
         has_no_effect = option.is_switch and option.default is True and not option.no_flag
         if is_like(name, *kept) or has_no_effect:
