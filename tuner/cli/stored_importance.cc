@@ -60,37 +60,6 @@ Status CompareAt(int64_t iteration, Mode mode, Database& database, int64_t exper
 
 }  // namespace
 
-Result<ComparedTrials> ReadComparedTrials(Database& database, const FoundSweep& sweep) {
-  static constexpr char kSql[] =
-      "SELECT id, number, status = 'ERROR', stop_reason = 'scheduler' OR status = 'PAUSED',"
-      " iterations FROM trial_rows WHERE experiment = ?1 ORDER BY number";
-  ComparedTrials compared;
-  if (sweep.objectives.size() > 1) return compared;
-  std::vector<WeighedTrial> trials;
-  {
-    TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql));
-    row->BindAll(sweep.id);
-    for (;;) {
-      TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
-      if (!has_row) break;
-      WeighedTrial& trial = trials.emplace_back();
-      trial.id = row->Int(0);
-      trial.number = row->Int(1);
-      trial.has_failed = row->Int(2) != 0;
-      trial.was_stopped = !row->IsNull(3) && row->Int(3) != 0;
-      trial.iterations = row->Int(4);
-    }
-  }
-  compared.iteration = EqualIteration(trials);
-  if (!compared.iteration) return compared;
-  TUNE_RETURN_IF_ERROR(
-      CompareAt(*compared.iteration, sweep.direction(), database, sweep.id, trials));
-  for (const WeighedTrial& trial : trials) {
-    if (trial.best_value) compared.values.emplace_back(trial.number, *trial.best_value);
-  }
-  return compared;
-}
-
 Result<std::vector<WeighedTrial>> ReadWeighedTrials(Database& database, const FoundSweep& sweep) {
   static constexpr char kTrialsSql[] =
       "SELECT " TUNE_CONFIG_OF_BEST_SQL("flat") ","
@@ -119,6 +88,20 @@ Result<std::vector<WeighedTrial>> ReadWeighedTrials(Database& database, const Fo
     TUNE_ASSIGN_OR_RETURN(trial.last_metrics, ParseJson(row->Text(3)));
   }
   return trials;
+}
+
+Result<ComparedValues> ReadComparedValues(Database& database, const FoundSweep& sweep) {
+  ComparedValues compared;
+  if (sweep.objectives.size() > 1) return compared;
+  TUNE_ASSIGN_OR_RETURN(std::vector<WeighedTrial> trials, ReadWeighedTrials(database, sweep));
+  compared.iteration = EqualIteration(trials);
+  if (!compared.iteration) return compared;
+  TUNE_RETURN_IF_ERROR(
+      CompareAt(*compared.iteration, sweep.direction(), database, sweep.id, trials));
+  for (const WeighedTrial& trial : trials) {
+    if (trial.best_value) compared.values.emplace_back(trial.number, *trial.best_value);
+  }
+  return compared;
 }
 
 Result<StoredImportance> WeighParameters(const FoundSweep& sweep, const Objective& objective,

@@ -38,16 +38,16 @@ struct StoredImportance {
 };
 
 // What trials are compared by, as WeighParameters compares them.
-struct ComparedTrials {
+struct ComparedValues {
   std::optional<int64_t> iteration;  // Nothing: none was stopped, and their best values count.
   std::vector<std::pair<int64_t, double>> values;  // With `iteration`, by the trial's number.
 };
 
-// Reads the values of all reports up to the iteration: about a second for a million of them.
-Result<ComparedTrials> ReadComparedTrials(Database& database, const FoundSweep& sweep);
-
 // By number.
 Result<std::vector<WeighedTrial>> ReadWeighedTrials(Database& database, const FoundSweep& sweep);
+
+// Reads the values of all reports up to the iteration: it may take seconds.
+Result<ComparedValues> ReadComparedValues(Database& database, const FoundSweep& sweep);
 
 // A trial counts with its best value of the sweep's metric; with its last one of another metric, or
 // where the sweep has several. Where a scheduler stopped trials, they are compared at equal

@@ -221,7 +221,7 @@ Result<std::string> ImportanceMembers(Database& database, const FoundSweep& swee
 }
 
 Result<std::string> ComparedMembers(Database& database, const FoundSweep& sweep) {
-  TUNE_ASSIGN_OR_RETURN(const ComparedTrials compared, ReadComparedTrials(database, sweep));
+  TUNE_ASSIGN_OR_RETURN(const ComparedValues compared, ReadComparedValues(database, sweep));
   std::string out;
   AppendField("iteration", compared.iteration ? Value(*compared.iteration) : Value(), out);
   out += ",\"rows\":[";
