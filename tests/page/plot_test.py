@@ -176,6 +176,21 @@ class OfASweep(unittest.TestCase):
         self.assertIn("the front: 2 trials that none is better than", drawn)
         self.assertIn("small has one objective: its best trial is its front", self.refused("plot", "front"))
 
+    def test_an_attempt_that_runs_is_none_that_failed(self):
+        Path(self.folder, "living.yaml").write_text(
+            "name: living\ntrainable: {command: [sh, living.sh], metrics: {acc: {regex: 'acc: {number}'}}}\n"
+            "metric: acc\nmode: max\nsamples: 1\nspace: {x: {uniform: [0, 1]}}\n")
+        Path(self.folder, "living.sh").write_text("echo acc: 1; echo > begun; read line < go\n")
+        for name in ("begun", "go"):
+            os.mkfifo(os.path.join(self.folder, name))
+        process = subprocess.Popen([TUNE, "run", "living.yaml", "--db", "living.db"], cwd=self.folder, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+        Path(self.folder, "begun").read_text()
+        self.said("report", "--md", "living.md", "--db", "living.db")
+        Path(self.folder, "go").write_text("on\n")
+        self.assertEqual(process.wait(timeout=60), 0)
+        self.assertNotIn("Attempts that failed", Path(self.folder, "living.md").read_text())
+
     def test_a_report_into_a_folder_that_is_not_there_says_which(self):
         for option, file in (("--md", "no/such/a.md"), ("--html", "no/such/a.html")):
             said = self.refused("report", option, file)

@@ -174,7 +174,7 @@ Result<std::string> FailedAttemptsPart(Database& database, const FoundSweep& swe
       "SELECT a.outcome, count(), count(DISTINCT a.trial),"
       " count(DISTINCT CASE WHEN t.status <> 'ERROR' THEN a.trial END)"
       " FROM attempts AS a JOIN trial_rows AS t ON t.id = a.trial WHERE t.experiment = ?1"
-      " AND a.outcome NOT IN ('completed', 'stopped', 'preempted')"
+      " AND a.outcome NOT IN ('completed', 'stopped', 'preempted', 'running')"
       " GROUP BY a.outcome ORDER BY 2 DESC, 1";
   std::string rows;
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql));
