@@ -477,11 +477,11 @@ void CleanUp(const ResumeOptions& options, const StoredExperiment& experiment, I
 // What its trials on this machine need may have been moved since: without it each would fail.
 Status CheckStillThere(const ExperimentSpec& spec, const ExperimentController& controller,
                        const SweepSurroundings& surroundings, const std::string& data_dir) {
-  const bool runs_here = surroundings.local.cpu_milli > 0;
-  if (!runs_here || controller.trials().empty()) return OkStatus();
+  if (!surroundings.has_local_worker() || controller.trials().empty()) return OkStatus();
   const Status there = CheckInputs(spec.trainable, controller.trials().front().configuration,
                                    {spec.base_dir, data_dir, EnvironmentText("PATH")});
-  if (there.ok()) return there;
+  const bool is_command = spec.trainable.Find("command") != nullptr;
+  if (there.ok() || !is_command) return there;
   return InvalidArgument(there.message() +
                          "; put back what was moved, or say where it is now: --set "
                          "trainable.working_dir=FOLDER");

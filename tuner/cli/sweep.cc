@@ -40,10 +40,6 @@ constexpr Duration kLookEvery = Milliseconds(200);  // At the local worker and t
 constexpr Duration kShutdownPatience = Milliseconds(2000);
 constexpr Duration kExitLimit = Seconds(20);  // Connections are cut after a fraction of it.
 
-bool HasLocalWorker(const SweepSurroundings& surroundings) {
-  return surroundings.local.cpu_milli > 0 || !surroundings.local.devices.empty();
-}
-
 struct PlainPort {
   std::string address;
   std::string secret;
@@ -68,7 +64,7 @@ class LocalWorkerKeeper {
       : surroundings_(surroundings), port_(std::move(port)) {}
 
   Status Start() {
-    if (!HasLocalWorker(surroundings_)) return OkStatus();
+    if (!surroundings_.has_local_worker()) return OkStatus();
     TUNE_ASSIGN_OR_RETURN(worker_, StartLocalWorker(surroundings_, port_));
     return OkStatus();
   }
@@ -115,7 +111,7 @@ Status OpenDoors(const SweepSurroundings& surroundings, const std::string& sweep
   WorkerGateway::Options options;
   options.first_worker = WorkerId{last_worker.value + 1};
   options.package = surroundings.package.packed.get();
-  if (HasLocalWorker(surroundings)) {
+  if (surroundings.has_local_worker()) {
     doors.local_secret = options.local_secret = DrawLocalSecret();
   } else {
     options.listen.clear();
@@ -224,7 +220,7 @@ Result<WorkerCapacity> FindLocalCapacity(const ResourceRequest& request,
 
 Status CheckFeasible(const ResourceRequest& request, const SweepSurroundings& surroundings) {
   if (!surroundings.listen.empty()) return OkStatus();  // What others have is not known yet.
-  if (!HasLocalWorker(surroundings)) {
+  if (!surroundings.has_local_worker()) {
     return InvalidArgument(
         "--cpus 0: there would be no worker; let others join with --listen 127.0.0.1:0, or offer "
         "CPUs");

@@ -36,6 +36,8 @@ struct SweepSurroundings {
   WorkingPackage package = {};            // What workers of other machines fetch.
   std::optional<PagePlace> page = {};     // Where it is served beside the sweep.
   std::string log;  // "tensorboard": event files are written live; empty: nothing is.
+
+  bool has_local_worker() const { return local.cpu_milli > 0 || !local.devices.empty(); }
 };
 
 // What --log says, if it is there.
