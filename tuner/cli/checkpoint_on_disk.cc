@@ -1,8 +1,7 @@
 #include "tuner/cli/checkpoint_on_disk.h"
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -41,6 +40,24 @@ std::vector<std::pair<std::string, std::string>> HashesOf(const Value& manifest)
   return hashes;
 }
 
+// Nothing: a trainable may write none.
+std::optional<std::string> ReadManifest(const std::string& checkpoint) {
+  constexpr uint64_t kManifestBytesMax = 64u << 20;
+  Result<std::string> text = ReadFile(checkpoint + "/manifest.json", kManifestBytesMax);
+  return text.ok() ? std::optional(*std::move(text)) : std::nullopt;
+}
+
+std::string DamageOf(const std::string& checkpoint, const std::string& manifest) {
+  const Result<Value> entries = ParseJson(manifest);
+  if (!entries.ok() || !entries->is_map()) return "its manifest.json cannot be read";
+  for (const auto& [name, expected] : HashesOf(*entries)) {
+    const Result<FileHash> file = HashFile(checkpoint + "/" + name);
+    if (!file.ok()) return file.status().message();
+    if (HashToHex(file->xxh64) != expected) return name + " in it is not what was written";
+  }
+  return "";
+}
+
 }  // namespace
 
 CheckpointLook LookAtCheckpoint(const std::string& path, int64_t bytes,
@@ -53,31 +70,21 @@ CheckpointLook LookAtCheckpoint(const std::string& path, int64_t bytes,
     return {CheckpointOnDisk::kDiffers,
             "has " + std::to_string(have) + " bytes, " + std::to_string(bytes) + " were reported"};
   }
-  std::ifstream in(fs::path(path) / "manifest.json", std::ios::binary);
-  if (!in.is_open()) return {};
-  const std::string manifest(std::istreambuf_iterator<char>(in), {});
-  const std::string hash = HashToHex(Xxh64(manifest));
+  const std::optional<std::string> manifest = ReadManifest(path);
+  if (!manifest) return {};
+  const std::string hash = HashToHex(Xxh64(*manifest));
   if (hash != checksum) {
     return {CheckpointOnDisk::kDiffers,
             "has a manifest of checksum " + hash + ", " + checksum + " was reported"};
   }
-  const std::string damage = DamageOfCheckpoint(path);
+  const std::string damage = DamageOf(path, *manifest);
   if (damage.empty()) return {};
   return {CheckpointOnDisk::kDiffers, damage};
 }
 
 std::string DamageOfCheckpoint(const std::string& path) {
-  constexpr uint64_t kManifestBytesMax = 64u << 20;
-  const Result<std::string> text = ReadFile(path + "/manifest.json", kManifestBytesMax);
-  if (!text.ok()) return "";  // A trainable may write none.
-  const Result<Value> manifest = ParseJson(*text);
-  if (!manifest.ok() || !manifest->is_map()) return "its manifest.json cannot be read";
-  for (const auto& [name, expected] : HashesOf(*manifest)) {
-    const Result<FileHash> file = HashFile(path + "/" + name);
-    if (!file.ok()) return file.status().message();
-    if (HashToHex(file->xxh64) != expected) return name + " in it is not what was written";
-  }
-  return "";
+  const std::optional<std::string> manifest = ReadManifest(path);
+  return manifest ? DamageOf(path, *manifest) : "";
 }
 
 }  // namespace tune
