@@ -50,19 +50,27 @@ bool IsKey(std::string_view text) {
   return body.size() == kBodyBytesMin && std::all_of(body.begin(), body.end(), IsBase64);
 }
 
-// "tune1_" and as much behind it as a join token has (tls/join_token.h).
-bool HoldsToken(std::string_view text) {
-  constexpr std::string_view kBegin = "tune1_";
-  const auto is_part = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-';
-  };
-  for (size_t at = text.find(kBegin); at != std::string_view::npos;
-       at = text.find(kBegin, at + 1)) {
-    const std::string_view body = text.substr(at + kBegin.size(), kBodyBytesMin);
+bool IsCapitalOrDigit(char c) { return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
+
+bool IsBase64Url(char c) {
+  return IsCapitalOrDigit(c) || (c >= 'a' && c <= 'z') || c == '_' || c == '-';
+}
+
+// Whether `begin` stands in the text and as much of a key behind it, in its letters.
+bool HoldsBehind(std::string_view text, std::string_view begin, bool (*is_part)(char)) {
+  for (size_t at = text.find(begin); at != std::string_view::npos; at = text.find(begin, at + 1)) {
+    const std::string_view body = text.substr(at + begin.size(), kBodyBytesMin);
     if (body.size() == kBodyBytesMin && std::all_of(body.begin(), body.end(), is_part)) return true;
   }
   return false;
+}
+
+// As a join token has it (tls/join_token.h).
+bool HoldsToken(std::string_view text) { return HoldsBehind(text, "tune1_", IsBase64Url); }
+
+// Of age, in Bech32's letters.
+bool HoldsAgeKey(std::string_view text) {
+  return HoldsBehind(text, "AGE-SECRET-KEY-1", IsCapitalOrDigit);
 }
 
 // PuTTY's files say so in words of their own.
@@ -70,30 +78,19 @@ bool IsPuttyKey(std::string_view text) {
   return text.find("PuTTY-User-Key-File-") != std::string_view::npos;
 }
 
-// "AGE-SECRET-KEY-1" and the key, in Bech32's letters.
-bool HoldsAgeKey(std::string_view text) {
-  constexpr std::string_view kBegin = "AGE-SECRET-KEY-1";
-  const auto is_part = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); };
-  for (size_t at = text.find(kBegin); at != std::string_view::npos;
-       at = text.find(kBegin, at + 1)) {
-    const std::string_view body = text.substr(at + kBegin.size(), kBodyBytesMin);
-    if (body.size() == kBodyBytesMin && std::all_of(body.begin(), body.end(), is_part)) return true;
-  }
-  return false;
-}
-
 // The private part of a key in JSON (RFC 7518, section 6): "d": "base64url".
 bool HoldsPrivatePartOfJsonKey(std::string_view text) {
   constexpr std::string_view kBegin = "\"d\"";
   constexpr std::string_view kBetween = " \t\r\n:";
-  const auto is_part = [](char c) { return IsBase64(c) || c == '-' || c == '_'; };
   for (size_t at = text.find(kBegin); at != std::string_view::npos;
        at = text.find(kBegin, at + 1)) {
     std::string_view rest = text.substr(at + kBegin.size());
     rest.remove_prefix(std::min(rest.find_first_not_of(kBetween), rest.size()));
     if (!rest.starts_with('"')) continue;
     const std::string_view body = rest.substr(1, kBodyBytesMin);
-    if (body.size() == kBodyBytesMin && std::all_of(body.begin(), body.end(), is_part)) return true;
+    if (body.size() == kBodyBytesMin && std::all_of(body.begin(), body.end(), IsBase64Url)) {
+      return true;
+    }
   }
   return false;
 }
