@@ -9,13 +9,14 @@ from loops import TIME
 from measures import LOWER, is_metric, measures_of, part_of, words_of
 from scores import value_at
 
+BEFORE_VALUE = " :=→>\"'\t|(["  # What parts a name from its value.
 PART_NAMES = {"validation": "val", "training": "train", "test": "test"}
 WHOLES = ("total", "sum", "overall", "sum_total", "in_total")
 
 
 def label_of(text):
     """"val acc" of "epoch done, val acc: "."""
-    text = re.split(r"[\n|,;()\[\]{}]|\s[-–—/>]+\s|\t|  +|\b\d[\w.]*\s", text.rstrip(" :=→>\"'\t|([]"))[-1]
+    text = re.split(r"[\n|,;()\[\]{}]|\s[-–—/>]+\s|\t|  +|\b\d[\w.]*\s", text.rstrip(BEFORE_VALUE + "]"))[-1]
     match = re.search(r"[A-Za-z][\w /.@-]*$", text.strip("\"' *"))
     return re.sub(r"\W+", "_", match.group(0)).strip("_").lower() if match else ""
 
@@ -35,7 +36,7 @@ def sentence_of(text):
 def label_text(text):
     """What stands right before the value, back to where its label begins."""
     line = text.split("\n")[-1]
-    body = line.split(OLD)[0].rstrip(" :=→>\"'\t|([")
+    body = line.split(OLD)[0].rstrip(BEFORE_VALUE)
     is_remark = COUNTED in body or spoken(body) != body
     body = body[:-1] if body[-1:] in (")", "]") and is_remark else body  # "reward (last 10 episodes): ", "acc (dev): "
     starts = [m.end() for m in re.finditer(LOGGED + r"|[|,;()\[\]{}]\s*|\s[-–—/>]+\s+|\t|  +", body)]
@@ -50,7 +51,7 @@ def part_of_line(parts):
     for i, text in enumerate(parts):
         if text is None:
             continue
-        label = re.search(r"[A-Za-z][\w /.@-]*$", label_text(text)[1].split(OLD)[0].rstrip(" :=→>\"'\t|([*"))
+        label = re.search(r"[A-Za-z][\w /.@-]*$", label_text(text)[1].split(OLD)[0].rstrip(BEFORE_VALUE + "*"))
         words = words_of(label.group(0)) if label and i + 1 < len(parts) else []
         is_of_value = measures_of("_".join(words)) or len(words) == 1 and part_of(words)
         texts.append(text[:text.rfind(label.group(0))] if is_of_value else text)
@@ -160,7 +161,7 @@ class Naming:
     def qualified(self, i, label):
         """With the word before it, where that tells it from another value: "class 0 f1", "before: acc"."""
         text = self.parts[i - 1].split("\n")[-1]
-        match = re.search(r"[A-Za-z][\w /.@-]*$", text.rstrip(" :=→>\"'\t|(["))
+        match = re.search(r"[A-Za-z][\w /.@-]*$", text.rstrip(BEFORE_VALUE))
         before = text[:match.start()] if match else ""
         whole = match.group(0) if match else ""
         if re.search(r"\s[-–—]+\s", whole):  # "Valid - loss": the label begins behind the dash.
