@@ -13,6 +13,7 @@
 #include "core/limits.h"
 #include "core/posix/durable_file.h"
 #include "core/posix/folder_lock.h"
+#include "core/posix/host_name.h"
 #include "core/posix/kept_folders.h"
 #include "core/posix/plain_file.h"
 #include "core/posix/private_folder.h"
@@ -25,12 +26,6 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kMarkBytesMax = 100;
 constexpr char kMarkFile[] = "/done";
-
-std::string HostName() {
-  char host[256] = {};
-  gethostname(host, sizeof host - 1);
-  return host;
-}
 
 bool Says(const std::string& file, const std::string& mark) {
   const Result<std::string> text = ReadFile(file, kMarkBytesMax);

@@ -15,6 +15,7 @@
 #include "core/hash.h"
 #include "core/limits.h"
 #include "core/posix/environment.h"
+#include "core/posix/host_name.h"
 #include "core/posix/real_clock.h"
 #include "trial_runner/devices/device_environment.h"
 #include "trial_runner/devices/machine_devices.h"
@@ -38,10 +39,9 @@
 namespace tune {
 namespace {
 
-std::string HostName() {
-  char name[256] = {};
-  if (gethostname(name, sizeof name - 1) != 0) return "unknown";
-  return std::string(name).substr(0, limits::kNameBytesMax);
+std::string OwnName() {
+  const std::string name = HostName();
+  return name.empty() ? "unknown" : name.substr(0, limits::kNameBytesMax);
 }
 
 // The cores that this process may use.
@@ -54,7 +54,7 @@ int64_t CoreCount() {
 Hello MakeHello(const WorkerOptions& options) {
   Hello hello;
   hello.version = kProgramVersion;
-  hello.host = HostName();
+  hello.host = OwnName();
   hello.name = !options.name.empty() ? options.name
                : options.is_local    ? kLocalWorkerName
                                      : hello.host;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/hash.h"
+#include "core/posix/host_name.h"
 #include "trial_runner/secrets.h"
 #include "trial_runner/trainable_catalog.h"
 #include "trial_runner/trial_programs.h"
@@ -33,11 +34,6 @@ constexpr uintmax_t kHashedFileBytesMax = 1u << 28;  // Larger ones are told by 
 constexpr size_t kNeighboursMax = 200;
 const std::set<std::string> kScriptExtensions = {".py", ".sh", ".jl", ".R",
                                                  ".r",  ".pl", ".rb", ".js"};
-
-std::string HostName() {
-  char name[256] = "";
-  return gethostname(name, sizeof name - 1) == 0 ? name : "";
-}
 
 // A parameter that is a constant text; empty when there is none, or it differs between trials.
 std::string ConstantText(const ExperimentSpec& spec, const char* name) {

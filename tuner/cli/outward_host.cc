@@ -5,13 +5,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-namespace tune {
+#include "core/posix/host_name.h"
 
-std::string HostName() {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
-  return name;
-}
+namespace tune {
 
 // The address that this machine would use towards others: a datagram socket is connected, which
 // sends nothing, and asked where it stands. 192.0.2.1 is for documentation (RFC 5737).

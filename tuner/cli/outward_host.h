@@ -9,7 +9,5 @@ namespace tune {
 
 // An address or, where none is known, the host's name.
 std::string OutwardHost();
-// As the host calls itself.
-std::string HostName();
 
 }  // namespace tune

@@ -4,6 +4,7 @@
 
 #include "core/limits.h"
 #include "core/posix/durable_file.h"
+#include "core/posix/host_name.h"
 #include "trial_runner/tls/certificates.h"
 #include "trial_runner/tls/tls_folder.h"
 #include "tuner/artifact_path.h"

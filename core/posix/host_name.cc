@@ -1,0 +1,12 @@
+#include "core/posix/host_name.h"
+
+#include <unistd.h>
+
+namespace tune {
+
+std::string HostName() {
+  char name[256] = "";
+  return gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
+}  // namespace tune
