@@ -64,9 +64,9 @@ void AddHelpCommands(Commands& commands);    // help, completion.
 void AddFormat(CLI::App* command, OutputFormat& format);
 // TRIAL of the commands about one trial, in one word or two: "3", "food11/3", "food11 3".
 void AddTrial(CLI::App* command, std::string& trial);
-// --token-expires of the commands that make tokens.
 // --http, --tls-cert, --tls-key.
 void AddPagePlace(CLI::App* command, PagePlace& place);
+// --token-expires of the commands that make tokens.
 void AddTokenExpires(CLI::App* command, Duration& validity);
 // --checkpoint-max of the commands that conduct sweeps.
 void AddCheckpointMax(CLI::App* command, int64_t& bytes_max);

@@ -79,7 +79,7 @@ HttpAnswer FileAnswer(const std::string& path) {
   return answer;
 }
 
-// Who has the one cannot tell the other from it; a key that is kept keeps both.
+// Who has the viewer's key cannot tell the user's from it; a key that is kept keeps both.
 std::string ViewerKeyOf(const std::string& user_key) {
   Sha256 hash;
   hash.Add("tune page viewer 1 " + user_key);
