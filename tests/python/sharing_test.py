@@ -1,10 +1,10 @@
 """What the trials of a sweep do to each other's files and values, by real programs that run side by side."""
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from sweep_test import BIN, SweepCase
@@ -19,9 +19,9 @@ def that_writes_one_file(trial):
 
 def wait_for_its_pair(trial):
     """Two trials at a time: none lasts so long that it may have written all."""
-    Path(f"began-{trial.number}").touch()
-    while not Path(f"began-{trial.number ^ 1}").exists():
-        time.sleep(0.002)
+    with contextlib.suppress(FileExistsError):
+        os.mkfifo(f"pair-{trial.number // 2}")
+    open(f"pair-{trial.number // 2}", "rw"[trial.number % 2]).close()  # Opens once the other one does.
 
 
 def that_writes_one_file_beside_another(trial):
@@ -127,10 +127,10 @@ class FilesOfTrials(SweepCase):
 
     def test_of_metrics_that_two_sweeps_write_are_told_in_both(self):
         space = self.file_sweep(
-            "Path('began-' + os.environ['TUNE_EXPERIMENT']).write_text('')\n"
-            "while len(list(Path('.').glob('began-*'))) < 2: time.sleep(0.002)\n"
+            "open('both', 'r' if os.environ['TUNE_EXPERIMENT'] == 'one' else 'w').close()\n"
             "Path('r.json').write_text(json.dumps({'value': float(sys.argv[1])}))\n"
         )
+        os.mkfifo("both")  # Opens once both open it.
         both = [self.tune_run(name, {**space, "samples": 1}) for name in ("one", "two")]
         told = [process.communicate()[1] for process in both]
         self.assertIn("metrics of two sweeps: trials of " + os.path.realpath("two.artifacts/two"), told[0])
