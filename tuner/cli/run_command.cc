@@ -480,8 +480,9 @@ Status CheckStillThere(const ExperimentSpec& spec, const ExperimentController& c
   if (!surroundings.has_local_worker() || controller.trials().empty()) return OkStatus();
   const Status there = CheckInputs(spec.trainable, controller.trials().front().configuration,
                                    {spec.base_dir, data_dir, EnvironmentText("PATH")});
-  const bool is_command = spec.trainable.Find("command") != nullptr;
-  if (there.ok() || !is_command) return there;
+  if (there.ok()) return there;
+  const Result<std::string> kind = TrainableKind(spec.trainable);
+  if (!kind.ok() || *kind != "command") return there;
   return InvalidArgument(there.message() +
                          "; put back what was moved, or say where it is now: --set "
                          "trainable.working_dir=FOLDER");
