@@ -75,7 +75,7 @@ bool ParseOutcome(std::string_view name, Outcome& outcome);
 enum class EndDetail {
   kNone,
   kBadCheckpoint,  // What it should go on from is torn, corrupt or gone: use the one before.
-  kDiskFull,       // There was no room on the disk: the sweep shall wait for the person.
+  kDiskFull,       // The disk takes no writes (full, read-only): the sweep waits for the person.
   kOwnDiskFull,    // The same, of a disk of this machine that the sweep's artifacts are not on.
   kRankLost,       // Another rank of it is gone, whose end says why.
   kUnfitMachine,   // The machine has not what the sweep's trials need: another one may have it.

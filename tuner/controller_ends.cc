@@ -108,7 +108,7 @@ void ExperimentController::AfterAttempt(TrialRecord& trial, const AttemptEnded& 
     WaitForLease(trial);
     if (end_status_) return;
     out_.actions.push_back(Say{"trial " + std::to_string(trial.row.number.value) + ": " +
-                               end.error + "; the sweep stops until there is room"});
+                               end.error + "; the sweep stops until the disk takes writes"});
     StopGiving(ExperimentStatus::kInterrupted);
     return;
   }

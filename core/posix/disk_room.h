@@ -1,4 +1,4 @@
-// Whether a disk has room.
+// Whether a disk takes what is written to it, and how much.
 //
 // Thread rule: stateless.
 #pragma once
@@ -9,9 +9,10 @@
 
 namespace tune {
 
-// Whether the disk under the folder has less than a MiB left, or can hold no more files. False
-// where the system does not say.
-bool IsDiskFull(const std::string& folder);
+// Whether the disk under the folder has less than a MiB left, can hold no more files, or may only
+// be read (as Linux leaves a file system in which it found errors). False where the system does not
+// say.
+bool TakesNoWrites(const std::string& folder);
 
 struct DiskRoom {
   int64_t free_bytes = 0;  // For a user other than root.

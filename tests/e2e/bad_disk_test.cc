@@ -1,6 +1,9 @@
 // Disks that are full or may not be written, and databases that somebody or something damaged: one
 // clear line, nothing made worse, and tune resume goes on once the cause is gone.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
 
 #include "core/random.h"
 #include "tests/e2e/curve_sweep.h"
@@ -89,7 +92,7 @@ TEST(BadDisk, AFullOneUnderACheckpointInterruptsTheSweepAndCostsNoRetry) {
   const ProgramResult full = RunTune(folder, {"run", space});
   EXPECT_EQ(full.exit_status, 1) << full.err;
   EXPECT_NE(full.err.find("No space left"), std::string::npos) << full.err;
-  EXPECT_NE(full.err.find("until there is room"), std::string::npos) << full.err;
+  EXPECT_NE(full.err.find("until the disk takes writes"), std::string::npos) << full.err;
   EXPECT_EQ(Query(folder, "select count(*) from trials where status = 'ERROR'"),
             std::vector<std::string>{"0"});
   disk.Resize(256 << 20);
@@ -112,7 +115,8 @@ std::string ScriptSpace(const TestFolder& folder, const std::string& script) {
 void ExpectInterruptedForNothing(const TestFolder& folder, const ProgramResult& full) {
   EXPECT_EQ(full.exit_status, 1) << full.err;
   EXPECT_NE(full.err.find("No space left on device"), std::string::npos) << full.err;
-  EXPECT_NE(full.err.find("the sweep stops until there is room"), std::string::npos) << full.err;
+  EXPECT_NE(full.err.find("the sweep stops until the disk takes writes"), std::string::npos)
+      << full.err;
   EXPECT_EQ(Query(folder,
                   "select count(*) from attempts where outcome not in ('preempted', 'completed')"),
             std::vector<std::string>{"0"});
@@ -183,6 +187,68 @@ TEST(BadDisk, ASetupThatEndsBecauseTheDiskIsFullInterruptsTheSweepAndCostsNoRetr
   ExpectInterruptedForNothing(folder, RunTune(folder, {"run", space}));
   disk.Resize(64 << 20);
   ExpectResumedToTheEnd(folder);
+}
+
+// Of a working folder on the small disk: each trial waits at the gate before it writes there.
+std::string GatedSpace(const TestFolder& folder, const std::string& script) {
+  TUNE_CHECK(mkfifo((folder / "there").c_str(), 0600) == 0);
+  TUNE_CHECK(mkfifo((folder / "gate").c_str(), 0600) == 0);
+  folder.Write("small/trial.sh", script);
+  return folder.Write("space.yaml",
+                      "trainable: {command: [sh, trial.sh], working_dir: small}\nmetric: acc\n"
+                      "mode: max\nseed: 3\nspace: {x: {uniform: [0, 1]}}\nsamples: 3\n"
+                      "limits: {max_concurrent: 1}\n");
+}
+
+TEST(BadDisk, OneThatIsReadOnlyUnderAProgramInterruptsTheSweepAndCostsNoRetry) {
+  TestFolder folder;
+  const SmallDisk disk(folder / "small", 1 << 20);
+  if (!disk.is_mounted()) GTEST_SKIP() << disk.why_not();
+  const std::string space =
+      GatedSpace(folder,
+                 "echo here > ../there; read line < ../gate; echo 1 > model || exit 1\n"
+                 "tune report acc=1\n");
+  std::fstream there(folder / "there");  // Both ways: neither end waits for the other.
+  std::fstream gate(folder / "gate");
+  Program tune(folder, "tune", {"run", space});
+  std::string line;
+  std::getline(there, line);
+  disk.Protect();
+  gate << "go on\n" << std::flush;
+  const ProgramResult stopped = tune.Wait();
+  EXPECT_EQ(stopped.exit_status, 1) << stopped.err;
+  EXPECT_NE(stopped.err.find("Read-only file system"), std::string::npos) << stopped.err;
+  EXPECT_NE(stopped.err.find("the sweep stops until the disk takes writes"), std::string::npos)
+      << stopped.err;
+  EXPECT_EQ(Query(folder, "select outcome from attempts"), std::vector<std::string>{"preempted"});
+  disk.Unprotect();
+  gate << "go on\ngo on\ngo on\n" << std::flush;
+  ExpectResumedToTheEnd(folder);
+}
+
+TEST(BadDisk, WordsOfAReadOnlyOneAreTheProgramsOwnMatterWhereThatMayBeWritten) {
+  TestFolder folder;
+  const std::string space = ScriptSpace(
+      folder, "echo \"OSError: [Errno 30] Read-only file system: '/model'\" >&2; exit 1\n");
+  const ProgramResult result = RunTune(folder, {"run", space});
+  EXPECT_EQ(Query(folder, "select outcome, count(*) from attempts"),
+            std::vector<std::string>{"crashed|3"})
+      << result.err;
+}
+
+TEST(BadDisk, ALimitOfAFilesSizeIsToldAndTheSweepGoesOnWithoutIt) {
+  const std::string text = Space("", 300);
+  TestFolder folder;
+  folder.Write("space.yaml", text);
+  folder.Write("limited.sh", "ulimit -f 800; exec \"$1\" run space.yaml\n");
+  const std::string programs = fs::absolute(BinDir());
+  Program limited(folder, fs::relative("/bin/sh", BinDir()), {"limited.sh", programs + "/tune"});
+  const ProgramResult stopped = limited.Wait();
+  EXPECT_EQ(stopped.exit_status, 1) << stopped.err;
+  EXPECT_NE(stopped.err.find("go on with tune resume"), std::string::npos) << stopped.err;
+  const ProgramResult resumed = RunTune(folder, {"resume"});
+  EXPECT_EQ(resumed.exit_status, 0) << resumed.err;
+  EXPECT_EQ(FinalTable(folder), UndisturbedTable(text));
 }
 
 TEST(BadDisk, OneThatMayNotBeWrittenIsNamedAndItsSweepsCanStillBeRead) {

@@ -149,7 +149,7 @@ TEST(Checkpoint, AFullDiskInterruptsTheSweepAndLosesNothing) {
   if (!disk.is_mounted()) GTEST_SKIP() << disk.why_not();
   const ProgramResult full = RunTune(folder, {"run", folder.Write("space.yaml", text)});
   EXPECT_EQ(full.exit_status, 1) << full.err;
-  EXPECT_THAT(full.err, HasSubstr("no room for a checkpoint in "));
+  EXPECT_THAT(full.err, HasSubstr("cannot save a checkpoint in "));
   EXPECT_THAT(full.out, HasSubstr("tune resume"));
   EXPECT_EQ(Query1(folder, "select status from experiments"), "INTERRUPTED");
   EXPECT_EQ(Query1(folder, "select count(*) from trials where status = 'ERROR'"), "0");

@@ -236,7 +236,7 @@ TEST_F(Elsewhere, ADiskThatIsFullWhenAnAttemptBeginsIsTheWorkersFaultAndNotTheTr
   const auto full = StartWorker("", "small");
   const ProgramResult left = full->Wait();
   EXPECT_EQ(left.exit_status, 1);
-  EXPECT_THAT(left.err, HasSubstr("tune worker: this worker's disk is full: "));
+  EXPECT_THAT(left.err, HasSubstr("tune worker: this worker's disk takes no writes: "));
   EXPECT_THAT(left.err, HasSubstr(": No space left on device\n"));
   const auto worker = StartWorker();
   ExpectFourTrialsEndWell(*worker, *tune);
@@ -265,7 +265,7 @@ TEST_F(Elsewhere, AFullCacheIsTheWorkersFaultWhereTheArtifactsAreShared) {
   const auto full = StartWorker("", "small", /*sees_home=*/true);
   const ProgramResult left = full->Wait();
   EXPECT_EQ(left.exit_status, 1);
-  EXPECT_THAT(left.err, HasSubstr("tune worker: this worker's disk is full: "));
+  EXPECT_THAT(left.err, HasSubstr("tune worker: this worker's disk takes no writes: "));
   EXPECT_THAT(left.err, HasSubstr("No space left on device"));
   const auto worker = StartWorker("", "cache", /*sees_home=*/true);
   ExpectFourTrialsEndWell(*worker, *tune);

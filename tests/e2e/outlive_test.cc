@@ -207,8 +207,9 @@ TEST_F(Outlive, AFullDiskOfAWorkerIsItsOwnTrouble) {
   const auto full = StartWorker("small");
   const ProgramResult left = full->Wait();
   EXPECT_EQ(left.exit_status, 1);
-  EXPECT_THAT(left.err, HasSubstr("this worker's disk is full: no room for a checkpoint in " +
-                                  (away_ / "small/artifacts/")));
+  EXPECT_THAT(left.err,
+              HasSubstr("this worker's disk takes no writes: cannot save a checkpoint in " +
+                        (away_ / "small/artifacts/")));
   const auto worker = StartWorker("cache");
   EXPECT_EQ(worker->Wait().exit_status, 0);
   EXPECT_EQ(tune->Wait().exit_status, 0);

@@ -311,7 +311,7 @@ TEST_F(CommandTrialTest, AFullDiskEndsTheAttemptWithItsReason) {
   const TrialEnd verdict = NextEnd();
   EXPECT_EQ(verdict.outcome, Outcome::kCrashed);
   EXPECT_EQ(verdict.detail, EndDetail::kDiskFull);
-  EXPECT_THAT(verdict.error, HasSubstr("no room for a checkpoint in /a/0"));
+  EXPECT_THAT(verdict.error, HasSubstr("cannot save a checkpoint in /a/0"));
   EXPECT_TRUE(IsIdle());
 }
 
@@ -719,14 +719,14 @@ TEST_F(CommandTrialTest, AProgramThatSpokeOfAFullDiskMetItWhereTheDiskIsFull) {
     Prints(printed);
     ProgramEnd end;
     end.exit_status = 1;
-    end.full_disk = is_disk_full ? EndDetail::kDiskFull : EndDetail::kNone;
+    end.disk = is_disk_full ? EndDetail::kDiskFull : EndDetail::kNone;
     trial_->OnProgramEnded(std::move(end));
     return NextEnd();
   };
   const TrialEnd full = end_of(words, true);
   EXPECT_EQ(full.outcome, Outcome::kCrashed);
   EXPECT_EQ(full.detail, EndDetail::kDiskFull);
-  EXPECT_EQ(full.error, "no room on the disk: the program exited with status 1: " +
+  EXPECT_EQ(full.error, "the disk takes no writes: the program exited with status 1: " +
                             words.substr(0, words.size() - 1));
   EXPECT_EQ(end_of(words, false).detail, EndDetail::kNone);
   EXPECT_EQ(end_of("ValueError: lr must be positive\n", true).detail, EndDetail::kNone);

@@ -176,7 +176,7 @@ class TrialCheckpoint : public testing::Test {
     const TrialEnd end = trial.Expect<TrialEnd>();
     EXPECT_EQ(end.outcome, Outcome::kCrashed);
     EXPECT_EQ(end.detail, EndDetail::kDiskFull);
-    EXPECT_THAT(end.error, AllOf(HasSubstr("no room for a checkpoint in " + TrialFolder() + ": "),
+    EXPECT_THAT(end.error, AllOf(HasSubstr("cannot save a checkpoint in " + TrialFolder() + ": "),
                                  HasSubstr("No space left on device")));
     EXPECT_THAT(Names(TrialFolder()), ElementsAre("checkpoint_000001")) << "nothing half-written";
 

@@ -177,22 +177,24 @@ TEST_F(WorkerCheckpoints, AWorkerThatCannotSendLeaves) {
 }
 
 TEST_F(WorkerCheckpoints, AFullDiskHereIsTheWorkersTrouble) {
-  Line(1, R"({"end":{"outcome":"crashed","error":"no room for a checkpoint in /c/0",)"
+  Line(1, R"({"end":{"outcome":"crashed","error":"cannot save a checkpoint in /c/0",)"
           R"("detail":"disk_full"}})");
   EXPECT_THAT(
       Effects(),
-      ElementsAre("print this worker's disk is full: no room for a checkpoint in /c/0", "kill 1"));
+      ElementsAre("print this worker's disk takes no writes: cannot save a checkpoint in /c/0",
+                  "kill 1"));
   Ended(1, {0, "SIGKILL"});
   EXPECT_THAT(Effects(), ElementsAre(testing::StartsWith("ended 0 preempted: this worker's disk"),
                                      "goodbye", "exit 1"));
 }
 
 TEST_F(WorkerCheckpoints, SoIsADiskOfThisMachineThatTheArtifactsAreNotOn) {
-  Line(1, R"({"end":{"outcome":"crashed","error":"no room to begin: cannot write /w/x",)"
+  Line(1, R"({"end":{"outcome":"crashed","error":"cannot begin: cannot write /w/x",)"
           R"("detail":"own_disk_full"}})");
-  EXPECT_THAT(Effects(),
-              ElementsAre("print this worker's disk is full: no room to begin: cannot write /w/x",
-                          "kill 1"));
+  EXPECT_THAT(
+      Effects(),
+      ElementsAre("print this worker's disk takes no writes: cannot begin: cannot write /w/x",
+                  "kill 1"));
 }
 
 TEST_F(WorkerCheckpoints, SoIsAMachineWithoutWhatTheTrialsNeed) {

@@ -125,10 +125,10 @@ std::string FolderOf(const TrialStart& start) {
                                     : start.place.folder;
 }
 
-// Of a disk that is full: whether it is one that the sweep's artifacts are not on.
+// Of a disk that takes no writes: whether it is one that the sweep's artifacts are not on.
 EndDetail WhichDisk(const TrialStart& start) {
-  const bool is_own = !IsDiskFull(fs::path(start.artifact_dir).parent_path()) &&
-                      (IsDiskFull(FolderOf(start)) || IsDiskFull(start.place.cache));
+  const bool is_own = !TakesNoWrites(fs::path(start.artifact_dir).parent_path()) &&
+                      (TakesNoWrites(FolderOf(start)) || TakesNoWrites(start.place.cache));
   return is_own ? EndDetail::kOwnDiskFull : EndDetail::kDiskFull;
 }
 
@@ -208,7 +208,7 @@ std::optional<TrialEnd> CommandRunner::RunAttempt(const TrialStart& start) {
     const std::string& why = attempt.status().message();
     if (code == StatusCode::kDataLoss) return EndForUnrestored(attempt.status());
     if (code == StatusCode::kResourceExhausted) {
-      return TrialEnd{Outcome::kCrashed, "no room to begin: " + why, WhichDisk(start)};
+      return TrialEnd{Outcome::kCrashed, "cannot begin: " + why, WhichDisk(start)};
     }
     const bool is_unfit = code == StatusCode::kFailedPrecondition;
     return TrialEnd{code == StatusCode::kUnavailable ? Outcome::kCrashed : Outcome::kBadConfig, why,
@@ -268,7 +268,7 @@ void CommandRunner::HandOver(Served served, Attempt& attempt) {
 
 // ---- beginning
 
-// kResourceExhausted: a disk is full, and nothing else.
+// kResourceExhausted: a disk takes no writes, and nothing else.
 Result<std::unique_ptr<CommandRunner::Attempt>> CommandRunner::Begin(const TrialStart& start) {
   if (!start.trainable.is_map() || start.trainable.Find("command") == nullptr) {
     return InvalidArgument("this program runs the trainable command alone");
@@ -376,12 +376,12 @@ Result<Program> CommandRunner::StartWhenThereIsRoom(const ProgramOptions& option
   return program;
 }
 
-// Whether there is no room where the program runs, where its trial's files go or where its setup
-// lies.
-bool CommandRunner::IsFullUnder(const Attempt& attempt) {
+// Whether nothing can be written where the program runs, where its trial's files go or where its
+// setup lies.
+bool CommandRunner::IsStuckUnder(const Attempt& attempt) {
   const auto setup = attempt.environment.find("TUNE_SETUP_DIR");
-  return IsDiskFull(attempt.folder) || IsDiskFull(attempt.start.artifact_dir) ||
-         (setup != attempt.environment.end() && IsDiskFull(setup->second));
+  return TakesNoWrites(attempt.folder) || TakesNoWrites(attempt.start.artifact_dir) ||
+         (setup != attempt.environment.end() && TakesNoWrites(setup->second));
 }
 
 // ---- setup
@@ -436,7 +436,7 @@ Status CommandRunner::RunSetup(const Attempt& attempt, const std::string& line) 
     AddTo(tail, program.TakeOutput());
     if (*status == 0) return OkStatus();
     const std::string why = "setup: '" + line + "' failed: " + tail.LastLine();
-    const bool has_met_it = tail.SpeaksOfFullDisk() && IsFullUnder(attempt);
+    const bool has_met_it = tail.SpeaksOfDisk() && IsStuckUnder(attempt);
     return has_met_it ? ResourceExhausted(why) : InvalidArgument(why);
   }
 }
@@ -570,7 +570,7 @@ void CommandRunner::TakeProgramEnd(Attempt& attempt) {
       attempt.memory && (attempt.has_exceeded_memory || attempt.memory->HasKilled());
   // Also where the program itself lived on: what it came to is not what all of it would have.
   if (is_over_limit) end.memory_limit_bytes = attempt.memory->bytes();
-  if (*status != 0 && IsFullUnder(attempt)) end.full_disk = WhichDisk(attempt.start);
+  if (*status != 0 && IsStuckUnder(attempt)) end.disk = WhichDisk(attempt.start);
   if (*status == 0) {
     end.left_running = left_running;
     end.file_metrics = ReadFileMetrics(attempt.spec, attempt.filled.metric_files, attempt.folder,

@@ -409,9 +409,9 @@ TrialEnd CommandTrial::EndOfProgram() const {
                                 : "died of " + end.signal;
     // A full disk that the program did not speak of is not why it ended; one that it spoke of and
     // that has room is a limit of the program's own.
-    if (end.full_disk != EndDetail::kNone && tail_.SpeaksOfFullDisk()) {
-      return {Outcome::kCrashed, WithTail("no room on the disk: the program " + how, tail_),
-              end.full_disk};
+    if (end.disk != EndDetail::kNone && tail_.SpeaksOfDisk()) {
+      return {Outcome::kCrashed, WithTail("the disk takes no writes: the program " + how, tail_),
+              end.disk};
     }
     if (end.by_oom_killer) {
       return {Outcome::kOutOfMemory,

@@ -75,11 +75,12 @@ using CommandEffect = std::variant<SendReport, ReplyToProgram, SaveProgramCheckp
 // How the program ended.
 struct ProgramEnd {
   int exit_status = 0;
-  std::string signal;                      // "SIGSEGV"; empty: it exited by itself.
-  std::string left_running = {};           // What it started and did not wait for: a command line.
-  int64_t memory_limit_bytes = 0;          // Not 0: it was ended for having more than this.
-  bool by_oom_killer = false;              // The system killed it because memory was short.
-  EndDetail full_disk = EndDetail::kNone;  // Where it ran or where its files go there is no room.
+  std::string signal;              // "SIGSEGV"; empty: it exited by itself.
+  std::string left_running = {};   // What it started and did not wait for: a command line.
+  int64_t memory_limit_bytes = 0;  // Not 0: it was ended for having more than this.
+  bool by_oom_killer = false;      // The system killed it because memory was short.
+  EndDetail disk =
+      EndDetail::kNone;  // Of the one where it ran or its files go, if that takes no writes.
   Result<Metrics> file_metrics = Metrics{};  // Read from files after it ended; empty: none to read.
 };
 

@@ -5,7 +5,7 @@
 
 #include <cstdio>
 
-#include "core/posix/descriptor_limit.h"
+#include "core/posix/process_limits.h"
 #include "core/posix/real_clock.h"
 #include "trial_runner/command/command_runner.h"
 #include "trial_runner/command/worker_line.h"
@@ -38,6 +38,6 @@ int Main() {
 }  // namespace tune
 
 int main(int argc, char** argv) {
-  tune::RaiseDescriptorLimit();
+  tune::MeetLimits();
   return tune::AnswerVersion(argc, argv) ? 0 : tune::Main();
 }

@@ -125,8 +125,11 @@ bool OutputTail::SpeaksOfMemory() const {
                    "DefaultCPUAllocator: not enough memory"});
 }
 
-bool OutputTail::SpeaksOfFullDisk() const {
-  return HoldsAny({"No space left on device", "Disk quota exceeded"});
+bool OutputTail::SpeaksOfDisk() const {
+  constexpr std::string_view kReadOnly = "Read-only file system";
+  return HoldsAny({"No space left on device", "Disk quota exceeded"}) ||
+         LastComplaint().line.find(kReadOnly) != std::string::npos ||
+         LastLine().find(kReadOnly) != std::string::npos;
 }
 
 }  // namespace tune

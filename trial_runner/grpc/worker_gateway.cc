@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "core/limits.h"
-#include "core/posix/descriptor_limit.h"
+#include "core/posix/process_limits.h"
 #include "trial_runner/grpc/checkpoint_service.h"
 #include "trial_runner/grpc/completions.h"
 #include "trial_runner/grpc/listener.h"

@@ -75,11 +75,9 @@ void CheckpointPlace::RemoveEarlierOf(int64_t iteration) const {
 }
 
 TrialEnd EndForUnsaved(const std::string& folder, const Status& status) {
-  if (status.code() != StatusCode::kResourceExhausted) {
-    return {Outcome::kCrashed, "cannot save a checkpoint in " + folder + ": " + status.message()};
-  }
-  return {Outcome::kCrashed, "no room for a checkpoint in " + folder + ": " + status.message(),
-          EndDetail::kDiskFull};
+  const bool is_of_disk = status.code() == StatusCode::kResourceExhausted;
+  return {Outcome::kCrashed, "cannot save a checkpoint in " + folder + ": " + status.message(),
+          is_of_disk ? EndDetail::kDiskFull : EndDetail::kNone};
 }
 
 TrialEnd EndForUnrestored(const Status& status) {

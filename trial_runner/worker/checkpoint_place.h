@@ -45,8 +45,7 @@ class CheckpointPlace {
   bool is_prepared_ = false;
 };
 
-// The end of an attempt that could not save: "no room for a checkpoint in ...", kDiskFull, when the
-// disk is full.
+// The end of an attempt that could not save: kDiskFull when the disk takes no writes.
 TrialEnd EndForUnsaved(const std::string& folder, const Status& status);
 
 // The end of an attempt that could not go on from a checkpoint: kBadCheckpoint when it is torn,

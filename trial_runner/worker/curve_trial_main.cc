@@ -10,7 +10,7 @@
 #include <new>
 #include <optional>
 
-#include "core/posix/descriptor_limit.h"
+#include "core/posix/process_limits.h"
 #include "trial_runner/curve.h"
 #include "trial_runner/version.h"
 #include "trial_runner/worker/checkpoint_place.h"
@@ -114,6 +114,6 @@ int Main() {
 }  // namespace tune
 
 int main(int argc, char** argv) {
-  tune::RaiseDescriptorLimit();
+  tune::MeetLimits();
   return tune::AnswerVersion(argc, argv) ? 0 : tune::Main();
 }

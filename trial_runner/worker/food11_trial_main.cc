@@ -1,7 +1,7 @@
 // tune_trial_food11: runs trials of the built-in trainable `food11`. The one trial program that
 // links the classifier and OpenCV, which takes 40 ms to start: a worker starts it ahead of need.
-#include "core/posix/descriptor_limit.h"
 #include "core/posix/environment.h"
+#include "core/posix/process_limits.h"
 #include "trial_runner/version.h"
 #include "trial_runner/worker/food11_lanes.h"
 #include "trial_runner/worker/lane_session.h"
@@ -20,6 +20,6 @@ int Main() {
 }  // namespace tune
 
 int main(int argc, char** argv) {
-  tune::RaiseDescriptorLimit();
+  tune::MeetLimits();
   return tune::AnswerVersion(argc, argv) ? 0 : tune::Main();
 }

@@ -12,7 +12,7 @@
 #include <cstring>
 #include <utility>
 
-#include "core/posix/descriptor_limit.h"
+#include "core/posix/process_limits.h"
 
 namespace tune {
 namespace {
@@ -69,7 +69,7 @@ int BecomeProgram(const Child& child) {
   if (has_socket && dup2(options.socket, kSocketInChild) < 0) return errno;
   close_range(kSocketInChild + (has_socket ? 1 : 0), ~0u, CLOSE_RANGE_CLOEXEC);
   UseDefaultSignals();
-  RestoreDescriptorLimit();
+  RestoreLimits();
   execve(options.path.c_str(), child.arguments, child.environment);
   return errno;
 }

@@ -35,9 +35,10 @@
 //       completed, stopped (told to), crashed, killed, out_of_memory, device_out_of_memory or
 //       bad_config.
 //       `"detail": "bad_checkpoint"`: what it was to go on from is torn, corrupt or gone;
-//       `"detail": "disk_full"`: there was no room to begin, for a checkpoint or for what the
-//       user's program writes; `"detail": "own_disk_full"`: the same, while there is room where the
-//       artifacts are; `"detail": "rank_lost"`: another rank is gone; all with the outcome crashed.
+//       `"detail": "disk_full"`: the disk takes no writes (it is full or read-only) to begin, of a
+//       checkpoint or of the user's program; `"detail": "own_disk_full"`: the same, while the one
+//       that the artifacts are on does; `"detail": "rank_lost"`: another rank is gone; all with the
+//       outcome crashed.
 //       `"detail": "unfit_machine"`, with bad_config: this machine has not what the trials need.
 //       The process then waits for the next start.
 // A process may run several attempts at once, each in a lane of its own: a start then says in which

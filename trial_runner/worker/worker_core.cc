@@ -251,7 +251,7 @@ void WorkerCore::OnEnd(ProcessId id, Process& process, int64_t lane, const Trial
   const bool is_full_here = (said.detail == EndDetail::kDiskFull && HasOwnArtifacts()) ||
                             (said.detail == EndDetail::kOwnDiskFull && !options_.is_local);
   if (is_full_here && !is_winding_down_) {
-    return LeaveUnfit("this worker's disk is full: " + said.error, now);
+    return LeaveUnfit("this worker's disk takes no writes: " + said.error, now);
   }
   const bool is_unfit_here = said.detail == EndDetail::kUnfitMachine && !options_.is_local;
   if (is_unfit_here && !is_winding_down_) {

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/posix/descriptor_limit.h"
 #include "core/posix/environment.h"
+#include "core/posix/process_limits.h"
 #include "core/resources.h"
 #include "trial_runner/version.h"
 #include "trial_runner/worker/run_worker.h"
@@ -33,7 +33,7 @@ void HideToken(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  tune::RaiseDescriptorLimit();
+  tune::MeetLimits();
   tune::WorkerOptions options;
   double cpus = -1;
   CLI::App app("Runs trials for a tuner until the tuner ends, or SIGTERM.", "tune worker");

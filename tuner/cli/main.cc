@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "core/nearest_name.h"
-#include "core/posix/descriptor_limit.h"
 #include "core/posix/environment.h"
 #include "core/posix/link_path.h"
+#include "core/posix/process_limits.h"
 #include "core/spaced_number.h"
 #include "trial_runner/worker/worker_command_line.h"
 #include "tuner/cli/command_texts.h"
@@ -140,7 +140,7 @@ std::string HelpFor(const CLI::App& app) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  tune::RaiseDescriptorLimit();
+  tune::MeetLimits();
   const std::string program_dir = ProgramDir();
   const std::string first = argc > 1 ? argv[1] : "";
   if (first == "report" && !tune::AsksForPageReport({argv + 2, argv + argc})) {

@@ -1,8 +1,9 @@
-#include "core/posix/descriptor_limit.h"
+#include "core/posix/process_limits.h"
 
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <csignal>
 
 namespace tune {
 namespace {
@@ -14,7 +15,8 @@ rlim_t soft_limit_before = 0;  // 0: it was not raised.
 
 }  // namespace
 
-void RaiseDescriptorLimit() {
+void MeetLimits() {
+  signal(SIGXFSZ, SIG_IGN);
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   const rlim_t wanted = std::min(limit.rlim_max, std::max(kRaisedMax, limit.rlim_cur));
@@ -24,7 +26,8 @@ void RaiseDescriptorLimit() {
   if (setrlimit(RLIMIT_NOFILE, &limit) == 0) soft_limit_before = before;
 }
 
-void RestoreDescriptorLimit() {
+void RestoreLimits() {
+  signal(SIGXFSZ, SIG_DFL);
   rlimit limit = {};
   if (soft_limit_before == 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = std::min(soft_limit_before, limit.rlim_max);
