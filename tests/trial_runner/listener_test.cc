@@ -242,6 +242,22 @@ TEST_F(ListenerTest, SaysWhatItCannotListenOn) {
   }
 }
 
+TEST_F(ListenerTest, DoesNotBlameAnAddressForAWantOfDescriptors) {
+  Listen({10, 10, 10, 10});
+  std::vector<Listener::Port> ports = {{{"127.0.0.1", 0}, [](int fd) { close(fd); }}};
+  std::vector<FileDescriptor> all;
+  do {
+    all.emplace_back(dup(STDERR_FILENO));
+  } while (all.back().is_open());
+  all.resize(all.size() - 3);  // A listener has two of its own before its sockets.
+  const auto refused = Listener::Open(ports, *connections_, kLong);
+  all.clear();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.status().message().find("Too many open files, which says nothing of the"),
+            std::string::npos)
+      << refused.status().message();
+}
+
 TEST(ListenerRoom, LeavesDescriptorsForTheProcessItself) {
   for (const int64_t limit : {128, 1024, 20'000, 1'000'000}) {
     const ListenerRoom room = RoomWithin(limit);

@@ -36,10 +36,22 @@ constexpr std::chrono::milliseconds kReopenPause(1000);
 constexpr uint64_t kWakeTag = 0;  // Sockets have 1 to kSocketsMax, connections the rest.
 constexpr uint64_t kSocketsMax = 1000;
 
-Status CannotListen(const NetworkAddress& address) {
-  return Unavailable("cannot listen on " + address.ToText() +
-                     ": it is no address of this machine, or the port is in use or not permitted; "
-                     "choose another, or 0 for any");
+// `error`: 0 where it is not known.
+Status CannotListen(const NetworkAddress& address, int error) {
+  const std::string what = "cannot listen on " + address.ToText() + ": ";
+  switch (error) {
+    case EMFILE:
+    case ENFILE:
+    case ENOBUFS:
+    case ENOMEM:
+      return Unavailable(what + std::strerror(error) +
+                         ", which says nothing of the address; raise the limit (ulimit -n) or end "
+                         "what else runs here");
+    default:
+      return Unavailable(what +
+                         "it is no address of this machine, or the port is in use or not "
+                         "permitted; choose another, or 0 for any");
+  }
 }
 
 struct SocketAddress {
@@ -111,7 +123,8 @@ std::vector<SocketAddress> Resolve(const NetworkAddress& address) {
   return resolved;
 }
 
-// Not open: it cannot be. Two tuners on one port would share its workers in silence: no REUSEPORT.
+// Not open: it cannot be, as errno says. Two tuners on one port would share its workers in silence:
+// no REUSEPORT.
 FileDescriptor ListenOn(SocketAddress& address) {
   FileDescriptor fd(
       socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -125,7 +138,11 @@ FileDescriptor ListenOn(SocketAddress& address) {
   const bool listens = bind(fd.get(), address.get(), address.bytes) == 0 &&
                        listen(fd.get(), kBacklog) == 0 &&
                        getsockname(fd.get(), address.get(), &address.bytes) == 0;
-  return listens ? std::move(fd) : FileDescriptor();
+  if (listens) return fd;
+  const int error = errno;
+  fd.Close();
+  errno = error;
+  return fd;
 }
 
 }  // namespace
@@ -151,12 +168,12 @@ class Listener::Loop {
       // The other addresses of a host get the number that the first one got.
       if (port.address.port != 0) address.SetPort(port.address.port);
       FileDescriptor fd = ListenOn(address);
-      if (!fd.is_open()) return CannotListen(wanted);
+      if (!fd.is_open()) return CannotListen(wanted, errno);
       port.address.port = address.port();
       sockets_.push_back({std::move(fd), address, port.take, std::nullopt});
     }
     const bool listens = port.address.port != 0 && sockets_.size() < kSocketsMax;
-    return listens ? OkStatus() : CannotListen(wanted);
+    return listens ? OkStatus() : CannotListen(wanted, 0);
   }
 
   Status Begin() {
