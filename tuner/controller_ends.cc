@@ -8,15 +8,12 @@
 namespace tune {
 
 void ExperimentController::On(const AttemptFinished& event) {
-  const LeaseTable::Ended ended = leases_.End(event.worker, event.message.ref);
-  if (leases_.HasWorker(event.worker) && !workers_.At(event.worker).is_local) {
-    acknowledge_.insert(event.worker);
-  }
+  const LeaseTable::Ended ended = cluster_.End(event.worker, event.message.ref);
   if (!ended.known) return;
   TrialRecord& trial = At(event.message.ref.trial);
   if (event.message.outcome == Outcome::kPreempted && !trial.is_told_to_end && GivesOut()) {
     // It was not we who ended it: the worker is about to leave.
-    Drain(event.worker);
+    cluster_.Drain(event.worker, now_);
   }
   if (!ended.was_running) {
     DropFromQueue(trial);
@@ -47,7 +44,7 @@ void ExperimentController::EndRank(TrialRecord& trial, const AttemptEnded& end) 
 void ExperimentController::EndRanksLeft(TrialRecord& trial) {
   NoteToldToEnd(trial);
   trial.are_ranks_told_to_end = true;
-  for (const LeaseTable::Lease& rank : leases_.RanksOf(trial.row.number)) {
+  for (const LeaseTable::Lease& rank : cluster_.leases().RanksOf(trial.row.number)) {
     Send(rank.placement.worker, KillAttempt{rank.ref, true});
   }
 }
@@ -147,7 +144,7 @@ bool ExperimentController::MayHaveMore(const TrialRecord& trial) const {
   if (request.gpu_milli == 0 || request.gpu_milli >= kWholeMilli) return false;
   request.gpu_milli = kWholeMilli;
   // A worker that is away may be one of those that are here, started anew.
-  return request.workers == 1 || leases_.CouldPresentTake(request);
+  return request.workers == 1 || cluster_.leases().CouldPresentTake(request);
 }
 
 // What it should have gone on from cannot be used: the next attempt takes the one before, or
@@ -263,7 +260,7 @@ void ExperimentController::NoteToldToEnd(TrialRecord& trial) {
 // Who holds its lease.
 std::optional<WorkerId> ExperimentController::Holder(const TrialRecord& trial) const {
   if (!trial.lease) return std::nullopt;
-  for (const auto& [worker, ref] : leases_.All()) {
+  for (const auto& [worker, ref] : cluster_.leases().All()) {
     if (ref == *trial.lease) return worker;
   }
   return std::nullopt;

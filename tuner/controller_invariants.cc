@@ -53,7 +53,7 @@ const char* ExperimentController::BrokenInvariantOf(const TrialRecord& trial) co
     return "it is in another list";
   }
   if (!IsRunningAttempt(state)) return nullptr;
-  const auto ranks = static_cast<int64_t>(leases_.RanksOf(number).size());
+  const auto ranks = static_cast<int64_t>(cluster_.leases().RanksOf(number).size());
   if (ranks != trial.ranks_left || ranks == 0) return "other ranks of it hold leases";
   return nullptr;
 }
@@ -67,7 +67,7 @@ std::optional<std::string> ExperimentController::BrokenInvariant() const {
     ahead += HoldsLease(trial.state) && !trial.is_running() ? 1 : 0;
   }
   if (backing_off != backing_off_count()) return "another number of trials backs off";
-  if (ahead != leases_.ahead_count()) return "another number of leases ahead is held";
+  if (ahead != cluster_.leases().ahead_count()) return "another number of leases ahead is held";
   if (const char* const broken = BrokenInvariantOfAll()) return broken;
   return std::nullopt;
 }
@@ -78,13 +78,7 @@ const char* ExperimentController::BrokenInvariantOfAll() const {
   if (is_over && !(waiting_.empty() && backing_off_.empty() && paused_.empty())) {
     return "the sweep is over, and a trial is not";
   }
-  for (const WorkerId worker : workers_.away()) {
-    if (!workers_.At(worker).away_until) return "a worker is away, and not waited for";
-    if (!leases_.HasWorker(worker) || !leases_.IsAway(worker)) {
-      return "a worker is waited for, and is not away";
-    }
-  }
-  return nullptr;
+  return cluster_.BrokenInvariant();
 }
 
 void ExperimentController::CheckInvariants() const {

@@ -34,7 +34,7 @@ void ExperimentController::On(const LaneSpeedsKnown& event) {
 LaneKind ExperimentController::LaneKindOf(const std::string& shape,
                                           const Placement& placement) const {
   LaneKind kind{shape, ""};
-  for (const Device& device : workers_.At(placement.worker).row.capacity.devices) {
+  for (const Device& device : cluster_.workers().At(placement.worker).row.capacity.devices) {
     const bool is_used =
         !placement.slices.empty() && placement.slices.front().device == device.index;
     if (is_used && !device.uuid.empty()) kind.device = device.name;
@@ -48,8 +48,8 @@ void ExperimentController::MeasureLanes(const TrialRecord& trial, const Report& 
   const Value config = trial.configuration.ToNested();
   const std::optional<FusedSpeed> speed = FusedSpeedOf(config, report);
   if (!speed) return;
-  const Placement placement = leases_.RanksOf(trial.row.number).front().placement;
-  const std::vector<LeaseTable::Lease> running = leases_.RunningOn(placement.worker);
+  const Placement placement = cluster_.leases().RanksOf(trial.row.number).front().placement;
+  const std::vector<LeaseTable::Lease> running = cluster_.leases().RunningOn(placement.worker);
   const auto beside = std::count_if(running.begin(), running.end(), [&](const auto& lease) {
     return placement.slices.empty() || ShareDevice(placement, lease.placement);
   });

@@ -17,16 +17,9 @@ void ExperimentController::On(const InterruptRequested&) {
 // Everything that has a lease is told to end; the sweep ends when all have.
 void ExperimentController::StopGiving(ExperimentStatus end_status) {
   end_status_ = end_status;
-  for (const auto& [worker, ref] : leases_.All()) TellToEnd(worker, At(ref.trial));
-  FenceAway("the sweep ended while its worker was away");
-}
-
-// Those that cannot be told now.
-void ExperimentController::FenceAway(const std::string& why) {
-  for (const WorkerView& view : leases_.Views()) {
-    if (!leases_.HasWorker(view.worker) || !leases_.IsAway(view.worker)) continue;
-    Remove(view.worker, WorkerState::kLost, why);
-  }
+  for (const auto& [worker, ref] : cluster_.leases().All()) TellToEnd(worker, At(ref.trial));
+  // Those that are away cannot be told now.
+  Heed(cluster_.EndAway("the sweep ended while its worker was away", now_));
 }
 
 void ExperimentController::On(const TunerRestarted& event) {
@@ -42,21 +35,24 @@ void ExperimentController::On(const TunerRestarted& event) {
   // with that life: the time since is none of its trial's. Only workers that can find this tuner
   // may come back with theirs.
   const Instant now = std::exchange(now_, last_active_);
-  for (const WorkerView& view : leases_.Views()) {
-    if (!leases_.HasWorker(view.worker)) continue;  // The end of another's trials ended the sweep.
-    const bool may_come_back =
-        event.listens && !workers_.At(view.worker).is_local && leases_.HoldsAny(view.worker);
-    if (!may_come_back) Remove(view.worker, WorkerState::kLost, "the tuner ended");
+  const LeaseTable& leases = cluster_.leases();
+  for (const WorkerView& view : leases.Views()) {
+    if (!leases.HasWorker(view.worker)) continue;  // The end of another's trials ended the sweep.
+    const bool may_come_back = event.listens && !cluster_.workers().At(view.worker).is_local &&
+                               leases.HoldsAny(view.worker);
+    if (may_come_back) continue;
+    Heed(cluster_.Remove(view.worker, WorkerState::kLost, "the tuner ended", now_));
   }
   now_ = now;
   TakeOverClock(now_ - last_active_);
-  for (const WorkerView& view : leases_.Views()) SetAway(view.worker);
+  for (const WorkerView& view : leases.Views()) cluster_.SetAway(view.worker, lease(), now_);
   EndSweepPause();
   if (was_stopped) {
     out_.actions.push_back(
         Say{"the sweep was being stopped when its tuner ended; it stays stopped"});
   } else if (end_status_) {
-    FenceAway("the sweep ended while its worker was away");  // By limits.failed_trials, just now.
+    // By limits.failed_trials, just now.
+    Heed(cluster_.EndAway("the sweep ended while its worker was away", now_));
   }
   if (sweep_over_) {
     out_.actions.push_back(Say{"limits.sweep_time was reached: no trial is started any more"});
@@ -81,7 +77,7 @@ void ExperimentController::TakeOverClock(Duration gap) {
     waits.insert({*trial.retry_at, number});
   }
   backing_off_ = std::move(waits);
-  for (const auto& [worker, ref] : leases_.All()) {
+  for (const auto& [worker, ref] : cluster_.leases().All()) {
     TrialRecord& trial = At(ref.trial);
     trial.progress_at = now_;
     // Without a tuner it ran for a lease at most.
@@ -92,11 +88,11 @@ void ExperimentController::TakeOverClock(Duration gap) {
 
 // Nobody else was silent while we did not run.
 void ExperimentController::On(const TunerSlept& event) {
-  for (const auto& [worker, ref] : leases_.All()) {
+  for (const auto& [worker, ref] : cluster_.leases().All()) {
     TrialRecord& trial = At(ref.trial);
     trial.progress_at = trial.progress_at + event.duration;
   }
-  workers_.PutOffReturns(event.duration);
+  cluster_.PutOffReturns(event.duration);
 }
 
 // Who asks for more than was there wants it to go on.
@@ -137,7 +133,7 @@ void ExperimentController::EndSweep(StopReason reason, bool now) {
   end_status_ = ExperimentStatus::kStopped;
   end_reason_ = reason;
   EndIdle(reason);
-  for (const auto& [worker, ref] : leases_.All()) {
+  for (const auto& [worker, ref] : cluster_.leases().All()) {
     TrialRecord& trial = At(ref.trial);
     if (!trial.is_running()) {
       if (!trial.is_over()) EndTrial(trial, TrialStatus::kTerminated, reason);
@@ -149,7 +145,7 @@ void ExperimentController::EndSweep(StopReason reason, bool now) {
       TellToEnd(worker, trial);  // It has its last answer, and takes its time.
     }
   }
-  if (now) FenceAway("the sweep was stopped while its worker was away");
+  if (now) Heed(cluster_.EndAway("the sweep was stopped while its worker was away", now_));
 }
 
 // The end of one may lead to that of another.

@@ -38,7 +38,7 @@ ResourceRequest ExperimentController::RequestOf(const TrialRecord& trial) const 
 // waited for, so that it gets its turn.
 void ExperimentController::Fill() {
   if (!GivesOut() || is_paused_) return;
-  while (leases_.running_count() + backing_off_count() < max_concurrent_) {
+  while (cluster_.leases().running_count() + backing_off_count() < max_concurrent_) {
     const std::optional<Turn> turn = NextTurn();
     if (!turn) break;
     TrialRecord* const trial = TakeTurn(*turn);
@@ -46,9 +46,9 @@ void ExperimentController::Fill() {
     if (trial == nullptr) return;
     PinCheckpoint(*trial);
     const Fusion fusion = FusionFor(*trial);
-    const std::vector<LeaseTable::Lease> ranks =
-        leases_.Grant(turn->request, trial->row.number, AttemptNumber{trial->row.attempts + 1},
-                      fusion.lanes_max > 1 ? fusion.shape : "", turn->except);
+    const std::vector<LeaseTable::Lease> ranks = cluster_.Grant(
+        turn->request, turn->except, trial->row.number, AttemptNumber{trial->row.attempts + 1},
+        fusion.lanes_max > 1 ? fusion.shape : "");
     TUNE_CHECK(!ranks.empty());
     trial->lease = ranks.front().ref;
     Move(*trial, TrialCause::kGrant);
@@ -58,17 +58,17 @@ void ExperimentController::Fill() {
     BeginAttempt(*trial, ranks.front().placement.worker, std::move(others));
   }
   // With fewer places than before, those that become free are not taken over.
-  if (leases_.running_count() + backing_off_count() > max_concurrent_) return;
+  if (cluster_.leases().running_count() + backing_off_count() > max_concurrent_) return;
   const int64_t ahead_per_running = AheadPerRunning();
-  const std::set<WorkerId> shunned = Shunned();
-  while (const auto worker = leases_.RoomAhead(ahead_per_running, shunned)) {
+  const std::set<WorkerId> shunned = cluster_.Shunned(Request());
+  while (const auto worker = cluster_.leases().RoomAhead(ahead_per_running, shunned)) {
     // It would take over the room of another.
     if (!waiting_.empty() && At(*waiting_.begin()).on_whole_device) return;
     TrialRecord* const trial = NextAheadOn(*worker);
     if (trial == nullptr) return;
     PinCheckpoint(*trial);
     trial->lease =
-        leases_.GrantAhead(*worker, trial->row.number, AttemptNumber{trial->row.attempts + 1});
+        cluster_.GrantAhead(*worker, trial->row.number, AttemptNumber{trial->row.attempts + 1});
     Move(*trial, TrialCause::kGrantAhead);
     StartAttempt message = StartMessage(*trial, *worker);
     message.ahead = true;
@@ -189,7 +189,7 @@ void ExperimentController::SendStart(const TrialRecord& trial, const LeaseTable:
   message.rank = lease.rank;
   message.world_size = options_.spec.resources.workers;
   if (message.world_size > 1) {
-    const std::vector<LeaseTable::Lease> ranks = leases_.RanksOf(trial.row.number);
+    const std::vector<LeaseTable::Lease> ranks = cluster_.leases().RanksOf(trial.row.number);
     message.is_spread = std::any_of(ranks.begin(), ranks.end(), [worker](const auto& rank) {
       return rank.placement.worker != worker;
     });
@@ -205,7 +205,7 @@ void ExperimentController::SendStart(const TrialRecord& trial, const LeaseTable:
 StartAttempt ExperimentController::StartMessage(const TrialRecord& trial, WorkerId worker) const {
   StartAttempt message;
   message.ref = *trial.lease;
-  message.ends_seen = leases_.EndsSeen(worker);
+  message.ends_seen = cluster_.leases().EndsSeen(worker);
   message.seed = TrialSeed(options_.seed, trial.row.number, RepeatCount(options_.spec.search));
   message.config = ToJson(trial.configuration.ToNested());
   message.from_iteration = trial.resume_iteration;
@@ -233,12 +233,12 @@ ResourceRequest ExperimentController::NextRequest() const {
 void ExperimentController::WatchForUnplaceable() {
   const ResourceRequest request = NextRequest();
   if (!GivesOut() || is_paused_ || (waiting_.empty() && !HasMoreToCreate()) ||
-      leases_.CouldTake(request)) {
+      cluster_.leases().CouldTake(request)) {
     unplaceable_since_.reset();
     return;
   }
   std::string have;
-  for (const WorkerView& view : leases_.Views()) {
+  for (const WorkerView& view : cluster_.leases().Views()) {
     if (view.is_draining) continue;
     have += (have.empty() ? "" : "; ") + DescribeCapacity(view.capacity);
   }
@@ -265,7 +265,8 @@ void ExperimentController::WatchForUnplaceable() {
 }
 
 void ExperimentController::FinishIfDone() {
-  if (has_ended_ || leases_.running_count() > 0 || leases_.ahead_count() > 0) return;
+  if (has_ended_ || cluster_.leases().running_count() > 0 || cluster_.leases().ahead_count() > 0)
+    return;
   const bool is_more = HasMoreToCreate() || !waiting_.empty() || !backing_off_.empty();
   if (GivesOut() && (is_more || WaitsForPerson())) return;
   // What a scheduler paused and never took up again stays PAUSED: when the sweep is extended, it
@@ -274,9 +275,9 @@ void ExperimentController::FinishIfDone() {
   unplaceable_since_.reset();
   status_ = end_status_.value_or(ExperimentStatus::kFinished);
   out_.experiment = ExperimentRow{status_, samples_, now_};
-  for (const WorkerView& view : leases_.Views()) {
+  for (const WorkerView& view : cluster_.leases().Views()) {
     Send(view.worker, Shutdown{"", status_ == ExperimentStatus::kInterrupted});
-    Remove(view.worker, WorkerState::kLeft, "the sweep ended");
+    Heed(cluster_.Remove(view.worker, WorkerState::kLeft, "the sweep ended", now_));
   }
   out_.actions.push_back(EndOfExperiment{status_});
 }

@@ -19,11 +19,11 @@ constexpr int64_t kReportsWithoutMetricMax = 10'000;
 void ExperimentController::On(const ReportArrived& event) {
   const AttemptReport& message = event.message;
   const AttemptRef& ref = message.ref;
-  const bool is_known = ref.trial.value >= 0 &&
-                        ref.trial.value < static_cast<int64_t>(trials_.size()) &&
-                        leases_.IsRunning(event.worker, ref) && At(ref.trial).lease == ref;
+  const bool is_known =
+      ref.trial.value >= 0 && ref.trial.value < static_cast<int64_t>(trials_.size()) &&
+      cluster_.leases().IsRunning(event.worker, ref) && At(ref.trial).lease == ref;
   if (!is_known) {
-    if (leases_.HasWorker(event.worker)) {
+    if (cluster_.leases().HasWorker(event.worker)) {
       Send(event.worker, AnswerReport{ref, message.sequence, ReportAnswer::kRefused});
     }
     return;
@@ -53,7 +53,7 @@ void ExperimentController::On(const ReportArrived& event) {
   if (trial.open_iteration == 0) decision = Decide(trial, report, value);
   NotePace(trial);
   trial.progress_at = now_;
-  workers_.NoteReport(event.worker);
+  cluster_.NoteReport(event.worker);
   out_.reports.push_back(
       ReportRow{ref.trial, ref.attempt, report.iteration, value, report.metrics, now_, decision});
   MeasureLanes(trial, report);

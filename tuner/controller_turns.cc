@@ -4,15 +4,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/counted.h"
 #include "tuner/experiment_controller.h"
 
 namespace tune {
 namespace {
 
-// So many attempts, the first ones of a worker, that all fail before they report are the machine's
-// fault, where another worker's attempts report.
-constexpr int64_t kFailedStartsMax = 5;
 // Trials that wait for another worker than the one that has room. It bounds what is looked at, and
 // what a sweep begins before it finds that its trials fail everywhere.
 constexpr int64_t kPutOffMax = 16;
@@ -30,34 +26,13 @@ void ExperimentController::NoteFailure(TrialRecord& trial, Outcome outcome) {
   if (!MayBeTheMachines(outcome) || !trial.attempt.worker) return;
   trial.failed_on = *trial.attempt.worker;
   const bool has_started = trial.last_sequence > 0;
-  if (!has_started) workers_.NoteFailedStart(*trial.attempt.worker);
-}
-
-// The workers that are given nothing while others are there.
-std::set<WorkerId> ExperimentController::Shunned() {
-  std::set<WorkerId> shunned;
-  const ResourceRequest request = Request();
-  for (const WorkerId id : workers_.unproven()) {
-    WorkerRecord& record = workers_.At(id);
-    if (record.failed_starts < kFailedStartsMax || !leases_.HasWorker(id) || request.workers > 1 ||
-        !workers_.HasGoodOtherThan(id, request, leases_)) {
-      continue;
-    }
-    shunned.insert(id);
-    if (std::exchange(record.is_shunning_said, true)) continue;
-    out_.actions.push_back(
-        Say{"worker " + record.row.name + " gets no more trials: the first " +
-            Counted(record.failed_starts, "attempt") +
-            " on it failed before any report, while other workers' trials report; see what is "
-            "wrong there (tune logs), and let it join again"});
-  }
-  return shunned;
+  if (!has_started) cluster_.NoteFailedStart(*trial.attempt.worker);
 }
 
 bool ExperimentController::ShallAvoid(const TrialRecord& trial,
                                       const ResourceRequest& request) const {
-  return trial.failed_on && request.workers == 1 && leases_.HasWorker(*trial.failed_on) &&
-         workers_.HasOtherThan(*trial.failed_on, request, leases_);
+  return trial.failed_on && request.workers == 1 && cluster_.leases().HasWorker(*trial.failed_on) &&
+         cluster_.HasOtherThan(*trial.failed_on, request);
 }
 
 // Whether others may begin before it, where it failed, so that it gets room elsewhere: nothing has
@@ -65,24 +40,24 @@ bool ExperimentController::ShallAvoid(const TrialRecord& trial,
 bool ExperimentController::MayPutOff(const TrialRecord& trial,
                                      const ResourceRequest& request) const {
   return max_concurrent_ > 1 && !trial.on_whole_device &&
-         workers_.At(*trial.failed_on).failed_starts > 0 &&
-         workers_.HasGoodOtherThan(*trial.failed_on, request, leases_);
+         cluster_.workers().At(*trial.failed_on).failed_starts > 0 &&
+         cluster_.HasGoodOtherThan(*trial.failed_on, request);
 }
 
 // Interrupted and retried trials in order of number, then a new one; nothing: there is no room. A
 // trial that has room nowhere is waited for.
 std::optional<Turn> ExperimentController::NextTurn() {
-  const std::set<WorkerId> shunned = Shunned();
+  const std::set<WorkerId> shunned = cluster_.Shunned(Request());
   std::optional<Turn> put_off;
   int64_t put_off_count = 0;
   for (const TrialNumber number : waiting_) {
     const TrialRecord& trial = At(number);
     Turn turn{number, RequestOf(trial), shunned};
-    if (!leases_.HasRoom(turn.request, shunned)) return put_off;
+    if (!cluster_.leases().HasRoom(turn.request, shunned)) return put_off;
     if (ShallAvoid(trial, turn.request)) {
       std::set<WorkerId> except = shunned;
       except.insert(*trial.failed_on);
-      if (leases_.HasRoom(turn.request, except)) {
+      if (cluster_.leases().HasRoom(turn.request, except)) {
         turn.except = std::move(except);
       } else if (MayPutOff(trial, turn.request)) {
         if (!put_off) put_off = std::move(turn);
@@ -94,7 +69,7 @@ std::optional<Turn> ExperimentController::NextTurn() {
   }
   Turn turn{std::nullopt, Request(), shunned};
   if (put_off && !HasMoreToCreate()) return put_off;
-  if (!leases_.HasRoom(turn.request, shunned)) return put_off;
+  if (!cluster_.leases().HasRoom(turn.request, shunned)) return put_off;
   return turn;
 }
 

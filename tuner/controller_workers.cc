@@ -16,15 +16,13 @@ Duration ExperimentController::heartbeat() const {
 }
 
 void ExperimentController::On(const WorkerJoined& event) {
-  for (const std::string& session : event.ended_sessions) {
-    if (session != event.session) EndFormer(session);
-  }
-  const std::optional<WorkerId> before = workers_.EarlierConnection(event, leases_);
-  const bool was_here = workers_.WasHere(event.session);
-  out_.workers.push_back(workers_.Add(event, now_).row);
+  Heed(cluster_.EndFormers(event, now_));
+  Heed(cluster_.Join(event, WelcomeMessage(), MayQueue(event.capacity), now_));
+  if (has_ended_) Send(event.worker, Shutdown{"", status_ == ExperimentStatus::kInterrupted});
+}
 
+Welcome ExperimentController::WelcomeMessage() const {
   Welcome welcome;
-  welcome.worker = event.worker;
   welcome.experiment = options_.name;
   welcome.metric = options_.spec.metric;
   welcome.mode = options_.spec.mode;
@@ -37,113 +35,11 @@ void ExperimentController::On(const WorkerJoined& event) {
   welcome.lease_ms = lease().us / 1000;
   welcome.heartbeat_ms = heartbeat().us / 1000;
   welcome.package = package_;
-  Send(event.worker, welcome);
-
-  if (before) {
-    Rejoin(*before, event);
-  } else {
-    leases_.AddWorker(event.worker, event.capacity, event.is_local && MayQueue(event.capacity));
-    // What it holds has lost its lease meanwhile, or is of a tuner that we know nothing of: then
-    // the worker ends it unasked, says nothing of it, and its room could be waited for in vain.
-    for (const HeldAttempt& held : event.held) {
-      if (was_here) leases_.Occupy(event.worker, held);
-      Send(event.worker, KillAttempt{held.ref, true});
-    }
-  }
-  if (has_ended_) Send(event.worker, Shutdown{"", status_ == ExperimentStatus::kInterrupted});
-}
-
-// A worker's process ended, seen by another one on its machine: its trials need not wait for the
-// end of its lease.
-void ExperimentController::EndFormer(const std::string& session) {
-  if (session.empty()) return;
-  for (const auto& [id, record] : workers_.all()) {
-    if (record.is_local || record.session != session || !leases_.HasWorker(id)) continue;
-    const std::string name = record.row.name;
-    Remove(id, WorkerState::kLost, "the process of worker " + name + " ended");
-    out_.actions.push_back(DisconnectWorker{id});
-    out_.actions.push_back(Say{"worker " + name + " is lost: its process ended"});
-  }
-}
-
-void ExperimentController::Rejoin(WorkerId from, const WorkerJoined& event) {
-  limits_due_ = kAtOnce;
-  WorkerRecord& before = workers_.At(from);
-  before.row.state = WorkerState::kLeft;
-  before.row.last_seen_at = now_;
-  workers_.SetPresent(from);
-  out_.workers.push_back(before.row);
-  out_.actions.push_back(DisconnectWorker{from});
-  out_.actions.push_back(Say{"worker " + event.name + " is back"});
-
-  workers_.CarryOver(from, event.worker);
-  const auto carry_over = [&](TrialNumber number) {
-    TrialRecord& trial = At(number);
-    if (trial.failed_on == from) trial.failed_on = event.worker;
-  };
-  for (const TrialNumber number : waiting_) carry_over(number);
-  for (const auto& backing_off : backing_off_) carry_over(backing_off.second);
-
-  const LeaseTable::Rejoined rejoined =
-      leases_.Rejoin(from, event.worker, event.capacity, event.held);
-  const auto go_on = [&](const AttemptRef& ref) {
-    TrialRecord& trial = At(ref.trial);
-    trial.progress_at = now_;  // It could not be heard.
-    const bool is_first_rank = trial.lease == ref;
-    if (is_first_rank) trial.attempt.worker = event.worker;
-    std::replace(trial.attempt.other_workers.begin(), trial.attempt.other_workers.end(), from,
-                 event.worker);
-    out_.attempts.push_back(trial.attempt);
-    if (is_first_rank && trial.is_told_to_end) TellToEnd(event.worker, trial);
-    if (trial.are_ranks_told_to_end) Send(event.worker, KillAttempt{ref, true});
-  };
-  for (const AttemptRef& ref : rejoined.kept) go_on(ref);
-  for (const LeaseTable::Lease& lease : rejoined.unsent) {
-    SendStart(At(lease.ref.trial), lease);
-    go_on(lease.ref);
-  }
-  for (const AttemptRef& ref : rejoined.lost) {
-    EndRank(At(ref.trial), {ref, Outcome::kLost, "worker " + event.name + " does not know it"});
-  }
-  for (const AttemptRef& ref : rejoined.unknown) Send(event.worker, KillAttempt{ref, true});
+  return welcome;
 }
 
 void ExperimentController::On(const WorkerGone& event) {
-  if (!leases_.HasWorker(event.worker)) return;  // It said goodbye before its connection ended.
-  const std::string name = WorkerName(event.worker);
-  const bool may_come_back = event.how == Departure::kBroken && !end_status_ &&
-                             !workers_.At(event.worker).is_local && leases_.HoldsAny(event.worker);
-  if (may_come_back) {
-    if (leases_.IsAway(event.worker)) return;
-    SetAway(event.worker);
-    out_.actions.push_back(Say{"the connection to worker " + name +
-                               " broke; its trials are waited for, " +
-                               FormatDuration(options_.spec.limits.lease)});
-    return;
-  }
-  std::string news;
-  switch (event.how) {
-    case Departure::kBroken:
-      Remove(event.worker, WorkerState::kLost, "the connection to worker " + name + " broke");
-      news = " is lost: its connection broke";
-      break;
-    case Departure::kGoodbye:
-      news = event.why.empty() ? " left" : " left: " + event.why;
-      Remove(event.worker, WorkerState::kLeft, "worker " + name + news);
-      break;
-    case Departure::kSilent:
-      Remove(event.worker, WorkerState::kLost, "worker " + name + " was silent");
-      out_.actions.push_back(DisconnectWorker{event.worker});
-      news = " is lost: nothing was heard of it for " + FormatDuration(options_.spec.limits.lease);
-      break;
-  }
-  if (!GivesOut()) return;
-  const bool is_last = leases_.Views().empty();
-  out_.actions.push_back(Say{"worker " + name + news +
-                             (is_last ? "; there is no other, waiting " +
-                                            FormatDuration(options_.spec.limits.unplaceable) +
-                                            " for one (limits.unplaceable)"
-                                      : "")});
+  Heed(cluster_.Leave(event, !end_status_, lease(), now_));
 }
 
 // A device of the driver's may fall away: then a queue there would take over room that is gone.
@@ -154,25 +50,79 @@ bool ExperimentController::MayQueue(const WorkerCapacity& capacity) const {
                      [](const Device& device) { return device.uuid.empty(); });
 }
 
-// The ends of what ran there come from the worker.
-void ExperimentController::On(const DeviceFellAway& event) {
-  if (!leases_.HasWorker(event.worker)) return;
-  if (!leases_.LoseDevice(event.worker, event.message.device)) return;
-  WorkerRecord& record = workers_.At(event.worker);
-  std::erase_if(record.row.capacity.devices,
-                [&event](const Device& device) { return device.index == event.message.device; });
-  record.row.last_seen_at = now_;
-  out_.workers.push_back(record.row);
-  out_.actions.push_back(Say{"worker " + record.row.name + " lost device " +
-                             std::to_string(event.message.device) + ": " + event.message.why +
-                             "; what ran there goes on elsewhere"});
+void ExperimentController::On(const DeviceFellAway& event) { cluster_.LoseDevice(event, now_); }
+
+// ---- what that means for leases
+
+// The end of a trial may end the sweep, and with it the wait for workers that are away: what that
+// brings is heeded next, before what else was told, and never in the middle of it.
+void ExperimentController::Heed(Notices notices) {
+  notices_.insert(notices_.begin(), std::make_move_iterator(notices.begin()),
+                  std::make_move_iterator(notices.end()));
+  if (std::exchange(is_heeding_, true)) return;
+  while (!notices_.empty()) {
+    const Notice notice = std::move(notices_.front());
+    notices_.pop_front();
+    std::visit([this](const auto& n) { On(n); }, notice);
+  }
+  is_heeding_ = false;
 }
+
+void ExperimentController::On(const LeaseLost& notice) {
+  EndRank(At(notice.ref.trial), {notice.ref, Outcome::kLost, notice.why});
+}
+
+void ExperimentController::On(const LeaseDropped& notice) { DropFromQueue(At(notice.ref.trial)); }
+
+void ExperimentController::On(const WorkerBack& notice) {
+  limits_due_ = kAtOnce;
+  const auto carry_over = [&](TrialNumber number) {
+    TrialRecord& trial = At(number);
+    if (trial.failed_on == notice.from) trial.failed_on = notice.to;
+  };
+  for (const TrialNumber number : waiting_) carry_over(number);
+  for (const auto& backing_off : backing_off_) carry_over(backing_off.second);
+}
+
+void ExperimentController::On(const LeaseKept& notice) {
+  TrialRecord& trial = At(notice.ref.trial);
+  trial.progress_at = now_;  // It could not be heard.
+  const bool is_first_rank = trial.lease == notice.ref;
+  if (is_first_rank) trial.attempt.worker = notice.to;
+  std::replace(trial.attempt.other_workers.begin(), trial.attempt.other_workers.end(), notice.from,
+               notice.to);
+  out_.attempts.push_back(trial.attempt);
+  if (is_first_rank && trial.is_told_to_end) TellToEnd(notice.to, trial);
+  if (trial.are_ranks_told_to_end) Send(notice.to, KillAttempt{notice.ref, true});
+}
+
+void ExperimentController::On(const LeaseUnsent& notice) {
+  const AttemptRef& ref = notice.lease.ref;
+  SendStart(At(ref.trial), notice.lease);
+  On(LeaseKept{ref, notice.from, notice.lease.placement.worker});
+}
+
+void ExperimentController::On(const LeaseUnknown& notice) {
+  Send(notice.worker, KillAttempt{notice.ref, true});
+}
+
+void ExperimentController::On(const WorkerLeft& notice) {
+  if (!GivesOut()) return;
+  out_.actions.push_back(
+      Say{"worker " + notice.name + notice.news +
+          (cluster_.IsEmpty() ? "; there is no other, waiting " +
+                                    FormatDuration(options_.spec.limits.unplaceable) +
+                                    " for one (limits.unplaceable)"
+                              : "")});
+}
+
+// ---- devices and draining
 
 // A share's part of a device is what it gets unless trials were seen to need more.
 void ExperimentController::On(const DeviceMemorySeen& event) {
   const ResourceRequest& asked = options_.spec.resources;
   if (asked.gpu_milli == 0 || asked.gpu_memory_bytes > 0 ||
-      !leases_.IsRunning(event.worker, event.message.ref)) {
+      !cluster_.leases().IsRunning(event.worker, event.message.ref)) {
     return;
   }
   // A little more than was seen, since the next one's sizes may be others; but no more than there
@@ -180,7 +130,7 @@ void ExperimentController::On(const DeviceMemorySeen& event) {
   const int64_t bytes = event.message.bytes + event.message.bytes / 16;
   int64_t largest = 0;
   bool is_beyond_share = false;
-  for (const WorkerView& view : leases_.Views()) {
+  for (const WorkerView& view : cluster_.leases().Views()) {
     for (const Device& device : view.capacity.devices) {
       largest = std::max(largest, device.memory_bytes);
       is_beyond_share = is_beyond_share || bytes > SliceMemory(Request(), device);
@@ -190,7 +140,7 @@ void ExperimentController::On(const DeviceMemorySeen& event) {
   next.learned_gpu_memory_bytes = std::max(learned_gpu_memory_, std::min(bytes, largest));
   // It ran: ranks that could not all be had with so much go on with their shares' parts. A worker
   // that is away may be one of those that are here, started anew.
-  if (!leases_.CouldPresentTake(next)) return;
+  if (!cluster_.leases().CouldPresentTake(next)) return;
   learned_gpu_memory_ = next.learned_gpu_memory_bytes;
   if (!is_beyond_share || std::exchange(is_learning_said_, true)) return;
   out_.actions.push_back(
@@ -199,58 +149,28 @@ void ExperimentController::On(const DeviceMemorySeen& event) {
           "(resources.gpu_memory sets it)"});
 }
 
-void ExperimentController::SetAway(WorkerId worker) {
-  leases_.SetAway(worker);
-  workers_.SetAway(worker, now_ + options_.spec.limits.lease);
-  WorkerRecord& record = workers_.At(worker);
-  record.row.last_seen_at = now_;
-  out_.workers.push_back(record.row);
-}
-
-// The time of those that did not come back is over.
+// One after the other: the end of one's trials may have ended the sweep, and with it the wait for
+// the others.
 void ExperimentController::CheckAway() {
-  for (const WorkerId worker : std::set<WorkerId>(workers_.away())) {
-    const WorkerRecord& record = workers_.At(worker);
-    // The end of one's trials may have ended the sweep, and with it the wait for the others.
-    if (!record.away_until || now_ < *record.away_until) continue;
-    Remove(worker, WorkerState::kLost, "worker " + record.row.name + " did not come back");
-    out_.actions.push_back(Say{"worker " + record.row.name + " is lost: it did not come back"});
-  }
-}
-
-void ExperimentController::Remove(WorkerId worker, WorkerState state, const std::string& why) {
-  WorkerRecord& record = workers_.At(worker);
-  record.row.state = state;
-  record.row.last_seen_at = now_;
-  workers_.Remove(worker);
-  out_.workers.push_back(record.row);
-  const LeaseTable::Lost lost = leases_.RemoveWorker(worker);
-  for (const AttemptRef& ref : lost.running) EndRank(At(ref.trial), {ref, Outcome::kLost, why});
-  for (const AttemptRef& ref : lost.ahead) DropFromQueue(At(ref.trial));
-}
-
-void ExperimentController::Drain(WorkerId worker) {
-  if (!leases_.Drain(worker)) return;
-  WorkerRecord& record = workers_.At(worker);
-  record.row.state = WorkerState::kDraining;
-  record.row.last_seen_at = now_;
-  out_.workers.push_back(record.row);
+  while (auto notices = cluster_.EndOverdue(now_)) Heed(*std::move(notices));
 }
 
 void ExperimentController::On(const WorkerDrainRequested& event) {
-  if (!leases_.HasWorker(event.worker) || leases_.IsAway(event.worker)) return;
-  Drain(event.worker);
+  const LeaseTable& leases = cluster_.leases();
+  if (!leases.HasWorker(event.worker) || leases.IsAway(event.worker)) return;
+  cluster_.Drain(event.worker, now_);
   Send(event.worker, Shutdown{"tune drain"});
 }
 
 bool ExperimentController::HasLocalWorker() const {
-  const std::vector<WorkerView> views = leases_.Views();
-  return std::any_of(views.begin(), views.end(),
-                     [this](const WorkerView& view) { return workers_.At(view.worker).is_local; });
+  const std::vector<WorkerView> views = cluster_.leases().Views();
+  return std::any_of(views.begin(), views.end(), [this](const WorkerView& view) {
+    return cluster_.workers().At(view.worker).is_local;
+  });
 }
 
 std::string ExperimentController::WorkerName(WorkerId worker) const {
-  return workers_.NameOf(worker);
+  return cluster_.workers().NameOf(worker);
 }
 
 }  // namespace tune

@@ -13,6 +13,7 @@ ExperimentController::ExperimentController(ControllerOptions options,
     : options_(std::move(options)),
       searcher_(std::move(searcher)),
       scheduler_(std::move(scheduler)),
+      cluster_(out_),
       retention_(options_.spec.checkpoint, options_.spec.mode),
       doubts_(options_.spec, out_),
       samples_(options_.spec.samples),
@@ -90,9 +91,7 @@ void ExperimentController::MarkChanged(const TrialRecord& trial) {
 }
 
 Transition ExperimentController::TakeTransition() {
-  for (const WorkerId worker : std::exchange(acknowledge_, {})) {
-    if (leases_.HasWorker(worker)) Send(worker, EndsAcknowledged{leases_.EndsSeen(worker)});
-  }
+  cluster_.AcknowledgeEnds();
   for (const TrialNumber number : created_) {
     const TrialRecord& trial = At(number);
     out_.new_trials.push_back(NewTrialRow{trial.row, trial.configuration});

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <map>
 #include <memory>
@@ -19,9 +20,9 @@
 #include "schedulers/trial_scheduler.h"
 #include "search/searcher.h"
 #include "trial_runner/fusion.h"
-#include "trial_runner/lease_table.h"
 #include "tuner/alike_failures.h"
 #include "tuner/checkpoint_retention.h"
+#include "tuner/cluster.h"
 #include "tuner/doubt_watch.h"
 #include "tuner/event.h"
 #include "tuner/experiment_spec.h"
@@ -29,7 +30,6 @@
 #include "tuner/report_pace.h"
 #include "tuner/transition.h"
 #include "tuner/trial_record.h"
-#include "tuner/worker_book.h"
 
 namespace tune {
 
@@ -67,11 +67,12 @@ class ExperimentController {
   // What a watcher is shown.
   const std::vector<TrialRecord>& trials() const { return trials_; }
   const TrialScheduler& scheduler() const { return *scheduler_; }
-  const LeaseTable& leases() const { return leases_; }
+  const Cluster& cluster() const { return cluster_; }
+  const LeaseTable& leases() const { return cluster_.leases(); }
   const CheckpointRetention& checkpoints() const { return retention_; }
   std::string WorkerName(WorkerId worker) const;  // Empty: it is not known.
   bool HasLocalWorker() const;                    // One that is there.
-  const std::map<WorkerId, WorkerRecord>& workers() const { return workers_.all(); }
+  const std::map<WorkerId, WorkerRecord>& workers() const { return cluster_.workers().all(); }
   // Trials that wait for their next attempt to be due.
   int64_t backing_off_count() const { return static_cast<int64_t>(backing_off_.size()); }
   bool is_paused() const { return is_paused_; }
@@ -118,14 +119,17 @@ class ExperimentController {
   void On(const LaneSpeedsKnown& event);
 
   // Workers that come, go and come back.
+  Welcome WelcomeMessage() const;
   bool MayQueue(const WorkerCapacity& capacity) const;
-  void Rejoin(WorkerId from, const WorkerJoined& event);
-  void SetAway(WorkerId worker);
-  void Drain(WorkerId worker);
-  void EndFormer(const std::string& session);
-  void Remove(WorkerId worker, WorkerState state, const std::string& why);
+  void Heed(Notices notices);
+  void On(const LeaseLost& notice);
+  void On(const LeaseDropped& notice);
+  void On(const WorkerBack& notice);
+  void On(const LeaseKept& notice);
+  void On(const LeaseUnsent& notice);
+  void On(const LeaseUnknown& notice);
+  void On(const WorkerLeft& notice);
   void CheckAway();
-  void FenceAway(const std::string& why);
 
   // A report's way: stored, decided, answered.
   Report Joined(TrialRecord& trial, const Report& part);
@@ -201,7 +205,6 @@ class ExperimentController {
   void NoteFailure(TrialRecord& trial, Outcome outcome);
   bool ShallAvoid(const TrialRecord& trial, const ResourceRequest& request) const;
   bool MayPutOff(const TrialRecord& trial, const ResourceRequest& request) const;
-  std::set<WorkerId> Shunned();
   TrialRecord* CreateTrial();
   int64_t AheadPerRunning() const;
   void PinCheckpoint(const TrialRecord& trial);
@@ -235,7 +238,7 @@ class ExperimentController {
   PackageName package_;
   std::unique_ptr<Searcher> searcher_;
   std::unique_ptr<TrialScheduler> scheduler_;
-  LeaseTable leases_;
+  Cluster cluster_;
   CheckpointRetention retention_;
   bool said_over_budget_ = false;
   bool said_missing_objective_ = false;
@@ -248,7 +251,6 @@ class ExperimentController {
   std::set<TrialNumber> waiting_;
   std::set<std::pair<Instant, TrialNumber>> backing_off_;
   std::set<TrialNumber> paused_;
-  WorkerBook workers_;
   int64_t samples_ = 0;
   int64_t trial_count_max_ = 0;
   bool space_exhausted_ = false;
@@ -286,7 +288,8 @@ class ExperimentController {
   std::set<TrialNumber> created_;
   std::set<TrialNumber> changed_;
   std::set<TrialNumber> moved_;
-  std::set<WorkerId> acknowledge_;  // Ends came from them.
+  std::deque<Notice> notices_;  // Of the cluster, not heeded yet.
+  bool is_heeding_ = false;
 };
 
 }  // namespace tune

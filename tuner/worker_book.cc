@@ -69,21 +69,6 @@ void WorkerBook::NoteFailedStart(WorkerId worker) {
   if (!found->second.has_reported) unproven_.insert(worker);
 }
 
-bool WorkerBook::HasGoodOtherThan(WorkerId worker, const ResourceRequest& request,
-                                  const LeaseTable& leases) const {
-  return std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
-    return entry.first != worker && entry.second.has_reported && entry.second.failed_starts == 0 &&
-           leases.CouldTakeOn(entry.first, request);
-  });
-}
-
-bool WorkerBook::HasOtherThan(WorkerId worker, const ResourceRequest& request,
-                              const LeaseTable& leases) const {
-  return std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
-    return entry.first != worker && leases.CouldTakeOn(entry.first, request);
-  });
-}
-
 void WorkerBook::CarryOver(WorkerId from, WorkerId to) {
   const WorkerRecord& before = At(from);
   WorkerRecord& back = At(to);

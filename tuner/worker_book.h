@@ -11,7 +11,6 @@
 #include <string>
 
 #include "core/ids.h"
-#include "core/resources.h"
 #include "core/time.h"
 #include "trial_runner/lease_table.h"
 #include "tuner/event.h"
@@ -56,11 +55,6 @@ class WorkerBook {
   void NoteFailedStart(WorkerId worker);
   // Those on which attempts failed, and none has ever reported.
   const std::set<WorkerId>& unproven() const { return unproven_; }
-  // A worker that is there could take it, and is known to run trials well.
-  bool HasGoodOtherThan(WorkerId worker, const ResourceRequest& request,
-                        const LeaseTable& leases) const;
-  bool HasOtherThan(WorkerId worker, const ResourceRequest& request,
-                    const LeaseTable& leases) const;
 
   // The worker process of `from` has the connection `to` now.
   void CarryOver(WorkerId from, WorkerId to);

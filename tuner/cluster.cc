@@ -1,0 +1,256 @@
+#include "tuner/cluster.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/counted.h"
+
+namespace tune {
+namespace {
+
+// So many attempts, the first ones of a worker, that all fail before they report are the machine's
+// fault, where another worker's attempts report.
+constexpr int64_t kFailedStartsMax = 5;
+
+void Append(Notices more, Notices& notices) {
+  notices.insert(notices.end(), std::make_move_iterator(more.begin()),
+                 std::make_move_iterator(more.end()));
+}
+
+}  // namespace
+
+std::optional<Instant> Cluster::NextReturn() const {
+  std::optional<Instant> next;
+  for (const WorkerId worker : workers_.away()) {
+    const Instant until = *workers_.At(worker).away_until;
+    if (!next || until < *next) next = until;
+  }
+  return next;
+}
+
+// ---- workers
+
+Notices Cluster::EndFormers(const WorkerJoined& event, Instant now) {
+  Notices notices;
+  for (const std::string& session : event.ended_sessions) {
+    if (session.empty() || session == event.session) continue;
+    for (const auto& [id, record] : workers_.all()) {
+      if (record.is_local || record.session != session || !leases_.HasWorker(id)) continue;
+      const std::string& name = record.row.name;
+      Append(Remove(id, WorkerState::kLost, "the process of worker " + name + " ended", now),
+             notices);
+      out_.actions.push_back(DisconnectWorker{id});
+      Say("worker " + name + " is lost: its process ended");
+    }
+  }
+  return notices;
+}
+
+Notices Cluster::Join(const WorkerJoined& event, Welcome welcome, bool may_queue, Instant now) {
+  const std::optional<WorkerId> before = workers_.EarlierConnection(event, leases_);
+  const bool was_here = workers_.WasHere(event.session);
+  out_.workers.push_back(workers_.Add(event, now).row);
+  welcome.worker = event.worker;
+  out_.actions.push_back(SendToWorker{event.worker, std::move(welcome)});
+  if (before) return Rejoin(*before, event, now);
+
+  leases_.AddWorker(event.worker, event.capacity, event.is_local && may_queue);
+  Notices notices;
+  // What it holds has lost its lease meanwhile, or is of a tuner that we know nothing of: then
+  // the worker ends it unasked, says nothing of it, and its room could be waited for in vain.
+  for (const HeldAttempt& held : event.held) {
+    if (was_here) leases_.Occupy(event.worker, held);
+    notices.push_back(LeaseUnknown{held.ref, event.worker});
+  }
+  return notices;
+}
+
+Notices Cluster::Rejoin(WorkerId from, const WorkerJoined& event, Instant now) {
+  WorkerRecord& before = workers_.At(from);
+  before.row.state = WorkerState::kLeft;
+  workers_.SetPresent(from);
+  Write(before, now);
+  out_.actions.push_back(DisconnectWorker{from});
+  Say("worker " + event.name + " is back");
+  workers_.CarryOver(from, event.worker);
+
+  const WorkerId to = event.worker;
+  const LeaseTable::Rejoined rejoined = leases_.Rejoin(from, to, event.capacity, event.held);
+  Notices notices = {WorkerBack{from, to}};
+  for (const AttemptRef& ref : rejoined.kept) notices.push_back(LeaseKept{ref, from, to});
+  for (const LeaseTable::Lease& lease : rejoined.unsent)
+    notices.push_back(LeaseUnsent{lease, from});
+  for (const AttemptRef& ref : rejoined.lost) {
+    notices.push_back(LeaseLost{ref, "worker " + event.name + " does not know it"});
+  }
+  for (const AttemptRef& ref : rejoined.unknown) notices.push_back(LeaseUnknown{ref, to});
+  return notices;
+}
+
+Notices Cluster::Leave(const WorkerGone& event, bool may_wait, Duration lease, Instant now) {
+  if (!leases_.HasWorker(event.worker)) return {};  // It said goodbye before its connection ended.
+  const WorkerRecord& record = workers_.At(event.worker);
+  const std::string& name = record.row.name;
+  if (event.how == Departure::kBroken && may_wait && !record.is_local &&
+      leases_.HoldsAny(event.worker)) {
+    if (leases_.IsAway(event.worker)) return {};
+    SetAway(event.worker, lease, now);
+    Say("the connection to worker " + name + " broke; its trials are waited for, " +
+        FormatDuration(lease));
+    return {};
+  }
+  Notices notices;
+  switch (event.how) {
+    case Departure::kBroken:
+      notices = Remove(event.worker, WorkerState::kLost,
+                       "the connection to worker " + name + " broke", now);
+      notices.push_back(WorkerLeft{name, " is lost: its connection broke"});
+      break;
+    case Departure::kGoodbye: {
+      const std::string news = event.why.empty() ? " left" : " left: " + event.why;
+      notices = Remove(event.worker, WorkerState::kLeft, "worker " + name + news, now);
+      notices.push_back(WorkerLeft{name, news});
+      break;
+    }
+    case Departure::kSilent:
+      notices = Remove(event.worker, WorkerState::kLost, "worker " + name + " was silent", now);
+      out_.actions.push_back(DisconnectWorker{event.worker});
+      notices.push_back(
+          WorkerLeft{name, " is lost: nothing was heard of it for " + FormatDuration(lease)});
+      break;
+  }
+  return notices;
+}
+
+void Cluster::SetAway(WorkerId worker, Duration lease, Instant now) {
+  leases_.SetAway(worker);
+  workers_.SetAway(worker, now + lease);
+  Write(workers_.At(worker), now);
+}
+
+std::optional<Notices> Cluster::EndOverdue(Instant now) {
+  for (const WorkerId worker : workers_.away()) {
+    const WorkerRecord& record = workers_.At(worker);
+    if (now < *record.away_until) continue;
+    const std::string& name = record.row.name;
+    Say("worker " + name + " is lost: it did not come back");
+    return Remove(worker, WorkerState::kLost, "worker " + name + " did not come back", now);
+  }
+  return std::nullopt;
+}
+
+Notices Cluster::EndAway(const std::string& why, Instant now) {
+  Notices notices;
+  for (const WorkerView& view : leases_.Views()) {
+    if (!leases_.IsAway(view.worker)) continue;
+    Append(Remove(view.worker, WorkerState::kLost, why, now), notices);
+  }
+  return notices;
+}
+
+Notices Cluster::Remove(WorkerId worker, WorkerState state, const std::string& why, Instant now) {
+  WorkerRecord& record = workers_.At(worker);
+  record.row.state = state;
+  workers_.Remove(worker);
+  Write(record, now);
+  const LeaseTable::Lost lost = leases_.RemoveWorker(worker);
+  Notices notices;
+  for (const AttemptRef& ref : lost.running) notices.push_back(LeaseLost{ref, why});
+  for (const AttemptRef& ref : lost.ahead) notices.push_back(LeaseDropped{ref});
+  return notices;
+}
+
+void Cluster::Drain(WorkerId worker, Instant now) {
+  if (!leases_.Drain(worker)) return;
+  WorkerRecord& record = workers_.At(worker);
+  record.row.state = WorkerState::kDraining;
+  Write(record, now);
+}
+
+// The ends of what ran there come from the worker.
+void Cluster::LoseDevice(const DeviceFellAway& event, Instant now) {
+  if (!leases_.HasWorker(event.worker)) return;
+  if (!leases_.LoseDevice(event.worker, event.message.device)) return;
+  WorkerRecord& record = workers_.At(event.worker);
+  std::erase_if(record.row.capacity.devices,
+                [&event](const Device& device) { return device.index == event.message.device; });
+  Write(record, now);
+  Say("worker " + record.row.name + " lost device " + std::to_string(event.message.device) + ": " +
+      event.message.why + "; what ran there goes on elsewhere");
+}
+
+// ---- leases
+
+std::vector<LeaseTable::Lease> Cluster::Grant(const ResourceRequest& request,
+                                              const std::set<WorkerId>& except, TrialNumber trial,
+                                              AttemptNumber attempt, const std::string& fuse_key) {
+  return leases_.Grant(request, trial, attempt, fuse_key, except);
+}
+
+AttemptRef Cluster::GrantAhead(WorkerId worker, TrialNumber trial, AttemptNumber attempt) {
+  return leases_.GrantAhead(worker, trial, attempt);
+}
+
+LeaseTable::Ended Cluster::End(WorkerId worker, const AttemptRef& ref) {
+  if (leases_.HasWorker(worker) && !workers_.At(worker).is_local) acknowledge_.insert(worker);
+  return leases_.End(worker, ref);
+}
+
+void Cluster::AcknowledgeEnds() {
+  for (const WorkerId worker : std::exchange(acknowledge_, {})) {
+    if (!leases_.HasWorker(worker)) continue;
+    out_.actions.push_back(SendToWorker{worker, EndsAcknowledged{leases_.EndsSeen(worker)}});
+  }
+}
+
+// ---- how attempts go on a worker
+
+std::set<WorkerId> Cluster::Shunned(const ResourceRequest& request) {
+  std::set<WorkerId> shunned;
+  for (const WorkerId id : workers_.unproven()) {
+    WorkerRecord& record = workers_.At(id);
+    if (record.failed_starts < kFailedStartsMax || !leases_.HasWorker(id) || request.workers > 1 ||
+        !HasGoodOtherThan(id, request)) {
+      continue;
+    }
+    shunned.insert(id);
+    if (std::exchange(record.is_shunning_said, true)) continue;
+    Say("worker " + record.row.name + " gets no more trials: the first " +
+        Counted(record.failed_starts, "attempt") +
+        " on it failed before any report, while other workers' trials report; see what is wrong "
+        "there (tune logs), and let it join again");
+  }
+  return shunned;
+}
+
+bool Cluster::HasGoodOtherThan(WorkerId worker, const ResourceRequest& request) const {
+  return std::any_of(workers_.all().begin(), workers_.all().end(), [&](const auto& entry) {
+    return entry.first != worker && entry.second.has_reported && entry.second.failed_starts == 0 &&
+           leases_.CouldTakeOn(entry.first, request);
+  });
+}
+
+bool Cluster::HasOtherThan(WorkerId worker, const ResourceRequest& request) const {
+  return std::any_of(workers_.all().begin(), workers_.all().end(), [&](const auto& entry) {
+    return entry.first != worker && leases_.CouldTakeOn(entry.first, request);
+  });
+}
+
+const char* Cluster::BrokenInvariant() const {
+  for (const WorkerId worker : workers_.away()) {
+    if (!workers_.At(worker).away_until) return "a worker is away, and not waited for";
+    if (!leases_.HasWorker(worker) || !leases_.IsAway(worker)) {
+      return "a worker is waited for, and is not away";
+    }
+  }
+  return nullptr;
+}
+
+void Cluster::Write(WorkerRecord& record, Instant now) {
+  record.row.last_seen_at = now;
+  out_.workers.push_back(record.row);
+}
+
+void Cluster::Say(std::string text) { out_.actions.push_back(tune::Say{std::move(text)}); }
+
+}  // namespace tune
