@@ -94,10 +94,9 @@ Notices Cluster::Leave(const WorkerGone& event, bool may_wait, Duration lease, I
   if (event.how == Departure::kBroken && may_wait && !record.is_local &&
       leases_.HoldsAny(event.worker)) {
     if (leases_.IsAway(event.worker)) return {};
-    SetAway(event.worker, lease, now);
     Say("the connection to worker " + name + " broke; its trials are waited for, " +
         FormatDuration(lease));
-    return {};
+    return SetAway(event.worker, lease, now);
   }
   Notices notices;
   switch (event.how) {
@@ -122,10 +121,11 @@ Notices Cluster::Leave(const WorkerGone& event, bool may_wait, Duration lease, I
   return notices;
 }
 
-void Cluster::SetAway(WorkerId worker, Duration lease, Instant now) {
+Notices Cluster::SetAway(WorkerId worker, Duration lease, Instant now) {
   leases_.SetAway(worker);
   workers_.SetAway(worker, now + lease);
   Write(workers_.At(worker), now);
+  return {WorkerAway{worker}};
 }
 
 std::optional<Notices> Cluster::EndOverdue(Instant now) {

@@ -31,6 +31,10 @@ struct LeaseLost {
 struct LeaseDropped {
   AttemptRef ref;
 };
+// Its connection broke; it may come back, and its leases stand.
+struct WorkerAway {
+  WorkerId worker;
+};
 // The process that was worker `from` is worker `to` now. What it holds follows:
 struct WorkerBack {
   WorkerId from;
@@ -57,7 +61,7 @@ struct WorkerLeft {
   std::string name;
   std::string news;
 };
-using Notice = std::variant<LeaseLost, LeaseDropped, WorkerBack, LeaseKept, LeaseUnsent,
+using Notice = std::variant<LeaseLost, LeaseDropped, WorkerAway, WorkerBack, LeaseKept, LeaseUnsent,
                             LeaseUnknown, WorkerLeft>;
 using Notices = std::vector<Notice>;
 
@@ -81,7 +85,7 @@ class Cluster {
   Notices Join(const WorkerJoined& event, Welcome welcome, bool may_queue, Instant now);
   // `may_wait`: one whose connection broke may come back within `lease`.
   Notices Leave(const WorkerGone& event, bool may_wait, Duration lease, Instant now);
-  void SetAway(WorkerId worker, Duration lease, Instant now);
+  Notices SetAway(WorkerId worker, Duration lease, Instant now);
   void PutOffReturns(Duration by) { workers_.PutOffReturns(by); }
   // Of the first worker that did not come back in time; nothing: there is none.
   std::optional<Notices> EndOverdue(Instant now);

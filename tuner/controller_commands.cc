@@ -17,7 +17,7 @@ void ExperimentController::On(const PauseRequested& event) {
   }
   if (!GivesOut()) return;
   is_paused_ = true;
-  for (const auto& [worker, ref] : cluster_.leases().All()) {
+  for (const auto& [ref, worker, rank, is_queued] : held_.FirstRanks()) {
     PauseTrial(At(ref.trial), PauseCommand::kSweep, event.now);
   }
 }

@@ -10,6 +10,8 @@ namespace tune {
 void ExperimentController::On(const AttemptFinished& event) {
   const LeaseTable::Ended ended = cluster_.End(event.worker, event.message.ref);
   if (!ended.known) return;
+  held_.Remove(event.message.ref);
+  if (ended.begun) held_.Begin(ended.begun->ref);
   TrialRecord& trial = At(event.message.ref.trial);
   if (event.message.outcome == Outcome::kPreempted && !trial.is_told_to_end && GivesOut()) {
     // It was not we who ended it: the worker is about to leave.
@@ -44,8 +46,8 @@ void ExperimentController::EndRank(TrialRecord& trial, const AttemptEnded& end) 
 void ExperimentController::EndRanksLeft(TrialRecord& trial) {
   NoteToldToEnd(trial);
   trial.are_ranks_told_to_end = true;
-  for (const LeaseTable::Lease& rank : cluster_.leases().RanksOf(trial.row.number)) {
-    Send(rank.placement.worker, KillAttempt{rank.ref, true});
+  for (const HeldLease& rank : held_.RanksOf(trial.row.number)) {
+    Send(rank.worker, KillAttempt{rank.ref, true});
   }
 }
 
@@ -259,11 +261,8 @@ void ExperimentController::NoteToldToEnd(TrialRecord& trial) {
 
 // Who holds its lease.
 std::optional<WorkerId> ExperimentController::Holder(const TrialRecord& trial) const {
-  if (!trial.lease) return std::nullopt;
-  for (const auto& [worker, ref] : cluster_.leases().All()) {
-    if (ref == *trial.lease) return worker;
-  }
-  return std::nullopt;
+  const HeldLease* const lease = trial.lease ? held_.Find(*trial.lease) : nullptr;
+  return lease == nullptr ? std::nullopt : std::optional(lease->worker);
 }
 
 }  // namespace tune

@@ -53,7 +53,7 @@ const char* ExperimentController::BrokenInvariantOf(const TrialRecord& trial) co
     return "it is in another list";
   }
   if (!IsRunningAttempt(state)) return nullptr;
-  const auto ranks = static_cast<int64_t>(cluster_.leases().RanksOf(number).size());
+  const auto ranks = static_cast<int64_t>(held_.RanksOf(number).size());
   if (ranks != trial.ranks_left || ranks == 0) return "other ranks of it hold leases";
   return nullptr;
 }
@@ -67,7 +67,11 @@ std::optional<std::string> ExperimentController::BrokenInvariant() const {
     ahead += HoldsLease(trial.state) && !trial.is_running() ? 1 : 0;
   }
   if (backing_off != backing_off_count()) return "another number of trials backs off";
-  if (ahead != cluster_.leases().ahead_count()) return "another number of leases ahead is held";
+  if (ahead != held_.queued_count()) return "another number of leases ahead is held";
+  if (held_.running_count() != cluster_.leases().running_count() ||
+      held_.queued_count() != cluster_.leases().ahead_count()) {
+    return "the workers hold another number of leases than the trials";
+  }
   if (const char* const broken = BrokenInvariantOfAll()) return broken;
   return std::nullopt;
 }

@@ -18,7 +18,7 @@ void ExperimentController::CheckTimeLimits() {
         Say{"limits.sweep_time was reached: running trials end at their next report"});
     EndIdle(StopReason::kSweepLimit);
     // What waits in a worker's queue shall not begin.
-    for (const auto& [worker, ref] : cluster_.leases().All()) {
+    for (const auto& [ref, worker, rank, is_queued] : held_.FirstRanks()) {
       if (!At(ref.trial).is_running()) TellToEnd(worker, At(ref.trial));
     }
   }
@@ -48,10 +48,10 @@ std::optional<Instant> ExperimentController::SilentAt(const TrialRecord& trial) 
 void ExperimentController::CheckSilence() {
   if (now_ < silence_due_) return;
   silence_due_ = kNever;
-  for (const auto& [worker, ref] : cluster_.leases().All()) {
+  for (const auto& [ref, worker, rank, is_queued] : held_.FirstRanks()) {
     TrialRecord& trial = At(ref.trial);
     const std::optional<Instant> silent_at = SilentAt(trial);
-    if (!silent_at || cluster_.leases().IsAway(worker)) continue;
+    if (!silent_at || held_.IsAway(worker)) continue;
     if (now_ < *silent_at) {
       silence_due_ = std::min(silence_due_, *silent_at);
       continue;
@@ -74,8 +74,7 @@ std::optional<Instant> ExperimentController::LimitOf(WorkerId worker,
   const SweepLimits& limits = options_.spec.limits;
   std::optional<Instant> limit;
   // Nobody hears a worker that is away, and who was told to end has nothing to report.
-  if (!trial.is_running() || trial.verdict || trial.is_told_to_end ||
-      cluster_.leases().IsAway(worker)) {
+  if (!trial.is_running() || trial.verdict || trial.is_told_to_end || held_.IsAway(worker)) {
     return limit;
   }
   if (limits.no_progress) limit = trial.progress_at + *limits.no_progress;
@@ -92,7 +91,7 @@ void ExperimentController::CheckTrialLimits() {
   const SweepLimits& limits = options_.spec.limits;
   if ((!limits.trial_time && !limits.no_progress) || now_ < limits_due_) return;
   limits_due_ = kNever;
-  for (const auto& [worker, ref] : cluster_.leases().All()) {
+  for (const auto& [ref, worker, rank, is_queued] : held_.FirstRanks()) {
     TrialRecord& trial = At(ref.trial);
     const std::optional<Instant> limit = LimitOf(worker, trial);
     if (!limit) continue;
@@ -144,7 +143,7 @@ std::optional<Instant> ExperimentController::NextDeadline() const {
   if (const auto due = cluster_.NextReturn()) consider(*due);
   if (silence_due_ != kNever && silence_due_ != kAtOnce) consider(silence_due_);
   if (!limits.trial_time && !limits.no_progress) return next;
-  for (const auto& [worker, ref] : cluster_.leases().All()) {
+  for (const auto& [ref, worker, rank, is_queued] : held_.FirstRanks()) {
     const TrialRecord& trial = trials_[static_cast<size_t>(ref.trial.value)];
     if (const auto limit = LimitOf(worker, trial)) consider(*limit);
   }

@@ -17,7 +17,8 @@ void ExperimentController::On(const InterruptRequested&) {
 // Everything that has a lease is told to end; the sweep ends when all have.
 void ExperimentController::StopGiving(ExperimentStatus end_status) {
   end_status_ = end_status;
-  for (const auto& [worker, ref] : cluster_.leases().All()) TellToEnd(worker, At(ref.trial));
+  for (const auto& [ref, worker, rank, is_queued] : held_.FirstRanks())
+    TellToEnd(worker, At(ref.trial));
   // Those that are away cannot be told now.
   Heed(cluster_.EndAway("the sweep ended while its worker was away", now_));
 }
@@ -45,7 +46,7 @@ void ExperimentController::On(const TunerRestarted& event) {
   }
   now_ = now;
   TakeOverClock(now_ - last_active_);
-  for (const WorkerView& view : leases.Views()) cluster_.SetAway(view.worker, lease(), now_);
+  for (const WorkerView& view : leases.Views()) Heed(cluster_.SetAway(view.worker, lease(), now_));
   EndSweepPause();
   if (was_stopped) {
     out_.actions.push_back(
@@ -77,7 +78,7 @@ void ExperimentController::TakeOverClock(Duration gap) {
     waits.insert({*trial.retry_at, number});
   }
   backing_off_ = std::move(waits);
-  for (const auto& [worker, ref] : cluster_.leases().All()) {
+  for (const auto& [ref, worker, rank, is_queued] : held_.FirstRanks()) {
     TrialRecord& trial = At(ref.trial);
     trial.progress_at = now_;
     // Without a tuner it ran for a lease at most.
@@ -88,7 +89,7 @@ void ExperimentController::TakeOverClock(Duration gap) {
 
 // Nobody else was silent while we did not run.
 void ExperimentController::On(const TunerSlept& event) {
-  for (const auto& [worker, ref] : cluster_.leases().All()) {
+  for (const auto& [ref, worker, rank, is_queued] : held_.FirstRanks()) {
     TrialRecord& trial = At(ref.trial);
     trial.progress_at = trial.progress_at + event.duration;
   }
@@ -133,7 +134,7 @@ void ExperimentController::EndSweep(StopReason reason, bool now) {
   end_status_ = ExperimentStatus::kStopped;
   end_reason_ = reason;
   EndIdle(reason);
-  for (const auto& [worker, ref] : cluster_.leases().All()) {
+  for (const auto& [ref, worker, rank, is_queued] : held_.FirstRanks()) {
     TrialRecord& trial = At(ref.trial);
     if (!trial.is_running()) {
       if (!trial.is_over()) EndTrial(trial, TrialStatus::kTerminated, reason);

@@ -38,7 +38,7 @@ ResourceRequest ExperimentController::RequestOf(const TrialRecord& trial) const 
 // waited for, so that it gets its turn.
 void ExperimentController::Fill() {
   if (!GivesOut() || is_paused_) return;
-  while (cluster_.leases().running_count() + backing_off_count() < max_concurrent_) {
+  while (held_.running_count() + backing_off_count() < max_concurrent_) {
     const std::optional<Turn> turn = NextTurn();
     if (!turn) break;
     TrialRecord* const trial = TakeTurn(*turn);
@@ -50,6 +50,9 @@ void ExperimentController::Fill() {
         turn->request, turn->except, trial->row.number, AttemptNumber{trial->row.attempts + 1},
         fusion.lanes_max > 1 ? fusion.shape : "");
     TUNE_CHECK(!ranks.empty());
+    for (const LeaseTable::Lease& rank : ranks) {
+      held_.Add({rank.ref, rank.placement.worker, rank.rank});
+    }
     trial->lease = ranks.front().ref;
     Move(*trial, TrialCause::kGrant);
     for (const LeaseTable::Lease& rank : ranks) SendStart(*trial, rank);
@@ -58,7 +61,7 @@ void ExperimentController::Fill() {
     BeginAttempt(*trial, ranks.front().placement.worker, std::move(others));
   }
   // With fewer places than before, those that become free are not taken over.
-  if (cluster_.leases().running_count() + backing_off_count() > max_concurrent_) return;
+  if (held_.running_count() + backing_off_count() > max_concurrent_) return;
   const int64_t ahead_per_running = AheadPerRunning();
   const std::set<WorkerId> shunned = cluster_.Shunned(Request());
   while (const auto worker = cluster_.leases().RoomAhead(ahead_per_running, shunned)) {
@@ -69,6 +72,7 @@ void ExperimentController::Fill() {
     PinCheckpoint(*trial);
     trial->lease =
         cluster_.GrantAhead(*worker, trial->row.number, AttemptNumber{trial->row.attempts + 1});
+    held_.Add({*trial->lease, *worker, 0, /*is_queued=*/true});
     Move(*trial, TrialCause::kGrantAhead);
     StartAttempt message = StartMessage(*trial, *worker);
     message.ahead = true;
@@ -189,10 +193,9 @@ void ExperimentController::SendStart(const TrialRecord& trial, const LeaseTable:
   message.rank = lease.rank;
   message.world_size = options_.spec.resources.workers;
   if (message.world_size > 1) {
-    const std::vector<LeaseTable::Lease> ranks = cluster_.leases().RanksOf(trial.row.number);
-    message.is_spread = std::any_of(ranks.begin(), ranks.end(), [worker](const auto& rank) {
-      return rank.placement.worker != worker;
-    });
+    const std::vector<HeldLease> ranks = held_.RanksOf(trial.row.number);
+    message.is_spread = std::any_of(ranks.begin(), ranks.end(),
+                                    [worker](const auto& rank) { return rank.worker != worker; });
   }
   if (message.is_spread && !std::exchange(said_spread_, true)) {
     out_.actions.push_back(
@@ -265,8 +268,7 @@ void ExperimentController::WatchForUnplaceable() {
 }
 
 void ExperimentController::FinishIfDone() {
-  if (has_ended_ || cluster_.leases().running_count() > 0 || cluster_.leases().ahead_count() > 0)
-    return;
+  if (has_ended_ || held_.running_count() > 0 || held_.queued_count() > 0) return;
   const bool is_more = HasMoreToCreate() || !waiting_.empty() || !backing_off_.empty();
   if (GivesOut() && (is_more || WaitsForPerson())) return;
   // What a scheduler paused and never took up again stays PAUSED: when the sweep is extended, it

@@ -19,9 +19,9 @@ constexpr int64_t kReportsWithoutMetricMax = 10'000;
 void ExperimentController::On(const ReportArrived& event) {
   const AttemptReport& message = event.message;
   const AttemptRef& ref = message.ref;
-  const bool is_known =
-      ref.trial.value >= 0 && ref.trial.value < static_cast<int64_t>(trials_.size()) &&
-      cluster_.leases().IsRunning(event.worker, ref) && At(ref.trial).lease == ref;
+  const bool is_known = ref.trial.value >= 0 &&
+                        ref.trial.value < static_cast<int64_t>(trials_.size()) &&
+                        held_.IsRunning(event.worker, ref) && At(ref.trial).lease == ref;
   if (!is_known) {
     if (cluster_.leases().HasWorker(event.worker)) {
       Send(event.worker, AnswerReport{ref, message.sequence, ReportAnswer::kRefused});

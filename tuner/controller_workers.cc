@@ -9,6 +9,20 @@
 #include "tuner/experiment_controller.h"
 
 namespace tune {
+namespace {
+
+// What it says of who holds what.
+void Book(const Notice& notice, HeldLeases& held) {
+  if (const auto* const lost = std::get_if<LeaseLost>(&notice)) held.Remove(lost->ref);
+  if (const auto* const dropped = std::get_if<LeaseDropped>(&notice)) held.Remove(dropped->ref);
+  if (const auto* const away = std::get_if<WorkerAway>(&notice)) held.SetAway(away->worker);
+  if (const auto* const kept = std::get_if<LeaseKept>(&notice)) held.Move(kept->ref, kept->to);
+  if (const auto* const unsent = std::get_if<LeaseUnsent>(&notice)) {
+    held.Move(unsent->lease.ref, unsent->lease.placement.worker);
+  }
+}
+
+}  // namespace
 
 Duration ExperimentController::heartbeat() const {
   // Three that are missing are a quarter of the lease: time enough to connect again.
@@ -54,9 +68,11 @@ void ExperimentController::On(const DeviceFellAway& event) { cluster_.LoseDevice
 
 // ---- what that means for leases
 
-// The end of a trial may end the sweep, and with it the wait for workers that are away: what that
-// brings is heeded next, before what else was told, and never in the middle of it.
+// Who holds what is booked at once. What follows is done in order: the end of a trial may end the
+// sweep, and with it the wait for workers that are away; what that brings is heeded next, before
+// what else was told, and never in the middle of it.
 void ExperimentController::Heed(Notices notices) {
+  for (const Notice& notice : notices) Book(notice, held_);
   notices_.insert(notices_.begin(), std::make_move_iterator(notices.begin()),
                   std::make_move_iterator(notices.end()));
   if (std::exchange(is_heeding_, true)) return;
@@ -122,7 +138,7 @@ void ExperimentController::On(const WorkerLeft& notice) {
 void ExperimentController::On(const DeviceMemorySeen& event) {
   const ResourceRequest& asked = options_.spec.resources;
   if (asked.gpu_milli == 0 || asked.gpu_memory_bytes > 0 ||
-      !cluster_.leases().IsRunning(event.worker, event.message.ref)) {
+      !held_.IsRunning(event.worker, event.message.ref)) {
     return;
   }
   // A little more than was seen, since the next one's sizes may be others; but no more than there

@@ -26,6 +26,7 @@
 #include "tuner/doubt_watch.h"
 #include "tuner/event.h"
 #include "tuner/experiment_spec.h"
+#include "tuner/held_leases.h"
 #include "tuner/lane_speeds.h"
 #include "tuner/report_pace.h"
 #include "tuner/transition.h"
@@ -124,6 +125,7 @@ class ExperimentController {
   void Heed(Notices notices);
   void On(const LeaseLost& notice);
   void On(const LeaseDropped& notice);
+  void On(const WorkerAway&) {}
   void On(const WorkerBack& notice);
   void On(const LeaseKept& notice);
   void On(const LeaseUnsent& notice);
@@ -239,6 +241,7 @@ class ExperimentController {
   std::unique_ptr<Searcher> searcher_;
   std::unique_ptr<TrialScheduler> scheduler_;
   Cluster cluster_;
+  HeldLeases held_;
   CheckpointRetention retention_;
   bool said_over_budget_ = false;
   bool said_missing_objective_ = false;

@@ -22,6 +22,7 @@ std::string ToText(const Notice& notice) {
   struct Words {
     std::string operator()(const LeaseLost& n) const { return "lost " + Trial(n.ref); }
     std::string operator()(const LeaseDropped& n) const { return "dropped " + Trial(n.ref); }
+    std::string operator()(const WorkerAway&) const { return "away"; }
     std::string operator()(const WorkerBack&) const { return "back"; }
     std::string operator()(const LeaseKept& n) const { return "kept " + Trial(n.ref); }
     std::string operator()(const LeaseUnsent& n) const { return "unsent " + Trial(n.lease.ref); }
@@ -70,7 +71,7 @@ TEST_F(ClusterTest, OneThatComesBackTellsOfEachLeaseWhatBecameOfIt) {
   EXPECT_THAT(Join(1, "s"), ElementsAre());
   const AttemptRef kept = Grant(0);
   Grant(1);
-  EXPECT_THAT(Break(1), ElementsAre());
+  EXPECT_THAT(ToTexts(Break(1)), ElementsAre("away"));
   EXPECT_EQ(cluster_.NextReturn(), now_ + kLease);
   const AttemptRef foreign{TrialNumber{7}, AttemptNumber{1}, LeaseEpoch{70}};
   EXPECT_THAT(ToTexts(Join(2, "s", {Held(foreign), Held(kept)})),
