@@ -4,6 +4,7 @@ import re
 
 from counters import MEAN
 from measures import HIGHER, LOWER, REWARDS, measures_of, part_of, rank_of, words_of
+from metrics import text_of
 
 # Words of a measure of its own: the mean squared and the mean absolute error are two.
 DEFINING = ("squared", "absolute", "percentage", "log", "root", "roc", "pr", "balanced", "explained", "relative", "symmetric",
@@ -125,6 +126,42 @@ def of_units(main, metrics):
     return max(of_all if main.unit else [m for m in same if m.is_mean], key=rank, default=main)
 
 
+def is_printed_once(metric):
+    return metric.printed is not None and not metric.printed.is_in_loop and not metric.unit
+
+
+def printed_by_loop(main, metrics):
+    """The values that a loop prints from epoch to epoch beside one that is printed once; none where that is the mean of them."""
+    in_loop = [m for m in metrics if m.printed is not None and m.printed.is_in_loop and not m.is_of_batches and standing_of(m) != REFERENCE]
+    is_mean_of_them = main.is_mean and any(m.unit or family_of(m.name) == family_of(main.name) for m in in_loop)
+    return [] if is_mean_of_them else [m for m in sorted(in_loop, key=rank, reverse=True) if not m.unit]
+
+
+def of_loop(main, metrics):
+    """A value of the validation that a loop prints goes before one that is printed once, by which no scheduler can stop a trial."""
+    in_loop = printed_by_loop(main, metrics) if is_printed_once(main) else []
+    return next((m for m in in_loop if rank(m)[0] >= rank_of("test_loss")[0]), main)
+
+
+def doubts_on_once(main, metrics):
+    """Where the loop prints a value that may be of the training, and the one to go by is printed once."""
+    if not is_printed_once(main) or is_before_loop(main, metrics):
+        return
+    lines = [line for line in main.beside if line.is_in_loop and not main.is_mean] + [m.printed for m in printed_by_loop(main, metrics)]
+    if lines:
+        yield (f"{main.name} is printed once, '{shown(main.printed)}', so that no scheduler can stop a poor trial early, and of '{shown(lines[0])}', which "
+               f"the loop prints, no word says that it is of the validation: let the loop print {named_of_validation(main.name)}, and call tune init again")
+
+
+def shown(line):
+    return text_of(line).strip().split("\n")[-1][:60]
+
+
+def named_of_validation(name):
+    """"val_acc" of "test_acc" and of "acc"."""
+    return "_".join(["val", *(w for w in words_of(name) if not part_of([w]))])
+
+
 def main_of(metrics):
     """The sweep's metric, with its doubts."""
     if not metrics:
@@ -135,8 +172,9 @@ def main_of(metrics):
         main, doubt = chosen_of(main, metrics)
         episodes, doubt_on_episodes = of_episodes(main, metrics)
         doubts = [doubt if episodes is main else "", doubt_on_episodes]
-        main = episodes
-        main.doubts += filter(None, doubts)
+        main = of_loop(episodes, metrics)
+        main.doubts += filter(None, doubts if main is episodes else [])
+        main.doubts += doubts_on_once(main, metrics)
     main.doubts += doubts_on_main(main)
     return main
 
@@ -150,7 +188,8 @@ def doubts_on_main(main):
     elif main.unit:
         yield (f"{main.name} is printed for each {main.unit}, so that the best {main.unit} alone would be the answer: "
                + again.format(f"the mean of all {plural(main.unit)}"))
-    if rank(main)[0] < 0:
+    is_told = any("of the training data" in doubt for doubt in main.doubts)
+    if rank(main)[0] < 0 or main.part == "training" and rank(main)[0] == 0 and not is_told:
         yield (f"{main.name} is of the training data, on which the trial that learns by heart is the best: "
                + again.format("a value of the validation"))
     elif rank(main)[0] == 0 and main.is_of_batches and not main.unit:

@@ -8,6 +8,7 @@ from counters import LOOP_OVER_FOLDS, LOOP_OVER_UNITS
 from counts import with_counts_marked
 from loops import is_of_batches, subject_of
 from options import dotted
+from origins import Origins
 from repeats import add_repeated_calls, unknown_part
 from templates import Templates, is_name, merged
 
@@ -45,6 +46,7 @@ class Line:
         self.unknown_part = None  # The variable that names a part of the data, where its values are not known.
         self.repeated_call = ""  # How often the function that prints it is called.
         self.owner = None  # The function in which it is printed.
+        self.origins = None  # Of the script's values.
         self.looped_at, self.looped_in = call.lineno, None  # Where its outermost loop begins, and in which function.
 
     def outside_of_loop(self, other):
@@ -218,9 +220,9 @@ def lines_of(tree):
     for before, line in zip(lines, lines[1:]):
         line.may_follow = before.stream == line.stream and before.is_left_open()
     owners = owners_of(tree)
-    statements = statements_of_loops(tree)
+    statements, origins = statements_of_loops(tree), Origins(tree)
     for line in lines:
-        line.owner = owners.get(line.call)
+        line.owner, line.origins = owners.get(line.call), origins
         line.statements_of_loop = statements[line.loops[0]] if line.loops else None
     add_loops(lines, places, owners)
     add_repeated_calls(lines, tree, places, owners)

@@ -10,8 +10,9 @@ from counters import OF_FOLD, RANK, SEVERAL_PROCESSES, counts_batches, ends_epoc
 from groups import group_of, parts_named, words_of_parts
 from lines import lines_of
 from measures import ENDS, is_metric, part_of, words_of
-from names import Chain, Naming, label_of, label_text, part_of_line, sentence_of
+from names import PART_NAMES, Chain, Naming, label_of, label_text, part_of_line, sentence_of
 from options import dotted
+from origins import origin_of, origin_of_values, part_of_function
 from repeats import repeated, says_the_same
 from scores import add_modes, value_at
 
@@ -32,6 +33,7 @@ class Metric:
         self.block = None  # The statements among which it is printed.
         self.depth = 0  # The loops within which it is printed.
         self.printed = None  # Its line, of a script.
+        self.beside = []  # Other lines of the script with a value of its name.
         self.bar = None  # That shows it.
         self.iteration = ""  # The expression of the bar's count.
         self.unit = ""  # It is of one "fold", "shard" and the like.
@@ -242,8 +244,8 @@ def precedence(line):
     is_end = line.is_in_loop and ends_epoch(words)
     kind = level_of(unit_of(line), summarizes(words) and not is_end, is_mean(text_of(line)))
     standing = standing_of_part(line)
-    return (kind == OF_FOLD, standing >= UNSAID, kind, bool(line.old), is_on_one_bar(line), standing, not line.is_in_loop, counts_batches(text_of(line)), is_end,
-            line.depth)
+    return (kind == OF_FOLD, standing >= UNSAID, kind, bool(line.old), is_on_one_bar(line), not line.is_in_loop, standing,
+            counts_batches(text_of(line)), is_end, line.depth)
 
 
 def is_on_one_bar(line):
@@ -267,7 +269,11 @@ def standing_of_part(line):
     """Of two lines with the same names, "Train | Acc: ..." and "Valid | Acc: ...", the second is the one to look at; so it is
     beside a line that names no part of the data."""
     words = [w for part in line.parts if isinstance(part, str) for w in words_of(part)]
-    return STANDINGS.get(part_of_line(line.parts)) or (OF_TRAINING if part_of(words) == "training" else UNSAID)
+    said = part_of_line(line.parts) or part_of(words)
+    if said and part_of_line(line.parts) != said:  # By the names of its values.
+        return OF_TRAINING if said == "training" else UNSAID
+    part = said or origin_of_values(line).part or part_of_function(line)
+    return STANDINGS.get(part) or (OF_TRAINING if part == "training" else UNSAID)
 
 
 def column_regex(names, name, separator, row):
@@ -329,6 +335,7 @@ def add_metrics_of(line, lines, is_wanted, source, metrics):
         if name in metrics:
             doubt_two_loops(metrics[name], line)
             doubt_two_lines(metrics[name], line)
+            metrics[name].beside.append(line)
             continue
         regex, strays = expression_of(line, i, lines, keys, group)
         if any(label_of_match(regex, n.parts) != naming.labels[i] for n in strays):
@@ -339,11 +346,27 @@ def add_metrics_of(line, lines, is_wanted, source, metrics):
         if not is_found(metrics[name], line, i):
             metrics[name].doubts.append(f"no expression was found that reads {name} in '{text_of(line).strip()[:60]}': let the script print it in "
                                         f"a line of its own, as in '{name}: 0.5', and call tune init again")
+        if not metrics[name].doubts:
+            metrics[name].doubts += doubts_on_functions(line, strays, name)
         outside = next(filter(None, map(line.outside_of_loop, strays)), "")
         if not metrics[name].doubts and outside:
             word = "test" if outside == "behind" else "untrained"
             metrics[name].doubts.append(f"{name} is printed once more {outside} the loop, in the same words, and that is no iteration: "
                                         f"let the script say {word} there, and call tune init again. {ALL_ARE_READ}")
+
+
+def doubts_on_functions(line, strays, name):
+    """train() and evaluate() print in words that no expression tells apart."""
+    other = next((n for n in strays if part_of_function(n) != part_of_function(line)), None)
+    if other is None or not line.is_in_loop or not other.is_in_loop:
+        return
+    both = sorted((line, other), key=lambda n: STANDINGS.get(part_of_function(n), UNSAID))
+    functions = [f"{n.owner.name}()" if n.owner is not None else "the script itself" for n in both]
+    word = part_of_function(both[0])
+    if word not in STANDINGS:
+        return
+    yield (f"{name} is printed by {functions[0]} and by {functions[1]} in the same words, and no expression tells one from the other: let "
+           f"{functions[0]} print {PART_NAMES[word]}_{name}, and call tune init again. {ALL_ARE_READ}")
 
 
 def is_found(metric, line, i):
@@ -374,7 +397,8 @@ def metric_of(name, regex, line, i, source):
         read_on_bar(metric, line.bar, "postfix" not in dotted(line.call.func))
     metric.unit, metric.is_mean = unit_of(line), is_mean(text_of(line))
     add_subject(metric, line)
-    metric.part = part_of_line(line.parts) or part_of(words_of(text_of(line))[:1])
+    metric.part = (part_of_line(line.parts) or part_of(words_of(text_of(line))[:1]) or origin_of(line, value_at(line, i)).part
+                   or part_of_function(line))
     if SEVERAL_PROCESSES.search(source):
         read_first_rank(metric, line, i)
     metric.line = source.split("\n")[line.call.lineno - 1].strip()
@@ -458,10 +482,10 @@ def doubts_on(line, i, lines, name):
     if line.old and line.is_in_if():
         yield (f"{name} is printed in some turns of the loop alone, such as those in which it improves, and the others are not "
                "counted: print it in each, and call tune init again")
-    value = value_at(line, i)
-    shown = ast.unparse(value) if isinstance(value, (ast.Name, ast.Attribute, ast.Subscript)) else ""
-    if part_of(words_of(shown)) == "training" and not part_of(words_of(name)) and standing_of_part(line) == UNSAID:
-        yield (f"{name} shows {shown}, which by its name is of the training data, on which the trial that learns by heart is the best: let "
+    origin = origin_of(line, value_at(line, i))
+    if origin.part == "training" and origin.is_of_data and not part_of(words_of(name)) and part_of_line(line.parts) not in STANDINGS:
+        verb = "shows" if is_metric(origin.word) else "comes from"
+        yield (f"{name} {verb} {origin.word}, which by its name is of the training data, on which the trial that learns by heart is the best: let "
                "the script print a value of the validation with its name, and call tune init again")
     remark = re.match(r"\s*[(\[]([A-Za-z -]+)[)\]]", line.parts[i + 1] or "") if i + 1 < len(line.parts) else None
     if remark and part_of(words_of(remark.group(1))) == "training" and not part_of(words_of(name)):

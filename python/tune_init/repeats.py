@@ -4,6 +4,7 @@ import ast
 
 from names import part_of_line
 from options import dotted
+from origins import part_of_function
 
 # Names of variables that hold a part of the data.
 PARTS = ("phase", "split", "mode", "stage", "subset", "partition", "set_name", "dataset_name")
@@ -45,7 +46,8 @@ def functions_called_again(tree, places, owners):
 
 def says_the_same(line, other, i):
     """Whether no word tells the value at parts[i] of one line from that of the other: "acc 0.5" and "acc 0.5 (val)"."""
-    return line.parts[:i + 1] == other.parts[:i + 1] and part_of_line(line.parts) == part_of_line(other.parts)
+    is_of_one_part = part_of_line(line.parts) == part_of_line(other.parts) and part_of_function(line) == part_of_function(other)
+    return is_of_one_part and line.parts[:i + 1] == other.parts[:i + 1]
 
 
 def repeated(line, i, lines):

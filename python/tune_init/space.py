@@ -3,6 +3,7 @@
 import os
 import re
 
+from choice import is_printed_once
 from domains import domain_of, is_seed
 from meanings import changes_meaning
 from measures import direction_of
@@ -287,5 +288,8 @@ def lines_of_file(script, command, space, metrics, main, log):
     if space.files.both():
         yield f"limits: {{max_concurrent: 1}}   # trials side by side would share {listed(space.files.both())}"
     yield from space_lines(space)
-    yield f"# scheduler: {{asha: {{max_t: {space.epochs}, grace_period: 1}}}}   # stops poor trials early; max_t: epochs"
+    if main and is_printed_once(main):
+        yield f"# no scheduler: {main.name} is printed once a trial, and so no trial can be stopped early"
+    else:
+        yield f"# scheduler: {{asha: {{max_t: {space.epochs}, grace_period: 1}}}}   # stops poor trials early; max_t: epochs"
     yield "# resources: {cpu: 1, gpu: 1}"

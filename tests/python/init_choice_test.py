@@ -150,7 +150,7 @@ class PartsInWordsOfTheirOwn(unittest.TestCase):
 
     def test_a_last_line_of_the_validation_goes_before_those_of_epochs_that_name_no_part(self):
         answer = answer_of(LOOP + 'print(f"epoch {epoch} loss {v}")', 'print(f"Final evaluation: loss {w}")')
-        self.assertEqual((answer.values, len(answer.to_do)), (["0.5"], 1), answer.to_do)
+        self.assertEqual((answer.values, len(answer.to_do)), (["0.5"], 2), answer.to_do)
         answer = answer_of(LOOP + 'print(f"epoch {epoch} | val | loss {w}")', 'print(f"Final test: loss {v}")')
         self.assertEqual((answer.values, len(answer.to_do)), (["0.5"] * 3, 1), answer.to_do)
 
@@ -172,6 +172,90 @@ class PartsInWordsOfTheirOwn(unittest.TestCase):
     def test_one_value_in_two_lines_is_not_asked(self):
         answer = answer_of(LOOP + 'print(f"T {epoch} acc {v}")\n    print(f"again {epoch} acc {v}")')
         self.assertEqual(len(answer.to_do), 1, answer.to_do)
+
+
+class Once(unittest.TestCase):
+    """A value that is printed once lets no scheduler stop a trial early."""
+
+    def test_the_validation_of_the_loop_goes_before_a_value_that_is_printed_once(self):
+        evaluate = "def evaluate():\n    return v"
+        for lines, metric in (
+                ([LOOP + 'print(f"epoch {epoch} val_loss {v}")', 'print(f"val_acc {w}")'], "val_loss"),
+                ([LOOP + 'print(f"epoch {epoch} dev f1 {v}")', 'print(f"test f1 {w}")'], "dev_f1"),
+                ([LOOP + 'print(f"epoch {epoch} test acc {v}")', 'print(f"Validation accuracy {w}")'], "test_acc"),
+                ([LOOP + 'print(f"epoch {epoch} test | loss {v}")', 'print(f"Evaluation: loss {w}")'], "loss"),
+                ([LOOP + 'val_acc = v\n    print(f"epoch {epoch} acc {val_acc}")', 'print(f"test acc {w}")'], "acc"),
+                ([evaluate, LOOP + 'acc = evaluate()\n    print(f"epoch {epoch} acc {acc}")', 'print(f"Final test acc {w}")'], "acc"),
+                (["x_val = [v]", LOOP + 'acc = sum(x_val)\n    print(f"epoch {epoch} acc {acc}")', 'print(f"test acc {w}")'], "acc"),
+                ([LOOP + 'print(f"epoch {epoch} acc {v}")', 'print(f"Best accuracy {w}")'], "acc"),
+                ([LOOP + 'print(f"epoch {epoch} val acc {v} best val acc {w}")', 'print(f"Best val acc {w}")'], "val_acc"),
+                ([LOOP + 'print(f"best val acc so far {w}")\n    print(f"val acc {v}")'], "val_acc")):
+            answer = answer_of(*lines)
+            with self.subTest(lines):
+                self.assertEqual((answer.metric, answer.values, len(answer.to_do)), (metric, ["0.25"] * 3, 1), answer.to_do)
+                self.assertIn("# scheduler: {asha", answer.space)
+
+    def test_where_the_loop_prints_none_of_the_validation_both_lines_are_named(self):
+        for line, last in (("epoch {epoch} train loss {v}", "test acc {w}"), ("epoch {epoch} loss {v}", "Final evaluation: loss {w}"),
+                           ("epoch {epoch} acc {v}", "test acc {w}"), ("Train: loss {v}", "Test: loss {w}")):
+            answer = answer_of(LOOP + f'print(f"{line}")', f'print(f"{last}")')
+            lines = [re.sub(r"\{\w+\}", "1", text) for text in (last, line)]
+            self.assertEqual(answer.values, ["0.5"])
+            self.assertTrue(any(f"is printed once, '{lines[0]}', so that no scheduler can stop a poor trial early, and of '{lines[1]}'" in t
+                                for t in answer.to_do), answer.to_do)
+            self.assertIn("# no scheduler: ", answer.space)
+            self.assertNotIn("# scheduler: ", answer.space)
+
+    def test_the_mean_of_what_a_loop_prints_is_no_such_value(self):
+        answer = answer_of(LOOP + 'print(f"episode {epoch} reward {v}")', 'print(f"mean reward {w}")')
+        self.assertEqual((answer.values, len(answer.to_do)), (["0.5"], 1), answer.to_do)
+
+
+class NamedByTheCode(unittest.TestCase):
+    """Where a line names no part of the data, what its value is computed from may, or the function that prints it."""
+
+    def functions(self, training, validation, first="train", second="evaluate"):
+        return (f'def {first}():\n    x = v\n    print(f"{training}")', f'def {second}():\n    x = w\n    print(f"{validation}")',
+                LOOP + f"{first}()\n    {second}()")
+
+    def test_the_line_of_the_function_for_the_validation_is_read(self):
+        for training, validation in (("T loss: {x}", "V loss: {x}"), ("loss: {x} lr 1", "loss: {x}"), ("loss: {x}", "loss: {x} n 10"),
+                                     ("[{epoch}] loss: {x}", "loss: {x}")):
+            for names in (("train", "evaluate"), ("fit_epoch", "run_validation"), ("step", "dev"), ("train_one_epoch", "test")):
+                answer = answer_of(*self.functions(training, validation, *names))
+                with self.subTest((training, validation, names)):
+                    self.assertEqual((answer.values, len(answer.to_do)), (["0.5"] * 3, 1), answer.to_do)
+
+    def test_lines_of_two_functions_that_no_expression_tells_apart_are_told(self):
+        for names in (("train", "evaluate"), ("training_loop", "valid"), ("run", "test")):
+            for order in (0, 1):
+                lines = self.functions("loss: {x}", "loss: {x}", *names)
+                answer = answer_of(*(lines if order else (lines[1], lines[0], lines[2])))
+                part = "test" if "test" in names else "val"
+                self.assertTrue(any(f"loss is printed by {names[1]}() and by {names[0]}() in the same words" in t and
+                                    f"let {names[1]}() print {part}_loss" in t for t in answer.to_do), answer.to_do)
+
+    def test_the_line_that_is_computed_from_the_data_of_the_validation_is_read(self):
+        grown = "s = 0\n    for x in {0}: s += x\n    print(f'{1} {{epoch}} loss {{s / len({0})}}')\n    "
+        called = "loss = mean({0})\n    print(f'{1} {{epoch}} loss {{loss}}')\n    "
+        for text in (grown, called):
+            lines = [text.format("train_loader", "T"), text.format("val_loader", "V")]
+            for order in (lines, lines[::-1]):
+                answer = answer_of("train_loader, val_loader = [v], [w]", "def mean(x):\n    return sum(x) / len(x)", LOOP + "".join(order))
+                self.assertEqual((answer.values, len(answer.to_do)), (["0.5"] * 3, 1), answer.to_do)
+
+    def test_a_value_of_the_training_data_alone_is_told(self):
+        for lines in (["train_loader = [v]", LOOP + "s = 0\n    for x in train_loader: s += x\n    print(f'loss {s}')"],
+                      ["X_train = [v]", LOOP + "loss = sum(X_train)\n    print(f'loss {loss}')"],
+                      ["def train_epoch():\n    return v", LOOP + "loss = train_epoch()\n    print(f'loss {loss}')"],
+                      [LOOP + 'print(f"Train: epoch {epoch} loss {v}")']):
+            to_do = answer_of(*lines).to_do
+            self.assertEqual(sum("of the training data, on which the trial that learns by heart is the best" in t for t in to_do), 1, to_do)
+
+    def test_a_score_of_data_that_was_split_is_no_value_of_the_training(self):
+        for line in ("acc = cross_val_score(model, X_train, y_train)", "acc = model.fit(X_train, y_train).score(X_rest, y_rest)",
+                     "for a, b in kf.split(X_train):\n    acc = f(a, b)", "acc = train(args)"):
+            self.assertNotIn("training data", space_of(line + "\nprint(f'acc {acc}')\n"), line)
 
 
 class AsPrinted(unittest.TestCase):

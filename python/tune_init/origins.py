@@ -1,0 +1,148 @@
+"""Of which part of the data a printed value is, where the line's own words do not say: by the names of what the script computes
+it from, and by the name of the function that prints it."""
+
+import ast
+import typing
+
+from measures import is_metric, part_of, words_of
+from options import dotted
+from scores import shown_values
+
+DEPTH_MAX = 8
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+class Origin(typing.NamedTuple):
+    part: str  # "validation", "test", "training"; "": nothing says.
+    word: str  # The name that says it.
+    is_of_data: bool  # It names the data, as train_loader does and train_epoch() does not.
+
+
+UNSAID = Origin("", "", False)
+
+
+def part_in(name):
+    """That of "X_val" and "evaluate"; "" for a name of two parts, such as "train_and_test"."""
+    parts = {part_of([w]) for w in words_of(name)} - {""}
+    return parts.pop() if len(parts) == 1 else ""
+
+
+def agreed(origins):
+    """What all say that say anything; UNSAID where they are of two minds."""
+    told = [o for o in origins if o.part]
+    return told[0] if len({o.part for o in told}) == 1 else UNSAID
+
+
+def names_in(node):
+    """The last word of each variable, attribute and key in an expression, without the functions that it calls."""
+    if isinstance(node, ast.Call):
+        owner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
+        return [n for child in [*owner, *node.args, *(k.value for k in node.keywords)] for n in names_in(child)]
+    if isinstance(node, ast.Attribute):
+        return [node.attr] if part_in(node.attr) else names_in(node.value)
+    if isinstance(node, ast.Name):
+        return [node.id]
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+        return [node.slice.value, *names_in(node.value)]
+    return [n for child in ast.iter_child_nodes(node) for n in names_in(child)]
+
+
+class Origins:
+    """Where the values of a script come from."""
+
+    def __init__(self, tree):
+        self.given = {}  # (function, variable): [(line, expression, the loops around it)], in order.
+        self.walk(tree, None, ())
+
+    def walk(self, node, function, loops):
+        if isinstance(node, FUNCTIONS):
+            function, loops = node, ()
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                self.add_target(target, node.value, function, loops)
+        elif isinstance(node, (ast.AugAssign, ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
+            self.add_target(node.target, node.value, function, loops)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("append", "update") and node.args:
+            self.add_target(node.func.value, node.args[0], function, loops)  # losses.append(loss), meter.update(loss, n)
+        for field, value in ast.iter_fields(node):
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.AST):
+                    is_within = isinstance(node, (ast.For, ast.AsyncFor)) and field == "body"
+                    self.walk(child, function, (*loops, node) if is_within else loops)
+
+    def add_target(self, target, value, function, loops):
+        if isinstance(target, (ast.Tuple, ast.List)):
+            values = value.elts if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts) else None
+            for i, one in enumerate(target.elts):
+                self.add_target(one, values[i] if values else value, function, loops)
+        elif not isinstance(value, ast.Constant):
+            self.given.setdefault((function, ast.unparse(target)), []).append((value.lineno, value, loops))
+
+    def of(self, node, function, at, depth=0):
+        """The origin of an expression that stands at line `at` of this function."""
+        def inner(child):
+            return self.of(child, function, at, depth + 1)
+
+        if depth > DEPTH_MAX or node is None or isinstance(node, (ast.Constant, ast.JoinedStr)):
+            return UNSAID
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            name = node.id if isinstance(node, ast.Name) else node.attr
+            if part_in(name):
+                return Origin(part_in(name), name, True)
+            found = self.of_variable(node, function, at, depth)
+            return found if found.part or isinstance(node, ast.Name) else inner(node.value)
+        if isinstance(node, ast.Subscript):
+            key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+            return Origin(part_in(key), key, True) if isinstance(key, str) and part_in(key) else inner(node.value)
+        if isinstance(node, ast.Call):
+            return self.of_call(node, inner)
+        return agreed(inner(child) for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
+
+    def of_call(self, call, inner):
+        name = dotted(call.func).split(".")[-1]
+        given = [*call.args, *(k.value for k in call.keywords)]
+        if name.startswith("cross_val"):
+            return Origin("validation", name + "()", False)
+        named = {part_in(n): n for argument in given for n in names_in(argument) if part_in(n)}
+        if len(named) > 1:
+            return UNSAID
+        if named:
+            return Origin(*next(iter(named.items())), True)
+        if part_in(name) and name not in ("eval", "fit", "train"):  # loss.eval(), fit(X, y).score(A, b), a whole training.
+            return Origin(part_in(name), name + "()", False)
+        if given or not isinstance(call.func, ast.Attribute):
+            return agreed(map(inner, given))
+        return inner(call.func.value)  # losses.mean()
+
+    def of_variable(self, node, function, at, depth):
+        """By what was last given to it, and by the loop over the data in which it grew."""
+        found = [v for v in self.given.get((function, ast.unparse(node)), []) if v[1] is not node]
+        found = [v for v in found if v[0] <= at] or found
+        if not found:
+            return UNSAID
+        line, value, loops = found[-1]
+        over = {part_in(n): n for loop in loops for n in names_in(loop.iter) if part_in(n) and "split" not in ast.unparse(loop.iter)}
+        if len(over) == 1:
+            return Origin(*next(iter(over.items())), True)
+        return self.of(value, function, min(at, line - 1), depth + 1)
+
+
+def origin_of(line, value):
+    """That of an expression that the line shows."""
+    return line.origins.of(value, line.owner, line.call.lineno) if line.origins is not None and value is not None else UNSAID
+
+
+def origin_of_values(line):
+    """That of the line's values together, without those of times and the like."""
+    return agreed(origin_of(line, value) for value in shown_values(line) if not is_time_like(value))
+
+
+def is_time_like(value):
+    names = names_in(value)
+    return any(set(words_of(n)) & {"time", "lr", "epoch", "epochs", "step", "steps", "seconds", "elapsed", "batch", "size", "len"}
+               and not is_metric(n) for n in names)
+
+
+def part_of_function(line):
+    """That which the function that prints the line is named for: "validation" of evaluate(); "" for train_and_test()."""
+    return part_in(line.owner.name) if line.owner is not None else ""
