@@ -6,7 +6,8 @@ Thread rule: pure functions.
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
+from types import FunctionType
+from typing import Any, Dict, Iterable, Mapping, Optional, Sequence, Tuple, Union
 
 Number = Union[int, float]
 When = Optional[Mapping[str, Any]]
@@ -72,7 +73,7 @@ def choice(
     """One of the options, `choice(16, 64)` or `choice([16, 64])`; with weights as likely as those say."""
     domain = _domain("choice", _options(options), when)
     if weights is not None:
-        domain["weights"] = plain(list(weights))
+        domain["weights"] = plain(list(_without_arrays(weights)), "weights")
     return domain
 
 
@@ -92,39 +93,49 @@ def const(value: Any, *, when: When = None) -> Domain:
 
 
 def _domain(name: str, value: Any, when: When) -> Domain:
-    domain = Domain({name: plain(value)})
+    domain = Domain({name: plain(value, name)})
     if when is not None:
-        domain["when"] = plain(when)
+        domain["when"] = plain(when, "when")
     return domain
 
 
 def _options(given: Tuple[Any, ...]) -> Sequence[Any]:
-    is_list = len(given) == 1 and isinstance(given[0], (list, tuple, range, set, frozenset))
-    return list(given[0]) if is_list else list(given)
+    """What stands in the one list, array, set or other sequence that is given, or the values themselves."""
+    if len(given) != 1:
+        return list(given)
+    only = _without_arrays(given[0])
+    is_list = isinstance(only, Iterable) and not isinstance(only, (str, bytes, Mapping))
+    return list(only) if is_list else [only]
 
 
-def plain(value: Any) -> Any:
-    """The value as JSON has it: arrays' scalars as numbers, tuples as lists, names as texts.
+def _without_arrays(value: Any) -> Any:
+    """An array of NumPy, PyTorch or pandas as a list, and one of their scalars as a number."""
+    return value.tolist() if callable(getattr(value, "tolist", None)) else value
 
-    TypeError: it is none of these; the text says which.
+
+def plain(value: Any, place: str = "") -> Any:
+    """The value as JSON has it: arrays as lists, their scalars as numbers, tuples as lists, names as texts.
+
+    TypeError: it is none of these; the text says which, and that it stands at `place`, "space.lr".
     """
+    value = _without_arrays(value)
     if isinstance(value, Mapping):
-        return {str(name): plain(inner) for name, inner in value.items()}
+        return {str(name): plain(inner, f"{place}.{name}" if place else str(name)) for name, inner in value.items()}
     if isinstance(value, (list, tuple, range)):
-        return [plain(inner) for inner in value]
+        return [plain(inner, place) for inner in value]
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    if getattr(value, "shape", None) == () or type(value).__module__ == "numpy":
-        return plain(value.item())
+    read = f"the function {value.__name__}" if isinstance(value, FunctionType) else repr(value)
     raise TypeError(
-        f"read {value!r} ({type(value).__name__}), expected numbers, texts, truth values, or lists"
+        (f"{place}: " if place else "")
+        + f"read {read} ({type(value).__name__}), expected numbers, texts, truth values, or lists"
         " and maps of them; give its name, and let the objective look it up"
     )
 
 
 def _scheduler(name: str) -> Any:
     def scheduler(**options: Any) -> Dict[str, Any]:
-        return {name: plain(options)}
+        return {name: plain(options, name)}
 
     scheduler.__name__ = scheduler.__qualname__ = name
     scheduler.__doc__ = (

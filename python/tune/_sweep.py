@@ -23,6 +23,7 @@ from ._yaml import as_yaml
 
 Names = Union[str, Sequence[str]]
 PathLike = Union[str, "os.PathLike[str]"]
+_NAMES_ELSEWHERE = {"num_samples": "samples", "n_trials": "samples", "direction": "mode", "config": "space"}
 _REFUSED = 2
 _FAILED = 1
 
@@ -226,8 +227,9 @@ def make_spec(
     more: Mapping[str, Any],
 ) -> Spec:
     """Keys in the order that a reader wants; those of `more` with a trailing `_` left out: `from_`."""
-    names = [metric] if isinstance(metric, str) else list(metric)
-    spec = Spec({"metric": plain(metric), "mode": plain(mode)})
+    # Of what is neither a name nor a list of names the program says so.
+    names = [metric] if isinstance(metric, str) else list(metric) if isinstance(metric, (list, tuple)) else []
+    spec = Spec({"metric": plain(metric, "metric"), "mode": plain(mode, "mode")})
     if mode is None:
         del spec["mode"]
     if callable(objective):
@@ -240,10 +242,12 @@ def make_spec(
         raise _objective.ObjectiveError(
             f"objective: read {objective!r}, expected a function, or a trainable as a space file has it"
         )
-    spec["space"] = plain(space)
+    if space is None:  # A space file may leave it out.
+        raise TuneError("space: read None, expected a map from parameters to domains or constants")
+    spec["space"] = plain(space, "space")
     for name, value in more.items():
         if value is not None:
-            spec[name.rstrip("_")] = plain(value)
+            spec[name.rstrip("_")] = plain(value, name.rstrip("_"))
     if isinstance(spec.get("search"), str):
         spec["search"] = {"algorithm": spec["search"]}
     for name in ("repeat", "unique"):  # Options of every search.
@@ -295,7 +299,13 @@ def run(
     goes on. Raises `TuneError` when the sweep cannot begin (the text says what is wrong), `SweepError`
     when it has ended and no trial has a value, KeyboardInterrupt after Ctrl-C.
     """
-    folder = Path(folder).resolve()
+    folder, db = _path("folder", folder).resolve(), _path("db", db)
+    if objective is None:
+        raise _objective.ObjectiveError(
+            "objective: read None, expected a function, or a trainable as a space file has it"
+        )
+    for other in _NAMES_ELSEWHERE.keys() & more.keys():
+        raise TypeError(f"{other}: tune.run calls it {_NAMES_ELSEWHERE[other]}")
     more = {**more, "search": search, "scheduler": scheduler, "samples": samples}
     more.update(repeat=repeat, unique=unique)
     more["name"] = name or _objective.name_of(objective) or "sweep"
@@ -326,7 +336,9 @@ def resume(
 
     `samples` is its new total; `errored` gives trials that failed another chance. Errors as of `run`.
     """
-    name = name or _latest(db)
+    name, db = _name(name) or _latest(db), _path("db", db)
+    if samples is not None and (isinstance(samples, bool) or not isinstance(samples, int)):
+        raise TypeError(f"samples: read {samples!r}, expected an integer")
     arguments = ["resume", name, "--db", str(db)]
     arguments += _program.options(samples=samples, errored=errored, cpus=cpus, gpus=gpus)
     return _conduct(arguments, name, db)
@@ -334,11 +346,24 @@ def resume(
 
 def load(name: Optional[str] = None, *, db: PathLike = "tune.db") -> Sweep:
     """A sweep of a database, by default the latest. TuneError: there is none."""
-    return Sweep(name or _latest(db), db)
+    return Sweep(_name(name) or _latest(db), db)
 
 
 def _latest(db: PathLike) -> str:
     return str(_program.ask_json(["status", "--db", str(db)])[0]["name"])
+
+
+def _path(name: str, value: PathLike) -> Path:
+    try:
+        return Path(value)
+    except TypeError:
+        raise TypeError(f"{name}: read {value!r}, expected a path") from None
+
+
+def _name(value: Optional[str]) -> Optional[str]:
+    if value is not None and not isinstance(value, str):
+        raise TypeError(f"name: read {value!r}, expected the name of a sweep")
+    return value
 
 
 def _check(arguments: Sequence[str], file: str) -> None:
@@ -361,6 +386,8 @@ def in_spec(text: str, file: str) -> str:
             del path[len(key[1]) - 1 :]
             path.append(key[2])
     rest = text[place.end() :]
+    if len(path) > 1 and rest.startswith(": ".join(path) + ": "):
+        rest = rest[len(": ".join(path)) + 2 :]
     if path and rest.startswith((f"{path[-1]}:", f"'{path[-1]}'")):
         del path[-1]
     return f"{'.'.join(path)}: {rest}" if len(path) > 1 else rest

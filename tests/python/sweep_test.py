@@ -336,6 +336,47 @@ class ASweep(SweepCase):
         self.assertIn("number FINISHED: 2 trials", self.told)
 
 
+class Array:
+    """What NumPy, PyTorch and pandas have of an array."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def tolist(self):
+        return self.value
+
+
+class AnArray(unittest.TestCase):
+    def check(self, array, scalar):
+        for made in (tune.choice, tune.ordinal, tune.grid_search):
+            name = made.__name__
+            self.assertEqual(made(array([1, 2, 3])), {name: [1, 2, 3]})
+            self.assertEqual(made(array(["a", "b"])), {name: ["a", "b"]})
+            self.assertEqual(made(array([[1, 2], [3, 4]])), {name: [[1, 2], [3, 4]]})
+            self.assertEqual(made(scalar(0.5), scalar(0.25)), {name: [0.5, 0.25]})
+            self.assertEqual(made([scalar(0.5), scalar(0.25)]), {name: [0.5, 0.25]})
+            self.assertEqual(made(scalar(3)), {name: [3]})
+            self.assertEqual([type(v) for v in made(array([True, False]))[name]], [bool, bool])
+        self.assertEqual(tune.choice([1, 2], weights=array([0.25, 0.75]))["weights"], [0.25, 0.75])
+        self.assertEqual(tune.uniform(scalar(0.5), scalar(2)), {"uniform": [0.5, 2]})
+
+    def test_is_a_list_and_its_scalar_a_number(self):
+        self.check(Array, Array)
+
+    def test_of_numpy_is_a_list(self):
+        try:
+            import numpy
+        except ImportError:
+            self.skipTest("NumPy is not installed")
+        self.check(numpy.array, lambda value: numpy.array([value])[0])
+
+    def test_and_any_other_sequence_are_lists_and_a_text_is_none(self):
+        for options in (range(3), (0, 1, 2), {0: "a", 1: "b", 2: "c"}.keys(), (i for i in range(3))):
+            self.assertEqual(tune.choice(options), {"choice": [0, 1, 2]})
+        self.assertEqual(tune.choice("abc"), {"choice": ["abc"]})
+        self.assertEqual(tune.choice({"a": 1}), {"choice": [{"a": 1}]})
+
+
 class AMistake(SweepCase):
     def told(self, kind, call):
         with self.assertRaises(kind) as caught:
@@ -358,6 +399,28 @@ class AMistake(SweepCase):
         told = self.told(TypeError, lambda: self.run_sweep(number, {"x": tune.choice(object())}))
         self.assertIn("expected numbers, texts", told)
         self.told(TypeError, lambda: self.run_sweep(3.5))
+
+    def test_names_what_was_read_and_its_place(self):
+        for call, text in (
+                (dict(metric=None), "'metric' is missing"), (dict(metric=5), "metric: read 5, expected the name of a reported value"),
+                (dict(mode="maximum"), "mode: read 'maximum', expected max or min"), (dict(samples="x"), "samples: read 'x', expected an integer"),
+                (dict(num_samples=3), "num_samples: tune.run calls it samples"), (dict(folder=None), "folder: read None, expected a path"),
+                (dict(db=None), "db: read None, expected a path"),
+                (dict(scheduler=tune.asha), "scheduler: read the function asha (function), expected numbers")):
+            told = self.told((tune.TuneError, TypeError), lambda call=call: self.run_sweep(number, **call))
+            self.assertTrue(told.startswith(text), told)
+        for objective in (None, 3.5):
+            told = self.told(TypeError, lambda objective=objective: self.run_sweep(objective, name="of_none"))
+            self.assertTrue(told.startswith(f"objective: read {objective}, expected a function"), told)
+        for space, text in ((None, "space: read None, expected a map"), ({"net": {"x": {1, 2}}}, "space.net.x: read {1, 2} (set), expected"),
+                            ({"x": tune.uniform}, "space.x: read the function uniform (function), expected"),
+                            ({"x": [1, 2]}, "space.x: read a list, expected {choice: [1, 2]}")):
+            told = self.told((tune.TuneError, TypeError), lambda space=space: tune.run(number, space, metric="value", mode="max"))
+            self.assertTrue(told.startswith(text), told)
+        for call, text in ((lambda: tune.load(5), "name: read 5"), (lambda: tune.resume(5), "name: read 5"),
+                           (lambda: tune.resume("one", samples="x"), "samples: read 'x'"), (lambda: tune.choice(1, b"a"), "choice: read b'a'")):
+            told = self.told(TypeError, call)
+            self.assertTrue(told.startswith(text), told)
 
     def test_in_the_name_of_a_sweep_is_told(self):
         with self.assertRaisesRegex(tune.TuneError, "there is no such database"):
