@@ -2,7 +2,7 @@
 
 import re
 
-from counters import MEAN
+from counters import MEAN, counts_batches
 from measures import HIGHER, LOWER, REWARDS, measures_of, part_of, rank_of, words_of
 from metrics import text_of
 
@@ -126,13 +126,17 @@ def of_units(main, metrics):
     return max(of_all if main.unit else [m for m in same if m.is_mean], key=rank, default=main)
 
 
+def is_in_loop(metric):
+    return metric.printed.is_in_loop if metric.printed is not None else metric.times > 1
+
+
 def is_printed_once(metric):
-    return metric.printed is not None and not metric.printed.is_in_loop and not metric.unit
+    return not is_in_loop(metric) and not metric.unit and (metric.printed is not None or metric.times == 1)
 
 
 def printed_by_loop(main, metrics):
     """The values that a loop prints from epoch to epoch beside one that is printed once; none where that is the mean of them."""
-    in_loop = [m for m in metrics if m.printed is not None and m.printed.is_in_loop and not m.is_of_batches and standing_of(m) != REFERENCE]
+    in_loop = [m for m in metrics if is_in_loop(m) and not m.is_of_batches and not counts_batches(m.line) and standing_of(m) != REFERENCE]
     is_mean_of_them = main.is_mean and any(m.unit or family_of(m.name) == family_of(main.name) for m in in_loop)
     return [] if is_mean_of_them else [m for m in sorted(in_loop, key=rank, reverse=True) if not m.unit]
 
@@ -147,14 +151,14 @@ def doubts_on_once(main, metrics):
     """Where the loop prints a value that may be of the training, and the one to go by is printed once."""
     if not is_printed_once(main) or is_before_loop(main, metrics):
         return
-    lines = [line for line in main.beside if line.is_in_loop and not main.is_mean] + [m.printed for m in printed_by_loop(main, metrics)]
-    if lines:
-        yield (f"{main.name} is printed once, '{shown(main.printed)}', so that no scheduler can stop a poor trial early, and of '{shown(lines[0])}', which "
+    texts = [text_of(line) for line in main.beside if line.is_in_loop and not main.is_mean] + [m.text() for m in printed_by_loop(main, metrics)]
+    if texts:
+        yield (f"{main.name} is printed once, '{shown(main.text())}', so that no scheduler can stop a poor trial early, and of '{shown(texts[0])}', which "
                f"the loop prints, no word says that it is of the validation: let the loop print {named_of_validation(main.name)}, and call tune init again")
 
 
-def shown(line):
-    return text_of(line).strip().split("\n")[-1][:60]
+def shown(text):
+    return text.strip().split("\n")[-1][:60]
 
 
 def named_of_validation(name):

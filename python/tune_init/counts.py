@@ -2,7 +2,7 @@
 
 import re
 
-from measures import is_metric, part_of, words_of
+from measures import in_full, is_metric, part_of, words_of
 
 COUNTED = "\2"  # In a line's text: such a number.
 TIMES = r"(?:\s+(?:the|all|best|last|past|first|previous|a|its|k|n|epochs?|steps?|iter(?:ation)?s?|episodes?|rounds?|updates?))*"
@@ -11,12 +11,20 @@ SURE = re.compile(rf"(?:@\s*|\btop[-_ ]|\b(?:over|on|after|at|in|across|per){TIM
 OPEN = re.compile(rf"\b(?:of|and|for|from|last|past|first|previous|the){TIMES}[\s=#]+$", re.I)
 # Words, with other such numbers among them, up to what parts a name from its value.
 BEHIND = re.compile(rf"[\s-]*((?:[A-Za-z{COUNTED}][\w'{COUNTED}-]*\s*|[\[(]){{0,6}})[)\]]?\s*(?::|=|->|\bis\b)\s*")
+# What is counted: "after 3 epochs of training", "(1000 samples, 3 epochs)".
+NOUN = r"(?:(?:test|training|validation|random|held-out|unseen) )?(?:epochs?|steps?|iterations?|rounds?|episodes?|games|runs?|seeds?|folds?|batches|" \
+       r"samples?|images?|examples?|points?|rows?|sentences|tokens|classes|items|users|questions|documents|records|instances)\b"
+IN_BRACKET = re.compile(r"[(\[](?:[^()\[\]]*,)?\s*$")
 # One that the script writes out: "Average return (10): ".
 WRITTEN = re.compile(r"(\((?:last |over |of )*)\d+((?: \w+)?\)\s*[:=]\s*)$")
 
 
 def is_count(before, behind):
     """Whether a number between these texts is one; `behind` ends where another number begins."""
+    if re.match(rf"[\s-]*{NOUN}", behind, re.I) and "\n" not in behind:
+        is_listed = re.match(rf"[\s-]*{NOUN}\s*[,)\]]", behind, re.I) and IN_BRACKET.search(before)
+        if is_listed or SURE.search(before):
+            return True
     words = BEHIND.fullmatch(behind)
     if not words or "\n" in behind:
         return False
@@ -35,7 +43,8 @@ def with_counts_marked(parts):
     for i in range(len(parts) - 1, -1, -1):  # Behind a number may be others.
         part = parts[i]
         nth -= part is None
-        if part is None and i and parts[i - 1] and len(out) > 1 and out[0] and is_count(parts[i - 1].split("\n")[-1], out[0]):
+        before = "".join("1" if p is None else p for p in parts[:i]).split("\n")[-1]
+        if part is None and i and parts[i - 1] and len(out) > 1 and out[0] and is_count(before, out[0]):
             out[0] = COUNTED + out[0]
             counts.append(nth)
         elif part is not None and out and out[0] is not None:
@@ -48,6 +57,7 @@ def with_counts_marked(parts):
 def spoken(text):
     """The words of a text without what it counts: "ndcg: " of "ndcg@5: ", "mean return: " of "mean return (over 100 episodes): ",
     "acc dev: " of "acc (dev): "."""
+    text = in_full(text)
     text = re.sub(r"(?<=\w)\s*\(((?:on |of )?[A-Za-z-]+)\)(?=\s*[:=]?\s*$)", lambda m: f" {m.group(1)}" if part_of(words_of(m.group(1))) else m.group(0), text)
     text = re.sub(rf"\s*[(\[][^()\[\]]*{COUNTED}[^()\[\]]*[)\]]", "", text)
     return re.sub(rf"\b(top)[-_ ]{COUNTED}", r"\1k", re.sub(rf"@\s*{COUNTED}", "", text), flags=re.I)

@@ -8,15 +8,16 @@ from changes import ANY, ESCAPES, name_of_change, old_value_at
 from counts import has_count, is_count, with_counts_marked
 from counters import OF_FOLD, RANK, SUMMARY, counts_batches, ends_epoch, is_mean, level_of, levels_in, summarizes, units_in
 from groups import group_of
-from measures import NEVER, is_metric, part_of, words_of
-from metrics import (ALL_ARE_READ, NUMBER, Metric, column_regex, escaped, finds, keys_around, names_of_header, of_rank, read_on_bar,
+from measures import NEVER, PHRASES, in_full, is_metric, part_of, words_of
+from metrics import (ALL_ARE_READ, NUMBER, Metric, column_regex, escaped, finds, keys_around, names_behind, names_of_header, of_rank, read_on_bar,
                      within_keys)
-from names import Naming, label_of, sentence_of
+from names import Naming, label_of, sentence_of, spelled
 
-WORD = r"[A-Za-z](?:[\w./@-]*[\w@])?"
+WORD = r"[A-Za-z](?:[\w./@^-]*[\w@])?"
 VALUE = re.compile(rf"(?<!\w')(?<!\w)({WORD}(?: {WORD})?)([\"']?\s?[:=]\s*'?|\s+)(?=({NUMBER})(?!\w*\d|\.\d))")
+PHRASE_AT_END = re.compile(rf"{PHRASES.pattern}$")
 ROW = re.compile(rf"\s*[|│]\s*({WORD})\s*[|│]\s*(?:{NUMBER})\s*[|│]\s*$")
-PLAIN_NUMBER = re.compile(rf"(?<![\w.])(?:{NUMBER})(?!\w*\d|\.\d|\w)")
+PLAIN_NUMBER = re.compile(rf"(?<![\w.^])(?:{NUMBER})(?!\w*\d|\.\d|\w)")
 VALUE_NEXT = re.compile(rf"([^\d\n]*?(?:@\d+[^\d\n]*?)?)(?=(?<!\w)(?:{NUMBER})(?!\w*\d|\.\d))")  # What stands up to it.
 # Bars and `logging` write to standard error, which `2>&1` mixes in.
 OF_STDERR = re.compile(r"\d%\|.*\||\bit/s\b|\bs/it\b|\b(?:INFO|WARNING|DEBUG)\b")
@@ -36,7 +37,12 @@ VARYING = ("nan", "inf", "infinity", "none", "null", "true", "false", "s", "sec"
 
 
 def plain(name):
-    return re.sub(r"\W+", "_", name).strip("_").lower()
+    return re.sub(r"\W+", "_", in_full(name)).strip("_").lower()
+
+
+def is_complement(before):
+    """Whether "1-" or "1 - " stands there, of "1-acc: 0.1"; at a line's beginning that may be a number of an epoch."""
+    return spelled(before + "x").endswith("one minus x") and before.strip(" 1-") != ""
 
 
 def anchor_of(before):
@@ -257,13 +263,19 @@ class Log:
         """name: the metric of each label before a value."""
         found, doubts = {}, {}
         for order, line in enumerate(self.lines):
-            for match in VALUE.finditer(line):
+            behind = names_behind(parts_of(line)[:-1], is_wanted)
+            for name, regex in behind.values():
+                found.setdefault(name, {}).setdefault(regex, (line, order, 0))
+            for match in VALUE.finditer(line) if not behind else ():
                 begin, name, doubt = match.start(), plain(match.group(1)), ""
                 if counts_something(line, match) or has_count(parts_of(line[:match.end()])[-2]):
                     continue
                 if not is_wanted(name):  # "epoch loss" is not one, "loss" is.
                     short = match.group(1).split(" ")[-1]
                     begin, name = match.end(1) - len(short), plain(short)
+                phrase = PHRASE_AT_END.search(line[:match.end(1)].lower())
+                if phrase and not is_wanted(name):  # "bits per byte"
+                    begin, name = phrase.start(), plain(phrase.group(0))
                 if not is_wanted(name) and not re.match(rf"(?:{NUMBER})\s*/", line[match.end():]):
                     parts = parts_of(line[:match.end()])
                     of_part, doubt = Naming(parts, is_wanted).of_part(len(parts) - 1, name)
@@ -286,6 +298,7 @@ class Log:
                     regex = within_keys(keys, regex) if keys else rf"\b{group}\b.*?" + re.sub(r"^(?:\^|\\b)", "", regex)
                 if not is_wanted(name) and not doubt:
                     continue
+                name = f"one_minus_{name}" if is_complement(line[:begin]) else name
                 expressions = found.setdefault(name, {})
                 if doubt:
                     doubts.setdefault(name, doubt)
@@ -376,6 +389,7 @@ class Log:
         first_rank = of_first_rank(regex, main)
         metric = Metric(name, regex, "both" if self.is_mixed else "stdout", (order, place))
         metric.line = line.strip()
+        metric.times = len(main)
         metric.unit, metric.is_mean = self.unit_of(line), is_mean(line)
         headings = list(dict.fromkeys(self.headings[i] for i, other in enumerate(self.lines) if other in main))
         if len(set(map(part_of_heading, headings))) > 1:

@@ -5,10 +5,21 @@ import re
 # The same as in tuner/cli/metric_words.h; a test compares the two.
 HIGHER = ("acc", "accuracy", "auc", "auroc", "ap", "map", "map50", "f1", "score", "r2", "iou", "miou", "dice",
           "precision", "recall", "bleu", "rouge", "reward", "rew", "return", "psnr", "ssim", "top1", "top5",
-          "elbo", "likelihood", "loglik", "correct", "hits", "ndcg", "mrr", "kappa", "mcc", "acc1", "acc5", "success")
+          "elbo", "likelihood", "loglik", "correct", "hits", "ndcg", "mrr", "kappa", "mcc", "acc1", "acc5", "success",
+          "ari", "nmi", "ami", "meteor", "jaccard", "silhouette", "auprc", "aupr", "ap50", "ap75", "chrf", "bertscore",
+          "spearman", "pearson", "corrcoef", "concordance", "sensitivity", "specificity")
 LOWER = ("loss", "error", "err", "rmse", "mse", "mae", "mape", "ppl", "perplexity", "nll", "wer",
          "cer", "logloss", "mlogloss", "merror", "rmsle", "fid", "kl", "regret", "distance", "cost",
-         "latency", "deviance", "bce", "ce", "brier", "residual", "residuals", "resid", "bpb", "bpc", "bpd", "eer")
+         "latency", "deviance", "bce", "ce", "brier", "residual", "residuals", "resid", "bpb", "bpc", "bpd", "eer",
+         "smape", "mase", "mdape", "wape", "wmape", "nrmse", "medae", "msle", "ece", "pinball", "crps", "lpips",
+         "hausdorff", "crossentropy", "xent", "hinge")
+# Of several words; words_of() has each as one.
+HIGHER_OF_SEVERAL = ("explained variance", "hit rate", "hit ratio", "exact match", "mutual info", "mutual information", "rand index",
+                     "v measure", "c index", "calinski harabasz")
+LOWER_OF_SEVERAL = ("cross entropy", "bits per byte", "bits per char", "bits per character", "bits per dim", "bits per word",
+                    "davies bouldin")
+HIGHER += tuple(phrase.replace(" ", "") for phrase in HIGHER_OF_SEVERAL)
+LOWER += tuple(phrase.replace(" ", "") for phrase in LOWER_OF_SEVERAL)
 NEVER = ("lr", "epoch", "epochs", "step", "steps", "time", "seed", "batch", "iter", "iteration",
          "elapsed", "eta", "best", "total", "seconds", "params", "sec", "patience", "grad",
          "std", "stddev", "stdev", "sd", "deviation", "variance", "scale", "weight", "weights", "coef", "threshold")
@@ -20,7 +31,7 @@ ENDS = ("best", "done", "finished", "restored", "final", "finally", "result", "r
 OF_ANY_SCORE = (*ENDS, "best", "mean", "average", "avg", "median", "overall", "total", "cross", "fold", "folds", "last", "model",
                 "s", "the", "my", "out", "of", "sample")
 
-HALVES = {"precision", "recall"}
+HALVES = {"precision", "recall", "sensitivity", "specificity"}
 RATES = {"wer", "cer", "eer", "fid"}  # To be small, and yet what the loss is there for.
 REWARDS = ("reward", "rew", "return")
 SIGNS = ("neg", "negative", "minus")
@@ -38,8 +49,26 @@ JOINED = re.compile(r"(train|trn|tr|valid|val|vld|vl|va|v|test|dev|eval)(loss|ac
                     r"f1|score|ppl)$")
 
 
+PHRASES = re.compile(r"(?<![a-z0-9])(?:" + "|".join(p.replace(" ", "[^a-z0-9]") for p in (*HIGHER_OF_SEVERAL, *LOWER_OF_SEVERAL)) + r")(?![a-z0-9])")
+# "accuracy after 3 epochs of training" is of any data.
+LENGTH = re.compile(r"(?<![a-z])(?:(epochs?|steps?|iterations?|rounds?|hours?|minutes?)[\s_]+of|after)[\s_]+training(?![a-z])"
+                    r"(?![\s_]+(?:the[\s_]+)?(?:data|set|split|images|samples|examples|points|batch|acc|loss|err|score))")
+# In place of the letter that stands for it.
+IN_FULL = ((re.compile(r"\bR(?:\^|\*\*)2\b|\bR²", re.I), "R2"), (re.compile(r"\bHR@", re.I), "hit_rate@"), (re.compile(r"\bHit@", re.I), "hits@"),
+           (re.compile(r"\bR@(?=\W*[\dk\2])", re.I), "recall@"), (re.compile(r"\bP@(?=\W*[\dk\2])", re.I), "precision@"))
+
+
+def in_full(text):
+    """"recall@1: " of "R@1: "."""
+    for pattern, instead in IN_FULL:
+        text = pattern.sub(instead, text)
+    return text
+
+
 def words_of(name):
     name = re.sub(r"\b(top)[-_ ](\d+)(?!\d)", r"\1\2", re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower())
+    name = re.sub(r"(?<![a-z])(rouge|bleu)(\d)", r"\1_\2", LENGTH.sub(r"\1", name))
+    name = PHRASES.sub(lambda m: re.sub("[^a-z]", "", m.group(0)), name)
     words = re.split(r"[^A-Za-z0-9]+", name)
     return [part for word in words if word for part in (JOINED.match(word) or re.match("(.*)", word)).groups()]
 
@@ -84,6 +113,9 @@ def direction_of(name):
     if is_bare_score(name):
         return "max", False
     sign = next((i for i, w in enumerate(words) if w in SIGNS), None)
+    if sign and words[sign - 1] == "one":  # 1 - accuracy
+        mode, is_clear = direction_of("_".join(words[sign + 1:]))
+        return "min" if mode == "max" else "max", is_clear
     if sign is not None:
         negated = "_".join(words[sign + 1:])
         if negated.startswith(LIKELIHOOD):

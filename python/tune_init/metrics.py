@@ -14,9 +14,9 @@ from names import PART_NAMES, Chain, Naming, label_of, label_text, part_of_line,
 from options import dotted
 from origins import origin_of, origin_of_values, part_of_function
 from repeats import repeated, says_the_same
-from scores import add_modes, value_at
+from scores import add_modes, shown_values, value_at
 
-NUMBER = r"[+-]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|nan|inf"
+NUMBER = r"[+-]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|(?:nan|inf)\b"
 # A logger's words end with a sign, as in "INFO:root:" and "10:00 - ", or with a level. "test accuracy" is another message than "accuracy".
 BEFORE_MESSAGE = r"(?:^|[^\w\s]\s*|\b[A-Z]+\s+)"
 
@@ -33,6 +33,7 @@ class Metric:
         self.block = None  # The statements among which it is printed.
         self.depth = 0  # The loops within which it is printed.
         self.printed = None  # Its line, of a script.
+        self.times = 0  # How often a log has it; 0: it is of no log.
         self.beside = []  # Other lines of the script with a value of its name.
         self.bar = None  # That shows it.
         self.iteration = ""  # The expression of the bar's count.
@@ -192,7 +193,7 @@ def metrics_of_lines(lines, source, more=()):
             add_metrics_of(line, lines, is_wanted, source, metrics)
         if metrics:
             break
-    for metric in column_metrics(lines):
+    for metric in [*column_metrics(lines), *unnamed_columns(lines, source)]:
         metrics.setdefault(metric.name, metric)
     for metric in more:
         metrics.setdefault(metric.name, metric)
@@ -320,7 +321,73 @@ def column_metrics(lines):
                 yield Metric(re.sub(r"\W+", "_", name).lower(), regex, line.stream, (line.call.lineno, i))
 
 
+def unnamed_columns(lines, source):
+    """The values of rows without a header and of a number alone, print(f"{epoch},{loss},{acc}"), by the names of their variables."""
+    for line in lines:
+        texts = [p for p in line.parts if p is not None]
+        row, numbers = rendered(line.parts)
+        separator = next((c for c in ",;\t|" if any(c in t for t in texts)), " ")
+        if not isinstance(line.call, ast.Call) or line.old or line.counts or line.bar or any(t.strip(" ,;\t|%\n") for t in texts):
+            continue
+        values = shown_values(line)
+        if not values or "\n" in row.strip("\n"):
+            continue
+        names = [last_name(value) for value in values]
+        others = [n for n in lines if None in n.parts and (n.parts != line.parts or [last_name(v) for v in shown_values(n)] != names)]
+        for i, name in enumerate(names):
+            regex = column_regex([f"{n}{at}" for at, n in enumerate(names)], f"{name}{i}", separator, row)
+            place = [at for at, part in enumerate(line.parts) if part is None][i]
+            if is_metric(name) and names.count(name) == 1 and finds(regex, row) == [numbers[place]] and is_free_of(regex, others):
+                yield metric_of(re.sub(r"\W+", "_", name).lower(), regex, line, place, source)
+
+
+def last_name(node):
+    """"val_acc" of m["val_acc"], m.val_acc and float(val_acc.item()); "" for others."""
+    while isinstance(node, ast.Call):
+        is_plain = dotted(node.func).split(".")[-1] in ("float", "round", "item", "str", "mean", "format")
+        owner = node.func.value if isinstance(node.func, ast.Attribute) and not node.args else None
+        node = owner or (node.args[0] if is_plain and node.args else None)
+    if isinstance(node, ast.Subscript):
+        return str(node.slice.value) if isinstance(node.slice, ast.Constant) else last_name(node.value)
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+NAME_BEHIND = re.compile(r"(\s*%?\s+)([A-Za-z][\w /@^-]*?)\s*(?=[,;|)\]\n.]|$|\s[-–—]\s)")
+
+
+def names_behind(parts, is_wanted):
+    """{where: (name, expression)} of the values whose names stand behind them, as in "0.95 accuracy, 0.5 loss"; {} for other lines."""
+    found = {}
+    holes = [i for i, part in enumerate(parts) if part is None]
+    for i in holes:
+        behind = parts[i + 1] if i + 1 < len(parts) and parts[i + 1] is not None else ""
+        match = NAME_BEHIND.match(behind + " " if i != holes[-1] else behind.rstrip())
+        if match is None:
+            continue
+        head, _, rest = re.sub(r" (?:on|of|for|over) ", "\n", match.group(2), count=1).partition("\n")
+        part = PART_NAMES.get(part_of(words_of(rest)), "") if not part_of(words_of(head)) else ""
+        name = "_".join(filter(None, [part, label_of(head)]))
+        if name and is_wanted(name):
+            unit = r"\s*%?\s+" if "%" in match.group(1) else r"\s+"
+            found[i] = name, "{number}" + unit + re.sub(r"\s+", r"\\s+", escaped(match.group(2))) + r"(?!\w)"
+    before = label_of(parts[min(found) - 1]) if found and min(found) and parts[min(found) - 1] else ""
+    return found if found and max(found) == holes[-1] and not is_wanted(before) else {}
+
+
+def add_metrics_behind(line, lines, is_wanted, source, metrics):
+    """Of a line whose names stand behind their values; False for others."""
+    found = names_behind(line.parts, is_wanted)
+    others = [n for n in lines if n.parts != line.parts]
+    for i, (name, regex) in found.items():
+        if name not in metrics and is_free_of(regex, others):
+            metrics[name] = metric_of(name, regex, line, i, source)
+            metrics[name].doubts += doubts_on(line, i, lines, name)
+    return bool(found)
+
+
 def add_metrics_of(line, lines, is_wanted, source, metrics):
+    if add_metrics_behind(line, lines, is_wanted, source, metrics):
+        return
     naming = Naming(line.parts, is_wanted, line)
     for i in naming.labels:
         keys = keys_around("".join("0" if p is None else p for p in line.parts[:i]))

@@ -4,9 +4,9 @@ import ast
 import re
 
 from changes import LOGGED, OLD, is_old_alone, name_of_change
-from counts import COUNTED, spoken
+from counts import COUNTED, NOUN, spoken
 from loops import TIME
-from measures import LOWER, is_metric, measures_of, part_of, words_of
+from measures import LOWER, in_full, is_metric, measures_of, part_of, words_of
 from scores import value_at
 
 BEFORE_VALUE = " :=→>\"'\t|(["  # What parts a name from its value.
@@ -14,8 +14,23 @@ PART_NAMES = {"validation": "val", "training": "train", "test": "test"}
 WHOLES = ("total", "sum", "overall", "sum_total", "in_total")
 
 
+# "1-acc", "val 1 - accuracy", and not "Stage 1 - accuracy", "Epoch 1-acc".
+COMPLEMENT = re.compile(r"(?<![\w.])1(?:\.0)?(\s*)[-–−]\s*(?=[A-Za-z])")
+COUNTS = (*TIME, "stage", "phase", "fold", "run", "seed", "class", "task", "top", "rank", "part", "level", "model", "no")
+
+
+def spelled(text):
+    """"one minus acc: " of "1-acc: "."""
+    def instead(match):
+        word = re.search(r"([A-Za-z]+)[\s:=#._-]*$", text[:match.start()])
+        is_number = word is not None and (word.group(1).lower() in COUNTS or bool(match.group(1)) and not part_of([word.group(1).lower()]))
+        return match.group(0) if is_number else "one minus "
+    return COMPLEMENT.sub(instead, text)
+
+
 def label_of(text):
     """"val acc" of "epoch done, val acc: "."""
+    text = spelled(in_full(text))
     text = re.split(r"[\n|,;()\[\]{}]|\s[-–—/>]+\s|\t|  +|\b\d[\w.]*\s", text.rstrip(BEFORE_VALUE + "]"))[-1]
     match = re.search(r"[A-Za-z][\w /.@-]*$", text.strip("\"' *"))
     return re.sub(r"\W+", "_", match.group(0)).strip("_").lower() if match else ""
@@ -25,7 +40,9 @@ def sentence_of(text):
     """"test_accuracy" of "Accuracy of the network on the 10000 test images: "."""
     text = spoken(text)
     sentence = re.split(r"[\n|;()\[\]{}\t]", text.rstrip())[-1]
-    match = re.search(r"\b([A-Za-z][A-Za-z0-9-]*(?: [A-Za-z][A-Za-z0-9-]*)*?)\s+(?:of|on|for|in|over|after|at|from)\s.*(?:[:=]|\sis)$", sentence)
+    end = rf"(?:[:=]|\sis|{COUNTED} {NOUN})$"
+    match = re.search(rf"\b([A-Za-z][A-Za-z0-9-]*(?: [A-Za-z][A-Za-z0-9-]*)*?)\s+(?:of|on|for|in|over|after|at|from)\s.*{end}", sentence)
+    match = re.search(rf"{COUNTED} {NOUN},?\s+(?:the )?([A-Za-z][A-Za-z0-9 -]*?)(?: is|\s?[:=])$", sentence) or match
     if not match:
         return ""
     part = part_of(words_of(sentence))

@@ -231,13 +231,29 @@ def mode_in_log(metric, mode_of_script):
     return mode_of_script or ("max" if is_bare_score(metric.name) and LINE_OF_SCORER.match(metric.line) else None)
 
 
+def is_turned(node):
+    """Whether it is 1 - x or -x."""
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.op, ast.USub)
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and isinstance(node.left, ast.Constant)
+
+
 def add_modes(metrics, tree, source):
-    """Says of the metrics that are a score by name alone whether they are to be large."""
+    """Says of the metrics that are a score by name alone whether they are to be large, and asks of those that show the contrary of
+    what their name says."""
     scores = None
     for metric in metrics:
-        if is_bare_score(metric.name) and metric.printed is not None:
-            scores = scores or Scores(tree, source)
-            metric.mode = scores.mode_of(value_at(metric.printed, metric.order[1]))
+        value = value_at(metric.printed, metric.order[1]) if metric.printed is not None else None
+        if value is None or not (is_bare_score(metric.name) or is_turned(value)):
+            continue
+        scores = scores or Scores(tree, source)
+        mode, (by_name, is_clear) = scores.mode_of(value), direction_of(metric.name)
+        if is_bare_score(metric.name):
+            metric.mode = mode
+        elif mode and is_clear and mode != by_name:
+            metric.mode = mode
+            metric.doubts.append(f"{metric.name} shows {ast.unparse(value)}, which is to be {'large' if mode == 'max' else 'small'}, and its name "
+                                 f"says the contrary: see that mode: {mode} is right")
 
 
 def mode_of_reported(name, tree, source):

@@ -68,6 +68,80 @@ class Modes(unittest.TestCase):
             self.assertTrue(any(f"{name} for the best; is that the right direction?" in t for t in answer.to_do), name)
 
 
+class Measures(unittest.TestCase):
+    LARGE = ("ARI", "NMI", "AMI", "HR@10", "hit rate", "hit_rate@5", "Recall@20", "R@1", "P@5", "MRR", "MAP", "mAP", "nDCG", "NDCG@10", "BLEU", "bleu4",
+             "ROUGE", "ROUGE-L", "rouge1", "METEOR", "IoU", "mIoU", "Dice", "PSNR", "SSIM", "Kappa", "MCC", "explained variance", "R2", "R^2",
+             "AUPRC", "Jaccard", "silhouette", "V-measure", "c-index", "exact match", "normalized mutual info", "adjusted rand index")
+    SMALL = ("1-acc", "1 - accuracy", "sMAPE", "MAPE", "RMSLE", "MASE", "CER", "WER", "perplexity", "FID", "Brier", "ECE", "log loss", "NLL",
+             "deviance", "pinball", "EER", "latency", "cross-entropy", "LPIPS", "CRPS", "calibration error", "bits per byte")
+
+    def test_a_measure_is_known_by_its_name_with_its_direction(self):
+        for names, mode in ((self.LARGE, "max"), (self.SMALL, "min")):
+            for name in names:
+                script = f'for epoch in (1, 2):\n    print(f"epoch {{epoch}} val {name}: {{epoch / 4}}")\n'
+                log = f"epoch 1 val {name}: 0.25\nepoch 2 val {name}: 0.5\n"
+                for answer in (Answer(script), Answer("x = 1\n", log)):
+                    with self.subTest(name):
+                        self.assertEqual((answer.mode, answer.values), (mode, ["0.25", "0.5"]))
+                        self.assertFalse(any("right direction" in t for t in answer.to_do), answer.to_do)
+
+    def test_a_word_within_another_is_no_measure(self):
+        for name in ("safari", "hr", "dicey", "mapped", "meteorology", "cerium", "r"):
+            self.assertIn("what it prints is not known", space_of(f'x = 1\nprint(f"{name}: {{x}}")\n'), name)
+
+    def test_a_number_before_a_dash_is_no_complement(self):
+        for line in ("Stage 1 - accuracy: {x}", "Epoch 1-acc: {x}", "fold 1 - acc: {x}"):
+            self.assertEqual(Answer(f'x = 0.5\nprint(f"{line}")\n').mode, "max", line)
+        self.assertEqual(Answer("x = 1\n", "1 - acc: 0.5\n2 - acc: 0.25\n").mode, "max")
+
+    def test_a_value_that_is_the_contrary_of_its_name_is_asked(self):
+        for shown, name, mode in (("1 - acc", "accuracy", "min"), ("-loss", "val_loss", "max"), ("100 - 100 * f1", "f1", "min")):
+            answer = Answer(f'acc = loss = f1 = 0.5\nprint("{name}:", {shown})\n')
+            self.assertEqual(answer.mode, mode)
+            self.assertTrue(any(f"{name} shows {shown}, which is to be" in t for t in answer.to_do), answer.to_do)
+        for shown, name in (("1 - acc", "error"), ("1 - dice", "dice loss"), ("-elbo", "loss"), ("1 - err", "acc")):
+            answer = Answer(f'acc = dice = elbo = err = 0.5\nprint("{name}:", {shown})\n')
+            self.assertFalse(any("shows" in t for t in answer.to_do), answer.to_do)
+
+
+class Places(unittest.TestCase):
+    """Values whose names do not stand right before them."""
+
+    LOOP = "for e in (1, 2):\n    acc, loss = e / 4, e / 8\n    "
+
+    def test_a_name_behind_its_value(self):
+        for line, name in (("{acc} accuracy", "accuracy"), ("{e}: {acc} val accuracy, {loss} val loss", "val_accuracy"),
+                           ("{acc} accuracy {loss} loss", "accuracy"), ("Epoch {e}: {loss} train loss | {acc} val loss", "val_loss"),
+                           ("{e}: {acc} accuracy on the validation set", "val_accuracy"), ("{acc} R^2", "r2")):
+            log = "".join(line.format(e=e, acc=e / 4, loss=e / 8) + "\n" for e in (1, 2))
+            for answer in (Answer(self.LOOP + f'print(f"{line}")\n'), Answer("x = 1\n", log)):
+                with self.subTest(line):
+                    self.assertEqual((answer.metric, answer.values), (name, ["0.25", "0.5"]))
+        self.assertEqual(Answer(self.LOOP + 'print(f"{e}: {100 * acc:.1f}% accuracy")\n').values, ["25.0", "50.0"])
+
+    def test_a_name_before_its_value_goes_first(self):
+        for line in ("acc {acc} ({loss} best acc)", "acc {acc} on {e} test images", "{e} epochs, acc {acc}"):
+            self.assertEqual(Answer(self.LOOP + f'print(f"{line}")\n').values, ["0.25", "0.5"], line)
+
+    def test_a_row_without_a_header_is_read_by_its_variables(self):
+        for row in ('f"{e},{loss},{acc}"', 'f"{e}\\t{loss}\\t{acc}"', 'e, loss, acc, sep="\\t"', "e, loss, acc", '"%d %.3f %.2f" % (e, loss, acc)',
+                    'f"{e};{loss:.4f};{m[\'acc\']}"', "acc", "float(acc)"):
+            answer = Answer(self.LOOP + f'm = dict(acc=acc)\n    print({row})\n')
+            with self.subTest(row):
+                self.assertEqual((answer.metric, [float(v) for v in answer.values]), ("acc", [0.25, 0.5]))
+
+    def test_a_row_with_a_header(self):
+        for separator in (",", "\\t", ";"):
+            row = separator.join(("{e}", "{loss}", "{acc}"))
+            header = separator.join(("epoch", "loss", "val_acc"))
+            answer = Answer(f'print("{header}")\n' + self.LOOP + f'print(f"{row}")\n')
+            self.assertEqual((answer.metric, answer.values), ("val_acc", ["0.25", "0.5"]), separator)
+
+    def test_rows_of_two_kinds_are_not_guessed(self):
+        for rows in ("print(e)\n    print(acc)", "print(acc)\n    print(loss)", "print(e, loss, loss)", "print(e, loss)\n    print(e, acc)"):
+            self.assertIn("what it prints is not known", space_of(self.LOOP + rows + "\n"), rows)
+
+
 class Scores(unittest.TestCase):
     """A "score" has the direction of what the script computes it from."""
 
@@ -302,6 +376,18 @@ class Counts(unittest.TestCase):
              "Validation accuracy after epoch {e}: {v}", "Eval loss at step {n} = {v}", "avg reward (last {n} episodes): {v}",
              "Average accuracy over {n} seeds and {n} folds: {v}", "recall@{n} on {n} users: {v}", "precision at {n} recall: {v}", "epoch {e} Hits@ 10 : {v} MRR: 0.1", "f1 at {n} = {v}",
              "Accuracy of the best {n} models: {v}")
+
+    def test_numbers_of_samples_and_epochs_are_no_values(self):
+        for line, name in (("accuracy after {e} epochs of training on {n} samples: {v}", "accuracy"),
+                           ("accuracy after 3 epochs of training on 1000 samples: {v}", "accuracy"),
+                           ("accuracy after {e} epochs of training on {n} samples {v}", "accuracy"),
+                           ("After {e} epochs on {n} samples the accuracy is {v}", "accuracy"),
+                           ("Test accuracy ({n} samples, {e} epochs): {v}", "test_accuracy")):
+            log = line.format(e=3, n=1000, v=0.5) + "\n"
+            for answer in (Answer(f'e, n, v = 3, 1000, 0.5\nprint(f"{line}")\n'), Answer("x = 1\n", log)):
+                with self.subTest(line):
+                    self.assertEqual((answer.metric, answer.values), (name, ["0.5"]))
+                    self.assertFalse(any("training data" in t for t in answer.to_do), answer.to_do)
 
     def test_the_value_behind_the_count_is_read(self):
         for line in self.LINES:

@@ -206,6 +206,12 @@ class Once(unittest.TestCase):
             self.assertIn("# no scheduler: ", answer.space)
             self.assertNotIn("# scheduler: ", answer.space)
 
+    def test_in_a_log(self):
+        answer = Answer("x = 1\n", "epoch 1 val_loss 0.5\nepoch 2 val_loss 0.4\nval_acc 0.6\n")
+        self.assertEqual((answer.metric, answer.values), ("val_loss", ["0.5", "0.4"]))
+        answer = Answer("x = 1\n", "epoch 1 train loss 0.5\nepoch 2 train loss 0.4\ntest acc 0.6\n")
+        self.assertTrue(any("test_acc is printed once, 'test acc 0.6'" in t and "'epoch 1 train loss 0.5'" in t for t in answer.to_do), answer.to_do)
+
     def test_the_mean_of_what_a_loop_prints_is_no_such_value(self):
         answer = answer_of(LOOP + 'print(f"episode {epoch} reward {v}")', 'print(f"mean reward {w}")')
         self.assertEqual((answer.values, len(answer.to_do)), (["0.5"], 1), answer.to_do)
