@@ -438,9 +438,17 @@ def doubts_on_functions(line, strays, name):
 
 def is_found(metric, line, i):
     """Whether the expression reads the value at parts[i] in the line as it is printed."""
+    if i + 1 < len(line.parts) and line.parts[i + 1] is None and is_number_behind(line, i + 1):
+        return False  # "0.250.5" of f"{v}{w}"
     text, numbers = rendered(line.parts)
     alone = rendered([p if p is not None or at == i else "" for at, p in enumerate(line.parts)])[0]  # Others may be texts, such as colours.
     return is_on_one_bar(line) or any(numbers[i] in finds(metric.regex, t) for t in (text, alone))
+
+
+def is_number_behind(line, i):
+    """Whether the value at parts[i] may be a number, and no colour, mark or unit."""
+    name = last_name(value_at(line, i)) if value_at(line, i) is not None else ""
+    return bool(name) and not name.isupper() and not re.search(r"reset|end|colou?r|mark|star|flag|suffix|unit|note|tag|extra|msg|text|str", name, re.I)
 
 
 def expression_of(line, i, lines, keys, group):

@@ -433,6 +433,15 @@ class Subjects(unittest.TestCase):
 
 
 class Expressions(unittest.TestCase):
+    def test_a_value_with_a_number_right_behind_it_is_told(self):
+        for line in ("acc: {v}00", "epoch {epoch} acc: {v}1e-3", "acc: {v}{w}"):
+            answer = answer_of(LOOP + f'print(f"{line}")')
+            self.assertTrue(any(t.startswith("no expression was found that reads acc in ") and "let the script print it in a line of its own" in t
+                                for t in answer.to_do), answer.to_do)
+        for line in ("acc: {v}{RESET}", "acc: {v}{mark}"):
+            answer = answer_of("RESET = mark = chr(42)", LOOP + f'print(f"{line}")')
+            self.assertEqual((answer.values, len(answer.to_do)), (["0.25"] * 3, 1), answer.to_do)
+
     def test_a_value_on_a_line_that_was_left_open_is_found(self):
         answer = answer_of("import sys", "for e in range(3):", "    for b in range(2):",
                            "        sys.stdout.write(f'\\rEpoch {e} [{b}/2] loss: {v}')", "    sys.stdout.write(f' val_loss: {w}\\n')")
