@@ -144,7 +144,8 @@ def printed_by_loop(main, metrics):
 def of_loop(main, metrics):
     """A value of the validation that a loop prints goes before one that is printed once, by which no scheduler can stop a trial."""
     in_loop = printed_by_loop(main, metrics) if is_printed_once(main) else []
-    return next((m for m in in_loop if rank(m)[0] >= rank_of("test_loss")[0]), main)
+    least = 0 if is_before_loop(main, in_loop) else rank_of("test_loss")[0]
+    return next((m for m in in_loop if rank(m)[0] >= least), main)
 
 
 def doubts_on_once(main, metrics):

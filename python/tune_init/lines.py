@@ -45,7 +45,8 @@ class Line:
         self.counters = set()  # The variables that loops and callers set.
         self.unknown_part = None  # The variable that names a part of the data, where its values are not known.
         self.repeated_call = ""  # How often the function that prints it is called.
-        self.owner = None  # The function in which it is printed.
+        self.owner = None  # The function in which `call` stands.
+        self.printer = None  # The function in which `printing` stands.
         self.origins = None  # Of the script's values.
         self.looped_at, self.looped_in = call.lineno, None  # Where its outermost loop begins, and in which function.
 
@@ -62,7 +63,7 @@ class Line:
 
     def is_left_open(self):
         """Whether what is printed next stands on the same line."""
-        last = dotted(self.call.func).split(".")[-1]
+        last = dotted(self.printing.func).split(".")[-1]
         if last == "write":
             return not (self.parts[-1] or "").endswith("\n")
         ends = [k.value for k in self.call.keywords if k.arg == "end"]
@@ -222,7 +223,7 @@ def lines_of(tree):
     owners = owners_of(tree)
     statements, origins = statements_of_loops(tree), Origins(tree)
     for line in lines:
-        line.owner, line.origins = owners.get(line.call), origins
+        line.owner, line.printer, line.origins = owners.get(line.call), owners.get(line.printing), origins
         line.statements_of_loop = statements[line.loops[0]] if line.loops else None
     add_loops(lines, places, owners)
     add_repeated_calls(lines, tree, places, owners)

@@ -133,7 +133,8 @@ def beginning_of(parts, i, hole=".*?"):
     texts = [p.split("\n")[-1] if at == first and p is not None else p
              for at, p in enumerate(before) if at >= first]
     expressions = [hole if p is None else re.sub(r"\s+", r"\\s+", escaped(p)) for p in texts]
-    return "^" + "".join(expressions) + "{number}"
+    begin = r"^\s*" if texts[:1] == [None] else "^"  # f"{epoch:3d} val acc {acc}"
+    return begin + "".join(expressions) + "{number}"
 
 
 def is_free_of(regex, others):
@@ -144,7 +145,7 @@ def tail_of(line, i, regex):
     """What stands behind the value at parts[i] on its line, up to the next value or the line's end."""
     behind = line.parts[i + 1] if i + 1 < len(line.parts) else ""
     text = behind.split("\n")[0] if behind is not None else ""
-    is_end = behind is not None and ("\n" in behind or (i + 2 >= len(line.parts) and ends_line(line.call)))
+    is_end = behind is not None and ("\n" in behind or (i + 2 >= len(line.parts) and ends_line(line.printing)))
     text = text[1:] if regex[-1:] == text[:1] else text
     return re.sub(r"\s+", r"\\s+", escaped(text.rstrip() if is_end else text)) + (r"\s*$" if is_end else "")
 
@@ -318,7 +319,12 @@ def column_metrics(lines):
                 regex = column_regex(names, name, separator, rendered(line.parts)[0])
                 if i > 0 and not is_free_of(regex, [n for n in lines if n.parts != line.parts and None in n.parts]):
                     regex = with_count_first(regex)
-                yield Metric(re.sub(r"\W+", "_", name).lower(), regex, line.stream, (line.call.lineno, i))
+                metric = Metric(re.sub(r"\W+", "_", name).lower(), regex, line.stream, (line.call.lineno, i))
+                rows = [n for n in lines if n is not line and n.parts == line.parts]
+                if rows and any(names_of_header("".join(n.parts)) not in (None, header) for n in lines if None not in n.parts):
+                    metric.doubts.append(f"{metric.name} is a column of a table, and another table has rows of the same form: let the script print "
+                                         f"{metric.name} in a line with its name, and call tune init again. {ALL_ARE_READ}")
+                yield metric
 
 
 def unnamed_columns(lines, source):
@@ -369,7 +375,7 @@ def names_behind(parts, is_wanted):
         name = "_".join(filter(None, [part, label_of(head)]))
         if name and is_wanted(name):
             unit = r"\s*%?\s+" if "%" in match.group(1) else r"\s+"
-            found[i] = name, "{number}" + unit + re.sub(r"\s+", r"\\s+", escaped(match.group(2))) + r"(?!\w)"
+            found[i] = name, "{number}" + unit + re.sub(r"\s+", r"\\s+", escaped(match.group(2))) + r"\b"
     before = label_of(parts[min(found) - 1]) if found and min(found) and parts[min(found) - 1] else ""
     return found if found and max(found) == holes[-1] and not is_wanted(before) else {}
 
@@ -428,7 +434,7 @@ def doubts_on_functions(line, strays, name):
     if other is None or not line.is_in_loop or not other.is_in_loop:
         return
     both = sorted((line, other), key=lambda n: STANDINGS.get(part_of_function(n), UNSAID))
-    functions = [f"{n.owner.name}()" if n.owner is not None else "the script itself" for n in both]
+    functions = [f"{n.printer.name}()" if n.printer is not None else "the script itself" for n in both]
     word = part_of_function(both[0])
     if word not in STANDINGS:
         return

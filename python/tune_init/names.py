@@ -95,6 +95,8 @@ class Chain:
             end += 2
         self.at, self.text, self.between = (i - self.begin) // 2, parts[self.begin - 1] or "", parts[i - 1]
         words = re.findall(r"[A-Za-z]+(?:/[A-Za-z]+)+", self.text.split("\n")[-1])
+        behind = re.match(r"\s*[(\[]([A-Za-z]+(?:/[A-Za-z]+)+)[)\]]", (parts[end + 1] or "") if end + 1 < len(parts) else "")
+        words = words or ([behind.group(1)] if behind else [])  # "acc 0.9/0.8 (train/val)"
         self.words = words[-1].split("/") if words and len(words[-1].split("/")) == (end - self.begin) // 2 + 1 > 1 else []
 
     def name(self):

@@ -5,6 +5,7 @@ import ast
 import typing
 
 from measures import is_metric, part_of, words_of
+from names import label_of
 from options import dotted
 from scores import shown_values
 
@@ -19,12 +20,18 @@ class Origin(typing.NamedTuple):
 
 
 UNSAID = Origin("", "", False)
+# Names of devices, flags and the like, of which a word names a part of the data.
+NO_DATA = ("dev", "check", "cv", "fit", "train", "training", "is_train", "is_training")
 
 
 def part_in(name):
     """That of "X_val" and "evaluate"; "" for a name of two parts, such as "train_and_test"."""
     parts = {part_of([w]) for w in words_of(name)} - {""}
     return parts.pop() if len(parts) == 1 else ""
+
+
+def part_of_variable(name):
+    return "" if name in NO_DATA else part_in(name)
 
 
 def agreed(origins):
@@ -39,7 +46,7 @@ def names_in(node):
         owner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
         return [n for child in [*owner, *node.args, *(k.value for k in node.keywords)] for n in names_in(child)]
     if isinstance(node, ast.Attribute):
-        return [node.attr] if part_in(node.attr) else names_in(node.value)
+        return [node.attr] if part_of_variable(node.attr) else names_in(node.value)
     if isinstance(node, ast.Name):
         return [node.id]
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
@@ -87,8 +94,8 @@ class Origins:
             return UNSAID
         if isinstance(node, (ast.Name, ast.Attribute)):
             name = node.id if isinstance(node, ast.Name) else node.attr
-            if part_in(name):
-                return Origin(part_in(name), name, True)
+            if part_of_variable(name):
+                return Origin(part_of_variable(name), name, True)
             found = self.of_variable(node, function, at, depth)
             return found if found.part or isinstance(node, ast.Name) else inner(node.value)
         if isinstance(node, ast.Subscript):
@@ -103,7 +110,7 @@ class Origins:
         given = [*call.args, *(k.value for k in call.keywords)]
         if name.startswith("cross_val"):
             return Origin("validation", name + "()", False)
-        named = {part_in(n): n for argument in given for n in names_in(argument) if part_in(n)}
+        named = {part_of_variable(n): n for argument in given for n in names_in(argument) if part_of_variable(n)}
         if len(named) > 1:
             return UNSAID
         if named:
@@ -121,28 +128,29 @@ class Origins:
         if not found:
             return UNSAID
         line, value, loops = found[-1]
-        over = {part_in(n): n for loop in loops for n in names_in(loop.iter) if part_in(n) and "split" not in ast.unparse(loop.iter)}
+        own = self.of(value, function, min(at, line - 1), depth + 1)
+        if own.part:
+            return own
+        over = {part_of_variable(n): n for loop in loops for n in names_in(loop.iter) if part_of_variable(n) and "split" not in ast.unparse(loop.iter)}
         if len(over) == 1:
             return Origin(*next(iter(over.items())), True)
-        return self.of(value, function, min(at, line - 1), depth + 1)
+        return UNSAID
 
 
 def origin_of(line, value):
     """That of an expression that the line shows."""
-    return line.origins.of(value, line.owner, line.call.lineno) if line.origins is not None and value is not None else UNSAID
+    return line.origins.of(value, line.printer, line.printing.lineno) if line.origins is not None and value is not None else UNSAID
 
 
 def origin_of_values(line):
-    """That of the line's values together, without those of times and the like."""
-    return agreed(origin_of(line, value) for value in shown_values(line) if not is_time_like(value))
-
-
-def is_time_like(value):
-    names = names_in(value)
-    return any(set(words_of(n)) & {"time", "lr", "epoch", "epochs", "step", "steps", "seconds", "elapsed", "batch", "size", "len"}
-               and not is_metric(n) for n in names)
+    """That of the line's measures together; where no word calls a value one, of all values."""
+    values = shown_values(line)
+    holes = [i for i, part in enumerate(line.shown) if part is None]
+    named = [v for v, i in zip(values, holes) if i and line.shown[i - 1] and is_metric(label_of(line.shown[i - 1]))]
+    return agreed(origin_of(line, value) for value in named or values)
 
 
 def part_of_function(line):
-    """That which the function that prints the line is named for: "validation" of evaluate(); "" for train_and_test()."""
-    return part_in(line.owner.name) if line.owner is not None else ""
+    """"validation" or "test" of the function that prints the line, such as evaluate(); "" for others. train() may print of any data."""
+    part = part_in(line.printer.name) if line.printer is not None else ""
+    return part if part != "training" else ""

@@ -204,6 +204,8 @@ def values_of(call):
             return inner(node.args[0])
         if isinstance(node, ast.Dict):
             return [v for value in node.values for v in inner(value)]
+        if isinstance(node, (ast.List, ast.Tuple)) and dotted(call.func).endswith("writerow"):
+            return [v for value in node.elts for v in inner(value)]
         return [node]
     given = call.args or [k.value for k in call.keywords if k.arg]
     return [v for argument in given for v in inner(argument)]

@@ -264,6 +264,16 @@ class Names:
         return nodes if not is_changed and all(is_text(node) for node in nodes) else []
 
 
+def csv_writers_in(tree):
+    """name: separator of the writers of csv that write to standard output."""
+    def separator_of(call):
+        given = [k.value.value for k in call.keywords if k.arg == "delimiter" and isinstance(k.value, ast.Constant)]
+        return given[0] if given else ","
+    return {ast.unparse(t): separator_of(n.value) for n in ast.walk(tree) if isinstance(n, ast.Assign) and isinstance(n.value, ast.Call)
+            and dotted(n.value.func) in ("csv.writer", "writer") and n.value.args and ast.unparse(n.value.args[0]).endswith("stdout")
+            for t in n.targets}
+
+
 def files_opened_in(tree):
     """The names of files that the script opens."""
     def is_opened(node):
@@ -279,6 +289,8 @@ class Templates:
     def __init__(self, tree):
         self.names = Names(tree)
         self.files = files_opened_in(tree)
+        self.csv_writers = csv_writers_in(tree)
+        self.has_structlog = any(isinstance(n, (ast.Import, ast.ImportFrom)) and "structlog" in ast.unparse(n) for n in ast.walk(tree))
         # log(Epoch=1, Val=0.5) of PyTorch Geometric prints "Epoch: 1, Val: 0.5".
         self.has_log_of_words = any(isinstance(n, ast.ImportFrom) and (n.module or "").startswith("torch_geometric") and
                                     any(a.name == "log" for a in n.names) for n in ast.walk(tree))
@@ -344,8 +356,12 @@ class Templates:
             return [None]
         values = values_by_key(node)
         parts = ["{"]
-        for key in keys:  # A value may be a dictionary of its own.
-            nested = self.dictionary(values[key], quote) if key in values else self.nested(node, key, quote)
+        for key in keys:  # A value may be a dictionary of its own, or a text that says of which part of the data the line is.
+            text = getattr(values.get(key), "value", None)
+            if isinstance(text, str) and part_of([text.lower()]):
+                nested = [f"{quote}{text}{quote}"]
+            else:
+                nested = self.dictionary(values[key], quote) if key in values else self.nested(node, key, quote)
             parts += [f"{quote}{key}{quote}: ", *nested, ", "]
         return parts[:-1] + ["}"]
 
@@ -405,6 +421,8 @@ class Templates:
             return ([LOGGED] if last == "log" else []) + parts, "stderr" if is_error else "stdout"
         if name == "log" and self.has_log_of_words and words and not call.args:
             return [p for i, word in enumerate(words) for p in (f"{', ' if i else ''}{word}: ", None)], "stdout"
+        if last == "writerow" and owner in self.csv_writers and call.args and isinstance(call.args[0], (ast.List, ast.Tuple)):
+            return self.joined([self.of(a, bound) for a in call.args[0].elts], self.csv_writers[owner]), "stdout"
         is_bar = re.search(r"tqdm|bar|prog|loop|epochs|iter|^t$", owner) is not None
         if last == "write" and call.args:
             if owner in ("sys.stdout", "stdout") or (is_bar and "file" not in words):
@@ -420,7 +438,8 @@ class Templates:
                     return self.of(node, bound)
                 in_percents = filled(parts[0], PERCENT_HOLE, arguments[1:], inner, "%%", "%")
                 parts = in_percents if None in in_percents else filled(parts[0], BRACE_HOLE, arguments[1:], inner)
-            return [LOGGED] + parts, "both"
+            pairs = [p for word in words for p in (f" {word}=", None)] if self.has_structlog else []
+            return [LOGGED] + parts + pairs, "both"
         if last in ("set_description", "set_description_str", "set_postfix_str"):
             text = call.args[0] if call.args else words.get("s" if "postfix" in last else "desc")
             before = [None, ", "] if "postfix" in last else []

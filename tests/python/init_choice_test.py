@@ -161,6 +161,10 @@ class PartsInWordsOfTheirOwn(unittest.TestCase):
         answer = answer_of(LOOP + 'print(f"epoch {epoch} accuracy: {v:.4f} (train) {w:.4f} (val)")')
         self.assertTrue(any("as '(train)' behind it says" in t for t in answer.to_do), answer.to_do)
 
+    def test_two_words_with_a_stroke_behind_two_values_name_them(self):
+        answer = answer_of(LOOP + 'print(f"epoch {epoch}: loss {v}/{v} acc {v}/{w} (train/val)")')
+        self.assertEqual((answer.metric, answer.values), ("val_acc", ["0.5"] * 3))
+
     def test_two_words_with_a_stroke_name_two_values_that_print_parts(self):
         answer = answer_of(LOOP + 'print("epoch", epoch, "train/val loss", v, w)')
         self.assertEqual((answer.metric, answer.values), ("val_loss", ["0.5"] * 3))
@@ -194,6 +198,10 @@ class Once(unittest.TestCase):
             with self.subTest(lines):
                 self.assertEqual((answer.metric, answer.values, len(answer.to_do)), (metric, ["0.25"] * 3, 1), answer.to_do)
                 self.assertIn("# scheduler: {asha", answer.space)
+
+    def test_a_value_of_another_measure_before_the_loop_is_not_read(self):
+        answer = answer_of('print(f"Init: NDCG = {v}")', LOOP + 'print(f"epoch {epoch}: HR@10 = {w}, loss = {v}")')
+        self.assertEqual((answer.metric, answer.values), ("hit_rate_10", ["0.5"] * 3))
 
     def test_where_the_loop_prints_none_of_the_validation_both_lines_are_named(self):
         for line, last in (("epoch {epoch} train loss {v}", "test acc {w}"), ("epoch {epoch} loss {v}", "Final evaluation: loss {w}"),
@@ -258,10 +266,25 @@ class NamedByTheCode(unittest.TestCase):
             to_do = answer_of(*lines).to_do
             self.assertEqual(sum("of the training data, on which the trial that learns by heart is the best" in t for t in to_do), 1, to_do)
 
+    def test_methods_are_told_apart_by_what_stands_behind_the_value(self):
+        script = ("class T:\n    def train_epoch(self, e):\n        acc = v\n        print(f'[{e}] acc {acc} lr {u}')\n"
+                  "    def eval_epoch(self, e):\n        acc = w\n        print(f'[{e}] acc {acc}')\nt = T()")
+        answer = answer_of(script, LOOP + "t.train_epoch(epoch)\n    t.eval_epoch(epoch)")
+        self.assertEqual((answer.values, len(answer.to_do)), (["0.5"] * 3, 1), answer.to_do)
+
+    def test_a_device_a_flag_and_a_count_are_no_data(self):
+        for script in ("dev = 0\ndef f(x, d): return x\n" + LOOP + "loss = f(v, dev)\n    print(f'A loss {loss}')\n    val = f(w, dev)\n    print(f'B loss {val}')",
+                       "n_train = 5\n" + LOOP + "loss = w\n    print(f'({n_train} images) loss {loss}')",
+                       "train_loader = [1, 2, 3]\ndef evaluate(b): return w\nfor b in train_loader:\n    loss = evaluate(b)\n    print(f'loss {loss}')"):
+            answer = answer_of(script)
+            self.assertEqual(answer.values, ["0.5"] * 3, script)
+            self.assertFalse(any("training data" in t for t in answer.to_do), answer.to_do)
+
     def test_a_score_of_data_that_was_split_is_no_value_of_the_training(self):
         for line in ("acc = cross_val_score(model, X_train, y_train)", "acc = model.fit(X_train, y_train).score(X_rest, y_rest)",
                      "for a, b in kf.split(X_train):\n    acc = f(a, b)", "acc = train(args)"):
             self.assertNotIn("training data", space_of(line + "\nprint(f'acc {acc}')\n"), line)
+        self.assertEqual(len(answer_of("def train():\n    " + LOOP.replace("\n", "\n    ") + "print(f'acc {v}')", "train()").to_do), 1)
 
 
 class AsPrinted(unittest.TestCase):
@@ -433,6 +456,26 @@ class Subjects(unittest.TestCase):
 
 
 class Expressions(unittest.TestCase):
+    def test_a_line_that_a_function_left_open_is_read_to_its_end(self):
+        log = 'def log(text, end="\\n"):\n    print(text, end=end)'
+        answer = answer_of(log, LOOP + 'log(f"epoch {epoch}: ", end="")\n    log(f"train acc {v}, ", end="")\n    log(f"test acc {w}")')
+        self.assertEqual((answer.metric, answer.values), ("test_acc", ["0.5"] * 3))
+
+    def test_rows_of_two_tables_in_one_form_are_told(self):
+        table = 'print("{0}")\n' + LOOP + "print(epoch, {1})\n"
+        answer = answer_of(table.format("step loss", "v") + table.format("epoch val_acc", "w"))
+        self.assertTrue(any("val_acc is a column of a table, and another table has rows of the same form" in t for t in answer.to_do), answer.to_do)
+        answer = answer_of(table.format("epoch val_acc", "w"))
+        self.assertEqual((answer.values, len(answer.to_do)), (["0.5"] * 3, 1), answer.to_do)
+
+    def test_a_padded_number_may_begin_the_line(self):
+        answer = answer_of(LOOP + 'print(f"{epoch:3d} val acc {w}")', 'print(f"Best epoch {epoch} with val acc {v}")')
+        self.assertEqual((answer.metric, answer.values), ("val_acc", ["0.5"] * 3))
+
+    def test_the_average_precision_over_all_thresholds_is_the_plain_one(self):
+        answer = answer_of(LOOP + 'print(f"epoch {epoch} mAP@[.5:.95]={w} mAP@.5={u}")')
+        self.assertEqual((answer.metric, answer.values), ("map", ["0.5"] * 3))
+
     def test_a_value_with_a_number_right_behind_it_is_told(self):
         for line in ("acc: {v}00", "epoch {epoch} acc: {v}1e-3", "acc: {v}{w}"):
             answer = answer_of(LOOP + f'print(f"{line}")')
