@@ -54,10 +54,22 @@ def with_counts_marked(parts):
     return out, counts
 
 
+# "Accuracy (%): ", "F1 (macro): ", "acc%: ".
+REMARK = re.compile(r"([A-Za-z][\w /.@^-]*?)(?:\s*[(\[]\s*([^()\[\]\2:]{1,24}?)\s*[)\]]|,?\s*%)(?=\s*[:=]?\s*$)")
+
+
+def with_remark(match):
+    """"F1 macro" of "F1 (macro)", and "Accuracy" of "Accuracy (%)"."""
+    name, remark = match.groups()
+    if not is_metric(name) or part_of(words_of(remark or "")):
+        return match.group(0)
+    return f"{name} {remark}" if re.fullmatch("[A-Za-z]+", remark or "") else name
+
+
 def spoken(text):
     """The words of a text without what it counts: "ndcg: " of "ndcg@5: ", "mean return: " of "mean return (over 100 episodes): ",
     "acc dev: " of "acc (dev): "."""
-    text = in_full(text)
+    text = REMARK.sub(with_remark, in_full(text))
     text = re.sub(r"(?<=\w)\s*\(((?:on |of )?[A-Za-z-]+)\)(?=\s*[:=]?\s*$)", lambda m: f" {m.group(1)}" if part_of(words_of(m.group(1))) else m.group(0), text)
     text = re.sub(rf"\s*[(\[][^()\[\]]*{COUNTED}[^()\[\]]*[)\]]", "", text)
     return re.sub(rf"\b(top)[-_ ]{COUNTED}", r"\1k", re.sub(rf"@\s*{COUNTED}", "", text), flags=re.I)

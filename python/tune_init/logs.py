@@ -339,7 +339,7 @@ class Log:
             names = names_of_header(line)
             if names:
                 header = names
-            elif header:
+            elif header and re.fullmatch(r"[\s|:+-]+", line) is None:
                 for name in header[0]:
                     regex = column_regex(header[0], name, header[1], line) if is_metric(name) else ""
                     if regex and match_of(regex, line):

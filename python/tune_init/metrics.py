@@ -299,7 +299,8 @@ def names_of_header(text):
     """(names, separator) of a line such as "epoch,loss,val_acc"; None for others."""
     separator = next((c for c in ",;\t|" if c in text), " ")
     names = [n.strip() for n in text.strip().split(None if separator == " " else separator)]
-    is_header = len(names) > 1 and all(re.fullmatch(r"[A-Za-z][\w/.@-]*", n) for n in names)
+    inner = names[1:-1] if names and names[0] == names[-1] == "" else names  # "| epoch | loss |"
+    is_header = len(inner) > 1 and all(re.fullmatch(r"[A-Za-z][\w/.@-]*", n) for n in inner)
     return (names, separator) if is_header and any(is_metric(n) for n in names) else None
 
 
@@ -311,7 +312,7 @@ def column_metrics(lines):
             header = names_of_header("".join(line.parts)) or header
             continue
         texts = [p for p in line.parts if p is not None]
-        if header is None or line.parts.count(None) != len(header[0]) or any(t.strip(" ,;\t|%:0123456789") for t in texts):
+        if header is None or line.parts.count(None) != len(list(filter(None, header[0]))) or any(t.strip(" ,;\t|%:0123456789") for t in texts):
             continue
         names, separator = header
         for i, name in enumerate(names):

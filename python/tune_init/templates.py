@@ -264,6 +264,16 @@ class Names:
         return nodes if not is_changed and all(is_text(node) for node in nodes) else []
 
 
+def rows_in(tree):
+    """name: the list that it is given once and that nothing changes."""
+    given = [(n.targets[0].id, n.value) for n in ast.walk(tree) if isinstance(n, ast.Assign) and is_name(n.targets[0])]
+    names = [name for name, _ in given]
+    changed = {ast.unparse(n.func.value) for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)
+               and n.func.attr in ("append", "extend", "insert", "pop")}
+    changed |= {ast.unparse(n.target) for n in ast.walk(tree) if isinstance(n, ast.AugAssign)}
+    return {name: value for name, value in given if isinstance(value, (ast.List, ast.Tuple)) and names.count(name) == 1 and name not in changed}
+
+
 def csv_writers_in(tree):
     """name: separator of the writers of csv that write to standard output."""
     def separator_of(call):
@@ -289,7 +299,9 @@ class Templates:
     def __init__(self, tree):
         self.names = Names(tree)
         self.files = files_opened_in(tree)
-        self.csv_writers = csv_writers_in(tree)
+        self.csv_writers, self.rows = csv_writers_in(tree), rows_in(tree)
+        self.other_names = {n.targets[0].id: dotted(n.value) for n in ast.walk(tree) if isinstance(n, ast.Assign) and is_name(n.targets[0])
+                            and re.fullmatch(r"print|(?:\w+\.)*log\w*\.(?:info|warning|debug)", dotted(n.value)) and not isinstance(n.value, ast.Call)}
         self.has_structlog = any(isinstance(n, (ast.Import, ast.ImportFrom)) and "structlog" in ast.unparse(n) for n in ast.walk(tree))
         # log(Epoch=1, Val=0.5) of PyTorch Geometric prints "Epoch: 1, Val: 0.5".
         self.has_log_of_words = any(isinstance(n, ast.ImportFrom) and (n.module or "").startswith("torch_geometric") and
@@ -403,9 +415,15 @@ class Templates:
             parts += ([separator] if i else []) + template
         return parts
 
+    def unpacked(self, node):
+        """The elements of *row, where the row is written out."""
+        given = self.rows.get(node.value.id) if isinstance(node, ast.Starred) and is_name(node.value) else None
+        return given.elts if given is not None else [node]
+
     def printed(self, call, bound=None):
         """(template, stream) of a call that prints; None for others."""
         name = dotted(call.func)
+        name = self.other_names.get(name, name)
         owner, _, last = name.rpartition(".")
         words = {k.arg: k.value for k in call.keywords if k.arg}
         is_rich = last == "rprint" or "console" in owner.lower() or owner == "rich"
@@ -415,7 +433,7 @@ class Templates:
             is_error = "stderr" in ast.unparse(words["file"]) if "file" in words else "err" in words
             separator = words.get("sep")
             text = separator.value if isinstance(separator, ast.Constant) else " "
-            parts = self.joined([self.of(a, bound) for a in call.args], text)
+            parts = self.joined([self.of(a, bound) for argument in call.args for a in self.unpacked(argument)], text)
             if is_rich:  # Its markup: [bold]...[/].
                 parts = [p if p is None else re.sub(r"\[/?[a-z][a-z ]*\]|\[/\]", "", p) for p in parts]
             return ([LOGGED] if last == "log" else []) + parts, "stderr" if is_error else "stdout"

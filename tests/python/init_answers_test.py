@@ -139,6 +139,26 @@ class Places(unittest.TestCase):
             answer = Answer(f'print("{header}")\n' + self.LOOP + f'print(f"{row}")\n')
             self.assertEqual((answer.metric, answer.values), ("val_acc", ["0.25", "0.5"]), separator)
 
+    def test_a_remark_between_the_name_and_its_value(self):
+        for label, name in (("Accuracy (%)", "accuracy"), ("val acc%", "val_acc"), ("val F1 (macro)", "val_f1_macro"), ("val AUC (95% CI)", "val_auc"),
+                            ("Recall (k=10)", "recall"), ("Accuracy [%]", "accuracy")):
+            answer = Answer(self.LOOP + f'print(f"epoch {{e}} {label}: {{acc}}")\n')
+            self.assertEqual((answer.metric, answer.values), (name, ["0.25", "0.5"]), label)
+        self.assertIn("what it prints is not known", space_of(self.LOOP + 'print(f"acc (std): {loss}")\n'))
+
+    def test_rows_of_markdown_and_of_a_list_are_read(self):
+        for script in ('print("| epoch | loss | val_acc |")\nprint("|---|---|---|")\n' + self.LOOP + 'print(f"| {e} | {loss} | {acc} |")\n',
+                       'print("epoch", "loss", "val_acc")\n' + self.LOOP + "row = [e, loss, acc]\n    print(*row)\n"):
+            answer = Answer(script)
+            self.assertEqual((answer.metric, answer.values), ("val_acc", ["0.25", "0.5"]), script)
+        self.assertEqual(Answer("x = 1\n", "| epoch | val_acc |\n|---|---|\n| 1 | 0.25 |\n| 2 | 0.5 |\n").values, ["0.25", "0.5"])
+        changed = 'print("epoch", "loss", "val_acc")\n' + self.LOOP + "row = [e, acc, loss]\n    row = [e, loss, acc]\n    print(*row)\n"
+        self.assertIn("what it prints is not known", space_of(changed))
+
+    def test_print_under_another_name_is_read(self):
+        answer = Answer("say = print\n" + self.LOOP + 'say(f"val_acc {acc}")\n')
+        self.assertEqual((answer.metric, answer.values), ("val_acc", ["0.25", "0.5"]))
+
     def test_a_row_of_a_csv_writer_is_read(self):
         for delimiter, header in ((",", True), (";", True), (",", False)):
             script = ("import csv, sys\nout = csv.writer(sys.stdout" + (", delimiter=';'" if delimiter == ";" else "") + ")\n"
