@@ -127,8 +127,8 @@ Status ReadModelOptions(const OptionMap& map, TpeOptions& options) {
   return map.Read("constant_liar", options.constant_liar);
 }
 
-Result<std::unique_ptr<Searcher>> Make(std::string_view name, const SearchProblem& problem,
-                                       Split split, const TpeOptions& options) {
+Result<std::unique_ptr<Searcher>> MakeTpe(std::string_view name, const SearchProblem& problem,
+                                          Split split, const TpeOptions& options) {
   TUNE_RETURN_IF_ERROR(RefuseGridSearch(problem.space, name));
   TUNE_ASSIGN_OR_RETURN(auto random, MakeUniqueRandomSearcher(problem));
   return std::unique_ptr<Searcher>(
@@ -147,7 +147,8 @@ Result<std::unique_ptr<Searcher>> MakeTpeSearcher(const Value& options,
   TpeOptions read;
   TUNE_RETURN_IF_ERROR(map.Read("n_startup_trials", 0, 1'000'000, read.n_startup_trials));
   TUNE_RETURN_IF_ERROR(ReadModelOptions(map, read));
-  return Make("tpe", problem, problem.modes.size() > 1 ? Split::kByFronts : Split::kByLoss, read);
+  return MakeTpe("tpe", problem, problem.modes.size() > 1 ? Split::kByFronts : Split::kByLoss,
+                 read);
 }
 
 Result<std::unique_ptr<Searcher>> MakeBohbSearcher(const Value& options,
@@ -166,7 +167,7 @@ Result<std::unique_ptr<Searcher>> MakeBohbSearcher(const Value& options,
   read.random_fraction = 1.0 / 3;
   TUNE_RETURN_IF_ERROR(map.Read("random_fraction", 0.0, 1.0, read.random_fraction));
   TUNE_RETURN_IF_ERROR(ReadModelOptions(map, read));
-  return Make("bohb", problem, Split::kAtHighestLevel, read);
+  return MakeTpe("bohb", problem, Split::kAtHighestLevel, read);
 }
 
 }  // namespace tune

@@ -47,7 +47,7 @@ bool IsVariableName(std::string_view name) {
                      [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
 }
 
-std::string Dotted(std::string name) {
+std::string PathOfKeys(std::string name) {
   std::replace(name.begin(), name.end(), '/', '.');
   return name;
 }
@@ -407,7 +407,7 @@ Status CommandSpec::CheckParameters(const std::vector<std::string>& known) const
   const std::vector<std::string_view> names(known.begin(), known.end());
   const auto check = [&](const CommandText& text, Place place, std::string_view label) -> Status {
     for (const std::string& name : text.ParameterNames()) {
-      const std::string flat = Dotted(name);
+      const std::string flat = PathOfKeys(name);
       if (flat != name && std::find(known.begin(), known.end(), flat) != known.end()) {
         return InvalidAt(place, "trainable: " + std::string(label) + ": {" + flat +
                                     "} is a nested name, and the space has a parameter '" + flat +
@@ -416,9 +416,9 @@ Status CommandSpec::CheckParameters(const std::vector<std::string>& known) const
       }
       if (std::find(known.begin(), known.end(), name) != known.end()) continue;
       if (std::find(kOwnNames.begin(), kOwnNames.end(), name) != kOwnNames.end()) continue;
-      return InvalidAt(place, "trainable: " + std::string(label) + ": {" + Dotted(name) +
+      return InvalidAt(place, "trainable: " + std::string(label) + ": {" + PathOfKeys(name) +
                                   "} is no parameter of the space, and braces that are meant as " +
-                                  "such are doubled, {{" + Dotted(name) + "}}" +
+                                  "such are doubled, {{" + PathOfKeys(name) + "}}" +
                                   DidYouMean(name, names));
     }
     for (const std::string& braces : text.literal_braces()) {
@@ -428,7 +428,7 @@ Status CommandSpec::CheckParameters(const std::vector<std::string>& known) const
                              ((*meant)[0] < '0' || (*meant)[0] > '9');
       return InvalidAt(place, "trainable: " + std::string(label) + ": {" + braces +
                                   "} would be given to the program as it stands; " +
-                                  (can_stand ? "write {" + Dotted(std::string(*meant)) + "}"
+                                  (can_stand ? "write {" + PathOfKeys(std::string(*meant)) + "}"
                                              : "rename the parameter '" + std::string(*meant) +
                                                    "': a name in braces has letters, digits, _ "
                                                    "and -, and begins with a letter") +

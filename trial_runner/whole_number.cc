@@ -6,6 +6,8 @@
 #include <limits>
 #include <system_error>
 
+#include "trial_runner/line_words.h"
+
 namespace tune {
 namespace {
 
@@ -16,7 +18,6 @@ constexpr std::string_view kDashes[] = {"\xe2\x80\x90", "\xe2\x80\x91", "\xe2\x8
 // Points of other scripts: Arabic (and its thousands'), a middle dot, a wide one.
 constexpr std::string_view kForeignPoints[] = {"\xd9\xab", "\xd9\xac", "\xc2\xb7", "\xef\xbc\x8e"};
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool IsExponentMark(char c) { return c == 'e' || c == 'E'; }
 bool IsSign(char c) { return c == '+' || c == '-'; }

@@ -63,7 +63,7 @@ Value Section(std::span<const std::string_view> keys,
                  {"additionalProperties", false}});
 }
 
-Value Duration(const std::string& about) { return About(Ref("duration"), about); }
+Value DurationAbout(const std::string& about) { return About(Ref("duration"), about); }
 Value Bytes(const std::string& about) { return About(Ref("bytes"), about); }
 
 Value Resources() {
@@ -81,20 +81,21 @@ Value Limits() {
   return Section(
       kLimitKeys,
       {{"max_concurrent", Integer(1, "Trials at a time")},
-       {"sweep_time", Duration("The sweep ends then")},
-       {"trial_time", Duration("A trial ends then")},
-       {"no_progress", Duration("A trial that reports nothing for so long hangs")},
+       {"sweep_time", DurationAbout("The sweep ends then")},
+       {"trial_time", DurationAbout("A trial ends then")},
+       {"no_progress", DurationAbout("A trial that reports nothing for so long hangs")},
        {"failed_trials", Integer(1, "So many end the sweep")},
-       {"unplaceable", Duration("How long a trial waits for a machine that can hold it")},
-       {"lease", Duration("How long a worker that is not heard of keeps its trials")}},
+       {"unplaceable", DurationAbout("How long a trial waits for a machine that can hold it")},
+       {"lease", DurationAbout("How long a worker that is not heard of keeps its trials")}},
       "When something ends by itself");
 }
 
 Value Failure() {
   const Value count = Integer(-1, "Per trial; -1: no limit");
-  const Value backoff = Duration("Before the first retry, at most; doubles");
-  std::map<std::string, Value> properties = {
-      {"max_failures", count}, {"backoff", backoff}, {"backoff_max", Duration("The longest wait")}};
+  const Value backoff = DurationAbout("Before the first retry, at most; doubles");
+  std::map<std::string, Value> properties = {{"max_failures", count},
+                                             {"backoff", backoff},
+                                             {"backoff_max", DurationAbout("The longest wait")}};
   std::vector<std::string_view> keys(kFailureKeys.begin(), kFailureKeys.end());
   for (const auto& [cause, outcome] : kFailureCauses) {
     keys.push_back(cause);
@@ -124,7 +125,7 @@ Value Stop() {
       {{"description", "A trial ends when a metric, training_iteration or time_total reaches this"},
        {"type", List({"object", "null"})},
        {"properties", Object({{"training_iteration", Integer(1, "Iterations")},
-                              {"time_total", Duration("Time of the trial")}})},
+                              {"time_total", DurationAbout("Time of the trial")}})},
        {"additionalProperties", Object({{"anyOf", List({Type("number"), bound})}})}});
 }
 

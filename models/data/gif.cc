@@ -10,7 +10,7 @@
 namespace tune::models {
 namespace {
 
-constexpr int64_t kPixelsMax = 1 << 28;
+constexpr int64_t kFramePixelsMax = 1 << 28;
 constexpr int kCodeBitsMax = 12;
 constexpr uint8_t kExtension = 0x21;
 constexpr uint8_t kImage = 0x2C;
@@ -176,7 +176,7 @@ Result<RgbImage> ReadFrame(GifReader& reader, std::span<const uint8_t> screen, P
   image.width = std::max(Number(screen, 0), frame.left + frame.width);
   image.height = std::max(Number(screen, 2), frame.top + frame.height);
   const int64_t pixel_count = int64_t{image.width} * image.height;
-  if (frame.width == 0 || frame.height == 0 || pixel_count > kPixelsMax) return Damaged();
+  if (frame.width == 0 || frame.height == 0 || pixel_count > kFramePixelsMax) return Damaged();
   TUNE_ASSIGN_OR_RETURN(
       const std::vector<uint8_t> indices,
       Unpack(*packed, root_bits->front(),

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kConfigBytesMax = 16u << 20;
 
-std::string PathIn(const std::string& folder, std::string_view name) {
+std::string FileIn(const std::string& folder, std::string_view name) {
   return (fs::path(folder) / name).string();
 }
 
@@ -46,7 +46,7 @@ EpochReport WithTest(const std::vector<EpochReport>& history, int epoch, const M
 }
 
 Result<Model> ReadExported(const std::string& folder) {
-  const std::string path = PathIn(folder, "config.json");
+  const std::string path = FileIn(folder, "config.json");
   TUNE_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kConfigBytesMax));
   const Result<Value> config = ParseJson(text);
   if (!config.ok()) return config.status().At(path);
@@ -66,7 +66,7 @@ Result<Model> ReadExported(const std::string& folder) {
     model.class_names.push_back(name.AsString());
   }
   if (model.class_names.size() < 2) return bad;
-  TUNE_ASSIGN_OR_RETURN(model.weights, ReadSafetensors(PathIn(folder, "model.safetensors")));
+  TUNE_ASSIGN_OR_RETURN(model.weights, ReadSafetensors(FileIn(folder, "model.safetensors")));
   return model;
 }
 
@@ -95,7 +95,7 @@ Result<int> ExportModel(const std::string& checkpoint_folder, const std::string&
       {"model.safetensors", SerializeSafetensors(is_best ? BestWeights(state) : state.weights)},
       {"config.json", ToJson(config) + "\n"}};
   for (const auto& [name, contents] : files) {
-    const std::string path = PathIn(out_folder, name);
+    const std::string path = FileIn(out_folder, name);
     TUNE_RETURN_IF_ERROR(WriteFileSynced(path + ".tmp", contents));
     TUNE_RETURN_IF_ERROR(RenameSynced(path + ".tmp", path));
   }
@@ -104,8 +104,8 @@ Result<int> ExportModel(const std::string& checkpoint_folder, const std::string&
 
 Result<Model> ReadModel(const std::string& folder) {
   std::error_code error;
-  if (fs::exists(PathIn(folder, "config.json"), error)) return ReadExported(folder);
-  if (!fs::exists(PathIn(folder, "manifest.json"), error)) {
+  if (fs::exists(FileIn(folder, "config.json"), error)) return ReadExported(folder);
+  if (!fs::exists(FileIn(folder, "manifest.json"), error)) {
     return InvalidArgument("no model in '" + folder +
                            "': expected config.json and model.safetensors (tune best --export, "
                            "food11 train --out) or a checkpoint folder");

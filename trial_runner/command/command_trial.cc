@@ -54,7 +54,7 @@ std::string ShortLine(const std::string& line) {
          (line.size() > kShownMax ? "..." : "");
 }
 
-bool IsBlank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == text.npos; }
+bool IsBlankText(std::string_view text) { return text.find_first_not_of(" \t\r\n") == text.npos; }
 
 std::string LeftRunning(const ProgramEnd& end) {
   return "left running: the program ended with status 0 while '" + ShortLine(end.left_running) +
@@ -437,8 +437,8 @@ TrialEnd CommandTrial::EndOfProgram() const {
   if (!error.line.empty() && !output_.HasValueIn(error.behind)) {
     return {Outcome::kCompleted,
             "an error that its status hides: the program ended with status 0, and " +
-                std::string(IsBlank(error.behind) ? "the last that it printed is '"
-                                                  : "among the last that it printed is '") +
+                std::string(IsBlankText(error.behind) ? "the last that it printed is '"
+                                                      : "among the last that it printed is '") +
                 error.line +
                 "'; let the script end with the status of what it runs (in a "
                 "shell: set -e -o pipefail)"};

@@ -49,7 +49,7 @@ std::string_view TakeLine(std::string_view& text) {
   return line;
 }
 
-bool IsBlank(std::string_view line) { return line.find_first_not_of(" \t") == line.npos; }
+bool IsBlankLine(std::string_view line) { return line.find_first_not_of(" \t") == line.npos; }
 
 // "ValueError: no" and "KeyboardInterrupt", which end a traceback.
 bool IsException(std::string_view line) {
@@ -78,7 +78,7 @@ bool SaysThatItFailed(std::string_view line) {
   std::string word(before.substr(space == before.npos ? 0 : space + 1));
   for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   constexpr std::string_view kNumberBeginnings = "0123456789.+-[({";
-  const bool is_value = IsBlank(said) || kNumberBeginnings.find(said.front()) != said.npos ||
+  const bool is_value = IsBlankLine(said) || kNumberBeginnings.find(said.front()) != said.npos ||
                         said.starts_with("nan") || said.starts_with("inf");
   return !is_value && (word == "failed" || word == "error" || word == "exception" ||
                        word == "aborted" || word == "fatal");
@@ -95,9 +95,10 @@ OutputTail::Complaint OutputTail::LastComplaint() const {
     std::string_view line;  // The lines of a traceback are indented but for its last.
     do {
       line = TakeLine(rest);
-    } while (!rest.empty() && (IsBlank(line) || line.front() == ' ' || line.front() == '\t'));
+    } while (!rest.empty() && (IsBlankLine(line) || line.front() == ' ' || line.front() == '\t'));
     int behind = 0;
-    for (std::string_view left = rest; !left.empty();) behind += IsBlank(TakeLine(left)) ? 0 : 1;
+    for (std::string_view left = rest; !left.empty();)
+      behind += IsBlankLine(TakeLine(left)) ? 0 : 1;
     if (IsException(line) && !IsOfImport(line) && behind <= kLinesBehindMax) {
       return {ToUtf8(line.substr(0, kShownMax)), std::string(rest)};
     }

@@ -31,7 +31,7 @@ constexpr size_t kChangedMax = 1'000;
 constexpr int64_t kLookCpuMaxNs = 20'000'000;
 constexpr int64_t kTailBytes = 4'096;
 constexpr uint64_t kRecordBytesMax = 4u << 20;
-constexpr uint64_t kMetricFileBytesMax = 1u << 20;
+constexpr uint64_t kComparedBytesMax = 1u << 20;
 constexpr size_t kNamesShown = 3;
 
 int64_t NanosecondsOf(const timespec& time) {
@@ -153,14 +153,14 @@ std::string RecordFileOf(const std::string& folder) {
 }
 
 std::string HashOfFile(const std::string& path) {
-  const Result<std::string> text = ReadFile(path, kMetricFileBytesMax);
+  const Result<std::string> text = ReadFile(path, kComparedBytesMax);
   return text.ok() ? HashToHex(Xxh64(*text)) : "";
 }
 
 // Whether a number in it has so many digits that two configurations would hardly both have it.
 bool HasLongNumber(const std::string& path) {
   constexpr int kDigitsMin = 6;
-  const Result<std::string> text = ReadFile(path, kMetricFileBytesMax);
+  const Result<std::string> text = ReadFile(path, kComparedBytesMax);
   int digits = 0;
   for (const char c : text.ok() ? *text : std::string()) {
     const bool is_digit = c >= '0' && c <= '9';

@@ -59,7 +59,7 @@ std::vector<std::string> NamesIn(const std::string& folder) {
   return names;
 }
 
-bool IsFolderPath(const std::string& path) {
+bool IsRealFolder(const std::string& path) {
   std::error_code error;
   return fs::is_directory(fs::symlink_status(path, error));
 }
@@ -98,7 +98,7 @@ class Trim {
     for (const std::string& name : NamesIn(packages)) {
       const std::string path = packages + "/" + name;
       if (name.ends_with(".list") &&
-          !IsFolderPath(path.substr(0, path.size() - std::string(".list").size()))) {
+          !IsRealFolder(path.substr(0, path.size() - std::string(".list").size()))) {
         RemoveFile(path, "of a package that is gone");
       }
       if (!name.ends_with(".part") || now_ - ModifiedAt(path) < kInUse) continue;
@@ -127,7 +127,7 @@ class Trim {
   }
 
   void Add(const std::string& path, bool is_artifacts) {
-    if (!IsFolderPath(path)) return;
+    if (!IsRealFolder(path)) return;
     Kept kept{path, 0, ModifiedAt(path), is_artifacts};
     Instant newest = kept.used;
     kept.bytes = Measure(path, newest);
@@ -143,7 +143,7 @@ class Trim {
     }
     if (dry_run_) return true;
     RemoveUnlessHeld(kept.path);
-    return !IsFolderPath(kept.path);
+    return !IsRealFolder(kept.path);
   }
 
   const std::string cache_;

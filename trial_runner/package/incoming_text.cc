@@ -15,13 +15,13 @@
 namespace tune {
 namespace {
 
-constexpr size_t kReadBytes = 1u << 20;
+constexpr size_t kReadAtOnce = 1u << 20;
 
 }  // namespace
 
 Result<IncomingText> IncomingText::Begin(PackageName name, FileDescriptor file, std::string path) {
   IncomingText text(std::move(name), std::move(file), std::move(path));
-  std::string buffer(kReadBytes, '\0');
+  std::string buffer(kReadAtOnce, '\0');
   if (lseek(text.file_.get(), 0, SEEK_SET) != 0) return ErrnoStatus("read", text.path_);
   while (true) {
     const ssize_t count = read(text.file_.get(), buffer.data(), buffer.size());

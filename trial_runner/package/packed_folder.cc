@@ -28,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kIgnoreFile[] = ".tuneignore";
-constexpr size_t kReadBytes = 256u << 10;
+constexpr size_t kPackedAtOnce = 256u << 10;
 
 // Takes the text's pieces: hashes them, and writes them where they are kept.
 class PackageText {
@@ -214,9 +214,9 @@ class Packer {
   // From the file's beginning, as many bytes as it had when it was opened.
   Status ReadPieces(const std::string& path, const FileDescriptor& file, int64_t bytes,
                     const std::function<Status(std::string_view)>& take) {
-    buffer_.resize(kReadBytes);
+    buffer_.resize(kPackedAtOnce);
     for (int64_t at = 0; at < bytes;) {
-      const auto wanted = static_cast<size_t>(std::min<int64_t>(bytes - at, kReadBytes));
+      const auto wanted = static_cast<size_t>(std::min<int64_t>(bytes - at, kPackedAtOnce));
       const ssize_t count = pread(file.get(), buffer_.data(), wanted, at);
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) return ErrnoStatus("read", PathOf(path));

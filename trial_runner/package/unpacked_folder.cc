@@ -17,7 +17,7 @@ namespace tune {
 namespace {
 
 constexpr uint64_t kListBytesMax = limits::kPackageBytesMax;
-constexpr size_t kReadBytes = 256u << 10;
+constexpr size_t kUnpackedAtOnce = 256u << 10;
 
 // Whether the file has exactly so many bytes; adds them.
 bool AddContent(const std::string& path, uint64_t bytes, Sha256& hash) {
@@ -27,9 +27,10 @@ bool AddContent(const std::string& path, uint64_t bytes, Sha256& hash) {
       static_cast<uint64_t>(info.st_size) != bytes) {
     return false;
   }
-  std::string buffer(static_cast<size_t>(std::min<uint64_t>(bytes, kReadBytes)), '\0');
+  std::string buffer(static_cast<size_t>(std::min<uint64_t>(bytes, kUnpackedAtOnce)), '\0');
   while (bytes > 0) {
-    const ssize_t count = read(file.get(), buffer.data(), std::min<uint64_t>(bytes, kReadBytes));
+    const ssize_t count =
+        read(file.get(), buffer.data(), std::min<uint64_t>(bytes, kUnpackedAtOnce));
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return false;
     hash.Add({buffer.data(), static_cast<size_t>(count)});

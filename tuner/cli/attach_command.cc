@@ -13,7 +13,7 @@
 namespace tune {
 namespace {
 
-constexpr Duration kLookEvery = Milliseconds(500);
+constexpr Duration kLookAtSweepEvery = Milliseconds(500);
 constexpr int kExitLeft = 130;
 
 // One look at the sweep.
@@ -86,7 +86,7 @@ int AttachCommand(const AttachOptions& options, const Clock& clock, const WaitFu
       out << RenderSummary(*look->summary);
       return ExitStatusOf(*look->summary);
     }
-    if (!wait(kLookEvery)) {
+    if (!wait(kLookAtSweepEvery)) {
       screen.Say(
           "detached; the sweep goes on: " + ShellCommand("attach", watch.name(), options.db_path) +
           " shows it again, " + ShellCommand("stop", watch.name(), options.db_path) + " ends it");

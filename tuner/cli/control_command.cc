@@ -21,7 +21,7 @@ namespace {
 constexpr Duration kAnswerPatience = Milliseconds(30'000);
 // A tuner that has the lock and does not listen is about to (or to end).
 constexpr Duration kListenPatience = Milliseconds(10'000);
-constexpr Duration kLookEvery = Milliseconds(50);
+constexpr Duration kLookAtAnswerEvery = Milliseconds(50);
 
 using Lines = std::vector<std::string>;
 
@@ -135,7 +135,7 @@ int ControlCommand(const ControlOptions& options, const Clock& clock, const Wait
       for (const std::string& line : **done) out << Printable(line) << "\n";
       return 0;
     }
-    if (clock.Now() >= give_up_at || !wait(kLookEvery)) break;
+    if (clock.Now() >= give_up_at || !wait(kLookAtAnswerEvery)) break;
   }
   const std::optional<LockHolder> holder = FindLockHolder(options.db_path);
   return Complain(Unavailable(options.db_path + ": is held by " +

@@ -20,16 +20,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Duration kLookEvery = Milliseconds(300);
+constexpr Duration kLookAtLogEvery = Milliseconds(300);
 constexpr size_t kPieceBytes = 1 << 16;
 
-struct TrialState {
+struct LoggedTrial {
   FoundTrial trial;
   bool may_print_more = false;
   std::string workers;  // Of its attempts, for a person.
 };
 
-Result<TrialState> ReadState(const LogsOptions& options) {
+Result<LoggedTrial> ReadState(const LogsOptions& options) {
   static constexpr char kStatusSql[] =
       "SELECT t.status, EXISTS (SELECT 1 FROM attempts AS a WHERE a.trial = t.id"
       " AND a.outcome = 'running') FROM trials AS t WHERE t.id = ?1";
@@ -37,7 +37,7 @@ Result<TrialState> ReadState(const LogsOptions& options) {
       "SELECT DISTINCT w.name, w.address FROM attempts AS a JOIN workers AS w ON w.id = a.worker"
       " WHERE a.trial = ?1 ORDER BY w.id";
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database, OpenForQueries(options.db_path));
-  TrialState state;
+  LoggedTrial state;
   TUNE_ASSIGN_OR_RETURN(state.trial, FindTrial(*database, options.trial));
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database->Kept(kStatusSql));
   row->BindAll(state.trial.id);
@@ -102,7 +102,7 @@ int LogsCommand(const LogsOptions& options, const WaitFunction& wait, std::ostre
   std::optional<LogTail> tail;
   for (;;) {
     // Before the logs are read: what a trial that has ended had printed is there.
-    const Result<TrialState> state = ReadState(options);
+    const Result<LoggedTrial> state = ReadState(options);
     if (!state.ok()) return Complain(state.status(), err);
     const FoundTrial& trial = state->trial;
     if (!tail) {
@@ -110,7 +110,7 @@ int LogsCommand(const LogsOptions& options, const WaitFunction& wait, std::ostre
                    out);
     }
     tail->Print();
-    if (options.follow && state->may_print_more && wait(kLookEvery)) continue;
+    if (options.follow && state->may_print_more && wait(kLookAtLogEvery)) continue;
     if (!tail->has_printed()) {
       err << "nothing on this machine was printed by trial " << Printable(trial.Name())
           << (state->workers.empty() ? "; it has not run yet" : "; it ran on " + state->workers)

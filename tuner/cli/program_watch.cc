@@ -10,7 +10,7 @@
 namespace tune {
 namespace {
 
-constexpr Duration kLookEvery = Milliseconds(200);
+constexpr Duration kLookAtProgramEvery = Milliseconds(200);
 
 }  // namespace
 
@@ -39,7 +39,7 @@ std::string ProgramWatch::Stamps() const {
 
 std::optional<std::vector<std::string>> ProgramWatch::Look(Instant now) {
   if (!began_ || began_->files.empty()) return std::nullopt;
-  if (looked_at_ && now < *looked_at_ + kLookEvery) return std::nullopt;
+  if (looked_at_ && now < *looked_at_ + kLookAtProgramEvery) return std::nullopt;
   looked_at_ = now;
   std::string stamps = Stamps();
   if (stamps == stamps_) return std::nullopt;

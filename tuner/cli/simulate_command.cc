@@ -21,7 +21,7 @@
 namespace tune {
 namespace {
 
-constexpr uint64_t kDefaultSeed = 0;
+constexpr uint64_t kSimulatedSeed = 0;
 constexpr int64_t kSeedsMax = 1'000;
 
 std::vector<std::string> WithShortcuts(const SimulateOptions& options) {
@@ -96,7 +96,7 @@ Result<Simulation> Prepare(const SimulateOptions& options) {
     return InvalidArgument("--seeds: read " + std::to_string(options.seeds) + ", expected 1 to " +
                            std::to_string(kSeedsMax));
   }
-  simulation.seed = options.seed.value_or(simulation.spec.seed.value_or(kDefaultSeed));
+  simulation.seed = options.seed.value_or(simulation.spec.seed.value_or(kSimulatedSeed));
   simulation.workers = WorkersOf(options, simulation.spec.resources);
   if (!options.curves.empty()) {
     TUNE_ASSIGN_OR_RETURN(simulation.recorded, ReadCurves(options.curves, simulation.spec));

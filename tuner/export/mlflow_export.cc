@@ -28,7 +28,7 @@ namespace tune {
 namespace {
 
 // A line for each column and constraint: SQLAlchemy 1.4 tells constraints apart by their lines.
-constexpr char kSchema[] = R"sql(
+constexpr char kMlflowSchema[] = R"sql(
 CREATE TABLE experiments (
   experiment_id INTEGER NOT NULL,
   name VARCHAR(256) NOT NULL,
@@ -168,11 +168,11 @@ class AllowedNames {
 };
 
 // As MLflow keeps numbers: SQL has neither NaN nor infinities.
-struct StoredNumber {
+struct MlflowNumber {
   double value = 0;
   bool is_nan = false;
 };
-StoredNumber Stored(double value) {
+MlflowNumber ToMlflow(double value) {
   if (std::isnan(value)) return {0, true};
   constexpr double kMax = std::numeric_limits<double>::max();
   if (std::isinf(value)) return {value > 0 ? kMax : -kMax, false};
@@ -202,7 +202,7 @@ class StoreWriter {
         "INSERT INTO experiments (experiment_id, name, artifact_location, lifecycle_stage)"
         " VALUES (?1, ?2, ?3, 'active')";
     TUNE_RETURN_IF_ERROR(store_.Execute("BEGIN"));
-    TUNE_RETURN_IF_ERROR(store_.Execute(kSchema));
+    TUNE_RETURN_IF_ERROR(store_.Execute(kMlflowSchema));
     TUNE_RETURN_IF_ERROR(store_.Run(kExperimentSql, experiment_, rows_.sweep().name, artifacts_));
     for (ExportedTrial trial;;) {
       TUNE_ASSIGN_OR_RETURN(const bool has_trial, rows_.NextTrial(trial));
@@ -250,7 +250,7 @@ class StoreWriter {
       if (!report.is_new) continue;
       TUNE_ASSIGN_OR_RETURN(const Metrics metrics, ParseMetrics(report.metrics_json));
       for (const auto& [name, value] : metrics) {
-        const StoredNumber stored = Stored(value);
+        const MlflowNumber stored = ToMlflow(value);
         TUNE_RETURN_IF_ERROR(store_.Run(kMetricSql, metrics_.Of(name), stored.value,
                                         Milliseconds(report.reported_at), run, report.iteration,
                                         stored.is_nan));

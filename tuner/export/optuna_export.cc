@@ -20,7 +20,7 @@
 namespace tune {
 namespace {
 
-constexpr char kSchema[] =
+constexpr char kOptunaSchema[] =
     "CREATE TABLE studies (study_id INTEGER NOT NULL, study_name VARCHAR(512) NOT NULL,"
     "  PRIMARY KEY (study_id));"
     "CREATE UNIQUE INDEX ix_studies_study_name ON studies (study_name);"
@@ -78,11 +78,11 @@ std::optional<std::string> OptunaTime(const std::optional<Instant>& time) {
 }
 
 // As Optuna keeps numbers beside their kind: SQL has no infinities.
-struct StoredNumber {
+struct OptunaNumber {
   std::optional<double> value;
   const char* type = "NAN";
 };
-StoredNumber Stored(const Metric& number) {
+OptunaNumber ToOptuna(const Metric& number) {
   if (!number.has_value() || std::isnan(*number)) return {};
   if (std::isinf(*number)) return {std::nullopt, *number > 0 ? "INF_POS" : "INF_NEG"};
   return {*number, "FINITE"};
@@ -137,7 +137,7 @@ Status StudyWriter::WriteStudy() {
       "INSERT INTO study_user_attributes (study_id, \"key\", value_json) VALUES (?1, ?2, ?3)";
   static constexpr char kSystemSql[] =
       "INSERT INTO study_system_attributes (study_id, \"key\", value_json) VALUES (?1, ?2, ?3)";
-  TUNE_RETURN_IF_ERROR(study_.Execute(kSchema));
+  TUNE_RETURN_IF_ERROR(study_.Execute(kOptunaSchema));
   const ExportedSweep& sweep = rows_.sweep();
   TUNE_RETURN_IF_ERROR(study_.Run(kStudySql, kStudy, sweep.name));
   Value names = Value::MakeList();
@@ -180,7 +180,7 @@ Result<StudyWriter::Trial> StudyWriter::WriteReports(const ExportedTrial& trial,
       std::vector<Metric> whole = WholeValues(metrics);
       if (objectives.size() > 1 && !whole.empty()) written.values = std::move(whole);
     }
-    const StoredNumber stored = Stored(value);
+    const OptunaNumber stored = ToOptuna(value);
     TUNE_RETURN_IF_ERROR(study_.Run(kReportSql, id, report.iteration, stored.value, stored.type));
   }
   if (objectives.size() == 1 && trial.best_value.has_value()) written.values = {trial.best_value};
@@ -253,7 +253,7 @@ Status StudyWriter::WriteTrial(const ExportedTrial& trial) {
   const std::string state = StateOf(trial, !written.values.empty());
   if (state == "COMPLETE" || state == "PRUNED") {
     for (size_t i = 0; i < written.values.size(); ++i) {
-      const StoredNumber stored = Stored(written.values[i]);
+      const OptunaNumber stored = ToOptuna(written.values[i]);
       TUNE_RETURN_IF_ERROR(study_.Run(kValueSql, id, i, stored.value, stored.type));
     }
   }
