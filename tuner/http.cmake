@@ -25,6 +25,7 @@ add_custom_command(OUTPUT ${web}/page_files.cc
   COMMENT "Building the page" VERBATIM)
 tune_library(tune_http
   SOURCES
+    ${CMAKE_CURRENT_LIST_DIR}/http/fair_places.cc
     ${CMAKE_CURRENT_LIST_DIR}/http/gzip.cc
     ${CMAKE_CURRENT_LIST_DIR}/http/http_message.cc
     ${CMAKE_CURRENT_LIST_DIR}/http/http_server.cc

@@ -40,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   if (text.find(kKey) != std::string::npos || text.find(kViewerKey) != std::string::npos) return 0;
   const tune::PageGuard guard({kKey, kViewerKey}, tune::PageRights::kAct,
-                              tune::PageGuard::Channel::kPlain);
+                              tune::PageGuard::Channel::kPlain, [] { return "word"; });
   TUNE_CHECK(guard.Stop(request).has_value());
   request.cookie = text;
   request.authorization = text;

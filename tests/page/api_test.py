@@ -86,6 +86,16 @@ class Client:
                     return out
                 out += piece
 
+    def request(self, path, header):
+        return f"GET {path} HTTP/1.1\r\nHost: localhost:{self.port}\r\n{header}\r\n\r\n".encode()
+
+    def hold(self, stack, path, header, origin="127.0.0.1"):
+        """A connection from an address of this machine that has asked this and stays, and the status of its answer."""
+        connection = stack.enter_context(
+            contextlib.closing(socket.create_connection(("127.0.0.1", self.port), timeout=20, source_address=(origin, 0))))
+        connection.sendall(self.request(path, header))
+        return connection, connection.recv(12)[9:]
+
     def act(self, action, name="small", **headers):
         """The status and the answer to an action: a value, or the body's own text."""
         body = action if isinstance(action, (str, bytes)) else json.dumps(action)
@@ -265,8 +275,9 @@ class OfASweep(unittest.TestCase):
     def test_the_address_with_the_key_gives_a_cookie_and_leads_to_the_one_without(self):
         answer, _ = self.page.ask("/?key=" + self.page.key, key=False)
         self.assertEqual((answer.status, answer.headers["Location"]), (303, "/"))
-        self.assertEqual(answer.headers["Set-Cookie"], f"{self.cookie}; Path=/; HttpOnly; SameSite=Strict")
-        for cookie in (self.cookie, f"a=b; {self.cookie}; c=d"):
+        given = answer.headers["Set-Cookie"]
+        self.assertRegex(given, rf"^{self.cookie}\.[0-9a-f]{{8}}; Path=/; HttpOnly; SameSite=Strict$")
+        for cookie in (given.split(";")[0], self.cookie, f"a=b; {self.cookie}; c=d"):
             self.assertEqual(self.page.ask("/", key=False, headers={"Cookie": cookie})[0].status, 200)
 
     def test_two_pages_of_one_machine_do_not_take_each_others_cookie(self):
@@ -380,21 +391,35 @@ class OfASweep(unittest.TestCase):
         connection.close()
         subprocess.run([TUNE, "delete", "another", "--yes"], cwd=self.folder, timeout=120, capture_output=True)
 
-    def test_many_who_listen_to_events_leave_room_for_answers(self):
-        head = f"GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {self.page.key}\r\n\r\n".encode()
-        crowd, answers = [], []
-        for _ in range(70):
-            connection = socket.create_connection(("127.0.0.1", self.page.port), timeout=60)
-            connection.sendall(head)
-            answers.append(connection.recv(12))
-            crowd.append(connection)
-            if answers[-1] != b"HTTP/1.1 200":
-                break
-        self.assertEqual(answers[-1], b"HTTP/1.1 503")
-        self.assertGreater(len(crowd), 16)
-        self.assertEqual(self.page.ask("/")[0].status, 200)
-        for connection in crowd:
-            connection.close()
+    def test_a_browser_listens_a_few_times_and_many_leave_a_place_for_who_holds_less(self):
+        page = Page(self.folder)
+        self.addCleanup(page.end)
+
+        def listen(browser, origin="127.0.0.1"):
+            return page.hold(stack, "/api/v1/events", f"Cookie: tune_key_{page.port}={page.key}.{browser}", origin)
+
+        with contextlib.ExitStack() as stack:
+            listening = [listen("a") for _ in range(5)]
+            self.assertEqual([status for _, status in listening], [b"200"] * 4 + [b"503"])
+            listening[0][0].close()
+            self.assertEqual(listen("a")[1], b"200")  # Who leaves is noticed, also while nothing is told.
+            crowd = [listen(f"b{i}") for i in range(28)]
+            self.assertEqual([status for _, status in crowd], [b"200"] * 28)  # All places are taken.
+            self.assertEqual(listen("c")[1], b"200")  # One of the first browser's is closed for it.
+            self.assertEqual(listen("a")[1], b"503")
+            self.assertEqual(listen("d", "127.0.0.2")[1], b"200")
+            self.assertEqual(page.ask("/")[0].status, 200)
+
+    def test_idle_connections_with_a_key_shut_nobody_out(self):
+        asked = ("/api/v1/sweeps", "Authorization: Bearer " + self.page.key)
+        with contextlib.ExitStack() as stack:
+            other, status = self.page.hold(stack, *asked, "127.0.0.2")
+            self.assertEqual(status, b"200")
+            for _ in range(100):
+                self.assertEqual(self.page.hold(stack, *asked)[1], b"200")
+            other.recv(1 << 20)
+            other.sendall(self.page.request(*asked))
+            self.assertEqual(other.recv(12)[9:], b"200")  # Who holds little keeps it.
 
     def test_answers_are_packed_for_those_who_take_it(self):
         plain, text = self.page.ask("/api/v1/sweeps/small/trials")
@@ -752,7 +777,7 @@ class BeyondThisMachine(unittest.TestCase):
         self.assertIn(":".join(re.findall("..", digest)), told)
         self.assertEqual([s["name"] for s in page.json("/sweeps")], ["small"])
         answer, _ = page.ask("/?key=" + page.key, key=False)
-        self.assertEqual(answer.headers["Set-Cookie"], f"tune_key_{page.port}={page.key}; Path=/; HttpOnly; SameSite=Strict; Secure")
+        self.assertRegex(answer.headers["Set-Cookie"], rf"^tune_key_{page.port}={page.key}\.[0-9a-f]{{8}}; Path=/; HttpOnly; SameSite=Strict; Secure$")
         for host in (f"{page.host}:{page.port}", "tuner.example.org", f"localhost:{page.port}"):
             self.assertEqual(page.ask("/", headers={"Host": host})[0].status, 200)
         self.assertEqual(page.ask("/", key=False)[0].status, 401)

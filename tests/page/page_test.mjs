@@ -842,6 +842,21 @@ test("a new sweep appears by itself, also its first trial", async () => {
   await close();
 });
 
+test("a page that may not listen to events follows all the same, and says nothing of it", async () => {
+  const { page, close } = await open();
+  let refused = 0;
+  await page.route("**/api/v1/events", (route) => { ++refused; return route.fulfill({ status: 503, json: { error: "too many listen to events" } }); });
+  await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange"))); // It listens anew.
+  const answered = page.waitForResponse((response) => response.url().endsWith("/api/v1/sweeps") && response.ok());
+  await answered;
+  run("run", "space.yaml", "--name", "unheard", "--samples", "1");
+  await page.waitForSelector("select[aria-label=sweep] option[value=unheard]", { state: "attached" });
+  assert.ok(refused > 0);
+  assert.equal(await page.locator("[role=alert]").count(), 0);
+  await close();
+  run("delete", "unheard", "--yes");
+});
+
 test("a server that is gone is told, and the page goes on when it is back", async () => {
   const { page, close } = await open();
   await page.route("**/api/**", (route) => route.abort());

@@ -40,6 +40,9 @@ std::string DrawKey() {
   return key;
 }
 
+// Tells one from another, and is no secret.
+std::string DrawWord() { return DrawKey().substr(0, 8); }
+
 bool IsKeyLetter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
          c == '_';
@@ -116,7 +119,7 @@ Status Serve(const UiOptions& options, std::ostream& out) {
       ParseNetworkAddress(is_address_given ? options.place.http : kUsualPageAddress));
   TUNE_ASSIGN_OR_RETURN(
       const std::unique_ptr<PageApi> api,
-      PageApi::Open(options.db_path, DrawKey().substr(0, 8), clock, PageApi::SlowAnswers::kAside));
+      PageApi::Open(options.db_path, DrawWord(), clock, PageApi::SlowAnswers::kAside));
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<MetricsPage> metrics,
                         MetricsPage::Open(options.db_path, kProgramVersion, clock));
   std::string key = DrawKey();
@@ -129,7 +132,7 @@ Status Serve(const UiOptions& options, std::ostream& out) {
                         PrepareTls(options.place, address, options.db_path, clock.Now()));
   const PageKeys keys = {key, ViewerKeyOf(key)};
   const PageGuard guard(keys, options.act ? PageRights::kAct : PageRights::kLook,
-                        tls ? PageGuard::Channel::kTls : PageGuard::Channel::kPlain);
+                        tls ? PageGuard::Channel::kTls : PageGuard::Channel::kPlain, DrawWord);
   const auto answer = [&](const HttpRequest& request) {
     if (std::optional<HttpAnswer> stopped = guard.Stop(request)) return *std::move(stopped);
     if (request.path == "/metrics") return metrics->Answer();
@@ -138,6 +141,7 @@ Status Serve(const UiOptions& options, std::ostream& out) {
   };
   const auto handle = [&](const HttpRequest& request) {
     HttpAnswer answered = answer(request);
+    answered.client = guard.ClientOf(request);
     metrics->CountAnswer(answered.status);
     return answered;
   };

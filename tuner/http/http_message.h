@@ -35,8 +35,8 @@ struct HttpAnswer {
   std::string content_type;
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers;
-  // Nobody is known behind this connection: it may have to give way to others (http_server.h).
-  bool is_to_stranger = false;
+  // Who asked, "" for a stranger: whose connections give way to whose (http_server.h).
+  std::string client;
   // The client stays, and is told of events (http_server.h) as they happen.
   bool is_event_stream = false;
 };

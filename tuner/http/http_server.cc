@@ -1,6 +1,7 @@
 #include "tuner/http/http_server.h"
 
 #include <algorithm>
+#include <array>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/ssl.hpp>
@@ -9,7 +10,7 @@
 #include <boost/beast/http.hpp>
 #include <chrono>
 #include <csignal>
-#include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -17,6 +18,7 @@
 #include <utility>
 
 #include "tuner/http/event_pace.h"
+#include "tuner/http/fair_places.h"
 #include "tuner/http/gzip.h"
 #include "tuner/http/page_guard.h"
 
@@ -30,9 +32,11 @@ using boost::system::error_code;
 using tcp = asio::ip::tcp;
 
 constexpr size_t kHeaderBytesMax = 8 << 10;
-constexpr size_t kConnectionsMax = 64;
-constexpr size_t kStreamsMax = 32;    // Of them; the others are for answers.
-constexpr size_t kStrangersMax = 16;  // Of them; who has a key does not wait for those without.
+constexpr size_t kStrangersMax = 16;  // Who has a key does not wait for those without.
+constexpr size_t kAskersMax = 48;
+constexpr size_t kStreamsMax = 32;
+// A browser has six connections to a server, for all its windows; the others are for answers.
+constexpr size_t kStreamsOfOneMax = 4;
 constexpr size_t kPackedFrom = 1 << 10;
 constexpr std::chrono::seconds kToSend{10};
 constexpr std::chrono::seconds kBetween{60};
@@ -55,12 +59,23 @@ Instant Now() {
   return Instant{std::chrono::duration_cast<std::chrono::microseconds>(since).count()};
 }
 
+// Whose an address is: of an IPv6 one the network, of which a machine has many addresses.
+std::string OwnerOf(const asio::ip::address& address) {
+  if (address.is_v4()) return address.to_string();
+  const asio::ip::address_v6 v6 = address.to_v6();
+  if (v6.is_v4_mapped()) return asio::ip::make_address_v4(asio::ip::v4_mapped, v6).to_string();
+  asio::ip::address_v6::bytes_type network = v6.to_bytes();
+  std::fill(network.begin() + 8, network.end(), 0);
+  return asio::ip::address_v6(network).to_string();
+}
+
 class Server;
 
 // One connection, from its first request to its end; it holds itself while something is under way.
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  Session(tcp::socket socket, Server& server) : stream_(std::move(socket)), server_(server) {}
+  Session(tcp::socket socket, uint64_t id, Server& server)
+      : stream_(std::move(socket)), id_(id), server_(server) {}
   ~Session();
 
   // Once, first.
@@ -77,6 +92,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void Write(HttpAnswer answer, bool keeps);
   void End();
   void BeginStream(HttpAnswer answer);
+  void AwaitEnd();
   void SendEvent();
 
   // Calls `use` with what is read from and written to: the stream, or TLS over it.
@@ -87,12 +103,14 @@ class Session : public std::enable_shared_from_this<Session> {
   }
 
   beast::tcp_stream stream_;  // Its time limit counts for TLS, too.
+  const uint64_t id_;
   std::optional<asio::ssl::stream<beast::tcp_stream&>> tls_;
   Server& server_;
   beast::flat_buffer buffer_{kHeaderBytesMax + 4096};
   std::optional<http::request_parser<http::string_body>> parser_;
   http::response<http::string_body> response_;
-  std::string next_event_;  // Of a stream: to be sent once `sent_event_` is.
+  std::array<char, 256> unread_;  // What a client that listens sends.
+  std::string next_event_;        // Of a stream: to be sent once `sent_event_` is.
   std::string sent_event_;
   bool is_sending_ = false;
 };
@@ -152,15 +170,9 @@ class Server : public HttpServer {
   }
 
   void Accept() {
-    if (is_accepting_ || session_count_ >= kConnectionsMax) return;
-    is_accepting_ = true;
     acceptor_.async_accept([this](error_code error, tcp::socket socket) {
-      is_accepting_ = false;
       if (!error) {
-        ++session_count_;
-        const auto session = std::make_shared<Session>(std::move(socket), *this);
-        AddStranger(session.get());
-        session->Begin();
+        Admit(std::move(socket));
         return Accept();
       }
       // Out of descriptors, or a client that has left: go on a little later.
@@ -171,35 +183,60 @@ class Server : public HttpServer {
     });
   }
 
-  // The oldest gives way.
-  void AddStranger(Session* session) {
-    strangers_.push_back(session);
-    if (strangers_.size() <= kStrangersMax) return;
-    Session* const oldest = strangers_.front();
-    strangers_.pop_front();
-    oldest->Close();
+  // It asks, and is about to be answered.
+  void IsAsking(uint64_t id, const std::string& client) {
+    askers_.SetIdle(id, false);
+    if (client.empty()) return;
+    strangers_.Leave(id);
+    const FairPlaces::Holder holder{sessions_.at(id).address, client};
+    if (!askers_.Holds(id, holder)) CloseFor(askers_.Take(id, holder));
   }
+  // It has its answer.
+  void IsIdle(uint64_t id) { askers_.SetIdle(id, true); }
 
-  // Is known now, or has ended.
-  void RemoveStranger(Session* session) { std::erase(strangers_, session); }
+  bool MayListen(uint64_t id, const std::string& client) const {
+    const FairPlaces::Holder holder{sessions_.at(id).address, client};
+    return listeners_.CountOf(holder) < kStreamsOfOneMax && listeners_.HasRoomFor(holder);
+  }
+  void BeginsToListen(uint64_t id, const std::string& client) {
+    askers_.Leave(id);
+    CloseFor(listeners_.Take(id, {sessions_.at(id).address, client}));
+  }
 
   void AddStream(const std::shared_ptr<Session>& session) {
     streams_.insert(session);
     if (streams_.size() == 1) Tick(0);
   }
 
-  bool HasRoomForStream() const { return streams_.size() < kStreamsMax; }
-
   void RemoveStream(const std::shared_ptr<Session>& session) { streams_.erase(session); }
 
-  void SessionEnded(Session* session) {
+  void SessionEnded(uint64_t id) {
     if (is_ending_) return;
-    RemoveStranger(session);
-    --session_count_;
-    Accept();
+    sessions_.erase(id);
+    for (FairPlaces* const places : {&strangers_, &askers_, &listeners_}) places->Leave(id);
   }
 
  private:
+  void Admit(tcp::socket socket) {
+    error_code error;
+    const tcp::endpoint peer = socket.remote_endpoint(error);
+    if (error) return;  // It has left.
+    const uint64_t id = ++last_id_;
+    const auto session = std::make_shared<Session>(std::move(socket), id, *this);
+    sessions_[id] = {session, OwnerOf(peer.address())};
+    CloseFor(strangers_.Take(id, {sessions_[id].address, ""}));
+    session->Begin();
+  }
+
+  // The connection that has lost its place for another, if one has.
+  void CloseFor(std::optional<uint64_t> id) {
+    if (!id) return;
+    const std::shared_ptr<Session> session = sessions_.at(*id).session.lock();
+    if (!session) return;
+    session->Close();
+    RemoveStream(session);
+  }
+
   void AwaitSignal() {
     signals_.async_wait([this](error_code error, int signal) {
       if (error) return;
@@ -238,8 +275,6 @@ class Server : public HttpServer {
   HttpHandler handler_;
   EventPoll poll_;
   EventPace pace_;
-  size_t session_count_ = 0;
-  bool is_accepting_ = false;
   bool is_leaving_ = false;
   std::chrono::steady_clock::time_point leave_by_;
   bool is_ending_ = false;
@@ -249,12 +284,18 @@ class Server : public HttpServer {
   asio::steady_timer pause_{context_};
   asio::steady_timer tick_{context_};
   asio::steady_timer farewell_{context_};
+  struct Connection {
+    std::weak_ptr<Session> session;
+    std::string address;
+  };
+  std::map<uint64_t, Connection> sessions_;
+  uint64_t last_id_ = 0;
+  FairPlaces strangers_{kStrangersMax}, askers_{kAskersMax}, listeners_{kStreamsMax};
   std::set<std::shared_ptr<Session>> streams_;
-  std::deque<Session*> strangers_;  // The oldest first.
   asio::signal_set signals_{context_, SIGINT, SIGTERM};
 };
 
-Session::~Session() { server_.SessionEnded(this); }
+Session::~Session() { server_.SessionEnded(id_); }
 
 void Session::Close() { stream_.close(); }
 
@@ -317,9 +358,11 @@ void Session::Answer() {
   if (!understood.ok()) return Write(ErrorAnswer(400, understood.message()), read.keep_alive());
   const Instant begin = Now();
   HttpAnswer answer = server_.Handle(request);
-  if (!answer.is_to_stranger) server_.RemoveStranger(this);
-  if (answer.is_event_stream && server_.HasRoomForStream()) return BeginStream(std::move(answer));
-  if (answer.is_event_stream) answer = ErrorAnswer(503, "too many clients listen to events");
+  server_.IsAsking(id_, answer.client);
+  if (answer.is_event_stream && server_.MayListen(id_, answer.client)) {
+    return BeginStream(std::move(answer));
+  }
+  if (answer.is_event_stream) answer = ErrorAnswer(503, "too many listen to events");
   Write(std::move(answer), read.keep_alive());
   server_.Spent(Now() - begin);
 }
@@ -348,8 +391,9 @@ void Session::Write(HttpAnswer answer, bool keeps) {
   response_.content_length(size);
   stream_.expires_after(kBetween);
   const auto written = [self = shared_from_this(), keeps](error_code error, size_t) {
-    if (!error && keeps) return self->Read(kBetween);
-    self->End();
+    if (error || !keeps) return self->End();
+    self->server_.IsIdle(self->id_);
+    self->Read(kBetween);
   };
   WithStream([&](auto& stream) { http::async_write(stream, response_, written); });
 }
@@ -365,6 +409,7 @@ void Session::End() {
 }
 
 void Session::BeginStream(HttpAnswer answer) {
+  server_.BeginsToListen(id_, answer.client);
   response_ = {};
   response_.version(11);
   response_.result(http::status::ok);
@@ -382,6 +427,18 @@ void Session::BeginStream(HttpAnswer answer) {
     self->server_.AddStream(self);
   };
   WithStream([&](auto& stream) { http::async_write(stream, response_, begun); });
+  AwaitEnd();
+}
+
+// Nothing is said to a client that listens for a while: that it has gone is known by reading.
+void Session::AwaitEnd() {
+  const auto read = [self = shared_from_this()](error_code error, size_t) {
+    if (!error) return self->AwaitEnd();
+    self->server_.RemoveStream(self);
+    self->Close();
+  };
+  stream_.expires_never();
+  WithStream([&](auto& stream) { stream.async_read_some(asio::buffer(unread_), read); });
 }
 
 void Session::Tell(const std::string& event) {

@@ -2,16 +2,19 @@
 // Boost.Beast is known to its .cc file alone.
 //
 // A connection has 10 s to send a request and 60 s between two; headers are at most 8 KiB, bodies
-// kHttpBodyBytesMax and of POST alone; beyond 64 connections new ones wait. Of them 16 may be
-// strangers, who have not yet sent a request that the handler knew them by; beyond these the oldest
-// stranger is closed for the newest. Answers above 1 KiB are
-// packed with gzip where the client takes it.
+// kHttpBodyBytesMax and of POST alone. Answers above 1 KiB are packed with gzip where the client
+// takes it.
+//
+// Who comes is always served. There are places for 16 connections of strangers, of whom the handler
+// has not yet named a client, for 48 of clients, and for 32 that listen to events. Where those of a
+// kind are taken, a connection of who holds most of them is closed for the newest (fair_places.h):
+// the oldest of strangers, the idlest of clients.
 //
 // Events are server-sent ones (the HTML standard, section 9.2): what `poll` gives goes to each
 // client whose answer is an event stream, less often where answers take much time (event_pace.h). A
 // client that does not read fast enough is given the
-// latest event alone; one that has gone is noticed within 15 s. Beyond 32 clients that listen, the
-// next is refused.
+// latest event alone; one that has gone is noticed within 15 s. A client may listen four times; one
+// time more is refused, and so is who would take the place of somebody that holds no more places.
 //
 // Thread rule: all in the thread of Run; Stop from any.
 #pragma once

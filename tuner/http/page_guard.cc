@@ -47,6 +47,18 @@ bool IsKey(std::string_view text, std::string_view key) {
   return difference == 0;
 }
 
+struct Cookie {
+  std::string_view key;
+  std::string_view word;  // Of this browser; "" where there is none.
+};
+
+Cookie CookieOf(const HttpRequest& request) {
+  const std::string_view value = CookieValue(request.cookie, CookieName(request.host));
+  const size_t point = value.find('.');  // No key has one.
+  if (point == std::string_view::npos) return {value, {}};
+  return {value.substr(0, point), value.substr(point + 1)};
+}
+
 // The key that a program sends with each request, "" without one.
 std::string_view BearerOf(const HttpRequest& request) {
   constexpr std::string_view kBearer = "Bearer ";
@@ -63,22 +75,22 @@ PageGuard::Role PageGuard::RoleOf(std::string_view key) const {
 
 PageGuard::Role PageGuard::RoleOf(const HttpRequest& request) const {
   const Role sent = RoleOf(BearerOf(request));
-  return sent != Role::kStranger ? sent
-                                 : RoleOf(CookieValue(request.cookie, CookieName(request.host)));
+  return sent != Role::kStranger ? sent : RoleOf(CookieOf(request).key);
 }
 
 PageRights PageGuard::RightsOf(const HttpRequest& request) const {
   return RoleOf(request) == Role::kUser ? rights_ : PageRights::kLook;
 }
 
-std::optional<HttpAnswer> PageGuard::Stop(const HttpRequest& request) const {
+std::string PageGuard::ClientOf(const HttpRequest& request) const {
   const Role role = RoleOf(request);
-  std::optional<HttpAnswer> stopped = StopWith(role, request);
-  if (stopped) stopped->is_to_stranger = role == Role::kStranger;
-  return stopped;
+  if (role == Role::kStranger) return "";
+  const bool is_browser = RoleOf(BearerOf(request)) == Role::kStranger;
+  return (role == Role::kUser ? "user " : "viewer ") +
+         std::string(is_browser ? CookieOf(request).word : "");
 }
 
-std::optional<HttpAnswer> PageGuard::StopWith(Role role, const HttpRequest& request) const {
+std::optional<HttpAnswer> PageGuard::Stop(const HttpRequest& request) const {
   if (channel_ == Channel::kPlain && !IsLoopbackName(request.host)) {
     return ErrorAnswer(403, "the page is reached as 127.0.0.1 or localhost alone");
   }
@@ -94,12 +106,12 @@ std::optional<HttpAnswer> PageGuard::StopWith(Role role, const HttpRequest& requ
     HttpAnswer answer;
     answer.status = 303;
     answer.headers = {{"Location", "/"},
-                      {"Set-Cookie", CookieName(request.host) + "=" + key->second +
-                                         "; Path=/; HttpOnly; SameSite=Strict" +
+                      {"Set-Cookie", CookieName(request.host) + "=" + key->second + "." +
+                                         draw_word_() + "; Path=/; HttpOnly; SameSite=Strict" +
                                          (channel_ == Channel::kTls ? "; Secure" : "")}};
     return answer;
   }
-  if (role == Role::kStranger) {
+  if (RoleOf(request) == Role::kStranger) {
     return ErrorAnswer(401,
                        "open the address with the key that was printed when this page was started");
   }

@@ -7,7 +7,7 @@
 // web can reach this one through a name of its own (DNS rebinding). Over TLS the certificate says
 // which names are ours. The address with the key is answered with a cookie, and leads to the
 // address without it. Its name has the port in it: browsers share the cookies of all ports of a
-// host.
+// host. Behind the key stands a word that tells one browser from another.
 //
 // An action is a POST of JSON to an address that ends in /actions. A browser tells which page it
 // comes from (Origin), which must be this one; a program that sends the key itself may leave that
@@ -16,6 +16,7 @@
 // Thread rule: immutable.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,26 +36,32 @@ struct PageKeys {
 class PageGuard {
  public:
   enum class Channel { kPlain, kTls };
-  // `rights`: what a user may do by it.
-  PageGuard(PageKeys keys, PageRights rights, Channel channel)
-      : keys_(std::move(keys)), rights_(rights), channel_(channel) {}
+  // `rights`: what a user may do by it. `draw_word`: another word each time, of letters and digits.
+  PageGuard(PageKeys keys, PageRights rights, Channel channel,
+            std::function<std::string()> draw_word)
+      : keys_(std::move(keys)),
+        rights_(rights),
+        channel_(channel),
+        draw_word_(std::move(draw_word)) {}
 
   // The answer to a request that goes no further; nothing: it may pass.
   std::optional<HttpAnswer> Stop(const HttpRequest& request) const;
   // Of a request that may pass.
   PageRights RightsOf(const HttpRequest& request) const;
+  // Who sends it: a browser, or the programs of a key; "" for who has none.
+  std::string ClientOf(const HttpRequest& request) const;
 
  private:
   enum class Role { kStranger, kViewer, kUser };
 
   Role RoleOf(std::string_view key) const;
   Role RoleOf(const HttpRequest& request) const;
-  std::optional<HttpAnswer> StopWith(Role role, const HttpRequest& request) const;
   std::optional<HttpAnswer> StopAction(const HttpRequest& request) const;
 
   PageKeys keys_;
   PageRights rights_;
   Channel channel_;
+  std::function<std::string()> draw_word_;
 };
 
 // Of every answer: nothing is loaded from elsewhere, nothing inline runs, no other page frames it.

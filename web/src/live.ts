@@ -34,9 +34,10 @@ export function useChanges(): [number, string] {
       events.addEventListener("end", () => { isEnding = true; changed(); });
       events.onopen = () => { isEnding = false; setTrouble(""); changed(); };
       events.onerror = () => {
-        // An event source does not say why: a server that was started again has another key.
-        fetch("/api/v1/sweeps").then((answer) => setTrouble(answer.status === 401 ? OTHER_KEY : GONE), () => setTrouble(GONE));
-        if (events?.readyState === EventSource.CLOSED) setTimeout(listen, 1000);
+        // An event source does not say why: a server that was started again has another key, and one that answers has enough
+        // who listen; the timer below follows it then.
+        fetch("/api/v1/sweeps").then((answer) => setTrouble(answer.status === 401 ? OTHER_KEY : ""), () => setTrouble(GONE));
+        if (events?.readyState === EventSource.CLOSED) setTimeout(listen, LOOK_MS);
       };
     };
     listen();
