@@ -915,6 +915,13 @@ class Started(unittest.TestCase):
                 self.assertEqual((status, said.count("\n")), (2, 1))
                 self.assertIn(text, said)
 
+    def test_an_option_that_is_given_twice_is_told_with_both_values(self):
+        for arguments in (("ui", "--http", "127.0.0.1:0", "--http", "127.0.0.1:8081"), ("run", "space.yaml", "--ui", "--http", "127.0.0.1:0", "--http", "127.0.0.1:8081")):
+            done = subprocess.run([TUNE, *arguments], cwd=self.folder, text=True, capture_output=True, timeout=60)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (
+                2, "", "tune: --http: read '127.0.0.1:0', then '127.0.0.1:8081', expected it once "
+                       f"(tune help {arguments[0]} shows its options)\n"))
+
     def test_a_port_in_use_is_told_and_ctrl_c_ends_it_well(self):
         self.make()
         page = Page(self.folder)

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -119,8 +120,30 @@ std::string AsArgument(const std::string& text) {
   return tune::IsNumberLikeOptions(argument) ? " " + argument : argument;
 }
 
+// Of an option that was given more often than it may be CLI11 tells only how often.
+std::optional<std::string> GivenTooOften(const CLI::App& app) {
+  std::vector<const CLI::App*> said = {&app};
+  for (const CLI::App* const command : app.get_subcommands()) said.push_back(command);
+  for (const CLI::App* const command : said) {
+    for (const CLI::Option* const option : command->get_options()) {
+      const bool is_too_often =
+          option->get_multi_option_policy() == CLI::MultiOptionPolicy::Throw &&
+          static_cast<int>(option->count()) > option->get_items_expected_max();
+      if (!is_too_often || option->get_positional()) continue;
+      std::string read;
+      for (const std::string& value : option->results())
+        read += (read.empty() ? "'" : ", then '") + value + "'";
+      return option->get_name() + ": read " + read + ", expected it once";
+    }
+  }
+  return std::nullopt;
+}
+
 // CLI11 says of a mistyped command only that one is needed.
 std::string WhatIsWrong(const CLI::App& app, const CLI::ParseError& error) {
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    if (const std::optional<std::string> said = GivenTooOften(app)) return *said;
+  }
   const std::vector<std::string> rest = app.remaining();
   if (!app.get_subcommands().empty() || rest.empty()) return error.what();
   std::vector<std::string> names;
