@@ -9,6 +9,7 @@ import json
 import os
 import re
 import select
+import shutil
 import signal
 import socket
 import sqlite3
@@ -823,6 +824,42 @@ class BeyondThisMachine(unittest.TestCase):
             page = Client(self.begin(*given, place=place, lines=1)[0], os.path.join(self.folder, "mine.pem"))
             self.assertEqual(page.ask("/")[0].status, 200)
         self.assertFalse(Path(self.own).exists())
+
+    def test_a_certificate_that_is_renewed_is_shown_and_one_that_does_not_do_is_told_once(self):
+        for name in ("mine", "new", "other"):
+            self.make_certificate(name)
+        process = subprocess.Popen([TUNE, "ui", "--http", "127.0.0.1:0", "--tls-cert", "mine.pem", "--tls-key", "mine.key"], cwd=self.folder,
+                                   text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        address = process.stdout.readline()
+
+        def ask(trusted):
+            return Client(address, os.path.join(self.folder, trusted)).ask("/")[0].status
+
+        shutil.copy(os.path.join(self.folder, "mine.pem"), os.path.join(self.folder, "first.pem"))
+        kept = Client(address, os.path.join(self.folder, "first.pem")).connect()
+        head = {"Authorization": "Bearer " + Client(address).key}
+        kept.request("GET", "/api/v1/sweeps", headers=head)
+        kept.getresponse().read()
+        os.replace(os.path.join(self.folder, "new.key"), os.path.join(self.folder, "mine.key"))
+        self.assertEqual([ask("first.pem") for _ in range(3)], [200] * 3)  # Half of a pair.
+        shutil.copy(os.path.join(self.folder, "new.pem"), os.path.join(self.folder, "renewed.pem"))
+        os.replace(os.path.join(self.folder, "new.pem"), os.path.join(self.folder, "mine.pem"))
+        self.assertEqual(ask("renewed.pem"), 200)
+        with self.assertRaises(ssl.SSLError):
+            ask("first.pem")
+        kept.request("GET", "/api/v1/sweeps", headers=head)  # Who is there already stays.
+        self.assertEqual(kept.getresponse().status, 200)
+        kept.close()
+        os.unlink(os.path.join(self.folder, "mine.pem"))
+        self.assertEqual([ask("renewed.pem") for _ in range(3)], [200] * 3)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+        lines = said.splitlines()
+        self.assertEqual(len(lines), 2, said)
+        self.assertIn("tune: --tls-key: mine.key: the key is not that of the certificate", lines[0])
+        self.assertIn("tune: --tls-cert: cannot open mine.pem", lines[1])
+        for line in lines:
+            self.assertIn("; the page goes on with the certificate that it has", line)
 
     def test_a_certificate_that_does_not_do_is_refused_in_a_line(self):
         self.make_certificate("mine")

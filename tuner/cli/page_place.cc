@@ -1,5 +1,8 @@
 #include "tuner/cli/page_place.h"
 
+#include <sys/stat.h>
+
+#include <cstdint>
 #include <utility>
 
 #include "core/limits.h"
@@ -35,7 +38,39 @@ Result<std::optional<ServerIdentity>> ReadGiven(const PagePlace& place, Instant 
   return std::optional(std::move(identity));
 }
 
+// Differs when the file has changed; "" where there is none.
+std::string StateOf(const std::string& path) {
+  struct stat state = {};
+  if (stat(path.c_str(), &state) != 0) return "";
+  std::string text;
+  for (const int64_t part :
+       {static_cast<int64_t>(state.st_ino), static_cast<int64_t>(state.st_size),
+        static_cast<int64_t>(state.st_ctim.tv_sec), static_cast<int64_t>(state.st_ctim.tv_nsec)})
+    text += std::to_string(part) + " ";
+  return text;
+}
+
 }  // namespace
+
+std::string RenewedTls::StateOfFiles() const {
+  return StateOf(place_.tls_certificate) + "and " + StateOf(place_.tls_key);
+}
+
+std::optional<HttpTls> RenewedTls::Look() {
+  const std::string state = StateOfFiles();
+  if (state == seen_) return std::nullopt;
+  seen_ = state;
+  const Result<std::optional<ServerIdentity>> renewed = ReadGiven(place_, clock_.Now());
+  if (renewed.ok() && *renewed) {
+    said_.clear();
+    return HttpTls{(*renewed)->certificates, (*renewed)->key};
+  }
+  if (renewed.ok() || renewed.status().message() == said_) return std::nullopt;
+  said_ = renewed.status().message();
+  err_ << "tune: " << said_ << "; the page goes on with the certificate that it has\n"
+       << std::flush;
+  return std::nullopt;
+}
 
 std::vector<std::string> PagePlace::ToArguments() const {
   std::vector<std::string> arguments;

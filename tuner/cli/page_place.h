@@ -7,9 +7,12 @@
 #pragma once
 
 #include <optional>
+#include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/clock.h"
 #include "core/status.h"
 #include "core/time.h"
 #include "trial_runner/network_address.h"
@@ -31,6 +34,26 @@ inline constexpr char kUsualPageAddress[] = "127.0.0.1:8080";
 
 // What can be known before anything is served: kInvalidArgument says which option is wrong.
 Status CheckPagePlace(const PagePlace& place, Instant now);
+
+// The files of --tls-cert and --tls-key, which may be replaced while the page is served.
+class RenewedTls {
+ public:
+  // Takes note of how they are now; to be made before they are read. What is wrong with others that
+  // are put in their place is said on `err`.
+  RenewedTls(PagePlace place, const Clock& clock, std::ostream& err)
+      : place_(std::move(place)), clock_(clock), err_(err), seen_(StateOfFiles()) {}
+  // What they hold, where they have changed since the last look and do. One look at their state.
+  std::optional<HttpTls> Look();
+
+ private:
+  std::string StateOfFiles() const;
+
+  PagePlace place_;
+  const Clock& clock_;
+  std::ostream& err_;
+  std::string seen_;
+  std::string said_;
+};
 
 struct PageTls {
   HttpTls tls;

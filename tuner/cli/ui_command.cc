@@ -110,8 +110,9 @@ std::string OpenBrowser(const std::string& address) {
   return path;
 }
 
-Status Serve(const UiOptions& options, std::ostream& out) {
+Status Serve(const UiOptions& options, std::ostream& out, std::ostream& err) {
   const RealClock clock;
+  RenewedTls renewed(options.place, clock, err);
   TUNE_RETURN_IF_ERROR(CheckPagePlace(options.place, clock.Now()));
   const bool is_address_given = !options.place.http.empty();
   TUNE_ASSIGN_OR_RETURN(
@@ -146,8 +147,9 @@ Status Serve(const UiOptions& options, std::ostream& out) {
     return answered;
   };
   const auto listen = [&] {
-    return HttpServer::Listen(address, tls ? std::optional(tls->tls) : std::nullopt, handle,
-                              [&] { return api->NextEvent(); });
+    return HttpServer::Listen(
+        address, tls ? std::optional(tls->tls) : std::nullopt, [&] { return renewed.Look(); },
+        handle, [&] { return api->NextEvent(); });
   };
   Result<std::unique_ptr<HttpServer>> server = listen();
   if (!server.ok() && server.status().code() == StatusCode::kUnavailable && !is_address_given) {
@@ -175,7 +177,7 @@ Status Serve(const UiOptions& options, std::ostream& out) {
 }  // namespace
 
 int UiCommand(const UiOptions& options, std::ostream& out, std::ostream& err) {
-  const Status status = Serve(options, out);
+  const Status status = Serve(options, out, err);
   return status.ok() ? 0 : Complain(status, err);
 }
 

@@ -117,8 +117,8 @@ class Session : public std::enable_shared_from_this<Session> {
 
 class Server : public HttpServer {
  public:
-  Server(HttpHandler handler, EventPoll poll)
-      : handler_(std::move(handler)), poll_(std::move(poll)) {}
+  Server(TlsRenewal renewal, HttpHandler handler, EventPoll poll)
+      : renewal_(std::move(renewal)), handler_(std::move(handler)), poll_(std::move(poll)) {}
   ~Server() override { is_ending_ = true; }
 
   Status Open(const NetworkAddress& address) {
@@ -139,17 +139,22 @@ class Server : public HttpServer {
 
   Status UseTls(const HttpTls& tls) {
     error_code error;
-    asio::ssl::context& context = tls_.emplace(asio::ssl::context::tls_server);
+    asio::ssl::context context(asio::ssl::context::tls_server);
     context.set_options(asio::ssl::context::no_tlsv1 | asio::ssl::context::no_tlsv1_1 |
                             asio::ssl::context::default_workarounds,
                         error);
     if (!error) context.use_certificate_chain(asio::buffer(tls.certificates), error);
     if (!error) context.use_private_key(asio::buffer(tls.key), asio::ssl::context::pem, error);
-    if (!error) return OkStatus();
-    return InvalidArgument("OpenSSL does not take the certificate: " + error.message());
+    if (error) return InvalidArgument("OpenSSL does not take the certificate: " + error.message());
+    tls_ = std::move(context);  // Connections under way keep what they have.
+    return OkStatus();
   }
 
-  asio::ssl::context* tls() { return tls_ ? &*tls_ : nullptr; }
+  bool has_tls() const { return tls_.has_value(); }
+  asio::ssl::context& TlsOfNow() {
+    if (const std::optional<HttpTls> renewed = renewal_()) (void)UseTls(*renewed);
+    return *tls_;
+  }
 
   int port() const override { return acceptor_.local_endpoint().port(); }
 
@@ -272,6 +277,7 @@ class Server : public HttpServer {
     });
   }
 
+  TlsRenewal renewal_;
   HttpHandler handler_;
   EventPoll poll_;
   EventPace pace_;
@@ -300,7 +306,7 @@ Session::~Session() { server_.SessionEnded(id_); }
 void Session::Close() { stream_.close(); }
 
 void Session::Begin() {
-  if (server_.tls() == nullptr) return Read(kToSend);
+  if (!server_.has_tls()) return Read(kToSend);
   stream_.expires_after(kToSend);
   beast::async_detect_ssl(stream_, buffer_,
                           [self = shared_from_this()](error_code error, bool is_tls) {
@@ -311,7 +317,7 @@ void Session::Begin() {
 }
 
 void Session::Shake() {
-  tls_.emplace(stream_, *server_.tls());
+  tls_.emplace(stream_, server_.TlsOfNow());
   tls_->async_handshake(asio::ssl::stream_base::server, buffer_.data(),
                         [self = shared_from_this()](error_code error, size_t used) {
                           if (error) return;
@@ -339,7 +345,7 @@ void Session::Read(std::chrono::seconds patience) {
 
 void Session::Answer() {
   const Request& read = parser_->get();
-  if (server_.tls() != nullptr && !tls_) {
+  if (server_.has_tls() && !tls_) {
     return Write(ErrorAnswer(400, "this page is served over TLS: its address begins with https://"),
                  false);
   }
@@ -462,8 +468,9 @@ void Session::SendEvent() {
 
 Result<std::unique_ptr<HttpServer>> HttpServer::Listen(const NetworkAddress& address,
                                                        const std::optional<HttpTls>& tls,
-                                                       HttpHandler handler, EventPoll poll) {
-  auto server = std::make_unique<Server>(std::move(handler), std::move(poll));
+                                                       TlsRenewal renewal, HttpHandler handler,
+                                                       EventPoll poll) {
+  auto server = std::make_unique<Server>(std::move(renewal), std::move(handler), std::move(poll));
   if (tls) TUNE_RETURN_IF_ERROR(server->UseTls(*tls));
   if (const Status s = server->Open(address); !s.ok()) return s;
   return std::unique_ptr<HttpServer>(std::move(server));

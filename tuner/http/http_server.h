@@ -41,14 +41,18 @@ struct HttpTls {
   std::string key;
 };
 
+// Asked for each new connection: what it and those after it are shown, where that has changed.
+using TlsRenewal = std::function<std::optional<HttpTls>()>;
+
 class HttpServer {
  public:
   // Listens from here on; with `tls` a request without it is answered with 400, and goes no
   // further. kUnavailable: the address is taken; kInvalidArgument: it is none of this machine's, or
-  // OpenSSL does not take the certificate.
+  // OpenSSL does not take the certificate. A renewed one that OpenSSL does not take is left out.
   static Result<std::unique_ptr<HttpServer>> Listen(const NetworkAddress& address,
                                                     const std::optional<HttpTls>& tls,
-                                                    HttpHandler handler, EventPoll poll);
+                                                    TlsRenewal renewal, HttpHandler handler,
+                                                    EventPoll poll);
   virtual ~HttpServer() = default;
 
   virtual int port() const = 0;
