@@ -1,7 +1,7 @@
 // The page in a real browser: what a person sees of a real sweep, and does with it.
 //   node page_test.mjs   (page_test prepares and calls it; TUNE_BIN_DIR, and the packages beside this file's copy)
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { readFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -90,6 +90,23 @@ async function openListening(path, options = {}) {
   return { page, close: () => context.close() };
 }
 
+// A sweep of this test alone that has run, and ended with this status: what is said of it, beside that it reports acc, more is better.
+function sweep(t, name, spec, options = [], status = 0) {
+  file(`${name}.yaml`, JSON.stringify({ name, metric: "acc", mode: "max", space: { x: { uniform: [0, 1] } }, ...spec }));
+  t.after(() => run("delete", name, "--yes")); // The others look at the latest one.
+  const { status: ended } = spawnSync(tune, ["run", `${name}.yaml`, ...options], { cwd: folder, stdio: "ignore", timeout: 120000 });
+  assert.equal(ended, status);
+}
+const curve = (value, iterations) => ({ trainable: { curve: { value, iterations } } });
+const printing = (script, ...metrics) => ({
+  trainable: { command: ["sh", "-c", script, "trial", "{x}"], metrics: Object.fromEntries(metrics.map((metric) => [metric, { regex: `${metric}: {number}` }])) },
+});
+const grid = (values) => ({ space: Object.fromEntries(Object.entries(values).map(([name, all]) => [name, { grid_search: all }])), search: { algorithm: "grid" } });
+const LOSS = { metric: "loss", mode: "min" };
+const TWO = {
+  ...printing("for i in 1 3 2; do echo loss: $((9 - $1 * $i)); echo acc: $1$i; done", "acc", "loss"), space: { x: { grid_search: [1, 2, 3] }, kind: { choice: ["same"] } },
+};
+
 const texts = (page, selector) => page.locator(selector).allTextContents();
 const numbers = (page) => page.locator("tbody button.link").evaluateAll((all) => all.map((b) => parseInt(b.textContent)));
 // The first rows are, or become, those of these trials.
@@ -153,16 +170,9 @@ test("a filter leaves the rows and curves that it says, and its mistakes are tol
   await close();
 });
 
-test("a filter takes names and words in quotation marks, spaces around its signs, and marks within a word", async () => {
+test("a filter takes names and words in quotation marks, spaces around its signs, and marks within a word", async (t) => {
   const odd = 'say "hi" 5"';
-  file("quoted.yaml", `name: quoted
-trainable: {curve: {value: "1 - 1 / (t + 1)", iterations: 2}}
-metric: acc
-mode: max
-space: {"the kind": {grid_search: [plain, ${JSON.stringify(odd)}, "two words"]}, n: {choice: [1]}}
-search: {algorithm: grid}
-`);
-  run("run", "quoted.yaml");
+  sweep(t, "quoted", { ...curve("1 - 1 / (t + 1)", 2), ...grid({ "the kind": ["plain", odd, "two words"], n: [1] }) });
   const { page, close } = await open("#/quoted");
   const leaves = async (filter, trials) => {
     await page.fill("input[type=search]", filter);
@@ -189,18 +199,10 @@ search: {algorithm: grid}
   await page.waitForFunction(() => document.querySelector("input[type=search]").value === '"the kind"=plain');
   await leaves('"the kind"=plain', [0]);
   await close();
-  run("delete", "quoted", "--yes");
 });
 
-test("a filter takes the sweep's own metric by its full name, and a nested parameter with a point", async () => {
-  file("nested.yaml", `name: nested
-trainable: {curve: {value: "1 - 1 / (t + 1)", iterations: 2}}
-metric: acc
-mode: max
-space: {sgd: {nesterov: {grid_search: [true, false]}}}
-search: {algorithm: grid}
-`);
-  run("run", "nested.yaml");
+test("a filter takes the sweep's own metric by its full name, and a nested parameter with a point", async (t) => {
+  sweep(t, "nested", { ...curve("1 - 1 / (t + 1)", 2), space: { sgd: { nesterov: { grid_search: [true, false] } } }, search: { algorithm: "grid" } });
   const { page, close } = await open("#/nested");
   for (const [filter, trials] of [["sgd.nesterov=true last(acc)>0", [0]], ["sgd/nesterov=false", [1]], ["last(acc)>1", []]]) {
     await page.fill("input[type=search]", filter);
@@ -209,7 +211,6 @@ search: {algorithm: grid}
     assert.equal(await page.locator(".top .doubt").count(), 0, filter);
   }
   await close();
-  run("delete", "nested", "--yes");
 });
 
 test("a trial that is not there is told", async () => {
@@ -238,22 +239,14 @@ test("under a filter curves tell how many of its trials are left out", async () 
   await close();
 });
 
-test("iterations stand at whole numbers", async () => {
-  file("short.yaml", `name: short
-trainable: {curve: {value: "1 - x / (t + 1)", iterations: 3}}
-metric: acc
-mode: max
-samples: 2
-space: {x: {uniform: [0, 1]}}
-`);
-  run("run", "short.yaml");
+test("iterations stand at whole numbers", async (t) => {
+  sweep(t, "short", { ...curve("1 - x / (t + 1)", 3), samples: 2 });
   const { page, close } = await openListening("#/short?trial=0");
   await page.waitForSelector("aside canvas");
   await page.waitForSelector(".plot canvas");
   await page.waitForFunction(() => globalThis.written.filter((text) => text === "2").length >= 2); // Of both drawings.
   assert.deepEqual(await page.evaluate(() => globalThis.written.filter((text) => /^[123]\.\d+$/.test(text))), []);
   await close();
-  run("delete", "short", "--yes");
 });
 
 test("each time of the best value's axis is told from the next", async () => {
@@ -290,18 +283,10 @@ search: {algorithm: grid}
   await page.click("[role=tab]:text-is('Slice')");
   await page.waitForSelector("[aria-label=slice]:has-text('1 left out have no value')");
   await close();
-  run("delete", "far", "--yes");
 });
 
-test("the box of a slice's axis says what is drawn, and chooses it", async () => {
-  file("apart.yaml", `name: apart
-trainable: {curve: {value: "10 ^ x", iterations: 1}}
-metric: loss
-mode: min
-space: {x: {grid_search: [0, 2, 4]}}
-search: {algorithm: grid}
-`);
-  run("run", "apart.yaml");
+test("the box of a slice's axis says what is drawn, and chooses it", async (t) => {
+  sweep(t, "apart", { ...curve("10 ^ x", 1), ...grid({ x: [0, 2, 4] }), ...LOSS });
   const { page, close } = await open("#/apart?view=slice");
   const box = "[aria-label=slice] label:has-text('log axis') input";
   await page.waitForSelector(box + ":checked");
@@ -311,18 +296,10 @@ search: {algorithm: grid}
   await page.click(box);
   await page.waitForSelector(box + ":checked");
   await close();
-  run("delete", "apart", "--yes");
 });
 
-test("a contour has a band for each word, as nothing lies between two of them", async () => {
-  file("bands.yaml", `name: bands
-trainable: {curve: {value: "k", iterations: 1}}
-metric: acc
-mode: max
-space: {x: {grid_search: [0, 1]}, k: {grid_search: [0, 1]}}
-search: {algorithm: grid}
-`);
-  run("run", "bands.yaml");
+test("a contour has a band for each word, as nothing lies between two of them", async (t) => {
+  sweep(t, "bands", { ...curve("k", 1), ...grid({ x: [0, 1], k: [0, 1] }) });
   const { page, close } = await open("#/bands?view=contour&x=x&y=k");
   await painted(page, "acc over x and k");
   const colours = await page.evaluate(() => {
@@ -334,7 +311,6 @@ search: {algorithm: grid}
   assert.equal(colours[2], colours[3]);
   assert.notEqual(colours[1], colours[2]);
   await close();
-  run("delete", "bands", "--yes");
 });
 
 test("where trials were stopped early, slice and contour compare them at one iteration", async () => {
@@ -357,16 +333,9 @@ test("the timeline counts as the overview does what was stopped early", async ()
   await close();
 });
 
-test("on a phone no text of timeline and parallel coordinates lies over another", async () => {
+test("on a phone no text of timeline and parallel coordinates lies over another", async (t) => {
   const names = ["momentum", "learning_rate", "batch_size", "optimizer", "nesterov", "weight_decay", "warmup"];
-  file("phone.yaml", `name: phone
-trainable: {curve: {value: "1 - 1 / (t + 1)", iterations: 2}}
-metric: val_accuracy
-mode: max
-samples: 5
-space: {${names.map((name) => `${name}: {uniform: [0.001234, 0.98765]}`).join(", ")}}
-`);
-  run("run", "phone.yaml");
+  sweep(t, "phone", { ...curve("1 - 1 / (t + 1)", 2), metric: "val_accuracy", samples: 5, space: Object.fromEntries(names.map((name) => [name, { uniform: [0.001234, 0.98765] }])) });
   for (const [view, label] of [["timeline", "attempts by worker"], ["parallel", "parallel coordinates"]]) {
     const { page, close } = await openListening("about:blank", { viewport: { width: 390, height: 800 } });
     await page.route(/\/phone\/timeline$/, async (route) => {
@@ -390,18 +359,12 @@ space: {${names.map((name) => `${name}: {uniform: [0.001234, 0.98765]}`).join(",
     assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390);
     await close();
   }
-  run("delete", "phone", "--yes");
 });
 
-test("of two objectives both stand in the table, and no trial is called the best", async () => {
-  file("pair.yaml", `name: pair
-trainable: {curve: {values: {acc: "x - 1 / (t + 1)", cost: "10 * x"}, iterations: 2}}
-metric: [acc, cost]
-mode: [max, min]
-space: {x: {grid_search: [1, 2, 3]}}
-search: {algorithm: grid}
-`);
-  run("run", "pair.yaml");
+test("of two objectives both stand in the table, and no trial is called the best", async (t) => {
+  sweep(t, "pair", {
+    trainable: { curve: { values: { acc: "x - 1 / (t + 1)", cost: "10 * x" }, iterations: 2 } }, metric: ["acc", "cost"], mode: ["max", "min"], ...grid({ x: [1, 2, 3] }),
+  });
   run("report", "pair", "--html", "pair.html");
   for (const at of [address, "file://" + join(folder, "pair.html")]) {
     const { page, close } = at === address ? await open("#/pair") : await open("", { at });
@@ -414,18 +377,10 @@ search: {algorithm: grid}
     await page.waitForSelector("th button:text('last(cost)')", { state: "detached" });
     await close();
   }
-  run("delete", "pair", "--yes");
 });
 
-test("a contour is weighed from all kinds of trials, also of many", async () => {
-  file("many.yaml", `name: many
-trainable: {curve: {value: "1 - x - 1 / (t + 1)", iterations: 1}}
-metric: acc
-mode: max
-samples: 1300
-space: {x: {uniform: [0, 1]}, y: {uniform: [0, 1]}}
-`);
-  run("run", "many.yaml", "--cpus", "8");
+test("a contour is weighed from all kinds of trials, also of many", async (t) => {
+  sweep(t, "many", { ...curve("1 - x - 1 / (t + 1)", 1), samples: 1300, space: { x: { uniform: [0, 1] }, y: { uniform: [0, 1] } } }, ["--cpus", "8"]);
   const { page, close } = await open("#/many?view=contour");
   await page.waitForSelector("[aria-label=contour]:has-text('as 600 trials out of 1300')");
   await painted(page, "acc over x and y");
@@ -438,7 +393,6 @@ space: {x: {uniform: [0, 1]}, y: {uniform: [0, 1]}}
   });
   assert.ok(light[0] > 130 && light[1] < 80, String(light));
   await close();
-  run("delete", "many", "--yes");
 });
 
 test("a trial opens with why it ended, and the address brings it back", async () => {
@@ -520,15 +474,8 @@ test("columns can be hidden, and the address remembers it", async () => {
   await close();
 });
 
-test("columns of metrics are chosen, ordered and filtered by, saved, and in a report", async () => {
-  file("two.yaml", `name: two
-trainable: {command: [sh, two.sh, "{x}"], metrics: {acc: {regex: 'acc: {number}'}, loss: {regex: 'loss: {number}'}}}
-metric: acc
-mode: max
-space: {x: {grid_search: [1, 2, 3]}, kind: {choice: [same]}}
-`);
-  file("two.sh", "for i in 1 3 2; do echo loss: $((9 - $1 * $i)); echo acc: $1$i; done\n");
-  run("run", "two.yaml");
+test("columns of metrics are chosen, ordered and filtered by, saved, and in a report", async (t) => {
+  sweep(t, "two", TWO);
   run("report", "two", "--html", "two.html");
   for (const at of [address, "file://" + join(folder, "two.html")]) {
     const { page, faults, close } = at === address ? await open("#/two") : await open("", { at });
@@ -556,7 +503,8 @@ space: {x: {grid_search: [1, 2, 3]}, kind: {choice: [same]}}
   }
 });
 
-test("the table shows what differs between the chosen trials alone", async () => {
+test("the table shows what differs between the chosen trials alone", async (t) => {
+  sweep(t, "two", TWO);
   const { page, close } = await open("#/two?chosen=0");
   assert.equal(await page.locator("label:has-text('differences of the chosen ones')").count(), 0); // One differs from nothing.
   await page.check("tbody input[aria-label='compare trial 2']");
@@ -567,7 +515,6 @@ test("the table shows what differs between the chosen trials alone", async () =>
   assert.ok(!names.includes("kind") && !names.includes("status") && !names.includes("iterations"));
   assert.match(page.url(), /differ=1/);
   await close();
-  run("delete", "two", "--yes"); // The others look at the latest sweep.
 });
 
 test("what a trial printed is shown when asked for", async () => {
@@ -778,15 +725,8 @@ test("rows far below are reached by scrolling, and few are in the page", async (
   await close();
 });
 
-test("of very many trials the best and the newest, and curves, are seen before the others are read", async () => {
-  file("many.yaml", `name: many
-trainable: {curve: {value: "1 - (x - 0.5)^2 - 1 / (t + 1)", iterations: 2}}
-metric: acc
-mode: max
-samples: 500
-space: {x: {uniform: [0, 1]}}
-`);
-  run("run", "many.yaml", "--cpus", "8");
+test("of very many trials the best and the newest, and curves, are seen before the others are read", async (t) => {
+  sweep(t, "many", { ...curve("1 - (x - 0.5)^2 - 1 / (t + 1)", 2), samples: 500 }, ["--cpus", "8"]);
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
   const page = await context.newPage();
   let goOn;
@@ -805,7 +745,6 @@ space: {x: {uniform: [0, 1]}}
   await page.waitForSelector("[aria-label=trials] .bar > .soft:has-text('500 shown; tick')");
   await begins(page, best.map((row) => row.number));
   await context.close();
-  run("delete", "many", "--yes");
 });
 
 test("the sweep's state is answered before its trials and the list of all sweeps are asked for", async () => {
@@ -881,15 +820,8 @@ test("the table is saved as CSV with what is shown", async () => {
   await close();
 });
 
-test("a CSV file is named after its sweep, holds no formula, and seconds as they were measured", async () => {
-  file("formula.yaml", `name: formula
-trainable: {curve: {value: "n - 1 / (t + 1)", iterations: 1}}
-metric: acc
-mode: max
-space: {x: {grid_search: ["=cmd|' /C calc'!A0", "+1", "@x", "-y", "a=b"]}, n: {choice: [-3]}}
-search: {algorithm: grid}
-`);
-  run("run", "formula.yaml");
+test("a CSV file is named after its sweep, holds no formula, and seconds as they were measured", async (t) => {
+  sweep(t, "formula", { ...curve("n - 1 / (t + 1)", 1), ...grid({ x: ["=cmd|' /C calc'!A0", "+1", "@x", "-y", "a=b"], n: [-3] }) });
   const { page, close } = await openListening("about:blank");
   await page.route(/\/formula\/trials/, async (route) => {
     const answer = await (await route.fetch()).json();
@@ -908,7 +840,6 @@ search: {algorithm: grid}
   assert.deepEqual([...new Set(cells.map((row) => row[n]))], ["-3"]);
   assert.deepEqual([...new Set(cells.map((row) => row[seconds]))], ["0.030703"]);
   await close();
-  run("delete", "formula", "--yes");
 });
 
 for (const colorScheme of ["light", "dark"]) {
@@ -935,17 +866,9 @@ test("on a phone nothing is wider than the screen but the table, which scrolls",
   await close();
 });
 
-test("names however long, and values however large, leave the page as wide as the screen", async () => {
+test("names however long, and values however large, leave the page as wide as the screen", async (t) => {
   const name = "a_parameter_with_a_very_long_name_".repeat(5) + "end";
-  file("long.yaml", `name: long
-trainable: {command: [sh, long.sh], metrics: {acc: {regex: 'acc: {number}'}}}
-metric: acc
-mode: max
-samples: 3
-space: {${JSON.stringify(name)}: {uniform: [0, 1]}, x: {choice: [${JSON.stringify("v".repeat(300))}, b]}}
-`);
-  file("long.sh", "echo acc: 5.5612345678901234e299\n");
-  run("run", "long.yaml");
+  sweep(t, "long", { ...printing("echo acc: 5.5612345678901234e299", "acc"), samples: 3, space: { [name]: { uniform: [0, 1] }, x: { choice: ["v".repeat(300), "b"] } } });
   for (const width of [390, 1280]) {
     const { page, close } = await open("#/long?trial=0&chosen=0,1", { viewport: { width, height: 800 } });
     await page.waitForSelector("aside");
@@ -959,7 +882,6 @@ space: {${JSON.stringify(name)}: {uniform: [0, 1]}, x: {choice: [${JSON.stringif
     assert.ok(head < 300, String(head));
     await close();
   }
-  run("delete", "long", "--yes");
 });
 
 test("the name of a sweep however long leaves the page as wide as the screen", async () => {
