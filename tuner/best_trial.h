@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "core/metric.h"
 #include "tuner/transition.h"
@@ -47,6 +48,21 @@ inline bool MayBeBest(TrialStatus status, Metric best_value,
   return best_value && (status != TrialStatus::kError || failed == FailedTrials::kCount);
 }
 inline bool MayBeBest(const TrialRow& trial) { return MayBeBest(trial.status, trial.best_value); }
+
+// A trial in ERROR whose best value is better than that of the best trial, or than none.
+struct FailedBest {
+  int64_t number = 0;
+  int64_t iterations = 0;  // Where it failed.
+  double value = 0;
+};
+
+// Why no trial is the best one: "no trial has reported acc". `metrics`: as a person reads them.
+inline std::string WhyNoneIsBest(const std::string& metrics, bool has_failed_best,
+                                 bool is_constrained) {
+  const std::string what = metrics + (is_constrained ? " and kept to metric_constraints" : "");
+  return has_failed_best ? "each trial that reported " + what + " failed"
+                         : "no trial has reported " + what;
+}
 
 // The same over the columns of `trials`: a condition (9e999 is infinity), and an order that has the
 // best first.

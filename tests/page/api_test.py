@@ -967,6 +967,28 @@ class Started(unittest.TestCase):
         self.assertIn(f"cannot listen on 127.0.0.1:{page.port}: Address already in use", said)
         self.assertEqual(page.end(), 0)
 
+    def test_where_each_trial_that_reported_failed_everything_says_so(self):
+        Path(self.folder, "space.yaml").write_text(
+            "name: small\ntrainable: {command: [sh, -c, 'echo acc: 1; exit 3'], metrics: {acc: {regex: 'acc: {number}'}}}\n"
+            "metric: acc\nmode: max\nsamples: 2\nspace: {x: {uniform: [0, 1]}}\n")
+
+        def say(*arguments):
+            done = subprocess.run([TUNE, *arguments], cwd=self.folder, text=True, timeout=120, capture_output=True)
+            return done.stdout + done.stderr
+
+        why = "each trial that reported acc failed"
+        self.assertIn("best trial      none: " + why, say("run", "space.yaml"))
+        self.assertIn("best       none: " + why, say("status"))
+        self.assertEqual(say("best"), f"tune: small: {why}\n")
+        self.assertIn(f"small: {why}\n", say("results", "--best"))
+        self.assertIn(f"small: {why}\n", say("plot", "best"))
+        say("report", "--md", "report.md")
+        self.assertIn(f"None: {why}.", Path(self.folder, "report.md").read_text())
+        page = Page(self.folder)
+        self.addCleanup(page.end)
+        sweep = page.json("/sweeps/small")
+        self.assertEqual((sweep["best"], sweep["why_no_best"]), (None, why))
+
     def test_a_log_is_given_in_pieces_and_from_its_end(self):
         with open(os.path.join(self.folder, "space.yaml"), "w") as file:
             file.write("name: small\ntrainable: {command: [sh, p.sh], metrics: {acc: {regex: 'acc: {number}'}}}\n"

@@ -930,3 +930,10 @@ test("all of it works by the keyboard", async () => {
   await page.waitForFunction(() => location.hash.includes("chosen="));
   await close();
 });
+test("where each trial that reported failed the overview says so", async (t) => {
+  sweep(t, "failed", { ...printing("echo acc: 1; exit 3", "acc") }, [], 3);
+  const { page, close } = await open("#/failed");
+  await page.waitForSelector(".overview :text-is('best: none, each trial that reported acc failed')");
+  await close();
+});
+

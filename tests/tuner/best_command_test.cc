@@ -83,13 +83,26 @@ TEST(Best, ATrialInErrorIsNeverTheBestUnlessItIsAskedFor) {
   EXPECT_THAT(Best(options).out, HasSubstr("best trial     s/2 (ERROR)"));
 }
 
+TEST(Best, WhereEachTrialThatReportedFailedSaysSo) {
+  const TempFolder folder;
+  const auto store = OpenStore(folder / "tune.db");
+  const auto experiment = store->CreateExperiment(SampleExperiment("s"));
+  Transition rows;
+  rows.new_trials.push_back(SampleTrial(0));
+  rows.new_trials.back().trial.best_value = 0.5;
+  rows.new_trials.back().trial.status = TrialStatus::kError;
+  ASSERT_TRUE(store->Commit(experiment->id, {1, kSampleStart, "[]"}, rows).ok());
+  EXPECT_EQ(Best(OfDatabase<BestOptions>(folder / "tune.db")).err,
+            "tune: s: each trial that reported val_accuracy failed\n");
+}
+
 TEST(Best, OfASweepWithoutAValueIsOneLine) {
   const TempFolder folder;
   { ASSERT_TRUE(OpenStore(folder / "tune.db")->CreateExperiment(SampleExperiment("s")).ok()); }
   const auto options = OfDatabase<BestOptions>(folder / "tune.db");
   const Answer answer = Best(options);
   EXPECT_EQ(answer.status, 2);
-  EXPECT_EQ(answer.err, "tune: s: no trial has reported val_accuracy yet\n");
+  EXPECT_EQ(answer.err, "tune: s: no trial has reported val_accuracy\n");
 }
 
 class BestExport : public testing::Test {

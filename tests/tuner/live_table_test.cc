@@ -123,22 +123,25 @@ TEST(LiveTable, APausedSweepSaysHowItGoesOn) {
 TEST(LiveTable, OneIsSaidInTheSingular) {
   SweepSnapshot snapshot;
   snapshot.name = "s";
+  snapshot.why_no_best = "no trial has reported acc";
   snapshot.samples = 1;
   snapshot.stopped_count = 1;
   snapshot.iteration_count = 1;
   snapshot.worker_count = 1;
-  EXPECT_THAT(Plain(snapshot, 80, 8),
-              ElementsAre("s  1/1 trial ended, 0 running  0 ms", "best    nothing reported yet",
-                          "using   0 of 0 CPUs of 1 worker, 1 iteration"));
+  EXPECT_THAT(Plain(snapshot, 80, 8), ElementsAre("s  1/1 trial ended, 0 running  0 ms",
+                                                  "best    none: no trial has reported acc",
+                                                  "using   0 of 0 CPUs of 1 worker, 1 iteration"));
 }
 
 TEST(LiveTable, WithoutALimitOfTrialsThereIsNoBar) {
   SweepSnapshot snapshot;
   snapshot.name = "s";
+  snapshot.why_no_best = "no trial has reported acc";
   snapshot.samples = -1;
-  EXPECT_THAT(Plain(snapshot, 80, 24),
-              ElementsAre("s  0 trials ended, 0 running  0 ms", "best    nothing reported yet",
-                          "using   0 of 0 CPUs of 0 workers, 0 iterations"));
+  EXPECT_THAT(
+      Plain(snapshot, 80, 24),
+      ElementsAre("s  0 trials ended, 0 running  0 ms", "best    none: no trial has reported acc",
+                  "using   0 of 0 CPUs of 0 workers, 0 iterations"));
 }
 
 TEST(LiveTable, CutoffsPointTheOtherWayWhereLessIsBetterAndBracketsAreNamed) {

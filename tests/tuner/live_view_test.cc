@@ -199,13 +199,14 @@ TEST(Summary, OfAnInterruptedSweepSaysHowToGoOn) {
   summary.status = "INTERRUPTED";
   summary.mode = Mode::kMin;
   summary.best.reset();
+  summary.why_no_best = "no trial has reported val_accuracy";
   summary.iterations_full.reset();
   summary.failed_count = 2;
   summary.db_path = "tune.db";
   EXPECT_EQ(
       RenderSummary(summary),
       "food11 INTERRUPTED: 16 trials, 2 failed, 2 min 05 s\n"
-      "best trial      none: nothing reported val_accuracy\n"
+      "best trial      none: no trial has reported val_accuracy\n"
       "more            sqlite3 tune.db \"select number, status, stop_reason, iterations, "
       "best_value from trials"
       " where experiment = 3 and status <> 'ERROR' order by best_value ASC NULLS LAST, number\"\n"
@@ -215,10 +216,15 @@ TEST(Summary, OfAnInterruptedSweepSaysHowToGoOn) {
 TEST(Summary, WhereEachTrialThatReportedFailedSaysSo) {
   SweepSummary summary = SampleSummary();
   summary.best.reset();
+  summary.why_no_best = WhyNoneIsBest("val_accuracy", true, false);
   summary.better_failed = FailedBest{0, 1, 0.5};
   EXPECT_THAT(RenderSummary(summary),
               AllOf(HasSubstr("best trial      none: each trial that reported val_accuracy failed"),
                     HasSubstr("trial 0 failed after iteration 1 with a better value, 0.5")));
+  EXPECT_EQ(WhyNoneIsBest("area", true, true),
+            "each trial that reported area and kept to metric_constraints failed");
+  EXPECT_EQ(WhyNoneIsBest("area", false, true),
+            "no trial has reported area and kept to metric_constraints");
 }
 
 }  // namespace

@@ -260,7 +260,7 @@ TEST_F(ResultsTest, ResultsBestSaysThatNoTrialHasAValue) {
   ASSERT_TRUE(OpenStore(path_, Access::kWrite)->CreateExperiment(SampleExperiment("new")).ok());
   ResultsOptions options = For();
   options.best = true;
-  EXPECT_EQ(Results(options).err, "new: no trial has reported val_accuracy yet\n");
+  EXPECT_EQ(Results(options).err, "new: no trial has reported val_accuracy\n");
   EXPECT_THAT(Numbers(options), IsEmpty());
 }
 

@@ -198,7 +198,7 @@ int BestCommand(const BestOptions& options, const ModelExporter& export_food11, 
       **database, *sweep, options.with_failed ? FailedTrials::kCount : FailedTrials::kLeaveOut);
   if (!best.ok()) return Complain(best.status(), err);
   if (!best->has_value()) {
-    return Complain(NotFound(WhyThereIsNoBest(*sweep)), err);
+    return Complain(NotFound(NoBestIn(**database, *sweep)), err);
   }
   Result<BestModel> model = BestModel();
   if (sweep->trainable_kind == kFood11) model = FindBestModel(**database, *sweep, **best);

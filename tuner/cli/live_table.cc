@@ -102,7 +102,7 @@ StyledLine BarLine(const SweepSnapshot& snapshot, size_t width) {
 
 StyledLine BestLine(const SweepSnapshot& snapshot) {
   StyledLine line = Labelled("best");
-  if (!snapshot.best) return line.Add("nothing reported yet");
+  if (!snapshot.best) return line.Add("none: " + snapshot.why_no_best);
   const BestSoFar& best = *snapshot.best;
   line.Add(Printable(snapshot.metric) + " ");
   const std::string config = "  " + DescribeConfig(best.config);

@@ -203,11 +203,7 @@ std::string RenderSummary(const SweepSummary& summary) {
     text += "checkpoint      " +
             (best.checkpoint_path.empty() ? "none" : Printable(best.checkpoint_path)) + "\n";
   } else {
-    const std::string metric = Printable(summary.metric);
-    text += "best trial      none: " +
-            (summary.better_failed ? "each trial that reported " + metric + " failed"
-                                   : "nothing reported " + metric) +
-            (summary.is_constrained ? " and kept to metric_constraints" : "") + "\n";
+    text += "best trial      none: " + summary.why_no_best + "\n";
   }
   if (summary.better_failed.has_value() && summary.front.empty()) {
     const FailedBest& failed = *summary.better_failed;

@@ -19,6 +19,7 @@
 #include "core/value.h"
 #include "schedulers/trial_scheduler.h"
 #include "tuner/best_configuration.h"
+#include "tuner/best_trial.h"
 #include "tuner/cli/time_left.h"
 #include "tuner/doubts.h"
 
@@ -53,13 +54,6 @@ struct BestSoFar {
   std::optional<ConfigurationRuns> runs = {};  // With `repeat`.
 };
 
-// A trial in ERROR whose best value is better than that of the best trial.
-struct FailedBest {
-  int64_t number = 0;
-  int64_t iterations = 0;  // Where it failed.
-  double value = 0;
-};
-
 struct SweepSnapshot {
   std::string name;
   std::string metric;
@@ -73,6 +67,7 @@ struct SweepSnapshot {
   std::vector<RunningTrial> running;
   std::vector<RungView> rungs;
   std::optional<BestSoFar> best;
+  std::string why_no_best;  // Where there is none.
   int64_t worker_count = 0;
   int64_t cpu_milli_used = 0, cpu_milli_total = 0;
   int64_t gpu_milli_used = 0, gpu_milli_total = 0;
@@ -141,9 +136,9 @@ struct SweepSummary {
   int64_t early_count = 0;   // Stopped by the scheduler before their full length.
   int64_t paused_count = 0;  // Paused and not taken up again.
   std::optional<BestSoFar> best;
+  std::string why_no_best;  // Where there is none.
   std::optional<FailedBest> better_failed;
   std::string front;            // Of several objectives: "4 trials (0, 3, 7, 12)".
-  bool is_constrained = false;  // By metric_constraints.
   bool has_ended_trial = true;  // One came to its full length, or may not be stopped early.
   std::vector<Doubt> doubts;
   Mode mode = Mode::kMax;

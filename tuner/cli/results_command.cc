@@ -311,7 +311,7 @@ Status PrintByConfiguration(const ResultsOptions& options, const FoundSweep& swe
   std::iota(rows.begin(), rows.end(), size_t{0});
   PrintConfigurations({options.format, options.width, ShownColumns::kUsual, {}}, table, rows, out,
                       err);
-  if (options.best && ranked.empty()) err << WhyThereIsNoBest(sweep) << "\n";
+  if (options.best && ranked.empty()) err << NoBestIn(database, sweep) << "\n";
   if (shown < count) err << shown << " of " << count << " configurations are shown\n";
   if (options.format == OutputFormat::kTable && options.rows == ResultRows::kUsual)
     err << "each row is a configuration of " << sweep.repeat << " runs; --by run shows the runs\n";
@@ -349,7 +349,7 @@ Status PrintSweep(const ResultsOptions& options, Database& database, std::ostrea
   const size_t count = rows.size();
   if (options.limit > 0) rows.resize(std::min(count, static_cast<size_t>(options.limit)));
   PrintTrials(view, sweep, table, rows, out, err);
-  if (options.best && best.empty()) err << WhyThereIsNoBest(sweep) << "\n";
+  if (options.best && best.empty()) err << NoBestIn(database, sweep) << "\n";
   if (sweep.objectives.size() > 1 && options.format == OutputFormat::kTable && !rows.empty()) {
     err << "metrics are those of each trial's last report that has all of " << ObjectiveNames(sweep)
         << "\n";

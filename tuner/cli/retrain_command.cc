@@ -48,7 +48,7 @@ Result<std::vector<BestConfiguration>> Choose(const RetrainOptions& options, Dat
       auto best, ReadBestConfigurations(database, sweep, has_front ? limits::kPointsMax : top));
   const auto count = static_cast<int64_t>(best.size());
   if (best.empty()) {
-    return InvalidArgument(WhyThereIsNoBest(sweep));
+    return InvalidArgument(NoBestIn(database, sweep));
   }
   if (has_front && count > top) {
     std::string trials;

@@ -45,6 +45,7 @@ struct SweepStatus {
   FoundSweep sweep;
   std::optional<LockHolder> tuner;
   std::optional<BestTrial> best;
+  std::string why_no_best;            // Where there is none.
   std::string front;                  // Of several objectives, in its place.
   std::vector<Counted> trials;        // By status; TERMINATED ones by stop_reason, too.
   std::vector<Counted> stop_reasons;  // Of the TERMINATED ones.
@@ -162,6 +163,7 @@ Result<SweepStatus> ReadStatus(Database& database, const std::string& name, cons
   if (HasTuner(status.sweep)) status.tuner = FindLockHolder(database.path());
   status.trial_count_max = TrialCountMax(database, status.sweep);
   TUNE_ASSIGN_OR_RETURN(status.best, FindBestTrial(database, status.sweep));
+  if (!status.best) status.why_no_best = WhyThereIsNoBest(database, status.sweep);
   if (status.sweep.objectives.size() > 1) {
     TUNE_ASSIGN_OR_RETURN(const auto front, ReadParetoFront(database, status.sweep));
     status.front = DescribeFront(front);
@@ -240,7 +242,7 @@ std::vector<std::string> Describe(const SweepStatus& status, Instant now) {
                     std::to_string(status.best->iteration));
     lines.push_back("           " + DescribeConfig(status.best->config));
   } else {
-    lines.push_back("best       nothing reported yet");
+    lines.push_back("best       none: " + status.why_no_best);
   }
   for (const RungLine& rung : status.rungs) {
     lines.push_back((&rung == &status.rungs.front() ? "rungs      " : "           ") +

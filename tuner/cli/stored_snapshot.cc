@@ -178,6 +178,7 @@ Result<SweepSnapshot> StoredSnapshots::Read(Database& database, const FoundSweep
   TUNE_RETURN_IF_ERROR(ReadUse(database, sweep.id, snapshot));
   TUNE_ASSIGN_OR_RETURN(const auto best, FindBestTrial(database, sweep));
   snapshot.best = ToBestSoFar(best);
+  if (!best) snapshot.why_no_best = WhyThereIsNoBest(database, sweep);
   rate_.Add(now, snapshot.iteration_count);
   snapshot.iterations_per_second = rate_.PerSecond();
   snapshot.elapsed = now - begun_at_;
@@ -304,11 +305,16 @@ Result<SweepSummary> StoredSnapshots::ReadSummary(Database& database, const Foun
   summary.repeat = sweep.repeat;
   TUNE_ASSIGN_OR_RETURN(const auto best, FindBestTrial(database, sweep));
   summary.best = ToBestSoFar(best);
+  if (!best) summary.why_no_best = WhyThereIsNoBest(database, sweep);
+  TUNE_ASSIGN_OR_RETURN(summary.better_failed, FindFailedBest(database, sweep));
+  const bool has_better =
+      summary.better_failed && (!best || (!best->runs && IsBetter(summary.better_failed->value,
+                                                                  best->value, sweep.direction())));
+  if (!has_better) summary.better_failed.reset();
   if (sweep.objectives.size() > 1) {
     TUNE_ASSIGN_OR_RETURN(const auto front, ReadParetoFront(database, sweep));
     summary.front = DescribeFront(front);
   }
-  summary.is_constrained = sweep.is_constrained;
   TUNE_ASSIGN_OR_RETURN(summary.doubts, ReadDoubts(database, sweep.id));
   const Instant end = sweep.finished_us ? Instant{*sweep.finished_us} : now;
   summary.elapsed = end - begun_at_;

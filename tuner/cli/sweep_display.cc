@@ -11,6 +11,7 @@
 #include "tuner/cli/live_screen.h"
 #include "tuner/cli/live_view.h"
 #include "tuner/cli/pareto_front.h"
+#include "tuner/cli/text_table.h"
 
 namespace tune {
 
@@ -50,9 +51,9 @@ class SweepDisplay::State {
     summary.repeat = RepeatCount(controller_.options().spec.search);
     summary.best = Best();
     summary.better_failed = BetterFailed(summary.best);
+    if (!summary.best) summary.why_no_best = WhyNoBest();
     summary.front = Front();
     const ExperimentSpec& spec = controller_.options().spec;
-    summary.is_constrained = !spec.scores.constrained_names().empty();
     summary.doubts = controller_.doubts();
     summary.elapsed = now - begun_at_;
     summary.db_path = db_path_;
@@ -105,6 +106,7 @@ class SweepDisplay::State {
     }
     snapshot.rungs = controller_.scheduler().Rungs();
     snapshot.best = Best();
+    if (!snapshot.best) snapshot.why_no_best = WhyNoBest();
     for (const WorkerView& worker : controller_.leases().Views()) {
       ++snapshot.worker_count;
       snapshot.cpu_milli_total += worker.capacity.cpu_milli;
@@ -218,6 +220,12 @@ class SweepDisplay::State {
       failed = FailedBest{row.number.value, row.iterations, *row.best_value};
     }
     return failed;
+  }
+
+  std::string WhyNoBest() const {
+    const bool is_constrained = !controller_.options().spec.scores.constrained_names().empty();
+    return WhyNoneIsBest(Printable(experiment_.metric), BetterFailed({}).has_value(),
+                         is_constrained);
   }
 
   BestSoFar Described(const TrialRecord& best) const {

@@ -199,9 +199,26 @@ std::string ObjectiveNames(const FoundSweep& sweep) {
   return metrics;
 }
 
-std::string WhyThereIsNoBest(const FoundSweep& sweep) {
-  return Printable(sweep.name) + ": no trial has reported " + ObjectiveNames(sweep) +
-         (sweep.is_constrained ? " and kept to metric_constraints" : "") + " yet";
+Result<std::optional<FailedBest>> FindFailedBest(Database& database, const FoundSweep& sweep) {
+  const std::string sql =
+      "SELECT number, iterations, best_value FROM trial_rows WHERE experiment = ?1"
+      " AND status = 'ERROR' AND abs(best_value) < 9e999 ORDER BY " +
+      std::string(BestFirstSql(sweep.direction())) + " LIMIT 1";
+  TUNE_ASSIGN_OR_RETURN(Statement row, database.Prepare(sql));
+  row.BindAll(sweep.id);
+  TUNE_ASSIGN_OR_RETURN(const bool has_row, row.Step());
+  if (!has_row) return std::optional<FailedBest>();
+  return std::optional(FailedBest{row.Int(0), row.Int(1), row.Real(2)});
+}
+
+std::string WhyThereIsNoBest(Database& database, const FoundSweep& sweep) {
+  const Result<std::optional<FailedBest>> failed = FindFailedBest(database, sweep);
+  return WhyNoneIsBest(ObjectiveNames(sweep), failed.ok() && failed->has_value(),
+                       sweep.is_constrained);
+}
+
+std::string NoBestIn(Database& database, const FoundSweep& sweep) {
+  return Printable(sweep.name) + ": " + WhyThereIsNoBest(database, sweep);
 }
 
 Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSweep& sweep,

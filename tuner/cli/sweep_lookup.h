@@ -14,6 +14,7 @@
 #include "core/status.h"
 #include "core/value.h"
 #include "tuner/best_configuration.h"
+#include "tuner/best_trial.h"
 #include "tuner/experiment_spec.h"
 #include "tuner/sqlite/database.h"
 
@@ -70,8 +71,12 @@ Result<ExperimentSpec> ReadStoredSpec(Database& database, const FoundSweep& swee
                                       bool require_trainable = false);
 // "accuracy and latency".
 std::string ObjectiveNames(const FoundSweep& sweep);
-// "sweep: no trial has reported acc yet".
-std::string WhyThereIsNoBest(const FoundSweep& sweep);
+// The best of the trials in ERROR.
+Result<std::optional<FailedBest>> FindFailedBest(Database& database, const FoundSweep& sweep);
+// Where FindBestTrial gives nothing: "no trial has reported acc".
+std::string WhyThereIsNoBest(Database& database, const FoundSweep& sweep);
+// The same for an error: "sweep: no trial has reported acc".
+std::string NoBestIn(Database& database, const FoundSweep& sweep);
 
 // Nothing while no trial has reported a value. Its checkpoint is that of the best iteration if it
 // is durable, else the trial's latest durable one.

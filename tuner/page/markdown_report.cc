@@ -114,7 +114,7 @@ Result<std::string> FrontPart(Database& database, const FoundSweep& sweep) {
   constexpr size_t kRowsMax = 20;
   std::string out = "## Pareto front\n\n";
   TUNE_ASSIGN_OR_RETURN(std::vector<ObjectiveValues> front, ReadParetoFront(database, sweep));
-  if (front.empty()) return out + "None: " + Escaped(WhyThereIsNoBest(sweep)) + ".\n\n";
+  if (front.empty()) return out + "None: " + Escaped(WhyThereIsNoBest(database, sweep)) + ".\n\n";
   out += Escaped(DescribeFront(front)) +
          ": no trial is better in all objectives. The values are those of "
          "each trial's last report that has all of them.\n\n";
@@ -144,7 +144,7 @@ Result<std::string> FrontPart(Database& database, const FoundSweep& sweep) {
 Result<std::string> BestPart(Database& database, const FoundSweep& sweep) {
   std::string out = "## Best trial\n\n";
   TUNE_ASSIGN_OR_RETURN(const std::optional<BestTrial> best, FindBestTrial(database, sweep));
-  if (!best) return out + "None: " + Escaped(WhyThereIsNoBest(sweep)) + ".\n\n";
+  if (!best) return out + "None: " + Escaped(WhyThereIsNoBest(database, sweep)) + ".\n\n";
   out += "Trial " + std::to_string(best->number) + ": " + Code(sweep.metric) + " **" +
          ShortNumber(best->value) + "** at iteration " + std::to_string(best->iteration) + ".";
   if (best->runs) out += " Its configuration: " + Escaped(Describe(*best->runs)) + ".";

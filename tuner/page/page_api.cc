@@ -79,6 +79,7 @@ Result<std::string> Summary(Database& database, const FoundSweep& sweep) {
   TUNE_ASSIGN_OR_RETURN(const std::string counts, Counts(database, sweep.id));
   out += ",\"counts\":" + counts;
   TUNE_ASSIGN_OR_RETURN(const std::optional<BestTrial> best, FindBestTrial(database, sweep));
+  AppendField("why_no_best", best ? Value() : Value(WhyThereIsNoBest(database, sweep)), out);
   out += ",\"best\":";
   if (!best) return out + "null";
   out += "{";

@@ -29,7 +29,23 @@ std::string MetricLabel(const std::string& metric, Mode mode) {
   return metric + (mode == Mode::kMax ? ", more is better" : ", less is better");
 }
 
-Status NothingYet(const FoundSweep& sweep) { return FailedPrecondition(WhyThereIsNoBest(sweep)); }
+Status NothingYet(Database& database, const FoundSweep& sweep) {
+  return FailedPrecondition(NoBestIn(database, sweep));
+}
+
+// Without those that are so far above all smaller ones, where these are the more. As
+// web/src/values.ts has it.
+std::vector<double> WithoutFarOnes(std::vector<double> values) {
+  constexpr double kFar = 1e6;
+  const auto is_smaller = [](double a, double b) { return std::abs(a) < std::abs(b); };
+  std::sort(values.begin(), values.end(), is_smaller);
+  for (size_t i = std::max<size_t>(1, (values.size() + 1) / 2); i < values.size(); ++i) {
+    if (std::abs(values[i]) < kFar * std::max(1.0, std::abs(values[i - 1]))) continue;
+    values.resize(i);
+    break;
+  }
+  return values;
+}
 
 // An axis for values of which a few may lie far off: a loss that went to 1e12 would leave a line at
 // the bottom of the others. A note tells of those beyond it.
@@ -93,7 +109,7 @@ Result<Chart> Curves(Database& database, const FoundSweep& sweep) {
     if (series.rank > 0) series.name = "trial " + std::to_string(number);
     if (!series.points.empty()) chart.series.push_back(std::move(series));
   }
-  if (values.empty()) return NothingYet(sweep);
+  if (values.empty()) return NothingYet(database, sweep);
   const int64_t left_out = curves.Find("left_out")->AsInt();
   for (Series& series : chart.series) {
     if (series.rank == 0) {
@@ -131,7 +147,7 @@ Result<Chart> BestOverTime(Database& database, const FoundSweep& sweep) {
     TUNE_ASSIGN_OR_RETURN(is_behind, course.Refresh(database));
   }
   const std::vector<SweepCourse::Step>& best = course.best();
-  if (best.empty()) return NothingYet(sweep);
+  if (best.empty()) return NothingYet(database, sweep);
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kLastSql));
   row->BindAll(sweep.id);
   TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
@@ -183,7 +199,7 @@ Result<std::vector<DrawnTrial>> ReadTrials(Database& database, const FoundSweep&
   std::stable_sort(trials.begin(), trials.end(), [&](const DrawnTrial& a, const DrawnTrial& b) {
     return IsBetter(a.value, b.value, sweep.direction());
   });
-  if (trials.empty()) return NothingYet(sweep);
+  if (trials.empty()) return NothingYet(database, sweep);
   return trials;
 }
 
@@ -376,7 +392,7 @@ Result<Chart> Front(Database& database, const FoundSweep& sweep) {
   }
   TUNE_ASSIGN_OR_RETURN(const std::vector<ObjectiveValues> trials,
                         ReadObjectiveValues(database, sweep));
-  if (trials.empty()) return NothingYet(sweep);
+  if (trials.empty()) return NothingYet(database, sweep);
   std::set<int64_t> front;
   for (const ObjectiveValues& one : ParetoFront(trials, sweep.objectives)) front.insert(one.trial);
   Chart chart;

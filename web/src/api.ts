@@ -23,6 +23,7 @@ export interface Summary {
   trials_max: number;
   counts: { [status: string]: number };
   best: Best | null;
+  why_no_best: string | null; // Where `best` is null.
 }
 
 export interface Sweep extends Summary {

@@ -69,7 +69,7 @@ export function Overview({ sweep, course, want }: { sweep: Sweep; course: Course
           ? <div class="soft">several objectives: the view "front" shows the trials that none is better than</div>
           : sweep.best
             ? <div>best: trial {sweep.best.number}, {sweep.metric} <strong>{shown(sweep.best.value)}</strong> at iteration {sweep.best.iteration}</div>
-            : <div class="soft">no trial has reported {sweep.metric} yet</div>}
+            : <div class="soft">best: none, {sweep.why_no_best}</div>}
         {saved && <div class="soft">{saved}</div>}
         <SweepActions sweep={sweep} want={want} />
         {sweep.doubts.map((doubt) => <p class="doubt" key={doubt}>in doubt: {doubt}</p>)}
