@@ -265,19 +265,40 @@ test("each time of the best value's axis is told from the next", async () => {
   await close();
 });
 
-test("curves of the largest and least values have an axis, and those without a value that can be drawn are counted", async () => {
-  file("far.yaml", `name: far
-trainable: {command: [sh, far.sh, "{x}"], metrics: {loss: {regex: 'loss: {number}'}}}
-metric: loss
-mode: min
-space: {x: {grid_search: ["1e300", "1e-300", "5", "nan"]}}
-search: {algorithm: grid}
-`);
-  file("far.sh", "for i in 1 2; do echo loss: $1; done\n");
-  run("run", "far.yaml");
+// The page with such values as the steps of the best one, and what is written on its axes.
+async function withBest(values) {
+  const listening = await openListening("about:blank");
+  await listening.page.route(/\/photographs\/course$/, async (route) => route.fulfill({ json: {
+    ...(await (await route.fetch()).json()), best: values.map((value, i) => ({ at: new Date(Date.now() - 1000 * (values.length - i)).toISOString(), trial: i, iteration: 1, value })),
+  } }));
+  await listening.page.goto(new URL("/#/photographs", address).href);
+  await listening.page.waitForSelector(".best-so-far canvas");
+  return { ...listening, written: () => listening.page.evaluate(() => globalThis.written) };
+}
+
+for (const far of [1e300, -1e300, 1e9]) {
+  test(`a first value of ${far} leaves the axis of the best value to those that follow, and is told`, async () => {
+    const { page, close, written } = await withBest([far, 0.5, 0.4, 0.3]);
+    await page.waitForSelector(`.best-so-far figcaption:has-text('1 value beyond the axis: ${far}')`);
+    await page.waitForFunction(() => globalThis.written.includes("0.4"));
+    assert.ok(!(await written()).some((text) => /e\+/.test(text)));
+    await close();
+  });
+}
+
+test("ticks at large values are short", async () => {
+  const { page, close, written } = await withBest([1e12, 1.5e12, 2e12]);
+  await page.waitForFunction(() => globalThis.written.some((text) => /^\d(\.\d)?e\+12$/.test(text)));
+  assert.ok(!(await written()).some((text) => text.includes("000,000")));
+  await close();
+});
+
+test("curves of the largest and least values have an axis, and those without a value that can be drawn are counted", async (t) => {
+  sweep(t, "far", { ...printing("for i in 1 2; do echo loss: $1; done", "loss"), ...grid({ x: ["1e300", "1e-300", "5", "nan"] }), ...LOSS });
   const { page, close } = await openListening("#/far");
-  await page.waitForSelector("[aria-label=curves] .note:has-text('3 shown, 1 have nothing that can be drawn')");
-  await page.waitForFunction(() => globalThis.written.some((text) => /^[1-9]\d*e\+(299|300)$/.test(text)));
+  await page.waitForSelector("[aria-label=curves] .note:has-text('3 shown, 1 have nothing that can be drawn, 2 values beyond the axis: 1e+300')");
+  await page.waitForFunction(() => globalThis.written.includes("5"));
+  assert.ok(!(await page.evaluate(() => globalThis.written)).some((text) => /e\+(299|300)/.test(text)));
   await page.check("[aria-label=curves] label:has-text('log axis') input");
   await page.waitForFunction(() => globalThis.written.some((text) => /^1e-\d+$/.test(text)) && globalThis.written.some((text) => /^1e\+\d+$/.test(text)));
   await page.click("[role=tab]:text-is('Slice')");

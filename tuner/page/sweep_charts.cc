@@ -51,13 +51,15 @@ std::vector<double> WithoutFarOnes(std::vector<double> values) {
 // the bottom of the others. A note tells of those beyond it.
 Axis ValueAxis(const std::string& label, std::vector<double> values,
                std::vector<std::string>& notes) {
+  std::vector<double> near = WithoutFarOnes(values);
   std::sort(values.begin(), values.end());
+  std::sort(near.begin(), near.end());
   constexpr double kFarOff = 5;
-  const size_t edge = values.size() / 10;
-  double low = values.front();
-  double high = values.back();
-  const double middle_low = values[edge];
-  const double middle_high = values[values.size() - 1 - edge];
+  const size_t edge = near.size() / 10;
+  double low = near.front();
+  double high = near.back();
+  const double middle_low = near[edge];
+  const double middle_high = near[near.size() - 1 - edge];
   const double span = middle_high - middle_low;
   if (span > 0 && high - middle_high > kFarOff * span) high = middle_high + span / 4;
   if (span > 0 && middle_low - low > kFarOff * span) low = middle_low - span / 4;

@@ -8,19 +8,13 @@ import { Pick } from "./pick";
 import { parameters, shown } from "./rows";
 import { domainOf, scaleOf } from "./scale";
 import type { Shown } from "./view";
+import { axis, valueAxis } from "./values";
 
 const HEIGHT = 320;
 const FEW = 100;
 
 // No iteration lies between two others.
 const WHOLE = [1, 2, 5].flatMap((n) => Array.from({ length: 16 }, (_, power) => n * 10 ** power)).sort((a, b) => a - b);
-
-export const axis = () => ({ stroke: themed("--text-soft"), grid: { stroke: themed("--line"), width: 1 }, ticks: { stroke: themed("--line"), width: 1 } });
-
-// The library has no ticks for values so large, so small, or so many powers of ten apart.
-const LARGE = 1e15, SMALL = 1e-15, APART = 1e15;
-// Sums and differences of larger values are infinite.
-const DRAWN_MAX = 1e306;
 
 export const iterationAxis = () => ({ ...axis(), incrs: WHOLE });
 
@@ -93,22 +87,16 @@ function Plot({ view, data, course, weight }: { view: Shown; data: Curves; cours
   const curves = data.curves.filter((c) => view.isVisible(c.trial) || drawn.includes(c.trial));
   const known = new Set(data.curves.map((c) => c.trial));
   const leftOut = view.trials.length === view.all.length ? data.left_out : view.trials.filter((t) => t.iterations > 0 && !known.has(t.number)).length;
-  const canBeDrawn = (v: number | null) => v !== null && Math.abs(v) <= DRAWN_MAX && (!isLog || v > 0);
-  const drawable = curves.filter((c) => c.values.some(canBeDrawn));
+  const numbers = curves.map((c) => c.trial).join();
+  const y = useMemo(() => valueAxis(curves.flatMap((c) => c.values), isLog), [data, isLog, numbers]);
+  const drawable = curves.filter((c) => c.values.some(y.has));
 
   useEffect(() => {
     const element = box.current;
     if (!element || drawable.length === 0) return;
     const xs = (c: Curve) => (isTime ? c.seconds : c.iterations);
-    const ys = (c: Curve) => c.values.map((v) => (canBeDrawn(v) ? v : null));
-    let least = Infinity, most = 0;
-    for (const c of drawable) for (const v of ys(c)) if (v) { least = Math.min(least, Math.abs(v)); most = Math.max(most, Math.abs(v)); }
-    const isWide = most > LARGE || (most > 0 && most < SMALL) || (isLog && most / least > APART);
-    // What the library is given in place of a value, and the value again.
-    const unit = isWide && !isLog ? 10 ** Math.floor(Math.log10(most)) : 1;
-    const on = (v: number) => (isWide && isLog ? Math.log10(v) : v / unit);
-    const back = (v: number) => (isWide && isLog ? 10 ** v : v * unit);
-    const placed = (values: (number | null)[]) => values.map((v) => (v === null ? null : on(v)));
+    const ys = (c: Curve) => c.values.map((v) => (y.has(v) ? y.inside(v as number) : null));
+    const placed = (values: (number | null)[]) => values.map((v) => (v === null ? null : y.on(v)));
     const byNumber = new Map(view.all.map((t) => [t.number, t]));
     const cell = (c: Curve) => { const t = byNumber.get(c.trial); return t && options.colour ? parameters(t).get(options.colour) : undefined; };
     const scale = options.colour ? scaleOf(drawable.map(cell), domainOf(sweep.spec.space, options.colour)) : null;
@@ -148,7 +136,7 @@ function Plot({ view, data, course, weight }: { view: Shown; data: Curves; cours
             focused = index === null || index === 0 ? null : drawable[(index - 1) % drawable.length].trial;
             setUnder(focused);
           }],
-          draw: [(self) => { if (course && !isTime && data.metric === sweep.metric) drawRungs(self, course, on); }],
+          draw: [(self) => { if (course && !isTime && data.metric === sweep.metric) drawRungs(self, course, y.on); }],
         },
       },
       table,
@@ -162,7 +150,7 @@ function Plot({ view, data, course, weight }: { view: Shown; data: Curves; cours
       resize.disconnect();
       plot.destroy();
     };
-  }, [data, course?.rungs.length, isLog, isTime, weight, options.colour, drawn.join(), drawable.map((c) => c.trial).join()]);
+  }, [data, y, course?.rungs.length, isLog, isTime, weight, options.colour, drawn.join(), drawable.map((c) => c.trial).join()]);
 
   const cut = course?.rungs.filter((r) => r.cutoff !== null) ?? [];
   return (
@@ -172,6 +160,7 @@ function Plot({ view, data, course, weight }: { view: Shown; data: Curves; cours
         {curves.length > drawable.length && `, ${curves.length - drawable.length} have nothing ${isLog ? "above 0" : "that can be drawn"}`}
         {leftOut > 0 && `, ${leftOut} of very many left out (the best half and chosen ones are all there)`}
         {data.stride > 1 && `, one point of ${data.stride}`}
+        {y.note && `, ${y.note}`}
         {weight > 0 && ", smoothed above the thin lines of what was reported"}
         {cut.length > 0 && !isTime && data.metric === sweep.metric && `; bars are the latest cutoffs: ${cut.map((r) => `${shown(r.cutoff)} at ${r.rung}`).join(", ")}`}
       </p>

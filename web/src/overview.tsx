@@ -4,25 +4,26 @@ import uPlot from "uplot";
 import { SweepActions, type Acting } from "./act";
 import type { Course, Sweep } from "./api";
 import { COLOURS } from "./colour";
-import { axis } from "./curves";
 import { shown } from "./rows";
 import { TIME_STEPS, timeTexts } from "./scale";
+import { axis, valueAxis } from "./values";
 
 const ORDER = ["TERMINATED", "RUNNING", "PAUSED", "PENDING", "ERROR"];
 
 function BestSoFar({ course, sweep }: { course: Course; sweep: Sweep }) {
   const box = useRef<HTMLDivElement>(null);
+  const y = valueAxis(course.best.map((b) => b.value));
   useEffect(() => {
     const element = box.current;
     if (!element || course.best.length < 2) return;
     const begin = new Date(sweep.created_at).getTime();
     const end = sweep.finished_at ? new Date(sweep.finished_at).getTime() : Date.now();
     const xs = [...course.best.map((b) => (new Date(b.at).getTime() - begin) / 1000), (end - begin) / 1000];
-    const ys = [...course.best.map((b) => b.value), course.best[course.best.length - 1].value];
+    const ys = [...course.best, course.best[course.best.length - 1]].map((b) => (y.has(b.value) ? y.on(b.value) : null));
     const plot = new uPlot({
       width: Math.max(200, element.clientWidth), height: 110, legend: { show: false }, cursor: { drag: { x: false, y: false } },
-      scales: { x: { time: false } },
-      axes: [{ ...axis(), incrs: TIME_STEPS, values: (_, ticks) => timeTexts(ticks) }, { ...axis(), size: 60, space: 18 }],
+      scales: { x: { time: false }, y: y.scale },
+      axes: [{ ...axis(), incrs: TIME_STEPS, values: (_, ticks) => timeTexts(ticks) }, { ...y.axis, space: 18 }],
       series: [{}, { stroke: COLOURS[0], width: 2, paths: uPlot.paths.stepped?.({ align: 1 }), points: { show: false } }],
     }, [xs, ys], element);
     const resize = new ResizeObserver(() => plot.setSize({ width: Math.max(200, element.clientWidth), height: 110 }));
@@ -33,7 +34,7 @@ function BestSoFar({ course, sweep }: { course: Course; sweep: Sweep }) {
     };
   }, [course.best.length, sweep.name, sweep.finished_at]);
   if (course.best.length < 2) return null;
-  return <figure class="best-so-far"><figcaption class="soft">best {sweep.metric} so far, by time{course.is_behind && "; still reading"}</figcaption><div ref={box} /></figure>;
+  return <figure class="best-so-far"><figcaption class="soft">best {sweep.metric} so far, by time{y.note && `; ${y.note}`}{course.is_behind && "; still reading"}</figcaption><div ref={box} /></figure>;
 }
 
 function savedText(course: Course): string {

@@ -4,9 +4,10 @@ import uPlot from "uplot";
 import { TrialActions, type Acting } from "./act";
 import { isReport, type Log, type TrialDetail } from "./api";
 import { COLOURS, themed } from "./colour";
-import { axis, iterationAxis } from "./curves";
+import { iterationAxis } from "./curves";
 import { useAnswer } from "./live";
 import { flat, shown } from "./rows";
+import { valueAxis } from "./values";
 
 const time = (text: string | null) => (text ? new Date(text).toLocaleString() : "");
 const LIST_MAX = 20;
@@ -29,27 +30,29 @@ function decisionText(d: TrialDetail["decisions"][number]): string {
 function Curve({ detail, metric }: { detail: TrialDetail; metric: string }) {
   const box = useRef<HTMLDivElement>(null);
   const reports = [...detail.latest_reports].reverse();
+  const y = valueAxis([...reports.map((r) => r.value), ...detail.decisions.map((d) => d.cutoff)]);
   useEffect(() => {
     const element = box.current;
     if (!element || reports.length === 0) return;
     const cutoffs = new Map(detail.decisions.filter((d) => d.cutoff !== null).map((d) => [d.iteration, d.cutoff]));
     const points = new Map(reports.map((r) => [r.iteration, r.value])); // The last attempt's, where an iteration came again.
     const xs = [...new Set([...points.keys(), ...cutoffs.keys()])].sort((a, b) => a - b);
+    const placed = (value: number | null | undefined) => (y.has(value ?? null) ? y.on(value as number) : null);
     const plot = new uPlot({
       width: Math.max(200, element.clientWidth), height: 160, legend: { show: false }, cursor: { drag: { x: false, y: false } },
-      scales: { x: { time: false } },
-      axes: [iterationAxis(), { ...axis(), size: 60 }],
+      scales: { x: { time: false }, y: y.scale },
+      axes: [iterationAxis(), y.axis],
       series: [{},
         { stroke: COLOURS[0], width: 2, spanGaps: true, points: { show: xs.length < 30 } },
         { stroke: themed("--warn"), width: 0, paths: () => null, points: { show: true, size: 9, width: 2, fill: themed("--back") } }],
-    }, [xs, xs.map((x) => points.get(x) ?? null), xs.map((x) => cutoffs.get(x) ?? null)] as uPlot.AlignedData, element);
+    }, [xs, xs.map((x) => placed(points.get(x))), xs.map((x) => placed(cutoffs.get(x)))] as uPlot.AlignedData, element);
     return () => plot.destroy();
   }, [detail]);
   if (reports.length === 0) return null;
   const hasCutoffs = detail.decisions.some((d) => d.cutoff !== null);
   return (
     <figure>
-      <figcaption class="soft">{metric} by iteration{hasCutoffs && "; rings are the cutoffs it met"}{detail.latest_reports.length >= 200 && "; the latest 200"}</figcaption>
+      <figcaption class="soft">{metric} by iteration{y.note && `; ${y.note}`}{hasCutoffs && "; rings are the cutoffs it met"}{detail.latest_reports.length >= 200 && "; the latest 200"}</figcaption>
       <div ref={box} />
     </figure>
   );
