@@ -35,7 +35,9 @@ void MixColumn(const Statement& row, int column, uint64_t& hash) {
 // The columns of an answer.
 constexpr char kRowSql[] =
     "SELECT number, status, stop_reason, iterations, last_value, best_value, best_iteration,"
-    " attempts, started_at, finished_at, run_seconds, config FROM trials WHERE id = ?1";
+    " attempts, started_at, finished_at, run_seconds, CASE status WHEN 'RUNNING' THEN"
+    " (SELECT a.started_at FROM attempts AS a WHERE a.trial = ?1 AND a.number = t.attempts)"
+    " END AS running_since, config FROM trials AS t WHERE id = ?1";
 
 }  // namespace
 

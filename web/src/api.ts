@@ -43,7 +43,8 @@ export interface Trial {
   attempts: number;
   started_at: string | null;
   finished_at: string | null;
-  run_seconds: number | null;
+  run_seconds: number | null; // Of its attempts that have ended.
+  running_since: string | null;
   config: Config;
 }
 

@@ -1,5 +1,5 @@
 // Trials as rows of a table: columns, order and filter.
-import type { Config, Ranges, Trial } from "./api";
+import { isReport, type Config, type Ranges, type Trial } from "./api";
 
 export type Cell = number | string | boolean | null;
 
@@ -32,9 +32,13 @@ export function parameters(trial: Trial): Map<string, Cell> {
   return found;
 }
 
-// How long its attempts took; of one that runs that is known when its attempt ends.
+// How long its attempts took; of one that runs whole seconds up to now, which is not known in a report.
 export function seconds(trial: Trial): number | null {
-  if (trial.run_seconds === null || trial.attempts === 0 || trial.status === "RUNNING") return null;
+  if (trial.run_seconds === null || trial.attempts === 0) return null;
+  if (trial.running_since) {
+    const since = (Date.now() - new Date(trial.running_since).getTime()) / 1000;
+    return isReport ? null : Math.floor(trial.run_seconds + Math.max(0, since)); // The clocks of two machines may differ.
+  }
   return Math.round(trial.run_seconds * 1e6) / 1e6; // What a clock measures, without what adding it up has left behind.
 }
 
