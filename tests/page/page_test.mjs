@@ -738,6 +738,22 @@ test("what a sweep says is shown as text and never run", async () => {
   await close();
 });
 
+test("characters that are not seen, or turn the order of letters around, are shown as what they are", async (t) => {
+  const script = "echo acc: $1; [ $1 = 1 ] && exit; printf 'it said a\u202eb \\033[2J\\n' >&2; exit 3";
+  sweep(t, "turned", { ...printing(script, "acc"), ...grid({ "p\u202eq": ["a\u202eb", "c"], x: [0, 1] }) }, [], 3);
+  const { page, close } = await openListening("#/turned?trial=0");
+  await page.waitForSelector("aside pre:has-text('it said a\\\\u202eb')");
+  await page.waitForSelector("td:text-is('a\\\\u202eb')");
+  await page.waitForSelector("th button[title='p\\\\u202eq']");
+  for (const tab of ["Parallel", "Slice", "Compare"]) {
+    await page.click(`[role=tab]:text-is('${tab}')`);
+    await page.waitForSelector(`[role=tabpanel] section[aria-label=${tab.toLowerCase()}]`);
+  }
+  await page.waitForFunction(() => globalThis.written.some((text) => text.includes("p\\u202eq")));
+  assert.ok(!(await page.evaluate(() => /[\u202e\x1b]/.test(document.body.textContent))));
+  await close();
+});
+
 test("rows far below are reached by scrolling, and few are in the page", async () => {
   const { page, close } = await open();
   const ordered = rows("select number from trials where experiment = :experiment order by best_value desc, number").map((row) => row.number);
@@ -930,6 +946,13 @@ test("on a phone a trial opens where it is seen", async () => {
   await close();
 });
 
+test("where each trial that reported failed the overview says so", async (t) => {
+  sweep(t, "failed", { ...printing("echo acc: 1; exit 3", "acc") }, [], 3);
+  const { page, close } = await open("#/failed");
+  await page.waitForSelector(".overview :text-is('best: none, each trial that reported acc failed')");
+  await close();
+});
+
 test("an empty database says how to begin", async () => {
   const { page, close } = await open();
   await page.route("**/api/v1/sweeps", (route) => route.fulfill({ json: [] }));
@@ -951,10 +974,3 @@ test("all of it works by the keyboard", async () => {
   await page.waitForFunction(() => location.hash.includes("chosen="));
   await close();
 });
-test("where each trial that reported failed the overview says so", async (t) => {
-  sweep(t, "failed", { ...printing("echo acc: 1; exit 3", "acc") }, [], 3);
-  const { page, close } = await open("#/failed");
-  await page.waitForSelector(".overview :text-is('best: none, each trial that reported acc failed')");
-  await close();
-});
-

@@ -143,6 +143,23 @@ class OfASweep(unittest.TestCase):
         self.assertIn("- seed `3`", text)
         self.assertIn("`loguniform: [1e-04, 0.1]`", text)
 
+    def test_characters_that_turn_the_order_of_letters_around_are_seen(self):
+        turned = "a\u202eb"
+        Path(self.folder, "turned.yaml").write_text(
+            "name: turned\ntrainable: {command: [sh, turned.sh, '{x}'], metrics: {acc: {regex: 'acc: {number}'}}}\n"
+            f"metric: acc\nmode: max\nspace: {{\"p{turned}\": {{grid_search: [\"{turned}\", c]}}, x: {{grid_search: [0, 1]}}}}\nsearch: {{algorithm: grid}}\n")
+        Path(self.folder, "turned.sh").write_text(f"echo acc: $1; [ $1 = 1 ] || {{ echo 'it said {turned}' >&2; exit 3; }}\n")
+        self.addCleanup(self.tune, "delete", "turned", "--yes")  # The others look at the latest sweep.
+        self.assertEqual(self.tune("run", "turned.yaml").returncode, 3)
+        for arguments in (("results", "turned"), ("best", "turned"), ("why", "turned/0"), ("plot", "turned", "parallel"), ("status", "turned")):
+            said = self.said(*arguments)
+            self.assertNotIn("\u202e", said)
+            self.assertIn("a\\u202eb", said, arguments)
+        self.said("report", "turned", "--md", "turned.md")
+        text = Path(self.folder, "turned.md").read_text()
+        self.assertNotIn("\u202e", text)
+        self.assertIn("it said a\\u202eb", text)
+
     def test_nothing_of_a_sweep_is_markup_in_the_report(self):
         self.said("report", "--md", "plain.md")
         text = Path(self.folder, "plain.md").read_text()

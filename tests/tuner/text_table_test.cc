@@ -64,6 +64,11 @@ TEST(RowPrinter, NothingThatATrialPrintedMovesTheCursor) {
   EXPECT_EQ(out.str(), "error\n\\x1b[2Jboom\\nand\\tmore ?\\x9b\n");
 }
 
+TEST(Printable, CharactersThatTurnTheOrderOfLettersAroundAreSeen) {
+  EXPECT_EQ(Printable("a\u202eb\u2066c\u061cd\u200fe"), "a\\u202eb\\u2066c\\u061cd\\u200fe");
+  EXPECT_EQ(Printable("שלום – ok\u2026"), "שלום – ok\u2026");
+}
+
 TEST(RowPrinter, CsvQuotesAsRfc4180Says) {
   std::ostringstream out;
   RowPrinter printer(OutputFormat::kCsv, 0, out);

@@ -118,6 +118,12 @@ std::vector<std::string> WrapToWidth(std::string_view text, size_t width) {
   }
 }
 
+// Turns around what stands beside it (Unicode's property Bidi_Control).
+bool IsBidiControl(uint32_t code) {
+  return code == 0x61c || code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e) ||
+         (code >= 0x2066 && code <= 0x2069);
+}
+
 std::string Printable(std::string_view text) {
   const std::string valid = ToUtf8(text);
   std::string out;
@@ -129,9 +135,9 @@ std::string Printable(std::string_view text) {
       out += "\\n";
     } else if (code == '\t') {
       out += "\\t";
-    } else if (code < 0x20 || (code >= 0x7f && code < 0xa0)) {
-      char escape[8];
-      std::snprintf(escape, sizeof escape, "\\x%02x", code);
+    } else if (code < 0x20 || (code >= 0x7f && code < 0xa0) || IsBidiControl(code)) {
+      char escape[16];
+      std::snprintf(escape, sizeof escape, code < 0x100 ? "\\x%02x" : "\\u%04x", code);
       out += escape;
     } else {
       out.append(valid, begin, at - begin);

@@ -86,8 +86,9 @@ size_t DisplayWidth(std::string_view text);
 std::string CutToWidth(std::string_view text, size_t width);
 // Lines of at most `width`, broken at spaces, and within words that are longer. "\n" begins a line.
 std::vector<std::string> WrapToWidth(std::string_view text, size_t width);
-// Valid UTF-8, and control characters (also escape sequences) made visible: nothing a trial printed
-// moves the cursor.
+// Valid UTF-8, and control characters (also escape sequences, and those that turn the order of
+// letters around) made visible: nothing a trial printed moves the cursor, or looks like another
+// text. As web/src/printable.ts has it.
 std::string Printable(std::string_view text);
 // Six significant digits: "0.123457", "1e-05", "3".
 std::string ShortNumber(double number);

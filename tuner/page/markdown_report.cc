@@ -148,7 +148,7 @@ Result<std::string> BestPart(Database& database, const FoundSweep& sweep) {
   out += "Trial " + std::to_string(best->number) + ": " + Code(sweep.metric) + " **" +
          ShortNumber(best->value) + "** at iteration " + std::to_string(best->iteration) + ".";
   if (best->runs) out += " Its configuration: " + Escaped(Describe(*best->runs)) + ".";
-  return out + "\n\n```json\n" + ToJson(best->config) + "\n```\n\n";
+  return out + "\n\n```json\n" + Printable(ToJson(best->config)) + "\n```\n\n";
 }
 
 Result<std::string> TopPart(Database& database, const FoundSweep& sweep) {
@@ -279,7 +279,7 @@ Result<std::string> ReproducePart(Database& database, const FoundSweep& sweep) {
     }
   }
   return out + "\n<details><summary>The space file</summary>\n\n```json\n" +
-         std::string(row->Text(1)) + "\n```\n\n</details>\n";
+         Printable(row->Text(1)) + "\n```\n\n</details>\n";
 }
 
 }  // namespace

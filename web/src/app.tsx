@@ -9,6 +9,7 @@ import { ImportanceView } from "./importance";
 import { useAnswer, useAnswers, useChanges, useTrials } from "./live";
 import { Overview } from "./overview";
 import { ParallelView } from "./parallel";
+import { printable } from "./printable";
 import { columnsOf, differing, filterOf, filterParts, metricColumns, sorted, withMetrics } from "./rows";
 import { ContourView, SliceView } from "./slice";
 import { ColumnMenu, TrialTable } from "./table";
@@ -105,7 +106,7 @@ export function App() {
   const shownColumns = columns.filter((c) => (c.isExtra ? view.extra.includes(c.name) : !view.hidden.includes(c.name)));
   const visible = useMemo(() => new Set(trials.map((t) => t.number)), [trials]);
   useEffect(() => {
-    document.title = name ? `${name} - tune` : "tune";
+    document.title = name ? `${printable(name)} - tune` : "tune";
   }, [name]);
 
   const choose = (trial: number) =>

@@ -1,5 +1,6 @@
 // A drawing of a given height that is as wide as its place, drawn anew when either changes, or the colours of the page.
 import { useEffect, useRef } from "preact/hooks";
+import { showHiddenOn } from "./printable";
 
 export interface Pen {
   draw: CanvasRenderingContext2D;
@@ -37,6 +38,7 @@ export function Canvas({ label, height, paint, when, onClick, onMove, onDrag }: 
       element.height = Math.round(height * dense);
       const draw = element.getContext("2d");
       if (!draw || width === 0) return;
+      showHiddenOn(draw);
       draw.scale(dense, dense);
       draw.clearRect(0, 0, width, height);
       draw.font = "12px system-ui, sans-serif";

@@ -5,10 +5,11 @@ import { isReport, type Course, type Curve, type Curves } from "./api";
 import { COLOURS, ramp, themed } from "./colour";
 import { useAnswer } from "./live";
 import { Pick } from "./pick";
+import { printable } from "./printable";
 import { parameters, shown } from "./rows";
 import { domainOf, scaleOf } from "./scale";
-import type { Shown } from "./view";
 import { axis, valueAxis } from "./values";
+import type { Shown } from "./view";
 
 const HEIGHT = 320;
 const FEW = 100;
@@ -121,8 +122,8 @@ function Plot({ view, data, course, weight }: { view: Shown; data: Curves; cours
         legend: { show: false },
         cursor: { focus: { prox: 24 }, drag: { x: true, y: true } },
         focus: { alpha: 0.35 },
-        scales: { x: { time: false }, y: { distr: isLog && !isWide ? 3 : 1 } },
-        axes: [isTime ? { ...axis(), label: "seconds since the trial began" } : { ...iterationAxis(), label: "iteration" }, { ...axis(), label: data.metric, size: 72, ...(isWide ? { values: (_: uPlot, ticks: number[]) => ticks.map((tick) => shown(back(tick))) } : {}) }],
+        scales: { x: { time: false }, y: y.scale },
+        axes: [isTime ? { ...axis(), label: "seconds since the trial began" } : { ...iterationAxis(), label: "iteration" }, { ...y.axis, label: printable(data.metric) }],
         series: [
           {},
           ...drawable.map((c, i): uPlot.Series => ({
@@ -159,8 +160,8 @@ function Plot({ view, data, course, weight }: { view: Shown; data: Curves; cours
         {under !== null ? `trial ${under}: click to open it` : `${drawable.length} shown`}
         {curves.length > drawable.length && `, ${curves.length - drawable.length} have nothing ${isLog ? "above 0" : "that can be drawn"}`}
         {leftOut > 0 && `, ${leftOut} of very many left out (the best half and chosen ones are all there)`}
-        {data.stride > 1 && `, one point of ${data.stride}`}
         {y.note && `, ${y.note}`}
+        {data.stride > 1 && `, one point of ${data.stride}`}
         {weight > 0 && ", smoothed above the thin lines of what was reported"}
         {cut.length > 0 && !isTime && data.metric === sweep.metric && `; bars are the latest cutoffs: ${cut.map((r) => `${shown(r.cutoff)} at ${r.rung}`).join(", ")}`}
       </p>
