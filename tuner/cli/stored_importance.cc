@@ -58,6 +58,26 @@ Status CompareAt(int64_t iteration, Mode mode, Database& database, int64_t exper
   return OkStatus();
 }
 
+// How far each trial came, and how it ended; nothing else of it.
+Result<std::vector<WeighedTrial>> ReadLengths(Database& database, int64_t experiment) {
+  static constexpr char kLengthsSql[] =
+      "SELECT id, number, iterations, stop_reason = 'scheduler' OR status = 'PAUSED',"
+      " status = 'ERROR' FROM trial_rows WHERE experiment = ?1 ORDER BY number";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kLengthsSql));
+  row->BindAll(experiment);
+  std::vector<WeighedTrial> trials;
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) return trials;
+    WeighedTrial& trial = trials.emplace_back();
+    trial.id = row->Int(0);
+    trial.number = row->Int(1);
+    trial.iterations = row->Int(2);
+    trial.was_stopped = !row->IsNull(3) && row->Int(3) != 0;
+    trial.has_failed = row->Int(4) != 0;
+  }
+}
+
 }  // namespace
 
 Result<std::vector<WeighedTrial>> ReadWeighedTrials(Database& database, const FoundSweep& sweep) {
@@ -93,7 +113,7 @@ Result<std::vector<WeighedTrial>> ReadWeighedTrials(Database& database, const Fo
 Result<ComparedValues> ReadComparedValues(Database& database, const FoundSweep& sweep) {
   ComparedValues compared;
   if (sweep.objectives.size() > 1) return compared;
-  TUNE_ASSIGN_OR_RETURN(std::vector<WeighedTrial> trials, ReadWeighedTrials(database, sweep));
+  TUNE_ASSIGN_OR_RETURN(std::vector<WeighedTrial> trials, ReadLengths(database, sweep.id));
   compared.iteration = EqualIteration(trials);
   if (!compared.iteration) return compared;
   TUNE_RETURN_IF_ERROR(
