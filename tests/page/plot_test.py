@@ -143,6 +143,19 @@ class OfASweep(unittest.TestCase):
         self.assertIn("- seed `3`", text)
         self.assertIn("`loguniform: [1e-04, 0.1]`", text)
 
+    def test_a_value_far_beyond_all_others_leaves_them_the_axis_also_of_few(self):
+        for far, mode in (("-1e300", "max"), ("1e300", "min")):
+            Path(self.folder, "far.yaml").write_text(
+                "name: far\ntrainable: {command: [sh, -c, 'echo loss: $0', '{x}'], metrics: {loss: {regex: 'loss: {number}'}}}\n"
+                f"metric: loss\nmode: {mode}\nspace: {{x: {{grid_search: [\"{far}\", \"0.5\", \"0.4\", \"0.3\"]}}}}\nsearch: {{algorithm: grid}}\n"
+                "limits: {max_concurrent: 1}\n")
+            self.addCleanup(self.tune, "delete", f"far{mode}", "--yes")
+            self.assertEqual(self.tune("run", "far.yaml", "--name", f"far{mode}").returncode, 0)
+            for chart in ("curves", "best"):
+                said = self.said("plot", f"far{mode}", chart)
+                self.assertIn("1 value beyond the axis: from ", said)
+                self.assertNotRegex(said, r"(?m)^ *-?[0-9.]+e\+\d+┤")  # No tick of the axis.
+
     def test_characters_that_turn_the_order_of_letters_around_are_seen(self):
         turned = "a\u202eb"
         Path(self.folder, "turned.yaml").write_text(
