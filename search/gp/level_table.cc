@@ -10,7 +10,7 @@
 namespace tune {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 bool HasNoValue(const ObservedTrial& trial) {
@@ -21,13 +21,13 @@ bool HasNoValue(const ObservedTrial& trial) {
 std::vector<std::optional<double>> LossesOf(const ObservedTrial& trial,
                                             const std::vector<int64_t>& levels) {
   const bool has_ended = trial.state != ObservedTrial::State::kRunning;
-  if (HasNoValue(trial)) return std::vector<std::optional<double>>(levels.size(), kInfinity);
+  if (HasNoValue(trial)) return std::vector<std::optional<double>>(levels.size(), kInfinite);
   if (trial.reports.empty()) {
     const double loss = has_ended ? trial.losses[0] : kNaN;
     return std::vector<std::optional<double>>(levels.size(), loss);
   }
   std::vector<std::optional<double>> losses;
-  double best = kInfinity;
+  double best = kInfinite;
   auto report = trial.reports.begin();
   for (const int64_t level : levels) {
     for (; report != trial.reports.end() && report->iteration <= level; ++report) {

@@ -27,12 +27,12 @@ namespace {
 
 constexpr Duration kWatchEvery = Milliseconds(1000);
 
-struct Counted {
+struct NamedCount {
   std::string what;
   int64_t count = 0;
 };
 
-struct RungLine {
+struct RungCounts {
   int64_t rung = 0;
   int64_t report_count = 0;
   int64_t stop_count = 0;
@@ -45,12 +45,12 @@ struct SweepStatus {
   FoundSweep sweep;
   std::optional<LockHolder> tuner;
   std::optional<BestTrial> best;
-  std::string why_no_best;            // Where there is none.
-  std::string front;                  // Of several objectives, in its place.
-  std::vector<Counted> trials;        // By status; TERMINATED ones by stop_reason, too.
-  std::vector<Counted> stop_reasons;  // Of the TERMINATED ones.
-  std::vector<RungLine> rungs;
-  std::vector<Counted> outcomes;  // Of attempts.
+  std::string why_no_best;               // Where there is none.
+  std::string front;                     // Of several objectives, in its place.
+  std::vector<NamedCount> trials;        // By status; TERMINATED ones by stop_reason, too.
+  std::vector<NamedCount> stop_reasons;  // Of the TERMINATED ones.
+  std::vector<RungCounts> rungs;
+  std::vector<NamedCount> outcomes;  // Of attempts.
   std::vector<std::string> workers;
   std::vector<DeviceStatus> devices;  // Of a sweep that runs.
   std::vector<std::string> lanes;     // What limits them.
@@ -60,20 +60,20 @@ struct SweepStatus {
   int64_t iteration_count = 0;
   int64_t trial_count_max = -1;  // -1: no end.
 
-  int64_t Count(const std::vector<Counted>& list, std::string_view what) const {
-    for (const Counted& counted : list) {
+  int64_t Count(const std::vector<NamedCount>& list, std::string_view what) const {
+    for (const NamedCount& counted : list) {
       if (counted.what == what) return counted.count;
     }
     return 0;
   }
-  int64_t Total(const std::vector<Counted>& list) const {
+  int64_t Total(const std::vector<NamedCount>& list) const {
     int64_t total = 0;
-    for (const Counted& counted : list) total += counted.count;
+    for (const NamedCount& counted : list) total += counted.count;
     return total;
   }
-  std::vector<Counted> FailedAttempts() const {
-    std::vector<Counted> failed = outcomes;
-    std::erase_if(failed, [](const Counted& counted) {
+  std::vector<NamedCount> FailedAttempts() const {
+    std::vector<NamedCount> failed = outcomes;
+    std::erase_if(failed, [](const NamedCount& counted) {
       return counted.what == "running" || counted.what == "completed" ||
              counted.what == "stopped" || counted.what == "preempted";
     });
@@ -81,10 +81,11 @@ struct SweepStatus {
   }
 };
 
-Result<std::vector<Counted>> ReadCounts(Database& database, const char* sql, int64_t experiment) {
+Result<std::vector<NamedCount>> ReadCounts(Database& database, const char* sql,
+                                           int64_t experiment) {
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(sql));
   row->BindAll(experiment);
-  std::vector<Counted> counts;
+  std::vector<NamedCount> counts;
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
     if (!has_row) break;
@@ -93,7 +94,7 @@ Result<std::vector<Counted>> ReadCounts(Database& database, const char* sql, int
   return counts;
 }
 
-Result<std::vector<RungLine>> ReadRungs(Database& database, int64_t experiment) {
+Result<std::vector<RungCounts>> ReadRungs(Database& database, int64_t experiment) {
   // SQLite takes a bare column from the row that has the max(). One that pauses has a decision at
   // its report, and another when its scheduler lets it go on or stops it.
   static constexpr char kRungsSql[] =
@@ -103,7 +104,7 @@ Result<std::vector<RungLine>> ReadRungs(Database& database, int64_t experiment) 
       " GROUP BY d.rung ORDER BY d.rung";
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kRungsSql));
   row->BindAll(experiment);
-  std::vector<RungLine> rungs;
+  std::vector<RungCounts> rungs;
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
     if (!has_row) break;
@@ -178,16 +179,16 @@ Result<SweepStatus> ReadStatus(Database& database, const std::string& name, cons
   for (const KindLimit& limit : limits) {
     status.lanes.push_back(Describe(limit) + "; " + limit.kind.shape);
   }
-  TUNE_ASSIGN_OR_RETURN(const std::vector<Counted> iterations,
+  TUNE_ASSIGN_OR_RETURN(const std::vector<NamedCount> iterations,
                         ReadCounts(database, kIterationsSql, id));
   status.iteration_count = status.Total(iterations);
   return status;
 }
 
 // "8 scheduler, 2 max_t".
-std::string Enumerate(const std::vector<Counted>& list) {
+std::string Enumerate(const std::vector<NamedCount>& list) {
   std::string text;
-  for (const Counted& counted : list) {
+  for (const NamedCount& counted : list) {
     text += (text.empty() ? "" : ", ") + std::to_string(counted.count) + " " + counted.what;
   }
   return text;
@@ -244,13 +245,13 @@ std::vector<std::string> Describe(const SweepStatus& status, Instant now) {
   } else {
     lines.push_back("best       none: " + status.why_no_best);
   }
-  for (const RungLine& rung : status.rungs) {
+  for (const RungCounts& rung : status.rungs) {
     lines.push_back((&rung == &status.rungs.front() ? "rungs      " : "           ") +
                     std::to_string(rung.rung) + ": " + std::to_string(rung.report_count) +
                     " reached, " + std::to_string(rung.stop_count) + " stopped" +
                     (rung.cutoff.has_value() ? ", cutoff " + ShortNumber(*rung.cutoff) : ""));
   }
-  const std::vector<Counted> failed = status.FailedAttempts();
+  const std::vector<NamedCount> failed = status.FailedAttempts();
   lines.push_back("iterations " + std::to_string(status.iteration_count));
   lines.push_back("attempts   " + std::to_string(status.Total(status.outcomes)) + ", " +
                   std::to_string(status.Total(failed)) + " failed" +
@@ -315,7 +316,7 @@ std::vector<std::string> DoubtLines(const std::vector<Doubt>& doubts) {
 void PrintRow(const StatusOptions& options, const SweepStatus& status, std::ostream& out) {
   const FoundSweep& sweep = status.sweep;
   Value rungs = Value::MakeList();
-  for (const RungLine& line : status.rungs) {
+  for (const RungCounts& line : status.rungs) {
     Value rung = Value::MakeMap();
     rung.Set("rung", line.rung);
     rung.Set("reached", line.report_count);
