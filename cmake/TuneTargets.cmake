@@ -39,11 +39,24 @@ if(TUNE_SANITIZE MATCHES thread)
     TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/thread_sanitizer.supp:print_suppressions=0)
 endif()
 
+# Several sources at a time, so that what they all include is read once: a build of everything takes a third of the time, and
+# one after a change of one source longer.
+function(tune_compile_together name)
+  if(NOT TUNE_UNITY)
+    return()
+  endif()
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
+  # There a class of one source looks as if a header had it.
+  target_compile_options(${name} PRIVATE
+    $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>)
+endfunction()
+
 # tune_library(NAME SOURCES ... DEPS ...): a static library of one room.
 function(tune_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC tune_options ${ARG_DEPS})
+  tune_compile_together(${name})
 endfunction()
 
 # tune_program(NAME SOURCES ... DEPS ...): an executable in <build>/bin.
@@ -51,6 +64,7 @@ function(tune_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE tune_options ${ARG_DEPS})
+  tune_compile_together(${name})
 endfunction()
 
 # googletest: installed, or its sources. A models-only build, which may be on a machine that has neither, does without tests.
