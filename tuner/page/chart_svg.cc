@@ -57,7 +57,7 @@ std::string Rule(double x0, double y0, double x1, double y1, const char* colour)
 }
 
 // The rectangle that is drawn in.
-struct Plot {
+struct PlotArea {
   double left = kLeft, top = kTop, right = kWidth - kRight, bottom = kHeight - kBottom;
   double X(double share) const { return left + share * (right - left); }
   double Y(double share) const { return bottom - share * (bottom - top); }
@@ -70,7 +70,7 @@ std::string Strokes(const Look& look) {
   return text;
 }
 
-std::string DrawSeries(const Series& series, const Axis& x, const Axis& y, const Plot& plot) {
+std::string DrawSeries(const Series& series, const Axis& x, const Axis& y, const PlotArea& plot) {
   const Look& look = LookOf(series);
   std::string out;
   if (series.mark == Mark::kPoints) {
@@ -99,7 +99,7 @@ std::string DrawSeries(const Series& series, const Axis& x, const Axis& y, const
          (series.rank == 0 ? " stroke-opacity=\"0.55\"" : "") + "/>\n";
 }
 
-std::string DrawAll(const Chart& chart, const Axis& x, const Axis& y, const Plot& plot) {
+std::string DrawAll(const Chart& chart, const Axis& x, const Axis& y, const PlotArea& plot) {
   std::string out = "<clipPath id=\"plot\"><rect x=\"" + Number(plot.left - 8) + "\" y=\"" +
                     Number(plot.top - 8) + "\" width=\"" + Number(plot.right - plot.left + 16) +
                     "\" height=\"" + Number(plot.bottom - plot.top + 16) +
@@ -137,7 +137,7 @@ std::string LabelOf(const Axis& axis) {
   return axis.label + (axis.scale == Scale::kLog ? " (log)" : "");
 }
 
-std::string DrawAxes(const Chart& chart, const Plot& plot) {
+std::string DrawAxes(const Chart& chart, const PlotArea& plot) {
   constexpr const char* kGrid = "#e4e4e4";
   constexpr const char* kInk = "#444444";
   std::string out;
@@ -162,7 +162,7 @@ std::string DrawAxes(const Chart& chart, const Plot& plot) {
   return out + Legend(chart, plot.bottom + 3.6 * kLine);
 }
 
-std::string DrawColumns(const Chart& chart, Plot plot) {
+std::string DrawColumns(const Chart& chart, PlotArea plot) {
   constexpr double kHalfName = 56;  // Those of the first and the last column.
   plot.top += 2 * kLine;
   plot.right -= kHalfName - kRight;
@@ -184,7 +184,7 @@ std::string DrawColumns(const Chart& chart, Plot plot) {
   return out + Legend(chart, plot.bottom + 2 * kLine);
 }
 
-std::string DrawBars(const Chart& chart, const Plot& plot, double height) {
+std::string DrawBars(const Chart& chart, const PlotArea& plot, double height) {
   constexpr double kNames = 150;
   constexpr double kNumbers = 150;
   const double left = kNames + 16;
@@ -216,7 +216,7 @@ std::string RenderSvg(const Chart& chart) {
   const double bars = kBarStep * static_cast<double>(chart.bars.size());
   const double notes = kLine * static_cast<double>(chart.notes.size());
   const double height = (chart.bars.empty() ? kHeight : kTop + bars + 20) + notes;
-  const Plot plot;
+  const PlotArea plot;
   std::string out = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + Number(kWidth) +
                     "\" height=\"" + Number(height) + "\" viewBox=\"0 0 " + Number(kWidth) + " " +
                     Number(height) +

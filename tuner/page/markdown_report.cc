@@ -22,7 +22,7 @@ namespace tune {
 namespace {
 
 // A text within a line or a cell of Markdown: nothing in it is markup.
-std::string Escaped(const std::string& text) {
+std::string EscapedMarkdown(const std::string& text) {
   std::string out;
   for (const char c : Printable(text)) {
     if (std::string_view("\\`*_{}[]<>|#&~").find(c) != std::string_view::npos) out += '\\';
@@ -103,7 +103,7 @@ std::string TrialTable(const std::vector<std::string>& names_of_cells,
   for (const TableRow& row : rows) {
     std::vector<std::string> cells = {std::to_string(row.trial->number)};
     cells.insert(cells.end(), row.cells.begin(), row.cells.end());
-    for (const std::string& name : names) cells.push_back(Escaped(text_of(row, name)));
+    for (const std::string& name : names) cells.push_back(EscapedMarkdown(text_of(row, name)));
     out += Row(cells);
   }
   return out + (same.empty() ? "\n" : "\nThe same in all of them: " + same + ".\n\n");
@@ -114,8 +114,9 @@ Result<std::string> FrontPart(Database& database, const FoundSweep& sweep) {
   constexpr size_t kRowsMax = 20;
   std::string out = "## Pareto front\n\n";
   TUNE_ASSIGN_OR_RETURN(std::vector<ObjectiveValues> front, ReadParetoFront(database, sweep));
-  if (front.empty()) return out + "None: " + Escaped(WhyThereIsNoBest(database, sweep)) + ".\n\n";
-  out += Escaped(DescribeFront(front)) +
+  if (front.empty())
+    return out + "None: " + EscapedMarkdown(WhyThereIsNoBest(database, sweep)) + ".\n\n";
+  out += EscapedMarkdown(DescribeFront(front)) +
          ": no trial is better in all objectives. The values are those of "
          "each trial's last report that has all of them.\n\n";
   std::stable_sort(front.begin(), front.end(), [&](const auto& a, const auto& b) {
@@ -144,10 +145,10 @@ Result<std::string> FrontPart(Database& database, const FoundSweep& sweep) {
 Result<std::string> BestPart(Database& database, const FoundSweep& sweep) {
   std::string out = "## Best trial\n\n";
   TUNE_ASSIGN_OR_RETURN(const std::optional<BestTrial> best, FindBestTrial(database, sweep));
-  if (!best) return out + "None: " + Escaped(WhyThereIsNoBest(database, sweep)) + ".\n\n";
+  if (!best) return out + "None: " + EscapedMarkdown(WhyThereIsNoBest(database, sweep)) + ".\n\n";
   out += "Trial " + std::to_string(best->number) + ": " + Code(sweep.metric) + " **" +
          ShortNumber(best->value) + "** at iteration " + std::to_string(best->iteration) + ".";
-  if (best->runs) out += " Its configuration: " + Escaped(Describe(*best->runs)) + ".";
+  if (best->runs) out += " Its configuration: " + EscapedMarkdown(Describe(*best->runs)) + ".";
   return out + "\n\n```json\n" + Printable(ToJson(best->config)) + "\n```\n\n";
 }
 
@@ -250,7 +251,8 @@ Result<std::string> EndsPart(Database& database, const FoundSweep& sweep, const 
     out += "Nothing that is known: " + Counted(summary.early_count, "trial") + " stopped early, " +
            Counted(summary.iterations_trained, "iteration") + " trained.\n\n";
   }
-  for (const Doubt& doubt : summary.doubts) out += "In doubt: " + Escaped(Describe(doubt)) + "\n\n";
+  for (const Doubt& doubt : summary.doubts)
+    out += "In doubt: " + EscapedMarkdown(Describe(doubt)) + "\n\n";
   return out;
 }
 
@@ -295,7 +297,7 @@ Result<MarkdownReport> MakeMarkdownReport(Database& database, const FoundSweep& 
   const StoredSnapshots snapshots(Instant{sweep.created_us});
   TUNE_ASSIGN_OR_RETURN(const SweepSummary summary,
                         snapshots.ReadSummary(database, sweep, clock.Now()));
-  out = "# Sweep " + Escaped(sweep.name) + "\n\n" + objectives + ": " +
+  out = "# Sweep " + EscapedMarkdown(sweep.name) + "\n\n" + objectives + ": " +
         Counted(summary.trial_count, "trial") + ", " + sweep.status + ", begun " +
         FormatInstant(Instant{sweep.created_us}) + ", took " + FormatDuration(summary.elapsed) +
         ".\n\n";
@@ -314,7 +316,7 @@ Result<MarkdownReport> MakeMarkdownReport(Database& database, const FoundSweep& 
     out += "## " + std::string(title) + "\n\n";
     const Result<Chart> chart = MakeChart(database, sweep, kind);
     if (!chart.ok() && chart.status().code() == StatusCode::kFailedPrecondition) {
-      out += Escaped(chart.status().message()) + ".\n\n";
+      out += EscapedMarkdown(chart.status().message()) + ".\n\n";
       return OkStatus();
     }
     if (!chart.ok()) return chart.status();

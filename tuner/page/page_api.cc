@@ -30,7 +30,7 @@ bool HasLivingTuner(const FoundSweep& sweep) {
   return HasTuner(sweep) && sweep.trainable_kind != "ask-tell";
 }
 
-Result<std::string> Counts(Database& database, int64_t experiment) {
+Result<std::string> StateCounts(Database& database, int64_t experiment) {
   static constexpr char kSql[] =
       "SELECT status, count() FROM trials WHERE experiment = ?1 GROUP BY status ORDER BY status";
   TUNE_ASSIGN_OR_RETURN(const KeptStatement rows, database.Kept(kSql));
@@ -76,7 +76,7 @@ Result<std::string> Summary(Database& database, const FoundSweep& sweep) {
   AppendField("finished_at",
               sweep.finished_us ? Value(FormatInstant(Instant{*sweep.finished_us})) : Value(), out);
   AppendField("trials_max", TrialCountMax(database, sweep), out);
-  TUNE_ASSIGN_OR_RETURN(const std::string counts, Counts(database, sweep.id));
+  TUNE_ASSIGN_OR_RETURN(const std::string counts, StateCounts(database, sweep.id));
   out += ",\"counts\":" + counts;
   TUNE_ASSIGN_OR_RETURN(const std::optional<BestTrial> best, FindBestTrial(database, sweep));
   AppendField("why_no_best", best ? Value() : Value(WhyThereIsNoBest(database, sweep)), out);
