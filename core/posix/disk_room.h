@@ -9,10 +9,12 @@
 
 namespace tune {
 
-// Whether the disk under the folder has less than a MiB left, can hold no more files, or may only
-// be read (as Linux leaves a file system in which it found errors). False where the system does not
-// say.
-bool TakesNoWrites(const std::string& folder);
+// Whether the disk under the folder has less than a MiB left, or can hold no more files. False
+// where the system does not say; so below.
+bool IsDiskFull(const std::string& folder);
+
+// Whether it may only be read, as Linux leaves a file system in which it found errors.
+bool IsDiskReadOnly(const std::string& folder);
 
 struct DiskRoom {
   int64_t free_bytes = 0;  // For a user other than root.

@@ -21,10 +21,10 @@ Status ErrnoStatus(std::string_view doing, const std::string& path) {
       return NotFound(std::move(message));
     case ENOSPC:
     case EDQUOT:
-    case EROFS:
       return ResourceExhausted(std::move(message));
     case EACCES:
     case EPERM:
+    case EROFS:
     case EISDIR:
       return InvalidArgument(std::move(message));
     default:

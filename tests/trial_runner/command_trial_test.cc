@@ -719,7 +719,7 @@ TEST_F(CommandTrialTest, AProgramThatSpokeOfAFullDiskMetItWhereTheDiskIsFull) {
     Prints(printed);
     ProgramEnd end;
     end.exit_status = 1;
-    end.disk = is_disk_full ? EndDetail::kDiskFull : EndDetail::kNone;
+    end.full_disk = is_disk_full ? EndDetail::kDiskFull : EndDetail::kNone;
     trial_->OnProgramEnded(std::move(end));
     return NextEnd();
   };

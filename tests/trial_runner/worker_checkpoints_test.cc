@@ -152,9 +152,8 @@ TEST_F(WorkerCheckpoints, ATunerWithoutRoomIsTheSweepsTrouble) {
   FailToKeep(ResourceExhausted("40 are free"));
   EXPECT_THAT(Effects(), ElementsAre("kill 1"));
   Ended(1, {0, "SIGKILL"});
-  EXPECT_THAT(Effects(),
-              ElementsAre("ended 0 crashed: no room for a checkpoint at the tuner: 40 are "
-                          "free"));
+  EXPECT_THAT(Effects(), ElementsAre("ended 0 crashed: the tuner cannot keep a checkpoint: 40 are "
+                                     "free"));
 }
 
 TEST_F(WorkerCheckpoints, ALeaseThatIsOverEndsTheAttemptAlone) {

@@ -125,10 +125,15 @@ std::string FolderOf(const TrialStart& start) {
                                     : start.place.folder;
 }
 
-// Of a disk that takes no writes: whether it is one that the sweep's artifacts are not on.
-EndDetail WhichDisk(const TrialStart& start) {
+bool TakesNoWrites(const std::string& folder) {
+  return IsDiskFull(folder) || IsDiskReadOnly(folder);
+}
+
+// Of a disk that takes no writes: whether it is one that the sweep's artifacts are not on. A
+// program may run in a folder that is read-only on purpose: of that one the caller knows.
+EndDetail WhichDisk(const TrialStart& start, bool is_of_program) {
   const bool is_own = !TakesNoWrites(fs::path(start.artifact_dir).parent_path()) &&
-                      (TakesNoWrites(FolderOf(start)) || TakesNoWrites(start.place.cache));
+                      (is_of_program || TakesNoWrites(start.place.cache));
   return is_own ? EndDetail::kOwnDiskFull : EndDetail::kDiskFull;
 }
 
@@ -148,7 +153,8 @@ struct CommandRunner::Attempt {
   CommandTrial trial;
   CheckpointPlace place;
   std::optional<ProgramServer> server;                 // There from the beginning on.
-  std::string folder;                                  // The program's.
+  std::string folder;                                  // The program's,
+  bool is_in_read_only_folder = false;                 // which was so from the beginning.
   std::vector<std::optional<FileState>> files_before;  // Those with metrics, at its start.
   FilledCommand filled;
   Environment environment;
@@ -207,8 +213,11 @@ std::optional<TrialEnd> CommandRunner::RunAttempt(const TrialStart& start) {
     const StatusCode code = attempt.status().code();
     const std::string& why = attempt.status().message();
     if (code == StatusCode::kDataLoss) return EndForUnrestored(attempt.status());
-    if (code == StatusCode::kResourceExhausted) {
-      return TrialEnd{Outcome::kCrashed, "cannot begin: " + why, WhichDisk(start)};
+    const bool is_of_disk = code == StatusCode::kResourceExhausted ||
+                            IsDiskReadOnly(fs::path(start.artifact_dir).parent_path());
+    if (is_of_disk) {
+      return TrialEnd{Outcome::kCrashed, "cannot begin: " + why,
+                      WhichDisk(start, IsDiskFull(FolderOf(start)))};
     }
     const bool is_unfit = code == StatusCode::kFailedPrecondition;
     return TrialEnd{code == StatusCode::kUnavailable ? Outcome::kCrashed : Outcome::kBadConfig, why,
@@ -281,6 +290,7 @@ Result<std::unique_ptr<CommandRunner::Attempt>> CommandRunner::Begin(const Trial
   auto attempt = std::make_unique<Attempt>(start, std::move(spec));
   TUNE_ASSIGN_OR_RETURN(attempt->filled, attempt->spec.Fill(start.config, OwnValues(start)));
   attempt->folder = FolderOf(start);
+  attempt->is_in_read_only_folder = IsDiskReadOnly(attempt->folder);
   if (!CanServe(*attempt)) EndServed();
   std::optional<Served> served = std::exchange(served_, std::nullopt);
   if (served) {
@@ -376,12 +386,20 @@ Result<Program> CommandRunner::StartWhenThereIsRoom(const ProgramOptions& option
   return program;
 }
 
-// Whether nothing can be written where the program runs, where its trial's files go or where its
-// setup lies.
-bool CommandRunner::IsStuckUnder(const Attempt& attempt) {
+// Whether there is no room where the program runs, where its trial's files go or where its setup
+// lies.
+bool CommandRunner::IsFullUnder(const Attempt& attempt) {
   const auto setup = attempt.environment.find("TUNE_SETUP_DIR");
-  return TakesNoWrites(attempt.folder) || TakesNoWrites(attempt.start.artifact_dir) ||
-         (setup != attempt.environment.end() && TakesNoWrites(setup->second));
+  return IsDiskFull(attempt.folder) || IsDiskFull(attempt.start.artifact_dir) ||
+         (setup != attempt.environment.end() && IsDiskFull(setup->second));
+}
+
+// Whether one of those is read-only now that was not when the attempt began.
+bool CommandRunner::HasBecomeReadOnly(const Attempt& attempt) {
+  const auto setup = attempt.environment.find("TUNE_SETUP_DIR");
+  return (!attempt.is_in_read_only_folder && IsDiskReadOnly(attempt.folder)) ||
+         IsDiskReadOnly(attempt.start.artifact_dir) ||
+         (setup != attempt.environment.end() && IsDiskReadOnly(setup->second));
 }
 
 // ---- setup
@@ -436,7 +454,8 @@ Status CommandRunner::RunSetup(const Attempt& attempt, const std::string& line) 
     AddTo(tail, program.TakeOutput());
     if (*status == 0) return OkStatus();
     const std::string why = "setup: '" + line + "' failed: " + tail.LastLine();
-    const bool has_met_it = tail.SpeaksOfDisk() && IsStuckUnder(attempt);
+    const bool has_met_it = (tail.SpeaksOfFullDisk() && IsFullUnder(attempt)) ||
+                            (tail.SpeaksOfReadOnlyDisk() && HasBecomeReadOnly(attempt));
     return has_met_it ? ResourceExhausted(why) : InvalidArgument(why);
   }
 }
@@ -570,7 +589,12 @@ void CommandRunner::TakeProgramEnd(Attempt& attempt) {
       attempt.memory && (attempt.has_exceeded_memory || attempt.memory->HasKilled());
   // Also where the program itself lived on: what it came to is not what all of it would have.
   if (is_over_limit) end.memory_limit_bytes = attempt.memory->bytes();
-  if (*status != 0 && IsStuckUnder(attempt)) end.disk = WhichDisk(attempt.start);
+  if (*status != 0 && IsFullUnder(attempt)) {
+    end.full_disk = WhichDisk(attempt.start, IsDiskFull(attempt.folder));
+  }
+  if (*status != 0 && HasBecomeReadOnly(attempt)) {
+    end.read_only_disk = WhichDisk(attempt.start, !attempt.is_in_read_only_folder);
+  }
   if (*status == 0) {
     end.left_running = left_running;
     end.file_metrics = ReadFileMetrics(attempt.spec, attempt.filled.metric_files, attempt.folder,

@@ -56,7 +56,8 @@ class CommandRunner {
   Status StartProgram(Attempt& attempt);
   Result<Program> StartWhenThereIsRoom(const ProgramOptions& options);
   static Status CheckMachine(const Attempt& attempt);
-  static bool IsStuckUnder(const Attempt& attempt);
+  static bool IsFullUnder(const Attempt& attempt);
+  static bool HasBecomeReadOnly(const Attempt& attempt);
   Status SetUp(Attempt& attempt);
   Status RunSetup(const Attempt& attempt, const std::string& line);
   std::optional<TrialEnd> Follow(Attempt& attempt);

@@ -409,9 +409,11 @@ TrialEnd CommandTrial::EndOfProgram() const {
                                 : "died of " + end.signal;
     // A full disk that the program did not speak of is not why it ended; one that it spoke of and
     // that has room is a limit of the program's own.
-    if (end.disk != EndDetail::kNone && tail_.SpeaksOfDisk()) {
+    EndDetail disk = tail_.SpeaksOfFullDisk() ? end.full_disk : EndDetail::kNone;
+    if (disk == EndDetail::kNone && tail_.SpeaksOfReadOnlyDisk()) disk = end.read_only_disk;
+    if (disk != EndDetail::kNone) {
       return {Outcome::kCrashed, WithTail("the disk takes no writes: the program " + how, tail_),
-              end.disk};
+              disk};
     }
     if (end.by_oom_killer) {
       return {Outcome::kOutOfMemory,

@@ -79,8 +79,9 @@ struct ProgramEnd {
   std::string left_running = {};   // What it started and did not wait for: a command line.
   int64_t memory_limit_bytes = 0;  // Not 0: it was ended for having more than this.
   bool by_oom_killer = false;      // The system killed it because memory was short.
-  EndDetail disk =
-      EndDetail::kNone;  // Of the one where it ran or its files go, if that takes no writes.
+  // Of the disk where it ran or where its files go: it is full, or has become read-only.
+  EndDetail full_disk = EndDetail::kNone;
+  EndDetail read_only_disk = EndDetail::kNone;
   Result<Metrics> file_metrics = Metrics{};  // Read from files after it ended; empty: none to read.
 };
 

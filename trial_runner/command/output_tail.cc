@@ -126,10 +126,13 @@ bool OutputTail::SpeaksOfMemory() const {
                    "DefaultCPUAllocator: not enough memory"});
 }
 
-bool OutputTail::SpeaksOfDisk() const {
+bool OutputTail::SpeaksOfFullDisk() const {
+  return HoldsAny({"No space left on device", "Disk quota exceeded"});
+}
+
+bool OutputTail::SpeaksOfReadOnlyDisk() const {
   constexpr std::string_view kReadOnly = "Read-only file system";
-  return HoldsAny({"No space left on device", "Disk quota exceeded"}) ||
-         LastComplaint().line.find(kReadOnly) != std::string::npos ||
+  return LastComplaint().line.find(kReadOnly) != std::string::npos ||
          LastLine().find(kReadOnly) != std::string::npos;
 }
 

@@ -28,10 +28,10 @@ class OutputTail {
   // or TensorFlow, or of Python and C++.
   bool SpeaksOfDeviceMemory() const;
   bool SpeaksOfMemory() const;
-  // Of a disk that takes no writes, in the words of the C library: anywhere of a full one or a
-  // quota (ENOSPC, EDQUOT), as its complaint of one that may only be read (EROFS), which programs
-  // also warn of and go on.
-  bool SpeaksOfDisk() const;
+  // Of a full disk or quota, in the words of the C library (ENOSPC, EDQUOT).
+  bool SpeaksOfFullDisk() const;
+  // Of one that may only be read (EROFS), as its complaint: programs also warn of such and go on.
+  bool SpeaksOfReadOnlyDisk() const;
 
  private:
   static constexpr size_t kBytesMax = 8u << 10;

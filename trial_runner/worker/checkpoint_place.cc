@@ -6,6 +6,7 @@
 #include <system_error>
 #include <vector>
 
+#include "core/posix/disk_room.h"
 #include "core/posix/durable_folder.h"
 
 namespace tune {
@@ -75,7 +76,7 @@ void CheckpointPlace::RemoveEarlierOf(int64_t iteration) const {
 }
 
 TrialEnd EndForUnsaved(const std::string& folder, const Status& status) {
-  const bool is_of_disk = status.code() == StatusCode::kResourceExhausted;
+  const bool is_of_disk = status.code() == StatusCode::kResourceExhausted || IsDiskReadOnly(folder);
   return {Outcome::kCrashed, "cannot save a checkpoint in " + folder + ": " + status.message(),
           is_of_disk ? EndDetail::kDiskFull : EndDetail::kNone};
 }

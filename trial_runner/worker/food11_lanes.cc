@@ -23,7 +23,7 @@ constexpr double kOthersSecondsMax = 0.5;
 // Decoded images are kept on disk.
 TrialEnd EndForUnloaded(const Status& status) {
   if (status.code() != StatusCode::kResourceExhausted) return EndFor(status);
-  return {Outcome::kCrashed, "no room for the decoded images: " + status.message(),
+  return {Outcome::kCrashed, "cannot keep the decoded images: " + status.message(),
           EndDetail::kDiskFull};
 }
 

@@ -69,8 +69,7 @@ std::optional<TrialEnd> WorkerCore::EndForUnkept(const Status& status, Instant n
     case StatusCode::kFailedPrecondition:
       return TrialEnd{Outcome::kLost, status.message(), EndDetail::kNone};
     case StatusCode::kResourceExhausted:
-      return TrialEnd{Outcome::kCrashed,
-                      "no room for a checkpoint at the tuner: " + status.message(),
+      return TrialEnd{Outcome::kCrashed, "the tuner cannot keep a checkpoint: " + status.message(),
                       EndDetail::kDiskFull};
     case StatusCode::kInvalidArgument:
       return Crash("its checkpoint cannot be kept: " + status.message());
