@@ -30,20 +30,16 @@ std::optional<Instant> Cluster::NextReturn() const {
 
 // ---- workers
 
-Notices Cluster::EndFormers(const WorkerJoined& event, Instant now) {
-  Notices notices;
-  for (const std::string& session : event.ended_sessions) {
-    if (session.empty() || session == event.session) continue;
-    for (const auto& [id, record] : workers_.all()) {
-      if (record.is_local || record.session != session || !leases_.HasWorker(id)) continue;
-      const std::string& name = record.row.name;
-      Append(Remove(id, WorkerState::kLost, "the process of worker " + name + " ended", now),
-             notices);
-      out_.actions.push_back(DisconnectWorker{id});
-      Say("worker " + name + " is lost: its process ended");
-    }
+std::optional<Notices> Cluster::EndFormer(const std::string& session, Instant now) {
+  if (session.empty()) return std::nullopt;
+  for (const auto& [id, record] : workers_.all()) {
+    if (record.is_local || record.session != session || !leases_.HasWorker(id)) continue;
+    const std::string& name = record.row.name;
+    out_.actions.push_back(DisconnectWorker{id});
+    Say("worker " + name + " is lost: its process ended");
+    return Remove(id, WorkerState::kLost, "the process of worker " + name + " ended", now);
   }
-  return notices;
+  return std::nullopt;
 }
 
 Notices Cluster::Join(const WorkerJoined& event, Welcome welcome, bool may_queue, Instant now) {

@@ -79,8 +79,9 @@ class Cluster {
 
   // ---- workers
 
-  // Worker processes that a worker of their machine has seen end: they need not be waited for.
-  Notices EndFormers(const WorkerJoined& event, Instant now);
+  // Of the worker of that session, whose process another one of its machine has seen end: it need
+  // not be waited for. Nothing: there is none.
+  std::optional<Notices> EndFormer(const std::string& session, Instant now);
   // `may_queue`: leases ahead may be granted there.
   Notices Join(const WorkerJoined& event, Welcome welcome, bool may_queue, Instant now);
   // `may_wait`: one whose connection broke may come back within `lease`.

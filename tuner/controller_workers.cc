@@ -30,7 +30,10 @@ Duration ExperimentController::heartbeat() const {
 }
 
 void ExperimentController::On(const WorkerJoined& event) {
-  Heed(cluster_.EndFormers(event, now_));
+  for (const std::string& session : event.ended_sessions) {
+    if (session == event.session) continue;
+    while (auto notices = cluster_.EndFormer(session, now_)) Heed(*std::move(notices));
+  }
   Heed(cluster_.Join(event, WelcomeMessage(), MayQueue(event.capacity), now_));
   if (has_ended_) Send(event.worker, Shutdown{"", status_ == ExperimentStatus::kInterrupted});
 }
@@ -70,7 +73,7 @@ void ExperimentController::On(const DeviceFellAway& event) { cluster_.LoseDevice
 
 // Who holds what is booked at once. What follows is done in order: the end of a trial may end the
 // sweep, and with it the wait for workers that are away; what that brings is heeded next, before
-// what else was told, and never in the middle of it.
+// what else was told, and never in the middle of another notice.
 void ExperimentController::Heed(Notices notices) {
   for (const Notice& notice : notices) Book(notice, held_);
   notices_.insert(notices_.begin(), std::make_move_iterator(notices.begin()),
