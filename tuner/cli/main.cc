@@ -20,6 +20,7 @@
 #include "tuner/cli/commands.h"
 #include "tuner/cli/page_report_command.h"
 #include "tuner/cli/report_command.h"
+#include "tuner/cli/text_table.h"
 #include "tuner/cli/version_text.h"
 
 namespace {
@@ -132,7 +133,8 @@ std::optional<std::string> GivenTooOften(const CLI::App& app) {
       if (!is_too_often || option->get_positional()) continue;
       std::string read;
       for (const std::string& value : option->results())
-        read += (read.empty() ? "'" : ", then '") + value + "'";
+        read += (read.empty() ? "'" : ", then '") +
+                Printable(value.substr(value.find_first_not_of(' ') == 1 ? 1 : 0)) + "'";
       return option->get_name() + ": read " + read + ", expected it once";
     }
   }

@@ -59,10 +59,10 @@ std::string RenewedTls::StateOfFiles() const {
 std::optional<HttpTls> RenewedTls::Look() {
   const std::string state = StateOfFiles();
   if (state == seen_) return std::nullopt;
-  seen_ = state;
   const Result<std::optional<ServerIdentity>> renewed = ReadGiven(place_, clock_.Now());
   if (renewed.ok() && *renewed) {
     said_.clear();
+    seen_ = state;
     return HttpTls{(*renewed)->certificates, (*renewed)->key};
   }
   if (renewed.ok() || renewed.status().message() == said_) return std::nullopt;

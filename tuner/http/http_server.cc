@@ -152,7 +152,12 @@ class Server : public HttpServer {
 
   bool has_tls() const { return tls_.has_value(); }
   asio::ssl::context& TlsOfNow() {
-    if (const std::optional<HttpTls> renewed = renewal_()) (void)UseTls(*renewed);
+    if (const std::optional<HttpTls> renewed = renewal_()) {
+      if (const Status used = UseTls(*renewed); !used.ok()) {
+        std::fprintf(stderr, "tune: %s; the page goes on with the one that it has\n",
+                     used.message().c_str());
+      }
+    }
     return *tls_;
   }
 

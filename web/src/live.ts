@@ -24,8 +24,10 @@ export function useChanges(): [number, string] {
   useEffect(() => {
     if (isReport) return;
     let events: EventSource | null = null;
+    let again: number | undefined;
     const changed = () => setTick((t) => t + 1);
     const listen = () => {
+      clearTimeout(again);
       events?.close();
       events = null;
       if (document.hidden) return; // A browser keeps few connections to one server: hidden pages leave theirs to others.
@@ -37,13 +39,17 @@ export function useChanges(): [number, string] {
         // An event source does not say why: a server that was started again has another key, and one that answers has enough
         // who listen; the timer below follows it then.
         fetch("/api/v1/sweeps").then((answer) => setTrouble(answer.status === 401 ? OTHER_KEY : ""), () => setTrouble(GONE));
-        if (events?.readyState === EventSource.CLOSED) setTimeout(listen, LOOK_MS);
+        if (events?.readyState === EventSource.CLOSED) {
+          clearTimeout(again);
+          again = window.setTimeout(listen, LOOK_MS);
+        }
       };
     };
     listen();
     document.addEventListener("visibilitychange", listen);
     const timer = setInterval(() => document.hidden || changed(), LOOK_MS);
     return () => {
+      clearTimeout(again);
       events?.close();
       document.removeEventListener("visibilitychange", listen);
       clearInterval(timer);
