@@ -46,7 +46,7 @@ void ExperimentController::EndRank(TrialRecord& trial, const AttemptEnded& end) 
 void ExperimentController::EndRanksLeft(TrialRecord& trial) {
   NoteToldToEnd(trial);
   trial.are_ranks_told_to_end = true;
-  for (const HeldLease& rank : held_.RanksOf(trial.row.number)) {
+  for (const SweepLease& rank : held_.RanksOf(trial.row.number)) {
     Send(rank.worker, KillAttempt{rank.ref, true});
   }
 }
@@ -261,7 +261,7 @@ void ExperimentController::NoteToldToEnd(TrialRecord& trial) {
 
 // Who holds its lease.
 std::optional<WorkerId> ExperimentController::Holder(const TrialRecord& trial) const {
-  const HeldLease* const lease = trial.lease ? held_.Find(*trial.lease) : nullptr;
+  const SweepLease* const lease = trial.lease ? held_.Find(*trial.lease) : nullptr;
   return lease == nullptr ? std::nullopt : std::optional(lease->worker);
 }
 

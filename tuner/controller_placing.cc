@@ -193,7 +193,7 @@ void ExperimentController::SendStart(const TrialRecord& trial, const LeaseTable:
   message.rank = lease.rank;
   message.world_size = options_.spec.resources.workers;
   if (message.world_size > 1) {
-    const std::vector<HeldLease> ranks = held_.RanksOf(trial.row.number);
+    const std::vector<SweepLease> ranks = held_.RanksOf(trial.row.number);
     message.is_spread = std::any_of(ranks.begin(), ranks.end(),
                                     [worker](const auto& rank) { return rank.worker != worker; });
   }

@@ -12,7 +12,7 @@ namespace tune {
 namespace {
 
 // What it says of who holds what.
-void Book(const Notice& notice, HeldLeases& held) {
+void Book(const Notice& notice, SweepLeases& held) {
   if (const auto* const lost = std::get_if<LeaseLost>(&notice)) held.Remove(lost->ref);
   if (const auto* const dropped = std::get_if<LeaseDropped>(&notice)) held.Remove(dropped->ref);
   if (const auto* const away = std::get_if<WorkerAway>(&notice)) held.SetAway(away->worker);

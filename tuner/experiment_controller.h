@@ -26,9 +26,9 @@
 #include "tuner/doubt_watch.h"
 #include "tuner/event.h"
 #include "tuner/experiment_spec.h"
-#include "tuner/held_leases.h"
 #include "tuner/lane_speeds.h"
 #include "tuner/report_pace.h"
+#include "tuner/sweep_leases.h"
 #include "tuner/transition.h"
 #include "tuner/trial_record.h"
 
@@ -241,7 +241,7 @@ class ExperimentController {
   std::unique_ptr<Searcher> searcher_;
   std::unique_ptr<TrialScheduler> scheduler_;
   Cluster cluster_;
-  HeldLeases held_;
+  SweepLeases held_;
   CheckpointRetention retention_;
   bool said_over_budget_ = false;
   bool said_missing_objective_ = false;

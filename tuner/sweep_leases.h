@@ -18,16 +18,16 @@
 
 namespace tune {
 
-struct HeldLease {
+struct SweepLease {
   AttemptRef ref;
   WorkerId worker;
   int64_t rank = 0;
   bool is_queued = false;
 };
 
-class HeldLeases {
+class SweepLeases {
  public:
-  void Add(const HeldLease& lease);
+  void Add(const SweepLease& lease);
   // The head of a queue runs now.
   void Begin(const AttemptRef& ref);
   // The worker's process has another connection; it is not away any more.
@@ -39,23 +39,23 @@ class HeldLeases {
   bool IsAway(WorkerId worker) const { return away_.contains(worker); }
   // Whether it runs there.
   bool IsRunning(WorkerId worker, const AttemptRef& ref) const;
-  const HeldLease* Find(const AttemptRef& ref) const;  // Null: there is no such lease.
+  const SweepLease* Find(const AttemptRef& ref) const;  // Null: there is no such lease.
   // Attempts of which a rank runs, and those that wait in queues.
   int64_t running_count() const { return static_cast<int64_t>(ranks_.size()); }
   int64_t queued_count() const { return queued_count_; }
   // Of each attempt that of its first rank, by worker and age, those that run before those that
   // wait.
-  std::vector<HeldLease> FirstRanks() const;
+  std::vector<SweepLease> FirstRanks() const;
   // Those of a trial that run, by worker and age.
-  std::vector<HeldLease> RanksOf(TrialNumber trial) const;
+  std::vector<SweepLease> RanksOf(TrialNumber trial) const;
 
  private:
   using Place = std::tuple<bool, WorkerId, LeaseEpoch>;  // In order.
-  static Place PlaceOf(const HeldLease& lease) {
+  static Place PlaceOf(const SweepLease& lease) {
     return {lease.is_queued, lease.worker, lease.ref.epoch};
   }
 
-  std::map<LeaseEpoch, HeldLease> leases_;
+  std::map<LeaseEpoch, SweepLease> leases_;
   std::set<Place> places_;
   std::map<TrialNumber, std::set<Place>> ranks_;  // Of leases that run; none is empty.
   int64_t queued_count_ = 0;

@@ -1,10 +1,10 @@
-#include "tuner/held_leases.h"
+#include "tuner/sweep_leases.h"
 
 #include "core/check.h"
 
 namespace tune {
 
-void HeldLeases::Add(const HeldLease& lease) {
+void SweepLeases::Add(const SweepLease& lease) {
   TUNE_CHECK(leases_.emplace(lease.ref.epoch, lease).second);
   const Place place = PlaceOf(lease);
   places_.insert(place);
@@ -15,25 +15,25 @@ void HeldLeases::Add(const HeldLease& lease) {
   }
 }
 
-void HeldLeases::Begin(const AttemptRef& ref) {
-  HeldLease lease = leases_.at(ref.epoch);
+void SweepLeases::Begin(const AttemptRef& ref) {
+  SweepLease lease = leases_.at(ref.epoch);
   TUNE_CHECK(lease.is_queued);
   Remove(ref);
   lease.is_queued = false;
   Add(lease);
 }
 
-void HeldLeases::Move(const AttemptRef& ref, WorkerId to) {
-  HeldLease lease = leases_.at(ref.epoch);
+void SweepLeases::Move(const AttemptRef& ref, WorkerId to) {
+  SweepLease lease = leases_.at(ref.epoch);
   Remove(ref);
   lease.worker = to;
   Add(lease);
 }
 
-void HeldLeases::Remove(const AttemptRef& ref) {
+void SweepLeases::Remove(const AttemptRef& ref) {
   const auto found = leases_.find(ref.epoch);
   TUNE_CHECK(found != leases_.end() && found->second.ref == ref);
-  const HeldLease lease = found->second;
+  const SweepLease lease = found->second;
   const Place place = PlaceOf(lease);
   leases_.erase(found);
   places_.erase(place);
@@ -48,27 +48,27 @@ void HeldLeases::Remove(const AttemptRef& ref) {
   if (!holds_more) away_.erase(lease.worker);
 }
 
-bool HeldLeases::IsRunning(WorkerId worker, const AttemptRef& ref) const {
-  const HeldLease* const lease = Find(ref);
+bool SweepLeases::IsRunning(WorkerId worker, const AttemptRef& ref) const {
+  const SweepLease* const lease = Find(ref);
   return lease != nullptr && !lease->is_queued && lease->worker == worker;
 }
 
-const HeldLease* HeldLeases::Find(const AttemptRef& ref) const {
+const SweepLease* SweepLeases::Find(const AttemptRef& ref) const {
   const auto found = leases_.find(ref.epoch);
   return found == leases_.end() || found->second.ref != ref ? nullptr : &found->second;
 }
 
-std::vector<HeldLease> HeldLeases::FirstRanks() const {
-  std::vector<HeldLease> first;
+std::vector<SweepLease> SweepLeases::FirstRanks() const {
+  std::vector<SweepLease> first;
   for (const Place& place : places_) {
-    const HeldLease& lease = leases_.at(std::get<LeaseEpoch>(place));
+    const SweepLease& lease = leases_.at(std::get<LeaseEpoch>(place));
     if (lease.rank == 0) first.push_back(lease);
   }
   return first;
 }
 
-std::vector<HeldLease> HeldLeases::RanksOf(TrialNumber trial) const {
-  std::vector<HeldLease> ranks;
+std::vector<SweepLease> SweepLeases::RanksOf(TrialNumber trial) const {
+  std::vector<SweepLease> ranks;
   const auto found = ranks_.find(trial);
   if (found == ranks_.end()) return ranks;
   for (const Place& place : found->second) {
