@@ -236,6 +236,26 @@ TEST(BadDisk, WordsOfAReadOnlyOneAreTheProgramsOwnMatterWhereThatMayBeWritten) {
       << result.err;
 }
 
+// As the code in a container: it is so on purpose, and what a program says of a disk is of another.
+TEST(BadDisk, AFolderThatIsReadOnlyFromTheBeginningIsTheProgramsOwnMatter) {
+  for (const std::string words : {"OSError: [Errno 28] No space left on device: '/dev/shm/torch_1'",
+                                  "OSError: [Errno 30] Read-only file system: 'model'"}) {
+    TestFolder folder;
+    const SmallDisk disk(folder / "small", 1 << 20);
+    if (!disk.is_mounted()) GTEST_SKIP() << disk.why_not();
+    folder.Write("small/trial.sh", "echo \"" + words + "\" >&2; exit 1\n");
+    const std::string space =
+        folder.Write("space.yaml",
+                     "trainable: {command: [sh, trial.sh], working_dir: small}\nmetric: acc\n"
+                     "mode: max\nseed: 3\nspace: {x: {uniform: [0, 1]}}\nsamples: 3\n");
+    disk.Protect();
+    const ProgramResult result = RunTune(folder, {"run", space});
+    EXPECT_EQ(Query(folder, "select outcome, count(*) from attempts"),
+              std::vector<std::string>{"crashed|3"})
+        << result.err;
+  }
+}
+
 TEST(BadDisk, ALimitOfAFilesSizeIsToldAndTheSweepGoesOnWithoutIt) {
   const std::string text = Space("", 300);
   TestFolder folder;

@@ -730,6 +730,26 @@ TEST_F(CommandTrialTest, AProgramThatSpokeOfAFullDiskMetItWhereTheDiskIsFull) {
                             words.substr(0, words.size() - 1));
   EXPECT_EQ(end_of(words, false).detail, EndDetail::kNone);
   EXPECT_EQ(end_of("ValueError: lr must be positive\n", true).detail, EndDetail::kNone);
+  EXPECT_EQ(end_of("OSError: [Errno 30] Read-only file system\n", true).detail, EndDetail::kNone);
+}
+
+TEST_F(CommandTrialTest, AProgramMetAReadOnlyDiskWhereItComplainsOfOneAndOneHasBecomeSo) {
+  const auto end_of = [this](const std::string& printed, EndDetail read_only_disk) {
+    Begin();
+    Prints(printed);
+    ProgramEnd end;
+    end.exit_status = 1;
+    end.read_only_disk = read_only_disk;
+    trial_->OnProgramEnded(std::move(end));
+    return NextEnd().detail;
+  };
+  const std::string words = "OSError: [Errno 30] Read-only file system: 'model.pt'\n";
+  EXPECT_EQ(end_of(words, EndDetail::kOwnDiskFull), EndDetail::kOwnDiskFull);
+  EXPECT_EQ(end_of(words, EndDetail::kNone), EndDetail::kNone);
+  // Said in passing.
+  EXPECT_EQ(
+      end_of(words + "using no cache\nValueError: lr must be positive\n", EndDetail::kOwnDiskFull),
+      EndDetail::kNone);
 }
 
 TEST_F(CommandTrialTest, OneThatHadTooMuchMemoryIsToldItsLimit) {
