@@ -8,7 +8,7 @@
 namespace tune::sim {
 namespace {
 
-constexpr size_t kSectorBytes = 512;
+constexpr size_t kTornAtBytes = 512;
 
 std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
@@ -102,7 +102,7 @@ void SimulatedDisk::LoseBytes(File& file, Loss loss, KeyedRandom& random) {
       // Sector by sector, as far as the range goes; a run of them that begins or ends by dice.
       const bool is_in_order = random.NextBelow(2) == 0;
       for (size_t at = range.offset; at < end;) {
-        const size_t next = std::min(end, (at / kSectorBytes + 1) * kSectorBytes);
+        const size_t next = std::min(end, (at / kTornAtBytes + 1) * kTornAtBytes);
         const bool survives = random.NextBelow(is_in_order ? 16 : 2) != 0;
         if (survives) {
           if (survived.size() < next) survived.resize(next);

@@ -134,7 +134,7 @@ std::optional<std::string> GivenTooOften(const CLI::App& app) {
       std::string read;
       for (const std::string& value : option->results())
         read += (read.empty() ? "'" : ", then '") +
-                Printable(value.substr(value.find_first_not_of(' ') == 1 ? 1 : 0)) + "'";
+                tune::Printable(value.substr(value.find_first_not_of(' ') == 1 ? 1 : 0)) + "'";
       return option->get_name() + ": read " + read + ", expected it once";
     }
   }

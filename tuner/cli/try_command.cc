@@ -75,7 +75,7 @@ std::vector<std::string> Arguments(const RunOptions& options, const std::string&
 }
 
 // Its exit status, with what it prints in a file. A signal from the terminal reaches it too.
-Result<int> Run(const std::vector<std::string>& arguments, const std::string& output) {
+Result<int> RunTune(const std::vector<std::string>& arguments, const std::string& output) {
   std::vector<char*> argv;
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
@@ -214,7 +214,7 @@ int TryOne(const RunOptions& options, std::ostream& out, std::ostream& err) {
   err << "trying one trial of " << spec->name << " up to its first report\n";
   const std::string db_path = folder.path() + "/try.db";
   const std::string output = folder.path() + "/output";
-  const Result<int> status = Run(Arguments(options, db_path), output);
+  const Result<int> status = RunTune(Arguments(options, db_path), output);
   if (!status.ok()) return Complain(status.status(), err);
   const Result<Tried> tried = ReadTried(folder.path(), db_path);
   const bool was_interrupted = *status != 0 && *status != 3;
