@@ -10,10 +10,10 @@
 
 namespace tune {
 
-class ProcessEnd {
+class AwaitedEnd {
  public:
   // Of one that lives, or has just ended.
-  explicit ProcessEnd(pid_t pid) : fd_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))) {}
+  explicit AwaitedEnd(pid_t pid) : fd_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))) {}
 
   // Whether it has ended, now or soon; half a minute is given to a slow machine.
   bool Comes() const { return IsThere(30'000); }

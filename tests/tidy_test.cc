@@ -215,6 +215,25 @@ TEST(Tidy, HeadersStayShort) {
   }
 }
 
+// Two types of one name in one program are one to the linker, which takes either's functions.
+TEST(Tidy, TypesOfHeadersHaveNamesOfTheirOwn) {
+  const std::regex type(R"(^(?:class|struct|enum class) (\w+)(?: final)?(?: :.*)? \{.*)");
+  const std::regex space(R"(^namespace ([\w:]+) \{)");
+  std::map<std::string, std::string> headers;  // By the type's full name.
+  for (const SourceFile& source : ReadSources()) {
+    if (!source.path.ends_with(".h") || source.path.starts_with("tests/standin")) continue;
+    std::string inside;
+    for (const std::string& line : source.lines) {
+      std::smatch found;
+      if (std::regex_match(line, found, space)) inside = found[1].str() + "::";
+      if (!std::regex_match(line, found, type)) continue;
+      const auto [other, is_new] = headers.emplace(inside + found[1].str(), source.path);
+      EXPECT_TRUE(is_new) << source.path << ": " << other->second << " has a type " << other->first;
+    }
+  }
+  EXPECT_GT(headers.size(), 300u);
+}
+
 // What a killed benchmark leaves behind is swept in by `git add -A` (a key once was).
 TEST(Tidy, NothingThatAProgramLeftIsKept) {
   const std::set<std::string> rooms = {".ci",

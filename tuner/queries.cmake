@@ -29,6 +29,6 @@ tune_library(tune_queries
     ${CMAKE_CURRENT_LIST_DIR}/cli/trial_history.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/trial_logs.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/trial_lookup.cc
-    ${CMAKE_CURRENT_LIST_DIR}/cli/trial_table.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/trial_listing.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/why_command.cc
   DEPS tune_checkpoint_place tune_core tune_core_posix tune_control tune_device_status tune_doubts tune_fusion tune_lane_speeds tune_repeated_runs tune_search_problem tune_sqlite tune_artifacts tune_search tune_spec tune_schedulers)

@@ -205,7 +205,7 @@ TEST_F(Command, AStopEndsOneThatListensOneThatDoesNotAndOneThatResists) {
   std::ifstream child(other / "child");
   int pid = 0;
   child >> pid;
-  EXPECT_TRUE(ProcessEnd(pid).Comes());
+  EXPECT_TRUE(AwaitedEnd(pid).Comes());
 }
 
 // ---- checkpoints
@@ -264,10 +264,10 @@ constexpr char kFamily[] =
     "echo $$ > pids\n"
     "while :; do echo noise; done\n";
 
-std::vector<ProcessEnd> FamilyOf(NamedPipe& pids) {
-  std::vector<ProcessEnd> family;
+std::vector<AwaitedEnd> FamilyOf(NamedPipe& pids) {
+  std::vector<AwaitedEnd> family;
   for (int i = 0; i < 3; ++i) family.emplace_back(pids.Number());
-  for (const ProcessEnd& end : family) EXPECT_FALSE(end.IsThere());
+  for (const AwaitedEnd& end : family) EXPECT_FALSE(end.IsThere());
   return family;
 }
 
@@ -275,9 +275,9 @@ TEST_F(Command, NothingOfATrialOutlivesATunerThatIsKilled) {
   WriteScript(kFamily);
   NamedPipe pids(folder_ / "pids");
   Program tune(folder_, "tune", {"run", folder_.Write("space.yaml", ScriptSweep())});
-  const std::vector<ProcessEnd> family = FamilyOf(pids);
+  const std::vector<AwaitedEnd> family = FamilyOf(pids);
   tune.Signal(SIGKILL);
-  for (const ProcessEnd& end : family) EXPECT_TRUE(end.Comes());
+  for (const AwaitedEnd& end : family) EXPECT_TRUE(end.Comes());
   EXPECT_EQ(tune.Wait().exit_status, 128 + SIGKILL);
 }
 
@@ -285,15 +285,15 @@ TEST_F(Command, NothingOfATrialOutlivesAWorkerThatIsKilledNorOneThatIsInterrupte
   WriteScript(kFamily);
   NamedPipe pids(folder_ / "pids");
   Program tune(folder_, "tune", {"run", folder_.Write("space.yaml", ScriptSweep())});
-  const std::vector<ProcessEnd> first = FamilyOf(pids);
+  const std::vector<AwaitedEnd> first = FamilyOf(pids);
   const pid_t worker = ChildOf(tune.pid(), "tune_worker");
   ASSERT_NE(worker, 0);
   kill(worker, SIGKILL);
-  for (const ProcessEnd& end : first) EXPECT_TRUE(end.Comes());
+  for (const AwaitedEnd& end : first) EXPECT_TRUE(end.Comes());
   // The trial is tried again, by another worker; then the sweep is interrupted.
-  const std::vector<ProcessEnd> second = FamilyOf(pids);
+  const std::vector<AwaitedEnd> second = FamilyOf(pids);
   tune.Signal(SIGINT);
-  for (const ProcessEnd& end : second) EXPECT_TRUE(end.Comes());
+  for (const AwaitedEnd& end : second) EXPECT_TRUE(end.Comes());
   EXPECT_EQ(tune.Wait().exit_status, 130);
 }
 
@@ -301,11 +301,11 @@ TEST_F(Command, NothingOfATrialOutlivesTheProcessThatRunsItsProgram) {
   WriteScript(kFamily);
   NamedPipe pids(folder_ / "pids");
   Program tune(folder_, "tune", {"run", folder_.Write("space.yaml", ScriptSweep())});
-  const std::vector<ProcessEnd> first = FamilyOf(pids);
+  const std::vector<AwaitedEnd> first = FamilyOf(pids);
   const pid_t runner = ChildOf(ChildOf(tune.pid(), "tune_worker"), "tune_trial_command");
   ASSERT_NE(runner, 0);
   kill(runner, SIGKILL);
-  for (const ProcessEnd& end : first) EXPECT_TRUE(end.Comes());
+  for (const AwaitedEnd& end : first) EXPECT_TRUE(end.Comes());
   EXPECT_EQ(tune.Wait().exit_status, 3);
   EXPECT_THAT(Outcomes(), ElementsAre(HasSubstr("killed|")));
 }
@@ -319,7 +319,7 @@ TEST_F(Command, AChildThatForksAndLeavesEndsWithItsTrial) {
       "tune report acc=1\n");
   NamedPipe pids(folder_ / "pids");
   Program tune(folder_, "tune", {"run", folder_.Write("space.yaml", ScriptSweep())});
-  const ProcessEnd child(pids.Number());
+  const AwaitedEnd child(pids.Number());
   EXPECT_EQ(tune.Wait().exit_status, 0);
   EXPECT_TRUE(child.IsThere());
   EXPECT_THAT(Outcomes(), ElementsAre("completed|"));

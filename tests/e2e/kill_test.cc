@@ -83,7 +83,7 @@ TEST(Kill, WhatAProgramHasStartedInASessionOfItsOwnGoesWithTheNextResume) {
   ASSERT_NE(command, 0);
   pid_t daemon = 0;
   std::ifstream(folder / "daemon") >> daemon;
-  const ProcessEnd end(daemon);
+  const AwaitedEnd end(daemon);
   for (const int signal : {SIGSTOP, SIGKILL}) {
     for (const pid_t pid : {tune.pid(), worker, command}) kill(pid, signal);
   }

@@ -48,7 +48,7 @@ class TrialsProcess {
  private:
   Shell shell_;
   pid_t pid_;
-  ProcessEnd end_;
+  AwaitedEnd end_;
 };
 
 TEST(LeftBehind, ProcessesOfTrialsBelowTheFolderAreEndedAndNamed) {

@@ -43,7 +43,7 @@ class OneWorkerTest : public ::testing::Test {
   // Returns what it says first; `arguments` beside where to connect.
   Hello StartWorker(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"--connect", gateway_->address()});
-    worker_ = std::make_unique<Program>("tune_worker", arguments);
+    worker_ = std::make_unique<ScriptedProgram>("tune_worker", arguments);
     const auto hello = sink_.WaitForMessage<Hello>();
     EXPECT_TRUE(hello) << "the worker did not join";
     if (!hello) return {};
@@ -87,7 +87,7 @@ class OneWorkerTest : public ::testing::Test {
   std::string folder_;
   std::unique_ptr<ArtifactDepot> depot_;
   std::unique_ptr<WorkerGateway> gateway_;
-  std::unique_ptr<Program> worker_;
+  std::unique_ptr<ScriptedProgram> worker_;
   WorkerId id_;
 };
 

@@ -40,14 +40,14 @@ TEST_F(ProcessTree, FindsAndEndsAlsoWhatHasLeftItsParentAndItsSession) {
   std::vector<pid_t> pids = {shell.pid()};
   for (int i = 0; i < 4; ++i) pids.push_back(std::stoi(shell.Line()));
   const std::vector<pid_t> found = Descendants();
-  std::vector<ProcessEnd> ends;
+  std::vector<AwaitedEnd> ends;
   for (const pid_t pid : pids) {
     EXPECT_THAT(found, Contains(pid));
     ends.emplace_back(pid);
     EXPECT_FALSE(ends.back().IsThere());
   }
   EXPECT_TRUE(EndDescendants());
-  for (const ProcessEnd& end : ends) EXPECT_TRUE(end.IsThere()) << "when it returns";
+  for (const AwaitedEnd& end : ends) EXPECT_TRUE(end.IsThere()) << "when it returns";
   EXPECT_THAT(Descendants(), IsEmpty());
 }
 
@@ -61,12 +61,12 @@ TEST_F(ProcessTree, EndsThoseThatAreStartedMeanwhile) {
 TEST_F(ProcessTree, WhatIsSparedStaysWithAllThatIsBelowIt) {
   Shell spared("sh -c 'echo $$; exec sleep 1000' & wait");
   Shell other("(setsid sh -c 'echo $$; exec sleep 1000' &)\n wait");
-  const ProcessEnd child(std::stoi(spared.Line()));
-  const ProcessEnd orphan(std::stoi(other.Line()));
+  const AwaitedEnd child(std::stoi(spared.Line()));
+  const AwaitedEnd orphan(std::stoi(other.Line()));
   EXPECT_TRUE(EndDescendants({spared.pid()}));
   EXPECT_TRUE(orphan.IsThere());
   EXPECT_FALSE(child.IsThere());
-  EXPECT_FALSE(ProcessEnd(spared.pid()).IsThere());
+  EXPECT_FALSE(AwaitedEnd(spared.pid()).IsThere());
   // Its end is still there to be asked for; that of the other was taken.
   EXPECT_EQ(waitpid(spared.pid(), nullptr, WNOHANG), 0);
   EXPECT_EQ(waitpid(other.pid(), nullptr, WNOHANG), -1);
@@ -87,8 +87,8 @@ TEST_F(ProcessTree, ASignalReachesEachOfThemOnce) {
 TEST_F(ProcessTree, KnowsHowOneEndedAndTakesLeaveOfTheOthers) {
   Shell other("exit 4");
   Shell wanted("exit 3");
-  ASSERT_TRUE(ProcessEnd(other.pid()).Comes());
-  ASSERT_TRUE(ProcessEnd(wanted.pid()).Comes());
+  ASSERT_TRUE(AwaitedEnd(other.pid()).Comes());
+  ASSERT_TRUE(AwaitedEnd(wanted.pid()).Comes());
   const std::optional<int> status = ReapEnded(wanted.pid());
   ASSERT_TRUE(status.has_value());
   EXPECT_EQ(WEXITSTATUS(*status), 3);

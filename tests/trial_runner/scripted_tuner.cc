@@ -19,7 +19,8 @@ constexpr int kPatienceMs = 20'000;
 
 }  // namespace
 
-Program::Program(const std::string& name, const std::vector<std::string>& arguments) {
+ScriptedProgram::ScriptedProgram(const std::string& name,
+                                 const std::vector<std::string>& arguments) {
   const char* const folder = std::getenv("TUNE_BIN_DIR");
   const std::string path = std::string(folder == nullptr ? "." : folder) + "/" + name;
   std::vector<char*> argv = {const_cast<char*>(path.c_str())};
@@ -38,7 +39,7 @@ Program::Program(const std::string& name, const std::vector<std::string>& argume
   errors_ = ends[0];
 }
 
-Program::~Program() {
+ScriptedProgram::~ScriptedProgram() {
   if (pid_ > 0) {
     kill(pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
@@ -46,11 +47,11 @@ Program::~Program() {
   if (errors_ >= 0) close(errors_);
 }
 
-void Program::Signal(int signal) const {
+void ScriptedProgram::Signal(int signal) const {
   if (pid_ > 0) kill(pid_, signal);
 }
 
-std::optional<int> Program::Wait() {
+std::optional<int> ScriptedProgram::Wait() {
   if (pid_ <= 0 || !WaitUntilGone(pid_)) return std::nullopt;
   int status = 0;
   waitpid(pid_, &status, 0);
@@ -58,7 +59,7 @@ std::optional<int> Program::Wait() {
   return status;
 }
 
-std::string Program::ReadErrors() {
+std::string ScriptedProgram::ReadErrors() {
   std::string text;
   char buffer[4096];
   for (ssize_t count; (count = read(errors_, buffer, sizeof buffer)) > 0;) {

@@ -68,12 +68,12 @@ class GatheringSink final : public IncomingSink {
 
 // A program of ours that runs until it is waited for; killed, with its output collected, when its
 // owner goes.
-class Program {
+class ScriptedProgram {
  public:
-  Program(const std::string& name, const std::vector<std::string>& arguments);
-  ~Program();
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
+  ScriptedProgram(const std::string& name, const std::vector<std::string>& arguments);
+  ~ScriptedProgram();
+  ScriptedProgram(const ScriptedProgram&) = delete;
+  ScriptedProgram& operator=(const ScriptedProgram&) = delete;
 
   int pid() const { return pid_; }
   void Signal(int signal) const;

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "tuner/cli/complain.h"
+#include "tuner/cli/trial_listing.h"
 #include "tuner/cli/trial_lookup.h"
-#include "tuner/cli/trial_table.h"
 
 namespace tune {
 namespace {
@@ -39,7 +39,7 @@ struct Difference {
   }
 };
 
-Compared Row(const FoundTrial& trial, const std::string& name, const TrialTable& table) {
+Compared Row(const FoundTrial& trial, const std::string& name, const TrialListing& table) {
   Compared compared;
   compared.name = name;
   const auto is_row = [&](const std::vector<Value>& row) { return row[0] == Value(trial.number); };
@@ -60,11 +60,11 @@ Compared Row(const FoundTrial& trial, const std::string& name, const TrialTable&
 Result<std::vector<Compared>> ReadTrials(Database& database,
                                          const std::vector<std::string>& texts) {
   std::vector<FoundTrial> found;
-  std::map<int64_t, TrialTable> tables;  // By sweep.
+  std::map<int64_t, TrialListing> tables;  // By sweep.
   for (const std::string& text : texts) {
     TUNE_ASSIGN_OR_RETURN(FoundTrial trial, FindTrial(database, text));
     if (!tables.contains(trial.sweep.id)) {
-      TUNE_ASSIGN_OR_RETURN(tables[trial.sweep.id], ReadTrialTable(database, trial.sweep));
+      TUNE_ASSIGN_OR_RETURN(tables[trial.sweep.id], ReadTrialListing(database, trial.sweep));
     }
     found.push_back(std::move(trial));
   }

@@ -15,7 +15,7 @@
 #include "tuner/cli/results_view.h"
 #include "tuner/cli/stored_doubts.h"
 #include "tuner/cli/sweep_lookup.h"
-#include "tuner/cli/trial_table.h"
+#include "tuner/cli/trial_listing.h"
 #include "tuner/sqlite/database.h"
 
 namespace tune {
@@ -122,7 +122,7 @@ int PrintQuery(const ResultsOptions& options, Database& database, std::ostream& 
 // A temporary table of the connection's own, so that --where and ORDER BY are SQLite's, over these
 // columns; its rowids are the rows' places from 1. The names are data: they stand quoted in the
 // statement.
-Status FillTemporaryTable(Database& database, const TrialTable& table) {
+Status FillTemporaryTable(Database& database, const TrialListing& table) {
   std::string create;
   std::string places;
   for (const std::string& column : table.columns) {
@@ -161,7 +161,7 @@ struct SortOrder {
   bool descending = false;
 };
 
-Result<SortOrder> ParseSort(const std::string& sort, const TrialTable& table,
+Result<SortOrder> ParseSort(const std::string& sort, const TrialListing& table,
                             const FoundSweep& sweep) {
   const bool has_sign = sort.starts_with('-') || sort.starts_with('+');
   std::optional<size_t> column = table.Find(sort);
@@ -187,8 +187,9 @@ Result<SortOrder> ParseSort(const std::string& sort, const TrialTable& table,
 }
 
 // The best first: those with a value, then those without, then those that failed.
-void SortBestFirst(const ResultsOptions& options, const TrialTable& table, const FoundSweep& sweep,
-                   const std::vector<int64_t>& front, std::vector<size_t>& rows) {
+void SortBestFirst(const ResultsOptions& options, const TrialListing& table,
+                   const FoundSweep& sweep, const std::vector<int64_t>& front,
+                   std::vector<size_t>& rows) {
   const bool has_one_value = sweep.objectives.size() == 1;
   const auto group = [&](size_t row) {
     if (table.HasFailed(row) && !options.with_failed) return 2;
@@ -206,7 +207,7 @@ void SortBestFirst(const ResultsOptions& options, const TrialTable& table, const
 
 // Places in table.rows that --where keeps, as --sort orders them, else by number.
 Result<std::vector<size_t>> Choose(const ResultsOptions& options, Database& database,
-                                   const TrialTable& table, const FoundSweep& sweep) {
+                                   const TrialListing& table, const FoundSweep& sweep) {
   std::vector<size_t> chosen;
   if (options.where.empty() && options.sort.empty()) {
     for (size_t i = 0; i < table.rows.size(); ++i) chosen.push_back(i);
@@ -256,7 +257,7 @@ Result<std::vector<int64_t>> BestNumbers(Database& database, const FoundSweep& s
 }
 
 // Columns of --columns, in its order.
-Result<std::vector<size_t>> ParseColumns(const std::string& list, const TrialTable& table) {
+Result<std::vector<size_t>> ParseColumns(const std::string& list, const TrialListing& table) {
   std::vector<size_t> columns;
   for (size_t begin = 0; begin <= list.size();) {
     const size_t end = std::min(list.find(',', begin), list.size());
@@ -295,13 +296,13 @@ Result<bool> IsByConfiguration(const ResultsOptions& options, const FoundSweep& 
 }
 
 Status PrintByConfiguration(const ResultsOptions& options, const FoundSweep& sweep,
-                            const TrialTable& trials, Database& database, std::ostream& out,
+                            const TrialListing& trials, Database& database, std::ostream& out,
                             std::ostream& err) {
   TUNE_ASSIGN_OR_RETURN(
       const auto ranked,
       ReadConfigurationRuns(database, sweep,
                             options.with_failed ? FailedTrials::kCount : FailedTrials::kLeaveOut));
-  const TrialTable table = ByConfiguration(trials, ranked, sweep.repeat);
+  const TrialListing table = ByConfiguration(trials, ranked, sweep.repeat);
   size_t count = table.rows.size();
   if (options.top > 0) count = std::min(ranked.size(), static_cast<size_t>(options.top));
   if (options.best) count = std::min(ranked.size(), size_t{1});
@@ -322,7 +323,7 @@ Status PrintSweep(const ResultsOptions& options, Database& database, std::ostrea
                   std::ostream& err) {
   TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindSweep(database, options.name));
   TUNE_ASSIGN_OR_RETURN(const bool is_by_configuration, IsByConfiguration(options, sweep));
-  TUNE_ASSIGN_OR_RETURN(const TrialTable table, ReadTrialTable(database, sweep));
+  TUNE_ASSIGN_OR_RETURN(const TrialListing table, ReadTrialListing(database, sweep));
   if (is_by_configuration) return PrintByConfiguration(options, sweep, table, database, out, err);
   ResultsView view{options.format, options.width, ShownColumns::kUsual, {}};
   if (options.all || options.format != OutputFormat::kTable) view.shown = ShownColumns::kAll;

@@ -11,7 +11,7 @@ constexpr size_t kFailureWidthMin = 24;
 constexpr size_t kParametersWidthMin = 16;
 
 // Parameters with one value everywhere would only make a table wide.
-std::vector<size_t> ConstantColumns(const TrialTable& table) {
+std::vector<size_t> ConstantColumns(const TrialListing& table) {
   std::vector<size_t> constants;
   if (table.rows.size() < 2) return constants;
   for (size_t i = table.param_begin; i < table.metric_begin; ++i) {
@@ -24,7 +24,7 @@ std::vector<size_t> ConstantColumns(const TrialTable& table) {
 }
 
 // Number, status, the value or one for each objective.
-std::vector<size_t> LeadingColumns(const FoundSweep& sweep, const TrialTable& table) {
+std::vector<size_t> LeadingColumns(const FoundSweep& sweep, const TrialListing& table) {
   std::vector<size_t> columns = {*table.Find("number"), *table.Find("status")};
   if (sweep.objectives.size() == 1) columns.push_back(*table.Find("best_value"));
   if (sweep.objectives.size() == 1) return columns;
@@ -36,7 +36,7 @@ std::vector<size_t> LeadingColumns(const FoundSweep& sweep, const TrialTable& ta
   return columns;
 }
 
-void PrintColumns(const ResultsView& view, const TrialTable& table,
+void PrintColumns(const ResultsView& view, const TrialListing& table,
                   const std::vector<size_t>& columns, const std::vector<size_t>& rows,
                   std::ostream& out) {
   RowPrinter printer(view.format, view.width, out);
@@ -51,7 +51,7 @@ void PrintColumns(const ResultsView& view, const TrialTable& table,
   printer.End();
 }
 
-TextTable Laid(const TrialTable& table, const std::vector<size_t>& columns,
+TextTable Laid(const TrialListing& table, const std::vector<size_t>& columns,
                const std::vector<size_t>& rows) {
   std::vector<TableColumn> laid;
   for (const size_t column : columns) {
@@ -68,7 +68,7 @@ TextTable Laid(const TrialTable& table, const std::vector<size_t>& columns,
 }
 
 // "lr=0.1 optimizer/kind=adam", without those that a trial does not have.
-std::string DescribeParameters(const TrialTable& table, const std::vector<size_t>& parameters,
+std::string DescribeParameters(const TrialListing& table, const std::vector<size_t>& parameters,
                                size_t row) {
   std::string text;
   for (const size_t column : parameters) {
@@ -85,7 +85,7 @@ struct OwnColumns {
 };
 
 // All parameters in the last column, and why a trial failed below them.
-void PrintNarrow(const ResultsView& view, const TrialTable& table, const OwnColumns& columns,
+void PrintNarrow(const ResultsView& view, const TrialListing& table, const OwnColumns& columns,
                  const std::vector<size_t>& parameters, const std::vector<size_t>& rows,
                  std::ostream& out) {
   std::vector<size_t> own = columns.leading;
@@ -108,7 +108,7 @@ void PrintNarrow(const ResultsView& view, const TrialTable& table, const OwnColu
   text.Print(view.width, out);
 }
 
-void PrintUsual(const ResultsView& view, const TrialTable& table, const OwnColumns& own,
+void PrintUsual(const ResultsView& view, const TrialListing& table, const OwnColumns& own,
                 const std::vector<size_t>& hidden, const std::vector<size_t>& rows,
                 std::ostream& out) {
   std::vector<size_t> parameters;
@@ -131,7 +131,7 @@ void PrintUsual(const ResultsView& view, const TrialTable& table, const OwnColum
 }
 
 // A block a trial, a line a column.
-void PrintBlocks(const ResultsView& view, const TrialTable& table,
+void PrintBlocks(const ResultsView& view, const TrialListing& table,
                  const std::vector<size_t>& columns, const std::vector<size_t>& rows,
                  std::ostream& out) {
   for (const size_t row : rows) {
@@ -146,8 +146,9 @@ void PrintBlocks(const ResultsView& view, const TrialTable& table,
   }
 }
 
-void PrintWithoutConstants(const ResultsView& view, const TrialTable& table, const OwnColumns& own,
-                           const std::vector<size_t>& rows, std::ostream& out, std::ostream& err) {
+void PrintWithoutConstants(const ResultsView& view, const TrialListing& table,
+                           const OwnColumns& own, const std::vector<size_t>& rows,
+                           std::ostream& out, std::ostream& err) {
   const std::vector<size_t> hidden = ConstantColumns(table);
   PrintUsual(view, table, own, hidden, rows, out);
   if (hidden.empty()) return;
@@ -160,7 +161,7 @@ void PrintWithoutConstants(const ResultsView& view, const TrialTable& table, con
 
 }  // namespace
 
-void PrintTrials(const ResultsView& view, const FoundSweep& sweep, const TrialTable& table,
+void PrintTrials(const ResultsView& view, const FoundSweep& sweep, const TrialListing& table,
                  const std::vector<size_t>& rows, std::ostream& out, std::ostream& err) {
   std::vector<size_t> columns = view.columns;
   if (view.shown == ShownColumns::kAll) {
@@ -176,12 +177,12 @@ void PrintTrials(const ResultsView& view, const FoundSweep& sweep, const TrialTa
                         rows, out, err);
 }
 
-void PrintConfigurations(const ResultsView& view, const TrialTable& table,
+void PrintConfigurations(const ResultsView& view, const TrialListing& table,
                          const std::vector<size_t>& rows, std::ostream& out, std::ostream& err) {
   std::vector<size_t> columns;
   for (size_t i = 0; i < table.columns.size(); ++i) columns.push_back(i);
   if (view.format != OutputFormat::kTable) return PrintColumns(view, table, columns, rows, out);
-  TrialTable shown = table;
+  TrialListing shown = table;
   const size_t runs = *table.Find("runs");
   const size_t repeat = *table.Find("repeat");
   for (std::vector<Value>& row : shown.rows) {

@@ -9,7 +9,7 @@
 
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/text_table.h"
-#include "tuner/cli/trial_table.h"
+#include "tuner/cli/trial_listing.h"
 
 namespace tune {
 
@@ -29,12 +29,12 @@ struct ResultsView {
 // `rows` of the table, in their order. A table leaves out parameters that are the same in all
 // trials and tells them on `err`. Where a terminal is too narrow, the usual columns have all
 // parameters in one column that goes on below; others are shown a line a column.
-void PrintTrials(const ResultsView& view, const FoundSweep& sweep, const TrialTable& table,
+void PrintTrials(const ResultsView& view, const FoundSweep& sweep, const TrialListing& table,
                  const std::vector<size_t>& rows, std::ostream& out, std::ostream& err);
 
 // The same of a table by configuration: in a table the runs that count, the mean, the deviation,
 // the best and the worst run.
-void PrintConfigurations(const ResultsView& view, const TrialTable& table,
+void PrintConfigurations(const ResultsView& view, const TrialListing& table,
                          const std::vector<size_t>& rows, std::ostream& out, std::ostream& err);
 
 }  // namespace tune

@@ -74,8 +74,8 @@ struct TableRow {
 };
 
 // With the parameters that are not the same in all of them; the others are named below it.
-std::string TrialTable(const std::vector<std::string>& names_of_cells,
-                       const std::vector<TableRow>& rows) {
+std::string TrialListing(const std::vector<std::string>& names_of_cells,
+                         const std::vector<TableRow>& rows) {
   std::vector<std::string> names;
   for (const TableRow& row : rows) {
     for (const auto& [name, value] : row.trial->configuration.parameters()) {
@@ -137,7 +137,7 @@ Result<std::string> FrontPart(Database& database, const FoundSweep& sweep) {
     for (const double value : one.values) row.cells.push_back(ShortNumber(value));
     row.cells.push_back(std::to_string(trial->iterations));
   }
-  if (!rows.empty()) out += TrialTable(head, rows);
+  if (!rows.empty()) out += TrialListing(head, rows);
   if (left_out > 0) out += std::to_string(left_out) + " more are on the front.\n\n";
   return out;
 }
@@ -166,7 +166,7 @@ Result<std::string> TopPart(Database& database, const FoundSweep& sweep) {
     rows.push_back({&trial, {ShortNumber(*trial.best_value), std::to_string(trial.iterations)}});
   }
   return "## The best " + std::to_string(trials.size()) + "\n\n" +
-         TrialTable({Code(sweep.metric), "iterations"}, rows);
+         TrialListing({Code(sweep.metric), "iterations"}, rows);
 }
 
 // Attempts that failed, of trials that failed and of those that went on afterwards.

@@ -1,4 +1,4 @@
-#include "tuner/cli/trial_table.h"
+#include "tuner/cli/trial_listing.h"
 
 #include <algorithm>
 #include <cmath>
@@ -87,7 +87,7 @@ void CollectNames(const Configuration& values, std::vector<std::string>& names) 
   }
 }
 
-TrialTable Tabulate(std::vector<TrialData> trials) {
+TrialListing Tabulate(std::vector<TrialData> trials) {
   std::vector<std::string> params;
   std::vector<std::string> metrics;
   for (const TrialData& trial : trials) {
@@ -97,7 +97,7 @@ TrialTable Tabulate(std::vector<TrialData> trials) {
   constexpr size_t kNamesMax = kColumnsMax - kTrialColumnCount - 1;
   params.resize(std::min(params.size(), kNamesMax));
   metrics.resize(std::min(metrics.size(), kNamesMax - params.size()));
-  TrialTable table;
+  TrialListing table;
   table.columns.assign(std::begin(kTrialColumns), std::end(kTrialColumns));
   const auto append_names = [&table](const std::vector<std::string>& names, const char* prefix) {
     for (const std::string& name : names) {
@@ -154,25 +154,25 @@ Value CellOf(const Statement& row, int column) {
   return Value(row.Text(column));
 }
 
-std::optional<size_t> TrialTable::Find(std::string_view name) const {
+std::optional<size_t> TrialListing::Find(std::string_view name) const {
   const auto found = std::find(columns.begin(), columns.end(), name);
   if (found == columns.end()) return std::nullopt;
   return static_cast<size_t>(found - columns.begin());
 }
 
-const Value& TrialTable::Own(size_t row, std::string_view name) const {
+const Value& TrialListing::Own(size_t row, std::string_view name) const {
   const std::optional<size_t> column = Find(name);
   TUNE_CHECK(column.has_value());
   return rows[row][*column];
 }
 
-TrialTable ByConfiguration(const TrialTable& trials, const std::vector<ConfigurationRuns>& ranked,
-                           int64_t repeat) {
+TrialListing ByConfiguration(const TrialListing& trials,
+                             const std::vector<ConfigurationRuns>& ranked, int64_t repeat) {
   std::map<int64_t, std::vector<size_t>> places;  // Of each configuration's rows.
   for (size_t row = 0; row < trials.rows.size(); ++row) {
     places[trials.rows[row].front().AsInt() / repeat].push_back(row);
   }
-  TrialTable table;
+  TrialListing table;
   table.columns.assign(std::begin(kConfigurationColumns), std::end(kConfigurationColumns));
   table.param_begin = table.columns.size();
   for (size_t i = trials.param_begin; i < trials.metric_begin; ++i) {
@@ -208,7 +208,7 @@ TrialTable ByConfiguration(const TrialTable& trials, const std::vector<Configura
   return table;
 }
 
-Result<TrialTable> ReadTrialTable(Database& database, const FoundSweep& sweep) {
+Result<TrialListing> ReadTrialListing(Database& database, const FoundSweep& sweep) {
   TUNE_ASSIGN_OR_RETURN(std::vector<TrialData> trials, ReadTrials(database, sweep));
   return Tabulate(std::move(trials));
 }

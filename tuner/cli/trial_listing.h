@@ -22,7 +22,7 @@ namespace tune {
 // trial's last report (of several objectives the last that has them all), then failure: why a trial
 // in ERROR failed. A parameter or metric whose name is taken is called "param.NAME" or
 // "metric.NAME".
-struct TrialTable {
+struct TrialListing {
   std::vector<std::string> columns;
   size_t param_begin = 0;
   size_t metric_begin = 0;               // The parameters end where the metrics begin.
@@ -38,10 +38,10 @@ struct TrialTable {
 // The configurations of a sweep with `repeat` as rows, the best first: configuration, runs (those
 // that count), repeat (how many there should be), mean, deviation, best, worst, best_trial, trials,
 // then the parameters, then failure: why a run failed. Last those of which no run counts.
-TrialTable ByConfiguration(const TrialTable& trials, const std::vector<ConfigurationRuns>& ranked,
-                           int64_t repeat);
+TrialListing ByConfiguration(const TrialListing& trials,
+                             const std::vector<ConfigurationRuns>& ranked, int64_t repeat);
 
-Result<TrialTable> ReadTrialTable(Database& database, const FoundSweep& sweep);
+Result<TrialListing> ReadTrialListing(Database& database, const FoundSweep& sweep);
 
 // What stands in a column of a row, as its kind is in the database.
 Value CellOf(const Statement& row, int column);
