@@ -205,8 +205,8 @@ TEST_F(WorkerEndToEnd, SigtermGivesAttemptsBackAndSaysGoodbye) {
 }
 
 TEST_F(WorkerEndToEnd, ARefusedWorkerSaysWhyAndEnds) {
-  worker_ = std::make_unique<Program>("tune_worker",
-                                      std::vector<std::string>{"--connect", gateway_->address()});
+  worker_ = std::make_unique<ScriptedProgram>(
+      "tune_worker", std::vector<std::string>{"--connect", gateway_->address()});
   const auto hello = sink_.WaitForMessage<Hello>();
   ASSERT_TRUE(hello);
   id_ = hello->first;
@@ -237,7 +237,7 @@ TEST_F(WorkerEndToEnd, SendsHeartbeats) {
 }
 
 TEST(WorkerProgram, ConnectsToOtherMachinesWithATokenOnly) {
-  Program worker("tune_worker", {"--connect", "192.0.2.1:7000"});
+  ScriptedProgram worker("tune_worker", {"--connect", "192.0.2.1:7000"});
   const auto status = worker.Wait();
   ASSERT_TRUE(status);
   EXPECT_EQ(WEXITSTATUS(*status), 2);
@@ -245,7 +245,7 @@ TEST(WorkerProgram, ConnectsToOtherMachinesWithATokenOnly) {
 }
 
 TEST(WorkerProgram, OnlyTheTunersOwnIsCalledLocal) {
-  Program worker("tune_worker", {"--connect", "127.0.0.1:1", "--name", "local"});
+  ScriptedProgram worker("tune_worker", {"--connect", "127.0.0.1:1", "--name", "local"});
   const auto status = worker.Wait();
   ASSERT_TRUE(status);
   EXPECT_EQ(WEXITSTATUS(*status), 2);
@@ -255,7 +255,7 @@ TEST(WorkerProgram, OnlyTheTunersOwnIsCalledLocal) {
 }
 
 TEST(WorkerProgram, SaysThatNobodyListens) {
-  Program worker("tune_worker", {"--connect", "127.0.0.1:1"});
+  ScriptedProgram worker("tune_worker", {"--connect", "127.0.0.1:1"});
   const auto status = worker.Wait();
   ASSERT_TRUE(status);
   EXPECT_EQ(WEXITSTATUS(*status), 1);
