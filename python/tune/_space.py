@@ -7,10 +7,15 @@ Thread rule: pure functions.
 from __future__ import annotations
 
 from types import FunctionType
-from typing import Any, Dict, Iterable, Mapping, Optional, Sequence, Tuple, Union
+from typing import AbstractSet, Any, Dict, Iterator, Mapping, Optional, Sequence, Tuple, Union, ValuesView
 
 Number = Union[int, float]
 When = Optional[Mapping[str, Any]]
+
+# Of other things to iterate over, such as a table of pandas, nobody knows what they would give.
+_LISTS = (Sequence, AbstractSet, ValuesView, Iterator)
+_TEXTS = (str, bytes, bytearray, memoryview)
+_READ_MAX = 60  # Characters of what was read, in an error.
 
 
 class Domain(Dict[str, Any]):
@@ -73,7 +78,7 @@ def choice(
     """One of the options, `choice(16, 64)` or `choice([16, 64])`; with weights as likely as those say."""
     domain = _domain("choice", _options(options), when)
     if weights is not None:
-        domain["weights"] = plain(list(_without_arrays(weights)), "weights")
+        domain["weights"] = plain(_as_list(weights), "weights")
     return domain
 
 
@@ -101,16 +106,21 @@ def _domain(name: str, value: Any, when: When) -> Domain:
 
 def _options(given: Tuple[Any, ...]) -> Sequence[Any]:
     """What stands in the one list, array, set or other sequence that is given, or the values themselves."""
-    if len(given) != 1:
-        return list(given)
-    only = _without_arrays(given[0])
-    is_list = isinstance(only, Iterable) and not isinstance(only, (str, bytes, Mapping))
-    return list(only) if is_list else [only]
+    options = _as_list(given[0]) if len(given) == 1 else list(given)
+    return options if isinstance(options, list) else [options]
+
+
+def _as_list(value: Any) -> Any:
+    """A list of what stands in a list, array, set or other sequence; any other value as it is."""
+    value = _without_arrays(value)
+    return list(value) if isinstance(value, _LISTS) and not isinstance(value, _TEXTS) else value
 
 
 def _without_arrays(value: Any) -> Any:
-    """An array of NumPy, PyTorch or pandas as a list, and one of their scalars as a number."""
-    return value.tolist() if callable(getattr(value, "tolist", None)) else value
+    """An array of NumPy, PyTorch or pandas as a list, and one of their scalars as a number; a class of them is neither."""
+    if isinstance(value, (type, memoryview)) or not callable(getattr(value, "tolist", None)):
+        return value
+    return value.tolist()
 
 
 def plain(value: Any, place: str = "") -> Any:
@@ -125,12 +135,17 @@ def plain(value: Any, place: str = "") -> Any:
         return [plain(inner, place) for inner in value]
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    read = f"the function {value.__name__}" if isinstance(value, FunctionType) else repr(value)
+    read = f"the function {value.__name__}" if isinstance(value, FunctionType) else _on_one_line(repr(value))
     raise TypeError(
         (f"{place}: " if place else "")
         + f"read {read} ({type(value).__name__}), expected numbers, texts, truth values, or lists"
         " and maps of them; give its name, and let the objective look it up"
     )
+
+
+def _on_one_line(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _READ_MAX else text[:_READ_MAX] + "..."
 
 
 def _scheduler(name: str) -> Any:

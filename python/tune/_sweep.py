@@ -337,6 +337,7 @@ def resume(
     `samples` is its new total; `errored` gives trials that failed another chance. Errors as of `run`.
     """
     name, db = _name(name) or _latest(db), _path("db", db)
+    samples = plain(samples, "samples")  # NumPy's integer, too.
     if samples is not None and (isinstance(samples, bool) or not isinstance(samples, int)):
         raise TypeError(f"samples: read {samples!r}, expected an integer")
     arguments = ["resume", name, "--db", str(db)]

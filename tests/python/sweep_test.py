@@ -296,8 +296,11 @@ class ASweep(SweepCase):
             more = sweep.resume(samples=4)
         self.assertEqual([trial.value for trial in more][:2], before)
         self.assertEqual(len(more.trials), 4)
+        with contextlib.redirect_stderr(io.StringIO()):
+            more = sweep.resume(samples=Array(5))  # An integer of NumPy.
+        self.assertEqual(len(more.trials), 5)
         self.assertEqual(tune.load().name, "number")
-        self.assertEqual(len(tune.load("number").trials), 4)
+        self.assertEqual(len(tune.load("number").trials), 5)
 
     def test_of_a_name_that_is_taken_gets_another(self):
         self.run_sweep(number)
@@ -376,6 +379,21 @@ class AnArray(unittest.TestCase):
         self.assertEqual(tune.choice("abc"), {"choice": ["abc"]})
         self.assertEqual(tune.choice({"a": 1}), {"choice": [{"a": 1}]})
 
+    def test_has_a_class_that_is_refused_in_one_line_and_so_are_bytes_and_tables(self):
+        class Table:
+            def __iter__(self):
+                return iter("ab")
+
+            def __repr__(self):
+                return "   a  b\n0  1  2"
+
+        for value, read in ((Array, "<class '"), (bytearray(b"a"), "bytearray(b'a')"), (memoryview(b"a"), "<memory at "), (Table(), "a b 0 1 2 (Table)")):
+            for given in ((value,), (value, value), ([value],)):
+                with self.assertRaises(TypeError) as caught:
+                    tune.choice(*given)
+                told = str(caught.exception)
+                self.assertTrue(told.startswith(f"choice: read {read}") and "expected numbers, texts" in told and "\n" not in told, told)
+
 
 class AMistake(SweepCase):
     def told(self, kind, call):
@@ -414,11 +432,13 @@ class AMistake(SweepCase):
             self.assertTrue(told.startswith(f"objective: read {objective}, expected a function"), told)
         for space, text in ((None, "space: read None, expected a map"), ({"net": {"x": {1, 2}}}, "space.net.x: read {1, 2} (set), expected"),
                             ({"x": tune.uniform}, "space.x: read the function uniform (function), expected"),
+                            ({"x": tune.choice(1, 2, weights=0.5)}, "space.x: weights: read 0.5, expected a list of 2 numbers"),
                             ({"x": [1, 2]}, "space.x: read a list, expected {choice: [1, 2]}")):
             told = self.told((tune.TuneError, TypeError), lambda space=space: tune.run(number, space, metric="value", mode="max"))
             self.assertTrue(told.startswith(text), told)
         for call, text in ((lambda: tune.load(5), "name: read 5"), (lambda: tune.resume(5), "name: read 5"),
-                           (lambda: tune.resume("one", samples="x"), "samples: read 'x'"), (lambda: tune.choice(1, b"a"), "choice: read b'a'")):
+                           (lambda: tune.resume("one", samples="x"), "samples: read 'x'"),
+                           (lambda: tune.resume("one", samples=Array([3])), "samples: read [3], expected an integer"), (lambda: tune.choice(1, b"a"), "choice: read b'a'")):
             told = self.told(TypeError, call)
             self.assertTrue(told.startswith(text), told)
 
