@@ -59,6 +59,7 @@ class Origins:
 
     def __init__(self, tree):
         self.given = {}  # (function, variable): [(line, expression, the loops around it)], in order.
+        self.known = {}  # What of() said: values that are all computed from all others are asked for again and again.
         self.walk(tree, None, ())
 
     def walk(self, node, function, loops):
@@ -87,11 +88,17 @@ class Origins:
 
     def of(self, node, function, at, depth=0):
         """The origin of an expression that stands at line `at` of this function."""
+        if depth > DEPTH_MAX or node is None or isinstance(node, (ast.Constant, ast.JoinedStr)):
+            return UNSAID
+        asked = node, function, at, depth
+        if asked not in self.known:
+            self.known[asked] = self.of_expression(*asked)
+        return self.known[asked]
+
+    def of_expression(self, node, function, at, depth):
         def inner(child):
             return self.of(child, function, at, depth + 1)
 
-        if depth > DEPTH_MAX or node is None or isinstance(node, (ast.Constant, ast.JoinedStr)):
-            return UNSAID
         if isinstance(node, (ast.Name, ast.Attribute)):
             name = node.id if isinstance(node, ast.Name) else node.attr
             if part_of_variable(name):

@@ -1,9 +1,13 @@
 """`tune init`: of several values that a script prints, which the sweep is about, and what it says where it cannot know."""
 
+import ast
 import re
 import unittest
+from unittest import mock
 
 from init_answers_test import Answer, metrics, space_of
+
+import origins
 
 VALUES = "v, w, u = 0.25, 0.5, 0.75\n"
 LOOP = "for epoch in range(3):\n    "
@@ -271,6 +275,23 @@ class NamedByTheCode(unittest.TestCase):
                   "    def eval_epoch(self, e):\n        acc = w\n        print(f'[{e}] acc {acc}')\nt = T()")
         answer = answer_of(script, LOOP + "t.train_epoch(epoch)\n    t.eval_epoch(epoch)")
         self.assertEqual((answer.values, len(answer.to_do)), (["0.5"] * 3, 1), answer.to_do)
+
+    def test_values_that_are_each_computed_from_all_are_looked_at_once(self):
+        names = ", ".join(f"v{i}" for i in range(40))
+        source = LOOP + f"{names} = step({names})\n    " * 6 + "loss = v0\n    print(f'loss: {loss}')\n"
+        looked = 0
+
+        def counted(*arguments):
+            nonlocal looked
+            looked += 1
+            if looked > 10000:
+                raise AssertionError("more than 10000 variables were looked at")
+            return of_variable(*arguments)
+
+        of_variable = origins.Origins.of_variable
+        with mock.patch.object(origins.Origins, "of_variable", counted):
+            self.assertEqual([m.name for m in metrics.metrics_of_source(ast.parse(source), source)], ["loss"])
+        self.assertGreater(looked, 0)
 
     def test_a_device_a_flag_and_a_count_are_no_data(self):
         for script in ("dev = 0\ndef f(x, d): return x\n" + LOOP + "loss = f(v, dev)\n    print(f'A loss {loss}')\n    val = f(w, dev)\n    print(f'B loss {val}')",
