@@ -1,5 +1,6 @@
 """Lines that give the values of several parts of the data: "Train: loss 0.1, acc 0.9 | Val: loss 0.2, acc 0.8"."""
 
+import functools
 import re
 
 from measures import part_of
@@ -13,6 +14,7 @@ def words_of_parts(text):
     return [(m.group(0), m.end()) for m in WORD.finditer(text) if part_of([m.group(0).lower()])]
 
 
+@functools.lru_cache(maxsize=64)  # It is asked for each value of a line.
 def parts_named(text):
     return {part_of([word.lower()]) for word, _ in words_of_parts(text)}
 

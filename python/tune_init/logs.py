@@ -5,7 +5,7 @@ import typing
 
 from bars import BarOfLog
 from changes import ANY, ESCAPES, name_of_change, old_value_at
-from counts import has_count, is_count, with_counts_marked
+from counts import Words, has_count, is_count, with_counts_marked
 from counters import OF_FOLD, RANK, SUMMARY, counts_batches, ends_epoch, is_mean, level_of, levels_in, summarizes, units_in
 from groups import group_of
 from measures import NEVER, PHRASES, in_full, is_metric, part_of, words_of
@@ -30,6 +30,8 @@ BEGINNING = r"^(?:\^|\\b)"  # Of an expression.
 PARTS = ("validation", "test")  # To go by, in this order.
 TIMES = ("wall", "date", "duration", "memory", "mem", "rank", "fold", "version", "port", "pid",
          "remaining", "left")  # And no metrics, either.
+UNKNOWN_MAX = 50  # Labels of which none is known: who prints more shows no metrics.
+BEFORE_MAX = 500  # Characters before a value, of which its words are.
 EXPRESSIONS_MAX = 8  # Tried for a metric.
 VARYING = ("nan", "inf", "infinity", "none", "null", "true", "false", "s", "sec", "ms", "us", "it", "min", "h",
            "mb", "gb", "am", "pm", "mon", "tue", "wed", "thu", "fri", "sat", "sun", "jan", "feb", "mar", "apr",
@@ -228,11 +230,11 @@ def counts_something(line, match):
     return VALUE_NEXT.match(behind) is not None and is_count(line[:match.end()], VALUE_NEXT.match(behind).group(1))
 
 
-def values_behind_counts(line, is_wanted):
+def values_behind_counts(line, words, is_wanted):
     """[(where the value begins, its name)] of the values of which a count stands in their words: "return over 100 episodes: 31.2"."""
     for number in PLAIN_NUMBER.finditer(line):
-        parts = parts_of(line[:number.start()])
-        if has_count(parts[-2]):
+        if has_count(words.before(number.start())):
+            parts = parts_of(line[:number.start()][-BEFORE_MAX:])
             name = Naming(parts, is_wanted).of(len(parts) - 1)[0]
             if name and is_wanted(name):
                 yield number.start(), name
@@ -266,9 +268,10 @@ class Log:
             behind = names_behind(parts_of(line)[:-1], is_wanted)
             for name, regex in behind.values():
                 found.setdefault(name, {}).setdefault(regex, (line, order, 0))
+            words = Words(line, list(PLAIN_NUMBER.finditer(line)))
             for match in VALUE.finditer(line) if not behind else ():
                 begin, name, doubt = match.start(), plain(match.group(1)), ""
-                if counts_something(line, match) or has_count(parts_of(line[:match.end()])[-2]):
+                if counts_something(line, match) or has_count(words.before(match.end())):
                     continue
                 if not is_wanted(name):  # "epoch loss" is not one, "loss" is.
                     short = match.group(1).split(" ")[-1]
@@ -276,8 +279,8 @@ class Log:
                 phrase = PHRASE_AT_END.search(line[:match.end(1)].lower())
                 if phrase and not is_wanted(name):  # "bits per byte"
                     begin, name = phrase.start(), plain(phrase.group(0))
-                if not is_wanted(name) and not re.match(rf"(?:{NUMBER})\s*/", line[match.end():]):
-                    parts = parts_of(line[:match.end()])
+                if not is_wanted(name) and part_of(words_of(name)) and not re.match(rf"(?:{NUMBER})\s*/", line[match.end():]):
+                    parts = parts_of(line[:match.end()][-BEFORE_MAX:])
                     of_part, doubt = Naming(parts, is_wanted).of_part(len(parts) - 1, name)
                     name = of_part or name
                 change = old_value_at(line, match.end(), NUMBER)
@@ -290,7 +293,7 @@ class Log:
                 regex = anchor_of(line[:begin]) + label_regex(line[begin:match.end()]) + "{number}"
                 if change:
                     regex = regex.removesuffix("{number}") + ANY + re.sub(r"\s+", r"\\s+", escaped(change[0])) + "{number}"
-                sentence = sentence_of(line[:match.end()])
+                sentence = sentence_of(line[:match.end()][-BEFORE_MAX:]) if not is_wanted(name) else ""
                 if not is_wanted(name) and not doubt and is_wanted(sentence):
                     name, regex = sentence, beginning_of(line, match.end()) + "{number}"
                 elif is_wanted(name) and (keys or group):
@@ -304,8 +307,10 @@ class Log:
                     doubts.setdefault(name, doubt)
                 if len(expressions) < EXPRESSIONS_MAX:
                     expressions.setdefault(regex, (line, order, match.end()))
-            for end, name in values_behind_counts(line, is_wanted):
-                found.setdefault(name, {}).setdefault(beginning_of(line, end) + "{number}", (line, order, end))
+            for end, name in values_behind_counts(line, words, is_wanted):
+                expressions = found.setdefault(name, {})
+                if len(expressions) < EXPRESSIONS_MAX:
+                    expressions.setdefault(beginning_of(line, end) + "{number}", (line, order, end))
         metrics = {}
         for name, expressions in found.items():
             regex = max(expressions, key=self.weight_of)
@@ -324,6 +329,7 @@ class Log:
         """Where no name is known for a metric's: those that are written as `name = 1.5` and change."""
         labels = [m.group(1) for line in self.lines for m in VALUE.finditer(line)
                   if re.search("[:=]", m.group(2)) or part_of(words_of(m.group(1))[-1:])]
+        labels = list(dict.fromkeys(labels))[:UNKNOWN_MAX]
         names = {plain(label) for label in labels} | {plain(label.split(" ")[-1]) for label in labels}
         names = {name for name in names if not set(words_of(name)) & set(NEVER + TIMES)}
         metrics = [m for m in self.values_of(lambda name: name in names).values()

@@ -1,5 +1,6 @@
 """What the name of a metric says: whether it is one, of which part of the data, and whether it is to be large."""
 
+import functools
 import re
 
 # The same as in tuner/cli/metric_words.h; a test compares the two.
@@ -67,11 +68,16 @@ def in_full(text):
 
 
 def words_of(name):
+    return list(split_in_words(name))
+
+
+@functools.lru_cache(maxsize=1024)  # It is asked of one line again and again.
+def split_in_words(name):
     name = re.sub(r"\b(top)[-_ ](\d+)(?!\d)", r"\1\2", re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower())
     name = re.sub(r"(?<![a-z])(rouge|bleu)(\d)", r"\1_\2", LENGTH.sub(r"\1", name))
     name = PHRASES.sub(lambda m: re.sub("[^a-z]", "", m.group(0)), name)
     words = re.split(r"[^A-Za-z0-9]+", name)
-    return [part for word in words if word for part in (JOINED.match(word) or re.match("(.*)", word)).groups()]
+    return tuple(part for word in words if word for part in (JOINED.match(word) or re.match("(.*)", word)).groups())
 
 
 def is_metric(name):

@@ -7,6 +7,8 @@ from unittest import mock
 
 from init_answers_test import Answer, metrics, space_of
 
+import counts
+import logs
 import origins
 
 VALUES = "v, w, u = 0.25, 0.5, 0.75\n"
@@ -474,6 +476,24 @@ class Subjects(unittest.TestCase):
             self.assertNotIn(told, self.told(script + "\n    print(f'epoch {e} loss {w}')" if "def" not in script else
                                              script + "\n    print(f'epoch {e} val_loss {w}')"))
         self.assertNotIn(told, self.told("for step in range(9):\n    print(f'step {step} loss {v}')"))
+
+
+class LongLines(unittest.TestCase):
+    def test_of_many_numbers_each_is_looked_at_once(self):
+        looked = 0
+
+        def counted(before, behind):
+            nonlocal looked
+            looked += 1
+            if looked > 10000 or len(before) > 1000:
+                raise AssertionError("a number is looked at again for each that stands behind it")
+            return is_count(before, behind)
+
+        is_count = counts.is_count
+        log = "losses " + " ".join(f"{i}.5" for i in range(500)) + " val_acc: 0.5\n"
+        with mock.patch.object(counts, "is_count", counted):
+            self.assertEqual([m.name for m in logs.metrics_of_log(log * 3)], ["val_acc"])
+        self.assertGreater(looked, 0)
 
 
 class Expressions(unittest.TestCase):
