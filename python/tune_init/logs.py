@@ -9,7 +9,7 @@ from counts import Words, has_count, is_count, with_counts_marked
 from counters import OF_FOLD, RANK, SUMMARY, counts_batches, ends_epoch, is_mean, level_of, levels_in, summarizes, units_in
 from groups import group_of
 from measures import NEVER, PHRASES, in_full, is_metric, part_of, words_of
-from metrics import (ALL_ARE_READ, NUMBER, Metric, column_regex, escaped, finds, keys_around, names_behind, names_of_header, of_rank, read_on_bar,
+from metrics import (ALL_ARE_READ, DOUBT_BEHIND, NUMBER, Metric, column_regex, escaped, finds, keys_around, names_behind, names_of_header, of_rank, read_on_bar,
                      within_keys)
 from names import Naming, label_of, sentence_of, spelled
 
@@ -303,6 +303,9 @@ class Log:
                     continue
                 name = f"one_minus_{name}" if is_complement(line[:begin]) else name
                 expressions = found.setdefault(name, {})
+                both = re.search(rf"\d%?\s+{re.escape(match.group(1))}\s+$", line[:match.end()]) and match.end() + len(match.group(3))
+                if both and re.match(rf"%?\s+{re.escape(match.group(1))}\b", line[both:]):
+                    doubt = DOUBT_BEHIND.format(name)
                 if doubt:
                     doubts.setdefault(name, doubt)
                 if len(expressions) < EXPRESSIONS_MAX:

@@ -359,32 +359,74 @@ def last_name(node):
     return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
-NAME_BEHIND = re.compile(r"(\s*%?\s+)([A-Za-z][\w /@^-]*?)\s*(?=[,;|)\]\n.]|$|\s[-–—]\s)")
+NAME_BEHIND = re.compile(r"(\s*%?\s+)([A-Za-z][\w /@^-]*?)\s*(?=[,;|)\]\n.]|$|\s[-–—]\s|\s+[A-Za-z]+\s*[:=]\s*$)")
 
 
-def names_behind(parts, is_wanted):
-    """{where: (name, expression)} of the values whose names stand behind them, as in "0.95 accuracy, 0.5 loss"; {} for other lines."""
-    found = {}
+def names_behind(parts, is_wanted, others=()):
+    """{where: (name, expression)} of the values whose names stand behind them, as in "0.95 accuracy, 0.5 loss"; {} for lines with a name
+    before a value, with one name for two values, or with a value that no expression finds. `others`: the lines it is to find nothing in."""
     holes = [i for i, part in enumerate(parts) if part is None]
+    behind, rest = {}, list(parts)  # `rest`: without the names.
     for i in holes:
-        behind = parts[i + 1] if i + 1 < len(parts) and parts[i + 1] is not None else ""
-        match = NAME_BEHIND.match(behind + " " if i != holes[-1] else behind.rstrip())
+        text = parts[i + 1] if i + 1 < len(parts) and parts[i + 1] is not None else ""
+        match = NAME_BEHIND.match(text + " " if i != holes[-1] else text.rstrip())
         if match is None:
             continue
-        head, _, rest = re.sub(r" (?:on|of|for|over) ", "\n", match.group(2), count=1).partition("\n")
-        part = PART_NAMES.get(part_of(words_of(rest)), "") if not part_of(words_of(head)) else ""
-        name = "_".join(filter(None, [part, label_of(head)]))
-        if name and is_wanted(name):
-            unit = r"\s*%?\s+" if "%" in match.group(1) else r"\s+"
-            found[i] = name, "{number}" + unit + re.sub(r"\s+", r"\\s+", escaped(match.group(2))) + r"\b"
-    before = label_of(parts[min(found) - 1]) if found and min(found) and parts[min(found) - 1] else ""
-    return found if found and max(found) == holes[-1] and not is_wanted(before) else {}
+        end, words = match.end(2), match.group(2).split(" ")
+        if i != holes[-1] and text[end:].strip() == "" and len(words) > 1 and part_of([words[-1].lower()]) and part_before(rest, i):
+            end -= len(words[-1])  # "val 0.5 loss train 0.3 loss"
+        head, _, data = re.sub(r" (?:on|of|for|over) ", "\n", text[match.start(2):end].strip(), count=1).partition("\n")
+        if is_wanted(label_of(head)) or part_of(words_of(data)) and is_wanted(f"{part_of(words_of(data))}_{label_of(head)}"):
+            behind[i] = head, data, text[:end].rstrip()
+            rest[i + 1] = text[end:]
+    labels = Naming(rest, is_wanted).labels
+    if not behind or max(behind) != holes[-1] or any(is_wanted(label) for label in labels.values()):
+        return {}
+    found, (text, numbers) = {}, rendered(parts)
+    for i, (head, data, words) in behind.items():
+        word, before = "", ""
+        part = part_of(words_of(head))
+        if not part:
+            word, before = part_before(rest, i) or ("", "")
+            group = "" if data or word else group_in(parts, i)
+            part = part_of(words_of(data)) or part_of([(word or group).lower()])
+            before = rf"\b{group}\b.*?" if group else before
+        name = label_of(head) if part_of(words_of(head)) or not part else f"{PART_NAMES[part]}_{label_of(head)}"
+        unit = r"\s*%?" if re.match(r"\s*%", words) else ""
+        tail = unit + r"\s+" + re.sub(r"\s+", r"\\s+", escaped(re.sub(r"^\s*%?\s+", "", words))) + r"\b"
+        candidates = (before + "{number}" + tail, beginning_of(parts, i) + tail)
+        right = [c for c in candidates if finds(c, text) == [numbers[i]]]
+        if not right or name in (n for n, _ in found.values()):
+            return {}
+        found[i] = name, next((c for c in right if is_free_of(c, others)), right[0])
+    return found
+
+
+def part_before(parts, i):
+    """(the word right before the value at parts[i] that names a part of the data, the expression of what stands there); None: none does."""
+    text = label_text(parts[i - 1])[1] if i and parts[i - 1] else ""
+    words = [w for w in re.finditer(r"[A-Za-z]\w*", text) if part_of([w.group(0).lower()])]
+    if len({part_of([w.group(0).lower()]) for w in words}) != 1:
+        return None
+    label = text[words[0].start():]
+    blank = "" if label == label.rstrip() and label[-1:] not in ":=" else r"\s*" if label.rstrip()[-1:] in ":=([" else r"\s+"
+    return words[0].group(0), r"\b" + re.sub(r"\s+", r"\\s+", escaped(label.rstrip())) + blank
+
+
+DOUBT_BEHIND = "{0} stands behind two values of one line, and nothing says what each of them is: let the script print val_{0}, and call tune init again"
+
+
+def stands_behind_both(parts, i):
+    """Whether the word between the value at parts[i] and the one before it stands behind it, too: "0.5 loss 0.3 loss"."""
+    word = (parts[i - 1] or "").strip()
+    behind = (parts[i + 1] or "").strip() if i + 1 < len(parts) else ""
+    return i > 1 and word.isalpha() and re.match(rf"{word}\b", behind) is not None
 
 
 def add_metrics_behind(line, lines, is_wanted, source, metrics):
     """Of a line whose names stand behind their values; False for others."""
-    found = names_behind(line.parts, is_wanted)
     others = [n for n in lines if n.parts != line.parts]
+    found = names_behind(line.parts, is_wanted, others)
     for i, (name, regex) in found.items():
         if name not in metrics and is_free_of(regex, others):
             metrics[name] = metric_of(name, regex, line, i, source)
@@ -416,6 +458,7 @@ def add_metrics_of(line, lines, is_wanted, source, metrics):
             continue
         metrics[name] = metric_of(name, regex, line, i, source)
         metrics[name].doubts += [doubt] if doubt else []
+        metrics[name].doubts += [DOUBT_BEHIND.format(name)] if stands_behind_both(line.parts, i) else []
         metrics[name].doubts += doubts_on(line, i, lines, name)
         if not is_found(metrics[name], line, i):
             metrics[name].doubts.append(f"no expression was found that reads {name} in '{text_of(line).strip()[:60]}': let the script print it in "
@@ -497,10 +540,20 @@ def add_subject(metric, line):
         metric.regex = re.sub(r"^\^(?:\\s[+*])?(?=\w)", r"\\b", metric.regex)
 
 
+def line_around(parts, i):
+    """What stands before and behind the value at parts[i] on its own line of a text of several."""
+    before, behind = ("".join("1" if p is None else p for p in some) for some in (parts[:i], parts[i:]))
+    return before.split("\n")[-1], behind.split("\n")[0]
+
+
+def group_in(parts, i):
+    before, behind = line_around(parts, i)
+    return group_of(before + behind, len(before))
+
+
 def group_at(line, i):
-    """group_of() for the value at parts[i], on its own line of a text of several."""
-    before = "".join("1" if p is None else p for p in line.parts[:i]).split("\n")[-1]
-    behind = "".join("1" if p is None else p for p in line.parts[i:]).split("\n")[0]
+    """group_of() for the value at parts[i]."""
+    before, behind = line_around(line.parts, i)
     words = words_of_parts(before)
     is_line_of_part = bool(words) and len(parts_named(before + behind)) == 1 and len(parts_named(text_of(line))) > 1
     return group_of(before + behind, len(before)) or (words[-1][0] if is_line_of_part else "")

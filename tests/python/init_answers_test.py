@@ -10,6 +10,7 @@ import unittest
 INIT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python", "tune_init")
 sys.path.insert(0, INIT)
 
+import logs  # noqa: E402
 import measures  # noqa: E402
 import metrics  # noqa: E402
 
@@ -120,6 +121,34 @@ class Places(unittest.TestCase):
                 with self.subTest(line):
                     self.assertEqual((answer.metric, answer.values), (name, ["0.25", "0.5"]))
         self.assertEqual(Answer(self.LOOP + 'print(f"{e}: {100 * acc:.1f}% accuracy")\n').values, ["25.0", "50.0"])
+
+    PARTS = ("Epoch {e}: val {acc} loss, train {loss} loss", "Epoch {e}: train {loss} loss, val {acc} loss", "val {acc} loss train {loss} loss",
+             "val: {acc} loss train: {loss} loss", "Epoch {e} train={loss} loss, val={acc} loss", "Train: {loss} loss | Val: {acc} loss",
+             "[{e}] validation {acc}% loss, training {loss}% loss", "epoch {e}: val set {acc} loss")
+
+    def test_of_two_values_with_one_name_behind_them_the_words_before_say_which_is_which(self):
+        for line in self.PARTS:
+            log = "".join(line.format(e=e, acc=e / 4, loss=e / 8) + "\n" for e in (1, 2))
+            for answer in (Answer(self.LOOP + f'print(f"{line}")\n'), Answer("x = 1\n", log)):
+                with self.subTest(line):
+                    self.assertEqual((answer.metric, answer.values), ("val_loss", ["0.25", "0.5"]))
+        line = "Train: 0.9 loss, 0.8 acc | Val: {loss} loss, {acc} acc"
+        answer = Answer(self.LOOP + f'print(f"{line}")\n')
+        self.assertEqual((answer.metric, answer.values), ("val_acc", ["0.25", "0.5"]))
+
+    def test_two_values_with_one_name_behind_them_and_no_word_before_are_asked(self):
+        self.assertIn("what it prints is not known", space_of(self.LOOP + 'print(f"{e}: {acc} loss, {loss} loss")\n'))
+        self.assertEqual(logs.metrics_of_log("1: 0.25 loss, 0.5 loss\n2: 0.125 loss, 0.25 loss\n"), [])
+        for answer in (Answer(self.LOOP + 'print(f"{acc} loss {loss} loss")\n'), Answer("x = 1\n", "0.25 loss 0.5 loss\n0.125 loss 0.25 loss\n")):
+            self.assertTrue(any("loss stands behind two values of one line" in t for t in answer.to_do), answer.to_do)
+
+    def test_one_name_behind_a_value_takes_nothing_from_the_names_before_others(self):
+        for line, name in (("val_acc: {acc} | loss {loss} | 12 cost", "val_acc"), ("val_loss: {acc} and {loss} train accuracy", "val_loss"),
+                           ("val_loss: 0.3 | val_acc: {acc} | 12 errors, {loss} train loss", "val_acc")):
+            log = "".join(line.format(e=e, acc=e / 4, loss=e / 8) + "\n" for e in (1, 2))
+            for answer in (Answer(self.LOOP + f'print(f"{line}")\n'), Answer("x = 1\n", log)):
+                with self.subTest(line):
+                    self.assertEqual((answer.metric, answer.values), (name, ["0.25", "0.5"]))
 
     def test_a_name_before_its_value_goes_first(self):
         for line in ("acc {acc} ({loss} best acc)", "acc {acc} on {e} test images", "{e} epochs, acc {acc}"):
