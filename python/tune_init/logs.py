@@ -240,6 +240,13 @@ def values_behind_counts(line, words, is_wanted):
                 yield number.start(), name
 
 
+def stands_behind_both(line, match):
+    """Whether the label of a match of VALUE stands behind the value before it and behind its own, too: "0.5 loss 0.3 loss"."""
+    word, end = match.group(1), match.end(3)
+    is_behind = re.search(r"\d%?\s+$", line[max(0, match.start() - 8):match.start()]) is not None and match.group(2).isspace()
+    return is_behind and line[end:end + len(word) + 4].lstrip("% ").startswith(word)
+
+
 class Log:
     def __init__(self, text):
         self.states = states_of(text)  # Of a bar that is drawn over.
@@ -303,8 +310,7 @@ class Log:
                     continue
                 name = f"one_minus_{name}" if is_complement(line[:begin]) else name
                 expressions = found.setdefault(name, {})
-                both = re.search(rf"\d%?\s+{re.escape(match.group(1))}\s+$", line[:match.end()]) and match.end() + len(match.group(3))
-                if both and re.match(rf"%?\s+{re.escape(match.group(1))}\b", line[both:]):
+                if not doubt and stands_behind_both(line, match):
                     doubt = DOUBT_BEHIND.format(name)
                 if doubt:
                     doubts.setdefault(name, doubt)

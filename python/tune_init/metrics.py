@@ -457,8 +457,7 @@ def add_metrics_of(line, lines, is_wanted, source, metrics):
         if any(label_of_match(regex, n.parts) != naming.labels[i] for n in strays):
             continue
         metrics[name] = metric_of(name, regex, line, i, source)
-        metrics[name].doubts += [doubt] if doubt else []
-        metrics[name].doubts += [DOUBT_BEHIND.format(name)] if stands_behind_both(line.parts, i) else []
+        metrics[name].doubts += [doubt] if doubt else [DOUBT_BEHIND.format(name)] if stands_behind_both(line.parts, i) else []
         metrics[name].doubts += doubts_on(line, i, lines, name)
         if not is_found(metrics[name], line, i):
             metrics[name].doubts.append(f"no expression was found that reads {name} in '{text_of(line).strip()[:60]}': let the script print it in "
