@@ -241,7 +241,7 @@ TEST(BadDisk, AFolderThatIsReadOnlyFromTheBeginningIsTheProgramsOwnMatter) {
   for (const std::string words : {"OSError: [Errno 28] No space left on device: '/dev/shm/torch_1'",
                                   "OSError: [Errno 30] Read-only file system: 'model'"}) {
     TestFolder folder;
-    const SmallDisk disk(folder / "small", 1 << 20);
+    const SmallDisk disk(folder / "small", 16 << 20);
     if (!disk.is_mounted()) GTEST_SKIP() << disk.why_not();
     folder.Write("small/trial.sh", "echo \"" + words + "\" >&2; exit 1\n");
     const std::string space =

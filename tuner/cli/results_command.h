@@ -1,7 +1,7 @@
 // `tune results [NAME]`: the trials of a sweep with their parameters and metrics, or any query.
 //
-// The columns are those of trial_listing.h. CSV and JSON have them all and are ordered by number, for
-// scripts; a table has those that a person looks for (results_view.h), the best trial first.
+// The columns are those of trial_listing.h. CSV and JSON have them all and are ordered by number,
+// for scripts; a table has those that a person looks for (results_view.h), the best trial first.
 //
 // Thread rule: one thread.
 #pragma once
