@@ -46,8 +46,9 @@ function(tune_compile_together name)
     return()
   endif()
   set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
-  # There a class of one source looks as if a header had it.
+  # There a class of one source looks as if a header had it; and a source is named by its whole path, which is no part of a program.
   target_compile_options(${name} PRIVATE
+    $<$<COMPILE_LANGUAGE:CXX>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=>
     $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>)
 endfunction()
 
