@@ -39,8 +39,8 @@ if(TUNE_SANITIZE MATCHES thread)
     TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/thread_sanitizer.supp:print_suppressions=0)
 endif()
 
-# Several sources at a time, so that what they all include is read once: a build of everything takes a third of the time, and
-# one after a change of one source longer.
+# Several sources at a time, so that what they all include is read once: a build of everything is shorter, and one after a change
+# of one source longer.
 function(tune_compile_together name)
   if(NOT TUNE_UNITY)
     return()
