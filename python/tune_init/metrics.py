@@ -4,21 +4,19 @@ import ast
 import re
 
 from bars import NOT_FULL
-from changes import ANY, LOGGED, OLD
+from behind import DOUBT_BEHIND, names_behind, stands_behind_both
+from changes import LOGGED, OLD
 from counts import COUNTED
 from counters import OF_FOLD, RANK, SEVERAL_PROCESSES, counts_batches, ends_epoch, is_mean, level_of, summarizes, units_in
+from expressions import BEFORE_MESSAGE, beginning_of, count_of, escaped, finds, is_free_of, keys_around, line_around, regex_for, rendered, within_keys
 from groups import group_of, parts_named, words_of_parts
 from lines import lines_of
 from measures import ENDS, is_metric, part_of, words_of
-from names import PART_NAMES, Chain, Naming, label_of, label_text, part_of_line, sentence_of
+from names import PART_NAMES, Chain, Naming, label_of, part_of_line, sentence_of
 from options import dotted
 from origins import origin_of, origin_of_values, part_of_function
 from repeats import repeated, says_the_same
 from scores import add_modes, shown_values, value_at
-
-NUMBER = r"[+-]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|(?:nan|inf)\b"
-# A logger's words end with a sign, as in "INFO:root:" and "10:00 - ", or with a level. "test accuracy" is another message than "accuracy".
-BEFORE_MESSAGE = r"(?:^|[^\w\s]\s*|\b[A-Z]+\s+)"
 
 
 STANDINGS = {"validation": 1, "test": 2}  # Of lines; those of the training come last.
@@ -53,92 +51,7 @@ class Metric:
         return text_of(self.printed) if self.printed is not None else self.line
 
 
-def escaped(text):
-    text = re.sub(r"([\\.^$*+?()\[\]{}|])", r"\\\1", text).replace("\t", r"\t").replace(OLD, ANY).replace(COUNTED, ANY)
-    text = re.sub(LOGGED + r"(\b)?", lambda m: ".*?" if m.group(1) is None else r".*?\b", text)
-    return "".join(c if c.isprintable() or c.isspace() else ".?" for c in text)  # No screen shows it.
-
-
 # ---- the source
-
-
-def keys_around(text):
-    """The keys of the dictionaries within the line's own that are open at the text's end: ["valid"]."""
-    keys = []
-    for match in re.finditer(r"([\"'])([\w./@-]+)\1\s*:\s*\{|([{}])", text):
-        if match.group(3) != "}":
-            keys.append(match.group(2) or "")
-        elif keys:
-            keys.pop()
-    return [k for k in keys if k]
-
-
-def within_keys(keys, regex):
-    """The expression of a value in a dictionary within the line's own. It begins with the quote of a key."""
-    return regex[0] + escaped(keys[-1]) + regex[0] + r":\s*\{[^{}]*" + regex
-
-
-def regex_for(parts, i):
-    """The expression of the value at parts[i]: its label, anchored where the label begins."""
-    text = parts[i - 1]
-    before, label = label_text(text)
-    is_first = i == 1 or "\n" in text
-    if before.endswith(LOGGED):
-        anchor = r"\b"
-    elif before:
-        separator = before[-2:] if len(before) > 1 and not before[-2:].isalnum() else before[-1:]
-        anchor = escaped(separator)
-    else:
-        anchor = "^" if is_first else r"\b"
-    if label[:1] in ("'", '"'):  # A dictionary's keys come in any order.
-        anchor = ""
-    if anchor == r"\b" and not re.match(r"\w", label):
-        anchor = ""
-    after = parts[i + 1] if i + 1 < len(parts) else None
-    tail = "%" if after is not None and after.startswith("%") else ""
-    tail = "/" if after is not None and after.startswith("/") else tail
-    # A dictionary shows a number of numpy or torch as np.float64(0.5).
-    kind = r"(?:[\w.]+\()?'?" if label.endswith("': ") else ""
-    blank = r"\s*" if label[-1:] in ":=" else ""  # f"acc={acc:8.3f}" pads it.
-    return anchor + re.sub(r"\s+", r"\\s+", escaped(label)) + blank + kind + "{number}" + tail
-
-
-def rendered(parts):
-    """A line with a number of its own for each value, and these numbers."""
-    numbers = [f"0.{917 + 13 * i}" for i in range(len(parts))]
-    return "".join(numbers[i] if p is None else p for i, p in enumerate(parts)).replace(OLD, "0.25").replace(COUNTED, "10").replace(LOGGED, "INFO:root:"), numbers
-
-
-def finds(regex, line):
-    """The numbers that an expression finds in a line; of each line of a text the last counts."""
-    python = regex.replace("{number}", f"({NUMBER})")
-    found = []
-    for text in line.split("\n"):
-        matches = list(re.finditer(python, text))
-        if matches:
-            found.append(matches[-1].group(1))
-    return found
-
-
-def count_of(regex, line):
-    return sum(1 for text in line.split("\n") for _ in re.finditer(regex.replace("{number}", f"({NUMBER})"), text))
-
-
-def beginning_of(parts, i, hole=".*?"):
-    """The expression of the value at parts[i], from its line's beginning on; `hole` is that of earlier values."""
-    before, first = parts[:i], 0
-    for at, part in enumerate(before):
-        if part is not None and "\n" in part:
-            first = at
-    texts = [p.split("\n")[-1] if at == first and p is not None else p
-             for at, p in enumerate(before) if at >= first]
-    expressions = [hole if p is None else re.sub(r"\s+", r"\\s+", escaped(p)) for p in texts]
-    begin = r"^\s*" if texts[:1] == [None] else "^"  # f"{epoch:3d} val acc {acc}"
-    return begin + "".join(expressions) + "{number}"
-
-
-def is_free_of(regex, others):
-    return not any(finds(regex, rendered(other.parts)[0]) for other in others)
 
 
 def tail_of(line, i, regex):
@@ -359,70 +272,6 @@ def last_name(node):
     return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
-NAME_BEHIND = re.compile(r"(\s*%?\s+)([A-Za-z][\w /@^-]*?)\s*(?=[,;|)\]\n.]|$|\s[-–—]\s|\s+[A-Za-z]+\s*[:=]\s*$)")
-
-
-def names_behind(parts, is_wanted, others=()):
-    """{where: (name, expression)} of the values whose names stand behind them, as in "0.95 accuracy, 0.5 loss"; {} for lines with a name
-    before a value, with one name for two values, or with a value that no expression finds. `others`: the lines it is to find nothing in."""
-    holes = [i for i, part in enumerate(parts) if part is None]
-    behind, rest = {}, list(parts)  # `rest`: without the names.
-    for i in holes:
-        text = parts[i + 1] if i + 1 < len(parts) and parts[i + 1] is not None else ""
-        match = NAME_BEHIND.match(text + " " if i != holes[-1] else text.rstrip())
-        if match is None:
-            continue
-        end, words = match.end(2), match.group(2).split(" ")
-        if i != holes[-1] and text[end:].strip() == "" and len(words) > 1 and part_of([words[-1].lower()]) and part_before(rest, i):
-            end -= len(words[-1])  # "val 0.5 loss train 0.3 loss"
-        head, _, data = re.sub(r" (?:on|of|for|over) ", "\n", text[match.start(2):end].strip(), count=1).partition("\n")
-        if is_wanted(label_of(head)) or part_of(words_of(data)) and is_wanted(f"{part_of(words_of(data))}_{label_of(head)}"):
-            behind[i] = head, data, text[:end].rstrip()
-            rest[i + 1] = text[end:]
-    labels = Naming(rest, is_wanted).labels
-    if not behind or max(behind) != holes[-1] or any(is_wanted(label) for label in labels.values()):
-        return {}
-    found, (text, numbers) = {}, rendered(parts)
-    for i, (head, data, words) in behind.items():
-        word, before = "", ""
-        part = part_of(words_of(head))
-        if not part:
-            word, before = part_before(rest, i) or ("", "")
-            group = "" if data or word else group_in(parts, i)
-            part = part_of(words_of(data)) or part_of([(word or group).lower()])
-            before = rf"\b{group}\b.*?" if group else before
-        name = label_of(head) if part_of(words_of(head)) or not part else f"{PART_NAMES[part]}_{label_of(head)}"
-        unit = r"\s*%?" if re.match(r"\s*%", words) else ""
-        tail = unit + r"\s+" + re.sub(r"\s+", r"\\s+", escaped(re.sub(r"^\s*%?\s+", "", words))) + r"\b"
-        candidates = (before + "{number}" + tail, beginning_of(parts, i) + tail)
-        right = [c for c in candidates if finds(c, text) == [numbers[i]]]
-        if not right or name in (n for n, _ in found.values()):
-            return {}
-        found[i] = name, next((c for c in right if is_free_of(c, others)), right[0])
-    return found
-
-
-def part_before(parts, i):
-    """(the word right before the value at parts[i] that names a part of the data, the expression of what stands there); None: none does."""
-    text = label_text(parts[i - 1])[1] if i and parts[i - 1] else ""
-    words = [w for w in re.finditer(r"[A-Za-z]\w*", text) if part_of([w.group(0).lower()])]
-    if len({part_of([w.group(0).lower()]) for w in words}) != 1:
-        return None
-    label = text[words[0].start():]
-    blank = "" if label == label.rstrip() and label[-1:] not in ":=" else r"\s*" if label.rstrip()[-1:] in ":=([" else r"\s+"
-    return words[0].group(0), r"\b" + re.sub(r"\s+", r"\\s+", escaped(label.rstrip())) + blank
-
-
-DOUBT_BEHIND = "{0} stands behind two values of one line, and nothing says what each of them is: let the script print val_{0}, and call tune init again"
-
-
-def stands_behind_both(parts, i):
-    """Whether the word between the value at parts[i] and the one before it stands behind it, too: "0.5 loss 0.3 loss"."""
-    word = (parts[i - 1] or "").strip()
-    behind = (parts[i + 1] or "").strip() if i + 1 < len(parts) else ""
-    return i > 1 and word.isalpha() and re.match(rf"{word}\b", behind) is not None
-
-
 def add_metrics_behind(line, lines, is_wanted, source, metrics):
     """Of a line whose names stand behind their values; False for others."""
     others = [n for n in lines if n.parts != line.parts]
@@ -537,17 +386,6 @@ def add_subject(metric, line):
     metric.is_of_batches = line.bar is None and (line.is_of_batches or line.depth > 1 and counts_batches(text_of(line)))
     if line.may_follow:
         metric.regex = re.sub(r"^\^(?:\\s[+*])?(?=\w)", r"\\b", metric.regex)
-
-
-def line_around(parts, i):
-    """What stands before and behind the value at parts[i] on its own line of a text of several."""
-    before, behind = ("".join("1" if p is None else p for p in some) for some in (parts[:i], parts[i:]))
-    return before.split("\n")[-1], behind.split("\n")[0]
-
-
-def group_in(parts, i):
-    before, behind = line_around(parts, i)
-    return group_of(before + behind, len(before))
 
 
 def group_at(line, i):

@@ -10,9 +10,9 @@ import unittest
 INIT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python", "tune_init")
 sys.path.insert(0, INIT)
 
+import expressions  # noqa: E402
 import logs  # noqa: E402
 import measures  # noqa: E402
-import metrics  # noqa: E402
 
 
 def space_of(script, log=None, given=None):
@@ -47,7 +47,7 @@ class Answer:
         regex = re.search(rf"^    {self.metric}: \{{regex: '((?:[^']|'')*)'", self.space, re.M).group(1)
         if re.search(r"\(\?[!=<]", self.space):
             raise AssertionError(f"the engine knows no looking around: {self.space}")
-        self.values = metrics.finds(regex.replace("''", "'"), log)
+        self.values = expressions.finds(regex.replace("''", "'"), log)
         self.to_do = re.findall(r"^ *# TO DO: (.*)$", self.space, re.M)
 
 
@@ -508,7 +508,7 @@ class Fields(unittest.TestCase):
     def test_an_expression_that_finds_one_value_in_its_line_goes_first(self):
         script = "for e in (1, 2):\n    print(f'{e} train (loss: {0.5}, n: 1), test (loss: {e / 4}, n: 2)')\n"
         regex = re.search(r"test_loss: \{regex: '(.*)'\}", Answer(script).space).group(1)
-        self.assertEqual(metrics.count_of(regex, "1 train (loss: 0.5, n: 1), test (loss: 0.25, n: 2)"), 1)
+        self.assertEqual(expressions.count_of(regex, "1 train (loss: 0.5, n: 1), test (loss: 0.25, n: 2)"), 1)
 
 
 class Dashes(unittest.TestCase):

@@ -5,10 +5,11 @@ import re
 import unittest
 from unittest import mock
 
-from init_answers_test import Answer, metrics, space_of
+from init_answers_test import Answer, expressions, space_of
 
 import counts
 import logs
+import metrics
 import origins
 
 VALUES = "v, w, u = 0.25, 0.5, 0.75\n"
@@ -321,7 +322,7 @@ class AsPrinted(unittest.TestCase):
             with self.subTest(line):
                 self.assertNotRegex(space, "[\\x00-\\x09\\x0b-\\x1f]")
                 regex = re.search(r"^    val_acc: \{regex: '(.*?)'\}", space, re.M).group(1)
-                self.assertEqual(metrics.finds(regex, "epoch 1 val_acc: 0.5" if ":" in line else "epoch 1 val_acc 0.5"
+                self.assertEqual(expressions.finds(regex, "epoch 1 val_acc: 0.5" if ":" in line else "epoch 1 val_acc 0.5"
                                                if "epoch" in line else "val_acc 0.5"), ["0.5"])
 
     def test_a_bar_that_is_moved_on_behind_its_value_counts_from_none(self):

@@ -12,8 +12,8 @@ INIT = os.path.join(HERE, "..", "..", "python", "tune_init")
 SCRIPTS = os.path.join(HERE, "..", "golden", "scripts")
 sys.path.insert(0, INIT)
 
+import expressions  # noqa: E402
 import logs  # noqa: E402
-import metrics  # noqa: E402
 
 
 def space_of(script, *options, status=0):
@@ -130,13 +130,13 @@ class Scripts(unittest.TestCase):
                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
                 lines = metric_lines(space_of(script))
                 for name, wanted in values.items():
-                    self.assertEqual(metrics.finds(lines[name][0], run.stdout), wanted)
+                    self.assertEqual(expressions.finds(lines[name][0], run.stdout), wanted)
 
     def test_of_lines_with_the_same_names_those_of_the_validation_are_read(self):
         space = space_of("train_and_valid_lines.py")
         run = subprocess.run([sys.executable, "train_and_valid_lines.py"], cwd=SCRIPTS, text=True, timeout=60,
                              stdout=subprocess.PIPE)
-        self.assertEqual(metrics.finds(metric_lines(space)["acc"][0], run.stdout), ["0.2500", "0.5000", "0.2500"])
+        self.assertEqual(expressions.finds(metric_lines(space)["acc"][0], run.stdout), ["0.2500", "0.5000", "0.2500"])
         self.assertIn("# TO DO: --nesterov has type=bool", space)
         self.assertIn('  env: {MOMENTUM: "{momentum}"}', space)
 
@@ -208,8 +208,8 @@ class Scripts(unittest.TestCase):
                 self.assertNotIn("TO DO", space)
                 for done, bar, shown in ((1, "##9  ", True), (2, "#####", first == 1)):
                     state = f"x | val_acc 0.5: {done * 50}%|{bar}| {done}/2 [00:01<00:01, 1it/s, a=1, val_acc=0.5]"
-                    self.assertEqual(metrics.finds(line.group(1), state), [str(done)] if shown else [])
-                    self.assertEqual(metrics.finds(metric_lines(space)["val_acc"][0], state), ["0.5"] if shown else [])
+                    self.assertEqual(expressions.finds(line.group(1), state), [str(done)] if shown else [])
+                    self.assertEqual(expressions.finds(metric_lines(space)["val_acc"][0], state), ["0.5"] if shown else [])
 
     def test_a_bar_whose_count_is_not_known_is_told(self):
         loop = "for epoch in range(3):\n    bar.set_postfix(val_acc=1 / (epoch + 1))\n"
@@ -277,9 +277,9 @@ class Logs(unittest.TestCase):
         log = ("epoch 1 | train loss: 0.9 | val loss: 1.98e-05, val_acc=0.5\n"
                "epoch 2 | train loss: 0.8 | val loss: -0.5, val_acc=0.75\n")
         found = self.found(log)
-        self.assertEqual(metrics.finds(found["train_loss"], log), ["0.9", "0.8"])
-        self.assertEqual(metrics.finds(found["val_loss"], log), ["1.98e-05", "-0.5"])
-        self.assertEqual(metrics.finds(found["val_acc"], log), ["0.5", "0.75"])
+        self.assertEqual(expressions.finds(found["train_loss"], log), ["0.9", "0.8"])
+        self.assertEqual(expressions.finds(found["val_loss"], log), ["1.98e-05", "-0.5"])
+        self.assertEqual(expressions.finds(found["val_acc"], log), ["0.5", "0.75"])
 
     def test_formats_of_frameworks(self):
         for line, name, value in (
@@ -292,7 +292,7 @@ class Logs(unittest.TestCase):
             with self.subTest(line):
                 found = self.found(line)
                 self.assertIn(name, found)
-                self.assertEqual(metrics.finds(found[name], line), [value])
+                self.assertEqual(expressions.finds(found[name], line), [value])
 
     def test_only_the_lines_of_epochs_are_found(self):
         for epochs, summaries in (
@@ -306,12 +306,12 @@ class Logs(unittest.TestCase):
             for lines in (epochs + summaries, summaries[:1] + epochs):
                 with self.subTest(lines):
                     log = "\n".join(lines)
-                    self.assertEqual(metrics.finds(self.found(log)["val_acc"], log), ["0.5", "0.6"])
+                    self.assertEqual(expressions.finds(self.found(log)["val_acc"], log), ["0.5", "0.6"])
 
     def test_lines_of_two_kinds_that_may_both_be_epochs_are_told(self):
         log = "warmup 1 val_acc 0.1\nwarmup 2 val_acc 0.2\nmain 1 val_acc 0.3\nmain 2 val_acc 0.4\n"
         found = logs.Log(log)
-        self.assertEqual(metrics.finds(found.metrics()[0].regex, log), ["0.1", "0.2", "0.3", "0.4"])
+        self.assertEqual(expressions.finds(found.metrics()[0].regex, log), ["0.1", "0.2", "0.3", "0.4"])
         self.assertEqual(found.notes["val_acc"], "each line that the expression of val_acc finds is an iteration, "
                                                  "'warmup 1 val_acc 0.1' and 'main 1 val_acc 0.3'; the expression "
                                                  r"'\bwarmup\b.*?val_acc\s+{number}' finds the first alone")
@@ -339,24 +339,24 @@ class Logs(unittest.TestCase):
             with self.subTest(log):
                 found = {m.name: m for m in logs.Log("start\n" + log + "\ndone\n").metrics()}["val_acc"]
                 self.assertEqual((0 if found.bar.counts_before else 1), first)
-                states = [s for s in log.split("\r") if metrics.finds(found.iteration, s)]
-                self.assertEqual([metrics.finds(found.iteration, s)[0] for s in states], [str(first + i) for i in range(count)])
-                self.assertEqual([metrics.finds(found.regex, s)[0] for s in states], [f"0.{i}" for i in range(count)])
+                states = [s for s in log.split("\r") if expressions.finds(found.iteration, s)]
+                self.assertEqual([expressions.finds(found.iteration, s)[0] for s in states], [str(first + i) for i in range(count)])
+                self.assertEqual([expressions.finds(found.regex, s)[0] for s in states], [f"0.{i}" for i in range(count)])
 
     def test_padded_numbers_and_changing_ones_before_them_are_found(self):
         log = ("[0]\ttrain-rmse:-0.9\tvalid-rmse:  91.5\n[1]\ttrain-rmse:1e-05\tvalid-rmse: 101.5\n"
                "[2]\ttrain-rmse:nan\tvalid-rmse: 7.5\nBest valid-rmse: 7.5\n")
-        self.assertEqual(metrics.finds(self.found(log)["valid_rmse"], log), ["91.5", "101.5", "7.5"])
+        self.assertEqual(expressions.finds(self.found(log)["valid_rmse"], log), ["91.5", "101.5", "7.5"])
         log = "| end | valid ppl   232.1\n| end | valid ppl  1032.1\n| end | valid ppl 10032.1\n"
-        self.assertEqual(metrics.finds(self.found(log)["valid_ppl"], log), ["232.1", "1032.1", "10032.1"])
+        self.assertEqual(expressions.finds(self.found(log)["valid_ppl"], log), ["232.1", "1032.1", "10032.1"])
 
     def test_a_table_below_its_header(self):
         for log in ("epoch,loss,val_acc\n1,200,300\n2,100,400\n", "epoch   loss   val_acc\n 1  200  300\n 2  100  400\n",
                     "epoch, loss, val_acc\n1, 200, 300\n2, 100, 400\n"):
-            self.assertEqual(metrics.finds(self.found(log)["val_acc"], log), ["300", "400"], log)
+            self.assertEqual(expressions.finds(self.found(log)["val_acc"], log), ["300", "400"], log)
 
     def test_units_are_left_to_the_reader(self):
-        self.assertEqual(metrics.finds(self.found("took 0.5s latency: 12.5ms")["latency"], "latency: 12.5ms"), ["12.5"])
+        self.assertEqual(expressions.finds(self.found("took 0.5s latency: 12.5ms")["latency"], "latency: 12.5ms"), ["12.5"])
 
     def test_times_and_rates_are_no_metrics(self):
         self.assertEqual(self.found("step 3 time: 0.5 lr: 0.001 eta: 3 epoch: 2\n"), {})
