@@ -386,20 +386,26 @@ Result<Program> CommandRunner::StartWhenThereIsRoom(const ProgramOptions& option
   return program;
 }
 
-// Whether there is no room where the program runs, where its trial's files go or where its setup
-// lies.
-bool CommandRunner::IsFullUnder(const Attempt& attempt) {
+// Where the program runs, where its trial's files go and where its setup lies.
+std::vector<std::string> CommandRunner::FoldersOf(const Attempt& attempt) {
+  std::vector<std::string> folders = {attempt.folder, attempt.start.artifact_dir};
   const auto setup = attempt.environment.find("TUNE_SETUP_DIR");
-  return IsDiskFull(attempt.folder) || IsDiskFull(attempt.start.artifact_dir) ||
-         (setup != attempt.environment.end() && IsDiskFull(setup->second));
+  if (setup != attempt.environment.end()) folders.push_back(setup->second);
+  return folders;
 }
 
-// Whether one of those is read-only now that was not when the attempt began.
+bool CommandRunner::IsFullUnder(const Attempt& attempt) {
+  const std::vector<std::string> folders = FoldersOf(attempt);
+  return std::any_of(folders.begin(), folders.end(), IsDiskFull);
+}
+
+// One of them is read-only now that was not when the attempt began.
 bool CommandRunner::HasBecomeReadOnly(const Attempt& attempt) {
-  const auto setup = attempt.environment.find("TUNE_SETUP_DIR");
-  return (!attempt.is_in_read_only_folder && IsDiskReadOnly(attempt.folder)) ||
-         IsDiskReadOnly(attempt.start.artifact_dir) ||
-         (setup != attempt.environment.end() && IsDiskReadOnly(setup->second));
+  const std::vector<std::string> folders = FoldersOf(attempt);
+  return std::any_of(folders.begin(), folders.end(), [&attempt](const std::string& folder) {
+    const bool was_so = attempt.is_in_read_only_folder && folder == attempt.folder;
+    return !was_so && IsDiskReadOnly(folder);
+  });
 }
 
 // ---- setup

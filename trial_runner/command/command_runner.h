@@ -56,6 +56,7 @@ class CommandRunner {
   Status StartProgram(Attempt& attempt);
   Result<Program> StartWhenThereIsRoom(const ProgramOptions& options);
   static Status CheckMachine(const Attempt& attempt);
+  static std::vector<std::string> FoldersOf(const Attempt& attempt);
   static bool IsFullUnder(const Attempt& attempt);
   static bool HasBecomeReadOnly(const Attempt& attempt);
   Status SetUp(Attempt& attempt);
