@@ -92,4 +92,11 @@ Result<NetworkAddress> ParseNetworkAddress(std::string_view text) {
   return address;
 }
 
+std::string OwnerOfAddress(std::string_view address) {
+  constexpr std::string_view kMapped("\0\0\0\0\0\0\0\0\0\0\xff\xff", 12);
+  constexpr size_t kNetworkBytes = 8;
+  if (address.starts_with(kMapped)) address.remove_prefix(kMapped.size());
+  return std::string(address.size() == 4 ? address : address.substr(0, kNetworkBytes));
+}
+
 }  // namespace tune

@@ -31,4 +31,9 @@ struct NetworkAddress {
 // refused in one line.
 Result<NetworkAddress> ParseNetworkAddress(std::string_view text);
 
+// Whose connections count as one's: those of an IPv4 address, which an IPv6 one may be mapped from,
+// or those of an IPv6 network (/64), of which a machine has many addresses. `address`: 4 or 16
+// bytes, as on the wire; so is the answer, 4 or 8.
+std::string OwnerOfAddress(std::string_view address);
+
 }  // namespace tune

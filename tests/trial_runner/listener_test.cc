@@ -258,6 +258,16 @@ TEST_F(ListenerTest, DoesNotBlameAnAddressForAWantOfDescriptors) {
       << refused.status().message();
 }
 
+TEST(OwnerOfAddress, IsAnIpv4AddressAsItIsAndTheNetworkOfAnIpv6One) {
+  const std::string four = "\x0a\x01\x02\x03";
+  const std::string mapped = std::string(10, '\0') + "\xff\xff" + four;
+  EXPECT_EQ(OwnerOfAddress(four), four);
+  EXPECT_EQ(OwnerOfAddress(mapped), four);
+  const std::string network = "\x20\x01\x0d\xb8\x01\x02\x03\x04";
+  EXPECT_EQ(OwnerOfAddress(network + "machine1"), network);
+  EXPECT_EQ(OwnerOfAddress(network + "machine2"), network);
+}
+
 TEST(ListenerRoom, LeavesDescriptorsForTheProcessItself) {
   for (const int64_t limit : {128, 1024, 20'000, 1'000'000}) {
     const ListenerRoom room = RoomWithin(limit);

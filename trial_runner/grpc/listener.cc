@@ -91,17 +91,13 @@ struct SocketAddress {
     inet_ntop(AF_INET6, &address, text, sizeof text);
     return with_port("[", "]");
   }
-  // Whose it is: an IPv4 address, or the network of an IPv6 one, of which a machine has many.
   std::string Owner() const {
-    if (storage.ss_family != AF_INET6) {
-      const auto& address = reinterpret_cast<const sockaddr_in*>(&storage)->sin_addr;
-      return std::string(reinterpret_cast<const char*>(&address), sizeof address);
-    }
-    constexpr size_t kNetworkBytes = 8;
-    const auto& address = reinterpret_cast<const sockaddr_in6*>(&storage)->sin6_addr;
-    const std::string bytes(reinterpret_cast<const char*>(&address), sizeof address);
-    if (IN6_IS_ADDR_V4MAPPED(&address)) return bytes.substr(kMappedAt);
-    return bytes.substr(0, kNetworkBytes);
+    const auto owner_of = [](const auto& address) {
+      return OwnerOfAddress({reinterpret_cast<const char*>(&address), sizeof address});
+    };
+    return storage.ss_family == AF_INET6
+               ? owner_of(reinterpret_cast<const sockaddr_in6*>(&storage)->sin6_addr)
+               : owner_of(reinterpret_cast<const sockaddr_in*>(&storage)->sin_addr);
   }
 };
 

@@ -59,14 +59,12 @@ Instant Now() {
   return Instant{std::chrono::duration_cast<std::chrono::microseconds>(since).count()};
 }
 
-// Whose an address is: of an IPv6 one the network, of which a machine has many addresses.
 std::string OwnerOf(const asio::ip::address& address) {
-  if (address.is_v4()) return address.to_string();
-  const asio::ip::address_v6 v6 = address.to_v6();
-  if (v6.is_v4_mapped()) return asio::ip::make_address_v4(asio::ip::v4_mapped, v6).to_string();
-  asio::ip::address_v6::bytes_type network = v6.to_bytes();
-  std::fill(network.begin() + 8, network.end(), 0);
-  return asio::ip::address_v6(network).to_string();
+  const auto owner_of = [](const auto& bytes) {
+    return OwnerOfAddress({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  };
+  return address.is_v4() ? owner_of(address.to_v4().to_bytes())
+                         : owner_of(address.to_v6().to_bytes());
 }
 
 class Server;
