@@ -6,7 +6,10 @@ from expressions import beginning_of, escaped, finds, group_in, is_free_of, rend
 from measures import part_of, words_of
 from names import PART_NAMES, Naming, label_of, label_text
 
-NAME_BEHIND = re.compile(r"(\s*%?\s+)([A-Za-z][\w /@^-]*?)\s*(?=[,;|)\]\n.]|$|\s[-–—]\s|\s+[A-Za-z]+\s*[:=]\s*$)")
+# "0.95 accuracy", "0.5 loss (train)", "0.95 accuracy in 3.1 s".
+NAME_BEHIND = re.compile(r"(\s*%?\s+)([A-Za-z][\w /@^-]*?)(?:\s*[(\[]([A-Za-z]+)[)\]])?\s*"
+                         r"(?=[,;|)\]\n.]|$|\s[-–—]\s|\s+[A-Za-z]+\s*[:=]\s*$|\s(?:in|after|at)\s*$)")
+SECONDS = re.compile(r"\s*(?:s|ms|secs?|seconds?|min|minutes?)\b")  # Behind a value that is no metric.
 
 DOUBT_BEHIND = "{0} stands behind two values of one line, and nothing says what each of them is: let the script print val_{0}, and call tune init again"
 
@@ -14,17 +17,22 @@ DOUBT_BEHIND = "{0} stands behind two values of one line, and nothing says what 
 def names_behind(parts, is_wanted, others=()):
     """{where: (name, expression)} of the values whose names stand behind them, as in "0.95 accuracy, 0.5 loss"; {} for lines with a name
     before a value, with one name for two values, or with a value that no expression finds. `others`: the lines it is to find nothing in."""
-    holes = [i for i, part in enumerate(parts) if part is None]
+    holes = [i for i, part in enumerate(parts) if part is None and not (i + 1 < len(parts) and SECONDS.match(parts[i + 1] or ""))]
+    if not holes:
+        return {}
     behind, rest = {}, list(parts)  # `rest`: without the names.
     for i in holes:
         text = parts[i + 1] if i + 1 < len(parts) and parts[i + 1] is not None else ""
         match = NAME_BEHIND.match(text + " " if i != holes[-1] else text.rstrip())
         if match is None:
             continue
+        is_part = bool(match.group(3)) and part_of([match.group(3).lower()]) != ""
         end, words = match.end(2), match.group(2).split(" ")
         if i != holes[-1] and text[end:].strip() == "" and len(words) > 1 and part_of([words[-1].lower()]) and part_before(rest, i):
             end -= len(words[-1])  # "val 0.5 loss train 0.3 loss"
         head, _, data = re.sub(r" (?:on|of|for|over) ", "\n", text[match.start(2):end].strip(), count=1).partition("\n")
+        if is_part and not data:
+            data, end = match.group(3), match.end(3) + 1
         if is_wanted(label_of(head)) or part_of(words_of(data)) and is_wanted(f"{part_of(words_of(data))}_{label_of(head)}"):
             behind[i] = head, data, text[:end].rstrip()
             rest[i + 1] = text[end:]
@@ -42,7 +50,7 @@ def names_behind(parts, is_wanted, others=()):
             before = rf"\b{group}\b.*?" if group else before
         name = label_of(head) if part_of(words_of(head)) or not part else f"{PART_NAMES[part]}_{label_of(head)}"
         unit = r"\s*%?" if re.match(r"\s*%", words) else ""
-        tail = unit + r"\s+" + re.sub(r"\s+", r"\\s+", escaped(re.sub(r"^\s*%?\s+", "", words))) + r"\b"
+        tail = unit + r"\s+" + re.sub(r"\s+", r"\\s+", escaped(re.sub(r"^\s*%?\s+", "", words))) + (r"\b" if words[-1].isalnum() else "")
         candidates = (before + "{number}" + tail, beginning_of(parts, i) + tail)
         right = [c for c in candidates if finds(c, text) == [numbers[i]]]
         if not right or name in (n for n, _ in found.values()):

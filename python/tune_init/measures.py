@@ -22,7 +22,7 @@ LOWER_OF_SEVERAL = ("cross entropy", "bits per byte", "bits per char", "bits per
 HIGHER += tuple(phrase.replace(" ", "") for phrase in HIGHER_OF_SEVERAL)
 LOWER += tuple(phrase.replace(" ", "") for phrase in LOWER_OF_SEVERAL)
 NEVER = ("lr", "epoch", "epochs", "step", "steps", "time", "seed", "batch", "iter", "iteration",
-         "elapsed", "eta", "best", "total", "seconds", "params", "sec", "patience", "grad",
+         "elapsed", "eta", "best", "total", "seconds", "params", "sec", "secs", "took", "takes", "duration", "patience", "grad",
          "std", "stddev", "stdev", "sd", "deviation", "variance", "scale", "weight", "weights", "coef", "threshold")
 
 # In the name of a summary.

@@ -11,8 +11,8 @@ from counters import OF_FOLD, RANK, SEVERAL_PROCESSES, counts_batches, ends_epoc
 from expressions import BEFORE_MESSAGE, beginning_of, count_of, escaped, finds, is_free_of, keys_around, line_around, regex_for, rendered, within_keys
 from groups import group_of, parts_named, words_of_parts
 from lines import lines_of
-from measures import ENDS, is_metric, part_of, words_of
-from names import PART_NAMES, Chain, Naming, label_of, part_of_line, sentence_of
+from measures import ENDS, direction_of, is_bare_score, is_metric, measures_of, part_of, words_of
+from names import PART_NAMES, Chain, Naming, label_of, measure_in, part_of_line, sentence_of
 from options import dotted
 from origins import origin_of, origin_of_values, part_of_function
 from repeats import repeated, says_the_same
@@ -21,6 +21,7 @@ from scores import add_modes, shown_values, value_at
 
 STANDINGS = {"validation": 1, "test": 2}  # Of lines; those of the training come last.
 UNSAID, OF_TRAINING = 3, 4
+TIMES = {"sec", "secs", "seconds", "elapsed", "dt", "duration", "took", "eta", "time"}
 ALL_ARE_READ = "As this file stands each of these values is an iteration, and the best of all is the trial's"
 
 
@@ -463,9 +464,21 @@ def doubts_on(line, i, lines, name):
     if remark and part_of(words_of(remark.group(1))) == "training" and not part_of(words_of(name)):
         yield (f"{name} is of the training data, as '{remark.group(0).strip()}' behind it says: let the script print the validation's value with a "
                f"name before it, as in val_{name}, and call tune init again")
+    yield from doubts_on_variable(value_at(line, i), name)
     if line.unknown_part:
         yield (f"the line of {name} is printed for each {line.unknown_part}, and which there are is not seen: let the "
                "expression begin as the line of the validation does, such as ^val")
+
+
+def doubts_on_variable(value, name):
+    """The variable that is shown contradicts the word beside it: "accuracy {seconds}", "loss {accuracy}"."""
+    variable = last_name(value) if isinstance(value, (ast.Name, ast.Attribute, ast.Subscript)) else ""
+    measure = measure_in(variable) if variable and not is_bare_score(variable) else ""
+    is_time = bool(set(words_of(variable)) & TIMES) and not set(words_of(name)) & TIMES
+    is_other = bool(measure and measures_of(name)) and not is_bare_score(name) and direction_of(measure)[0] != direction_of(name)[0]
+    if is_time or is_other:
+        yield (f"{name} shows '{variable}', which by its name is {'a time' if is_time else 'another measure'}: let the script print the value "
+               f"behind its name, as in '{name}: 0.5', and call tune init again")
 
 
 def of_rank(regex, rank_text):

@@ -106,6 +106,16 @@ class Measures(unittest.TestCase):
             answer = Answer(f'acc = dice = elbo = err = 0.5\nprint("{name}:", {shown})\n')
             self.assertFalse(any("shows" in t for t in answer.to_do), answer.to_do)
 
+    def test_a_value_whose_variable_is_another_measure_or_a_time_is_asked(self):
+        for line, name, shown, what in (("val loss {acc}", "val_loss", "acc", "another measure"),
+                                        ("accuracy {m['error']}", "accuracy", "error", "another measure"), ("accuracy {secs}", "accuracy", "secs", "a time")):
+            answer = Answer(f'acc = secs = 0.5\nm = {{"error": 0.5}}\nprint(f"{line}")\n')
+            self.assertTrue(any(f"{name} shows '{shown}', which by its name is {what}" in t for t in answer.to_do), answer.to_do)
+        self.assertIn("what it prints is not known", space_of('secs = 3.5\nprint(f"accuracy took {secs}")\n'))
+        for line in ("error {1 - acc}", "score {loss}", "accuracy {score}", "acc {accuracy}", "loss {rmse}", "acc {best[1]}", "time error {time_error}"):
+            answer = Answer(f'acc = loss = score = accuracy = rmse = time_error = 0.5\nbest = [0, 0.5]\nprint(f"{line}")\n')
+            self.assertFalse(any("by its name is" in t for t in answer.to_do), answer.to_do)
+
 
 class Places(unittest.TestCase):
     """Values whose names do not stand right before them."""
@@ -115,7 +125,9 @@ class Places(unittest.TestCase):
     def test_a_name_behind_its_value(self):
         for line, name in (("{acc} accuracy", "accuracy"), ("{e}: {acc} val accuracy, {loss} val loss", "val_accuracy"),
                            ("{acc} accuracy {loss} loss", "accuracy"), ("Epoch {e}: {loss} train loss | {acc} val loss", "val_loss"),
-                           ("{e}: {acc} accuracy on the validation set", "val_accuracy"), ("{acc} R^2", "r2")):
+                           ("{e}: {acc} accuracy on the validation set", "val_accuracy"), ("{acc} R^2", "r2"),
+                           ("{acc} accuracy in {loss} s", "accuracy"), ("{loss} loss (train) {acc} loss (val)", "val_loss"),
+                           ("{e}: {loss} loss (train), {acc} loss (valid)", "val_loss"), ("{loss} loss, {acc} acc after {e} sec", "acc")):
             log = "".join(line.format(e=e, acc=e / 4, loss=e / 8) + "\n" for e in (1, 2))
             for answer in (Answer(self.LOOP + f'print(f"{line}")\n'), Answer("x = 1\n", log)):
                 with self.subTest(line):
