@@ -35,6 +35,7 @@ tune_library(tune_http
 tune_library(tune_page
   SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/cli/outward_host.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/own_file.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/page_place.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/page_report_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/plot_command.cc

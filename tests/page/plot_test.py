@@ -226,6 +226,28 @@ class OfASweep(unittest.TestCase):
             said = self.refused("report", option, file)
             self.assertRegex(said, rf"^tune: {option}: no/such/a\S*: there is no folder no/such; mkdir -p makes it$")
 
+    def test_what_tune_did_not_write_is_not_replaced(self):
+        for name, text in (("other.db", Path(self.folder, "tune.db").read_bytes()), ("train.py", b"import tune\n"), ("README.md", b"# Mine\n"),
+                           ("own.svg", b"<?xml version='1.0'?>\n<svg/>\n"), ("index.html", b"<!doctype html>\n<title>mine</title>\n")):
+            there = Path(self.folder, name)
+            there.write_bytes(text)
+            for command, option in (("report", "--html"), ("report", "--md"), ("plot curves", "--svg")):
+                with self.subTest(name, option=option):
+                    self.assertIn(f"{option}: {name} is there and is none that tune wrote", self.refused(*command.split(), option, name))
+                    self.assertEqual(there.read_bytes(), text)
+        for option in ("--html", "--md"):
+            self.assertIn("is there and is none that tune wrote", self.refused("report", option, "/dev/null"))
+            self.assertIn("is a folder, expected a file's name", self.refused("report", option, "."))
+        self.assertFalse(list(Path(self.folder).glob("*.part")))
+
+    def test_a_later_report_replaces_an_earlier_one_and_an_empty_file(self):
+        for command, option, name in (("report", "--html", "again.html"), ("report", "--md", "again.md"), ("plot best", "--svg", "again.svg")):
+            Path(self.folder, name).touch()
+            self.said(*command.split(), option, name)
+            size = Path(self.folder, name).stat().st_size
+            self.said(*command.split(), option, name)
+            self.assertEqual(Path(self.folder, name).stat().st_size, size)
+
     def test_a_report_within_a_trial_is_another_command(self):
         done = self.tune("report", "val_accuracy=0.5")
         self.assertIn("val_accuracy", done.stdout + done.stderr)

@@ -3,9 +3,9 @@
 #include <filesystem>
 #include <memory>
 
-#include "core/posix/durable_file.h"
 #include "core/posix/real_clock.h"
 #include "tuner/cli/complain.h"
+#include "tuner/cli/own_file.h"
 #include "tuner/page/markdown_report.h"
 #include "tuner/page/page_api.h"
 #include "tuner/page/report_file.h"
@@ -13,25 +13,14 @@
 namespace tune {
 namespace {
 
-Status WriteWhole(const std::string& path, const std::string& text) {
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::error_code error;
-  if (!folder.empty() && !std::filesystem::is_directory(folder, error)) {
-    return InvalidArgument(path + ": there is no folder " + folder.string() +
-                           "; mkdir -p makes it");
-  }
-  const std::string part = path + ".part";
-  TUNE_RETURN_IF_ERROR(WriteFileSynced(part, text));
-  return RenameSynced(part, path);
-}
-
 Status WriteHtml(const PageReportOptions& options, std::ostream& out) {
+  TUNE_RETURN_IF_ERROR(MayReplace(options.html_path, kHtmlBeginning).At("--html"));
   const RealClock clock;
   TUNE_ASSIGN_OR_RETURN(
       const std::unique_ptr<PageApi> api,
       PageApi::Open(options.db_path, "report", clock, PageApi::SlowAnswers::kAtOnce));
   TUNE_ASSIGN_OR_RETURN(const HtmlReport report, MakeHtmlReport(*api, options.name));
-  TUNE_RETURN_IF_ERROR(WriteWhole(options.html_path, report.html).At("--html"));
+  TUNE_RETURN_IF_ERROR(ReplaceOwnFile(options.html_path, report.html, kHtmlBeginning).At("--html"));
   out << options.html_path << ": " << report.trial_count << " trials, "
       << (report.html.size() + 1023) / 1024 << " KiB";
   if (report.detailed_count < report.trial_count) {
@@ -42,6 +31,7 @@ Status WriteHtml(const PageReportOptions& options, std::ostream& out) {
 }
 
 Status WriteMarkdown(const PageReportOptions& options, std::ostream& out) {
+  TUNE_RETURN_IF_ERROR(MayReplace(options.markdown_path, kMarkdownBeginning).At("--md"));
   const RealClock clock;
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database, OpenForQueries(options.db_path));
   TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindSweep(*database, options.name));
@@ -51,11 +41,12 @@ Status WriteMarkdown(const PageReportOptions& options, std::ostream& out) {
   std::string said = options.markdown_path + ":";
   for (const auto& [file, svg] : report.pictures) {
     const std::string picture = (path.parent_path() / file).string();
-    TUNE_RETURN_IF_ERROR(WriteWhole(picture, svg).At("--md"));
+    TUNE_RETURN_IF_ERROR(ReplaceOwnFile(picture, svg, kSvgBeginning).At("--md"));
     said += (file == report.pictures.front().first ? " with " : ", ") + picture;
   }
   // Last: what it links to is there.
-  TUNE_RETURN_IF_ERROR(WriteWhole(options.markdown_path, report.markdown).At("--md"));
+  TUNE_RETURN_IF_ERROR(
+      ReplaceOwnFile(options.markdown_path, report.markdown, kMarkdownBeginning).At("--md"));
   out << said << (report.pictures.empty() ? " without pictures\n" : "\n");
   return OkStatus();
 }

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "core/nearest_name.h"
-#include "core/posix/durable_file.h"
 #include "tuner/cli/complain.h"
+#include "tuner/cli/own_file.h"
 #include "tuner/cli/text_table.h"
 #include "tuner/page/chart_svg.h"
 #include "tuner/page/sweep_charts.h"
@@ -55,9 +55,8 @@ Status Plot(const PlotOptions& options, std::ostream& out) {
     for (const std::string& line : RenderText(chart, options.form)) out << line << "\n";
     return OkStatus();
   }
-  const std::string part = options.svg_path + ".part";
-  TUNE_RETURN_IF_ERROR(WriteFileSynced(part, RenderSvg(chart)).At("--svg"));
-  TUNE_RETURN_IF_ERROR(RenameSynced(part, options.svg_path).At("--svg"));
+  TUNE_RETURN_IF_ERROR(
+      ReplaceOwnFile(options.svg_path, RenderSvg(chart), kSvgBeginning).At("--svg"));
   out << options.svg_path << ": " << Printable(chart.title) << "\n";
   return OkStatus();
 }
