@@ -6,6 +6,7 @@ Thread rule: pure functions.
 
 from __future__ import annotations
 
+from math import isfinite
 from types import FunctionType
 from typing import AbstractSet, Any, Dict, Iterator, Mapping, Optional, Sequence, Tuple, Union, ValuesView
 
@@ -126,13 +127,17 @@ def _without_arrays(value: Any) -> Any:
 def plain(value: Any, place: str = "") -> Any:
     """The value as JSON has it: arrays as lists, their scalars as numbers, tuples as lists, names as texts.
 
-    TypeError: it is none of these; the text says which, and that it stands at `place`, "space.lr".
+    TypeError: it is none of these; the text says which, and that it stands at `place`, "space.lr". ValueError: it is not finite.
     """
     value = _without_arrays(value)
     if isinstance(value, Mapping):
         return {str(name): plain(inner, f"{place}.{name}" if place else str(name)) for name, inner in value.items()}
     if isinstance(value, (list, tuple, range)):
         return [plain(inner, place) for inner in value]
+    if isinstance(value, float) and not isfinite(value):
+        raise ValueError(
+            (f"{place}: " if place else "") + f"read {value}, expected a finite number; give a text, and let the objective make {value} of it"
+        )
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     read = f"the function {value.__name__}" if isinstance(value, FunctionType) else _on_one_line(repr(value))

@@ -418,6 +418,17 @@ class AMistake(SweepCase):
         self.assertIn("expected numbers, texts", told)
         self.told(TypeError, lambda: self.run_sweep(3.5))
 
+    def test_a_number_that_is_not_finite_is_told(self):
+        for space, text in (({"x": float("nan")}, "space.x: read nan, expected a finite number"), ({"x": [1.0, float("inf")]}, "space.x: read inf"),
+                            ({"n": {"x": {"const": {"y": float("-inf")}}}}, "space.n.x.const.y: read -inf")):
+            told = self.told(ValueError, lambda space=space: self.run_sweep(number, space))
+            self.assertIn(text, told)
+        for make in (lambda: tune.choice(1.0, float("inf")), lambda: tune.const(float("nan")), lambda: tune.uniform(0, float("inf"))):
+            self.assertIn("expected a finite number", self.told(ValueError, make))
+
+    def test_a_name_that_commands_would_take_for_an_option_is_told_before_anything_runs(self):
+        self.assertIn("expected a name that does not begin with '-'", self.told(tune.TuneError, lambda: self.run_sweep(number, name="-x")))
+
     def test_names_what_was_read_and_its_place(self):
         for call, text in (
                 (dict(metric=None), "'metric' is missing"), (dict(metric=5), "metric: read 5, expected the name of a reported value"),

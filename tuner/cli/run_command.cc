@@ -277,6 +277,12 @@ int RunSpec(ExperimentSpec spec, const RunOptions& options) {
     if (const Status s = CheckSweepName(*options.name).At("--name"); !s.ok()) return Complain(s);
     spec.name = *options.name;
   }
+  // A sweep that was begun otherwise, long ago, may still have such a name.
+  if (spec.name.starts_with('-')) {
+    return Complain(InvalidArgument("--name: read " + Printable(spec.name) +
+                                    ", expected a name that does not begin with '-': commands "
+                                    "would take it for an option"));
+  }
   const bool seed_is_drawn = !options.seed && !spec.seed;
   const uint64_t seed = options.seed ? *options.seed : spec.seed ? *spec.seed : DrawEntropy() >> 11;
 
@@ -498,9 +504,9 @@ int Resume(const ResumeOptions& options, Background* background) {
   if (!store.ok()) return Complain(store.status());
   const Result<StoredExperiment> experiment = FindToResume(options, **store);
   if (!experiment.ok()) return Complain(experiment.status());
-  const bool may_extend = options.samples && IsMore(*options.samples, experiment->samples);
+  const bool has_other_total = options.samples && *options.samples != experiment->samples;
   const bool may_change = !options.space_path.empty() || !options.overrides.empty();
-  if (IsOver(*experiment) && !may_extend && !options.errored && !may_change) {
+  if (IsOver(*experiment) && !has_other_total && !options.errored && !may_change) {
     CleanUp(options, *experiment, clock.Now());  // It may have been killed after its last commit.
     std::cerr << "sweep " << experiment->name << " is finished; nothing to resume ("
               << ShellCommand("resume", experiment->name, options.db_path)

@@ -74,8 +74,11 @@ void AddRun(Commands& commands) {
   command->add_flag("--detach", run->detach,
                     "Goes on in the background, also when the terminal closes");
   command->add_flag("--dry-run", run->dry_run, "Checks everything, starts and writes nothing");
-  command->add_flag("--try-one", run->try_one,
-                    "Runs one trial up to its first report, shows what was read, keeps nothing");
+  command
+      ->add_flag("--try-one", run->try_one,
+                 "Runs one trial up to its first report, shows what was read, keeps nothing")
+      ->excludes("--dry-run")
+      ->excludes("--detach");
   command->add_flag("--print-name", run->print_name,
                     "Prints the sweep's name on standard output once it is stored");
   commands.Bind(command, [run = run](const Invocation& invocation) {
