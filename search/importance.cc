@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "core/check.h"
@@ -14,90 +16,10 @@
 namespace tune {
 namespace {
 
-constexpr size_t kBins = 64;
-constexpr size_t kConfigurations = 4000;
+// Random configurations of the space, whose losses the forest is asked for.
+constexpr size_t kConfigurations = 2000;
+constexpr size_t kConfigurationsAgain = 500;  // For each of the trials drawn anew.
 constexpr size_t kResamples = 20;
-
-// Where a parameter's trials lie: its values' cells, or bins of equal length.
-struct Support {
-  std::vector<double> points;  // In [0, 1].
-  bool is_ordered = false;
-};
-
-Support SupportOf(const Domain& domain) {
-  Support support{{}, domain.is_ordered()};
-  const std::optional<uint64_t> count = domain.Count();
-  if (count && (*count <= kBins || !domain.is_ordered())) {
-    for (uint64_t i = 0; i < *count; ++i) {
-      support.points.push_back(domain.ToUnit(domain.At(i))->mid());
-    }
-    return support;
-  }
-  for (size_t i = 0; i < kBins; ++i) {
-    support.points.push_back((static_cast<double>(i) + 0.5) / kBins);
-  }
-  return support;
-}
-
-// The one nearest to u.
-size_t NearestPoint(const Support& support, double u) {
-  const auto above = std::lower_bound(support.points.begin(), support.points.end(), u);
-  if (above == support.points.begin()) return 0;
-  const auto index = static_cast<size_t>(above - support.points.begin());
-  if (above == support.points.end()) return index - 1;
-  return u - support.points[index - 1] <= *above - u ? index - 1 : index;
-}
-
-// Scott's bandwidth, with a floor of about a bin.
-double BandwidthOf(const Support& support, const std::vector<size_t>& at) {
-  double mean = 0;
-  for (const size_t point : at) mean += support.points[point];
-  mean /= static_cast<double>(at.size());
-  double squares = 0;
-  for (const size_t point : at) {
-    squares += (support.points[point] - mean) * (support.points[point] - mean);
-  }
-  const double deviation = std::sqrt(squares / static_cast<double>(at.size()));
-  return std::max(1.06 * deviation * std::pow(static_cast<double>(at.size()), -0.2), 1.0 / kBins);
-}
-
-// The mass of each point. Values without an order are counted, those with one smoothed; each trial
-// keeps its whole mass inside of [0, 1].
-std::vector<double> MassOf(const Support& support, const std::vector<size_t>& at,
-                           double bandwidth) {
-  const size_t size = support.points.size();
-  std::vector<double> counts(size, 0.0);
-  for (const size_t point : at) counts[point] += 1 / static_cast<double>(at.size());
-  if (!support.is_ordered) return counts;
-  std::vector<double> mass(size, 0.0);
-  std::vector<double> kernel(size);
-  for (size_t i = 0; i < size; ++i) {
-    if (counts[i] == 0) continue;
-    double sum = 0;
-    for (size_t j = 0; j < size; ++j) {
-      const double z = (support.points[j] - support.points[i]) / bandwidth;
-      sum += kernel[j] = std::exp(-z * z / 2);
-    }
-    for (size_t j = 0; j < size; ++j) mass[j] += counts[i] * kernel[j] / sum;
-  }
-  return mass;
-}
-
-// Pearson's divergence of the best from all. The best are among all and smoothed alike, so that the
-// quotient is at most their numbers' one.
-double DivergenceOf(const Support& support, const std::vector<size_t>& all,
-                    const std::vector<size_t>& best) {
-  const double bandwidth = BandwidthOf(support, best);
-  const std::vector<double> all_mass = MassOf(support, all, bandwidth);
-  const std::vector<double> best_mass = MassOf(support, best, bandwidth);
-  double divergence = 0;
-  for (size_t i = 0; i < all_mass.size(); ++i) {
-    if (!(all_mass[i] > 0)) continue;
-    const double excess = best_mass[i] / all_mass[i] - 1;
-    divergence += all_mass[i] * excess * excess;
-  }
-  return divergence;
-}
 
 // Lies outside of the unit interval: a tree can tell it from every value.
 constexpr double kAbsent = -1;
@@ -108,93 +30,96 @@ std::vector<double> PointOf(const UnitCells& cells) {
   return point;
 }
 
-// Random configurations of the space, as points; fewer where the constraints allow few.
-std::vector<std::vector<double>> DrawPoints(const UnitSpace& space) {
-  std::vector<std::vector<double>> points;
-  for (uint64_t i = 0; i < 20 * kConfigurations && points.size() < kConfigurations; ++i) {
-    KeyedRandom random(0, "importance", i);
-    std::vector<double> u(space.size());
-    for (double& x : u) x = random.NextDouble();
-    const Configuration configuration = space.At(u);
-    if (space.space().Allows(configuration))
-      points.push_back(PointOf(*space.CellsOf(configuration)));
+// A random configuration, and for each parameter the same one with that parameter drawn anew: with
+// what exists only under a condition on it.
+struct Probe {
+  std::vector<double> point;
+  std::vector<std::vector<double>> others;
+};
+
+// Draws at most 50 times for one that the constraints allow; then any.
+std::vector<double> DrawAllowed(const UnitSpace& space, KeyedRandom& random, std::vector<double>& u,
+                                std::optional<size_t> only) {
+  std::optional<Configuration> configuration;
+  for (int draw = 0; draw < 50; ++draw) {
+    for (size_t d = 0; d < u.size(); ++d) {
+      if (!only || *only == d) u[d] = random.NextDouble();
+    }
+    configuration = space.At(u);
+    if (space.space().Allows(*configuration)) break;
   }
-  return points;
+  return PointOf(*space.CellsOf(*configuration));
 }
 
-// Trials that diverged must not hide the differences between the others: what is more than ten
-// times as far above the median as the best is below it counts as just that.
-std::vector<double> Bounded(std::span<const double> losses) {
+std::vector<Probe> DrawProbes(const UnitSpace& space) {
+  std::vector<Probe> probes;
+  for (uint64_t i = 0; i < kConfigurations; ++i) {
+    KeyedRandom random(0, "importance", i);
+    std::vector<double> u(space.size());
+    Probe probe{DrawAllowed(space, random, u, std::nullopt), {}};
+    for (size_t d = 0; d < space.size(); ++d) {
+      std::vector<double> other = u;
+      probe.others.push_back(DrawAllowed(space, random, other, d));
+    }
+    probes.push_back(std::move(probe));
+  }
+  return probes;
+}
+
+// The largest loss that is looked at: trials that diverged, whose losses lie more than a hundred
+// times as far above the median as the best is below it, would hide the differences between others.
+double LargestOf(std::span<const double> losses) {
   std::vector<double> sorted;
   for (const double loss : losses) {
     if (std::isfinite(loss)) sorted.push_back(loss);
   }
-  if (sorted.empty()) return std::vector<double>(losses.size(), 0.0);
+  if (sorted.empty()) return std::numeric_limits<double>::infinity();
   std::sort(sorted.begin(), sorted.end());
-  const double best = sorted.front();
   const double median = sorted[sorted.size() / 2];
-  double most = median > best ? median + 10 * (median - best) : sorted.back();
-  if (most == best) most = best + 1;  // For infinities.
-  std::vector<double> bounded;
-  for (const double loss : losses) bounded.push_back(std::clamp(loss, best, most));
-  return bounded;
+  return median > sorted.front() ? median + 100 * (median - sorted.front()) : sorted.back();
 }
 
-// What each parameter says about these losses.
-std::vector<double> Divergences(const std::vector<Support>& supports,
-                                const std::vector<std::vector<double>>& trials,
-                                const std::vector<double>& losses,
-                                const std::vector<std::vector<double>>& points) {
+// Of each parameter its total effect on these losses: Jansen's estimate, half the mean square of
+// what drawing it anew changes.
+std::vector<double> Effects(const std::vector<std::vector<double>>& trials,
+                            const std::vector<double>& losses, std::span<const Probe> probes) {
   const RegressionForest forest(trials, losses, 0);
-  std::vector<double> predicted;
-  for (const auto& point : points) predicted.push_back(forest.Predict(point));
-  std::vector<size_t> order(points.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return predicted[a] < predicted[b]; });
-  const size_t best_count = (points.size() + 9) / 10;
-  std::vector<double> divergences;
-  for (size_t d = 0; d < supports.size(); ++d) {
-    std::vector<size_t> all;
-    size_t in_best = 0;
-    for (size_t rank = 0; rank < order.size(); ++rank) {
-      const double u = points[order[rank]][d];
-      if (u == kAbsent) continue;
-      all.push_back(NearestPoint(supports[d], u));
-      if (rank < best_count) ++in_best;
+  std::vector<double> effects(trials.front().size(), 0.0);
+  for (const Probe& probe : probes) {
+    const double loss = forest.Predict(probe.point);
+    for (size_t d = 0; d < effects.size(); ++d) {
+      if (probe.others[d] == probe.point) continue;
+      const double change = forest.Predict(probe.others[d]) - loss;
+      effects[d] += change * change / 2;
     }
-    const auto own_count = static_cast<ptrdiff_t>((all.size() + 9) / 10);
-    const std::vector<size_t> best(all.begin(), all.begin() + own_count);
-    const double part = static_cast<double>(in_best) / static_cast<double>(best_count);
-    divergences.push_back(in_best == 0 ? 0.0 : part * DivergenceOf(supports[d], all, best));
   }
-  return divergences;
+  return effects;
 }
 
 // The parts of a whole; all 0 where there is none.
-std::vector<double> SharesOf(std::vector<double> divergences) {
-  const double sum = std::accumulate(divergences.begin(), divergences.end(), 0.0);
-  for (double& divergence : divergences) divergence = sum > 0 ? divergence / sum : 0.0;
-  return divergences;
+std::vector<double> SharesOf(std::vector<double> effects) {
+  const double sum = std::accumulate(effects.begin(), effects.end(), 0.0);
+  for (double& effect : effects) effect = sum > 0 ? effect / sum : 0.0;
+  return effects;
 }
 
 // Trials and what is asked of them.
 struct Question {
-  std::vector<Support> supports;
+  std::vector<bool> is_ordered;  // Of each parameter.
   std::vector<std::vector<double>> trials;
   std::vector<double> losses;
-  std::vector<std::vector<double>> points;
 
-  std::vector<double> Divergences() const {
+  std::vector<double> Shares(std::span<const Probe> probes) const {
     const auto [least, most] = std::minmax_element(losses.begin(), losses.end());
-    if (*least == *most) return std::vector<double>(supports.size(), 0.0);
-    return tune::Divergences(supports, trials, losses, points);
+    if (*least == *most) return std::vector<double>(is_ordered.size(), 0.0);
+    return SharesOf(Effects(trials, losses, probes));
   }
 };
 
 // The shares of trials drawn anew, each parameter's in order.
-std::vector<std::vector<double>> ResampledShares(const Question& question) {
-  std::vector<std::vector<double>> shares(question.supports.size());
+std::vector<std::vector<double>> ResampledShares(const Question& question,
+                                                 std::span<const Probe> probes) {
+  std::vector<std::vector<double>> shares(question.is_ordered.size());
   for (size_t i = 0; i < kResamples; ++i) {
     KeyedRandom random(0, "importance again", i);
     Question again = question;
@@ -203,27 +128,30 @@ std::vector<std::vector<double>> ResampledShares(const Question& question) {
       again.trials[n] = question.trials[drawn];
       again.losses[n] = question.losses[drawn];
     }
-    const std::vector<double> drawn = SharesOf(again.Divergences());
+    const std::vector<double> drawn = again.Shares(probes);
     for (size_t d = 0; d < drawn.size(); ++d) shares[d].push_back(drawn[d]);
   }
   for (auto& of_one : shares) std::sort(of_one.begin(), of_one.end());
   return shares;
 }
 
-// Of each parameter whether the losses depend on it. Of many trials the first ones are enough.
+// Of each parameter whether the losses depend on it, among the trials that have it: whether they do
+// is what its condition says. Of many trials the first ones are enough.
 std::vector<bool> WhatLossesDependOn(const Question& question) {
   constexpr size_t kTrialsMax = 400;
   const size_t n = std::min(question.trials.size(), kTrialsMax);
-  const std::span<const double> losses(question.losses.data(), n);
-  const uint64_t deals = DealsFor(question.supports.size());
+  const uint64_t deals = DealsFor(question.is_ordered.size());
   std::vector<double> p_values;
-  for (size_t d = 0; d < question.supports.size(); ++d) {
-    ParameterValues parameter{{}, question.supports[d].is_ordered};
+  for (size_t d = 0; d < question.is_ordered.size(); ++d) {
+    ParameterValues parameter{{}, question.is_ordered[d]};
+    std::vector<double> losses;
     for (size_t i = 0; i < n; ++i) {
       const double u = question.trials[i][d];
-      parameter.values.push_back(u == kAbsent ? std::nullopt : std::optional(u));
+      if (u == kAbsent) continue;
+      parameter.values.emplace_back(u);
+      losses.push_back(question.losses[i]);
     }
-    p_values.push_back(DependencePValue(parameter, losses, deals));
+    p_values.push_back(losses.size() < 2 ? 1.0 : DependencePValue(parameter, losses, deals));
   }
   return ClearByHolm(p_values);
 }
@@ -235,20 +163,22 @@ std::vector<ParameterImportance> Importances(const SearchSpace& space,
                                              std::span<const double> losses) {
   TUNE_CHECK(configurations.size() == losses.size() && losses.size() >= kImportanceTrialsMin);
   const UnitSpace unit(space);
-  std::vector<Support> supports;
-  for (size_t d = 0; d < unit.size(); ++d) supports.push_back(SupportOf(unit.domain(d)));
-  std::vector<std::vector<double>> trials;
-  for (const Configuration& configuration : configurations) {
-    const auto cells = unit.CellsOf(configuration);
+  Question question;
+  const double largest = LargestOf(losses);
+  for (size_t i = 0; i < losses.size(); ++i) {
+    if (losses[i] > largest) continue;
+    const auto cells = unit.CellsOf(configurations[i]);
     TUNE_CHECK(cells.has_value());
-    trials.push_back(PointOf(*cells));
+    question.trials.push_back(PointOf(*cells));
+    question.losses.push_back(std::isfinite(losses[i]) ? losses[i] : 0.0);  // All are infinite.
   }
-  std::vector<std::vector<double>> points = DrawPoints(unit);
-  if (points.size() < kConfigurations) points.insert(points.end(), trials.begin(), trials.end());
-  const Question question{std::move(supports), std::move(trials), Bounded(losses),
-                          std::move(points)};
-  const std::vector<double> shares = SharesOf(question.Divergences());
-  const std::vector<std::vector<double>> again = ResampledShares(question);
+  for (size_t d = 0; d < unit.size(); ++d) {
+    question.is_ordered.push_back(unit.domain(d).is_ordered());
+  }
+  const std::vector<Probe> probes = DrawProbes(unit);
+  const std::vector<double> shares = question.Shares(probes);
+  const std::vector<std::vector<double>> again =
+      ResampledShares(question, std::span(probes).first(kConfigurationsAgain));
   const std::vector<bool> is_clear = WhatLossesDependOn(question);
   std::vector<ParameterImportance> importances;
   for (size_t d = 0; d < unit.size(); ++d) {

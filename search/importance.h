@@ -1,14 +1,12 @@
-// Which parameters mattered: how differently the best configurations are spread over each of them
-// than all are. PED-ANOVA (Watanabe, Bansal, Hutter, "PED-ANOVA: Efficiently Quantifying
-// Hyperparameter Importance in Arbitrary Subspaces", IJCAI 2023): the Pearson divergence of the two
-// densities of one parameter, theorem 1 and equation 13, in the unit space.
-//
-// What differs from the paper: the configurations are not the trials themselves. A search that
-// learns, and a scheduler that stops, leave trials where all parameters have narrowed down
-// together, and the divergences would tell that. So a forest (search/regression_forest.h) is grown
-// on the trials, and what it predicts for random configurations of the space is looked at; the best
-// tenth of them are the best. A parameter under a condition is looked at among the configurations
-// that have it, and counts by its part in the best ones.
+// Which parameters mattered: how much of the losses' variance over the space is due to each, alone
+// and together with others. That is the total-effect index of Sobol', estimated as Jansen does
+// ("Analysis of variance designs for model output", Computer Physics Communications 117, 1999), in
+// the unit space, of what a forest (search/regression_forest.h) predicts that was grown on the
+// trials, as in functional ANOVA (Hutter, Hoos, Leyton-Brown, "An Efficient Approach for Assessing
+// Hyperparameter Importance", ICML 2014). The configurations looked at are random ones, not the
+// trials: a search that learns, and a scheduler that stops, leave trials where all parameters have
+// narrowed down together. A parameter under a condition changes nothing where it does not exist;
+// whether it exists is due to the parameter that the condition names.
 //
 // How sure that is: the shares again for trials drawn anew with replacement (bootstrap; Efron,
 // Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13), and whether the losses
