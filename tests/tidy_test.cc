@@ -128,6 +128,27 @@ struct LibraryRule {
   const char* folders;  // Regular expression over the paths that may include it.
 };
 
+// Each is told by values (tuner/lease_event.h): so neither can be called while it is at work, and a
+// sweep can be replayed without the workers that it had.
+TEST(Tidy, SweepAndClusterDoNotKnowEachOther) {
+  const std::regex sweep("^tuner/(sweep|lease_event|trial_record|trial_state)[^/]*$");
+  const std::regex cluster("^tuner/(cluster|lease_event|worker_book)[^/]*$");
+  const std::regex of_cluster("#include \"tuner/(cluster|worker_book|experiment_controller)\\.h\"");
+  const std::regex of_sweep(
+      "#include \"tuner/(sweep[a-z_]*|trial_record|experiment_controller)\\.h\"");
+  int64_t looked_at = 0;
+  for (const SourceFile& source : ReadSources()) {
+    const bool is_sweep = std::regex_match(source.path, sweep);
+    const bool is_cluster = std::regex_match(source.path, cluster);
+    looked_at += is_sweep || is_cluster ? 1 : 0;
+    for (const std::string& line : source.lines) {
+      EXPECT_FALSE(is_sweep && std::regex_search(line, of_cluster)) << source.path << ": " << line;
+      EXPECT_FALSE(is_cluster && std::regex_search(line, of_sweep)) << source.path << ": " << line;
+    }
+  }
+  EXPECT_GT(looked_at, 20);
+}
+
 TEST(Tidy, LibrariesStayInTheirFolders) {
   const LibraryRule rules[] = {
       {"^(grpc|grpcpp)/", "^(trial_runner/grpc/|tests/trial_runner/)"},
@@ -184,7 +205,8 @@ TEST(Tidy, BannedWordsAreNotUsed) {
       {"unordered_map|unordered_set|flat_hash", "std::map or a sorted vector", kDeciding, "^$"},
       {"\\bgetenv\\(", "an argument from the program", kDeciding, "^core/posix/"},
       {"std::function<", "returning a value (decisions return, they do not call out)",
-       "^(search/|schedulers/|trial_runner/(placement|lease_table)|tuner/experiment_controller)",
+       "^(search/|schedulers/|trial_runner/(placement|lease_table)|tuner/(experiment_controller|"
+       "cluster|sweep))",
        "^$"},
       {"SELECT \\*", "the columns by name", "^(tuner/|tests/tuner/)", "^$"},
       {"sleep_for|usleep|[^_]sleep\\(", "waiting for an event", "^tests/",

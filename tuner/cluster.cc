@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/counted.h"
+#include "core/resource_text.h"
 
 namespace tune {
 namespace {
@@ -11,6 +12,13 @@ namespace {
 // So many attempts, the first ones of a worker, that all fail before they report are the machine's
 // fault, where another worker's attempts report.
 constexpr int64_t kFailedStartsMax = 5;
+
+bool ShareDevice(const Placement& a, const Placement& b) {
+  return std::any_of(a.slices.begin(), a.slices.end(), [&b](const DeviceSlice& slice) {
+    return std::any_of(b.slices.begin(), b.slices.end(),
+                       [&slice](const DeviceSlice& other) { return other.device == slice.device; });
+  });
+}
 
 void Append(Notices more, Notices& notices) {
   notices.insert(notices.end(), std::make_move_iterator(more.begin()),
@@ -74,8 +82,9 @@ Notices Cluster::Rejoin(WorkerId from, const WorkerJoined& event, Instant now) {
   const LeaseTable::Rejoined rejoined = leases_.Rejoin(from, to, event.capacity, event.held);
   Notices notices = {WorkerBack{from, to}};
   for (const AttemptRef& ref : rejoined.kept) notices.push_back(LeaseKept{ref, from, to});
-  for (const LeaseTable::Lease& lease : rejoined.unsent)
-    notices.push_back(LeaseUnsent{lease, from});
+  for (const LeaseTable::Lease& lease : rejoined.unsent) {
+    notices.push_back(LeaseUnsent{Describe(lease), from});
+  }
   for (const AttemptRef& ref : rejoined.lost) {
     notices.push_back(LeaseLost{ref, "worker " + event.name + " does not know it"});
   }
@@ -177,6 +186,46 @@ void Cluster::LoseDevice(const DeviceFellAway& event, Instant now) {
 
 // ---- leases
 
+std::optional<Choice> Cluster::Choose(const std::vector<Want>& wants, const ResourceRequest& any) {
+  const std::set<WorkerId> shunned = Shunned(any);
+  std::optional<Choice> put_off;
+  for (size_t i = 0; i < wants.size(); ++i) {
+    const Want& want = wants[i];
+    Choice choice{i, shunned};
+    if (!leases_.HasRoom(want.request, shunned)) return put_off;
+    if (Avoids(want)) {
+      std::set<WorkerId> except = shunned;
+      except.insert(*want.failed_on);
+      if (leases_.HasRoom(want.request, except)) {
+        choice.except = std::move(except);
+      } else if (MayPutOff(want)) {
+        if (!put_off) put_off = std::move(choice);
+        continue;
+      }
+    }
+    return choice;
+  }
+  return put_off;
+}
+
+std::optional<size_t> Cluster::ChooseAhead(const std::vector<Want>& wants, WorkerId worker) const {
+  for (size_t i = 0; i < wants.size(); ++i) {
+    if (wants[i].failed_on != worker || !Avoids(wants[i])) return i;
+  }
+  return std::nullopt;
+}
+
+bool Cluster::Avoids(const Want& want) const {
+  return want.failed_on && want.request.workers == 1 && leases_.HasWorker(*want.failed_on) &&
+         HasOtherThan(*want.failed_on, want.request);
+}
+
+// Nothing has gone well since where it failed, and elsewhere it would.
+bool Cluster::MayPutOff(const Want& want) const {
+  return want.may_be_put_off && workers_.At(*want.failed_on).failed_starts > 0 &&
+         HasGoodOtherThan(*want.failed_on, want.request);
+}
+
 std::vector<LeaseTable::Lease> Cluster::Grant(const ResourceRequest& request,
                                               const std::set<WorkerId>& except, TrialNumber trial,
                                               AttemptNumber attempt, const std::string& fuse_key) {
@@ -197,6 +246,59 @@ void Cluster::AcknowledgeEnds() {
     if (!leases_.HasWorker(worker)) continue;
     out_.actions.push_back(SendToWorker{worker, EndsAcknowledged{leases_.EndsSeen(worker)}});
   }
+}
+
+GrantedRank Cluster::Describe(const LeaseTable::Lease& lease) const {
+  return {lease, DeviceOf(lease.placement), leases_.EndsSeen(lease.placement.worker)};
+}
+
+// ---- what is there
+
+std::string Cluster::DeviceOf(const Placement& placement) const {
+  if (placement.slices.empty()) return "";
+  for (const Device& device : workers_.At(placement.worker).row.capacity.devices) {
+    const bool is_used = placement.slices.front().device == device.index;
+    if (is_used && !device.uuid.empty()) return device.name;
+  }
+  return "";
+}
+
+Neighbours Cluster::BesideFirstRankOf(TrialNumber trial) const {
+  const Placement placement = leases_.RanksOf(trial).front().placement;
+  Neighbours beside{0, DeviceOf(placement)};
+  for (const LeaseTable::Lease& lease : leases_.RunningOn(placement.worker)) {
+    const bool is_beside = placement.slices.empty() || ShareDevice(placement, lease.placement);
+    beside.count += is_beside ? 1 : 0;
+  }
+  return beside;
+}
+
+int64_t Cluster::LargestDeviceMemory() const {
+  int64_t largest = 0;
+  for (const WorkerView& view : leases_.Views()) {
+    for (const Device& device : view.capacity.devices) {
+      largest = std::max(largest, device.memory_bytes);
+    }
+  }
+  return largest;
+}
+
+bool Cluster::IsBeyondShare(int64_t bytes, const ResourceRequest& request) const {
+  for (const WorkerView& view : leases_.Views()) {
+    for (const Device& device : view.capacity.devices) {
+      if (bytes > SliceMemory(request, device)) return true;
+    }
+  }
+  return false;
+}
+
+std::string Cluster::Capacities() const {
+  std::string have;
+  for (const WorkerView& view : leases_.Views()) {
+    if (view.is_draining) continue;
+    have += (have.empty() ? "" : "; ") + DescribeCapacity(view.capacity);
+  }
+  return have;
 }
 
 // ---- how attempts go on a worker

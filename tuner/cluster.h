@@ -9,7 +9,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "core/ids.h"
@@ -17,53 +16,17 @@
 #include "core/time.h"
 #include "trial_runner/lease_table.h"
 #include "tuner/event.h"
+#include "tuner/lease_event.h"
 #include "tuner/transition.h"
 #include "tuner/worker_book.h"
 
 namespace tune {
 
-// It ran, and its worker is gone or knows nothing of it.
-struct LeaseLost {
-  AttemptRef ref;
-  std::string why;
+// Which want is to be had now, and where not.
+struct Choice {
+  size_t want = 0;  // Of those that were asked for.
+  std::set<WorkerId> except;
 };
-// It waited in the queue of a worker that is gone.
-struct LeaseDropped {
-  AttemptRef ref;
-};
-// Its connection broke; it may come back, and its leases stand.
-struct WorkerAway {
-  WorkerId worker;
-};
-// The process that was worker `from` is worker `to` now. What it holds follows:
-struct WorkerBack {
-  WorkerId from;
-  WorkerId to;
-};
-// it runs on there;
-struct LeaseKept {
-  AttemptRef ref;
-  WorkerId from;
-  WorkerId to;
-};
-// it shall run there, but its start never came;
-struct LeaseUnsent {
-  LeaseTable::Lease lease;
-  WorkerId from;
-};
-// it is there without a lease.
-struct LeaseUnknown {
-  AttemptRef ref;
-  WorkerId worker;
-};
-// For a person. `news` goes on behind its name: " is lost: its connection broke".
-struct WorkerLeft {
-  std::string name;
-  std::string news;
-};
-using Notice = std::variant<LeaseLost, LeaseDropped, WorkerAway, WorkerBack, LeaseKept, LeaseUnsent,
-                            LeaseUnknown, WorkerLeft>;
-using Notices = std::vector<Notice>;
 
 class Cluster {
  public:
@@ -99,6 +62,14 @@ class Cluster {
 
   // ---- leases
 
+  // Of wants in their order the first that has room now; nothing: none has. One that has room
+  // nowhere is waited for. A machine on which programs fail shall not use up the attempts of trials
+  // that would go well on another one: a trial goes elsewhere than where it failed, and where
+  // something would go well elsewhere, others may begin before it (Want::may_be_put_off). With one
+  // worker there is no other, and nothing of this applies. `any`: what a new trial needs.
+  std::optional<Choice> Choose(const std::vector<Want>& wants, const ResourceRequest& any);
+  // The first for that worker's queue.
+  std::optional<size_t> ChooseAhead(const std::vector<Want>& wants, WorkerId worker) const;
   // As in the table (trial_runner/lease_table.h).
   std::vector<LeaseTable::Lease> Grant(const ResourceRequest& request,
                                        const std::set<WorkerId>& except, TrialNumber trial,
@@ -107,21 +78,34 @@ class Cluster {
   LeaseTable::Ended End(WorkerId worker, const AttemptRef& ref);
   // Tells workers that outlive their connection which ends have come, once a step.
   void AcknowledgeEnds();
+  GrantedRank Describe(const LeaseTable::Lease& lease) const;
 
-  // ---- how attempts go on a worker (controller_turns.cc)
+  // ---- what is there
+
+  Neighbours BesideFirstRankOf(TrialNumber trial) const;
+  int64_t LargestDeviceMemory() const;
+  // Whether that is more of any device than its share for `request` is.
+  bool IsBeyondShare(int64_t bytes, const ResourceRequest& request) const;
+  // What those have that are to stay: "4 CPUs; 2 CPUs, 1 GPU"; empty: no worker is there.
+  std::string Capacities() const;
+
+  // ---- how attempts go on a worker
 
   void NoteReport(WorkerId worker) { workers_.NoteReport(worker); }
   void NoteFailedStart(WorkerId worker) { workers_.NoteFailedStart(worker); }
   // The workers that are given nothing while others are there.
   std::set<WorkerId> Shunned(const ResourceRequest& request);
-  bool HasOtherThan(WorkerId worker, const ResourceRequest& request) const;
-  bool HasGoodOtherThan(WorkerId worker, const ResourceRequest& request) const;
 
   // What does not hold of all that must, as a sentence.
   const char* BrokenInvariant() const;
 
  private:
   Notices Rejoin(WorkerId from, const WorkerJoined& event, Instant now);
+  bool Avoids(const Want& want) const;
+  bool MayPutOff(const Want& want) const;
+  bool HasOtherThan(WorkerId worker, const ResourceRequest& request) const;
+  bool HasGoodOtherThan(WorkerId worker, const ResourceRequest& request) const;
+  std::string DeviceOf(const Placement& placement) const;
   void Write(WorkerRecord& record, Instant now);
   void Say(std::string text);
 

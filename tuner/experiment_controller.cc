@@ -1,107 +1,278 @@
 #include "tuner/experiment_controller.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/check.h"
-#include "tuner/search_problem.h"
 
 namespace tune {
 
 ExperimentController::ExperimentController(ControllerOptions options,
                                            std::unique_ptr<Searcher> searcher,
                                            std::unique_ptr<TrialScheduler> scheduler)
-    : options_(std::move(options)),
-      searcher_(std::move(searcher)),
-      scheduler_(std::move(scheduler)),
-      cluster_(out_),
-      retention_(options_.spec.checkpoint, options_.spec.mode),
-      doubts_(options_.spec, out_),
-      samples_(options_.spec.samples),
-      trial_count_max_(TrialCountOf(options_.spec, options_.space, samples_)),
-      max_concurrent_(options_.spec.limits.max_concurrent) {}
-
-void ExperimentController::RestoreSuggestions(
-    std::vector<std::pair<TrialNumber, Configuration>> suggestions) {
-  for (auto& [number, configuration] : suggestions) {
-    suggestions_.emplace(number, std::move(configuration));
-  }
-}
-
-bool ExperimentController::HasMoreToCreate() const {
-  return !space_exhausted_ &&
-         (trial_count_max_ < 0 || static_cast<int64_t>(trials_.size()) < trial_count_max_);
-}
-
-TrialRecord* ExperimentController::Find(const std::optional<TrialNumber>& number) {
-  if (!number || number->value < 0 || number->value >= static_cast<int64_t>(trials_.size())) {
-    return nullptr;
-  }
-  return &At(*number);
-}
+    : cluster_(out_), sweep_(std::move(options), std::move(searcher), std::move(scheduler), out_) {}
 
 Transition ExperimentController::Apply(const std::vector<Event>& events, Instant now) {
   now_ = now;
-  if (!life_start_) life_start_ = last_active_ = now;
+  sweep_.SetNow(now);
   for (const Event& event : events) {
     std::visit([this](const auto& e) { On(e); }, event);
+    Settle();
   }
-  CheckTimeLimits();
+  // One after the other: the end of one's trials may end the sweep, and with it the wait for the
+  // others.
+  while (auto notices = cluster_.EndOverdue(now_)) Heed(*std::move(notices));
+  sweep_.CheckTimeLimits();
+  Settle();
   Fill();
-  TellWhetherMoreCome();
+  if (sweep_.TellNoMore()) Fill();
   WatchForUnplaceable();
   FinishIfDone();
-  CheckInvariants();
-  return TakeTransition();
-}
-
-// The one place where a trial's state changes; the table says whether it may.
-void ExperimentController::Move(TrialRecord& trial, TrialCause cause) {
-  const std::optional<TrialState> next = NextTrialState(trial.state, cause);
-  TUNE_CHECK(next.has_value());
-  Unlist(trial);
-  trial.state = *next;
-  if (trial.state != TrialState::kBackingOff) trial.retry_at.reset();
-  List(trial);
-  if (const auto status = StatusOf(*next)) trial.row.status = *status;
-  moved_.insert(trial.row.number);
-}
-
-void ExperimentController::List(const TrialRecord& trial) {
-  if (trial.state == TrialState::kWaiting) waiting_.insert(trial.row.number);
-  if (trial.state == TrialState::kBackingOff) {
-    backing_off_.insert({*trial.retry_at, trial.row.number});
+  sweep_.CheckInvariants();
+  if (const char* const broken = cluster_.BrokenInvariant()) {
+    CheckFailed(__FILE__, __LINE__, broken);
   }
-  if (trial.is_paused()) paused_.insert(trial.row.number);
+  cluster_.AcknowledgeEnds();
+  sweep_.Conclude();
+  return std::exchange(out_, Transition{});
 }
 
-void ExperimentController::Unlist(const TrialRecord& trial) {
-  if (trial.state == TrialState::kWaiting) waiting_.erase(trial.row.number);
-  if (trial.state == TrialState::kBackingOff) {
-    backing_off_.erase({*trial.retry_at, trial.row.number});
+std::optional<Instant> ExperimentController::NextDeadline() const {
+  if (sweep_.has_ended()) return std::nullopt;
+  const std::optional<Instant> next = sweep_.NextDeadline();
+  const std::optional<Instant> back = cluster_.NextReturn();
+  return next && back ? std::min(*next, *back) : next ? next : back;
+}
+
+// ---- events that are the cluster's, or of both
+
+void ExperimentController::On(const WorkerJoined& event) {
+  for (const std::string& session : event.ended_sessions) {
+    if (session == event.session) continue;
+    while (auto notices = cluster_.EndFormer(session, now_)) Heed(*std::move(notices));
   }
-  if (trial.is_paused()) paused_.erase(trial.row.number);
+  Heed(cluster_.Join(event, sweep_.WelcomeMessage(), sweep_.MayQueue(event.capacity), now_));
+  if (sweep_.has_ended()) {
+    Send(event.worker, Shutdown{"", sweep_.status() == ExperimentStatus::kInterrupted});
+  }
+}
+
+void ExperimentController::On(const WorkerGone& event) {
+  Heed(cluster_.Leave(event, !sweep_.is_ending(), lease(), now_));
+}
+
+void ExperimentController::On(const ReportArrived& event) {
+  if (!sweep_.Knows(event)) {
+    if (!leases().HasWorker(event.worker)) return;
+    const AttemptReport& message = event.message;
+    Send(event.worker, AnswerReport{message.ref, message.sequence, ReportAnswer::kRefused});
+    return;
+  }
+  const Neighbours beside =
+      sweep_.MeasuresLanes() ? cluster_.BesideFirstRankOf(event.message.ref.trial) : Neighbours{};
+  if (sweep_.Take(event, beside)) cluster_.NoteReport(event.worker);
+}
+
+void ExperimentController::On(const AttemptFinished& event) {
+  const LeaseTable::Ended ended = cluster_.End(event.worker, event.message.ref);
+  if (!ended.known) return;
+  if (sweep_.IsUnasked(event.message)) {
+    // The worker is about to leave.
+    cluster_.Drain(event.worker, now_);
+  }
+  sweep_.On(LeaseEnded{event.worker, event.message, ended.was_running,
+                       ended.begun ? std::optional(ended.begun->ref) : std::nullopt,
+                       CouldHaveWhole()});
+}
+
+void ExperimentController::On(const TunerRestarted& event) {
+  const bool was_stopped = sweep_.EndLife();
+  // Fenced: whatever still runs under a lease of the earlier life has no effect any more, and ended
+  // with that life: the time since is none of its trial's. Only workers that can find this tuner
+  // may come back with theirs.
+  const Instant now = std::exchange(now_, sweep_.last_active());
+  sweep_.SetNow(now_);
+  for (const WorkerView& view : leases().Views()) {
+    // The end of another's trials may have ended the sweep, and the wait for this one.
+    if (!leases().HasWorker(view.worker)) continue;
+    const bool may_come_back = event.listens && !cluster_.workers().At(view.worker).is_local &&
+                               leases().HoldsAny(view.worker);
+    if (may_come_back) continue;
+    Heed(cluster_.Remove(view.worker, WorkerState::kLost, "the tuner ended", now_));
+  }
+  now_ = now;
+  sweep_.SetNow(now_);
+  sweep_.BeginLife();
+  for (const WorkerView& view : leases().Views()) {
+    Heed(cluster_.SetAway(view.worker, lease(), now_));
+  }
+  sweep_.GoOnAfterRestart(was_stopped);
+}
+
+// Nobody else was silent while we did not run.
+void ExperimentController::On(const TunerSlept& event) {
+  sweep_.On(event);
+  cluster_.PutOffReturns(event.duration);
+}
+
+void ExperimentController::On(const WorkerDrainRequested& event) {
+  if (!leases().HasWorker(event.worker) || leases().IsAway(event.worker)) return;
+  cluster_.Drain(event.worker, now_);
+  Send(event.worker, Shutdown{"tune drain"});
+}
+
+void ExperimentController::On(const DeviceFellAway& event) { cluster_.LoseDevice(event, now_); }
+
+void ExperimentController::On(const DeviceMemorySeen& event) {
+  const auto next = sweep_.LearnedRequest(event, cluster_.LargestDeviceMemory());
+  // It ran: ranks that could not all be had with so much go on with their shares' parts. A worker
+  // that is away may be one of those that are here, started anew.
+  if (!next || !leases().CouldPresentTake(*next)) return;
+  const int64_t bytes = event.message.bytes;
+  sweep_.Learn(*next, bytes, cluster_.IsBeyondShare(WithMargin(bytes), sweep_.Request()));
+}
+
+// ---- what one machine says to the other
+
+// Who holds what is booked at once; what a notice leads to comes in order, behind those before it.
+void ExperimentController::Queue(Notices notices) {
+  for (const Notice& notice : notices) sweep_.Book(notice);
+  notices_.insert(notices_.begin(), std::make_move_iterator(notices.begin()),
+                  std::make_move_iterator(notices.end()));
+}
+
+void ExperimentController::Obey(const std::vector<Wish>& wishes) {
+  for (const Wish& wish : wishes) {
+    if (const auto* const end = std::get_if<EndLeasesAway>(&wish)) {
+      Queue(cluster_.EndAway(end->why, now_));
+    } else {
+      cluster_.NoteFailedStart(std::get<NoteFailedStart>(wish).worker);
+    }
+  }
+}
+
+// What the sweep wishes comes before what else it was to be told.
+void ExperimentController::Settle() {
+  Obey(sweep_.TakeWishes());
+  while (!notices_.empty()) {
+    const Notice notice = std::move(notices_.front());
+    notices_.pop_front();
+    Deliver(notice);
+    Obey(sweep_.TakeWishes());
+  }
+}
+
+void ExperimentController::Heed(Notices notices) {
+  Queue(std::move(notices));
+  Settle();
+}
+
+void ExperimentController::Deliver(const Notice& notice) {
+  if (const auto* const lost = std::get_if<LeaseLost>(&notice)) {
+    sweep_.On(LeaseLost{lost->ref, lost->why, CouldHaveWhole()});
+    return;
+  }
+  if (const auto* const left = std::get_if<WorkerLeft>(&notice)) SayWhoLeft(*left);
+  std::visit([this](const auto& n) { sweep_.On(n); }, notice);
+}
+
+// A worker that is away may be one of those that are here, started anew.
+bool ExperimentController::CouldHaveWhole() const {
+  const std::optional<ResourceRequest> request = sweep_.WholeDevices();
+  return request && leases().CouldPresentTake(*request);
+}
+
+void ExperimentController::SayWhoLeft(const WorkerLeft& notice) {
+  if (!sweep_.GivesOut()) return;
+  out_.actions.push_back(
+      Say{"worker " + notice.name + notice.news +
+          (cluster_.IsEmpty() ? "; there is no other, waiting " +
+                                    FormatDuration(options().spec.limits.unplaceable) +
+                                    " for one (limits.unplaceable)"
+                              : "")});
+}
+
+// ---- giving out work
+
+void ExperimentController::Fill() {
+  while (sweep_.HasPlace()) {
+    const std::vector<Want> wants = sweep_.Wants();
+    const std::optional<Choice> choice = cluster_.Choose(wants, sweep_.Request());
+    if (!choice) break;
+    const Want& want = wants[choice->want];
+    const std::optional<Candidate> candidate = sweep_.Take(want);
+    if (!candidate && sweep_.IsAnyWaiting()) continue;  // There is no new one after all.
+    if (!candidate) return;
+    std::vector<GrantedRank> ranks;
+    for (const LeaseTable::Lease& lease :
+         cluster_.Grant(want.request, choice->except, candidate->trial, candidate->attempt,
+                        candidate->fuse_key)) {
+      ranks.push_back(cluster_.Describe(lease));
+    }
+    sweep_.Grant(candidate->trial, ranks);
+  }
+  FillAhead();
+}
+
+void ExperimentController::FillAhead() {
+  if (!sweep_.HasPlaceAhead()) return;
+  const int64_t ahead_per_running = sweep_.AheadPerRunning();
+  const std::set<WorkerId> shunned = cluster_.Shunned(sweep_.Request());
+  while (const auto worker = leases().RoomAhead(ahead_per_running, shunned)) {
+    if (!sweep_.HasPlaceAhead()) return;
+    const std::vector<Want> wants = sweep_.Wants();
+    const std::optional<size_t> choice = cluster_.ChooseAhead(wants, *worker);
+    if (!choice) return;
+    const std::optional<Candidate> candidate = sweep_.Take(wants[*choice]);
+    if (!candidate) return;
+    LeaseTable::Lease lease;
+    lease.ref = cluster_.GrantAhead(*worker, candidate->trial, candidate->attempt);
+    lease.placement.worker = *worker;
+    sweep_.GrantAhead(cluster_.Describe(lease));
+  }
+}
+
+void ExperimentController::WatchForUnplaceable() {
+  const std::optional<ResourceRequest> request = sweep_.Unplaced();
+  const bool is_placeable = !request || leases().CouldTake(*request);
+  sweep_.SetPlaceable(is_placeable, is_placeable ? "" : cluster_.Capacities());
+  Settle();
+}
+
+void ExperimentController::FinishIfDone() {
+  if (!sweep_.FinishIfDone()) return;
+  for (const WorkerView& view : leases().Views()) {
+    Send(view.worker, Shutdown{"", sweep_.status() == ExperimentStatus::kInterrupted});
+    Heed(cluster_.Remove(view.worker, WorkerState::kLeft, "the sweep ended", now_));
+  }
+  out_.actions.push_back(EndOfExperiment{sweep_.status()});
+}
+
+// ---- what a watcher is shown
+
+bool ExperimentController::HasLocalWorker() const {
+  const std::vector<WorkerView> views = leases().Views();
+  return std::any_of(views.begin(), views.end(), [this](const WorkerView& view) {
+    return cluster_.workers().At(view.worker).is_local;
+  });
+}
+
+std::string ExperimentController::WorkerName(WorkerId worker) const {
+  return cluster_.workers().NameOf(worker);
+}
+
+std::optional<std::string> ExperimentController::BrokenInvariant() const {
+  if (auto broken = sweep_.BrokenInvariant()) return broken;
+  if (sweep_.leases().running_count() != leases().running_count() ||
+      sweep_.leases().queued_count() != leases().ahead_count()) {
+    return "the workers hold another number of leases than the trials";
+  }
+  if (const char* const broken = cluster_.BrokenInvariant()) return broken;
+  return std::nullopt;
 }
 
 void ExperimentController::Send(WorkerId worker, ToWorker message) {
   out_.actions.push_back(SendToWorker{worker, std::move(message)});
-}
-
-void ExperimentController::MarkChanged(const TrialRecord& trial) {
-  changed_.insert(trial.row.number);
-}
-
-Transition ExperimentController::TakeTransition() {
-  cluster_.AcknowledgeEnds();
-  for (const TrialNumber number : created_) {
-    const TrialRecord& trial = At(number);
-    out_.new_trials.push_back(NewTrialRow{trial.row, trial.configuration});
-    changed_.erase(number);
-  }
-  for (const TrialNumber number : changed_) out_.trials.push_back(At(number).row);
-  created_.clear();
-  changed_.clear();
-  moved_.clear();
-  return std::exchange(out_, Transition{});
 }
 
 }  // namespace tune

@@ -1,46 +1,27 @@
-// The sweep as a state machine: Apply(events, now) -> rows and actions. It is pure: same spec, seed
-// and events, same answers; recovery is the same calls again (docs/ARCHITECTURE.md, the life of a
-// report).
+// A sweep and its workers as a state machine: Apply(events, now) -> rows and actions. It is pure:
+// same spec, seed and events, same answers; recovery is the same calls again (docs/ARCHITECTURE.md,
+// the life of a report). What is tried and what comes of it the sweep knows (sweep.h), who is there
+// and who holds what the cluster (cluster.h); the controller hands each what the other says, in
+// order, so that neither is called while it is at work.
 //
 // Thread rule: one thread, the tuner's.
 #pragma once
 
 #include <cstdint>
 #include <deque>
-#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "core/configuration.h"
-#include "schedulers/trial_scheduler.h"
-#include "search/searcher.h"
-#include "trial_runner/fusion.h"
-#include "tuner/alike_failures.h"
-#include "tuner/checkpoint_retention.h"
 #include "tuner/cluster.h"
-#include "tuner/doubt_watch.h"
 #include "tuner/event.h"
-#include "tuner/experiment_spec.h"
-#include "tuner/lane_speeds.h"
-#include "tuner/report_pace.h"
-#include "tuner/sweep_leases.h"
+#include "tuner/sweep.h"
 #include "tuner/transition.h"
-#include "tuner/trial_record.h"
 
 namespace tune {
-
-struct ControllerOptions {
-  ExperimentSpec spec;
-  uint64_t seed = 0;
-  SearchSpace space;
-  std::string name;           // As stored: with its "-2".
-  std::string artifact_root;  // <db stem>.artifacts/<name>, absolute.
-};
 
 class ExperimentController {
  public:
@@ -49,13 +30,11 @@ class ExperimentController {
   ExperimentController(const ExperimentController&) = delete;
   ExperimentController& operator=(const ExperimentController&) = delete;
 
-  // Recovery: suggestions made in earlier lives, by number; used in place of asking the searcher
-  // again.
-  void RestoreSuggestions(std::vector<std::pair<TrialNumber, Configuration>> suggestions);
-
-  // What workers that join from now on are told of the folder that a command's programs run in. It
-  // decides nothing.
-  void Offer(const PackageName& package) { package_ = package; }
+  // As of Sweep.
+  void RestoreSuggestions(std::vector<std::pair<TrialNumber, Configuration>> suggestions) {
+    sweep_.RestoreSuggestions(std::move(suggestions));
+  }
+  void Offer(const PackageName& package) { sweep_.Offer(package); }
 
   // Takes the events in order, then gives out what became free. An event that makes no sense (an
   // unknown worker, a dead lease) is answered with a refusal and changes nothing.
@@ -66,32 +45,34 @@ class ExperimentController {
   std::optional<Instant> NextDeadline() const;
 
   // What a watcher is shown.
-  const std::vector<TrialRecord>& trials() const { return trials_; }
-  const TrialScheduler& scheduler() const { return *scheduler_; }
+  const Sweep& sweep() const { return sweep_; }
   const Cluster& cluster() const { return cluster_; }
   const LeaseTable& leases() const { return cluster_.leases(); }
-  const CheckpointRetention& checkpoints() const { return retention_; }
+  const std::map<WorkerId, WorkerRecord>& workers() const { return cluster_.workers().all(); }
   std::string WorkerName(WorkerId worker) const;  // Empty: it is not known.
   bool HasLocalWorker() const;                    // One that is there.
-  const std::map<WorkerId, WorkerRecord>& workers() const { return cluster_.workers().all(); }
-  // Trials that wait for their next attempt to be due.
-  int64_t backing_off_count() const { return static_cast<int64_t>(backing_off_.size()); }
-  bool is_paused() const { return is_paused_; }
-  std::vector<Doubt> doubts() const { return doubts_.list(); }
-  const std::vector<std::string>& program_changes() const { return doubts_.program_changes(); }
-  // Nothing is given out any more: it was stopped, interrupted, or gave up.
-  bool is_ending() const { return end_status_.has_value(); }
-  bool is_being_stopped() const { return end_status_ == ExperimentStatus::kStopped; }
-  int64_t max_concurrent() const { return max_concurrent_; }
-  const ControllerOptions& options() const { return options_; }
-  Duration lease() const { return options_.spec.limits.lease; }
-  Duration heartbeat() const;
-  ExperimentStatus status() const { return status_; }
-  int64_t trial_count_max() const { return trial_count_max_; }  // -1: no end.
-  bool HasMoreToCreate() const;                                 // Trials that are still to come.
-  ResourceRequest Request() const;                              // What each of those needs,
-  ResourceRequest RequestOf(const TrialRecord& trial) const;    // and what this one does.
-  std::optional<Instant> sweep_deadline() const;
+  // As of Sweep.
+  const std::vector<TrialRecord>& trials() const { return sweep_.trials(); }
+  const TrialScheduler& scheduler() const { return sweep_.scheduler(); }
+  const CheckpointRetention& checkpoints() const { return sweep_.checkpoints(); }
+  int64_t backing_off_count() const { return sweep_.backing_off_count(); }
+  bool is_paused() const { return sweep_.is_paused(); }
+  std::vector<Doubt> doubts() const { return sweep_.doubts().list(); }
+  const std::vector<std::string>& program_changes() const {
+    return sweep_.doubts().program_changes();
+  }
+  bool is_ending() const { return sweep_.is_ending(); }
+  bool is_being_stopped() const { return sweep_.is_being_stopped(); }
+  int64_t max_concurrent() const { return sweep_.max_concurrent(); }
+  const ControllerOptions& options() const { return sweep_.options(); }
+  Duration lease() const { return sweep_.lease(); }
+  Duration heartbeat() const { return sweep_.heartbeat(); }
+  ExperimentStatus status() const { return sweep_.status(); }
+  int64_t trial_count_max() const { return sweep_.trial_count_max(); }
+  bool HasMoreToCreate() const { return sweep_.HasMoreToCreate(); }
+  ResourceRequest Request() const { return sweep_.Request(); }
+  ResourceRequest RequestOf(const TrialRecord& trial) const { return sweep_.RequestOf(trial); }
+  std::optional<Instant> sweep_deadline() const { return sweep_.sweep_deadline(); }
 
   // What does not hold of all that must after a step, as a sentence. Apply() looks at what the step
   // moved, and ends the process; this looks at everything, for tests and the simulator.
@@ -102,197 +83,36 @@ class ExperimentController {
   void On(const WorkerGone& event);
   void On(const ReportArrived& event);
   void On(const AttemptFinished& event);
-  void On(const InterruptRequested& event);
   void On(const TunerRestarted& event);
-  void On(const SamplesExtended& event);
-  void On(const DeadlinePassed& event);
   void On(const TunerSlept& event);
-  void On(const PauseRequested& event);
-  void On(const UnpauseRequested& event);
-  void On(const StopRequested& event);
-  void On(const MaxConcurrentChanged& event);
-  void On(const SettingsChanged& event);
-  void On(const ProgramChanged& event);
+  void On(const DeadlinePassed&) {}  // Apply looks at the time anyway.
   void On(const WorkerDrainRequested& event);
-  void On(const ErroredRetried& event);
   void On(const DeviceFellAway& event);
   void On(const DeviceMemorySeen& event);
-  void On(const LaneSpeedsKnown& event);
+  template <typename OfSweep>
+  void On(const OfSweep& event) {
+    sweep_.On(event);
+  }
 
-  // Workers that come, go and come back.
-  Welcome WelcomeMessage() const;
-  bool MayQueue(const WorkerCapacity& capacity) const;
+  void Deliver(const Notice& notice);
+  void Queue(Notices notices);
+  void Obey(const std::vector<Wish>& wishes);
+  void Settle();
   void Heed(Notices notices);
-  void On(const LeaseLost& notice);
-  void On(const LeaseDropped& notice);
-  void On(const WorkerAway&) {}
-  void On(const WorkerBack& notice);
-  void On(const LeaseKept& notice);
-  void On(const LeaseUnsent& notice);
-  void On(const LeaseUnknown& notice);
-  void On(const WorkerLeft& notice);
-  void CheckAway();
+  bool CouldHaveWhole() const;
+  void SayWhoLeft(const WorkerLeft& notice);
 
-  // A report's way: stored, decided, answered.
-  Report Joined(TrialRecord& trial, const Report& part);
-  std::optional<std::string> Objection(const TrialRecord& trial, const Report& report) const;
-  // The part of a path that lies below the trial's artifact folder; nothing when none does.
-  std::optional<std::string> WithinArtifacts(const TrialRecord& trial,
-                                             const std::string& path) const;
-  std::optional<Decision> Decide(TrialRecord& trial, const Report& report, Metric value);
-  void TellSearcher(TrialRecord& trial, const Report& report, Metric value);
-  StopReason ReasonToStop(const TrialRecord& trial, const Report& report,
-                          const std::optional<Decision>& decision) const;
-  void KeepCheckpoint(TrialRecord& trial, const Report& report, Metric value);
-  bool MayPauseAfter(const TrialRecord& trial, int64_t iteration) const;
-  void RemoveCheckpoints(const std::vector<CheckpointRetention::Entry>& removed);
-  std::optional<PauseCommand> CommandToPause(const TrialRecord& trial, const Report& report) const;
-  void Answer(WorkerId worker, TrialRecord& trial, const AttemptReport& message,
-              ReportAnswer answer);
-
-  // The ends of attempts and trials.
-  void EndRank(TrialRecord& trial, const AttemptEnded& end);
-  void EndRanksLeft(TrialRecord& trial);
-  void EndAttempt(TrialRecord& trial, const AttemptEnded& end);
-  void AfterAttempt(TrialRecord& trial, const AttemptEnded& end);
-  void AfterFailure(TrialRecord& trial, const AttemptEnded& end);
-  bool MayHaveMore(const TrialRecord& trial) const;
-  void LeaveBadCheckpoint(TrialRecord& trial);
-  void GoOnFromLatest(TrialRecord& trial);
-  void WaitForLease(TrialRecord& trial);  // Or ends it: the sweep gives out nothing more.
-  StopReason ReasonNotToGoOn(const TrialRecord& trial) const;
-  void EndTrial(TrialRecord& trial, TrialStatus status, StopReason reason);
-  void CloseTrial(TrialRecord& trial, TrialStatus status, StopReason reason);
-  void Fail(TrialRecord& trial, const std::string& error);
-  void Kill(TrialRecord& trial, Outcome outcome, const std::string& error);
-  void TellToEnd(WorkerId worker, TrialRecord& trial);
-  void Pause(TrialRecord& trial);
-  void PauseByCommand(TrialRecord& trial, PauseCommand command);
-  void GoOn(TrialRecord& trial);
-  void FollowOrders();
-  void Follow(const Order& order);
-  void Exploit(TrialRecord& trial, const TrialRecord& source);
-  void StopTrial(TrialRecord& trial, bool now);
-  void StopAtOnce(TrialRecord& trial, StopReason reason);
-  void PauseTrial(TrialRecord& trial, PauseCommand command, bool now);
-  void EndSweep(StopReason reason, bool now);
-  void ForgetStop();
-  void EndSweepPause();
-  void EndIdle(StopReason reason);
-  std::set<TrialNumber> Idle() const;
-  void NoteToldToEnd(TrialRecord& trial);
-  std::optional<WorkerId> Holder(const TrialRecord& trial) const;
-  TrialRecord* Find(const std::optional<TrialNumber>& number);
-
-  // Giving out work.
-  void CheckTimeLimits();
-  void CheckTrialLimits();
-  bool HasUsedItsTime(const TrialRecord& trial, Duration of_attempt) const;
-  void EndByTrialTime(TrialRecord& trial);
-  void NotePace(const TrialRecord& trial);
-  void CheckSilence();
-  std::optional<Instant> SilentAt(const TrialRecord& trial) const;
-  std::optional<Instant> LimitOf(WorkerId worker, const TrialRecord& trial) const;
-  void TakeOverClock(Duration gap);
-  void EndBackOffs();
   void Fill();
-  ResourceRequest NextRequest() const;
-  Fusion FusionFor(const TrialRecord& trial) const;
-  LaneKind LaneKindOf(const std::string& shape, const Placement& placement) const;
-  void MeasureLanes(const TrialRecord& trial, const Report& report);
-  int64_t LanesMaxOf(const TrialRecord& trial, const Placement& placement);
-  std::optional<Turn> NextTurn();
-  TrialRecord* TakeTurn(const Turn& turn);
-  TrialRecord* NextAheadOn(WorkerId worker);
-  void NoteFailure(TrialRecord& trial, Outcome outcome);
-  bool ShallAvoid(const TrialRecord& trial, const ResourceRequest& request) const;
-  bool MayPutOff(const TrialRecord& trial, const ResourceRequest& request) const;
-  TrialRecord* CreateTrial();
-  int64_t AheadPerRunning() const;
-  void PinCheckpoint(const TrialRecord& trial);
-  void DropFromQueue(TrialRecord& trial);
-  void DropLease(TrialRecord& trial);
-  void BeginAttempt(TrialRecord& trial, WorkerId worker, std::vector<WorkerId> other_workers = {});
-  void SendStart(const TrialRecord& trial, const LeaseTable::Lease& lease);
-  StartAttempt StartMessage(const TrialRecord& trial, WorkerId worker) const;
-  void TellWhetherMoreCome();
-  void SayIfExhausted();
+  void FillAhead();
   void WatchForUnplaceable();
   void FinishIfDone();
-  bool WaitsForPerson();
-  void StopGiving(ExperimentStatus end_status);
-
-  // What must hold after each step.
-  void CheckInvariants() const;
-  const char* BrokenInvariantOf(const TrialRecord& trial) const;
-  const char* BrokenInvariantOfAll() const;
-
-  void Move(TrialRecord& trial, TrialCause cause);
-  void List(const TrialRecord& trial);
-  void Unlist(const TrialRecord& trial);
   void Send(WorkerId worker, ToWorker message);
-  void MarkChanged(const TrialRecord& trial);
-  TrialRecord& At(TrialNumber number) { return trials_[static_cast<size_t>(number.value)]; }
-  bool GivesOut() const { return !end_status_.has_value() && !sweep_over_; }
-  Transition TakeTransition();
 
-  ControllerOptions options_;
-  PackageName package_;
-  std::unique_ptr<Searcher> searcher_;
-  std::unique_ptr<TrialScheduler> scheduler_;
-  Cluster cluster_;
-  SweepLeases held_;
-  CheckpointRetention retention_;
-  bool said_over_budget_ = false;
-  bool said_missing_objective_ = false;
-  DoubtWatch doubts_;
-  bool said_spread_ = false;
-  std::map<TrialNumber, Configuration> suggestions_;
-
-  std::vector<TrialRecord> trials_;  // By number.
-  // By state: those that wait, those that back off (when), and those that are PAUSED.
-  std::set<TrialNumber> waiting_;
-  std::set<std::pair<Instant, TrialNumber>> backing_off_;
-  std::set<TrialNumber> paused_;
-  int64_t samples_ = 0;
-  int64_t trial_count_max_ = 0;
-  bool space_exhausted_ = false;
-  bool no_more_trials_said_ = false;  // To the scheduler.
-  int64_t error_count_ = 0;
-  AlikeFailures alike_failures_;  // Of this life of the sweep.
-  int64_t max_concurrent_ = 0;
-  bool is_paused_ = false;  // The sweep, by command.
-  bool is_waiting_said_ = false;
-  int64_t learned_gpu_memory_ = 0;  // The most that an attempt was seen to use of a device.
-  bool is_learning_said_ = false;
-  ReportPace pace_;
-  LaneSpeeds lane_speeds_;  // What workers are told from them changes nothing here.
-  std::map<LaneKind, int64_t> said_lanes_max_;
-  std::optional<Duration> mean_attempt_;  // Exponential mean of the attempts' durations.
-
-  ExperimentStatus status_ = ExperimentStatus::kRunning;
-  bool has_ended_ = false;                      // EndOfExperiment was said in this life.
-  bool sweep_over_ = false;                     // sweep_time is used up.
-  std::optional<ExperimentStatus> end_status_;  // Nothing is given out any more; what to end as.
-  StopReason end_reason_ = StopReason::kNone;   // Of trials that a STOPPED sweep leaves.
-  Duration active_before_;                      // Of earlier lives.
-  std::optional<Instant> life_start_;
-  Instant last_active_;  // Of the latest Apply.
-  static constexpr Instant kAtOnce{std::numeric_limits<int64_t>::min()};
-  static constexpr Instant kNever{std::numeric_limits<int64_t>::max()};
-  Instant limits_due_ = kNever;   // No attempt's limit is reached before.
-  Instant silence_due_ = kNever;  // No attempt is silent for too long before.
-  std::optional<Instant> unplaceable_since_;
-  std::string unplaceable_with_;  // What the workers had when it was last looked at.
-
-  // During Apply.
   Instant now_;
   Transition out_;
-  std::set<TrialNumber> created_;
-  std::set<TrialNumber> changed_;
-  std::set<TrialNumber> moved_;
-  std::deque<Notice> notices_;  // Of the cluster, not heeded yet.
-  bool is_heeding_ = false;
+  Cluster cluster_;
+  Sweep sweep_;
+  std::deque<Notice> notices_;  // Not heeded yet.
 };
 
 }  // namespace tune

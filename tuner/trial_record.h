@@ -1,11 +1,10 @@
-// What the controller knows of each trial.
+// What a sweep knows of each of its trials.
 //
 // Thread rule: values.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -23,9 +22,9 @@ namespace tune {
 
 enum class PauseCommand { kTrial, kSweep };
 
-// One trial as the controller knows it.
+// One trial as its sweep knows it.
 struct TrialRecord {
-  TrialState state = TrialState::kWaiting;  // Written by ExperimentController::Move() alone.
+  TrialState state = TrialState::kWaiting;  // Written by Sweep::Move() alone.
   TrialRow row;                             // Its status follows.
   Configuration configuration;
   FailureCounts failures;
@@ -102,13 +101,6 @@ struct TrialRecord {
   bool is_held() const { return held_by_scheduler || held_by_command.has_value(); }
   bool is_paused() const { return IsPaused(state); }
   bool is_over() const { return IsOver(state); }
-};
-
-// Which trial is to begin next.
-struct Turn {
-  std::optional<TrialNumber> waiting;  // Nothing: a new one.
-  ResourceRequest request;
-  std::set<WorkerId> except;  // Not there.
 };
 
 }  // namespace tune

@@ -1,5 +1,5 @@
 // What a trial can be, and what moves it from one state to the next: one table, which
-// docs/STATE_MACHINES.md shows and ExperimentController::Move() alone applies.
+// docs/STATE_MACHINES.md shows and Sweep::Move() alone applies.
 //
 // Thread rule: pure functions.
 #pragma once

@@ -25,7 +25,9 @@ std::string ToText(const Notice& notice) {
     std::string operator()(const WorkerAway&) const { return "away"; }
     std::string operator()(const WorkerBack&) const { return "back"; }
     std::string operator()(const LeaseKept& n) const { return "kept " + Trial(n.ref); }
-    std::string operator()(const LeaseUnsent& n) const { return "unsent " + Trial(n.lease.ref); }
+    std::string operator()(const LeaseUnsent& n) const {
+      return "unsent " + Trial(n.rank.lease.ref);
+    }
     std::string operator()(const LeaseUnknown& n) const { return "unknown " + Trial(n.ref); }
     std::string operator()(const WorkerLeft& n) const { return n.name + n.news; }
     static std::string Trial(const AttemptRef& ref) { return std::to_string(ref.trial.value); }

@@ -4,7 +4,7 @@
 
 #include "tuner/artifact_path.h"
 #include "tuner/best_trial.h"
-#include "tuner/experiment_controller.h"
+#include "tuner/sweep.h"
 
 namespace tune {
 namespace {
@@ -16,32 +16,30 @@ constexpr int64_t kReportsWithoutMetricMax = 10'000;
 
 }  // namespace
 
-void ExperimentController::On(const ReportArrived& event) {
+bool Sweep::Knows(const ReportArrived& event) const {
+  const AttemptRef& ref = event.message.ref;
+  return ref.trial.value >= 0 && ref.trial.value < static_cast<int64_t>(trials_.size()) &&
+         held_.IsRunning(event.worker, ref) &&
+         trials_[static_cast<size_t>(ref.trial.value)].lease == ref;
+}
+
+bool Sweep::Take(const ReportArrived& event, const Neighbours& beside) {
   const AttemptReport& message = event.message;
   const AttemptRef& ref = message.ref;
-  const bool is_known = ref.trial.value >= 0 &&
-                        ref.trial.value < static_cast<int64_t>(trials_.size()) &&
-                        held_.IsRunning(event.worker, ref) && At(ref.trial).lease == ref;
-  if (!is_known) {
-    if (cluster_.leases().HasWorker(event.worker)) {
-      Send(event.worker, AnswerReport{ref, message.sequence, ReportAnswer::kRefused});
-    }
-    return;
-  }
   TrialRecord& trial = At(ref.trial);
   if (message.sequence <= trial.last_sequence) {
     // It came twice: the same answer again.
     Send(event.worker, AnswerReport{ref, message.sequence, trial.last_answer});
-    return;
+    return false;
   }
   if (!trial.takes_reports()) {
     Answer(event.worker, trial, message, ReportAnswer::kRefused);
-    return;
+    return false;
   }
   if (const auto objection = Objection(trial, message.report)) {
     Answer(event.worker, trial, message, ReportAnswer::kRefused);
     Kill(trial, Outcome::kCrashed, *objection);
-    return;
+    return false;
   }
 
   RemoveCheckpoints(retention_.Unpin(trial.row.number));
@@ -53,10 +51,9 @@ void ExperimentController::On(const ReportArrived& event) {
   if (trial.open_iteration == 0) decision = Decide(trial, report, value);
   NotePace(trial);
   trial.progress_at = now_;
-  cluster_.NoteReport(event.worker);
   out_.reports.push_back(
       ReportRow{ref.trial, ref.attempt, report.iteration, value, report.metrics, now_, decision});
-  MeasureLanes(trial, report);
+  MeasureLanes(trial, report, beside);
   KeepCheckpoint(trial, report, value);
   const StopReason reason = ReasonToStop(trial, report, decision);
   if (reason == StopReason::kStopCondition && trial.row.iterations == 0) {
@@ -64,14 +61,14 @@ void ExperimentController::On(const ReportArrived& event) {
     Kill(trial, Outcome::kBadConfig,
          "no_metric: a condition of `stop` ended it before it ever reported " +
              options_.spec.metric);
-    return;
+    return true;
   }
   if (!trial.has_reported_metric && ++trial.reports_without_metric >= kReportsWithoutMetricMax) {
     Answer(event.worker, trial, message, ReportAnswer::kRefused);
     Kill(trial, Outcome::kBadConfig,
          "no_metric: it was ended, since none of its " + std::to_string(kReportsWithoutMetricMax) +
              " reports had " + options_.spec.metric);
-    return;
+    return true;
   }
   ReportAnswer answer = ReportAnswer::kContinue;
   if (reason != StopReason::kNone) {
@@ -92,11 +89,12 @@ void ExperimentController::On(const ReportArrived& event) {
   Answer(event.worker, trial, message, answer);
   MarkChanged(trial);
   if (decision) FollowOrders();
+  return true;
 }
 
 // The report with what its iteration has so far. Without a value of the sweep's metric, be it NaN,
 // the iteration stays open: it is stored, and neither scheduler nor searcher hear of it.
-Report ExperimentController::Joined(TrialRecord& trial, const Report& part) {
+Report Sweep::Joined(TrialRecord& trial, const Report& part) {
   Metrics metrics = part.metrics;
   for (const auto& open : trial.open_metrics) {
     const bool goes_on = part.iteration == trial.open_iteration;
@@ -129,8 +127,7 @@ Report ExperimentController::Joined(TrialRecord& trial, const Report& part) {
   return report;
 }
 
-std::optional<std::string> ExperimentController::Objection(const TrialRecord& trial,
-                                                           const Report& report) const {
+std::optional<std::string> Sweep::Objection(const TrialRecord& trial, const Report& report) const {
   if (report.iteration <= trial.attempt_iteration || report.iteration < trial.open_iteration) {
     const int64_t before = std::max(trial.attempt_iteration, trial.open_iteration);
     return "reported iteration " + std::to_string(report.iteration) + " after iteration " +
@@ -145,15 +142,14 @@ std::optional<std::string> ExperimentController::Objection(const TrialRecord& tr
 
 // Told by the end of the folder's path, .../<name>/<trial number>/: a replay must come to the same
 // answer where the database was moved since.
-std::optional<std::string> ExperimentController::WithinArtifacts(const TrialRecord& trial,
-                                                                 const std::string& path) const {
+std::optional<std::string> Sweep::WithinArtifacts(const TrialRecord& trial,
+                                                  const std::string& path) const {
   return WithinTrialFolder(path, options_.name, trial.row.number.value);
 }
 
 // Nothing for an iteration that was reported before a retry: it is stored and reaches no one. One
 // that comes again with another trial's configuration counts for the trial's best alone.
-std::optional<Decision> ExperimentController::Decide(TrialRecord& trial, const Report& report,
-                                                     Metric value) {
+std::optional<Decision> Sweep::Decide(TrialRecord& trial, const Report& report, Metric value) {
   TrialRow& row = trial.row;
   doubts_.OnIteration(trial, report, value);
   if (report.iteration <= trial.config_iteration) return std::nullopt;
@@ -170,7 +166,7 @@ std::optional<Decision> ExperimentController::Decide(TrialRecord& trial, const R
                               FindProvisional(report.metrics, options_.spec.metric));
 }
 
-void ExperimentController::TellSearcher(TrialRecord& trial, const Report& report, Metric value) {
+void Sweep::TellSearcher(TrialRecord& trial, const Report& report, Metric value) {
   trial.last_values = {value};
   for (const Objective& objective : options_.spec.more_objectives) {
     trial.last_values.push_back(FindObjective(report.metrics, objective.metric));
@@ -191,8 +187,8 @@ void ExperimentController::TellSearcher(TrialRecord& trial, const Report& report
   searcher_->OnReport(trial.row.number, report.iteration, trial.last_values);
 }
 
-StopReason ExperimentController::ReasonToStop(const TrialRecord& trial, const Report& report,
-                                              const std::optional<Decision>& decision) const {
+StopReason Sweep::ReasonToStop(const TrialRecord& trial, const Report& report,
+                               const std::optional<Decision>& decision) const {
   // One that never reported the metric has not completed: its end says so.
   if (report.final && trial.row.iterations > 0) return StopReason::kCompleted;
   for (const StopCondition& condition : options_.spec.stop) {
@@ -219,20 +215,20 @@ StopReason ExperimentController::ReasonToStop(const TrialRecord& trial, const Re
 
 // Whether the scheduler may pause it at its next iteration, which then needs a checkpoint, so that
 // nothing is trained twice.
-bool ExperimentController::MayPauseAfter(const TrialRecord& trial, int64_t iteration) const {
+bool Sweep::MayPauseAfter(const TrialRecord& trial, int64_t iteration) const {
   return options_.spec.checkpoint.every > 1 && iteration >= trial.row.iterations &&
          scheduler_->PausesAt(trial.row.number, iteration + 1);
 }
 
 // Commands wait for a checkpoint, so that nothing is trained twice.
-std::optional<PauseCommand> ExperimentController::CommandToPause(const TrialRecord& trial,
-                                                                 const Report& report) const {
+std::optional<PauseCommand> Sweep::CommandToPause(const TrialRecord& trial,
+                                                  const Report& report) const {
   if (!report.has_checkpoint) return std::nullopt;
   if (trial.pause_wanted) return trial.pause_wanted;
   return is_paused_ ? std::optional(PauseCommand::kSweep) : std::nullopt;
 }
 
-void ExperimentController::KeepCheckpoint(TrialRecord& trial, const Report& report, Metric value) {
+void Sweep::KeepCheckpoint(TrialRecord& trial, const Report& report, Metric value) {
   if (!report.has_checkpoint) return;
   trial.resume_iteration = report.iteration;
   trial.resume_path = WithinArtifacts(trial, report.checkpoint.path).value_or("");
@@ -251,8 +247,7 @@ void ExperimentController::KeepCheckpoint(TrialRecord& trial, const Report& repo
           std::to_string(*options_.spec.checkpoint.disk_budget_bytes) + "; they stay"});
 }
 
-void ExperimentController::RemoveCheckpoints(
-    const std::vector<CheckpointRetention::Entry>& removed) {
+void Sweep::RemoveCheckpoints(const std::vector<CheckpointRetention::Entry>& removed) {
   for (const CheckpointRetention::Entry& entry : removed) {
     out_.checkpoints.push_back(
         CheckpointRow{entry.trial, entry.iteration, entry.ref, CheckpointState::kRemoved});
@@ -264,8 +259,8 @@ void ExperimentController::RemoveCheckpoints(
   }
 }
 
-void ExperimentController::Answer(WorkerId worker, TrialRecord& trial, const AttemptReport& message,
-                                  ReportAnswer answer) {
+void Sweep::Answer(WorkerId worker, TrialRecord& trial, const AttemptReport& message,
+                   ReportAnswer answer) {
   trial.last_sequence = message.sequence;
   trial.last_answer = answer;
   Send(worker, AnswerReport{message.ref, message.sequence, answer});

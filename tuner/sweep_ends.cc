@@ -3,34 +3,34 @@
 #include "core/counted.h"
 #include "core/limits.h"
 #include "trial_runner/end_notes.h"
-#include "tuner/experiment_controller.h"
+#include "tuner/sweep.h"
 
 namespace tune {
 
-void ExperimentController::On(const AttemptFinished& event) {
-  const LeaseTable::Ended ended = cluster_.End(event.worker, event.message.ref);
-  if (!ended.known) return;
-  held_.Remove(event.message.ref);
-  if (ended.begun) held_.Begin(ended.begun->ref);
-  TrialRecord& trial = At(event.message.ref.trial);
-  if (event.message.outcome == Outcome::kPreempted && !trial.is_told_to_end && GivesOut()) {
-    // It was not we who ended it: the worker is about to leave.
-    cluster_.Drain(event.worker, now_);
-  }
-  if (!ended.was_running) {
+bool Sweep::IsUnasked(const AttemptEnded& end) const {
+  return end.outcome == Outcome::kPreempted && GivesOut() &&
+         !trials_[static_cast<size_t>(end.ref.trial.value)].is_told_to_end;
+}
+
+void Sweep::On(const LeaseEnded& event) {
+  held_.Remove(event.end.ref);
+  if (event.begun) held_.Begin(*event.begun);
+  could_have_whole_ = event.could_have_whole;
+  TrialRecord& trial = At(event.end.ref.trial);
+  if (!event.was_running) {
     DropFromQueue(trial);
     return;
   }
-  EndRank(trial, event.message);
-  if (!ended.begun) return;
-  TrialRecord& next = At(ended.begun->ref.trial);
+  EndRank(trial, event.end);
+  if (!event.begun) return;
+  TrialRecord& next = At(event.begun->trial);
   Move(next, TrialCause::kBegan);
   BeginAttempt(next, event.worker);
 }
 
 // The end of one rank is that of all, but for one that has trained all there was and waits for
 // nobody. The cause is what the first one says that was not only told to end, or misses another.
-void ExperimentController::EndRank(TrialRecord& trial, const AttemptEnded& end) {
+void Sweep::EndRank(TrialRecord& trial, const AttemptEnded& end) {
   const bool is_done = trial.lease != end.ref && end.outcome == Outcome::kCompleted;
   const bool was_told = trial.are_ranks_told_to_end && end.outcome == Outcome::kPreempted;
   const bool knows_no_cause = !trial.rank_end || trial.rank_end->detail == EndDetail::kRankLost;
@@ -43,7 +43,7 @@ void ExperimentController::EndRank(TrialRecord& trial, const AttemptEnded& end) 
   }
 }
 
-void ExperimentController::EndRanksLeft(TrialRecord& trial) {
+void Sweep::EndRanksLeft(TrialRecord& trial) {
   NoteToldToEnd(trial);
   trial.are_ranks_told_to_end = true;
   for (const SweepLease& rank : held_.RanksOf(trial.row.number)) {
@@ -52,18 +52,18 @@ void ExperimentController::EndRanksLeft(TrialRecord& trial) {
 }
 
 // Before it began.
-void ExperimentController::DropFromQueue(TrialRecord& trial) {
+void Sweep::DropFromQueue(TrialRecord& trial) {
   DropLease(trial);
   Move(trial, TrialCause::kDropped);
   WaitForLease(trial);
 }
 
-void ExperimentController::DropLease(TrialRecord& trial) {
+void Sweep::DropLease(TrialRecord& trial) {
   RemoveCheckpoints(retention_.Unpin(trial.row.number));
   trial.lease.reset();
 }
 
-void ExperimentController::EndAttempt(TrialRecord& trial, const AttemptEnded& end) {
+void Sweep::EndAttempt(TrialRecord& trial, const AttemptEnded& end) {
   TUNE_CHECK(trial.lease.has_value());
   const Duration ran = now_ - trial.running_since();
   // One that found the disk full waits for the person, and costs its trial nothing.
@@ -83,7 +83,7 @@ void ExperimentController::EndAttempt(TrialRecord& trial, const AttemptEnded& en
   MarkChanged(trial);
 }
 
-void ExperimentController::AfterAttempt(TrialRecord& trial, const AttemptEnded& end) {
+void Sweep::AfterAttempt(TrialRecord& trial, const AttemptEnded& end) {
   if (trial.is_over()) {
     trial.row.finished_at = now_;
     return;
@@ -120,7 +120,7 @@ void ExperimentController::AfterAttempt(TrialRecord& trial, const AttemptEnded& 
   }
 }
 
-void ExperimentController::AfterFailure(TrialRecord& trial, const AttemptEnded& end) {
+void Sweep::AfterFailure(TrialRecord& trial, const AttemptEnded& end) {
   ++trial.failures[end.outcome];
   NoteFailure(trial, end.outcome);
   const FailureAnswer answer =
@@ -141,17 +141,15 @@ void ExperimentController::AfterFailure(TrialRecord& trial, const AttemptEnded& 
 }
 
 // Whether it has shares of devices that could be whole ones. Of several ranks each needs its own.
-bool ExperimentController::MayHaveMore(const TrialRecord& trial) const {
-  ResourceRequest request = RequestOf(trial);
+bool Sweep::MayHaveMore(const TrialRecord& trial) const {
+  const ResourceRequest request = RequestOf(trial);
   if (request.gpu_milli == 0 || request.gpu_milli >= kWholeMilli) return false;
-  request.gpu_milli = kWholeMilli;
-  // A worker that is away may be one of those that are here, started anew.
-  return request.workers == 1 || cluster_.leases().CouldPresentTake(request);
+  return request.workers == 1 || could_have_whole_;
 }
 
 // What it should have gone on from cannot be used: the next attempt takes the one before, or
 // begins anew.
-void ExperimentController::LeaveBadCheckpoint(TrialRecord& trial) {
+void Sweep::LeaveBadCheckpoint(TrialRecord& trial) {
   const TrialNumber owner = trial.resume_owner.value_or(trial.row.number);
   if (const auto dropped = retention_.Drop(owner, trial.resume_path)) {
     out_.checkpoints.push_back(
@@ -168,7 +166,7 @@ void ExperimentController::LeaveBadCheckpoint(TrialRecord& trial) {
 }
 
 // The kept checkpoint that is its latest, or the start.
-void ExperimentController::GoOnFromLatest(TrialRecord& trial) {
+void Sweep::GoOnFromLatest(TrialRecord& trial) {
   const CheckpointRetention::Entry* const latest = retention_.Latest(trial.row.number);
   trial.resume_iteration = latest == nullptr ? 0 : latest->iteration;
   trial.resume_owner.reset();
@@ -177,7 +175,7 @@ void ExperimentController::GoOnFromLatest(TrialRecord& trial) {
       latest == nullptr ? "" : WithinArtifacts(trial, latest->ref.path).value_or("");
 }
 
-void ExperimentController::WaitForLease(TrialRecord& trial) {
+void Sweep::WaitForLease(TrialRecord& trial) {
   if (trial.is_over() || trial.is_paused()) return;
   if (const StopReason reason = ReasonNotToGoOn(trial); reason != StopReason::kNone) {
     EndTrial(trial, TrialStatus::kTerminated, reason);
@@ -189,20 +187,20 @@ void ExperimentController::WaitForLease(TrialRecord& trial) {
 }
 
 // Why no attempt of it would begin any more, now or later.
-StopReason ExperimentController::ReasonNotToGoOn(const TrialRecord& trial) const {
+StopReason Sweep::ReasonNotToGoOn(const TrialRecord& trial) const {
   if (sweep_over_) return StopReason::kSweepLimit;
   if (end_status_ == ExperimentStatus::kStopped) return end_reason_;
   return trial.is_stop_wanted ? StopReason::kUser : StopReason::kNone;
 }
 
-void ExperimentController::EndTrial(TrialRecord& trial, TrialStatus status, StopReason reason) {
+void Sweep::EndTrial(TrialRecord& trial, TrialStatus status, StopReason reason) {
   CloseTrial(trial, status, reason);
   scheduler_->OnTrialEnded(trial.row.number, status == TrialStatus::kError);
   FollowOrders();
 }
 
 // The scheduler knows, or is told by the caller.
-void ExperimentController::CloseTrial(TrialRecord& trial, TrialStatus status, StopReason reason) {
+void Sweep::CloseTrial(TrialRecord& trial, TrialStatus status, StopReason reason) {
   Move(trial, TrialCause::kOver);
   trial.row.status = status;
   trial.row.stop_reason = reason;
@@ -218,7 +216,7 @@ void ExperimentController::CloseTrial(TrialRecord& trial, TrialStatus status, St
   MarkChanged(trial);
 }
 
-void ExperimentController::Fail(TrialRecord& trial, const std::string& error) {
+void Sweep::Fail(TrialRecord& trial, const std::string& error) {
   EndTrial(trial, TrialStatus::kError, StopReason::kNone);
   ++error_count_;
   const bool all_fail_alike =
@@ -239,7 +237,7 @@ void ExperimentController::Fail(TrialRecord& trial, const std::string& error) {
 }
 
 // The worker ends the process; what we say here stands as the attempt's end.
-void ExperimentController::Kill(TrialRecord& trial, Outcome outcome, const std::string& error) {
+void Sweep::Kill(TrialRecord& trial, Outcome outcome, const std::string& error) {
   if (trial.verdict) return;
   trial.verdict = AttemptEnded{*trial.lease, outcome, error};
   if (trial.takes_reports()) Move(trial, TrialCause::kCondemn);
@@ -247,20 +245,20 @@ void ExperimentController::Kill(TrialRecord& trial, Outcome outcome, const std::
 }
 
 // Of several ranks only the first has something to save: its end is the others'.
-void ExperimentController::TellToEnd(WorkerId worker, TrialRecord& trial) {
+void Sweep::TellToEnd(WorkerId worker, TrialRecord& trial) {
   NoteToldToEnd(trial);
   if (trial.ranks_left > 1 && !trial.is_to_go_on()) return EndRanksLeft(trial);
   Send(worker, KillAttempt{*trial.lease, !trial.is_to_go_on()});
 }
 
-void ExperimentController::NoteToldToEnd(TrialRecord& trial) {
+void Sweep::NoteToldToEnd(TrialRecord& trial) {
   trial.is_told_to_end = true;
   const bool is_news = trial.state == TrialState::kQueued || trial.state == TrialState::kRunning;
   if (is_news) Move(trial, TrialCause::kTellToEnd);
 }
 
 // Who holds its lease.
-std::optional<WorkerId> ExperimentController::Holder(const TrialRecord& trial) const {
+std::optional<WorkerId> Sweep::Holder(const TrialRecord& trial) const {
   const SweepLease* const lease = trial.lease ? held_.Find(*trial.lease) : nullptr;
   return lease == nullptr ? std::nullopt : std::optional(lease->worker);
 }

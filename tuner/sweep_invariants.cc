@@ -3,7 +3,7 @@
 #include <string>
 
 #include "core/check.h"
-#include "tuner/experiment_controller.h"
+#include "tuner/sweep.h"
 
 namespace tune {
 namespace {
@@ -35,7 +35,7 @@ std::string Describe(const TrialRecord& trial, const char* broken) {
 
 }  // namespace
 
-const char* ExperimentController::BrokenInvariantOf(const TrialRecord& trial) const {
+const char* Sweep::BrokenInvariantOf(const TrialRecord& trial) const {
   const TrialState state = trial.state;
   const TrialNumber number = trial.row.number;
   if (!FitsStatus(trial)) return "its row has another status";
@@ -58,7 +58,7 @@ const char* ExperimentController::BrokenInvariantOf(const TrialRecord& trial) co
   return nullptr;
 }
 
-std::optional<std::string> ExperimentController::BrokenInvariant() const {
+std::optional<std::string> Sweep::BrokenInvariant() const {
   int64_t backing_off = 0;
   int64_t ahead = 0;
   for (const TrialRecord& trial : trials_) {
@@ -68,24 +68,20 @@ std::optional<std::string> ExperimentController::BrokenInvariant() const {
   }
   if (backing_off != backing_off_count()) return "another number of trials backs off";
   if (ahead != held_.queued_count()) return "another number of leases ahead is held";
-  if (held_.running_count() != cluster_.leases().running_count() ||
-      held_.queued_count() != cluster_.leases().ahead_count()) {
-    return "the workers hold another number of leases than the trials";
-  }
   if (const char* const broken = BrokenInvariantOfAll()) return broken;
   return std::nullopt;
 }
 
 // Of the sweep, whatever its number of trials.
-const char* ExperimentController::BrokenInvariantOfAll() const {
+const char* Sweep::BrokenInvariantOfAll() const {
   const bool is_over = end_status_ == ExperimentStatus::kStopped || sweep_over_;
   if (is_over && !(waiting_.empty() && backing_off_.empty() && paused_.empty())) {
     return "the sweep is over, and a trial is not";
   }
-  return cluster_.BrokenInvariant();
+  return nullptr;
 }
 
-void ExperimentController::CheckInvariants() const {
+void Sweep::CheckInvariants() const {
   for (const TrialNumber number : moved_) {
     const TrialRecord& trial = trials_[static_cast<size_t>(number.value)];
     if (const char* const broken = BrokenInvariantOf(trial)) {

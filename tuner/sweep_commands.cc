@@ -4,12 +4,12 @@
 
 #include "core/check.h"
 #include "core/limits.h"
-#include "tuner/experiment_controller.h"
 #include "tuner/spec_reader.h"
+#include "tuner/sweep.h"
 
 namespace tune {
 
-void ExperimentController::On(const PauseRequested& event) {
+void Sweep::On(const PauseRequested& event) {
   if (event.trial) {
     TrialRecord* const trial = Find(event.trial);
     if (trial != nullptr) PauseTrial(*trial, PauseCommand::kTrial, event.now);
@@ -22,7 +22,7 @@ void ExperimentController::On(const PauseRequested& event) {
   }
 }
 
-void ExperimentController::On(const UnpauseRequested& event) {
+void Sweep::On(const UnpauseRequested& event) {
   const auto unpause = [this](TrialRecord& trial) {
     trial.pause_wanted.reset();
     if (!trial.held_by_command) return;
@@ -37,7 +37,7 @@ void ExperimentController::On(const UnpauseRequested& event) {
 }
 
 // Of those that reached it, and of those that were to.
-void ExperimentController::EndSweepPause() {
+void Sweep::EndSweepPause() {
   is_paused_ = false;
   is_waiting_said_ = false;
   for (TrialRecord& trial : trials_) {
@@ -48,7 +48,7 @@ void ExperimentController::EndSweepPause() {
   }
 }
 
-void ExperimentController::On(const StopRequested& event) {
+void Sweep::On(const StopRequested& event) {
   if (event.trial) {
     if (TrialRecord* const trial = Find(event.trial)) StopTrial(*trial, event.now);
     return;
@@ -58,12 +58,12 @@ void ExperimentController::On(const StopRequested& event) {
   EndSweep(end_status_ == ExperimentStatus::kStopped ? end_reason_ : StopReason::kUser, event.now);
 }
 
-void ExperimentController::On(const MaxConcurrentChanged& event) {
+void Sweep::On(const MaxConcurrentChanged& event) {
   max_concurrent_ = std::clamp<int64_t>(event.max_concurrent, 1, limits::kConcurrencyMax);
 }
 
 // Whoever sent it has checked it; decisions of before stand.
-void ExperimentController::On(const SettingsChanged& event) {
+void Sweep::On(const SettingsChanged& event) {
   Result<ExperimentSpec> changed = InterpretStoredSpec(
       event.document, options_.name, options_.spec.base_dir, /*require_trainable=*/true);
   TUNE_CHECK(changed.ok());
@@ -90,11 +90,9 @@ void ExperimentController::On(const SettingsChanged& event) {
 }
 
 // Attempts that begin from now on are of the changed one.
-void ExperimentController::On(const ProgramChanged& event) {
-  doubts_.OnProgramChanged(event.differences);
-}
+void Sweep::On(const ProgramChanged& event) { doubts_.OnProgramChanged(event.differences); }
 
-void ExperimentController::PauseTrial(TrialRecord& trial, PauseCommand command, bool now) {
+void Sweep::PauseTrial(TrialRecord& trial, PauseCommand command, bool now) {
   if (trial.is_over()) return;
   // A pause of its own outlives the sweep's, and the scheduler's order to go on.
   if (trial.is_paused()) {
@@ -120,7 +118,7 @@ void ExperimentController::PauseTrial(TrialRecord& trial, PauseCommand command, 
 }
 
 // Stopped, with its place given back when the attempt has ended.
-void ExperimentController::StopTrial(TrialRecord& trial, bool now) {
+void Sweep::StopTrial(TrialRecord& trial, bool now) {
   if (trial.is_over()) return;
   if (trial.is_running() && !now && !trial.verdict && !trial.is_paused()) {
     trial.is_stop_wanted = true;
@@ -129,7 +127,7 @@ void ExperimentController::StopTrial(TrialRecord& trial, bool now) {
   StopAtOnce(trial, StopReason::kUser);
 }
 
-void ExperimentController::StopAtOnce(TrialRecord& trial, StopReason reason) {
+void Sweep::StopAtOnce(TrialRecord& trial, StopReason reason) {
   EndTrial(trial, TrialStatus::kTerminated, reason);
   if (trial.is_running()) {
     Kill(trial, Outcome::kStopped, "stopped by command");
@@ -138,13 +136,13 @@ void ExperimentController::StopAtOnce(TrialRecord& trial, StopReason reason) {
   }
 }
 
-void ExperimentController::PauseByCommand(TrialRecord& trial, PauseCommand command) {
+void Sweep::PauseByCommand(TrialRecord& trial, PauseCommand command) {
   trial.held_by_command = command;
   Pause(trial);
 }
 
 // It has something that holds it.
-void ExperimentController::Pause(TrialRecord& trial) {
+void Sweep::Pause(TrialRecord& trial) {
   Move(trial, TrialCause::kHold);
   trial.pause_wanted.reset();
   is_waiting_said_ = false;
@@ -152,7 +150,7 @@ void ExperimentController::Pause(TrialRecord& trial) {
 }
 
 // Unless something else holds it.
-void ExperimentController::GoOn(TrialRecord& trial) {
+void Sweep::GoOn(TrialRecord& trial) {
   MarkChanged(trial);
   if (trial.is_held()) return;
   Move(trial, TrialCause::kTakeUp);

@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "tuner/experiment_controller.h"
 #include "tuner/search_problem.h"
+#include "tuner/sweep.h"
 
 namespace tune {
 
-void ExperimentController::On(const InterruptRequested&) {
+void Sweep::On(const InterruptRequested&) {
   if (end_status_ == ExperimentStatus::kInterrupted) return;
   // What was told of a stop stands; it is only not waited for any longer.
   if (end_status_ == ExperimentStatus::kStopped) return EndSweep(end_reason_, true);
@@ -15,45 +15,37 @@ void ExperimentController::On(const InterruptRequested&) {
 }
 
 // Everything that has a lease is told to end; the sweep ends when all have.
-void ExperimentController::StopGiving(ExperimentStatus end_status) {
+void Sweep::StopGiving(ExperimentStatus end_status) {
   end_status_ = end_status;
   for (const auto& [ref, worker, rank, is_queued] : held_.FirstRanks())
     TellToEnd(worker, At(ref.trial));
-  // Those that are away cannot be told now.
-  Heed(cluster_.EndAway("the sweep ended while its worker was away", now_));
+  wishes_.push_back(EndLeasesAway{"the sweep ended while its worker was away"});
 }
 
-void ExperimentController::On(const TunerRestarted& event) {
-  const bool was_stopped = end_status_ == ExperimentStatus::kStopped && !has_ended_;
+bool Sweep::EndLife() {
+  const bool was_stopped = is_being_stopped() && !has_ended_;
   if (!was_stopped) {
     end_status_.reset();
     end_reason_ = StopReason::kNone;
   }
   active_before_ = active_before_ + (last_active_ - *life_start_);
-  life_start_ = now_;
   alike_failures_ = AlikeFailures();  // The cause may have been mended.
-  // Fenced: whatever still runs under a lease of the earlier life has no effect any more, and ended
-  // with that life: the time since is none of its trial's. Only workers that can find this tuner
-  // may come back with theirs.
-  const Instant now = std::exchange(now_, last_active_);
-  const LeaseTable& leases = cluster_.leases();
-  for (const WorkerView& view : leases.Views()) {
-    if (!leases.HasWorker(view.worker)) continue;  // The end of another's trials ended the sweep.
-    const bool may_come_back = event.listens && !cluster_.workers().At(view.worker).is_local &&
-                               leases.HoldsAny(view.worker);
-    if (may_come_back) continue;
-    Heed(cluster_.Remove(view.worker, WorkerState::kLost, "the tuner ended", now_));
-  }
-  now_ = now;
+  return was_stopped;
+}
+
+void Sweep::BeginLife() {
+  life_start_ = now_;
   TakeOverClock(now_ - last_active_);
-  for (const WorkerView& view : leases.Views()) Heed(cluster_.SetAway(view.worker, lease(), now_));
+}
+
+void Sweep::GoOnAfterRestart(bool was_stopped) {
   EndSweepPause();
   if (was_stopped) {
     out_.actions.push_back(
         Say{"the sweep was being stopped when its tuner ended; it stays stopped"});
   } else if (end_status_) {
     // By limits.failed_trials, just now.
-    Heed(cluster_.EndAway("the sweep ended while its worker was away", now_));
+    wishes_.push_back(EndLeasesAway{"the sweep ended while its worker was away"});
   }
   if (sweep_over_) {
     out_.actions.push_back(Say{"limits.sweep_time was reached: no trial is started any more"});
@@ -67,7 +59,7 @@ void ExperimentController::On(const TunerRestarted& event) {
 
 // The clock of the life before may have been another one. What is waited for is waited for by what
 // was left of it; what ran on while nobody looked is not counted.
-void ExperimentController::TakeOverClock(Duration gap) {
+void Sweep::TakeOverClock(Duration gap) {
   limits_due_ = kAtOnce;
   silence_due_ = kAtOnce;
   std::set<std::pair<Instant, TrialNumber>> waits;
@@ -88,22 +80,21 @@ void ExperimentController::TakeOverClock(Duration gap) {
 }
 
 // Nobody else was silent while we did not run.
-void ExperimentController::On(const TunerSlept& event) {
+void Sweep::On(const TunerSlept& event) {
   for (const auto& [ref, worker, rank, is_queued] : held_.FirstRanks()) {
     TrialRecord& trial = At(ref.trial);
     trial.progress_at = trial.progress_at + event.duration;
   }
-  cluster_.PutOffReturns(event.duration);
 }
 
 // Who asks for more than was there wants it to go on.
-void ExperimentController::ForgetStop() {
+void Sweep::ForgetStop() {
   if (end_status_ != ExperimentStatus::kStopped) return;
   end_status_.reset();
   end_reason_ = StopReason::kNone;
 }
 
-void ExperimentController::On(const SamplesExtended& event) {
+void Sweep::On(const SamplesExtended& event) {
   ForgetStop();
   samples_ = event.samples;
   trial_count_max_ = TrialCountOf(options_.spec, options_.space, samples_);
@@ -111,7 +102,7 @@ void ExperimentController::On(const SamplesExtended& event) {
   out_.experiment = ExperimentRow{status_, samples_, std::nullopt};
 }
 
-void ExperimentController::On(const ErroredRetried&) {
+void Sweep::On(const ErroredRetried&) {
   ForgetStop();
   if (sweep_over_) return;  // They could not begin, and are left as they are.
   for (TrialRecord& trial : trials_) {
@@ -130,7 +121,7 @@ void ExperimentController::On(const ErroredRetried&) {
 }
 
 // The sweep is STOPPED: what does not run ends at once, what runs at its next report or now.
-void ExperimentController::EndSweep(StopReason reason, bool now) {
+void Sweep::EndSweep(StopReason reason, bool now) {
   end_status_ = ExperimentStatus::kStopped;
   end_reason_ = reason;
   EndIdle(reason);
@@ -146,18 +137,18 @@ void ExperimentController::EndSweep(StopReason reason, bool now) {
       TellToEnd(worker, trial);  // It has its last answer, and takes its time.
     }
   }
-  if (now) Heed(cluster_.EndAway("the sweep was stopped while its worker was away", now_));
+  if (now) wishes_.push_back(EndLeasesAway{"the sweep was stopped while its worker was away"});
 }
 
 // The end of one may lead to that of another.
-void ExperimentController::EndIdle(StopReason reason) {
+void Sweep::EndIdle(StopReason reason) {
   for (const TrialNumber number : Idle()) {
     if (!At(number).is_over()) EndTrial(At(number), TrialStatus::kTerminated, reason);
   }
 }
 
 // Trials that are not over and do not run, in order of number.
-std::set<TrialNumber> ExperimentController::Idle() const {
+std::set<TrialNumber> Sweep::Idle() const {
   std::set<TrialNumber> idle = waiting_;
   for (const auto& [at, number] : backing_off_) idle.insert(number);
   idle.insert(paused_.begin(), paused_.end());

@@ -8,89 +8,90 @@
 #include "core/limits.h"
 #include "search/grid.h"
 #include "search/trial_seed.h"
-#include "tuner/experiment_controller.h"
 #include "tuner/search_problem.h"
+#include "tuner/sweep.h"
 
 namespace tune {
 
 // Trials whose wait is over can begin.
-void ExperimentController::EndBackOffs() {
+void Sweep::EndBackOffs() {
   while (!backing_off_.empty() && backing_off_.begin()->first <= now_) {
     Move(At(backing_off_.begin()->second), TrialCause::kDue);
   }
 }
 
 // What a new trial needs.
-ResourceRequest ExperimentController::Request() const {
+ResourceRequest Sweep::Request() const {
   ResourceRequest request = options_.spec.resources;
   request.learned_gpu_memory_bytes = learned_gpu_memory_;
   return request;
 }
 
-ResourceRequest ExperimentController::RequestOf(const TrialRecord& trial) const {
+ResourceRequest Sweep::RequestOf(const TrialRecord& trial) const {
   ResourceRequest request = Request();
   if (trial.on_whole_device) request.gpu_milli = std::max(request.gpu_milli, kWholeMilli);
   return request;
 }
 
+std::optional<ResourceRequest> Sweep::WholeDevices() const {
+  ResourceRequest request = Request();
+  const bool is_share = request.gpu_milli > 0 && request.gpu_milli < kWholeMilli;
+  if (request.workers == 1 || !is_share) return std::nullopt;
+  request.gpu_milli = kWholeMilli;
+  return request;
+}
+
 // A trial that backs off keeps its place under max_concurrent, so that with one place the order of
-// the reports is that of a sweep in which nothing failed. One that needs more than the others is
-// waited for, so that it gets its turn.
-void ExperimentController::Fill() {
-  if (!GivesOut() || is_paused_) return;
-  while (held_.running_count() + backing_off_count() < max_concurrent_) {
-    const std::optional<Turn> turn = NextTurn();
-    if (!turn) break;
-    TrialRecord* const trial = TakeTurn(*turn);
-    if (trial == nullptr && !waiting_.empty()) continue;  // There is no new one after all.
-    if (trial == nullptr) return;
-    PinCheckpoint(*trial);
-    const Fusion fusion = FusionFor(*trial);
-    const std::vector<LeaseTable::Lease> ranks = cluster_.Grant(
-        turn->request, turn->except, trial->row.number, AttemptNumber{trial->row.attempts + 1},
-        fusion.lanes_max > 1 ? fusion.shape : "");
-    TUNE_CHECK(!ranks.empty());
-    for (const LeaseTable::Lease& rank : ranks) {
-      held_.Add({rank.ref, rank.placement.worker, rank.rank});
-    }
-    trial->lease = ranks.front().ref;
-    Move(*trial, TrialCause::kGrant);
-    for (const LeaseTable::Lease& rank : ranks) SendStart(*trial, rank);
-    std::vector<WorkerId> others;
-    for (size_t i = 1; i < ranks.size(); ++i) others.push_back(ranks[i].placement.worker);
-    BeginAttempt(*trial, ranks.front().placement.worker, std::move(others));
+// the reports is that of a sweep in which nothing failed.
+bool Sweep::HasPlace() const {
+  return GivesOut() && !is_paused_ && held_.running_count() + backing_off_count() < max_concurrent_;
+}
+
+// With fewer places than before, those that become free are not taken over. A trial that waits for
+// a whole device would lose the room that it waits for.
+bool Sweep::HasPlaceAhead() const {
+  return GivesOut() && !is_paused_ &&
+         held_.running_count() + backing_off_count() <= max_concurrent_ &&
+         (waiting_.empty() ||
+          !trials_[static_cast<size_t>(waiting_.begin()->value)].on_whole_device);
+}
+
+void Sweep::Grant(TrialNumber number, const std::vector<GrantedRank>& ranks) {
+  TrialRecord& trial = At(number);
+  TUNE_CHECK(!ranks.empty());
+  std::vector<WorkerId> workers;
+  for (const GrantedRank& rank : ranks) {
+    workers.push_back(rank.lease.placement.worker);
+    held_.Add({rank.lease.ref, workers.back(), rank.lease.rank});
   }
-  // With fewer places than before, those that become free are not taken over.
-  if (held_.running_count() + backing_off_count() > max_concurrent_) return;
-  const int64_t ahead_per_running = AheadPerRunning();
-  const std::set<WorkerId> shunned = cluster_.Shunned(Request());
-  while (const auto worker = cluster_.leases().RoomAhead(ahead_per_running, shunned)) {
-    // It would take over the room of another.
-    if (!waiting_.empty() && At(*waiting_.begin()).on_whole_device) return;
-    TrialRecord* const trial = NextAheadOn(*worker);
-    if (trial == nullptr) return;
-    PinCheckpoint(*trial);
-    trial->lease =
-        cluster_.GrantAhead(*worker, trial->row.number, AttemptNumber{trial->row.attempts + 1});
-    held_.Add({*trial->lease, *worker, 0, /*is_queued=*/true});
-    Move(*trial, TrialCause::kGrantAhead);
-    StartAttempt message = StartMessage(*trial, *worker);
-    message.ahead = true;
-    Send(*worker, std::move(message));
-  }
+  trial.lease = ranks.front().lease.ref;
+  Move(trial, TrialCause::kGrant);
+  for (const GrantedRank& rank : ranks) SendStart(trial, rank);
+  BeginAttempt(trial, workers.front(), {workers.begin() + 1, workers.end()});
+}
+
+void Sweep::GrantAhead(const GrantedRank& lease) {
+  TrialRecord& trial = At(lease.lease.ref.trial);
+  const WorkerId worker = lease.lease.placement.worker;
+  trial.lease = lease.lease.ref;
+  held_.Add({*trial.lease, worker, 0, /*is_queued=*/true});
+  Move(trial, TrialCause::kGrantAhead);
+  StartAttempt message = StartMessage(trial, lease.ends_seen);
+  message.ahead = true;
+  Send(worker, std::move(message));
 }
 
 // A scheduler that waits for trials which never come would wait for ever.
-void ExperimentController::TellWhetherMoreCome() {
-  if (!GivesOut() || HasMoreToCreate() || std::exchange(no_more_trials_said_, true)) return;
+bool Sweep::TellNoMore() {
+  if (!GivesOut() || HasMoreToCreate() || std::exchange(no_more_trials_said_, true)) return false;
   SayIfExhausted();
   scheduler_->OnNoMoreTrials();
   FollowOrders();
-  Fill();
+  return true;
 }
 
 // Fewer trials than were asked for: nothing new is left to try.
-void ExperimentController::SayIfExhausted() {
+void Sweep::SayIfExhausted() {
   const auto count = [this](int64_t samples) {
     return TrialCountOf(options_.spec, options_.space, samples);
   };
@@ -109,7 +110,7 @@ void ExperimentController::SayIfExhausted() {
           : "the search space is exhausted after " + after + ": every configuration was tried"});
 }
 
-TrialRecord* ExperimentController::CreateTrial() {
+TrialRecord* Sweep::CreateTrial() {
   const TrialNumber number{static_cast<int64_t>(trials_.size())};
   if (!HasMoreToCreate()) return nullptr;
   TrialRecord trial;
@@ -137,15 +138,14 @@ TrialRecord* ExperimentController::CreateTrial() {
 // Leases ahead serve trials shorter than the wait for a commit. A searcher that learns is asked as
 // late as possible. With one place at a time a failure must not let another trial go first. The
 // ranks of a trial begin together or not at all.
-int64_t ExperimentController::AheadPerRunning() const {
+int64_t Sweep::AheadPerRunning() const {
   if (options_.spec.resources.workers > 1) return 0;
   if (searcher_->LearnsFromResults() || !mean_attempt_ || max_concurrent_ == 1) return 0;
   const int64_t mean_us = std::max<int64_t>(mean_attempt_->us, 1);
   return std::min<int64_t>(limits::kAheadHorizonUs / mean_us, limits::kAheadPerSlotMax);
 }
 
-void ExperimentController::BeginAttempt(TrialRecord& trial, WorkerId worker,
-                                        std::vector<WorkerId> other_workers) {
+void Sweep::BeginAttempt(TrialRecord& trial, WorkerId worker, std::vector<WorkerId> other_workers) {
   TUNE_CHECK(trial.lease.has_value());
   ++trial.row.attempts;
   trial.last_answer = ReportAnswer::kContinue;
@@ -176,26 +176,27 @@ void ExperimentController::BeginAttempt(TrialRecord& trial, WorkerId worker,
 
 // What it is told to go on from stays until its first report, or the lease's end: also if it is
 // stopped before it has read it.
-void ExperimentController::PinCheckpoint(const TrialRecord& trial) {
+void Sweep::PinCheckpoint(const TrialRecord& trial) {
   if (trial.resume_path.empty()) return;
   retention_.Pin(trial.row.number, trial.resume_owner.value_or(trial.row.number),
                  trial.resume_path);
 }
 
 // A lease that begins at once.
-void ExperimentController::SendStart(const TrialRecord& trial, const LeaseTable::Lease& lease) {
+void Sweep::SendStart(const TrialRecord& trial, const GrantedRank& rank) {
+  const LeaseTable::Lease& lease = rank.lease;
   const WorkerId worker = lease.placement.worker;
-  StartAttempt message = StartMessage(trial, worker);
+  StartAttempt message = StartMessage(trial, rank.ends_seen);
   message.ref = lease.ref;
   message.cpu_milli = lease.placement.cpu_milli;
   message.slices = lease.placement.slices;
-  message.lanes_max = LanesMaxOf(trial, lease.placement);
+  message.lanes_max = LanesMaxOf(trial, rank.device);
   message.rank = lease.rank;
   message.world_size = options_.spec.resources.workers;
   if (message.world_size > 1) {
     const std::vector<SweepLease> ranks = held_.RanksOf(trial.row.number);
     message.is_spread = std::any_of(ranks.begin(), ranks.end(),
-                                    [worker](const auto& rank) { return rank.worker != worker; });
+                                    [worker](const auto& other) { return other.worker != worker; });
   }
   if (message.is_spread && !std::exchange(said_spread_, true)) {
     out_.actions.push_back(
@@ -205,10 +206,10 @@ void ExperimentController::SendStart(const TrialRecord& trial, const LeaseTable:
   Send(worker, std::move(message));
 }
 
-StartAttempt ExperimentController::StartMessage(const TrialRecord& trial, WorkerId worker) const {
+StartAttempt Sweep::StartMessage(const TrialRecord& trial, int64_t ends_seen) const {
   StartAttempt message;
   message.ref = *trial.lease;
-  message.ends_seen = cluster_.leases().EndsSeen(worker);
+  message.ends_seen = ends_seen;
   message.seed = TrialSeed(options_.seed, trial.row.number, RepeatCount(options_.spec.search));
   message.config = ToJson(trial.configuration.ToNested());
   message.from_iteration = trial.resume_iteration;
@@ -226,27 +227,22 @@ StartAttempt ExperimentController::StartMessage(const TrialRecord& trial, Worker
   return message;
 }
 
-// Of what is placed next: all others wait for it.
-ResourceRequest ExperimentController::NextRequest() const {
+// All others wait for it.
+std::optional<ResourceRequest> Sweep::Unplaced() const {
+  if (!GivesOut() || is_paused_ || (waiting_.empty() && !HasMoreToCreate())) return std::nullopt;
   if (waiting_.empty()) return Request();
   return RequestOf(trials_[static_cast<size_t>(waiting_.begin()->value)]);
 }
 
-// Something waits, and no worker that is there could ever take it.
-void ExperimentController::WatchForUnplaceable() {
-  const ResourceRequest request = NextRequest();
-  if (!GivesOut() || is_paused_ || (waiting_.empty() && !HasMoreToCreate()) ||
-      cluster_.leases().CouldTake(request)) {
+// `have`: what the workers have, where none of them could ever take what is placed next.
+void Sweep::SetPlaceable(bool is_placeable, const std::string& have) {
+  const std::optional<ResourceRequest> request = Unplaced();
+  if (is_placeable || !request) {
     unplaceable_since_.reset();
     return;
   }
-  std::string have;
-  for (const WorkerView& view : cluster_.leases().Views()) {
-    if (view.is_draining) continue;
-    have += (have.empty() ? "" : "; ") + DescribeCapacity(view.capacity);
-  }
   const std::string shortfall =
-      "no worker can take a trial: it needs " + DescribeRequest(request) +
+      "no worker can take a trial: it needs " + DescribeRequest(*request) +
       (have.empty() ? "; no worker is there" : "; the workers have " + have);
   const Duration patience = options_.spec.limits.unplaceable;
   if (!unplaceable_since_) {
@@ -267,25 +263,21 @@ void ExperimentController::WatchForUnplaceable() {
   StopGiving(ExperimentStatus::kInterrupted);
 }
 
-void ExperimentController::FinishIfDone() {
-  if (has_ended_ || held_.running_count() > 0 || held_.queued_count() > 0) return;
+bool Sweep::FinishIfDone() {
+  if (has_ended_ || held_.running_count() > 0 || held_.queued_count() > 0) return false;
   const bool is_more = HasMoreToCreate() || !waiting_.empty() || !backing_off_.empty();
-  if (GivesOut() && (is_more || WaitsForPerson())) return;
+  if (GivesOut() && (is_more || WaitsForPerson())) return false;
   // What a scheduler paused and never took up again stays PAUSED: when the sweep is extended, it
   // may be.
   has_ended_ = true;
   unplaceable_since_.reset();
   status_ = end_status_.value_or(ExperimentStatus::kFinished);
   out_.experiment = ExperimentRow{status_, samples_, now_};
-  for (const WorkerView& view : cluster_.leases().Views()) {
-    Send(view.worker, Shutdown{"", status_ == ExperimentStatus::kInterrupted});
-    Heed(cluster_.Remove(view.worker, WorkerState::kLeft, "the sweep ended", now_));
-  }
-  out_.actions.push_back(EndOfExperiment{status_});
+  return true;
 }
 
 // Nothing is left but trials that somebody paused by command. Says so, once.
-bool ExperimentController::WaitsForPerson() {
+bool Sweep::WaitsForPerson() {
   std::string names;
   for (const TrialNumber number : paused_) {
     if (!At(number).held_by_command) continue;

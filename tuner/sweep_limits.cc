@@ -1,15 +1,12 @@
 // What time does to a sweep.
 #include <algorithm>
 
-#include "tuner/experiment_controller.h"
+#include "tuner/sweep.h"
 
 namespace tune {
 
-void ExperimentController::On(const DeadlinePassed&) {}  // Apply looks at the time anyway.
-
-void ExperimentController::CheckTimeLimits() {
+void Sweep::CheckTimeLimits() {
   last_active_ = now_;
-  CheckAway();
   EndBackOffs();
   const auto sweep_end = sweep_deadline();
   if (sweep_end && !sweep_over_ && now_ >= *sweep_end) {
@@ -27,7 +24,7 @@ void ExperimentController::CheckTimeLimits() {
 }
 
 // Before the report is counted.
-void ExperimentController::NotePace(const TrialRecord& trial) {
+void Sweep::NotePace(const TrialRecord& trial) {
   // Until the first one a program loads its data.
   if (trial.last_sequence > 0) pace_.Add(now_ - trial.progress_at);
   if (const auto patience = pace_.patience()) {
@@ -37,7 +34,7 @@ void ExperimentController::NotePace(const TrialRecord& trial) {
 
 // When it is silent for longer than trials of this sweep are; nothing where a limit looks after
 // that, or it was said.
-std::optional<Instant> ExperimentController::SilentAt(const TrialRecord& trial) const {
+std::optional<Instant> Sweep::SilentAt(const TrialRecord& trial) const {
   const auto patience = pace_.patience();
   const bool is_watched = patience && !options_.spec.limits.no_progress && trial.is_running() &&
                           trial.last_sequence > 0 && !trial.is_silence_said &&
@@ -45,7 +42,7 @@ std::optional<Instant> ExperimentController::SilentAt(const TrialRecord& trial) 
   return is_watched ? std::optional(trial.progress_at + *patience) : std::nullopt;
 }
 
-void ExperimentController::CheckSilence() {
+void Sweep::CheckSilence() {
   if (now_ < silence_due_) return;
   silence_due_ = kNever;
   for (const auto& [ref, worker, rank, is_queued] : held_.FirstRanks()) {
@@ -69,8 +66,7 @@ void ExperimentController::CheckSilence() {
 }
 
 // When the limits end its attempt unless it reports; nothing when they do not.
-std::optional<Instant> ExperimentController::LimitOf(WorkerId worker,
-                                                     const TrialRecord& trial) const {
+std::optional<Instant> Sweep::LimitOf(WorkerId worker, const TrialRecord& trial) const {
   const SweepLimits& limits = options_.spec.limits;
   std::optional<Instant> limit;
   // Nobody hears a worker that is away, and who was told to end has nothing to report.
@@ -87,7 +83,7 @@ std::optional<Instant> ExperimentController::LimitOf(WorkerId worker,
 }
 
 // Before limits_due_ none is due: reports only put limits off, and what else moves one says so.
-void ExperimentController::CheckTrialLimits() {
+void Sweep::CheckTrialLimits() {
   const SweepLimits& limits = options_.spec.limits;
   if ((!limits.trial_time && !limits.no_progress) || now_ < limits_due_) return;
   limits_due_ = kNever;
@@ -110,12 +106,12 @@ void ExperimentController::CheckTrialLimits() {
 }
 
 // All of its earlier attempts' time, and `of_attempt` of the present one.
-bool ExperimentController::HasUsedItsTime(const TrialRecord& trial, Duration of_attempt) const {
+bool Sweep::HasUsedItsTime(const TrialRecord& trial, Duration of_attempt) const {
   const auto& limit = options_.spec.limits.trial_time;
   return limit && Seconds(trial.row.run_seconds) + of_attempt >= *limit;
 }
 
-void ExperimentController::EndByTrialTime(TrialRecord& trial) {
+void Sweep::EndByTrialTime(TrialRecord& trial) {
   if (trial.row.iterations == 0) {
     out_.actions.push_back(Say{"trial " + std::to_string(trial.row.number.value) +
                                " ends without a value of " + options_.spec.metric +
@@ -125,12 +121,12 @@ void ExperimentController::EndByTrialTime(TrialRecord& trial) {
   EndTrial(trial, TrialStatus::kTerminated, StopReason::kStopCondition);
 }
 
-std::optional<Instant> ExperimentController::sweep_deadline() const {
+std::optional<Instant> Sweep::sweep_deadline() const {
   if (!options_.spec.limits.sweep_time || !life_start_) return std::nullopt;
   return Instant{life_start_->us + options_.spec.limits.sweep_time->us - active_before_.us};
 }
 
-std::optional<Instant> ExperimentController::NextDeadline() const {
+std::optional<Instant> Sweep::NextDeadline() const {
   std::optional<Instant> next;
   const auto consider = [&next](Instant t) {
     if (!next || t < *next) next = t;
@@ -140,7 +136,6 @@ std::optional<Instant> ExperimentController::NextDeadline() const {
   if (const auto sweep_end = sweep_deadline(); sweep_end && !sweep_over_) consider(*sweep_end);
   if (unplaceable_since_) consider(*unplaceable_since_ + limits.unplaceable);
   if (!backing_off_.empty()) consider(backing_off_.begin()->first);
-  if (const auto due = cluster_.NextReturn()) consider(*due);
   if (silence_due_ != kNever && silence_due_ != kAtOnce) consider(silence_due_);
   if (!limits.trial_time && !limits.no_progress) return next;
   for (const auto& [ref, worker, rank, is_queued] : held_.FirstRanks()) {

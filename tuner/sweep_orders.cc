@@ -4,13 +4,13 @@
 #include "core/check.h"
 #include "core/random.h"
 #include "search/perturb.h"
-#include "tuner/experiment_controller.h"
 #include "tuner/search_problem.h"
+#include "tuner/sweep.h"
 
 namespace tune {
 
 // What the scheduler decided about paused trials.
-void ExperimentController::FollowOrders() {
+void Sweep::FollowOrders() {
   for (const Order& order : scheduler_->TakeOrders()) {
     TrialRecord& trial = At(order.trial);
     if (trial.is_over()) continue;  // Ended by what an earlier order led to.
@@ -20,7 +20,7 @@ void ExperimentController::FollowOrders() {
   }
 }
 
-void ExperimentController::Follow(const Order& order) {
+void Sweep::Follow(const Order& order) {
   TrialRecord& trial = At(order.trial);
   if (order.kind == Order::Kind::kStop) {
     CloseTrial(trial, TrialStatus::kTerminated, StopReason::kScheduler);
@@ -32,7 +32,7 @@ void ExperimentController::Follow(const Order& order) {
 }
 
 // From the source's latest checkpoint, with a configuration near the source's.
-void ExperimentController::Exploit(TrialRecord& trial, const TrialRecord& source) {
+void Sweep::Exploit(TrialRecord& trial, const TrialRecord& source) {
   const TrialNumber owner = source.resume_owner.value_or(source.row.number);
   const bool is_there =
       source.resume_path.empty() || retention_.Find(owner, source.resume_path) != nullptr;

@@ -1,0 +1,299 @@
+// What is tried, and what comes of it: one sweep as a state machine, with its searcher, scheduler
+// and trials. It speaks of leases and never of connections: what it would begin are wants, what it
+// was granted and what became of its leases it is told (lease_event.h). Rows and messages go to
+// `out`, which the controller hands on (experiment_controller.h).
+//
+// Thread rule: one thread. Pure: time is an argument.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/configuration.h"
+#include "schedulers/trial_scheduler.h"
+#include "search/searcher.h"
+#include "trial_runner/fusion.h"
+#include "tuner/alike_failures.h"
+#include "tuner/checkpoint_retention.h"
+#include "tuner/doubt_watch.h"
+#include "tuner/event.h"
+#include "tuner/experiment_spec.h"
+#include "tuner/lane_speeds.h"
+#include "tuner/lease_event.h"
+#include "tuner/report_pace.h"
+#include "tuner/sweep_leases.h"
+#include "tuner/sweep_options.h"
+#include "tuner/transition.h"
+#include "tuner/trial_record.h"
+
+namespace tune {
+
+class Sweep {
+ public:
+  Sweep(ControllerOptions options, std::unique_ptr<Searcher> searcher,
+        std::unique_ptr<TrialScheduler> scheduler, Transition& out);
+  Sweep(const Sweep&) = delete;
+  Sweep& operator=(const Sweep&) = delete;
+
+  // Recovery: suggestions made in earlier lives, by number; used in place of asking the searcher
+  // again.
+  void RestoreSuggestions(std::vector<std::pair<TrialNumber, Configuration>> suggestions);
+  // What workers that join from now on are told of the folder of programs. It decides nothing.
+  void Offer(const PackageName& package) { package_ = package; }
+
+  // ---- a step: the time, events, the time's limits, grants, the end
+
+  void SetNow(Instant now);
+  // What people and the tuner say.
+  void On(const InterruptRequested& event);
+  void On(const SamplesExtended& event);
+  void On(const TunerSlept& event);
+  void On(const PauseRequested& event);
+  void On(const UnpauseRequested& event);
+  void On(const StopRequested& event);
+  void On(const MaxConcurrentChanged& event);
+  void On(const SettingsChanged& event);
+  void On(const ProgramChanged& event);
+  void On(const ErroredRetried& event);
+  void On(const LaneSpeedsKnown& event);
+  // The life of its tuner ended when it was last active; whether it was being stopped then. The
+  // next life begins now. Then the sweep goes on, or stays stopped.
+  bool EndLife();
+  void BeginLife();
+  void GoOnAfterRestart(bool was_stopped);
+  // Whether a report is of a lease that runs there: else it is refused. Then whether it took
+  // effect.
+  bool Knows(const ReportArrived& event) const;
+  bool Take(const ReportArrived& event, const Neighbours& beside);
+  bool IsUnasked(const AttemptEnded& end) const;  // An end that nobody on our side asked for.
+  void On(const LeaseEnded& event);
+  // What it says of who holds what, at once; what follows is done as it is heeded, in order.
+  void Book(const Notice& notice);
+  void On(const LeaseLost& notice);
+  void On(const LeaseDropped& notice);
+  void On(const WorkerAway&) {}
+  void On(const WorkerBack& notice);
+  void On(const LeaseKept& notice);
+  void On(const LeaseUnsent& notice);
+  void On(const LeaseUnknown& notice);
+  void On(const WorkerLeft&) {}
+  // What trials would need from now on, after one used so much of a device; nothing: as before.
+  std::optional<ResourceRequest> LearnedRequest(const DeviceMemorySeen& event,
+                                                int64_t largest_device) const;
+  void Learn(const ResourceRequest& request, int64_t bytes_seen, bool is_beyond_share);
+  std::vector<Wish> TakeWishes() { return std::exchange(wishes_, {}); }
+
+  void CheckTimeLimits();
+  // Whether one more trial may run, and which would, in order.
+  bool HasPlace() const;
+  bool HasPlaceAhead() const;
+  std::vector<Want> Wants() const;
+  // The trial of a want, or a new one; nothing: there is no new one after all.
+  std::optional<Candidate> Take(const Want& want);
+  void Grant(TrialNumber trial, const std::vector<GrantedRank>& ranks);
+  void GrantAhead(const GrantedRank& lease);
+  int64_t AheadPerRunning() const;  // How many leases may wait behind each that runs.
+  bool IsAnyWaiting() const { return !waiting_.empty(); }
+  // Tells the scheduler that no more trials come; whether that was news.
+  bool TellNoMore();
+  // What is placed next, if anything waits for room; then whether a worker could ever take it.
+  std::optional<ResourceRequest> Unplaced() const;
+  void SetPlaceable(bool is_placeable, const std::string& have);
+  bool FinishIfDone();  // Whether it ended just now.
+  void Conclude();      // Rows of trials that were made or changed.
+
+  // When CheckTimeLimits() must be called at the latest.
+  std::optional<Instant> NextDeadline() const;
+
+  // ---- what a watcher is shown
+
+  const std::vector<TrialRecord>& trials() const { return trials_; }
+  const TrialScheduler& scheduler() const { return *scheduler_; }
+  const CheckpointRetention& checkpoints() const { return retention_; }
+  const SweepLeases& leases() const { return held_; }
+  // Trials that wait for their next attempt to be due.
+  int64_t backing_off_count() const { return static_cast<int64_t>(backing_off_.size()); }
+  bool is_paused() const { return is_paused_; }
+  const DoubtWatch& doubts() const { return doubts_; }
+  // Nothing is given out any more: it was stopped, interrupted, or gave up.
+  bool is_ending() const { return end_status_.has_value(); }
+  bool is_being_stopped() const { return end_status_ == ExperimentStatus::kStopped; }
+  bool has_ended() const { return has_ended_; }
+  bool GivesOut() const { return !end_status_.has_value() && !sweep_over_; }
+  int64_t max_concurrent() const { return max_concurrent_; }
+  const ControllerOptions& options() const { return options_; }
+  Duration lease() const { return options_.spec.limits.lease; }
+  Duration heartbeat() const;
+  Welcome WelcomeMessage() const;
+  bool MayQueue(const WorkerCapacity& capacity) const;  // Leases ahead, on such a worker.
+  bool MeasuresLanes() const;
+  ExperimentStatus status() const { return status_; }
+  Instant last_active() const { return last_active_; }
+  int64_t trial_count_max() const { return trial_count_max_; }  // -1: no end.
+  bool HasMoreToCreate() const;                                 // Trials that are still to come.
+  ResourceRequest Request() const;                              // What each of those needs,
+  ResourceRequest RequestOf(const TrialRecord& trial) const;    // and what this one does.
+  // The same with a device of its own for each of several ranks that share one; nothing: they do
+  // not.
+  std::optional<ResourceRequest> WholeDevices() const;
+  std::optional<Instant> sweep_deadline() const;
+
+  // What does not hold of all that must after a step, as a sentence: CheckInvariants() looks at
+  // what the step moved, and ends the process; the other looks at everything.
+  void CheckInvariants() const;
+  std::optional<std::string> BrokenInvariant() const;
+
+ private:
+  // A report's way: stored, decided, answered.
+  Report Joined(TrialRecord& trial, const Report& part);
+  std::optional<std::string> Objection(const TrialRecord& trial, const Report& report) const;
+  // The part of a path that lies below the trial's artifact folder; nothing when none does.
+  std::optional<std::string> WithinArtifacts(const TrialRecord& trial,
+                                             const std::string& path) const;
+  std::optional<Decision> Decide(TrialRecord& trial, const Report& report, Metric value);
+  void TellSearcher(TrialRecord& trial, const Report& report, Metric value);
+  StopReason ReasonToStop(const TrialRecord& trial, const Report& report,
+                          const std::optional<Decision>& decision) const;
+  void KeepCheckpoint(TrialRecord& trial, const Report& report, Metric value);
+  bool MayPauseAfter(const TrialRecord& trial, int64_t iteration) const;
+  void RemoveCheckpoints(const std::vector<CheckpointRetention::Entry>& removed);
+  std::optional<PauseCommand> CommandToPause(const TrialRecord& trial, const Report& report) const;
+  void Answer(WorkerId worker, TrialRecord& trial, const AttemptReport& message,
+              ReportAnswer answer);
+
+  // The ends of attempts and trials.
+  void EndRank(TrialRecord& trial, const AttemptEnded& end);
+  void EndRanksLeft(TrialRecord& trial);
+  void EndAttempt(TrialRecord& trial, const AttemptEnded& end);
+  void AfterAttempt(TrialRecord& trial, const AttemptEnded& end);
+  void AfterFailure(TrialRecord& trial, const AttemptEnded& end);
+  bool MayHaveMore(const TrialRecord& trial) const;
+  void LeaveBadCheckpoint(TrialRecord& trial);
+  void GoOnFromLatest(TrialRecord& trial);
+  void WaitForLease(TrialRecord& trial);  // Or ends it: the sweep gives out nothing more.
+  StopReason ReasonNotToGoOn(const TrialRecord& trial) const;
+  void EndTrial(TrialRecord& trial, TrialStatus status, StopReason reason);
+  void CloseTrial(TrialRecord& trial, TrialStatus status, StopReason reason);
+  void Fail(TrialRecord& trial, const std::string& error);
+  void Kill(TrialRecord& trial, Outcome outcome, const std::string& error);
+  void TellToEnd(WorkerId worker, TrialRecord& trial);
+  void Pause(TrialRecord& trial);
+  void PauseByCommand(TrialRecord& trial, PauseCommand command);
+  void GoOn(TrialRecord& trial);
+  void FollowOrders();
+  void Follow(const Order& order);
+  void Exploit(TrialRecord& trial, const TrialRecord& source);
+  void StopTrial(TrialRecord& trial, bool now);
+  void StopAtOnce(TrialRecord& trial, StopReason reason);
+  void PauseTrial(TrialRecord& trial, PauseCommand command, bool now);
+  void EndSweep(StopReason reason, bool now);
+  void ForgetStop();
+  void EndSweepPause();
+  void EndIdle(StopReason reason);
+  std::set<TrialNumber> Idle() const;
+  void NoteToldToEnd(TrialRecord& trial);
+  std::optional<WorkerId> Holder(const TrialRecord& trial) const;
+  TrialRecord* Find(const std::optional<TrialNumber>& number);
+
+  // Giving out work.
+  void CheckTrialLimits();
+  bool HasUsedItsTime(const TrialRecord& trial, Duration of_attempt) const;
+  void EndByTrialTime(TrialRecord& trial);
+  void NotePace(const TrialRecord& trial);
+  void CheckSilence();
+  std::optional<Instant> SilentAt(const TrialRecord& trial) const;
+  std::optional<Instant> LimitOf(WorkerId worker, const TrialRecord& trial) const;
+  void TakeOverClock(Duration gap);
+  void EndBackOffs();
+  Fusion FusionFor(const TrialRecord& trial) const;
+  void MeasureLanes(const TrialRecord& trial, const Report& report, const Neighbours& beside);
+  int64_t LanesMaxOf(const TrialRecord& trial, const std::string& device);
+  void NoteFailure(TrialRecord& trial, Outcome outcome);
+  TrialRecord* CreateTrial();
+  void PinCheckpoint(const TrialRecord& trial);
+  void DropFromQueue(TrialRecord& trial);
+  void DropLease(TrialRecord& trial);
+  void BeginAttempt(TrialRecord& trial, WorkerId worker, std::vector<WorkerId> other_workers = {});
+  void SendStart(const TrialRecord& trial, const GrantedRank& rank);
+  StartAttempt StartMessage(const TrialRecord& trial, int64_t ends_seen) const;
+  void SayIfExhausted();
+  bool WaitsForPerson();
+  void StopGiving(ExperimentStatus end_status);
+
+  // What must hold after each step.
+  const char* BrokenInvariantOf(const TrialRecord& trial) const;
+  const char* BrokenInvariantOfAll() const;
+
+  void Move(TrialRecord& trial, TrialCause cause);
+  void List(const TrialRecord& trial);
+  void Unlist(const TrialRecord& trial);
+  void Send(WorkerId worker, ToWorker message);
+  void MarkChanged(const TrialRecord& trial);
+  TrialRecord& At(TrialNumber number) { return trials_[static_cast<size_t>(number.value)]; }
+
+  ControllerOptions options_;
+  PackageName package_;
+  std::unique_ptr<Searcher> searcher_;
+  std::unique_ptr<TrialScheduler> scheduler_;
+  SweepLeases held_;
+  CheckpointRetention retention_;
+  bool said_over_budget_ = false;
+  bool said_missing_objective_ = false;
+  DoubtWatch doubts_;
+  bool said_spread_ = false;
+  std::map<TrialNumber, Configuration> suggestions_;
+
+  std::vector<TrialRecord> trials_;  // By number.
+  // By state: those that wait, those that back off (when), and those that are PAUSED.
+  std::set<TrialNumber> waiting_;
+  std::set<std::pair<Instant, TrialNumber>> backing_off_;
+  std::set<TrialNumber> paused_;
+  int64_t samples_ = 0;
+  int64_t trial_count_max_ = 0;
+  bool space_exhausted_ = false;
+  bool no_more_trials_said_ = false;  // To the scheduler.
+  int64_t error_count_ = 0;
+  AlikeFailures alike_failures_;  // Of this life of the sweep.
+  int64_t max_concurrent_ = 0;
+  bool is_paused_ = false;  // The sweep, by command.
+  bool is_waiting_said_ = false;
+  int64_t learned_gpu_memory_ = 0;  // The most that an attempt was seen to use of a device.
+  bool is_learning_said_ = false;
+  ReportPace pace_;
+  LaneSpeeds lane_speeds_;  // What workers are told from them changes nothing here.
+  std::map<LaneKind, int64_t> said_lanes_max_;
+  std::optional<Duration> mean_attempt_;  // Exponential mean of the attempts' durations.
+
+  ExperimentStatus status_ = ExperimentStatus::kRunning;
+  bool has_ended_ = false;                      // EndOfExperiment was said in this life.
+  bool sweep_over_ = false;                     // sweep_time is used up.
+  std::optional<ExperimentStatus> end_status_;  // Nothing is given out any more; what to end as.
+  StopReason end_reason_ = StopReason::kNone;   // Of trials that a STOPPED sweep leaves.
+  Duration active_before_;                      // Of earlier lives.
+  std::optional<Instant> life_start_;
+  Instant last_active_;  // Of the latest step.
+  static constexpr Instant kAtOnce{std::numeric_limits<int64_t>::min()};
+  static constexpr Instant kNever{std::numeric_limits<int64_t>::max()};
+  Instant limits_due_ = kNever;   // No attempt's limit is reached before.
+  Instant silence_due_ = kNever;  // No attempt is silent for too long before.
+  std::optional<Instant> unplaceable_since_;
+  std::string unplaceable_with_;  // What the workers had when it was last looked at.
+
+  // During a step.
+  Instant now_;
+  Transition& out_;
+  std::vector<Wish> wishes_;
+  bool could_have_whole_ = false;  // As LeaseLost and LeaseEnded say.
+  std::set<TrialNumber> created_;
+  std::set<TrialNumber> changed_;
+  std::set<TrialNumber> moved_;
+};
+
+}  // namespace tune

@@ -1,0 +1,22 @@
+// What makes a sweep the one it is, from its beginning on.
+//
+// Thread rule: values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "search/space.h"
+#include "tuner/experiment_spec.h"
+
+namespace tune {
+
+struct ControllerOptions {
+  ExperimentSpec spec;
+  uint64_t seed = 0;
+  SearchSpace space;
+  std::string name;           // As stored: with its "-2".
+  std::string artifact_root;  // <db stem>.artifacts/<name>, absolute.
+};
+
+}  // namespace tune

@@ -1,0 +1,54 @@
+// Which trial next: interrupted and retried ones in order of number, then a new one.
+#include <utility>
+
+#include "tuner/sweep.h"
+
+namespace tune {
+namespace {
+
+// Trials that wait for another worker than the one that has room. It bounds what is looked at, and
+// what a sweep begins before it finds that its trials fail everywhere.
+constexpr size_t kPutOffMax = 16;
+
+// Failures that a machine can be the reason of, unlike a configuration that is refused or too
+// large for a device.
+bool MayBeTheMachines(Outcome outcome) {
+  return outcome == Outcome::kCrashed || outcome == Outcome::kKilled ||
+         outcome == Outcome::kOutOfMemory || outcome == Outcome::kHung;
+}
+
+}  // namespace
+
+void Sweep::NoteFailure(TrialRecord& trial, Outcome outcome) {
+  if (!MayBeTheMachines(outcome) || !trial.attempt.worker) return;
+  trial.failed_on = *trial.attempt.worker;
+  const bool has_started = trial.last_sequence > 0;
+  if (!has_started) wishes_.push_back(NoteFailedStart{*trial.attempt.worker});
+}
+
+// Up to the first that failed nowhere: it goes wherever there is room, and is waited for. With one
+// place at a time the order stays.
+std::vector<Want> Sweep::Wants() const {
+  std::vector<Want> wants;
+  for (const TrialNumber number : waiting_) {
+    if (wants.size() >= kPutOffMax) return wants;
+    const TrialRecord& trial = trials_[static_cast<size_t>(number.value)];
+    const bool may_be_put_off = max_concurrent_ > 1 && !trial.on_whole_device;
+    wants.push_back({number, RequestOf(trial), trial.failed_on, may_be_put_off});
+    if (!trial.failed_on) return wants;
+  }
+  if (wants.size() < kPutOffMax && HasMoreToCreate()) wants.push_back({{}, Request(), {}, false});
+  return wants;
+}
+
+std::optional<Candidate> Sweep::Take(const Want& want) {
+  TrialRecord* const trial = want.waiting ? &At(*want.waiting) : CreateTrial();
+  if (trial == nullptr) return std::nullopt;
+  trial->is_told_to_end = false;
+  PinCheckpoint(*trial);
+  const Fusion fusion = FusionFor(*trial);
+  return Candidate{trial->row.number, AttemptNumber{trial->row.attempts + 1},
+                   fusion.lanes_max > 1 ? fusion.shape : ""};
+}
+
+}  // namespace tune

@@ -1,0 +1,118 @@
+// What it means for trials that workers come, go and come back, and what workers are told.
+#include <algorithm>
+#include <utility>
+
+#include "core/json.h"
+#include "core/limits.h"
+#include "core/resource_text.h"
+#include "tuner/sweep.h"
+
+namespace tune {
+
+Duration Sweep::heartbeat() const {
+  // Three that are missing are a quarter of the lease: time enough to connect again.
+  return Milliseconds(std::min(limits::kHeartbeatMs, lease().us / 1000 / 12));
+}
+
+Welcome Sweep::WelcomeMessage() const {
+  Welcome welcome;
+  welcome.experiment = options_.name;
+  welcome.metric = options_.spec.metric;
+  welcome.mode = options_.spec.mode;
+  for (const Objective& objective : options_.spec.more_objectives) {
+    welcome.more_metrics.push_back(objective.metric);
+  }
+  welcome.trainable = ToJson(options_.spec.trainable);
+  welcome.base_dir = options_.spec.base_dir;
+  welcome.seed = options_.seed;
+  welcome.lease_ms = lease().us / 1000;
+  welcome.heartbeat_ms = heartbeat().us / 1000;
+  welcome.package = package_;
+  return welcome;
+}
+
+// A device of the driver's may fall away: then a queue there would take over room that is gone.
+// Trials that need devices are too long to gain by it.
+bool Sweep::MayQueue(const WorkerCapacity& capacity) const {
+  return options_.spec.resources.gpu_milli == 0 ||
+         std::all_of(capacity.devices.begin(), capacity.devices.end(),
+                     [](const Device& device) { return device.uuid.empty(); });
+}
+
+// ---- what became of leases
+
+void Sweep::Book(const Notice& notice) {
+  if (const auto* const lost = std::get_if<LeaseLost>(&notice)) held_.Remove(lost->ref);
+  if (const auto* const dropped = std::get_if<LeaseDropped>(&notice)) held_.Remove(dropped->ref);
+  if (const auto* const away = std::get_if<WorkerAway>(&notice)) held_.SetAway(away->worker);
+  if (const auto* const kept = std::get_if<LeaseKept>(&notice)) held_.Move(kept->ref, kept->to);
+  if (const auto* const unsent = std::get_if<LeaseUnsent>(&notice)) {
+    const LeaseTable::Lease& lease = unsent->rank.lease;
+    held_.Move(lease.ref, lease.placement.worker);
+  }
+}
+
+void Sweep::On(const LeaseLost& notice) {
+  could_have_whole_ = notice.could_have_whole;
+  EndRank(At(notice.ref.trial), {notice.ref, Outcome::kLost, notice.why});
+}
+
+void Sweep::On(const LeaseDropped& notice) { DropFromQueue(At(notice.ref.trial)); }
+
+void Sweep::On(const WorkerBack& notice) {
+  limits_due_ = kAtOnce;
+  const auto carry_over = [&](TrialNumber number) {
+    TrialRecord& trial = At(number);
+    if (trial.failed_on == notice.from) trial.failed_on = notice.to;
+  };
+  for (const TrialNumber number : waiting_) carry_over(number);
+  for (const auto& backing_off : backing_off_) carry_over(backing_off.second);
+}
+
+void Sweep::On(const LeaseKept& notice) {
+  TrialRecord& trial = At(notice.ref.trial);
+  trial.progress_at = now_;  // It could not be heard.
+  const bool is_first_rank = trial.lease == notice.ref;
+  if (is_first_rank) trial.attempt.worker = notice.to;
+  std::replace(trial.attempt.other_workers.begin(), trial.attempt.other_workers.end(), notice.from,
+               notice.to);
+  out_.attempts.push_back(trial.attempt);
+  if (is_first_rank && trial.is_told_to_end) TellToEnd(notice.to, trial);
+  if (trial.are_ranks_told_to_end) Send(notice.to, KillAttempt{notice.ref, true});
+}
+
+void Sweep::On(const LeaseUnsent& notice) {
+  const LeaseTable::Lease& lease = notice.rank.lease;
+  SendStart(At(lease.ref.trial), notice.rank);
+  On(LeaseKept{lease.ref, notice.from, lease.placement.worker});
+}
+
+void Sweep::On(const LeaseUnknown& notice) { Send(notice.worker, KillAttempt{notice.ref, true}); }
+
+// ---- devices
+
+// A share's part of a device is what it gets unless trials were seen to need more. A little more
+// than was seen, since the next one's sizes may be others; but no more than there is.
+std::optional<ResourceRequest> Sweep::LearnedRequest(const DeviceMemorySeen& event,
+                                                     int64_t largest_device) const {
+  const ResourceRequest& asked = options_.spec.resources;
+  if (asked.gpu_milli == 0 || asked.gpu_memory_bytes > 0 ||
+      !held_.IsRunning(event.worker, event.message.ref)) {
+    return std::nullopt;
+  }
+  const int64_t bytes = std::min(WithMargin(event.message.bytes), largest_device);
+  ResourceRequest next = Request();
+  next.learned_gpu_memory_bytes = std::max(learned_gpu_memory_, bytes);
+  return next;
+}
+
+void Sweep::Learn(const ResourceRequest& request, int64_t bytes_seen, bool is_beyond_share) {
+  learned_gpu_memory_ = request.learned_gpu_memory_bytes;
+  if (!is_beyond_share || std::exchange(is_learning_said_, true)) return;
+  out_.actions.push_back(
+      Say{"a trial used " + DescribeMemory(bytes_seen) +
+          " of a device, more than its share: each gets at least so much from now on "
+          "(resources.gpu_memory sets it)"});
+}
+
+}  // namespace tune
